@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: ISC */
+/* err.c - one failure, as a number for the program and a sentence for a person. */
+#include "config.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Say what failed.  With a code other than 0 the system's words for it are appended,
+ * so the sentence names the thing and the code says why: "open /x: No such file …".
+ * A NULL err is allowed: the caller does not want to know.
+ */
+void
+err_set(struct err *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+	size_t used;
+
+	if (err == NULL)
+		return;
+	err->code = code;
+	va_start(ap, fmt);
+	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	used = strlen(err->text);
+	if (code != 0)
+		(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s",
+			       strerror(code));
+}
+
+/* Put the caller's view in front of what the callee said: "load a.yaml: open …". */
+void
+err_prefix(struct err *err, const char *fmt, ...)
+{
+	char old[sizeof(err->text)];
+	va_list ap;
+	size_t used;
+
+	if (err == NULL)
+		return;
+	memcpy(old, err->text, sizeof(old));
+	va_start(ap, fmt);
+	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	used = strlen(err->text);
+	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s", old);
+}
+
+/* The symbolic name of an errno value ("ENOENT"), or "E?" for one that has none. */
+const char *
+err_name(int code)
+{
+	const char *name = code > 0 ? strerrorname_np(code) : NULL;
+
+	return name != NULL ? name : "E?";
+}
+
+/* The errno value of a symbolic name, or -1 for a name that the system does not know. */
+int
+err_code(const char *name)
+{
+	for (int code = 1; code < 4096; code++) {
+		const char *known = strerrorname_np(code);
+
+		if (known != NULL && strcmp(known, name) == 0)
+			return code;
+	}
+	return -1;
+}

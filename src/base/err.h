@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+/* err.h - one failure, as a number for the program and a sentence for a person.
+ *
+ * The callee fills it and returns; only the caller that decides what happens next
+ * prints it.  Owns no memory.
+ */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+struct err {
+	int code; /* an errno value, or 0 when the sentence says it all */
+	char text[480];
+};
+
+void err_set(struct err *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void err_prefix(struct err *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+const char *err_name(int code);
+int err_code(const char *name);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: ISC */
+/* map.c - two small hash maps: number to number, and string to number. */
+#include "config.h"
+
+#include "base/map.h"
+
+#include "base/assert.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An empty map; holds no memory until something is put. */
+void
+map_init(struct map *map)
+{
+	*map = (struct map){0};
+}
+
+/* Give back the memory; the map is empty and usable again. */
+void
+map_done(struct map *map)
+{
+	free(map->entries);
+	map_init(map);
+}
+
+static uint64_t
+mix(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= UINT64_C(0xff51afd7ed558ccd);
+	x ^= x >> 33;
+	return x;
+}
+
+/* FNV-1a; the names are paths of our own tree, nobody gains by making them collide. */
+static uint64_t
+hash_name(const char *name)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *name != '\0'; name++)
+		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static bool
+same(const struct map_entry *entry, uint64_t key, const char *name)
+{
+	if (entry->key != key)
+		return false;
+	return name == NULL || strcmp(entry->name, name) == 0;
+}
+
+/* Where the key is, or the free place where it belongs. */
+static size_t
+locate(const struct map *map, uint64_t key, const char *name)
+{
+	size_t mask = map->cap - 1;
+	size_t i = mix(key) & mask;
+
+	while (map->entries[i].used && !same(&map->entries[i], key, name))
+		i = (i + 1) & mask;
+	return i;
+}
+
+/* Make room for n entries in all, so that puts up to there cannot fail; -ENOMEM. */
+int
+map_reserve(struct map *map, size_t n)
+{
+	struct map grown = {.cap = 16};
+
+	while (n > grown.cap / 4 * 3)
+		grown.cap *= 2;
+	if (grown.cap <= map->cap)
+		return 0;
+	grown.entries = calloc(grown.cap, sizeof(*grown.entries));
+	if (grown.entries == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < map->cap; i++) {
+		const struct map_entry *entry = &map->entries[i];
+
+		if (entry->used)
+			grown.entries[locate(&grown, entry->key, entry->name)] = *entry;
+	}
+	grown.n = map->n;
+	free(map->entries);
+	*map = grown;
+	return 0;
+}
+
+static int
+put(struct map *map, uint64_t key, const char *name, uint32_t value)
+{
+	int r = map_reserve(map, map->n + 1);
+	size_t i;
+
+	if (r < 0)
+		return r;
+	i = locate(map, key, name);
+	if (!map->entries[i].used)
+		map->n++;
+	map->entries[i] = (struct map_entry){key, name, value, true};
+	return 0;
+}
+
+static bool
+get(const struct map *map, uint64_t key, const char *name, uint32_t *ret_value)
+{
+	size_t i;
+
+	if (map->cap == 0)
+		return false;
+	i = locate(map, key, name);
+	if (!map->entries[i].used)
+		return false;
+	*ret_value = map->entries[i].value;
+	return true;
+}
+
+/* Remove and close the gap by moving later entries of the same run back. */
+static void
+take_out(struct map *map, uint64_t key, const char *name)
+{
+	size_t mask = map->cap - 1;
+	size_t gap;
+
+	if (map->cap == 0)
+		return;
+	gap = locate(map, key, name);
+	if (!map->entries[gap].used)
+		return;
+	for (size_t i = (gap + 1) & mask; map->entries[i].used; i = (i + 1) & mask) {
+		size_t home = mix(map->entries[i].key) & mask;
+
+		if (((i - home) & mask) < ((i - gap) & mask))
+			continue;
+		map->entries[gap] = map->entries[i];
+		gap = i;
+	}
+	map->entries[gap].used = false;
+	ASSERT(map->n > 0);
+	map->n--;
+}
+
+/* Set key to value, replacing an older one; -ENOMEM. */
+int
+map_put(struct map *map, uint64_t key, uint32_t value)
+{
+	return put(map, key, NULL, value);
+}
+
+/* Look a key up; false and *ret_value untouched when it is not there. */
+bool
+map_get(const struct map *map, uint64_t key, uint32_t *ret_value)
+{
+	return get(map, key, NULL, ret_value);
+}
+
+/* Forget a key; one that is not there is fine. */
+void
+map_remove(struct map *map, uint64_t key)
+{
+	take_out(map, key, NULL);
+}
+
+/* As map_put(), by name; `name` is borrowed and must outlive the entry. */
+int
+map_put_name(struct map *map, const char *name, uint32_t value)
+{
+	return put(map, hash_name(name), name, value);
+}
+
+/* As map_get(), by name. */
+bool
+map_get_name(const struct map *map, const char *name, uint32_t *ret_value)
+{
+	return get(map, hash_name(name), name, ret_value);
+}
+
+/* As map_remove(), by name. */
+void
+map_remove_name(struct map *map, const char *name)
+{
+	take_out(map, hash_name(name), name);
+}

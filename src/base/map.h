@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: ISC */
+/* map.h - two small hash maps: number to number, and string to number.
+ *
+ * Open addressing with linear probing; they grow at three quarters.  A string map
+ * borrows its keys: they must live as long as the entry.
+ */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct map_entry {
+	uint64_t key;
+	const char *name; /* string maps only */
+	uint32_t value;
+	bool used;
+};
+
+struct map {
+	struct map_entry *entries;
+	size_t cap; /* 0 or a power of two */
+	size_t n;
+};
+
+void map_init(struct map *map);
+void map_done(struct map *map);
+int map_reserve(struct map *map, size_t n);
+int map_put(struct map *map, uint64_t key, uint32_t value);
+bool map_get(const struct map *map, uint64_t key, uint32_t *ret_value);
+void map_remove(struct map *map, uint64_t key);
+int map_put_name(struct map *map, const char *name, uint32_t value);
+bool map_get_name(const struct map *map, const char *name, uint32_t *ret_value);
+void map_remove_name(struct map *map, const char *name);
+
+#endif

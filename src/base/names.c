@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC */
+/* names.c - enums and their names from one X-macro list. */
+#include "config.h"
+
+#include "base/names.h"
+
+#include <string.h>
+
+/* The index of `name` in a table of n names, or -1.  Exact, case matters. */
+int
+names_find(const char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (names[i] != NULL && strcmp(names[i], name) == 0)
+			return (int)i;
+	return -1;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/* names.h - enums and their names from one X-macro list.
+ *
+ *	#define COLOUR_MAP(X) X(COLOUR_RED, "red") X(COLOUR_BLUE, "blue")
+ *	enum colour { COLOUR_MAP(AS_ENUM) COLOUR_MAX };
+ *	static const char *const colour_names[] = {COLOUR_MAP(AS_NAME)};
+ */
+#ifndef BASE_NAMES_H
+#define BASE_NAMES_H
+
+#include <stddef.h>
+
+#define AS_ENUM(symbol, name) symbol,
+#define AS_NAME(symbol, name) [symbol] = name,
+
+int names_find(const char *const *names, size_t n, const char *name);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC */
+/* strbuf.c - a growing string with a limit. */
+#include "config.h"
+
+#include "base/strbuf.h"
+
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An empty buffer that will hold up to `limit` bytes, its NUL not counted. */
+void
+strbuf_init(struct strbuf *sb, size_t limit)
+{
+	*sb = (struct strbuf){.limit = limit};
+}
+
+/* Give back the memory; the buffer is empty and usable again. */
+void
+strbuf_done(struct strbuf *sb)
+{
+	free(sb->data);
+	strbuf_init(sb, sb->limit);
+}
+
+/* Forget the content and keep the memory. */
+void
+strbuf_clear(struct strbuf *sb)
+{
+	sb->len = 0;
+	sb->failed = false;
+	if (sb->data != NULL)
+		sb->data[0] = '\0';
+}
+
+static bool
+reserve(struct strbuf *sb, size_t more)
+{
+	size_t cap = sb->cap == 0 ? 64 : sb->cap;
+	char *data;
+
+	if (sb->failed || more > sb->limit - sb->len) {
+		sb->failed = true;
+		return false;
+	}
+	if (sb->len + more < sb->cap)
+		return true;
+	while (cap <= sb->len + more)
+		cap *= 2;
+	data = realloc(sb->data, cap);
+	if (data == NULL) {
+		sb->failed = true;
+		return false;
+	}
+	sb->data = data;
+	sb->cap = cap;
+	return true;
+}
+
+/* Append len bytes. */
+void
+strbuf_add(struct strbuf *sb, const void *data, size_t len)
+{
+	if (!reserve(sb, len))
+		return;
+	if (len > 0)
+		memcpy(sb->data + sb->len, data, len);
+	sb->len += len;
+	sb->data[sb->len] = '\0';
+}
+
+/* Append a string. */
+void
+strbuf_adds(struct strbuf *sb, const char *s)
+{
+	strbuf_add(sb, s, strlen(s));
+}
+
+/* Append one byte. */
+void
+strbuf_addc(struct strbuf *sb, char c)
+{
+	strbuf_add(sb, &c, 1);
+}
+
+/* The length of the UTF-8 character at s, or 0 where there is none (RFC 3629). */
+static size_t
+utf8_length(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	size_t len = 0;
+
+	if (u[0] < 0x80)
+		return 1;
+	if (u[0] >= 0xc2 && u[0] <= 0xdf)
+		len = 2;
+	else if (u[0] >= 0xe0 && u[0] <= 0xef)
+		len = 3;
+	else if (u[0] >= 0xf0 && u[0] <= 0xf4)
+		len = 4;
+	for (size_t i = 1; i < len; i++)
+		if ((u[i] & 0xc0) != 0x80)
+			return 0;
+	if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f))
+		return 0;
+	if ((u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+/* Append formatted text. */
+void
+strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	ASSERT(n >= 0);
+	if (!reserve(sb, (size_t)n))
+		return;
+	(void)vsnprintf(sb->data + sb->len, (size_t)n + 1, fmt, ap);
+	sb->len += (size_t)n;
+}
+
+/* Append formatted text. */
+void
+strbuf_addf(struct strbuf *sb, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vaddf(sb, fmt, ap);
+	va_end(ap);
+}
+
+/*
+ * Append a string as JSON, quotes included.  Bytes that are not UTF-8 become U+FFFD, so
+ * that whatever a program or a file name contains, the result is valid JSON.
+ */
+void
+strbuf_add_json(struct strbuf *sb, const char *s)
+{
+	strbuf_addc(sb, '"');
+	while (*s != '\0') {
+		size_t len = utf8_length(s);
+
+		if (len == 0) {
+			strbuf_adds(sb, "\xef\xbf\xbd");
+			s++;
+		} else if (*s == '"' || *s == '\\') {
+			strbuf_addc(sb, '\\');
+			strbuf_addc(sb, *s++);
+		} else if ((unsigned char)*s < 0x20) {
+			strbuf_addf(sb, "\\u%04x", (unsigned int)(unsigned char)*s++);
+		} else {
+			strbuf_add(sb, s, len);
+			s += len;
+		}
+	}
+	strbuf_addc(sb, '"');
+}
+
+/* Drop the first len bytes. */
+void
+strbuf_consume(struct strbuf *sb, size_t len)
+{
+	ASSERT(len <= sb->len);
+	if (len == 0)
+		return;
+	memmove(sb->data, sb->data + len, sb->len - len + 1);
+	sb->len -= len;
+}
+
+/* The content, never NULL; valid until the next change. */
+const char *
+strbuf_str(const struct strbuf *sb)
+{
+	return sb->data != NULL ? sb->data : "";
+}
+
+/* Hand the content over to the caller, who frees it; NULL if anything had failed. */
+char *
+strbuf_take(struct strbuf *sb)
+{
+	char *data;
+
+	strbuf_add(sb, "", 0);
+	data = sb->failed ? NULL : sb->data;
+	if (data == NULL)
+		free(sb->data);
+	strbuf_init(sb, sb->limit);
+	return data;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: ISC */
+/* strbuf.h - a growing string with a limit.
+ *
+ * Always NUL-terminated once something was added.  Growth beyond `limit` or a failed
+ * allocation sets `failed`, after which additions are ignored: check once, at the end.
+ */
+#ifndef BASE_STRBUF_H
+#define BASE_STRBUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct strbuf {
+	char *data;
+	size_t len;
+	size_t cap;
+	size_t limit;
+	bool failed;
+};
+
+void strbuf_init(struct strbuf *sb, size_t limit);
+void strbuf_done(struct strbuf *sb);
+void strbuf_clear(struct strbuf *sb);
+void strbuf_add(struct strbuf *sb, const void *data, size_t len);
+void strbuf_adds(struct strbuf *sb, const char *s);
+void strbuf_addc(struct strbuf *sb, char c);
+void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+void strbuf_add_json(struct strbuf *sb, const char *s);
+void strbuf_consume(struct strbuf *sb, size_t len);
+const char *strbuf_str(const struct strbuf *sb);
+char *strbuf_take(struct strbuf *sb);
+
+#endif

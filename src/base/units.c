@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: ISC */
+/* units.c - durations, sizes and signals as people write them. */
+#include "config.h"
+
+#include "base/units.h"
+
+#include "base/assert.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+/* From long to short: a duration is printed greedily in this order. */
+static const struct unit duration_units[] = {
+	{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1},
+};
+
+/* Digits at *p; -EINVAL without one, -ERANGE past 2^63. */
+static int
+read_number(const char **p, uint64_t *ret)
+{
+	uint64_t n = 0;
+	const char *start = *p;
+
+	for (; isdigit((unsigned char)**p); (*p)++) {
+		if (n > (UINT64_MAX >> 4) / 10)
+			return -ERANGE;
+		n = n * 10 + (uint64_t)(**p - '0');
+	}
+	if (*p == start)
+		return -EINVAL;
+	*ret = n;
+	return 0;
+}
+
+static const struct unit *
+read_duration_unit(const char **p)
+{
+	const struct unit *found = NULL;
+
+	/* The longest match wins, so that "ms" is not read as "m". */
+	for (size_t i = 0; i < ARRAY_SIZE(duration_units); i++) {
+		size_t len = strlen(duration_units[i].name);
+
+		if (strncmp(*p, duration_units[i].name, len) == 0 &&
+		    (found == NULL || len > strlen(found->name)))
+			found = &duration_units[i];
+	}
+	if (found != NULL)
+		*p += strlen(found->name);
+	return found;
+}
+
+/*
+ * "250ms", "3s", "1m30s", "2h", "30d", "infinity" to milliseconds.
+ *
+ * -EINVAL for anything else, a bare number included; -ERANGE above DURATION_MS_MAX.
+ */
+int
+duration_parse(const char *text, uint64_t *ret_ms)
+{
+	const char *p = text;
+	uint64_t sum = 0;
+
+	if (strcmp(text, "infinity") == 0) {
+		*ret_ms = DURATION_INFINITE;
+		return 0;
+	}
+	if (*p == '\0')
+		return -EINVAL;
+	while (*p != '\0') {
+		const struct unit *unit;
+		uint64_t n;
+		int r = read_number(&p, &n);
+
+		if (r < 0)
+			return r;
+		unit = read_duration_unit(&p);
+		if (unit == NULL)
+			return -EINVAL;
+		if (n > DURATION_MS_MAX / unit->factor)
+			return -ERANGE;
+		sum += n * unit->factor;
+		if (sum > DURATION_MS_MAX)
+			return -ERANGE;
+	}
+	*ret_ms = sum;
+	return 0;
+}
+
+/* The shortest text that duration_parse() reads back: "1m30s", "0s", "infinity". */
+const char *
+duration_format(uint64_t ms, char buf[DURATION_TEXT_MAX])
+{
+	size_t used = 0;
+
+	if (ms == DURATION_INFINITE)
+		return "infinity";
+	if (ms == 0)
+		return "0s";
+	for (size_t i = 0; i < ARRAY_SIZE(duration_units); i++) {
+		const struct unit *unit = &duration_units[i];
+
+		if (ms < unit->factor)
+			continue;
+		used += (size_t)snprintf(buf + used, DURATION_TEXT_MAX - used, "%llu%s",
+					 (unsigned long long)(ms / unit->factor),
+					 unit->name);
+		ms %= unit->factor;
+	}
+	return buf;
+}
+
+/* "64K", "10M", "1G", "2T" (binary) or a bare number of bytes; -EINVAL, -ERANGE. */
+int
+size_parse(const char *text, uint64_t *ret_bytes)
+{
+	static const char suffixes[] = "KMGT";
+	const char *p = text;
+	const char *suffix;
+	unsigned int shift = 0;
+	uint64_t n;
+	int r = read_number(&p, &n);
+
+	if (r < 0)
+		return r;
+	if (*p != '\0') {
+		suffix = strchr(suffixes, *p);
+		if (suffix == NULL || p[1] != '\0')
+			return -EINVAL;
+		shift = 10 * (unsigned int)(suffix - suffixes + 1);
+	}
+	if (n > (UINT64_MAX >> 1) >> shift)
+		return -ERANGE;
+	*ret_bytes = n << shift;
+	return 0;
+}
+
+/* "TERM", "SIGTERM" or "15" to its number, or -EINVAL. */
+int
+signal_parse(const char *text)
+{
+	const char *p = text;
+	uint64_t n;
+
+	if (isdigit((unsigned char)*p)) {
+		if (read_number(&p, &n) < 0 || *p != '\0' || n < 1 || n > 64)
+			return -EINVAL;
+		return (int)n;
+	}
+	if (strncmp(text, "SIG", 3) == 0)
+		text += 3;
+	for (int signo = 1; signo < NSIG; signo++) {
+		const char *name = sigabbrev_np(signo);
+
+		if (name != NULL && strcmp(name, text) == 0)
+			return signo;
+	}
+	return -EINVAL;
+}
+
+/* "SIGTERM" for 15; "SIGRT" for the real-time ones, which have no name of their own. */
+const char *
+signal_name(int signo)
+{
+	static const char *const names[] = {
+		"SIG?",     "SIGHUP",  "SIGINT",  "SIGQUIT", "SIGILL",   "SIGTRAP",
+		"SIGABRT",  "SIGBUS",  "SIGFPE",  "SIGKILL", "SIGUSR1",  "SIGSEGV",
+		"SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM", "SIGSTKFLT", "SIGCHLD",
+		"SIGCONT",  "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU",  "SIGURG",
+		"SIGXCPU",  "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGPOLL",
+		"SIGPWR",   "SIGSYS",
+	};
+
+	if (signo >= 0 && (size_t)signo < ARRAY_SIZE(names))
+		return names[signo];
+	return signo >= 34 && signo <= 64 ? "SIGRT" : "SIG?";
+}

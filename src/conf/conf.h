@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: ISC */
+/* conf.h - a configuration file, read, checked and turned into specs.
+ *
+ * conf_load() reads everything (includes, environment files, user database) and gives
+ * back either a whole configuration or a list of all that is wrong with it.  A
+ * configuration owns all its strings; it is never changed after loading.
+ */
+#ifndef CONF_CONF_H
+#define CONF_CONF_H
+
+#include "core/spec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#define CONF_NONE UINT32_MAX
+
+/* Bounds on what a file may ask for. */
+#define CONF_ACTORS_MAX  100000
+#define CONF_REPORTS_MAX 200
+#define CONF_BYTES_MAX   (64 * 1024 * 1024)
+
+/* ---- what was found ---------------------------------------------------------- */
+
+enum conf_severity { CONF_ERROR, CONF_WARNING };
+
+struct conf_report {
+	enum conf_severity severity;
+	char *file;
+	uint32_t line;   /* 1-based; 0: the file as a whole */
+	uint32_t column; /* 1-based, in characters */
+	char *path;      /* key path, such as "children.db.ready.tcp" */
+	char *message;   /* what was found, what is allowed, the nearest valid key */
+};
+
+struct conf_reports {
+	struct conf_report *at;
+	size_t n;
+	size_t n_errors;
+	bool truncated; /* more than CONF_REPORTS_MAX */
+};
+
+/* ---- what a process needs ----------------------------------------------------- */
+
+#define OUTPUT_MAP(X)                     \
+	X(OUTPUT_LOG, "log")              \
+	X(OUTPUT_INHERIT, "inherit")      \
+	X(OUTPUT_NULL, "null")            \
+	X(OUTPUT_FILE, "file")
+enum output_kind { OUTPUT_MAP(AS_ENUM) OUTPUT_MAX };
+
+struct conf_output {
+	enum output_kind kind;
+	char *file; /* OUTPUT_FILE: the path */
+};
+
+#define CONTAINMENT_MAP(X)                   \
+	X(CONTAINMENT_AUTO, "auto")          \
+	X(CONTAINMENT_CGROUP, "cgroup")      \
+	X(CONTAINMENT_SESSION, "session")
+enum containment_kind { CONTAINMENT_MAP(AS_ENUM) CONTAINMENT_MAX };
+
+struct conf_limit {
+	int resource; /* RLIMIT_x */
+	struct rlimit value;
+};
+
+#define SOCKET_KIND_MAP(X)           \
+	X(SOCKET_TCP, "tcp")         \
+	X(SOCKET_UNIX, "unix")
+enum socket_kind { SOCKET_KIND_MAP(AS_ENUM) SOCKET_KIND_MAX };
+
+struct conf_socket {
+	char *name;
+	enum socket_kind kind;
+	char *address; /* tcp: host or "" for any; unix: path */
+	uint16_t port;
+	int backlog;
+	mode_t mode; /* unix */
+	uid_t uid;   /* unix; (uid_t)-1: supd's own */
+	gid_t gid;
+	struct place place;
+};
+
+struct conf_process {
+	char **argv; /* NULL-terminated */
+	bool has_user;
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups; /* supplementary, of `user` as the group database has them */
+	size_t n_groups;
+	char *user_name; /* for USER, LOGNAME; NULL without `user` */
+	char *home;      /* for HOME; NULL without `user` */
+	char *shell;
+	char *directory; /* NULL: "/" */
+	mode_t umask;
+	char **environment; /* NULL-terminated "KEY=value": what the file adds */
+	struct conf_limit *limits;
+	size_t n_limits;
+	struct conf_output out;
+	struct conf_output err;
+	bool out_is_err; /* the same target for both: one descriptor, order kept */
+	enum containment_kind containment;
+	int stop_signal;
+	bool notify; /* ready: notify, or notify: true: gets a NOTIFY_SOCKET */
+	struct conf_socket *sockets;
+	size_t n_sockets;
+};
+
+/* ---- the tree ------------------------------------------------------------------ */
+
+/* What a changed key asks for at a reload. */
+enum conf_effect { CONF_IN_PLACE, CONF_RESTARTS };
+
+/* One effective key of an actor and where its value came from. */
+struct conf_key {
+	char *key;   /* dotted, such as "backoff.min" */
+	char *value; /* JSON text of the effective value */
+	uint32_t file; /* into conf.files; CONF_NONE: a default */
+	uint32_t line;
+	enum conf_effect effect;
+};
+
+struct conf_actor {
+	char *name;
+	char *path; /* "/user/app/api" */
+	uint32_t parent; /* index; CONF_NONE for /user */
+	struct spec spec;
+	struct conf_process process; /* kind worker */
+	char *description; /* or NULL */
+	char *base; /* replicas: the name without "@N", else NULL */
+	struct conf_key *keys; /* sorted by key */
+	size_t n_keys;
+	struct place place;
+};
+
+#define LOG_LEVEL_MAP(X)                    \
+	X(LOG_LEVEL_DEBUG, "debug")         \
+	X(LOG_LEVEL_INFO, "info")           \
+	X(LOG_LEVEL_NOTICE, "notice")       \
+	X(LOG_LEVEL_WARNING, "warning")     \
+	X(LOG_LEVEL_ERROR, "error")
+enum log_level { LOG_LEVEL_MAP(AS_ENUM) LOG_LEVEL_MAX };
+
+#define LOG_TARGET_MAP(X)                   \
+	X(LOG_TARGET_AUTO, "auto")          \
+	X(LOG_TARGET_JOURNAL, "journal")    \
+	X(LOG_TARGET_SYSLOG, "syslog")      \
+	X(LOG_TARGET_STDERR, "stderr")      \
+	X(LOG_TARGET_FILE, "file")
+enum log_target { LOG_TARGET_MAP(AS_ENUM) LOG_TARGET_MAX };
+
+struct conf {
+	/* control */
+	char *control_socket; /* NULL: <runtime dir>/control.sock */
+	mode_t control_mode;
+	bool has_control_group;
+	gid_t control_gid;
+	bool has_observers;
+	gid_t observers_gid;
+	/* log */
+	enum log_level log_level;
+	enum log_target log_target;
+	char *log_directory;
+	/* the tree: preorder, siblings in file order; [0] is /user */
+	struct conf_actor *actors;
+	uint32_t n_actors;
+	char **files; /* every file that was read */
+	uint32_t n_files;
+};
+
+/* What the loader is told by its caller. */
+struct conf_options {
+	bool warn;      /* also look for what `--check` warns of */
+	char **environ; /* for ${env:…} */
+};
+
+struct conf *conf_load(const char *file, const struct conf_options *options,
+		       struct conf_reports *ret_reports);
+void conf_free(struct conf *conf);
+void conf_reports_init(struct conf_reports *reports);
+void conf_reports_done(struct conf_reports *reports);
+uint32_t conf_find(const struct conf *conf, const char *path);
+
+/* The JSON Schema of everything above; the caller frees it.  NULL: out of memory. */
+char *conf_schema_json(void);
+
+/* ---- from one configuration to the next ------------------------------------------ */
+
+#define CHANGE_MAP(X)                         \
+	X(CHANGE_UNCHANGED, "unchanged")      \
+	X(CHANGE_UPDATED, "updated")          \
+	X(CHANGE_RESTARTED, "restarted")      \
+	X(CHANGE_ADDED, "added")              \
+	X(CHANGE_REMOVED, "removed")
+enum change_kind { CHANGE_MAP(AS_ENUM) CHANGE_MAX };
+
+struct conf_change {
+	enum change_kind kind;
+	uint32_t old_index; /* CONF_NONE: added */
+	uint32_t new_index; /* CONF_NONE: removed */
+	const char **keys;  /* the keys that differ; borrowed from the configurations */
+	size_t n_keys;
+};
+
+/* In the order of the new file; the removed ones last, in the order of the old. */
+struct conf_plan {
+	struct conf_change *at;
+	size_t n;
+};
+
+int conf_plan_make(const struct conf *old, const struct conf *new_conf,
+		   struct conf_plan *ret_plan);
+void conf_plan_done(struct conf_plan *plan);
+
+extern const char *const output_names[];
+extern const char *const containment_names[];
+extern const char *const log_level_names[];
+extern const char *const log_target_names[];
+extern const char *const change_names[];
+
+#endif

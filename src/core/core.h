@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: ISC */
+/* core.h - the only door of the decision core.
+ *
+ * The core is a value: one block of memory that the caller provides, without pointers
+ * into itself or elsewhere.  It turns events into actions.  It is told the time
+ * (CLOCK_MONOTONIC milliseconds, never going back) and owns its random numbers.  It
+ * does not allocate, block or fail once it is configured; the same events give the same
+ * actions.
+ *
+ * A turn of the shell:
+ *
+ *	for each event: core_post(core, now, &event, &actions)
+ *	do { more = core_settle(core, now, &actions); perform(&actions); } while (more);
+ *	arm one timer for core_deadline(core)
+ *
+ * Simultaneous exits are posted in start order (core_order) before the first settle:
+ * so that one decision serves a group that died together.  Performing never calls back;
+ * what comes of it is posted as a new event in a later turn.
+ */
+#ifndef CORE_CORE_H
+#define CORE_CORE_H
+
+#include "core/spec.h"
+
+#include <stddef.h>
+
+/* An actor: a slot of the tree, and which of its tenants is meant. */
+struct ref {
+	uint32_t slot;
+	uint32_t tenant;
+};
+
+#define REF_NONE   ((struct ref){UINT32_MAX, 0})
+#define CORE_ROOT  0 /* slot of "/" */
+#define CORE_USER  1 /* slot of "/user" */
+
+#define NODE_STATE_MAP(X)              \
+	X(STATE_STOPPED, "stopped")    \
+	X(STATE_WAITING, "waiting")    \
+	X(STATE_STARTING, "starting")  \
+	X(STATE_RUNNING, "running")    \
+	X(STATE_SUSPENDED, "suspended") \
+	X(STATE_STOPPING, "stopping")  \
+	X(STATE_BACKOFF, "backoff")    \
+	X(STATE_DONE, "done")          \
+	X(STATE_FAILED, "failed")
+enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
+
+#define EVENT_KIND_MAP(X)                      \
+	X(EVENT_BOOT, "boot")                  \
+	X(EVENT_TICK, "tick")                  \
+	X(EVENT_SPAWNED, "spawned")            \
+	X(EVENT_SPAWN_FAILED, "spawn_failed")  \
+	X(EVENT_READY, "ready")                \
+	X(EVENT_EXITED, "exited")              \
+	X(EVENT_GONE, "gone")                  \
+	X(EVENT_START, "start")                \
+	X(EVENT_STOP, "stop")                  \
+	X(EVENT_RESTART, "restart")            \
+	X(EVENT_RESET, "reset")                \
+	X(EVENT_KILL, "kill")                  \
+	X(EVENT_WAIT, "wait")                  \
+	X(EVENT_UNWAIT, "unwait")              \
+	X(EVENT_SHUTDOWN, "shutdown")          \
+	X(EVENT_QUIT, "quit")
+enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
+
+/* What a waiting caller waits for. */
+#define WAIT_FOR_MAP(X)                       \
+	X(WAIT_READY, "ready")                \
+	X(WAIT_STOPPED, "stopped")            \
+	X(WAIT_FAILED, "failed")              \
+	X(WAIT_DONE, "done")                  \
+	X(WAIT_TERMINATED, "terminated")
+enum wait_for { WAIT_FOR_MAP(AS_ENUM) WAIT_FOR_MAX };
+
+struct event {
+	enum event_kind kind;
+	struct ref ref;   /* which actor; unused by BOOT, TICK, SHUTDOWN, QUIT, UNWAIT */
+	uint32_t life;    /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE: of which process */
+	int32_t code;     /* EXITED: exit code, else -1 */
+	int32_t signal;   /* EXITED: killing signal, else 0 */
+	int32_t error;    /* SPAWN_FAILED: errno */
+	bool core;        /* EXITED: dumped core */
+	bool gone;        /* EXITED: nothing is left in the containment either */
+	bool hold;        /* STOP */
+	uint64_t token;   /* START, STOP, RESTART: reply wanted if not 0; WAIT, UNWAIT */
+	enum wait_for wait_for; /* WAIT */
+};
+
+#define ACTION_KIND_MAP(X)                               \
+	X(ACTION_SPAWN, "spawn")                         \
+	X(ACTION_STOP, "stop")                           \
+	X(ACTION_KILL, "kill")                           \
+	X(ACTION_REMOVED, "removed")                     \
+	X(ACTION_REPLY, "reply")                         \
+	X(ACTION_EXIT, "exit")                           \
+	X(ACTION_REPORT, "report")
+enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
+
+/* The events of the stream that the core knows of, as in CONTROL.md. */
+#define REPORT_MAP(X)                                         \
+	X(REPORT_STARTED, "started")                          \
+	X(REPORT_READY, "ready")                              \
+	X(REPORT_EXITED, "exited")                            \
+	X(REPORT_FAILURE, "failure")                          \
+	X(REPORT_BACKOFF, "backoff")                          \
+	X(REPORT_STOPPING, "stopping")                        \
+	X(REPORT_STOPPED, "stopped")                          \
+	X(REPORT_KILLED_AFTER_TIMEOUT, "killed_after_timeout") \
+	X(REPORT_TERMINATED, "terminated")                    \
+	X(REPORT_GAVE_UP, "gave_up")                          \
+	X(REPORT_ESCALATED, "escalated")
+enum report { REPORT_MAP(AS_ENUM) REPORT_MAX };
+
+/* What became of a waiting command. */
+enum reply_result {
+	REPLY_DONE,
+	REPLY_FAILED,        /* it can no longer come; cause says why, if anything failed */
+	REPLY_INVALID_STATE, /* not possible in the state it is in */
+	REPLY_NO_SUCH_ACTOR, /* it was gone before the command reached the core */
+	REPLY_BUSY,          /* too many callers wait already */
+	REPLY_SUPERSEDED,    /* a later command wanted something else */
+};
+
+struct action {
+	enum action_kind kind;
+	struct ref ref;         /* SPAWN, STOP, KILL, REMOVED, REPORT; REPLY: the actor */
+	uint32_t life;          /* SPAWN, STOP, KILL, REPORT: of which process, 0: none */
+	uint64_t token;         /* REPLY */
+	enum reply_result result; /* REPLY */
+	int32_t status;         /* EXIT: exit status of supd */
+
+	/* REPORT (and REPLY with REPLY_FAILED: cause) */
+	enum report report;
+	struct cause cause;
+	struct ref origin;      /* FAILURE, ESCALATED, GAVE_UP (offender) */
+	struct ref to;          /* ESCALATED: the supervisor that decides next */
+	enum directive directive; /* FAILURE */
+	enum rule_log log;      /* FAILURE */
+	enum preset rule_preset; /* FAILURE: the preset that matched, or PRESET_LIST */
+	struct place rule_place; /* FAILURE: the rule that matched; line 0: see reason */
+	uint8_t reason;         /* FAILURE: enum decision_reason */
+	bool group;             /* FAILURE: the strategy took siblings along */
+	uint32_t window;        /* FAILURE, GAVE_UP: restarts counted in the intensity */
+	uint32_t limit;         /* FAILURE, GAVE_UP: the intensity's bound */
+	uint64_t delay_ms;      /* FAILURE (restart, resume), BACKOFF */
+};
+
+/* Why a directive was what it was, besides the rule that matched. */
+#define DECISION_REASON_MAP(X)                                                   \
+	X(DECIDED_BY_RULE, "rule")                                               \
+	X(DECIDED_BY_ON_FAILURE, "on_failure")                                   \
+	X(DECIDED_NO_RULE_MATCHED, "no rule matched")                            \
+	X(DECIDED_TEMPORARY, "temporary actors are not restarted")               \
+	X(DECIDED_LIMIT, "limit exceeded")                                       \
+	X(DECIDED_INTENSITY, "intensity exceeded")                               \
+	X(DECIDED_RESUME_GUARD, "resume guard")                                  \
+	X(DECIDED_MANUAL_START, "a failed manual start is not retried")          \
+	X(DECIDED_ROOT, "root")
+enum decision_reason { DECISION_REASON_MAP(AS_ENUM) DECISION_REASON_MAX };
+
+/* Caller's memory for actions; core_post and core_settle append. */
+#define CORE_ACTIONS_MAX   512
+#define CORE_POST_ACTIONS  (SPEC_DEPTH_MAX + 28) /* at most, of one core_post */
+struct action_list {
+	uint32_t n;
+	struct action at[CORE_ACTIONS_MAX];
+};
+
+/* How much a core is to hold; core_move() makes it larger. */
+struct core_size {
+	uint32_t nodes;      /* "/" and /user included */
+	uint32_t pool_bytes; /* rules and restart windows, see core_spec_bytes */
+	uint32_t waiters;
+};
+
+/* One actor, as a reader sees it. */
+struct node_view {
+	struct ref ref;
+	struct ref parent;
+	uint32_t depth; /* /user is 1 */
+	enum node_kind kind;
+	enum node_state state;
+	bool ready;
+	bool held;
+	bool degraded;       /* supervisors: a child failed */
+	bool removing;       /* no longer configured; goes away when it is gone */
+	uint32_t life;       /* of the newest process; 0 before the first */
+	bool alive;          /* a process (of this life) was asked for and is not gone */
+	uint32_t incarnation;
+	uint32_t generation;
+	uint64_t since_ms;   /* when the state was entered */
+	uint64_t restarts;   /* automatic ones, all time */
+	uint32_t window;     /* restarts counted now */
+	uint32_t failures;   /* of the backoff */
+	uint64_t delay_ms;
+	uint64_t due_ms;     /* absolute; 0: no start is waiting for it */
+	bool has_failure;    /* the rest is the last failure */
+	struct cause cause;
+	struct ref origin;
+	enum directive directive;
+	enum preset rule_preset;
+	struct place rule_place;
+	uint8_t reason;
+	uint64_t failed_at_ms;
+	enum restart_type restart;
+	enum strategy strategy;
+	struct ref waits_for; /* WAITING: the elder sibling, else REF_NONE */
+	uint32_t children;
+};
+
+struct core;
+
+extern const char *const node_state_names[];
+extern const char *const event_kind_names[];
+extern const char *const action_kind_names[];
+extern const char *const report_names[];
+extern const char *const decision_reason_names[];
+extern const char *const wait_for_names[];
+
+/* Memory and configuration. */
+size_t core_bytes(const struct core_size *size);
+uint32_t core_spec_bytes(const struct spec *spec);
+struct core *core_init(void *memory, const struct core_size *size, uint64_t seed);
+struct core *core_move(void *memory, const struct core_size *size,
+		       const struct core *old);
+void core_room(const struct core *core, struct core_size *ret_free);
+struct ref core_add(struct core *core, struct ref parent, struct ref before,
+		    const struct spec *spec, uint64_t now_ms);
+void core_update(struct core *core, struct ref ref, const struct spec *spec,
+		 uint64_t now_ms);
+void core_place_before(struct core *core, struct ref ref, struct ref before);
+void core_remove(struct core *core, struct ref ref, uint64_t now_ms);
+void core_bounce(struct core *core, struct ref ref, uint64_t now_ms);
+
+/* A turn. */
+void core_post(struct core *core, uint64_t now_ms, const struct event *event,
+	       struct action_list *actions);
+bool core_settle(struct core *core, uint64_t now_ms, struct action_list *actions);
+uint64_t core_deadline(const struct core *core);
+
+/* Reading. */
+bool core_valid(const struct core *core, struct ref ref);
+struct ref core_ref(const struct core *core, uint32_t slot);
+void core_view(const struct core *core, struct ref ref, uint64_t now_ms,
+	       struct node_view *ret_view);
+struct ref core_parent(const struct core *core, struct ref ref);
+struct ref core_first_child(const struct core *core, struct ref ref);
+struct ref core_next_sibling(const struct core *core, struct ref ref);
+struct ref core_next(const struct core *core, struct ref top, struct ref ref);
+int core_compare_order(const struct core *core, struct ref a, struct ref b);
+struct ref core_scope_next(const struct core *core, struct ref child, struct ref prev);
+size_t core_snapshot_bytes(const struct core *core);
+const char *core_check(const struct core *core);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: ISC */
+/* spec.h - what the decision core has to know of an actor: its policy.
+ *
+ * Plain values, filled by conf/, copied by the core.  Nothing here names a command, a
+ * user or a descriptor: those belong to the shell.  Times are milliseconds,
+ * DURATION_INFINITE is for ever.
+ */
+#ifndef CORE_SPEC_H
+#define CORE_SPEC_H
+
+#include "base/names.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The deepest tree: "/" is 0, /user is 1. */
+#define SPEC_DEPTH_MAX      100
+#define SPEC_RULES_MAX      64
+#define SPEC_ERRNOS_MAX     8
+#define SPEC_INTENSITY_MAX  10000
+#define SPEC_SIGNAL_MAX     64
+
+#define NODE_KIND_MAP(X)                   \
+	X(NODE_WORKER, "worker")           \
+	X(NODE_SUPERVISOR, "supervisor")   \
+	X(NODE_BOTH, "both")
+enum node_kind { NODE_KIND_MAP(AS_ENUM) NODE_KIND_MAX };
+
+#define RESTART_TYPE_MAP(X)                \
+	X(RESTART_PERMANENT, "permanent")  \
+	X(RESTART_TRANSIENT, "transient")  \
+	X(RESTART_TEMPORARY, "temporary")
+enum restart_type { RESTART_TYPE_MAP(AS_ENUM) RESTART_TYPE_MAX };
+
+#define STRATEGY_MAP(X)                         \
+	X(STRATEGY_ONE_FOR_ONE, "one_for_one")  \
+	X(STRATEGY_ONE_FOR_ALL, "one_for_all")  \
+	X(STRATEGY_REST_FOR_ONE, "rest_for_one")
+enum strategy { STRATEGY_MAP(AS_ENUM) STRATEGY_MAX };
+
+#define DIRECTIVE_MAP(X)                \
+	X(DIRECTIVE_RESUME, "resume")   \
+	X(DIRECTIVE_RESTART, "restart") \
+	X(DIRECTIVE_STOP, "stop")       \
+	X(DIRECTIVE_ESCALATE, "escalate")
+enum directive { DIRECTIVE_MAP(AS_ENUM) DIRECTIVE_MAX };
+
+#define CAUSE_KIND_MAP(X)                       \
+	X(CAUSE_NORMAL, "normal")               \
+	X(CAUSE_EXIT, "exit")                   \
+	X(CAUSE_SIGNAL, "signal")               \
+	X(CAUSE_CORE, "core")                   \
+	X(CAUSE_OOM, "oom")                     \
+	X(CAUSE_KILLED, "killed")               \
+	X(CAUSE_EXEC, "exec")                   \
+	X(CAUSE_START_TIMEOUT, "start_timeout") \
+	X(CAUSE_EARLY_EXIT, "early_exit")       \
+	X(CAUSE_WATCHDOG, "watchdog")           \
+	X(CAUSE_HEALTH, "health")               \
+	X(CAUSE_SELF_REPORT, "self_report")     \
+	X(CAUSE_STOPPED, "stopped")             \
+	X(CAUSE_DEATH_PACT, "death_pact")       \
+	X(CAUSE_INTENSITY, "intensity")         \
+	X(CAUSE_UNKNOWN, "unknown")
+enum cause_kind { CAUSE_KIND_MAP(AS_ENUM) CAUSE_KIND_MAX };
+
+#define PRESET_MAP(X)                     \
+	X(PRESET_LIST, "")                \
+	X(PRESET_DEFAULT, "default")      \
+	X(PRESET_OTP, "otp")              \
+	X(PRESET_STOPPING, "stopping")    \
+	X(PRESET_ESCALATING, "escalating")
+enum preset { PRESET_MAP(AS_ENUM) PRESET_MAX };
+
+/* How loud a failure is reported; AS_DIRECTIVE is the default of the directive. */
+#define RULE_LOG_MAP(X)                   \
+	X(RULE_LOG_AS_DIRECTIVE, "")      \
+	X(RULE_LOG_ERROR, "error")        \
+	X(RULE_LOG_WARNING, "warning")    \
+	X(RULE_LOG_INFO, "info")          \
+	X(RULE_LOG_OFF, "off")
+enum rule_log { RULE_LOG_MAP(AS_ENUM) RULE_LOG_MAX };
+
+enum shutdown_mode { SHUTDOWN_TIMEOUT, SHUTDOWN_BRUTAL_KILL, SHUTDOWN_INFINITY };
+
+/* When a started process counts as ready. */
+enum ready_mode {
+	READY_EXEC,  /* as soon as it was exec'd */
+	READY_EXIT,  /* a one-shot: once it ended normally */
+	READY_AFTER, /* once it lived for ready_after_ms */
+	READY_TOLD,  /* when the shell posts EVENT_READY (notify, probes, …) */
+};
+
+struct exit_set {
+	uint64_t bits[4]; /* exit codes 0..255 */
+};
+
+struct signal_set {
+	uint64_t bits; /* bit n-1 is signal n */
+};
+
+/* Why something ended or failed. */
+struct cause {
+	enum cause_kind kind;
+	int32_t code;      /* exit code, or -1 */
+	int32_t signal;    /* signal number, or 0 */
+	int32_t error;     /* errno of an exec failure, or 0 */
+	bool core;         /* a core was dumped */
+};
+
+/* factor and jitter are in thousandths: factor 2 is 2000, jitter 0.2 is 200. */
+struct backoff_spec {
+	bool none;
+	bool manual_reset;
+	bool on_stop; /* delay every automatic restart, not only those after failures */
+	uint64_t min_ms;
+	uint64_t max_ms;
+	uint64_t reset_after_ms;
+	uint32_t factor_milli; /* 1000..100000 */
+	uint32_t jitter_milli; /* 0..1000 */
+};
+
+/* Which keys of a rule's own backoff were written. */
+enum backoff_key {
+	BACKOFF_KEY_NONE = 1,
+	BACKOFF_KEY_MIN = 2,
+	BACKOFF_KEY_MAX = 4,
+	BACKOFF_KEY_FACTOR = 8,
+	BACKOFF_KEY_JITTER = 16,
+};
+
+/* Where a rule stands: an index into the configuration's list of files, and a line. */
+struct place {
+	uint32_t file;
+	uint32_t line; /* 0: nowhere */
+};
+
+/* One decider rule, or, with preset other than PRESET_LIST, "go on with that preset". */
+struct rule {
+	enum preset preset;
+	uint32_t kinds;              /* bit per cause_kind: matches whatever its details */
+	struct exit_set exits;       /* cause exit with one of these codes */
+	struct signal_set signals;   /* cause signal or core with one of these */
+	struct signal_set cores;     /* cause core with one of these */
+	int32_t errnos[SPEC_ERRNOS_MAX]; /* cause exec with one of these, 0 ends */
+	enum directive then;
+	enum rule_log log;
+	uint32_t backoff_keys; /* set of enum backoff_key */
+	struct backoff_spec backoff;
+	struct place place;
+};
+
+/* preset other than PRESET_LIST: no rules.  PRESET_LIST with none: matches nothing. */
+struct decider {
+	enum preset preset;
+	const struct rule *rules; /* borrowed; the core copies them */
+	uint32_t n_rules;
+};
+
+/* At most `restarts` restarts within any within_ms. */
+struct intensity_spec {
+	bool unlimited;
+	uint32_t restarts; /* 0..SPEC_INTENSITY_MAX */
+	uint64_t within_ms;
+};
+
+/* Akka's maxNrOfRetries and withinTimeRange, for each child of the supervisor. */
+struct limit_spec {
+	bool on;
+	bool fixed;    /* Akka's fixed window, else sliding */
+	bool escalate; /* on_exceed: escalate, else stop */
+	uint32_t restarts;
+	uint64_t within_ms;
+};
+
+struct spec {
+	enum node_kind kind;
+	enum restart_type restart;
+	bool enabled;
+	struct exit_set success_exits;
+	struct signal_set success_signals;
+	struct backoff_spec backoff;
+	struct decider on_failure;
+	enum shutdown_mode shutdown_mode;
+	uint64_t shutdown_ms; /* SHUTDOWN_TIMEOUT only; 0 is legal */
+	enum ready_mode ready;
+	uint64_t ready_after_ms;
+	uint64_t start_timeout_ms; /* DURATION_INFINITE: none */
+
+	/* supervisors only */
+	enum strategy strategy;
+	struct intensity_spec intensity;
+	struct limit_spec limit;
+	struct decider decider;
+	bool start_parallel;
+	bool stop_parallel;
+};
+
+extern const char *const node_kind_names[];
+extern const char *const restart_type_names[];
+extern const char *const strategy_names[];
+extern const char *const directive_names[];
+extern const char *const cause_kind_names[];
+extern const char *const preset_names[];
+extern const char *const rule_log_names[];
+
+void spec_default(struct spec *spec, enum node_kind kind);
+void exit_set_add(struct exit_set *set, unsigned int from, unsigned int to);
+bool exit_set_has(const struct exit_set *set, int code);
+void signal_set_add(struct signal_set *set, int signo);
+bool signal_set_has(const struct signal_set *set, int signo);
+
+#endif

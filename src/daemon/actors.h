@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+/* actors.h - what the shell knows of an actor that the core does not: its names, its
+ * configuration, and what is known of its process from outside.
+ */
+#ifndef DAEMON_ACTORS_H
+#define DAEMON_ACTORS_H
+
+#include "base/map.h"
+#include "conf/conf.h"
+#include "core/core.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define ACTOR_STATUS_MAX 256
+
+struct actor {
+	struct ref ref;          /* REF_NONE: the slot is free */
+	char *path;              /* owned */
+	const struct conf_actor *conf; /* borrowed from the configuration it came with */
+	struct conf *conf_owner; /* kept alive for actors that are being removed */
+	pid_t pid;               /* 0: no process */
+	uint64_t process_started_ms; /* when it was spawned, CLOCK_MONOTONIC */
+	bool sigstopped;         /* by a signal that supd did not send */
+	uint64_t dead_letters;
+	char *status;            /* STATUS= of the process, or NULL */
+	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
+};
+
+struct actors {
+	struct actor *at; /* by slot */
+	uint32_t cap;
+	struct map by_path;
+};
+
+void actors_init(struct actors *actors);
+void actors_done(struct actors *actors);
+int actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths);
+void actors_set(struct actors *actors, struct ref ref, char *take_path,
+		const struct conf_actor *conf);
+void actors_clear(struct actors *actors, struct ref ref);
+struct actor *actors_get(const struct actors *actors, struct ref ref);
+struct ref actors_find(const struct actors *actors, const char *path);
+
+#endif

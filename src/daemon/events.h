@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: ISC */
+/* events.h - the event stream: every change is one JSON object with a gapless number.
+ *
+ * Kept in a ring that is bounded in bytes; the oldest go first.  Readers keep the number
+ * they want next and ask again; nobody is called back from here.
+ */
+#ifndef DAEMON_EVENTS_H
+#define DAEMON_EVENTS_H
+
+#include "base/strbuf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EVENTS_BYTES_MAX (2 * 1024 * 1024)
+#define EVENTS_MAX       16384
+#define EVENT_BYTES_MAX  (64 * 1024)
+
+struct event_record {
+	uint64_t seq;
+	size_t offset; /* into events.data */
+	uint32_t len;
+	uint32_t path_offset; /* of the path inside the JSON text, for filters */
+	uint32_t path_len;
+};
+
+struct events {
+	char *data; /* EVENTS_BYTES_MAX; a record never wraps around */
+	size_t head;
+	struct event_record *records; /* ring of EVENTS_MAX */
+	uint64_t first_seq; /* the oldest that is still there */
+	uint64_t next_seq;  /* the next to be given out; the first ever is 1 */
+	struct strbuf text; /* the one being written */
+	uint32_t text_path_offset;
+	uint32_t text_path_len;
+};
+
+/* What all events have in common. */
+struct event_head {
+	const char *event; /* "started" */
+	const char *path;
+	uint32_t incarnation;
+	uint32_t generation;
+};
+
+int events_init(struct events *events);
+void events_done(struct events *events);
+
+/* Write one: begin, any number of fields, end (which gives it its number). */
+void events_begin(struct events *events, const struct event_head *head);
+void events_string(struct events *events, const char *key, const char *value);
+void events_number(struct events *events, const char *key, int64_t value);
+void events_raw(struct events *events, const char *key, const char *json);
+void events_end(struct events *events);
+
+/* The JSON text of a record (not NUL-terminated), or false when it is no longer there. */
+bool events_get(const struct events *events, uint64_t seq, const char **ret_json,
+		size_t *ret_len);
+/* Does the path of this record match the glob?  NULL matches everything. */
+bool events_match(const struct events *events, uint64_t seq, const char *glob);
+
+#endif

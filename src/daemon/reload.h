@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: ISC */
+/* reload.h - from the configuration that runs to the one on disk, all or nothing. */
+#ifndef DAEMON_RELOAD_H
+#define DAEMON_RELOAD_H
+
+#include "base/err.h"
+#include "conf/conf.h"
+
+struct shell;
+
+/* A configuration that was read, and what applying it would do. */
+struct reload {
+	struct conf *conf; /* the new one, owned until applied */
+	struct conf_plan plan;
+	struct conf_reports reports; /* warnings, or the errors that prevent it */
+};
+
+/* Read and compare; changes nothing.  -EINVAL: reports say what is wrong. */
+int reload_prepare(struct shell *shell, struct reload *ret, struct err *err);
+
+/* Carry it out.  On an error (memory, a socket that cannot be opened) nothing changed. */
+int reload_apply(struct shell *shell, struct reload *reload, struct err *err);
+
+/* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned). */
+void reload_done(struct reload *reload);
+
+#endif

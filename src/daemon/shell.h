@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC */
+/* shell.h - the shell around the decision core: one running supd.
+ *
+ * Everything that the rooms of the daemon share.  The world becomes events
+ * (shell_post), the core's actions become system calls (perform.c).  Whoever is called
+ * from perform never calls the core: it posts.
+ */
+#ifndef DAEMON_SHELL_H
+#define DAEMON_SHELL_H
+
+#include "conf/conf.h"
+#include "core/core.h"
+#include "daemon/actors.h"
+#include "daemon/events.h"
+#include "os/containment.h"
+#include "os/sdnotify.h"
+
+#include <ev.h>
+
+struct control;
+struct notify;
+struct procs;
+
+struct shell {
+	struct ev_loop *loop;
+
+	struct conf *conf;      /* the effective configuration */
+	char *conf_file;
+	char *runtime_dir;
+	char *control_path;     /* of the control socket */
+	char **environ;         /* as supd was started */
+
+	struct core *core;
+	struct actors actors;   /* what the shell knows of each slot of the core */
+	struct events events;   /* the event stream */
+	struct procs *procs;
+	struct notify *notify;
+	struct control *control;
+	struct cgroup_root cgroups;
+	struct notifier systemd; /* towards whoever started supd */
+
+	uint64_t now_ms;        /* one time for a whole turn */
+	uint64_t started_ms;
+	bool shutting_down;
+	bool exiting;
+	int exit_status;
+
+	/* private to loop.c */
+	struct loop *turn;
+};
+
+/* Queue an event for the core; it is stepped at the end of this turn of the loop. */
+void shell_post(struct shell *shell, const struct event *event);
+
+/* The path of an actor; of one that is gone already its last path, or "?". */
+const char *shell_path(const struct shell *shell, struct ref ref);
+
+#endif

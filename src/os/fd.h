@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+/* fd.h - descriptors: standard ones open, high ones for ourselves, a bound on them. */
+#ifndef OS_FD_H
+#define OS_FD_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* supd's own descriptors live at or above this number, so that a spawn can arrange the
+ * child's in the window below. */
+#define FD_WINDOW 100
+
+int fd_open_standard(void);
+int fd_raise(int fd);
+int fd_raise_limit(uint64_t wanted, struct err *err);
+void fd_close(int *fd);
+int fd_write_all(int fd, const void *data, size_t len);
+int fd_mkdir_parents(const char *path, unsigned int mode);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: ISC */
+/* reap.h - learn how children ended: peek, then reap. */
+#ifndef OS_REAP_H
+#define OS_REAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum reap_kind { REAP_EXITED, REAP_SIGNALED, REAP_DUMPED, REAP_STOPPED, REAP_CONTINUED };
+
+struct reap {
+	pid_t pid;
+	enum reap_kind kind;
+	int status; /* exit code, or the signal */
+	uint64_t utime_us;
+	uint64_t stime_us;
+	uint64_t maxrss_kib;
+};
+
+int os_reap_pidfd(int pidfd, pid_t pid, struct reap *ret);
+int os_reap_any(struct reap *ret);
+int os_become_subreaper(void);
+
+#endif

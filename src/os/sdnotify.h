@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/* sdnotify.h - both ends of the notify protocol of systemd (sd_notify(3)). */
+#ifndef OS_SDNOTIFY_H
+#define OS_SDNOTIFY_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The sender: supd to whatever started it. */
+struct notifier {
+	int fd; /* -1: nobody listens */
+	uint64_t watchdog_us; /* 0: none wanted */
+};
+
+void notifier_open(struct notifier *notifier, char **environ_now);
+void notifier_close(struct notifier *notifier);
+int notifier_send(const struct notifier *notifier, const char *text);
+
+/* The receiver: one abstract datagram socket, a name for each actor. */
+#define NOTIFY_MESSAGE_MAX 4096
+#define NOTIFY_FDS_MAX     64
+
+struct notify_message {
+	pid_t pid; /* of the sender, from SCM_CREDENTIALS */
+	uid_t uid;
+	size_t len;
+	char text[NOTIFY_MESSAGE_MAX + 1]; /* lines KEY=value, NUL-terminated */
+	size_t n_fds;
+	int fds[NOTIFY_FDS_MAX]; /* owned by the caller */
+};
+
+int notify_listen(const char *abstract_name, struct err *err);
+int notify_receive(int fd, struct notify_message *ret);
+const char *notify_value(const struct notify_message *message, const char *key,
+			 size_t *ret_len);
+
+#endif
