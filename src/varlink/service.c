@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC */
+/* service.c - the text of org.varlink.service, which every Varlink service speaks. */
+#include "config.h"
+
+#include "varlink/varlink.h"
+
+/* As returned by GetInterfaceDescription. */
+const char varlink_service_description[] =
+    "# What every Varlink service can tell about itself.\n"
+    "interface org.varlink.service\n"
+    "\n"
+    "# Who made the service, and the interfaces that it has.\n"
+    "method GetInfo() -> (\n"
+    "\tvendor: string,\n"
+    "\tproduct: string,\n"
+    "\tversion: string,\n"
+    "\turl: string,\n"
+    "\tinterfaces: []string\n"
+    ")\n"
+    "\n"
+    "# The text of one of these interfaces.\n"
+    "method GetInterfaceDescription(interface: string) -> (description: string)\n"
+    "\n"
+    "# The interface is not one of this service.\n"
+    "error InterfaceNotFound (interface: string)\n"
+    "\n"
+    "# The interface has no such method.\n"
+    "error MethodNotFound (method: string)\n"
+    "\n"
+    "# The method exists, but this service does not have it.\n"
+    "error MethodNotImplemented (method: string)\n"
+    "\n"
+    "# A parameter is missing, of another type, out of range, or not known.\n"
+    "error InvalidParameter (parameter: string)\n"
+    "\n"
+    "# The caller may not do that.\n"
+    "error PermissionDenied ()\n"
+    "\n"
+    "# The method has several replies; the call must say `more`.\n"
+    "error ExpectedMore ()\n";
