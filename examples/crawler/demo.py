@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Runs the crawler under supd, shows what happens, counts, and leaves nothing behind.
+
+Needs a built supd and supctl: demo.py --bin DIRECTORY
+"""
+import argparse
+import collections
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+WORKERS = "/user/crawl/workers/"
+LIMIT_S = 50
+
+LEGEND = """\
+Below, one line an event.  "failure": somebody died, and what was decided about it:
+resume and restart start it again, after the delay of its "backoff"; ^C ends the demo."""
+
+
+class Failed(Exception):
+    pass
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+class Tally(threading.Thread):
+    """Reads the event stream as JSON and keeps what the summary needs."""
+
+    def __init__(self, stream):
+        super().__init__(daemon=True)
+        self.stream = stream
+        self.causes = collections.Counter()
+        self.directives = collections.Counter()
+        self.window = 0
+        self.gave_up = 0
+        self.site_deaths = 0
+        self.pids = set()
+        self.last_dead = None
+
+    def run(self):
+        for line in self.stream:
+            self.take(json.loads(line))
+
+    def take(self, event):
+        path = event.get("path", "")
+        if event["event"] == "started":
+            self.pids.add(event["pid"])
+        elif event["event"] == "gave_up":
+            self.gave_up += 1
+        elif event["event"] == "failure" and path.startswith(WORKERS):
+            self.causes[event["cause"]["text"]] += 1
+            self.directives[event["directive"]] += 1
+            self.window = max(self.window, event.get("window", 0))
+            self.last_dead = path
+        elif event["event"] == "failure" and path == "/user/site":
+            self.site_deaths += 1
+
+
+class Demo:
+    def __init__(self, bindir):
+        self.bin = os.path.abspath(bindir)
+        self.run_dir = tempfile.mkdtemp(prefix="supd-demo-")
+        self.socket = os.path.join(self.run_dir, "supd", "control.sock")
+        self.supd = None
+        self.watchers = []
+        self.tally = None
+        self.env = dict(os.environ, CRAWLER_BIN=self.bin, CRAWLER_SRC=HERE,
+                        CRAWLER_RUN=self.run_dir, CRAWLER_PORT=str(free_port()))
+        for name in ("NOTIFY_SOCKET", "SUPD_SOCKET", "RUNTIME_DIRECTORY"):
+            self.env.pop(name, None)
+
+    # ---- supd and supctl ----
+
+    def supctl_argv(self, *args):
+        return [os.path.join(self.bin, "supctl"), "-s", self.socket, *args]
+
+    def supctl(self, *args, **how):
+        sys.stdout.flush()
+        return subprocess.run(self.supctl_argv(*args), check=False, env=self.env, **how)
+
+    def watch(self, *args, **how):
+        process = subprocess.Popen(self.supctl_argv(*args), env=self.env, **how)
+        self.watchers.append(process)
+        return process
+
+    def start(self):
+        with open(os.path.join(self.run_dir, "supd.err"), "wb") as err:
+            self.supd = subprocess.Popen(
+                [os.path.join(self.bin, "supd"), "-c", os.path.join(HERE, "supd.yaml"),
+                 "-r", os.path.join(self.run_dir, "supd")],
+                env=self.env, stdin=subprocess.DEVNULL, stdout=err, stderr=err,
+                start_new_session=True)     # ^C is ours; supd is told to stop in order
+        deadline = time.monotonic() + 10
+        while self.supctl("ping", stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            if self.supd.poll() is not None or time.monotonic() > deadline:
+                raise Failed("supd did not come up:\n" + self.read("supd.err"))
+            time.sleep(0.05)
+        counting = self.watch("-o", "json", "events", "-f", stdout=subprocess.PIPE,
+                              text=True)
+        self.tally = Tally(counting.stdout)
+        self.tally.start()
+
+    def read(self, name):
+        try:
+            with open(os.path.join(self.run_dir, name), encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    # ---- what is to be seen ----
+
+    def show(self):
+        self.supctl("wait", "/user/monkey", "--for", "ready", "--timeout", "20s",
+                    stdout=subprocess.DEVNULL)
+        print("The supervision tree:\n")
+        self.supctl("tree")
+        print(f"\n{LEGEND}\n", flush=True)
+        shown = self.watch("events", "-f")
+        self.supctl("wait", "/user/crawl/master", "--for", "done",
+                    "--timeout", f"{LIMIT_S}s", stdout=subprocess.DEVNULL)
+        shown.terminate()
+        shown.wait()
+
+    def explain(self):
+        if self.tally.last_dead is None:
+            return
+        print(f"\nWhat became of {self.tally.last_dead}, "
+              f"as `supctl explain` tells it:\n", flush=True)
+        self.supctl("explain", self.tally.last_dead)
+
+    def summary(self):
+        crawl = json.loads(self.read("crawl.json") or "null")
+        index = json.loads(self.read("index.json") or "{}")
+        tally = self.tally
+        print("\nSummary")
+        if crawl is None:
+            print("  the crawl was not finished")
+        else:
+            print(f"  pages crawled         {crawl['pages']}, "
+                  f"{len(index)} words in the index")
+        print(f"  workers died          {sum(tally.causes.values())} times: "
+              + (", ".join(f"{n} {cause}" for cause, n in tally.causes.most_common())
+                 or "none"))
+        print(f"  started again         {tally.directives['restart']} restarted, "
+              f"{tally.directives['resume']} resumed")
+        print(f"  intensity             40 restarts in 10s were allowed, "
+              f"at most {tally.window} were counted, "
+              f"{'exceeded ' + str(tally.gave_up) + ' times' if tally.gave_up else 'never exceeded'}")
+        if crawl is not None:
+            print(f"  pages sent again      {crawl['sent_again']}, dead letters "
+                  f"{len(crawl['dead_letters'])} {' '.join(crawl['dead_letters'])}")
+            print(f"  page server died      {tally.site_deaths} times: "
+                  f"{crawl['cut']} answers cut short, "
+                  f"{crawl['refused']} connections refused")
+        return crawl is not None
+
+    # ---- leaving nothing behind ----
+
+    def stop(self):
+        if self.supd is not None and self.supd.poll() is None:
+            self.supd.send_signal(signal.SIGTERM)
+            try:
+                self.supd.wait(15)
+            except subprocess.TimeoutExpired:
+                self.supd.send_signal(signal.SIGQUIT)
+                self.supd.wait(5)
+        for process in self.watchers:
+            if process.poll() is None:
+                process.terminate()
+            process.wait()
+        if self.tally is not None:
+            self.tally.join(5)
+
+    def left_behind(self):
+        mark = f"CRAWLER_RUN={self.run_dir}".encode()
+        left = []
+        for pid in os.listdir("/proc"):
+            if not pid.isdigit() or int(pid) == os.getpid():
+                continue
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    if mark in file.read().split(b"\0"):
+                        left.append(int(pid))
+            except OSError:
+                continue
+        return left
+
+    def remove(self):
+        shutil.rmtree(self.run_dir, ignore_errors=True)
+
+
+def on_signal(signo, _frame):
+    raise KeyboardInterrupt(signo)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="a crawl that finishes although its "
+                                     "workers die all the time")
+    parser.add_argument("--bin", default=".", help="where supd and supctl are")
+    demo = Demo(parser.parse_args().bin)
+    for signo in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signo, on_signal)
+    status = 1
+    try:
+        demo.start()
+        demo.show()
+        demo.explain()
+        status = 0
+    except KeyboardInterrupt:
+        print("\nInterrupted.")
+    except Failed as error:
+        print(f"demo: {error}", file=sys.stderr)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        demo.stop()
+        if demo.tally is not None and not demo.summary():
+            status = 1
+        left = demo.left_behind()
+        demo.remove()
+        print("  left behind           " +
+              (f"processes {left}" if left else "no process, no file"))
+        if left:
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
