@@ -7,16 +7,20 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 /* supd's own descriptors live at or above this number, so that a spawn can arrange the
- * child's in the window below. */
+ * child's in the window below.  One that cannot be raised only makes spawning slower. */
 #define FD_WINDOW 100
 
 int fd_open_standard(void);
+void fd_close_strangers(void);
 int fd_raise(int fd);
+int fd_limit(struct rlimit *ret);
 int fd_raise_limit(uint64_t wanted, struct err *err);
 void fd_close(int *fd);
 int fd_write_all(int fd, const void *data, size_t len);
-int fd_mkdir_parents(const char *path, unsigned int mode);
+int fd_mkdir_parents(const char *path, mode_t mode);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* reap.h - learn how children ended: peek, then reap. */
+/* reap.h - learn how children ended: peek, then reap.
+ *
+ * A child that was peeked at is still a zombie: its pid, its process group and its
+ * session cannot be anybody else's, so that is the time to record and to signal.
+ */
 #ifndef OS_REAP_H
 #define OS_REAP_H
 
@@ -12,12 +16,13 @@ enum reap_kind { REAP_EXITED, REAP_SIGNALED, REAP_DUMPED, REAP_STOPPED, REAP_CON
 struct reap {
 	pid_t pid;
 	enum reap_kind kind;
-	int status; /* exit code, or the signal */
-	uint64_t utime_us;
+	int status;        /* exit code, or the signal */
+	uint64_t utime_us; /* with that of its own reaped children */
 	uint64_t stime_us;
 	uint64_t maxrss_kib;
 };
 
+int os_reap_peek(int pidfd, pid_t pid, struct reap *ret);
 int os_reap_pidfd(int pidfd, pid_t pid, struct reap *ret);
 int os_reap_any(struct reap *ret);
 int os_become_subreaper(void);

@@ -8,34 +8,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 /* The sender: supd to whatever started it. */
 struct notifier {
 	int fd; /* -1: nobody listens */
+	struct sockaddr_un address;
+	socklen_t address_len;
 	uint64_t watchdog_us; /* 0: none wanted */
 };
 
-void notifier_open(struct notifier *notifier, char **environ_now);
+void notifier_open(struct notifier *notifier, char *const *environ_now);
 void notifier_close(struct notifier *notifier);
 int notifier_send(const struct notifier *notifier, const char *text);
 
-/* The receiver: one abstract datagram socket, a name for each actor. */
+/* The receiver: an abstract datagram socket, a name for each actor. */
 #define NOTIFY_MESSAGE_MAX 4096
 #define NOTIFY_FDS_MAX     64
 
 struct notify_message {
-	pid_t pid; /* of the sender, from SCM_CREDENTIALS */
+	pid_t
+	    pid; /* of the sender, from SCM_CREDENTIALS; 0: of a foreign pid namespace */
 	uid_t uid;
 	size_t len;
 	char text[NOTIFY_MESSAGE_MAX + 1]; /* lines KEY=value, NUL-terminated */
 	size_t n_fds;
-	int fds[NOTIFY_FDS_MAX]; /* owned by the caller */
+	int fds[NOTIFY_FDS_MAX]; /* owned by the caller, CLOEXEC */
 };
 
 int notify_listen(const char *abstract_name, struct err *err);
 int notify_receive(int fd, struct notify_message *ret);
 const char *notify_value(const struct notify_message *message, const char *key,
-			 size_t *ret_len);
+                         size_t *ret_len);
 
 #endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC */
+/* cgroup.h - supd's place in the cgroup v2 tree, and leaves below it.
+ *
+ *	<directory>/supd            supd itself, where the directory is its own
+ *	<directory>/actors/a:b      one leaf for each actor
+ *
+ * The directory is supd's own cgroup where nobody else lives in it (a delegated unit, a
+ * container); else a new directory "supd-PID" below it, removed at the end.  It is
+ * locked (flock) while its supd lives, so that another one can tell leftovers.
+ */
+#ifndef OS_CGROUP_H
+#define OS_CGROUP_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define CGROUP_PATH_MAX 4096
+#define CGROUP_LEAF_MAX 256
+
+struct cgroup_root {
+	char path[CGROUP_PATH_MAX]; /* supd's directory; "": there is none */
+	int fd;                     /* its directory of actors, locked, or -1 */
+	int watch_fd;               /* readable when a watched leaf changed, or -1 */
+	bool has_kill;              /* cgroup.kill exists (Linux 5.14) */
+	bool is_created;            /* path is "supd-PID", ours to remove */
+	bool is_moved;              /* supd moved into path/supd */
+};
+
+void cgroup_root_init(struct cgroup_root *root);
+int cgroup_root_open(struct cgroup_root *root, struct err *err);
+void cgroup_root_close(struct cgroup_root *root);
+int cgroup_root_next(struct cgroup_root *root, uint64_t *ret_tokens, size_t max);
+
+int cgroup_leaf_open(const struct cgroup_root *root, const char *path,
+                     char ret_leaf[CGROUP_LEAF_MAX]);
+int cgroup_leaf_remove(const struct cgroup_root *root, const char *leaf);
+int cgroup_leaf_watch(struct cgroup_root *root, int leaf_fd, uint64_t token);
+int cgroup_leaf_populated(int leaf_fd, int events_fd);
+int cgroup_leaf_signal(const struct cgroup_root *root, const char *leaf, int signo);
+int cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf, int leaf_fd);
+bool cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid);
+
+#endif

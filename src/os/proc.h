@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: ISC */
+/* proc.h - find processes by descent: a sweep of /proc for what a dead parent left.
+ *
+ * Whatever an actor forked has a living forefather that is a child of ours, because we
+ * are a subreaper: its main process, or an orphan.  An orphan is recognised by the mark
+ * in its environment (SUPD_ID), its session or its process group.  What clears all three
+ * escapes.
+ *
+ * Taking a sweep costs one look at each child of ours, and a few system calls for each
+ * orphan and its descendants.  Memory is kept from one sweep to the next.
+ */
+#ifndef OS_PROC_H
+#define OS_PROC_H
+
+#include "base/map.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define PROC_MARK_MAX  64
+#define PROC_SWEEP_MAX 65536
+
+struct proc_sweep;
+
+struct proc_sweep *proc_sweep_new(void);
+void proc_sweep_free(struct proc_sweep *sweep);
+int proc_sweep_take(struct proc_sweep *sweep, const struct map *known);
+int proc_sweep_add_tree(struct proc_sweep *sweep, pid_t main_pid, const char *mark);
+bool proc_sweep_has(const struct proc_sweep *sweep, pid_t session, const char *mark);
+int proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mark,
+                      int signo);
+
+bool proc_has_mark(pid_t pid, const char *mark);
+
+#endif
