@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Measures supd beside a bare loop that does nothing else, in one run.
+
+bench.py --bin DIRECTORY [--rounds N] [-n ACTORS] [--quick]   (see README.md)
+"""
+import argparse
+import mmap
+import os
+import resource
+import shutil
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+SLOT = struct.Struct("=QQ")     # pid, CLOCK_MONOTONIC ns of its start
+PATIENCE_S = 60
+LATENCY_N = 100
+
+
+def now_ns():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+class GaveUp(Exception):
+    pass
+
+
+# ---- the stamps of the children --------------------------------------------------
+
+class Results:
+    """The file into which each child stamps its start; one slot an actor."""
+
+    def __init__(self, path, n):
+        self.path, self.n = path, n
+        with open(path, "wb+") as file:
+            file.truncate(n * SLOT.size)
+            self.map = mmap.mmap(file.fileno(), n * SLOT.size)
+
+    def __getitem__(self, i):
+        return SLOT.unpack_from(self.map, i * SLOT.size)
+
+    def pids(self):
+        return [pid for pid, _ in SLOT.iter_unpack(self.map[:])]
+
+    def wait(self, before, what):
+        """Until no slot has the pid that it had; the time of the last start."""
+        deadline = time.monotonic() + PATIENCE_S
+        todo = list(range(self.n))
+        while todo:
+            todo = [i for i in todo if self[i][0] == before[i]]
+            if time.monotonic() > deadline:
+                raise GaveUp(f"{what}: {len(todo)} of {self.n} are missing")
+            if todo:
+                time.sleep(0.0005)
+        return max(ns for _, ns in SLOT.iter_unpack(self.map[:]))
+
+    def wait_one(self, i, before):
+        deadline = time.monotonic() + PATIENCE_S
+        while self[i][0] == before:
+            if time.monotonic() > deadline:
+                raise GaveUp(f"restart of {i}: nothing")
+            time.sleep(0.0002)
+        return self[i][1]
+
+
+# ---- who is measured ---------------------------------------------------------------
+
+class System:
+    name = ""
+    settings = ""
+
+    def __init__(self, tools, directory, n):
+        self.tools, self.dir, self.n = tools, directory, n
+        self.process = None
+        self.results = Results(os.path.join(directory, "results"), n)
+
+    def prepare(self):
+        pass
+
+    def argv(self):
+        raise NotImplementedError
+
+    def status_argv(self):
+        return None
+
+    def start(self):
+        self.process = subprocess.Popen(self.argv(), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+
+    def discard(self):
+        """Whatever happened: nothing of it stays."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for pid in self.results.pids():
+            try:
+                if pid and os.readlink(f"/proc/{pid}/exe") == self.tools["child"]:
+                    os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+
+
+class Bare(System):
+    name = "bare"
+
+    def argv(self):
+        return [self.tools["bare"], str(self.n), self.tools["child"], self.results.path]
+
+    def status_argv(self):
+        path = os.path.join(self.dir, "status")
+        with open(path, "w", encoding="ascii") as file:
+            for i in range(self.n):
+                file.write(f"/user/a{i:<12} running {100000 + i:>7}   1m30s   0\n")
+        return ["cat", path]
+
+
+class Supd(System):
+    name = "supd"
+
+    def prepare(self):
+        lines = [f"log: {{level: error, directory: {self.dir}/log}}\n",
+                 "strategy: one_for_one\nintensity: unlimited\n",
+                 "start: parallel\nstop: parallel\n",
+                 f"defaults: {{backoff: none, restart: permanent{self.settings}}}\n",
+                 "children:\n"]
+        child, path = self.tools["child"], self.results.path
+        lines += [f"  a{i}: {{command: ['{child}', '{path}', '{i}']}}\n"
+                  for i in range(self.n)]
+        with open(os.path.join(self.dir, "supd.yaml"), "w", encoding="ascii") as file:
+            file.writelines(lines)
+
+    def argv(self):
+        return [self.tools["supd"], "-c", os.path.join(self.dir, "supd.yaml"),
+                "-r", os.path.join(self.dir, "run")]
+
+    def status_argv(self):
+        return [self.tools["supctl"], "-s", os.path.join(self.dir, "run", "control.sock"),
+                "status"]
+
+
+class SupdLean(Supd):
+    name = "supd, lean"
+    settings = ", containment: session, output: inherit"
+
+
+SYSTEMS = (Bare, SupdLean, Supd)
+
+
+# ---- what is measured ----------------------------------------------------------------
+
+def own_pids(system):
+    """The supervisor: the launched process and what runs the same program below it."""
+    top = system.process.pid
+    exe = os.readlink(f"/proc/{top}/exe")
+    found, todo = [], [top]
+    while todo:
+        pid = todo.pop()
+        try:
+            if os.readlink(f"/proc/{pid}/exe") != exe:
+                continue
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+                todo += map(int, file.read().split())
+        except OSError:
+            continue
+        found.append(pid)
+    return found
+
+
+def pss_kib(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("Pss:"):
+                return int(line.split()[1])
+    raise GaveUp("no Pss")
+
+
+def switches(pid):
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as file:
+            total += sum(int(line.split()[1]) for line in file
+                         if "ctxt_switches" in line)
+    return total
+
+
+def measure_start(system):
+    before = [0] * system.n
+    begun = now_ns()
+    system.start()
+    return (system.results.wait(before, "start") - begun) / 1e6
+
+
+def measure_latency(system, samples):
+    times = []
+    for k in range(samples):
+        i = k * 37 % system.n
+        pid = system.results[i][0]
+        begun = now_ns()
+        os.kill(pid, signal.SIGKILL)
+        times.append((system.results.wait_one(i, pid) - begun) / 1e3)
+        time.sleep(0.005)
+    return statistics.median(times)
+
+
+def measure_storm(system):
+    before = system.results.pids()
+    text = "\n".join(map(str, before)) + "\n"
+    out = subprocess.run([system.tools["storm"]], input=text, text=True, check=True,
+                         stdout=subprocess.PIPE).stdout
+    return (system.results.wait(before, "storm") - int(out)) / 1e6
+
+
+def measure_status(system, times=5):
+    argv = system.status_argv()
+    spent = []
+    for _ in range(times):
+        begun = now_ns()
+        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+        spent.append((now_ns() - begun) / 1e6)
+    return statistics.median(spent)
+
+
+def measure_stop(system):
+    begun = now_ns()
+    system.process.terminate()
+    system.process.wait(PATIENCE_S)
+    return (now_ns() - begun) / 1e6
+
+
+def measure_idle(system, seconds):
+    time.sleep(1)
+    pids = own_pids(system)
+    before = sum(map(switches, pids))
+    time.sleep(seconds)
+    return sum(map(switches, pids)) - before
+
+
+class Bench:
+    def __init__(self, tools, directory, options):
+        self.tools, self.dir, self.options = tools, directory, options
+        self.values = {}    # (metric, system name) → values of the rounds
+
+    def note(self, metric, system, value):
+        self.values.setdefault((metric, system.name), []).append(value)
+
+    def with_system(self, kind, n, body):
+        where = tempfile.mkdtemp(dir=self.dir)
+        system = kind(self.tools, where, n)
+        system.prepare()
+        try:
+            body(system)
+        finally:
+            system.discard()
+            shutil.rmtree(where, ignore_errors=True)
+
+    def many(self, system, last):
+        self.note("start", system, measure_start(system))
+        for _ in range(2):
+            self.note("storm", system, measure_storm(system))
+        self.note("status", system, measure_status(system))
+        self.note("memory", system, sum(map(pss_kib, own_pids(system))) / system.n)
+        if last and self.options.idle:
+            self.note("idle", system, measure_idle(system, self.options.idle))
+        self.note("stop", system, measure_stop(system))
+
+    def few(self, system):
+        measure_start(system)
+        self.note("latency", system, measure_latency(system, 60))
+
+    def run(self):
+        rounds = self.options.rounds
+        for k in range(rounds):
+            for turn in range(len(SYSTEMS)):
+                kind = SYSTEMS[(turn + k) % len(SYSTEMS)]
+                print(f"round {k + 1}/{rounds}: {kind.name}", file=sys.stderr)
+                self.with_system(kind, self.options.n,
+                                 lambda system: self.many(system, k == rounds - 1))
+                self.with_system(kind, LATENCY_N, self.few)
+
+    # ---- the table ----
+
+    def cell(self, metric, kind, form, ratio):
+        values = self.values.get((metric, kind.name))
+        if not values:
+            return "–"
+        value = statistics.median(values)
+        base = statistics.median(self.values[(metric, Bare.name)])
+        if kind is Bare or not ratio:
+            return form.format(value)
+        return f"{value / base:.2f}× ({form.format(value)})"
+
+    def table(self):
+        n = f"{self.options.n:,}"
+        rows = [
+            ("start", f"start of {n} actors", "{:.1f} ms", True),
+            ("latency", f"restart latency, median of {LATENCY_N} actors", "{:.0f} µs",
+             True),
+            ("storm", f"all {n} die at once, until all are back", "{:.1f} ms", True),
+            ("stop", f"ordered stop of {n}", "{:.1f} ms", True),
+            ("status", f"status of {n} (bare: `cat`)", "{:.1f} ms", True),
+            ("memory", "memory an actor (PSS)", "{:.2f} KiB", False),
+            ("idle", f"context switches in {self.options.idle} s idle", "{:.0f}", False),
+        ]
+        print("| | " + " | ".join(kind.name for kind in SYSTEMS) + " |")
+        print("|---|" + "---|" * len(SYSTEMS))
+        for metric, title, form, ratio in rows:
+            cells = (self.cell(metric, kind, form, ratio) for kind in SYSTEMS)
+            print(f"| {title} | " + " | ".join(cells) + " |")
+        uname = os.uname()
+        print(f"\n{uname.sysname} {uname.release} {uname.machine}, "
+              f"{os.cpu_count()} processors, medians of {self.options.rounds} "
+              f"interleaved rounds; × is the ratio to bare.")
+
+
+def find_tools(bindir):
+    where = {"supd": "supd", "supctl": "supctl", "bare": "bench/bare",
+             "child": "bench/child", "storm": "bench/storm"}
+    tools = {name: os.path.realpath(os.path.join(bindir, path))
+             for name, path in where.items()}
+    for name, path in tools.items():
+        if not os.access(path, os.X_OK):
+            raise GaveUp(f"{name}: no {path}; `make bench` builds it")
+    return tools
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", default=".", help="the build directory")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--idle", type=int, default=10, help="seconds; 0: leave it out")
+    parser.add_argument("-n", type=int, default=1000, help="actors")
+    options = parser.parse_args()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    shm = "/dev/shm"
+    directory = tempfile.mkdtemp(prefix="supd-bench-",
+                                 dir=shm if os.access(shm, os.W_OK) else None)
+    try:
+        bench = Bench(find_tools(options.bin), directory, options)
+        bench.run()
+        bench.table()
+    except (GaveUp, subprocess.SubprocessError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
