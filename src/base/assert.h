@@ -8,12 +8,12 @@
 
 /* Declared by hand, as <assert.h> would do: NDEBUG must not be able to turn it off. */
 extern void __assert_fail(const char *expr, const char *file, unsigned int line,
-			  const char *function) __attribute__((noreturn));
+                          const char *function) __attribute__((noreturn));
 
-#define ASSERT(x)                                                                        \
-	do {                                                                             \
-		if (!(x))                                                                \
-			__assert_fail(#x, __FILE__, __LINE__, __func__);                 \
+#define ASSERT(x)                                                        \
+	do {                                                             \
+		if (!(x))                                                \
+			__assert_fail(#x, __FILE__, __LINE__, __func__); \
 	} while (0)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -30,7 +30,7 @@ err_set(struct err *err, int code, const char *fmt, ...)
 	used = strlen(err->text);
 	if (code != 0)
 		(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s",
-			       strerror(code));
+		               strerror(code));
 }
 
 /* Put the caller's view in front of what the callee said: "load a.yaml: open …". */

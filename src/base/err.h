@@ -13,9 +13,9 @@ struct err {
 };
 
 void err_set(struct err *err, int code, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 void err_prefix(struct err *err, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3)));
 const char *err_name(int code);
 int err_code(const char *name);
 

@@ -21,7 +21,7 @@ struct unit {
 
 /* From long to short: a duration is printed greedily in this order. */
 static const struct unit duration_units[] = {
-	{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1},
+    {"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1},
 };
 
 /* Digits at *p; -EINVAL without one, -ERANGE past 2^63. */
@@ -112,9 +112,9 @@ duration_format(uint64_t ms, char buf[DURATION_TEXT_MAX])
 
 		if (ms < unit->factor)
 			continue;
-		used += (size_t)snprintf(buf + used, DURATION_TEXT_MAX - used, "%llu%s",
-					 (unsigned long long)(ms / unit->factor),
-					 unit->name);
+		used +=
+		    (size_t)snprintf(buf + used, DURATION_TEXT_MAX - used, "%llu%s",
+		                     (unsigned long long)(ms / unit->factor), unit->name);
 		ms %= unit->factor;
 	}
 	return buf;
@@ -173,12 +173,12 @@ const char *
 signal_name(int signo)
 {
 	static const char *const names[] = {
-		"SIG?",     "SIGHUP",  "SIGINT",  "SIGQUIT", "SIGILL",   "SIGTRAP",
-		"SIGABRT",  "SIGBUS",  "SIGFPE",  "SIGKILL", "SIGUSR1",  "SIGSEGV",
-		"SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM", "SIGSTKFLT", "SIGCHLD",
-		"SIGCONT",  "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU",  "SIGURG",
-		"SIGXCPU",  "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGPOLL",
-		"SIGPWR",   "SIGSYS",
+	    "SIG?",    "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",    "SIGTRAP",
+	    "SIGABRT", "SIGBUS",  "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV",
+	    "SIGUSR2", "SIGPIPE", "SIGALRM",   "SIGTERM", "SIGSTKFLT", "SIGCHLD",
+	    "SIGCONT", "SIGSTOP", "SIGTSTP",   "SIGTTIN", "SIGTTOU",   "SIGURG",
+	    "SIGXCPU", "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH",  "SIGPOLL",
+	    "SIGPWR",  "SIGSYS",
 	};
 
 	if (signo >= 0 && (size_t)signo < ARRAY_SIZE(names))

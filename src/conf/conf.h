@@ -45,10 +45,10 @@ struct conf_reports {
 
 /* ---- what a process needs ----------------------------------------------------- */
 
-#define OUTPUT_MAP(X)                     \
-	X(OUTPUT_LOG, "log")              \
-	X(OUTPUT_INHERIT, "inherit")      \
-	X(OUTPUT_NULL, "null")            \
+#define OUTPUT_MAP(X)                \
+	X(OUTPUT_LOG, "log")         \
+	X(OUTPUT_INHERIT, "inherit") \
+	X(OUTPUT_NULL, "null")       \
 	X(OUTPUT_FILE, "file")
 enum output_kind { OUTPUT_MAP(AS_ENUM) OUTPUT_MAX };
 
@@ -57,9 +57,9 @@ struct conf_output {
 	char *file; /* OUTPUT_FILE: the path */
 };
 
-#define CONTAINMENT_MAP(X)                   \
-	X(CONTAINMENT_AUTO, "auto")          \
-	X(CONTAINMENT_CGROUP, "cgroup")      \
+#define CONTAINMENT_MAP(X)              \
+	X(CONTAINMENT_AUTO, "auto")     \
+	X(CONTAINMENT_CGROUP, "cgroup") \
 	X(CONTAINMENT_SESSION, "session")
 enum containment_kind { CONTAINMENT_MAP(AS_ENUM) CONTAINMENT_MAX };
 
@@ -68,8 +68,8 @@ struct conf_limit {
 	struct rlimit value;
 };
 
-#define SOCKET_KIND_MAP(X)           \
-	X(SOCKET_TCP, "tcp")         \
+#define SOCKET_KIND_MAP(X)   \
+	X(SOCKET_TCP, "tcp") \
 	X(SOCKET_UNIX, "unix")
 enum socket_kind { SOCKET_KIND_MAP(AS_ENUM) SOCKET_KIND_MAX };
 
@@ -117,8 +117,8 @@ enum conf_effect { CONF_IN_PLACE, CONF_RESTARTS };
 
 /* One effective key of an actor and where its value came from. */
 struct conf_key {
-	char *key;   /* dotted, such as "backoff.min" */
-	char *value; /* JSON text of the effective value */
+	char *key;     /* dotted, such as "backoff.min" */
+	char *value;   /* JSON text of the effective value */
 	uint32_t file; /* into conf.files; CONF_NONE: a default */
 	uint32_t line;
 	enum conf_effect effect;
@@ -126,30 +126,30 @@ struct conf_key {
 
 struct conf_actor {
 	char *name;
-	char *path; /* "/user/app/api" */
+	char *path;      /* "/user/app/api" */
 	uint32_t parent; /* index; CONF_NONE for /user */
 	struct spec spec;
 	struct conf_process process; /* kind worker */
-	char *description; /* or NULL */
-	char *base; /* replicas: the name without "@N", else NULL */
-	struct conf_key *keys; /* sorted by key */
+	char *description;           /* or NULL */
+	char *base;                  /* replicas: the name without "@N", else NULL */
+	struct conf_key *keys;       /* sorted by key */
 	size_t n_keys;
 	struct place place;
 };
 
-#define LOG_LEVEL_MAP(X)                    \
-	X(LOG_LEVEL_DEBUG, "debug")         \
-	X(LOG_LEVEL_INFO, "info")           \
-	X(LOG_LEVEL_NOTICE, "notice")       \
-	X(LOG_LEVEL_WARNING, "warning")     \
+#define LOG_LEVEL_MAP(X)                \
+	X(LOG_LEVEL_DEBUG, "debug")     \
+	X(LOG_LEVEL_INFO, "info")       \
+	X(LOG_LEVEL_NOTICE, "notice")   \
+	X(LOG_LEVEL_WARNING, "warning") \
 	X(LOG_LEVEL_ERROR, "error")
 enum log_level { LOG_LEVEL_MAP(AS_ENUM) LOG_LEVEL_MAX };
 
-#define LOG_TARGET_MAP(X)                   \
-	X(LOG_TARGET_AUTO, "auto")          \
-	X(LOG_TARGET_JOURNAL, "journal")    \
-	X(LOG_TARGET_SYSLOG, "syslog")      \
-	X(LOG_TARGET_STDERR, "stderr")      \
+#define LOG_TARGET_MAP(X)                \
+	X(LOG_TARGET_AUTO, "auto")       \
+	X(LOG_TARGET_JOURNAL, "journal") \
+	X(LOG_TARGET_SYSLOG, "syslog")   \
+	X(LOG_TARGET_STDERR, "stderr")   \
 	X(LOG_TARGET_FILE, "file")
 enum log_target { LOG_TARGET_MAP(AS_ENUM) LOG_TARGET_MAX };
 
@@ -179,7 +179,7 @@ struct conf_options {
 };
 
 struct conf *conf_load(const char *file, const struct conf_options *options,
-		       struct conf_reports *ret_reports);
+                       struct conf_reports *ret_reports);
 void conf_free(struct conf *conf);
 void conf_reports_init(struct conf_reports *reports);
 void conf_reports_done(struct conf_reports *reports);
@@ -190,11 +190,11 @@ char *conf_schema_json(void);
 
 /* ---- from one configuration to the next ------------------------------------------ */
 
-#define CHANGE_MAP(X)                         \
-	X(CHANGE_UNCHANGED, "unchanged")      \
-	X(CHANGE_UPDATED, "updated")          \
-	X(CHANGE_RESTARTED, "restarted")      \
-	X(CHANGE_ADDED, "added")              \
+#define CHANGE_MAP(X)                    \
+	X(CHANGE_UNCHANGED, "unchanged") \
+	X(CHANGE_UPDATED, "updated")     \
+	X(CHANGE_RESTARTED, "restarted") \
+	X(CHANGE_ADDED, "added")         \
 	X(CHANGE_REMOVED, "removed")
 enum change_kind { CHANGE_MAP(AS_ENUM) CHANGE_MAX };
 
@@ -213,7 +213,7 @@ struct conf_plan {
 };
 
 int conf_plan_make(const struct conf *old, const struct conf *new_conf,
-		   struct conf_plan *ret_plan);
+                   struct conf_plan *ret_plan);
 void conf_plan_done(struct conf_plan *plan);
 
 extern const char *const output_names[];

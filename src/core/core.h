@@ -30,93 +30,96 @@ struct ref {
 	uint32_t tenant;
 };
 
-#define REF_NONE   ((struct ref){UINT32_MAX, 0})
-#define CORE_ROOT  0 /* slot of "/" */
-#define CORE_USER  1 /* slot of "/user" */
+#define REF_NONE  ((struct ref){UINT32_MAX, 0})
+#define CORE_ROOT 0 /* slot of "/" */
+#define CORE_USER 1 /* slot of "/user" */
 
-#define NODE_STATE_MAP(X)              \
-	X(STATE_STOPPED, "stopped")    \
-	X(STATE_WAITING, "waiting")    \
-	X(STATE_STARTING, "starting")  \
-	X(STATE_RUNNING, "running")    \
+/* Exit status of supd when a failure climbed past /user. */
+#define CORE_EXIT_GAVE_UP 70
+
+#define NODE_STATE_MAP(X)               \
+	X(STATE_STOPPED, "stopped")     \
+	X(STATE_WAITING, "waiting")     \
+	X(STATE_STARTING, "starting")   \
+	X(STATE_RUNNING, "running")     \
 	X(STATE_SUSPENDED, "suspended") \
-	X(STATE_STOPPING, "stopping")  \
-	X(STATE_BACKOFF, "backoff")    \
-	X(STATE_DONE, "done")          \
+	X(STATE_STOPPING, "stopping")   \
+	X(STATE_BACKOFF, "backoff")     \
+	X(STATE_DONE, "done")           \
 	X(STATE_FAILED, "failed")
 enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 
-#define EVENT_KIND_MAP(X)                      \
-	X(EVENT_BOOT, "boot")                  \
-	X(EVENT_TICK, "tick")                  \
-	X(EVENT_SPAWNED, "spawned")            \
-	X(EVENT_SPAWN_FAILED, "spawn_failed")  \
-	X(EVENT_READY, "ready")                \
-	X(EVENT_EXITED, "exited")              \
-	X(EVENT_GONE, "gone")                  \
-	X(EVENT_START, "start")                \
-	X(EVENT_STOP, "stop")                  \
-	X(EVENT_RESTART, "restart")            \
-	X(EVENT_RESET, "reset")                \
-	X(EVENT_KILL, "kill")                  \
-	X(EVENT_WAIT, "wait")                  \
-	X(EVENT_UNWAIT, "unwait")              \
-	X(EVENT_SHUTDOWN, "shutdown")          \
+#define EVENT_KIND_MAP(X)                     \
+	X(EVENT_BOOT, "boot")                 \
+	X(EVENT_TICK, "tick")                 \
+	X(EVENT_SPAWNED, "spawned")           \
+	X(EVENT_SPAWN_FAILED, "spawn_failed") \
+	X(EVENT_READY, "ready")               \
+	X(EVENT_EXITED, "exited")             \
+	X(EVENT_GONE, "gone")                 \
+	X(EVENT_START, "start")               \
+	X(EVENT_STOP, "stop")                 \
+	X(EVENT_RESTART, "restart")           \
+	X(EVENT_RESET, "reset")               \
+	X(EVENT_KILL, "kill")                 \
+	X(EVENT_WAIT, "wait")                 \
+	X(EVENT_UNWAIT, "unwait")             \
+	X(EVENT_SHUTDOWN, "shutdown")         \
 	X(EVENT_QUIT, "quit")
 enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
 
 /* What a waiting caller waits for. */
-#define WAIT_FOR_MAP(X)                       \
-	X(WAIT_READY, "ready")                \
-	X(WAIT_STOPPED, "stopped")            \
-	X(WAIT_FAILED, "failed")              \
-	X(WAIT_DONE, "done")                  \
+#define WAIT_FOR_MAP(X)            \
+	X(WAIT_READY, "ready")     \
+	X(WAIT_STOPPED, "stopped") \
+	X(WAIT_FAILED, "failed")   \
+	X(WAIT_DONE, "done")       \
 	X(WAIT_TERMINATED, "terminated")
 enum wait_for { WAIT_FOR_MAP(AS_ENUM) WAIT_FOR_MAX };
 
 struct event {
 	enum event_kind kind;
-	struct ref ref;   /* which actor; unused by BOOT, TICK, SHUTDOWN, QUIT, UNWAIT */
-	uint32_t life;    /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE: of which process */
-	int32_t code;     /* EXITED: exit code, else -1 */
-	int32_t signal;   /* EXITED: killing signal, else 0 */
-	int32_t error;    /* SPAWN_FAILED: errno */
-	bool core;        /* EXITED: dumped core */
-	bool gone;        /* EXITED: nothing is left in the containment either */
-	bool hold;        /* STOP */
-	uint64_t token;   /* START, STOP, RESTART: reply wanted if not 0; WAIT, UNWAIT */
+	struct ref ref; /* which actor; unused by BOOT, TICK, SHUTDOWN, QUIT, UNWAIT */
+	uint32_t life;  /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE: of which process */
+	int32_t code;   /* EXITED: exit code, else -1 */
+	int32_t signal; /* EXITED: killing signal, else 0 */
+	int32_t error;  /* SPAWN_FAILED: errno */
+	bool core;      /* EXITED: dumped core */
+	bool gone;      /* EXITED: nothing is left in the containment either */
+	bool hold;      /* STOP */
+	uint64_t token; /* START, STOP, RESTART: reply wanted if not 0; WAIT, UNWAIT */
 	enum wait_for wait_for; /* WAIT */
 };
 
-#define ACTION_KIND_MAP(X)                               \
-	X(ACTION_SPAWN, "spawn")                         \
-	X(ACTION_STOP, "stop")                           \
-	X(ACTION_KILL, "kill")                           \
-	X(ACTION_REMOVED, "removed")                     \
-	X(ACTION_REPLY, "reply")                         \
-	X(ACTION_EXIT, "exit")                           \
+#define ACTION_KIND_MAP(X)           \
+	X(ACTION_SPAWN, "spawn")     \
+	X(ACTION_STOP, "stop")       \
+	X(ACTION_KILL, "kill")       \
+	X(ACTION_REMOVED, "removed") \
+	X(ACTION_REPLY, "reply")     \
+	X(ACTION_EXIT, "exit")       \
 	X(ACTION_REPORT, "report")
 enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
 
 /* The events of the stream that the core knows of, as in CONTROL.md. */
-#define REPORT_MAP(X)                                         \
-	X(REPORT_STARTED, "started")                          \
-	X(REPORT_READY, "ready")                              \
-	X(REPORT_EXITED, "exited")                            \
-	X(REPORT_FAILURE, "failure")                          \
-	X(REPORT_BACKOFF, "backoff")                          \
-	X(REPORT_STOPPING, "stopping")                        \
-	X(REPORT_STOPPED, "stopped")                          \
+#define REPORT_MAP(X)                                          \
+	X(REPORT_STARTED, "started")                           \
+	X(REPORT_READY, "ready")                               \
+	X(REPORT_EXITED, "exited")                             \
+	X(REPORT_FAILURE, "failure")                           \
+	X(REPORT_BACKOFF, "backoff")                           \
+	X(REPORT_STOPPING, "stopping")                         \
+	X(REPORT_STOPPED, "stopped")                           \
 	X(REPORT_KILLED_AFTER_TIMEOUT, "killed_after_timeout") \
-	X(REPORT_TERMINATED, "terminated")                    \
-	X(REPORT_GAVE_UP, "gave_up")                          \
+	X(REPORT_TERMINATED, "terminated")                     \
+	X(REPORT_GAVE_UP, "gave_up")                           \
 	X(REPORT_ESCALATED, "escalated")
 enum report { REPORT_MAP(AS_ENUM) REPORT_MAX };
 
 /* What became of a waiting command. */
 enum reply_result {
 	REPLY_DONE,
-	REPLY_FAILED,        /* it can no longer come; cause says why, if anything failed */
+	REPLY_FAILED, /* it can no longer come; cause says why, if anything failed */
 	REPLY_INVALID_STATE, /* not possible in the state it is in */
 	REPLY_NO_SUCH_ACTOR, /* it was gone before the command reached the core */
 	REPLY_BUSY,          /* too many callers wait already */
@@ -125,44 +128,45 @@ enum reply_result {
 
 struct action {
 	enum action_kind kind;
-	struct ref ref;         /* SPAWN, STOP, KILL, REMOVED, REPORT; REPLY: the actor */
-	uint32_t life;          /* SPAWN, STOP, KILL, REPORT: of which process, 0: none */
-	uint64_t token;         /* REPLY */
+	struct ref ref; /* SPAWN, STOP, KILL, REMOVED, REPORT; REPLY: the actor */
+	uint32_t life;  /* SPAWN, STOP, KILL, REPORT: of which process, 0: none */
+	uint64_t token; /* REPLY */
 	enum reply_result result; /* REPLY */
-	int32_t status;         /* EXIT: exit status of supd */
+	int32_t status;           /* EXIT: exit status of supd */
+	bool kept; /* REMOVED: comes back when its supervisor starts anew */
 
 	/* REPORT (and REPLY with REPLY_FAILED: cause) */
 	enum report report;
 	struct cause cause;
-	struct ref origin;      /* FAILURE, ESCALATED, GAVE_UP (offender) */
-	struct ref to;          /* ESCALATED: the supervisor that decides next */
+	struct ref origin;        /* FAILURE, ESCALATED, GAVE_UP (offender) */
+	struct ref to;            /* ESCALATED: the supervisor that decides next */
 	enum directive directive; /* FAILURE */
-	enum rule_log log;      /* FAILURE */
-	enum preset rule_preset; /* FAILURE: the preset that matched, or PRESET_LIST */
-	struct place rule_place; /* FAILURE: the rule that matched; line 0: see reason */
-	uint8_t reason;         /* FAILURE: enum decision_reason */
-	bool group;             /* FAILURE: the strategy took siblings along */
-	uint32_t window;        /* FAILURE, GAVE_UP: restarts counted in the intensity */
-	uint32_t limit;         /* FAILURE, GAVE_UP: the intensity's bound */
-	uint64_t delay_ms;      /* FAILURE (restart, resume), BACKOFF */
+	enum rule_log log;        /* FAILURE */
+	enum preset rule_preset;  /* FAILURE: the preset that matched, or PRESET_LIST */
+	struct place rule_place;  /* FAILURE: the rule that matched; line 0: see reason */
+	uint8_t reason;           /* FAILURE: enum decision_reason */
+	bool group;               /* FAILURE: the strategy took siblings along */
+	uint32_t window;   /* FAILURE, GAVE_UP: restarts counted in the intensity */
+	uint32_t limit;    /* FAILURE, GAVE_UP: the intensity's bound */
+	uint64_t delay_ms; /* FAILURE (restart, resume), BACKOFF */
 };
 
 /* Why a directive was what it was, besides the rule that matched. */
-#define DECISION_REASON_MAP(X)                                                   \
-	X(DECIDED_BY_RULE, "rule")                                               \
-	X(DECIDED_BY_ON_FAILURE, "on_failure")                                   \
-	X(DECIDED_NO_RULE_MATCHED, "no rule matched")                            \
-	X(DECIDED_TEMPORARY, "temporary actors are not restarted")               \
-	X(DECIDED_LIMIT, "limit exceeded")                                       \
-	X(DECIDED_INTENSITY, "intensity exceeded")                               \
-	X(DECIDED_RESUME_GUARD, "resume guard")                                  \
-	X(DECIDED_MANUAL_START, "a failed manual start is not retried")          \
+#define DECISION_REASON_MAP(X)                                          \
+	X(DECIDED_BY_RULE, "rule")                                      \
+	X(DECIDED_BY_ON_FAILURE, "on_failure")                          \
+	X(DECIDED_NO_RULE_MATCHED, "no rule matched")                   \
+	X(DECIDED_TEMPORARY, "temporary actors are not restarted")      \
+	X(DECIDED_LIMIT, "limit exceeded")                              \
+	X(DECIDED_INTENSITY, "intensity exceeded")                      \
+	X(DECIDED_RESUME_GUARD, "resume guard")                         \
+	X(DECIDED_MANUAL_START, "a failed manual start is not retried") \
 	X(DECIDED_ROOT, "root")
 enum decision_reason { DECISION_REASON_MAP(AS_ENUM) DECISION_REASON_MAX };
 
 /* Caller's memory for actions; core_post and core_settle append. */
-#define CORE_ACTIONS_MAX   512
-#define CORE_POST_ACTIONS  (SPEC_DEPTH_MAX + 28) /* at most, of one core_post */
+#define CORE_ACTIONS_MAX  512
+#define CORE_POST_ACTIONS (SPEC_DEPTH_MAX + 28) /* at most, of one core_post */
 struct action_list {
 	uint32_t n;
 	struct action at[CORE_ACTIONS_MAX];
@@ -184,19 +188,19 @@ struct node_view {
 	enum node_state state;
 	bool ready;
 	bool held;
-	bool degraded;       /* supervisors: a child failed */
-	bool removing;       /* no longer configured; goes away when it is gone */
-	uint32_t life;       /* of the newest process; 0 before the first */
-	bool alive;          /* a process (of this life) was asked for and is not gone */
+	bool degraded; /* supervisors: a child failed */
+	bool removing; /* no longer configured; goes away when it is gone */
+	uint32_t life; /* of the newest process; 0 before the first */
+	bool alive;    /* a process (of this life) was asked for and is not gone */
 	uint32_t incarnation;
 	uint32_t generation;
-	uint64_t since_ms;   /* when the state was entered */
-	uint64_t restarts;   /* automatic ones, all time */
-	uint32_t window;     /* restarts counted now */
-	uint32_t failures;   /* of the backoff */
+	uint64_t since_ms; /* when the state was entered */
+	uint64_t restarts; /* automatic ones, all time */
+	uint32_t window;   /* restarts counted now */
+	uint32_t failures; /* of the backoff */
 	uint64_t delay_ms;
-	uint64_t due_ms;     /* absolute; 0: no start is waiting for it */
-	bool has_failure;    /* the rest is the last failure */
+	uint64_t due_ms;  /* absolute; 0: no start is waiting for it */
+	bool has_failure; /* the rest is the last failure */
 	struct cause cause;
 	struct ref origin;
 	enum directive directive;
@@ -221,22 +225,22 @@ extern const char *const wait_for_names[];
 
 /* Memory and configuration. */
 size_t core_bytes(const struct core_size *size);
-uint32_t core_spec_bytes(const struct spec *spec);
+uint32_t core_spec_bytes(const struct spec *spec, const struct spec *parent);
 struct core *core_init(void *memory, const struct core_size *size, uint64_t seed);
 struct core *core_move(void *memory, const struct core_size *size,
-		       const struct core *old);
+                       const struct core *old);
 void core_room(const struct core *core, struct core_size *ret_free);
 struct ref core_add(struct core *core, struct ref parent, struct ref before,
-		    const struct spec *spec, uint64_t now_ms);
+                    const struct spec *spec, uint64_t now_ms);
 void core_update(struct core *core, struct ref ref, const struct spec *spec,
-		 uint64_t now_ms);
+                 uint64_t now_ms);
 void core_place_before(struct core *core, struct ref ref, struct ref before);
 void core_remove(struct core *core, struct ref ref, uint64_t now_ms);
 void core_bounce(struct core *core, struct ref ref, uint64_t now_ms);
 
 /* A turn. */
 void core_post(struct core *core, uint64_t now_ms, const struct event *event,
-	       struct action_list *actions);
+               struct action_list *actions);
 bool core_settle(struct core *core, uint64_t now_ms, struct action_list *actions);
 uint64_t core_deadline(const struct core *core);
 
@@ -244,7 +248,7 @@ uint64_t core_deadline(const struct core *core);
 bool core_valid(const struct core *core, struct ref ref);
 struct ref core_ref(const struct core *core, uint32_t slot);
 void core_view(const struct core *core, struct ref ref, uint64_t now_ms,
-	       struct node_view *ret_view);
+               struct node_view *ret_view);
 struct ref core_parent(const struct core *core, struct ref ref);
 struct ref core_first_child(const struct core *core, struct ref ref);
 struct ref core_next_sibling(const struct core *core, struct ref ref);

@@ -18,7 +18,8 @@ const char *const cause_kind_names[] = {CAUSE_KIND_MAP(AS_NAME)};
 const char *const preset_names[] = {PRESET_MAP(AS_NAME)};
 const char *const rule_log_names[] = {RULE_LOG_MAP(AS_NAME)};
 
-/* Signals that end a process normally by default: HUP, INT, PIPE, TERM (Linux numbers). */
+/* Signals that end a process normally by default: HUP, INT, PIPE, TERM (Linux numbers).
+ */
 static const int clean_signals[] = {1, 2, 13, 15};
 
 /* Fill in the defaults of CONFIG.md for a node of this kind; /user's differ, see conf. */
@@ -33,14 +34,14 @@ spec_default(struct spec *spec, enum node_kind kind)
 	for (size_t i = 0; i < ARRAY_SIZE(clean_signals); i++)
 		signal_set_add(&spec->success_signals, clean_signals[i]);
 	spec->backoff = (struct backoff_spec){
-		.min_ms = 200,
-		.max_ms = 30000,
-		.factor_milli = 2000,
-		.jitter_milli = 200,
-		.reset_after_ms = 15100,
+	    .min_ms = 200,
+	    .max_ms = 30000,
+	    .factor_milli = 2000,
+	    .jitter_milli = 200,
+	    .reset_after_ms = 15100,
 	};
 	spec->shutdown_mode =
-		kind == NODE_SUPERVISOR ? SHUTDOWN_INFINITY : SHUTDOWN_TIMEOUT;
+	    kind == NODE_SUPERVISOR ? SHUTDOWN_INFINITY : SHUTDOWN_TIMEOUT;
 	spec->shutdown_ms = 5000;
 	spec->ready = READY_EXEC;
 	spec->start_timeout_ms = DURATION_INFINITE;

@@ -14,27 +14,27 @@
 #include <stdint.h>
 
 /* The deepest tree: "/" is 0, /user is 1. */
-#define SPEC_DEPTH_MAX      100
-#define SPEC_RULES_MAX      64
-#define SPEC_ERRNOS_MAX     8
-#define SPEC_INTENSITY_MAX  10000
-#define SPEC_SIGNAL_MAX     64
+#define SPEC_DEPTH_MAX     100
+#define SPEC_RULES_MAX     64
+#define SPEC_ERRNOS_MAX    8
+#define SPEC_INTENSITY_MAX 10000
+#define SPEC_SIGNAL_MAX    64
 
-#define NODE_KIND_MAP(X)                   \
-	X(NODE_WORKER, "worker")           \
-	X(NODE_SUPERVISOR, "supervisor")   \
+#define NODE_KIND_MAP(X)                 \
+	X(NODE_WORKER, "worker")         \
+	X(NODE_SUPERVISOR, "supervisor") \
 	X(NODE_BOTH, "both")
 enum node_kind { NODE_KIND_MAP(AS_ENUM) NODE_KIND_MAX };
 
-#define RESTART_TYPE_MAP(X)                \
-	X(RESTART_PERMANENT, "permanent")  \
-	X(RESTART_TRANSIENT, "transient")  \
+#define RESTART_TYPE_MAP(X)               \
+	X(RESTART_PERMANENT, "permanent") \
+	X(RESTART_TRANSIENT, "transient") \
 	X(RESTART_TEMPORARY, "temporary")
 enum restart_type { RESTART_TYPE_MAP(AS_ENUM) RESTART_TYPE_MAX };
 
-#define STRATEGY_MAP(X)                         \
-	X(STRATEGY_ONE_FOR_ONE, "one_for_one")  \
-	X(STRATEGY_ONE_FOR_ALL, "one_for_all")  \
+#define STRATEGY_MAP(X)                        \
+	X(STRATEGY_ONE_FOR_ONE, "one_for_one") \
+	X(STRATEGY_ONE_FOR_ALL, "one_for_all") \
 	X(STRATEGY_REST_FOR_ONE, "rest_for_one")
 enum strategy { STRATEGY_MAP(AS_ENUM) STRATEGY_MAX };
 
@@ -64,20 +64,20 @@ enum directive { DIRECTIVE_MAP(AS_ENUM) DIRECTIVE_MAX };
 	X(CAUSE_UNKNOWN, "unknown")
 enum cause_kind { CAUSE_KIND_MAP(AS_ENUM) CAUSE_KIND_MAX };
 
-#define PRESET_MAP(X)                     \
-	X(PRESET_LIST, "")                \
-	X(PRESET_DEFAULT, "default")      \
-	X(PRESET_OTP, "otp")              \
-	X(PRESET_STOPPING, "stopping")    \
+#define PRESET_MAP(X)                  \
+	X(PRESET_LIST, "")             \
+	X(PRESET_DEFAULT, "default")   \
+	X(PRESET_OTP, "otp")           \
+	X(PRESET_STOPPING, "stopping") \
 	X(PRESET_ESCALATING, "escalating")
 enum preset { PRESET_MAP(AS_ENUM) PRESET_MAX };
 
 /* How loud a failure is reported; AS_DIRECTIVE is the default of the directive. */
-#define RULE_LOG_MAP(X)                   \
-	X(RULE_LOG_AS_DIRECTIVE, "")      \
-	X(RULE_LOG_ERROR, "error")        \
-	X(RULE_LOG_WARNING, "warning")    \
-	X(RULE_LOG_INFO, "info")          \
+#define RULE_LOG_MAP(X)                \
+	X(RULE_LOG_AS_DIRECTIVE, "")   \
+	X(RULE_LOG_ERROR, "error")     \
+	X(RULE_LOG_WARNING, "warning") \
+	X(RULE_LOG_INFO, "info")       \
 	X(RULE_LOG_OFF, "off")
 enum rule_log { RULE_LOG_MAP(AS_ENUM) RULE_LOG_MAX };
 
@@ -102,10 +102,10 @@ struct signal_set {
 /* Why something ended or failed. */
 struct cause {
 	enum cause_kind kind;
-	int32_t code;      /* exit code, or -1 */
-	int32_t signal;    /* signal number, or 0 */
-	int32_t error;     /* errno of an exec failure, or 0 */
-	bool core;         /* a core was dumped */
+	int32_t code;   /* exit code, or -1 */
+	int32_t signal; /* signal number, or 0 */
+	int32_t error;  /* errno of an exec failure, or 0 */
+	bool core;      /* a core was dumped */
 };
 
 /* factor and jitter are in thousandths: factor 2 is 2000, jitter 0.2 is 200. */
@@ -135,13 +135,16 @@ struct place {
 	uint32_t line; /* 0: nowhere */
 };
 
+/* `when: any`: every failure.  A normal end has to be named. */
+#define RULE_KINDS_ANY (((1u << CAUSE_KIND_MAX) - 1) & ~(1u << CAUSE_NORMAL))
+
 /* One decider rule, or, with preset other than PRESET_LIST, "go on with that preset". */
 struct rule {
 	enum preset preset;
-	uint32_t kinds;              /* bit per cause_kind: matches whatever its details */
-	struct exit_set exits;       /* cause exit with one of these codes */
-	struct signal_set signals;   /* cause signal or core with one of these */
-	struct signal_set cores;     /* cause core with one of these */
+	uint32_t kinds;            /* bit per cause_kind: matches whatever its details */
+	struct exit_set exits;     /* cause exit with one of these codes */
+	struct signal_set signals; /* cause signal or core with one of these */
+	struct signal_set cores;   /* cause core with one of these */
 	int32_t errnos[SPEC_ERRNOS_MAX]; /* cause exec with one of these, 0 ends */
 	enum directive then;
 	enum rule_log log;

@@ -16,15 +16,15 @@
 #define ACTOR_STATUS_MAX 256
 
 struct actor {
-	struct ref ref;          /* REF_NONE: the slot is free */
-	char *path;              /* owned */
+	struct ref ref;                /* REF_NONE: the slot is free */
+	char *path;                    /* owned */
 	const struct conf_actor *conf; /* borrowed from the configuration it came with */
-	struct conf *conf_owner; /* kept alive for actors that are being removed */
-	pid_t pid;               /* 0: no process */
-	uint64_t process_started_ms; /* when it was spawned, CLOCK_MONOTONIC */
-	bool sigstopped;         /* by a signal that supd did not send */
+	struct conf *conf_owner;       /* kept alive for actors that are being removed */
+	pid_t pid;                     /* 0: no process */
+	uint64_t process_started_ms;   /* when it was spawned, CLOCK_MONOTONIC */
+	bool sigstopped;               /* by a signal that supd did not send */
 	uint64_t dead_letters;
-	char *status;            /* STATUS= of the process, or NULL */
+	char *status;               /* STATUS= of the process, or NULL */
 	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
 };
 
@@ -38,7 +38,7 @@ void actors_init(struct actors *actors);
 void actors_done(struct actors *actors);
 int actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths);
 void actors_set(struct actors *actors, struct ref ref, char *take_path,
-		const struct conf_actor *conf);
+                const struct conf_actor *conf);
 void actors_clear(struct actors *actors, struct ref ref);
 struct actor *actors_get(const struct actors *actors, struct ref ref);
 struct ref actors_find(const struct actors *actors, const char *path);

@@ -29,9 +29,9 @@ struct events {
 	char *data; /* EVENTS_BYTES_MAX; a record never wraps around */
 	size_t head;
 	struct event_record *records; /* ring of EVENTS_MAX */
-	uint64_t first_seq; /* the oldest that is still there */
-	uint64_t next_seq;  /* the next to be given out; the first ever is 1 */
-	struct strbuf text; /* the one being written */
+	uint64_t first_seq;           /* the oldest that is still there */
+	uint64_t next_seq;            /* the next to be given out; the first ever is 1 */
+	struct strbuf text;           /* the one being written */
 	uint32_t text_path_offset;
 	uint32_t text_path_len;
 };
@@ -56,7 +56,7 @@ void events_end(struct events *events);
 
 /* The JSON text of a record (not NUL-terminated), or false when it is no longer there. */
 bool events_get(const struct events *events, uint64_t seq, const char **ret_json,
-		size_t *ret_len);
+                size_t *ret_len);
 /* Does the path of this record match the glob?  NULL matches everything. */
 bool events_match(const struct events *events, uint64_t seq, const char *glob);
 

@@ -21,7 +21,8 @@ int reload_prepare(struct shell *shell, struct reload *ret, struct err *err);
 /* Carry it out.  On an error (memory, a socket that cannot be opened) nothing changed. */
 int reload_apply(struct shell *shell, struct reload *reload, struct err *err);
 
-/* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned). */
+/* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned).
+ */
 void reload_done(struct reload *reload);
 
 #endif

@@ -24,22 +24,22 @@ struct procs;
 struct shell {
 	struct ev_loop *loop;
 
-	struct conf *conf;      /* the effective configuration */
+	struct conf *conf; /* the effective configuration */
 	char *conf_file;
 	char *runtime_dir;
-	char *control_path;     /* of the control socket */
-	char **environ;         /* as supd was started */
+	char *control_path; /* of the control socket */
+	char **environ;     /* as supd was started */
 
 	struct core *core;
-	struct actors actors;   /* what the shell knows of each slot of the core */
-	struct events events;   /* the event stream */
+	struct actors actors; /* what the shell knows of each slot of the core */
+	struct events events; /* the event stream */
 	struct procs *procs;
 	struct notify *notify;
 	struct control *control;
 	struct cgroup_root cgroups;
 	struct notifier systemd; /* towards whoever started supd */
 
-	uint64_t now_ms;        /* one time for a whole turn */
+	uint64_t now_ms; /* one time for a whole turn */
 	uint64_t started_ms;
 	bool shutting_down;
 	bool exiting;

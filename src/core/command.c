@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC */
+/* command.c - what people ask for: commands change goals, nothing is counted. */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "core/pure.h"
+
+static void
+reply(struct turn *turn, const struct event *event, enum reply_result result)
+{
+	struct action *action;
+
+	if (event->token == 0)
+		return;
+	action = turn_act(turn, ACTION_REPLY, node_at(turn->core, CORE_ROOT));
+	action->ref = event->ref;
+	action->token = event->token;
+	action->result = result;
+}
+
+static bool
+is_down(const struct node *node)
+{
+	return !node_is_live(node) && !node_is_pending(node);
+}
+
+/* A member of a group that waits for its delay: the whole group starts now. */
+static void
+hurry_group(struct turn *turn, struct node *node)
+{
+	struct node *supervisor = node_supervisor(turn->core, node);
+
+	if (node->grouped && supervisor->op == OP_DELAY)
+		deadline_arm(turn->core, supervisor, LANE_GROUP, turn->now_ms);
+}
+
+/* Make it come up: from stopped at once, from a backoff now, while stopping when gone. */
+static void
+want_up(struct turn *turn, struct node *node, const struct event *event)
+{
+	struct core *core = turn->core;
+
+	node->held = false;
+	if (is_down(node)) {
+		node->up = true;
+		node->manual = true;
+		node->automatic = false;
+		node->bounce = node->grouped;
+	} else if (node_is_pending(node)) {
+		node->up = true;
+		node->start_now = true;
+		hurry_group(turn, node);
+	} else if (node->state == STATE_STOPPING && !node->bounce) {
+		node->up = true;
+		node->bounce = true;
+		node->manual = true;
+		node->automatic = false;
+		node->gave_up = false;
+		node->delay_ms = 0;
+	} else if (node->state == STATE_STOPPING) {
+		node->delay_ms = 0;
+	}
+	reconcile_queue(core, node);
+	wait_state_changed(core, node);
+	wait_add(turn, node, event->token, WAIT_READY, true);
+}
+
+static void
+on_start(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (!reconcile_parent_takes_starts(turn->core, node)) {
+		reply(turn, event, REPLY_INVALID_STATE);
+		return;
+	}
+	want_up(turn, node, event);
+}
+
+static void
+on_stop(struct turn *turn, struct node *node, const struct event *event)
+{
+	struct core *core = turn->core;
+
+	if (event->hold)
+		node->held = true;
+	if (node->up || node->bounce)
+		node->down_as = STATE_STOPPED;
+	node->up = false;
+	node->bounce = false;
+	node->start_now = false;
+	node->manual = false;
+	node->gave_up = false;
+	reconcile_queue(core, node);
+	wait_state_changed(core, node);
+	wait_add(turn, node, event->token, WAIT_STOPPED, true);
+}
+
+static void
+on_restart(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (node->held || !reconcile_parent_takes_starts(turn->core, node)) {
+		reply(turn, event, REPLY_INVALID_STATE);
+		return;
+	}
+	if (node_is_live(node)) {
+		node->up = true;
+		node->bounce = true;
+		node->automatic = false;
+		node->manual = true;
+		node->gave_up = false;
+		node->delay_ms = 0;
+	}
+	want_up(turn, node, event);
+}
+
+static void
+on_kill(struct turn *turn, struct node *node, const struct event *event)
+{
+	const struct cause cause = {.kind = CAUSE_KILLED, .code = -1};
+
+	if (!node_is_live(node) || node->state == STATE_STOPPING || node->grouped ||
+	    node->parent == NONE) {
+		reply(turn, event, REPLY_INVALID_STATE);
+		return;
+	}
+	failure_handle(turn, node, &cause, node);
+	reply(turn, event, REPLY_DONE);
+}
+
+/* Forget failures, of the node and of all below it; a failed one may start again. */
+static void
+on_reset(struct turn *turn, struct node *top, const struct event *event)
+{
+	struct core *core = turn->core;
+
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
+		node->failures = 0;
+		node->shown_delay_ms = 0;
+		node->guard_n = 0;
+		window_clear(&node->intensity);
+		window_clear(&node->limit);
+		deadline_clear(core, node, LANE_RESET);
+		if (node->state == STATE_FAILED && !node->absent) {
+			node->down_as = STATE_STOPPED;
+			reconcile_set_state(core, node, STATE_STOPPED);
+		}
+	}
+	reply(turn, event, REPLY_DONE);
+}
+
+/* Take in a command; a token that is not 0 gets exactly one ACTION_REPLY. */
+void
+command_post(struct turn *turn, const struct event *event)
+{
+	struct node *node;
+
+	if (event->kind == EVENT_UNWAIT) {
+		wait_remove(turn->core, event->token);
+		return;
+	}
+	node = node_lookup(turn->core, event->ref);
+	if (node == NULL || node->removing || node->parent == NONE) {
+		reply(turn, event, REPLY_NO_SUCH_ACTOR);
+		return;
+	}
+	switch (event->kind) {
+	case EVENT_START:
+		on_start(turn, node, event);
+		break;
+	case EVENT_STOP:
+		on_stop(turn, node, event);
+		break;
+	case EVENT_RESTART:
+		on_restart(turn, node, event);
+		break;
+	case EVENT_RESET:
+		on_reset(turn, node, event);
+		break;
+	case EVENT_KILL:
+		on_kill(turn, node, event);
+		break;
+	case EVENT_WAIT:
+		wait_add(turn, node, event->token, event->wait_for, false);
+		break;
+	case EVENT_BOOT:
+	case EVENT_TICK:
+	case EVENT_SPAWNED:
+	case EVENT_SPAWN_FAILED:
+	case EVENT_READY:
+	case EVENT_EXITED:
+	case EVENT_GONE:
+	case EVENT_UNWAIT:
+	case EVENT_SHUTDOWN:
+	case EVENT_QUIT:
+	case EVENT_KIND_MAX:
+		break;
+	}
+}

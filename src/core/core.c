@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: ISC */
+/* core.c - a turn: events in, actions out. */
+#include "config.h"
+
+#include "core/core.h"
+
+#include "core/node.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "core/pure.h"
+
+const char *const node_state_names[] = {NODE_STATE_MAP(AS_NAME)};
+const char *const event_kind_names[] = {EVENT_KIND_MAP(AS_NAME)};
+const char *const action_kind_names[] = {ACTION_KIND_MAP(AS_NAME)};
+const char *const report_names[] = {REPORT_MAP(AS_NAME)};
+const char *const decision_reason_names[] = {DECISION_REASON_MAP(AS_NAME)};
+const char *const wait_for_names[] = {WAIT_FOR_MAP(AS_NAME)};
+
+/* At most so many actions come of one node's advance or one deadline. */
+#define STEP_ACTIONS (CORE_POST_ACTIONS)
+
+/* Append an action about this node. */
+struct action *
+turn_act(struct turn *turn, enum action_kind kind, const struct node *node)
+{
+	struct action *action;
+
+	ASSERT(turn->out->n < CORE_ACTIONS_MAX);
+	action = &turn->out->at[turn->out->n++];
+	/* Padding too: the same events must give the same bytes. */
+	memset(action, 0, sizeof(*action));
+	action->kind = kind;
+	action->ref = node_ref(turn->core, node);
+	action->origin = REF_NONE;
+	action->to = REF_NONE;
+	return action;
+}
+
+/* Append an event for the stream about this node. */
+struct action *
+turn_report(struct turn *turn, enum report report, const struct node *node)
+{
+	struct action *action = turn_act(turn, ACTION_REPORT, node);
+
+	action->report = report;
+	action->life = node->life;
+	return action;
+}
+
+/* supd is done. */
+void
+turn_exit(struct turn *turn)
+{
+	struct core *core = turn->core;
+
+	if (core->exited)
+		return;
+	core->exited = true;
+	turn_act(turn, ACTION_EXIT, node_at(core, CORE_ROOT))->status = core->exit_status;
+}
+
+/* Is there room for whatever one more step may want to say? */
+bool
+turn_has_room(const struct turn *turn)
+{
+	return turn->out->n + STEP_ACTIONS <= CORE_ACTIONS_MAX;
+}
+
+/* ---- processes -----------------------------------------------------------------------
+ */
+
+static void
+on_spawned(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+
+	if (node->spawned)
+		return;
+	node->spawned = true;
+	node->generation++;
+	(void)turn_report(turn, REPORT_STARTED, node);
+	if (node->state == STATE_STOPPING) {
+		reconcile_send_stop(turn, node);
+		return;
+	}
+	if (node->spec.ready == READY_EXEC) {
+		reconcile_ready(turn, node);
+		return;
+	}
+	if (node->spec.ready == READY_AFTER)
+		deadline_arm(core, node, LANE_READY,
+		             turn->now_ms + node->spec.ready_after_ms);
+	if (node->spec.start_timeout_ms != UINT64_MAX)
+		deadline_arm(core, node, LANE_STATE,
+		             turn->now_ms + node->spec.start_timeout_ms);
+}
+
+static void
+on_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (node->spawned)
+		return;
+	node->alive = false;
+	node->main_alive = false;
+	node->end = (struct cause){
+	    .kind = CAUSE_EXEC,
+	    .code = -1,
+	    .error = event->error,
+	};
+	if (node->state == STATE_STOPPING)
+		reconcile_gone(turn, node);
+	else
+		failure_handle(turn, node, &node->end, node);
+}
+
+/* What an end means for this actor: DESIGN's "waitid result → cause → normal?". */
+static struct cause
+end_cause(const struct node *node, const struct event *event)
+{
+	struct cause cause = {
+	    .code = event->code,
+	    .signal = event->signal,
+	    .core = event->core,
+	};
+	bool success = exit_set_has(&node->spec.success_exits, event->code) ||
+	               signal_set_has(&node->spec.success_signals, event->signal);
+	bool early = node->state == STATE_STARTING && node->spec.ready != READY_EXIT;
+
+	if (early)
+		cause.kind = CAUSE_EARLY_EXIT;
+	else if (success)
+		cause.kind = CAUSE_NORMAL;
+	else if (event->signal == 0)
+		cause.kind = CAUSE_EXIT;
+	else
+		cause.kind = event->core ? CAUSE_CORE : CAUSE_SIGNAL;
+	return cause;
+}
+
+static void
+on_exited(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (!node->main_alive || !node->spawned)
+		return;
+	node->main_alive = false;
+	if (event->gone)
+		node->alive = false;
+	node->end = end_cause(node, event);
+	turn_report(turn, REPORT_EXITED, node)->cause = node->end;
+	if (node->state == STATE_STOPPING) {
+		if (!node->alive)
+			reconcile_gone(turn, node);
+		return;
+	}
+	if (node->grouped) {
+		/* Its end was wanted already: absorbed by the group's stop (OTP O-21). */
+		reconcile_bring_down(turn, node);
+		return;
+	}
+	if (node->end.kind != CAUSE_NORMAL) {
+		failure_handle(turn, node, &node->end, node);
+		return;
+	}
+	if (node->state == STATE_STARTING) {
+		node->ready = true;
+		node->was_ready = true;
+		node->manual = false;
+		(void)turn_report(turn, REPORT_READY, node);
+	}
+	failure_normal_end(turn, node);
+}
+
+static void
+on_gone(struct turn *turn, struct node *node)
+{
+	if (node->main_alive || !node->alive)
+		return;
+	node->alive = false;
+	if (node_is_live(node))
+		reconcile_gone(turn, node);
+}
+
+/* Events about a process: stale ones, of an earlier life, are dropped. */
+static void
+post_process(struct turn *turn, const struct event *event)
+{
+	struct node *node = node_lookup(turn->core, event->ref);
+
+	if (node == NULL || node_is_supervisor(node) || node->life != event->life ||
+	    !node->alive)
+		return;
+	switch (event->kind) {
+	case EVENT_SPAWNED:
+		on_spawned(turn, node);
+		break;
+	case EVENT_SPAWN_FAILED:
+		on_spawn_failed(turn, node, event);
+		break;
+	case EVENT_READY:
+		if (node->spawned && node->main_alive && node->state == STATE_STARTING &&
+		    node->spec.ready == READY_TOLD)
+			reconcile_ready(turn, node);
+		break;
+	case EVENT_EXITED:
+		on_exited(turn, node, event);
+		break;
+	case EVENT_GONE:
+		on_gone(turn, node);
+		break;
+	case EVENT_BOOT:
+	case EVENT_TICK:
+	case EVENT_START:
+	case EVENT_STOP:
+	case EVENT_RESTART:
+	case EVENT_RESET:
+	case EVENT_KILL:
+	case EVENT_WAIT:
+	case EVENT_UNWAIT:
+	case EVENT_SHUTDOWN:
+	case EVENT_QUIT:
+	case EVENT_KIND_MAX:
+		break;
+	}
+}
+
+/* ---- deadlines ------------------------------------------------------------------------
+ */
+
+static void
+on_state_due(struct turn *turn, struct node *node)
+{
+	const struct cause timeout = {.kind = CAUSE_START_TIMEOUT, .code = -1};
+
+	switch (node->state) {
+	case STATE_STARTING:
+		failure_handle(turn, node, &timeout, node);
+		break;
+	case STATE_STOPPING:
+		(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
+		reconcile_kill(turn, node);
+		break;
+	case STATE_BACKOFF:
+		reconcile_start(turn, node);
+		break;
+	case STATE_STOPPED:
+	case STATE_WAITING:
+	case STATE_RUNNING:
+	case STATE_SUSPENDED:
+	case STATE_DONE:
+	case STATE_FAILED:
+	case NODE_STATE_MAX:
+		break;
+	}
+}
+
+static void
+on_due(struct turn *turn, struct node *node, enum lane lane)
+{
+	switch (lane) {
+	case LANE_STATE:
+		on_state_due(turn, node);
+		break;
+	case LANE_READY:
+		reconcile_ready(turn, node);
+		break;
+	case LANE_RESET:
+		node->failures = 0;
+		node->shown_delay_ms = 0;
+		break;
+	case LANE_GROUP:
+		reconcile_group_due(turn, node);
+		break;
+	case LANE_MAX:
+		break;
+	}
+}
+
+/* Hand out what is due in this tick; true when room for more is wanted. */
+static bool
+run_deadlines(struct turn *turn)
+{
+	struct core *core = turn->core;
+
+	while (core->ticking) {
+		uint32_t slot;
+		enum lane lane;
+
+		if (!turn_has_room(turn))
+			return true;
+		if (deadline_next(core, turn->now_ms, &slot, &lane))
+			on_due(turn, node_at(core, slot), lane);
+		else
+			core->ticking = false;
+	}
+	return false;
+}
+
+/* ---- a turn
+ * ----------------------------------------------------------------------------- */
+
+static void
+shut_down(struct turn *turn, bool brutal)
+{
+	struct core *core = turn->core;
+	struct node *root = node_at(core, CORE_ROOT);
+
+	if (core->exited)
+		return;
+	core->shutting_down = true;
+	if (brutal)
+		root->brutal = true;
+	root->up = false;
+	if (node_is_live(root))
+		reconcile_queue(core, root);
+	else
+		turn_exit(turn);
+}
+
+/*
+ * Take an event in: goals and states of those it concerns directly change, the rest
+ * moves in core_settle().  Appends at most CORE_POST_ACTIONS actions.
+ */
+void
+core_post(struct core *core, uint64_t now_ms, const struct event *event,
+          struct action_list *actions)
+{
+	struct turn turn = {core, now_ms, actions};
+
+	ASSERT(now_ms >= core->now_ms);
+	core->now_ms = now_ms;
+	switch (event->kind) {
+	case EVENT_BOOT:
+		if (!core->shutting_down && !core->exited &&
+		    !node_is_live(node_at(core, CORE_ROOT))) {
+			node_at(core, CORE_ROOT)->up = true;
+			reconcile_queue(core, node_at(core, CORE_ROOT));
+		}
+		break;
+	case EVENT_TICK:
+		core->tick++;
+		core->ticking = true;
+		break;
+	case EVENT_SHUTDOWN:
+		shut_down(&turn, false);
+		break;
+	case EVENT_QUIT:
+		shut_down(&turn, true);
+		break;
+	case EVENT_SPAWNED:
+	case EVENT_SPAWN_FAILED:
+	case EVENT_READY:
+	case EVENT_EXITED:
+	case EVENT_GONE:
+		post_process(&turn, event);
+		break;
+	case EVENT_START:
+	case EVENT_STOP:
+	case EVENT_RESTART:
+	case EVENT_RESET:
+	case EVENT_KILL:
+	case EVENT_WAIT:
+	case EVENT_UNWAIT:
+	case EVENT_KIND_MAX:
+		command_post(&turn, event);
+		break;
+	}
+}
+
+/*
+ * Let everything move as far as it can without the world.  True: perform what is in
+ * `actions`, empty the list and call again before anything else is posted.
+ */
+bool
+core_settle(struct core *core, uint64_t now_ms, struct action_list *actions)
+{
+	struct turn turn = {core, now_ms, actions};
+	bool more;
+
+	ASSERT(now_ms >= core->now_ms);
+	core->now_ms = now_ms;
+	more = run_deadlines(&turn) || reconcile_run(&turn) || wait_flush(&turn);
+	return more || core->queue_n > 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: ISC */
+/* deadline.c - a heap of what is due when, for all nodes.
+ *
+ * A deadline that is due stays due until deadline_next() hands it out.  One that was
+ * armed in this tick waits for the next one, however short: so nothing restarts within
+ * the turn in which it failed.
+ */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "base/assert.h"
+#include "core/pure.h"
+
+static struct deadline *
+heap(const struct core *core)
+{
+	return core_block(core, core->heap_at);
+}
+
+static uint32_t *
+position(const struct core *core, uint32_t id)
+{
+	return &node_at(core, id / LANE_MAX)->heap_at[id % LANE_MAX];
+}
+
+static bool
+before(const struct deadline *a, const struct deadline *b)
+{
+	if (a->due_ms != b->due_ms)
+		return a->due_ms < b->due_ms;
+	if (a->armed != b->armed)
+		return a->armed < b->armed;
+	return a->id < b->id;
+}
+
+static void
+put(struct core *core, uint32_t i, struct deadline entry)
+{
+	heap(core)[i] = entry;
+	*position(core, entry.id) = i;
+}
+
+static void
+sift_up(struct core *core, uint32_t i, struct deadline entry)
+{
+	struct deadline *h = heap(core);
+
+	while (i > 0 && before(&entry, &h[(i - 1) / 2])) {
+		put(core, i, h[(i - 1) / 2]);
+		i = (i - 1) / 2;
+	}
+	put(core, i, entry);
+}
+
+static void
+sift_down(struct core *core, uint32_t i, struct deadline entry)
+{
+	struct deadline *h = heap(core);
+
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+
+		if (child >= core->heap_n)
+			break;
+		if (child + 1 < core->heap_n && before(&h[child + 1], &h[child]))
+			child++;
+		if (!before(&h[child], &entry))
+			break;
+		put(core, i, h[child]);
+		i = child;
+	}
+	put(core, i, entry);
+}
+
+/* Set a deadline of the node, in place of the one it had in this lane. */
+void
+deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t due_ms)
+{
+	struct deadline entry = {
+	    .due_ms = due_ms,
+	    .armed = core->tick,
+	    .id = node_slot(core, node) * LANE_MAX + (uint32_t)lane,
+	};
+
+	deadline_clear(core, node, lane);
+	if (due_ms == UINT64_MAX)
+		return;
+	sift_up(core, core->heap_n++, entry);
+}
+
+/* Forget a deadline; none is fine. */
+void
+deadline_clear(struct core *core, struct node *node, enum lane lane)
+{
+	uint32_t i = node->heap_at[lane];
+	struct deadline last;
+
+	if (i == NONE)
+		return;
+	ASSERT(i < core->heap_n);
+	node->heap_at[lane] = NONE;
+	last = heap(core)[--core->heap_n];
+	if (i == core->heap_n)
+		return;
+	if (i > 0 && before(&last, &heap(core)[(i - 1) / 2]))
+		sift_up(core, i, last);
+	else
+		sift_down(core, i, last);
+}
+
+/* When a lane of the node is due, or 0 if nothing is armed there. */
+uint64_t
+deadline_due(const struct core *core, const struct node *node, enum lane lane)
+{
+	uint32_t i = node->heap_at[lane];
+
+	return i == NONE ? 0 : heap(core)[i].due_ms;
+}
+
+/* Take the next one that is due at now_ms and was armed before this tick. */
+bool
+deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot, enum lane *ret_lane)
+{
+	const struct deadline *top = heap(core);
+	uint32_t id;
+
+	if (core->heap_n == 0 || top->due_ms > now_ms || top->armed >= core->tick)
+		return false;
+	id = top->id;
+	*ret_slot = id / LANE_MAX;
+	*ret_lane = (enum lane)(id % LANE_MAX);
+	deadline_clear(core, node_at(core, *ret_slot), *ret_lane);
+	return true;
+}
+
+/*
+ * When the shell has to post EVENT_TICK: a time, perhaps past already, or
+ * DURATION_INFINITE for never.
+ */
+uint64_t
+core_deadline(const struct core *core)
+{
+	return core->heap_n == 0 ? UINT64_MAX : heap(core)[0].due_ms;
+}

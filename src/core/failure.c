@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: ISC */
+/* failure.c - from the end of a process to marks on the tree.
+ *
+ * cause → own on_failure, supervisor's decider → limit, intensity → backoff → strategy.
+ * What no level can handle climbs: the supervisor fails with the same cause.
+ */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "base/assert.h"
+#include "core/backoff.h"
+#include "core/pure.h"
+
+static bool
+is_init(const struct cause *cause)
+{
+	return cause->kind == CAUSE_EXEC || cause->kind == CAUSE_START_TIMEOUT ||
+	       cause->kind == CAUSE_EARLY_EXIT;
+}
+
+/* One question of one child's `limit`; the grant is counted. */
+static bool
+limit_admits(const struct core *core, struct node *child, const struct limit_spec *limit,
+             uint64_t now_ms)
+{
+	uint64_t *stamps = node_stamps(core, &child->limit);
+
+	if (limit->fixed)
+		return window_fixed_admit(&child->limit, limit->restarts,
+		                          limit->within_ms, now_ms);
+	if (!window_admits(&child->limit, stamps, limit->within_ms, now_ms))
+		return false;
+	window_count(&child->limit, stamps, now_ms);
+	return true;
+}
+
+/*
+ * May everyone that this restart concerns be restarted once more?
+ *
+ * As Akka's AllForOneStrategy: each member's own counter, and the first refusal ends it.
+ */
+static bool
+limits_admit(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct node *supervisor = node_supervisor(core, node);
+	const struct limit_spec *limit = &supervisor->spec.limit;
+
+	if (!limit->on)
+		return true;
+	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE)
+		return limit_admits(core, node, limit, turn->now_ms);
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (!strategy_in_scope(core, node, child) || child->held)
+			continue;
+		if (!limit_admits(core, child, limit, turn->now_ms))
+			return false;
+	}
+	return true;
+}
+
+/* May this supervisor restart something once more?  Counts it; OTP's add_restart. */
+static bool
+intensity_admits(struct turn *turn, struct node *supervisor)
+{
+	const struct intensity_spec *spec = &supervisor->spec.intensity;
+	uint64_t *stamps = node_stamps(turn->core, &supervisor->intensity);
+
+	if (spec->unlimited)
+		return true;
+	if (!window_admits(&supervisor->intensity, stamps, spec->within_ms, turn->now_ms))
+		return false;
+	window_count(&supervisor->intensity, stamps, turn->now_ms);
+	return true;
+}
+
+static uint32_t
+intensity_in_use(struct turn *turn, const struct node *supervisor)
+{
+	if (supervisor->spec.intensity.unlimited)
+		return 0;
+	return window_in_use(&supervisor->intensity,
+	                     node_stamps(turn->core, &supervisor->intensity),
+	                     supervisor->spec.intensity.within_ms, turn->now_ms);
+}
+
+/* The delay before the node comes up again; the failure is counted in its backoff. */
+static uint64_t
+next_delay(struct turn *turn, struct node *node, const struct decision *decision)
+{
+	struct backoff_spec spec = node->spec.backoff;
+
+	backoff_override(&spec, &decision->backoff, decision->backoff_keys);
+	node->shown_delay_ms = backoff_delay(&spec, node->failures, &turn->core->rng);
+	if (node->failures < UINT32_MAX)
+		node->failures++;
+	return node->shown_delay_ms;
+}
+
+/* The sixth resume of a dead process within a minute is a restart. */
+static bool
+resume_guard_admits(struct node *node, uint64_t now_ms)
+{
+	uint32_t at = node->guard_n % RESUME_GUARD;
+
+	if (node->guard_n >= RESUME_GUARD && now_ms - node->guard_ms[at] <= RESUME_MS)
+		return false;
+	node->guard_ms[at] = now_ms;
+	/* Wraps after RESUME_GUARD times a lot, to a value that still says "full". */
+	node->guard_n =
+	    node->guard_n == 2 * RESUME_GUARD - 1 ? RESUME_GUARD : node->guard_n + 1;
+	return true;
+}
+
+/* Tell of a failure, once, at the level that handles it. */
+static void
+report_failure(struct turn *turn, struct node *node, const struct node *origin,
+               const struct cause *cause, const struct decision *decision,
+               uint64_t delay_ms)
+{
+	const struct node *supervisor = node_supervisor(turn->core, node);
+	struct action *action = turn_report(turn, REPORT_FAILURE, node);
+
+	action->cause = *cause;
+	action->origin = node_ref(turn->core, origin);
+	action->directive = decision->directive;
+	action->log = decision->log;
+	action->rule_preset = decision->preset;
+	action->rule_place = decision->place;
+	action->reason = (uint8_t)decision->reason;
+	action->group = supervisor->spec.strategy != STRATEGY_ONE_FOR_ONE &&
+	                (decision->directive == DIRECTIVE_RESTART ||
+	                 decision->directive == DIRECTIVE_STOP) &&
+	                decision->reason != DECIDED_TEMPORARY &&
+	                decision->reason != DECIDED_MANUAL_START;
+	action->window = intensity_in_use(turn, supervisor);
+	action->limit = supervisor->spec.intensity.unlimited
+	                    ? 0
+	                    : supervisor->spec.intensity.restarts;
+	action->delay_ms = delay_ms;
+}
+
+static void
+remember(struct turn *turn, struct node *node, const struct node *origin,
+         const struct cause *cause, const struct decision *decision)
+{
+	node->has_failure = true;
+	node->failure = (struct failure){
+	    .cause = *cause,
+	    .origin = node_ref(turn->core, origin),
+	    .directive = decision->directive,
+	    .rule_preset = decision->preset,
+	    .rule_place = decision->place,
+	    .reason = decision->reason,
+	    .at_ms = turn->now_ms,
+	};
+}
+
+/*
+ * The supervisor gives up: its children are stopped in reverse, then it fails with cause
+ * `intensity`.  The failing child counts as not running (OTP O-29).
+ */
+static void
+give_up(struct turn *turn, struct node *supervisor, struct node *offender)
+{
+	struct action *action = turn_report(turn, REPORT_GAVE_UP, supervisor);
+
+	action->origin = node_ref(turn->core, offender);
+	action->window = supervisor->spec.intensity.restarts + 1;
+	action->limit = supervisor->spec.intensity.restarts;
+	action->delay_ms = supervisor->spec.intensity.within_ms;
+	supervisor->gave_up = true;
+	supervisor->offender = node_ref(turn->core, offender);
+	offender->down_as = STATE_FAILED;
+	offender->up = false;
+	offender->bounce = false;
+	reconcile_bring_down(turn, supervisor);
+}
+
+/* The failed process is not coming back by itself: it is down, or going down. */
+static void
+lay_down(struct turn *turn, struct node *origin)
+{
+	if (!node_is_live(origin) || origin->main_alive || node_is_supervisor(origin))
+		return;
+	origin->up = false;
+	origin->bounce = false;
+	origin->down_as = STATE_FAILED;
+	reconcile_bring_down(turn, origin);
+}
+
+/* Resume: a live process is left as it is, a dead one gets a successor after a while. */
+static uint64_t
+carry_out_resume(struct turn *turn, struct node *origin, const struct decision *decision)
+{
+	uint64_t delay_ms;
+
+	if (origin->main_alive) {
+		if (origin->state == STATE_STARTING)
+			deadline_arm(turn->core, origin, LANE_STATE,
+			             turn->now_ms + origin->spec.start_timeout_ms);
+		return 0;
+	}
+	delay_ms = next_delay(turn, origin, decision);
+	origin->up = true;
+	origin->bounce = true;
+	origin->automatic = false;
+	origin->delay_ms = delay_ms;
+	/* A first attempt that failed counts as passed (DECISIONS 18). */
+	if (node_supervisor(turn->core, origin)->spec.strategy == STRATEGY_ONE_FOR_ONE)
+		reconcile_pass(turn->core, origin);
+	return delay_ms;
+}
+
+static void
+carry_out_stop(struct turn *turn, struct node *node, const struct decision *decision)
+{
+	node->up = false;
+	node->bounce = false;
+	node->down_as = STATE_FAILED;
+	if (decision->reason == DECIDED_TEMPORARY ||
+	    decision->reason == DECIDED_MANUAL_START)
+		reconcile_bring_down(turn, node);
+	else
+		strategy_stop(turn, node);
+}
+
+/* What restart becomes for this node: limits and intensity may turn it into another. */
+static void
+admit_restart(struct turn *turn, struct node *node, struct decision *decision)
+{
+	struct node *supervisor = node_supervisor(turn->core, node);
+
+	if (!limits_admit(turn, node)) {
+		decision->directive =
+		    supervisor->spec.limit.escalate ? DIRECTIVE_ESCALATE : DIRECTIVE_STOP;
+		decision->reason = DECIDED_LIMIT;
+	} else if (!intensity_admits(turn, supervisor)) {
+		decision->directive = DIRECTIVE_ESCALATE;
+		decision->reason = DECIDED_INTENSITY;
+	}
+}
+
+/* Decide for one level: what is asked, and what overrules the answer. */
+static void
+decide(struct turn *turn, struct node *node, struct node *origin,
+       const struct cause *cause, struct decision *ret)
+{
+	decider_decide(turn->core, node, cause, ret);
+	if (node->spec.restart == RESTART_TEMPORARY &&
+	    (ret->directive == DIRECTIVE_RESTART || ret->directive == DIRECTIVE_RESUME ||
+	     ret->directive == DIRECTIVE_STOP)) {
+		ret->directive = DIRECTIVE_STOP;
+		ret->reason = DECIDED_TEMPORARY;
+		return;
+	}
+	if (node->manual && is_init(cause)) {
+		ret->directive = DIRECTIVE_STOP;
+		ret->reason = DECIDED_MANUAL_START;
+		return;
+	}
+	if (ret->directive == DIRECTIVE_RESUME && node_is_supervisor(node) &&
+	    cause->kind == CAUSE_INTENSITY && node->gave_up)
+		ret->directive = DIRECTIVE_RESTART;
+	if (ret->directive == DIRECTIVE_RESUME && !origin->main_alive &&
+	    !node_is_supervisor(origin) && !resume_guard_admits(origin, turn->now_ms)) {
+		ret->directive = DIRECTIVE_RESTART;
+		ret->reason = DECIDED_RESUME_GUARD;
+	}
+	if (ret->directive == DIRECTIVE_RESTART)
+		admit_restart(turn, node, ret);
+}
+
+/* Do what the deciding level said. */
+static void
+carry_out(struct turn *turn, struct node *node, struct node *origin,
+          const struct cause *cause, const struct decision *decision)
+{
+	struct node *supervisor = node_supervisor(turn->core, node);
+	uint64_t delay_ms = 0;
+
+	if (decision->directive == DIRECTIVE_RESUME)
+		delay_ms = carry_out_resume(turn, origin, decision);
+	else if (decision->directive == DIRECTIVE_RESTART)
+		delay_ms = next_delay(turn, node, decision);
+	report_failure(turn, node, origin, cause, decision, delay_ms);
+	remember(turn, node, origin, cause, decision);
+	if (origin != node)
+		remember(turn, origin, origin, cause, decision);
+	wait_failed(turn->core, origin, cause);
+	if (origin != node)
+		wait_failed(turn->core, node, cause);
+	switch (decision->directive) {
+	case DIRECTIVE_RESUME:
+		if (origin->bounce)
+			reconcile_bring_down(turn, origin);
+		break;
+	case DIRECTIVE_RESTART:
+		if (origin != node)
+			lay_down(turn, origin);
+		strategy_restart(turn, node, delay_ms);
+		break;
+	case DIRECTIVE_STOP:
+		if (origin != node)
+			lay_down(turn, origin);
+		carry_out_stop(turn, node, decision);
+		break;
+	case DIRECTIVE_ESCALATE:
+		/* Only an exceeded intensity is handled by escalating. */
+		lay_down(turn, origin);
+		give_up(turn, supervisor, node);
+		break;
+	case DIRECTIVE_MAX:
+		break;
+	}
+}
+
+/*
+ * A node failed: find the level that handles it, and mark what follows.
+ *
+ * `origin` is where it began; on each escalation the supervisor fails with the same
+ * cause, unwrapped (Akka A-06), and nothing is stopped before the deciding level has
+ * spoken (A-27).
+ */
+void
+failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
+               struct node *origin)
+{
+	struct decision decision;
+
+	for (;;) {
+		struct node *supervisor = node_supervisor(turn->core, node);
+		struct action *action;
+
+		decide(turn, node, origin, cause, &decision);
+		if (supervisor->parent == NONE &&
+		    decision.directive == DIRECTIVE_ESCALATE) {
+			/* There is nobody above the root. */
+			decision.directive = DIRECTIVE_STOP;
+			decision.reason = DECIDED_ROOT;
+		}
+		if (decision.directive != DIRECTIVE_ESCALATE ||
+		    decision.reason == DECIDED_INTENSITY)
+			break;
+		action = turn_report(turn, REPORT_ESCALATED, node);
+		action->cause = *cause;
+		action->origin = node_ref(turn->core, origin);
+		action->to = node_ref(turn->core, supervisor);
+		remember(turn, node, origin, cause, &decision);
+		node = supervisor;
+	}
+	carry_out(turn, node, origin, cause, &decision);
+}
+
+/* A restart after a normal end of a permanent node: counted, but nobody is asked. */
+static void
+restart_normal(struct turn *turn, struct node *node)
+{
+	struct node *supervisor = node_supervisor(turn->core, node);
+	struct decision decision = {.directive = DIRECTIVE_RESTART};
+	uint64_t delay_ms = 0;
+
+	admit_restart(turn, node, &decision);
+	if (decision.directive == DIRECTIVE_RESTART) {
+		if (node->spec.backoff.on_stop)
+			delay_ms = next_delay(turn, node, &decision);
+		strategy_restart(turn, node, delay_ms);
+		return;
+	}
+	if (decision.directive == DIRECTIVE_STOP) {
+		carry_out_stop(turn, node, &decision);
+		return;
+	}
+	if (decision.reason == DECIDED_INTENSITY) {
+		lay_down(turn, node);
+		give_up(turn, supervisor, node);
+		return;
+	}
+	failure_handle(turn, supervisor, &node->end, node);
+}
+
+/*
+ * The end of a process (or of a supervisor) was normal: its restart type says what that
+ * means (OTP O-13 to O-16).  An end that leads to no restart touches no sibling.
+ */
+void
+failure_normal_end(struct turn *turn, struct node *node)
+{
+	if (decider_names_normal(turn->core, node) &&
+	    node->spec.restart != RESTART_TEMPORARY) {
+		failure_handle(turn, node, &node->end, node);
+		return;
+	}
+	if (node->spec.restart == RESTART_PERMANENT) {
+		restart_normal(turn, node);
+		return;
+	}
+	node->up = false;
+	node->bounce = false;
+	node->down_as = STATE_DONE;
+	reconcile_bring_down(turn, node);
+}
+
+/*
+ * A supervisor that gave up has stopped its children: now it fails, or, under preset
+ * `otp`, ends as OTP's do: with reason shutdown, which is normal for its parent (O-30).
+ */
+void
+failure_give_up(struct turn *turn, struct node *supervisor)
+{
+	const struct cause cause = {.kind = CAUSE_INTENSITY, .code = -1};
+
+	supervisor->end = cause;
+	if (supervisor->spec.decider.preset == PRESET_OTP && supervisor->depth > 1)
+		failure_normal_end(turn, supervisor);
+	else
+		failure_handle(turn, supervisor, &cause, supervisor);
+	supervisor->gave_up = false;
+}

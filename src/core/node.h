@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: ISC */
+/* node.h - inside the decision room: the tree as one block, and a turn over it.
+ *
+ * A node has a goal (`up`, `bounce`) and a state.  Failures, commands and reloads change
+ * goals; advance() in reconcile.c moves states towards them, one node at a time from a
+ * queue.  Links are slots; NONE ends a list.
+ */
+#ifndef CORE_NODE_H
+#define CORE_NODE_H
+
+#include "base/rng.h"
+#include "core/core.h"
+#include "core/window.h"
+
+#define NONE         UINT32_MAX
+#define RESUME_GUARD 5     /* so many resumes of a dead process … */
+#define RESUME_MS    60000 /* … within so long are resumes */
+
+/* What a deadline of a node is for; a node has at most one of each. */
+enum lane {
+	LANE_STATE, /* start timeout, stop timeout, restart due: by state */
+	LANE_READY, /* ready: after */
+	LANE_RESET, /* healthy for long enough: forget the backoff */
+	LANE_GROUP, /* supervisors: the group's delay is over */
+	LANE_MAX
+};
+
+/* What a supervisor is doing with its children. */
+enum operation { OP_NONE, OP_STOP, OP_DELAY, OP_START };
+
+struct failure {
+	struct cause cause;
+	struct ref origin;
+	enum directive directive;
+	enum preset rule_preset;
+	struct place rule_place;
+	enum decision_reason reason;
+	uint64_t at_ms;
+};
+
+struct node {
+	/* the tree */
+	uint32_t tenant;
+	uint32_t parent;
+	uint32_t prev, next;
+	uint32_t first, last;
+	uint32_t index; /* among siblings, increasing */
+	uint32_t depth;
+	uint32_t n_children;
+	bool used;
+	bool absent; /* a temporary that ended; hidden until its supervisor starts anew */
+	bool removing; /* no longer configured: its slot is freed once it is down */
+
+	/* policy; the deciders' rules are in the pool */
+	struct spec spec;
+	uint32_t rules_at;
+	uint32_t on_failure_at;
+
+	/* goal */
+	bool up;
+	bool bounce;    /* down first, then up again */
+	bool automatic; /* the bounce is a restart by policy: counted in `restarts` */
+	bool held;
+	bool manual;       /* started by hand: a failed start is final */
+	bool start_now;    /* do not wait for the backoff */
+	bool brutal;       /* whatever it takes, at once */
+	uint64_t delay_ms; /* before it comes up again */
+	enum node_state down_as;
+
+	/* state */
+	enum node_state state;
+	uint64_t since_ms;
+	bool born;      /* started in this incarnation, not terminated yet */
+	bool ever;      /* started at all */
+	bool ready;     /* since the newest start */
+	bool was_ready; /* since its supervisor started */
+	bool alive;     /* something of it may be left */
+	bool main_alive;
+	bool spawned; /* the spawn was acknowledged */
+	bool kill_sent;
+	uint32_t life;
+	uint32_t incarnation;
+	uint32_t generation;
+	uint32_t attempts; /* starts since its supervisor started */
+	struct cause end;  /* of the newest process */
+
+	/* counters */
+	uint64_t restarts;
+	uint32_t failures;
+	uint64_t shown_delay_ms;
+	struct window intensity; /* supervisors */
+	struct window limit;     /* as the supervisor's `limit` has it for this child */
+	uint64_t guard_ms[RESUME_GUARD];
+	uint32_t guard_n;
+
+	bool has_failure;
+	struct failure failure;
+
+	/* as a child: its part in what its supervisor does */
+	bool grouped;   /* stopped, and perhaps started again, with others */
+	bool sequenced; /* a start in the sequence that has not passed yet */
+
+	/* as a supervisor */
+	enum operation op;
+	uint32_t cursor;
+	uint32_t n_live;    /* children starting, running or stopping */
+	uint32_t n_pending; /* children waiting or in backoff */
+	uint32_t n_failed;
+	uint32_t n_grouped; /* grouped and live */
+	uint32_t n_sequenced;
+	uint64_t group_delay_ms;
+	uint32_t group_leader; /* whose failure began it */
+	bool gave_up;          /* fails once its children are gone */
+	struct ref offender;
+
+	/* queue and deadlines */
+	bool queued;
+	uint32_t waiters; /* first of a list, NONE */
+	uint32_t heap_at[LANE_MAX];
+};
+
+struct deadline {
+	uint64_t due_ms;
+	uint64_t armed; /* the tick it was armed in */
+	uint32_t id;    /* slot * LANE_MAX + lane */
+};
+
+struct waiter {
+	uint64_t token;
+	uint32_t slot;
+	uint32_t next;
+	enum wait_for wait_for;
+	bool command; /* of a start, stop or restart: a failure answers it */
+	bool fired;
+	enum reply_result result;
+	struct cause cause;
+	struct ref ref;
+};
+
+struct core {
+	struct core_size size;
+	uint64_t bytes;
+	struct rng rng;
+	uint64_t now_ms;
+	uint64_t tick;
+	bool ticking;
+	bool shutting_down;
+	bool exited;
+	int32_t exit_status;
+
+	uint32_t n_nodes; /* slots in use */
+	uint32_t top;     /* slots ever used */
+	uint32_t vacant;  /* list of free slots, through `next` */
+	uint32_t pool_used;
+	uint32_t queue_head, queue_n;
+	uint32_t heap_n;
+	uint32_t waiter_free;
+	uint32_t n_fired;
+	uint32_t fired_head, fired_tail;
+
+	/* offsets from the start of the block */
+	uint64_t nodes_at, queue_at, heap_at, waiters_at, pool_at;
+};
+
+/* One turn: what every mover needs. */
+struct turn {
+	struct core *core;
+	uint64_t now_ms;
+	struct action_list *out;
+};
+
+#define CHILDREN_FOREACH(core, supervisor, child)                                      \
+	for (struct node *child = node_at((core), (supervisor)->first); child != NULL; \
+	     child = node_at((core), child->next))
+
+static inline void *
+core_block(const struct core *core, uint64_t offset)
+{
+	return (char *)(uintptr_t)core + offset;
+}
+
+/* The node in a slot; NULL for NONE. */
+static inline struct node *
+node_at(const struct core *core, uint32_t slot)
+{
+	if (slot == NONE)
+		return NULL;
+	return (struct node *)core_block(core, core->nodes_at) + slot;
+}
+
+static inline uint32_t
+node_slot(const struct core *core, const struct node *node)
+{
+	return (uint32_t)(node - (struct node *)core_block(core, core->nodes_at));
+}
+
+static inline struct ref
+node_ref(const struct core *core, const struct node *node)
+{
+	return (struct ref){node_slot(core, node), node->tenant};
+}
+
+static inline struct node *
+node_parent(const struct core *core, const struct node *node)
+{
+	return node_at(core, node->parent);
+}
+
+/* The node in a slot that is known to be one. */
+static inline struct node *
+node_in(const struct core *core, uint32_t slot)
+{
+	return (struct node *)core_block(core, core->nodes_at) + slot;
+}
+
+/* The supervisor of a node that is not "/". */
+static inline struct node *
+node_supervisor(const struct core *core, const struct node *node)
+{
+	return node_in(core, node->parent);
+}
+
+/* Something of it runs, or its children may. */
+static inline bool
+node_is_live(const struct node *node)
+{
+	return node->state == STATE_STARTING || node->state == STATE_RUNNING ||
+	       node->state == STATE_SUSPENDED || node->state == STATE_STOPPING;
+}
+
+/* It is down, but a start is coming. */
+static inline bool
+node_is_pending(const struct node *node)
+{
+	return node->state == STATE_WAITING || node->state == STATE_BACKOFF;
+}
+
+static inline bool
+node_is_supervisor(const struct node *node)
+{
+	return node->spec.kind != NODE_WORKER;
+}
+
+/* Why it is down: the failure that stopped it, or how its process ended. */
+static inline const struct cause *
+node_final_cause(const struct node *node)
+{
+	return node->state == STATE_FAILED && node->has_failure ? &node->failure.cause
+	                                                        : &node->end;
+}
+
+/* tree.c */
+struct node *node_lookup(const struct core *core, struct ref ref);
+struct node *node_next(const struct core *core, const struct node *top,
+                       const struct node *node);
+void node_free(struct turn *turn, struct node *node);
+uint64_t *node_stamps(const struct core *core, const struct window *window);
+const struct rule *node_rules(const struct core *core, uint32_t at);
+
+/* deadline.c */
+void deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t due_ms);
+void deadline_clear(struct core *core, struct node *node, enum lane lane);
+uint64_t deadline_due(const struct core *core, const struct node *node, enum lane lane);
+bool deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
+                   enum lane *ret_lane);
+
+/* decider.c */
+struct decision {
+	enum directive directive;
+	enum rule_log log;
+	enum preset preset;
+	struct place place;
+	enum decision_reason reason;
+	uint32_t backoff_keys;
+	struct backoff_spec backoff;
+};
+void decider_decide(const struct core *core, const struct node *node,
+                    const struct cause *cause, struct decision *ret);
+bool decider_names_normal(const struct core *core, const struct node *node);
+
+/* failure.c */
+void failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
+                    struct node *origin);
+void failure_normal_end(struct turn *turn, struct node *node);
+void failure_give_up(struct turn *turn, struct node *supervisor);
+
+/* strategy.c */
+void strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms);
+void strategy_stop(struct turn *turn, struct node *node);
+bool strategy_in_scope(const struct core *core, const struct node *child,
+                       const struct node *sibling);
+
+/* reconcile.c */
+void reconcile_queue(struct core *core, struct node *node);
+bool reconcile_run(struct turn *turn);
+void reconcile_bring_down(struct turn *turn, struct node *node);
+void reconcile_gone(struct turn *turn, struct node *node);
+void reconcile_ready(struct turn *turn, struct node *node);
+void reconcile_pass(struct core *core, struct node *child);
+void reconcile_group_due(struct turn *turn, struct node *supervisor);
+void reconcile_set_state(struct core *core, struct node *node, enum node_state state);
+void reconcile_start(struct turn *turn, struct node *node);
+void reconcile_send_stop(struct turn *turn, struct node *worker);
+void reconcile_kill(struct turn *turn, struct node *node);
+bool reconcile_parent_takes_starts(const struct core *core, const struct node *node);
+
+/* wait.c */
+void wait_init(struct core *core);
+void wait_move(struct core *core, const struct core *old);
+void wait_add(struct turn *turn, struct node *node, uint64_t token,
+              enum wait_for wait_for, bool command);
+void wait_remove(struct core *core, uint64_t token);
+void wait_state_changed(struct core *core, struct node *node);
+void wait_failed(struct core *core, struct node *node, const struct cause *cause);
+void wait_terminated(struct core *core, struct node *node);
+void wait_node_freed(struct core *core, struct node *node);
+bool wait_flush(struct turn *turn);
+
+/* command.c */
+void command_post(struct turn *turn, const struct event *event);
+
+/* core.c */
+struct action *turn_act(struct turn *turn, enum action_kind kind,
+                        const struct node *node);
+struct action *turn_report(struct turn *turn, enum report report,
+                           const struct node *node);
+void turn_exit(struct turn *turn);
+bool turn_has_room(const struct turn *turn);
+
+#endif

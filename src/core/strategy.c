@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: ISC */
+/* strategy.c - who is affected: marks on the tree, nothing is moved here. */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "core/pure.h"
+
+/* Is the sibling concerned when this child is restarted or stopped (OTP O-17 to O-19)? */
+bool
+strategy_in_scope(const struct core *core, const struct node *child,
+                  const struct node *sibling)
+{
+	if (sibling->absent || sibling->removing)
+		return false;
+	switch (node_supervisor(core, child)->spec.strategy) {
+	case STRATEGY_ONE_FOR_ALL:
+		return true;
+	case STRATEGY_REST_FOR_ONE:
+		return sibling->index >= child->index;
+	case STRATEGY_ONE_FOR_ONE:
+	case STRATEGY_MAX:
+		break;
+	}
+	return sibling == child;
+}
+
+/* Will a group restart start this member again?  Finished and stopped ones too (O-18). */
+static bool
+is_revived(const struct node *member)
+{
+	if (member->held || member->spec.restart == RESTART_TEMPORARY)
+		return false;
+	return member->spec.enabled || node_is_live(member) || node_is_pending(member);
+}
+
+static void
+join_group(struct turn *turn, struct node *supervisor, struct node *member)
+{
+	reconcile_pass(turn->core, member);
+	member->start_now = false;
+	if (!member->grouped && node_is_live(member))
+		supervisor->n_grouped++;
+	member->grouped = true;
+	if (member->up && node_is_pending(member)) {
+		/* Its own delay is over: the group's counts. */
+		reconcile_set_state(turn->core, member, STATE_BACKOFF);
+	}
+	reconcile_queue(turn->core, member);
+}
+
+static void
+begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
+            uint64_t delay_ms)
+{
+	struct core *core = turn->core;
+
+	deadline_clear(core, supervisor, LANE_GROUP);
+	supervisor->op = OP_STOP;
+	supervisor->cursor = supervisor->last;
+	supervisor->group_delay_ms = delay_ms;
+	supervisor->group_leader = node_slot(core, leader);
+	reconcile_queue(core, supervisor);
+	/* A dead leader is down already, or has leftovers that can go at once. */
+	if (node_is_supervisor(leader) ? leader->gave_up : !leader->main_alive)
+		reconcile_bring_down(turn, leader);
+}
+
+/*
+ * Restart the node, and under one_for_all and rest_for_one all that are in scope: they
+ * are stopped in reverse, and when all of them are gone and the delay is over they are
+ * started in order (OTP's terminate-all-then-start-all).
+ */
+void
+strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
+{
+	struct core *core = turn->core;
+	struct node *supervisor = node_supervisor(core, node);
+
+	node->up = true;
+	node->bounce = true;
+	node->automatic = true;
+	node->manual = false;
+	node->delay_ms = delay_ms;
+	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
+		/* A first attempt that failed counts as passed (DECISIONS 18). */
+		reconcile_pass(core, node);
+		reconcile_bring_down(turn, node);
+		return;
+	}
+	CHILDREN_FOREACH (core, supervisor, member) {
+		if (!strategy_in_scope(core, node, member))
+			continue;
+		if (is_revived(member)) {
+			member->up = true;
+			member->bounce = true;
+			member->automatic = true;
+			member->manual = false;
+			member->gave_up = member == node && member->gave_up;
+		} else {
+			if (member->up)
+				member->down_as = STATE_STOPPED;
+			member->up = false;
+			member->bounce = false;
+			if (!node_is_live(member) && !node_is_pending(member))
+				continue;
+		}
+		join_group(turn, supervisor, member);
+	}
+	begin_group(turn, supervisor, node, delay_ms);
+}
+
+/*
+ * Stop the node for good, and under one_for_all and rest_for_one all that are in scope.
+ * The supervisor lives on (Akka's processFailure with Stop).
+ */
+void
+strategy_stop(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct node *supervisor = node_supervisor(core, node);
+
+	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
+		reconcile_bring_down(turn, node);
+		return;
+	}
+	CHILDREN_FOREACH (core, supervisor, member) {
+		if (!strategy_in_scope(core, node, member))
+			continue;
+		if (member != node && (member->up || member->bounce))
+			member->down_as = STATE_STOPPED;
+		member->up = false;
+		member->bounce = false;
+		if (member != node)
+			member->gave_up = false;
+		if (node_is_live(member) || node_is_pending(member))
+			join_group(turn, supervisor, member);
+	}
+	begin_group(turn, supervisor, node, DURATION_INFINITE);
+}
+
+/*
+ * Walk over everyone whom a restart of this child concerns, in start order: REF_NONE
+ * begins and ends.
+ */
+struct ref
+core_scope_next(const struct core *core, struct ref child, struct ref prev)
+{
+	const struct node *node = node_lookup(core, child);
+	const struct node *at;
+
+	if (node == NULL || node->parent == NONE)
+		return REF_NONE;
+	at = node_lookup(core, prev);
+	at = at == NULL ? node_at(core, node_supervisor(core, node)->first)
+	                : node_at(core, at->next);
+	while (at != NULL && !strategy_in_scope(core, node, at))
+		at = node_at(core, at->next);
+	return at == NULL ? REF_NONE : node_ref(core, at);
+}

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: ISC */
+/* tree.c - the tree as one block of memory: build it, change it, walk it. */
+#include "config.h"
+
+#include "core/node.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "core/pure.h"
+
+#define ALIGNED(n) (((n) + 7) & ~UINT64_C(7))
+
+static uint64_t
+lay_out(struct core *core, const struct core_size *size)
+{
+	uint64_t at = ALIGNED(sizeof(*core));
+
+	core->nodes_at = at;
+	at += ALIGNED(sizeof(struct node) * size->nodes);
+	core->queue_at = at;
+	at += ALIGNED(sizeof(uint32_t) * size->nodes);
+	core->heap_at = at;
+	at += ALIGNED(sizeof(struct deadline) * size->nodes * LANE_MAX);
+	core->waiters_at = at;
+	at += ALIGNED(sizeof(struct waiter) * size->waiters);
+	core->pool_at = at;
+	at += ALIGNED(size->pool_bytes);
+	core->size = *size;
+	core->bytes = at;
+	return at;
+}
+
+/* How much memory a core of this size takes. */
+size_t
+core_bytes(const struct core_size *size)
+{
+	struct core core;
+
+	return (size_t)lay_out(&core, size);
+}
+
+/* How much of the pool a node takes: its rules and its restart windows. */
+uint32_t
+core_spec_bytes(const struct spec *spec, const struct spec *parent)
+{
+	uint64_t bytes = 0;
+
+	bytes += sizeof(struct rule) * (spec->decider.n_rules + spec->on_failure.n_rules);
+	if (!spec->intensity.unlimited)
+		bytes += sizeof(uint64_t) * spec->intensity.restarts;
+	if (parent != NULL && parent->limit.on && !parent->limit.fixed)
+		bytes += sizeof(uint64_t) * parent->limit.restarts;
+	ASSERT(bytes < UINT32_MAX);
+	return (uint32_t)bytes;
+}
+
+static void *
+pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at)
+{
+	*ret_at = core->pool_used;
+	ASSERT(bytes % 8 == 0);
+	ASSERT(core->pool_used + bytes <= core->size.pool_bytes);
+	core->pool_used += (uint32_t)bytes;
+	return core_block(core, core->pool_at + *ret_at);
+}
+
+/* The rules of a decider in the pool. */
+const struct rule *
+node_rules(const struct core *core, uint32_t at)
+{
+	return core_block(core, core->pool_at + at);
+}
+
+/* The stamps of a window in the pool. */
+uint64_t *
+node_stamps(const struct core *core, const struct window *window)
+{
+	return core_block(core, core->pool_at + window->at);
+}
+
+/* ---- building -------------------------------------------------------------------- */
+
+/* Give the window `cap` stamps, and keep the newest of those that it had. */
+static void
+window_resize(struct core *core, struct window *window, const uint64_t *old, uint32_t cap)
+{
+	struct window was = *window;
+	uint32_t keep = was.count < cap ? was.count : cap;
+	uint64_t *stamps = pool_take(core, sizeof(uint64_t) * cap, &window->at);
+
+	memset(stamps, 0, sizeof(uint64_t) * cap);
+	window->cap = cap;
+	for (uint32_t i = 0; i < keep; i++) {
+		uint32_t from = (was.head + was.cap - keep + i) % was.cap;
+
+		stamps[i] = old[from];
+	}
+	window->count = keep;
+	window->head = cap == 0 ? 0 : keep % cap;
+}
+
+static uint32_t
+limit_stamps(const struct node *parent)
+{
+	const struct limit_spec *limit = &parent->spec.limit;
+
+	return limit->on && !limit->fixed ? limit->restarts : 0;
+}
+
+static void
+copy_rules(struct core *core, struct decider *decider, const struct rule *rules,
+           uint32_t *ret_at)
+{
+	size_t bytes = sizeof(struct rule) * decider->n_rules;
+	void *copy = pool_take(core, bytes, ret_at);
+
+	if (bytes > 0)
+		memcpy(copy, rules, bytes);
+	decider->rules = NULL;
+}
+
+/* Put the spec into the node; the rules and windows go to the pool. */
+static void
+take_spec(struct core *core, struct node *node, const struct spec *spec)
+{
+	const uint64_t *stamps = node_stamps(core, &node->intensity);
+	uint32_t cap = spec->intensity.unlimited ? 0 : spec->intensity.restarts;
+
+	node->spec = *spec;
+	copy_rules(core, &node->spec.decider, spec->decider.rules, &node->rules_at);
+	copy_rules(core, &node->spec.on_failure, spec->on_failure.rules,
+	           &node->on_failure_at);
+	if (node->intensity.cap != cap)
+		window_resize(core, &node->intensity, stamps, cap);
+}
+
+static struct node *
+take_slot(struct core *core)
+{
+	uint32_t slot = core->vacant;
+	uint32_t tenant;
+	struct node *node;
+
+	if (slot != NONE) {
+		core->vacant = node_at(core, slot)->next;
+	} else {
+		ASSERT(core->top < core->size.nodes);
+		slot = core->top++;
+	}
+	node = node_at(core, slot);
+	tenant = node->tenant + 1;
+	memset(node, 0, sizeof(*node));
+	node->tenant = tenant;
+	node->used = true;
+	node->parent = node->prev = node->next = NONE;
+	node->first = node->last = NONE;
+	node->cursor = NONE;
+	node->group_leader = NONE;
+	node->waiters = NONE;
+	node->offender = REF_NONE;
+	for (int lane = 0; lane < LANE_MAX; lane++)
+		node->heap_at[lane] = NONE;
+	node->incarnation = 1;
+	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
+	node->since_ms = core->now_ms;
+	core->n_nodes++;
+	return node;
+}
+
+static void
+unlink_child(struct core *core, struct node *node)
+{
+	struct node *parent = node_supervisor(core, node);
+	struct node *prev = node_at(core, node->prev);
+	struct node *next = node_at(core, node->next);
+
+	if (parent->cursor == node_slot(core, node))
+		parent->cursor = parent->op == OP_STOP ? node->prev : node->next;
+	*(prev != NULL ? &prev->next : &parent->first) = node->next;
+	*(next != NULL ? &next->prev : &parent->last) = node->prev;
+	node->prev = node->next = NONE;
+}
+
+static void
+link_child(struct core *core, struct node *parent, struct node *node, struct node *before)
+{
+	uint32_t slot = node_slot(core, node);
+	struct node *prev;
+	uint32_t index = 0;
+
+	node->next = before != NULL ? node_slot(core, before) : NONE;
+	node->prev = before != NULL ? before->prev : parent->last;
+	prev = node_at(core, node->prev);
+	*(prev != NULL ? &prev->next : &parent->first) = slot;
+	*(before != NULL ? &before->prev : &parent->last) = slot;
+	if (before == NULL) {
+		node->index = prev != NULL ? prev->index + 1 : 0;
+		return;
+	}
+	CHILDREN_FOREACH (core, parent, child)
+		child->index = index++;
+}
+
+static struct node *
+add_node(struct core *core, struct node *parent, struct node *before,
+         const struct spec *spec)
+{
+	struct node *node = take_slot(core);
+
+	if (parent != NULL) {
+		node->parent = node_slot(core, parent);
+		node->depth = parent->depth + 1;
+		ASSERT(node->depth <= SPEC_DEPTH_MAX);
+		parent->n_children++;
+		link_child(core, parent, node, before);
+		window_resize(core, &node->limit, NULL, limit_stamps(parent));
+	}
+	take_spec(core, node, spec);
+	return node;
+}
+
+/*
+ * An empty tree in the caller's memory (core_bytes(size) of it, aligned for a uint64_t):
+ * only "/", in slot CORE_ROOT.  The first core_add() below it is /user.
+ */
+struct core *
+core_init(void *memory, const struct core_size *size, uint64_t seed)
+{
+	struct core *core = memory;
+	struct spec root;
+
+	memset(memory, 0, core_bytes(size));
+	(void)lay_out(core, size);
+	core->vacant = NONE;
+	core->tick = 1;
+	rng_seed(&core->rng, seed);
+	wait_init(core);
+	spec_default(&root, NODE_SUPERVISOR);
+	root.intensity = (struct intensity_spec){.unlimited = true};
+	(void)add_node(core, NULL, NULL, &root);
+	return core;
+}
+
+/* Copy a node's part of the pool into the new core, without what is not used any more. */
+static void
+move_pool(struct core *core, struct node *node, const struct core *old)
+{
+	struct node *parent = node_parent(core, node);
+	const uint64_t *intensity = node_stamps(old, &node->intensity);
+	const uint64_t *limit = node_stamps(old, &node->limit);
+
+	copy_rules(core, &node->spec.decider, node_rules(old, node->rules_at),
+	           &node->rules_at);
+	copy_rules(core, &node->spec.on_failure, node_rules(old, node->on_failure_at),
+	           &node->on_failure_at);
+	window_resize(core, &node->intensity, intensity, node->intensity.cap);
+	if (parent != NULL && !parent->spec.limit.fixed)
+		window_resize(core, &node->limit, limit, node->limit.cap);
+}
+
+/*
+ * The same core in other, usually larger memory: same slots, same state.  Both sizes
+ * must hold what is in use (core_room); the old memory is the caller's to free.
+ */
+struct core *
+core_move(void *memory, const struct core_size *size, const struct core *old)
+{
+	struct core *core = memory;
+	const uint32_t *queue = core_block(old, old->queue_at);
+
+	ASSERT(size->nodes >= old->top);
+	ASSERT(size->waiters >= old->size.waiters);
+	memset(memory, 0, core_bytes(size));
+	*core = *old;
+	(void)lay_out(core, size);
+	memcpy(core_block(core, core->nodes_at), core_block(old, old->nodes_at),
+	       sizeof(struct node) * old->top);
+	memcpy(core_block(core, core->heap_at), core_block(old, old->heap_at),
+	       sizeof(struct deadline) * old->heap_n);
+	for (uint32_t i = 0; i < old->queue_n; i++)
+		((uint32_t *)core_block(core, core->queue_at))[i] =
+		    queue[(old->queue_head + i) % old->size.nodes];
+	core->queue_head = 0;
+	wait_move(core, old);
+	core->pool_used = 0;
+	for (uint32_t slot = 0; slot < core->top; slot++)
+		if (node_at(core, slot)->used)
+			move_pool(core, node_at(core, slot), old);
+	return core;
+}
+
+/* What is left: nodes, bytes of the pool, waiters (counted as if none were in use). */
+void
+core_room(const struct core *core, struct core_size *ret_free)
+{
+	ret_free->nodes = core->size.nodes - core->n_nodes;
+	ret_free->pool_bytes = core->size.pool_bytes - core->pool_used;
+	ret_free->waiters = core->size.waiters;
+}
+
+/*
+ * Add a child, before a sibling or (REF_NONE) as the last one.  There must be room.  It
+ * starts when its supervisor does, or in the next core_settle() if that runs already.
+ */
+struct ref
+core_add(struct core *core, struct ref parent, struct ref before, const struct spec *spec,
+         uint64_t now_ms)
+{
+	struct node *supervisor = node_lookup(core, parent);
+	struct node *node;
+
+	ASSERT(supervisor != NULL);
+	core->now_ms = now_ms;
+	node = add_node(core, supervisor, node_lookup(core, before), spec);
+	if (supervisor->state == STATE_RUNNING || supervisor->state == STATE_STARTING) {
+		node->up = spec->enabled;
+		if (supervisor->spec.strategy != STRATEGY_ONE_FOR_ONE &&
+		    (supervisor->op == OP_STOP || supervisor->op == OP_DELAY)) {
+			/* A group is on its way down: it comes up together with it. */
+			node->grouped = true;
+			node->bounce = node->up;
+		}
+		reconcile_queue(core, node);
+	}
+	return node_ref(core, node);
+}
+
+/* Give the node another policy; what runs goes on, counters stay. */
+void
+core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t now_ms)
+{
+	struct node *node = node_lookup(core, ref);
+	uint32_t cap;
+
+	ASSERT(node != NULL);
+	ASSERT(node->spec.kind == spec->kind);
+	core->now_ms = now_ms;
+	take_spec(core, node, spec);
+	cap = limit_stamps(node);
+	CHILDREN_FOREACH (core, node, child) {
+		const uint64_t *stamps = node_stamps(core, &child->limit);
+
+		if (child->limit.cap != cap)
+			window_resize(core, &child->limit, stamps, cap);
+	}
+	if (spec->backoff.none)
+		node->failures = 0;
+}
+
+/* Change the start order: the child comes before this sibling, or (REF_NONE) last. */
+void
+core_place_before(struct core *core, struct ref ref, struct ref before)
+{
+	struct node *node = node_lookup(core, ref);
+	struct node *sibling = node_lookup(core, before);
+	struct node *parent;
+
+	ASSERT(node != NULL);
+	if (node->next == (sibling != NULL ? before.slot : NONE))
+		return;
+	parent = node_supervisor(core, node);
+	unlink_child(core, node);
+	link_child(core, parent, node, sibling);
+	/* A sequence that is under way looks at everyone again. */
+	if (parent->op == OP_STOP)
+		parent->cursor = parent->last;
+	else if (parent->op == OP_START)
+		parent->cursor = parent->first;
+	reconcile_queue(core, parent);
+}
+
+/*
+ * Remove a node and all below it: they are stopped, in reverse, and each slot is given
+ * back (ACTION_REMOVED) once its tenant is gone.
+ */
+void
+core_remove(struct core *core, struct ref ref, uint64_t now_ms)
+{
+	struct node *top = node_lookup(core, ref);
+
+	ASSERT(top != NULL);
+	core->now_ms = now_ms;
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node))
+		node->removing = true;
+	reconcile_queue(core, top);
+	if (top->up || top->bounce)
+		top->down_as = STATE_STOPPED;
+	top->up = false;
+	top->bounce = false;
+}
+
+/*
+ * Restart a node because its configuration changed: no backoff, nothing counted.  One
+ * that was stopped by hand is started (DECISIONS 20), a held one stays as it is.
+ */
+void
+core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
+{
+	struct node *node = node_lookup(core, ref);
+
+	ASSERT(node != NULL);
+	core->now_ms = now_ms;
+	if (node->held || !node->spec.enabled)
+		return;
+	node->up = true;
+	node->bounce = node_is_live(node) || node->grouped;
+	node->automatic = false;
+	node->delay_ms = 0;
+	node->start_now = true;
+	reconcile_queue(core, node);
+}
+
+/* Give a slot back.  The node is down and has no children. */
+void
+node_free(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct node *parent = node_supervisor(core, node);
+
+	ASSERT(!node_is_live(node) && node->first == NONE);
+	(void)turn_act(turn, ACTION_REMOVED, node);
+	wait_node_freed(core, node);
+	reconcile_pass(core, node);
+	for (int lane = 0; lane < LANE_MAX; lane++)
+		deadline_clear(core, node, (enum lane)lane);
+	if (node->state == STATE_FAILED)
+		parent->n_failed--;
+	unlink_child(core, node);
+	parent->n_children--;
+	reconcile_queue(core, parent);
+	node->used = false;
+	node->next = core->vacant;
+	core->vacant = node_slot(core, node);
+	core->n_nodes--;
+}
+
+/* ---- walking ---------------------------------------------------------------------- */
+
+/* The node that is meant, or NULL: REF_NONE, freed since, or hidden. */
+struct node *
+node_lookup(const struct core *core, struct ref ref)
+{
+	struct node *node;
+
+	if (ref.slot >= core->top)
+		return NULL;
+	node = node_at(core, ref.slot);
+	if (!node->used || node->tenant != ref.tenant || node->absent)
+		return NULL;
+	return node;
+}
+
+/* Depth first, parents before children, everything below `top` and itself; NULL ends. */
+struct node *
+node_next(const struct core *core, const struct node *top, const struct node *node)
+{
+	if (node->first != NONE)
+		return node_at(core, node->first);
+	while (node != top) {
+		if (node->next != NONE)
+			return node_at(core, node->next);
+		node = node_supervisor(core, node);
+	}
+	return NULL;
+}
+
+static struct ref
+visible(const struct core *core, const struct node *node)
+{
+	while (node != NULL && node->absent)
+		node = node_at(core, node->next);
+	return node == NULL ? REF_NONE : node_ref(core, node);
+}
+
+/* Is there an actor of that name and tenancy? */
+bool
+core_valid(const struct core *core, struct ref ref)
+{
+	return node_lookup(core, ref) != NULL;
+}
+
+/* Whoever is in this slot now, or REF_NONE. */
+struct ref
+core_ref(const struct core *core, uint32_t slot)
+{
+	const struct node *node = slot < core->top ? node_at(core, slot) : NULL;
+
+	if (node == NULL || !node->used || node->absent)
+		return REF_NONE;
+	return node_ref(core, node);
+}
+
+/* The supervisor, or REF_NONE for "/". */
+struct ref
+core_parent(const struct core *core, struct ref ref)
+{
+	const struct node *node = node_lookup(core, ref);
+	const struct node *parent = node == NULL ? NULL : node_parent(core, node);
+
+	return parent == NULL ? REF_NONE : node_ref(core, parent);
+}
+
+/* The first in start order, or REF_NONE. */
+struct ref
+core_first_child(const struct core *core, struct ref ref)
+{
+	const struct node *node = node_lookup(core, ref);
+
+	return node == NULL ? REF_NONE : visible(core, node_at(core, node->first));
+}
+
+/* The next in start order, or REF_NONE. */
+struct ref
+core_next_sibling(const struct core *core, struct ref ref)
+{
+	const struct node *node = node_lookup(core, ref);
+
+	return node == NULL ? REF_NONE : visible(core, node_at(core, node->next));
+}
+
+/* The next of `top` and all below it, parents before children; REF_NONE ends. */
+struct ref
+core_next(const struct core *core, struct ref top, struct ref ref)
+{
+	const struct node *first = node_lookup(core, top);
+	const struct node *node = node_lookup(core, ref);
+
+	if (first == NULL || node == NULL)
+		return REF_NONE;
+	do {
+		node = node_next(core, first, node);
+	} while (node != NULL && node->absent);
+	return node == NULL ? REF_NONE : node_ref(core, node);
+}
+
+/* Start order of the whole tree, as qsort wants it: parents before their children. */
+int
+core_compare_order(const struct core *core, struct ref a, struct ref b)
+{
+	const struct node *x = node_lookup(core, a);
+	const struct node *y = node_lookup(core, b);
+	uint32_t depth_x, depth_y;
+
+	if (x == NULL || y == NULL)
+		return (x != NULL) - (y != NULL);
+	depth_x = x->depth;
+	depth_y = y->depth;
+	while (x->depth > y->depth)
+		x = node_supervisor(core, x);
+	while (y->depth > x->depth)
+		y = node_supervisor(core, y);
+	if (x == y)
+		return (depth_x > depth_y) - (depth_x < depth_y);
+	while (x->parent != y->parent) {
+		x = node_supervisor(core, x);
+		y = node_supervisor(core, y);
+	}
+	return x->index < y->index ? -1 : 1;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: ISC */
+/* view.c - one actor as a reader sees it, and whether the tree is whole. */
+#include "config.h"
+
+#include "core/node.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "core/pure.h"
+
+static uint32_t
+window_now(const struct core *core, const struct node *node, uint64_t now_ms)
+{
+	const struct node *parent = node_parent(core, node);
+
+	if (node_is_supervisor(node)) {
+		if (node->spec.intensity.unlimited)
+			return 0;
+		return window_in_use(&node->intensity,
+		                     node_stamps(core, &node->intensity),
+		                     node->spec.intensity.within_ms, now_ms);
+	}
+	if (parent == NULL || !parent->spec.limit.on)
+		return 0;
+	if (parent->spec.limit.fixed)
+		return node->limit.count;
+	return window_in_use(&node->limit, node_stamps(core, &node->limit),
+	                     parent->spec.limit.within_ms, now_ms);
+}
+
+static uint64_t
+start_due(const struct core *core, const struct node *node)
+{
+	if (node->state != STATE_BACKOFF)
+		return 0;
+	if (node->grouped)
+		return deadline_due(core, node_parent(core, node), LANE_GROUP);
+	return deadline_due(core, node, LANE_STATE);
+}
+
+/* The sibling that a waiting child waits for. */
+static struct ref
+waits_for(const struct core *core, const struct node *node)
+{
+	const struct node *parent = node_parent(core, node);
+
+	if (node->state != STATE_WAITING || parent == NULL || parent->op != OP_START ||
+	    parent->cursor == NONE || parent->cursor == node_slot(core, node))
+		return REF_NONE;
+	return node_ref(core, node_at(core, parent->cursor));
+}
+
+static void
+view_failure(const struct node *node, struct node_view *ret)
+{
+	ret->has_failure = node->has_failure;
+	ret->cause = node->failure.cause;
+	ret->origin = node->failure.origin;
+	ret->directive = node->failure.directive;
+	ret->rule_preset = node->failure.rule_preset;
+	ret->rule_place = node->failure.rule_place;
+	ret->reason = (uint8_t)node->failure.reason;
+	ret->failed_at_ms = node->failure.at_ms;
+}
+
+/* Fill in what there is to know of a valid actor. */
+void
+core_view(const struct core *core, struct ref ref, uint64_t now_ms,
+          struct node_view *ret_view)
+{
+	const struct node *node = node_lookup(core, ref);
+	const struct node *parent;
+
+	ASSERT(node != NULL);
+	parent = node_parent(core, node);
+	memset(ret_view, 0, sizeof(*ret_view));
+	ret_view->ref = ref;
+	ret_view->parent = parent == NULL ? REF_NONE : node_ref(core, parent);
+	ret_view->depth = node->depth;
+	ret_view->kind = node->spec.kind;
+	ret_view->state = node->state;
+	ret_view->ready = node->ready && node_is_live(node);
+	ret_view->held = node->held;
+	ret_view->degraded = node_is_supervisor(node) && node->n_failed > 0;
+	ret_view->removing = node->removing;
+	ret_view->life = node->life;
+	ret_view->alive = node->alive;
+	ret_view->incarnation = node->incarnation;
+	ret_view->generation = node->generation;
+	ret_view->since_ms = node->since_ms;
+	ret_view->restarts = node->restarts;
+	ret_view->window = window_now(core, node, now_ms);
+	ret_view->failures = node->failures;
+	ret_view->delay_ms = node->shown_delay_ms;
+	ret_view->due_ms = start_due(core, node);
+	view_failure(node, ret_view);
+	ret_view->restart = node->spec.restart;
+	ret_view->strategy = node->spec.strategy;
+	ret_view->waits_for = waits_for(core, node);
+	ret_view->children = node->n_children;
+}
+
+/* How much a snapshot of the core takes: the block itself, which holds no pointers. */
+size_t
+core_snapshot_bytes(const struct core *core)
+{
+	return (size_t)core->bytes;
+}
+
+static const char *
+check_children(const struct core *core, const struct node *node)
+{
+	uint32_t live = 0, pending = 0, failed = 0, grouped = 0, sequenced = 0, n = 0;
+	uint32_t prev = NONE;
+
+	CHILDREN_FOREACH (core, node, child) {
+		if (!child->used)
+			return "a free slot among the children";
+		if (child->prev != prev)
+			return "broken list of children";
+		prev = node_slot(core, child);
+		n++;
+		live += node_is_live(child);
+		pending += node_is_pending(child);
+		failed += child->state == STATE_FAILED;
+		grouped += child->grouped && node_is_live(child);
+		sequenced += child->sequenced;
+	}
+	if (n != node->n_children || prev != node->last)
+		return "wrong number of children";
+	if (live != node->n_live || pending != node->n_pending)
+		return "wrong count of live or pending children";
+	if (failed != node->n_failed || sequenced != node->n_sequenced)
+		return "wrong count of failed or sequenced children";
+	if (grouped != node->n_grouped)
+		return "wrong count of grouped children";
+	return NULL;
+}
+
+static const char *
+check_node(const struct core *core, const struct node *node)
+{
+	const struct node *parent = node_parent(core, node);
+	bool live = node_is_live(node);
+
+	if (!node_is_supervisor(node) && node->n_children > 0)
+		return "a worker with children";
+	if (node->alive && !live)
+		return "a process of an actor that is down";
+	if (node->main_alive && !node->alive)
+		return "a main process outside of what is alive";
+	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent))
+		return "a child that runs below a supervisor that does not";
+	if (node->absent && (live || node_is_pending(node)))
+		return "a hidden actor that runs";
+	if (node->sequenced && parent != NULL && parent->op == OP_NONE)
+		return "a child waits in a sequence that nobody works on";
+	return node_is_supervisor(node) ? check_children(core, node) : NULL;
+}
+
+/*
+ * Is everything as it must be between two turns?  NULL, or what is wrong.  For tests and
+ * for a core that was found in memory; linear in the number of nodes.
+ */
+const char *
+core_check(const struct core *core)
+{
+	for (uint32_t slot = 0; slot < core->top; slot++) {
+		const struct node *node = node_at(core, slot);
+		const char *wrong = node->used ? check_node(core, node) : NULL;
+
+		if (wrong != NULL)
+			return wrong;
+	}
+	for (uint32_t i = 0; i < core->heap_n; i++) {
+		const struct deadline *heap = core_block(core, core->heap_at);
+		uint32_t id = heap[i].id;
+
+		if (node_at(core, id / LANE_MAX)->heap_at[id % LANE_MAX] != i)
+			return "a deadline that does not know its place";
+	}
+	return NULL;
+}
