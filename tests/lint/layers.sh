@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# layers.sh - who may include whom: the table of src/README, checked include by include.
+#
+# Prints TAP; each offence is a comment "room/file:line: room may not include what".
+set -eu
+src=${top_srcdir:-.}/src
+
+echo 1..3
+files=$(cd "$src" && find . -name '*.[ch]' | sed 's|^\./||' | LC_ALL=C sort)
+
+verdict() { # number, name, what was found
+	if [ -z "$3" ]; then
+		echo "ok $1 - $2"
+	else
+		printf '%s\n' "$3" | sed 's/^/# /'
+		echo "not ok $1 - $2"
+	fi
+}
+
+# shellcheck disable=SC2086
+found=$(cd "$src" && awk '
+BEGIN {
+	may["base"] = "base/"
+	may["core"] = "base/ core/"
+	may["conf"] = "base/ conf/ core/spec.h"
+	may["os"] = "base/ os/"
+	may["varlink"] = "base/ varlink/"
+	may["daemon"] = "base/ core/ conf/ os/ varlink/ daemon/ paths.h"
+	may["ctl"] = "base/ varlink/ ctl/ paths.h"
+}
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+	split(FILENAME, part, "/")
+	room = part[1]
+	what = $0
+	sub(/^[^"]*"/, "", what)
+	sub(/".*/, "", what)
+	if (what == "config.h" || what == FILENAME)
+		next
+	n = split(may[room], allowed, " ")
+	fine = 0
+	for (i = 1; i <= n; i++)
+		if (index(what, allowed[i]) == 1)
+			fine = 1
+	if (!fine)
+		print FILENAME ":" FNR ": " room " may not include " what
+}' $files)
+verdict 1 "every room includes only what the table allows" "$found"
+
+# Which room may use which library, and what the core may use of the C library.
+# shellcheck disable=SC2086
+found=$(cd "$src" && awk '
+BEGIN {
+	only["ev.h"] = "daemon"
+	only["yaml.h"] = "conf"
+	only["jansson.h"] = "varlink daemon ctl"
+	core = " stdalign.h stdbool.h stddef.h stdint.h limits.h string.h "
+}
+/^[ \t]*#[ \t]*include[ \t]*</ {
+	split(FILENAME, part, "/")
+	what = $0
+	sub(/^[^<]*</, "", what)
+	sub(/>.*/, "", what)
+	if ((what in only) && index(" " only[what] " ", " " part[1] " ") == 0)
+		print FILENAME ":" FNR ": " part[1] " may not include <" what ">"
+	if (part[1] == "core" && index(core, " " what " ") == 0)
+		print FILENAME ":" FNR ": core may not include <" what ">"
+}' $files)
+verdict 2 "libraries are used only in the rooms that own them" "$found"
+
+# shellcheck disable=SC2086
+found=$(cd "$src" && awk '
+FNR == 1 { n++; file[n] = FILENAME; last[n] = "" }
+/^[ \t]*#[ \t]*include/ { last[n] = $0; line[n] = FNR }
+END {
+	for (i = 1; i <= n; i++)
+		if (file[i] ~ /^core\/.*\.c$/ && last[i] !~ /"core\/pure\.h"/)
+			print file[i] ":" line[i] ": core/pure.h must be included last"
+}' $files)
+verdict 3 "every file of the core includes core/pure.h last" "$found"

@@ -1,0 +1,182 @@
+story 1 a permanent actor that ends normally is restarted and counted
+tree
+  s one_for_one intensity=2/1h
+    a permanent
+boot
+expect S a
+exit a 0
+expect S a
+report nothing
+view a running restarts=1 generation=2
+view s running window=1 children=1
+
+story 2 a permanent actor ended by TERM from outside is restarted each time
+tree
+  s one_for_one intensity=2/1h
+    a permanent
+boot
+expect S a
+signal a TERM
+expect S a
+signal a TERM
+expect S a
+report nothing
+view s window=2
+
+story 3 a permanent actor that fails is restarted
+tree
+  a permanent
+boot
+expect S a
+exit a 1
+expect S a
+report failure a exit:1 restart origin=a preset=default group=no
+view a running restarts=1 cause=exit:1
+
+story 4 a transient actor that ends normally is done and can be started again
+tree
+  a transient
+boot
+expect S a
+exit a 0
+expect nothing
+view a done restarts=0
+start a
+expect S a
+reply start a done
+view a running restarts=0
+
+story 5 a transient actor ended by a clean signal from outside is done
+tree
+  a transient
+boot
+expect S a
+signal a TERM
+expect nothing
+view a done
+start a
+expect S a
+reply start a done
+signal a HUP
+expect nothing
+view a done
+
+story 6 a transient actor that fails is restarted
+tree
+  a transient
+boot
+expect S a
+exit a 3
+expect S a
+report failure a exit:3 restart
+
+story 8 a temporary actor that ends normally disappears
+tree
+  a temporary
+boot
+expect S a
+exit a 0
+expect removed a
+view a unknown
+
+story 8 a temporary actor ended by TERM disappears
+tree
+  a temporary
+boot
+expect S a
+signal a TERM
+expect removed a
+view a unknown
+
+story 8 a temporary actor that fails disappears
+tree
+  a temporary
+boot
+expect S a
+exit a 1
+expect removed a
+report failure a exit:1 stop reason=temporary
+view a unknown
+
+story 9 the name of a temporary actor that ended is free
+tree
+  s one_for_one
+    a temporary
+    b
+boot
+expect S a, S b
+exit a 1
+expect removed a
+report failure a exit:1 stop
+add s a temporary
+expect S a
+shutdown
+expect t a, x a, removed a, t b, x b, exit 0
+
+story 12 a failing temporary actor does not touch its group, whatever the intensity
+tree
+  s one_for_all intensity=0/60s
+    a permanent
+    t temporary
+boot
+expect S a, S t
+exit t 1
+expect removed t
+report failure t exit:1 stop reason=temporary group=no
+view a running restarts=0
+view s running window=0
+
+story 13 a normal end that leads to no restart does not touch its group
+tree
+  s one_for_all
+    a permanent
+    b transient
+boot
+expect S a, S b
+exit b 0
+expect nothing
+view a running restarts=0
+view b done
+
+story 14 a dumped core is a cause of its own
+tree
+  a transient
+boot
+expect S a
+signal a ABRT core
+expect S a
+report failure a core:ABRT restart
+
+story 14 success says which exit codes and signals are a normal end
+tree
+  a transient success=3,USR1
+  b transient success=3,USR1
+  c transient success=3,USR1
+boot
+expect S a, S b, S c
+exit a 3 & signal b USR1 & exit c 0
+expect S c
+report failure c exit:0 restart
+view a done
+view b done
+
+story 14 a kill -9 of unknown origin is a failure
+tree
+  a transient
+boot
+expect S a
+signal a KILL
+expect S a
+report failure a signal:KILL restart
+
+story 14 a normal end asks no decider unless a rule names normal
+tree decider=any->stop
+  a transient
+  b permanent
+boot
+expect S a, S b
+exit a 0
+expect nothing
+exit b 0
+expect S b
+report nothing

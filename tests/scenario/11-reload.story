@@ -1,0 +1,167 @@
+story 110 a removed actor is stopped and its slot is free
+tree
+  a
+  b
+  c
+boot
+expect S a, S b, S c
+slow b 200ms
+remove b
+expect t b
+after 200ms
+expect x b, removed b
+view b unknown
+view a generation=1
+view c generation=1
+
+story 110 a removed supervisor takes its subtree along, children first
+tree
+  s one_for_one
+    a
+    b
+  c
+boot
+expect S a, S b, S c
+remove s
+expect t b, x b, removed b, t a, x a, removed a, removed s
+view c generation=1
+
+story 110 an added actor is started
+tree
+  a
+boot
+expect S a
+add /user b
+expect S b
+view b running
+
+story 110 an added supervisor comes with its children
+tree
+  a
+boot
+expect S a
+add /user s one_for_one & add s b & add s c
+expect S b, S c
+view s running
+
+story 110 an update keeps the process
+tree
+  a shutdown=1s
+boot
+expect S a
+update a shutdown=3s
+expect nothing
+deaf a
+stop a
+expect t a
+after 2999ms
+expect nothing
+after 1ms
+expect K a, x a
+report killed_after_timeout a
+reply stop a done
+
+story 110 a bounce restarts and counts nothing
+tree
+  s one_for_one intensity=0/60s
+    a
+    b
+boot
+expect S a, S b
+bounce a
+expect t a, x a, S a
+view s window=0
+view a restarts=0
+view b generation=1
+
+story 20 a plain stop survives an update, a bounce starts it
+tree
+  a
+boot
+expect S a
+stop a
+expect t a, x a
+reply stop a done
+update a shutdown=3s
+expect nothing
+view a stopped
+bounce a
+expect S a
+view a running
+
+story 20 a hold survives a bounce
+tree
+  a
+boot
+expect S a
+stop a hold
+expect t a, x a
+reply stop a done
+bounce a
+expect nothing
+view a stopped held=yes
+
+story 50 an update of a supervisor keeps its counts
+tree
+  s one_for_one intensity=2/60s
+    a
+boot
+expect S a
+exit a 1
+expect S a
+reports
+view s window=1
+update s shutdown=infinity
+view s running window=1
+
+story 113 a moved actor has a new place in the order
+tree
+  a
+  b
+  c
+boot
+expect S a, S b, S c
+before c a
+expect nothing
+shutdown
+expect t b, x b, t a, x a, t c, x c, exit 0
+
+story a removal during a backoff ends it
+tree
+  a backoff=1s/1s
+  b
+boot
+expect S a, S b
+exit a 1
+reports
+remove a
+expect removed a
+after 1h
+expect nothing
+
+story a removal during a restart ends where the last wish said
+tree
+  a
+  b
+boot
+expect S a, S b
+slow a 300ms
+restart a
+expect t a
+remove a
+after 300ms
+expect x a, removed a
+reply restart a superseded
+
+story a stop that waits is answered when its actor is removed
+tree
+  a
+boot
+expect S a
+slow a 300ms
+stop a
+expect t a
+remove a
+after 300ms
+expect x a, removed a
+reply stop a done

@@ -1,0 +1,394 @@
+story 32 the restart too many ends the supervisor, and the failed child gets no signal
+tree decider=stopping
+  s one_for_one intensity=2/1h
+    a
+    b
+boot
+expect S a, S b
+exit a 1
+expect S a
+report failure a exit:1 restart window=1 limit=2
+exit b 1
+expect S b
+report failure b exit:1 restart window=2 limit=2
+exit a 1
+expect t b, x b
+report failure a exit:1 * reason=intensity
+report gave_up s * origin=a limit=2
+report failure s intensity stop origin=s
+view s failed
+shutdown
+expect exit 0
+
+story 33 restarts that are far enough apart go on for ever
+tree decider=stopping
+  s one_for_one intensity=1/1s
+    a
+boot
+expect S a
+exit a 1
+reports
+expect S a
+after 2100ms
+exit a 1
+reports
+expect S a
+after 2100ms
+exit a 1
+reports
+expect S a
+after 2100ms
+exit a 1
+expect S a
+reports
+view s running window=1
+
+story 34 an entry exactly as old as the period still counts
+tree decider=stopping
+  s one_for_one intensity=1/5s
+    a
+boot
+expect S a
+exit a 1
+reports
+expect S a
+after 5s
+exit a 1
+expect nothing
+reports
+view s failed
+
+story 34 an entry one millisecond older than the period does not count
+tree decider=stopping
+  s one_for_one intensity=1/5s
+    a
+boot
+expect S a
+exit a 1
+reports
+expect S a
+after 5001ms
+exit a 1
+expect S a
+reports
+view s running window=1
+
+story 37 a sliding limit forgets
+tree
+  s one_for_one unlimited limit=2/500ms
+    a
+boot
+expect S a
+exit a 1
+reports
+expect S a
+exit a 1
+reports
+expect S a
+after 700ms
+exit a 1
+expect S a
+reports
+view a window=1
+
+story 38 a limit stops the child, its supervisor and siblings live on
+tree
+  s one_for_one limit=2/1s
+    a
+    b
+boot
+expect S a, S b
+exit a 1
+reports
+expect S a
+exit a 1
+expect S a
+reports
+exit a 1
+expect nothing
+report failure a exit:1 stop reason=limit
+view a failed
+view b running generation=1
+view s running window=2 degraded=yes
+
+story 39 without limits a hundred crashes are a hundred restarts
+tree
+  s one_for_one unlimited
+    a
+boot
+expect S a
+broken a ENOENT 99
+exit a 1
+count S a 100
+reports
+view a running restarts=100
+
+story 41 a limit of none stops the child at its first failure
+tree
+  s one_for_one limit=0/infinity
+    a
+boot
+expect S a
+exit a 1
+expect nothing
+report failure a exit:1 stop reason=limit
+view a failed
+
+story 42 a limit without a range never forgets
+tree
+  s one_for_one unlimited limit=3/infinity
+    a
+boot
+expect S a
+exit a 1
+reports
+expect S a
+after 2h
+exit a 1
+reports
+expect S a
+after 2h
+exit a 1
+reports
+expect S a
+after 2h
+reports
+exit a 1
+expect nothing
+report failure a exit:1 stop reason=limit
+
+story 42 a limit can escalate
+tree decider=stopping
+  s one_for_one limit=0/infinity,escalate
+    a
+    b
+boot
+expect S a, S b
+exit a 7
+expect t b, x b
+report escalated * exit:7 origin=a
+report failure s exit:7 stop origin=a
+view s failed
+
+story 44 one counter for all children of a supervisor
+tree decider=stopping
+  s one_for_one intensity=2/60s
+    a
+    b
+    c
+    d
+boot
+expect S a, S b, S c, S d
+exit a 1
+reports
+expect S a
+after 300ms
+exit b 1
+reports
+expect S b
+after 300ms
+reports
+exit c 1
+expect t d, x d, t b, x b, t a, x a
+report failure c exit:1 * reason=intensity
+report gave_up s
+report failure s intensity stop
+
+story 45 a group restart counts once
+tree decider=stopping
+  s one_for_all intensity=2/60s
+    a
+    b
+    c
+    d
+    e
+boot
+expect S a, S b, S c, S d, S e
+exit a 1
+reports
+count S a 1, S b 1, S c 1, S d 1, S e 1
+exit e 1
+count S a 1, S b 1, S c 1, S d 1, S e 1
+reports
+view s running window=2
+
+story 47 nested intensities multiply
+tree decider=stopping
+  outer one_for_one intensity=2/60s
+    inner one_for_one intensity=3/60s
+      idle
+      loop
+loops loop 1
+boot
+count S loop 12, S idle 3
+reports
+view outer failed
+view inner failed
+
+story 47 attempts that can never succeed are one and the sum of the intensities
+tree decider=stopping
+  outer one_for_one transient intensity=2/60s decider=otp
+    inner one_for_one intensity=3/60s decider=otp
+      a
+boot
+expect S a
+broken a ENOENT
+exit a 1
+count S a 5
+reports
+view outer done
+
+story 49 retries of a group restart count until the supervisor gives up
+tree decider=stopping
+  s one_for_all intensity=4/1h
+    a
+    b
+boot
+expect S a, S b
+broken b ENOENT
+exit a 1
+count S a 4, S b 4, t a 4
+reports
+view s failed
+
+story 50 counts are forgotten when the supervisor itself is restarted
+tree
+  s one_for_one intensity=1/60s decider=exit:9->escalate,default
+    a
+boot
+expect S a
+exit a 1
+expect S a
+report failure a exit:1 restart
+view s window=1
+exit a 9
+expect S a
+reports
+view s running window=0
+exit a 1
+expect S a
+report failure a exit:1 restart window=1
+
+story 52 a limit under one_for_all asks every child and stops them all
+tree
+  s one_for_all unlimited limit=1/infinity
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+exit a 1
+count S a 1, S b 1, S c 1
+report failure a exit:1 restart
+exit b 1
+expect t c, x c, t a, x a
+report failure b exit:1 stop reason=limit
+view s running
+view a stopped
+view b failed
+view c stopped
+
+story 158 a limit within a short range never strikes behind a longer backoff
+tree
+  s one_for_one unlimited limit=3/10ms
+    a backoff=100ms/100ms
+boot
+expect S a
+exit a 1
+reports
+after 100ms
+expect S a
+exit a 1
+reports
+after 100ms
+expect S a
+exit a 1
+reports
+after 100ms
+expect S a
+exit a 1
+reports
+after 100ms
+expect S a
+exit a 1
+reports
+after 100ms
+expect S a
+reports
+view a running restarts=5
+
+story a limit refuses before the intensity counts
+tree
+  s one_for_one intensity=1/60s limit=0/infinity
+    a
+    b
+boot
+expect S a, S b
+exit a 1
+expect nothing
+report failure a exit:1 stop reason=limit
+exit b 1
+expect nothing
+report failure b exit:1 stop reason=limit
+view s running window=0
+
+story commands are never counted
+tree decider=stopping
+  s one_for_one intensity=0/60s
+    a
+boot
+expect S a
+restart a
+expect t a, x a, S a
+reply restart a done
+stop a
+expect t a, x a
+reply stop a done
+start a
+expect S a
+reply start a done
+view s running window=0
+view a restarts=0
+
+story C4 a transient supervisor that gives up has failed and is restarted
+tree
+  s one_for_one transient intensity=0/60s
+    a
+    b
+boot
+expect S a, S b
+exit a 1
+expect t b, x b, S a, S b
+report failure a exit:1 * reason=intensity
+report gave_up s
+report failure s intensity restart origin=s
+view s running restarts=1
+
+story C4 under the preset otp a transient supervisor that gives up has ended normally
+tree
+  s one_for_one transient intensity=0/60s decider=otp
+    a
+    b
+boot
+expect S a, S b
+exit a 1
+expect t b, x b
+report failure a exit:1 * reason=intensity
+report gave_up s
+report nothing
+view s done
+
+story C4 under the preset otp a permanent supervisor that gives up is restarted and counted
+tree
+  top one_for_one
+    s one_for_one intensity=0/60s decider=otp
+      a
+boot
+expect S a
+exit a 1
+expect S a
+report failure a exit:1 * reason=intensity
+report gave_up s
+report nothing
+view s running restarts=1
+view top window=1

@@ -1,0 +1,151 @@
+story 161 resume starts a successor and counts nothing
+tree
+  s one_for_one intensity=0/60s limit=0/infinity decider=exit:10->resume,default
+    a
+    b
+boot
+expect S a, S b
+exit a 10
+expect S a
+report failure a exit:10 resume log=warning
+view s running window=0
+view b generation=1
+
+story 31 resume touches only the failing child, also in a group
+tree
+  s one_for_all decider=exit:10->resume,default
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+exit b 10
+expect S b
+report failure b exit:10 resume group=no
+view a generation=1
+view c generation=1
+
+story the sixth resume within a minute is a restart
+tree
+  s one_for_one intensity=1/1h decider=any->resume
+    a
+boot
+expect S a
+exit a 1
+reports
+expect S a
+exit a 1
+reports
+expect S a
+exit a 1
+reports
+expect S a
+exit a 1
+reports
+expect S a
+exit a 1
+expect S a
+reports
+view s window=0
+exit a 1
+expect S a
+report failure a exit:1 restart reason=guard
+view s window=1
+
+story resumes that are a minute apart stay resumes
+tree
+  s one_for_one intensity=0/1h decider=any->resume
+    a
+boot
+expect S a
+exit a 1
+reports
+expect S a
+exit a 1
+reports
+expect S a
+exit a 1
+reports
+expect S a
+exit a 1
+reports
+expect S a
+exit a 1
+expect S a
+reports
+after 61s
+exit a 1
+expect S a
+report failure a exit:1 resume
+view s window=0
+
+story 163 the preset stopping stops only that child
+tree decider=stopping
+  a
+  b
+boot
+expect S a, S b
+signal a SEGV
+expect nothing
+report failure a signal:SEGV stop preset=stopping log=error
+view a failed cause=signal:SEGV
+view b running
+view /user degraded=yes
+
+story C11 a group stop leaves the supervisor running without children
+tree
+  s one_for_all decider=any->stop
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+exit b 1
+expect t c, x c, t a, x a
+report failure b exit:1 stop group=yes
+view s running
+view a stopped
+view b failed
+view c stopped
+
+story C11 a group stop under rest_for_one stops the later ones
+tree
+  s rest_for_one decider=any->stop
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+exit b 1
+expect t c, x c
+report failure b exit:1 stop group=yes
+view a running
+view b failed
+view c stopped
+
+story a failed actor can be started, a stopped sibling too
+tree
+  s one_for_all decider=any->stop
+    a
+    b
+boot
+expect S a, S b
+exit a 1
+expect t b, x b
+reports
+start b
+expect S b
+reply start b done
+start a
+expect S a
+reply start a done
+
+story resume after a failed start is a fresh start
+tree
+  s one_for_one decider=any->resume
+    a
+broken a ENOENT 1
+boot
+expect S a, S a
+report failure a exec:ENOENT resume
+view a running

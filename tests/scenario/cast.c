@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: ISC */
+/* cast.c - the words of a story that describe an actor: kinds, types, limits, rules. */
+#include "config.h"
+
+#include "tests/scenario/cast.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+
+/* The defaults of the scenarios: no backoff, a second to stop, limits as documented. */
+void
+cast_default(struct player *player, bool supervisor)
+{
+	struct spec *spec = &player->spec;
+
+	spec_default(spec, supervisor ? NODE_SUPERVISOR : NODE_WORKER);
+	spec->backoff.none = true;
+	spec->shutdown_ms = 1000;
+	player->answers = -1;
+	player->loops = -1;
+}
+
+bool
+cast_duration(const char *text, uint64_t *ret_ms)
+{
+	return duration_parse(text, ret_ms) == 0;
+}
+
+static bool
+number(const char *text, const char **ret_end, uint32_t *ret_n)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (end == text || n > UINT32_MAX)
+		return false;
+	*ret_n = (uint32_t)n;
+	*ret_end = end;
+	return true;
+}
+
+/* "5/60s" */
+static bool
+rate(const char *text, uint32_t *ret_n, uint64_t *ret_ms)
+{
+	const char *end;
+
+	return number(text, &end, ret_n) && *end == '/' && cast_duration(end + 1, ret_ms);
+}
+
+/* "2/1s" and then any of ",fixed" and ",escalate" */
+static bool
+word_limit(struct limit_spec *limit, const char *text)
+{
+	char buf[STAGE_NAME_MAX];
+	char *rest;
+
+	snprintf(buf, sizeof(buf), "%s", text);
+	rest = strchr(buf, ',');
+	if (rest != NULL)
+		*rest++ = '\0';
+	limit->on = true;
+	limit->fixed = rest != NULL && strstr(rest, "fixed") != NULL;
+	limit->escalate = rest != NULL && strstr(rest, "escalate") != NULL;
+	return rate(buf, &limit->restarts, &limit->within_ms);
+}
+
+/* "none", or min/max/reset_after/factor in thousandths/jitter in thousandths */
+static bool
+word_backoff(struct backoff_spec *backoff, const char *text)
+{
+	char buf[NOTE_MAX];
+	char *save;
+	char *part;
+	uint32_t n = 0;
+
+	backoff->none = strcmp(text, "none") == 0;
+	if (backoff->none)
+		return true;
+	backoff->jitter_milli = 0;
+	backoff->factor_milli = 2000;
+	snprintf(buf, sizeof(buf), "%s", text);
+	for (part = strtok_r(buf, "/", &save); part != NULL;
+	     part = strtok_r(NULL, "/", &save), n++) {
+		uint64_t ms = 0;
+
+		if (n < 3 && !cast_duration(part, &ms))
+			return false;
+		if (n == 0)
+			backoff->min_ms = backoff->max_ms = ms;
+		else if (n == 1)
+			backoff->max_ms = ms;
+		else if (n == 2)
+			backoff->reset_after_ms = ms;
+		else if (n == 3)
+			backoff->factor_milli = (uint32_t)strtoul(part, NULL, 10);
+		else
+			backoff->jitter_milli = (uint32_t)strtoul(part, NULL, 10);
+		if (n == 1)
+			backoff->reset_after_ms = (backoff->min_ms + ms) / 2;
+	}
+	return n >= 2;
+}
+
+static bool
+word_shutdown(struct spec *spec, const char *text)
+{
+	if (strcmp(text, "brutal_kill") == 0)
+		spec->shutdown_mode = SHUTDOWN_BRUTAL_KILL;
+	else if (strcmp(text, "infinity") == 0)
+		spec->shutdown_mode = SHUTDOWN_INFINITY;
+	else
+		spec->shutdown_mode = SHUTDOWN_TIMEOUT;
+	return spec->shutdown_mode != SHUTDOWN_TIMEOUT ||
+	       cast_duration(text, &spec->shutdown_ms);
+}
+
+static bool
+word_ready(struct spec *spec, const char *text)
+{
+	if (strcmp(text, "exec") == 0)
+		spec->ready = READY_EXEC;
+	else if (strcmp(text, "told") == 0)
+		spec->ready = READY_TOLD;
+	else if (strcmp(text, "exit") == 0) {
+		spec->ready = READY_EXIT;
+		spec->restart = RESTART_TRANSIENT;
+	} else if (strncmp(text, "after:", 6) == 0) {
+		spec->ready = READY_AFTER;
+		return cast_duration(text + 6, &spec->ready_after_ms);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* What may stand before the colon of a cause with details. */
+static bool
+cause_details(struct rule *rule, const char *kind, const char *text)
+{
+	const char *end;
+	uint32_t from;
+	uint32_t to;
+
+	if (strcmp(kind, "exit") == 0) {
+		if (!number(text, &end, &from))
+			return false;
+		to = from;
+		if (*end == '-' && !number(end + 1, &end, &to))
+			return false;
+		exit_set_add(&rule->exits, from, to);
+	} else if (strcmp(kind, "signal") == 0) {
+		signal_set_add(&rule->signals, signal_parse(text));
+	} else if (strcmp(kind, "core") == 0) {
+		signal_set_add(&rule->cores, signal_parse(text));
+	} else if (strcmp(kind, "exec") == 0) {
+		rule->errnos[0] = err_code(text);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool
+rule_cause(struct rule *rule, char *when)
+{
+	char *details = strchr(when, ':');
+	int kind;
+
+	if (details != NULL) {
+		*details = '\0';
+		return cause_details(rule, when, details + 1);
+	}
+	if (strcmp(when, "any") == 0) {
+		rule->kinds = ~(1U << CAUSE_NORMAL);
+		return true;
+	}
+	if (strcmp(when, "init") == 0) {
+		rule->kinds =
+		    1U << CAUSE_EXEC | 1U << CAUSE_START_TIMEOUT | 1U << CAUSE_EARLY_EXIT;
+		return true;
+	}
+	kind = names_find(cause_kind_names, CAUSE_KIND_MAX, when);
+	rule->kinds = kind < 0 ? 0 : 1U << kind;
+	return kind >= 0;
+}
+
+/* "exit:10->resume/warning" or the name of a preset */
+static bool
+rule_parse(struct rule *rule, char *text)
+{
+	char *then = strstr(text, "->");
+	char *log;
+	int found;
+
+	if (then == NULL) {
+		found = names_find(preset_names, PRESET_MAX, text);
+		rule->preset = found < 0 ? PRESET_LIST : (enum preset)found;
+		return found > 0;
+	}
+	*then = '\0';
+	then += 2;
+	log = strchr(then, '/');
+	if (log != NULL) {
+		*log++ = '\0';
+		found = names_find(rule_log_names, RULE_LOG_MAX, log);
+		if (found < 0)
+			return false;
+		rule->log = (enum rule_log)found;
+	}
+	found = names_find(directive_names, DIRECTIVE_MAX, then);
+	if (found < 0)
+		return false;
+	rule->then = (enum directive)found;
+	return rule_cause(rule, text);
+}
+
+/* A preset, or rules between commas; a rule's place is line 1, 2, … of file 0. */
+static bool
+word_decider(struct decider *decider, struct rule *rules, const char *text)
+{
+	char buf[256];
+	char *save;
+	char *part;
+	int preset = names_find(preset_names, PRESET_MAX, text);
+
+	memset(decider, 0, sizeof(*decider));
+	if (preset > 0) {
+		decider->preset = (enum preset)preset;
+		return true;
+	}
+	memset(rules, 0, STAGE_RULES_MAX * sizeof(*rules));
+	decider->rules = rules;
+	snprintf(buf, sizeof(buf), "%s", text);
+	for (part = strtok_r(buf, ",", &save); part != NULL;
+	     part = strtok_r(NULL, ",", &save)) {
+		struct rule *rule = &rules[decider->n_rules];
+
+		if (decider->n_rules == STAGE_RULES_MAX || !rule_parse(rule, part))
+			return false;
+		rule->place.line = ++decider->n_rules;
+	}
+	return true;
+}
+
+static bool
+word_success(struct spec *spec, const char *text)
+{
+	char buf[NOTE_MAX];
+	char *save;
+	char *part;
+
+	memset(&spec->success_exits, 0, sizeof(spec->success_exits));
+	memset(&spec->success_signals, 0, sizeof(spec->success_signals));
+	snprintf(buf, sizeof(buf), "%s", text);
+	for (part = strtok_r(buf, ",", &save); part != NULL;
+	     part = strtok_r(NULL, ",", &save)) {
+		const char *end;
+		uint32_t code;
+
+		if (number(part, &end, &code))
+			exit_set_add(&spec->success_exits, code, code);
+		else if (signal_parse(part) > 0)
+			signal_set_add(&spec->success_signals, signal_parse(part));
+		else
+			return false;
+	}
+	return true;
+}
+
+static bool
+word_key(struct player *player, const char *key, const char *value)
+{
+	struct spec *spec = &player->spec;
+
+	if (strcmp(key, "intensity") == 0)
+		return rate(value, &spec->intensity.restarts, &spec->intensity.within_ms);
+	if (strcmp(key, "limit") == 0)
+		return word_limit(&spec->limit, value);
+	if (strcmp(key, "backoff") == 0)
+		return word_backoff(&spec->backoff, value);
+	if (strcmp(key, "shutdown") == 0)
+		return word_shutdown(spec, value);
+	if (strcmp(key, "ready") == 0)
+		return word_ready(spec, value);
+	if (strcmp(key, "start_timeout") == 0)
+		return cast_duration(value, &spec->start_timeout_ms);
+	if (strcmp(key, "decider") == 0)
+		return word_decider(&spec->decider, player->decider, value);
+	if (strcmp(key, "on_failure") == 0)
+		return word_decider(&spec->on_failure, player->on_failure, value);
+	if (strcmp(key, "success") == 0)
+		return word_success(spec, value);
+	if (strcmp(key, "start") == 0)
+		spec->start_parallel = strcmp(value, "parallel") == 0;
+	else if (strcmp(key, "stop") == 0)
+		spec->stop_parallel = strcmp(value, "parallel") == 0;
+	else
+		return false;
+	return true;
+}
+
+/* One word of a player's description, see README. */
+bool
+cast_word(struct stage *stage, struct player *player, const char *word)
+{
+	struct spec *spec = &player->spec;
+	const char *value = strchr(word, '=');
+	char key[STAGE_NAME_MAX];
+	int found;
+
+	if (value != NULL) {
+		snprintf(key, sizeof(key), "%.*s", (int)(value - word), word);
+		if (word_key(player, key, value + 1))
+			return true;
+	}
+	found = names_find(strategy_names, STRATEGY_MAX, word);
+	if (found >= 0) {
+		spec->strategy = (enum strategy)found;
+		return true;
+	}
+	found = names_find(restart_type_names, RESTART_TYPE_MAX, word);
+	if (found >= 0) {
+		spec->restart = (enum restart_type)found;
+		return true;
+	}
+	if (strcmp(word, "unlimited") == 0)
+		spec->intensity.unlimited = true;
+	else if (strcmp(word, "disabled") == 0)
+		spec->enabled = false;
+	else if (strcmp(word, "on_stop") == 0)
+		spec->backoff.on_stop = true;
+	else if (strcmp(word, "manual_reset") == 0)
+		spec->backoff.manual_reset = true;
+	else
+		stage_blame(stage, "\"%s\" says nothing about an actor", word);
+	return stage->fault[0] == '\0';
+}
+
+/* A cause as stories write it: exit:3, signal:SEGV, core:ABRT, exec:ENOENT, killed. */
+const char *
+cast_cause(const struct cause *cause, char buf[NOTE_MAX])
+{
+	const char *kind =
+	    cause->kind < CAUSE_KIND_MAX ? cause_kind_names[cause->kind] : "?";
+
+	if (cause->kind == CAUSE_EXIT)
+		snprintf(buf, NOTE_MAX, "exit:%d", cause->code);
+	else if (cause->kind == CAUSE_SIGNAL || cause->kind == CAUSE_CORE)
+		snprintf(buf, NOTE_MAX, "%s:%s", kind, signal_name(cause->signal));
+	else if (cause->kind == CAUSE_EXEC)
+		snprintf(buf, NOTE_MAX, "exec:%s", err_name(cause->error));
+	else
+		snprintf(buf, NOTE_MAX, "%s", kind);
+	return buf;
+}
+
+/* Is it what the story says?  signal names with or without SIG. */
+bool
+cast_cause_is(const struct cause *cause, const char *text)
+{
+	char buf[NOTE_MAX];
+	const char *colon = strchr(text, ':');
+	char wanted[NOTE_MAX];
+
+	cast_cause(cause, buf);
+	if (strcmp(buf, text) == 0)
+		return true;
+	if (colon == NULL)
+		return false;
+	snprintf(wanted, sizeof(wanted), "%.*s:SIG%s", (int)(colon - text), text,
+	         colon + 1);
+	return strcmp(buf, wanted) == 0;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: ISC */
+/* script.c - the lines of a story, carried out one after another. */
+#include "config.h"
+
+#include "tests/scenario/script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "tests/scenario/cast.h"
+
+static void
+split(char *line, const char *separators, struct words *ret)
+{
+	char *save;
+
+	ret->n = 0;
+	for (char *word = strtok_r(line, separators, &save);
+	     word != NULL && ret->n < SCRIPT_WORDS_MAX;
+	     word = strtok_r(NULL, separators, &save))
+		ret->at[ret->n++] = word;
+}
+
+static struct player *
+new_player(struct stage *stage, const char *name)
+{
+	struct player *player = &stage->players[stage->n_players];
+
+	if (stage->n_players == STAGE_PLAYERS_MAX || strlen(name) >= STAGE_NAME_MAX) {
+		stage_blame(stage, "too many actors, or too long a name");
+		return NULL;
+	}
+	stage->n_players++;
+	strcpy(player->name, name);
+	player->ref = REF_NONE;
+	return player;
+}
+
+/* A supervisor is whoever has a strategy; "supervisor" alone says one_for_one. */
+static bool
+is_supervisor(const struct words *words, uint32_t from)
+{
+	for (uint32_t i = from; i < words->n; i++)
+		if (names_find(strategy_names, STRATEGY_MAX, words->at[i]) >= 0)
+			return true;
+	return false;
+}
+
+static void
+describe(struct stage *stage, struct player *player, const struct words *words,
+         uint32_t from)
+{
+	cast_default(player, is_supervisor(words, from));
+	for (uint32_t i = from; i < words->n; i++)
+		if (!cast_word(stage, player, words->at[i]))
+			return;
+}
+
+static void
+tree_begin(struct script *script, const struct words *words)
+{
+	struct stage *stage = &script->stage;
+	struct player *user = new_player(stage, "/user");
+
+	if (user == NULL)
+		return;
+	cast_default(user, true);
+	user->spec.intensity.unlimited = true;
+	for (uint32_t i = 1; i < words->n; i++) {
+		if (strncmp(words->at[i], "intensity=", 10) == 0)
+			user->spec.intensity.unlimited = false;
+		if (!cast_word(stage, user, words->at[i]))
+			return;
+	}
+	user->ref = rig_user(&stage->rig, &user->spec);
+	script->parents[0] = 0;
+	script->in_tree = true;
+}
+
+static void
+tree_line(struct script *script, uint32_t blanks, const struct words *words)
+{
+	struct stage *stage = &script->stage;
+	uint32_t depth = blanks / 2;
+	struct player *player;
+
+	if (depth == 0 || depth >= SPEC_DEPTH_MAX || blanks % 2 != 0) {
+		stage_blame(stage, "two blanks a level, please");
+		return;
+	}
+	player = new_player(stage, words->at[0]);
+	if (player == NULL)
+		return;
+	describe(stage, player, words, 1);
+	if (stage->fault[0] != '\0')
+		return;
+	player->ref = rig_add(&stage->rig, stage->players[script->parents[depth - 1]].ref,
+	                      REF_NONE, &player->spec);
+	script->parents[depth] = stage->n_players - 1;
+}
+
+/* exit a 1 | signal a SEGV [core] | gone a | spawned a | ready a */
+static bool
+world_statement(struct stage *stage, struct player *player, const struct words *words)
+{
+	const char *verb = words->at[0];
+	const char *detail = words->n > 2 ? words->at[2] : "";
+	struct event event = {.ref = player->ref,
+	                      .life = player->life,
+	                      .code = -1,
+	                      .gone = !player->lingers};
+
+	if (strcmp(verb, "exit") == 0) {
+		event.kind = EVENT_EXITED;
+		event.code = atoi(detail);
+	} else if (strcmp(verb, "signal") == 0) {
+		event.kind = EVENT_EXITED;
+		event.signal = signal_parse(detail);
+		event.core = words->n > 3;
+	} else if (strcmp(verb, "gone") == 0) {
+		event.kind = EVENT_GONE;
+	} else if (strcmp(verb, "spawned") == 0) {
+		event.kind = EVENT_SPAWNED;
+	} else if (strcmp(verb, "ready") == 0) {
+		event.kind = EVENT_READY;
+	} else {
+		return false;
+	}
+	if (player->life == 0)
+		stage_blame(stage, "%s has no process", player->name);
+	else
+		(void)stage_queue(stage, stage->rig.now_ms, &event, player);
+	return true;
+}
+
+/* deaf, obeys, lingers, held, released, slow D, answers N, loops N, broken E [N], fixed
+ */
+static bool
+behaviour_statement(struct player *player, const struct words *words)
+{
+	const char *verb = words->at[0];
+	const char *detail = words->n > 2 ? words->at[2] : "";
+
+	if (strcmp(verb, "deaf") == 0) {
+		player->deaf = true;
+	} else if (strcmp(verb, "obeys") == 0) {
+		player->deaf = false;
+		player->slow_ms = 0;
+	} else if (strcmp(verb, "lingers") == 0) {
+		player->lingers = true;
+	} else if (strcmp(verb, "held") == 0) {
+		player->held = true;
+	} else if (strcmp(verb, "released") == 0) {
+		player->held = false;
+	} else if (strcmp(verb, "slow") == 0) {
+		return cast_duration(detail, &player->slow_ms);
+	} else if (strcmp(verb, "answers") == 0) {
+		player->answers = atoi(detail);
+	} else if (strcmp(verb, "loops") == 0) {
+		player->loops = atoi(detail);
+	} else if (strcmp(verb, "broken") == 0) {
+		player->broken = err_code(detail);
+		player->broken_times =
+		    words->n > 3 ? (uint32_t)atoi(words->at[3]) : FOREVER;
+	} else if (strcmp(verb, "fixed") == 0) {
+		player->broken = 0;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* start, stop [hold], restart, reset, kill, wait FOR */
+static bool
+command_statement(struct stage *stage, struct player *player, const struct words *words)
+{
+	const char *verb = words->at[0];
+	int kind = names_find(event_kind_names, EVENT_KIND_MAX, verb);
+	const char *detail = words->n > 2 ? words->at[2] : "";
+	struct event event = {.ref = player->ref};
+	int wait_for;
+
+	if (kind != EVENT_START && kind != EVENT_STOP && kind != EVENT_RESTART &&
+	    kind != EVENT_RESET && kind != EVENT_KILL && kind != EVENT_WAIT)
+		return false;
+	event.kind = (enum event_kind)kind;
+	event.hold = strcmp(detail, "hold") == 0;
+	if (kind == EVENT_WAIT) {
+		wait_for = names_find(wait_for_names, WAIT_FOR_MAX, detail);
+		if (wait_for < 0)
+			stage_blame(stage, "wait for what?");
+		event.wait_for = wait_for < 0 ? WAIT_READY : (enum wait_for)wait_for;
+	}
+	(void)stage_flush(stage);
+	if (kind != EVENT_RESET && kind != EVENT_KILL)
+		event.token = stage_token(stage, verb, player);
+	stage_post(stage, &event);
+	return true;
+}
+
+/* remove a | bounce a | update a WORD… | before a [b] */
+static bool
+reload_statement(struct stage *stage, struct player *player, const struct words *words)
+{
+	struct core *core = stage->rig.core;
+	const char *verb = words->at[0];
+	const struct player *other;
+
+	if (strcmp(verb, "remove") == 0) {
+		core_remove(core, player->ref, stage->rig.now_ms);
+	} else if (strcmp(verb, "bounce") == 0) {
+		core_bounce(core, player->ref, stage->rig.now_ms);
+	} else if (strcmp(verb, "update") == 0) {
+		for (uint32_t i = 2; i < words->n; i++)
+			if (!cast_word(stage, player, words->at[i]))
+				return true;
+		rig_update(&stage->rig, player->ref, &player->spec);
+	} else if (strcmp(verb, "before") == 0) {
+		other = words->n > 2 ? stage_player(stage, words->at[2]) : NULL;
+		core_place_before(core, player->ref,
+		                  other == NULL ? REF_NONE : other->ref);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* add PARENT NAME WORD… */
+static void
+add_statement(struct stage *stage, const struct words *words)
+{
+	const struct player *parent =
+	    words->n < 3 ? NULL : stage_player(stage, words->at[1]);
+	struct player *player = parent == NULL ? NULL : new_player(stage, words->at[2]);
+
+	if (player == NULL) {
+		stage_blame(stage, "add to whom, and what?");
+		return;
+	}
+	describe(stage, player, words, 3);
+	player->ref = rig_add(&stage->rig, parent->ref, REF_NONE, &player->spec);
+}
+
+static void
+one_statement(struct script *script, char *text)
+{
+	struct stage *stage = &script->stage;
+	struct words words;
+	struct player *player;
+
+	split(text, " \t", &words);
+	if (words.n == 0)
+		return;
+	if (strcmp(words.at[0], "add") == 0) {
+		add_statement(stage, &words);
+		return;
+	}
+	if (strcmp(words.at[0], "shutdown") == 0 || strcmp(words.at[0], "quit") == 0 ||
+	    strcmp(words.at[0], "boot") == 0) {
+		const struct event event = {
+		    .kind = (enum event_kind)names_find(event_kind_names, EVENT_KIND_MAX,
+		                                        words.at[0]),
+		    .ref = REF_NONE};
+
+		(void)stage_flush(stage);
+		stage_post(stage, &event);
+		return;
+	}
+	player = words.n > 1 ? stage_player(stage, words.at[1]) : NULL;
+	if (player == NULL)
+		stage_blame(stage, "\"%s\" whom?", words.at[0]);
+	else if (!world_statement(stage, player, &words) &&
+	         !behaviour_statement(player, &words) &&
+	         !command_statement(stage, player, &words) &&
+	         !reload_statement(stage, player, &words))
+		stage_blame(stage, "no such statement: \"%s\"", words.at[0]);
+}
+
+/* Things that are done, several at once between "&"; then the world runs on. */
+static void
+statements(struct script *script, char *line)
+{
+	struct stage *stage = &script->stage;
+	struct words parts;
+
+	if (!expect_all_read(stage))
+		return;
+	split(line, "&", &parts);
+	for (uint32_t i = 0; i < parts.n && stage->fault[0] == '\0'; i++)
+		one_statement(script, parts.at[i]);
+	if (stage->fault[0] == '\0')
+		stage_run(stage);
+}
+
+static void
+time_statement(struct stage *stage, const struct words *words)
+{
+	uint64_t ms = 0;
+
+	if (words->n < 2 || !cast_duration(words->at[1], &ms))
+		stage_blame(stage, "how long?");
+	else if (expect_all_read(stage))
+		stage_advance(stage, strcmp(words->at[0], "at") == 0
+		                         ? stage->start_ms + ms
+		                         : stage->rig.now_ms + ms);
+}
+
+static void
+hear_statement(struct stage *stage, const struct words *words)
+{
+	for (uint32_t i = 1; i < words->n; i++) {
+		int found = names_find(report_names, REPORT_MAX, words->at[i]);
+
+		if (found < 0)
+			stage_blame(stage, "nobody hears of \"%s\"", words->at[i]);
+		else
+			stage->heard |= 1U << found;
+	}
+}
+
+/* One line of a story.  What is wrong with it is in the stage's `fault`. */
+void
+script_line(struct script *script, char *line)
+{
+	struct stage *stage = &script->stage;
+	uint32_t blanks = (uint32_t)strspn(line, " ");
+	char copy[512];
+	struct words words;
+
+	strncpy(copy, line, sizeof(copy) - 1);
+	copy[sizeof(copy) - 1] = '\0';
+	split(copy, " \t", &words);
+	if (words.n == 0 || words.at[0][0] == '#')
+		return;
+	if (script->in_tree && blanks > 0) {
+		tree_line(script, blanks, &words);
+		return;
+	}
+	script->in_tree = false;
+	if (strcmp(words.at[0], "tree") == 0) {
+		tree_begin(script, &words);
+	} else if (strcmp(words.at[0], "after") == 0 || strcmp(words.at[0], "at") == 0) {
+		time_statement(stage, &words);
+	} else if (strcmp(words.at[0], "hear") == 0) {
+		hear_statement(stage, &words);
+	} else if (!expect_statement(stage, &words)) {
+		statements(script, line);
+	}
+}
+
+/* The story is over: nothing may be left unread. */
+void
+script_end(struct script *script)
+{
+	(void)expect_all_read(&script->stage);
+}
