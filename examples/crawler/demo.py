@@ -19,7 +19,6 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORKERS = "/user/crawl/workers/"
-LIMIT_S = 50
 
 LEGEND = """\
 Below, one line an event.  "failure": somebody died, and what was decided about it:
@@ -70,8 +69,9 @@ class Tally(threading.Thread):
 
 
 class Demo:
-    def __init__(self, bindir):
+    def __init__(self, bindir, limit):
         self.bin = os.path.abspath(bindir)
+        self.limit = limit
         self.run_dir = tempfile.mkdtemp(prefix="supd-demo-")
         self.socket = os.path.join(self.run_dir, "supd", "control.sock")
         self.supd = None
@@ -131,7 +131,7 @@ class Demo:
         print(f"\n{LEGEND}\n", flush=True)
         shown = self.watch("events", "-f")
         self.supctl("wait", "/user/crawl/master", "--for", "done",
-                    "--timeout", f"{LIMIT_S}s", stdout=subprocess.DEVNULL)
+                    "--timeout", self.limit, stdout=subprocess.DEVNULL)
         shown.terminate()
         shown.wait()
 
@@ -211,7 +211,9 @@ def main():
     parser = argparse.ArgumentParser(description="a crawl that finishes although its "
                                      "workers die all the time")
     parser.add_argument("--bin", default=".", help="where supd and supctl are")
-    demo = Demo(parser.parse_args().bin)
+    parser.add_argument("--limit", default="50s", help="how long the crawl may take")
+    options = parser.parse_args()
+    demo = Demo(options.bin, options.limit)
     for signo in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(signo, on_signal)
     status = 1

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The manual is whole: every option, verb, key, method and error is in it, and it is
+well-formed.  What there is, the programs say themselves."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+SRC = os.environ.get("top_srcdir", ".")
+BUILD = os.environ.get("top_builddir", ".")
+PAGES = ["supd.8", "supctl.1", "supd.yaml.5", "io.supd.Control.7"]
+
+
+def page(name):
+    with open(os.path.join(SRC, "man", name), encoding="utf-8") as file:
+        return file.read()
+
+
+def words(name):
+    """The words of a page, without its macros' punctuation."""
+    return set(re.findall(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*", page(name).replace(r"\-", "-")))
+
+
+def output(program, *args):
+    return subprocess.run([os.path.join(BUILD, program), *args], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def schema_keys(node, found):
+    """All property names of a JSON Schema."""
+    todo = [node]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            properties = item.get("properties")
+            if isinstance(properties, dict):
+                found.update(properties)
+            todo += item.values()
+        elif isinstance(item, list):
+            todo += item
+    return found
+
+
+def supctl_verbs():
+    """The verbs: the first words of the indented lines of `supctl --help`."""
+    return {m[1] for m in re.finditer(r"^  ([a-z][a-z-]*)", output("supctl", "--help"),
+                                      re.M)}
+
+
+def long_options(program):
+    return set(re.findall(r"--([a-z][a-z-]*)", output(program, "--help")))
+
+
+def interface_names():
+    with open(os.path.join(SRC, "src/varlink/io.supd.Control.varlink"),
+              encoding="utf-8") as file:
+        return set(re.findall(r"^(?:method|error) (\w+)", file.read(), re.M))
+
+
+def missing(wanted, name):
+    have = words(name)
+    return sorted(w for w in wanted if w not in have)
+
+
+def mandoc(name):
+    out = subprocess.run(["mandoc", "-T", "lint", "-W", "warning",
+                          os.path.join(SRC, "man", name)], check=False, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+    return [line for line in out.splitlines() if "mandoc.db" not in line]
+
+
+def main():
+    tests = [
+        ("every option of supd is in supd(8)",
+         lambda: missing(long_options("supd"), "supd.8")),
+        ("every option of supctl is in supctl(1)",
+         lambda: missing(long_options("supctl"), "supctl.1")),
+        ("every verb of supctl is in supctl(1)",
+         lambda: missing(supctl_verbs(), "supctl.1") or
+         ([] if len(supctl_verbs()) >= 20 else ["too few verbs were found"])),
+        ("every key of the configuration is in supd.yaml(5)",
+         lambda: missing(schema_keys(json.loads(output("supd", "--schema")), set()),
+                         "supd.yaml.5")),
+        ("every method and error is in io.supd.Control(7)",
+         lambda: missing(interface_names(), "io.supd.Control.7")),
+    ]
+    tests += [(f"mandoc has nothing to say about {name}", lambda name=name: mandoc(name))
+              for name in PAGES]
+    print(f"1..{len(tests)}")
+    for number, (title, run) in enumerate(tests, 1):
+        if title.startswith("mandoc") and shutil.which("mandoc") is None:
+            print(f"ok {number} - {title} # SKIP no mandoc")
+            continue
+        faults = run()
+        print(f"{'not ' if faults else ''}ok {number} - {title}")
+        for fault in faults:
+            print(f"# {fault}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
