@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""supd comes up: order, readiness, its options, one runtime directory, odd surroundings."""
+import json
+import os
+import signal
+import stat
+import subprocess
+
+from lib import SUPCTL, SUPD, check, children, equal, has, main, run, test
+
+
+@test("children start in the order of the file, depth first")
+def order(box):
+    s = box.supd({"b": {}, "a": {}, "inner": {"children": {"z": {}, "y": {}}}, "c": {}})
+    s.started("c")
+    equal(s.order(kinds="S"), ["S b", "S a", "S z", "S y", "S c"], "the order")
+
+
+@test("a sibling starts only when the elder one is ready")
+def ready_first(box):
+    s = box.supd({"a": {"ready": "notify", "do": ["300:ready"]}, "b": {}})
+    b = s.line("S", "b")
+    check(b.ns >= s.line("r", "a").ns, "b was started before a was ready")
+    check(b.ns - s.line("S", "a").ns >= 290e6, "b was started before 300 ms had passed")
+
+
+@test("a supervisor counts as started when its last child is")
+def supervisor_ready(box):
+    s = box.supd({"sup": {"children": {"a": {"ready": "notify", "do": ["200:ready"]}}},
+                  "b": {}})
+    check(s.line("S", "b").ns >= s.line("r", "a").ns, "b was started too early")
+
+
+@test("start: parallel does not wait for readiness")
+def parallel(box):
+    s = box.supd({"a": {"ready": "notify", "do": []}, "b": {}}, start="parallel", wait=False)
+    s.started("b")
+    equal(s.actor("a")["state"], "starting", "a's state")
+    s.tell("a", "ready")
+    s.wait_for("a", state="running", ready=True)
+
+
+@test("a child with enabled: false stays stopped until it is started by hand")
+def disabled(box):
+    s = box.supd({"a": {"enabled": False}, "b": {}})
+    s.started("b")
+    equal(s.actor("a")["state"], "stopped", "a's state")
+    s.ctl_ok("start", "a")
+    s.started("a")
+
+
+@test("READY=1 is sent after the boot, with a line of status, and STOPPING=1 at the end")
+def notifications(box):
+    s = box.supd({"a": {}, "b": {"ready": "notify", "do": ["100:ready"]}})
+    check(s.lines("r", "b") or s.line("r", "b"), "ready")
+    s.until(lambda: any("STATUS=2 running" in note for note in s.notes), "STATUS=2 running")
+    s.stop()
+    check(any("STOPPING=1" in note for note in s.notes), f"no STOPPING=1 in {s.notes}")
+
+
+@test("a child that cannot start does not hold back READY=1")
+def ready_in_spite(box):
+    s = box.supd({"a": {"command": ["/nonexistent/program"]}, "b": {}})
+    equal(s.actor("a")["state"], "failed", "a's state")
+    equal(s.actor("b")["state"], "running", "b's state")
+
+
+@test("the runtime directory and the control socket are made, with their modes")
+def places(box):
+    s = box.supd({"a": {}})
+    equal(stat.S_IMODE(os.stat(s.runtime).st_mode), 0o755, "the directory's mode")
+    mode = os.stat(s.socket).st_mode
+    check(stat.S_ISSOCK(mode), "no socket")
+    equal(stat.S_IMODE(mode), 0o660, "the socket's mode")
+    s.stop()
+    check(not os.path.exists(s.socket), "the socket's file is still there")
+
+
+@test("a second supd in the same runtime directory exits 69 and disturbs nothing")
+def second(box):
+    s = box.supd({"a": {}})
+    pid = s.started("a")
+    other = run(SUPD, "-c", s.file, "-r", s.runtime)
+    equal(other.code, 69, f"exit status ({other.err})")
+    has(other.err, r"\S", "stderr")
+    equal(s.actor("a")["pid"], pid, "a's pid")
+    equal(s.ctl("ping").code, 0, "ping of the first")
+
+
+@test("what a killed supd leaves behind does not prevent the next one")
+def leftovers(box):
+    s = box.supd({"a": {"sockets": {"web": f"unix:{box.path('web.sock')}"}}})
+    s.started("a")
+    s.process.kill()
+    s.acknowledged = True
+    s.until(lambda: s.process.poll() is not None, "the end")
+    again = box.popen(SUPD, "-c", s.file, "-r", s.runtime, env={
+        "NOTIFY_SOCKET": os.path.join(s.dir, "notify"), "PATH": os.environ["PATH"]},
+        stderr=subprocess.DEVNULL)
+    s.notes.clear()
+    s.until(lambda: any("READY=1" in note for note in s.notes), "READY=1 of the next")
+    equal(run(SUPCTL, "-s", s.socket, "is-active", "a").code, 0, "is-active")
+    again.terminate()
+    equal(again.wait(), 0, "its exit status")
+    for pid in (line.pid for line in s.lines("S")):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    for pid in children():
+        os.waitpid(pid, 0)
+
+
+@test("-V tells the version, -h helps, an unknown option is usage (64)")
+def options(box):
+    del box
+    for option in ("-V", "--version"):
+        version = run(SUPD, option)
+        equal(version.code, 0, option)
+        has(version.out, r"supd.* \d+\.\d+", option)
+    for option in ("-h", "--help"):
+        helped = run(SUPD, option)
+        equal(helped.code, 0, option)
+        for word in ("-c", "-r", "--check", "--schema"):
+            has(helped.out, word, option)
+    equal(run(SUPD, "--frobnicate").code, 64, "exit status for an unknown option")
+    equal(run(SUPD, "-c").code, 64, "exit status for -c without a file")
+
+
+@test("--schema prints a JSON Schema that knows the keys")
+def schema(box):
+    del box
+    result = run(SUPD, "--schema")
+    equal(result.code, 0, "exit status")
+    text = json.loads(result.out)
+    has(text.get("$schema", ""), "json-schema.org", "$schema")
+    for key in ("children", "strategy", "intensity", "defaults", "templates", "control"):
+        check(key in text["properties"], f"no {key} in the schema's properties")
+    for key in ("command", "backoff", "restart", "sockets", "shutdown", "limits"):
+        has(result.out, f'"{key}"', "the schema")
+
+
+@test("SIGINT ends supd in order, as SIGTERM does")
+def interrupt(box):
+    s = box.supd({"a": {}, "b": {}})
+    s.started("b")
+    s.signal(signal.SIGINT)
+    s.ended(0)
+    equal(s.order(), ["S a", "S b", "t b", "x b", "t a", "x a"], "the order")
+
+
+def surroundings(box, before, env=None):
+    """supd is started in an odd world and has to do all of its work."""
+    s = box.supd({"a": {}, "b": {}}, before=before, env=env)
+    s.started("a")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    s.stop()
+
+
+@test("supd works when started with SIGCHLD ignored")
+def sigchld_ignored(box):
+    surroundings(box, lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+
+
+@test("supd works when started with every signal blocked")
+def signals_blocked(box):
+    surroundings(box, lambda: signal.pthread_sigmask(signal.SIG_BLOCK,
+                                                     signal.valid_signals()))
+
+
+@test("supd works when started with descriptors 0 to 2 closed")
+def closed_descriptors(box):
+    surroundings(box, lambda: [os.close(fd) for fd in (0, 1, 2)])
+
+
+@test("supd works when started with strange descriptors open, and does not pass them on")
+def strange_descriptors(box):
+    s = box.supd({"a": {"do": ["report"]}}, command=[
+        "/bin/sh", "-c", 'exec "$@" 3<&0 4<&0 5<&0 6<&0 7<&0 8<&0 9<&0', "sh", SUPD])
+    pid = s.line("R", "a").pid
+    with open(box.path(f"report.a.{pid}/fds"), encoding="utf8") as text:
+        equal([line.split()[0] for line in text], ["0", "1", "2"], "a's descriptors")
+
+
+@test("supd works with a tiny environment")
+def tiny_environment(box):
+    s = box.supd({"a": {}}, command=[
+        "/usr/bin/env", "-i", "NOTIFY_SOCKET=" + box.path("notify"), SUPD])
+    s.started("a")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+
+
+@test("supd works with a huge environment")
+def huge_environment(box):
+    surroundings(box, None, {f"FILLER_{i}": "x" * 1000 for i in range(500)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Bad configuration files: every fault is named with its place, and nothing is started."""
+import os
+import re
+
+from lib import SUPCTL, SUPD, check, equal, has, main, run, test
+
+
+def checked(box, text, *args):
+    return run(SUPD, "--check", "-c", box.file("supd.yaml", text), *args)
+
+
+FAULTS = [  # what is wrong, the file, line of the error, what the sentence must have
+    ("an unknown key", "children:\n  a:\n    comand: [x]\n", 3, "comand.*command"),
+    ("an unknown key at the top", "strategie: one_for_one\nchildren: {}\n", 1, "strategy"),
+    ("an unknown strategy", "strategy: one_for_some\nchildren: {}\n", 1, "one_for_all"),
+    ("an unknown restart type", "children:\n  a: {command: [/bin/true], restart: always}\n",
+     2, "permanent"),
+    ("a duration without a unit", "children:\n  a:\n    command: [/bin/true]\n"
+     "    shutdown: 5\n", 4, "5s"),
+    ("a negative duration", "children:\n  a:\n    command: [/bin/true]\n"
+     "    shutdown: -5s\n", 4, "shutdown"),
+    ("a period of zero", "intensity: {restarts: 1, within: 0s}\nchildren: {}\n", 1, "within"),
+    ("a duplicate name", "children:\n  a: {command: [/bin/true]}\n"
+     "  a: {command: [/bin/true]}\n", 3, "a"),
+    ("a bad name", "children:\n  a/b: {command: [/bin/true]}\n", 2, "a/b"),
+    ("a child without command", "children:\n  a: {restart: permanent}\n", 2, "command"),
+    ("permanent and significant", "auto_shutdown: any_significant\nchildren:\n"
+     "  a: {command: [/bin/true], significant: true, restart: permanent}\n", 3,
+     "significant"),
+    ("min above max", "children:\n  a:\n    command: [/bin/true]\n"
+     "    backoff: {min: 5s, max: 1s}\n", 4, "max"),
+    ("a jitter above one", "children:\n  a:\n    command: [/bin/true]\n"
+     "    backoff: {jitter: 1.5}\n", 4, "jitter"),
+    ("an unknown cause", "decider:\n  - {when: {exti: [1]}, then: stop}\nchildren: {}\n", 2,
+     "exti"),
+    ("an unknown directive", "decider:\n  - {when: any, then: retry}\nchildren: {}\n", 2,
+     "restart"),
+    ("an unknown signal", "children:\n  a:\n    command: [/bin/true]\n"
+     "    stop_signal: TREM\n", 4, "TERM"),
+    ("an unknown limit", "children:\n  a:\n    command: [/bin/true]\n"
+     "    limits: {nofiles: 5}\n", 4, "nofile"),
+    ("an unknown user", "children:\n  a:\n    command: [/bin/true]\n"
+     "    user: no-such-user-here\n", 4, "no-such-user-here"),
+    ("a template that is not there", "children:\n  a: {use: nothing}\n", 2, "nothing"),
+    ("a parameter that is not given", "templates:\n  t: {command: [x, '${p}']}\n"
+     "children:\n  a: {use: t}\n", None, r"\bp\b"),
+    ("an undefined environment name", "children:\n"
+     "  a: {command: [/bin/true, '${env:NO_SUCH_NAME}']}\n", 2, "NO_SUCH_NAME"),
+    ("an include that is not there", "include: [nowhere.yaml]\nchildren: {}\n", 1,
+     "nowhere.yaml"),
+    ("two documents", "children: {}\n---\nchildren: {}\n", None, "document"),
+    ("broken YAML", "children: {a: [\n", None, r"\S"),
+    ("an unknown socket kind", "children:\n  a:\n    command: [/bin/true]\n"
+     "    sockets: {web: 'tpc:127.0.0.1:80'}\n", 4, "tcp"),
+    ("ready: exit with permanent", "children:\n"
+     "  a: {command: [/bin/true], ready: exit, restart: permanent}\n", 2, "permanent"),
+]
+
+UNSUPPORTED = {  # keys that this version knows of and refuses
+    "needs": "{/user/b: ready}", "watchdog": "5s", "hooks": "{pre_start: /bin/true}",
+    "health": "{tcp: '127.0.0.1:1'}", "fd_store": "3", "watch": "{/user/b: fail}",
+    "runtime_directory": "true", "start_on": "connect", "stop_command": "/bin/true",
+    "cgroup": "{memory_max: 1G}",
+}
+
+
+def fault(what, text, line, pattern):
+    @test(f"--check finds {what}")
+    def one(box):
+        result = checked(box, text)
+        equal(result.code, 78, f"exit status ({result.err})")
+        match = re.search(r"supd\.yaml:(\d+):(\d+): (.*)", result.err)
+        check(match, f"no file:line:column in {result.err!r}")
+        if line:
+            equal(int(match[1]), line, f"the line in {result.err!r}")
+        has(result.err, pattern, "stderr")
+
+
+for case in FAULTS:
+    fault(*case)
+
+
+@test("keys that are not built yet are refused, never ignored")
+def unsupported(box):
+    for key, value in UNSUPPORTED.items():
+        result = checked(box, "children:\n  b: {command: [/bin/true]}\n"
+                         f"  a:\n    command: [/bin/true]\n    {key}: {value}\n")
+        equal(result.code, 78, f"exit status for {key}")
+        has(result.err, rf":5:\d+: .*{key}.*not supported by this version",
+            f"stderr for {key}")
+
+
+@test("all faults of a file are reported at once, and supd exits 78 without a start")
+def all_at_once(box):
+    s = box.supd(wait=False, text=(
+        "strategy: one_for_most\n"
+        "children:\n"
+        "  a:\n"
+        f"    command: [/bin/touch, {box.path('touched')}]\n"
+        "  b:\n"
+        "    comand: [/bin/true]\n"
+        "    shutdown: 5\n"
+        "  c:\n"
+        "    command: [/bin/true]\n"
+        "    restart: sometimes\n"
+        "    limits: {nofile: many}\n"))
+    s.ended(78)
+    with open(s.stderr, encoding="utf8") as text:
+        err = text.read()
+    for line, pattern in ((1, "one_for_most"), (6, "comand"), (7, "shutdown|5s"),
+                          (10, "sometimes"), (11, "nofile|many")):
+        has(err, rf"supd\.yaml:{line}:\d+: .*({pattern})", "stderr")
+    check(not os.path.exists(box.path("touched")), "a child was started")
+
+
+@test("a file that is not there is a config error (78) that names it")
+def missing(box):
+    result = run(SUPD, "--check", "-c", box.path("nowhere.yaml"))
+    equal(result.code, 78, "exit status of --check")
+    has(result.err, r"nowhere\.yaml", "stderr")
+    result = run(SUPD, "-c", box.path("nowhere.yaml"), "-r", box.path("run"))
+    equal(result.code, 78, "exit status")
+
+
+@test("a good file passes --check in silence, and starts nothing")
+def good(box):
+    result = checked(box, "children:\n  a:\n"
+                     f"    command: [/bin/touch, {box.path('touched')}]\n")
+    equal((result.code, result.err), (0, ""), "exit status and stderr")
+    check(not os.path.exists(box.path("touched")), "a child was started")
+
+
+@test("warnings go to stderr with their place, and --check exits 0")
+def warnings(box):
+    for text, line, pattern in (
+            ("children:\n  a:\n    command: [/nonexistent/x]\n", 3, "nonexistent"),
+            ("decider:\n  - {when: any, then: restart}\n"
+             "  - {when: {signal: [SEGV]}, then: stop}\nchildren: {}\n", 3, "shadow"),
+            ("decider:\n  - {when: {exit: [1]}, then: restart}\nchildren: {}\n", None,
+             "any|catch"),
+            ("children:\n  s:\n    intensity: {restarts: 5, within: 10s}\n    children:\n"
+             "      a:\n        command: [/bin/true]\n        backoff: {min: 1s, max: 60s}\n",
+             None, "intensity|reach"),
+            ("children:\n  a: {command: [/bin/true], "
+             "backoff: {min: 1s, max: 2s, reset_after: 1m}}\n", 2, "reset_after")):
+        result = checked(box, text)
+        equal(result.code, 0, f"exit status ({result.err})")
+        has(result.err, rf"supd\.yaml:{line or chr(92) + 'd+'}:\d+: warning: .*({pattern})",
+            "stderr")
+
+
+@test("the default intensity and backoff give no warning")
+def no_warning(box):
+    result = checked(box, "children:\n  s:\n    children:\n"
+                     "      a: {command: [/bin/true]}\n")
+    equal((result.code, result.err), (0, ""), "exit status and stderr")
+
+
+@test("a billion laughs are refused, quickly")
+def laughs(box):
+    text = "x0: &x0 [a, a, a, a, a, a, a, a, a, a]\n"
+    for i in range(1, 12):
+        text += f"x{i}: &x{i} [" + ", ".join([f"*x{i - 1}"] * 10) + "]\n"
+    text += "children: {a: {command: *x11}}\n"
+    result = checked(box, text)
+    equal(result.code, 78, "exit status")
+
+
+@test("supctl check FILE agrees with supd --check")
+def supctl_check(box):
+    bad = box.file("bad.yaml", "children:\n  a: {comand: [x]}\n")
+    result = run(SUPCTL, "check", bad)
+    check(result.code != 0, f"the bad file passed: {result}")
+    has(result.err + result.out, r"bad\.yaml:2:\d+: .*command", "its output")
+    fine = box.file("fine.yaml", "children:\n  a: {command: [/bin/true]}\n")
+    equal(run(SUPCTL, "check", fine).code, 0, "exit status of the good file")
+
+
+@test("defaults, templates, replicas, merge keys and include make one tree")
+def composed(box):
+    box.file("more.yaml", "children:\n  late:\n    use: echo\n    with: {what: late}\n")
+    s = box.supd(text=f"""
+include: [more.yaml]
+log: {{directory: {box.path('logs')}}}
+defaults:
+  backoff: none
+  environment: {{FROM: defaults, KEEP: "yes"}}
+templates:
+  echo:
+    command: [/bin/sleep, "1000"]
+    environment: {{WHAT: "${{what}}"}}
+  tiny: {{command: [/bin/sleep, "${{actor.name}}0"]}}
+children:
+  a: &a {{use: echo, with: {{what: one}}, environment: {{FROM: a}}}}
+  b: {{<<: *a, shutdown: 300ms}}
+  "7": {{use: tiny}}
+  w: {{use: echo, with: {{what: "r${{replica}}"}}, replicas: 3}}
+""")
+    s.until(lambda: len(s.seen("started")) == 7, "seven starts")
+    equal([event["path"] for event in s.seen("started") if event["path"] != "/user/late"],
+          ["/user/" + name for name in ("a", "b", "7", "w@1", "w@2", "w@3")], "the order")
+
+    def environment(path):
+        with open(f"/proc/{s.actor(path)['pid']}/environ", encoding="utf8") as text:
+            return dict(pair.partition("=")[::2] for pair in text.read().split("\0"))
+
+    a = environment("a")
+    equal((a["FROM"], a["KEEP"], a["WHAT"]), ("a", "yes", "one"), "a's environment")
+    equal(environment("w@2")["WHAT"], "r2", "the second replica's parameter")
+    equal(environment("late")["WHAT"], "late", "the included actor's parameter")
+    with open(f"/proc/{s.actor('7')['pid']}/cmdline", "rb") as text:
+        equal(text.read(), b"/bin/sleep\x0070\0", "the command line")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""What no level handles climbs: deciders, directives for supervisors, the root."""
+from lib import check, equal, has, main, test
+
+ANY = [{"when": "any", "then": "restart"}]
+
+
+def kids(names, **common):
+    return {name: dict(common) for name in names}
+
+
+@test("a decider of four rules sends each exit code its own way")
+def four_ways(box):
+    s = box.supd({"sup": {"decider": [
+        {"when": {"exit": [10]}, "then": "resume"},
+        {"when": {"exit": [20]}, "then": "restart"},
+        {"when": {"exit": [30]}, "then": "stop"},
+        {"when": "any", "then": "escalate"}], "children": kids("abcd")}})
+    s.started("d")
+    for name, code in (("a", 10), ("b", 20), ("c", 30)):
+        s.tell(name, f"exit={code}")
+        s.event("failure", f"sup/{name}")
+    s.started("a", 2)
+    s.started("b", 2)
+    equal([s.event("failure", f"sup/{name}")["directive"] for name in "abc"],
+          ["resume", "restart", "stop"], "the directives")
+    equal(s.actor("sup/c")["state"], "failed", "c's state")
+    equal(s.actor("sup")["restarts"], 0, "restarts of the supervisor")
+    mark = s.mark()
+    s.tell("d", "exit=99")
+    s.started("d", 2)
+    equal(s.order(mark), ["x d", "t b", "x b", "t a", "x a", "S a", "S b", "S c", "S d"],
+          "the order of the supervisor's restart")
+    failure = s.event("failure", "sup")
+    equal((failure["origin"], failure["cause"]["kind"], failure["cause"]["code"]),
+          ("/user/sup/d", "exit", 99), "the unwrapped cause")
+    equal(s.actor("sup")["restarts"], 1, "restarts of the supervisor")
+
+
+@test("a user's list that matches nothing escalates")
+def no_match(box):
+    s = box.supd({"sup": {"decider": [{"when": {"exit": [1]}, "then": "restart"}],
+                          "children": kids("ab")}})
+    s.started("b")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    s.tell("a", "exit=2")
+    s.started("b", 2)
+    escalated = s.event("escalated")
+    equal((escalated["to"], escalated["origin"]), ("/user", "/user/sup/a"), "the event")
+    equal(len(s.seen("failure", "sup")), 1, "failures handled above")
+
+
+@test("a resume further up leaves the siblings untouched and renews only the failed one")
+def resume_above(box):
+    s = box.supd({"outer": {"decider": [{"when": "any", "then": "resume"}], "children": {
+        "inner": {"decider": "escalating", "children": kids("abc")}}}})
+    s.started("c")
+    mark = s.mark()
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    equal(s.order(mark), ["x a", "S a"], "the order")
+    equal([s.actor(f"outer/inner/{name}")["pid"] for name in "bc"],
+          [s.pids["b"], s.pids["c"]], "pids")
+
+
+@test("a stop further up stops the whole inner subtree in reverse and nobody else")
+def stop_above(box):
+    s = box.supd({"outer": {"decider": "stopping", "children": {
+        "x": {}, "inner": {"decider": "escalating", "children": kids("abc")}, "y": {}}}})
+    s.started("y")
+    mark = s.mark()
+    s.tell("b", "exit=1")
+    s.wait_for("outer/inner", state="failed")
+    equal(s.order(mark), ["x b", "t c", "x c", "t a", "x a"], "the order")
+    equal([s.actor(f"outer/{name}")["pid"] for name in "xy"], [s.pids["x"], s.pids["y"]],
+          "pids of the others")
+    for name in "ac":
+        equal(s.actor(f"outer/inner/{name}")["state"], "stopped", f"{name}'s state")
+
+
+@test("a failure that escalates past /user stops everything in order; supd exits 70")
+def past_user(box):
+    s = box.supd(kids("abc"), decider="escalating")
+    s.started("c")
+    mark = s.mark()
+    s.tell("b", "exit=1")
+    s.ended(70)
+    equal(s.order(mark), ["x b", "t c", "x c", "t a", "x a"], "the order")
+
+
+@test("fifty nested supervisors that all escalate: each decides once, supd exits 70")
+def deep(box):
+    tree = {"a": {}}
+    for level in range(50):
+        tree = {f"s{level}": {"decider": "escalating", "children": tree}}
+    s = box.supd(tree, decider="escalating")
+    s.started("a")
+    s.tell("a", "exit=1")
+    s.ended(70)
+    equal(len(s.lines("S", "a")), 1, "starts of a")
+
+
+@test("/user that gives up by its intensity ends supd with 70")
+def user_gives_up(box):
+    s = box.supd(kids("ab"), I="1/60s")
+    s.started("b")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    mark = s.mark()
+    s.tell("a", "exit=1")
+    s.ended(70)
+    equal(s.order(mark), ["x a", "t b", "x b"], "the order")
+
+
+@test("on_failure: restart at the top level restarts the whole tree instead")
+def user_restarts(box):
+    s = box.supd(kids("ab"), decider="escalating", on_failure=ANY, backoff="none")
+    s.started("b")
+    mark = s.mark()
+    s.tell("a", "exit=1")
+    s.started("b", 2)
+    equal(s.order(mark), ["x a", "t b", "x b", "S a", "S b"], "the order")
+
+
+@test("auto_shutdown ends the supervisor when a significant child ends by itself")
+def auto_shutdown(box):
+    s = box.supd({"sup": {"restart": "transient", "auto_shutdown": "any_significant",
+                          "children": {"a": {}, "b": {"restart": "transient",
+                                                      "significant": True}, "c": {}}}})
+    s.started("c")
+    s.tell("b", "exit=1")
+    s.started("b", 2)
+    s.ctl_ok("stop", "sup/b")
+    equal(s.actor("sup")["state"], "running", "the state after a stop by hand")
+    s.ctl_ok("start", "sup/b")
+    s.started("b", 3)
+    mark = s.mark()
+    s.tell("b", "exit=0")
+    s.wait_for("sup", state="done")
+    equal(s.order(mark), ["x b", "t c", "x c", "t a", "x a"], "the order")
+
+
+@test("auto_shutdown at /user is an ordered end of supd with 0")
+def user_auto_shutdown(box):
+    s = box.supd({"a": {}, "main": {"restart": "transient", "significant": True}},
+                 auto_shutdown="any_significant")
+    s.started("main")
+    s.tell("main", "exit=0")
+    s.ended(0)
+    equal(s.order(), ["S a", "S main", "x main", "t a", "x a"], "the order")
+
+
+@test("explain tells the story of the last failure: cause, rule, scope, what came of it")
+def explain(box):
+    s = box.supd({"sup": {"strategy": "one_for_all", "decider": [
+        {"when": {"exit": [3]}, "then": "restart"}, "default"], "children": kids("ab")}})
+    s.started("b")
+    s.tell("a", "exit=3")
+    s.started("b", 2)
+    result = s.ctl_ok("explain", "sup/a")
+    for word in ("/user/sup/a", "3", r"supd\.yaml:\d+", "restart", "one_for_all"):
+        has(result.out, word, "the story")
+    story = s.call("Explain", name="/user/sup/a")
+    equal(story["path"], "/user/sup/a", "the path")
+    check(len(story["chain"]) >= 2, f"a chain of {len(story['chain'])}")
+    for step in story["chain"]:
+        equal(sorted(step), ["at", "event", "path", "text"], "a step's fields")
+    check(story["text"], "no text")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""An actor is gone when everything that it forked is gone, whatever that did to hide."""
+import os
+import signal
+
+from lib import Skip, alive, check, children, equal, main, test
+
+CONTAINMENTS = ("session", "cgroup")
+
+
+def cgroup_root():
+    """The directory of this process in the cgroup v2 tree, if it may be written."""
+    mount = None
+    with open("/proc/self/mountinfo", encoding="utf8") as text:
+        for line in text:
+            before, _, after = line.partition(" - ")
+            if after.split()[0] == "cgroup2":
+                mount = before.split()[4]
+    with open("/proc/self/cgroup", encoding="utf8") as text:
+        own = [line.strip()[3:] for line in text if line.startswith("0::")]
+    if not mount or not own:
+        raise Skip("no cgroup v2 here")
+    path = os.path.join(mount, own[0].lstrip("/"))
+    if not os.access(os.path.join(path, "cgroup.procs"), os.W_OK):
+        raise Skip("the cgroup is not delegated")
+    return path
+
+
+def delegated(box):
+    """A cgroup of the test's own; gives what moves a new process there."""
+    path = os.path.join(cgroup_root(), os.path.basename(box.dir))
+    os.mkdir(path)
+    for name in ("user.delegate", "trusted.delegate"):
+        try:
+            os.setxattr(path, name, b"1")
+        except OSError:
+            pass
+
+    def remove():
+        for where, _, _ in os.walk(path, topdown=False):
+            os.rmdir(where)
+
+    def enter():
+        with open(os.path.join(path, "cgroup.procs"), "w", encoding="ascii") as procs:
+            procs.write(str(os.getpid()))
+
+    box.undo.append(remove)
+    return enter, path
+
+
+def contained(sentence, **options):
+    """The same test for both containments."""
+    def register(function):
+        for kind in CONTAINMENTS:
+            def one(box, kind=kind):
+                if kind == "cgroup":
+                    enter, path = delegated(box)
+                else:
+                    enter, path = None, None
+                function(box, kind, {"before": enter}, path)
+            test(f"{sentence} ({kind})", **options)(one)
+        return function
+    return register
+
+
+@contained("a daemon that forked twice and ignores TERM is gone when stop returns")
+def daemon(box, kind, options, path):
+    s = box.supd({"a": {"containment": kind, "shutdown": "200ms", "do": ["daemon"]}}, **options)
+    pid = s.line("d", "a").pid
+    if path:
+        with open(f"/proc/{pid}/cgroup", encoding="utf8") as text:
+            own = [line for line in text if line.startswith("0::")][0]
+        check(os.path.basename(path) in own and "actors" in own,
+              f"the daemon is in {own!r}, not in a leaf below {path}")
+    check(alive(pid), "the daemon did not come up")
+    s.ctl_ok("stop", "a")
+    check(not alive(pid), "the daemon is alive")
+
+
+@contained("a daemon is gone before its actor is started again")
+def before_restart(box, kind, options, _):
+    s = box.supd({"a": {"containment": kind, "shutdown": "200ms", "do": ["daemon"]}}, **options)
+    first = s.line("d", "a").pid
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    check(not alive(first), "the old daemon is alive")
+    s.line("d", "a", 2)
+    s.ctl_ok("restart", "a")
+    s.line("d", "a", 3)
+    equal(len([line for line in s.lines("d", "a") if alive(line.pid)]), 1, "live daemons")
+
+
+@contained("until its daemon is gone an actor is stopping, and the next is not touched")
+def order(box, kind, options, _):
+    s = box.supd({"elder": {}, "a": {"containment": kind, "shutdown": "400ms",
+                                     "do": ["daemon"]}}, **options)
+    pid = s.line("d", "a").pid
+    s.signal(signal.SIGTERM)
+    s.line("t", "elder")
+    check(not alive(pid), "the daemon lived on when the elder sibling was stopped")
+    check(s.event("stopping", "elder")["mono"] - s.event("stopping", "a")["mono"] >= 400e6,
+          "the daemon did not get its time")
+    s.ended(0)
+
+
+@contained("a daemon that never stops forking is caught all the same", timeout=40)
+def hydra(box, kind, options, _):
+    s = box.supd({"a": {"containment": kind, "shutdown": "100ms", "do": ["daemon=hydra"]},
+                  "b": {}}, **options)
+    s.line("d", "a")
+    s.started("b")
+    s.ctl_ok("stop", "a")
+    equal(s.actor("a")["state"], "stopped", "the state")
+    equal([pid for pid in os.listdir("/proc") if pid.isdigit() and is_head(box, pid)], [],
+          "heads that live on")
+
+
+def is_head(box, pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as text:
+            return box.dir.encode() + b"\0a\0daemon=hydra" in text.read() and alive(pid)
+    except OSError:
+        return False
+
+
+@test("with a cgroup even one that gave up its environment, session and parent is gone")
+def bare(box):
+    enter, _ = delegated(box)
+    s = box.supd({"a": {"containment": "cgroup", "shutdown": "100ms", "do": ["daemon=bare"]}},
+                 before=enter)
+    pid = s.line("d", "a").pid
+    s.ctl_ok("stop", "a")
+    check(not alive(pid), "it is alive")
+
+
+@test("auto takes a cgroup where it may, and leaves no directory behind")
+def auto(box):
+    enter, path = delegated(box)
+    s = box.supd({"a": {"containment": "auto"}}, before=enter)
+    pid = s.started("a")
+    with open(f"/proc/{pid}/cgroup", encoding="utf8") as text:
+        check(f"{os.path.basename(path)}/actors/" in text.read(), "no leaf of its own")
+    with open(f"/proc/{s.pid}/cgroup", encoding="utf8") as text:
+        check(f"{os.path.basename(path)}/supd" in text.read(), "supd has no leaf of its own")
+    s.stop()
+    actors = os.path.join(path, "actors")
+    left = [entry for entry in os.listdir(actors) if os.path.isdir(os.path.join(actors, entry))
+            ] if os.path.isdir(actors) else []
+    equal(left, [], "leaves left behind")
+
+
+@test("orphans of actors are reaped: no zombie stays")
+def zombies(box):
+    s = box.supd({"a": {"shutdown": "100ms", "do": ["fork=3"]}})
+    pid = s.line("F", "a").pid
+    forks = children(pid)
+    os.kill(pid, signal.SIGKILL)
+    s.started("a", 2)
+    s.until(lambda: not any(os.path.exists(f"/proc/{fork}") for fork in forks),
+            "the orphans' end")
+    zombie = [child for child in children(s.pid) if not alive(child)]
+    equal(zombie, [], "zombies")
+
+
+@test("SIGQUIT leaves nothing of a daemon that hides")
+def at_once(box):
+    s = box.supd({"a": {"do": ["daemon"], "shutdown": "infinity"}, "b": {"do": ["daemon"]}})
+    pids = [s.line("d", name).pid for name in "ab"]
+    s.signal(signal.SIGQUIT)
+    s.ended(0)
+    equal([pid for pid in pids if alive(pid)], [], "daemons that live on")
+
+
+if __name__ == "__main__":
+    main()

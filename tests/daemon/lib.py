@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: ISC
+"""The frame of the tests that run a real supd with real processes.
+
+A test is a function with @test("a sentence") that gets a Box: a directory of its own, in
+which it starts supd on a tree of probes (probe.c).  Everything is waited for by events:
+lines that probes write into a fifo, the event stream, supd's notifications, its end.
+When a test is over, supd has to end in order and nothing may be left of its processes.
+"""
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+TOP_BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
+TOP_SRC = os.path.abspath(os.environ.get(
+    "top_srcdir", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")))
+TESTS = []
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Skip(Exception):
+    """This test cannot run here; the text says why."""
+
+
+class Failure(Exception):
+    """What the contract promises did not happen."""
+
+
+def program(name, *places):
+    for place in places:
+        path = os.path.join(TOP_BUILD, place, name)
+        if os.access(path, os.X_OK):
+            return path
+    return os.path.join(TOP_BUILD, name)
+
+
+SUPD = os.environ.get("SUPD") or program("supd", ".", "src", "src/daemon")
+SUPCTL = os.environ.get("SUPCTL") or program("supctl", ".", "src", "src/ctl")
+PROBE = os.environ.get("PROBE") or program("probe", "tests/daemon", ".")
+
+
+def test(sentence, timeout=30, root=False):
+    def register(function):
+        TESTS.append((sentence, function, timeout, root))
+        return function
+    return register
+
+
+def check(truth, text):
+    if not truth:
+        raise Failure(text() if callable(text) else text)
+
+
+def equal(got, expected, what):
+    check(got == expected, lambda: f"{what}: expected {expected!r}, got {got!r}")
+
+
+def has(text, pattern, what="the text"):
+    check(re.search(pattern, text), lambda: f"{what} lacks /{pattern}/: {text!r}")
+
+
+def alive(pid):
+    """Is there a process of that pid that is not a zombie?"""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def children(pid="self"):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as text:
+                found += [int(child) for child in text.read().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return found
+
+
+def now_ns():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def comment(text):
+    for line in text.splitlines():
+        print("# " + line)
+
+
+def bury(own):
+    """Kill and reap every child that is not in `own`; gives back those that lived."""
+    found = []
+    while True:
+        strangers = [pid for pid in children() if pid not in own]
+        if not strangers:
+            return found
+        for pid in strangers:
+            if alive(pid):
+                with open(f"/proc/{pid}/cmdline", "rb") as text:
+                    found.append(f"{pid} {text.read().replace(bytes(1), b' ').decode()}")
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+class Result:
+    """What a program that has ended left behind."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self):
+        return f"exit {self.code}, stdout {self.out!r}, stderr {self.err!r}"
+
+
+def run(*command, timeout=20, **options):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=timeout, check=False, **options)
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+class Box:
+    """One test's own directory and everything that it started."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="supd-test.")
+        os.chmod(self.dir, 0o1777)
+        self.supds = []
+        self.background = []
+        self.undo = []
+
+    def file(self, name, text=""):
+        path = os.path.join(self.dir, name)
+        with open(path, "w", encoding="utf8") as out:
+            out.write(text)
+        return path
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def supd(self, tree=None, **options):
+        from supd import Supd
+        supd = Supd(self, tree, **options)
+        self.supds.append(supd)
+        return supd
+
+    def popen(self, *command, **options):
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+        self.background.append(child)
+        return child
+
+    def finish(self):
+        """A test that went well: end what runs, and demand that nothing is left."""
+        for child in self.background:
+            child.kill()
+            child.wait()
+        for supd in reversed(self.supds):
+            supd.finish()
+        left = bury([])
+        check(not left, lambda: f"processes were left behind: {left}")
+
+    def wreck(self):
+        """Whatever happened, nothing of this test stays."""
+        for child in self.background:
+            child.kill()
+            child.wait()
+        for supd in self.supds:
+            supd.kill()
+        bury([])
+        for action in reversed(self.undo):
+            action()
+        if os.environ.get("KEEP"):
+            comment("kept " + self.dir)
+        else:
+            shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def on_alarm(*_):
+    raise Failure("the test's time is over")
+
+
+def run_test(function, timeout, root):
+    """The end of the TAP line of one test; prints what helps to understand a failure."""
+    if root and os.geteuid() != 0:
+        return "ok", " # SKIP needs root"
+    box = Box()
+    try:
+        signal.signal(signal.SIGALRM, on_alarm)
+        signal.alarm(timeout)
+        function(box)
+        box.finish()
+        return "ok", ""
+    except Skip as reason:
+        return "ok", f" # SKIP {reason}"
+    except Exception as problem:  # pylint: disable=broad-except
+        signal.alarm(10)
+        frames = traceback.extract_tb(problem.__traceback__)
+        for frame in frames:
+            if "/tests/daemon/" in frame.filename:
+                comment(f"{os.path.basename(frame.filename)}:{frame.lineno} {frame.line}")
+        comment(f"{type(problem).__name__}: {problem}")
+        for supd in box.supds:
+            try:
+                supd.diagnose()
+            except Exception as worse:  # pylint: disable=broad-except
+                comment(f"no diagnosis: {worse!r}")
+        return "not ok", ""
+    finally:
+        signal.alarm(0)
+        box.wreck()
+
+
+def main():
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    chosen = [one for one in TESTS if re.search(wanted, one[0])]
+    print(f"1..{len(chosen)}")
+    failed = 0
+    for number, (sentence, function, timeout, root) in enumerate(chosen, 1):
+        begun = time.monotonic()
+        verdict, more = run_test(function, timeout, root)
+        failed += verdict != "ok"
+        print(f"{verdict} {number} - {sentence}{more}", flush=True)
+        if os.environ.get("TIMES"):
+            comment(f"{time.monotonic() - begun:.2f} s")
+    sys.exit(1 if failed else 0)

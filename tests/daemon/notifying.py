@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""What processes tell supd with sd_notify, and who is believed."""
+import socket
+
+from lib import check, equal, main, test
+
+
+def notify_socket(box, s, name):
+    pid = s.line("R", name).pid
+    with open(box.path(f"report.{name}.{pid}/environ"), encoding="utf8") as text:
+        environ = dict(pair.partition("=")[::2] for pair in text.read().split("\0"))
+    return environ.get("NOTIFY_SOCKET")
+
+
+@test("READY=1 and an exit right after it are seen in this order")
+def ready_and_dead(box):
+    names = [f"a{i}" for i in range(30)]
+    s = box.supd({name: {"ready": "notify", "restart": "transient", "do": ["ready", "exit=0"]}
+                  for name in names}, start="parallel")
+    for name in names:
+        s.wait_for(name, state="done")
+    equal([one["path"] for one in s.seen("failure")], [], "failures")
+    for name in names:
+        kinds = [event["event"] for event in s.events if event.get("path") == "/user/" + name
+                 and event["event"] in ("started", "ready", "exited")]
+        equal(kinds, ["started", "ready", "exited"], f"the events of {name}")
+
+
+@test("the text of STATUS= is in the status, the newest one")
+def status(box):
+    s = box.supd({"a": {"notify": True, "do": ["notify=STATUS=warming up"]}})
+    s.wait_for("a", status="warming up")
+    s.tell("a", "notify=STATUS=at work, 3 ünits\nX=y")
+    s.wait_for("a", status="at work, 3 ünits")
+    check("at work" in s.ctl_ok("status", "a").out, "supctl status lacks the text")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    s.wait_for("a", status="warming up")
+
+
+@test("READY=1 that nobody waits for is ignored")
+def unwanted(box):
+    s = box.supd({"a": {"notify": True, "do": ["ready", "ready", "notify=STATUS=here"]}})
+    s.wait_for("a", status="here", state="running", ready=True)
+    equal(len(s.seen("ready", "a")), 1, "ready events")
+
+
+@test("STATUS and READY in one message, with other lines around them")
+def together(box):
+    s = box.supd({"a": {"ready": "notify",
+                        "do": ["notify=X_OTHER=1\nSTATUS=up\nREADY=1\nMAINPID=1\n"]}})
+    actor = s.wait_for("a", state="running", ready=True, status="up")
+    equal(actor["pid"], s.pids["a"], "the pid")
+
+
+@test("garbage on the notify socket does no harm")
+def garbage(box):
+    s = box.supd({"a": {"notify": True, "do": ["notify=\n\n=\nSTATUS", "notify==READY=1",
+                                               "notify=" + "x" * 900, "notify=STATUS=fine"]}})
+    s.wait_for("a", status="fine", state="running")
+
+
+@test("the socket is an abstract one of the actor's own, and only where it is of use")
+def places(box):
+    s = box.supd({"a": {"ready": "notify", "do": ["report", "ready"]},
+                  "b": {"notify": True, "do": ["report"]}, "c": {"do": ["report"]}})
+    a, b, c = [notify_socket(box, s, name) for name in "abc"]
+    check(a.startswith("@") and b.startswith("@"), f"not abstract: {a}, {b}")
+    check(a != b, "the same for both")
+    equal(c, None, "the socket of one that has no use for it")
+
+
+@test("READY=1 from a stranger is not believed")
+def stranger(box):
+    s = box.supd({"a": {"ready": "notify", "do": ["report"]}, "b": {}}, wait=False)
+    address = notify_socket(box, s, "a").replace("@", "\0", 1)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"READY=1\nSTATUS=stranger", address)
+    s.tell("a", "notify=STATUS=mine")
+    s.wait_for("a", status="mine", ready=False, state="starting")
+    s.tell("a", "ready")
+    s.started("b")
+    equal(s.seen("ready", "a")[0]["path"], "/user/a", "the path")
+
+
+@test("READY=1 of a child of the process counts")
+def offspring(box):
+    s = box.supd({"a": {"ready": "notify", "command": [
+        "/bin/sh", "-c", 'printf READY=1 | (exec python3 -c "'
+        "import os, socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); "
+        "s.sendto(sys.stdin.buffer.read(), os.environ['NOTIFY_SOCKET'].replace('@', chr(0)))"
+        '"); exec sleep 1000']}}, wait=False)
+    s.event("ready", "a")
+
+
+@test("a flood of notifications does not keep supd from its work")
+def flood(box):
+    s = box.supd({"noisy": {"notify": True, "command": ["python3", "-c", (
+        "import os, socket\n"
+        "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+        "s.connect(os.environ['NOTIFY_SOCKET'].replace('@', chr(0)))\n"
+        "while True: s.send(b'STATUS=x')\n")]}, "b": {}})
+    s.wait_for("noisy", status="x")
+    before = s.memory_kib()
+    for count in (1, 2, 3):
+        s.started("b", count)
+        s.tell("b", "exit=1")
+    s.started("b", 4)
+    s.ctl_ok("stop", "noisy")
+    check(s.memory_kib() - before < 4096, f"memory grew from {before} to {s.memory_kib()} KiB")
+
+
+if __name__ == "__main__":
+    main()

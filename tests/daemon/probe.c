@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: ISC */
+/* probe.c - an actor for the tests: tells what happens to it and does what it is told.
+ *
+ * probe DIR NAME [ACTION...]
+ *
+ * Each line that it writes to the fifo DIR/log is "NANOSECONDS KIND NAME PID [MORE]" with
+ * CLOCK_MONOTONIC; one write each, so that the fifo holds them in the order in which they
+ * happened.  Kinds: S started, t got the stop signal, s got another signal, x about to
+ * exit, r sent READY=1, R wrote a report, F forked, d a daemon was born, a answered a
+ * client.
+ *
+ * Actions come from the command line, then as datagrams to the abstract unix socket
+ * "probe.DIR.PID" (of DIR only the last part).  "250:exit=1" is done 250 ms later,
+ * "?FILE:exit=1" only if the file exists.  See obey() for all of them.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LATER_MAX  8
+#define TEXT_MAX   1024
+#define LISTEN_MAX 16
+#define FORKS_MAX  256
+
+struct later {
+	uint64_t due_ms; /* 0: free */
+	char text[TEXT_MAX];
+};
+
+struct probe {
+	const char *dir;
+	const char *name;
+	int log_fd;
+	int command_fd;
+	int signal_fd;
+	bool ignores_stop;
+	bool serves;
+	long serve_max; /* exit 1 after that many clients, 0: never */
+	uint64_t stop_delay_ms;
+	struct later later[LATER_MAX];
+	pid_t forks[FORKS_MAX];
+	size_t n_forks;
+};
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+static void
+tell(const struct probe *probe, char kind, const char *more)
+{
+	char line[TEXT_MAX];
+	int len =
+	    snprintf(line, sizeof(line), "%llu %c %s %ld%s%s\n",
+	             (unsigned long long)now_ns(), kind, probe->name, (long)getpid(),
+	             more == NULL ? "" : " ", more == NULL ? "" : more);
+
+	if (len > 0 && write(probe->log_fd, line, (size_t)len) < 0)
+		_exit(99);
+}
+
+static void
+end(const struct probe *probe, int code)
+{
+	char more[16];
+
+	snprintf(more, sizeof(more), "%d", code);
+	tell(probe, 'x', more);
+	_exit(code);
+}
+
+static int
+signal_number(const char *name)
+{
+	for (int signo = 1; signo < NSIG; signo++) {
+		const char *known = sigabbrev_np(signo);
+
+		if (known != NULL && strcmp(known, name) == 0)
+			return signo;
+	}
+	return atoi(name);
+}
+
+/* ---- reports: what the process finds around itself ----------------------------------
+ */
+
+static void
+report_copy(const char *dir, const char *file)
+{
+	char from[64];
+	char to[600];
+	char bytes[4096];
+	ssize_t n;
+
+	snprintf(from, sizeof(from), "/proc/self/%s", file);
+	snprintf(to, sizeof(to), "%s/%s", dir, file);
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	while (in >= 0 && out >= 0 && (n = read(in, bytes, sizeof(bytes))) > 0) {
+		if (write(out, bytes, (size_t)n) != n)
+			break;
+	}
+	close(in);
+	close(out);
+}
+
+static void
+report_descriptors(const char *dir)
+{
+	char to[600];
+	char text[8192];
+	size_t len = 0;
+	DIR *fds = opendir("/proc/self/fd");
+
+	if (fds == NULL)
+		return;
+	for (struct dirent *entry = readdir(fds); entry != NULL; entry = readdir(fds)) {
+		char target[256];
+		ssize_t n;
+
+		if (entry->d_name[0] == '.' || atoi(entry->d_name) == dirfd(fds))
+			continue;
+		n = readlinkat(dirfd(fds), entry->d_name, target, sizeof(target) - 1);
+		if (n < 0 || len + (size_t)n + 32 > sizeof(text))
+			continue;
+		target[n] = '\0';
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%.10s %s\n",
+		                        entry->d_name, target);
+	}
+	closedir(fds);
+	snprintf(to, sizeof(to), "%s/fds", dir);
+	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (out >= 0 && write(out, text, len) < 0)
+		_exit(99);
+	close(out);
+}
+
+/* DIR/report.NAME.PID/ with copies of files of /proc/self; nothing is opened but them. */
+static void
+report(const struct probe *probe)
+{
+	static const char *const files[] = {"status",        "stat",   "environ",
+	                                    "limits",        "cgroup", "mountinfo",
+	                                    "oom_score_adj", "cmdline"};
+	char dir[512];
+	char cwd[600];
+	char target[512];
+	ssize_t n;
+
+	snprintf(dir, sizeof(dir), "%.300s/report.%.100s.%ld", probe->dir, probe->name,
+	         (long)getpid());
+	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+		_exit(98);
+	report_descriptors(dir);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		report_copy(dir, files[i]);
+	n = readlink("/proc/self/cwd", target, sizeof(target) - 1);
+	target[n < 0 ? 0 : n] = '\0';
+	snprintf(cwd, sizeof(cwd), "%s/cwd", dir);
+	(void)!symlink(target, cwd);
+}
+
+/* ---- offspring that hides
+ * -------------------------------------------------------------- */
+
+static void
+ignore_polite_signals(void)
+{
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+}
+
+/*
+ * A daemon of the old school: forked twice, a session of its own, deaf.  One that forks
+ * on never has the same pid for long; a bare one has given up its environment as well.
+ */
+static void
+daemonize(const struct probe *probe, bool forks_on, bool bare)
+{
+	pid_t child = fork();
+
+	if (child != 0)
+		return;
+	setsid();
+	if (fork() != 0)
+		_exit(0);
+	ignore_polite_signals();
+	tell(probe, 'd', forks_on ? "hydra" : "daemon");
+	if (bare)
+		execle("/bin/sleep", "sleep", "1000", (char *)NULL,
+		       (char *const[]){NULL});
+	while (forks_on) {
+		const struct timespec pause_ts = {.tv_nsec = 2000000};
+
+		nanosleep(&pause_ts, NULL);
+		if (fork() > 0)
+			_exit(0);
+	}
+	for (;;)
+		pause();
+}
+
+/* Fork n children that only wait (0: until fork fails) and say how many there are. */
+static void
+fork_some(struct probe *probe, long n)
+{
+	char more[64];
+	int error = 0;
+
+	for (long i = 0; (n == 0 || i < n) && probe->n_forks < FORKS_MAX; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			for (;;)
+				pause();
+		}
+		if (child < 0) {
+			error = errno;
+			break;
+		}
+		probe->forks[probe->n_forks++] = child;
+	}
+	snprintf(more, sizeof(more), "%zu %d", probe->n_forks, error);
+	tell(probe, 'F', more);
+}
+
+static void
+end_forks(struct probe *probe)
+{
+	for (size_t i = 0; i < probe->n_forks; i++)
+		kill(probe->forks[i], SIGKILL);
+	signal(SIGCHLD, SIG_IGN); /* nobody needs to wait for them */
+	probe->n_forks = 0;
+	tell(probe, 'F', "0 0");
+}
+
+/* ---- actions ------------------------------------------------------------------------
+ */
+
+static void
+notify(const struct probe *probe, const char *text)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	size_t len = path == NULL ? 0 : strlen(path);
+
+	if (len == 0 || len >= sizeof(to.sun_path))
+		return;
+	memcpy(to.sun_path, path, len);
+	if (path[0] == '@')
+		to.sun_path[0] = '\0';
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (strstr(text, "READY=1") != NULL)
+		tell(probe, 'r', NULL);
+	(void)!sendto(fd, text, strlen(text), 0, (struct sockaddr *)&to,
+	              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+	close(fd);
+}
+
+static void
+behave_by_default(int signo)
+{
+	sigset_t set;
+
+	signal(signo, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void
+do_later(struct probe *probe, uint64_t delay_ms, const char *text)
+{
+	for (size_t i = 0; i < LATER_MAX; i++) {
+		struct later *later = &probe->later[i];
+
+		if (later->due_ms != 0)
+			continue;
+		later->due_ms = now_ns() / 1000000U + delay_ms;
+		snprintf(later->text, sizeof(later->text), "%s", text);
+		return;
+	}
+}
+
+static void
+do_exit(struct probe *probe, const char *value)
+{
+	end(probe, atoi(value));
+}
+
+static void
+do_raise(struct probe *probe, const char *value)
+{
+	(void)probe;
+	behave_by_default(signal_number(value));
+	kill(getpid(), signal_number(value));
+}
+
+static void
+do_default(struct probe *probe, const char *value)
+{
+	(void)probe;
+	behave_by_default(signal_number(value));
+}
+
+static void
+do_ignore(struct probe *probe, const char *value)
+{
+	(void)value;
+	probe->ignores_stop = true;
+}
+
+static void
+do_delay(struct probe *probe, const char *value)
+{
+	probe->stop_delay_ms = strtoul(value, NULL, 10);
+}
+
+static void
+do_ready(struct probe *probe, const char *value)
+{
+	(void)value;
+	notify(probe, "READY=1");
+}
+
+static void
+do_notify(struct probe *probe, const char *value)
+{
+	notify(probe, value);
+}
+
+static void
+do_report(struct probe *probe, const char *value)
+{
+	(void)value;
+	report(probe);
+	tell(probe, 'R', NULL);
+}
+
+static void
+do_say(struct probe *probe, const char *value)
+{
+	(void)probe;
+	printf("%s\n", value);
+	fflush(stdout);
+}
+
+static void
+do_moan(struct probe *probe, const char *value)
+{
+	(void)probe;
+	fprintf(stderr, "%s\n", value);
+}
+
+static void
+do_serve(struct probe *probe, const char *value)
+{
+	probe->serves = true;
+	probe->serve_max = strtol(value, NULL, 10);
+}
+
+static void
+do_daemon(struct probe *probe, const char *value)
+{
+	daemonize(probe, strcmp(value, "hydra") == 0, strcmp(value, "bare") == 0);
+}
+
+static void
+do_fork(struct probe *probe, const char *value)
+{
+	fork_some(probe, strtol(value, NULL, 10));
+}
+
+static void
+do_unfork(struct probe *probe, const char *value)
+{
+	(void)value;
+	end_forks(probe);
+}
+
+static void
+obey_plain(struct probe *probe, const char *name, const char *value)
+{
+	static const struct {
+		const char *name;
+		void (*act)(struct probe *probe, const char *value);
+	} verbs[] = {
+	    {"exit", do_exit},     {"raise", do_raise},   {"default", do_default},
+	    {"ignore", do_ignore}, {"delay", do_delay},   {"ready", do_ready},
+	    {"notify", do_notify}, {"report", do_report}, {"say", do_say},
+	    {"moan", do_moan},     {"serve", do_serve},   {"daemon", do_daemon},
+	    {"fork", do_fork},     {"unfork", do_unfork},
+	};
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (strcmp(verbs[i].name, name) == 0) {
+			verbs[i].act(probe, value);
+			return;
+		}
+	}
+	end(probe, 97);
+}
+
+/* Do what one action says; see the top of this file for its two prefixes. */
+static void
+obey(struct probe *probe, const char *action)
+{
+	char text[TEXT_MAX];
+	const char *colon = strchr(action, ':');
+	struct stat st;
+
+	if (action[0] == '?' && colon != NULL) {
+		snprintf(text, sizeof(text), "%.*s", (int)(colon - action - 1),
+		         action + 1);
+		if (stat(text, &st) < 0)
+			return;
+		action = colon + 1;
+		colon = NULL;
+	}
+	if (action[0] >= '0' && action[0] <= '9' && colon != NULL) {
+		do_later(probe, strtoul(action, NULL, 10), colon + 1);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s", action);
+	char *value = strchr(text, '=');
+	if (value != NULL)
+		*value++ = '\0';
+	obey_plain(probe, text, value == NULL ? "" : value);
+}
+
+/* ---- the loop
+ * ----------------------------------------------------------------------------- */
+
+static void
+on_signal(struct probe *probe)
+{
+	struct signalfd_siginfo info;
+	char more[16];
+
+	if (read(probe->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo != SIGTERM && info.ssi_signo != SIGINT) {
+		snprintf(more, sizeof(more), "%u", info.ssi_signo);
+		tell(probe, 's', more);
+		return;
+	}
+	tell(probe, 't', NULL);
+	if (probe->ignores_stop)
+		return;
+	if (probe->stop_delay_ms > 0)
+		do_later(probe, probe->stop_delay_ms, "exit=0");
+	else
+		end(probe, 0);
+}
+
+/* Every client is told who answered it, and the connection is closed. */
+static void
+on_client(struct probe *probe, int listen_fd)
+{
+	char answer[200];
+	int client = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+
+	if (client < 0)
+		return;
+	snprintf(answer, sizeof(answer), "%.100s %ld\n", probe->name, (long)getpid());
+	(void)!write(client, answer, strlen(answer));
+	close(client);
+	tell(probe, 'a', NULL);
+	if (probe->serve_max > 0 && --probe->serve_max == 0)
+		end(probe, 1);
+}
+
+static void
+on_command(struct probe *probe)
+{
+	char text[TEXT_MAX];
+	ssize_t n = recv(probe->command_fd, text, sizeof(text) - 1, 0);
+
+	if (n > 0) {
+		text[n] = '\0';
+		obey(probe, text);
+	}
+}
+
+static int
+run_later(struct probe *probe)
+{
+	uint64_t now_ms = now_ns() / 1000000U;
+	uint64_t next_ms = UINT64_MAX;
+
+	for (size_t i = 0; i < LATER_MAX; i++) {
+		struct later *later = &probe->later[i];
+
+		if (later->due_ms == 0)
+			continue;
+		if (later->due_ms <= now_ms) {
+			later->due_ms = 0;
+			obey(probe, later->text);
+		} else if (later->due_ms < next_ms) {
+			next_ms = later->due_ms;
+		}
+	}
+	return next_ms == UINT64_MAX ? -1 : (int)(next_ms - now_ms);
+}
+
+static void
+run(struct probe *probe)
+{
+	const char *listen_fds = getenv("LISTEN_FDS");
+	int n_listen = listen_fds == NULL ? 0 : atoi(listen_fds);
+
+	for (;;) {
+		struct pollfd fds[2 + LISTEN_MAX] = {
+		    {.fd = probe->signal_fd, .events = POLLIN},
+		    {.fd = probe->command_fd, .events = POLLIN},
+		};
+		nfds_t n = 2;
+		int timeout_ms = run_later(probe);
+
+		for (int i = 0; probe->serves && i < n_listen && n < 2 + LISTEN_MAX; i++)
+			fds[n++] = (struct pollfd){.fd = 3 + i, .events = POLLIN};
+		if (poll(fds, n, timeout_ms) <= 0)
+			continue;
+		if (fds[0].revents != 0)
+			on_signal(probe);
+		if (fds[1].revents != 0)
+			on_command(probe);
+		for (nfds_t i = 2; i < n; i++) {
+			if (fds[i].revents != 0)
+				on_client(probe, fds[i].fd);
+		}
+	}
+}
+
+static void
+open_all(struct probe *probe)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const char *slash = strrchr(probe->dir, '/');
+	char path[600];
+	sigset_t set;
+
+	snprintf(path, sizeof(path), "%.500s/log", probe->dir);
+	probe->log_fd = open(path, O_RDWR | O_CLOEXEC);
+	probe->command_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int len =
+	    snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "probe.%s.%ld",
+	             slash == NULL ? probe->dir : slash + 1, (long)getpid());
+	if (bind(probe->command_fd, (struct sockaddr *)&address,
+	         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) <
+	    0)
+		_exit(96);
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	probe->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct probe probe = {.log_fd = -1};
+	bool reports = argc > 3 && strcmp(argv[3], "report") == 0;
+
+	if (argc < 3)
+		return 64;
+	probe.dir = argv[1];
+	probe.name = argv[2];
+	if (reports)
+		report(&probe); /* before anything of its own is open or changed */
+	open_all(&probe);
+	if (probe.log_fd < 0)
+		return 95;
+	tell(&probe, 'S', NULL);
+	if (reports)
+		tell(&probe, 'R', NULL);
+	for (int i = reports ? 4 : 3; i < argc; i++)
+		obey(&probe, argv[i]);
+	run(&probe);
+}

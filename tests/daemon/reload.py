@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""From the file that runs to the one on disk: the plan, and nothing but the plan."""
+import os
+import signal
+import socket
+
+from lib import PROBE, alive, check, equal, has, main, test
+from varlink import VarlinkError
+
+
+def plan(s, verb="diff"):
+    return {change["path"]: change["change"] for change in s.json(verb)}
+
+
+@test("an unchanged file changes nothing")
+def unchanged(box):
+    s = box.supd({"a": {}, "sup": {"children": {"b": {}}}})
+    pids = [s.started(name) for name in "ab"]
+    equal(set(plan(s).values()) - {"unchanged"}, set(), "the plan")
+    s.ctl_ok("apply")
+    equal([s.actor("a")["pid"], s.actor("sup/b")["pid"]], pids, "pids")
+
+
+@test("diff tells what apply does: unchanged, updated, restarted, added, removed")
+def all_five(box):
+    tree = {name: {} for name in ("same", "updated", "restarted", "removed")}
+    s = box.supd(tree)
+    pids = {name: s.started(name) for name in tree}
+    s.write({"same": {}, "added": {}, "updated": {"shutdown": "7s"},
+             "restarted": {"environment": {"NEW": "1"}}})
+    expected = {"/user/same": "unchanged", "/user/updated": "updated",
+                "/user/restarted": "restarted", "/user/added": "added",
+                "/user/removed": "removed"}
+    shown = plan(s)
+    equal({path: shown.get(path, "unchanged") for path in expected}, expected, "the diff")
+    equal({name: s.actor(name)["pid"] for name in tree}, pids, "pids after the diff")
+    done = plan(s, "apply")
+    equal({path: done.get(path, "unchanged") for path in expected}, expected, "the plan")
+    s.started("added")
+    s.started("restarted", 2)
+    s.until(lambda: s.gone("removed"), "the removal")
+    check(not alive(pids["removed"]), "the removed one is alive")
+    equal([s.actor(name)["pid"] for name in ("same", "updated")],
+          [pids["same"], pids["updated"]], "pids of those that stay")
+    has(s.ctl_ok("cat", "updated").out, "7s", "the new value")
+    equal(s.event("applied")["event"], "applied", "the event")
+
+
+@test("the new order is that of the new file")
+def order(box):
+    s = box.supd({"a": {}, "b": {}, "c": {}})
+    s.started("c")
+    s.write({"c": {}, "new": {}, "a": {}, "b": {}})
+    s.ctl_ok("apply")
+    s.started("new")
+    equal([actor["path"] for actor in s.json("status") if actor["path"] != "/user"],
+          ["/user/c", "/user/new", "/user/a", "/user/b"], "the order")
+    mark = s.mark()
+    s.stop()
+    equal(s.order(mark, "t"), ["t b", "t a", "t new", "t c"], "the shutdown")
+
+
+@test("SIGHUP applies the file, with RELOADING=1 and READY=1 around it")
+def hup(box):
+    s = box.supd({"a": {}})
+    pid = s.started("a")
+    s.notes.clear()
+    s.write({"a": {}, "b": {}})
+    s.signal(signal.SIGHUP)
+    s.started("b")
+    s.until(lambda: any("READY=1" in note for note in s.notes), "READY=1")
+    check(any("RELOADING=1" in note and "MONOTONIC_USEC=" in note for note in s.notes),
+          f"no RELOADING=1 with MONOTONIC_USEC in {s.notes}")
+    equal(s.actor("a")["pid"], pid, "a's pid")
+
+
+@test("an invalid file changes nothing, and all of its faults are listed")
+def invalid(box):
+    s = box.supd({"a": {}, "b": {}})
+    pids = [s.started(name) for name in "ab"]
+    s.write({}, text="children:\n  a:\n    comand: [x]\n  c:\n    command: [/bin/true]\n"
+                     "    shutdown: 5\n    restart: never\n")
+    for verb in ("diff", "apply"):
+        result = s.ctl(verb)
+        check(result.code != 0, f"{verb} said 0")
+        for line in (3, 6, 7):
+            has(result.err + result.out, rf"supd\.yaml:{line}:\d+", f"the output of {verb}")
+    s.signal(signal.SIGHUP)
+    s.ctl_ok("restart", "b")
+    s.started("b", 2)
+    equal(s.actor("a")["pid"], pids[0], "a's pid")
+    check(s.gone("c"), "c is there")
+
+
+@test("the error of Apply carries file, line, column, key path and message")
+def config_invalid(box):
+    s = box.supd({"a": {}})
+    s.started("a")
+    s.write({}, text="children:\n  a:\n    comand: [x]\n")
+    try:
+        s.call("Apply")
+        check(False, "no error")
+    except VarlinkError as error:
+        equal(error.name, "ConfigInvalid", "the error")
+        one = error.parameters["errors"][0]
+        equal((one["line"], one["column"] > 0), (3, True), "the place")
+        equal(sorted(one), ["column", "file", "line", "message", "path"], "the fields")
+
+
+@test("a change of a supervisor's intensity or decider is made in place")
+def supervisor_in_place(box):
+    s = box.supd({"sup": {"I": "5/60s", "children": {"a": {}}}})
+    pid = s.started("a")
+    s.write({"sup": {"I": "0/60s", "children": {"a": {}}}},
+            decider=[{"when": "intensity", "then": "stop"}, "default"])
+    s.ctl_ok("apply")
+    equal(s.actor("sup/a")["pid"], pid, "a's pid")
+    s.tell("a", "exit=1")
+    s.event("gave_up", "sup")
+    s.wait_for("sup", state="failed")
+
+
+@test("the counters outlive an apply that does not change the supervisor")
+def counters(box):
+    s = box.supd({"sup": {"I": "5/1h", "children": {"a": {}}}})
+    s.started("a")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    s.write({"sup": {"I": "5/1h", "children": {"a": {}}}, "b": {}})
+    s.ctl_ok("apply")
+    s.started("b")
+    equal((s.actor("sup")["window"], s.actor("sup/a")["restarts"]), (1, 1), "the counters")
+
+
+@test("a stop and a hold outlive an apply; one that restarts the actor starts a stopped one")
+def stopped(box):
+    s = box.supd({"a": {}, "b": {}, "h": {}})
+    s.started("h")
+    s.ctl_ok("stop", "a", "b")
+    s.ctl_ok("stop", "--hold", "h")
+    s.write({"a": {"shutdown": "9s"}, "b": {"environment": {"X": "1"}},
+             "h": {"environment": {"X": "1"}}, "new": {}})
+    s.ctl_ok("apply")
+    s.started("new")
+    s.started("b", 2)
+    equal([s.actor(name)["state"] for name in "ah"], ["stopped", "stopped"], "the states")
+
+
+@test("a removed supervisor's subtree is stopped in reverse order")
+def removed_subtree(box):
+    s = box.supd({"sup": {"children": {"a": {}, "b": {}}}, "other": {}})
+    other = s.started("other")
+    s.write({"other": {}})
+    mark = s.mark()
+    s.ctl_ok("apply")
+    s.until(lambda: s.gone("sup"), "the removal")
+    equal(s.order(mark), ["t b", "x b", "t a", "x a"], "the order")
+    equal(s.actor("other")["pid"], other, "the other's pid")
+
+
+@test("replicas grow at the end and shrink from the highest")
+def replicas(box):
+    worker = {"command": [PROBE, box.dir, "w${replica}"], "shutdown": "1s"}
+    s = box.supd({"w": {"use": "worker", "replicas": 2}}, templates={"worker": worker})
+    pids = [s.started("w1"), s.started("w2")]
+    s.write({"w": {"use": "worker", "replicas": 4}})
+    s.ctl_ok("apply")
+    s.started("w4")
+    s.write({"w": {"use": "worker", "replicas": 1}})
+    mark = s.mark()
+    s.ctl_ok("apply")
+    s.until(lambda: s.gone("w@2"), "w@2's removal")
+    equal(s.order(mark, "t"), ["t w4", "t w3", "t w2"], "the order")
+    equal(s.actor("w@1")["pid"], pids[0], "w@1's pid")
+
+
+@test("an apply during a restart and during a stop ends as the last wish said")
+def in_between(box):
+    s = box.supd({"a": {"do": ["delay=400"]}, "b": {"do": ["delay=400"]},
+                  "c": {"do": ["delay=400"]}})
+    s.started("c")
+    s.ctl_ok("restart", "--no-wait", "a")
+    s.ctl_ok("stop", "--no-wait", "b", "c")
+    s.line("t", "a")
+    s.line("t", "b")
+    s.write({"b": {"do": ["delay=400"]}, "c": {}, "d": {}})
+    s.ctl_ok("apply")
+    s.started("d")
+    s.until(lambda: s.gone("a"), "a's removal")
+    s.wait_for("b", state="stopped")
+    s.started("c", 2)
+    equal([len(s.lines("S", name)) for name in "ab"], [1, 1], "starts of a and b")
+
+
+@test("a change during the boot: the start goes on with the new file")
+def in_boot(box):
+    s = box.supd({"a": {"ready": "notify"}, "b": {}}, wait=False)
+    s.started("a")
+    s.write({"a": {"ready": "notify"}, "c": {}})
+    s.signal(signal.SIGHUP)
+    s.event("applied")
+    s.tell("a", "ready")
+    s.started("c")
+    check(s.gone("b"), "b is there")
+
+
+@test("sockets that stay keep their clients, new ones are opened, old ones closed")
+def sockets(box):
+    old, stay, new = [box.path(name) for name in ("old", "stay", "new")]
+    s = box.supd({"a": {"do": ["serve"], "sockets": {"o": f"unix:{old}", "s": f"unix:{stay}"}}})
+    s.started("a")
+    s.ctl_ok("stop", "a")
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(stay)
+    s.write({"a": {"do": ["serve"], "sockets": {"s": f"unix:{stay}", "n": f"unix:{new}"}}})
+    s.ctl_ok("apply")
+    s.ctl_ok("start", "a")
+    pid = s.started("a", 2)
+    client.settimeout(10)
+    equal(int(client.recv(100).split()[1]), pid, "who answered the waiting client")
+    client.close()
+    check(os.path.exists(new) and not os.path.exists(old), "the files")
+
+
+@test("cat shows the value of each key and the place that it came from")
+def cat(box):
+    s = box.supd({"a": {"shutdown": "3s", "backoff": {"min": "100ms", "max": "300ms"}}},
+                 defaults={"umask": "0027"})
+    s.started("a")
+    out = s.ctl_ok("cat", "a").out
+    has(out, r"shutdown.*3s.*supd\.yaml:\d+", "the value from the file")
+    has(out, r"umask.*0027.*supd\.yaml:\d+", "the value from the defaults")
+    has(out, r"reset_after.*200ms", "the value that follows from others")
+    reply = s.call("Describe", name="/user/a")
+    check({"key", "file", "line"} <= set(reply["origin"][0]), "the fields of an origin")
+
+
+if __name__ == "__main__":
+    main()

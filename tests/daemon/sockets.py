@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Sockets that outlive their process: passed on, queued at, never refused."""
+import os
+import pwd
+import socket
+import stat
+import threading
+
+from lib import Skip, check, equal, main, run, test, SUPD
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def ask(address):
+    """One client: connects, and gives the pid of who answered."""
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    with socket.socket(family) as client:
+        client.settimeout(20)
+        client.connect(address)
+        answer = client.recv(200)
+        check(answer, "the connection was closed without an answer")
+        return int(answer.split()[1])
+
+
+def clients(address, count):
+    """Clients that connect now and wait; gives the list in which their answers appear."""
+    answers, waiting = [], []
+    for _ in range(count):
+        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+        client = socket.socket(family)
+        client.settimeout(20)
+        client.connect(address)
+        waiting.append(client)
+
+    def collect():
+        for client in waiting:
+            with client:
+                answers.append(client.recv(200))
+
+    thread = threading.Thread(target=collect)
+    thread.start()
+    return answers, thread
+
+
+def report(box, s, name, what):
+    pid = s.line("R", name).pid
+    with open(box.path(f"report.{name}.{pid}/{what}"), encoding="utf8") as text:
+        return pid, text.read()
+
+
+@test("the sockets are descriptors from 3 on, in the order of the file, with their names")
+def passed(box):
+    port = free_port()
+    s = box.supd({"a": {"do": ["report"], "sockets": {
+        "web": f"tcp:127.0.0.1:{port}", "ctl": f"unix:{box.path('ctl.sock')}"}}})
+    pid, environ = report(box, s, "a", "environ")
+    environ = dict(pair.partition("=")[::2] for pair in environ.split("\0"))
+    equal((environ["LISTEN_FDS"], environ["LISTEN_PID"], environ["LISTEN_FDNAMES"]),
+          ("2", str(pid), "web:ctl"), "the variables")
+    fds = dict(line.split(" ", 1) for line in report(box, s, "a", "fds")[1].splitlines())
+    equal(sorted(fds, key=int), ["0", "1", "2", "3", "4"], "the descriptors")
+    check(fds["3"].startswith("socket:") and fds["4"].startswith("socket:"), f"they are {fds}")
+
+
+@test("an actor without sockets has no LISTEN_ variables")
+def none(box):
+    s = box.supd({"a": {"do": ["report"]}}, env={"LISTEN_FDS": "1", "LISTEN_PID": "1"})
+    check("LISTEN_" not in report(box, s, "a", "environ")[1], "LISTEN_ variables")
+
+
+@test("tcp and unix clients are served")
+def served(box):
+    port, path = free_port(), box.path("web.sock")
+    s = box.supd({"a": {"do": ["serve"], "sockets": {
+        "web": f"tcp:127.0.0.1:{port}", "local": f"unix:{path}"}}})
+    pid = s.started("a")
+    equal(ask(("127.0.0.1", port)), pid, "who answered on tcp")
+    equal(ask(path), pid, "who answered on unix")
+
+
+@test("the sockets are open before anything is started")
+def early(box):
+    path = box.path("late.sock")
+    s = box.supd({"first": {"ready": "notify"},
+                  "late": {"do": ["serve"], "sockets": {"web": f"unix:{path}"}}}, wait=False)
+    s.started("first")
+    answers, thread = clients(path, 3)
+    s.tell("first", "ready")
+    pid = s.started("late")
+    thread.join()
+    equal([int(answer.split()[1]) for answer in answers], [pid] * 3, "who answered")
+
+
+@test("clients queue while the process is down and are served by its successor")
+def queued(box):
+    path, port = box.path("web.sock"), free_port()
+    s = box.supd({"a": {"do": ["serve"], "backoff": {"min": "500ms", "jitter": 0},
+                        "sockets": {"local": f"unix:{path}",
+                                    "web": f"tcp:127.0.0.1:{port}"}}})
+    first = s.started("a")
+    s.tell("a", "exit=1")
+    s.wait_for("a", state="backoff")
+    waiting = [clients(address, 10) for address in (path, ("127.0.0.1", port))]
+    second = s.started("a", 2)
+    check(first != second, "the same process")
+    for answers, thread in waiting:
+        thread.join()
+        equal([int(answer.split()[1]) for answer in answers], [second] * 10, "who answered")
+
+
+@test("no client is refused while the process crashes after each few requests")
+def none_refused(box):
+    path = box.path("web.sock")
+    s = box.supd({"a": {"do": ["serve=7"], "backoff": "none",
+                        "sockets": {"local": f"unix:{path}"}}})
+    s.started("a")
+    problems, pids = [], set()
+
+    def customer():
+        for _ in range(50):
+            try:
+                pids.add(ask(path))
+            except Exception as problem:  # pylint: disable=broad-except
+                problems.append(repr(problem))
+
+    threads = [threading.Thread(target=customer) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    s.until(lambda: not any(thread.is_alive() for thread in threads), "the customers", 25)
+    equal([one for one in problems if "Refused" in one], [], "clients that were refused")
+    check(len(pids) >= 200 // 7, f"only {len(pids)} processes answered")
+
+
+@test("clients of a stopped actor are served when it is started")
+def stopped(box):
+    path = box.path("web.sock")
+    s = box.supd({"a": {"do": ["serve"], "sockets": {"local": f"unix:{path}"}}})
+    s.started("a")
+    s.ctl_ok("stop", "a")
+    answers, thread = clients(path, 2)
+    s.ctl_ok("start", "a")
+    pid = s.started("a", 2)
+    thread.join()
+    equal([int(answer.split()[1]) for answer in answers], [pid] * 2, "who answered")
+
+
+@test("a unix socket has the mode and owner of the file, and is removed at the end")
+def mode(box):
+    path = box.path("web.sock")
+    spec = {"listen": f"unix:{path}", "mode": "0640", "backlog": 5}
+    if os.geteuid() == 0:
+        spec["user"] = "nobody"
+    s = box.supd({"a": {"sockets": {"local": spec}}})
+    s.started("a")
+    status = os.stat(path)
+    check(stat.S_ISSOCK(status.st_mode), "no socket")
+    equal(stat.S_IMODE(status.st_mode), 0o640, "the mode")
+    if os.geteuid() == 0:
+        equal(status.st_uid, pwd.getpwnam("nobody").pw_uid, "the owner")
+    s.stop()
+    check(not os.path.exists(path), "the socket's file is still there")
+
+
+@test("a dead socket's file is replaced")
+def dead(box):
+    path = box.path("web.sock")
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(path)
+    s = box.supd({"a": {"do": ["serve"], "sockets": {"local": f"unix:{path}"}}})
+    equal(ask(path), s.started("a"), "who answered")
+
+
+@test("an address in use prevents the start, with a sentence that names it")
+def in_use(box):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        s = box.supd({"a": {"sockets": {"web": f"tcp:127.0.0.1:{port}"}}}, wait=False)
+        s.acknowledged = True
+        s.until(lambda: s.process.poll() is not None, "supd's end")
+        check(s.process.returncode in (71, 78), f"exit status {s.process.returncode}")
+        with open(s.stderr, encoding="utf8") as text:
+            check(str(port) in text.read(), "the sentence lacks the port")
+        equal(s.order(), [], "what was started")
+
+
+@test("an IPv6 address is written in brackets")
+def ipv6(box):
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+            port = probe.getsockname()[1]
+    except OSError:
+        raise Skip("no IPv6 here") from None
+    s = box.supd({"a": {"do": ["serve"], "sockets": {"web": f"tcp:[::1]:{port}"}}})
+    pid = s.started("a")
+    with socket.create_connection(("::1", port)) as client:
+        equal(int(client.recv(100).split()[1]), pid, "who answered")
+
+
+@test("two actors may not have the same address")
+def twice(box):
+    path = box.path("web.sock")
+    file = box.file("twice.yaml", "children:\n"
+                    f"  a: {{command: [/bin/true], sockets: {{x: 'unix:{path}'}}}}\n"
+                    f"  b: {{command: [/bin/true], sockets: {{x: 'unix:{path}'}}}}\n")
+    equal(run(SUPD, "--check", "-c", file).code, 78, "exit status of --check")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Starts that fail, at boot and later; readiness that comes late, never or too early."""
+import os
+import resource
+
+from lib import PROBE, Skip, alive, check, equal, has, main, test
+
+NOWHERE = {"command": ["/nonexistent/program"]}
+
+
+def kids(names, **common):
+    return {name: dict(common) for name in names}
+
+
+@test("a first start that fails under one_for_all escalates; the later ones are never tried")
+def all_escalates(box):
+    s = box.supd({"sup": {"strategy": "one_for_all",
+                          "children": {"a": {}, "b": {}, "c": NOWHERE, "d": {}}}},
+                 decider="escalating", wait=False)
+    s.ended(70)
+    equal(s.order(), ["S a", "S b", "t b", "x b", "t a", "x a"], "the order")
+    check(not any("READY=1" in note for note in s.notes), "READY=1 was sent")
+
+
+@test("the restart type does not matter for a start that fails at boot")
+def temporary(box):
+    s = box.supd({"sup": {"strategy": "rest_for_one", "children": {
+        "a": {}, "c": {**NOWHERE, "restart": "temporary"}, "d": {}}}},
+        decider="escalating", wait=False)
+    s.ended(70)
+    equal(s.order(), ["S a", "t a", "x a"], "the order")
+
+
+@test("a first start that fails under one_for_one stops that child; the others come up")
+def one_fails(box):
+    s = box.supd({"a": {}, "b": {}, "c": NOWHERE, "d": {}})
+    s.started("d")
+    actor = s.wait_for("c", state="failed")
+    cause = actor["last_failure"]["cause"]
+    equal((cause["kind"], cause["errno"]), ("exec", "ENOENT"), "the cause")
+    has(cause["text"], "(?i)no such file", "the cause's text")
+    equal(s.actor("c")["generation"], 0, "no process was started")
+    s.until(lambda: any("1 failed" in note for note in s.notes), "STATUS=… 1 failed")
+
+
+@test("preset otp: a first start that fails escalates under one_for_one too")
+def otp(box):
+    s = box.supd({"a": {}, "c": NOWHERE, "d": {}}, decider="otp", wait=False)
+    s.ended(70)
+    equal(s.order(), ["S a", "t a", "x a"], "the order")
+
+
+@test("errno tells ENOENT, EACCES and ENOEXEC apart")
+def errnos(box):
+    plain = box.file("plain", "#!/bin/sh\n")
+    noexec = box.file("noexec", "just text\n")
+    os.chmod(noexec, 0o755)
+    s = box.supd({"plain": {"command": [plain]}, "noexec": {"command": [noexec]},
+                  "bare": {"command": ["no-such-program-anywhere"]},
+                  "dir": {"command": ["/bin/true"], "directory": "/nonexistent"}})
+    for name, errno in (("plain", "EACCES"), ("noexec", "ENOEXEC"), ("bare", "ENOENT"),
+                        ("dir", "ENOENT")):
+        cause = s.wait_for(name, state="failed")["last_failure"]["cause"]
+        equal((cause["kind"], cause["errno"]), ("exec", errno), f"{name}'s cause")
+
+
+@test("a command without a slash is looked up in the actor's own PATH at each start")
+def own_path(box):
+    os.mkdir(box.path("bin"))
+    os.symlink(PROBE, box.path("bin/thing"))
+    s = box.supd({"a": {"command": ["thing", box.dir, "a"],
+                        "environment": {"PATH": box.path("bin")}}})
+    s.started("a")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+
+
+@test("a later start that fails is retried until it works; the sibling is not touched")
+def retried(box):
+    link = box.path("program")
+    os.symlink(PROBE, link)
+    s = box.supd({"sup": {"I": "9/1h", "children": {
+        "a": {"binary": link, "backoff": {"min": "100ms", "max": "400ms", "jitter": 0}},
+        "b": {}}}})
+    b = s.started("b")
+    os.unlink(link)
+    s.tell("a", "exit=1")
+    s.until(lambda: len([one for one in s.seen("failure", "sup/a")
+                         if one["cause"]["kind"] == "exec"]) >= 2, "two failed retries")
+    os.symlink(PROBE, link)
+    s.started("a", 2)
+    s.wait_for("sup/a", state="running")
+    check(s.actor("sup")["window"] >= 3, "retries were not counted")
+    equal(s.actor("sup/b")["pid"], b, "b's pid")
+    for failure in s.seen("failure", "sup/a")[1:]:
+        equal((failure["cause"]["kind"], failure["cause"]["errno"]), ("exec", "ENOENT"),
+              "the cause of a retry")
+
+
+@test("a stop cancels the retries of a start that fails; a start after the repair works")
+def retry_cancelled(box):
+    link = box.path("program")
+    os.symlink(PROBE, link)
+    s = box.supd({"a": {"binary": link,
+                        "backoff": {"min": "100ms", "max": "100ms", "jitter": 0}}})
+    s.started("a")
+    os.unlink(link)
+    s.tell("a", "exit=1")
+    s.event("failure", "a", 2)
+    s.ctl_ok("stop", "a")
+    equal(s.actor("a")["state"], "stopped", "the state")
+    result = s.ctl("start", "a")
+    equal(result.code, 1, "exit status of a start that fails")
+    equal(s.actor("a")["state"], "failed", "the state after a manual start that failed")
+    os.symlink(PROBE, link)
+    s.ctl_ok("start", "a")
+    s.started("a", 2)
+
+
+@test("one that is never ready is killed after start_timeout and tried again")
+def never_ready(box):
+    s = box.supd({"a": {"ready": "notify", "start_timeout": "300ms", "do": ["ignore"],
+                        "shutdown": "200ms"}, "b": {}}, wait=False)
+    failure = s.event("failure", "a")
+    equal(failure["cause"]["kind"], "start_timeout", "the cause")
+    s.started("a", 2)
+    s.started("b")
+    begun = s.event("started", "a")["mono"]
+    check(s.event("started", "b")["mono"] - begun >= 300e6, "b was started too early")
+    check(failure["mono"] - begun >= 300e6, "the timeout was cut")
+    check(not alive(s.lines("S", "a")[0].pid), "the first process is alive")
+    equal(s.seen("ready", "a"), [], "ready events")
+
+
+@test("an end before READY is early_exit, also for a transient actor that exits 0")
+def early_exit(box):
+    s = box.supd({"a": {"ready": "notify", "restart": "transient", "do": ["exit=0"],
+                        "backoff": {"min": "50ms", "max": "50ms", "jitter": 0}}, "b": {}})
+    s.started("a", 2)
+    equal(s.event("failure", "a")["cause"]["kind"], "early_exit", "the cause")
+    equal(s.event("failure", "a")["directive"], "restart", "the directive")
+    s.started("b")
+
+
+@test("ready: after is ready after that time of life, and an earlier end is early_exit")
+def ready_after(box):
+    s = box.supd({"a": {"ready": {"after": "300ms"}}, "b": {},
+                  "c": {"ready": {"after": "10s"}, "do": ["exit=1"]}}, wait=False)
+    s.started("b")
+    check(s.event("started", "b")["mono"] - s.event("started", "a")["mono"] >= 300e6,
+          "b was started too early")
+    equal(s.event("failure", "c")["cause"]["kind"], "early_exit", "c's cause")
+
+
+@test("ready: exit is a one-shot: the next one starts when it has ended normally")
+def one_shot(box):
+    s = box.supd({"once": {"ready": "exit", "do": ["200:exit=0"]}, "b": {}})
+    b = s.line("S", "b")
+    check(b.ns >= s.line("x", "once").ns, "b was started too early")
+    s.wait_for("once", state="done", ready=True)
+    equal(s.actor("once")["restart"], "transient", "the restart type")
+
+
+@test("a one-shot that fails is tried again")
+def one_shot_fails(box):
+    flag = box.file("flag")
+    s = box.supd({"once": {"ready": "exit", "do": [f"?{flag}:exit=1", "exit=0"]}},
+                 strategy="rest_for_one", wait=False)
+    s.started("once", 2)
+    os.unlink(flag)
+    s.wait_for("once", state="done")
+
+
+@test("under rest_for_one a failed restart is repeated only from the failed one on")
+def rest_retry(box):
+    link = box.path("program")
+    os.symlink(PROBE, link)
+    s = box.supd({"sup": {"strategy": "rest_for_one", "I": "50/1h", "children": {
+        "a": {}, "b": {"binary": link, "backoff": {"min": "100ms", "max": "100ms",
+                                                   "jitter": 0}}, "c": {}}}})
+    s.started("c")
+    os.unlink(link)
+    mark = s.mark()
+    s.tell("a", "exit=1")
+    s.event("failure", "sup/b", 2)
+    equal(s.order(mark), ["x a", "t c", "x c", "t b", "x b", "S a"], "until the repair")
+    states = [s.actor(f"sup/{name}")["state"] for name in "abc"]
+    equal((states[0], states[1] in ("backoff", "starting")), ("running", True), "the states")
+    check(states[2] in ("waiting", "stopped"), f"c is {states[2]}")
+    os.symlink(PROBE, link)
+    s.started("c", 2)
+    equal(s.order(mark)[6:], ["S b", "S c"], "after the repair")
+
+
+@test("fork failing with EAGAIN is an event and is retried until it works", root=True)
+def eagain(box):
+    uid = 54321
+    limit = 12
+
+    def before():
+        resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+
+    s = box.supd({"hog": {}, "a": {"backoff": {"min": "300ms", "max": "300ms",
+                                               "jitter": 0}}}, uid=uid, before=before)
+    s.started("a")
+    s.started("hog")
+    s.tell("hog", "fork=0")
+    if "11" not in s.line("F", "hog").more:
+        raise Skip("RLIMIT_NPROC does not bind here")
+    s.tell("a", "exit=1")
+    s.event("backoff", "a")
+    s.tell("hog", "fork=0")
+    s.line("F", "hog", 2)
+    s.until(lambda: any(one["cause"].get("errno") == "EAGAIN"
+                        for one in s.seen("failure", "a")), "a failure with EAGAIN")
+    s.tell("hog", "unfork")
+    s.started("a", 2)
+    s.wait_for("a", state="running")
+
+
+if __name__ == "__main__":
+    main()

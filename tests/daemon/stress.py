@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Much at once, for long, and with too little of everything."""
+import os
+import random
+import resource
+import signal
+import subprocess
+
+from lib import Skip, alive, check, children, equal, main, now_ns, test
+from varlink import Varlink
+
+MANY = 1000
+
+
+def sleepers(count, **keys):
+    return {f"a{i}": {"command": ["/bin/sleep", "100000"], "output": "null", **keys}
+            for i in range(count)}
+
+
+@test("a thousand actors that crash at once are all back, none twice, no zombie", timeout=90)
+def thousand(box):
+    s = box.supd(sleepers(MANY))
+    s.until(lambda: s.counts["started", "/user/a999"] == 1, "the last start", 30)
+    pids = [event["pid"] for event in s.seen("started")]
+    equal(len(set(pids)), MANY, "processes")
+    s.signal(signal.SIGSTOP)  # so that one SIGCHLD stands for all of them
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    s.signal(signal.SIGCONT)
+    paths = [f"/user/a{i}" for i in range(MANY)]
+    s.until(lambda: sum(s.counts["started", path] for path in paths) >= 2 * MANY,
+            "all to be back", 40)
+    actors = s.call("Status")["actors"][1:]
+    equal({actor["state"] for actor in actors}, {"running"}, "the states")
+    equal({(actor["restarts"], actor["generation"]) for actor in actors}, {(1, 2)}, "counters")
+    living = children(s.pid)
+    equal(sorted(living), sorted(actor["pid"] for actor in actors), "supd's children")
+    equal([pid for pid in living if not alive(pid)], [], "zombies")
+    for kind in ("exited", "failure"):
+        equal({s.counts[kind, path] for path in paths}, {1}, f"{kind} events an actor")
+    causes = {(event["cause"]["kind"], event["cause"]["signal"]) for event in s.seen("failure")}
+    equal(causes, {("signal", "KILL")}, "the causes")
+    s.stop(timeout=40)
+
+
+@test("ten thousand restarts of one actor leave descriptors and memory flat", timeout=120)
+def ten_thousand(box):
+    s = box.supd({"loop": {"command": ["/bin/true"], "backoff": "none", "output": "null"},
+                  "b": {}})
+    s.event("exited", "loop", 1)
+    s.until(lambda: s.counts["exited", "/user/loop"] >= 3000, "3,000 ends", 60)
+    del s.events[:-1]
+    fds, memory = s.descriptors(), s.memory_kib()
+    s.until(lambda: s.counts["exited", "/user/loop"] >= 10000, "10,000 ends", 90)
+    s.call("Stop", names=["/user/loop"])
+    check(s.descriptors() <= fds + 1, f"descriptors: {fds}, then {s.descriptors()}")
+    check(s.memory_kib() <= memory + 1024, f"memory: {memory}, then {s.memory_kib()} KiB")
+    actor = s.actor("loop")
+    check(actor["restarts"] >= 9999, f"only {actor['restarts']} restarts")
+    equal([child for child in children(s.pid) if not alive(child)], [], "zombies")
+
+
+@test("an idle supd does not wake up, with hundreds of actors and a watcher", timeout=60)
+def idle(box):
+    s = box.supd(sleepers(300))
+    s.until(lambda: s.counts["started", "/user/a299"] == 1, "the last start", 30)
+    s.call("Ping")
+    quiet = now_ns() + 300_000_000
+    s.until(lambda: now_ns() > quiet, "the dust to settle")
+
+    def switches():
+        with open(f"/proc/{s.pid}/status", encoding="utf8") as text:
+            return [int(line.split()[1]) for line in text if "ctxt_switches" in line]
+
+    before, end = switches(), now_ns() + 8_000_000_000
+    s.until(lambda: now_ns() > end, "8 s of silence", 20)
+    equal(switches(), before, "context switches (voluntary, not voluntary)")
+
+
+@test("with too few descriptors supd goes on supervising and serves clients later", timeout=60)
+def emfile(box):
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+    def before():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, min(hard, 64)))
+
+    s = box.supd({"a": {"backoff": {"min": "100ms", "max": "100ms"}}, "b": {}}, before=before)
+    s.started("b")
+    held = []
+    try:
+        for _ in range(80):
+            client = Varlink(s.socket, timeout=1)
+            held.append(client)
+            client.send("Ping")
+    except OSError:
+        pass
+    for count in (1, 2, 3):
+        s.started("a", count)
+        s.tell("a", "exit=1")
+    for client in held:
+        client.close()
+    s.started("a", 4)
+    s.wait_for("a", state="running")
+    s.until(lambda: s.ctl("ping").code == 0, "supctl ping")
+    equal(s.process.poll(), None, "supd's end")
+
+
+@test("a full disk under the log directory is told and does not stop the work", root=True)
+def full_disk(box):
+    disk = box.path("logs")
+    os.mkdir(disk)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,nr_inodes=4", "none", disk],
+                          check=False, capture_output=True)
+    if done.returncode != 0:
+        raise Skip("no tmpfs may be mounted here")
+    box.undo.append(lambda: subprocess.run(["umount", "-l", disk], check=False))
+    try:
+        with open(f"{disk}/filler", "wb") as filler:
+            filler.write(bytes(1 << 20))
+    except OSError:
+        pass
+    s = box.supd({"quiet": {"output": "null"}, "a": {
+        "backoff": {"min": "200ms", "max": "200ms"}, "do": ["say=hello"]}}, wait=False)
+    s.started("quiet")
+    s.until(lambda: any(event.get("path") == "/user/a" and event["event"] in (
+        "failure", "started") for event in s.events), "an event of a")
+    if not s.lines("S", "a"):
+        cause = s.event("failure", "a")["cause"]
+        equal(cause["errno"], "ENOSPC", "the cause")
+    os.unlink(f"{disk}/filler")
+    subprocess.run(["mount", "-o", "remount,size=1m,nr_inodes=1000", disk], check=True)
+    if not s.lines("S", "a"):
+        s.ctl_ok("start", "a")
+    s.started("a")
+    s.tell("quiet", "exit=1")
+    s.started("quiet", 2)
+
+
+@test("a thousand actors stop in order within a shutdown", timeout=60)
+def mass_stop(box):
+    s = box.supd(sleepers(MANY, shutdown="5s"), stop="parallel")
+    s.until(lambda: s.counts["started", "/user/a999"] == 1, "the last start", 30)
+    s.stop(timeout=40)
+    equal(s.seen("killed_after_timeout"), [], "killed_after_timeout events")
+
+
+@test("two hundred random commands and crashes at once: every wish is kept", timeout=60)
+def chaos(box):
+    dice = random.Random(7)
+    tree = {f"s{i}": {"strategy": ("one_for_one", "one_for_all", "rest_for_one")[i % 3],
+                      "I": "1000/1h", "children": {f"s{i}c{j}": {} for j in range(4)}}
+            for i in range(6)}
+    s = box.supd(tree)
+    s.started("s5c3")
+    client = Varlink(s.socket)
+    for _ in range(200):
+        sup = dice.randrange(6)
+        name = f"s{sup}c{dice.randrange(4)}"
+        verb = dice.choice(("crash", "crash", "Start", "Stop", "Restart"))
+        if verb == "crash":
+            try:
+                s.tell(name, "exit=1")
+            except OSError:
+                pass
+        else:
+            client.send(verb, {"names": [f"/user/s{sup}/{name}"], "wait": False}, oneway=True)
+        s.pump(0.002)
+    client.call("Ping")
+    for sup in range(6):
+        s.call("Start", names=[f"/user/s{sup}/s{sup}c{i}" for i in range(4)])
+    for sup in range(6):
+        for child in range(4):
+            s.wait_for(f"s{sup}/s{sup}c{child}", state="running")
+    pids = [s.actor(f"s{i}/s{i}c{j}")["pid"] for i in range(6) for j in range(4)]
+    equal(sorted(pids), sorted(pid for pid in children(s.pid) if alive(pid)), "live processes")
+
+
+if __name__ == "__main__":
+    main()

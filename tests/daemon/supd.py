@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: ISC
+"""One running supd, seen from outside: its probes' lines, its events, its socket."""
+import collections
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import time
+
+from lib import PROBE, SUPCTL, SUPD, Failure, alive, check, comment, equal, run
+from varlink import Closed, Varlink, VarlinkError
+
+Line = collections.namedtuple("Line", "ns kind name pid more")
+F_SETPIPE_SZ = 1031
+
+
+def full(path):
+    return path if path.startswith("/") else "/user/" + path
+
+
+class Supd:
+    """`tree` is /user's children; other keywords are keys of the file's top level.
+
+    A child without a command is a probe of its own name, with the actions in `do`;
+    `I: "2/60s"` is an intensity.  What the tests' conventions are is said in fill().
+    """
+
+    def __init__(self, box, tree=None, *, name="", text=None, wait=True, args=(), env=None,
+                 uid=None, before=None, command=None, **top):
+        self.box = box
+        self.dir = box.path(name) if name else box.dir
+        os.makedirs(self.dir, exist_ok=True)
+        os.chmod(self.dir, 0o1777)
+        self.runtime = os.path.join(self.dir, "run")
+        self.socket = os.path.join(self.runtime, "control.sock")
+        self.file = os.path.join(self.dir, "supd.yaml")
+        self.top = top
+        self.log, self.events, self.notes = [], [], []
+        self.counts = collections.Counter()
+        self.pids = {}
+        self.tail = b""
+        self.stream = self.stream_error = self.caller = self.process = None
+        self.acknowledged = False
+        self.follow = True
+        self._open()
+        if uid is not None:
+            os.chmod(box.dir, 0o1777)
+            os.makedirs(self.runtime, exist_ok=True)
+            os.chown(self.runtime, uid, uid)
+        self.write(tree or {}, text)
+        self._start(args, env, uid, before, command or [SUPD])
+        if wait:
+            self.until(lambda: any("READY=1" in note for note in self.notes), "READY=1",
+                       timeout=20)
+
+    # ---- the file --------------------------------------------------------------------
+
+    def fill(self, name, spec):
+        """The conventions: no backoff, a second to stop, everything else by default."""
+        spec = dict(spec)
+        if "I" in spec:
+            restarts, _, within = spec.pop("I").partition("/")
+            spec["intensity"] = {"restarts": int(restarts), "within": within}
+        spec.setdefault("backoff", "none")
+        if "children" in spec:
+            spec["children"] = {k: self.fill(k, v) for k, v in spec["children"].items()}
+            return spec
+        actions = spec.pop("do", [])
+        binary = spec.pop("binary", PROBE)
+        if "command" not in spec:
+            spec["command"] = [binary, self.dir, name, *actions]
+        spec.setdefault("shutdown", "1s")
+        return spec
+
+    def write(self, tree, text=None, **top):
+        """Write the configuration file, as for a reload."""
+        self.top.update(top)
+        whole = {"log": {"directory": os.path.join(self.dir, "logs"), "target": "stderr"}}
+        whole.update(self.top)
+        if "I" in whole:
+            restarts, _, within = whole.pop("I").partition("/")
+            whole["intensity"] = {"restarts": int(restarts), "within": within}
+        whole["children"] = {k: self.fill(k, v) for k, v in tree.items()}
+        with open(self.file, "w", encoding="utf8") as out:
+            out.write(text or json.dumps(whole, indent=1) + "\n")
+        os.chmod(self.file, 0o644)
+
+    # ---- start and end ---------------------------------------------------------------
+
+    def _open(self):
+        fifo = os.path.join(self.dir, "log")
+        os.mkfifo(fifo)
+        os.chmod(fifo, 0o666)
+        self.fifo = os.open(fifo, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            fcntl.fcntl(self.fifo, F_SETPIPE_SZ, 1 << 20)
+        except OSError:
+            pass
+        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notify.bind(os.path.join(self.dir, "notify"))
+        os.chmod(os.path.join(self.dir, "notify"), 0o666)
+        self.notify.setblocking(False)
+
+    def _start(self, args, env, uid, before, command):
+        environ = {k: v for k, v in os.environ.items() if not k.startswith("SUPD_")}
+        environ["NOTIFY_SOCKET"] = os.path.join(self.dir, "notify")
+        environ.update(env or {})
+
+        def child():
+            if before:
+                before()
+            if uid is not None:
+                os.setgroups([])
+                os.setgid(uid)
+                os.setuid(uid)
+
+        self.stderr = os.path.join(self.dir, "stderr")
+        with open(self.stderr, "w", encoding="utf8") as out:
+            self.process = subprocess.Popen(
+                [*command, "-c", self.file, "-r", self.runtime, *args], env=environ,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out, preexec_fn=child)
+        self.pid = self.process.pid
+        self.pidfd = os.pidfd_open(self.pid)
+
+    def signal(self, signo):
+        self.process.send_signal(signo)
+
+    def ended(self, expected, timeout=20):
+        """Wait for supd's end and demand this exit status."""
+        self.acknowledged = True
+        self.until(lambda: self.process.poll() is not None, "supd's end", timeout)
+        self.pump(0)
+        equal(self.process.returncode, expected, "supd's exit status")
+
+    def stop(self, expected=0, timeout=20):
+        if self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+        self.ended(expected, timeout)
+
+    def finish(self):
+        if not self.acknowledged:
+            check(self.process.poll() is None,
+                  lambda: f"supd ended by itself: {self.process.returncode}")
+            self.stop()
+        sequence = [event["seq"] for event in self.events]
+        if sequence:
+            equal(sequence, list(range(sequence[0], sequence[0] + len(sequence))),
+                  "sequence numbers")
+        living = set()
+        for event in self.events:
+            if event["event"] == "started":
+                check(event["path"] not in living, f"{event['path']} was started twice")
+                living.add(event["path"])
+            elif event["event"] == "exited":
+                living.discard(event["path"])
+        stale = [pid for pid in {line.pid for line in self.log} if alive(pid)]
+        check(not stale, f"processes live on after the end: {stale}")
+        self.close()
+
+    def close(self):
+        for client in (self.stream, self.caller):
+            if client:
+                client.close()
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for fd in (self.fifo, self.pidfd):
+            os.close(fd)
+        self.notify.close()
+        self.close()
+
+    # ---- what happens ----------------------------------------------------------------
+
+    def _connect(self):
+        if self.stream or not self.follow or self.process.poll() is not None:
+            return
+        try:
+            self.stream = Varlink(self.socket)
+            self.stream.send("Events", {"since": 0, "follow": True}, more=True)
+        except OSError:
+            self.stream = None
+
+    def _read_log(self):
+        try:
+            while True:
+                more = os.read(self.fifo, 1 << 18)
+                self.tail += more
+        except BlockingIOError:
+            pass
+        *lines, self.tail = self.tail.split(b"\n")
+        for raw in lines:
+            ns, kind, name, pid, *more = raw.decode().split(" ", 4)
+            line = Line(int(ns), kind, name, int(pid), more[0] if more else "")
+            self.log.append(line)
+            self.counts[kind, name] += 1
+            if kind == "S":
+                self.pids[name] = line.pid
+
+    def _read_events(self):
+        for reply in self.stream.available():
+            if "error" in reply:
+                self.stream_error = reply
+            else:
+                event = reply["parameters"]["event"]
+                self.events.append(event)
+                self.counts[event["event"], event.get("path")] += 1
+
+    def pump(self, timeout):
+        """Take in what is there; if nothing is, wait for something up to `timeout` s."""
+        self._connect()
+        fds = [self.fifo, self.notify]
+        if self.process.returncode is None:
+            fds.append(self.pidfd)
+        if self.stream and not self.stream.closed:
+            fds.append(self.stream)
+        select.select(fds, [], [], timeout)
+        self.process.poll()
+        self._read_log()
+        try:
+            while True:
+                self.notes.append(self.notify.recv(4096).decode())
+        except BlockingIOError:
+            pass
+        if self.stream and not self.stream.closed:
+            self._read_events()
+
+    def until(self, condition, what, timeout=10):
+        """Go on until the condition is true; its value."""
+        end = time.monotonic() + timeout
+        while True:
+            value = condition()
+            if value:
+                return value
+            if self.process.returncode is not None and not self.acknowledged:
+                self.pump(0)
+                value = condition()
+                if value:
+                    return value
+                raise Failure(f"supd ended ({self.process.returncode}) before {what}")
+            if time.monotonic() > end:
+                raise Failure(f"waited {timeout} s in vain for {what}")
+            self.pump(0.05)
+
+    # ---- probes -------------------------------------------------------------------------
+
+    def mark(self):
+        self.pump(0)
+        return len(self.log)
+
+    def lines(self, kind, name=None, since=0):
+        return [line for line in self.log[since:]
+                if line.kind in kind and name in (None, line.name)]
+
+    def order(self, since=0, kinds="Stx"):
+        return [f"{line.kind} {line.name}" for line in self.log[since:]
+                if line.kind in kinds]
+
+    def line(self, kind, name, count=1):
+        """Wait for the count-th line of that kind; gives it."""
+        self.until(lambda: self.counts[kind, name] >= count, f"{count} × '{kind} {name}'")
+        return self.lines(kind, name)[count - 1]
+
+    def started(self, name, count=1):
+        return self.line("S", name, count).pid
+
+    def tell(self, name, action, pid=None):
+        """Have the newest probe of that name do something."""
+        if pid is None:
+            self.until(lambda: name in self.pids, f"a probe {name}")
+        address = f"\0probe.{os.path.basename(self.dir)}.{pid or self.pids[name]}"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.sendto(action.encode(), address)
+
+    # ---- events and state ----------------------------------------------------------------
+
+    def seen(self, event, path=None, since=0, **fields):
+        path = path and full(path)
+        return [one for one in self.events
+                if one["event"] == event and path in (None, one.get("path"))
+                and one["seq"] > since
+                and all(one.get(key) == value for key, value in fields.items())]
+
+    def event(self, event, path=None, count=1, since=0, timeout=10, **fields):
+        """Wait for the count-th such event; gives it."""
+        self.until(lambda: len(self.seen(event, path, since, **fields)) >= count,
+                   f"{count} × event {event} of {path} {fields or ''}", timeout)
+        return self.seen(event, path, since, **fields)[count - 1]
+
+    def last_seq(self):
+        self.pump(0)
+        return self.events[-1]["seq"] if self.events else 0
+
+    def call(self, method, **parameters):
+        if not self.caller:
+            self.caller = Varlink(self.socket)
+        return self.caller.call(method, parameters)
+
+    def actor(self, path):
+        return self.call("Status", names=[full(path)])["actors"][0]
+
+    def gone(self, path):
+        try:
+            self.actor(path)
+            return False
+        except VarlinkError as error:
+            equal(error.name, "NoSuchActor", "the error")
+            return True
+
+    def wait_for(self, path, **fields):
+        """Wait until the actor's status has these values; gives it."""
+        last = {}
+
+        def matches():
+            last.update(self.actor(path))
+            return all(last[key] == value for key, value in fields.items())
+
+        try:
+            self.until(matches, f"{path} to be {fields}")
+        except Failure as problem:
+            raise Failure(f"{problem}; it is {last}") from None
+        return last
+
+    def ctl(self, *args, **options):
+        return run(SUPCTL, "-s", self.socket, *args, **options)
+
+    def ctl_ok(self, *args, **options):
+        result = self.ctl(*args, **options)
+        equal(result.code, 0, f"supctl {' '.join(args)}: {result}; status")
+        return result
+
+    def json(self, *args):
+        return json.loads(self.ctl("-o", "json", *args).out)
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def memory_kib(self):
+        with open(f"/proc/{self.pid}/status", encoding="utf8") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+    # ---- for people ----------------------------------------------------------------------
+
+    def diagnose(self):
+        self.pump(0)
+        with open(self.file, encoding="utf8") as text:
+            comment("--- configuration\n" + text.read()[:3000])
+        comment(f"--- supd {self.pid}, exit status {self.process.returncode}, "
+                f"notified {self.notes[-5:]}")
+        origin = self.log[0].ns if self.log else 0
+        comment("--- probes")
+        for line in self.log[-60:]:
+            comment(f"{(line.ns - origin) / 1e6:10.1f} {line.kind} {line.name} {line.pid} "
+                    f"{line.more}")
+        comment("--- events")
+        for event in self.events[-60:]:
+            rest = {k: v for k, v in event.items() if k not in ("time", "mono", "event")}
+            comment(f"{(event['mono'] - origin) / 1e6:10.1f} {event['event']} {rest}")
+        with open(self.stderr, encoding="utf8", errors="replace") as text:
+            comment("--- stderr\n" + text.read()[-3000:])
+        if self.process.returncode is None:
+            client = Varlink(self.socket, timeout=3)
+            comment("--- status")
+            for actor in client.call("Status", {})["actors"][:40]:
+                comment(f"{actor['path']} {actor['state']} pid {actor['pid']} "
+                        f"restarts {actor['restarts']} window {actor['window']} "
+                        f"backoff {actor['backoff']}")
+
+
+__all__ = ["Supd", "Closed", "full"]
