@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #define CGROUP_PATH_MAX 4096
@@ -23,17 +24,22 @@
 
 struct cgroup_root {
 	char path[CGROUP_PATH_MAX]; /* supd's directory; "": there is none */
+	char name[CGROUP_PATH_MAX]; /* the same as /proc/PID/cgroup writes it */
 	int fd;                     /* its directory of actors, locked, or -1 */
 	int watch_fd;               /* readable when a watched leaf changed, or -1 */
 	bool has_kill;              /* cgroup.kill exists (Linux 5.14) */
 	bool is_created;            /* path is "supd-PID", ours to remove */
 	bool is_moved;              /* supd moved into path/supd */
+	uint32_t n_leftovers;       /* leaves of a dead supd that were killed */
 };
 
 void cgroup_root_init(struct cgroup_root *root);
 int cgroup_root_open(struct cgroup_root *root, struct err *err);
 void cgroup_root_close(struct cgroup_root *root);
 int cgroup_root_next(struct cgroup_root *root, uint64_t *ret_tokens, size_t max);
+
+int cgroup_locate(FILE *mountinfo, FILE *self, char ret_path[CGROUP_PATH_MAX],
+                  char ret_name[CGROUP_PATH_MAX]);
 
 int cgroup_leaf_open(const struct cgroup_root *root, const char *path,
                      char ret_leaf[CGROUP_LEAF_MAX]);

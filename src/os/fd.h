@@ -11,7 +11,8 @@
 #include <sys/types.h>
 
 /* supd's own descriptors live at or above this number, so that a spawn can arrange the
- * child's in the window below.  One that cannot be raised only makes spawning slower. */
+ * child's in the window below.  Once os_spawn_init() holds the window all new ones do;
+ * what was opened before is raised.  One that stays below only makes spawning slower. */
 #define FD_WINDOW 100
 
 int fd_open_standard(void);

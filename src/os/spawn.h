@@ -15,6 +15,8 @@
 #ifndef OS_SPAWN_H
 #define OS_SPAWN_H
 
+#include "os/fd.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,8 +45,9 @@ struct spawn_report;
 struct spawner {
 	void *stack;                 /* the child's, until it execs */
 	struct spawn_report *report; /* shared page: which step failed, and why */
-	int null_fd;                 /* /dev/null, just below FD_WINDOW where possible */
-	uint64_t ignored; /* signals to reset that the kernel will not: bit n-1 */
+	int null_fd;                 /* /dev/null */
+	bool is_slot[FD_WINDOW];     /* numbers held with /dev/null, for staging */
+	uint64_t ignored;            /* signals to reset that clone3 will not: bit n-1 */
 	bool has_clone3;
 	bool has_close_range;
 };

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: ISC */
+/* cgroup-leaf.c - one actor's cgroup: make, look into, signal, kill, remove. */
+#include "config.h"
+
+#include "os/cgroup.h"
+
+#include "os/cgroup-tree.h"
+#include "os/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HASH_DIGITS = 16, FREEZE_TRIES = 100, KILL_TRIES = 3 };
+
+#define LEAF_PATH_MAX (CGROUP_PATH_MAX + CGROUP_LEAF_MAX + 16)
+
+/*
+ * "/user/app/api" is "user:app:api": flat, since a directory named after an actor alone
+ * could be called as a control file.  What is too long for a file is cut, and a hash of
+ * all of it tells it from its likes (FNV-1a).
+ */
+static void
+leaf_name(const char *path, char ret_leaf[CGROUP_LEAF_MAX])
+{
+	const size_t room = CGROUP_LEAF_MAX - 1;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	size_t len = 0;
+
+	if (*path == '/')
+		path++;
+	for (; path[len] != '\0'; len++) {
+		hash = (hash ^ (unsigned char)path[len]) * UINT64_C(0x100000001b3);
+		if (len < room)
+			ret_leaf[len] = path[len] == '/' ? ':' : path[len];
+	}
+	ret_leaf[len < room ? len : room] = '\0';
+	if (len > room)
+		(void)snprintf(ret_leaf + room - HASH_DIGITS - 1, HASH_DIGITS + 2,
+		               "~%016" PRIx64, hash);
+}
+
+static void
+leaf_path(const struct cgroup_root *root, const char *leaf, char ret[LEAF_PATH_MAX])
+{
+	(void)snprintf(ret, LEAF_PATH_MAX, "%s/actors/%s", root->path, leaf);
+}
+
+/*
+ * Make the cgroup of the actor with this path, or open the one that is there.  Returns
+ * its directory, at or above FD_WINDOW and the caller's to close, or -errno.
+ */
+int
+cgroup_leaf_open(const struct cgroup_root *root, const char *path,
+                 char ret_leaf[CGROUP_LEAF_MAX])
+{
+	int fd;
+
+	leaf_name(path, ret_leaf);
+	if (mkdirat(root->fd, ret_leaf, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(root->fd, ret_leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd_raise(fd);
+}
+
+/* Remove it.  Returns 0, -EBUSY while somebody lives in it: not yet, or -errno. */
+int
+cgroup_leaf_remove(const struct cgroup_root *root, const char *leaf)
+{
+	char path[LEAF_PATH_MAX];
+
+	if (unlinkat(root->fd, leaf, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EBUSY)
+		return -errno;
+	/* Perhaps it has only cgroups that the actor made. */
+	leaf_path(root, leaf, path);
+	return cgroup_tree_remove(path);
+}
+
+/*
+ * Does anybody live in it, or below?  Asked through events_fd if that is not -1, which
+ * makes a watch on it begin anew.  Returns 1, 0, or -errno.  Zombies do not live.
+ */
+int
+cgroup_leaf_populated(int leaf_fd, int events_fd)
+{
+	const char *at;
+	char buf[128];
+	int r;
+
+	if (events_fd >= 0) {
+		r = (int)pread(events_fd, buf, sizeof(buf) - 1, 0);
+		if (r < 0)
+			return errno == ENODEV ? 0 : -errno;
+		buf[r] = '\0';
+	} else {
+		r = cgroup_read(leaf_fd, "cgroup.events", buf, sizeof(buf));
+		if (r < 0)
+			return r == -ENODEV || r == -ENOENT ? 0 : r;
+	}
+	at = strstr(buf, "populated ");
+	return at != NULL && at[strlen("populated ")] == '1';
+}
+
+/*
+ * Let root->watch_fd tell, with this token, when the leaf changes: once for each change,
+ * about ten milliseconds late (the kernel holds them back).  Ask cgroup_leaf_populated()
+ * after this, not before.
+ *
+ * Returns a descriptor that the caller closes to end the watch, or -errno.
+ */
+int
+cgroup_leaf_watch(struct cgroup_root *root, int leaf_fd, uint64_t token)
+{
+	struct epoll_event event = {.events = EPOLLPRI | EPOLLET, .data.u64 = token};
+	int fd = openat(leaf_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	fd = fd_raise(fd);
+	if (epoll_ctl(root->watch_fd, EPOLL_CTL_ADD, fd, &event) == 0)
+		return fd;
+	r = -errno;
+	(void)close(fd);
+	return r;
+}
+
+/* Is this process in the leaf, or below? */
+bool
+cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid)
+{
+	const char *parent = strcmp(root->name, "/") == 0 ? "" : root->name;
+	char file[64], wanted[LEAF_PATH_MAX];
+	char *line = NULL;
+	size_t size = 0, len;
+	bool has = false;
+	FILE *cgroups;
+
+	(void)snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
+	len = (size_t)snprintf(wanted, sizeof(wanted), "0::%s/actors/%s", parent, leaf);
+	cgroups = fopen(file, "re");
+	if (cgroups == NULL)
+		return false;
+	while (!has && getline(&line, &size, cgroups) > 0)
+		has = strncmp(line, wanted, len) == 0 &&
+		      (line[len] == '\n' || line[len] == '/' || line[len] == ' ');
+	free(line);
+	(void)fclose(cgroups);
+	return has;
+}
+
+struct signalling {
+	const struct cgroup_root *root;
+	const char *leaf;
+	int signo;
+	int count;
+	int code;
+};
+
+static int
+signal_one(pid_t pid, void *arg)
+{
+	struct signalling *s = arg;
+	int r = 0;
+#ifdef SYS_pidfd_open
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0 && errno == ESRCH)
+		return 0;
+#else
+	int fd = -1;
+#endif
+	/* What is true now stays true of the pidfd: nobody else has this pid. */
+	if (cgroup_leaf_has(s->root, s->leaf, pid)) {
+#ifdef SYS_pidfd_send_signal
+		if (fd >= 0)
+			r = (int)syscall(SYS_pidfd_send_signal, fd, s->signo, NULL, 0);
+		else
+#endif
+			r = kill(pid, s->signo);
+		if (r == 0)
+			s->count++;
+		else if (errno != ESRCH)
+			s->code = -errno;
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	return 0;
+}
+
+/*
+ * Signal every process in it.  One that is forked meanwhile may be missed.  Returns how
+ * many were signalled, or the last -errno when none could be.
+ */
+int
+cgroup_leaf_signal(const struct cgroup_root *root, const char *leaf, int signo)
+{
+	struct signalling s = {.root = root, .leaf = leaf, .signo = signo};
+	char path[LEAF_PATH_MAX];
+	int r;
+
+	leaf_path(root, leaf, path);
+	r = cgroup_tree_each(path, signal_one, &s);
+	if (r < 0)
+		return r;
+	return s.count > 0 ? s.count : s.code;
+}
+
+/* Stop everybody, so that nobody forks on.  Waits for it, a tenth of a second at most. */
+static void
+freeze(int leaf_fd)
+{
+	const struct timespec a_millisecond = {.tv_nsec = 1000000};
+	char buf[128];
+
+	if (cgroup_write(leaf_fd, "cgroup.freeze", "1") < 0)
+		return;
+	for (int i = 0; i < FREEZE_TRIES; i++) {
+		if (cgroup_read(leaf_fd, "cgroup.events", buf, sizeof(buf)) < 0 ||
+		    strstr(buf, "frozen 1") != NULL)
+			return;
+		(void)nanosleep(&a_millisecond, NULL);
+	}
+}
+
+/*
+ * Kill everything in it, however it forks: by cgroup.kill, or before Linux 5.14 by
+ * freezing it first.  They are dying when this returns; ask until it is not populated.
+ * Returns 0 or -errno.
+ */
+int
+cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf, int leaf_fd)
+{
+	int r = 0;
+
+	if (root->has_kill) {
+		r = cgroup_write(leaf_fd, "cgroup.kill", "1");
+		if (r != -EOPNOTSUPP)
+			return r == -ENODEV || r == -ENOENT ? 0 : r;
+	}
+	for (int i = 0; i < KILL_TRIES; i++) {
+		freeze(leaf_fd);
+		r = cgroup_leaf_signal(root, leaf, SIGKILL);
+		(void)cgroup_write(leaf_fd, "cgroup.freeze", "0");
+		if (r <= 0)
+			break;
+	}
+	return r < 0 ? r : 0;
+}

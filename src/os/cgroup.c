@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: ISC */
+/* cgroup.c - supd's place in the cgroup v2 tree. */
+#include "config.h"
+
+#include "os/cgroup.h"
+
+#include "os/cgroup-tree.h"
+#include "os/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CREATE_TRIES = 20, DEATH_TRIES = 2000 };
+
+/* No cgroup: what cgroup_root_close() leaves. */
+void
+cgroup_root_init(struct cgroup_root *root)
+{
+	*root = (struct cgroup_root){.fd = -1, .watch_fd = -1};
+}
+
+static int
+find_own(struct cgroup_root *root, struct err *err)
+{
+	FILE *mountinfo = fopen("/proc/self/mountinfo", "re");
+	FILE *self = fopen("/proc/self/cgroup", "re");
+	struct statfs fs;
+	int r = -ENOENT;
+
+	if (mountinfo != NULL && self != NULL)
+		r = cgroup_locate(mountinfo, self, root->path, root->name);
+	if (mountinfo != NULL)
+		(void)fclose(mountinfo);
+	if (self != NULL)
+		(void)fclose(self);
+	if (r < 0) {
+		err_set(err, 0, "no cgroup v2 directory of our own can be seen");
+		return r;
+	}
+	if (statfs(root->path, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC) {
+		err_set(err, 0, "%s is not a cgroup v2 directory", root->path);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+/*
+ * May we make directories here and put processes below?  Delegation to a user is being
+ * the owner of both (systemd's Delegate=); root may anywhere, unless it is read-only.
+ */
+static int
+check_writable(const char *path, struct err *err)
+{
+	char procs[CGROUP_PATH_MAX + 32];
+
+	(void)snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
+	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 &&
+	    faccessat(AT_FDCWD, procs, W_OK, AT_EACCESS) == 0)
+		return 0;
+	err_set(err, errno, "cgroup %s is not delegated to us", path);
+	return -errno;
+}
+
+/* Does this cgroup hold us and nobody else?  The root of all never does. */
+static bool
+is_alone(const char *path)
+{
+	char buf[64], mine[32];
+	int fd, r;
+
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	r = cgroup_read(fd, "cgroup.procs", buf, sizeof(buf));
+	(void)close(fd);
+	(void)snprintf(mine, sizeof(mine), "%d\n", getpid());
+	return r > 0 && strcmp(buf, mine) == 0;
+}
+
+/* Make and lock path/actors.  -EWOULDBLOCK: another supd lives there. */
+static int
+open_actors(struct cgroup_root *root)
+{
+	char actors[CGROUP_PATH_MAX + 32], type[32];
+	int fd, r;
+
+	(void)snprintf(actors, sizeof(actors), "%s/actors", root->path);
+	if (mkdir(actors, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	fd = fd_raise(open(actors, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		r = -errno;
+		(void)close(fd);
+		return r;
+	}
+	r = cgroup_read(fd, "cgroup.type", type, sizeof(type));
+	/* Below a threaded cgroup no whole process can live. */
+	if (r >= 0 && strcmp(type, "domain\n") != 0)
+		r = -EOPNOTSUPP;
+	if (r < 0) {
+		(void)close(fd);
+		(void)rmdir(actors);
+		return r;
+	}
+	root->fd = fd;
+	return 0;
+}
+
+/* Remove directories "supd-PID" whose supd has died; what still lives there stays. */
+static void
+remove_stale(const char *own)
+{
+	DIR *dir = opendir(own);
+	struct dirent *entry;
+
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL) {
+		char path[CGROUP_PATH_MAX + 2 * CGROUP_LEAF_MAX];
+		size_t len;
+		int fd;
+
+		if (strncmp(entry->d_name, "supd-", 5) != 0)
+			continue;
+		len = (size_t)snprintf(path, sizeof(path), "%s/%s/actors", own,
+		                       entry->d_name);
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0 && errno != ENOENT)
+			continue;
+		path[len - strlen("/actors")] = '\0';
+		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)cgroup_tree_remove(path);
+		if (fd >= 0)
+			(void)close(fd);
+	}
+	(void)closedir(dir);
+}
+
+/* A directory of our own below `own`, where others live too. */
+static int
+create_below(struct cgroup_root *root)
+{
+	const size_t path_len = strlen(root->path);
+	const size_t name_len = strcmp(root->name, "/") == 0 ? 0 : strlen(root->name);
+	int r = -EEXIST;
+
+	if (path_len + 64 > sizeof(root->path) || name_len + 64 > sizeof(root->name))
+		return -ENAMETOOLONG;
+	remove_stale(root->path);
+	/* Our pid may be that of another one, in another pid namespace; and who cleans
+	 * up may take the new directory away before we have locked it. */
+	for (int i = 0; r < 0 && i < CREATE_TRIES; i++) {
+		char leaf[48];
+
+		(void)snprintf(leaf, sizeof(leaf), i == 0 ? "/supd-%d" : "/supd-%d-%d",
+		               getpid(), i);
+		memcpy(root->path + path_len, leaf, strlen(leaf) + 1);
+		memcpy(root->name + name_len, leaf, strlen(leaf) + 1);
+		if (mkdir(root->path, 0755) < 0) {
+			r = -errno;
+			if (r != -EEXIST)
+				break;
+			continue;
+		}
+		r = open_actors(root);
+		if (r < 0)
+			(void)rmdir(root->path);
+		if (r == -EOPNOTSUPP)
+			break;
+	}
+	root->is_created = r == 0;
+	return r;
+}
+
+/* Kill what a dead supd left in the directory that is ours now, and wait for its end. */
+static void
+kill_leftovers(struct cgroup_root *root)
+{
+	const struct timespec a_millisecond = {.tv_nsec = 1000000};
+	DIR *dir = fdopendir(openat(root->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		int fd;
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		fd = openat(root->fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (cgroup_leaf_populated(fd, -1) > 0) {
+			root->n_leftovers++;
+			for (int i = 0; i < DEATH_TRIES; i++) {
+				(void)cgroup_leaf_kill(root, entry->d_name, fd);
+				if (cgroup_leaf_populated(fd, -1) <= 0)
+					break;
+				(void)nanosleep(&a_millisecond, NULL);
+			}
+		}
+		(void)close(fd);
+		(void)cgroup_leaf_remove(root, entry->d_name);
+	}
+	if (dir != NULL)
+		(void)closedir(dir);
+}
+
+/* Our cgroup becomes an inner one, which must hold no process to get controllers. */
+static void
+move_into_leaf(struct cgroup_root *root)
+{
+	char path[CGROUP_PATH_MAX + 32];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/supd", root->path);
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* Staying outside is a loss only for those who want controllers. */
+	root->is_moved = cgroup_write(fd, "cgroup.procs", "0") == 0;
+	(void)close(fd);
+}
+
+/*
+ * Take possession of a directory for the cgroups of actors, removing or killing what a
+ * dead supd left in it.  May wait for the end of leftovers, two seconds each at most:
+ * for start-up only.
+ *
+ * Returns 0, or -errno with a sentence that says why cgroups cannot be used here; then
+ * root is as after cgroup_root_init().
+ */
+int
+cgroup_root_open(struct cgroup_root *root, struct err *err)
+{
+	int r;
+
+	cgroup_root_init(root);
+	r = find_own(root, err);
+	if (r < 0)
+		goto fail;
+	r = check_writable(root->path, err);
+	if (r < 0)
+		goto fail;
+	r = is_alone(root->path) ? open_actors(root) : -EWOULDBLOCK;
+	if (r == -EWOULDBLOCK)
+		r = create_below(root);
+	if (r == 0) {
+		root->watch_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
+		r = root->watch_fd < 0 ? -errno : 0;
+	}
+	if (r < 0) {
+		err_set(err, -r, "make cgroup %s", root->path);
+		goto fail;
+	}
+	root->has_kill = faccessat(root->fd, "cgroup.kill", F_OK, 0) == 0;
+	if (!root->is_created) {
+		kill_leftovers(root);
+		move_into_leaf(root);
+	}
+	return 0;
+fail:
+	cgroup_root_close(root);
+	return r;
+}
+
+/*
+ * Leave the directory as it was found.  Leaves that somebody still lives in stay; so
+ * does what a process of ours other than this one keeps.
+ */
+void
+cgroup_root_close(struct cgroup_root *root)
+{
+	char path[CGROUP_PATH_MAX + 32];
+	int fd;
+
+	if (root->is_moved) {
+		fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0) {
+			(void)cgroup_write(fd, "cgroup.procs", "0");
+			(void)close(fd);
+		}
+		(void)snprintf(path, sizeof(path), "%s/supd", root->path);
+		(void)rmdir(path);
+	}
+	if (root->fd >= 0) {
+		(void)snprintf(path, sizeof(path), "%s/actors", root->path);
+		(void)cgroup_tree_remove(path);
+		if (root->is_created)
+			(void)rmdir(root->path);
+	}
+	fd_close(&root->fd);
+	fd_close(&root->watch_fd);
+	cgroup_root_init(root);
+}
+
+/*
+ * The tokens of watched leaves that changed since the last call; up to max, without
+ * waiting.  To be called when watch_fd is readable.  Returns how many, or -errno.
+ */
+int
+cgroup_root_next(struct cgroup_root *root, uint64_t *ret_tokens, size_t max)
+{
+	struct epoll_event events[64];
+	int n;
+
+	if (max > 64)
+		max = 64;
+	n = epoll_wait(root->watch_fd, events, (int)max, 0);
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	for (int i = 0; i < n; i++)
+		ret_tokens[i] = events[i].data.u64;
+	return n;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: ISC */
+/* containment.c - everything that an actor's process forked, whatever it did to hide. */
+#include "config.h"
+
+#include "os/containment.h"
+
+#include "base/assert.h"
+#include "os/fd.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* Nothing in it; what containment_close() leaves. */
+void
+containment_init(struct containment *c)
+{
+	*c = (struct containment){.cgroup_fd = -1, .events_fd = -1};
+}
+
+/*
+ * Prepare the containment of the actor with this path.  With a root that is open: its
+ * own cgroup; without (NULL, or one that is not open): its session.  `mark` is what its
+ * processes will have as SUPD_ID, no other actor's, shorter than PROC_MARK_MAX.
+ *
+ * Returns 0, or -errno when the cgroup cannot be made; then c is as after
+ * containment_init() and may be opened without a root.
+ */
+int
+containment_open(struct containment *c, const struct cgroup_root *root, const char *path,
+                 const char *mark)
+{
+	containment_init(c);
+	ASSERT(strlen(mark) < sizeof(c->mark));
+	memcpy(c->mark, mark, strlen(mark) + 1);
+	if (root == NULL || root->fd < 0)
+		return 0;
+	c->cgroup_fd = cgroup_leaf_open(root, path, c->leaf);
+	if (c->cgroup_fd < 0) {
+		int r = c->cgroup_fd;
+
+		containment_init(c);
+		return r;
+	}
+	c->is_cgroup = true;
+	return 0;
+}
+
+/*
+ * The actor is no more: remove its cgroup.  Returns 0 and c is as after
+ * containment_init(); or -EBUSY, and nothing has changed: it is not empty yet.  Another
+ * -errno says that the directory had to be left behind.
+ */
+int
+containment_close(struct containment *c, struct cgroup_root *root)
+{
+	int r = 0;
+
+	if (c->is_cgroup) {
+		r = cgroup_leaf_remove(root, c->leaf);
+		if (r == -EBUSY)
+			return r;
+		containment_unwatch(c, root);
+		fd_close(&c->cgroup_fd);
+	}
+	containment_init(c);
+	return r;
+}
+
+/* The main process was started; it leads a session of its own. */
+void
+containment_born(struct containment *c, pid_t pid)
+{
+	ASSERT(pid > 0);
+	c->session = pid;
+	c->is_main_alive = true;
+}
+
+/* The main process was reaped: from now on its pid may be anybody's. */
+void
+containment_reaped(struct containment *c)
+{
+	c->is_main_alive = false;
+}
+
+/* Does it take a sweep to know whether it is empty? */
+bool
+containment_needs_sweep(const struct containment *c)
+{
+	return !c->is_cgroup;
+}
+
+/*
+ * Is everything gone that the actor's process ever forked?  With a cgroup `sweep` is not
+ * looked at; else it must have been taken after the last event that matters, the reaping
+ * or the last kill.  In doubt it is not empty.
+ */
+bool
+containment_is_empty(const struct containment *c, const struct proc_sweep *sweep)
+{
+	if (c->is_cgroup)
+		return cgroup_leaf_populated(c->cgroup_fd, c->events_fd) == 0;
+	if (c->is_main_alive)
+		return false;
+	if (c->session == 0)
+		return true;
+	ASSERT(sweep != NULL);
+	return !proc_sweep_has(sweep, c->session, c->mark);
+}
+
+/*
+ * Signal all of a session, where `sweep` was taken this turn.  The group as such only
+ * while its leader is not reaped: after that its number may be somebody else's.
+ */
+static int
+signal_session(const struct containment *c, struct proc_sweep *sweep, int signo)
+{
+	int code = 0, count;
+
+	if (c->session == 0)
+		return 0;
+	if (c->is_main_alive) {
+		/* A kill reaches all of the group at once; other signals come only once.
+		 */
+		pid_t whom = signo == SIGKILL ? -c->session : c->session;
+
+		/* Look before: of a dead process the children cannot be found any more.
+		 */
+		code = proc_sweep_add_tree(sweep, c->session, c->mark);
+		if (kill(whom, signo) < 0 && errno != ESRCH)
+			code = -errno;
+	}
+	count = proc_sweep_signal(sweep, c->session, c->mark, signo);
+	return count < 0 ? count : code;
+}
+
+/*
+ * Signal every process of the actor, once.  What is forked meanwhile may be missed.
+ * Without a cgroup `sweep` must have been taken this turn; the descendants of the main
+ * process are added to it.  Returns 0 or -errno.
+ */
+int
+containment_signal(const struct containment *c, const struct cgroup_root *root,
+                   struct proc_sweep *sweep, int signo)
+{
+	int r;
+
+	if (c->is_cgroup) {
+		r = cgroup_leaf_signal(root, c->leaf, signo);
+		return r < 0 ? r : 0;
+	}
+	ASSERT(sweep != NULL);
+	return signal_session(c, sweep, signo);
+}
+
+/*
+ * Kill all of it.  A cgroup dies as a whole.  Without one, what forks in this very
+ * moment may get away: sweep and kill again, at once and in every turn, until it is
+ * empty.  `sweep` as for containment_signal().  Returns 0 or -errno.
+ */
+int
+containment_kill(const struct containment *c, const struct cgroup_root *root,
+                 struct proc_sweep *sweep)
+{
+	if (c->is_cgroup)
+		return cgroup_leaf_kill(root, c->leaf, c->cgroup_fd);
+	ASSERT(sweep != NULL);
+	return signal_session(c, sweep, SIGKILL);
+}
+
+/*
+ * Is this living process one of the actor's?  For a message that claims to be from it.
+ * Without a cgroup a process in another session is recognised by its mark.
+ */
+bool
+containment_has(const struct containment *c, const struct cgroup_root *root, pid_t pid)
+{
+	if (pid <= 0)
+		return false;
+	if (c->is_main_alive && pid == c->session)
+		return true;
+	if (c->is_cgroup)
+		return cgroup_leaf_has(root, c->leaf, pid);
+	return (c->session != 0 && getsid(pid) == c->session) ||
+	       (c->mark[0] != '\0' && proc_has_mark(pid, c->mark));
+}
+
+/*
+ * Wait for the end of what is in the cgroup: root->watch_fd will tell this token (see
+ * cgroup_root_next()).  Ask containment_is_empty() after this and after each token.
+ * Returns 0, also where it is watched already or has no cgroup, or -errno.
+ */
+int
+containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token)
+{
+	if (!c->is_cgroup || c->events_fd >= 0)
+		return 0;
+	c->events_fd = cgroup_leaf_watch(root, c->cgroup_fd, token);
+	return c->events_fd < 0 ? c->events_fd : 0;
+}
+
+/* Wait no longer; no token comes after this. */
+void
+containment_unwatch(struct containment *c, struct cgroup_root *root)
+{
+	/* Not left to close(2): a copy of it in a child would keep it in the set. */
+	if (c->events_fd >= 0)
+		(void)epoll_ctl(root->watch_fd, EPOLL_CTL_DEL, c->events_fd, NULL);
+	fd_close(&c->events_fd);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: ISC */
+/* fd.c - descriptors: standard ones open, high ones for ourselves, a bound on them. */
+#include "config.h"
+
+#include "os/fd.h"
+
+#include "base/assert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * Open /dev/null for each of the descriptors 0, 1 and 2 that is closed, so that nothing
+ * that supd opens later is taken for somebody's output.  Returns 0 or -errno.
+ */
+int
+fd_open_standard(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		/* The lowest free number is this one: those below are open. */
+		if (open("/dev/null", O_RDWR) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/*
+ * Close every descriptor above 2: what a careless parent left open.  Called first, when
+ * none is ours.
+ */
+void
+fd_close_strangers(void)
+{
+	struct rlimit limit;
+
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 3, ~0U, 0) == 0)
+		return;
+#endif
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > 65536)
+		limit.rlim_cur = 65536;
+	for (int fd = 3; fd < (int)limit.rlim_cur; fd++)
+		(void)close(fd);
+}
+
+/*
+ * Move a descriptor of ours out of the window of low numbers; close-on-exec.
+ *
+ * Returns the new number; the old one is closed.  Where that is not possible (a tiny
+ * RLIMIT_NOFILE, or all in use) the descriptor is returned as it is: that costs speed,
+ * nothing else.  A negative fd, an error of the call before, is returned as it is.
+ */
+int
+fd_raise(int fd)
+{
+	int raised;
+
+	if (fd < 0 || fd >= FD_WINDOW)
+		return fd;
+	raised = fcntl(fd, F_DUPFD_CLOEXEC, FD_WINDOW);
+	if (raised < 0)
+		return fd;
+	(void)close(fd);
+	return raised;
+}
+
+/*
+ * The limit on open descriptors as it is now: asked at the start, it is what children
+ * inherit, however far supd raises its own later.  Returns 0 or -errno.
+ */
+int
+fd_limit(struct rlimit *ret)
+{
+	return getrlimit(RLIMIT_NOFILE, ret) == 0 ? 0 : -errno;
+}
+
+/*
+ * See to it that `wanted` descriptors may be open in this process: raises the soft limit
+ * to the hard one, and that one too if it is too low and the kernel lets us.  Never
+ * lowers anything.
+ *
+ * Returns 0, or -EMFILE with a sentence that names both numbers, or another -errno.
+ */
+int
+fd_raise_limit(uint64_t wanted, struct err *err)
+{
+	struct rlimit limit;
+	rlim_t hard;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0) {
+		err_set(err, errno, "read the limit on open descriptors");
+		return -err->code;
+	}
+	hard = limit.rlim_max;
+	if (limit.rlim_max < wanted) {
+		limit.rlim_cur = limit.rlim_max = (rlim_t)wanted;
+		if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+			return 0;
+		err_set(err, 0,
+		        "%" PRIu64 " open descriptors are needed, and the limit "
+		        "(RLIMIT_NOFILE, hard) is %ju",
+		        wanted, (uintmax_t)hard);
+		return -EMFILE;
+	}
+	if (limit.rlim_cur == hard)
+		return 0;
+	limit.rlim_cur = hard;
+	if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+		return 0;
+	/* An infinite hard limit is more than fs.nr_open: take what is needed. */
+	limit.rlim_cur = (rlim_t)wanted;
+	if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+		return 0;
+	err_set(err, errno, "raise the limit on open descriptors to %" PRIu64, wanted);
+	return -EMFILE;
+}
+
+/* Close *fd if it is open (not -1), and set it to -1. */
+void
+fd_close(int *fd)
+{
+	/* Nothing sensible is left to do when close(2) fails; on Linux it is closed. */
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+/*
+ * Write all of data, whatever it takes; a descriptor that does not block should not be
+ * given.  Returns 0, or -errno when some of it may have been written (-EAGAIN too).
+ */
+int
+fd_write_all(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len > 0) {
+		ssize_t n = write(fd, at, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/*
+ * Make the directories that a file `path` needs, its last component not included unless
+ * a slash follows it.  Those that exist are left alone, whatever their mode; new ones
+ * get `mode` less the umask.  Returns 0 or -errno; -ENOTDIR where a file is in the way.
+ */
+int
+fd_mkdir_parents(const char *path, mode_t mode)
+{
+	char part[PATH_MAX];
+	struct stat st;
+
+	if (strlen(path) >= sizeof(part))
+		return -ENAMETOOLONG;
+	for (const char *slash = strchr(path, '/'); slash != NULL;
+	     slash = strchr(slash + 1, '/')) {
+		size_t len = (size_t)(slash - path);
+
+		if (len == 0)
+			continue;
+		memcpy(part, path, len);
+		part[len] = '\0';
+		if (mkdir(part, mode) == 0)
+			continue;
+		if (errno != EEXIST && errno != EROFS && errno != EACCES)
+			return -errno;
+		/* A parent that exists may be in a place where nobody may mkdir. */
+		int code = errno;
+
+		if (stat(part, &st) < 0)
+			return -(code == EEXIST ? errno : code);
+		if (!S_ISDIR(st.st_mode))
+			return -ENOTDIR;
+	}
+	return 0;
+}

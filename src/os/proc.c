@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: ISC */
+/* proc.c - find processes by descent: a sweep of /proc for what a dead parent left. */
+#include "config.h"
+
+#include "os/proc.h"
+
+#include "base/assert.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MARK_NAME     "SUPD_ID="
+#define ENVIRON_MAX   ((size_t)2 << 20)
+#define PROC_NAME_MAX 64
+
+/* What /proc/PID/stat says. */
+struct stat_line {
+	char state;
+	pid_t parent;
+	pid_t group;
+	pid_t session;
+	uint64_t start; /* clock ticks since boot: with the pid, who it is */
+};
+
+/* One living process below us. */
+struct swept {
+	pid_t pid;
+	uint64_t start;
+	pid_t origin_session; /* of the child of ours that it descends from */
+	pid_t origin_group;
+	char mark[PROC_MARK_MAX];
+};
+
+struct proc_sweep {
+	struct swept *all;
+	size_t n;
+	size_t cap;
+	struct map seen; /* pid to index */
+	pid_t *pids;     /* scratch: the children of one process */
+	size_t n_pids;
+	size_t pids_cap;
+};
+
+/* A sweep to be taken; NULL without memory. */
+struct proc_sweep *
+proc_sweep_new(void)
+{
+	struct proc_sweep *sweep = calloc(1, sizeof(*sweep));
+
+	if (sweep != NULL)
+		map_init(&sweep->seen);
+	return sweep;
+}
+
+/* Give back its memory. */
+void
+proc_sweep_free(struct proc_sweep *sweep)
+{
+	if (sweep == NULL)
+		return;
+	map_done(&sweep->seen);
+	free(sweep->all);
+	free(sweep->pids);
+	free(sweep);
+}
+
+/* Read a small file of /proc whole; returns its length, or -errno. */
+static ssize_t
+read_file(const char *name, char *buf, size_t size)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buf, size - 1);
+	if (n < 0)
+		n = -errno;
+	else
+		buf[n] = '\0';
+	(void)close(fd);
+	return n;
+}
+
+static int
+read_stat(pid_t pid, struct stat_line *ret)
+{
+	char name[PROC_NAME_MAX], buf[1024];
+	const char *at;
+	ssize_t r;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	r = read_file(name, buf, sizeof(buf));
+	if (r < 0)
+		return (int)r;
+	/* The name of the program may contain anything, also a parenthesis. */
+	at = strrchr(buf, ')');
+	if (at == NULL ||
+	    sscanf(at + 1,
+	           " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+	           "%*d %" SCNu64,
+	           &ret->state, &ret->parent, &ret->group, &ret->session,
+	           &ret->start) != 5)
+		return -EBADMSG;
+	return 0;
+}
+
+static bool
+is_dead(const struct stat_line *line)
+{
+	return line->state == 'Z' || line->state == 'X';
+}
+
+static int
+add_pid(struct proc_sweep *sweep, pid_t pid)
+{
+	if (sweep->n_pids == sweep->pids_cap) {
+		size_t cap = sweep->pids_cap == 0 ? 256 : 2 * sweep->pids_cap;
+		pid_t *pids = realloc(sweep->pids, cap * sizeof(*pids));
+
+		if (pids == NULL)
+			return -ENOMEM;
+		sweep->pids = pids;
+		sweep->pids_cap = cap;
+	}
+	sweep->pids[sweep->n_pids++] = pid;
+	return 0;
+}
+
+/* Add the pids in one "children" file: decimal numbers, a space after each. */
+static int
+add_children_of_thread(struct proc_sweep *sweep, const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	char buf[4096];
+	pid_t pid = 0;
+	ssize_t n;
+	int r = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (r == 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; i < n && r == 0; i++) {
+			if (isdigit((unsigned char)buf[i])) {
+				pid = pid * 10 + (buf[i] - '0');
+			} else if (pid > 0) {
+				r = add_pid(sweep, pid);
+				pid = 0;
+			}
+		}
+	}
+	(void)close(fd);
+	return r;
+}
+
+/* The children of every thread: a child belongs to the thread that forked it. */
+static int
+add_children_by_thread(struct proc_sweep *sweep, pid_t pid)
+{
+	char name[PROC_NAME_MAX];
+	struct dirent *entry;
+	bool found = false;
+	DIR *threads;
+	int r = 0;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	threads = opendir(name);
+	if (threads == NULL)
+		return errno == ENOENT ? 0 : -errno;
+	while (r != -ENOMEM && (entry = readdir(threads)) != NULL) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		(void)snprintf(name, sizeof(name), "/proc/%d/task/%.10s/children", pid,
+		               entry->d_name);
+		r = add_children_of_thread(sweep, name);
+		found = found || r == 0;
+	}
+	(void)closedir(threads);
+	/* A thread that has ended meanwhile is no failure; none with the file is. */
+	return found || r == -ENOMEM ? (r == -ENOMEM ? r : 0) : r;
+}
+
+/* The same for kernels without "children" files: look at everybody's parent. */
+static int
+add_children_by_parent(struct proc_sweep *sweep, pid_t pid)
+{
+	DIR *all = opendir("/proc");
+	struct dirent *entry;
+	struct stat_line line;
+	int r = 0;
+
+	if (all == NULL)
+		return -errno;
+	while (r == 0 && (entry = readdir(all)) != NULL) {
+		pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (other > 0 && read_stat(other, &line) == 0 && line.parent == pid)
+			r = add_pid(sweep, other);
+	}
+	(void)closedir(all);
+	return r;
+}
+
+/* List the children of pid in sweep->pids. */
+static int
+list_children(struct proc_sweep *sweep, pid_t pid)
+{
+	char name[PROC_NAME_MAX];
+	int r;
+
+	sweep->n_pids = 0;
+	/* We have one thread, and the list is long: read one file. */
+	if (pid == getpid()) {
+		(void)snprintf(name, sizeof(name), "/proc/%d/task/%d/children", pid, pid);
+		r = add_children_of_thread(sweep, name);
+		return r == -ENOENT ? add_children_by_parent(sweep, pid) : r;
+	}
+	r = add_children_by_thread(sweep, pid);
+	if (r == -ENOENT && kill(pid, 0) == 0)
+		return add_children_by_parent(sweep, pid);
+	return r == -ENOENT ? 0 : r;
+}
+
+/*
+ * Look for "SUPD_ID=" at the start of a variable in the environment of pid; its value,
+ * or "" where there is none or we may not look.
+ */
+static void
+read_mark(pid_t pid, char ret[PROC_MARK_MAX])
+{
+	const size_t name_len = strlen(MARK_NAME);
+	char name[PROC_NAME_MAX], buf[4096];
+	size_t matched = 0, used = 0, total = 0;
+	bool skipping = false;
+	ssize_t n;
+	int fd;
+
+	ret[0] = '\0';
+	(void)snprintf(name, sizeof(name), "/proc/%d/environ", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while (total < ENVIRON_MAX && (n = read(fd, buf, sizeof(buf))) > 0) {
+		total += (size_t)n;
+		for (ssize_t i = 0; i < n; i++) {
+			if (buf[i] == '\0') {
+				if (matched == name_len)
+					goto done;
+				matched = 0;
+				skipping = false;
+			} else if (skipping) {
+				continue;
+			} else if (matched < name_len) {
+				skipping = buf[i] != MARK_NAME[matched];
+				matched++;
+			} else if (used < PROC_MARK_MAX - 1) {
+				ret[used++] = buf[i];
+			}
+		}
+	}
+	used = 0;
+done:
+	ret[used] = '\0';
+	(void)close(fd);
+}
+
+/* Does this process carry the mark, which is not empty, in its environment? */
+bool
+proc_has_mark(pid_t pid, const char *mark)
+{
+	char its[PROC_MARK_MAX];
+
+	read_mark(pid, its);
+	return its[0] != '\0' && strcmp(its, mark) == 0;
+}
+
+static int
+add_swept(struct proc_sweep *sweep, const struct swept *swept)
+{
+	if (sweep->n == PROC_SWEEP_MAX)
+		return -E2BIG;
+	if (sweep->n == sweep->cap) {
+		size_t cap = sweep->cap == 0 ? 64 : 2 * sweep->cap;
+		struct swept *all = realloc(sweep->all, cap * sizeof(*all));
+
+		if (all == NULL)
+			return -ENOMEM;
+		sweep->all = all;
+		sweep->cap = cap;
+	}
+	if (map_put(&sweep->seen, (uint64_t)swept->pid, (uint32_t)sweep->n) < 0)
+		return -ENOMEM;
+	sweep->all[sweep->n++] = *swept;
+	return 0;
+}
+
+/* Add all descendants of the entries from `first` on; the list is the queue. */
+static int
+add_descendants(struct proc_sweep *sweep, size_t first)
+{
+	struct stat_line line;
+	uint32_t known;
+	int r = 0;
+
+	for (size_t i = first; i < sweep->n && r == 0; i++) {
+		r = list_children(sweep, sweep->all[i].pid);
+		for (size_t k = 0; k < sweep->n_pids && r == 0; k++) {
+			struct swept below = sweep->all[i];
+
+			below.pid = sweep->pids[k];
+			if (map_get(&sweep->seen, (uint64_t)below.pid, &known) ||
+			    read_stat(below.pid, &line) < 0 || is_dead(&line))
+				continue;
+			below.start = line.start;
+			r = add_swept(sweep, &below);
+		}
+	}
+	return r;
+}
+
+/*
+ * Find every living orphan that came to us, that is every child of ours that is not in
+ * `known` (keyed by pid), and all its descendants.  Processes come and go meanwhile:
+ * what was missed is found by the next sweep, so nothing is gone before a sweep that
+ * began after the last kill finds nothing.
+ *
+ * Returns 0, -E2BIG when there are more than PROC_SWEEP_MAX (those are in it), -ENOMEM,
+ * or another -errno when /proc cannot be read.
+ */
+int
+proc_sweep_take(struct proc_sweep *sweep, const struct map *known)
+{
+	struct stat_line line;
+	uint32_t value;
+	int r;
+
+	sweep->n = 0;
+	map_done(&sweep->seen);
+	map_init(&sweep->seen);
+	r = list_children(sweep, getpid());
+	for (size_t i = 0; i < sweep->n_pids && r == 0; i++) {
+		struct swept orphan = {.pid = sweep->pids[i]};
+
+		if (map_get(known, (uint64_t)orphan.pid, &value) ||
+		    read_stat(orphan.pid, &line) < 0 || is_dead(&line))
+			continue;
+		orphan.start = line.start;
+		orphan.origin_session = line.session;
+		orphan.origin_group = line.group;
+		read_mark(orphan.pid, orphan.mark);
+		r = add_swept(sweep, &orphan);
+	}
+	return r < 0 ? r : add_descendants(sweep, 0);
+}
+
+/*
+ * Add the descendants of a main process that still lives, itself not included, as
+ * belonging to its session and mark.  Returns as proc_sweep_take().
+ */
+int
+proc_sweep_add_tree(struct proc_sweep *sweep, pid_t main_pid, const char *mark)
+{
+	struct swept main = {
+	    .pid = main_pid,
+	    .origin_session = main_pid,
+	    .origin_group = main_pid,
+	};
+	const size_t first = sweep->n;
+	int r;
+
+	ASSERT(strlen(mark) < sizeof(main.mark));
+	memcpy(main.mark, mark, strlen(mark) + 1);
+	r = add_swept(sweep, &main);
+	if (r < 0)
+		return r;
+	r = add_descendants(sweep, first);
+	/* The caller signals the main process by better means. */
+	sweep->all[first] = sweep->all[--sweep->n];
+	return r;
+}
+
+static bool
+belongs(const struct swept *swept, pid_t session, const char *mark)
+{
+	return swept->origin_session == session || swept->origin_group == session ||
+	       (mark[0] != '\0' && strcmp(swept->mark, mark) == 0);
+}
+
+/*
+ * Did the sweep find anything that belongs to this session (and group of the same
+ * number), or to this mark?  "" is no mark.
+ */
+bool
+proc_sweep_has(const struct proc_sweep *sweep, pid_t session, const char *mark)
+{
+	for (size_t i = 0; i < sweep->n; i++)
+		if (belongs(&sweep->all[i], session, mark))
+			return true;
+	return false;
+}
+
+/* Signal the process that had this pid and start time, and no other. */
+static int
+signal_one(const struct swept *swept, int signo)
+{
+	struct stat_line line;
+	int r = 0;
+#ifdef SYS_pidfd_open
+	int fd = (int)syscall(SYS_pidfd_open, swept->pid, 0);
+
+	if (fd < 0 && errno == ESRCH)
+		return 0;
+#else
+	int fd = -1;
+#endif
+	/* What is true now stays true of the pidfd. */
+	if (read_stat(swept->pid, &line) < 0 || line.start != swept->start)
+		goto out;
+#ifdef SYS_pidfd_send_signal
+	if (fd >= 0)
+		r = (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0);
+	else
+#endif
+		r = kill(swept->pid, signo);
+	r = r < 0 && errno != ESRCH ? -errno : r == 0;
+out:
+	if (fd >= 0)
+		(void)close(fd);
+	return r;
+}
+
+/*
+ * Signal everything in the sweep that belongs to this session or mark, youngest first.
+ * Returns how many were signalled, or the last -errno when none could be.
+ */
+int
+proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mark,
+                  int signo)
+{
+	int count = 0, code = 0;
+
+	for (size_t i = sweep->n; i-- > 0;) {
+		int r;
+
+		if (!belongs(&sweep->all[i], session, mark))
+			continue;
+		r = signal_one(&sweep->all[i], signo);
+		if (r < 0)
+			code = r;
+		else
+			count += r;
+	}
+	return count > 0 ? count : code;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: ISC */
+/* sdnotify.c - both ends of the notify protocol of systemd (sd_notify(3)). */
+#include "config.h"
+
+#include "os/sdnotify.h"
+
+#include "os/fd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *
+value_in(char *const *environ_now, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; environ_now[i] != NULL; i++)
+		if (strncmp(environ_now[i], name, len) == 0 && environ_now[i][len] == '=')
+			return environ_now[i] + len + 1;
+	return NULL;
+}
+
+/* A decimal number without sign or blanks, at most max; 0 for anything else. */
+static uint64_t
+number(const char *text, uint64_t max)
+{
+	char *end;
+	unsigned long long n;
+
+	if (text == NULL || *text < '0' || *text > '9')
+		return 0;
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	return errno == 0 && *end == '\0' && n <= max ? n : 0;
+}
+
+/* The address of a name that starts with '/' or '@' (abstract); its length, or 0. */
+static socklen_t
+address_of(const char *name, struct sockaddr_un *ret)
+{
+	size_t len = strlen(name);
+
+	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (len < 2 || len >= sizeof(ret->sun_path) || (name[0] != '/' && name[0] != '@'))
+		return 0;
+	memcpy(ret->sun_path, name, len);
+	if (name[0] == '@')
+		ret->sun_path[0] = '\0';
+	else
+		len++; /* a path is sent with its NUL */
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+}
+
+/*
+ * Find out who wants to hear from us: NOTIFY_SOCKET, a path or an abstract name, and
+ * WATCHDOG_USEC, which counts only where WATCHDOG_PID is absent or ours.  The
+ * environment is not changed.  A notifier without a listener (fd -1) is fine: what it
+ * sends goes nowhere.
+ */
+void
+notifier_open(struct notifier *notifier, char *const *environ_now)
+{
+	const char *name = value_in(environ_now, "NOTIFY_SOCKET");
+	const char *pid = value_in(environ_now, "WATCHDOG_PID");
+
+	*notifier = (struct notifier){.fd = -1};
+	if (name == NULL)
+		return;
+	notifier->address_len = address_of(name, &notifier->address);
+	if (notifier->address_len == 0)
+		return;
+	notifier->fd = fd_raise(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	if (notifier->fd < 0)
+		return;
+	if (pid == NULL || number(pid, INT32_MAX) == (uint64_t)getpid())
+		notifier->watchdog_us =
+		    number(value_in(environ_now, "WATCHDOG_USEC"), UINT64_MAX);
+}
+
+/* Stop telling anybody anything. */
+void
+notifier_close(struct notifier *notifier)
+{
+	fd_close(&notifier->fd);
+	notifier->watchdog_us = 0;
+}
+
+/*
+ * Send one message, lines KEY=value.  Never waits.  Returns 0, also where nobody
+ * listens, or -errno: -EAGAIN when the listener's queue is full, try again later.
+ */
+int
+notifier_send(const struct notifier *notifier, const char *text)
+{
+	ssize_t n;
+
+	if (notifier->fd < 0)
+		return 0;
+	do {
+		n = sendto(notifier->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT,
+		           (const struct sockaddr *)&notifier->address,
+		           notifier->address_len);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+/*
+ * Open the socket that actors send to: abstract, so that it needs no directory and
+ * leaves nothing behind; the name is given without its '@', and is NOTIFY_SOCKET with
+ * it.  Any local user can send to it: check the sender.
+ *
+ * Returns a non-blocking descriptor, at or above FD_WINDOW, or -errno with a sentence.
+ */
+int
+notify_listen(const char *abstract_name, struct err *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const size_t len = strlen(abstract_name);
+	const socklen_t size =
+	    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+	const int on = 1;
+	int code = ENAMETOOLONG;
+	int fd = -1;
+
+	if (len > 0 && len < sizeof(address.sun_path)) {
+		memcpy(address.sun_path + 1, abstract_name, len);
+		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (fd >= 0 &&
+		    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
+		    bind(fd, (const struct sockaddr *)&address, size) == 0)
+			return fd_raise(fd);
+		code = errno;
+	}
+	err_set(err, code, "open notify socket @%s", abstract_name);
+	fd_close(&fd);
+	return -code;
+}
+
+/* Take the sender and the descriptors out of the control part.  false: no sender. */
+static bool
+take_control(struct msghdr *header, struct notify_message *ret)
+{
+	bool has_sender = false;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL;
+	     c = CMSG_NXTHDR(header, c)) {
+		const size_t len = c->cmsg_len - CMSG_LEN(0);
+
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_RIGHTS) {
+			ret->n_fds = len / sizeof(int);
+			memcpy(ret->fds, CMSG_DATA(c), ret->n_fds * sizeof(int));
+		} else if (c->cmsg_type == SCM_CREDENTIALS) {
+			struct ucred cred;
+
+			memcpy(&cred, CMSG_DATA(c), sizeof(cred));
+			ret->pid = cred.pid;
+			ret->uid = cred.uid;
+			has_sender = true;
+		}
+	}
+	return has_sender;
+}
+
+/*
+ * Receive the next message.  Never waits.
+ *
+ * Returns 1 and fills ret; the descriptors that came with it are the caller's.  0 if
+ * nothing is there.  A message that cannot be used is dropped, its descriptors closed,
+ * and the next one can be asked for: -EMSGSIZE where the text is longer than
+ * NOTIFY_MESSAGE_MAX, -ENOBUFS where it has more than NOTIFY_FDS_MAX descriptors or
+ * there was no room for them, -EBADMSG where it contains a NUL or tells no sender.  Any
+ * other -errno is about the socket.
+ */
+int
+notify_receive(int fd, struct notify_message *ret)
+{
+	union {
+		struct cmsghdr align;
+		char data[CMSG_SPACE(sizeof(struct ucred)) +
+		          CMSG_SPACE(sizeof(int) * NOTIFY_FDS_MAX)];
+	} control;
+	struct iovec text = {.iov_base = ret->text, .iov_len = NOTIFY_MESSAGE_MAX};
+	struct msghdr header = {
+	    .msg_iov = &text,
+	    .msg_iovlen = 1,
+	    .msg_control = &control,
+	    .msg_controllen = sizeof(control),
+	};
+	bool has_sender;
+	ssize_t n;
+	int r = 1;
+
+	do {
+		n = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	ret->n_fds = 0;
+	ret->len = (size_t)n;
+	ret->text[ret->len] = '\0';
+	has_sender = take_control(&header, ret);
+	if (header.msg_flags & MSG_TRUNC)
+		r = -EMSGSIZE;
+	else if (header.msg_flags & MSG_CTRUNC)
+		r = -ENOBUFS;
+	else if (!has_sender || strlen(ret->text) != ret->len)
+		r = -EBADMSG;
+	for (size_t i = 0; i < ret->n_fds; i++) {
+		if (r == 1)
+			ret->fds[i] = fd_raise(ret->fds[i]);
+		else
+			fd_close(&ret->fds[i]);
+	}
+	return r;
+}
+
+/*
+ * The value of the first line "key=value", or NULL.  Not NUL-terminated: ret_len says
+ * how long it is.  Points into the message.
+ */
+const char *
+notify_value(const struct notify_message *message, const char *key, size_t *ret_len)
+{
+	const size_t key_len = strlen(key);
+	const char *line = message->text;
+
+	for (;;) {
+		size_t len = strcspn(line, "\n");
+
+		if (len > key_len && line[key_len] == '=' &&
+		    memcmp(line, key, key_len) == 0) {
+			*ret_len = len - key_len - 1;
+			return line + key_len + 1;
+		}
+		if (line[len] == '\0')
+			return NULL;
+		line += len + 1;
+	}
+}

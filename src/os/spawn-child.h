@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/* spawn-child.h - what the child does between clone and exec; for spawn.c only.
+ *
+ * The child shares its parent's memory, and at first its table of descriptors: it calls
+ * the kernel and nothing else, and touches no descriptor before the table is its own.
+ */
+#ifndef OS_SPAWN_CHILD_H
+#define OS_SPAWN_CHILD_H
+
+#include "base/names.h"
+#include "os/spawn.h"
+
+#define SPAWN_SIGNAL_MAX 64
+
+enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX };
+
+/* Shared between parent and child. */
+struct spawn_report {
+	volatile int step; /* enum spawn_step; NONE: no failure */
+	volatile int code; /* its errno */
+};
+
+struct spawn_child {
+	const struct spawn *spawn;
+	struct spawn_report *report;
+	int null_fd;
+	bool has_close_range;
+	bool is_shared;    /* the table of descriptors is the parent's; they are staged */
+	bool is_joining;   /* it has to enter its cgroup by itself */
+	int exec_fd;       /* close-on-exec, to be kept until then; or -1 */
+	int keep;          /* of a shared table, what is below this is needed */
+	uint64_t to_reset; /* signals to set to their default */
+	int from[SPAWN_FDS_MAX];         /* where descriptor i is staged */
+	bool is_borrowed[SPAWN_FDS_MAX]; /* the parent staged it there */
+};
+
+int spawn_child_run(void *child);
+bool spawn_signal_is_ignored(int signo);
+bool spawn_close_range_exists(void);
+
+#endif
