@@ -10,6 +10,9 @@
 #include "base/err.h"
 #include "core/core.h"
 
+/* Actors that calls wait for, all together: also what the core must have room for. */
+#define CONTROL_WAITERS_MAX 4096
+
 struct control;
 struct shell;
 

@@ -2,7 +2,9 @@
 /* events.h - the event stream: every change is one JSON object with a gapless number.
  *
  * Kept in a ring that is bounded in bytes; the oldest go first.  Readers keep the number
- * they want next and ask again; nobody is called back from here.
+ * they want next and ask again; nobody is called back from here.  All memory is taken at
+ * the start: writing an event cannot fail.  A field that does not fit any more is left
+ * out, and the event says "truncated".
  */
 #ifndef DAEMON_EVENTS_H
 #define DAEMON_EVENTS_H
@@ -15,13 +17,13 @@
 
 #define EVENTS_BYTES_MAX (2 * 1024 * 1024)
 #define EVENTS_MAX       16384
-#define EVENT_BYTES_MAX  (64 * 1024)
+#define EVENT_BYTES_MAX  (64 * 1024) /* the JSON text of one */
+#define EVENT_PATH_MAX   (32 * 1024)
 
 struct event_record {
 	uint64_t seq;
-	size_t offset; /* into events.data */
-	uint32_t len;
-	uint32_t path_offset; /* of the path inside the JSON text, for filters */
+	size_t offset; /* into events.data: the JSON text, a NUL, the path, a NUL */
+	uint32_t len;  /* of the JSON text */
 	uint32_t path_len;
 };
 
@@ -32,8 +34,8 @@ struct events {
 	uint64_t first_seq;           /* the oldest that is still there */
 	uint64_t next_seq;            /* the next to be given out; the first ever is 1 */
 	struct strbuf text;           /* the one being written */
-	uint32_t text_path_offset;
-	uint32_t text_path_len;
+	struct strbuf path;           /* its path */
+	bool truncated;
 };
 
 /* What all events have in common. */
@@ -54,9 +56,11 @@ void events_number(struct events *events, const char *key, int64_t value);
 void events_raw(struct events *events, const char *key, const char *json);
 void events_end(struct events *events);
 
-/* The JSON text of a record (not NUL-terminated), or false when it is no longer there. */
+/* The JSON text of a record, NUL-terminated, or false when it is no longer there. */
 bool events_get(const struct events *events, uint64_t seq, const char **ret_json,
                 size_t *ret_len);
+/* The path of a record, or NULL when it is no longer there. */
+const char *events_path(const struct events *events, uint64_t seq);
 /* Does the path of this record match the glob?  NULL matches everything. */
 bool events_match(const struct events *events, uint64_t seq, const char *glob);
 

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: ISC */
+/* cause.c - why something failed and which rule decided, in words and as JSON. */
+#include "config.h"
+
+#include "daemon/cause.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/units.h"
+
+#include <string.h>
+
+/* Linux: 32 and 33 are the C library's own, so SIGRTMIN is 34 for programs. */
+#define FIRST_KERNEL    32
+#define FIRST_REAL_TIME 34
+
+/* Was this a failure, or an end that was normal or wanted? */
+bool
+cause_is_failure(const struct cause *cause)
+{
+	return cause->kind != CAUSE_NORMAL && cause->kind != CAUSE_STOPPED;
+}
+
+/* "SIGTERM"; real-time signals count from the first that programs may use. */
+static void
+add_signal(struct strbuf *sb, int signo)
+{
+	if (signo >= FIRST_REAL_TIME && signo <= SPEC_SIGNAL_MAX)
+		strbuf_addf(sb, "SIGRTMIN+%d", signo - FIRST_REAL_TIME);
+	else if (signo > 0 && signo < FIRST_KERNEL)
+		strbuf_adds(sb, signal_name(signo));
+	else
+		strbuf_addf(sb, "signal %d", signo);
+}
+
+/* How the process ended, where that adds to the kind of the cause. */
+static void
+add_end(struct strbuf *sb, const struct cause *cause, const char *exited,
+        const char *killed)
+{
+	if (cause->signal != 0) {
+		strbuf_adds(sb, killed);
+		add_signal(sb, cause->signal);
+		if (cause->core)
+			strbuf_adds(sb, " (core dumped)");
+	} else if (cause->code >= 0) {
+		strbuf_addf(sb, "%s%d", exited, cause->code);
+	}
+}
+
+static void
+add_in_brackets(struct strbuf *sb, const struct cause *cause)
+{
+	if (cause->signal == 0 && cause->code < 0)
+		return;
+	strbuf_adds(sb, " (");
+	add_end(sb, cause, "exited with ", "killed by ");
+	strbuf_addc(sb, ')');
+}
+
+static void
+add_exec(struct strbuf *sb, const struct cause *cause)
+{
+	strbuf_adds(sb, "could not be executed");
+	if (cause->error != 0)
+		strbuf_addf(sb, ": %s (%s)", err_name(cause->error),
+		            strerror(cause->error));
+}
+
+/*
+ * One phrase that completes "it …": "exited with 3", "killed by SIGSEGV (core dumped)",
+ * "could not be executed: ENOENT (No such file or directory)".
+ */
+void
+cause_text(struct strbuf *sb, const struct cause *cause)
+{
+	switch (cause->kind) {
+	case CAUSE_NORMAL:
+		strbuf_adds(sb, "ended normally");
+		add_in_brackets(sb, cause);
+		break;
+	case CAUSE_EXIT:
+		strbuf_addf(sb, "exited with %d", (int)cause->code);
+		break;
+	case CAUSE_SIGNAL:
+	case CAUSE_CORE:
+		add_end(sb, cause, "exited with ", "killed by ");
+		break;
+	case CAUSE_OOM:
+		strbuf_adds(sb, "killed because memory ran out");
+		break;
+	case CAUSE_KILLED:
+		strbuf_adds(sb, "killed by command");
+		break;
+	case CAUSE_EXEC:
+		add_exec(sb, cause);
+		break;
+	case CAUSE_START_TIMEOUT:
+		strbuf_adds(sb, "did not become ready within its start_timeout");
+		break;
+	case CAUSE_EARLY_EXIT:
+		strbuf_adds(sb, "ended before it was ready");
+		add_in_brackets(sb, cause);
+		break;
+	case CAUSE_WATCHDOG:
+		strbuf_adds(sb, "did not report to its watchdog in time");
+		break;
+	case CAUSE_HEALTH:
+		strbuf_adds(sb, "failed its health check");
+		break;
+	case CAUSE_SELF_REPORT:
+		strbuf_adds(sb, "reported a failure itself");
+		break;
+	case CAUSE_STOPPED:
+		strbuf_adds(sb, "stopped");
+		break;
+	case CAUSE_DEATH_PACT:
+		strbuf_adds(sb, "an actor that it watches ended for good");
+		break;
+	case CAUSE_INTENSITY:
+		strbuf_adds(sb, "its children were restarted too often");
+		break;
+	case CAUSE_UNKNOWN:
+	case CAUSE_KIND_MAX:
+		strbuf_adds(sb, "ended in an unknown way");
+		break;
+	}
+}
+
+/* An object of type Cause of the interface; what does not apply is null. */
+void
+cause_json(struct strbuf *sb, const struct cause *cause)
+{
+	struct strbuf text;
+
+	ASSERT(cause->kind < CAUSE_KIND_MAX);
+	strbuf_addf(sb, "{\"kind\":\"%s\",\"code\":", cause_kind_names[cause->kind]);
+	if (cause->code >= 0 && cause->signal == 0 && cause->kind != CAUSE_EXEC)
+		strbuf_addf(sb, "%d", (int)cause->code);
+	else
+		strbuf_adds(sb, "null");
+	strbuf_adds(sb, ",\"signal\":");
+	if (cause->signal != 0) {
+		strbuf_addc(sb, '"');
+		add_signal(sb, cause->signal);
+		strbuf_addf(sb, "\",\"core\":%s", cause->core ? "true" : "false");
+	} else {
+		strbuf_adds(sb, "null,\"core\":null");
+	}
+	if (cause->error != 0)
+		strbuf_addf(sb, ",\"errno\":\"%s\"", err_name(cause->error));
+	else
+		strbuf_adds(sb, ",\"errno\":null");
+	strbuf_adds(sb, ",\"key\":null,\"text\":");
+	strbuf_init(&text, 512);
+	cause_text(&text, cause);
+	strbuf_add_json(sb, strbuf_str(&text));
+	strbuf_done(&text);
+	strbuf_addc(sb, '}');
+}
+
+/*
+ * Which rule decided: "supd.yaml:12", "preset default", or why none did.
+ *
+ * A rule of a preset that was named in a list is the line that named it.
+ */
+void
+rule_text(struct strbuf *sb, const struct conf *conf, enum preset preset,
+          struct place place, uint8_t reason)
+{
+	ASSERT(reason < DECISION_REASON_MAX);
+	ASSERT(preset < PRESET_MAX);
+	if (place.line > 0 && place.file < conf->n_files)
+		strbuf_addf(sb, "%s:%u", conf->files[place.file],
+		            (unsigned int)place.line);
+	else if (preset != PRESET_LIST &&
+	         (reason == DECIDED_BY_RULE || reason == DECIDED_BY_ON_FAILURE))
+		strbuf_addf(sb, "preset %s", preset_names[preset]);
+	else
+		strbuf_adds(sb, decision_reason_names[reason]);
+}

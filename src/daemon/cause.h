@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: ISC */
+/* cause.h - causes, rules and scopes in the words of the interface: for people and as
+ * JSON.
+ *
+ * One place for them, used by the event stream, the control socket and the log.
+ */
+#ifndef DAEMON_CAUSE_H
+#define DAEMON_CAUSE_H
+
+#include "base/strbuf.h"
+#include "conf/conf.h"
+#include "core/core.h"
+
+/* Nothing failed: no cause at all. */
+bool cause_is_failure(const struct cause *cause);
+void cause_text(struct strbuf *sb, const struct cause *cause);
+void cause_json(struct strbuf *sb, const struct cause *cause);
+void rule_text(struct strbuf *sb, const struct conf *conf, enum preset preset,
+               struct place place, uint8_t reason);
+
+#endif

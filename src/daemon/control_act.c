@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: ISC */
+/* control_act.c - methods that change something: they become events for the core. */
+#include "config.h"
+
+#include "base/names.h"
+#include "base/units.h"
+#include "daemon/control_private.h"
+#include "daemon/procs.h"
+#include "daemon/shell.h"
+#include "daemon/view.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- names ------------------------------------------------------------------------ */
+
+/* Nobody has that name, or several have: those are the candidates. */
+void
+reply_no_such_actor(struct conn *conn, const char *name,
+                    const struct candidates *candidates)
+{
+	json_t *paths = json_array();
+
+	for (size_t i = 0; i < candidates->n; i++)
+		(void)json_array_append_new(paths, json_string(candidates->at[i]));
+	reply_error(conn, CONTROL_INTERFACE ".NoSuchActor",
+	            json_pack("{s:s,s:o}", "name", name, "candidates", paths));
+}
+
+/* Add the actors of one name; false: an error was replied. */
+static bool
+resolve_or_reply(struct conn *conn, const char *name, struct ref_list *list)
+{
+	struct candidates candidates;
+	int r = resolve_name(conn->control->shell, name, list, &candidates);
+
+	if (r == -ENOMEM)
+		reply_limit(conn, name, 0);
+	else if (r < 0)
+		reply_no_such_actor(conn, name, &candidates);
+	return r > 0;
+}
+
+/* The actors of `names` in the order of the names; false: an error was replied. */
+bool
+call_resolve(struct conn *conn, struct ref_list *list)
+{
+	const json_t *names = param_array(conn, "names");
+
+	if (json_array_size(names) == 0) {
+		reply_invalid_parameter(conn, "names");
+		return false;
+	}
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+
+		if (!resolve_or_reply(conn, name, list))
+			return false;
+	}
+	return true;
+}
+
+/* The one actor that `name` means; false: an error was replied. */
+bool
+call_resolve_one(struct conn *conn, struct ref *ret)
+{
+	const struct shell *shell = conn->control->shell;
+	const char *name = param_string(conn, "name");
+	struct candidates candidates = {.n = 0};
+	struct ref_list *list = &conn->call.list;
+
+	if (!resolve_or_reply(conn, name, list))
+		return false;
+	if (list->n > 1) {
+		for (size_t i = 0; i < list->n && i < CANDIDATES_MAX; i++)
+			candidates.at[candidates.n++] = shell_path(shell, list->at[i]);
+		reply_no_such_actor(conn, name, &candidates);
+		return false;
+	}
+	*ret = list->at[0];
+	return true;
+}
+
+/* ---- what is carried out is an event ---------------------------------------------- */
+
+static void
+begin_command_event(struct conn *conn, struct ref ref, const char *verb)
+{
+	struct shell *shell = conn->control->shell;
+	struct event_head head = {.event = "command", .path = "/"};
+	struct node_view view;
+
+	if (!ref_is_none(ref)) {
+		core_view(shell->core, ref, shell->now_ms, &view);
+		head.path = shell_path(shell, ref);
+		head.incarnation = view.incarnation;
+		head.generation = view.generation;
+	}
+	events_begin(&shell->events, &head);
+	events_string(&shell->events, "verb", verb);
+	events_number(&shell->events, "uid", conn->peer.uid);
+	events_number(&shell->events, "pid", conn->peer.pid);
+}
+
+/* Who did what to which actor; REF_NONE: to supd as a whole. */
+void
+command_event(struct conn *conn, struct ref ref, const char *verb)
+{
+	begin_command_event(conn, ref, verb);
+	events_end(&conn->control->shell->events);
+}
+
+/* ---- start, stop, restart, reset, kill -------------------------------------------- */
+
+/* A command, and what is waited for when it is repeated. */
+struct command {
+	const char *verb;
+	enum event_kind kind;
+	enum wait_for goal;
+	bool hold;
+};
+
+/* Post it for all actors of the list; the call then waits for the answers. */
+static void
+carry_out(struct conn *conn, const struct command *command, bool repeated)
+{
+	struct call *call = &conn->call;
+
+	for (size_t i = 0; i < call->list.n; i++) {
+		const struct event event = {
+		    .kind = repeated ? EVENT_WAIT : command->kind,
+		    .ref = call->list.at[i],
+		    .hold = command->hold,
+		    .wait_for = command->goal,
+		};
+
+		if (!repeated)
+			command_event(conn, event.ref, command->verb);
+		wait_post(conn, i, &event);
+	}
+	call->state = CALL_TARGETS;
+}
+
+static bool
+refuses_starts(struct conn *conn)
+{
+	if (!conn->control->shell->shutting_down)
+		return false;
+	reply_invalid_state(conn, conn->call.list.at[0], "supd is shutting down");
+	return true;
+}
+
+static void
+start_stop_restart(struct conn *conn, const struct command *command)
+{
+	struct call *call = &conn->call;
+	bool repeated;
+
+	if (!call_resolve(conn, &call->list))
+		return;
+	if (command->kind != EVENT_STOP && refuses_starts(conn))
+		return;
+	if (!wait_prepare(conn, call->list.n) || !token_begin(conn, &repeated))
+		return;
+	call->finish = reply_actors;
+	carry_out(conn, command, repeated);
+	if (param_bool(conn, "wait", true) && !call->message.oneway) {
+		wait_start_timer(conn);
+	} else {
+		/* Still after the core's turn: what it refuses is to be told. */
+		call->state = CALL_NEXT_TURN;
+		call->turn = conn->control->turn;
+		control_attend(conn);
+	}
+}
+
+/* Start what does not run; done when it is ready. */
+void
+handle_start(struct conn *conn)
+{
+	const struct command start = {"start", EVENT_START, WAIT_READY, false};
+
+	start_stop_restart(conn, &start);
+}
+
+/* Stop; done when nothing of it is left. */
+void
+handle_stop(struct conn *conn)
+{
+	const struct command stop = {"stop", EVENT_STOP, WAIT_STOPPED,
+	                             param_bool(conn, "hold", false)};
+
+	start_stop_restart(conn, &stop);
+}
+
+/* Stop and start again; done when it is ready again. */
+void
+handle_restart(struct conn *conn)
+{
+	const struct command restart = {"restart", EVENT_RESTART, WAIT_READY, false};
+
+	start_stop_restart(conn, &restart);
+}
+
+/* Forget failures and counters; done at once. */
+void
+handle_reset(struct conn *conn)
+{
+	const struct command reset = {"reset", EVENT_RESET, WAIT_READY, false};
+	struct call *call = &conn->call;
+
+	if (!call_resolve(conn, &call->list) || !wait_prepare(conn, call->list.n))
+		return;
+	call->finish = reply_actors;
+	carry_out(conn, &reset, false);
+}
+
+/* Akka's Kill: the actors of that name fail with cause `killed`. */
+void
+handle_kill(struct conn *conn)
+{
+	const struct command kill_it = {"kill", EVENT_KILL, WAIT_READY, false};
+	struct call *call = &conn->call;
+	const char *name = param_string(conn, "name");
+
+	if (!resolve_or_reply(conn, name, &call->list) ||
+	    !wait_prepare(conn, call->list.n))
+		return;
+	call->finish = reply_empty;
+	carry_out(conn, &kill_it, false);
+}
+
+/* ---- signal, wait, shutdown ------------------------------------------------------- */
+
+/* Send a signal to the main processes of the actors of that name. */
+void
+handle_signal(struct conn *conn)
+{
+	struct shell *shell = conn->control->shell;
+	const struct ref_list *list = &conn->call.list;
+	const char *text = param_string(conn, "signal");
+	int signo = signal_parse(text);
+
+	if (signo < 0) {
+		reply_invalid_parameter(conn, "signal");
+		return;
+	}
+	if (!resolve_or_reply(conn, param_string(conn, "name"), &conn->call.list))
+		return;
+	for (size_t i = 0; i < list->n; i++) {
+		int r = procs_signal(shell->procs, list->at[i], signo);
+
+		if (r < 0) {
+			reply_invalid_state(conn, list->at[i],
+			                    r == -ESRCH ? "it has no process"
+			                                : strerror(-r));
+			return;
+		}
+		begin_command_event(conn, list->at[i], "signal");
+		events_string(&shell->events, "signal", signal_name(signo));
+		events_end(&shell->events);
+	}
+	reply_empty(conn);
+}
+
+static void
+reply_actor(struct conn *conn)
+{
+	const struct shell *shell = conn->control->shell;
+	struct ref ref = conn->call.list.at[0];
+	struct view_clock clock;
+	struct strbuf *out;
+
+	if (!core_valid(shell->core, ref)) {
+		const struct target gone = {.ref = ref, .result = REPLY_NO_SUCH_ACTOR};
+
+		reply_target_error(conn, &gone);
+		return;
+	}
+	view_clock_init(&clock);
+	out = reply_begin(conn);
+	strbuf_adds(out, "{\"actor\":");
+	view_actor_json(out, shell, &clock, ref);
+	strbuf_addc(out, '}');
+	reply_end(conn, false);
+}
+
+/* The life that the caller knew is over: what it waits for has come, or never will. */
+static bool
+answers_for_old_life(struct conn *conn, struct ref ref, enum wait_for wait_for)
+{
+	const struct shell *shell = conn->control->shell;
+	int64_t known = param_int(conn, "incarnation", -1);
+	struct node_view view;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	if (known < 0 || known == (int64_t)view.incarnation || wait_for == WAIT_READY)
+		return false;
+	if (wait_for == WAIT_STOPPED)
+		reply_actor(conn);
+	else
+		reply_invalid_state(conn, ref, "it is another one of that name now");
+	return true;
+}
+
+/* Wait until an actor is ready, stopped, failed or done. */
+void
+handle_wait(struct conn *conn)
+{
+	int found =
+	    names_find(wait_for_names, WAIT_TERMINATED, param_string(conn, "for"));
+	struct event event = {.kind = EVENT_WAIT};
+
+	if (found < 0) {
+		reply_invalid_parameter(conn, "for");
+		return;
+	}
+	event.wait_for = (enum wait_for)found;
+	if (!call_resolve_one(conn, &event.ref) ||
+	    answers_for_old_life(conn, event.ref, event.wait_for) ||
+	    !wait_prepare(conn, 1))
+		return;
+	conn->call.finish = reply_actor;
+	conn->call.state = CALL_TARGETS;
+	wait_post(conn, 0, &event);
+	wait_start_timer(conn);
+}
+
+/* Shut down in order.  The reply comes first: afterwards nobody may be left to give it.
+ */
+void
+handle_shutdown(struct conn *conn)
+{
+	const struct event shutdown = {.kind = EVENT_SHUTDOWN};
+
+	command_event(conn, REF_NONE, "shutdown");
+	reply_empty(conn);
+	conn_flush(conn);
+	shell_post(conn->control->shell, &shutdown);
+}

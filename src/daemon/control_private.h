@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: ISC */
+/* control_private.h - what the files of the control server share.
+ *
+ *	control.c         listening, accepting, the list of connections, turns
+ *	control_conn.c    one connection: bytes in and out, one call at a time, replies
+ *	control_calls.c   the table of methods; from a message to its handler
+ *	control_params.c  are the parameters what the interface says?
+ *	control_auth.c    who may do what
+ *	control_wait.c    calls that wait for actors
+ *	control_token.c   answers that are given again
+ *	control_act.c     methods that change something
+ *	control_plan.c    methods about the configuration
+ *	control_read.c    methods that only look
+ *	control_stream.c  methods with many replies
+ *
+ * A connection owns the call that it is at.  Whoever finishes a call says so with
+ * call_finish(); connections are only freed at the end of conn_run().
+ */
+#ifndef DAEMON_CONTROL_PRIVATE_H
+#define DAEMON_CONTROL_PRIVATE_H
+
+#include "core/core.h"
+#include "daemon/control.h"
+#include "daemon/resolve.h"
+#include "os/sock.h"
+#include "varlink/varlink.h"
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#define CONTROL_CONNS_MAX     512
+#define CONTROL_CONNS_UID_MAX 128
+/* The last ones are for those who may control, so that nobody can shut them out. */
+#define CONTROL_CONNS_KEPT 32
+/* Calls of one connection that wait for their turn. */
+#define CONTROL_CALLS_MAX 64
+/* Names in one call. */
+#define CONTROL_NAMES_MAX 256
+/* Bytes that one connection may have to be sent, and when a call or a stream goes on. */
+#define CONTROL_OUT_MAX    (2 * VARLINK_REPLY_MAX)
+#define CONTROL_OUT_CALL   (CONTROL_OUT_MAX - VARLINK_REPLY_MAX - 1024)
+#define CONTROL_OUT_STREAM (256 * 1024)
+/* Commands whose answers are remembered. */
+#define CONTROL_TOKENS_MAX 256
+#define CONTROL_TOKEN_LEN  128
+#define CONTROL_ANSWER_MAX 4096
+/* How long no connection is accepted after descriptors or memory ran out. */
+#define CONTROL_ACCEPT_PAUSE 1.0
+
+#define CONTROL_INTERFACE "io.supd.Control"
+#define SERVICE_INTERFACE "org.varlink.service"
+
+enum access {
+	ACCESS_EVERYBODY,
+	ACCESS_OBSERVE,
+	ACCESS_CONTROL,
+};
+
+enum param_type {
+	PARAM_STRING,
+	PARAM_STRINGS,
+	PARAM_INT, /* never negative */
+	PARAM_INTS,
+	PARAM_BOOL,
+};
+
+struct param {
+	const char *name; /* NULL ends a list */
+	enum param_type type;
+	bool required; /* else absent and null mean the same */
+};
+
+struct conn;
+
+struct method {
+	const char *name; /* without the interface; NULL ends a table */
+	enum access access;
+	bool needs_more;
+	const struct param *params;
+	void (*handle)(struct conn *conn); /* NULL: not in this version */
+};
+
+/* One actor that a call waits for. */
+struct target {
+	struct ref ref; /* REF_NONE: Watch of a name that nobody has */
+	uint64_t token; /* 0: answered or nothing is waited for */
+	bool answered;
+	bool sent;      /* Watch: its reply is out */
+	bool confirmed; /* Watch: it was there and ended */
+	enum reply_result result;
+	struct cause cause;
+	enum node_state state; /* when it was answered */
+	uint32_t incarnation;
+	char *path; /* owned; Watch only: it may be gone by then */
+};
+
+enum call_state {
+	CALL_FINISHED,  /* nothing more to do */
+	CALL_NEXT_TURN, /* answered once the core had its turn */
+	CALL_TARGETS,   /* answered once all targets are */
+	CALL_WATCH,     /* one reply a target */
+	CALL_LIST,      /* one reply an actor */
+	CALL_EVENTS,    /* one reply an event */
+};
+
+struct call {
+	struct varlink_call message;
+	const struct method *method;
+	enum call_state state;
+	uint64_t turn; /* CALL_NEXT_TURN: the turn in which it came */
+	ev_timer timer;
+
+	struct target *targets;
+	size_t n_targets;
+	size_t n_open;                     /* not answered */
+	size_t n_unsent;                   /* Watch: without a reply yet */
+	void (*finish)(struct conn *conn); /* all went well: the reply */
+
+	struct ref_list list; /* the actors that the call is about */
+	size_t position;      /* CALL_LIST: in it */
+
+	uint64_t next_seq;  /* CALL_EVENTS: the next to be sent, or to be looked at */
+	uint64_t until_seq; /* CALL_EVENTS: behind the last, UINT64_MAX: follow */
+	const char *pattern;
+
+	struct remembered *memory; /* where the answer is kept, or NULL */
+	uint64_t memory_serial;
+};
+
+struct conn {
+	struct control *control;
+	TAILQ_ENTRY(conn) link;
+	TAILQ_ENTRY(conn) attention_link;
+	bool in_attention;
+
+	int fd;
+	ev_io io;
+	int hangup_fd;   /* tells of a hang-up while nothing is read or written; or -1 */
+	ev_io hangup_io;
+	struct sock_peer peer;
+	struct varlink_reader reader;
+	struct strbuf out;
+	size_t sent;  /* of out */
+	size_t mark;  /* where the reply that is being written begins */
+	bool eof;     /* nothing more comes in */
+	bool mute;    /* nothing more can go out */
+	bool broken;  /* to be closed at once */
+	bool busy;    /* call is in use */
+	bool running; /* conn_run() is below us */
+	struct call call;
+};
+
+struct waiter {
+	struct conn *conn; /* NULL: free */
+	uint32_t target;
+	uint32_t serial;
+	uint32_t next_free;
+};
+
+struct remembered {
+	char token[CONTROL_TOKEN_LEN + 1];
+	uid_t uid;
+	const struct method *method; /* NULL: free */
+	uint64_t serial;
+	char *answer; /* NULL: not finished, or too long to keep */
+	size_t answer_len;
+};
+
+TAILQ_HEAD(conn_list, conn);
+
+struct control {
+	struct shell *shell;
+	int listen_fd;
+	int reserve_fd; /* given up to serve one more when descriptors ran out */
+	bool owns_path;
+	bool closing;
+	ev_io accept_io;
+	ev_timer accept_timer;
+	struct conn_list conns;
+	size_t n_conns;
+	struct conn_list attention; /* something may have happened to their calls */
+	uint64_t turn;
+	uint64_t seen_seq; /* of the events that followers were told of */
+	size_t n_followers;
+
+	struct waiter *waiters;
+	uint32_t waiters_cap;
+	uint32_t n_waiters;
+	uint32_t free_waiter; /* UINT32_MAX: none */
+	uint32_t waiter_serial;
+
+	struct remembered *remembered; /* CONTROL_TOKENS_MAX of them, a ring */
+	uint64_t next_remembered;
+};
+
+/* control.c */
+struct control *control_alloc(struct shell *shell);
+void control_adopt(struct control *control, int take_fd, const struct sock_peer *peer);
+void control_attend(struct conn *conn);
+void control_conn_closed(struct control *control);
+
+/* control_conn.c */
+struct conn *conn_new(struct control *control, int take_fd, const struct sock_peer *peer);
+void conn_free(struct conn *conn);
+void conn_run(struct conn *conn);
+void conn_read(struct conn *conn);
+void conn_flush(struct conn *conn);
+size_t conn_unsent(const struct conn *conn);
+void call_finish(struct conn *conn);
+struct strbuf *reply_begin(struct conn *conn);
+void reply_end(struct conn *conn, bool continues);
+void reply_empty(struct conn *conn);
+void reply_json(struct conn *conn, json_t *take_parameters);
+void reply_raw(struct conn *conn, const char *message, size_t len);
+void reply_error(struct conn *conn, const char *error, json_t *take_parameters);
+
+/* control_calls.c */
+void call_dispatch(struct conn *conn);
+
+/* control_params.c */
+const char *params_check(const struct param *params, const json_t *parameters);
+const char *param_string(const struct conn *conn, const char *name);
+bool param_bool(const struct conn *conn, const char *name, bool otherwise);
+int64_t param_int(const struct conn *conn, const char *name, int64_t otherwise);
+const json_t *param_array(const struct conn *conn, const char *name);
+void reply_invalid_parameter(struct conn *conn, const char *name);
+
+/* control_auth.c */
+bool auth_allows(const struct conn *conn, enum access access);
+
+/* control_wait.c */
+bool wait_prepare(struct conn *conn, size_t n_targets);
+void wait_post(struct conn *conn, size_t target, const struct event *event);
+void wait_forget(struct conn *conn);
+void wait_start_timer(struct conn *conn);
+void wait_finish(struct conn *conn);
+void reply_invalid_state(struct conn *conn, struct ref ref, const char *message);
+void reply_limit(struct conn *conn, const char *name, int limit);
+void reply_target_error(struct conn *conn, const struct target *target);
+void reply_actors(struct conn *conn);
+
+/* control_token.c */
+bool token_begin(struct conn *conn, bool *ret_repeated);
+void token_answer(struct conn *conn, const char *message, size_t len);
+void tokens_done(struct control *control);
+
+/* control_act.c, control_plan.c, control_read.c, control_stream.c: handlers */
+bool call_resolve(struct conn *conn, struct ref_list *list);
+bool call_resolve_one(struct conn *conn, struct ref *ret);
+void reply_no_such_actor(struct conn *conn, const char *name,
+                         const struct candidates *candidates);
+void command_event(struct conn *conn, struct ref ref, const char *verb);
+void handle_start(struct conn *conn);
+void handle_stop(struct conn *conn);
+void handle_restart(struct conn *conn);
+void handle_reset(struct conn *conn);
+void handle_signal(struct conn *conn);
+void handle_kill(struct conn *conn);
+void handle_wait(struct conn *conn);
+void handle_shutdown(struct conn *conn);
+void handle_diff(struct conn *conn);
+void handle_apply(struct conn *conn);
+void handle_describe(struct conn *conn);
+void handle_status(struct conn *conn);
+void handle_explain(struct conn *conn);
+void handle_ping(struct conn *conn);
+void handle_get_info(struct conn *conn);
+void handle_get_interface_description(struct conn *conn);
+void handle_watch(struct conn *conn);
+void handle_events(struct conn *conn);
+bool stream_progress(struct conn *conn);
+bool watch_progress(struct conn *conn);
+
+#endif

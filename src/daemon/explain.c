@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: ISC */
+/* explain.c - the story of an actor's last failure: the events that belong to it. */
+#include "config.h"
+
+#include "daemon/explain.h"
+
+#include "daemon/shell.h"
+#include "daemon/view.h"
+#include "os/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct story {
+	const struct shell *shell;
+	struct ref ref;
+	struct strbuf quoted; /* the path as it stands in an event */
+	uint64_t failure_seq; /* 0: the stream does not know of a failure */
+	json_t *failure;
+	json_t *chain[EXPLAIN_STEPS_MAX];
+	size_t n;
+};
+
+static bool
+mentions(const char *json, size_t len, const char *text)
+{
+	return memmem(json, len, text, strlen(text)) != NULL;
+}
+
+static json_t *
+load_event(const struct shell *shell, uint64_t seq)
+{
+	const char *json;
+	size_t len;
+
+	if (!events_get(&shell->events, seq, &json, &len))
+		return NULL;
+	return json_loadb(json, len, 0, NULL);
+}
+
+/* A text of an event; empty when it has none of that name. */
+const char *
+explain_field(const json_t *event, const char *key)
+{
+	const char *text = json_string_value(json_object_get(event, key));
+
+	return text != NULL ? text : "";
+}
+
+/* The last failure that the actor had part in: its own, one that it handled as a
+ * supervisor, or one whose strategy took it along. */
+static void
+find_failure(struct story *story)
+{
+	const struct events *events = &story->shell->events;
+
+	for (uint64_t seq = events->next_seq; seq-- > events->first_seq;) {
+		const char *json;
+		size_t len;
+
+		if (!events_get(events, seq, &json, &len) ||
+		    !mentions(json, len, "\"event\":\"failure\"") ||
+		    !mentions(json, len, strbuf_str(&story->quoted)))
+			continue;
+		story->failure = load_event(story->shell, seq);
+		story->failure_seq = story->failure != NULL ? seq : 0;
+		return;
+	}
+}
+
+/* Where the story begins: the exit that was the failure, if there was one. */
+static uint64_t
+find_beginning(const struct story *story)
+{
+	const struct events *events = &story->shell->events;
+	const char *origin = explain_field(story->failure, "origin");
+
+	for (uint64_t seq = story->failure_seq; seq-- > events->first_seq;) {
+		const char *json;
+		size_t len;
+
+		if (strcmp(events_path(events, seq), origin) != 0 ||
+		    !events_get(events, seq, &json, &len))
+			continue;
+		if (mentions(json, len, "\"event\":\"exited\""))
+			return seq;
+		/* Its last start, or the failure before: it did not exit at all. */
+		if (mentions(json, len, "\"event\":\"failure\"") ||
+		    mentions(json, len, "\"event\":\"started\""))
+			break;
+	}
+	return story->failure_seq;
+}
+
+/* Does this event belong to the story? */
+static bool
+belongs(const struct story *story, uint64_t seq)
+{
+	const struct events *events = &story->shell->events;
+	const char *path = events_path(events, seq);
+	const char *json;
+	size_t len;
+
+	if (seq == story->failure_seq ||
+	    strcmp(path, shell_path(story->shell, story->ref)) == 0 ||
+	    strcmp(path, explain_field(story->failure, "origin")) == 0 ||
+	    strcmp(path, explain_field(story->failure, "path")) == 0)
+		return true;
+	return events_get(events, seq, &json, &len) &&
+	       mentions(json, len, strbuf_str(&story->quoted));
+}
+
+/* Up again: what happens later is another story. */
+static bool
+is_end(const struct story *story, const json_t *event)
+{
+	return strcmp(explain_field(event, "path"),
+	              shell_path(story->shell, story->ref)) == 0 &&
+	       strcmp(explain_field(event, "event"), "ready") == 0;
+}
+
+static void
+collect_chain(struct story *story)
+{
+	const uint64_t end = story->shell->events.next_seq;
+
+	for (uint64_t seq = find_beginning(story); seq < end; seq++) {
+		json_t *event;
+
+		if (!belongs(story, seq))
+			continue;
+		event = load_event(story->shell, seq);
+		if (event == NULL)
+			continue;
+		if (story->n == EXPLAIN_STEPS_MAX) {
+			/* Of a long story the end matters more than the middle. */
+			json_decref(story->chain[EXPLAIN_STEPS_MAX / 2]);
+			memmove(&story->chain[EXPLAIN_STEPS_MAX / 2],
+			        &story->chain[EXPLAIN_STEPS_MAX / 2 + 1],
+			        (EXPLAIN_STEPS_MAX / 2 - 1) * sizeof(story->chain[0]));
+			story->n--;
+		}
+		story->chain[story->n++] = event;
+		if (seq > story->failure_seq && is_end(story, event))
+			break;
+	}
+}
+
+static void
+add_step(struct strbuf *out, const json_t *event)
+{
+	struct strbuf text;
+
+	strbuf_init(&text, EVENT_BYTES_MAX);
+	explain_step(&text, event);
+	strbuf_adds(out, "{\"at\":");
+	strbuf_add_json(out, explain_field(event, "time"));
+	strbuf_adds(out, ",\"event\":");
+	strbuf_add_json(out, explain_field(event, "event"));
+	strbuf_adds(out, ",\"path\":");
+	strbuf_add_json(out, explain_field(event, "path"));
+	strbuf_adds(out, ",\"text\":");
+	strbuf_add_json(out, strbuf_str(&text));
+	strbuf_addc(out, '}');
+	strbuf_done(&text);
+}
+
+void
+explain_json(struct strbuf *out, const struct shell *shell, struct ref ref)
+{
+	struct story story = {.shell = shell, .ref = ref};
+	struct strbuf text;
+
+	strbuf_init(&story.quoted, EVENT_PATH_MAX);
+	strbuf_add_json(&story.quoted, shell_path(shell, ref));
+	find_failure(&story);
+	if (story.failure != NULL)
+		collect_chain(&story);
+	strbuf_init(&text, 4 * EVENT_BYTES_MAX);
+	explain_text(&text, shell, ref, story.failure, (const json_t *const *)story.chain,
+	             story.n);
+	strbuf_addf(out, "{\"path\":%s,\"chain\":[", strbuf_str(&story.quoted));
+	for (size_t i = 0; i < story.n; i++) {
+		if (i > 0)
+			strbuf_addc(out, ',');
+		add_step(out, story.chain[i]);
+		json_decref(story.chain[i]);
+	}
+	strbuf_adds(out, "],\"last_words\":[],\"text\":");
+	strbuf_add_json(out, strbuf_str(&text));
+	strbuf_addc(out, '}');
+	strbuf_done(&text);
+	strbuf_done(&story.quoted);
+	json_decref(story.failure);
+}

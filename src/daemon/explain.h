@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/* explain.h - the story of an actor's last failure: what failed, which rule decided, who
+ * was concerned, and what it led to.
+ *
+ * Told from the event stream as long as it remembers, then from what the core remembers.
+ */
+#ifndef DAEMON_EXPLAIN_H
+#define DAEMON_EXPLAIN_H
+
+#include "base/strbuf.h"
+#include "core/core.h"
+
+#include <jansson.h>
+
+/* Steps of a story; longer ones lose their middle, never their end. */
+#define EXPLAIN_STEPS_MAX 40
+
+struct shell;
+
+/* An object of what Explain returns; the actor must be there. */
+void explain_json(struct strbuf *out, const struct shell *shell, struct ref ref);
+
+const char *explain_field(const json_t *event, const char *key);
+
+/* explain_text.c: one event as a phrase, and the whole story in sentences.  `failure` is
+ * the failure event, or NULL: then what the core remembers. */
+void explain_step(struct strbuf *sb, const json_t *event);
+void explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
+                  const json_t *failure, const json_t *const *chain, size_t n_chain);
+
+#endif

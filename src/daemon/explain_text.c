@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: ISC */
+/* explain_text.c - the story of a failure in sentences, for somebody who has never seen
+ * supd.
+ */
+#include "config.h"
+
+#include "base/units.h"
+#include "daemon/cause.h"
+#include "daemon/explain.h"
+#include "daemon/glob.h"
+#include "daemon/shell.h"
+#include "daemon/view.h"
+#include "os/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static json_int_t
+number(const json_t *event, const char *key)
+{
+	return json_integer_value(json_object_get(event, key));
+}
+
+static const char *
+cause_of(const json_t *event)
+{
+	const char *text = explain_field(json_object_get(event, "cause"), "text");
+
+	return text[0] != '\0' ? text : "failed";
+}
+
+static void
+add_duration(struct strbuf *sb, json_int_t ms)
+{
+	char text[DURATION_TEXT_MAX];
+
+	strbuf_adds(sb, duration_format(ms > 0 ? (uint64_t)ms : 0, text));
+}
+
+/* ---- one event -------------------------------------------------------------------- */
+
+static void
+step_started(struct strbuf *sb, const json_t *event)
+{
+	strbuf_adds(sb, "started");
+	if (number(event, "pid") > 0)
+		strbuf_addf(sb, " as process %" JSON_INTEGER_FORMAT,
+		            number(event, "pid"));
+}
+
+static void
+step_cause(struct strbuf *sb, const json_t *event)
+{
+	strbuf_adds(sb, cause_of(event));
+}
+
+static void
+step_failure(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb, "failed (%s): %s, decided by %s", cause_of(event),
+	            explain_field(event, "directive"), explain_field(event, "rule"));
+}
+
+static void
+step_backoff(struct strbuf *sb, const json_t *event)
+{
+	strbuf_adds(sb, "waits ");
+	add_duration(sb, number(event, "delay_ms"));
+	strbuf_adds(sb, " before it starts again");
+}
+
+static void
+step_terminated(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb, "over for good (%s)", cause_of(event));
+}
+
+static void
+step_gave_up(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb,
+	            "gave up: one more restart would be more than %" JSON_INTEGER_FORMAT,
+	            number(event, "intensity"));
+	if (json_object_get(event, "within") != NULL) {
+		const json_t *within = json_object_get(event, "within");
+
+		strbuf_adds(sb, " within ");
+		if (json_is_string(within))
+			strbuf_adds(sb, json_string_value(within));
+		else
+			add_duration(sb, json_integer_value(within));
+	}
+}
+
+static void
+step_escalated(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb, "passed the failure on to %s", explain_field(event, "to"));
+}
+
+static void
+step_command(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb,
+	            "command %s of user %" JSON_INTEGER_FORMAT
+	            " (process %" JSON_INTEGER_FORMAT ")",
+	            explain_field(event, "verb"), number(event, "uid"),
+	            number(event, "pid"));
+}
+
+/* One event as a phrase about its actor. */
+void
+explain_step(struct strbuf *sb, const json_t *event)
+{
+	static const struct {
+		const char *event;
+		const char *text;
+		void (*add)(struct strbuf *sb, const json_t *event);
+	} steps[] = {
+	    {"started", NULL, step_started},
+	    {"ready", "ready", NULL},
+	    {"exited", NULL, step_cause},
+	    {"failure", NULL, step_failure},
+	    {"backoff", NULL, step_backoff},
+	    {"stopping", "is being stopped", NULL},
+	    {"stopped", "is gone", NULL},
+	    {"killed_after_timeout", "did not stop in time and was killed", NULL},
+	    {"terminated", NULL, step_terminated},
+	    {"gave_up", NULL, step_gave_up},
+	    {"escalated", NULL, step_escalated},
+	    {"command", NULL, step_command},
+	};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (strcmp(steps[i].event, explain_field(event, "event")) != 0)
+			continue;
+		if (steps[i].add != NULL)
+			steps[i].add(sb, event);
+		else
+			strbuf_adds(sb, steps[i].text);
+		return;
+	}
+	strbuf_adds(sb, explain_field(event, "event"));
+}
+
+/* ---- the story -------------------------------------------------------------------- */
+
+/* What is known of the failure, from either source; all texts are borrowed. */
+struct facts {
+	const char *path;   /* as the level that decided saw it */
+	const char *origin; /* where it began */
+	const char *at;
+	const char *cause;
+	const char *directive;
+	const char *rule;
+	const json_t *scope; /* NULL: not known any more */
+	json_int_t delay_ms;
+	json_int_t window; /* -1: not known any more */
+};
+
+static void
+say_what(struct strbuf *sb, const struct facts *facts, const char *me)
+{
+	strbuf_addf(sb, "%s failed at %s: %s.\n", facts->origin, facts->at, facts->cause);
+	if (strcmp(facts->path, facts->origin) != 0)
+		strbuf_addf(sb,
+		            "No level below could handle that, so it counted as a "
+		            "failure of %s.\n",
+		            facts->path);
+	if (strcmp(me, facts->path) != 0 && strcmp(me, facts->origin) != 0)
+		strbuf_addf(sb, "%s did not fail itself; it was concerned by that.\n",
+		            me);
+}
+
+static const char *
+meaning(const char *directive)
+{
+	if (strcmp(directive, "restart") == 0)
+		return "restart: start it again with nothing kept";
+	if (strcmp(directive, "resume") == 0)
+		return "resume: let it go on, its state is kept";
+	if (strcmp(directive, "stop") == 0)
+		return "stop: do not start it again";
+	return "escalate: let the next level decide";
+}
+
+static void
+say_rule(struct strbuf *sb, const struct facts *facts)
+{
+	const char *colon = strrchr(facts->rule, ':');
+
+	if (colon != NULL && colon[1] >= '0' && colon[1] <= '9')
+		strbuf_addf(sb, "The rule at %s decided", facts->rule);
+	else if (strncmp(facts->rule, "preset ", 7) == 0)
+		strbuf_addf(sb, "The built-in rules (%s) decided", facts->rule);
+	else
+		strbuf_addf(sb, "Decided (%s)", facts->rule);
+	strbuf_addf(sb, " %s.\n", meaning(facts->directive));
+}
+
+/* "/user/a, /user/b and 3 more" */
+static size_t
+add_others(struct strbuf *sb, const struct facts *facts)
+{
+	const size_t shown_max = 5;
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(facts->scope); i++) {
+		const char *path = json_string_value(json_array_get(facts->scope, i));
+
+		if (path == NULL || strcmp(path, facts->path) == 0)
+			continue;
+		if (n < shown_max)
+			strbuf_addf(sb, "%s%s", n > 0 ? ", " : "", path);
+		n++;
+	}
+	if (n > shown_max)
+		strbuf_addf(sb, " and %zu more", n - shown_max);
+	return n;
+}
+
+/* The supervisor of the actor that failed; NULL: the actor is gone, or is /user. */
+static const struct conf_actor *
+supervisor_of(const struct shell *shell, const char *path, struct ref *ret)
+{
+	struct ref ref = actors_find(&shell->actors, path);
+	const struct actor *actor;
+
+	if (ref_is_none(ref) || !core_valid(shell->core, ref) || ref.slot == CORE_USER)
+		return NULL;
+	*ret = core_parent(shell->core, ref);
+	actor = actors_get(&shell->actors, *ret);
+	return actor != NULL ? actor->conf : NULL;
+}
+
+static void
+say_scope(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+{
+	struct ref ref;
+	const struct conf_actor *supervisor = supervisor_of(shell, facts->path, &ref);
+	struct strbuf others;
+	size_t n;
+
+	if (supervisor == NULL)
+		return;
+	strbuf_init(&others, EVENT_BYTES_MAX);
+	n = add_others(&others, facts);
+	strbuf_addf(sb, "Its supervisor is %s, strategy %s: ", shell_path(shell, ref),
+	            strategy_names[supervisor->spec.strategy]);
+	if (n > 0)
+		strbuf_addf(sb, "taken along: %s.\n", strbuf_str(&others));
+	else
+		strbuf_adds(sb, "no other actor was taken along.\n");
+	strbuf_done(&others);
+}
+
+static void
+say_counters(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+{
+	struct ref ref;
+	const struct conf_actor *supervisor = supervisor_of(shell, facts->path, &ref);
+	const struct intensity_spec *intensity;
+
+	if (supervisor == NULL || facts->window < 0 ||
+	    strcmp(facts->directive, "restart") != 0)
+		return;
+	intensity = &supervisor->spec.intensity;
+	if (intensity->unlimited)
+		return;
+	strbuf_addf(
+	    sb,
+	    "That made %" JSON_INTEGER_FORMAT " of at most %u restarts below %s within ",
+	    facts->window, (unsigned int)intensity->restarts, shell_path(shell, ref));
+	add_duration(sb, (json_int_t)intensity->within_ms);
+	strbuf_adds(sb, ".\n");
+}
+
+static void
+say_delay(struct strbuf *sb, const struct facts *facts)
+{
+	if (facts->delay_ms <= 0)
+		return;
+	strbuf_adds(sb, "The backoff put the next start off by ");
+	add_duration(sb, facts->delay_ms);
+	strbuf_adds(sb, ".\n");
+}
+
+/* Giving up and escalating, in the order in which they happened. */
+static void
+say_consequences(struct strbuf *sb, const json_t *const *chain, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *event = explain_field(chain[i], "event");
+
+		if (strcmp(event, "gave_up") != 0 && strcmp(event, "escalated") != 0 &&
+		    strcmp(event, "killed_after_timeout") != 0)
+			continue;
+		strbuf_addf(sb, "%s ", explain_field(chain[i], "path"));
+		explain_step(sb, chain[i]);
+		strbuf_adds(sb, ".\n");
+	}
+}
+
+static void
+say_running(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+            const char *since)
+{
+	const struct actor *actor = actors_get(&shell->actors, view->ref);
+
+	strbuf_addf(sb, "it runs%s", view->degraded ? ", but a child of it failed" : "");
+	if (actor != NULL && actor->pid != 0)
+		strbuf_addf(sb, " as process %d", (int)actor->pid);
+	strbuf_addf(sb, " since %s", since);
+}
+
+static void
+say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+            uint64_t now_ms)
+{
+	if (view->state == STATE_BACKOFF) {
+		strbuf_adds(sb, "it waits for its next start");
+		if (view->due_ms > now_ms) {
+			strbuf_adds(sb, " in ");
+			add_duration(sb, (json_int_t)(view->due_ms - now_ms));
+		}
+	} else if (!ref_is_none(view->waits_for)) {
+		strbuf_addf(sb, "it waits for %s", shell_path(shell, view->waits_for));
+	} else {
+		strbuf_adds(sb, "it waits");
+	}
+}
+
+/* Where all that led to: the state now. */
+static void
+say_now(struct strbuf *sb, const struct shell *shell, struct ref ref)
+{
+	struct view_clock clock;
+	struct node_view view;
+	char since[CLOCK_TEXT_MAX];
+
+	view_clock_init(&clock);
+	core_view(shell->core, ref, clock.mono_ms, &view);
+	(void)clock_format(view_wall_us(&clock, view.since_ms), 3, since);
+	strbuf_adds(sb, "Now ");
+	switch (view.state) {
+	case STATE_RUNNING:
+	case STATE_SUSPENDED:
+		say_running(sb, shell, &view, since);
+		break;
+	case STATE_BACKOFF:
+	case STATE_WAITING:
+		say_waiting(sb, shell, &view, clock.mono_ms);
+		break;
+	case STATE_STARTING:
+		strbuf_addf(sb, "it is starting, not ready yet, since %s", since);
+		break;
+	case STATE_STOPPING:
+		strbuf_addf(sb, "it is being stopped, since %s", since);
+		break;
+	case STATE_FAILED:
+		strbuf_addf(sb,
+		            "it is failed since %s: nothing starts it again but "
+		            "'supctl start %s'",
+		            since, glob_below_user(shell_path(shell, ref)));
+		break;
+	case STATE_STOPPED:
+		strbuf_addf(sb, "it is stopped since %s", since);
+		if (view.held)
+			strbuf_adds(sb, ", and held until somebody starts it");
+		break;
+	case STATE_DONE:
+	case NODE_STATE_MAX:
+		strbuf_addf(sb, "it is done since %s: it ended normally", since);
+		break;
+	}
+	if (view.restarts > 0)
+		strbuf_addf(sb, "; %llu automatic restart%s in all",
+		            (unsigned long long)view.restarts,
+		            view.restarts == 1 ? "" : "s");
+	strbuf_adds(sb, ".\n");
+}
+
+static void
+say_facts(struct strbuf *sb, const struct shell *shell, struct ref ref,
+          const struct facts *facts)
+{
+	say_what(sb, facts, shell_path(shell, ref));
+	say_rule(sb, facts);
+	say_scope(sb, shell, facts);
+	say_counters(sb, shell, facts);
+	say_delay(sb, facts);
+}
+
+static void
+say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
+               const json_t *failure)
+{
+	const struct facts facts = {
+	    .path = explain_field(failure, "path"),
+	    .origin = explain_field(failure, "origin"),
+	    .at = explain_field(failure, "time"),
+	    .cause = cause_of(failure),
+	    .directive = explain_field(failure, "directive"),
+	    .rule = explain_field(failure, "rule"),
+	    .scope = json_object_get(failure, "scope"),
+	    .delay_ms = number(failure, "delay_ms"),
+	    .window = number(failure, "window"),
+	};
+
+	say_facts(sb, shell, ref, &facts);
+}
+
+/* The event is not in the ring any more: the core remembers the most important. */
+static void
+say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
+{
+	const struct actor *actor = actors_get(&shell->actors, view->ref);
+	struct view_clock clock;
+	struct strbuf cause;
+	struct strbuf rule;
+	char at[CLOCK_TEXT_MAX];
+	uint64_t at_us;
+
+	view_clock_init(&clock);
+	at_us = view_wall_us(&clock, view->failed_at_ms);
+	if (actor != NULL && actor->failed_at_wall_us != 0)
+		at_us = actor->failed_at_wall_us;
+	(void)clock_format(at_us, 3, at);
+	strbuf_init(&cause, 4096);
+	strbuf_init(&rule, 4096);
+	cause_text(&cause, &view->cause);
+	rule_text(&rule, shell->conf, view->rule_preset, view->rule_place, view->reason);
+	const struct facts facts = {
+	    .path = shell_path(shell, view->ref),
+	    .origin = shell_path(shell, view->origin),
+	    .at = at,
+	    .cause = strbuf_str(&cause),
+	    .directive = directive_names[view->directive],
+	    .rule = strbuf_str(&rule),
+	    .window = -1,
+	};
+	say_facts(sb, shell, view->ref, &facts);
+	strbuf_done(&cause);
+	strbuf_done(&rule);
+}
+
+void
+explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
+             const json_t *failure, const json_t *const *chain, size_t n_chain)
+{
+	struct node_view view;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	if (failure != NULL)
+		say_from_event(sb, shell, ref, failure);
+	else if (view.has_failure)
+		say_from_view(sb, shell, &view);
+	else
+		strbuf_addf(sb, "%s has not failed since it was added.\n",
+		            shell_path(shell, ref));
+	say_consequences(sb, chain, n_chain);
+	say_now(sb, shell, ref);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC */
+/* resolve.h - from the names that people write to actors.
+ *
+ * A name is a path, a path below /user without that prefix, a last name that only one
+ * actor has, a glob, or, for replicas, their name without "@N".
+ */
+#ifndef DAEMON_RESOLVE_H
+#define DAEMON_RESOLVE_H
+
+#include "base/map.h"
+#include "core/core.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct shell;
+
+/* Actors in start order, each once. */
+struct ref_list {
+	struct ref *at;
+	size_t n;
+	size_t cap;
+	struct map slots; /* of those that are in it */
+};
+
+/* What was perhaps meant; the paths are borrowed until the tree changes. */
+#define CANDIDATES_MAX 16
+struct candidates {
+	const char *at[CANDIDATES_MAX];
+	size_t n;
+};
+
+void ref_list_init(struct ref_list *list);
+void ref_list_done(struct ref_list *list);
+int resolve_all(const struct shell *shell, struct ref_list *list);
+int resolve_name(const struct shell *shell, const char *name, struct ref_list *list,
+                 struct candidates *ret_candidates);
+bool ref_is_none(struct ref ref);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC */
+/* view.h - an actor as a reader sees it: the core's view joined with the shell's, as
+ * JSON. */
+#ifndef DAEMON_VIEW_H
+#define DAEMON_VIEW_H
+
+#include "base/strbuf.h"
+#include "core/core.h"
+#include "daemon/resolve.h"
+
+struct shell;
+
+/* Both clocks at one moment, to tell when something happened that the core timed. */
+struct view_clock {
+	uint64_t mono_ms;
+	uint64_t wall_us;
+};
+
+void view_clock_init(struct view_clock *clock);
+uint64_t view_wall_us(const struct view_clock *clock, uint64_t at_ms);
+void view_actor_json(struct strbuf *sb, const struct shell *shell,
+                     const struct view_clock *clock, struct ref ref);
+void view_actors_json(struct strbuf *sb, const struct shell *shell,
+                      const struct ref_list *list);
+
+#endif
