@@ -246,24 +246,6 @@ START_TEST(short_lives_do_not_add_up_to_a_healthy_one)
 }
 END_TEST
 
-START_TEST(a_reset_after_infinity_never_comes)
-{
-	const struct spec top = plain_supervisor();
-	struct spec worker = plain_worker();
-	struct family family;
-
-	worker.backoff = backoff(100, 100000, 2000, 0);
-	worker.backoff.reset_after_ms = DURATION_INFINITE;
-	family_init(&family, &top, &worker, 1);
-	family_boot(&family);
-	for (uint32_t n = 0; n < 3; n++) {
-		ck_assert_uint_eq(delay_after(&family, 1), UINT64_C(100) << n);
-		ck_assert(rig_advance(&family.rig, family.rig.now_ms + 365 * DAY));
-	}
-	family_done(&family);
-}
-END_TEST
-
 START_TEST(twenty_that_fall_together_do_not_rise_together)
 {
 	const struct spec top = plain_supervisor();
@@ -312,7 +294,6 @@ suite_backoff(void)
 	tcase_add_loop_test(tcase, only_one_process_that_was_ready_long_enough_resets_it,
 	                    0, 6);
 	tcase_add_test(tcase, short_lives_do_not_add_up_to_a_healthy_one);
-	tcase_add_test(tcase, a_reset_after_infinity_never_comes);
 	tcase_add_test(tcase, twenty_that_fall_together_do_not_rise_together);
 	suite_add_tcase(suite, tcase);
 	return suite;

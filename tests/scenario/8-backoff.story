@@ -260,3 +260,31 @@ exit a 1
 report failure a exit:1 resume delay=2s
 after 2s
 expect S a
+
+story open a reset_after of infinity never comes
+tree
+  a backoff=100ms/10s/infinity
+boot
+expect S a
+exit a 1
+report failure a exit:1 restart delay=100ms
+after 100ms
+expect S a
+after 1h
+exit a 1
+report failure a exit:1 restart delay=200ms
+after 200ms
+expect S a
+
+story open a live process that is resumed while it starts has no timeout that was not given
+tree decider=killed->resume,default
+  a ready=told
+boot
+expect S a
+kill a
+expect nothing
+report failure a killed resume
+after 1h
+expect nothing
+ready a
+view a running
