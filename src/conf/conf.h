@@ -8,6 +8,8 @@
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
 
+#include "base/map.h"
+#include "base/strbuf.h"
 #include "core/spec.h"
 
 #include <stdbool.h>
@@ -16,12 +18,18 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+struct arena;
+
 #define CONF_NONE UINT32_MAX
 
 /* Bounds on what a file may ask for. */
 #define CONF_ACTORS_MAX  100000
 #define CONF_REPORTS_MAX 200
-#define CONF_BYTES_MAX   (64 * 1024 * 1024)
+#define CONF_BYTES_MAX   (64 * 1024 * 1024)   /* of all files together */
+#define CONF_MEMORY_MAX  (1024 * 1024 * 1024) /* of what they expand to */
+#define CONF_FILES_MAX   1000
+#define CONF_NAME_MAX    100 /* of one actor, "@N" included */
+#define CONF_PATH_MAX    1000
 
 /* ---- what was found ---------------------------------------------------------- */
 
@@ -76,7 +84,7 @@ enum socket_kind { SOCKET_KIND_MAP(AS_ENUM) SOCKET_KIND_MAX };
 struct conf_socket {
 	char *name;
 	enum socket_kind kind;
-	char *address; /* tcp: host or "" for any; unix: path */
+	char *address; /* tcp: numeric, or "" for any; unix: absolute path */
 	uint16_t port;
 	int backlog;
 	mode_t mode; /* unix */
@@ -86,16 +94,17 @@ struct conf_socket {
 };
 
 struct conf_process {
-	char **argv; /* NULL-terminated */
-	bool has_user;
+	char **argv;   /* NULL-terminated */
+	bool has_user; /* there are ids to switch to; false: supd's own */
 	uid_t uid;
 	gid_t gid;
 	gid_t *groups; /* supplementary, of `user` as the group database has them */
 	size_t n_groups;
-	char *user_name; /* for USER, LOGNAME; NULL without `user` */
-	char *home;      /* for HOME; NULL without `user` */
+	char
+	    *user_name; /* for USER, LOGNAME; NULL without `user`, or for a bare number */
+	char *home;     /* for HOME; NULL without `user` */
 	char *shell;
-	char *directory; /* NULL: "/" */
+	char *directory; /* absolute; NULL: "/" */
 	mode_t umask;
 	char **environment; /* NULL-terminated "KEY=value": what the file adds */
 	struct conf_limit *limits;
@@ -117,10 +126,11 @@ enum conf_effect { CONF_IN_PLACE, CONF_RESTARTS };
 
 /* One effective key of an actor and where its value came from. */
 struct conf_key {
-	char *key;     /* dotted, such as "backoff.min" */
-	char *value;   /* JSON text of the effective value */
-	uint32_t file; /* into conf.files; CONF_NONE: a default */
+	const char *key;   /* dotted, such as "backoff.min" */
+	const char *value; /* JSON text of the effective value, in one spelling only */
+	uint32_t file;     /* into conf.files; CONF_NONE: a default */
 	uint32_t line;
+	uint32_t column;
 	enum conf_effect effect;
 };
 
@@ -134,7 +144,8 @@ struct conf_actor {
 	char *base;                  /* replicas: the name without "@N", else NULL */
 	struct conf_key *keys;       /* sorted by key */
 	size_t n_keys;
-	struct place place;
+	struct place place; /* of the name */
+	uint32_t column;
 };
 
 #define LOG_LEVEL_MAP(X)                \
@@ -168,8 +179,11 @@ struct conf {
 	/* the tree: preorder, siblings in file order; [0] is /user */
 	struct conf_actor *actors;
 	uint32_t n_actors;
-	char **files; /* every file that was read */
+	char **files; /* every file that was read, the main one first */
 	uint32_t n_files;
+	/* private to conf/ */
+	struct map by_path;
+	struct arena *memory;
 };
 
 /* What the loader is told by its caller. */
@@ -183,6 +197,8 @@ struct conf *conf_load(const char *file, const struct conf_options *options,
 void conf_free(struct conf *conf);
 void conf_reports_init(struct conf_reports *reports);
 void conf_reports_done(struct conf_reports *reports);
+void conf_report_format(const struct conf_report *report, struct strbuf *out);
+void conf_reports_format(const struct conf_reports *reports, struct strbuf *out);
 uint32_t conf_find(const struct conf *conf, const char *path);
 
 /* The JSON Schema of everything above; the caller frees it.  NULL: out of memory. */
@@ -198,6 +214,19 @@ char *conf_schema_json(void);
 	X(CHANGE_REMOVED, "removed")
 enum change_kind { CHANGE_MAP(AS_ENUM) CHANGE_MAX };
 
+/*
+ * Actors are compared by path.  `updated`: every key that differs takes effect in place,
+ * nothing is stopped, and what a supervisor changes of itself leaves its children alone.
+ * `restarted`: at least one needs a new process.  Besides the keys of the file there are
+ *
+ *	order   it changed places with siblings that are there before and after; given to
+ *		the fewest of them, and by itself an update (it has a say at the next
+ *start) kind    a worker became a supervisor or the other way round.  That is another
+ *		actor: one change `removed` and one `added` of the same path.
+ *
+ * /user itself is never added or removed.  What stands under `control` and `log` is not
+ * part of the plan: compare those members of the two configurations.
+ */
 struct conf_change {
 	enum change_kind kind;
 	uint32_t old_index; /* CONF_NONE: added */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/* actor.c - one actor from its effective keys. */
+#include "config.h"
+
+#include "conf/actor.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "conf/keys.h"
+
+#define NOTIFY_START_TIMEOUT_MS 90000
+
+/*
+ * Expand, check and take over each key that an actor may have here.  What was good is
+ * also put into `good`.
+ */
+static void
+take_keys(struct reader *reader, const struct node *map, const struct schema_type *view,
+          const struct scope *scope, const struct trail *up, struct conf_actor *actor,
+          struct node *good)
+{
+	for (size_t i = 0; i < map->n; i++) {
+		const struct node *name = map->pairs[i].key;
+		const struct schema_key *key = check_key(reader, name, view, up);
+		struct trail trail = {up, name->text, 0};
+		const struct node *value;
+
+		if (key == NULL || key->is_structure)
+			continue;
+		value = expand(reader, map->pairs[i].value, scope, &trail);
+		if (value == NULL || !check_value(reader, value, key->type, &trail))
+			continue;
+		read_key(reader, key, value, actor, &trail);
+		good->pairs[good->n++] = (struct node_pair){name, value};
+	}
+}
+
+/* A one-shot is not restarted because it ended as it should. */
+static void
+settle_restart(struct reader *reader, const struct node *good, const struct trail *up,
+               struct conf_actor *actor)
+{
+	const struct node *restart = node_get(good, "restart");
+	struct trail trail = {up, "restart", 0};
+
+	if (actor->spec.ready != READY_EXIT)
+		return;
+	if (restart == NULL)
+		actor->spec.restart = RESTART_TRANSIENT;
+	else if (actor->spec.restart == RESTART_PERMANENT)
+		reader_error(
+		    reader, restart, &trail,
+		    "`permanent` contradicts `ready: exit`, which waits for the end; "
+		    "write `transient` or `temporary`");
+}
+
+static void
+settle_ready(struct reader *reader, const struct node *good, const struct trail *up,
+             struct conf_actor *actor)
+{
+	const struct node *start_timeout = node_get(good, "start_timeout");
+	struct trail trail = {up, "start_timeout", 0};
+
+	if (actor->spec.ready != READY_TOLD)
+		return;
+	actor->process.notify = true;
+	if (start_timeout == NULL)
+		actor->spec.start_timeout_ms = NOTIFY_START_TIMEOUT_MS;
+	else if (actor->spec.start_timeout_ms == DURATION_INFINITE)
+		reader_warn(
+		    reader, start_timeout, &trail,
+		    "with `ready: notify` a process that never says READY=1 keeps "
+		    "the ones after it waiting for ever");
+}
+
+/*
+ * Fill in an actor whose name, path, place and kind are known.  `view` says which keys
+ * it may have; all that is wrong is reported with `trail` as the way to the actor.
+ */
+void
+actor_read(struct reader *reader, const struct node *map, const struct schema_type *view,
+           const struct scope *scope, const struct trail *trail, struct conf_actor *actor)
+{
+	struct node *good = node_new(reader->scratch, NODE_MAP, map);
+
+	spec_default(&actor->spec, actor->spec.kind);
+	if (actor->parent == CONF_NONE)
+		actor->spec.intensity.unlimited = true;
+	actor->process.umask = 0022;
+	actor->process.stop_signal = SIGTERM;
+	actor->process.out_is_err = true;
+	if (good != NULL)
+		good->pairs = arena_alloc(reader->scratch, map->n, sizeof(*good->pairs));
+	if (good == NULL || good->pairs == NULL)
+		return;
+	take_keys(reader, map, view, scope, trail, actor, good);
+	settle_restart(reader, good, trail, actor);
+	settle_ready(reader, good, trail, actor);
+	read_identity(reader, good, actor, trail);
+	keys_make(reader, good, view->where, actor);
+}

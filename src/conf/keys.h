@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: ISC */
+/* keys.h - every effective key of an actor, and where its value came from
+ * (private to conf/).
+ */
+#ifndef CONF_KEYS_H
+#define CONF_KEYS_H
+
+#include "conf/read.h"
+
+void keys_make(struct reader *reader, const struct node *map, unsigned int where,
+               struct conf_actor *actor);
+const struct conf_key *keys_find(const struct conf_actor *actor, const char *key);
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: ISC */
+/* lint.c - what is legal and probably not meant. */
+#include "config.h"
+
+#include "conf/lint.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "conf/keys.h"
+#include "conf/report.h"
+
+#define MESSAGE_MAX     1024
+#define TERMS_SHOWN_MAX 6
+/* More restarts than this, one level's times the next one's, and nobody gives up soon. */
+#define PRODUCT_MAX 100
+
+struct lint {
+	const struct conf *conf;
+	const struct conf_options *options;
+	struct conf_reports *reports;
+};
+
+/* "children.app.children.api.command" */
+static void
+write_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
+           struct strbuf *out)
+{
+	const char *names[SPEC_DEPTH_MAX];
+	size_t n = 0;
+
+	while (actor->parent != CONF_NONE && n < SPEC_DEPTH_MAX) {
+		names[n++] = actor->base != NULL ? actor->base : actor->name;
+		actor = &conf->actors[actor->parent];
+	}
+	while (n > 0)
+		strbuf_addf(out, "%schildren.%s", out->len > 0 ? "." : "", names[--n]);
+	if (key != NULL)
+		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", key);
+}
+
+/* Warn about a key of an actor, where it is written, or else where the actor is. */
+static void __attribute__((format(printf, 4, 5)))
+warn(struct lint *lint, const struct conf_actor *actor, const char *key, const char *fmt,
+     ...)
+{
+	const struct conf_key *origin = keys_find(actor, key);
+	struct spot spot = {lint->conf->files[actor->place.file], actor->place.line,
+	                    actor->column};
+	char message[MESSAGE_MAX];
+	struct strbuf path;
+	va_list ap;
+
+	if (origin != NULL && origin->file != CONF_NONE)
+		spot = (struct spot){lint->conf->files[origin->file], origin->line,
+		                     origin->column};
+	va_start(ap, fmt);
+	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	va_end(ap);
+	strbuf_init(&path, 65536);
+	write_path(lint->conf, actor, key, &path);
+	reports_add(lint->reports, CONF_WARNING, &spot, strbuf_str(&path), message);
+	strbuf_done(&path);
+}
+
+/* ---- intensity and backoff
+ * ------------------------------------------------------------- */
+
+/* The next delay, in thousandths of a millisecond. */
+static uint64_t
+grow_delay(const struct backoff_spec *backoff, uint64_t delay)
+{
+	const uint64_t max = backoff->max_ms * 1000;
+
+	if (delay > UINT64_MAX / backoff->factor_milli)
+		return max;
+	delay = delay * backoff->factor_milli / 1000;
+	return delay < max ? delay : max;
+}
+
+/*
+ * How long one actor that fails again at once needs for one failure more than `restarts`:
+ * the sum of the delays between, without jitter.
+ */
+static uint64_t
+span_of_failures(const struct backoff_spec *backoff, uint32_t restarts)
+{
+	uint64_t delay = backoff->min_ms * 1000;
+	uint64_t sum_ms = 0;
+
+	if (backoff->none)
+		return 0;
+	for (uint32_t i = 0; i < restarts; i++) {
+		uint64_t next = grow_delay(backoff, delay);
+
+		if (next == delay) {
+			sum_ms += (restarts - i) * (delay / 1000);
+			break;
+		}
+		sum_ms += delay / 1000;
+		delay = next;
+	}
+	return sum_ms < DURATION_MS_MAX ? sum_ms : DURATION_MS_MAX;
+}
+
+/* "1s + 2s + 4s + 8s + 16s" */
+static void
+write_sum(const struct backoff_spec *backoff, uint32_t restarts, struct strbuf *out)
+{
+	uint64_t delay = backoff->min_ms * 1000;
+	char buf[DURATION_TEXT_MAX];
+
+	for (uint32_t i = 0; i < restarts && i < TERMS_SHOWN_MAX; i++) {
+		strbuf_addf(out, "%s%s", i > 0 ? " + " : "",
+		            duration_format(delay / 1000, buf));
+		delay = grow_delay(backoff, delay);
+	}
+	if (restarts > TERMS_SHOWN_MAX)
+		strbuf_adds(out, " + …");
+}
+
+static void
+warn_unreachable(struct lint *lint, const struct conf_actor *supervisor,
+                 const struct conf_actor *child, uint64_t span_ms)
+{
+	const struct intensity_spec *intensity = &supervisor->spec.intensity;
+	const struct conf_key *written = keys_find(supervisor, "intensity.within");
+	const char *key = "intensity.within";
+	char within[DURATION_TEXT_MAX];
+	char span[DURATION_TEXT_MAX];
+	struct strbuf sum;
+
+	if (written == NULL || written->file == CONF_NONE)
+		key = "intensity.restarts";
+	strbuf_init(&sum, 256);
+	write_sum(&child->spec.backoff, intensity->restarts, &sum);
+	warn(
+	    lint, supervisor, key,
+	    "%u restarts within %s can never be exceeded by an actor that keeps failing: "
+	    "the backoff of `%s` alone takes %s = %s, more than %s",
+	    intensity->restarts, duration_format(intensity->within_ms, within),
+	    child->name, strbuf_str(&sum), duration_format(span_ms, span), within);
+	strbuf_done(&sum);
+}
+
+/* For each supervisor the child that fails fastest: is even that one too slow? */
+static void
+check_intensities(struct lint *lint, uint64_t *spans, uint32_t *fastest)
+{
+	const struct conf *conf = lint->conf;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		fastest[i] = CONF_NONE;
+	for (uint32_t i = 1; i < conf->n_actors; i++) {
+		const struct spec *spec = &conf->actors[i].spec;
+		uint32_t parent = conf->actors[i].parent;
+		const struct intensity_spec *intensity =
+		    &conf->actors[parent].spec.intensity;
+		uint64_t span;
+
+		if (intensity->unlimited || intensity->within_ms == DURATION_INFINITE ||
+		    spec->restart == RESTART_TEMPORARY)
+			continue;
+		span = span_of_failures(&spec->backoff, intensity->restarts);
+		if (fastest[parent] != CONF_NONE && spans[parent] <= span)
+			continue;
+		fastest[parent] = i;
+		spans[parent] = span;
+	}
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		if (fastest[i] != CONF_NONE &&
+		    spans[i] > conf->actors[i].spec.intensity.within_ms)
+			warn_unreachable(lint, &conf->actors[i],
+			                 &conf->actors[fastest[i]], spans[i]);
+}
+
+/* Nested intensities multiply: 5 restarts of a supervisor that grants 5 are 25. */
+static void
+check_products(struct lint *lint, uint64_t *products)
+{
+	const struct conf *conf = lint->conf;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_actor *actor = &conf->actors[i];
+		uint64_t above = actor->parent != CONF_NONE ? products[actor->parent] : 1;
+		uint64_t restarts = actor->spec.intensity.restarts;
+
+		products[i] = 1;
+		if (actor->spec.kind != NODE_SUPERVISOR ||
+		    actor->spec.intensity.unlimited)
+			continue;
+		products[i] = above * (restarts > 0 ? restarts : 1);
+		if (products[i] > SPEC_INTENSITY_MAX)
+			products[i] = SPEC_INTENSITY_MAX;
+		if (products[i] <= PRODUCT_MAX || above <= 1 || above > PRODUCT_MAX)
+			continue;
+		warn(lint, actor, "intensity.restarts",
+		     "%llu restarts here for each of %llu further up: together more than "
+		     "%d "
+		     "before anybody gives up",
+		     (unsigned long long)restarts, (unsigned long long)above,
+		     PRODUCT_MAX);
+	}
+}
+
+/* ---- shutdown
+ * ------------------------------------------------------------------------------ */
+
+static uint64_t
+add_times(uint64_t a, uint64_t b)
+{
+	if (a > DURATION_MS_MAX || b > DURATION_MS_MAX - a)
+		return DURATION_INFINITE;
+	return a + b;
+}
+
+/* How long an actor may take to stop, as its own key says. */
+static uint64_t
+shutdown_time(const struct spec *spec)
+{
+	switch (spec->shutdown_mode) {
+	case SHUTDOWN_TIMEOUT:
+		return spec->shutdown_ms;
+	case SHUTDOWN_BRUTAL_KILL:
+		return 0;
+	case SHUTDOWN_INFINITY:
+		return DURATION_INFINITE;
+	}
+	return 0;
+}
+
+static void
+check_shutdown(struct lint *lint, const struct conf_actor *actor, uint64_t needed_ms)
+{
+	char own[DURATION_TEXT_MAX];
+	char needed[DURATION_TEXT_MAX];
+
+	if (actor->spec.kind != NODE_SUPERVISOR ||
+	    actor->spec.shutdown_mode != SHUTDOWN_TIMEOUT ||
+	    needed_ms <= actor->spec.shutdown_ms)
+		return;
+	warn(lint, actor, "shutdown",
+	     "%s is less than its children may take, which is %s",
+	     duration_format(actor->spec.shutdown_ms, own),
+	     duration_format(needed_ms, needed));
+}
+
+/* From the leaves up: children stop one after the other, or all at once. */
+static void
+check_shutdowns(struct lint *lint, uint64_t *needed)
+{
+	const struct conf *conf = lint->conf;
+
+	memset(needed, 0, conf->n_actors * sizeof(*needed));
+	for (uint32_t i = conf->n_actors; i > 0; i--) {
+		const struct conf_actor *actor = &conf->actors[i - 1];
+		uint64_t own = shutdown_time(&actor->spec);
+		uint64_t *above;
+
+		check_shutdown(lint, actor, needed[i - 1]);
+		if (actor->parent == CONF_NONE)
+			continue;
+		if (actor->spec.kind == NODE_SUPERVISOR && own == DURATION_INFINITE)
+			own = needed[i - 1];
+		above = &needed[actor->parent];
+		if (!conf->actors[actor->parent].spec.stop_parallel)
+			*above = add_times(*above, own);
+		else if (own > *above)
+			*above = own;
+	}
+}
+
+/* ---- commands
+ * ------------------------------------------------------------------------------ */
+
+enum found { FOUND_NOTHING, FOUND_NOT_EXECUTABLE, FOUND_PROGRAM };
+
+static enum found
+look_at(const char *path)
+{
+	struct stat stat_buf;
+
+	if (stat(path, &stat_buf) < 0)
+		return FOUND_NOTHING;
+	if (!S_ISREG(stat_buf.st_mode) || (stat_buf.st_mode & 0111) == 0)
+		return FOUND_NOT_EXECUTABLE;
+	return FOUND_PROGRAM;
+}
+
+static const char *
+find_path(const struct lint *lint, const struct conf_process *process)
+{
+	char *const *lists[] = {process->environment, lint->options->environ};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		for (size_t j = 0; lists[i] != NULL && lists[i][j] != NULL; j++)
+			if (strncmp(lists[i][j], "PATH=", 5) == 0)
+				return lists[i][j] + 5;
+	return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+}
+
+static enum found
+look_in_path(const char *path, const char *name)
+{
+	enum found best = FOUND_NOTHING;
+
+	while (*path != '\0' && best != FOUND_PROGRAM) {
+		size_t len = strcspn(path, ":");
+		struct strbuf candidate;
+		enum found found = FOUND_NOTHING;
+
+		strbuf_init(&candidate, 65536);
+		strbuf_add(&candidate, path, len);
+		strbuf_addf(&candidate, "%s%s", len > 0 ? "/" : "", name);
+		if (!candidate.failed)
+			found = look_at(strbuf_str(&candidate));
+		strbuf_done(&candidate);
+		if (found > best)
+			best = found;
+		path += len + (path[len] == ':');
+	}
+	return best;
+}
+
+static void
+check_command(struct lint *lint, const struct conf_actor *actor)
+{
+	const struct conf_process *process = &actor->process;
+	const char *name = process->argv[0];
+	const char *directory = process->directory != NULL ? process->directory : "/";
+	enum found found;
+
+	if (name[0] == '/')
+		found = look_at(name);
+	else if (strchr(name, '/') != NULL)
+		found = look_in_path(directory, name);
+	else
+		found = look_in_path(find_path(lint, process), name);
+	if (found == FOUND_NOTHING)
+		warn(lint, actor, "command", "there is no program `%.200s`%s", name,
+		     strchr(name, '/') != NULL ? "" : " in PATH");
+	else if (found == FOUND_NOT_EXECUTABLE)
+		warn(lint, actor, "command", "`%.200s` is not an executable file", name);
+}
+
+/* ---- all
+ * ----------------------------------------------------------------------------------- */
+
+/*
+ * Warn of what is doubtful in a whole configuration.  Out of memory there are fewer
+ * warnings.
+ */
+void
+lint_tree(const struct conf *conf, const struct conf_options *options,
+          struct conf_reports *reports)
+{
+	struct lint lint = {conf, options, reports};
+	uint64_t *numbers = calloc(conf->n_actors, sizeof(*numbers));
+	uint32_t *fastest = calloc(conf->n_actors, sizeof(*fastest));
+
+	if (numbers != NULL && fastest != NULL) {
+		check_intensities(&lint, numbers, fastest);
+		check_products(&lint, numbers);
+		check_shutdowns(&lint, numbers);
+	}
+	free(numbers);
+	free(fastest);
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		if (conf->actors[i].spec.kind == NODE_WORKER &&
+		    conf->actors[i].process.argv != NULL)
+			check_command(&lint, &conf->actors[i]);
+}
+
+/* Warn of a file that says what root executes, and that others can write. */
+void
+lint_file(const char *name, const struct stat *stat_buf, struct conf_reports *reports)
+{
+	struct spot spot = {name, 0, 0};
+	char message[MESSAGE_MAX] = "";
+
+	if (stat_buf->st_uid != 0 && stat_buf->st_uid != geteuid())
+		(void)snprintf(
+		    message, sizeof(message),
+		    "the file belongs to user %u, who can change what supd runs; "
+		    "it should be root's or supd's own",
+		    (unsigned int)stat_buf->st_uid);
+	else if ((stat_buf->st_mode & 0022) != 0)
+		(void)snprintf(
+		    message, sizeof(message),
+		    "others than its owner can write this file (mode %04o), and so "
+		    "change what supd runs; try chmod go-w",
+		    (unsigned int)(stat_buf->st_mode & 07777));
+	if (message[0] != '\0')
+		reports_add(reports, CONF_WARNING, &spot, "", message);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/* lint.h - what is legal and probably not meant (private to conf/). */
+#ifndef CONF_LINT_H
+#define CONF_LINT_H
+
+#include "conf/conf.h"
+
+#include <sys/stat.h>
+
+void lint_tree(const struct conf *conf, const struct conf_options *options,
+               struct conf_reports *reports);
+void lint_file(const char *name, const struct stat *stat_buf,
+               struct conf_reports *reports);
+
+#endif

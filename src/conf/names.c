@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: ISC */
+/* names.c - the words for what a configuration can say. */
+#include "config.h"
+
+#include "conf/conf.h"
+
+const char *const output_names[] = {OUTPUT_MAP(AS_NAME)};
+const char *const containment_names[] = {CONTAINMENT_MAP(AS_NAME)};
+const char *const log_level_names[] = {LOG_LEVEL_MAP(AS_NAME)};
+const char *const log_target_names[] = {LOG_TARGET_MAP(AS_NAME)};
+const char *const change_names[] = {CHANGE_MAP(AS_NAME)};

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: ISC */
+/* process.c - what a process needs: command, identity, environment, output, sockets. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "conf/read.h"
+#include "conf/scan.h"
+#include "conf/schema_types.h"
+
+/* The descriptors that one process may be given, less the standard three. */
+#define SOCKETS_MAX 60
+
+/* `command`, split into words already. */
+void
+read_command(struct reader *reader, const struct node *node, void *target,
+             const struct trail *trail)
+{
+	struct conf_actor *actor = target;
+	char **argv;
+
+	if (node->type != NODE_LIST)
+		return;
+	if (node->n == 0 || node->items[0]->text[0] == '\0') {
+		reader_error(
+		    reader, node, trail,
+		    "the command is empty; its first word is the program to execute");
+		return;
+	}
+	argv = arena_alloc(reader->keep, node->n + 1, sizeof(*argv));
+	if (argv == NULL)
+		return;
+	for (size_t i = 0; i < node->n; i++)
+		argv[i] = arena_dup(reader->keep, node->items[i]->text);
+	actor->process.argv = argv;
+}
+
+/* `environment`: what the file adds, as KEY=value. */
+void
+read_environment(struct reader *reader, const struct node *node, void *target,
+                 const struct trail *trail)
+{
+	struct conf_actor *actor = target;
+	char **environment = arena_alloc(reader->keep, node->n + 1, sizeof(*environment));
+
+	(void)trail;
+	if (environment == NULL)
+		return;
+	for (size_t i = 0; i < node->n; i++)
+		environment[i] =
+		    arena_printf(reader->keep, "%s=%s", node->pairs[i].key->text,
+		                 node->pairs[i].value->text);
+	actor->process.environment = environment;
+}
+
+/* `limits`: the soft limit is set with the hard one unless both are written. */
+void
+read_limits(struct reader *reader, const struct node *node, void *target,
+            const struct trail *trail)
+{
+	struct conf_process *process = &((struct conf_actor *)target)->process;
+
+	(void)trail;
+	process->limits = arena_alloc(reader->keep, node->n, sizeof(*process->limits));
+	for (size_t i = 0; process->limits != NULL && i < node->n; i++) {
+		const struct schema_key *key =
+		    schema_find(&schema_limit_names, node->pairs[i].key->text, AT_NESTED);
+		struct conf_limit *limit = &process->limits[process->n_limits++];
+
+		ASSERT(key != NULL);
+		limit->resource =
+		    schema_limit_resource((size_t)(key - schema_limit_names.keys));
+		(void)rlimit_parse(node->pairs[i].value->text, &limit->value);
+	}
+}
+
+/* `group` without `user`: supd's own user, and the groups that it has. */
+static void
+keep_own_user(struct reader *reader, struct conf_process *process)
+{
+	int n = getgroups(0, NULL);
+
+	process->uid = geteuid();
+	process->groups = arena_alloc(reader->keep, n > 0 ? (size_t)n : 1, sizeof(gid_t));
+	if (process->groups == NULL)
+		return;
+	n = getgroups(n > 0 ? n : 0, process->groups);
+	process->n_groups = n > 0 ? (size_t)n : 0;
+}
+
+static void
+take_user(struct reader *reader, const struct node *node, bool has_group,
+          struct conf_process *process, const struct trail *trail)
+{
+	struct err err;
+	const struct user *user = users_find(reader->users, node->text, &err);
+
+	if (user == NULL) {
+		reader_error(reader, node, trail, "%s", err.text);
+		return;
+	}
+	if (!user->has_gid && !has_group)
+		reader_error(reader, node, trail,
+		             "the user database does not know %s, and so no group of it; "
+		             "write `group` too",
+		             node->text);
+	process->uid = user->uid;
+	process->gid = user->gid;
+	process->groups = user->groups;
+	process->n_groups = user->n_groups;
+	process->user_name = user->name;
+	process->home = user->home;
+	process->shell = user->shell;
+}
+
+/*
+ * `user` and `group` of an actor, with all that the user database knows: unknown ones
+ * are errors now, not when a process is started.  An ordinary user's supd that is asked
+ * to run something as that very user has nothing to switch, which it could not.
+ */
+void
+read_identity(struct reader *reader, const struct node *map, struct conf_actor *actor,
+              const struct trail *up)
+{
+	struct conf_process *process = &actor->process;
+	const struct node *user = node_get(map, "user");
+	const struct node *group = node_get(map, "group");
+	struct trail user_trail = {up, "user", 0};
+	struct trail group_trail = {up, "group", 0};
+	struct err err;
+
+	if (user == NULL && group == NULL)
+		return;
+	if (user != NULL)
+		take_user(reader, user, group != NULL, process, &user_trail);
+	else
+		keep_own_user(reader, process);
+	if (group != NULL &&
+	    users_find_group(reader->users, group->text, &process->gid, &err) < 0)
+		reader_error(reader, group, &group_trail, "%s", err.text);
+	process->has_user =
+	    geteuid() == 0 || process->uid != geteuid() || process->gid != getegid();
+}
+
+static void
+read_target(struct reader *reader, const struct node *node, struct conf_output *output)
+{
+	static const enum output_kind kinds[] = {OUTPUT_LOG, OUTPUT_INHERIT, OUTPUT_NULL};
+	struct value value = read_value(&schema_output_target, node);
+
+	if (value.word >= 0) {
+		ASSERT((size_t)value.word < ARRAY_SIZE(kinds));
+		output->kind = kinds[value.word];
+		return;
+	}
+	output->kind = OUTPUT_FILE;
+	output->file = arena_dup(reader->keep, node->text + strlen("file:"));
+}
+
+/* `output`: one target for both, or one each. */
+void
+read_output(struct reader *reader, const struct node *node, void *target,
+            const struct trail *trail)
+{
+	struct conf_process *process = &((struct conf_actor *)target)->process;
+	const struct node *out = node;
+	const struct node *err = node;
+
+	(void)trail;
+	if (node->type == NODE_MAP) {
+		out = node_get(node, "stdout");
+		err = node_get(node, "stderr");
+	}
+	if (out != NULL)
+		read_target(reader, out, &process->out);
+	if (err != NULL)
+		read_target(reader, err, &process->err);
+	process->out_is_err = process->out.kind == process->err.kind;
+	if (process->out.file != NULL && process->err.file != NULL)
+		process->out_is_err = strcmp(process->out.file, process->err.file) == 0;
+}
+
+/* ---- sockets
+ * --------------------------------------------------------------------------- */
+
+static void
+read_owner(struct reader *reader, const struct node *node, struct conf_socket *socket,
+           const struct trail *trail)
+{
+	const struct node *user = node_get(node, "user");
+	const struct node *group = node_get(node, "group");
+	const struct user *found;
+	struct err err;
+
+	if (user != NULL) {
+		struct trail below = {trail, "user", 0};
+
+		found = users_find(reader->users, user->text, &err);
+		if (found != NULL)
+			socket->uid = found->uid;
+		else
+			reader_error(reader, user, &below, "%s", err.text);
+	}
+	if (group != NULL) {
+		struct trail below = {trail, "group", 0};
+
+		if (users_find_group(reader->users, group->text, &socket->gid, &err) < 0)
+			reader_error(reader, group, &below, "%s", err.text);
+	}
+}
+
+/* Keys that a tcp socket cannot heed are not ignored silently. */
+static void
+check_tcp_keys(struct reader *reader, const struct node *node, const struct trail *trail)
+{
+	static const char *const unix_only[] = {"mode", "user", "group"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(unix_only); i++) {
+		const struct node *key = node_key(node, unix_only[i]);
+		struct trail below = {trail, unix_only[i], 0};
+
+		if (key != NULL)
+			reader_error(reader, key, &below,
+			             "`%s` is for unix sockets; a tcp port has none",
+			             unix_only[i]);
+	}
+}
+
+static void
+read_socket(struct reader *reader, const struct node *name, const struct node *node,
+            struct conf_socket *socket, const struct trail *up)
+{
+	struct trail trail = {up, name->text, 0};
+	const struct node *listen =
+	    node->type == NODE_MAP ? node_get(node, "listen") : node;
+	struct address address = {0};
+
+	if (listen == NULL)
+		return;
+	*socket = (struct conf_socket){
+	    .name = arena_dup(reader->keep, name->text),
+	    .backlog = 4096,
+	    .mode = 0666,
+	    .uid = (uid_t)-1,
+	    .gid = (gid_t)-1,
+	    .place = {name->file, name->line},
+	};
+	(void)address_parse(listen->text, &address, NULL);
+	socket->kind = address.kind;
+	socket->address = arena_dup(reader->keep, address.text);
+	socket->port = address.port;
+	if (node->type != NODE_MAP)
+		return;
+	read_table(reader, node, schema_socket.table, socket, &trail);
+	if (socket->kind == SOCKET_TCP)
+		check_tcp_keys(reader, node, &trail);
+	else
+		read_owner(reader, node, socket, &trail);
+}
+
+/* `sockets`, in the order of the file, which is that of the descriptors. */
+void
+read_sockets(struct reader *reader, const struct node *node, void *target,
+             const struct trail *trail)
+{
+	struct conf_process *process = &((struct conf_actor *)target)->process;
+
+	if (node->n > SOCKETS_MAX) {
+		reader_error(reader, node, trail, "%zu sockets; an actor has at most %d",
+		             node->n, SOCKETS_MAX);
+		return;
+	}
+	process->sockets = arena_alloc(reader->keep, node->n, sizeof(*process->sockets));
+	if (process->sockets == NULL)
+		return;
+	process->n_sockets = node->n;
+	for (size_t i = 0; i < node->n; i++)
+		read_socket(reader, node->pairs[i].key, node->pairs[i].value,
+		            &process->sockets[i], trail);
+}

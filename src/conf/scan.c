@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: ISC */
+/* scan.c - texts of a configuration file and what they stand for. */
+#include "config.h"
+
+#include "conf/scan.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <sysexits.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "conf/words.h"
+
+/* Digits only, up to `max`; -EINVAL, -ERANGE. */
+static int
+parse_digits(const char *text, uint64_t max, uint64_t *ret)
+{
+	uint64_t n = 0;
+
+	if (*text == '\0')
+		return -EINVAL;
+	for (; *text != '\0'; text++) {
+		if (!isdigit((unsigned char)*text))
+			return -EINVAL;
+		if (n > (UINT64_MAX - 9) / 10)
+			return -ERANGE;
+		n = n * 10 + (uint64_t)(*text - '0');
+	}
+	if (n > max)
+		return -ERANGE;
+	*ret = n;
+	return 0;
+}
+
+/* Any text. */
+int
+scan_text(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	(void)type;
+	(void)node;
+	(void)why;
+	*ret_number = 0;
+	return 0;
+}
+
+/* An absolute path. */
+int
+scan_path(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	(void)type;
+	*ret_number = 0;
+	if (node->text[0] == '/')
+		return 0;
+	err_set(why, 0, "`%.100s` is not an absolute path; write one that begins with /",
+	        node->text);
+	return -EINVAL;
+}
+
+/* true or false; the old spellings get a hint. */
+int
+scan_boolean(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	static const char *const yes[] = {"true", "True", "TRUE"};
+	static const char *const no[] = {"false", "False", "FALSE"};
+	static const char *const old[] = {"yes", "no", "on", "off",
+	                                  "Yes", "No", "On", "Off"};
+	bool is_true = names_find(yes, ARRAY_SIZE(yes), node->text) >= 0;
+
+	(void)type;
+	if (is_true || names_find(no, ARRAY_SIZE(no), node->text) >= 0) {
+		*ret_number = is_true;
+		return 0;
+	}
+	if (names_find(old, ARRAY_SIZE(old), node->text) >= 0)
+		err_set(why, 0, "`%s` is not allowed here; write `true` or `false`",
+		        node->text);
+	return -EINVAL;
+}
+
+/* A whole number within the type's bounds; -1 where they allow it. */
+int
+scan_integer(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	(void)why;
+	if (type->min < 0 && strcmp(node->text, "-1") == 0) {
+		*ret_number = UINT64_MAX;
+		return 0;
+	}
+	if (parse_digits(node->text, type->max, ret_number) < 0)
+		return -EINVAL;
+	return type->min > 0 && *ret_number < (uint64_t)type->min ? -EINVAL : 0;
+}
+
+/* A number with up to three decimals, in thousandths; bounds are in thousandths too. */
+int
+scan_decimal(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	const char *point = strchr(node->text, '.');
+	size_t whole_len =
+	    point != NULL ? (size_t)(point - node->text) : strlen(node->text);
+	size_t decimals = point != NULL ? strlen(point + 1) : 0;
+	char digits[16] = "";
+	uint64_t n;
+
+	if (whole_len == 0 || (point != NULL && decimals == 0))
+		return -EINVAL;
+	if (decimals > 3) {
+		err_set(why, 0, "`%.40s` has more than three decimals", node->text);
+		return -EINVAL;
+	}
+	if (whole_len > 9)
+		return -EINVAL;
+	memcpy(digits, node->text, whole_len);
+	memcpy(digits + whole_len, "000", 3);
+	if (decimals > 0)
+		memcpy(digits + whole_len, point + 1, decimals);
+	if (parse_digits(digits, type->max, &n) < 0 || n < (uint64_t)type->min)
+		return -EINVAL;
+	*ret_number = n;
+	return 0;
+}
+
+/* A duration with its unit, in milliseconds. */
+int
+scan_duration(const struct schema_type *type, const struct node *node,
+              uint64_t *ret_number, struct err *why)
+{
+	uint64_t ms;
+	uint64_t bare;
+	int r = duration_parse(node->text, &ms);
+
+	if (r < 0) {
+		if (r == -ERANGE)
+			err_set(why, 0,
+			        "`%.40s` is longer than 100 years; write `infinity`",
+			        node->text);
+		else if (parse_digits(node->text, UINT64_MAX, &bare) == 0)
+			err_set(why, 0, "`%s` has no unit: write %ss, not %s", node->text,
+			        node->text, node->text);
+		return -EINVAL;
+	}
+	if (type->min > 0 && ms < (uint64_t)type->min) {
+		err_set(why, 0, "`%.40s` is too short: it must be longer than 0s",
+		        node->text);
+		return -EINVAL;
+	}
+	if (ms == DURATION_INFINITE && type->max != DURATION_INFINITE) {
+		err_set(why, 0, "`infinity` is not allowed here; write %s",
+		        type->allowed);
+		return -EINVAL;
+	}
+	*ret_number = ms;
+	return 0;
+}
+
+/* A signal by name or number. */
+int
+scan_signal(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+            struct err *why)
+{
+	int signo = signal_parse(node->text);
+
+	(void)type;
+	if (signo < 0) {
+		err_set(why, 0,
+		        "`%.40s` is no signal; write a name such as TERM or SIGTERM, "
+		        "or a number",
+		        node->text);
+		return -EINVAL;
+	}
+	*ret_number = (uint64_t)signo;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	unsigned int code;
+} sysexits[] = {
+    {"ok", EX_OK},
+    {"usage", EX_USAGE},
+    {"dataerr", EX_DATAERR},
+    {"noinput", EX_NOINPUT},
+    {"nouser", EX_NOUSER},
+    {"nohost", EX_NOHOST},
+    {"unavailable", EX_UNAVAILABLE},
+    {"software", EX_SOFTWARE},
+    {"oserr", EX_OSERR},
+    {"osfile", EX_OSFILE},
+    {"cantcreat", EX_CANTCREAT},
+    {"ioerr", EX_IOERR},
+    {"tempfail", EX_TEMPFAIL},
+    {"protocol", EX_PROTOCOL},
+    {"noperm", EX_NOPERM},
+    {"config", EX_CONFIG},
+};
+
+/* An exit code, a range of them, or a name of sysexits.h; see EXIT_CODES_FIRST. */
+int
+scan_exit_codes(const struct schema_type *type, const struct node *node,
+                uint64_t *ret_number, struct err *why)
+{
+	const char *dash = strchr(node->text, '-');
+	char first[16] = "";
+	uint64_t from;
+	uint64_t to;
+
+	(void)type;
+	for (size_t i = 0; i < ARRAY_SIZE(sysexits); i++) {
+		if (strcmp(sysexits[i].name, node->text) != 0)
+			continue;
+		*ret_number = (uint64_t)sysexits[i].code << 32 | sysexits[i].code;
+		return 0;
+	}
+	if (dash != NULL && (size_t)(dash - node->text) < sizeof(first)) {
+		memcpy(first, node->text, (size_t)(dash - node->text));
+		if (parse_digits(first, 255, &from) < 0 ||
+		    parse_digits(dash + 1, 255, &to) < 0)
+			return -EINVAL;
+	} else {
+		if (parse_digits(node->text, 255, &from) < 0)
+			return -EINVAL;
+		to = from;
+	}
+	if (from > to) {
+		err_set(why, 0, "the range `%.40s` runs backwards", node->text);
+		return -EINVAL;
+	}
+	*ret_number = from << 32 | to;
+	return 0;
+}
+
+/* The symbolic name of an errno value. */
+int
+scan_errno(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+           struct err *why)
+{
+	int code = err_code(node->text);
+
+	(void)type;
+	(void)why;
+	if (code <= 0)
+		return -EINVAL;
+	*ret_number = (uint64_t)code;
+	return 0;
+}
+
+/* An octal mode, in quotes: unquoted, YAML readers disagree about what 0644 is. */
+int
+scan_mode(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	size_t len = strlen(node->text);
+
+	(void)type;
+	if (len < 3 || len > 5 || strspn(node->text, "01234567") != len ||
+	    strtoul(node->text, NULL, 8) > 07777)
+		return -EINVAL;
+	if (node->plain) {
+		err_set(why, 0, "an octal mode stands in quotes: write \"%s\"",
+		        node->text);
+		return -EINVAL;
+	}
+	*ret_number = strtoul(node->text, NULL, 8);
+	return 0;
+}
+
+/* A command as one text: only whether it can be split. */
+int
+scan_command(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	struct arena arena;
+	char **words;
+	size_t n;
+	int r;
+
+	(void)type;
+	arena_init(&arena, CONF_BYTES_MAX);
+	r = words_split(&arena, node->text, &words, &n, why);
+	arena_done(&arena);
+	*ret_number = 0;
+	return r;
+}
+
+/* file:PATH; what else there is stands in the type's words. */
+int
+scan_output(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+            struct err *why)
+{
+	(void)type;
+	*ret_number = 0;
+	if (strncmp(node->text, "pipe:", 5) == 0)
+		return -ENOTSUP;
+	if (strncmp(node->text, "file:", 5) != 0)
+		return -EINVAL;
+	if (node->text[5] == '/')
+		return 0;
+	err_set(why, 0, "`%.100s`: the path must be absolute, as in file:/var/log/x.log",
+	        node->text);
+	return -EINVAL;
+}
+
+static int
+parse_rlimit_value(const char *text, size_t len, rlim_t *ret)
+{
+	char copy[32];
+	uint64_t n;
+
+	if (len >= sizeof(copy))
+		return -EINVAL;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	if (strcmp(copy, "unlimited") == 0 || strcmp(copy, "infinity") == 0) {
+		*ret = RLIM_INFINITY;
+		return 0;
+	}
+	if (size_parse(copy, &n) < 0)
+		return -EINVAL;
+	*ret = (rlim_t)n;
+	return 0;
+}
+
+/* "N", "soft:hard", each a number, a size or "unlimited"; -ERANGE: soft over hard. */
+int
+rlimit_parse(const char *text, struct rlimit *ret)
+{
+	const char *colon = strchr(text, ':');
+	size_t soft_len = colon != NULL ? (size_t)(colon - text) : strlen(text);
+	const char *hard = colon != NULL ? colon + 1 : text;
+	struct rlimit limit;
+
+	if (parse_rlimit_value(text, soft_len, &limit.rlim_cur) < 0 ||
+	    parse_rlimit_value(hard, strlen(hard), &limit.rlim_max) < 0)
+		return -EINVAL;
+	if (limit.rlim_cur > limit.rlim_max)
+		return -ERANGE;
+	*ret = limit;
+	return 0;
+}
+
+/* A resource limit. */
+int
+scan_rlimit(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+            struct err *why)
+{
+	struct rlimit limit;
+	int r = rlimit_parse(node->text, &limit);
+
+	(void)type;
+	*ret_number = 0;
+	if (r == -ERANGE)
+		err_set(why, 0, "`%.60s`: the soft limit is above the hard one",
+		        node->text);
+	return r < 0 ? -EINVAL : 0;
+}
+
+static const char *const unbuilt_kinds[] = {
+    "udp:", "unix-dgram:", "unix-seqpacket:", "fifo:"};
+
+static int
+parse_tcp(const char *text, struct address *address, struct err *why)
+{
+	const char *colon = strrchr(text, ':');
+	unsigned char binary[sizeof(struct in6_addr)];
+	size_t len = colon != NULL ? (size_t)(colon - text) : 0;
+	int family = AF_INET;
+	uint64_t port;
+
+	if (colon == NULL || parse_digits(colon + 1, UINT16_MAX, &port) < 0) {
+		err_set(
+		    why, 0,
+		    "`tcp:%.80s` has no port from 0 to 65535; write tcp:ADDRESS:PORT, "
+		    "such as tcp:127.0.0.1:8080 or tcp:*:8080",
+		    text);
+		return -EINVAL;
+	}
+	address->port = (uint16_t)port;
+	if (len == 0 || (len == 1 && text[0] == '*'))
+		return 0;
+	if (text[0] == '[' && text[len - 1] == ']') {
+		family = AF_INET6;
+		text++;
+		len -= 2;
+	}
+	if (len >= sizeof(address->text))
+		return -EINVAL;
+	memcpy(address->text, text, len);
+	if (strcmp(address->text, "localhost") == 0)
+		strcpy(address->text, "127.0.0.1");
+	if (inet_pton(family, address->text, binary) == 1)
+		return 0;
+	err_set(why, 0,
+	        "`%.80s` is no address; write a numeric one, `localhost` or `*`, "
+	        "an IPv6 address in brackets",
+	        address->text);
+	return -EINVAL;
+}
+
+static int
+parse_unix(const char *text, struct address *address, struct err *why)
+{
+	size_t len = strlen(text);
+
+	if (text[0] != '/') {
+		err_set(why, 0, "`unix:%.80s`: the path must be absolute", text);
+		return -EINVAL;
+	}
+	if (len >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
+		err_set(why, 0,
+		        "the path of a unix socket has at most %zu bytes, this one %zu",
+		        sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1, len);
+		return -EINVAL;
+	}
+	memcpy(address->text, text, len);
+	return 0;
+}
+
+/*
+ * "tcp:ADDRESS:PORT" or "unix:PATH" taken apart.  Addresses are numeric, so that nobody
+ * ever waits for a name server; "localhost" is 127.0.0.1.  -EINVAL, -ENOTSUP.
+ */
+int
+address_parse(const char *text, struct address *ret, struct err *why)
+{
+	struct address address = {.kind = SOCKET_TCP};
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(unbuilt_kinds); i++)
+		if (strncmp(text, unbuilt_kinds[i], strlen(unbuilt_kinds[i])) == 0)
+			return -ENOTSUP;
+	if (strncmp(text, "tcp:", 4) == 0) {
+		r = parse_tcp(text + 4, &address, why);
+	} else if (strncmp(text, "unix:", 5) == 0) {
+		address.kind = SOCKET_UNIX;
+		r = parse_unix(text + 5, &address, why);
+	} else {
+		return -EINVAL;
+	}
+	if (r == 0)
+		*ret = address;
+	return r;
+}
+
+/* The address of a socket. */
+int
+scan_address(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	struct address address;
+
+	(void)type;
+	*ret_number = 0;
+	return address_parse(node->text, &address, why);
+}

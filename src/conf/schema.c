@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: ISC */
+/* schema.c - one table of every key that a file may have. */
+#include "config.h"
+
+#include "conf/schema.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/suggest.h"
+#include "conf/read.h"
+#include "conf/schema_types.h"
+
+#define ACTOR      (AT_WORKER | AT_SUPERVISOR | AT_DEFAULTS | AT_TEMPLATE)
+#define WORKER     (AT_WORKER | AT_DEFAULTS | AT_TEMPLATE)
+#define ONE_ACTOR  (AT_WORKER | AT_SUPERVISOR | AT_TEMPLATE)
+#define SUPERVISOR (AT_TOP | AT_SUPERVISOR | AT_TEMPLATE)
+
+/* Known, refused, never ignored. */
+#define NOT_BUILT(key, place)                   \
+	{                                       \
+		.name = (key), .where = (place) \
+	}
+
+static const struct schema_key keys[] = {
+    /* supd itself */
+    {"control", &schema_control, NULL, "The control socket, and who may use it.",
+     CONF_RESTARTS, AT_TOP, .read = read_control, .is_structure = true},
+    {"log", &schema_log, NULL, "Where supd logs, and where the actors' output goes.",
+     CONF_IN_PLACE, AT_TOP, .read = read_log, .is_structure = true},
+    {"include", &schema_include, NULL,
+     "More files; each may add `children` and `templates`.", CONF_IN_PLACE, AT_TOP,
+     .read = NULL, .is_structure = true},
+    {"defaults", &schema_defaults, NULL, "Keys that every actor starts from.",
+     CONF_IN_PLACE, AT_TOP, .read = NULL, .is_structure = true},
+    {"templates", &schema_templates, NULL, "Keys for actors that `use` them by name.",
+     CONF_IN_PLACE, AT_TOP | AT_INCLUDED, .read = NULL, .is_structure = true},
+    NOT_BUILT("metrics", AT_TOP),
+    NOT_BUILT("on_crash", AT_TOP),
+
+    /* supervisors */
+    {"strategy", &schema_strategy, "\"one_for_one\"", "Who is affected by a failure.",
+     CONF_IN_PLACE, SUPERVISOR, INTO(struct conf_actor, spec.strategy), NULL},
+    {"intensity", &schema_intensity, NULL,
+     "How many restarts in all before the supervisor itself fails.", CONF_IN_PLACE,
+     SUPERVISOR, .read = read_intensity},
+    {"limit", &schema_limit, NULL, "How many restarts each child is granted.",
+     CONF_IN_PLACE, SUPERVISOR, .read = read_limit},
+    {"decider", &schema_decider, "\"default\"", "What is done about which cause.",
+     CONF_IN_PLACE, SUPERVISOR, .read = read_decider},
+    {"start", &schema_order, "\"sequential\"",
+     "Whether a child waits until the one before it is ready.", CONF_IN_PLACE, SUPERVISOR,
+     INTO(struct conf_actor, spec.start_parallel), NULL},
+    {"stop", &schema_order, "\"sequential\"",
+     "Whether a child is stopped only once the one after it is gone.", CONF_IN_PLACE,
+     SUPERVISOR, INTO(struct conf_actor, spec.stop_parallel), NULL},
+    {"children", &schema_children, NULL, "The actors below, in the order of their start.",
+     CONF_IN_PLACE, SUPERVISOR | AT_INCLUDED, .read = NULL, .is_structure = true},
+    NOT_BUILT("auto_shutdown", SUPERVISOR),
+    NOT_BUILT("keep_children", SUPERVISOR),
+    NOT_BUILT("freeze_while_deciding", SUPERVISOR),
+    NOT_BUILT("when_empty", SUPERVISOR),
+    NOT_BUILT("max_children", SUPERVISOR),
+
+    /* every actor */
+    {"use", &schema_text, NULL, "The template to start from.", CONF_IN_PLACE,
+     AT_WORKER | AT_SUPERVISOR, .read = NULL, .is_structure = true},
+    {"with", &schema_with, NULL, "Parameters for ${name}.", CONF_IN_PLACE, ONE_ACTOR,
+     .read = NULL, .is_structure = true},
+    {"replicas", &schema_replicas, NULL, "So many instances, named name@1 and on.",
+     CONF_IN_PLACE, ONE_ACTOR, .read = NULL, .is_structure = true},
+    {"description", &schema_text, NULL, "For people.", CONF_IN_PLACE, ACTOR,
+     INTO(struct conf_actor, description), NULL},
+    {"enabled", &schema_boolean, "true",
+     "With false it stays stopped until started by hand.", CONF_IN_PLACE, ACTOR,
+     INTO(struct conf_actor, spec.enabled), NULL},
+    {"restart", &schema_restart, "\"permanent\"", "After which ends it is started again.",
+     CONF_IN_PLACE, ACTOR, INTO(struct conf_actor, spec.restart), NULL},
+    {"backoff", &schema_backoff, NULL, "How long automatic restarts are delayed.",
+     CONF_IN_PLACE, ACTOR | AT_TOP, .read = read_backoff},
+    {"on_failure", &schema_decider, NULL, "Rules that are asked before the supervisor's.",
+     CONF_IN_PLACE, ACTOR | AT_TOP, .read = read_on_failure},
+    {"shutdown", &schema_shutdown, "\"5s\"",
+     "How long it may take to end before it is killed; supervisors: infinity.",
+     CONF_IN_PLACE, ACTOR, .read = read_shutdown},
+    NOT_BUILT("significant", ACTOR),
+    NOT_BUILT("needs", ACTOR),
+    NOT_BUILT("watch", ACTOR),
+    NOT_BUILT("hooks", ACTOR),
+    NOT_BUILT("hook_timeout", ACTOR),
+
+    /* workers */
+    {"command", &schema_command, NULL, "What is executed.", CONF_RESTARTS,
+     AT_WORKER | AT_TEMPLATE, .read = read_command},
+    {"success", &schema_success, NULL, "What counts as a normal end.", CONF_IN_PLACE,
+     WORKER, .read = read_success},
+    {"stop_signal", &schema_signal, "\"TERM\"", "The signal that asks it to end.",
+     CONF_IN_PLACE, WORKER, INTO(struct conf_actor, process.stop_signal), NULL},
+    {"ready", &schema_ready, "\"exec\"", "When it counts as started.", CONF_RESTARTS,
+     WORKER, .read = read_ready},
+    {"start_timeout", &schema_period, "\"infinity\"",
+     "How long it may take to be ready; with `ready: notify` 90s.", CONF_IN_PLACE, WORKER,
+     INTO(struct conf_actor, spec.start_timeout_ms), NULL},
+    {"user", &schema_text, NULL, "User to run as.", CONF_RESTARTS, WORKER, .read = NULL},
+    {"group", &schema_text, NULL, "Group to run as.", CONF_RESTARTS, WORKER,
+     .read = NULL},
+    {"directory", &schema_path, "\"/\"", "Working directory.", CONF_RESTARTS, WORKER,
+     INTO(struct conf_actor, process.directory), NULL},
+    {"umask", &schema_mode, "\"0022\"", "File mode creation mask.", CONF_RESTARTS, WORKER,
+     INTO(struct conf_actor, process.umask), NULL},
+    {"environment", &schema_environment, NULL, "Environment variables, added to supd's.",
+     CONF_RESTARTS, WORKER, .read = read_environment},
+    {"limits", &schema_limits, NULL, "Resource limits.", CONF_RESTARTS, WORKER,
+     .read = read_limits},
+    {"notify", &schema_boolean, "false", "Give it a NOTIFY_SOCKET in any case.",
+     CONF_RESTARTS, WORKER, INTO(struct conf_actor, process.notify), NULL},
+    {"output", &schema_output, NULL, "Where what it prints goes.", CONF_RESTARTS, WORKER,
+     .read = read_output},
+    {"sockets", &schema_sockets, NULL, "Sockets that supd opens and passes on.",
+     CONF_RESTARTS, WORKER, .read = read_sockets},
+    {"containment", &schema_containment, "\"auto\"",
+     "What holds its processes together: an own cgroup, or session and group.",
+     CONF_RESTARTS, WORKER, INTO(struct conf_actor, process.containment), NULL},
+    NOT_BUILT("stop_command", WORKER),
+    NOT_BUILT("reload_signal", WORKER),
+    NOT_BUILT("reload_command", WORKER),
+    NOT_BUILT("watchdog", WORKER),
+    NOT_BUILT("watchdog_signal", WORKER),
+    NOT_BUILT("health", WORKER),
+    NOT_BUILT("stopped_is_failure", WORKER),
+    NOT_BUILT("start_on", WORKER),
+    NOT_BUILT("fd_store", WORKER),
+    NOT_BUILT("runtime_directory", WORKER),
+    NOT_BUILT("keep_on_restart", WORKER),
+    NOT_BUILT("supplementary_groups", WORKER),
+    NOT_BUILT("root", WORKER),
+    NOT_BUILT("environment_file", WORKER),
+    NOT_BUILT("clear_environment", WORKER),
+    NOT_BUILT("nice", WORKER),
+    NOT_BUILT("oom_score_adj", WORKER),
+    NOT_BUILT("cpu_affinity", WORKER),
+    NOT_BUILT("io_priority", WORKER),
+    NOT_BUILT("scheduler", WORKER),
+    NOT_BUILT("capabilities", WORKER),
+    NOT_BUILT("no_new_privileges", WORKER),
+    NOT_BUILT("cgroup", WORKER),
+    NOT_BUILT("stdin", WORKER),
+    NOT_BUILT("log", WORKER),
+};
+
+const struct schema_table schema_keys = {"keys", keys, ARRAY_SIZE(keys), NULL};
+
+#define VIEW(view, sentence, places)                                          \
+	{                                                                     \
+		.name = (view), .allowed = (sentence), .table = &schema_keys, \
+		.where = (places),                                            \
+	}
+const struct schema_type schema_top =
+    VIEW("top", "a mapping with `children` and other keys", AT_TOP);
+const struct schema_type schema_included =
+    VIEW("included", "a mapping with `children` or `templates`", AT_INCLUDED);
+const struct schema_type schema_defaults =
+    VIEW("defaults", "a mapping of an actor's keys", AT_DEFAULTS);
+const struct schema_type schema_template =
+    VIEW("template", "a mapping of an actor's keys", AT_TEMPLATE);
+const struct schema_type schema_worker =
+    VIEW("worker", "a key of an actor with a command, such as `restart`", AT_WORKER);
+const struct schema_type schema_supervisor =
+    VIEW("supervisor", "a key of a supervisor, such as `strategy`", AT_SUPERVISOR);
+const struct schema_type schema_actor = VIEW(
+    "actor", "a mapping with `command`, `children` or `use`", AT_WORKER | AT_SUPERVISOR);
+
+/*
+ * The key of that name that may stand at one of the places `where`; failing that, the
+ * key of that name wherever it stands; NULL: there is none.
+ */
+const struct schema_key *
+schema_find(const struct schema_table *table, const char *name, unsigned int where)
+{
+	const struct schema_key *elsewhere = NULL;
+
+	for (size_t i = 0; i < table->n_keys; i++) {
+		const struct schema_key *key = &table->keys[i];
+
+		if (strcmp(key->name, name) != 0)
+			continue;
+		if ((key->where & where) != 0)
+			return key;
+		if (elsewhere == NULL)
+			elsewhere = key;
+	}
+	return elsewhere;
+}
+
+/* "found, did you mean", as the end of the sentence about a text that was not understood.
+ */
+static void
+explain(const struct schema_type *type, const struct node *node, struct err *why)
+{
+	struct suggest suggest;
+
+	if (node_is_empty(node)) {
+		err_set(why, 0, "nothing is written here; write %s", type->allowed);
+		return;
+	}
+	suggest_init(&suggest, node->text);
+	for (size_t i = 0; i < type->n_words; i++)
+		suggest_try(&suggest, type->words[i]);
+	if (suggest.best != NULL)
+		err_set(why, 0,
+		        "`%.100s` is not allowed here, did you mean `%s`? Write %s",
+		        node->text, suggest.best, type->allowed);
+	else
+		err_set(why, 0, "`%.100s` is not allowed here; write %s", node->text,
+		        type->allowed);
+}
+
+/*
+ * Understand a text as a value of this type.  -EINVAL or -ENOTSUP with the whole
+ * sentence in `why`; otherwise *ret_value is filled.
+ */
+int
+schema_scan(const struct schema_type *type, const struct node *node,
+            struct value *ret_value, struct err *why)
+{
+	struct value value = {.word = -1};
+	int r = -EINVAL;
+
+	why->text[0] = '\0';
+	value.word =
+	    type->n_words == 0 ? -1 : names_find(type->words, type->n_words, node->text);
+	if (value.word < 0 && type->empty_is_word && node_is_empty(node))
+		value.word = 0;
+	if (value.word >= 0) {
+		*ret_value = value;
+		return 0;
+	}
+	if (names_find(type->unbuilt_words, type->n_unbuilt_words, node->text) >= 0)
+		r = -ENOTSUP;
+	else if (type->scan != NULL && !node_is_empty(node))
+		r = type->scan(type, node, &value.number, why);
+	if (r == 0)
+		*ret_value = value;
+	else if (r == -ENOTSUP)
+		err_set(why, 0, "`%.100s` is not supported by this version; write %s",
+		        node->text, type->allowed);
+	else if (why->text[0] == '\0')
+		explain(type, node, why);
+	return r;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC */
+/* schema_types.h - what may stand behind a key (private to conf/). */
+#ifndef CONF_SCHEMA_TYPES_H
+#define CONF_SCHEMA_TYPES_H
+
+#include "conf/schema.h"
+
+/* Put into a table: the member of a struct that takes the value. */
+#define INTO(type, member) \
+	.offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
+
+/* For functions that read or check one value of a list or mapping by itself. */
+extern const struct schema_type schema_address;
+extern const struct schema_type schema_duration;
+extern const struct schema_type schema_errno;
+extern const struct schema_type schema_exit_codes;
+extern const struct schema_type schema_limit_restarts;
+extern const struct schema_type schema_output_target;
+extern const struct schema_type schema_rlimit;
+extern const struct schema_type schema_rule_entry;
+extern const struct schema_type schema_signal;
+extern const struct schema_type schema_socket;
+extern const struct schema_type schema_when_item;
+
+/* Behind the keys of the one table. */
+extern const struct schema_type schema_backoff;
+extern const struct schema_type schema_boolean;
+extern const struct schema_type schema_children;
+extern const struct schema_type schema_command;
+extern const struct schema_type schema_containment;
+extern const struct schema_type schema_control;
+extern const struct schema_type schema_decider;
+extern const struct schema_type schema_environment;
+extern const struct schema_type schema_include;
+extern const struct schema_type schema_intensity;
+extern const struct schema_type schema_limit;
+extern const struct schema_type schema_limits;
+extern const struct schema_type schema_log;
+extern const struct schema_type schema_mode;
+extern const struct schema_type schema_order;
+extern const struct schema_type schema_output;
+extern const struct schema_type schema_path;
+extern const struct schema_type schema_period;
+extern const struct schema_type schema_ready;
+extern const struct schema_type schema_replicas;
+extern const struct schema_type schema_restart;
+extern const struct schema_type schema_shutdown;
+extern const struct schema_type schema_sockets;
+extern const struct schema_type schema_strategy;
+extern const struct schema_type schema_success;
+extern const struct schema_type schema_templates;
+extern const struct schema_type schema_text;
+extern const struct schema_type schema_with;
+
+extern const struct schema_table schema_limit_names;
+extern const struct schema_table schema_rule_backoff;
+
+/* RLIMIT_x of the i-th key of schema_limit_names. */
+int schema_limit_resource(size_t i);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC */
+/* users.h - users and groups by name or number, looked up once (private to conf/). */
+#ifndef CONF_USERS_H
+#define CONF_USERS_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "conf/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct user {
+	uid_t uid;
+	gid_t gid;
+	bool has_gid; /* false: a number that the user database does not know */
+	char *name;   /* NULL likewise */
+	char *home;
+	char *shell;
+	gid_t *groups;
+	size_t n_groups;
+};
+
+struct users {
+	struct arena *arena; /* names, homes and groups: kept by the configuration */
+	struct map user_index;
+	struct map group_index;
+	struct user **users;
+	size_t n_users;
+};
+
+void users_init(struct users *users, struct arena *arena);
+void users_done(struct users *users);
+const struct user *users_find(struct users *users, const char *name, struct err *err);
+int users_find_group(struct users *users, const char *name, gid_t *ret_gid,
+                     struct err *err);
+
+#endif
