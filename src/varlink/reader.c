@@ -151,6 +151,31 @@ decode(const char *text, size_t len, json_t **ret, struct err *err)
 }
 
 /*
+ * The next whole message as it came, without its NUL: 1, or 0 when none is there.
+ *
+ * For readers that look at a part only.  The text lives until the next call of any
+ * function of this reader.
+ */
+int
+varlink_reader_next_text(struct varlink_reader *reader, const char **ret_text,
+                         size_t *ret_len)
+{
+	const char *text;
+	size_t len;
+
+	if (reader->messages == 0)
+		return 0;
+	text = reader->buf.data + reader->start;
+	len = strlen(text);
+	ASSERT(reader->start + len < reader->buf.len);
+	reader->start += len + 1;
+	reader->messages--;
+	*ret_text = text;
+	*ret_len = len;
+	return 1;
+}
+
+/*
  * The next whole message: 1 and an object that the caller owns, or 0 when none is there.
  *
  * -EBADMSG, and a sentence: not a JSON object in UTF-8, or nested too deep.  Where a key
@@ -161,17 +186,11 @@ varlink_reader_next(struct varlink_reader *reader, json_t **ret, struct err *err
 {
 	const char *text;
 	size_t len;
-	int r;
+	int r = varlink_reader_next_text(reader, &text, &len);
 
-	if (reader->messages == 0)
-		return 0;
-	text = reader->buf.data + reader->start;
-	len = strlen(text);
-	ASSERT(reader->start + len < reader->buf.len);
-	r = decode(text, len, ret, err);
-	reader->start += len + 1;
-	reader->messages--;
-	if (reader->start == reader->buf.len)
+	if (r > 0)
+		r = decode(text, len, ret, err);
+	if (r != 0 && reader->start == reader->buf.len)
 		forget(reader);
 	return r;
 }

@@ -91,6 +91,29 @@ START_TEST(several_messages_in_one_piece_wait_their_turn)
 }
 END_TEST
 
+START_TEST(messages_can_be_had_as_text)
+{
+	static const char text[] = "{\"n\":1}\0nonsense\0{\"n\"";
+	struct varlink_reader reader;
+	const char *message;
+	size_t len;
+
+	varlink_reader_init(&reader, 100);
+	for (int round = 0; round < 3; round++) {
+		ck_assert_int_eq(varlink_reader_feed(&reader, text, sizeof(text)), 0);
+		ck_assert_int_eq(varlink_reader_next_text(&reader, &message, &len), 1);
+		ck_assert_uint_eq(len, 7);
+		ck_assert_str_eq(message, "{\"n\":1}");
+		ck_assert_int_eq(varlink_reader_next_text(&reader, &message, &len), 1);
+		ck_assert_str_eq(message, "nonsense");
+		ck_assert_int_eq(varlink_reader_next_text(&reader, &message, &len), 1);
+		ck_assert_str_eq(message, "{\"n\"");
+		ck_assert_int_eq(varlink_reader_next_text(&reader, &message, &len), 0);
+	}
+	varlink_reader_done(&reader);
+}
+END_TEST
+
 START_TEST(a_message_of_exactly_the_limit_passes_and_one_byte_more_does_not)
 {
 	for (size_t extra = 0; extra < 2; extra++) {
@@ -448,6 +471,7 @@ main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, a_message_split_at_any_byte_is_whole_again);
 	tcase_add_test(tcase, several_messages_in_one_piece_wait_their_turn);
+	tcase_add_test(tcase, messages_can_be_had_as_text);
 	tcase_add_test(tcase,
 	               a_message_of_exactly_the_limit_passes_and_one_byte_more_does_not);
 	tcase_add_test(tcase, bytes_without_an_end_are_refused_before_they_fill_memory);
