@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC */
+/* phrase.h - an event of the stream, said in words. */
+#ifndef CTL_PHRASE_H
+#define CTL_PHRASE_H
+
+#include "base/strbuf.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+void phrase_print(struct strbuf *sb, const json_t *event, bool utf8);
+void phrase_print_plan(struct strbuf *sb, const json_t *plan);
+const char *phrase_text(const json_t *object, const char *key);
+int64_t phrase_number(const json_t *object, const char *key);
+
+#endif

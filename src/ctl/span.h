@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+/* span.h - a piece of JSON text that is borrowed: a string without its quotes, its
+ * escapes as they are, or any value as it stands.
+ */
+#ifndef CTL_SPAN_H
+#define CTL_SPAN_H
+
+#include "base/strbuf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* `at` is NULL where there was null or nothing. */
+struct span {
+	const char *at;
+	size_t len;
+};
+
+bool span_is(struct span span, const char *text);
+bool span_is_object(struct span span);
+void span_decode(struct span span, struct strbuf *out);
+
+#endif

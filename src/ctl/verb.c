@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: ISC */
+/* verb.c - the verbs of supctl: one table, a function each. */
+#include "config.h"
+
+#include "ctl/verb.h"
+
+#include "base/assert.h"
+#include "base/suggest.h"
+
+#include <string.h>
+
+#define ANY VERB_NAMES_ANY
+
+static const struct verb verbs[] = {
+    {"status", "", "[NAME...]", "how actors are: a line each; with names, a block each",
+     FAMILY_LOOK, 0, 0, ANY, verb_status},
+    {"list", "ls", "[NAME...]", "one line an actor", FAMILY_LOOK, 0, 0, ANY, verb_list},
+    {"tree", "", "[--dot] [NAME]", "the supervision tree, with strategies and states",
+     FAMILY_LOOK, OPTION_DOT, 0, 1, verb_tree},
+    {"start", "", "[--no-wait] NAME...", "start, and wait until ready", FAMILY_ACT,
+     OPTION_NO_WAIT, 1, ANY, verb_start},
+    {"stop", "", "[--hold] [--no-wait] NAME...",
+     "stop, and wait until gone; --hold keeps it down whatever happens", FAMILY_ACT,
+     OPTION_NO_WAIT | OPTION_HOLD, 1, ANY, verb_stop},
+    {"restart", "", "[--no-wait] NAME...", "stop and start again", FAMILY_ACT,
+     OPTION_NO_WAIT, 1, ANY, verb_restart},
+    {"signal", "", "NAME SIGNAL", "send a signal to the process of an actor", FAMILY_ACT,
+     0, 2, 2, verb_signal},
+    {"kill", "", "NAME...", "let an actor fail with the cause \"killed\"", FAMILY_ACT, 0,
+     1, ANY, verb_kill},
+    {"reset", "reset-failed clear", "NAME...",
+     "forget failures: backoff, intensity and limit counters", FAMILY_ACT, 0, 1, ANY,
+     verb_reset},
+    {"watch", "", "NAME...", "wait for the final end of actors, one line each",
+     FAMILY_ACT, 0, 1, ANY, verb_watch},
+    {"wait", "", "--for ready|stopped|failed|done NAME...",
+     "wait until actors have come so far", FAMILY_ACT, OPTION_FOR, 1, ANY, verb_wait},
+    {"events", "", "[-f] [--since SEQ] [PATTERN]", "what happened; -f: and what happens",
+     FAMILY_ACT, OPTION_FOLLOW | OPTION_SINCE, 0, 1, verb_events},
+    {"explain", "", "NAME...", "the story of the last failure", FAMILY_ACT, 0, 1, ANY,
+     verb_explain},
+    {"cat", "", "NAME...", "the configuration in force, and where it comes from",
+     FAMILY_ACT, 0, 1, ANY, verb_cat},
+    {"check", "", "[FILE]", "what is wrong with a configuration file", FAMILY_ACT, 0, 0,
+     1, verb_check},
+    {"diff", "reread", "", "what apply would do", FAMILY_ACT, 0, 0, 0, verb_diff},
+    {"apply", "update reload", "", "put the configuration file into force", FAMILY_ACT, 0,
+     0, 0, verb_apply},
+    {"is-active", "", "NAME...", "exit status 0 if running", FAMILY_LOOK, 0, 1, ANY,
+     verb_is_active},
+    {"is-failed", "", "NAME...", "exit status 0 if failed", FAMILY_LOOK, 0, 1, ANY,
+     verb_is_failed},
+    {"is-ready", "", "NAME...", "exit status 0 if ready", FAMILY_LOOK, 0, 1, ANY,
+     verb_is_ready},
+    {"pid", "", "[NAME...]", "the process of an actor; without a name, of supd",
+     FAMILY_LOOK, 0, 0, ANY, verb_pid},
+    {"ping", "", "", "does supd answer?", FAMILY_ACT, 0, 0, 0, verb_ping},
+    {"version", "", "", "the versions of supctl and of the running supd", FAMILY_ACT, 0,
+     0, 0, verb_version},
+    {"shutdown", "", "[--no-wait]", "ordered shutdown; wait until supd is gone",
+     FAMILY_ACT, OPTION_NO_WAIT, 0, 0, verb_shutdown},
+
+    {.name = "suspend", .alias = ""},
+    {.name = "resume", .alias = ""},
+    {.name = "logs", .alias = "tail"},
+    {.name = "simulate", .alias = ""},
+    {.name = "add", .alias = ""},
+    {.name = "delete", .alias = ""},
+    {.name = "scale", .alias = ""},
+    {.name = "metrics", .alias = ""},
+    {.name = "top", .alias = ""},
+    {.name = "upgrade", .alias = ""},
+    {.name = "completion", .alias = ""},
+};
+
+/* Is it one of the words of a list that blanks part? */
+static bool
+has_word(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	while (*words != '\0') {
+		size_t n = strcspn(words, " ");
+
+		if (n == len && memcmp(words, word, n) == 0)
+			return true;
+		words += n;
+		words += strspn(words, " ");
+	}
+	return false;
+}
+
+/* A verb by its name or an alias; NULL if there is none. */
+const struct verb *
+verb_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (strcmp(verbs[i].name, name) == 0 || has_word(verbs[i].alias, name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* The verb that was meant, perhaps, or NULL. */
+const char *
+verb_nearest(const char *name)
+{
+	struct suggest suggest;
+
+	suggest_init(&suggest, name);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (verbs[i].help != NULL)
+			suggest_try(&suggest, verbs[i].name);
+	return suggest.best;
+}
+
+/* One line for each verb that is built. */
+void
+verb_print_list(struct strbuf *sb)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (verbs[i].help != NULL)
+			strbuf_addf(sb, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+}
+
+/* How to use one verb. */
+void
+verb_print_help(struct strbuf *sb, const struct verb *verb)
+{
+	strbuf_addf(sb, "usage: supctl %s%s%s\n\n%s\n", verb->name,
+	            verb->arguments[0] != '\0' ? " " : "", verb->arguments, verb->help);
+	if (verb->alias[0] != '\0')
+		strbuf_addf(sb, "also called: %s\n", verb->alias);
+	strbuf_adds(sb, "NAME is a path, a path below /user, a last name that occurs "
+	                "once, or a glob.\n"
+	                "supctl(1) has all the rest.\n");
+}

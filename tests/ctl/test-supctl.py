@@ -1,0 +1,971 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""supctl against a supd of canned answers: what is asked, what is printed, how it ends."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+
+from fake import (Close, Error, Hang, Raw, Reply, Supd, TREE, actor, cause, command,  # noqa: E402
+                  environment, failure, run, status_of, stream, supctl, supervisor,
+                  tree, GUARD_S)
+
+
+def check(condition, seen):
+    if not condition:
+        raise AssertionError(repr(seen))
+
+
+def expect(result, status, out=None, err=None):
+    """Exit status, all of standard output, and something that is in standard error."""
+    check(result.status == status, result)
+    if out is not None:
+        check(result.out == out, result)
+    if err is None:
+        check(result.err == "", result)
+    else:
+        check(err in result.err, result)
+        check(result.err.startswith("supctl: ") or ":" in result.err, result)
+
+
+def using(supd, body):
+    try:
+        body(supd)
+        check(not supd.problems, supd.problems)
+    finally:
+        supd.close()
+
+
+def one(supd, *arguments, status=0, out=None, err=None, **more):
+    """One command against a supd of its own; returns the calls that supd got."""
+    def body(s):
+        expect(supctl(s, *arguments, **more), status, out, err)
+    using(supd, body)
+    return supd.calls
+
+
+# ---- status, list, tree ----------------------------------------------------------
+
+
+def test_status_prints_an_aligned_line_for_each_actor():
+    calls = one(tree(), "status", out=(
+        "/user          running   -        up 1m1s  0 restarts\n"
+        "/user/app      degraded  -        up 1m1s  0 restarts\n"
+        "/user/app/db   running   pid 100  up 1m1s  0 restarts\n"
+        "/user/app/api  failed    -        -        5 restarts  killed by SIGSEGV\n"
+        "/user/web      running   pid 102  up 1m1s  1 restart   "
+        "last: exited with code 1\n"))
+    check(calls == [("Status", {}, True)], calls)
+
+
+def test_status_without_names_is_0_whatever_the_states():
+    one(tree(), "status", status=0)
+
+
+def test_status_in_json_is_one_array_of_what_supd_sent():
+    def body(s):
+        result = supctl(s, "-o", "json", "status")
+        expect(result, 0)
+        check(json.loads(result.out) == TREE, result)
+    using(tree(), body)
+
+
+def test_an_empty_supd_is_an_empty_array():
+    one(Supd(Status=lambda p, s: [Reply({"actors": []})]), "-o", "json", "status",
+        out="[]\n")
+    one(Supd(Status=lambda p, s: [Reply({"actors": []})]), "status", out="")
+
+
+def test_status_of_a_name_is_a_block():
+    calls = one(tree(), "status", "web", out=(
+        "/user/web\n"
+        "      kind  worker, permanent\n"
+        "     state  running for 1m1s, since 2024-05-01 12:00:01\n"
+        "       pid  102 (process number 1)\n"
+        "  restarts  1\n"
+        "   failure  exited with code 1, 2024-05-01 12:00:00, began in /user/app/api"
+        " -> restart (supd.yaml:12)\n"))
+    check(calls == [("Status", {"names": ["web"], "resources": True}, True)], calls)
+
+
+def test_a_block_says_in_words_what_is_special():
+    special = actor("/user/x", state="backoff", pid=None, uptime_ms=None, ready=False,
+                    held=True, description="the x", restarts=3, window=2,
+                    backoff={"failures": 3, "delay_ms": 800, "due_in_ms": 1250},
+                    waits_for=["/user/a", "/user/b"], status="bye\x1b[31m",
+                    dead_letters=2, resources={"memory_bytes": 3565158,
+                                               "cpu_usec": 1200000, "processes": 1,
+                                               "descriptors": 7})
+    one(Supd(Status=status_of([special])), "status", "x", status=3, out=(
+        "/user/x - the x\n"
+        "      kind  worker, permanent\n"
+        "     state  backoff, since 2024-05-01 12:00:01, held (start releases it)\n"
+        " waits for  /user/a, /user/b\n"
+        "    status  \"bye\\x1b[31m\"\n"
+        "      dead  2 letters\n"
+        "      uses  memory 3.3M, cpu 1.2s, 1 process, 7 descriptors\n"
+        "  restarts  3; 2 count now\n"
+        "   backoff  3 failures in a row, delay 800ms, restart in 1.2s\n"))
+
+
+def test_the_block_of_a_supervisor_has_its_children_and_is_degraded():
+    calls = one(tree(), "status", "app", out=(
+        "/user/app\n"
+        "      kind  supervisor, permanent, rest_for_one\n"
+        "     state  degraded for 1m1s, since 2024-05-01 12:00:01\n"
+        "  restarts  0; 2 count now\n"
+        "  children  2\n"
+        "            db   running  pid 100  up 1m1s  0 restarts\n"
+        "            api  failed   -        -        5 restarts  killed by SIGSEGV\n"))
+    check([c[1] for c in calls] == [{"names": ["app"], "resources": True}, {}], calls)
+
+
+def test_status_of_one_that_does_not_run_is_3():
+    one(tree(), "status", "api", status=3)
+    one(tree(), "list", "api", status=3, out=(
+        "/user/app/api  failed  -  -  5 restarts  killed by SIGSEGV\n"))
+    one(tree(), "-o", "json", "status", "api", status=3)
+
+
+def test_status_of_an_unknown_name_is_4_and_the_others_are_shown():
+    one(tree(), "list", "nope", "web", status=4, err="list nope: no such actor", out=(
+        "/user/web  running  pid 102  up 1m1s  1 restart  last: exited with code 1\n"))
+
+
+def test_an_ambiguous_name_is_4_with_the_candidates():
+    answer = lambda p, s: [Error("NoSuchActor", name="db",
+                                 candidates=["/user/a/db", "/user/b/db"])]
+    one(Supd(Status=answer), "status", "db", status=4,
+        err="the name is not unique: /user/a/db, /user/b/db")
+
+
+def test_a_near_miss_is_4_with_what_was_meant():
+    answer = lambda p, s: [Error("NoSuchActor", name="wbe", candidates=["/user/web"])]
+    one(Supd(Status=answer), "status", "wbe", status=4, err="did you mean /user/web?")
+
+
+def test_a_glob_that_matches_nothing_is_4():
+    one(tree(), "status", "zz*", status=4, err="no actor matches")
+
+
+def test_the_list_says_in_words_what_is_remarkable():
+    actors = [
+        actor("/user/a", state="backoff", pid=None, uptime_ms=None, ready=False,
+              backoff={"failures": 1, "delay_ms": 200, "due_in_ms": 150},
+              last_failure=failure()),
+        actor("/user/b", state="stopped", held=True, pid=None, uptime_ms=None),
+        actor("/user/c", sigstopped=True, status="3 of 4 \"done\"\n"),
+        actor("/user/d", state="waiting", waits_for=["/user/a"], pid=None,
+              uptime_ms=None),
+        actor("/user/e", ready=False, uptime_ms=93784000, pid=1),
+    ]
+    one(Supd(Status=status_of(actors)), "ls", out=(
+        "/user/a  backoff  -         -        0 restarts  "
+        "restart in 150ms; killed by SIGSEGV\n"
+        "/user/b  stopped  -         -        0 restarts  held\n"
+        "/user/c  running  pid 4711  up 1m1s  0 restarts  "
+        "stopped by a signal; \"3 of 4 \"done\"\\n\"\n"
+        "/user/d  waiting  -         -        0 restarts  waits for /user/a\n"
+        "/user/e  running  pid 1     up 1d2h  0 restarts  not ready\n"))
+
+
+def test_ten_thousand_actors_come_through():
+    many = [supervisor("/user")] + [actor("/user/w-%d" % i) for i in range(10000)]
+
+    def body(s):
+        result = supctl(s, "status")
+        check(result.status == 0 and len(result.out.splitlines()) == 10001, result.err)
+    using(Supd(Status=status_of(many)), body)
+
+
+def test_tree_draws_ascii_without_a_utf8_locale():
+    one(tree(), "tree", out=(
+        "/user      running   one_for_one\n"
+        "|- app     degraded  rest_for_one, 2 restarts in its window\n"
+        "|  |- db   running   pid 100, up 1m1s\n"
+        "|  `- api  failed    5 restarts                              killed by SIGSEGV\n"
+        "`- web     running   pid 102, up 1m1s, 1 restart             "
+        "last: exited with code 1\n"))
+
+
+def test_tree_draws_lines_in_a_utf8_locale():
+    def body(s):
+        result = supctl(s, "tree", env={"LANG": "en_US.UTF-8"})
+        lines = result.out.splitlines()
+        check(lines[1].startswith("├─ app ") and lines[3].startswith("│  └─ api "), result)
+    using(tree(), body)
+
+
+def test_tree_of_a_name_begins_there():
+    calls = one(tree(), "tree", "app", out=(
+        "/user/app  degraded  rest_for_one, 2 restarts in its window\n"
+        "|- db      running   pid 100, up 1m1s\n"
+        "`- api     failed    5 restarts                              "
+        "killed by SIGSEGV\n"))
+    check(len(calls) == 2, calls)
+
+
+def test_tree_for_graphviz_has_nodes_and_edges():
+    def body(s):
+        result = supctl(s, "tree", "--dot")
+        check(result.out.startswith("digraph supd {\n"), result)
+        check('"/user/app" [label="app\\nrest_for_one\\ndegraded", color=orange];'
+              in result.out, result)
+        check('"/user/app" -> "/user/app/db";' in result.out, result)
+        check(result.out.endswith("}\n"), result)
+    using(tree(), body)
+
+
+def test_tree_in_json_is_the_array_of_what_is_drawn():
+    def body(s):
+        result = supctl(s, "tree", "app", "-o", "json")
+        check(json.loads(result.out) == TREE[1:4], result)
+    using(tree(), body)
+
+
+# ---- is-*, pid, ping, version, explain -------------------------------------------
+
+
+def test_is_active_is_silent_and_0_3_or_4():
+    one(tree(), "is-active", "web", status=0, out="")
+    one(tree(), "is-active", "api", status=3, out="")
+    one(tree(), "is-active", "app/*", status=3, out="")
+    one(tree(), "is-active", "nope", status=4, out="", err="no such actor")
+
+
+def test_is_failed_and_is_ready():
+    one(tree(), "is-failed", "api", status=0, out="")
+    one(tree(), "is-failed", "web", status=3, out="")
+    one(tree(), "is-ready", "web", status=0, out="")
+    one(tree(), "is-ready", "api", status=3, out="")
+
+
+def test_pid_prints_the_process_or_3():
+    one(tree(), "pid", "web", out="102\n")
+    one(tree(), "pid", "api", status=3, out="", err="/user/app/api has no process")
+    one(tree(), "-o", "json", "pid", "web", out="[102]\n")
+
+
+PONG = {"version": "9.9", "pid": 77, "walker_pid": 0, "uptime_ms": 7200000}
+
+
+def pong(parameters, supd):
+    return [Reply(dict(PONG))]
+
+
+def test_pid_without_a_name_is_that_of_supd():
+    one(Supd(Ping=pong), "pid", out="77\n")
+
+
+def test_ping_says_who_answers():
+    one(Supd(Ping=pong), "ping", out="supd 9.9, pid 77, up 2h\n")
+
+
+def test_version_says_both_and_needs_no_supd():
+    def body(s):
+        result = supctl(s, "version")
+        check(result.status == 0 and "supd   9.9\n" in result.out, result)
+        result = supctl(s, "version", "-o", "json")
+        check(json.loads(result.out)["supd"] == "9.9", result)
+    using(Supd(Ping=pong), body)
+    result = supctl(None, "-s", "/nonexistent/s", "version")
+    check(result.status == 0 and "does not answer at /nonexistent/s" in result.out, result)
+
+
+def test_explain_prints_the_story():
+    answer = lambda p, s: [Reply({"path": "/user/web", "chain": [], "last_words": [],
+                                  "text": "It died.\n  Twice\x1b[2J."})]
+    calls = one(Supd(Explain=answer), "explain", "web",
+                out="It died.\n  Twice\\x1b[2J.\n")
+    check(calls == [("Explain", {"name": "web"}, False)], calls)
+
+
+# ---- start, stop, restart, reset, signal, kill, shutdown ---------------------------
+
+
+def done(**fields):
+    def answer(parameters, supd):
+        return [Reply({"actors": [actor("/user/" + n, **fields)
+                                  for n in parameters["names"]]})]
+    return answer
+
+
+def test_start_calls_once_for_each_name_and_says_how_they_are():
+    calls = one(Supd(Start=done()), "start", "a", "b", out=(
+        "/user/a  running  pid 4711  up 1m1s  0 restarts\n"
+        "/user/b  running  pid 4711  up 1m1s  0 restarts\n"))
+    check([c[1]["names"] for c in calls] == [["a"], ["b"]], calls)
+    tokens = [c[1]["token"] for c in calls]
+    check(len(set(tokens)) == 2 and all(len(t) == 32 for t in tokens), tokens)
+    check(all(set(c[1]) == {"names", "token"} for c in calls), calls)
+
+
+def test_stop_passes_hold_no_wait_and_the_timeout():
+    calls = one(Supd(Stop=done(state="stopping")), "--timeout", "90s", "stop", "--hold",
+                "--no-wait", "a")
+    parameters = calls[0][1]
+    check(parameters["hold"] is True and parameters["wait"] is False, calls)
+    check(0 < parameters["timeout_ms"] <= 90000, calls)
+
+
+def test_restart_in_json_is_one_array_over_all_names():
+    def body(s):
+        result = supctl(s, "restart", "a", "b", "-o", "json")
+        expect(result, 0)
+        check([a["path"] for a in json.loads(result.out)] == ["/user/a", "/user/b"], result)
+    using(Supd(Restart=done()), body)
+
+
+def test_reset_has_its_aliases_and_no_token():
+    for verb in ("reset", "reset-failed", "clear"):
+        calls = one(Supd(Reset=done()), verb, "a")
+        check(calls == [("Reset", {"names": ["a"]}, False)], calls)
+
+
+def test_every_error_has_its_status_and_a_sentence():
+    cases = [
+        (Error("NoSuchActor", name="a", candidates=[]), 4, "start a: no such actor"),
+        (Error("InvalidState", name="a", state="held", message="it is held"), 7,
+         "start a: it is held"),
+        (Error("InvalidState", name="a", state="stopping", message=""), 7,
+         "not possible while it is stopping"),
+        (Error("AlreadyPresent", name="a"), 7, "exists already"),
+        (Error("AlreadyStarted", name="a"), 7, "runs already"),
+        (Error("StartFailed", name="a", cause=cause("exec: ENOENT")), 1,
+         "start a: exec: ENOENT ('supctl explain a'"),
+        (Error("LimitReached", name="a", limit=5), 1, "the limit of 5 is reached"),
+        (Error("Timeout", name="a", state="starting"), 124,
+         "timed out while it is starting"),
+        (Error("Unsupported", what="start"), 1, "not supported by this version of supd"),
+        (Error("org.varlink.service.PermissionDenied"), 5, "permission denied"),
+        (Error("org.varlink.service.InvalidParameter", parameter="names"), 2,
+         "does not take this 'names'"),
+        (Error("org.varlink.service.MethodNotFound", method="x"), 1, "another version"),
+        (Error("com.example.Strange"), 1, "com.example.Strange"),
+    ]
+    for error, status, sentence in cases:
+        one(Supd(Start=lambda p, s, e=error: [e]), "start", "a", status=status, out="",
+            err=sentence)
+
+
+def test_errors_without_parameters_do_no_harm():
+    for name in ("NoSuchActor", "InvalidState", "StartFailed", "LimitReached", "Timeout",
+                 "ConfigInvalid", "SlowConsumer", "Unsupported"):
+        message = b'{"error":"io.supd.Control.' + name.encode() + b'"}\0'
+        def body(s):
+            result = supctl(s, "start", "a")
+            check(result.status in (1, 4, 7, 124) and result.err, result)
+        using(Supd(Start=lambda p, s, m=message: [Raw(m)]), body)
+
+
+def test_after_a_failure_the_other_names_have_their_turn_and_it_is_1():
+    def answer(parameters, supd):
+        if parameters["names"] == ["bad"]:
+            return [Error("NoSuchActor", name="bad", candidates=[])]
+        return done()(parameters, supd)
+    calls = one(Supd(Start=answer), "start", "a", "bad", "b", status=1,
+                err="start bad: no such actor")
+    check(len(calls) == 3, calls)
+    one(Supd(Start=answer), "start", "bad", "bad", status=4, err="start bad")
+
+
+def test_signal_takes_names_and_numbers_of_signals():
+    for sig in ("HUP", "SIGHUP", "1"):
+        calls = one(Supd(Signal=lambda p, s: [Reply({})]), "signal", "a", sig, out="")
+        check(calls == [("Signal", {"name": "a", "signal": sig}, False)], calls)
+    calls = one(Supd(), "signal", "a", "HUPP", status=2, err="no signal is called 'HUPP'")
+    check(calls == [], calls)
+
+
+def test_kill_calls_once_for_each_name():
+    calls = one(Supd(Kill=lambda p, s: [Reply({})]), "kill", "a", "b", out="")
+    check([c[1] for c in calls] == [{"name": "a"}, {"name": "b"}], calls)
+
+
+def test_a_signal_is_not_sent_twice_when_the_connection_is_lost():
+    calls = one(Supd(Signal=lambda p, s: [Close]), "signal", "a", "HUP", status=1,
+                err="whether it is done is not known")
+    check(len(calls) == 1, calls)
+
+
+def test_an_acting_verb_calls_again_with_its_token_when_the_connection_is_lost():
+    def answer(parameters, supd):
+        return [Close] if supd.connections < 3 else done()(parameters, supd)
+    calls = one(Supd(Start=answer), "start", "a",
+                out="/user/a  running  pid 4711  up 1m1s  0 restarts\n")
+    check(len(calls) == 3 and len({c[1]["token"] for c in calls}) == 1, calls)
+
+
+def test_shutdown_need_not_wait():
+    def answer(parameters, supd):
+        yield Reply({})
+
+    def body(s):
+        # The process at the other end is this test, which goes on: do not wait for it.
+        expect(supctl(s, "shutdown", "--no-wait"), 0, "")
+    using(Supd(Ping=pong, Shutdown=answer), body)
+
+
+def test_shutdown_waits_for_the_process_of_supd():
+    # A supd in a process of its own, which ends when it is told to.
+    script = (
+        "import json, os, socket, sys\n"
+        "l = socket.socket(socket.AF_UNIX); l.bind(sys.argv[1]); l.listen(1)\n"
+        "print(flush=True)\n"
+        "c, _ = l.accept(); data = b''\n"
+        "while True:\n"
+        "    data += c.recv(4096)\n"
+        "    while b'\\0' in data:\n"
+        "        m, data = data.split(b'\\0', 1)\n"
+        "        if b'Ping' in m:\n"
+        "            c.sendall(json.dumps({'parameters': {'version': '1',\n"
+        "                'pid': os.getpid(), 'walker_pid': 0, 'uptime_ms': 1}})\n"
+        "                .encode() + b'\\0')\n"
+        "        else:\n"
+        "            c.sendall(b'{\"parameters\":{}}\\0'); c.close()\n"
+        "            sys.stdin.readline(); open(sys.argv[2], 'w'); os._exit(0)\n")
+
+    def body(s):
+        path = os.path.join(s.directory, "own.sock")
+        mark = os.path.join(s.directory, "gone")
+        supd = subprocess.Popen([sys.executable, "-c", script, path, mark],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        supd.stdout.readline()
+        ctl = subprocess.Popen(command("-s", path, "shutdown"), env=environment(),
+                               stderr=subprocess.PIPE)
+        supd.stdin.write(b"\n")
+        supd.stdin.flush()
+        status = ctl.wait(GUARD_S)
+        check(status == 0 and os.path.exists(mark), (status, ctl.stderr.read()))
+        supd.wait(GUARD_S)
+        for pipe in (supd.stdin, supd.stdout, ctl.stderr):
+            pipe.close()
+    using(Supd(), body)
+
+
+# ---- events ------------------------------------------------------------------------
+
+
+def event(seq, name, path="/user/web", **fields):
+    result = {"seq": seq, "time": "2024-05-01T12:00:01.123456Z", "mono": 1,
+              "event": name, "path": path, "incarnation": 1, "generation": 1}
+    result.update(fields)
+    return result
+
+
+STORY = [
+    event(1, "supd", path="/", state="started"),
+    event(2, "started", pid=100),
+    event(3, "ready"),
+    event(4, "exited", cause=cause(), utime_us=8000, stime_us=4000, maxrss_kib=3482),
+    event(5, "failure", cause=cause(), origin="/user/web", directive="restart",
+          rule="supd.yaml:12", strategy="rest_for_one",
+          scope=["/user/web", "/user/cache"], window=2, limit=5, within_ms=60000,
+          delay_ms=200),
+    event(6, "backoff", delay_ms=200),
+    event(7, "killed_after_timeout"),
+    event(8, "terminated", cause=cause("exited with code 0"), existence_confirmed=True),
+    event(9, "gave_up", path="/user", intensity=5, within="60s", offender="/user/web"),
+    event(10, "escalated", to="/user", cause=cause(), origin="/user/web"),
+    event(11, "command", verb="stop", uid=1000, pid=55),
+    event(12, "applied", path="/", plan=[{"path": "/user/a", "change": "added",
+                                          "keys": []}]),
+    event(13, "somersault", height=3, style="back\x1b"),
+]
+
+
+def events_of(story):
+    def answer(parameters, supd):
+        since = parameters.get("since", 0)
+        left = [e for e in story if e["seq"] > since]
+        for i, e in enumerate(left):
+            yield Reply({"event": e}, more=i + 1 < len(left))
+    return answer
+
+
+def test_events_are_told_in_words():
+    when = "2024-05-01 12:00:01.123  "
+    calls = one(Supd(Events=events_of(STORY)), "events", out="".join(
+        when + line + "\n" for line in (
+            "/                 supd       started",
+            "/user/web         started    pid 100",
+            "/user/web         ready",
+            "/user/web         exited     killed by SIGSEGV (cpu 12ms, memory 3.4M)",
+            "/user/web         failure    killed by SIGSEGV -> restart with "
+            "/user/cache in 200ms (supd.yaml:12, 2 of 5 within 1m)",
+            "/user/web         backoff    start in 200ms",
+            "/user/web         killed_after_timeout  did not stop in time, killed",
+            "/user/web         terminated  ended for good: exited with code 0",
+            "/user             gave_up    more than 5 restarts within 60s, "
+            "the last of /user/web",
+            "/user/web         escalated  to /user: killed by SIGSEGV",
+            "/user/web         command    stop by uid 1000, pid 55",
+            "/                 applied    1 added",
+            "/user/web         somersault  height=3, back\\x1b",
+        )))
+    check(calls == [("Events", {}, True)], calls)
+
+
+def test_events_in_json_are_one_object_a_line_as_received():
+    def body(s):
+        result = supctl(s, "-o", "json", "events", "web", "--since", "3")
+        check([json.loads(line) for line in result.out.splitlines()] == STORY[3:], result)
+    supd = Supd(Events=events_of(STORY))
+    using(supd, body)
+    check(supd.calls == [("Events", {"pattern": "web", "since": 3}, True)], supd.calls)
+
+
+def test_an_event_of_today_has_only_its_time():
+    import datetime
+    now = datetime.datetime.now(datetime.timezone.utc)
+    e = event(1, "ready")
+    e["time"] = now.strftime("%Y-%m-%dT%H:%M:%S.250000Z")
+
+    def body(s):
+        result = supctl(s, "events")
+        # Midnight may pass between the two; then the date is there as well.
+        check(result.out.endswith(now.strftime("%H:%M:%S.250") + "  /user/web         ready\n"),
+              result)
+    using(Supd(Events=events_of([e])), body)
+
+
+def test_following_goes_on_after_the_last_event_when_supd_comes_back():
+    def answer(parameters, supd):
+        since = parameters.get("since", 0)
+        yield Reply({"event": event(since + 1, "ready")}, more=True)
+        if supd.connections < 3:
+            yield Close
+        yield Reply({"event": event(since + 2, "stopped")})
+
+    def body(s):
+        result = supctl(s, "events", "-f", "-o", "json")
+        expect(result, 0)
+        check([json.loads(x)["seq"] for x in result.out.splitlines()] == [1, 2, 3, 4], result)
+    supd = Supd(Ping=pong, Events=answer)
+    using(supd, body)
+    check([c.get("since") for c in supd.called("Events")] == [None, 1, 2], supd.calls)
+
+
+def test_following_begins_anew_with_another_supd():
+    def ping(parameters, supd):
+        return [Reply(dict(PONG, pid=supd.connections))]
+
+    def answer(parameters, supd):
+        yield Reply({"event": event(7 if supd.connections == 1 else 1, "ready")}, more=True)
+        if supd.connections == 1:
+            yield Close
+        yield Reply({"event": event(8, "stopped")})
+    supd = Supd(Ping=ping, Events=answer)
+    using(supd, lambda s: expect(supctl(s, "events", "-f"), 0))
+    check([c.get("since") for c in supd.called("Events")] == [None, None], supd.calls)
+
+
+def test_a_slow_consumer_subscribes_again_and_says_what_is_lost():
+    def answer(parameters, supd):
+        if "since" not in parameters:
+            yield Reply({"event": event(1, "ready")}, more=True)
+            yield Error("SlowConsumer", dropped=8)
+        else:
+            yield Reply({"event": event(10, "ready")})
+    supd = Supd(Ping=pong, Events=answer)
+    using(supd, lambda s: expect(supctl(s, "events", "-f"), 0, err="8 events are lost"))
+    check([c.get("since") for c in supd.called("Events")] == [None, 1], supd.calls)
+
+
+def test_following_ends_quietly_when_its_reader_goes_away():
+    def answer(parameters, supd):
+        yield Reply({"event": event(1, "ready")}, more=True)
+        yield Hang
+
+    def body(s):
+        ctl = subprocess.Popen(command("-s", s.path, "events", "-f"), env=environment(),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        check(b"ready" in ctl.stdout.readline(), "the first event")
+        ctl.stdout.close()
+        status = ctl.wait(GUARD_S)
+        err = ctl.stderr.read()
+        ctl.stderr.close()
+        check(status == 0 and err == b"", (status, err))
+    using(Supd(Ping=pong, Events=answer), body)
+
+
+def test_a_full_disk_under_standard_output_is_said():
+    def body(s):
+        with open("/dev/full", "wb") as full:
+            ctl = subprocess.run(command("-s", s.path, "status"), env=environment(),
+                                 stdout=full, stderr=subprocess.PIPE, timeout=GUARD_S)
+        check(ctl.returncode == 1 and b"No space left" in ctl.stderr, ctl)
+    using(tree(), body)
+
+
+# ---- watch, wait -------------------------------------------------------------------
+
+
+def end(path, state="stopped", **fields):
+    result = {"path": path, "incarnation": 1, "cause": None, "state": state,
+              "existence_confirmed": True}
+    result.update(fields)
+    return result
+
+
+def test_watch_prints_one_line_for_each_name():
+    def answer(parameters, supd):
+        yield Reply(end("/user/nope", "stopped", existence_confirmed=False), more=True)
+        yield Reply(end("/user/web", "done", cause=cause("exited with code 0")))
+    calls = one(tree(Watch=answer), "watch", "web", "nope", out=(
+        "terminated  /user/nope  stopped, was not seen alive\n"
+        "terminated  /user/web  done: exited with code 0\n"))
+    check(calls[-1] == ("Watch", {"names": ["/user/web", "nope"], "since": [1, 0]}, True),
+          calls)
+
+
+def test_watch_in_json_is_one_object_a_line():
+    def body(s):
+        result = supctl(s, "watch", "web", "-o", "json")
+        check(json.loads(result.out) == end("/user/web"), result)
+    using(tree(Watch=lambda p, s: [Reply(end("/user/web"))]), body)
+
+
+def test_watch_registers_again_what_is_not_answered_with_the_incarnation_it_knew():
+    def answer(parameters, supd):
+        if supd.connections == 1:
+            yield Reply(end("/user/app/db"), more=True)
+            yield Close
+        for i, name in enumerate(parameters["names"]):
+            yield Reply(end(name), more=i + 1 < len(parameters["names"]))
+    supd = tree(Watch=answer)
+    using(supd, lambda s: expect(supctl(s, "watch", "app/*", "web"), 0, (
+        "terminated  /user/app/db  stopped\n"
+        "terminated  /user/app/api  stopped\n"
+        "terminated  /user/web  stopped\n")))
+    check(supd.called("Watch") == [
+        {"names": ["/user/app/db", "/user/app/api", "/user/web"], "since": [1, 1, 1]},
+        {"names": ["/user/app/api", "/user/web"], "since": [1, 1]}], supd.calls)
+
+
+def test_wait_is_silent_and_names_the_incarnation():
+    answer = lambda p, s: [Reply({"actor": TREE[4]})]
+    calls = one(tree(Wait=answer), "--timeout", "9s", "wait", "web", "--for", "ready",
+                out="")
+    parameters = calls[-1][1]
+    check(0 < parameters.pop("timeout_ms") <= 9000, calls)
+    check(parameters == {"name": "/user/web", "for": "ready", "incarnation": 1}, calls)
+
+
+def test_wait_calls_again_when_the_connection_is_lost():
+    def answer(parameters, supd):
+        return [Close] if supd.connections == 1 else [Reply({"actor": TREE[4]})]
+    supd = tree(Wait=answer)
+    using(supd, lambda s: expect(supctl(s, "wait", "web", "--for", "done"), 0, ""))
+    check(len(supd.called("Wait")) == 2, supd.calls)
+
+
+def test_wait_for_what_can_no_longer_come_is_1_and_a_timeout_124():
+    for error, status in ((Error("InvalidState", name="web", state="failed",
+                                 message="it failed"), 1),
+                          (Error("StartFailed", name="web", cause=cause()), 1),
+                          (Error("Timeout", name="web", state="running"), 124)):
+        one(tree(Wait=lambda p, s, e=error: [e]), "wait", "web", "--for", "done",
+            status=status, out="", err="wait /user/web: ")
+
+
+def test_wait_wants_to_know_what_for():
+    for arguments in (("wait", "web"), ("wait", "web", "--for", "fun")):
+        one(tree(), *arguments, status=2, err="--for ready|stopped|failed|done")
+
+
+# ---- check, diff, apply, cat -------------------------------------------------------
+
+
+PLAN = [
+    {"path": "/user/a", "change": "unchanged", "keys": []},
+    {"path": "/user/app/b", "change": "updated", "keys": ["backoff", "limit"]},
+    {"path": "/user/c", "change": "restarted", "keys": ["command"]},
+    {"path": "/user/d", "change": "removed", "keys": []},
+]
+
+
+def test_diff_and_apply_print_what_changes():
+    text = ("updated    /user/app/b  backoff, limit\n"
+            "restarted  /user/c      command\n"
+            "removed    /user/d\n"
+            "1 updated, 1 restarted, 1 removed, 1 unchanged\n")
+    for verb, method in (("diff", "Diff"), ("reread", "Diff"), ("apply", "Apply"),
+                         ("update", "Apply"), ("reload", "Apply")):
+        answers = {method: lambda p, s: [Reply({"plan": PLAN})]}
+        calls = one(Supd(**answers), verb, out=text)
+        check(calls == [(method, {}, False)], calls)
+
+
+def test_diff_in_json_is_the_plan():
+    def body(s):
+        result = supctl(s, "diff", "-o", "json")
+        check(json.loads(result.out) == PLAN, result)
+    using(Supd(Diff=lambda p, s: [Reply({"plan": PLAN})]), body)
+
+
+def test_an_invalid_configuration_has_every_error_on_a_line():
+    errors = [{"file": "a.yaml", "line": 3, "column": 5, "path": "children.x",
+               "message": "unknown key `comand`"},
+              {"file": "b.yaml", "line": 1, "column": 1, "path": "", "message": "empty"}]
+    supd = Supd(Apply=lambda p, s: [Error("ConfigInvalid", errors=errors)])
+    using(supd, lambda s: check(
+        supctl(s, "apply").err ==
+        "a.yaml:3:5: children.x: unknown key `comand`\n"
+        "b.yaml:1:1: empty\n"
+        "supctl: apply: the configuration has 2 errors, nothing was changed\n", supd.calls))
+
+
+def test_cat_prints_yaml_with_origins():
+    spec = {"command": ["sleep", "1"], "restart": "permanent", "umask": "022",
+            "shutdown": "5s", "greeting": "yes", "port": 80, "held": False,
+            "backoff": {"min": "200ms", "max": "30s"}, "environment": {},
+            "decider": [{"on": "exit", "do": "restart"}]}
+    origin = [{"key": "command", "file": "supd.yaml", "line": 4},
+              {"key": "restart", "file": "default", "line": 0},
+              {"key": "backoff.min", "file": "supd.yaml", "line": 9},
+              {"key": "decider", "file": "supd.yaml", "line": 11}]
+    answer = lambda p, s: [Reply({"spec": spec, "origin": origin})]
+    one(Supd(Describe=answer), "cat", "web", out=(
+        '# web\n'
+        'command: ["sleep", "1"]  # supd.yaml:4\n'
+        'restart: permanent  # default\n'
+        'umask: "022"\n'
+        'shutdown: "5s"\n'
+        'greeting: "yes"\n'
+        'port: 80\n'
+        'held: false\n'
+        'backoff:\n'
+        '  min: "200ms"  # supd.yaml:9\n'
+        '  max: "30s"\n'
+        'environment: {}\n'
+        'decider:  # supd.yaml:11\n'
+        '  - {"on": "exit", "do": "restart"}\n'))
+
+
+def test_check_runs_supd_and_passes_its_status_on():
+    def body(s):
+        supd = os.path.join(s.directory, "supd")
+        with open(supd, "w") as f:
+            f.write('#!/bin/sh\necho "$@"\nexit $STATUS\n')
+        os.chmod(supd, 0o755)
+        for status, err in ((0, None), (78, "x.yaml: the configuration has errors")):
+            result = supctl(s, "check", "x.yaml", env={"SUPD": supd, "STATUS": str(status)})
+            expect(result, status, "--check -c x.yaml\n", err)
+    using(Supd(), body)
+
+
+def test_check_without_a_supd_says_what_is_missing():
+    result = supctl(None, "check", "x.yaml", env={"SUPD": "/nonexistent/supd"})
+    expect(result, 1, "", "/nonexistent/supd: No such file or directory")
+
+
+# ---- what can go wrong on the way ----------------------------------------------------
+
+
+def test_messages_split_anywhere_are_whole_again():
+    whole = json.dumps({"parameters": {"actors": [TREE[4]]}}).encode() + b"\0"
+    pieces = [whole[i:i + 1] for i in range(len(whole))]
+    one(Supd(Status=lambda p, s: [Raw(*pieces)]), "list", "web",
+        out="/user/web  running  pid 102  up 1m1s  1 restart  last: exited with code 1\n")
+
+
+def test_malformed_answers_are_said_and_do_no_harm():
+    for bad in (b"\0", b"nonsense\0", b"[]\0", b"{\0", b'{"parameters":\0',
+                b'{"parameters":[]}\0', b'{"parameters":{"actors":[{]}}\0',
+                b'{"parameters":{"actors":[{"path":1}]}}\0',
+                b'{"parameters":{"actors":[{}]}}\0',
+                b'{"parameters":{"actors":{}}}\0',
+                b'{"parameters":{"actors":[{"path":"/user","state":"run\\\0',
+                b'{"parameters":{"actors":[{"path":"/user","state":"x","pid":1e9}]}}\0',
+                b'{"parameters":{"actors":[{"path":"/","state":"x","pid":' + b"9" * 40 +
+                b'}]}}\0', b'{"continues":7,"parameters":{}}\0',
+                b'{"parameters":{"x":' + b"[" * 100 + b"]" * 100 + b"}}\0"):
+        for verb in (("status",), ("status", "web"), ("tree",), ("is-active", "web"),
+                     ("-o", "json", "status")):
+            one(Supd(Status=lambda p, s, b=bad: [Raw(b)]), *verb, status=1,
+                err="supd's answer is malformed")
+
+
+def test_malformed_trees_are_said_and_do_no_harm():
+    for verb, method in ((("explain", "a"), "Explain"), (("cat", "a"), "Describe"),
+                         (("diff",), "Diff"), (("ping",), "Ping")):
+        answers = {method: lambda p, s: [Raw(b'{"parameters":{"a":tru}}\0')]}
+        one(Supd(**answers), *verb, status=1, err="supd's answer is malformed")
+
+
+def test_answers_of_another_shape_do_no_harm():
+    for verb, method in ((("explain", "a"), "Explain"), (("cat", "a"), "Describe"),
+                         (("diff",), "Diff"), (("ping",), "Ping"), (("events",), "Events"),
+                         (("start", "a"), "Start"), (("status",), "Status")):
+        for parameters in ({}, {"text": 3}, {"plan": {}}, {"spec": []}, {"event": 7},
+                           {"plan": [1, "x", None]}, {"spec": {"a": None}, "origin": 3}):
+            def body(s):
+                result = supctl(s, *verb)
+                check(result.status in (0, 1), result)
+            answers = {method: lambda p, s, v=parameters: [Reply(v)]}
+            using(Supd(**answers), body)
+
+
+def test_a_message_without_an_end_is_refused():
+    def answer(parameters, supd):
+        return [Raw(*[b"x" * 65536] * 200)]
+
+    def body(s):
+        result = supctl(s, "status")
+        check(result.status == 1 and "receive" in result.err, result)
+    using(Supd(Status=answer), body)
+
+
+def test_a_connection_lost_in_the_middle_of_a_list_is_said():
+    def answer(parameters, supd):
+        yield Reply({"actors": [TREE[0]]}, more=True)
+        yield Close
+    one(Supd(Status=answer), "status", status=4, err="supd closed the connection")
+
+
+def test_a_slow_supd_is_given_up_after_the_timeout():
+    one(Supd(Status=lambda p, s: [Hang]), "--timeout", "50ms", "status", status=124,
+        err="timed out after --timeout")
+    one(Supd(Start=lambda p, s: [Hang]), "--timeout", "50ms", "start", "a", status=124,
+        err="start a: timed out after --timeout")
+
+
+def test_a_supd_that_always_closes_is_given_up_after_the_timeout():
+    one(Supd(Start=lambda p, s: [Close]), "--timeout", "100ms", "start", "a", status=124,
+        err="timed out after --timeout")
+
+
+def test_without_a_supd_the_socket_and_the_remedy_are_named():
+    for verb, status in ((("status",), 4), (("list",), 4), (("tree",), 4),
+                         (("is-active", "a"), 4), (("is-failed", "a"), 4),
+                         (("is-ready", "a"), 4), (("pid", "a"), 4), (("start", "a", "b"), 1),
+                         (("stop", "a"), 1), (("apply",), 1), (("shutdown",), 1),
+                         (("ping",), 1), (("events", "-f"), 1), (("watch", "a"), 1)):
+        result = supctl(None, "-s", "/nonexistent/s", *verb)
+        expect(result, status, None, "no supd at /nonexistent/s: No such file")
+        check("supd -c FILE" in result.err and result.err.count("\n") == 1, result)
+
+
+def test_a_socket_that_is_not_for_this_user_is_5():
+    if os.geteuid() == 0:
+        # Root may connect to every socket: see it as somebody else does.
+        prefix = ["setpriv", "--reuid=65534", "--clear-groups"]
+    else:
+        prefix = []
+
+    def body(s):
+        os.chmod(s.directory, 0o755)
+        os.chmod(s.path, 0)
+        ctl = subprocess.run(prefix + command("-s", s.path, "status"), env=environment(),
+                             capture_output=True, timeout=GUARD_S)
+        if prefix and ctl.returncode in (126, 127, 1):
+            return  # this user cannot even run supctl here
+        check(ctl.returncode == 5 and b"permission denied" in ctl.stderr, ctl)
+    using(Supd(), body)
+
+
+def test_the_socket_is_taken_from_the_environment():
+    def body(s):
+        expect(supctl(None, "ping", env={"SUPD_SOCKET": s.path}), 0)
+        expect(supctl(None, "ping", env={"SUPD_SOCKET": "unix:" + s.path}), 0)
+        expect(supctl(None, "-s", "/nonexistent/s", "ping", env={"SUPD_SOCKET": s.path}), 1,
+               None, "/nonexistent/s")
+    using(Supd(Ping=pong), body)
+
+
+def test_a_socket_path_that_is_too_long_is_said():
+    expect(supctl(None, "-s", "/" + "x" * 200, "status"), 4, "", "File name too long")
+
+
+# ---- the command line ----------------------------------------------------------------
+
+
+def test_usage_errors_are_2_with_a_remedy():
+    for arguments, err in (
+            ((), "a verb is missing"),
+            (("statsu",), "did you mean 'status'?"),
+            (("xyzzy",), "'supctl help' has them all"),
+            (("-o", "xml", "status"), "write text or json"),
+            (("--timeout", "5", "status"), "write a duration"),
+            (("--nope", "status"), "unknown option '--nope'"),
+            (("status", "--nope"), "unknown option '--nope'"),
+            (("status", "--hold"), "an option does not belong here"),
+            (("start",), "something is missing (usage: supctl start"),
+            (("ping", "x"), "too much (usage: supctl ping"),
+            (("events", "--since", "x"), "write the number of an event"),
+            (("help", "xyzzy"), "unknown verb"),
+            (("-s",), "wants a value")):
+        expect(supctl(None, *arguments), 2, "", err)
+
+
+def test_what_is_not_built_yet_says_so():
+    for verb in ("suspend", "resume", "logs", "tail", "simulate", "add", "delete", "scale",
+                 "metrics", "top", "upgrade", "completion"):
+        expect(supctl(None, verb, "-n", "3", "x"), 1, "",
+               "not supported by this version")
+
+
+def test_help_and_version_are_on_standard_output():
+    result = supctl(None, "--help")
+    check(result.status == 0 and "  status " in result.out and not result.err, result)
+    check("  suspend" not in result.out, result)
+    check(supctl(None, "help").out == result.out, result)
+    check(supctl(None, "--version").out.startswith("supctl "), "version")
+    for arguments in (("help", "stop"), ("stop", "--help"), ("stop", "a", "-h")):
+        result = supctl(None, *arguments)
+        check(result.status == 0 and result.out.startswith("usage: supctl stop [--hold]"),
+              result)
+
+
+def on_a_terminal(supd, *arguments, **env):
+    """What supctl prints when standard output is a terminal."""
+    master, slave = pty.openpty()
+    ctl = subprocess.Popen(command("-s", supd.path, *arguments), stdout=slave,
+                           env=environment(**env))
+    os.close(slave)
+    data = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        data += piece
+    ctl.wait(GUARD_S)
+    os.close(master)
+    return data
+
+
+def test_colour_is_for_terminals_and_can_be_refused():
+    def body(s):
+        check(b"\x1b[32mrunning\x1b[0m" in on_a_terminal(s, "status"), "colour")
+        check(b"\x1b" not in on_a_terminal(s, "status", NO_COLOR="1"), "NO_COLOR")
+        check(b"\x1b" not in on_a_terminal(s, "--no-color", "status"), "--no-color")
+        check("\x1b" not in supctl(s, "status").out, "a pipe")
+    using(tree(), body)
+
+
+def test_nothing_from_outside_controls_the_terminal():
+    evil = "\x1b]0;x\x07\x9b31m\x7f\r"
+    bad = actor("/user/" + evil, status=evil, description=evil,
+                last_failure=failure(evil, evil))
+
+    def body(s):
+        for arguments in (("status",), ("status", "x*"), ("tree",), ("tree", "--dot"),
+                          ("-o", "json", "status"), ("list",), ("pid",)):
+            seen = on_a_terminal(s, "--no-color", *arguments).decode()
+            check(not set(seen) & set("\x1b\x07\x9b\x7f"), (arguments, seen))
+    using(Supd(Status=lambda p, s: stream([bad]), Ping=pong), body)
+
+
+if __name__ == "__main__":
+    sys.exit(run(dict(globals())))
