@@ -69,11 +69,36 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 static void
 on_start(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (!reconcile_parent_takes_starts(turn->core, node)) {
+	if (!reconcile_takes_starts(turn->core, node)) {
 		reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}
 	want_up(turn, node, event);
+}
+
+/*
+ * The one whose start failed is stopped: that ends the retries of its whole group, and
+ * those that wait for it stay down (OTP's cancelled restart, O-36).
+ */
+static void
+cancel_group(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct node *supervisor = node_supervisor(core, node);
+
+	if (!node->grouped || supervisor->op != OP_DELAY ||
+	    supervisor->group_leader != node_slot(core, node) ||
+	    !cause_is_init(&node->failure.cause))
+		return;
+	CHILDREN_FOREACH (core, supervisor, member) {
+		if (!member->grouped)
+			continue;
+		member->up = false;
+		member->bounce = false;
+		member->down_as = STATE_STOPPED;
+		reconcile_queue(core, member);
+	}
+	reconcile_group_due(turn, supervisor);
 }
 
 static void
@@ -83,6 +108,7 @@ on_stop(struct turn *turn, struct node *node, const struct event *event)
 
 	if (event->hold)
 		node->held = true;
+	cancel_group(turn, node);
 	if (node->up || node->bounce)
 		node->down_as = STATE_STOPPED;
 	node->up = false;
@@ -98,7 +124,7 @@ on_stop(struct turn *turn, struct node *node, const struct event *event)
 static void
 on_restart(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (node->held || !reconcile_parent_takes_starts(turn->core, node)) {
+	if (node->held || !reconcile_takes_starts(turn->core, node)) {
 		reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}

@@ -46,6 +46,8 @@ turn_report(struct turn *turn, enum report report, const struct node *node)
 
 	action->report = report;
 	action->life = node->life;
+	action->incarnation = node->incarnation;
+	action->generation = node->generation;
 	return action;
 }
 
@@ -109,7 +111,7 @@ on_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
 	    .code = -1,
 	    .error = event->error,
 	};
-	if (node->state == STATE_STOPPING)
+	if (node->state == STATE_STOPPING || node->grouped || node->bounce || !node->up)
 		reconcile_gone(turn, node);
 	else
 		failure_handle(turn, node, &node->end, node);
@@ -154,8 +156,8 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 			reconcile_gone(turn, node);
 		return;
 	}
-	if (node->grouped) {
-		/* Its end was wanted already: absorbed by the group's stop (OTP O-21). */
+	if (node->grouped || node->bounce || !node->up) {
+		/* Its end was wanted already: absorbed by that (OTP O-21). */
 		reconcile_bring_down(turn, node);
 		return;
 	}
@@ -235,14 +237,17 @@ on_state_due(struct turn *turn, struct node *node)
 
 	switch (node->state) {
 	case STATE_STARTING:
-		failure_handle(turn, node, &timeout, node);
+		if (node->up && !node->bounce)
+			failure_handle(turn, node, &timeout, node);
 		break;
 	case STATE_STOPPING:
 		(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
 		reconcile_kill(turn, node);
 		break;
 	case STATE_BACKOFF:
-		reconcile_start(turn, node);
+		/* Below somebody who goes down it waits to be stopped. */
+		if (node->up && reconcile_takes_starts(turn->core, node))
+			reconcile_start(turn, node);
 		break;
 	case STATE_STOPPED:
 	case STATE_WAITING:

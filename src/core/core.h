@@ -137,6 +137,8 @@ struct action {
 
 	/* REPORT (and REPLY with REPLY_FAILED: cause) */
 	enum report report;
+	uint32_t incarnation;
+	uint32_t generation;
 	struct cause cause;
 	struct ref origin;        /* FAILURE, ESCALATED, GAVE_UP (offender) */
 	struct ref to;            /* ESCALATED: the supervisor that decides next */
@@ -229,6 +231,7 @@ uint32_t core_spec_bytes(const struct spec *spec, const struct spec *parent);
 struct core *core_init(void *memory, const struct core_size *size, uint64_t seed);
 struct core *core_move(void *memory, const struct core_size *size,
                        const struct core *old);
+void core_size(const struct core *core, struct core_size *ret_size);
 void core_room(const struct core *core, struct core_size *ret_free);
 struct ref core_add(struct core *core, struct ref parent, struct ref before,
                     const struct spec *spec, uint64_t now_ms);

@@ -51,8 +51,9 @@ default_preset(const struct cause *cause, bool first, enum strategy strategy)
 	return DIRECTIVE_RESTART;
 }
 
-static bool
-is_init(const struct cause *cause)
+/* Did a start fail, rather than something that ran? */
+bool
+cause_is_init(const struct cause *cause)
 {
 	return cause->kind == CAUSE_EXEC || cause->kind == CAUSE_START_TIMEOUT ||
 	       cause->kind == CAUSE_EARLY_EXIT;
@@ -65,7 +66,8 @@ preset_directive(enum preset preset, const struct cause *cause, bool first,
 	switch (preset) {
 	case PRESET_OTP:
 		/* supervisor:init/1 fails when a child's first start does. */
-		return first && is_init(cause) ? DIRECTIVE_ESCALATE : DIRECTIVE_RESTART;
+		return first && cause_is_init(cause) ? DIRECTIVE_ESCALATE
+		                                     : DIRECTIVE_RESTART;
 	case PRESET_STOPPING:
 		return DIRECTIVE_STOP;
 	case PRESET_ESCALATING:

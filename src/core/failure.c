@@ -12,13 +12,6 @@
 #include "core/backoff.h"
 #include "core/pure.h"
 
-static bool
-is_init(const struct cause *cause)
-{
-	return cause->kind == CAUSE_EXEC || cause->kind == CAUSE_START_TIMEOUT ||
-	       cause->kind == CAUSE_EARLY_EXIT;
-}
-
 /* One question of one child's `limit`; the grant is counted. */
 static bool
 limit_admits(const struct core *core, struct node *child, const struct limit_spec *limit,
@@ -255,7 +248,7 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 		ret->reason = DECIDED_TEMPORARY;
 		return;
 	}
-	if (node->manual && is_init(cause)) {
+	if (node->manual && cause_is_init(cause)) {
 		ret->directive = DIRECTIVE_STOP;
 		ret->reason = DECIDED_MANUAL_START;
 		return;

@@ -274,6 +274,7 @@ struct decision {
 	uint32_t backoff_keys;
 	struct backoff_spec backoff;
 };
+bool cause_is_init(const struct cause *cause);
 void decider_decide(const struct core *core, const struct node *node,
                     const struct cause *cause, struct decision *ret);
 bool decider_names_normal(const struct core *core, const struct node *node);
@@ -302,7 +303,7 @@ void reconcile_set_state(struct core *core, struct node *node, enum node_state s
 void reconcile_start(struct turn *turn, struct node *node);
 void reconcile_send_stop(struct turn *turn, struct node *worker);
 void reconcile_kill(struct turn *turn, struct node *node);
-bool reconcile_parent_takes_starts(const struct core *core, const struct node *node);
+bool reconcile_takes_starts(const struct core *core, const struct node *node);
 
 /* wait.c */
 void wait_init(struct core *core);

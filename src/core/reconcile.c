@@ -282,6 +282,24 @@ reconcile_bring_down(struct turn *turn, struct node *node)
 	}
 }
 
+/*
+ * May this node be started?  Not below a supervisor that is down or going down, however
+ * far above: no start after the stop of an ancestor was begun.
+ */
+bool
+reconcile_takes_starts(const struct core *core, const struct node *node)
+{
+	const struct node *above = node_parent(core, node);
+
+	for (; above != NULL; above = node_parent(core, above)) {
+		if (above->state != STATE_STARTING && above->state != STATE_RUNNING)
+			return false;
+		if (!above->up || above->bounce)
+			return false;
+	}
+	return true;
+}
+
 /* ---- up --------------------------------------------------------------------- */
 
 /* Its supervisor starts anew: what was counted and what had ended is forgotten. */
@@ -457,6 +475,8 @@ advance_start(struct turn *turn, struct node *supervisor)
 		struct node *child = node_at(turn->core, supervisor->cursor);
 
 		if (child->sequenced && child->state == STATE_WAITING) {
+			if (!reconcile_takes_starts(turn->core, child))
+				return;
 			if (!turn_has_room(turn)) {
 				reconcile_queue(turn->core, supervisor);
 				return;
@@ -492,17 +512,6 @@ advance_children(struct turn *turn, struct node *supervisor)
 
 /* ---- one node ------------------------------------------------------------------- */
 
-/* May a child be started by itself, outside of any sequence? */
-bool
-reconcile_parent_takes_starts(const struct core *core, const struct node *node)
-{
-	const struct node *parent = node_parent(core, node);
-
-	if (parent == NULL)
-		return true;
-	return parent->state == STATE_STARTING || parent->state == STATE_RUNNING;
-}
-
 static void
 queue_children(struct core *core, const struct node *supervisor)
 {
@@ -521,7 +530,7 @@ advance_down(struct turn *turn, struct node *node)
 		return;
 	}
 	if (node->up && !node->grouped && !node->absent &&
-	    reconcile_parent_takes_starts(turn->core, node))
+	    reconcile_takes_starts(turn->core, node))
 		reconcile_start(turn, node);
 }
 
@@ -530,7 +539,8 @@ advance_pending(struct turn *turn, struct node *node)
 {
 	if (!node->up || node->removing)
 		settle_down(turn, node);
-	else if (node->start_now && node->state == STATE_BACKOFF && !node->grouped)
+	else if (node->start_now && node->state == STATE_BACKOFF && !node->grouped &&
+	         reconcile_takes_starts(turn->core, node))
 		reconcile_start(turn, node);
 }
 

@@ -79,6 +79,18 @@ node_stamps(const struct core *core, const struct window *window)
 	return core_block(core, core->pool_at + window->at);
 }
 
+/* The node that is meant, hidden or not, or NULL: REF_NONE, freed since. */
+static struct node *
+find_node(const struct core *core, struct ref ref)
+{
+	struct node *node;
+
+	if (ref.slot >= core->top)
+		return NULL;
+	node = node_in(core, ref.slot);
+	return node->used && node->tenant == ref.tenant ? node : NULL;
+}
+
 /* ---- building -------------------------------------------------------------------- */
 
 /* Give the window `cap` stamps, and keep the newest of those that it had. */
@@ -290,6 +302,13 @@ core_move(void *memory, const struct core_size *size, const struct core *old)
 	return core;
 }
 
+/* How much the core holds at most. */
+void
+core_size(const struct core *core, struct core_size *ret_size)
+{
+	*ret_size = core->size;
+}
+
 /* What is left: nodes, bytes of the pool, waiters (counted as if none were in use). */
 void
 core_room(const struct core *core, struct core_size *ret_free)
@@ -307,12 +326,12 @@ struct ref
 core_add(struct core *core, struct ref parent, struct ref before, const struct spec *spec,
          uint64_t now_ms)
 {
-	struct node *supervisor = node_lookup(core, parent);
+	struct node *supervisor = find_node(core, parent);
 	struct node *node;
 
 	ASSERT(supervisor != NULL);
 	core->now_ms = now_ms;
-	node = add_node(core, supervisor, node_lookup(core, before), spec);
+	node = add_node(core, supervisor, find_node(core, before), spec);
 	if (supervisor->state == STATE_RUNNING || supervisor->state == STATE_STARTING) {
 		node->up = spec->enabled;
 		if (supervisor->spec.strategy != STRATEGY_ONE_FOR_ONE &&
@@ -330,7 +349,7 @@ core_add(struct core *core, struct ref parent, struct ref before, const struct s
 void
 core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t now_ms)
 {
-	struct node *node = node_lookup(core, ref);
+	struct node *node = find_node(core, ref);
 	uint32_t cap;
 
 	ASSERT(node != NULL);
@@ -352,12 +371,15 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 void
 core_place_before(struct core *core, struct ref ref, struct ref before)
 {
-	struct node *node = node_lookup(core, ref);
-	struct node *sibling = node_lookup(core, before);
-	struct node *parent;
+	struct node *node = find_node(core, ref);
+	struct node *sibling = find_node(core, before);
+	struct node *parent, *next;
 
 	ASSERT(node != NULL);
-	if (node->next == (sibling != NULL ? before.slot : NONE))
+	next = node_at(core, node->next);
+	while (next != NULL && next->removing)
+		next = node_at(core, next->next);
+	if (next == sibling)
 		return;
 	parent = node_supervisor(core, node);
 	unlink_child(core, node);
@@ -377,7 +399,7 @@ core_place_before(struct core *core, struct ref ref, struct ref before)
 void
 core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 {
-	struct node *top = node_lookup(core, ref);
+	struct node *top = find_node(core, ref);
 
 	ASSERT(top != NULL);
 	core->now_ms = now_ms;
@@ -397,11 +419,11 @@ core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 void
 core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
 {
-	struct node *node = node_lookup(core, ref);
+	struct node *node = find_node(core, ref);
 
 	ASSERT(node != NULL);
 	core->now_ms = now_ms;
-	if (node->held || !node->spec.enabled)
+	if (node->held || node->absent || !node->spec.enabled)
 		return;
 	node->up = true;
 	node->bounce = node_is_live(node) || node->grouped;
@@ -441,14 +463,9 @@ node_free(struct turn *turn, struct node *node)
 struct node *
 node_lookup(const struct core *core, struct ref ref)
 {
-	struct node *node;
+	struct node *node = find_node(core, ref);
 
-	if (ref.slot >= core->top)
-		return NULL;
-	node = node_at(core, ref.slot);
-	if (!node->used || node->tenant != ref.tenant || node->absent)
-		return NULL;
-	return node;
+	return node == NULL || node->absent ? NULL : node;
 }
 
 /* Depth first, parents before children, everything below `top` and itself; NULL ends. */

@@ -1,13 +1,51 @@
 /* SPDX-License-Identifier: ISC */
-/* procs.h - the processes of the actors. */
+/* procs.h - the processes of the actors: born, told, reaped, gone.
+ *
+ * The only place that knows pids.  A process is identified by its actor and its life; at
+ * most one is kept for an actor, because the core starts the next one only when the last
+ * is gone with everything that it forked.
+ */
 #ifndef DAEMON_PROCS_H
 #define DAEMON_PROCS_H
 
+#include "base/err.h"
 #include "core/core.h"
+#include "os/reap.h"
+
+#include <sys/types.h>
 
 struct procs;
+struct shell;
 
-/* Send a signal to the main process of an actor; -ESRCH when it has none, -errno. */
+struct procs *procs_new(struct shell *shell, struct err *err);
+void procs_free(struct procs *procs);
+
+/* Room for that many slots; -ENOMEM.  Called when a tree is configured. */
+int procs_reserve(struct procs *procs, uint32_t slots);
+
+/* Actions of the core.  Each posts what came of it. */
+void procs_spawn(struct procs *procs, struct ref ref, uint32_t life);
+void procs_stop(struct procs *procs, struct ref ref, uint32_t life);
+void procs_kill(struct procs *procs, struct ref ref, uint32_t life);
+void procs_forget(struct procs *procs, struct ref ref);
+
+/* A signal for the main process, sent on behalf of a person; -ESRCH: there is none. */
 int procs_signal(struct procs *procs, struct ref ref, int signo);
+
+/* Collect everything that is dead by now; returns how many ends were posted. */
+size_t procs_collect(struct procs *procs);
+
+/* Is it the actor's main process, or one in its containment? */
+bool procs_contains(struct procs *procs, struct ref ref, pid_t pid);
+/* The life of the process that the actor has, or 0. */
+uint32_t procs_life(const struct procs *procs, struct ref ref);
+
+/* How the newest process of this actor ended, for the event stream; NULL: not known. */
+const struct reap *procs_last_end(const struct procs *procs, struct ref ref);
+/* The failing step of the newest spawn, such as "setgid"; "" if none failed. */
+const char *procs_failed_step(const struct procs *procs, struct ref ref);
+
+/* The last resort when supd exits at once: kill everything and wait for nothing. */
+void procs_kill_all(struct procs *procs);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "conf/conf.h"
+#include "core/core.h"
 
 struct shell;
 
@@ -24,5 +25,15 @@ int reload_apply(struct shell *shell, struct reload *reload, struct err *err);
 /* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned).
  */
 void reload_done(struct reload *reload);
+
+/* SIGHUP: prepare, apply, log what became of it. */
+void reload_now(struct shell *shell);
+
+/* The first configuration: build the tree and open its sockets. */
+int reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err);
+
+/* An actor of an earlier configuration is gone: that may be free to go too. */
+void reload_release(struct shell *shell, struct ref ref);
+void reload_free(struct shell *shell);
 
 #endif

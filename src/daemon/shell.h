@@ -12,23 +12,30 @@
 #include "core/core.h"
 #include "daemon/actors.h"
 #include "daemon/events.h"
+#include "daemon/mailbox.h"
 #include "os/containment.h"
 #include "os/sdnotify.h"
 
 #include <ev.h>
 
 struct control;
+struct herald;
+struct loop;
 struct notify;
 struct procs;
+struct retired;
+struct signals;
 
 struct shell {
 	struct ev_loop *loop;
 
 	struct conf *conf; /* the effective configuration */
-	char *conf_file;
-	char *runtime_dir;
+	const char *conf_file;
+	const char *runtime_dir;
 	char *control_path; /* of the control socket */
 	char **environ;     /* as supd was started */
+
+	struct mailboxes mailboxes; /* of conf */
 
 	struct core *core;
 	struct actors actors; /* what the shell knows of each slot of the core */
@@ -45,14 +52,24 @@ struct shell {
 	bool exiting;
 	int exit_status;
 
-	/* private to loop.c */
-	struct loop *turn;
+	/* private to the room that is named */
+	struct loop *turn;       /* loop.c */
+	struct herald *herald;   /* systemd.c */
+	struct retired *retired; /* reload.c */
+	struct signals *signals; /* supd.c */
+	int lock_fd;             /* supd.c: of the runtime directory */
 };
 
 /* Queue an event for the core; it is stepped at the end of this turn of the loop. */
 void shell_post(struct shell *shell, const struct event *event);
 
+/* Begin the ordered shutdown. */
+void shell_shut_down(struct shell *shell);
+
 /* The path of an actor; of one that is gone already its last path, or "?". */
 const char *shell_path(const struct shell *shell, struct ref ref);
+
+/* The index of an actor in shell->conf. */
+uint32_t shell_index(const struct shell *shell, const struct actor *actor);
 
 #endif

@@ -23,7 +23,7 @@ reports
 reply stop a done
 view a stopped
 
-story open a stop and a crash in the same turn end in a stop
+story a stop and a crash in the same turn end in a stop
 tree
   a
 boot

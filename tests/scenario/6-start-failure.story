@@ -1,4 +1,4 @@
-story open 82 a failing first start under one_for_all escalates, the later ones are never tried
+story 82 a failing first start under one_for_all escalates, the later ones are never tried
 tree decider=escalating
   s one_for_all
     a
@@ -26,7 +26,7 @@ view c failed
 view d running
 view /user running degraded=yes
 
-story open 83 under the preset otp a failing first start escalates
+story 83 under the preset otp a failing first start escalates
 tree decider=escalating
   s one_for_one decider=otp
     a
@@ -108,7 +108,7 @@ expect S a
 reply start a done
 view a running
 
-story open 89 the later siblings stay down when the retries of an elder are stopped
+story 89 the later siblings stay down when the retries of an elder are stopped
 tree
   s rest_for_one
     c1

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: ISC */
+/* actors.c - what the shell knows of an actor that the core does not. */
+#include "config.h"
+
+#include "daemon/actors.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+/* Nothing known; holds no memory. */
+void
+actors_init(struct actors *actors)
+{
+	*actors = (struct actors){0};
+	map_init(&actors->by_path);
+}
+
+static void
+clear(struct actor *actor)
+{
+	free(actor->path);
+	free(actor->status);
+	*actor = (struct actor){.ref = REF_NONE};
+}
+
+/* Forget everything. */
+void
+actors_done(struct actors *actors)
+{
+	for (uint32_t slot = 0; slot < actors->cap; slot++)
+		clear(&actors->at[slot]);
+	free(actors->at);
+	map_done(&actors->by_path);
+	actors_init(actors);
+}
+
+/* Make room for slots below cap and n_paths names, so that actors_set cannot fail. */
+int
+actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths)
+{
+	struct actor *grown;
+
+	if (map_reserve(&actors->by_path, n_paths) < 0)
+		return -ENOMEM;
+	if (cap <= actors->cap)
+		return 0;
+	grown = realloc(actors->at, sizeof(*grown) * cap);
+	if (grown == NULL)
+		return -ENOMEM;
+	for (uint32_t slot = actors->cap; slot < cap; slot++)
+		grown[slot] = (struct actor){.ref = REF_NONE};
+	actors->at = grown;
+	actors->cap = cap;
+	return 0;
+}
+
+/* Name the tenant of a slot; there must be room.  A removed namesake keeps its slot, but
+ * the name now means the new one. */
+void
+actors_set(struct actors *actors, struct ref ref, char *take_path,
+           const struct conf_actor *conf)
+{
+	struct actor *actor = &actors->at[ref.slot];
+
+	ASSERT(ref.slot < actors->cap);
+	clear(actor);
+	actor->ref = ref;
+	actor->path = take_path;
+	actor->conf = conf;
+	map_remove_name(&actors->by_path, take_path);
+	(void)map_put_name(&actors->by_path, actor->path, ref.slot);
+}
+
+/* The slot is free again. */
+void
+actors_clear(struct actors *actors, struct ref ref)
+{
+	struct actor *actor = actors_get(actors, ref);
+	uint32_t slot;
+
+	if (actor == NULL)
+		return;
+	if (map_get_name(&actors->by_path, actor->path, &slot) && slot == ref.slot)
+		map_remove_name(&actors->by_path, actor->path);
+	clear(actor);
+}
+
+/* What is known of an actor, or NULL. */
+struct actor *
+actors_get(const struct actors *actors, struct ref ref)
+{
+	if (ref.slot >= actors->cap || actors->at[ref.slot].ref.slot != ref.slot ||
+	    actors->at[ref.slot].ref.tenant != ref.tenant)
+		return NULL;
+	return &actors->at[ref.slot];
+}
+
+/* The actor of that path, or REF_NONE. */
+struct ref
+actors_find(const struct actors *actors, const char *path)
+{
+	uint32_t slot;
+
+	if (!map_get_name(&actors->by_path, path, &slot))
+		return REF_NONE;
+	return actors->at[slot].ref;
+}

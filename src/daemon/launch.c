@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: ISC */
+/* launch.c - from an actor's configuration to a running process. */
+#include "config.h"
+
+#include "daemon/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "daemon/log.h"
+#include "daemon/mailbox.h"
+#include "daemon/notify.h"
+#include "daemon/shell.h"
+#include "os/fd.h"
+
+#define LIMITS_MAX 32
+#define NAMES_MAX  4096
+
+/* Prepare what all launches share; -errno. */
+int
+launcher_init(struct launcher *launcher, char **own_environ, struct err *err)
+{
+	int r;
+
+	*launcher = (struct launcher){0};
+	r = os_spawn_init(&launcher->spawner);
+	if (r < 0) {
+		err_set(err, -r, "prepare to spawn");
+		return r;
+	}
+	r = environment_init(&launcher->environment, own_environ);
+	if (r < 0) {
+		err_set(err, -r, "environment");
+		return r;
+	}
+	if (getrandom(&launcher->instance, sizeof(launcher->instance), 0) < 0)
+		launcher->instance = (uint64_t)getpid();
+	(void)fd_limit(&launcher->nofile);
+	return 0;
+}
+
+/* Give back what launcher_init() took. */
+void
+launcher_done(struct launcher *launcher)
+{
+	environment_done(&launcher->environment);
+	os_spawn_done(&launcher->spawner);
+}
+
+/* ---- output --------------------------------------------------------------------------
+ */
+
+static int
+open_append(const char *path, mode_t mode)
+{
+	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY;
+	int fd = open(path, flags, mode);
+
+	if (fd < 0 && errno == ENOENT) {
+		int r = fd_mkdir_parents(path, 0755);
+
+		if (r < 0)
+			return r;
+		fd = open(path, flags, mode);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+static int
+open_log(const struct shell *shell, const struct actor *actor)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s%s.log", shell->conf->log_directory,
+	                 actor->path);
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return -ENAMETOOLONG;
+	return open_append(path, 0640);
+}
+
+/* A descriptor for the child's output: owned by the caller if *ret_owned. */
+static int
+open_output(const struct shell *shell, const struct actor *actor,
+            const struct conf_output *output, int own, bool *ret_owned)
+{
+	*ret_owned = true;
+	switch (output->kind) {
+	case OUTPUT_LOG:
+		return open_log(shell, actor);
+	case OUTPUT_FILE:
+		return open_append(output->file, 0640);
+	case OUTPUT_INHERIT:
+		*ret_owned = false;
+		return own;
+	case OUTPUT_NULL:
+	case OUTPUT_MAX:
+		break;
+	}
+	*ret_owned = false;
+	return -1;
+}
+
+struct outputs {
+	int out, err;
+	bool own_out, own_err;
+};
+
+static void
+close_outputs(struct outputs *outputs)
+{
+	if (outputs->own_err)
+		fd_close(&outputs->err);
+	if (outputs->own_out)
+		fd_close(&outputs->out);
+}
+
+static int
+open_outputs(const struct shell *shell, const struct actor *actor, struct outputs *ret)
+{
+	const struct conf_process *process = &actor->conf->process;
+
+	*ret = (struct outputs){.out = -1, .err = -1};
+	ret->out = open_output(shell, actor, &process->out, STDOUT_FILENO, &ret->own_out);
+	if (ret->out < 0 && ret->own_out)
+		return ret->out;
+	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
+		ret->err = ret->out;
+		return 0;
+	}
+	ret->err = open_output(shell, actor, &process->err, STDERR_FILENO, &ret->own_err);
+	if (ret->err < 0 && ret->own_err) {
+		int r = ret->err;
+
+		ret->own_err = false;
+		close_outputs(ret);
+		return r;
+	}
+	return 0;
+}
+
+/* ---- environment
+ * ------------------------------------------------------------------------ */
+
+static char *
+add_sockets(struct environment *environment, const struct conf_process *process)
+{
+	char names[NAMES_MAX];
+	size_t used = 0;
+	char *pid;
+
+	if (process->n_sockets == 0)
+		return NULL;
+	names[0] = '\0';
+	for (size_t i = 0; i < process->n_sockets; i++) {
+		int n = snprintf(names + used, sizeof(names) - used, "%s%s",
+		                 i == 0 ? "" : ":", process->sockets[i].name);
+
+		if (n < 0 || (size_t)n >= sizeof(names) - used) {
+			environment->failed = -E2BIG;
+			return NULL;
+		}
+		used += (size_t)n;
+	}
+	(void)environment_add(environment, "LISTEN_FDS", "%zu", process->n_sockets);
+	(void)environment_add(environment, "LISTEN_FDNAMES", "%s", names);
+	/* Room for the child's own pid, which is known only when it is born. */
+	pid = environment_add(environment, "LISTEN_PID", "%010d", 0);
+	return pid;
+}
+
+static int
+build_environment(struct launcher *launcher, const struct shell *shell,
+                  const struct actor *actor, const char *mark, char **ret_listen_pid)
+{
+	struct environment *environment = &launcher->environment;
+	const struct conf_process *process = &actor->conf->process;
+	char address[NOTIFY_NAME_MAX];
+
+	environment_begin(environment, process);
+	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
+	(void)environment_add(environment, "SUPD_SOCKET", "%s", shell->control_path);
+	(void)environment_add(environment, "SUPD_ID", "%s", mark);
+	if (process->notify) {
+		int r = notify_open(shell->notify, actor->ref, address);
+
+		if (r < 0)
+			return r;
+		(void)environment_add(environment, "NOTIFY_SOCKET", "%s", address);
+	}
+	*ret_listen_pid = add_sockets(environment, process);
+	return environment_end(environment);
+}
+
+/* ---- the process
+ * -------------------------------------------------------------------------- */
+
+static size_t
+fill_limits(const struct launcher *launcher, const struct conf_process *process,
+            struct spawn_limit limits[LIMITS_MAX])
+{
+	size_t n = 0;
+
+	limits[n++] = (struct spawn_limit){RLIMIT_NOFILE, launcher->nofile};
+	for (size_t i = 0; i < process->n_limits && n < LIMITS_MAX; i++)
+		limits[n++] = (struct spawn_limit){process->limits[i].resource,
+		                                   process->limits[i].value};
+	return n;
+}
+
+static int
+spawn_it(struct launcher *launcher, const struct shell *shell, const struct actor *actor,
+         const struct outputs *outputs, int cgroup_fd, char *listen_pid,
+         struct spawn_result *ret)
+{
+	const struct conf_process *process = &actor->conf->process;
+	struct spawn_limit limits[LIMITS_MAX];
+	int fds[SPAWN_FDS_MAX] = {-1, outputs->out, outputs->err};
+	size_t n_sockets;
+	const int *sockets =
+	    mailboxes_of(&shell->mailboxes, shell_index(shell, actor), &n_sockets);
+	const struct spawn spawn = {
+	    .file = process->argv[0],
+	    .path = environment_get(&launcher->environment, "PATH"),
+	    .argv = process->argv,
+	    .envp = launcher->environment.vars,
+	    .listen_pid = listen_pid,
+	    .fds = fds,
+	    .n_fds = 3 + n_sockets,
+	    .cgroup_fd = cgroup_fd,
+	    .has_ids = process->has_user,
+	    .uid = process->uid,
+	    .gid = process->gid,
+	    .groups = process->groups,
+	    .n_groups = process->n_groups,
+	    .limits = limits,
+	    .n_limits = fill_limits(launcher, process, limits),
+	    .umask = process->umask,
+	    .directory = process->directory != NULL ? process->directory : "/",
+	};
+
+	if (spawn.n_fds > SPAWN_FDS_MAX) {
+		ret->step = "descriptors";
+		return -E2BIG;
+	}
+	for (size_t i = 0; i < n_sockets; i++)
+		fds[3 + i] = sockets[i];
+	return os_spawn(&launcher->spawner, &spawn, ret);
+}
+
+/*
+ * Start one process of the actor; its containment is opened in any case and is the
+ * caller's to close.  -errno with ret->step saying what failed.
+ */
+int
+launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
+       uint32_t life, struct containment *containment, struct spawn_result *ret)
+{
+	bool in_cgroup = actor->conf->process.containment != CONTAINMENT_SESSION;
+	struct outputs outputs;
+	char mark[PROC_MARK_MAX];
+	char *listen_pid;
+	int r;
+
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .step = "none"};
+	(void)snprintf(mark, sizeof(mark), "%016llx-%u-%u",
+	               (unsigned long long)launcher->instance, actor->ref.slot, life);
+	containment_init(containment);
+	r = containment_open(containment, in_cgroup ? &shell->cgroups : NULL, actor->path,
+	                     mark);
+	if (r < 0) {
+		ret->step = "cgroup";
+		return r;
+	}
+	r = build_environment(launcher, shell, actor, mark, &listen_pid);
+	if (r < 0) {
+		ret->step = "environment";
+		return r;
+	}
+	r = open_outputs(shell, actor, &outputs);
+	if (r < 0) {
+		ret->step = "open output";
+		return r;
+	}
+	r = spawn_it(launcher, shell, actor, &outputs, containment->cgroup_fd, listen_pid,
+	             ret);
+	close_outputs(&outputs);
+	return r;
+}

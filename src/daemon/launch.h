@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: ISC */
+/* launch.h - from an actor's configuration to a running process. */
+#ifndef DAEMON_LAUNCH_H
+#define DAEMON_LAUNCH_H
+
+#include "base/err.h"
+#include "daemon/actors.h"
+#include "daemon/environment.h"
+#include "os/containment.h"
+#include "os/spawn.h"
+
+struct shell;
+
+/* What all launches share. */
+struct launcher {
+	struct spawner spawner;
+	struct environment environment;
+	struct rlimit nofile; /* as supd was started with: what actors inherit */
+	uint64_t instance;    /* tells the processes of this supd from another's */
+};
+
+int launcher_init(struct launcher *launcher, char **own_environ, struct err *err);
+void launcher_done(struct launcher *launcher);
+int launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
+           uint32_t life, struct containment *containment, struct spawn_result *ret);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: ISC */
+/* log.c - what supd itself has to say. */
+#include "config.h"
+
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "os/clock.h"
+#include "os/fd.h"
+
+#define LINE_MAX_BYTES 2048
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
+#define SYSLOG_SOCKET  "/dev/log"
+
+/* The one sink of the process. */
+static struct sink {
+	enum log_level level;
+	enum log_target target;
+	int fd; /* -1: stderr */
+	char path[4096];
+	unsigned long dropped;
+} sink = {LOG_LEVEL_INFO, LOG_TARGET_STDERR, -1, "", 0};
+
+/* syslog(3)'s numbers for our levels. */
+static const int priorities[] = {
+    [LOG_LEVEL_DEBUG] = 7,   [LOG_LEVEL_INFO] = 6,  [LOG_LEVEL_NOTICE] = 5,
+    [LOG_LEVEL_WARNING] = 4, [LOG_LEVEL_ERROR] = 3,
+};
+
+/* Was stderr given to us by the journal?  JOURNAL_STREAM names its device and inode. */
+static bool
+stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+
+	if (stream == NULL || sscanf(stream, "%llu:%llu", &dev, &ino) != 2)
+		return false;
+	return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
+static int
+open_socket(const char *path, struct err *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0) {
+		err_set(err, errno, "log socket");
+		return -errno;
+	}
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		int r = -errno;
+
+		err_set(err, errno, "log to %s", path);
+		(void)close(fd);
+		return r;
+	}
+	return fd_raise(fd);
+}
+
+static int
+open_file(const char *path, struct err *err)
+{
+	int fd;
+
+	(void)fd_mkdir_parents(path, 0755);
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640);
+	if (fd < 0) {
+		err_set(err, errno, "log to %s", path);
+		return -errno;
+	}
+	return fd_raise(fd);
+}
+
+int
+log_open(enum log_level level, enum log_target target, const char *directory,
+         struct err *err)
+{
+	char path[sizeof(sink.path)] = "";
+	int fd = -1;
+
+	if (target == LOG_TARGET_AUTO)
+		target = stderr_is_journal() ? LOG_TARGET_JOURNAL : LOG_TARGET_STDERR;
+	if (target == LOG_TARGET_JOURNAL)
+		fd = open_socket(JOURNAL_SOCKET, err);
+	else if (target == LOG_TARGET_SYSLOG)
+		fd = open_socket(SYSLOG_SOCKET, err);
+	else if (target == LOG_TARGET_FILE) {
+		(void)snprintf(path, sizeof(path), "%s/supd.log", directory);
+		fd = open_file(path, err);
+	}
+	if (fd < 0 && target != LOG_TARGET_STDERR)
+		return fd;
+	log_close();
+	sink.level = level;
+	sink.target = target;
+	sink.fd = fd;
+	memcpy(sink.path, path, sizeof(path));
+	return 0;
+}
+
+/* Open the log file again, after somebody moved it away. */
+void
+log_reopen(void)
+{
+	int fd;
+
+	if (sink.target != LOG_TARGET_FILE)
+		return;
+	fd = open_file(sink.path, NULL);
+	if (fd < 0)
+		return;
+	(void)close(sink.fd);
+	sink.fd = fd;
+}
+
+/* Back to stderr. */
+void
+log_close(void)
+{
+	if (sink.fd >= 0)
+		(void)close(sink.fd);
+	sink.fd = -1;
+	sink.target = LOG_TARGET_STDERR;
+}
+
+/* Would a line of this level be written? */
+bool
+log_wants(enum log_level level)
+{
+	return level >= sink.level;
+}
+
+static bool
+send_datagram(const char *text, size_t len)
+{
+	return send(sink.fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+}
+
+static bool
+emit(enum log_level level, const char *line)
+{
+	char text[LINE_MAX_BYTES + 256];
+	char stamp[CLOCK_TEXT_MAX];
+	int n = 0;
+
+	switch (sink.target) {
+	case LOG_TARGET_JOURNAL:
+		n = snprintf(text, sizeof(text),
+		             "PRIORITY=%d\nSYSLOG_IDENTIFIER=supd\nMESSAGE=%s\n",
+		             priorities[level], line);
+		return send_datagram(text, (size_t)n);
+	case LOG_TARGET_SYSLOG:
+		n = snprintf(text, sizeof(text), "<%d>supd[%d]: %s",
+		             (3 << 3) | priorities[level], (int)getpid(), line);
+		return send_datagram(text, (size_t)n);
+	case LOG_TARGET_AUTO:
+	case LOG_TARGET_STDERR:
+	case LOG_TARGET_FILE:
+	case LOG_TARGET_MAX:
+		break;
+	}
+	n = snprintf(text, sizeof(text), "%s %-7s %s\n",
+	             clock_format(clock_wall_us(), 3, stamp), log_level_names[level],
+	             line);
+	return write(sink.fd >= 0 ? sink.fd : STDERR_FILENO, text, (size_t)n) >= 0;
+}
+
+static void
+vlog(enum log_level level, const char *fmt, va_list ap)
+{
+	char line[LINE_MAX_BYTES];
+	char note[64];
+
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	for (char *p = line; *p != '\0'; p++)
+		if ((unsigned char)*p < 0x20)
+			*p = ' ';
+	if (sink.dropped > 0) {
+		(void)snprintf(note, sizeof(note), "%lu lines of this log were lost",
+		               sink.dropped);
+		if (!emit(LOG_LEVEL_WARNING, note)) {
+			sink.dropped++;
+			return;
+		}
+		sink.dropped = 0;
+	}
+	if (!emit(level, line))
+		sink.dropped++;
+}
+
+/* Write one line, if its level is wanted. */
+void
+log_line(enum log_level level, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!log_wants(level))
+		return;
+	va_start(ap, fmt);
+	vlog(level, fmt, ap);
+	va_end(ap);
+}
+
+/* Log a system error (r is -errno) and return it: the caller decides and logs, once. */
+int
+log_errno(int r, const char *fmt, ...)
+{
+	char text[LINE_MAX_BYTES];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_line(LOG_LEVEL_ERROR, "%s: %s", text, strerror(-r));
+	return r;
+}

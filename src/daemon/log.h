@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: ISC */
+/* log.h - what supd itself has to say: one line each, to stderr, journal, syslog, file.
+ *
+ * Never blocks supervision: a line that cannot be written at once is counted and the
+ * count is told with the next one that can.
+ */
+#ifndef DAEMON_LOG_H
+#define DAEMON_LOG_H
+
+#include "base/err.h"
+#include "conf/conf.h"
+
+/* Choose level and target; `directory` is for LOG_TARGET_FILE.  Keeps the old on error.
+ */
+int log_open(enum log_level level, enum log_target target, const char *directory,
+             struct err *err);
+void log_reopen(void);
+void log_close(void);
+bool log_wants(enum log_level level);
+void log_line(enum log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Log and hand the error through: return log_errno(r, "open %s", path); */
+int log_errno(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

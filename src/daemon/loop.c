@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: ISC */
+/* loop.c - the turn: collect what happened, step the core, perform, sleep. */
+#include "config.h"
+
+#include "daemon/loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "daemon/control.h"
+#include "daemon/perform.h"
+#include "daemon/procs.h"
+#include "daemon/shell.h"
+#include "daemon/systemd.h"
+#include "os/clock.h"
+
+/* Of one actor there can wait at most: spawned (or not), ready, exited, gone. */
+#define EVENTS_PER_ACTOR 4
+/* And so many commands; more are refused. */
+#define COMMANDS_MAX 4096
+
+struct loop {
+	struct shell *shell;
+	struct event *events;   /* posted, in order */
+	struct event *stepping; /* the ones being stepped */
+	size_t n;
+	size_t cap;
+	size_t n_commands;
+	ev_prepare prepare;
+	ev_timer timer;
+	ev_idle idle;
+	ev_periodic far_away;
+	struct action_list actions;
+};
+
+static bool
+is_command(const struct event *event)
+{
+	return event->token != 0 && event->kind != EVENT_UNWAIT;
+}
+
+static void
+refuse(struct shell *shell, const struct event *event)
+{
+	const struct action busy = {
+	    .kind = ACTION_REPLY,
+	    .ref = event->ref,
+	    .token = event->token,
+	    .result = REPLY_BUSY,
+	};
+
+	control_on_reply(shell->control, &busy);
+}
+
+void
+shell_post(struct shell *shell, const struct event *event)
+{
+	struct loop *loop = shell->turn;
+
+	if (is_command(event)) {
+		if (loop->n_commands == COMMANDS_MAX) {
+			refuse(shell, event);
+			return;
+		}
+		loop->n_commands++;
+	}
+	if (loop->n == loop->cap) {
+		/* Notifications repeat themselves; nothing else can be that many. */
+		ASSERT(event->kind == EVENT_READY || event->kind == EVENT_UNWAIT);
+		return;
+	}
+	loop->events[loop->n++] = *event;
+}
+
+int
+loop_reserve(struct loop *loop, uint32_t actors)
+{
+	size_t cap = (size_t)actors * EVENTS_PER_ACTOR + 2 * COMMANDS_MAX;
+	struct event *events, *stepping;
+
+	if (cap <= loop->cap)
+		return 0;
+	events = realloc(loop->events, sizeof(*events) * cap);
+	if (events != NULL)
+		loop->events = events;
+	stepping = malloc(sizeof(*stepping) * cap);
+	if (events == NULL || stepping == NULL) {
+		free(stepping);
+		return -ENOMEM;
+	}
+	free(loop->stepping);
+	loop->stepping = stepping;
+	loop->cap = cap;
+	return 0;
+}
+
+const char *
+shell_path(const struct shell *shell, struct ref ref)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	if (actor != NULL)
+		return actor->path;
+	return ref.slot == CORE_ROOT ? "/" : "?";
+}
+
+uint32_t
+shell_index(const struct shell *shell, const struct actor *actor)
+{
+	ASSERT(actor->conf_owner == NULL);
+	return (uint32_t)(actor->conf - shell->conf->actors);
+}
+
+/* ---- one turn -------------------------------------------------------------------------
+ */
+
+static int
+by_start_order(const void *a, const void *b, void *arg)
+{
+	const struct event *x = a, *y = b;
+
+	return core_compare_order(arg, x->ref, y->ref);
+}
+
+/*
+ * Ends that were collected together are stepped in start order (DECISIONS 5), so that
+ * the outcome does not depend on which of them the kernel named first.
+ */
+static void
+sort_ends(const struct core *core, struct event *events, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n) {
+		size_t end = i;
+
+		while (end < n && events[end].kind == EVENT_EXITED)
+			end++;
+		if (end - i > 1)
+			qsort_r(events + i, end - i, sizeof(*events), by_start_order,
+			        (void *)(uintptr_t)core);
+		i = end + 1;
+	}
+}
+
+static void
+flush_actions(struct loop *loop)
+{
+	perform(loop->shell, &loop->actions);
+	loop->actions.n = 0;
+}
+
+static void
+step(struct loop *loop)
+{
+	struct shell *shell = loop->shell;
+	struct event *events = loop->events;
+	size_t n = loop->n;
+	bool more;
+
+	/* Performing posts: into the other array. */
+	loop->events = loop->stepping;
+	loop->stepping = events;
+	loop->n = 0;
+	loop->n_commands = 0;
+	sort_ends(shell->core, events, n);
+	for (size_t i = 0; i < n; i++) {
+		if (loop->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
+			flush_actions(loop);
+		core_post(shell->core, shell->now_ms, &events[i], &loop->actions);
+	}
+	do {
+		if (loop->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
+			flush_actions(loop);
+		more = core_settle(shell->core, shell->now_ms, &loop->actions);
+		flush_actions(loop);
+	} while (more);
+}
+
+static void
+set_time(struct shell *shell)
+{
+	uint64_t now_ms = clock_mono_ms();
+
+	if (now_ms > shell->now_ms)
+		shell->now_ms = now_ms;
+}
+
+/* Sleep until something happens or is due; due already: poll once, then go on. */
+static void
+arm(struct loop *loop)
+{
+	struct shell *shell = loop->shell;
+	uint64_t due_ms = core_deadline(shell->core);
+
+	ev_timer_stop(shell->loop, &loop->timer);
+	if (due_ms == UINT64_MAX) {
+		ev_idle_stop(shell->loop, &loop->idle);
+		return;
+	}
+	if (due_ms <= shell->now_ms) {
+		ev_idle_start(shell->loop, &loop->idle);
+		return;
+	}
+	ev_idle_stop(shell->loop, &loop->idle);
+	ev_timer_set(&loop->timer, (double)(due_ms - shell->now_ms) / 1000., 0.);
+	ev_timer_start(shell->loop, &loop->timer);
+}
+
+static void
+on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
+{
+	struct loop *loop = watcher->data;
+	struct shell *shell = loop->shell;
+
+	(void)revents;
+	set_time(shell);
+	if (core_deadline(shell->core) <= shell->now_ms)
+		shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	while (loop->n > 0 && !shell->exiting) {
+		step(loop);
+		set_time(shell);
+	}
+	systemd_on_turn(shell);
+	control_on_turn(shell->control);
+	if (shell->exiting) {
+		ev_break(ev, EVBREAK_ALL);
+		return;
+	}
+	/* libev's own idea of now is from before the turn. */
+	ev_now_update(ev);
+	arm(loop);
+}
+
+static void
+on_nothing(struct ev_loop *ev, ev_timer *watcher, int revents)
+{
+	/* Waking up is all: the turn does the rest. */
+	(void)ev;
+	(void)watcher;
+	(void)revents;
+}
+
+static void
+on_idle(struct ev_loop *ev, ev_idle *watcher, int revents)
+{
+	(void)ev;
+	(void)watcher;
+	(void)revents;
+}
+
+static void
+on_far_away(struct ev_loop *ev, ev_periodic *watcher, int revents)
+{
+	(void)ev;
+	(void)watcher;
+	(void)revents;
+}
+
+struct loop *
+loop_new(struct shell *shell, struct err *err)
+{
+	struct loop *loop = calloc(1, sizeof(*loop));
+
+	if (loop == NULL) {
+		err_set(err, ENOMEM, "event loop");
+		return NULL;
+	}
+	loop->shell = shell;
+	ev_prepare_init(&loop->prepare, on_prepare);
+	loop->prepare.data = loop;
+	ev_prepare_start(shell->loop, &loop->prepare);
+	ev_timer_init(&loop->timer, on_nothing, 0., 0.);
+	ev_idle_init(&loop->idle, on_idle);
+	/* Without a periodic libev wakes every minute to look at the wall clock; with one
+	 * that is far away it does not. */
+	ev_periodic_init(&loop->far_away, on_far_away, ev_now(shell->loop) + 1e9, 0., 0);
+	ev_periodic_start(shell->loop, &loop->far_away);
+	return loop;
+}
+
+void
+loop_free(struct loop *loop)
+{
+	if (loop == NULL)
+		return;
+	free(loop->events);
+	free(loop->stepping);
+	free(loop);
+}
+
+void
+loop_run(struct loop *loop)
+{
+	while (!loop->shell->exiting)
+		(void)ev_run(loop->shell->loop, 0);
+}

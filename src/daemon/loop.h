@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: ISC */
+/* loop.h - the turn: collect what happened, step the core, perform, sleep.
+ *
+ * Runs before the event loop blocks.  Everything that callbacks posted is stepped, in
+ * one go, with one time; whatever performing posts is stepped in the same turn, but a
+ * restart waits for the next: so a shutdown always gets in.
+ */
+#ifndef DAEMON_LOOP_H
+#define DAEMON_LOOP_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct loop;
+struct shell;
+
+struct loop *loop_new(struct shell *shell, struct err *err);
+void loop_free(struct loop *loop);
+
+/* Room for the events of so many actors, so that shell_post() cannot fail; -ENOMEM. */
+int loop_reserve(struct loop *loop, uint32_t actors);
+
+/* Run until the core says that supd is done. */
+void loop_run(struct loop *loop);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/* notify.h - what processes say of themselves: READY=1, STATUS=…, over sd_notify(3).
+ *
+ * Each actor that has a NOTIFY_SOCKET has an abstract address of its own, so that a
+ * helper that speaks and ends at once is still known by where it spoke.
+ */
+#ifndef DAEMON_NOTIFY_H
+#define DAEMON_NOTIFY_H
+
+#include "base/err.h"
+#include "core/core.h"
+
+#define NOTIFY_NAME_MAX 108
+
+struct notify;
+struct shell;
+
+struct notify *notify_new(struct shell *shell, struct err *err);
+void notify_free(struct notify *notify);
+int notify_reserve(struct notify *notify, uint32_t slots);
+
+/* The actor's NOTIFY_SOCKET, opened if it is not yet; -errno. */
+int notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_MAX]);
+void notify_close(struct notify *notify, struct ref ref);
+
+/* Take in everything that was said by now. */
+void notify_drain(struct notify *notify);
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: ISC */
+/* reload.c - from the configuration that runs to the one on disk, all or nothing.
+ *
+ * Everything that can fail (reading, memory, sockets) comes first; then the tree is
+ * changed by steps that cannot.  Actors that are removed keep the configuration that they
+ * came with alive until they are gone.
+ */
+#include "config.h"
+
+#include "daemon/reload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/strbuf.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/notify.h"
+#include "daemon/procs.h"
+#include "daemon/shell.h"
+#include "daemon/systemd.h"
+
+#define WAITERS_MAX    1024
+#define PLAN_BYTES_MAX (48 * 1024)
+
+/* A configuration that is not in force any more, but still has actors. */
+struct retired {
+	struct retired *next;
+	struct conf *conf;
+	uint32_t users;
+};
+
+static void
+free_retired(struct shell *shell, bool all)
+{
+	struct retired **link = &shell->retired;
+
+	while (*link != NULL) {
+		struct retired *retired = *link;
+
+		if (!all && retired->users > 0) {
+			link = &retired->next;
+			continue;
+		}
+		*link = retired->next;
+		conf_free(retired->conf);
+		free(retired);
+	}
+}
+
+int
+reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
+{
+	const struct conf_options options = {.warn = true, .environ = shell->environ};
+	int r;
+
+	*ret = (struct reload){0};
+	free_retired(shell, false);
+	ret->conf = conf_load(shell->conf_file, &options, &ret->reports);
+	if (ret->conf == NULL) {
+		err_set(err, 0, "%s: %zu errors, nothing was changed", shell->conf_file,
+		        ret->reports.n_errors);
+		return -EINVAL;
+	}
+	r = conf_plan_make(shell->conf, ret->conf, &ret->plan);
+	if (r < 0)
+		err_set(err, -r, "compare with %s", shell->conf_file);
+	return r;
+}
+
+void
+reload_done(struct reload *reload)
+{
+	conf_plan_done(&reload->plan);
+	conf_reports_done(&reload->reports);
+	conf_free(reload->conf);
+	*reload = (struct reload){0};
+}
+
+/* ---- memory first ---------------------------------------------------------------------
+ */
+
+static uint64_t
+pool_bytes(const struct conf *conf)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_actor *actor = &conf->actors[i];
+		const struct spec *parent =
+		    actor->parent == CONF_NONE ? NULL : &conf->actors[actor->parent].spec;
+
+		bytes += core_spec_bytes(&actor->spec, parent);
+	}
+	return bytes;
+}
+
+/* A core with room for everything that is there and everything that comes. */
+static struct core *
+make_room(struct shell *shell, const struct conf *conf, uint64_t seed, struct err *err)
+{
+	struct core_size size = {.nodes = 1, .waiters = WAITERS_MAX};
+	uint64_t bytes = pool_bytes(conf);
+	struct core_size used, room;
+	void *memory;
+
+	if (shell->core != NULL) {
+		core_size(shell->core, &used);
+		core_room(shell->core, &room);
+		size.nodes = used.nodes;
+		/* Twice: an updated node takes its new part before the old one is let go.
+		 */
+		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes);
+	}
+	size.nodes += conf->n_actors;
+	if (bytes > UINT32_MAX / 2) {
+		err_set(err, ENOMEM, "%llu bytes of rules and windows",
+		        (unsigned long long)bytes);
+		return NULL;
+	}
+	size.pool_bytes = (uint32_t)bytes;
+	memory = malloc(core_bytes(&size));
+	if (memory == NULL ||
+	    actors_reserve(&shell->actors, size.nodes, size.nodes) < 0 ||
+	    procs_reserve(shell->procs, size.nodes) < 0 ||
+	    notify_reserve(shell->notify, size.nodes) < 0 ||
+	    loop_reserve(shell->turn, size.nodes) < 0) {
+		free(memory);
+		err_set(err, ENOMEM, "a tree of %u actors", conf->n_actors);
+		return NULL;
+	}
+	return shell->core != NULL ? core_move(memory, &size, shell->core)
+	                           : core_init(memory, &size, seed);
+}
+
+/* Memory that the steps below need, taken before the first of them. */
+struct tables {
+	char **paths;   /* of the new configuration's actors; what is left is freed */
+	uint32_t *seen; /* by supervisor */
+	uint32_t n;
+};
+
+static void
+tables_done(struct tables *tables)
+{
+	for (uint32_t i = 0; tables->paths != NULL && i < tables->n; i++)
+		free(tables->paths[i]);
+	free(tables->paths);
+	free(tables->seen);
+}
+
+static int
+tables_init(struct tables *tables, const struct conf *conf, struct err *err)
+{
+	*tables = (struct tables){.n = conf->n_actors};
+	tables->paths = calloc(conf->n_actors, sizeof(*tables->paths));
+	tables->seen = calloc(conf->n_actors, sizeof(*tables->seen));
+	for (uint32_t i = 0; tables->paths != NULL && i < conf->n_actors; i++)
+		tables->paths[i] = strdup(conf->actors[i].path);
+	if (tables->seen != NULL && tables->paths != NULL &&
+	    tables->paths[conf->n_actors - 1] != NULL)
+		return 0;
+	tables_done(tables);
+	err_set(err, ENOMEM, "names of %u actors", conf->n_actors);
+	return -ENOMEM;
+}
+
+/* ---- then the steps that cannot fail
+ * ---------------------------------------------------- */
+
+static struct ref
+parent_ref(const struct shell *shell, const struct conf *conf,
+           const struct conf_actor *actor)
+{
+	if (actor->parent == CONF_NONE)
+		return core_ref(shell->core, CORE_ROOT);
+	return actors_find(&shell->actors, conf->actors[actor->parent].path);
+}
+
+static void
+add(struct shell *shell, const struct conf *conf, uint32_t index, struct tables *tables)
+{
+	const struct conf_actor *actor = &conf->actors[index];
+	struct ref ref = core_add(shell->core, parent_ref(shell, conf, actor), REF_NONE,
+	                          &actor->spec, shell->now_ms);
+
+	actors_set(&shell->actors, ref, tables->paths[index], actor);
+	tables->paths[index] = NULL;
+}
+
+static void
+keep(struct shell *shell, const struct conf *conf, const struct conf_change *change)
+{
+	const struct conf_actor *actor = &conf->actors[change->new_index];
+	struct ref ref = actors_find(&shell->actors, actor->path);
+
+	ASSERT(ref.slot != REF_NONE.slot);
+	shell->actors.at[ref.slot].conf = actor;
+	/* Rules carry places: after an edit even an unchanged actor has new ones. */
+	core_update(shell->core, ref, &actor->spec, shell->now_ms);
+	if (change->kind == CHANGE_RESTARTED)
+		core_bounce(shell->core, ref, shell->now_ms);
+}
+
+/* Siblings in the order of the file: from the last one backwards, each before the next.
+ */
+static void
+put_in_order(struct shell *shell, const struct conf *conf, uint32_t *seen)
+{
+	memset(seen, 0xff, sizeof(*seen) * conf->n_actors);
+	for (uint32_t i = conf->n_actors; i-- > 1;) {
+		const struct conf_actor *actor = &conf->actors[i];
+		struct ref ref = actors_find(&shell->actors, actor->path);
+		struct ref before = REF_NONE;
+		uint32_t next = seen[actor->parent];
+
+		if (next != CONF_NONE)
+			before = actors_find(&shell->actors, conf->actors[next].path);
+		core_place_before(shell->core, ref, before);
+		seen[actor->parent] = i;
+	}
+}
+
+static void
+remove_actor(struct shell *shell, const struct conf *old, uint32_t index,
+             struct retired *retired)
+{
+	struct ref ref = actors_find(&shell->actors, old->actors[index].path);
+
+	ASSERT(ref.slot != REF_NONE.slot);
+	shell->actors.at[ref.slot].conf_owner = retired->conf;
+	retired->users++;
+	/* Whoever is below it goes with it. */
+	core_remove(shell->core, ref, shell->now_ms);
+}
+
+static void
+carry_out(struct shell *shell, const struct conf *conf, const struct conf_plan *plan,
+          struct tables *tables, struct retired *retired)
+{
+	const struct conf *old = shell->conf;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct conf_change *change = &plan->at[i];
+
+		switch (change->kind) {
+		case CHANGE_ADDED:
+			add(shell, conf, change->new_index, tables);
+			break;
+		case CHANGE_REMOVED:
+			remove_actor(shell, old, change->old_index, retired);
+			break;
+		case CHANGE_UNCHANGED:
+		case CHANGE_UPDATED:
+		case CHANGE_RESTARTED:
+			keep(shell, conf, change);
+			break;
+		case CHANGE_MAX:
+			break;
+		}
+	}
+	put_in_order(shell, conf, tables->seen);
+}
+
+static void
+report_applied(struct shell *shell, const struct conf *conf, const struct conf *old,
+               const struct conf_plan *plan)
+{
+	const struct event_head head = {.event = "applied", .path = "/user"};
+	uint32_t counts[CHANGE_MAX] = {0};
+	const char *comma = "";
+	struct strbuf sb;
+
+	strbuf_init(&sb, PLAN_BYTES_MAX);
+	strbuf_addc(&sb, '[');
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct conf_change *change = &plan->at[i];
+		const char *path = change->new_index != CONF_NONE
+		                       ? conf->actors[change->new_index].path
+		                       : old->actors[change->old_index].path;
+
+		counts[change->kind]++;
+		if (change->kind == CHANGE_UNCHANGED || sb.len > PLAN_BYTES_MAX - 8192)
+			continue;
+		strbuf_adds(&sb, comma);
+		strbuf_adds(&sb, "{\"path\":");
+		strbuf_add_json(&sb, path);
+		strbuf_addf(&sb, ",\"change\":\"%s\"}", change_names[change->kind]);
+		comma = ",";
+	}
+	strbuf_addc(&sb, ']');
+	events_begin(&shell->events, &head);
+	events_raw(&shell->events, "plan", strbuf_str(&sb));
+	events_end(&shell->events);
+	strbuf_done(&sb);
+	log_line(
+	    LOG_LEVEL_NOTICE,
+	    "applied %s: %u unchanged, %u updated, %u restarted, %u added, %u removed",
+	    shell->conf_file, counts[CHANGE_UNCHANGED], counts[CHANGE_UPDATED],
+	    counts[CHANGE_RESTARTED], counts[CHANGE_ADDED], counts[CHANGE_REMOVED]);
+}
+
+/* Everything that can fail; on an error all of it is undone. */
+static int
+prepare_apply(struct shell *shell, const struct conf *conf, struct tables *tables,
+              struct mailboxes *mailboxes, struct err *err)
+{
+	struct core *core;
+	int r = tables_init(tables, conf, err);
+
+	if (r < 0)
+		return r;
+	r = mailboxes_open(mailboxes, conf, &shell->mailboxes, shell->conf, err);
+	if (r < 0) {
+		tables_done(tables);
+		return r;
+	}
+	core = make_room(shell, conf, 0, err);
+	if (core == NULL) {
+		mailboxes_cancel(mailboxes, conf);
+		tables_done(tables);
+		return -ENOMEM;
+	}
+	free(shell->core);
+	shell->core = core;
+	return 0;
+}
+
+int
+reload_apply(struct shell *shell, struct reload *reload, struct err *err)
+{
+	struct retired *retired = calloc(1, sizeof(*retired));
+	struct mailboxes mailboxes;
+	struct tables tables;
+	int r;
+
+	if (retired == NULL) {
+		err_set(err, ENOMEM, "apply %s", shell->conf_file);
+		return -ENOMEM;
+	}
+	r = prepare_apply(shell, reload->conf, &tables, &mailboxes, err);
+	if (r < 0) {
+		free(retired);
+		return r;
+	}
+	retired->conf = shell->conf;
+	carry_out(shell, reload->conf, &reload->plan, &tables, retired);
+	tables_done(&tables);
+	mailboxes_retire(&shell->mailboxes, shell->conf, &mailboxes);
+	shell->mailboxes = mailboxes;
+	report_applied(shell, reload->conf, shell->conf, &reload->plan);
+	shell->conf = reload->conf;
+	reload->conf = NULL;
+	/* The plan borrows from the old one: it goes at the next reload at the earliest.
+	 */
+	retired->next = shell->retired;
+	shell->retired = retired;
+	/* A turn, so that what was marked moves. */
+	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	return 0;
+}
+
+void
+reload_release(struct shell *shell, struct ref ref)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	if (actor == NULL || actor->conf_owner == NULL)
+		return;
+	for (struct retired *r = shell->retired; r != NULL; r = r->next)
+		if (r->conf == actor->conf_owner)
+			r->users--;
+}
+
+void
+reload_free(struct shell *shell)
+{
+	free_retired(shell, true);
+}
+
+static void
+log_report(const struct conf_report *report)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, 8192);
+	conf_report_format(report, &sb);
+	log_line(report->severity == CONF_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING,
+	         "%s", strbuf_str(&sb));
+	strbuf_done(&sb);
+}
+
+void
+reload_now(struct shell *shell)
+{
+	struct reload reload;
+	struct err err = {0};
+	int r;
+
+	systemd_reloading(shell);
+	r = reload_prepare(shell, &reload, &err);
+	for (size_t i = 0; i < reload.reports.n; i++)
+		log_report(&reload.reports.at[i]);
+	if (r == 0)
+		r = reload_apply(shell, &reload, &err);
+	if (r < 0)
+		log_line(LOG_LEVEL_ERROR, "reload: %s", err.text);
+	reload_done(&reload);
+	systemd_reloaded(shell);
+}
+
+/* ---- the first one
+ * --------------------------------------------------------------------- */
+
+int
+reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err)
+{
+	struct tables tables;
+	int r = tables_init(&tables, conf, err);
+
+	if (r < 0)
+		return r;
+	r = mailboxes_open(&shell->mailboxes, conf, NULL, NULL, err);
+	if (r == 0) {
+		shell->core = make_room(shell, conf, seed, err);
+		r = shell->core == NULL ? -ENOMEM : 0;
+	}
+	for (uint32_t i = 0; r == 0 && i < conf->n_actors; i++)
+		add(shell, conf, i, &tables);
+	tables_done(&tables);
+	if (r == 0)
+		shell->conf = conf;
+	return r;
+}

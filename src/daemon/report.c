@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: ISC */
+/* report.c - what the core reports, as events of the stream and as lines of the log. */
+#include "config.h"
+
+#include "daemon/report.h"
+
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/units.h"
+#include "daemon/cause.h"
+#include "daemon/log.h"
+#include "daemon/procs.h"
+#include "daemon/shell.h"
+#include "os/clock.h"
+
+#define LINE_BYTES_MAX  2048
+#define SCOPE_BYTES_MAX (32 * 1024)
+
+static void
+begin(struct shell *shell, const struct action *action)
+{
+	const struct event_head head = {
+	    .event = report_names[action->report],
+	    .path = shell_path(shell, action->ref),
+	    .incarnation = action->incarnation,
+	    .generation = action->generation,
+	};
+
+	events_begin(&shell->events, &head);
+}
+
+static void
+add_cause(struct shell *shell, const struct cause *cause)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, LINE_BYTES_MAX);
+	cause_json(&sb, cause);
+	events_raw(&shell->events, "cause", strbuf_str(&sb));
+	strbuf_done(&sb);
+}
+
+static void
+add_rule(struct shell *shell, const struct action *action)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, LINE_BYTES_MAX);
+	rule_text(&sb, shell->conf, action->rule_preset, action->rule_place,
+	          action->reason);
+	events_string(&shell->events, "rule", strbuf_str(&sb));
+	strbuf_done(&sb);
+}
+
+/* Everyone whom the directive concerns; of very many the first ones. */
+static void
+add_scope(struct shell *shell, const struct action *action)
+{
+	struct strbuf sb;
+	struct ref ref = action->ref;
+
+	strbuf_init(&sb, SCOPE_BYTES_MAX);
+	strbuf_addc(&sb, '[');
+	if (!action->group) {
+		strbuf_add_json(&sb, shell_path(shell, ref));
+	} else {
+		const char *comma = "";
+
+		ref = core_scope_next(shell->core, action->ref, REF_NONE);
+		while (ref.slot != REF_NONE.slot && sb.len < SCOPE_BYTES_MAX - 4096) {
+			strbuf_adds(&sb, comma);
+			strbuf_add_json(&sb, shell_path(shell, ref));
+			comma = ",";
+			ref = core_scope_next(shell->core, action->ref, ref);
+		}
+	}
+	strbuf_addc(&sb, ']');
+	events_raw(&shell->events, "scope", strbuf_str(&sb));
+	strbuf_done(&sb);
+}
+
+static const char *
+strategy_of(struct shell *shell, const struct action *action)
+{
+	struct ref parent = core_parent(shell->core, action->ref);
+	struct node_view view;
+
+	if (parent.slot == REF_NONE.slot)
+		return strategy_names[STRATEGY_ONE_FOR_ONE];
+	core_view(shell->core, parent, shell->now_ms, &view);
+	return strategy_names[view.strategy];
+}
+
+static void
+add_failure(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+
+	add_cause(shell, &action->cause);
+	events_string(events, "origin", shell_path(shell, action->origin));
+	events_string(events, "directive", directive_names[action->directive]);
+	add_rule(shell, action);
+	events_string(events, "reason", decision_reason_names[action->reason]);
+	events_string(events, "strategy", strategy_of(shell, action));
+	add_scope(shell, action);
+	events_number(events, "window", action->window);
+	events_number(events, "limit", action->limit);
+	events_number(events, "delay_ms", (int64_t)action->delay_ms);
+	if (action->cause.kind == CAUSE_EXEC)
+		events_string(events, "step",
+		              procs_failed_step(shell->procs, action->origin));
+}
+
+static void
+add_exited(struct shell *shell, const struct action *action)
+{
+	const struct reap *end = procs_last_end(shell->procs, action->ref);
+	struct events *events = &shell->events;
+
+	add_cause(shell, &action->cause);
+	if (end == NULL)
+		return;
+	events_number(events, "pid", end->pid);
+	events_number(events, "utime_us", (int64_t)end->utime_us);
+	events_number(events, "stime_us", (int64_t)end->stime_us);
+	events_number(events, "maxrss_kib", (int64_t)end->maxrss_kib);
+}
+
+static void
+add_gave_up(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+	char text[DURATION_TEXT_MAX];
+
+	events_number(events, "intensity", action->limit);
+	events_string(events, "within", duration_format(action->delay_ms, text));
+	events_string(events, "offender", shell_path(shell, action->origin));
+}
+
+static void
+add_fields(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+	const struct actor *actor = actors_get(&shell->actors, action->ref);
+
+	switch (action->report) {
+	case REPORT_STARTED:
+		if (actor != NULL && actor->pid != 0)
+			events_number(events, "pid", actor->pid);
+		break;
+	case REPORT_EXITED:
+		add_exited(shell, action);
+		break;
+	case REPORT_FAILURE:
+		add_failure(shell, action);
+		break;
+	case REPORT_BACKOFF:
+		events_number(events, "delay_ms", (int64_t)action->delay_ms);
+		break;
+	case REPORT_TERMINATED:
+		add_cause(shell, &action->cause);
+		events_raw(events, "existence_confirmed", "true");
+		break;
+	case REPORT_GAVE_UP:
+		add_gave_up(shell, action);
+		break;
+	case REPORT_ESCALATED:
+		events_string(events, "to", shell_path(shell, action->to));
+		add_cause(shell, &action->cause);
+		events_string(events, "origin", shell_path(shell, action->origin));
+		break;
+	case REPORT_READY:
+	case REPORT_STOPPING:
+	case REPORT_STOPPED:
+	case REPORT_KILLED_AFTER_TIMEOUT:
+	case REPORT_MAX:
+		break;
+	}
+}
+
+/* ---- the log --------------------------------------------------------------------------
+ */
+
+/* How loud a failure is: the rule's own level, else Akka's by directive (L-01). */
+static bool
+failure_level(const struct action *action, enum log_level *ret)
+{
+	switch (action->log) {
+	case RULE_LOG_ERROR:
+		*ret = LOG_LEVEL_ERROR;
+		return true;
+	case RULE_LOG_WARNING:
+		*ret = LOG_LEVEL_WARNING;
+		return true;
+	case RULE_LOG_INFO:
+		*ret = LOG_LEVEL_INFO;
+		return true;
+	case RULE_LOG_OFF:
+		return false;
+	case RULE_LOG_AS_DIRECTIVE:
+	case RULE_LOG_MAX:
+		break;
+	}
+	*ret =
+	    action->directive == DIRECTIVE_RESUME ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR;
+	return action->directive != DIRECTIVE_ESCALATE;
+}
+
+/* Escalations are told in the stream only; the rest as CONTROL.md has it. */
+static bool
+level_of(const struct action *action, enum log_level *ret)
+{
+	*ret = LOG_LEVEL_INFO;
+	switch (action->report) {
+	case REPORT_FAILURE:
+		return failure_level(action, ret);
+	case REPORT_KILLED_AFTER_TIMEOUT:
+		*ret = LOG_LEVEL_WARNING;
+		return true;
+	case REPORT_GAVE_UP:
+		*ret = LOG_LEVEL_ERROR;
+		return true;
+	case REPORT_ESCALATED:
+		return false;
+	case REPORT_STARTED:
+	case REPORT_READY:
+	case REPORT_EXITED:
+	case REPORT_BACKOFF:
+	case REPORT_STOPPING:
+	case REPORT_STOPPED:
+	case REPORT_TERMINATED:
+	case REPORT_MAX:
+		break;
+	}
+	return true;
+}
+
+static void
+failure_line(struct shell *shell, const struct action *action, struct strbuf *sb)
+{
+	char text[DURATION_TEXT_MAX];
+
+	strbuf_adds(sb, " ");
+	cause_text(sb, &action->cause);
+	if (action->cause.kind == CAUSE_EXEC)
+		strbuf_addf(sb, " (%s)", procs_failed_step(shell->procs, action->origin));
+	if (memcmp(&action->origin, &action->ref, sizeof(action->ref)) != 0)
+		strbuf_addf(sb, " in %s", shell_path(shell, action->origin));
+	strbuf_addf(sb, "; %s", directive_names[action->directive]);
+	if (action->group)
+		strbuf_addf(sb, " of its group (%s)", strategy_of(shell, action));
+	if (action->directive == DIRECTIVE_RESTART ||
+	    action->directive == DIRECTIVE_RESUME)
+		strbuf_addf(sb, " in %s", duration_format(action->delay_ms, text));
+	strbuf_adds(sb, ", by ");
+	rule_text(sb, shell->conf, action->rule_preset, action->rule_place,
+	          action->reason);
+	if (action->limit > 0)
+		strbuf_addf(sb, "; %u of %u restarts", action->window, action->limit);
+}
+
+static void
+line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
+{
+	const struct actor *actor = actors_get(&shell->actors, action->ref);
+	char text[DURATION_TEXT_MAX];
+
+	strbuf_addf(sb, "%s: %s", shell_path(shell, action->ref),
+	            report_names[action->report]);
+	switch (action->report) {
+	case REPORT_STARTED:
+		if (actor != NULL && actor->pid != 0)
+			strbuf_addf(sb, ", pid %d", (int)actor->pid);
+		break;
+	case REPORT_EXITED:
+		strbuf_adds(sb, ": ");
+		cause_text(sb, &action->cause);
+		break;
+	case REPORT_FAILURE:
+		strbuf_adds(sb, ":");
+		failure_line(shell, action, sb);
+		break;
+	case REPORT_BACKOFF:
+		strbuf_addf(sb, ": next start in %s",
+		            duration_format(action->delay_ms, text));
+		break;
+	case REPORT_GAVE_UP:
+		strbuf_addf(sb, ": more than %u restarts within %s, the last of %s",
+		            action->limit, duration_format(action->delay_ms, text),
+		            shell_path(shell, action->origin));
+		break;
+	case REPORT_READY:
+	case REPORT_STOPPING:
+	case REPORT_STOPPED:
+	case REPORT_KILLED_AFTER_TIMEOUT:
+	case REPORT_TERMINATED:
+	case REPORT_ESCALATED:
+	case REPORT_MAX:
+		break;
+	}
+}
+
+static void
+write_line(struct shell *shell, const struct action *action)
+{
+	enum log_level level;
+	struct strbuf sb;
+
+	if (!level_of(action, &level) || !log_wants(level))
+		return;
+	strbuf_init(&sb, LINE_BYTES_MAX);
+	line_text(shell, action, &sb);
+	log_line(level, "%s", strbuf_str(&sb));
+	strbuf_done(&sb);
+}
+
+/* Put one report into the stream and, at its level, into the log. */
+void
+report(struct shell *shell, const struct action *action)
+{
+	if (action->report == REPORT_FAILURE) {
+		struct actor *actor = actors_get(&shell->actors, action->ref);
+
+		if (actor != NULL)
+			actor->failed_at_wall_us = clock_wall_us();
+	}
+	begin(shell, action);
+	add_fields(shell, action);
+	events_end(&shell->events);
+	write_line(shell, action);
+}
+
+void
+report_supd(struct shell *shell, const char *what)
+{
+	const struct event_head head = {.event = "supd", .path = "/"};
+
+	events_begin(&shell->events, &head);
+	events_string(&shell->events, "what", what);
+	events_end(&shell->events);
+	log_line(LOG_LEVEL_NOTICE, "supd %s: %s", PACKAGE_VERSION, what);
+}

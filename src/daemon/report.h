@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: ISC */
+/* report.h - what the core reports, as events of the stream and as lines of the log. */
+#ifndef DAEMON_REPORT_H
+#define DAEMON_REPORT_H
+
+#include "core/core.h"
+
+struct shell;
+
+void report(struct shell *shell, const struct action *action);
+/* An event about supd itself: started, ready, shutting_down. */
+void report_supd(struct shell *shell, const char *what);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: ISC */
+/* supd.c - one run of supd, from a configuration file to an exit status. */
+#include "config.h"
+
+#include "daemon/supd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "daemon/control.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/notify.h"
+#include "daemon/procs.h"
+#include "daemon/reload.h"
+#include "daemon/report.h"
+#include "daemon/shell.h"
+#include "daemon/systemd.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/reap.h"
+#include "os/signals.h"
+#include "paths.h"
+
+/* Descriptors of supd itself: connections, log, loop. */
+#define OWN_FDS 1024
+/* And of each actor: pidfd, cgroup, notify socket. */
+#define FDS_PER_ACTOR 3
+
+/* ---- defaults ------------------------------------------------------------------------
+ */
+
+/* /etc/supd/supd.yaml for root, below the user's configuration directory otherwise. */
+const char *
+supd_default_conf(char buf[SUPD_PATH_MAX])
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+	const char *home = getenv("HOME");
+
+	if (geteuid() == 0)
+		return SUPD_CONF;
+	if (config != NULL && config[0] == '/')
+		(void)snprintf(buf, SUPD_PATH_MAX, "%s/supd/supd.yaml", config);
+	else
+		(void)snprintf(buf, SUPD_PATH_MAX, "%s/.config/supd/supd.yaml",
+		               home != NULL ? home : "");
+	return buf;
+}
+
+/* $RUNTIME_DIRECTORY, else /run/supd, else $XDG_RUNTIME_DIR/supd (CONTROL.md). */
+const char *
+supd_default_runtime_dir(char buf[SUPD_PATH_MAX])
+{
+	const char *given = getenv("RUNTIME_DIRECTORY");
+	const char *user = getenv("XDG_RUNTIME_DIR");
+
+	if (given != NULL && given[0] == '/') {
+		/* systemd may name several, the first is ours. */
+		(void)snprintf(buf, SUPD_PATH_MAX, "%.*s", (int)strcspn(given, ":"),
+		               given);
+		return buf;
+	}
+	if (geteuid() == 0 || user == NULL || user[0] != '/')
+		return SUPD_RUNDIR;
+	(void)snprintf(buf, SUPD_PATH_MAX, "%s/supd", user);
+	return buf;
+}
+
+/* Everything that was found, one line each, on stderr. */
+void
+supd_print_reports(const struct conf_reports *reports)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, 16 * 1024 * 1024);
+	conf_reports_format(reports, &sb);
+	(void)fputs(strbuf_str(&sb), stderr);
+	strbuf_done(&sb);
+}
+
+/* ---- signals
+ * --------------------------------------------------------------------------- */
+
+struct signals {
+	ev_signal term, intr, quit, hup, usr1;
+	bool has_terminal;
+};
+
+static void
+begin_shutdown(struct shell *shell, enum event_kind kind)
+{
+	if (!shell->shutting_down) {
+		shell->shutting_down = true;
+		systemd_stopping(shell);
+		report_supd(shell, "shutting_down");
+	}
+	shell_post(shell, &(struct event){.kind = kind, .ref = REF_NONE, .code = -1});
+}
+
+void
+shell_shut_down(struct shell *shell)
+{
+	begin_shutdown(shell, EVENT_SHUTDOWN);
+}
+
+static void
+on_terminate(struct ev_loop *loop, ev_signal *watcher, int revents)
+{
+	(void)loop;
+	(void)revents;
+	begin_shutdown(watcher->data, EVENT_SHUTDOWN);
+}
+
+static void
+on_quit(struct ev_loop *loop, ev_signal *watcher, int revents)
+{
+	(void)loop;
+	(void)revents;
+	begin_shutdown(watcher->data, EVENT_QUIT);
+}
+
+static bool
+has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return false;
+	(void)close(fd);
+	return true;
+}
+
+/* From a person it asks for the new configuration; from a terminal that went away it is
+ * the end (DECISIONS 13). */
+static void
+on_hangup(struct ev_loop *loop, ev_signal *watcher, int revents)
+{
+	struct shell *shell = watcher->data;
+
+	(void)loop;
+	(void)revents;
+	if (shell->signals->has_terminal && !has_terminal())
+		begin_shutdown(shell, EVENT_SHUTDOWN);
+	else
+		reload_now(shell);
+}
+
+static void
+on_reopen(struct ev_loop *loop, ev_signal *watcher, int revents)
+{
+	(void)loop;
+	(void)watcher;
+	(void)revents;
+	log_reopen();
+}
+
+static void
+watch_signals(struct shell *shell, struct signals *signals)
+{
+	struct {
+		ev_signal *watcher;
+		void (*callback)(struct ev_loop *, ev_signal *, int);
+		int signo;
+	} wanted[] = {
+	    {&signals->term, on_terminate, SIGTERM},
+	    {&signals->intr, on_terminate, SIGINT},
+	    {&signals->quit, on_quit, SIGQUIT},
+	    {&signals->hup, on_hangup, SIGHUP},
+	    {&signals->usr1, on_reopen, SIGUSR1},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		ev_signal_init(wanted[i].watcher, wanted[i].callback, wanted[i].signo);
+		wanted[i].watcher->data = shell;
+		ev_signal_start(shell->loop, wanted[i].watcher);
+	}
+	signals->has_terminal = has_terminal();
+	shell->signals = signals;
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- start
+ * ------------------------------------------------------------------------------ */
+
+/* The runtime directory is ours alone: whoever holds the lock. */
+static int
+lock_runtime_dir(struct shell *shell, const char *dir)
+{
+	char path[SUPD_PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/supd.lock", dir);
+	int fd;
+
+	if (n < 0 || (size_t)n >= sizeof(path)) {
+		log_line(LOG_LEVEL_ERROR, "runtime directory: the name is too long");
+		return EX_OSERR;
+	}
+	(void)fd_mkdir_parents(path, 0755);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0) {
+		(void)log_errno(-errno, "runtime directory %s", dir);
+		return EX_OSERR;
+	}
+	fd = fd_raise(fd);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		log_line(LOG_LEVEL_ERROR,
+		         "another supd runs in %s; stop it, or choose another directory "
+		         "with -r",
+		         dir);
+		(void)close(fd);
+		return EX_UNAVAILABLE;
+	}
+	shell->lock_fd = fd;
+	return 0;
+}
+
+static void
+raise_limit(const struct conf *conf)
+{
+	uint64_t wanted = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR;
+	struct err err;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		wanted += conf->actors[i].process.n_sockets;
+	if (fd_raise_limit(wanted, &err) < 0)
+		log_line(LOG_LEVEL_WARNING,
+		         "%s; starts may fail and be retried: raise LimitNOFILE= or "
+		         "'ulimit -Hn'",
+		         err.text);
+}
+
+static int
+open_log(const struct conf *conf, const struct supd_options *options)
+{
+	enum log_level level = conf->log_level;
+	enum log_target target = conf->log_target;
+	struct err err;
+
+	if (options->log_level >= 0)
+		level = (enum log_level)options->log_level;
+	if (options->log_target >= 0)
+		target = (enum log_target)options->log_target;
+	if (log_open(level, target, conf->log_directory, &err) == 0)
+		return 0;
+	log_line(LOG_LEVEL_WARNING, "%s; logging to stderr", err.text);
+	return log_open(level, LOG_TARGET_STDERR, conf->log_directory, &err);
+}
+
+static char *
+control_path(const struct conf *conf, const char *runtime_dir)
+{
+	struct strbuf sb;
+
+	if (conf->control_socket != NULL)
+		return strdup(conf->control_socket);
+	strbuf_init(&sb, SUPD_PATH_MAX);
+	strbuf_addf(&sb, "%s/control.sock", runtime_dir);
+	return strbuf_take(&sb);
+}
+
+static uint64_t
+seed_of(const struct supd_options *options)
+{
+	uint64_t seed = options->seed;
+
+	if (!options->has_seed && getrandom(&seed, sizeof(seed), 0) < 0)
+		seed = clock_mono_ns();
+	return seed;
+}
+
+/* Everything that runs around the tree; 0 or an exit status. */
+static int
+open_rooms(struct shell *shell, const struct conf *conf)
+{
+	struct err err = {0};
+
+	shell->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_AUTO);
+	if (shell->loop == NULL) {
+		log_line(LOG_LEVEL_ERROR, "event loop: %s", strerror(errno));
+		return EX_OSERR;
+	}
+	if (cgroup_root_open(&shell->cgroups, &err) < 0)
+		log_line(LOG_LEVEL_INFO,
+		         "no cgroup of its own for each actor (%s): sessions instead",
+		         err.text);
+	if (events_init(&shell->events) < 0)
+		err_set(&err, ENOMEM, "event stream");
+	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
+	         (shell->procs = procs_new(shell, &err)) != NULL &&
+	         (shell->notify = notify_new(shell, &err)) != NULL)
+		shell->control_path = control_path(conf, shell->runtime_dir);
+	if (shell->control_path == NULL) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
+	return 0;
+}
+
+static int
+boot(struct shell *shell, struct conf *conf, const struct supd_options *options)
+{
+	struct err err = {0};
+
+	if (reload_boot(shell, conf, seed_of(options), &err) < 0) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
+	shell->control = control_new(shell, &err);
+	if (shell->control == NULL) {
+		log_line(LOG_LEVEL_ERROR, "control socket: %s", err.text);
+		return err.code == EADDRINUSE ? EX_UNAVAILABLE : EX_OSERR;
+	}
+	return 0;
+}
+
+static void
+close_rooms(struct shell *shell)
+{
+	if (shell->control != NULL)
+		control_flush(shell->control);
+	control_free(shell->control);
+	systemd_close(shell);
+	if (shell->conf != NULL)
+		mailboxes_close(&shell->mailboxes, shell->conf);
+	procs_free(shell->procs);
+	notify_free(shell->notify);
+	loop_free(shell->turn);
+	events_done(&shell->events);
+	actors_done(&shell->actors);
+	reload_free(shell);
+	cgroup_root_close(&shell->cgroups);
+	free(shell->core);
+	free(shell->control_path);
+	if (shell->loop != NULL)
+		ev_loop_destroy(shell->loop);
+	fd_close(&shell->lock_fd);
+	log_close();
+}
+
+static int
+run_in(struct shell *shell, struct conf *conf, const struct supd_options *options)
+{
+	struct signals signals;
+	int status = lock_runtime_dir(shell, options->runtime_dir);
+
+	if (status != 0)
+		return status;
+	(void)open_log(conf, options);
+	raise_limit(conf);
+	if (os_become_subreaper() < 0)
+		log_line(LOG_LEVEL_WARNING, "cannot become a subreaper: %s",
+		         strerror(errno));
+	status = open_rooms(shell, conf);
+	if (status != 0)
+		return status;
+	watch_signals(shell, &signals);
+	systemd_open(shell);
+	status = boot(shell, conf, options);
+	if (status != 0)
+		return status;
+	report_supd(shell, "started");
+	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
+	loop_run(shell->turn);
+	return shell->exit_status;
+}
+
+/* Run until the end; returns supd's exit status (CONTROL.md). */
+int
+supd_run(const struct supd_options *options)
+{
+	const struct conf_options how = {.warn = true, .environ = environ};
+	struct shell shell = {.lock_fd = -1, .environ = environ, .systemd.fd = -1};
+	struct conf_reports reports;
+	struct conf *conf;
+	int status;
+
+	signals_reset();
+	(void)fd_open_standard();
+	fd_close_strangers();
+	cgroup_root_init(&shell.cgroups);
+	shell.now_ms = clock_mono_ms();
+	shell.started_ms = shell.now_ms;
+	conf = conf_load(options->conf_file, &how, &reports);
+	supd_print_reports(&reports);
+	conf_reports_done(&reports);
+	if (conf == NULL)
+		return EX_CONFIG;
+	shell.conf_file = options->conf_file;
+	shell.runtime_dir = options->runtime_dir;
+	status = run_in(&shell, conf, options);
+	if (shell.conf != NULL)
+		conf = NULL;
+	close_rooms(&shell);
+	conf_free(shell.conf);
+	conf_free(conf);
+	return status;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: ISC */
+/* systemd.c - towards whoever started supd: READY, STATUS, STOPPING, WATCHDOG. */
+#include "config.h"
+
+#include "daemon/systemd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/report.h"
+#include "daemon/shell.h"
+#include "os/clock.h"
+
+#define TEXT_MAX 256
+
+struct herald {
+	struct shell *shell;
+	ev_timer watchdog;
+	bool is_ready;
+	uint64_t told_seq;
+	char status[TEXT_MAX];
+};
+
+static void
+on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct herald *herald = timer->data;
+
+	(void)loop;
+	(void)revents;
+	(void)notifier_send(&herald->shell->systemd, "WATCHDOG=1");
+}
+
+/* Listen to NOTIFY_SOCKET and WATCHDOG_USEC; without them nothing is ever sent. */
+void
+systemd_open(struct shell *shell)
+{
+	struct herald *herald = calloc(1, sizeof(*herald));
+	double period;
+
+	notifier_open(&shell->systemd, shell->environ);
+	shell->herald = herald;
+	if (herald == NULL)
+		return;
+	herald->shell = shell;
+	if (shell->systemd.watchdog_us == 0)
+		return;
+	period = (double)shell->systemd.watchdog_us / 1e6 / 2.;
+	ev_timer_init(&herald->watchdog, on_watchdog, period, period);
+	herald->watchdog.data = herald;
+	ev_timer_start(shell->loop, &herald->watchdog);
+}
+
+void
+systemd_close(struct shell *shell)
+{
+	if (shell->herald != NULL)
+		ev_timer_stop(shell->loop, &shell->herald->watchdog);
+	notifier_close(&shell->systemd);
+	free(shell->herald);
+	shell->herald = NULL;
+}
+
+/* "STATUS=42 running, 1 failed". */
+static void
+count(const struct shell *shell, char text[TEXT_MAX])
+{
+	struct ref top = core_ref(shell->core, CORE_USER);
+	unsigned int running = 0, failed = 0;
+	struct node_view view;
+
+	for (struct ref ref = top; ref.slot != REF_NONE.slot;
+	     ref = core_next(shell->core, top, ref)) {
+		core_view(shell->core, ref, shell->now_ms, &view);
+		if (view.kind == NODE_SUPERVISOR)
+			continue;
+		running += view.state == STATE_RUNNING;
+		failed += view.state == STATE_FAILED;
+	}
+	(void)snprintf(text, TEXT_MAX, "STATUS=%u running, %u failed", running, failed);
+}
+
+void
+systemd_on_turn(struct shell *shell)
+{
+	struct herald *herald = shell->herald;
+	char text[TEXT_MAX];
+	struct node_view view;
+
+	if (herald == NULL || herald->told_seq == shell->events.next_seq)
+		return;
+	herald->told_seq = shell->events.next_seq;
+	if (!herald->is_ready &&
+	    core_valid(shell->core, core_ref(shell->core, CORE_USER))) {
+		core_view(shell->core, core_ref(shell->core, CORE_USER), shell->now_ms,
+		          &view);
+		if (view.state == STATE_RUNNING) {
+			herald->is_ready = true;
+			report_supd(shell, "ready");
+			(void)notifier_send(&shell->systemd, "READY=1");
+		}
+	}
+	if (shell->systemd.fd < 0)
+		return;
+	count(shell, text);
+	if (strcmp(text, herald->status) == 0)
+		return;
+	(void)snprintf(herald->status, sizeof(herald->status), "%s", text);
+	(void)notifier_send(&shell->systemd, text);
+}
+
+void
+systemd_reloading(struct shell *shell)
+{
+	char text[TEXT_MAX];
+
+	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
+	               (unsigned long long)(clock_mono_ns() / 1000));
+	(void)notifier_send(&shell->systemd, text);
+}
+
+void
+systemd_reloaded(struct shell *shell)
+{
+	if (shell->herald != NULL && shell->herald->is_ready)
+		(void)notifier_send(&shell->systemd, "READY=1");
+}
+
+void
+systemd_stopping(struct shell *shell)
+{
+	(void)notifier_send(&shell->systemd, "STOPPING=1");
+}
