@@ -410,8 +410,6 @@ spawn_failed(struct procs *procs, struct proc *proc, int error, const char *step
 	struct shell *shell = procs->shell;
 
 	proc->failed_step = step;
-	log_line(LOG_LEVEL_ERROR, "%s: could not be started: %s: %s",
-	         shell_path(shell, proc->ref), step, strerror(error));
 	post(procs, proc,
 	     (struct event){.kind = EVENT_SPAWN_FAILED, .code = -1, .error = error});
 	proc_close(procs, proc);
