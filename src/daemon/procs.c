@@ -407,7 +407,6 @@ on_death(struct ev_loop *loop, ev_io *io, int revents)
 static void
 spawn_failed(struct procs *procs, struct proc *proc, int error, const char *step)
 {
-	struct shell *shell = procs->shell;
 
 	proc->failed_step = step;
 	post(procs, proc,
