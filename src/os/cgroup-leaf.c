@@ -54,6 +54,17 @@ leaf_path(const struct cgroup_root *root, const char *leaf, char ret[LEAF_PATH_M
 	(void)snprintf(ret, LEAF_PATH_MAX, "%s/actors/%s", root->path, leaf);
 }
 
+static int
+make_leaf(const struct cgroup_root *root, const char *leaf)
+{
+	int fd;
+
+	if (mkdirat(root->fd, leaf, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(root->fd, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd_raise(fd);
+}
+
 /*
  * Make the cgroup of the actor with this path, or open the one that is there.  Returns
  * its directory, at or above FD_WINDOW and the caller's to close, or -errno.
@@ -62,13 +73,8 @@ int
 cgroup_leaf_open(const struct cgroup_root *root, const char *path,
                  char ret_leaf[CGROUP_LEAF_MAX])
 {
-	int fd;
-
 	leaf_name(path, ret_leaf);
-	if (mkdirat(root->fd, ret_leaf, 0755) < 0 && errno != EEXIST)
-		return -errno;
-	fd = openat(root->fd, ret_leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd_raise(fd);
+	return make_leaf(root, ret_leaf);
 }
 
 /* Remove it.  Returns 0, -EBUSY while somebody lives in it: not yet, or -errno. */
@@ -84,6 +90,18 @@ cgroup_leaf_remove(const struct cgroup_root *root, const char *leaf)
 	/* Perhaps it has only cgroups that the actor made. */
 	leaf_path(root, leaf, path);
 	return cgroup_tree_remove(path);
+}
+
+/*
+ * Replace it by a fresh one of the same name.  Returns the new directory as
+ * cgroup_leaf_open(), -EBUSY if somebody lives in the old one, or -errno.
+ */
+int
+cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf)
+{
+	int r = cgroup_leaf_remove(root, leaf);
+
+	return r < 0 ? r : make_leaf(root, leaf);
 }
 
 /*

@@ -17,7 +17,7 @@
 void
 containment_init(struct containment *c)
 {
-	*c = (struct containment){.cgroup_fd = -1, .events_fd = -1};
+	*c = (struct containment){.leaf_fd = -1, .events_fd = -1};
 }
 
 /*
@@ -37,9 +37,9 @@ containment_open(struct containment *c, const struct cgroup_root *root, const ch
 	memcpy(c->mark, mark, strlen(mark) + 1);
 	if (root == NULL || root->fd < 0)
 		return 0;
-	c->cgroup_fd = cgroup_leaf_open(root, path, c->leaf);
-	if (c->cgroup_fd < 0) {
-		int r = c->cgroup_fd;
+	c->leaf_fd = cgroup_leaf_open(root, path, c->leaf);
+	if (c->leaf_fd < 0) {
+		int r = c->leaf_fd;
 
 		containment_init(c);
 		return r;
@@ -63,10 +63,35 @@ containment_close(struct containment *c, struct cgroup_root *root)
 		if (r == -EBUSY)
 			return r;
 		containment_unwatch(c, root);
-		fd_close(&c->cgroup_fd);
+		fd_close(&c->leaf_fd);
 	}
 	containment_init(c);
 	return r;
+}
+
+/*
+ * Get ready for a new main process.  ret_cgroup_fd is for os_spawn(): -1 without a
+ * cgroup.
+ *
+ * A leaf that was killed is replaced by a fresh one: seen on Linux 6.18, whatever is
+ * born into it with CLONE_INTO_CGROUP afterwards is killed, too.  Returns 0; -EBUSY
+ * when it is not empty; or -errno.
+ */
+int
+containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cgroup_fd)
+{
+	if (c->is_spent) {
+		int fd = cgroup_leaf_renew(root, c->leaf);
+
+		if (fd < 0)
+			return fd;
+		containment_unwatch(c, root);
+		fd_close(&c->leaf_fd);
+		c->leaf_fd = fd;
+		c->is_spent = false;
+	}
+	*ret_cgroup_fd = c->leaf_fd;
+	return 0;
 }
 
 /* The main process was started; it leads a session of its own. */
@@ -101,7 +126,7 @@ bool
 containment_is_empty(const struct containment *c, const struct proc_sweep *sweep)
 {
 	if (c->is_cgroup)
-		return cgroup_leaf_populated(c->cgroup_fd, c->events_fd) == 0;
+		return cgroup_leaf_populated(c->leaf_fd, c->events_fd) == 0;
 	if (c->is_main_alive)
 		return false;
 	if (c->session == 0)
@@ -161,11 +186,13 @@ containment_signal(const struct containment *c, const struct cgroup_root *root,
  * empty.  `sweep` as for containment_signal().  Returns 0 or -errno.
  */
 int
-containment_kill(const struct containment *c, const struct cgroup_root *root,
+containment_kill(struct containment *c, const struct cgroup_root *root,
                  struct proc_sweep *sweep)
 {
-	if (c->is_cgroup)
-		return cgroup_leaf_kill(root, c->leaf, c->cgroup_fd);
+	if (c->is_cgroup) {
+		c->is_spent = true;
+		return cgroup_leaf_kill(root, c->leaf, c->leaf_fd);
+	}
 	ASSERT(sweep != NULL);
 	return signal_session(c, sweep, SIGKILL);
 }
@@ -197,7 +224,7 @@ containment_watch(struct containment *c, struct cgroup_root *root, uint64_t toke
 {
 	if (!c->is_cgroup || c->events_fd >= 0)
 		return 0;
-	c->events_fd = cgroup_leaf_watch(root, c->cgroup_fd, token);
+	c->events_fd = cgroup_leaf_watch(root, c->leaf_fd, token);
 	return c->events_fd < 0 ? c->events_fd : 0;
 }
 

@@ -5,10 +5,11 @@
  * process group and every descendant or orphan that carries its mark (SUPD_ID in the
  * environment); these are found by a sweep of /proc, one a turn for all actors at once.
  *
- * The way of an end: peek at the main process; reap it and containment_reaped(); if not
- * containment_is_empty(), containment_kill() and look again later (a watched leaf tells
- * when; a sweep has to be taken again).  The directory of a leaf stays as long as the
- * actor.
+ * The way of a start: containment_prepare() before each os_spawn(), containment_born()
+ * after it.  The way of an end: peek at the main process; reap it and
+ * containment_reaped(); if not containment_is_empty(), containment_kill() and look again
+ * later (a watched leaf tells when; a sweep has to be taken again).  The directory of a
+ * leaf stays as long as the actor.
  */
 #ifndef OS_CONTAINMENT_H
 #define OS_CONTAINMENT_H
@@ -23,7 +24,8 @@
 struct containment {
 	bool is_cgroup;
 	bool is_main_alive;         /* started and not yet reaped */
-	int cgroup_fd;              /* directory of the leaf, for os_spawn(), or -1 */
+	bool is_spent;              /* the leaf was killed, and cannot be born into */
+	int leaf_fd;                /* its directory, or -1 */
 	int events_fd;              /* its cgroup.events while it is watched, or -1 */
 	pid_t session;              /* the main process: also its session and group; 0 */
 	char leaf[CGROUP_LEAF_MAX]; /* its name below the actors' directory */
@@ -34,13 +36,15 @@ void containment_init(struct containment *c);
 int containment_open(struct containment *c, const struct cgroup_root *root,
                      const char *path, const char *mark);
 int containment_close(struct containment *c, struct cgroup_root *root);
+int containment_prepare(struct containment *c, struct cgroup_root *root,
+                        int *ret_cgroup_fd);
 void containment_born(struct containment *c, pid_t pid);
 void containment_reaped(struct containment *c);
 bool containment_needs_sweep(const struct containment *c);
 bool containment_is_empty(const struct containment *c, const struct proc_sweep *sweep);
 int containment_signal(const struct containment *c, const struct cgroup_root *root,
                        struct proc_sweep *sweep, int signo);
-int containment_kill(const struct containment *c, const struct cgroup_root *root,
+int containment_kill(struct containment *c, const struct cgroup_root *root,
                      struct proc_sweep *sweep);
 bool containment_has(const struct containment *c, const struct cgroup_root *root,
                      pid_t pid);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: ISC */
+/* hider.c - a program that does what it can to survive its supervisor.
+ *
+ *	hider MODE      MODE: plain | child | session | daemon | runner | tree | shed
+ *
+ * Writes "up\n" to stdout when it is as hidden as it gets.
+ */
+#include "config.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void
+wait_for_ever(void)
+{
+	for (;;)
+		(void)pause();
+}
+
+static void
+say_up(void)
+{
+	(void)!write(1, "up\n", 3);
+}
+
+/* Leave the parent, the group and the session, as daemons do. */
+static void
+hide(void)
+{
+	if (fork() > 0)
+		_exit(0);
+	(void)setsid();
+	if (fork() > 0)
+		_exit(0);
+}
+
+/* Never the same process for long: each forks the next one and ends. */
+static void
+run_on(void)
+{
+	const struct timespec a_while = {.tv_nsec = 300000};
+
+	for (;;) {
+		(void)nanosleep(&a_while, NULL);
+		if (fork() > 0)
+			_exit(0);
+		(void)setsid();
+	}
+}
+
+/* Three levels, each in a session of its own, all staying. */
+static void
+grow_tree(void)
+{
+	for (int i = 0; i < 3; i++)
+		if (fork() == 0)
+			(void)setsid();
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "plain";
+
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	if (strcmp(mode, "child") == 0) {
+		/* The main process ends, a child in its group stays. */
+		if (fork() > 0)
+			_exit(3);
+	} else if (strcmp(mode, "session") == 0) {
+		/* The main process stays, a child in another session too. */
+		if (fork() > 0)
+			wait_for_ever();
+		(void)setsid();
+	} else if (strcmp(mode, "daemon") == 0) {
+		hide();
+	} else if (strcmp(mode, "runner") == 0) {
+		hide();
+		say_up();
+		run_on();
+	} else if (strcmp(mode, "tree") == 0) {
+		grow_tree();
+	} else if (strcmp(mode, "shed") == 0) {
+		/* No mark any more, but still a child of the main process. */
+		char *const none[] = {NULL};
+		char plain[] = "plain";
+		char *const again[] = {argv[0], plain, NULL};
+
+		if (fork() > 0)
+			wait_for_ever();
+		(void)setsid();
+		(void)execve("/proc/self/exe", again, none);
+		_exit(9);
+	}
+	say_up();
+	wait_for_ever();
+}

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: ISC */
+/* test-containment.c - programs that hide, and nothing of them left, in both ways. */
+#include "config.h"
+
+#include "os/containment.h"
+
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/reap.h"
+#include "os/spawn.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 20000 };
+
+extern char **environ;
+
+static struct spawner spawner;
+static struct cgroup_root root;
+static struct proc_sweep *sweep;
+static struct map known;
+static char hider[4200];
+
+static void
+set_up(void)
+{
+	const char *build = getenv("top_builddir");
+	char name[4096];
+	struct err err;
+
+	(void)snprintf(name, sizeof(name), "%s/tests/os/hider",
+	               build != NULL ? build : ".");
+	ck_assert_ptr_nonnull(realpath(name, hider));
+	ck_assert_int_eq(os_become_subreaper(), 0);
+	ck_assert_int_eq(os_spawn_init(&spawner), 0);
+	sweep = proc_sweep_new();
+	ck_assert_ptr_nonnull(sweep);
+	map_init(&known);
+	if (cgroup_root_open(&root, &err) < 0)
+		fprintf(stderr, "# without a cgroup: %s\n", err.text);
+}
+
+static void
+tear_down(void)
+{
+	char path[sizeof(root.path)];
+	const bool is_created = root.is_created;
+
+	(void)snprintf(path, sizeof(path), "%s", root.path);
+	cgroup_root_close(&root);
+	/* Nothing is left behind. */
+	if (is_created)
+		ck_assert_int_lt(access(path, F_OK), 0);
+	proc_sweep_free(sweep);
+	map_done(&known);
+	os_spawn_done(&spawner);
+}
+
+/* Start the hider in its containment, wait until it is hidden. */
+static void
+start(struct containment *c, const char *mode, struct spawn_result *ret)
+{
+	char *argv[] = {hider, strdup(mode), NULL};
+	char mark[PROC_MARK_MAX + 16];
+	char *envp[] = {strdup("A=1"), mark, NULL};
+	int fds[] = {-1, -1, 2};
+	struct spawn spawn = {
+	    .file = hider,
+	    .argv = argv,
+	    .envp = envp,
+	    .fds = fds,
+	    .n_fds = 3,
+
+	    .umask = SPAWN_UMASK_INHERIT,
+	};
+	char word[4] = "";
+	int ends[2];
+
+	(void)snprintf(mark, sizeof(mark), "SUPD_ID=%s", c->mark);
+	ck_assert_int_eq(containment_prepare(c, &root, &spawn.cgroup_fd), 0);
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	fds[1] = ends[1];
+	int r = os_spawn(&spawner, &spawn, ret);
+	ck_assert_msg(r == 0, "%s: %s", ret->step, strerror(-r));
+	(void)close(ends[1]);
+	ck_assert_int_eq(read(ends[0], word, 3), 3);
+	ck_assert_str_eq(word, "up\n");
+	(void)close(ends[0]);
+	containment_born(c, ret->pid);
+	ck_assert_int_eq(map_put(&known, (uint64_t)ret->pid, 0), 0);
+	free(argv[1]);
+	free(envp[0]);
+}
+
+/* One turn: reap everything that is dead, and sweep. */
+static void
+turn(struct containment *c)
+{
+	struct reap reap;
+
+	while (os_reap_any(&reap) == 1) {
+		if (reap.pid != c->session || reap.kind == REAP_STOPPED)
+			continue;
+		containment_reaped(c);
+		map_remove(&known, (uint64_t)reap.pid);
+	}
+	ck_assert_int_eq(proc_sweep_take(sweep, &known), 0);
+}
+
+/* Kill until nothing is left, as the daemon will. */
+static void
+kill_all(struct containment *c)
+{
+	const uint64_t start_ms = clock_mono_ms();
+
+	for (;;) {
+		turn(c);
+		if (containment_is_empty(c, sweep))
+			return;
+		ck_assert_int_eq(containment_kill(c, &root, sweep), 0);
+		ck_assert_uint_lt(clock_mono_ms() - start_ms, PATIENCE_MS);
+	}
+}
+
+/* Wait until the main process has ended by itself. */
+static void
+wait_for_main(struct containment *c)
+{
+	const uint64_t start_ms = clock_mono_ms();
+
+	while (c->is_main_alive) {
+		turn(c);
+		ck_assert_uint_lt(clock_mono_ms() - start_ms, PATIENCE_MS);
+	}
+}
+
+static void
+close_result(struct spawn_result *child)
+{
+	fd_close(&child->pidfd);
+}
+
+static const char *const modes[] = {"plain",  "child", "session", "daemon",
+                                    "runner", "tree",  "shed"};
+
+START_TEST(in_a_session_nothing_survives_a_kill)
+{
+	struct containment c;
+	struct spawn_result child;
+
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", "test.session.1"), 0);
+	ck_assert(containment_needs_sweep(&c));
+	start(&c, modes[_i], &child);
+	turn(&c);
+	ck_assert(!containment_is_empty(&c, sweep));
+	kill_all(&c);
+	ck_assert(!c.is_main_alive);
+	turn(&c);
+	ck_assert(containment_is_empty(&c, sweep));
+	ck_assert_int_eq(containment_close(&c, &root), 0);
+	close_result(&child);
+}
+END_TEST
+
+START_TEST(in_a_cgroup_nothing_survives_a_kill)
+{
+	struct containment c;
+	struct spawn_result child;
+
+	if (root.fd < 0)
+		return;
+	ck_assert_int_eq(containment_open(&c, &root, "/user/app/a", "test.cgroup.1"), 0);
+	ck_assert(!containment_needs_sweep(&c));
+	ck_assert_str_eq(c.leaf, "user:app:a");
+	start(&c, modes[_i], &child);
+	ck_assert(!containment_is_empty(&c, NULL));
+	ck_assert_int_eq(containment_close(&c, &root), -EBUSY);
+	kill_all(&c);
+	wait_for_main(&c);
+	ck_assert_int_eq(containment_close(&c, &root), 0);
+	close_result(&child);
+}
+END_TEST
+
+START_TEST(without_cgroup_kill_the_cgroup_is_frozen_and_killed)
+{
+	struct containment c;
+	struct spawn_result child;
+
+	if (root.fd < 0)
+		return;
+	root.has_kill = false;
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.cgroup.2"), 0);
+	start(&c, modes[_i], &child);
+	kill_all(&c);
+	ck_assert_int_eq(containment_close(&c, &root), 0);
+	close_result(&child);
+}
+END_TEST
+
+START_TEST(what_the_main_process_left_is_seen_after_its_own_end)
+{
+	struct containment c, other;
+	struct spawn_result child;
+
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", "test.left.1"), 0);
+	ck_assert_int_eq(containment_open(&other, NULL, "/user/b", "test.left.2"), 0);
+	containment_born(&other, getpid());
+	containment_reaped(&other);
+	start(&c, "daemon", &child);
+	wait_for_main(&c);
+	ck_assert(!containment_is_empty(&c, sweep));
+	/* It is nobody else's. */
+	ck_assert(containment_is_empty(&other, sweep));
+	ck_assert_int_eq(containment_kill(&other, &root, sweep), 0);
+	turn(&c);
+	ck_assert(!containment_is_empty(&c, sweep));
+	kill_all(&c);
+	close_result(&child);
+}
+END_TEST
+
+START_TEST(an_orphan_of_the_session_is_known_without_its_mark)
+{
+	struct containment c;
+	struct spawn_result child;
+
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", "test.nomark.1"), 0);
+	start(&c, "child", &child);
+	wait_for_main(&c);
+	c.mark[0] = '\0';
+	ck_assert(!containment_is_empty(&c, sweep));
+	kill_all(&c);
+	close_result(&child);
+}
+END_TEST
+
+START_TEST(a_watched_cgroup_tells_when_its_last_process_is_gone)
+{
+	struct containment c;
+	struct spawn_result child;
+	uint64_t token = 0;
+
+	if (root.fd < 0)
+		return;
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.watch.1"), 0);
+	start(&c, "daemon", &child);
+	wait_for_main(&c);
+	ck_assert_int_eq(containment_watch(&c, &root, 4711), 0);
+	ck_assert_int_eq(containment_watch(&c, &root, 4711), 0);
+	ck_assert(!containment_is_empty(&c, NULL));
+	ck_assert_int_eq(cgroup_root_next(&root, &token, 1), 0);
+	ck_assert_int_eq(containment_kill(&c, &root, NULL), 0);
+	while (!containment_is_empty(&c, NULL)) {
+		struct pollfd poll_watch = {.fd = root.watch_fd, .events = POLLIN};
+
+		ck_assert_int_eq(poll(&poll_watch, 1, PATIENCE_MS), 1);
+		ck_assert_int_eq(cgroup_root_next(&root, &token, 1), 1);
+		ck_assert_uint_eq(token, 4711);
+	}
+	containment_unwatch(&c, &root);
+	ck_assert_int_eq(c.events_fd, -1);
+	ck_assert_int_eq(cgroup_root_next(&root, &token, 1), 0);
+	ck_assert_int_eq(containment_close(&c, &root), 0);
+	close_result(&child);
+	turn(&c);
+}
+END_TEST
+
+START_TEST(a_signal_reaches_every_process_of_the_actor_and_no_other)
+{
+	struct containment c, other;
+	struct spawn_result child, bystander;
+	const struct cgroup_root *where = _i == 0 ? NULL : &root;
+
+	if (_i == 1 && root.fd < 0)
+		return;
+	ck_assert_int_eq(containment_open(&c, where, "/user/a", "test.signal.1"), 0);
+	ck_assert_int_eq(containment_open(&other, where, "/user/b", "test.signal.2"), 0);
+	start(&c, "tree", &child);
+	start(&other, "plain", &bystander);
+	turn(&c);
+	ck_assert_int_eq(containment_signal(&c, &root, sweep, SIGKILL), 0);
+	for (const uint64_t start_ms = clock_mono_ms(); !containment_is_empty(&c, sweep);
+	     turn(&c))
+		ck_assert_uint_lt(clock_mono_ms() - start_ms, PATIENCE_MS);
+	ck_assert_int_eq(kill(bystander.pid, 0), 0);
+	ck_assert(!containment_is_empty(&other, sweep));
+	kill_all(&other);
+	ck_assert_int_eq(containment_close(&c, &root), 0);
+	ck_assert_int_eq(containment_close(&other, &root), 0);
+	close_result(&child);
+	close_result(&bystander);
+}
+END_TEST
+
+START_TEST(a_sender_is_recognised_as_one_of_the_actors_processes)
+{
+	struct containment c;
+	struct spawn_result child;
+	const struct cgroup_root *where = _i == 0 ? NULL : &root;
+
+	if (_i == 1 && root.fd < 0)
+		return;
+	ck_assert_int_eq(containment_open(&c, where, "/user/a", "test.has.1"), 0);
+	start(&c, "session", &child);
+	ck_assert(containment_has(&c, &root, child.pid));
+	ck_assert(!containment_has(&c, &root, getpid()));
+	ck_assert(!containment_has(&c, &root, 1));
+	ck_assert(!containment_has(&c, &root, 0));
+	kill_all(&c);
+	ck_assert_int_eq(containment_close(&c, &root), 0);
+	close_result(&child);
+}
+END_TEST
+
+START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
+{
+	struct containment c;
+	struct spawn_result child;
+
+	if (root.fd < 0)
+		return;
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
+	for (int i = 0; i < 3; i++) {
+		start(&c, "child", &child);
+		wait_for_main(&c);
+		ck_assert(!containment_is_empty(&c, NULL));
+		kill_all(&c);
+		close_result(&child);
+	}
+	ck_assert_int_eq(containment_close(&c, &root), 0);
+}
+END_TEST
+
+START_TEST(two_supds_beside_each_other_have_different_directories)
+{
+	struct cgroup_root second;
+	struct err err;
+
+	if (root.fd < 0 || !root.is_created)
+		return;
+	ck_assert_int_eq(cgroup_root_open(&second, &err), 0);
+	ck_assert_str_ne(second.path, root.path);
+	/* The one that looked for leftovers let the living alone. */
+	ck_assert_int_eq(access(root.path, F_OK), 0);
+	cgroup_root_close(&second);
+}
+END_TEST
+
+START_TEST(what_a_dead_supd_left_empty_is_removed_by_the_next)
+{
+	char stale[CGROUP_PATH_MAX + 64], actors[CGROUP_PATH_MAX + 128];
+	struct cgroup_root second;
+	struct err err;
+
+	if (root.fd < 0 || !root.is_created)
+		return;
+	(void)snprintf(stale, sizeof(stale), "%s", root.path);
+	(void)snprintf(strrchr(stale, '/'), 64, "/supd-%d-stale", getpid());
+	(void)snprintf(actors, sizeof(actors), "%s/actors", stale);
+	ck_assert_int_eq(mkdir(stale, 0755), 0);
+	ck_assert_int_eq(mkdir(actors, 0755), 0);
+	(void)snprintf(actors, sizeof(actors), "%s/actors/user:a", stale);
+	ck_assert_int_eq(mkdir(actors, 0755), 0);
+	ck_assert_int_eq(cgroup_root_open(&second, &err), 0);
+	ck_assert_int_lt(access(stale, F_OK), 0);
+	cgroup_root_close(&second);
+}
+END_TEST
+
+START_TEST(a_path_too_long_for_a_file_gets_a_name_of_its_own)
+{
+	char path[600], first[CGROUP_LEAF_MAX], second[CGROUP_LEAF_MAX];
+	int fd;
+
+	if (root.fd < 0)
+		return;
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	memcpy(path, "/user/", 6);
+	fd = cgroup_leaf_open(&root, path, first);
+	ck_assert_int_ge(fd, FD_WINDOW);
+	(void)close(fd);
+	path[sizeof(path) - 2] = 'y';
+	fd = cgroup_leaf_open(&root, path, second);
+	ck_assert_int_ge(fd, 0);
+	(void)close(fd);
+	ck_assert_str_ne(first, second);
+	ck_assert_uint_eq(strlen(first), CGROUP_LEAF_MAX - 1);
+	ck_assert_int_eq(cgroup_leaf_remove(&root, first), 0);
+	ck_assert_int_eq(cgroup_leaf_remove(&root, second), 0);
+	ck_assert_int_eq(cgroup_leaf_remove(&root, second), 0);
+}
+END_TEST
+
+struct place {
+	const char *mountinfo;
+	const char *self;
+	const char *path; /* NULL: none */
+};
+
+#define BEFORE "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
+#define AFTER  "41 31 0:40 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n"
+
+static const struct place places[] = {
+    /* the usual, the hybrid layout, and a root that is not mounted */
+    {"30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n",
+     "0::/system.slice/supd.service\n", "/sys/fs/cgroup/system.slice/supd.service"},
+    {BEFORE "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n" AFTER,
+     "8:pids:/a\n0::/b\n", "/sys/fs/cgroup/unified/b"},
+    {"30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/\n", "/sys/fs/cgroup"},
+    /* only a part is mounted: ours, one above us, one beside us */
+    {"30 23 0:26 /a/b /cg rw - cgroup2 cgroup2 rw\n", "0::/a/b\n", "/cg"},
+    {"30 23 0:26 /a/b /cg rw - cgroup2 cgroup2 rw\n", "0::/a/b/c\n", "/cg/c"},
+    {"30 23 0:26 /a/b /cg rw - cgroup2 cgroup2 rw\n", "0::/a/bc\n", NULL},
+    {"30 23 0:26 /x /cx rw - cgroup2 cgroup2 rw\n"
+     "31 23 0:26 /a /ca rw - cgroup2 cgroup2 rw\n",
+     "0::/a/b\n", "/ca/b"},
+    /* blanks in names are escaped in the one file and not in the other */
+    {"30 23 0:26 /a\\040b /my\\040cg\\134 rw - cgroup2 cgroup2 rw\n", "0::/a b/c\n",
+     "/my cg\\/c"},
+    /* outside of our namespace, no v2 at all, no v2 for us */
+    {"30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/../x\n", NULL},
+    {BEFORE AFTER, "0::/\n", NULL},
+    {"30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "8:pids:/a\n", NULL},
+};
+
+START_TEST(our_cgroup_is_found_wherever_it_is_mounted)
+{
+	const struct place *place = &places[_i];
+	char mounts[1024], self[256];
+	char path[CGROUP_PATH_MAX], name[CGROUP_PATH_MAX];
+	FILE *mountinfo, *own;
+	int r;
+
+	(void)snprintf(mounts, sizeof(mounts), "%s", place->mountinfo);
+	(void)snprintf(self, sizeof(self), "%s", place->self);
+	mountinfo = fmemopen(mounts, strlen(mounts), "r");
+	own = fmemopen(self, strlen(self), "r");
+	r = cgroup_locate(mountinfo, own, path, name);
+	(void)fclose(mountinfo);
+	(void)fclose(own);
+	ck_assert_int_eq(r, place->path == NULL ? -ENOENT : 0);
+	if (r == 0)
+		ck_assert_str_eq(path, place->path);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("containment");
+	TCase *tcase = tcase_create("containment");
+	SRunner *runner = srunner_create(suite);
+	const int n_modes = (int)(sizeof(modes) / sizeof(modes[0]));
+	const int n_places = (int)(sizeof(places) / sizeof(places[0]));
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_loop_test(tcase, in_a_session_nothing_survives_a_kill, 0, n_modes);
+	tcase_add_loop_test(tcase, in_a_cgroup_nothing_survives_a_kill, 0, n_modes);
+	tcase_add_loop_test(tcase, without_cgroup_kill_the_cgroup_is_frozen_and_killed, 0,
+	                    n_modes);
+	tcase_add_test(tcase, what_the_main_process_left_is_seen_after_its_own_end);
+	tcase_add_test(tcase, an_orphan_of_the_session_is_known_without_its_mark);
+	tcase_add_test(tcase, a_watched_cgroup_tells_when_its_last_process_is_gone);
+	tcase_add_loop_test(
+	    tcase, a_signal_reaches_every_process_of_the_actor_and_no_other, 0, 2);
+	tcase_add_loop_test(tcase, a_sender_is_recognised_as_one_of_the_actors_processes,
+	                    0, 2);
+	tcase_add_test(tcase, a_second_life_finds_its_cgroup_empty_and_in_place);
+	tcase_add_test(tcase, two_supds_beside_each_other_have_different_directories);
+	tcase_add_test(tcase, what_a_dead_supd_left_empty_is_removed_by_the_next);
+	tcase_add_test(tcase, a_path_too_long_for_a_file_gets_a_name_of_its_own);
+	tcase_add_loop_test(tcase, our_cgroup_is_found_wherever_it_is_mounted, 0,
+	                    n_places);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}

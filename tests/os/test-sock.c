@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: ISC */
+/* test-sock.c - sockets to listen on, and both ends of the notify protocol. */
+#include "config.h"
+
+#include "os/sock.h"
+
+#include "os/fd.h"
+#include "os/sdnotify.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char directory[64];
+static char path[100];
+static struct err err;
+
+static void
+set_up(void)
+{
+	(void)snprintf(directory, sizeof(directory), "/tmp/test-sock.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	(void)snprintf(path, sizeof(path), "%s/socket", directory);
+}
+
+static void
+tear_down(void)
+{
+	char command[128];
+
+	(void)snprintf(command, sizeof(command), "rm -rf %s", directory);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static uint16_t
+port_of(int fd)
+{
+	struct sockaddr_in6 address;
+	socklen_t len = sizeof(address);
+
+	/* The port is at the same place in both families. */
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+	return ntohs(address.sin6_port);
+}
+
+static int
+connect_to(int family, uint16_t port)
+{
+	struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int r;
+
+	ck_assert_int_ge(fd, 0);
+	four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	six.sin6_addr = in6addr_loopback;
+	if (family == AF_INET)
+		r = connect(fd, (struct sockaddr *)&four, sizeof(four));
+	else
+		r = connect(fd, (struct sockaddr *)&six, sizeof(six));
+	r = r < 0 ? -errno : 0;
+	(void)close(fd);
+	return r;
+}
+
+static bool
+has_ipv6(void)
+{
+	int fd = sock_listen_tcp("::1", 0, 1, NULL);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return fd >= 0;
+}
+
+START_TEST(a_socket_for_any_host_takes_both_families)
+{
+	static const char *const any[] = {"", "*", NULL};
+	int fd = sock_listen_tcp(any[_i], 0, 8, &err);
+
+	ck_assert_int_ge(fd, FD_WINDOW);
+	ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	ck_assert(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	ck_assert_int_eq(connect_to(AF_INET, port_of(fd)), 0);
+	if (has_ipv6())
+		ck_assert_int_eq(connect_to(AF_INET6, port_of(fd)), 0);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(an_address_that_is_written_out_means_itself)
+{
+	int fd = sock_listen_tcp("127.0.0.1", 0, 8, &err);
+	int other;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(connect_to(AF_INET, port_of(fd)), 0);
+	if (has_ipv6()) {
+		ck_assert_int_eq(connect_to(AF_INET6, port_of(fd)), -ECONNREFUSED);
+		/* The same port of the other family is still to be had. */
+		other = sock_listen_tcp("::", port_of(fd), 8, &err);
+		ck_assert_int_ge(other, 0);
+		ck_assert_int_eq(connect_to(AF_INET6, port_of(other)), 0);
+		(void)close(other);
+	}
+	other = sock_listen_tcp("localhost", port_of(fd), 8, &err);
+	ck_assert_int_eq(other, -EADDRINUSE);
+	ck_assert_ptr_nonnull(strstr(err.text, "127.0.0.1"));
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_host_that_is_nowhere_is_refused_with_a_sentence)
+{
+	ck_assert_int_lt(sock_listen_tcp("198.51.100.7", 0, 8, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.text, "198.51.100.7"));
+	ck_assert_int_lt(sock_listen_tcp("no such host", 0, 8, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.text, "no such host"));
+}
+END_TEST
+
+START_TEST(a_unix_socket_has_its_mode_whatever_the_umask)
+{
+	mode_t old = umask(0777);
+	int fd = sock_listen_unix(path, 8, 0640, (uid_t)-1, (gid_t)-1, &err);
+	struct stat st;
+
+	ck_assert_uint_eq(umask(old), 0777);
+	ck_assert_int_ge(fd, FD_WINDOW);
+	ck_assert_int_eq(lstat(path, &st), 0);
+	ck_assert(S_ISSOCK(st.st_mode));
+	ck_assert_uint_eq(st.st_mode & 0777, 0640);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_unix_socket_has_its_owner)
+{
+	struct stat st;
+	int fd;
+
+	if (geteuid() != 0)
+		return;
+	fd = sock_listen_unix(path, 8, 0660, 12345, 23456, &err);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(lstat(path, &st), 0);
+	ck_assert_uint_eq(st.st_uid, 12345);
+	ck_assert_uint_eq(st.st_gid, 23456);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_leftover_of_the_dead_is_replaced_a_living_socket_is_not)
+{
+	int fd = sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err);
+	struct stat before, after;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert(sock_unix_is_live(path));
+	ck_assert_int_eq(lstat(path, &before), 0);
+	ck_assert_int_eq(sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
+	                 -EADDRINUSE);
+	ck_assert_ptr_nonnull(strstr(err.text, path));
+	ck_assert_int_eq(lstat(path, &after), 0);
+	ck_assert_uint_eq(before.st_ino, after.st_ino);
+	(void)close(fd);
+	ck_assert(!sock_unix_is_live(path));
+	fd = sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err);
+	ck_assert_int_ge(fd, 0);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_living_socket_with_a_full_queue_is_not_replaced)
+{
+	int fd = sock_listen_unix(path, 0, 0600, (uid_t)-1, (gid_t)-1, &err);
+	int clients[16];
+	int n = 0;
+
+	ck_assert_int_ge(fd, 0);
+	while (n < 16 && (clients[n] = sock_connect_unix(path)) >= 0)
+		n++;
+	ck_assert_int_lt(n, 16);
+	ck_assert_int_eq(clients[n], -EAGAIN);
+	ck_assert_int_eq(sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
+	                 -EADDRINUSE);
+	while (n > 0)
+		(void)close(clients[--n]);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_file_of_another_kind_is_never_removed)
+{
+	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+	(void)close(fd);
+	ck_assert_int_eq(sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
+	                 -EADDRINUSE);
+	ck_assert_int_eq(access(path, F_OK), 0);
+}
+END_TEST
+
+START_TEST(a_path_that_no_socket_can_have_is_refused)
+{
+	char endless[300];
+
+	memset(endless, 'a', sizeof(endless) - 1);
+	endless[sizeof(endless) - 1] = '\0';
+	ck_assert_int_eq(sock_listen_unix(endless, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
+	                 -ENAMETOOLONG);
+	ck_assert_int_eq(sock_listen_unix("", 8, 0600, (uid_t)-1, (gid_t)-1, &err),
+	                 -EINVAL);
+	ck_assert_int_eq(sock_connect_unix(path), -ENOENT);
+}
+END_TEST
+
+START_TEST(blocking_can_be_turned_on_and_off)
+{
+	int fd = sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err);
+
+	ck_assert_int_eq(sock_set_blocking(fd, true), 0);
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+	ck_assert_int_eq(sock_set_blocking(fd, false), 0);
+	ck_assert_int_ne(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+	(void)close(fd);
+}
+END_TEST
+
+/* A child with these ids connects, and waits until we have looked at it. */
+static pid_t
+connect_as(uid_t uid, const gid_t *groups, size_t n, int *ret_go)
+{
+	int ends[2];
+	pid_t pid;
+	char byte;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid > 0) {
+		(void)close(ends[0]);
+		*ret_go = ends[1];
+		return pid;
+	}
+	(void)close(ends[1]);
+	if (setgroups(n, groups) < 0 || setresgid(777, 777, 777) < 0 ||
+	    setresuid(uid, uid, uid) < 0 || sock_connect_unix(path) < 0)
+		_exit(1);
+	(void)!read(ends[0], &byte, 1);
+	_exit(0);
+}
+
+START_TEST(the_peer_is_known_with_all_its_groups)
+{
+	gid_t groups[200];
+	struct sock_peer peer;
+	int fd, connection, go, status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		return;
+	for (gid_t i = 0; i < 200; i++)
+		groups[i] = 1000 + i;
+	ck_assert_int_eq(chmod(directory, 0755), 0);
+	fd = sock_listen_unix(path, 8, 0666, (uid_t)-1, (gid_t)-1, &err);
+	ck_assert_int_eq(sock_set_blocking(fd, true), 0);
+	pid = connect_as(4242, groups, _i == 0 ? 0 : 200, &go);
+	connection = accept(fd, NULL, NULL);
+	ck_assert_int_ge(connection, 0);
+	ck_assert_int_eq(sock_peer(connection, &peer), 0);
+	ck_assert_int_eq(peer.pid, pid);
+	ck_assert_uint_eq(peer.uid, 4242);
+	ck_assert_uint_eq(peer.gid, 777);
+	ck_assert(sock_peer_has_group(&peer, 777));
+	ck_assert_int_eq(sock_peer_has_group(&peer, 1199), _i == 1);
+	ck_assert(!sock_peer_has_group(&peer, 1200));
+	ck_assert(!sock_peer_has_group(&peer, 0));
+	(void)close(go);
+	(void)close(connection);
+	(void)close(fd);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+static int
+notify_pair(struct notifier *notifier)
+{
+	char name[64], variable[100];
+	char *env[] = {variable, NULL};
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "test-sock/%d", getpid());
+	(void)snprintf(variable, sizeof(variable), "NOTIFY_SOCKET=@%s", name);
+	fd = notify_listen(name, &err);
+	ck_assert_int_ge(fd, FD_WINDOW);
+	notifier_open(notifier, env);
+	ck_assert_int_ge(notifier->fd, 0);
+	return fd;
+}
+
+START_TEST(a_message_arrives_with_its_sender)
+{
+	struct notify_message message;
+	struct notifier notifier;
+	const char *value;
+	size_t len;
+	int fd = notify_pair(&notifier);
+
+	ck_assert_int_eq(notify_receive(fd, &message), 0);
+	ck_assert_int_eq(
+	    notifier_send(&notifier, "READY=1\nSTATUS=a=b\nXSTATUS=c\nEMPTY=\n"), 0);
+	ck_assert_int_eq(notify_receive(fd, &message), 1);
+	ck_assert_int_eq(message.pid, getpid());
+	ck_assert_uint_eq(message.uid, getuid());
+	ck_assert_uint_eq(message.n_fds, 0);
+	value = notify_value(&message, "READY", &len);
+	ck_assert_uint_eq(len, 1);
+	ck_assert_int_eq(*value, '1');
+	value = notify_value(&message, "STATUS", &len);
+	ck_assert_uint_eq(len, 3);
+	ck_assert_int_eq(strncmp(value, "a=b", 3), 0);
+	ck_assert_ptr_nonnull(notify_value(&message, "EMPTY", &len));
+	ck_assert_uint_eq(len, 0);
+	ck_assert_ptr_null(notify_value(&message, "STAT", &len));
+	ck_assert_ptr_null(notify_value(&message, "MAINPID", &len));
+	/* The next one, which is empty. */
+	ck_assert_int_eq(notifier_send(&notifier, ""), 0);
+	ck_assert_int_eq(notify_receive(fd, &message), 1);
+	ck_assert_uint_eq(message.len, 0);
+	ck_assert_ptr_null(notify_value(&message, "READY", &len));
+	notifier_close(&notifier);
+	(void)close(fd);
+}
+END_TEST
+
+/* Send bytes and copies of stdin with them. */
+static void
+send_raw(const struct notifier *notifier, const char *text, size_t len, size_t n_fds)
+{
+	union {
+		struct cmsghdr align;
+		char data[CMSG_SPACE(sizeof(int) * 100)];
+	} control;
+	struct iovec part = {.iov_base = strdup(text), .iov_len = len};
+	struct sockaddr_un address = notifier->address;
+	struct msghdr header = {
+	    .msg_name = &address,
+	    .msg_namelen = notifier->address_len,
+	    .msg_iov = &part,
+	    .msg_iovlen = 1,
+	    .msg_control = n_fds > 0 ? &control : NULL,
+	    .msg_controllen = n_fds > 0 ? CMSG_SPACE(sizeof(int) * n_fds) : 0,
+	};
+
+	free(part.iov_base);
+	part.iov_base = malloc(len + 1);
+	ck_assert_ptr_nonnull(part.iov_base);
+	memcpy(part.iov_base, text, len);
+	if (n_fds > 0) {
+		memset(&control, 0, sizeof(control));
+		control.align = (struct cmsghdr){
+		    .cmsg_level = SOL_SOCKET,
+		    .cmsg_type = SCM_RIGHTS,
+		    .cmsg_len = CMSG_LEN(sizeof(int) * n_fds),
+		};
+	}
+	ck_assert_int_eq(sendmsg(notifier->fd, &header, 0), (ssize_t)len);
+	free(part.iov_base);
+}
+
+START_TEST(descriptors_come_along_and_too_many_drop_the_message)
+{
+	struct notify_message message;
+	struct notifier notifier;
+	int fd = notify_pair(&notifier);
+	int before = dup(0);
+	int after;
+
+	(void)close(before);
+	send_raw(&notifier, "FDSTORE=1", 9, 3);
+	ck_assert_int_eq(notify_receive(fd, &message), 1);
+	ck_assert_uint_eq(message.n_fds, 3);
+	for (size_t i = 0; i < 3; i++) {
+		ck_assert_int_ge(message.fds[i], FD_WINDOW);
+		ck_assert(fcntl(message.fds[i], F_GETFD) & FD_CLOEXEC);
+		(void)close(message.fds[i]);
+	}
+	send_raw(&notifier, "FDSTORE=1", 9, NOTIFY_FDS_MAX);
+	ck_assert_int_eq(notify_receive(fd, &message), 1);
+	ck_assert_uint_eq(message.n_fds, NOTIFY_FDS_MAX);
+	for (size_t i = 0; i < message.n_fds; i++)
+		(void)close(message.fds[i]);
+	send_raw(&notifier, "FDSTORE=1", 9, NOTIFY_FDS_MAX + 8);
+	ck_assert_int_eq(notify_receive(fd, &message), -ENOBUFS);
+	ck_assert_int_eq(notify_receive(fd, &message), 0);
+	after = dup(0);
+	ck_assert_int_eq(before, after);
+	(void)close(after);
+	notifier_close(&notifier);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_message_that_is_too_long_or_no_text_is_dropped_the_next_one_is_not)
+{
+	struct notify_message message;
+	struct notifier notifier;
+	char text[NOTIFY_MESSAGE_MAX + 2];
+	int fd = notify_pair(&notifier);
+
+	memset(text, 'x', sizeof(text));
+	text[NOTIFY_MESSAGE_MAX] = '\0';
+	ck_assert_int_eq(notifier_send(&notifier, text), 0);
+	text[NOTIFY_MESSAGE_MAX] = 'x';
+	text[NOTIFY_MESSAGE_MAX + 1] = '\0';
+	ck_assert_int_eq(notifier_send(&notifier, text), 0);
+	send_raw(&notifier, "A=1\0B=2", 7, 1);
+	ck_assert_int_eq(notifier_send(&notifier, "READY=1"), 0);
+	ck_assert_int_eq(notify_receive(fd, &message), 1);
+	ck_assert_uint_eq(message.len, NOTIFY_MESSAGE_MAX);
+	ck_assert_int_eq(notify_receive(fd, &message), -EMSGSIZE);
+	ck_assert_int_eq(notify_receive(fd, &message), -EBADMSG);
+	ck_assert_int_eq(message.fds[0], -1);
+	ck_assert_int_eq(notify_receive(fd, &message), 1);
+	ck_assert_str_eq(message.text, "READY=1");
+	notifier_close(&notifier);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(the_notifier_finds_its_listener_in_the_environment)
+{
+	char socket_path[128], watchdog[] = "WATCHDOG_USEC=3000000";
+	char pid[32], other[] = "WATCHDOG_PID=1", broken[] = "NOTIFY_SOCKET=relative";
+	char bad[] = "WATCHDOG_USEC=-5";
+	char *none[] = {watchdog, NULL};
+	char *by_path[] = {socket_path, watchdog, NULL};
+	char *ours[] = {socket_path, watchdog, pid, NULL};
+	char *not_ours[] = {socket_path, watchdog, other, NULL};
+	char *wrong[] = {broken, watchdog, NULL};
+	char *negative[] = {socket_path, bad, NULL};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct notifier notifier;
+	char text[16] = "";
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	(void)snprintf(socket_path, sizeof(socket_path), "NOTIFY_SOCKET=%s", path);
+	(void)snprintf(pid, sizeof(pid), "WATCHDOG_PID=%d", getpid());
+
+	notifier_open(&notifier, none);
+	ck_assert_int_eq(notifier.fd, -1);
+	ck_assert_uint_eq(notifier.watchdog_us, 0);
+	ck_assert_int_eq(notifier_send(&notifier, "READY=1"), 0);
+	notifier_open(&notifier, wrong);
+	ck_assert_int_eq(notifier.fd, -1);
+	notifier_open(&notifier, by_path);
+	ck_assert_uint_eq(notifier.watchdog_us, 3000000);
+	ck_assert_int_eq(notifier_send(&notifier, "READY=1"), 0);
+	ck_assert_int_eq(recv(fd, text, sizeof(text) - 1, 0), 7);
+	ck_assert_str_eq(text, "READY=1");
+	notifier_close(&notifier);
+	notifier_open(&notifier, ours);
+	ck_assert_uint_eq(notifier.watchdog_us, 3000000);
+	notifier_close(&notifier);
+	notifier_open(&notifier, not_ours);
+	ck_assert_uint_eq(notifier.watchdog_us, 0);
+	notifier_close(&notifier);
+	notifier_open(&notifier, negative);
+	ck_assert_uint_eq(notifier.watchdog_us, 0);
+	/* The listener goes, and comes back: we do not care. */
+	(void)close(fd);
+	ck_assert_int_eq(notifier_send(&notifier, "READY=1"), -ECONNREFUSED);
+	notifier_close(&notifier);
+}
+END_TEST
+
+START_TEST(a_listener_that_reads_nothing_does_not_make_us_wait)
+{
+	struct notifier notifier;
+	int fd = notify_pair(&notifier);
+	int r = 0;
+
+	for (int i = 0; i < 100000 && r == 0; i++)
+		r = notifier_send(&notifier, "WATCHDOG=1");
+	ck_assert_int_eq(r, -EAGAIN);
+	notifier_close(&notifier);
+	(void)close(fd);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("sock");
+	TCase *tcase = tcase_create("sock");
+	SRunner *runner = srunner_create(suite);
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_loop_test(tcase, a_socket_for_any_host_takes_both_families, 0, 3);
+	tcase_add_test(tcase, an_address_that_is_written_out_means_itself);
+	tcase_add_test(tcase, a_host_that_is_nowhere_is_refused_with_a_sentence);
+	tcase_add_test(tcase, a_unix_socket_has_its_mode_whatever_the_umask);
+	tcase_add_test(tcase, a_unix_socket_has_its_owner);
+	tcase_add_test(tcase, a_leftover_of_the_dead_is_replaced_a_living_socket_is_not);
+	tcase_add_test(tcase, a_living_socket_with_a_full_queue_is_not_replaced);
+	tcase_add_test(tcase, a_file_of_another_kind_is_never_removed);
+	tcase_add_test(tcase, a_path_that_no_socket_can_have_is_refused);
+	tcase_add_test(tcase, blocking_can_be_turned_on_and_off);
+	tcase_add_loop_test(tcase, the_peer_is_known_with_all_its_groups, 0, 2);
+	tcase_add_test(tcase, a_message_arrives_with_its_sender);
+	tcase_add_test(tcase, descriptors_come_along_and_too_many_drop_the_message);
+	tcase_add_test(
+	    tcase, a_message_that_is_too_long_or_no_text_is_dropped_the_next_one_is_not);
+	tcase_add_test(tcase, the_notifier_finds_its_listener_in_the_environment);
+	tcase_add_test(tcase, a_listener_that_reads_nothing_does_not_make_us_wait);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}
