@@ -16,11 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MARK_NAME     "SUPD_ID="
 #define ENVIRON_MAX   ((size_t)2 << 20)
 #define PROC_NAME_MAX 64
+
+enum { SWEEP_TRIES = 16, MARK_TRIES = 3 };
 
 /* What /proc/PID/stat says. */
 struct stat_line {
@@ -44,7 +47,9 @@ struct proc_sweep {
 	struct swept *all;
 	size_t n;
 	size_t cap;
+	bool is_unsure;  /* everything changed while we looked, again and again */
 	struct map seen; /* pid to index */
+	struct map dead; /* pids of orphans that had ended before the last listing */
 	pid_t *pids;     /* scratch: the children of one process */
 	size_t n_pids;
 	size_t pids_cap;
@@ -56,8 +61,10 @@ proc_sweep_new(void)
 {
 	struct proc_sweep *sweep = calloc(1, sizeof(*sweep));
 
-	if (sweep != NULL)
-		map_init(&sweep->seen);
+	if (sweep == NULL)
+		return NULL;
+	map_init(&sweep->seen);
+	map_init(&sweep->dead);
 	return sweep;
 }
 
@@ -68,6 +75,7 @@ proc_sweep_free(struct proc_sweep *sweep)
 	if (sweep == NULL)
 		return;
 	map_done(&sweep->seen);
+	map_done(&sweep->dead);
 	free(sweep->all);
 	free(sweep->pids);
 	free(sweep);
@@ -232,10 +240,10 @@ list_children(struct proc_sweep *sweep, pid_t pid)
 
 /*
  * Look for "SUPD_ID=" at the start of a variable in the environment of pid; its value,
- * or "" where there is none or we may not look.
+ * or "" where there is none or we may not look.  Returns how much environment there was.
  */
-static void
-read_mark(pid_t pid, char ret[PROC_MARK_MAX])
+static size_t
+read_environ_mark(pid_t pid, char ret[PROC_MARK_MAX])
 {
 	const size_t name_len = strlen(MARK_NAME);
 	char name[PROC_NAME_MAX], buf[4096];
@@ -248,7 +256,7 @@ read_mark(pid_t pid, char ret[PROC_MARK_MAX])
 	(void)snprintf(name, sizeof(name), "/proc/%d/environ", pid);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return;
+		return 0;
 	while (total < ENVIRON_MAX && (n = read(fd, buf, sizeof(buf))) > 0) {
 		total += (size_t)n;
 		for (ssize_t i = 0; i < n; i++) {
@@ -271,6 +279,17 @@ read_mark(pid_t pid, char ret[PROC_MARK_MAX])
 done:
 	ret[used] = '\0';
 	(void)close(fd);
+	return total;
+}
+
+/* In the middle of an exec a process has no environment for a moment: look again. */
+static void
+read_mark(pid_t pid, char ret[PROC_MARK_MAX])
+{
+	const struct timespec a_moment = {.tv_nsec = 50000};
+
+	for (int i = 0; i < MARK_TRIES && read_environ_mark(pid, ret) == 0; i++)
+		(void)nanosleep(&a_moment, NULL);
 }
 
 /* Does this process carry the mark, which is not empty, in its environment? */
@@ -327,19 +346,28 @@ add_descendants(struct proc_sweep *sweep, size_t first)
 	return r;
 }
 
-/*
- * Find every living orphan that came to us, that is every child of ours that is not in
- * `known` (keyed by pid), and all its descendants.  Processes come and go meanwhile:
- * what was missed is found by the next sweep, so nothing is gone before a sweep that
- * began after the last kill finds nothing.
- *
- * Returns 0, -E2BIG when there are more than PROC_SWEEP_MAX (those are in it), -ENOMEM,
- * or another -errno when /proc cannot be read.
- */
-int
-proc_sweep_take(struct proc_sweep *sweep, const struct map *known)
+/* Who is this orphan?  false: it has ended. */
+static bool
+look_at_orphan(pid_t pid, struct swept *ret)
 {
 	struct stat_line line;
+
+	*ret = (struct swept){.pid = pid};
+	if (read_stat(pid, &line) < 0 || is_dead(&line))
+		return false;
+	ret->start = line.start;
+	ret->origin_session = line.session;
+	ret->origin_group = line.group;
+	read_mark(pid, ret->mark);
+	/* Of the dead no mark can be read. */
+	return ret->mark[0] != '\0' || (read_stat(pid, &line) == 0 && !is_dead(&line));
+}
+
+/* One listing.  Returns 1 if it can be relied upon, 0 if not, or -errno. */
+static int
+try_sweep(struct proc_sweep *sweep, const struct map *known)
+{
+	bool is_stable = true;
 	uint32_t value;
 	int r;
 
@@ -348,18 +376,50 @@ proc_sweep_take(struct proc_sweep *sweep, const struct map *known)
 	map_init(&sweep->seen);
 	r = list_children(sweep, getpid());
 	for (size_t i = 0; i < sweep->n_pids && r == 0; i++) {
-		struct swept orphan = {.pid = sweep->pids[i]};
+		const pid_t pid = sweep->pids[i];
+		struct swept orphan;
 
-		if (map_get(known, (uint64_t)orphan.pid, &value) ||
-		    read_stat(orphan.pid, &line) < 0 || is_dead(&line))
+		if (map_get(known, (uint64_t)pid, &value) ||
+		    map_get(&sweep->dead, (uint64_t)pid, &value))
 			continue;
-		orphan.start = line.start;
-		orphan.origin_session = line.session;
-		orphan.origin_group = line.group;
-		read_mark(orphan.pid, orphan.mark);
-		r = add_swept(sweep, &orphan);
+		if (look_at_orphan(pid, &orphan)) {
+			r = add_swept(sweep, &orphan);
+		} else {
+			/* It may have ended after the listing, and left us another. */
+			is_stable = false;
+			r = map_put(&sweep->dead, (uint64_t)pid, 0) < 0 ? -ENOMEM : 0;
+		}
 	}
-	return r < 0 ? r : add_descendants(sweep, 0);
+	if (r == 0)
+		r = add_descendants(sweep, 0);
+	return r < 0 ? r : is_stable;
+}
+
+/*
+ * Find every living orphan that came to us, that is every child of ours that is not in
+ * `known` (keyed by pid), and all its descendants.  Reap first: what has ended only
+ * makes work.
+ *
+ * A process that forks another and ends, again and again, may be gone when we look at
+ * it, and the next one not yet in our list.  So the list counts only if everything in it
+ * lived when it was looked at, or had ended before it was made: then whoever lived when
+ * it was begun has a forefather in it.  Else it is made again; and if that does not come
+ * to rest, proc_sweep_has() says that anything may be there.
+ *
+ * Returns 0, -E2BIG when there are more than PROC_SWEEP_MAX (those are in it), -ENOMEM,
+ * or another -errno when /proc cannot be read; then nothing is sure either.
+ */
+int
+proc_sweep_take(struct proc_sweep *sweep, const struct map *known)
+{
+	int r = 0;
+
+	map_done(&sweep->dead);
+	map_init(&sweep->dead);
+	for (int i = 0; i < SWEEP_TRIES && r == 0; i++)
+		r = try_sweep(sweep, known);
+	sweep->is_unsure = r != 1;
+	return r < 0 ? r : 0;
 }
 
 /*
@@ -397,15 +457,16 @@ belongs(const struct swept *swept, pid_t session, const char *mark)
 
 /*
  * Did the sweep find anything that belongs to this session (and group of the same
- * number), or to this mark?  "" is no mark.
+ * number), or to this mark?  "" is no mark.  In doubt it did.
  */
 bool
 proc_sweep_has(const struct proc_sweep *sweep, pid_t session, const char *mark)
 {
-	for (size_t i = 0; i < sweep->n; i++)
-		if (belongs(&sweep->all[i], session, mark))
-			return true;
-	return false;
+	bool has = sweep->is_unsure;
+
+	for (size_t i = 0; i < sweep->n && !has; i++)
+		has = belongs(&sweep->all[i], session, mark);
+	return has;
 }
 
 /* Signal the process that had this pid and start time, and no other. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* hider.c - a program that does what it can to survive its supervisor.
  *
- *	hider MODE      MODE: plain | child | session | daemon | runner | tree | shed
+ *	hider MODE      MODE: plain | child | session | daemon | runner | sprinter | tree
+ *| shed
  *
  * Writes "up\n" to stdout when it is as hidden as it gets.
  */
@@ -19,6 +20,8 @@ extern char **environ;
 static void
 wait_for_ever(void)
 {
+	/* Or until the test has failed and nobody kills us. */
+	(void)alarm(120);
 	for (;;)
 		(void)pause();
 }
@@ -40,18 +43,23 @@ hide(void)
 		_exit(0);
 }
 
-/* Never the same process for long: each forks the next one and ends. */
+/*
+ * Never the same process for long: each forks the next one and ends.  It runs out after
+ * so many, so that one that gets away cannot fill the machine with zombies.
+ */
 static void
-run_on(void)
+run_on(long rest_ns)
 {
-	const struct timespec a_while = {.tv_nsec = 300000};
+	const struct timespec rest = {.tv_nsec = rest_ns};
 
-	for (;;) {
-		(void)nanosleep(&a_while, NULL);
+	for (int left = 5000; left > 0; left--) {
+		if (rest_ns > 0)
+			(void)nanosleep(&rest, NULL);
 		if (fork() > 0)
 			_exit(0);
 		(void)setsid();
 	}
+	_exit(0);
 }
 
 /* Three levels, each in a session of its own, all staying. */
@@ -81,10 +89,10 @@ main(int argc, char **argv)
 		(void)setsid();
 	} else if (strcmp(mode, "daemon") == 0) {
 		hide();
-	} else if (strcmp(mode, "runner") == 0) {
+	} else if (strcmp(mode, "runner") == 0 || strcmp(mode, "sprinter") == 0) {
 		hide();
 		say_up();
-		run_on();
+		run_on(mode[0] == 'r' ? 300000 : 0);
 	} else if (strcmp(mode, "tree") == 0) {
 		grow_tree();
 	} else if (strcmp(mode, "shed") == 0) {
