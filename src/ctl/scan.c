@@ -15,14 +15,19 @@ scan_init(struct scan *scan, struct span text)
 	scan->bad = text.at == NULL;
 }
 
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
 /* The next character that is no white space, or NUL at the end. */
 static char
 peek(struct scan *scan)
 {
 	if (scan->bad)
 		return '\0';
-	while (scan->p < scan->end && (*scan->p == ' ' || *scan->p == '\n' ||
-	                               *scan->p == '\t' || *scan->p == '\r'))
+	while (scan->p < scan->end && is_blank(*scan->p))
 		scan->p++;
 	return scan->p < scan->end ? *scan->p : '\0';
 }
@@ -51,19 +56,32 @@ accept_null(struct scan *scan)
 	return true;
 }
 
+/* Is the quote at p escaped, by an odd number of backslashes?  Not before start. */
+static bool
+is_escaped(const char *start, const char *p)
+{
+	bool escaped = false;
+
+	while (p > start && *--p == '\\')
+		escaped = !escaped;
+	return escaped;
+}
+
 /* Past the end of the string whose opening quote is at scan->p. */
 static void
 skip_string(struct scan *scan)
 {
-	const char *p = scan->p + 1;
+	const char *start = scan->p + 1;
+	const char *quote = start;
 
-	while (p < scan->end && *p != '"')
-		p += *p == '\\' && p + 1 < scan->end ? 2 : 1;
-	if (p >= scan->end) {
-		scan->bad = true;
-		return;
-	}
-	scan->p = p + 1;
+	do {
+		quote = memchr(quote, '"', (size_t)(scan->end - quote));
+		if (quote == NULL) {
+			scan->bad = true;
+			return;
+		}
+	} while (is_escaped(start, quote++));
+	scan->p = quote;
 }
 
 /* Enter an object; scan_member() goes through it. */
@@ -177,52 +195,77 @@ scan_bool(struct scan *scan, bool *ret)
 	}
 }
 
+/* To the next bracket or quote of a value that has parts; false if there is none. */
+static bool
+skip_plain(struct scan *scan)
+{
+	const char *p = scan->p;
+
+	while (p < scan->end && *p != '"' && *p != '{' && *p != '}' && *p != '[' &&
+	       *p != ']')
+		p++;
+	scan->p = p;
+	return p < scan->end;
+}
+
 /* Past a number or a word. */
 static void
-skip_plain(struct scan *scan)
+skip_word(struct scan *scan)
 {
 	const char *start = scan->p;
 
-	while (scan->p < scan->end && strchr(" \t\r\n,:[]{}\"", *scan->p) == NULL)
+	while (scan->p < scan->end && !is_blank(*scan->p) && *scan->p != ',' &&
+	       *scan->p != ':' && *scan->p != '}' && *scan->p != ']')
 		scan->p++;
 	if (scan->p == start)
 		scan->bad = true;
 }
 
+/* Past an object or an array: brackets must match. */
+static void
+skip_parts(struct scan *scan)
+{
+	char closing[SCAN_DEPTH_MAX];
+	size_t depth = 0;
+
+	do {
+		char c;
+
+		if (!skip_plain(scan)) {
+			scan->bad = true;
+			break;
+		}
+		c = *scan->p;
+		if (c == '"') {
+			skip_string(scan);
+			continue;
+		}
+		scan->p++;
+		if ((c == '{' || c == '[') && depth < SCAN_DEPTH_MAX)
+			closing[depth++] = c == '{' ? '}' : ']';
+		else if (c == closing[depth - 1])
+			depth--;
+		else
+			scan->bad = true;
+	} while (depth > 0 && !scan->bad);
+}
+
 /*
- * Past any value; the span is the whole of it.  Brackets must match; what is between
- * them is not looked at closely, since whoever wants it scans it.
+ * Past any value; the span is the whole of it.  What is between its brackets is not
+ * looked at closely, since whoever wants it scans it.
  */
 struct span
 scan_value(struct scan *scan)
 {
-	char closing[SCAN_DEPTH_MAX];
-	size_t depth = 0;
-	const char *start;
+	char c = peek(scan);
+	const char *start = scan->p;
 
-	(void)peek(scan);
-	start = scan->p;
-	do {
-		char c = peek(scan);
-
-		if (c == '{' || c == '[') {
-			if (depth == SCAN_DEPTH_MAX) {
-				scan->bad = true;
-				break;
-			}
-			closing[depth++] = c == '{' ? '}' : ']';
-			scan->p++;
-		} else if (depth > 0 && c == closing[depth - 1]) {
-			depth--;
-			scan->p++;
-		} else if (c == '"') {
-			skip_string(scan);
-		} else if (depth > 0 && (c == ',' || c == ':')) {
-			scan->p++;
-		} else {
-			skip_plain(scan);
-		}
-	} while (depth > 0 && !scan->bad);
+	if (c == '{' || c == '[')
+		skip_parts(scan);
+	else if (c == '"')
+		skip_string(scan);
+	else
+		skip_word(scan);
 	if (scan->bad)
 		return (struct span){NULL, 0};
 	return (struct span){start, (size_t)(scan->p - start)};
@@ -232,12 +275,12 @@ scan_value(struct scan *scan)
 static const struct scan_field *
 find_field(const struct scan_field *fields, size_t n, size_t next, struct span name)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct scan_field *field = &fields[(next + i) % n];
-
-		if (span_is(name, field->name))
-			return field;
-	}
+	for (size_t i = next; i < n; i++)
+		if (span_is(name, fields[i].name))
+			return &fields[i];
+	for (size_t i = 0; i < next && i < n; i++)
+		if (span_is(name, fields[i].name))
+			return &fields[i];
 	return NULL;
 }
 
