@@ -267,6 +267,7 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	struct outputs outputs;
 	char mark[PROC_MARK_MAX];
 	char *listen_pid;
+	int cgroup_fd = -1;
 	int r;
 
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .step = "none"};
@@ -275,6 +276,8 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	containment_init(containment);
 	r = containment_open(containment, in_cgroup ? &shell->cgroups : NULL, actor->path,
 	                     mark);
+	if (r == 0)
+		r = containment_prepare(containment, &shell->cgroups, &cgroup_fd);
 	if (r < 0) {
 		ret->step = "cgroup";
 		return r;
@@ -289,8 +292,7 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 		ret->step = "open output";
 		return r;
 	}
-	r = spawn_it(launcher, shell, actor, &outputs, containment->cgroup_fd, listen_pid,
-	             ret);
+	r = spawn_it(launcher, shell, actor, &outputs, cgroup_fd, listen_pid, ret);
 	close_outputs(&outputs);
 	return r;
 }

@@ -55,26 +55,28 @@ leaf_path(const struct cgroup_root *root, const char *leaf, char ret[LEAF_PATH_M
 }
 
 static int
-make_leaf(const struct cgroup_root *root, const char *leaf)
+make_leaf(const struct cgroup_root *root, const char *leaf, bool *ret_is_new)
 {
 	int fd;
 
-	if (mkdirat(root->fd, leaf, 0755) < 0 && errno != EEXIST)
+	*ret_is_new = mkdirat(root->fd, leaf, 0755) == 0;
+	if (!*ret_is_new && errno != EEXIST)
 		return -errno;
 	fd = openat(root->fd, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd_raise(fd);
 }
 
 /*
- * Make the cgroup of the actor with this path, or open the one that is there.  Returns
- * its directory, at or above FD_WINDOW and the caller's to close, or -errno.
+ * Make the cgroup of the actor with this path, or open the one that is there,
+ * whatever has happened to it.  Returns its directory, at or above FD_WINDOW and the
+ * caller's to close, or -errno.
  */
 int
 cgroup_leaf_open(const struct cgroup_root *root, const char *path,
-                 char ret_leaf[CGROUP_LEAF_MAX])
+                 char ret_leaf[CGROUP_LEAF_MAX], bool *ret_is_new)
 {
 	leaf_name(path, ret_leaf);
-	return make_leaf(root, ret_leaf);
+	return make_leaf(root, ret_leaf, ret_is_new);
 }
 
 /* Remove it.  Returns 0, -EBUSY while somebody lives in it: not yet, or -errno. */
@@ -100,8 +102,9 @@ int
 cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf)
 {
 	int r = cgroup_leaf_remove(root, leaf);
+	bool is_new;
 
-	return r < 0 ? r : make_leaf(root, leaf);
+	return r < 0 ? r : make_leaf(root, leaf, &is_new);
 }
 
 /*

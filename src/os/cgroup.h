@@ -42,7 +42,7 @@ int cgroup_locate(FILE *mountinfo, FILE *self, char ret_path[CGROUP_PATH_MAX],
                   char ret_name[CGROUP_PATH_MAX]);
 
 int cgroup_leaf_open(const struct cgroup_root *root, const char *path,
-                     char ret_leaf[CGROUP_LEAF_MAX]);
+                     char ret_leaf[CGROUP_LEAF_MAX], bool *ret_is_new);
 int cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf);
 int cgroup_leaf_remove(const struct cgroup_root *root, const char *leaf);
 int cgroup_leaf_watch(struct cgroup_root *root, int leaf_fd, uint64_t token);

@@ -32,12 +32,14 @@ int
 containment_open(struct containment *c, const struct cgroup_root *root, const char *path,
                  const char *mark)
 {
+	bool is_new = true;
+
 	containment_init(c);
 	ASSERT(strlen(mark) < sizeof(c->mark));
 	memcpy(c->mark, mark, strlen(mark) + 1);
 	if (root == NULL || root->fd < 0)
 		return 0;
-	c->leaf_fd = cgroup_leaf_open(root, path, c->leaf);
+	c->leaf_fd = cgroup_leaf_open(root, path, c->leaf, &is_new);
 	if (c->leaf_fd < 0) {
 		int r = c->leaf_fd;
 
@@ -45,6 +47,8 @@ containment_open(struct containment *c, const struct cgroup_root *root, const ch
 		return r;
 	}
 	c->is_cgroup = true;
+	/* One that was there may have been killed. */
+	c->is_spent = !is_new;
 	return 0;
 }
 

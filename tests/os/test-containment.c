@@ -325,11 +325,18 @@ END_TEST
 
 START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
 {
+	char leaf[CGROUP_LEAF_MAX];
+	bool is_new;
 	struct containment c;
 	struct spawn_result child;
 
 	if (root.fd < 0)
 		return;
+	/* One that was there before and killed does no harm either. */
+	int old = cgroup_leaf_open(&root, "/user/a", leaf, &is_new);
+	ck_assert(is_new);
+	ck_assert_int_eq(cgroup_leaf_kill(&root, leaf, old), 0);
+	(void)close(old);
 	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
 	for (int i = 0; i < 3; i++) {
 		start(&c, "child", &child);
@@ -381,6 +388,7 @@ END_TEST
 START_TEST(a_path_too_long_for_a_file_gets_a_name_of_its_own)
 {
 	char path[600], first[CGROUP_LEAF_MAX], second[CGROUP_LEAF_MAX];
+	bool is_new;
 	int fd;
 
 	if (root.fd < 0)
@@ -388,11 +396,11 @@ START_TEST(a_path_too_long_for_a_file_gets_a_name_of_its_own)
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	memcpy(path, "/user/", 6);
-	fd = cgroup_leaf_open(&root, path, first);
+	fd = cgroup_leaf_open(&root, path, first, &is_new);
 	ck_assert_int_ge(fd, FD_WINDOW);
 	(void)close(fd);
 	path[sizeof(path) - 2] = 'y';
-	fd = cgroup_leaf_open(&root, path, second);
+	fd = cgroup_leaf_open(&root, path, second, &is_new);
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
 	ck_assert_str_ne(first, second);
