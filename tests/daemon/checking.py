@@ -26,9 +26,6 @@ FAULTS = [  # what is wrong, the file, line of the error, what the sentence must
      "  a: {command: [/bin/true]}\n", 3, "a"),
     ("a bad name", "children:\n  a/b: {command: [/bin/true]}\n", 2, "a/b"),
     ("a child without command", "children:\n  a: {restart: permanent}\n", 2, "command"),
-    ("permanent and significant", "auto_shutdown: any_significant\nchildren:\n"
-     "  a: {command: [/bin/true], significant: true, restart: permanent}\n", 3,
-     "significant"),
     ("min above max", "children:\n  a:\n    command: [/bin/true]\n"
      "    backoff: {min: 5s, max: 1s}\n", 4, "max"),
     ("a jitter above one", "children:\n  a:\n    command: [/bin/true]\n"
@@ -62,7 +59,8 @@ UNSUPPORTED = {  # keys that this version knows of and refuses
     "needs": "{/user/b: ready}", "watchdog": "5s", "hooks": "{pre_start: /bin/true}",
     "health": "{tcp: '127.0.0.1:1'}", "fd_store": "3", "watch": "{/user/b: fail}",
     "runtime_directory": "true", "start_on": "connect", "stop_command": "/bin/true",
-    "cgroup": "{memory_max: 1G}",
+    "cgroup": "{memory_max: 1G}", "significant": "true",
+    "environment_file": "/dev/null", "clear_environment": "true",
 }
 
 
@@ -137,7 +135,7 @@ def warnings(box):
     for text, line, pattern in (
             ("children:\n  a:\n    command: [/nonexistent/x]\n", 3, "nonexistent"),
             ("decider:\n  - {when: any, then: restart}\n"
-             "  - {when: {signal: [SEGV]}, then: stop}\nchildren: {}\n", 3, "shadow"),
+             "  - {when: {signal: [SEGV]}, then: stop}\nchildren: {}\n", 3, "shadow|never reached"),
             ("decider:\n  - {when: {exit: [1]}, then: restart}\nchildren: {}\n", None,
              "any|catch"),
             ("children:\n  s:\n    intensity: {restarts: 5, within: 10s}\n    children:\n"

@@ -124,34 +124,6 @@ def user_restarts(box):
     equal(s.order(mark), ["x a", "t b", "x b", "S a", "S b"], "the order")
 
 
-@test("auto_shutdown ends the supervisor when a significant child ends by itself")
-def auto_shutdown(box):
-    s = box.supd({"sup": {"restart": "transient", "auto_shutdown": "any_significant",
-                          "children": {"a": {}, "b": {"restart": "transient",
-                                                      "significant": True}, "c": {}}}})
-    s.started("c")
-    s.tell("b", "exit=1")
-    s.started("b", 2)
-    s.ctl_ok("stop", "sup/b")
-    equal(s.actor("sup")["state"], "running", "the state after a stop by hand")
-    s.ctl_ok("start", "sup/b")
-    s.started("b", 3)
-    mark = s.mark()
-    s.tell("b", "exit=0")
-    s.wait_for("sup", state="done")
-    equal(s.order(mark), ["x b", "t c", "x c", "t a", "x a"], "the order")
-
-
-@test("auto_shutdown at /user is an ordered end of supd with 0")
-def user_auto_shutdown(box):
-    s = box.supd({"a": {}, "main": {"restart": "transient", "significant": True}},
-                 auto_shutdown="any_significant")
-    s.started("main")
-    s.tell("main", "exit=0")
-    s.ended(0)
-    equal(s.order(), ["S a", "S main", "x main", "t a", "x a"], "the order")
-
-
 @test("explain tells the story of the last failure: cause, rule, scope, what came of it")
 def explain(box):
     s = box.supd({"sup": {"strategy": "one_for_all", "decider": [

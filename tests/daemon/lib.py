@@ -146,9 +146,7 @@ class Box:
 
     def supd(self, tree=None, **options):
         from supd import Supd
-        supd = Supd(self, tree, **options)
-        self.supds.append(supd)
-        return supd
+        return Supd(self, tree, **options)
 
     def popen(self, *command, **options):
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)

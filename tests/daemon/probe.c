@@ -37,6 +37,7 @@
 #define TEXT_MAX   1024
 #define LISTEN_MAX 16
 #define FORKS_MAX  256
+#define HEADS_MAX  5000 /* about ten seconds: whoever lets them live is not flooded */
 
 struct later {
 	uint64_t due_ms; /* 0: free */
@@ -211,7 +212,7 @@ daemonize(const struct probe *probe, bool forks_on, bool bare)
 	if (bare)
 		execle("/bin/sleep", "sleep", "1000", (char *)NULL,
 		       (char *const[]){NULL});
-	while (forks_on) {
+	for (int heads = 0; forks_on && heads < HEADS_MAX; heads++) {
 		const struct timespec pause_ts = {.tv_nsec = 2000000};
 
 		nanosleep(&pause_ts, NULL);

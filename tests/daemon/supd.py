@@ -43,9 +43,11 @@ class Supd:
         self.pids = {}
         self.tail = b""
         self.stream = self.stream_error = self.caller = self.process = None
+        self.pidfd = -1
         self.acknowledged = False
         self.follow = True
         self._open()
+        box.supds.append(self)
         if uid is not None:
             os.chmod(box.dir, 0o1777)
             os.makedirs(self.runtime, exist_ok=True)
@@ -141,6 +143,7 @@ class Supd:
         self.ended(expected, timeout)
 
     def finish(self):
+        """The end of a test that went well: supd ends in order and kept its promises."""
         if not self.acknowledged:
             check(self.process.poll() is None,
                   lambda: f"supd ended by itself: {self.process.returncode}")
@@ -169,8 +172,9 @@ class Supd:
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        for fd in (self.fifo, self.pidfd):
-            os.close(fd)
+        os.close(self.fifo)
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
         self.notify.close()
         self.close()
 
