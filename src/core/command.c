@@ -32,7 +32,7 @@ hurry_group(struct turn *turn, struct node *node)
 	struct node *supervisor = node_supervisor(turn->core, node);
 
 	if (node->grouped && supervisor->op == OP_DELAY)
-		deadline_arm(turn->core, supervisor, LANE_GROUP, turn->now_ms);
+		deadline_arm(turn->core, supervisor, LANE_GROUP, turn->now_ms, 0);
 }
 
 /* Make it come up: from stopped at once, from a backoff now, while stopping when gone. */

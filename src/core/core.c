@@ -92,11 +92,9 @@ on_spawned(struct turn *turn, struct node *node)
 		return;
 	}
 	if (node->spec.ready == READY_AFTER)
-		deadline_arm(core, node, LANE_READY,
-		             turn->now_ms + node->spec.ready_after_ms);
-	if (node->spec.start_timeout_ms != UINT64_MAX)
-		deadline_arm(core, node, LANE_STATE,
-		             turn->now_ms + node->spec.start_timeout_ms);
+		deadline_arm(core, node, LANE_READY, turn->now_ms,
+		             node->spec.ready_after_ms);
+	deadline_arm(core, node, LANE_STATE, turn->now_ms, node->spec.start_timeout_ms);
 }
 
 static void

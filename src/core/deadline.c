@@ -73,18 +73,22 @@ sift_down(struct core *core, uint32_t i, struct deadline entry)
 	put(core, i, entry);
 }
 
-/* Set a deadline of the node, in place of the one it had in this lane. */
+/*
+ * Set a deadline of the node, delay_ms from now, in place of the one it had in this lane.
+ * DURATION_INFINITE: none.
+ */
 void
-deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t due_ms)
+deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t now_ms,
+             uint64_t delay_ms)
 {
 	struct deadline entry = {
-	    .due_ms = due_ms,
+	    .due_ms = now_ms + delay_ms,
 	    .armed = core->tick,
 	    .id = node_slot(core, node) * LANE_MAX + (uint32_t)lane,
 	};
 
 	deadline_clear(core, node, lane);
-	if (due_ms == UINT64_MAX)
+	if (delay_ms == UINT64_MAX)
 		return;
 	sift_up(core, core->heap_n++, entry);
 }

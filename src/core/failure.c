@@ -191,8 +191,8 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct decision *
 
 	if (origin->main_alive) {
 		if (origin->state == STATE_STARTING)
-			deadline_arm(turn->core, origin, LANE_STATE,
-			             turn->now_ms + origin->spec.start_timeout_ms);
+			deadline_arm(turn->core, origin, LANE_STATE, turn->now_ms,
+			             origin->spec.start_timeout_ms);
 		return 0;
 	}
 	delay_ms = next_delay(turn, origin, decision);

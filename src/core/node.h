@@ -258,7 +258,8 @@ uint64_t *node_stamps(const struct core *core, const struct window *window);
 const struct rule *node_rules(const struct core *core, uint32_t at);
 
 /* deadline.c */
-void deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t due_ms);
+void deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t now_ms,
+                  uint64_t delay_ms);
 void deadline_clear(struct core *core, struct node *node, enum lane lane);
 uint64_t deadline_due(const struct core *core, const struct node *node, enum lane lane);
 bool deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,

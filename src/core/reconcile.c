@@ -142,10 +142,13 @@ enter_backoff(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
+	/* The end of a process was told already; a supervisor's is told here. */
+	if (node_is_supervisor(node))
+		turn_report(turn, REPORT_STOPPED, node)->cause = node->end;
 	reconcile_set_state(core, node, STATE_BACKOFF);
 	node->ready = false;
 	if (!node->grouped) {
-		deadline_arm(core, node, LANE_STATE, turn->now_ms + node->delay_ms);
+		deadline_arm(core, node, LANE_STATE, turn->now_ms, node->delay_ms);
 		if (node->delay_ms > 0)
 			turn_report(turn, REPORT_BACKOFF, node)->delay_ms =
 			    node->delay_ms;
@@ -187,8 +190,8 @@ reconcile_send_stop(struct turn *turn, struct node *worker)
 	}
 	turn_act(turn, ACTION_STOP, worker)->life = worker->life;
 	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
-		deadline_arm(turn->core, worker, LANE_STATE,
-		             turn->now_ms + spec->shutdown_ms);
+		deadline_arm(turn->core, worker, LANE_STATE, turn->now_ms,
+		             spec->shutdown_ms);
 }
 
 /* A supervisor stops: its children's goals are taken away, in reverse they go. */
@@ -235,8 +238,8 @@ begin_stop(struct turn *turn, struct node *node)
 	if (node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL)
 		node->brutal = true;
 	if (node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
-		deadline_arm(turn->core, node, LANE_STATE,
-		             turn->now_ms + node->spec.shutdown_ms);
+		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
+		             node->spec.shutdown_ms);
 	node->kill_sent = node->brutal;
 	stop_children(turn, node);
 }
@@ -383,8 +386,8 @@ reconcile_ready(struct turn *turn, struct node *node)
 	node->manual = false;
 	reconcile_set_state(core, node, STATE_RUNNING);
 	if (node->failures > 0 && !node->spec.backoff.manual_reset)
-		deadline_arm(core, node, LANE_RESET,
-		             turn->now_ms + node->spec.backoff.reset_after_ms);
+		deadline_arm(core, node, LANE_RESET, turn->now_ms,
+		             node->spec.backoff.reset_after_ms);
 	(void)turn_report(turn, REPORT_READY, node);
 	reconcile_pass(core, node);
 	queue_parent(core, node);
@@ -438,8 +441,8 @@ group_is_down(struct turn *turn, struct node *supervisor)
 		reconcile_group_due(turn, supervisor);
 		return;
 	}
-	deadline_arm(core, supervisor, LANE_GROUP,
-	             turn->now_ms + supervisor->group_delay_ms);
+	deadline_arm(core, supervisor, LANE_GROUP, turn->now_ms,
+	             supervisor->group_delay_ms);
 	if (supervisor->group_delay_ms > 0)
 		turn_report(turn, REPORT_BACKOFF, node_at(core, supervisor->group_leader))
 		    ->delay_ms = supervisor->group_delay_ms;

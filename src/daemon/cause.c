@@ -21,16 +21,19 @@ cause_is_failure(const struct cause *cause)
 	return cause->kind != CAUSE_NORMAL && cause->kind != CAUSE_STOPPED;
 }
 
-/* "SIGTERM"; real-time signals count from the first that programs may use. */
+/*
+ * "TERM", as in the configuration; real-time signals count from the first that programs
+ * may use.
+ */
 static void
 add_signal(struct strbuf *sb, int signo)
 {
 	if (signo >= FIRST_REAL_TIME && signo <= SPEC_SIGNAL_MAX)
-		strbuf_addf(sb, "SIGRTMIN+%d", signo - FIRST_REAL_TIME);
+		strbuf_addf(sb, "RTMIN+%d", signo - FIRST_REAL_TIME);
 	else if (signo > 0 && signo < FIRST_KERNEL)
-		strbuf_adds(sb, signal_name(signo));
+		strbuf_adds(sb, signal_name(signo) + strlen("SIG"));
 	else
-		strbuf_addf(sb, "signal %d", signo);
+		strbuf_addf(sb, "%d", signo);
 }
 
 /* How the process ended, where that adds to the kind of the cause. */
@@ -39,7 +42,7 @@ add_end(struct strbuf *sb, const struct cause *cause, const char *exited,
         const char *killed)
 {
 	if (cause->signal != 0) {
-		strbuf_adds(sb, killed);
+		strbuf_addf(sb, "%sSIG", killed);
 		add_signal(sb, cause->signal);
 		if (cause->core)
 			strbuf_adds(sb, " (core dumped)");

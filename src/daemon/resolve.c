@@ -155,7 +155,10 @@ find_path(const struct shell *shell, const char *name)
 		ref = actors_find(&shell->actors, path);
 		free(path);
 	}
-	return ref.slot == CORE_ROOT ? REF_NONE : ref;
+	/* A temporary one that ended keeps its record until its supervisor starts anew. */
+	if (ref.slot == CORE_ROOT || !core_valid(shell->core, ref))
+		return REF_NONE;
+	return ref;
 }
 
 /* All of them must have the same parent: else the name is ambiguous. */

@@ -261,7 +261,7 @@ report failure a exit:1 resume delay=2s
 after 2s
 expect S a
 
-story open a reset_after of infinity never comes
+story a reset_after of infinity never comes
 tree
   a backoff=100ms/10s/infinity
 boot
@@ -276,7 +276,7 @@ report failure a exit:1 restart delay=200ms
 after 200ms
 expect S a
 
-story open a live process that is resumed while it starts has no timeout that was not given
+story a live process that is resumed while it starts has no timeout that was not given
 tree decider=killed->resume,default
   a ready=told
 boot
