@@ -163,7 +163,8 @@ cause_json(struct strbuf *sb, const struct cause *cause)
 }
 
 /*
- * Which rule decided: "supd.yaml:12", "preset default", or why none did.
+ * Which rule decided: "supd.yaml:12", "preset default"; where something overruled it,
+ * "supd.yaml:12 (limit exceeded)"; where no rule had part in it, why.
  *
  * A rule of a preset that was named in a list is the line that named it.
  */
@@ -171,14 +172,19 @@ void
 rule_text(struct strbuf *sb, const struct conf *conf, enum preset preset,
           struct place place, uint8_t reason)
 {
+	bool by_rule = reason == DECIDED_BY_RULE || reason == DECIDED_BY_ON_FAILURE;
+
 	ASSERT(reason < DECISION_REASON_MAX);
 	ASSERT(preset < PRESET_MAX);
 	if (place.line > 0 && place.file < conf->n_files)
 		strbuf_addf(sb, "%s:%u", conf->files[place.file],
 		            (unsigned int)place.line);
-	else if (preset != PRESET_LIST &&
-	         (reason == DECIDED_BY_RULE || reason == DECIDED_BY_ON_FAILURE))
+	else if (preset != PRESET_LIST)
 		strbuf_addf(sb, "preset %s", preset_names[preset]);
-	else
+	else {
 		strbuf_adds(sb, decision_reason_names[reason]);
+		return;
+	}
+	if (!by_rule)
+		strbuf_addf(sb, " (%s)", decision_reason_names[reason]);
 }

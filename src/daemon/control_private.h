@@ -137,7 +137,7 @@ struct conn {
 
 	int fd;
 	ev_io io;
-	int hangup_fd;   /* tells of a hang-up while nothing is read or written; or -1 */
+	int hangup_fd; /* tells of a hang-up while nothing is read or written; or -1 */
 	ev_io hangup_io;
 	struct sock_peer peer;
 	struct varlink_reader reader;

@@ -15,6 +15,7 @@ struct story {
 	const struct shell *shell;
 	struct ref ref;
 	struct strbuf quoted; /* the path as it stands in an event */
+	uint64_t beginning;
 	uint64_t failure_seq; /* 0: the stream does not know of a failure */
 	json_t *failure;
 	json_t *chain[EXPLAIN_STEPS_MAX];
@@ -68,28 +69,53 @@ find_failure(struct story *story)
 	}
 }
 
-/* Where the story begins: the exit that was the failure, if there was one. */
+/* The newest event of this kind and path before `seq`, or 0.  An exit counts only if the
+ * actor has neither started nor failed since: else it belongs to an older failure. */
 static uint64_t
-find_beginning(const struct story *story)
+find_before(const struct story *story, uint64_t seq, const char *quoted_kind,
+            const char *path)
 {
 	const struct events *events = &story->shell->events;
-	const char *origin = explain_field(story->failure, "origin");
 
-	for (uint64_t seq = story->failure_seq; seq-- > events->first_seq;) {
+	while (seq-- > events->first_seq) {
 		const char *json;
 		size_t len;
 
-		if (strcmp(events_path(events, seq), origin) != 0 ||
+		if (strcmp(events_path(events, seq), path) != 0 ||
 		    !events_get(events, seq, &json, &len))
 			continue;
-		if (mentions(json, len, "\"event\":\"exited\""))
+		if (mentions(json, len, quoted_kind))
 			return seq;
-		/* Its last start, or the failure before: it did not exit at all. */
 		if (mentions(json, len, "\"event\":\"failure\"") ||
 		    mentions(json, len, "\"event\":\"started\""))
 			break;
 	}
-	return story->failure_seq;
+	return 0;
+}
+
+/* Where the story begins: the exit that was the failure, if there was one; of a
+ * supervisor that gave up, the failure of the child that was one too many. */
+static uint64_t
+find_beginning(const struct story *story)
+{
+	const char *origin = explain_field(story->failure, "origin");
+	uint64_t seq = story->failure_seq;
+	uint64_t gave_up = find_before(story, seq, "\"event\":\"gave_up\"", origin);
+	json_t *event = gave_up > 0 ? load_event(story->shell, gave_up) : NULL;
+	uint64_t found;
+
+	if (event != NULL) {
+		const char *offender = explain_field(event, "offender");
+
+		found = find_before(story, gave_up, "\"event\":\"failure\"", offender);
+		seq = found > 0 ? found : gave_up;
+		found = find_before(story, seq, "\"event\":\"exited\"", offender);
+	} else {
+		found = find_before(story, seq, "\"event\":\"exited\"", origin);
+	}
+	seq = found > 0 ? found : seq;
+	json_decref(event);
+	return seq;
 }
 
 /* Does this event belong to the story? */
@@ -106,8 +132,10 @@ belongs(const struct story *story, uint64_t seq)
 	    strcmp(path, explain_field(story->failure, "origin")) == 0 ||
 	    strcmp(path, explain_field(story->failure, "path")) == 0)
 		return true;
+	/* Of what came before, only the beginning that was looked for. */
 	return events_get(events, seq, &json, &len) &&
-	       mentions(json, len, strbuf_str(&story->quoted));
+	       (seq == story->beginning ||
+	        mentions(json, len, strbuf_str(&story->quoted)));
 }
 
 /* Up again: what happens later is another story. */
@@ -124,7 +152,8 @@ collect_chain(struct story *story)
 {
 	const uint64_t end = story->shell->events.next_seq;
 
-	for (uint64_t seq = find_beginning(story); seq < end; seq++) {
+	story->beginning = find_beginning(story);
+	for (uint64_t seq = story->beginning; seq < end; seq++) {
 		json_t *event;
 
 		if (!belongs(story, seq))

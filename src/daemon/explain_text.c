@@ -184,17 +184,25 @@ meaning(const char *directive)
 	return "escalate: let the next level decide";
 }
 
+/* "The rule at supd.yaml:12", "The built-in rule (preset default)"; else nothing. */
 static void
 say_rule(struct strbuf *sb, const struct facts *facts)
 {
+	const char *reason = strstr(facts->rule, " (");
+	size_t len =
+	    reason != NULL ? (size_t)(reason - facts->rule) : strlen(facts->rule);
 	const char *colon = strrchr(facts->rule, ':');
 
-	if (colon != NULL && colon[1] >= '0' && colon[1] <= '9')
-		strbuf_addf(sb, "The rule at %s decided", facts->rule);
-	else if (strncmp(facts->rule, "preset ", 7) == 0)
-		strbuf_addf(sb, "The built-in rules (%s) decided", facts->rule);
+	if (strncmp(facts->rule, "preset ", 7) == 0)
+		strbuf_addf(sb, "The built-in rules (%.*s)", (int)len, facts->rule);
+	else if (colon != NULL)
+		strbuf_addf(sb, "The rule at %.*s", (int)len, facts->rule);
 	else
-		strbuf_addf(sb, "Decided (%s)", facts->rule);
+		strbuf_addf(sb, "No rule (%s)", facts->rule);
+	if (reason != NULL)
+		strbuf_addf(sb, " did not have the last word%s: it became", reason);
+	else
+		strbuf_adds(sb, " decided");
 	strbuf_addf(sb, " %s.\n", meaning(facts->directive));
 }
 

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: ISC */
+/* fake.c - a shell without processes around the real core and the real control server. */
+#include "config.h"
+
+#include "fake.h"
+
+#include "base/assert.h"
+#include "daemon/cause.h"
+#include "daemon/procs.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* No configuration is loaded: of its room this is all that is needed. */
+const char *const change_names[] = {CHANGE_MAP(AS_NAME)};
+
+static char fake_conf_file[] = "supd.yaml";
+static char *fake_conf_files[] = {fake_conf_file};
+
+/* ---- what the control server expects of the shell ------------------------------------
+ */
+
+static struct fake *
+fake_of(const struct shell *shell)
+{
+	/* The shell is the first member. */
+	return (struct fake *)(uintptr_t)shell;
+}
+
+void
+shell_post(struct shell *shell, const struct event *event)
+{
+	struct fake *fake = fake_of(shell);
+
+	ASSERT(fake->n_queue < FAKE_QUEUE_MAX);
+	if (event->kind == EVENT_UNWAIT)
+		fake->n_unwaited++;
+	if (event->kind == EVENT_SHUTDOWN)
+		fake->shut_down = true;
+	fake->queue[fake->n_queue++] = *event;
+}
+
+const char *
+shell_path(const struct shell *shell, struct ref ref)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	return actor != NULL ? actor->path : "?";
+}
+
+struct actor *
+actors_get(const struct actors *actors, struct ref ref)
+{
+	if (ref.slot >= actors->cap || !ref_equal(actors->at[ref.slot].ref, ref))
+		return NULL;
+	return &actors->at[ref.slot];
+}
+
+struct ref
+actors_find(const struct actors *actors, const char *path)
+{
+	uint32_t slot;
+
+	return map_get_name(&actors->by_path, path, &slot) ? actors->at[slot].ref
+	                                                   : REF_NONE;
+}
+
+int
+procs_signal(struct procs *procs, struct ref ref, int signo)
+{
+	struct fake *fake = (struct fake *)(void *)procs;
+	const struct actor *actor = actors_get(&fake->shell.actors, ref);
+
+	if (actor == NULL || actor->pid == 0)
+		return -ESRCH;
+	fake->last_signal = signo;
+	return 0;
+}
+
+int
+reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
+{
+	struct fake *fake = fake_of(shell);
+	static const char *keys[] = {"shutdown"};
+
+	*ret = (struct reload){.conf = shell->conf};
+	if (fake->prepare_result < 0) {
+		ret->reports.at = calloc(1, sizeof(*ret->reports.at));
+		ret->reports.at[0] = (struct conf_report){
+		    .severity = CONF_ERROR,
+		    .file = fake_conf_file,
+		    .line = 3,
+		    .column = 5,
+		    .path = fake_conf_file,
+		    .message = fake_conf_file,
+		};
+		ret->reports.n = 1;
+		err_set(err, 0, "not loaded");
+		return fake->prepare_result;
+	}
+	ret->plan.at = calloc(1, sizeof(*ret->plan.at));
+	ret->plan.at[0] =
+	    (struct conf_change){CHANGE_UPDATED, CORE_USER, CORE_USER, keys, 1};
+	ret->plan.n = 1;
+	return 0;
+}
+
+int
+reload_apply(struct shell *shell, struct reload *reload, struct err *err)
+{
+	(void)reload;
+	(void)err;
+	fake_of(shell)->applied = true;
+	return 0;
+}
+
+void
+reload_done(struct reload *reload)
+{
+	free(reload->reports.at);
+	free(reload->plan.at);
+	*reload = (struct reload){0};
+}
+
+/* ---- the shell -----------------------------------------------------------------------
+ */
+
+struct fake *
+fake_new(void)
+{
+	struct fake *fake = calloc(1, sizeof(*fake));
+
+	fake->shell.loop = ev_loop_new(EVFLAG_AUTO);
+	rig_init(&fake->rig, 8, 1);
+	fake->rig.now_ms = clock_mono_ms();
+	fake->queue = calloc(FAKE_QUEUE_MAX, sizeof(*fake->queue));
+	fake->confs = calloc(FAKE_ACTORS_MAX, sizeof(*fake->confs));
+	fake->actors = calloc(FAKE_ACTORS_MAX, sizeof(*fake->actors));
+	for (size_t i = 0; i < FAKE_ACTORS_MAX; i++)
+		fake->actors[i].ref = REF_NONE;
+	fake->conf.files = fake_conf_files;
+	fake->conf.n_files = 1;
+	fake->conf.actors = fake->confs;
+	fake->shell.conf = &fake->conf;
+	fake->shell.conf_file = fake_conf_file;
+	fake->shell.core = fake->rig.core;
+	fake->shell.now_ms = fake->rig.now_ms;
+	fake->shell.started_ms = fake->rig.now_ms;
+	fake->shell.actors.at = fake->actors;
+	fake->shell.actors.cap = FAKE_ACTORS_MAX;
+	map_init(&fake->shell.actors.by_path);
+	fake->shell.procs = (struct procs *)(void *)fake;
+	ASSERT(events_init(&fake->shell.events) == 0);
+	fake->shell.control = control_alloc(&fake->shell);
+	(void)fake_add(fake, "/user", NODE_SUPERVISOR);
+	return fake;
+}
+
+void
+fake_free(struct fake *fake)
+{
+	control_free(fake->shell.control);
+	events_done(&fake->shell.events);
+	map_done(&fake->shell.actors.by_path);
+	for (size_t i = 0; i < FAKE_ACTORS_MAX; i++) {
+		free(fake->actors[i].path);
+		free(fake->confs[i].base);
+	}
+	rig_done(&fake->rig);
+	ev_loop_destroy(fake->shell.loop);
+	free(fake->queue);
+	free(fake->confs);
+	free(fake->actors);
+	free(fake);
+}
+
+static struct ref
+fake_parent(struct fake *fake, const char *path)
+{
+	char parent[256];
+	char *slash;
+
+	(void)snprintf(parent, sizeof(parent), "%s", path);
+	slash = strrchr(parent, '/');
+	if (slash == parent)
+		return core_ref(fake->rig.core, CORE_ROOT);
+	*slash = '\0';
+	return fake_ref(fake, parent);
+}
+
+struct ref
+fake_add_spec(struct fake *fake, const char *path, const struct spec *spec)
+{
+	struct ref ref = rig_add(&fake->rig, fake_parent(fake, path), REF_NONE, spec);
+	struct conf_actor *conf = &fake->confs[ref.slot];
+	struct actor *actor = &fake->actors[ref.slot];
+	const char *at = strchr(path, '@');
+
+	fake->shell.core = fake->rig.core;
+	free(actor->path);
+	*actor = (struct actor){.ref = ref, .path = strdup(path), .conf = conf};
+	free(conf->base);
+	*conf = (struct conf_actor){.path = actor->path, .spec = *spec};
+	if (at != NULL) {
+		const char *name = strrchr(path, '/') + 1;
+
+		conf->base = strndup(name, (size_t)(at - name));
+	}
+	ASSERT(map_put_name(&fake->shell.actors.by_path, actor->path, ref.slot) == 0);
+	return ref;
+}
+
+struct ref
+fake_add(struct fake *fake, const char *path, enum node_kind kind)
+{
+	struct spec spec;
+
+	spec_default(&spec, kind);
+	spec.backoff.none = true;
+	return fake_add_spec(fake, path, &spec);
+}
+
+struct ref
+fake_ref(struct fake *fake, const char *path)
+{
+	return actors_find(&fake->shell.actors, path);
+}
+
+enum node_state
+fake_state(struct fake *fake, const char *path)
+{
+	return rig_view(&fake->rig, fake_ref(fake, path)).state;
+}
+
+/* What the shell writes into the stream for a report. */
+static void
+write_report(struct fake *fake, const struct action *action)
+{
+	struct shell *shell = &fake->shell;
+	struct event_head head = {.event = report_names[action->report],
+	                          .path = shell_path(shell, action->ref)};
+	struct strbuf text;
+
+	strbuf_init(&text, 10000);
+	events_begin(&shell->events, &head);
+	cause_json(&text, &action->cause);
+	events_raw(&shell->events, "cause", strbuf_str(&text));
+	if (action->report == REPORT_FAILURE) {
+		events_string(&shell->events, "origin",
+		              shell_path(shell, action->origin));
+		events_string(&shell->events, "directive",
+		              directive_names[action->directive]);
+		strbuf_clear(&text);
+		rule_text(&text, shell->conf, action->rule_preset, action->rule_place,
+		          action->reason);
+		events_string(&shell->events, "rule", strbuf_str(&text));
+		events_number(&shell->events, "window", action->window);
+		events_number(&shell->events, "delay_ms", (int64_t)action->delay_ms);
+	}
+	if (action->report == REPORT_GAVE_UP) {
+		events_number(&shell->events, "intensity", action->limit);
+		events_string(&shell->events, "offender",
+		              shell_path(shell, action->origin));
+	}
+	if (action->report == REPORT_ESCALATED) {
+		events_string(&shell->events, "origin",
+		              shell_path(shell, action->origin));
+		events_string(&shell->events, "to", shell_path(shell, action->to));
+	}
+	events_end(&shell->events);
+	strbuf_done(&text);
+}
+
+static void
+perform(struct fake *fake, const struct action *action)
+{
+	struct actor *actor = actors_get(&fake->shell.actors, action->ref);
+	struct event event = {.ref = action->ref, .life = action->life};
+
+	switch (action->kind) {
+	case ACTION_SPAWN:
+		if (fake->exec_error != 0) {
+			event.kind = EVENT_SPAWN_FAILED;
+			event.error = fake->exec_error;
+		} else {
+			event.kind = EVENT_SPAWNED;
+			actor->pid = (pid_t)(1000 + action->ref.slot);
+			actor->process_started_ms = fake->rig.now_ms;
+		}
+		if (!fake->never_ready)
+			shell_post(&fake->shell, &event);
+		break;
+	case ACTION_STOP:
+	case ACTION_KILL:
+		if (!fake->keeps_alive)
+			fake_dies(fake, actor->path, -1, 15);
+		break;
+	case ACTION_REPLY:
+		control_on_reply(fake->shell.control, action);
+		break;
+	case ACTION_REPORT:
+		write_report(fake, action);
+		break;
+	case ACTION_REMOVED:
+		if (actor != NULL) {
+			map_remove_name(&fake->shell.actors.by_path, actor->path);
+			actor->ref = REF_NONE;
+		}
+		break;
+	case ACTION_EXIT:
+	case ACTION_KIND_MAX:
+		break;
+	}
+}
+
+static void
+turn(struct fake *fake)
+{
+	size_t n = fake->n_queue;
+
+	for (size_t i = 0; i < n; i++)
+		rig_post(&fake->rig, &fake->queue[i]);
+	memmove(fake->queue, fake->queue + n, (fake->n_queue - n) * sizeof(*fake->queue));
+	fake->n_queue -= n;
+	if (core_deadline(fake->rig.core) <= fake->rig.now_ms)
+		rig_tick(&fake->rig);
+	rig_settle(&fake->rig);
+	for (; fake->performed < fake->rig.n_log; fake->performed++) {
+		const struct action action = fake->rig.log[fake->performed];
+
+		perform(fake, &action);
+	}
+	rig_forget(&fake->rig);
+	fake->performed = 0;
+	control_on_turn(fake->shell.control);
+}
+
+/* Turns, until nothing more comes of them. */
+void
+fake_run(struct fake *fake)
+{
+	for (int i = 0; i < 50; i++) {
+		ev_run(fake->shell.loop, EVRUN_NOWAIT);
+		turn(fake);
+		if (fake->n_queue == 0 && i > 2)
+			break;
+	}
+}
+
+void
+fake_boot(struct fake *fake)
+{
+	const struct event boot = {.kind = EVENT_BOOT, .ref = REF_NONE};
+
+	shell_post(&fake->shell, &boot);
+	fake_run(fake);
+}
+
+/* The process of an actor ends; the core hears of it in the next turn. */
+void
+fake_dies(struct fake *fake, const char *path, int code, int signo)
+{
+	struct ref ref = fake_ref(fake, path);
+	const struct event event = {
+	    .kind = EVENT_EXITED,
+	    .ref = ref,
+	    .life = rig_view(&fake->rig, ref).life,
+	    .code = code,
+	    .signal = signo,
+	    .gone = true,
+	};
+
+	fake->actors[ref.slot].pid = 0;
+	shell_post(&fake->shell, &event);
+}
+
+/* ---- the client
+ * ------------------------------------------------------------------------ */
+
+static int
+adopt(struct client *client, struct fake *fake, const struct sock_peer *peer)
+{
+	const int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+	struct sock_peer with_fd;
+	int fd[2];
+
+	ASSERT(socketpair(AF_UNIX, type, 0, fd) == 0);
+	*client = (struct client){.fake = fake, .fd = fd[0]};
+	varlink_reader_init(&client->reader, VARLINK_REPLY_MAX);
+	if (peer != NULL) {
+		with_fd = *peer;
+		with_fd.fd = fd[1];
+	} else {
+		ASSERT(sock_peer(fd[1], &with_fd) == 0);
+	}
+	control_adopt(fake->shell.control, fd[1], &with_fd);
+	return 0;
+}
+
+void
+client_open(struct client *client, struct fake *fake)
+{
+	(void)adopt(client, fake, NULL);
+}
+
+void
+client_open_as(struct client *client, struct fake *fake, uid_t uid, gid_t gid)
+{
+	const struct sock_peer peer = {.pid = 99, .uid = uid, .gid = gid};
+
+	(void)adopt(client, fake, &peer);
+}
+
+void
+client_close(struct client *client)
+{
+	(void)close(client->fd);
+	varlink_reader_done(&client->reader);
+	fake_run(client->fake);
+}
+
+static void
+receive(struct client *client)
+{
+	char data[VARLINK_FEED_MAX];
+	ssize_t n = recv(client->fd, data, sizeof(data), 0);
+
+	if (n == 0 || (n < 0 && errno != EAGAIN))
+		client->closed = true;
+	else if (n > 0)
+		ASSERT(varlink_reader_feed(&client->reader, data, (size_t)n) == 0);
+}
+
+void
+client_send(struct client *client, const char *text)
+{
+	size_t len = strlen(text) + 1;
+
+	ASSERT(send(client->fd, text, len, MSG_NOSIGNAL) == (ssize_t)len);
+}
+
+json_t *
+client_reply(struct client *client)
+{
+	json_t *reply = NULL;
+
+	for (int i = 0; i < 100; i++) {
+		int r = varlink_reader_next(&client->reader, &reply, NULL);
+
+		ASSERT(r >= 0);
+		if (r > 0)
+			return reply;
+		if (client->closed)
+			return NULL;
+		receive(client);
+		if (client->reader.messages == 0)
+			fake_run(client->fake);
+	}
+	return NULL;
+}
+
+json_t *
+client_call(struct client *client, const char *method, const char *parameters,
+            const char *flags)
+{
+	struct strbuf text;
+
+	strbuf_init(&text, 1 << 20);
+	strbuf_addf(&text, "{\"method\":\"%s%s\",\"parameters\":%s%s}",
+	            strchr(method, '.') == NULL ? "io.supd.Control." : "", method,
+	            parameters, flags);
+	client_send(client, strbuf_str(&text));
+	strbuf_done(&text);
+	return client_reply(client);
+}
+
+bool
+client_is_closed(struct client *client)
+{
+	for (int i = 0; i < 100 && !client->closed; i++) {
+		fake_run(client->fake);
+		receive(client);
+	}
+	return client->closed;
+}

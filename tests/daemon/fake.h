@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC */
+/* fake.h - a shell without processes around the real core and the real control server,
+ * and a client that talks to it over a socket pair.
+ *
+ * Spawns succeed and whoever is to stop dies of it, each in a turn of its own, unless a
+ * test says otherwise.  For tests only: what cannot be had ends the program.
+ */
+#ifndef TESTS_DAEMON_FAKE_H
+#define TESTS_DAEMON_FAKE_H
+
+#include "core/rig.h"
+#include "daemon/control_private.h"
+#include "daemon/reload.h"
+#include "daemon/shell.h"
+
+#include <jansson.h>
+
+#define FAKE_ACTORS_MAX 16384
+#define FAKE_QUEUE_MAX  65536
+
+struct fake {
+	struct shell shell;
+	struct rig rig;
+	struct conf conf;
+	struct conf_actor *confs; /* by slot */
+	struct actor *actors;     /* by slot */
+	struct event *queue;
+	size_t n_queue;
+	size_t performed;  /* of the log of the rig */
+	size_t n_unwaited; /* EVENT_UNWAITs that were posted */
+	bool keeps_alive;  /* nobody dies of a stop */
+	bool never_ready;  /* spawns are not answered */
+	int exec_error;    /* spawns fail with this errno */
+	int last_signal;
+	bool shut_down;
+	int prepare_result; /* of reload_prepare() */
+	bool applied;
+};
+
+struct fake *fake_new(void);
+void fake_free(struct fake *fake);
+struct ref fake_add(struct fake *fake, const char *path, enum node_kind kind);
+struct ref fake_add_spec(struct fake *fake, const char *path, const struct spec *spec);
+void fake_boot(struct fake *fake);
+void fake_run(struct fake *fake);
+void fake_dies(struct fake *fake, const char *path, int code, int signo);
+struct ref fake_ref(struct fake *fake, const char *path);
+enum node_state fake_state(struct fake *fake, const char *path);
+
+struct client {
+	struct fake *fake;
+	int fd;
+	struct varlink_reader reader;
+	bool closed;
+};
+
+void client_open(struct client *client, struct fake *fake);
+void client_open_as(struct client *client, struct fake *fake, uid_t uid, gid_t gid);
+void client_close(struct client *client);
+void client_send(struct client *client, const char *text);
+/* NULL: no reply although everything was done that could be. */
+json_t *client_reply(struct client *client);
+/* The reply to one call, sent with these parameters and flags. */
+json_t *client_call(struct client *client, const char *method, const char *parameters,
+                    const char *flags);
+bool client_is_closed(struct client *client);
+
+#endif
