@@ -15,9 +15,9 @@ struct story {
 	const struct shell *shell;
 	struct ref ref;
 	struct strbuf quoted; /* the path as it stands in an event */
-	uint64_t beginning;
 	uint64_t failure_seq; /* 0: the stream does not know of a failure */
 	json_t *failure;
+	json_t *gave_up; /* NULL: the failure was not that of a supervisor that gave up */
 	json_t *chain[EXPLAIN_STEPS_MAX];
 	size_t n;
 };
@@ -96,26 +96,22 @@ find_before(const struct story *story, uint64_t seq, const char *quoted_kind,
 /* Where the story begins: the exit that was the failure, if there was one; of a
  * supervisor that gave up, the failure of the child that was one too many. */
 static uint64_t
-find_beginning(const struct story *story)
+find_beginning(struct story *story)
 {
 	const char *origin = explain_field(story->failure, "origin");
 	uint64_t seq = story->failure_seq;
 	uint64_t gave_up = find_before(story, seq, "\"event\":\"gave_up\"", origin);
-	json_t *event = gave_up > 0 ? load_event(story->shell, gave_up) : NULL;
 	uint64_t found;
 
-	if (event != NULL) {
-		const char *offender = explain_field(event, "offender");
-
-		found = find_before(story, gave_up, "\"event\":\"failure\"", offender);
+	if (gave_up > 0)
+		story->gave_up = load_event(story->shell, gave_up);
+	if (story->gave_up != NULL) {
+		origin = explain_field(story->gave_up, "offender");
+		found = find_before(story, gave_up, "\"event\":\"failure\"", origin);
 		seq = found > 0 ? found : gave_up;
-		found = find_before(story, seq, "\"event\":\"exited\"", offender);
-	} else {
-		found = find_before(story, seq, "\"event\":\"exited\"", origin);
 	}
-	seq = found > 0 ? found : seq;
-	json_decref(event);
-	return seq;
+	found = find_before(story, seq, "\"event\":\"exited\"", origin);
+	return found > 0 ? found : seq;
 }
 
 /* Does this event belong to the story? */
@@ -132,10 +128,11 @@ belongs(const struct story *story, uint64_t seq)
 	    strcmp(path, explain_field(story->failure, "origin")) == 0 ||
 	    strcmp(path, explain_field(story->failure, "path")) == 0)
 		return true;
-	/* Of what came before, only the beginning that was looked for. */
+	if (seq < story->failure_seq &&
+	    strcmp(path, explain_field(story->gave_up, "offender")) == 0)
+		return true;
 	return events_get(events, seq, &json, &len) &&
-	       (seq == story->beginning ||
-	        mentions(json, len, strbuf_str(&story->quoted)));
+	       mentions(json, len, strbuf_str(&story->quoted));
 }
 
 /* Up again: what happens later is another story. */
@@ -152,8 +149,7 @@ collect_chain(struct story *story)
 {
 	const uint64_t end = story->shell->events.next_seq;
 
-	story->beginning = find_beginning(story);
-	for (uint64_t seq = story->beginning; seq < end; seq++) {
+	for (uint64_t seq = find_beginning(story); seq < end; seq++) {
 		json_t *event;
 
 		if (!belongs(story, seq))
@@ -221,4 +217,5 @@ explain_json(struct strbuf *out, const struct shell *shell, struct ref ref)
 	strbuf_done(&text);
 	strbuf_done(&story.quoted);
 	json_decref(story.failure);
+	json_decref(story.gave_up);
 }

@@ -90,6 +90,7 @@ step_gave_up(struct strbuf *sb, const json_t *event)
 		else
 			add_duration(sb, json_integer_value(within));
 	}
+	strbuf_addf(sb, ", the last to fail was %s", explain_field(event, "offender"));
 }
 
 static void
