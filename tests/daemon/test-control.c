@@ -562,13 +562,12 @@ END_TEST
 
 START_TEST(the_effective_keys_are_nested_and_have_their_places)
 {
+	static char names[3][12] = {"backoff.max", "backoff.min", "command"};
+	static char values[3][8] = {"\"30s\"", "\"1s\"", "[\"x\"]"};
 	static struct conf_key keys[] = {
-	    {(char *)(uintptr_t) "backoff.max", (char *)(uintptr_t) "\"30s\"", CONF_NONE,
-	     0, CONF_IN_PLACE},
-	    {(char *)(uintptr_t) "backoff.min", (char *)(uintptr_t) "\"1s\"", 0, 7,
-	     CONF_IN_PLACE},
-	    {(char *)(uintptr_t) "command", (char *)(uintptr_t) "[\"x\"]", 0, 6,
-	     CONF_RESTARTS},
+	    {.key = names[0], .value = values[0], .file = CONF_NONE},
+	    {.key = names[1], .value = values[1], .file = 0, .line = 7},
+	    {.key = names[2], .value = values[2], .file = 0, .line = 6},
 	};
 	struct conf_actor *conf = &fake->confs[fake_ref(fake, "/user/a").slot];
 	const json_t *spec;
