@@ -69,7 +69,7 @@ int
 main(int argc, char **argv)
 {
 	const char *listen_pid = getenv("LISTEN_PID");
-	struct rlimit core;
+	struct rlimit queues;
 	char directory[4096];
 	gid_t groups[64];
 	mode_t mask = umask(0);
@@ -93,8 +93,8 @@ main(int argc, char **argv)
 		printf(" %u", groups[i]);
 	printf("\numask %03o\n", (unsigned int)mask);
 	printf("directory %s\n", getcwd(directory, sizeof(directory)));
-	(void)getrlimit(RLIMIT_CORE, &core);
-	printf("core %ld %ld\n", (long)core.rlim_cur, (long)core.rlim_max);
+	(void)getrlimit(RLIMIT_MSGQUEUE, &queues);
+	printf("queues %ld %ld\n", (long)queues.rlim_cur, (long)queues.rlim_max);
 	if (listen_pid != NULL)
 		printf("listen_pid %d\n", atoi(listen_pid) == getpid());
 	printf("arg %s\n", argc > 1 ? argv[1] : "-");

@@ -263,7 +263,8 @@ START_TEST(directory_umask_limits_and_listen_pid_are_the_programs)
 	char *argv[] = {probe, strdup("one two"), NULL};
 	char listen[] = "LISTEN_PID=##########";
 	char *env[] = {listen, NULL};
-	struct spawn_limit limit = {RLIMIT_CORE, {.rlim_cur = 4096, .rlim_max = 8192}};
+	struct spawn_limit limit = {RLIMIT_MSGQUEUE,
+	                            {.rlim_cur = 4096, .rlim_max = 8192}};
 	int fds[] = {-1, -1, -1};
 	struct spawn spawn = plain(argv, fds, 3);
 	char text[8192], expected[96];
@@ -279,10 +280,10 @@ START_TEST(directory_umask_limits_and_listen_pid_are_the_programs)
 	(void)snprintf(expected, sizeof(expected), "directory %s\n", directory);
 	ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
 	HAS(text, "umask 027");
-	HAS(text, "core 4096 8192");
+	HAS(text, "queues 4096 8192");
 	HAS(text, "listen_pid 1");
 	HAS(text, "arg one two");
-	ck_assert_int_eq(getrlimit(RLIMIT_CORE, &ours), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_MSGQUEUE, &ours), 0);
 	ck_assert_uint_ne(ours.rlim_max, 8192);
 	free(argv[1]);
 }
@@ -379,12 +380,15 @@ START_TEST(a_process_too_many_is_a_failed_fork)
 	char *argv[] = {probe, NULL};
 	int fds[] = {-1, -1, -1};
 	struct spawn spawn = plain(argv, fds, 3);
-	struct rlimit none = {0, 0};
+	struct rlimit old, none;
 
 	if (geteuid() == 0 && setresuid(45678, 45678, 45678) < 0)
 		ck_abort_msg("setresuid: %s", strerror(errno));
+	ck_assert_int_eq(getrlimit(RLIMIT_NPROC, &old), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
 	ck_assert_int_eq(setrlimit(RLIMIT_NPROC, &none), 0);
 	assert_fails(&spawn, EAGAIN, "fork");
+	ck_assert_int_eq(setrlimit(RLIMIT_NPROC, &old), 0);
 }
 END_TEST
 
