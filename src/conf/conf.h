@@ -31,7 +31,7 @@ struct arena;
 #define CONF_NAME_MAX    100 /* of one actor, "@N" included */
 #define CONF_PATH_MAX    1000
 
-/* ---- what was found ---------------------------------------------------------- */
+/* ---- what was found ---- */
 
 enum conf_severity { CONF_ERROR, CONF_WARNING };
 
@@ -51,7 +51,7 @@ struct conf_reports {
 	bool truncated; /* more than CONF_REPORTS_MAX */
 };
 
-/* ---- what a process needs ----------------------------------------------------- */
+/* ---- what a process needs ---- */
 
 #define OUTPUT_MAP(X)                \
 	X(OUTPUT_LOG, "log")         \
@@ -91,6 +91,7 @@ struct conf_socket {
 	uid_t uid;   /* unix; (uid_t)-1: supd's own */
 	gid_t gid;
 	struct place place;
+	uint32_t column;
 };
 
 struct conf_process {
@@ -119,7 +120,7 @@ struct conf_process {
 	size_t n_sockets;
 };
 
-/* ---- the tree ------------------------------------------------------------------ */
+/* ---- the tree ---- */
 
 /* What a changed key asks for at a reload. */
 enum conf_effect { CONF_IN_PLACE, CONF_RESTARTS };
@@ -204,7 +205,7 @@ uint32_t conf_find(const struct conf *conf, const char *path);
 /* The JSON Schema of everything above; the caller frees it.  NULL: out of memory. */
 char *conf_schema_json(void);
 
-/* ---- from one configuration to the next ------------------------------------------ */
+/* ---- from one configuration to the next ---- */
 
 #define CHANGE_MAP(X)                    \
 	X(CHANGE_UNCHANGED, "unchanged") \

@@ -190,8 +190,7 @@ read_rule(struct reader *reader, const struct node *node, struct rule *rule,
 		read_rule_backoff(reader, backoff, rule, trail);
 }
 
-/* ---- what is doubtful ----------------------------------------------------------------
- */
+/* ---- what is doubtful ---- */
 
 /* Does what the earlier rules match together leave nothing for this one? */
 static bool
@@ -275,8 +274,8 @@ warn_of_rules(struct reader *reader, const struct node *node,
 		    is_shadowed(&whole, &seen))
 			reader_warn(
 			    reader, node->items[i], &below,
-			    "this rule is never reached: the ones before it match all "
-			    "that it is for");
+			    "this rule is shadowed: the ones before it match all that it "
+			    "is for");
 		warn_of_resume(reader, node->items[i], rule, &below);
 		add_seen(&seen, rule);
 		catches_all = catches_all || rule->preset != PRESET_LIST;
@@ -289,8 +288,7 @@ warn_of_rules(struct reader *reader, const struct node *node,
 		    "{when: any, then: …} or the name of a preset");
 }
 
-/* ---- lists
- * ----------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 static enum preset
 read_preset(const struct node *node)

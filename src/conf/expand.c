@@ -18,11 +18,10 @@ struct expansion {
 	bool failed;
 };
 
-static const char *
-find_env(const struct reader *reader, const char *name, size_t len)
+/* The value of a variable in a list of "NAME=value" (NULL is empty); NULL: not there. */
+const char *
+environ_find(char *const *environ, const char *name, size_t len)
 {
-	char **environ = reader->options->environ;
-
 	for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
 		if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
 			return environ[i] + len + 1;
@@ -36,7 +35,7 @@ add_env(struct expansion *expansion, const char *text)
 {
 	const char *fallback = strstr(text, ":-");
 	size_t len = fallback != NULL ? (size_t)(fallback - text) : strlen(text);
-	const char *value = find_env(expansion->reader, text, len);
+	const char *value = environ_find(expansion->reader->options->environ, text, len);
 
 	if (fallback != NULL && (value == NULL || value[0] == '\0'))
 		value = fallback + 2;

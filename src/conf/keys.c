@@ -203,3 +203,21 @@ keys_find(const struct conf_actor *actor, const char *key)
 		return NULL;
 	return bsearch(&wanted, actor->keys, actor->n_keys, sizeof(wanted), compare_keys);
 }
+
+/* Where a key of an actor stands in the file: "children.app.children.api.command". */
+void
+keys_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
+          struct strbuf *out)
+{
+	const char *names[SPEC_DEPTH_MAX];
+	size_t n = 0;
+
+	while (actor->parent != CONF_NONE && n < SPEC_DEPTH_MAX) {
+		names[n++] = actor->base != NULL ? actor->base : actor->name;
+		actor = &conf->actors[actor->parent];
+	}
+	while (n > 0)
+		strbuf_addf(out, "%schildren.%s", out->len > 0 ? "." : "", names[--n]);
+	if (key != NULL)
+		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", key);
+}

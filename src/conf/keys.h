@@ -9,6 +9,8 @@
 
 void keys_make(struct reader *reader, const struct node *map, unsigned int where,
                struct conf_actor *actor);
+void keys_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
+               struct strbuf *out);
 const struct conf_key *keys_find(const struct conf_actor *actor, const char *key);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "conf/expand.h"
 #include "conf/keys.h"
 #include "conf/report.h"
 
@@ -25,24 +26,6 @@ struct lint {
 	const struct conf_options *options;
 	struct conf_reports *reports;
 };
-
-/* "children.app.children.api.command" */
-static void
-write_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
-           struct strbuf *out)
-{
-	const char *names[SPEC_DEPTH_MAX];
-	size_t n = 0;
-
-	while (actor->parent != CONF_NONE && n < SPEC_DEPTH_MAX) {
-		names[n++] = actor->base != NULL ? actor->base : actor->name;
-		actor = &conf->actors[actor->parent];
-	}
-	while (n > 0)
-		strbuf_addf(out, "%schildren.%s", out->len > 0 ? "." : "", names[--n]);
-	if (key != NULL)
-		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", key);
-}
 
 /* Warn about a key of an actor, where it is written, or else where the actor is. */
 static void __attribute__((format(printf, 4, 5)))
@@ -63,13 +46,12 @@ warn(struct lint *lint, const struct conf_actor *actor, const char *key, const c
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
 	strbuf_init(&path, 65536);
-	write_path(lint->conf, actor, key, &path);
+	keys_path(lint->conf, actor, key, &path);
 	reports_add(lint->reports, CONF_WARNING, &spot, strbuf_str(&path), message);
 	strbuf_done(&path);
 }
 
-/* ---- intensity and backoff
- * ------------------------------------------------------------- */
+/* ---- intensity and backoff ---- */
 
 /* The next delay, in thousandths of a millisecond. */
 static uint64_t
@@ -208,8 +190,7 @@ check_products(struct lint *lint, uint64_t *products)
 	}
 }
 
-/* ---- shutdown
- * ------------------------------------------------------------------------------ */
+/* ---- shutdown ---- */
 
 static uint64_t
 add_times(uint64_t a, uint64_t b)
@@ -275,8 +256,7 @@ check_shutdowns(struct lint *lint, uint64_t *needed)
 	}
 }
 
-/* ---- commands
- * ------------------------------------------------------------------------------ */
+/* ---- commands ---- */
 
 enum found { FOUND_NOTHING, FOUND_NOT_EXECUTABLE, FOUND_PROGRAM };
 
@@ -295,13 +275,13 @@ look_at(const char *path)
 static const char *
 find_path(const struct lint *lint, const struct conf_process *process)
 {
-	char *const *lists[] = {process->environment, lint->options->environ};
+	const char *path = environ_find(process->environment, "PATH", 4);
 
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		for (size_t j = 0; lists[i] != NULL && lists[i][j] != NULL; j++)
-			if (strncmp(lists[i][j], "PATH=", 5) == 0)
-				return lists[i][j] + 5;
-	return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	if (path == NULL)
+		path = environ_find(lint->options->environ, "PATH", 4);
+	return path != NULL
+	           ? path
+	           : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 }
 
 static enum found
@@ -348,8 +328,7 @@ check_command(struct lint *lint, const struct conf_actor *actor)
 		warn(lint, actor, "command", "`%.200s` is not an executable file", name);
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 /*
  * Warn of what is doubtful in a whole configuration.  Out of memory there are fewer

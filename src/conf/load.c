@@ -39,8 +39,7 @@ report_at(struct load *load, const struct node *at, const char *message)
 		reports_add(load->reader.reports, CONF_ERROR, &spot, "", message);
 }
 
-/* ---- files
- * ------------------------------------------------------------------------------ */
+/* ---- files ---- */
 
 static bool
 was_read(const struct load *load, const struct stat *stat)
@@ -106,11 +105,19 @@ is_pattern(const char *path)
 	return strpbrk(path, "*?[") != NULL;
 }
 
+/* For glob(): a directory that is not there has no matches, which is fine. */
+static int
+on_glob_error(const char *path, int code)
+{
+	(void)path;
+	return code != ENOENT && code != ENOTDIR;
+}
+
 static void
 include_matches(struct load *load, const char *pattern, const struct node *from)
 {
 	glob_t found = {0};
-	int r = glob(pattern, GLOB_ERR, NULL, &found);
+	int r = glob(pattern, 0, on_glob_error, &found);
 
 	if (r == GLOB_NOSPACE)
 		load->reader.scratch->failed = true;
@@ -163,8 +170,7 @@ load_includes(struct load *load, const char *main_file)
 		include_entry(load, include->items[i], main_file);
 }
 
-/* ---- what the files say together
- * ----------------------------------------------------------- */
+/* ---- what the files say together ---- */
 
 /* A file is a mapping, and an included one has only some of the keys. */
 static void
@@ -267,8 +273,7 @@ gather(struct load *load, const char *key)
 	return all;
 }
 
-/* ---- supd's own keys
- * ----------------------------------------------------------------------- */
+/* ---- supd's own keys ---- */
 
 /* `control`: its socket, and who may use it. */
 void
@@ -343,40 +348,28 @@ check_unused(struct load *load, const struct node *node, const char *name)
 	reader->lenient = false;
 }
 
-static const char *
-find_env(char *const *environ, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
-		if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=' &&
-		    environ[i][len + 1] == '/')
-			return environ[i] + len + 1;
-	return NULL;
-}
-
 /* Where the actors' log files go by default. */
 static void
 set_log_directory(struct load *load)
 {
 	struct conf *conf = load->reader.conf;
 	char **environ = load->reader.options->environ;
-	const char *state = find_env(environ, "XDG_STATE_HOME");
-	const char *home = find_env(environ, "HOME");
+	const char *state =
+	    environ_find(environ, "XDG_STATE_HOME", strlen("XDG_STATE_HOME"));
+	const char *home = environ_find(environ, "HOME", strlen("HOME"));
 
 	if (conf->log_directory != NULL)
 		return;
-	if (geteuid() != 0 && state != NULL)
+	if (geteuid() != 0 && state != NULL && state[0] == '/')
 		conf->log_directory = arena_printf(conf->memory, "%s/supd", state);
-	else if (geteuid() != 0 && home != NULL)
+	else if (geteuid() != 0 && home != NULL && home[0] == '/')
 		conf->log_directory =
 		    arena_printf(conf->memory, "%s/.local/state/supd", home);
 	else
 		conf->log_directory = arena_dup(conf->memory, "/var/log/supd");
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static void
 load_all(struct load *load, const char *file)
@@ -408,6 +401,7 @@ load_all(struct load *load, const char *file)
 	if (input.defaults != NULL && input.defaults->type != NODE_MAP)
 		input.defaults = NULL;
 	tree_build(reader, &input);
+	sockets_check(reader);
 	if (reader->options->warn && reader->reports->n_errors == 0)
 		lint_tree(reader->conf, reader->options, reader->reports);
 }

@@ -81,7 +81,7 @@ node_new(struct arena *arena, enum node_type type, const struct node *at)
 	return node;
 }
 
-/* A text node; `text` is borrowed.  NULL without memory. */
+/* A text that was made of another one, as if in quotes; borrowed.  NULL: no memory. */
 struct node *
 node_text(struct arena *arena, const struct node *at, const char *text)
 {
@@ -90,7 +90,6 @@ node_text(struct arena *arena, const struct node *at, const char *text)
 	if (node == NULL)
 		return NULL;
 	node->text = text;
-	node->plain = at->plain;
 	node->dollar = strchr(text, '$') != NULL;
 	return node;
 }

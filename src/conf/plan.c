@@ -21,8 +21,7 @@ struct planner {
 	struct conf_plan plan;
 };
 
-/* ---- order
- * ------------------------------------------------------------------------------ */
+/* ---- order ---- */
 
 /* Where each child of one supervisor came from, to find the fewest that must move. */
 struct sibling {
@@ -115,8 +114,7 @@ find_moved(struct planner *planner)
 	return r;
 }
 
-/* ---- keys
- * ------------------------------------------------------------------------------- */
+/* ---- keys ---- */
 
 /* The keys that differ between two sorted lists; `ret_keys` has room for both. */
 static size_t
@@ -182,8 +180,7 @@ add_kind_key(struct conf_change *change)
 	return 0;
 }
 
-/* ---- the plan
- * --------------------------------------------------------------------------- */
+/* ---- the plan ---- */
 
 static bool
 is_same_kind(const struct planner *planner, uint32_t old_index, uint32_t new_index)

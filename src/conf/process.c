@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* process.c - what a process needs: command, identity, environment, output, sockets. */
+/* process.c - what a process needs: command, identity, environment, output. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -10,9 +10,6 @@
 #include "conf/read.h"
 #include "conf/scan.h"
 #include "conf/schema_types.h"
-
-/* The descriptors that one process may be given, less the standard three. */
-#define SOCKETS_MAX 60
 
 /* `command`, split into words already. */
 void
@@ -181,103 +178,4 @@ read_output(struct reader *reader, const struct node *node, void *target,
 	process->out_is_err = process->out.kind == process->err.kind;
 	if (process->out.file != NULL && process->err.file != NULL)
 		process->out_is_err = strcmp(process->out.file, process->err.file) == 0;
-}
-
-/* ---- sockets
- * --------------------------------------------------------------------------- */
-
-static void
-read_owner(struct reader *reader, const struct node *node, struct conf_socket *socket,
-           const struct trail *trail)
-{
-	const struct node *user = node_get(node, "user");
-	const struct node *group = node_get(node, "group");
-	const struct user *found;
-	struct err err;
-
-	if (user != NULL) {
-		struct trail below = {trail, "user", 0};
-
-		found = users_find(reader->users, user->text, &err);
-		if (found != NULL)
-			socket->uid = found->uid;
-		else
-			reader_error(reader, user, &below, "%s", err.text);
-	}
-	if (group != NULL) {
-		struct trail below = {trail, "group", 0};
-
-		if (users_find_group(reader->users, group->text, &socket->gid, &err) < 0)
-			reader_error(reader, group, &below, "%s", err.text);
-	}
-}
-
-/* Keys that a tcp socket cannot heed are not ignored silently. */
-static void
-check_tcp_keys(struct reader *reader, const struct node *node, const struct trail *trail)
-{
-	static const char *const unix_only[] = {"mode", "user", "group"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(unix_only); i++) {
-		const struct node *key = node_key(node, unix_only[i]);
-		struct trail below = {trail, unix_only[i], 0};
-
-		if (key != NULL)
-			reader_error(reader, key, &below,
-			             "`%s` is for unix sockets; a tcp port has none",
-			             unix_only[i]);
-	}
-}
-
-static void
-read_socket(struct reader *reader, const struct node *name, const struct node *node,
-            struct conf_socket *socket, const struct trail *up)
-{
-	struct trail trail = {up, name->text, 0};
-	const struct node *listen =
-	    node->type == NODE_MAP ? node_get(node, "listen") : node;
-	struct address address = {0};
-
-	if (listen == NULL)
-		return;
-	*socket = (struct conf_socket){
-	    .name = arena_dup(reader->keep, name->text),
-	    .backlog = 4096,
-	    .mode = 0666,
-	    .uid = (uid_t)-1,
-	    .gid = (gid_t)-1,
-	    .place = {name->file, name->line},
-	};
-	(void)address_parse(listen->text, &address, NULL);
-	socket->kind = address.kind;
-	socket->address = arena_dup(reader->keep, address.text);
-	socket->port = address.port;
-	if (node->type != NODE_MAP)
-		return;
-	read_table(reader, node, schema_socket.table, socket, &trail);
-	if (socket->kind == SOCKET_TCP)
-		check_tcp_keys(reader, node, &trail);
-	else
-		read_owner(reader, node, socket, &trail);
-}
-
-/* `sockets`, in the order of the file, which is that of the descriptors. */
-void
-read_sockets(struct reader *reader, const struct node *node, void *target,
-             const struct trail *trail)
-{
-	struct conf_process *process = &((struct conf_actor *)target)->process;
-
-	if (node->n > SOCKETS_MAX) {
-		reader_error(reader, node, trail, "%zu sockets; an actor has at most %d",
-		             node->n, SOCKETS_MAX);
-		return;
-	}
-	process->sockets = arena_alloc(reader->keep, node->n, sizeof(*process->sockets));
-	if (process->sockets == NULL)
-		return;
-	process->n_sockets = node->n;
-	for (size_t i = 0; i < node->n; i++)
-		read_socket(reader, node->pairs[i].key, node->pairs[i].value,
-		            &process->sockets[i], trail);
 }

@@ -82,7 +82,7 @@ read_table(struct reader *reader, const struct node *map,
 	}
 }
 
-/* ---- sets ------------------------------------------------------------------------ */
+/* ---- sets ---- */
 
 static void
 add_exit_codes(const struct node *node, struct exit_set *set)
@@ -120,7 +120,7 @@ read_signal_set(const struct node *node, struct signal_set *ret)
 		add_signal(node->items[i], ret);
 }
 
-/* ---- every actor ------------------------------------------------------------------ */
+/* ---- every actor ---- */
 
 /* `success`: what is not written keeps its default. */
 void
@@ -227,8 +227,7 @@ read_ready(struct reader *reader, const struct node *node, void *target,
 	}
 }
 
-/* ---- supervisors --------------------------------------------------------------------
- */
+/* ---- supervisors ---- */
 
 /* `intensity`: of a mapping what is not written keeps its default. */
 void

@@ -66,6 +66,7 @@ read_fn read_shutdown;
 read_fn read_sockets;
 read_fn read_success;
 
+void sockets_check(struct reader *reader);
 void read_identity(struct reader *reader, const struct node *map,
                    struct conf_actor *actor, const struct trail *up);
 void read_exit_set(const struct node *node, struct exit_set *ret);

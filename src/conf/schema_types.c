@@ -19,7 +19,7 @@
 	}
 #define DURATION_PATTERN "^([0-9]+(ms|s|m|h|d))+$"
 
-/* ---- plain texts ------------------------------------------------------------------ */
+/* ---- plain texts ---- */
 
 const struct schema_type schema_text = {
     .name = "text",
@@ -84,7 +84,7 @@ static const struct schema_type backlog = {
     .max = UINT16_MAX,
 };
 
-/* ---- durations --------------------------------------------------------------------- */
+/* ---- durations ---- */
 
 const struct schema_type schema_duration = {
     .name = "duration",
@@ -123,8 +123,7 @@ const struct schema_type schema_shutdown = {
     .max = DURATION_INFINITE,
 };
 
-/* ---- words --------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 const struct schema_type schema_strategy = {
     .name = "strategy",
@@ -163,8 +162,7 @@ static const struct schema_type log_target = {
     .n_words = LOG_TARGET_MAX,
 };
 
-/* ---- backoff ------------------------------------------------------------------------
- */
+/* ---- backoff ---- */
 
 static const struct schema_type factor = {
     .name = "factor",
@@ -240,7 +238,7 @@ static const struct schema_type rule_backoff = {
     .where = AT_NESTED,
 };
 
-/* ---- sets ------------------------------------------------------------------------- */
+/* ---- sets ---- */
 
 #define SYSEXITS                                                                    \
 	"ok|usage|dataerr|noinput|nouser|nohost|unavailable|software|oserr|osfile|" \
@@ -297,8 +295,7 @@ const struct schema_type schema_success = {
     .where = AT_NESTED,
 };
 
-/* ---- intensity and limit ------------------------------------------------------------
- */
+/* ---- intensity and limit ---- */
 
 static const struct schema_key intensity_keys[] = {
     {"restarts", &restarts, "5", "How many restarts are granted.", CONF_IN_PLACE,
@@ -346,8 +343,7 @@ const struct schema_type schema_limit = {
     .where = AT_NESTED,
 };
 
-/* ---- deciders ------------------------------------------------------------------------
- */
+/* ---- deciders ---- */
 
 const char *const when_words[WHEN_WORD_MAX] = {WHEN_WORD_MAP(AS_NAME)};
 
@@ -462,8 +458,7 @@ const struct schema_type schema_decider = {
     .items = &schema_rule_entry,
 };
 
-/* ---- processes ----------------------------------------------------------------------
- */
+/* ---- processes ---- */
 
 const struct schema_type schema_command = {
     .name = "command",
@@ -533,8 +528,7 @@ const struct schema_type schema_output = {
     .where = AT_NESTED,
 };
 
-/* ---- resource limits ----------------------------------------------------------------
- */
+/* ---- resource limits ---- */
 
 const struct schema_type schema_rlimit = {
     .name = "rlimit",
@@ -584,8 +578,7 @@ schema_limit_resource(size_t i)
 	return limits_resources[i];
 }
 
-/* ---- sockets ------------------------------------------------------------------------
- */
+/* ---- sockets ---- */
 
 const struct schema_type schema_address = {
     .name = "address",
@@ -641,8 +634,7 @@ const struct schema_type schema_sockets = {
     .names_pattern = "^[A-Za-z0-9][A-Za-z0-9_.@-]*$",
 };
 
-/* ---- top level ----------------------------------------------------------------------
- */
+/* ---- top level ---- */
 
 static const struct schema_key control_keys[] = {
     {"socket", &schema_path, NULL,

@@ -95,8 +95,7 @@ defaults_of_supervisors(struct reader *reader, const struct node *defaults)
 	return map;
 }
 
-/* ---- one child, as it is written ------------------------------------------------------
- */
+/* ---- one child, as it is written ---- */
 
 static const struct node *
 find_template(struct builder *builder, const struct node *use, const struct trail *trail)
@@ -285,8 +284,7 @@ open_child(struct builder *builder, struct frame *frame)
 	frame->child = child;
 }
 
-/* ---- one actor
- * --------------------------------------------------------------------------- */
+/* ---- one actor ---- */
 
 /* One more in the list of actors; NULL: there are too many, or no memory. */
 static struct conf_actor *
@@ -350,14 +348,9 @@ is_misspelt(const struct node *map, const char *key)
 static void
 check_kind(struct builder *builder, const struct child *child, const struct trail *trail)
 {
-	const struct node *command = node_key(child->map, "command");
+	const struct node *command = node_get(child->map, "command");
 	const struct node *children = node_get(child->map, "children");
 
-	if (command != NULL && children != NULL)
-		reader_error(
-		    builder->reader, command, trail,
-		    "`command` and `children` in one actor is not supported by this "
-		    "version");
 	if (command != NULL || children != NULL)
 		return;
 	/* A template that is not there, or a typing error, was reported already. */
@@ -471,8 +464,7 @@ build_actor(struct builder *builder, struct frame *frame)
 		push_children(builder, children, scope, trail, index);
 }
 
-/* ---- all of them
- * --------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 static bool
 is_full(struct builder *builder, const struct frame *frame)

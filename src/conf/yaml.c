@@ -68,6 +68,7 @@ static const struct {
     {"did not find expected key",
      "a key was expected here; look at the indentation, and for a missing `:`"},
     {"could not find expected ':'", "a key without its `:`"},
+    {"did not find expected node content", "a value was expected here"},
     {"did not find expected '-' indicator",
      "a `-` was expected here; look at the indentation of the list"},
     {"did not find expected ',' or ']'", "a `,` or the closing `]` is missing"},

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/* support.h - files to load, and what to expect of them. */
+#ifndef TESTS_CONF_SUPPORT_H
+#define TESTS_CONF_SUPPORT_H
+
+#include "conf/conf.h"
+
+#include <check.h>
+
+/* Each test has a directory of its own, made and removed by the fixture. */
+void support_setup(void);
+void support_teardown(void);
+const char *support_path(const char *name);
+
+/* Write a file of the directory; "main.yaml" is what the functions below load. */
+void put_file(const char *name, const char *text);
+void put_bytes(const char *name, const char *bytes, size_t len);
+
+/* Load main.yaml; the reports are "line:column: path: message" lines, errors only. */
+struct conf *load_text(const char *text);
+struct conf *load_main(bool warn, struct conf_reports *ret_reports);
+void expect_errors(const char *text, const char *expected);
+void expect_first(const char *text, const char *expected);
+void expect_warnings(const char *text, const char *expected);
+void expect_fault(const char *text, const char *place, const char *words);
+
+/* An actor or a key of it that must be there. */
+const struct conf_actor *actor_at(const struct conf *conf, const char *path);
+const char *key_of(const struct conf *conf, const char *path, const char *key);
+
+TCase *new_case(const char *name);
+
+Suite *suite_yaml(void);
+Suite *suite_faults(void);
+Suite *suite_values(void);
+Suite *suite_compose(void);
+Suite *suite_plan(void);
+Suite *suite_lint(void);
+Suite *suite_noise(void);
+
+#endif

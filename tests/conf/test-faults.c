@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: ISC */
+/* test-faults.c - every fault is found, at its place, with a sentence that helps. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "tests/conf/support.h"
+
+/* One fault, one report: where it is, and words that must be in the sentence. */
+static const struct {
+	const char *text;
+	const char *place;
+	const char *words;
+} faults[] = {
+    /* keys */
+    {"children:\n  a:\n    comand: [x]\n", "3:5: error: children.a.comand",
+     "unknown key `comand`, did you mean `command`?"},
+    {"strategie: one_for_one\nchildren: {}\n", "1:1: error: strategie",
+     "did you mean `strategy`?"},
+    {"children: {}\nxyzzyplugh: 1\n", "2:1: error: xyzzyplugh",
+     "unknown key `xyzzyplugh`; supd.yaml(5) has all that there are"},
+    {"children: {a: {command: [x], backoff: {wibble: 1s}}}\n",
+     "1:40: error: children.a.backoff.wibble",
+     "there are: min, max, factor, jitter, reset_after, reset, on"},
+    {"children: {}\nuser: root\n", "2:1: error: user",
+     "`user` is not a key of the top level"},
+    {"children: {a: {command: [x], strategy: one_for_one}}\n",
+     "1:30: error: children.a.strategy", "this actor has no `children`"},
+    {"children: {a: {children: {}, user: root}}\n", "1:30: error: children.a.user",
+     "a key of actors with a `command`"},
+    {"children: {a: {command: [x], control: {}}}\n", "1:30: error: children.a.control",
+     "belongs at the top level"},
+    {"children: {}\ndefaults: {command: [x]}\n", "2:12: error: defaults.command",
+     "cannot stand in `defaults`"},
+    {"children: {}\ntemplates: {t: {use: u}}\n", "2:17: error: templates.t.use",
+     "cannot stand in a template"},
+    /* forms */
+    {"children:\n", "1:10: error: children", "nothing is not allowed here"},
+    {"children: [a]\n", "1:11: error: children", "a list is not allowed here"},
+    {"children: {a: x}\n", "1:15: error: children.a", "a text is not an actor"},
+    {"children: {a: {command: }}\n", "1:25: error: children.a.command",
+     "nothing is written here"},
+    {"children: {a: {command: {b: c}}}\n", "1:25: error: children.a.command",
+     "a mapping is not allowed here; write a list of texts"},
+    {"children: {a: {command: []}}\n", "1:25: error: children.a.command",
+     "the command is empty"},
+    {"children: {a: {command: [\"\"]}}\n", "1:25: error: children.a.command",
+     "the command is empty"},
+    {"children: {a: {command: [[x]]}}\n", "1:26: error: children.a.command[0]",
+     "a list is not allowed here"},
+    {"children: {a: {command: \"x 'y\"}}\n", "1:25: error: children.a.command",
+     "the quote ' before `y` is not closed"},
+    {"children: {a: {}}\n", "1:12: error: children.a", "`command` is missing"},
+    {"children: {a: {command: [x], children: {}}}\n", "1:16: error: children.a.command",
+     "`command` beside `children` is not supported by this version"},
+    {"children: {a/b: {command: [x]}}\n", "1:12: error: children.a/b",
+     "cannot be the name of an actor"},
+    {"children: {-a: {command: [x]}}\n", "1:12: error: children.-a",
+     "cannot be the name of an actor"},
+    {"children: {x: {command: [y], replicas: 2}, x@7: {command: [y]}}\n",
+     "1:44: error: children.x@7", "`x@7` is a name of the replicas of `x` (line 1)"},
+    {"children: {x: {command: [y], replicas: many}}\n",
+     "1:40: error: children.x.replicas", "write a number from 0 to 100000"},
+    /* scalars */
+    {"children: {a: {command: [x], shutdown: 5}}\n", "1:40: error: children.a.shutdown",
+     "`5` has no unit: write 5s, not 5"},
+    {"children: {a: {command: [x], shutdown: -5s}}\n", "1:40: error: children.a.shutdown",
+     "`-5s` is not allowed here; write a duration such as 5s, `brutal_kill` or"},
+    {"children: {a: {command: [x], shutdown: 400000d}}\n",
+     "1:40: error: children.a.shutdown", "longer than 100 years"},
+    {"children: {a: {command: [x], shutdown: brutal}}\n",
+     "1:40: error: children.a.shutdown", "`brutal` is not allowed here"},
+    {"children: {a: {command: [x], enabled: yes}}\n", "1:39: error: children.a.enabled",
+     "write `true` or `false`"},
+    {"children: {a: {command: [x], restart: always}}\n",
+     "1:39: error: children.a.restart", "`permanent`, `transient` or `temporary`"},
+    {"children: {a: {command: [x], restart: transiemt}}\n",
+     "1:39: error: children.a.restart", "did you mean `transient`?"},
+    {"children: {a: {command: [x], stop_signal: TREM}}\n",
+     "1:43: error: children.a.stop_signal", "`TREM` is no signal"},
+    {"children: {a: {command: [x], umask: 0022}}\n", "1:37: error: children.a.umask",
+     "an octal mode stands in quotes: write \"0022\""},
+    {"children: {a: {command: [x], umask: \"0099\"}}\n", "1:37: error: children.a.umask",
+     "an octal mode in quotes"},
+    {"children: {a: {command: [x], directory: srv}}\n",
+     "1:41: error: children.a.directory", "`srv` is not an absolute path"},
+    {"children: {a: {command: [x], user: no-such-user-here}}\n",
+     "1:36: error: children.a.user", "there is no user `no-such-user-here`"},
+    {"children: {a: {command: [x], group: no-such-group-here}}\n",
+     "1:37: error: children.a.group", "there is no group `no-such-group-here`"},
+    {"children: {a: {command: [x], user: \"4000000001\"}}\n",
+     "1:36: error: children.a.user", "write `group` too"},
+    {"children: {a: {command: [x], environment: {A=B: c}}}\n",
+     "1:44: error: children.a.environment", "`A=B` cannot be a name here"},
+    {"children: {a: {command: [x], environment: {A: }}}\n",
+     "1:47: error: children.a.environment.A", "nothing is written here"},
+    {"children: {a: {command: [x], limits: {nofiles: 5}}}\n",
+     "1:39: error: children.a.limits.nofiles", "did you mean `nofile`?"},
+    {"children: {a: {command: [x], limits: {nofile: many}}}\n",
+     "1:47: error: children.a.limits.nofile", "a number such as 65536"},
+    {"children: {a: {command: [x], limits: {nofile: \"9:5\"}}}\n",
+     "1:47: error: children.a.limits.nofile", "the soft limit is above the hard one"},
+    {"children: {a: {command: [x], success: {exit: [256]}}}\n",
+     "1:47: error: children.a.success.exit[0]", "an exit code from 0 to 255"},
+    {"children: {a: {command: [x], success: {exit: [78-64]}}}\n",
+     "1:47: error: children.a.success.exit[0]", "runs backwards"},
+    {"children: {a: {command: [x], success: {exit: [tempfall]}}}\n",
+     "1:47: error: children.a.success.exit[0]", "`tempfall` is not allowed here"},
+    {"children: {a: {command: [x], output: logg}}\n", "1:38: error: children.a.output",
+     "did you mean `log`?"},
+    {"children: {a: {command: [x], output: file:x.log}}\n",
+     "1:38: error: children.a.output", "the path must be absolute"},
+    /* backoff, intensity, limit */
+    {"children: {a: {command: [x], backoff: {min: 5s, max: 1s}}}\n",
+     "1:39: error: children.a.backoff", "`max` (1s) is smaller than `min` (5s)"},
+    {"children: {a: {command: [x], backoff: {min: 0s}}}\n",
+     "1:45: error: children.a.backoff.min", "must be longer than 0s"},
+    {"children: {a: {command: [x], backoff: {max: infinity}}}\n",
+     "1:45: error: children.a.backoff.max", "`infinity` is not allowed here"},
+    {"children: {a: {command: [x], backoff: {min: 40s}}}\n",
+     "1:39: error: children.a.backoff", "`max` (30s) is smaller than `min` (40s)"},
+    {"children: {a: {command: [x], backoff: {jitter: 1.5}}}\n",
+     "1:48: error: children.a.backoff.jitter", "a number from 0 to 1"},
+    {"children: {a: {command: [x], backoff: {factor: 0.9}}}\n",
+     "1:48: error: children.a.backoff.factor", "a number from 1 to 100"},
+    {"children: {a: {command: [x], backoff: {factor: 100.001}}}\n",
+     "1:48: error: children.a.backoff.factor", "a number from 1 to 100"},
+    {"children: {a: {command: [x], backoff: {factor: 1.2345}}}\n",
+     "1:48: error: children.a.backoff.factor", "more than three decimals"},
+    {"children: {}\nintensity: {restarts: 1, within: 0s}\n",
+     "2:34: error: intensity.within", "must be longer than 0s"},
+    {"children: {}\nintensity: {restarts: 10001}\n", "2:23: error: intensity.restarts",
+     "a number from 0 to 10000"},
+    {"children: {}\nintensity: unlimitted\n", "2:12: error: intensity",
+     "did you mean `unlimited`?"},
+    {"children: {}\nlimit: {within: 5s}\n", "2:8: error: limit", "`restarts` is missing"},
+    {"children: {}\nlimit: {restarts: -1, within: 5s}\n", "2:19: error: limit",
+     "`restarts: -1` is no limit"},
+    {"children: {}\nlimit: {restarts: -2}\n", "2:19: error: limit.restarts",
+     "or -1 for no limit"},
+    /* deciders */
+    {"children: {}\ndecider: otpp\n", "2:10: error: decider", "did you mean `otp`?"},
+    {"children: {}\ndecider:\n  - {when: {exti: [1]}, then: stop}\n",
+     "3:13: error: decider[0].when.exti", "did you mean `exit`?"},
+    {"children: {}\ndecider:\n  - {when: any, then: retry}\n",
+     "3:23: error: decider[0].then", "`resume`, `restart`, `stop` or `escalate`"},
+    {"children: {}\ndecider:\n  - {when: any}\n", "3:5: error: decider[0]",
+     "`then` is missing"},
+    {"children: {}\ndecider:\n  - {then: stop}\n", "3:5: error: decider[0]",
+     "`when` is missing"},
+    {"children: {}\ndecider:\n  - {when: [], then: stop}\n", "3:12: error: decider[0]",
+     "matches nothing"},
+    {"children: {}\ndecider:\n  - {when: {exec: [ENOSUCH]}, then: stop}\n",
+     "3:20: error: decider[0].when.exec[0]", "the name of a system error"},
+    {"children: {}\ndecider:\n  - {when: any, then: stop, backoff: {reset: auto}}\n",
+     "3:39: error: decider[0].backoff.reset", "there are: min, max, factor, jitter"},
+    {"children: {}\ndecider:\n"
+     "  - {when: any, then: stop, backoff: {min: 2s, max: 1s}}\n",
+     "3:38: error: decider[0]", "`max` is smaller than `min`"},
+    /* readiness */
+    {"children: {a: {command: [x], ready: exit, restart: permanent}}\n",
+     "1:52: error: children.a.restart", "contradicts `ready: exit`"},
+    {"children: {a: {command: [x], ready: {}}}\n", "1:37: error: children.a.ready",
+     "`after` is missing"},
+    {"children: {a: {command: [x], ready: exce}}\n", "1:37: error: children.a.ready",
+     "did you mean `exec`?"},
+    /* sockets */
+    {"children: {a: {command: [x], sockets: {web: 'tpc:127.0.0.1:80'}}}\n",
+     "1:45: error: children.a.sockets.web", "tcp:ADDRESS:PORT"},
+    {"children: {a: {command: [x], sockets: {web: 'tcp:127.0.0.1:99999'}}}\n",
+     "1:45: error: children.a.sockets.web", "no port from 0 to 65535"},
+    {"children: {a: {command: [x], sockets: {web: 'tcp:www.example.org:80'}}}\n",
+     "1:45: error: children.a.sockets.web", "is no address; write a numeric one"},
+    {"children: {a: {command: [x], sockets: {web: 'tcp:::1:80'}}}\n",
+     "1:45: error: children.a.sockets.web", "an IPv6 address in brackets"},
+    {"children: {a: {command: [x], sockets: {web: 'unix:rel'}}}\n",
+     "1:45: error: children.a.sockets.web", "the path must be absolute"},
+    {"children: {a: {command: [x], sockets: {\"a:b\": 'unix:/x'}}}\n",
+     "1:40: error: children.a.sockets", "`a:b` cannot be a name here"},
+    {"children: {a: {command: [x], sockets: {web: {backlog: 5}}}}\n",
+     "1:45: error: children.a.sockets.web", "`listen` is missing"},
+    {"children: {a: {command: [x], sockets: {web: {listen: 'tcp:*:80', mode: "
+     "\"0600\"}}}}\n",
+     "1:66: error: children.a.sockets.web.mode", "`mode` is for unix sockets"},
+    {"children: {a: {command: [x], sockets: {web: {listen: 'unix:/x', user: "
+     "no-such-user-here}}}}\n",
+     "1:71: error: children.a.sockets.web.user", "there is no user"},
+    {"children: {a: {command: [x], sockets: {s: 'tcp:*:80'}},\n"
+     "  b: {command: [x], sockets: {t: 'tcp:*:80'}}}\n",
+     "2:31: error: children.b.sockets.t", "is taken by `/user/a`"},
+    /* templates and parameters */
+    {"children: {a: {use: nothing}}\n", "1:21: error: children.a.use",
+     "there is no template `nothing`"},
+    {"templates: {worker: {command: [x]}}\nchildren: {a: {use: wroker}}\n",
+     "2:21: error: children.a.use", "did you mean `worker`?"},
+    {"templates: {t: {command: [x, '${p}']}}\nchildren: {a: {use: t}}\n",
+     "1:30: error: children.a.command[1]", "`${p}` is not defined"},
+    {"templates: {t: {command: [x, '${queu}']}}\n"
+     "children: {a: {use: t, with: {queue: 1}}}\n",
+     "1:30: error: children.a.command[1]", "did you mean `${queue}`?"},
+    {"children: {a: {command: [x, '${env:NO_SUCH_NAME}']}}\n",
+     "1:29: error: children.a.command[1]", "`${env:NO_SUCH_NAME}`: there is no such"},
+    {"children: {a: {command: [x, '${oops']}}\n", "1:29: error: children.a.command[1]",
+     "has no closing `}`"},
+    {"children: {a: {command: [x, '${replica}']}}\n",
+     "1:29: error: children.a.command[1]", "only with `replicas`"},
+    {"children: {a: {command: [x], with: [y]}}\n", "1:36: error: children.a.with",
+     "a mapping from parameters to texts"},
+    {"children: {}\ntemplates: {t: {restart: sometimes}}\n",
+     "2:26: error: templates.t.restart", "`permanent`, `transient` or `temporary`"},
+    /* supd's own */
+    {"children: {}\nlog: {level: loud}\n", "2:14: error: log.level",
+     "`debug`, `info`, `notice`, `warning` or `error`"},
+    {"children: {}\ncontrol: {group: no-such-group-here}\n", "2:18: error: control.group",
+     "there is no group"},
+    {"children: {}\ncontrol: {socket: x.sock}\n", "2:19: error: control.socket",
+     "not an absolute path"},
+    {"include: [nowhere.yaml]\nchildren: {}\n", "1:11: error: include",
+     "nowhere.yaml: No such file or directory"},
+    {"include: {a: b}\nchildren: {}\n", "1:10: error: include",
+     "a mapping is not allowed here"},
+};
+
+START_TEST(each_fault_is_reported_once_at_its_place)
+{
+	expect_fault(faults[_i].text, faults[_i].place, faults[_i].words);
+}
+END_TEST
+
+/* Known and refused: keys that this version does not have, wherever they may stand. */
+static const char *const unbuilt_actor_keys[] = {
+    "significant",
+    "needs",
+    "watch",
+    "hooks",
+    "hook_timeout",
+    "stop_command",
+    "reload_signal",
+    "reload_command",
+    "watchdog",
+    "watchdog_signal",
+    "health",
+    "stopped_is_failure",
+    "start_on",
+    "fd_store",
+    "runtime_directory",
+    "keep_on_restart",
+    "supplementary_groups",
+    "root",
+    "environment_file",
+    "clear_environment",
+    "nice",
+    "oom_score_adj",
+    "cpu_affinity",
+    "io_priority",
+    "scheduler",
+    "capabilities",
+    "no_new_privileges",
+    "cgroup",
+    "log",
+    "stdin",
+};
+static const char *const unbuilt_supervisor_keys[] = {
+    "auto_shutdown", "keep_children", "freeze_while_deciding",
+    "when_empty",    "max_children",  "significant",
+    "needs",         "watch",         "hooks",
+};
+static const char *const unbuilt_top_keys[] = {
+    "metrics",
+    "on_crash",
+    "auto_shutdown",
+    "keep_children",
+    "freeze_while_deciding",
+    "when_empty",
+    "max_children",
+};
+
+static void
+expect_unbuilt(const char *before, const char *key, const char *place)
+{
+	char text[256];
+	char full_place[128];
+
+	(void)snprintf(text, sizeof(text), "%s%s: true\n", before, key);
+	(void)snprintf(full_place, sizeof(full_place), "%s%s", place, key);
+	expect_fault(text, full_place, "is not supported by this version");
+}
+
+START_TEST(keys_of_later_versions_are_refused_at_actors)
+{
+	expect_unbuilt("children:\n  a:\n    command: [x]\n    ", unbuilt_actor_keys[_i],
+	               "4:5: error: children.a.");
+}
+END_TEST
+
+START_TEST(keys_of_later_versions_are_refused_at_supervisors)
+{
+	expect_unbuilt("children:\n  a:\n    children: {}\n    ",
+	               unbuilt_supervisor_keys[_i], "4:5: error: children.a.");
+}
+END_TEST
+
+START_TEST(keys_of_later_versions_are_refused_at_the_top)
+{
+	expect_unbuilt("children: {}\n", unbuilt_top_keys[_i], "2:1: error: ");
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	const char *place;
+} unbuilt_values[] = {
+    {"ready: {tcp: x}", "4:13: error: children.a.ready.tcp"},
+    {"ready: {fd: 3}", "4:13: error: children.a.ready.fd"},
+    {"ready: {unix: x}", "4:13: error: children.a.ready.unix"},
+    {"ready: {http: x}", "4:13: error: children.a.ready.http"},
+    {"ready: {exec: x}", "4:13: error: children.a.ready.exec"},
+    {"ready: {log: x}", "4:13: error: children.a.ready.log"},
+    {"ready: {after: 1s, interval: 1s}", "4:24: error: children.a.ready.interval"},
+    {"output: journal", "4:13: error: children.a.output"},
+    {"output: syslog", "4:13: error: children.a.output"},
+    {"output: pipe:/user/b", "4:13: error: children.a.output"},
+    {"output: {stdout: journal}", "4:22: error: children.a.output.stdout"},
+    {"sockets: {s: 'udp:*:53'}", "4:18: error: children.a.sockets.s"},
+    {"sockets: {s: 'unix-dgram:/x'}", "4:18: error: children.a.sockets.s"},
+    {"sockets: {s: 'unix-seqpacket:/x'}", "4:18: error: children.a.sockets.s"},
+    {"sockets: {s: 'fifo:/x'}", "4:18: error: children.a.sockets.s"},
+    {"sockets: {s: {listen: 'tcp:*:1', while_down: refuse}}",
+     "4:50: error: children.a.sockets.s.while_down"},
+    {"sockets: {s: {listen: 'tcp:*:1', while_down: {reply: x}}}",
+     "4:51: error: children.a.sockets.s.while_down.reply"},
+    {"sockets: {s: {listen: 'tcp:*:1', while_down: {handler: x}}}",
+     "4:51: error: children.a.sockets.s.while_down.handler"},
+    {"sockets: {s: {listen: 'tcp:*:1', rate: 5/s}}",
+     "4:38: error: children.a.sockets.s.rate"},
+    {"on_failure: [{when: {self_report: [x]}, then: stop}]",
+     "4:39: error: children.a.on_failure[0].when.self_report"},
+};
+
+START_TEST(values_of_later_versions_are_refused)
+{
+	char text[256];
+
+	(void)snprintf(text, sizeof(text), "children:\n  a:\n    command: [x]\n    %s\n",
+	               unbuilt_values[_i].text);
+	expect_fault(text, unbuilt_values[_i].place, "not supported by this version");
+}
+END_TEST
+
+static const char twenty_faults[] = "strategy: one_for_most\n"
+                                    "intensity: {restarts: lots, within: 10}\n"
+                                    "metrics: {listen: x}\n"
+                                    "control: {mode: 0666}\n"
+                                    "defaults:\n"
+                                    "  shutdwon: 5s\n"
+                                    "templates:\n"
+                                    "  t: {command: [x, '${nobody}'], nice: 5}\n"
+                                    "children:\n"
+                                    "  a:\n"
+                                    "    comand: [x]\n"
+                                    "    shutdown: 5\n"
+                                    "  b:\n"
+                                    "    command: [x]\n"
+                                    "    restart: sometimes\n"
+                                    "    limits: {nofile: many}\n"
+                                    "    backoff: {min: 0s, jitter: 2}\n"
+                                    "  c: {use: t}\n"
+                                    "  d:\n"
+                                    "    children:\n"
+                                    "      e f: {command: [x]}\n"
+                                    "      g: {}\n"
+                                    "      h: {command: [x], stop_signal: FOO}\n"
+                                    "    decider:\n"
+                                    "      - {when: {exti: [1]}, then: retry}\n"
+                                    "  b: {command: [y]}\n";
+
+static const char *const twenty_places[] = {
+    "1:11: error: strategy: ",
+    "2:23: error: intensity.restarts: ",
+    "2:37: error: intensity.within: ",
+    "3:1: error: metrics: ",
+    "4:17: error: control.mode: ",
+    "6:3: error: defaults.shutdwon: ",
+    "8:20: error: children.c.command[1]: ",
+    "8:34: error: templates.t.nice: ",
+    "11:5: error: children.a.comand: ",
+    "12:15: error: children.a.shutdown: ",
+    "15:14: error: children.b.restart: ",
+    "16:22: error: children.b.limits.nofile: ",
+    "17:20: error: children.b.backoff.min: ",
+    "17:32: error: children.b.backoff.jitter: ",
+    "21:7: error: children.d.children.e f: ",
+    "22:7: error: children.d.children.g: ",
+    "23:38: error: children.d.children.h.stop_signal: ",
+    "25:17: error: children.d.decider[0].when.exti: ",
+    "25:35: error: children.d.decider[0].then: ",
+    "26:3: error: the key `b` is written twice, first at line 13",
+};
+
+START_TEST(twenty_faults_are_twenty_reports_in_the_order_of_the_lines)
+{
+	struct conf_reports reports;
+
+	put_file("main.yaml", twenty_faults);
+	ck_assert_ptr_null(load_main(false, &reports));
+	for (size_t i = 0; i < reports.n && i < ARRAY_SIZE(twenty_places); i++) {
+		struct strbuf line;
+		char place[128];
+
+		strbuf_init(&line, 4096);
+		conf_report_format(&reports.at[i], &line);
+		(void)snprintf(place, sizeof(place), "/main.yaml:%s", twenty_places[i]);
+		ck_assert_msg(strstr(strbuf_str(&line), place) != NULL,
+		              "number %zu is not at %s but: %s", i, twenty_places[i],
+		              strbuf_str(&line));
+		strbuf_done(&line);
+	}
+	ck_assert_uint_eq(reports.n, ARRAY_SIZE(twenty_places));
+	ck_assert_uint_eq(reports.n_errors, ARRAY_SIZE(twenty_places));
+	conf_reports_done(&reports);
+}
+END_TEST
+
+START_TEST(too_many_faults_are_counted_and_the_first_ones_shown)
+{
+	static const char last[] =
+	    "and more: only the first 200 are shown (300 errors)\n";
+	struct conf_reports reports;
+	struct strbuf text;
+	struct strbuf out;
+
+	strbuf_init(&text, 1 << 20);
+	strbuf_init(&out, 1 << 20);
+	strbuf_adds(&text, "children:\n");
+	for (int i = 0; i < 300; i++)
+		strbuf_addf(&text, "  a%d: {command: [x], shutdown: 5}\n", i);
+	put_file("main.yaml", strbuf_str(&text));
+	ck_assert_ptr_null(load_main(false, &reports));
+	ck_assert_uint_eq(reports.n, CONF_REPORTS_MAX);
+	ck_assert_uint_eq(reports.n_errors, 300);
+	ck_assert(reports.truncated);
+	conf_reports_format(&reports, &out);
+	ck_assert_ptr_nonnull(strstr(strbuf_str(&out), last));
+	conf_reports_done(&reports);
+	strbuf_done(&text);
+	strbuf_done(&out);
+}
+END_TEST
+
+START_TEST(a_fault_of_a_template_is_reported_once_for_all_who_use_it)
+{
+	expect_fault("templates: {t: {command: [x], shutdown: 5}}\n"
+	             "children:\n"
+	             "  a: {use: t}\n"
+	             "  b: {use: t, replicas: 5}\n",
+	             "1:41: error: templates.t.shutdown", "write 5s, not 5");
+}
+END_TEST
+
+Suite *
+suite_faults(void)
+{
+	Suite *suite = suite_create("faults");
+	TCase *tcase = new_case("faults");
+
+	tcase_add_loop_test(tcase, each_fault_is_reported_once_at_its_place, 0,
+	                    (int)ARRAY_SIZE(faults));
+	tcase_add_loop_test(tcase, keys_of_later_versions_are_refused_at_actors, 0,
+	                    (int)ARRAY_SIZE(unbuilt_actor_keys));
+	tcase_add_loop_test(tcase, keys_of_later_versions_are_refused_at_supervisors, 0,
+	                    (int)ARRAY_SIZE(unbuilt_supervisor_keys));
+	tcase_add_loop_test(tcase, keys_of_later_versions_are_refused_at_the_top, 0,
+	                    (int)ARRAY_SIZE(unbuilt_top_keys));
+	tcase_add_loop_test(tcase, values_of_later_versions_are_refused, 0,
+	                    (int)ARRAY_SIZE(unbuilt_values));
+	tcase_add_test(tcase, twenty_faults_are_twenty_reports_in_the_order_of_the_lines);
+	tcase_add_test(tcase, too_many_faults_are_counted_and_the_first_ones_shown);
+	tcase_add_test(tcase, a_fault_of_a_template_is_reported_once_for_all_who_use_it);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: ISC */
+/* test-lint.c - what is legal and probably not meant, and what is neither. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/assert.h"
+#include "tests/conf/support.h"
+
+#define SH "command: [/bin/sh]"
+
+static const struct {
+	const char *text;
+	const char *place;
+	const char *words;
+} doubts[] = {
+    {"children:\n  s:\n    intensity: {restarts: 5, within: 10s}\n    children:\n"
+     "      a: {" SH ", backoff: {min: 1s, max: 60s}}\n",
+     "3:38: warning: children.s.intensity.within",
+     "5 restarts within 10s can never be exceeded by an actor that keeps failing: the "
+     "backoff of `a` alone takes 1s + 2s + 4s + 8s + 16s = 31s, more than 10s"},
+    {"children:\n  s:\n    intensity: {restarts: 1000, within: 1h}\n    children:\n"
+     "      a: {" SH "}\n",
+     "3:41: warning: children.s.intensity.within",
+     "200ms + 400ms + 800ms + 1s600ms + 3s200ms + 6s400ms + … = 8h16m"},
+    {"children:\n  s:\n    children:\n"
+     "      a: {" SH ", backoff: {min: 50s, max: 60s}}\n",
+     "2:3: warning: children.s.intensity.restarts", "= 4m50s, more than 1m"},
+    {"children:\n  a: {" SH ", backoff: {min: 1s, max: 2s, reset_after: 1m}}\n",
+     "2:68: warning: children.a.backoff.reset_after",
+     "1m is outside of `min` to `max` (1s to 2s)"},
+    {"decider:\n  - {when: {exit: [1]}, then: restart}\nchildren: {}\n",
+     "2:3: warning: decider", "no rule for `any`"},
+    {"decider:\n  - {when: any, then: restart}\n  - {when: {signal: [SEGV]}, then: "
+     "stop}\n"
+     "children: {}\n",
+     "3:5: warning: decider[1]", "shadowed"},
+    {"decider:\n  - {when: {exit: [1, 2]}, then: restart}\n"
+     "  - {when: {exit: [3]}, then: restart}\n"
+     "  - {when: {exit: [2, 3]}, then: stop}\n  - default\nchildren: {}\n",
+     "4:5: warning: decider[2]", "shadowed"},
+    {"decider:\n  - {when: {signal: [SEGV]}, then: restart}\n"
+     "  - {when: {core: [SEGV]}, then: stop}\n  - default\nchildren: {}\n",
+     "3:5: warning: decider[1]", "shadowed"},
+    {"decider:\n  - default\n  - {when: killed, then: stop}\nchildren: {}\n",
+     "3:5: warning: decider[1]", "shadowed"},
+    {"children:\n  a: {" SH ", on_failure: [otp, {when: oom, then: stop}]}\n",
+     "2:45: warning: children.a.on_failure[1]", "shadowed"},
+    {"decider:\n  - {when: {exit: [75]}, then: resume}\n  - default\nchildren: {}\n",
+     "2:5: warning: decider[0]", "`resume` after a cause that leaves no process"},
+    {"children:\n  s:\n    shutdown: 10s\n    children:\n"
+     "      a: {" SH ", shutdown: 6s}\n      b: {" SH "}\n",
+     "3:15: warning: children.s.shutdown",
+     "10s is less than its children may take, which is 11s"},
+    {"children:\n  s:\n    shutdown: 10s\n    children:\n"
+     "      t: {children: {a: {" SH ", shutdown: infinity}}}\n",
+     "3:15: warning: children.s.shutdown", "which is infinity"},
+    {"children:\n  s:\n    intensity: {restarts: 11, within: 1h}\n    children:\n"
+     "      t:\n        intensity: {restarts: 10, within: 1h}\n        children: {}\n",
+     "6:31: warning: children.s.children.t.intensity.restarts",
+     "10 restarts here for each of 11 further up: together more than 100"},
+    {"children:\n  a: {" SH ", ready: notify, start_timeout: infinity}\n",
+     "2:57: warning: children.a.start_timeout", "READY=1"},
+    {"children:\n  a:\n    command: [/nonexistent/x]\n",
+     "3:14: warning: children.a.command", "there is no program `/nonexistent/x`"},
+    {"children:\n  a:\n    command: [no-such-program-here]\n",
+     "3:14: warning: children.a.command",
+     "there is no program `no-such-program-here` in PATH"},
+    {"children:\n  a:\n    command: [/etc/passwd]\n", "3:14: warning: children.a.command",
+     "is not an executable file"},
+    {"children:\n  a:\n    command: [sh]\n    environment: {PATH: /nonexistent}\n",
+     "3:14: warning: children.a.command", "there is no program `sh` in PATH"},
+    {"control: {observers: 7, mode: \"0660\"}\nchildren: {}\n",
+     "1:31: warning: control.mode", "shuts the `observers` out"},
+};
+
+START_TEST(each_doubt_is_one_warning)
+{
+	expect_fault(doubts[_i].text, doubts[_i].place, doubts[_i].words);
+}
+END_TEST
+
+static const char *const fine[] = {
+    /* 0.2 + 0.4 + 0.8 + 1.6 + 3.2 = 6.2 s: reached well within 60 s */
+    "children:\n  s:\n    children:\n      a: {" SH "}\n",
+    "children:\n  s:\n    intensity: {restarts: 5, within: 10s}\n    children:\n"
+    "      a: {" SH ", backoff: {min: 1s, max: 60s}}\n      b: {" SH ", backoff: none}\n",
+    "children:\n  s:\n    intensity: {restarts: 5, within: 10s}\n    children:\n"
+    "      a: {" SH ", backoff: {min: 1s, max: 60s}, restart: temporary}\n",
+    "intensity: {restarts: 9, within: infinity}\nchildren:\n"
+    "  a: {" SH ", backoff: {min: 60s, max: 60s}}\n",
+    "decider:\n  - {when: {core: [SEGV]}, then: restart}\n"
+    "  - {when: {signal: [SEGV]}, then: stop}\n  - default\nchildren: {}\n",
+    "decider:\n  - {when: {exit: [1]}, then: restart}\n  - {when: any, then: stop}\n"
+    "  - {when: normal, then: restart}\nchildren: {}\n",
+    "decider:\n  - {when: {watchdog, health}, then: resume}\n  - escalating\nchildren: "
+    "{}\n",
+    "children:\n  a: {" SH ", on_failure: [{when: {exit: [1]}, then: stop}]}\n",
+    "children:\n  s:\n    shutdown: 6s\n    stop: parallel\n    children:\n"
+    "      a: {" SH ", shutdown: 6s}\n      b: {" SH "}\n",
+    "children:\n  s:\n    shutdown: 5s\n    children:\n"
+    "      a: {" SH ", shutdown: brutal_kill}\n      b: {" SH "}\n",
+    "children:\n  s:\n    intensity: {restarts: 10, within: 1h}\n    children:\n"
+    "      t:\n        intensity: {restarts: 10, within: 1h}\n        children: {}\n",
+    "children:\n  a: {command: [sh]}\n  b: {command: [bin/sh]}\n"
+    "  c: {command: [./sh], directory: /bin}\n",
+    "control: {observers: 7}\nchildren: {}\n",
+};
+
+START_TEST(what_is_fine_gives_no_warning)
+{
+	expect_warnings(fine[_i], "");
+}
+END_TEST
+
+START_TEST(without_the_wish_there_are_no_warnings)
+{
+	expect_errors("control: {observers: 7, mode: \"0660\"}\n"
+	              "decider: [{when: {exit: [1]}, then: resume}]\n"
+	              "children: {a: {command: [/nonexistent/x]}}\n",
+	              "");
+}
+END_TEST
+
+START_TEST(a_file_that_others_can_write_is_doubtful)
+{
+	struct conf_reports reports;
+	struct conf *conf;
+
+	put_file("main.yaml", "children: {}\n");
+	ck_assert_int_eq(chmod(support_path("main.yaml"), 0664), 0);
+	conf = load_main(true, &reports);
+	ck_assert_ptr_nonnull(conf);
+	ck_assert_uint_eq(reports.n, 1);
+	ck_assert_uint_eq(reports.n_errors, 0);
+	ck_assert_int_eq(reports.at[0].severity, CONF_WARNING);
+	ck_assert_ptr_nonnull(strstr(reports.at[0].message, "(mode 0664)"));
+	conf_free(conf);
+	conf_reports_done(&reports);
+}
+END_TEST
+
+Suite *
+suite_lint(void)
+{
+	Suite *suite = suite_create("lint");
+	TCase *tcase = new_case("lint");
+
+	tcase_add_loop_test(tcase, each_doubt_is_one_warning, 0, (int)ARRAY_SIZE(doubts));
+	tcase_add_loop_test(tcase, what_is_fine_gives_no_warning, 0,
+	                    (int)ARRAY_SIZE(fine));
+	tcase_add_test(tcase, without_the_wish_there_are_no_warnings);
+	tcase_add_test(tcase, a_file_that_others_can_write_is_doubtful);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
