@@ -336,10 +336,12 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		if (decision.directive != DIRECTIVE_ESCALATE ||
 		    decision.reason == DECIDED_INTENSITY)
 			break;
-		action = turn_report(turn, REPORT_ESCALATED, node);
+		/* This level is passed: the supervisor fails, and its own decides. */
+		action = turn_report(turn, REPORT_ESCALATED, supervisor);
 		action->cause = *cause;
 		action->origin = node_ref(turn->core, origin);
-		action->to = node_ref(turn->core, supervisor);
+		action->to =
+		    node_ref(turn->core, node_supervisor(turn->core, supervisor));
 		remember(turn, node, origin, cause, &decision);
 		node = supervisor;
 	}

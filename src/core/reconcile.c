@@ -110,7 +110,9 @@ settle_down(struct turn *turn, struct node *node)
 
 	node->up = false;
 	node->bounce = false;
-	node->ready = false;
+	/* A one-shot is ready once it is done. */
+	node->ready =
+	    node->ready && node->down_as == STATE_DONE && node->spec.ready == READY_EXIT;
 	node->manual = false;
 	node->start_now = false;
 	node->brutal = false;
@@ -136,6 +138,16 @@ settle_down(struct turn *turn, struct node *node)
 		user_ended(core, node);
 }
 
+/* Down for now: in its backoff, or, behind the leader of a group, waiting for it. */
+enum node_state
+reconcile_pending_state(const struct core *core, const struct node *node)
+{
+	if (node->grouped &&
+	    node_supervisor(core, node)->group_leader != node_slot(core, node))
+		return STATE_WAITING;
+	return STATE_BACKOFF;
+}
+
 /* Down for now; up again after a while. */
 static void
 enter_backoff(struct turn *turn, struct node *node)
@@ -145,7 +157,7 @@ enter_backoff(struct turn *turn, struct node *node)
 	/* The end of a process was told already; a supervisor's is told here. */
 	if (node_is_supervisor(node))
 		turn_report(turn, REPORT_STOPPED, node)->cause = node->end;
-	reconcile_set_state(core, node, STATE_BACKOFF);
+	reconcile_set_state(core, node, reconcile_pending_state(core, node));
 	node->ready = false;
 	if (!node->grouped) {
 		deadline_arm(core, node, LANE_STATE, turn->now_ms, node->delay_ms);

@@ -46,7 +46,8 @@ join_group(struct turn *turn, struct node *supervisor, struct node *member)
 	member->grouped = true;
 	if (member->up && node_is_pending(member)) {
 		/* Its own delay is over: the group's counts. */
-		reconcile_set_state(turn->core, member, STATE_BACKOFF);
+		reconcile_set_state(turn->core, member,
+		                    reconcile_pending_state(turn->core, member));
 	}
 	reconcile_queue(turn->core, member);
 }
@@ -90,6 +91,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 		reconcile_bring_down(turn, node);
 		return;
 	}
+	supervisor->group_leader = node_slot(core, node);
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;

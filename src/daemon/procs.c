@@ -485,8 +485,9 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life)
 	signo = actor->conf->process.stop_signal;
 	if (proc->pid != 0) {
 		(void)kill(proc->pid, signo);
-		/* One that was stopped could not hear it. */
-		(void)kill(proc->pid, SIGCONT);
+		/* One that is stopped cannot hear it. */
+		if (actor->sigstopped || os_reap_is_stopped(proc->pidfd))
+			(void)kill(proc->pid, SIGCONT);
 		return;
 	}
 	if (containment_needs_sweep(&proc->containment))

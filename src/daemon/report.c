@@ -131,10 +131,9 @@ static void
 add_gave_up(struct shell *shell, const struct action *action)
 {
 	struct events *events = &shell->events;
-	char text[DURATION_TEXT_MAX];
 
 	events_number(events, "intensity", action->limit);
-	events_string(events, "within", duration_format(action->delay_ms, text));
+	events_number(events, "within", (int64_t)action->delay_ms);
 	events_string(events, "offender", shell_path(shell, action->origin));
 }
 
@@ -319,6 +318,9 @@ write_line(struct shell *shell, const struct action *action)
 void
 report(struct shell *shell, const struct action *action)
 {
+	/* The root is outside of what people see. */
+	if (action->ref.slot == CORE_ROOT)
+		return;
 	if (action->report == REPORT_FAILURE) {
 		struct actor *actor = actors_get(&shell->actors, action->ref);
 

@@ -120,6 +120,16 @@ os_reap_any(struct reap *ret)
 	return r == -ECHILD ? 0 : r;
 }
 
+/* Is this child of ours stopped by a signal, and was that not told by os_reap_any() yet?
+ */
+bool
+os_reap_is_stopped(int pidfd)
+{
+	struct reap reap;
+
+	return pidfd >= 0 && wait_for(OS_P_PIDFD, pidfd, WSTOPPED | WNOWAIT, &reap) > 0;
+}
+
 /*
  * Become the parent of every orphan below us (prctl(2), PR_SET_CHILD_SUBREAPER).  It
  * stays over exec and is not inherited by children.  Returns 0 or -errno.
