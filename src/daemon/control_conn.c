@@ -240,6 +240,7 @@ call_finish(struct conn *conn)
 	for (size_t i = 0; i < call->n_targets; i++)
 		free(call->targets[i].path);
 	free(call->targets);
+	free(call->answers);
 	ref_list_done(&call->list);
 	if (call->state == CALL_EVENTS)
 		conn->control->n_followers--;

@@ -87,7 +87,6 @@ struct target {
 	struct ref ref; /* REF_NONE: Watch of a name that nobody has */
 	uint64_t token; /* 0: answered or nothing is waited for */
 	bool answered;
-	bool sent;      /* Watch: its reply is out */
 	bool confirmed; /* Watch: it was there and ended */
 	enum reply_result result;
 	struct cause cause;
@@ -114,8 +113,10 @@ struct call {
 
 	struct target *targets;
 	size_t n_targets;
-	size_t n_open;                     /* not answered */
-	size_t n_unsent;                   /* Watch: without a reply yet */
+	size_t n_open;     /* not answered */
+	uint32_t *answers; /* the targets in the order in which they were answered */
+	size_t n_answers;
+	size_t n_sent;                     /* Watch: of the answers */
 	void (*finish)(struct conn *conn); /* all went well: the reply */
 
 	struct ref_list list; /* the actors that the call is about */
@@ -233,6 +234,7 @@ bool auth_allows(const struct conn *conn, enum access access);
 /* control_wait.c */
 bool wait_prepare(struct conn *conn, size_t n_targets);
 void wait_post(struct conn *conn, size_t target, const struct event *event);
+void wait_answered(struct conn *conn, size_t target);
 void wait_forget(struct conn *conn);
 void wait_start_timer(struct conn *conn);
 void wait_finish(struct conn *conn);

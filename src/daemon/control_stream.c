@@ -239,18 +239,17 @@ send_terminated(struct conn *conn, const struct target *target, bool continues)
 	reply_end(conn, continues);
 }
 
-/* Send those that ended; false: the others live, or the client has to read first. */
+/* Send those that ended, in the order in which they did; false: the others live, or the
+ * client has to read first. */
 bool
 watch_progress(struct conn *conn)
 {
 	struct call *call = &conn->call;
 	bool any = false;
 
-	for (size_t i = 0; i < call->n_targets; i++) {
-		struct target *target = &call->targets[i];
+	while (call->n_sent < call->n_answers) {
+		struct target *target = &call->targets[call->answers[call->n_sent]];
 
-		if (target->sent || !target->answered)
-			continue;
 		if (conn_unsent(conn) >= CONTROL_OUT_STREAM)
 			return any;
 		if (target->token != 0 && target->result == REPLY_BUSY) {
@@ -260,12 +259,11 @@ watch_progress(struct conn *conn)
 		}
 		if (target->token != 0)
 			target->confirmed = target->result == REPLY_DONE;
-		target->sent = true;
-		call->n_unsent--;
+		call->n_sent++;
 		any = true;
-		send_terminated(conn, target, call->n_unsent > 0);
+		send_terminated(conn, target, call->n_sent < call->n_targets);
 	}
-	if (call->n_unsent > 0)
+	if (call->n_sent < call->n_targets)
 		return any;
 	call_finish(conn);
 	return true;
@@ -286,7 +284,7 @@ watch_actor(struct conn *conn, size_t i, struct ref ref, int64_t since)
 	target->incarnation = view.incarnation;
 	target->state = view.state;
 	if (is_final(view.state) || (since >= 0 && since != (int64_t)view.incarnation))
-		target->answered = true;
+		wait_answered(conn, i);
 	else
 		wait_post(conn, i, &event);
 }
@@ -305,7 +303,6 @@ register_watches(struct conn *conn, const struct watch *watches, size_t n)
 
 	if (!wait_prepare(conn, n))
 		return false;
-	call->n_unsent = n;
 	for (size_t i = 0; i < n; i++) {
 		struct target *target = &call->targets[i];
 
@@ -318,7 +315,7 @@ register_watches(struct conn *conn, const struct watch *watches, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (ref_is_none(watches[i].ref)) {
 			call->targets[i].ref = REF_NONE;
-			call->targets[i].answered = true;
+			wait_answered(conn, i);
 		} else {
 			watch_actor(conn, i, watches[i].ref, watches[i].since);
 		}

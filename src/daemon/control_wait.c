@@ -85,13 +85,15 @@ wait_prepare(struct conn *conn, size_t n_targets)
 	struct call *call = &conn->call;
 
 	ASSERT(call->targets == NULL);
+	ASSERT(n_targets > 0);
 	if (control->n_waiters + n_targets > CONTROL_WAITERS_MAX ||
 	    !reserve_waiters(control, n_targets)) {
 		reply_limit(conn, call->method->name, CONTROL_WAITERS_MAX);
 		return false;
 	}
-	call->targets = calloc(n_targets > 0 ? n_targets : 1, sizeof(*call->targets));
-	if (call->targets == NULL) {
+	call->targets = calloc(n_targets, sizeof(*call->targets));
+	call->answers = calloc(n_targets, sizeof(*call->answers));
+	if (call->targets == NULL || call->answers == NULL) {
 		reply_limit(conn, call->method->name, 0);
 		return false;
 	}
@@ -121,6 +123,17 @@ wait_post(struct conn *conn, size_t target, const struct event *event)
 	conn->call.targets[target].token = with_token.token;
 	conn->call.n_open++;
 	shell_post(control->shell, &with_token);
+}
+
+/* This target has its answer. */
+void
+wait_answered(struct conn *conn, size_t target)
+{
+	struct call *call = &conn->call;
+
+	ASSERT(!call->targets[target].answered);
+	call->targets[target].answered = true;
+	call->answers[call->n_answers++] = (uint32_t)target;
 }
 
 /* The call is over: nobody waits for its open targets any more.  Nothing is undone. */
@@ -158,8 +171,8 @@ control_on_reply(struct control *control, const struct action *action)
 		return;
 	conn = waiter->conn;
 	target = &conn->call.targets[waiter->target];
+	wait_answered(conn, waiter->target);
 	free_waiter(control, action->token);
-	target->answered = true;
 	target->result = action->result;
 	target->cause = action->cause;
 	target->state = NODE_STATE_MAX; /* gone */

@@ -379,6 +379,24 @@ START_TEST(several_watches_answer_in_the_order_of_the_ends)
 }
 END_TEST
 
+START_TEST(of_ends_in_one_turn_children_come_before_their_supervisor)
+{
+	static const char *const paths[] = {"/user/app/b", "/user/app"};
+
+	client_send(&client, "{\"method\":\"io.supd.Control.Watch\",\"more\":true,"
+	                     "\"parameters\":{\"names\":[\"app\",\"b\"]}}");
+	fake_run(fake);
+	shell_post(&fake->shell, &(struct event){.kind = EVENT_STOP,
+	                                         .ref = fake_ref(fake, "/user/app")});
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		json_t *reply = client_reply(&client);
+
+		ck_assert_str_eq(text_of(reply, "path"), paths[i]);
+		json_decref(reply);
+	}
+}
+END_TEST
+
 START_TEST(a_temporary_actor_is_gone_with_its_end_and_its_watcher_hears_why)
 {
 	struct spec spec;
@@ -437,6 +455,7 @@ add_tests(TCase *tcase)
 	    an_actor_that_fails_for_good_ends_with_its_cause,
 	    the_dead_the_unknown_and_the_successor_are_told_at_once_and_not_confirmed,
 	    several_watches_answer_in_the_order_of_the_ends,
+	    of_ends_in_one_turn_children_come_before_their_supervisor,
 	    a_temporary_actor_is_gone_with_its_end_and_its_watcher_hears_why,
 	    a_watcher_that_goes_away_watches_no_more,
 	};
