@@ -343,3 +343,16 @@ report_supd(struct shell *shell, const char *what)
 	events_end(&shell->events);
 	log_line(LOG_LEVEL_NOTICE, "supd %s: %s", PACKAGE_VERSION, what);
 }
+
+void
+report_leftovers(struct shell *shell, size_t n)
+{
+	const struct event_head head = {.event = "supd", .path = "/"};
+
+	events_begin(&shell->events, &head);
+	events_string(&shell->events, "what", "leftovers_killed");
+	events_number(&shell->events, "processes", (int64_t)n);
+	events_end(&shell->events);
+	log_line(LOG_LEVEL_WARNING,
+	         "%zu processes of a supd that died were still there and were killed", n);
+}

@@ -10,5 +10,7 @@ struct shell;
 void report(struct shell *shell, const struct action *action);
 /* An event about supd itself: started, ready, shutting_down. */
 void report_supd(struct shell *shell, const char *what);
+/* So many processes of a supd that died were killed before anything was started. */
+void report_leftovers(struct shell *shell, size_t n);
 
 #endif

@@ -29,6 +29,7 @@
 #include "daemon/systemd.h"
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/leftover.h"
 #include "os/reap.h"
 #include "os/signals.h"
 #include "paths.h"
@@ -306,11 +307,30 @@ open_rooms(struct shell *shell, const struct conf *conf)
 	return 0;
 }
 
+/* What a supd that was killed left behind would run twice, and hold its sockets. */
+static void
+end_leftovers(struct shell *shell)
+{
+	struct strbuf variable;
+	size_t n = 0;
+	int r;
+
+	strbuf_init(&variable, SUPD_PATH_MAX + 16);
+	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->control_path);
+	r = leftover_kill(strbuf_str(&variable), &n);
+	strbuf_done(&variable);
+	if (r < 0)
+		(void)log_errno(r, "look for processes of a supd that died");
+	if (n > 0)
+		report_leftovers(shell, n);
+}
+
 static int
 boot(struct shell *shell, struct conf *conf, const struct supd_options *options)
 {
 	struct err err = {0};
 
+	end_leftovers(shell);
 	if (reload_boot(shell, conf, seed_of(options), &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
