@@ -29,7 +29,6 @@ enum { SWEEP_TRIES = 16, MARK_TRIES = 3 };
 struct stat_line {
 	char state;
 	pid_t parent;
-	pid_t group;
 	pid_t session;
 	uint64_t start; /* clock ticks since boot: with the pid, who it is */
 };
@@ -39,7 +38,6 @@ struct swept {
 	pid_t pid;
 	uint64_t start;
 	pid_t origin_session; /* of the child of ours that it descends from */
-	pid_t origin_group;
 	char mark[PROC_MARK_MAX];
 };
 
@@ -113,11 +111,11 @@ read_stat(pid_t pid, struct stat_line *ret)
 	/* The name of the program may contain anything, also a parenthesis. */
 	at = strrchr(buf, ')');
 	if (at == NULL ||
-	    sscanf(at + 1,
-	           " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-	           "%*d %" SCNu64,
-	           &ret->state, &ret->parent, &ret->group, &ret->session,
-	           &ret->start) != 5)
+	    sscanf(
+	        at + 1,
+	        " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+	        "%*d %" SCNu64,
+	        &ret->state, &ret->parent, &ret->session, &ret->start) != 4)
 		return -EBADMSG;
 	return 0;
 }
@@ -357,7 +355,6 @@ look_at_orphan(pid_t pid, struct swept *ret)
 		return false;
 	ret->start = line.start;
 	ret->origin_session = line.session;
-	ret->origin_group = line.group;
 	read_mark(pid, ret->mark);
 	/* Of the dead no mark can be read. */
 	return ret->mark[0] != '\0' || (read_stat(pid, &line) == 0 && !is_dead(&line));
@@ -432,7 +429,6 @@ proc_sweep_add_tree(struct proc_sweep *sweep, pid_t main_pid, const char *mark)
 	struct swept main = {
 	    .pid = main_pid,
 	    .origin_session = main_pid,
-	    .origin_group = main_pid,
 	};
 	const size_t first = sweep->n;
 	int r;
@@ -451,13 +447,13 @@ proc_sweep_add_tree(struct proc_sweep *sweep, pid_t main_pid, const char *mark)
 static bool
 belongs(const struct swept *swept, pid_t session, const char *mark)
 {
-	return swept->origin_session == session || swept->origin_group == session ||
+	return swept->origin_session == session ||
 	       (mark[0] != '\0' && strcmp(swept->mark, mark) == 0);
 }
 
 /*
- * Did the sweep find anything that belongs to this session (and group of the same
- * number), or to this mark?  "" is no mark.  In doubt it did.
+ * Did the sweep find anything that belongs to this session, in whatever group, or to
+ * this mark?  "" is no mark.  In doubt it did.
  */
 bool
 proc_sweep_has(const struct proc_sweep *sweep, pid_t session, const char *mark)

@@ -3,8 +3,8 @@
  *
  * Whatever an actor forked has a living forefather that is a child of ours, because we
  * are a subreaper: its main process, or an orphan.  An orphan is recognised by the mark
- * in its environment (SUPD_ID), its session or its process group.  What clears all three
- * escapes.
+ * in its environment (SUPD_ID) or by its session, of which its process group is a part.
+ * What gets rid of both escapes.
  *
  * Taking a sweep costs one look at each child of ours, and a few system calls for each
  * orphan and its descendants.  Memory is kept from one sweep to the next.

@@ -207,6 +207,23 @@ START_TEST(without_cgroup_kill_the_cgroup_is_frozen_and_killed)
 }
 END_TEST
 
+START_TEST(what_is_never_long_the_same_process_is_never_taken_for_gone)
+{
+	struct containment c;
+	struct spawn_result child;
+
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", "test.sprint.1"), 0);
+	start(&c, "sprinter", &child);
+	wait_for_main(&c);
+	for (int i = 0; i < 300; i++) {
+		turn(&c);
+		ck_assert(!containment_is_empty(&c, sweep));
+	}
+	kill_all(&c);
+	close_result(&child);
+}
+END_TEST
+
 START_TEST(what_the_main_process_left_is_seen_after_its_own_end)
 {
 	struct containment c, other;
@@ -479,6 +496,8 @@ main(void)
 	tcase_add_loop_test(tcase, in_a_cgroup_nothing_survives_a_kill, 0, n_modes);
 	tcase_add_loop_test(tcase, without_cgroup_kill_the_cgroup_is_frozen_and_killed, 0,
 	                    n_modes);
+	tcase_add_test(tcase,
+	               what_is_never_long_the_same_process_is_never_taken_for_gone);
 	tcase_add_test(tcase, what_the_main_process_left_is_seen_after_its_own_end);
 	tcase_add_test(tcase, an_orphan_of_the_session_is_known_without_its_mark);
 	tcase_add_test(tcase, a_watched_cgroup_tells_when_its_last_process_is_gone);
