@@ -7,45 +7,49 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct param no_params[] = {{NULL}};
+static const struct param no_params[] = {{.name = NULL}};
 static const struct param interface_params[] = {
-	{"interface", PARAM_STRING, true}, {NULL},
+	{"interface", PARAM_STRING, true}, {.name = NULL},
 };
 static const struct param status_params[] = {
-	{"names", PARAM_STRINGS, false}, {"resources", PARAM_BOOL, false}, {NULL},
+	{"names", PARAM_STRINGS, false}, {"resources", PARAM_BOOL, false}, {.name = NULL},
 };
 static const struct param start_params[] = {
 	{"names", PARAM_STRINGS, true}, {"wait", PARAM_BOOL, false},
-	{"timeout_ms", PARAM_INT, false}, {"token", PARAM_STRING, false}, {NULL},
+	{"timeout_ms", PARAM_INT, false}, {"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param stop_params[] = {
 	{"names", PARAM_STRINGS, true}, {"hold", PARAM_BOOL, false},
 	{"wait", PARAM_BOOL, false}, {"timeout_ms", PARAM_INT, false},
-	{"token", PARAM_STRING, false}, {NULL},
+	{"token", PARAM_STRING, false}, {.name = NULL},
 };
-static const struct param names_params[] = {{"names", PARAM_STRINGS, true}, {NULL}};
-static const struct param name_params[] = {{"name", PARAM_STRING, true}, {NULL}};
+static const struct param names_params[] = {
+	{"names", PARAM_STRINGS, true}, {.name = NULL},
+};
+static const struct param name_params[] = {{"name", PARAM_STRING, true}, {.name = NULL}};
 static const struct param signal_params[] = {
-	{"name", PARAM_STRING, true}, {"signal", PARAM_STRING, true}, {NULL},
+	{"name", PARAM_STRING, true}, {"signal", PARAM_STRING, true}, {.name = NULL},
 };
 static const struct param wait_params[] = {
 	{"name", PARAM_STRING, true}, {"for", PARAM_STRING, true},
-	{"timeout_ms", PARAM_INT, false}, {"incarnation", PARAM_INT, false}, {NULL},
+	{"timeout_ms", PARAM_INT, false}, {"incarnation", PARAM_INT, false}, {.name = NULL},
 };
 static const struct param watch_params[] = {
-	{"names", PARAM_STRINGS, true}, {"since", PARAM_INTS, false}, {NULL},
+	{"names", PARAM_STRINGS, true}, {"since", PARAM_INTS, false}, {.name = NULL},
 };
 static const struct param events_params[] = {
 	{"pattern", PARAM_STRING, false}, {"since", PARAM_INT, false},
-	{"follow", PARAM_BOOL, false}, {NULL},
+	{"follow", PARAM_BOOL, false}, {.name = NULL},
 };
-static const struct param apply_params[] = {{"rollback_ms", PARAM_INT, false}, {NULL}};
+static const struct param apply_params[] = {
+	{"rollback_ms", PARAM_INT, false}, {.name = NULL},
+};
 
 static const struct method service_methods[] = {
 	{"GetInfo", ACCESS_EVERYBODY, false, no_params, handle_get_info},
 	{"GetInterfaceDescription", ACCESS_EVERYBODY, false, interface_params,
 	 handle_get_interface_description},
-	{NULL},
+	{.name = NULL},
 };
 
 /* All of the interface: what has no handler answers Unsupported. */
@@ -75,7 +79,7 @@ static const struct method control_methods[] = {
 	{"Ping", ACCESS_OBSERVE, false, no_params, handle_ping},
 	{"Upgrade", ACCESS_CONTROL, false, no_params, NULL},
 	{"Shutdown", ACCESS_CONTROL, false, no_params, handle_shutdown},
-	{NULL},
+	{.name = NULL},
 };
 /* clang-format on */
 

@@ -9,6 +9,7 @@
 #include "daemon/procs.h"
 #include "os/clock.h"
 
+#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -487,4 +488,78 @@ client_is_closed(struct client *client)
 		receive(client);
 	}
 	return client->closed;
+}
+
+/* ---- replies --------------------------------------------------------------- */
+
+const char *
+text_at(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text != NULL ? text : "(none)";
+}
+
+const json_t *
+parameters_of(const json_t *reply)
+{
+	return json_object_get(reply, "parameters");
+}
+
+const json_t *
+actor_of(const json_t *reply, size_t i)
+{
+	return json_array_get(json_object_get(parameters_of(reply), "actors"), i);
+}
+
+/* The reply must be this error; its parameter `key` (or NULL) must be this. */
+void
+check_error(json_t *take_reply, const char *error, const char *key, const char *value)
+{
+	char *text = json_dumps(take_reply, JSON_COMPACT);
+
+	ck_assert_msg(take_reply != NULL, "no reply");
+	ck_assert_msg(json_object_size(take_reply) == 2, "%s", text);
+	ck_assert_msg(strcmp(text_at(take_reply, "error"), error) == 0, "%s", text);
+	ck_assert_msg(json_is_object(parameters_of(take_reply)), "%s", text);
+	if (key != NULL)
+		ck_assert_msg(strcmp(text_at(parameters_of(take_reply), key), value) == 0,
+		              "%s", text);
+	free(text);
+	json_decref(take_reply);
+}
+
+/* A reply that is no error, has parameters and nothing else; the caller owns it. */
+json_t *
+check_reply(json_t *take_reply)
+{
+	char *text = json_dumps(take_reply, JSON_COMPACT);
+
+	ck_assert_msg(take_reply != NULL, "no reply");
+	ck_assert_msg(json_object_size(take_reply) == 1, "%s", text);
+	ck_assert_msg(json_is_object(parameters_of(take_reply)), "%s", text);
+	free(text);
+	return take_reply;
+}
+
+void
+check_done(json_t *take_reply)
+{
+	json_decref(check_reply(take_reply));
+}
+
+size_t
+count_events(const struct fake *fake, const char *needle)
+{
+	const struct events *events = &fake->shell.events;
+	size_t n = 0;
+
+	for (uint64_t seq = events->first_seq; seq < events->next_seq; seq++) {
+		const char *json;
+		size_t len;
+
+		ck_assert(events_get(events, seq, &json, &len));
+		n += strstr(json, needle) != NULL;
+	}
+	return n;
 }

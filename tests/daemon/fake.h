@@ -65,4 +65,14 @@ json_t *client_call(struct client *client, const char *method, const char *param
                     const char *flags);
 bool client_is_closed(struct client *client);
 
+/* Looking at replies. */
+const char *text_at(const json_t *object, const char *key);
+const json_t *parameters_of(const json_t *reply);
+const json_t *actor_of(const json_t *reply, size_t i);
+void check_error(json_t *take_reply, const char *error, const char *key,
+                 const char *value);
+json_t *check_reply(json_t *take_reply);
+void check_done(json_t *take_reply);
+size_t count_events(const struct fake *fake, const char *needle);
+
 #endif

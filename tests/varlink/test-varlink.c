@@ -370,8 +370,8 @@ START_TEST(the_interface_is_in_the_program_exactly_as_it_is_in_the_file)
 END_TEST
 
 static const char *const seeds[] = {
-    "{\"method\":\"io.supd.Control.Stop\",\"parameters\":{\"names\":[\"a\",\"b\"],"
-    "\"hold\":true,\"timeout_ms\":1000,\"token\":\"x\"}}",
+    ("{\"method\":\"io.supd.Control.Stop\",\"parameters\":{\"names\":[\"a\",\"b\"],"
+     "\"hold\":true,\"timeout_ms\":1000,\"token\":\"x\"}}"),
     "{\"method\":\"io.supd.Control.Events\",\"more\":true,\"parameters\":{}}",
     "{\"method\":\"org.varlink.service.GetInfo\",\"parameters\":null}",
     "{\"method\":\"a.B\",\"parameters\":{\"a\":[[[{\"b\":\"\\u00e9\\\"\"}]]]}}",
