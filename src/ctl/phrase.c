@@ -76,8 +76,11 @@ add_cause(const struct phrase *phrase)
 static void
 say_started(const struct phrase *phrase)
 {
-	strbuf_addf(phrase->sb, "pid %lld",
-	            (long long)phrase_number(phrase->event, "pid"));
+	int64_t pid = phrase_number(phrase->event, "pid");
+
+	/* A supervisor has none of its own. */
+	if (pid > 0)
+		strbuf_addf(phrase->sb, "pid %lld", (long long)pid);
 }
 
 static void
@@ -90,11 +93,10 @@ say_exited(const struct phrase *phrase)
 	add_cause(phrase);
 	if (user_us < 0 || system_us < 0 || kib < 0)
 		return;
-	strbuf_adds(phrase->sb, " (cpu ");
+	strbuf_adds(phrase->sb, "; cpu ");
 	print_age(phrase->sb, (uint64_t)(user_us / 1000 + system_us / 1000));
 	strbuf_adds(phrase->sb, ", memory ");
 	print_bytes(phrase->sb, (uint64_t)kib * 1024);
-	strbuf_addc(phrase->sb, ')');
 }
 
 /* "with b, c": who is taken along by a strategy, besides the one that failed. */

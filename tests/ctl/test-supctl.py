@@ -497,7 +497,7 @@ def test_events_are_told_in_words():
             "/                 supd       started",
             "/user/web         started    pid 100",
             "/user/web         ready",
-            "/user/web         exited     killed by SIGSEGV (cpu 12ms, memory 3.4M)",
+            "/user/web         exited     killed by SIGSEGV; cpu 12ms, memory 3.4M",
             "/user/web         failure    killed by SIGSEGV -> restart with "
             "/user/cache in 200ms (supd.yaml:12, 2 of 5 within 1m)",
             "/user/web         backoff    start in 200ms",
@@ -726,7 +726,7 @@ def test_an_invalid_configuration_has_every_error_on_a_line():
 def test_cat_prints_yaml_with_origins():
     spec = {"command": ["sleep", "1"], "restart": "permanent", "umask": "022",
             "shutdown": "5s", "greeting": "yes", "port": 80, "held": False,
-            "backoff": {"min": "200ms", "max": "30s"}, "environment": {},
+            "backoff": {"min": "200ms", "max": "30s", "jitter": 0.2}, "environment": {},
             "decider": [{"on": "exit", "do": "restart"}]}
     origin = [{"key": "command", "file": "supd.yaml", "line": 4},
               {"key": "restart", "file": "default", "line": 0},
@@ -745,6 +745,7 @@ def test_cat_prints_yaml_with_origins():
         'backoff:\n'
         '  min: "200ms"  # supd.yaml:9\n'
         '  max: "30s"\n'
+        '  jitter: 0.2\n'
         'environment: {}\n'
         'decider:  # supd.yaml:11\n'
         '  - {"on": "exit", "do": "restart"}\n'))
