@@ -138,7 +138,9 @@ rig_take(struct rig *rig)
 	}
 	if (rig->n_log > RIG_ACTIONS_MAX && rig->fault == NULL)
 		rig->fault = "too many actions";
-	memcpy(rig->log + rig->n_log, rig->list.at, rig->list.n * sizeof(*rig->log));
+	if (rig->list.n > 0)
+		memcpy(rig->log + rig->n_log, rig->list.at,
+		       rig->list.n * sizeof(*rig->log));
 	rig->n_log += rig->list.n;
 	rig->list.n = 0;
 }
