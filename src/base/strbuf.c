@@ -138,6 +138,20 @@ strbuf_addf(struct strbuf *sb, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Append a decimal number; lists of thousands need it cheaper than a format. */
+void
+strbuf_add_number(struct strbuf *sb, uint64_t n)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n > 0);
+	strbuf_add(sb, digits + at, sizeof(digits) - at);
+}
+
 /*
  * Append a string as JSON, quotes included.  Bytes that are not UTF-8 become U+FFFD, so
  * that whatever a program or a file name contains, the result is valid JSON.

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct strbuf {
 	char *data;
@@ -29,6 +30,7 @@ void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
+void strbuf_add_number(struct strbuf *sb, uint64_t n);
 void strbuf_add_json(struct strbuf *sb, const char *s);
 void strbuf_consume(struct strbuf *sb, size_t len);
 const char *strbuf_str(const struct strbuf *sb);

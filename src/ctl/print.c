@@ -207,20 +207,6 @@ print_span(struct strbuf *sb, struct span span)
 	strbuf_done(&decoded);
 }
 
-/* Append a number; what a list of thousands is made of must be cheap. */
-void
-print_number(struct strbuf *sb, uint64_t n)
-{
-	char digits[20];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (char)('0' + n % 10);
-		n /= 10;
-	} while (n > 0);
-	strbuf_add(sb, digits + at, sizeof(digits) - at);
-}
-
 /* A duration as people want it: two units at most, tenths below ten seconds. */
 void
 print_age(struct strbuf *sb, uint64_t ms)
@@ -232,21 +218,21 @@ print_age(struct strbuf *sb, uint64_t ms)
 	size_t i = 0;
 
 	if (ms < 1000) {
-		print_number(sb, ms);
+		strbuf_add_number(sb, ms);
 		strbuf_adds(sb, "ms");
 		return;
 	}
 	while (ms < units[i].ms)
 		i++;
-	print_number(sb, ms / units[i].ms);
+	strbuf_add_number(sb, ms / units[i].ms);
 	if (ms < 10000 && ms % 1000 >= 100) {
 		strbuf_addc(sb, '.');
-		print_number(sb, ms % 1000 / 100);
+		strbuf_add_number(sb, ms % 1000 / 100);
 	}
 	strbuf_addc(sb, units[i].name);
 	ms %= units[i].ms;
 	if (i + 1 < ARRAY_SIZE(units) && ms >= units[i + 1].ms) {
-		print_number(sb, ms / units[i + 1].ms);
+		strbuf_add_number(sb, ms / units[i + 1].ms);
 		strbuf_addc(sb, units[i + 1].name);
 	}
 }

@@ -50,7 +50,6 @@ size_t print_width(const char *text, size_t len);
 void print_text(struct strbuf *sb, const char *text, size_t len);
 void print_lines(struct strbuf *sb, const char *text, size_t len, const char *indent);
 void print_span(struct strbuf *sb, struct span span);
-void print_number(struct strbuf *sb, uint64_t n);
 void print_age(struct strbuf *sb, uint64_t ms);
 void print_bytes(struct strbuf *sb, uint64_t bytes);
 void print_when(struct strbuf *sb, const char *rfc3339, bool with_ms);

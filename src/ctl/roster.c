@@ -86,7 +86,7 @@ add_count(struct table *table, const char *before, int64_t n, const char *after)
 	struct strbuf *sb = table_begin(table);
 
 	strbuf_adds(sb, before);
-	print_number(sb, (uint64_t)n);
+	strbuf_add_number(sb, (uint64_t)n);
 	strbuf_adds(sb, after);
 	table_end(table, COLOUR_NONE);
 }

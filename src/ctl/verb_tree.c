@@ -164,7 +164,7 @@ describe(struct strbuf *sb, const struct actor_view *actor)
 		            (long long)actor->window, actor->window == 1 ? "" : "s");
 	if (actor->pid > 0) {
 		strbuf_adds(sb, sb->len > start ? ", pid " : "pid ");
-		print_number(sb, (uint64_t)actor->pid);
+		strbuf_add_number(sb, (uint64_t)actor->pid);
 	}
 	if (actor->pid > 0 && actor->uptime_ms >= 0) {
 		strbuf_adds(sb, ", up ");

@@ -33,19 +33,6 @@ view_wall_us(const struct view_clock *clock, uint64_t at_ms)
 }
 
 static void
-add_number(struct strbuf *sb, uint64_t n)
-{
-	char digits[24];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (char)('0' + n % 10);
-		n /= 10;
-	} while (n > 0);
-	strbuf_add(sb, digits + at, sizeof(digits) - at);
-}
-
-static void
 add_bool(struct strbuf *sb, bool value)
 {
 	strbuf_adds(sb, value ? "true" : "false");
@@ -79,14 +66,14 @@ add_backoff(struct strbuf *sb, const struct node_view *view, uint64_t now_ms)
 		return;
 	}
 	ADD(sb, "{\"failures\":");
-	add_number(sb, view->failures);
+	strbuf_add_number(sb, view->failures);
 	ADD(sb, ",\"delay_ms\":");
-	add_number(sb, view->delay_ms);
+	strbuf_add_number(sb, view->delay_ms);
 	ADD(sb, ",\"due_in_ms\":");
 	if (view->due_ms == 0)
 		ADD(sb, "null");
 	else
-		add_number(sb, view->due_ms > now_ms ? view->due_ms - now_ms : 0);
+		strbuf_add_number(sb, view->due_ms > now_ms ? view->due_ms - now_ms : 0);
 	strbuf_addc(sb, '}');
 }
 
@@ -132,7 +119,7 @@ add_uptime(struct strbuf *sb, const struct actor *actor, const struct node_view 
 	}
 	if (actor != NULL && actor->pid != 0)
 		since_ms = actor->process_started_ms;
-	add_number(sb, now_ms > since_ms ? now_ms - since_ms : 0);
+	strbuf_add_number(sb, now_ms > since_ms ? now_ms - since_ms : 0);
 }
 
 static void
@@ -147,13 +134,13 @@ add_identity(struct strbuf *sb, const struct shell *shell, const struct actor *a
 	strbuf_adds(sb, node_state_names[view->state]);
 	ADD(sb, "\",\"pid\":");
 	if (actor != NULL && actor->pid != 0)
-		add_number(sb, (uint64_t)actor->pid);
+		strbuf_add_number(sb, (uint64_t)actor->pid);
 	else
 		ADD(sb, "null");
 	ADD(sb, ",\"incarnation\":");
-	add_number(sb, view->incarnation);
+	strbuf_add_number(sb, view->incarnation);
 	ADD(sb, ",\"generation\":");
-	add_number(sb, view->generation);
+	strbuf_add_number(sb, view->generation);
 	ADD(sb, ",\"ready\":");
 	add_bool(sb, view->ready);
 	ADD(sb, ",\"held\":");
@@ -174,7 +161,7 @@ add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *act
 	add_string(sb, actor != NULL && actor->conf != NULL ? actor->conf->description
 	                                                    : NULL);
 	ADD(sb, ",\"dead_letters\":");
-	add_number(sb, actor != NULL ? actor->dead_letters : 0);
+	strbuf_add_number(sb, actor != NULL ? actor->dead_letters : 0);
 	ADD(sb, ",\"status\":");
 	add_string(sb, actor != NULL ? actor->status : NULL);
 	ADD(sb, ",\"waits_for\":");
@@ -203,9 +190,9 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	ADD(sb, ",\"uptime_ms\":");
 	add_uptime(sb, actor, &view, clock->mono_ms);
 	ADD(sb, ",\"restarts\":");
-	add_number(sb, view.restarts);
+	strbuf_add_number(sb, view.restarts);
 	ADD(sb, ",\"window\":");
-	add_number(sb, view.window);
+	strbuf_add_number(sb, view.window);
 	ADD(sb, ",\"backoff\":");
 	add_backoff(sb, &view, clock->mono_ms);
 	ADD(sb, ",\"last_failure\":");
