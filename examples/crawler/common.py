@@ -4,7 +4,7 @@ import json
 import os
 import socket
 
-PAGES = 240            # how large the site is
+PAGES = 300            # how large the site is
 POISON = 77            # a page that kills whoever reads it
 POISON_MARK = "<!-- poison -->"
 TRIES = 4              # a page is handed out once and sent again three times

@@ -44,9 +44,10 @@ class Tally(threading.Thread):
         self.causes = collections.Counter()
         self.directives = collections.Counter()
         self.window = 0
+        self.limit = 0
         self.gave_up = 0
         self.site_deaths = 0
-        self.pids = set()
+        self.over = threading.Event()
         self.last_dead = None
 
     def run(self):
@@ -55,14 +56,15 @@ class Tally(threading.Thread):
 
     def take(self, event):
         path = event.get("path", "")
-        if event["event"] == "started":
-            self.pids.add(event["pid"])
-        elif event["event"] == "gave_up":
+        if event["event"] == "gave_up":
             self.gave_up += 1
+        elif event["event"] == "terminated" and path == "/user/crawl/master":
+            self.over.set()
         elif event["event"] == "failure" and path.startswith(WORKERS):
             self.causes[event["cause"]["text"]] += 1
             self.directives[event["directive"]] += 1
-            self.window = max(self.window, event.get("window", 0))
+            self.window = max(self.window, event["window"])
+            self.limit = max(self.limit, event["limit"])
             self.last_dead = path
         elif event["event"] == "failure" and path == "/user/site":
             self.site_deaths += 1
@@ -99,9 +101,9 @@ class Demo:
     def start(self):
         with open(os.path.join(self.run_dir, "supd.err"), "wb") as err:
             self.supd = subprocess.Popen(
-                [os.path.join(self.bin, "supd"), "-c", os.path.join(HERE, "supd.yaml"),
+                [os.path.join(self.bin, "supd"), "-c", "supd.yaml",
                  "-r", os.path.join(self.run_dir, "supd")],
-                env=self.env, stdin=subprocess.DEVNULL, stdout=err, stderr=err,
+                cwd=HERE, env=self.env, stdin=subprocess.DEVNULL, stdout=err, stderr=err,
                 start_new_session=True)     # ^C is ours; supd is told to stop in order
         deadline = time.monotonic() + 10
         while self.supctl("ping", stdout=subprocess.DEVNULL,
@@ -132,6 +134,8 @@ class Demo:
         shown = self.watch("events", "-f")
         self.supctl("wait", "/user/crawl/master", "--for", "done",
                     "--timeout", self.limit, stdout=subprocess.DEVNULL)
+        self.tally.over.wait(5)
+        time.sleep(0.2)                     # the one that prints may be a little behind
         shown.terminate()
         shown.wait()
 
@@ -157,9 +161,9 @@ class Demo:
                  or "none"))
         print(f"  started again         {tally.directives['restart']} restarted, "
               f"{tally.directives['resume']} resumed")
-        print(f"  intensity             40 restarts in 10s were allowed, "
-              f"at most {tally.window} were counted, "
-              f"{'exceeded ' + str(tally.gave_up) + ' times' if tally.gave_up else 'never exceeded'}")
+        held = f"exceeded {tally.gave_up} times" if tally.gave_up else "never exceeded"
+        print(f"  intensity             at most {tally.window} restarts of {tally.limit} "
+              f"allowed within 10s: {held}")
         if crawl is not None:
             print(f"  pages sent again      {crawl['sent_again']}, dead letters "
                   f"{len(crawl['dead_letters'])} {' '.join(crawl['dead_letters'])}")

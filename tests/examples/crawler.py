@@ -52,7 +52,7 @@ def all_pages(text):
     if None in counts:
         return ["no counts"]
     total = sum(int(count[1]) for count in counts)
-    return [] if total == 240 else [f"{total} of 240 pages"]
+    return [] if total == 300 else [f"{total} of 300 pages"]
 
 
 def whole():

@@ -15,6 +15,8 @@ PAGES = ["supd.8", "supctl.1", "supd.yaml.5", "io.supd.Control.7"]
 
 
 def page(name):
+    if not os.path.exists(os.path.join(SRC, "man", name)):
+        return ""
     with open(os.path.join(SRC, "man", name), encoding="utf-8") as file:
         return file.read()
 
