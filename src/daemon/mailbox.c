@@ -57,7 +57,11 @@ open_one(const struct conf_socket *socket, struct err *err)
 	else
 		fd = sock_listen_unix(socket->address, socket->backlog, socket->mode,
 		                      socket->uid, socket->gid, err);
-	return fd < 0 ? fd : fd_raise(fd);
+	if (fd < 0)
+		return fd;
+	/* Programs expect what they would have opened themselves: an accept that waits. */
+	(void)sock_set_blocking(fd, true);
+	return fd_raise(fd);
 }
 
 /* The same socket in the configuration before, or -1: sockets are looked up by name of
