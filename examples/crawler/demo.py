@@ -29,6 +29,26 @@ class Failed(Exception):
     pass
 
 
+class Interrupted(Exception):
+    pass
+
+
+class Interrupts:
+    """Signals that end the demo: noticed at once, acted upon between two steps."""
+
+    def __init__(self):
+        self.came = False
+        for signo in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(signo, self.on_signal)
+
+    def on_signal(self, _signo, _frame):
+        self.came = True
+
+    def check(self):
+        if self.came:
+            raise Interrupted
+
+
 def free_port():
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
@@ -71,9 +91,10 @@ class Tally(threading.Thread):
 
 
 class Demo:
-    def __init__(self, bindir, limit):
+    def __init__(self, bindir, limit, interrupts):
         self.bin = os.path.abspath(bindir)
         self.limit = limit
+        self.interrupts = interrupts
         self.run_dir = tempfile.mkdtemp(prefix="supd-demo-")
         self.socket = os.path.join(self.run_dir, "supd", "control.sock")
         self.supd = None
@@ -90,8 +111,17 @@ class Demo:
         return [os.path.join(self.bin, "supctl"), "-s", self.socket, *args]
 
     def supctl(self, *args, **how):
+        """Run it to its end, or to an interrupt; its exit status."""
         sys.stdout.flush()
-        return subprocess.run(self.supctl_argv(*args), check=False, env=self.env, **how)
+        with subprocess.Popen(self.supctl_argv(*args), env=self.env, **how) as process:
+            while True:
+                try:
+                    status = process.wait(0.1)
+                    self.interrupts.check()
+                    return status
+                except subprocess.TimeoutExpired:
+                    if self.interrupts.came:
+                        process.terminate()
 
     def watch(self, *args, **how):
         process = subprocess.Popen(self.supctl_argv(*args), env=self.env, **how)
@@ -107,7 +137,7 @@ class Demo:
                 start_new_session=True)     # ^C is ours; supd is told to stop in order
         deadline = time.monotonic() + 10
         while self.supctl("ping", stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL).returncode != 0:
+                          stderr=subprocess.DEVNULL) != 0:
             if self.supd.poll() is not None or time.monotonic() > deadline:
                 raise Failed("supd did not come up:\n" + self.read("supd.err"))
             time.sleep(0.05)
@@ -147,30 +177,32 @@ class Demo:
         self.supctl("explain", self.tally.last_dead)
 
     def summary(self):
+        """Lines to print, and whether the crawl was finished."""
         crawl = json.loads(self.read("crawl.json") or "null")
         index = json.loads(self.read("index.json") or "{}")
         tally = self.tally
-        print("\nSummary")
-        if crawl is None:
-            print("  the crawl was not finished")
-        else:
-            print(f"  pages crawled         {crawl['pages']}, "
-                  f"{len(index)} words in the index")
-        print(f"  workers died          {sum(tally.causes.values())} times: "
-              + (", ".join(f"{n} {cause}" for cause, n in tally.causes.most_common())
-                 or "none"))
-        print(f"  started again         {tally.directives['restart']} restarted, "
-              f"{tally.directives['resume']} resumed")
+        causes = ", ".join(f"{n} {cause}" for cause, n in tally.causes.most_common())
         held = f"exceeded {tally.gave_up} times" if tally.gave_up else "never exceeded"
-        print(f"  intensity             at most {tally.window} restarts of {tally.limit} "
-              f"allowed within 10s: {held}")
-        if crawl is not None:
-            print(f"  pages sent again      {crawl['sent_again']}, dead letters "
-                  f"{len(crawl['dead_letters'])} {' '.join(crawl['dead_letters'])}")
-            print(f"  page server died      {tally.site_deaths} times: "
-                  f"{crawl['cut']} answers cut short, "
-                  f"{crawl['refused']} connections refused")
-        return crawl is not None
+        rows = [
+            ("workers died", f"{sum(tally.causes.values())} times: {causes or 'none'}"),
+            ("started again", f"{tally.directives['restart']} restarted, "
+                              f"{tally.directives['resume']} resumed"),
+            ("intensity", f"at most {tally.window} restarts of {tally.limit} allowed "
+                          f"within 10s: {held}"),
+        ]
+        if crawl is None:
+            rows.insert(0, ("pages crawled", "the crawl was not finished"))
+        else:
+            dead = crawl["dead_letters"]
+            rows.insert(0, ("pages crawled", f"{crawl['pages']}, {len(index)} words in "
+                                             f"the index"))
+            rows += [
+                ("pages sent again", f"{crawl['sent_again']}, dead letters {len(dead)} "
+                                     f"{' '.join(dead)}"),
+                ("page server died", f"{tally.site_deaths} times: {crawl['cut']} answers "
+                                     f"cut short, {crawl['refused']} connections refused"),
+            ]
+        return ["", "Summary"] + [f"  {a:<21} {b}" for a, b in rows], crawl is not None
 
     # ---- leaving nothing behind ----
 
@@ -207,40 +239,33 @@ class Demo:
         shutil.rmtree(self.run_dir, ignore_errors=True)
 
 
-def on_signal(signo, _frame):
-    raise KeyboardInterrupt(signo)
-
-
 def main():
     parser = argparse.ArgumentParser(description="a crawl that finishes although its "
                                      "workers die all the time")
     parser.add_argument("--bin", default=".", help="where supd and supctl are")
     parser.add_argument("--limit", default="50s", help="how long the crawl may take")
     options = parser.parse_args()
-    demo = Demo(options.bin, options.limit)
-    for signo in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signo, on_signal)
+    demo = Demo(options.bin, options.limit, Interrupts())
     status = 1
     try:
         demo.start()
         demo.show()
         demo.explain()
         status = 0
-    except KeyboardInterrupt:
+    except Interrupted:
         print("\nInterrupted.")
     except Failed as error:
         print(f"demo: {error}", file=sys.stderr)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         demo.stop()
-        if demo.tally is not None and not demo.summary():
-            status = 1
         left = demo.left_behind()
+        lines, finished = demo.summary() if demo.tally else ([], False)
         demo.remove()
-        print("  left behind           " +
-              (f"processes {left}" if left else "no process, no file"))
-        if left:
-            status = 1
+    lines.append(f"  {'left behind':<21} " +
+                 (f"processes {left}" if left else "no process, no file"))
+    print("\n".join(lines))
+    if left or not finished:
+        status = 1
     return status
 
 

@@ -59,7 +59,8 @@ open_one(const struct conf_socket *socket, struct err *err)
 		                      socket->uid, socket->gid, err);
 	if (fd < 0)
 		return fd;
-	/* Programs expect what they would have opened themselves: an accept that waits. */
+	/* Programs expect what they would have opened themselves: an accept that waits.
+	 */
 	(void)sock_set_blocking(fd, true);
 	return fd_raise(fd);
 }

@@ -73,7 +73,7 @@ def whole():
 
 def interrupted():
     run = Run()
-    run.read_until(r"failure")
+    run.read_until(r"worker@\d +failure")
     run.process.send_signal(signal.SIGINT)
     _, files = run.finish()
     return run.text, {
