@@ -147,6 +147,8 @@ add_fields(struct shell *shell, const struct action *action)
 	case REPORT_STARTED:
 		if (actor != NULL && actor->pid != 0)
 			events_number(events, "pid", actor->pid);
+		else
+			events_raw(events, "pid", "null");
 		break;
 	case REPORT_EXITED:
 		add_exited(shell, action);
