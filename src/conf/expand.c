@@ -20,11 +20,11 @@ struct expansion {
 
 /* The value of a variable in a list of "NAME=value" (NULL is empty); NULL: not there. */
 const char *
-environ_find(char *const *environ, const char *name, size_t len)
+environ_find(char *const *variables, const char *name, size_t len)
 {
-	for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
-		if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
-			return environ[i] + len + 1;
+	for (size_t i = 0; variables != NULL && variables[i] != NULL; i++)
+		if (strncmp(variables[i], name, len) == 0 && variables[i][len] == '=')
+			return variables[i] + len + 1;
 	return NULL;
 }
 

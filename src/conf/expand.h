@@ -20,6 +20,6 @@ struct scope {
 const struct node *expand(struct reader *reader, const struct node *node,
                           const struct scope *scope, const struct trail *trail);
 
-const char *environ_find(char *const *environ, const char *name, size_t len);
+const char *environ_find(char *const *variables, const char *name, size_t len);
 
 #endif

@@ -353,10 +353,10 @@ static void
 set_log_directory(struct load *load)
 {
 	struct conf *conf = load->reader.conf;
-	char **environ = load->reader.options->environ;
+	char **variables = load->reader.options->environ;
 	const char *state =
-	    environ_find(environ, "XDG_STATE_HOME", strlen("XDG_STATE_HOME"));
-	const char *home = environ_find(environ, "HOME", strlen("HOME"));
+	    environ_find(variables, "XDG_STATE_HOME", strlen("XDG_STATE_HOME"));
+	const char *home = environ_find(variables, "HOME", strlen("HOME"));
 
 	if (conf->log_directory != NULL)
 		return;
