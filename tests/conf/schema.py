@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The JSON Schema is whole and agrees with the parser; the examples that ship are good."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SRC = os.environ.get("top_srcdir", ".")
+TELL = os.path.join(os.environ.get("top_builddir", "."), "tests/conf/tell")
+
+
+def tell(*args):
+    return subprocess.run([TELL, *args], check=False, text=True, encoding="utf-8",
+                          stdout=subprocess.PIPE)
+
+
+def schema():
+    return json.loads(tell("--schema").stdout)
+
+
+def nodes(top):
+    """Every object of a JSON document."""
+    todo = [top]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            yield item
+            todo += item.values()
+        elif isinstance(item, list):
+            todo += item
+
+
+def references():
+    whole = schema()
+    known = {f"#/$defs/{name}" for name in whole["$defs"]}
+    used = {node["$ref"] for node in nodes(whole) if isinstance(node.get("$ref"), str)}
+    return [f"{ref} leads nowhere" for ref in used - known] + \
+        [f"{ref} is not used" for ref in known - used]
+
+
+def properties():
+    """(definition, key, property) of every key."""
+    for name, definition in schema()["$defs"].items():
+        for form in definition["anyOf"]:
+            for key, value in form.get("properties", {}).items():
+                yield name, key, value
+
+
+def descriptions():
+    found = [f"{name}.{key}" for name, key, value in properties()
+             if not value.get("description")]
+    return [f"{key} has no description" for key in found] + \
+        ([] if len(list(properties())) > 80 else ["too few keys"])
+
+
+def patterns():
+    """Patterns are plain enough for every engine, and the defaults match them."""
+    faults = []
+    definitions = schema()["$defs"]
+    for node in nodes(definitions):
+        if isinstance(node.get("pattern"), str):
+            re.compile(node["pattern"])
+    for name, key, value in properties():
+        default = value.get("default")
+        if not isinstance(default, str):
+            continue
+        forms = definitions[value["$ref"].rpartition("/")[2]]["anyOf"]
+        if not any(default in form.get("enum", []) or form.get("type") == "string" and
+                   re.search(form.get("pattern", ""), default) for form in forms):
+            faults.append(f"the default of {name}.{key}, {default!r}, is not allowed")
+    return faults
+
+
+def load(text, directory):
+    path = os.path.join(directory, "a.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, 0o644)
+    return tell(path)
+
+
+def defaults_are_values():
+    """What the table calls a default is taken by the parser, and changes nothing."""
+    faults = []
+    with tempfile.TemporaryDirectory() as directory:
+        plain = load("children: {a: {command: [/bin/true]}}\n", directory).stdout
+        for name, key, value in properties():
+            if name != "actor" or "default" not in value or \
+                    f"\n\t{key}: " not in plain.partition("/user/a")[2]:
+                continue
+            written = load("children: {a: {command: [/bin/true], "
+                           f"{key}: {json.dumps(value['default'])}}}}}\n", directory).stdout
+            if written != plain:
+                faults.append(f"{key}: {value['default']!r} gives {written}")
+    return faults
+
+
+def examples():
+    """The configuration that is installed, with and without its comment signs."""
+    with open(os.path.join(SRC, "etc/supd.yaml"), encoding="utf-8") as file:
+        shipped = file.read()
+    keys = [line[2:] for line in shipped.splitlines()
+            if re.match(r"# ( *[a-z]+:| *- \{| *- default)", line)]
+    keys = [re.sub(r"adm|supd$|www-data", "root", line) for line in keys]
+    faults = []
+    with tempfile.TemporaryDirectory() as directory:
+        for what, text in (("as it is", shipped), ("uncommented", "\n".join(keys) + "\n")):
+            result = load(text, directory)
+            if result.returncode != 0 or "error:" in result.stdout:
+                faults.append(f"{what}: {result.stdout}")
+        if "/user/crawl@4" not in result.stdout:
+            faults.append(f"not all of it was read: {result.stdout}")
+    return faults
+
+
+def manual_example():
+    with open(os.path.join(SRC, "man/supd.yaml.5"), encoding="utf-8") as file:
+        page = file.read()
+    text = page.partition(".Sh EXAMPLES")[2].partition(".Bd -literal -offset indent\n")[2]
+    text = text.partition(".Ed")[0]
+    with tempfile.TemporaryDirectory() as directory:
+        result = load(text, directory)
+    return [] if result.returncode == 0 and "/user/crawl@4" in result.stdout \
+        else [result.stdout]
+
+
+def manual_keys():
+    """Each key has an item of its own in the manual, but for the names in lists."""
+    with open(os.path.join(SRC, "man/supd.yaml.5"), encoding="utf-8") as file:
+        page = file.read()
+    items = {word for line in re.findall(r"^\.It Cm (.*)$", page, re.M)
+             for word in re.findall(r"[a-z_]+", line.partition(" : ")[0])}
+    words = set(re.findall(r"[a-z_]+", page))
+    faults = [f"{key} is not in supd.yaml(5)" for name, key, _ in properties()
+              if key not in (words if name in ("limits", "rule_backoff") else items)]
+    return sorted(set(faults))
+
+
+def main():
+    tests = [
+        ("every reference of the schema leads to a definition", references),
+        ("every key has a description", descriptions),
+        ("patterns are regular expressions, and defaults match them", patterns),
+        ("a default that is written changes nothing", defaults_are_values),
+        ("etc/supd.yaml is good, also without its comment signs", examples),
+        ("the example of supd.yaml(5) is good", manual_example),
+        ("every key has its item in supd.yaml(5)", manual_keys),
+    ]
+    print(f"1..{len(tests)}")
+    for number, (title, run) in enumerate(tests, 1):
+        faults = run()
+        print(f"{'not ' if faults else ''}ok {number} - {title}")
+        for fault in faults:
+            print("\n".join(f"# {line}" for line in fault.splitlines()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
