@@ -316,10 +316,14 @@ say_running(struct strbuf *sb, const struct shell *shell, const struct node_view
 {
 	const struct actor *actor = actors_get(&shell->actors, view->ref);
 
-	strbuf_addf(sb, "it runs%s", view->degraded ? ", but a child of it failed" : "");
+	strbuf_adds(sb, "running");
 	if (actor != NULL && actor->pid != 0)
 		strbuf_addf(sb, " as process %d", (int)actor->pid);
 	strbuf_addf(sb, " since %s", since);
+	if (view->degraded)
+		strbuf_adds(sb, ", but a child of it failed");
+	else if (!view->ready)
+		strbuf_adds(sb, ", not ready");
 }
 
 static void
@@ -327,15 +331,50 @@ say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view
             uint64_t now_ms)
 {
 	if (view->state == STATE_BACKOFF) {
-		strbuf_adds(sb, "it waits for its next start");
+		strbuf_adds(sb, "waiting for its next start");
 		if (view->due_ms > now_ms) {
-			strbuf_adds(sb, " in ");
+			strbuf_adds(sb, ", in ");
 			add_duration(sb, (json_int_t)(view->due_ms - now_ms));
 		}
 	} else if (!ref_is_none(view->waits_for)) {
-		strbuf_addf(sb, "it waits for %s", shell_path(shell, view->waits_for));
+		strbuf_addf(sb, "waiting for %s", shell_path(shell, view->waits_for));
 	} else {
-		strbuf_adds(sb, "it waits");
+		strbuf_adds(sb, "waiting for its turn");
+	}
+}
+
+static void
+say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+          const char *since, uint64_t now_ms)
+{
+	switch (view->state) {
+	case STATE_RUNNING:
+	case STATE_SUSPENDED:
+		say_running(sb, shell, view, since);
+		break;
+	case STATE_BACKOFF:
+	case STATE_WAITING:
+		say_waiting(sb, shell, view, now_ms);
+		break;
+	case STATE_STARTING:
+		strbuf_addf(sb, "starting since %s, not ready yet", since);
+		break;
+	case STATE_STOPPING:
+		strbuf_addf(sb, "stopping since %s", since);
+		break;
+	case STATE_FAILED:
+		strbuf_addf(sb, "failed since %s, until somebody says 'supctl start %s'",
+		            since, glob_below_user(shell_path(shell, view->ref)));
+		break;
+	case STATE_STOPPED:
+		strbuf_addf(sb, "stopped since %s", since);
+		if (view->held)
+			strbuf_adds(sb, ", and held until somebody starts it");
+		break;
+	case STATE_DONE:
+	case NODE_STATE_MAX:
+		strbuf_addf(sb, "done since %s: it ended normally", since);
+		break;
 	}
 }
 
@@ -350,38 +389,8 @@ say_now(struct strbuf *sb, const struct shell *shell, struct ref ref)
 	view_clock_init(&clock);
 	core_view(shell->core, ref, clock.mono_ms, &view);
 	(void)clock_format(view_wall_us(&clock, view.since_ms), 3, since);
-	strbuf_adds(sb, "Now ");
-	switch (view.state) {
-	case STATE_RUNNING:
-	case STATE_SUSPENDED:
-		say_running(sb, shell, &view, since);
-		break;
-	case STATE_BACKOFF:
-	case STATE_WAITING:
-		say_waiting(sb, shell, &view, clock.mono_ms);
-		break;
-	case STATE_STARTING:
-		strbuf_addf(sb, "it is starting, not ready yet, since %s", since);
-		break;
-	case STATE_STOPPING:
-		strbuf_addf(sb, "it is being stopped, since %s", since);
-		break;
-	case STATE_FAILED:
-		strbuf_addf(sb,
-		            "it is failed since %s: nothing starts it again but "
-		            "'supctl start %s'",
-		            since, glob_below_user(shell_path(shell, ref)));
-		break;
-	case STATE_STOPPED:
-		strbuf_addf(sb, "it is stopped since %s", since);
-		if (view.held)
-			strbuf_adds(sb, ", and held until somebody starts it");
-		break;
-	case STATE_DONE:
-	case NODE_STATE_MAX:
-		strbuf_addf(sb, "it is done since %s: it ended normally", since);
-		break;
-	}
+	strbuf_adds(sb, "Now: ");
+	say_state(sb, shell, &view, since, clock.mono_ms);
 	if (view.restarts > 0)
 		strbuf_addf(sb, "; %llu automatic restart%s in all",
 		            (unsigned long long)view.restarts,

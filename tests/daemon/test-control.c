@@ -414,7 +414,7 @@ START_TEST(the_story_of_a_failure_is_told_in_plain_words)
 	    "/user/a failed at ", "killed by SIGSEGV",
 	    "preset default",     "restart",
 	    "one_for_one",        "1 of at most 5 restarts",
-	    "within 1m",          "Now it runs",
+	    "within 1m",          "Now: running as process 1",
 	};
 	const json_t *chain;
 	json_t *reply;
