@@ -31,11 +31,6 @@ launcher_init(struct launcher *launcher, char **own_environ, struct err *err)
 	int r;
 
 	*launcher = (struct launcher){0};
-	r = os_spawn_init(&launcher->spawner);
-	if (r < 0) {
-		err_set(err, -r, "prepare to spawn");
-		return r;
-	}
 	r = environment_init(&launcher->environment, own_environ);
 	if (r < 0) {
 		err_set(err, -r, "environment");
@@ -43,7 +38,6 @@ launcher_init(struct launcher *launcher, char **own_environ, struct err *err)
 	}
 	if (getrandom(&launcher->instance, sizeof(launcher->instance), 0) < 0)
 		launcher->instance = (uint64_t)getpid();
-	(void)fd_limit(&launcher->nofile);
 	return 0;
 }
 
@@ -52,7 +46,6 @@ void
 launcher_done(struct launcher *launcher)
 {
 	environment_done(&launcher->environment);
-	os_spawn_done(&launcher->spawner);
 }
 
 /* ---- output --------------------------------------------------------------------------
@@ -203,12 +196,12 @@ build_environment(struct launcher *launcher, const struct shell *shell,
  * -------------------------------------------------------------------------- */
 
 static size_t
-fill_limits(const struct launcher *launcher, const struct conf_process *process,
+fill_limits(const struct shell *shell, const struct conf_process *process,
             struct spawn_limit limits[LIMITS_MAX])
 {
 	size_t n = 0;
 
-	limits[n++] = (struct spawn_limit){RLIMIT_NOFILE, launcher->nofile};
+	limits[n++] = (struct spawn_limit){RLIMIT_NOFILE, shell->nofile};
 	for (size_t i = 0; i < process->n_limits && n < LIMITS_MAX; i++)
 		limits[n++] = (struct spawn_limit){process->limits[i].resource,
 		                                   process->limits[i].value};
@@ -216,7 +209,7 @@ fill_limits(const struct launcher *launcher, const struct conf_process *process,
 }
 
 static int
-spawn_it(struct launcher *launcher, const struct shell *shell, const struct actor *actor,
+spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *actor,
          const struct outputs *outputs, int cgroup_fd, char *listen_pid,
          struct spawn_result *ret)
 {
@@ -241,7 +234,7 @@ spawn_it(struct launcher *launcher, const struct shell *shell, const struct acto
 	    .groups = process->groups,
 	    .n_groups = process->n_groups,
 	    .limits = limits,
-	    .n_limits = fill_limits(launcher, process, limits),
+	    .n_limits = fill_limits(shell, process, limits),
 	    .umask = process->umask,
 	    .directory = process->directory != NULL ? process->directory : "/",
 	};
@@ -252,7 +245,7 @@ spawn_it(struct launcher *launcher, const struct shell *shell, const struct acto
 	}
 	for (size_t i = 0; i < n_sockets; i++)
 		fds[3 + i] = sockets[i];
-	return os_spawn(&launcher->spawner, &spawn, ret);
+	return os_spawn(&shell->spawner, &spawn, ret);
 }
 
 /*

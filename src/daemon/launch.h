@@ -13,10 +13,8 @@ struct shell;
 
 /* What all launches share. */
 struct launcher {
-	struct spawner spawner;
 	struct environment environment;
-	struct rlimit nofile; /* as supd was started with: what actors inherit */
-	uint64_t instance;    /* tells the processes of this supd from another's */
+	uint64_t instance; /* tells the processes of this supd from another's */
 };
 
 int launcher_init(struct launcher *launcher, char **own_environ, struct err *err);

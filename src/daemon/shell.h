@@ -15,6 +15,7 @@
 #include "daemon/mailbox.h"
 #include "os/containment.h"
 #include "os/sdnotify.h"
+#include "os/spawn.h"
 
 #include <ev.h>
 
@@ -44,6 +45,8 @@ struct shell {
 	struct notify *notify;
 	struct control *control;
 	struct cgroup_root cgroups;
+	struct spawner spawner;
+	struct rlimit nofile;    /* as supd was started with: what actors inherit */
 	struct notifier systemd; /* towards whoever started supd */
 
 	uint64_t now_ms; /* one time for a whole turn */

@@ -363,6 +363,7 @@ close_rooms(struct shell *shell)
 	free(shell->control_path);
 	if (shell->loop != NULL)
 		ev_loop_destroy(shell->loop);
+	os_spawn_done(&shell->spawner);
 	fd_close(&shell->lock_fd);
 	log_close();
 }
@@ -408,6 +409,13 @@ supd_run(const struct supd_options *options)
 	(void)fd_open_standard();
 	fd_close_strangers();
 	cgroup_root_init(&shell.cgroups);
+	(void)fd_limit(&shell.nofile);
+	/* First of all that opens descriptors: they are to be born above its window. */
+	status = os_spawn_init(&shell.spawner);
+	if (status < 0) {
+		(void)log_errno(status, "prepare to start processes");
+		return EX_OSERR;
+	}
 	shell.now_ms = clock_mono_ms();
 	shell.started_ms = shell.now_ms;
 	conf = conf_load(options->conf_file, &how, &reports);
