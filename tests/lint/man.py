@@ -22,8 +22,9 @@ def page(name):
 
 
 def words(name):
-    """The words of a page, without its macros' punctuation."""
-    return set(re.findall(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*", page(name).replace(r"\-", "-")))
+    """What a page marks up: words of its macro lines, not of its prose."""
+    marked = "\n".join(line for line in page(name).splitlines() if line.startswith("."))
+    return set(re.findall(r"[A-Za-z0-9_][A-Za-z0-9_-]*", marked.replace(r"\-", "-")))
 
 
 def output(program, *args):
