@@ -297,6 +297,21 @@ START_TEST(a_repeated_token_gets_the_same_answer_and_does_nothing)
 }
 END_TEST
 
+START_TEST(a_token_belongs_to_its_user)
+{
+	static const char call[] = "{\"names\":[\"a\"],\"token\":\"t1\"}";
+	struct client other;
+
+	fake->conf.has_control_group = true;
+	fake->conf.control_gid = 778;
+	client_open_as(&other, fake, 54321, 778);
+	check_done(client_call(&client, "Stop", call, ""));
+	check_done(client_call(&other, "Restart", call, ""));
+	ck_assert_uint_eq(count_events(fake, "\"verb\":\"restart\""), 1);
+	client_close(&other);
+}
+END_TEST
+
 START_TEST(a_token_whose_client_went_away_waits_for_the_goal)
 {
 	static const char call[] = "{\"method\":\"io.supd.Control.Stop\",\"parameters\":"
@@ -346,6 +361,7 @@ add_tests(TCase *tcase)
 	    a_signal_reaches_the_process_or_says_that_there_is_none,
 	    wait_answers_when_the_state_has_come_or_never_can,
 	    a_repeated_token_gets_the_same_answer_and_does_nothing,
+	    a_token_belongs_to_its_user,
 	    a_token_whose_client_went_away_waits_for_the_goal,
 	    shutdown_is_answered_first_and_nothing_is_started_afterwards,
 	};
