@@ -145,7 +145,7 @@ read_rule_backoff(struct reader *reader, const struct node *node, struct rule *r
 	for (size_t i = 0; i < ARRAY_SIZE(bits); i++)
 		if (node_get(node, bits[i].name) != NULL)
 			rule->backoff_keys |= bits[i].key;
-	read_table(reader, node, &schema_rule_backoff, &rule->backoff, trail);
+	read_table(reader, node, &schema_rule_backoff, &rule->backoff);
 	if ((rule->backoff_keys & both) == both &&
 	    rule->backoff.max_ms < rule->backoff.min_ms)
 		reader_error(reader, node, trail, "`max` is smaller than `min`");
@@ -182,7 +182,7 @@ read_rule(struct reader *reader, const struct node *node, struct rule *rule,
 		add_causes(reader, when, rule, trail);
 	if (matches_nothing(rule))
 		reader_error(reader, when, trail, "an empty `when` matches nothing");
-	read_table(reader, node, schema_rule_entry.table, rule, trail);
+	read_table(reader, node, schema_rule_entry.table, rule);
 	if (log != NULL)
 		rule->log =
 		    (enum rule_log)names_find(rule_log_names, RULE_LOG_MAX, log->text);

@@ -14,6 +14,7 @@
 #include "conf/file.h"
 #include "conf/lint.h"
 #include "conf/read.h"
+#include "conf/scan.h"
 #include "conf/schema_types.h"
 #include "conf/tree.h"
 
@@ -284,6 +285,8 @@ read_control(struct reader *reader, const struct node *node, void *target,
 	const struct node *group = node_get(node, "group");
 	const struct node *observers = node_get(node, "observers");
 	const struct node *mode = node_get(node, "mode");
+	const struct node *socket = node_get(node, "socket");
+	struct trail socket_trail = {trail, "socket", 0};
 	struct trail group_trail = {trail, "group", 0};
 	struct trail observers_trail = {trail, "observers", 0};
 	struct trail mode_trail = {trail, "mode", 0};
@@ -291,7 +294,11 @@ read_control(struct reader *reader, const struct node *node, void *target,
 
 	/* Peer credentials decide; the mode only must not shut anybody out. */
 	conf->control_mode = observers != NULL ? 0666 : 0660;
-	read_table(reader, node, schema_control.table, conf, trail);
+	read_table(reader, node, schema_control.table, conf);
+	if (socket != NULL && strlen(socket->text) > SOCKET_PATH_MAX)
+		reader_error(reader, socket, &socket_trail,
+		             "the path of a socket has at most %zu bytes, this one %zu",
+		             SOCKET_PATH_MAX, strlen(socket->text));
 	conf->has_control_group = group != NULL;
 	conf->has_observers = observers != NULL;
 	if (group != NULL &&
@@ -313,7 +320,8 @@ void
 read_log(struct reader *reader, const struct node *node, void *target,
          const struct trail *trail)
 {
-	read_table(reader, node, schema_log.table, target, trail);
+	(void)trail;
+	read_table(reader, node, schema_log.table, target);
 }
 
 static void

@@ -38,21 +38,14 @@ store_number(uint64_t number, void *member, size_t size)
 		memcpy(member, &number, size);
 }
 
-/*
- * Take over one value: by the key's own reader, or into the member of `target` that the
- * table names.  A text is copied; a word is stored as its index.
- */
-void
-read_key(struct reader *reader, const struct schema_key *key, const struct node *node,
-         void *target, const struct trail *trail)
+/* Into the member of `target` that the table names: a copy of a text, a word's index. */
+static void
+store(struct reader *reader, const struct schema_key *key, const struct node *node,
+      void *target)
 {
 	char *member = (char *)target + key->offset;
 	struct value value;
 
-	if (key->read != NULL) {
-		key->read(reader, node, target, trail);
-		return;
-	}
 	if (key->size == 0)
 		return;
 	if (key->type->scan == scan_text || key->type->scan == scan_path) {
@@ -67,10 +60,21 @@ read_key(struct reader *reader, const struct schema_key *key, const struct node 
 	             key->size);
 }
 
+/* Take over one value: by the key's own reader, or into a member of `target`. */
+void
+read_key(struct reader *reader, const struct schema_key *key, const struct node *node,
+         void *target, const struct trail *trail)
+{
+	if (key->read != NULL)
+		key->read(reader, node, target, trail);
+	else
+		store(reader, key, node, target);
+}
+
 /* Take over the plain keys of one of the small mappings. */
 void
 read_table(struct reader *reader, const struct node *map,
-           const struct schema_table *table, void *target, const struct trail *trail)
+           const struct schema_table *table, void *target)
 {
 	for (size_t i = 0; i < map->n; i++) {
 		const struct schema_key *key =
@@ -78,7 +82,7 @@ read_table(struct reader *reader, const struct node *map,
 
 		ASSERT(key != NULL);
 		ASSERT(key->read == NULL);
-		read_key(reader, key, map->pairs[i].value, target, trail);
+		store(reader, key, map->pairs[i].value, target);
 	}
 }
 
@@ -174,7 +178,7 @@ read_backoff(struct reader *reader, const struct node *node, void *target,
 		backoff->none = true;
 		return;
 	}
-	read_table(reader, node, schema_backoff.table, backoff, trail);
+	read_table(reader, node, schema_backoff.table, backoff);
 	if (node_get(node, "reset_after") == NULL)
 		backoff->reset_after_ms = (backoff->min_ms + backoff->max_ms) / 2;
 	check_backoff(reader, node, backoff, trail);
@@ -236,9 +240,10 @@ read_intensity(struct reader *reader, const struct node *node, void *target,
 {
 	struct intensity_spec *intensity = &((struct conf_actor *)target)->spec.intensity;
 
+	(void)trail;
 	intensity->unlimited = node->type == NODE_TEXT;
 	if (node->type == NODE_MAP)
-		read_table(reader, node, schema_intensity.table, intensity, trail);
+		read_table(reader, node, schema_intensity.table, intensity);
 }
 
 /* `limit`: -1 restarts is no limit, which makes sense only without a period. */
@@ -252,7 +257,7 @@ read_limit(struct reader *reader, const struct node *node, void *target,
 
 	*limit =
 	    (struct limit_spec){.on = n != UINT64_MAX, .within_ms = DURATION_INFINITE};
-	read_table(reader, node, schema_limit.table, limit, trail);
+	read_table(reader, node, schema_limit.table, limit);
 	if (limit->on)
 		limit->restarts = (uint32_t)n;
 	else if (limit->within_ms != DURATION_INFINITE)

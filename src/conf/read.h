@@ -43,8 +43,7 @@ const struct schema_key *check_key(struct reader *reader, const struct node *nam
 bool reader_name_is_good(const char *name);
 
 void read_table(struct reader *reader, const struct node *map,
-                const struct schema_table *table, void *target,
-                const struct trail *trail);
+                const struct schema_table *table, void *target);
 void read_key(struct reader *reader, const struct schema_key *key,
               const struct node *node, void *target, const struct trail *trail);
 struct value read_value(const struct schema_type *type, const struct node *node);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
 #include <sysexits.h>
 
 #include "base/assert.h"
@@ -415,10 +414,10 @@ parse_unix(const char *text, struct address *address, struct err *why)
 		err_set(why, 0, "`unix:%.80s`: the path must be absolute", text);
 		return -EINVAL;
 	}
-	if (len >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
+	if (len > SOCKET_PATH_MAX) {
 		err_set(why, 0,
 		        "the path of a unix socket has at most %zu bytes, this one %zu",
-		        sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1, len);
+		        SOCKET_PATH_MAX, len);
 		return -EINVAL;
 	}
 	memcpy(address->text, text, len);

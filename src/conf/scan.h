@@ -5,6 +5,8 @@
 
 #include "conf/schema.h"
 
+#include <sys/un.h>
+
 scan_fn scan_address;
 scan_fn scan_boolean;
 scan_fn scan_command;
@@ -23,6 +25,9 @@ scan_fn scan_text;
 /* What scan_exit_codes() made of "64-78": first in the high half, last in the low one. */
 #define EXIT_CODES_FIRST(n) ((unsigned int)((n) >> 32))
 #define EXIT_CODES_LAST(n)  ((unsigned int)((n)&UINT32_MAX))
+
+/* The longest path that a unix socket can have. */
+#define SOCKET_PATH_MAX (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
 
 /* An address that scan_address() accepted, taken apart. */
 struct address {

@@ -83,7 +83,7 @@ read_socket(struct reader *reader, const struct node *name, const struct node *n
 	socket->port = address.port;
 	if (node->type != NODE_MAP)
 		return;
-	read_table(reader, node, schema_socket.table, socket, &trail);
+	read_table(reader, node, schema_socket.table, socket);
 	if (socket->kind == SOCKET_TCP)
 		check_tcp_keys(reader, node, &trail);
 	else

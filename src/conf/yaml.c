@@ -41,18 +41,43 @@ struct assembly {
 	const struct node *root;
 };
 
-static void __attribute__((format(printf, 4, 5)))
-complain(const struct yaml_source *source, size_t line, size_t column, const char *fmt,
-         ...)
+/* The keys and indexes that lead to what is being read, and `last` if there is one. */
+static void
+write_way(const struct assembly *assembly, const char *last, struct strbuf *out)
 {
+	for (size_t i = 0; i < assembly->n_frames; i++) {
+		const struct frame *frame = &assembly->frames[i];
+		size_t end =
+		    i + 1 < assembly->n_frames ? frame[1].first : assembly->n_pile;
+		const struct node *key =
+		    end > frame->first ? assembly->pile[end - 1] : NULL;
+
+		if (frame->node->type == NODE_LIST)
+			strbuf_addf(out, "[%zu]", end - frame->first);
+		else if ((end - frame->first) % 2 == 1 && key->type == NODE_TEXT)
+			strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", key->text);
+	}
+	if (last != NULL)
+		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", last);
+}
+
+static void __attribute__((format(printf, 5, 6)))
+complain(const struct assembly *assembly, const char *last, size_t line, size_t column,
+         const char *fmt, ...)
+{
+	const struct yaml_source *source = assembly->source;
 	struct spot spot = {source->name, (uint32_t)line, (uint32_t)column};
 	char message[512];
+	struct strbuf way;
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
-	reports_add(source->reports, CONF_ERROR, &spot, "", message);
+	strbuf_init(&way, 65536);
+	write_way(assembly, last, &way);
+	reports_add(source->reports, CONF_ERROR, &spot, strbuf_str(&way), message);
+	strbuf_done(&way);
 }
 
 /* libyaml's words for what people do most often, and ours. */
@@ -113,8 +138,9 @@ locate_offset(const struct yaml_source *source, size_t offset, size_t *ret_line,
 }
 
 static void
-complain_of_syntax(const struct yaml_source *source, const yaml_parser_t *parser)
+complain_of_syntax(const struct assembly *assembly, const yaml_parser_t *parser)
 {
+	const struct yaml_source *source = assembly->source;
 	const char *problem =
 	    parser->problem != NULL ? parser->problem : "it makes no sense";
 	size_t line = parser->problem_mark.line + 1;
@@ -123,12 +149,12 @@ complain_of_syntax(const struct yaml_source *source, const yaml_parser_t *parser
 	if (parser->error == YAML_READER_ERROR)
 		locate_offset(source, parser->problem_offset, &line, &column);
 	if (parser->context != NULL && parser->context_mark.line + 1 < line)
-		complain(source, line, column,
+		complain(assembly, NULL, line, column,
 		         "not valid YAML: %s (%s that begins at line %zu)",
 		         in_our_words(problem), parser->context,
 		         parser->context_mark.line + 1);
 	else
-		complain(source, line, column, "not valid YAML: %s",
+		complain(assembly, NULL, line, column, "not valid YAML: %s",
 		         in_our_words(problem));
 }
 
@@ -220,7 +246,7 @@ check_tag(struct assembly *assembly, const yaml_event_t *event, const yaml_char_
 	if (tag_is_known(tag))
 		return 0;
 	complain(
-	    assembly->source, event->start_mark.line + 1, event->start_mark.column + 1,
+	    assembly, NULL, event->start_mark.line + 1, event->start_mark.column + 1,
 	    "the tag `%.60s` means nothing here; quote the text if it begins with `!`",
 	    (const char *)tag);
 	return 0;
@@ -244,7 +270,7 @@ on_text(struct assembly *assembly, const yaml_event_t *event)
 	if (node == NULL)
 		return -ENOMEM;
 	if (memchr(value, '\0', len) != NULL)
-		complain(assembly->source, node->line, node->column,
+		complain(assembly, NULL, node->line, node->column,
 		         "a text cannot hold a NUL character");
 	node->text = arena_copy(assembly->source->arena, value, len);
 	if (node->text == NULL)
@@ -265,7 +291,7 @@ on_open(struct assembly *assembly, const yaml_event_t *event, enum node_type typ
 	struct node *node;
 
 	if (assembly->n_frames == NODE_HEIGHT_MAX) {
-		complain(assembly->source, event->start_mark.line + 1,
+		complain(assembly, NULL, event->start_mark.line + 1,
 		         event->start_mark.column + 1,
 		         "nested deeper than %d levels of lists and mappings",
 		         NODE_HEIGHT_MAX);
@@ -297,13 +323,13 @@ on_alias(struct assembly *assembly, const yaml_event_t *event)
 
 		if (open == NULL || strcmp(open, name) != 0)
 			continue;
-		complain(assembly->source, line, column,
+		complain(assembly, NULL, line, column,
 		         "the alias `*%.60s` stands inside the very thing it names",
 		         name);
 		return -EINVAL;
 	}
 	if (!map_get_name(&assembly->anchor_index, name, &index)) {
-		complain(assembly->source, line, column,
+		complain(assembly, NULL, line, column,
 		         "the alias `*%.60s` has no anchor `&%.60s` before it", name,
 		         name);
 		return -EINVAL;
@@ -311,14 +337,14 @@ on_alias(struct assembly *assembly, const yaml_event_t *event)
 	target = assembly->anchors[index];
 	assembly->aliased += target->weight;
 	if (assembly->aliased > NODE_ALIASED_MAX) {
-		complain(assembly->source, line, column,
+		complain(assembly, NULL, line, column,
 		         "the aliases up to here stand for more than %d nodes; "
 		         "this file is refused",
 		         NODE_ALIASED_MAX);
 		return -EINVAL;
 	}
 	if (assembly->n_frames + target->height > NODE_HEIGHT_MAX) {
-		complain(assembly->source, line, column,
+		complain(assembly, NULL, line, column,
 		         "nested deeper than %d levels of lists and mappings",
 		         NODE_HEIGHT_MAX);
 		return -EINVAL;
@@ -383,13 +409,13 @@ check_keys(struct assembly *assembly, const struct node **parts, size_t n_parts,
 		uint32_t first;
 
 		if (key->type != NODE_TEXT) {
-			complain(assembly->source, key->line, key->column,
+			complain(assembly, NULL, key->line, key->column,
 			         "%s cannot be a key; a key is a plain word",
 			         node_type_name(key));
 			continue;
 		}
 		if (map_get_name(seen, key->text, &first)) {
-			complain(assembly->source, key->line, key->column,
+			complain(assembly, key->text, key->line, key->column,
 			         "the key `%.80s` is written twice, first at line %u",
 			         key->text, parts[first]->line);
 			continue;
@@ -399,7 +425,7 @@ check_keys(struct assembly *assembly, const struct node **parts, size_t n_parts,
 		if (is_merge_key(key))
 			merged = merged_size(parts[i + 1]);
 		if (merged < 0) {
-			complain(assembly->source, parts[i + 1]->line,
+			complain(assembly, key->text, parts[i + 1]->line,
 			         parts[i + 1]->column,
 			         "`<<` takes a mapping or a list of mappings, not %s",
 			         node_type_name(parts[i + 1]));
@@ -506,8 +532,7 @@ on_document(struct assembly *assembly, const yaml_event_t *event)
 {
 	if (assembly->n_documents++ == 0)
 		return 0;
-	complain(assembly->source, event->start_mark.line + 1,
-	         event->start_mark.column + 1,
+	complain(assembly, NULL, event->start_mark.line + 1, event->start_mark.column + 1,
 	         "a second document begins here; a file holds one");
 	return -EINVAL;
 }
@@ -554,7 +579,7 @@ parse_events(struct assembly *assembly, yaml_parser_t *parser)
 		if (yaml_parser_parse(parser, &event) == 0) {
 			if (parser->error == YAML_MEMORY_ERROR)
 				return -ENOMEM;
-			complain_of_syntax(assembly->source, parser);
+			complain_of_syntax(assembly, parser);
 			return -EINVAL;
 		}
 		ended = event.type == YAML_STREAM_END_EVENT;

@@ -40,7 +40,7 @@ tell_file(const char *file)
 		strbuf_addf(&out, "%s\n", actor->path);
 		for (size_t j = 0; j < actor->n_keys; j++)
 			strbuf_addf(&out, "\t%s: %s\n", actor->keys[j].key,
-				    actor->keys[j].value);
+			            actor->keys[j].value);
 	}
 	(void)fputs(strbuf_str(&out), stdout);
 	strbuf_done(&out);

@@ -308,7 +308,8 @@ START_TEST(a_broken_include_does_not_hide_other_faults)
 	    "directory\n"
 	    "main.yaml:2:12: error: children.a: `command` is missing; an actor has a "
 	    "`command`, or `children` if it is a supervisor\n"
-	    "more.yaml:2:1: error: not valid YAML: a value was expected here\n");
+	    "more.yaml:2:1: error: children[0]: not valid YAML: a value was expected "
+	    "here\n");
 }
 END_TEST
 

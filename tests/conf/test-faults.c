@@ -216,6 +216,9 @@ static const struct {
      "`debug`, `info`, `notice`, `warning` or `error`"},
     {"children: {}\ncontrol: {group: no-such-group-here}\n", "2:18: error: control.group",
      "there is no group"},
+    {"children: {}\ncontrol: {socket: /aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee"
+     "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggg}\n",
+     "2:19: error: control.socket", "at most 107 bytes, this one 121"},
     {"children: {}\ncontrol: {socket: x.sock}\n", "2:19: error: control.socket",
      "not an absolute path"},
     {"include: [nowhere.yaml]\nchildren: {}\n", "1:11: error: include",
@@ -397,7 +400,7 @@ static const char *const twenty_places[] = {
     "23:38: error: children.d.children.h.stop_signal: ",
     "25:17: error: children.d.decider[0].when.exti: ",
     "25:35: error: children.d.decider[0].then: ",
-    "26:3: error: the key `b` is written twice, first at line 13",
+    "26:3: error: children.b: the key `b` is written twice, first at line 13",
 };
 
 START_TEST(twenty_faults_are_twenty_reports_in_the_order_of_the_lines)

@@ -57,38 +57,39 @@ static const struct {
 	const char *text;
 	const char *expected;
 } syntax[] = {
-    {"children:\n  a: {command: [x]\n",
-     "3:1: error: not valid YAML: a `,` or the closing `}` is missing (while parsing a "
-     "flow mapping that begins at line 2)"},
-    {"children:\n\ta: {}\n",
-     "2:1: error: not valid YAML: this character cannot stand here; quote the text, and "
-     "indent with spaces, not tabs"},
-    {"children:\n  a: b: c\n",
-     "2:7: error: not valid YAML: a second `:` in this line; quote the text, or mend the "
-     "indentation"},
-    {"children:\n  a: \"x\n",
-     "3:1: error: not valid YAML: the file ends in the middle of a quoted text (while "
-     "scanning a quoted scalar that begins at line 2)"},
+    {"children:\n  a: {command: [x]\n", "3:1: error: children.a: not valid YAML: a `,` "
+                                        "or the closing `}` is missing (while parsing a "
+                                        "flow mapping that begins at line 2)"},
+    {"children:\n\ta: {}\n", "2:1: error: children: not valid YAML: this character "
+                             "cannot stand here; quote the text, and "
+                             "indent with spaces, not tabs"},
+    {"children:\n  a: b: c\n", "2:7: error: children: not valid YAML: a second `:` in "
+                               "this line; quote the text, or mend the "
+                               "indentation"},
+    {"children:\n  a: \"x\n", "3:1: error: children.a: not valid YAML: the file ends in "
+                              "the middle of a quoted text (while "
+                              "scanning a quoted scalar that begins at line 2)"},
     {"children:\n  \xff: x\n", "2:3: error: not valid YAML: a byte that is not UTF-8"},
     {"children:\n  a: x\x01\n",
      "2:7: error: not valid YAML: a control character; a file is plain UTF-8"},
     {"children: {}\n---\nchildren: {}\n",
      "2:1: error: a second document begins here; a file holds one"},
     {"children: {}\nstart: parallel\nchildren: {}\n",
-     "3:1: error: the key `children` is written twice, first at line 1"},
+     "3:1: error: children: the key `children` is written twice, first at line 1"},
     {"children: {}\n? [a, b]\n: c\n",
      "2:3: error: a list cannot be a key; a key is a plain word"},
     {"children: *none\n",
-     "1:11: error: the alias `*none` has no anchor `&none` before it"},
+     "1:11: error: children: the alias `*none` has no anchor `&none` before it"},
     {"children: &a {b: *a}\n",
-     "1:18: error: the alias `*a` stands inside the very thing it names"},
+     "1:18: error: children.b: the alias `*a` stands inside the very thing it names"},
     {"children: {a: {<<: [1, 2], command: [x]}}\n",
-     "1:20: error: `<<` takes a mapping or a list of mappings, not a list"},
+     "1:20: error: children.a.<<: `<<` takes a mapping or a list of mappings, not a "
+     "list"},
     {"children: {a: {command: [\"a\\0b\"]}}\n",
-     "1:26: error: a text cannot hold a NUL character"},
-    {"children: !include {}\n",
-     "1:11: error: the tag `!include` means nothing here; quote the text if it begins "
-     "with `!`"},
+     "1:26: error: children.a.command[0]: a text cannot hold a NUL character"},
+    {"children: !include {}\n", "1:11: error: children: the tag `!include` means nothing "
+                                "here; quote the text if it begins "
+                                "with `!`"},
     {"- a\n- b\n",
      "1:1: error: a list instead of a mapping with `children` and other keys"},
     {"just a text\n",
