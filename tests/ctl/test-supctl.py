@@ -13,7 +13,7 @@ import threading
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 
-from fake import (Close, Error, Hang, Raw, Reply, Supd, TREE, actor, cause, command,  # noqa: E402
+from fake import (Close, Error, Hang, Raw, Reply, Skip, Supd, TREE, actor, cause, command,  # noqa: E402
                   environment, failure, run, status_of, stream, supctl, supervisor,
                   tree, GUARD_S)
 
@@ -928,7 +928,10 @@ def test_help_and_version_are_on_standard_output():
 
 def on_a_terminal(supd, *arguments, **env):
     """What supctl prints when standard output is a terminal."""
-    master, slave = pty.openpty()
+    try:
+        master, slave = pty.openpty()
+    except OSError as error:
+        raise Skip(str(error)) from error
     ctl = subprocess.Popen(command("-s", supd.path, *arguments), stdout=slave,
                            env=environment(**env))
     os.close(slave)
