@@ -191,6 +191,8 @@ static const struct {
     {"children: {a: {command: [x], sockets: {s: 'tcp:*:80'}},\n"
      "  b: {command: [x], sockets: {t: 'tcp:*:80'}}}\n",
      "2:31: error: children.b.sockets.t", "is taken by `/user/a`"},
+    {"children: {a: {command: [x], replicas: 2, sockets: {s: 'unix:/run/s'}}}\n",
+     "1:53: error: children.a.sockets.s", "`unix:/run/s` is taken by `/user/a@1`"},
     /* templates and parameters */
     {"children: {a: {use: nothing}}\n", "1:21: error: children.a.use",
      "there is no template `nothing`"},

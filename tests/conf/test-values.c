@@ -341,6 +341,14 @@ START_TEST(a_socket_may_be_a_mapping)
 }
 END_TEST
 
+START_TEST(many_may_ask_for_any_free_port)
+{
+	conf_free(
+	    load_text("children:\n"
+	              "  a: {command: [x], replicas: 3, sockets: {s: 'tcp:*:0'}}\n"));
+}
+END_TEST
+
 START_TEST(what_a_process_needs_arrives)
 {
 	struct conf *conf =
@@ -479,6 +487,7 @@ suite_values(void)
 	tcase_add_loop_test(tcase, socket_addresses_are_taken_apart, 0,
 	                    (int)ARRAY_SIZE(addresses));
 	tcase_add_test(tcase, a_socket_may_be_a_mapping);
+	tcase_add_test(tcase, many_may_ask_for_any_free_port);
 	tcase_add_test(tcase, what_a_process_needs_arrives);
 	tcase_add_test(tcase, the_same_file_for_both_outputs_is_one_target);
 	tcase_add_test(tcase, notify_readiness_gives_a_socket_and_a_timeout);
