@@ -109,17 +109,27 @@ format(const struct conf_reports *reports)
 	return strbuf_take(&out);
 }
 
+/* Load main.yaml with this text; the caller frees all three. */
+static struct conf *
+load_and_format(const char *text, bool warn, struct conf_reports *ret_reports,
+                char **ret_found)
+{
+	struct conf *conf;
+
+	put_file("main.yaml", text);
+	conf = load_main(warn, ret_reports);
+	*ret_found = format(ret_reports);
+	return conf;
+}
+
 /* A configuration that must be good; the caller frees it. */
 struct conf *
 load_text(const char *text)
 {
 	struct conf_reports reports;
-	struct conf *conf;
 	char *found;
+	struct conf *conf = load_and_format(text, false, &reports, &found);
 
-	put_file("main.yaml", text);
-	conf = load_main(false, &reports);
-	found = format(&reports);
 	ck_assert_msg(conf != NULL, "not loaded: %s", found);
 	free(found);
 	conf_reports_done(&reports);
@@ -130,12 +140,9 @@ static void
 expect_reports(const char *text, bool warn, const char *expected)
 {
 	struct conf_reports reports;
-	struct conf *conf;
 	char *found;
+	struct conf *conf = load_and_format(text, warn, &reports, &found);
 
-	put_file("main.yaml", text);
-	conf = load_main(warn, &reports);
-	found = format(&reports);
 	ck_assert_str_eq(found, expected);
 	ck_assert_int_eq(conf != NULL, reports.n_errors == 0);
 	free(found);
@@ -161,12 +168,9 @@ void
 expect_first(const char *text, const char *expected)
 {
 	struct conf_reports reports;
-	struct conf *conf;
 	char *found;
+	struct conf *conf = load_and_format(text, false, &reports, &found);
 
-	put_file("main.yaml", text);
-	conf = load_main(false, &reports);
-	found = format(&reports);
 	*strchrnul(found, '\n') = '\0';
 	ck_assert_str_eq(found, expected);
 	ck_assert_ptr_null(conf);
@@ -179,13 +183,11 @@ void
 expect_fault(const char *text, const char *place, const char *words)
 {
 	struct conf_reports reports;
-	struct conf *conf;
 	char start[256];
 	char *found;
+	struct conf *conf =
+	    load_and_format(text, strstr(place, ": warning: ") != NULL, &reports, &found);
 
-	put_file("main.yaml", text);
-	conf = load_main(strstr(place, ": warning: ") != NULL, &reports);
-	found = format(&reports);
 	(void)snprintf(start, sizeof(start), "main.yaml:%s: ", place);
 	ck_assert_msg(strncmp(found, start, strlen(start)) == 0, "not at %s:\n%s", place,
 	              found);
