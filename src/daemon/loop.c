@@ -196,12 +196,13 @@ arm(struct loop *loop)
 	uint64_t due_ms = core_deadline(shell->core);
 
 	ev_timer_stop(shell->loop, &loop->timer);
-	if (due_ms == UINT64_MAX) {
-		ev_idle_stop(shell->loop, &loop->idle);
+	/* A call that waited its turn behind another one may have posted just now. */
+	if (loop->n > 0 || due_ms <= shell->now_ms) {
+		ev_idle_start(shell->loop, &loop->idle);
 		return;
 	}
-	if (due_ms <= shell->now_ms) {
-		ev_idle_start(shell->loop, &loop->idle);
+	if (due_ms == UINT64_MAX) {
+		ev_idle_stop(shell->loop, &loop->idle);
 		return;
 	}
 	ev_idle_stop(shell->loop, &loop->idle);

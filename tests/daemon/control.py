@@ -133,6 +133,20 @@ def pipelined(box):
         equal(client.result()["actors"][0]["path"], "/user/b", "the fifth")
 
 
+@test("pipelined commands that do not wait are carried out without anything else happening")
+def pipelined_commands(box):
+    s = one(box)
+    client = Varlink(s.socket)
+    calls = [message("Signal", {"name": "/user/a", "signal": "USR1"})]
+    for verb in ("Start", "Start", "Start"):
+        calls.append(message(verb, {"names": ["/user/a"], "wait": False}))
+        calls.append(message(verb, {"names": ["/user/b"], "wait": False}, oneway=True))
+    client.socket.sendall(b"".join(calls))
+    for _ in range(4):
+        client.result()
+    client.call("Ping")
+
+
 @test("a oneway call is carried out and never answered, not even with an error")
 def oneway(box):
     s = one(box)
