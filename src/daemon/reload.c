@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/strbuf.h"
+#include "daemon/control.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/notify.h"
@@ -22,7 +23,6 @@
 #include "daemon/shell.h"
 #include "daemon/systemd.h"
 
-#define WAITERS_MAX    1024
 #define PLAN_BYTES_MAX (48 * 1024)
 
 /* A configuration that is not in force any more, but still has actors. */
@@ -101,7 +101,7 @@ pool_bytes(const struct conf *conf)
 static struct core *
 make_room(struct shell *shell, const struct conf *conf, uint64_t seed, struct err *err)
 {
-	struct core_size size = {.nodes = 1, .waiters = WAITERS_MAX};
+	struct core_size size = {.nodes = 1, .waiters = CONTROL_WAITERS_MAX};
 	uint64_t bytes = pool_bytes(conf);
 	struct core_size used, room;
 	void *memory;
