@@ -254,9 +254,11 @@ START_TEST(connections_are_bounded_per_user_and_some_are_kept_for_who_may_contro
 {
 	struct client clients[CONTROL_CONNS_MAX];
 	struct client one_more;
+	/* Strangers, whoever runs the tests. */
+	const uid_t first = getuid() + 1000;
 	size_t n = 0;
 
-	for (uid_t uid = 1000; uid < 1003; uid++) {
+	for (uid_t uid = first; uid < first + 3; uid++) {
 		for (int i = 0; i < CONTROL_CONNS_UID_MAX; i++)
 			client_open_as(&clients[n++], fake, uid, 1000);
 		client_open_as(&one_more, fake, uid, 1000);
@@ -264,7 +266,7 @@ START_TEST(connections_are_bounded_per_user_and_some_are_kept_for_who_may_contro
 		client_close(&one_more);
 	}
 	for (int i = 0; i < CONTROL_CONNS_UID_MAX; i++) {
-		client_open_as(&clients[n], fake, 2000, 1000);
+		client_open_as(&clients[n], fake, first + 3, 1000);
 		if (client_is_closed(&clients[n]))
 			break;
 		n++;
