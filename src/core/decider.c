@@ -8,14 +8,14 @@
 
 /*
  * Was it the machine that was short of something, rather than the actor that is wrong?
- * Linux numbers: the core knows no <errno.h>.  EAGAIN, ENOMEM, ENFILE, EMFILE, ETXTBSY,
- * ENOSPC.
+ * Linux numbers: the core knows no <errno.h>.  EAGAIN, ENOMEM, EBUSY, ENFILE, EMFILE,
+ * ETXTBSY, ENOSPC.
  */
 static bool
 is_shortage(int32_t error)
 {
-	return error == 11 || error == 12 || error == 23 || error == 24 || error == 26 ||
-	       error == 28;
+	return error == 11 || error == 12 || error == 16 || error == 23 || error == 24 ||
+	       error == 26 || error == 28;
 }
 
 /* Akka's default decider and OTP's, extended to processes: SEMANTICS 1.1. */

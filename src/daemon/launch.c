@@ -248,6 +248,27 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	return os_spawn(&shell->spawner, &spawn, ret);
 }
 
+/* The containment for one more life; a cgroup that the actor has already is used again.
+ */
+static int
+open_containment(struct shell *shell, const struct actor *actor, const char *mark,
+                 struct containment *containment, int *ret_cgroup_fd)
+{
+	bool in_cgroup = actor->conf->process.containment != CONTAINMENT_SESSION &&
+	                 shell->cgroups.fd >= 0;
+	int r = 0;
+
+	if (containment->is_cgroup && !in_cgroup)
+		(void)containment_close(containment, &shell->cgroups);
+	if (!containment->is_cgroup)
+		r = containment_open(containment, in_cgroup ? &shell->cgroups : NULL,
+		                     actor->path, mark);
+	if (r < 0)
+		return r;
+	containment_mark(containment, mark);
+	return containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
+}
+
 /*
  * Start one process of the actor; its containment is opened in any case and is the
  * caller's to close.  -errno with ret->step saying what failed.
@@ -256,7 +277,6 @@ int
 launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
        uint32_t life, struct containment *containment, struct spawn_result *ret)
 {
-	bool in_cgroup = actor->conf->process.containment != CONTAINMENT_SESSION;
 	struct outputs outputs;
 	char mark[PROC_MARK_MAX];
 	char *listen_pid;
@@ -266,11 +286,7 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .step = "none"};
 	(void)snprintf(mark, sizeof(mark), "%016llx-%u-%u",
 	               (unsigned long long)launcher->instance, actor->ref.slot, life);
-	containment_init(containment);
-	r = containment_open(containment, in_cgroup ? &shell->cgroups : NULL, actor->path,
-	                     mark);
-	if (r == 0)
-		r = containment_prepare(containment, &shell->cgroups, &cgroup_fd);
+	r = open_containment(shell, actor, mark, containment, &cgroup_fd);
 	if (r < 0) {
 		ret->step = "cgroup";
 		return r;

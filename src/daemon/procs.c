@@ -152,13 +152,14 @@ leftover_remove(struct procs *procs, struct proc *proc)
 		procs->at[proc->next].prev = proc->prev;
 }
 
-/* The leaf of an actor lives as long as it: only what is of this life is let go. */
+/* This life is over.  The cgroup lives as long as the actor: the next life has it. */
 static void
 proc_close(struct procs *procs, struct proc *proc)
 {
 	leftover_remove(procs, proc);
 	containment_unwatch(&proc->containment, &procs->shell->cgroups);
-	(void)containment_close(&proc->containment, &procs->shell->cgroups);
+	if (!proc->containment.is_cgroup)
+		(void)containment_close(&proc->containment, &procs->shell->cgroups);
 	proc->used = false;
 }
 
@@ -453,6 +454,7 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	ASSERT(actor != NULL);
 	ASSERT(!proc->used);
 	*proc = (struct proc){
+	    .containment = proc->containment,
 	    .ref = ref,
 	    .life = life,
 	    .pidfd = -1,
@@ -516,13 +518,21 @@ procs_kill(struct procs *procs, struct ref ref, uint32_t life)
 	                       procs->sweeper);
 }
 
+static void
+clear(struct procs *procs, struct proc *proc)
+{
+	fd_close(&proc->pidfd);
+	(void)containment_close(&proc->containment, &procs->shell->cgroups);
+	*proc = (struct proc){.ref = REF_NONE, .pidfd = -1, .failed_step = ""};
+	containment_init(&proc->containment);
+}
+
 /* The slot is given back; the core waited until nothing was left. */
 void
 procs_forget(struct procs *procs, struct ref ref)
 {
 	if (ref.slot < procs->cap && procs->at[ref.slot].ref.tenant == ref.tenant)
-		procs->at[ref.slot] =
-		    (struct proc){.ref = REF_NONE, .pidfd = -1, .failed_step = ""};
+		clear(procs, &procs->at[ref.slot]);
 }
 
 int
@@ -597,9 +607,11 @@ procs_reserve(struct procs *procs, uint32_t slots)
 	grown = realloc(procs->at, sizeof(*grown) * slots);
 	if (grown == NULL)
 		return -ENOMEM;
-	for (uint32_t slot = procs->cap; slot < slots; slot++)
+	for (uint32_t slot = procs->cap; slot < slots; slot++) {
 		grown[slot] =
 		    (struct proc){.ref = REF_NONE, .pidfd = -1, .failed_step = ""};
+		containment_init(&grown[slot].containment);
+	}
 	procs->at = grown;
 	procs->cap = slots;
 	return 0;
@@ -666,7 +678,7 @@ procs_free(struct procs *procs)
 	ev_timer_stop(loop, &procs->walk);
 	ev_timer_stop(loop, &procs->sweep);
 	for (uint32_t slot = 0; slot < procs->cap; slot++)
-		fd_close(&procs->at[slot].pidfd);
+		clear(procs, &procs->at[slot]);
 	fd_close(&procs->epoll_fd);
 	proc_sweep_free(procs->sweeper);
 	launcher_done(&procs->launcher);

@@ -20,6 +20,14 @@ containment_init(struct containment *c)
 	*c = (struct containment){.leaf_fd = -1, .events_fd = -1};
 }
 
+/* What the processes of the next life have as SUPD_ID; shorter than PROC_MARK_MAX. */
+void
+containment_mark(struct containment *c, const char *mark)
+{
+	ASSERT(strlen(mark) < sizeof(c->mark));
+	memcpy(c->mark, mark, strlen(mark) + 1);
+}
+
 /*
  * Prepare the containment of the actor with this path.  With a root that is open: its
  * own cgroup; without (NULL, or one that is not open): its session.  `mark` is what its
@@ -35,8 +43,7 @@ containment_open(struct containment *c, const struct cgroup_root *root, const ch
 	bool is_new = true;
 
 	containment_init(c);
-	ASSERT(strlen(mark) < sizeof(c->mark));
-	memcpy(c->mark, mark, strlen(mark) + 1);
+	containment_mark(c, mark);
 	if (root == NULL || root->fd < 0)
 		return 0;
 	c->leaf_fd = cgroup_leaf_open(root, path, c->leaf, &is_new);

@@ -38,6 +38,7 @@ int containment_open(struct containment *c, const struct cgroup_root *root,
 int containment_close(struct containment *c, struct cgroup_root *root);
 int containment_prepare(struct containment *c, struct cgroup_root *root,
                         int *ret_cgroup_fd);
+void containment_mark(struct containment *c, const char *mark);
 void containment_born(struct containment *c, pid_t pid);
 void containment_reaped(struct containment *c);
 bool containment_needs_sweep(const struct containment *c);
