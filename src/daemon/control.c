@@ -40,9 +40,13 @@ static bool
 has_room_for(const struct control *control, uid_t uid)
 {
 	bool privileged = uid == 0 || uid == geteuid();
-	size_t kept = privileged ? 0 : CONTROL_CONNS_KEPT;
+	size_t max = control->shell->clients_max;
 
-	return control->n_conns < CONTROL_CONNS_MAX - kept &&
+	if (max == 0)
+		max = CONTROL_CONNS_MAX;
+	if (!privileged)
+		max -= max / 4 < CONTROL_CONNS_KEPT ? max / 4 : CONTROL_CONNS_KEPT;
+	return control->n_conns < max &&
 	       count_of_uid(control, uid) < CONTROL_CONNS_UID_MAX;
 }
 

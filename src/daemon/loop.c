@@ -279,6 +279,7 @@ loop_new(struct shell *shell, struct err *err)
 	 * that is far away it does not. */
 	ev_periodic_init(&loop->far_away, on_far_away, ev_now(shell->loop) + 1e9, 0., 0);
 	ev_periodic_start(shell->loop, &loop->far_away);
+	clock_ignore_steps();
 	return loop;
 }
 

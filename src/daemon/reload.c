@@ -242,24 +242,17 @@ carry_out(struct shell *shell, const struct conf *conf, const struct conf_plan *
 {
 	const struct conf *old = shell->conf;
 
+	/* The removed ones first: one that changed its kind comes back under its name. */
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->at[i].kind == CHANGE_REMOVED)
+			remove_actor(shell, old, plan->at[i].old_index, retired);
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct conf_change *change = &plan->at[i];
 
-		switch (change->kind) {
-		case CHANGE_ADDED:
+		if (change->kind == CHANGE_ADDED)
 			add(shell, conf, change->new_index, tables);
-			break;
-		case CHANGE_REMOVED:
-			remove_actor(shell, old, change->old_index, retired);
-			break;
-		case CHANGE_UNCHANGED:
-		case CHANGE_UPDATED:
-		case CHANGE_RESTARTED:
+		else if (change->kind != CHANGE_REMOVED)
 			keep(shell, conf, change);
-			break;
-		case CHANGE_MAX:
-			break;
-		}
 	}
 	put_in_order(shell, conf, tables->seen);
 }
@@ -352,6 +345,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	shell->mailboxes = mailboxes;
 	report_applied(shell, reload->conf, shell->conf, &reload->plan);
 	shell->conf = reload->conf;
+	shell_conf_changed(shell, retired->conf);
 	reload->conf = NULL;
 	/* The plan borrows from the old one: it goes at the next reload at the earliest.
 	 */

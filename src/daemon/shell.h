@@ -26,6 +26,7 @@ struct notify;
 struct procs;
 struct retired;
 struct signals;
+struct supd_options;
 
 struct shell {
 	struct ev_loop *loop;
@@ -46,6 +47,9 @@ struct shell {
 	struct control *control;
 	struct cgroup_root cgroups;
 	struct spawner spawner;
+	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
+	 */
+	uint32_t clients_max;
 	struct rlimit nofile;    /* as supd was started with: what actors inherit */
 	struct notifier systemd; /* towards whoever started supd */
 
@@ -56,11 +60,12 @@ struct shell {
 	int exit_status;
 
 	/* private to the room that is named */
-	struct loop *turn;       /* loop.c */
-	struct herald *herald;   /* systemd.c */
-	struct retired *retired; /* reload.c */
-	struct signals *signals; /* supd.c */
-	int lock_fd;             /* supd.c: of the runtime directory */
+	struct loop *turn;                  /* loop.c */
+	struct herald *herald;              /* systemd.c */
+	struct retired *retired;            /* reload.c */
+	struct signals *signals;            /* supd.c */
+	int lock_fd;                        /* supd.c: of the runtime directory */
+	const struct supd_options *options; /* supd.c */
 };
 
 /* Queue an event for the core; it is stepped at the end of this turn of the loop. */
@@ -68,6 +73,9 @@ void shell_post(struct shell *shell, const struct event *event);
 
 /* Begin the ordered shutdown. */
 void shell_shut_down(struct shell *shell);
+
+/* Another configuration is in force: what is not in the tree (log, control) follows. */
+void shell_conf_changed(struct shell *shell, const struct conf *old);
 
 /* The path of an actor; of one that is gone already its last path, or "?". */
 const char *shell_path(const struct shell *shell, struct ref ref);

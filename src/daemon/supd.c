@@ -34,10 +34,13 @@
 #include "os/signals.h"
 #include "paths.h"
 
-/* Descriptors of supd itself: connections, log, loop. */
-#define OWN_FDS 1024
+/* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
+#define OWN_FDS 40
 /* And of each actor: pidfd, cgroup, notify socket. */
 #define FDS_PER_ACTOR 3
+/* And so many clients, fewer where descriptors are short. */
+#define CLIENTS_MAX 512
+#define CLIENTS_MIN 8
 
 /* ---- defaults ------------------------------------------------------------------------
  */
@@ -225,19 +228,36 @@ lock_runtime_dir(struct shell *shell, const char *dir)
 	return 0;
 }
 
-static void
-raise_limit(const struct conf *conf)
+/* How many descriptors the actors and supd's own rooms need. */
+static uint64_t
+count_fds(const struct conf *conf)
 {
-	uint64_t wanted = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR;
-	struct err err;
+	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		wanted += conf->actors[i].process.n_sockets;
-	if (fd_raise_limit(wanted, &err) < 0)
-		log_line(LOG_LEVEL_WARNING,
-		         "%s; starts may fail and be retried: raise LimitNOFILE= or "
-		         "'ulimit -Hn'",
-		         err.text);
+		n += conf->actors[i].process.n_sockets;
+	return n;
+}
+
+/* Ask for enough descriptors; what there are fewer of, clients go without first. */
+static void
+raise_limit(struct shell *shell, const struct conf *conf)
+{
+	uint64_t needed = count_fds(conf);
+	struct rlimit limit;
+	struct err err;
+
+	shell->clients_max = CLIENTS_MAX;
+	if (fd_raise_limit(needed + CLIENTS_MAX, &err) == 0)
+		return;
+	log_line(LOG_LEVEL_WARNING,
+	         "%s; starts may fail and be retried: raise LimitNOFILE= or 'ulimit -Hn'",
+	         err.text);
+	if (fd_limit(&limit) < 0 || limit.rlim_cur >= needed + CLIENTS_MAX)
+		return;
+	shell->clients_max = CLIENTS_MIN;
+	if (limit.rlim_cur > needed + CLIENTS_MIN)
+		shell->clients_max = (uint32_t)(limit.rlim_cur - needed);
 }
 
 static int
@@ -255,6 +275,42 @@ open_log(const struct conf *conf, const struct supd_options *options)
 		return 0;
 	log_line(LOG_LEVEL_WARNING, "%s; logging to stderr", err.text);
 	return log_open(level, LOG_TARGET_STDERR, conf->log_directory, &err);
+}
+
+static bool
+is_same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Who may connect; what they may do is looked up at each call. */
+static void
+set_control_mode(const struct shell *shell)
+{
+	const struct conf *conf = shell->conf;
+	gid_t gid = conf->has_control_group ? conf->control_gid : getegid();
+
+	if (chown(shell->control_path, (uid_t)-1, gid) < 0 ||
+	    chmod(shell->control_path, conf->control_mode) < 0)
+		(void)log_errno(-errno, "mode of %s", shell->control_path);
+}
+
+void
+shell_conf_changed(struct shell *shell, const struct conf *old)
+{
+	const struct conf *conf = shell->conf;
+
+	if (conf->log_level != old->log_level || conf->log_target != old->log_target ||
+	    !is_same_text(conf->log_directory, old->log_directory))
+		(void)open_log(conf, shell->options);
+	if (!is_same_text(conf->control_socket, old->control_socket))
+		log_line(LOG_LEVEL_WARNING,
+		         "control.socket was changed: that takes a restart of supd");
+	if (conf->control_mode != old->control_mode ||
+	    conf->has_control_group != old->has_control_group ||
+	    conf->control_gid != old->control_gid)
+		set_control_mode(shell);
+	raise_limit(shell, conf);
 }
 
 static char *
@@ -377,7 +433,7 @@ run_in(struct shell *shell, struct conf *conf, const struct supd_options *option
 	if (status != 0)
 		return status;
 	(void)open_log(conf, options);
-	raise_limit(conf);
+	raise_limit(shell, conf);
 	if (os_become_subreaper() < 0)
 		log_line(LOG_LEVEL_WARNING, "cannot become a subreaper: %s",
 		         strerror(errno));
@@ -416,6 +472,7 @@ supd_run(const struct supd_options *options)
 		(void)log_errno(status, "prepare to start processes");
 		return EX_OSERR;
 	}
+	shell.clients_max = CLIENTS_MAX;
 	shell.now_ms = clock_mono_ms();
 	shell.started_ms = shell.now_ms;
 	conf = conf_load(options->conf_file, &how, &reports);
@@ -425,6 +482,7 @@ supd_run(const struct supd_options *options)
 		return EX_CONFIG;
 	shell.conf_file = options->conf_file;
 	shell.runtime_dir = options->runtime_dir;
+	shell.options = options;
 	status = run_in(&shell, conf, options);
 	if (shell.conf != NULL)
 		conf = NULL;

@@ -6,8 +6,13 @@
 
 #include "base/assert.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint64_t
 read_ns(clockid_t id)
@@ -37,6 +42,32 @@ uint64_t
 clock_wall_us(void)
 {
 	return read_ns(CLOCK_REALTIME) / 1000;
+}
+
+/*
+ * Disarm every timerfd of this process.  libev has one that wakes it whenever somebody
+ * sets the wall clock, so that it can move its periodic watchers; who has none that
+ * matter need not wake up for that.
+ */
+void
+clock_ignore_steps(void)
+{
+	static const char wanted[] = "anon_inode:[timerfd]";
+	const struct itimerspec never = {0};
+	struct dirent *entry;
+	DIR *fds = opendir("/proc/self/fd");
+
+	if (fds == NULL)
+		return;
+	while ((entry = readdir(fds)) != NULL) {
+		char target[64];
+		ssize_t n = readlinkat(dirfd(fds), entry->d_name, target, sizeof(target));
+
+		if (n == (ssize_t)strlen(wanted) &&
+		    memcmp(target, wanted, (size_t)n) == 0)
+			(void)timerfd_settime(atoi(entry->d_name), 0, &never, NULL);
+	}
+	(void)closedir(fds);
 }
 
 /*
