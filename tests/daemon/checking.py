@@ -196,8 +196,8 @@ children:
   "7": {{use: tiny}}
   w: {{use: echo, with: {{what: "r${{replica}}"}}, replicas: 3}}
 """)
-    s.until(lambda: len(s.seen("started")) == 7, "seven starts")
-    equal([event["path"] for event in s.seen("started") if event["path"] != "/user/late"],
+    s.event("started", "late")
+    equal([event["path"] for event in s.seen("started") if "pid" in event][:6],
           ["/user/" + name for name in ("a", "b", "7", "w@1", "w@2", "w@3")], "the order")
 
     def environment(path):

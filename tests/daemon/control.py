@@ -147,6 +147,16 @@ def pipelined_commands(box):
     client.call("Ping")
 
 
+@test("calls that come at once and change nothing are all answered by an idle supd")
+def burst(box):
+    client = Varlink(one(box).socket, timeout=5)
+    for verb in ("Start", "Reset", "Start"):
+        client.socket.sendall(message(verb, {"names": ["/user/a"]}) * 5 + message("Ping"))
+        for _ in range(5):
+            equal(client.result()["actors"][0]["state"], "running", f"the reply to {verb}")
+        check("version" in client.result(), "the reply to Ping")
+
+
 @test("a oneway call is carried out and never answered, not even with an error")
 def oneway(box):
     s = one(box)

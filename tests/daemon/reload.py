@@ -166,7 +166,8 @@ def replicas(box):
     pids = [s.started("w1"), s.started("w2")]
     s.write({"w": {"use": "worker", "replicas": 4}})
     s.ctl_ok("apply")
-    s.started("w4")
+    for name in ("w3", "w4"):
+        s.started(name)
     s.write({"w": {"use": "worker", "replicas": 1}})
     mark = s.mark()
     s.ctl_ok("apply")

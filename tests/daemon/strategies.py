@@ -4,7 +4,7 @@
 import os
 import signal
 
-from lib import check, equal, main, test
+from lib import alive, check, equal, main, test
 
 
 def kids(names, **common):
@@ -175,14 +175,19 @@ def absorbed(box):
     equal(s.actor("sup")["state"], "running", "the supervisor's state")
 
 
+def die_together(s, *pids):
+    """Let supd find all of them dead when it looks again."""
+    s.signal(signal.SIGSTOP)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    s.until(lambda: not any(alive(pid) for pid in pids), "their end")
+    s.signal(signal.SIGCONT)
+
+
 @test("two exits seen at once are handled in start order: one restart under rest_for_one")
 def batch(box):
     s = box.supd({"sup": {"strategy": "rest_for_one", "I": "1/60s", "children": kids("ab")}})
-    a, b = s.started("a"), s.started("b")
-    s.signal(signal.SIGSTOP)
-    for pid in (b, a):
-        os.kill(pid, signal.SIGKILL)
-    os.kill(s.pid, signal.SIGCONT)
+    die_together(s, s.started("b"), s.started("a"))
     s.started("b", 2)
     equal([len(s.lines("S", name)) for name in "ab"], [2, 2], "starts")
     equal(s.actor("sup")["window"], 1, "restarts in the window")
@@ -191,11 +196,7 @@ def batch(box):
 @test("two exits seen at once count as two under one_for_one")
 def batch_of_two(box):
     s = box.supd({"sup": {"I": "2/60s", "children": kids("ab")}})
-    a, b = s.started("a"), s.started("b")
-    s.signal(signal.SIGSTOP)
-    for pid in (b, a):
-        os.kill(pid, signal.SIGKILL)
-    os.kill(s.pid, signal.SIGCONT)
+    die_together(s, s.started("b"), s.started("a"))
     s.started("a", 2)
     s.started("b", 2)
     equal(s.actor("sup")["window"], 2, "restarts in the window")

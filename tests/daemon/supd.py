@@ -17,6 +17,11 @@ Line = collections.namedtuple("Line", "ns kind name pid more")
 F_SETPIPE_SZ = 1031
 
 
+def plain_signal(name):
+    """KILL of KILL and of SIGKILL."""
+    return name.removeprefix("SIG")
+
+
 def full(path):
     return path if path.startswith("/") else "/user/" + path
 
@@ -72,7 +77,7 @@ class Supd:
             return spec
         actions = spec.pop("do", [])
         binary = spec.pop("binary", PROBE)
-        if "command" not in spec:
+        if "command" not in spec and "use" not in spec:
             spec["command"] = [binary, self.dir, name, *actions]
         spec.setdefault("shutdown", "1s")
         return spec
@@ -154,7 +159,7 @@ class Supd:
                   "sequence numbers")
         living = set()
         for event in self.events:
-            if event["event"] == "started":
+            if event["event"] == "started" and "pid" in event:
                 check(event["path"] not in living, f"{event['path']} was started twice")
                 living.add(event["path"])
             elif event["event"] == "exited":
@@ -257,12 +262,32 @@ class Supd:
         return len(self.log)
 
     def lines(self, kind, name=None, since=0):
+        self.pump(0)
         return [line for line in self.log[since:]
                 if line.kind in kind and name in (None, line.name)]
 
     def order(self, since=0, kinds="Stx"):
-        return [f"{line.kind} {line.name}" for line in self.log[since:]
-                if line.kind in kinds]
+        """What happened, such as "t a"; probes that start one right after the other write
+        as the scheduler pleases: among those the order of the event stream counts."""
+        self.pump(0)
+        chosen = [line for line in self.log[since:] if line.kind in kinds]
+        pids = {line.pid for line in chosen if line.kind == "S"}
+        if self.stream and not self.stream.closed:
+            self.until(lambda: pids <= {event.get("pid") for event in self.events},
+                       "the started events")
+        place = {event["pid"]: event["seq"] for event in self.seen("started")
+                 if "pid" in event}
+        result, run_of_starts = [], []
+        for line in [*chosen, None]:
+            if line and line.kind == "S":
+                run_of_starts.append(line)
+                continue
+            run_of_starts.sort(key=lambda one: place.get(one.pid, 0))
+            result += [f"S {one.name}" for one in run_of_starts]
+            run_of_starts = []
+            if line:
+                result.append(f"{line.kind} {line.name}")
+        return result
 
     def line(self, kind, name, count=1):
         """Wait for the count-th line of that kind; gives it."""
@@ -283,6 +308,7 @@ class Supd:
     # ---- events and state ----------------------------------------------------------------
 
     def seen(self, event, path=None, since=0, **fields):
+        self.pump(0)
         path = path and full(path)
         return [one for one in self.events
                 if one["event"] == event and path in (None, one.get("path"))
@@ -375,4 +401,4 @@ class Supd:
                         f"backoff {actor['backoff']}")
 
 
-__all__ = ["Supd", "Closed", "full"]
+__all__ = ["Supd", "Closed", "full", "plain_signal"]
