@@ -197,11 +197,13 @@ children:
   w: {{use: echo, with: {{what: "r${{replica}}"}}, replicas: 3}}
 """)
     s.event("started", "late")
-    equal([event["path"] for event in s.seen("started") if "pid" in event][:6],
+    equal([event["path"] for event in s.seen("started") if event.get("pid")][:6],
           ["/user/" + name for name in ("a", "b", "7", "w@1", "w@2", "w@3")], "the order")
 
     def environment(path):
-        with open(f"/proc/{s.actor(path)['pid']}/environ", encoding="utf8") as text:
+        name = f"/proc/{s.actor(path)['pid']}/environ"
+        s.until(lambda: os.path.exists(name) and open(name, "rb").read(), "its environment")
+        with open(name, encoding="utf8") as text:
             return dict(pair.partition("=")[::2] for pair in text.read().split("\0"))
 
     a = environment("a")

@@ -99,7 +99,7 @@ def order(box, kind, options, _):
     s.signal(signal.SIGTERM)
     s.line("t", "elder")
     check(not alive(pid), "the daemon lived on when the elder sibling was stopped")
-    check(s.event("stopping", "elder")["mono"] - s.event("stopping", "a")["mono"] >= 400e6,
+    check(s.event("stopping", "elder")["mono"] - s.event("stopping", "a")["mono"] >= 399e6,
           "the daemon did not get its time")
     s.ended(0)
 

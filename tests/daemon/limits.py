@@ -28,7 +28,7 @@ def gives_up(box):
     s.wait_for("sup", state="failed")
     equal(s.order(mark), ["x a", "t b", "x b"], "the order")
     event = s.event("gave_up", "sup")
-    equal((event["intensity"], event["within"]), (2, "1h"), "the event's numbers")
+    equal((event["intensity"], event["within"]), (2, 3600000), "the event's numbers")
     cause = s.event("failure", "sup")["cause"]
     equal(cause["kind"], "intensity", "the cause")
     equal(len(s.seen("gave_up")), 1, "gave_up events")

@@ -250,9 +250,9 @@ fork_some(struct probe *probe, long n)
 static void
 end_forks(struct probe *probe)
 {
+	signal(SIGCHLD, SIG_IGN); /* nobody needs to wait for them */
 	for (size_t i = 0; i < probe->n_forks; i++)
 		kill(probe->forks[i], SIGKILL);
-	signal(SIGCHLD, SIG_IGN); /* nobody needs to wait for them */
 	probe->n_forks = 0;
 	tell(probe, 'F', "0 0");
 }

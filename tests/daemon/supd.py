@@ -159,7 +159,7 @@ class Supd:
                   "sequence numbers")
         living = set()
         for event in self.events:
-            if event["event"] == "started" and "pid" in event:
+            if event["event"] == "started" and event.get("pid"):
                 check(event["path"] not in living, f"{event['path']} was started twice")
                 living.add(event["path"])
             elif event["event"] == "exited":
@@ -270,13 +270,10 @@ class Supd:
         """What happened, such as "t a"; probes that start one right after the other write
         as the scheduler pleases: among those the order of the event stream counts."""
         self.pump(0)
+        self.settle()
         chosen = [line for line in self.log[since:] if line.kind in kinds]
-        pids = {line.pid for line in chosen if line.kind == "S"}
-        if self.stream and not self.stream.closed:
-            self.until(lambda: pids <= {event.get("pid") for event in self.events},
-                       "the started events")
         place = {event["pid"]: event["seq"] for event in self.seen("started")
-                 if "pid" in event}
+                 if event.get("pid")}
         result, run_of_starts = [], []
         for line in [*chosen, None]:
             if line and line.kind == "S":
@@ -289,13 +286,36 @@ class Supd:
                 result.append(f"{line.kind} {line.name}")
         return result
 
+    def settle(self):
+        """Every probe of which supd said that it started has said so itself, or ended;
+        of every probe that said so supd has told."""
+        if not self.stream or self.stream.closed:
+            return
+        told = {line.pid for line in self.lines("S")}
+        self.until(lambda: told <= {event.get("pid") for event in self.seen("started")},
+                   f"supd to tell of all of {told}")
+        wanted = {event["pid"]: event for event in self.seen("started") if event.get("pid")}
+
+        def settled():
+            ended = {event["path"]: event["seq"] for event in self.events
+                     if event["event"] == "exited"}
+            heard = {line.pid for line in self.log if line.kind == "S"}
+            silent = [event for pid, event in wanted.items() if pid not in heard
+                      and event["path"].rpartition("/")[2] in self.pids
+                      and ended.get(event["path"], 0) < event["seq"]]
+            return not silent
+
+        self.until(settled, "all probes to tell that they are there")
+
     def line(self, kind, name, count=1):
         """Wait for the count-th line of that kind; gives it."""
         self.until(lambda: self.counts[kind, name] >= count, f"{count} × '{kind} {name}'")
         return self.lines(kind, name)[count - 1]
 
     def started(self, name, count=1):
-        return self.line("S", name, count).pid
+        pid = self.line("S", name, count).pid
+        self.settle()
+        return pid
 
     def tell(self, name, action, pid=None):
         """Have the newest probe of that name do something."""
