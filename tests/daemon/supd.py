@@ -45,7 +45,7 @@ class Supd:
         self.top = top
         self.log, self.events, self.notes = [], [], []
         self.counts = collections.Counter()
-        self.pids = {}
+        self.pids, self.probes = {}, set()
         self.tail = b""
         self.stream = self.stream_error = self.caller = self.process = None
         self.pidfd = -1
@@ -78,6 +78,7 @@ class Supd:
         actions = spec.pop("do", [])
         binary = spec.pop("binary", PROBE)
         if "command" not in spec and "use" not in spec:
+            self.probes.add(name)
             spec["command"] = [binary, self.dir, name, *actions]
         spec.setdefault("shutdown", "1s")
         return spec
@@ -301,7 +302,7 @@ class Supd:
                      if event["event"] == "exited"}
             heard = {line.pid for line in self.log if line.kind == "S"}
             silent = [event for pid, event in wanted.items() if pid not in heard
-                      and event["path"].rpartition("/")[2] in self.pids
+                      and event["path"].rpartition("/")[2] in self.probes
                       and ended.get(event["path"], 0) < event["seq"]]
             return not silent
 
