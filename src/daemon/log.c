@@ -181,6 +181,9 @@ emit(enum log_level level, const char *line)
 	return write(sink.fd >= 0 ? sink.fd : STDERR_FILENO, text, (size_t)n) >= 0;
 }
 
+static void vlog(enum log_level level, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+
 static void
 vlog(enum log_level level, const char *fmt, va_list ap)
 {
