@@ -70,6 +70,15 @@ turn_has_room(const struct turn *turn)
 	return turn->out->n + STEP_ACTIONS <= CORE_ACTIONS_MAX;
 }
 
+/* The backoff begins anew at its minimum. */
+static void
+forget_failures(struct core *core, struct node *node)
+{
+	node->failures = 0;
+	node->shown_delay_ms = 0;
+	deadline_clear(core, node, LANE_RESET);
+}
+
 /* ---- processes -----------------------------------------------------------------------
  */
 
@@ -209,6 +218,11 @@ post_process(struct turn *turn, const struct event *event)
 	case EVENT_GONE:
 		on_gone(turn, node);
 		break;
+	case EVENT_BACKOFF_RESET:
+		/* Akka's manual reset (B-06), which the process may ask for at any time.
+		 */
+		forget_failures(turn->core, node);
+		break;
 	case EVENT_BOOT:
 	case EVENT_TICK:
 	case EVENT_START:
@@ -269,8 +283,7 @@ on_due(struct turn *turn, struct node *node, enum lane lane)
 		reconcile_ready(turn, node);
 		break;
 	case LANE_RESET:
-		node->failures = 0;
-		node->shown_delay_ms = 0;
+		forget_failures(turn->core, node);
 		break;
 	case LANE_GROUP:
 		reconcile_group_due(turn, node);
@@ -356,6 +369,7 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_READY:
 	case EVENT_EXITED:
 	case EVENT_GONE:
+	case EVENT_BACKOFF_RESET:
 		post_process(&turn, event);
 		break;
 	case EVENT_START:

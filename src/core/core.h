@@ -49,22 +49,23 @@ struct ref {
 	X(STATE_FAILED, "failed")
 enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 
-#define EVENT_KIND_MAP(X)                     \
-	X(EVENT_BOOT, "boot")                 \
-	X(EVENT_TICK, "tick")                 \
-	X(EVENT_SPAWNED, "spawned")           \
-	X(EVENT_SPAWN_FAILED, "spawn_failed") \
-	X(EVENT_READY, "ready")               \
-	X(EVENT_EXITED, "exited")             \
-	X(EVENT_GONE, "gone")                 \
-	X(EVENT_START, "start")               \
-	X(EVENT_STOP, "stop")                 \
-	X(EVENT_RESTART, "restart")           \
-	X(EVENT_RESET, "reset")               \
-	X(EVENT_KILL, "kill")                 \
-	X(EVENT_WAIT, "wait")                 \
-	X(EVENT_UNWAIT, "unwait")             \
-	X(EVENT_SHUTDOWN, "shutdown")         \
+#define EVENT_KIND_MAP(X)                       \
+	X(EVENT_BOOT, "boot")                   \
+	X(EVENT_TICK, "tick")                   \
+	X(EVENT_SPAWNED, "spawned")             \
+	X(EVENT_SPAWN_FAILED, "spawn_failed")   \
+	X(EVENT_READY, "ready")                 \
+	X(EVENT_EXITED, "exited")               \
+	X(EVENT_GONE, "gone")                   \
+	X(EVENT_BACKOFF_RESET, "backoff_reset") \
+	X(EVENT_START, "start")                 \
+	X(EVENT_STOP, "stop")                   \
+	X(EVENT_RESTART, "restart")             \
+	X(EVENT_RESET, "reset")                 \
+	X(EVENT_KILL, "kill")                   \
+	X(EVENT_WAIT, "wait")                   \
+	X(EVENT_UNWAIT, "unwait")               \
+	X(EVENT_SHUTDOWN, "shutdown")           \
 	X(EVENT_QUIT, "quit")
 enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
 

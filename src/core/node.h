@@ -289,6 +289,7 @@ void failure_give_up(struct turn *turn, struct node *supervisor);
 /* strategy.c */
 void strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms);
 void strategy_stop(struct turn *turn, struct node *node);
+void strategy_leave(struct core *core, struct node *node);
 bool strategy_in_scope(const struct core *core, const struct node *child,
                        const struct node *sibling);
 
@@ -301,8 +302,7 @@ void reconcile_ready(struct turn *turn, struct node *node);
 void reconcile_pass(struct core *core, struct node *child);
 void reconcile_group_due(struct turn *turn, struct node *supervisor);
 void reconcile_set_state(struct core *core, struct node *node, enum node_state state);
-enum node_state reconcile_pending_state(const struct core *core,
-                                        const struct node *node);
+enum node_state reconcile_pending_state(const struct core *core, const struct node *node);
 void reconcile_start(struct turn *turn, struct node *node);
 void reconcile_send_stop(struct turn *turn, struct node *worker);
 void reconcile_kill(struct turn *turn, struct node *node);

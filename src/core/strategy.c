@@ -144,6 +144,30 @@ strategy_stop(struct turn *turn, struct node *node)
 }
 
 /*
+ * The node is removed while its supervisor runs on: removed ones are stopped one after
+ * the other from the right, as everything is, unless the supervisor stops in parallel.
+ */
+void
+strategy_leave(struct core *core, struct node *node)
+{
+	struct node *supervisor = node_supervisor(core, node);
+
+	if (!node_is_live(node) || node->grouped || supervisor->spec.stop_parallel ||
+	    supervisor->state == STATE_STOPPING)
+		return;
+	node->grouped = true;
+	supervisor->n_grouped++;
+	if (supervisor->op == OP_NONE || supervisor->op == OP_START) {
+		supervisor->group_delay_ms = DURATION_INFINITE;
+		supervisor->group_leader = NONE;
+	}
+	deadline_clear(core, supervisor, LANE_GROUP);
+	supervisor->op = OP_STOP;
+	supervisor->cursor = supervisor->last;
+	reconcile_queue(core, supervisor);
+}
+
+/*
  * Walk over everyone whom a restart of this child concerns, in start order: REF_NONE
  * begins and ends.
  */

@@ -410,6 +410,7 @@ core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 		top->down_as = STATE_STOPPED;
 	top->up = false;
 	top->bounce = false;
+	strategy_leave(core, top);
 }
 
 /*

@@ -68,7 +68,8 @@ shell_post(struct shell *shell, const struct event *event)
 	}
 	if (loop->n == loop->cap) {
 		/* Notifications repeat themselves; nothing else can be that many. */
-		ASSERT(event->kind == EVENT_READY || event->kind == EVENT_UNWAIT);
+		ASSERT(event->kind == EVENT_READY || event->kind == EVENT_BACKOFF_RESET ||
+		       event->kind == EVENT_UNWAIT);
 		return;
 	}
 	loop->events[loop->n++] = *event;

@@ -73,6 +73,19 @@ take_status(struct actor *actor, const struct notify_message *message)
 }
 
 static void
+post(struct notify *notify, const struct actor *actor, enum event_kind kind)
+{
+	const struct event event = {
+	    .kind = kind,
+	    .ref = actor->ref,
+	    .life = procs_life(notify->shell->procs, actor->ref),
+	    .code = -1,
+	};
+
+	shell_post(notify->shell, &event);
+}
+
+static void
 take_message(struct notify *notify, struct actor *actor)
 {
 	const struct notify_message *message = &notify->message;
@@ -85,13 +98,9 @@ take_message(struct notify *notify, struct actor *actor)
 	}
 	take_status(actor, message);
 	if (is_value(message, "READY", "1"))
-		shell_post(notify->shell,
-		           &(struct event){
-		               .kind = EVENT_READY,
-		               .ref = actor->ref,
-		               .life = procs_life(notify->shell->procs, actor->ref),
-		               .code = -1,
-		           });
+		post(notify, actor, EVENT_READY);
+	if (is_value(message, "BACKOFF_RESET", "1"))
+		post(notify, actor, EVENT_BACKOFF_RESET);
 }
 
 static void

@@ -223,17 +223,43 @@ put_in_order(struct shell *shell, const struct conf *conf, uint32_t *seen)
 	}
 }
 
-static void
-remove_actor(struct shell *shell, const struct conf *old, uint32_t index,
-             struct retired *retired)
+/* What the shell knows of an actor of the configuration that runs. */
+static struct actor *
+actor_at(struct shell *shell, const struct conf_actor *conf)
 {
-	struct ref ref = actors_find(&shell->actors, old->actors[index].path);
+	struct ref ref = actors_find(&shell->actors, conf->path);
 
 	ASSERT(ref.slot != REF_NONE.slot);
-	shell->actors.at[ref.slot].conf_owner = retired->conf;
-	retired->users++;
-	/* Whoever is below it goes with it. */
-	core_remove(shell->core, ref, shell->now_ms);
+	return &shell->actors.at[ref.slot];
+}
+
+/*
+ * Removed actors keep their configuration until they are gone.  They are stopped from the
+ * last one backwards; whoever is below another that goes is stopped by that one.
+ */
+static void
+remove_actors(struct shell *shell, const struct conf *old, const struct conf_plan *plan,
+              struct retired *retired)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		struct actor *actor;
+
+		if (plan->at[i].kind != CHANGE_REMOVED)
+			continue;
+		actor = actor_at(shell, &old->actors[plan->at[i].old_index]);
+		actor->conf_owner = retired->conf;
+		retired->users++;
+	}
+	for (size_t i = plan->n; i-- > 0;) {
+		const struct conf_actor *actor = NULL;
+
+		if (plan->at[i].kind != CHANGE_REMOVED)
+			continue;
+		actor = &old->actors[plan->at[i].old_index];
+		if (actor_at(shell, &old->actors[actor->parent])->conf_owner == NULL)
+			core_remove(shell->core, actor_at(shell, actor)->ref,
+			            shell->now_ms);
+	}
 }
 
 static void
@@ -243,9 +269,7 @@ carry_out(struct shell *shell, const struct conf *conf, const struct conf_plan *
 	const struct conf *old = shell->conf;
 
 	/* The removed ones first: one that changed its kind comes back under its name. */
-	for (size_t i = 0; i < plan->n; i++)
-		if (plan->at[i].kind == CHANGE_REMOVED)
-			remove_actor(shell, old, plan->at[i].old_index, retired);
+	remove_actors(shell, old, plan, retired);
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct conf_change *change = &plan->at[i];
 

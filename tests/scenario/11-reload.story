@@ -165,3 +165,21 @@ remove a
 after 300ms
 expect x a, removed a
 reply stop a done
+
+story 110 removed ones are stopped one after the other, the last one first
+tree
+  a
+  b
+  c
+boot
+expect S a, S b, S c
+slow b 100ms
+slow c 200ms
+remove c & remove b
+expect t c
+after 199ms
+expect nothing
+after 1ms
+expect x c, removed c, t b
+after 100ms
+expect x b, removed b
