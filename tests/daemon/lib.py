@@ -42,6 +42,8 @@ def program(name, *places):
 
 SUPD = os.environ.get("SUPD") or program("supd", ".", "src", "src/daemon")
 SUPCTL = os.environ.get("SUPCTL") or program("supctl", ".", "src", "src/ctl")
+# A sanitizer keeps what was freed for a while: memory then does not stay flat.
+INSTRUMENTED = os.path.exists(SUPD) and b"__asan_init" in open(SUPD, "rb").read()
 PROBE = os.environ.get("PROBE") or program("probe", "tests/daemon", ".")
 
 
