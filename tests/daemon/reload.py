@@ -169,10 +169,11 @@ def replicas(box):
     for name in ("w3", "w4"):
         s.started(name)
     s.write({"w": {"use": "worker", "replicas": 1}})
-    mark = s.mark()
     s.ctl_ok("apply")
     s.until(lambda: s.gone("w@2"), "w@2's removal")
-    equal(s.order(mark, "t"), ["t w4", "t w3", "t w2"], "the order")
+    s.event("terminated", "w@2")
+    equal([event["path"] for event in s.seen("stopping")],
+          ["/user/w@4", "/user/w@3", "/user/w@2"], "the order")
     equal(s.actor("w@1")["pid"], pids[0], "w@1's pid")
 
 
