@@ -135,7 +135,8 @@ next_pause(struct client *client, uint64_t left_ms)
 
 /*
  * Connect again after a connection was lost: as long as the deadline allows, or for
- * CLIENT_RECONNECT_MS since the last message, with growing pauses.  -ETIME past the
+ * CLIENT_RECONNECT_MS since the last message, with growing pauses; where the socket is
+ * gone altogether never for longer than that.  -ETIME past the
  * deadline, -ECONNRESET when a supd is there that closes every connection, else what
  * the last attempt said.
  */
@@ -155,6 +156,11 @@ client_reconnect(struct client *client, struct err *err)
 		(void)poll(NULL, 0, next_pause(client, give_up_ms - now_ms));
 		r = client_connect(client, err);
 		if (r == 0 || r == -EACCES || r == -EPERM)
+			return r;
+		/* Without even a socket file it ended in order, and is not coming back.
+		 */
+		if (r == -ENOENT &&
+		    client_now_ms() >= client->lost_ms + CLIENT_RECONNECT_MS)
 			return r;
 	}
 	return client->deadline_ms != CLIENT_FOREVER ? -ETIME : r;

@@ -667,6 +667,15 @@ def test_wait_calls_again_when_the_connection_is_lost():
     check(len(supd.called("Wait")) == 2, supd.calls)
 
 
+def test_wait_ends_when_supd_ended_in_order_whatever_the_timeout():
+    def answer(parameters, supd):
+        os.unlink(supd.path)
+        return [Close]
+    using(tree(Wait=answer),
+          lambda s: expect(supctl(s, "--timeout", "1h", "wait", "web", "--for", "done"),
+                           1, "", "no supd at "))
+
+
 def test_wait_for_what_can_no_longer_come_is_1_and_a_timeout_124():
     for error, status in ((Error("InvalidState", name="web", state="failed",
                                  message="it failed"), 1),
