@@ -59,3 +59,171 @@ expect S a
 exit a 0
 view a done
 view s running
+
+story open law 6 nothing restarts in the turn of its failure, even if the timer rings in it
+tree
+  a
+boot
+expect S a
+once exit a 1 & tick
+expect nothing
+report failure a exit:1 restart
+once tick
+expect S a
+
+story who fails below a supervisor that gives up is not decided upon any more
+tree decider=stopping
+  s one_for_one intensity=0/60s
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+exit a 1 & exit b 1
+expect t c, x c
+report failure a exit:1 * reason=intensity
+report gave_up s
+report failure s intensity stop
+report nothing
+
+story open who fails below a supervisor that is to stop has not failed
+tree
+  s one_for_one
+    a
+    b
+boot
+expect S a, S b
+stop s & exit a 1
+expect t b, x b
+report nothing
+reply stop s done
+view s stopped
+
+story open who fails in a shutdown that has just begun has not failed
+tree
+  a
+  b
+boot
+expect S a, S b
+shutdown & exit a 1
+expect t b, x b, exit 0
+report nothing
+
+story open a bounce does not start anyone below a supervisor that stops
+tree
+  a
+  b
+boot
+expect S a, S b
+slow b 500ms
+shutdown
+expect t b
+bounce b
+after 500ms
+expect x b, t a, x a, exit 0
+
+story open a supervisor that is resumed goes on as it is
+tree decider=killed->resume,default
+  s one_for_one
+    a
+    b
+boot
+expect S a, S b
+kill s
+expect nothing
+report failure s killed resume
+view s running generation=1
+
+story open a stop reaches a waiting actor before its turn comes
+tree
+  a ready=told
+  b
+boot
+expect S a
+ready a & stop b
+expect nothing
+reply stop b done
+view b stopped
+
+story open a limit can change from a fixed to a sliding window
+tree
+  s one_for_one unlimited limit=2/10s,fixed
+    a
+boot
+expect S a
+exit a 1
+expect S a
+reports
+update s limit=2/10s
+exit a 1
+expect S a
+reports
+view s running
+
+story open who is removed while it gives up has not failed
+tree
+  s one_for_one intensity=0/60s
+    a
+    b
+  c
+boot
+expect S a, S b, S c
+slow b 500ms
+exit a 1
+expect t b
+reports
+remove s
+after 500ms
+count removed s 1, x b 1
+report nothing
+
+story open a temporary actor is not resumed from further up either
+tree decider=any->resume
+  s one_for_one decider=any->escalate
+    t temporary
+    b
+boot
+expect S t, S b
+exit t 1
+expect removed t
+reports
+view b running generation=1
+view t unknown
+
+story open a start during a group restart waits for the group
+tree
+  s one_for_all
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+stop c hold
+expect t c, x c
+reply stop c done
+slow b 500ms
+exit a 1
+expect t b
+reports
+start c
+expect nothing
+after 500ms
+count x b 1, S a 1, S b 1, S c 1
+reply start c done
+
+story nothing is left of a group restart when its supervisor has stopped
+tree one_for_all
+  a backoff=1s/1s
+  b
+hear backoff
+boot
+expect S a, S b
+exit a 1 & stop a
+reports
+reply stop a done
+count t b 1
+shutdown
+reports
+count exit 0 1
+after 1h
+report nothing

@@ -258,7 +258,7 @@ one_statement(struct script *script, char *text)
 		return;
 	}
 	if (strcmp(words.at[0], "shutdown") == 0 || strcmp(words.at[0], "quit") == 0 ||
-	    strcmp(words.at[0], "boot") == 0) {
+	    strcmp(words.at[0], "boot") == 0 || strcmp(words.at[0], "tick") == 0) {
 		const struct event event = {
 		    .kind = (enum event_kind)names_find(event_kind_names, EVENT_KIND_MAX,
 		                                        words.at[0]),
@@ -278,19 +278,27 @@ one_statement(struct script *script, char *text)
 		stage_blame(stage, "no such statement: \"%s\"", words.at[0]);
 }
 
-/* Things that are done, several at once between "&"; then the world runs on. */
+/*
+ * Things that are done, several at once between "&"; then the world runs on, or, after
+ * "once", only this turn is ended.
+ */
 static void
 statements(struct script *script, char *line)
 {
 	struct stage *stage = &script->stage;
+	bool once = strncmp(line, "once ", 5) == 0;
 	struct words parts;
 
 	if (!expect_all_read(stage))
 		return;
-	split(line, "&", &parts);
+	split(once ? line + 5 : line, "&", &parts);
 	for (uint32_t i = 0; i < parts.n && stage->fault[0] == '\0'; i++)
 		one_statement(script, parts.at[i]);
-	if (stage->fault[0] == '\0')
+	if (stage->fault[0] != '\0')
+		return;
+	if (once)
+		stage_turn(stage);
+	else
 		stage_run(stage);
 }
 

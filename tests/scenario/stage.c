@@ -364,6 +364,15 @@ stage_flush(struct stage *stage)
 	return n > 0;
 }
 
+/* End this turn; what comes of it is left for later. */
+void
+stage_turn(struct stage *stage)
+{
+	(void)stage_flush(stage);
+	rig_settle(&stage->rig);
+	perform(stage);
+}
+
 /* Run until nothing more happens at this instant. */
 void
 stage_run(struct stage *stage)

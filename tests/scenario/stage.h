@@ -88,6 +88,7 @@ bool stage_queue(struct stage *stage, uint64_t at_ms, const struct event *event,
                  const struct player *player);
 uint64_t stage_token(struct stage *stage, const char *verb, const struct player *player);
 bool stage_flush(struct stage *stage);
+void stage_turn(struct stage *stage);
 void stage_run(struct stage *stage);
 void stage_advance(struct stage *stage, uint64_t to_ms);
 void stage_blame(struct stage *stage, const char *fmt, ...)

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC */
+/* gen.c - random actors and trees. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "tests/sim/sim.h"
+
+/* True once in n times. */
+bool
+one_in(struct rng *rng, uint64_t n)
+{
+	return rng_below(rng, n) == 0;
+}
+
+static void
+gen_backoff(struct rng *rng, struct backoff_spec *backoff)
+{
+	backoff->none = one_in(rng, 2);
+	backoff->min_ms = 1 + rng_below(rng, 100);
+	backoff->max_ms = backoff->min_ms + rng_below(rng, 900);
+	backoff->factor_milli = 1000 + (uint32_t)rng_below(rng, 3) * 500;
+	backoff->jitter_milli = one_in(rng, 2) ? 0 : (uint32_t)rng_below(rng, 1001);
+	backoff->reset_after_ms = 1 + rng_below(rng, 1500);
+	backoff->manual_reset = one_in(rng, 6);
+	backoff->on_stop = one_in(rng, 6);
+}
+
+static void
+gen_rule(struct rng *rng, struct rule *rule, uint32_t line)
+{
+	memset(rule, 0, sizeof(*rule));
+	rule->place.line = line;
+	rule->then = (enum directive)rng_below(rng, DIRECTIVE_MAX);
+	switch (rng_below(rng, 6)) {
+	case 0:
+		rule->kinds = RULE_KINDS_ANY;
+		break;
+	case 1:
+		exit_set_add(&rule->exits, 1, 1 + (unsigned int)rng_below(rng, 5));
+		break;
+	case 2:
+		rule->kinds = 1u << CAUSE_SIGNAL | 1u << CAUSE_CORE;
+		break;
+	case 3:
+		rule->kinds =
+		    1u << CAUSE_EXEC | 1u << CAUSE_START_TIMEOUT | 1u << CAUSE_EARLY_EXIT;
+		break;
+	case 4:
+		rule->kinds = 1u << CAUSE_INTENSITY | 1u << CAUSE_KILLED;
+		break;
+	default:
+		rule->preset = (enum preset)(1 + rng_below(rng, PRESET_MAX - 1));
+		break;
+	}
+}
+
+static void
+gen_decider(struct rng *rng, struct decider *decider, struct rule *rules, bool own)
+{
+	memset(decider, 0, sizeof(*decider));
+	if (!own && !one_in(rng, 3)) {
+		decider->preset = PRESET_DEFAULT;
+		if (one_in(rng, 3))
+			decider->preset =
+			    (enum preset)(1 + rng_below(rng, PRESET_MAX - 1));
+		return;
+	}
+	if (own && !one_in(rng, 5))
+		return;
+	decider->rules = rules;
+	decider->n_rules = (uint32_t)rng_below(rng, SIM_RULES_MAX + 1);
+	for (uint32_t i = 0; i < decider->n_rules; i++)
+		gen_rule(rng, &rules[i], i + 1);
+}
+
+static void
+gen_supervisor(struct rng *rng, struct spec *spec)
+{
+	spec->strategy = (enum strategy)rng_below(rng, STRATEGY_MAX);
+	spec->intensity.unlimited = one_in(rng, 4);
+	spec->intensity.restarts = (uint32_t)rng_below(rng, 6);
+	spec->intensity.within_ms = 1 + rng_below(rng, 2000);
+	if (one_in(rng, 4)) {
+		spec->limit.on = true;
+		spec->limit.fixed = one_in(rng, 2);
+		spec->limit.escalate = one_in(rng, 2);
+		spec->limit.restarts = (uint32_t)rng_below(rng, 4);
+		spec->limit.within_ms =
+		    one_in(rng, 4) ? DURATION_INFINITE : 1 + rng_below(rng, 2000);
+	}
+	spec->start_parallel = one_in(rng, 5);
+	spec->stop_parallel = one_in(rng, 5);
+	spec->shutdown_mode = SHUTDOWN_INFINITY;
+	if (one_in(rng, 8)) {
+		spec->shutdown_mode = SHUTDOWN_TIMEOUT;
+		spec->shutdown_ms = rng_below(rng, 1000);
+	} else if (one_in(rng, 20)) {
+		spec->shutdown_mode = SHUTDOWN_BRUTAL_KILL;
+	}
+}
+
+static void
+gen_worker(struct rng *rng, struct spec *spec)
+{
+	spec->shutdown_mode = SHUTDOWN_TIMEOUT;
+	spec->shutdown_ms = one_in(rng, 8) ? 0 : rng_below(rng, 300);
+	if (one_in(rng, 8))
+		spec->shutdown_mode = SHUTDOWN_BRUTAL_KILL;
+	else if (one_in(rng, 8))
+		spec->shutdown_mode = SHUTDOWN_INFINITY;
+	switch (rng_below(rng, 8)) {
+	case 0:
+		spec->ready = READY_EXIT;
+		spec->restart = RESTART_TRANSIENT;
+		break;
+	case 1:
+		spec->ready = READY_AFTER;
+		spec->ready_after_ms = rng_below(rng, 200);
+		break;
+	case 2:
+	case 3:
+		spec->ready = READY_TOLD;
+		break;
+	default:
+		spec->ready = READY_EXEC;
+		break;
+	}
+	/* One that can never be in time would be restarted for ever. */
+	if (spec->ready != READY_EXEC && one_in(rng, 2))
+		spec->start_timeout_ms = 1 + spec->ready_after_ms + rng_below(rng, 400);
+}
+
+/* A new random spec in the pool; its number.  When the pool is full, an old one. */
+uint32_t
+gen_spec(struct tape *tape, struct rng *rng, bool supervisor, bool clean)
+{
+	struct sim_spec *made = &tape->specs[tape->n_specs];
+	struct spec *spec = &made->spec;
+
+	if (tape->n_specs == SIM_SPECS_MAX) {
+		uint32_t i = 0;
+
+		while ((tape->specs[i].spec.kind == NODE_SUPERVISOR) != supervisor)
+			i++;
+		return i;
+	}
+	spec_default(spec, supervisor ? NODE_SUPERVISOR : NODE_WORKER);
+	if (!one_in(rng, 3))
+		spec->restart = (enum restart_type)rng_below(rng, RESTART_TYPE_MAX);
+	spec->enabled = clean || !one_in(rng, 12);
+	gen_backoff(rng, &spec->backoff);
+	gen_decider(rng, &spec->on_failure, made->on_failure, true);
+	if (supervisor) {
+		gen_supervisor(rng, spec);
+		gen_decider(rng, &spec->decider, made->decider, false);
+	} else {
+		gen_worker(rng, spec);
+	}
+	return tape->n_specs++;
+}
+
+/* The first tree of a run: /user and some actors below it. */
+void
+gen_tree(struct run *run, struct rng *rng, bool clean)
+{
+	struct ref supervisors[SIM_NODES_MAX];
+	uint32_t n_supervisors = 1;
+	uint32_t n = 1 + (uint32_t)rng_below(rng, 14);
+	struct op op = {.kind = OP_ADD, .now_ms = run->rig.now_ms, .before = REF_NONE};
+
+	op.ref = core_ref(run->rig.core, CORE_ROOT);
+	op.spec = gen_spec(run->tape, rng, true, clean);
+	run->tape->specs[op.spec].spec.enabled = true;
+	run->tape->specs[op.spec].spec.restart = RESTART_PERMANENT;
+	if (one_in(rng, 2))
+		run->tape->specs[op.spec].spec.intensity.unlimited = true;
+	run_op(run, &op);
+	supervisors[0] = core_ref(run->rig.core, CORE_USER);
+	for (uint32_t i = 0; i < n; i++) {
+		bool supervisor = one_in(rng, 3);
+		struct ref parent = supervisors[rng_below(rng, n_supervisors)];
+		struct ref last = REF_NONE;
+
+		if (rig_view(&run->rig, parent).depth + 1 >= SIM_DEPTH_MAX)
+			continue;
+		op.ref = parent;
+		op.spec = gen_spec(run->tape, rng, supervisor, clean);
+		run_op(run, &op);
+		for (struct ref at = core_first_child(run->rig.core, parent);
+		     core_valid(run->rig.core, at);
+		     at = core_next_sibling(run->rig.core, at))
+			last = at;
+		if (supervisor)
+			supervisors[n_supervisors++] = last;
+	}
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: ISC */
+/* run.c - give inputs to a core and its witness, made up or from a tape. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/sim.h"
+
+#define RUN_NODES_MAX (SIM_NODES_MAX - 8)
+#define MOVE_EVERY    16 /* turns of a replay */
+
+/* An empty core on a tape that is new or, replaying, already there. */
+void
+run_begin(struct run *run, struct tape *tape, bool replaying)
+{
+	memset(run, 0, sizeof(*run));
+	run->tape = tape;
+	run->replaying = replaying;
+	if (!replaying) {
+		tape->n_ops = 0;
+		tape->n_specs = 0;
+	}
+	tape->wrong[0] = '\0';
+	rig_init(&run->rig, 4, tape->seed);
+	witness_init(&run->witness, &run->rig);
+}
+
+/* What was seen goes to the tape. */
+void
+run_end(struct run *run)
+{
+	run->tape->hash = run->witness.hash;
+	memcpy(run->tape->wrong, run->witness.wrong, sizeof(run->tape->wrong));
+	witness_done(&run->witness);
+	rig_done(&run->rig);
+}
+
+static bool
+can_add(const struct run *run, const struct op *op)
+{
+	const struct core *core = run->rig.core;
+	struct core_size room;
+	struct node_view view;
+
+	core_room(core, &room);
+	if (run->rig.size.nodes - room.nodes >= RUN_NODES_MAX ||
+	    !core_valid(core, op->ref))
+		return false;
+	view = rig_view(&run->rig, op->ref);
+	if (view.kind == NODE_WORKER || view.removing || view.depth + 1 > SIM_DEPTH_MAX)
+		return false;
+	return op->before.slot == UINT32_MAX ||
+	       (core_valid(core, op->before) &&
+	        ref_equal(core_parent(core, op->before), op->ref));
+}
+
+/* Could the shell ask for this?  A shortened tape asks for much that it could not. */
+static bool
+is_possible(const struct run *run, const struct op *op)
+{
+	const struct core *core = run->rig.core;
+	const struct sim_spec *spec = &run->tape->specs[op->spec];
+
+	switch (op->kind) {
+	case OP_POST:
+	case OP_SETTLE:
+	case OP_MOVE:
+		return true;
+	case OP_ADD:
+		return can_add(run, op);
+	case OP_UPDATE:
+		return core_valid(core, op->ref) && op->ref.slot != CORE_ROOT &&
+		       rig_view(&run->rig, op->ref).kind == spec->spec.kind;
+	case OP_REMOVE:
+	case OP_BOUNCE:
+		return core_valid(core, op->ref) && op->ref.slot > CORE_USER &&
+		       !rig_view(&run->rig, op->ref).removing;
+	case OP_PLACE:
+		return core_valid(core, op->ref) && op->ref.slot > CORE_USER &&
+		       !ref_equal(op->ref, op->before) &&
+		       (op->before.slot == UINT32_MAX ||
+		        (core_valid(core, op->before) &&
+		         ref_equal(core_parent(core, op->before),
+		                   core_parent(core, op->ref))));
+	}
+	return false;
+}
+
+static void
+apply(struct run *run, const struct op *op)
+{
+	struct rig *rig = &run->rig;
+	const struct spec *spec = &run->tape->specs[op->spec].spec;
+	struct ref ref;
+
+	switch (op->kind) {
+	case OP_POST:
+		rig_post(rig, &op->event);
+		run->open = true;
+		break;
+	case OP_SETTLE:
+		rig_settle(rig);
+		run->open = false;
+		run->turns++;
+		break;
+	case OP_ADD:
+		ref = rig_add(rig, op->ref, op->before, spec);
+		witness_added(&run->witness, ref, op->ref, spec);
+		break;
+	case OP_UPDATE:
+		rig_update(rig, op->ref, spec);
+		break;
+	case OP_REMOVE:
+		core_remove(rig->core, op->ref, rig->now_ms);
+		break;
+	case OP_BOUNCE:
+		core_bounce(rig->core, op->ref, rig->now_ms);
+		break;
+	case OP_PLACE:
+		core_place_before(rig->core, op->ref, op->before);
+		break;
+	case OP_MOVE:
+		rig_move(rig);
+		break;
+	}
+}
+
+/* What the world has to do about it. */
+static void
+keep_work(struct run *run)
+{
+	for (size_t i = 0; i < run->rig.n_log && !run->replaying; i++) {
+		const struct action *action = &run->rig.log[i];
+
+		if (action->kind != ACTION_SPAWN && action->kind != ACTION_STOP &&
+		    action->kind != ACTION_KILL)
+			continue;
+		if (run->n_work == RUN_WORK_MAX)
+			witness_blame(&run->witness, "too much to do in one turn");
+		else
+			run->work[run->n_work++] = *action;
+	}
+}
+
+/* One input; false: something is wrong, or the input was not possible. */
+bool
+run_op(struct run *run, const struct op *op)
+{
+	struct tape *tape = run->tape;
+
+	if (!is_possible(run, op))
+		return false;
+	if (!run->replaying) {
+		if (tape->n_ops == SIM_OPS_MAX) {
+			witness_blame(&run->witness, "I35 the run never ends");
+			return false;
+		}
+		tape->ops[tape->n_ops++] = *op;
+	}
+	if (op->now_ms > run->rig.now_ms)
+		run->rig.now_ms = op->now_ms;
+	witness_before(&run->witness);
+	witness_op(&run->witness, op, &tape->specs[op->spec].spec);
+	if (tape->verbose)
+		op_print(op, 1000);
+	apply(run, op);
+	for (size_t i = 0; tape->verbose && i < run->rig.n_log; i++)
+		action_print(&run->rig.log[i]);
+	keep_work(run);
+	witness_actions(&run->witness);
+	witness_after(&run->witness, op);
+	return run->witness.wrong[0] == '\0';
+}
+
+bool
+run_event(struct run *run, const struct event *event)
+{
+	const struct op op = {
+	    .kind = OP_POST, .now_ms = run->rig.now_ms, .event = *event};
+
+	return run_op(run, &op);
+}
+
+bool
+run_settle(struct run *run)
+{
+	const struct op op = {.kind = OP_SETTLE, .now_ms = run->rig.now_ms};
+
+	return run_op(run, &op);
+}
+
+/*
+ * Give all these inputs to a new core, which is moved to other memory now and then.
+ * What is wrong, and the hash of the actions, go to the tape.
+ */
+void
+run_replay(struct tape *tape, const struct op *ops, uint32_t n_ops)
+{
+	struct run *run = malloc(sizeof(*run));
+	uint32_t moved = 0;
+
+	if (run == NULL)
+		abort();
+	run_begin(run, tape, true);
+	for (uint32_t i = 0; i < n_ops && run->witness.wrong[0] == '\0'; i++) {
+		bool reload = ops[i].kind != OP_POST && ops[i].kind != OP_SETTLE;
+
+		/* A reload comes between turns, also on a shortened tape. */
+		if (reload && run->open)
+			(void)run_settle(run);
+		(void)run_op(run, &ops[i]);
+		if (!run->open && run->turns - moved >= MOVE_EVERY) {
+			moved = run->turns;
+			rig_move(&run->rig);
+		}
+	}
+	run_end(run);
+	free(run);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: ISC */
+/* sim.h - the simulator: random trees in a world that misbehaves, watched from outside.
+ *
+ * A run is a list of inputs (struct op).  They are made up while the run goes on (gen.c,
+ * world.c), and can be given again, to the same or to a shortened list (replay.c,
+ * shrink.c).  The witness (witness*.c) sees inputs and actions only, keeps its own idea
+ * of what is alive and wanted, and knows the invariants by their numbers.
+ */
+#ifndef TESTS_SIM_SIM_H
+#define TESTS_SIM_SIM_H
+
+#include "base/rng.h"
+#include "core/core.h"
+#include "tests/core/rig.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SIM_NODES_MAX  48 /* slots of a tree */
+#define SIM_SPECS_MAX  256
+#define SIM_RULES_MAX  4
+#define SIM_OPS_MAX    60000
+#define SIM_DEPTH_MAX  6 /* "/" is 0 */
+#define SIM_STAMPS_MAX 4096
+#define SIM_TOKENS_MAX 1024
+#define SIM_WRONG_MAX  240
+#define SIM_BARRIERS   64
+
+/* ---- inputs ------------------------------------------------------------------- */
+
+enum op_kind {
+	OP_POST,   /* an event, within a turn */
+	OP_SETTLE, /* end of the turn */
+	OP_ADD,
+	OP_UPDATE,
+	OP_REMOVE,
+	OP_BOUNCE,
+	OP_PLACE,
+	OP_MOVE, /* the core goes to other memory */
+};
+
+struct op {
+	enum op_kind kind;
+	uint64_t now_ms;
+	struct event event;
+	struct ref ref;    /* whom: parent of ADD */
+	struct ref before; /* ADD, PLACE */
+	uint32_t spec;     /* ADD, UPDATE */
+};
+
+struct sim_spec {
+	struct spec spec;
+	struct rule decider[SIM_RULES_MAX];
+	struct rule on_failure[SIM_RULES_MAX];
+};
+
+/* Everything that a run was given, and what came of it.  Shared with the parent process,
+ * which looks at it when the run's process has died.
+ */
+struct tape {
+	uint64_t seed;
+	struct op ops[SIM_OPS_MAX];
+	uint32_t n_ops;
+	struct sim_spec specs[SIM_SPECS_MAX];
+	uint32_t n_specs;
+	uint64_t hash; /* of all actions */
+	char wrong[SIM_WRONG_MAX];
+	bool verbose; /* print inputs and actions */
+};
+
+/* ---- the witness ---------------------------------------------------------------- */
+
+/* The newest process of an actor. */
+struct process {
+	uint32_t life;
+	bool there;     /* asked for, and not gone */
+	bool spawned;   /* acknowledged */
+	bool main_dead; /* something else may be left */
+	bool ready;
+	bool stopped; /* STOP was sent */
+	bool killed;
+	uint64_t spawned_ms;
+	uint64_t ready_ms;
+	uint64_t stopped_ms;
+	uint64_t ended_ms; /* of the main process */
+	uint64_t asked;    /* seq of the SPAWN */
+	uint32_t barrier;  /* number of the group that wants it gone, 0: none */
+};
+
+struct witnessed {
+	bool used;
+	struct ref ref;
+	uint32_t parent; /* slot */
+	const struct spec *spec;
+	bool spec_changed; /* since its newest process was asked for to stop */
+	struct process process;
+	uint32_t life_max;
+
+	/* seq of the last reason for … */
+	uint64_t up;        /* … coming up (again) */
+	uint64_t down;      /* … staying down */
+	uint64_t told_down; /* … the same, by command or reload */
+	uint64_t stop;      /* … being signalled */
+	uint64_t hold;
+	uint64_t started; /* as a supervisor: seq of its newest start */
+	uint64_t passed;  /* seq when it last was ready or had ended: its turn is over */
+	bool removing;
+	bool may_be_stopped; /* for a reason that was there before it */
+	bool unsure;         /* whether it should run is open to debate */
+
+	/* backoff */
+	uint32_t failures;
+	uint64_t due_ms;   /* no automatic start before */
+	uint64_t due_up;   /* the `up` that it belongs to */
+	uint64_t delay_ms; /* begins anew whenever one of them is gone */
+	bool counted_stop; /* a normal end that a backoff `on: stop` counts */
+	bool renewed;      /* counters may have been forgotten */
+
+	/* intensity, as a supervisor */
+	uint64_t *grants; /* every automatic restart: time * 2, + 1 if it counts surely */
+	uint32_t n_grants;
+	uint32_t first_grant; /* those before were forgotten with an earlier life */
+	bool intensity_changed;
+
+	/* this turn */
+	int owed;   /* failures that must be told */
+	bool maybe; /* one more may be told */
+	int told;
+	enum node_state before; /* state before this input */
+	uint64_t before_since_ms;
+	uint64_t stopping; /* seq when it was first seen stopping, 0: it is not */
+	uint64_t stopping_ms;
+};
+
+struct witness {
+	struct rig *rig;
+	struct witnessed nodes[SIM_NODES_MAX];
+	uint64_t seq;
+	bool clean;     /* nobody gave commands, nothing was reloaded */
+	bool punctual;  /* every tick came when it was due */
+	uint64_t hurry; /* seq of the newest command that starts somebody */
+	bool quit;
+	bool shutdown;
+	bool exited;
+	int32_t exit_status;
+	bool quiet;          /* the turn had only events that must not have any effect */
+	uint64_t turn_began; /* seq */
+	uint32_t turn_events;
+	bool ticked; /* the turn had a tick */
+	size_t turn_actions;
+	uint32_t barriers;                   /* numbers given out */
+	uint64_t barrier_tops[SIM_BARRIERS]; /* ring: set of slots */
+	struct {
+		uint64_t token;
+		bool command;
+	} tokens[SIM_TOKENS_MAX];
+	uint32_t n_tokens;
+	uint64_t unwaited; /* the newest token that was given up */
+	uint64_t hash;     /* of all actions */
+	char wrong[SIM_WRONG_MAX];
+};
+
+void witness_init(struct witness *witness, struct rig *rig);
+void witness_done(struct witness *witness);
+void witness_before(struct witness *witness);
+void witness_op(struct witness *witness, const struct op *op, const struct spec *spec);
+void witness_added(struct witness *witness, struct ref ref, struct ref parent,
+                   const struct spec *spec);
+void witness_actions(struct witness *witness);
+void witness_after(struct witness *witness, const struct op *op);
+void witness_blame(struct witness *witness, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* witness-tree.c: what the parts of the witness share. */
+struct witnessed *witness_find(struct witness *witness, struct ref ref);
+struct witnessed *witness_parent(struct witness *witness, const struct witnessed *node);
+bool witness_below(const struct witness *witness, const struct witnessed *node,
+                   const struct witnessed *top);
+bool witness_in_group(const struct witness *witness, const struct witnessed *child,
+                      const struct witnessed *sibling);
+void witness_mark(struct witness *witness, const struct witnessed *top,
+                  const uint64_t *field);
+bool witness_anyone_there(const struct witness *witness, const struct witnessed *top);
+
+/* witness-act.c, witness-report.c */
+void witness_spawn(struct witness *witness, const struct action *action);
+void witness_signal(struct witness *witness, const struct action *action);
+void witness_report(struct witness *witness, const struct action *action);
+void witness_restarted(struct witness *witness, struct witnessed *node, bool group);
+void witness_may_restart(struct witness *witness, struct witnessed *node);
+void witness_renew(struct witness *witness, const struct witnessed *top);
+void witness_delayed(struct witness *witness, const struct witnessed *node,
+                     uint64_t delay_ms);
+void witness_gone(struct witness *witness, const struct witnessed *node);
+void witness_count(struct witness *witness, struct witnessed *supervisor, bool sure);
+
+/* witness-turn.c: what must hold between turns, and when the world is calm. */
+void witness_turn_over(struct witness *witness);
+void witness_calm(struct witness *witness);
+
+/* ---- a run ------------------------------------------------------------------------ */
+
+#define RUN_WORK_MAX 1024
+
+struct run {
+	struct tape *tape;
+	struct rig rig;
+	struct witness witness;
+	bool replaying; /* what is given is on the tape already */
+	bool open;      /* a turn is under way */
+	uint32_t turns;
+	struct action work[RUN_WORK_MAX]; /* what the world has to do */
+	uint32_t n_work;
+};
+
+void run_begin(struct run *run, struct tape *tape, bool replaying);
+void run_end(struct run *run);
+bool run_op(struct run *run, const struct op *op);
+bool run_event(struct run *run, const struct event *event);
+bool run_settle(struct run *run);
+void run_replay(struct tape *tape, const struct op *ops, uint32_t n_ops);
+
+/* gen.c */
+bool one_in(struct rng *rng, uint64_t n);
+uint32_t gen_spec(struct tape *tape, struct rng *rng, bool supervisor, bool clean);
+void gen_tree(struct run *run, struct rng *rng, bool clean);
+
+/* world.c, stimulus.c: the world, and what people do to it. */
+#define WORLD_QUEUE_MAX 1024
+
+struct inhabitant {
+	struct ref ref;
+	uint32_t life; /* of the process that is there, 0: none */
+	bool up;       /* its start was acknowledged */
+	bool main_dead;
+	bool told; /* to stop, or killed */
+};
+
+struct happening {
+	uint64_t at_ms;
+	struct event event;
+	bool spontaneous; /* does not happen in a calm world */
+};
+
+struct world {
+	struct run *run;
+	struct rng rng;
+	bool clean; /* no commands, no reloads */
+	bool calm;
+	uint64_t fail_one_in;  /* spawns */
+	uint64_t crash_one_in; /* processes end by themselves */
+	struct inhabitant who[SIM_NODES_MAX];
+	struct happening queue[WORLD_QUEUE_MAX];
+	uint32_t n_queue;
+	uint64_t next_command_ms;
+	uint64_t last_token;
+};
+
+void world_play(struct run *run);
+void world_expect(struct world *world, uint64_t in_ms, const struct event *event,
+                  bool spontaneous);
+void stimulus_command(struct world *world);
+void stimulus_reload(struct world *world);
+void stimulus_noise(struct world *world);
+
+/* shrink.c */
+void shrink(struct tape *tape);
+void op_print(const struct op *op, uint64_t start_ms);
+void action_print(const struct action *action);
+
+#endif

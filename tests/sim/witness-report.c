@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: ISC */
+/* witness-report.c - what the core says of its decisions, and what follows from them. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "tests/sim/sim.h"
+
+/* Everybody below is started anew: what was counted may be forgotten. */
+void
+witness_renew(struct witness *witness, const struct witnessed *top)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *node = &witness->nodes[i];
+
+		if (!node->used || !witness_below(witness, node, top))
+			continue;
+		node->first_grant = node->n_grants;
+		if (node != top)
+			node->renewed = true;
+	}
+}
+
+/* Processes below that are there now must be gone before anyone of the group starts. */
+static void
+raise_barrier(struct witness *witness, const struct witnessed *top)
+{
+	witness->barrier_tops[witness->barriers % SIM_BARRIERS] |= UINT64_C(1)
+	                                                           << top->ref.slot;
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *node = &witness->nodes[i];
+
+		if (node->used && node->process.there &&
+		    witness_below(witness, node, top))
+			node->process.barrier = witness->barriers;
+	}
+}
+
+static void
+new_barrier(struct witness *witness)
+{
+	witness->barriers++;
+	witness->barrier_tops[witness->barriers % SIM_BARRIERS] = 0;
+}
+
+/* The node, or its whole group, is stopped and started again. */
+void
+witness_restarted(struct witness *witness, struct witnessed *node, bool group)
+{
+	new_barrier(witness);
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *member = &witness->nodes[i];
+
+		if (!member->used || (member != node && !group) ||
+		    !witness_in_group(witness, node, member))
+			continue;
+		witness_mark(witness, member, &member->stop);
+		raise_barrier(witness, member);
+		if (member->spec->restart == RESTART_TEMPORARY) {
+			witness_mark(witness, member, &member->down);
+			continue;
+		}
+		witness_mark(witness, member, &member->up);
+		witness_renew(witness, member);
+	}
+}
+
+/* The same, but only later, and only if limits admit it: nothing is sure. */
+void
+witness_may_restart(struct witness *witness, struct witnessed *node)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *member = &witness->nodes[i];
+
+		if (!member->used || !witness_in_group(witness, node, member))
+			continue;
+		witness_mark(witness, member, &member->stop);
+		witness_mark(witness, member, &member->up);
+		witness_renew(witness, member);
+	}
+}
+
+static void
+group_stopped(struct witness *witness, struct witnessed *node, bool group)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *member = &witness->nodes[i];
+
+		if (!member->used || (member != node && !group) ||
+		    !witness_in_group(witness, node, member))
+			continue;
+		witness_mark(witness, member, &member->stop);
+		witness_mark(witness, member, &member->down);
+	}
+}
+
+/* Whatever comes up for the same reason as this node, comes after this delay. */
+void
+witness_delayed(struct witness *witness, const struct witnessed *node, uint64_t delay_ms)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *other = &witness->nodes[i];
+
+		if (!other->used || other->up != witness->seq)
+			continue;
+		other->due_up = other->up;
+		other->delay_ms = delay_ms;
+		other->due_ms = witness->rig->now_ms + delay_ms;
+	}
+	(void)node;
+}
+
+/* Its process is gone: the delay of what it was stopped for begins (anew). */
+void
+witness_gone(struct witness *witness, const struct witnessed *node)
+{
+	if (node->due_up != node->up || node->process.asked > node->due_up)
+		return;
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *other = &witness->nodes[i];
+
+		if (other->used && other->due_up == node->due_up &&
+		    other->process.asked < other->due_up)
+			other->due_ms = witness->rig->now_ms + other->delay_ms;
+	}
+}
+
+/* ---- limits -------------------------------------------------------------------------
+ */
+
+static uint32_t
+grants_within(const struct witness *witness, const struct witnessed *supervisor,
+              uint32_t from, bool all)
+{
+	uint64_t now_ms = witness->rig->now_ms;
+	uint32_t n = 0;
+
+	for (uint32_t i = from; i < supervisor->n_grants; i++) {
+		uint64_t grant = supervisor->grants[i];
+
+		if (now_ms - grant / 2 <= supervisor->spec->intensity.within_ms &&
+		    (all || grant % 2 == 1))
+			n++;
+	}
+	return n;
+}
+
+/* I14: an automatic restart at this supervisor; `sure`: it was granted. */
+void
+witness_count(struct witness *witness, struct witnessed *supervisor, bool sure)
+{
+	if (supervisor == NULL)
+		return;
+	if (supervisor->n_grants == SIM_STAMPS_MAX) {
+		memmove(supervisor->grants, supervisor->grants + SIM_STAMPS_MAX / 2,
+		        SIM_STAMPS_MAX / 2 * sizeof(*supervisor->grants));
+		supervisor->n_grants = SIM_STAMPS_MAX / 2;
+		supervisor->first_grant = 0;
+	}
+	supervisor->grants[supervisor->n_grants++] =
+	    witness->rig->now_ms * 2 + (sure ? 1 : 0);
+	if (sure && !supervisor->spec->intensity.unlimited &&
+	    !supervisor->intensity_changed &&
+	    grants_within(witness, supervisor, supervisor->first_grant, false) >
+	        supervisor->spec->intensity.restarts)
+		witness_blame(witness, "I14 slot %u restarts more than %u times",
+		              supervisor->ref.slot, supervisor->spec->intensity.restarts);
+}
+
+static void
+saw_gave_up(struct witness *witness, const struct action *action)
+{
+	struct witnessed *node = witness_find(witness, action->ref);
+
+	if (node == NULL)
+		return;
+	if (node->spec->intensity.unlimited && !node->intensity_changed)
+		witness_blame(witness, "I14 slot %u gives up without a limit",
+		              node->ref.slot);
+	if (!node->intensity_changed &&
+	    grants_within(witness, node, 0, true) < node->spec->intensity.restarts)
+		witness_blame(witness, "I14 slot %u gives up too early", node->ref.slot);
+	new_barrier(witness);
+	raise_barrier(witness, node);
+	witness_mark(witness, node, &node->stop);
+	witness_mark(witness, node, &node->down);
+	node->maybe = true;
+	if (node->spec->decider.preset == PRESET_OTP) {
+		/* A normal end: restarted if permanent, without a decision. */
+		witness->seq++;
+		witness_may_restart(witness, node);
+		witness_count(witness, witness_parent(witness, node), false);
+		node->counted_stop = node->spec->backoff.on_stop;
+	}
+}
+
+/* ---- failures -------------------------------------------------------------------------
+ */
+
+/* I19: base ≤ delay < base·(1 + jitter), for the failures that the backoff shows. */
+static void
+check_delay(struct witness *witness, const struct witnessed *node, uint64_t delay_ms)
+{
+	const struct backoff_spec *backoff = &node->spec->backoff;
+	unsigned __int128 base = (unsigned __int128)backoff->min_ms << 40;
+	unsigned __int128 max = (unsigned __int128)backoff->max_ms << 40;
+	uint64_t base_ms;
+
+	if (backoff->none) {
+		if (delay_ms != 0)
+			witness_blame(witness, "I19 slot %u is delayed without backoff",
+			              node->ref.slot);
+		return;
+	}
+	for (uint32_t n = 1; n < node->failures && base < max && n < 100; n++)
+		base = base * backoff->factor_milli / 1000;
+	base_ms = (uint64_t)((base < max ? base : max) >> 40);
+	if (delay_ms < base_ms ||
+	    (delay_ms > base_ms &&
+	     (delay_ms - base_ms) * 1000 >= base_ms * backoff->jitter_milli))
+		witness_blame(witness, "I19 slot %u: %d ms after %u failures (base %d)",
+		              node->ref.slot, (int)delay_ms, node->failures,
+		              (int)base_ms);
+}
+
+/* One more failure in the backoff of this node; the core may have reset it before. */
+static void
+count_failure(struct witness *witness, struct witnessed *node, uint64_t delay_ms)
+{
+	struct node_view view;
+
+	if (!core_valid(witness->rig->core, node->ref))
+		return;
+	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
+	node->failures++;
+	if (node->renewed && view.failures < node->failures)
+		node->failures = view.failures;
+	if (view.failures == node->failures)
+		check_delay(witness, node, delay_ms);
+}
+
+/* Was there such a failure?  The turn's end compares how many were told. */
+static void
+check_told(struct witness *witness, struct witnessed *origin, const struct action *action)
+{
+	const struct process *process = &origin->process;
+
+	if (action->cause.kind == CAUSE_START_TIMEOUT) {
+		if (!process->spawned || process->ready ||
+		    origin->spec->start_timeout_ms == DURATION_INFINITE ||
+		    (!origin->spec_changed &&
+		     witness->rig->now_ms <
+		         process->spawned_ms + origin->spec->start_timeout_ms))
+			witness_blame(witness, "I33 slot %u: no such timeout",
+			              origin->ref.slot);
+		if (process->barrier != 0)
+			witness_blame(witness, "I13 slot %u: a timeout while it stops",
+			              origin->ref.slot);
+	} else if (action->cause.kind == CAUSE_INTENSITY ||
+	           action->cause.kind == CAUSE_KILLED) {
+		if (!origin->maybe && origin->spec->kind == NODE_WORKER)
+			witness_blame(witness, "I33 slot %u fails for no reason",
+			              origin->ref.slot);
+	} else {
+		origin->told++;
+		/* What a limit refuses after a normal end can only climb. */
+		if (process->barrier != 0 && action->cause.kind != CAUSE_NORMAL)
+			witness_blame(witness, "I13 slot %u fails again in a group",
+			              origin->ref.slot);
+	}
+}
+
+static void
+resumed_supervisor(struct witness *witness, struct witnessed *node)
+{
+	witness_restarted(witness, node, false);
+	node->failures++;
+	node->renewed = true;
+}
+
+static void
+saw_failure(struct witness *witness, const struct action *action)
+{
+	struct witnessed *node = witness_find(witness, action->ref);
+	struct witnessed *origin = witness_find(witness, action->origin);
+	bool group =
+	    action->reason != DECIDED_TEMPORARY && action->reason != DECIDED_MANUAL_START;
+
+	if (node == NULL || origin == NULL) {
+		witness_blame(witness, "I33 a failure of nobody");
+		return;
+	}
+	check_told(witness, origin, action);
+	if (node->spec->restart == RESTART_TEMPORARY &&
+	    (action->directive == DIRECTIVE_RESTART ||
+	     (action->directive == DIRECTIVE_RESUME && node == origin)))
+		witness_blame(witness, "I10 slot %u is temporary", node->ref.slot);
+	if (node == origin && node->told_down > node->up &&
+	    (action->directive == DIRECTIVE_RESTART ||
+	     action->directive == DIRECTIVE_RESUME))
+		witness_blame(witness, "I4 slot %u: a stop was wanted, it is restarted",
+		              node->ref.slot);
+	switch (action->directive) {
+	case DIRECTIVE_RESTART:
+		witness_restarted(witness, node, group);
+		witness_delayed(witness, node, action->delay_ms);
+		witness_count(witness, witness_parent(witness, node), true);
+		count_failure(witness, node, action->delay_ms);
+		break;
+	case DIRECTIVE_RESUME:
+		if (origin->process.there && !origin->process.main_dead)
+			break;
+		if (origin->spec->kind == NODE_SUPERVISOR) {
+			/* One that gave up has nothing to be resumed: it is restarted. */
+			if (action->cause.kind == CAUSE_INTENSITY)
+				resumed_supervisor(witness, origin);
+			break;
+		}
+		witness_mark(witness, origin, &origin->up);
+		witness_delayed(witness, origin, action->delay_ms);
+		count_failure(witness, origin, action->delay_ms);
+		break;
+	case DIRECTIVE_STOP:
+		group_stopped(witness, node, group);
+		break;
+	case DIRECTIVE_ESCALATE:
+	case DIRECTIVE_MAX:
+		break;
+	}
+}
+
+static void
+saw_started(struct witness *witness, const struct action *action)
+{
+	struct witnessed *node = witness_find(witness, action->ref);
+
+	if (node == NULL || node->spec->kind != NODE_SUPERVISOR)
+		return;
+	node->started = witness->seq;
+	witness_renew(witness, node);
+}
+
+/* ACTION_REPORT */
+void
+witness_report(struct witness *witness, const struct action *action)
+{
+	switch (action->report) {
+	case REPORT_FAILURE:
+		saw_failure(witness, action);
+		break;
+	case REPORT_GAVE_UP:
+		saw_gave_up(witness, action);
+		break;
+	case REPORT_STARTED:
+		saw_started(witness, action);
+		break;
+	case REPORT_READY:
+	case REPORT_EXITED:
+	case REPORT_BACKOFF:
+	case REPORT_STOPPING:
+	case REPORT_STOPPED:
+	case REPORT_KILLED_AFTER_TIMEOUT:
+	case REPORT_TERMINATED:
+	case REPORT_ESCALATED:
+		break;
+	case REPORT_MAX:
+		witness_blame(witness, "a report of no kind");
+		break;
+	}
+}

@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: ISC */
+/* witness.c - watches a run from outside: what inputs mean, and what came of them. */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "tests/sim/sim.h"
+
+void
+witness_init(struct witness *witness, struct rig *rig)
+{
+	memset(witness, 0, sizeof(*witness));
+	witness->rig = rig;
+	witness->clean = true;
+	witness->punctual = true;
+	witness->quiet = true;
+	witness->hash = UINT64_C(14695981039346656037);
+}
+
+void
+witness_done(struct witness *witness)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
+		free(witness->nodes[i].grants);
+}
+
+/* Remember the first thing that was seen to be wrong. */
+void
+witness_blame(struct witness *witness, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (witness->wrong[0] != '\0')
+		return;
+	va_start(ap, fmt);
+	vsnprintf(witness->wrong, sizeof(witness->wrong), fmt, ap);
+	va_end(ap);
+}
+
+/* Before an input: the states that it finds. */
+void
+witness_before(struct witness *witness)
+{
+	const struct core *core = witness->rig->core;
+
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *node = &witness->nodes[i];
+		struct node_view view;
+
+		if (!node->used || !core_valid(core, node->ref))
+			continue;
+		core_view(core, node->ref, witness->rig->now_ms, &view);
+		node->before = view.state;
+		node->before_since_ms = view.since_ms;
+	}
+}
+
+/* A new actor (ADD). */
+void
+witness_added(struct witness *witness, struct ref ref, struct ref parent,
+              const struct spec *spec)
+{
+	struct witnessed *node = &witness->nodes[ref.slot % SIM_NODES_MAX];
+	uint64_t *grants = node->grants;
+
+	if (ref.slot >= SIM_NODES_MAX || node->used) {
+		witness_blame(witness, "a new actor in a slot that is taken");
+		return;
+	}
+	memset(node, 0, sizeof(*node));
+	node->grants = grants != NULL ? grants : calloc(SIM_STAMPS_MAX, sizeof(*grants));
+	if (node->grants == NULL)
+		abort();
+	node->used = true;
+	node->ref = ref;
+	node->parent = parent.slot;
+	node->spec = spec;
+	node->up = ++witness->seq;
+	for (uint32_t i = 0; i < SIM_BARRIERS; i++)
+		witness->barrier_tops[i] &= ~(UINT64_C(1) << ref.slot);
+	/* One that is about to end normally may yet take its whole group along. */
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		const struct witnessed *other = &witness->nodes[i];
+
+		if (other->used && other->stopping != 0 &&
+		    other->spec->decider.preset == PRESET_OTP)
+			node->may_be_stopped = true;
+	}
+}
+
+/* ---- what an input means ---------------------------------------------------------- */
+
+static bool
+end_is_normal(const struct witnessed *node, const struct event *event)
+{
+	const struct spec *spec = node->spec;
+
+	if (!node->process.ready && spec->ready != READY_EXIT)
+		return false;
+	return exit_set_has(&spec->success_exits, event->code) ||
+	       signal_set_has(&spec->success_signals, event->signal);
+}
+
+/* A permanent actor that ended normally takes the restart path, without a decision. */
+static void
+normal_end(struct witness *witness, struct witnessed *node)
+{
+	struct witnessed *parent = witness_parent(witness, node);
+
+	node->maybe = true;
+	if (node->spec->restart == RESTART_PERMANENT) {
+		if (parent == NULL || !parent->spec->limit.on)
+			witness_restarted(witness, node, true);
+		else
+			witness_may_restart(witness, node);
+		witness_count(witness, parent, false);
+		node->counted_stop = node->spec->backoff.on_stop;
+	} else {
+		node->down = witness->seq;
+	}
+}
+
+static void
+saw_exit(struct witness *witness, struct witnessed *node, const struct event *event)
+{
+	struct process *process = &node->process;
+	bool wanted = node->stop > process->asked || node->may_be_stopped;
+
+	process->main_dead = true;
+	node->passed = witness->seq;
+	process->ended_ms = witness->rig->now_ms;
+	if (event->gone)
+		witness_gone(witness, node);
+	else
+		node->stop = witness->seq;
+	process->there = !event->gone;
+	if (wanted || process->barrier != 0)
+		node->maybe = true;
+	else if (end_is_normal(node, event))
+		normal_end(witness, node);
+	else
+		node->owed++;
+	process->ready = false;
+}
+
+/* Events about a process; false: it cannot have any effect (I34). */
+static bool
+saw_process(struct witness *witness, const struct event *event)
+{
+	struct witnessed *node = witness_find(witness, event->ref);
+	struct process *process = node == NULL ? NULL : &node->process;
+
+	if (process == NULL || !process->there || process->life != event->life ||
+	    event->life == 0)
+		return false;
+	if (event->kind == EVENT_SPAWNED && !process->spawned) {
+		process->spawned = true;
+		process->spawned_ms = witness->rig->now_ms;
+		if (node->spec->ready == READY_EXEC) {
+			process->ready = true;
+			process->ready_ms = witness->rig->now_ms;
+			node->passed = witness->seq;
+		}
+	} else if (event->kind == EVENT_SPAWN_FAILED && !process->spawned) {
+		process->there = false;
+		node->passed = witness->seq;
+		process->ended_ms = witness->rig->now_ms;
+		witness_gone(witness, node);
+		if (node->stop > process->asked || node->may_be_stopped ||
+		    process->barrier != 0)
+			node->maybe = true;
+		else
+			node->owed++;
+	} else if (event->kind == EVENT_READY && process->spawned &&
+	           !process->main_dead && !process->ready &&
+	           node->spec->ready == READY_TOLD) {
+		process->ready = true;
+		process->ready_ms = witness->rig->now_ms;
+		node->passed = witness->seq;
+	} else if (event->kind == EVENT_EXITED && process->spawned &&
+	           !process->main_dead) {
+		saw_exit(witness, node, event);
+	} else if (event->kind == EVENT_GONE && process->main_dead) {
+		process->there = false;
+		witness_gone(witness, node);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void
+add_token(struct witness *witness, const struct event *event)
+{
+	if (event->token == 0)
+		return;
+	if (witness->n_tokens == SIM_TOKENS_MAX) {
+		witness_blame(witness, "(simulator) too many tokens");
+		return;
+	}
+	witness->tokens[witness->n_tokens].token = event->token;
+	witness->tokens[witness->n_tokens++].command = event->kind != EVENT_WAIT;
+}
+
+static void
+drop_token(struct witness *witness, uint64_t token)
+{
+	for (uint32_t i = 0; i < witness->n_tokens; i++)
+		if (witness->tokens[i].token == token)
+			witness->tokens[i] = witness->tokens[--witness->n_tokens];
+}
+
+static void
+saw_reset(struct witness *witness, const struct witnessed *top)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *node = &witness->nodes[i];
+
+		if (!node->used || !witness_below(witness, node, top))
+			continue;
+		node->renewed = true;
+		node->first_grant = node->n_grants;
+	}
+}
+
+/*
+ * Is somebody above about to be started anew?  Then what is asked of the node now is
+ * forgotten with its supervisor, or remembered: both may be expected.
+ */
+static bool
+restart_is_due_above(struct witness *witness, const struct witnessed *node)
+{
+	const struct witnessed *at = node;
+
+	while (at->ref.slot != CORE_USER) {
+		at = witness_parent(witness, at);
+		if (at == NULL || at->up > at->started)
+			return true;
+	}
+	return false;
+}
+
+static void
+doubt(struct witness *witness, const struct witnessed *top)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *node = &witness->nodes[i];
+
+		if (node->used && witness_below(witness, node, top))
+			node->unsure = true;
+	}
+}
+
+/* A start of a supervisor that runs: nothing, or the end of a stop that was just asked.
+ */
+static void
+forget_stop(struct witness *witness, struct witnessed *top)
+{
+	top->hold = 0;
+	if (top->told_down < top->started)
+		return;
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *node = &witness->nodes[i];
+
+		if (!node->used || !witness_below(witness, node, top))
+			continue;
+		node->down = 0;
+		node->told_down = 0;
+		node->unsure = true;
+	}
+}
+
+static bool
+runs_above(struct witness *witness, const struct witnessed *node)
+{
+	const struct witnessed *parent = witness_parent(witness, node);
+
+	return node->ref.slot == CORE_USER ||
+	       (parent != NULL &&
+	        (parent->before == STATE_RUNNING || parent->before == STATE_STARTING));
+}
+
+static void
+saw_command(struct witness *witness, const struct event *event)
+{
+	struct witnessed *node = witness_find(witness, event->ref);
+
+	witness->clean = false;
+	add_token(witness, event);
+	if (node == NULL || !core_valid(witness->rig->core, event->ref))
+		return;
+	if (event->kind == EVENT_START && node->spec->kind == NODE_SUPERVISOR &&
+	    (node->before == STATE_RUNNING || node->before == STATE_STARTING)) {
+		forget_stop(witness, node);
+	} else if (event->kind == EVENT_START || event->kind == EVENT_RESTART) {
+		witness_mark(witness, node, &node->up);
+		witness->hurry = witness->seq;
+		node->renewed = true;
+		witness_renew(witness, node);
+		if (restart_is_due_above(witness, node) || !runs_above(witness, node))
+			doubt(witness, node);
+		if (event->kind == EVENT_RESTART)
+			witness_mark(witness, node, &node->stop);
+		else if (!node->removing)
+			node->hold = 0;
+	} else if (event->kind == EVENT_STOP) {
+		witness_mark(witness, node, &node->stop);
+		if (!restart_is_due_above(witness, node)) {
+			witness_mark(witness, node, &node->down);
+			witness_mark(witness, node, &node->told_down);
+		} else {
+			doubt(witness, node);
+		}
+		if (event->hold && !node->removing)
+			node->hold = witness->seq;
+	} else if (event->kind == EVENT_KILL) {
+		node->maybe = true;
+	} else if (event->kind == EVENT_RESET) {
+		saw_reset(witness, node);
+	}
+}
+
+static void
+saw_shutdown(struct witness *witness, const struct event *event)
+{
+	struct witnessed *user = &witness->nodes[CORE_USER];
+
+	witness->shutdown = true;
+	witness->quit = witness->quit || event->kind == EVENT_QUIT;
+	if (!user->used)
+		return;
+	witness_mark(witness, user, &user->stop);
+	witness_mark(witness, user, &user->down);
+	witness_mark(witness, user, &user->told_down);
+}
+
+static void
+saw_event(struct witness *witness, const struct event *event)
+{
+	bool had_effect = true;
+
+	switch (event->kind) {
+	case EVENT_BOOT:
+	case EVENT_KIND_MAX:
+		break;
+	case EVENT_TICK:
+		witness->ticked = true;
+		if (core_deadline(witness->rig->core) < witness->rig->now_ms)
+			witness->punctual = false;
+		break;
+	case EVENT_SPAWNED:
+	case EVENT_SPAWN_FAILED:
+	case EVENT_READY:
+	case EVENT_EXITED:
+	case EVENT_GONE:
+		had_effect = saw_process(witness, event);
+		break;
+	case EVENT_START:
+	case EVENT_STOP:
+	case EVENT_RESTART:
+	case EVENT_RESET:
+	case EVENT_KILL:
+	case EVENT_WAIT:
+		saw_command(witness, event);
+		break;
+	case EVENT_UNWAIT:
+		drop_token(witness, event->token);
+		/* Its reply may be on its way. */
+		witness->unwaited = event->token;
+		break;
+	case EVENT_SHUTDOWN:
+	case EVENT_QUIT:
+		saw_shutdown(witness, event);
+		break;
+	}
+	witness->turn_events++;
+	if (had_effect)
+		witness->quiet = false;
+}
+
+static void
+saw_removal(struct witness *witness, struct witnessed *top)
+{
+	witness_mark(witness, top, &top->stop);
+	witness_mark(witness, top, &top->down);
+	witness_mark(witness, top, &top->told_down);
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *node = &witness->nodes[i];
+
+		if (node->used && witness_below(witness, node, top))
+			node->removing = true;
+	}
+}
+
+/* Take in an input, before the core is given it. */
+void
+witness_op(struct witness *witness, const struct op *op, const struct spec *spec)
+{
+	struct witnessed *node =
+	    op->kind == OP_POST ? NULL : witness_find(witness, op->ref);
+
+	witness->seq++;
+	if (op->kind == OP_POST) {
+		saw_event(witness, &op->event);
+		return;
+	}
+	if (op->kind == OP_SETTLE || op->kind == OP_MOVE)
+		return;
+	witness->quiet = false;
+	if (node == NULL)
+		return;
+	if (op->kind != OP_ADD || witness->nodes[CORE_USER].before != STATE_STOPPED)
+		witness->clean = false;
+	if (op->kind == OP_UPDATE) {
+		node->spec = spec;
+		node->spec_changed = true;
+		node->renewed = true;
+		node->intensity_changed = true;
+	} else if (op->kind == OP_REMOVE) {
+		saw_removal(witness, node);
+	} else if (op->kind == OP_BOUNCE) {
+		doubt(witness, node);
+		if (!node->spec->enabled || node->hold != 0)
+			return;
+		witness_mark(witness, node, &node->stop);
+		witness_mark(witness, node, &node->up);
+		witness->hurry = witness->seq;
+		node->renewed = true;
+		witness_renew(witness, node);
+	}
+}
+
+/* ---- what came of it -------------------------------------------------------------- */
+
+static void
+saw_reply(struct witness *witness, const struct action *action)
+{
+	for (uint32_t i = 0; i < witness->n_tokens; i++) {
+		if (witness->tokens[i].token != action->token)
+			continue;
+		witness->tokens[i] = witness->tokens[--witness->n_tokens];
+		return;
+	}
+	if (action->token != witness->unwaited)
+		witness_blame(witness, "I29 a second reply, or to nobody");
+}
+
+static void
+saw_removed(struct witness *witness, const struct action *action)
+{
+	struct witnessed *node = witness_find(witness, action->ref);
+
+	if (node == NULL) {
+		witness_blame(witness, "I2 the removal of somebody unknown");
+		return;
+	}
+	if (node->process.there)
+		witness_blame(witness, "I2 slot %u is removed, its process is there",
+		              action->ref.slot);
+	if (!action->kept)
+		node->used = false;
+}
+
+static void
+saw_exit_of_supd(struct witness *witness, const struct action *action)
+{
+	witness->exited = true;
+	witness->exit_status = action->status;
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
+		if (witness->nodes[i].used && witness->nodes[i].process.there)
+			witness_blame(witness, "I2 exit while slot %u has a process", i);
+}
+
+static void
+hash_action(struct witness *witness, const struct action *action)
+{
+	const unsigned char *bytes = (const unsigned char *)action;
+
+	for (size_t i = 0; i < sizeof(*action); i++)
+		witness->hash = (witness->hash ^ bytes[i]) * UINT64_C(1099511628211);
+}
+
+static void
+saw_action(struct witness *witness, const struct action *action)
+{
+	switch (action->kind) {
+	case ACTION_SPAWN:
+		witness_spawn(witness, action);
+		break;
+	case ACTION_STOP:
+	case ACTION_KILL:
+		witness_signal(witness, action);
+		break;
+	case ACTION_REMOVED:
+		saw_removed(witness, action);
+		break;
+	case ACTION_REPLY:
+		saw_reply(witness, action);
+		break;
+	case ACTION_EXIT:
+		saw_exit_of_supd(witness, action);
+		break;
+	case ACTION_REPORT:
+		witness_report(witness, action);
+		break;
+	case ACTION_KIND_MAX:
+		witness_blame(witness, "an action of no kind");
+		break;
+	}
+}
+
+/* Look at the actions that the core gave since the last time. */
+void
+witness_actions(struct witness *witness)
+{
+	struct rig *rig = witness->rig;
+
+	for (size_t i = 0; i < rig->n_log; i++) {
+		const struct action *action = &rig->log[i];
+
+		hash_action(witness, action);
+		witness->turn_actions++;
+		witness->seq++;
+		if (witness->exited && action->kind != ACTION_REPLY &&
+		    action->kind != ACTION_REMOVED)
+			witness_blame(witness, "I2 a %s after the exit",
+			              action_kind_names[action->kind]);
+		saw_action(witness, action);
+	}
+	rig_forget(rig);
+	if (rig->fault != NULL)
+		witness_blame(witness, "core: %s", rig->fault);
+}
+
+/* After an input: whose state became what. */
+void
+witness_after(struct witness *witness, const struct op *op)
+{
+	const struct core *core = witness->rig->core;
+
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *node = &witness->nodes[i];
+		struct node_view view;
+
+		if (!node->used || !core_valid(core, node->ref))
+			continue;
+		core_view(core, node->ref, witness->rig->now_ms, &view);
+		if (view.state != STATE_STOPPING) {
+			node->stopping = 0;
+		} else if (node->stopping == 0) {
+			node->stopping = witness->seq;
+			node->stopping_ms = view.since_ms;
+		}
+		/* When it has been ready for long enough only the core says. */
+		if (view.ready && !node->process.ready && node->process.there &&
+		    !node->process.main_dead && node->spec->ready == READY_AFTER) {
+			node->process.ready = true;
+			node->process.ready_ms = witness->rig->now_ms;
+			node->passed = witness->seq;
+		}
+	}
+	if (op->kind == OP_SETTLE)
+		witness_turn_over(witness);
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: ISC */
+/* world.c - a world that misbehaves: slow, deaf, dying at the worst moment; then calm. */
+#include "config.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "tests/sim/sim.h"
+
+#define CHAOS_TURNS  250
+#define CALM_TURNS   20000
+#define CALM_MS      UINT64_C(600000)
+#define ENDURANCE_MS 1000 /* how long one is deaf that may not be killed */
+
+/* Something will happen; what is due when is not in any order. */
+void
+world_expect(struct world *world, uint64_t in_ms, const struct event *event,
+             bool spontaneous)
+{
+	if (world->n_queue == WORLD_QUEUE_MAX)
+		return;
+	world->queue[world->n_queue++] =
+	    (struct happening){.at_ms = world->run->rig.now_ms + in_ms,
+	                       .event = *event,
+	                       .spontaneous = spontaneous};
+}
+
+static struct event
+event_of(const struct inhabitant *who, enum event_kind kind)
+{
+	return (struct event){
+	    .kind = kind, .ref = who->ref, .life = who->life, .code = -1};
+}
+
+/* A random way to end. */
+static struct event
+some_end(struct world *world, const struct inhabitant *who)
+{
+	static const int codes[] = {0, 0, 1, 2, 3, 17};
+	static const int signals[] = {SIGKILL, SIGSEGV, SIGTERM, SIGABRT};
+	struct event event = event_of(who, EVENT_EXITED);
+
+	event.gone = !one_in(&world->rng, 8);
+	if (one_in(&world->rng, 3)) {
+		event.signal = signals[rng_below(&world->rng, 4)];
+		event.core = event.signal == SIGABRT && one_in(&world->rng, 2);
+	} else {
+		event.code = codes[rng_below(&world->rng, 6)];
+	}
+	return event;
+}
+
+static const struct spec *
+spec_of(const struct world *world, const struct inhabitant *who)
+{
+	return world->run->witness.nodes[who->ref.slot].spec;
+}
+
+/* What a process does that has just been started. */
+static void
+live(struct world *world, const struct inhabitant *who)
+{
+	struct rng *rng = &world->rng;
+	const struct spec *spec = spec_of(world, who);
+	struct event event;
+
+	if (spec->ready == READY_TOLD && (world->calm || !one_in(rng, 4))) {
+		event = event_of(who, EVENT_READY);
+		world_expect(world, world->calm ? 0 : rng_below(rng, 300), &event, false);
+	}
+	if (world->calm && spec->ready == READY_EXIT) {
+		event = event_of(who, EVENT_EXITED);
+		event.code = 0;
+		event.gone = true;
+		world_expect(world, 1, &event, false);
+	}
+	if (world->calm || !one_in(rng, world->crash_one_in))
+		return;
+	event = some_end(world, who);
+	world_expect(world, one_in(rng, 3) ? 0 : rng_below(rng, 600), &event, true);
+}
+
+static void
+do_spawn(struct world *world, const struct action *action)
+{
+	struct inhabitant *who = &world->who[action->ref.slot];
+	uint64_t in_ms = 0;
+	struct event event;
+
+	*who = (struct inhabitant){.ref = action->ref, .life = action->life};
+	event = event_of(who, EVENT_SPAWNED);
+	if (!world->calm) {
+		if (one_in(&world->rng, 8))
+			in_ms = rng_below(&world->rng, 50);
+		if (one_in(&world->rng, world->fail_one_in)) {
+			event.kind = EVENT_SPAWN_FAILED;
+			event.error = one_in(&world->rng, 3) ? 11 : 2;
+		}
+	}
+	world_expect(world, in_ms, &event, false);
+}
+
+static void
+do_stop(struct world *world, const struct action *action)
+{
+	struct inhabitant *who = &world->who[action->ref.slot];
+	const struct spec *spec = spec_of(world, who);
+	struct event event = event_of(who, EVENT_EXITED);
+	bool may_be_killed = spec->shutdown_mode == SHUTDOWN_TIMEOUT;
+	uint64_t in_ms = 0;
+
+	who->told = true;
+	if (who->main_dead)
+		event.kind = EVENT_GONE;
+	event.signal = SIGTERM;
+	event.gone = true;
+	if (!world->calm) {
+		uint64_t kind = rng_below(&world->rng, 6);
+
+		if (kind == 0 && !who->main_dead) {
+			event = some_end(world, who);
+			in_ms = rng_below(&world->rng, 100);
+		} else if (kind == 1 && may_be_killed) {
+			return;
+		} else if (kind == 2 && may_be_killed) {
+			/* At the very instant at which it would be killed. */
+			in_ms = spec->shutdown_ms;
+		} else if (kind < 5) {
+			in_ms = rng_below(&world->rng, ENDURANCE_MS);
+		}
+	}
+	world_expect(world, in_ms, &event, false);
+	if (!event.gone && !may_be_killed) {
+		event.kind = EVENT_GONE;
+		world_expect(world, in_ms + 1 + rng_below(&world->rng, 100), &event,
+		             false);
+	}
+}
+
+static void
+do_kill(struct world *world, const struct action *action)
+{
+	struct inhabitant *who = &world->who[action->ref.slot];
+	struct event event = event_of(who, EVENT_EXITED);
+	uint64_t in_ms = world->calm ? 0 : rng_below(&world->rng, 20);
+
+	who->told = true;
+	event.signal = SIGKILL;
+	event.gone = world->calm || !one_in(&world->rng, 5);
+	if (!who->main_dead)
+		world_expect(world, in_ms, &event, false);
+	event.kind = EVENT_GONE;
+	world_expect(world, in_ms + 1 + rng_below(&world->rng, 30), &event, false);
+}
+
+/* Do what the core asked for: what comes of it happens in later turns. */
+static void
+perform(struct world *world)
+{
+	struct run *run = world->run;
+
+	for (uint32_t i = 0; i < run->n_work; i++) {
+		const struct action *action = &run->work[i];
+
+		if (action->kind == ACTION_SPAWN)
+			do_spawn(world, action);
+		else if (action->kind == ACTION_STOP)
+			do_stop(world, action);
+		else
+			do_kill(world, action);
+	}
+	run->n_work = 0;
+}
+
+/* Can this still happen?  Then it has happened. */
+static bool
+comes_true(struct world *world, const struct event *event)
+{
+	struct inhabitant *who = &world->who[event->ref.slot];
+
+	if (who->life != event->life || !ref_equal(who->ref, event->ref))
+		return false;
+	if (event->kind == EVENT_SPAWNED) {
+		who->up = true;
+		live(world, who);
+		return true;
+	}
+	if (event->kind == EVENT_READY)
+		return who->up && !who->main_dead;
+	if (event->kind == EVENT_EXITED) {
+		if (!who->up || who->main_dead)
+			return false;
+		who->main_dead = true;
+		if (event->gone)
+			who->life = 0;
+		return true;
+	}
+	if (event->kind == EVENT_GONE && !who->main_dead)
+		return false;
+	who->life = 0;
+	return true;
+}
+
+/* What is left of an actor whose main process has ended goes away some time, or never. */
+static void
+leftovers(struct world *world, const struct event *ended)
+{
+	struct event event = *ended;
+
+	if (ended->kind != EVENT_EXITED || ended->gone)
+		return;
+	event.kind = EVENT_GONE;
+	if (world->calm || one_in(&world->rng, 2))
+		world_expect(world, rng_below(&world->rng, 400), &event, false);
+}
+
+/* The events that are due, in start order; one of them only, now and then. */
+static void
+deliver(struct world *world)
+{
+	struct run *run = world->run;
+	bool single = !world->calm && one_in(&world->rng, 6);
+	struct happening batch[WORLD_QUEUE_MAX];
+	uint32_t n = 0;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < world->n_queue; i++) {
+		const struct happening happening = world->queue[i];
+		uint32_t at = n;
+
+		if (happening.at_ms > run->rig.now_ms || (single && n == 1)) {
+			world->queue[kept++] = happening;
+			continue;
+		}
+		while (at > 0 && core_valid(run->rig.core, happening.event.ref) &&
+		       core_valid(run->rig.core, batch[at - 1].event.ref) &&
+		       core_compare_order(run->rig.core, happening.event.ref,
+		                          batch[at - 1].event.ref) < 0) {
+			batch[at] = batch[at - 1];
+			at--;
+		}
+		batch[at] = happening;
+		n++;
+	}
+	world->n_queue = kept;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!comes_true(world, &batch[i].event))
+			continue;
+		leftovers(world, &batch[i].event);
+		if (!run_event(run, &batch[i].event))
+			return;
+	}
+}
+
+static uint64_t
+next_happening(const struct world *world)
+{
+	uint64_t at_ms = core_deadline(world->run->rig.core);
+
+	for (uint32_t i = 0; i < world->n_queue; i++)
+		if (world->queue[i].at_ms < at_ms)
+			at_ms = world->queue[i].at_ms;
+	return at_ms;
+}
+
+static void
+tick(struct world *world)
+{
+	const struct event event = {.kind = EVENT_TICK, .ref = REF_NONE};
+
+	if (core_deadline(world->run->rig.core) <= world->run->rig.now_ms)
+		(void)run_event(world->run, &event);
+}
+
+/* One turn of a world in which everything goes wrong. */
+static void
+chaos_turn(struct world *world)
+{
+	struct run *run = world->run;
+	struct rng *rng = &world->rng;
+	uint64_t at_ms = next_happening(world);
+	bool early = one_in(rng, 2);
+
+	if (at_ms > world->next_command_ms)
+		at_ms = world->next_command_ms;
+	if (at_ms > run->rig.now_ms)
+		run->rig.now_ms = at_ms;
+	if (!world->clean && one_in(rng, 12))
+		run->rig.now_ms += rng_below(rng, 20);
+	if (early)
+		tick(world);
+	if (world->next_command_ms <= run->rig.now_ms) {
+		world->next_command_ms = run->rig.now_ms + rng_below(rng, 250);
+		if (!world->clean && one_in(rng, 2)) {
+			stimulus_command(world);
+			deliver(world);
+		} else {
+			deliver(world);
+			if (!world->clean)
+				stimulus_command(world);
+		}
+	} else {
+		deliver(world);
+	}
+	if (!early)
+		tick(world);
+	(void)run_settle(run);
+	perform(world);
+	if (one_in(rng, 6))
+		stimulus_noise(world);
+	if (!world->clean && one_in(rng, 15))
+		stimulus_reload(world);
+	perform(world);
+}
+
+/* Nothing fails any more by itself; everything that is waited for comes. */
+static void
+calm_down(struct world *world)
+{
+	uint32_t kept = 0;
+
+	world->calm = true;
+	for (uint32_t i = 0; i < world->n_queue; i++)
+		if (!world->queue[i].spontaneous)
+			world->queue[kept++] = world->queue[i];
+	world->n_queue = kept;
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		const struct inhabitant *who = &world->who[i];
+		struct event event = event_of(who, EVENT_EXITED);
+
+		if (who->life == 0 || !who->up)
+			continue;
+		event.gone = true;
+		event.signal = SIGTERM;
+		if (who->told && !who->main_dead)
+			world_expect(world, 0, &event, false);
+		event.kind = EVENT_GONE;
+		if (who->main_dead)
+			world_expect(world, 0, &event, false);
+		else if (!who->told)
+			live(world, who);
+	}
+}
+
+/* Run on until nothing is due any more, or supd has ended. */
+static void
+rest(struct world *world, const char *what)
+{
+	struct run *run = world->run;
+	uint64_t end_ms = run->rig.now_ms + CALM_MS;
+
+	for (uint32_t n = 0; run->witness.wrong[0] == '\0'; n++) {
+		uint64_t at_ms = next_happening(world);
+
+		if (run->witness.exited || at_ms == DURATION_INFINITE)
+			return;
+		if (n > CALM_TURNS || at_ms > end_ms) {
+			witness_blame(&run->witness, "I35 %s never comes to rest", what);
+			return;
+		}
+		if (at_ms > run->rig.now_ms)
+			run->rig.now_ms = at_ms;
+		tick(world);
+		deliver(world);
+		(void)run_settle(run);
+		perform(world);
+	}
+}
+
+static void
+end_of_the_world(struct world *world)
+{
+	struct run *run = world->run;
+	const struct event event = {.kind = one_in(&world->rng, 4) ? EVENT_QUIT
+	                                                           : EVENT_SHUTDOWN,
+	                            .ref = REF_NONE};
+
+	if (run->witness.wrong[0] != '\0' || run->witness.exited)
+		return;
+	/* Only who may be killed is deaf. */
+	world->calm = one_in(&world->rng, 2);
+	world->fail_one_in = UINT64_MAX;
+	world->crash_one_in = UINT64_MAX;
+	(void)run_event(run, &event);
+	(void)run_settle(run);
+	perform(world);
+	rest(world, "the shutdown");
+	if (run->witness.wrong[0] == '\0' && !run->witness.exited)
+		witness_blame(&run->witness, "I35 a shutdown that never ends");
+}
+
+/* A whole run: a tree, chaos, calm, the end. */
+void
+world_play(struct run *run)
+{
+	static const uint64_t rates[] = {1, 2, 2, 3, 5, 20};
+	struct world world = {.run = run};
+	const struct event boot = {.kind = EVENT_BOOT, .ref = REF_NONE};
+	uint32_t turns;
+
+	rng_seed(&world.rng, run->tape->seed * 7919 + 1);
+	world.clean = one_in(&world.rng, 3);
+	world.crash_one_in = rates[rng_below(&world.rng, 6)];
+	world.fail_one_in = 3 + rng_below(&world.rng, 20);
+	world.next_command_ms = run->rig.now_ms;
+	turns = (uint32_t)rng_below(&world.rng, CHAOS_TURNS);
+	gen_tree(run, &world.rng, world.clean);
+	(void)run_event(run, &boot);
+	(void)run_settle(run);
+	perform(&world);
+	for (uint32_t i = 0;
+	     i < turns && run->witness.wrong[0] == '\0' && !run->witness.exited; i++)
+		chaos_turn(&world);
+	if (!run->witness.exited && run->witness.wrong[0] == '\0') {
+		calm_down(&world);
+		rest(&world, "a calm world");
+	}
+	if (!run->witness.exited && run->witness.wrong[0] == '\0' &&
+	    !run->witness.shutdown)
+		witness_calm(&run->witness);
+	end_of_the_world(&world);
+}
