@@ -288,3 +288,25 @@ after 1h
 expect nothing
 ready a
 view a running
+
+story 145 a process can ask for a reset of its backoff, also while it is not ready
+tree
+  a ready=told backoff=200ms/30s/1h manual_reset
+boot
+expect S a
+exit a 1
+reports
+after 200ms
+expect S a
+exit a 1
+reports
+after 400ms
+expect S a
+view a failures=2
+backoff_reset a
+expect nothing
+view a failures=0
+exit a 1
+report failure a early_exit restart delay=200ms
+after 200ms
+expect S a

@@ -125,6 +125,8 @@ world_statement(struct stage *stage, struct player *player, const struct words *
 		event.kind = EVENT_SPAWNED;
 	} else if (strcmp(verb, "ready") == 0) {
 		event.kind = EVENT_READY;
+	} else if (strcmp(verb, "backoff_reset") == 0) {
+		event.kind = EVENT_BACKOFF_RESET;
 	} else {
 		return false;
 	}

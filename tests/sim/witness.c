@@ -138,6 +138,8 @@ saw_exit(struct witness *witness, struct witnessed *node, const struct event *ev
 	else
 		node->stop = witness->seq;
 	process->there = !event->gone;
+	if (node->may_be_stopped && end_is_normal(node, event))
+		witness_may_restart(witness, node);
 	if (wanted || process->barrier != 0)
 		node->maybe = true;
 	else if (end_is_normal(node, event))
@@ -184,6 +186,8 @@ saw_process(struct witness *witness, const struct event *event)
 	} else if (event->kind == EVENT_EXITED && process->spawned &&
 	           !process->main_dead) {
 		saw_exit(witness, node, event);
+	} else if (event->kind == EVENT_BACKOFF_RESET) {
+		node->renewed = true;
 	} else if (event->kind == EVENT_GONE && process->main_dead) {
 		process->there = false;
 		witness_gone(witness, node);
@@ -357,6 +361,7 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_READY:
 	case EVENT_EXITED:
 	case EVENT_GONE:
+	case EVENT_BACKOFF_RESET:
 		had_effect = saw_process(witness, event);
 		break;
 	case EVENT_START:

@@ -75,6 +75,10 @@ live(struct world *world, const struct inhabitant *who)
 		event.gone = true;
 		world_expect(world, 1, &event, false);
 	}
+	if (!world->calm && one_in(rng, 10)) {
+		event = event_of(who, EVENT_BACKOFF_RESET);
+		world_expect(world, rng_below(rng, 300), &event, true);
+	}
 	if (world->calm || !one_in(rng, world->crash_one_in))
 		return;
 	event = some_end(world, who);
@@ -186,7 +190,7 @@ comes_true(struct world *world, const struct event *event)
 		live(world, who);
 		return true;
 	}
-	if (event->kind == EVENT_READY)
+	if (event->kind == EVENT_READY || event->kind == EVENT_BACKOFF_RESET)
 		return who->up && !who->main_dead;
 	if (event->kind == EVENT_EXITED) {
 		if (!who->up || who->main_dead)
