@@ -58,8 +58,7 @@ def errnos(box):
     noexec = box.file("noexec", "just text\n")
     os.chmod(noexec, 0o755)
     s = box.supd({"plain": {"command": [plain]}, "noexec": {"command": [noexec]},
-                  "bare": {"command": ["no-such-program"],
-                                                           "environment": {"PATH": "/bin"}},
+                  "bare": {"command": ["no-such-program"], "environment": {"PATH": "/bin"}},
                   "dir": {"command": ["/bin/true"], "directory": "/nonexistent"}})
     for name, errno in (("plain", "EACCES"), ("noexec", "ENOEXEC"), ("bare", "ENOENT"),
                         ("dir", "ENOENT")):
