@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -118,6 +119,20 @@ open_actors(struct cgroup_root *root)
 	return 0;
 }
 
+/* Is this the name of a directory of a supd that has died?  One that has just been made
+ * is not locked yet: so its pid decides first. */
+static bool
+is_stale(const char *name)
+{
+	char *end;
+	long pid;
+
+	if (strncmp(name, "supd-", 5) != 0 || name[5] < '1' || name[5] > '9')
+		return false;
+	pid = strtol(name + 5, &end, 10);
+	return *end == '\0' && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
 /* Remove directories "supd-PID" whose supd has died; what still lives there stays. */
 static void
 remove_stale(const char *own)
@@ -132,7 +147,7 @@ remove_stale(const char *own)
 		size_t len;
 		int fd;
 
-		if (strncmp(entry->d_name, "supd-", 5) != 0)
+		if (!is_stale(entry->d_name))
 			continue;
 		len = (size_t)snprintf(path, sizeof(path), "%s/%s/actors", own,
 		                       entry->d_name);
