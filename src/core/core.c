@@ -118,7 +118,7 @@ on_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
 	    .code = -1,
 	    .error = event->error,
 	};
-	if (node->state == STATE_STOPPING || node->grouped || node->bounce || !node->up)
+	if (node->state == STATE_STOPPING || node_is_leaving(node))
 		reconcile_gone(turn, node);
 	else
 		failure_handle(turn, node, &node->end, node);
@@ -163,7 +163,7 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 			reconcile_gone(turn, node);
 		return;
 	}
-	if (node->grouped || node->bounce || !node->up) {
+	if (node_is_leaving(node)) {
 		/* Its end was wanted already: absorbed by that (OTP O-21). */
 		reconcile_bring_down(turn, node);
 		return;

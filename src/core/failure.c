@@ -309,6 +309,28 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 	}
 }
 
+static void
+report_escalated(struct turn *turn, const struct node *supervisor,
+                 const struct node *origin, const struct cause *cause)
+{
+	struct action *action = turn_report(turn, REPORT_ESCALATED, supervisor);
+
+	action->cause = *cause;
+	action->origin = node_ref(turn->core, origin);
+	action->to = node_ref(turn->core, node_supervisor(turn->core, supervisor));
+}
+
+/*
+ * The failure climbed to somebody who is on the way down already: that serves it, too.
+ * To restart it now would keep its own supervisor from ever being down.
+ */
+static void
+absorb(struct turn *turn, struct node *origin, const struct cause *cause)
+{
+	wait_failed(turn->core, origin, cause);
+	lay_down(turn, origin);
+}
+
 /*
  * A node failed: find the level that handles it, and mark what follows.
  *
@@ -324,8 +346,11 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 
 	for (;;) {
 		struct node *supervisor = node_supervisor(turn->core, node);
-		struct action *action;
 
+		if (node_is_leaving(node)) {
+			absorb(turn, origin, cause);
+			return;
+		}
 		decide(turn, node, origin, cause, &decision);
 		if (supervisor->parent == NONE &&
 		    decision.directive == DIRECTIVE_ESCALATE) {
@@ -337,11 +362,8 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		    decision.reason == DECIDED_INTENSITY)
 			break;
 		/* This level is passed: the supervisor fails, and its own decides. */
-		action = turn_report(turn, REPORT_ESCALATED, supervisor);
-		action->cause = *cause;
-		action->origin = node_ref(turn->core, origin);
-		action->to =
-		    node_ref(turn->core, node_supervisor(turn->core, supervisor));
+		if (!node_is_leaving(supervisor))
+			report_escalated(turn, supervisor, origin, cause);
 		remember(turn, node, origin, cause, &decision);
 		node = supervisor;
 	}
@@ -407,7 +429,9 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 	const struct cause cause = {.kind = CAUSE_INTENSITY, .code = -1};
 
 	supervisor->end = cause;
-	if (supervisor->spec.decider.preset == PRESET_OTP && supervisor->depth > 1)
+	if (node_is_leaving(supervisor))
+		reconcile_gone(turn, supervisor);
+	else if (supervisor->spec.decider.preset == PRESET_OTP && supervisor->depth > 1)
 		failure_normal_end(turn, supervisor);
 	else
 		failure_handle(turn, supervisor, &cause, supervisor);

@@ -235,6 +235,13 @@ node_is_pending(const struct node *node)
 	return node->state == STATE_WAITING || node->state == STATE_BACKOFF;
 }
 
+/* It is to go down already, for good or to come back: its own end changes nothing. */
+static inline bool
+node_is_leaving(const struct node *node)
+{
+	return !node->up || node->bounce || node->grouped;
+}
+
 static inline bool
 node_is_supervisor(const struct node *node)
 {

@@ -241,3 +241,24 @@ report escalated * exit:1 origin=a
 report escalated * exit:1 origin=a
 report escalated * exit:1 origin=a
 report failure /user exit:1 stop origin=a
+
+story a group restart absorbs a supervisor that gives up meanwhile
+tree
+  o one_for_all intensity=1/60s
+    a
+    s one_for_one intensity=0/60s
+      c
+    b
+boot
+expect S a, S c, S b
+slow b 1s
+exit a 1
+report failure a exit:1 restart
+expect t b
+exit c 1
+report failure c exit:1 escalate
+report gave_up s
+view o window=1
+after 1s
+expect x b, S a, S c, S b
+view o window=1 running

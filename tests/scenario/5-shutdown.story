@@ -244,3 +244,33 @@ expect nothing
 after 1ms
 expect K a, x a, S a
 reports
+
+story a shutdown ends although a subtree that has to wait gives up
+tree
+  s one_for_one intensity=0/60s
+    a
+  b
+boot
+expect S a, S b
+slow b 1s
+shutdown
+expect t b
+exit a 1
+report failure a exit:1 escalate
+report gave_up s
+after 1s
+expect x b, exit 0
+
+story a shutdown ends although a failure escalates while it lasts
+tree
+  s one_for_one decider=escalating
+    a
+  b
+boot
+expect S a, S b
+slow b 1s
+shutdown
+expect t b
+exit a 1
+after 1s
+expect x b, exit 0
