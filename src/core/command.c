@@ -51,7 +51,8 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 		node->up = true;
 		node->start_now = true;
 		hurry_group(turn, node);
-	} else if (node->state == STATE_STOPPING && !node->bounce) {
+	} else if (!node->bounce && (node->state == STATE_STOPPING || !node->up)) {
+		/* Its stop has begun, or waits for its turn. */
 		node->up = true;
 		node->bounce = true;
 		node->manual = true;
@@ -144,8 +145,8 @@ on_kill(struct turn *turn, struct node *node, const struct event *event)
 {
 	const struct cause cause = {.kind = CAUSE_KILLED, .code = -1};
 
-	if (!node_is_live(node) || node->state == STATE_STOPPING || node->grouped ||
-	    node->parent == NONE) {
+	if (!node_is_live(node) || node->state == STATE_STOPPING ||
+	    node_is_leaving(node)) {
 		reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}

@@ -83,7 +83,8 @@ judge(const struct waiter *waiter, const struct node *node)
 
 	switch (waiter->wait_for) {
 	case WAIT_READY:
-		if (node->state == STATE_RUNNING && node->ready && !node->bounce)
+		if (node->state == STATE_RUNNING && node->ready && node->up &&
+		    !node->bounce)
 			return 1;
 		if (node->state == STATE_DONE && node->spec.ready == READY_EXIT)
 			return 1;

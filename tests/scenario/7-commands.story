@@ -368,3 +368,41 @@ expect x b
 reply stop s done
 view s stopped
 view a stopped
+
+story a stop and a start in one turn: it is stopped and started
+tree
+  a
+boot
+expect S a
+stop a & start a
+expect t a, x a, S a
+reply stop a superseded, start a done
+
+story a start of a member that a group stop has not reached yet
+tree
+  s one_for_all decider=exit:9->stop,default
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+slow c 1s
+exit b 9
+expect t c
+report failure b exit:9 stop
+start a
+after 1s
+expect x c, t a, x a, S a
+reply start a done
+view a running
+
+story a kill of what is told to stop is refused
+tree
+  s one_for_one decider=killed->restart,default
+    a
+boot
+expect S a
+stop a & kill a
+expect t a, x a
+reply stop a done
+view a stopped
