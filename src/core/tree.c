@@ -98,7 +98,9 @@ static void
 window_resize(struct core *core, struct window *window, const uint64_t *old, uint32_t cap)
 {
 	struct window was = *window;
-	uint32_t keep = was.count < cap ? was.count : cap;
+	/* A fixed window counts, too, and has no stamps. */
+	uint32_t had = was.count < was.cap ? was.count : was.cap;
+	uint32_t keep = had < cap ? had : cap;
 	uint64_t *stamps = pool_take(core, sizeof(uint64_t) * cap, &window->at);
 
 	memset(stamps, 0, sizeof(uint64_t) * cap);

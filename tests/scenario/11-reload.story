@@ -183,3 +183,52 @@ after 1ms
 expect x c, removed c, t b
 after 100ms
 expect x b, removed b
+
+story a bounce below a supervisor that stops does not keep it up
+tree
+  s one_for_one
+    a
+    b
+boot
+expect S a, S b
+slow b 1s
+stop s
+expect t b
+bounce a
+after 1s
+expect x b, t a, x a
+reply stop s done
+view s stopped
+
+story a limit may change from a fixed window to a sliding one
+tree
+  s one_for_one limit=3/60s,fixed
+    a
+boot
+expect S a
+exit a 1
+report failure a exit:1 restart
+expect S a
+update s limit=3/60s
+exit a 1
+report failure a exit:1 restart
+expect S a
+
+story the one that a group waits for may be removed
+tree
+  s one_for_all
+    a backoff=1s/1m
+    b
+    c
+boot
+expect S a, S b, S c
+slow c 1s
+exit a 1
+report failure a exit:1 restart
+expect t c
+remove a
+expect removed a
+after 1s
+expect x c, t b, x b
+after 1s
+expect S b, S c
