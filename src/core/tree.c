@@ -428,6 +428,9 @@ core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
 	core->now_ms = now_ms;
 	if (node->held || node->absent || !node->spec.enabled)
 		return;
+	/* Below somebody who is down or goes down it starts when that one does. */
+	if (!reconcile_takes_starts(core, node))
+		return;
 	node->up = true;
 	node->bounce = node_is_live(node) || node->grouped;
 	node->automatic = false;
