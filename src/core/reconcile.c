@@ -437,6 +437,7 @@ static void
 group_is_down(struct turn *turn, struct node *supervisor)
 {
 	struct core *core = turn->core;
+	const struct node *leader;
 
 	if (supervisor->state == STATE_STOPPING) {
 		if (!is_empty(supervisor))
@@ -455,9 +456,11 @@ group_is_down(struct turn *turn, struct node *supervisor)
 	}
 	deadline_arm(core, supervisor, LANE_GROUP, turn->now_ms,
 	             supervisor->group_delay_ms);
-	if (supervisor->group_delay_ms > 0)
-		turn_report(turn, REPORT_BACKOFF, node_at(core, supervisor->group_leader))
-		    ->delay_ms = supervisor->group_delay_ms;
+	/* The one that began it may be configured no longer. */
+	leader = node_at(core, supervisor->group_leader);
+	if (supervisor->group_delay_ms > 0 && leader != NULL)
+		turn_report(turn, REPORT_BACKOFF, leader)->delay_ms =
+		    supervisor->group_delay_ms;
 }
 
 static void

@@ -455,6 +455,8 @@ node_free(struct turn *turn, struct node *node)
 	if (node->state == STATE_FAILED)
 		parent->n_failed--;
 	unlink_child(core, node);
+	if (parent->group_leader == node_slot(core, node))
+		parent->group_leader = NONE;
 	parent->n_children--;
 	reconcile_queue(core, parent);
 	node->used = false;
