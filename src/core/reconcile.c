@@ -127,7 +127,8 @@ settle_down(struct turn *turn, struct node *node)
 		wait_terminated(core, node);
 	}
 	if (node->spec.restart == RESTART_TEMPORARY && !node->removing) {
-		node->absent = true;
+		for (struct node *at = node; at != NULL; at = node_next(core, node, at))
+			at->absent = true;
 		turn_act(turn, ACTION_REMOVED, node)->kept = true;
 	}
 	reconcile_queue(core, node);

@@ -180,3 +180,15 @@ expect nothing
 exit b 0
 expect S b
 report nothing
+
+story a temporary supervisor that ended takes its children out of sight
+tree
+  s one_for_one temporary
+    a
+boot
+expect S a
+stop s
+expect t a, x a, removed s
+reply stop s done
+view s unknown
+view a unknown
