@@ -227,3 +227,18 @@ reports
 count exit 0 1
 after 1h
 report nothing
+
+story open a start whose supervisor is stopped in the same turn is answered
+tree
+  s one_for_one
+    a
+    b
+boot
+expect S a, S b
+stop b
+expect t b, x b
+reply stop b done
+start b & stop s
+expect t a, x a
+reply start b superseded, stop s done
+view b stopped

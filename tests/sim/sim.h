@@ -136,9 +136,10 @@ struct witness {
 	struct rig *rig;
 	struct witnessed nodes[SIM_NODES_MAX];
 	uint64_t seq;
-	bool clean;     /* nobody gave commands, nothing was reloaded */
-	bool punctual;  /* every tick came when it was due */
-	uint64_t hurry; /* seq of the newest command that starts somebody */
+	uint64_t op_began; /* seq */
+	bool clean;        /* nobody gave commands, nothing was reloaded */
+	bool punctual;     /* every tick came when it was due */
+	uint64_t hurry;    /* seq of the newest command that starts somebody */
 	bool quit;
 	bool shutdown;
 	bool exited;
@@ -180,6 +181,7 @@ bool witness_in_group(const struct witness *witness, const struct witnessed *chi
                       const struct witnessed *sibling);
 void witness_mark(struct witness *witness, const struct witnessed *top,
                   const uint64_t *field);
+bool witness_group_is_doomed(struct witness *witness, const struct witnessed *node);
 bool witness_anyone_there(const struct witness *witness, const struct witnessed *top);
 
 /* witness-act.c, witness-report.c */

@@ -34,7 +34,7 @@ check_ancestors(struct witness *witness, const struct witnessed *node)
 		enum node_state now = state_now(witness, at);
 
 		if (!takes_starts(at->before) && !takes_starts(now) &&
-		    at->before != STATE_STOPPED)
+		    at->before != STATE_STOPPED && at->started < witness->op_began)
 			witness_blame(witness, "I4 slot %u starts, slot %u above is %s",
 			              node->ref.slot, at->ref.slot,
 			              node_state_names[now]);
@@ -152,6 +152,8 @@ witness_spawn(struct witness *witness, const struct action *action)
 	check_due(witness, node);
 	check_sequence(witness, node);
 	node->life_max = action->life;
+	if (witness_group_is_doomed(witness, node))
+		node->may_be_stopped = true;
 	memset(process, 0, sizeof(*process));
 	process->life = action->life;
 	process->there = true;

@@ -91,3 +91,22 @@ witness_anyone_there(const struct witness *witness, const struct witnessed *top)
 	}
 	return false;
 }
+
+/*
+ * Is a supervisor beside it, or beside one above it, about to end as OTP's do?  That is
+ * a normal end, which restarts the group without a word.
+ */
+bool
+witness_group_is_doomed(struct witness *witness, const struct witnessed *node)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		const struct witnessed *other = &witness->nodes[i];
+		const struct witnessed *parent = &witness->nodes[other->parent];
+
+		if (other->used && other->stopping != 0 &&
+		    other->spec->decider.preset == PRESET_OTP && parent->used &&
+		    witness_below(witness, node, parent))
+			return true;
+	}
+	return false;
+}

@@ -47,6 +47,7 @@ witness_before(struct witness *witness)
 {
 	const struct core *core = witness->rig->core;
 
+	witness->op_began = witness->seq;
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		struct witnessed *node = &witness->nodes[i];
 		struct node_view view;
@@ -82,14 +83,7 @@ witness_added(struct witness *witness, struct ref ref, struct ref parent,
 	node->up = ++witness->seq;
 	for (uint32_t i = 0; i < SIM_BARRIERS; i++)
 		witness->barrier_tops[i] &= ~(UINT64_C(1) << ref.slot);
-	/* One that is about to end normally may yet take its whole group along. */
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
-		const struct witnessed *other = &witness->nodes[i];
-
-		if (other->used && other->stopping != 0 &&
-		    other->spec->decider.preset == PRESET_OTP)
-			node->may_be_stopped = true;
-	}
+	node->may_be_stopped = witness_group_is_doomed(witness, node);
 }
 
 /* ---- what an input means ---------------------------------------------------------- */
@@ -128,7 +122,7 @@ static void
 saw_exit(struct witness *witness, struct witnessed *node, const struct event *event)
 {
 	struct process *process = &node->process;
-	bool wanted = node->stop > process->asked || node->may_be_stopped;
+	bool wanted = node->stop > process->asked;
 
 	process->main_dead = true;
 	node->passed = witness->seq;
@@ -138,12 +132,12 @@ saw_exit(struct witness *witness, struct witnessed *node, const struct event *ev
 	else
 		node->stop = witness->seq;
 	process->there = !event->gone;
-	if (node->may_be_stopped && end_is_normal(node, event))
-		witness_may_restart(witness, node);
 	if (wanted || process->barrier != 0)
 		node->maybe = true;
 	else if (end_is_normal(node, event))
 		normal_end(witness, node);
+	else if (node->may_be_stopped)
+		node->maybe = true;
 	else
 		node->owed++;
 	process->ready = false;
@@ -240,6 +234,8 @@ restart_is_due_above(struct witness *witness, const struct witnessed *node)
 {
 	const struct witnessed *at = node;
 
+	if (witness_group_is_doomed(witness, node))
+		return true;
 	while (at->ref.slot != CORE_USER) {
 		at = witness_parent(witness, at);
 		if (at == NULL || at->up > at->started)
