@@ -109,7 +109,7 @@ shutdown & exit a 1
 expect t b, x b, exit 0
 report nothing
 
-story open a bounce does not start anyone below a supervisor that stops
+story a bounce does not start anyone below a supervisor that stops
 tree
   a
   b
@@ -145,7 +145,7 @@ expect nothing
 reply stop b done
 view b stopped
 
-story open a limit can change from a fixed to a sliding window
+story a limit can change from a fixed to a sliding window
 tree
   s one_for_one unlimited limit=2/10s,fixed
     a
@@ -160,7 +160,7 @@ expect S a
 reports
 view s running
 
-story open who is removed while it gives up has not failed
+story who is removed while it gives up has not failed
 tree
   s one_for_one intensity=0/60s
     a
