@@ -355,7 +355,6 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 		}
 		break;
 	case EVENT_TICK:
-		core->tick++;
 		core->ticking = true;
 		break;
 	case EVENT_SHUTDOWN:
@@ -397,6 +396,9 @@ core_settle(struct core *core, uint64_t now_ms, struct action_list *actions)
 
 	ASSERT(now_ms >= core->now_ms);
 	core->now_ms = now_ms;
-	more = run_deadlines(&turn) || reconcile_run(&turn) || wait_flush(&turn);
-	return more || core->queue_n > 0;
+	more = run_deadlines(&turn) || reconcile_run(&turn) || wait_flush(&turn) ||
+	       core->queue_n > 0;
+	/* What was armed in this turn may be due from the next one on. */
+	core->tick += !more;
+	return more;
 }

@@ -189,6 +189,13 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct decision *
 {
 	uint64_t delay_ms;
 
+	/* It has no process of its own: what is below it goes on. */
+	if (node_is_supervisor(origin) && origin->state != STATE_STOPPING)
+		return 0;
+	if (!origin->main_alive && origin->spec.restart == RESTART_TEMPORARY) {
+		lay_down(turn, origin);
+		return 0;
+	}
 	if (origin->main_alive) {
 		if (origin->state == STATE_STARTING)
 			deadline_arm(turn->core, origin, LANE_STATE, turn->now_ms,
@@ -309,6 +316,13 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 	}
 }
 
+/* It goes down anyway, alone or with somebody above it: nothing is to be decided. */
+static bool
+is_moot(const struct turn *turn, const struct node *node)
+{
+	return node_is_leaving(node) || !reconcile_takes_starts(turn->core, node);
+}
+
 static void
 report_escalated(struct turn *turn, const struct node *supervisor,
                  const struct node *origin, const struct cause *cause)
@@ -347,7 +361,7 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 	for (;;) {
 		struct node *supervisor = node_supervisor(turn->core, node);
 
-		if (node_is_leaving(node)) {
+		if (is_moot(turn, node)) {
 			absorb(turn, origin, cause);
 			return;
 		}
@@ -362,7 +376,7 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		    decision.reason == DECIDED_INTENSITY)
 			break;
 		/* This level is passed: the supervisor fails, and its own decides. */
-		if (!node_is_leaving(supervisor))
+		if (!is_moot(turn, supervisor))
 			report_escalated(turn, supervisor, origin, cause);
 		remember(turn, node, origin, cause, &decision);
 		node = supervisor;
@@ -404,12 +418,13 @@ restart_normal(struct turn *turn, struct node *node)
 void
 failure_normal_end(struct turn *turn, struct node *node)
 {
-	if (decider_names_normal(turn->core, node) &&
-	    node->spec.restart != RESTART_TEMPORARY) {
+	if (is_moot(turn, node)) {
+		/* As a normal end that leads to no restart. */
+	} else if (decider_names_normal(turn->core, node) &&
+	           node->spec.restart != RESTART_TEMPORARY) {
 		failure_handle(turn, node, &node->end, node);
 		return;
-	}
-	if (node->spec.restart == RESTART_PERMANENT) {
+	} else if (node->spec.restart == RESTART_PERMANENT) {
 		restart_normal(turn, node);
 		return;
 	}
@@ -429,7 +444,7 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 	const struct cause cause = {.kind = CAUSE_INTENSITY, .code = -1};
 
 	supervisor->end = cause;
-	if (node_is_leaving(supervisor))
+	if (is_moot(turn, supervisor))
 		reconcile_gone(turn, supervisor);
 	else if (supervisor->spec.decider.preset == PRESET_OTP && supervisor->depth > 1)
 		failure_normal_end(turn, supervisor);

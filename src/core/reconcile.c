@@ -493,6 +493,9 @@ advance_start(struct turn *turn, struct node *supervisor)
 	while (supervisor->cursor != NONE) {
 		struct node *child = node_at(turn->core, supervisor->cursor);
 
+		/* One that is to stop only waits to be looked at. */
+		if (child->state == STATE_WAITING && !child->up)
+			reconcile_pass(turn->core, child);
 		if (child->sequenced && child->state == STATE_WAITING) {
 			if (!reconcile_takes_starts(turn->core, child))
 				return;

@@ -60,7 +60,7 @@ exit a 0
 view a done
 view s running
 
-story open law 6 nothing restarts in the turn of its failure, even if the timer rings in it
+story law 6 nothing restarts in the turn of its failure, even if the timer rings in it
 tree
   a
 boot
@@ -86,7 +86,7 @@ report gave_up s
 report failure s intensity stop
 report nothing
 
-story open who fails below a supervisor that is to stop has not failed
+story who fails below a supervisor that is to stop has not failed
 tree
   s one_for_one
     a
@@ -99,7 +99,7 @@ report nothing
 reply stop s done
 view s stopped
 
-story open who fails in a shutdown that has just begun has not failed
+story who fails in a shutdown that has just begun has not failed
 tree
   a
   b
@@ -122,7 +122,7 @@ bounce b
 after 500ms
 expect x b, t a, x a, exit 0
 
-story open a supervisor that is resumed goes on as it is
+story a supervisor that is resumed goes on as it is
 tree decider=killed->resume,default
   s one_for_one
     a
@@ -134,7 +134,7 @@ expect nothing
 report failure s killed resume
 view s running generation=1
 
-story open a stop reaches a waiting actor before its turn comes
+story a stop reaches a waiting actor before its turn comes
 tree
   a ready=told
   b
@@ -177,7 +177,7 @@ after 500ms
 count removed s 1, x b 1
 report nothing
 
-story open a temporary actor is not resumed from further up either
+story a temporary actor is not resumed from further up either
 tree decider=any->resume
   s one_for_one decider=any->escalate
     t temporary
@@ -190,7 +190,7 @@ reports
 view b running generation=1
 view t unknown
 
-story open a start during a group restart waits for the group
+story a start during a group restart waits for the group
 tree
   s one_for_all
     a
