@@ -14,10 +14,14 @@
 #include "os/clock.h"
 
 #define TEXT_MAX 256
+/* While it stops, supd says so this often, and asks for so much more time. */
+#define STOPPING_EVERY_S   10.
+#define STOPPING_MORE_TIME "EXTEND_TIMEOUT_USEC=30000000"
 
 struct herald {
 	struct shell *shell;
 	ev_timer watchdog;
+	ev_timer stopping;
 	bool is_ready;
 	uint64_t told_seq;
 	char status[TEXT_MAX];
@@ -33,6 +37,16 @@ on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)notifier_send(&herald->shell->systemd, "WATCHDOG=1");
 }
 
+static void
+on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct herald *herald = timer->data;
+
+	(void)loop;
+	(void)revents;
+	(void)notifier_send(&herald->shell->systemd, STOPPING_MORE_TIME);
+}
+
 /* Listen to NOTIFY_SOCKET and WATCHDOG_USEC; without them nothing is ever sent. */
 void
 systemd_open(struct shell *shell)
@@ -45,6 +59,9 @@ systemd_open(struct shell *shell)
 	if (herald == NULL)
 		return;
 	herald->shell = shell;
+	ev_timer_init(&herald->stopping, on_still_stopping, STOPPING_EVERY_S,
+	              STOPPING_EVERY_S);
+	herald->stopping.data = herald;
 	if (shell->systemd.watchdog_us == 0)
 		return;
 	period = (double)shell->systemd.watchdog_us / 1e6 / 2.;
@@ -56,8 +73,10 @@ systemd_open(struct shell *shell)
 void
 systemd_close(struct shell *shell)
 {
-	if (shell->herald != NULL)
+	if (shell->herald != NULL) {
 		ev_timer_stop(shell->loop, &shell->herald->watchdog);
+		ev_timer_stop(shell->loop, &shell->herald->stopping);
+	}
 	notifier_close(&shell->systemd);
 	free(shell->herald);
 	shell->herald = NULL;
@@ -128,8 +147,16 @@ systemd_reloaded(struct shell *shell)
 		(void)notifier_send(&shell->systemd, "READY=1");
 }
 
+/*
+ * The ordered stop has begun.  How long it may take is known to the tree only; so the
+ * service manager's timeout is put off for as long as supd lives.  Without that its
+ * timeout had to be infinite, and one actor that ignores SIGTERM would keep a killed supd
+ * from being started again.
+ */
 void
 systemd_stopping(struct shell *shell)
 {
-	(void)notifier_send(&shell->systemd, "STOPPING=1");
+	(void)notifier_send(&shell->systemd, "STOPPING=1\n" STOPPING_MORE_TIME);
+	if (shell->herald != NULL && shell->systemd.fd >= 0)
+		ev_timer_start(shell->loop, &shell->herald->stopping);
 }
