@@ -331,10 +331,8 @@ handle_wait(struct conn *conn)
 void
 handle_shutdown(struct conn *conn)
 {
-	const struct event shutdown = {.kind = EVENT_SHUTDOWN};
-
 	command_event(conn, REF_NONE, "shutdown");
 	reply_empty(conn);
 	conn_flush(conn);
-	shell_post(conn->control->shell, &shutdown);
+	shell_shut_down(conn->control->shell);
 }

@@ -59,6 +59,16 @@ def notifications(box):
     check(any("STOPPING=1" in note for note in s.notes), f"no STOPPING=1 in {s.notes}")
 
 
+@test("a shutdown through supctl is told to systemd, and puts off its timeout", timeout=60)
+def shutdown_is_told(box):
+    s = box.supd({"a": {}})
+    s.started("a")
+    s.ctl_ok("shutdown")
+    s.ended(0)
+    for word in "STOPPING=1", "EXTEND_TIMEOUT_USEC=":
+        check(any(word in note for note in s.notes), f"no {word} in {s.notes}")
+
+
 @test("a child that cannot start does not hold back READY=1")
 def ready_in_spite(box):
     s = box.supd({"a": {"command": ["/nonexistent/program"]}, "b": {}})

@@ -46,6 +46,13 @@ shell_post(struct shell *shell, const struct event *event)
 	fake->queue[fake->n_queue++] = *event;
 }
 
+void
+shell_shut_down(struct shell *shell)
+{
+	shell->shutting_down = true;
+	shell_post(shell, &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
+}
+
 const char *
 shell_path(const struct shell *shell, struct ref ref)
 {
