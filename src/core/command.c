@@ -42,8 +42,11 @@ join_group(const struct core *core, struct node *node)
 	const struct node *supervisor = node_supervisor(core, node);
 	const struct node *leader = node_at(core, supervisor->group_leader);
 
-	if ((supervisor->op == OP_STOP || supervisor->op == OP_DELAY) && leader != NULL &&
-	    strategy_in_scope(core, leader, node))
+	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE ||
+	    (supervisor->op != OP_STOP && supervisor->op != OP_DELAY))
+		return;
+	/* Whose failure began it may be configured no longer. */
+	if (leader == NULL || strategy_in_scope(core, leader, node))
 		node->grouped = true;
 }
 

@@ -176,6 +176,8 @@ reconcile_gone(struct turn *turn, struct node *node)
 {
 	node->alive = false;
 	node->main_alive = false;
+	/* What it was doing with its children is over with them. */
+	node->op = OP_NONE;
 	if (node->bounce && node->up && !node->removing)
 		enter_backoff(turn, node);
 	else

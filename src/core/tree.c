@@ -98,9 +98,7 @@ static void
 window_resize(struct core *core, struct window *window, const uint64_t *old, uint32_t cap)
 {
 	struct window was = *window;
-	/* A fixed window counts, too, and has no stamps. */
-	uint32_t had = was.count < was.cap ? was.count : was.cap;
-	uint32_t keep = had < cap ? had : cap;
+	uint32_t keep = was.count < cap ? was.count : cap;
 	uint64_t *stamps = pool_take(core, sizeof(uint64_t) * cap, &window->at);
 
 	memset(stamps, 0, sizeof(uint64_t) * cap);
@@ -352,16 +350,21 @@ void
 core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t now_ms)
 {
 	struct node *node = find_node(core, ref);
+	bool was_fixed;
 	uint32_t cap;
 
 	ASSERT(node != NULL);
 	ASSERT(node->spec.kind == spec->kind);
 	core->now_ms = now_ms;
+	was_fixed = node->spec.limit.fixed;
 	take_spec(core, node, spec);
 	cap = limit_stamps(node);
 	CHILDREN_FOREACH (core, node, child) {
 		const uint64_t *stamps = node_stamps(core, &child->limit);
 
+		/* The one kind of window cannot read what the other counted. */
+		if (was_fixed != spec->limit.fixed)
+			window_clear(&child->limit);
 		if (child->limit.cap != cap)
 			window_resize(core, &child->limit, stamps, cap);
 	}

@@ -232,3 +232,29 @@ after 1s
 expect x c, t b, x b
 after 1s
 expect S b, S c
+
+story a fixed window that becomes a sliding one of nothing is not read as one
+tree
+  s one_for_one limit=3/60s,fixed
+    a
+boot
+expect S a
+exit a 1
+report failure a exit:1 restart
+expect S a
+update s limit=0/60s
+view a running window=0
+
+story a group restart whose supervisor is stopped in the same turn leaves nothing behind
+tree one_for_all decider=killed->restart,default
+  a backoff=1s/1m
+hear backoff
+boot
+expect S a
+kill a & stop a & shutdown
+count exit 0 1
+reply stop a done
+report failure a killed restart
+report nothing
+after 1h
+report nothing
