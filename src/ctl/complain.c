@@ -200,9 +200,13 @@ say_config_invalid(const struct ctl *ctl, const char *name, const json_t *parame
 
 		strbuf_init(&line, LINE_BYTES_MAX);
 		print_text(&line, text_of(error, "file"), strlen(text_of(error, "file")));
-		strbuf_addf(&line, ":%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT ": ",
-		            json_integer_value(json_object_get(error, "line")),
-		            json_integer_value(json_object_get(error, "column")));
+		/* Line 0: the file as a whole. */
+		if (json_integer_value(json_object_get(error, "line")) != 0)
+			strbuf_addf(&line,
+			            ":%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT,
+			            json_integer_value(json_object_get(error, "line")),
+			            json_integer_value(json_object_get(error, "column")));
+		strbuf_adds(&line, ": ");
 		print_text(&line, path, strlen(path));
 		strbuf_adds(&line, path[0] != '\0' ? ": " : "");
 		print_text(&line, text_of(error, "message"),

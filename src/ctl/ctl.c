@@ -79,7 +79,8 @@ ctl_done(struct ctl *ctl)
 bool
 ctl_may_go_on(const struct ctl *ctl)
 {
-	return !ctl->reader_gone && !ctl->out.closed && !ctl->unreachable;
+	return !ctl->reader_gone && !ctl->out.closed && ctl->out.error == 0 &&
+	       !ctl->unreachable;
 }
 
 int

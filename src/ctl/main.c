@@ -6,6 +6,7 @@
 #include "ctl/verb.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -281,6 +282,21 @@ run(struct ctl *ctl, int argc, char **argv)
 	return run_verb(ctl, verb, &options, argc - optind, argv + optind);
 }
 
+/* Without this the socket would take the number of a closed standard output, and what is
+ * printed would go to supd.  Not writable: that nothing was printed is to be noticed.
+ */
+static void
+occupy_standard(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -289,6 +305,7 @@ main(int argc, char **argv)
 
 	/* A reader that goes away is found out by write(), so that all is cleaned up. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	occupy_standard();
 	ctl_init(&ctl);
 	status = run(&ctl, argc, argv);
 	ctl_done(&ctl);

@@ -199,7 +199,7 @@ subscribe(struct stream *stream, bool *again)
 		if (r < 0 || reply.error.at != NULL)
 			break;
 		status = take_event(stream, &call, &reply);
-		if (ctl->out.closed || !reply.continues)
+		if (!ctl_may_go_on(ctl) || !reply.continues)
 			return status;
 	}
 	if (status != 0)

@@ -232,7 +232,7 @@ watch(struct targets *targets, bool *again)
 		if (reply.error.at != NULL)
 			return complain_refusal(ctl, &call, &reply);
 		status = take_terminated(targets, &call, &reply);
-		if (!reply.continues || ctl->out.closed)
+		if (!reply.continues || !ctl_may_go_on(ctl))
 			return status;
 	}
 	if (status != 0)

@@ -605,6 +605,29 @@ def test_a_full_disk_under_standard_output_is_said():
     using(tree(), body)
 
 
+def test_following_ends_when_the_disk_under_standard_output_is_full():
+    def answer(parameters, supd):
+        yield Reply({"event": event(1, "ready")}, more=True)
+        yield Hang
+
+    def body(s):
+        with open("/dev/full", "wb") as full:
+            ctl = subprocess.run(command("-s", s.path, "events", "-f"),
+                                 env=environment(), stdout=full, stderr=subprocess.PIPE,
+                                 timeout=GUARD_S)
+        check(ctl.returncode == 1 and b"No space left" in ctl.stderr, ctl)
+    using(Supd(Ping=pong, Events=answer), body)
+
+
+def test_a_closed_standard_output_is_said_and_supd_is_not_written_to():
+    def body(s):
+        ctl = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh",
+                              *command("-s", s.path, "status")], env=environment(),
+                             stderr=subprocess.PIPE, timeout=GUARD_S)
+        check(ctl.returncode == 1 and b"standard output" in ctl.stderr, ctl)
+    using(tree(), body)
+
+
 # ---- watch, wait -------------------------------------------------------------------
 
 
@@ -723,13 +746,16 @@ def test_diff_in_json_is_the_plan():
 def test_an_invalid_configuration_has_every_error_on_a_line():
     errors = [{"file": "a.yaml", "line": 3, "column": 5, "path": "children.x",
                "message": "unknown key `comand`"},
-              {"file": "b.yaml", "line": 1, "column": 1, "path": "", "message": "empty"}]
+              {"file": "b.yaml", "line": 1, "column": 1, "path": "", "message": "empty"},
+              {"file": "c.yaml", "line": 0, "column": 0, "path": "",
+               "message": "cannot read c.yaml"}]
     supd = Supd(Apply=lambda p, s: [Error("ConfigInvalid", errors=errors)])
     using(supd, lambda s: check(
         supctl(s, "apply").err ==
         "a.yaml:3:5: children.x: unknown key `comand`\n"
         "b.yaml:1:1: empty\n"
-        "supctl: apply: the configuration has 2 errors, nothing was changed\n", supd.calls))
+        "c.yaml: cannot read c.yaml\n"
+        "supctl: apply: the configuration has 3 errors, nothing was changed\n", supd.calls))
 
 
 def test_cat_prints_yaml_with_origins():
