@@ -179,6 +179,51 @@ strbuf_add_json(struct strbuf *sb, const char *s)
 	strbuf_addc(sb, '"');
 }
 
+/*
+ * Is there a control character at p, which is before end?  Its length, 0 if there is
+ * none: those of C1 are two bytes in UTF-8.
+ */
+size_t
+strbuf_control_length(const char *p, const char *end)
+{
+	unsigned char c = (unsigned char)p[0];
+
+	if (c < 0x20 || c == 0x7f)
+		return 1;
+	if (c == 0xc2 && p + 1 < end && (unsigned char)p[1] < 0xa0)
+		return 2;
+	return 0;
+}
+
+/*
+ * Append text from outside for people to read, on one line: control characters, which a
+ * terminal would obey, are written as escapes.
+ */
+void
+strbuf_add_visible(struct strbuf *sb, const char *text, size_t len)
+{
+	const char *p = text;
+	const char *end = text + len;
+
+	while (p < end) {
+		const char *start = p;
+		size_t control = 0;
+
+		while (p < end && (control = strbuf_control_length(p, end)) == 0)
+			p++;
+		strbuf_add(sb, start, (size_t)(p - start));
+		if (p == end)
+			return;
+		if (*p == '\n')
+			strbuf_adds(sb, "\\n");
+		else if (*p == '\t')
+			strbuf_adds(sb, "\\t");
+		else
+			strbuf_addf(sb, "\\x%02x", (unsigned char)p[control - 1]);
+		p += control;
+	}
+}
+
 /* Drop the first len bytes. */
 void
 strbuf_consume(struct strbuf *sb, size_t len)

@@ -143,17 +143,20 @@ reports_sort(struct conf_reports *reports, char *const *files, size_t n_files)
 		qsort_r(reports->at, reports->n, sizeof(*reports->at), compare, &order);
 }
 
-/* One report as "file:line:column: error: key.path: message", without a newline. */
+/* One report as "file:line:column: error: key.path: message", without a newline.
+ * What it quotes of the file may hold anything, and does not control a terminal. */
 void
 conf_report_format(const struct conf_report *report, struct strbuf *out)
 {
-	strbuf_adds(out, report->file);
+	strbuf_add_visible(out, report->file, strlen(report->file));
 	if (report->line != 0)
 		strbuf_addf(out, ":%u:%u", report->line, report->column);
 	strbuf_adds(out, report->severity == CONF_ERROR ? ": error: " : ": warning: ");
-	if (report->path[0] != '\0')
-		strbuf_addf(out, "%s: ", report->path);
-	strbuf_adds(out, report->message);
+	if (report->path[0] != '\0') {
+		strbuf_add_visible(out, report->path, strlen(report->path));
+		strbuf_adds(out, ": ");
+	}
+	strbuf_add_visible(out, report->message, strlen(report->message));
 }
 
 /* All of them, a line each; and a last line when there were too many to keep. */

@@ -132,43 +132,11 @@ print_width(const char *text, size_t len)
 	return width;
 }
 
-/* Is there a control character at p?  Its length: C1 are two bytes in UTF-8. */
-static size_t
-control_length(const char *p, const char *end)
-{
-	unsigned char c = (unsigned char)p[0];
-
-	if (c < 0x20 || c == 0x7f)
-		return 1;
-	if (c == 0xc2 && p + 1 < end && (unsigned char)p[1] < 0xa0)
-		return 2;
-	return 0;
-}
-
 /* Append text from outside on one line: control characters are written as escapes. */
 void
 print_text(struct strbuf *sb, const char *text, size_t len)
 {
-	const char *p = text;
-	const char *end = text + len;
-
-	while (p < end) {
-		const char *start = p;
-		size_t control = 0;
-
-		while (p < end && (control = control_length(p, end)) == 0)
-			p++;
-		strbuf_add(sb, start, (size_t)(p - start));
-		if (p == end)
-			return;
-		if (*p == '\n')
-			strbuf_adds(sb, "\\n");
-		else if (*p == '\t')
-			strbuf_adds(sb, "\\t");
-		else
-			strbuf_addf(sb, "\\x%02x", (unsigned char)p[control - 1]);
-		p += control;
-	}
+	strbuf_add_visible(sb, text, len);
 }
 
 /* Append text from outside that may have several lines, each indented and ended. */
@@ -320,7 +288,7 @@ print_json(struct out *out, struct span json)
 		return;
 	}
 	for (; p < end; p++) {
-		size_t control = control_length(p, end);
+		size_t control = strbuf_control_length(p, end);
 
 		if (control == 0)
 			strbuf_addc(&out->buf, *p);

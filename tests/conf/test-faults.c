@@ -229,6 +229,14 @@ static const struct {
      "a mapping is not allowed here"},
 };
 
+START_TEST(what_a_report_quotes_does_not_control_a_terminal)
+{
+	expect_errors("children: {a: {command: [x], \"k\\e[31m\\n\": 1}}\n",
+	              "main.yaml:1:30: error: children.a.k\\x1b[31m\\n: unknown key "
+	              "`k\\x1b[31m\\n`; supd.yaml(5) has all that there are\n");
+}
+END_TEST
+
 START_TEST(each_fault_is_reported_once_at_its_place)
 {
 	expect_fault(faults[_i].text, faults[_i].place, faults[_i].words);
@@ -482,6 +490,7 @@ suite_faults(void)
 	tcase_add_loop_test(tcase, values_of_later_versions_are_refused, 0,
 	                    (int)ARRAY_SIZE(unbuilt_values));
 	tcase_add_test(tcase, twenty_faults_are_twenty_reports_in_the_order_of_the_lines);
+	tcase_add_test(tcase, what_a_report_quotes_does_not_control_a_terminal);
 	tcase_add_test(tcase, too_many_faults_are_counted_and_the_first_ones_shown);
 	tcase_add_test(tcase, a_fault_of_a_template_is_reported_once_for_all_who_use_it);
 	suite_add_tcase(suite, tcase);
