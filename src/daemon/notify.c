@@ -112,7 +112,7 @@ drain_one(struct notify *notify, uint32_t slot)
 		struct actor *actor;
 		int r = notify_receive(notify->fds[slot], &notify->message);
 
-		if (r == -EAGAIN || notify->fds[slot] < 0)
+		if (r == 0 || notify->fds[slot] < 0)
 			return;
 		if (r < 0)
 			continue;
@@ -133,9 +133,14 @@ notify_drain(struct notify *notify)
 
 	if (notify == NULL || notify->n_open == 0)
 		return;
-	n = epoll_wait(notify->epoll_fd, events, DRAIN_BATCH, 0);
-	for (int i = 0; i < n; i++)
-		drain_one(notify, events[i].data.u32);
+	/* Everybody once: the kernel puts those that were looked at last. */
+	for (uint32_t seen = 0; seen < notify->n_open; seen += DRAIN_BATCH) {
+		n = epoll_wait(notify->epoll_fd, events, DRAIN_BATCH, 0);
+		for (int i = 0; i < n; i++)
+			drain_one(notify, events[i].data.u32);
+		if (n < DRAIN_BATCH)
+			return;
+	}
 }
 
 static void

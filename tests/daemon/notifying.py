@@ -114,5 +114,17 @@ def flood(box):
     check(INSTRUMENTED or s.memory_kib() - before < 4096, f"memory grew from {before} to {s.memory_kib()} KiB")
 
 
+@test("a message is looked at once")
+def once(box):
+    s = box.supd({"a": {"ready": "notify", "do": ["report", "ready"]}})
+    address = notify_socket(box, s, "a").replace("@", "\0", 1)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"STATUS=stranger", address)
+    s.tell("a", "notify=STATUS=mine")
+    s.wait_for("a", status="mine")
+    with open(s.stderr, encoding="utf8") as log:
+        equal(log.read().count("which is not its own"), 1, "lines about the stranger")
+
+
 if __name__ == "__main__":
     main()
