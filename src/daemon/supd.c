@@ -32,6 +32,7 @@
 #include "os/leftover.h"
 #include "os/reap.h"
 #include "os/signals.h"
+#include "os/sock.h"
 #include "paths.h"
 
 /* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
@@ -104,6 +105,9 @@ struct signals {
 static void
 begin_shutdown(struct shell *shell, enum event_kind kind)
 {
+	/* Once is enough, however often it is asked for. */
+	if (shell->shutting_down && kind == EVENT_SHUTDOWN)
+		return;
 	if (!shell->shutting_down) {
 		shell->shutting_down = true;
 		systemd_stopping(shell);
@@ -386,6 +390,12 @@ boot(struct shell *shell, struct conf *conf, const struct supd_options *options)
 {
 	struct err err = {0};
 
+	/* Whoever answers there has living actors that look like leftovers. */
+	if (sock_unix_is_live(shell->control_path)) {
+		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",
+		         shell->control_path);
+		return EX_UNAVAILABLE;
+	}
 	end_leftovers(shell);
 	if (reload_boot(shell, conf, seed_of(options), &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);

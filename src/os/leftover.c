@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,6 +58,18 @@ is_marked(pid_t pid, const char *variable, char *buf)
 	return n > 0 && is_actors(buf, (size_t)n, variable);
 }
 
+/* In a container of its own another supd may have a socket of the same name. */
+static bool
+is_in_our_namespace(pid_t pid)
+{
+	struct stat its, ours;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return stat(path, &its) == 0 && stat("/proc/self/ns/pid", &ours) == 0 &&
+	       its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
+}
+
 /* Kill it and wait until it is dead; its pid is looked at again once it is held. */
 static bool
 kill_one(pid_t pid, const char *variable, char *buf)
@@ -90,7 +103,7 @@ kill_round(const char *variable, char *buf)
 
 		if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid())
 			continue;
-		if (is_marked(pid, variable, buf))
+		if (is_marked(pid, variable, buf) && is_in_our_namespace(pid))
 			killed += kill_one(pid, variable, buf);
 	}
 	(void)closedir(proc);

@@ -7,7 +7,7 @@ import signal
 import stat
 import subprocess
 
-from lib import SUPCTL, SUPD, bury, check, equal, has, main, run, test
+from lib import SUPCTL, SUPD, alive, bury, check, equal, has, main, run, test
 
 
 @test("children start in the order of the file, depth first")
@@ -200,6 +200,17 @@ def tiny_environment(box):
 @test("supd works with a huge environment")
 def huge_environment(box):
     surroundings(box, None, {f"FILLER_{i}": "x" * 1000 for i in range(500)})
+
+
+@test("a supd with another runtime directory but the same socket touches nobody")
+def same_socket(box):
+    path = box.path("shared.sock")
+    first = box.supd({"a": {}}, name="one", wait=False, control={"socket": path})
+    pid = first.line("S", "a").pid
+    second = box.supd({"b": {}}, name="two", wait=False, control={"socket": path})
+    second.ended(69)
+    check(alive(pid), "the actor of the first was killed")
+    equal(run(SUPCTL, "-s", path, "is-active", "a").code, 0, "is-active")
 
 
 if __name__ == "__main__":
