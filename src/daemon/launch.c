@@ -54,7 +54,9 @@ launcher_done(struct launcher *launcher)
 static int
 open_append(const char *path, mode_t mode)
 {
-	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY;
+	/* Not waiting for the reader of a pipe, ever; the process may. */
+	const int flags =
+	    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	int fd = open(path, flags, mode);
 
 	if (fd < 0 && errno == ENOENT) {
@@ -64,7 +66,10 @@ open_append(const char *path, mode_t mode)
 			return r;
 		fd = open(path, flags, mode);
 	}
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	(void)fcntl(fd, F_SETFL, O_APPEND);
+	return fd;
 }
 
 static int

@@ -220,5 +220,14 @@ def eagain(box):
     s.wait_for("a", state="running")
 
 
+@test("a log file that is a pipe without a reader does not hold up supd")
+def pipe(box):
+    os.mkfifo(box.path("pipe"))
+    s = box.supd({"a": {"output": "file:" + box.path("pipe")}, "b": {}})
+    failure = s.event("failure", "a")
+    equal(failure["step"], "open output", "the step")
+    s.started("b")
+
+
 if __name__ == "__main__":
     main()
