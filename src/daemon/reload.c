@@ -109,12 +109,15 @@ make_room(struct shell *shell, const struct conf *conf, uint64_t seed, struct er
 	if (shell->core != NULL) {
 		core_size(shell->core, &used);
 		core_room(shell->core, &room);
-		size.nodes = used.nodes;
+		/* Those that are there, not those that there ever was room for. */
+		size.nodes = used.nodes - room.nodes;
 		/* Twice: an updated node takes its new part before the old one is let go.
 		 */
 		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes);
 	}
 	size.nodes += conf->n_actors;
+	if (shell->core != NULL && size.nodes < used.nodes)
+		size.nodes = used.nodes;
 	if (bytes > UINT32_MAX / 2) {
 		err_set(err, ENOMEM, "%llu bytes of rules and windows",
 		        (unsigned long long)bytes);
@@ -154,13 +157,15 @@ tables_done(struct tables *tables)
 static int
 tables_init(struct tables *tables, const struct conf *conf, struct err *err)
 {
+	uint32_t n = 0;
+
 	*tables = (struct tables){.n = conf->n_actors};
 	tables->paths = calloc(conf->n_actors, sizeof(*tables->paths));
 	tables->seen = calloc(conf->n_actors, sizeof(*tables->seen));
 	for (uint32_t i = 0; tables->paths != NULL && i < conf->n_actors; i++)
-		tables->paths[i] = strdup(conf->actors[i].path);
-	if (tables->seen != NULL && tables->paths != NULL &&
-	    tables->paths[conf->n_actors - 1] != NULL)
+		if ((tables->paths[i] = strdup(conf->actors[i].path)) != NULL)
+			n++;
+	if (tables->seen != NULL && n == conf->n_actors)
 		return 0;
 	tables_done(tables);
 	err_set(err, ENOMEM, "names of %u actors", conf->n_actors);

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 
-from lib import PROBE, alive, check, equal, has, main, test
+from lib import INSTRUMENTED, PROBE, alive, check, equal, has, main, test
 from varlink import VarlinkError
 
 
@@ -236,6 +236,18 @@ def cat(box):
     has(out, r"reset_after.*200ms", "the value that follows from others")
     reply = s.call("Describe", name="/user/a")
     check({"key", "file", "line"} <= set(reply["origin"][0]), "the fields of an origin")
+
+
+@test("reloads again and again do not grow supd")
+def flat(box):
+    tree = {f"a{i}": {"command": ["sleep", "1000"]} for i in range(40)}
+    s = box.supd(tree)
+    size = []
+    for number in range(60):
+        s.write(tree, backoff={"min": "1s", "max": f"{number + 2}s"})
+        s.ctl_ok("apply")
+        size.append(s.memory_kib())
+    check(INSTRUMENTED or size[-1] - size[20] < 1024, f"memory grew from {size[20]} to {size[-1]} KiB")
 
 
 if __name__ == "__main__":
