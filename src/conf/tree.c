@@ -44,6 +44,8 @@ struct builder {
 	struct frame frames[SPEC_DEPTH_MAX];
 	size_t n_frames;
 	uint32_t cap;
+	bool only_checks; /* also what has 0 replicas is built, and so checked */
+	bool has_nobody;  /* there was such a one */
 };
 
 /* Names become parts of paths, of files and of cgroups. */
@@ -195,6 +197,10 @@ count_replicas(struct builder *builder, const struct frame *frame, struct child 
 		return;
 	child->replicas = replicas;
 	child->n = (uint32_t)read_value(&schema_replicas, replicas).number;
+	if (child->n == 0) {
+		builder->has_nobody = true;
+		child->n = builder->only_checks;
+	}
 }
 
 /* Does a child have replicas, by itself or by its template? */
@@ -529,6 +535,17 @@ build_user(struct builder *builder)
 		push_children(builder, input->children, &nothing, NULL, 0);
 }
 
+/* Begin again with an empty list. */
+static void
+forget_actors(struct builder *builder)
+{
+	struct conf *conf = builder->reader->conf;
+
+	map_done(&conf->by_path);
+	map_init(&conf->by_path);
+	conf->n_actors = 0;
+}
+
 /*
  * Fill conf->actors with /user and everything below it.  All that is wrong is reported;
  * the list is complete only if nothing was.
@@ -546,8 +563,15 @@ tree_build(struct reader *reader, const struct tree_input *input)
 	builder->input = input;
 	builder->supervisor_defaults = defaults_of_supervisors(reader, input->defaults);
 	if (index_names(input->templates, &builder->templates)) {
+		builder->only_checks = true;
 		build_user(builder);
 		build_all(builder);
+		builder->only_checks = false;
+		if (builder->has_nobody && reader->reports->n_errors == 0) {
+			forget_actors(builder);
+			build_user(builder);
+			build_all(builder);
+		}
 	} else {
 		reader->scratch->failed = true;
 	}

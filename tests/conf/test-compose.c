@@ -195,6 +195,32 @@ START_TEST(replicas_are_named_and_counted)
 }
 END_TEST
 
+START_TEST(what_has_no_replicas_today_is_checked_all_the_same)
+{
+	expect_errors("children:\n"
+	              "  s:\n"
+	              "    replicas: 0\n"
+	              "    children: {a: {command: [x], shutdwn: 5s}}\n",
+	              "main.yaml:4:34: error: children.s.children.a.shutdwn: unknown key "
+	              "`shutdwn`, did you mean `shutdown`?\n");
+}
+END_TEST
+
+START_TEST(nothing_of_a_supervisor_without_replicas_is_in_the_tree)
+{
+	struct conf *conf =
+	    load_text("children:\n"
+	              "  s: {replicas: 0, children: {a: {command: [x]}}}\n"
+	              "  b: {command: [x], sockets: {h: \"tcp:127.0.0.1:80\"}}\n");
+
+	ck_assert_uint_eq(conf->n_actors, 2);
+	ck_assert_str_eq(conf->actors[1].path, "/user/b");
+	ck_assert_uint_eq(conf_find(conf, "/user/b"), 1);
+	ck_assert_uint_eq(conf_find(conf, "/user/s@1"), CONF_NONE);
+	conf_free(conf);
+}
+END_TEST
+
 START_TEST(a_supervisor_can_be_a_template_with_replicas)
 {
 	struct conf *conf =
@@ -406,6 +432,8 @@ suite_compose(void)
 	tcase_add_test(tcase, a_parameter_cannot_become_two_words);
 	tcase_add_test(tcase, every_value_may_be_a_parameter);
 	tcase_add_test(tcase, replicas_are_named_and_counted);
+	tcase_add_test(tcase, what_has_no_replicas_today_is_checked_all_the_same);
+	tcase_add_test(tcase, nothing_of_a_supervisor_without_replicas_is_in_the_tree);
 	tcase_add_test(tcase, a_supervisor_can_be_a_template_with_replicas);
 	tcase_add_test(tcase, parents_come_before_children_and_siblings_in_file_order);
 	tcase_add_test(tcase, included_files_add_children_and_templates);
