@@ -57,14 +57,17 @@ suggest_init(struct suggest *suggest, const char *word)
 	*suggest = (struct suggest){.word = word, .distance = SIZE_MAX};
 }
 
-/* One letter in three may be wrong; of equally near candidates the first one stays. */
+/*
+ * One letter in three may be wrong, and of the candidate more than half must be right; of
+ * equally near candidates the first one stays.
+ */
 void
 suggest_try(struct suggest *suggest, const char *candidate)
 {
 	size_t distance = suggest_distance(suggest->word, candidate);
 
-	if (distance <= strlen(suggest->word) / 3 + 1 && distance < strlen(candidate) &&
-	    distance < suggest->distance) {
+	if (distance <= strlen(suggest->word) / 3 + 1 &&
+	    2 * distance < strlen(candidate) && distance < suggest->distance) {
 		suggest->best = candidate;
 		suggest->distance = distance;
 	}

@@ -59,6 +59,9 @@ START_TEST(the_nearest_name_is_suggested_and_nothing_if_all_are_far)
 	ck_assert_str_eq(nearest("wtach"), "watch");
 	ck_assert_ptr_null(nearest("xyzzy"));
 	ck_assert_ptr_null(nearest("a"));
+	/* Half of "wait" or "stop" would be wrong. */
+	ck_assert_ptr_null(nearest("wxit2"));
+	ck_assert_ptr_null(nearest("foop"));
 }
 END_TEST
 
