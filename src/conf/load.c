@@ -451,7 +451,7 @@ report_no_memory(const char *file, struct conf_reports *reports)
  * Read `file` and what it includes.  Either all is well, and a configuration comes back,
  * which the caller frees; or NULL, and ret_reports has every fault that was found, in the
  * order of the files and lines.  Warnings are there in both cases, if options->warn.
- * ret_reports was initialised by the caller, who also calls conf_reports_done().
+ * ret_reports need not be initialised; the caller calls conf_reports_done().
  */
 struct conf *
 conf_load(const char *file, const struct conf_options *options,
@@ -460,6 +460,7 @@ conf_load(const char *file, const struct conf_options *options,
 	struct load *load = calloc(1, sizeof(*load));
 	struct conf *conf = conf_new();
 
+	conf_reports_init(ret_reports);
 	if (load == NULL || conf == NULL) {
 		report_no_memory(file, ret_reports);
 		free(load);
