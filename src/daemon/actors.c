@@ -23,7 +23,7 @@ clear(struct actor *actor)
 {
 	free(actor->path);
 	free(actor->status);
-	*actor = (struct actor){.ref = REF_NONE};
+	*actor = (struct actor){.ref = REF_NONE, .elder = REF_NONE, .heir = REF_NONE};
 }
 
 /* Forget everything. */
@@ -51,7 +51,11 @@ actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths)
 	if (grown == NULL)
 		return -ENOMEM;
 	for (uint32_t slot = actors->cap; slot < cap; slot++)
-		grown[slot] = (struct actor){.ref = REF_NONE};
+		grown[slot] = (struct actor){
+		    .ref = REF_NONE,
+		    .elder = REF_NONE,
+		    .heir = REF_NONE,
+		};
 	actors->at = grown;
 	actors->cap = cap;
 	return 0;
@@ -64,9 +68,14 @@ actors_set(struct actors *actors, struct ref ref, char *take_path,
            const struct conf_actor *conf)
 {
 	struct actor *actor = &actors->at[ref.slot];
+	uint32_t elder;
 
 	ASSERT(ref.slot < actors->cap);
 	clear(actor);
+	if (map_get_name(&actors->by_path, take_path, &elder)) {
+		actor->elder = actors->at[elder].ref;
+		actors->at[elder].heir = ref;
+	}
 	actor->ref = ref;
 	actor->path = take_path;
 	actor->conf = conf;

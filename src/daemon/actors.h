@@ -16,8 +16,10 @@
 #define ACTOR_STATUS_MAX 256
 
 struct actor {
-	struct ref ref;                /* REF_NONE: the slot is free */
-	char *path;                    /* owned */
+	struct ref ref;   /* REF_NONE: the slot is free */
+	struct ref elder; /* who had this path and was not gone yet, or REF_NONE */
+	struct ref heir;  /* who got this path meanwhile, or REF_NONE */
+	char *path;       /* owned */
 	const struct conf_actor *conf; /* borrowed from the configuration it came with */
 	struct conf *conf_owner;       /* kept alive for actors that are being removed */
 	pid_t pid;                     /* 0: no process */

@@ -14,12 +14,16 @@
 static void
 removed(struct shell *shell, const struct action *action)
 {
+	const struct actor *actor = actors_get(&shell->actors, action->ref);
+	const struct ref heir = actor != NULL ? actor->heir : REF_NONE;
+
 	if (action->kept)
 		return;
 	notify_close(shell->notify, action->ref);
 	procs_forget(shell->procs, action->ref);
 	reload_release(shell, action->ref);
 	actors_clear(&shell->actors, action->ref);
+	procs_inherit(shell->procs, heir);
 }
 
 static void

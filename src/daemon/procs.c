@@ -45,6 +45,7 @@ struct proc {
 	bool used; /* the containment is open */
 	bool stopping;
 	bool killing;
+	bool deferred;       /* to be spawned once nothing is left of its elder */
 	bool leftover;       /* the main process is reaped, something else may not be */
 	bool fresh;          /* the core was not told of its end yet */
 	uint32_t next, prev; /* among the leftovers */
@@ -442,14 +443,26 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
 }
 
+static void
+launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
+{
+	struct spawn_result result;
+	int r = launch(&procs->launcher, procs->shell, actor, proc->life,
+	               &proc->containment, &result);
+
+	if (r < 0)
+		spawn_failed(procs, proc, -r, result.step);
+	else
+		proc_born(procs, proc, &result);
+}
+
+/* Two processes of one path are never alive: the elder of a name goes first. */
 void
 procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 {
 	struct shell *shell = procs->shell;
 	const struct actor *actor = actors_get(&shell->actors, ref);
 	struct proc *proc = &procs->at[ref.slot];
-	struct spawn_result result;
-	int r;
 
 	ASSERT(actor != NULL);
 	ASSERT(!proc->used);
@@ -463,11 +476,29 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	    .prev = NONE,
 	    .failed_step = "",
 	};
-	r = launch(&procs->launcher, shell, actor, life, &proc->containment, &result);
-	if (r < 0)
-		spawn_failed(procs, proc, -r, result.step);
+	proc->deferred = actors_get(&shell->actors, actor->elder) != NULL;
+	if (!proc->deferred)
+		launch_it(procs, proc, actor);
+}
+
+/* The elder of this actor is gone. */
+void
+procs_inherit(struct procs *procs, struct ref heir)
+{
+	const struct actor *actor = actors_get(&procs->shell->actors, heir);
+	struct proc *proc;
+
+	if (actor == NULL || heir.slot >= procs->cap)
+		return;
+	proc = &procs->at[heir.slot];
+	if (!proc->used || !proc->deferred || proc->ref.tenant != heir.tenant)
+		return;
+	proc->deferred = false;
+	/* Removed as well, meanwhile: it has no place among the actors any more. */
+	if (actor->conf_owner != NULL)
+		spawn_failed(procs, proc, ECANCELED, "removed");
 	else
-		proc_born(procs, proc, &result);
+		launch_it(procs, proc, actor);
 }
 
 /* ---- told

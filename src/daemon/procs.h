@@ -27,6 +27,7 @@ int procs_reserve(struct procs *procs, uint32_t slots);
 void procs_spawn(struct procs *procs, struct ref ref, uint32_t life);
 void procs_stop(struct procs *procs, struct ref ref, uint32_t life);
 void procs_kill(struct procs *procs, struct ref ref, uint32_t life);
+void procs_inherit(struct procs *procs, struct ref heir);
 void procs_forget(struct procs *procs, struct ref ref);
 
 /* A signal for the main process, sent on behalf of a person; -ESRCH: there is none. */

@@ -250,5 +250,35 @@ def flat(box):
     check(INSTRUMENTED or size[-1] - size[20] < 1024, f"memory grew from {size[20]} to {size[-1]} KiB")
 
 
+@test("who comes back while it is still stopping waits until it is gone")
+def namesake(box):
+    tree = {"a": {"containment": "session", "shutdown": "infinity", "do": ["ignore"]}, "b": {}}
+    s = box.supd(tree)
+    old = s.started("a")
+    s.write({"b": {}})
+    s.ctl_ok("apply")
+    s.event("stopping", "a")
+    s.write(tree)
+    s.ctl_ok("apply")
+    s.tell("b", "exit=1")
+    s.started("b", 2)
+    equal(s.counts["S", "a"], 1, "starts of a")
+    check(alive(old), "the old one is gone")
+    os.kill(old, signal.SIGKILL)
+    s.line("S", "a", 2)
+    s.wait_for("a", state="running")
+    check(not alive(old), "the old one lives")
+    s.write({"b": {}})
+    s.ctl_ok("apply")
+    s.write(tree)
+    s.ctl_ok("apply")
+    s.write({"b": {}})
+    s.ctl_ok("apply")
+    os.kill(s.pids["a"], signal.SIGKILL)
+    s.until(lambda: s.gone("a"), "the end of both")
+    s.settle()
+    equal(s.counts["S", "a"], 2, "starts of a")
+
+
 if __name__ == "__main__":
     main()
