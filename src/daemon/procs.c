@@ -45,7 +45,7 @@ struct proc {
 	bool used; /* the containment is open */
 	bool stopping;
 	bool killing;
-	bool deferred;       /* to be spawned once nothing is left of its elder */
+	bool deferred;       /* waits for its elder: never two processes of one path */
 	bool leftover;       /* the main process is reaped, something else may not be */
 	bool fresh;          /* the core was not told of its end yet */
 	uint32_t next, prev; /* among the leftovers */
@@ -223,8 +223,7 @@ on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
 	check_leftovers(procs);
 }
 
-/* ---- ends
- * ------------------------------------------------------------------------------ */
+/* ---- ends ---- */
 
 static void
 forget_pid(struct procs *procs, struct proc *proc)
@@ -307,11 +306,9 @@ static void
 on_stopped_or_continued(struct procs *procs, const struct reap *reap)
 {
 	struct proc *proc = proc_by_pid(procs, reap->pid);
-	struct actor *actor;
+	struct actor *actor =
+	    proc == NULL ? NULL : actors_get(&procs->shell->actors, proc->ref);
 
-	if (proc == NULL)
-		return;
-	actor = actors_get(&procs->shell->actors, proc->ref);
 	if (actor != NULL)
 		actor->sigstopped = reap->kind == REAP_STOPPED;
 }
@@ -403,13 +400,11 @@ on_death(struct ev_loop *loop, ev_io *io, int revents)
 	(void)procs_collect(procs);
 }
 
-/* ---- births
- * ------------------------------------------------------------------------------ */
+/* ---- births ---- */
 
 static void
 spawn_failed(struct procs *procs, struct proc *proc, int error, const char *step)
 {
-
 	proc->failed_step = step;
 	post(procs, proc,
 	     (struct event){.kind = EVENT_SPAWN_FAILED, .code = -1, .error = error});
@@ -456,7 +451,6 @@ launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
 		proc_born(procs, proc, &result);
 }
 
-/* Two processes of one path are never alive: the elder of a name goes first. */
 void
 procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 {
@@ -486,12 +480,10 @@ void
 procs_inherit(struct procs *procs, struct ref heir)
 {
 	const struct actor *actor = actors_get(&procs->shell->actors, heir);
-	struct proc *proc;
+	struct proc *proc = actor == NULL ? NULL : &procs->at[heir.slot];
 
-	if (actor == NULL || heir.slot >= procs->cap)
-		return;
-	proc = &procs->at[heir.slot];
-	if (!proc->used || !proc->deferred || proc->ref.tenant != heir.tenant)
+	if (proc == NULL || !proc->used || !proc->deferred ||
+	    proc->ref.tenant != heir.tenant)
 		return;
 	proc->deferred = false;
 	/* Removed as well, meanwhile: it has no place among the actors any more. */
@@ -501,8 +493,7 @@ procs_inherit(struct procs *procs, struct ref heir)
 		launch_it(procs, proc, actor);
 }
 
-/* ---- told
- * -------------------------------------------------------------------------------- */
+/* ---- told ---- */
 
 /* Ask it to end: the main process, or, when that is gone already, whatever is left. */
 void
@@ -577,16 +568,7 @@ procs_signal(struct procs *procs, struct ref ref, int signo)
 	return kill(proc->pid, signo) < 0 ? -errno : 0;
 }
 
-void
-procs_kill_all(struct procs *procs)
-{
-	for (uint32_t slot = 0; slot < procs->cap; slot++)
-		if (procs->at[slot].used)
-			procs_kill(procs, procs->at[slot].ref, procs->at[slot].life);
-}
-
-/* ---- asked
- * ------------------------------------------------------------------------------- */
+/* ---- asked ---- */
 
 bool
 procs_contains(struct procs *procs, struct ref ref, pid_t pid)
@@ -623,8 +605,7 @@ procs_failed_step(const struct procs *procs, struct ref ref)
 	return proc != NULL && proc->failed_step != NULL ? proc->failed_step : "";
 }
 
-/* ---- all of them
- * ------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 int
 procs_reserve(struct procs *procs, uint32_t slots)

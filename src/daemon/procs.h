@@ -27,8 +27,9 @@ int procs_reserve(struct procs *procs, uint32_t slots);
 void procs_spawn(struct procs *procs, struct ref ref, uint32_t life);
 void procs_stop(struct procs *procs, struct ref ref, uint32_t life);
 void procs_kill(struct procs *procs, struct ref ref, uint32_t life);
-void procs_inherit(struct procs *procs, struct ref heir);
 void procs_forget(struct procs *procs, struct ref ref);
+/* Whoever had the name of this actor before is gone: its start need not wait longer. */
+void procs_inherit(struct procs *procs, struct ref heir);
 
 /* A signal for the main process, sent on behalf of a person; -ESRCH: there is none. */
 int procs_signal(struct procs *procs, struct ref ref, int signo);
@@ -45,8 +46,5 @@ uint32_t procs_life(const struct procs *procs, struct ref ref);
 const struct reap *procs_last_end(const struct procs *procs, struct ref ref);
 /* The failing step of the newest spawn, such as "setgid"; "" if none failed. */
 const char *procs_failed_step(const struct procs *procs, struct ref ref);
-
-/* The last resort when supd exits at once: kill everything and wait for nothing. */
-void procs_kill_all(struct procs *procs);
 
 #endif
