@@ -14,6 +14,8 @@
 #include "os/clock.h"
 
 #define TEXT_MAX 256
+/* Counting looks at every actor: not at each event, and at the end of a burst. */
+#define STATUS_SECONDS 0.2
 /* While it stops, supd says so this often, and asks for so much more time. */
 #define STOPPING_EVERY_S   10.
 #define STOPPING_MORE_TIME "EXTEND_TIMEOUT_USEC=30000000"
@@ -21,6 +23,7 @@
 struct herald {
 	struct shell *shell;
 	ev_timer watchdog;
+	ev_timer count; /* something happened: STATUS= is due */
 	ev_timer stopping;
 	bool is_ready;
 	uint64_t told_seq;
@@ -47,41 +50,6 @@ on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)notifier_send(&herald->shell->systemd, STOPPING_MORE_TIME);
 }
 
-/* Listen to NOTIFY_SOCKET and WATCHDOG_USEC; without them nothing is ever sent. */
-void
-systemd_open(struct shell *shell)
-{
-	struct herald *herald = calloc(1, sizeof(*herald));
-	double period;
-
-	notifier_open(&shell->systemd, shell->environ);
-	shell->herald = herald;
-	if (herald == NULL)
-		return;
-	herald->shell = shell;
-	ev_timer_init(&herald->stopping, on_still_stopping, STOPPING_EVERY_S,
-	              STOPPING_EVERY_S);
-	herald->stopping.data = herald;
-	if (shell->systemd.watchdog_us == 0)
-		return;
-	period = (double)shell->systemd.watchdog_us / 1e6 / 2.;
-	ev_timer_init(&herald->watchdog, on_watchdog, period, period);
-	herald->watchdog.data = herald;
-	ev_timer_start(shell->loop, &herald->watchdog);
-}
-
-void
-systemd_close(struct shell *shell)
-{
-	if (shell->herald != NULL) {
-		ev_timer_stop(shell->loop, &shell->herald->watchdog);
-		ev_timer_stop(shell->loop, &shell->herald->stopping);
-	}
-	notifier_close(&shell->systemd);
-	free(shell->herald);
-	shell->herald = NULL;
-}
-
 /* "STATUS=42 running, 1 failed". */
 static void
 count(const struct shell *shell, char text[TEXT_MAX])
@@ -101,11 +69,63 @@ count(const struct shell *shell, char text[TEXT_MAX])
 	(void)snprintf(text, TEXT_MAX, "STATUS=%u running, %u failed", running, failed);
 }
 
+static void
+on_count(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct herald *herald = timer->data;
+	char text[TEXT_MAX];
+
+	(void)loop;
+	(void)revents;
+	count(herald->shell, text);
+	if (strcmp(text, herald->status) == 0)
+		return;
+	(void)snprintf(herald->status, sizeof(herald->status), "%s", text);
+	(void)notifier_send(&herald->shell->systemd, text);
+}
+
+/* Listen to NOTIFY_SOCKET and WATCHDOG_USEC; without them nothing is ever sent. */
+void
+systemd_open(struct shell *shell)
+{
+	struct herald *herald = calloc(1, sizeof(*herald));
+	double period;
+
+	notifier_open(&shell->systemd, shell->environ);
+	shell->herald = herald;
+	if (herald == NULL)
+		return;
+	herald->shell = shell;
+	ev_timer_init(&herald->stopping, on_still_stopping, STOPPING_EVERY_S,
+	              STOPPING_EVERY_S);
+	herald->stopping.data = herald;
+	ev_timer_init(&herald->count, on_count, STATUS_SECONDS, 0.);
+	herald->count.data = herald;
+	if (shell->systemd.watchdog_us == 0)
+		return;
+	period = (double)shell->systemd.watchdog_us / 1e6 / 2.;
+	ev_timer_init(&herald->watchdog, on_watchdog, period, period);
+	herald->watchdog.data = herald;
+	ev_timer_start(shell->loop, &herald->watchdog);
+}
+
+void
+systemd_close(struct shell *shell)
+{
+	if (shell->herald != NULL) {
+		ev_timer_stop(shell->loop, &shell->herald->watchdog);
+		ev_timer_stop(shell->loop, &shell->herald->stopping);
+		ev_timer_stop(shell->loop, &shell->herald->count);
+	}
+	notifier_close(&shell->systemd);
+	free(shell->herald);
+	shell->herald = NULL;
+}
+
 void
 systemd_on_turn(struct shell *shell)
 {
 	struct herald *herald = shell->herald;
-	char text[TEXT_MAX];
 	struct node_view view;
 
 	if (herald == NULL || herald->told_seq == shell->events.next_seq)
@@ -121,13 +141,10 @@ systemd_on_turn(struct shell *shell)
 			(void)notifier_send(&shell->systemd, "READY=1");
 		}
 	}
-	if (shell->systemd.fd < 0)
+	if (shell->systemd.fd < 0 || ev_is_active(&herald->count))
 		return;
-	count(shell, text);
-	if (strcmp(text, herald->status) == 0)
-		return;
-	(void)snprintf(herald->status, sizeof(herald->status), "%s", text);
-	(void)notifier_send(&shell->systemd, text);
+	ev_timer_set(&herald->count, STATUS_SECONDS, 0.);
+	ev_timer_start(shell->loop, &herald->count);
 }
 
 void
