@@ -278,9 +278,14 @@ open_child(struct builder *builder, struct frame *frame)
 		return;
 	}
 	if (pair->value->type != NODE_MAP) {
-		reader_error(builder->reader, pair->value, &trail,
-		             "%s is not an actor; write %s", node_type_name(pair->value),
-		             schema_actor.allowed);
+		if (node_is_empty(pair->value))
+			reader_error(builder->reader, pair->value, &trail,
+			             "nothing is written here; write %s",
+			             schema_actor.allowed);
+		else
+			reader_error(builder->reader, pair->value, &trail,
+			             "%s is not an actor; write %s",
+			             node_type_name(pair->value), schema_actor.allowed);
 		frame->child = child;
 		return;
 	}

@@ -112,7 +112,8 @@ take_option(int code, struct supd_options *options, enum mode mode)
 		return MODE_DONE;
 	default:
 		/* getopt_long(3) said already what is wrong. */
-		return usage_error("see the line above", "");
+		(void)fputs("Try 'supd --help'.\n", stderr);
+		return MODE_USAGE;
 	}
 }
 
@@ -142,8 +143,8 @@ check(const struct supd_options *options)
 
 	supd_print_reports(&reports);
 	if (conf != NULL && reports.n == 0)
-		(void)printf("%s: good, %u actors\n", options->conf_file,
-		             conf->n_actors - 1);
+		(void)printf("%s: good, %u actor%s\n", options->conf_file,
+		             conf->n_actors - 1, conf->n_actors == 2 ? "" : "s");
 	conf_reports_done(&reports);
 	conf_free(conf);
 	return status;
@@ -160,7 +161,7 @@ schema(void)
 	}
 	(void)fputs(json, stdout);
 	free(json);
-	return fflush(stdout) == 0 ? EX_OK : EX_OSERR;
+	return fflush(stdout) == 0 && ferror(stdout) == 0 ? EX_OK : EX_OSERR;
 }
 
 int

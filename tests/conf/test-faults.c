@@ -40,6 +40,8 @@ static const struct {
     /* forms */
     {"children:\n", "1:10: error: children", "nothing is not allowed here"},
     {"children: [a]\n", "1:11: error: children", "a list is not allowed here"},
+    {"children: {a: }\n", "1:15: error: children.a",
+     "nothing is written here; write a mapping with `command`"},
     {"children: {a: x}\n", "1:15: error: children.a", "a text is not an actor"},
     {"children: {a: {command: }}\n", "1:25: error: children.a.command",
      "nothing is written here"},
