@@ -35,21 +35,6 @@ hurry_group(struct turn *turn, struct node *node)
 		deadline_arm(turn->core, supervisor, LANE_GROUP, turn->now_ms, 0);
 }
 
-/* One that its group would have taken along, had it not been held, comes with it. */
-static void
-join_group(const struct core *core, struct node *node)
-{
-	const struct node *supervisor = node_supervisor(core, node);
-	const struct node *leader = node_at(core, supervisor->group_leader);
-
-	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE ||
-	    (supervisor->op != OP_STOP && supervisor->op != OP_DELAY))
-		return;
-	/* Whose failure began it may be configured no longer. */
-	if (leader == NULL || strategy_in_scope(core, leader, node))
-		node->grouped = true;
-}
-
 /* Make it come up: from stopped at once, from a backoff now, while stopping when gone. */
 static void
 want_up(struct turn *turn, struct node *node, const struct event *event)
@@ -58,7 +43,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 
 	node->held = false;
 	if (is_down(node)) {
-		join_group(core, node);
+		node->grouped = node->grouped || strategy_joins(core, node);
 		node->up = true;
 		node->manual = true;
 		node->automatic = false;

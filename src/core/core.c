@@ -253,7 +253,9 @@ on_state_due(struct turn *turn, struct node *node)
 			failure_handle(turn, node, &timeout, node);
 		break;
 	case STATE_STOPPING:
-		(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
+		/* Unless somebody above had it killed already. */
+		if (!node->kill_sent)
+			(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
 		reconcile_kill(turn, node);
 		break;
 	case STATE_BACKOFF:

@@ -400,6 +400,8 @@ restart_normal(struct turn *turn, struct node *node)
 		return;
 	}
 	if (decision.directive == DIRECTIVE_STOP) {
+		report_failure(turn, node, node, &node->end, &decision, 0);
+		remember(turn, node, node, &node->end, &decision);
 		carry_out_stop(turn, node, &decision);
 		return;
 	}

@@ -109,7 +109,8 @@ struct node {
 	uint32_t n_grouped; /* grouped and live */
 	uint32_t n_sequenced;
 	uint64_t group_delay_ms;
-	uint32_t group_leader; /* whose failure began it */
+	uint32_t group_leader; /* whose failure began it; NONE: it is gone */
+	uint32_t group_index;  /* where rest_for_one begins; NONE: no strategy began it */
 	bool gave_up;          /* fails once its children are gone */
 	struct ref offender;
 
@@ -296,6 +297,7 @@ void failure_give_up(struct turn *turn, struct node *supervisor);
 /* strategy.c */
 void strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms);
 void strategy_stop(struct turn *turn, struct node *node);
+bool strategy_joins(const struct core *core, const struct node *node);
 void strategy_leave(struct core *core, struct node *node);
 bool strategy_in_scope(const struct core *core, const struct node *child,
                        const struct node *sibling);

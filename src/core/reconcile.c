@@ -226,6 +226,7 @@ stop_children(struct turn *turn, struct node *supervisor)
 		child->gave_up = false;
 		child->brutal = child->brutal || supervisor->brutal;
 		reconcile_pass(core, child);
+		wait_state_changed(core, child);
 		if (node_is_live(child) && !child->grouped) {
 			child->grouped = true;
 			supervisor->n_grouped++;

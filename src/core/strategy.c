@@ -92,6 +92,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 		return;
 	}
 	supervisor->group_leader = node_slot(core, node);
+	supervisor->group_index = node->index;
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
@@ -128,6 +129,7 @@ strategy_stop(struct turn *turn, struct node *node)
 		reconcile_bring_down(turn, node);
 		return;
 	}
+	supervisor->group_index = node->index;
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
@@ -141,6 +143,24 @@ strategy_stop(struct turn *turn, struct node *node)
 			join_group(turn, supervisor, member);
 	}
 	begin_group(turn, supervisor, node, DURATION_INFINITE);
+}
+
+/*
+ * A group is on its way down: does a node that is down and is to start now belong to it,
+ * and wait until all of the group are gone?
+ */
+bool
+strategy_joins(const struct core *core, const struct node *node)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+
+	if (supervisor->op != OP_STOP && supervisor->op != OP_DELAY)
+		return false;
+	/* Those that are removed one after the other concern nobody else. */
+	if (supervisor->group_index == NONE)
+		return false;
+	return supervisor->spec.strategy == STRATEGY_ONE_FOR_ALL ||
+	       node->index >= supervisor->group_index;
 }
 
 /*
@@ -160,6 +180,7 @@ strategy_leave(struct core *core, struct node *node)
 	if (supervisor->op == OP_NONE || supervisor->op == OP_START) {
 		supervisor->group_delay_ms = DURATION_INFINITE;
 		supervisor->group_leader = NONE;
+		supervisor->group_index = NONE;
 	}
 	deadline_clear(core, supervisor, LANE_GROUP);
 	supervisor->op = OP_STOP;

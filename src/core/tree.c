@@ -334,11 +334,17 @@ core_add(struct core *core, struct ref parent, struct ref before, const struct s
 	node = add_node(core, supervisor, find_node(core, before), spec);
 	if (supervisor->state == STATE_RUNNING || supervisor->state == STATE_STARTING) {
 		node->up = spec->enabled;
-		if (supervisor->spec.strategy != STRATEGY_ONE_FOR_ONE &&
-		    (supervisor->op == OP_STOP || supervisor->op == OP_DELAY)) {
+		if (strategy_joins(core, node)) {
 			/* A group is on its way down: it comes up together with it. */
 			node->grouped = true;
 			node->bounce = node->up;
+		} else if (node->up && supervisor->op == OP_START) {
+			/* So is a sequence: it waits for its elders. */
+			reconcile_set_state(core, node, STATE_WAITING);
+			node->sequenced = true;
+			supervisor->n_sequenced++;
+			supervisor->cursor = supervisor->first;
+			reconcile_queue(core, supervisor);
 		}
 		reconcile_queue(core, node);
 	}

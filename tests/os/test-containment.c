@@ -386,11 +386,16 @@ START_TEST(what_a_dead_supd_left_empty_is_removed_by_the_next)
 	char stale[CGROUP_PATH_MAX + 64], actors[CGROUP_PATH_MAX + 128];
 	struct cgroup_root second;
 	struct err err;
+	pid_t dead;
 
 	if (root.fd < 0 || !root.is_created)
 		return;
 	(void)snprintf(stale, sizeof(stale), "%s", root.path);
-	(void)snprintf(strrchr(stale, '/'), 64, "/supd-%d-stale", getpid());
+	dead = fork();
+	if (dead == 0)
+		_exit(0);
+	ck_assert_int_eq(waitpid(dead, NULL, 0), dead);
+	(void)snprintf(strrchr(stale, '/'), 64, "/supd-%d", (int)dead);
 	(void)snprintf(actors, sizeof(actors), "%s/actors", stale);
 	ck_assert_int_eq(mkdir(stale, 0755), 0);
 	ck_assert_int_eq(mkdir(actors, 0755), 0);

@@ -228,7 +228,7 @@ count exit 0 1
 after 1h
 report nothing
 
-story open a start whose supervisor is stopped in the same turn is answered
+story a start whose supervisor is stopped in the same turn is answered
 tree
   s one_for_one
     a

@@ -311,6 +311,9 @@ saw_failure(struct witness *witness, const struct action *action)
 	case DIRECTIVE_RESUME:
 		if (origin->process.there && !origin->process.main_dead)
 			break;
+		/* It is stopped alone, whoever says that it is to be resumed. */
+		if (origin->spec->restart == RESTART_TEMPORARY)
+			break;
 		if (origin->spec->kind == NODE_SUPERVISOR) {
 			/* One that gave up has nothing to be resumed: it is restarted. */
 			if (action->cause.kind == CAUSE_INTENSITY)

@@ -295,6 +295,13 @@ saw_command(struct witness *witness, const struct event *event)
 		return;
 	if (event->kind == EVENT_START && node->spec->kind == NODE_SUPERVISOR &&
 	    (node->before == STATE_RUNNING || node->before == STATE_STARTING)) {
+		/* Its stop may wait for its turn: then it comes up anew. */
+		if (node->down > node->up || node->stop > node->up) {
+			witness_mark(witness, node, &node->up);
+			node->renewed = true;
+			witness_renew(witness, node);
+			doubt(witness, node);
+		}
 		forget_stop(witness, node);
 	} else if (event->kind == EVENT_START || event->kind == EVENT_RESTART) {
 		witness_mark(witness, node, &node->up);
