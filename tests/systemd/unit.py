@@ -21,8 +21,7 @@ import traceback
 BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
 ROOT = os.environ.get("SUPD_TEST_SYSTEMD") or os.path.join(BUILD, "systemd-root")
 CGROUP = "/sys/fs/cgroup/system.slice/supd.service"
-DEADLINE_S = 60
-TESTS = []
+DEADLINE_S, TESTS = 60, []
 
 
 class Failure(Exception):
@@ -324,14 +323,12 @@ def broken_start(m):
 def packages():
     """Those of the libraries that supd is linked with."""
     names = set()
-    for line in subprocess.run(["ldd", f"{BUILD}/supd", f"{BUILD}/supctl"], check=True,
-                               capture_output=True, text=True).stdout.splitlines():
-        found = re.search(r"=> (/\S+)", line)
-        if found:
-            path = os.path.realpath(found.group(1))
-            owner = subprocess.run(["dpkg", "-S", "*/" + os.path.basename(path)], check=True,
-                                   capture_output=True, text=True).stdout
-            names.add(owner.split(":")[0])
+    linked = subprocess.run(["ldd", f"{BUILD}/supd", f"{BUILD}/supctl"], check=True,
+                            capture_output=True, text=True).stdout
+    for path in re.findall(r"=> (/\S+)", linked):
+        name = "*/" + os.path.basename(os.path.realpath(path))
+        names.add(subprocess.run(["dpkg", "-S", name], check=True, capture_output=True,
+                                 text=True).stdout.split(":")[0])
     return sorted(names)
 
 
