@@ -144,8 +144,12 @@ static void
 say_failure(const struct phrase *phrase)
 {
 	const char *origin = phrase_text(phrase->event, "origin");
+	const char *step = phrase_text(phrase->event, "step");
 
 	add_cause(phrase);
+	/* What went wrong before the program was executed, such as chdir. */
+	if (step[0] != '\0' && strcmp(step, "exec") != 0)
+		add_field(phrase, " in ", "step", "");
 	if (strcmp(origin, phrase_text(phrase->event, "path")) != 0)
 		add_field(phrase, ", began in ", "origin", "");
 	strbuf_adds(phrase->sb, phrase->utf8 ? " \xe2\x86\x92 " : " -> ");

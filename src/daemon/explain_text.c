@@ -152,6 +152,7 @@ struct facts {
 	const char *origin; /* where it began */
 	const char *at;
 	const char *cause;
+	const char *step; /* of a start that failed; "" or NULL: there was none */
 	const char *directive;
 	const char *rule;
 	const json_t *scope; /* NULL: not known any more */
@@ -163,6 +164,12 @@ static void
 say_what(struct strbuf *sb, const struct facts *facts, const char *me)
 {
 	strbuf_addf(sb, "%s failed at %s: %s.\n", facts->origin, facts->at, facts->cause);
+	if (facts->step != NULL && facts->step[0] != '\0' &&
+	    strcmp(facts->step, "exec") != 0)
+		strbuf_addf(sb,
+		            "The step that failed was %s, before its program was "
+		            "executed.\n",
+		            facts->step);
 	if (strcmp(facts->path, facts->origin) != 0)
 		strbuf_addf(sb,
 		            "No level below could handle that, so it counted as a "
@@ -418,6 +425,7 @@ say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	    .origin = explain_field(failure, "origin"),
 	    .at = explain_field(failure, "time"),
 	    .cause = cause_of(failure),
+	    .step = explain_field(failure, "step"),
 	    .directive = explain_field(failure, "directive"),
 	    .rule = explain_field(failure, "rule"),
 	    .scope = json_object_get(failure, "scope"),

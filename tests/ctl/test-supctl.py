@@ -522,6 +522,19 @@ def test_events_in_json_are_one_object_a_line_as_received():
     check(supd.calls == [("Events", {"pattern": "web", "since": 3}, True)], supd.calls)
 
 
+def test_a_start_that_failed_before_its_program_says_in_which_step():
+    stories = [event(n, "failure", origin="/user/web", directive="stop", scope=[],
+                     rule="preset default", delay_ms=0, step=step,
+                     cause=cause("could not be executed: ENOENT", kind="exec"))
+               for n, step in ((1, "chdir"), (2, "exec"))]
+
+    def body(s):
+        first, second = supctl(s, "events").out.splitlines()
+        check("ENOENT in chdir -> stop" in first, first)
+        check("ENOENT -> stop" in second, second)
+    using(Supd(Events=events_of(stories)), body)
+
+
 def test_an_event_of_today_has_only_its_time():
     import datetime
     now = datetime.datetime.now(datetime.timezone.utc)

@@ -66,6 +66,16 @@ def errnos(box):
         equal((cause["kind"], cause["errno"]), ("exec", errno), f"{name}'s cause")
 
 
+@test("a directory that is not there is not taken for a program that is not there")
+def no_directory(box):
+    s = box.supd({"dir": {"command": ["/bin/true"], "directory": "/nonexistent"},
+                  "bin": {"command": ["/nonexistent"]}})
+    s.wait_for("dir", state="failed")
+    s.wait_for("bin", state="failed")
+    has(s.ctl_ok("explain", "dir").out, "step that failed was chdir", "the story of dir")
+    check("step" not in s.ctl_ok("explain", "bin").out, "the story of bin")
+
+
 @test("a command without a slash is looked up in the actor's own PATH at each start")
 def own_path(box):
     os.mkdir(box.path("bin"))
