@@ -358,9 +358,11 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	struct tables tables;
 	int r;
 
-	if (retired == NULL) {
-		err_set(err, ENOMEM, "apply %s", shell->conf_file);
-		return -ENOMEM;
+	if (retired == NULL || shell->shutting_down) {
+		r = retired == NULL ? ENOMEM : ESHUTDOWN;
+		free(retired);
+		err_set(err, r, "apply %s", shell->conf_file);
+		return -r;
 	}
 	r = prepare_apply(shell, reload->conf, &tables, &mailboxes, err);
 	if (r < 0) {
@@ -422,6 +424,11 @@ reload_now(struct shell *shell)
 	struct err err = {0};
 	int r;
 
+	/* Nothing is started any more; and who was told STOPPING=1 expects no READY=1. */
+	if (shell->shutting_down) {
+		log_line(LOG_LEVEL_WARNING, "reload: not while supd shuts down");
+		return;
+	}
 	systemd_reloading(shell);
 	r = reload_prepare(shell, &reload, &err);
 	for (size_t i = 0; i < reload.reports.n; i++)

@@ -280,5 +280,21 @@ def namesake(box):
     equal(s.counts["S", "a"], 2, "starts of a")
 
 
+@test("a reload during the shutdown is refused")
+def too_late(box):
+    s = box.supd({"a": {"do": ["ignore"], "shutdown": "infinity"}})
+    pid = s.started("a")
+    s.signal(signal.SIGTERM)
+    s.until(lambda: any("STOPPING=1" in note for note in s.notes), "STOPPING=1")
+    s.notes.clear()
+    s.write({"a": {"shutdown": "1s"}, "b": {}})
+    s.signal(signal.SIGHUP)
+    check(s.ctl("apply").code != 0, "apply said 0")
+    os.kill(pid, signal.SIGKILL)
+    s.ended(0)
+    check(not any("READY=1" in note or "RELOADING" in note for note in s.notes), f"told {s.notes}")
+    equal(s.counts["S", "b"], 0, "starts of b")
+
+
 if __name__ == "__main__":
     main()
