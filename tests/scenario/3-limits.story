@@ -392,3 +392,13 @@ report gave_up s
 report nothing
 view s running restarts=1
 view top window=1
+
+story a limit that ends somebody after a normal end is told as a failure
+tree
+  s one_for_one limit=0/1m
+    a
+boot
+expect S a
+exit a 0
+report failure a normal stop reason=limit
+view a failed
