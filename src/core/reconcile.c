@@ -225,6 +225,8 @@ stop_children(struct turn *turn, struct node *supervisor)
 		child->bounce = false;
 		child->gave_up = false;
 		child->brutal = child->brutal || supervisor->brutal;
+		/* One that is down changes no state: its callers hear of it here. */
+		wait_state_changed(core, child);
 		reconcile_pass(core, child);
 		wait_state_changed(core, child);
 		if (node_is_live(child) && !child->grouped) {
