@@ -290,7 +290,7 @@ def killed(m):
     pid = m.start()
     until(lambda: m.count(marker) == 2 and m.count(away_marker) == 1, "the actors")
     cursor = m.cursor()
-    m.run("kill", "-KILL", str(pid), good=True)
+    m.run("/bin/sh", "-c", f"kill -KILL {pid}", good=True)
     m.restarted(pid, "after SIGKILL")
     until(lambda: m.count(marker) == 2, "both of one actor and no more")
     # It left the unit's cgroup, so systemd spared it: the new supd does not.
@@ -305,7 +305,7 @@ def watchdog(m):
     m.tree(a="{command: %s}" % sh(f"exec {text}"))
     pid = m.start()
     cursor = m.cursor()
-    m.run("kill", "-STOP", str(pid), good=True)
+    m.run("/bin/sh", "-c", f"kill -STOP {pid}", good=True)
     m.restarted(pid, "after its watchdog")
     check("Watchdog timeout" in m.journal(cursor), lambda: m.journal(cursor))
     until(lambda: m.count(marker) == 1, "its one actor")
