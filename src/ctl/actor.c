@@ -301,3 +301,46 @@ actor_print_remark(struct strbuf *sb, const struct actor_view *actor)
 		strbuf_addc(sb, '"');
 	}
 }
+
+/* Add a path to the list, ended by a NUL. */
+static void
+note_path(void *user, const struct actor_view *actor)
+{
+	struct strbuf *paths = user;
+
+	span_decode(actor->path, paths);
+	strbuf_add(paths, "", 1);
+}
+
+/*
+ * As ctl_each(), for methods that take one actor a call: a pattern stands for all that it
+ * matches, in start order.
+ */
+int
+actors_act(struct ctl *ctl, char **names, uint32_t n,
+           int (*act)(struct ctl *ctl, const char *name))
+{
+	int combined = 0;
+
+	for (uint32_t i = 0; i < n && ctl_may_go_on(ctl); i++) {
+		struct strbuf paths;
+		int status = 0;
+
+		strbuf_init(&paths, PATHS_BYTES_MAX);
+		if (strpbrk(names[i], "*?[") == NULL)
+			strbuf_add(&paths, names[i], strlen(names[i]) + 1);
+		else
+			status = actors_status(ctl, names[i], false, note_path, &paths);
+		if (paths.failed)
+			status = ctl_no_memory(ctl);
+		for (size_t at = 0; status == 0 && at < paths.len && ctl_may_go_on(ctl);
+		     at += strlen(paths.data + at) + 1)
+			status = act(ctl, paths.data + at);
+		strbuf_done(&paths);
+		if (i == 0)
+			combined = status;
+		else if (status != combined)
+			combined = CTL_FAILED;
+	}
+	return combined;
+}

@@ -72,6 +72,9 @@ struct actor_view {
 	bool has_resources;
 };
 
+/* All paths that one pattern can match. */
+#define PATHS_BYTES_MAX (64 * 1024 * 1024)
+
 typedef void (*on_actor)(void *user, const struct actor_view *actor);
 
 bool actor_read(struct scan *scan, struct actor_view *ret);
@@ -79,6 +82,9 @@ int actors_each(struct ctl *ctl, const struct call *call, const struct reply *re
                 on_actor visit, void *user);
 int actors_status(struct ctl *ctl, const char *name, bool resources, on_actor visit,
                   void *user);
+
+int actors_act(struct ctl *ctl, char **names, uint32_t n,
+               int (*act)(struct ctl *ctl, const char *name));
 
 bool actor_is_supervisor(const struct actor_view *actor);
 struct span actor_name(const struct actor_view *actor);

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "base/assert.h"
+#include "ctl/actor.h"
 #include "ctl/phrase.h"
 #include "ctl/verb.h"
 
@@ -191,5 +192,5 @@ cat_one(struct ctl *ctl, const char *name)
 int
 verb_cat(struct ctl *ctl, char **names, uint32_t n)
 {
-	return ctl_each(ctl, names, n, cat_one);
+	return actors_act(ctl, names, n, cat_one);
 }

@@ -269,5 +269,5 @@ explain(struct ctl *ctl, const char *name)
 int
 verb_explain(struct ctl *ctl, char **names, uint32_t n)
 {
-	return ctl_each(ctl, names, n, explain);
+	return actors_act(ctl, names, n, explain);
 }

@@ -279,6 +279,15 @@ def test_version_says_both_and_needs_no_supd():
     check(result.status == 0 and "does not answer at /nonexistent/s" in result.out, result)
 
 
+def test_a_pattern_is_explained_actor_by_actor():
+    def answer(parameters, supd):
+        return [Reply({"text": "story of %s\n" % parameters["name"]})]
+    calls = one(Supd(Status=status_of([actor("/user/a1"), actor("/user/a2")]),
+                     Explain=answer), "explain", "a*",
+                out="story of /user/a1\n\nstory of /user/a2\n")
+    check([c[0] for c in calls] == ["Status", "Explain", "Explain"], calls)
+
+
 def test_explain_prints_the_story():
     answer = lambda p, s: [Reply({"path": "/user/web", "chain": [], "last_words": [],
                                   "text": "It died.\n  Twice\x1b[2J."})]
