@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 
-from lib import INSTRUMENTED, PROBE, alive, check, equal, has, main, test
+from lib import INSTRUMENTED, PROBE, SUPCTL, alive, check, equal, has, main, test
 from varlink import VarlinkError
 
 
@@ -193,6 +193,48 @@ def in_between(box):
     s.wait_for("b", state="stopped")
     s.started("c", 2)
     equal([len(s.lines("S", name)) for name in "ab"], [1, 1], "starts of a and b")
+
+
+@test("one that is removed and added again starts when its old process is gone, not before")
+def back_again(box):
+    for kind in ("auto", "session"):
+        spec = {"do": ["delay=400"], "containment": kind}
+        s = box.supd({"a": spec, "b": {}}, name=kind)
+        s.started("a")
+        s.write({"b": {}})
+        s.signal(signal.SIGHUP)
+        s.line("t", "a")
+        s.write({"a": spec, "b": {}})
+        s.ctl_ok("apply")
+        s.started("a", 2)
+        check(s.lines("S", "a")[1].ns >= s.line("x", "a").ns, "two lived at once")
+        equal([event["path"] for event in s.seen("failure")], [], "failures")
+
+
+def while_stopping(verb, state, starts):
+    @test(f"an apply that changes a child while a {verb} of its supervisor stops it")
+    def one(box):
+        slow = {"do": ["delay=300"]}
+        tree = {"sup": {"children": {"a": slow, "b": slow}}}
+        s = box.supd(tree, decider=[{"when": "killed", "then": "restart"}, "default"])
+        s.started("b")
+        verb_ends = box.popen(SUPCTL, "-s", s.socket, verb, "sup")
+        s.line("t", "b")
+        tree["sup"]["children"]["a"] = {**slow, "environment": {"NEW": "1"}}
+        s.write(tree)
+        s.signal(signal.SIGHUP)
+        s.event("applied")
+        verb_ends.wait(20)
+        for name in "ab":
+            s.started(name, starts)
+            s.wait_for(f"sup/{name}", state=state)
+        s.wait_for("sup", state=state)
+        equal([len(s.lines("S", name)) for name in "ab"], [starts] * 2, "starts")
+
+
+while_stopping("stop", "stopped", 1)
+while_stopping("restart", "running", 2)
+while_stopping("kill", "running", 2)
 
 
 @test("a change during the boot: the start goes on with the new file")
