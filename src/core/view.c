@@ -80,7 +80,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->depth = node->depth;
 	ret_view->kind = node->spec.kind;
 	ret_view->state = node->state;
-	ret_view->ready = node->ready;
+	ret_view->ready = node->ready && node->state != STATE_STOPPING;
 	ret_view->held = node->held;
 	ret_view->degraded = node_is_supervisor(node) && node->n_failed > 0;
 	ret_view->removing = node->removing;

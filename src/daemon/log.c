@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,12 +153,23 @@ send_datagram(const char *text, size_t len)
 	return send(sink.fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
+/* A pipe that nobody empties, a terminal that was stopped: supd does not wait for them.
+ * What poll(2) calls writable takes a line of PIPE_BUF bytes at once. */
+static bool
+is_writable(int fd)
+{
+	struct pollfd poller = {.fd = fd, .events = POLLOUT};
+
+	return poll(&poller, 1, 0) != 0;
+}
+
 static bool
 emit(enum log_level level, const char *line)
 {
 	char text[LINE_MAX_BYTES + 256];
 	char stamp[CLOCK_TEXT_MAX];
 	int n = 0;
+	int fd;
 
 	switch (sink.target) {
 	case LOG_TARGET_JOURNAL:
@@ -178,7 +190,8 @@ emit(enum log_level level, const char *line)
 	n = snprintf(text, sizeof(text), "%s %-7s %s\n",
 	             clock_format(clock_wall_us(), 3, stamp), log_level_names[level],
 	             line);
-	return write(sink.fd >= 0 ? sink.fd : STDERR_FILENO, text, (size_t)n) >= 0;
+	fd = sink.fd >= 0 ? sink.fd : STDERR_FILENO;
+	return is_writable(fd) && write(fd, text, (size_t)n) >= 0;
 }
 
 static void vlog(enum log_level level, const char *fmt, va_list ap)

@@ -7,9 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/log.h"
 #include "os/fd.h"
 #include "os/sock.h"
 
@@ -32,9 +35,21 @@ release(struct mailboxes *mailboxes)
 static bool
 is_same(const struct conf_socket *a, const struct conf_socket *b)
 {
-	return a->kind == b->kind && a->port == b->port && a->backlog == b->backlog &&
-	       strcmp(a->address, b->address) == 0 && a->mode == b->mode &&
-	       a->uid == b->uid && a->gid == b->gid;
+	return a->kind == b->kind && a->port == b->port &&
+	       strcmp(a->address, b->address) == 0;
+}
+
+/* One that was taken over may have got another backlog, mode or owner. */
+static void
+adjust(int fd, const struct conf_socket *socket)
+{
+	if (listen(fd, socket->backlog) < 0)
+		(void)log_errno(-errno, "backlog of %s", socket->address);
+	if (socket->kind != SOCKET_UNIX)
+		return;
+	if (chmod(socket->address, socket->mode) < 0 ||
+	    chown(socket->address, socket->uid, socket->gid) < 0)
+		(void)log_errno(-errno, "mode and owner of %s", socket->address);
 }
 
 static uint32_t
@@ -94,7 +109,9 @@ open_actor(struct mailboxes *ret, const struct conf_actor *actor,
 		int fd = find_old(old, old_conf, socket);
 
 		ret->kept[ret->n_fds] = fd >= 0;
-		if (fd < 0)
+		if (fd >= 0)
+			adjust(fd, socket);
+		else
 			fd = open_one(socket, err);
 		if (fd < 0) {
 			err_prefix(err, "%s: socket %s", actor->path, socket->name);

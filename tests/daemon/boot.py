@@ -145,6 +145,25 @@ def schema(box):
         has(result.out, f'"{key}"', "the schema")
 
 
+@test("a stderr that nobody reads does not stop supd")
+def deaf_stderr(box):
+    with open(box.path("deaf.yaml"), "w", encoding="utf8") as text:
+        text.write("children: {loop: {command: [/bin/true], backoff: none, output: 'null'}}\n")
+    socket = os.path.join(box.path("run"), "control.sock")
+    supd = box.popen(SUPD, "-c", box.path("deaf.yaml"), "-r", box.path("run"),
+                     stderr=subprocess.PIPE)
+    until(lambda: os.path.exists(socket), "the control socket")
+
+    def restarts():
+        out = run(SUPCTL, "-s", socket, "-o", "json", "status", "loop").out
+        return json.loads(out)[0]["restarts"]
+
+    # Five lines each: many times what a pipe holds.
+    until(lambda: restarts() > 1000, "a thousand restarts")
+    supd.terminate()
+    equal(supd.wait(20), 0, "exit status")
+
+
 @test("SIGINT ends supd in order, as SIGTERM does")
 def interrupt(box):
     s = box.supd({"a": {}, "b": {}})
