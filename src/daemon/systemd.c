@@ -70,18 +70,25 @@ count(const struct shell *shell, char text[TEXT_MAX])
 }
 
 static void
-on_count(struct ev_loop *loop, ev_timer *timer, int revents)
+tell_status(struct herald *herald)
 {
-	struct herald *herald = timer->data;
 	char text[TEXT_MAX];
 
-	(void)loop;
-	(void)revents;
+	if (herald->shell->systemd.fd < 0)
+		return;
 	count(herald->shell, text);
 	if (strcmp(text, herald->status) == 0)
 		return;
 	(void)snprintf(herald->status, sizeof(herald->status), "%s", text);
 	(void)notifier_send(&herald->shell->systemd, text);
+}
+
+static void
+on_count(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	(void)loop;
+	(void)revents;
+	tell_status(timer->data);
 }
 
 /* Listen to NOTIFY_SOCKET and WATCHDOG_USEC; without them nothing is ever sent. */
@@ -138,6 +145,8 @@ systemd_on_turn(struct shell *shell)
 		if (view.state == STATE_RUNNING) {
 			herald->is_ready = true;
 			report_supd(shell, "ready");
+			/* Before READY, so that whoever waited for that sees it. */
+			tell_status(herald);
 			(void)notifier_send(&shell->systemd, "READY=1");
 		}
 	}

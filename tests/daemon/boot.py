@@ -3,11 +3,12 @@
 """supd comes up: order, readiness, its options, one runtime directory, odd surroundings."""
 import json
 import os
+import select
 import signal
 import stat
 import subprocess
 
-from lib import SUPCTL, SUPD, alive, bury, check, equal, has, main, run, test
+from lib import SUPCTL, SUPD, alive, bury, check, equal, has, main, now_ns, run, test
 
 
 @test("children start in the order of the file, depth first")
@@ -150,6 +151,13 @@ def deaf_stderr(box):
     with open(box.path("deaf.yaml"), "w", encoding="utf8") as text:
         text.write("children: {loop: {command: [/bin/true], backoff: none, output: 'null'}}\n")
     socket = os.path.join(box.path("run"), "control.sock")
+
+    def until(condition, what):
+        end = now_ns() + 30_000_000_000
+        while not condition():
+            check(now_ns() < end, f"waited in vain for {what}")
+            select.select([], [], [], 0.02)
+
     supd = box.popen(SUPD, "-c", box.path("deaf.yaml"), "-r", box.path("run"),
                      stderr=subprocess.PIPE)
     until(lambda: os.path.exists(socket), "the control socket")
