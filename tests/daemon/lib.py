@@ -6,6 +6,7 @@ which it starts supd on a tree of probes (probe.c).  Everything is waited for by
 lines that probes write into a fifo, the event stream, supd's notifications, its end.
 When a test is over, supd has to end in order and nothing may be left of its processes.
 """
+import atexit
 import ctypes
 import os
 import re
@@ -40,11 +41,28 @@ def program(name, *places):
     return os.path.join(TOP_BUILD, name)
 
 
-SUPD = os.environ.get("SUPD") or program("supd", ".", "src", "src/daemon")
-SUPCTL = os.environ.get("SUPCTL") or program("supctl", ".", "src", "src/ctl")
+COPIES = []
+
+
+def for_everybody(path):
+    """The program where other users can run it, too: root's home is closed to them."""
+    where = os.path.dirname(path)
+    while where != "/" and os.stat(where).st_mode & 0o001:
+        where = os.path.dirname(where)
+    if os.geteuid() != 0 or where == "/" or not os.path.exists(path):
+        return path
+    if not COPIES:
+        COPIES.append(tempfile.mkdtemp(prefix="supd-programs."))
+        os.chmod(COPIES[0], 0o755)
+        atexit.register(shutil.rmtree, COPIES[0], ignore_errors=True)
+    return shutil.copy(path, COPIES[0])
+
+
+SUPD = os.environ.get("SUPD") or for_everybody(program("supd", ".", "src", "src/daemon"))
+SUPCTL = os.environ.get("SUPCTL") or for_everybody(program("supctl", ".", "src", "src/ctl"))
 # A sanitizer keeps what was freed for a while: memory then does not stay flat.
 INSTRUMENTED = os.path.exists(SUPD) and b"__asan_init" in open(SUPD, "rb").read()
-PROBE = os.environ.get("PROBE") or program("probe", "tests/daemon", ".")
+PROBE = os.environ.get("PROBE") or for_everybody(program("probe", "tests/daemon", "."))
 
 
 def test(sentence, timeout=30, root=False):
