@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -455,6 +456,8 @@ run_in(struct shell *shell, struct conf *conf, const struct supd_options *option
 	status = boot(shell, conf, options);
 	if (status != 0)
 		return status;
+	/* Reading the configuration took more memory than keeping it does. */
+	(void)malloc_trim(0);
 	report_supd(shell, "started");
 	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	loop_run(shell->turn);
