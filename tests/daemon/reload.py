@@ -211,6 +211,51 @@ def back_again(box):
         equal([event["path"] for event in s.seen("failure")], [], "failures")
 
 
+@test("one that was removed and comes back is a new incarnation")
+def incarnation(box):
+    s = box.supd({"a": {}, "b": {}})
+    s.started("b")
+    s.write({"b": {}})
+    s.ctl_ok("apply")
+    s.until(lambda: s.gone("a"), "a's removal")
+    s.write({"a": {}, "b": {}})
+    s.ctl_ok("apply")
+    s.started("a", 2)
+    equal(s.actor("a")["incarnation"], 2, "the incarnation")
+
+
+def back_and_forth(what, applies, action, states):
+    @test(f"actors that go and come back while the old ones stop: {what}")
+    def one(box):
+        slow = {"do": ["delay=150"]}
+        trees = {"-": {"sup": {"children": {"z": {}}}},
+                 "+": {"sup": {"children": {"z": {}, "c": slow, "d": slow}}}}
+        s = box.supd(trees["+"])
+        s.started("d")
+        for tree in applies:
+            s.write(trees[tree])
+            s.call("Apply")
+        if action:
+            s.call(action, names=["/user/sup"], wait=False)
+        expected = {f"/user/sup/{name}": state for name, state in states.items()}
+
+        def settled():
+            actors = [actor for actor in s.call("Status")["actors"]
+                      if actor["path"].startswith("/user/sup/")]
+            return ({actor["path"]: actor["state"] for actor in actors} == expected
+                    and len(actors) == len(expected))
+
+        s.until(settled, f"the states {expected}")
+
+
+back_and_forth("to stay", "-+", None, {"z": "running", "c": "running", "d": "running"})
+back_and_forth("and go again", "-+-", None, {"z": "running"})
+back_and_forth("twice", "-+-+", None, {"z": "running", "c": "running", "d": "running"})
+back_and_forth("and their supervisor is stopped", "-+", "Stop",
+               {"z": "stopped", "c": "stopped", "d": "stopped"})
+back_and_forth("and their supervisor is restarted", "-+-", "Restart", {"z": "running"})
+
+
 def while_stopping(verb, state, starts):
     @test(f"an apply that changes a child while a {verb} of its supervisor stops it")
     def one(box):
