@@ -240,6 +240,8 @@ void core_update(struct core *core, struct ref ref, const struct spec *spec,
                  uint64_t now_ms);
 void core_place_before(struct core *core, struct ref ref, struct ref before);
 void core_remove(struct core *core, struct ref ref, uint64_t now_ms);
+void core_hasten(struct core *core, struct ref ref);
+void core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation);
 void core_bounce(struct core *core, struct ref ref, uint64_t now_ms);
 
 /* A turn. */

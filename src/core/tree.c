@@ -425,6 +425,40 @@ core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 }
 
 /*
+ * Somebody waits for this node, which is removed: it, or whoever above it is removed, is
+ * stopped now and not when its turn among the removed ones comes.
+ */
+void
+core_hasten(struct core *core, struct ref ref)
+{
+	struct node *node = find_node(core, ref);
+	struct node *parent = node == NULL ? NULL : node_parent(core, node);
+
+	while (parent != NULL && parent->removing) {
+		node = parent;
+		parent = node_parent(core, node);
+	}
+	if (parent == NULL || !node->removing || !node->grouped ||
+	    parent->state == STATE_STOPPING)
+		return;
+	node->grouped = false;
+	if (node_is_live(node))
+		parent->n_grouped--;
+	reconcile_queue(core, node);
+	reconcile_queue(core, parent);
+}
+
+/* How many of that name there were, this one included: for one that was just added. */
+void
+core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
+{
+	struct node *node = find_node(core, ref);
+
+	ASSERT(node != NULL && !node->ever);
+	node->incarnation = incarnation;
+}
+
+/*
  * Restart a node because its configuration changed: no backoff, nothing counted.  One
  * that was stopped by hand is started (DECISIONS 20), a held one stays as it is.
  */
@@ -456,7 +490,7 @@ node_free(struct turn *turn, struct node *node)
 	struct node *parent = node_supervisor(core, node);
 
 	ASSERT(!node_is_live(node) && node->first == NONE);
-	(void)turn_act(turn, ACTION_REMOVED, node);
+	turn_act(turn, ACTION_REMOVED, node)->incarnation = node->incarnation;
 	wait_node_freed(core, node);
 	reconcile_pass(core, node);
 	for (int lane = 0; lane < LANE_MAX; lane++)

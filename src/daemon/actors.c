@@ -16,6 +16,7 @@ actors_init(struct actors *actors)
 {
 	*actors = (struct actors){0};
 	map_init(&actors->by_path);
+	map_init(&actors->past_by_path);
 }
 
 static void
@@ -32,7 +33,11 @@ actors_done(struct actors *actors)
 {
 	for (uint32_t slot = 0; slot < actors->cap; slot++)
 		clear(&actors->at[slot]);
+	for (uint32_t i = 0; i < actors->n_past; i++)
+		free(actors->past[i].path);
+	free(actors->past);
 	free(actors->at);
+	map_done(&actors->past_by_path);
 	map_done(&actors->by_path);
 	actors_init(actors);
 }
@@ -83,18 +88,56 @@ actors_set(struct actors *actors, struct ref ref, char *take_path,
 	(void)map_put_name(&actors->by_path, actor->path, ref.slot);
 }
 
-/* The slot is free again. */
+/* Remember how many of this name there were.  Without memory, or with very many names,
+ * the next one begins anew. */
+static void
+remember(struct actors *actors, char *take_path, uint32_t incarnation)
+{
+	uint32_t at;
+
+	if (map_get_name(&actors->past_by_path, take_path, &at)) {
+		actors->past[at].incarnation = incarnation;
+		free(take_path);
+		return;
+	}
+	if (actors->past == NULL)
+		actors->past = calloc(ACTORS_PAST_MAX, sizeof(*actors->past));
+	at = actors->n_past;
+	if (actors->past == NULL || at == ACTORS_PAST_MAX ||
+	    map_put_name(&actors->past_by_path, take_path, at) < 0) {
+		free(take_path);
+		return;
+	}
+	actors->past[at] = (struct past_actor){take_path, incarnation};
+	actors->n_past++;
+}
+
+/* The slot is free again; its tenant was the incarnation-th of its name. */
 void
-actors_clear(struct actors *actors, struct ref ref)
+actors_clear(struct actors *actors, struct ref ref, uint32_t incarnation)
 {
 	struct actor *actor = actors_get(actors, ref);
 	uint32_t slot;
 
 	if (actor == NULL)
 		return;
-	if (map_get_name(&actors->by_path, actor->path, &slot) && slot == ref.slot)
+	if (map_get_name(&actors->by_path, actor->path, &slot) && slot == ref.slot) {
 		map_remove_name(&actors->by_path, actor->path);
+		remember(actors, actor->path, incarnation);
+		actor->path = NULL;
+	}
 	clear(actor);
+}
+
+/* The incarnation of the last one of this name that is gone, or 0. */
+uint32_t
+actors_past(const struct actors *actors, const char *path)
+{
+	uint32_t at;
+
+	return map_get_name(&actors->past_by_path, path, &at)
+	           ? actors->past[at].incarnation
+	           : 0;
 }
 
 /* What is known of an actor, or NULL. */

@@ -30,10 +30,21 @@ struct actor {
 	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
 };
 
+/* So many names of actors that are gone are remembered. */
+#define ACTORS_PAST_MAX 4096
+
+struct past_actor {
+	char *path;
+	uint32_t incarnation;
+};
+
 struct actors {
 	struct actor *at; /* by slot */
 	uint32_t cap;
 	struct map by_path;
+	struct past_actor *past; /* of names that are free, for their incarnation */
+	uint32_t n_past;
+	struct map past_by_path;
 };
 
 void actors_init(struct actors *actors);
@@ -41,7 +52,8 @@ void actors_done(struct actors *actors);
 int actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths);
 void actors_set(struct actors *actors, struct ref ref, char *take_path,
                 const struct conf_actor *conf);
-void actors_clear(struct actors *actors, struct ref ref);
+void actors_clear(struct actors *actors, struct ref ref, uint32_t incarnation);
+uint32_t actors_past(const struct actors *actors, const char *path);
 struct actor *actors_get(const struct actors *actors, struct ref ref);
 struct ref actors_find(const struct actors *actors, const char *path);
 

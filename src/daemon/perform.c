@@ -22,7 +22,7 @@ removed(struct shell *shell, const struct action *action)
 	notify_close(shell->notify, action->ref);
 	procs_forget(shell->procs, action->ref);
 	reload_release(shell, action->ref);
-	actors_clear(&shell->actors, action->ref);
+	actors_clear(&shell->actors, action->ref, action->incarnation);
 	procs_inherit(shell->procs, heir);
 }
 

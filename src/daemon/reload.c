@@ -188,9 +188,19 @@ static void
 add(struct shell *shell, const struct conf *conf, uint32_t index, struct tables *tables)
 {
 	const struct conf_actor *actor = &conf->actors[index];
+	struct ref elder = actors_find(&shell->actors, actor->path);
 	struct ref ref = core_add(shell->core, parent_ref(shell, conf, actor), REF_NONE,
 	                          &actor->spec, shell->now_ms);
+	uint32_t incarnation = actors_past(&shell->actors, actor->path);
+	struct node_view view;
 
+	if (core_valid(shell->core, elder)) {
+		/* The new one waits until the old one is gone. */
+		core_view(shell->core, elder, shell->now_ms, &view);
+		incarnation = view.incarnation;
+		core_hasten(shell->core, elder);
+	}
+	core_set_incarnation(shell->core, ref, incarnation + 1);
 	actors_set(&shell->actors, ref, tables->paths[index], actor);
 	tables->paths[index] = NULL;
 }
