@@ -180,13 +180,17 @@ step(struct loop *loop)
 	} while (more);
 }
 
+/*
+ * What happened is dated to the end of its millisecond, what is due to the beginning:
+ * so no delay is ever shorter than it should be.
+ */
 static void
-set_time(struct shell *shell)
+set_time(struct shell *shell, bool something_happened)
 {
-	uint64_t now_ms = clock_mono_ms();
+	uint64_t now_ns = clock_mono_ns() + (something_happened ? 999999 : 0);
 
-	if (now_ms > shell->now_ms)
-		shell->now_ms = now_ms;
+	if (now_ns / 1000000 > shell->now_ms)
+		shell->now_ms = now_ns / 1000000;
 }
 
 /* Sleep until something happens or is due; due already: poll once, then go on. */
@@ -195,6 +199,7 @@ arm(struct loop *loop)
 {
 	struct shell *shell = loop->shell;
 	uint64_t due_ms = core_deadline(shell->core);
+	int64_t left_ns;
 
 	ev_timer_stop(shell->loop, &loop->timer);
 	/* A call that waited its turn behind another one may have posted just now. */
@@ -207,7 +212,8 @@ arm(struct loop *loop)
 		return;
 	}
 	ev_idle_stop(shell->loop, &loop->idle);
-	ev_timer_set(&loop->timer, (double)(due_ms - shell->now_ms) / 1000., 0.);
+	left_ns = (int64_t)(due_ms * 1000000 - clock_mono_ns());
+	ev_timer_set(&loop->timer, left_ns > 0 ? (double)left_ns / 1e9 : 0., 0.);
 	ev_timer_start(shell->loop, &loop->timer);
 }
 
@@ -216,14 +222,17 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 {
 	struct loop *loop = watcher->data;
 	struct shell *shell = loop->shell;
+	bool is_due;
 
 	(void)revents;
-	set_time(shell);
-	if (core_deadline(shell->core) <= shell->now_ms)
+	set_time(shell, false);
+	is_due = core_deadline(shell->core) <= shell->now_ms;
+	set_time(shell, loop->n > 0);
+	if (is_due)
 		shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	while (loop->n > 0 && !shell->exiting) {
 		step(loop);
-		set_time(shell);
+		set_time(shell, loop->n > 0);
 	}
 	systemd_on_turn(shell);
 	control_on_turn(shell->control);
