@@ -73,6 +73,9 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	const struct node *parent;
 
 	ASSERT(node != NULL);
+	/* Events may be dated up to a millisecond ahead of the reader's clock. */
+	if (now_ms < core->now_ms)
+		now_ms = core->now_ms;
 	parent = node_parent(core, node);
 	memset(ret_view, 0, sizeof(*ret_view));
 	ret_view->ref = ref;

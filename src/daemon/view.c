@@ -57,6 +57,15 @@ add_time(struct strbuf *sb, uint64_t wall_us)
 	strbuf_addc(sb, '"');
 }
 
+/* Until the start that is due: never more than the delay, whoever rounds the time. */
+static uint64_t
+left_ms(const struct node_view *view, uint64_t now_ms)
+{
+	uint64_t ms = view->due_ms > now_ms ? view->due_ms - now_ms : 0;
+
+	return ms < view->delay_ms ? ms : view->delay_ms;
+}
+
 /* Type Backoff, or null. */
 static void
 add_backoff(struct strbuf *sb, const struct node_view *view, uint64_t now_ms)
@@ -73,7 +82,7 @@ add_backoff(struct strbuf *sb, const struct node_view *view, uint64_t now_ms)
 	if (view->due_ms == 0)
 		ADD(sb, "null");
 	else
-		strbuf_add_number(sb, view->due_ms > now_ms ? view->due_ms - now_ms : 0);
+		strbuf_add_number(sb, left_ms(view, now_ms));
 	strbuf_addc(sb, '}');
 }
 
