@@ -34,7 +34,7 @@ void varlink_reader_done(struct varlink_reader *reader);
 int varlink_reader_feed(struct varlink_reader *reader, const void *data, size_t len);
 int varlink_reader_next(struct varlink_reader *reader, json_t **ret, struct err *err);
 int varlink_reader_next_text(struct varlink_reader *reader, const char **ret_text,
-			     size_t *ret_len);
+                             size_t *ret_len);
 size_t varlink_reader_waiting(const struct varlink_reader *reader);
 
 /* A call that was taken apart. */
