@@ -19,12 +19,6 @@ reply(struct turn *turn, const struct event *event, enum reply_result result)
 	action->result = result;
 }
 
-static bool
-is_down(const struct node *node)
-{
-	return !node_is_live(node) && !node_is_pending(node);
-}
-
 /* A member of a group that waits for its delay: the whole group starts now. */
 static void
 hurry_group(struct turn *turn, struct node *node)
@@ -42,7 +36,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	struct core *core = turn->core;
 
 	node->held = false;
-	if (is_down(node)) {
+	if (node_is_down(node)) {
 		node->grouped = node->grouped || strategy_joins(core, node);
 		node->up = true;
 		node->manual = true;

@@ -236,6 +236,13 @@ node_is_pending(const struct node *node)
 	return node->state == STATE_WAITING || node->state == STATE_BACKOFF;
 }
 
+/* Nothing of it runs, and no start is coming. */
+static inline bool
+node_is_down(const struct node *node)
+{
+	return !node_is_live(node) && !node_is_pending(node);
+}
+
 /* It is to go down already, for good or to come back: its own end changes nothing. */
 static inline bool
 node_is_leaving(const struct node *node)

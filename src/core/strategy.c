@@ -107,7 +107,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 				member->down_as = STATE_STOPPED;
 			member->up = false;
 			member->bounce = false;
-			if (!node_is_live(member) && !node_is_pending(member))
+			if (node_is_down(member))
 				continue;
 		}
 		join_group(turn, supervisor, member);
@@ -139,7 +139,7 @@ strategy_stop(struct turn *turn, struct node *node)
 		member->bounce = false;
 		if (member != node)
 			member->gave_up = false;
-		if (node_is_live(member) || node_is_pending(member))
+		if (!node_is_down(member))
 			join_group(turn, supervisor, member);
 	}
 	begin_group(turn, supervisor, node, DURATION_INFINITE);

@@ -68,17 +68,11 @@ fire(struct core *core, struct node *node, uint32_t i, enum reply_result result,
 	core->fired_tail = i;
 }
 
-static bool
-is_down(const struct node *node)
-{
-	return !node_is_live(node) && !node_is_pending(node);
-}
-
 /* Has what is waited for come (1), can it no longer come (-1), or neither (0)? */
 static int
 judge(const struct waiter *waiter, const struct node *node)
 {
-	bool down = is_down(node);
+	bool down = node_is_down(node);
 	bool settled = down && !node->up;
 
 	switch (waiter->wait_for) {
