@@ -570,3 +570,22 @@ count_events(const struct fake *fake, const char *needle)
 	}
 	return n;
 }
+
+int
+fake_main(const char *name, void (*set_up)(void), void (*tear_down)(void),
+          void (*add_tests)(TCase *tcase))
+{
+	Suite *suite = suite_create(name);
+	TCase *tcase = tcase_create(name);
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	add_tests(tcase);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}

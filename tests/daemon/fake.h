@@ -13,6 +13,7 @@
 #include "daemon/reload.h"
 #include "daemon/shell.h"
 
+#include <check.h>
 #include <jansson.h>
 
 #define FAKE_ACTORS_MAX 16384
@@ -74,5 +75,9 @@ void check_error(json_t *take_reply, const char *error, const char *key,
 json_t *check_reply(json_t *take_reply);
 void check_done(json_t *take_reply);
 size_t count_events(const struct fake *fake, const char *needle);
+
+/* Run a suite of one case: what main() of each of these tests returns. */
+int fake_main(const char *name, void (*set_up)(void), void (*tear_down)(void),
+              void (*add_tests)(TCase *tcase));
 
 #endif

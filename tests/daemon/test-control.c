@@ -573,17 +573,5 @@ add_tests(TCase *tcase)
 int
 main(void)
 {
-	Suite *suite = suite_create("control");
-	TCase *tcase = tcase_create("control");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	add_tests(tcase);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return fake_main("control", set_up, tear_down, add_tests);
 }
