@@ -26,7 +26,10 @@ BEGIN {
 	may["conf"] = "base/ conf/ core/spec.h"
 	may["os"] = "base/ os/"
 	may["varlink"] = "base/ varlink/"
-	may["daemon"] = "base/ core/ conf/ os/ varlink/ daemon/ paths.h"
+	may["ledger"] = "base/ os/ ledger/ core/core.h"
+	may["walker"] = "base/ os/ ledger/ walker/"
+	may["logd"] = "base/ os/ ledger/ logd/"
+	may["daemon"] = "base/ core/ conf/ os/ varlink/ ledger/ walker/ logd/ daemon/ paths.h"
 	may["ctl"] = "base/ varlink/ ctl/ paths.h"
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: ISC */
+/* ledger.h - what survives the death of a guardian at any instruction.
+ *
+ * One memfd, allocated in full, sealed, and mapped shared; it grows only by being
+ * replaced.  It holds
+ *
+ *	the core, twice: the live copy, in which the guardian steps, and the checkpoint,
+ *		which is what it was when the journal was empty
+ *	the journal: every event that was given to the core since, put down before
+ *	how many of the actions that came of them were performed
+ *	a record for each slot: what the shell knows of the process in it
+ *	facts of supd as a whole, the ring of events, what was on the way to be spawned
+ *
+ * The same events give the same actions: so the checkpoint and the journal are the state,
+ * whatever became of the live copy.  A successor restores the checkpoint, replays the
+ * journal, performs what was not performed, and compares the records with the core.
+ *
+ * Whatever can be torn is kept twice, with a checksum and a generation, and switched by
+ * one store.  Nothing here allocates after ledger_new() and ledger_open().
+ */
+#ifndef LEDGER_LEDGER_H
+#define LEDGER_LEDGER_H
+
+#include "base/err.h"
+#include "core/core.h"
+#include "os/reap.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of layout and meaning: another version cannot be read. */
+#define LEDGER_VERSION 1
+
+struct ledger;
+
+struct ledger_size {
+	uint32_t slots;
+	uint32_t journal;    /* entries between two checkpoints */
+	size_t core_bytes;   /* of one copy */
+	size_t events_bytes; /* of the ring of events, opaque */
+};
+
+struct ledger *ledger_new(const struct ledger_size *size, struct err *err);
+struct ledger *ledger_open(int take_fd, struct err *err);
+void ledger_free(struct ledger *ledger);
+int ledger_fd(const struct ledger *ledger);
+void ledger_size(const struct ledger *ledger, struct ledger_size *ret);
+
+/* ---- the core ---- */
+
+void *ledger_core(const struct ledger *ledger);
+void ledger_checkpoint(struct ledger *ledger);
+int ledger_restore(struct ledger *ledger);
+
+/* ---- the journal ---- */
+
+enum journal_kind { JOURNAL_POST, JOURNAL_SETTLE };
+
+struct journal_entry {
+	uint64_t now_ms;
+	uint64_t tag; /* the caller's, of a command: see daemon/control_token */
+	struct event event;
+	uint32_t kind; /* enum journal_kind */
+	uint32_t sum;
+};
+
+bool ledger_has_room(const struct ledger *ledger, uint32_t entries);
+void ledger_append(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
+                   const struct event *event, uint64_t tag);
+uint32_t ledger_entries(const struct ledger *ledger);
+const struct journal_entry *ledger_entry(const struct ledger *ledger, uint32_t i);
+
+/* How many actions were performed since the checkpoint; and which checkpoint that is. */
+uint32_t ledger_performed(const struct ledger *ledger);
+void ledger_set_performed(struct ledger *ledger, uint32_t n);
+uint32_t ledger_epoch(const struct ledger *ledger);
+
+/* ---- the records ---- */
+
+struct ledger_record {
+	struct ref ref;   /* REF_NONE: the slot is free */
+	struct ref elder; /* as in daemon/actors.h */
+	struct ref heir;
+	uint64_t conf_id; /* which configuration it came with; 0: supd's own actors */
+	uint32_t conf_index;
+	uint32_t life; /* of the process that the rest is about; 0: none yet */
+	int32_t pid;   /* 0: none, or reaped */
+	int32_t error; /* the spawn failed: errno */
+	uint32_t told; /* the life that has said READY=1 */
+	uint8_t step;  /* the spawn failed: enum spawn_step */
+	bool used;     /* the core waits for EXITED, GONE or SPAWN_FAILED of this life */
+	bool removed;  /* its configuration is not in force any more */
+	bool deferred;
+	bool stopping;
+	bool killing;
+	bool ended;   /* `end` is how */
+	bool adopted; /* the walker is its parent */
+	bool sigstopped;
+	bool is_cgroup;
+	bool is_spent;
+	bool notify; /* it has a notify socket */
+	struct reap end;
+	uint64_t process_started_ms;
+	uint64_t dead_letters;
+	uint64_t failed_at_wall_us;
+};
+
+void ledger_write(struct ledger *ledger, uint32_t slot,
+                  const struct ledger_record *record);
+int ledger_read(const struct ledger *ledger, uint32_t slot, struct ledger_record *ret);
+
+/* STATUS= of a process: not kept twice, cut off at LEDGER_STATUS_MAX - 1 bytes. */
+#define LEDGER_STATUS_MAX 256
+void ledger_set_status(struct ledger *ledger, uint32_t slot, const char *text);
+const char *ledger_status(const struct ledger *ledger, uint32_t slot);
+
+/* ---- a spawn ---- */
+
+/* What is between clone and exec.  The kernel writes pid, the child step and code. */
+struct ledger_spawn {
+	struct ref ref;
+	uint32_t life; /* 0: nothing is on the way */
+	int32_t pid;   /* CLONE_PARENT_SETTID */
+	int32_t step;  /* enum spawn_step, what failed */
+	int32_t code;  /* errno */
+};
+
+struct ledger_spawn *ledger_spawn(const struct ledger *ledger);
+
+/* ---- supd as a whole ---- */
+
+struct ledger_facts {
+	uint64_t instance;   /* in every SUPD_ID */
+	uint64_t notify_id;  /* in every notify address */
+	uint64_t conf_id;    /* the configuration in force: VAULT_KEY(VAULT_CONF, id) */
+	uint64_t started_ms; /* the first guardian */
+	uint64_t upgrade_ms; /* when the last one made room; 0: it did not */
+	bool is_ready;       /* READY=1 was sent */
+	bool shutting_down;
+	char version[32]; /* of the binary that wrote it */
+};
+
+void ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts);
+int ledger_facts(const struct ledger *ledger, struct ledger_facts *ret);
+
+/* Memory of the ring of events; zero at first. */
+void *ledger_events(const struct ledger *ledger);
+
+/* Incarnations of names that are free: 64-bit hash of the path. */
+#define LEDGER_PAST_MAX 4096
+void ledger_set_past(struct ledger *ledger, const char *path, uint32_t incarnation);
+uint32_t ledger_past(const struct ledger *ledger, const char *path);
+
+/* Commands that were accepted and what was answered: see daemon/control_token. */
+#define LEDGER_TOKENS_BYTES (2 * 1024 * 1024)
+void *ledger_tokens(const struct ledger *ledger);
+
+/* A new ledger with everything but the core and the journal of another one. */
+void ledger_copy(struct ledger *ledger, const struct ledger *old);
+
+#endif

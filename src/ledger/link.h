@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: ISC */
+/* link.h - what walker and guardian say to each other.
+ *
+ * A SOCK_SEQPACKET pair: one message a packet, in order, up to LINK_FDS_MAX descriptors
+ * with each.  The guardian tells what is to survive it (LINK_STORE, LINK_LEDGER); the
+ * walker drains the link to its end before it starts the next guardian, so what was sent
+ * is kept.  Sending waits while the link is full; the walker is always prompt.
+ *
+ * A new guardian gets, in this order: LINK_HELLO (with the exits and, if there is one,
+ * the ledger), any number of LINK_VAULT, LINK_END.
+ */
+#ifndef LEDGER_LINK_H
+#define LEDGER_LINK_H
+
+#include "base/names.h"
+#include "os/reap.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+/* Both sides must speak the same; part of the ledger's version. */
+#define LINK_VERSION  1
+#define LINK_FDS_MAX  253 /* SCM_MAX_FD */
+#define LINK_TEXT_MAX 4096
+
+/* From the guardian to the walker, then the other way round. */
+#define LINK_MAP(X)                \
+	X(LINK_LEDGER, "ledger")   \
+	X(LINK_STORE, "store")     \
+	X(LINK_DROP, "drop")       \
+	X(LINK_NOTIFY, "notify")   \
+	X(LINK_ADOPTED, "adopted") \
+	X(LINK_UPGRADE, "upgrade") \
+	X(LINK_HELLO, "hello")     \
+	X(LINK_VAULT, "vault")     \
+	X(LINK_END, "end")         \
+	X(LINK_ACK, "ack")         \
+	X(LINK_POKE, "poke")       \
+	X(LINK_SIGNAL, "signal")
+enum link_kind { LINK_MAP(AS_ENUM) LINK_KIND_MAX };
+
+/*
+ * LINK_LEDGER   1 descriptor: from now on this is the ledger; answered by LINK_ACK
+ * LINK_STORE    keys[n], n descriptors: keep them; a key that is there is replaced
+ * LINK_DROP     keys[n]: close them
+ * LINK_NOTIFY   text: for the service manager, sd_notify(3)
+ * LINK_ADOPTED  the guardian supervises: this start has succeeded
+ * LINK_UPGRADE  1 descriptor: the binary to run from now on; the guardian ends next, with
+ *               LINK_EXIT_UPGRADE
+ * LINK_HELLO    hello; descriptors: the exits, and the ledger where there is one
+ * LINK_VAULT    keys[n], n descriptors: what was stored
+ * LINK_END      the vault is complete
+ * LINK_ACK      LINK_LEDGER is done
+ * LINK_POKE     there is news in the exits
+ * LINK_SIGNAL   n: the walker got this signal, the guardian acts on it
+ */
+
+/* Exit status of a guardian that makes room for its successor on purpose. */
+#define LINK_EXIT_UPGRADE 99
+
+/* What a stored descriptor is: the top byte of its key; the rest is the owner's. */
+enum vault_kind {
+	VAULT_CONTROL = 1, /* the listening control socket */
+	VAULT_SOCKET,      /* a mailbox */
+	VAULT_NOTIFY,      /* a notify socket */
+	VAULT_CONF,        /* a frozen configuration */
+	VAULT_PIPE,        /* an actor's output */
+	VAULT_LOG,         /* what the log process needs: see logd/ */
+	VAULT_CALLER,      /* the connection of the one who asked for an upgrade */
+	VAULT_STORE,       /* an actor's fd store */
+};
+#define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))
+#define VAULT_KIND_OF(key)  ((enum vault_kind)((key) >> 56))
+
+struct link_hello {
+	uint32_t version;  /* LINK_VERSION */
+	uint32_t attempts; /* guardians in a row that died before LINK_ADOPTED */
+	uint32_t crashes;  /* guardians that died in all */
+	int32_t walker_pid;
+	uint8_t has_ledger;
+	uint8_t is_upgrade;   /* the last one made room on purpose */
+	struct reap last_end; /* of the guardian before; pid 0: this is the first */
+	uint64_t died_ms;     /* when that was seen, CLOCK_MONOTONIC */
+	struct rlimit nofile; /* as supd was started with */
+	char binary[1024];    /* the path that supd was started from */
+};
+
+struct link_message {
+	uint32_t kind;
+	uint32_t n; /* keys, bytes of text, or the signal */
+	union {
+		uint64_t keys[LINK_FDS_MAX];
+		char text[LINK_TEXT_MAX];
+		struct link_hello hello;
+	};
+};
+
+extern const char *const link_names[];
+
+int link_pair(int ret_fds[2]);
+int link_send(int fd, const struct link_message *message, const int *fds, size_t n_fds);
+int link_receive(int fd, int flags, struct link_message *ret, int ret_fds[LINK_FDS_MAX],
+                 size_t *ret_n_fds);
+
+#endif
