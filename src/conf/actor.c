@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "conf/keys.h"
+#include "conf/output.h"
 
 #define NOTIFY_START_TIMEOUT_MS 90000
 
@@ -91,6 +92,7 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 	actor->process.umask = 0022;
 	actor->process.stop_signal = SIGTERM;
 	actor->process.out_is_err = true;
+	log_default(&actor->process.log);
 	if (good != NULL)
 		good->pairs = arena_alloc(reader->scratch, map->n, sizeof(*good->pairs));
 	if (good == NULL || good->pairs == NULL)

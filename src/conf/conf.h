@@ -57,12 +57,26 @@ struct conf_reports {
 	X(OUTPUT_LOG, "log")         \
 	X(OUTPUT_INHERIT, "inherit") \
 	X(OUTPUT_NULL, "null")       \
-	X(OUTPUT_FILE, "file")
+	X(OUTPUT_JOURNAL, "journal") \
+	X(OUTPUT_SYSLOG, "syslog")   \
+	X(OUTPUT_FILE, "file")       \
+	X(OUTPUT_PIPE, "pipe")
 enum output_kind { OUTPUT_MAP(AS_ENUM) OUTPUT_MAX };
 
 struct conf_output {
 	enum output_kind kind;
-	char *file; /* OUTPUT_FILE: the path */
+	char *file; /* OUTPUT_FILE: the path; OUTPUT_PIPE: the path of the actor */
+};
+
+/* How the lines of an actor are kept in its log. */
+struct conf_log {
+	uint64_t max_size;   /* of one file; a full one is set aside */
+	uint32_t keep;       /* so many of those that were set aside */
+	uint64_t total;      /* of all of them together */
+	uint64_t max_age_ms; /* a file older than this is set aside too */
+	bool timestamps;
+	bool json;     /* one JSON object a line, else text */
+	bool compress; /* what was set aside */
 };
 
 #define CONTAINMENT_MAP(X)              \
@@ -113,6 +127,7 @@ struct conf_process {
 	struct conf_output out;
 	struct conf_output err;
 	bool out_is_err; /* the same target for both: one descriptor, order kept */
+	struct conf_log log;
 	enum containment_kind containment;
 	int stop_signal;
 	bool notify; /* ready: notify, or notify: true: gets a NOTIFY_SOCKET */
@@ -177,6 +192,7 @@ struct conf {
 	enum log_level log_level;
 	enum log_target log_target;
 	char *log_directory;
+	bool on_crash_kill; /* a new guardian kills what it finds, else adopts it */
 	/* the tree: preorder, siblings in file order; [0] is /user */
 	struct conf_actor *actors;
 	uint32_t n_actors;
@@ -225,8 +241,8 @@ enum change_kind { CHANGE_MAP(AS_ENUM) CHANGE_MAX };
  *start) kind    a worker became a supervisor or the other way round.  That is another
  *		actor: one change `removed` and one `added` of the same path.
  *
- * /user itself is never added or removed.  What stands under `control` and `log` is not
- * part of the plan: compare those members of the two configurations.
+ * /user itself is never added or removed.  What stands under `control`, `log` and
+ *`on_crash` is not part of the plan: compare those members of the two configurations.
  */
 struct conf_change {
 	enum change_kind kind;

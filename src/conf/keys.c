@@ -4,12 +4,16 @@
 
 #include "conf/keys.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "conf/output.h"
 #include "conf/schema_types.h"
+
+#define MESSAGE_MAX 1024
 
 /* Keys as they are found, before they are sorted. */
 struct collection {
@@ -59,7 +63,9 @@ static void
 add_value(struct collection *collection, const char *name, const struct schema_type *type,
           const struct node *node)
 {
-	char *json = schema_show(type, node);
+	char *json = type == &schema_output_target
+	                 ? output_show(collection->reader, collection->actor, node)
+	                 : schema_show(type, node);
 
 	if (json != NULL)
 		add(collection, name, arena_dup(collection->reader->keep, json), node);
@@ -220,4 +226,39 @@ keys_path(const struct conf *conf, const struct conf_actor *actor, const char *k
 		strbuf_addf(out, "%schildren.%s", out->len > 0 ? "." : "", names[--n]);
 	if (key != NULL)
 		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", key);
+}
+
+/* As keys_report(). */
+void
+keys_vreport(struct conf_reports *reports, enum conf_severity severity,
+             const struct conf *conf, const struct conf_actor *actor, const char *key,
+             const char *fmt, va_list ap)
+{
+	const struct conf_key *origin = keys_find(actor, key);
+	struct spot spot = {conf->files[actor->place.file], actor->place.line,
+	                    actor->column};
+	char message[MESSAGE_MAX];
+	struct strbuf path;
+
+	if (origin != NULL && origin->file != CONF_NONE)
+		spot = (struct spot){conf->files[origin->file], origin->line,
+		                     origin->column};
+	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	strbuf_init(&path, 65536);
+	keys_path(conf, actor, key, &path);
+	reports_add(reports, severity, &spot, strbuf_str(&path), message);
+	strbuf_done(&path);
+}
+
+/* Report about a key of an actor, where it is written, or else where the actor is. */
+void
+keys_report(struct conf_reports *reports, enum conf_severity severity,
+            const struct conf *conf, const struct conf_actor *actor, const char *key,
+            const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	keys_vreport(reports, severity, conf, actor, key, fmt, ap);
+	va_end(ap);
 }

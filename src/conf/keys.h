@@ -7,10 +7,19 @@
 
 #include "conf/read.h"
 
+#include <stdarg.h>
+
 void keys_make(struct reader *reader, const struct node *map, unsigned int where,
                struct conf_actor *actor);
 void keys_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
                struct strbuf *out);
+void keys_report(struct conf_reports *reports, enum conf_severity severity,
+                 const struct conf *conf, const struct conf_actor *actor, const char *key,
+                 const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+void keys_vreport(struct conf_reports *reports, enum conf_severity severity,
+                  const struct conf *conf, const struct conf_actor *actor,
+                  const char *key, const char *fmt, va_list ap)
+    __attribute__((format(printf, 6, 0)));
 const struct conf_key *keys_find(const struct conf_actor *actor, const char *key);
 
 #endif

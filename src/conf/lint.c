@@ -32,23 +32,11 @@ static void __attribute__((format(printf, 4, 5)))
 warn(struct lint *lint, const struct conf_actor *actor, const char *key, const char *fmt,
      ...)
 {
-	const struct conf_key *origin = keys_find(actor, key);
-	struct spot spot = {lint->conf->files[actor->place.file], actor->place.line,
-	                    actor->column};
-	char message[MESSAGE_MAX];
-	struct strbuf path;
 	va_list ap;
 
-	if (origin != NULL && origin->file != CONF_NONE)
-		spot = (struct spot){lint->conf->files[origin->file], origin->line,
-		                     origin->column};
 	va_start(ap, fmt);
-	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	keys_vreport(lint->reports, CONF_WARNING, lint->conf, actor, key, fmt, ap);
 	va_end(ap);
-	strbuf_init(&path, 65536);
-	keys_path(lint->conf, actor, key, &path);
-	reports_add(lint->reports, CONF_WARNING, &spot, strbuf_str(&path), message);
-	strbuf_done(&path);
 }
 
 /* ---- intensity and backoff ---- */

@@ -13,6 +13,7 @@
 #include "conf/expand.h"
 #include "conf/file.h"
 #include "conf/lint.h"
+#include "conf/output.h"
 #include "conf/read.h"
 #include "conf/scan.h"
 #include "conf/schema_types.h"
@@ -395,6 +396,7 @@ load_all(struct load *load, const char *file)
 		return;
 	read_own_key(load, "control");
 	read_own_key(load, "log");
+	read_own_key(load, "on_crash");
 	set_log_directory(load);
 	input = (struct tree_input){
 	    .top = load->roots[0],
@@ -410,6 +412,7 @@ load_all(struct load *load, const char *file)
 		input.defaults = NULL;
 	tree_build(reader, &input);
 	sockets_check(reader);
+	pipes_check(reader);
 	if (reader->options->warn && reader->reports->n_errors == 0)
 		lint_tree(reader->conf, reader->options, reader->reports);
 }

@@ -49,6 +49,7 @@ void read_key(struct reader *reader, const struct schema_key *key,
 struct value read_value(const struct schema_type *type, const struct node *node);
 
 /* Readers of keys that are more than one member; the schema table names them. */
+read_fn read_actor_log;
 read_fn read_backoff;
 read_fn read_command;
 read_fn read_control;

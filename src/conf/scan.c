@@ -291,7 +291,22 @@ scan_command(const struct schema_type *type, const struct node *node,
 	return r;
 }
 
-/* file:PATH; what else there is stands in the type's words. */
+/* A size within the type's bounds. */
+int
+scan_size(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	uint64_t bytes;
+
+	(void)why;
+	if (size_parse(node->text, &bytes) < 0 || bytes < (uint64_t)type->min ||
+	    bytes > type->max)
+		return -EINVAL;
+	*ret_number = bytes;
+	return 0;
+}
+
+/* file:PATH or pipe:ACTOR; what else there is stands in the type's words. */
 int
 scan_output(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
             struct err *why)
@@ -299,7 +314,7 @@ scan_output(const struct schema_type *type, const struct node *node, uint64_t *r
 	(void)type;
 	*ret_number = 0;
 	if (strncmp(node->text, "pipe:", 5) == 0)
-		return -ENOTSUP;
+		return node->text[5] != '\0' ? 0 : -EINVAL;
 	if (strncmp(node->text, "file:", 5) != 0)
 		return -EINVAL;
 	if (node->text[5] == '/')

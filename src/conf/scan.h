@@ -20,6 +20,7 @@ scan_fn scan_output;
 scan_fn scan_path;
 scan_fn scan_rlimit;
 scan_fn scan_signal;
+scan_fn scan_size;
 scan_fn scan_text;
 
 /* What scan_exit_codes() made of "64-78": first in the high half, last in the low one. */

@@ -36,8 +36,10 @@ static const struct schema_key keys[] = {
      CONF_IN_PLACE, AT_TOP, .read = NULL, .is_structure = true},
     {"templates", &schema_templates, NULL, "Keys for actors that `use` them by name.",
      CONF_IN_PLACE, AT_TOP | AT_INCLUDED, .read = NULL, .is_structure = true},
+    {"on_crash", &schema_on_crash, "\"adopt\"",
+     "What a new guardian does with the actors of one that crashed.", CONF_IN_PLACE,
+     AT_TOP, INTO(struct conf, on_crash_kill), .is_structure = true},
     NOT_BUILT("metrics", AT_TOP),
-    NOT_BUILT("on_crash", AT_TOP),
 
     /* supervisors */
     {"strategy", &schema_strategy, "\"one_for_one\"", "Who is affected by a failure.",
@@ -117,6 +119,8 @@ static const struct schema_key keys[] = {
      CONF_RESTARTS, WORKER, INTO(struct conf_actor, process.notify), NULL},
     {"output", &schema_output, NULL, "Where what it prints goes.", CONF_RESTARTS, WORKER,
      .read = read_output},
+    {"log", &schema_actor_log, NULL, "How what goes to its log is kept.", CONF_IN_PLACE,
+     WORKER, .read = read_actor_log},
     {"sockets", &schema_sockets, NULL, "Sockets that supd opens and passes on.",
      CONF_RESTARTS, WORKER, .read = read_sockets},
     {"containment", &schema_containment, "\"auto\"",
@@ -146,7 +150,6 @@ static const struct schema_key keys[] = {
     NOT_BUILT("no_new_privileges", WORKER),
     NOT_BUILT("cgroup", WORKER),
     NOT_BUILT("stdin", WORKER),
-    NOT_BUILT("log", WORKER),
 };
 
 const struct schema_table schema_keys = {"keys", keys, ARRAY_SIZE(keys), NULL};
@@ -187,8 +190,7 @@ schema_find(const struct schema_table *table, const char *name, unsigned int whe
 			continue;
 		if ((key->where & where) != 0)
 			return key;
-		if (elsewhere == NULL)
-			elsewhere = key;
+		elsewhere = key;
 	}
 	return elsewhere;
 }

@@ -56,6 +56,7 @@ enum schema_show {
 	SHOW_MILLI,
 	SHOW_BOOLEAN,
 	SHOW_DURATION,
+	SHOW_SIZE,
 	SHOW_SIGNAL,
 	SHOW_EXIT_CODES,
 };
@@ -136,8 +137,15 @@ extern const struct schema_table schema_keys;
 	X(WHEN_INTENSITY, "intensity")
 enum when_word { WHEN_WORD_MAP(AS_ENUM) WHEN_WORD_MAX };
 
-/* Words with a meaning of their own, in the order of the tables in schema.c. */
+/* Words with a meaning of their own, in the order of the tables of types. */
 enum shutdown_word { SHUTDOWN_WORD_BRUTAL_KILL };
+enum target_word {
+	TARGET_WORD_LOG,
+	TARGET_WORD_JOURNAL,
+	TARGET_WORD_SYSLOG,
+	TARGET_WORD_INHERIT,
+	TARGET_WORD_NULL,
+};
 enum ready_word { READY_WORD_EXEC, READY_WORD_NOTIFY, READY_WORD_EXIT, READY_WORD_MAX };
 
 extern const char *const when_words[WHEN_WORD_MAX];

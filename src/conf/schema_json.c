@@ -108,6 +108,7 @@ add_scanned(struct strbuf *out, const struct schema_type *type)
 		return;
 	case SHOW_TEXT:
 	case SHOW_DURATION:
+	case SHOW_SIZE:
 	case SHOW_SIGNAL:
 	case SHOW_EXIT_CODES:
 		break;

@@ -9,15 +9,10 @@
 #include "conf/read.h"
 #include "conf/scan.h"
 
-#define WORDS(list) .words = (list), .n_words = ARRAY_SIZE(list)
-#define TABLE(name, list, ...)                                                  \
-	static const struct schema_table name = {#name, list, ARRAY_SIZE(list), \
-	                                         __VA_ARGS__}
 #define NOT_BUILT(key)                            \
 	{                                         \
 		.name = (key), .where = AT_NESTED \
 	}
-#define DURATION_PATTERN "^([0-9]+(ms|s|m|h|d))+$"
 
 /* ---- plain texts ---- */
 
@@ -149,19 +144,6 @@ const struct schema_type schema_containment = {
     .words = containment_names,
     .n_words = CONTAINMENT_MAX,
 };
-static const struct schema_type log_level = {
-    .name = "log_level",
-    .allowed = "`debug`, `info`, `notice`, `warning` or `error`",
-    .words = log_level_names,
-    .n_words = LOG_LEVEL_MAX,
-};
-static const struct schema_type log_target = {
-    .name = "log_target",
-    .allowed = "`auto`, `journal`, `syslog`, `stderr` or `file`",
-    .words = log_target_names,
-    .n_words = LOG_TARGET_MAX,
-};
-
 /* ---- backoff ---- */
 
 static const struct schema_type factor = {
@@ -506,28 +488,6 @@ const struct schema_type schema_ready = {
     .table = &ready_table,
     .where = AT_NESTED,
 };
-static const char *const target_words[] = {"log", "inherit", "null"};
-static const char *const unbuilt_targets[] = {"journal", "syslog"};
-#define OUTPUT_TARGET                                                            \
-	.allowed = "`log`, `inherit`, `null` or file:PATH", WORDS(target_words), \
-	.unbuilt_words = unbuilt_targets,                                        \
-	.n_unbuilt_words = ARRAY_SIZE(unbuilt_targets), .scan = scan_output,     \
-	.pattern = "^file:/"
-const struct schema_type schema_output_target = {.name = "output_target", OUTPUT_TARGET};
-static const struct schema_key output_keys[] = {
-    {"stdout", &schema_output_target, "\"log\"", "Where the standard output goes.",
-     CONF_RESTARTS, AT_NESTED, .read = NULL},
-    {"stderr", &schema_output_target, "\"log\"", "Where the standard error goes.",
-     CONF_RESTARTS, AT_NESTED, .read = NULL},
-};
-TABLE(output_table, output_keys, NULL);
-const struct schema_type schema_output = {
-    .name = "output",
-    OUTPUT_TARGET,
-    .table = &output_table,
-    .where = AT_NESTED,
-};
-
 /* ---- resource limits ---- */
 
 const struct schema_type schema_rlimit = {
@@ -653,23 +613,6 @@ const struct schema_type schema_control = {
     .name = "control",
     .allowed = "a mapping with `socket`, `mode`, `group` or `observers`",
     .table = &control_table,
-    .where = AT_NESTED,
-};
-static const struct schema_key log_keys[] = {
-    {"level", &log_level, "\"info\"", "What is not worth less than this is logged.",
-     CONF_IN_PLACE, AT_NESTED, INTO(struct conf, log_level), NULL},
-    {"target", &log_target, "\"auto\"",
-     "Where supd logs: `auto` is the journal under systemd, else standard error.",
-     CONF_IN_PLACE, AT_NESTED, INTO(struct conf, log_target), NULL},
-    {"directory", &schema_path, "\"/var/log/supd\"",
-     "Where the actors' log files are; for others than root $XDG_STATE_HOME/supd.",
-     CONF_IN_PLACE, AT_NESTED, INTO(struct conf, log_directory), NULL},
-};
-TABLE(log_table, log_keys, NULL);
-const struct schema_type schema_log = {
-    .name = "log",
-    .allowed = "a mapping with `level`, `target` or `directory`",
-    .table = &log_table,
     .where = AT_NESTED,
 };
 const struct schema_type schema_children = {

@@ -9,6 +9,13 @@
 #define INTO(type, member) \
 	.offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 
+/* Parts of the tables of types. */
+#define WORDS(list) .words = (list), .n_words = ARRAY_SIZE(list)
+#define TABLE(name, list, ...)                                                  \
+	static const struct schema_table name = {#name, list, ARRAY_SIZE(list), \
+	                                         __VA_ARGS__}
+#define DURATION_PATTERN "^([0-9]+(ms|s|m|h|d))+$"
+
 /* For functions that read or check one value of a list or mapping by itself. */
 extern const struct schema_type schema_address;
 extern const struct schema_type schema_duration;
@@ -23,6 +30,7 @@ extern const struct schema_type schema_socket;
 extern const struct schema_type schema_when_item;
 
 /* Behind the keys of the one table. */
+extern const struct schema_type schema_actor_log;
 extern const struct schema_type schema_backoff;
 extern const struct schema_type schema_boolean;
 extern const struct schema_type schema_children;
@@ -37,6 +45,7 @@ extern const struct schema_type schema_limit;
 extern const struct schema_type schema_limits;
 extern const struct schema_type schema_log;
 extern const struct schema_type schema_mode;
+extern const struct schema_type schema_on_crash;
 extern const struct schema_type schema_order;
 extern const struct schema_type schema_output;
 extern const struct schema_type schema_path;

@@ -54,6 +54,24 @@ show_signal(int signo, struct strbuf *out)
 		strbuf_add_json(out, signal_name(signo) + 3);
 }
 
+/* In the largest unit that leaves no rest: "10M", 1000. */
+static void
+show_size(uint64_t bytes, struct strbuf *out)
+{
+	static const char suffixes[] = "KMGT";
+	size_t n = 0;
+
+	while (bytes > 0 && bytes % 1024 == 0 && n < strlen(suffixes)) {
+		bytes /= 1024;
+		n++;
+	}
+	if (n == 0)
+		strbuf_addf(out, "%llu", (unsigned long long)bytes);
+	else
+		strbuf_addf(out, "\"%llu%c\"", (unsigned long long)bytes,
+		            suffixes[n - 1]);
+}
+
 static void
 show_number(const struct schema_type *type, const struct node *node, uint64_t number,
             struct strbuf *out)
@@ -78,6 +96,9 @@ show_number(const struct schema_type *type, const struct node *node, uint64_t nu
 		return;
 	case SHOW_DURATION:
 		strbuf_add_json(out, duration_format(number, buf));
+		return;
+	case SHOW_SIZE:
+		show_size(number, out);
 		return;
 	case SHOW_SIGNAL:
 		show_signal((int)number, out);

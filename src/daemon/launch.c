@@ -92,6 +92,9 @@ open_output(const struct shell *shell, const struct actor *actor,
 	*ret_owned = true;
 	switch (output->kind) {
 	case OUTPUT_LOG:
+	case OUTPUT_JOURNAL:
+	case OUTPUT_SYSLOG:
+	case OUTPUT_PIPE:
 		return open_log(shell, actor);
 	case OUTPUT_FILE:
 		return open_append(output->file, 0640);

@@ -275,7 +275,6 @@ static const char *const unbuilt_actor_keys[] = {
     "capabilities",
     "no_new_privileges",
     "cgroup",
-    "log",
     "stdin",
 };
 static const char *const unbuilt_supervisor_keys[] = {
@@ -285,7 +284,6 @@ static const char *const unbuilt_supervisor_keys[] = {
 };
 static const char *const unbuilt_top_keys[] = {
     "metrics",
-    "on_crash",
     "auto_shutdown",
     "keep_children",
     "freeze_while_deciding",
@@ -335,10 +333,6 @@ static const struct {
     {"ready: {exec: x}", "4:13: error: children.a.ready.exec"},
     {"ready: {log: x}", "4:13: error: children.a.ready.log"},
     {"ready: {after: 1s, interval: 1s}", "4:24: error: children.a.ready.interval"},
-    {"output: journal", "4:13: error: children.a.output"},
-    {"output: syslog", "4:13: error: children.a.output"},
-    {"output: pipe:/user/b", "4:13: error: children.a.output"},
-    {"output: {stdout: journal}", "4:22: error: children.a.output.stdout"},
     {"sockets: {s: 'udp:*:53'}", "4:18: error: children.a.sockets.s"},
     {"sockets: {s: 'unix-dgram:/x'}", "4:18: error: children.a.sockets.s"},
     {"sockets: {s: 'unix-seqpacket:/x'}", "4:18: error: children.a.sockets.s"},

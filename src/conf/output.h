@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/* output.h - where an actor's output goes, how its log is kept, who reads from whom
+ * (private to conf/).
+ */
+#ifndef CONF_OUTPUT_H
+#define CONF_OUTPUT_H
+
+#include "conf/read.h"
+
+void log_default(struct conf_log *log);
+void pipes_check(struct reader *reader);
+char *output_show(struct reader *reader, const struct conf_actor *actor,
+                  const struct node *node);
+
+#endif
