@@ -120,11 +120,12 @@ duration_format(uint64_t ms, char buf[DURATION_TEXT_MAX])
 	return buf;
 }
 
+static const char size_suffixes[] = "KMGT";
+
 /* "64K", "10M", "1G", "2T" (binary) or a bare number of bytes; -EINVAL, -ERANGE. */
 int
 size_parse(const char *text, uint64_t *ret_bytes)
 {
-	static const char suffixes[] = "KMGT";
 	const char *p = text;
 	const char *suffix;
 	unsigned int shift = 0;
@@ -134,15 +135,31 @@ size_parse(const char *text, uint64_t *ret_bytes)
 	if (r < 0)
 		return r;
 	if (*p != '\0') {
-		suffix = strchr(suffixes, *p);
+		suffix = strchr(size_suffixes, *p);
 		if (suffix == NULL || p[1] != '\0')
 			return -EINVAL;
-		shift = 10 * (unsigned int)(suffix - suffixes + 1);
+		shift = 10 * (unsigned int)(suffix - size_suffixes + 1);
 	}
 	if (n > (UINT64_MAX >> 1) >> shift)
 		return -ERANGE;
 	*ret_bytes = n << shift;
 	return 0;
+}
+
+/* A size in the largest unit that leaves no rest, such as "10M" or "1000"; returns buf.
+ */
+const char *
+size_format(uint64_t bytes, char buf[SIZE_TEXT_MAX])
+{
+	size_t n = 0;
+
+	while (bytes > 0 && bytes % 1024 == 0 && n < strlen(size_suffixes)) {
+		bytes /= 1024;
+		n++;
+	}
+	(void)snprintf(buf, SIZE_TEXT_MAX, "%llu%.1s", (unsigned long long)bytes,
+	               n > 0 ? &size_suffixes[n - 1] : "");
+	return buf;
 }
 
 /* "TERM", "SIGTERM" or "15" to its number, or -EINVAL. */

@@ -130,14 +130,15 @@ read_actor_log(struct reader *reader, const struct node *node, void *target,
 	const struct node *total = node_get(node, "total");
 	const struct node *max_size = node_get(node, "max_size");
 	struct trail below = {trail, total != NULL ? "total" : "max_size", 0};
+	char buf[2][SIZE_TEXT_MAX];
 
 	read_table(reader, node, schema_actor_log.table, log);
 	if (log->total < log->max_size)
 		reader_warn(reader, total != NULL ? total : max_size, &below,
-		            "all files together may have less (`total`: %llu bytes) than "
-		            "one of them (`max_size`: %llu bytes)",
-		            (unsigned long long)log->total,
-		            (unsigned long long)log->max_size);
+		            "all files together may have less (`total`, %s) than one of "
+		            "them (`max_size`, %s)",
+		            size_format(log->total, buf[0]),
+		            size_format(log->max_size, buf[1]));
 }
 
 /* ---- who reads from whom ---- */

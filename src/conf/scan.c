@@ -149,8 +149,9 @@ scan_duration(const struct schema_type *type, const struct node *node,
 		return -EINVAL;
 	}
 	if (type->min > 0 && ms < (uint64_t)type->min) {
-		err_set(why, 0, "`%.40s` is too short: it must be longer than 0s",
-		        node->text);
+		if (type->min == 1)
+			err_set(why, 0, "`%.40s` is too short: it must be longer than 0s",
+			        node->text);
 		return -EINVAL;
 	}
 	if (ms == DURATION_INFINITE && type->max != DURATION_INFINITE) {

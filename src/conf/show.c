@@ -54,22 +54,17 @@ show_signal(int signo, struct strbuf *out)
 		strbuf_add_json(out, signal_name(signo) + 3);
 }
 
-/* In the largest unit that leaves no rest: "10M", 1000. */
+/* "10M", or as a bare number what is no multiple of any unit. */
 static void
 show_size(uint64_t bytes, struct strbuf *out)
 {
-	static const char suffixes[] = "KMGT";
-	size_t n = 0;
+	char buf[SIZE_TEXT_MAX];
 
-	while (bytes > 0 && bytes % 1024 == 0 && n < strlen(suffixes)) {
-		bytes /= 1024;
-		n++;
-	}
-	if (n == 0)
-		strbuf_addf(out, "%llu", (unsigned long long)bytes);
+	(void)size_format(bytes, buf);
+	if (strpbrk(buf, "KMGT") != NULL)
+		strbuf_add_json(out, buf);
 	else
-		strbuf_addf(out, "\"%llu%c\"", (unsigned long long)bytes,
-		            suffixes[n - 1]);
+		strbuf_adds(out, buf);
 }
 
 static void

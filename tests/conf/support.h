@@ -34,6 +34,7 @@ Suite *suite_yaml(void);
 Suite *suite_faults(void);
 Suite *suite_values(void);
 Suite *suite_compose(void);
+Suite *suite_output(void);
 Suite *suite_plan(void);
 Suite *suite_lint(void);
 Suite *suite_noise(void);

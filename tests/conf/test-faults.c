@@ -283,12 +283,8 @@ static const char *const unbuilt_supervisor_keys[] = {
     "needs",         "watch",         "hooks",
 };
 static const char *const unbuilt_top_keys[] = {
-    "metrics",
-    "auto_shutdown",
-    "keep_children",
-    "freeze_while_deciding",
-    "when_empty",
-    "max_children",
+    "metrics",    "auto_shutdown", "keep_children", "freeze_while_deciding",
+    "when_empty", "max_children",
 };
 
 static void

@@ -73,6 +73,14 @@ static const struct {
      "is not an executable file"},
     {"children:\n  a:\n    command: [sh]\n    environment: {PATH: /nonexistent}\n",
      "3:14: warning: children.a.command", "there is no program `sh` in PATH"},
+    {"children:\n  a: {" SH ", log: {max_size: 100M}}\n",
+     "2:43: warning: children.a.log.max_size",
+     "all files together may have less (`total`, 50M) than one of them (`max_size`, "
+     "100M)"},
+    {"children:\n  a: {" SH ", log: {total: 5000}}\n",
+     "2:40: warning: children.a.log.total",
+     "all files together may have less (`total`, 5000) than one of them (`max_size`, "
+     "10M)"},
     {"control: {observers: 7, mode: \"0660\"}\nchildren: {}\n",
      "1:31: warning: control.mode", "shuts the `observers` out"},
 };

@@ -17,6 +17,7 @@
 static const char *const corpus[] = {
     "control: {socket: /run/x, mode: \"0666\", group: root, observers: root}\n"
     "log: {level: info, target: auto, directory: /var/log/x}\n"
+    "on_crash: kill\n"
     "include: [none.d/*.yaml]\n"
     "defaults: {environment: {A: b}, backoff: {min: 1s, max: 5s}}\n"
     "templates:\n"
@@ -26,7 +27,7 @@ static const char *const corpus[] = {
     "limit: {restarts: 3, within: 10s, window: fixed, on_exceed: escalate}\n"
     "children:\n"
     "  a: {use: w, with: {queue: pages}, replicas: 3}\n"
-    "  b: {<<: *w, command: sleep 'a b' \"c\"}\n"
+    "  b: {<<: *w, command: sleep 'a b' \"c\", output: pipe:a@2}\n"
     "  s:\n"
     "    start: parallel\n"
     "    children: {c: {command: [x]}, d: {children: {}}}\n",
@@ -41,6 +42,7 @@ static const char *const corpus[] = {
     "    sockets: {http: 'tcp:127.0.0.1:80', u: {listen: 'unix:/x', mode: \"0600\"}}\n"
     "    limits: {nofile: 10:1K, core: unlimited}\n"
     "    output: {stdout: file:/x, stderr: null}\n"
+    "    log: {max_size: 1M, keep: 3, max_age: 7d, format: json, compress: true}\n"
     "    ready: {after: 5s}\n"
     "    success: {exit: [0], signals: [HUP]}\n"
     "    on_failure: [{when: any, then: escalate}]\n",

@@ -54,7 +54,18 @@ static const struct {
      ""},
     {"children: {a: {command: [x], output: log}}\n",
      "children: {a: {command: [x], output: {stdout: log, stderr: log}}}\n", ""},
+    {"children: {a: {command: [x], output: 'pipe:b'}, b: {command: [x]}}\n",
+     "children: {a: {command: [x], output: 'pipe:/user/b', log: {max_size: 10240K}}, "
+     "b: {command: [x]}}\n",
+     ""},
+    {"children: {}\n", "on_crash: kill\nchildren: {}\n", ""},
     /* in place or not */
+    {"children: {a: {command: [x]}}\n",
+     "children: {a: {command: [x], log: {keep: 2, format: json}}}\n",
+     "updated /user/a log.format log.keep\n"},
+    {"children: {a: {command: [x]}}\n",
+     "children: {a: {command: [x], output: {stderr: journal}}}\n",
+     "restarted /user/a output.stderr\n"},
     {"children: {a: {command: [x]}}\n", "children: {a: {command: [x], shutdown: 6s}}\n",
      "updated /user/a shutdown\n"},
     {"children: {a: {command: [x]}}\n", "children: {a: {command: [y], shutdown: 6s}}\n",

@@ -45,6 +45,23 @@ static const struct {
     {"limits: {nofile: 1K, core: unlimited}", "limits.nofile", "\"1K\""},
     {"output: null", "output.stderr", "\"null\""},
     {"output: {stdout: inherit}", "output.stderr", "\"log\""},
+    {"output: journal", "output.stdout", "\"journal\""},
+    {"output: syslog", "output.stderr", "\"syslog\""},
+    {"{output: 'pipe:b'}, b: {command: [x]}", "output.stdout", "\"pipe:/user/b\""},
+    {"{output: {stderr: 'pipe:/user/b'}}, b: {command: [x]}", "output.stderr",
+     "\"pipe:/user/b\""},
+    {"log: {}", "log.max_size", "\"10M\""},
+    {"log: {keep: 0}", "log.total", "\"50M\""},
+    {"log: {keep: 0}", "log.keep", "0"},
+    {"log: {max_size: 10485760}", "log.max_size", "\"10M\""},
+    {"log: {max_size: 4096}", "log.max_size", "\"4K\""},
+    {"log: {max_size: 5000}", "log.max_size", "5000"},
+    {"log: {total: 1024G}", "log.total", "\"1T\""},
+    {"log: {max_age: 168h}", "log.max_age", "\"7d\""},
+    {"log: {compress: true}", "log.compress", "true"},
+    {"enabled: true", "log.max_age", "\"infinity\""},
+    {"enabled: true", "log.timestamps", "true"},
+    {"enabled: true", "log.format", "\"text\""},
     {"environment: {A: 5, B: \"\"}", "environment.A", "\"5\""},
     {"environment: {A: 5, B: \"\"}", "environment.B", "\"\""},
     {"on_failure: [{when: {exit: 75}, then: stop}, otp]", "on_failure",
@@ -443,6 +460,7 @@ START_TEST(supds_own_keys_arrive)
 	struct conf *conf =
 	    load_text("control: {socket: /run/x.sock, group: root, observers: 7}\n"
 	              "log: {level: debug, target: stderr, directory: /logs}\n"
+	              "on_crash: kill\n"
 	              "children: {}\n");
 
 	ck_assert_str_eq(conf->control_socket, "/run/x.sock");
@@ -454,8 +472,13 @@ START_TEST(supds_own_keys_arrive)
 	ck_assert_int_eq(conf->log_level, LOG_LEVEL_DEBUG);
 	ck_assert_int_eq(conf->log_target, LOG_TARGET_STDERR);
 	ck_assert_str_eq(conf->log_directory, "/logs");
+	ck_assert(conf->on_crash_kill);
+	conf_free(conf);
+	conf = load_text("on_crash: adopt\nchildren: {}\n");
+	ck_assert(!conf->on_crash_kill);
 	conf_free(conf);
 	conf = load_text("children: {}\n");
+	ck_assert(!conf->on_crash_kill);
 	ck_assert_ptr_null(conf->control_socket);
 	ck_assert_uint_eq(conf->control_mode, 0660);
 	ck_assert_int_eq(conf->log_level, LOG_LEVEL_INFO);
