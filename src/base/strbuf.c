@@ -85,9 +85,9 @@ strbuf_addc(struct strbuf *sb, char c)
 	strbuf_add(sb, &c, 1);
 }
 
-/* The length of the UTF-8 character at s, or 0 where there is none (RFC 3629). */
+/* The length of the UTF-8 character at s, before end, or 0: there is none (RFC 3629). */
 static size_t
-utf8_length(const char *s)
+utf8_length(const char *s, const char *end)
 {
 	const unsigned char *u = (const unsigned char *)s;
 	size_t len = 0;
@@ -100,6 +100,8 @@ utf8_length(const char *s)
 		len = 3;
 	else if (u[0] >= 0xf0 && u[0] <= 0xf4)
 		len = 4;
+	if (len > (size_t)(end - s))
+		return 0;
 	for (size_t i = 1; i < len; i++)
 		if ((u[i] & 0xc0) != 0x80)
 			return 0;
@@ -152,29 +154,42 @@ strbuf_add_number(struct strbuf *sb, uint64_t n)
 	strbuf_add(sb, digits + at, sizeof(digits) - at);
 }
 
-/*
- * Append a string as JSON, quotes included.  Bytes that are not UTF-8 become U+FFFD, so
- * that whatever a program or a file name contains, the result is valid JSON.
- */
+/* Append a string as JSON, quotes included: see strbuf_add_json_bytes(). */
 void
 strbuf_add_json(struct strbuf *sb, const char *s)
 {
-	strbuf_addc(sb, '"');
-	while (*s != '\0') {
-		size_t len = utf8_length(s);
+	strbuf_add_json_bytes(sb, s, strlen(s));
+}
 
-		if (len == 0) {
+/*
+ * Append text, which may contain anything, as a JSON string, quotes included.  Bytes that
+ * are not UTF-8 become U+FFFD, so that whatever a program or a file name contains, the
+ * result is valid JSON.
+ */
+void
+strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len)
+{
+	const char *p = text;
+	const char *end = text + len;
+
+	strbuf_addc(sb, '"');
+	while (p < end) {
+		const char *plain = p;
+		size_t n = 1;
+
+		while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20 &&
+		       (n = utf8_length(p, end)) > 0)
+			p += n;
+		strbuf_add(sb, plain, (size_t)(p - plain));
+		if (p == end)
+			break;
+		if (n == 0)
 			strbuf_adds(sb, "\xef\xbf\xbd");
-			s++;
-		} else if (*s == '"' || *s == '\\') {
-			strbuf_addc(sb, '\\');
-			strbuf_addc(sb, *s++);
-		} else if ((unsigned char)*s < 0x20) {
-			strbuf_addf(sb, "\\u%04x", (unsigned int)(unsigned char)*s++);
-		} else {
-			strbuf_add(sb, s, len);
-			s += len;
-		}
+		else if (*p == '"' || *p == '\\')
+			strbuf_addf(sb, "\\%c", *p);
+		else
+			strbuf_addf(sb, "\\u%04x", (unsigned int)(unsigned char)*p);
+		p++;
 	}
 	strbuf_addc(sb, '"');
 }

@@ -5,6 +5,7 @@
 #include "ctl/print.h"
 
 #include "base/assert.h"
+#include "base/moment.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -226,28 +227,6 @@ print_bytes(struct strbuf *sb, uint64_t bytes)
 	            (unsigned int)(tenths % 10), units[unit]);
 }
 
-/* Seconds since 1970 of a time of RFC 3339 and where its fraction begins. */
-static bool
-parse_time(const char *text, time_t *ret, const char **ret_fraction)
-{
-	struct tm tm = {0};
-	const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	int hours;
-	int minutes;
-
-	if (p == NULL)
-		return false;
-	*ret_fraction = p;
-	*ret = timegm(&tm);
-	p += strspn(p, ".0123456789");
-	if ((*p == '+' || *p == '-') && strlen(p) == 6 && p[3] == ':') {
-		hours = atoi(p + 1);
-		minutes = atoi(p + 4);
-		*ret -= (*p == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
-	}
-	return true;
-}
-
 /*
  * A time of RFC 3339 in the time zone of the user, with its date unless it is today's.
  * What cannot be read is printed as it is.
@@ -256,14 +235,18 @@ void
 print_when(struct strbuf *sb, const char *rfc3339, bool with_ms)
 {
 	time_t now = time(NULL);
-	const char *fraction;
 	struct tm today;
 	struct tm tm;
 	char text[32];
+	uint64_t us;
 	time_t t;
 
-	if (!parse_time(rfc3339, &t, &fraction) || localtime_r(&t, &tm) == NULL ||
-	    localtime_r(&now, &today) == NULL) {
+	if (moment_parse(rfc3339, &us) < 0) {
+		print_text(sb, rfc3339, strlen(rfc3339));
+		return;
+	}
+	t = (time_t)(us / 1000000);
+	if (localtime_r(&t, &tm) == NULL || localtime_r(&now, &today) == NULL) {
 		print_text(sb, rfc3339, strlen(rfc3339));
 		return;
 	}
@@ -272,8 +255,8 @@ print_when(struct strbuf *sb, const char *rfc3339, bool with_ms)
 	else
 		(void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
 	strbuf_adds(sb, text);
-	if (with_ms && fraction[0] == '.' && strspn(fraction + 1, "0123456789") >= 3)
-		strbuf_add(sb, fraction, 4);
+	if (with_ms && strchr(rfc3339, '.') != NULL)
+		strbuf_addf(sb, ".%03u", (unsigned int)(us / 1000 % 1000));
 }
 
 /* JSON as it was received; for a terminal, DEL and C1 become escapes of JSON. */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/* moment.h - points in time as people and machines write them.
+ *
+ * A moment is microseconds of CLOCK_REALTIME since 1970.
+ */
+#ifndef BASE_MOMENT_H
+#define BASE_MOMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int moment_parse(const char *text, uint64_t *ret_us);
+int moment_parse_past(const char *text, uint64_t now_us, uint64_t *ret_us);
+
+#endif
