@@ -16,7 +16,10 @@
  * journal, performs what was not performed, and compares the records with the core.
  *
  * Whatever can be torn is kept twice, with a checksum and a generation, and switched by
- * one store.  Nothing here allocates after ledger_new() and ledger_open().
+ * one store: death at any instruction leaves the one or the other, and what a successor
+ * has read once is not undone by its own death.  A changed bit is told apart from that
+ * and reported (-EBADMSG), never taken for something older.  Nothing here allocates after
+ * ledger_new() and ledger_open().  One process writes at a time.
  */
 #ifndef LEDGER_LEDGER_H
 #define LEDGER_LEDGER_H
@@ -49,6 +52,7 @@ void ledger_size(const struct ledger *ledger, struct ledger_size *ret);
 
 /* ---- the core ---- */
 
+/* A checkpoint moves the core: fetch the pointer again after it. */
 void *ledger_core(const struct ledger *ledger);
 void ledger_checkpoint(struct ledger *ledger);
 int ledger_restore(struct ledger *ledger);
@@ -62,7 +66,7 @@ struct journal_entry {
 	uint64_t tag; /* the caller's, of a command: see daemon/control_token */
 	struct event event;
 	uint32_t kind; /* enum journal_kind */
-	uint32_t sum;
+	uint32_t sum;  /* with epoch and place; looked at by ledger_entry() */
 };
 
 bool ledger_has_room(const struct ledger *ledger, uint32_t entries);
@@ -110,7 +114,8 @@ void ledger_write(struct ledger *ledger, uint32_t slot,
                   const struct ledger_record *record);
 int ledger_read(const struct ledger *ledger, uint32_t slot, struct ledger_record *ret);
 
-/* STATUS= of a process: not kept twice, cut off at LEDGER_STATUS_MAX - 1 bytes. */
+/* STATUS= of a process: not kept twice, cut off at LEDGER_STATUS_MAX - 1 bytes, or less
+ * for the sake of a whole character.  After a death it is whole or empty. */
 #define LEDGER_STATUS_MAX 256
 void ledger_set_status(struct ledger *ledger, uint32_t slot, const char *text);
 const char *ledger_status(const struct ledger *ledger, uint32_t slot);
@@ -147,7 +152,8 @@ int ledger_facts(const struct ledger *ledger, struct ledger_facts *ret);
 /* Memory of the ring of events; zero at first. */
 void *ledger_events(const struct ledger *ledger);
 
-/* Incarnations of names that are free: 64-bit hash of the path. */
+/* Incarnations of names that are free: 64-bit hash of the path.  When there are too many
+ * the name that came first is forgotten, 0 as all that are not known. */
 #define LEDGER_PAST_MAX 4096
 void ledger_set_past(struct ledger *ledger, const char *path, uint32_t incarnation);
 uint32_t ledger_past(const struct ledger *ledger, const char *path);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: ISC */
+/* journal.c - the core, its checkpoint, and what was given to it since. */
+#include "config.h"
+
+#include "ledger/ledger.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/sum.h"
+#include "ledger/layout.h"
+
+static uint32_t
+epoch_of(uint64_t commit)
+{
+	return (uint32_t)(commit >> 32);
+}
+
+/* The epoch after this one, of the other parity; 0 would mean that there is none. */
+static uint32_t
+epoch_after(uint32_t epoch)
+{
+	return epoch == UINT32_MAX ? 2 : epoch + 1;
+}
+
+static uint64_t
+commit_of(uint32_t epoch, uint32_t entries)
+{
+	return (uint64_t)epoch << 32 | entries;
+}
+
+static uint64_t
+commit_now(const struct ledger *ledger)
+{
+	return atomic_load_explicit(&ledger->header->commit, memory_order_acquire);
+}
+
+/* From the first store on it is so; nothing that follows may come before that. */
+static void
+set_commit(struct ledger *ledger, uint64_t commit)
+{
+	atomic_store_explicit(&ledger->header->commit, commit, memory_order_release);
+	atomic_store_explicit(&ledger->header->echo, commit, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* Death between the two stores of set_commit() leaves them one step apart, no more. */
+static bool
+commit_is_sound(const struct ledger *ledger)
+{
+	uint64_t commit = commit_now(ledger);
+	uint64_t echo = atomic_load(&ledger->header->echo);
+
+	if ((uint32_t)commit > ledger->header->journal)
+		return false;
+	return commit == echo || commit == echo + 1 ||
+	       commit == commit_of(epoch_after(epoch_of(echo)), 0);
+}
+
+static void *
+core_copy(const struct ledger *ledger, uint32_t which)
+{
+	return ledger_at(ledger, ledger->layout.cores[which]);
+}
+
+/*
+ * The live copy of the core: core_bytes for the caller to step in.  ledger_checkpoint()
+ * makes it the checkpoint and another place the live copy: ask again after each.
+ */
+void *
+ledger_core(const struct ledger *ledger)
+{
+	return core_copy(ledger, ~ledger_epoch(ledger) & 1);
+}
+
+/* How many actions were performed, with a check that knows the epoch. */
+static uint64_t
+performed_mark(uint32_t epoch, uint32_t n)
+{
+	const uint64_t mark = commit_of(epoch, n);
+
+	return (uint64_t)sum_fold(sum_bytes(&mark, sizeof(mark), 0)) << 32 | n;
+}
+
+/* False: it is not what anybody wrote. */
+static bool
+find_performed(const struct ledger *ledger, uint32_t *ret_n)
+{
+	uint64_t mark = atomic_load(&ledger->header->performed);
+	uint32_t epoch = ledger_epoch(ledger);
+
+	if (mark == performed_mark(epoch, (uint32_t)mark)) {
+		*ret_n = (uint32_t)mark;
+		return true;
+	}
+	/* Death between the checkpoint and the mark that belongs to it. */
+	*ret_n = 0;
+	return mark == performed_mark(epoch - 1, (uint32_t)mark) ||
+	       (mark == 0 && epoch <= 1);
+}
+
+/*
+ * What the live copy is now is the checkpoint, the journal is empty, no action of it was
+ * performed: all at once.  Call it between turns, when everything was performed that the
+ * core asked for.  The core is at another address then: ledger_core() tells which.
+ *
+ * The first one makes the ledger valid.  Costs a sum and a copy of the core.
+ */
+void
+ledger_checkpoint(struct ledger *ledger)
+{
+	struct header *header = ledger->header;
+	uint32_t epoch = epoch_after(ledger_epoch(ledger));
+	void *live = ledger_core(ledger);
+
+	header->core_sums[epoch & 1] = sum_bytes(live, header->core_bytes, epoch);
+	set_commit(ledger, commit_of(epoch, 0));
+	atomic_store_explicit(&header->performed, performed_mark(epoch, 0),
+	                      memory_order_release);
+	memcpy(ledger_core(ledger), live, header->core_bytes);
+}
+
+/*
+ * After the death of the one before: the live copy is the checkpoint again, for the
+ * journal to be replayed into.  All that is needed for that was looked at: entries and
+ * the number of performed actions can be trusted from here on.
+ *
+ * Returns 0; -ENODATA when there was no checkpoint; -EBADMSG when any of this was damaged
+ * by more than the death of its writer, and the live copy is as it was.
+ */
+int
+ledger_restore(struct ledger *ledger)
+{
+	const struct header *header = ledger->header;
+	uint32_t epoch = ledger_epoch(ledger);
+	const void *checkpoint = core_copy(ledger, epoch & 1);
+	uint32_t performed;
+
+	if (!commit_is_sound(ledger) || !find_performed(ledger, &performed))
+		return -EBADMSG;
+	if (epoch == 0)
+		return -ENODATA;
+	if (header->core_sums[epoch & 1] !=
+	    sum_bytes(checkpoint, header->core_bytes, epoch))
+		return -EBADMSG;
+	for (uint32_t i = 0; i < ledger_entries(ledger); i++)
+		if (ledger_entry(ledger, i) == NULL)
+			return -EBADMSG;
+	memcpy(ledger_core(ledger), checkpoint, header->core_bytes);
+	return 0;
+}
+
+/* ---- the journal ----------------------------------------------------------------- */
+
+static struct journal_entry *
+entry_at(const struct ledger *ledger, uint32_t i)
+{
+	return (struct journal_entry *)ledger_at(ledger, ledger->layout.journal) + i;
+}
+
+static uint32_t
+entry_sum(const struct journal_entry *entry, uint32_t epoch, uint32_t i)
+{
+	return sum_fold(
+	    sum_bytes(entry, offsetof(struct journal_entry, sum), commit_of(epoch, i)));
+}
+
+/* Does so much more fit in before a checkpoint is needed? */
+bool
+ledger_has_room(const struct ledger *ledger, uint32_t entries)
+{
+	return entries <= ledger->header->journal - ledger_entries(ledger);
+}
+
+/* An event without what is between its fields: that is summed, too. */
+static void
+copy_event(struct event *to, const struct event *from)
+{
+	_Static_assert(sizeof(struct event) == 48, "a new field is to be copied here");
+
+	memset(to, 0, sizeof(*to));
+	to->kind = from->kind;
+	to->ref = from->ref;
+	to->life = from->life;
+	to->code = from->code;
+	to->signal = from->signal;
+	to->error = from->error;
+	to->core = from->core;
+	to->gone = from->gone;
+	to->hold = from->hold;
+	to->token = from->token;
+	to->wait_for = from->wait_for;
+}
+
+/*
+ * Put down what the core is given next.  When this returns a successor will give it to
+ * the core, too; before that it will not.  There must be room, and a checkpoint.
+ * JOURNAL_SETTLE has no event: NULL.
+ */
+void
+ledger_append(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
+              const struct event *event, uint64_t tag)
+{
+	uint64_t commit = commit_now(ledger);
+	uint32_t i = (uint32_t)commit;
+	struct journal_entry *entry = entry_at(ledger, i);
+
+	ASSERT(epoch_of(commit) != 0);
+	ASSERT(i < ledger->header->journal);
+	entry->now_ms = now_ms;
+	entry->tag = tag;
+	entry->kind = kind;
+	if (event != NULL)
+		copy_event(&entry->event, event);
+	else
+		memset(&entry->event, 0, sizeof(entry->event));
+	entry->sum = entry_sum(entry, epoch_of(commit), i);
+	set_commit(ledger, commit + 1);
+}
+
+/* How many entries there are since the checkpoint. */
+uint32_t
+ledger_entries(const struct ledger *ledger)
+{
+	uint32_t n = (uint32_t)commit_now(ledger);
+
+	return n < ledger->header->journal ? n : ledger->header->journal;
+}
+
+/* An entry, the oldest is 0; NULL: there is none, or it is damaged. */
+const struct journal_entry *
+ledger_entry(const struct ledger *ledger, uint32_t i)
+{
+	const struct journal_entry *entry = entry_at(ledger, i);
+
+	if (i >= ledger_entries(ledger) ||
+	    entry->sum != entry_sum(entry, ledger_epoch(ledger), i))
+		return NULL;
+	return entry;
+}
+
+/* How many actions were performed since the checkpoint. */
+uint32_t
+ledger_performed(const struct ledger *ledger)
+{
+	uint32_t n;
+
+	return find_performed(ledger, &n) ? n : 0;
+}
+
+/* So many of the actions that came since the checkpoint were performed. */
+void
+ledger_set_performed(struct ledger *ledger, uint32_t n)
+{
+	atomic_store_explicit(&ledger->header->performed,
+	                      performed_mark(ledger_epoch(ledger), n),
+	                      memory_order_release);
+}
+
+/* Which checkpoint this is; 0: there was none.  The next one has another number. */
+uint32_t
+ledger_epoch(const struct ledger *ledger)
+{
+	return epoch_of(commit_now(ledger));
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/* layout.c - where everything is, and whether another supd puts it at the same place. */
+#include "config.h"
+
+#include "ledger/layout.h"
+
+#include <string.h>
+
+#include "base/sum.h"
+
+#define PAGE 4096
+
+/* The next place that is a multiple of `align`; *at moves behind what is put there. */
+static size_t
+put(size_t *at, size_t bytes, size_t align)
+{
+	size_t place = (*at + align - 1) / align * align;
+
+	*at = place + bytes;
+	return place;
+}
+
+/* Where the parts of a ledger of this size are. */
+void
+layout_of(const struct ledger_size *size, struct layout *ret)
+{
+	size_t at = sizeof(struct header);
+
+	ret->records = put(&at, (size_t)size->slots * RECORD_BYTES, sizeof(uint64_t));
+	ret->journal = put(&at, (size_t)size->journal * sizeof(struct journal_entry), 64);
+	ret->statuses = put(&at, (size_t)size->slots * LEDGER_STATUS_MAX, 64);
+	ret->past = put(&at, sizeof(struct past_ring), 64);
+	/* Copied and summed as a whole; much of the rest is never touched. */
+	ret->cores[0] = put(&at, size->core_bytes, PAGE);
+	ret->cores[1] = put(&at, size->core_bytes, PAGE);
+	ret->events = put(&at, size->events_bytes, PAGE);
+	ret->tokens = put(&at, LEDGER_TOKENS_BYTES, PAGE);
+	ret->bytes = put(&at, 0, PAGE);
+}
+
+/*
+ * A number for the form of everything that is stored: another compiler, another kind of
+ * machine or a forgotten LEDGER_VERSION gives another one.  What is inside the core can
+ * be told by its size only.
+ */
+uint64_t
+layout_shape(void)
+{
+#define FIELD(type, field) offsetof(struct type, field)
+	const uint64_t shape[] = {
+	    core_bytes(&(struct core_size){.nodes = 100}),
+	    core_bytes(&(struct core_size){.nodes = 101}),
+	    core_bytes(&(struct core_size){.nodes = 100, .waiters = 1}),
+	    sizeof(struct spec),
+	    sizeof(struct rule),
+	    sizeof(struct cause),
+	    sizeof(struct event),
+	    FIELD(event, ref),
+	    FIELD(event, life),
+	    FIELD(event, code),
+	    FIELD(event, signal),
+	    FIELD(event, error),
+	    FIELD(event, core),
+	    FIELD(event, gone),
+	    FIELD(event, hold),
+	    FIELD(event, token),
+	    FIELD(event, wait_for),
+	    EVENT_KIND_MAX,
+	    WAIT_FOR_MAX,
+	    NODE_STATE_MAX,
+	    CAUSE_KIND_MAX,
+	    sizeof(struct journal_entry),
+	    FIELD(journal_entry, event),
+	    FIELD(journal_entry, kind),
+	    FIELD(journal_entry, sum),
+	    sizeof(struct ledger_record),
+	    FIELD(ledger_record, conf_id),
+	    FIELD(ledger_record, life),
+	    FIELD(ledger_record, pid),
+	    FIELD(ledger_record, step),
+	    FIELD(ledger_record, ended),
+	    FIELD(ledger_record, notify),
+	    FIELD(ledger_record, end),
+	    FIELD(ledger_record, failed_at_wall_us),
+	    sizeof(struct reap),
+	    FIELD(reap, status),
+	    FIELD(reap, maxrss_kib),
+	    sizeof(struct ledger_spawn),
+	    FIELD(ledger_spawn, code),
+	    sizeof(struct ledger_facts),
+	    FIELD(ledger_facts, upgrade_ms),
+	    FIELD(ledger_facts, version),
+	    sizeof(struct header),
+	    FIELD(header, commit),
+	    FIELD(header, facts),
+	    sizeof(struct past_ring),
+	    LEDGER_STATUS_MAX,
+	    LEDGER_TOKENS_BYTES,
+	};
+#undef FIELD
+
+	return sum_bytes(shape, sizeof(shape), LEDGER_VERSION);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: ISC */
+/* ledger.c - the memory that survives: made, sealed, mapped, and looked at when found. */
+#include "config.h"
+
+#include "ledger/ledger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/sum.h"
+#include "ledger/layout.h"
+#include "os/fd.h"
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+static uint64_t
+header_sum(const struct header *header)
+{
+	return sum_bytes(header, offsetof(struct header, sum), LEDGER_MAGIC);
+}
+
+/* A memfd with all of its memory and its size for good: no store can fail later. */
+static int
+make_memory(size_t bytes, struct err *err)
+{
+	int fd = fd_raise(memfd_create("supd-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	int r;
+
+	if (fd < 0) {
+		err_set(err, errno, "make the ledger");
+		return -1;
+	}
+	do
+		r = fallocate(fd, 0, 0, (off_t)bytes);
+	while (r < 0 && errno == EINTR);
+	if (r < 0)
+		err_set(err, errno, "memory for a ledger of %zu KiB", bytes / 1024);
+	else if ((r = fcntl(fd, F_ADD_SEALS, SEALS)) < 0)
+		err_set(err, errno, "seal the ledger");
+	if (r < 0)
+		fd_close(&fd);
+	return fd;
+}
+
+/* A ledger around fd, mapped, and fd is its own; NULL: fd is closed. */
+static struct ledger *
+map_memory(int take_fd, size_t bytes, struct err *err)
+{
+	struct ledger *ledger = calloc(1, sizeof(*ledger));
+	void *memory;
+
+	if (ledger == NULL) {
+		err_set(err, ENOMEM, "ledger");
+		(void)close(take_fd);
+		return NULL;
+	}
+	ledger->fd = take_fd;
+	map_init(&ledger->past);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, take_fd, 0);
+	if (memory == MAP_FAILED) {
+		err_set(err, errno, "map the ledger of %zu KiB", bytes / 1024);
+		ledger_free(ledger);
+		return NULL;
+	}
+	ledger->header = memory;
+	ledger->bytes = bytes;
+	return ledger;
+}
+
+/* The index of names that are free; false: out of memory. */
+static bool
+index_past(struct ledger *ledger, struct err *err)
+{
+	int r = past_index(ledger);
+
+	if (r < 0)
+		err_set(err, -r, "index of the ledger");
+	return r == 0;
+}
+
+/*
+ * A new, empty ledger.  All of its memory is taken now, whatever of it will be used.  It
+ * counts once the core was put at ledger_core() and ledger_checkpoint() was called.
+ *
+ * NULL: there is not enough memory or no descriptor, and the sentence says so.
+ */
+struct ledger *
+ledger_new(const struct ledger_size *size, struct err *err)
+{
+	struct ledger *ledger;
+	struct layout layout;
+	int fd;
+
+	layout_of(size, &layout);
+	fd = make_memory(layout.bytes, err);
+	if (fd < 0)
+		return NULL;
+	ledger = map_memory(fd, layout.bytes, err);
+	if (ledger == NULL)
+		return NULL;
+	ledger->layout = layout;
+	ledger->header->magic = LEDGER_MAGIC;
+	ledger->header->version = LEDGER_VERSION;
+	ledger->header->slots = size->slots;
+	ledger->header->shape = layout_shape();
+	ledger->header->bytes = layout.bytes;
+	ledger->header->core_bytes = size->core_bytes;
+	ledger->header->events_bytes = size->events_bytes;
+	ledger->header->journal = size->journal;
+	ledger->header->sum = header_sum(ledger->header);
+	if (!index_past(ledger, err)) {
+		ledger_free(ledger);
+		return NULL;
+	}
+	return ledger;
+}
+
+/* How large the memory behind fd is; 0: it is none that could be mapped without danger.
+ */
+static size_t
+memory_bytes(int fd, struct err *err)
+{
+	const int needed = F_SEAL_SHRINK | F_SEAL_GROW;
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || (seals & needed) != needed || fstat(fd, &st) < 0) {
+		err_set(err, 0, "the ledger is not a sealed memfd");
+		return 0;
+	}
+	if (st.st_size < (off_t)sizeof(struct header)) {
+		err_set(err, 0, "the ledger has %jd bytes only", (intmax_t)st.st_size);
+		return 0;
+	}
+	return (size_t)st.st_size;
+}
+
+/* Is it a ledger, and one that this supd can read? */
+static bool
+check_header(const struct header *header, size_t bytes, struct err *err)
+{
+	if (header->magic != LEDGER_MAGIC)
+		err_set(err, 0, "this is not a ledger");
+	else if (header->version != LEDGER_VERSION)
+		err_set(err, 0,
+		        "the ledger is of version %" PRIu32 ", this supd reads %d",
+		        header->version, LEDGER_VERSION);
+	else if (header->sum != header_sum(header))
+		err_set(err, 0, "the ledger's header is damaged: wrong checksum");
+	else if (header->shape != layout_shape())
+		err_set(err, 0,
+		        "the ledger was written by a supd that was built otherwise");
+	else if (header->bytes != bytes)
+		err_set(err, 0, "the ledger has %zu bytes instead of %" PRIu64, bytes,
+		        header->bytes);
+	else if (atomic_load(&header->commit) == 0 && atomic_load(&header->echo) == 0)
+		err_set(err, 0, "the ledger was never completed");
+	else
+		return true;
+	return false;
+}
+
+/*
+ * The ledger of another process, in fd, which is the ledger's from now on, or closed.
+ * Changes nothing in it.
+ *
+ * NULL: it cannot be read by this supd, and the sentence says why.  What is in it is
+ * looked at when it is asked for: see ledger_restore(), ledger_read().
+ */
+struct ledger *
+ledger_open(int take_fd, struct err *err)
+{
+	int fd = fd_raise(take_fd);
+	size_t bytes = memory_bytes(fd, err);
+	struct ledger_size size;
+	struct ledger *ledger;
+
+	if (bytes == 0) {
+		(void)close(fd);
+		return NULL;
+	}
+	ledger = map_memory(fd, bytes, err);
+	if (ledger == NULL)
+		return NULL;
+	if (!check_header(ledger->header, bytes, err)) {
+		ledger_free(ledger);
+		return NULL;
+	}
+	ledger_size(ledger, &size);
+	layout_of(&size, &ledger->layout);
+	ASSERT(ledger->layout.bytes == bytes);
+	if (!index_past(ledger, err)) {
+		ledger_free(ledger);
+		return NULL;
+	}
+	return ledger;
+}
+
+/* Unmap and close it; who else has the descriptor keeps what is in it. */
+void
+ledger_free(struct ledger *ledger)
+{
+	if (ledger == NULL)
+		return;
+	if (ledger->header != NULL)
+		(void)munmap(ledger->header, ledger->bytes);
+	fd_close(&ledger->fd);
+	map_done(&ledger->past);
+	free(ledger);
+}
+
+/* The descriptor, to be handed on; it stays the ledger's. */
+int
+ledger_fd(const struct ledger *ledger)
+{
+	return ledger->fd;
+}
+
+/* How large it was made. */
+void
+ledger_size(const struct ledger *ledger, struct ledger_size *ret)
+{
+	*ret = (struct ledger_size){
+	    .slots = ledger->header->slots,
+	    .journal = ledger->header->journal,
+	    .core_bytes = ledger->header->core_bytes,
+	    .events_bytes = ledger->header->events_bytes,
+	};
+}
+
+/* Memory of the ring of events, events_bytes of it; zero at first. */
+void *
+ledger_events(const struct ledger *ledger)
+{
+	return ledger_at(ledger, ledger->layout.events);
+}
+
+/* Memory of the commands that were accepted, LEDGER_TOKENS_BYTES; zero at first. */
+void *
+ledger_tokens(const struct ledger *ledger)
+{
+	return ledger_at(ledger, ledger->layout.tokens);
+}
+
+static void
+copy_area(struct ledger *ledger, size_t to, const struct ledger *old, size_t from,
+          size_t bytes)
+{
+	memcpy(ledger_at(ledger, to), ledger_at(old, from), bytes);
+}
+
+/*
+ * Everything of another ledger but its core and its journal, to a new one that has at
+ * least as many slots and as much memory for events.  What was damaged stays so: it will
+ * be noticed here as there.
+ */
+void
+ledger_copy(struct ledger *ledger, const struct ledger *old)
+{
+	const struct layout *to = &ledger->layout;
+	const struct layout *from = &old->layout;
+	size_t slots = old->header->slots;
+
+	ASSERT(ledger->header->slots >= slots);
+	ASSERT(ledger->header->events_bytes >= old->header->events_bytes);
+	copy_area(ledger, to->records, old, from->records, slots * RECORD_BYTES);
+	copy_area(ledger, to->statuses, old, from->statuses, slots * LEDGER_STATUS_MAX);
+	copy_area(ledger, to->past, old, from->past, sizeof(struct past_ring));
+	copy_area(ledger, to->events, old, from->events, old->header->events_bytes);
+	copy_area(ledger, to->tokens, old, from->tokens, LEDGER_TOKENS_BYTES);
+	memcpy(ledger->header->facts, old->header->facts, sizeof(old->header->facts));
+	ledger->header->spawn = old->header->spawn;
+	/* Its memory was taken when the ledger was made. */
+	(void)past_index(ledger);
+}

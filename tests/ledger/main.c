@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: ISC */
+/* main.c - run the suites of the ledger. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "tests/ledger/suites.h"
+
+int
+main(void)
+{
+	SRunner *runner = srunner_create(contract_suite());
+	int failed;
+
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

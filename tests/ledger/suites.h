@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: ISC */
+/* suites.h - what the tests of the ledger share. */
+#ifndef TESTS_LEDGER_SUITES_H
+#define TESTS_LEDGER_SUITES_H
+
+#include "ledger/ledger.h"
+
+#include <check.h>
+
+#define CORE_BYTES   4096
+#define EVENTS_BYTES 4096
+#define SLOTS        16
+#define JOURNAL      32
+
+Suite *contract_suite(void);
+
+struct ledger *new_ledger(void);
+struct ledger *open_again(const struct ledger *ledger);
+struct ledger *try_again(const struct ledger *ledger, struct err *err);
+struct ledger_record record_of(uint32_t n);
+bool record_is(const struct ledger_record *record, uint32_t n);
+struct event event_of(uint32_t n);
+bool event_is(const struct event *event, uint32_t n);
+
+#endif
