@@ -12,6 +12,8 @@
 
 #include <stdatomic.h>
 
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock would be held by the dead");
+
 #define LEDGER_MAGIC UINT64_C(0x6764656c64707573) /* "supdledg", little-endian */
 
 /* Two copies of something behind this, each a struct twin_copy with its bytes.  The low

@@ -53,9 +53,14 @@ newest_generation(struct twin *twin, size_t bytes, uint64_t seed)
 void
 twin_write(struct twin *twin, const void *data, size_t bytes, uint64_t seed)
 {
-	uint64_t generation = newest_generation(twin, bytes, seed) + 1;
-	struct twin_copy *copy = copy_of(twin, generation, bytes);
+	uint64_t generation = newest_generation(twin, bytes, seed);
+	struct twin_copy *copy = copy_of(twin, generation + 1, bytes);
 
+	/* The writer before may have died before its switch: what is overwritten now must
+	 * not be what counts. */
+	atomic_store_explicit(&twin->current, generation, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+	generation++;
 	memcpy(copy + 1, data, bytes);
 	copy->generation = generation;
 	copy->sum = copy_sum(copy, bytes, seed);

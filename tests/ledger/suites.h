@@ -13,10 +13,15 @@
 #define JOURNAL      32
 
 Suite *contract_suite(void);
+Suite *damage_suite(void);
+Suite *death_suite(void);
+Suite *replay_suite(void);
+Suite *steps_suite(void);
 
 struct ledger *new_ledger(void);
 struct ledger *open_again(const struct ledger *ledger);
 struct ledger *try_again(const struct ledger *ledger, struct err *err);
+void replicate(struct ledger *to, const struct ledger *from);
 struct ledger_record record_of(uint32_t n);
 bool record_is(const struct ledger_record *record, uint32_t n);
 struct event event_of(uint32_t n);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ledger/layout.h"
 #include "tests/ledger/suites.h"
 
 /* A small one that has a first checkpoint, of a core of zeros. */
@@ -45,6 +46,13 @@ open_again(const struct ledger *ledger)
 	if (again == NULL)
 		abort();
 	return again;
+}
+
+/* Make `to`, of the same size, what `from` is at this moment, but for the tokens. */
+void
+replicate(struct ledger *to, const struct ledger *from)
+{
+	memcpy(to->header, from->header, from->layout.tokens);
 }
 
 /* A record in which every byte is about n. */
