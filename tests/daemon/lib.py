@@ -22,6 +22,7 @@ TOP_BUILD = os.path.abspath(os.environ.get("top_builddir", "."))
 TOP_SRC = os.path.abspath(os.environ.get(
     "top_srcdir", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")))
 TESTS = []
+COUNTS = {"checks": 0, "kills": 0}
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -73,6 +74,7 @@ def test(sentence, timeout=30, root=False):
 
 
 def check(truth, text):
+    COUNTS["checks"] += 1
     if not truth:
         raise Failure(text() if callable(text) else text)
 
@@ -220,7 +222,7 @@ def run_test(function, timeout, root):
         signal.alarm(10)
         frames = traceback.extract_tb(problem.__traceback__)
         for frame in frames:
-            if "/tests/daemon/" in frame.filename:
+            if "/tests/" in frame.filename:
                 comment(f"{os.path.basename(frame.filename)}:{frame.lineno} {frame.line}")
         comment(f"{type(problem).__name__}: {problem}")
         for supd in box.supds:
@@ -234,9 +236,14 @@ def run_test(function, timeout, root):
         box.wreck()
 
 
-def main():
+def prctl_subreaper():
+    """Whatever a supd of ours leaves behind becomes our child."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def main():
+    prctl_subreaper()
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     chosen = [one for one in TESTS if re.search(wanted, one[0])]
     print(f"1..{len(chosen)}")
@@ -248,4 +255,6 @@ def main():
         print(f"{verdict} {number} - {sentence}{more}", flush=True)
         if os.environ.get("TIMES"):
             comment(f"{time.monotonic() - begun:.2f} s")
+    if COUNTS["kills"]:
+        comment(f"{COUNTS['kills']} kills, {COUNTS['checks']} checks, {failed} failures")
     sys.exit(1 if failed else 0)

@@ -7,7 +7,8 @@
  * CLOCK_MONOTONIC; one write each, so that the fifo holds them in the order in which they
  * happened.  Kinds: S started, t got the stop signal, s got another signal, x about to
  * exit, r sent READY=1, R wrote a report, F forked, d a daemon was born, a answered a
- * client.
+ * client, D found that another life of its name has not ended yet, E was asked for an
+ * echo.
  *
  * Actions come from the command line, then as datagrams to the abstract unix socket
  * "probe.DIR.PID" (of DIR only the last part).  "250:exit=1" is done 250 ms later,
@@ -382,6 +383,37 @@ do_serve(struct probe *probe, const char *value)
 	probe->serve_max = strtol(value, NULL, 10);
 }
 
+/* Bind to a name, as one must with the command socket: abstract, "KIND.DIR.WHO". */
+static bool
+bind_name(const struct probe *probe, int fd, const char *kind, const char *who)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const char *slash = strrchr(probe->dir, '/');
+	int len = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s.%s.%s",
+	                   kind, slash == NULL ? probe->dir : slash + 1, who);
+
+	return bind(fd, (struct sockaddr *)&address,
+	            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+	                        (size_t)len)) == 0;
+}
+
+/* Two lives of one name at a time are told; the name is free when this one has ended. */
+static void
+do_alone(struct probe *probe, const char *value)
+{
+	(void)value;
+	if (!bind_name(probe, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "life",
+	               probe->name))
+		tell(probe, 'D', NULL);
+}
+
+/* Whatever it was told before this has been done. */
+static void
+do_echo(struct probe *probe, const char *value)
+{
+	tell(probe, 'E', value);
+}
+
 static void
 do_daemon(struct probe *probe, const char *value)
 {
@@ -412,7 +444,8 @@ obey_plain(struct probe *probe, const char *name, const char *value)
 	    {"ignore", do_ignore}, {"delay", do_delay},   {"ready", do_ready},
 	    {"notify", do_notify}, {"report", do_report}, {"say", do_say},
 	    {"moan", do_moan},     {"serve", do_serve},   {"daemon", do_daemon},
-	    {"fork", do_fork},     {"unfork", do_unfork},
+	    {"fork", do_fork},     {"unfork", do_unfork}, {"alone", do_alone},
+	    {"echo", do_echo},
 	};
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
@@ -559,20 +592,15 @@ static void
 open_all(struct probe *probe)
 {
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const char *slash = strrchr(probe->dir, '/');
 	char path[600];
+	char pid[16];
 	sigset_t set;
 
 	snprintf(path, sizeof(path), "%.500s/log", probe->dir);
 	probe->log_fd = open(path, O_RDWR | O_CLOEXEC);
 	probe->command_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int len =
-	    snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "probe.%s.%ld",
-	             slash == NULL ? probe->dir : slash + 1, (long)getpid());
-	if (bind(probe->command_fd, (struct sockaddr *)&address,
-	         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) <
-	    0)
+	snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+	if (!bind_name(probe, probe->command_fd, "probe", pid))
 		_exit(96);
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)

@@ -253,7 +253,8 @@ class Supd:
                     return value
                 raise Failure(f"supd ended ({self.process.returncode}) before {what}")
             if time.monotonic() > end:
-                raise Failure(f"waited {timeout} s in vain for {what}")
+                raise Failure(f"waited {timeout} s in vain for "
+                              f"{what() if callable(what) else what}")
             self.pump(0.05)
 
     # ---- probes -------------------------------------------------------------------------

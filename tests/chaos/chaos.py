@@ -1,0 +1,550 @@
+# SPDX-License-Identifier: ISC
+"""A supd whose guardian dies, and what has to be true all the same.
+
+Chaos is a Supd (tests/daemon/supd.py) that outlives its guardians: it follows the event
+stream from one to the next, repeats calls that a death cut off, and can say at any time
+whether the tree is consistent: by the actors' own records of their lives, by the events,
+by /proc.  Killer ends a guardian at a chosen system call (killer.c).  `in_parallel` runs
+many small lives of supd side by side, because most of each is waiting.
+"""
+import collections
+import io
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
+
+# pylint: disable=wrong-import-position
+from lib import (COUNTS, Box, Failure, Skip, alive, bury, check, children, comment, equal,
+                 now_ns, on_alarm, prctl_subreaper, program)
+from supd import Supd, full
+from varlink import Closed, Varlink, VarlinkError
+
+KILLER = os.environ.get("KILLER") or program("killer", "tests/chaos", ".")
+CUT = (Closed, BrokenPipeError, ConnectionResetError)
+WORKERS = int(os.environ.get("CHAOS_WORKERS", "6"))
+ALL = bool(os.environ.get("CHAOS_ALL"))  # every system call, not some of them
+ACTING = {"Start", "Stop", "Restart"}
+
+
+class Chaos(Supd):
+    """`gate=True` holds the walker back until open_gate(): for a killer from the start."""
+
+    def __init__(self, box, tree=None, *, gate=False, **options):
+        self.refused, self.tokens, self.first_guardian = [], 0, None
+        self.lost = 0  # sequence numbers below it belong to a ledger that was given up
+        if gate:
+            from lib import SUPD
+            self.gate = box.path("gate")
+            os.mkfifo(self.gate)
+            options["command"] = ["/bin/sh", "-c", 'read -r x <"$0"; exec "$@"', self.gate,
+                                  SUPD]
+            options["wait"] = False
+        super().__init__(box, tree, **options)
+
+    def open_gate(self):
+        with open(self.gate, "w", encoding="ascii") as gate:
+            gate.write("\n")
+
+    def fill(self, name, spec):
+        spec = dict(spec)
+        if not {"command", "children", "use"} & set(spec):
+            spec["do"] = ["alone", *spec.get("do", [])]
+        return super().fill(name, spec)
+
+    # ---- connections that outlive a guardian -------------------------------------------
+
+    def connect(self, timeout=20):
+        """A connection; that it is refused, or its socket gone, is noted: see settled()."""
+        try:
+            return Varlink(self.socket, timeout=timeout)
+        except (ConnectionRefusedError, FileNotFoundError) as problem:
+            if not self.acknowledged and self.was_ready():
+                self.refused.append(repr(problem))
+            raise
+
+    def was_ready(self):
+        return any("READY=1" in note for note in self.notes)
+
+    def last_known(self):
+        return self.events[-1]["seq"] if self.events else 0
+
+    def _connect(self):
+        if self.stream and self.stream.closed:
+            self.stream.close()
+            self.stream = None
+        if self.stream or not self.follow or self.process.poll() is not None:
+            return
+        try:
+            self.stream = self.connect()
+            self.stream.send("Events", {"since": self.last_known(), "follow": True},
+                             more=True)
+        except OSError:
+            self.stream = None
+
+    def call(self, method, **parameters):
+        """As supctl: what a death has cut off is asked again, with the same token."""
+        wish = Wish(self, method, **parameters)
+        return self.until(wish.done, f"a reply to {method} {parameters}", 20)
+
+    # ---- guardians ------------------------------------------------------------------------
+
+    def guardian(self):
+        reply = self.call("Ping")
+        return reply["pid"]
+
+    def successor(self, old):
+        """Wait until another guardian than `old` answers; its pid."""
+        return self.until(lambda: (new := self.guardian()) != old and new,
+                          f"a successor of {old}", 20)
+
+    def crash(self, signo=signal.SIGKILL):
+        """Kill the guardian and wait for the next one; both pids."""
+        old = self.guardian()
+        self.kill_guardian(old, signo)
+        return old, self.successor(old)
+
+    def kill_guardian(self, pid, signo=signal.SIGKILL):
+        """Kill a process that may be dead already."""
+        COUNTS["kills"] += 1
+        try:
+            os.kill(pid, signo)
+        except ProcessLookupError:
+            pass
+
+    def aged(self, milliseconds=1050):
+        """Wait until the guardian is so old that its successor comes at once."""
+        self.until(lambda: self.call("Ping")["uptime_ms"] >= milliseconds, "an old guardian")
+
+    # ---- what has to be true ----------------------------------------------------------------
+
+    def family(self):
+        """All processes below the walker, itself included, with their states."""
+        found, queue = {}, [self.process.pid]
+        while queue:
+            pid = queue.pop()
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as stat:
+                    found[pid] = stat.read().rpartition(")")[2].split()[0]
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            queue += children(pid)
+        return found
+
+    def lives(self):
+        """path → [(pid, cause or None while it lives)], by the events."""
+        lives = collections.defaultdict(list)
+        for event in self.events:
+            path, pid = event.get("path"), event.get("pid")
+            if event["seq"] <= self.lost or not pid:
+                continue
+            if event["event"] == "started":
+                check(not lives[path] or lives[path][-1][1],
+                      lambda p=path, i=pid: f"{p} started as {i} while it runs: {lives[p]}")
+                lives[path].append((pid, None))
+            elif event["event"] == "exited":
+                check(lives[path] and lives[path][-1] == (pid, None),
+                      lambda p=path, i=pid: f"{p} ended as {i}, its lives are {lives[p]}")
+                lives[path][-1] = (pid, event["cause"])
+        return lives
+
+    def consistent(self):
+        """Check everything that holds at any moment at which nothing is under way."""
+        actors = [one for one in self.call("Status")["actors"]]
+        self.caught_up()
+        sequence = [event["seq"] for event in self.events if event["seq"] > self.lost]
+        if sequence:
+            equal(sequence, list(range(sequence[0], sequence[0] + len(sequence))),
+                  "sequence numbers")
+        ring = self.ring(self.lost)
+        seen = {event["seq"]: event for event in self.events}
+        for event in ring:
+            equal(event, seen.get(event["seq"], event), "an event, told twice")
+        lives = self.lives()
+        running = {actor["path"]: actor["pid"] for actor in actors if actor["pid"]}
+        told = {path: ends[-1][0] for path, ends in lives.items() if not ends[-1][1]}
+        equal(running, told, "what Status says and what the events say runs")
+        for path, pid in running.items():
+            check(alive(pid), f"{path} is said to run as {pid}")
+        self.recorded(lives)
+        self.counted(actors, lives)
+        self.nothing_else(set(running.values()))
+        equal(self.refused, [], "connections refused")
+        return {actor["path"]: actor for actor in actors}
+
+    def stream_of(self, method, parameters):
+        """All replies to a call with `more`; from the beginning if a death cuts it off."""
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            try:
+                with self.connect() as client:
+                    return list(client.stream(method, parameters))
+            except CUT:
+                continue
+        raise Failure(f"{method} was cut off for 20 s")
+
+    def ring(self, since):
+        """The events since then that supd still has; the last reply carries none."""
+        return [one["event"] for one in self.stream_of("Events", {"since": since})
+                if one["event"]]
+
+    def caught_up(self):
+        """Take in all events that there are by now."""
+        ring = self.ring(self.last_known())
+        if ring:
+            last = ring[-1]["seq"]
+            self.until(lambda: self.last_known() >= last, f"event {last}")
+
+    def recorded(self, lives):
+        """The actors' own records: every life is known to supd, and never two at a time."""
+        known = {(path.rpartition("/")[2], pid) for path, ends in lives.items()
+                 for pid, _ in ends}
+        self.until(lambda: {(line.name, line.pid) for line in self.log if line.kind == "S"}
+                   >= {(path.rpartition("/")[2], ends[-1][0])
+                       for path, ends in lives.items()
+                       if not ends[-1][1] and path.rpartition("/")[2] in self.probes},
+                   "the living to have said that they are there")
+        if not self.lost:
+            unknown = [(line.name, line.pid) for line in self.log if line.kind == "S"
+                       and (line.name, line.pid) not in known]
+            equal(unknown, [], "lives that supd does not know of")
+        double = [line for line in self.log if line.kind == "D"]
+        equal(double, [], "lives that began before the last one had ended")
+        started = collections.Counter(line.pid for line in self.log if line.kind == "S")
+        equal([pid for pid, n in started.items() if n > 1], [], "pids with two beginnings")
+        codes = {line.pid: int(line.more) for line in self.log if line.kind == "x"}
+        for path, ends in lives.items():
+            for pid, cause in ends:
+                if cause and pid in codes and cause["kind"] in ("exit", "normal"):
+                    equal(cause["code"], codes[pid], f"exit code of {path} {pid}")
+
+    def counted(self, actors, lives):
+        for actor in actors:
+            if self.lost or actor["incarnation"] != 1 or actor["kind"] == "supervisor":
+                continue
+            path = actor["path"]
+            check(actor["generation"] >= len(lives.get(path, [])),
+                  f"{path} of generation {actor['generation']} had {lives.get(path)}")
+            failed = sum(1 for event in self.events
+                         if event["event"] == "failure" and event["path"] == path)
+            equal(bool(actor["last_failure"]), failed > 0, f"last_failure of {path}")
+
+    def nothing_else(self, wanted):
+        """Below the walker are the guardian, the log process and the actors: no zombie."""
+        def strangers():
+            family = self.family()
+            zombies = [pid for pid, state in family.items() if state in "ZX"]
+            lost = [pid for pid in wanted if pid not in family]
+            broods = set().union(*(offspring(pid) for pid in wanted))
+            others = [pid for pid in family
+                      if pid not in wanted | broods and not self.is_own(pid)]
+            return zombies, lost, others
+
+        try:
+            self.until(lambda: not any(strangers()), "order", 5)
+        except Failure:
+            zombies, lost, others = strangers()
+            raise Failure(f"zombies {zombies}, not below supd {lost}, strangers "
+                          f"{[(pid, cmdline(pid)) for pid in others]}") from None
+
+    def is_own(self, pid):
+        """Is it supd itself: walker, guardian, log?"""
+        if pid == self.process.pid:
+            return True
+        try:
+            return os.path.samefile(f"/proc/{pid}/exe", f"/proc/{self.process.pid}/exe")
+        except OSError:
+            return False
+
+    def descriptors_of(self, pid):
+        return len(os.listdir(f"/proc/{pid}/fd"))
+
+    # ---- what can be compared with another run ----------------------------------------------
+
+    def shape(self):
+        """path → what happened to it, without what differs from run to run."""
+        shape = collections.defaultdict(list)
+        for event in self.events:
+            kind = event["event"]
+            if kind in ("supd", "adopted", "dead_letter"):
+                continue
+            if kind == "command" and (shape[event["path"]] or [""])[-1].startswith("command"):
+                continue  # repeated by the client: told twice at most
+            if kind == "applied" and not moved(event):
+                continue
+            more = [event["generation"]]
+            if "cause" in event:
+                more.append(event["cause"] and (event["cause"]["kind"], event["cause"]["code"],
+                                                event["cause"]["signal"]))
+            for key in ("directive", "strategy", "scope", "window", "delay_ms", "verb"):
+                if key in event:
+                    more.append(event[key])
+            shape[event["path"]].append(f"{kind} {more}")
+        return dict(shape)
+
+    def state(self):
+        """path → those parts of Status that a death may not change."""
+        kept = ("state", "incarnation", "generation", "ready", "held", "suspended",
+                "sigstopped", "restarts", "window", "waits_for")
+        state = {}
+        for actor in self.call("Status")["actors"]:
+            one = {key: actor[key] for key in kept}
+            one["failures"] = actor["backoff"] and actor["backoff"]["failures"]
+            failure = actor["last_failure"]
+            one["last"] = failure and (failure["cause"]["text"], failure["origin"],
+                                       failure["directive"],
+                                       os.path.basename(failure["rule"]))
+            state[actor["path"]] = one
+        return state
+
+    def records(self):
+        """name → what its probes wrote: the letters, in order."""
+        self.pump(0)
+        records = collections.defaultdict(str)
+        for line in self.log:
+            records[line.name] += line.kind
+        return dict(records)
+
+    def diagnose(self):
+        comment(f"--- refused {self.refused}, family {self.family()}")
+        self.acknowledged = True
+        super().diagnose()
+
+
+def offspring(pid):
+    found, queue = set(), [pid]
+    while queue:
+        more = children(queue.pop())
+        found.update(more)
+        queue += more
+    return found
+
+
+def moved(event):
+    plan = event.get("plan") or []
+    return [one for one in plan if one["change"] != "unchanged"]
+
+
+def cmdline(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as text:
+            return text.read().replace(bytes(1), b" ").decode(errors="replace")
+    except OSError:
+        return "?"
+
+
+class Wish:
+    """A call that is asked again when its guardian dies, until there is a reply."""
+
+    def __init__(self, supd, method, **parameters):
+        self.supd, self.method, self.parameters = supd, method, parameters
+        self.client, self.reply = None, None
+        if method in ACTING and "token" not in parameters:
+            supd.tokens += 1
+            parameters["token"] = f"chaos-{os.getpid()}-{supd.tokens}"
+        self.asked = 0
+
+    def done(self):
+        """The reply's parameters, or None while there is none; raises VarlinkError."""
+        while self.reply is None:
+            try:
+                if not self.client:
+                    self.client = self.supd.connect()
+                    self.client.send(self.method, self.parameters)
+                    self.asked += 1
+                replies = self.client.available()
+            except CUT:
+                replies, self.client.closed = [], True
+            except OSError:
+                return None
+            if replies:
+                self.reply = replies[0]
+            elif self.client and self.client.closed:
+                self.client.close()
+                self.client = None
+                if self.supd.process.poll() is not None:
+                    return None
+                continue
+            else:
+                select.select([self.client], [], [], 0.005)
+                if not self.client.closed and not select.select([self.client], [], [], 0)[0]:
+                    return None
+        if self.client:
+            self.client.close()
+            self.client = None
+        if "error" in self.reply:
+            raise VarlinkError(self.reply["error"], self.reply.get("parameters", {}))
+        return self.reply["parameters"] or {"": ""}
+
+
+class Killer:
+    """killer.c at work on one process; `end()` tells what it saw."""
+
+    def __init__(self, box, pid, n, *flags, signo="KILL"):
+        command = [KILLER, *flags, str(pid), str(n)]
+        if n != "count":
+            command.append(signo)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        box.background.append(self.process)
+        self.text, self.closed = b"", False
+        os.set_blocking(self.process.stdout.fileno(), False)
+        while b"attached" not in self.text:
+            select.select([self.process.stdout], [], [], 10)
+            self.read()
+            if self.closed and b"attached" not in self.text:
+                error = self.process.stderr.read().decode()
+                self.process.wait()
+                if "permitted" in error:
+                    raise Skip("nothing may be traced here")
+                raise Failure(f"killer: {error}")
+
+    def read(self):
+        try:
+            while more := os.read(self.process.stdout.fileno(), 1 << 16):
+                self.text += more
+            self.closed = True
+        except BlockingIOError:
+            pass
+
+    def killed(self):
+        """The deaths so far, as "N KIND NAME"."""
+        if not self.closed:
+            self.read()
+        return re.findall(r"(?m)^killed \d+ (.*)$", self.text.decode())
+
+    def end(self):
+        """Let everything go; how many stops there were (of the last target)."""
+        self.process.stdin.close()
+        os.set_blocking(self.process.stdout.fileno(), True)
+        while more := os.read(self.process.stdout.fileno(), 1 << 16):
+            self.text += more
+        self.closed = True
+        COUNTS["kills"] += len(self.killed())
+        self.process.stdout.close()
+        self.process.stderr.close()
+        self.process.wait()
+        found = re.findall(r"(?m)^stops (\d+)$", self.text.decode())
+        return int(found[0]) if found else 0
+
+
+# ---- many at once ---------------------------------------------------------------------------
+
+def one_item(function, item, timeout):
+    """Run function(box, item) in a box of its own; ("ok", value) or ("not ok", text)."""
+    box = Box()
+    old, sys.stdout = sys.stdout, io.StringIO()
+    try:
+        signal.signal(signal.SIGALRM, on_alarm)
+        signal.alarm(timeout)
+        value = function(box, item)
+        box.finish()
+        return "ok", value
+    except Skip as reason:
+        return "skip", str(reason)
+    except Exception as problem:  # pylint: disable=broad-except
+        signal.alarm(15)
+        for frame in traceback.extract_tb(problem.__traceback__):
+            if "/tests/" in frame.filename:
+                print(f"{os.path.basename(frame.filename)}:{frame.lineno} {frame.line}")
+        print(f"{type(problem).__name__}: {problem}")
+        for supd in box.supds:
+            try:
+                supd.diagnose()
+            except Exception as worse:  # pylint: disable=broad-except
+                print(f"no diagnosis: {worse!r}")
+        return "not ok", sys.stdout.getvalue()
+    finally:
+        signal.alarm(0)
+        sys.stdout = old
+        try:
+            box.wreck()
+        except Exception:  # pylint: disable=broad-except
+            pass
+
+
+def worker(function, tasks, results, timeout):
+    """Take items off the pipe `tasks`, a line each, and write what came of them."""
+    prctl_subreaper()
+    with os.fdopen(results, "w", encoding="utf8") as out:
+        while line := os.read(tasks, 64):
+            item = json.loads(line)
+            COUNTS.update(checks=0, kills=0)
+            verdict, value = one_item(function, item, timeout)
+            out.write(json.dumps([item, verdict, value, COUNTS]) + "\n")
+            out.flush()
+    os._exit(0)
+
+
+def in_parallel(function, items, timeout=30, workers=WORKERS, failures_max=3):
+    """function(box, item) for every item; gives (item, value) of those that went well.
+
+    Raises Failure with the first failures' whole story.  Items are numbers or short
+    lists: a task has to fit into 63 bytes of a packet pipe.
+    """
+    items = list(items)
+    read_end, write_end = os.pipe2(os.O_DIRECT | os.O_CLOEXEC)
+    results, result_write = os.pipe2(os.O_CLOEXEC)
+    pids = []
+    sys.stdout.flush()
+    for _ in range(min(workers, len(items))):
+        pid = os.fork()
+        if pid == 0:
+            os.close(write_end)
+            os.close(results)
+            worker(function, read_end, result_write, timeout)
+        pids.append(pid)
+    os.close(read_end)
+    os.close(result_write)
+    good, bad = [], []
+    try:
+        collect(items, write_end, results, pids, good, bad, failures_max)
+    finally:
+        os.close(results)
+        for pid in pids:
+            if bad:
+                os.kill(pid, signal.SIGTERM)
+            os.waitpid(pid, 0)
+        bury([])
+    if bad:
+        raise Failure(f"{len(bad)} of {len(good) + len(bad)} failed:\n" + "\n".join(
+            f"==== item {item}\n{text}" for item, text in bad))
+    return good
+
+
+def collect(items, write_end, results, pids, good, bad, failures_max):
+    """Hand out the items two a worker ahead, take in what came of them."""
+    waiting, out, tail = items[::-1], 0, b""
+    while waiting or out:
+        while waiting and out < 2 * len(pids):
+            os.write(write_end, json.dumps(waiting.pop()).encode())
+            out += 1
+        more = os.read(results, 1 << 16)
+        if not more:
+            raise Failure(f"the workers are gone, {out} items with them")
+        *lines, tail = (tail + more).split(b"\n")
+        for line in lines:
+            item, verdict, value, counts = json.loads(line)
+            out -= 1
+            for key, count in counts.items():
+                COUNTS[key] += count
+            if verdict == "skip":
+                raise Skip(value)
+            if verdict == "ok":
+                good.append((item, value))
+            else:
+                bad.append((item, value))
+                if len(bad) >= failures_max:
+                    waiting = []
+    os.close(write_end)
+
+
+__all__ = ["ALL", "Chaos", "Killer", "Wish", "alive", "check", "cmdline", "equal", "full", "in_parallel", "moved",
+           "now_ns", "offspring"]

@@ -1,0 +1,784 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The guardian dies, and its successor goes on where it was: one story after the other."""
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import Chaos, Killer, Wish, alive, check, equal, now_ns
+from lib import SUPCTL, children, comment, has, main, test
+from varlink import Closed, Varlink
+
+MS = 1_000_000
+CRASHES = int(os.environ.get("CHAOS_CRASHES", "12"))
+
+
+def no_core():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def start(box, tree, **options):
+    s = Chaos(box, tree, before=no_core, **options)
+    s.until(lambda: s.counts["supd", "/"] >= 2, "supd to be ready")
+    s.settle()
+    return s
+
+
+def four(box, **options):
+    return start(box, {"a": {}, "b": {}, "g": {"children": {"c": {}, "d": {}}}}, **options)
+
+
+def outage(s, during):
+    """Kill the guardian, do `during` while nobody is there, let the walker go on."""
+    old = s.guardian()
+    os.kill(s.process.pid, signal.SIGSTOP)
+    try:
+        s.until(lambda: state_of(s.process.pid) == "T", "the walker to stop")
+        s.kill_guardian(old)
+        s.until(lambda: not alive(old), "the guardian's end")
+        during()
+    finally:
+        os.kill(s.process.pid, signal.SIGCONT)
+    return old, s.successor(old)
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as text:
+        return text.read().rpartition(")")[2].split()[0]
+
+
+def supctl(box, s, *args):
+    return box.popen(SUPCTL, "-s", s.socket, *args, stdout=subprocess.PIPE,
+                     stderr=subprocess.PIPE)
+
+
+def ends(s, child, code, what):
+    """Wait for a background supctl's end; its output."""
+    s.until(lambda: child.poll() is not None, f"the end of {what}", 15)
+    out, err = child.stdout.read().decode(), child.stderr.read().decode()
+    equal(child.returncode, code, f"{what}: {out} {err}; status")
+    return out
+
+
+# ---- the walker and its guardian --------------------------------------------------------------
+
+@test("supd is a walker with a guardian below it, and Ping tells both pids")
+def pair(box):
+    s = four(box)
+    reply = s.call("Ping")
+    equal(reply["walker_pid"], s.process.pid, "walker_pid")
+    check(reply["pid"] != s.process.pid, "the guardian is the walker")
+    check(reply["pid"] in children(s.process.pid), "the guardian is no child of the walker")
+    s.consistent()
+
+
+@test("after a SIGKILL of the guardian every actor runs on and is adopted, once")
+def adopted(box):
+    s = four(box)
+    before, seq = s.state(), s.last_seq()
+    pids = dict(s.pids)
+    s.crash()
+    s.until(lambda: len(s.seen("adopted", since=seq)) >= 4, "four adopted events")
+    s.consistent()
+    equal(s.state(), before, "what Status says")
+    equal(s.pids, pids, "the pids")
+    equal({event["path"]: event["pid"] for event in s.seen("adopted")},
+          {"/user/a": pids["a"], "/user/b": pids["b"], "/user/g/c": pids["c"],
+           "/user/g/d": pids["d"]}, "the adopted events")
+    equal(len(s.seen("adopted")), 4, "adopted events")
+    equal(len(s.lines("S")), 4, "lives")
+    check(s.seen("supd", since=seq), "no event supd tells of the crash")
+
+
+def dies_of(signo):
+    @test(f"a guardian that dies of {signal.Signals(signo).name} has a successor")
+    def dies(box):
+        s = four(box)
+        before = s.state()
+        s.crash(signo)
+        s.consistent()
+        equal(s.state(), before, "what Status says")
+
+
+for one in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGTRAP):
+    dies_of(one)
+
+
+@test("actors can be adopted again and again, and are then supervised as ever", timeout=60)
+def again(box):
+    s = four(box)
+    pids = dict(s.pids)
+    for _ in range(4):
+        s.aged()
+        s.crash()
+        s.consistent()
+        equal(s.pids, pids, "the pids")
+    s.tell("a", "exit=5")
+    s.started("a", 2)
+    cause = s.event("exited", "a")["cause"]
+    equal((cause["kind"], cause["code"]), ("exit", 5), "the cause")
+    s.call("Stop", names=["/user/g/c"])
+    equal(s.lines("x", "c")[0].more, "0", "c's end")
+    s.call("Restart", names=["/user/b"])
+    s.started("b", 2)
+    s.consistent()
+
+
+@test("five guardians in a row: a second death right after the first changes nothing",
+      timeout=60)
+def row(box):
+    s = four(box)
+    pids, guardian = dict(s.pids), s.guardian()
+    for _ in range(4):
+        s.kill_guardian(guardian)
+        guardian = s.successor(guardian)
+    s.consistent()
+    equal(s.pids, pids, "the pids")
+
+
+@test("a guardian that dies at once, three times over, is replaced all the same", timeout=60)
+def at_once(box):
+    s = four(box)
+    pids, before = dict(s.pids), s.state()
+    old = s.guardian()
+    killer = Killer(box, s.process.pid, 150, "-w", "-t", "3")
+    s.kill_guardian(old)
+    s.until(lambda: len(killer.killed()) == 3, "three deaths", 20)
+    killer.end()
+    s.successor(old)
+    s.consistent()
+    equal((s.pids, s.state()), (pids, before), "pids and states")
+
+
+@test("five guardians dead before they have adopted: everything is started anew", timeout=90)
+def ledger_lost(box):
+    s = four(box)
+    pids, old = dict(s.pids), s.guardian()
+    s.stream.close()
+    s.stream, s.follow = None, False
+    killer = Killer(box, s.process.pid, 60, "-w", "-t", "5")
+    s.kill_guardian(old)
+    s.until(lambda: len(killer.killed()) == 5, "five deaths", 40)
+    killer.end()
+    s.successor(old)
+    s.until(lambda: all(s.counts["S", name] == 2 for name in "abcd"), "everybody's second life")
+    check(not any(alive(pid) for pid in pids.values()), "somebody's first life goes on")
+    equal(s.lines("D"), [], "lives that began before the last one had ended")
+    lost = [one["event"] for one in s.stream_of("Events", {"since": 0})
+            if one["event"].get("event") == "supd"]
+    check(any("ledger_lost" in json.dumps(event) for event in lost), f"supd events: {lost}")
+    for path in ("a", "b", "g/c", "g/d"):
+        s.wait_for(path, state="running")
+    s.nothing_else({s.actor(path)["pid"] for path in ("a", "b", "g/c", "g/d")})
+
+
+@test("when the walker dies, the guardian ends everything in order, with status 70")
+def walker_dies(box):
+    s = four(box)
+    guardian, pids = s.guardian(), dict(s.pids)
+    s.acknowledged = True
+    os.kill(s.process.pid, signal.SIGKILL)
+    s.until(lambda: not any(alive(pid) for pid in [guardian, *pids.values()]), "the end")
+    equal([line.kind + line.name for line in s.lines("tx")],
+          ["td", "xd", "tc", "xc", "tb", "xb", "ta", "xa"], "who ended, in which order")
+    _, status = os.waitpid(guardian, 0)
+    equal(os.waitstatus_to_exitcode(status), 70, "the guardian's exit status")
+
+
+@test("TERM, INT and HUP to the walker do what they do for supd; the status is passed on")
+def forwarded(box):
+    s = four(box)
+    s.crash()
+    s.write({"a": {}, "b": {}, "g": {"children": {"c": {}, "d": {}}}, "e": {}})
+    s.signal(signal.SIGHUP)
+    s.started("e")
+    s.consistent()
+    s.signal(signal.SIGINT)
+    s.ended(0)
+    equal([line.kind + line.name for line in s.lines("x")], ["xe", "xd", "xc", "xb", "xa"],
+          "the order")
+
+
+@test("QUIT to the walker of adopted actors kills them all, and supd ends with 0")
+def quits(box):
+    s = four(box)
+    s.crash()
+    s.signal(signal.SIGQUIT)
+    s.ended(0)
+    equal(s.lines("tx"), [], "polite ends")
+
+
+@test("when /user gives up after an adoption, the walker ends with 70")
+def gives_up(box):
+    s = start(box, {"a": {}, "b": {}}, I="0/60s")
+    s.crash()
+    s.tell("a", "exit=3")
+    s.ended(70)
+    equal([line.name for line in s.lines("x")], ["a", "b"], "the ends")
+
+
+# ---- what an outage may not change ------------------------------------------------------------
+
+@test("whoever dies during an outage is handled as ever, with its true exit status",
+      timeout=120)
+def causes(box):
+    names = {f"e{code}": code for code in range(1, 201)}
+    s = start(box, {name: {"output": "null"} for name in names}, start="parallel")
+    seq = s.last_seq()
+
+    def during():
+        for name, code in names.items():
+            s.tell(name, f"exit={code}")
+        s.until(lambda: all(s.counts["x", name] for name in names), "their ends", 20)
+
+    outage(s, during)
+    s.until(lambda: all(s.counts["S", name] == 2 for name in names), "all to be back", 30)
+    s.consistent()
+    for name, code in names.items():
+        [ended] = s.seen("exited", name, seq)
+        equal((ended["cause"]["kind"], ended["cause"]["code"]), ("exit", code), name)
+        [failure] = s.seen("failure", name, seq)
+        equal(failure["cause"], ended["cause"], f"{name}'s failure")
+        actor = s.actor(name)
+        equal((actor["restarts"], actor["generation"]), (1, 2), f"counters of {name}")
+
+
+@test("signals are told as causes, too, and a normal end stays one")
+def signals(box):
+    s = start(box, {"a": {}, "b": {}, "c": {"restart": "transient"}, "d": {}})
+
+    def during():
+        s.tell("a", "raise=SEGV")
+        s.tell("b", "raise=KILL")
+        s.tell("c", "exit=0")
+        s.until(lambda: not any(alive(s.pids[name]) for name in "abc"), "their ends")
+
+    outage(s, during)
+    s.started("a", 2)
+    s.started("b", 2)
+    s.wait_for("c", state="done")
+    told = {event["path"][-1]: (event["cause"]["kind"], event["cause"]["signal"])
+            for event in s.seen("exited")}
+    equal({name: (kind, (sig or "").removeprefix("SIG")) for name, (kind, sig) in told.items()},
+          {"a": ("signal", "SEGV"), "b": ("signal", "KILL"), "c": ("normal", "")}, "causes")
+    equal(s.counts["failure", "/user/c"], 0, "failures of c")
+    s.consistent()
+
+
+@test("a process that has a whole brood is gone with it, also when it was adopted")
+def brood(box):
+    s = start(box, {"a": {"do": ["fork=3", "daemon=plain"]}, "b": {}})
+    s.line("F", "a")
+    s.line("d", "a")
+    s.crash()
+    s.call("Stop", names=["/user/a"])
+    s.nothing_else({s.pids["b"]})
+    s.consistent()
+
+
+@test("orphans of adopted actors do not stay zombies")
+def orphans(box):
+    s = start(box, {"a": {"do": ["fork=3"]}})
+    s.line("F", "a")
+    s.crash()
+    s.tell("a", "daemon=plain")
+    s.line("d", "a")
+    s.tell("a", "unfork")
+    s.line("F", "a", 2)
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    s.nothing_else({s.pids["a"]})
+
+
+@test("a group restart that an outage interrupts is finished, each once and in order")
+def group(box):
+    s = start(box, {"g": {"strategy": "one_for_all",
+                          "children": {"a": {}, "b": {"do": ["delay=150"]}, "c": {}}}})
+    mark = s.mark()
+    s.tell("a", "exit=9")
+    s.line("t", "b")
+    s.crash()
+    s.started("c", 2)
+    s.consistent()
+    equal(s.order(mark), ["x a", "t c", "x c", "t b", "x b", "S a", "S b", "S c"], "the order")
+    equal((s.actor("g")["window"], len(s.seen("failure"))), (1, 1), "restarts counted")
+
+
+@test("a stop goes on: who ignores TERM is killed when its time has come, not later")
+def deaf(box):
+    s = start(box, {"a": {"do": ["ignore"], "shutdown": "400ms"}, "b": {}})
+    wish = Wish(s, "Stop", names=["/user/a"])
+    s.until(lambda: wish.done() or s.lines("t", "a"), "the signal")
+    s.crash()
+    s.until(wish.done, "the stop")
+    [late] = s.seen("killed_after_timeout", "a")
+    check(late["mono"] >= s.lines("t", "a")[0].ns + 399 * MS, "killed too early")
+    equal(len(s.lines("t", "a")), 1, "TERM signals")
+    s.consistent()
+
+
+@test("a stop command that nobody waits for is carried out by the successor")
+def wanted(box):
+    s = four(box)
+
+    def during():
+        pass
+
+    s.call("Stop", names=["/user/a"], wait=False)
+    outage(s, during)
+    s.wait_for("a", state="stopped")
+    s.consistent()
+    equal(s.counts["S", "a"], 1, "lives of a")
+
+
+@test("a backoff keeps its due time and its count")
+def backoff(box):
+    spec = {"backoff": {"min": "300ms", "max": "10s", "jitter": 0}}
+    s = start(box, {"a": spec, "b": {}})
+    for n, delay in ((1, 300), (2, 600)):
+        s.tell("a", "exit=1")
+        event = s.event("backoff", "a", n)
+        equal(event["delay_ms"], delay, "the delay")
+        s.crash()
+        before = now_ns()
+        actor = s.actor("a")
+        after = now_ns()
+        if actor["state"] == "backoff":
+            equal((actor["backoff"]["failures"], actor["backoff"]["delay_ms"]), (n, delay),
+                  "count and delay")
+            due = actor["backoff"]["due_in_ms"] * MS
+            check(before + due <= event["mono"] + (delay + 2) * MS, "it will start too late")
+            check(after + due >= event["mono"] + (delay - 2) * MS, "it will start too early")
+        s.started("a", n + 1)
+        check(s.event("started", "a", n + 1)["mono"] >= event["mono"] + delay * MS,
+              "started too early")
+    s.consistent()
+
+
+@test("windows count on: an intensity is exceeded over guardians as under one")
+def intensity(box):
+    s = start(box, {"g": {"I": "2/1h", "on_failure": [{"when": "any", "then": "stop"}],
+                          "children": {"a": {}}}})
+    for n in (2, 3):
+        s.tell("a", "exit=1")
+        s.started("a", n)
+        s.crash()
+        equal(s.actor("g")["window"], n - 1, "the window")
+    s.tell("a", "exit=1")
+    s.wait_for("g", state="failed")
+    equal(len(s.seen("gave_up")), 1, "gave_up events")
+    s.consistent()
+
+
+@test("holds, stops and failed actors stay what they are")
+def holds(box):
+    s = start(box, {"a": {}, "b": {}, "c": {"on_failure": [{"when": "any", "then": "stop"}]},
+                    "d": {"restart": "transient"}, "e": {"enabled": False},
+                    "g": {"strategy": "one_for_all", "children": {"x": {}, "y": {}}}})
+    s.call("Stop", names=["/user/a"])
+    s.call("Stop", names=["/user/b", "/user/g/x"], hold=True)
+    s.tell("c", "exit=1")
+    s.tell("d", "exit=0")
+    s.wait_for("c", state="failed")
+    s.wait_for("d", state="done")
+    before = s.state()
+    s.crash()
+    equal(s.state(), before, "what Status says")
+    s.consistent()
+    s.tell("y", "exit=1")
+    s.started("y", 2)
+    equal(s.counts["S", "x"], 1, "lives of the held one")
+    s.call("Start", names=["/user/b", "/user/c"])
+    s.started("b", 2)
+    s.started("c", 2)
+    s.consistent()
+
+
+@test("a configuration that has become invalid on disk does not matter to an adoption")
+def broken(box):
+    s = four(box)
+    with open(s.file, "w", encoding="utf8") as out:
+        out.write("children: [this is: not {a tree\n")
+    before = s.state()
+    s.crash()
+    equal(s.state(), before, "what Status says")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    os.unlink(s.file)
+    s.aged()
+    s.crash()
+    s.tell("b", "exit=1")
+    s.started("b", 2)
+    s.consistent()
+    s.write({"a": {}, "b": {}, "g": {"children": {"c": {}, "d": {}}}})
+    equal(s.ctl("diff").code, 0, "diff against the file as it was")
+    s.ctl_ok("apply")
+    equal([s.counts["S", name] for name in "abcd"], [2, 2, 1, 1], "lives")
+
+
+@test("after an adoption apply compares with what runs, not with what it began with")
+def reload_after(box):
+    s = four(box)
+    s.write({"a": {}, "b": {"umask": "0077"}, "g": {"children": {"c": {}}}})
+    s.ctl_ok("apply")
+    s.started("b", 2)
+    s.crash()
+    s.ctl_ok("apply")
+    s.write({"a": {}, "b": {"umask": "0077"}, "g": {"children": {"c": {}, "d": {}}}})
+    s.ctl_ok("apply")
+    s.started("d", 2)
+    equal([s.counts["S", name] for name in "abcd"], [1, 2, 1, 2], "lives")
+    s.consistent()
+
+
+@test("on_crash: kill starts clean: all are killed, none runs twice")
+def clean(box):
+    s = start(box, {"a": {}, "b": {"do": ["ignore"]}, "g": {"children": {"c": {}, "d": {}}}},
+              on_crash="kill")
+    pids = dict(s.pids)
+    s.crash()
+    s.until(lambda: all(s.counts["S", name] == 2 for name in "abcd"), "everybody's second life")
+    check(not any(alive(pid) for pid in pids.values()), "somebody's first life goes on")
+    equal(s.lines("D"), [], "lives that began before the last one had ended")
+    equal(s.seen("adopted"), [], "adopted events")
+    for path in ("a", "b", "g/c", "g/d"):
+        s.wait_for(path, state="running")
+    s.nothing_else(set(s.pids.values()))
+
+
+@test("readiness that was announced before, during and after an outage counts once")
+def readiness(box):
+    flag = box.path("flag")
+    spec = {"ready": "notify"}
+    s = Chaos(box, {"a": spec, "b": {}}, wait=False)
+    s.line("S", "a")
+    s.event("started", "a")
+    s.crash()
+    equal(s.actor("a")["state"], "starting", "a's state")
+    equal(s.counts["S", "b"], 0, "b waits for a")
+    s.tell("a", "ready")
+    s.started("b")
+    check(s.actor("a")["ready"], "a is not ready")
+    del flag
+    s.until(s.was_ready, "READY=1")
+    outage(s, lambda: None)
+    check(s.actor("a")["ready"], "a is not ready any more")
+    equal(len(s.seen("ready", "a")), 1, "ready events")
+    s.consistent()
+
+
+@test("READY=1 that is sent while nobody is there is not lost")
+def ready_in_outage(box):
+    s = Chaos(box, {"a": {"ready": "notify"}, "b": {}}, wait=False)
+    s.line("S", "a")
+    s.event("started", "a")
+
+    def during():
+        s.tell("a", "ready")
+        s.line("r", "a")
+
+    outage(s, during)
+    s.started("b")
+    s.consistent()
+
+
+# ---- clients -----------------------------------------------------------------------------------
+
+class Knocker(threading.Thread):
+    """Connects again and again until it is told to stop; notes what went wrong."""
+
+    def __init__(self, family, address, talk):
+        super().__init__(daemon=True)
+        self.family, self.address, self.talk = family, address, talk
+        self.over, self.good, self.bad = False, 0, []
+
+    def run(self):
+        import socket
+        while not self.over:
+            try:
+                with socket.socket(self.family, socket.SOCK_STREAM) as client:
+                    client.settimeout(10)
+                    client.connect(self.address)
+                    self.talk(client)
+                    self.good += 1
+            except OSError as problem:
+                self.bad.append(repr(problem))
+
+    def end(self):
+        self.over = True
+        self.join(15)
+        check(self.good > 0, f"nobody was served: {self.bad[:3]}")
+        equal(self.bad[:3], [], f"what went wrong, {self.good} times it went well")
+
+
+def served(client):
+    if not client.recv(100):
+        raise OSError("closed without a word")
+
+
+@test("no client of an actor's sockets is refused or left alone, on unix and TCP", timeout=60)
+def sockets(box):
+    import socket
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    path = box.path("web")
+    s = start(box, {"a": {"sockets": {"u": f"unix:{path}", "t": f"tcp:127.0.0.1:{port}"},
+                          "do": ["serve"]},
+                    "b": {"sockets": {"v": f"unix:{path}2"}}})
+    clients = [Knocker(socket.AF_UNIX, path, served),
+               Knocker(socket.AF_INET, ("127.0.0.1", port), served),
+               # Nobody accepts on b's, so that this one counts what the kernel queues.
+               ]
+    for client in clients:
+        client.start()
+    try:
+        for _ in range(3):
+            s.crash()
+            s.aged()
+        served_before = [client.good for client in clients]
+        s.until(lambda: all(client.good > n + 5 for client, n in zip(clients, served_before)),
+                "clients to be served after the crashes")
+    finally:
+        for client in clients:
+            client.over = True
+    for client in clients:
+        client.end()
+    equal(s.counts["S", "a"], 1, "lives of a")
+    s.consistent()
+
+
+@test("a client that comes while the server is restarted during an outage is served later")
+def queued(box):
+    import socket
+    path = box.path("web")
+    s = start(box, {"a": {"sockets": {"u": f"unix:{path}"}, "do": ["serve"]}})
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+
+    def during():
+        s.tell("a", "exit=1")
+        s.line("x", "a")
+        client.connect(path)
+
+    outage(s, during)
+    client.settimeout(10)
+    equal(client.recv(100).split()[0], b"a", "who answered")
+    client.close()
+    s.consistent()
+
+
+@test("whoever connects to the control socket during an outage waits and is served")
+def control(box):
+    s = four(box)
+    waiting = []
+
+    def during():
+        for _ in range(20):
+            client = Varlink(s.socket)
+            client.send("Ping")
+            waiting.append(client)
+
+    old, new = outage(s, during)
+    for client in waiting:
+        equal(client.result()["pid"], new, f"who answered (after {old})")
+        client.close()
+
+
+@test("supctl restart, stop, start and wait go on over a death, and end right", timeout=60)
+def waiting_ctl(box):
+    s = start(box, {"a": {"do": ["delay=300"]}, "b": {"do": ["delay=300"]}, "c": {},
+                    "d": {"ready": "notify", "enabled": False}, "e": {}})
+    s.aged()
+    restart = supctl(box, s, "restart", "a")
+    stop = supctl(box, s, "stop", "b")
+    begin = supctl(box, s, "start", "d")
+    wait = supctl(box, s, "wait", "c", "--for", "stopped")
+    s.line("t", "a")
+    s.line("t", "b")
+    s.line("S", "d")
+    s.crash()
+    ends(s, restart, 0, "restart")
+    ends(s, stop, 0, "stop")
+    equal(begin.poll(), None, "start before its actor is ready")
+    s.tell("d", "ready")
+    ends(s, begin, 0, "start")
+    equal(wait.poll(), None, "wait before its time")
+    s.ctl_ok("stop", "c")
+    ends(s, wait, 0, "wait")
+    equal([s.counts["S", name] for name in "abcd"], [2, 1, 1, 1], "lives")
+    equal([s.counts["t", name] for name in "abc"], [1, 1, 1], "TERM signals")
+    s.consistent()
+
+
+@test("supctl watch registers again and prints one Terminated for each name")
+def watch_ctl(box):
+    s = four(box)
+    watch = supctl(box, s, "-o", "json", "watch", "a", "b")
+    s.until(lambda: len(connections(s)) >= 2, "the watcher")
+    s.crash()
+    s.call("Stop", names=["/user/a"])
+    outage(s, lambda: None)
+    s.call("Stop", names=["/user/b"])
+    out = ends(s, watch, 0, "watch")
+    equal([json.loads(line)["path"] for line in out.splitlines()], ["/user/a", "/user/b"],
+          "what it printed")
+
+
+def connections(s):
+    with open("/proc/net/unix", encoding="utf8") as text:
+        return [line for line in text if line.rstrip().endswith(s.socket)
+                and line.split()[5] == "03"]
+
+
+@test("supctl watch tells of an end that happened in the outage itself")
+def watch_outage(box):
+    s = start(box, {"a": {"restart": "temporary"}, "b": {}})
+    watch = supctl(box, s, "-o", "json", "watch", "a")
+    s.until(lambda: len(connections(s)) >= 2, "the watcher")
+
+    def during():
+        s.tell("a", "exit=0")
+        s.line("x", "a")
+
+    outage(s, during)
+    out = ends(s, watch, 0, "watch")
+    equal([json.loads(line)["path"] for line in out.splitlines()], ["/user/a"], "its lines")
+
+
+@test("supctl events -f goes on after the last it had, without a gap and without doubles")
+def events_ctl(box):
+    s = four(box)
+    with open(box.path("events"), "wb") as out:
+        follow = box.popen(SUPCTL, "-s", s.socket, "-o", "json", "events", "-f", stdout=out)
+
+    def lines():
+        with open(box.path("events"), encoding="utf8") as text:
+            return [json.loads(line) for line in text if line.endswith("\n")]
+
+    for n in range(2, 5):
+        s.tell("a", "exit=1")
+        s.started("a", n)
+        s.crash()
+    s.tell("b", "exit=1")
+    s.started("b", 2)
+    last = s.last_seq()
+    s.until(lambda: lines()[-1]["seq"] >= last, "the last event")
+    follow.kill()
+    sequence = [event["seq"] for event in lines()]
+    equal(sequence, list(range(sequence[0], sequence[0] + len(sequence))), "its numbers")
+    s.consistent()
+
+
+@test("a plain Varlink client sees the end of its connection, and may come again")
+def plain(box):
+    s = four(box)
+    client = Varlink(s.socket)
+    client.call("Ping")
+    s.crash()
+    try:
+        client.receive()
+        raise AssertionError("the connection is still there")
+    except Closed:
+        pass
+    with s.connect() as again_client:
+        again_client.call("Ping")
+
+
+@test("a reload that a death interrupts is wholly done or wholly not", timeout=60)
+def whole(box):
+    s = start(box, {"a": {}, "b": {}, "c": {"do": ["delay=100"]}})
+    s.write({"a": {}, "b": {"umask": "0027"}, "d": {}})
+    wish = Wish(s, "Apply")
+    s.until(lambda: wish.done() or s.lines("t", "c"), "the reload to begin")
+    old = s.guardian()
+    s.kill_guardian(old)
+    s.successor(old)
+    plan = [one for one in s.call("Diff")["plan"] if one["change"] != "unchanged"]
+    check(len(plan) in (0, 3), f"half done: {plan}")
+    s.until(wish.done, "the reply to Apply")
+    s.started("d")
+    s.started("b", 2)
+    s.until(lambda: s.gone("c"), "c to be gone")
+    s.consistent()
+    equal([s.counts["S", name] for name in "abcd"], [1, 2, 1, 1], "lives")
+
+
+# ---- systemd -------------------------------------------------------------------------------------
+
+@test("a guardian that hangs under WATCHDOG_USEC is replaced; its actors notice nothing",
+      timeout=60)
+def hung(box):
+    s = four(box, env={"WATCHDOG_USEC": "1000000"})
+    s.until(lambda: any("WATCHDOG=1" in note for note in s.notes), "WATCHDOG=1")
+    pids, old = dict(s.pids), s.guardian()
+    os.kill(old, signal.SIGSTOP)
+    s.until(lambda: not alive(old), "the end of the one that hangs", 20)
+    s.successor(old)
+    del s.notes[:]
+    s.until(lambda: any("WATCHDOG=1" in note for note in s.notes), "WATCHDOG=1 of the next")
+    equal(s.pids, pids, "the pids")
+    s.consistent()
+
+
+@test("STATUS and WATCHDOG come from the walker, and READY only once")
+def relayed(box):
+    s = four(box)
+    s.crash()
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    s.consistent()
+    equal(sum("READY=1" in note for note in s.notes), 1, f"READY=1 in {s.notes}")
+    check(not any("MAINPID" in note for note in s.notes), "MAINPID was sent")
+
+
+# ---- for long ------------------------------------------------------------------------------------
+
+@test(f"over {CRASHES} crashes no descriptor is leaked, in walker nor guardian",
+      timeout=60 + 4 * CRASHES)
+def leaks(box):
+    path = box.path("web")
+    s = start(box, {"a": {"sockets": {"u": f"unix:{path}"}}, "b": {},
+                    "g": {"strategy": "one_for_all", "children": {"c": {}, "d": {}}}})
+    counts = []
+    for n in range(CRASHES):
+        s.aged()
+        s.tell("c" if n % 2 else "b", "exit=1")
+        s.crash()
+        s.until(lambda k=n: s.counts["S", "b"] + s.counts["S", "c"] >= k + 3, "a new life")
+        s.wait_for("g/d", state="running")
+        s.caught_up()
+        s.until(lambda: s.call("Ping"), "Ping")
+        counts.append((s.descriptors_of(s.process.pid), s.descriptors_of(s.guardian())))
+    comment(f"descriptors of walker and guardian: {counts[0]} … {counts[-1]}")
+    half = len(counts) // 2
+    check(max(w for w, _ in counts[half:]) <= max(w for w, _ in counts[:half]) + 1,
+          f"the walker's descriptors: {[w for w, _ in counts]}")
+    check(max(g for _, g in counts[half:]) <= max(g for _, g in counts[:half]) + 2,
+          f"the guardian's descriptors: {[g for _, g in counts]}")
+    equal((s.counts["S", "a"]), 1, "lives of a")
+    s.consistent()
+
+
+@test("supd's log says that the guardian died and of what")
+def told(box):
+    s = four(box)
+    s.crash(signal.SIGSEGV)
+    s.consistent()
+
+    def stderr():
+        with open(s.stderr, encoding="utf8", errors="replace") as text:
+            return text.read()
+
+    s.until(lambda: "SEGV" in stderr(), "the signal's name on stderr")
+    has(stderr(), "SEGV", "supd's log")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,394 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The guardian dies at every system call in turn, and nobody can tell afterwards.
+
+Each story is lived once undisturbed: what the events say of every actor, what the actors
+say of themselves and what Status says at the end is what has to come out, too, when the
+guardian is killed at the n-th stop (killer.c), for every n there is.  `make check` takes
+some n of each story, `make check-chaos` all (CHAOS_ALL=1); CHAOS_N=17 only that one.
+"""
+import json
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import ALL, Chaos, Killer, Wish, alive, check, equal, in_parallel
+from lib import comment, main, test
+
+SOME = 10  # of each story, where not all are wanted
+
+
+class Story:
+    """What happens while the guardian is killed, on a tree of its own."""
+
+    tree = {"a": {}, "b": {}, "c": {}, "d": {}}
+    top = {}
+    untouched = ("b", "c", "d")
+    from_birth = False  # the killer waits for guardians that are yet to be born
+    gate = False        # ... for the first one even
+    order = True        # is the order among different actors always the same?
+
+    def prepare(self, s):
+        s.until(lambda: s.counts["supd", "/"] >= 2, "supd to be ready")
+
+    def act(self, s):
+        """Begin; gives the wishes that have to be granted."""
+        raise NotImplementedError
+
+    def done(self, s):
+        raise NotImplementedError
+
+    def check(self, s, before):
+        """What else there is to say at the end."""
+
+
+def normal(value):
+    return json.loads(json.dumps(value))
+
+
+def order_of(s):
+    return [f"{event['event']} {event['path']}" for event in s.events
+            if event["event"] in ("started", "exited", "stopping", "failure", "backoff")]
+
+
+def outcome(story, s):
+    """What must be the same with and without a death."""
+    ends = {"state": s.state(), "shape": s.shape(), "records": s.records()}
+    if story.order:
+        ends["order"] = order_of(s)
+    return normal(ends)
+
+
+def compare(got, expected):
+    for part in expected:
+        if part == "order":
+            equal(got[part], expected[part], "the order of events")
+            continue
+        for key in sorted(set(expected[part]) | set(got[part])):
+            equal(got[part].get(key), expected[part].get(key), f"{part} of {key}")
+
+
+def attach(story, box, s, n):
+    if story.from_birth or story.gate:
+        return Killer(box, s.process.pid, n, "-w")
+    return Killer(box, s.guardian(), n)
+
+
+def live(story, box, n, expected):
+    """One life of the story, with a death at stop n; what came of it."""
+    s = Chaos(box, story.tree, gate=story.gate, before=no_core, **story.top)
+    pids = {}
+    if not story.gate:
+        story.prepare(s)
+        s.settle()
+        pids = dict(s.pids)
+    killer = attach(story, box, s, n)
+    if story.gate:
+        s.open_gate()
+    wishes = story.act(s)
+    s.until(lambda: all([wish.done() for wish in wishes]) and story.done(s),
+            f"the end of the story; killed: {killer.killed()}")
+    stops = killer.end()
+    killed = killer.killed()
+    if s.process.returncode is None:
+        actors = s.consistent()
+        for name in story.untouched:
+            equal(s.pids[name], pids.get(name, s.pids[name]), f"pid of {name}")
+            check(alive(s.pids[name]), f"{name} is dead")
+        del actors
+    story.check(s, pids)
+    got = outcome(story, s) if s.process.returncode is None else {}
+    if expected:
+        compare(got, expected)
+    return {"stops": stops, "killed": killed, "outcome": got}
+
+
+def no_core():
+    import resource
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def chosen(stops):
+    """Which stops are tried: all, one, or some that lie evenly."""
+    if os.environ.get("CHAOS_N"):
+        return [int(os.environ["CHAOS_N"])]
+    every = list(range(1, stops + 1))
+    if ALL:
+        return every
+    return every[::max(1, -(-len(every) // SOME))]
+
+
+def tell_story(story):
+    [(_, calm)] = in_parallel(lambda box, n: live(story, box, n, None), ["count"])
+    expected = calm["outcome"]
+    items = chosen(calm["stops"])
+    lives = in_parallel(lambda box, n: live(story, box, n, expected), items)
+    kills = sum(len(life["killed"]) for _, life in lives)
+    comment(f"{calm['stops']} stops, {len(lives)} lives, {kills} kills")
+    check(kills > 0, "nothing was ever killed")
+
+
+# ---- the stories ------------------------------------------------------------------------------
+
+class Start(Story):
+    tree = {"a": {"do": ["ready"], "ready": "notify"}, "b": {},
+            "g": {"strategy": "one_for_all", "children": {"c": {}, "d": {}}}}
+    untouched = ()
+    gate = True
+
+    def act(self, s):
+        return []
+
+    def done(self, s):
+        return s.was_ready() and s.counts["ready", "/user/g/d"] >= 1
+
+
+class Crash(Story):
+    def act(self, s):
+        s.tell("a", "exit=7")
+        return []
+
+    def done(self, s):
+        return s.counts["ready", "/user/a"] >= 2
+
+
+class CrashesAtOnce(Story):
+    untouched = ("d",)
+    order = False
+
+    def act(self, s):
+        for name, code in (("a", 7), ("b", 8), ("c", 9)):
+            s.tell(name, f"exit={code}")
+        return []
+
+    def done(self, s):
+        return all(s.counts["ready", f"/user/{name}"] >= 2 for name in "abc")
+
+
+class Backoff(Story):
+    tree = {**Story.tree, "a": {"backoff": {"min": "60ms", "max": "1s", "jitter": 0}}}
+
+    def act(self, s):
+        s.tell("a", "exit=7")
+        return []
+
+    def done(self, s):
+        return s.counts["ready", "/user/a"] >= 2
+
+    def check(self, s, before):
+        end = s.seen("exited", "a")[0]["mono"]
+        start = s.seen("started", "a")[1]["mono"]
+        check(start - end >= 60_000_000, f"started {(start - end) / 1e6} ms after its end")
+
+
+class Stop(Story):
+    def act(self, s):
+        return [Wish(s, "Stop", names=["/user/a"])]
+
+    def done(self, s):
+        return s.counts["stopped", "/user/a"] >= 1
+
+
+class StopAndStart(Story):
+    def act(self, s):
+        self.second = None
+        self.first = Wish(s, "Stop", names=["/user/a"], hold=True)
+        return []
+
+    def done(self, s):
+        if not self.second:
+            if not self.first.done():
+                return False
+            self.second = Wish(s, "Start", names=["/user/a"])
+        return self.second.done() and s.counts["ready", "/user/a"] >= 2
+
+
+class DeafStop(Story):
+    tree = {**Story.tree, "a": {"do": ["ignore"], "shutdown": "80ms"}}
+
+    def act(self, s):
+        return [Wish(s, "Stop", names=["/user/a"])]
+
+    def done(self, s):
+        return s.counts["stopped", "/user/a"] >= 1
+
+
+class Restart(Story):
+    def act(self, s):
+        return [Wish(s, "Restart", names=["/user/a"])]
+
+    def done(self, s):
+        return s.counts["ready", "/user/a"] >= 2
+
+
+class Group(Story):
+    tree = {"a": {}, "g": {"strategy": "one_for_all",
+                           "children": {"b": {}, "c": {"do": ["delay=20"]}, "d": {}}}}
+    untouched = ("a",)
+
+    def act(self, s):
+        s.tell("b", "exit=3")
+        return []
+
+    def done(self, s):
+        return s.counts["ready", "/user/g/d"] >= 2
+
+
+class Rest(Story):
+    tree = {"a": {}, "g": {"strategy": "rest_for_one", "children": {"b": {}, "c": {}, "d": {}}}}
+    untouched = ("a", "b")
+
+    def act(self, s):
+        s.tell("c", "raise=KILL")
+        return []
+
+    def done(self, s):
+        return s.counts["ready", "/user/g/d"] >= 2
+
+
+class Escalation(Story):
+    tree = {"a": {}, "g": {"I": "0/60s", "children": {"b": {}, "c": {}}}, "d": {}}
+    untouched = ("a", "d")
+
+    def act(self, s):
+        s.tell("b", "exit=3")
+        return []
+
+    def done(self, s):
+        return s.counts["ready", "/user/g/c"] >= 2
+
+
+class GivingUp(Story):
+    tree = {"a": {}, "g": {"I": "0/60s", "on_failure": [{"when": "any", "then": "stop"}],
+                           "children": {"b": {}, "c": {}}}, "d": {}}
+    untouched = ("a", "d")
+
+    def act(self, s):
+        s.tell("b", "exit=4")
+        return []
+
+    def done(self, s):
+        return s.counts["terminated", "/user/g"] >= 1
+
+
+class Reload(Story):
+    tree = {"a": {}, "b": {}, "c": {}, "d": {}}
+    untouched = ("a", "d")
+    order = False
+
+    def act(self, s):
+        s.write({"a": {}, "b": {"umask": "0027"}, "d": {}, "e": {}})
+        return [Wish(s, "Apply")]
+
+    def done(self, s):
+        return (s.counts["ready", "/user/e"] >= 1 and s.counts["ready", "/user/b"] >= 2
+                and s.counts["terminated", "/user/c"] >= 1)
+
+
+class Shutdown(Story):
+    tree = {"a": {}, "g": {"children": {"b": {"do": ["delay=20"]}, "c": {}}},
+            "d": {"do": ["ignore"], "shutdown": "60ms"}}
+    untouched = ()
+
+    def act(self, s):
+        s.acknowledged = True
+        s.signal(signal.SIGTERM)
+        return []
+
+    def done(self, s):
+        return s.process.poll() is not None
+
+    def check(self, s, before):
+        equal(s.process.returncode, 0, "exit status")
+        equal([line.kind + line.name for line in s.lines("tx") if line.name != "d"],
+              ["tc", "xc", "tb", "xb", "ta", "xa"], "who ended, and in which order")
+        equal(s.records()["d"], "St", "what the deaf one said")
+
+
+class Adoption(Story):
+    """One guardian is killed, an actor dies, and then the next guardian is the target."""
+    from_birth = True
+
+    def act(self, s):
+        guardian = s.guardian()
+        s.tell("a", "exit=7")
+        s.line("x", "a")
+        s.kill_guardian(guardian)
+        return []
+
+    def done(self, s):
+        return s.counts["ready", "/user/a"] >= 2
+
+
+class AdoptionInGroup(Group):
+    """As Adoption, while a group restart is under way: c takes its time."""
+    from_birth = True
+
+    def act(self, s):
+        guardian = s.guardian()
+        s.tell("b", "exit=3")
+        s.line("t", "c")
+        s.kill_guardian(guardian)
+        return []
+
+
+class AdoptionInStop(DeafStop):
+    from_birth = True
+
+    def act(self, s):
+        guardian = s.guardian()
+        wish = Wish(s, "Stop", names=["/user/a"])
+        s.until(lambda: wish.done() or s.lines("t", "a"), "the signal")
+        s.kill_guardian(guardian)
+        return [wish]
+
+
+class AdoptionInReload(Reload):
+    tree = {**Reload.tree, "c": {"do": ["delay=30"]}}
+    from_birth = True
+
+    def act(self, s):
+        guardian = s.guardian()
+        wishes = super().act(s)
+        s.until(lambda: wishes[0].done() or s.lines("t", "c"), "the signal")
+        s.kill_guardian(guardian)
+        return wishes
+
+
+STORIES = [
+    ("a start of four actors", Start),
+    ("the crash of an actor", Crash),
+    ("three crashes at once", CrashesAtOnce),
+    ("a crash with a backoff", Backoff),
+    ("a stop", Stop),
+    ("a stop with a hold, and a start", StopAndStart),
+    ("the stop of an actor that ignores TERM", DeafStop),
+    ("a restart by command", Restart),
+    ("a restart of a group", Group),
+    ("a restart of the rest of a group", Rest),
+    ("an escalation", Escalation),
+    ("a supervisor that gives up", GivingUp),
+    ("a reload that adds, removes and changes", Reload),
+    ("an ordered shutdown", Shutdown),
+    ("an adoption with a death during the outage", Adoption),
+    ("an adoption in the middle of a group restart", AdoptionInGroup),
+    ("an adoption in the middle of a stop", AdoptionInStop),
+    ("an adoption in the middle of a reload", AdoptionInReload),
+]
+
+
+def register(sentence, kind):
+    @test(f"a guardian killed at any system call of {sentence} is not missed",
+          timeout=1800 if ALL else 120)
+    def turn(_):
+        tell_story(kind())
+
+
+for one in STORIES:
+    register(*one)
+
+if __name__ == "__main__":
+    main()
