@@ -85,11 +85,11 @@ strbuf_addc(struct strbuf *sb, char c)
 	strbuf_add(sb, &c, 1);
 }
 
-/* The length of the UTF-8 character at s, before end, or 0: there is none (RFC 3629). */
-static size_t
-utf8_length(const char *s, const char *end)
+/* The length of the UTF-8 character at p, before end, or 0: there is none (RFC 3629). */
+size_t
+strbuf_utf8_length(const char *p, const char *end)
 {
-	const unsigned char *u = (const unsigned char *)s;
+	const unsigned char *u = (const unsigned char *)p;
 	size_t len = 0;
 
 	if (u[0] < 0x80)
@@ -100,7 +100,7 @@ utf8_length(const char *s, const char *end)
 		len = 3;
 	else if (u[0] >= 0xf0 && u[0] <= 0xf4)
 		len = 4;
-	if (len > (size_t)(end - s))
+	if (len > (size_t)(end - p))
 		return 0;
 	for (size_t i = 1; i < len; i++)
 		if ((u[i] & 0xc0) != 0x80)
@@ -178,7 +178,7 @@ strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len)
 		size_t n = 1;
 
 		while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20 &&
-		       (n = utf8_length(p, end)) > 0)
+		       (n = strbuf_utf8_length(p, end)) > 0)
 			p += n;
 		strbuf_add(sb, plain, (size_t)(p - plain));
 		if (p == end)

@@ -35,6 +35,7 @@ void strbuf_add_json(struct strbuf *sb, const char *s);
 void strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len);
 void strbuf_add_visible(struct strbuf *sb, const char *text, size_t len);
 size_t strbuf_control_length(const char *p, const char *end);
+size_t strbuf_utf8_length(const char *p, const char *end);
 void strbuf_consume(struct strbuf *sb, size_t len);
 const char *strbuf_str(const struct strbuf *sb);
 char *strbuf_take(struct strbuf *sb);

@@ -15,6 +15,7 @@
 #include "conf/conf.h"
 #include "daemon/log.h"
 #include "daemon/supd.h"
+#include "logd/reader.h"
 #include "os/fd.h"
 #include "os/signals.h"
 #include "paths.h"
@@ -170,8 +171,11 @@ main(int argc, char **argv)
 	struct supd_options options = {.log_level = -1, .log_target = -1};
 	char conf_file[SUPD_PATH_MAX];
 	char runtime_dir[SUPD_PATH_MAX];
-	enum mode mode = parse(argc, argv, &options);
+	enum mode mode;
 
+	if (argc == 2 && strcmp(argv[1], READER_ROLE) == 0)
+		return reader_run(STDIN_FILENO, STDOUT_FILENO);
+	mode = parse(argc, argv, &options);
 	if (mode == MODE_DONE)
 		return fflush(stdout) == 0 ? EX_OK : EX_OSERR;
 	if (mode == MODE_USAGE)

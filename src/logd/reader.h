@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC */
+/* reader.h - the process that reads what actors said, for one caller of Logs.
+ *
+ * The guardian never waits for a disk: for each call it starts a reader, which finds the
+ * files, merges the lines of several actors by their times, goes on across rotation and,
+ * if it is to follow, with what is written later.  It ends when all is told, and when
+ * nobody reads its output any more.
+ *
+ * The request comes on one descriptor, a file: texts with a NUL behind each.
+ *
+ *	follow      "1" or "0"
+ *	lines       the last so many of each actor, or "all"
+ *	since       "2026-11-21T09:12:33.123Z", or ""
+ *	positions   "1" or "0"
+ *	for each source: path of the actor, stream, format, position, file
+ *
+ * The answer goes to the other, a line for each line that an actor wrote,
+ *
+ *	{"path":"/user/a","time":"…"|null,"stream":"stdout","text":"…"}
+ *
+ * or for what cannot be read "!PATH SENTENCE", after which it ends.
+ *
+ * With positions each `stream` is followed by "@" and the place behind the line, and
+ * before all lines comes one answer for each actor with no text and no stream but "@" and
+ * the place where it begins.  Given as the position in a later request it makes that go
+ * on there, with nothing left out and nothing twice.  READER_END as position: only what
+ * comes from now on.
+ *
+ * Sources of one actor stand together; their places are one text.
+ */
+#ifndef LOGD_READER_H
+#define LOGD_READER_H
+
+#include "base/names.h"
+
+#define READER_FORMAT_MAP(X)     \
+	X(READER_TIMED, "timed") \
+	X(READER_PLAIN, "plain") \
+	X(READER_JSON, "json")   \
+	X(READER_FOREIGN, "foreign")
+/* A time before each line; lines; objects; lines of a file that is not rotated by us. */
+enum reader_format { READER_FORMAT_MAP(AS_ENUM) READER_FORMAT_MAX };
+
+/* Sources of one request. */
+#define READER_SOURCES_MAX 1024
+#define READER_BYTES_MAX   (16 * 1024 * 1024)
+/* Longer lines come in pieces; an answer is at most so long. */
+#define READER_LINE_MAX   (256 * 1024)
+#define READER_RECORD_MAX (6 * READER_LINE_MAX + 64 * 1024)
+/* argv[1] of the process. */
+#define READER_ROLE "@logs"
+#define READER_END  "end"
+
+extern const char *const reader_format_names[];
+
+int reader_run(int request_fd, int out_fd);
+
+#endif
