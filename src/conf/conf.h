@@ -4,6 +4,9 @@
  * conf_load() reads everything (includes, environment files, user database) and gives
  * back either a whole configuration or a list of all that is wrong with it.  A
  * configuration owns all its strings; it is never changed after loading.
+ *
+ * conf_freeze() copies all of it: whoever adds a pointer here or to struct spec names it
+ * in frozen.c, and whoever gives a member another meaning counts up FROZEN_VERSION.
  */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
@@ -19,6 +22,7 @@
 #include <sys/types.h>
 
 struct arena;
+struct err;
 
 #define CONF_NONE UINT32_MAX
 
@@ -201,6 +205,8 @@ struct conf {
 	/* private to conf/ */
 	struct map by_path;
 	struct arena *memory;
+	void *thawed; /* instead: the block that everything lies in */
+	size_t thawed_bytes;
 };
 
 /* What the loader is told by its caller. */
@@ -217,6 +223,11 @@ void conf_reports_done(struct conf_reports *reports);
 void conf_report_format(const struct conf_report *report, struct strbuf *out);
 void conf_reports_format(const struct conf_reports *reports, struct strbuf *out);
 uint32_t conf_find(const struct conf *conf, const char *path);
+
+/* ---- without its files ---- */
+
+int conf_freeze(const struct conf *conf, struct err *err);
+struct conf *conf_thaw(int fd, struct err *err);
 
 /* The JSON Schema of everything above; the caller frees it.  NULL: out of memory. */
 char *conf_schema_json(void);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -500,7 +501,10 @@ conf_free(struct conf *conf)
 	if (conf == NULL)
 		return;
 	map_done(&conf->by_path);
-	free(conf->actors);
+	if (conf->thawed != NULL)
+		(void)munmap(conf->thawed, conf->thawed_bytes);
+	else
+		free(conf->actors);
 	if (conf->memory != NULL)
 		arena_done(conf->memory);
 	free(conf->memory);

@@ -120,6 +120,8 @@ load_and_format(const char *text, bool warn, struct conf_reports *ret_reports,
 	put_file("main.yaml", text);
 	conf = load_main(warn, ret_reports);
 	*ret_found = format(ret_reports);
+	if (conf != NULL)
+		expect_same_when_thawed(conf);
 	return conf;
 }
 

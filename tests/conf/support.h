@@ -28,12 +28,19 @@ void expect_fault(const char *text, const char *place, const char *words);
 const struct conf_actor *actor_at(const struct conf *conf, const char *path);
 const char *key_of(const struct conf *conf, const char *path, const char *key);
 
+void same_conf(const struct conf *a, const struct conf *b);
+int freeze(const struct conf *conf);
+struct conf *thaw(int fd);
+/* Every configuration that a test loads goes through this. */
+void expect_same_when_thawed(const struct conf *conf);
+
 TCase *new_case(const char *name);
 
 Suite *suite_yaml(void);
 Suite *suite_faults(void);
 Suite *suite_values(void);
 Suite *suite_compose(void);
+Suite *suite_freeze(void);
 Suite *suite_output(void);
 Suite *suite_plan(void);
 Suite *suite_lint(void);

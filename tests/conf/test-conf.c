@@ -15,6 +15,7 @@ main(void)
 	srunner_add_suite(runner, suite_faults());
 	srunner_add_suite(runner, suite_values());
 	srunner_add_suite(runner, suite_compose());
+	srunner_add_suite(runner, suite_freeze());
 	srunner_add_suite(runner, suite_output());
 	srunner_add_suite(runner, suite_plan());
 	srunner_add_suite(runner, suite_lint());
