@@ -6,6 +6,7 @@ import sys
 
 os.environ.setdefault("CHAOS_ALL", "1")
 os.environ.setdefault("CHAOS_CRASHES", "1000")
+os.environ.setdefault("CHAOS_UPGRADES", "100")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position,unused-import

@@ -4,6 +4,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,10 +14,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
 from chaos import Chaos, Killer, Wish, alive, check, equal, now_ns
-from lib import SUPCTL, children, comment, has, main, test
+from lib import SUPCTL, SUPD, children, comment, has, main, test
 from varlink import Closed, Varlink
 
 MS = 1_000_000
+UPGRADES = int(os.environ.get("CHAOS_UPGRADES", "5"))
 CRASHES = int(os.environ.get("CHAOS_CRASHES", "12"))
 
 
@@ -222,6 +224,23 @@ def gives_up(box):
     s.tell("a", "exit=3")
     s.ended(70)
     equal([line.name for line in s.lines("x")], ["a", "b"], "the ends")
+
+
+@test("a process that is stopped by a signal is seen to be, also when it was adopted")
+def stopped(box):
+    s = four(box)
+    s.crash()
+    os.kill(s.pids["a"], signal.SIGSTOP)
+    s.wait_for("a", sigstopped=True)
+    os.kill(s.pids["a"], signal.SIGCONT)
+    s.wait_for("a", sigstopped=False)
+    os.kill(s.pids["a"], signal.SIGSTOP)
+    s.wait_for("a", sigstopped=True)
+    s.crash()
+    equal(s.actor("a")["sigstopped"], True, "what the next guardian says")
+    os.kill(s.pids["a"], signal.SIGCONT)
+    s.wait_for("a", sigstopped=False)
+    s.consistent()
 
 
 # ---- what an outage may not change ------------------------------------------------------------
@@ -736,6 +755,155 @@ def relayed(box):
     s.consistent()
     equal(sum("READY=1" in note for note in s.notes), 1, f"READY=1 in {s.notes}")
     check(not any("MAINPID" in note for note in s.notes), "MAINPID was sent")
+
+
+# ---- output -------------------------------------------------------------------------------------
+
+def drips(box, name):
+    """The numbers that reached the actor's log file."""
+    try:
+        with open(box.path(f"logs/user/{name}.log"), encoding="utf8") as text:
+            return [int(line.rsplit(" ", 1)[1]) for line in text if line.endswith("\n")
+                    and " drip " in " " + line]
+    except FileNotFoundError:
+        return []
+
+
+def log_pid(s):
+    return s.actor("/system/log")["pid"]
+
+
+def dripping(box, s, lines, deeds):
+    """Let a and b write `lines` lines while the deeds are done; none may be missing."""
+    for name in "ab":
+        s.tell(name, f"drip={lines}")
+    for deed in deeds:
+        s.until(lambda n=len(drips(box, "a")): len(drips(box, "a")) > n
+                or s.counts["E", "a"], "more lines")
+        deed()
+    s.until(lambda: s.counts["E", "a"] and s.counts["E", "b"], "the last line to be written",
+            60)
+    for name in "ab":
+        s.until(lambda n=name: drips(box, n)[-1:] == [1], f"the last line of {name}", 20)
+        got = drips(box, name)
+        equal(len(got), lines, f"lines of {name}")
+        equal(got, list(range(lines, 0, -1)), f"the lines of {name}")
+
+
+@test("no line of output is lost or doubled when guardians die", timeout=90)
+def output_guardian(box):
+    s = start(box, {"a": {}, "b": {}})
+    dripping(box, s, 1500, [s.crash] * 3)
+    s.consistent()
+
+
+@test("no line of output is lost or doubled when the log process dies, or both do",
+      timeout=90)
+def output_log(box):
+    s = start(box, {"a": {}, "b": {}})
+
+    def kill_log():
+        old = log_pid(s)
+        s.kill_guardian(old)
+        s.until(lambda: log_pid(s) not in (None, old), "another log process")
+
+    def kill_both():
+        os.kill(log_pid(s), signal.SIGKILL)
+        s.crash()
+
+    dripping(box, s, 3000, [kill_log, kill_both, kill_log, s.crash])
+    s.consistent()
+
+
+@test("an actor's last words, said while nobody was there, are in the file and explained",
+      timeout=60)
+def last_words(box):
+    s = start(box, {"a": {}, "b": {}})
+
+    def during():
+        os.kill(log, signal.SIGKILL)
+        s.tell("a", "say=drip 7")
+        s.tell("a", "exit=1")
+        s.line("x", "a")
+
+    log = log_pid(s)
+    outage(s, during)
+    s.started("a", 2)
+    s.until(lambda: drips(box, "a") == [7], "the last words")
+    s.consistent()
+
+
+# ---- upgrades -----------------------------------------------------------------------------------
+
+def upgradable(box, tree):
+    """A supd whose binary lies in the box, so that it can be replaced."""
+    binary = shutil.copy(SUPD, box.path("supd"))
+    return start(box, tree, command=[binary]), binary
+
+
+def replace(binary, other):
+    """As a package manager does it: a new file under the old name."""
+    shutil.copy(other, binary + ".new")
+    os.chmod(binary + ".new", 0o755)
+    os.rename(binary + ".new", binary)
+
+
+@test(f"{UPGRADES} upgrades under load: no actor notices, both versions and the outage told",
+      timeout=60 + 3 * UPGRADES)
+def upgrades(box):
+    s, binary = upgradable(box, {"a": {}, "b": {}, "c": {"backoff": {"min": "20ms"}}})
+    pids, walker = dict(s.pids), s.process.pid
+    lives = 1
+    for _ in range(UPGRADES):
+        old = s.guardian()
+        replace(binary, SUPD)
+        s.tell("c", "exit=1")
+        out = s.ctl_ok("upgrade", timeout=30).out
+        has(out, r"\d+\.\d+.*\d+ ms", "what upgrade prints")
+        check(s.guardian() != old, "the guardian is the old one")
+        lives += 1
+        s.until(lambda: s.counts["S", "c"] >= lives, "c's next life")
+    equal(s.process.pid, walker, "the walker's pid")
+    equal((s.pids["a"], s.pids["b"]), (pids["a"], pids["b"]), "the pids")
+    check(any("upgraded" in json.dumps(event) for event in s.seen("supd")), "no event")
+    s.consistent()
+    fds = s.descriptors_of(walker), s.descriptors_of(s.guardian())
+    comment(f"descriptors of walker and guardian: {fds}")
+
+
+@test("an upgrade to what does not run, or against a broken file, is refused beforehand")
+def refused_upgrade(box):
+    s, binary = upgradable(box, {"a": {}, "b": {}})
+    old, pids = s.guardian(), dict(s.pids)
+    replace(binary, "/bin/false")
+    check(s.ctl("upgrade", timeout=30).code != 0, "it was not refused")
+    replace(binary, SUPD)
+    with open(s.file, encoding="utf8") as text:
+        good = text.read()
+    with open(s.file, "w", encoding="utf8") as out:
+        out.write("children: [\n")
+    check(s.ctl("upgrade", timeout=30).code != 0, "it was not refused")
+    equal((s.guardian(), s.pids), (old, pids), "pids")
+    with open(s.file, "w", encoding="utf8") as out:
+        out.write(good)
+    s.ctl_ok("upgrade", timeout=30)
+    check(s.guardian() != old, "the guardian is the old one")
+    equal(s.pids, pids, "pids")
+    s.consistent()
+
+
+@test("a crash after an upgrade, and an upgrade after a crash, adopt as ever", timeout=60)
+def upgrade_and_crash(box):
+    s, binary = upgradable(box, {"a": {}, "b": {}})
+    pids = dict(s.pids)
+    s.ctl_ok("upgrade", timeout=30)
+    s.crash()
+    replace(binary, SUPD)
+    s.ctl_ok("upgrade", timeout=30)
+    os.unlink(binary)
+    s.crash()
+    equal(s.pids, pids, "pids")
+    s.consistent()
 
 
 # ---- for long ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ some n of each story, `make check-chaos` all (CHAOS_ALL=1); CHAOS_N=17 only that
 """
 import json
 import os
+import shutil
 import signal
 import sys
 
@@ -16,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
 from chaos import ALL, Chaos, Killer, Wish, alive, check, equal, in_parallel
-from lib import comment, main, test
+from lib import PROBE, comment, main, test
 
 SOME = 10  # of each story, where not all are wanted
 
@@ -30,6 +31,14 @@ class Story:
     from_birth = False  # the killer waits for guardians that are yet to be born
     gate = False        # ... for the first one even
     order = True        # is the order among different actors always the same?
+
+    def tree_in(self, box):
+        """The tree; "./x" as its binary is a copy of the probe in the box."""
+        tree = json.loads(json.dumps(self.tree))
+        for spec in tree.values():
+            if spec.get("binary", "").startswith("./"):
+                spec["binary"] = shutil.copy(PROBE, box.path(spec["binary"][2:]))
+        return tree
 
     def prepare(self, s):
         s.until(lambda: s.counts["supd", "/"] >= 2, "supd to be ready")
@@ -79,7 +88,8 @@ def attach(story, box, s, n):
 
 def live(story, box, n, expected):
     """One life of the story, with a death at stop n; what came of it."""
-    s = Chaos(box, story.tree, gate=story.gate, before=no_core, **story.top)
+    s = Chaos(box, story.tree_in(box), gate=story.gate, before=no_core, wait=False,
+              **story.top)
     pids = {}
     if not story.gate:
         story.prepare(s)
@@ -274,6 +284,42 @@ class GivingUp(Story):
         return s.counts["terminated", "/user/g"] >= 1
 
 
+class ExecFailure(Story):
+    """The program is gone when its turn comes to be started again."""
+    tree = {**Story.tree, "a": {"binary": "./a",
+                                "on_failure": [{"when": "exec", "then": "stop"}]}}
+
+    def prepare(self, s):
+        super().prepare(s)
+        os.unlink(os.path.join(s.dir, "a"))
+
+    def act(self, s):
+        s.tell("a", "exit=7")
+        return []
+
+    def done(self, s):
+        return s.counts["failure", "/user/a"] >= 2
+
+
+class StartTimeout(Story):
+    """An actor that does not become ready is ended in time, and not started again."""
+    tree = {**Story.tree, "a": {
+        "ready": "notify", "start_timeout": "150ms",
+        "on_failure": [{"when": "start_timeout", "then": "stop"}]}}
+
+    def prepare(self, s):
+        s.line("S", "a")
+        s.tell("a", "ready")
+        super().prepare(s)
+
+    def act(self, s):
+        s.tell("a", "exit=3")
+        return []
+
+    def done(self, s):
+        return s.counts["terminated", "/user/a"] >= 1
+
+
 class Reload(Story):
     tree = {"a": {}, "b": {}, "c": {}, "d": {}}
     untouched = ("a", "d")
@@ -371,6 +417,8 @@ STORIES = [
     ("a restart of the rest of a group", Rest),
     ("an escalation", Escalation),
     ("a supervisor that gives up", GivingUp),
+    ("a start that fails for want of the program", ExecFailure),
+    ("a start that takes too long", StartTimeout),
     ("a reload that adds, removes and changes", Reload),
     ("an ordered shutdown", Shutdown),
     ("an adoption with a death during the outage", Adoption),

@@ -376,6 +376,23 @@ do_moan(struct probe *probe, const char *value)
 	fprintf(stderr, "%s\n", value);
 }
 
+/* So many lines, numbered downwards, one each millisecond. */
+static void
+do_drip(struct probe *probe, const char *value)
+{
+	char text[32];
+	long n = strtol(value, NULL, 10);
+
+	printf("drip %ld\n", n);
+	fflush(stdout);
+	if (n <= 1) {
+		tell(probe, 'E', "dry");
+		return;
+	}
+	snprintf(text, sizeof(text), "drip=%ld", n - 1);
+	do_later(probe, 1, text);
+}
+
 static void
 do_serve(struct probe *probe, const char *value)
 {
@@ -445,7 +462,7 @@ obey_plain(struct probe *probe, const char *name, const char *value)
 	    {"notify", do_notify}, {"report", do_report}, {"say", do_say},
 	    {"moan", do_moan},     {"serve", do_serve},   {"daemon", do_daemon},
 	    {"fork", do_fork},     {"unfork", do_unfork}, {"alone", do_alone},
-	    {"echo", do_echo},
+	    {"echo", do_echo},     {"drip", do_drip},
 	};
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
