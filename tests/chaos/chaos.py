@@ -96,10 +96,6 @@ class Chaos(Supd):
 
     # ---- guardians ------------------------------------------------------------------------
 
-    def guardian(self):
-        reply = self.call("Ping")
-        return reply["pid"]
-
     def successor(self, old):
         """Wait until another guardian than `old` answers; its pid."""
         return self.until(lambda: (new := self.guardian()) != old and new,
@@ -124,19 +120,6 @@ class Chaos(Supd):
         self.until(lambda: self.call("Ping")["uptime_ms"] >= milliseconds, "an old guardian")
 
     # ---- what has to be true ----------------------------------------------------------------
-
-    def family(self):
-        """All processes below the walker, itself included, with their states."""
-        found, queue = {}, [self.process.pid]
-        while queue:
-            pid = queue.pop()
-            try:
-                with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as stat:
-                    found[pid] = stat.read().rpartition(")")[2].split()[0]
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            queue += children(pid)
-        return found
 
     def lives(self):
         """path → [(pid, cause or None while it lives)], by the events."""
@@ -253,15 +236,6 @@ class Chaos(Supd):
             zombies, lost, others = strangers()
             raise Failure(f"zombies {zombies}, not below supd {lost}, strangers "
                           f"{[(pid, cmdline(pid)) for pid in others]}") from None
-
-    def is_own(self, pid):
-        """Is it supd itself: walker, guardian, log?"""
-        if pid == self.process.pid:
-            return True
-        try:
-            return os.path.samefile(f"/proc/{pid}/exe", f"/proc/{self.process.pid}/exe")
-        except OSError:
-            return False
 
     def descriptors_of(self, pid):
         return len(os.listdir(f"/proc/{pid}/fd"))

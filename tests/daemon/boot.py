@@ -103,9 +103,7 @@ def second(box):
 def leftovers(box):
     s = box.supd({"a": {"sockets": {"web": f"unix:{box.path('web.sock')}"}}})
     s.started("a")
-    s.process.kill()
-    s.acknowledged = True
-    s.until(lambda: s.process.poll() is not None, "the end")
+    s.slay()
     bury([])
     check(os.path.exists(s.socket) and os.path.exists(box.path("web.sock")), "no leftovers")
     again = box.popen(SUPD, "-c", s.file, "-r", s.runtime, env={

@@ -352,7 +352,7 @@ def varlinkctl(box):
     has(run("varlinkctl", "info", s.socket).out, "io.supd.Control", "info")
     equal(run("varlinkctl", "introspect", s.socket, "io.supd.Control").code, 0, "introspect")
     reply = run("varlinkctl", "-j", "call", s.socket, "io.supd.Control.Ping", "{}")
-    equal(json.loads(reply.out)["pid"], s.pid, "the reply of call")
+    equal(json.loads(reply.out)["walker_pid"], s.pid, "the reply of call")
 
 
 if __name__ == "__main__":

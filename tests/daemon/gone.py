@@ -159,7 +159,7 @@ def zombies(box):
     s.started("a", 2)
     s.until(lambda: not any(os.path.exists(f"/proc/{fork}") for fork in forks),
             "the orphans' end")
-    zombie = [child for child in children(s.pid) if not alive(child)]
+    zombie = [child for child in s.brood() if not alive(child)]
     equal(zombie, [], "zombies")
 
 

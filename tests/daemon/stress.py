@@ -7,7 +7,7 @@ import resource
 import signal
 import subprocess
 
-from lib import INSTRUMENTED, Skip, alive, check, children, equal, main, now_ns, test
+from lib import INSTRUMENTED, Skip, alive, check, equal, main, now_ns, test
 from varlink import Varlink
 
 MANY = 1000
@@ -24,18 +24,19 @@ def thousand(box):
     s.until(lambda: s.counts["started", "/user/a999"] == 1, "the last start", 30)
     pids = [event["pid"] for event in s.seen("started") if event.get("pid")]
     equal(len(set(pids)), MANY, "processes")
-    s.signal(signal.SIGSTOP)  # so that one SIGCHLD stands for all of them
+    guardian = s.guardian()
+    os.kill(guardian, signal.SIGSTOP)  # so that one SIGCHLD stands for all of them
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
     s.until(lambda: not any(alive(pid) for pid in pids), "their end")
-    s.signal(signal.SIGCONT)
+    os.kill(guardian, signal.SIGCONT)
     paths = [f"/user/a{i}" for i in range(MANY)]
     s.until(lambda: sum(s.counts["started", path] for path in paths) >= 2 * MANY,
             "all to be back", 40)
     actors = s.call("Status")["actors"][1:]
     equal({actor["state"] for actor in actors}, {"running"}, "the states")
     equal({(actor["restarts"], actor["generation"]) for actor in actors}, {(1, 2)}, "counters")
-    living = children(s.pid)
+    living = s.brood()
     equal(sorted(living), sorted(actor["pid"] for actor in actors), "supd's children")
     equal([pid for pid in living if not alive(pid)], [], "zombies")
     for kind in ("exited", "failure"):
@@ -61,17 +62,17 @@ def ten_thousand(box):
           f"memory: {memory}, then {s.memory_kib()} KiB")
     actor = s.actor("loop")
     check(actor["restarts"] >= 9999, f"only {actor['restarts']} restarts")
-    equal([child for child in children(s.pid) if not alive(child)], [], "zombies")
+    equal([child for child in s.brood() if not alive(child)], [], "zombies")
 
 
 @test("an idle supd does not wake up, with hundreds of actors and a watcher", timeout=60)
 def idle(box):
     s = box.supd(sleepers(300))
     s.until(lambda: s.counts["started", "/user/a299"] == 1, "the last start", 30)
-    s.call("Ping")
+    guardian = s.guardian()
 
     def switches():
-        with open(f"/proc/{s.pid}/status", encoding="utf8") as text:
+        with open(f"/proc/{guardian}/status", encoding="utf8") as text:
             return [int(line.split()[1]) for line in text if "ctxt_switches" in line]
 
     def silence(seconds):
@@ -180,7 +181,7 @@ def chaos(box):
         for child in range(4):
             s.wait_for(f"s{sup}/s{sup}c{child}", state="running")
     pids = [s.actor(f"s{i}/s{i}c{j}")["pid"] for i in range(6) for j in range(4)]
-    equal(sorted(pids), sorted(pid for pid in children(s.pid) if alive(pid)), "live processes")
+    equal(sorted(pids), sorted(pid for pid in s.brood() if alive(pid)), "live processes")
 
 
 if __name__ == "__main__":

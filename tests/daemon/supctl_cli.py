@@ -180,7 +180,7 @@ def small(box):
     s.ctl_ok("ping")
     has(s.ctl_ok("version").out, r"\d+\.\d+", "version")
     reply = s.call("Ping")
-    equal(reply["pid"], s.pid, "Ping's pid")
+    equal(reply["walker_pid"], s.pid, "Ping's walker_pid")
     check(reply["uptime_ms"] >= 0, "Ping's uptime")
     has(run(SUPCTL, "-h").out, "status.*", "-h")
     for option in ("-h", "--help", "--version"):

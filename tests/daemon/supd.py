@@ -10,7 +10,8 @@ import socket
 import subprocess
 import time
 
-from lib import PROBE, SUPCTL, SUPD, Failure, alive, check, comment, equal, run
+from lib import (PROBE, SUPCTL, SUPD, Failure, alive, check, children, comment, equal,
+                 run)
 from varlink import Closed, Varlink, VarlinkError
 
 Line = collections.namedtuple("Line", "ns kind name pid more")
@@ -388,11 +389,52 @@ class Supd:
     def json(self, *args):
         return json.loads(self.ctl("-o", "json", *args).out)
 
+    # ---- supd's own processes --------------------------------------------------------------
+
+    def guardian(self):
+        """The pid of the one who supervises; self.pid is the outermost process."""
+        return self.call("Ping")["pid"]
+
+    def family(self):
+        """All processes below the walker, itself included, with their states."""
+        found, queue = {}, [self.process.pid]
+        while queue:
+            pid = queue.pop()
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as stat:
+                    found[pid] = stat.read().rpartition(")")[2].split()[0]
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            queue += children(pid)
+        return found
+
+    def is_own(self, pid):
+        """Is it supd itself: walker, guardian, log?"""
+        if pid == self.process.pid:
+            return True
+        try:
+            return os.path.samefile(f"/proc/{pid}/exe", f"/proc/{self.process.pid}/exe")
+        except OSError:
+            return False
+
+    def brood(self):
+        """The guardian's children that are actors."""
+        return [pid for pid in children(self.guardian()) if not self.is_own(pid)]
+
+    def slay(self):
+        """Kill all of supd, and nothing else."""
+        own = [pid for pid in self.family() if self.is_own(pid)]
+        for signo in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in own:
+                os.kill(pid, signo)
+        self.acknowledged = True
+        self.until(lambda: self.process.poll() is not None, "the end")
+
     def descriptors(self):
-        return len(os.listdir(f"/proc/{self.pid}/fd"))
+        return len(os.listdir(f"/proc/{self.guardian()}/fd"))
 
     def memory_kib(self):
-        with open(f"/proc/{self.pid}/status", encoding="utf8") as status:
+        with open(f"/proc/{self.guardian()}/status", encoding="utf8") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
     # ---- for people ----------------------------------------------------------------------

@@ -71,7 +71,7 @@ def session(box):
     report = Report(s)
     equal(report.stat[2:4], [str(report.pid)] * 2, "process group and session")
     equal(report.stat[4], "0", "the terminal")
-    equal(report.stat[1], str(s.pid), "the parent")
+    equal(report.stat[1], str(s.guardian()), "the parent")
 
 
 @test("by default the umask is 0022 and the directory is /")
