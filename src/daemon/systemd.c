@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/report.h"
 #include "daemon/shell.h"
@@ -98,7 +99,7 @@ systemd_open(struct shell *shell)
 	struct herald *herald = calloc(1, sizeof(*herald));
 	double period;
 
-	notifier_open(&shell->systemd, shell->environ);
+	notifier_open(&shell->systemd, shell->environ, getpid());
 	shell->herald = herald;
 	if (herald == NULL)
 		return;

@@ -21,6 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Where supd itself lives. */
+#define LEAF "/supd"
+
 enum { CREATE_TRIES = 20, DEATH_TRIES = 2000 };
 
 /* No cgroup: what cgroup_root_close() leaves. */
@@ -28,6 +31,26 @@ void
 cgroup_root_init(struct cgroup_root *root)
 {
 	*root = (struct cgroup_root){.fd = -1, .watch_fd = -1};
+}
+
+/* Cut the leaf that cgroup_enter() moved us to: "actors" is beside it. */
+static void
+step_out(struct cgroup_root *root)
+{
+	char actors[CGROUP_PATH_MAX + 32];
+	size_t path_len = strlen(root->path), name_len = strlen(root->name);
+	const size_t len = strlen(LEAF);
+
+	if (path_len <= len || strcmp(root->path + path_len - len, LEAF) != 0 ||
+	    name_len < len || strcmp(root->name + name_len - len, LEAF) != 0)
+		return;
+	path_len -= len;
+	(void)snprintf(actors, sizeof(actors), "%.*s/actors", (int)path_len, root->path);
+	if (access(actors, F_OK) < 0)
+		return;
+	root->is_inner = true;
+	root->path[path_len] = '\0';
+	root->name[name_len == len ? 1 : name_len - len] = '\0';
 }
 
 static int
@@ -52,6 +75,7 @@ find_own(struct cgroup_root *root, struct err *err)
 		err_set(err, 0, "%s is not a cgroup v2 directory", root->path);
 		return -ENOENT;
 	}
+	step_out(root);
 	return 0;
 }
 
@@ -238,7 +262,7 @@ move_into_leaf(struct cgroup_root *root)
 	char path[CGROUP_PATH_MAX + 32];
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "%s/supd", root->path);
+	(void)snprintf(path, sizeof(path), "%s" LEAF, root->path);
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
 		return;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -247,6 +271,66 @@ move_into_leaf(struct cgroup_root *root)
 	/* Staying outside is a loss only for those who want controllers. */
 	root->is_moved = cgroup_write(fd, "cgroup.procs", "0") == 0;
 	(void)close(fd);
+}
+
+static void
+move_out_of_leaf(const char *path)
+{
+	char leaf[CGROUP_PATH_MAX + 32];
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		(void)cgroup_write(fd, "cgroup.procs", "0");
+		(void)close(fd);
+	}
+	(void)snprintf(leaf, sizeof(leaf), "%s" LEAF, path);
+	(void)rmdir(leaf);
+}
+
+/*
+ * Move this process, and so those that it will start, into the leaf for supd itself,
+ * where our cgroup is delegated and nobody else lives in it: cgroup_root_open() of a
+ * child then finds the directory that we came from.
+ *
+ * Returns 0 and that directory, for cgroup_leave(); or -errno, and nothing has changed.
+ */
+int
+cgroup_enter(char ret_path[CGROUP_PATH_MAX])
+{
+	struct cgroup_root root;
+	int r;
+
+	cgroup_root_init(&root);
+	r = find_own(&root, NULL);
+	if (r < 0)
+		return r;
+	r = check_writable(root.path, NULL);
+	if (r < 0)
+		return r;
+	if (root.is_inner || !is_alone(root.path))
+		return -EBUSY;
+	r = open_actors(&root);
+	if (r < 0)
+		return r;
+	move_into_leaf(&root);
+	fd_close(&root.fd);
+	if (!root.is_moved) {
+		cgroup_leave(root.path);
+		return -EPERM;
+	}
+	memcpy(ret_path, root.path, sizeof(root.path));
+	return 0;
+}
+
+/* Back to where cgroup_enter() was called, and remove what it made unless it is used. */
+void
+cgroup_leave(const char *path)
+{
+	char actors[CGROUP_PATH_MAX + 32];
+
+	move_out_of_leaf(path);
+	(void)snprintf(actors, sizeof(actors), "%s/actors", path);
+	(void)rmdir(actors);
 }
 
 /*
@@ -269,7 +353,9 @@ cgroup_root_open(struct cgroup_root *root, struct err *err)
 	r = check_writable(root->path, err);
 	if (r < 0)
 		goto fail;
-	r = is_alone(root->path) ? open_actors(root) : -EWOULDBLOCK;
+	r = -EWOULDBLOCK;
+	if (root->is_inner || is_alone(root->path))
+		r = open_actors(root);
 	if (r == -EWOULDBLOCK)
 		r = create_below(root);
 	if (r == 0) {
@@ -283,7 +369,8 @@ cgroup_root_open(struct cgroup_root *root, struct err *err)
 	root->has_kill = faccessat(root->fd, "cgroup.kill", F_OK, 0) == 0;
 	if (!root->is_created) {
 		kill_leftovers(root);
-		move_into_leaf(root);
+		if (!root->is_inner)
+			move_into_leaf(root);
 	}
 	return 0;
 fail:
@@ -299,17 +386,9 @@ void
 cgroup_root_close(struct cgroup_root *root)
 {
 	char path[CGROUP_PATH_MAX + 32];
-	int fd;
 
-	if (root->is_moved) {
-		fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd >= 0) {
-			(void)cgroup_write(fd, "cgroup.procs", "0");
-			(void)close(fd);
-		}
-		(void)snprintf(path, sizeof(path), "%s/supd", root->path);
-		(void)rmdir(path);
-	}
+	if (root->is_moved)
+		move_out_of_leaf(root->path);
 	if (root->fd >= 0) {
 		(void)snprintf(path, sizeof(path), "%s/actors", root->path);
 		(void)cgroup_tree_remove(path);

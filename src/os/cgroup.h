@@ -30,6 +30,7 @@ struct cgroup_root {
 	bool has_kill;              /* cgroup.kill exists (Linux 5.14) */
 	bool is_created;            /* path is "supd-PID", ours to remove */
 	bool is_moved;              /* supd moved into path/supd */
+	bool is_inner;              /* its parent had done so: cgroup_enter() */
 	uint32_t n_leftovers;       /* leaves of a dead supd that were killed */
 };
 
@@ -37,6 +38,9 @@ void cgroup_root_init(struct cgroup_root *root);
 int cgroup_root_open(struct cgroup_root *root, struct err *err);
 void cgroup_root_close(struct cgroup_root *root);
 int cgroup_root_next(struct cgroup_root *root, uint64_t *ret_tokens, size_t max);
+
+int cgroup_enter(char ret_path[CGROUP_PATH_MAX]);
+void cgroup_leave(const char *path);
 
 int cgroup_locate(FILE *mountinfo, FILE *self, char ret_path[CGROUP_PATH_MAX],
                   char ret_name[CGROUP_PATH_MAX]);

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -190,4 +191,25 @@ fd_mkdir_parents(const char *path, mode_t mode)
 			return -ENOTDIR;
 	}
 	return 0;
+}
+
+/*
+ * Make the file `path`, and the directories that it needs, and lock it for as long as
+ * the descriptor and its copies are open; close-on-exec, at or above FD_WINDOW.
+ *
+ * Returns the descriptor, -EWOULDBLOCK when somebody else has the lock, or another
+ * -errno with a sentence.
+ */
+int
+fd_lock(const char *path, struct err *err)
+{
+	int fd;
+
+	(void)fd_mkdir_parents(path, 0755);
+	fd = fd_raise(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	err_set(err, errno, "lock %s", path);
+	fd_close(&fd);
+	return -err->code;
 }

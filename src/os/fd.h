@@ -22,6 +22,7 @@ int fd_limit(struct rlimit *ret);
 int fd_raise_limit(uint64_t wanted, struct err *err);
 void fd_close(int *fd);
 int fd_write_all(int fd, const void *data, size_t len);
+int fd_lock(const char *path, struct err *err);
 int fd_mkdir_parents(const char *path, mode_t mode);
 
 #endif

@@ -120,6 +120,33 @@ os_reap_any(struct reap *ret)
 	return r == -ECHILD ? 0 : r;
 }
 
+/*
+ * As os_reap_any(), and it stays news: the same again at the next call, until
+ * os_reap_peeked() is called for it.  Returns 1 and fills ret, 0, or -errno.
+ */
+int
+os_reap_peek_any(struct reap *ret)
+{
+	int r = wait_for(P_ALL, 0, WEXITED | WSTOPPED | WCONTINUED | WNOWAIT, ret);
+
+	return r == -ECHILD ? 0 : r;
+}
+
+/* Take the news that os_reap_peek_any() told: an end reaps the child. */
+void
+os_reap_peeked(const struct reap *reap)
+{
+	int options = WEXITED;
+	struct reap same;
+
+	if (reap->kind == REAP_STOPPED)
+		options = WSTOPPED;
+	else if (reap->kind == REAP_CONTINUED)
+		options = WCONTINUED;
+	/* A child that went on meanwhile has no such news any more. */
+	(void)wait_for(P_PID, reap->pid, options, &same);
+}
+
 /* Is this child of ours stopped by a signal, and was that not told by os_reap_any() yet?
  */
 bool

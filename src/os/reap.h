@@ -25,6 +25,8 @@ struct reap {
 int os_reap_peek(int pidfd, pid_t pid, struct reap *ret);
 int os_reap_pidfd(int pidfd, pid_t pid, struct reap *ret);
 int os_reap_any(struct reap *ret);
+int os_reap_peek_any(struct reap *ret);
+void os_reap_peeked(const struct reap *reap);
 bool os_reap_is_stopped(int pidfd);
 int os_become_subreaper(void);
 

@@ -55,12 +55,12 @@ address_of(const char *name, struct sockaddr_un *ret)
 
 /*
  * Find out who wants to hear from us: NOTIFY_SOCKET, a path or an abstract name, and
- * WATCHDOG_USEC, which counts only where WATCHDOG_PID is absent or ours.  The
+ * WATCHDOG_USEC, which counts only where WATCHDOG_PID is absent or main_pid.  The
  * environment is not changed.  A notifier without a listener (fd -1) is fine: what it
  * sends goes nowhere.
  */
 void
-notifier_open(struct notifier *notifier, char *const *environ_now)
+notifier_open(struct notifier *notifier, char *const *environ_now, pid_t main_pid)
 {
 	const char *name = value_in(environ_now, "NOTIFY_SOCKET");
 	const char *pid = value_in(environ_now, "WATCHDOG_PID");
@@ -74,7 +74,7 @@ notifier_open(struct notifier *notifier, char *const *environ_now)
 	notifier->fd = fd_raise(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	if (notifier->fd < 0)
 		return;
-	if (pid == NULL || number(pid, INT32_MAX) == (uint64_t)getpid())
+	if (pid == NULL || number(pid, INT32_MAX) == (uint64_t)main_pid)
 		notifier->watchdog_us =
 		    number(value_in(environ_now, "WATCHDOG_USEC"), UINT64_MAX);
 }

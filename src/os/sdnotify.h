@@ -20,7 +20,7 @@ struct notifier {
 	uint64_t watchdog_us; /* 0: none wanted */
 };
 
-void notifier_open(struct notifier *notifier, char *const *environ_now);
+void notifier_open(struct notifier *notifier, char *const *environ_now, pid_t main_pid);
 void notifier_close(struct notifier *notifier);
 int notifier_send(const struct notifier *notifier, const char *text);
 

@@ -304,7 +304,7 @@ notify_pair(struct notifier *notifier)
 	(void)snprintf(variable, sizeof(variable), "NOTIFY_SOCKET=@%s", name);
 	fd = notify_listen(name, &err);
 	ck_assert_int_ge(fd, FD_WINDOW);
-	notifier_open(notifier, env);
+	notifier_open(notifier, env, getpid());
 	ck_assert_int_ge(notifier->fd, 0);
 	return fd;
 }
@@ -460,25 +460,25 @@ START_TEST(the_notifier_finds_its_listener_in_the_environment)
 	(void)snprintf(socket_path, sizeof(socket_path), "NOTIFY_SOCKET=%s", path);
 	(void)snprintf(pid, sizeof(pid), "WATCHDOG_PID=%d", getpid());
 
-	notifier_open(&notifier, none);
+	notifier_open(&notifier, none, getpid());
 	ck_assert_int_eq(notifier.fd, -1);
 	ck_assert_uint_eq(notifier.watchdog_us, 0);
 	ck_assert_int_eq(notifier_send(&notifier, "READY=1"), 0);
-	notifier_open(&notifier, wrong);
+	notifier_open(&notifier, wrong, getpid());
 	ck_assert_int_eq(notifier.fd, -1);
-	notifier_open(&notifier, by_path);
+	notifier_open(&notifier, by_path, getpid());
 	ck_assert_uint_eq(notifier.watchdog_us, 3000000);
 	ck_assert_int_eq(notifier_send(&notifier, "READY=1"), 0);
 	ck_assert_int_eq(recv(fd, text, sizeof(text) - 1, 0), 7);
 	ck_assert_str_eq(text, "READY=1");
 	notifier_close(&notifier);
-	notifier_open(&notifier, ours);
+	notifier_open(&notifier, ours, getpid());
 	ck_assert_uint_eq(notifier.watchdog_us, 3000000);
 	notifier_close(&notifier);
-	notifier_open(&notifier, not_ours);
+	notifier_open(&notifier, not_ours, getpid());
 	ck_assert_uint_eq(notifier.watchdog_us, 0);
 	notifier_close(&notifier);
-	notifier_open(&notifier, negative);
+	notifier_open(&notifier, negative, getpid());
 	ck_assert_uint_eq(notifier.watchdog_us, 0);
 	/* The listener goes, and comes back: we do not care. */
 	(void)close(fd);

@@ -1,0 +1,659 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The walker with real processes; its guardian is fake.c, which does as it is told."""
+import os
+import random
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
+from lib import TOP_BUILD, Failure, Skip, alive, check, children, equal, has, main, test  # noqa: E402, pylint: disable=wrong-import-position
+
+FAKE = os.path.join(TOP_BUILD, "tests/walker/fake")
+EXITED, SIGNALED, DUMPED, STOPPED, CONTINUED = range(5)
+
+
+class Guardian:
+    """One life of the guardian, as it tells of itself."""
+
+    def __init__(self, connection):
+        self.connection = connection
+        self.tail = b""
+        self.lines = []
+        words = self.expect("hello ").split()[1:]
+        self.hello = {key: int(value) for key, value in (word.split("=") for word in words)}
+        self.pid = self.hello["pid"]
+
+    def read(self, timeout):
+        if not select.select([self.connection], [], [], timeout)[0]:
+            return False
+        try:
+            more = self.connection.recv(1 << 16)
+        except ConnectionResetError:
+            more = b""
+        *lines, self.tail = (self.tail + more).split(b"\n")
+        self.lines += [line.decode() for line in lines]
+        return bool(more)
+
+    def expect(self, start, timeout=15):
+        """Wait for a line that begins so; it is taken out."""
+        end = time.monotonic() + timeout
+        while True:
+            for i, line in enumerate(self.lines):
+                if line.startswith(start):
+                    return self.lines.pop(i)
+            left = end - time.monotonic()
+            if left < 0 or (not self.read(left) and time.monotonic() < end):
+                raise Failure(f"the guardian did not say {start!r}, but {self.lines}")
+
+    def send(self, line):
+        self.connection.sendall(line.encode() + b"\n")
+
+    def do(self, line):
+        self.send(line)
+        self.expect("done " + line.split()[0])
+
+    def child(self, status):
+        self.send(f"child {status}")
+        return int(self.expect("child ").split()[1])
+
+    def ends(self, n):
+        """The next n records of ends: pid, kind, status."""
+        found = []
+        while len(found) < n:
+            self.do("take")
+            while any(line.startswith("end ") for line in self.lines):
+                found.append(tuple(map(int, self.expect("end ").split()[1:])))
+            if len(found) < n:
+                self.expect("poke")
+        return found
+
+
+class Walker:
+    def __init__(self, box, *, command=(), env=None, before=None, binary=FAKE):
+        self.dir = box.dir
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(box.path("control"))
+        self.listener.listen(100)
+        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notify.bind(box.path("notify"))
+        environ = dict(os.environ, NOTIFY_SOCKET=box.path("notify"))
+        for name in ("WATCHDOG_USEC", "WATCHDOG_PID"):
+            environ.pop(name, None)
+        environ.update(env or {})
+        self.stderr = box.path("stderr")
+        with open(self.stderr, "w", encoding="utf8") as err:
+            self.process = subprocess.Popen([*command, binary, box.dir], env=environ,
+                                            stdin=subprocess.DEVNULL, stdout=err, stderr=err,
+                                            preexec_fn=before)
+        box.background.append(self.process)
+        box.undo += [self.listener.close, self.notify.close]
+        self.connections = []
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def guardian(self, timeout=15):
+        """The next one that says hello."""
+        self.listener.settimeout(timeout)
+        try:
+            connection, _ = self.listener.accept()
+        except TimeoutError:
+            raise Failure(f"no guardian came; {self.said()!r}") from None
+        return Guardian(connection)
+
+    def said(self):
+        with open(self.stderr, encoding="utf8") as text:
+            return text.read()
+
+    def until_said(self, pattern, timeout=10):
+        self.until(lambda: re.search(pattern, self.said()), f"/{pattern}/", timeout)
+
+    def until(self, condition, what, timeout=10):
+        end = time.monotonic() + timeout
+        while not condition():
+            check(time.monotonic() < end,
+                  lambda: f"waited in vain for {what}: {self.said()!r}")
+            time.sleep(0.002)
+
+    def ended(self, status):
+        try:
+            equal(self.process.wait(15), status, "the walker's exit status")
+        except subprocess.TimeoutExpired:
+            raise Failure(f"the walker does not end: {self.said()!r}") from None
+
+    def note(self, timeout):
+        self.notify.settimeout(timeout)
+        try:
+            return self.notify.recv(4096).decode()
+        except TimeoutError:
+            return None
+
+    def fds(self):
+        return [int(fd) for fd in os.listdir(f"/proc/{self.pid}/fd")]
+
+
+def crash(walker, guardian, signo=signal.SIGKILL):
+    os.kill(guardian.pid, signo)
+    return walker.guardian()
+
+
+def parent(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf8") as text:
+        return int(text.read().rpartition(")")[2].split()[1])
+
+
+def is_zombie(pid):
+    return os.path.exists(f"/proc/{pid}") and not alive(pid)
+
+
+@test("a guardian that lived is replaced at once, and the next one knows how it died")
+def at_once(box):
+    w = Walker(box)
+    first = w.guardian()
+    equal(first.hello["crashes"], 0, "crashes")
+    equal(first.hello["last"], 0, "the guardian before the first")
+    equal(first.hello["walker"], w.pid, "the walker")
+    equal(first.hello["group"], first.pid, "the process group of the guardian")
+    first.do("adopt")
+    time.sleep(1.05)
+    before = time.monotonic()
+    second = crash(w, first, signal.SIGSEGV)
+    took = time.monotonic() - before
+    equal(second.hello["crashes"], 1, "crashes")
+    equal(second.hello["attempts"], 0, "attempts after one that had adopted")
+    equal(second.hello["last"], first.pid, "the guardian before")
+    check(second.hello["kind"] in (SIGNALED, DUMPED), "how it died")
+    equal(second.hello["status"], signal.SIGSEGV, "what it died of")
+    has(w.said(), rf"guardian \(pid {first.pid}\) was killed by SIGSEGV.*at once")
+    check(took < 1, f"the next one came after {took} s")
+    second.send("exit 0")
+    w.ended(0)
+
+
+@test("guardians that do not live wait longer and longer, and attempts are counted")
+def backoff(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    for i in range(1, 5):
+        died = time.monotonic()
+        guardian = crash(w, guardian)
+        equal(guardian.hello["attempts"], i, "attempts")
+        delay = 0.1 * 2 ** (i - 1)
+        check(time.monotonic() - died >= delay - 0.005, f"less than {delay} s")
+        has(w.said(), rf"started in {int(delay * 1000)} ms")
+    guardian.do("adopt")
+    guardian = crash(w, guardian)
+    equal(guardian.hello["attempts"], 0, "attempts after one that had adopted")
+    equal(guardian.hello["crashes"], 5, "crashes")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("an end in order is passed on, at any time")
+def in_order(box):
+    for status, after in ((0, False), (70, False), (0, True), (70, True)):
+        w = Walker(Sub(box, f"{status}{after}"))
+        guardian = w.guardian()
+        if after:
+            guardian.do("adopt")
+        guardian.send(f"exit {status}")
+        w.ended(status)
+        equal(w.said(), "", "stderr")
+
+
+@test("64, 69, 71 and 78 end the walker before the first adoption and are crashes after it")
+def first_start(box):
+    for status in (64, 69, 71, 78):
+        w = Walker(Sub(box, f"first-{status}"))
+        w.guardian().send(f"exit {status}")
+        w.ended(status)
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    for status in (64, 69, 71, 78, 3):
+        guardian.send(f"exit {status}")
+        guardian = w.guardian()
+        equal(guardian.hello["kind"], EXITED, "how the one before ended")
+        equal(guardian.hello["status"], status, "its status")
+        w.until_said(f"exited with status {status}")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("two walkers cannot have the same directory: the second one exits 69")
+def lock(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10)
+    equal(second.returncode, 69, "the second walker's exit status")
+    has(second.stderr.decode(), "another supd runs in .*; stop it, or choose another")
+    guardian = crash(w, guardian)
+    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10)
+    equal(second.returncode, 69, "its exit status after a crash of the first one's guardian")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("children of a dead guardian stay, and how they end is told with the right status")
+def adoption(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    codes = {guardian.child(code): code for code in range(1, 201)}
+    guardian = crash(w, guardian)
+    for pid in codes:
+        equal(parent(pid), w.pid, "the parent of an adopted process")
+        os.kill(pid, signal.SIGTERM)
+    got = {pid: status for pid, kind, status in guardian.ends(200) if kind == EXITED}
+    equal(got, codes, "statuses")
+    check(not any(os.path.exists(f"/proc/{pid}") for pid in codes), "zombies are left")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("ends during the outage, stops and continues are told, too")
+def outage(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    one, two = guardian.child(11), guardian.child(12)
+    guardian.send("die 9")
+    os.kill(one, signal.SIGKILL)
+    guardian = w.guardian()
+    equal(guardian.ends(1), [(one, SIGNALED, 9)], "the one that died meanwhile")
+    os.kill(two, signal.SIGSTOP)
+    equal(guardian.ends(1), [(two, STOPPED, signal.SIGSTOP)], "a stop")
+    os.kill(two, signal.SIGCONT)
+    equal(guardian.ends(1), [(two, CONTINUED, signal.SIGCONT)], "a continue")
+    os.kill(two, signal.SIGTERM)
+    equal(guardian.ends(1), [(two, EXITED, 12)], "an end")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("what a guardian did not take is there for the next one")
+def untaken(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    pid = guardian.child(33)
+    guardian = crash(w, guardian)
+    os.kill(pid, signal.SIGTERM)
+    guardian.expect("poke")
+    guardian = crash(w, guardian)
+    equal(guardian.ends(1), [(pid, EXITED, 33)], "the end that its predecessor heard of")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("1,000 descriptors survive three guardians, each in its place")
+def vault(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    equal(guardian.hello["vault"], 0, "descriptors at first")
+    guardian.do("adopt")
+    guardian.do("store 1000 1000 1000")
+    guardian.do("ledger 77")
+    guardian.expect("ack 0")
+    for _ in range(3):
+        guardian = crash(w, guardian)
+        equal(guardian.hello["vault"], 1000, "descriptors")
+        equal((guardian.hello["low"], guardian.hello["high"]), (1000, 1999), "keys")
+        equal((guardian.hello["wrong"], guardian.hello["moved"]), (0, 0), "wrong ones")
+        equal(guardian.hello["ledger"], 77, "the ledger")
+        guardian.do("adopt")
+    low = [fd for fd in w.fds() if 2 < fd < 100]
+    equal(low, [], "descriptors of the walker below the window")
+    guardian.do("drop 1000 500")
+    guardian.do("store 1500 10 1")
+    guardian.do("ledger 78")
+    guardian.expect("ack 0")
+    guardian = crash(w, guardian)
+    equal(guardian.hello["vault"], 500, "descriptors after a half was dropped")
+    equal((guardian.hello["low"], guardian.hello["high"]), (1500, 1999), "keys")
+    equal((guardian.hello["wrong"], guardian.hello["moved"]), (0, 10), "replaced ones")
+    equal(guardian.hello["ledger"], 78, "the ledger")
+    guardian.do("drop-rest")
+    guardian = crash(w, guardian)
+    equal(guardian.hello["vault"], 0, "descriptors that nobody took")
+    check(len(w.fds()) < 20, f"the walker keeps {len(w.fds())} descriptors")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("more than a link holds is handed over as the guardian reads")
+def large_vault(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    guardian.do("store 100000 15000 100000")
+    for _ in range(2):
+        guardian = crash(w, guardian)
+        equal(guardian.hello["vault"], 15000, "descriptors")
+        equal((guardian.hello["wrong"], guardian.hello["moved"]), (0, 0), "wrong ones")
+        guardian.do("adopt")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("a guardian that dies while it stores leaves only whole entries")
+def storm(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    dice = random.Random(7)
+    most = 0
+    for _ in range(6):
+        guardian.do("adopt")
+        guardian.send(f"storm {dice.randrange(2000, 60000)}")
+        guardian = w.guardian()
+        equal(guardian.hello["status"], signal.SIGALRM, "what it died of")
+        equal((guardian.hello["wrong"], guardian.hello["moved"]), (0, 0), "wrong ones")
+        check(guardian.hello["vault"] % 40 == 0, f"{guardian.hello['vault']} descriptors")
+        most = max(most, guardian.hello["vault"])
+    check(most > 0, "nothing was ever kept")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("a vault that is full says so and goes on")
+def few_descriptors(box):
+    import resource
+
+    def before():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (300, 600))
+
+    w = Walker(box, before=before)
+    guardian = w.guardian()
+    equal(guardian.hello["nofile"], 300, "the limit that supd was started with")
+    guardian.do("adopt")
+    guardian.do("store 1 400 1")
+    w.until_said("descriptors are not kept")
+    guardian.do("ledger 5")
+    guardian.expect("ack 0")
+    guardian = crash(w, guardian)
+    check(100 < guardian.hello["vault"] < 400, f"{guardian.hello['vault']} descriptors")
+    equal(guardian.hello["ledger"], 5, "the ledger")
+    equal(guardian.hello["wrong"], 0, "wrong ones")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("signals are passed on, and wait for the next guardian when there is none")
+def signals(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    for signo in (signal.SIGHUP, signal.SIGUSR1, signal.SIGINT, signal.SIGQUIT,
+                  signal.SIGTERM):
+        os.kill(w.pid, signo)
+        guardian.expect(f"signal {int(signo)}")
+    guardian = crash(w, guardian)
+    for signo in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        guardian.expect(f"signal {int(signo)}")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("a signal during the backoff is heard by the next guardian")
+def queued(box):
+    w = Walker(box)
+    guardian = crash(w, crash(w, w.guardian()))
+    os.kill(guardian.pid, signal.SIGKILL)
+    w.until_said("started in 400 ms")
+    os.kill(w.pid, signal.SIGUSR1)
+    os.kill(w.pid, signal.SIGTERM)
+    guardian = w.guardian()
+    guardian.expect("signal 10")
+    guardian.expect("signal 15")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("who asks for the end gets it even where no guardian can be had", timeout=60)
+def hopeless(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    os.kill(w.pid, signal.SIGTERM)
+    guardian.expect("signal 15")
+    w.listener.close()
+    os.kill(guardian.pid, signal.SIGKILL)
+    try:
+        equal(w.process.wait(50), 70, "the walker's exit status")
+    except subprocess.TimeoutExpired:
+        raise Failure(w.said()) from None
+
+
+@test("the walker works with signals blocked and ignored and no standard descriptors")
+def hostile(box):
+    def before():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))
+        os.closerange(0, 3)
+
+    w = Walker(box, before=before)
+    guardian = crash(w, w.guardian())
+    equal(guardian.hello["status"], signal.SIGKILL, "how the first one died")
+    with open(f"/proc/{guardian.pid}/status", encoding="utf8") as text:
+        status = text.read()
+    has(status, r"SigBlk:\s+0+4000\n")
+    os.kill(w.pid, signal.SIGTERM)
+    guardian.expect("signal 15")
+    for fd in range(3):
+        equal(os.readlink(f"/proc/{w.pid}/fd/{fd}"), "/dev/null", f"descriptor {fd}")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("idle, the walker does nothing at all")
+def idle(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+
+    def switches():
+        with open(f"/proc/{w.pid}/status", encoding="utf8") as text:
+            return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", text.read())))
+
+    w.until(lambda: "S" == open(f"/proc/{w.pid}/stat", encoding="utf8").read()
+            .rpartition(")")[2].split()[0], "the walker to sleep")
+    before = switches()
+    time.sleep(1)
+    equal(switches(), before, "times that it woke up in a second")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("the guardian is told when the walker dies, whatever else is alive")
+def walker_dies(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    pid = guardian.child(1)
+    guardian = crash(w, guardian)
+    w.process.kill()
+    guardian.expect("eof")
+    os.kill(pid, signal.SIGKILL)
+    w.until(lambda: not alive(guardian.pid), "the guardian's end")
+
+
+@test("what the guardian notifies reaches the service manager")
+def notifications(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("notify READY=1")
+    equal(w.note(5), "READY=1", "the notification")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("a guardian that misses its watchdog is aborted and replaced; nobody else notices")
+def watchdog(box):
+    w = Walker(box, env={"WATCHDOG_USEC": "800000"})
+    guardian = w.guardian()
+    guardian.do("adopt")
+    for _ in range(4):
+        guardian.do("notify WATCHDOG=1")
+        equal(w.note(5), "WATCHDOG=1", "the relayed ping")
+        time.sleep(0.2)
+    guardian.do("notify WATCHDOG=1")
+    guardian.send("hang 0")
+    last, longest = time.monotonic(), 0
+    second = None
+    while second is None or time.monotonic() < until:
+        if second is None and select.select([w.listener], [], [], 0)[0]:
+            second = w.guardian()
+            until = time.monotonic() + 1.5
+        if w.note(0.05) == "WATCHDOG=1":
+            now = time.monotonic()
+            longest, last = max(longest, now - last), now
+    equal(second.hello["status"], signal.SIGABRT, "what the first one died of")
+    check(longest < 0.79, f"the service manager was left alone for {longest} s")
+    has(w.said(), "hangs: it is aborted")
+    second.do("adopt")
+    second.send("hang 1")
+    third = w.guardian()
+    equal(third.hello["status"], signal.SIGKILL, "what the deaf one died of")
+    has(w.said(), "hangs: it is killed")
+    third.send("exit 0")
+    w.ended(0)
+
+
+def descendants(pid):
+    """By their pids in there."""
+    found, todo = {}, [pid]
+    while todo:
+        more = children(todo.pop())
+        todo += more
+        for one in more:
+            with open(f"/proc/{one}/status", encoding="utf8") as text:
+                found[int(re.search(r"NSpid:.*\s(\d+)\n", text.read()).group(1))] = one
+    return found
+
+
+@test("as PID 1 it reaps strangers and hears signals", root=True)
+def pid_one(box):
+    if shutil.which("unshare") is None:
+        raise Skip("no unshare(1)")
+    w = Walker(box, command=["unshare", "-pf", "--mount-proc"])
+    guardian = w.guardian()
+    equal(guardian.hello["walker"], 1, "the walker's pid in there")
+    walker_pid = children(w.pid)[0]
+    guardian.do("adopt")
+    dead, orphan = guardian.child(5), guardian.child(6)
+    os.kill(descendants(walker_pid)[dead], signal.SIGTERM)
+    w.until(lambda: not alive(descendants(walker_pid)[dead]), "a zombie")
+    guardian.send("die 9")
+    guardian = w.guardian()
+    equal(guardian.hello["walker"], 1, "the walker's pid in there")
+    equal(guardian.ends(1), [(dead, EXITED, 5)], "the zombie of the dead guardian")
+    os.kill(descendants(walker_pid)[orphan], signal.SIGTERM)
+    equal(guardian.ends(1), [(orphan, EXITED, 6)], "a stranger")
+    equal(list(descendants(walker_pid)), [guardian.pid], "processes")
+    os.kill(walker_pid, signal.SIGTERM)
+    guardian.expect("signal 15")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("an upgrade runs the new binary, and the walker becomes it in place")
+def upgrade(box):
+    new = shutil.copy(FAKE, box.path("new"))
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    guardian.do("store 1 300 1")
+    guardian.do("ledger 9")
+    orphan = guardian.child(44)
+    for _ in range(3):
+        guardian.do(f"upgrade {new}")
+        guardian.send("exit 99")
+        guardian = w.guardian()
+        equal(guardian.hello["upgrade"], 1, "upgrade")
+        equal(guardian.hello["crashes"], 0, "crashes")
+        equal(os.readlink(f"/proc/{guardian.pid}/exe"), new, "what the guardian runs")
+        guardian.do("adopt")
+        w.until(lambda: os.readlink(f"/proc/{w.pid}/exe") == new, "the walker's exec")
+        os.kill(w.pid, signal.SIGHUP)
+        guardian.expect("signal 1")
+        equal(guardian.hello["vault"], 300, "descriptors")
+        equal(guardian.hello["ledger"], 9, "the ledger")
+    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10)
+    equal(second.returncode, 69, "the lock")
+    os.kill(orphan, signal.SIGTERM)
+    equal(guardian.ends(1), [(orphan, EXITED, 44)], "the end of an adopted one")
+    guardian = crash(w, guardian)
+    equal(guardian.hello["upgrade"], 0, "upgrade")
+    equal(guardian.hello["vault"], 300, "descriptors")
+    equal(guardian.hello["moved"], 0, "wrong ones")
+    equal(w.said().count("\n"), 1, "lines on stderr")
+    guardian.send("exit 70")
+    w.ended(70)
+
+
+@test("signals that come while the walker executes itself are not lost")
+def upgrade_signals(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    for i in range(20):
+        guardian.do(f"upgrade {FAKE}")
+        guardian.send("exit 99")
+        guardian = w.guardian()
+        child = guardian.child(i)
+        guardian.send("adopt")
+        os.kill(w.pid, signal.SIGUSR1)
+        guardian.expect("signal 10")
+        guardian.expect("done adopt")
+        os.kill(child, signal.SIGKILL)
+    guardian = crash(w, guardian)
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("a new binary that dies twice before it has adopted is given up for the old one")
+def bad_upgrade(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    old = os.readlink(f"/proc/{guardian.pid}/exe")
+    guardian.do("upgrade /bin/false")
+    guardian.send("exit 99")
+    guardian = w.guardian()
+    equal(os.readlink(f"/proc/{guardian.pid}/exe"), old, "what the guardian runs")
+    equal(guardian.hello["crashes"], 2, "crashes")
+    equal(guardian.hello["attempts"], 2, "attempts")
+    has(w.said(), "back to the old one")
+    guardian.do("adopt")
+    equal(os.readlink(f"/proc/{w.pid}/exe"), old, "what the walker runs")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("the role of a walker is not for users")
+def no_role(box):
+    equal(subprocess.run([FAKE, "@walker", box.dir], stderr=subprocess.DEVNULL,
+                         check=False).returncode, 64, "the exit status")
+
+
+class Sub:
+    """A box in a box, for one of several walkers."""
+
+    def __init__(self, box, name):
+        self.dir = box.path(name)
+        os.mkdir(self.dir)
+        self.background, self.undo = box.background, box.undo
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+
+main()
