@@ -22,8 +22,8 @@ import traceback
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
 
 # pylint: disable=wrong-import-position
-from lib import (COUNTS, Box, Failure, Skip, alive, bury, check, children, comment, equal,
-                 now_ns, on_alarm, prctl_subreaper, program)
+from lib import (COUNTS, INSTRUMENTED, SUPD, Box, Failure, Skip, alive, bury, check,
+                 children, comment, equal, now_ns, on_alarm, prctl_subreaper, program)
 from supd import Supd, full
 from varlink import Closed, Varlink, VarlinkError
 
@@ -41,12 +41,13 @@ class Chaos(Supd):
         self.refused, self.tokens, self.first_guardian = [], 0, None
         self.lost = 0  # sequence numbers below it belong to a ledger that was given up
         if gate:
-            from lib import SUPD
             self.gate = box.path("gate")
             os.mkfifo(self.gate)
             options["command"] = ["/bin/sh", "-c", 'read -r x <"$0"; exec "$@"', self.gate,
                                   SUPD]
             options["wait"] = False
+        if INSTRUMENTED:  # what is traced cannot look for leaks at its end
+            options["env"] = {"ASAN_OPTIONS": "detect_leaks=0", **options.get("env", {})}
         super().__init__(box, tree, **options)
 
     def open_gate(self):
@@ -93,6 +94,18 @@ class Chaos(Supd):
         """As supctl: what a death has cut off is asked again, with the same token."""
         wish = Wish(self, method, **parameters)
         return self.until(wish.done, f"a reply to {method} {parameters}", 20)
+
+    def anew(self):
+        """After all of supd died: another one, on the same files and directories."""
+        self.process.wait()
+        os.close(self.pidfd)
+        self.notes.clear()
+        self.events.clear()
+        if self.stream:
+            self.stream.close()
+        self.stream, self.acknowledged = None, False
+        self._start((), None, None, None, [SUPD])
+        self.until(self.was_ready, "READY=1 of the next supd", 20)
 
     # ---- guardians ------------------------------------------------------------------------
 

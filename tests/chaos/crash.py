@@ -194,6 +194,20 @@ def walker_dies(box):
     equal(os.waitstatus_to_exitcode(status), 70, "the guardian's exit status")
 
 
+@test("when all of supd was killed, the next one kills what was left and starts clean")
+def all_dead(box):
+    s = start(box, {"a": {}, "b": {"do": ["ignore"]}, "g": {"children": {"c": {}}}})
+    pids = dict(s.pids)
+    s.slay()
+    check(all(alive(pid) for pid in pids.values()), "its actors died with it")
+    s.anew()
+    for name in "abc":
+        s.line("S", name, 2)
+    check(not any(alive(pid) for pid in pids.values()), "somebody's first life goes on")
+    equal(s.lines("D"), [], "lives that began before the last one had ended")
+    s.nothing_else(set(s.pids.values()))
+
+
 @test("TERM, INT and HUP to the walker do what they do for supd; the status is passed on")
 def forwarded(box):
     s = four(box)
