@@ -55,11 +55,10 @@ handle_ping(struct conn *conn)
 	uint64_t uptime_ms = clock_mono_ms() - shell->started_ms;
 	struct strbuf *out = reply_begin(conn);
 
-	/* One process does both in this version. */
 	strbuf_addf(out,
 	            "{\"version\":\"%s\",\"pid\":%d,\"walker_pid\":%d,"
 	            "\"uptime_ms\":%" PRIu64 "}",
-	            PACKAGE_VERSION, (int)getpid(), (int)getpid(), uptime_ms);
+	            PACKAGE_VERSION, (int)getpid(), (int)shell->walker_pid, uptime_ms);
 	reply_end(conn, false);
 }
 

@@ -15,10 +15,12 @@
 #include "conf/conf.h"
 #include "daemon/log.h"
 #include "daemon/supd.h"
+#include "ledger/handover.h"
 #include "logd/reader.h"
 #include "os/fd.h"
 #include "os/signals.h"
 #include "paths.h"
+#include "walker/walker.h"
 
 static const char usage_text[] =
     "Usage: supd [-c FILE] [-r DIR] [OPTION…]\n"
@@ -165,14 +167,43 @@ schema(void)
 	return fflush(stdout) == 0 && ferror(stdout) == 0 ? EX_OK : EX_OSERR;
 }
 
+/* What the walker started: the same command line again, and what it hands over. */
+static int
+guard(const struct supd_options *options, int link_fd)
+{
+	struct handover handover;
+	struct err err;
+	int status;
+
+	if (handover_receive(link_fd, &handover, &err) < 0) {
+		(void)fprintf(stderr, "supd: %s\n", err.text);
+		return EX_OSERR;
+	}
+	status = supd_run(options, &handover);
+	handover_done(&handover);
+	return status;
+}
+
 int
 main(int argc, char **argv)
 {
 	struct supd_options options = {.log_level = -1, .log_target = -1};
+	struct walker_options walk = {.argv = argv};
 	char conf_file[SUPD_PATH_MAX];
 	char runtime_dir[SUPD_PATH_MAX];
 	enum mode mode;
+	int link_fd = -1;
 
+	if (argc > 1 && strcmp(argv[1], ROLE_WALKER) == 0) {
+		argv[1] = argv[0];
+		return walker_resume(argv + 1);
+	}
+	if (argc > 1 && strcmp(argv[1], ROLE_GUARDIAN) == 0 &&
+	    (link_fd = link_adopt(ROLE_FD)) >= 0) {
+		argv[1] = argv[0];
+		argv++;
+		argc--;
+	}
 	if (argc == 2 && strcmp(argv[1], READER_ROLE) == 0)
 		return reader_run(STDIN_FILENO, STDOUT_FILENO);
 	mode = parse(argc, argv, &options);
@@ -188,5 +219,8 @@ main(int argc, char **argv)
 		return check(&options);
 	if (options.runtime_dir == NULL)
 		options.runtime_dir = supd_default_runtime_dir(runtime_dir);
-	return supd_run(&options);
+	if (link_fd >= 0)
+		return guard(&options, link_fd);
+	walk.runtime_dir = options.runtime_dir;
+	return walker_run(&walk);
 }

@@ -20,6 +20,7 @@
 #include <ev.h>
 
 struct control;
+struct handover;
 struct herald;
 struct loop;
 struct notify;
@@ -51,7 +52,9 @@ struct shell {
 	 */
 	uint32_t clients_max;
 	struct rlimit nofile;    /* as supd was started with: what actors inherit */
-	struct notifier systemd; /* towards whoever started supd */
+	struct notifier systemd; /* whoever started supd: is there one? */
+	pid_t walker_pid;
+	struct handover *handover; /* what the walker gave us, and the link to it */
 
 	uint64_t now_ms; /* one time for a whole turn */
 	uint64_t started_ms;
@@ -64,7 +67,6 @@ struct shell {
 	struct herald *herald;              /* systemd.c */
 	struct retired *retired;            /* reload.c */
 	struct signals *signals;            /* supd.c */
-	int lock_fd;                        /* supd.c: of the runtime directory */
 	const struct supd_options *options; /* supd.c */
 };
 

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -28,6 +28,7 @@
 #include "daemon/report.h"
 #include "daemon/shell.h"
 #include "daemon/systemd.h"
+#include "ledger/handover.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/leftover.h"
@@ -99,8 +100,9 @@ supd_print_reports(const struct conf_reports *reports)
  * --------------------------------------------------------------------------- */
 
 struct signals {
-	ev_signal term, intr, quit, hup, usr1;
+	ev_io link;
 	bool has_terminal;
+	bool is_alone; /* the walker has died */
 };
 
 static void
@@ -123,22 +125,6 @@ shell_shut_down(struct shell *shell)
 	begin_shutdown(shell, EVENT_SHUTDOWN);
 }
 
-static void
-on_terminate(struct ev_loop *loop, ev_signal *watcher, int revents)
-{
-	(void)loop;
-	(void)revents;
-	begin_shutdown(watcher->data, EVENT_SHUTDOWN);
-}
-
-static void
-on_quit(struct ev_loop *loop, ev_signal *watcher, int revents)
-{
-	(void)loop;
-	(void)revents;
-	begin_shutdown(watcher->data, EVENT_QUIT);
-}
-
 static bool
 has_terminal(void)
 {
@@ -153,12 +139,8 @@ has_terminal(void)
 /* From a person it asks for the new configuration; from a terminal that went away it is
  * the end (DECISIONS 13). */
 static void
-on_hangup(struct ev_loop *loop, ev_signal *watcher, int revents)
+on_hangup(struct shell *shell)
 {
-	struct shell *shell = watcher->data;
-
-	(void)loop;
-	(void)revents;
 	if (shell->signals->has_terminal && !has_terminal())
 		begin_shutdown(shell, EVENT_SHUTDOWN);
 	else
@@ -166,72 +148,75 @@ on_hangup(struct ev_loop *loop, ev_signal *watcher, int revents)
 }
 
 static void
-on_reopen(struct ev_loop *loop, ev_signal *watcher, int revents)
+on_signal(struct shell *shell, uint32_t signo)
 {
-	(void)loop;
-	(void)watcher;
-	(void)revents;
-	log_reopen();
+	if (signo == SIGTERM || signo == SIGINT)
+		begin_shutdown(shell, EVENT_SHUTDOWN);
+	else if (signo == SIGQUIT)
+		begin_shutdown(shell, EVENT_QUIT);
+	else if (signo == SIGHUP)
+		on_hangup(shell);
+	else if (signo == SIGUSR1)
+		log_reopen();
+}
+
+/* Nobody would start us again, nor keep what is ours (DECISIONS 11). */
+static void
+on_walker_gone(struct shell *shell)
+{
+	log_line(LOG_LEVEL_ERROR, "supd's outermost process has died: shutting down");
+	ev_io_stop(shell->loop, &shell->signals->link);
+	shell->signals->is_alone = true;
+	begin_shutdown(shell, EVENT_SHUTDOWN);
 }
 
 static void
-watch_signals(struct shell *shell, struct signals *signals)
+on_link(struct ev_loop *loop, ev_io *watcher, int revents)
 {
-	struct {
-		ev_signal *watcher;
-		void (*callback)(struct ev_loop *, ev_signal *, int);
-		int signo;
-	} wanted[] = {
-	    {&signals->term, on_terminate, SIGTERM},
-	    {&signals->intr, on_terminate, SIGINT},
-	    {&signals->quit, on_quit, SIGQUIT},
-	    {&signals->hup, on_hangup, SIGHUP},
-	    {&signals->usr1, on_reopen, SIGUSR1},
-	};
+	struct shell *shell = watcher->data;
+	struct link_message message;
+	int fds[LINK_FDS_MAX], r;
+	size_t n_fds;
 
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		ev_signal_init(wanted[i].watcher, wanted[i].callback, wanted[i].signo);
-		wanted[i].watcher->data = shell;
-		ev_signal_start(shell->loop, wanted[i].watcher);
+	(void)loop;
+	(void)revents;
+	while ((r = link_receive(shell->handover->link_fd, MSG_DONTWAIT, &message, fds,
+	                         &n_fds)) == 1) {
+		for (size_t i = 0; i < n_fds; i++)
+			fd_close(&fds[i]);
+		if (message.kind == LINK_SIGNAL)
+			on_signal(shell, message.n);
 	}
-	signals->has_terminal = has_terminal();
+	if (r == 0)
+		on_walker_gone(shell);
+}
+
+static void
+watch_link(struct shell *shell, struct signals *signals)
+{
+	*signals = (struct signals){.has_terminal = has_terminal()};
+	ev_io_init(&signals->link, on_link, shell->handover->link_fd, EV_READ);
+	signals->link.data = shell;
+	ev_io_start(shell->loop, &signals->link);
 	shell->signals = signals;
+}
+
+/* Only the walker is in the foreground of its terminal; who writes there from the
+ * background may be stopped for it. */
+static void
+set_signals(void)
+{
+	sigset_t output;
+
+	signals_reset();
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigemptyset(&output);
+	(void)sigaddset(&output, SIGTTOU);
+	(void)sigprocmask(SIG_BLOCK, &output, NULL);
 }
 
 /* ---- start
  * ------------------------------------------------------------------------------ */
-
-/* The runtime directory is ours alone: whoever holds the lock. */
-static int
-lock_runtime_dir(struct shell *shell, const char *dir)
-{
-	char path[SUPD_PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/supd.lock", dir);
-	int fd;
-
-	if (n < 0 || (size_t)n >= sizeof(path)) {
-		log_line(LOG_LEVEL_ERROR, "runtime directory: the name is too long");
-		return EX_OSERR;
-	}
-	(void)fd_mkdir_parents(path, 0755);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0) {
-		(void)log_errno(-errno, "runtime directory %s", dir);
-		return EX_OSERR;
-	}
-	fd = fd_raise(fd);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		log_line(LOG_LEVEL_ERROR,
-		         "another supd runs in %s; stop it, or choose another directory "
-		         "with -r",
-		         dir);
-		(void)close(fd);
-		return EX_UNAVAILABLE;
-	}
-	shell->lock_fd = fd;
-	return 0;
-}
 
 /* How many descriptors the actors and supd's own rooms need. */
 static uint64_t
@@ -431,18 +416,16 @@ close_rooms(struct shell *shell)
 	if (shell->loop != NULL)
 		ev_loop_destroy(shell->loop);
 	os_spawn_done(&shell->spawner);
-	fd_close(&shell->lock_fd);
 	log_close();
 }
 
 static int
 run_in(struct shell *shell, struct conf *conf, const struct supd_options *options)
 {
+	const struct link_message adopted = {.kind = LINK_ADOPTED};
 	struct signals signals;
-	int status = lock_runtime_dir(shell, options->runtime_dir);
+	int status;
 
-	if (status != 0)
-		return status;
 	(void)open_log(conf, options);
 	raise_limit(shell, conf);
 	if (os_become_subreaper() < 0)
@@ -451,7 +434,7 @@ run_in(struct shell *shell, struct conf *conf, const struct supd_options *option
 	status = open_rooms(shell, conf);
 	if (status != 0)
 		return status;
-	watch_signals(shell, &signals);
+	watch_link(shell, &signals);
 	systemd_open(shell);
 	status = boot(shell, conf, options);
 	if (status != 0)
@@ -459,26 +442,27 @@ run_in(struct shell *shell, struct conf *conf, const struct supd_options *option
 	/* Reading the configuration took more memory than keeping it does. */
 	(void)malloc_trim(0);
 	report_supd(shell, "started");
+	(void)link_send(shell->handover->link_fd, &adopted, NULL, 0);
 	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	loop_run(shell->turn);
-	return shell->exit_status;
+	return signals.is_alone ? EX_SOFTWARE : shell->exit_status;
 }
 
-/* Run until the end; returns supd's exit status (CONTROL.md). */
+/* Be the guardian until the end; returns supd's exit status (CONTROL.md).  The handover
+ * and its link stay the caller's. */
 int
-supd_run(const struct supd_options *options)
+supd_run(const struct supd_options *options, struct handover *handover)
 {
 	const struct conf_options how = {.warn = true, .environ = environ};
-	struct shell shell = {.lock_fd = -1, .environ = environ, .systemd.fd = -1};
+	struct shell shell = {.handover = handover, .environ = environ, .systemd.fd = -1};
 	struct conf_reports reports;
 	struct conf *conf;
 	int status;
 
-	signals_reset();
-	(void)fd_open_standard();
-	fd_close_strangers();
+	set_signals();
 	cgroup_root_init(&shell.cgroups);
-	(void)fd_limit(&shell.nofile);
+	shell.nofile = handover->hello.nofile;
+	shell.walker_pid = handover->hello.walker_pid;
 	/* First of all that opens descriptors: they are to be born above its window. */
 	status = os_spawn_init(&shell.spawner);
 	if (status < 0) {

@@ -10,6 +10,8 @@
 
 #define SUPD_PATH_MAX 4096
 
+struct handover;
+
 struct supd_options {
 	const char *conf_file;
 	const char *runtime_dir;
@@ -22,6 +24,6 @@ struct supd_options {
 const char *supd_default_conf(char buf[SUPD_PATH_MAX]);
 const char *supd_default_runtime_dir(char buf[SUPD_PATH_MAX]);
 void supd_print_reports(const struct conf_reports *reports);
-int supd_run(const struct supd_options *options);
+int supd_run(const struct supd_options *options, struct handover *handover);
 
 #endif

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "daemon/report.h"
 #include "daemon/shell.h"
+#include "ledger/handover.h"
 #include "os/clock.h"
 
 #define TEXT_MAX 256
@@ -31,6 +31,19 @@ struct herald {
 	char status[TEXT_MAX];
 };
 
+/* By way of the walker: the service manager knows nobody else. */
+static void
+tell(const struct shell *shell, const char *text)
+{
+	struct link_message message = {.kind = LINK_NOTIFY, .n = (uint32_t)strlen(text)};
+
+	if (shell->systemd.fd < 0)
+		return;
+	memcpy(message.text, text, message.n);
+	/* Without a walker supd is about to end anyway. */
+	(void)link_send(shell->handover->link_fd, &message, NULL, 0);
+}
+
 static void
 on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
 {
@@ -38,7 +51,7 @@ on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	(void)notifier_send(&herald->shell->systemd, "WATCHDOG=1");
+	tell(herald->shell, "WATCHDOG=1");
 }
 
 static void
@@ -48,7 +61,7 @@ on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	(void)notifier_send(&herald->shell->systemd, STOPPING_MORE_TIME);
+	tell(herald->shell, STOPPING_MORE_TIME);
 }
 
 /* "STATUS=42 running, 1 failed". */
@@ -81,7 +94,7 @@ tell_status(struct herald *herald)
 	if (strcmp(text, herald->status) == 0)
 		return;
 	(void)snprintf(herald->status, sizeof(herald->status), "%s", text);
-	(void)notifier_send(&herald->shell->systemd, text);
+	tell(herald->shell, text);
 }
 
 static void
@@ -99,7 +112,7 @@ systemd_open(struct shell *shell)
 	struct herald *herald = calloc(1, sizeof(*herald));
 	double period;
 
-	notifier_open(&shell->systemd, shell->environ, getpid());
+	notifier_open(&shell->systemd, shell->environ, shell->walker_pid);
 	shell->herald = herald;
 	if (herald == NULL)
 		return;
@@ -148,7 +161,7 @@ systemd_on_turn(struct shell *shell)
 			report_supd(shell, "ready");
 			/* Before READY, so that whoever waited for that sees it. */
 			tell_status(herald);
-			(void)notifier_send(&shell->systemd, "READY=1");
+			tell(shell, "READY=1");
 		}
 	}
 	if (shell->systemd.fd < 0 || ev_is_active(&herald->count))
@@ -164,14 +177,14 @@ systemd_reloading(struct shell *shell)
 
 	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
 	               (unsigned long long)(clock_mono_ns() / 1000));
-	(void)notifier_send(&shell->systemd, text);
+	tell(shell, text);
 }
 
 void
 systemd_reloaded(struct shell *shell)
 {
 	if (shell->herald != NULL && shell->herald->is_ready)
-		(void)notifier_send(&shell->systemd, "READY=1");
+		tell(shell, "READY=1");
 }
 
 /*
@@ -183,7 +196,7 @@ systemd_reloaded(struct shell *shell)
 void
 systemd_stopping(struct shell *shell)
 {
-	(void)notifier_send(&shell->systemd, "STOPPING=1\n" STOPPING_MORE_TIME);
+	tell(shell, "STOPPING=1\n" STOPPING_MORE_TIME);
 	if (shell->herald != NULL && shell->systemd.fd >= 0)
 		ev_timer_start(shell->loop, &shell->herald->stopping);
 }

@@ -42,6 +42,30 @@ link_pair(int ret_fds[2])
 	return 0;
 }
 
+/*
+ * The guardian's end, as it was born with it: is it a link, made by our parent?  A role
+ * that a user chose has none.  Returns its new number, close-on-exec and at or above
+ * FD_WINDOW, or -EPERM.
+ */
+int
+link_adopt(int fd)
+{
+	int domain = 0, type = 0;
+	struct ucred peer = {0};
+	socklen_t size = sizeof(domain);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
+		return -EPERM;
+	size = sizeof(peer);
+	if (domain != AF_UNIX || type != SOCK_SEQPACKET ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+	    peer.pid != getppid())
+		return -EPERM;
+	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return fd_raise(fd);
+}
+
 /* How long a message of this head is; 0 for one that cannot be. */
 static size_t
 bytes_of(uint32_t kind, uint32_t n)

@@ -394,6 +394,9 @@ cgroup_root_close(struct cgroup_root *root)
 		(void)cgroup_tree_remove(path);
 		if (root->is_created)
 			(void)rmdir(root->path);
+		/* By this the next one finds the place; cgroup_leave() removes it. */
+		if (root->is_inner)
+			(void)mkdir(path, 0755);
 	}
 	fd_close(&root->fd);
 	fd_close(&root->watch_fd);

@@ -382,6 +382,78 @@ START_TEST(two_supds_beside_each_other_have_different_directories)
 }
 END_TEST
 
+/* In a child: its exit status says where it failed. */
+static int
+find_from_inside(const char *wanted)
+{
+	struct cgroup_root own;
+	char leaf[CGROUP_LEAF_MAX];
+	bool is_new;
+	int fd;
+
+	if (cgroup_root_open(&own, NULL) < 0)
+		return 11;
+	if (strcmp(own.path, wanted) != 0 || own.is_created || own.is_moved)
+		return 12;
+	fd = cgroup_leaf_open(&own, "/user/a", leaf, &is_new);
+	if (fd < 0)
+		return 13;
+	(void)close(fd);
+	cgroup_root_close(&own);
+	return access(wanted, F_OK) == 0 ? 0 : 14;
+}
+
+static int
+live_in_a_delegated_cgroup(const char *path, int procs)
+{
+	char entered[CGROUP_PATH_MAX], leaf[CGROUP_PATH_MAX + 64];
+	int status = 1;
+
+	if (write(procs, "0", 1) != 1)
+		return 1;
+	if (cgroup_enter(entered) < 0 || strcmp(entered, path) != 0)
+		return 2;
+	(void)snprintf(leaf, sizeof(leaf), "%s/supd", path);
+	if (access(leaf, F_OK) < 0)
+		return 3;
+	/* Two lives of a guardian, one after the other. */
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(find_from_inside(path));
+		if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+			return 4;
+		if (WEXITSTATUS(status) != 0)
+			return WEXITSTATUS(status);
+	}
+	cgroup_leave(entered);
+	return access(leaf, F_OK) < 0 ? 0 : 5;
+}
+
+START_TEST(from_inside_the_leaf_of_supd_the_directory_that_was_delegated_is_found)
+{
+	char path[CGROUP_PATH_MAX + 32], file[CGROUP_PATH_MAX + 64];
+	int procs, status;
+	pid_t pid;
+
+	if (root.fd < 0 || !root.is_created)
+		return;
+	(void)snprintf(path, sizeof(path), "%s/delegated", root.path);
+	(void)snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+	procs = open(file, O_WRONLY | O_CLOEXEC);
+	ck_assert_int_ge(procs, 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(live_in_a_delegated_cgroup(path, procs));
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(WEXITSTATUS(status), 0);
+	(void)close(procs);
+	ck_assert_int_eq(rmdir(path), 0);
+}
+END_TEST
+
 START_TEST(what_a_dead_supd_left_empty_is_removed_by_the_next)
 {
 	char stale[CGROUP_PATH_MAX + 64], actors[CGROUP_PATH_MAX + 128];
@@ -513,6 +585,9 @@ main(void)
 	                    0, 2);
 	tcase_add_test(tcase, a_second_life_finds_its_cgroup_empty_and_in_place);
 	tcase_add_test(tcase, two_supds_beside_each_other_have_different_directories);
+	tcase_add_test(
+	    tcase,
+	    from_inside_the_leaf_of_supd_the_directory_that_was_delegated_is_found);
 	tcase_add_test(tcase, what_a_dead_supd_left_empty_is_removed_by_the_next);
 	tcase_add_test(tcase, a_path_too_long_for_a_file_gets_a_name_of_its_own);
 	tcase_add_loop_test(tcase, our_cgroup_is_found_wherever_it_is_mounted, 0,
