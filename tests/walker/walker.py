@@ -482,7 +482,7 @@ def walker_dies(box):
     w.process.kill()
     guardian.expect("eof")
     os.kill(pid, signal.SIGKILL)
-    w.until(lambda: not alive(guardian.pid), "the guardian's end")
+    w.until(lambda: not alive(guardian.pid) and not alive(pid), "their end")
 
 
 @test("what the guardian notifies reaches the service manager")
