@@ -105,6 +105,21 @@ ctl_give_timeout_ms(struct ctl *ctl)
 	return ctl->end_ms > now_ms ? (int64_t)(ctl->end_ms - now_ms) : 1;
 }
 
+/* A number that is not negative; false: something else was written. */
+bool
+ctl_parse_number(const char *text, int64_t *ret)
+{
+	char *end;
+	int64_t n;
+
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || n < 0)
+		return false;
+	*ret = n;
+	return true;
+}
+
 /* Give back the parameters. */
 void
 ctl_call_done(struct call *call)

@@ -35,6 +35,7 @@ enum exit_status {
 #define OPTION_FOLLOW  0x08u
 #define OPTION_SINCE   0x10u
 #define OPTION_FOR     0x20u
+#define OPTION_LINES   0x40u
 
 struct options {
 	const char *socket; /* NULL: the default */
@@ -44,7 +45,8 @@ struct options {
 	bool version;
 	uint64_t timeout_ms; /* CLIENT_FOREVER: none */
 	unsigned int given;  /* OPTION_… */
-	int64_t since;
+	const char *since; /* the verb knows its form */
+	const char *lines; /* the same */
 	const char *for_state;
 };
 
@@ -81,6 +83,7 @@ void ctl_done(struct ctl *ctl);
 bool ctl_may_go_on(const struct ctl *ctl);
 int ctl_no_memory(const struct ctl *ctl);
 int64_t ctl_give_timeout_ms(struct ctl *ctl);
+bool ctl_parse_number(const char *text, int64_t *ret);
 
 void ctl_call_done(struct call *call);
 int ctl_connect(struct ctl *ctl);

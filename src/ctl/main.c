@@ -24,7 +24,7 @@ enum {
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
-#define SHORT_OPTIONS ":s:o:fhV"
+#define SHORT_OPTIONS ":s:o:n:fhV"
 
 static const struct option long_options[] = {
     {"socket", required_argument, NULL, 's'},
@@ -37,6 +37,7 @@ static const struct option long_options[] = {
     {"hold", no_argument, NULL, LONG_HOLD},
     {"no-wait", no_argument, NULL, LONG_NO_WAIT},
     {"follow", no_argument, NULL, 'f'},
+    {"lines", required_argument, NULL, 'n'},
     {"since", required_argument, NULL, LONG_SINCE},
     {"for", required_argument, NULL, LONG_FOR},
     {NULL, 0, NULL, 0},
@@ -57,16 +58,6 @@ static const char usage_tail[] =
     "  --timeout D    give up after so long, as 500ms or 1m30s; exit status 124\n"
     "\n"
     "'supctl help VERB' says more about one verb.\n";
-
-static bool
-parse_since(const char *text, int64_t *ret)
-{
-	char *end;
-
-	errno = 0;
-	*ret = strtoll(text, &end, 10);
-	return errno == 0 && end != text && *end == '\0' && *ret >= 0;
-}
 
 static int
 bad_value(const struct ctl *ctl, const char *option, const char *value, const char *form)
@@ -117,9 +108,11 @@ take_option(const struct ctl *ctl, int option, const char *argument,
 		return 0;
 	case LONG_SINCE:
 		options->given |= OPTION_SINCE;
-		if (!parse_since(optarg, &options->since))
-			return bad_value(ctl, "--since", optarg,
-			                 "write the number of an event");
+		options->since = optarg;
+		return 0;
+	case 'n':
+		options->given |= OPTION_LINES;
+		options->lines = optarg;
 		return 0;
 	case LONG_FOR:
 		options->given |= OPTION_FOR;

@@ -37,6 +37,9 @@ static const struct verb verbs[] = {
      "wait until actors have come so far", FAMILY_ACT, OPTION_FOR, 1, ANY, verb_wait},
     {"events", "", "[-f] [--since SEQ] [PATTERN]", "what happened; -f: and what happens",
      FAMILY_ACT, OPTION_FOLLOW | OPTION_SINCE, 0, 1, verb_events},
+    {"logs", "tail", "[-f] [-n N|all] [--since TIME] NAME...",
+     "what actors said; -f: and what they say", FAMILY_ACT,
+     OPTION_FOLLOW | OPTION_LINES | OPTION_SINCE, 1, ANY, verb_logs},
     {"explain", "", "NAME...", "the story of the last failure", FAMILY_ACT, 0, 1, ANY,
      verb_explain},
     {"cat", "", "NAME...", "the configuration in force, and where it comes from",
@@ -62,7 +65,6 @@ static const struct verb verbs[] = {
 
     {.name = "suspend", .alias = ""},
     {.name = "resume", .alias = ""},
-    {.name = "logs", .alias = "tail"},
     {.name = "simulate", .alias = ""},
     {.name = "add", .alias = ""},
     {.name = "delete", .alias = ""},

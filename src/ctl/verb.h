@@ -49,6 +49,8 @@ int verb_kill(struct ctl *ctl, char **names, uint32_t n);
 int verb_shutdown(struct ctl *ctl, char **names, uint32_t n);
 /* verb_events.c */
 int verb_events(struct ctl *ctl, char **names, uint32_t n);
+/* verb_logs.c */
+int verb_logs(struct ctl *ctl, char **names, uint32_t n);
 /* verb_watch.c */
 int verb_watch(struct ctl *ctl, char **names, uint32_t n);
 int verb_wait(struct ctl *ctl, char **names, uint32_t n);

@@ -224,12 +224,18 @@ verb_events(struct ctl *ctl, char **names, uint32_t n)
 	    .ctl = ctl,
 	    .pattern = n > 0 ? names[0] : NULL,
 	    .follow = (ctl->options.given & OPTION_FOLLOW) != 0,
-	    .since = (ctl->options.given & OPTION_SINCE) != 0 ? ctl->options.since : -1,
+	    .since = -1,
 	    .path_width = PATH_WIDTH_MIN,
 	};
 	bool again = true;
 	int status = 0;
 
+	if ((ctl->options.given & OPTION_SINCE) != 0 &&
+	    !ctl_parse_number(ctl->options.since, &stream.since)) {
+		complain(ctl, NULL, "--since '%s': write the number of an event",
+		         ctl->options.since);
+		return CTL_USAGE;
+	}
 	if (stream.follow)
 		ctl->client.hangup_fd = ctl->out.fd;
 	while (again && status == 0) {

@@ -151,6 +151,7 @@ control_alloc(struct shell *shell)
 	control->free_waiter = UINT32_MAX;
 	TAILQ_INIT(&control->conns);
 	TAILQ_INIT(&control->attention);
+	TAILQ_INIT(&control->readers);
 	ev_init(&control->accept_timer, on_accept_again);
 	control->accept_timer.data = control;
 	control->seen_seq = shell->events.next_seq;
@@ -209,6 +210,7 @@ control_free(struct control *control)
 	control->closing = true;
 	while (!TAILQ_EMPTY(&control->conns))
 		conn_free(TAILQ_FIRST(&control->conns));
+	logs_free_all(control);
 	if (control->listen_fd >= 0) {
 		ev_io_stop(control->shell->loop, &control->accept_io);
 		fd_close(&control->listen_fd);

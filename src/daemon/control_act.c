@@ -28,8 +28,8 @@ reply_no_such_actor(struct conn *conn, const char *name,
 }
 
 /* Add the actors of one name; false: an error was replied. */
-static bool
-resolve_or_reply(struct conn *conn, const char *name, struct ref_list *list)
+bool
+call_resolve_name(struct conn *conn, const char *name, struct ref_list *list)
 {
 	struct candidates candidates;
 	int r = resolve_name(conn->control->shell, name, list, &candidates);
@@ -54,7 +54,7 @@ call_resolve(struct conn *conn, struct ref_list *list)
 	for (size_t i = 0; i < json_array_size(names); i++) {
 		const char *name = json_string_value(json_array_get(names, i));
 
-		if (!resolve_or_reply(conn, name, list))
+		if (!call_resolve_name(conn, name, list))
 			return false;
 	}
 	return true;
@@ -69,7 +69,7 @@ call_resolve_one(struct conn *conn, struct ref *ret)
 	struct candidates candidates = {.n = 0};
 	struct ref_list *list = &conn->call.list;
 
-	if (!resolve_or_reply(conn, name, list))
+	if (!call_resolve_name(conn, name, list))
 		return false;
 	if (list->n > 1) {
 		for (size_t i = 0; i < list->n && i < CANDIDATES_MAX; i++)
@@ -223,7 +223,7 @@ handle_kill(struct conn *conn)
 	struct call *call = &conn->call;
 	const char *name = param_string(conn, "name");
 
-	if (!resolve_or_reply(conn, name, &call->list) ||
+	if (!call_resolve_name(conn, name, &call->list) ||
 	    !wait_prepare(conn, call->list.n))
 		return;
 	call->finish = reply_empty;
@@ -245,7 +245,7 @@ handle_signal(struct conn *conn)
 		reply_invalid_parameter(conn, "signal");
 		return;
 	}
-	if (!resolve_or_reply(conn, param_string(conn, "name"), &conn->call.list))
+	if (!call_resolve_name(conn, param_string(conn, "name"), &conn->call.list))
 		return;
 	for (size_t i = 0; i < list->n; i++) {
 		int r = procs_signal(shell->procs, list->at[i], signo);

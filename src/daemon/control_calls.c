@@ -41,6 +41,10 @@ static const struct param events_params[] = {
 	{"pattern", PARAM_STRING, false}, {"since", PARAM_INT, false},
 	{"follow", PARAM_BOOL, false}, {.name = NULL},
 };
+static const struct param logs_params[] = {
+	{"names", PARAM_STRINGS, true}, {"lines", PARAM_INT, false},
+	{"since", PARAM_STRING, false}, {"follow", PARAM_BOOL, false}, {.name = NULL},
+};
 static const struct param apply_params[] = {
 	{"rollback_ms", PARAM_INT, false}, {.name = NULL},
 };
@@ -66,7 +70,7 @@ static const struct method control_methods[] = {
 	{"Wait", ACCESS_CONTROL, false, wait_params, handle_wait},
 	{"Watch", ACCESS_OBSERVE, true, watch_params, handle_watch},
 	{"Events", ACCESS_OBSERVE, true, events_params, handle_events},
-	{"Logs", ACCESS_OBSERVE, true, no_params, NULL},
+	{"Logs", ACCESS_OBSERVE, true, logs_params, handle_logs},
 	{"Explain", ACCESS_OBSERVE, false, name_params, handle_explain},
 	{"Simulate", ACCESS_OBSERVE, false, no_params, NULL},
 	{"Describe", ACCESS_CONTROL, false, name_params, handle_describe},

@@ -244,6 +244,8 @@ call_finish(struct conn *conn)
 	ref_list_done(&call->list);
 	if (call->state == CALL_EVENTS)
 		conn->control->n_followers--;
+	if (call->state == CALL_LOGS)
+		logs_release(call->logs);
 	varlink_call_done(&call->message);
 	*call = (struct call){0};
 	conn->busy = false;
@@ -298,6 +300,8 @@ progress(struct conn *conn)
 	case CALL_LIST:
 	case CALL_EVENTS:
 		return stream_progress(conn);
+	case CALL_LOGS:
+		return logs_progress(conn);
 	case CALL_FINISHED:
 		break;
 	}
@@ -305,7 +309,7 @@ progress(struct conn *conn)
 	return true;
 }
 
-/* Is the call one that only ends when something happens? */
+/* Is the call one that only ends when something happens, or of no use to nobody? */
 static bool
 waits(const struct conn *conn)
 {
@@ -313,6 +317,7 @@ waits(const struct conn *conn)
 
 	return conn->busy &&
 	       (call->state == CALL_TARGETS || call->state == CALL_WATCH ||
+	        call->state == CALL_LOGS ||
 	        (call->state == CALL_EVENTS && call->until_seq == UINT64_MAX));
 }
 

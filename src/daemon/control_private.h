@@ -12,6 +12,8 @@
  *	control_plan.c    methods about the configuration
  *	control_read.c    methods that only look
  *	control_stream.c  methods with many replies
+ *	control_logs.c    Logs: a reader process for each call
+ *	control_logs_request.c  what it is asked
  *
  * A connection owns the call that it is at.  Whoever finishes a call says so with
  * call_finish(); connections are only freed at the end of conn_run().
@@ -42,6 +44,9 @@
 #define CONTROL_OUT_MAX    (2 * VARLINK_REPLY_MAX)
 #define CONTROL_OUT_CALL   (CONTROL_OUT_MAX - VARLINK_REPLY_MAX - 1024)
 #define CONTROL_OUT_STREAM (256 * 1024)
+/* Processes that read logs. */
+#define CONTROL_READERS_MAX  16
+#define CONTROL_READERS_KEPT 4
 /* Commands whose answers are remembered. */
 #define CONTROL_TOKENS_MAX 256
 #define CONTROL_TOKEN_LEN  128
@@ -73,6 +78,7 @@ struct param {
 };
 
 struct conn;
+struct logs;
 
 struct method {
 	const char *name; /* without the interface; NULL ends a table */
@@ -102,6 +108,7 @@ enum call_state {
 	CALL_WATCH,     /* one reply a target */
 	CALL_LIST,      /* one reply an actor */
 	CALL_EVENTS,    /* one reply an event */
+	CALL_LOGS,      /* one reply a line */
 };
 
 struct call {
@@ -125,6 +132,8 @@ struct call {
 	uint64_t next_seq;  /* CALL_EVENTS: the next to be sent, or to be looked at */
 	uint64_t until_seq; /* CALL_EVENTS: behind the last, UINT64_MAX: follow */
 	const char *pattern;
+
+	struct logs *logs; /* CALL_LOGS: the reader */
 
 	struct remembered *memory; /* where the answer is kept, or NULL */
 	uint64_t memory_serial;
@@ -170,6 +179,7 @@ struct remembered {
 };
 
 TAILQ_HEAD(conn_list, conn);
+TAILQ_HEAD(logs_list, logs);
 
 struct control {
 	struct shell *shell;
@@ -185,6 +195,8 @@ struct control {
 	uint64_t turn;
 	uint64_t seen_seq; /* of the events that followers were told of */
 	size_t n_followers;
+	struct logs_list readers;
+	size_t n_readers;
 
 	struct waiter *waiters;
 	uint32_t waiters_cap;
@@ -249,6 +261,7 @@ void token_answer(struct conn *conn, const char *message, size_t len);
 void tokens_done(struct control *control);
 
 /* control_act.c, control_plan.c, control_read.c, control_stream.c: handlers */
+bool call_resolve_name(struct conn *conn, const char *name, struct ref_list *list);
 bool call_resolve(struct conn *conn, struct ref_list *list);
 bool call_resolve_one(struct conn *conn, struct ref *ret);
 void reply_no_such_actor(struct conn *conn, const char *name,
@@ -273,6 +286,11 @@ void handle_get_interface_description(struct conn *conn);
 void handle_watch(struct conn *conn);
 void handle_events(struct conn *conn);
 bool stream_progress(struct conn *conn);
+void handle_logs(struct conn *conn);
+bool logs_progress(struct conn *conn);
+void logs_release(struct logs *logs);
+void logs_free_all(struct control *control);
+int logs_request(struct conn *conn);
 bool watch_progress(struct conn *conn);
 
 #endif

@@ -650,6 +650,194 @@ def test_a_closed_standard_output_is_said_and_supd_is_not_written_to():
     using(tree(), body)
 
 
+# ---- logs --------------------------------------------------------------------------
+
+
+def said(path, text, place="", time=None, stream="stdout", more=True):
+    return Reply({"path": path, "time": time, "stream": stream + (place and "@" + place),
+                  "text": text}, more=more)
+
+
+def begins(path, place):
+    return said(path, "", place, stream="")
+
+
+def test_logs_of_one_actor_are_printed_as_they_were_written():
+    def answer(parameters, supd):
+        yield begins("/user/web", "1.2.0")
+        yield said("/user/web", "one\ttwo \x1b[31mred ü", "1.2.9")
+        yield said("/user/web", "", "1.2.10", more=False)
+    calls = one(Supd(Logs=answer), "logs", "web", out="one\ttwo \x1b[31mred ü\n\n")
+    check(calls == [("Logs", {"names": ["web"], "since": "@"}, True)], calls)
+    one(Supd(Logs=answer), "tail", "web", out="one\ttwo \x1b[31mred ü\n\n")
+
+
+def test_logs_of_several_actors_have_their_names_in_front():
+    def answer(parameters, supd):
+        yield begins("/user/web", "1.2.0")
+        yield begins("/user/app/api", "3.4.0")
+        yield begins("/system/log", "5.6.0")
+        yield said("/user/web", "w", "1.2.2")
+        yield said("/user/app/api", "a", "3.4.2")
+        yield said("/system/log", "l", "5.6.2")
+        yield said("/user/web", "w", "1.2.4", more=False)
+    for names in (["*"], ["web", "api", "/system/log"]):
+        one(Supd(Logs=answer), "logs", *names, out=(
+            "web | w\napp/api | a\n/system/log | l\nweb         | w\n"))
+
+
+def test_logs_of_a_pattern_that_selects_one_actor_have_no_name_in_front():
+    def answer(parameters, supd):
+        yield begins("/user/web", "1.2.0")
+        yield said("/user/web", "w", "1.2.2", more=False)
+    one(Supd(Logs=answer), "logs", "w*", out="w\n")
+
+
+def test_logs_of_an_actor_that_said_nothing_are_empty():
+    for answer in ([Reply({"path": "", "time": None, "stream": "", "text": ""})],
+                   [Reply(begins("/user/web", "0.0.0").message["parameters"])]):
+        one(Supd(Logs=lambda p, s, a=answer: a), "logs", "web", out="")
+
+
+def test_logs_in_json_are_one_object_a_line_without_places():
+    def answer(parameters, supd):
+        yield begins("/user/web", "1.2.0")
+        yield said("/user/web", 'a"b\n', "1.2.2", time="2024-05-01T12:00:01.123Z")
+        yield said("/user/web", "", "1.2.2", stream="stderr", more=False)
+
+    def body(s):
+        result = supctl(s, "-o", "json", "logs", "web")
+        expect(result, 0)
+        check([json.loads(line) for line in result.out.splitlines()] == [
+            {"path": "/user/web", "time": "2024-05-01T12:00:01.123Z", "stream": "stdout",
+             "text": 'a"b\n'},
+            {"path": "/user/web", "time": None, "stream": "stderr", "text": ""}], result)
+    using(Supd(Logs=answer), body)
+
+
+def test_logs_ask_for_the_lines_and_the_time_that_were_meant():
+    end = Reply({"path": "", "time": None, "stream": "", "text": ""})
+    for arguments, expected in (
+            (["-n", "5"], {"lines": 5, "since": "@"}),
+            (["-n", "0"], {"lines": 0, "since": "@"}),
+            (["--lines", "all"], {"since": "@"}),
+            (["-f"], {"lines": 10, "follow": True, "since": "@"}),
+            (["-f", "-n", "all"], {"follow": True, "since": "@"}),
+            (["--since", "2024-05-01T14:00:00.5+02:00"],
+             {"since": "@2024-05-01T12:00:00.500Z"}),
+            (["-f", "--since", "2024-05-01 12:00"],
+             {"follow": True, "since": "@2024-05-01T12:00:00.000Z"}),
+            (["-n3", "--since", "2024-05-01"],
+             {"lines": 3, "since": "@2024-05-01T00:00:00.000Z"})):
+        calls = one(Supd(Logs=lambda p, s: [end]), "logs", "web", *arguments, out="")
+        check(calls == [("Logs", {"names": ["web"], **expected}, True)], calls)
+
+
+def test_logs_since_ten_minutes_are_those_of_the_last_ten_minutes():
+    import datetime
+    end = Reply({"path": "", "time": None, "stream": "", "text": ""})
+    before = datetime.datetime.now(datetime.timezone.utc)
+    calls = one(Supd(Logs=lambda p, s: [end]), "logs", "web", "--since", "10m", out="")
+    after = datetime.datetime.now(datetime.timezone.utc)
+    since = datetime.datetime.strptime(calls[0][1]["since"] + "+0000", "@%Y-%m-%dT%H:%M:%S.%fZ%z")
+    ago = datetime.timedelta(minutes=10, milliseconds=1)
+    check(before - ago <= since <= after - ago + datetime.timedelta(milliseconds=2), calls)
+
+
+def test_what_logs_cannot_mean_is_a_usage_error():
+    one(Supd(), "logs", status=2, err="something is missing")
+    one(Supd(), "logs", "web", "-n", "some", status=2, err="-n 'some': write a number")
+    one(Supd(), "logs", "web", "-n", "-1", status=2, err="-n '-1': write a number")
+    one(Supd(), "logs", "web", "--since", "soon", status=2, err="--since 'soon': write a time")
+    one(Supd(), "events", "--since", "10m", status=2, err="write the number of an event")
+
+
+def test_logs_that_are_not_there_are_explained():
+    def answer(parameters, supd):
+        yield Error("InvalidState", name="/user/web", state="running",
+                    message="its output goes to the journal")
+    one(Supd(Logs=answer), "logs", "web", status=7,
+        err="logs web: its output goes to the journal")
+    one(Supd(Logs=answer), "logs", "web", "db", status=7,
+        err="logs /user/web: its output goes to the journal")
+    one(Supd(Logs=lambda p, s: [Error("NoSuchActor", name="wbe", candidates=["/user/web"])]),
+        "logs", "-f", "wbe", status=4, err="no such actor (did you mean /user/web?)")
+
+
+def test_following_logs_goes_on_at_its_places_when_supd_comes_back():
+    def answer(parameters, supd):
+        n = len(supd.called("Logs"))
+        if n == 1:
+            yield begins("/user/a", "1.0")
+            yield begins("/user/b", "2.0")
+            yield said("/user/a", "a1", "1.5")
+            yield said("/user/a", "a2", "1.9")
+            yield Close
+        if n == 2:
+            yield Close
+        yield begins("/user/a", "1.9")
+        yield begins("/user/b", "2.0")
+        yield said("/user/b", "b1", "2.7")
+        if n == 3:
+            yield Error("SlowConsumer", dropped=0)
+        else:
+            yield said("/user/a", "a3", "1.12", more=False)
+    supd = Supd(Logs=answer)
+    using(supd, lambda s: expect(supctl(s, "logs", "-f", "a", "b"), 0,
+                                 "a | a1\na | a2\nb | b1\nb | b1\na | a3\n"))
+    more = {"names": ["a", "b"], "follow": True}
+    check(supd.called("Logs") == [
+        {**more, "lines": 10, "since": "@"},
+        {**more, "since": "@ /user/a 1.9 /user/b 2.0"},
+        {**more, "since": "@ /user/a 1.9 /user/b 2.0"},
+        {**more, "since": "@ /user/a 1.9 /user/b 2.7"}], supd.calls)
+
+
+def test_reading_logs_goes_on_as_well_when_supd_comes_back():
+    def answer(parameters, supd):
+        if supd.connections == 1:
+            yield begins("/user/a", "1.0")
+            yield said("/user/a", "a1", "1.5")
+            yield Close
+        yield begins("/user/a", "1.5")
+        yield said("/user/a", "a2", "1.9", more=False)
+    supd = Supd(Logs=answer)
+    using(supd, lambda s: expect(supctl(s, "logs", "a"), 0, "a1\na2\n"))
+    check([c["since"] for c in supd.called("Logs")] == ["@", "@ /user/a 1.5"], supd.calls)
+
+
+def test_following_logs_goes_on_without_an_actor_that_is_gone():
+    def answer(parameters, supd):
+        if supd.connections == 1:
+            yield begins("/user/a", "1.0")
+            yield begins("/user/b", "2.0")
+            yield Close
+        elif "b" in parameters["names"]:
+            yield Error("NoSuchActor", name="b", candidates=[])
+        else:
+            yield said("/user/a", "a1", "1.3", more=False)
+    supd = Supd(Logs=answer)
+    using(supd, lambda s: expect(supctl(s, "logs", "-f", "a", "b"), 0, "a | a1\n"))
+
+
+def test_following_logs_ends_quietly_when_its_reader_goes_away():
+    def answer(parameters, supd):
+        yield begins("/user/a", "1.0")
+        yield said("/user/a", "a1", "1.3")
+        yield Hang
+
+    def body(s):
+        ctl = subprocess.Popen(command("-s", s.path, "logs", "-f", "a"), env=environment(),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        check(b"a1" in ctl.stdout.readline(), "the first line")
+        ctl.stdout.close()
+        status = ctl.wait(GUARD_S)
+        err = ctl.stderr.read()
+        ctl.stderr.close()
+        check(status == 0 and err == b"", (status, err))
+    using(Supd(Logs=answer), body)
+
+
 # ---- watch, wait -------------------------------------------------------------------
 
 
@@ -965,7 +1153,7 @@ def test_usage_errors_are_2_with_a_remedy():
 
 
 def test_what_is_not_built_yet_says_so():
-    for verb in ("suspend", "resume", "logs", "tail", "simulate", "add", "delete", "scale",
+    for verb in ("suspend", "resume", "simulate", "add", "delete", "scale",
                  "metrics", "top", "upgrade", "completion"):
         expect(supctl(None, verb, "-n", "3", "x"), 1, "",
                "not supported by this version")

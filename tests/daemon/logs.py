@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""What actors wrote: read, merged, followed, by many and by slow readers."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from lib import SUPCTL, alive, check, children, equal, has, main, test
+from varlink import Varlink, VarlinkError
+
+COUNT = "i=0; while [ $i -lt %d ]; do i=$((i+1)); echo line $i; done; exec sleep 1000"
+
+
+def counter(n, **more):
+    return {"command": ["sh", "-c", COUNT % n], **more}
+
+
+def lines(n, first=1):
+    return [f"line {i}" for i in range(first, n + 1)]
+
+
+def until(condition, what, timeout=10):
+    end = time.monotonic() + timeout
+    while not condition():
+        check(time.monotonic() < end, what)
+        time.sleep(0.01)
+
+
+def readers(s):
+    """The processes below supd that read logs."""
+    found = []
+    for pid in [p for top in children(s.pid) for p in [top, *children(top)]]:
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as text:
+                if text.read().split(b"\0")[1:2] == [b"@logs"]:
+                    found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+class Follower:
+    """supctl logs -f, and the lines that it prints."""
+
+    def __init__(self, box, s, *arguments):
+        self.process = box.popen(SUPCTL, "-s", s.socket, "logs", "-f", *arguments,
+                                 stdout=subprocess.PIPE, text=True)
+
+    def take(self, n):
+        return [self.process.stdout.readline().rstrip("\n") for _ in range(n)]
+
+
+def logged(s, n):
+    until(lambda: len(s.ctl("logs", "a").out.splitlines()) >= n, f"{n} lines in the log")
+
+
+@test("logs prints what an actor wrote, all of it or the last lines")
+def plain(box):
+    s = box.supd({"a": counter(100), "b": {"command": ["sleep", "1000"]}})
+    logged(s, 100)
+    equal(s.ctl_ok("logs", "a").out.splitlines(), lines(100), "all")
+    equal(s.ctl_ok("logs", "-n", "3", "a").out.splitlines(), lines(100, 98), "the last")
+    equal(s.ctl_ok("tail", "-n", "0", "a").out, "", "none")
+    equal(s.ctl_ok("logs", "b").out, "", "of one that wrote nothing")
+    objects = [json.loads(line) for line in s.ctl_ok("-o", "json", "logs", "a").out.splitlines()]
+    equal([o["text"] for o in objects], lines(100), "the texts")
+    equal({(o["path"], *sorted(o)) for o in objects},
+          {("/user/a", "path", "stream", "text", "time")}, "the members")
+
+
+@test("several actors, a pattern and a supervisor have names in front")
+def several(box):
+    s = box.supd({"app": {"children": {"a": counter(2), "b": counter(2)}}, "c": counter(1)})
+    until(lambda: len(s.ctl("logs", "*", "app").out.splitlines()) == 5, "five lines")
+    for names in (["a", "app/b"], ["app"], ["app/*"]):
+        equal(sorted(s.ctl_ok("logs", *names).out.splitlines()),
+              ["app/a | line 1", "app/a | line 2", "app/b | line 1", "app/b | line 2"], names)
+    equal(len(s.ctl_ok("logs", "a", "a", "app/a").out.splitlines()), 2, "each line once")
+
+
+@test("output that is not captured is an error that says where it goes; unknown names are 4")
+def elsewhere(box):
+    s = box.supd({"null": {"output": "null"}, "inherit": {"output": "inherit"},
+                  "file": {"command": ["sh", "-c", "echo one; echo two >&2; exec sleep 1000"],
+                           "output": {"stdout": "file:" + box.path("out"), "stderr": "null"}},
+                  "app": {"children": {"x": {"output": "null"}}}})
+    for name, text in (("null", "thrown away"), ("inherit", "that of supd itself"),
+                       ("app", "nothing below it has a log")):
+        result = s.ctl("logs", name)
+        equal(result.code, 7, f"the status for {name}")
+        has(result.err, f"logs {name}: .*{text}", "the message")
+    until(lambda: s.ctl("logs", "file").out == "one\n", "the file of an actor")
+    result = s.ctl("logs", "fiel")
+    equal(result.code, 4, "the status")
+    has(result.err, "did you mean /user/file", "the message")
+
+
+@test("following goes on with what is written, until its reader ends")
+def follow(box):
+    fifo = box.path("fifo")
+    os.mkfifo(fifo)
+    s = box.supd({"a": {"command": ["sh", "-c", "echo ready; exec cat <> " + fifo]}})
+    logged(s, 1)
+    follower = Follower(box, s, "a")
+    equal(follower.take(1), ["ready"], "the past")
+    with open(fifo, "w", encoding="utf8") as out:
+        for n in range(50):
+            out.write(f"line {n}\n")
+            out.flush()
+            equal(follower.take(1), [f"line {n}"], "a line as it comes")
+    equal(len(readers(s)), 1, "the readers")
+    follower.process.terminate()
+    follower.process.wait()
+    until(lambda: not readers(s), "the reader has ended")
+
+
+@test("readers are bounded in number, and the last are kept for those who may control")
+def bounded(box):
+    s = box.supd({"a": counter(1)})
+    logged(s, 1)
+    clients = []
+    for _ in range(16):
+        client = Varlink(s.socket)
+        client.send("Logs", {"names": ["a"], "follow": True}, more=True)
+        equal(client.result()["text"], "line 1", "the line")
+        clients.append(client)
+    try:
+        list(Varlink(s.socket).stream("Logs", {"names": ["a"]}))
+        check(False, "a seventeenth is served")
+    except VarlinkError as error:
+        has(str(error), "LimitReached", "the error")
+    for client in clients:
+        client.close()
+    until(lambda: s.ctl("logs", "a").code == 0, "they are served again")
+
+
+@test("a client that does not read neither blocks supd nor grows it, and loses nothing")
+def slow(box):
+    s = box.supd({"a": counter(100000), "b": {}})
+    until(lambda: s.ctl("logs", "-n1", "a").out == "line 100000\n", "all are written", 20)
+    before = s.memory_kib()
+    client = Varlink(s.socket, receive_buffer=4096)
+    client.send("Logs", {"names": ["a"], "follow": True}, more=True)
+    equal(client.result()["text"], "line 1", "the first line")
+    for _ in range(20):
+        equal(s.ctl("is-active", "b").code, 0, "supd answers")
+    check(s.memory_kib() - before < 8192, f"memory: {before}, then {s.memory_kib()} KiB")
+    got = ["line 1"] + [client.result()["text"] for _ in range(99999)]
+    equal(got, lines(100000), "what it got")
+    client.close()
+
+
+@test("a reader that is killed is replaced, and no line is lost or printed twice")
+def killed(box):
+    fifo = box.path("fifo")
+    os.mkfifo(fifo)
+    s = box.supd({"a": {"command": ["sh", "-c", "exec cat <> " + fifo]}})
+    s.event("started", "a")
+    follower = Follower(box, s, "a")
+    with open(fifo, "w", encoding="utf8") as out:
+        for n in range(10):
+            out.write("same line\n" * 10)
+            out.flush()
+            equal(follower.take(10), ["same line"] * 10, f"the lines of turn {n}")
+            pids = readers(s)
+            equal(len(pids), 1, "the readers")
+            os.kill(pids[0], signal.SIGKILL)
+            until(lambda: not alive(pids[0]) and readers(s), "a new reader")
+        out.write("end\n")
+        out.flush()
+        equal(follower.take(1), ["end"], "the last line")
+
+
+if __name__ == "__main__":
+    main()
