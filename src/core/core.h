@@ -78,6 +78,8 @@ enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
 	X(WAIT_TERMINATED, "terminated")
 enum wait_for { WAIT_FOR_MAP(AS_ENUM) WAIT_FOR_MAX };
 
+#define TOKEN_ALL UINT64_MAX /* UNWAIT: every caller went away */
+
 struct event {
 	enum event_kind kind;
 	struct ref ref; /* which actor; unused by BOOT, TICK, SHUTDOWN, QUIT, UNWAIT */
@@ -191,10 +193,12 @@ struct node_view {
 	enum node_state state;
 	bool ready;
 	bool held;
-	bool degraded; /* supervisors: a child failed */
-	bool removing; /* no longer configured; goes away when it is gone */
-	uint32_t life; /* of the newest process; 0 before the first */
-	bool alive;    /* a process (of this life) was asked for and is not gone */
+	bool degraded;   /* supervisors: a child failed */
+	bool removing;   /* no longer configured; goes away when it is gone */
+	uint32_t life;   /* of the newest process; 0 before the first */
+	bool alive;      /* a process (of this life) was asked for and is not gone */
+	bool spawned;    /* … and its spawn was acknowledged */
+	bool main_alive; /* … and its end is not known yet */
 	uint32_t incarnation;
 	uint32_t generation;
 	uint64_t since_ms; /* when the state was entered */

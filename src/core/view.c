@@ -89,6 +89,8 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->removing = node->removing;
 	ret_view->life = node->life;
 	ret_view->alive = node->alive;
+	ret_view->spawned = node->spawned;
+	ret_view->main_alive = node->main_alive;
 	ret_view->incarnation = node->incarnation;
 	ret_view->generation = node->generation;
 	ret_view->since_ms = node->since_ms;

@@ -208,7 +208,7 @@ wait_add(struct turn *turn, struct node *node, uint64_t token, enum wait_for wai
 	wait_state_changed(core, node);
 }
 
-/* The caller went away.  Linear in the bound on waiters, which is small. */
+/* The caller went away, or all did (TOKEN_ALL).  Linear in the bound on waiters, which is small. */
 void
 wait_remove(struct core *core, uint64_t token)
 {
@@ -217,7 +217,8 @@ wait_remove(struct core *core, uint64_t token)
 		struct node *node = node_at(core, waiter->slot);
 		uint32_t *link;
 
-		if (waiter->slot == NONE || waiter->token != token || waiter->fired)
+		if (waiter->slot == NONE || waiter->fired ||
+		    (token != TOKEN_ALL && waiter->token != token))
 			continue;
 		link = &node->waiters;
 		while (*link != i)

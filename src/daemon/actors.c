@@ -16,7 +16,6 @@ actors_init(struct actors *actors)
 {
 	*actors = (struct actors){0};
 	map_init(&actors->by_path);
-	map_init(&actors->past_by_path);
 }
 
 static void
@@ -33,11 +32,7 @@ actors_done(struct actors *actors)
 {
 	for (uint32_t slot = 0; slot < actors->cap; slot++)
 		clear(&actors->at[slot]);
-	for (uint32_t i = 0; i < actors->n_past; i++)
-		free(actors->past[i].path);
-	free(actors->past);
 	free(actors->at);
-	map_done(&actors->past_by_path);
 	map_done(&actors->by_path);
 	actors_init(actors);
 }
@@ -69,8 +64,7 @@ actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths)
 /* Name the tenant of a slot; there must be room.  A removed namesake keeps its slot, but
  * the name now means the new one. */
 void
-actors_set(struct actors *actors, struct ref ref, char *take_path,
-           const struct conf_actor *conf)
+actors_set(struct actors *actors, struct ref ref, char *take_path)
 {
 	struct actor *actor = &actors->at[ref.slot];
 	uint32_t elder;
@@ -83,61 +77,63 @@ actors_set(struct actors *actors, struct ref ref, char *take_path,
 	}
 	actor->ref = ref;
 	actor->path = take_path;
-	actor->conf = conf;
 	map_remove_name(&actors->by_path, take_path);
 	(void)map_put_name(&actors->by_path, actor->path, ref.slot);
 }
 
-/* Remember how many of this name there were.  Without memory, or with very many names,
- * the next one begins anew. */
-static void
-remember(struct actors *actors, char *take_path, uint32_t incarnation)
+/* Name the tenant of a slot again, as it was; the path means it if it has no heir. */
+int
+actors_restore(struct actors *actors, struct ref ref, const char *path, struct ref heir)
 {
-	uint32_t at;
+	struct actor *actor = &actors->at[ref.slot];
 
-	if (map_get_name(&actors->past_by_path, take_path, &at)) {
-		actors->past[at].incarnation = incarnation;
-		free(take_path);
-		return;
-	}
-	if (actors->past == NULL)
-		actors->past = calloc(ACTORS_PAST_MAX, sizeof(*actors->past));
-	at = actors->n_past;
-	if (actors->past == NULL || at == ACTORS_PAST_MAX ||
-	    map_put_name(&actors->past_by_path, take_path, at) < 0) {
-		free(take_path);
-		return;
-	}
-	actors->past[at] = (struct past_actor){take_path, incarnation};
-	actors->n_past++;
+	ASSERT(ref.slot < actors->cap);
+	clear(actor);
+	actor->path = strdup(path);
+	if (actor->path == NULL)
+		return -ENOMEM;
+	actor->ref = ref;
+	actor->heir = heir;
+	if (heir.slot == REF_NONE.slot)
+		(void)map_put_name(&actors->by_path, actor->path, ref.slot);
+	return 0;
 }
 
-/* The slot is free again; its tenant was the incarnation-th of its name. */
+/* From now on the actor is as this configuration, which outlives it, has it. */
 void
-actors_clear(struct actors *actors, struct ref ref, uint32_t incarnation)
+actors_assign(struct actors *actors, struct ref ref, const struct conf *conf,
+              uint64_t conf_id, uint32_t index)
 {
 	struct actor *actor = actors_get(actors, ref);
+
+	ASSERT(actor != NULL);
+	actor->conf = &conf->actors[index];
+	actor->conf_id = conf_id;
+	actor->conf_index = index;
+}
+
+/* Does the path mean this actor, and not a younger one of the same name? */
+bool
+actors_has_name(const struct actors *actors, struct ref ref)
+{
+	const struct actor *actor = actors_get(actors, ref);
 	uint32_t slot;
+
+	return actor != NULL && map_get_name(&actors->by_path, actor->path, &slot) &&
+	       slot == ref.slot;
+}
+
+/* The slot is free again. */
+void
+actors_clear(struct actors *actors, struct ref ref)
+{
+	struct actor *actor = actors_get(actors, ref);
 
 	if (actor == NULL)
 		return;
-	if (map_get_name(&actors->by_path, actor->path, &slot) && slot == ref.slot) {
+	if (actors_has_name(actors, ref))
 		map_remove_name(&actors->by_path, actor->path);
-		remember(actors, actor->path, incarnation);
-		actor->path = NULL;
-	}
 	clear(actor);
-}
-
-/* The incarnation of the last one of this name that is gone, or 0. */
-uint32_t
-actors_past(const struct actors *actors, const char *path)
-{
-	uint32_t at;
-
-	return map_get_name(&actors->past_by_path, path, &at)
-	           ? actors->past[at].incarnation
-	           : 0;
 }
 
 /* What is known of an actor, or NULL. */

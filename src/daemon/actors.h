@@ -21,39 +21,33 @@ struct actor {
 	struct ref heir;  /* who got this path meanwhile, or REF_NONE */
 	char *path;       /* owned */
 	const struct conf_actor *conf; /* borrowed from the configuration it came with */
-	struct conf *conf_owner;       /* kept alive for actors that are being removed */
-	pid_t pid;                     /* 0: no process */
-	uint64_t process_started_ms;   /* when it was spawned, CLOCK_MONOTONIC */
-	bool sigstopped;               /* by a signal that supd did not send */
+	uint64_t conf_id;              /* which that is, and where in it */
+	uint32_t conf_index;
+	struct conf *conf_owner;     /* kept alive for actors that are being removed */
+	pid_t pid;                   /* 0: no process */
+	uint64_t process_started_ms; /* when it was spawned, CLOCK_MONOTONIC */
+	bool sigstopped;             /* by a signal that supd did not send */
 	uint64_t dead_letters;
 	char *status;               /* STATUS= of the process, or NULL */
 	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
-};
-
-/* So many names of actors that are gone are remembered. */
-#define ACTORS_PAST_MAX 4096
-
-struct past_actor {
-	char *path;
-	uint32_t incarnation;
 };
 
 struct actors {
 	struct actor *at; /* by slot */
 	uint32_t cap;
 	struct map by_path;
-	struct past_actor *past; /* of names that are free, for their incarnation */
-	uint32_t n_past;
-	struct map past_by_path;
 };
 
 void actors_init(struct actors *actors);
 void actors_done(struct actors *actors);
 int actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths);
-void actors_set(struct actors *actors, struct ref ref, char *take_path,
-                const struct conf_actor *conf);
-void actors_clear(struct actors *actors, struct ref ref, uint32_t incarnation);
-uint32_t actors_past(const struct actors *actors, const char *path);
+void actors_set(struct actors *actors, struct ref ref, char *take_path);
+int actors_restore(struct actors *actors, struct ref ref, const char *path,
+                   struct ref heir);
+void actors_assign(struct actors *actors, struct ref ref, const struct conf *conf,
+                   uint64_t conf_id, uint32_t index);
+void actors_clear(struct actors *actors, struct ref ref);
+bool actors_has_name(const struct actors *actors, struct ref ref);
 struct actor *actors_get(const struct actors *actors, struct ref ref);
 struct ref actors_find(const struct actors *actors, const char *path);
 

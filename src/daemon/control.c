@@ -8,6 +8,8 @@
 #include "base/assert.h"
 #include "daemon/control_private.h"
 #include "daemon/shell.h"
+#include "ledger/ledger.h"
+#include "ledger/link.h"
 #include "os/fd.h"
 
 #include <errno.h>
@@ -164,12 +166,17 @@ listen_at(struct control *control, struct err *err)
 	const struct shell *shell = control->shell;
 	const struct conf *conf = shell->conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : (gid_t)-1;
-	int fd;
+	int fd = shell_take(control->shell, VAULT_KEY(VAULT_CONTROL, 0));
 
+	control->owns_path = fd >= 0;
+	control->listen_fd = fd;
+	if (fd >= 0)
+		return 0;
 	fd = sock_listen_unix(shell->control_path, CONTROL_CONNS_MAX, conf->control_mode,
 	                      (uid_t)-1, gid, err);
 	if (fd < 0)
 		return fd;
+	shell_keep(control->shell, VAULT_KEY(VAULT_CONTROL, 0), fd);
 	control->owns_path = true;
 	control->listen_fd = fd;
 	return 0;
@@ -194,6 +201,7 @@ control_new(struct shell *shell, struct err *err)
 		control_free(control);
 		return NULL;
 	}
+	tokens_init(control, ledger_tokens(shell->ledger));
 	hold_reserve(control);
 	ev_io_init(&control->accept_io, on_accept, control->listen_fd, EV_READ);
 	control->accept_io.data = control;
@@ -219,9 +227,14 @@ control_free(struct control *control)
 	if (control->owns_path)
 		(void)unlink(control->shell->control_path);
 	fd_close(&control->reserve_fd);
-	tokens_done(control);
 	free(control->waiters);
 	free(control);
+}
+
+void
+control_use_ledger(struct control *control)
+{
+	control->remembered = ledger_tokens(control->shell->ledger);
 }
 
 /* A descriptor is free again: fill up the reserve, and go on accepting. */
@@ -291,8 +304,13 @@ void
 control_flush(struct control *control)
 {
 	struct conn *conn;
+	uint64_t n = 0;
 
 	TAILQ_FOREACH (conn, &control->conns, link) {
 		conn_flush(conn);
+		/* The walker outlives us, and so does what it keeps. */
+		if (conn->awaits_end)
+			shell_keep(control->shell, VAULT_KEY(VAULT_CALLER, n++),
+			           conn->fd);
 	}
 }

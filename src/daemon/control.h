@@ -22,6 +22,9 @@ void control_free(struct control *control);
 /* An ACTION_REPLY of the core, during perform: remember it and answer the caller. */
 void control_on_reply(struct control *control, const struct action *action);
 
+/* The ledger is another one: what is remembered of commands is in there. */
+void control_use_ledger(struct control *control);
+
 /* After every turn: new events may be there, states may have changed. */
 void control_on_turn(struct control *control);
 

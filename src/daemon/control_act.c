@@ -334,5 +334,6 @@ handle_shutdown(struct conn *conn)
 	command_event(conn, REF_NONE, "shutdown");
 	reply_empty(conn);
 	conn_flush(conn);
+	conn->awaits_end = true;
 	shell_shut_down(conn->control->shell);
 }

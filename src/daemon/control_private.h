@@ -135,7 +135,7 @@ struct call {
 
 	struct logs *logs; /* CALL_LOGS: the reader */
 
-	struct remembered *memory; /* where the answer is kept, or NULL */
+	uint32_t memory; /* where the answer is kept, counted from 1; 0: nowhere */
 	uint64_t memory_serial;
 };
 
@@ -152,13 +152,14 @@ struct conn {
 	struct sock_peer peer;
 	struct varlink_reader reader;
 	struct strbuf out;
-	size_t sent;  /* of out */
-	size_t mark;  /* where the reply that is being written begins */
-	bool eof;     /* nothing more comes in */
-	bool mute;    /* nothing more can go out */
-	bool broken;  /* to be closed at once */
-	bool busy;    /* call is in use */
-	bool running; /* conn_run() is below us */
+	size_t sent;     /* of out */
+	size_t mark;     /* where the reply that is being written begins */
+	bool eof;        /* nothing more comes in */
+	bool mute;       /* nothing more can go out */
+	bool broken;     /* to be closed at once */
+	bool busy;       /* call is in use */
+	bool running;    /* conn_run() is below us */
+	bool awaits_end; /* its end tells the client that supd is gone */
 	struct call call;
 };
 
@@ -169,13 +170,22 @@ struct waiter {
 	uint32_t next_free;
 };
 
+/* A command that came with a token, in the ledger: it outlives us. */
 struct remembered {
-	char token[CONTROL_TOKEN_LEN + 1];
-	uid_t uid;
-	const struct method *method; /* NULL: free */
+	_Atomic uint32_t state; /* enum remembered_state */
+	uint32_t answer_len;
 	uint64_t serial;
-	char *answer; /* NULL: not finished, or too long to keep */
-	size_t answer_len;
+	uint64_t begun; /* before this point of the journal: ledger_position() */
+	uid_t uid;
+	char method[32];
+	char token[CONTROL_TOKEN_LEN + 1];
+	char answer[CONTROL_ANSWER_MAX];
+};
+
+enum remembered_state {
+	REMEMBERED_FREE,
+	REMEMBERED_BEGUN,    /* its events were posted */
+	REMEMBERED_ANSWERED, /* the answer is kept */
 };
 
 TAILQ_HEAD(conn_list, conn);
@@ -204,7 +214,7 @@ struct control {
 	uint32_t free_waiter; /* UINT32_MAX: none */
 	uint32_t waiter_serial;
 
-	struct remembered *remembered; /* CONTROL_TOKENS_MAX of them, a ring */
+	struct remembered *remembered; /* CONTROL_TOKENS_MAX of them, a ring; borrowed */
 	uint64_t next_remembered;
 };
 
@@ -258,7 +268,7 @@ void reply_actors(struct conn *conn);
 /* control_token.c */
 bool token_begin(struct conn *conn, bool *ret_repeated);
 void token_answer(struct conn *conn, const char *message, size_t len);
-void tokens_done(struct control *control);
+void tokens_init(struct control *control, void *memory);
 
 /* control_act.c, control_plan.c, control_read.c, control_stream.c: handlers */
 bool call_resolve_name(struct conn *conn, const char *name, struct ref_list *list);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,15 +30,12 @@ preallocate(struct strbuf *sb, size_t limit)
 	return true;
 }
 
-/* An empty ring; -ENOMEM.  Pages that are never written take no memory. */
+/* Take the memory to write events in; -ENOMEM.  Then events_attach(). */
 int
 events_init(struct events *events)
 {
 	*events = (struct events){.first_seq = 1, .next_seq = 1};
-	events->data = malloc(EVENTS_BYTES_MAX);
-	events->records = calloc(EVENTS_MAX, sizeof(*events->records));
-	if (events->data == NULL || events->records == NULL ||
-	    !preallocate(&events->text, EVENT_BYTES_MAX + EVENT_SLACK) ||
+	if (!preallocate(&events->text, EVENT_BYTES_MAX + EVENT_SLACK) ||
 	    !preallocate(&events->path, EVENT_PATH_MAX)) {
 		events_done(events);
 		return -ENOMEM;
@@ -45,12 +43,33 @@ events_init(struct events *events)
 	return 0;
 }
 
+/* Go on with what is in this ring, which stays the caller's. */
+void
+events_attach(struct events *events, struct events_ring *ring)
+{
+	if (atomic_load(&ring->next_seq) == 0) {
+		atomic_store(&ring->first_seq, 1);
+		atomic_store(&ring->next_seq, 1);
+	}
+	events->ring = ring;
+	events->first_seq = atomic_load(&ring->first_seq);
+	events->next_seq = atomic_load(&ring->next_seq);
+}
+
+/* Go on with the numbers, and the events, of another ring; ours must be empty. */
+void
+events_copy(struct events *events, const struct events_ring *from)
+{
+	if (atomic_load(&from->next_seq) == 0)
+		return;
+	memcpy(events->ring, from, sizeof(*from));
+	events_attach(events, events->ring);
+}
+
 /* Give back the memory; one that is all zero is fine. */
 void
 events_done(struct events *events)
 {
-	free(events->data);
-	free(events->records);
 	strbuf_done(&events->text);
 	strbuf_done(&events->path);
 	*events = (struct events){0};
@@ -137,7 +156,7 @@ events_raw(struct events *events, const char *key, const char *json)
 static struct event_record *
 record_of(const struct events *events, uint64_t seq)
 {
-	return &events->records[seq % EVENTS_MAX];
+	return &events->ring->records[seq % EVENTS_MAX];
 }
 
 static size_t
@@ -146,16 +165,28 @@ record_bytes(const struct event_record *record)
 	return (size_t)record->len + 1 + record->path_len + 1;
 }
 
+/* Behind the newest record. */
+static size_t
+find_head(const struct events *events)
+{
+	const struct event_record *newest = record_of(events, events->next_seq - 1);
+
+	if (events->first_seq == events->next_seq)
+		return 0;
+	return newest->offset + record_bytes(newest);
+}
+
 /* Find room for `need` bytes; the oldest records that are in the way go. */
 static size_t
 make_room(struct events *events, size_t need)
 {
-	bool wraps = events->head + need > EVENTS_BYTES_MAX;
-	size_t at = wraps ? 0 : events->head;
+	const size_t head = find_head(events);
+	bool wraps = head + need > EVENTS_BYTES_MAX;
+	size_t at = wraps ? 0 : head;
 
 	while (events->first_seq < events->next_seq) {
 		const struct event_record *oldest = record_of(events, events->first_seq);
-		bool behind = oldest->offset >= events->head;
+		bool behind = oldest->offset >= head;
 		bool hit = oldest->offset < at + need &&
 		           oldest->offset + record_bytes(oldest) > at;
 		bool full = events->next_seq - events->first_seq == EVENTS_MAX;
@@ -165,6 +196,8 @@ make_room(struct events *events, size_t need)
 			break;
 		events->first_seq++;
 	}
+	/* What is overwritten must not be found any more. */
+	atomic_store(&events->ring->first_seq, events->first_seq);
 	return at;
 }
 
@@ -184,15 +217,25 @@ events_end(struct events *events)
 	record = record_of(events, events->next_seq);
 	*record = (struct event_record){
 	    .seq = events->next_seq,
+	    .by = events->by,
 	    .offset = at,
 	    .len = (uint32_t)text->len,
 	    .path_len = (uint32_t)events->path.len,
 	};
-	memcpy(events->data + at, text->data, text->len + 1);
-	memcpy(events->data + at + text->len + 1, strbuf_str(&events->path),
+	memcpy(events->ring->data + at, text->data, text->len + 1);
+	memcpy(events->ring->data + at + text->len + 1, strbuf_str(&events->path),
 	       events->path.len + 1);
-	events->head = at + record_bytes(record);
 	events->next_seq++;
+	atomic_store(&events->ring->next_seq, events->next_seq);
+}
+
+/* Which action the newest event came of; 0: of none, or there is no event. */
+uint64_t
+events_last_by(const struct events *events)
+{
+	if (events->first_seq == events->next_seq)
+		return 0;
+	return record_of(events, events->next_seq - 1)->by;
 }
 
 static const struct event_record *
@@ -212,7 +255,7 @@ events_get(const struct events *events, uint64_t seq, const char **ret_json,
 
 	if (record == NULL)
 		return false;
-	*ret_json = events->data + record->offset;
+	*ret_json = events->ring->data + record->offset;
 	*ret_len = record->len;
 	return true;
 }
@@ -223,7 +266,8 @@ events_path(const struct events *events, uint64_t seq)
 {
 	const struct event_record *record = find(events, seq);
 
-	return record != NULL ? events->data + record->offset + record->len + 1 : NULL;
+	return record != NULL ? events->ring->data + record->offset + record->len + 1
+	                      : NULL;
 }
 
 /* Is the event still there, and does its path match?  See glob_filters(). */

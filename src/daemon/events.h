@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* events.h - the event stream: every change is one JSON object with a gapless number.
  *
- * Kept in a ring that is bounded in bytes; the oldest go first.  Readers keep the number
+ * Kept in a ring that is bounded in bytes; the oldest go first.  An event is in it as a
+ * whole or not at all, whenever the process dies.  Readers keep the number
  * they want next and ask again; nobody is called back from here.  All memory is taken at
  * the start: writing an event cannot fail.  A field that does not fit any more is left
  * out, and the event says "truncated".
@@ -22,19 +23,27 @@
 
 struct event_record {
 	uint64_t seq;
-	size_t offset; /* into events.data: the JSON text, a NUL, the path, a NUL */
+	uint64_t by;   /* which action it came of: events.by when it was written */
+	size_t offset; /* into data: the JSON text, a NUL, the path, a NUL */
 	uint32_t len;  /* of the JSON text */
 	uint32_t path_len;
 };
 
+/* The ring itself, in memory that outlives us; all zero is an empty one. */
+struct events_ring {
+	_Atomic uint64_t first_seq; /* the oldest that is still there; 0: none ever */
+	_Atomic uint64_t next_seq;  /* the next to be given out; the first ever is 1 */
+	struct event_record records[EVENTS_MAX];
+	char data[EVENTS_BYTES_MAX]; /* a record never wraps around */
+};
+
 struct events {
-	char *data; /* EVENTS_BYTES_MAX; a record never wraps around */
-	size_t head;
-	struct event_record *records; /* ring of EVENTS_MAX */
-	uint64_t first_seq;           /* the oldest that is still there */
-	uint64_t next_seq;            /* the next to be given out; the first ever is 1 */
-	struct strbuf text;           /* the one being written */
-	struct strbuf path;           /* its path */
+	struct events_ring *ring; /* borrowed */
+	uint64_t first_seq;       /* as in the ring */
+	uint64_t next_seq;
+	uint64_t by;        /* 0, or the action that is being performed */
+	struct strbuf text; /* the one being written */
+	struct strbuf path; /* its path */
 	bool truncated;
 };
 
@@ -47,6 +56,9 @@ struct event_head {
 };
 
 int events_init(struct events *events);
+void events_attach(struct events *events, struct events_ring *ring);
+void events_copy(struct events *events, const struct events_ring *from);
+uint64_t events_last_by(const struct events *events);
 void events_done(struct events *events);
 
 /* Write one: begin, any number of fields, end (which gives it its number). */

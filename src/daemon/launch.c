@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "daemon/mailbox.h"
 #include "daemon/notify.h"
 #include "daemon/shell.h"
+#include "ledger/ledger.h"
 #include "os/fd.h"
 
 #define LIMITS_MAX 32
@@ -36,8 +36,6 @@ launcher_init(struct launcher *launcher, char **own_environ, struct err *err)
 		err_set(err, -r, "environment");
 		return r;
 	}
-	if (getrandom(&launcher->instance, sizeof(launcher->instance), 0) < 0)
-		launcher->instance = (uint64_t)getpid();
 	return 0;
 }
 
@@ -244,11 +242,12 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .limits = limits,
 	    .n_limits = fill_limits(shell, process, limits),
 	    .umask = process->umask,
+	    .trace = &ledger_spawn(shell->ledger)->trace,
 	    .directory = process->directory != NULL ? process->directory : "/",
 	};
 
 	if (spawn.n_fds > SPAWN_FDS_MAX) {
-		ret->step = "descriptors";
+		ret->step = SPAWN_STEP_FDS;
 		return -E2BIG;
 	}
 	for (size_t i = 0; i < n_sockets; i++)
@@ -277,6 +276,15 @@ open_containment(struct shell *shell, const struct actor *actor, const char *mar
 	return containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
 }
 
+/* The SUPD_ID of one life of the actor in this slot. */
+void
+launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
+            char ret[PROC_MARK_MAX])
+{
+	(void)snprintf(ret, PROC_MARK_MAX, "%016llx-%u-%u",
+	               (unsigned long long)shell->instance, slot, life);
+}
+
 /*
  * Start one process of the actor; its containment is opened in any case and is the
  * caller's to close.  -errno with ret->step saying what failed.
@@ -291,22 +299,21 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	int cgroup_fd = -1;
 	int r;
 
-	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .step = "none"};
-	(void)snprintf(mark, sizeof(mark), "%016llx-%u-%u",
-	               (unsigned long long)launcher->instance, actor->ref.slot, life);
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .step = SPAWN_STEP_NONE};
+	launch_mark(shell, actor->ref.slot, life, mark);
 	r = open_containment(shell, actor, mark, containment, &cgroup_fd);
 	if (r < 0) {
-		ret->step = "cgroup";
+		ret->step = SPAWN_STEP_CGROUP;
 		return r;
 	}
 	r = build_environment(launcher, shell, actor, mark, &listen_pid);
 	if (r < 0) {
-		ret->step = "environment";
+		ret->step = SPAWN_STEP_ENVIRONMENT;
 		return r;
 	}
 	r = open_outputs(shell, actor, &outputs);
 	if (r < 0) {
-		ret->step = "open output";
+		ret->step = SPAWN_STEP_OUTPUT;
 		return r;
 	}
 	r = spawn_it(launcher, shell, actor, &outputs, cgroup_fd, listen_pid, ret);

@@ -14,11 +14,12 @@ struct shell;
 /* What all launches share. */
 struct launcher {
 	struct environment environment;
-	uint64_t instance; /* tells the processes of this supd from another's */
 };
 
 int launcher_init(struct launcher *launcher, char **own_environ, struct err *err);
 void launcher_done(struct launcher *launcher);
+void launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
+                 char ret[PROC_MARK_MAX]);
 int launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
            uint32_t life, struct containment *containment, struct spawn_result *ret);
 

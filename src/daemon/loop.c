@@ -14,6 +14,7 @@
 #include "daemon/procs.h"
 #include "daemon/shell.h"
 #include "daemon/systemd.h"
+#include "ledger/ledger.h"
 #include "os/clock.h"
 
 /* Of one actor there can wait at most: spawned (or not), ready, exited, gone. */
@@ -154,12 +155,65 @@ flush_actions(struct loop *loop)
 }
 
 static void
+post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
+{
+	if (loop->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
+		flush_actions(loop);
+	core_post(loop->shell->core, now_ms, event, &loop->actions);
+}
+
+static void
+settle(struct loop *loop, uint64_t now_ms)
+{
+	bool more;
+
+	do {
+		if (loop->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
+			flush_actions(loop);
+		more = core_settle(loop->shell->core, now_ms, &loop->actions);
+		flush_actions(loop);
+	} while (more);
+}
+
+void
+loop_checkpoint(struct loop *loop)
+{
+	struct shell *shell = loop->shell;
+
+	ASSERT(loop->actions.n == 0);
+	ledger_checkpoint(shell->ledger);
+	shell->core = ledger_core(shell->ledger);
+	shell->n_actions = 0;
+}
+
+/* Put down what the core will be told, before it is: all that the journal takes. */
+static size_t
+write_journal(struct loop *loop, const struct event *events, size_t n)
+{
+	struct shell *shell = loop->shell;
+	size_t written = 0;
+
+	if (!ledger_has_room(shell->ledger, (uint32_t)n + 1)) {
+		flush_actions(loop);
+		loop_checkpoint(loop);
+	}
+	while (written < n && ledger_has_room(shell->ledger, 2))
+		ledger_prepare(shell->ledger, JOURNAL_POST, shell->now_ms,
+		               &events[written++], 0);
+	if (written == n)
+		ledger_prepare(shell->ledger, JOURNAL_SETTLE, shell->now_ms, NULL, 0);
+	/* All at once: a command to many is in there as a whole or not at all. */
+	ledger_commit(shell->ledger);
+	return written;
+}
+
+static void
 step(struct loop *loop)
 {
 	struct shell *shell = loop->shell;
 	struct event *events = loop->events;
 	size_t n = loop->n;
-	bool more;
+	size_t at = 0;
 
 	/* Performing posts: into the other array. */
 	loop->events = loop->stepping;
@@ -167,17 +221,35 @@ step(struct loop *loop)
 	loop->n = 0;
 	loop->n_commands = 0;
 	sort_ends(shell->core, events, n);
-	for (size_t i = 0; i < n; i++) {
-		if (loop->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
-			flush_actions(loop);
-		core_post(shell->core, shell->now_ms, &events[i], &loop->actions);
+	while (at < n) {
+		size_t written = write_journal(loop, events + at, n - at);
+
+		for (size_t end = at + written; at < end; at++)
+			post_one(loop, shell->now_ms, &events[at]);
 	}
-	do {
-		if (loop->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
-			flush_actions(loop);
-		more = core_settle(shell->core, shell->now_ms, &loop->actions);
-		flush_actions(loop);
-	} while (more);
+	settle(loop, shell->now_ms);
+}
+
+int
+loop_replay(struct loop *loop)
+{
+	struct shell *shell = loop->shell;
+	const uint32_t n = ledger_entries(shell->ledger);
+
+	shell->n_actions = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct journal_entry *entry = ledger_entry(shell->ledger, i);
+
+		if (entry == NULL)
+			return -EBADMSG;
+		shell->now_ms = entry->now_ms;
+		if (entry->kind == JOURNAL_POST)
+			post_one(loop, entry->now_ms, &entry->event);
+		else
+			settle(loop, entry->now_ms);
+	}
+	flush_actions(loop);
+	return 0;
 }
 
 /*

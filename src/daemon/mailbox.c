@@ -12,7 +12,10 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/sum.h"
 #include "daemon/log.h"
+#include "daemon/shell.h"
+#include "ledger/link.h"
 #include "os/fd.h"
 #include "os/sock.h"
 
@@ -62,11 +65,25 @@ count_sockets(const struct conf *conf)
 	return n;
 }
 
-static int
-open_one(const struct conf_socket *socket, struct err *err)
+/* Under which name the walker keeps it: what it listens to, whoever has it. */
+static uint64_t
+key_of(const struct conf_socket *socket)
 {
-	int fd;
+	uint64_t name = sum_bytes(socket->address, strlen(socket->address),
+	                          (uint64_t)socket->kind << 16 | socket->port);
 
+	return VAULT_KEY(VAULT_SOCKET, name);
+}
+
+static int
+open_one(struct shell *shell, const struct conf_socket *socket, struct err *err)
+{
+	int fd = shell_take(shell, key_of(socket));
+
+	if (fd >= 0) {
+		adjust(fd, socket);
+		return fd;
+	}
 	if (socket->kind == SOCKET_TCP)
 		fd = sock_listen_tcp(socket->address, socket->port, socket->backlog, err);
 	else
@@ -77,7 +94,9 @@ open_one(const struct conf_socket *socket, struct err *err)
 	/* Programs expect what they would have opened themselves: an accept that waits.
 	 */
 	(void)sock_set_blocking(fd, true);
-	return fd_raise(fd);
+	fd = fd_raise(fd);
+	shell_keep(shell, key_of(socket), fd);
+	return fd;
 }
 
 /* The same socket in the configuration before, or -1: sockets are looked up by name of
@@ -101,7 +120,7 @@ find_old(const struct mailboxes *old, const struct conf *old_conf,
 }
 
 static int
-open_actor(struct mailboxes *ret, const struct conf_actor *actor,
+open_actor(struct shell *shell, struct mailboxes *ret, const struct conf_actor *actor,
            const struct mailboxes *old, const struct conf *old_conf, struct err *err)
 {
 	for (size_t s = 0; s < actor->process.n_sockets; s++) {
@@ -112,7 +131,7 @@ open_actor(struct mailboxes *ret, const struct conf_actor *actor,
 		if (fd >= 0)
 			adjust(fd, socket);
 		else
-			fd = open_one(socket, err);
+			fd = open_one(shell, socket, err);
 		if (fd < 0) {
 			err_prefix(err, "%s: socket %s", actor->path, socket->name);
 			return fd;
@@ -128,7 +147,7 @@ open_actor(struct mailboxes *ret, const struct conf_actor *actor,
  * configuration before is as it was.
  */
 int
-mailboxes_open(struct mailboxes *ret, const struct conf *conf,
+mailboxes_open(struct shell *shell, struct mailboxes *ret, const struct conf *conf,
                const struct mailboxes *old, const struct conf *old_conf, struct err *err)
 {
 	uint32_t n = count_sockets(conf);
@@ -147,9 +166,9 @@ mailboxes_open(struct mailboxes *ret, const struct conf *conf,
 		int r;
 
 		ret->first[i] = ret->n_fds;
-		r = open_actor(ret, &conf->actors[i], old, old_conf, err);
+		r = open_actor(shell, ret, &conf->actors[i], old, old_conf, err);
 		if (r < 0) {
-			mailboxes_cancel(ret, conf);
+			mailboxes_cancel(shell, ret, conf);
 			return r;
 		}
 	}
@@ -158,8 +177,9 @@ mailboxes_open(struct mailboxes *ret, const struct conf *conf,
 }
 
 static void
-close_one(int fd, const struct conf_socket *socket)
+close_one(struct shell *shell, int fd, const struct conf_socket *socket)
 {
+	shell_release(shell, key_of(socket));
 	if (socket->kind == SOCKET_UNIX)
 		(void)unlink(socket->address);
 	(void)close(fd);
@@ -167,7 +187,8 @@ close_one(int fd, const struct conf_socket *socket)
 
 /* Undo mailboxes_open(): what was taken over stays with its old owner. */
 void
-mailboxes_cancel(struct mailboxes *mailboxes, const struct conf *conf)
+mailboxes_cancel(struct shell *shell, struct mailboxes *mailboxes,
+                 const struct conf *conf)
 {
 	uint32_t at = 0;
 
@@ -176,7 +197,8 @@ mailboxes_cancel(struct mailboxes *mailboxes, const struct conf *conf)
 
 		for (size_t s = 0; s < process->n_sockets; s++, at++) {
 			if (at < mailboxes->n_fds && !mailboxes->kept[at])
-				close_one(mailboxes->fds[at], &process->sockets[s]);
+				close_one(shell, mailboxes->fds[at],
+				          &process->sockets[s]);
 		}
 	}
 	release(mailboxes);
@@ -193,7 +215,7 @@ has_fd(const struct mailboxes *mailboxes, int fd)
 
 /* The successor is in force: close what it did not take over. */
 void
-mailboxes_retire(struct mailboxes *old, const struct conf *old_conf,
+mailboxes_retire(struct shell *shell, struct mailboxes *old, const struct conf *old_conf,
                  const struct mailboxes *successor)
 {
 	uint32_t at = 0;
@@ -203,19 +225,19 @@ mailboxes_retire(struct mailboxes *old, const struct conf *old_conf,
 
 		for (size_t s = 0; s < process->n_sockets; s++, at++)
 			if (!has_fd(successor, old->fds[at]))
-				close_one(old->fds[at], &process->sockets[s]);
+				close_one(shell, old->fds[at], &process->sockets[s]);
 	}
 	release(old);
 }
 
 /* supd ends in order: the sockets and the files of the unix ones go. */
 void
-mailboxes_close(struct mailboxes *mailboxes, const struct conf *conf)
+mailboxes_close(struct shell *shell, struct mailboxes *mailboxes, const struct conf *conf)
 {
 	const struct mailboxes none = {0};
 
 	if (mailboxes->fds != NULL)
-		mailboxes_retire(mailboxes, conf, &none);
+		mailboxes_retire(shell, mailboxes, conf, &none);
 }
 
 /* The sockets of actor i of the configuration, in file order. */

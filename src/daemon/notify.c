@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "daemon/log.h"
 #include "daemon/procs.h"
 #include "daemon/shell.h"
+#include "ledger/ledger.h"
+#include "ledger/link.h"
 #include "os/fd.h"
 
 #define DRAIN_BATCH 64
@@ -27,7 +28,6 @@ struct notify {
 	struct shell *shell;
 	int epoll_fd;
 	ev_io io;
-	uint64_t id;
 	int *fds; /* by slot, -1: none */
 	uint32_t cap;
 	uint32_t n_open;
@@ -58,7 +58,8 @@ is_value(const struct notify_message *message, const char *key, const char *valu
 }
 
 static void
-take_status(struct actor *actor, const struct notify_message *message)
+take_status(struct shell *shell, struct actor *actor,
+            const struct notify_message *message)
 {
 	size_t len;
 	const char *text = notify_value(message, "STATUS", &len);
@@ -70,6 +71,8 @@ take_status(struct actor *actor, const struct notify_message *message)
 	free(actor->status);
 	/* Without memory the status is unknown, nothing worse. */
 	actor->status = len == 0 ? NULL : strndup(text, len);
+	ledger_set_status(shell->ledger, actor->ref.slot,
+	                  actor->status != NULL ? actor->status : "");
 }
 
 static void
@@ -96,9 +99,11 @@ take_message(struct notify *notify, struct actor *actor)
 		         actor->path, (int)message->pid);
 		return;
 	}
-	take_status(actor, message);
-	if (is_value(message, "READY", "1"))
+	take_status(notify->shell, actor, message);
+	if (is_value(message, "READY", "1")) {
+		procs_told(notify->shell->procs, actor->ref);
 		post(notify, actor, EVENT_READY);
+	}
 	if (is_value(message, "BACKOFF_RESET", "1"))
 		post(notify, actor, EVENT_BACKOFF_RESET);
 }
@@ -110,15 +115,17 @@ drain_one(struct notify *notify, uint32_t slot)
 
 	for (int n = 0; n < DRAIN_MESSAGES; n++) {
 		struct actor *actor;
-		int r = notify_receive(notify->fds[slot], &notify->message);
+		int r = notify_peek(notify->fds[slot], &notify->message);
 
 		if (r == 0 || notify->fds[slot] < 0)
 			return;
+		actor = slot < shell->actors.cap ? &shell->actors.at[slot] : NULL;
+		if (r > 0 && actor != NULL && actor->path != NULL)
+			take_message(notify, actor);
+		/* What it says is put down: now it may go. */
+		notify_skip(notify->fds[slot]);
 		if (r < 0)
 			continue;
-		actor = slot < shell->actors.cap ? &shell->actors.at[slot] : NULL;
-		if (actor != NULL && actor->path != NULL)
-			take_message(notify, actor);
 		/* Descriptors are for the fd store, which nobody has in this version. */
 		for (size_t i = 0; i < notify->message.n_fds; i++)
 			(void)close(notify->message.fds[i]);
@@ -151,31 +158,54 @@ on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	notify_drain(io->data);
 }
 
+static uint64_t
+key_of(struct ref ref)
+{
+	return VAULT_KEY(VAULT_NOTIFY, (uint64_t)ref.slot << 32 | ref.tenant);
+}
+
+static int
+watch(struct notify *notify, struct ref ref, int take_fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = ref.slot};
+
+	if (epoll_ctl(notify->epoll_fd, EPOLL_CTL_ADD, take_fd, &event) < 0) {
+		int r = -errno;
+
+		(void)close(take_fd);
+		return r;
+	}
+	notify->fds[ref.slot] = take_fd;
+	notify->n_open++;
+	return 0;
+}
+
+/* Go on with the socket that this actor had under a guardian before us, if it had. */
+void
+notify_adopt(struct notify *notify, struct ref ref)
+{
+	int fd = shell_take(notify->shell, key_of(ref));
+
+	if (fd >= 0)
+		(void)watch(notify, ref, fd);
+}
+
 int
 notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_MAX])
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = ref.slot};
 	struct err err;
 	int fd;
 
 	ASSERT(ref.slot < notify->cap);
 	(void)snprintf(ret_address, NOTIFY_NAME_MAX, "@supd/%016llx/%u-%u",
-	               (unsigned long long)notify->id, ref.slot, ref.tenant);
+	               (unsigned long long)notify->shell->instance, ref.slot, ref.tenant);
 	if (notify->fds[ref.slot] >= 0)
 		return 0;
 	fd = notify_listen(ret_address + 1, &err);
 	if (fd < 0)
 		return fd;
-	fd = fd_raise(fd);
-	if (epoll_ctl(notify->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
-		int r = -errno;
-
-		(void)close(fd);
-		return r;
-	}
-	notify->fds[ref.slot] = fd;
-	notify->n_open++;
-	return 0;
+	shell_keep(notify->shell, key_of(ref), fd);
+	return watch(notify, ref, fd);
 }
 
 /* The slot is given back. */
@@ -186,6 +216,7 @@ notify_close(struct notify *notify, struct ref ref)
 		return;
 	(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_DEL, notify->fds[ref.slot], NULL);
 	fd_close(&notify->fds[ref.slot]);
+	shell_release(notify->shell, key_of(ref));
 	notify->n_open--;
 }
 
@@ -217,8 +248,6 @@ notify_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	notify->shell = shell;
-	if (getrandom(&notify->id, sizeof(notify->id), 0) < 0)
-		notify->id = (uint64_t)getpid();
 	notify->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	if (notify->epoll_fd < 0) {
 		err_set(err, errno, "notify sockets");

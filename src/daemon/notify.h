@@ -19,6 +19,9 @@ struct notify *notify_new(struct shell *shell, struct err *err);
 void notify_free(struct notify *notify);
 int notify_reserve(struct notify *notify, uint32_t slots);
 
+/* Go on with the socket that it had under a guardian before us, if it had one. */
+void notify_adopt(struct notify *notify, struct ref ref);
+
 /* The actor's NOTIFY_SOCKET, opened if it is not yet; -errno. */
 int notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_MAX]);
 void notify_close(struct notify *notify, struct ref ref);

@@ -7,9 +7,11 @@
 #include "daemon/control.h"
 #include "daemon/notify.h"
 #include "daemon/procs.h"
+#include "daemon/record.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/shell.h"
+#include "ledger/ledger.h"
 
 static void
 removed(struct shell *shell, const struct action *action)
@@ -17,12 +19,15 @@ removed(struct shell *shell, const struct action *action)
 	const struct actor *actor = actors_get(&shell->actors, action->ref);
 	const struct ref heir = actor != NULL ? actor->heir : REF_NONE;
 
-	if (action->kept)
+	if (action->kept || actor == NULL)
 		return;
 	notify_close(shell->notify, action->ref);
 	procs_forget(shell->procs, action->ref);
 	reload_release(shell, action->ref);
-	actors_clear(&shell->actors, action->ref, action->incarnation);
+	if (actors_has_name(&shell->actors, action->ref))
+		ledger_set_past(shell->ledger, actor->path, action->incarnation);
+	actors_clear(&shell->actors, action->ref);
+	record_slot(shell, action->ref.slot);
 	procs_inherit(shell->procs, heir);
 }
 
@@ -43,7 +48,9 @@ perform_one(struct shell *shell, const struct action *action)
 		removed(shell, action);
 		break;
 	case ACTION_REPLY:
-		control_on_reply(shell->control, action);
+		/* Whoever asked a guardian before us is gone. */
+		if (shell->control != NULL)
+			control_on_reply(shell->control, action);
 		break;
 	case ACTION_EXIT:
 		shell->exiting = true;
@@ -57,9 +64,26 @@ perform_one(struct shell *shell, const struct action *action)
 	}
 }
 
+/*
+ * Actions are numbered from the last checkpoint on, and how many were performed is put
+ * down after each.  An event of the stream carries the number of its action: so of the
+ * one that was in hand at a crash it is known whether it is in the stream.  The others
+ * do no harm when they are done again: a spawn is known by its life, and who was told to
+ * stop may be told twice.
+ */
 void
 perform(struct shell *shell, const struct action_list *actions)
 {
-	for (uint32_t i = 0; i < actions->n; i++)
+	const uint64_t epoch = (uint64_t)ledger_epoch(shell->ledger) << 32;
+
+	for (uint32_t i = 0; i < actions->n; i++) {
+		const uint32_t number = ++shell->n_actions;
+
+		if (number <= ledger_performed(shell->ledger))
+			continue;
+		shell->events.by = epoch | number;
 		perform_one(shell, &actions->at[i]);
+		shell->events.by = 0;
+		ledger_set_performed(shell->ledger, number);
+	}
 }

@@ -7,8 +7,8 @@
 
 struct shell;
 
-/* Carry out a list of actions, in order.  Never calls the core; what comes of it is
- * posted. */
+/* Carry out a list of actions, in order, but for those that a guardian before us has
+ * performed already.  Never calls the core; what comes of it is posted. */
 void perform(struct shell *shell, const struct action_list *actions);
 
 #endif

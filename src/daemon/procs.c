@@ -1,75 +1,24 @@
 /* SPDX-License-Identifier: ISC */
-/* procs.c - the processes of the actors: born, told, reaped, gone.
- *
- * Deaths are seen through one epoll of pidfds, so that one death costs the same among
- * ten thousand as among ten; a walk over all children is only for strangers, stops and
- * continues, and at most ten times a second.
- */
+/* procs.c - the processes of the actors: born, told, asked. */
 #include "config.h"
 
-#include "daemon/procs.h"
+#include "daemon/procs_private.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/map.h"
-#include "daemon/launch.h"
 #include "daemon/log.h"
-#include "daemon/notify.h"
+#include "daemon/record.h"
 #include "daemon/shell.h"
-#include "os/containment.h"
+#include "ledger/ledger.h"
 #include "os/fd.h"
-#include "os/proc.h"
-#include "os/spawn.h"
-
-#define COLLECT_BATCH 256
-/* A walk over all children happens at most once in so long. */
-#define WALK_SECONDS 0.1
-/* How often leftovers without a cgroup are looked for again. */
-#define SWEEP_SECONDS 0.02
-/* How long a missed notification of the cgroup may delay us. */
-#define RECHECK_SECONDS 0.1
-#define NONE            UINT32_MAX
-
-/* The process of one actor. */
-struct proc {
-	struct ref ref;
-	uint32_t life;
-	pid_t pid; /* 0: none, or reaped */
-	int pidfd;
-	bool used; /* the containment is open */
-	bool stopping;
-	bool killing;
-	bool deferred;       /* waits for its elder: never two processes of one path */
-	bool leftover;       /* the main process is reaped, something else may not be */
-	bool fresh;          /* the core was not told of its end yet */
-	uint32_t next, prev; /* among the leftovers */
-	struct containment containment;
-	struct reap end;
-	bool ended;
-	const char *failed_step;
-};
-
-struct procs {
-	struct shell *shell;
-	struct proc *at; /* by slot */
-	uint32_t cap;
-	struct map by_pid;
-	struct launcher launcher;
-	int epoll_fd;
-	ev_io death;
-	ev_io cgroup;
-	ev_signal child;
-	ev_timer walk;
-	ev_timer sweep;
-	struct proc_sweep *sweeper;
-	uint32_t leftovers; /* first of the list */
-};
 
 static struct proc *
 proc_of(const struct procs *procs, struct ref ref, uint32_t life)
@@ -91,7 +40,16 @@ current(const struct procs *procs, struct ref ref)
 	return proc != NULL && proc->used && proc->ref.tenant == ref.tenant ? proc : NULL;
 }
 
-static struct proc *
+/* What is known of the process in a slot. */
+const struct proc *
+procs_at(const struct procs *procs, uint32_t slot)
+{
+	ASSERT(slot < procs->cap);
+	return &procs->at[slot];
+}
+
+/* Whose main process that is, or NULL. */
+struct proc *
 proc_by_pid(const struct procs *procs, pid_t pid)
 {
 	uint32_t slot;
@@ -99,316 +57,55 @@ proc_by_pid(const struct procs *procs, pid_t pid)
 	return map_get(&procs->by_pid, (uint64_t)pid, &slot) ? &procs->at[slot] : NULL;
 }
 
-static void
-post(struct procs *procs, const struct proc *proc, struct event event)
+/* Post an event of this life. */
+void
+proc_post(struct procs *procs, const struct proc *proc, struct event event)
 {
 	event.ref = proc->ref;
 	event.life = proc->life;
 	shell_post(procs->shell, &event);
 }
 
-/* ---- leftovers --------------------------------------------------------------------- */
-
-static void
-leftover_add(struct procs *procs, struct proc *proc)
+/* Put down what is known of it now. */
+void
+proc_record(struct procs *procs, const struct proc *proc)
 {
-	uint32_t slot = (uint32_t)(proc - procs->at);
-
-	proc->leftover = true;
-	proc->prev = NONE;
-	proc->next = procs->leftovers;
-	if (proc->next != NONE)
-		procs->at[proc->next].prev = slot;
-	procs->leftovers = slot;
+	record_slot(procs->shell, (uint32_t)(proc - procs->at));
 }
 
-/* As long as anything is left over, look again: soon without a cgroup, else just in case
- * the kernel's notification was missed. */
-static void
-arm_sweep(struct procs *procs)
+/*
+ * Signal the main process.  A child of ours keeps its pid until we reap it; one of the
+ * walker's may be reaped at any time, but not before we can know: so hold it first, then
+ * look whether it has ended.
+ */
+int
+proc_signal(struct procs *procs, struct proc *proc, int signo)
 {
-	bool cgroups_only = true;
+	int fd, r;
 
-	if (procs->leftovers == NONE || ev_is_active(&procs->sweep))
-		return;
-	for (uint32_t slot = procs->leftovers; slot != NONE && cgroups_only;
-	     slot = procs->at[slot].next)
-		cgroups_only =
-		    procs->at[slot].containment.is_cgroup && !procs->at[slot].killing;
-	ev_timer_set(&procs->sweep, cgroups_only ? RECHECK_SECONDS : SWEEP_SECONDS, 0.);
-	ev_timer_start(procs->shell->loop, &procs->sweep);
-}
-
-static void
-leftover_remove(struct procs *procs, struct proc *proc)
-{
-	if (!proc->leftover)
-		return;
-	proc->leftover = false;
-	if (proc->prev != NONE)
-		procs->at[proc->prev].next = proc->next;
-	else
-		procs->leftovers = proc->next;
-	if (proc->next != NONE)
-		procs->at[proc->next].prev = proc->prev;
-}
-
-/* This life is over.  The cgroup lives as long as the actor: the next life has it. */
-static void
-proc_close(struct procs *procs, struct proc *proc)
-{
-	leftover_remove(procs, proc);
-	containment_unwatch(&proc->containment, &procs->shell->cgroups);
-	if (!proc->containment.is_cgroup)
-		(void)containment_close(&proc->containment, &procs->shell->cgroups);
-	proc->used = false;
-}
-
-static void
-proc_gone(struct procs *procs, struct proc *proc)
-{
-	post(procs, proc, (struct event){.kind = EVENT_GONE, .code = -1});
-	proc_close(procs, proc);
-}
-
-/* Look at everybody whose main process is gone: one sweep of /proc serves them all. */
-static void
-check_leftovers(struct procs *procs)
-{
-	struct shell *shell = procs->shell;
-	bool swept = false;
-	uint32_t slot = procs->leftovers;
-
-	while (slot != NONE) {
-		struct proc *proc = &procs->at[slot];
-
-		slot = proc->next;
-		if (proc->fresh)
-			continue;
-		if (!swept && containment_needs_sweep(&proc->containment)) {
-			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
-			swept = true;
-		}
-		if (containment_is_empty(&proc->containment, procs->sweeper)) {
-			proc_gone(procs, proc);
-		} else if (proc->killing) {
-			/* Whatever was forked meanwhile, too. */
-			(void)containment_kill(&proc->containment, &shell->cgroups,
-			                       procs->sweeper);
-		}
+	if (!proc->adopted)
+		return kill(proc->pid, signo) < 0 ? -errno : 0;
+	fd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
+	ends_take_exits(procs);
+	if (fd < 0 || proc->pid == 0) {
+		fd_close(&fd);
+		return -ESRCH;
 	}
-}
-
-static void
-on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
-{
-	struct procs *procs = timer->data;
-
-	(void)loop;
-	(void)revents;
-	check_leftovers(procs);
-	arm_sweep(procs);
-}
-
-static void
-on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
-{
-	struct procs *procs = io->data;
-	uint64_t tokens[64];
-
-	(void)loop;
-	(void)revents;
-	while (cgroup_root_next(&procs->shell->cgroups, tokens, ARRAY_SIZE(tokens)) > 0)
-		continue;
-	check_leftovers(procs);
-}
-
-/* ---- ends ---- */
-
-static void
-forget_pid(struct procs *procs, struct proc *proc)
-{
-	map_remove(&procs->by_pid, (uint64_t)proc->pid);
-	if (proc->pidfd >= 0) {
-		/* Before the close: a copy in a child would keep it in the epoll. */
-		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_DEL, proc->pidfd, NULL);
-		fd_close(&proc->pidfd);
-	}
-	proc->pid = 0;
-}
-
-/* The main process ended: noted first, told when all that died with it is known. */
-static void
-proc_ended(struct procs *procs, struct proc *proc, const struct reap *reap)
-{
-	struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
-
-	forget_pid(procs, proc);
-	containment_reaped(&proc->containment);
-	proc->end = *reap;
-	proc->ended = true;
-	proc->fresh = true;
-	if (actor != NULL) {
-		actor->pid = 0;
-		actor->sigstopped = false;
-	}
-	leftover_add(procs, proc);
-}
-
-/* Tell the core of an end, and whether anything else is left of the actor. */
-static void
-tell_end(struct procs *procs, struct proc *proc)
-{
-	struct shell *shell = procs->shell;
-	const struct reap *reap = &proc->end;
-	struct event event = {.kind = EVENT_EXITED, .code = -1};
-
-	proc->fresh = false;
-	if (reap->kind == REAP_EXITED)
-		event.code = reap->status;
-	else
-		event.signal = reap->status;
-	event.core = reap->kind == REAP_DUMPED;
-	event.gone = containment_is_empty(&proc->containment, procs->sweeper);
-	post(procs, proc, event);
-	if (event.gone) {
-		proc_close(procs, proc);
-		return;
-	}
-	(void)containment_watch(&proc->containment, &shell->cgroups, proc->ref.slot);
-	if (proc->stopping)
-		procs_stop(procs, proc->ref, proc->life);
-}
-
-/* Tell of all that ended: one sweep of /proc serves them all. */
-static void
-tell_ends(struct procs *procs)
-{
-	bool swept = false;
-	uint32_t slot = procs->leftovers;
-
-	while (slot != NONE) {
-		struct proc *proc = &procs->at[slot];
-
-		slot = proc->next;
-		if (!proc->fresh)
-			continue;
-		if (!swept && containment_needs_sweep(&proc->containment)) {
-			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
-			swept = true;
-		}
-		tell_end(procs, proc);
-	}
-	arm_sweep(procs);
-}
-
-static void
-on_stopped_or_continued(struct procs *procs, const struct reap *reap)
-{
-	struct proc *proc = proc_by_pid(procs, reap->pid);
-	struct actor *actor =
-	    proc == NULL ? NULL : actors_get(&procs->shell->actors, proc->ref);
-
-	if (actor != NULL)
-		actor->sigstopped = reap->kind == REAP_STOPPED;
-}
-
-/* Everybody: strangers that came to us as orphans, stops, continues, merged signals. */
-static void
-on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
-{
-	struct procs *procs = timer->data;
-	struct reap reap;
-
-	(void)loop;
-	(void)revents;
-	notify_drain(procs->shell->notify);
-	(void)procs_collect(procs);
-	while (os_reap_any(&reap) > 0) {
-		struct proc *proc = proc_by_pid(procs, reap.pid);
-
-		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED)
-			on_stopped_or_continued(procs, &reap);
-		else if (proc != NULL)
-			proc_ended(procs, proc, &reap);
-	}
-	tell_ends(procs);
-}
-
-static void
-on_child(struct ev_loop *loop, ev_signal *signal, int revents)
-{
-	struct procs *procs = signal->data;
-
-	(void)revents;
-	if (!ev_is_active(&procs->walk)) {
-		ev_timer_set(&procs->walk, WALK_SECONDS, 0.);
-		ev_timer_start(loop, &procs->walk);
-	}
-}
-
-/* Reap one by its pidfd; false when there was nothing to reap after all. */
-static bool
-collect_one(struct procs *procs, uint32_t slot)
-{
-	struct proc *proc = &procs->at[slot];
-	struct reap reap;
-	int r;
-
-	if (proc->pid == 0)
-		return false;
-	r = os_reap_pidfd(proc->pidfd, proc->pid, &reap);
-	if (r == 0)
-		return false;
-	if (r < 0) {
-		/* Somebody else reaped it: how it ended is not known any more. */
-		reap = (struct reap){.pid = proc->pid, .kind = REAP_SIGNALED};
-		log_line(LOG_LEVEL_ERROR, "pid %d of %s was reaped by somebody else",
-		         (int)proc->pid, shell_path(procs->shell, proc->ref));
-		reap.status = SIGKILL;
-	}
-	proc_ended(procs, proc, &reap);
-	return true;
-}
-
-size_t
-procs_collect(struct procs *procs)
-{
-	struct epoll_event events[COLLECT_BATCH];
-	size_t collected = 0;
-	int n;
-
-	do {
-		n = epoll_wait(procs->epoll_fd, events, COLLECT_BATCH, 0);
-		for (int i = 0; i < n; i++)
-			collected += collect_one(procs, events[i].data.u32);
-	} while (n == COLLECT_BATCH);
-	if (collected > 0)
-		tell_ends(procs);
-	return collected;
-}
-
-static void
-on_death(struct ev_loop *loop, ev_io *io, int revents)
-{
-	struct procs *procs = io->data;
-
-	(void)loop;
-	(void)revents;
-	/* A program that says READY and dies must be seen ready first. */
-	notify_drain(procs->shell->notify);
-	(void)procs_collect(procs);
+	r = (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) < 0 ? -errno : 0;
+	fd_close(&fd);
+	return r;
 }
 
 /* ---- births ---- */
 
 static void
-spawn_failed(struct procs *procs, struct proc *proc, int error, const char *step)
+spawn_failed(struct procs *procs, struct proc *proc, int error, enum spawn_step step)
 {
 	proc->failed_step = step;
-	post(procs, proc,
-	     (struct event){.kind = EVENT_SPAWN_FAILED, .code = -1, .error = error});
-	proc_close(procs, proc);
+	proc->error = error;
+	proc_post(procs, proc,
+	          (struct event){.kind = EVENT_SPAWN_FAILED, .code = -1, .error = error});
+	ends_close(procs, proc);
 }
 
 static void
@@ -421,6 +118,8 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	proc->pid = result->pid;
 	proc->pidfd = result->pidfd;
 	containment_born(&proc->containment, result->pid);
+	/* Old news of this pid is about somebody who had it before. */
+	ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->by_pid, (uint64_t)result->pid, proc->ref.slot);
 	if (result->pidfd >= 0) {
@@ -435,20 +134,28 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 		free(actor->status);
 		actor->status = NULL;
 	}
-	post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
+	proc_record(procs, proc);
+	proc_post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
 }
 
 static void
 launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
 {
+	struct ledger_spawn *intent = ledger_spawn(procs->shell->ledger);
 	struct spawn_result result;
-	int r = launch(&procs->launcher, procs->shell, actor, proc->life,
-	               &proc->containment, &result);
+	int r;
 
+	/* A successor that finds a life here and a pid knows whose process that is. */
+	intent->trace = (struct spawn_trace){0};
+	intent->ref = proc->ref;
+	atomic_store(&intent->life, proc->life);
+	r = launch(&procs->launcher, procs->shell, actor, proc->life, &proc->containment,
+	           &result);
 	if (r < 0)
 		spawn_failed(procs, proc, -r, result.step);
 	else
 		proc_born(procs, proc, &result);
+	atomic_store(&intent->life, 0);
 }
 
 void
@@ -459,6 +166,9 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	struct proc *proc = &procs->at[ref.slot];
 
 	ASSERT(actor != NULL);
+	/* A guardian before us was that far already, or further. */
+	if (proc->life == life && proc->ref.tenant == ref.tenant)
+		return;
 	ASSERT(!proc->used);
 	*proc = (struct proc){
 	    .containment = proc->containment,
@@ -466,13 +176,14 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	    .life = life,
 	    .pidfd = -1,
 	    .used = true,
-	    .next = NONE,
-	    .prev = NONE,
-	    .failed_step = "",
+	    .next = PROCS_NONE,
+	    .prev = PROCS_NONE,
 	};
 	proc->deferred = actors_get(&shell->actors, actor->elder) != NULL;
 	if (!proc->deferred)
 		launch_it(procs, proc, actor);
+	else
+		proc_record(procs, proc);
 }
 
 /* The elder of this actor is gone. */
@@ -488,7 +199,7 @@ procs_inherit(struct procs *procs, struct ref heir)
 	proc->deferred = false;
 	/* Removed as well, meanwhile: it has no place among the actors any more. */
 	if (actor->conf_owner != NULL)
-		spawn_failed(procs, proc, ECANCELED, "removed");
+		spawn_failed(procs, proc, ECANCELED, SPAWN_STEP_REMOVED);
 	else
 		launch_it(procs, proc, actor);
 }
@@ -505,13 +216,17 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life)
 
 	if (proc == NULL || actor == NULL)
 		return;
-	proc->stopping = true;
+	if (!proc->stopping) {
+		proc->stopping = true;
+		proc_record(procs, proc);
+	}
 	signo = actor->conf->process.stop_signal;
 	if (proc->pid != 0) {
-		(void)kill(proc->pid, signo);
+		(void)proc_signal(procs, proc, signo);
 		/* One that is stopped cannot hear it. */
-		if (actor->sigstopped || os_reap_is_stopped(proc->pidfd))
-			(void)kill(proc->pid, SIGCONT);
+		if (proc->pid != 0 &&
+		    (actor->sigstopped || os_reap_is_stopped(proc->pidfd)))
+			(void)proc_signal(procs, proc, SIGCONT);
 		return;
 	}
 	if (containment_needs_sweep(&proc->containment))
@@ -530,10 +245,13 @@ procs_kill(struct procs *procs, struct ref ref, uint32_t life)
 
 	if (proc == NULL)
 		return;
-	proc->killing = true;
-	proc->stopping = true;
+	if (!proc->killing) {
+		proc->killing = true;
+		proc->stopping = true;
+		proc_record(procs, proc);
+	}
 	if (proc->pid != 0)
-		(void)kill(proc->pid, SIGKILL);
+		(void)proc_signal(procs, proc, SIGKILL);
 	if (!proc->containment.is_cgroup)
 		(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
 	(void)containment_kill(&proc->containment, &procs->shell->cgroups,
@@ -545,7 +263,7 @@ clear(struct procs *procs, struct proc *proc)
 {
 	fd_close(&proc->pidfd);
 	(void)containment_close(&proc->containment, &procs->shell->cgroups);
-	*proc = (struct proc){.ref = REF_NONE, .pidfd = -1, .failed_step = ""};
+	*proc = (struct proc){.ref = REF_NONE, .pidfd = -1};
 	containment_init(&proc->containment);
 }
 
@@ -560,12 +278,20 @@ procs_forget(struct procs *procs, struct ref ref)
 int
 procs_signal(struct procs *procs, struct ref ref, int signo)
 {
-	const struct proc *proc = current(procs, ref);
-
-	if (proc == NULL || proc->pid == 0)
+	if (current(procs, ref) == NULL || procs->at[ref.slot].pid == 0)
 		return -ESRCH;
-	/* It is not reaped yet: the pid is its own. */
-	return kill(proc->pid, signo) < 0 ? -errno : 0;
+	return proc_signal(procs, &procs->at[ref.slot], signo);
+}
+
+void
+procs_told(struct procs *procs, struct ref ref)
+{
+	struct proc *proc = &procs->at[ref.slot];
+
+	if (current(procs, ref) == NULL || proc->told == proc->life)
+		return;
+	proc->told = proc->life;
+	proc_record(procs, proc);
 }
 
 /* ---- asked ---- */
@@ -602,7 +328,9 @@ procs_failed_step(const struct procs *procs, struct ref ref)
 {
 	const struct proc *proc = ref.slot < procs->cap ? &procs->at[ref.slot] : NULL;
 
-	return proc != NULL && proc->failed_step != NULL ? proc->failed_step : "";
+	return proc != NULL && proc->failed_step != SPAWN_STEP_NONE
+	           ? spawn_step_names[proc->failed_step]
+	           : "";
 }
 
 /* ---- all of them ---- */
@@ -620,34 +348,12 @@ procs_reserve(struct procs *procs, uint32_t slots)
 	if (grown == NULL)
 		return -ENOMEM;
 	for (uint32_t slot = procs->cap; slot < slots; slot++) {
-		grown[slot] =
-		    (struct proc){.ref = REF_NONE, .pidfd = -1, .failed_step = ""};
+		grown[slot] = (struct proc){.ref = REF_NONE, .pidfd = -1};
 		containment_init(&grown[slot].containment);
 	}
 	procs->at = grown;
 	procs->cap = slots;
 	return 0;
-}
-
-static void
-watch(struct procs *procs)
-{
-	struct ev_loop *loop = procs->shell->loop;
-
-	ev_io_init(&procs->death, on_death, procs->epoll_fd, EV_READ);
-	procs->death.data = procs;
-	ev_io_start(loop, &procs->death);
-	ev_signal_init(&procs->child, on_child, SIGCHLD);
-	procs->child.data = procs;
-	ev_signal_start(loop, &procs->child);
-	ev_timer_init(&procs->walk, on_walk, WALK_SECONDS, 0.);
-	procs->walk.data = procs;
-	ev_timer_init(&procs->sweep, on_sweep, SWEEP_SECONDS, 0.);
-	procs->sweep.data = procs;
-	ev_io_init(&procs->cgroup, on_cgroup, procs->shell->cgroups.watch_fd, EV_READ);
-	procs->cgroup.data = procs;
-	if (procs->shell->cgroups.watch_fd >= 0)
-		ev_io_start(loop, &procs->cgroup);
 }
 
 struct procs *
@@ -661,7 +367,7 @@ procs_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	procs->shell = shell;
-	procs->leftovers = NONE;
+	procs->leftovers = PROCS_NONE;
 	map_init(&procs->by_pid);
 	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	procs->sweeper = proc_sweep_new();
@@ -672,23 +378,16 @@ procs_new(struct shell *shell, struct err *err)
 		procs_free(procs);
 		return NULL;
 	}
-	watch(procs);
+	ends_watch(procs);
 	return procs;
 }
 
 void
 procs_free(struct procs *procs)
 {
-	struct ev_loop *loop;
-
 	if (procs == NULL)
 		return;
-	loop = procs->shell->loop;
-	ev_io_stop(loop, &procs->death);
-	ev_io_stop(loop, &procs->cgroup);
-	ev_signal_stop(loop, &procs->child);
-	ev_timer_stop(loop, &procs->walk);
-	ev_timer_stop(loop, &procs->sweep);
+	ends_unwatch(procs);
 	for (uint32_t slot = 0; slot < procs->cap; slot++)
 		clear(procs, &procs->at[slot]);
 	fd_close(&procs->epoll_fd);

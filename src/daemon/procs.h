@@ -37,6 +37,12 @@ int procs_signal(struct procs *procs, struct ref ref, int signo);
 /* Collect everything that is dead by now; returns how many ends were posted. */
 size_t procs_collect(struct procs *procs);
 
+/* Its process has said READY=1: put it down. */
+void procs_told(struct procs *procs, struct ref ref);
+
+/* The walker has news of its children: take and post it. */
+void procs_take_exits(struct procs *procs);
+
 /* Is it the actor's main process, or one in its containment? */
 bool procs_contains(struct procs *procs, struct ref ref, pid_t pid);
 /* The life of the process that the actor has, or 0. */

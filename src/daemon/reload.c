@@ -12,23 +12,32 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/strbuf.h"
 #include "daemon/control.h"
+#include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/notify.h"
 #include "daemon/procs.h"
+#include "daemon/record.h"
 #include "daemon/shell.h"
 #include "daemon/systemd.h"
+#include "ledger/ledger.h"
+#include "ledger/link.h"
 
 #define PLAN_BYTES_MAX (48 * 1024)
+/* So many events are replayed at most by a successor. */
+#define JOURNAL_MIN      4096
+#define JOURNAL_PER_SLOT 2
 
 /* A configuration that is not in force any more, but still has actors. */
 struct retired {
 	struct retired *next;
 	struct conf *conf;
+	uint64_t id;
 	uint32_t users;
 };
 
@@ -45,6 +54,7 @@ free_retired(struct shell *shell, bool all)
 			continue;
 		}
 		*link = retired->next;
+		shell_release(shell, VAULT_KEY(VAULT_CONF, retired->id));
 		conf_free(retired->conf);
 		free(retired);
 	}
@@ -97,14 +107,14 @@ pool_bytes(const struct conf *conf)
 	return bytes;
 }
 
-/* A core with room for everything that is there and everything that comes. */
-static struct core *
-make_room(struct shell *shell, const struct conf *conf, uint64_t seed, struct err *err)
+/* How large a core has to be for everything that is there and everything that comes. */
+static int
+size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
+          struct err *err)
 {
 	struct core_size size = {.nodes = 1, .waiters = CONTROL_WAITERS_MAX};
 	uint64_t bytes = pool_bytes(conf);
 	struct core_size used, room;
-	void *memory;
 
 	if (shell->core != NULL) {
 		core_size(shell->core, &used);
@@ -121,21 +131,85 @@ make_room(struct shell *shell, const struct conf *conf, uint64_t seed, struct er
 	if (bytes > UINT32_MAX / 2) {
 		err_set(err, ENOMEM, "%llu bytes of rules and windows",
 		        (unsigned long long)bytes);
-		return NULL;
+		return -ENOMEM;
 	}
 	size.pool_bytes = (uint32_t)bytes;
-	memory = malloc(core_bytes(&size));
-	if (memory == NULL ||
-	    actors_reserve(&shell->actors, size.nodes, size.nodes) < 0 ||
-	    procs_reserve(shell->procs, size.nodes) < 0 ||
-	    notify_reserve(shell->notify, size.nodes) < 0 ||
-	    loop_reserve(shell->turn, size.nodes) < 0) {
-		free(memory);
-		err_set(err, ENOMEM, "a tree of %u actors", conf->n_actors);
+	*ret = size;
+	return 0;
+}
+
+int
+reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
+{
+	if (actors_reserve(&shell->actors, slots, slots) == 0 &&
+	    procs_reserve(shell->procs, slots) == 0 &&
+	    notify_reserve(shell->notify, slots) == 0 &&
+	    loop_reserve(shell->turn, slots) == 0)
+		return 0;
+	err_set(err, ENOMEM, "a tree of %u actors", slots);
+	return -ENOMEM;
+}
+
+/*
+ * A ledger with room for everything that is there and everything that comes; the one in
+ * force stays as it is.  Its core is the present one, moved, or an empty one.
+ */
+static struct ledger *
+make_room(struct shell *shell, const struct conf *conf, uint64_t seed, struct err *err)
+{
+	struct ledger_size size = {.events_bytes = sizeof(struct events_ring)};
+	struct core_size core;
+	struct ledger *ledger;
+
+	if (size_core(shell, conf, &core, err) < 0 ||
+	    reload_reserve(shell, core.nodes, err) < 0)
 		return NULL;
-	}
-	return shell->core != NULL ? core_move(memory, &size, shell->core)
-	                           : core_init(memory, &size, seed);
+	size.slots = core.nodes;
+	size.journal = JOURNAL_MIN + JOURNAL_PER_SLOT * core.nodes;
+	size.core_bytes = core_bytes(&core);
+	ledger = ledger_new(&size, err);
+	if (ledger == NULL)
+		return NULL;
+	if (shell->ledger != NULL)
+		ledger_copy(ledger, shell->ledger);
+	if (shell->core != NULL)
+		(void)core_move(ledger_core(ledger), &core, shell->core);
+	else
+		(void)core_init(ledger_core(ledger), &core, seed);
+	return ledger;
+}
+
+void
+reload_use_ledger(struct shell *shell, struct ledger *ledger)
+{
+	shell->ledger = ledger;
+	shell->core = ledger_core(ledger);
+	events_attach(&shell->events, ledger_events(ledger));
+	if (shell->control != NULL)
+		control_use_ledger(shell->control);
+}
+
+/* The ledger is complete: from now on the walker gives this one to our successor. */
+static void
+hand_over_ledger(struct shell *shell)
+{
+	record_facts(shell);
+	loop_checkpoint(shell->turn);
+	keeper_keep_ledger(shell);
+}
+
+/* Have the walker keep the configuration; under which number, or -errno. */
+static int
+keep_conf(struct shell *shell, const struct conf *conf, uint64_t *ret_id, struct err *err)
+{
+	int fd = conf_freeze(conf, err);
+
+	if (fd < 0)
+		return fd;
+	*ret_id = shell->conf_id + 1;
+	shell_keep(shell, VAULT_KEY(VAULT_CONF, *ret_id), fd);
+	(void)close(fd);
+	return 0;
 }
 
 /* Memory that the steps below need, taken before the first of them. */
@@ -143,6 +217,7 @@ struct tables {
 	char **paths;   /* of the new configuration's actors; what is left is freed */
 	uint32_t *seen; /* by supervisor */
 	uint32_t n;
+	uint64_t conf_id; /* the new configuration's */
 };
 
 static void
@@ -191,7 +266,7 @@ add(struct shell *shell, const struct conf *conf, uint32_t index, struct tables 
 	struct ref elder = actors_find(&shell->actors, actor->path);
 	struct ref ref = core_add(shell->core, parent_ref(shell, conf, actor), REF_NONE,
 	                          &actor->spec, shell->now_ms);
-	uint32_t incarnation = actors_past(&shell->actors, actor->path);
+	uint32_t incarnation = ledger_past(shell->ledger, actor->path);
 	struct node_view view;
 
 	if (core_valid(shell->core, elder)) {
@@ -201,18 +276,24 @@ add(struct shell *shell, const struct conf *conf, uint32_t index, struct tables 
 		core_hasten(shell->core, elder);
 	}
 	core_set_incarnation(shell->core, ref, incarnation + 1);
-	actors_set(&shell->actors, ref, tables->paths[index], actor);
+	actors_set(&shell->actors, ref, tables->paths[index]);
 	tables->paths[index] = NULL;
+	actors_assign(&shell->actors, ref, conf, tables->conf_id, index);
+	record_slot(shell, ref.slot);
+	if (shell->actors.at[ref.slot].elder.slot != REF_NONE.slot)
+		record_slot(shell, shell->actors.at[ref.slot].elder.slot);
 }
 
 static void
-keep(struct shell *shell, const struct conf *conf, const struct conf_change *change)
+keep(struct shell *shell, const struct conf *conf, const struct conf_change *change,
+     uint64_t conf_id)
 {
 	const struct conf_actor *actor = &conf->actors[change->new_index];
 	struct ref ref = actors_find(&shell->actors, actor->path);
 
 	ASSERT(ref.slot != REF_NONE.slot);
-	shell->actors.at[ref.slot].conf = actor;
+	actors_assign(&shell->actors, ref, conf, conf_id, change->new_index);
+	record_slot(shell, ref.slot);
 	/* Rules carry places: after an edit even an unchanged actor has new ones. */
 	core_update(shell->core, ref, &actor->spec, shell->now_ms);
 	if (change->kind == CHANGE_RESTARTED)
@@ -264,6 +345,7 @@ remove_actors(struct shell *shell, const struct conf *old, const struct conf_pla
 		actor = actor_at(shell, &old->actors[plan->at[i].old_index]);
 		actor->conf_owner = retired->conf;
 		retired->users++;
+		record_slot(shell, actor->ref.slot);
 	}
 	for (size_t i = plan->n; i-- > 0;) {
 		const struct conf_actor *actor = NULL;
@@ -291,7 +373,7 @@ carry_out(struct shell *shell, const struct conf *conf, const struct conf_plan *
 		if (change->kind == CHANGE_ADDED)
 			add(shell, conf, change->new_index, tables);
 		else if (change->kind != CHANGE_REMOVED)
-			keep(shell, conf, change);
+			keep(shell, conf, change, tables->conf_id);
 	}
 	put_in_order(shell, conf, tables->seen);
 }
@@ -337,33 +419,35 @@ report_applied(struct shell *shell, const struct conf *conf, const struct conf *
 /* Everything that can fail; on an error all of it is undone. */
 static int
 prepare_apply(struct shell *shell, const struct conf *conf, struct tables *tables,
-              struct mailboxes *mailboxes, struct err *err)
+              struct mailboxes *mailboxes, struct ledger **ret_ledger, struct err *err)
 {
-	struct core *core;
 	int r = tables_init(tables, conf, err);
 
 	if (r < 0)
 		return r;
-	r = mailboxes_open(mailboxes, conf, &shell->mailboxes, shell->conf, err);
+	r = keep_conf(shell, conf, &tables->conf_id, err);
 	if (r < 0) {
 		tables_done(tables);
 		return r;
 	}
-	core = make_room(shell, conf, 0, err);
-	if (core == NULL) {
-		mailboxes_cancel(mailboxes, conf);
-		tables_done(tables);
-		return -ENOMEM;
+	r = mailboxes_open(shell, mailboxes, conf, &shell->mailboxes, shell->conf, err);
+	if (r == 0) {
+		*ret_ledger = make_room(shell, conf, 0, err);
+		if (*ret_ledger != NULL)
+			return 0;
+		mailboxes_cancel(shell, mailboxes, conf);
+		r = -ENOMEM;
 	}
-	free(shell->core);
-	shell->core = core;
-	return 0;
+	shell_release(shell, VAULT_KEY(VAULT_CONF, tables->conf_id));
+	tables_done(tables);
+	return r;
 }
 
 int
 reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 {
 	struct retired *retired = calloc(1, sizeof(*retired));
+	struct ledger *before = shell->ledger, *ledger;
 	struct mailboxes mailboxes;
 	struct tables tables;
 	int r;
@@ -374,17 +458,24 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 		err_set(err, r, "apply %s", shell->conf_file);
 		return -r;
 	}
-	r = prepare_apply(shell, reload->conf, &tables, &mailboxes, err);
+	r = prepare_apply(shell, reload->conf, &tables, &mailboxes, &ledger, err);
 	if (r < 0) {
 		free(retired);
 		return r;
 	}
+	/* Whoever dies from here on leaves what was before, and from the hand-over on
+	 * what is now. */
+	reload_use_ledger(shell, ledger);
 	retired->conf = shell->conf;
+	retired->id = shell->conf_id;
 	carry_out(shell, reload->conf, &reload->plan, &tables, retired);
-	tables_done(&tables);
-	mailboxes_retire(&shell->mailboxes, shell->conf, &mailboxes);
-	shell->mailboxes = mailboxes;
 	report_applied(shell, reload->conf, shell->conf, &reload->plan);
+	shell->conf_id = tables.conf_id;
+	hand_over_ledger(shell);
+	ledger_free(before);
+	tables_done(&tables);
+	mailboxes_retire(shell, &shell->mailboxes, shell->conf, &mailboxes);
+	shell->mailboxes = mailboxes;
 	shell->conf = reload->conf;
 	shell_conf_changed(shell, retired->conf);
 	reload->conf = NULL;
@@ -457,20 +548,57 @@ reload_now(struct shell *shell)
 int
 reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err)
 {
+	struct ledger *ledger = NULL;
 	struct tables tables;
 	int r = tables_init(&tables, conf, err);
 
 	if (r < 0)
 		return r;
-	r = mailboxes_open(&shell->mailboxes, conf, NULL, NULL, err);
-	if (r == 0) {
-		shell->core = make_room(shell, conf, seed, err);
-		r = shell->core == NULL ? -ENOMEM : 0;
-	}
-	for (uint32_t i = 0; r == 0 && i < conf->n_actors; i++)
-		add(shell, conf, i, &tables);
-	tables_done(&tables);
+	r = keep_conf(shell, conf, &tables.conf_id, err);
 	if (r == 0)
-		shell->conf = conf;
-	return r;
+		r = mailboxes_open(shell, &shell->mailboxes, conf, NULL, NULL, err);
+	if (r == 0)
+		ledger = make_room(shell, conf, seed, err);
+	if (ledger == NULL) {
+		tables_done(&tables);
+		return r < 0 ? r : -ENOMEM;
+	}
+	reload_use_ledger(shell, ledger);
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		add(shell, conf, i, &tables);
+	shell->conf_id = tables.conf_id;
+	shell->conf = conf;
+	tables_done(&tables);
+	hand_over_ledger(shell);
+	return 0;
+}
+
+/* The configuration before, which removed actors still have; taken over at an adoption.
+ */
+int
+reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret, struct err *err)
+{
+	struct retired *retired;
+
+	for (retired = shell->retired; retired != NULL; retired = retired->next) {
+		if (retired->id == id) {
+			retired->users++;
+			*ret = retired->conf;
+			return 0;
+		}
+	}
+	retired = calloc(1, sizeof(*retired));
+	if (retired == NULL) {
+		err_set(err, ENOMEM, "an earlier configuration");
+		return -ENOMEM;
+	}
+	*retired = (struct retired){.next = shell->retired, .id = id, .users = 1};
+	retired->conf = keeper_take_conf(shell, id, err);
+	if (retired->conf == NULL) {
+		free(retired);
+		return -EBADMSG;
+	}
+	shell->retired = retired;
+	*ret = retired->conf;
+	return 0;
 }

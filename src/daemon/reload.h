@@ -7,6 +7,7 @@
 #include "conf/conf.h"
 #include "core/core.h"
 
+struct ledger;
 struct shell;
 
 /* A configuration that was read, and what applying it would do. */
@@ -35,5 +36,12 @@ int reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct er
 /* An actor of an earlier configuration is gone: that may be free to go too. */
 void reload_release(struct shell *shell, struct ref ref);
 void reload_free(struct shell *shell);
+
+/* For an adoption: room for so many slots in every table; work in this ledger; a
+ * configuration that is not in force but has actors (one user more). */
+int reload_reserve(struct shell *shell, uint32_t slots, struct err *err);
+void reload_use_ledger(struct shell *shell, struct ledger *ledger);
+int reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret,
+                         struct err *err);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "daemon/report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -11,7 +12,9 @@
 #include "daemon/cause.h"
 #include "daemon/log.h"
 #include "daemon/procs.h"
+#include "daemon/record.h"
 #include "daemon/shell.h"
+#include "ledger/link.h"
 #include "os/clock.h"
 
 #define LINE_BYTES_MAX  2048
@@ -328,11 +331,66 @@ report(struct shell *shell, const struct action *action)
 
 		if (actor != NULL)
 			actor->failed_at_wall_us = clock_wall_us();
+		if (actor != NULL)
+			record_slot(shell, action->ref.slot);
 	}
 	begin(shell, action);
 	add_fields(shell, action);
 	events_end(&shell->events);
 	write_line(shell, action);
+}
+
+void
+report_process_adopted(struct shell *shell, const struct node_view *view, pid_t pid)
+{
+	const struct event_head head = {
+	    .event = "adopted",
+	    .path = shell_path(shell, view->ref),
+	    .incarnation = view->incarnation,
+	    .generation = view->generation,
+	};
+
+	events_begin(&shell->events, &head);
+	events_number(&shell->events, "pid", pid);
+	events_end(&shell->events);
+	log_line(LOG_LEVEL_NOTICE, "%s: adopted, pid %d", head.path, (int)pid);
+}
+
+static const char *
+end_text(const struct reap *end, char *buf, size_t size)
+{
+	if (end->kind == REAP_EXITED)
+		(void)snprintf(buf, size, "exit status %d", end->status);
+	else
+		(void)snprintf(buf, size, "SIG%s%s", sigabbrev_np(end->status),
+		               end->kind == REAP_DUMPED ? " (core dumped)" : "");
+	return buf;
+}
+
+void
+report_taken_over(struct shell *shell, const struct link_hello *hello)
+{
+	const struct event_head head = {.event = "supd", .path = "/"};
+	const char *what = hello->is_upgrade ? "upgraded" : "started";
+	const uint64_t outage_ms = clock_mono_ms() - hello->died_ms;
+	char end[64];
+
+	events_begin(&shell->events, &head);
+	events_string(&shell->events, "what", what);
+	if (!hello->is_upgrade)
+		events_string(&shell->events, "after",
+		              end_text(&hello->last_end, end, sizeof(end)));
+	events_number(&shell->events, "outage_ms", (int64_t)outage_ms);
+	events_end(&shell->events);
+	if (hello->is_upgrade)
+		log_line(LOG_LEVEL_NOTICE,
+		         "supd %s: upgraded, nobody supervised for %llu ms",
+		         PACKAGE_VERSION, (unsigned long long)outage_ms);
+	else
+		log_line(LOG_LEVEL_WARNING,
+		         "supd %s: took over after a crash (%s), nobody supervised for "
+		         "%llu ms",
+		         PACKAGE_VERSION, end, (unsigned long long)outage_ms);
 }
 
 void

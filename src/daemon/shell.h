@@ -20,8 +20,11 @@
 #include <ev.h>
 
 struct control;
+struct exits;
 struct handover;
 struct herald;
+struct keeper;
+struct ledger;
 struct loop;
 struct notify;
 struct procs;
@@ -33,6 +36,7 @@ struct shell {
 	struct ev_loop *loop;
 
 	struct conf *conf; /* the effective configuration */
+	uint64_t conf_id;  /* its number; a later one is higher */
 	const char *conf_file;
 	const char *runtime_dir;
 	char *control_path; /* of the control socket */
@@ -40,7 +44,9 @@ struct shell {
 
 	struct mailboxes mailboxes; /* of conf */
 
+	struct ledger *ledger; /* what survives us; the core lives in it */
 	struct core *core;
+	uint32_t n_actions;   /* of the core since the checkpoint */
 	struct actors actors; /* what the shell knows of each slot of the core */
 	struct events events; /* the event stream */
 	struct procs *procs;
@@ -52,12 +58,20 @@ struct shell {
 	 */
 	uint32_t clients_max;
 	struct rlimit nofile;    /* as supd was started with: what actors inherit */
-	struct notifier systemd; /* whoever started supd: is there one? */
-	pid_t walker_pid;
-	struct handover *handover; /* what the walker gave us, and the link to it */
+	struct notifier systemd; /* towards whoever started supd */
 
-	uint64_t now_ms; /* one time for a whole turn */
-	uint64_t started_ms;
+	int link_fd; /* to the walker */
+	struct keeper *keeper;
+	pid_t walker_pid;
+	bool walker_died;
+	struct exits *exits;       /* how its children ended */
+	struct handover *handover; /* what it kept for us; NULL once we are settled */
+	uint64_t instance;         /* tells the processes of this supd from another's */
+
+	uint64_t now_ms;     /* one time for a whole turn */
+	uint64_t started_ms; /* when the first guardian did */
+	uint64_t upgrade_ms; /* when the guardian before us made room, or 0 */
+	bool is_ready;
 	bool shutting_down;
 	bool exiting;
 	int exit_status;
@@ -73,11 +87,27 @@ struct shell {
 /* Queue an event for the core; it is stepped at the end of this turn of the loop. */
 void shell_post(struct shell *shell, const struct event *event);
 
+/* Act on a signal that the walker or we got. */
+void shell_signal(struct shell *shell, int signo);
+
+/* Nobody would take over from us: shut down in order and end with EX_SOFTWARE. */
+void shell_walker_died(struct shell *shell);
+
 /* Begin the ordered shutdown. */
 void shell_shut_down(struct shell *shell);
 
 /* Another configuration is in force: what is not in the tree (log, control) follows. */
 void shell_conf_changed(struct shell *shell, const struct conf *old);
+
+/* Have the walker keep a copy of this descriptor, for those who come after us. */
+void shell_keep(struct shell *shell, uint64_t key, int fd);
+
+/* What was kept under this key for us; the caller's now.  -1: nothing, or taken already.
+ */
+int shell_take(struct shell *shell, uint64_t key);
+
+/* It need not be kept any longer. */
+void shell_release(struct shell *shell, uint64_t key);
 
 /* The path of an actor; of one that is gone already its last path, or "?". */
 const char *shell_path(const struct shell *shell, struct ref ref);

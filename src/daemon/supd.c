@@ -11,30 +11,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "base/strbuf.h"
 #include "daemon/control.h"
+#include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/notify.h"
 #include "daemon/procs.h"
+#include "daemon/record.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/shell.h"
+#include "daemon/start.h"
 #include "daemon/systemd.h"
+#include "ledger/exits.h"
 #include "ledger/handover.h"
+#include "ledger/ledger.h"
 #include "os/clock.h"
 #include "os/fd.h"
-#include "os/leftover.h"
 #include "os/reap.h"
 #include "os/signals.h"
-#include "os/sock.h"
+#include "os/spawn.h"
 #include "paths.h"
 
 /* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
@@ -99,10 +103,11 @@ supd_print_reports(const struct conf_reports *reports)
 /* ---- signals
  * --------------------------------------------------------------------------- */
 
+enum { SIGNALS = 5 };
+
 struct signals {
-	ev_io link;
+	ev_signal watchers[SIGNALS];
 	bool has_terminal;
-	bool is_alone; /* the walker has died */
 };
 
 static void
@@ -113,6 +118,7 @@ begin_shutdown(struct shell *shell, enum event_kind kind)
 		return;
 	if (!shell->shutting_down) {
 		shell->shutting_down = true;
+		record_facts(shell);
 		systemd_stopping(shell);
 		report_supd(shell, "shutting_down");
 	}
@@ -139,7 +145,7 @@ has_terminal(void)
 /* From a person it asks for the new configuration; from a terminal that went away it is
  * the end (DECISIONS 13). */
 static void
-on_hangup(struct shell *shell)
+hang_up(struct shell *shell)
 {
 	if (shell->signals->has_terminal && !has_terminal())
 		begin_shutdown(shell, EVENT_SHUTDOWN);
@@ -147,57 +153,56 @@ on_hangup(struct shell *shell)
 		reload_now(shell);
 }
 
-static void
-on_signal(struct shell *shell, uint32_t signo)
+void
+shell_signal(struct shell *shell, int signo)
 {
-	if (signo == SIGTERM || signo == SIGINT)
+	switch (signo) {
+	case SIGTERM:
+	case SIGINT:
 		begin_shutdown(shell, EVENT_SHUTDOWN);
-	else if (signo == SIGQUIT)
+		break;
+	case SIGQUIT:
 		begin_shutdown(shell, EVENT_QUIT);
-	else if (signo == SIGHUP)
-		on_hangup(shell);
-	else if (signo == SIGUSR1)
+		break;
+	case SIGHUP:
+		hang_up(shell);
+		break;
+	case SIGUSR1:
 		log_reopen();
+		break;
+	default:
+		break;
+	}
 }
 
-/* Nobody would start us again, nor keep what is ours (DECISIONS 11). */
-static void
-on_walker_gone(struct shell *shell)
+void
+shell_walker_died(struct shell *shell)
 {
-	log_line(LOG_LEVEL_ERROR, "supd's outermost process has died: shutting down");
-	ev_io_stop(shell->loop, &shell->signals->link);
-	shell->signals->is_alone = true;
+	log_line(LOG_LEVEL_ERROR, "the outermost process of supd has died: shutting down "
+	                          "in order, as nobody would take over from us");
+	shell->walker_died = true;
 	begin_shutdown(shell, EVENT_SHUTDOWN);
 }
 
 static void
-on_link(struct ev_loop *loop, ev_io *watcher, int revents)
+on_signal(struct ev_loop *loop, ev_signal *watcher, int revents)
 {
-	struct shell *shell = watcher->data;
-	struct link_message message;
-	int fds[LINK_FDS_MAX], r;
-	size_t n_fds;
-
 	(void)loop;
 	(void)revents;
-	while ((r = link_receive(shell->handover->link_fd, MSG_DONTWAIT, &message, fds,
-	                         &n_fds)) == 1) {
-		for (size_t i = 0; i < n_fds; i++)
-			fd_close(&fds[i]);
-		if (message.kind == LINK_SIGNAL)
-			on_signal(shell, message.n);
-	}
-	if (r == 0)
-		on_walker_gone(shell);
+	shell_signal(watcher->data, watcher->signum);
 }
 
 static void
-watch_link(struct shell *shell, struct signals *signals)
+watch_signals(struct shell *shell, struct signals *signals)
 {
-	*signals = (struct signals){.has_terminal = has_terminal()};
-	ev_io_init(&signals->link, on_link, shell->handover->link_fd, EV_READ);
-	signals->link.data = shell;
-	ev_io_start(shell->loop, &signals->link);
+	static const int wanted[SIGNALS] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1};
+
+	for (size_t i = 0; i < SIGNALS; i++) {
+		ev_signal_init(&signals->watchers[i], on_signal, wanted[i]);
+		signals->watchers[i].data = shell;
+		ev_signal_start(shell->loop, &signals->watchers[i]);
+	}
+	signals->has_terminal = has_terminal();
 	shell->signals = signals;
 }
 
@@ -210,6 +215,8 @@ set_signals(void)
 
 	signals_reset();
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* Memory that is a file, and larger than files may be: an error is better. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)sigemptyset(&output);
 	(void)sigaddset(&output, SIGTTOU);
 	(void)sigprocmask(SIG_BLOCK, &output, NULL);
@@ -315,16 +322,6 @@ control_path(const struct conf *conf, const char *runtime_dir)
 	return strbuf_take(&sb);
 }
 
-static uint64_t
-seed_of(const struct supd_options *options)
-{
-	uint64_t seed = options->seed;
-
-	if (!options->has_seed && getrandom(&seed, sizeof(seed), 0) < 0)
-		seed = clock_mono_ns();
-	return seed;
-}
-
 /* Everything that runs around the tree; 0 or an exit status. */
 static int
 open_rooms(struct shell *shell, const struct conf *conf)
@@ -343,54 +340,13 @@ open_rooms(struct shell *shell, const struct conf *conf)
 	if (events_init(&shell->events) < 0)
 		err_set(&err, ENOMEM, "event stream");
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
+	         (shell->keeper = keeper_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, &err)) != NULL &&
 	         (shell->notify = notify_new(shell, &err)) != NULL)
 		shell->control_path = control_path(conf, shell->runtime_dir);
 	if (shell->control_path == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
-	}
-	return 0;
-}
-
-/* What a supd that was killed left behind would run twice, and hold its sockets. */
-static void
-end_leftovers(struct shell *shell)
-{
-	struct strbuf variable;
-	size_t n = 0;
-	int r;
-
-	strbuf_init(&variable, SUPD_PATH_MAX + 16);
-	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->control_path);
-	r = leftover_kill(strbuf_str(&variable), &n);
-	strbuf_done(&variable);
-	if (r < 0)
-		(void)log_errno(r, "look for processes of a supd that died");
-	if (n > 0)
-		report_leftovers(shell, n);
-}
-
-static int
-boot(struct shell *shell, struct conf *conf, const struct supd_options *options)
-{
-	struct err err = {0};
-
-	/* Whoever answers there has living actors that look like leftovers. */
-	if (sock_unix_is_live(shell->control_path)) {
-		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",
-		         shell->control_path);
-		return EX_UNAVAILABLE;
-	}
-	end_leftovers(shell);
-	if (reload_boot(shell, conf, seed_of(options), &err) < 0) {
-		log_line(LOG_LEVEL_ERROR, "%s", err.text);
-		return EX_OSERR;
-	}
-	shell->control = control_new(shell, &err);
-	if (shell->control == NULL) {
-		log_line(LOG_LEVEL_ERROR, "control socket: %s", err.text);
-		return err.code == EADDRINUSE ? EX_UNAVAILABLE : EX_OSERR;
 	}
 	return 0;
 }
@@ -403,15 +359,17 @@ close_rooms(struct shell *shell)
 	control_free(shell->control);
 	systemd_close(shell);
 	if (shell->conf != NULL)
-		mailboxes_close(&shell->mailboxes, shell->conf);
+		mailboxes_close(shell, &shell->mailboxes, shell->conf);
 	procs_free(shell->procs);
 	notify_free(shell->notify);
 	loop_free(shell->turn);
+	keeper_free(shell->keeper);
 	events_done(&shell->events);
 	actors_done(&shell->actors);
 	reload_free(shell);
 	cgroup_root_close(&shell->cgroups);
-	free(shell->core);
+	ledger_free(shell->ledger);
+	exits_free(shell->exits);
 	free(shell->control_path);
 	if (shell->loop != NULL)
 		ev_loop_destroy(shell->loop);
@@ -419,72 +377,66 @@ close_rooms(struct shell *shell)
 	log_close();
 }
 
+/* Everything up to the first turn; 0 or an exit status. */
 static int
-run_in(struct shell *shell, struct conf *conf, const struct supd_options *options)
+prepare(struct shell *shell, struct start *start, struct signals *signals)
 {
-	const struct link_message adopted = {.kind = LINK_ADOPTED};
-	struct signals signals;
 	int status;
 
-	(void)open_log(conf, options);
-	raise_limit(shell, conf);
+	(void)open_log(start->conf, shell->options);
+	raise_limit(shell, start->conf);
 	if (os_become_subreaper() < 0)
 		log_line(LOG_LEVEL_WARNING, "cannot become a subreaper: %s",
 		         strerror(errno));
-	status = open_rooms(shell, conf);
+	status = open_rooms(shell, start->conf);
 	if (status != 0)
 		return status;
-	watch_link(shell, &signals);
+	watch_signals(shell, signals);
 	systemd_open(shell);
-	status = boot(shell, conf, options);
-	if (status != 0)
-		return status;
-	/* Reading the configuration took more memory than keeping it does. */
-	(void)malloc_trim(0);
-	report_supd(shell, "started");
-	(void)link_send(shell->handover->link_fd, &adopted, NULL, 0);
-	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
-	loop_run(shell->turn);
-	return signals.is_alone ? EX_SOFTWARE : shell->exit_status;
+	return start_begin(shell, start);
 }
 
-/* Be the guardian until the end; returns supd's exit status (CONTROL.md).  The handover
- * and its link stay the caller's. */
+/*
+ * Run until the end, with what the walker handed over; returns the exit status
+ * (CONTROL.md).
+ */
 int
 supd_run(const struct supd_options *options, struct handover *handover)
 {
-	const struct conf_options how = {.warn = true, .environ = environ};
-	struct shell shell = {.handover = handover, .environ = environ, .systemd.fd = -1};
-	struct conf_reports reports;
-	struct conf *conf;
+	struct shell shell = {.environ = environ, .systemd.fd = -1};
+	struct start start = {0};
+	struct signals signals;
 	int status;
 
 	set_signals();
 	cgroup_root_init(&shell.cgroups);
-	shell.nofile = handover->hello.nofile;
+	shell.handover = handover;
+	shell.link_fd = handover->link_fd;
 	shell.walker_pid = handover->hello.walker_pid;
-	/* First of all that opens descriptors: they are to be born above its window. */
+	shell.nofile = handover->hello.nofile;
+	shell.clients_max = CLIENTS_MAX;
+	shell.now_ms = clock_mono_ms();
+	shell.started_ms = shell.now_ms;
+	shell.conf_file = options->conf_file;
+	shell.runtime_dir = options->runtime_dir;
+	shell.options = options;
 	status = os_spawn_init(&shell.spawner);
 	if (status < 0) {
 		(void)log_errno(status, "prepare to start processes");
 		return EX_OSERR;
 	}
-	shell.clients_max = CLIENTS_MAX;
-	shell.now_ms = clock_mono_ms();
-	shell.started_ms = shell.now_ms;
-	conf = conf_load(options->conf_file, &how, &reports);
-	supd_print_reports(&reports);
-	conf_reports_done(&reports);
-	if (conf == NULL)
-		return EX_CONFIG;
-	shell.conf_file = options->conf_file;
-	shell.runtime_dir = options->runtime_dir;
-	shell.options = options;
-	status = run_in(&shell, conf, options);
-	if (shell.conf != NULL)
-		conf = NULL;
+	status = start_choose(&shell, &start);
+	if (status != 0)
+		return status;
+	status = prepare(&shell, &start, &signals);
+	if (status == 0) {
+		loop_run(shell.turn);
+		status = shell.walker_died ? EX_SOFTWARE : shell.exit_status;
+	} else if (start.how == START_ADOPT) {
+		/* What there is stays as it is, for the one who tries next. */
+		return status;
+	}
 	close_rooms(&shell);
-	conf_free(shell.conf);
-	conf_free(conf);
+	conf_free(shell.conf != NULL ? shell.conf : start.conf);
 	return status;
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct handover;
+
 #define SUPD_PATH_MAX 4096
 
 struct handover;

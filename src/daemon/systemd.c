@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/keeper.h"
+#include "daemon/record.h"
 #include "daemon/report.h"
 #include "daemon/shell.h"
 #include "ledger/handover.h"
@@ -26,23 +28,9 @@ struct herald {
 	ev_timer watchdog;
 	ev_timer count; /* something happened: STATUS= is due */
 	ev_timer stopping;
-	bool is_ready;
 	uint64_t told_seq;
 	char status[TEXT_MAX];
 };
-
-/* By way of the walker: the service manager knows nobody else. */
-static void
-tell(const struct shell *shell, const char *text)
-{
-	struct link_message message = {.kind = LINK_NOTIFY, .n = (uint32_t)strlen(text)};
-
-	if (shell->systemd.fd < 0)
-		return;
-	memcpy(message.text, text, message.n);
-	/* Without a walker supd is about to end anyway. */
-	(void)link_send(shell->handover->link_fd, &message, NULL, 0);
-}
 
 static void
 on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
@@ -51,7 +39,7 @@ on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	tell(herald->shell, "WATCHDOG=1");
+	keeper_notify(herald->shell, "WATCHDOG=1");
 }
 
 static void
@@ -61,7 +49,7 @@ on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	tell(herald->shell, STOPPING_MORE_TIME);
+	keeper_notify(herald->shell, STOPPING_MORE_TIME);
 }
 
 /* "STATUS=42 running, 1 failed". */
@@ -94,7 +82,7 @@ tell_status(struct herald *herald)
 	if (strcmp(text, herald->status) == 0)
 		return;
 	(void)snprintf(herald->status, sizeof(herald->status), "%s", text);
-	tell(herald->shell, text);
+	keeper_notify(herald->shell, text);
 }
 
 static void
@@ -112,6 +100,7 @@ systemd_open(struct shell *shell)
 	struct herald *herald = calloc(1, sizeof(*herald));
 	double period;
 
+	/* It is the walker that is meant, and that speaks. */
 	notifier_open(&shell->systemd, shell->environ, shell->walker_pid);
 	shell->herald = herald;
 	if (herald == NULL)
@@ -152,16 +141,17 @@ systemd_on_turn(struct shell *shell)
 	if (herald == NULL || herald->told_seq == shell->events.next_seq)
 		return;
 	herald->told_seq = shell->events.next_seq;
-	if (!herald->is_ready &&
+	if (!shell->is_ready &&
 	    core_valid(shell->core, core_ref(shell->core, CORE_USER))) {
 		core_view(shell->core, core_ref(shell->core, CORE_USER), shell->now_ms,
 		          &view);
 		if (view.state == STATE_RUNNING) {
-			herald->is_ready = true;
+			shell->is_ready = true;
+			record_facts(shell);
 			report_supd(shell, "ready");
 			/* Before READY, so that whoever waited for that sees it. */
 			tell_status(herald);
-			tell(shell, "READY=1");
+			keeper_notify(shell, "READY=1");
 		}
 	}
 	if (shell->systemd.fd < 0 || ev_is_active(&herald->count))
@@ -177,14 +167,14 @@ systemd_reloading(struct shell *shell)
 
 	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
 	               (unsigned long long)(clock_mono_ns() / 1000));
-	tell(shell, text);
+	keeper_notify(shell, text);
 }
 
 void
 systemd_reloaded(struct shell *shell)
 {
-	if (shell->herald != NULL && shell->herald->is_ready)
-		tell(shell, "READY=1");
+	if (shell->is_ready)
+		keeper_notify(shell, "READY=1");
 }
 
 /*
@@ -196,7 +186,7 @@ systemd_reloaded(struct shell *shell)
 void
 systemd_stopping(struct shell *shell)
 {
-	tell(shell, "STOPPING=1\n" STOPPING_MORE_TIME);
+	keeper_notify(shell, "STOPPING=1\n" STOPPING_MORE_TIME);
 	if (shell->herald != NULL && shell->systemd.fd >= 0)
 		ev_timer_start(shell->loop, &shell->herald->stopping);
 }

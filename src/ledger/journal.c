@@ -45,7 +45,8 @@ set_commit(struct ledger *ledger, uint64_t commit)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Death between the two stores of set_commit() leaves them one step apart, no more. */
+/* Death between the two stores of set_commit() leaves them one step apart: more entries,
+ * or the next epoch. */
 static bool
 commit_is_sound(const struct ledger *ledger)
 {
@@ -54,7 +55,7 @@ commit_is_sound(const struct ledger *ledger)
 
 	if ((uint32_t)commit > ledger->header->journal)
 		return false;
-	return commit == echo || commit == echo + 1 ||
+	return (epoch_of(commit) == epoch_of(echo) && commit >= echo) ||
 	       commit == commit_of(epoch_after(epoch_of(echo)), 0);
 }
 
@@ -170,7 +171,8 @@ entry_sum(const struct journal_entry *entry, uint32_t epoch, uint32_t i)
 bool
 ledger_has_room(const struct ledger *ledger, uint32_t entries)
 {
-	return entries <= ledger->header->journal - ledger_entries(ledger);
+	return entries + ledger->n_prepared <=
+	       ledger->header->journal - ledger_entries(ledger);
 }
 
 /* An event without what is between its fields: that is summed, too. */
@@ -194,16 +196,16 @@ copy_event(struct event *to, const struct event *from)
 }
 
 /*
- * Put down what the core is given next.  When this returns a successor will give it to
- * the core, too; before that it will not.  There must be room, and a checkpoint.
- * JOURNAL_SETTLE has no event: NULL.
+ * Put down what the core is given next; it counts from ledger_commit() on, together with
+ * whatever else was prepared.  There must be room, and a checkpoint.  JOURNAL_SETTLE has
+ * no event: NULL.
  */
 void
-ledger_append(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
-              const struct event *event, uint64_t tag)
+ledger_prepare(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
+               const struct event *event, uint64_t tag)
 {
 	uint64_t commit = commit_now(ledger);
-	uint32_t i = (uint32_t)commit;
+	uint32_t i = (uint32_t)commit + ledger->n_prepared;
 	struct journal_entry *entry = entry_at(ledger, i);
 
 	ASSERT(epoch_of(commit) != 0);
@@ -216,7 +218,30 @@ ledger_append(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
 	else
 		memset(&entry->event, 0, sizeof(entry->event));
 	entry->sum = entry_sum(entry, epoch_of(commit), i);
-	set_commit(ledger, commit + 1);
+	ledger->n_prepared++;
+}
+
+/*
+ * When this returns a successor will give the core all that was prepared; before that,
+ * nothing of it.
+ */
+void
+ledger_commit(struct ledger *ledger)
+{
+	const uint32_t n = ledger->n_prepared;
+
+	ledger->n_prepared = 0;
+	if (n > 0)
+		set_commit(ledger, commit_now(ledger) + n);
+}
+
+/* Prepare and commit one entry. */
+void
+ledger_append(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
+              const struct event *event, uint64_t tag)
+{
+	ledger_prepare(ledger, kind, now_ms, event, tag);
+	ledger_commit(ledger);
 }
 
 /* How many entries there are since the checkpoint. */
@@ -263,4 +288,11 @@ uint32_t
 ledger_epoch(const struct ledger *ledger)
 {
 	return epoch_of(commit_now(ledger));
+}
+
+/* A point in time: another one as soon as anything is committed, or checkpointed. */
+uint64_t
+ledger_position(const struct ledger *ledger)
+{
+	return commit_now(ledger);
 }

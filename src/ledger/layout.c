@@ -86,7 +86,7 @@ layout_shape(void)
 	    FIELD(reap, status),
 	    FIELD(reap, maxrss_kib),
 	    sizeof(struct ledger_spawn),
-	    FIELD(ledger_spawn, code),
+	    FIELD(ledger_spawn, trace),
 	    sizeof(struct ledger_facts),
 	    FIELD(ledger_facts, upgrade_ms),
 	    FIELD(ledger_facts, version),

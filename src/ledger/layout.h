@@ -83,6 +83,7 @@ struct ledger {
 	struct header *header;
 	size_t bytes; /* mapped */
 	struct layout layout;
+	uint32_t n_prepared; /* entries behind those that count */
 	struct map past; /* hash to place in the ring */
 };
 

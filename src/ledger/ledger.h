@@ -27,6 +27,7 @@
 #include "base/err.h"
 #include "core/core.h"
 #include "os/reap.h"
+#include "os/spawn.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,13 +64,16 @@ enum journal_kind { JOURNAL_POST, JOURNAL_SETTLE };
 
 struct journal_entry {
 	uint64_t now_ms;
-	uint64_t tag; /* the caller's, of a command: see daemon/control_token */
+	uint64_t tag; /* the caller's own */
 	struct event event;
 	uint32_t kind; /* enum journal_kind */
 	uint32_t sum;  /* with epoch and place; looked at by ledger_entry() */
 };
 
 bool ledger_has_room(const struct ledger *ledger, uint32_t entries);
+void ledger_prepare(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
+                    const struct event *event, uint64_t tag);
+void ledger_commit(struct ledger *ledger);
 void ledger_append(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
                    const struct event *event, uint64_t tag);
 uint32_t ledger_entries(const struct ledger *ledger);
@@ -79,6 +83,7 @@ const struct journal_entry *ledger_entry(const struct ledger *ledger, uint32_t i
 uint32_t ledger_performed(const struct ledger *ledger);
 void ledger_set_performed(struct ledger *ledger, uint32_t n);
 uint32_t ledger_epoch(const struct ledger *ledger);
+uint64_t ledger_position(const struct ledger *ledger);
 
 /* ---- the records ---- */
 
@@ -124,11 +129,9 @@ const char *ledger_status(const struct ledger *ledger, uint32_t slot);
 
 /* What is between clone and exec.  The kernel writes pid, the child step and code. */
 struct ledger_spawn {
+	_Atomic uint32_t life; /* 0: nothing is on the way */
 	struct ref ref;
-	uint32_t life; /* 0: nothing is on the way */
-	int32_t pid;   /* CLONE_PARENT_SETTID */
-	int32_t step;  /* enum spawn_step, what failed */
-	int32_t code;  /* errno */
+	struct spawn_trace trace;
 };
 
 struct ledger_spawn *ledger_spawn(const struct ledger *ledger);

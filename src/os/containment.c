@@ -60,6 +60,20 @@ containment_open(struct containment *c, const struct cgroup_root *root, const ch
 }
 
 /*
+ * As containment_open() for an actor whose processes were started by a supd before us.
+ * Its cgroup is expected to be there, and is made otherwise; where that fails it is found
+ * by its session and mark.
+ */
+void
+containment_adopt(struct containment *c, const struct cgroup_root *root, const char *path,
+                  const char *mark)
+{
+	if (containment_open(c, root, path, mark) < 0)
+		containment_mark(c, mark);
+	c->is_foreign = true;
+}
+
+/*
  * The actor is no more: remove its cgroup.  Returns 0 and c is as after
  * containment_init(); or -EBUSY, and nothing has changed: it is not empty yet.  Another
  * -errno says that the directory had to be left behind.
@@ -112,6 +126,7 @@ containment_born(struct containment *c, pid_t pid)
 	ASSERT(pid > 0);
 	c->session = pid;
 	c->is_main_alive = true;
+	c->is_foreign = false;
 }
 
 /* The main process was reaped: from now on its pid may be anybody's. */
@@ -165,7 +180,8 @@ signal_session(const struct containment *c, struct proc_sweep *sweep, int signo)
 		/* Look before: of a dead process the children cannot be found any more.
 		 */
 		code = proc_sweep_add_tree(sweep, c->session, c->mark);
-		if (kill(whom, signo) < 0 && errno != ESRCH)
+		/* Somebody else may reap it now: its number is not safe to use. */
+		if (!c->is_foreign && kill(whom, signo) < 0 && errno != ESRCH)
 			code = -errno;
 	}
 	count = proc_sweep_signal(sweep, c->session, c->mark, signo);

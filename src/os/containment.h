@@ -24,6 +24,7 @@
 struct containment {
 	bool is_cgroup;
 	bool is_main_alive;         /* started and not yet reaped */
+	bool is_foreign;            /* its main process is not a child of ours */
 	bool is_spent;              /* the leaf was killed, and cannot be born into */
 	int leaf_fd;                /* its directory, or -1 */
 	int events_fd;              /* its cgroup.events while it is watched, or -1 */
@@ -35,6 +36,8 @@ struct containment {
 void containment_init(struct containment *c);
 int containment_open(struct containment *c, const struct cgroup_root *root,
                      const char *path, const char *mark);
+void containment_adopt(struct containment *c, const struct cgroup_root *root,
+                       const char *path, const char *mark);
 int containment_close(struct containment *c, struct cgroup_root *root);
 int containment_prepare(struct containment *c, struct cgroup_root *root,
                         int *ret_cgroup_fd);

@@ -45,6 +45,7 @@ struct proc_sweep {
 	struct swept *all;
 	size_t n;
 	size_t cap;
+	pid_t walker;    /* 0, or whose children are looked at like ours */
 	bool is_unsure;  /* everything changed while we looked, again and again */
 	struct map seen; /* pid to index */
 	struct map dead; /* pids of orphans that had ended before the last listing */
@@ -77,6 +78,14 @@ proc_sweep_free(struct proc_sweep *sweep)
 	free(sweep->all);
 	free(sweep->pids);
 	free(sweep);
+}
+
+/* Orphans of processes that came from a supd before us go to the walker: look there too.
+ */
+void
+proc_sweep_include(struct proc_sweep *sweep, pid_t walker)
+{
+	sweep->walker = walker;
 }
 
 /* Read a small file of /proc whole; returns its length, or -errno. */
@@ -360,23 +369,19 @@ look_at_orphan(pid_t pid, struct swept *ret)
 	return ret->mark[0] != '\0' || (read_stat(pid, &line) == 0 && !is_dead(&line));
 }
 
-/* One listing.  Returns 1 if it can be relied upon, 0 if not, or -errno. */
+/* Look at the children of one of the subreapers; the answers of try_sweep(). */
 static int
-try_sweep(struct proc_sweep *sweep, const struct map *known)
+sweep_children(struct proc_sweep *sweep, pid_t subreaper, const struct map *known)
 {
 	bool is_stable = true;
 	uint32_t value;
-	int r;
+	int r = list_children(sweep, subreaper);
 
-	sweep->n = 0;
-	map_done(&sweep->seen);
-	map_init(&sweep->seen);
-	r = list_children(sweep, getpid());
 	for (size_t i = 0; i < sweep->n_pids && r == 0; i++) {
 		const pid_t pid = sweep->pids[i];
 		struct swept orphan;
 
-		if (map_get(known, (uint64_t)pid, &value) ||
+		if (pid == getpid() || map_get(known, (uint64_t)pid, &value) ||
 		    map_get(&sweep->dead, (uint64_t)pid, &value))
 			continue;
 		if (look_at_orphan(pid, &orphan)) {
@@ -387,9 +392,27 @@ try_sweep(struct proc_sweep *sweep, const struct map *known)
 			r = map_put(&sweep->dead, (uint64_t)pid, 0) < 0 ? -ENOMEM : 0;
 		}
 	}
-	if (r == 0)
-		r = add_descendants(sweep, 0);
 	return r < 0 ? r : is_stable;
+}
+
+/* One listing.  Returns 1 if it can be relied upon, 0 if not, or -errno. */
+static int
+try_sweep(struct proc_sweep *sweep, const struct map *known)
+{
+	int ours, theirs = 1;
+	int r = 0;
+
+	sweep->n = 0;
+	map_done(&sweep->seen);
+	map_init(&sweep->seen);
+	ours = sweep_children(sweep, getpid(), known);
+	if (ours >= 0 && sweep->walker > 0)
+		theirs = sweep_children(sweep, sweep->walker, known);
+	if (ours >= 0 && theirs >= 0)
+		r = add_descendants(sweep, 0);
+	if (ours < 0 || theirs < 0)
+		return ours < 0 ? ours : theirs;
+	return r < 0 ? r : ours == 1 && theirs == 1;
 }
 
 /*

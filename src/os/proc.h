@@ -23,6 +23,7 @@
 struct proc_sweep;
 
 struct proc_sweep *proc_sweep_new(void);
+void proc_sweep_include(struct proc_sweep *sweep, pid_t walker);
 void proc_sweep_free(struct proc_sweep *sweep);
 int proc_sweep_take(struct proc_sweep *sweep, const struct map *known);
 int proc_sweep_add_tree(struct proc_sweep *sweep, pid_t main_pid, const char *mark);

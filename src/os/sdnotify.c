@@ -55,7 +55,8 @@ address_of(const char *name, struct sockaddr_un *ret)
 
 /*
  * Find out who wants to hear from us: NOTIFY_SOCKET, a path or an abstract name, and
- * WATCHDOG_USEC, which counts only where WATCHDOG_PID is absent or main_pid.  The
+ * WATCHDOG_USEC, which counts only where WATCHDOG_PID is absent or main_pid, that of
+ * the process that was started.  The
  * environment is not changed.  A notifier without a listener (fd -1) is fine: what it
  * sends goes nowhere.
  */
@@ -165,18 +166,8 @@ take_control(struct msghdr *header, struct notify_message *ret)
 	return has_sender;
 }
 
-/*
- * Receive the next message.  Never waits.
- *
- * Returns 1 and fills ret; the descriptors that came with it are the caller's.  0 if
- * nothing is there.  A message that cannot be used is dropped, its descriptors closed,
- * and the next one can be asked for: -EMSGSIZE where the text is longer than
- * NOTIFY_MESSAGE_MAX, -ENOBUFS where it has more than NOTIFY_FDS_MAX descriptors or
- * there was no room for them, -EBADMSG where it contains a NUL or tells no sender.  Any
- * other -errno is about the socket.
- */
-int
-notify_receive(int fd, struct notify_message *ret)
+static int
+receive(int fd, int flags, struct notify_message *ret)
 {
 	union {
 		struct cmsghdr align;
@@ -195,7 +186,7 @@ notify_receive(int fd, struct notify_message *ret)
 	int r = 1;
 
 	do {
-		n = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		n = recvmsg(fd, &header, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == EAGAIN ? 0 : -errno;
@@ -216,6 +207,40 @@ notify_receive(int fd, struct notify_message *ret)
 			fd_close(&ret->fds[i]);
 	}
 	return r;
+}
+
+/*
+ * Receive the next message.  Never waits.
+ *
+ * Returns 1 and fills ret; the descriptors that came with it are the caller's.  0 if
+ * nothing is there.  A message that cannot be used is dropped, its descriptors closed,
+ * and the next one can be asked for: -EMSGSIZE where the text is longer than
+ * NOTIFY_MESSAGE_MAX, -ENOBUFS where it has more than NOTIFY_FDS_MAX descriptors or
+ * there was no room for them, -EBADMSG where it contains a NUL or tells no sender.  Any
+ * other -errno is about the socket.
+ */
+int
+notify_receive(int fd, struct notify_message *ret)
+{
+	return receive(fd, 0, ret);
+}
+
+/* As notify_receive(), but the message stays the next one, whatever is wrong with it. */
+int
+notify_peek(int fd, struct notify_message *ret)
+{
+	return receive(fd, MSG_PEEK, ret);
+}
+
+/* Throw the next message away, with the descriptors that are still in the queue. */
+void
+notify_skip(int fd)
+{
+	ssize_t n;
+
+	do {
+		n = recv(fd, NULL, 0, MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
 }
 
 /*

@@ -40,6 +40,8 @@ struct notify_message {
 
 int notify_listen(const char *abstract_name, struct err *err);
 int notify_receive(int fd, struct notify_message *ret);
+int notify_peek(int fd, struct notify_message *ret);
+void notify_skip(int fd);
 const char *notify_value(const struct notify_message *message, const char *key,
                          size_t *ret_len);
 

@@ -72,8 +72,8 @@ spawn_close_range_exists(void)
 static _Noreturn void
 fail(const struct spawn_child *child, enum spawn_step step)
 {
-	child->report->code = errno;
-	child->report->step = (int)step;
+	child->trace->code = errno;
+	child->trace->step = (int)step;
 	_exit(127);
 }
 

@@ -12,17 +12,9 @@
 
 #define SPAWN_SIGNAL_MAX 64
 
-enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX };
-
-/* Shared between parent and child. */
-struct spawn_report {
-	volatile int step; /* enum spawn_step; NONE: no failure */
-	volatile int code; /* its errno */
-};
-
 struct spawn_child {
 	const struct spawn *spawn;
-	struct spawn_report *report;
+	struct spawn_trace *trace;
 	int null_fd;
 	bool has_close_range;
 	bool is_shared;    /* the table of descriptors is the parent's; they are staged */

@@ -22,7 +22,7 @@
 
 enum { STACK_SIZE = 64 * 1024, GUARD_SIZE = 64 * 1024 };
 
-static const char *const step_names[] = {SPAWN_STEP_MAP(AS_NAME)};
+const char *const spawn_step_names[] = {SPAWN_STEP_MAP(AS_NAME)};
 
 /* Signals that programs like to ignore: reset always, whatever was seen at the start. */
 static const int often_ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE,
@@ -92,10 +92,10 @@ os_spawn_init(struct spawner *spawner)
 		goto fail;
 	/* Shared, so that it also works where the child has a copy of our memory. */
 	map =
-	    mmap(NULL, sizeof(*spawner->report), prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	    mmap(NULL, sizeof(*spawner->trace), prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED)
 		goto fail;
-	spawner->report = (struct spawn_report *)(void *)map;
+	spawner->trace = (struct spawn_trace *)(void *)map;
 	spawner->null_fd = fd_raise(open("/dev/null", O_RDWR | O_CLOEXEC));
 	if (spawner->null_fd < 0)
 		goto fail;
@@ -117,8 +117,8 @@ os_spawn_done(struct spawner *spawner)
 {
 	if (spawner->stack != NULL)
 		(void)munmap(spawner->stack, GUARD_SIZE + STACK_SIZE);
-	if (spawner->report != NULL)
-		(void)munmap(spawner->report, sizeof(*spawner->report));
+	if (spawner->trace != NULL)
+		(void)munmap(spawner->trace, sizeof(*spawner->trace));
 	for (int fd = 0; fd < FD_WINDOW; fd++)
 		if (spawner->is_slot[fd])
 			(void)close(fd);
@@ -178,7 +178,9 @@ start_clone3(struct spawner *spawner, struct spawn_child *child, struct spawn_re
 {
 	const struct spawn *spawn = child->spawn;
 	struct clone_args args = {
-	    .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+	    .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_CLEAR_SIGHAND |
+	             CLONE_PARENT_SETTID,
+	    .parent_tid = (uintptr_t)&child->trace->pid,
 	    .pidfd = (uintptr_t)&ret->pidfd,
 	    .exit_signal = SIGCHLD,
 	    .stack = (uintptr_t)spawner->stack + GUARD_SIZE,
@@ -232,10 +234,12 @@ start_old(struct spawner *spawner, struct spawn_child *child, struct spawn_resul
 	ret->pid = fork();
 	if (ret->pid == 0)
 		(void)spawn_child_run(child);
+	child->trace->pid = ret->pid;
 #else
 	ret->pid =
 	    clone(spawn_child_run, (char *)spawner->stack + GUARD_SIZE + STACK_SIZE,
-	          CLONE_VM | CLONE_VFORK | SIGCHLD, child);
+	          CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD, child,
+	          &child->trace->pid);
 #endif
 	int code = ret->pid < 0 ? errno : 0;
 
@@ -306,7 +310,7 @@ os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result
 {
 	struct spawn_child child = {
 	    .spawn = spawn,
-	    .report = spawner->report,
+	    .trace = spawn->trace != NULL ? spawn->trace : spawner->trace,
 	    .null_fd = spawner->null_fd,
 	    .has_close_range = spawner->has_close_range,
 	    .exec_fd = -1,
@@ -316,18 +320,18 @@ os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result
 	ASSERT(spawn->n_fds >= 3);
 	ASSERT(spawn->n_fds <= SPAWN_FDS_MAX);
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1};
-	spawner->report->step = SPAWN_STEP_NONE;
+	child.trace->step = SPAWN_STEP_NONE;
 	r = start(spawner, &child, ret);
 	if (r < 0) {
-		ret->step = step_names[refused_step(spawn, -r)];
+		ret->step = refused_step(spawn, -r);
 		return r;
 	}
-	ret->step = step_names[spawner->report->step];
-	if (spawner->report->step == SPAWN_STEP_NONE)
+	ret->step = (enum spawn_step)child.trace->step;
+	if (ret->step == SPAWN_STEP_NONE)
 		return 0;
 	while (waitpid(ret->pid, NULL, __WALL) < 0 && errno == EINTR)
 		continue;
 	fd_close(&ret->pidfd);
 	ret->pid = -1;
-	return -spawner->report->code;
+	return -child.trace->code;
 }

@@ -15,6 +15,7 @@
 #ifndef OS_SPAWN_H
 #define OS_SPAWN_H
 
+#include "base/names.h"
 #include "os/fd.h"
 
 #include <stdbool.h>
@@ -26,6 +27,7 @@
 #define SPAWN_FDS_MAX       64
 #define SPAWN_UMASK_INHERIT ((mode_t)-1)
 
+/* The last ones are for callers: what failed before there was a child. */
 #define SPAWN_STEP_MAP(X)                 \
 	X(SPAWN_STEP_NONE, "none")        \
 	X(SPAWN_STEP_CLONE, "fork")       \
@@ -37,14 +39,24 @@
 	X(SPAWN_STEP_GID, "setgid")       \
 	X(SPAWN_STEP_UID, "setuid")       \
 	X(SPAWN_STEP_DIRECTORY, "chdir")  \
-	X(SPAWN_STEP_EXEC, "exec")
+	X(SPAWN_STEP_EXEC, "exec")        \
+	X(SPAWN_STEP_ENVIRONMENT, "environment") \
+	X(SPAWN_STEP_OUTPUT, "open output") \
+	X(SPAWN_STEP_REMOVED, "removed")
 
-struct spawn_report;
+/* What is known of a child between clone and exec, in memory that may outlive us. */
+struct spawn_trace {
+	volatile int32_t pid;  /* written by the kernel before the child does anything */
+	volatile int32_t step; /* what failed in the child: enum spawn_step; 0: nothing */
+	volatile int32_t code; /* its errno */
+};
+
+enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX };
 
 /* What one process needs to spawn others: probed once, kept by the caller. */
 struct spawner {
 	void *stack;                 /* the child's, until it execs */
-	struct spawn_report *report; /* shared page: which step failed, and why */
+	struct spawn_trace *trace; /* shared page, for those who bring none */
 	int null_fd;                 /* /dev/null */
 	bool is_slot[FD_WINDOW];     /* numbers held with /dev/null, for staging */
 	uint64_t ignored;            /* signals to reset that clone3 will not: bit n-1 */
@@ -76,14 +88,17 @@ struct spawn {
 	mode_t umask;          /* or SPAWN_UMASK_INHERIT */
 	const char *directory; /* NULL: the caller's */
 	bool foreground;       /* stay in the caller's session: no setsid */
+	struct spawn_trace *trace; /* shared memory that the caller zeroed, or NULL */
 };
 
 /* Written on failure too: pid and pidfd are -1 then, and step says what failed. */
 struct spawn_result {
 	pid_t pid;
 	int pidfd;        /* owned by the caller, CLOEXEC; -1 where there is none */
-	const char *step; /* a name of SPAWN_STEP_MAP */
+	enum spawn_step step;
 };
+
+extern const char *const spawn_step_names[];
 
 int os_spawn_init(struct spawner *spawner);
 void os_spawn_done(struct spawner *spawner);

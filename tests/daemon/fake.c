@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "daemon/cause.h"
 #include "daemon/procs.h"
+#include "ledger/ledger.h"
 #include "os/clock.h"
 
 #include <check.h>
@@ -44,6 +45,30 @@ shell_post(struct shell *shell, const struct event *event)
 	if (event->kind == EVENT_SHUTDOWN)
 		fake->shut_down = true;
 	fake->queue[fake->n_queue++] = *event;
+}
+
+/* There is no walker. */
+void
+shell_keep(struct shell *shell, uint64_t key, int fd)
+{
+	(void)shell;
+	(void)key;
+	(void)fd;
+}
+
+int
+shell_take(struct shell *shell, uint64_t key)
+{
+	(void)shell;
+	(void)key;
+	return -1;
+}
+
+void
+shell_release(struct shell *shell, uint64_t key)
+{
+	(void)shell;
+	(void)key;
 }
 
 void
@@ -141,6 +166,9 @@ reload_done(struct reload *reload)
 struct fake *
 fake_new(void)
 {
+	/* Only what is remembered of commands is used of it. */
+	const struct ledger_size size = {
+	    .slots = 1, .journal = 1, .core_bytes = 1, .events_bytes = 1};
 	struct fake *fake = calloc(1, sizeof(*fake));
 
 	fake->shell.loop = ev_loop_new(EVFLAG_AUTO);
@@ -164,7 +192,11 @@ fake_new(void)
 	map_init(&fake->shell.actors.by_path);
 	fake->shell.procs = (struct procs *)(void *)fake;
 	ASSERT(events_init(&fake->shell.events) == 0);
+	events_attach(&fake->shell.events, calloc(1, sizeof(struct events_ring)));
+	fake->shell.ledger = ledger_new(&size, NULL);
+	ASSERT(fake->shell.ledger != NULL);
 	fake->shell.control = control_alloc(&fake->shell);
+	control_use_ledger(fake->shell.control);
 	(void)fake_add(fake, "/user", NODE_SUPERVISOR);
 	return fake;
 }
@@ -173,6 +205,8 @@ void
 fake_free(struct fake *fake)
 {
 	control_free(fake->shell.control);
+	ledger_free(fake->shell.ledger);
+	free(fake->shell.events.ring);
 	events_done(&fake->shell.events);
 	map_done(&fake->shell.actors.by_path);
 	for (size_t i = 0; i < FAKE_ACTORS_MAX; i++) {

@@ -42,12 +42,26 @@ read_event(const struct events *events, uint64_t seq)
 	return event;
 }
 
+static void
+open_events(struct events *events)
+{
+	ck_assert_int_eq(events_init(events), 0);
+	events_attach(events, calloc(1, sizeof(struct events_ring)));
+}
+
+static void
+close_events(struct events *events)
+{
+	free(events->ring);
+	events_done(events);
+}
+
 START_TEST(an_event_has_its_number_times_path_and_fields)
 {
 	struct events events;
 	json_t *event;
 
-	ck_assert_int_eq(events_init(&events), 0);
+	open_events(&events);
 	write_event(&events, "/user/a", 0);
 	ck_assert_uint_eq(events.next_seq, 2);
 	event = read_event(&events, 1);
@@ -62,7 +76,7 @@ START_TEST(an_event_has_its_number_times_path_and_fields)
 	                  strlen("2026-11-21T09:12:33.123456Z"));
 	ck_assert_ptr_null(json_object_get(event, "truncated"));
 	json_decref(event);
-	events_done(&events);
+	close_events(&events);
 }
 END_TEST
 
@@ -73,7 +87,7 @@ START_TEST(the_oldest_go_first_and_whatever_is_left_is_whole)
 	uint64_t oldest = 1;
 
 	rng_seed(&rng, 3);
-	ck_assert_int_eq(events_init(&events), 0);
+	open_events(&events);
 	for (int i = 0; i < 3000; i++) {
 		char path[40];
 		json_t *event;
@@ -101,7 +115,7 @@ START_TEST(the_oldest_go_first_and_whatever_is_left_is_whole)
 	/* About 4 KB each: what fits, and not much less. */
 	ck_assert_uint_gt(events.next_seq - oldest, 400);
 	ck_assert_uint_lt(events.next_seq - oldest, 600);
-	events_done(&events);
+	close_events(&events);
 }
 END_TEST
 
@@ -111,7 +125,7 @@ START_TEST(the_number_of_records_is_bounded_too)
 	const char *json;
 	size_t len;
 
-	ck_assert_int_eq(events_init(&events), 0);
+	open_events(&events);
 	for (int i = 0; i < 3 * EVENTS_MAX; i++) {
 		const struct event_head head = {"e", "/", 0, 0};
 
@@ -124,7 +138,7 @@ START_TEST(the_number_of_records_is_bounded_too)
 	ck_assert(!events_get(&events, events.next_seq, &json, &len));
 	ck_assert(events_get(&events, events.next_seq - 1, &json, &len));
 	ck_assert_ptr_null(events_path(&events, 0));
-	events_done(&events);
+	close_events(&events);
 }
 END_TEST
 
@@ -136,7 +150,7 @@ START_TEST(a_field_that_does_not_fit_is_left_out_and_the_event_says_so)
 	json_t *event;
 
 	memset(large, 'y', EVENT_BYTES_MAX);
-	ck_assert_int_eq(events_init(&events), 0);
+	open_events(&events);
 	events_begin(&events, &head);
 	events_string(&events, "large", large);
 	events_string(&events, "nothing", NULL);
@@ -150,7 +164,7 @@ START_TEST(a_field_that_does_not_fit_is_left_out_and_the_event_says_so)
 	ck_assert_int_eq(json_integer_value(json_object_get(event, "small")), -5);
 	ck_assert(json_is_true(json_object_get(event, "truncated")));
 	json_decref(event);
-	events_done(&events);
+	close_events(&events);
 	free(large);
 }
 END_TEST
@@ -159,7 +173,7 @@ START_TEST(a_filter_matches_paths_across_levels_and_last_names)
 {
 	struct events events;
 
-	ck_assert_int_eq(events_init(&events), 0);
+	open_events(&events);
 	write_event(&events, "/user/app/api", 0);
 	ck_assert(events_match(&events, 1, NULL));
 	ck_assert(events_match(&events, 1, "/user/app/api"));
@@ -171,7 +185,7 @@ START_TEST(a_filter_matches_paths_across_levels_and_last_names)
 	ck_assert(!events_match(&events, 1, "app"));
 	ck_assert(!events_match(&events, 1, "/user/ap"));
 	ck_assert(!events_match(&events, 2, NULL));
-	events_done(&events);
+	close_events(&events);
 }
 END_TEST
 

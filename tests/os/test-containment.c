@@ -91,7 +91,7 @@ start(struct containment *c, const char *mode, struct spawn_result *ret)
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
 	fds[1] = ends[1];
 	int r = os_spawn(&spawner, &spawn, ret);
-	ck_assert_msg(r == 0, "%s: %s", ret->step, strerror(-r));
+	ck_assert_msg(r == 0, "%s: %s", spawn_step_names[ret->step], strerror(-r));
 	(void)close(ends[1]);
 	ck_assert_int_eq(read(ends[0], word, 3), 3);
 	ck_assert_str_eq(word, "up\n");

@@ -99,8 +99,8 @@ run_probe(struct spawn *spawn, int *fds, char *text, size_t size)
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
 	fds[1] = ends[1];
 	int r = os_spawn(&spawner, spawn, &child);
-	ck_assert_msg(r == 0, "%s: %s", child.step, strerror(-r));
-	ck_assert_str_eq(child.step, "none");
+	ck_assert_msg(r == 0, "%s: %s", spawn_step_names[child.step], strerror(-r));
+	ck_assert_int_eq(child.step, SPAWN_STEP_NONE);
 	(void)close(ends[1]);
 	fds[1] = -1;
 	read_all(ends[0], text, size);
@@ -327,7 +327,7 @@ assert_fails(const struct spawn *spawn, int code, const char *step)
 	errno = 4711;
 	ck_assert_int_eq(os_spawn(&spawner, spawn, &child), -code);
 	ck_assert_int_eq(errno, 4711);
-	ck_assert_str_eq(child.step, step);
+	ck_assert_str_eq(spawn_step_names[child.step], step);
 	ck_assert_int_eq(child.pid, -1);
 	ck_assert_int_eq(child.pidfd, -1);
 	/* No zombie, no descriptor is left. */

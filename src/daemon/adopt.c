@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: ISC */
+/* adopt.c - take over what a guardian that died has left: its state and its processes. */
+#include "config.h"
+
+#include "daemon/adopt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "daemon/keeper.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/notify.h"
+#include "daemon/procs_private.h"
+#include "daemon/reload.h"
+#include "daemon/report.h"
+#include "daemon/shell.h"
+#include "ledger/handover.h"
+#include "ledger/ledger.h"
+#include "os/clock.h"
+
+/* How long a child that was on its way to exec may take to get there. */
+#define EXEC_TIMEOUT_MS 5000
+
+/* ---- is it whole? ------------------------------------------------------------------ */
+
+static int
+check_ledger(struct ledger *ledger, struct ledger_facts *ret, struct err *err)
+{
+	int r = ledger_facts(ledger, ret);
+
+	for (uint32_t i = 0; r == 0 && i < ledger_entries(ledger); i++)
+		if (ledger_entry(ledger, i) == NULL)
+			r = -EBADMSG;
+	if (r == 0)
+		r = ledger_restore(ledger);
+	if (r < 0)
+		err_set(err, -r, "the ledger is damaged");
+	return r;
+}
+
+int
+adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
+{
+	struct ledger_facts facts;
+	struct ledger *ledger;
+
+	ledger = ledger_open(shell->handover->ledger_fd, err);
+	shell->handover->ledger_fd = -1;
+	if (ledger == NULL)
+		return -EBADMSG;
+	if (check_ledger(ledger, &facts, err) < 0) {
+		ledger_free(ledger);
+		return -EBADMSG;
+	}
+	shell->conf = keeper_take_conf(shell, facts.conf_id, err);
+	if (shell->conf == NULL) {
+		ledger_free(ledger);
+		return -EBADMSG;
+	}
+	shell->conf_id = facts.conf_id;
+	shell->instance = facts.instance;
+	shell->started_ms = facts.started_ms;
+	shell->upgrade_ms = facts.upgrade_ms;
+	shell->is_ready = facts.is_ready;
+	shell->shutting_down = facts.shutting_down;
+	*ret_ledger = ledger;
+	return 0;
+}
+
+/* ---- the tables -------------------------------------------------------------------- */
+
+static int
+find_conf(struct shell *shell, const struct ledger_record *record, struct conf **ret,
+          struct err *err)
+{
+	*ret = shell->conf;
+	if (record->conf_id != shell->conf_id &&
+	    reload_adopt_retired(shell, record->conf_id, ret, err) < 0)
+		return -EBADMSG;
+	if (record->conf_index < (*ret)->n_actors)
+		return 0;
+	err_set(err, 0, "the ledger names an actor that the configuration does not have");
+	return -EBADMSG;
+}
+
+static int
+restore_actor(struct shell *shell, const struct ledger_record *record, struct err *err)
+{
+	struct actor *actor;
+	struct conf *conf;
+	int r = find_conf(shell, record, &conf, err);
+
+	if (r < 0)
+		return r;
+	r = actors_restore(&shell->actors, record->ref,
+	                   conf->actors[record->conf_index].path, record->heir);
+	if (r < 0) {
+		err_set(err, -r, "an actor's name");
+		return r;
+	}
+	actors_assign(&shell->actors, record->ref, conf, record->conf_id,
+	              record->conf_index);
+	actor = actors_get(&shell->actors, record->ref);
+	actor->elder = record->elder;
+	actor->conf_owner = record->removed ? conf : NULL;
+	actor->pid = record->pid;
+	actor->process_started_ms = record->process_started_ms;
+	actor->sigstopped = record->sigstopped;
+	actor->dead_letters = record->dead_letters;
+	actor->failed_at_wall_us = record->failed_at_wall_us;
+	if (ledger_status(shell->ledger, record->ref.slot)[0] != '\0')
+		actor->status = strdup(ledger_status(shell->ledger, record->ref.slot));
+	return 0;
+}
+
+static void
+restore_containment(struct shell *shell, struct proc *proc,
+                    const struct ledger_record *record)
+{
+	const pid_t main = record->pid != 0 ? record->pid : record->end.pid;
+	char mark[PROC_MARK_MAX];
+
+	launch_mark(shell, record->ref.slot, record->life, mark);
+	containment_adopt(&proc->containment, record->is_cgroup ? &shell->cgroups : NULL,
+	                  shell->actors.at[record->ref.slot].path, mark);
+	proc->containment.is_spent = record->is_spent;
+	proc->containment.session = main;
+	proc->containment.is_main_alive = record->pid != 0;
+	proc->containment.is_foreign = true;
+}
+
+static void
+restore_process(struct shell *shell, const struct ledger_record *record)
+{
+	struct procs *procs = shell->procs;
+	struct proc *proc = &procs->at[record->ref.slot];
+
+	*proc = (struct proc){
+	    .ref = record->ref,
+	    .life = record->life,
+	    .pid = record->pid,
+	    .pidfd = -1,
+	    .used = record->used,
+	    .stopping = record->stopping,
+	    .killing = record->killing,
+	    .deferred = record->deferred,
+	    .adopted = record->pid != 0,
+	    .told = record->told,
+	    .next = PROCS_NONE,
+	    .prev = PROCS_NONE,
+	    .end = record->end,
+	    .ended = record->ended,
+	    .failed_step = record->step,
+	    .error = record->error,
+	};
+	restore_containment(shell, proc, record);
+	if (proc->pid != 0)
+		(void)map_put(&procs->by_pid, (uint64_t)proc->pid, proc->ref.slot);
+	notify_adopt(shell->notify, proc->ref);
+}
+
+static int
+restore_slots(struct shell *shell, uint32_t slots, struct err *err)
+{
+	for (uint32_t slot = 0; slot < slots; slot++) {
+		struct ledger_record record;
+		int r = ledger_read(shell->ledger, slot, &record);
+
+		if (r == -ENOENT || (r == 0 && record.ref.slot == REF_NONE.slot))
+			continue;
+		if (r < 0)
+			err_set(err, -r, "the ledger is damaged");
+		else
+			r = restore_actor(shell, &record, err);
+		if (r < 0)
+			return r;
+		restore_process(shell, &record);
+	}
+	return 0;
+}
+
+/* ---- the one that was on its way --------------------------------------------------- */
+
+/*
+ * The dead one was between clone and exec.  A child of such a clone goes on without its
+ * parent: wait until it is what it was to be.  Its mark is in its environment from the
+ * exec on, not before.  Returns whether there is a process, alive or dead.
+ */
+static bool
+is_born(struct shell *shell, const struct ledger_spawn *spawn, const char *mark)
+{
+	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
+	const pid_t pid = spawn->trace.pid;
+	struct proc *proc = &shell->procs->at[spawn->ref.slot];
+
+	while (spawn->trace.step == SPAWN_STEP_NONE) {
+		ends_take_exits(shell->procs);
+		if (proc->ended || proc_has_mark(pid, mark))
+			return true;
+		if (clock_mono_ms() > end_ms) {
+			(void)kill(pid, SIGKILL);
+			break;
+		}
+		(void)poll(NULL, 0, 1);
+	}
+	return false;
+}
+
+/* Forget the child that did not get as far as its program. */
+static void
+undo_birth(struct procs *procs, struct proc *proc)
+{
+	map_remove(&procs->by_pid, (uint64_t)proc->pid);
+	actors_get(&procs->shell->actors, proc->ref)->pid = 0;
+	proc->pid = 0;
+	proc->adopted = false;
+	containment_reaped(&proc->containment);
+}
+
+static void
+finish_spawn(struct shell *shell)
+{
+	struct ledger_spawn *spawn = ledger_spawn(shell->ledger);
+	struct actor *actor = actors_get(&shell->actors, spawn->ref);
+	const uint32_t life = atomic_load(&spawn->life);
+	struct procs *procs = shell->procs;
+	const pid_t pid = spawn->trace.pid;
+	char mark[PROC_MARK_MAX];
+	struct proc *proc;
+
+	if (life == 0 || pid == 0 || actor == NULL)
+		return;
+	proc = &procs->at[spawn->ref.slot];
+	if (proc->life == life && (proc->pid != 0 || proc->ended || proc->error != 0))
+		return;
+	launch_mark(shell, spawn->ref.slot, life, mark);
+	*proc = (struct proc){
+	    .containment = proc->containment,
+	    .ref = spawn->ref,
+	    .life = life,
+	    .pid = pid,
+	    .pidfd = -1,
+	    .used = true,
+	    .adopted = true,
+	    .next = PROCS_NONE,
+	    .prev = PROCS_NONE,
+	};
+	containment_mark(&proc->containment, mark);
+	containment_born(&proc->containment, pid);
+	actor->pid = pid;
+	actor->process_started_ms = shell->now_ms;
+	(void)map_put(&procs->by_pid, (uint64_t)pid, spawn->ref.slot);
+	if (is_born(shell, spawn, mark)) {
+		proc_record(procs, proc);
+		return;
+	}
+	if (!proc->ended)
+		undo_birth(procs, proc);
+	proc->used = false;
+	proc->ended = false;
+	ends_drop(procs, proc);
+	/* Killed on its way: not started at all, and will be. */
+	proc->life = spawn->trace.step != SPAWN_STEP_NONE ? life : life - 1;
+	proc->failed_step = (enum spawn_step)spawn->trace.step;
+	proc->error = spawn->trace.code;
+	proc_record(procs, proc);
+}
+
+/* ---- what the core does not know --------------------------------------------------- */
+
+static void
+report_adopted(struct shell *shell, const struct proc *proc)
+{
+	struct node_view view;
+
+	core_view(shell->core, proc->ref, shell->now_ms, &view);
+	report_process_adopted(shell, &view, proc->pid);
+}
+
+static void
+tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
+{
+	if (!view->spawned)
+		proc_post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
+	if (proc->told == proc->life && !view->ready)
+		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
+	if (proc->ended)
+		ends_adopt(procs, proc, view->main_alive);
+	else if (proc->pid != 0)
+		report_adopted(procs->shell, proc);
+}
+
+static void
+compare_slot(struct procs *procs, struct proc *proc, const struct node_view *view)
+{
+	struct shell *shell = procs->shell;
+	const struct actor *actor = actors_get(&shell->actors, proc->ref);
+
+	if (!view->alive || proc->life != view->life)
+		return;
+	if (proc->deferred) {
+		if (actors_get(&shell->actors, actor->elder) == NULL)
+			procs_inherit(procs, proc->ref);
+	} else if (proc->failed_step != SPAWN_STEP_NONE) {
+		if (!view->spawned)
+			proc_post(procs, proc,
+			          (struct event){.kind = EVENT_SPAWN_FAILED,
+			                         .code = -1,
+			                         .error = proc->error});
+	} else {
+		tell_alive(procs, proc, view);
+	}
+}
+
+static void
+compare(struct shell *shell)
+{
+	for (uint32_t slot = 0; slot < shell->procs->cap; slot++) {
+		struct proc *proc = &shell->procs->at[slot];
+		struct node_view view;
+
+		if (!core_valid(shell->core, proc->ref) ||
+		    actors_get(&shell->actors, proc->ref) == NULL)
+			continue;
+		core_view(shell->core, proc->ref, shell->now_ms, &view);
+		compare_slot(shell->procs, proc, &view);
+	}
+	ends_tell(shell->procs);
+}
+
+/* Actions whose event is in the stream were performed, whatever was put down of it. */
+static void
+count_performed(struct shell *shell)
+{
+	const uint64_t by = events_last_by(&shell->events);
+	const uint32_t number = (uint32_t)by;
+
+	if (by >> 32 == ledger_epoch(shell->ledger) &&
+	    number > ledger_performed(shell->ledger))
+		ledger_set_performed(shell->ledger, number);
+}
+
+int
+adopt(struct shell *shell, struct ledger *ledger, struct err *err)
+{
+	const struct event everybody = {
+	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_ALL};
+	const struct event shutdown = {.kind = EVENT_SHUTDOWN, .ref = REF_NONE};
+	struct ledger_size size;
+	int r;
+
+	ledger_size(ledger, &size);
+	reload_use_ledger(shell, ledger);
+	r = reload_reserve(shell, size.slots, err);
+	if (r == 0)
+		r = restore_slots(shell, size.slots, err);
+	if (r == 0)
+		r = mailboxes_open(shell, &shell->mailboxes, shell->conf, NULL, NULL,
+		                   err);
+	if (r < 0)
+		return r;
+	proc_sweep_include(shell->procs->sweeper, shell->walker_pid);
+	finish_spawn(shell);
+	ends_take_exits(shell->procs);
+	count_performed(shell);
+	r = loop_replay(shell->turn);
+	if (r < 0)
+		return r;
+	shell->now_ms = clock_mono_ms() + 1;
+	compare(shell);
+	shell_post(shell, &everybody);
+	if (shell->shutting_down)
+		shell_post(shell, &shutdown);
+	return 0;
+}

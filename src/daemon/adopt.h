@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: ISC */
+/* adopt.h - take over what a guardian that died has left: its state and its processes.
+ *
+ * In three steps.  What can be wrong with the ledger is found first, and changes nothing.
+ * Then the tables are filled, the core is brought to where it was, and what the dead one
+ * did not get to is performed.  Last, records and core are compared, and what the core
+ * does not know is posted for the first turn.
+ */
+#ifndef DAEMON_ADOPT_H
+#define DAEMON_ADOPT_H
+
+#include "base/err.h"
+
+struct ledger;
+struct shell;
+
+/* What the walker kept is whole and can be read: the ledger and the configuration in
+ * force, which are put into the shell.  -EBADMSG and a sentence: nothing can be adopted.
+ */
+int adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err);
+
+/* Take over; -errno (memory): try again with a new process. */
+int adopt(struct shell *shell, struct ledger *ledger, struct err *err);
+
+#endif

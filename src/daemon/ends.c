@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: ISC */
+/* ends.c - how processes end: reaped, and gone with all that they forked.
+ *
+ * Deaths are seen through one epoll of pidfds, so that one death costs the same among
+ * ten thousand as among ten; a walk over all children is only for strangers, stops and
+ * continues, and at most ten times a second.  Those that came from a guardian before us
+ * are children of the walker, which tells of them.
+ *
+ * Peek, put down, reap: whenever we die, the end of a process is known to our successor,
+ * or its zombie still is there to be asked.
+ */
+#include "config.h"
+
+#include "daemon/procs_private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+
+#include "base/assert.h"
+#include "daemon/log.h"
+#include "daemon/notify.h"
+#include "daemon/shell.h"
+#include "ledger/exits.h"
+#include "os/fd.h"
+
+#define COLLECT_BATCH 256
+/* A walk over all children happens at most once in so long. */
+#define WALK_SECONDS 0.1
+/* How often leftovers without a cgroup are looked for again. */
+#define SWEEP_SECONDS 0.02
+/* How long a missed notification of the cgroup may delay us. */
+#define RECHECK_SECONDS 0.1
+
+/* ---- leftovers --------------------------------------------------------------------- */
+
+static void
+leftover_add(struct procs *procs, struct proc *proc)
+{
+	uint32_t slot = (uint32_t)(proc - procs->at);
+
+	proc->leftover = true;
+	proc->prev = PROCS_NONE;
+	proc->next = procs->leftovers;
+	if (proc->next != PROCS_NONE)
+		procs->at[proc->next].prev = slot;
+	procs->leftovers = slot;
+}
+
+/* As long as anything is left over, look again: soon without a cgroup, else just in case
+ * the kernel's notification was missed. */
+static void
+arm_sweep(struct procs *procs)
+{
+	bool cgroups_only = true;
+
+	if (procs->leftovers == PROCS_NONE || ev_is_active(&procs->sweep))
+		return;
+	for (uint32_t slot = procs->leftovers; slot != PROCS_NONE && cgroups_only;
+	     slot = procs->at[slot].next)
+		cgroups_only =
+		    procs->at[slot].containment.is_cgroup && !procs->at[slot].killing;
+	ev_timer_set(&procs->sweep, cgroups_only ? RECHECK_SECONDS : SWEEP_SECONDS, 0.);
+	ev_timer_start(procs->shell->loop, &procs->sweep);
+}
+
+static void
+leftover_remove(struct procs *procs, struct proc *proc)
+{
+	if (!proc->leftover)
+		return;
+	proc->leftover = false;
+	if (proc->prev != PROCS_NONE)
+		procs->at[proc->prev].next = proc->next;
+	else
+		procs->leftovers = proc->next;
+	if (proc->next != PROCS_NONE)
+		procs->at[proc->next].prev = proc->prev;
+}
+
+/* Post how the main process ended, and whether nothing else is left either. */
+static void
+tell_core(struct procs *procs, const struct proc *proc, bool is_gone)
+{
+	const struct reap *reap = &proc->end;
+	struct event event = {.kind = EVENT_EXITED, .code = -1, .gone = is_gone};
+
+	if (reap->kind == REAP_EXITED)
+		event.code = reap->status;
+	else
+		event.signal = reap->status;
+	event.core = reap->kind == REAP_DUMPED;
+	proc_post(procs, proc, event);
+}
+
+/* It is not among those whose end matters. */
+void
+ends_drop(struct procs *procs, struct proc *proc)
+{
+	leftover_remove(procs, proc);
+	proc->fresh = false;
+}
+
+/*
+ * The main process ended under a guardian before us, or while there was none.  With
+ * is_news the core was not told yet: ends_tell() does.
+ */
+void
+ends_adopt(struct procs *procs, struct proc *proc, bool is_news)
+{
+	if (proc->used) {
+		if (!proc->leftover)
+			leftover_add(procs, proc);
+		proc->fresh = is_news;
+		if (!is_news)
+			(void)containment_watch(&proc->containment,
+			                        &procs->shell->cgroups, proc->ref.slot);
+		return;
+	}
+	/* Its containment was empty already. */
+	if (is_news)
+		tell_core(procs, proc, true);
+	else
+		proc_post(procs, proc, (struct event){.kind = EVENT_GONE, .code = -1});
+}
+
+/* This life is over.  The cgroup lives as long as the actor: the next life has it. */
+void
+ends_close(struct procs *procs, struct proc *proc)
+{
+	leftover_remove(procs, proc);
+	containment_unwatch(&proc->containment, &procs->shell->cgroups);
+	if (!proc->containment.is_cgroup)
+		(void)containment_close(&proc->containment, &procs->shell->cgroups);
+	proc->used = false;
+	proc_record(procs, proc);
+}
+
+static void
+proc_gone(struct procs *procs, struct proc *proc)
+{
+	proc_post(procs, proc, (struct event){.kind = EVENT_GONE, .code = -1});
+	ends_close(procs, proc);
+}
+
+/* Look at everybody whose main process is gone: one sweep of /proc serves them all. */
+static void
+check_leftovers(struct procs *procs)
+{
+	struct shell *shell = procs->shell;
+	bool swept = false;
+	uint32_t slot = procs->leftovers;
+
+	while (slot != PROCS_NONE) {
+		struct proc *proc = &procs->at[slot];
+
+		slot = proc->next;
+		if (proc->fresh)
+			continue;
+		if (!swept && containment_needs_sweep(&proc->containment)) {
+			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+			swept = true;
+		}
+		if (containment_is_empty(&proc->containment, procs->sweeper)) {
+			proc_gone(procs, proc);
+		} else if (proc->killing) {
+			/* Whatever was forked meanwhile, too. */
+			(void)containment_kill(&proc->containment, &shell->cgroups,
+			                       procs->sweeper);
+		}
+	}
+}
+
+static void
+on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct procs *procs = timer->data;
+
+	(void)loop;
+	(void)revents;
+	check_leftovers(procs);
+	arm_sweep(procs);
+}
+
+static void
+on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct procs *procs = io->data;
+	uint64_t tokens[64];
+
+	(void)loop;
+	(void)revents;
+	while (cgroup_root_next(&procs->shell->cgroups, tokens, ARRAY_SIZE(tokens)) > 0)
+		continue;
+	check_leftovers(procs);
+}
+
+/* ---- ends ---- */
+
+static void
+forget_pid(struct procs *procs, struct proc *proc)
+{
+	map_remove(&procs->by_pid, (uint64_t)proc->pid);
+	if (proc->pidfd >= 0) {
+		/* Before the close: a copy in a child would keep it in the epoll. */
+		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_DEL, proc->pidfd, NULL);
+		fd_close(&proc->pidfd);
+	}
+	proc->pid = 0;
+}
+
+/* The main process ended: noted first, told when all that died with it is known. */
+void
+ends_add(struct procs *procs, struct proc *proc, const struct reap *reap)
+{
+	struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+
+	forget_pid(procs, proc);
+	containment_reaped(&proc->containment);
+	proc->end = *reap;
+	proc->ended = true;
+	proc->fresh = true;
+	if (actor != NULL) {
+		actor->pid = 0;
+		actor->sigstopped = false;
+	}
+	leftover_add(procs, proc);
+	proc_record(procs, proc);
+}
+
+/* Tell the core of an end, and whether anything else is left of the actor. */
+static void
+tell_end(struct procs *procs, struct proc *proc)
+{
+	struct shell *shell = procs->shell;
+	const bool is_gone = containment_is_empty(&proc->containment, procs->sweeper);
+
+	proc->fresh = false;
+	tell_core(procs, proc, is_gone);
+	if (is_gone) {
+		ends_close(procs, proc);
+		return;
+	}
+	(void)containment_watch(&proc->containment, &shell->cgroups, proc->ref.slot);
+	if (proc->stopping)
+		procs_stop(procs, proc->ref, proc->life);
+}
+
+/* Tell of all that ended: one sweep of /proc serves them all. */
+void
+ends_tell(struct procs *procs)
+{
+	bool swept = false;
+	uint32_t slot = procs->leftovers;
+
+	while (slot != PROCS_NONE) {
+		struct proc *proc = &procs->at[slot];
+
+		slot = proc->next;
+		if (!proc->fresh)
+			continue;
+		if (!swept && containment_needs_sweep(&proc->containment)) {
+			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+			swept = true;
+		}
+		tell_end(procs, proc);
+	}
+	arm_sweep(procs);
+}
+
+static void
+on_stopped_or_continued(struct procs *procs, const struct reap *reap)
+{
+	struct proc *proc = proc_by_pid(procs, reap->pid);
+	struct actor *actor =
+	    proc == NULL ? NULL : actors_get(&procs->shell->actors, proc->ref);
+
+	if (actor == NULL)
+		return;
+	actor->sigstopped = reap->kind == REAP_STOPPED;
+	proc_record(procs, proc);
+}
+
+/* Everybody: strangers that came to us as orphans, stops, continues, merged signals. */
+static void
+on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct procs *procs = timer->data;
+	struct reap reap;
+
+	(void)loop;
+	(void)revents;
+	notify_drain(procs->shell->notify);
+	(void)procs_collect(procs);
+	while (os_reap_peek_any(&reap) > 0) {
+		struct proc *proc = proc_by_pid(procs, reap.pid);
+
+		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED)
+			on_stopped_or_continued(procs, &reap);
+		else if (proc != NULL)
+			ends_add(procs, proc, &reap);
+		os_reap_peeked(&reap);
+	}
+	ends_tell(procs);
+}
+
+static void
+on_child(struct ev_loop *loop, ev_signal *signal, int revents)
+{
+	struct procs *procs = signal->data;
+
+	(void)revents;
+	if (!ev_is_active(&procs->walk)) {
+		ev_timer_set(&procs->walk, WALK_SECONDS, 0.);
+		ev_timer_start(loop, &procs->walk);
+	}
+}
+
+/* Reap one by its pidfd; false when there was nothing to reap after all. */
+static bool
+collect_one(struct procs *procs, uint32_t slot)
+{
+	struct proc *proc = &procs->at[slot];
+	struct reap reap;
+	int r;
+
+	if (proc->pid == 0)
+		return false;
+	r = os_reap_peek(proc->pidfd, proc->pid, &reap);
+	if (r == 0)
+		return false;
+	if (r < 0) {
+		/* Somebody else reaped it: how it ended is not known any more. */
+		reap = (struct reap){.pid = proc->pid, .kind = REAP_SIGNALED};
+		log_line(LOG_LEVEL_ERROR, "pid %d of %s was reaped by somebody else",
+		         (int)proc->pid, shell_path(procs->shell, proc->ref));
+		reap.status = SIGKILL;
+	}
+	ends_add(procs, proc, &reap);
+	(void)os_reap_pidfd(-1, reap.pid, &reap);
+	return true;
+}
+
+size_t
+procs_collect(struct procs *procs)
+{
+	struct epoll_event events[COLLECT_BATCH];
+	size_t collected = 0;
+	int n;
+
+	do {
+		n = epoll_wait(procs->epoll_fd, events, COLLECT_BATCH, 0);
+		for (int i = 0; i < n; i++)
+			collected += collect_one(procs, events[i].data.u32);
+	} while (n == COLLECT_BATCH);
+	if (collected > 0)
+		ends_tell(procs);
+	return collected;
+}
+
+/* What the walker tells of its children: those that we took over, and strangers. */
+void
+ends_take_exits(struct procs *procs)
+{
+	struct exits *exits = procs->shell->exits;
+	struct reap reap;
+
+	while (exits_peek(exits, &reap)) {
+		struct proc *proc = proc_by_pid(procs, reap.pid);
+
+		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED)
+			on_stopped_or_continued(procs, &reap);
+		else if (proc != NULL && proc->adopted)
+			ends_add(procs, proc, &reap);
+		exits_take(exits);
+	}
+}
+
+void
+procs_take_exits(struct procs *procs)
+{
+	notify_drain(procs->shell->notify);
+	ends_take_exits(procs);
+	ends_tell(procs);
+}
+
+static void
+on_death(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct procs *procs = io->data;
+
+	(void)loop;
+	(void)revents;
+	/* A program that says READY and dies must be seen ready first. */
+	notify_drain(procs->shell->notify);
+	(void)procs_collect(procs);
+}
+
+/* Begin to watch; the loop holds its watchers until ends_unwatch(). */
+void
+ends_watch(struct procs *procs)
+{
+	struct ev_loop *loop = procs->shell->loop;
+
+	ev_io_init(&procs->death, on_death, procs->epoll_fd, EV_READ);
+	procs->death.data = procs;
+	ev_io_start(loop, &procs->death);
+	ev_signal_init(&procs->child, on_child, SIGCHLD);
+	procs->child.data = procs;
+	ev_signal_start(loop, &procs->child);
+	ev_timer_init(&procs->walk, on_walk, WALK_SECONDS, 0.);
+	procs->walk.data = procs;
+	ev_timer_init(&procs->sweep, on_sweep, SWEEP_SECONDS, 0.);
+	procs->sweep.data = procs;
+	ev_io_init(&procs->cgroup, on_cgroup, procs->shell->cgroups.watch_fd, EV_READ);
+	procs->cgroup.data = procs;
+	if (procs->shell->cgroups.watch_fd >= 0)
+		ev_io_start(loop, &procs->cgroup);
+}
+
+/* Watch no longer. */
+void
+ends_unwatch(struct procs *procs)
+{
+	struct ev_loop *loop = procs->shell->loop;
+
+	ev_io_stop(loop, &procs->death);
+	ev_io_stop(loop, &procs->cgroup);
+	ev_signal_stop(loop, &procs->child);
+	ev_timer_stop(loop, &procs->walk);
+	ev_timer_stop(loop, &procs->sweep);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: ISC */
+/* keeper.c - the guardian's end of the link: what the walker keeps, what it tells. */
+#include "config.h"
+
+#include "daemon/keeper.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "daemon/log.h"
+#include "daemon/procs.h"
+#include "daemon/shell.h"
+#include "ledger/handover.h"
+#include "ledger/ledger.h"
+#include "ledger/link.h"
+#include "os/fd.h"
+
+struct keeper {
+	struct shell *shell;
+	ev_io io;
+	/* What came while something else was waited for. */
+	bool is_poked;
+	uint64_t signals; /* bit n-1 */
+	bool is_gone;
+};
+
+/* ---- what it tells ----------------------------------------------------------------- */
+
+static void
+on_gone(struct keeper *keeper)
+{
+	if (keeper->is_gone)
+		return;
+	keeper->is_gone = true;
+	ev_io_stop(keeper->shell->loop, &keeper->io);
+	shell_walker_died(keeper->shell);
+}
+
+static void
+note(struct keeper *keeper, const struct link_message *message)
+{
+	if (message->kind == LINK_POKE)
+		keeper->is_poked = true;
+	else if (message->kind == LINK_SIGNAL && message->n > 0 && message->n <= 64)
+		keeper->signals |= UINT64_C(1) << (message->n - 1);
+}
+
+static void
+act(struct keeper *keeper)
+{
+	uint64_t signals = keeper->signals;
+
+	if (keeper->is_poked) {
+		keeper->is_poked = false;
+		procs_take_exits(keeper->shell->procs);
+	}
+	keeper->signals = 0;
+	for (int signo = 1; signals != 0; signo++, signals >>= 1)
+		if ((signals & 1) != 0)
+			shell_signal(keeper->shell, signo);
+}
+
+static void
+close_fds(int fds[LINK_FDS_MAX], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		fd_close(&fds[i]);
+}
+
+static void
+on_link(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct keeper *keeper = io->data;
+	struct link_message message;
+	int fds[LINK_FDS_MAX];
+	size_t n_fds;
+	int r;
+
+	(void)loop;
+	(void)revents;
+	while ((r = link_receive(keeper->shell->link_fd, MSG_DONTWAIT, &message, fds,
+	                         &n_fds)) > 0) {
+		close_fds(fds, n_fds);
+		note(keeper, &message);
+	}
+	act(keeper);
+	if (r == 0 || (r < 0 && r != -EAGAIN && r != -EINTR))
+		on_gone(keeper);
+}
+
+/* Listen to the walker; NULL without memory. */
+struct keeper *
+keeper_new(struct shell *shell, struct err *err)
+{
+	struct keeper *keeper = calloc(1, sizeof(*keeper));
+
+	if (keeper == NULL) {
+		err_set(err, ENOMEM, "link to the walker");
+		return NULL;
+	}
+	keeper->shell = shell;
+	ev_io_init(&keeper->io, on_link, shell->link_fd, EV_READ);
+	keeper->io.data = keeper;
+	ev_io_start(shell->loop, &keeper->io);
+	return keeper;
+}
+
+/* Listen no longer; NULL is fine. */
+void
+keeper_free(struct keeper *keeper)
+{
+	if (keeper == NULL)
+		return;
+	ev_io_stop(keeper->shell->loop, &keeper->io);
+	free(keeper);
+}
+
+/* ---- what it keeps ----------------------------------------------------------------- */
+
+static void
+tell(struct shell *shell, const struct link_message *message, const int *fds, size_t n)
+{
+	int r = link_send(shell->link_fd, message, fds, n);
+
+	/* That the walker is gone is seen, and told, elsewhere. */
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+		(void)log_errno(r, "tell the walker (%s)", link_names[message->kind]);
+}
+
+void
+shell_keep(struct shell *shell, uint64_t key, int fd)
+{
+	struct link_message message = {.kind = LINK_STORE, .n = 1};
+
+	message.keys[0] = key;
+	tell(shell, &message, &fd, 1);
+}
+
+void
+shell_release(struct shell *shell, uint64_t key)
+{
+	struct link_message message = {.kind = LINK_DROP, .n = 1};
+
+	message.keys[0] = key;
+	tell(shell, &message, NULL, 0);
+}
+
+int
+shell_take(struct shell *shell, uint64_t key)
+{
+	return shell->handover == NULL ? -1 : handover_take(shell->handover, key);
+}
+
+struct conf *
+keeper_take_conf(struct shell *shell, uint64_t id, struct err *err)
+{
+	int fd = shell_take(shell, VAULT_KEY(VAULT_CONF, id));
+	struct conf *conf;
+
+	if (fd < 0) {
+		err_set(err, 0, "the configuration was not kept");
+		return NULL;
+	}
+	conf = conf_thaw(fd, err);
+	(void)close(fd);
+	return conf;
+}
+
+struct conf *
+keeper_take_newest_conf(struct shell *shell, struct err *err)
+{
+	const struct handover *handover = shell->handover;
+	uint64_t newest = 0;
+
+	for (size_t i = 0; i < handover->n; i++)
+		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_CONF &&
+		    handover->vault[i].fd >= 0 && handover->vault[i].key > newest)
+			newest = handover->vault[i].key;
+	shell->conf_id = newest & ~VAULT_KEY(0xff, 0);
+	return keeper_take_conf(shell, shell->conf_id, err);
+}
+
+/*
+ * The walker answers when it has the ledger: until then a successor would get the one
+ * before.  It is always prompt; what else it says meanwhile is for the next turn.
+ */
+void
+keeper_keep_ledger(struct shell *shell)
+{
+	const struct link_message ledger = {.kind = LINK_LEDGER};
+	struct keeper *keeper = shell->keeper;
+	struct link_message message;
+	int fds[LINK_FDS_MAX];
+	int fd = ledger_fd(shell->ledger);
+	size_t n_fds;
+	int r;
+
+	tell(shell, &ledger, &fd, 1);
+	while ((r = link_receive(shell->link_fd, 0, &message, fds, &n_fds)) > 0 ||
+	       r == -EINTR) {
+		if (r < 0)
+			continue;
+		close_fds(fds, n_fds);
+		if (message.kind == LINK_ACK)
+			break;
+		note(keeper, &message);
+	}
+	if (keeper->is_poked || keeper->signals != 0 || r <= 0)
+		ev_feed_event(shell->loop, &keeper->io, EV_READ);
+}
+
+void
+keeper_settled(struct shell *shell)
+{
+	const struct link_message adopted = {.kind = LINK_ADOPTED};
+
+	tell(shell, &adopted, NULL, 0);
+	(void)handover_drop_rest(shell->handover);
+	shell->handover = NULL;
+}
+
+void
+keeper_notify(struct shell *shell, const char *text)
+{
+	struct link_message message = {.kind = LINK_NOTIFY};
+	int n;
+
+	if (shell->systemd.fd < 0)
+		return;
+	n = snprintf(message.text, sizeof(message.text), "%s", text);
+
+	ASSERT(n >= 0);
+	message.n = (uint32_t)n;
+	if (message.n >= sizeof(message.text))
+		message.n = sizeof(message.text) - 1;
+	tell(shell, &message, NULL, 0);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/* keeper.h - the guardian's end of the link: what the walker keeps, what it tells.
+ *
+ * See shell.h for shell_keep(), shell_take() and shell_release().
+ */
+#ifndef DAEMON_KEEPER_H
+#define DAEMON_KEEPER_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct conf;
+struct keeper;
+struct shell;
+
+struct keeper *keeper_new(struct shell *shell, struct err *err);
+void keeper_free(struct keeper *keeper);
+
+/* The start has succeeded: from now on our death is a crash of a supd that ran.  What
+ * nobody took of what was kept is let go. */
+void keeper_settled(struct shell *shell);
+
+/* Have the walker give the ledger in force to whoever comes after us. */
+void keeper_keep_ledger(struct shell *shell);
+
+/* A frozen configuration that the walker kept; NULL and a sentence. */
+struct conf *keeper_take_conf(struct shell *shell, uint64_t id, struct err *err);
+
+/* That of the highest number, when it is not known which was in force. */
+struct conf *keeper_take_newest_conf(struct shell *shell, struct err *err);
+
+/* A line for the service manager (sd_notify(3)), which listens to the walker only. */
+void keeper_notify(struct shell *shell, const char *text);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: ISC */
+/* procs_private.h - what the files about processes share.
+ *
+ *	procs.c   born, told, asked
+ *	ends.c    reaped, gone
+ *	adopt.c   taken over from a guardian before us
+ *
+ * What is known of a process is put down in the ledger (procs_record) when it changes:
+ * before a child is reaped, after it is born.
+ */
+#ifndef DAEMON_PROCS_PRIVATE_H
+#define DAEMON_PROCS_PRIVATE_H
+
+#include "base/map.h"
+#include "daemon/launch.h"
+#include "daemon/procs.h"
+#include "os/containment.h"
+#include "os/proc.h"
+#include "os/reap.h"
+
+#include <ev.h>
+
+#define PROCS_NONE UINT32_MAX
+
+/* The process of one actor. */
+struct proc {
+	struct ref ref;
+	uint32_t life;
+	pid_t pid; /* 0: none, or reaped */
+	int pidfd;
+	bool used; /* the containment is open */
+	bool stopping;
+	bool killing;
+	bool deferred;       /* waits for its elder: never two processes of one path */
+	bool adopted;        /* the walker is its parent, and reaps it */
+	bool leftover;       /* the main process is reaped, something else may not be */
+	bool fresh;          /* the core was not told of its end yet */
+	uint32_t told;       /* the life that has said READY=1 */
+	uint32_t next, prev; /* among the leftovers */
+	struct containment containment;
+	struct reap end;
+	bool ended;
+	enum spawn_step failed_step;
+	int error; /* errno of a start that failed */
+};
+
+struct procs {
+	struct shell *shell;
+	struct proc *at; /* by slot */
+	uint32_t cap;
+	struct map by_pid;
+	struct launcher launcher;
+	int epoll_fd;
+	ev_io death;
+	ev_io cgroup;
+	ev_signal child;
+	ev_timer walk;
+	ev_timer sweep;
+	struct proc_sweep *sweeper;
+	uint32_t leftovers; /* first of the list */
+};
+
+/* procs.c */
+const struct proc *procs_at(const struct procs *procs, uint32_t slot);
+struct proc *proc_by_pid(const struct procs *procs, pid_t pid);
+void proc_post(struct procs *procs, const struct proc *proc, struct event event);
+void proc_record(struct procs *procs, const struct proc *proc);
+int proc_signal(struct procs *procs, struct proc *proc, int signo);
+
+/* ends.c */
+void ends_watch(struct procs *procs);
+void ends_unwatch(struct procs *procs);
+void ends_add(struct procs *procs, struct proc *proc, const struct reap *reap);
+void ends_tell(struct procs *procs);
+void ends_close(struct procs *procs, struct proc *proc);
+void ends_take_exits(struct procs *procs);
+void ends_adopt(struct procs *procs, struct proc *proc, bool is_news);
+void ends_drop(struct procs *procs, struct proc *proc);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: ISC */
+/* start.c - the ways in which a guardian begins. */
+#include "config.h"
+
+#include "daemon/start.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "daemon/adopt.h"
+#include "daemon/control.h"
+#include "daemon/keeper.h"
+#include "daemon/log.h"
+#include "daemon/reload.h"
+#include "daemon/report.h"
+#include "daemon/shell.h"
+#include "daemon/supd.h"
+#include "ledger/exits.h"
+#include "ledger/handover.h"
+#include "ledger/ledger.h"
+#include "os/clock.h"
+#include "os/leftover.h"
+#include "os/sock.h"
+
+/* So many guardians that died one after the other while they took over: the fault is in
+ * what they took over (DECISIONS 9). */
+#define ATTEMPTS_MAX 5
+
+/* ---- which way --------------------------------------------------------------------- */
+
+static int
+load(struct shell *shell, struct start *ret)
+{
+	const struct conf_options how = {.warn = true, .environ = shell->environ};
+	struct conf_reports reports;
+
+	ret->conf = conf_load(shell->conf_file, &how, &reports);
+	supd_print_reports(&reports);
+	conf_reports_done(&reports);
+	return ret->conf == NULL ? EX_CONFIG : 0;
+}
+
+/* What is left cannot be taken over: the last good configuration, else the file. */
+static int
+choose_anew(struct shell *shell, struct start *ret, const char *what)
+{
+	struct conf *conf = shell->conf;
+	struct err err;
+
+	shell->conf = NULL;
+	shell->shutting_down = false;
+	shell->is_ready = false;
+	shell->started_ms = shell->now_ms;
+	ret->how = START_ANEW;
+	ret->what = what;
+	if (conf == NULL)
+		conf = keeper_take_newest_conf(shell, &err);
+	ret->conf = conf;
+	return conf != NULL ? 0 : load(shell, ret);
+}
+
+int
+start_choose(struct shell *shell, struct start *ret)
+{
+	const struct link_hello *hello = &shell->handover->hello;
+	struct err err = {0};
+
+	*ret = (struct start){.how = START_FRESH};
+	shell->exits = exits_open(shell->handover->exits_fd, &err);
+	shell->handover->exits_fd = -1;
+	if (shell->exits == NULL) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
+	if (shell->handover->ledger_fd < 0)
+		return load(shell, ret);
+	if (adopt_open(shell, &ret->ledger, &err) < 0) {
+		log_line(LOG_LEVEL_ERROR, "%s: all actors are ended and begin anew",
+		         err.text);
+		return choose_anew(shell, ret, "ledger_lost");
+	}
+	if (hello->attempts >= ATTEMPTS_MAX) {
+		log_line(
+		    LOG_LEVEL_ERROR,
+		    "%u guardians in a row died while they took over: all actors are "
+		    "ended and begin anew",
+		    hello->attempts);
+		return choose_anew(shell, ret, "ledger_lost");
+	}
+	if (shell->conf->on_crash_kill && !hello->is_upgrade)
+		return choose_anew(shell, ret, "actors_killed");
+	ret->how = START_ADOPT;
+	ret->conf = shell->conf;
+	return 0;
+}
+
+/* ---- begin ------------------------------------------------------------------------- */
+
+static uint64_t
+seed_of(const struct supd_options *options)
+{
+	uint64_t seed = options->seed;
+
+	if (!options->has_seed && getrandom(&seed, sizeof(seed), 0) < 0)
+		seed = clock_mono_ns();
+	return seed;
+}
+
+/*
+ * Kill what a supd that is no more left behind: it would run twice, and holds sockets.
+ * Returns how many there were.
+ */
+static size_t
+end_leftovers(struct shell *shell)
+{
+	struct strbuf variable;
+	size_t n = 0;
+	int r;
+
+	strbuf_init(&variable, SUPD_PATH_MAX + 16);
+	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->control_path);
+	r = leftover_kill(strbuf_str(&variable), &n);
+	strbuf_done(&variable);
+	if (r < 0)
+		(void)log_errno(r, "look for processes of a supd that died");
+	return n;
+}
+
+/* Begin with this configuration and nothing else; 0 or an exit status. */
+static int
+boot(struct shell *shell, const struct start *start)
+{
+	struct err err = {0};
+	size_t n_leftovers;
+
+	/* Whoever answers there has living actors that look like leftovers. */
+	if (start->how == START_FRESH && sock_unix_is_live(shell->control_path)) {
+		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",
+		         shell->control_path);
+		return EX_UNAVAILABLE;
+	}
+	if (getrandom(&shell->instance, sizeof(shell->instance), 0) < 0)
+		shell->instance = clock_mono_ns();
+	n_leftovers = end_leftovers(shell);
+	if (reload_boot(shell, start->conf, seed_of(shell->options), &err) < 0) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
+	if (start->ledger != NULL)
+		events_copy(&shell->events, ledger_events(start->ledger));
+	if (start->what != NULL)
+		report_supd(shell, start->what);
+	if (n_leftovers > 0)
+		report_leftovers(shell, n_leftovers);
+	report_supd(shell, "started");
+	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
+	return 0;
+}
+
+/* Go on where the guardian before us was. */
+static int
+take_over(struct shell *shell, const struct start *start)
+{
+	struct err err = {0};
+
+	if (adopt(shell, start->ledger, &err) < 0) {
+		log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
+		return EX_OSERR;
+	}
+	report_taken_over(shell, &shell->handover->hello);
+	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	return 0;
+}
+
+int
+start_begin(struct shell *shell, struct start *start)
+{
+	struct err err = {0};
+	int status;
+
+	if (start->how == START_ADOPT)
+		status = take_over(shell, start);
+	else
+		status = boot(shell, start);
+	if (start->how == START_ANEW)
+		ledger_free(start->ledger);
+	if (status != 0)
+		return status;
+	shell->control = control_new(shell, &err);
+	if (shell->control == NULL) {
+		log_line(LOG_LEVEL_ERROR, "control socket: %s", err.text);
+		return err.code == EADDRINUSE ? EX_UNAVAILABLE : EX_OSERR;
+	}
+	keeper_settled(shell);
+	/* Reading the configuration took more memory than keeping it does. */
+	(void)malloc_trim(0);
+	return 0;
+}
