@@ -223,6 +223,34 @@ ctl_next(struct ctl *ctl, const struct call *call, struct reply *ret)
 }
 
 /*
+ * Make a call with `more` on a connection that is there, and hand each reply to take()
+ * until it is over or take() ends it: 0, and *ret_status is what take() said last.  1 if
+ * supd ends it with an error, in *ret_error; -errno of client_next() when the connection
+ * is of no use any more.
+ */
+int
+ctl_stream(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
+           struct reply *ret_error, struct err *err, int *ret_status)
+{
+	struct reply *reply = ret_error;
+	int r = client_send(&ctl->client, call->method, json_incref(call->parameters),
+	                    true, err);
+
+	*ret_status = 0;
+	while (r == 0) {
+		r = client_next(&ctl->client, reply, err);
+		if (r < 0)
+			break;
+		if (reply->error.at != NULL)
+			return 1;
+		*ret_status = take(user, call, reply);
+		if (*ret_status != 0 || !ctl_may_go_on(ctl) || !reply->continues)
+			return 0;
+	}
+	return r;
+}
+
+/*
  * Do something with each name, going on after a failure: 0 if all went well, what they
  * all say if they agree, CTL_FAILED if only some went well or they failed differently.
  */

@@ -85,7 +85,12 @@ int ctl_no_memory(const struct ctl *ctl);
 int64_t ctl_give_timeout_ms(struct ctl *ctl);
 bool ctl_parse_number(const char *text, int64_t *ret);
 
+/* What to do with a reply of a stream; an exit status other than 0 ends it. */
+typedef int ctl_take(void *user, const struct call *call, const struct reply *reply);
+
 void ctl_call_done(struct call *call);
+int ctl_stream(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
+               struct reply *ret_error, struct err *err, int *ret_status);
 int ctl_connect(struct ctl *ctl);
 int ctl_send(struct ctl *ctl, const struct call *call);
 int ctl_call(struct ctl *ctl, const struct call *call, struct reply *ret);

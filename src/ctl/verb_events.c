@@ -94,8 +94,9 @@ note_gap(const struct stream *stream, int64_t seq)
 }
 
 static int
-take_event(struct stream *stream, const struct call *call, const struct reply *reply)
+take_event(void *user, const struct call *call, const struct reply *reply)
 {
+	struct stream *stream = user;
 	static const struct scan_field fields[] = {{"event", SCAN_RAW, 0}};
 	struct ctl *ctl = stream->ctl;
 	struct span raw = {NULL, 0};
@@ -187,33 +188,25 @@ subscribe(struct stream *stream, bool *again)
 	struct reply reply;
 	struct err err;
 	int status = stream->follow ? identify(stream) : ctl_connect(ctl);
-	int r = 0;
+	int r;
 
 	*again = false;
 	if (status != 0)
 		return status;
 	stream->progress = false;
-	r = client_send(&ctl->client, call.method, make_parameters(stream), true, &err);
-	while (r == 0 && status == 0) {
-		r = client_next(&ctl->client, &reply, &err);
-		if (r < 0 || reply.error.at != NULL)
-			break;
-		status = take_event(stream, &call, &reply);
-		if (!ctl_may_go_on(ctl) || !reply.continues)
-			return status;
-	}
-	if (status != 0)
-		return status;
+	call.parameters = make_parameters(stream);
+	r = ctl_stream(ctl, &call, take_event, stream, &reply, &err, &status);
+	ctl_call_done(&call);
 	if (r == -ECONNRESET && stream->follow) {
 		r = client_reconnect(&ctl->client, &err);
 		*again = r == 0;
-	} else if (r == 0 && stream->follow && stream->progress &&
+	} else if (r == 1 && stream->follow && stream->progress &&
 	           span_is(reply.error, "io.supd.Control.SlowConsumer")) {
 		*again = true;
-	} else if (r == 0) {
+	} else if (r == 1) {
 		return complain_refusal(ctl, &call, &reply);
 	}
-	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : 0;
+	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : status;
 }
 
 /* What happened, from the ring of supd; with -f also what happens from now on. */

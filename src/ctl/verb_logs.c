@@ -258,7 +258,7 @@ is_named(const struct stream *stream)
 }
 
 static int
-take_line(struct stream *stream, const struct call *call, const struct reply *reply)
+take_line(void *user, const struct call *call, const struct reply *reply)
 {
 	static const struct scan_field fields[] = {
 	    {"path", SCAN_STRING, offsetof(struct line, path)},
@@ -266,6 +266,7 @@ take_line(struct stream *stream, const struct call *call, const struct reply *re
 	    {"stream", SCAN_STRING, offsetof(struct line, stream)},
 	    {"text", SCAN_STRING, offsetof(struct line, text)},
 	};
+	struct stream *stream = user;
 	struct ctl *ctl = stream->ctl;
 	struct line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
 	struct scan scan;
@@ -347,26 +348,18 @@ subscribe(struct stream *stream, bool *again)
 	if (stream->n_names == 1)
 		call.target = stream->names[0];
 	stream->progress = false;
-	r = client_send(&ctl->client, call.method, make_parameters(stream), true, &err);
-	while (r == 0 && status == 0) {
-		r = client_next(&ctl->client, &reply, &err);
-		if (r < 0 || reply.error.at != NULL)
-			break;
-		status = take_line(stream, &call, &reply);
-		if (!ctl_may_go_on(ctl) || !reply.continues)
-			return status;
-	}
-	if (status != 0)
-		return status;
+	call.parameters = make_parameters(stream);
+	r = ctl_stream(ctl, &call, take_line, stream, &reply, &err, &status);
+	ctl_call_done(&call);
 	if (r == -ECONNRESET) {
 		r = client_reconnect(&ctl->client, &err);
 		*again = r == 0;
-	} else if (r == 0) {
+	} else if (r == 1) {
 		*again = stream->follow && goes_on(stream, &reply);
 		if (!*again)
 			return complain_refusal(ctl, &call, &reply);
 	}
-	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : 0;
+	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : status;
 }
 
 /* ---- the verb ------------------------------------------------------------------------
