@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define LABEL_WIDTH 10
+#define LABEL_WIDTH       10
+#define SHOWN_OUTPUTS_MAX 20
 
 /* Actors that were received, one behind the other as JSON. */
 struct collection {
@@ -29,8 +30,9 @@ collect(void *user, const struct actor_view *actor)
 		collection->down = true;
 }
 
-static void
-begin_line(struct out *out, const char *label)
+/* Begin a line of a block. */
+void
+show_label(struct out *out, const char *label)
 {
 	size_t len = strlen(label);
 
@@ -40,14 +42,15 @@ begin_line(struct out *out, const char *label)
 	strbuf_adds(&out->buf, "  ");
 }
 
-static void
-add_when(struct out *out, struct span when)
+/* A time of RFC 3339 for people. */
+void
+show_when(struct out *out, struct span when, bool with_ms)
 {
 	struct strbuf text;
 
 	strbuf_init(&text, 2 * when.len);
 	span_decode(when, &text);
-	print_when(&out->buf, strbuf_str(&text), false);
+	print_when(&out->buf, strbuf_str(&text), with_ms);
 	strbuf_done(&text);
 }
 
@@ -66,7 +69,7 @@ show_head(struct out *out, const struct actor_view *actor)
 	}
 	strbuf_addc(&out->buf, '\n');
 
-	begin_line(out, "kind");
+	show_label(out, "kind");
 	print_span(&out->buf, actor->kind);
 	if (actor->restart.at != NULL) {
 		strbuf_adds(&out->buf, ", ");
@@ -86,7 +89,7 @@ show_state(struct out *out, const struct actor_view *actor, bool degraded)
 
 	if (degraded)
 		state = (struct span){"degraded", 8};
-	begin_line(out, "state");
+	show_label(out, "state");
 	print_coloured(out, actor_state_colour(state), state.at, state.len);
 	if (actor->uptime_ms >= 0) {
 		strbuf_adds(&out->buf, " for ");
@@ -94,7 +97,7 @@ show_state(struct out *out, const struct actor_view *actor, bool degraded)
 	}
 	if (actor->since.at != NULL) {
 		strbuf_adds(&out->buf, ", since ");
-		add_when(out, actor->since);
+		show_when(out, actor->since, false);
 	}
 	if (span_is(actor->state, "running") && !actor->ready)
 		strbuf_adds(&out->buf, ", not ready");
@@ -106,7 +109,7 @@ show_state(struct out *out, const struct actor_view *actor, bool degraded)
 		strbuf_adds(&out->buf, ", suspended");
 	strbuf_addc(&out->buf, '\n');
 	if (actor_waits(actor)) {
-		begin_line(out, "waits for");
+		show_label(out, "waits for");
 		actor_print_waits_for(&out->buf, actor);
 		strbuf_addc(&out->buf, '\n');
 	}
@@ -116,18 +119,18 @@ static void
 show_process(struct out *out, const struct actor_view *actor)
 {
 	if (actor->pid > 0) {
-		begin_line(out, "pid");
+		show_label(out, "pid");
 		strbuf_addf(&out->buf, "%lld (process number %lld)\n",
 		            (long long)actor->pid, (long long)actor->generation);
 	}
 	if (actor->status.at != NULL && actor->status.len > 0) {
-		begin_line(out, "status");
+		show_label(out, "status");
 		strbuf_addc(&out->buf, '"');
 		print_span(&out->buf, actor->status);
 		strbuf_adds(&out->buf, "\"\n");
 	}
 	if (actor->dead_letters > 0) {
-		begin_line(out, "dead");
+		show_label(out, "dead");
 		strbuf_addf(&out->buf, "%lld letters\n", (long long)actor->dead_letters);
 	}
 }
@@ -138,7 +141,7 @@ show_resources(struct out *out, const struct resources_view *resources)
 	struct strbuf *sb = &out->buf;
 	size_t start;
 
-	begin_line(out, "uses");
+	show_label(out, "uses");
 	start = sb->len;
 	if (resources->memory_bytes >= 0) {
 		strbuf_adds(sb, "memory ");
@@ -161,7 +164,7 @@ show_resources(struct out *out, const struct resources_view *resources)
 static void
 show_restarts(struct out *out, const struct actor_view *actor)
 {
-	begin_line(out, "restarts");
+	show_label(out, "restarts");
 	strbuf_addf(&out->buf, "%lld", (long long)actor->restarts);
 	if (actor->window > 0)
 		strbuf_addf(&out->buf, "; %lld %s now", (long long)actor->window,
@@ -169,7 +172,7 @@ show_restarts(struct out *out, const struct actor_view *actor)
 	strbuf_addc(&out->buf, '\n');
 	if (!actor->has_backoff)
 		return;
-	begin_line(out, "backoff");
+	show_label(out, "backoff");
 	strbuf_addf(&out->buf, "%lld failure%s in a row, delay ",
 	            (long long)actor->backoff.failures,
 	            actor->backoff.failures == 1 ? "" : "s");
@@ -186,11 +189,11 @@ show_failure(struct out *out, const struct actor_view *actor)
 {
 	const struct failure_view *failure = &actor->failure;
 
-	begin_line(out, "failure");
+	show_label(out, "failure");
 	print_span(&out->buf, failure->cause.text);
 	if (failure->at.at != NULL) {
 		strbuf_adds(&out->buf, ", ");
-		add_when(out, failure->at);
+		show_when(out, failure->at, false);
 	}
 	if (failure->origin.at != NULL &&
 	    (failure->origin.len != actor->path.len ||
@@ -258,7 +261,7 @@ show_actor(struct out *out, const struct actor_view *actor, const struct collect
 	if (actor->has_failure)
 		show_failure(out, actor);
 	if (table_rows(&children.table) > 0) {
-		begin_line(out, "children");
+		show_label(out, "children");
 		strbuf_addf(&out->buf, "%zu\n", table_rows(&children.table));
 		r = roster_print(&children, out, "            ");
 	}
@@ -270,6 +273,8 @@ static int
 show_all(struct ctl *ctl, const struct collection *selected, const struct collection *all)
 {
 	struct actor_view actor;
+	uint32_t shown = 0;
+	int status = 0;
 	struct scan scan;
 
 	scan_init(&scan, (struct span){strbuf_str(&selected->text), selected->text.len});
@@ -278,6 +283,11 @@ show_all(struct ctl *ctl, const struct collection *selected, const struct collec
 			strbuf_addc(&ctl->out.buf, '\n');
 		if (show_actor(&ctl->out, &actor, all) < 0)
 			return ctl_no_memory(ctl);
+		/* Each costs supd a process that reads. */
+		if (!span_is(actor.kind, "supervisor") && shown++ < SHOWN_OUTPUTS_MAX)
+			status = show_output(ctl, actor.path);
+		if (status != 0)
+			return status;
 		print_flush_if_full(&ctl->out);
 	}
 	return 0;

@@ -9,4 +9,9 @@
 
 int show(struct ctl *ctl, const char *name, bool *down);
 
+void show_label(struct out *out, const char *label);
+void show_when(struct out *out, struct span when, bool with_ms);
+/* show_output.c */
+int show_output(struct ctl *ctl, struct span path);
+
 #endif

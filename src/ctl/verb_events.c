@@ -96,8 +96,8 @@ note_gap(const struct stream *stream, int64_t seq)
 static int
 take_event(void *user, const struct call *call, const struct reply *reply)
 {
-	struct stream *stream = user;
 	static const struct scan_field fields[] = {{"event", SCAN_RAW, 0}};
+	struct stream *stream = user;
 	struct ctl *ctl = stream->ctl;
 	struct span raw = {NULL, 0};
 	struct reply inner = {0};

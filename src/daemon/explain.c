@@ -190,6 +190,24 @@ add_step(struct strbuf *out, const json_t *event)
 	strbuf_done(&text);
 }
 
+/* What the process wrote before it failed; none where that is not known. */
+static void
+add_last_words(struct strbuf *out, const json_t *failure)
+{
+	const json_t *words = json_object_get(failure, "last_words");
+
+	strbuf_addc(out, '[');
+	for (size_t i = 0; i < json_array_size(words); i++) {
+		const json_t *line = json_array_get(words, i);
+
+		if (i > 0)
+			strbuf_addc(out, ',');
+		strbuf_add_json_bytes(out, json_string_value(line),
+		                      json_string_length(line));
+	}
+	strbuf_addc(out, ']');
+}
+
 void
 explain_json(struct strbuf *out, const struct shell *shell, struct ref ref)
 {
@@ -211,7 +229,9 @@ explain_json(struct strbuf *out, const struct shell *shell, struct ref ref)
 		add_step(out, story.chain[i]);
 		json_decref(story.chain[i]);
 	}
-	strbuf_adds(out, "],\"last_words\":[],\"text\":");
+	strbuf_adds(out, "],\"last_words\":");
+	add_last_words(out, story.failure);
+	strbuf_adds(out, ",\"text\":");
 	strbuf_add_json(out, strbuf_str(&text));
 	strbuf_addc(out, '}');
 	strbuf_done(&text);

@@ -301,6 +301,24 @@ say_delay(struct strbuf *sb, const struct facts *facts)
 	strbuf_adds(sb, ".\n");
 }
 
+/* The last lines that the process wrote, which often say more than all the rest. */
+static void
+say_last_words(struct strbuf *sb, const json_t *failure)
+{
+	const json_t *words = json_object_get(failure, "last_words");
+
+	if (json_array_size(words) == 0)
+		return;
+	strbuf_addf(sb, "The last that %s wrote:\n", explain_field(failure, "origin"));
+	for (size_t i = 0; i < json_array_size(words); i++) {
+		const json_t *line = json_array_get(words, i);
+
+		strbuf_adds(sb, "  | ");
+		strbuf_add_visible(sb, json_string_value(line), json_string_length(line));
+		strbuf_addc(sb, '\n');
+	}
+}
+
 /* Giving up and escalating, in the order in which they happened. */
 static void
 say_consequences(struct strbuf *sb, const json_t *const *chain, size_t n)
@@ -484,6 +502,7 @@ explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	else
 		strbuf_addf(sb, "%s has not failed since it was added.\n",
 		            shell_path(shell, ref));
+	say_last_words(sb, failure);
 	say_consequences(sb, chain, n_chain);
 	say_now(sb, shell, ref);
 }

@@ -92,7 +92,41 @@ def test_status_of_a_name_is_a_block():
         "  restarts  1\n"
         "   failure  exited with code 1, 2024-05-01 12:00:00, began in /user/app/api"
         " -> restart (supd.yaml:12)\n"))
-    check(calls == [("Status", {"names": ["web"], "resources": True}, True)], calls)
+    check(calls == [("Status", {"names": ["web"], "resources": True}, True),
+                    ("Logs", {"names": ["/user/web"], "lines": 10}, True)], calls)
+
+
+def test_a_block_ends_with_the_last_lines_that_the_actor_wrote():
+    def logs(parameters, supd):
+        yield said("/user/web", "one \x1b[31m", time="2024-05-01T12:00:01.123Z")
+        yield said("/user/web", "two", more=False)
+
+    def body(s):
+        result = supctl(s, "status", "web")
+        check(result.out.endswith("\n    output  2024-05-01 12:00:01.123  one \\x1b[31m\n"
+                                  "            two\n"), result)
+    using(tree(Logs=logs), body)
+
+
+def test_a_block_does_without_lines_that_cannot_be_had():
+    def close(parameters, supd):
+        yield said("/user/web", "one")
+        yield Close
+    for logs, more in ((lambda p, s: [Error("InvalidState", name="/user/web", state="running",
+                                            message="its output goes elsewhere")], ""),
+                       (lambda p, s: [Reply({"path": "", "time": None, "stream": "",
+                                             "text": ""})], ""),
+                       (close, "    output  one\n")):
+        def body(s, more=more):
+            result = supctl(s, "status", "web")
+            expect(result, 0)
+            check(result.out.endswith(" (supd.yaml:12)\n" + more), result)
+        using(tree(Logs=logs), body)
+
+
+def test_supervisors_have_no_lines_in_their_blocks():
+    calls = one(tree(), "status", "/user", "-o", "text")
+    check([c[0] for c in calls] == ["Status", "Status"], calls)
 
 
 def test_a_block_says_in_words_what_is_special():
