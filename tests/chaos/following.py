@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Who follows the output of actors gets every line once, whatever of supd dies."""
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import Chaos, alive, equal
+from lib import SUPCTL, children, main, test
+
+TURNS = 5  # the walker waits longer and longer before it starts the next guardian
+
+
+class Follower:
+    """supctl logs -f, and the lines that it prints."""
+
+    def __init__(self, box, s, *arguments):
+        self.process = box.popen(SUPCTL, "-s", s.socket, "logs", "-f", *arguments,
+                                 stdout=subprocess.PIPE, text=True)
+
+    def take(self, n):
+        return [self.process.stdout.readline().rstrip("\n") for _ in range(n)]
+
+
+def start(box, output):
+    fifo = box.path("fifo")
+    os.mkfifo(fifo)
+    s = Chaos(box, {"a": {"command": ["sh", "-c", "exec cat <> " + fifo], **output},
+                    "b": {"command": ["sh", "-c", "echo here; exec sleep 1000"]}})
+    s.event("ready", "b")
+    s.until(lambda: s.ctl("logs", "b").out == "here\n", "the line of b")
+    return s, open(fifo, "w", encoding="utf8", buffering=1)
+
+
+def readers(s):
+    """The processes that read logs for somebody."""
+    found = []
+    for pid in [p for top in children(s.pid) for p in [top, *children(top)]]:
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as text:
+                if text.read().split(b"\0")[1:2] == [b"@logs"]:
+                    found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+def followed(box, output, deed):
+    """Lines that are alike, so that only their number tells whether one is missing."""
+    s, out = start(box, output)
+    follower = Follower(box, s, "a", "b")
+    equal(follower.take(1), ["b | here"], "the past")
+    with out:
+        for turn in range(TURNS):
+            out.write("same line\n" * 10)
+            equal(follower.take(turn % 10), ["a | same line"] * (turn % 10),
+                  f"some lines of turn {turn}")
+            deed(s)
+            out.write(f"turn {turn}\n")
+            equal(follower.take(11 - turn % 10),
+                  ["a | same line"] * (10 - turn % 10) + [f"a | turn {turn}"],
+                  f"the other lines of turn {turn}")
+    equal(s.ctl_ok("logs", "a").out.count("same line\n"), 10 * TURNS, "lines in all")
+    follower.process.terminate()
+    follower.process.wait()
+    s.until(lambda: not readers(s), "the end of the readers")
+
+
+@test("logs -f goes on over the deaths of the guardian", timeout=90)
+def guardians(box):
+    followed(box, {}, lambda s: s.crash())
+
+
+@test("logs -f goes on over the deaths of the guardian without times in the log", timeout=90)
+def guardians_without_times(box):
+    followed(box, {"log": {"timestamps": False}}, lambda s: s.crash())
+
+
+@test("logs -f goes on over the deaths of the guardian and of the reader in small JSON logs",
+      timeout=90)
+def everybody(box):
+    def kill(s):
+        for pid in readers(s):
+            os.kill(pid, signal.SIGKILL)
+            s.until(lambda p=pid: not alive(p), "the end of the reader")
+        s.crash()
+
+    followed(box, {"log": {"format": "json", "max_size": "4K", "keep": 50, "compress": True}},
+             kill)
+
+
+if __name__ == "__main__":
+    main()
