@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: ISC */
+/* feed.h - what the guardian and the log process say to each other.
+ *
+ * A SOCK_SEQPACKET pair, one message a packet.  Both ends live in the vault, so what one
+ * side finds in it may be meant for a predecessor.  A log process begins with FEED_HELLO
+ * and its number; it heeds nothing until FEED_BEGIN comes with that number, and closes
+ * the descriptors of the rest.  A new guardian sends FEED_ASK, which makes the log
+ * process take a new number and begin like that again.
+ *
+ * Neither side waits for the other: the guardian sends what does not fit later, and the
+ * log process always reads.
+ */
+#ifndef LOGD_FEED_H
+#define LOGD_FEED_H
+
+#include "base/names.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FEED_TEXT_MAX (2 * PATH_MAX)
+
+/* From the guardian to the log process, then the other way round. */
+#define FEED_MAP(X)              \
+	X(FEED_ASK, "ask")       \
+	X(FEED_BEGIN, "begin")   \
+	X(FEED_STREAM, "stream") \
+	X(FEED_DROP, "drop")     \
+	X(FEED_FLUSH, "flush")   \
+	X(FEED_END, "end")       \
+	X(FEED_REOPEN, "reopen") \
+	X(FEED_HELLO, "hello")   \
+	X(FEED_TROUBLE, "trouble")
+enum feed_kind { FEED_MAP(AS_ENUM) FEED_KIND_MAX };
+
+/*
+ * FEED_ASK      a new guardian: say HELLO
+ * FEED_BEGIN    instance: the streams that follow, up to FEED_END, are all there are;
+ *               those that were known and are not among them go
+ * FEED_STREAM   1 descriptor, the read end of a pipe with a file description of its own:
+ *               from now on this is a stream; without a descriptor: what is known of the
+ *               stream `key` has changed.  A changed life ends a line that is not
+ *               complete: what the pipe holds belongs to the life before
+ * FEED_DROP     key: write what is in its pipe and forget it
+ * FEED_FLUSH    key: nobody writes now; a line that is not complete is one
+ * FEED_END      all streams were named
+ * FEED_REOPEN   open the files by their names again, as after logrotate(8)
+ * FEED_HELLO    instance: tell me all
+ * FEED_TROUBLE  error (errno, 0: it is over), path, and a sentence in `actor`
+ */
+
+#define FEED_STREAM_MAP(X)       \
+	X(FEED_STDOUT, "stdout") \
+	X(FEED_STDERR, "stderr") \
+	X(FEED_OUTPUT, "output")
+enum feed_stream { FEED_STREAM_MAP(AS_ENUM) FEED_STREAM_MAX };
+
+#define FEED_TARGET_MAP(X)            \
+	X(FEED_TO_FILE, "file")       \
+	X(FEED_TO_JOURNAL, "journal") \
+	X(FEED_TO_SYSLOG, "syslog")
+enum feed_target { FEED_TARGET_MAP(AS_ENUM) FEED_TARGET_MAX };
+
+struct feed_log {
+	uint64_t max_size;   /* of one file; 0: without limit */
+	uint64_t total;      /* of all files of the log; 0: without limit */
+	uint64_t max_age_ms; /* of one that was set aside; 0: without limit */
+	uint32_t keep;
+	bool timestamps;
+	bool json;
+	bool compress;
+};
+
+struct feed_message {
+	uint32_t kind;
+	uint32_t stream; /* enum feed_stream */
+	uint32_t target; /* enum feed_target */
+	int32_t error;
+	uint64_t instance;
+	uint64_t key;
+	uint32_t incarnation;
+	uint32_t generation;
+	int32_t pid; /* 0: none */
+	uint32_t text_len;
+	struct feed_log log;
+	/* The actor's path and the file's, or the socket's; each with its NUL. */
+	char text[FEED_TEXT_MAX];
+};
+
+extern const char *const feed_names[];
+extern const char *const feed_stream_names[];
+
+int feed_pair(int ret_fds[2]);
+int feed_set_text(struct feed_message *message, const char *actor, const char *path);
+const char *feed_actor(const struct feed_message *message);
+const char *feed_path(const struct feed_message *message);
+int feed_send(int fd, const struct feed_message *message, int pipe_fd);
+int feed_receive(int fd, struct feed_message *ret, int *ret_fd);
+
+#endif
