@@ -160,8 +160,9 @@ with_role(char **argv, const char *role)
 	all = calloc(n + 3, sizeof(*all));
 	if (all == NULL)
 		return NULL;
-	all[0] = n > 0 ? argv[0] : strdup("supd");
-	all[1] = strdup(role);
+	/* execve(2) does not write there. */
+	all[0] = n > 0 ? argv[0] : (char *)(uintptr_t) "supd";
+	all[1] = (char *)(uintptr_t)role;
 	for (size_t i = 1; i < n; i++)
 		all[i + 1] = argv[i];
 	return all;
@@ -278,6 +279,9 @@ finish(struct walker *walker, int status)
 	if (walker->s.cgroup[0] != '\0')
 		cgroup_leave(walker->s.cgroup);
 	notifier_close(&walker->systemd);
+	exits_free(walker->exits);
+	free(walker->guardian_argv);
+	free(walker->walker_argv);
 	return status;
 }
 
