@@ -17,6 +17,7 @@ struct reap {
 	pid_t pid;
 	enum reap_kind kind;
 	int status;        /* exit code, or the signal */
+	uint32_t unused;   /* 0: no hole, for records are sent and summed up */
 	uint64_t utime_us; /* with that of its own reaped children */
 	uint64_t stime_us;
 	uint64_t maxrss_kib;

@@ -114,19 +114,20 @@ send_hello(const struct walker *walker)
 {
 	const struct walker_state *s = &walker->s;
 	const int fds[2] = {s->exits_fd, s->ledger_fd};
-	struct link_message message = {.kind = LINK_HELLO};
+	struct link_message message;
 
-	message.hello = (struct link_hello){
-	    .version = LINK_VERSION,
-	    .attempts = s->attempts,
-	    .crashes = s->crashes,
-	    .walker_pid = getpid(),
-	    .has_ledger = s->ledger_fd >= 0,
-	    .is_upgrade = s->is_upgrade,
-	    .last_end = s->last_end,
-	    .died_ms = s->died_ms,
-	    .nofile = s->nofile,
-	};
+	/* Holes included: it is sent as it is. */
+	memset(&message, 0, sizeof(message));
+	message.kind = LINK_HELLO;
+	message.hello.version = LINK_VERSION;
+	message.hello.attempts = s->attempts;
+	message.hello.crashes = s->crashes;
+	message.hello.walker_pid = getpid();
+	message.hello.has_ledger = s->ledger_fd >= 0;
+	message.hello.is_upgrade = s->is_upgrade;
+	message.hello.last_end = s->last_end;
+	message.hello.died_ms = s->died_ms;
+	message.hello.nofile = s->nofile;
 	memcpy(message.hello.binary, s->binary, sizeof(s->binary));
 	return link_send(s->link_fd, &message, fds, s->ledger_fd >= 0 ? 2 : 1);
 }
