@@ -212,6 +212,7 @@ command_post(struct turn *turn, const struct event *event)
 	case EVENT_EXITED:
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
+	case EVENT_STOP_SENT:
 	case EVENT_UNWAIT:
 	case EVENT_SHUTDOWN:
 	case EVENT_QUIT:

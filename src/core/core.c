@@ -223,6 +223,9 @@ post_process(struct turn *turn, const struct event *event)
 		 */
 		forget_failures(turn->core, node);
 		break;
+	case EVENT_STOP_SENT:
+		reconcile_stop_sent(turn, node);
+		break;
 	case EVENT_BOOT:
 	case EVENT_TICK:
 	case EVENT_START:
@@ -371,6 +374,7 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_EXITED:
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
+	case EVENT_STOP_SENT:
 		post_process(&turn, event);
 		break;
 	case EVENT_START:
@@ -384,6 +388,14 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 		command_post(&turn, event);
 		break;
 	}
+}
+
+/* Has it said ACTION_EXIT, and with which status? */
+bool
+core_exited(const struct core *core, int32_t *ret_status)
+{
+	*ret_status = core->exit_status;
+	return core->exited;
 }
 
 /*

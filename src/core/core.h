@@ -58,6 +58,7 @@ enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 	X(EVENT_EXITED, "exited")               \
 	X(EVENT_GONE, "gone")                   \
 	X(EVENT_BACKOFF_RESET, "backoff_reset") \
+	X(EVENT_STOP_SENT, "stop_sent")         \
 	X(EVENT_START, "start")                 \
 	X(EVENT_STOP, "stop")                   \
 	X(EVENT_RESTART, "restart")             \
@@ -83,7 +84,8 @@ enum wait_for { WAIT_FOR_MAP(AS_ENUM) WAIT_FOR_MAX };
 struct event {
 	enum event_kind kind;
 	struct ref ref; /* which actor; unused by BOOT, TICK, SHUTDOWN, QUIT, UNWAIT */
-	uint32_t life;  /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE: of which process */
+	uint32_t
+	    life; /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE, STOP_SENT: of which */
 	int32_t code;   /* EXITED: exit code, else -1 */
 	int32_t signal; /* EXITED: killing signal, else 0 */
 	int32_t error;  /* SPAWN_FAILED: errno */
@@ -253,6 +255,7 @@ void core_post(struct core *core, uint64_t now_ms, const struct event *event,
                struct action_list *actions);
 bool core_settle(struct core *core, uint64_t now_ms, struct action_list *actions);
 uint64_t core_deadline(const struct core *core);
+bool core_exited(const struct core *core, int32_t *ret_status);
 
 /* Reading. */
 bool core_valid(const struct core *core, struct ref ref);

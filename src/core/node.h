@@ -320,6 +320,7 @@ void reconcile_group_due(struct turn *turn, struct node *supervisor);
 void reconcile_set_state(struct core *core, struct node *node, enum node_state state);
 enum node_state reconcile_pending_state(const struct core *core, const struct node *node);
 void reconcile_start(struct turn *turn, struct node *node);
+void reconcile_stop_sent(struct turn *turn, struct node *worker);
 void reconcile_send_stop(struct turn *turn, struct node *worker);
 void reconcile_kill(struct turn *turn, struct node *node);
 bool reconcile_takes_starts(const struct core *core, const struct node *node);

@@ -209,6 +209,19 @@ reconcile_send_stop(struct turn *turn, struct node *worker)
 		             spec->shutdown_ms);
 }
 
+/*
+ * The request to end was sent later than it was decided, because supd itself had died in
+ * between: the process has its full time from now on.
+ */
+void
+reconcile_stop_sent(struct turn *turn, struct node *worker)
+{
+	if (worker->state == STATE_STOPPING && !worker->kill_sent &&
+	    worker->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
+		deadline_arm(turn->core, worker, LANE_STATE, turn->now_ms,
+		             worker->spec.shutdown_ms);
+}
+
 /* A supervisor stops: its children's goals are taken away, in reverse they go. */
 static void
 stop_children(struct turn *turn, struct node *supervisor)

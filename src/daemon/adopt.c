@@ -370,12 +370,17 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	finish_spawn(shell);
 	ends_take_exits(shell->procs);
 	count_performed(shell);
+	shell->is_replaying = true;
 	r = loop_replay(shell->turn);
+	shell->is_replaying = false;
 	if (r < 0)
 		return r;
+	shell->exiting = core_exited(shell->core, &shell->exit_status);
 	shell->now_ms = clock_mono_ms() + 1;
 	compare(shell);
 	shell_post(shell, &everybody);
+	/* Unless it was told already. */
+	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	if (shell->shutting_down)
 		shell_post(shell, &shutdown);
 	return 0;

@@ -220,6 +220,9 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life)
 		proc->stopping = true;
 		proc_record(procs, proc);
 	}
+	if (procs->shell->is_replaying)
+		proc_post(procs, proc,
+		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
 	signo = actor->conf->process.stop_signal;
 	if (proc->pid != 0) {
 		(void)proc_signal(procs, proc, signo);

@@ -73,8 +73,9 @@ struct shell {
 	uint64_t upgrade_ms; /* when the guardian before us made room, or 0 */
 	bool is_ready;
 	bool shutting_down;
+	bool is_replaying; /* what is performed should have been some time ago */
 	bool exiting;
-	int exit_status;
+	int32_t exit_status;
 
 	/* private to the room that is named */
 	struct loop *turn;                  /* loop.c */

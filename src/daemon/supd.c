@@ -322,6 +322,26 @@ control_path(const struct conf *conf, const char *runtime_dir)
 	return strbuf_take(&sb);
 }
 
+static void
+open_cgroups(struct shell *shell)
+{
+	const uint64_t key = VAULT_KEY(VAULT_CGROUP, 0);
+	int fd = shell_take(shell, key);
+	struct err err;
+
+	if (fd >= 0) {
+		if (cgroup_root_adopt(&shell->cgroups, fd, &err) < 0)
+			log_line(LOG_LEVEL_ERROR, "%s", err.text);
+	} else if (cgroup_root_open(&shell->cgroups, &err) == 0) {
+		/* Its lock, too, is to outlive us. */
+		shell_keep(shell, key, shell->cgroups.fd);
+	} else {
+		log_line(LOG_LEVEL_INFO,
+		         "no cgroup of its own for each actor (%s): sessions instead",
+		         err.text);
+	}
+}
+
 /* Everything that runs around the tree; 0 or an exit status. */
 static int
 open_rooms(struct shell *shell, const struct conf *conf)
@@ -333,10 +353,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 		log_line(LOG_LEVEL_ERROR, "event loop: %s", strerror(errno));
 		return EX_OSERR;
 	}
-	if (cgroup_root_open(&shell->cgroups, &err) < 0)
-		log_line(LOG_LEVEL_INFO,
-		         "no cgroup of its own for each actor (%s): sessions instead",
-		         err.text);
+	open_cgroups(shell);
 	if (events_init(&shell->events) < 0)
 		err_set(&err, ENOMEM, "event stream");
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&

@@ -23,6 +23,9 @@
 
 /* Where supd itself lives. */
 #define LEAF "/supd"
+/* Where its actors do. */
+#define ACTORS     "/actors"
+#define ACTORS_LEN strlen(ACTORS)
 
 enum { CREATE_TRIES = 20, DEATH_TRIES = 2000 };
 
@@ -376,6 +379,63 @@ cgroup_root_open(struct cgroup_root *root, struct err *err)
 fail:
 	cgroup_root_close(root);
 	return r;
+}
+
+/* Where the directory of actors that this descriptor is open on lies: root's path and
+ * name, which are our own cgroup's so far. */
+static int
+follow(struct cgroup_root *root)
+{
+	char link[32], actors[CGROUP_PATH_MAX];
+	const size_t own = strlen(root->path);
+	const size_t name_len = strcmp(root->name, "/") == 0 ? 0 : strlen(root->name);
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", root->fd);
+	len = readlink(link, actors, sizeof(actors) - 1);
+	if (len < 0)
+		return -errno;
+	actors[len] = '\0';
+	if (strncmp(actors, root->path, own) != 0 || (size_t)len < own + ACTORS_LEN ||
+	    strcmp(actors + len - ACTORS_LEN, ACTORS) != 0 ||
+	    name_len + (size_t)len - own >= sizeof(root->name))
+		return -EXDEV;
+	actors[(size_t)len - ACTORS_LEN] = '\0';
+	root->is_created = actors[own] != '\0';
+	memcpy(root->name + name_len, actors + own, strlen(actors + own) + 1);
+	memcpy(root->path, actors, strlen(actors) + 1);
+	return 0;
+}
+
+/*
+ * Go on with the directory that a supd before us had, by a copy of its descriptor: all
+ * stays as it is.  Returns 0, or -errno with a sentence; then root is as after
+ * cgroup_root_init().
+ */
+int
+cgroup_root_adopt(struct cgroup_root *root, int take_fd, struct err *err)
+{
+	int r;
+
+	cgroup_root_init(root);
+	r = find_own(root, err);
+	root->fd = take_fd;
+	if (r == 0) {
+		r = follow(root);
+		root->watch_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
+		if (r == 0 && root->watch_fd < 0)
+			r = -errno;
+		if (r < 0)
+			err_set(err, -r, "take over the cgroups in %s", root->path);
+	}
+	if (r < 0) {
+		fd_close(&root->fd);
+		fd_close(&root->watch_fd);
+		cgroup_root_init(root);
+		return r;
+	}
+	root->has_kill = faccessat(root->fd, "cgroup.kill", F_OK, 0) == 0;
+	return 0;
 }
 
 /*

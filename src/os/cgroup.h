@@ -6,7 +6,8 @@
  *
  * The directory is supd's own cgroup where nobody else lives in it (a delegated unit, a
  * container); else a new directory "supd-PID" below it, removed at the end.  It is
- * locked (flock) while its supd lives, so that another one can tell leftovers.
+ * locked (flock) while its supd lives, so that another one can tell leftovers: by every
+ * copy of cgroup_root.fd, so whoever is to take it over needs one.
  */
 #ifndef OS_CGROUP_H
 #define OS_CGROUP_H
@@ -36,6 +37,7 @@ struct cgroup_root {
 
 void cgroup_root_init(struct cgroup_root *root);
 int cgroup_root_open(struct cgroup_root *root, struct err *err);
+int cgroup_root_adopt(struct cgroup_root *root, int take_fd, struct err *err);
 void cgroup_root_close(struct cgroup_root *root);
 int cgroup_root_next(struct cgroup_root *root, uint64_t *ret_tokens, size_t max);
 

@@ -365,6 +365,7 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_EXITED:
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
+	case EVENT_STOP_SENT:
 		had_effect = saw_process(witness, event);
 		break;
 	case EVENT_START:
