@@ -173,5 +173,32 @@ def killed(box):
         equal(follower.take(1), ["end"], "the last line")
 
 
+@test("calls leave neither descriptors nor processes behind", timeout=60)
+def nothing_left(box):
+    s = box.supd({"a": counter(1000)})
+    logged(s, 1000)
+
+    def call(how):
+        client = Varlink(s.socket)
+        client.send("Logs", {"names": ["a"], "follow": how != "whole"}, more=True)
+        if how == "whole":
+            equal(sum(1 for _ in iter(lambda: client.receive().get("continues"), None)), 999,
+                  "replies before the last")
+        elif how == "begun":
+            client.result()
+        client.close()
+
+    call("whole")
+    s.call("Ping")
+    before = s.descriptors()
+    for _ in range(30):
+        for how in ("whole", "begun", "at once"):
+            until(lambda: len(readers(s)) < 12, "readers that end")
+            call(how)
+    until(lambda: not readers(s), "the end of all readers")
+    until(lambda: s.descriptors() <= before, lambda: f"{s.descriptors()}, not {before}")
+    until(lambda: "Z" not in s.family().values(), lambda: f"zombies: {s.family()}")
+
+
 if __name__ == "__main__":
     main()

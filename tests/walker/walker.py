@@ -123,6 +123,11 @@ class Walker:
                   lambda: f"waited in vain for {what}: {self.said()!r}")
             time.sleep(0.002)
 
+    def switches(self):
+        """How often it went to sleep or was made to."""
+        with open(f"/proc/{self.pid}/status", encoding="utf8") as text:
+            return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", text.read())))
+
     def ended(self, status):
         try:
             equal(self.process.wait(15), status, "the walker's exit status")
@@ -294,6 +299,38 @@ def untaken(box):
     w.ended(0)
 
 
+@test("when the record is full the dead stay zombies until there is room, and none is lost")
+def full(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    restless, dying = guardian.child(1), guardian.child(55)
+    guardian = crash(w, guardian)
+    os.kill(guardian.pid, signal.SIGSTOP)
+    # Each stop and each continue that the walker sees is a record: 8192 fill it.
+    sent = 0
+    while sent < 9000:
+        for signo in (signal.SIGSTOP, signal.SIGCONT):
+            before, end = w.switches(), time.monotonic() + 0.005
+            os.kill(restless, signo)
+            sent += 1
+            while w.switches() == before and time.monotonic() < end:
+                os.sched_yield()
+    os.kill(dying, signal.SIGTERM)
+    w.until(lambda: not alive(dying), "its end")
+    time.sleep(0.25)
+    check(is_zombie(dying), "a zombie was reaped that could not be recorded")
+    os.kill(guardian.pid, signal.SIGCONT)
+    ends = guardian.ends(1)
+    while (dying, EXITED, 55) not in ends:
+        ends += guardian.ends(1)
+    check(len(ends) > 8192, f"{len(ends)} records")
+    w.until(lambda: not os.path.exists(f"/proc/{dying}"), "the zombie to go")
+    os.kill(restless, signal.SIGKILL)
+    guardian.send("exit 0")
+    w.ended(0)
+
+
 @test("1,000 descriptors survive three guardians, each in its place")
 def vault(box):
     w = Walker(box)
@@ -459,15 +496,11 @@ def idle(box):
     guardian = w.guardian()
     guardian.do("adopt")
 
-    def switches():
-        with open(f"/proc/{w.pid}/status", encoding="utf8") as text:
-            return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", text.read())))
-
     w.until(lambda: "S" == open(f"/proc/{w.pid}/stat", encoding="utf8").read()
             .rpartition(")")[2].split()[0], "the walker to sleep")
-    before = switches()
+    before = w.switches()
     time.sleep(1)
-    equal(switches(), before, "times that it woke up in a second")
+    equal(w.switches(), before, "times that it woke up in a second")
     guardian.send("exit 0")
     w.ended(0)
 
