@@ -377,6 +377,8 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 		return r;
 	shell->exiting = core_exited(shell->core, &shell->exit_status);
 	shell->now_ms = clock_mono_ms() + 1;
+	/* What they said before they ended comes before their end. */
+	notify_drain(shell->notify);
 	compare(shell);
 	shell_post(shell, &everybody);
 	/* Unless it was told already. */

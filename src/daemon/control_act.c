@@ -120,21 +120,36 @@ struct command {
 	bool hold;
 };
 
+/*
+ * What to post for it.  Repeated while the first call waits: only wait, too.  Repeated
+ * because a guardian before us died: its answer may have been given to nobody, and what
+ * was wanted undone since, so it is wanted again; but nothing is restarted twice.
+ */
+static enum event_kind
+kind_of(const struct command *command, enum token_state state)
+{
+	if (state == TOKEN_NEW)
+		return command->kind;
+	if (state == TOKEN_WAITING)
+		return EVENT_WAIT;
+	return command->kind == EVENT_RESTART ? EVENT_START : command->kind;
+}
+
 /* Post it for all actors of the list; the call then waits for the answers. */
 static void
-carry_out(struct conn *conn, const struct command *command, bool repeated)
+carry_out(struct conn *conn, const struct command *command, enum token_state state)
 {
 	struct call *call = &conn->call;
 
 	for (size_t i = 0; i < call->list.n; i++) {
 		const struct event event = {
-		    .kind = repeated ? EVENT_WAIT : command->kind,
+		    .kind = kind_of(command, state),
 		    .ref = call->list.at[i],
 		    .hold = command->hold,
 		    .wait_for = command->goal,
 		};
 
-		if (!repeated)
+		if (state == TOKEN_NEW)
 			command_event(conn, event.ref, command->verb);
 		wait_post(conn, i, &event);
 	}
@@ -154,16 +169,16 @@ static void
 start_stop_restart(struct conn *conn, const struct command *command)
 {
 	struct call *call = &conn->call;
-	bool repeated;
+	enum token_state state;
 
 	if (!call_resolve(conn, &call->list))
 		return;
 	if (command->kind != EVENT_STOP && refuses_starts(conn))
 		return;
-	if (!wait_prepare(conn, call->list.n) || !token_begin(conn, &repeated))
+	if (!wait_prepare(conn, call->list.n) || !token_begin(conn, &state))
 		return;
 	call->finish = reply_actors;
-	carry_out(conn, command, repeated);
+	carry_out(conn, command, state);
 	if (param_bool(conn, "wait", true) && !call->message.oneway) {
 		wait_start_timer(conn);
 	} else {

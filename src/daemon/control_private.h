@@ -177,6 +177,7 @@ struct remembered {
 	uint64_t serial;
 	uint64_t begun; /* before this point of the journal: ledger_position() */
 	uid_t uid;
+	bool is_orphaned; /* begun under a guardian before us */
 	char method[32];
 	char token[CONTROL_TOKEN_LEN + 1];
 	char answer[CONTROL_ANSWER_MAX];
@@ -266,7 +267,12 @@ void reply_target_error(struct conn *conn, const struct target *target);
 void reply_actors(struct conn *conn);
 
 /* control_token.c */
-bool token_begin(struct conn *conn, bool *ret_repeated);
+enum token_state {
+	TOKEN_NEW,      /* or there is none */
+	TOKEN_WAITING,  /* begun by a call that still waits */
+	TOKEN_ORPHANED, /* begun under a guardian before us */
+};
+bool token_begin(struct conn *conn, enum token_state *ret_state);
 void token_answer(struct conn *conn, const char *message, size_t len);
 void tokens_init(struct control *control, void *memory);
 

@@ -33,6 +33,7 @@ tokens_init(struct control *control, void *memory)
 
 		if (atomic_load(&memo->state) == REMEMBERED_BEGUN && memo->begun == now)
 			atomic_store(&memo->state, REMEMBERED_FREE);
+		memo->is_orphaned = true;
 		if (atomic_load(&memo->state) != REMEMBERED_FREE &&
 		    memo->serial > control->next_remembered)
 			control->next_remembered = memo->serial;
@@ -64,6 +65,7 @@ add(struct conn *conn, const char *token)
 	memory->serial = ++control->next_remembered;
 	memory->begun = ledger_position(control->shell->ledger);
 	memory->uid = conn->peer.uid;
+	memory->is_orphaned = false;
 	(void)strncpy(memory->method, conn->call.method->name,
 	              sizeof(memory->method) - 1);
 	(void)strncpy(memory->token, token, sizeof(memory->token) - 1);
@@ -75,17 +77,17 @@ add(struct conn *conn, const char *token)
  * Called when all is checked and the command is about to be carried out.
  *
  * false: it was answered here, with the answer that it had before, or because the token
- * is too long or was that of another method.  *ret_repeated: it was begun before and has
- * no answer to be given again: the caller waits for its goal and does not act.
+ * is too long or was that of another method.  Else *ret_state says whether it was begun
+ * before and has no answer yet that could be given again.
  */
 bool
-token_begin(struct conn *conn, bool *ret_repeated)
+token_begin(struct conn *conn, enum token_state *ret_state)
 {
 	struct call *call = &conn->call;
 	const char *token = param_string(conn, "token");
 	struct remembered *memory;
 
-	*ret_repeated = false;
+	*ret_state = TOKEN_NEW;
 	if (token == NULL || conn->control->remembered == NULL)
 		return true;
 	memory = find(conn->control, conn->peer.uid, token);
@@ -98,9 +100,10 @@ token_begin(struct conn *conn, bool *ret_repeated)
 		reply_raw(conn, memory->answer, memory->answer_len);
 		return false;
 	}
-	*ret_repeated = memory != NULL;
 	if (memory == NULL)
 		memory = add(conn, token);
+	else
+		*ret_state = memory->is_orphaned ? TOKEN_ORPHANED : TOKEN_WAITING;
 	call->memory = (uint32_t)(memory - conn->control->remembered) + 1;
 	call->memory_serial = memory->serial;
 	return true;

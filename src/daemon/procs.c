@@ -326,6 +326,16 @@ procs_last_end(const struct procs *procs, struct ref ref)
 	return proc != NULL && proc->ended ? &proc->end : NULL;
 }
 
+pid_t
+procs_pid(const struct procs *procs, struct ref ref)
+{
+	const struct proc *proc = ref.slot < procs->cap ? &procs->at[ref.slot] : NULL;
+
+	if (proc == NULL)
+		return 0;
+	return proc->ended ? proc->end.pid : proc->pid;
+}
+
 const char *
 procs_failed_step(const struct procs *procs, struct ref ref)
 {

@@ -48,6 +48,8 @@ bool procs_contains(struct procs *procs, struct ref ref, pid_t pid);
 /* The life of the process that the actor has, or 0. */
 uint32_t procs_life(const struct procs *procs, struct ref ref);
 
+/* The pid that the newest process of this actor has or had; 0: there was none. */
+pid_t procs_pid(const struct procs *procs, struct ref ref);
 /* How the newest process of this actor ended, for the event stream; NULL: not known. */
 const struct reap *procs_last_end(const struct procs *procs, struct ref ref);
 /* The failing step of the newest spawn, such as "setgid"; "" if none failed. */

@@ -144,12 +144,12 @@ static void
 add_fields(struct shell *shell, const struct action *action)
 {
 	struct events *events = &shell->events;
-	const struct actor *actor = actors_get(&shell->actors, action->ref);
 
 	switch (action->report) {
 	case REPORT_STARTED:
-		if (actor != NULL && actor->pid != 0)
-			events_number(events, "pid", actor->pid);
+		if (procs_pid(shell->procs, action->ref) != 0)
+			events_number(events, "pid",
+			              procs_pid(shell->procs, action->ref));
 		else
 			events_raw(events, "pid", "null");
 		break;
@@ -267,15 +267,15 @@ failure_line(struct shell *shell, const struct action *action, struct strbuf *sb
 static void
 line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 {
-	const struct actor *actor = actors_get(&shell->actors, action->ref);
 	char text[DURATION_TEXT_MAX];
 
 	strbuf_addf(sb, "%s: %s", shell_path(shell, action->ref),
 	            report_names[action->report]);
 	switch (action->report) {
 	case REPORT_STARTED:
-		if (actor != NULL && actor->pid != 0)
-			strbuf_addf(sb, ", pid %d", (int)actor->pid);
+		if (procs_pid(shell->procs, action->ref) != 0)
+			strbuf_addf(sb, ", pid %d",
+			            (int)procs_pid(shell->procs, action->ref));
 		break;
 	case REPORT_EXITED:
 		strbuf_adds(sb, ": ");
