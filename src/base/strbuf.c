@@ -164,7 +164,7 @@ strbuf_add_json(struct strbuf *sb, const char *s)
 /*
  * Append text, which may contain anything, as a JSON string, quotes included.  Bytes that
  * are not UTF-8 become U+FFFD, so that whatever a program or a file name contains, the
- * result is valid JSON.
+ * result is valid JSON; NUL as well, which many readers of JSON refuse.
  */
 void
 strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len)
@@ -183,13 +183,10 @@ strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len)
 		strbuf_add(sb, plain, (size_t)(p - plain));
 		if (p == end)
 			break;
-		if (n == 0)
-			strbuf_adds(sb, "\xef\xbf\xbd");
-		else if (*p == '"' || *p == '\\')
+XX || *p == '\\')
 			strbuf_addf(sb, "\\%c", *p);
-		else
-			strbuf_addf(sb, "\\u%04x", (unsigned int)(unsigned char)*p);
-		p++;
+else strbuf_addf(sb, "\\u%04x", (unsigned int)(unsigned char)*p);
+p++;
 	}
 	strbuf_addc(sb, '"');
 }

@@ -50,7 +50,8 @@ escape_length(const char *p, const char *end)
 	for (int i = 2; i < 6; i++)
 		if (!isxdigit((unsigned char)p[i]))
 			return 0;
-	return 6;
+	/* See strbuf_add_json_bytes(). */
+	return memcmp(p + 2, "0000", 4) == 0 ? 0 : 6;
 }
 
 /* What stands between quotes at *p, valid in every respect; NULL: there is no such. */
