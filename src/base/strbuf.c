@@ -183,10 +183,13 @@ strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len)
 		strbuf_add(sb, plain, (size_t)(p - plain));
 		if (p == end)
 			break;
-XX || *p == '\\')
+		if (n == 0 || *p == '\0')
+			strbuf_adds(sb, "\xef\xbf\xbd");
+		else if (*p == '"' || *p == '\\')
 			strbuf_addf(sb, "\\%c", *p);
-else strbuf_addf(sb, "\\u%04x", (unsigned int)(unsigned char)*p);
-p++;
+		else
+			strbuf_addf(sb, "\\u%04x", (unsigned int)(unsigned char)*p);
+		p++;
 	}
 	strbuf_addc(sb, '"');
 }
