@@ -470,7 +470,7 @@ def worker(function, tasks, results, timeout):
     os._exit(0)
 
 
-def in_parallel(function, items, timeout=30, workers=WORKERS, failures_max=3):
+def in_parallel(function, items, timeout=30, workers=WORKERS, failures_max=int(os.environ.get("CHAOS_FAILURES", "3"))):
     """function(box, item) for every item; gives (item, value) of those that went well.
 
     Raises Failure with the first failures' whole story.  Items are numbers or short

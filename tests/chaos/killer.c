@@ -2,6 +2,8 @@
 /* killer.c - ends a process at a chosen system call, to see whether it matters.
  *
  * killer [-v] [-w] [-t TIMES] PID N [SIGNAL]     end PID at its N-th stop from now
+ * killer [-v] [-w] [-t TIMES] PID NAME [SIGNAL]  ... at the entry of that system call
+ * killer [-v] [-w] [-t TIMES] PID NAME:KIND ...  ... or at its exit, or at a birth in it
  * killer [-v] [-w] PID count                     count its stops until stdin ends
  *
  * A stop is the entry of a system call, its exit, and the moment in between at which a
@@ -39,9 +41,11 @@
 #define OPTIONS (FORKS | PTRACE_O_TRACESYSGOOD)
 
 struct killer {
-	pid_t parent; /* of the targets, 0 without -w */
-	pid_t target; /* 0: none lives */
-	long kill_at; /* 0: only count */
+	pid_t parent;          /* of the targets, 0 without -w */
+	pid_t target;          /* 0: none lives */
+	long kill_at;          /* 0: not by number */
+	const char *kill_name; /* NULL: not by name */
+	const char *kill_kind;
 	int signo;
 	long times;
 	bool talks;
@@ -205,10 +209,17 @@ strike(struct killer *killer, const char *kind)
 static bool
 count_stop(struct killer *killer, const char *kind)
 {
+	char text[24];
+
 	killer->n_stops++;
 	if (killer->talks)
 		tell_stop(killer, "stop", kind);
-	return killer->n_stops == killer->kill_at && killer->times > 0;
+	if (killer->times <= 0)
+		return false;
+	if (killer->kill_name != NULL)
+		return strcmp(kind, killer->kill_kind) == 0 &&
+		       strcmp(call_name(killer->call, text), killer->kill_name) == 0;
+	return killer->n_stops == killer->kill_at;
 }
 
 static void
@@ -403,6 +414,23 @@ signal_number(const char *name)
 	return SIGKILL;
 }
 
+/* "17", "count", "clone3" or "clone3:born". */
+static void
+aim(struct killer *killer, char *where)
+{
+	char *colon = strchr(where, ':');
+
+	killer->kill_at = strtol(where, NULL, 10);
+	if (killer->kill_at > 0 || strcmp(where, "count") == 0)
+		return;
+	killer->kill_name = where;
+	killer->kill_kind = "entry";
+	if (colon != NULL) {
+		*colon = '\0';
+		killer->kill_kind = colon + 1;
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -423,7 +451,7 @@ main(int argc, char **argv)
 	if (argc - optind < 2)
 		return 64;
 	pid_t pid = (pid_t)strtol(argv[optind], NULL, 10);
-	killer.kill_at = strtol(argv[optind + 1], NULL, 10);
+	aim(&killer, argv[optind + 1]);
 	if (argc - optind > 2)
 		killer.signo = signal_number(argv[optind + 2]);
 	int signals = watch_children();
