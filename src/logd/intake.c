@@ -108,7 +108,8 @@ change(struct logd *logd, struct stream *stream)
 
 	stream->round = logd->instance;
 	stream->dropped = false;
-	if (stream->incarnation != message->incarnation || stream->pid != message->pid)
+	if (stream->incarnation != message->incarnation ||
+	    stream->generation != message->generation || stream->pid != message->pid)
 		flow_deliver_all(logd, stream);
 	flow_leave(logd, stream);
 	if (roster_change(&logd->roster, stream, message, &unused) < 0)

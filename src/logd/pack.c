@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* pack.c - compress what was set aside: gzip(1), in a process that nobody waits for.
  *
- * The packed file gets its name when it is complete and on the disk, and only then the
- * other one goes.  While that is being done no file of the log changes its number.
+ * The packed file gets its name when it is complete and on the disk, with the time of
+ * the other one, by which rotate.c knows that this one may go.  While that is being done
+ * no file of the log changes its number.
  */
 #include "config.h"
 
@@ -75,11 +76,12 @@ static int
 run_gzip(const struct names *names, int in, int out)
 {
 	int status;
+	pid_t parent = getpid();
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (dup2(in, 0) == 0 && dup2(out, 1) == 1)
+		if (getppid() == parent && dup2(in, 0) == 0 && dup2(out, 1) == 1)
 			(void)execl(names->gzip, "gzip", "-c", (char *)NULL);
 		_exit(127);
 	}
@@ -92,17 +94,20 @@ static int
 pack(const struct names *names)
 {
 	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+	struct stat st;
 	int in = open(names->plain, O_RDONLY | O_CLOEXEC);
 	int out = open(names->partial, flags, 0640);
 
-	if (in < 0 || out < 0)
+	if (in < 0 || out < 0 || fstat(in, &st) < 0)
 		return 1;
-	if (run_gzip(names, in, out) != 0 || fsync(out) < 0 ||
+	times[1] = st.st_mtim;
+	if (run_gzip(names, in, out) != 0 || futimens(out, times) < 0 || fsync(out) < 0 ||
 	    rename(names->partial, names->packed) < 0) {
 		(void)unlink(names->partial);
 		return 1;
 	}
-	return unlink(names->plain) == 0 ? 0 : 1;
+	return 0;
 }
 
 /*

@@ -32,24 +32,34 @@ name_of(const struct sink *sink, unsigned int number, bool packed, char ret[PATH
 }
 
 /*
- * Is there a file of this number?  If there are two, gzip was done and only the removal
- * of what it packed was missing: that is made up for.
+ * Is there a file of this number?  If there are two, one is the other compressed, which
+ * has its time to the nanosecond: then that one is complete, and the other goes.  A
+ * compressed one with another time was put in place by somebody who was killed, when its
+ * number belonged to another file already: that file is still there under its new one.
  */
 static bool
 exists(const struct sink *sink, unsigned int number, char ret_name[PATH_MAX],
        struct stat *ret)
 {
-	char plain[PATH_MAX];
+	char packed[PATH_MAX];
+	struct stat st;
 
-	if (!name_of(sink, number, true, ret_name) ||
-	    !name_of(sink, number, false, plain))
+	if (!name_of(sink, number, true, packed) ||
+	    !name_of(sink, number, false, ret_name))
 		return false;
+	if (lstat(packed, &st) < 0)
+		return lstat(ret_name, ret) == 0;
 	if (lstat(ret_name, ret) == 0) {
-		(void)unlink(plain);
-		return true;
+		const bool is_same = st.st_mtim.tv_sec == ret->st_mtim.tv_sec &&
+		                     st.st_mtim.tv_nsec == ret->st_mtim.tv_nsec;
+
+		(void)unlink(is_same ? ret_name : packed);
+		if (!is_same)
+			return true;
 	}
-	(void)snprintf(ret_name, PATH_MAX, "%s", plain);
-	return lstat(ret_name, ret) == 0;
+	(void)snprintf(ret_name, PATH_MAX, "%s", packed);
+	*ret = st;
+	return true;
 }
 
 /* How large a file of this log may become; UINT64_MAX: without limit. */

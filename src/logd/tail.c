@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -71,24 +72,41 @@ get_ring(int fd, uint32_t entry, uint64_t total, char ret[STATE_RING_BYTES])
 	return n == (ssize_t)at ? STATE_RING_BYTES : 0;
 }
 
+/* Copy the last `size` of the `fill` bytes that are in a pipe; how many they are. */
+static size_t
+copy_pipe(int pipe_fd, const int copy[2], size_t fill, char *buf, size_t size)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	/* A busy one may have been made larger; then so must be its copy. */
+	if (fill > TAIL_MAX - STATE_RING_BYTES)
+		(void)fcntl(copy[1], F_SETPIPE_SZ, fcntl(pipe_fd, F_GETPIPE_SZ));
+	n = tee(pipe_fd, copy[1], fill, SPLICE_F_NONBLOCK);
+	for (size_t left = n > 0 ? (size_t)n : 0; left > 0; left -= (size_t)n) {
+		/* What comes before the last `size` bytes is overwritten by them. */
+		const size_t skip = left > size ? left - size : 0;
+
+		n = read(copy[0], buf + len, skip > 0 && skip < size ? skip : size - len);
+		if (n <= 0)
+			break;
+		len = skip > 0 ? 0 : len + (size_t)n;
+	}
+	return len;
+}
+
 /* What is in the pipe, without taking it out; its length. */
 static size_t
 peek_pipe(int pipe_fd, char *buf, size_t size)
 {
 	int copy[2];
-	size_t len = 0;
-	ssize_t n;
+	int fill = 0;
+	size_t len;
 
-	if (pipe_fd < 0 || pipe2(copy, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (pipe_fd < 0 || ioctl(pipe_fd, FIONREAD, &fill) < 0 || fill <= 0 ||
+	    pipe2(copy, O_CLOEXEC | O_NONBLOCK) < 0)
 		return 0;
-	n = tee(pipe_fd, copy[1], size, SPLICE_F_NONBLOCK);
-	while (n > 0 && len < (size_t)n) {
-		ssize_t part = read(copy[0], buf + len, (size_t)n - len);
-
-		if (part <= 0)
-			break;
-		len += (size_t)part;
-	}
+	len = copy_pipe(pipe_fd, copy, (size_t)fill, buf, size);
 	(void)close(copy[0]);
 	(void)close(copy[1]);
 	return len;

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from logd import Log, check, comment, equal, logd_test, main, program, read
+from logd import Log, alive, check, children, comment, equal, logd_test, main, program, read
 
 LINES = int(os.environ.get("LINES_EACH", "100000"))
 KILLS = int(os.environ.get("KILLS", "150"))
@@ -124,6 +124,7 @@ def _(logd, place):
 def _(logd, place):
     one = logd.add(f"{place}/a.log", Log(max_size=100000, keep=1000, compress=True))
     storm(logd, [one], 5000)
+    logd.until(lambda: not any(alive(child) for child in children()), "gzip goes on alone")
     complete(one.path, LINES)
 
 

@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
 # pylint: disable=wrong-import-position,unused-import
-from lib import Failure, Skip, check, comment, equal, has, main, program, test
+from lib import Failure, Skip, alive, check, children, comment, equal, has, main, program, test
 
 HOST = program("host", "tests/logd")
 ASK, BEGIN, STREAM, DROP, FLUSH, END, REOPEN, HELLO, TROUBLE = range(9)

@@ -88,7 +88,7 @@ def _(logd, place):
     logd.until(lambda: one.waiting() == 4, "the whole lines")
     objects = [json.loads(line) for line in read(one.path).split(b"\n")[:-1]]
     equal([o["text"] for o in objects],
-          ['say "hi"\\', "\ufffd\0tab\there é", "x" * 49152, "x" * (60000 - 49152)],
+          ['say "hi"\\', "\ufffd\ufffdtab\there é", "x" * 49152, "x" * (60000 - 49152)],
           "the texts")
     equal({o["stream"] for o in objects}, {"output"}, "the streams")
     has(objects[0]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$", "the time")
