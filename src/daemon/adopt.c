@@ -21,6 +21,7 @@
 #include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/shell.h"
+#include "daemon/system.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
@@ -80,6 +81,10 @@ static int
 find_conf(struct shell *shell, const struct ledger_record *record, struct conf **ret,
           struct err *err)
 {
+	if (record->conf_id == 0) {
+		*ret = system_conf(shell->system);
+		return record->conf_index < SYSTEM_ACTORS ? 0 : -EBADMSG;
+	}
 	*ret = shell->conf;
 	if (record->conf_id != shell->conf_id &&
 	    reload_adopt_retired(shell, record->conf_id, ret, err) < 0)

@@ -11,6 +11,7 @@
  */
 #include "config.h"
 
+#include "daemon/output.h"
 #include "daemon/procs_private.h"
 
 #include <errno.h>
@@ -139,6 +140,10 @@ ends_close(struct procs *procs, struct proc *proc)
 static void
 proc_gone(struct procs *procs, struct proc *proc)
 {
+	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+
+	if (actor != NULL)
+		output_flush(procs->shell->output, actor);
 	proc_post(procs, proc, (struct event){.kind = EVENT_GONE, .code = -1});
 	ends_close(procs, proc);
 }

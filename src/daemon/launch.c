@@ -17,7 +17,9 @@
 #include "daemon/log.h"
 #include "daemon/mailbox.h"
 #include "daemon/notify.h"
+#include "daemon/output.h"
 #include "daemon/shell.h"
+#include "daemon/system.h"
 #include "ledger/ledger.h"
 #include "os/fd.h"
 
@@ -70,30 +72,20 @@ open_append(const char *path, mode_t mode)
 	return fd;
 }
 
-static int
-open_log(const struct shell *shell, const struct actor *actor)
-{
-	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s%s.log", shell->conf->log_directory,
-	                 actor->path);
-
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return -ENAMETOOLONG;
-	return open_append(path, 0640);
-}
-
 /* A descriptor for the child's output: owned by the caller if *ret_owned. */
 static int
 open_output(const struct shell *shell, const struct actor *actor,
-            const struct conf_output *output, int own, bool *ret_owned)
+            const struct conf_output *output, enum feed_stream name, int own,
+            bool *ret_owned)
 {
 	*ret_owned = true;
 	switch (output->kind) {
 	case OUTPUT_LOG:
 	case OUTPUT_JOURNAL:
 	case OUTPUT_SYSLOG:
+		return output_open(shell->output, actor, name);
 	case OUTPUT_PIPE:
-		return open_log(shell, actor);
+		return output_open_input(shell->output, output->file, false);
 	case OUTPUT_FILE:
 		return open_append(output->file, 0640);
 	case OUTPUT_INHERIT:
@@ -108,13 +100,14 @@ open_output(const struct shell *shell, const struct actor *actor,
 }
 
 struct outputs {
-	int out, err;
+	int in, out, err;
 	bool own_out, own_err;
 };
 
 static void
 close_outputs(struct outputs *outputs)
 {
+	fd_close(&outputs->in);
 	if (outputs->own_err)
 		fd_close(&outputs->err);
 	if (outputs->own_out)
@@ -126,15 +119,19 @@ open_outputs(const struct shell *shell, const struct actor *actor, struct output
 {
 	const struct conf_process *process = &actor->conf->process;
 
-	*ret = (struct outputs){.out = -1, .err = -1};
-	ret->out = open_output(shell, actor, &process->out, STDOUT_FILENO, &ret->own_out);
+	*ret = (struct outputs){.in = -1, .out = -1, .err = -1};
+	ret->out = open_output(shell, actor, &process->out,
+	                       process->out_is_err ? FEED_OUTPUT : FEED_STDOUT,
+	                       STDOUT_FILENO, &ret->own_out);
 	if (ret->out < 0 && ret->own_out)
 		return ret->out;
+	ret->in = output_open_input(shell->output, actor->path, true);
 	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
 		ret->err = ret->out;
 		return 0;
 	}
-	ret->err = open_output(shell, actor, &process->err, STDERR_FILENO, &ret->own_err);
+	ret->err = open_output(shell, actor, &process->err, FEED_STDERR, STDERR_FILENO,
+	                       &ret->own_err);
 	if (ret->err < 0 && ret->own_err) {
 		int r = ret->err;
 
@@ -214,6 +211,18 @@ fill_limits(const struct shell *shell, const struct conf_process *process,
 	return n;
 }
 
+/* What a process gets as descriptors from 3 on. */
+static const int *
+passed_fds(const struct shell *shell, const struct actor *actor, int log_fds[4],
+           size_t *ret_n)
+{
+	if (!system_has(actor))
+		return mailboxes_of(&shell->mailboxes, shell_index(shell, actor), ret_n);
+	output_log_fds(shell->output, log_fds);
+	*ret_n = 4;
+	return log_fds;
+}
+
 static int
 spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *actor,
          const struct outputs *outputs, int cgroup_fd, char *listen_pid,
@@ -221,18 +230,18 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 {
 	const struct conf_process *process = &actor->conf->process;
 	struct spawn_limit limits[LIMITS_MAX];
-	int fds[SPAWN_FDS_MAX] = {-1, outputs->out, outputs->err};
-	size_t n_sockets;
-	const int *sockets =
-	    mailboxes_of(&shell->mailboxes, shell_index(shell, actor), &n_sockets);
+	int log_fds[4];
+	int fds[SPAWN_FDS_MAX] = {outputs->in, outputs->out, outputs->err};
+	size_t n_passed;
+	const int *passed = passed_fds(shell, actor, log_fds, &n_passed);
 	const struct spawn spawn = {
-	    .file = process->argv[0],
+	    .file = system_has(actor) ? system_file(shell->system) : process->argv[0],
 	    .path = environment_get(&launcher->environment, "PATH"),
 	    .argv = process->argv,
 	    .envp = launcher->environment.vars,
 	    .listen_pid = listen_pid,
 	    .fds = fds,
-	    .n_fds = 3 + n_sockets,
+	    .n_fds = 3 + n_passed,
 	    .cgroup_fd = cgroup_fd,
 	    .has_ids = process->has_user,
 	    .uid = process->uid,
@@ -250,8 +259,8 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 		ret->step = SPAWN_STEP_FDS;
 		return -E2BIG;
 	}
-	for (size_t i = 0; i < n_sockets; i++)
-		fds[3 + i] = sockets[i];
+	for (size_t i = 0; i < n_passed; i++)
+		fds[3 + i] = passed[i];
 	return os_spawn(&shell->spawner, &spawn, ret);
 }
 

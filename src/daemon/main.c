@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -15,7 +16,9 @@
 #include "conf/conf.h"
 #include "daemon/log.h"
 #include "daemon/supd.h"
+#include "daemon/system.h"
 #include "ledger/handover.h"
+#include "logd/logd.h"
 #include "logd/reader.h"
 #include "os/fd.h"
 #include "os/signals.h"
@@ -184,6 +187,18 @@ guard(const struct supd_options *options, int link_fd)
 	return status;
 }
 
+/* /system/log, which the guardian started with these descriptors. */
+static int
+log_role(void)
+{
+	const struct logd_fds fds = {
+	    LOGD_FEED, LOGD_STATE, {LOGD_STAGING, LOGD_STAGING + 1}};
+
+	/* Started by way of /proc it would be called "exe". */
+	(void)prctl(PR_SET_NAME, "supd");
+	return logd_run(&fds);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -204,6 +219,8 @@ main(int argc, char **argv)
 		argv++;
 		argc--;
 	}
+	if (argc == 2 && strcmp(argv[1], SYSTEM_LOG_ROLE) == 0)
+		return log_role();
 	if (argc == 2 && strcmp(argv[1], READER_ROLE) == 0)
 		return reader_run(STDIN_FILENO, STDOUT_FILENO);
 	mode = parse(argc, argv, &options);

@@ -6,6 +6,7 @@
 
 #include "daemon/control.h"
 #include "daemon/notify.h"
+#include "daemon/output.h"
 #include "daemon/procs.h"
 #include "daemon/record.h"
 #include "daemon/reload.h"
@@ -24,8 +25,10 @@ removed(struct shell *shell, const struct action *action)
 	notify_close(shell->notify, action->ref);
 	procs_forget(shell->procs, action->ref);
 	reload_release(shell, action->ref);
-	if (actors_has_name(&shell->actors, action->ref))
+	if (actors_has_name(&shell->actors, action->ref)) {
 		ledger_set_past(shell->ledger, actor->path, action->incarnation);
+		output_drop(shell->output, actor->path);
+	}
 	actors_clear(&shell->actors, action->ref);
 	record_slot(shell, action->ref.slot);
 	procs_inherit(shell->procs, heir);

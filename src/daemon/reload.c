@@ -24,6 +24,7 @@
 #include "daemon/procs.h"
 #include "daemon/record.h"
 #include "daemon/shell.h"
+#include "daemon/system.h"
 #include "daemon/systemd.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
@@ -112,8 +113,9 @@ static int
 size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
           struct err *err)
 {
-	struct core_size size = {.nodes = 1, .waiters = CONTROL_WAITERS_MAX};
-	uint64_t bytes = pool_bytes(conf);
+	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS,
+	                         .waiters = CONTROL_WAITERS_MAX};
+	uint64_t bytes = pool_bytes(conf) + pool_bytes(system_conf(shell->system));
 	struct core_size used, room;
 
 	if (shell->core != NULL) {
@@ -545,13 +547,52 @@ reload_now(struct shell *shell)
 /* ---- the first one
  * --------------------------------------------------------------------- */
 
+static int
+name_system(struct shell *shell, char *ret_paths[SYSTEM_ACTORS], struct err *err)
+{
+	const struct conf *conf = system_conf(shell->system);
+
+	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
+		ret_paths[i] = strdup(conf->actors[i].path);
+		if (ret_paths[i] == NULL) {
+			err_set(err, ENOMEM, "names of supd's own actors");
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* supd's own actors: before /user, so that they are started first and stopped last. */
+static void
+add_system(struct shell *shell, char *take_paths[SYSTEM_ACTORS])
+{
+	const struct conf *conf = system_conf(shell->system);
+	struct ref parent = core_ref(shell->core, CORE_ROOT);
+	struct ref before = core_ref(shell->core, CORE_USER);
+
+	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
+		struct ref ref = core_add(shell->core, parent, before,
+		                          &conf->actors[i].spec, shell->now_ms);
+
+		core_set_incarnation(shell->core, ref, 1);
+		actors_set(&shell->actors, ref, take_paths[i]);
+		actors_assign(&shell->actors, ref, conf, 0, i);
+		record_slot(shell, ref.slot);
+		parent = ref;
+		before = REF_NONE;
+	}
+}
+
 int
 reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err)
 {
 	struct ledger *ledger = NULL;
+	char *paths[SYSTEM_ACTORS];
 	struct tables tables;
 	int r = tables_init(&tables, conf, err);
 
+	if (r == 0)
+		r = name_system(shell, paths, err);
 	if (r < 0)
 		return r;
 	r = keep_conf(shell, conf, &tables.conf_id, err);
@@ -566,6 +607,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	reload_use_ledger(shell, ledger);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		add(shell, conf, i, &tables);
+	add_system(shell, paths);
 	shell->conf_id = tables.conf_id;
 	shell->conf = conf;
 	tables_done(&tables);

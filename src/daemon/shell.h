@@ -27,10 +27,12 @@ struct keeper;
 struct ledger;
 struct loop;
 struct notify;
+struct output;
 struct procs;
 struct retired;
 struct signals;
 struct supd_options;
+struct system;
 
 struct shell {
 	struct ev_loop *loop;
@@ -51,6 +53,8 @@ struct shell {
 	struct events events; /* the event stream */
 	struct procs *procs;
 	struct notify *notify;
+	struct output *output;
+	struct system *system; /* supd's own actors */
 	struct control *control;
 	struct cgroup_root cgroups;
 	struct spawner spawner;
@@ -113,7 +117,7 @@ void shell_release(struct shell *shell, uint64_t key);
 /* The path of an actor; of one that is gone already its last path, or "?". */
 const char *shell_path(const struct shell *shell, struct ref ref);
 
-/* The index of an actor in shell->conf. */
+/* The index of an actor in shell->conf, which one of supd's own is not in. */
 uint32_t shell_index(const struct shell *shell, const struct actor *actor);
 
 #endif

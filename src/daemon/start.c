@@ -17,6 +17,7 @@
 #include "daemon/control.h"
 #include "daemon/keeper.h"
 #include "daemon/log.h"
+#include "daemon/output.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/shell.h"
@@ -192,6 +193,11 @@ start_begin(struct shell *shell, struct start *start)
 		ledger_free(start->ledger);
 	if (status != 0)
 		return status;
+	output_adopt(shell->output);
+	if (output_configure(shell->output) < 0) {
+		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
+		return EX_OSERR;
+	}
 	shell->control = control_new(shell, &err);
 	if (shell->control == NULL) {
 		log_line(LOG_LEVEL_ERROR, "control socket: %s", err.text);

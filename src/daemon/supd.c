@@ -24,12 +24,14 @@
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/notify.h"
+#include "daemon/output.h"
 #include "daemon/procs.h"
 #include "daemon/record.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/shell.h"
 #include "daemon/start.h"
+#include "daemon/system.h"
 #include "daemon/systemd.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
@@ -45,6 +47,8 @@
 #define OWN_FDS 40
 /* And of each actor: pidfd, cgroup, notify socket. */
 #define FDS_PER_ACTOR 3
+/* One of each pipe: standard output, error, and input. */
+#define PIPES_PER_ACTOR 3
 /* And so many clients, fewer where descriptors are short. */
 #define CLIENTS_MAX 512
 #define CLIENTS_MIN 8
@@ -169,6 +173,7 @@ shell_signal(struct shell *shell, int signo)
 		break;
 	case SIGUSR1:
 		log_reopen();
+		output_reopen(shell->output);
 		break;
 	default:
 		break;
@@ -232,7 +237,7 @@ count_fds(const struct conf *conf)
 	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		n += conf->actors[i].process.n_sockets;
+		n += conf->actors[i].process.n_sockets + PIPES_PER_ACTOR;
 	return n;
 }
 
@@ -308,6 +313,8 @@ shell_conf_changed(struct shell *shell, const struct conf *old)
 	    conf->control_gid != old->control_gid)
 		set_control_mode(shell);
 	raise_limit(shell, conf);
+	if (output_configure(shell->output) < 0)
+		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
 }
 
 static char *
@@ -354,12 +361,14 @@ open_rooms(struct shell *shell, const struct conf *conf)
 		return EX_OSERR;
 	}
 	open_cgroups(shell);
-	if (events_init(&shell->events) < 0)
+	shell->system = system_new();
+	if (shell->system == NULL || events_init(&shell->events) < 0)
 		err_set(&err, ENOMEM, "event stream");
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
 	         (shell->keeper = keeper_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, &err)) != NULL &&
-	         (shell->notify = notify_new(shell, &err)) != NULL)
+	         (shell->notify = notify_new(shell, &err)) != NULL &&
+	         (shell->output = output_new(shell, &err)) != NULL)
 		shell->control_path = control_path(conf, shell->runtime_dir);
 	if (shell->control_path == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
@@ -379,11 +388,13 @@ close_rooms(struct shell *shell)
 		mailboxes_close(shell, &shell->mailboxes, shell->conf);
 	procs_free(shell->procs);
 	notify_free(shell->notify);
+	output_free(shell->output);
 	loop_free(shell->turn);
 	keeper_free(shell->keeper);
 	events_done(&shell->events);
 	actors_done(&shell->actors);
 	reload_free(shell);
+	system_free(shell->system);
 	cgroup_root_close(&shell->cgroups);
 	ledger_free(shell->ledger);
 	exits_free(shell->exits);

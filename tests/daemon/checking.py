@@ -197,7 +197,8 @@ children:
   w: {{use: echo, with: {{what: "r${{replica}}"}}, replicas: 3}}
 """)
     s.event("started", "late")
-    equal([event["path"] for event in s.seen("started") if event.get("pid")][:6],
+    equal([event["path"] for event in s.seen("started") if event.get("pid")
+           and event["path"].startswith("/user")][:6],
           ["/user/" + name for name in ("a", "b", "7", "w@1", "w@2", "w@3")], "the order")
 
     def environment(path):

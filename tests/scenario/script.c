@@ -245,6 +245,27 @@ add_statement(struct stage *stage, const struct words *words)
 	player->ref = rig_add(&stage->rig, parent->ref, REF_NONE, &player->spec);
 }
 
+/* system NAME WORD…: a supervisor before /user, as supd's own is, and a worker in it. */
+static void
+system_statement(struct stage *stage, const struct words *words)
+{
+	const struct core *core = stage->rig.core;
+	struct player *top = new_player(stage, "/system");
+	struct player *player =
+	    words->n < 2 || top == NULL ? NULL : new_player(stage, words->at[1]);
+
+	if (player == NULL) {
+		stage_blame(stage, "who is in the system?");
+		return;
+	}
+	cast_default(top, true);
+	top->spec.intensity.unlimited = true;
+	top->ref = rig_add(&stage->rig, core_ref(core, CORE_ROOT),
+	                   core_ref(core, CORE_USER), &top->spec);
+	describe(stage, player, words, 2);
+	player->ref = rig_add(&stage->rig, top->ref, REF_NONE, &player->spec);
+}
+
 static void
 one_statement(struct script *script, char *text)
 {
@@ -257,6 +278,10 @@ one_statement(struct script *script, char *text)
 		return;
 	if (strcmp(words.at[0], "add") == 0) {
 		add_statement(stage, &words);
+		return;
+	}
+	if (strcmp(words.at[0], "system") == 0) {
+		system_statement(stage, &words);
 		return;
 	}
 	if (strcmp(words.at[0], "shutdown") == 0 || strcmp(words.at[0], "quit") == 0 ||

@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: ISC */
+/* output.c - the pipes between actors and the log process, and from actor to actor. */
+#include "config.h"
+
+#include "daemon/output.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "daemon/log.h"
+#include "daemon/shell.h"
+#include "ledger/link.h"
+#include "logd/state.h"
+#include "logd/tail.h"
+#include "os/fd.h"
+
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
+#define SYSLOG_SOCKET  "/dev/log"
+
+/* As many pipes as the log process takes. */
+#define PIPES_MAX STATE_STREAMS_MAX
+
+/* Beside the streams of feed.h: what is an actor's standard input. */
+#define PIPE_INPUT FEED_STREAM_MAX
+
+/* Where in the vault the log process finds what it needs. */
+enum kept { KEPT_FEED = 1, KEPT_FEED_LOG, KEPT_STATE, KEPT_STAGING, KEPT_STAGING_IN };
+
+/* No message for all is under way. */
+#define IDLE SIZE_MAX
+
+struct output_pipe {
+	uint64_t key;
+	int fd; /* both ends */
+	char *path;
+	unsigned int name; /* enum feed_stream or PIPE_INPUT */
+	uint32_t entry;    /* see tail_read() */
+};
+
+struct output {
+	struct shell *shell;
+	ev_io io;
+	int feed[2]; /* ours, the log process's */
+	int state;
+	int staging[2];
+	struct output_pipe *pipes;
+	size_t n;
+	size_t cap;
+	struct map by_key;
+	uint64_t instance; /* of the log process, 0: it said nothing yet */
+	size_t cursor;     /* who is named next */
+	bool begun;
+	struct feed_message message;
+};
+
+/* ---- pipes ---------------------------------------------------------------------------
+ */
+
+/* 56 bits of FNV-1a of the path and what it is for. */
+static uint64_t
+key_of(const char *path, unsigned int name)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; *path != '\0'; path++)
+		hash = (hash ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
+	hash = (hash ^ (0x100 + name)) * UINT64_C(0x100000001b3);
+	return VAULT_KEY(VAULT_PIPE, hash ^ hash >> 56);
+}
+
+/* The pipe of this actor and purpose, or NULL. */
+static struct output_pipe *
+find(const struct output *output, const char *path, unsigned int name)
+{
+	uint32_t at;
+
+	if (!map_get(&output->by_key, key_of(path, name), &at) ||
+	    strcmp(output->pipes[at].path, path) != 0)
+		return NULL;
+	return &output->pipes[at];
+}
+
+/* A descriptor of its own for one end of a pipe. */
+static int
+reopen(int fd, int flags)
+{
+	char link[32];
+	int r;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	r = open(link, flags | O_CLOEXEC);
+	return r < 0 ? -errno : r;
+}
+
+static int
+make_pipe(void)
+{
+	int fds[2];
+	int fd;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	fd = reopen(fds[0], O_RDWR | O_NONBLOCK);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	return fd_raise(fd);
+}
+
+static int
+reserve(struct output *output)
+{
+	size_t cap = output->cap == 0 ? 16 : 2 * output->cap;
+	struct output_pipe *pipes;
+
+	if (output->n < output->cap)
+		return 0;
+	if (output->n == PIPES_MAX)
+		return -ENOSPC;
+	pipes = reallocarray(output->pipes, cap, sizeof(*pipes));
+	if (pipes == NULL)
+		return -ENOMEM;
+	output->pipes = pipes;
+	output->cap = cap;
+	return 0;
+}
+
+/* Enter a pipe; `fd` is the table's if this succeeds.  -errno. */
+static int
+enter(struct output *output, const char *path, unsigned int name, int fd,
+      struct output_pipe **ret)
+{
+	const uint64_t key = key_of(path, name);
+	char *copy = strdup(path);
+	uint32_t at;
+	int r = copy == NULL ? -ENOMEM : reserve(output);
+
+	if (r == 0 && map_get(&output->by_key, key, &at))
+		r = -EEXIST;
+	if (r == 0)
+		r = map_put(&output->by_key, key, (uint32_t)output->n);
+	if (r < 0) {
+		free(copy);
+		return r;
+	}
+	*ret = &output->pipes[output->n++];
+	**ret = (struct output_pipe){key, fd, copy, name, STATE_NONE};
+	return 0;
+}
+
+/* ---- the feed ------------------------------------------------------------------------
+ */
+
+static void
+watch(struct output *output, int events)
+{
+	ev_io_stop(output->shell->loop, &output->io);
+	ev_io_set(&output->io, output->feed[0], events);
+	ev_io_start(output->shell->loop, &output->io);
+}
+
+static void
+fill_log(struct feed_log *ret, const struct conf_log *log)
+{
+	*ret = (struct feed_log){
+	    .max_size = log->max_size,
+	    .total = log->total,
+	    .max_age_ms = log->max_age_ms == DURATION_INFINITE ? 0 : log->max_age_ms,
+	    .keep = log->keep,
+	    .timestamps = log->timestamps,
+	    .json = log->json,
+	    .compress = log->compress,
+	};
+}
+
+/* Say of a stream what is known of it; false: it goes nowhere (any more). */
+static bool
+describe(struct output *output, const struct output_pipe *pipe)
+{
+	struct shell *shell = output->shell;
+	const struct ref ref = actors_find(&shell->actors, pipe->path);
+	const struct actor *actor = actors_get(&shell->actors, ref);
+	struct feed_message *message = &output->message;
+	const struct conf_process *process;
+	const struct conf_output *target;
+	char file[PATH_MAX];
+	struct node_view view;
+
+	if (actor == NULL || pipe->name >= FEED_STREAM_MAX)
+		return false;
+	process = &actor->conf->process;
+	target = pipe->name == FEED_STDERR ? &process->err : &process->out;
+	core_view(shell->core, ref, shell->now_ms, &view);
+	*message = (struct feed_message){
+	    .kind = FEED_STREAM,
+	    .key = pipe->key,
+	    .stream = pipe->name,
+	    .incarnation = view.incarnation,
+	    .generation = view.generation,
+	};
+	fill_log(&message->log, &process->log);
+	(void)snprintf(file, sizeof(file), "%s%s.log", shell->conf->log_directory,
+	               pipe->path);
+	if (target->kind == OUTPUT_JOURNAL) {
+		message->target = FEED_TO_JOURNAL;
+		(void)snprintf(file, sizeof(file), "%s", JOURNAL_SOCKET);
+	} else if (target->kind == OUTPUT_SYSLOG) {
+		message->target = FEED_TO_SYSLOG;
+		(void)snprintf(file, sizeof(file), "%s", SYSLOG_SOCKET);
+	}
+	return feed_set_text(message, pipe->path, file) == 0;
+}
+
+/* Name one stream, with its descriptor or, if it is known already, without. */
+static int
+name_stream(struct output *output, const struct output_pipe *pipe, bool is_new)
+{
+	int fd = -1;
+	int r;
+
+	if (!describe(output, pipe))
+		return 0;
+	if (is_new) {
+		fd = reopen(pipe->fd, O_RDONLY | O_NONBLOCK);
+		if (fd < 0)
+			return fd;
+	}
+	r = feed_send(output->feed[0], &output->message, fd);
+	fd_close(&fd);
+	return r;
+}
+
+static int
+say(struct output *output, enum feed_kind kind, uint64_t key)
+{
+	output->message =
+	    (struct feed_message){.kind = kind, .key = key, .instance = output->instance};
+	return feed_send(output->feed[0], &output->message, -1);
+}
+
+/* Go on naming all streams, as far as the feed takes it now. */
+static void
+name_all(struct output *output)
+{
+	int r = 0;
+
+	if (output->cursor == IDLE)
+		return;
+	if (!output->begun)
+		r = say(output, FEED_BEGIN, 0);
+	output->begun = r == 0;
+	while (r == 0 && output->cursor < output->n) {
+		r = name_stream(output, &output->pipes[output->cursor], true);
+		/* Without a descriptor for it now it is named another time. */
+		if (r == 0)
+			output->cursor++;
+	}
+	if (r == 0)
+		r = say(output, FEED_END, 0);
+	if (r == 0)
+		output->cursor = IDLE;
+	watch(output, r == 0 ? EV_READ : EV_READ | EV_WRITE);
+}
+
+/* All have to be named anew: something could not be said. */
+static void
+name_again(struct output *output)
+{
+	if (output->instance == 0)
+		return;
+	output->cursor = 0;
+	output->begun = false;
+	watch(output, EV_READ | EV_WRITE);
+}
+
+/* Say something of one stream, if the log process knows of streams already. */
+static void
+tell(struct output *output, const struct output_pipe *pipe, bool is_new)
+{
+	if (output->instance == 0 || output->cursor != IDLE)
+		return;
+	if (name_stream(output, pipe, is_new) < 0)
+		name_again(output);
+}
+
+static void
+heed(struct output *output)
+{
+	const struct feed_message *message = &output->message;
+
+	if (message->kind == FEED_HELLO) {
+		output->instance = message->instance;
+		name_again(output);
+	} else if (message->kind == FEED_TROUBLE) {
+		log_line(message->error != 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_NOTICE,
+		         "log: %s", feed_actor(message));
+	}
+}
+
+static void
+on_feed(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct output *output = io->data;
+	int fd = -1;
+
+	(void)loop;
+	if ((revents & EV_READ) != 0) {
+		while (feed_receive(output->feed[0], &output->message, &fd) == 1) {
+			fd_close(&fd);
+			heed(output);
+		}
+	}
+	name_all(output);
+}
+
+/* ---- what outlives us ----------------------------------------------------------------
+ */
+
+static int
+take_kept(struct output *output)
+{
+	int *const places[] = {&output->feed[0], &output->feed[1], &output->state,
+	                       &output->staging[0], &output->staging[1]};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		*places[i] =
+		    shell_take(output->shell, VAULT_KEY(VAULT_LOG, KEPT_FEED + i));
+		if (*places[i] < 0)
+			return -ENOENT;
+		*places[i] = fd_raise(*places[i]);
+	}
+	return 0;
+}
+
+static void
+close_kept(struct output *output)
+{
+	fd_close(&output->feed[0]);
+	fd_close(&output->feed[1]);
+	fd_close(&output->state);
+	fd_close(&output->staging[0]);
+	fd_close(&output->staging[1]);
+}
+
+static int
+make_kept(struct output *output, struct err *err)
+{
+	struct shell *shell = output->shell;
+	int r;
+
+	output->state = state_new(err);
+	if (output->state < 0)
+		return output->state;
+	r = feed_pair(output->feed);
+	if (r == 0 && pipe2(output->staging, O_CLOEXEC) < 0)
+		r = -errno;
+	if (r < 0) {
+		err_set(err, -r, "pipes for the log process");
+		return r;
+	}
+	output->state = fd_raise(output->state);
+	for (int i = 0; i < 2; i++) {
+		output->feed[i] = fd_raise(output->feed[i]);
+		output->staging[i] = fd_raise(output->staging[i]);
+		shell_keep(shell, VAULT_KEY(VAULT_LOG, KEPT_FEED + i), output->feed[i]);
+		shell_keep(shell, VAULT_KEY(VAULT_LOG, KEPT_STAGING + i),
+		           output->staging[i]);
+	}
+	shell_keep(shell, VAULT_KEY(VAULT_LOG, KEPT_STATE), output->state);
+	return 0;
+}
+
+/* The pipes of a shell: those that were kept, or none yet.  NULL with a sentence. */
+struct output *
+output_new(struct shell *shell, struct err *err)
+{
+	struct output *output = calloc(1, sizeof(*output));
+
+	if (output == NULL) {
+		err_set(err, ENOMEM, "the actors' pipes");
+		return NULL;
+	}
+	*output = (struct output){.shell = shell,
+	                          .feed = {-1, -1},
+	                          .state = -1,
+	                          .staging = {-1, -1},
+	                          .cursor = IDLE};
+	ev_init(&output->io, on_feed);
+	output->io.data = output;
+	if (take_kept(output) == 0) {
+		/* The log process does not know that there is somebody new. */
+		(void)say(output, FEED_ASK, 0);
+	} else {
+		close_kept(output);
+		if (make_kept(output, err) < 0) {
+			output_free(output);
+			return NULL;
+		}
+	}
+	ev_io_set(&output->io, output->feed[0], EV_READ);
+	ev_io_start(shell->loop, &output->io);
+	return output;
+}
+
+/* Close our ends; what the walker keeps stays. */
+void
+output_free(struct output *output)
+{
+	if (output == NULL)
+		return;
+	ev_io_stop(output->shell->loop, &output->io);
+	for (size_t i = 0; i < output->n; i++) {
+		fd_close(&output->pipes[i].fd);
+		free(output->pipes[i].path);
+	}
+	close_kept(output);
+	free(output->pipes);
+	map_done(&output->by_key);
+	free(output);
+}
+
+/* What the log process gets as LOGD_FEED, LOGD_STATE, LOGD_STAGING and the one behind. */
+void
+output_log_fds(const struct output *output, int ret[4])
+{
+	ret[0] = output->feed[1];
+	ret[1] = output->state;
+	ret[2] = output->staging[0];
+	ret[3] = output->staging[1];
+}
+
+/* Take the pipes of the actors that were taken over. */
+void
+output_adopt(struct output *output)
+{
+	struct shell *shell = output->shell;
+
+	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
+		const struct actor *actor = &shell->actors.at[slot];
+		struct output_pipe *pipe;
+
+		if (actor->path == NULL)
+			continue;
+		for (unsigned int name = 0; name <= PIPE_INPUT; name++) {
+			int fd = shell_take(shell, key_of(actor->path, name));
+
+			if (fd >= 0 && enter(output, actor->path, name, fd, &pipe) < 0)
+				(void)close(fd);
+		}
+	}
+}
+
+/* ---- for a process -------------------------------------------------------------------
+ */
+
+/* The pipe of this actor and purpose; a new one where there is none.  -errno. */
+static int
+get(struct output *output, const char *path, unsigned int name, struct output_pipe **ret,
+    bool *ret_is_new)
+{
+	int fd, r;
+
+	*ret = find(output, path, name);
+	*ret_is_new = *ret == NULL;
+	if (*ret != NULL)
+		return 0;
+	fd = shell_take(output->shell, key_of(path, name));
+	if (fd < 0)
+		fd = make_pipe();
+	if (fd < 0)
+		return fd;
+	r = enter(output, path, name, fd, ret);
+	if (r < 0) {
+		(void)close(fd);
+		return r;
+	}
+	shell_keep(output->shell, (*ret)->key, fd);
+	return 0;
+}
+
+/* Does the log process have to know of each new life? */
+static bool
+is_told_of_lives(const struct conf_process *process)
+{
+	return process->log.json || process->out.kind == OUTPUT_JOURNAL ||
+	       process->out.kind == OUTPUT_SYSLOG ||
+	       process->err.kind == OUTPUT_JOURNAL || process->err.kind == OUTPUT_SYSLOG;
+}
+
+/*
+ * The end of a pipe that a process of this actor writes to, for what goes through the
+ * log process: the caller's.  -errno.
+ */
+int
+output_open(struct output *output, const struct actor *actor, enum feed_stream name)
+{
+	const struct conf_process *process = &actor->conf->process;
+	struct output_pipe *pipe;
+	bool is_new;
+	int r = get(output, actor->path, name, &pipe, &is_new);
+
+	if (r < 0)
+		return r;
+	/* So that it can open /dev/stdout and /dev/stderr. */
+	if (is_new && process->has_user)
+		(void)fchown(pipe->fd, process->uid, process->gid);
+	if (is_new || is_told_of_lives(process))
+		tell(output, pipe, is_new);
+	return reopen(pipe->fd, O_WRONLY);
+}
+
+/*
+ * An end of the pipe that is an actor's standard input: the one it reads from, or the
+ * one that others write to.  The caller's; -errno; -ENOENT for a reader to which nobody
+ * writes.
+ */
+int
+output_open_input(struct output *output, const char *path, bool for_reader)
+{
+	struct output_pipe *pipe;
+	bool is_new;
+	int r;
+
+	if (for_reader && find(output, path, PIPE_INPUT) == NULL)
+		return -ENOENT;
+	r = get(output, path, PIPE_INPUT, &pipe, &is_new);
+	return r < 0 ? r : reopen(pipe->fd, for_reader ? O_RDONLY : O_WRONLY);
+}
+
+static int
+make_inputs(struct output *output, const struct conf_output *target)
+{
+	struct output_pipe *pipe;
+	bool is_new;
+
+	if (target->kind != OUTPUT_PIPE)
+		return 0;
+	return get(output, target->file, PIPE_INPUT, &pipe, &is_new);
+}
+
+/*
+ * Another configuration is in force: make the pipes that lead from actor to actor, so
+ * that whoever starts first finds them, and tell where everything goes.  -errno.
+ */
+int
+output_configure(struct output *output)
+{
+	const struct conf *conf = output->shell->conf;
+	int r = 0;
+
+	for (uint32_t i = 0; i < conf->n_actors && r == 0; i++) {
+		const struct conf_actor *actor = &conf->actors[i];
+
+		if (actor->spec.kind != NODE_WORKER)
+			continue;
+		r = make_inputs(output, &actor->process.out);
+		if (r == 0)
+			r = make_inputs(output, &actor->process.err);
+	}
+	name_again(output);
+	name_all(output);
+	return r < 0 ? r : 0;
+}
+
+/* A process of this actor is gone: what it began to say is all. */
+void
+output_flush(struct output *output, const struct actor *actor)
+{
+	if (!is_told_of_lives(&actor->conf->process))
+		return;
+	for (unsigned int name = 0; name < FEED_STREAM_MAX; name++) {
+		const struct output_pipe *pipe = find(output, actor->path, name);
+
+		if (pipe == NULL || output->instance == 0 || output->cursor != IDLE)
+			continue;
+		/* What the feed has no room for the next life brings about. */
+		(void)say(output, FEED_FLUSH, pipe->key);
+	}
+}
+
+static void
+drop_pipe(struct output *output, struct output_pipe *pipe)
+{
+	struct output_pipe *last = &output->pipes[output->n - 1];
+
+	if (pipe->name < FEED_STREAM_MAX && output->instance != 0 &&
+	    say(output, FEED_DROP, pipe->key) < 0)
+		name_again(output);
+	shell_release(output->shell, pipe->key);
+	map_remove(&output->by_key, pipe->key);
+	fd_close(&pipe->fd);
+	free(pipe->path);
+	if (pipe != last) {
+		*pipe = *last;
+		/* It is there already: this cannot fail. */
+		ASSERT(map_put(&output->by_key, pipe->key,
+		               (uint32_t)(pipe - output->pipes)) == 0);
+	}
+	output->n--;
+	/* Who has another place now must not be left out. */
+	if (output->cursor != IDLE)
+		name_again(output);
+}
+
+/* The actor with this path is no more, and has no heir. */
+void
+output_drop(struct output *output, const char *path)
+{
+	for (unsigned int name = 0; name <= PIPE_INPUT; name++) {
+		struct output_pipe *pipe = find(output, path, name);
+
+		if (pipe != NULL)
+			drop_pipe(output, pipe);
+	}
+}
+
+/* Log files are opened by their names again: something else has moved them. */
+void
+output_reopen(struct output *output)
+{
+	/* One that does not listen opens them anew in any case. */
+	if (output->instance != 0)
+		(void)say(output, FEED_REOPEN, 0);
+}
+
+/* The last that an actor said on a stream, at most size bytes; never waits. */
+size_t
+output_tail(struct output *output, const char *path, enum feed_stream name, char *buf,
+            size_t size)
+{
+	struct output_pipe *pipe = find(output, path, name);
+	uint64_t total;
+
+	if (pipe == NULL)
+		return 0;
+	return tail_read(output->state, pipe->key, &pipe->entry, pipe->fd, buf, size,
+	                 &total);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: ISC */
+/* output.h - the pipes between actors and the log process, and from actor to actor.
+ *
+ * Each is made once and outlives both of its ends, every guardian and every log process:
+ * it is in the vault, as is what the log process needs.  The guardian has one descriptor
+ * of each, which is both ends, so that no writer ever finds nobody who reads; it never
+ * reads from them.
+ */
+#ifndef DAEMON_OUTPUT_H
+#define DAEMON_OUTPUT_H
+
+#include "base/err.h"
+#include "daemon/actors.h"
+#include "logd/feed.h"
+#include "logd/logd.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct output;
+struct shell;
+
+struct output *output_new(struct shell *shell, struct err *err);
+void output_free(struct output *output);
+void output_log_fds(const struct output *output, int ret[4]);
+void output_adopt(struct output *output);
+int output_configure(struct output *output);
+int output_open(struct output *output, const struct actor *actor, enum feed_stream name);
+int output_open_input(struct output *output, const char *path, bool for_reader);
+void output_flush(struct output *output, const struct actor *actor);
+void output_drop(struct output *output, const char *path);
+void output_reopen(struct output *output);
+size_t output_tail(struct output *output, const char *path, enum feed_stream name,
+                   char *buf, size_t size);
+
+#endif

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""What actors print, on its way through pipes that outlive everybody."""
+import json
+import os
+import re
+import signal
+
+from lib import check, equal, has, main, test
+
+STAMP = r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
+COUNT = """i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done
+echo counted >%s; exec sleep 1000"""
+
+
+def shell(text, **more):
+    return {"command": ["/bin/sh", "-c", text.replace("$", "$$")], **more}
+
+
+def text_of(path):
+    try:
+        with open(path, encoding="utf8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def has_line(s, path, pattern):
+    s.until(lambda: re.search(pattern, text_of(path)),
+            lambda: f"/{pattern}/ in {path}: {text_of(path)[-500:]!r}")
+
+
+def pid_of(s, role):
+    """Of one of supd's own processes, whoever is its parent by now."""
+    for pid in s.family():
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as words:
+                if role in words.read().split(b"\0")[:2]:
+                    return pid
+        except FileNotFoundError:
+            pass
+    return None
+
+
+def kill(s, role):
+    pid = pid_of(s, role)
+    os.kill(pid, signal.SIGKILL)
+    s.until(lambda: pid_of(s, role) not in (None, pid), f"another {role}")
+
+
+@test("what an actor prints is in its log with the time, both streams in their order")
+def ordered(box):
+    s = box.supd({"a": shell("echo one; echo two >&2; printf 'three'; exec sleep 1000")})
+    path = box.path("logs/user/a.log")
+    has_line(s, path, "three")
+    equal(re.sub(STAMP, "", text_of(path)), "one\ntwo\nthree", "the text")
+    check(re.fullmatch("(?:" + STAMP.replace("(?m)^", "") + r"\w+\n?){3}", text_of(path)),
+          text_of(path))
+
+
+@test("format: json says which stream it was; one that is to be alone is")
+def streams(box):
+    s = box.supd({"a": shell("echo one; echo two >&2; exec sleep 1000",
+                             output={"stdout": "log", "stderr": "null"},
+                             log={"format": "json"})})
+    path = box.path("logs/user/a.log")
+    has_line(s, path, "one")
+    line = json.loads(text_of(path))
+    equal((line["stream"], line["text"]), ("stdout", "one"), "the line")
+
+
+@test("the log process is an actor that is found by its path and is not in the way")
+def actor(box):
+    s = box.supd({"a": {}})
+    s.started("a")
+    log = s.actor("/system/log")
+    equal(log["state"], "running", "its state")
+    check(not any("/system" in line for line in s.ctl_ok("status").out.splitlines()),
+          "a status that nobody asked for")
+    has(s.ctl_ok("status", "/system/log").out, f"pid +{log['pid']}", "its status")
+    has(s.ctl_ok("explain", "/system/log").out, "has not failed", "its story")
+    equal(s.ctl("status", "log").code, 4, "a name without its path")
+    s.ctl_ok("restart", "/system/log")
+    check(s.actor("/system/log")["pid"] != log["pid"], "it is the same process")
+    equal(s.actor("a")["restarts"], 0, "the restarts of a")
+
+
+@test("whoever of supd is killed, no line is lost or doubled", timeout=60)
+def killed(box):
+    s = box.supd({"a": shell(COUNT % box.path("counted"))})
+    path = box.path("logs/user/a.log")
+    for turn in range(1, 6):
+        if turn % 2 == 1:
+            kill(s, b"@log")
+        else:
+            kill(s, b"@guardian")
+        s.until(lambda: os.path.exists(box.path("counted")), "it counts")
+        has_line(s, path, f"(?s)(line 299.*){{{turn}}}")
+        expected = "".join(f"line {i}\n" for i in range(300)) * turn
+        equal(re.sub(STAMP, "", text_of(path)), expected, f"the text after {turn}")
+        os.unlink(box.path("counted"))
+        s.ctl_ok("restart", "a")
+    s.until(lambda: os.path.exists(box.path("counted")), "it counts")
+
+
+@test("the last words of every actor are in its log when supd has ended")
+def last_words(box):
+    s = box.supd({name: shell("trap 'i=0; while [ $i -lt 200 ]; do echo bye $i; "
+                              "i=$((i+1)); done; exit 0' TERM; "
+                              f"echo up >{box.path(name)}; while :; do sleep 0.01; done")
+                  for name in ("a", "b")})
+    s.until(lambda: os.path.exists(box.path("a")) and os.path.exists(box.path("b")), "they run")
+    s.stop()
+    for name in "a", "b":
+        equal(re.sub(STAMP, "", text_of(box.path(f"logs/user/{name}.log"))),
+              "".join(f"bye {i}\n" for i in range(200)), f"the text of {name}")
+
+
+@test("pipe: leads to another actor, and outlives restarts of both")
+def piped(box):
+    out = box.path("out")
+    s = box.supd({"w": shell("echo from $$; exec sleep 1000", output="pipe:r"),
+                  "r": shell(f"while read -r line; do echo got $line >>{out}; done")})
+    lines = 1
+    for name in "w", "r", "w", "supd", "w", "r", "w":
+        s.until(lambda n=lines: text_of(out).count("got from") == n,
+                lambda n=lines: f"{n} lines: {text_of(out)}")
+        if name == "supd":
+            kill(s, b"@guardian")
+            continue
+        s.ctl_ok("restart", name)
+        lines += name == "w"
+    s.until(lambda: text_of(out).count("got from") == lines, "the last line")
+
+
+@test("log: keys take effect without a restart")
+def reloaded(box):
+    tree = {"a": shell(f"echo one; read line <{box.path('go')}; echo two; exec sleep 1000")}
+    os.mkfifo(box.path("go"))
+    s = box.supd(tree)
+    path = box.path("logs/user/a.log")
+    has_line(s, path, "one")
+    pid = s.actor("a")["pid"]
+    tree["a"]["log"] = {"format": "json"}
+    s.write(tree)
+    s.ctl_ok("apply")
+    with open(box.path("go"), "w", encoding="ascii") as go:
+        go.write("go\n")
+    has_line(s, path, '"text":"two"')
+    equal(s.actor("a")["pid"], pid, "the process")
+
+
+@test("an actor that is removed says its last, and its pipe is not kept")
+def removed(box):
+    tree = {"a": shell("trap 'echo bye; exit 0' TERM; echo hi; while :; do sleep 0.01; done"),
+            "b": {}}
+    s = box.supd(tree)
+    path = box.path("logs/user/a.log")
+    has_line(s, path, "hi")
+
+    def pipes():
+        log = s.actor("/system/log")["pid"]
+        return sum(os.readlink(f"/proc/{log}/fd/{fd}").startswith("pipe:")
+                   for fd in os.listdir(f"/proc/{log}/fd"))
+    before = pipes()
+    s.write({"b": {}})
+    s.ctl_ok("apply")
+    has_line(s, path, "bye")
+    s.until(lambda: pipes() < before, "the pipe is closed")
+
+
+if __name__ == "__main__":
+    main()
