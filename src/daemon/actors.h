@@ -26,6 +26,7 @@ struct actor {
 	struct conf *conf_owner;     /* kept alive for actors that are being removed */
 	pid_t pid;                   /* 0: no process */
 	uint64_t process_started_ms; /* when it was spawned, CLOCK_MONOTONIC */
+	bool is_mended;              /* its record was damaged: see mend.h */
 	bool sigstopped;             /* by a signal that supd did not send */
 	uint64_t dead_letters;
 	char *status;               /* STATUS= of the process, or NULL */

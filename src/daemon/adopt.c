@@ -16,6 +16,7 @@
 #include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
+#include "daemon/mend.h"
 #include "daemon/notify.h"
 #include "daemon/procs_private.h"
 #include "daemon/reload.h"
@@ -178,12 +179,10 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 		struct ledger_record record;
 		int r = ledger_read(shell->ledger, slot, &record);
 
-		if (r == -ENOENT || (r == 0 && record.ref.slot == REF_NONE.slot))
+		shell->actors.at[slot].is_mended = r == -EBADMSG;
+		if (r < 0 || record.ref.slot == REF_NONE.slot)
 			continue;
-		if (r < 0)
-			err_set(err, -r, "the ledger is damaged");
-		else
-			r = restore_actor(shell, &record, err);
+		r = restore_actor(shell, &record, err);
 		if (r < 0)
 			return r;
 		restore_process(shell, &record);
@@ -367,6 +366,8 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	if (r == 0)
 		r = restore_slots(shell, size.slots, err);
 	if (r == 0)
+		r = mend_names(shell, err);
+	if (r == 0)
 		r = mailboxes_open(shell, &shell->mailboxes, shell->conf, NULL, NULL,
 		                   err);
 	if (r < 0)
@@ -384,6 +385,7 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	shell->now_ms = clock_mono_ms() + 1;
 	/* What they said before they ended comes before their end. */
 	notify_drain(shell->notify);
+	mend_processes(shell);
 	compare(shell);
 	shell_post(shell, &everybody);
 	/* Unless it was told already. */

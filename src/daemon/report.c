@@ -124,7 +124,8 @@ add_exited(struct shell *shell, const struct action *action)
 	add_cause(shell, &action->cause);
 	if (end == NULL)
 		return;
-	events_number(events, "pid", end->pid);
+	if (end->pid != 0)
+		events_number(events, "pid", end->pid);
 	events_number(events, "utime_us", (int64_t)end->utime_us);
 	events_number(events, "stime_us", (int64_t)end->stime_us);
 	events_number(events, "maxrss_kib", (int64_t)end->maxrss_kib);

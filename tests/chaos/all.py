@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import turn
 import storm
 import crash
+import damage
 import following
 from lib import main
 

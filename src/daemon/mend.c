@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: ISC */
+/* mend.c - actors whose record in the ledger cannot be read: ended, to begin anew. */
+#include "config.h"
+
+#include "daemon/mend.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/log.h"
+#include "daemon/procs_private.h"
+#include "daemon/record.h"
+#include "daemon/shell.h"
+#include "os/leftover.h"
+
+/* An actor of the configuration below this one that has no slot yet, in file order. */
+static uint32_t
+find_nameless(const struct shell *shell, uint32_t parent)
+{
+	const struct conf *conf = shell->conf;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		if (conf->actors[i].parent == parent &&
+		    actors_find(&shell->actors, conf->actors[i].path).slot ==
+		        REF_NONE.slot)
+			return i;
+	return CONF_NONE;
+}
+
+/* Siblings stand in the tree as in the file: the first without a name has the first name
+ * that nobody has. */
+static int
+name(struct shell *shell, struct ref ref)
+{
+	const struct ref parent = core_parent(shell->core, ref);
+	const struct actor *above = actors_get(&shell->actors, parent);
+	uint32_t index =
+	    find_nameless(shell, above == NULL ? CONF_NONE : above->conf_index);
+	int r;
+
+	if (index == CONF_NONE || (above != NULL && above->conf_id != shell->conf_id))
+		return -EBADMSG;
+	r = actors_restore(&shell->actors, ref, shell->conf->actors[index].path,
+	                   REF_NONE);
+	if (r < 0)
+		return r;
+	shell->actors.at[ref.slot].is_mended = true;
+	actors_assign(&shell->actors, ref, shell->conf, shell->conf_id, index);
+	shell->procs->at[ref.slot] = (struct proc){
+	    .ref = ref, .pidfd = -1, .next = PROCS_NONE, .prev = PROCS_NONE};
+	containment_init(&shell->procs->at[ref.slot].containment);
+	log_line(LOG_LEVEL_ERROR,
+	         "%s: what was put down of it is damaged: it is killed and starts anew",
+	         shell->actors.at[ref.slot].path);
+	return 0;
+}
+
+int
+mend_names(struct shell *shell, struct err *err)
+{
+	const struct ref root = core_ref(shell->core, CORE_ROOT);
+
+	/* Parents come before their children. */
+	for (struct ref ref = core_next(shell->core, root, root);
+	     ref.slot != REF_NONE.slot; ref = core_next(shell->core, root, ref)) {
+		int r = shell->actors.at[ref.slot].is_mended ? name(shell, ref) : 0;
+
+		if (r < 0) {
+			err_set(err, -r, "a damaged record of the ledger");
+			return r;
+		}
+	}
+	return 0;
+}
+
+static void
+kill_life(struct shell *shell, struct ref ref, uint32_t life)
+{
+	char mark[PROC_MARK_MAX], variable[PROC_MARK_MAX + 16];
+	size_t n;
+
+	launch_mark(shell, ref.slot, life, mark);
+	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
+	(void)leftover_kill(variable, &n);
+}
+
+void
+mend_processes(struct shell *shell)
+{
+	for (uint32_t slot = 0; slot < shell->procs->cap; slot++) {
+		struct proc *proc = &shell->procs->at[slot];
+		struct node_view view;
+
+		if (!shell->actors.at[slot].is_mended ||
+		    !core_valid(shell->core, proc->ref))
+			continue;
+		shell->actors.at[slot].is_mended = false;
+		core_view(shell->core, proc->ref, shell->now_ms, &view);
+		/* Started by us, in what the one before us did not get to. */
+		if (!view.alive || proc->life == view.life)
+			continue;
+		kill_life(shell, proc->ref, view.life);
+		proc->life = view.life;
+		proc->ended = true;
+		proc->end = (struct reap){.kind = REAP_SIGNALED, .status = SIGKILL};
+		record_slot(shell, slot);
+	}
+}
