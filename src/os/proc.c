@@ -45,6 +45,7 @@ struct proc_sweep {
 	struct swept *all;
 	size_t n;
 	size_t cap;
+	pid_t self;      /* asked for once: the list of children is long */
 	pid_t walker;    /* 0, or whose children are looked at like ours */
 	bool is_unsure;  /* everything changed while we looked, again and again */
 	struct map seen; /* pid to index */
@@ -54,7 +55,7 @@ struct proc_sweep {
 	size_t pids_cap;
 };
 
-/* A sweep to be taken; NULL without memory. */
+/* A sweep to be taken by this process, not by one that it forks; NULL without memory. */
 struct proc_sweep *
 proc_sweep_new(void)
 {
@@ -62,6 +63,7 @@ proc_sweep_new(void)
 
 	if (sweep == NULL)
 		return NULL;
+	sweep->self = getpid();
 	map_init(&sweep->seen);
 	map_init(&sweep->dead);
 	return sweep;
@@ -234,7 +236,7 @@ list_children(struct proc_sweep *sweep, pid_t pid)
 
 	sweep->n_pids = 0;
 	/* We have one thread, and the list is long: read one file. */
-	if (pid == getpid()) {
+	if (pid == sweep->self) {
 		(void)snprintf(name, sizeof(name), "/proc/%d/task/%d/children", pid, pid);
 		r = add_children_of_thread(sweep, name);
 		return r == -ENOENT ? add_children_by_parent(sweep, pid) : r;
@@ -381,7 +383,7 @@ sweep_children(struct proc_sweep *sweep, pid_t subreaper, const struct map *know
 		const pid_t pid = sweep->pids[i];
 		struct swept orphan;
 
-		if (pid == getpid() || map_get(known, (uint64_t)pid, &value) ||
+		if (pid == sweep->self || map_get(known, (uint64_t)pid, &value) ||
 		    map_get(&sweep->dead, (uint64_t)pid, &value))
 			continue;
 		if (look_at_orphan(pid, &orphan)) {
@@ -405,7 +407,7 @@ try_sweep(struct proc_sweep *sweep, const struct map *known)
 	sweep->n = 0;
 	map_done(&sweep->seen);
 	map_init(&sweep->seen);
-	ours = sweep_children(sweep, getpid(), known);
+	ours = sweep_children(sweep, sweep->self, known);
 	if (ours >= 0 && sweep->walker > 0)
 		theirs = sweep_children(sweep, sweep->walker, known);
 	if (ours >= 0 && theirs >= 0)
