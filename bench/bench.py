@@ -5,6 +5,7 @@
 bench.py --bin DIRECTORY [--rounds N] [-n ACTORS] [--quick]   (see README.md)
 """
 import argparse
+import contextlib
 import mmap
 import os
 import resource
@@ -329,6 +330,24 @@ def find_tools(bindir):
     return tools
 
 
+def raise_limits():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+@contextlib.contextmanager
+def scratch():
+    """A directory for everything, in memory where that can be had."""
+    shm = "/dev/shm"
+    directory = tempfile.mkdtemp(prefix="supd-bench-",
+                                 dir=shm if os.access(shm, os.W_OK) else None)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=".", help="the build directory")
@@ -336,21 +355,15 @@ def main():
     parser.add_argument("--idle", type=int, default=10, help="seconds; 0: leave it out")
     parser.add_argument("-n", type=int, default=1000, help="actors")
     options = parser.parse_args()
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    shm = "/dev/shm"
-    directory = tempfile.mkdtemp(prefix="supd-bench-",
-                                 dir=shm if os.access(shm, os.W_OK) else None)
+    raise_limits()
     try:
-        bench = Bench(find_tools(options.bin), directory, options)
-        bench.run()
-        bench.table()
+        with scratch() as directory:
+            bench = Bench(find_tools(options.bin), directory, options)
+            bench.run()
+            bench.table()
     except (GaveUp, subprocess.SubprocessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
     return 0
 
 
