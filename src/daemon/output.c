@@ -43,6 +43,7 @@ struct output_pipe {
 	char *path;
 	unsigned int name; /* enum feed_stream or PIPE_INPUT */
 	uint32_t entry;    /* see tail_read() */
+	uint64_t begun;    /* bytes that were said before the newest process began */
 };
 
 struct output {
@@ -151,7 +152,7 @@ enter(struct output *output, const char *path, unsigned int name, int fd,
 		return r;
 	}
 	*ret = &output->pipes[output->n++];
-	**ret = (struct output_pipe){key, fd, copy, name, STATE_NONE};
+	**ret = (struct output_pipe){key, fd, copy, name, STATE_NONE, 0};
 	return 0;
 }
 
@@ -513,6 +514,7 @@ output_open(struct output *output, const struct actor *actor, enum feed_stream n
 		(void)fchown(pipe->fd, process->uid, process->gid);
 	if (is_new || is_told_of_lives(process))
 		tell(output, pipe, is_new);
+	pipe->begun = tail_total(output->state, pipe->key, &pipe->entry, pipe->fd);
 	return reopen(pipe->fd, O_WRONLY);
 }
 
@@ -630,16 +632,29 @@ output_reopen(struct output *output)
 		(void)say(output, FEED_REOPEN, 0);
 }
 
-/* The last that an actor said on a stream, at most size bytes; never waits. */
+/*
+ * The last that the newest process of an actor said on a stream, at most size bytes of
+ * it; *ret_is_cut: there is more in front of that.  Never waits.
+ */
 size_t
 output_tail(struct output *output, const char *path, enum feed_stream name, char *buf,
-            size_t size)
+            size_t size, bool *ret_is_cut)
 {
 	struct output_pipe *pipe = find(output, path, name);
 	uint64_t total;
+	uint64_t said;
+	size_t len;
 
+	*ret_is_cut = false;
 	if (pipe == NULL)
 		return 0;
-	return tail_read(output->state, pipe->key, &pipe->entry, pipe->fd, buf, size,
-	                 &total);
+	len = tail_read(output->state, pipe->key, &pipe->entry, pipe->fd, buf, size,
+	                &total);
+	said = total > pipe->begun ? total - pipe->begun : 0;
+	if (said < len) {
+		memmove(buf, buf + len - said, (size_t)said);
+		return (size_t)said;
+	}
+	*ret_is_cut = said > len;
+	return len;
 }

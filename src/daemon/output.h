@@ -32,6 +32,6 @@ void output_flush(struct output *output, const struct actor *actor);
 void output_drop(struct output *output, const char *path);
 void output_reopen(struct output *output);
 size_t output_tail(struct output *output, const char *path, enum feed_stream name,
-                   char *buf, size_t size);
+                   char *buf, size_t size, bool *ret_is_cut);
 
 #endif

@@ -14,11 +14,13 @@
 #include "daemon/procs.h"
 #include "daemon/record.h"
 #include "daemon/shell.h"
+#include "daemon/words.h"
 #include "ledger/link.h"
 #include "os/clock.h"
 
 #define LINE_BYTES_MAX  2048
 #define SCOPE_BYTES_MAX (32 * 1024)
+#define WORDS_JSON_MAX  (6 * WORDS_BYTES_MAX + 64)
 
 static void
 begin(struct shell *shell, const struct action *action)
@@ -83,6 +85,18 @@ add_scope(struct shell *shell, const struct action *action)
 	strbuf_done(&sb);
 }
 
+/* What the process wrote before it failed, where supd captures that. */
+static void
+add_last_words(struct shell *shell, struct ref origin)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, WORDS_JSON_MAX);
+	if (words_of_actor(shell, origin, &sb))
+		events_raw(&shell->events, "last_words", strbuf_str(&sb));
+	strbuf_done(&sb);
+}
+
 static const char *
 strategy_of(struct shell *shell, const struct action *action)
 {
@@ -113,6 +127,8 @@ add_failure(struct shell *shell, const struct action *action)
 	if (action->cause.kind == CAUSE_EXEC)
 		events_string(events, "step",
 		              procs_failed_step(shell->procs, action->origin));
+	else
+		add_last_words(shell, action->origin);
 }
 
 static void

@@ -7,9 +7,12 @@
 #define DAEMON_WORDS_H
 
 #include "base/strbuf.h"
+#include "core/core.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+struct shell;
 
 #define WORDS_LINES_MAX 10
 /* Of all lines together, as they were written. */
@@ -26,5 +29,6 @@ struct words {
 
 void words_add(struct words *words, const char *data, size_t len, bool is_cut);
 void words_json(struct strbuf *out, const struct words *words);
+bool words_of_actor(const struct shell *shell, struct ref ref, struct strbuf *out);
 
 #endif

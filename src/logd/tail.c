@@ -113,6 +113,23 @@ peek_pipe(int pipe_fd, char *buf, size_t size)
 }
 
 /*
+ * How many bytes the stream `key` said in all, those in its pipe included; 0 where
+ * nothing is known.  As for tail_read(), a batch that is being written may count twice.
+ */
+uint64_t
+tail_total(int state_fd, uint64_t key, uint32_t *entry, int pipe_fd)
+{
+	struct state_entry found;
+	int waiting = 0;
+
+	if (ioctl(pipe_fd, FIONREAD, &waiting) < 0 || waiting < 0)
+		waiting = 0;
+	if (!find_entry(state_fd, key, entry) || !get_entry(state_fd, *entry, &found))
+		return (uint64_t)waiting;
+	return found.total + (uint64_t)waiting;
+}
+
+/*
  * The last that the stream `key` said, the newest at the end, at most size bytes of it:
  * what the log process took, and behind it what its pipe still holds, unless pipe_fd is
  * -1.  *entry is STATE_NONE at first and remembers where the stream was found.
