@@ -14,6 +14,7 @@
 #include "daemon/procs.h"
 #include "daemon/record.h"
 #include "daemon/shell.h"
+#include "daemon/system.h"
 #include "daemon/words.h"
 #include "ledger/link.h"
 #include "os/clock.h"
@@ -336,6 +337,18 @@ write_line(struct shell *shell, const struct action *action)
 	strbuf_done(&sb);
 }
 
+/*
+ * Is it for the stream?  That tells of what `status` lists: everything below /user.  Of
+ * supd's own actors the failures are told as well, so that they can be explained.
+ */
+static bool
+is_for_stream(struct shell *shell, struct ref ref, enum report what)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	return actor == NULL || !system_has(actor) || what == REPORT_FAILURE;
+}
+
 /* Put one report into the stream and, at its level, into the log. */
 void
 report(struct shell *shell, const struct action *action)
@@ -351,9 +364,11 @@ report(struct shell *shell, const struct action *action)
 		if (actor != NULL)
 			record_slot(shell, action->ref.slot);
 	}
-	begin(shell, action);
-	add_fields(shell, action);
-	events_end(&shell->events);
+	if (is_for_stream(shell, action->ref, action->report)) {
+		begin(shell, action);
+		add_fields(shell, action);
+		events_end(&shell->events);
+	}
 	write_line(shell, action);
 }
 
@@ -367,9 +382,11 @@ report_process_adopted(struct shell *shell, const struct node_view *view, pid_t 
 	    .generation = view->generation,
 	};
 
-	events_begin(&shell->events, &head);
-	events_number(&shell->events, "pid", pid);
-	events_end(&shell->events);
+	if (is_for_stream(shell, view->ref, REPORT_STARTED)) {
+		events_begin(&shell->events, &head);
+		events_number(&shell->events, "pid", pid);
+		events_end(&shell->events);
+	}
 	log_line(LOG_LEVEL_NOTICE, "%s: adopted, pid %d", head.path, (int)pid);
 }
 
