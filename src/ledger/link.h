@@ -80,7 +80,8 @@ struct link_hello {
 	uint32_t crashes;  /* guardians that died in all */
 	int32_t walker_pid;
 	uint8_t has_ledger;
-	uint8_t is_upgrade;   /* the last one made room on purpose */
+	uint8_t is_upgrade;   /* the one before made room on purpose: this is the new binary */
+	uint8_t fell_back;    /* the new binary could not do it: this is the one before */
 	struct reap last_end; /* of the guardian before; pid 0: this is the first */
 	uint64_t died_ms;     /* when that was seen, CLOCK_MONOTONIC */
 	struct rlimit nofile; /* as supd was started with */

@@ -86,6 +86,13 @@ walker_exec(struct walker *walker)
 	           strerror(-r));
 }
 
+/* What walker_exec() leaves can be taken by binaries that have the same number here. */
+uint64_t
+walker_kind(void)
+{
+	return (uint64_t)LINK_VERSION << 32 | sizeof(struct walker_state);
+}
+
 /*
  * Take what walker_exec() left for us; the vault is ready.  Returns 0, or -errno with a
  * sentence when it is not for us: -EPERM when nobody but a user can have called.

@@ -124,7 +124,8 @@ send_hello(const struct walker *walker)
 	message.hello.crashes = s->crashes;
 	message.hello.walker_pid = getpid();
 	message.hello.has_ledger = s->ledger_fd >= 0;
-	message.hello.is_upgrade = s->is_upgrade;
+	message.hello.is_upgrade = s->is_upgrade || s->old_fd >= 0;
+	message.hello.fell_back = s->fell_back;
 	message.hello.last_end = s->last_end;
 	message.hello.died_ms = s->died_ms;
 	message.hello.nofile = s->nofile;
@@ -258,6 +259,7 @@ on_upgrade(struct walker_state *s, int fd)
 		s->old_fd = s->binary_fd;
 	s->binary_fd = fd;
 	s->new_attempts = 0;
+	s->fell_back = false;
 }
 
 static void
@@ -266,6 +268,7 @@ on_adopted(struct walker *walker)
 	struct walker_state *s = &walker->s;
 
 	s->adopted = s->ever_adopted = true;
+	s->fell_back = false;
 	s->attempts = 0;
 	s->heard_ms = walker->now_ms;
 	if (s->old_fd < 0)
@@ -340,11 +343,18 @@ guardian_receive(struct walker *walker)
 /* ---- how it ended --------------------------------------------------------------------
  */
 
-/* An end that is supd's end, too. */
+/* Is the binary one that was upgraded to and has not adopted anything yet? */
+static bool
+is_on_trial(const struct walker_state *s)
+{
+	return s->old_fd >= 0 && !s->adopted;
+}
+
+/* An end that is supd's end, too.  A binary on trial has no say in that. */
 static bool
 is_final(const struct walker_state *s, const struct reap *end)
 {
-	if (end->kind != REAP_EXITED)
+	if (end->kind != REAP_EXITED || is_on_trial(s))
 		return false;
 	if (end->status == EX_OK || end->status == EX_SOFTWARE)
 		return true;
@@ -377,7 +387,7 @@ tell_end(const struct walker *walker, const struct reap *end, uint64_t delay_ms)
 static void
 count_new_attempt(struct walker_state *s)
 {
-	if (s->old_fd < 0 || s->adopted || ++s->new_attempts < NEW_ATTEMPTS_MAX)
+	if (!is_on_trial(s) || ++s->new_attempts < NEW_ATTEMPTS_MAX)
 		return;
 	walker_say("the new supd failed %d times before it had adopted: back to the "
 	           "old one",
@@ -385,6 +395,7 @@ count_new_attempt(struct walker_state *s)
 	(void)close(s->binary_fd);
 	s->binary_fd = s->old_fd;
 	s->old_fd = -1;
+	s->fell_back = true;
 }
 
 /*
@@ -412,7 +423,9 @@ guardian_died(struct walker *walker, const struct reap *end)
 	if (!s->is_upgrade) {
 		s->crashes++;
 		s->attempts = s->adopted ? 0 : s->attempts + 1;
-		delay_ms = delay_after(s, walker->now_ms - s->started_ms);
+		/* So few attempts that nobody need wait for them. */
+		if (!is_on_trial(s))
+			delay_ms = delay_after(s, walker->now_ms - s->started_ms);
 		tell_end(walker, end, delay_ms);
 		count_new_attempt(s);
 	}

@@ -33,7 +33,8 @@ struct walker_state {
 	enum feed feed;    /* what it was told yet */
 	size_t fed;
 	bool is_upgrade;
-	bool adopted; /* this one supervises */
+	bool fell_back; /* the new binary was given up, and none has adopted since */
+	bool adopted;   /* this one supervises */
 	bool ever_adopted;
 	uint32_t attempts;
 	uint32_t new_attempts; /* deaths of the new binary before it adopted */

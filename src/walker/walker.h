@@ -9,6 +9,8 @@
 #ifndef WALKER_WALKER_H
 #define WALKER_WALKER_H
 
+#include <stdint.h>
+
 /* The roles, as argv[1]: whoever plays one has descriptor 3 from the walker. */
 #define ROLE_GUARDIAN "@guardian"
 #define ROLE_WALKER   "@walker"
@@ -21,5 +23,6 @@ struct walker_options {
 
 int walker_run(const struct walker_options *options);
 int walker_resume(char **argv);
+uint64_t walker_kind(void);
 
 #endif

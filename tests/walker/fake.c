@@ -236,12 +236,13 @@ greet(const struct fake *fake)
 		high = fake->handover.vault[fake->handover.n - 1].key;
 	}
 	tell(fake,
-	     "hello pid=%d walker=%d attempts=%u crashes=%u upgrade=%d last=%d kind=%d "
+	     "hello pid=%d walker=%d attempts=%u crashes=%u upgrade=%d back=%d last=%d "
+	     "kind=%d "
 	     "status=%d ledger=%llu vault=%zu low=%llu high=%llu wrong=%d moved=%d "
 	     "group=%d nofile=%ju",
 	     getpid(), hello->walker_pid, hello->attempts, hello->crashes,
-	     hello->is_upgrade, hello->last_end.pid, hello->last_end.kind,
-	     hello->last_end.status,
+	     hello->is_upgrade, hello->fell_back, hello->last_end.pid,
+	     hello->last_end.kind, hello->last_end.status,
 	     hello->has_ledger ? number_in(fake->handover.ledger_fd) : 0,
 	     fake->handover.n, low, high, n_wrong, n_moved, getpgrp(),
 	     (uintmax_t)hello->nofile.rlim_cur);
