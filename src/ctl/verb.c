@@ -60,6 +60,8 @@ static const struct verb verbs[] = {
     {"ping", "", "", "does supd answer?", FAMILY_ACT, 0, 0, 0, verb_ping},
     {"version", "", "", "the versions of supctl and of the running supd", FAMILY_ACT, 0,
      0, 0, verb_version},
+    {"upgrade", "", "", "replace the running supd by the binary on disk; no actor notices",
+     FAMILY_ACT, 0, 0, 0, verb_upgrade},
     {"shutdown", "", "[--no-wait]", "ordered shutdown; wait until supd is gone",
      FAMILY_ACT, OPTION_NO_WAIT, 0, 0, verb_shutdown},
 
@@ -71,7 +73,6 @@ static const struct verb verbs[] = {
     {.name = "scale", .alias = ""},
     {.name = "metrics", .alias = ""},
     {.name = "top", .alias = ""},
-    {.name = "upgrade", .alias = ""},
     {.name = "completion", .alias = ""},
 };
 

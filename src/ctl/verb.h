@@ -46,6 +46,7 @@ int verb_restart(struct ctl *ctl, char **names, uint32_t n);
 int verb_reset(struct ctl *ctl, char **names, uint32_t n);
 int verb_signal(struct ctl *ctl, char **names, uint32_t n);
 int verb_kill(struct ctl *ctl, char **names, uint32_t n);
+int verb_upgrade(struct ctl *ctl, char **names, uint32_t n);
 int verb_shutdown(struct ctl *ctl, char **names, uint32_t n);
 /* verb_events.c */
 int verb_events(struct ctl *ctl, char **names, uint32_t n);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* verb_act.c - the verbs that change something: start, stop, restart, reset, signal,
- * kill, shutdown.
+ * kill, upgrade, shutdown.
  */
 #include "config.h"
 
+#include "base/assert.h"
 #include "base/units.h"
 #include "ctl/roster.h"
 #include "ctl/verb.h"
@@ -204,6 +205,53 @@ int
 verb_kill(struct ctl *ctl, char **names, uint32_t n)
 {
 	return ctl_each(ctl, names, n, kill_one);
+}
+
+static void
+print_upgrade(struct ctl *ctl, const json_t *done)
+{
+	static const char *const keys[] = {"from", "to"};
+	struct strbuf *sb = &ctl->out.buf;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *version = json_string_value(json_object_get(done, keys[i]));
+
+		strbuf_adds(sb, i == 0 ? "supd " : " → ");
+		if (version != NULL)
+			print_text(sb, version, strlen(version));
+	}
+	strbuf_addf(sb, ", nobody supervised for %" JSON_INTEGER_FORMAT " ms\n",
+	            json_integer_value(json_object_get(done, "outage_ms")));
+}
+
+/*
+ * Replace supd by the binary on disk.  The one that takes over answers; if a supd died
+ * without an answer, asking the next one again is what was wanted.
+ */
+int
+verb_upgrade(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct call call = {.method = "Upgrade", .repeat = true};
+	struct reply reply;
+	json_t *done;
+	int status = ctl_call(ctl, &call, &reply);
+
+	(void)names;
+	(void)n;
+	/* No actor is in a wrong state: it is the binary. */
+	if (status == CTL_WRONG_STATE)
+		return CTL_FAILED;
+	if (status == 0 && ctl->options.json) {
+		print_json(&ctl->out, reply.parameters);
+		strbuf_addc(&ctl->out.buf, '\n');
+	} else if (status == 0) {
+		status = ctl_load(ctl, &call, &reply, &done);
+		if (status == 0)
+			print_upgrade(ctl, done);
+		if (status == 0)
+			json_decref(done);
+	}
+	return status;
 }
 
 /*

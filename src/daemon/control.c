@@ -52,6 +52,19 @@ has_room_for(const struct control *control, uid_t uid)
 	       count_of_uid(control, uid) < CONTROL_CONNS_UID_MAX;
 }
 
+/* A connection that nothing was read from yet; NULL without memory. */
+struct conn *
+control_insert(struct control *control, int take_fd, const struct sock_peer *peer)
+{
+	struct conn *conn = conn_new(control, take_fd, peer);
+
+	if (conn == NULL)
+		return NULL;
+	TAILQ_INSERT_TAIL(&control->conns, conn, link);
+	control->n_conns++;
+	return conn;
+}
+
 /* Serve a connected client; refused by closing when there are too many already. */
 void
 control_adopt(struct control *control, int take_fd, const struct sock_peer *peer)
@@ -62,11 +75,9 @@ control_adopt(struct control *control, int take_fd, const struct sock_peer *peer
 		(void)close(take_fd);
 		return;
 	}
-	conn = conn_new(control, take_fd, peer);
+	conn = control_insert(control, take_fd, peer);
 	if (conn == NULL)
 		return;
-	TAILQ_INSERT_TAIL(&control->conns, conn, link);
-	control->n_conns++;
 	/* Most clients have written their call by now: one turn of the loop less. */
 	conn_read(conn);
 	conn_run(conn);

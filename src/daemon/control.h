@@ -10,11 +10,15 @@
 #include "base/err.h"
 #include "core/core.h"
 
+#include <jansson.h>
+
 /* Actors that calls wait for, all together: also what the core must have room for. */
 #define CONTROL_WAITERS_MAX 4096
 
+struct conf_reports;
 struct control;
 struct shell;
+struct upgrade_story;
 
 struct control *control_new(struct shell *shell, struct err *err);
 void control_free(struct control *control);
@@ -27,6 +31,16 @@ void control_use_ledger(struct control *control);
 
 /* After every turn: new events may be there, states may have changed. */
 void control_on_turn(struct control *control);
+
+/* Between two turns: make room for the new binary, if that was agreed upon. */
+void control_upgrade_if_due(struct control *control);
+
+/* We are the one who was made room for, or who came back: tell whoever asked for it. */
+void control_answer_caller(struct control *control, const struct upgrade_story *story);
+
+/* All errors in a file, as ConfigInvalid has them; where there are none, the sentence. */
+json_t *control_config_errors(const struct conf_reports *reports, const char *file,
+                              const char *sentence);
 
 /* supd is about to exit: a last attempt to hand out what is queued, never blocking. */
 void control_flush(struct control *control);

@@ -81,7 +81,7 @@ static const struct method control_methods[] = {
 	{"Scale", ACCESS_CONTROL, false, no_params, NULL},
 	{"Metrics", ACCESS_OBSERVE, false, no_params, NULL},
 	{"Ping", ACCESS_OBSERVE, false, no_params, handle_ping},
-	{"Upgrade", ACCESS_CONTROL, false, no_params, NULL},
+	{"Upgrade", ACCESS_CONTROL, false, no_params, handle_upgrade},
 	{"Shutdown", ACCESS_CONTROL, false, no_params, handle_shutdown},
 	{.name = NULL},
 };

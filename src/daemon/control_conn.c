@@ -246,6 +246,8 @@ call_finish(struct conn *conn)
 		conn->control->n_followers--;
 	if (call->state == CALL_LOGS)
 		logs_release(call->logs);
+	if (call->state == CALL_UPGRADE)
+		upgrade_release(conn);
 	varlink_call_done(&call->message);
 	*call = (struct call){0};
 	conn->busy = false;
@@ -302,6 +304,8 @@ progress(struct conn *conn)
 		return stream_progress(conn);
 	case CALL_LOGS:
 		return logs_progress(conn);
+	case CALL_UPGRADE:
+		return false;
 	case CALL_FINISHED:
 		break;
 	}
@@ -317,7 +321,7 @@ waits(const struct conn *conn)
 
 	return conn->busy &&
 	       (call->state == CALL_TARGETS || call->state == CALL_WATCH ||
-	        call->state == CALL_LOGS ||
+	        call->state == CALL_LOGS || call->state == CALL_UPGRADE ||
 	        (call->state == CALL_EVENTS && call->until_seq == UINT64_MAX));
 }
 

@@ -22,13 +22,10 @@ make_config_error(const char *file, const struct conf_report *report, const char
 	                 "message", message);
 }
 
-/* All that is wrong with the file; where the file is not the reason, one sentence. */
-static void
-reply_config_invalid(struct conn *conn, const struct reload *reload,
-                     const struct err *err)
+json_t *
+control_config_errors(const struct conf_reports *reports, const char *file,
+                      const char *sentence)
 {
-	const struct shell *shell = conn->control->shell;
-	const struct conf_reports *reports = &reload->reports;
 	json_t *errors = json_array();
 
 	for (size_t i = 0; i < reports->n; i++) {
@@ -37,15 +34,23 @@ reply_config_invalid(struct conn *conn, const struct reload *reload,
 		if (report->severity != CONF_ERROR)
 			continue;
 		(void)json_array_append_new(
-		    errors, make_config_error(report->file != NULL ? report->file
-		                                                   : shell->conf_file,
+		    errors, make_config_error(report->file != NULL ? report->file : file,
 		                              report, report->message));
 	}
 	if (json_array_size(errors) == 0)
-		(void)json_array_append_new(
-		    errors, make_config_error(shell->conf_file, NULL, err->text));
+		(void)json_array_append_new(errors,
+		                            make_config_error(file, NULL, sentence));
+	return json_pack("{s:o}", "errors", errors);
+}
+
+/* All that is wrong with the file; where the file is not the reason, one sentence. */
+static void
+reply_config_invalid(struct conn *conn, const struct reload *reload,
+                     const struct err *err)
+{
 	reply_error(conn, CONTROL_INTERFACE ".ConfigInvalid",
-	            json_pack("{s:o}", "errors", errors));
+	            control_config_errors(&reload->reports,
+	                                  conn->control->shell->conf_file, err->text));
 }
 
 static const char *

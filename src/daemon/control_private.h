@@ -10,6 +10,7 @@
  *	control_token.c   answers that are given again
  *	control_act.c     methods that change something
  *	control_plan.c    methods about the configuration
+ *	control_upgrade.c  Upgrade: its call goes on with our successor
  *	control_read.c    methods that only look
  *	control_stream.c  methods with many replies
  *	control_logs.c    Logs: a reader process for each call
@@ -79,6 +80,7 @@ struct param {
 
 struct conn;
 struct logs;
+struct upgrade;
 
 struct method {
 	const char *name; /* without the interface; NULL ends a table */
@@ -109,6 +111,7 @@ enum call_state {
 	CALL_LIST,      /* one reply an actor */
 	CALL_EVENTS,    /* one reply an event */
 	CALL_LOGS,      /* one reply a line */
+	CALL_UPGRADE,   /* answered by whoever comes after us */
 };
 
 struct call {
@@ -134,6 +137,8 @@ struct call {
 	const char *pattern;
 
 	struct logs *logs; /* CALL_LOGS: the reader */
+
+	struct upgrade *upgrade; /* CALL_UPGRADE: the look at the new binary */
 
 	uint32_t memory; /* where the answer is kept, counted from 1; 0: nowhere */
 	uint64_t memory_serial;
@@ -208,6 +213,7 @@ struct control {
 	size_t n_followers;
 	struct logs_list readers;
 	size_t n_readers;
+	struct conn *upgrader; /* whose call is Upgrade; or NULL */
 
 	struct waiter *waiters;
 	uint32_t waiters_cap;
@@ -222,6 +228,8 @@ struct control {
 /* control.c */
 struct control *control_alloc(struct shell *shell);
 void control_adopt(struct control *control, int take_fd, const struct sock_peer *peer);
+struct conn *control_insert(struct control *control, int take_fd,
+                            const struct sock_peer *peer);
 void control_attend(struct conn *conn);
 void control_conn_closed(struct control *control);
 
@@ -308,5 +316,7 @@ void logs_release(struct logs *logs);
 void logs_free_all(struct control *control);
 int logs_request(struct conn *conn);
 bool watch_progress(struct conn *conn);
+void handle_upgrade(struct conn *conn);
+void upgrade_release(struct conn *conn);
 
 #endif

@@ -224,6 +224,14 @@ keeper_settled(struct shell *shell)
 	shell->handover = NULL;
 }
 
+int
+keeper_upgrade(struct shell *shell, int binary_fd)
+{
+	const struct link_message upgrade = {.kind = LINK_UPGRADE};
+
+	return link_send(shell->link_fd, &upgrade, &binary_fd, 1);
+}
+
 void
 keeper_notify(struct shell *shell, const char *text)
 {

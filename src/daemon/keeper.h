@@ -30,6 +30,9 @@ struct conf *keeper_take_conf(struct shell *shell, uint64_t id, struct err *err)
 /* That of the highest number, when it is not known which was in force. */
 struct conf *keeper_take_newest_conf(struct shell *shell, struct err *err);
 
+/* Have the walker run this binary from now on; we end next.  0 or -errno. */
+int keeper_upgrade(struct shell *shell, int binary_fd);
+
 /* A line for the service manager (sd_notify(3)), which listens to the walker only. */
 void keeper_notify(struct shell *shell, const char *text);
 

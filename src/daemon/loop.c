@@ -308,6 +308,9 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	}
 	systemd_on_turn(shell);
 	control_on_turn(shell->control);
+	/* Whoever follows us begins between two turns, not in the midst of one. */
+	if (loop->n == 0)
+		control_upgrade_if_due(shell->control);
 	if (shell->exiting) {
 		ev_break(ev, EVBREAK_ALL);
 		return;

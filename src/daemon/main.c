@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "conf/conf.h"
+#include "daemon/candidate.h"
 #include "daemon/log.h"
 #include "daemon/supd.h"
 #include "daemon/system.h"
@@ -52,6 +53,7 @@ enum option_code {
 	OPTION_LOG_LEVEL,
 	OPTION_LOG_TARGET,
 	OPTION_SEED,
+	OPTION_CAN_ADOPT,
 };
 
 static const struct option long_options[] = {
@@ -63,12 +65,13 @@ static const struct option long_options[] = {
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"log-target", required_argument, NULL, OPTION_LOG_TARGET},
     {"seed", required_argument, NULL, OPTION_SEED},
+    {"can-adopt", required_argument, NULL, OPTION_CAN_ADOPT},
     {"version", no_argument, NULL, 'V'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
-enum mode { MODE_RUN, MODE_CHECK, MODE_SCHEMA, MODE_DONE, MODE_USAGE };
+enum mode { MODE_RUN, MODE_CHECK, MODE_SCHEMA, MODE_CAN_ADOPT, MODE_DONE, MODE_USAGE };
 
 static enum mode
 usage_error(const char *what, const char *value)
@@ -110,6 +113,9 @@ take_option(int code, struct supd_options *options, enum mode mode)
 		options->has_seed = true;
 		return *optarg == '\0' || *end != '\0' ? usage_error("bad seed ", optarg)
 		                                       : mode;
+	case OPTION_CAN_ADOPT:
+		options->can_adopt = optarg;
+		return MODE_CAN_ADOPT;
 	case 'V':
 		(void)printf("supd %s\n", PACKAGE_VERSION);
 		return MODE_DONE;
@@ -223,6 +229,7 @@ main(int argc, char **argv)
 		return log_role();
 	if (argc == 2 && strcmp(argv[1], READER_ROLE) == 0)
 		return reader_run(STDIN_FILENO, STDOUT_FILENO);
+	options.argv = argv;
 	mode = parse(argc, argv, &options);
 	if (mode == MODE_DONE)
 		return fflush(stdout) == 0 ? EX_OK : EX_OSERR;
@@ -234,6 +241,8 @@ main(int argc, char **argv)
 		options.conf_file = supd_default_conf(conf_file);
 	if (mode == MODE_CHECK)
 		return check(&options);
+	if (mode == MODE_CAN_ADOPT)
+		return candidate_run(&options);
 	if (options.runtime_dir == NULL)
 		options.runtime_dir = supd_default_runtime_dir(runtime_dir);
 	if (link_fd >= 0)

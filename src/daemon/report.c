@@ -15,6 +15,7 @@
 #include "daemon/record.h"
 #include "daemon/shell.h"
 #include "daemon/system.h"
+#include "daemon/upgrade.h"
 #include "daemon/words.h"
 #include "ledger/link.h"
 #include "os/clock.h"
@@ -401,30 +402,49 @@ end_text(const struct reap *end, char *buf, size_t size)
 	return buf;
 }
 
-void
-report_taken_over(struct shell *shell, const struct link_hello *hello)
+static void
+log_taken_over(const struct upgrade_story *story, const char *end)
 {
-	const struct event_head head = {.event = "supd", .path = "/"};
-	const char *what = hello->is_upgrade ? "upgraded" : "started";
-	const uint64_t outage_ms = clock_mono_ms() - hello->died_ms;
-	char end[64];
+	const unsigned long long outage_ms = story->outage_ms;
 
-	events_begin(&shell->events, &head);
-	events_string(&shell->events, "what", what);
-	if (!hello->is_upgrade)
-		events_string(&shell->events, "after",
-		              end_text(&hello->last_end, end, sizeof(end)));
-	events_number(&shell->events, "outage_ms", (int64_t)outage_ms);
-	events_end(&shell->events);
-	if (hello->is_upgrade)
+	if (story->is_upgrade)
 		log_line(LOG_LEVEL_NOTICE,
-		         "supd %s: upgraded, nobody supervised for %llu ms",
-		         PACKAGE_VERSION, (unsigned long long)outage_ms);
+		         "supd %s: upgraded from %s, nobody supervised for %llu ms",
+		         PACKAGE_VERSION, story->from, outage_ms);
+	else if (story->fell_back)
+		log_line(LOG_LEVEL_ERROR,
+		         "supd %s: is back after the binary that was upgraded to failed "
+		         "(%s), nobody supervised for %llu ms",
+		         PACKAGE_VERSION, end, outage_ms);
 	else
 		log_line(LOG_LEVEL_WARNING,
 		         "supd %s: took over after a crash (%s), nobody supervised for "
 		         "%llu ms",
-		         PACKAGE_VERSION, end, (unsigned long long)outage_ms);
+		         PACKAGE_VERSION, end, outage_ms);
+}
+
+void
+report_taken_over(struct shell *shell, const struct upgrade_story *story,
+                  const struct reap *reap)
+{
+	const struct event_head head = {.event = "supd", .path = "/"};
+	struct events *events = &shell->events;
+	char end[64];
+
+	(void)end_text(reap, end, sizeof(end));
+	events_begin(events, &head);
+	if (story->is_upgrade) {
+		events_string(events, "what", "upgraded");
+		events_string(events, "from", story->from);
+		events_string(events, "to", PACKAGE_VERSION);
+	} else {
+		events_string(events, "what",
+		              story->fell_back ? "upgrade_failed" : "started");
+		events_string(events, "after", end);
+	}
+	events_number(events, "outage_ms", (int64_t)story->outage_ms);
+	events_end(events);
+	log_taken_over(story, end);
 }
 
 void

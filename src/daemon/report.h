@@ -7,14 +7,16 @@
 
 #include <sys/types.h>
 
-struct link_hello;
+struct reap;
 struct shell;
+struct upgrade_story;
 
 void report(struct shell *shell, const struct action *action);
 /* A process that a guardian before us started goes on under us. */
 void report_process_adopted(struct shell *shell, const struct node_view *view, pid_t pid);
-/* We have taken over from the guardian that the walker tells of. */
-void report_taken_over(struct shell *shell, const struct link_hello *hello);
+/* We have taken over from a guardian that ended so. */
+void report_taken_over(struct shell *shell, const struct upgrade_story *story,
+                       const struct reap *end);
 /* An event about supd itself: started, ready, shutting_down. */
 void report_supd(struct shell *shell, const char *what);
 /* So many processes of a supd that died were killed before anything was started. */

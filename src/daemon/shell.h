@@ -41,6 +41,7 @@ struct shell {
 	uint64_t conf_id;  /* its number; a later one is higher */
 	const char *conf_file;
 	const char *runtime_dir;
+	const char *binary; /* that supd was started from; what stands there may differ */
 	char *control_path; /* of the control socket */
 	char **environ;     /* as supd was started */
 

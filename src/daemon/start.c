@@ -18,6 +18,7 @@
 #include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/output.h"
+#include "daemon/record.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/shell.h"
@@ -82,6 +83,11 @@ start_choose(struct shell *shell, struct start *ret)
 	if (shell->handover->ledger_fd < 0)
 		return load(shell, ret);
 	if (adopt_open(shell, &ret->ledger, &err) < 0) {
+		/* The binary before us can read it: nobody need die for that. */
+		if (hello->is_upgrade) {
+			log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
+			return EX_OSERR;
+		}
 		log_line(LOG_LEVEL_ERROR, "%s: all actors are ended and begin anew",
 		         err.text);
 		return choose_anew(shell, ret, "ledger_lost");
@@ -94,7 +100,7 @@ start_choose(struct shell *shell, struct start *ret)
 		    hello->attempts);
 		return choose_anew(shell, ret, "ledger_lost");
 	}
-	if (shell->conf->on_crash_kill && !hello->is_upgrade)
+	if (shell->conf->on_crash_kill && !hello->is_upgrade && !hello->fell_back)
 		return choose_anew(shell, ret, "actors_killed");
 	ret->how = START_ADOPT;
 	ret->conf = shell->conf;
@@ -166,7 +172,7 @@ boot(struct shell *shell, const struct start *start)
 
 /* Go on where the guardian before us was. */
 static int
-take_over(struct shell *shell, const struct start *start)
+take_over(struct shell *shell, struct start *start)
 {
 	struct err err = {0};
 
@@ -174,7 +180,8 @@ take_over(struct shell *shell, const struct start *start)
 		log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
 		return EX_OSERR;
 	}
-	report_taken_over(shell, &shell->handover->hello);
+	upgrade_tell(shell, &start->story);
+	report_taken_over(shell, &start->story, &shell->handover->hello.last_end);
 	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	return 0;
 }
@@ -203,7 +210,13 @@ start_begin(struct shell *shell, struct start *start)
 		log_line(LOG_LEVEL_ERROR, "control socket: %s", err.text);
 		return err.code == EADDRINUSE ? EX_UNAVAILABLE : EX_OSERR;
 	}
+	if (start->how == START_ADOPT)
+		control_answer_caller(shell->control, &start->story);
 	keeper_settled(shell);
+	if (shell->upgrade_ms != 0) {
+		shell->upgrade_ms = 0;
+		record_facts(shell);
+	}
 	/* Reading the configuration took more memory than keeping it does. */
 	(void)malloc_trim(0);
 	return 0;

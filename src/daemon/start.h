@@ -8,6 +8,8 @@
 #ifndef DAEMON_START_H
 #define DAEMON_START_H
 
+#include "daemon/upgrade.h"
+
 struct conf;
 struct ledger;
 struct shell;
@@ -18,6 +20,7 @@ struct start {
 	struct ledger
 	    *ledger;      /* START_ADOPT; START_ANEW: where the events are, or NULL */
 	const char *what; /* START_ANEW: the event that tells why */
+	struct upgrade_story story;
 };
 
 /* Find out which it is and get the configuration; 0 or an exit status. */

@@ -447,6 +447,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.started_ms = shell.now_ms;
 	shell.conf_file = options->conf_file;
 	shell.runtime_dir = options->runtime_dir;
+	shell.binary = handover->hello.binary;
 	shell.options = options;
 	status = os_spawn_init(&shell.spawner);
 	if (status < 0) {
@@ -459,6 +460,9 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	status = prepare(&shell, &start, &signals);
 	if (status == 0) {
 		loop_run(shell.turn);
+		/* Nothing is cleaned up: our successor goes on with it. */
+		if (shell.exit_status == LINK_EXIT_UPGRADE)
+			_exit(LINK_EXIT_UPGRADE);
 		status = shell.walker_died ? EX_SOFTWARE : shell.exit_status;
 	} else if (start.how == START_ADOPT) {
 		/* What there is stays as it is, for the one who tries next. */

@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct handover;
-
 #define SUPD_PATH_MAX 4096
 
 struct handover;
 
 struct supd_options {
+	char **argv;           /* the user's */
+	const char *can_adopt; /* see candidate.h */
 	const char *conf_file;
 	const char *runtime_dir;
 	int log_level;  /* -1: as the file says */

@@ -96,7 +96,7 @@ def errors(box):
 def unsupported(box):
     client = Varlink(one(box).socket)
     for method, parameters in (("Suspend", {"names": ["/user/a"]}), ("Metrics", {}),
-                               ("Upgrade", {}), ("Delete", {"name": "/user/a"}),
+                               ("Delete", {"name": "/user/a"}),
                                ("Add", {"name": "/user/x", "command": ["/bin/true"]})):
         equal(error_of(client, method, parameters)[0], "io.supd.Control.Unsupported", method)
 

@@ -47,28 +47,48 @@ shell_post(struct shell *shell, const struct event *event)
 	fake->queue[fake->n_queue++] = *event;
 }
 
-/* There is no walker. */
+/* What the walker would keep. */
+static struct fake_kept *
+kept(struct shell *shell, uint64_t key)
+{
+	struct fake *fake = fake_of(shell);
+
+	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
+		if (fake->kept[i].key == key)
+			return &fake->kept[i];
+	return NULL;
+}
+
 void
 shell_keep(struct shell *shell, uint64_t key, int fd)
 {
-	(void)shell;
-	(void)key;
-	(void)fd;
+	struct fake_kept *place = kept(shell, key);
+
+	if (place == NULL)
+		place = kept(shell, 0);
+	else
+		(void)close(place->fd);
+	ASSERT(place != NULL);
+	*place = (struct fake_kept){key, dup(fd)};
 }
 
 int
 shell_take(struct shell *shell, uint64_t key)
 {
-	(void)shell;
-	(void)key;
-	return -1;
+	const struct fake_kept *place = kept(shell, key);
+
+	return fake_of(shell)->taking_over && place != NULL ? dup(place->fd) : -1;
 }
 
 void
 shell_release(struct shell *shell, uint64_t key)
 {
-	(void)shell;
-	(void)key;
+	struct fake_kept *place = kept(shell, key);
+
+	if (place == NULL)
+		return;
+	(void)close(place->fd);
+	*place = (struct fake_kept){0};
 }
 
 void
@@ -206,6 +226,9 @@ fake_free(struct fake *fake)
 {
 	control_free(fake->shell.control);
 	ledger_free(fake->shell.ledger);
+	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
+		if (fake->kept[i].key != 0)
+			(void)close(fake->kept[i].fd);
 	free(fake->shell.events.ring);
 	events_done(&fake->shell.events);
 	map_done(&fake->shell.actors.by_path);

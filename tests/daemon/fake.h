@@ -12,12 +12,19 @@
 #include "daemon/control_private.h"
 #include "daemon/reload.h"
 #include "daemon/shell.h"
+#include "daemon/upgrade.h"
 
 #include <check.h>
 #include <jansson.h>
 
 #define FAKE_ACTORS_MAX 16384
 #define FAKE_QUEUE_MAX  65536
+#define FAKE_KEPT_MAX   16
+
+struct fake_kept {
+	uint64_t key; /* 0: nothing is here */
+	int fd;
+};
 
 struct fake {
 	struct shell shell;
@@ -36,6 +43,11 @@ struct fake {
 	bool shut_down;
 	int prepare_result; /* of reload_prepare() */
 	bool applied;
+	struct fake_kept kept[FAKE_KEPT_MAX];
+	struct upgrade *upgrade; /* that is under way, or NULL */
+	int go_result;           /* of upgrade_go() */
+	bool gone;               /* it made room */
+	bool taking_over;        /* what was kept can be taken */
 };
 
 struct fake *fake_new(void);
@@ -47,6 +59,9 @@ void fake_run(struct fake *fake);
 void fake_dies(struct fake *fake, const char *path, int code, int signo);
 struct ref fake_ref(struct fake *fake, const char *path);
 enum node_state fake_state(struct fake *fake, const char *path);
+
+void fake_checked(struct fake *fake, enum upgrade_verdict verdict);
+void fake_successor(struct fake *fake, const struct upgrade_story *story);
 
 struct client {
 	struct fake *fake;

@@ -112,8 +112,8 @@ START_TEST(what_does_not_exist_has_its_standard_errors)
 	check_error(client_call(&client, "org.varlink.service.GetInterfaceDescription",
 	                        "{\"interface\":\"x.y\"}", ""),
 	            "org.varlink.service.InterfaceNotFound", "interface", "x.y");
-	check_error(client_call(&client, "Upgrade", "{}", ""),
-	            "io.supd.Control.Unsupported", "what", "Upgrade");
+	check_error(client_call(&client, "Metrics", "{}", ""),
+	            "io.supd.Control.Unsupported", "what", "Metrics");
 	check_error(client_call(&client, "Ping", "{}", ",\"upgrade\":true"),
 	            "org.varlink.service.MethodNotImplemented", "method",
 	            "io.supd.Control.Ping");
