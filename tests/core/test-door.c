@@ -242,6 +242,57 @@ START_TEST(callers_beyond_the_bound_are_told_that_it_is_busy)
 }
 END_TEST
 
+START_TEST(all_callers_can_go_away_at_once)
+{
+	const struct spec top = plain_supervisor();
+	struct spec worker = plain_worker();
+	struct family f;
+
+	worker.ready = READY_TOLD;
+	family_init(&f, &top, &worker, 2);
+	family_boot(&f);
+	for (uint64_t token = 1; token <= f.rig.size.waiters; token++)
+		rig_turn(&f.rig, &(struct event){.kind = EVENT_WAIT,
+		                                 .ref = f.child[token % 2],
+		                                 .token = token,
+		                                 .wait_for = WAIT_READY});
+	rig_turn(&f.rig, &(struct event){.kind = EVENT_UNWAIT, .token = TOKEN_ALL});
+	rig_forget(&f.rig);
+	rig_turn(&f.rig,
+	         &(struct event){.kind = EVENT_READY, .ref = f.child[0], .life = 1});
+	for (size_t i = 0; i < f.rig.n_log; i++)
+		ck_assert_int_ne(f.rig.log[i].kind, ACTION_REPLY);
+	/* There is room for as many others. */
+	rig_forget(&f.rig);
+	for (uint64_t token = 1; token <= f.rig.size.waiters; token++)
+		rig_turn(&f.rig, &(struct event){.kind = EVENT_WAIT,
+		                                 .ref = f.child[1],
+		                                 .token = token,
+		                                 .wait_for = WAIT_STOPPED});
+	ck_assert_uint_eq(f.rig.n_log, 0);
+	family_done(&f);
+}
+END_TEST
+
+START_TEST(an_exit_that_was_decided_can_be_asked_for_again)
+{
+	const struct spec top = plain_supervisor();
+	const struct spec worker = plain_worker();
+	struct family f;
+	int32_t status = -1;
+
+	family_init(&f, &top, &worker, 1);
+	family_boot(&f);
+	ck_assert(!core_exited(f.rig.core, &status));
+	rig_turn(&f.rig, &(struct event){.kind = EVENT_SHUTDOWN});
+	ck_assert(!core_exited(f.rig.core, &status));
+	rig_exits(&f.rig, f.child[0], 0);
+	ck_assert(core_exited(f.rig.core, &status));
+	ck_assert_int_eq(status, 0);
+	family_done(&f);
+}
+END_TEST
+
 START_TEST(an_idle_core_has_no_deadline)
 {
 	const struct spec top = plain_supervisor();
@@ -326,6 +377,8 @@ suite_door(void)
 	tcase_add_test(tcase, the_tree_can_be_walked_and_compared_in_start_order);
 	tcase_add_test(tcase, a_moved_child_is_compared_at_its_new_place);
 	tcase_add_test(tcase, callers_beyond_the_bound_are_told_that_it_is_busy);
+	tcase_add_test(tcase, all_callers_can_go_away_at_once);
+	tcase_add_test(tcase, an_exit_that_was_decided_can_be_asked_for_again);
 	tcase_add_test(tcase, an_idle_core_has_no_deadline);
 	tcase_add_test(tcase, a_deadline_that_is_due_stays_due_until_a_tick);
 	tcase_add_test(tcase, ten_thousand_restarts_leave_nothing_behind);

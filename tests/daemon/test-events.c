@@ -80,6 +80,31 @@ START_TEST(an_event_has_its_number_times_path_and_fields)
 }
 END_TEST
 
+START_TEST(the_ring_goes_on_where_another_process_left_it)
+{
+	struct events events, successor;
+	const char *json;
+	size_t len;
+
+	open_events(&events);
+	events.by = 7;
+	write_event(&events, "/user/a", 0);
+	ck_assert_uint_eq(events_last_by(&events), 7);
+	/* One that was begun and not ended is not there. */
+	events_begin(&events, &(struct event_head){.event = "lost", .path = "/user/a"});
+	ck_assert_int_eq(events_init(&successor), 0);
+	events_attach(&successor, events.ring);
+	ck_assert_uint_eq(events_last_by(&successor), 7);
+	write_event(&successor, "/user/b", 0);
+	ck_assert_uint_eq(events_last_by(&successor), 0);
+	ck_assert_str_eq(events_path(&successor, 1), "/user/a");
+	ck_assert_str_eq(events_path(&successor, 2), "/user/b");
+	ck_assert(!events_get(&successor, 3, &json, &len));
+	events_done(&successor);
+	close_events(&events);
+}
+END_TEST
+
 START_TEST(the_oldest_go_first_and_whatever_is_left_is_whole)
 {
 	struct events events;
@@ -327,6 +352,7 @@ main(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, an_event_has_its_number_times_path_and_fields);
+	tcase_add_test(tcase, the_ring_goes_on_where_another_process_left_it);
 	tcase_add_test(tcase, the_oldest_go_first_and_whatever_is_left_is_whole);
 	tcase_add_test(tcase, the_number_of_records_is_bounded_too);
 	tcase_add_test(tcase,

@@ -439,6 +439,28 @@ START_TEST(a_message_that_is_too_long_or_no_text_is_dropped_the_next_one_is_not)
 }
 END_TEST
 
+START_TEST(a_message_that_was_looked_at_stays_until_it_is_skipped)
+{
+	struct notify_message message;
+	struct notifier notifier;
+	int fd = notify_pair(&notifier);
+
+	ck_assert_int_eq(notifier_send(&notifier, "READY=1"), 0);
+	ck_assert_int_eq(notifier_send(&notifier, "STATUS=b"), 0);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(notify_peek(fd, &message), 1);
+		ck_assert_str_eq(message.text, "READY=1");
+		ck_assert_int_eq(message.pid, getpid());
+	}
+	notify_skip(fd);
+	ck_assert_int_eq(notify_receive(fd, &message), 1);
+	ck_assert_str_eq(message.text, "STATUS=b");
+	ck_assert_int_eq(notify_peek(fd, &message), 0);
+	(void)close(fd);
+	notifier_close(&notifier);
+}
+END_TEST
+
 START_TEST(the_notifier_finds_its_listener_in_the_environment)
 {
 	char socket_path[128], watchdog[] = "WATCHDOG_USEC=3000000";
@@ -525,6 +547,7 @@ main(void)
 	tcase_add_test(tcase, descriptors_come_along_and_too_many_drop_the_message);
 	tcase_add_test(
 	    tcase, a_message_that_is_too_long_or_no_text_is_dropped_the_next_one_is_not);
+	tcase_add_test(tcase, a_message_that_was_looked_at_stays_until_it_is_skipped);
 	tcase_add_test(tcase, the_notifier_finds_its_listener_in_the_environment);
 	tcase_add_test(tcase, a_listener_that_reads_nothing_does_not_make_us_wait);
 	suite_add_tcase(suite, tcase);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -451,6 +452,36 @@ START_TEST(a_name_without_slash_is_looked_up_as_in_execvp_but_without_a_shell)
 }
 END_TEST
 
+START_TEST(a_trace_has_the_pid_and_what_failed)
+{
+	char *argv[] = {probe, NULL};
+	char missing[] = "/nonexistent/program";
+	char *nothing[] = {missing, NULL};
+	int fds[] = {-1, -1, -1};
+	struct spawn spawn = plain(argv, fds, 3);
+	struct spawn_trace *trace;
+	struct spawn_result child;
+	struct reap end;
+
+	trace = mmap(NULL, sizeof(*trace), PROT_READ | PROT_WRITE,
+	             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(trace, MAP_FAILED);
+	spawn.trace = trace;
+	ck_assert_int_eq(os_spawn(&spawner, &spawn, &child), 0);
+	ck_assert_int_eq(trace->pid, child.pid);
+	ck_assert_int_eq(trace->step, SPAWN_STEP_NONE);
+	wait_for_end(&child, &end);
+	spawn = plain(nothing, fds, 3);
+	spawn.trace = trace;
+	*trace = (struct spawn_trace){0};
+	ck_assert_int_eq(os_spawn(&spawner, &spawn, &child), -ENOENT);
+	ck_assert_int_gt(trace->pid, 0);
+	ck_assert_int_eq(trace->step, SPAWN_STEP_EXEC);
+	ck_assert_int_eq(trace->code, ENOENT);
+	(void)munmap(trace, sizeof(*trace));
+}
+END_TEST
+
 START_TEST(where_clone3_is_refused_the_same_child_comes_out)
 {
 	char *argv[] = {probe, NULL};
@@ -584,6 +615,7 @@ main(void)
 	tcase_add_test(tcase, the_step_that_failed_is_named_with_its_errno);
 	tcase_add_test(
 	    tcase, a_name_without_slash_is_looked_up_as_in_execvp_but_without_a_shell);
+	tcase_add_test(tcase, a_trace_has_the_pid_and_what_failed);
 	tcase_add_test(tcase, where_clone3_is_refused_the_same_child_comes_out);
 	tcase_add_test(tcase, where_the_window_is_full_the_table_is_copied);
 	tcase_add_test(tcase, a_spawn_works_with_the_standard_descriptors_closed);

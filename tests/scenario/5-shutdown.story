@@ -13,6 +13,23 @@ after 1ms
 expect K b, x b, t a, x a, exit 0
 report killed_after_timeout b *
 
+story 67 who was asked to end late, because supd had died, has its full time from then on
+tree
+  a
+boot
+expect S a
+deaf a
+stop a
+expect t a
+after 900ms
+stop_sent a
+after 999ms
+expect nothing
+after 1ms
+expect K a, x a
+reply stop a done
+report killed_after_timeout a *
+
 story 68 brutal_kill kills at once
 tree
   a

@@ -127,6 +127,8 @@ world_statement(struct stage *stage, struct player *player, const struct words *
 		event.kind = EVENT_READY;
 	} else if (strcmp(verb, "backoff_reset") == 0) {
 		event.kind = EVENT_BACKOFF_RESET;
+	} else if (strcmp(verb, "stop_sent") == 0) {
+		event.kind = EVENT_STOP_SENT;
 	} else {
 		return false;
 	}
