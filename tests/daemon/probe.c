@@ -569,10 +569,12 @@ run_later(struct probe *probe)
 		if (later->due_ms <= now_ms) {
 			later->due_ms = 0;
 			obey(probe, later->text);
-		} else if (later->due_ms < next_ms) {
-			next_ms = later->due_ms;
 		}
 	}
+	/* What was done may have put something off, into any place. */
+	for (size_t i = 0; i < LATER_MAX; i++)
+		if (probe->later[i].due_ms != 0 && probe->later[i].due_ms < next_ms)
+			next_ms = probe->later[i].due_ms;
 	return next_ms == UINT64_MAX ? -1 : (int)(next_ms - now_ms);
 }
 
