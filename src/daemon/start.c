@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include "daemon/report.h"
 #include "daemon/shell.h"
 #include "daemon/supd.h"
+#include "daemon/system.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
@@ -170,6 +172,32 @@ boot(struct shell *shell, const struct start *start)
 	return 0;
 }
 
+/* Does it run the same binary as we do? */
+static bool
+is_same_binary(pid_t pid)
+{
+	struct stat own, other;
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return stat(path, &other) < 0 || stat("/proc/self/exe", &own) < 0 ||
+	       (own.st_dev == other.st_dev && own.st_ino == other.st_ino);
+}
+
+/* After an upgrade the log process is still the old one: it is restarted as by a command,
+ * when it has written what it has. */
+static void
+renew_log(struct shell *shell)
+{
+	const struct ref ref = actors_find(&shell->actors, SYSTEM_LOG_PATH);
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	if (actor == NULL || actor->pid == 0 || shell->shutting_down ||
+	    is_same_binary(actor->pid))
+		return;
+	shell_post(shell, &(struct event){.kind = EVENT_RESTART, .ref = ref});
+}
+
 /* Go on where the guardian before us was. */
 static int
 take_over(struct shell *shell, struct start *start)
@@ -182,6 +210,7 @@ take_over(struct shell *shell, struct start *start)
 	}
 	upgrade_tell(shell, &start->story);
 	report_taken_over(shell, &start->story, &shell->handover->hello.last_end);
+	renew_log(shell);
 	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	return 0;
 }
