@@ -10,6 +10,7 @@
 #include "daemon/notify.h"
 #include "daemon/procs_private.h"
 #include "daemon/shell.h"
+#include "daemon/supd.h"
 #include "ledger/ledger.h"
 
 static void
@@ -71,6 +72,6 @@ record_facts(struct shell *shell)
 	    .shutting_down = shell->shutting_down,
 	};
 
-	(void)snprintf(facts.version, sizeof(facts.version), "%s", PACKAGE_VERSION);
+	(void)snprintf(facts.version, sizeof(facts.version), "%s", supd_version());
 	ledger_set_facts(shell->ledger, &facts);
 }

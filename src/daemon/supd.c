@@ -53,6 +53,13 @@
 #define CLIENTS_MAX 512
 #define CLIENTS_MIN 8
 
+/* The version of this binary. */
+const char *
+supd_version(void)
+{
+	return PACKAGE_VERSION;
+}
+
 /* ---- defaults ------------------------------------------------------------------------
  */
 

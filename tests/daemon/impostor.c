@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: ISC */
+/* impostor.c - a binary that is no supd, for those who try to upgrade to it.
+ *
+ * What it does when it is asked whether it can take over, and as a guardian, is said by
+ * the word behind "impostor:" in the binary itself, which a test writes there.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile char mode[] = "impostor:fit-and-dies    ";
+
+static int
+is(const char *word)
+{
+	const volatile char *at = mode + strlen("impostor:");
+
+	while (*word != '\0')
+		if (*word++ != *at++)
+			return 0;
+	return 1;
+}
+
+static int
+say_yes(void)
+{
+	return puts("{\"version\": \"9.9.9\"}") < 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "@guardian") == 0) {
+		if (is("fit-and-dies"))
+			abort();
+		return is("fit-and-fails") ? 70 : 0;
+	}
+	if (is("hangs"))
+		for (;;)
+			(void)pause();
+	while (is("chatters"))
+		if (puts("and so on, and so forth") < 0)
+			return EXIT_FAILURE;
+	if (is("babbles"))
+		return puts("{\"who\":\n\033[31mme") < 0;
+	if (is("objects"))
+		return puts("{\"message\": \"not on a Sunday\"}") < 0;
+	return say_yes();
+}

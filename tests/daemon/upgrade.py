@@ -1,0 +1,461 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The binary on disk takes over, and nobody notices: actors, clients, service manager."""
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
+
+# pylint: disable=wrong-import-position
+from chaos import Chaos
+from lib import (SUPCTL, SUPD, Skip, alive, check, children, comment, equal, has, main,
+                 program, run, test)
+from varlink import Closed, Varlink, VarlinkError
+
+UPGRADES = int(os.environ.get("CHAOS_UPGRADES", "20"))
+IMPOSTOR = program("impostor", "tests/daemon", ".")
+STRANGER = program("stranger", "tests/daemon", ".")
+VERSION = run(SUPD, "--version").out.split()[1]
+OTHER = VERSION[:-1] + ("7" if VERSION[-1] != "7" else "8")
+
+
+def replace(binary, content):
+    """As a package manager does it: a new file under the old name."""
+    with open(binary + ".new", "wb") as out:
+        out.write(content)
+    os.chmod(binary + ".new", 0o755)
+    os.rename(binary + ".new", binary)
+
+
+def contents(path):
+    with open(path, "rb") as binary:
+        return binary.read()
+
+
+def of_version(version):
+    """supd's binary, that says it is another one."""
+    old, new = VERSION.encode() + b"\0", version.encode() + b"\0"
+    return contents(SUPD).replace(old, new)
+
+
+def impostor(mode):
+    start = b"impostor:"
+    return contents(IMPOSTOR).replace(start + b"fit-and-dies".ljust(16),
+                                      start + mode.encode().ljust(16))
+
+
+def start(box, tree=None, **options):
+    binary = shutil.copy(SUPD, box.path("supd"))
+    s = Chaos(box, tree or {"a": {}, "b": {}}, command=[binary], **options)
+    s.until(lambda: s.counts["supd", "/"] >= 2, "supd to be ready")
+    s.settle()
+    return s, binary
+
+
+def runs(pid, binary):
+    """Does this process run this very file?  A zombie runs none."""
+    try:
+        return os.path.samefile(f"/proc/{pid}/exe", binary)
+    except OSError:
+        return False
+
+
+def log_process(s):
+    return s.actor("/system/log")["pid"]
+
+
+def refused(s, pattern, code=1):
+    """supctl upgrade says why not, and nothing has changed."""
+    guardian, pids, seq = s.guardian(), dict(s.pids), len(s.ring(0))
+    before = children(guardian)
+    result = s.ctl("upgrade", timeout=20)
+    equal((result.code, result.out), (code, ""), f"{result}; status and output")
+    has(result.err, pattern, "what supctl says")
+    equal((s.guardian(), s.pids), (guardian, pids), "pids")
+    equal(len(s.ring(0)), seq, "events")
+    s.until(lambda: set(children(guardian)) <= set(before), "the end of who was asked")
+
+
+# ---- it works ------------------------------------------------------------------------------
+
+@test("another version takes over: pids, both versions, the outage, the event, the binaries")
+def another(box):
+    s, binary = start(box)
+    pids, old = dict(s.pids), s.guardian()
+    replace(binary, of_version(OTHER))
+    result = s.ctl_ok("upgrade")
+    has(result.out, rf"^supd {VERSION} → {OTHER}, nobody supervised for \d+ ms\n$", "the output")
+    equal(result.err, "", "stderr")
+    event = s.event("supd", "/", what="upgraded")
+    equal((event["from"], event["to"]), (VERSION, OTHER), "the versions in the event")
+    has(result.out, f"for {event['outage_ms']} ms", "the outage")
+    equal(s.event("command", verb="upgrade")["uid"], os.geteuid(), "who did it")
+    pong = s.call("Ping")
+    equal((pong["version"], pong["walker_pid"]), (OTHER, s.process.pid), "Ping")
+    check(pong["pid"] != old, "the guardian is the old one")
+    s.until(lambda: runs(s.process.pid, binary), "the walker's new binary")
+    check(runs(pong["pid"], binary), "the guardian runs another binary")
+    equal(s.pids, pids, "the pids")
+    replace(binary, of_version(VERSION))
+    reply = json.loads(s.ctl_ok("-o", "json", "upgrade").out)
+    equal((reply["from"], reply["to"], sorted(reply)),
+          (OTHER, VERSION, ["from", "outage_ms", "to"]), "-o json")
+    s.consistent()
+    equal(s.pids, pids, "the pids")
+
+
+@test("the log process is restarted on the new binary, and no line is lost")
+def log_is_renewed(box):
+    s, binary = start(box, {"a": {"command": [
+        "sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); echo line $i; "
+                    "[ $((i % 100)) -ne 0 ] || sleep 0.05; done; exec sleep 1000"]}})
+    for n in range(3):
+        old = log_process(s)
+        replace(binary, of_version(OTHER if n % 2 == 0 else VERSION))
+        s.ctl_ok("upgrade")
+        s.until(lambda: runs(log_process(s), binary), "the log process on the new binary")
+        check(not alive(old), "the old log process lives on")
+    s.until(lambda: "line 3000\n" in s.ctl("logs", "-n", "1", "a").out, "the last line")
+    lines = s.ctl_ok("logs", "-n", "all", "a").out.splitlines()
+    equal(lines, [f"line {n + 1}" for n in range(3000)], "what was logged")
+
+
+@test("whoever asked over a plain connection is answered on it, in order, and it goes on")
+def plain(box):
+    s, _ = start(box)
+    old = s.guardian()
+    with Varlink(s.socket) as client:
+        client.send("Ping")
+        client.send("Upgrade")
+        client.send("Ping")
+        equal(client.result()["pid"], old, "the guardian before")
+        equal(sorted(client.result()), ["from", "outage_ms", "to"], "the reply")
+        new = client.result()["pid"]
+        check(new not in (old, None), "the reply behind it is of the old one")
+        equal(client.call("Status", {"names": ["/user/a"]})["actors"][0]["pid"], s.pids["a"],
+              "a's pid")
+        check(client.call("Upgrade")["outage_ms"] < 10000, "the outage")
+        check(client.call("Ping")["pid"] != new, "the guardian is the old one")
+
+
+@test("supctl that waits goes on: wait, watch, events -f, logs -f, restart")
+def waiting(box):
+    os.mkfifo(box.path("fifo"))
+    s, binary = start(box, {
+        "a": {"command": ["sh", "-c", f"exec cat <> {box.path('fifo')}"]},
+        "b": {}, "slow": {"do": ["ignore"], "shutdown": "1500ms"}})
+
+    def ctl(*args):
+        return box.popen(SUPCTL, "-s", s.socket, *args, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+
+    wait, watch = ctl("wait", "--for", "stopped", "b"), ctl("watch", "b")
+    events, logs = ctl("events", "-f"), ctl("logs", "-f", "a")
+    restart = ctl("restart", "slow")
+    s.event("stopping", "slow")
+    with open(box.path("fifo"), "w", encoding="ascii", buffering=1) as fifo:
+        for n in range(3):
+            fifo.write(f"line {n}\n")
+            equal(logs.stdout.readline(), f"line {n}\n", "a line")
+            replace(binary, of_version(OTHER if n % 2 == 0 else VERSION))
+            s.ctl_ok("upgrade")
+    for child in (wait, watch, events, logs):
+        equal(child.poll(), None, "an end too early")
+    s.ctl_ok("stop", "b")
+    s.until(lambda: None not in (wait.poll(), watch.poll(), restart.poll()), "three ends")
+    equal((wait.returncode, watch.returncode, restart.returncode), (0, 0, 0), "their status")
+    has(watch.stdout.read(), "/user/b", "what watch prints")
+    s.line("S", "slow", 2)
+    s.caught_up()
+    for child in (events, logs):
+        child.terminate()
+        child.wait()
+    equal(logs.stdout.read(), "", "what logs printed twice")
+    printed = [line for line in events.stdout.read().splitlines() if "upgraded" in line]
+    equal(len(printed), 3, f"upgrades in {printed}; their number")
+
+
+@test("what is under way goes on: a backoff, a stop, a hold, counters")
+def under_way(box):
+    s, binary = start(box, {
+        "a": {}, "held": {}, "late": {"backoff": {"min": "3s", "jitter": 0}},
+        "slow": {"do": ["ignore"], "shutdown": "2s"}})
+    s.ctl_ok("stop", "--hold", "held")
+    s.tell("a", "exit=3")
+    s.line("S", "a", 2)
+    s.tell("late", "exit=4")
+    due = s.event("backoff", "late")["mono"] + 3 * 10**9
+    stop = box.popen(SUPCTL, "-s", s.socket, "stop", "slow")
+    term = s.line("t", "slow").ns
+    s.until(lambda: s.actor("late")["state"] == "backoff", "the backoff")
+    before = s.state()
+    replace(binary, of_version(OTHER))
+    s.ctl_ok("upgrade")
+    equal(s.state(), before, "what Status says")
+    s.line("S", "late", 2)
+    s.until(lambda: stop.poll() is not None, "the stop")
+    equal(stop.returncode, 0, "the status of stop")
+    check(s.lines("S", "late")[1].ns >= due - 10**7, "late came too early")
+    check(s.event("stopped", "slow")["mono"] >= term + 19 * 10**8, "slow was killed too early")
+    s.ctl_ok("start", "slow", "held")
+    s.consistent()
+
+
+@test("on_crash: kill is not about upgrades")
+def on_crash(box):
+    s, binary = start(box, on_crash="kill")
+    pids = dict(s.pids)
+    s.ctl_ok("upgrade")
+    equal(s.pids, pids, "the pids")
+    replace(binary, impostor("fit-and-dies"))
+    s.ctl("upgrade")
+    s.consistent()
+    equal(s.pids, pids, "the pids")
+
+
+@test("clients of an actor's sockets and of the control socket are served throughout",
+      timeout=60)
+def served(box):
+    path = box.path("web.sock")
+    s, binary = start(box, {"a": {"do": ["serve"], "sockets": {"web": f"unix:{path}"}}})
+    problems, counts, done = [], {"web": 0, "control": 0}, threading.Event()
+
+    def ask(what, deed):
+        while not done.is_set():
+            try:
+                deed()
+                counts[what] += 1
+            except Closed:
+                pass
+            except Exception as problem:  # pylint: disable=broad-except
+                problems.append(f"{what}: {problem!r}")
+
+    def web():
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(20)
+            client.connect(path)
+            equal(int(client.recv(200).split()[1]), s.pids["a"], "who answered")
+
+    def control():
+        with Varlink(s.socket) as client:
+            client.call("Ping")
+
+    threads = [threading.Thread(target=ask, args=one) for one in
+               (("web", web), ("control", control), ("control", control))]
+    for thread in threads:
+        thread.start()
+    try:
+        for n in range(8):
+            replace(binary, of_version(OTHER if n % 2 == 0 else VERSION))
+            before = dict(counts)
+            s.ctl_ok("upgrade")
+            s.until(lambda b=before: all(counts[what] > b[what] for what in counts), "answers")
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    problems = [one for one in problems if "Refused" in one or "NotFound" in one or "web" in one]
+    equal(problems, [], "what went wrong")
+    comment(f"served: {counts}")
+
+
+@test(f"{UPGRADES} upgrades in a row under load: nothing lost, nothing doubled, nothing leaked",
+      timeout=60 + 3 * UPGRADES)
+def many(box):
+    tree = {"a": {}, "b": {}, "web": {"do": ["serve"],
+                                      "sockets": {"web": f"unix:{box.path('web.sock')}"}},
+            "g": {"strategy": "one_for_all", "children": {"c": {}, "d": {}}}}
+    s, binary = start(box, tree, intensity="unlimited")
+    steady = {name: s.pids[name] for name in ("a", "b", "web")}
+    walker, counts, outages, dice = s.process.pid, [], [], random.Random(UPGRADES)
+    for n in range(UPGRADES):
+        replace(binary, of_version(OTHER if n % 2 == 0 else VERSION))
+        busy = [box.popen(SUPCTL, "-s", s.socket, "restart", "g", stderr=subprocess.DEVNULL)]
+        for _ in range(dice.randrange(3)):
+            try:
+                s.tell(dice.choice("cd"), f"exit={dice.randrange(1, 200)}")
+            except OSError:
+                pass
+        outages.append(json.loads(s.ctl_ok("-o", "json", "upgrade").out)["outage_ms"])
+        s.until(lambda b=busy: all(one.poll() is not None for one in b), "the restart")
+        s.wait_for("g/d", state="running")
+        s.until(lambda: runs(s.process.pid, binary), "the walker's new binary")
+        s.until(lambda: runs(log_process(s), binary), "the log process on the new binary")
+        s.consistent()
+        counts.append((s.descriptors_of(walker), s.descriptors_of(s.guardian())))
+    equal({name: s.pids[name] for name in steady}, steady, "the pids")
+    equal(s.process.pid, walker, "the walker")
+    comment(f"outages {min(outages)} to {max(outages)} ms; descriptors of walker and guardian "
+            f"{counts[0]} … {counts[-1]}")
+    half = len(counts) // 2
+    for which in (0, 1):
+        check(max(one[which] for one in counts[half:])
+              <= max(one[which] for one in counts[:half]) + 2,
+              f"descriptors grow: {counts}")
+
+
+# ---- it is refused ---------------------------------------------------------------------------
+
+def refusal(sentence, content, pattern):
+    @test(f"{sentence} is refused beforehand, and nothing changes")
+    def one(box):
+        s, binary = start(box)
+        replace(binary, content() if callable(content) else content)
+        refused(s, pattern)
+        replace(binary, of_version(OTHER))
+        s.ctl_ok("upgrade")
+        s.consistent()
+
+
+refusal("a shell script", b"#!/bin/sh\necho hello\nexit 0\n", "not a supd .*it says: hello")
+refusal("what is no program at all", b"\0nothing", "cannot be run: Exec format error")
+refusal("another program", lambda: contents("/bin/echo"), "not a supd")
+refusal("one that babbles", lambda: impostor("babbles"), r"not a supd[^\x1b]*me")
+refusal("one that never stops talking", lambda: impostor("chatters"), "more than can be taken")
+refusal("one that says why not", lambda: impostor("objects"), "/supd: not on a Sunday")
+refusal("a supd with another ledger", lambda: contents(STRANGER),
+        r"the ledger is of version \d+, this supd reads 77")
+
+
+@test("a file that is gone, or is no executable one, is refused")
+def no_file(box):
+    s, binary = start(box)
+    os.unlink(binary)
+    refused(s, f"upgrade {binary}: .*No such file")
+    os.mkdir(binary)
+    refused(s, "not an executable file")
+    os.rmdir(binary)
+    shutil.copy(SUPD, binary)
+    os.chmod(binary, 0o644)
+    refused(s, "not an executable file")
+    os.chmod(binary, 0o755)
+    s.ctl_ok("upgrade")
+
+
+@test("a configuration file with mistakes is refused, with all of them")
+def broken_file(box):
+    s, _ = start(box)
+    with open(s.file, encoding="utf8") as text:
+        good = text.read()
+    box.file("supd.yaml", "children:\n  a:\n    command: [/bin/true]\n    shutdwn: 1s\n"
+                          "    backof: 1s\n")
+    refused(s, r"supd\.yaml:4:5: .*shutdwn(.|\n)*supd\.yaml:5:5: .*backof(.|\n)*2 errors")
+    try:
+        s.call("Upgrade")
+        check(False, "it was not refused")
+    except VarlinkError as error:
+        equal(error.name, "ConfigInvalid", "the error")
+        first = error.parameters["errors"][0]
+        equal((first["line"], first["column"], sorted(first)),
+              (4, 5, ["column", "file", "line", "message", "path"]), "the first mistake")
+    os.unlink(s.file)
+    refused(s, r"supd\.yaml: .*No such file")
+    box.file("supd.yaml", good)
+    s.ctl_ok("upgrade")
+    s.consistent()
+
+
+@test("whoever may only look is refused", root=True)
+def observer(box):
+    s, _ = start(box, control={"observers": "adm"})
+    os.chmod(box.dir, 0o1777)
+    result = run(SUPCTL, "-s", s.socket, "upgrade", user=65534, group=4, extra_groups=[])
+    equal(result.code, 5, f"{result}; status")
+    has(result.err, "permission denied", "stderr")
+
+
+@test("whoever goes away takes along what was begun for them; one upgrade at a time")
+def hanging(box):
+    s, binary = start(box)
+    replace(binary, impostor("hangs"))
+    guardian = s.guardian()
+
+    def asked():
+        return [pid for pid in children(guardian) if runs(pid, binary)]
+
+    for _ in range(2):
+        with Varlink(s.socket) as client:
+            client.send("Upgrade")
+            s.until(asked, "the new binary to be asked")
+            refused_now = s.ctl("upgrade")
+            equal(refused_now.code, 1, f"{refused_now}; status")
+            has(refused_now.err, "another upgrade is under way", "stderr")
+        s.until(lambda: not asked(), "its end")
+    equal(s.ctl("--timeout", "200ms", "upgrade").code, 124, "supctl --timeout; status")
+    s.until(lambda: not asked(), "its end")
+    replace(binary, of_version(OTHER))
+    s.ctl_ok("upgrade")
+    s.consistent()
+
+
+@test("a shutdown that is asked for while the new binary is asked goes first")
+def shutdown(box):
+    s, binary = start(box)
+    replace(binary, impostor("hangs"))
+    with Varlink(s.socket) as client:
+        client.send("Upgrade")
+        s.until(lambda: any(runs(pid, binary) for pid in children(s.guardian())),
+                "the new binary to be asked")
+        s.stop()
+
+
+# ---- it fails ---------------------------------------------------------------------------------
+
+def failing(mode):
+    @test(f"a binary that is {mode} comes back as the old one, and says so")
+    def one(box):
+        s, binary = start(box)
+        pids, old, before = dict(s.pids), s.guardian(), box.path("before")
+        os.link(binary, before)
+        replace(binary, impostor(mode))
+        result = s.ctl("upgrade")
+        equal((result.code, result.out), (1, ""), f"{result}; status and output")
+        has(result.err, f"{binary}: it failed while it took over; supd {VERSION} is back",
+            "stderr")
+        event = s.event("supd", "/", what="upgrade_failed")
+        check(event["outage_ms"] < 10000 and event["after"], f"the event {event}")
+        check(s.guardian() != old, "the guardian is the old process")
+        for pid in (s.guardian(), s.process.pid):
+            check(runs(pid, before), f"{pid} runs another binary")
+        s.consistent()
+        equal(s.pids, pids, "the pids")
+        replace(binary, of_version(OTHER))
+        s.ctl_ok("upgrade")
+        s.consistent()
+        equal(s.pids, pids, "the pids")
+
+
+for one_mode in ("fit-and-dies", "fit-and-fails", "fit-and-ends"):
+    failing(one_mode)
+
+
+# ---- as PID 1 ----------------------------------------------------------------------------------
+
+@test("as PID 1 of a container it is replaced in place", root=True)
+def pid_one(box):
+    if shutil.which("unshare") is None:
+        raise Skip("no unshare(1)")
+    binary = shutil.copy(SUPD, box.path("supd"))
+    s = box.supd({"a": {"command": ["sleep", "1000"]}}, command=["unshare", "-pf", "--mount-proc", binary], wait=False)
+    s.until(lambda: os.path.exists(s.socket) and s.ctl("is-ready", "a").code == 0, "supd")
+    walker = children(s.process.pid)[0]
+    pid = s.ctl_ok("pid", "a").out
+    replace(binary, of_version(OTHER))
+    has(s.ctl_ok("upgrade").out, f"{VERSION} → {OTHER}", "the output")
+    s.until(lambda: runs(walker, binary), "the walker's new binary")
+    equal(s.json("ping")["walker_pid"], 1, "the walker's pid in there")
+    equal(s.ctl_ok("pid", "a").out, pid, "the pid of a")
+    s.acknowledged = True
+    os.kill(walker, signal.SIGTERM)
+    s.ended(0)
+
+
+if __name__ == "__main__":
+    main()
