@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "daemon/control.h"
+#include "daemon/keeper.h"
 #include "daemon/perform.h"
 #include "daemon/procs.h"
 #include "daemon/shell.h"
@@ -306,6 +307,9 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 		step(loop);
 		set_time(shell, loop->n > 0);
 	}
+	/* Who got this far can take over what there is. */
+	if (shell->handover != NULL)
+		keeper_settled(shell);
 	systemd_on_turn(shell);
 	control_on_turn(shell->control);
 	/* Whoever follows us begins between two turns, not in the midst of one. */

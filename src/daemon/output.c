@@ -192,13 +192,15 @@ describe(struct output *output, const struct output_pipe *pipe)
 	const struct conf_process *process;
 	const struct conf_output *target;
 	char file[PATH_MAX];
-	struct node_view view;
+	struct node_view view = {0};
 
 	if (actor == NULL || pipe->name >= FEED_STREAM_MAX)
 		return false;
 	process = &actor->conf->process;
 	target = pipe->name == FEED_STDERR ? &process->err : &process->out;
-	core_view(shell->core, ref, shell->now_ms, &view);
+	/* A temporary one that has gone may have left something in its pipe. */
+	if (core_valid(shell->core, ref))
+		core_view(shell->core, ref, shell->now_ms, &view);
 	*message = (struct feed_message){
 	    .kind = FEED_STREAM,
 	    .key = pipe->key,

@@ -241,7 +241,6 @@ start_begin(struct shell *shell, struct start *start)
 	}
 	if (start->how == START_ADOPT)
 		control_answer_caller(shell->control, &start->story);
-	keeper_settled(shell);
 	if (shell->upgrade_ms != 0) {
 		shell->upgrade_ms = 0;
 		record_facts(shell);
