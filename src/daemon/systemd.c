@@ -93,6 +93,20 @@ on_count(struct ev_loop *loop, ev_timer *timer, int revents)
 	tell_status(timer->data);
 }
 
+/*
+ * What the guardian before us was to say: that it did is not known.  systemd does not
+ * mind hearing it twice, but waits for what it never heard, after RELOADING=1 too; and
+ * its patience with a stop has to be asked for again and again.
+ */
+static void
+say_again(struct shell *shell)
+{
+	if (shell->shutting_down)
+		systemd_stopping(shell);
+	else if (shell->is_ready)
+		keeper_notify(shell, "READY=1");
+}
+
 /* Listen to NOTIFY_SOCKET and WATCHDOG_USEC; without them nothing is ever sent. */
 void
 systemd_open(struct shell *shell)
@@ -111,6 +125,7 @@ systemd_open(struct shell *shell)
 	herald->stopping.data = herald;
 	ev_timer_init(&herald->count, on_count, STATUS_SECONDS, 0.);
 	herald->count.data = herald;
+	say_again(shell);
 	if (shell->systemd.watchdog_us == 0)
 		return;
 	period = (double)shell->systemd.watchdog_us / 1e6 / 2.;

@@ -841,15 +841,29 @@ def hung(box):
     s.consistent()
 
 
-@test("STATUS and WATCHDOG come from the walker, and READY only once")
+@test("what systemd is told comes from the walker; READY, which a death may swallow, again")
 def relayed(box):
     s = four(box)
+    del s.notes[:]
     s.crash()
+    s.until(lambda: any("READY=1" in note for note in s.notes), "READY=1 of the next")
     s.tell("a", "exit=1")
     s.started("a", 2)
     s.consistent()
-    equal(sum("READY=1" in note for note in s.notes), 1, f"READY=1 in {s.notes}")
     check(not any("MAINPID" in note for note in s.notes), "MAINPID was sent")
+
+
+@test("a successor in the middle of a stop has systemd wait on, and is not ready again")
+def patience(box):
+    s = start(box, {"a": {"do": ["ignore=TERM"], "shutdown": "30s"}})
+    os.kill(s.process.pid, signal.SIGTERM)
+    s.until(lambda: any("STOPPING=1" in note for note in s.notes), "STOPPING=1")
+    del s.notes[:]
+    s.crash()
+    s.until(lambda: any("EXTEND_TIMEOUT_USEC" in note for note in s.notes), "more time")
+    check(not any("READY=1" in note for note in s.notes), s.notes)
+    os.kill(s.pids["a"], signal.SIGKILL)
+    s.ended(0)
 
 
 # ---- output -------------------------------------------------------------------------------------
