@@ -166,7 +166,8 @@ check_leftovers(struct procs *procs)
 			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
 			swept = true;
 		}
-		if (containment_is_empty(&proc->containment, procs->sweeper)) {
+		if (containment_is_empty(&proc->containment, &shell->cgroups,
+		                         procs->sweeper)) {
 			proc_gone(procs, proc);
 		} else if (proc->killing) {
 			/* Whatever was forked meanwhile, too. */
@@ -238,7 +239,8 @@ static void
 tell_end(struct procs *procs, struct proc *proc)
 {
 	struct shell *shell = procs->shell;
-	const bool is_gone = containment_is_empty(&proc->containment, procs->sweeper);
+	const bool is_gone =
+	    containment_is_empty(&proc->containment, &shell->cgroups, procs->sweeper);
 
 	proc->fresh = false;
 	tell_core(procs, proc, is_gone);

@@ -318,14 +318,16 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	r = build_environment(launcher, shell, actor, mark, &listen_pid);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_ENVIRONMENT;
-		return r;
+		goto done;
 	}
 	r = open_outputs(shell, actor, &outputs);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_OUTPUT;
-		return r;
+		goto done;
 	}
 	r = spawn_it(launcher, shell, actor, &outputs, cgroup_fd, listen_pid, ret);
 	close_outputs(&outputs);
+done:
+	fd_close(&cgroup_fd);
 	return r;
 }

@@ -45,7 +45,7 @@
 
 /* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
 #define OWN_FDS 40
-/* And of each actor: pidfd, cgroup, notify socket. */
+/* And of each actor: pidfd, a watch on its cgroup while it ends, notify socket. */
 #define FDS_PER_ACTOR 3
 /* One of each pipe: standard output, error, and input. */
 #define PIPES_PER_ACTOR 3

@@ -22,14 +22,15 @@
 enum { HASH_DIGITS = 16, FREEZE_TRIES = 100, KILL_TRIES = 3 };
 
 #define LEAF_PATH_MAX (CGROUP_PATH_MAX + CGROUP_LEAF_MAX + 16)
+#define LEAF_FILE_MAX (CGROUP_LEAF_MAX + 16)
 
 /*
  * "/user/app/api" is "user:app:api": flat, since a directory named after an actor alone
  * could be called as a control file.  What is too long for a file is cut, and a hash of
  * all of it tells it from its likes (FNV-1a).
  */
-static void
-leaf_name(const char *path, char ret_leaf[CGROUP_LEAF_MAX])
+void
+cgroup_leaf_name(const char *path, char ret_leaf[CGROUP_LEAF_MAX])
 {
 	const size_t room = CGROUP_LEAF_MAX - 1;
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -54,29 +55,30 @@ leaf_path(const struct cgroup_root *root, const char *leaf, char ret[LEAF_PATH_M
 	(void)snprintf(ret, LEAF_PATH_MAX, "%s/actors/%s", root->path, leaf);
 }
 
-static int
-make_leaf(const struct cgroup_root *root, const char *leaf, bool *ret_is_new)
+/* The name of one of its files, below the directory of all actors.  No descriptor of a
+ * leaf is kept: there are as many leaves as actors. */
+static void
+file_name(const char *leaf, const char *file, char ret[LEAF_FILE_MAX])
 {
-	int fd;
-
-	*ret_is_new = mkdirat(root->fd, leaf, 0755) == 0;
-	if (!*ret_is_new && errno != EEXIST)
-		return -errno;
-	fd = openat(root->fd, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd_raise(fd);
+	(void)snprintf(ret, LEAF_FILE_MAX, "%s/%s", leaf, file);
 }
 
-/*
- * Make the cgroup of the actor with this path, or open the one that is there,
- * whatever has happened to it.  Returns its directory, at or above FD_WINDOW and the
- * caller's to close, or -errno.
- */
+/* Make it.  Returns 1; 0: it is there, whatever has happened to it; or -errno. */
 int
-cgroup_leaf_open(const struct cgroup_root *root, const char *path,
-                 char ret_leaf[CGROUP_LEAF_MAX], bool *ret_is_new)
+cgroup_leaf_make(const struct cgroup_root *root, const char *leaf)
 {
-	leaf_name(path, ret_leaf);
-	return make_leaf(root, ret_leaf, ret_is_new);
+	if (mkdirat(root->fd, leaf, 0755) == 0)
+		return 1;
+	return errno == EEXIST ? 0 : -errno;
+}
+
+/* Its directory, at or above FD_WINDOW and the caller's to close, or -errno. */
+int
+cgroup_leaf_open(const struct cgroup_root *root, const char *leaf)
+{
+	int fd = openat(root->fd, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd_raise(fd);
 }
 
 /* Remove it.  Returns 0, -EBUSY while somebody lives in it: not yet, or -errno. */
@@ -95,16 +97,17 @@ cgroup_leaf_remove(const struct cgroup_root *root, const char *leaf)
 }
 
 /*
- * Replace it by a fresh one of the same name.  Returns the new directory as
- * cgroup_leaf_open(), -EBUSY if somebody lives in the old one, or -errno.
+ * Replace it by a fresh one of the same name.  Returns 0, -EBUSY if somebody lives in
+ * the old one, or -errno.
  */
 int
 cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf)
 {
 	int r = cgroup_leaf_remove(root, leaf);
-	bool is_new;
 
-	return r < 0 ? r : make_leaf(root, leaf, &is_new);
+	if (r == 0)
+		r = cgroup_leaf_make(root, leaf);
+	return r < 0 ? r : 0;
 }
 
 /*
@@ -112,10 +115,10 @@ cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf)
  * makes a watch on it begin anew.  Returns 1, 0, or -errno.  Zombies do not live.
  */
 int
-cgroup_leaf_populated(int leaf_fd, int events_fd)
+cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf, int events_fd)
 {
+	char name[LEAF_FILE_MAX], buf[128];
 	const char *at;
-	char buf[128];
 	int r;
 
 	if (events_fd >= 0) {
@@ -124,7 +127,8 @@ cgroup_leaf_populated(int leaf_fd, int events_fd)
 			return errno == ENODEV ? 0 : -errno;
 		buf[r] = '\0';
 	} else {
-		r = cgroup_read(leaf_fd, "cgroup.events", buf, sizeof(buf));
+		file_name(leaf, "cgroup.events", name);
+		r = cgroup_read(root->fd, name, buf, sizeof(buf));
 		if (r < 0)
 			return r == -ENODEV || r == -ENOENT ? 0 : r;
 	}
@@ -140,12 +144,14 @@ cgroup_leaf_populated(int leaf_fd, int events_fd)
  * Returns a descriptor that the caller closes to end the watch, or -errno.
  */
 int
-cgroup_leaf_watch(struct cgroup_root *root, int leaf_fd, uint64_t token)
+cgroup_leaf_watch(struct cgroup_root *root, const char *leaf, uint64_t token)
 {
 	struct epoll_event event = {.events = EPOLLPRI | EPOLLET, .data.u64 = token};
-	int fd = openat(leaf_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
-	int r;
+	char name[LEAF_FILE_MAX];
+	int fd, r;
 
+	file_name(leaf, "cgroup.events", name);
+	fd = openat(root->fd, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	fd = fd_raise(fd);
@@ -239,15 +245,17 @@ cgroup_leaf_signal(const struct cgroup_root *root, const char *leaf, int signo)
 
 /* Stop everybody, so that nobody forks on.  Waits for it, a tenth of a second at most. */
 static void
-freeze(int leaf_fd)
+freeze(const struct cgroup_root *root, const char *leaf)
 {
 	const struct timespec a_millisecond = {.tv_nsec = 1000000};
-	char buf[128];
+	char name[LEAF_FILE_MAX], buf[128];
 
-	if (cgroup_write(leaf_fd, "cgroup.freeze", "1") < 0)
+	file_name(leaf, "cgroup.freeze", name);
+	if (cgroup_write(root->fd, name, "1") < 0)
 		return;
+	file_name(leaf, "cgroup.events", name);
 	for (int i = 0; i < FREEZE_TRIES; i++) {
-		if (cgroup_read(leaf_fd, "cgroup.events", buf, sizeof(buf)) < 0 ||
+		if (cgroup_read(root->fd, name, buf, sizeof(buf)) < 0 ||
 		    strstr(buf, "frozen 1") != NULL)
 			return;
 		(void)nanosleep(&a_millisecond, NULL);
@@ -260,19 +268,22 @@ freeze(int leaf_fd)
  * Returns 0 or -errno.
  */
 int
-cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf, int leaf_fd)
+cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf)
 {
+	char name[LEAF_FILE_MAX];
 	int r = 0;
 
 	if (root->has_kill) {
-		r = cgroup_write(leaf_fd, "cgroup.kill", "1");
+		file_name(leaf, "cgroup.kill", name);
+		r = cgroup_write(root->fd, name, "1");
 		if (r != -EOPNOTSUPP)
 			return r == -ENODEV || r == -ENOENT ? 0 : r;
 	}
 	for (int i = 0; i < KILL_TRIES; i++) {
-		freeze(leaf_fd);
+		freeze(root, leaf);
 		r = cgroup_leaf_signal(root, leaf, SIGKILL);
-		(void)cgroup_write(leaf_fd, "cgroup.freeze", "0");
+		file_name(leaf, "cgroup.freeze", name);
+		(void)cgroup_write(root->fd, name, "0");
 		if (r <= 0)
 			break;
 	}

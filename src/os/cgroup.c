@@ -235,24 +235,20 @@ kill_leftovers(struct cgroup_root *root)
 	struct dirent *entry;
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		int fd;
+		const char *leaf = entry->d_name;
 
-		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+		if (entry->d_type != DT_DIR || leaf[0] == '.')
 			continue;
-		fd = openat(root->fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		if (cgroup_leaf_populated(fd, -1) > 0) {
+		if (cgroup_leaf_populated(root, leaf, -1) > 0) {
 			root->n_leftovers++;
 			for (int i = 0; i < DEATH_TRIES; i++) {
-				(void)cgroup_leaf_kill(root, entry->d_name, fd);
-				if (cgroup_leaf_populated(fd, -1) <= 0)
+				(void)cgroup_leaf_kill(root, leaf);
+				if (cgroup_leaf_populated(root, leaf, -1) <= 0)
 					break;
 				(void)nanosleep(&a_millisecond, NULL);
 			}
 		}
-		(void)close(fd);
-		(void)cgroup_leaf_remove(root, entry->d_name);
+		(void)cgroup_leaf_remove(root, leaf);
 	}
 	if (dir != NULL)
 		(void)closedir(dir);

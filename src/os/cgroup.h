@@ -47,14 +47,16 @@ void cgroup_leave(const char *path);
 int cgroup_locate(FILE *mountinfo, FILE *self, char ret_path[CGROUP_PATH_MAX],
                   char ret_name[CGROUP_PATH_MAX]);
 
-int cgroup_leaf_open(const struct cgroup_root *root, const char *path,
-                     char ret_leaf[CGROUP_LEAF_MAX], bool *ret_is_new);
+void cgroup_leaf_name(const char *path, char ret_leaf[CGROUP_LEAF_MAX]);
+int cgroup_leaf_make(const struct cgroup_root *root, const char *leaf);
+int cgroup_leaf_open(const struct cgroup_root *root, const char *leaf);
 int cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf);
 int cgroup_leaf_remove(const struct cgroup_root *root, const char *leaf);
-int cgroup_leaf_watch(struct cgroup_root *root, int leaf_fd, uint64_t token);
-int cgroup_leaf_populated(int leaf_fd, int events_fd);
+int cgroup_leaf_watch(struct cgroup_root *root, const char *leaf, uint64_t token);
+int cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf,
+                          int events_fd);
 int cgroup_leaf_signal(const struct cgroup_root *root, const char *leaf, int signo);
-int cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf, int leaf_fd);
+int cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf);
 bool cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid);
 
 #endif

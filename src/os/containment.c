@@ -17,7 +17,7 @@
 void
 containment_init(struct containment *c)
 {
-	*c = (struct containment){.leaf_fd = -1, .events_fd = -1};
+	*c = (struct containment){.events_fd = -1};
 }
 
 /* What the processes of the next life have as SUPD_ID; shorter than PROC_MARK_MAX. */
@@ -40,37 +40,39 @@ int
 containment_open(struct containment *c, const struct cgroup_root *root, const char *path,
                  const char *mark)
 {
-	bool is_new = true;
+	int r;
 
 	containment_init(c);
 	containment_mark(c, mark);
 	if (root == NULL || root->fd < 0)
 		return 0;
-	c->leaf_fd = cgroup_leaf_open(root, path, c->leaf, &is_new);
-	if (c->leaf_fd < 0) {
-		int r = c->leaf_fd;
-
+	cgroup_leaf_name(path, c->leaf);
+	r = cgroup_leaf_make(root, c->leaf);
+	if (r < 0) {
 		containment_init(c);
 		return r;
 	}
 	c->is_cgroup = true;
 	/* One that was there may have been killed. */
-	c->is_spent = !is_new;
+	c->is_spent = r == 0;
 	return 0;
 }
 
 /*
  * As containment_open() for an actor whose processes were started by a supd before us.
- * Its cgroup is expected to be there, and is made otherwise; where that fails it is found
- * by its session and mark.
+ * Its cgroup is expected to be there; it is not looked at: there are many of them.
  */
 void
 containment_adopt(struct containment *c, const struct cgroup_root *root, const char *path,
                   const char *mark)
 {
-	if (containment_open(c, root, path, mark) < 0)
-		containment_mark(c, mark);
+	containment_init(c);
+	containment_mark(c, mark);
 	c->is_foreign = true;
+	if (root == NULL || root->fd < 0)
+		return;
+	cgroup_leaf_name(path, c->leaf);
+	c->is_cgroup = true;
 }
 
 /*
@@ -88,15 +90,14 @@ containment_close(struct containment *c, struct cgroup_root *root)
 		if (r == -EBUSY)
 			return r;
 		containment_unwatch(c, root);
-		fd_close(&c->leaf_fd);
 	}
 	containment_init(c);
 	return r;
 }
 
 /*
- * Get ready for a new main process.  ret_cgroup_fd is for os_spawn(): -1 without a
- * cgroup.
+ * Get ready for a new main process.  ret_cgroup_fd is for os_spawn() and the caller's to
+ * close: -1 without a cgroup.
  *
  * A leaf that was killed is replaced by a fresh one: seen on Linux 6.18, whatever is
  * born into it with CLONE_INTO_CGROUP afterwards is killed, too.  Returns 0; -EBUSY
@@ -105,17 +106,25 @@ containment_close(struct containment *c, struct cgroup_root *root)
 int
 containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cgroup_fd)
 {
-	if (c->is_spent) {
-		int fd = cgroup_leaf_renew(root, c->leaf);
+	int fd = -1;
 
-		if (fd < 0)
-			return fd;
+	if (c->is_spent) {
+		int r = cgroup_leaf_renew(root, c->leaf);
+
+		if (r < 0)
+			return r;
 		containment_unwatch(c, root);
-		fd_close(&c->leaf_fd);
-		c->leaf_fd = fd;
 		c->is_spent = false;
 	}
-	*ret_cgroup_fd = c->leaf_fd;
+	if (c->is_cgroup) {
+		fd = cgroup_leaf_open(root, c->leaf);
+		/* Somebody took it away, empty as it was. */
+		if (fd == -ENOENT && cgroup_leaf_make(root, c->leaf) >= 0)
+			fd = cgroup_leaf_open(root, c->leaf);
+		if (fd < 0)
+			return fd;
+	}
+	*ret_cgroup_fd = fd;
 	return 0;
 }
 
@@ -149,10 +158,11 @@ containment_needs_sweep(const struct containment *c)
  * or the last kill.  In doubt it is not empty.
  */
 bool
-containment_is_empty(const struct containment *c, const struct proc_sweep *sweep)
+containment_is_empty(const struct containment *c, const struct cgroup_root *root,
+                     const struct proc_sweep *sweep)
 {
 	if (c->is_cgroup)
-		return cgroup_leaf_populated(c->leaf_fd, c->events_fd) == 0;
+		return cgroup_leaf_populated(root, c->leaf, c->events_fd) == 0;
 	if (c->is_main_alive)
 		return false;
 	if (c->session == 0)
@@ -218,7 +228,7 @@ containment_kill(struct containment *c, const struct cgroup_root *root,
 {
 	if (c->is_cgroup) {
 		c->is_spent = true;
-		return cgroup_leaf_kill(root, c->leaf, c->leaf_fd);
+		return cgroup_leaf_kill(root, c->leaf);
 	}
 	ASSERT(sweep != NULL);
 	return signal_session(c, sweep, SIGKILL);
@@ -251,7 +261,7 @@ containment_watch(struct containment *c, struct cgroup_root *root, uint64_t toke
 {
 	if (!c->is_cgroup || c->events_fd >= 0)
 		return 0;
-	c->events_fd = cgroup_leaf_watch(root, c->leaf_fd, token);
+	c->events_fd = cgroup_leaf_watch(root, c->leaf, token);
 	return c->events_fd < 0 ? c->events_fd : 0;
 }
 

@@ -26,7 +26,6 @@ struct containment {
 	bool is_main_alive;         /* started and not yet reaped */
 	bool is_foreign;            /* its main process is not a child of ours */
 	bool is_spent;              /* the leaf was killed, and cannot be born into */
-	int leaf_fd;                /* its directory, or -1 */
 	int events_fd;              /* its cgroup.events while it is watched, or -1 */
 	pid_t session;              /* the main process: also its session and group; 0 */
 	char leaf[CGROUP_LEAF_MAX]; /* its name below the actors' directory */
@@ -45,7 +44,8 @@ void containment_mark(struct containment *c, const char *mark);
 void containment_born(struct containment *c, pid_t pid);
 void containment_reaped(struct containment *c);
 bool containment_needs_sweep(const struct containment *c);
-bool containment_is_empty(const struct containment *c, const struct proc_sweep *sweep);
+bool containment_is_empty(const struct containment *c, const struct cgroup_root *root,
+                          const struct proc_sweep *sweep);
 int containment_signal(const struct containment *c, const struct cgroup_root *root,
                        struct proc_sweep *sweep, int signo);
 int containment_kill(struct containment *c, const struct cgroup_root *root,

@@ -93,6 +93,8 @@ start(struct containment *c, const char *mode, struct spawn_result *ret)
 	int r = os_spawn(&spawner, &spawn, ret);
 	ck_assert_msg(r == 0, "%s: %s", spawn_step_names[ret->step], strerror(-r));
 	(void)close(ends[1]);
+	if (spawn.cgroup_fd >= 0)
+		(void)close(spawn.cgroup_fd);
 	ck_assert_int_eq(read(ends[0], word, 3), 3);
 	ck_assert_str_eq(word, "up\n");
 	(void)close(ends[0]);
@@ -125,7 +127,7 @@ kill_all(struct containment *c)
 
 	for (;;) {
 		turn(c);
-		if (containment_is_empty(c, sweep))
+		if (containment_is_empty(c, &root, sweep))
 			return;
 		ck_assert_int_eq(containment_kill(c, &root, sweep), 0);
 		ck_assert_uint_lt(clock_mono_ms() - start_ms, PATIENCE_MS);
@@ -162,11 +164,11 @@ START_TEST(in_a_session_nothing_survives_a_kill)
 	ck_assert(containment_needs_sweep(&c));
 	start(&c, modes[_i], &child);
 	turn(&c);
-	ck_assert(!containment_is_empty(&c, sweep));
+	ck_assert(!containment_is_empty(&c, &root, sweep));
 	kill_all(&c);
 	ck_assert(!c.is_main_alive);
 	turn(&c);
-	ck_assert(containment_is_empty(&c, sweep));
+	ck_assert(containment_is_empty(&c, &root, sweep));
 	ck_assert_int_eq(containment_close(&c, &root), 0);
 	close_result(&child);
 }
@@ -183,7 +185,7 @@ START_TEST(in_a_cgroup_nothing_survives_a_kill)
 	ck_assert(!containment_needs_sweep(&c));
 	ck_assert_str_eq(c.leaf, "user:app:a");
 	start(&c, modes[_i], &child);
-	ck_assert(!containment_is_empty(&c, NULL));
+	ck_assert(!containment_is_empty(&c, &root, NULL));
 	ck_assert_int_eq(containment_close(&c, &root), -EBUSY);
 	kill_all(&c);
 	wait_for_main(&c);
@@ -218,7 +220,7 @@ START_TEST(what_is_never_long_the_same_process_is_never_taken_for_gone)
 	wait_for_main(&c);
 	for (int i = 0; i < 300; i++) {
 		turn(&c);
-		ck_assert(!containment_is_empty(&c, sweep));
+		ck_assert(!containment_is_empty(&c, &root, sweep));
 	}
 	kill_all(&c);
 	close_result(&child);
@@ -236,12 +238,12 @@ START_TEST(what_the_main_process_left_is_seen_after_its_own_end)
 	containment_reaped(&other);
 	start(&c, "daemon", &child);
 	wait_for_main(&c);
-	ck_assert(!containment_is_empty(&c, sweep));
+	ck_assert(!containment_is_empty(&c, &root, sweep));
 	/* It is nobody else's. */
-	ck_assert(containment_is_empty(&other, sweep));
+	ck_assert(containment_is_empty(&other, &root, sweep));
 	ck_assert_int_eq(containment_kill(&other, &root, sweep), 0);
 	turn(&c);
-	ck_assert(!containment_is_empty(&c, sweep));
+	ck_assert(!containment_is_empty(&c, &root, sweep));
 	kill_all(&c);
 	close_result(&child);
 }
@@ -256,7 +258,7 @@ START_TEST(an_orphan_of_the_session_is_known_without_its_mark)
 	start(&c, "child", &child);
 	wait_for_main(&c);
 	c.mark[0] = '\0';
-	ck_assert(!containment_is_empty(&c, sweep));
+	ck_assert(!containment_is_empty(&c, &root, sweep));
 	kill_all(&c);
 	close_result(&child);
 }
@@ -275,10 +277,10 @@ START_TEST(a_watched_cgroup_tells_when_its_last_process_is_gone)
 	wait_for_main(&c);
 	ck_assert_int_eq(containment_watch(&c, &root, 4711), 0);
 	ck_assert_int_eq(containment_watch(&c, &root, 4711), 0);
-	ck_assert(!containment_is_empty(&c, NULL));
+	ck_assert(!containment_is_empty(&c, &root, NULL));
 	ck_assert_int_eq(cgroup_root_next(&root, &token, 1), 0);
 	ck_assert_int_eq(containment_kill(&c, &root, NULL), 0);
-	while (!containment_is_empty(&c, NULL)) {
+	while (!containment_is_empty(&c, &root, NULL)) {
 		struct pollfd poll_watch = {.fd = root.watch_fd, .events = POLLIN};
 
 		ck_assert_int_eq(poll(&poll_watch, 1, PATIENCE_MS), 1);
@@ -308,11 +310,11 @@ START_TEST(a_signal_reaches_every_process_of_the_actor_and_no_other)
 	start(&other, "plain", &bystander);
 	turn(&c);
 	ck_assert_int_eq(containment_signal(&c, &root, sweep, SIGKILL), 0);
-	for (const uint64_t start_ms = clock_mono_ms(); !containment_is_empty(&c, sweep);
-	     turn(&c))
+	for (const uint64_t start_ms = clock_mono_ms();
+	     !containment_is_empty(&c, &root, sweep); turn(&c))
 		ck_assert_uint_lt(clock_mono_ms() - start_ms, PATIENCE_MS);
 	ck_assert_int_eq(kill(bystander.pid, 0), 0);
-	ck_assert(!containment_is_empty(&other, sweep));
+	ck_assert(!containment_is_empty(&other, &root, sweep));
 	kill_all(&other);
 	ck_assert_int_eq(containment_close(&c, &root), 0);
 	ck_assert_int_eq(containment_close(&other, &root), 0);
@@ -344,22 +346,21 @@ END_TEST
 START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
 {
 	char leaf[CGROUP_LEAF_MAX];
-	bool is_new;
 	struct containment c;
 	struct spawn_result child;
 
 	if (root.fd < 0)
 		return;
 	/* One that was there before and killed does no harm either. */
-	int old = cgroup_leaf_open(&root, "/user/a", leaf, &is_new);
-	ck_assert(is_new);
-	ck_assert_int_eq(cgroup_leaf_kill(&root, leaf, old), 0);
-	(void)close(old);
+	cgroup_leaf_name("/user/a", leaf);
+	ck_assert_int_eq(cgroup_leaf_make(&root, leaf), 1);
+	ck_assert_int_eq(cgroup_leaf_make(&root, leaf), 0);
+	ck_assert_int_eq(cgroup_leaf_kill(&root, leaf), 0);
 	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
 	for (int i = 0; i < 3; i++) {
 		start(&c, "child", &child);
 		wait_for_main(&c);
-		ck_assert(!containment_is_empty(&c, NULL));
+		ck_assert(!containment_is_empty(&c, &root, NULL));
 		kill_all(&c);
 		close_result(&child);
 	}
@@ -387,18 +388,13 @@ static int
 find_from_inside(const char *wanted)
 {
 	struct cgroup_root own;
-	char leaf[CGROUP_LEAF_MAX];
-	bool is_new;
-	int fd;
 
 	if (cgroup_root_open(&own, NULL) < 0)
 		return 11;
 	if (strcmp(own.path, wanted) != 0 || own.is_created || own.is_moved)
 		return 12;
-	fd = cgroup_leaf_open(&own, "/user/a", leaf, &is_new);
-	if (fd < 0)
+	if (cgroup_leaf_make(&own, "user:a") < 0)
 		return 13;
-	(void)close(fd);
 	cgroup_root_close(&own);
 	return access(wanted, F_OK) == 0 ? 0 : 14;
 }
@@ -483,7 +479,6 @@ END_TEST
 START_TEST(a_path_too_long_for_a_file_gets_a_name_of_its_own)
 {
 	char path[600], first[CGROUP_LEAF_MAX], second[CGROUP_LEAF_MAX];
-	bool is_new;
 	int fd;
 
 	if (root.fd < 0)
@@ -491,13 +486,14 @@ START_TEST(a_path_too_long_for_a_file_gets_a_name_of_its_own)
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	memcpy(path, "/user/", 6);
-	fd = cgroup_leaf_open(&root, path, first, &is_new);
+	cgroup_leaf_name(path, first);
+	ck_assert_int_eq(cgroup_leaf_make(&root, first), 1);
+	fd = cgroup_leaf_open(&root, first);
 	ck_assert_int_ge(fd, FD_WINDOW);
 	(void)close(fd);
 	path[sizeof(path) - 2] = 'y';
-	fd = cgroup_leaf_open(&root, path, second, &is_new);
-	ck_assert_int_ge(fd, 0);
-	(void)close(fd);
+	cgroup_leaf_name(path, second);
+	ck_assert_int_eq(cgroup_leaf_make(&root, second), 1);
 	ck_assert_str_ne(first, second);
 	ck_assert_uint_eq(strlen(first), CGROUP_LEAF_MAX - 1);
 	ck_assert_int_eq(cgroup_leaf_remove(&root, first), 0);
