@@ -136,7 +136,6 @@ restore_containment(struct shell *shell, struct proc *proc,
 	launch_mark(shell, record->ref.slot, record->life, mark);
 	containment_adopt(&proc->containment, record->is_cgroup ? &shell->cgroups : NULL,
 	                  shell->actors.at[record->ref.slot].path, mark);
-	proc->containment.is_spent = record->is_spent;
 	proc->containment.session = main;
 	proc->containment.is_main_alive = record->pid != 0;
 	proc->containment.is_foreign = true;

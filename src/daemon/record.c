@@ -28,7 +28,6 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->ended = proc->ended;
 	record->adopted = proc->adopted;
 	record->is_cgroup = proc->containment.is_cgroup;
-	record->is_spent = proc->containment.is_spent;
 	record->end = proc->end;
 }
 

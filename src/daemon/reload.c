@@ -219,7 +219,8 @@ struct tables {
 	char **paths;   /* of the new configuration's actors; what is left is freed */
 	uint32_t *seen; /* by supervisor */
 	uint32_t n;
-	uint64_t conf_id; /* the new configuration's */
+	uint64_t conf_id;               /* the new configuration's */
+	char *own_paths[SYSTEM_ACTORS]; /* at the start: of supd's own actors */
 };
 
 static void
@@ -227,6 +228,8 @@ tables_done(struct tables *tables)
 {
 	for (uint32_t i = 0; tables->paths != NULL && i < tables->n; i++)
 		free(tables->paths[i]);
+	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++)
+		free(tables->own_paths[i]);
 	free(tables->paths);
 	free(tables->seen);
 }
@@ -548,13 +551,13 @@ reload_now(struct shell *shell)
  * --------------------------------------------------------------------- */
 
 static int
-name_system(struct shell *shell, char *ret_paths[SYSTEM_ACTORS], struct err *err)
+name_system(struct shell *shell, struct tables *tables, struct err *err)
 {
 	const struct conf *conf = system_conf(shell->system);
 
 	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
-		ret_paths[i] = strdup(conf->actors[i].path);
-		if (ret_paths[i] == NULL) {
+		tables->own_paths[i] = strdup(conf->actors[i].path);
+		if (tables->own_paths[i] == NULL) {
 			err_set(err, ENOMEM, "names of supd's own actors");
 			return -ENOMEM;
 		}
@@ -564,7 +567,7 @@ name_system(struct shell *shell, char *ret_paths[SYSTEM_ACTORS], struct err *err
 
 /* supd's own actors: before /user, so that they are started first and stopped last. */
 static void
-add_system(struct shell *shell, char *take_paths[SYSTEM_ACTORS])
+add_system(struct shell *shell, struct tables *tables)
 {
 	const struct conf *conf = system_conf(shell->system);
 	struct ref parent = core_ref(shell->core, CORE_ROOT);
@@ -575,7 +578,8 @@ add_system(struct shell *shell, char *take_paths[SYSTEM_ACTORS])
 		                          &conf->actors[i].spec, shell->now_ms);
 
 		core_set_incarnation(shell->core, ref, 1);
-		actors_set(&shell->actors, ref, take_paths[i]);
+		actors_set(&shell->actors, ref, tables->own_paths[i]);
+		tables->own_paths[i] = NULL;
 		actors_assign(&shell->actors, ref, conf, 0, i);
 		record_slot(shell, ref.slot);
 		parent = ref;
@@ -587,15 +591,14 @@ int
 reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err)
 {
 	struct ledger *ledger = NULL;
-	char *paths[SYSTEM_ACTORS];
 	struct tables tables;
 	int r = tables_init(&tables, conf, err);
 
-	if (r == 0)
-		r = name_system(shell, paths, err);
 	if (r < 0)
 		return r;
-	r = keep_conf(shell, conf, &tables.conf_id, err);
+	r = name_system(shell, &tables, err);
+	if (r == 0)
+		r = keep_conf(shell, conf, &tables.conf_id, err);
 	if (r == 0)
 		r = mailboxes_open(shell, &shell->mailboxes, conf, NULL, NULL, err);
 	if (r == 0)
@@ -607,7 +610,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	reload_use_ledger(shell, ledger);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		add(shell, conf, i, &tables);
-	add_system(shell, paths);
+	add_system(shell, &tables);
 	shell->conf_id = tables.conf_id;
 	shell->conf = conf;
 	tables_done(&tables);

@@ -402,6 +402,7 @@ close_rooms(struct shell *shell)
 	actors_done(&shell->actors);
 	reload_free(shell);
 	system_free(shell->system);
+	shell_release(shell, VAULT_KEY(VAULT_CGROUP, 0));
 	cgroup_root_close(&shell->cgroups);
 	ledger_free(shell->ledger);
 	exits_free(shell->exits);
@@ -462,8 +463,11 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		return EX_OSERR;
 	}
 	status = start_choose(&shell, &start);
-	if (status != 0)
+	if (status != 0) {
+		exits_free(shell.exits);
+		os_spawn_done(&shell.spawner);
 		return status;
+	}
 	status = prepare(&shell, &start, &signals);
 	if (status == 0) {
 		loop_run(shell.turn);

@@ -107,7 +107,6 @@ struct ledger_record {
 	bool adopted; /* the walker is its parent */
 	bool sigstopped;
 	bool is_cgroup;
-	bool is_spent;
 	bool notify; /* it has a notify socket */
 	struct reap end;
 	uint64_t process_started_ms;

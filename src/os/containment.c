@@ -60,7 +60,8 @@ containment_open(struct containment *c, const struct cgroup_root *root, const ch
 
 /*
  * As containment_open() for an actor whose processes were started by a supd before us.
- * Its cgroup is expected to be there; it is not looked at: there are many of them.
+ * Its cgroup is expected to be there; it is not looked at: there are many of them.  Nor
+ * is it known whether it was killed: the next life gets a fresh one.
  */
 void
 containment_adopt(struct containment *c, const struct cgroup_root *root, const char *path,
@@ -73,6 +74,7 @@ containment_adopt(struct containment *c, const struct cgroup_root *root, const c
 		return;
 	cgroup_leaf_name(path, c->leaf);
 	c->is_cgroup = true;
+	c->is_spent = true;
 }
 
 /*

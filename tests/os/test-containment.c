@@ -368,6 +368,46 @@ START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
 }
 END_TEST
 
+START_TEST(what_another_supd_had_is_taken_over_with_all_that_lives_in_it)
+{
+	struct cgroup_root successor;
+	struct containment c;
+	struct spawn_result child;
+	struct err err;
+
+	if (root.fd < 0)
+		return;
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
+	start(&c, "child", &child);
+	ck_assert_int_eq(cgroup_root_adopt(&successor,
+	                                   fcntl(root.fd, F_DUPFD_CLOEXEC, FD_WINDOW),
+	                                   &err),
+	                 0);
+	ck_assert_str_eq(successor.path, root.path);
+	ck_assert_str_eq(successor.name, root.name);
+	ck_assert(successor.is_created == root.is_created);
+	containment_adopt(&c, &successor, "/user/a", "test.life.1");
+	c.session = child.pid;
+	ck_assert(containment_has(&c, &successor, child.pid));
+	ck_assert(!containment_is_empty(&c, &successor, NULL));
+	/* The one before us may have killed it as the last that it did. */
+	ck_assert_int_eq(containment_kill(&c, &root, NULL), 0);
+	wait_for_main(&c);
+	close_result(&child);
+	while (!containment_is_empty(&c, &successor, NULL))
+		usleep(500);
+	containment_adopt(&c, &successor, "/user/a", "test.life.2");
+	start(&c, "child", &child);
+	wait_for_main(&c);
+	ck_assert(!containment_is_empty(&c, &successor, NULL));
+	kill_all(&c);
+	close_result(&child);
+	ck_assert_int_eq(containment_close(&c, &successor), 0);
+	fd_close(&successor.fd);
+	fd_close(&successor.watch_fd);
+}
+END_TEST
+
 START_TEST(two_supds_beside_each_other_have_different_directories)
 {
 	struct cgroup_root second;
@@ -580,6 +620,8 @@ main(void)
 	tcase_add_loop_test(tcase, a_sender_is_recognised_as_one_of_the_actors_processes,
 	                    0, 2);
 	tcase_add_test(tcase, a_second_life_finds_its_cgroup_empty_and_in_place);
+	tcase_add_test(tcase,
+	               what_another_supd_had_is_taken_over_with_all_that_lives_in_it);
 	tcase_add_test(tcase, two_supds_beside_each_other_have_different_directories);
 	tcase_add_test(
 	    tcase,
