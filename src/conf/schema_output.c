@@ -48,10 +48,10 @@ static const struct schema_type file_size = {
 };
 static const struct schema_type log_keep = {
     .name = "log_keep",
-    .allowed = "a number from 0 to 1000",
+    .allowed = "a number from 0 to 1000000",
     .scan = scan_integer,
     .show = SHOW_INTEGER,
-    .max = 1000,
+    .max = 1000000,
 };
 static const struct schema_type log_age = {
     .name = "log_age",

@@ -20,6 +20,9 @@
 
 /* Numbers beyond this are never looked at. */
 #define NUMBERS_MAX 100000
+/* Nor those behind so many that are free: deaths leave one or two, people perhaps more.
+ */
+#define FREE_MAX 100
 
 /* The name of a file that was set aside; false where it would be too long. */
 static bool
@@ -140,6 +143,7 @@ sink_tidy(struct sink *sink)
 	const uint64_t now_s = clock_wall_us() / 1000000;
 	const uint64_t limit = sink_limit(sink);
 	uint64_t sum = limit == UINT64_MAX ? 0 : limit;
+	unsigned int n_free = 0;
 	char name[PATH_MAX];
 	struct stat st;
 
@@ -150,10 +154,11 @@ sink_tidy(struct sink *sink)
 		bool is_old;
 
 		if (!exists(sink, i, name, &st)) {
-			if (i > sink->log.keep)
+			if (i > sink->log.keep || ++n_free == FREE_MAX)
 				return;
 			continue;
 		}
+		n_free = 0;
 		sum += (uint64_t)st.st_size;
 		is_old = sink->log.max_age_ms > 0 &&
 		         (uint64_t)st.st_mtime + sink->log.max_age_ms / 1000 < now_s;
