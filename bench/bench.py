@@ -101,7 +101,7 @@ class System:
             self.process.wait()
         for pid in self.results.pids():
             try:
-                if pid and os.readlink(f"/proc/{pid}/exe") == self.tools["child"]:
+                if pid and os.readlink(f"/proc/{pid}/exe") in self.tools.values():
                     os.kill(pid, signal.SIGKILL)
             except OSError:
                 pass
@@ -319,9 +319,9 @@ class Bench:
               f"interleaved rounds; × is the ratio to bare.")
 
 
-def find_tools(bindir):
-    where = {"supd": "supd", "supctl": "supctl", "bare": "bench/bare",
-             "child": "bench/child", "storm": "bench/storm"}
+def find_tools(bindir, *more):
+    where = {"supd": "supd", "supctl": "supctl"}
+    where.update((name, "bench/" + name) for name in ("bare", "child", "storm", *more))
     tools = {name: os.path.realpath(os.path.join(bindir, path))
              for name, path in where.items()}
     for name, path in tools.items():
