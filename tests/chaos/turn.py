@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 # pylint: disable=wrong-import-position
 from chaos import ALL, Chaos, Killer, Wish, alive, check, equal, in_parallel
 from lib import PROBE, comment, main, test
+from varlink import VarlinkError
 
 SOME = 10  # of each story, where not all are wanted
 
@@ -419,6 +420,42 @@ class AdoptionInReload(Reload):
         return wishes
 
 
+class Upgrade(Story):
+    """The one who makes room is killed: it is asked again, or told that it died."""
+    untouched = ("a", "b", "c", "d")
+
+    def act(self, s):
+        self.wish = Wish(s, "Upgrade")
+        return []
+
+    def answered(self):
+        try:
+            return self.wish.done()
+        except VarlinkError as error:
+            equal(error.name, "InvalidState", "the error")
+            check(re.search("died|failed", error.parameters["message"]), f"the error {error}")
+            return True
+
+    def done(self, s):
+        return self.answered()
+
+
+class UpgradeAndCrash(Upgrade):
+    untouched = ("b", "c", "d")
+
+    def act(self, s):
+        s.tell("a", "exit=7")
+        return super().act(s)
+
+    def done(self, s):
+        return self.answered() and s.counts["ready", "/user/a"] >= 2
+
+
+class UpgradeTakeover(UpgradeAndCrash):
+    """The new binary is killed, once: the next one of it takes over."""
+    from_birth = True
+
+
 STORIES = [
     ("a start of four actors", Start),
     ("the crash of an actor", Crash),
@@ -440,6 +477,9 @@ STORIES = [
     ("an adoption in the middle of a group restart", AdoptionInGroup),
     ("an adoption in the middle of a stop", AdoptionInStop),
     ("an adoption in the middle of a reload", AdoptionInReload),
+    ("an upgrade", Upgrade),
+    ("an upgrade while an actor dies", UpgradeAndCrash),
+    ("the new binary in an upgrade", UpgradeTakeover),
 ]
 
 
