@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""supd without systemd: as the first process of a container, and as nobody in particular.
+
+Containers are made by unshare(1), and by systemd-nspawn where there is the root directory
+of tests/systemd.  In both, files are seen under their names out here.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../systemd"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import Chaos
+from lib import SUPCTL, SUPD, Failure, Skip, alive, check, equal, main, test
+from machine import ROOT, look_at
+
+NOBODY = 65534
+DEADLY = [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT]
+
+
+def unshare(_):
+    if shutil.which("unshare") is None:
+        raise Skip("no unshare(1)")
+    return ["unshare", "-pf", "--mount-proc"]
+
+
+def nspawn(box):
+    if shutil.which("systemd-nspawn") is None or not os.path.isdir(ROOT):
+        raise Skip("no systemd-nspawn with a root directory: see tests/systemd/machine.py")
+    name = re.sub("[^a-z0-9]", "", os.path.basename(box.dir).lower())
+    return ["systemd-nspawn", "-q", "-D", ROOT, "--machine=t" + name, "--volatile=overlay",
+            "--register=no", "--keep-unit", "--link-journal=no", "--kill-signal=SIGTERM",
+            "--console=pipe", f"--bind={box.dir}", f"--bind-ro={SUPD}", "--"]
+
+
+class First:
+    """A container, with supd as its process 1."""
+
+    def __init__(self, box, how, tree, top=""):
+        self.box, self.file = box, box.path("supd.yaml")
+        self.socket, self.said = box.path("run/control.sock"), box.path("said")
+        self.top = (f"log: {{directory: {box.path('logs')}, target: stderr}}\n"
+                    f"{top}")
+        self.write(tree)
+        with open(self.said, "wb") as said:
+            self.process = box.popen(*how(box), SUPD, "-c", self.file, "-r",
+                                     box.path("run"), stdout=said, stderr=said)
+        self.walker = 0
+
+    def up(self):
+        """Wait until the tree is."""
+        self.until(lambda: self.ctl("ping").returncode == 0, "supd")
+        self.walker = self.until(self.find_walker, "the first process")
+        return self
+
+    def write(self, tree):
+        with open(self.file, "w", encoding="utf8") as file:
+            file.write(self.top + "children:\n" +
+                       "".join(f"  {name}: {spec}\n" for name, spec in tree.items()))
+
+    def until(self, condition, what, timeout=20):
+        end, ended = time.monotonic() + timeout, None
+        while time.monotonic() < end and ended is None:
+            ended = self.process.poll()
+            value = condition()
+            if value:
+                return value
+            time.sleep(0.01)
+        with open(self.said, encoding="utf8", errors="replace") as said:
+            raise Failure(f"waited for {what}; {said.read()[-3000:]}")
+
+    def ctl(self, *words):
+        return subprocess.run([SUPCTL, "-s", self.socket, *words], capture_output=True,
+                              text=True, timeout=30, check=False)
+
+    def pid(self, name):
+        """Its number in the container."""
+        done = self.ctl("pid", name)
+        equal(done.returncode, 0, f"pid of {name}: {done.stderr}; status")
+        return int(done.stdout)
+
+    def processes(self, top):
+        """What is below this process out here, and it."""
+        found, queue = [], [(top, 0)]
+        while queue:
+            process = look_at(*queue.pop())
+            if process:
+                found.append(process)
+                queue += [(child, process.pid) for child in process.children]
+        return found
+
+    def find_walker(self):
+        return next((process.host for process in self.processes(self.process.pid)
+                     if process.pid == 1 and os.path.basename(process.argv[0]) == "supd"), 0)
+
+    def guardian(self):
+        return next((process for process in self.processes(self.walker)
+                     if process.parent == 1 and process.argv[1:2] == ["@guardian"]), None)
+
+    def crash(self, signo):
+        old = self.until(self.guardian, "a guardian")
+        os.kill(old.host, signo)
+        self.until(lambda: (new := self.guardian()) and new.pid != old.pid and
+                   self.ctl("ping").returncode == 0, f"a successor of {old.pid}")
+
+    def inside(self, script):
+        done = subprocess.run(["nsenter", "-t", str(self.walker), "-p", "-m", "/bin/sh", "-c",
+                               script], capture_output=True, timeout=30, check=False)
+        equal(done.returncode, 0, f"{script}: {done.stderr}; status")
+
+    def ended(self, status):
+        """Wait for the container's end; nothing of it is left."""
+        own = [process.host for process in self.processes(self.walker)] if self.walker else []
+        self.until(lambda: self.process.poll() is not None, "the container's end")
+        with open(self.said, encoding="utf8", errors="replace") as said:
+            equal(self.process.returncode, status, f"{said.read()[-3000:]}\nstatus")
+        self.until(lambda: not any(alive(pid) for pid in own), "the end of all of it")
+
+
+def in_both(sentence, **options):
+    """One test for each way to make a container."""
+    def register(function):
+        for how, name in (unshare, "unshare"), (nspawn, "systemd-nspawn"):
+            test(f"{sentence} ({name})", root=True, **options)(
+                lambda box, h=how: function(box, h))
+        return function
+    return register
+
+
+SLEEP = "{command: [sleep, infinity]}"
+
+
+@in_both("as process 1: whatever kills the guardian, the actors run on, and the end is 0")
+def crashes(box, how):
+    s = First(box, how, {"a": SLEEP, "b": SLEEP}).up()
+    pids = [s.pid(name) for name in "ab"]
+    for signo in DEADLY * 2:
+        s.crash(signo)
+        equal([s.pid(name) for name in "ab"], pids, "pids")
+    os.kill(s.walker, signal.SIGTERM)
+    s.ended(0)
+
+
+@in_both("as process 1: an adopted actor that dies is reaped and started again")
+def adopted(box, how):
+    s = First(box, how, {"a": SLEEP}).up()
+    s.crash(signal.SIGKILL)
+    old = s.pid("a")
+    s.inside(f"kill -SEGV {old}")
+    s.until(lambda: s.ctl("pid", "a").stdout.strip() not in ("", str(old)), "its next life")
+    check("SIGSEGV" in s.ctl("explain", "a").stdout, s.ctl("explain", "a").stdout)
+    s.inside("kill -INT 1")
+    s.ended(0)
+
+
+@in_both("as process 1: strangers are reaped, by walker and guardian, before and after deaths")
+def strangers(box, how):
+    fork = "n=0; while [ $n -lt 50 ]; do (sleep 0.01 & sleep 0.02 &); n=$((n + 1)); done"
+    s = First(box, how, {"a": SLEEP, "forks": '{command: ["/bin/sh", "-c", "%s; exec sleep '
+                         'infinity"]}' % fork.replace("$", "$$")}).up()
+    for signo in DEADLY:
+        s.inside(fork)
+        s.crash(signo)
+        s.ctl("restart", "forks")
+    s.until(lambda: not [p for p in s.processes(s.walker) if p.state == "Z"], "no zombies")
+    s.until(lambda: len(s.processes(s.walker)) == 5, lambda: "five processes, not "
+            f"{[process.argv for process in s.processes(s.walker)]}")
+    os.kill(s.walker, signal.SIGTERM)
+    s.ended(0)
+
+
+@in_both("as process 1: HUP, USR1 and QUIT are heard, from outside and inside")
+def signals(box, how):
+    s = First(box, how, {"a": '{command: ["/bin/sh", "-c", "while echo x; do sleep 0.05; '
+                         'done"]}'}).up()
+    log = box.path("logs/user/a.log")
+    s.until(lambda: os.path.exists(log), "its log")
+    os.rename(log, log + ".old")
+    os.kill(s.walker, signal.SIGUSR1)
+    s.until(lambda: os.path.exists(log), "a new log")
+    s.write({"a": SLEEP, "b": SLEEP})
+    s.inside("kill -HUP 1")
+    s.until(lambda: s.ctl("pid", "b").returncode == 0, "b")
+    s.crash(signal.SIGKILL)
+    s.write({"c": SLEEP})
+    os.kill(s.walker, signal.SIGHUP)
+    s.until(lambda: s.ctl("pid", "c").returncode == 0, "c")
+    s.inside("kill -QUIT 1")
+    s.ended(0)
+
+
+@in_both("as process 1: a signal that ends supd is not lost with its guardian")
+def late_term(box, how):
+    s = First(box, how, {"a": SLEEP}).up()
+    guardian = s.guardian()
+    os.kill(guardian.host, signal.SIGSTOP)
+    os.kill(s.walker, signal.SIGTERM)
+    os.kill(guardian.host, signal.SIGKILL)
+    s.ended(0)
+
+
+@in_both("as process 1: what supd exits with is what the container exits with")
+def statuses(box, how):
+    s = First(box, how, {"a": SLEEP})
+    s.up()
+    s.crash(signal.SIGKILL)
+    equal(s.ctl("shutdown").returncode, 0, "supctl shutdown")
+    s.ended(0)
+    First(box, how, {"a": "{comand: [sleep]}"}).ended(78)
+    First(box, how, {"a": "{command: ['false']}"}, "intensity: {restarts: 1, within: 60s}\n"
+          ).ended(70)
+
+
+@in_both("as process 1: when the walker is killed the kernel ends everything")
+def walker_killed(box, how):
+    s = First(box, how, {"a": SLEEP, "b": '{command: ["/bin/sh", "-c", "setsid sleep '
+                         'infinity & exec sleep infinity"]}'}).up()
+    own = [process.host for process in s.processes(s.walker)]
+    os.kill(s.walker, signal.SIGKILL)
+    s.until(lambda: s.process.poll() is not None, "the container's end")
+    check(s.process.returncode != 0, "it is said to have ended well")
+    s.until(lambda: not any(alive(pid) for pid in own), "the end of all of it")
+
+
+@test("systemd-nspawn that is told to end has supd end in order", root=True)
+def told(box):
+    s = First(box, nspawn, {"a": '{command: ["/bin/sh", "-c", "trap \'sleep 0.3; echo bye; '
+                            'exit 0\' TERM; sleep infinity & wait"]}'}).up()
+    s.crash(signal.SIGKILL)
+    s.process.terminate()
+    s.ended(0)
+    with open(box.path("logs/user/a.log"), encoding="utf8") as log:
+        check("bye" in log.read(), "its last words")
+
+
+# ---- nobody in particular ------------------------------------------------------------------
+
+BROOD = ["/bin/sh", "-c", "sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &) ; "
+         "exec sleep 1000"]
+
+
+@test("without privileges and cgroups: deaths, adoption by session, and nothing is left",
+      root=True)
+def unprivileged(box):
+    s = Chaos(box, {"a": {}, "b": {"children": {"c": {}}}, "brood": {"command": BROOD}},
+              uid=NOBODY)
+    s.until(lambda: s.counts["supd", "/"] >= 2, "supd to be ready")
+    s.settle()
+    brood = s.until(lambda: len(found := sleepers(s)) == 4 and found, "the brood")
+    for signo in DEADLY:
+        s.crash(signo)
+        equal(sleepers(s), brood, "the brood")
+    s.call("Stop", names=["brood"])
+    s.until(lambda: not any(alive(pid) for pid in brood), "the end of the brood")
+    s.tell("a", "exit=7")
+    s.started("a", 2)
+    s.consistent()
+    equal(os.stat(s.socket).st_uid, NOBODY, "the socket's owner")
+
+
+def sleepers(s):
+    """The processes of the brood."""
+    found = set()
+    for process in First.processes(s, s.process.pid):
+        if process.argv[:2] == ["sleep", "1000"]:
+            found.add(process.host)
+    return found
+
+
+if __name__ == "__main__":
+    main()
