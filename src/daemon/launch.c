@@ -72,74 +72,85 @@ open_append(const char *path, mode_t mode)
 	return fd;
 }
 
-/* A descriptor for the child's output: owned by the caller if *ret_owned. */
+/* Where a child's output goes. */
+struct output_fd {
+	int fd;       /* -1: none */
+	bool is_ours; /* to close it when the child has it */
+};
+
+/* What the child will have as descriptor `own`; 0 or -errno. */
 static int
 open_output(const struct shell *shell, const struct actor *actor,
             const struct conf_output *output, enum feed_stream name, int own,
-            bool *ret_owned)
+            struct output_fd *ret)
 {
-	*ret_owned = true;
+	int fd = -1;
+
+	*ret = (struct output_fd){.fd = -1};
 	switch (output->kind) {
 	case OUTPUT_LOG:
 	case OUTPUT_JOURNAL:
 	case OUTPUT_SYSLOG:
-		return output_open(shell->output, actor, name);
+		fd = output_open(shell->output, actor, name);
+		break;
 	case OUTPUT_PIPE:
-		return output_open_input(shell->output, output->file, false);
+		fd = output_open_input(shell->output, output->file, false);
+		ret->is_ours = true;
+		break;
 	case OUTPUT_FILE:
-		return open_append(output->file, 0640);
+		fd = open_append(output->file, 0640);
+		ret->is_ours = true;
+		break;
 	case OUTPUT_INHERIT:
-		*ret_owned = false;
-		return own;
+		fd = own;
+		break;
 	case OUTPUT_NULL:
 	case OUTPUT_MAX:
-		break;
+		return 0;
 	}
-	*ret_owned = false;
-	return -1;
+	if (fd < 0)
+		return fd;
+	ret->fd = fd;
+	return 0;
 }
 
 struct outputs {
-	int in, out, err;
-	bool own_out, own_err;
+	int in;
+	struct output_fd out, err;
 };
 
 static void
 close_outputs(struct outputs *outputs)
 {
 	fd_close(&outputs->in);
-	if (outputs->own_err)
-		fd_close(&outputs->err);
-	if (outputs->own_out)
-		fd_close(&outputs->out);
+	if (outputs->err.is_ours)
+		fd_close(&outputs->err.fd);
+	if (outputs->out.is_ours)
+		fd_close(&outputs->out.fd);
 }
 
 static int
 open_outputs(const struct shell *shell, const struct actor *actor, struct outputs *ret)
 {
 	const struct conf_process *process = &actor->conf->process;
+	int r;
 
-	*ret = (struct outputs){.in = -1, .out = -1, .err = -1};
-	ret->out = open_output(shell, actor, &process->out,
-	                       process->out_is_err ? FEED_OUTPUT : FEED_STDOUT,
-	                       STDOUT_FILENO, &ret->own_out);
-	if (ret->out < 0 && ret->own_out)
-		return ret->out;
+	*ret = (struct outputs){.in = -1, .err.fd = -1};
+	r = open_output(shell, actor, &process->out,
+	                process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, STDOUT_FILENO,
+	                &ret->out);
+	if (r < 0)
+		return r;
 	ret->in = output_open_input(shell->output, actor->path, true);
 	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
-		ret->err = ret->out;
+		ret->err.fd = ret->out.fd;
 		return 0;
 	}
-	ret->err = open_output(shell, actor, &process->err, FEED_STDERR, STDERR_FILENO,
-	                       &ret->own_err);
-	if (ret->err < 0 && ret->own_err) {
-		int r = ret->err;
-
-		ret->own_err = false;
+	r = open_output(shell, actor, &process->err, FEED_STDERR, STDERR_FILENO,
+	                &ret->err);
+	if (r < 0)
 		close_outputs(ret);
-		return r;
-	}
-	return 0;
+	return r;
 }
 
 /* ---- environment
@@ -231,7 +242,7 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	const struct conf_process *process = &actor->conf->process;
 	struct spawn_limit limits[LIMITS_MAX];
 	int log_fds[4];
-	int fds[SPAWN_FDS_MAX] = {outputs->in, outputs->out, outputs->err};
+	int fds[SPAWN_FDS_MAX] = {outputs->in, outputs->out.fd, outputs->err.fd};
 	size_t n_passed;
 	const int *passed = passed_fds(shell, actor, log_fds, &n_passed);
 	const struct spawn spawn = {

@@ -38,11 +38,11 @@ enum kept { KEPT_FEED = 1, KEPT_FEED_LOG, KEPT_STATE, KEPT_STAGING, KEPT_STAGING
 #define IDLE SIZE_MAX
 
 struct output_pipe {
-	uint64_t key;
-	int fd; /* both ends */
+	/* Both ends of it, or its write end alone: the one that processes get. */
+	struct tail_stream stream;
+	bool is_writer;
 	char *path;
 	unsigned int name; /* enum feed_stream or PIPE_INPUT */
-	uint32_t entry;    /* see tail_read() */
 	uint64_t begun;    /* bytes that were said before the newest process began */
 };
 
@@ -51,6 +51,7 @@ struct output {
 	ev_io io;
 	int feed[2]; /* ours, the log process's */
 	int state;
+	struct tail tail;
 	int staging[2];
 	struct output_pipe *pipes;
 	size_t n;
@@ -89,18 +90,6 @@ find(const struct output *output, const char *path, unsigned int name)
 	return &output->pipes[at];
 }
 
-/* A descriptor of its own for one end of a pipe. */
-static int
-reopen(int fd, int flags)
-{
-	char link[32];
-	int r;
-
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	r = open(link, flags | O_CLOEXEC);
-	return r < 0 ? -errno : r;
-}
-
 static int
 make_pipe(void)
 {
@@ -109,7 +98,7 @@ make_pipe(void)
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	fd = reopen(fds[0], O_RDWR | O_NONBLOCK);
+	fd = fd_reopen(fds[0], O_RDWR | O_NONBLOCK);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 	return fd_raise(fd);
@@ -152,7 +141,11 @@ enter(struct output *output, const char *path, unsigned int name, int fd,
 		return r;
 	}
 	*ret = &output->pipes[output->n++];
-	**ret = (struct output_pipe){key, fd, copy, name, STATE_NONE, 0};
+	**ret = (struct output_pipe){
+	    .stream = {key, fd, STATE_NONE},
+	    .path = copy,
+	    .name = name,
+	};
 	return 0;
 }
 
@@ -203,7 +196,7 @@ describe(struct output *output, const struct output_pipe *pipe)
 		core_view(shell->core, ref, shell->now_ms, &view);
 	*message = (struct feed_message){
 	    .kind = FEED_STREAM,
-	    .key = pipe->key,
+	    .key = pipe->stream.key,
 	    .stream = pipe->name,
 	    .incarnation = view.incarnation,
 	    .generation = view.generation,
@@ -231,7 +224,7 @@ name_stream(struct output *output, const struct output_pipe *pipe, bool is_new)
 	if (!describe(output, pipe))
 		return 0;
 	if (is_new) {
-		fd = reopen(pipe->fd, O_RDONLY | O_NONBLOCK);
+		fd = fd_reopen(pipe->stream.pipe_fd, O_RDONLY | O_NONBLOCK);
 		if (fd < 0)
 			return fd;
 	}
@@ -395,6 +388,7 @@ output_new(struct shell *shell, struct err *err)
 	                          .state = -1,
 	                          .staging = {-1, -1},
 	                          .cursor = IDLE};
+	tail_init(&output->tail);
 	ev_init(&output->io, on_feed);
 	output->io.data = output;
 	if (take_kept(output) == 0) {
@@ -407,6 +401,7 @@ output_new(struct shell *shell, struct err *err)
 			return NULL;
 		}
 	}
+	tail_open(&output->tail, output->state);
 	ev_io_set(&output->io, output->feed[0], EV_READ);
 	ev_io_start(shell->loop, &output->io);
 	return output;
@@ -420,9 +415,10 @@ output_free(struct output *output)
 		return;
 	ev_io_stop(output->shell->loop, &output->io);
 	for (size_t i = 0; i < output->n; i++) {
-		fd_close(&output->pipes[i].fd);
+		fd_close(&output->pipes[i].stream.pipe_fd);
 		free(output->pipes[i].path);
 	}
+	tail_close(&output->tail);
 	close_kept(output);
 	free(output->pipes);
 	map_done(&output->by_key);
@@ -468,6 +464,7 @@ static int
 get(struct output *output, const char *path, unsigned int name, struct output_pipe **ret,
     bool *ret_is_new)
 {
+	bool is_kept;
 	int fd, r;
 
 	*ret = find(output, path, name);
@@ -475,7 +472,8 @@ get(struct output *output, const char *path, unsigned int name, struct output_pi
 	if (*ret != NULL)
 		return 0;
 	fd = shell_take(output->shell, key_of(path, name));
-	if (fd < 0)
+	is_kept = fd >= 0;
+	if (!is_kept)
 		fd = make_pipe();
 	if (fd < 0)
 		return fd;
@@ -484,7 +482,9 @@ get(struct output *output, const char *path, unsigned int name, struct output_pi
 		(void)close(fd);
 		return r;
 	}
-	shell_keep(output->shell, (*ret)->key, fd);
+	if (is_kept)
+		(*ret)->begun = tail_total(&output->tail, &(*ret)->stream);
+	shell_keep(output->shell, (*ret)->stream.key, fd);
 	return 0;
 }
 
@@ -497,9 +497,23 @@ is_told_of_lives(const struct conf_process *process)
 	       process->err.kind == OUTPUT_JOURNAL || process->err.kind == OUTPUT_SYSLOG;
 }
 
+/* Of a pipe that the walker keeps we need no more than what processes get.  -errno. */
+static int
+become_writer(struct output_pipe *pipe)
+{
+	int fd = fd_reopen(pipe->stream.pipe_fd, O_WRONLY);
+
+	if (fd < 0)
+		return fd;
+	fd_close(&pipe->stream.pipe_fd);
+	pipe->stream.pipe_fd = fd_raise(fd);
+	pipe->is_writer = true;
+	return 0;
+}
+
 /*
  * The end of a pipe that a process of this actor writes to, for what goes through the
- * log process: the caller's.  -errno.
+ * log process: ours, the same one for each life.  -errno.
  */
 int
 output_open(struct output *output, const struct actor *actor, enum feed_stream name)
@@ -513,11 +527,15 @@ output_open(struct output *output, const struct actor *actor, enum feed_stream n
 		return r;
 	/* So that it can open /dev/stdout and /dev/stderr. */
 	if (is_new && process->has_user)
-		(void)fchown(pipe->fd, process->uid, process->gid);
+		(void)fchown(pipe->stream.pipe_fd, process->uid, process->gid);
 	if (is_new || is_told_of_lives(process))
 		tell(output, pipe, is_new);
-	pipe->begun = tail_total(output->state, pipe->key, &pipe->entry, pipe->fd);
-	return reopen(pipe->fd, O_WRONLY);
+	if (!is_new)
+		pipe->begun = tail_total(&output->tail, &pipe->stream);
+	/* What the life before made of it (O_NONBLOCK, ...) is not for this one. */
+	r = pipe->is_writer ? fcntl(pipe->stream.pipe_fd, F_SETFL, 0)
+	                    : become_writer(pipe);
+	return r < 0 ? r : pipe->stream.pipe_fd;
 }
 
 /*
@@ -535,7 +553,9 @@ output_open_input(struct output *output, const char *path, bool for_reader)
 	if (for_reader && find(output, path, PIPE_INPUT) == NULL)
 		return -ENOENT;
 	r = get(output, path, PIPE_INPUT, &pipe, &is_new);
-	return r < 0 ? r : reopen(pipe->fd, for_reader ? O_RDONLY : O_WRONLY);
+	if (r < 0)
+		return r;
+	return fd_reopen(pipe->stream.pipe_fd, for_reader ? O_RDONLY : O_WRONLY);
 }
 
 static int
@@ -585,7 +605,7 @@ output_flush(struct output *output, const struct actor *actor)
 		if (pipe == NULL || output->instance == 0 || output->cursor != IDLE)
 			continue;
 		/* What the feed has no room for the next life brings about. */
-		(void)say(output, FEED_FLUSH, pipe->key);
+		(void)say(output, FEED_FLUSH, pipe->stream.key);
 	}
 }
 
@@ -595,16 +615,16 @@ drop_pipe(struct output *output, struct output_pipe *pipe)
 	struct output_pipe *last = &output->pipes[output->n - 1];
 
 	if (pipe->name < FEED_STREAM_MAX && output->instance != 0 &&
-	    say(output, FEED_DROP, pipe->key) < 0)
+	    say(output, FEED_DROP, pipe->stream.key) < 0)
 		name_again(output);
-	shell_release(output->shell, pipe->key);
-	map_remove(&output->by_key, pipe->key);
-	fd_close(&pipe->fd);
+	shell_release(output->shell, pipe->stream.key);
+	map_remove(&output->by_key, pipe->stream.key);
+	fd_close(&pipe->stream.pipe_fd);
 	free(pipe->path);
 	if (pipe != last) {
 		*pipe = *last;
 		/* It is there already: this cannot fail. */
-		ASSERT(map_put(&output->by_key, pipe->key,
+		ASSERT(map_put(&output->by_key, pipe->stream.key,
 		               (uint32_t)(pipe - output->pipes)) == 0);
 	}
 	output->n--;
@@ -650,8 +670,7 @@ output_tail(struct output *output, const char *path, enum feed_stream name, char
 	*ret_is_cut = false;
 	if (pipe == NULL)
 		return 0;
-	len = tail_read(output->state, pipe->key, &pipe->entry, pipe->fd, buf, size,
-	                &total);
+	len = tail_read(&output->tail, &pipe->stream, pipe->begun, buf, size, &total);
 	said = total > pipe->begun ? total - pipe->begun : 0;
 	if (said < len) {
 		memmove(buf, buf + len - said, (size_t)said);

@@ -2,9 +2,10 @@
 /* output.h - the pipes between actors and the log process, and from actor to actor.
  *
  * Each is made once and outlives both of its ends, every guardian and every log process:
- * it is in the vault, as is what the log process needs.  The guardian has one descriptor
- * of each, which is both ends, so that no writer ever finds nobody who reads; it never
- * reads from them.
+ * it is in the vault, as is what the log process needs.  What the walker keeps of a pipe
+ * is both ends, so that no writer ever finds nobody who reads.  The guardian has one
+ * descriptor of each, of what processes write to no more than the end that they get, so
+ * that to start one opens nothing; it never reads from them.
  */
 #ifndef DAEMON_OUTPUT_H
 #define DAEMON_OUTPUT_H

@@ -23,9 +23,8 @@
 #define MAPPED_BYTES  (HEAD_BYTES + ENTRIES_BYTES)
 #define ALL_BYTES     (MAPPED_BYTES + (size_t)STATE_RING_BYTES * STATE_STREAMS_MAX)
 
-/* Where the entry with this number is in the memfd. */
-size_t
-state_entry_offset(uint32_t entry)
+static size_t
+entry_offset(uint32_t entry)
 {
 	return HEAD_BYTES + sizeof(struct state_entry) * entry;
 }
@@ -59,6 +58,48 @@ state_new(struct err *err)
 	return fd;
 }
 
+/* All but the rings; NULL with errno. */
+static char *
+map_front(int fd, int prot)
+{
+	struct stat st;
+	char *map;
+
+	if (fstat(fd, &st) < 0 || (size_t)st.st_size != ALL_BYTES) {
+		errno = EINVAL;
+		return NULL;
+	}
+	map = mmap(NULL, MAPPED_BYTES, prot, MAP_SHARED, fd, 0);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+/*
+ * Look at the state that somebody else keeps: its head, and its entries, of which those
+ * below head->used may be touched: their memory was there before they were counted, and
+ * the seal keeps it.  NULL where that is not sure, and for one of another version.
+ */
+const struct state_head *
+state_look(int fd, const struct state_entry **ret_entries)
+{
+	const int seals = fcntl(fd, F_GET_SEALS);
+	char *map = NULL;
+
+	if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0)
+		map = map_front(fd, PROT_READ);
+	if (map == NULL)
+		return NULL;
+	*ret_entries = (const struct state_entry *)(const void *)(map + HEAD_BYTES);
+	return (const struct state_head *)(const void *)map;
+}
+
+/* Look no longer; NULL is fine. */
+void
+state_look_away(const struct state_head *head)
+{
+	if (head != NULL)
+		(void)munmap((void *)(uintptr_t)head, MAPPED_BYTES);
+}
+
 /* Put all known entries into the map, and the others aside. */
 static int
 index_entries(struct state *state)
@@ -85,20 +126,17 @@ index_entries(struct state *state)
 int
 state_open(struct state *state, int fd, struct err *err)
 {
-	struct stat st;
-	char *map;
+	char *map = map_front(fd, PROT_READ | PROT_WRITE);
 
 	*state = (struct state){.fd = fd};
-	if (fstat(fd, &st) < 0 || (size_t)st.st_size != ALL_BYTES) {
-		err_set(err, EINVAL, "descriptor %d is no state of the log", fd);
-		return -EINVAL;
+	if (map == NULL) {
+		err_set(err, errno, "descriptor %d as the state of the log", fd);
+		return -err->code;
 	}
-	map = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	state->free = malloc(sizeof(*state->free) * STATE_STREAMS_MAX);
-	if (map == MAP_FAILED || state->free == NULL) {
-		err_set(err, ENOMEM, "map the state of the log");
-		free(state->free);
-		state->free = NULL;
+	if (state->free == NULL) {
+		err_set(err, ENOMEM, "index the state of the log");
+		(void)munmap(map, MAPPED_BYTES);
 		return -ENOMEM;
 	}
 	state->head = (struct state_head *)(void *)map;
@@ -149,7 +187,7 @@ state_find(struct state *state, uint64_t key, uint32_t *ret)
 	if (r < 0)
 		return r;
 	/* A write says when there is no memory; touching the page would kill us. */
-	n = pwrite(state->fd, &fresh, sizeof(fresh), (off_t)state_entry_offset(entry));
+	n = pwrite(state->fd, &fresh, sizeof(fresh), (off_t)entry_offset(entry));
 	if (n != (ssize_t)sizeof(fresh)) {
 		map_remove(&state->by_key, key);
 		return n < 0 ? -errno : -ENOSPC;
@@ -157,7 +195,7 @@ state_find(struct state *state, uint64_t key, uint32_t *ret)
 	if (recycled)
 		state->n_free--;
 	else
-		state->head->used++;
+		__atomic_store_n(&state->head->used, entry + 1, __ATOMIC_RELEASE);
 	*ret = entry;
 	return 0;
 }

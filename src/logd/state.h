@@ -3,8 +3,8 @@
  *
  * A memfd, sealed in its size and sparse: a head with the batch in hand, an entry for
  * each stream, and behind them for each a ring of the last that it said.  The head and
- * the entries are mapped; the rings are written with pwrite(2), so that they cost memory
- * only where something was said.
+ * the entries are mapped, by the guardian for reading alone; the rings are written with
+ * pwrite(2), so that they cost memory only where something was said.
  *
  * The batch in hand.  Nothing is taken out of an actor's pipe before it is written:
  *
@@ -76,6 +76,8 @@ struct state {
 int state_new(struct err *err);
 int state_open(struct state *state, int fd, struct err *err);
 void state_close(struct state *state);
+const struct state_head *state_look(int fd, const struct state_entry **ret_entries);
+void state_look_away(const struct state_head *head);
 int state_find(struct state *state, uint64_t key, uint32_t *ret);
 void state_drop(struct state *state, uint64_t key);
 void state_set_phase(struct state *state, enum batch_phase phase);
@@ -83,8 +85,7 @@ void state_settle(struct state *state);
 void state_say(struct state *state, uint32_t entry, uint64_t skip, const char *data,
                size_t len);
 
-/* Where in the memfd what is not mapped by everybody begins. */
-size_t state_entry_offset(uint32_t entry);
+/* Where in the memfd what is not mapped begins. */
 size_t state_ring_offset(uint32_t entry);
 
 #endif

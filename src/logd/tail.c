@@ -4,7 +4,6 @@
 
 #include "logd/tail.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -12,157 +11,206 @@
 
 #include "base/assert.h"
 #include "logd/state.h"
+#include "os/fd.h"
 
 /* So often we look again when the log process was at it just then. */
 #define TRIES 100
 
-/* Entries that are looked at with one read. */
-#define CHUNK 64
-
-static bool
-get_entry(int fd, uint32_t entry, struct state_entry *ret)
+/* Nothing is open; what tail_close() leaves. */
+void
+tail_init(struct tail *tail)
 {
-	ssize_t n = pread(fd, ret, sizeof(*ret), (off_t)state_entry_offset(entry));
-
-	return n == (ssize_t)sizeof(*ret);
+	*tail = (struct tail){.fd = -1, .copy = {-1, -1}};
 }
 
-/* Where a stream is; *entry is where it was the last time. */
-static bool
-find_entry(int fd, uint64_t key, uint32_t *entry)
+/* Look at what the log process keeps of all streams, in this memfd of state_new(). */
+void
+tail_open(struct tail *tail, int state_fd)
 {
-	struct state_entry chunk[CHUNK];
-	const off_t at = offsetof(struct state_head, used);
+	tail->fd = state_fd;
+	tail->head = state_look(state_fd, &tail->entries);
+}
+
+static void
+close_copy(struct tail *tail)
+{
+	fd_close(&tail->copy[0]);
+	fd_close(&tail->copy[1]);
+}
+
+/* Look no longer; the state stays open. */
+void
+tail_close(struct tail *tail)
+{
+	state_look_away(tail->head);
+	close_copy(tail);
+	tail_init(tail);
+}
+
+static bool
+is_at(const struct tail *tail, uint32_t entry, uint64_t key)
+{
+	return __atomic_load_n(&tail->entries[entry].key, __ATOMIC_ACQUIRE) == key;
+}
+
+/* Where a stream is, or NULL.  Who was not found the last time is looked for in all. */
+static const struct state_entry *
+find_entry(const struct tail *tail, struct tail_stream *stream)
+{
 	uint32_t used;
 
-	if (*entry < STATE_STREAMS_MAX && get_entry(fd, *entry, &chunk[0]) &&
-	    chunk[0].key == key)
-		return true;
-	if (pread(fd, &used, sizeof(used), at) != (ssize_t)sizeof(used))
-		return false;
-	for (uint32_t i = 0; i < used; i += CHUNK) {
-		ssize_t n = pread(fd, chunk, sizeof(chunk), (off_t)state_entry_offset(i));
-
-		for (uint32_t k = 0; n > 0 && k < (size_t)n / sizeof(chunk[0]); k++) {
-			if (chunk[k].key != key || i + k >= used)
-				continue;
-			*entry = i + k;
-			return true;
+	if (tail->head == NULL)
+		return NULL;
+	used = __atomic_load_n(&tail->head->used, __ATOMIC_ACQUIRE);
+	if (used > STATE_STREAMS_MAX)
+		return NULL;
+	if (stream->entry < used && is_at(tail, stream->entry, stream->key))
+		return &tail->entries[stream->entry];
+	for (uint32_t i = 0; i < used; i++) {
+		if (is_at(tail, i, stream->key)) {
+			stream->entry = i;
+			return &tail->entries[i];
 		}
 	}
-	return false;
+	return NULL;
 }
 
-/* The ring in its order; its length. */
+/* How many bytes are in its pipe. */
 static size_t
-get_ring(int fd, uint32_t entry, uint64_t total, char ret[STATE_RING_BYTES])
+count_waiting(const struct tail_stream *stream)
+{
+	int fill = 0;
+
+	if (stream->pipe_fd < 0 || ioctl(stream->pipe_fd, FIONREAD, &fill) < 0 ||
+	    fill <= 0)
+		return 0;
+	return (size_t)fill;
+}
+
+/* The last `len` bytes in the ring of an entry that has `total`; how many they are. */
+static size_t
+get_ring(const struct tail *tail, uint32_t entry, uint64_t total, char *ret, size_t len)
 {
 	const off_t ring = (off_t)state_ring_offset(entry);
-	const size_t at = (size_t)(total % STATE_RING_BYTES);
-	ssize_t n;
+	const size_t at = (size_t)((total - len) % STATE_RING_BYTES);
+	const size_t first = len < STATE_RING_BYTES - at ? len : STATE_RING_BYTES - at;
 
-	if (total < STATE_RING_BYTES) {
-		n = pread(fd, ret, at, ring);
-		return n == (ssize_t)at ? at : 0;
-	}
-	n = pread(fd, ret, STATE_RING_BYTES - at, ring + (off_t)at);
-	if (n != (ssize_t)(STATE_RING_BYTES - at))
+	if (pread(tail->fd, ret, first, ring + (off_t)at) != (ssize_t)first)
 		return 0;
-	n = pread(fd, ret + STATE_RING_BYTES - at, at, ring);
-	return n == (ssize_t)at ? STATE_RING_BYTES : 0;
+	if (first < len &&
+	    pread(tail->fd, ret + first, len - first, ring) != (ssize_t)(len - first))
+		return 0;
+	return len;
 }
 
 /* Copy the last `size` of the `fill` bytes that are in a pipe; how many they are. */
 static size_t
-copy_pipe(int pipe_fd, const int copy[2], size_t fill, char *buf, size_t size)
+copy_pipe(struct tail *tail, int pipe_fd, size_t fill, char *buf, size_t size)
 {
+	ssize_t n = tee(pipe_fd, tail->copy[1], fill, SPLICE_F_NONBLOCK);
 	size_t len = 0;
-	ssize_t n;
 
-	/* A busy one may have been made larger; then so must be its copy. */
-	if (fill > TAIL_MAX - STATE_RING_BYTES)
-		(void)fcntl(copy[1], F_SETPIPE_SZ, fcntl(pipe_fd, F_GETPIPE_SZ));
-	n = tee(pipe_fd, copy[1], fill, SPLICE_F_NONBLOCK);
 	for (size_t left = n > 0 ? (size_t)n : 0; left > 0; left -= (size_t)n) {
 		/* What comes before the last `size` bytes is overwritten by them. */
 		const size_t skip = left > size ? left - size : 0;
 
-		n = read(copy[0], buf + len, skip > 0 && skip < size ? skip : size - len);
-		if (n <= 0)
+		n = read(tail->copy[0], buf + len,
+		         skip > 0 && skip < size ? skip : size - len);
+		if (n <= 0) {
+			/* The next one begins with an empty pipe. */
+			close_copy(tail);
 			break;
+		}
 		len = skip > 0 ? 0 : len + (size_t)n;
 	}
 	return len;
 }
 
-/* What is in the pipe, without taking it out; its length. */
+/* The last of the `fill` bytes in the pipe, without taking them out; how many. */
 static size_t
-peek_pipe(int pipe_fd, char *buf, size_t size)
+peek_pipe(struct tail *tail, const struct tail_stream *stream, size_t fill, char *buf,
+          size_t size)
 {
-	int copy[2];
-	int fill = 0;
+	const bool is_large = fill > TAIL_MAX - STATE_RING_BYTES;
 	size_t len;
+	int fd;
 
-	if (pipe_fd < 0 || ioctl(pipe_fd, FIONREAD, &fill) < 0 || fill <= 0 ||
-	    pipe2(copy, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (fill == 0)
 		return 0;
-	len = copy_pipe(pipe_fd, copy, (size_t)fill, buf, size);
-	(void)close(copy[0]);
-	(void)close(copy[1]);
+	fd = fd_reopen(stream->pipe_fd, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	if (tail->copy[0] < 0 && pipe2(tail->copy, O_CLOEXEC | O_NONBLOCK) < 0) {
+		(void)close(fd);
+		return 0;
+	}
+	/* A busy one may have been made larger; then so must be its copy. */
+	if (is_large)
+		(void)fcntl(tail->copy[1], F_SETPIPE_SZ, fcntl(fd, F_GETPIPE_SZ));
+	len = copy_pipe(tail, fd, fill, buf, size);
+	(void)close(fd);
+	if (is_large)
+		close_copy(tail);
 	return len;
 }
 
 /*
- * How many bytes the stream `key` said in all, those in its pipe included; 0 where
- * nothing is known.  As for tail_read(), a batch that is being written may count twice.
+ * How many bytes the stream said in all, those in its pipe included.  As for
+ * tail_read(), a batch that is being written may count twice.
  */
 uint64_t
-tail_total(int state_fd, uint64_t key, uint32_t *entry, int pipe_fd)
+tail_total(const struct tail *tail, struct tail_stream *stream)
 {
-	struct state_entry found;
-	int waiting = 0;
+	const size_t waiting = count_waiting(stream);
+	const struct state_entry *entry = find_entry(tail, stream);
 
-	if (ioctl(pipe_fd, FIONREAD, &waiting) < 0 || waiting < 0)
-		waiting = 0;
-	if (!find_entry(state_fd, key, entry) || !get_entry(state_fd, *entry, &found))
-		return (uint64_t)waiting;
-	return found.total + (uint64_t)waiting;
+	if (entry == NULL)
+		return waiting;
+	return __atomic_load_n(&entry->total, __ATOMIC_RELAXED) + waiting;
 }
 
 /*
- * The last that the stream `key` said, the newest at the end, at most size bytes of it:
- * what the log process took, and behind it what its pipe still holds, unless pipe_fd is
- * -1.  *entry is STATE_NONE at first and remembers where the stream was found.
+ * The last that the stream said, the newest at the end, at most size bytes of it: what
+ * the log process took since the total was `begun`, and behind it what its pipe still
+ * holds, which may be older.
  *
  * Returns how many bytes are in buf, 0 where nothing is known; *ret_total is how many
  * the stream said in all.  While the log process is between two steps of a batch, or
  * died there, the two parts may overlap.
  */
 size_t
-tail_read(int state_fd, uint64_t key, uint32_t *entry, int pipe_fd, char *buf,
+tail_read(struct tail *tail, struct tail_stream *stream, uint64_t begun, char *buf,
           size_t size, uint64_t *ret_total)
 {
+	const struct state_entry *entry = find_entry(tail, stream);
 	char both[TAIL_MAX];
-	struct state_entry before = {0};
-	struct state_entry after;
+	uint64_t total = 0;
 	size_t len = 0;
+	size_t waiting = 0;
 	size_t taken = 0;
+	uint32_t turns;
 
-	for (unsigned int i = 0; i < TRIES; i++) {
-		if (!find_entry(state_fd, key, entry) ||
-		    !get_entry(state_fd, *entry, &before)) {
-			before = (struct state_entry){0};
-			taken = 0;
-			len = peek_pipe(pipe_fd, both, sizeof(both));
-			break;
-		}
-		taken = get_ring(state_fd, *entry, before.total, both);
-		len = taken + peek_pipe(pipe_fd, both + taken, sizeof(both) - taken);
-		if (get_entry(state_fd, *entry, &after) && after.turns == before.turns &&
-		    after.turns % 2 == 0)
+	if (entry == NULL) {
+		waiting = count_waiting(stream);
+		len = peek_pipe(tail, stream, waiting, both, sizeof(both));
+	}
+	for (unsigned int i = 0; i < TRIES && entry != NULL; i++) {
+		turns = __atomic_load_n(&entry->turns, __ATOMIC_ACQUIRE);
+		total = __atomic_load_n(&entry->total, __ATOMIC_RELAXED);
+		taken = total > begun + STATE_RING_BYTES ? STATE_RING_BYTES : 0;
+		if (taken == 0 && total > begun)
+			taken = (size_t)(total - begun);
+		if (taken > 0)
+			taken = get_ring(tail, stream->entry, total, both, taken);
+		waiting = count_waiting(stream);
+		len = taken + peek_pipe(tail, stream, waiting, both + taken,
+		                        sizeof(both) - taken);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (turns % 2 == 0 &&
+		    __atomic_load_n(&entry->turns, __ATOMIC_RELAXED) == turns)
 			break;
 	}
-	*ret_total = before.total + (len - taken);
+	*ret_total = total + waiting;
 	if (size > len)
 		size = len;
 	memcpy(buf, both + len - size, size);

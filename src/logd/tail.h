@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* tail.h - the last that a stream said, for the guardian: read without waiting. */
+/* tail.h - the last that a stream said, for the guardian: read without waiting.
+ *
+ * How much a stream said costs a look at memory and one system call for its pipe; what
+ * it said costs more, and only if there is something.
+ */
 #ifndef LOGD_TAIL_H
 #define LOGD_TAIL_H
 
@@ -9,8 +13,28 @@
 /* From the ring of the log process, and what still is in the pipe. */
 #define TAIL_MAX (2048 + 65536)
 
-uint64_t tail_total(int state_fd, uint64_t key, uint32_t *entry, int pipe_fd);
-size_t tail_read(int state_fd, uint64_t key, uint32_t *entry, int pipe_fd, char *buf,
+struct state_entry;
+struct state_head;
+
+struct tail {
+	int fd;                        /* the state: the caller's */
+	const struct state_head *head; /* NULL: nothing is known but what is in pipes */
+	const struct state_entry *entries;
+	int copy[2]; /* what is in a pipe is copied to this one; empty */
+};
+
+/* One stream, as it is asked for. */
+struct tail_stream {
+	uint64_t key;
+	int pipe_fd;    /* either end of its pipe, or -1 */
+	uint32_t entry; /* STATE_NONE at first: remembers where it was found */
+};
+
+void tail_init(struct tail *tail);
+void tail_open(struct tail *tail, int state_fd);
+void tail_close(struct tail *tail);
+uint64_t tail_total(const struct tail *tail, struct tail_stream *stream);
+size_t tail_read(struct tail *tail, struct tail_stream *stream, uint64_t begun, char *buf,
                  size_t size, uint64_t *ret_total);
 
 #endif

@@ -75,6 +75,21 @@ fd_raise(int fd)
 }
 
 /*
+ * Open what a descriptor refers to once more, close-on-exec: a pipe's other end, or one
+ * that shares nothing with the first.  -errno.
+ */
+int
+fd_reopen(int fd, int flags)
+{
+	char link[32];
+	int r;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	r = open(link, flags | O_CLOEXEC);
+	return r < 0 ? -errno : r;
+}
+
+/*
  * The limit on open descriptors as it is now: asked at the start, it is what children
  * inherit, however far supd raises its own later.  Returns 0 or -errno.
  */

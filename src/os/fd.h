@@ -18,6 +18,7 @@
 int fd_open_standard(void);
 void fd_close_strangers(void);
 int fd_raise(int fd);
+int fd_reopen(int fd, int flags);
 int fd_limit(struct rlimit *ret);
 int fd_raise_limit(uint64_t wanted, struct err *err);
 void fd_close(int *fd);

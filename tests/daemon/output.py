@@ -116,6 +116,20 @@ def last_words(box):
               "".join(f"bye {i}\n" for i in range(200)), f"the text of {name}")
 
 
+@test("a life finds its output as the first one did, whatever the one before it set there")
+def clean(box):
+    text = ("import fcntl, os, sys\n"
+            "for fd in 1, 2: print(oct(fcntl.fcntl(fd, fcntl.F_GETFL) & 0o47777), flush=True)\n"
+            "for fd in 1, 2: fcntl.fcntl(fd, fcntl.F_SETFL, "
+            "os.O_NONBLOCK | os.O_DIRECT | os.O_APPEND)\n"
+            "os.kill(os.getpid(), 9)\n")
+    s = box.supd({"a": {"command": ["python3", "-c", text]}},
+                 intensity="unlimited")
+    path = box.path("logs/user/a.log")
+    s.until(lambda: text_of(path).count("\n") >= 6, "three lives")
+    equal(set(re.sub(STAMP, "", text_of(path)).split()), {"0o1"}, "the flags")
+
+
 @test("pipe: leads to another actor, and outlives restarts of both")
 def piped(box):
     out = box.path("out")

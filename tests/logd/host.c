@@ -36,11 +36,16 @@ static int
 print_tail(uint64_t key)
 {
 	const int pipe_fd = fcntl(5, F_GETFD) >= 0 ? 5 : -1;
-	uint32_t entry = STATE_NONE;
+	struct tail_stream stream = {key, pipe_fd, STATE_NONE};
+	struct tail tail;
 	char text[4096];
 	uint64_t total;
-	size_t len = tail_read(4, key, &entry, pipe_fd, text, sizeof(text), &total);
+	size_t len;
 
+	tail_init(&tail);
+	tail_open(&tail, 4);
+	len = tail_read(&tail, &stream, 0, text, sizeof(text), &total);
+	tail_close(&tail);
 	printf("%" PRIu64 "\n", total);
 	return fwrite(text, 1, len, stdout) != len;
 }
