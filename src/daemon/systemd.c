@@ -129,7 +129,8 @@ systemd_open(struct shell *shell)
 	if (shell->systemd.watchdog_us == 0)
 		return;
 	period = (double)shell->systemd.watchdog_us / 1e6 / 2.;
-	ev_timer_init(&herald->watchdog, on_watchdog, period, period);
+	/* At once, too: the last one to speak may have done so a while ago. */
+	ev_timer_init(&herald->watchdog, on_watchdog, 0., period);
 	herald->watchdog.data = herald;
 	ev_timer_start(shell->loop, &herald->watchdog);
 }

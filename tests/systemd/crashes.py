@@ -265,5 +265,31 @@ def actor_words(m):
     check(pid, "no pid")
 
 
+def hang(m, walker):
+    """Stop the guardian; the one that is there when it has been replaced."""
+    old = until(lambda: m.guardian(walker), "a guardian")
+    os.kill(old.host, signal.SIGSTOP)
+    return m.successor(walker, old)
+
+
+@test("guardians that hang are replaced in time for systemd's watchdog")
+def hangs(m):
+    hearing(m)
+    m.drop_in("WatchdogSec=3")
+    m.tree(a=alone("a"), b=alone("b"))
+    walker = m.start()
+    before, pids = unit(m), {name: m.actor_pid(name) for name in "ab"}
+    cursor = m.cursor()
+    for _ in range(3):
+        hang(m, walker)
+        check({name: m.actor_pid(name) for name in "ab"} == pids, "other actors")
+    heard = m.told(cursor, "WATCHDOG=1")
+    until(lambda: m.told(cursor, "WATCHDOG=1") >= heard + 3, "the last one's own WATCHDOG=1")
+    journal = m.journal(cursor)
+    check("Watchdog timeout" not in journal, journal)
+    check("hangs: it is aborted" in journal and "hangs: it is killed" in journal, journal)
+    unchanged(m, before)
+
+
 if __name__ == "__main__":
     sys.exit(main())
