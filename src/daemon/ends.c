@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "daemon/log.h"
@@ -323,6 +325,13 @@ on_child(struct ev_loop *loop, ev_signal *signal, int revents)
 	}
 }
 
+/* Somebody else reaps it: how it ended cannot be known. */
+static struct reap
+end_unknown(const struct proc *proc)
+{
+	return (struct reap){.pid = proc->pid, .kind = REAP_SIGNALED, .status = SIGKILL};
+}
+
 /* Reap one by its pidfd; false when there was nothing to reap after all. */
 static bool
 collect_one(struct procs *procs, uint32_t slot)
@@ -337,11 +346,11 @@ collect_one(struct procs *procs, uint32_t slot)
 	if (r == 0)
 		return false;
 	if (r < 0) {
-		/* Somebody else reaped it: how it ended is not known any more. */
-		reap = (struct reap){.pid = proc->pid, .kind = REAP_SIGNALED};
-		log_line(LOG_LEVEL_ERROR, "pid %d of %s was reaped by somebody else",
-		         (int)proc->pid, shell_path(procs->shell, proc->ref));
-		reap.status = SIGKILL;
+		reap = end_unknown(proc);
+		if (!proc->adopted)
+			log_line(LOG_LEVEL_ERROR,
+			         "pid %d of %s was reaped by somebody else",
+			         (int)proc->pid, shell_path(procs->shell, proc->ref));
 	}
 	ends_add(procs, proc, &reap);
 	(void)os_reap_pidfd(-1, reap.pid, &reap);
@@ -381,6 +390,35 @@ ends_take_exits(struct procs *procs)
 			ends_add(procs, proc, &reap);
 		exits_take(exits);
 	}
+}
+
+/* Hold a process that the walker would have reaped, and wait for its end by ourselves. */
+static void
+hold(struct procs *procs, struct proc *proc)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = proc->ref.slot};
+
+	proc->pidfd = fd_raise((int)syscall(SYS_pidfd_open, proc->pid, 0));
+	/* The pid is somebody else's by now, or nobody's. */
+	if (proc->pidfd >= 0 && getsid(proc->pid) != proc->pid)
+		fd_close(&proc->pidfd);
+	if (proc->pidfd < 0 ||
+	    epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, proc->pidfd, &event) < 0) {
+		const struct reap reap = end_unknown(proc);
+
+		ends_add(procs, proc, &reap);
+	}
+}
+
+void
+procs_walker_died(struct procs *procs)
+{
+	ends_take_exits(procs);
+	proc_sweep_include(procs->sweeper, 0);
+	for (uint32_t slot = 0; slot < procs->cap; slot++)
+		if (procs->at[slot].adopted && procs->at[slot].pid != 0)
+			hold(procs, &procs->at[slot]);
+	ends_tell(procs);
 }
 
 void

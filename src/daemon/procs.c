@@ -85,6 +85,12 @@ proc_signal(struct procs *procs, struct proc *proc, int signo)
 
 	if (!proc->adopted)
 		return kill(proc->pid, signo) < 0 ? -errno : 0;
+	/* Its reaper is not the walker any more: it is held already. */
+	if (proc->pidfd >= 0)
+		return (int)syscall(SYS_pidfd_send_signal, proc->pidfd, signo, NULL, 0) <
+		               0
+		           ? -errno
+		           : 0;
 	fd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
 	ends_take_exits(procs);
 	if (fd < 0 || proc->pid == 0) {

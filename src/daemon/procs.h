@@ -40,6 +40,9 @@ size_t procs_collect(struct procs *procs);
 /* Its process has said READY=1: put it down. */
 void procs_told(struct procs *procs, struct ref ref);
 
+/* Nobody tells of the ends of processes that we took over any more: look by ourselves. */
+void procs_walker_died(struct procs *procs);
+
 /* The walker has news of its children: take and post it. */
 void procs_take_exits(struct procs *procs);
 

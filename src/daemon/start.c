@@ -125,8 +125,8 @@ seed_of(const struct supd_options *options)
  * Kill what a supd that is no more left behind: it would run twice, and holds sockets.
  * Returns how many there were.
  */
-static size_t
-end_leftovers(struct shell *shell)
+size_t
+start_end_leftovers(struct shell *shell)
 {
 	struct strbuf variable;
 	size_t n = 0;
@@ -156,7 +156,7 @@ boot(struct shell *shell, const struct start *start)
 	}
 	if (getrandom(&shell->instance, sizeof(shell->instance), 0) < 0)
 		shell->instance = clock_mono_ns();
-	n_leftovers = end_leftovers(shell);
+	n_leftovers = start_end_leftovers(shell);
 	if (reload_boot(shell, start->conf, seed_of(shell->options), &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;

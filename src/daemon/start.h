@@ -10,6 +10,8 @@
 
 #include "daemon/upgrade.h"
 
+#include <stddef.h>
+
 struct conf;
 struct ledger;
 struct shell;
@@ -22,6 +24,9 @@ struct start {
 	const char *what; /* START_ANEW: the event that tells why */
 	struct upgrade_story story;
 };
+
+/* Kill what is left of actors and belongs to nobody; how many there were. */
+size_t start_end_leftovers(struct shell *shell);
 
 /* Find out which it is and get the configuration; 0 or an exit status. */
 int start_choose(struct shell *shell, struct start *ret);

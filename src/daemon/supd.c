@@ -193,6 +193,7 @@ shell_walker_died(struct shell *shell)
 	log_line(LOG_LEVEL_ERROR, "the outermost process of supd has died: shutting down "
 	                          "in order, as nobody would take over from us");
 	shell->walker_died = true;
+	procs_walker_died(shell->procs);
 	begin_shutdown(shell, EVENT_SHUTDOWN);
 }
 
@@ -475,6 +476,9 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		if (shell.exit_status == LINK_EXIT_UPGRADE)
 			_exit(LINK_EXIT_UPGRADE);
 		status = shell.walker_died ? EX_SOFTWARE : shell.exit_status;
+		/* Orphans of those that we took over went to strangers. */
+		if (shell.walker_died)
+			(void)start_end_leftovers(&shell);
 	} else if (start.how == START_ADOPT) {
 		/* What there is stays as it is, for the one who tries next. */
 		return status;

@@ -217,6 +217,19 @@ def all_dead(box):
     s.nothing_else(set(s.pids.values()))
 
 
+@test("when the walker dies after an adoption, those that were adopted end in order, too")
+def walker_after_adoption(box):
+    s = start(box, {"a": {"do": ["fork"]}, "b": {"do": ["delay=100"]}})
+    s.aged()
+    _, guardian = s.crash()
+    pids = dict(s.pids)
+    s.acknowledged = True
+    os.kill(s.process.pid, signal.SIGKILL)
+    s.until(lambda: not alive(guardian), "the guardian's end", 15)
+    check(not any(alive(pid) for pid in pids.values()), "somebody lives on")
+    equal([s.counts["t", name] for name in "ab"], [1, 1], "polite requests to end")
+
+
 @test("TERM, INT and HUP to the walker do what they do for supd; the status is passed on")
 def forwarded(box):
     s = four(box)
