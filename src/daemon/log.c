@@ -6,20 +6,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/clock.h"
 #include "os/fd.h"
+#include "os/say.h"
 
 #define LINE_MAX_BYTES 2048
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
@@ -153,23 +151,11 @@ send_datagram(const char *text, size_t len)
 	return send(sink.fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
-/* A pipe that nobody empties, a terminal that was stopped: supd does not wait for them.
- * What poll(2) calls writable takes a line of PIPE_BUF bytes at once. */
-static bool
-is_writable(int fd)
-{
-	struct pollfd poller = {.fd = fd, .events = POLLOUT};
-
-	return poll(&poller, 1, 0) != 0;
-}
-
 static bool
 emit(enum log_level level, const char *line)
 {
 	char text[LINE_MAX_BYTES + 256];
-	char stamp[CLOCK_TEXT_MAX];
 	int n = 0;
-	int fd;
 
 	switch (sink.target) {
 	case LOG_TARGET_JOURNAL:
@@ -187,11 +173,8 @@ emit(enum log_level level, const char *line)
 	case LOG_TARGET_MAX:
 		break;
 	}
-	n = snprintf(text, sizeof(text), "%s %-7s %s\n",
-	             clock_format(clock_wall_us(), 3, stamp), log_level_names[level],
-	             line);
-	fd = sink.fd >= 0 ? sink.fd : STDERR_FILENO;
-	return is_writable(fd) && write(fd, text, (size_t)n) >= 0;
+	return say_line(sink.fd >= 0 ? sink.fd : STDERR_FILENO, log_level_names[level],
+	                line);
 }
 
 static void vlog(enum log_level level, const char *fmt, va_list ap)

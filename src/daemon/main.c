@@ -209,7 +209,6 @@ int
 main(int argc, char **argv)
 {
 	struct supd_options options = {.log_level = -1, .log_target = -1};
-	struct walker_options walk = {.argv = argv};
 	char conf_file[SUPD_PATH_MAX];
 	char runtime_dir[SUPD_PATH_MAX];
 	enum mode mode;
@@ -247,6 +246,5 @@ main(int argc, char **argv)
 		options.runtime_dir = supd_default_runtime_dir(runtime_dir);
 	if (link_fd >= 0)
 		return guard(&options, link_fd);
-	walk.runtime_dir = options.runtime_dir;
-	return walker_run(&walk);
+	return walker_run(options.runtime_dir, argv, WALKER_ADOPT_MS);
 }

@@ -19,6 +19,7 @@
 #include "daemon/words.h"
 #include "ledger/link.h"
 #include "os/clock.h"
+#include "os/reap.h"
 
 #define LINE_BYTES_MAX  2048
 #define SCOPE_BYTES_MAX (32 * 1024)
@@ -391,17 +392,6 @@ report_process_adopted(struct shell *shell, const struct node_view *view, pid_t 
 	log_line(LOG_LEVEL_NOTICE, "%s: adopted, pid %d", head.path, (int)pid);
 }
 
-static const char *
-end_text(const struct reap *end, char *buf, size_t size)
-{
-	if (end->kind == REAP_EXITED)
-		(void)snprintf(buf, size, "exit status %d", end->status);
-	else
-		(void)snprintf(buf, size, "SIG%s%s", sigabbrev_np(end->status),
-		               end->kind == REAP_DUMPED ? " (core dumped)" : "");
-	return buf;
-}
-
 static void
 log_taken_over(const struct upgrade_story *story, const char *end)
 {
@@ -429,9 +419,9 @@ report_taken_over(struct shell *shell, const struct upgrade_story *story,
 {
 	const struct event_head head = {.event = "supd", .path = "/"};
 	struct events *events = &shell->events;
-	char end[64];
+	char end[REAP_TEXT_MAX];
 
-	(void)end_text(reap, end, sizeof(end));
+	(void)os_reap_text(reap, end);
 	events_begin(events, &head);
 	if (story->is_upgrade) {
 		events_string(events, "what", "upgraded");

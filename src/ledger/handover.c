@@ -34,7 +34,7 @@ take_hello(struct handover *handover, const struct link_message *message, const 
 {
 	if (message->hello.version != LINK_VERSION)
 		return -EPROTO;
-	if (n_fds != (message->hello.has_ledger ? 2U : 1U) || handover->exits_fd >= 0)
+	if (handover->exits_fd >= 0)
 		return -EBADMSG;
 	handover->hello = message->hello;
 	handover->exits_fd = fds[0];
@@ -48,7 +48,7 @@ take_vault(struct handover *handover, const struct link_message *message, const 
 {
 	struct handover_entry *vault;
 
-	if (message->n != n_fds || n_fds == 0 || handover->exits_fd < 0)
+	if (n_fds == 0 || handover->exits_fd < 0)
 		return -EBADMSG;
 	vault = realloc(handover->vault, (handover->n + n_fds) * sizeof(*vault));
 	if (vault == NULL)
@@ -67,7 +67,7 @@ take_message(struct handover *handover, const struct link_message *message,
 		return take_hello(handover, message, fds, n_fds);
 	if (message->kind == LINK_VAULT)
 		return take_vault(handover, message, fds, n_fds);
-	if (message->kind == LINK_END && handover->exits_fd >= 0 && n_fds == 0)
+	if (message->kind == LINK_END && handover->exits_fd >= 0)
 		return 1;
 	return -EBADMSG;
 }

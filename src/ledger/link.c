@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -84,26 +85,45 @@ bytes_of(uint32_t kind, uint32_t n)
 	}
 }
 
+/* Does a message of this kind come with so many descriptors? */
+static bool
+may_have(const struct link_message *message, size_t n_fds)
+{
+	switch (message->kind) {
+	case LINK_STORE:
+	case LINK_VAULT:
+		return n_fds == message->n;
+	case LINK_LEDGER:
+	case LINK_UPGRADE:
+		return n_fds == 1;
+	case LINK_HELLO:
+		return n_fds == (message->hello.has_ledger ? 2U : 1U);
+	default:
+		return n_fds == 0;
+	}
+}
+
 /* More descriptors are on their way than this user may have there: wait for the reader.
- */
-static int
+ * false: this end does not wait. */
+static bool
 wait_for_flight(int fd)
 {
 	struct pollfd none = {.fd = -1};
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0 || flags & O_NONBLOCK)
-		return -EAGAIN;
+		return false;
 	(void)poll(&none, 1, 1);
-	return 0;
+	return true;
 }
 
 /*
  * Send one message and copies of n_fds descriptors, which stay the caller's.
  *
- * Returns 0; -EPIPE when the other side is gone; -EAGAIN, at an end that does not wait,
- * when the link is full (or full of descriptors: then it may be writable all the same,
- * so ask again a little later); another -errno when it was not sent, such as -ENOMEM.
+ * Returns 0; -EPIPE when the other side is gone; another -errno when it was not sent,
+ * such as -ENOMEM.  At an end that does not wait -EAGAIN when the link is full, and
+ * -ETOOMANYREFS when it is full of descriptors: poll(2) may call it writable then, so
+ * try again a little later.
  */
 int
 link_send(int fd, const struct link_message *message, const int *fds, size_t n_fds)
@@ -132,12 +152,9 @@ link_send(int fd, const struct link_message *message, const int *fds, size_t n_f
 	for (;;) {
 		int r = sendmsg(fd, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
 
-		if (r == -ETOOMANYREFS)
-			r = wait_for_flight(fd);
-		else if (r != -EINTR)
-			return r == -ECONNRESET ? -EPIPE : r;
-		if (r == -EAGAIN)
-			return r;
+		if (r == -EINTR || (r == -ETOOMANYREFS && wait_for_flight(fd)))
+			continue;
+		return r == -ECONNRESET ? -EPIPE : r;
 	}
 }
 
@@ -181,7 +198,8 @@ receive(int fd, struct msghdr *header, int flags)
  *
  * -EAGAIN: nothing is there yet.  -EMFILE: not all of the descriptors could be taken (a
  * limit on open ones), so none were: those that came are closed, ret says what it was.
- * -EBADMSG: it was no message of ours.  After these three one can go on.
+ * -EBADMSG: it was no message of ours, or had not the descriptors that such a one has,
+ * which are closed.  After these three one can go on.
  */
 int
 link_receive(int fd, int flags, struct link_message *ret, int ret_fds[LINK_FDS_MAX],
@@ -210,6 +228,8 @@ link_receive(int fd, int flags, struct link_message *ret, int ret_fds[LINK_FDS_M
 		r = -EBADMSG;
 	else if (header.msg_flags & MSG_CTRUNC)
 		r = -EMFILE;
+	else if (!may_have(ret, n_fds))
+		r = -EBADMSG;
 	for (size_t i = 0; r < 0 && i < n_fds; i++)
 		fd_close(&ret_fds[i]);
 	if (r == 1 && ret->kind == LINK_NOTIFY)

@@ -74,14 +74,16 @@ enum vault_kind {
 #define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))
 #define VAULT_KIND_OF(key)  ((enum vault_kind)((key) >> 56))
 
+/* Without holes: it is sent as it is. */
 struct link_hello {
 	uint32_t version;  /* LINK_VERSION */
 	uint32_t attempts; /* guardians in a row that died before LINK_ADOPTED */
 	uint32_t crashes;  /* guardians that died in all */
 	int32_t walker_pid;
-	uint8_t has_ledger;
-	uint8_t is_upgrade;   /* the one before made room on purpose: this is the new binary */
-	uint8_t fell_back;    /* the new binary could not do it: this is the one before */
+	uint32_t has_ledger;
+	uint32_t is_upgrade; /* this is the new binary, which has adopted nothing yet */
+	uint32_t fell_back;  /* the new binary could not do it: this is the one before */
+	uint32_t unused;
 	struct reap last_end; /* of the guardian before; pid 0: this is the first */
 	uint64_t died_ms;     /* when that was seen, CLOCK_MONOTONIC */
 	struct rlimit nofile; /* as supd was started with */

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,17 @@ uint64_t
 clock_wall_us(void)
 {
 	return read_ns(CLOCK_REALTIME) / 1000;
+}
+
+/* How long poll(2) is to wait, now, until then; UINT64_MAX: for ever. */
+int
+clock_wait_ms(uint64_t now_ms, uint64_t until_ms)
+{
+	if (until_ms == UINT64_MAX)
+		return -1;
+	if (until_ms <= now_ms)
+		return 0;
+	return until_ms - now_ms < INT_MAX ? (int)(until_ms - now_ms) : INT_MAX;
 }
 
 /*

@@ -140,6 +140,23 @@ fd_raise_limit(uint64_t wanted, struct err *err)
 	return -EMFILE;
 }
 
+/*
+ * As many open descriptors as the system lets us have, `max` at most.  Returns how many
+ * of them there may be now; an error is as good as a low limit.
+ */
+uint64_t
+fd_raise_limit_up_to(uint64_t max)
+{
+	struct rlimit limit;
+	struct err err;
+
+	if (fd_limit(&limit) < 0)
+		return 0;
+	(void)fd_raise_limit(limit.rlim_max < max ? limit.rlim_max : max, &err);
+	(void)fd_limit(&limit);
+	return limit.rlim_cur < max ? limit.rlim_cur : max;
+}
+
 /* Close *fd if it is open (not -1), and set it to -1. */
 void
 fd_close(int *fd)
@@ -209,17 +226,22 @@ fd_mkdir_parents(const char *path, mode_t mode)
 }
 
 /*
- * Make the file `path`, and the directories that it needs, and lock it for as long as
- * the descriptor and its copies are open; close-on-exec, at or above FD_WINDOW.
+ * Make the file `name` in `dir`, and the directories that it needs, and lock it for as
+ * long as the descriptor and its copies are open; close-on-exec, at or above FD_WINDOW.
  *
  * Returns the descriptor, -EWOULDBLOCK when somebody else has the lock, or another
  * -errno with a sentence.
  */
 int
-fd_lock(const char *path, struct err *err)
+fd_lock(const char *dir, const char *name, struct err *err)
 {
-	int fd;
+	char path[PATH_MAX];
+	int fd = snprintf(path, sizeof(path), "%s/%s", dir, name);
 
+	if (fd < 0 || (size_t)fd >= sizeof(path)) {
+		err_set(err, ENAMETOOLONG, "lock %s", name);
+		return -ENAMETOOLONG;
+	}
 	(void)fd_mkdir_parents(path, 0755);
 	fd = fd_raise(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)

@@ -21,9 +21,10 @@ int fd_raise(int fd);
 int fd_reopen(int fd, int flags);
 int fd_limit(struct rlimit *ret);
 int fd_raise_limit(uint64_t wanted, struct err *err);
+uint64_t fd_raise_limit_up_to(uint64_t max);
 void fd_close(int *fd);
 int fd_write_all(int fd, const void *data, size_t len);
-int fd_lock(const char *path, struct err *err);
+int fd_lock(const char *dir, const char *name, struct err *err);
 int fd_mkdir_parents(const char *path, mode_t mode);
 
 #endif

@@ -5,10 +5,12 @@
 #include "os/reap.h"
 
 #include "base/assert.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -145,6 +147,18 @@ os_reap_peeked(const struct reap *reap)
 		options = WCONTINUED;
 	/* A child that went on meanwhile has no such news any more. */
 	(void)wait_for(P_PID, reap->pid, options, &same);
+}
+
+/* An end in words: "exit status 3", "SIGSEGV (core dumped)".  Returns buf. */
+const char *
+os_reap_text(const struct reap *end, char buf[REAP_TEXT_MAX])
+{
+	if (end->kind == REAP_EXITED)
+		(void)snprintf(buf, REAP_TEXT_MAX, "exit status %d", end->status);
+	else
+		(void)snprintf(buf, REAP_TEXT_MAX, "%s%s", signal_name(end->status),
+		               end->kind == REAP_DUMPED ? " (core dumped)" : "");
+	return buf;
 }
 
 /* Is this child of ours stopped by a signal, and was that not told by os_reap_any() yet?

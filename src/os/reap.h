@@ -23,11 +23,14 @@ struct reap {
 	uint64_t maxrss_kib;
 };
 
+#define REAP_TEXT_MAX 40
+
 int os_reap_peek(int pidfd, pid_t pid, struct reap *ret);
 int os_reap_pidfd(int pidfd, pid_t pid, struct reap *ret);
 int os_reap_any(struct reap *ret);
 int os_reap_peek_any(struct reap *ret);
 void os_reap_peeked(const struct reap *reap);
+const char *os_reap_text(const struct reap *end, char buf[REAP_TEXT_MAX]);
 bool os_reap_is_stopped(int pidfd);
 int os_become_subreaper(void);
 

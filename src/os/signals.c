@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* signals.c - start from known signals, whatever the parent left behind. */
+/* signals.c - known signals at the start, and as descriptors afterwards. */
 #include "config.h"
 
 #include "os/signals.h"
 
+#include "os/fd.h"
+
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 /*
  * Set every disposition to its default and empty the mask.  The first thing that supd
@@ -23,4 +28,42 @@ signals_reset(void)
 		(void)sigaction(signo, &standard, NULL);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/*
+ * From now on these signals do nothing but make the descriptor readable, and no other is
+ * blocked; writing to a pipe that nobody reads is an error like others.  The mask and
+ * what is pending stay over an exec, so whoever does this again misses none.
+ *
+ * Returns the descriptor, non-blocking, close-on-exec, at or above FD_WINDOW, or -errno.
+ */
+int
+signals_open(uint32_t wanted)
+{
+	sigset_t set;
+	int fd;
+
+	(void)sigemptyset(&set);
+	for (int signo = 1; signo < 32; signo++)
+		if (wanted & SIGNAL_BIT(signo))
+			(void)sigaddset(&set, signo);
+	fd = fd_raise(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+	if (fd < 0)
+		return -errno;
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigprocmask(SIG_SETMASK, &set, NULL);
+	return fd;
+}
+
+/* Which of them came since the last time. */
+uint32_t
+signals_take(int fd)
+{
+	struct signalfd_siginfo info;
+	uint32_t came = 0;
+
+	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (info.ssi_signo < 32)
+			came |= SIGNAL_BIT(info.ssi_signo);
+	return came;
 }

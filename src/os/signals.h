@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* signals.h - start from known signals, whatever the parent left behind. */
+/* signals.h - known signals at the start, and as descriptors afterwards. */
 #ifndef OS_SIGNALS_H
 #define OS_SIGNALS_H
 
+#include <stdint.h>
+
+/* A set of them; those from 32 on are in none. */
+#define SIGNAL_BIT(signo) (UINT32_C(1) << (signo))
+
 void signals_reset(void);
+int signals_open(uint32_t wanted);
+uint32_t signals_take(int fd);
 
 #endif

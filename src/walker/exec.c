@@ -7,124 +7,76 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sysexits.h>
 #include <unistd.h>
 
-#include "os/fd.h"
+#include "os/say.h"
 
-/* Close-on-exec, or not, for all that is passed on. */
 static void
-set_cloexec(const struct walker *walker, int flag)
+keep_open(const struct walker *walker, bool keep)
 {
-	const struct walker_state *s = &walker->s;
-	const int own[] = {s->binary_fd, s->lock_fd, s->exits_fd, s->ledger_fd,
-	                   s->link_fd};
+	const int own[] = {ROLE_FD,
+	                   walker->lock_fd,
+	                   walker->binary_fd,
+	                   walker->handing.link_fd,
+	                   walker->handing.exits_fd,
+	                   walker->handing.ledger_fd};
 
+	/* That one of them may be -1 does not matter. */
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (own[i] >= 0)
-			(void)fcntl(own[i], F_SETFD, flag);
-	for (size_t i = 0; i <= walker->vault.mask; i++)
-		if (walker->vault.slots[i].fd != 0)
-			(void)fcntl(walker->vault.slots[i].fd, F_SETFD, flag);
-}
-
-/* State and vault in a memfd at ROLE_FD, sealed. */
-static int
-pack(struct walker *walker)
-{
-	int fd = memfd_create("supd-walker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	/* Where descriptors are so few that it is in use. */
-	if (fd != ROLE_FD && fcntl(ROLE_FD, F_GETFD) >= 0) {
-		(void)close(fd);
-		return -EBUSY;
-	}
-	r = fd_write_all(fd, &walker->s, sizeof(walker->s));
-	for (size_t i = 0; r == 0 && i <= walker->vault.mask; i++)
-		if (walker->vault.slots[i].fd != 0)
-			r = fd_write_all(fd, &walker->vault.slots[i],
-			                 sizeof(struct vault_slot));
-	if (r == 0 &&
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		r = -errno;
-	if (r == 0 && fd == ROLE_FD)
-		return fcntl(fd, F_SETFD, 0) < 0 ? -errno : 0;
-	if (r == 0 && dup2(fd, ROLE_FD) < 0)
-		r = -errno;
-	(void)close(fd);
-	return r;
+		(void)fcntl(own[i], F_SETFD, keep ? 0 : FD_CLOEXEC);
+	vault_keep_open(&walker->vault, keep);
 }
 
 /*
  * Go on as the binary that guardians run now: same process, same children, same link.
- * Where that fails, as the one that this is.  Signals stay blocked and pending.
+ * Where that fails, as the one that this is.  The signals that matter are blocked at all
+ * times, so those that come meanwhile are pending afterwards.
  */
 void
-walker_exec(struct walker *walker)
+exec_walker(struct walker *walker)
 {
-	sigset_t all, before;
-	int r;
+	int r = role_begin();
 
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, &before);
-	r = pack(walker);
+	if (r == 0)
+		r = role_write(walker, WALKER_KEPT);
+	if (r == 0)
+		r = vault_write(&walker->vault);
 	if (r == 0) {
-		set_cloexec(walker, 0);
-		(void)execveat(walker->s.binary_fd, "", walker->walker_argv, environ,
-		               AT_EMPTY_PATH);
-		r = -errno;
-		set_cloexec(walker, FD_CLOEXEC);
-		(void)close(ROLE_FD);
+		keep_open(walker, true);
+		r = role_exec(walker->binary_fd, walker->arguments, ROLE_WALKER);
+		keep_open(walker, false);
 	}
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
-	walker_say("the walker stays the old one, it cannot run the new one: %s",
-	           strerror(-r));
+	say("the walker stays the old one, it cannot run the new one: %s", strerror(-r));
 }
 
-/* What walker_exec() leaves can be taken by binaries that have the same number here. */
+/* What exec_walker() leaves can be taken by binaries that have the same number here. */
 uint64_t
 walker_kind(void)
 {
-	return (uint64_t)LINK_VERSION << 32 | sizeof(struct walker_state);
+	return (uint64_t)LINK_VERSION << 32 | WALKER_KEPT;
 }
 
-/*
- * Take what walker_exec() left for us; the vault is ready.  Returns 0, or -errno with a
- * sentence when it is not for us: -EPERM when nobody but a user can have called.
- */
+/* Take what exec_walker() left for us.  Returns 0 or an exit status: EX_USAGE when nobody
+ * but a user can have called. */
 int
-walker_unpack(struct walker *walker, struct err *err)
+exec_resume(struct walker *walker)
 {
-	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-	struct walker_state *s = &walker->s;
-	struct vault_slot slot;
-	int r;
+	struct err err;
 
-	if ((fcntl(ROLE_FD, F_GET_SEALS) & seals) != seals ||
-	    pread(ROLE_FD, s, sizeof(*s), 0) != (ssize_t)sizeof(*s) ||
-	    s->pid != getpid()) {
-		err_set(err, 0, "this role is not for users");
-		return -EPERM;
+	if (!role_read(walker, WALKER_KEPT, 0) ||
+	    walker->handing.hello.walker_pid != getpid()) {
+		say("%s: this role is not for users", ROLE_WALKER);
+		return EX_USAGE;
 	}
-	if (s->bytes != sizeof(*s) || s->version != LINK_VERSION) {
-		err_set(err, 0, "the walker before was of another version");
-		return -EPROTO;
+	err_set(&err, 0, "it is of another version");
+	if (walker->kind == walker_kind())
+		walker->exits = exits_resume(walker->handing.exits_fd, &err);
+	if (walker->exits == NULL || vault_read(&walker->vault, WALKER_KEPT, &err) < 0) {
+		say("take over from the walker before: %s", err.text);
+		return EX_OSERR;
 	}
-	r = vault_init(&walker->vault, (size_t)s->vault_max);
-	if (r < 0) {
-		err_set(err, -r, "memory for the vault");
-		return r;
-	}
-	for (off_t at = sizeof(*s);
-	     pread(ROLE_FD, &slot, sizeof(slot), at) == (ssize_t)sizeof(slot);
-	     at += (off_t)sizeof(slot))
-		(void)vault_store(&walker->vault, slot.key, slot.fd);
-	(void)close(ROLE_FD);
-	set_cloexec(walker, FD_CLOEXEC);
+	keep_open(walker, false);
 	return 0;
 }

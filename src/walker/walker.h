@@ -9,19 +9,18 @@
 #ifndef WALKER_WALKER_H
 #define WALKER_WALKER_H
 
+#include "os/role.h"
+
 #include <stdint.h>
 
-/* The roles, as argv[1]: whoever plays one has descriptor 3 from the walker. */
+/* The guardian has its end of the link at ROLE_FD. */
 #define ROLE_GUARDIAN "@guardian"
 #define ROLE_WALKER   "@walker"
-#define ROLE_FD       3
 
-struct walker_options {
-	const char *runtime_dir;
-	char **argv; /* the user's, passed on to each guardian behind its role */
-};
+/* So long a guardian may take until it supervises. */
+#define WALKER_ADOPT_MS 120000
 
-int walker_run(const struct walker_options *options);
+int walker_run(const char *runtime_dir, char **argv, uint64_t adopt_ms);
 int walker_resume(char **argv);
 uint64_t walker_kind(void);
 

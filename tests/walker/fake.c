@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* fake.c - the real walker with a guardian that does what a test tells it.
  *
- * fake DIR: the walker, with DIR as its runtime directory.  Its guardian connects to the
- * socket DIR/control, tells there what happens to it, and obeys, a line each.
+ * fake DIR [MS]: the walker, with DIR as its runtime directory; a guardian has MS to
+ * adopt. Its guardian connects to the socket DIR/control, tells there what happens to it,
+ * and obeys, a line each.
  */
 #include "config.h"
 
@@ -293,7 +294,7 @@ guard(const char *dir)
 int
 main(int argc, char **argv)
 {
-	struct walker_options options = {.argv = argv};
+	uint64_t adopt_ms = argc > 2 ? strtoull(argv[2], NULL, 10) : WALKER_ADOPT_MS;
 
 	if (argc > 2 && strcmp(argv[1], ROLE_GUARDIAN) == 0)
 		return guard(argv[2]);
@@ -301,6 +302,5 @@ main(int argc, char **argv)
 		argv[1] = argv[0];
 		return walker_resume(argv + 1);
 	}
-	options.runtime_dir = argv[1];
-	return argc > 1 ? walker_run(&options) : 1;
+	return argc > 1 ? walker_run(argv[1], argv, adopt_ms) : 1;
 }

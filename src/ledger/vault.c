@@ -2,16 +2,20 @@
 /* vault.c - descriptors by key, in a table that is mapped once. */
 #include "config.h"
 
-#include "walker/vault.h"
+#include "ledger/vault.h"
+
+#include "os/fd.h"
+#include "os/role.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 /* Room for max descriptors.  The table is twice as large: open addressing stays short,
- * and ends.  Pages are used as far as they are needed.  Returns 0 or -errno. */
-int
-vault_init(struct vault *vault, size_t max)
+ * and ends.  Pages are used as far as they are needed. */
+static int
+map(struct vault *vault, size_t max, struct err *err)
 {
 	size_t size = 64;
 
@@ -20,7 +24,23 @@ vault_init(struct vault *vault, size_t max)
 	*vault = (struct vault){.mask = size - 1, .max = max};
 	vault->slots = mmap(NULL, size * sizeof(*vault->slots), PROT_READ | PROT_WRITE,
 	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return vault->slots == MAP_FAILED ? -errno : 0;
+	if (vault->slots != MAP_FAILED)
+		return 0;
+	err_set(err, errno, "memory for the vault");
+	return -err->code;
+}
+
+/*
+ * A vault for as many descriptors as this process may have open, less those that it
+ * needs itself; its limit is raised as far as that goes.  Returns 0, or -errno with a
+ * sentence.
+ */
+int
+vault_open(struct vault *vault, size_t spare, struct err *err)
+{
+	uint64_t limit = fd_raise_limit_up_to(VAULT_MAX);
+
+	return map(vault, limit > spare ? (size_t)limit - spare : 0, err);
 }
 
 static size_t
@@ -59,6 +79,18 @@ vault_store(struct vault *vault, uint64_t key, int take_fd)
 	return true;
 }
 
+/* vault_store() for several; how many of them it did not keep. */
+size_t
+vault_store_all(struct vault *vault, const uint64_t *keys, const int *take_fds, size_t n)
+{
+	size_t n_lost = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!vault_store(vault, keys[i], take_fds[i]))
+			n_lost++;
+	return n_lost;
+}
+
 /* Close what the key has, if it has anything. */
 void
 vault_drop(struct vault *vault, uint64_t key)
@@ -82,6 +114,14 @@ vault_drop(struct vault *vault, uint64_t key)
 	vault->slots[hole].fd = 0;
 }
 
+/* vault_drop() for several. */
+void
+vault_drop_all(struct vault *vault, const uint64_t *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		vault_drop(vault, keys[i]);
+}
+
 /* The next ones, up to max, from *at on, which begins as 0; how many: 0 at the end. */
 size_t
 vault_next(const struct vault *vault, size_t *at, size_t max, uint64_t *ret_keys,
@@ -96,4 +136,47 @@ vault_next(const struct vault *vault, size_t *at, size_t max, uint64_t *ret_keys
 		ret_fds[n++] = vault->slots[*at].fd;
 	}
 	return n;
+}
+
+/* Whether an exec closes them: they are born so that it does. */
+void
+vault_keep_open(const struct vault *vault, bool keep)
+{
+	for (size_t i = 0; i <= vault->mask; i++)
+		if (vault->slots[i].fd != 0)
+			(void)fcntl(vault->slots[i].fd, F_SETFD, keep ? 0 : FD_CLOEXEC);
+}
+
+/* Write for the role to come (os/role.h) which key has which descriptor.  0 or -errno. */
+int
+vault_write(const struct vault *vault)
+{
+	int r = role_write(&vault->max, sizeof(vault->max));
+
+	for (size_t i = 0; r == 0 && i <= vault->mask; i++)
+		if (vault->slots[i].fd != 0)
+			r = role_write(&vault->slots[i], sizeof(vault->slots[i]));
+	return r;
+}
+
+/*
+ * Be the vault that was written, from `at` to the end of what was left to us: the
+ * descriptors are open.  Returns 0, or -errno with a sentence.
+ */
+int
+vault_read(struct vault *vault, size_t at, struct err *err)
+{
+	struct vault_slot slot;
+	size_t max;
+	int r;
+
+	if (!role_read(&max, sizeof(max), at)) {
+		err_set(err, 0, "there is no vault");
+		return -EPROTO;
+	}
+	r = map(vault, max, err);
+	for (at += sizeof(max); r == 0 && role_read(&slot, sizeof(slot), at);
+	     at += sizeof(slot))
+		(void)vault_store(vault, slot.key, slot.fd);
+	return r;
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+/* respawn.h - when does the next one begin after one that has ended?
+ *
+ * At once after one that lived; after one that hardly did there is a wait, which doubles
+ * until one lives for long.  Nobody is ever given up.  Plain data, no I/O: times are
+ * milliseconds of one clock, passed in.  Nothing here fails.
+ */
+#ifndef BASE_RESPAWN_H
+#define BASE_RESPAWN_H
+
+#include <stdint.h>
+
+struct respawn {
+	uint64_t began_ms;
+	uint64_t next_ms;
+	uint64_t delay_ms; /* of the last wait */
+};
+
+void respawn_begin(struct respawn *respawn, uint64_t now_ms);
+uint64_t respawn_end(struct respawn *respawn, uint64_t now_ms);
+
+#endif

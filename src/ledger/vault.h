@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC */
+/* vault.h - descriptors by key, in a table that is mapped once.
+ *
+ * The walker's; what a guardian stores outlives it.  Owns the descriptors in it.
+ * Storing and dropping take no memory.
+ */
+#ifndef LEDGER_VAULT_H
+#define LEDGER_VAULT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Descriptors, however many the system would let us have. */
+#define VAULT_MAX (1 << 20)
+
+struct vault_slot {
+	uint64_t key;
+	int32_t fd; /* 0: free; a stored one never has that number */
+	int32_t unused;
+};
+
+struct vault {
+	struct vault_slot *slots;
+	size_t mask; /* one less than their number, a power of two */
+	size_t n;
+	size_t max;
+};
+
+int vault_open(struct vault *vault, size_t spare, struct err *err);
+bool vault_store(struct vault *vault, uint64_t key, int take_fd);
+size_t vault_store_all(struct vault *vault, const uint64_t *keys, const int *take_fds,
+                       size_t n);
+void vault_drop(struct vault *vault, uint64_t key);
+void vault_drop_all(struct vault *vault, const uint64_t *keys, size_t n);
+size_t vault_next(const struct vault *vault, size_t *at, size_t max, uint64_t *ret_keys,
+                  int *ret_fds);
+void vault_keep_open(const struct vault *vault, bool keep);
+int vault_write(const struct vault *vault);
+int vault_read(struct vault *vault, size_t at, struct err *err);
+
+#endif

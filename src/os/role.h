@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC */
+/* role.h - the same program again, in another role: in a child, or in our place.
+ *
+ * argv[1] says which role it is, and stands before the user's own arguments; descriptor
+ * ROLE_FD is what it gets from whoever gave it that role.  One that is executed in our
+ * place finds a file there, with what we wrote for it.
+ */
+#ifndef OS_ROLE_H
+#define OS_ROLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ROLE_FD 3
+
+int role_reserve(void);
+int role_binary(char *ret_path, size_t size);
+char **role_arguments(char **argv);
+int role_start(int binary_fd, char **arguments, const char *role, int fd);
+int role_exec(int binary_fd, char **arguments, const char *role);
+
+int role_begin(void);
+int role_write(const void *data, size_t bytes);
+bool role_read(void *ret, size_t bytes, size_t at);
+
+#endif

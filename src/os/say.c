@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC */
+/* say.c - one line for people, in the form of supd's log, without ever waiting. */
+#include "config.h"
+
+#include "os/say.h"
+
+#include "os/clock.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/*
+ * Write one line with its time and level.  A pipe that nobody empties, a terminal that
+ * was stopped: they are not waited for; what poll(2) calls writable takes a line of
+ * PIPE_BUF bytes at once.  false when it is lost.
+ */
+bool
+say_line(int fd, const char *level, const char *line)
+{
+	struct pollfd out = {.fd = fd, .events = POLLOUT};
+	char stamp[CLOCK_TEXT_MAX], head[CLOCK_TEXT_MAX + 16];
+	struct iovec parts[3] = {
+	    {.iov_base = head},
+	    /* writev(2) does not write there. */
+	    {.iov_base = (void *)(uintptr_t)line, .iov_len = strlen(line)},
+	    {.iov_base = (void *)(uintptr_t) "\n", .iov_len = 1},
+	};
+
+	(void)snprintf(head, sizeof(head), "%s %-7s ",
+	               clock_format(clock_wall_us(), 3, stamp), level);
+	parts[0].iov_len = strlen(head);
+	return poll(&out, 1, 0) > 0 && writev(fd, parts, 3) >= 0;
+}
+
+/* Warn on standard error. */
+void
+say(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	(void)say_line(STDERR_FILENO, "warning", text);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/* say.h - one line for people, in the form of supd's log, without ever waiting.
+ *
+ * For those who have no log: whoever has one uses that.  Nothing here fails: a line that
+ * nobody takes is lost.
+ */
+#ifndef OS_SAY_H
+#define OS_SAY_H
+
+#include <stdbool.h>
+
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+bool say_line(int fd, const char *level, const char *line);
+
+#endif
