@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 # pylint: disable=wrong-import-position
 from lib import (COUNTS, INSTRUMENTED, SUPD, Box, Failure, Skip, alive, bury, check,
                  children, comment, equal, now_ns, on_alarm, prctl_subreaper, program)
-from supd import Supd, full
+from supd import CLEAN, Supd, full
 from varlink import Closed, Varlink, VarlinkError
 
 KILLER = os.environ.get("KILLER") or program("killer", "tests/chaos", ".")
@@ -139,7 +139,12 @@ class Chaos(Supd):
         lives = collections.defaultdict(list)
         for event in self.events:
             path, pid = event.get("path"), event.get("pid")
-            if event["seq"] <= self.lost or not pid:
+            if event["seq"] <= self.lost:
+                continue
+            if event.get("what") in CLEAN:
+                for ends in lives.values():
+                    ends[-1] = (ends[-1][0], ends[-1][1] or {"kind": "killed"})
+            if not pid or path.startswith("/system/"):
                 continue
             if event["event"] == "started":
                 check(not lives[path] or lives[path][-1][1],
@@ -260,6 +265,8 @@ class Chaos(Supd):
         shape = collections.defaultdict(list)
         for event in self.events:
             kind = event["event"]
+            if event["path"].startswith("/system/"):
+                continue  # it starts and ends beside the others
             if kind in ("supd", "adopted", "dead_letter"):
                 continue
             if kind == "command" and (shape[event["path"]] or [""])[-1].startswith("command"):

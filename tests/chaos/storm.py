@@ -164,7 +164,9 @@ class Storm:
         if self.killer:
             self.killer.end()
             self.killer = None
-        s.until(lambda: self.take_replies() or not self.wishes, "all replies", 40)
+        s.until(lambda: self.take_replies() or not self.wishes,
+                lambda: f"all replies: {[(p, w.method) for p, (w, _) in self.wishes.items()]}",
+                40)
         held = {name for name in self.held if name in self.names}
         s.caught_up()
         s.until(lambda: self.all_started(held), "all to be started", 30)

@@ -16,6 +16,7 @@ from varlink import Closed, Varlink, VarlinkError
 
 Line = collections.namedtuple("Line", "ns kind name pid more")
 F_SETPIPE_SZ = 1031
+CLEAN = ("actors_killed", "ledger_lost")  # after this event of supd no actor lives
 
 
 def plain_signal(name):
@@ -25,6 +26,11 @@ def plain_signal(name):
 
 def full(path):
     return path if path.startswith("/") else "/user/" + path
+
+
+def program_of(pid):
+    """The file that it runs, also if that has been replaced since."""
+    return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
 
 
 class Supd:
@@ -166,6 +172,8 @@ class Supd:
                 living.add(event["path"])
             elif event["event"] == "exited":
                 living.discard(event["path"])
+            elif event.get("what") in CLEAN:
+                living.clear()
         stale = [pid for pid in {line.pid for line in self.log} if alive(pid)]
         check(not stale, f"processes live on after the end: {stale}")
         self.close()
@@ -413,7 +421,7 @@ class Supd:
         if pid == self.process.pid:
             return True
         try:
-            return os.path.samefile(f"/proc/{pid}/exe", f"/proc/{self.process.pid}/exe")
+            return program_of(pid) == program_of(self.process.pid)
         except OSError:
             return False
 
