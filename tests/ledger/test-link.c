@@ -4,6 +4,7 @@
 
 #include "ledger/link.h"
 
+#include "ledger/handing.h"
 #include "ledger/handover.h"
 #include "os/fd.h"
 
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -204,6 +206,86 @@ START_TEST(what_is_no_message_is_refused_and_its_descriptors_closed)
 }
 END_TEST
 
+START_TEST(a_message_without_exactly_its_descriptors_is_refused_and_they_are_closed)
+{
+	const struct {
+		uint32_t kind, n;
+		size_t n_fds;
+	} wrong[] = {
+	    {LINK_STORE, 2, 1},  {LINK_STORE, 1, 2},  {LINK_VAULT, 2, 1},
+	    {LINK_LEDGER, 0, 0}, {LINK_LEDGER, 0, 2}, {LINK_UPGRADE, 0, 0},
+	    {LINK_HELLO, 0, 2},  {LINK_POKE, 0, 1},   {LINK_ADOPTED, 0, 1},
+	};
+	int fds[2], came[LINK_FDS_MAX], before;
+	const int files[2] = {some_file(), some_file()};
+	size_t n;
+
+	ck_assert_int_eq(link_pair(fds), 0);
+	before = count_fds();
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct link_message message = {.kind = wrong[i].kind, .n = wrong[i].n};
+
+		ck_assert_int_eq(
+		    link_send(fds[GUARDIAN], &message, files, wrong[i].n_fds), 0);
+		ck_assert_int_eq(link_receive(fds[WALKER], 0, &message, came, &n),
+		                 -EBADMSG);
+		ck_assert_uint_eq(n, 0);
+		ck_assert_int_eq(count_fds(), before);
+	}
+	close_both(fds);
+}
+END_TEST
+
+START_TEST(handing_over_goes_on_where_it_stopped_and_tells_news_last)
+{
+	struct handing handing = {.exits_fd = some_file(), .ledger_fd = -1};
+	struct link_message message;
+	int fds[2], came[LINK_FDS_MAX], r = 1;
+	size_t n, n_keys = 0, n_full = 0;
+	struct vault vault;
+	struct err err;
+
+	handing.hello = (struct link_hello){.version = LINK_VERSION};
+	ck_assert_int_eq(vault_open(&vault, 0, &err), 0);
+	for (uint64_t key = 1; key <= 40 * 3; key++)
+		ck_assert(vault_store(&vault, key, some_file()));
+	handing.link_fd = -1;
+	ck_assert_int_eq(handing_send(&handing, &vault), 0);
+	ck_assert_int_eq(link_pair(fds), 0);
+	/* A link that takes one message, or two. */
+	ck_assert_int_eq(setsockopt(fds[WALKER], SOL_SOCKET, SO_SNDBUF, &r, sizeof(r)),
+	                 0);
+	handing.signals = 1U << 15 | 1U << 1;
+	handing.has_news = true;
+	handing_begin(&handing, fds[WALKER]);
+	handing.has_ack = true;
+	static const enum link_kind order[] = {LINK_HELLO, LINK_VAULT,  LINK_END,
+	                                       LINK_ACK,   LINK_SIGNAL, LINK_SIGNAL,
+	                                       LINK_POKE};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		r = handing_send(&handing, &vault);
+		ck_assert(r == 0 || r == -EAGAIN);
+		n_full += r == -EAGAIN;
+		ck_assert_int_eq(link_receive(fds[GUARDIAN], 0, &message, came, &n), 1);
+		ck_assert_uint_eq(message.kind, order[i]);
+		n_keys += message.kind == LINK_VAULT ? message.n : 0;
+		while (n > 0)
+			(void)close(came[--n]);
+	}
+	ck_assert_uint_gt(n_full, 0);
+	ck_assert_uint_eq(n_keys, 40 * 3);
+	ck_assert_int_eq(handing_send(&handing, &vault), 0);
+	ck_assert_int_eq(link_receive(fds[GUARDIAN], MSG_DONTWAIT, &message, came, &n),
+	                 -EAGAIN);
+	(void)close(fds[GUARDIAN]);
+	handing.has_news = true;
+	ck_assert_int_eq(handing_send(&handing, &vault), -EPIPE);
+	ck_assert(handing.has_news);
+	(void)close(fds[WALKER]);
+}
+END_TEST
+
 START_TEST(a_full_link_makes_the_guardian_wait_and_the_walker_come_back)
 {
 	struct link_message message = {.kind = LINK_NOTIFY, .n = 4000};
@@ -389,6 +471,10 @@ main(void)
 	tcase_add_test(tcase,
 	               what_the_dead_sent_arrives_although_it_had_not_read_everything);
 	tcase_add_test(tcase, what_is_no_message_is_refused_and_its_descriptors_closed);
+	tcase_add_test(
+	    tcase,
+	    a_message_without_exactly_its_descriptors_is_refused_and_they_are_closed);
+	tcase_add_test(tcase, handing_over_goes_on_where_it_stopped_and_tells_news_last);
 	tcase_add_test(tcase,
 	               a_full_link_makes_the_guardian_wait_and_the_walker_come_back);
 	tcase_add_test(tcase, what_is_handed_over_is_found_by_its_key_once);
