@@ -277,7 +277,8 @@ def many(box):
     walker, counts, outages, dice = s.process.pid, [], [], random.Random(UPGRADES)
     for n in range(UPGRADES):
         replace(binary, of_version(OTHER if n % 2 == 0 else VERSION))
-        busy = [box.popen(SUPCTL, "-s", s.socket, "restart", "g", stderr=subprocess.DEVNULL)]
+        busy = [box.popen(SUPCTL, "-s", s.socket, "restart", "g",
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)]
         for _ in range(dice.randrange(3)):
             try:
                 s.tell(dice.choice("cd"), f"exit={dice.randrange(1, 200)}")
@@ -406,6 +407,19 @@ def shutdown(box):
         s.stop()
 
 
+def says_nothing(box):
+    s, binary = start(box)
+    replace(binary, impostor("hangs"))
+    result = s.ctl("upgrade", timeout=60)
+    equal(result.code, 1, f"{result}; status")
+    has(result.err, "did not say within 30 s", "stderr")
+    s.consistent()
+
+
+if os.environ.get("CHAOS_ALL"):
+    test("a binary that says nothing is waited for 30 s", timeout=90)(says_nothing)
+
+
 # ---- it fails ---------------------------------------------------------------------------------
 
 def failing(mode):
@@ -414,6 +428,7 @@ def failing(mode):
         s, binary = start(box)
         pids, old, before = dict(s.pids), s.guardian(), box.path("before")
         os.link(binary, before)
+        shutil.copy(STRANGER, box.path("stranger"))
         replace(binary, impostor(mode))
         result = s.ctl("upgrade")
         equal((result.code, result.out), (1, ""), f"{result}; status and output")
@@ -432,7 +447,7 @@ def failing(mode):
         equal(s.pids, pids, "the pids")
 
 
-for one_mode in ("fit-and-dies", "fit-and-fails", "fit-and-ends"):
+for one_mode in ("fit-and-dies", "fit-and-fails", "fit-and-ends", "fit-and-strange"):
     failing(one_mode)
 
 
