@@ -32,7 +32,8 @@ void control_use_ledger(struct control *control);
 /* After every turn: new events may be there, states may have changed. */
 void control_on_turn(struct control *control);
 
-/* Between two turns: make room for the new binary, if that was agreed upon. */
+/* Between two turns: make room for the new binary, if that was agreed upon; or forget it,
+ * if supd is shutting down. */
 void control_upgrade_if_due(struct control *control);
 
 /* We are the one who was made room for, or who came back: tell whoever asked for it. */

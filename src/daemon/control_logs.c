@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,13 +98,12 @@ logs_free_all(struct control *control)
 {
 	while (!TAILQ_EMPTY(&control->readers)) {
 		struct logs *logs = TAILQ_FIRST(&control->readers);
-		struct pollfd end = {.fd = logs->pidfd, .events = POLLIN};
 		struct reap reap;
 
 		ASSERT(logs->conn == NULL);
 		/* It was killed.  One that a disk holds is left to whoever is next. */
-		if (logs->pid > 0 && poll(&end, 1, END_MS) > 0)
-			(void)os_reap_pidfd(logs->pidfd, logs->pid, &reap);
+		if (logs->pid > 0)
+			(void)os_reap_wait(logs->pidfd, logs->pid, END_MS, &reap);
 		logs_free(logs);
 	}
 }

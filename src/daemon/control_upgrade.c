@@ -154,10 +154,12 @@ control_upgrade_if_due(struct control *control)
 	struct conn *conn = control->upgrader;
 	int r = 0;
 
-	if (conn == NULL || upgrade_verdict(conn->call.upgrade) != UPGRADE_FIT)
+	if (conn == NULL)
 		return;
 	if (control->shell->shutting_down) {
 		refuse(conn, "supd is shutting down");
+	} else if (upgrade_verdict(conn->call.upgrade) != UPGRADE_FIT) {
+		return;
 	} else {
 		command_event(conn, REF_NONE, "upgrade");
 		control_flush(control);

@@ -32,6 +32,8 @@
 
 /* How long the new binary may take to say whether it can. */
 #define CHECK_SECONDS 30
+/* And to end when it was killed, when supd ends. */
+#define END_MS 1000
 /* What it says: a thousand errors of a file at most. */
 #define SAID_MAX (4 * 1024 * 1024)
 /* And so much of what is none of that is told. */
@@ -155,13 +157,17 @@ judge(struct upgrade *upgrade)
 static void
 stop(struct upgrade *upgrade)
 {
+	const struct shell *shell = upgrade->shell;
 	struct reap reap;
 
-	ev_io_stop(upgrade->shell->loop, &upgrade->io);
-	ev_timer_stop(upgrade->shell->loop, &upgrade->timer);
+	ev_io_stop(shell->loop, &upgrade->io);
+	ev_timer_stop(shell->loop, &upgrade->timer);
 	/* As long as it is ours to reap the pid is its own. */
 	if (upgrade->pid > 0 && os_reap_peek(upgrade->pidfd, upgrade->pid, &reap) == 0)
 		(void)kill(upgrade->pid, SIGKILL);
+	/* Soon there will be nobody else. */
+	if (upgrade->pid > 0 && (shell->shutting_down || shell->exiting))
+		(void)os_reap_wait(upgrade->pidfd, upgrade->pid, END_MS, &reap);
 	upgrade->pid = 0;
 	fd_close(&upgrade->pidfd);
 	fd_close(&upgrade->fd);

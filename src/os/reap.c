@@ -8,6 +8,7 @@
 #include "base/units.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -105,6 +106,19 @@ int
 os_reap_pidfd(int pidfd, pid_t pid, struct reap *ret)
 {
 	return wait_for_one(pidfd, pid, WEXITED, ret);
+}
+
+/*
+ * As os_reap_pidfd(), and wait for the end, so long at most.  Without a pidfd nothing is
+ * waited for.
+ */
+int
+os_reap_wait(int pidfd, pid_t pid, int timeout_ms, struct reap *ret)
+{
+	struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+	(void)poll(&end, pidfd >= 0, timeout_ms);
+	return os_reap_pidfd(pidfd, pid, ret);
 }
 
 /*

@@ -27,6 +27,7 @@ struct reap {
 
 int os_reap_peek(int pidfd, pid_t pid, struct reap *ret);
 int os_reap_pidfd(int pidfd, pid_t pid, struct reap *ret);
+int os_reap_wait(int pidfd, pid_t pid, int timeout_ms, struct reap *ret);
 int os_reap_any(struct reap *ret);
 int os_reap_peek_any(struct reap *ret);
 void os_reap_peeked(const struct reap *reap);

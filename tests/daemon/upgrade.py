@@ -404,7 +404,13 @@ def shutdown(box):
         client.send("Upgrade")
         s.until(lambda: any(runs(pid, binary) for pid in children(s.guardian())),
                 "the new binary to be asked")
-        s.stop()
+        s.signal(signal.SIGTERM)
+        try:
+            client.result()
+            check(False, "it was not refused")
+        except VarlinkError as error:
+            has(error.parameters["message"], "shutting down", "the error")
+        s.ended(0)
 
 
 def says_nothing(box):
