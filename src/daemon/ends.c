@@ -26,6 +26,7 @@
 #include "daemon/shell.h"
 #include "ledger/exits.h"
 #include "os/fd.h"
+#include "os/signals.h"
 
 #define COLLECT_BATCH 256
 /* A walk over all children happens at most once in so long. */
@@ -299,6 +300,8 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
+	/* Before we look: what comes after this wakes us again. */
+	(void)signals_take(procs->child_fd);
 	notify_drain(procs->shell->notify);
 	(void)procs_collect(procs);
 	while (os_reap_peek_any(&reap) > 0) {
@@ -313,15 +316,14 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 	ends_tell(procs);
 }
 
+/* SIGCHLD: of whom, is seen by the walk.  Until then the signal stays where it is, and
+ * the deaths that follow cost nothing here. */
 static void
-on_child(struct ev_loop *loop, ev_signal *signal, int revents)
+arm_walk(struct procs *procs)
 {
-	struct procs *procs = signal->data;
-
-	(void)revents;
 	if (!ev_is_active(&procs->walk)) {
 		ev_timer_set(&procs->walk, WALK_SECONDS, 0.);
-		ev_timer_start(loop, &procs->walk);
+		ev_timer_start(procs->shell->loop, &procs->walk);
 	}
 }
 
@@ -367,7 +369,10 @@ procs_collect(struct procs *procs)
 	do {
 		n = epoll_wait(procs->epoll_fd, events, COLLECT_BATCH, 0);
 		for (int i = 0; i < n; i++)
-			collected += collect_one(procs, events[i].data.u32);
+			if (events[i].data.u32 == PROCS_NONE)
+				arm_walk(procs);
+			else
+				collected += collect_one(procs, events[i].data.u32);
 	} while (n == COLLECT_BATCH);
 	if (collected > 0)
 		ends_tell(procs);
@@ -441,18 +446,21 @@ on_death(struct ev_loop *loop, ev_io *io, int revents)
 	(void)procs_collect(procs);
 }
 
-/* Begin to watch; the loop holds its watchers until ends_unwatch(). */
-void
+/* Begin to watch; the loop holds its watchers until ends_unwatch().  0 or -errno. */
+int
 ends_watch(struct procs *procs)
 {
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = PROCS_NONE};
 	struct ev_loop *loop = procs->shell->loop;
 
+	procs->child_fd = signals_listen(SIGCHLD);
+	if (procs->child_fd < 0)
+		return procs->child_fd;
+	if (epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, procs->child_fd, &event) < 0)
+		return -errno;
 	ev_io_init(&procs->death, on_death, procs->epoll_fd, EV_READ);
 	procs->death.data = procs;
 	ev_io_start(loop, &procs->death);
-	ev_signal_init(&procs->child, on_child, SIGCHLD);
-	procs->child.data = procs;
-	ev_signal_start(loop, &procs->child);
 	ev_timer_init(&procs->walk, on_walk, WALK_SECONDS, 0.);
 	procs->walk.data = procs;
 	ev_timer_init(&procs->sweep, on_sweep, SWEEP_SECONDS, 0.);
@@ -461,6 +469,7 @@ ends_watch(struct procs *procs)
 	procs->cgroup.data = procs;
 	if (procs->shell->cgroups.watch_fd >= 0)
 		ev_io_start(loop, &procs->cgroup);
+	return 0;
 }
 
 /* Watch no longer. */
@@ -471,7 +480,7 @@ ends_unwatch(struct procs *procs)
 
 	ev_io_stop(loop, &procs->death);
 	ev_io_stop(loop, &procs->cgroup);
-	ev_signal_stop(loop, &procs->child);
+	fd_close(&procs->child_fd);
 	ev_timer_stop(loop, &procs->walk);
 	ev_timer_stop(loop, &procs->sweep);
 }

@@ -27,10 +27,11 @@
 static struct sink {
 	enum log_level level;
 	enum log_target target;
-	int fd; /* -1: stderr */
+	int fd;        /* -1: stderr */
+	bool is_plain; /* it is a file that nobody else has to take anything from */
 	char path[4096];
 	unsigned long dropped;
-} sink = {LOG_LEVEL_INFO, LOG_TARGET_STDERR, -1, "", 0};
+} sink = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .fd = -1};
 
 /* syslog(3)'s numbers for our levels. */
 static const int priorities[] = {
@@ -86,6 +87,14 @@ open_file(const char *path, struct err *err)
 	return fd_raise(fd);
 }
 
+static bool
+is_plain(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 int
 log_open(enum log_level level, enum log_target target, const char *directory,
          struct err *err)
@@ -109,6 +118,7 @@ log_open(enum log_level level, enum log_target target, const char *directory,
 	sink.level = level;
 	sink.target = target;
 	sink.fd = fd;
+	sink.is_plain = is_plain(fd >= 0 ? fd : STDERR_FILENO);
 	memcpy(sink.path, path, sizeof(path));
 	return 0;
 }
@@ -135,6 +145,7 @@ log_close(void)
 	if (sink.fd >= 0)
 		(void)close(sink.fd);
 	sink.fd = -1;
+	sink.is_plain = false;
 	sink.target = LOG_TARGET_STDERR;
 }
 
@@ -173,8 +184,8 @@ emit(enum log_level level, const char *line)
 	case LOG_TARGET_MAX:
 		break;
 	}
-	return say_line(sink.fd >= 0 ? sink.fd : STDERR_FILENO, log_level_names[level],
-	                line);
+	return say_line(sink.fd >= 0 ? sink.fd : STDERR_FILENO, sink.is_plain,
+	                log_level_names[level], line);
 }
 
 static void vlog(enum log_level level, const char *fmt, va_list ap)

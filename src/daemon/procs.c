@@ -387,17 +387,23 @@ procs_new(struct shell *shell, struct err *err)
 	}
 	procs->shell = shell;
 	procs->leftovers = PROCS_NONE;
+	procs->child_fd = -1;
 	map_init(&procs->by_pid);
 	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	procs->sweeper = proc_sweep_new();
 	r = launcher_init(&procs->launcher, shell->environ, err);
-	if (r < 0 || procs->epoll_fd < 0 || procs->sweeper == NULL) {
-		if (r == 0)
-			err_set(err, errno, "watch processes");
+	if (r == 0 && (procs->epoll_fd < 0 || procs->sweeper == NULL)) {
+		r = -errno;
+		err_set(err, errno, "watch processes");
+	} else if (r == 0) {
+		r = ends_watch(procs);
+		if (r < 0)
+			err_set(err, -r, "watch processes");
+	}
+	if (r < 0) {
 		procs_free(procs);
 		return NULL;
 	}
-	ends_watch(procs);
 	return procs;
 }
 

@@ -53,7 +53,7 @@ struct procs {
 	int epoll_fd;
 	ev_io death;
 	ev_io cgroup;
-	ev_signal child;
+	int child_fd; /* SIGCHLD; edges of it are in the epoll */
 	ev_timer walk;
 	ev_timer sweep;
 	struct proc_sweep *sweeper;
@@ -68,7 +68,7 @@ void proc_record(struct procs *procs, const struct proc *proc);
 int proc_signal(struct procs *procs, struct proc *proc, int signo);
 
 /* ends.c */
-void ends_watch(struct procs *procs);
+int ends_watch(struct procs *procs);
 void ends_unwatch(struct procs *procs);
 void ends_add(struct procs *procs, struct proc *proc, const struct reap *reap);
 void ends_tell(struct procs *procs);

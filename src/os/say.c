@@ -17,10 +17,11 @@
 /*
  * Write one line with its time and level.  A pipe that nobody empties, a terminal that
  * was stopped: they are not waited for; what poll(2) calls writable takes a line of
- * PIPE_BUF bytes at once.  false when it is lost.
+ * PIPE_BUF bytes at once.  What is known to be a plain file takes it without being asked.
+ * false when it is lost.
  */
 bool
-say_line(int fd, const char *level, const char *line)
+say_line(int fd, bool is_plain, const char *level, const char *line)
 {
 	struct pollfd out = {.fd = fd, .events = POLLOUT};
 	char stamp[CLOCK_TEXT_MAX], head[CLOCK_TEXT_MAX + 16];
@@ -34,7 +35,7 @@ say_line(int fd, const char *level, const char *line)
 	(void)snprintf(head, sizeof(head), "%s %-7s ",
 	               clock_format(clock_wall_us(), 3, stamp), level);
 	parts[0].iov_len = strlen(head);
-	return poll(&out, 1, 0) > 0 && writev(fd, parts, 3) >= 0;
+	return (is_plain || poll(&out, 1, 0) > 0) && writev(fd, parts, 3) >= 0;
 }
 
 /* Warn on standard error. */
@@ -47,5 +48,5 @@ say(const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	(void)say_line(STDERR_FILENO, "warning", text);
+	(void)say_line(STDERR_FILENO, false, "warning", text);
 }

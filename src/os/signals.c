@@ -55,6 +55,26 @@ signals_open(uint32_t wanted)
 	return fd;
 }
 
+/*
+ * Only this signal, and the others stay as they are.  As long as it waits there another
+ * one changes nothing and wakes nobody.  Programs that are started must have their mask
+ * emptied.  Returns as signals_open().
+ */
+int
+signals_listen(int signo)
+{
+	sigset_t set;
+	int fd;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, signo);
+	fd = fd_raise(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+	if (fd < 0)
+		return -errno;
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	return fd;
+}
+
 /* Which of them came since the last time. */
 uint32_t
 signals_take(int fd)

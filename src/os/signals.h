@@ -10,6 +10,7 @@
 
 void signals_reset(void);
 int signals_open(uint32_t wanted);
+int signals_listen(int signo);
 uint32_t signals_take(int fd);
 
 #endif

@@ -281,14 +281,16 @@ start(struct spawner *spawner, struct spawn_child *child, struct spawn_result *r
 	int saved = errno;
 	int r;
 
-	/* No handler of ours may run in the child, which shares our memory. */
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, &old);
-	if (spawner->has_clone3)
+	/* No handler of ours may run in the child, which shares our memory: clone3 has
+	 * taken them all away before its first instruction. */
+	if (spawner->has_clone3) {
 		r = start_clone3(spawner, child, ret);
-	else
+	} else {
+		(void)sigfillset(&all);
+		(void)sigprocmask(SIG_SETMASK, &all, &old);
 		r = start_old(spawner, child, ret);
-	(void)sigprocmask(SIG_SETMASK, &old, NULL);
+		(void)sigprocmask(SIG_SETMASK, &old, NULL);
+	}
 	/* The child, too, wrote to our errno. */
 	errno = saved;
 	return r;
