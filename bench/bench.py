@@ -90,9 +90,9 @@ class System:
         return None
 
     def start(self):
-        self.process = subprocess.Popen(self.argv(), stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
+        with open(os.path.join(self.dir, "stderr"), "wb") as said:
+            self.process = subprocess.Popen(self.argv(), stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.DEVNULL, stderr=said)
 
     def discard(self):
         """Whatever happened: nothing of it stays."""
