@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "os/clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -115,9 +116,15 @@ os_reap_pidfd(int pidfd, pid_t pid, struct reap *ret)
 int
 os_reap_wait(int pidfd, pid_t pid, int timeout_ms, struct reap *ret)
 {
+	const uint64_t until_ms = clock_mono_ms() + (uint64_t)timeout_ms;
 	struct pollfd end = {.fd = pidfd, .events = POLLIN};
+	int r = -1;
 
-	(void)poll(&end, pidfd >= 0, timeout_ms);
+	/* Signals come, that of another child's end above all. */
+	while (pidfd >= 0 && r < 0 && timeout_ms >= 0) {
+		r = poll(&end, 1, timeout_ms);
+		timeout_ms = (int)(int64_t)(until_ms - clock_mono_ms());
+	}
 	return os_reap_pidfd(pidfd, pid, ret);
 }
 

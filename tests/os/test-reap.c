@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static void
@@ -104,6 +105,36 @@ START_TEST(an_end_is_seen_as_often_as_one_peeks_and_once_when_reaped)
 		ck_assert_int_eq(os_reap_pidfd(pidfd, pid, &reap), -ECHILD);
 		(void)close(pidfd);
 	}
+}
+END_TEST
+
+static void
+on_alarm(int signo)
+{
+	(void)signo;
+}
+
+START_TEST(an_end_is_waited_for_whatever_signals_come_meanwhile)
+{
+	const struct sigaction action = {.sa_handler = on_alarm};
+	const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+	pid_t pid = child_that_waits();
+	int pidfd = pidfd_of(pid);
+	uint64_t begun_ms;
+	struct reap reap;
+
+	ck_assert_int_eq(os_reap_wait(pidfd, pid, 0, &reap), 0);
+	ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
+	begun_ms = clock_mono_ms();
+	ck_assert_int_eq(os_reap_wait(pidfd, pid, 20, &reap), 0);
+	ck_assert(pidfd < 0 || clock_mono_ms() - begun_ms >= 20);
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(os_reap_wait(pidfd, pid, 60000, &reap), pidfd >= 0);
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
+	ck_assert_int_eq(reap.status, SIGKILL);
+	if (pidfd >= 0)
+		(void)close(pidfd);
 }
 END_TEST
 
@@ -345,6 +376,7 @@ main(void)
 	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, an_end_is_waited_for_whatever_signals_come_meanwhile);
 	tcase_add_test(tcase, an_end_is_seen_as_often_as_one_peeks_and_once_when_reaped);
 	tcase_add_test(tcase, the_living_have_no_news_for_those_who_ask_for_an_end);
 	tcase_add_test(tcase, a_stop_and_a_continue_are_told_each_once);
