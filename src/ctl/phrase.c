@@ -256,6 +256,40 @@ say_applied(const struct phrase *phrase)
 	phrase_print_plan(phrase->sb, json_object_get(phrase->event, "plan"));
 }
 
+/* What happened to supd itself, in words; what has none as it is. */
+static void
+say_supd(const struct phrase *phrase)
+{
+	static const struct {
+		const char *what, *words;
+	} known[] = {
+	    {"started", "started"},
+	    {"upgraded", "upgraded"},
+	    {"upgrade_failed", "the upgrade failed, the binary before is back"},
+	    {"shutting_down", "shutting down"},
+	    {"ledger_lost", "its state was lost: all actors begin anew"},
+	    {"actors_killed", "all actors were killed and begin anew"},
+	    {"leftovers_killed", "killed what a supd before had left"},
+	};
+	const char *what = phrase_text(phrase->event, "what");
+	const char *after = phrase_text(phrase->event, "after");
+	int64_t processes = phrase_number(phrase->event, "processes");
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strcmp(known[i].what, what) == 0)
+			what = known[i].words;
+	if (after[0] != '\0' && strcmp(what, "started") == 0)
+		what = "took over after a crash";
+	add(phrase, what);
+	add_field(phrase, " (", "after", ")");
+	add_field(phrase, " from ", "from", "");
+	add_field(phrase, " to ", "to", "");
+	add_delay(phrase, ", nobody supervised for ", "outage_ms");
+	if (processes >= 0)
+		strbuf_addf(phrase->sb, ", %lld process%s", (long long)processes,
+		            processes == 1 ? "" : "es");
+}
+
 /* Is it a member that every event has, and that is printed elsewhere? */
 static bool
 is_common(const char *key)
@@ -310,13 +344,21 @@ static const struct {
 	const char *event;
 	void (*say)(const struct phrase *phrase);
 } phrases[] = {
-    {"started", say_started},       {"ready", say_nothing},
-    {"exited", say_exited},         {"failure", say_failure},
-    {"backoff", say_backoff},       {"stopping", say_nothing},
-    {"stopped", say_nothing},       {"killed_after_timeout", say_killed_after_timeout},
-    {"terminated", say_terminated}, {"gave_up", say_gave_up},
-    {"escalated", say_escalated},   {"command", say_command},
-    {"applied", say_applied},       {"adopted", say_started},
+    {"started", say_started},
+    {"ready", say_nothing},
+    {"exited", say_exited},
+    {"failure", say_failure},
+    {"backoff", say_backoff},
+    {"stopping", say_nothing},
+    {"stopped", say_nothing},
+    {"killed_after_timeout", say_killed_after_timeout},
+    {"terminated", say_terminated},
+    {"gave_up", say_gave_up},
+    {"escalated", say_escalated},
+    {"command", say_command},
+    {"applied", say_applied},
+    {"adopted", say_started},
+    {"supd", say_supd},
 };
 
 /* Say what happened, on one line, without time, path and name of the event. */

@@ -237,12 +237,17 @@ fd_lock(const char *dir, const char *name, struct err *err)
 {
 	char path[PATH_MAX];
 	int fd = snprintf(path, sizeof(path), "%s/%s", dir, name);
+	int r;
 
 	if (fd < 0 || (size_t)fd >= sizeof(path)) {
 		err_set(err, ENAMETOOLONG, "lock %s", name);
 		return -ENAMETOOLONG;
 	}
-	(void)fd_mkdir_parents(path, 0755);
+	r = fd_mkdir_parents(path, 0755);
+	if (r < 0) {
+		err_set(err, -r, "create the directory %s", dir);
+		return r;
+	}
 	fd = fd_raise(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;

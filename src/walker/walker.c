@@ -128,8 +128,12 @@ open_all(struct walker *walker, const char *runtime_dir)
 		    runtime_dir);
 		return EX_UNAVAILABLE;
 	}
+	if (walker->lock_fd < 0) {
+		say("%s (another runtime directory: -r)", err.text);
+		return EX_OSERR;
+	}
 	(void)fd_limit(&hello->nofile);
-	if (walker->lock_fd >= 0 && vault_open(&walker->vault, SPARE_FDS, &err) == 0)
+	if (vault_open(&walker->vault, SPARE_FDS, &err) == 0)
 		walker->exits = exits_new(&err);
 	walker->binary_fd = role_binary(hello->binary, sizeof(hello->binary));
 	if (walker->binary_fd < 0)

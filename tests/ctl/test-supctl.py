@@ -504,7 +504,7 @@ def event(seq, name, path="/user/web", **fields):
 
 
 STORY = [
-    event(1, "supd", path="/", state="started"),
+    event(1, "supd", path="/", what="started"),
     event(2, "started", pid=100),
     event(3, "ready"),
     event(4, "exited", cause=cause(), utime_us=8000, stime_us=4000, maxrss_kib=3482),
@@ -554,6 +554,29 @@ def test_events_are_told_in_words():
             "/user/web         somersault  height=3, back\\x1b",
         )))
     check(calls == [("Events", {}, True)], calls)
+
+
+def test_what_happened_to_supd_itself_is_told_in_words():
+    stories = [event(n, "supd", path="/", **fields) for n, fields in enumerate([
+        {"what": "ready"}, {"what": "shutting_down"},
+        {"what": "started", "after": "SIGKILL", "outage_ms": 4},
+        {"what": "upgraded", "from": "0.1.0", "to": "0.2.0", "outage_ms": 18},
+        {"what": "upgrade_failed", "after": "exit status 1", "outage_ms": 9},
+        {"what": "ledger_lost"}, {"what": "actors_killed"},
+        {"what": "leftovers_killed", "processes": 1},
+        {"what": "leftovers_killed", "processes": 3}, {"what": "juggled"}], 1)]
+    when = "2024-05-01 12:00:01.123  /                 supd       "
+    one(Supd(Events=events_of(stories)), "events", out="".join(
+        when + line + "\n" for line in (
+            "ready", "shutting down",
+            "took over after a crash (SIGKILL), nobody supervised for 4ms",
+            "upgraded from 0.1.0 to 0.2.0, nobody supervised for 18ms",
+            "the upgrade failed, the binary before is back (exit status 1), "
+            "nobody supervised for 9ms",
+            "its state was lost: all actors begin anew",
+            "all actors were killed and begin anew",
+            "killed what a supd before had left, 1 process",
+            "killed what a supd before had left, 3 processes", "juggled")))
 
 
 def test_events_in_json_are_one_object_a_line_as_received():

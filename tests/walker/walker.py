@@ -248,6 +248,17 @@ def lock(box):
     w.ended(0)
 
 
+@test("a directory that cannot be made: exit status 71, which one, why, and what helps")
+def no_directory(box):
+    with open(os.path.join(box.dir, "file"), "w", encoding="utf8"):
+        pass
+    done = subprocess.run([FAKE, os.path.join(box.dir, "file", "run")], stderr=subprocess.PIPE,
+                          check=False, timeout=10)
+    equal(done.returncode, 71, "the exit status")
+    has(done.stderr.decode(), "create the directory .*/file/run: Not a directory "
+        r"\(another runtime directory: -r\)")
+
+
 @test("children of a dead guardian stay, and how they end is told with the right status")
 def adoption(box):
     w = Walker(box)
