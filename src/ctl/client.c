@@ -322,29 +322,41 @@ client_has_next(const struct client *client)
 }
 
 /*
- * Wait until supd is gone: its connection has ended, and so has the process of pidfd
- * (-1: not asked for).  Replies that still come are dropped.  0 or -ETIME.
+ * Has the process of pidfd (-1: nobody asks for it) ended?  0 when it has, within
+ * CLIENT_GONE_MS; 1 when not; -ETIME past the deadline.
+ */
+int
+client_wait_gone(const struct client *client, int pidfd)
+{
+	struct pollfd process = {.fd = pidfd, .events = POLLIN};
+	int left_ms = poll_timeout(client), n;
+
+	if (pidfd < 0)
+		return 0;
+	if (left_ms < 0 || left_ms > CLIENT_GONE_MS)
+		left_ms = CLIENT_GONE_MS;
+	do {
+		n = poll(&process, 1, left_ms);
+	} while (n < 0 && errno == EINTR);
+	if (n != 0)
+		return 0;
+	return poll_timeout(client) == 0 ? -ETIME : 1;
+}
+
+/*
+ * Wait until supd is gone: its connection has ended, and so has the process of pidfd.
+ * Replies that still come are dropped.  0, 1 when only the connection has ended, or
+ * -ETIME.
  */
 int
 client_wait_end(struct client *client, int pidfd)
 {
-	struct pollfd process = {.fd = pidfd, .events = POLLIN};
 	struct reply reply;
 	int r = 0;
 
 	while (r >= 0)
 		r = client_next(client, &reply, NULL);
-	if (r == -ETIME)
-		return r;
-	while (pidfd >= 0) {
-		int n = poll(&process, 1, poll_timeout(client));
-
-		if (n == 0)
-			return -ETIME;
-		if (n > 0 || errno != EINTR)
-			break;
-	}
-	return 0;
+	return r == -ETIME ? r : client_wait_gone(client, pidfd);
 }
 
 /* The process at the other end as the kernel knows it, 0 when it is not visible. */

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #define CLIENT_FOREVER      UINT64_MAX
+#define CLIENT_GONE_MS      100  /* after a connection, its process ends so soon */
 #define CLIENT_RECONNECT_MS 5000 /* without a deadline, try again for so long */
 #define CLIENT_PAUSE_MS     10   /* between two attempts, doubled each time */
 #define CLIENT_PAUSE_MS_MAX 400
@@ -47,6 +48,7 @@ int client_send(struct client *client, const char *method, json_t *take_paramete
 int client_next(struct client *client, struct reply *ret, struct err *err);
 bool client_has_next(const struct client *client);
 int client_wait_end(struct client *client, int pidfd);
+int client_wait_gone(const struct client *client, int pidfd);
 pid_t client_peer_pid(const struct client *client);
 
 #endif

@@ -273,19 +273,41 @@ open_supd(struct ctl *ctl, const json_t *pong)
 
 /* The reply may get lost when supd ends: the end of the connection is one too. */
 static int
-call_shutdown(struct ctl *ctl)
+call_shutdown(struct ctl *ctl, const struct call *call)
 {
-	struct call call = {.method = "Shutdown"};
 	struct reply reply;
 	struct err err;
-	int r = ctl_send(ctl, &call);
+	int r = client_send(&ctl->client, call->method, NULL, false, &err);
 
-	if (r != 0)
-		return r;
-	r = client_next(&ctl->client, &reply, &err);
+	if (r == 0)
+		r = client_next(&ctl->client, &reply, &err);
 	if (r == 0 && reply.error.at != NULL)
-		return complain_refusal(ctl, &call, &reply);
-	return r < 0 && r != -ECONNRESET ? ctl_give_up(ctl, &call, r, &err) : 0;
+		return complain_refusal(ctl, call, &reply);
+	return r < 0 && r != -ECONNRESET ? ctl_give_up(ctl, call, r, &err) : 0;
+}
+
+/*
+ * Have supd shut down, and wait until it is gone.  That a connection ended may be the
+ * death of one guardian only, which perhaps had not heard what it was to do: the next
+ * one is asked again.
+ */
+static int
+shut_down(struct ctl *ctl, int pidfd)
+{
+	const struct call call = {.method = "Shutdown"};
+	struct err err;
+	int r = 1;
+
+	while (r == 1) {
+		int status = call_shutdown(ctl, &call);
+
+		if (status != 0 || (ctl->options.given & OPTION_NO_WAIT) != 0)
+			return status;
+		r = client_wait_end(&ctl->client, pidfd);
+		while (r == 1 && client_connect(&ctl->client, &err) < 0)
+			r = client_wait_gone(&ctl->client, pidfd);
+	}
+	return r < 0 ? ctl_give_up(ctl, &call, r, NULL) : 0;
 }
 
 /* Ordered shutdown; returns when supd is gone, which makes it the end of a service. */
@@ -294,9 +316,9 @@ verb_shutdown(struct ctl *ctl, char **names, uint32_t n)
 {
 	struct call call = {.method = "Ping"};
 	struct reply reply;
-	int pidfd = -1;
 	json_t *pong;
 	int status = ctl_call(ctl, &call, &reply);
+	int pidfd;
 
 	(void)names;
 	(void)n;
@@ -306,10 +328,7 @@ verb_shutdown(struct ctl *ctl, char **names, uint32_t n)
 		return status;
 	pidfd = open_supd(ctl, pong);
 	json_decref(pong);
-	status = call_shutdown(ctl);
-	if (status == 0 && (ctl->options.given & OPTION_NO_WAIT) == 0 &&
-	    client_wait_end(&ctl->client, pidfd) == -ETIME)
-		status = ctl_give_up(ctl, &call, -ETIME, NULL);
+	status = shut_down(ctl, pidfd);
 	if (pidfd >= 0)
 		(void)close(pidfd);
 	return status;

@@ -493,6 +493,41 @@ def test_shutdown_waits_for_the_process_of_supd():
     using(Supd(), body)
 
 
+def test_shutdown_is_asked_for_again_when_the_guardian_that_was_asked_has_died():
+    # The process at the other end goes on when it closes the first connection unread.
+    script = (
+        "import json, os, socket, sys\n"
+        "l = socket.socket(socket.AF_UNIX); l.bind(sys.argv[1]); l.listen(4)\n"
+        "print(flush=True)\n"
+        "for n in range(3):\n"
+        "    c, _ = l.accept(); data = b''\n"
+        "    while b'Shutdown' not in data:\n"
+        "        data += c.recv(4096)\n"
+        "        if b'Ping' in data:\n"
+        "            c.sendall(json.dumps({'parameters': {'version': '1',\n"
+        "                'pid': os.getpid(), 'walker_pid': 0, 'uptime_ms': 1}})\n"
+        "                .encode() + b'\\0'); data = b''\n"
+        "    if n == 1:\n"
+        "        c.sendall(b'{\"parameters\":{}}\\0')\n"
+        "    if n == 2:\n"
+        "        open(sys.argv[2], 'w'); os._exit(0)\n"
+        "    c.close()\n")
+
+    def body(s):
+        path, mark = (os.path.join(s.directory, name) for name in ("own.sock", "gone"))
+        supd = subprocess.Popen([sys.executable, "-c", script, path, mark],
+                                stdout=subprocess.PIPE)
+        supd.stdout.readline()
+        ctl = subprocess.Popen(command("-s", path, "shutdown"), env=environment(),
+                               stderr=subprocess.PIPE)
+        status = ctl.wait(GUARD_S)
+        check(status == 0 and os.path.exists(mark), (status, ctl.stderr.read()))
+        supd.wait(GUARD_S)
+        supd.stdout.close()
+        ctl.stderr.close()
+    using(Supd(), body)
+
+
 # ---- events ------------------------------------------------------------------------
 
 
