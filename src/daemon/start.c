@@ -58,7 +58,6 @@ choose_anew(struct shell *shell, struct start *ret, const char *what)
 	struct err err;
 
 	shell->conf = NULL;
-	shell->shutting_down = false;
 	shell->is_ready = false;
 	shell->started_ms = shell->now_ms;
 	ret->how = START_ANEW;
@@ -169,6 +168,11 @@ boot(struct shell *shell, const struct start *start)
 		report_leftovers(shell, n_leftovers);
 	report_supd(shell, "started");
 	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
+	/* What the one before us was about: of the tree only the log process is started,
+	 * for what is still in the pipes. */
+	if (shell->shutting_down)
+		shell_post(shell,
+		           &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
 	return 0;
 }
 
