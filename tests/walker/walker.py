@@ -339,6 +339,7 @@ def full(box):
     check(len(ends) > 8192, f"{len(ends)} records")
     w.until(lambda: not os.path.exists(f"/proc/{dying}"), "the zombie to go")
     os.kill(restless, signal.SIGKILL)
+    w.until(lambda: not alive(restless), "the end of the last child")
     guardian.send("exit 0")
     w.ended(0)
 
