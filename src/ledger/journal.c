@@ -283,6 +283,14 @@ ledger_set_performed(struct ledger *ledger, uint32_t n)
 	                      memory_order_release);
 }
 
+/* The checkpoints of a new ledger get the numbers after those of the old one. */
+void
+journal_number_on(struct ledger *ledger, const struct ledger *old)
+{
+	ASSERT(ledger_epoch(ledger) == 0);
+	set_commit(ledger, commit_of(ledger_epoch(old), 0));
+}
+
 /* Which checkpoint this is; 0: there was none.  The next one has another number. */
 uint32_t
 ledger_epoch(const struct ledger *ledger)

@@ -97,6 +97,9 @@ ledger_at(const struct ledger *ledger, size_t offset)
 void layout_of(const struct ledger_size *size, struct layout *ret);
 uint64_t layout_shape(void);
 
+/* journal.c */
+void journal_number_on(struct ledger *ledger, const struct ledger *old);
+
 /* record.c */
 void twin_write(struct twin *twin, const void *data, size_t bytes, uint64_t seed);
 int twin_read(struct twin *twin, size_t bytes, uint64_t seed, void *ret);

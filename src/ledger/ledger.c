@@ -258,8 +258,9 @@ copy_area(struct ledger *ledger, size_t to, const struct ledger *old, size_t fro
 
 /*
  * Everything of another ledger but its core and its journal, to a new one that has at
- * least as many slots and as much memory for events.  What was damaged stays so: it will
- * be noticed here as there.
+ * least as many slots and as much memory for events; before its core is put into it.
+ * What was damaged stays so: it will be noticed here as there.  Checkpoints are numbered
+ * on: what is copied names some of the old ones, and must not mean one of the new ones.
  */
 void
 ledger_copy(struct ledger *ledger, const struct ledger *old)
@@ -277,6 +278,7 @@ ledger_copy(struct ledger *ledger, const struct ledger *old)
 	copy_area(ledger, to->tokens, old, from->tokens, LEDGER_TOKENS_BYTES);
 	memcpy(ledger->header->facts, old->header->facts, sizeof(old->header->facts));
 	ledger->header->spawn = old->header->spawn;
+	journal_number_on(ledger, old);
 	/* Its memory was taken when the ledger was made. */
 	(void)past_index(ledger);
 }
