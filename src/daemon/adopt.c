@@ -37,9 +37,6 @@ check_ledger(struct ledger *ledger, struct ledger_facts *ret, struct err *err)
 {
 	int r = ledger_facts(ledger, ret);
 
-	for (uint32_t i = 0; r == 0 && i < ledger_entries(ledger); i++)
-		if (ledger_entry(ledger, i) == NULL)
-			r = -EBADMSG;
 	if (r == 0)
 		r = ledger_restore(ledger);
 	if (r < 0)
@@ -155,6 +152,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .used = record->used,
 	    .stopping = record->stopping,
 	    .killing = record->killing,
+	    .late = record->late,
 	    .deferred = record->deferred,
 	    .adopted = record->pid != 0,
 	    .told = record->told,
@@ -193,11 +191,11 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 
 /*
  * The dead one was between clone and exec.  A child of such a clone goes on without its
- * parent: wait until it is what it was to be.  Its mark is in its environment from the
- * exec on, not before.  Returns whether there is a process, alive or dead.
+ * parent: wait until it is what it was to be.  Returns whether there is a process, alive
+ * or dead.
  */
 static bool
-is_born(struct shell *shell, const struct ledger_spawn *spawn, const char *mark)
+is_born(struct shell *shell, const struct ledger_spawn *spawn)
 {
 	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
 	const pid_t pid = spawn->trace.pid;
@@ -205,8 +203,9 @@ is_born(struct shell *shell, const struct ledger_spawn *spawn, const char *mark)
 
 	while (spawn->trace.step == SPAWN_STEP_NONE) {
 		ends_take_exits(shell->procs);
-		if (proc->ended || proc_has_mark(pid, mark))
-			return true;
+		/* What it failed in is put down before it ends of that. */
+		if (proc->ended || proc_has_execed(pid))
+			return spawn->trace.step == SPAWN_STEP_NONE;
 		if (clock_mono_ms() > end_ms) {
 			(void)kill(pid, SIGKILL);
 			break;
@@ -227,6 +226,21 @@ undo_birth(struct procs *procs, struct proc *proc)
 	containment_reaped(&proc->containment);
 }
 
+/* What a child was born into whose birth was not put down. */
+static void
+enter_containment(struct shell *shell, struct proc *proc, const struct actor *actor,
+                  uint32_t life)
+{
+	char mark[PROC_MARK_MAX];
+
+	launch_mark(shell, proc->ref.slot, life, mark);
+	if (!proc->containment.is_cgroup && launch_in_cgroup(shell, actor))
+		containment_adopt(&proc->containment, &shell->cgroups, actor->path, mark);
+	containment_mark(&proc->containment, mark);
+	containment_born(&proc->containment, proc->pid);
+	proc->containment.is_foreign = true;
+}
+
 static void
 finish_spawn(struct shell *shell)
 {
@@ -235,15 +249,15 @@ finish_spawn(struct shell *shell)
 	const uint32_t life = atomic_load(&spawn->life);
 	struct procs *procs = shell->procs;
 	const pid_t pid = spawn->trace.pid;
-	char mark[PROC_MARK_MAX];
 	struct proc *proc;
+	bool was_deferred;
 
 	if (life == 0 || pid == 0 || actor == NULL)
 		return;
 	proc = &procs->at[spawn->ref.slot];
 	if (proc->life == life && (proc->pid != 0 || proc->ended || proc->error != 0))
 		return;
-	launch_mark(shell, spawn->ref.slot, life, mark);
+	was_deferred = proc->life == life && proc->deferred;
 	*proc = (struct proc){
 	    .containment = proc->containment,
 	    .ref = spawn->ref,
@@ -255,12 +269,11 @@ finish_spawn(struct shell *shell)
 	    .next = PROCS_NONE,
 	    .prev = PROCS_NONE,
 	};
-	containment_mark(&proc->containment, mark);
-	containment_born(&proc->containment, pid);
+	enter_containment(shell, proc, actor, life);
 	actor->pid = pid;
 	actor->process_started_ms = shell->now_ms;
 	(void)map_put(&procs->by_pid, (uint64_t)pid, spawn->ref.slot);
-	if (is_born(shell, spawn, mark)) {
+	if (is_born(shell, spawn)) {
 		proc_record(procs, proc);
 		return;
 	}
@@ -269,10 +282,14 @@ finish_spawn(struct shell *shell)
 	proc->used = false;
 	proc->ended = false;
 	ends_drop(procs, proc);
-	/* Killed on its way: not started at all, and will be. */
-	proc->life = spawn->trace.step != SPAWN_STEP_NONE ? life : life - 1;
 	proc->failed_step = (enum spawn_step)spawn->trace.step;
 	proc->error = spawn->trace.code;
+	/* Killed on its way: not started at all, and will be: by the action that asks for
+	 * it again, or, where that was done long ago, as one whose elder has gone. */
+	if (proc->failed_step == SPAWN_STEP_NONE && was_deferred)
+		proc->used = proc->deferred = true;
+	else if (proc->failed_step == SPAWN_STEP_NONE)
+		proc->life = life - 1;
 	proc_record(procs, proc);
 }
 
@@ -294,6 +311,9 @@ tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 		proc_post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	if (proc->told == proc->life && !view->ready)
 		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
+	if (proc->late)
+		proc_post(procs, proc,
+		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
 	if (proc->ended)
 		ends_adopt(procs, proc, view->main_alive);
 	else if (proc->pid != 0)

@@ -275,14 +275,21 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	return os_spawn(&shell->spawner, &spawn, ret);
 }
 
+/* Do the processes of this actor live in a cgroup of its own? */
+bool
+launch_in_cgroup(const struct shell *shell, const struct actor *actor)
+{
+	return actor->conf->process.containment != CONTAINMENT_SESSION &&
+	       shell->cgroups.fd >= 0;
+}
+
 /* The containment for one more life; a cgroup that the actor has already is used again.
  */
 static int
 open_containment(struct shell *shell, const struct actor *actor, const char *mark,
                  struct containment *containment, int *ret_cgroup_fd)
 {
-	bool in_cgroup = actor->conf->process.containment != CONTAINMENT_SESSION &&
-	                 shell->cgroups.fd >= 0;
+	const bool in_cgroup = launch_in_cgroup(shell, actor);
 	int r = 0;
 
 	if (containment->is_cgroup && !in_cgroup)

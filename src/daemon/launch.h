@@ -20,6 +20,7 @@ int launcher_init(struct launcher *launcher, char **own_environ, struct err *err
 void launcher_done(struct launcher *launcher);
 void launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
                  char ret[PROC_MARK_MAX]);
+bool launch_in_cgroup(const struct shell *shell, const struct actor *actor);
 int launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
            uint32_t life, struct containment *containment, struct spawn_result *ret);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "daemon/log.h"
+#include "daemon/notify.h"
 #include "daemon/procs_private.h"
 #include "daemon/record.h"
 #include "daemon/shell.h"
@@ -51,6 +52,7 @@ name(struct shell *shell, struct ref ref)
 	shell->procs->at[ref.slot] = (struct proc){
 	    .ref = ref, .pidfd = -1, .next = PROCS_NONE, .prev = PROCS_NONE};
 	containment_init(&shell->procs->at[ref.slot].containment);
+	notify_adopt(shell->notify, ref);
 	log_line(LOG_LEVEL_ERROR,
 	         "%s: what was put down of it is damaged: it is killed and starts anew",
 	         shell->actors.at[ref.slot].path);

@@ -194,7 +194,7 @@ int
 notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_MAX])
 {
 	struct err err;
-	int fd;
+	int fd, r;
 
 	ASSERT(ref.slot < notify->cap);
 	(void)snprintf(ret_address, NOTIFY_NAME_MAX, "@supd/%016llx/%u-%u",
@@ -204,8 +204,11 @@ notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_
 	fd = notify_listen(ret_address + 1, &err);
 	if (fd < 0)
 		return fd;
-	shell_keep(notify->shell, key_of(ref), fd);
-	return watch(notify, ref, fd);
+	r = watch(notify, ref, fd);
+	/* Not before: a copy that nobody drops would keep the address. */
+	if (r == 0)
+		shell_keep(notify->shell, key_of(ref), fd);
+	return r;
 }
 
 /* The slot is given back. */

@@ -222,13 +222,11 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life)
 
 	if (proc == NULL || actor == NULL)
 		return;
-	if (!proc->stopping) {
+	if (!proc->stopping || procs->shell->is_replaying) {
 		proc->stopping = true;
+		proc->late = procs->shell->is_replaying;
 		proc_record(procs, proc);
 	}
-	if (procs->shell->is_replaying)
-		proc_post(procs, proc,
-		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
 	signo = actor->conf->process.stop_signal;
 	if (proc->pid != 0) {
 		(void)proc_signal(procs, proc, signo);

@@ -31,6 +31,7 @@ struct proc {
 	bool used; /* the containment is open */
 	bool stopping;
 	bool killing;
+	bool late;           /* was asked to end later than the core thinks */
 	bool deferred;       /* waits for its elder: never two processes of one path */
 	bool adopted;        /* the walker is its parent, and reaps it */
 	bool leftover;       /* the main process is reaped, something else may not be */

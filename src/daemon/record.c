@@ -26,7 +26,7 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->stopping = proc->stopping;
 	record->killing = proc->killing;
 	record->ended = proc->ended;
-	record->adopted = proc->adopted;
+	record->late = proc->late;
 	record->is_cgroup = proc->containment.is_cgroup;
 	record->end = proc->end;
 }

@@ -79,7 +79,7 @@ layout_shape(void)
 	    FIELD(ledger_record, pid),
 	    FIELD(ledger_record, step),
 	    FIELD(ledger_record, ended),
-	    FIELD(ledger_record, notify),
+	    FIELD(ledger_record, late),
 	    FIELD(ledger_record, end),
 	    FIELD(ledger_record, failed_at_wall_us),
 	    sizeof(struct reap),

@@ -103,11 +103,11 @@ struct ledger_record {
 	bool deferred;
 	bool stopping;
 	bool killing;
-	bool ended;   /* `end` is how */
-	bool adopted; /* the walker is its parent */
+	bool late;  /* it was told to stop only after a death of supd */
+	bool ended; /* `end` is how */
 	bool sigstopped;
 	bool is_cgroup;
-	bool notify; /* it has a notify socket */
+	uint8_t unused[2];
 	struct reap end;
 	uint64_t process_started_ms;
 	uint64_t dead_letters;
@@ -138,8 +138,7 @@ struct ledger_spawn *ledger_spawn(const struct ledger *ledger);
 /* ---- supd as a whole ---- */
 
 struct ledger_facts {
-	uint64_t instance;   /* in every SUPD_ID */
-	uint64_t notify_id;  /* in every notify address */
+	uint64_t instance;   /* in every SUPD_ID and every notify address */
 	uint64_t conf_id;    /* the configuration in force: VAULT_KEY(VAULT_CONF, id) */
 	uint64_t started_ms; /* the first guardian */
 	uint64_t upgrade_ms; /* when the last one made room; 0: it did not */

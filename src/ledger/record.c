@@ -190,7 +190,6 @@ ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts)
 
 	memset(&clean, 0, sizeof(clean));
 	clean.instance = facts->instance;
-	clean.notify_id = facts->notify_id;
 	clean.conf_id = facts->conf_id;
 	clean.started_ms = facts->started_ms;
 	clean.upgrade_ms = facts->upgrade_ms;
@@ -198,7 +197,7 @@ ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts)
 	clean.shutting_down = facts->shutting_down;
 	memcpy(clean.version, facts->version,
 	       strnlen(facts->version, sizeof(clean.version) - 1));
-	_Static_assert(sizeof(clean) == 80, "a new field is to be copied here");
+	_Static_assert(sizeof(clean) == 72, "a new field is to be copied here");
 	twin_write((struct twin *)ledger->header->facts, &clean, sizeof(clean),
 	           FACTS_SEED);
 }

@@ -22,6 +22,8 @@
 #define MARK_NAME     "SUPD_ID="
 #define ENVIRON_MAX   ((size_t)2 << 20)
 #define PROC_NAME_MAX 64
+/* In /proc/PID/stat: forked, but has not executed anything yet (PF_FORKNOEXEC). */
+#define FLAG_NO_EXEC 0x40
 
 enum { SWEEP_TRIES = 16, MARK_TRIES = 3 };
 
@@ -30,6 +32,7 @@ struct stat_line {
 	char state;
 	pid_t parent;
 	pid_t session;
+	unsigned int flags;
 	uint64_t start; /* clock ticks since boot: with the pid, who it is */
 };
 
@@ -124,9 +127,9 @@ read_stat(pid_t pid, struct stat_line *ret)
 	if (at == NULL ||
 	    sscanf(
 	        at + 1,
-	        " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+	        " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
 	        "%*d %" SCNu64,
-	        &ret->state, &ret->parent, &ret->session, &ret->start) != 4)
+	        &ret->state, &ret->parent, &ret->session, &ret->flags, &ret->start) != 5)
 		return -EBADMSG;
 	return 0;
 }
@@ -309,6 +312,18 @@ proc_has_mark(pid_t pid, const char *mark)
 
 	read_mark(pid, its);
 	return its[0] != '\0' && strcmp(its, mark) == 0;
+}
+
+/*
+ * Has this child, of whomever, executed its program?  Told by a flag that everybody may
+ * see; the environment of another user's process may be hidden from us.
+ */
+bool
+proc_has_execed(pid_t pid)
+{
+	struct stat_line line;
+
+	return read_stat(pid, &line) == 0 && (line.flags & FLAG_NO_EXEC) == 0;
 }
 
 static int
@@ -542,4 +557,19 @@ proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mar
 			count += r;
 	}
 	return count > 0 ? count : code;
+}
+
+/*
+ * Kill everything in the sweep but what came of children that are in this session.
+ * Returns how many were signalled.
+ */
+int
+proc_sweep_kill(const struct proc_sweep *sweep, pid_t spared_session)
+{
+	int count = 0;
+
+	for (size_t i = sweep->n; i-- > 0;)
+		if (sweep->all[i].origin_session != spared_session)
+			count += signal_one(&sweep->all[i], SIGKILL) == 1;
+	return count;
 }

@@ -73,7 +73,7 @@ record_of(uint32_t n)
 	record.told = n;
 	record.step = (uint8_t)n;
 	record.used = n % 2;
-	record.notify = n % 2;
+	record.late = n % 2;
 	record.end = (struct reap){.pid = (int)n,
 	                           .kind = REAP_SIGNALED,
 	                           .status = (int)n,
@@ -96,7 +96,7 @@ record_is(const struct ledger_record *record, uint32_t n)
 	       record->conf_id == n && record->conf_index == n && record->life == n &&
 	       record->pid == want.pid && record->error == want.error &&
 	       record->told == n && record->step == want.step &&
-	       record->used == want.used && record->notify == want.notify &&
+	       record->used == want.used && record->late == want.late &&
 	       record->end.pid == want.end.pid && record->end.kind == want.end.kind &&
 	       record->end.status == want.end.status && record->end.utime_us == n &&
 	       record->end.stime_us == n && record->end.maxrss_kib == n &&
