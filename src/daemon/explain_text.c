@@ -180,6 +180,27 @@ say_what(struct strbuf *sb, const struct facts *facts, const char *me)
 		            me);
 }
 
+/* What could not be executed, or entered, if the actor still is there. */
+static void
+say_program(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+{
+	const struct actor *actor =
+	    actors_get(&shell->actors, actors_find(&shell->actors, facts->origin));
+	const char *name = NULL;
+
+	if (actor == NULL || actor->conf == NULL || facts->step == NULL)
+		return;
+	if (strcmp(facts->step, "exec") == 0 && actor->conf->process.argv != NULL)
+		name = actor->conf->process.argv[0];
+	else if (strcmp(facts->step, "chdir") == 0)
+		name = actor->conf->process.directory;
+	if (name == NULL)
+		return;
+	strbuf_adds(sb, facts->step[0] == 'e' ? "Its program is " : "Its directory is ");
+	strbuf_add_visible(sb, name, strlen(name));
+	strbuf_adds(sb, ".\n");
+}
+
 static const char *
 meaning(const char *directive)
 {
@@ -428,6 +449,7 @@ say_facts(struct strbuf *sb, const struct shell *shell, struct ref ref,
           const struct facts *facts)
 {
 	say_what(sb, facts, shell_path(shell, ref));
+	say_program(sb, shell, facts);
 	say_rule(sb, facts);
 	say_scope(sb, shell, facts);
 	say_counters(sb, shell, facts);

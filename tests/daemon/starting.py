@@ -72,8 +72,12 @@ def no_directory(box):
                   "bin": {"command": ["/nonexistent"]}})
     s.wait_for("dir", state="failed")
     s.wait_for("bin", state="failed")
-    has(s.ctl_ok("explain", "dir").out, "step that failed was chdir", "the story of dir")
-    check("step" not in s.ctl_ok("explain", "bin").out, "the story of bin")
+    story = s.ctl_ok("explain", "dir").out
+    has(story, "step that failed was chdir", "the story of dir")
+    has(story, "Its directory is /nonexistent\\.", "the story of dir")
+    story = s.ctl_ok("explain", "bin").out
+    check("step" not in story, "the story of bin")
+    has(story, "Its program is /nonexistent\\.", "the story of bin")
 
 
 @test("a command without a slash is looked up in the actor's own PATH at each start")
