@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Measures for how long nobody supervises when the guardian is killed.
+"""Measures for how long nobody supervises when the guardian is killed, or upgraded.
 
 outage.py --bin DIRECTORY [-n ACTORS,...] [--kills N]   (see README.md)
 """
@@ -96,8 +96,17 @@ def outage_ms(system, pid):
     return (ended - begun) / 1e6
 
 
+def upgrade_ms(system):
+    """What is told of an upgrade, to the same binary."""
+    subprocess.run([system.tools["supctl"], "-s",
+                    os.path.join(system.dir, "run", "control.sock"), "upgrade"],
+                   check=True, stdout=subprocess.DEVNULL)
+    return told_ms(system)
+
+
 def crash_often(system, kills):
-    """(measured, told) of each kill; every actor is to live on as the same process."""
+    """(measured, told, told of an upgrade) as often as there are kills; every actor is to
+    live on as the same process."""
     system.start()
     system.results.wait([0] * system.n, "start")
     if isinstance(system, Cgroup) and not system.is_there():
@@ -107,7 +116,7 @@ def crash_often(system, kills):
     for _ in range(kills):
         pid = ping(system)["pid"]
         time.sleep(LIFE_S)
-        values.append((outage_ms(system, pid), told_ms(system)))
+        values.append((outage_ms(system, pid), told_ms(system), upgrade_ms(system)))
         if system.results.pids() != pids:
             raise GaveUp("actors were started anew")
     return values
@@ -130,12 +139,11 @@ def measure(tools, directory, kind, n, kills):
 def row(kind, n, values):
     target = 50 + 0.02 * n
     if values is None:
-        return f"| {n:,} | {kind.name} | – | – | {target:.0f} ms |"
-    measured = [value for value, _ in values]
-    told = statistics.median(value for _, value in values)
+        return f"| {n:,} | {kind.name} | – | – | – | {target:.0f} ms |"
+    measured, told, upgrade = zip(*values)
     return (f"| {n:,} | {kind.name} | {statistics.median(measured):.1f} ms "
-            f"({min(measured):.1f}–{max(measured):.1f}) | {told:.0f} ms "
-            f"| {target:.0f} ms |")
+            f"({min(measured):.1f}–{max(measured):.1f}) | {statistics.median(told):.0f} "
+            f"ms | {statistics.median(upgrade):.0f} ms | {target:.0f} ms |")
 
 
 def main():
@@ -149,7 +157,7 @@ def main():
         with scratch() as directory:
             tools = find_tools(options.bin)
             print("| actors | containment | kill to first answer | `outage_ms` "
-                  "| target |\n|---|---|---|---|---|", flush=True)
+                  "| of an upgrade | target |\n|---|---|---|---|---|---|", flush=True)
             for n in map(int, options.n.split(",")):
                 for kind in (Session, Cgroup):
                     values = measure(tools, directory, kind, n, options.kills)
@@ -157,7 +165,7 @@ def main():
     except (GaveUp, OSError, subprocess.SubprocessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    print(f"\nMedians of {options.kills} kills (least–most).")
+    print(f"\nMedians of {options.kills} kills (least–most) and upgrades.")
     return 0
 
 
