@@ -39,19 +39,6 @@ static const int priorities[] = {
     [LOG_LEVEL_WARNING] = 4, [LOG_LEVEL_ERROR] = 3,
 };
 
-/* Was stderr given to us by the journal?  JOURNAL_STREAM names its device and inode. */
-static bool
-stderr_is_journal(void)
-{
-	const char *stream = getenv("JOURNAL_STREAM");
-	unsigned long long dev, ino;
-	struct stat st;
-
-	if (stream == NULL || sscanf(stream, "%llu:%llu", &dev, &ino) != 2)
-		return false;
-	return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
-}
-
 static int
 open_socket(const char *path, struct err *err)
 {
@@ -103,7 +90,8 @@ log_open(enum log_level level, enum log_target target, const char *directory,
 	int fd = -1;
 
 	if (target == LOG_TARGET_AUTO)
-		target = stderr_is_journal() ? LOG_TARGET_JOURNAL : LOG_TARGET_STDERR;
+		target = say_is_journal(STDERR_FILENO) ? LOG_TARGET_JOURNAL
+		                                       : LOG_TARGET_STDERR;
 	if (target == LOG_TARGET_JOURNAL)
 		fd = open_socket(JOURNAL_SOCKET, err);
 	else if (target == LOG_TARGET_SYSLOG)
@@ -185,7 +173,7 @@ emit(enum log_level level, const char *line)
 		break;
 	}
 	return say_line(sink.fd >= 0 ? sink.fd : STDERR_FILENO, sink.is_plain,
-	                log_level_names[level], line);
+	                priorities[level], log_level_names[level], line);
 }
 
 static void vlog(enum log_level level, const char *fmt, va_list ap)

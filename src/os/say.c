@@ -10,18 +10,37 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* syslog(3)'s number for a warning. */
+#define PRIORITY_WARNING 4
+
+/* Is this what the journal gave to us?  JOURNAL_STREAM names its device and inode. */
+bool
+say_is_journal(int fd)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+
+	if (stream == NULL || sscanf(stream, "%llu:%llu", &dev, &ino) != 2)
+		return false;
+	return fstat(fd, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
 /*
- * Write one line with its time and level.  A pipe that nobody empties, a terminal that
- * was stopped: they are not waited for; what poll(2) calls writable takes a line of
- * PIPE_BUF bytes at once.  What is known to be a plain file takes it without being asked.
- * false when it is lost.
+ * Write one line with its time and level; to the journal, which knows the time, with its
+ * priority, a number of syslog(3), as sd-daemon(3) has it.  A pipe that nobody empties,
+ * a terminal that was stopped: they are not waited for; what poll(2) calls writable takes
+ * a line of PIPE_BUF bytes at once.  What is known to be a plain file takes it without
+ * being asked.  false when it is lost.
  */
 bool
-say_line(int fd, bool is_plain, const char *level, const char *line)
+say_line(int fd, bool is_plain, int priority, const char *level, const char *line)
 {
 	struct pollfd out = {.fd = fd, .events = POLLOUT};
 	char stamp[CLOCK_TEXT_MAX], head[CLOCK_TEXT_MAX + 16];
@@ -32,8 +51,11 @@ say_line(int fd, bool is_plain, const char *level, const char *line)
 	    {.iov_base = (void *)(uintptr_t) "\n", .iov_len = 1},
 	};
 
-	(void)snprintf(head, sizeof(head), "%s %-7s ",
-	               clock_format(clock_wall_us(), 3, stamp), level);
+	if (!is_plain && say_is_journal(fd))
+		(void)snprintf(head, sizeof(head), "<%d>", priority);
+	else
+		(void)snprintf(head, sizeof(head), "%s %-7s ",
+		               clock_format(clock_wall_us(), 3, stamp), level);
 	parts[0].iov_len = strlen(head);
 	return (is_plain || poll(&out, 1, 0) > 0) && writev(fd, parts, 3) >= 0;
 }
@@ -48,5 +70,5 @@ say(const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	(void)say_line(STDERR_FILENO, false, "warning", text);
+	(void)say_line(STDERR_FILENO, false, PRIORITY_WARNING, "warning", text);
 }
