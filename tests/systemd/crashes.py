@@ -158,6 +158,36 @@ def stop_killed_often(m):
     stops_in_order(m, "cba")
 
 
+@test("a stop that meets a guardian that hangs is in order, a little later")
+def stop_hung(m):
+    m.drop_in("WatchdogSec=2")
+    m.tree(a=alone("a"), b=alone("b", more=", shutdown: 30s"))
+    walker = m.start()
+    cursor = m.cursor()
+    os.kill(m.guardian(walker).host, signal.SIGSTOP)
+    m.stop()
+    journal = m.journal(cursor)
+    found = re.findall(r"^/user/(\w): stopped$", journal, re.M)
+    check((found, m.show("Result")) == (["b", "a"], "success"), journal)
+    check("hangs" in journal and "Watchdog timeout" not in journal, journal)
+    check("status=0" in m.show("ExecStop"), lambda: m.show("ExecStop"))
+
+
+@test("a stop goes on, and nothing is started, where on_crash is kill")
+def stop_killed_clean(m):
+    m.tree(a=alone("a", 1), b=alone("b", 1, ", shutdown: 30s"))
+    m.write("supd.yaml", "on_crash: kill\n" + m.read("supd.yaml"))
+    walker = m.start()
+    cursor = m.cursor()
+    m.run("systemctl", "stop", "--no-block", "supd", good=True)
+    until(lambda: "/user/b: stopping" in m.journal(cursor), "the stop")
+    os.kill(m.guardian(walker).host, signal.SIGKILL)
+    until(lambda: m.show("ActiveState") in ("inactive", "failed"), "the stop")
+    journal = m.journal(cursor)
+    check(m.show("Result") == "success", journal)
+    check("/user/a: started" not in journal and "/user/b: started" not in journal, journal)
+
+
 @test("a long stop is not cut off by systemd when the guardian that began it has died")
 def long_stop_killed(m):
     m.drop_in("TimeoutStopSec=1")
@@ -289,6 +319,18 @@ def hangs(m):
     check("Watchdog timeout" not in journal, journal)
     check("hangs: it is aborted" in journal and "hangs: it is killed" in journal, journal)
     unchanged(m, before)
+
+
+@test("what the walker says has its priority in the journal, too")
+def walker_words(m):
+    m.tree(a=alone("a"))
+    walker = m.start()
+    cursor = m.cursor()
+    m.crash(walker)
+    until(lambda: "SIGKILL; the next one" in m.journal(cursor, True, 4), "the warning")
+    check("SIGKILL; the next one" not in m.journal(cursor, True, 3), "it is no error")
+    check(not re.search(r"^\d{4}-|^<\d>", m.journal(cursor, True), re.M),
+          "a time stamp or priority of its own in a journal that has them")
 
 
 if __name__ == "__main__":

@@ -154,6 +154,10 @@ class Machine:
         with open(os.path.join(self.etc, name), "w", encoding="utf8") as file:
             file.write(text)
 
+    def read(self, name):
+        with open(os.path.join(self.etc, name), encoding="utf8") as file:
+            return file.read()
+
     def tree(self, **children):
         self.write("supd.yaml", "children:\n" + "".join(
             f"  {name}: {spec}\n" for name, spec in children.items()))
