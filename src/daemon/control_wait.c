@@ -298,7 +298,9 @@ reply_target_error(struct conn *conn, const struct target *target)
 		break;
 	case REPLY_SUPERSEDED:
 		reply_invalid_state(conn, target->ref,
-		                    "a later command wanted something else");
+		                    shell->shutting_down
+		                        ? "supd shuts down"
+		                        : "a later command wanted something else");
 		break;
 	case REPLY_INVALID_STATE:
 	case REPLY_DONE:

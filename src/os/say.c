@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 /* syslog(3)'s number for a warning. */
+#define PRIORITY_ERROR   3
 #define PRIORITY_WARNING 4
 
 /* Is this what the journal gave to us?  JOURNAL_STREAM names its device and inode. */
@@ -60,15 +61,36 @@ say_line(int fd, bool is_plain, int priority, const char *level, const char *lin
 	return (is_plain || poll(&out, 1, 0) > 0) && writev(fd, parts, 3) >= 0;
 }
 
+static void say_as(int priority, const char *level, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
+
+static void
+say_as(int priority, const char *level, const char *fmt, va_list ap)
+{
+	char text[512];
+
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	(void)say_line(STDERR_FILENO, false, priority, level, text);
+}
+
 /* Warn on standard error. */
 void
 say(const char *fmt, ...)
 {
-	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	say_as(PRIORITY_WARNING, "warning", fmt, ap);
 	va_end(ap);
-	(void)say_line(STDERR_FILENO, false, PRIORITY_WARNING, "warning", text);
+}
+
+/* Tell on standard error why it ends here. */
+void
+say_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say_as(PRIORITY_ERROR, "error", fmt, ap);
+	va_end(ap);
 }

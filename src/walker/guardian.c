@@ -229,7 +229,7 @@ guardian_died(struct walker *walker, const struct reap *end)
 	hello->last_end = *end;
 	hello->died_ms = walker->now_ms;
 	if (walker->ending != 0 && hello->attempts >= ENDING_ATTEMPTS_MAX) {
-		say("no guardian can be had that would end supd in order");
+		say_error("no guardian can be had that would end supd in order");
 		walker->exit_status = EX_SOFTWARE;
 	}
 }

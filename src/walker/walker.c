@@ -109,12 +109,12 @@ prepare(struct walker *walker, char **argv)
 	notifier_open(&walker->systemd, environ, getpid());
 	if (walker->signal_fd >= 0 && walker->arguments != NULL)
 		return 0;
-	say("start: %s", strerror(walker->signal_fd < 0 ? -walker->signal_fd : ENOMEM));
+	say_error("start: %s",
+	          strerror(walker->signal_fd < 0 ? -walker->signal_fd : ENOMEM));
 	return EX_OSERR;
 }
 
-/* Open what is to survive the guardians, if the runtime directory is ours alone; 0 or an
- * exit status. */
+/* Open what is to survive the guardians, or say why not; 0 or an exit status. */
 static int
 open_all(struct walker *walker, const char *runtime_dir)
 {
@@ -122,16 +122,13 @@ open_all(struct walker *walker, const char *runtime_dir)
 	struct err err = {0};
 
 	walker->lock_fd = fd_lock(runtime_dir, "supd.lock", &err);
-	if (walker->lock_fd == -EWOULDBLOCK) {
-		say("another supd runs in %s; stop it, or choose another directory "
-		    "with -r",
-		    runtime_dir);
-		return EX_UNAVAILABLE;
-	}
-	if (walker->lock_fd < 0) {
-		say("%s (another runtime directory: -r)", err.text);
-		return EX_OSERR;
-	}
+	if (walker->lock_fd == -EWOULDBLOCK)
+		say_error("another supd runs in %s; stop it, or choose another with -r",
+		          runtime_dir);
+	else if (walker->lock_fd < 0)
+		say_error("%s (another runtime directory: -r)", err.text);
+	if (walker->lock_fd < 0)
+		return walker->lock_fd == -EWOULDBLOCK ? EX_UNAVAILABLE : EX_OSERR;
 	(void)fd_limit(&hello->nofile);
 	if (vault_open(&walker->vault, SPARE_FDS, &err) == 0)
 		walker->exits = exits_new(&err);
@@ -139,7 +136,7 @@ open_all(struct walker *walker, const char *runtime_dir)
 	if (walker->binary_fd < 0)
 		err_set(&err, -walker->binary_fd, "open /proc/self/exe");
 	if (walker->exits == NULL || walker->binary_fd < 0) {
-		say("%s", err.text);
+		say_error("%s", err.text);
 		return EX_OSERR;
 	}
 	walker->handing.exits_fd = exits_fd(walker->exits);
@@ -181,7 +178,7 @@ walker_run(const char *runtime_dir, char **argv, uint64_t adopt_ms)
 	(void)fd_open_standard();
 	fd_close_strangers();
 	if (role_reserve() < 0) {
-		say("the system refuses memory that has no file");
+		say_error("the system refuses memory that has no file");
 		return EX_OSERR;
 	}
 	status = prepare(&walker, argv);
