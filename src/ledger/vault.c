@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* vault.c - descriptors by key, in a table that is mapped once. */
+/* vault.c - descriptors by key, in tables that are mapped once. */
 #include "config.h"
 
 #include "ledger/vault.h"
@@ -12,18 +12,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Room for max descriptors.  The table is twice as large: open addressing stays short,
- * and ends.  Pages are used as far as they are needed. */
+#define SIZE_MIN 64
+
+/*
+ * Room for max descriptors: one behind the other tables of 64, 128, 256... slots, of
+ * which one is in use.  It is twice as large as what is in it: open addressing stays
+ * short, and ends.  With all of them in the largest one at once each would take a page of
+ * its own.
+ */
 static int
 map(struct vault *vault, size_t max, struct err *err)
 {
-	size_t size = 64;
+	size_t size = SIZE_MIN;
 
 	while (size < 2 * max)
 		size *= 2;
-	*vault = (struct vault){.mask = size - 1, .max = max};
-	vault->slots = mmap(NULL, size * sizeof(*vault->slots), PROT_READ | PROT_WRITE,
-	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	*vault = (struct vault){.mask = SIZE_MIN - 1, .max = max};
+	vault->slots = mmap(NULL, 2 * size * sizeof(*vault->slots),
+	                    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (vault->slots != MAP_FAILED)
 		return 0;
 	err_set(err, errno, "memory for the vault");
@@ -60,6 +66,20 @@ find(const struct vault *vault, uint64_t key)
 	return i;
 }
 
+/* Go on in the next table.  There is one: the last is not full before the vault is. */
+static void
+grow(struct vault *vault)
+{
+	const struct vault_slot *old = vault->slots;
+	const size_t size = vault->mask + 1;
+
+	vault->slots += size;
+	vault->mask = 2 * size - 1;
+	for (size_t i = 0; i < size; i++)
+		if (old[i].fd != 0)
+			vault->slots[find(vault, old[i].key)] = old[i];
+}
+
 /* Keep a descriptor; the one that the key had is closed.  false when the vault is full:
  * then it is closed itself. */
 bool
@@ -70,6 +90,10 @@ vault_store(struct vault *vault, uint64_t key, int take_fd)
 	if (slot->fd == 0 && vault->n == vault->max) {
 		(void)close(take_fd);
 		return false;
+	}
+	if (slot->fd == 0 && 2 * (vault->n + 1) > vault->mask + 1) {
+		grow(vault);
+		slot = &vault->slots[find(vault, key)];
 	}
 	if (slot->fd == 0)
 		vault->n++;

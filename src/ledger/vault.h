@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* vault.h - descriptors by key, in a table that is mapped once.
+/* vault.h - descriptors by key, in tables that are mapped once.
  *
  * The walker's; what a guardian stores outlives it.  Owns the descriptors in it.
  * Storing and dropping take no memory.
@@ -23,8 +23,8 @@ struct vault_slot {
 };
 
 struct vault {
-	struct vault_slot *slots;
-	size_t mask; /* one less than their number, a power of two */
+	struct vault_slot *slots; /* of the table in use */
+	size_t mask;              /* one less than their number, a power of two */
 	size_t n;
 	size_t max;
 };

@@ -236,6 +236,53 @@ START_TEST(a_message_without_exactly_its_descriptors_is_refused_and_they_are_clo
 }
 END_TEST
 
+/* Everything that the vault hands out is what was stored last. */
+static void
+compare_vault(const struct vault *vault, const int *expected)
+{
+	uint64_t keys[LINK_FDS_MAX];
+	int fds[LINK_FDS_MAX];
+	size_t at = 0, all = 0, n;
+
+	while ((n = vault_next(vault, &at, LINK_FDS_MAX, keys, fds)) > 0) {
+		for (size_t i = 0; i < n; i++)
+			ck_assert_int_eq(fds[i], expected[keys[i] >> 20]);
+		all += n;
+	}
+	ck_assert_uint_eq(all, vault->n);
+}
+
+START_TEST(the_vault_has_what_was_stored_last_however_much_it_grew)
+{
+	enum { KEYS = 600 };
+	int expected[KEYS] = {0};
+	uint32_t random = 1;
+	struct vault vault;
+	struct err err;
+	size_t n = 0;
+
+	ck_assert_int_eq(vault_open(&vault, 0, &err), 0);
+	for (int step = 0; step < 20 * KEYS; step++) {
+		random = random * 1664525 + 1013904223;
+		const uint64_t i = (random >> 8) % KEYS;
+		const bool is_stored = random >> 30 != 0;
+
+		n += is_stored - (expected[i] != 0);
+		expected[i] = is_stored ? some_file() : 0;
+		if (is_stored)
+			ck_assert(vault_store(&vault, i << 20 | 7, expected[i]));
+		else
+			vault_drop(&vault, i << 20 | 7);
+		ck_assert_uint_eq(vault.n, n);
+	}
+	ck_assert_uint_gt(n, KEYS / 2);
+	compare_vault(&vault, expected);
+	for (uint64_t i = 0; i < KEYS; i++)
+		vault_drop(&vault, i << 20 | 7);
+	ck_assert_uint_eq(vault.n, 0);
+}
+END_TEST
+
 START_TEST(handing_over_goes_on_where_it_stopped_and_tells_news_last)
 {
 	struct handing handing = {.exits_fd = some_file(), .ledger_fd = -1};
@@ -474,6 +521,7 @@ main(void)
 	tcase_add_test(
 	    tcase,
 	    a_message_without_exactly_its_descriptors_is_refused_and_they_are_closed);
+	tcase_add_test(tcase, the_vault_has_what_was_stored_last_however_much_it_grew);
 	tcase_add_test(tcase, handing_over_goes_on_where_it_stopped_and_tells_news_last);
 	tcase_add_test(tcase,
 	               a_full_link_makes_the_guardian_wait_and_the_walker_come_back);
