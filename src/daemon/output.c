@@ -44,6 +44,7 @@ struct output_pipe {
 	char *path;
 	unsigned int name; /* enum feed_stream or PIPE_INPUT */
 	uint64_t begun;    /* bytes that were said before the newest process began */
+	uint64_t said;     /* bytes that it is known to have said */
 };
 
 struct output {
@@ -483,7 +484,7 @@ get(struct output *output, const char *path, unsigned int name, struct output_pi
 		return r;
 	}
 	if (is_kept)
-		(*ret)->begun = tail_total(&output->tail, &(*ret)->stream);
+		(*ret)->begun = tail_total(&output->tail, &(*ret)->stream, 0);
 	shell_keep(output->shell, (*ret)->stream.key, fd);
 	return 0;
 }
@@ -531,7 +532,7 @@ output_open(struct output *output, const struct actor *actor, enum feed_stream n
 	if (is_new || is_told_of_lives(process))
 		tell(output, pipe, is_new);
 	if (!is_new)
-		pipe->begun = tail_total(&output->tail, &pipe->stream);
+		pipe->begun = tail_total(&output->tail, &pipe->stream, pipe->said);
 	/* What the life before made of it (O_NONBLOCK, ...) is not for this one. */
 	r = pipe->is_writer ? fcntl(pipe->stream.pipe_fd, F_SETFL, 0)
 	                    : become_writer(pipe);
@@ -671,6 +672,8 @@ output_tail(struct output *output, const char *path, enum feed_stream name, char
 	if (pipe == NULL)
 		return 0;
 	len = tail_read(&output->tail, &pipe->stream, pipe->begun, buf, size, &total);
+	if (total > pipe->said)
+		pipe->said = total;
 	said = total > pipe->begun ? total - pipe->begun : 0;
 	if (said < len) {
 		memmove(buf, buf + len - said, (size_t)said);

@@ -75,6 +75,15 @@ find_entry(const struct tail *tail, struct tail_stream *stream)
 	return NULL;
 }
 
+/* Does what was read of a stream since it was at `turns` agree? */
+static bool
+is_settled(const struct state_entry *entry, uint32_t turns)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return turns % 2 == 0 &&
+	       __atomic_load_n(&entry->turns, __ATOMIC_RELAXED) == turns;
+}
+
 /* How many bytes are in its pipe. */
 static size_t
 count_waiting(const struct tail_stream *stream)
@@ -155,18 +164,27 @@ peek_pipe(struct tail *tail, const struct tail_stream *stream, size_t fill, char
 }
 
 /*
- * How many bytes the stream said in all, those in its pipe included.  As for
- * tail_read(), a batch that is being written may count twice.
+ * How many bytes the stream said in all, those in its pipe included.  Where the log
+ * process is between two steps of a batch, or died there, it may have said more than
+ * that: no less than `known`, what it had said before.
  */
 uint64_t
-tail_total(const struct tail *tail, struct tail_stream *stream)
+tail_total(const struct tail *tail, struct tail_stream *stream, uint64_t known)
 {
-	const size_t waiting = count_waiting(stream);
 	const struct state_entry *entry = find_entry(tail, stream);
+	uint64_t total = 0;
 
 	if (entry == NULL)
-		return waiting;
-	return __atomic_load_n(&entry->total, __ATOMIC_RELAXED) + waiting;
+		return count_waiting(stream);
+	for (unsigned int i = 0; i < TRIES; i++) {
+		const uint32_t turns = __atomic_load_n(&entry->turns, __ATOMIC_ACQUIRE);
+
+		total = __atomic_load_n(&entry->total, __ATOMIC_RELAXED);
+		total += count_waiting(stream);
+		if (is_settled(entry, turns))
+			return total;
+	}
+	return total > known ? total : known;
 }
 
 /*
@@ -205,9 +223,7 @@ tail_read(struct tail *tail, struct tail_stream *stream, uint64_t begun, char *b
 		waiting = count_waiting(stream);
 		len = taken + peek_pipe(tail, stream, waiting, both + taken,
 		                        sizeof(both) - taken);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (turns % 2 == 0 &&
-		    __atomic_load_n(&entry->turns, __ATOMIC_RELAXED) == turns)
+		if (is_settled(entry, turns))
 			break;
 	}
 	*ret_total = total + waiting;
