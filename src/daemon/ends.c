@@ -132,6 +132,10 @@ ends_adopt(struct procs *procs, struct proc *proc, bool is_news)
 void
 ends_close(struct procs *procs, struct proc *proc)
 {
+	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+
+	if (actor != NULL)
+		output_flush(procs->shell->output, actor);
 	leftover_remove(procs, proc);
 	containment_unwatch(&proc->containment, &procs->shell->cgroups);
 	if (!proc->containment.is_cgroup)
@@ -143,10 +147,6 @@ ends_close(struct procs *procs, struct proc *proc)
 static void
 proc_gone(struct procs *procs, struct proc *proc)
 {
-	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
-
-	if (actor != NULL)
-		output_flush(procs->shell->output, actor);
 	proc_post(procs, proc, (struct event){.kind = EVENT_GONE, .code = -1});
 	ends_close(procs, proc);
 }

@@ -45,6 +45,8 @@ struct output_pipe {
 	unsigned int name; /* enum feed_stream or PIPE_INPUT */
 	uint64_t begun;    /* bytes that were said before the newest process began */
 	uint64_t said;     /* bytes that it is known to have said */
+	bool is_quiet;     /* nobody is there to say more */
+	bool is_silent;    /* and the newest process had said nothing */
 };
 
 struct output {
@@ -531,8 +533,10 @@ output_open(struct output *output, const struct actor *actor, enum feed_stream n
 		(void)fchown(pipe->stream.pipe_fd, process->uid, process->gid);
 	if (is_new || is_told_of_lives(process))
 		tell(output, pipe, is_new);
-	if (!is_new)
+	if (!is_new && !pipe->is_silent)
 		pipe->begun = tail_total(&output->tail, &pipe->stream, pipe->said);
+	pipe->is_quiet = false;
+	pipe->is_silent = false;
 	/* What the life before made of it (O_NONBLOCK, ...) is not for this one. */
 	r = pipe->is_writer ? fcntl(pipe->stream.pipe_fd, F_SETFL, 0)
 	                    : become_writer(pipe);
@@ -594,19 +598,21 @@ output_configure(struct output *output)
 	return r < 0 ? r : 0;
 }
 
-/* A process of this actor is gone: what it began to say is all. */
+/* All that a process of this actor forked is gone: what it began to say is all. */
 void
 output_flush(struct output *output, const struct actor *actor)
 {
-	if (!is_told_of_lives(&actor->conf->process))
-		return;
-	for (unsigned int name = 0; name < FEED_STREAM_MAX; name++) {
-		const struct output_pipe *pipe = find(output, actor->path, name);
+	const bool is_told = is_told_of_lives(&actor->conf->process);
 
-		if (pipe == NULL || output->instance == 0 || output->cursor != IDLE)
+	for (unsigned int name = 0; name < FEED_STREAM_MAX; name++) {
+		struct output_pipe *pipe = find(output, actor->path, name);
+
+		if (pipe == NULL)
 			continue;
+		pipe->is_quiet = true;
 		/* What the feed has no room for the next life brings about. */
-		(void)say(output, FEED_FLUSH, pipe->stream.key);
+		if (is_told && output->instance != 0 && output->cursor == IDLE)
+			(void)say(output, FEED_FLUSH, pipe->stream.key);
 	}
 }
 
@@ -675,6 +681,7 @@ output_tail(struct output *output, const char *path, enum feed_stream name, char
 	if (total > pipe->said)
 		pipe->said = total;
 	said = total > pipe->begun ? total - pipe->begun : 0;
+	pipe->is_silent = pipe->is_quiet && total == pipe->begun;
 	if (said < len) {
 		memmove(buf, buf + len - said, (size_t)said);
 		return (size_t)said;
