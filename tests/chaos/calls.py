@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""System calls of a restart: they are counted, so that none slips in unseen.
+
+What is counted is the guardian's own part, by killer.c.  Ten times a second, while there
+are deaths, it also looks at all children: on a machine that is busy these looks are many,
+so of some rounds the best one counts.
+"""
+import os
+import re
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import INSTRUMENTED, Killer
+from lib import PROBE, Skip, check, comment, main, test
+from supd import Supd
+
+RESTARTS = 50
+ROUNDS = 6
+TOLERANCE = 1.1
+
+
+def count_round(box, s, begun):
+    """The calls of so many restarts, by name."""
+    killer = Killer(box, s.guardian(), "count")
+    for n in range(RESTARTS):
+        os.kill(s.pids["a"], signal.SIGKILL)
+        s.started("a", begun + n + 1)
+    killer.end()
+    return {name: int(times) for name, times
+            in re.findall(r"(?m)^(\w+) (\d+)$", killer.text.decode()) if name != "stops"}
+
+
+def count(box, most, **spec):
+    if INSTRUMENTED:
+        raise Skip("a sanitizer has calls of its own")
+    s = Supd(box, {"a": {"restart": "permanent", **spec}}, intensity="unlimited",
+             log={"level": "error", "target": "stderr", "directory": box.path("logs")})
+    s.started("a")
+    # Who follows the events makes work, too.
+    s.follow = False
+    s.stream.close()
+    s.stream = None
+    best = None
+    for k in range(ROUNDS):
+        calls = count_round(box, s, 1 + k * RESTARTS)
+        if best is None or sum(calls.values()) < sum(best.values()):
+            best = calls
+        if sum(best.values()) <= most * RESTARTS:
+            break
+    comment(f"{sum(best.values()) / RESTARTS:.2f} calls a restart")
+    check(sum(best.values()) <= most * TOLERANCE * RESTARTS,
+          lambda: "of each restart: " + ", ".join(
+              f"{times / RESTARTS:.2f} {name}" for name, times
+              in sorted(best.items(), key=lambda item: -item[1])))
+
+
+@test("a restart takes no more than 20 system calls with a cgroup and a log", timeout=60)
+def defaults(box):
+    count(box, 20)
+
+
+@test("one after a few lines of output takes no more than 25", timeout=60)
+def talking(box):
+    count(box, 25, command=["/bin/sh", "-c", "echo one; echo two; echo three >&2; "
+                            'exec "$@"', "-", PROBE, box.dir, "a"])
+
+
+@test("one without either takes no more than 14", timeout=60)
+def lean(box):
+    count(box, 14, containment="session", output="inherit")
+
+
+if __name__ == "__main__":
+    main()
