@@ -123,16 +123,26 @@ actors_has_name(const struct actors *actors, struct ref ref)
 	       slot == ref.slot;
 }
 
-/* The slot is free again. */
+/* The slot is free again.  An elder that is still there has the name again: whoever gets
+ * it next is to wait for that one. */
 void
 actors_clear(struct actors *actors, struct ref ref)
 {
 	struct actor *actor = actors_get(actors, ref);
+	struct actor *elder;
 
 	if (actor == NULL)
 		return;
-	if (actors_has_name(actors, ref))
+	elder = actors_get(actors, actor->elder);
+	if (actors_has_name(actors, ref)) {
 		map_remove_name(&actors->by_path, actor->path);
+		/* There is room: one was taken out. */
+		if (elder != NULL) {
+			elder->heir = REF_NONE;
+			(void)map_put_name(&actors->by_path, elder->path,
+			                   elder->ref.slot);
+		}
+	}
 	clear(actor);
 }
 

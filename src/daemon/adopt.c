@@ -254,6 +254,9 @@ finish_spawn(struct shell *shell)
 
 	if (life == 0 || pid == 0 || actor == NULL)
 		return;
+	/* Whoever had this pid before has ended, and that was told before. */
+	while (proc_by_pid(procs, pid) != NULL && ends_take_exit(procs))
+		continue;
 	proc = &procs->at[spawn->ref.slot];
 	if (proc->life == life && (proc->pid != 0 || proc->ended || proc->error != 0))
 		return;
@@ -386,9 +389,11 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 		r = restore_slots(shell, size.slots, err);
 	if (r == 0)
 		r = mend_names(shell, err);
+	shell->is_adopting = true;
 	if (r == 0)
 		r = mailboxes_open(shell, &shell->mailboxes, shell->conf, NULL, NULL,
 		                   err);
+	shell->is_adopting = false;
 	if (r < 0)
 		return r;
 	proc_sweep_include(shell->procs->sweeper, shell->walker_pid);

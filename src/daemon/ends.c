@@ -291,6 +291,16 @@ on_stopped_or_continued(struct procs *procs, const struct reap *reap)
 	proc_record(procs, proc);
 }
 
+/* One that was stopped before it could hear that it is to end goes on, to hear it. */
+static void
+wake(struct procs *procs, const struct reap *reap)
+{
+	struct proc *proc = proc_by_pid(procs, reap->pid);
+
+	if (reap->kind == REAP_STOPPED && proc != NULL && proc->stopping)
+		(void)proc_signal(procs, proc, SIGCONT);
+}
+
 /* Everybody: strangers that came to us as orphans, stops, continues, merged signals. */
 static void
 on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
@@ -312,6 +322,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		else if (proc != NULL)
 			ends_add(procs, proc, &reap);
 		os_reap_peeked(&reap);
+		wake(procs, &reap);
 	}
 	ends_tell(procs);
 }
@@ -379,22 +390,33 @@ procs_collect(struct procs *procs)
 	return collected;
 }
 
-/* What the walker tells of its children: those that we took over, and strangers. */
+/* Take the oldest of what the walker tells of its children, those that we took over and
+ * strangers; false: there is nothing. */
+bool
+ends_take_exit(struct procs *procs)
+{
+	struct exits *exits = procs->shell->exits;
+	struct proc *proc;
+	struct reap reap;
+
+	if (!exits_peek(exits, &reap))
+		return false;
+	proc = proc_by_pid(procs, reap.pid);
+	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED)
+		on_stopped_or_continued(procs, &reap);
+	else if (proc != NULL && proc->adopted)
+		ends_add(procs, proc, &reap);
+	exits_take(exits);
+	wake(procs, &reap);
+	return true;
+}
+
+/* Take all that the walker has told by now. */
 void
 ends_take_exits(struct procs *procs)
 {
-	struct exits *exits = procs->shell->exits;
-	struct reap reap;
-
-	while (exits_peek(exits, &reap)) {
-		struct proc *proc = proc_by_pid(procs, reap.pid);
-
-		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED)
-			on_stopped_or_continued(procs, &reap);
-		else if (proc != NULL && proc->adopted)
-			ends_add(procs, proc, &reap);
-		exits_take(exits);
-	}
+	while (ends_take_exit(procs))
+		continue;
 }
 
 /* Hold a process that the walker would have reaped, and wait for its end by ourselves. */

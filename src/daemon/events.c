@@ -30,6 +30,12 @@ preallocate(struct strbuf *sb, size_t limit)
 	return true;
 }
 
+static size_t
+record_bytes(const struct event_record *record)
+{
+	return (size_t)record->len + 1 + record->path_len + 1;
+}
+
 /* Take the memory to write events in; -ENOMEM.  Then events_attach(). */
 int
 events_init(struct events *events)
@@ -43,13 +49,39 @@ events_init(struct events *events)
 	return 0;
 }
 
-/* Go on with what is in this ring, which stays the caller's. */
+/* Is every record where it says?  Whoever wrote it may have died of writing at random. */
+static bool
+is_whole(const struct events_ring *ring)
+{
+	const uint64_t first = atomic_load(&ring->first_seq);
+	const uint64_t next = atomic_load(&ring->next_seq);
+
+	if (first == 0 || first > next || next - first > EVENTS_MAX)
+		return false;
+	for (uint64_t seq = first; seq < next; seq++) {
+		const struct event_record *record = &ring->records[seq % EVENTS_MAX];
+
+		if (record->seq != seq || record->len > EVENTS_BYTES_MAX ||
+		    record->path_len > EVENTS_BYTES_MAX ||
+		    record->offset + record_bytes(record) > EVENTS_BYTES_MAX ||
+		    record->offset > EVENTS_BYTES_MAX)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Go on with what is in this ring, which stays the caller's.  Events of one that is
+ * damaged are lost; its numbers go on.
+ */
 void
 events_attach(struct events *events, struct events_ring *ring)
 {
-	if (atomic_load(&ring->next_seq) == 0) {
-		atomic_store(&ring->first_seq, 1);
-		atomic_store(&ring->next_seq, 1);
+	const uint64_t next = atomic_load(&ring->next_seq);
+
+	if (next == 0 || !is_whole(ring)) {
+		atomic_store(&ring->first_seq, next == 0 ? 1 : next);
+		atomic_store(&ring->next_seq, next == 0 ? 1 : next);
 	}
 	events->ring = ring;
 	events->first_seq = atomic_load(&ring->first_seq);
@@ -157,12 +189,6 @@ static struct event_record *
 record_of(const struct events *events, uint64_t seq)
 {
 	return &events->ring->records[seq % EVENTS_MAX];
-}
-
-static size_t
-record_bytes(const struct event_record *record)
-{
-	return (size_t)record->len + 1 + record->path_len + 1;
 }
 
 /* Behind the newest record. */

@@ -132,10 +132,14 @@ open_actor(struct shell *shell, struct mailboxes *ret, const struct conf_actor *
 			adjust(fd, socket);
 		else
 			fd = open_one(shell, socket, err);
-		if (fd < 0) {
+		if (fd < 0)
 			err_prefix(err, "%s: socket %s", actor->path, socket->name);
+		/* Whoever has it goes on with it; the others need not end for that. */
+		if (fd < 0 && shell->is_adopting)
+			log_line(LOG_LEVEL_ERROR, "%s; its next process has none",
+			         err->text);
+		else if (fd < 0)
 			return fd;
-		}
 		ret->fds[ret->n_fds++] = fd;
 	}
 	return 0;
@@ -179,6 +183,8 @@ mailboxes_open(struct shell *shell, struct mailboxes *ret, const struct conf *co
 static void
 close_one(struct shell *shell, int fd, const struct conf_socket *socket)
 {
+	if (fd < 0)
+		return;
 	shell_release(shell, key_of(socket));
 	if (socket->kind == SOCKET_UNIX)
 		(void)unlink(socket->address);

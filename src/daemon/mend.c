@@ -86,6 +86,12 @@ kill_life(struct shell *shell, struct ref ref, uint32_t life)
 	launch_mark(shell, ref.slot, life, mark);
 	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
 	(void)leftover_kill(variable, &n);
+	/* Also those that have no such environment any more. */
+	containment_adopt(&shell->procs->at[ref.slot].containment, &shell->cgroups,
+	                  shell->actors.at[ref.slot].path, mark);
+	if (shell->procs->at[ref.slot].containment.is_cgroup)
+		(void)containment_kill(&shell->procs->at[ref.slot].containment,
+		                       &shell->cgroups, NULL);
 }
 
 void

@@ -18,6 +18,7 @@ static void
 removed(struct shell *shell, const struct action *action)
 {
 	const struct actor *actor = actors_get(&shell->actors, action->ref);
+	const struct ref elder = actor != NULL ? actor->elder : REF_NONE;
 	const struct ref heir = actor != NULL ? actor->heir : REF_NONE;
 
 	if (action->kept || actor == NULL)
@@ -31,6 +32,8 @@ removed(struct shell *shell, const struct action *action)
 	}
 	actors_clear(&shell->actors, action->ref);
 	record_slot(shell, action->ref.slot);
+	if (actors_get(&shell->actors, elder) != NULL)
+		record_slot(shell, elder.slot);
 	procs_inherit(shell->procs, heir);
 }
 

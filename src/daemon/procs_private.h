@@ -74,6 +74,7 @@ void ends_unwatch(struct procs *procs);
 void ends_add(struct procs *procs, struct proc *proc, const struct reap *reap);
 void ends_tell(struct procs *procs);
 void ends_close(struct procs *procs, struct proc *proc);
+bool ends_take_exit(struct procs *procs);
 void ends_take_exits(struct procs *procs);
 void ends_adopt(struct procs *procs, struct proc *proc, bool is_news);
 void ends_drop(struct procs *procs, struct proc *proc);

@@ -78,6 +78,7 @@ struct shell {
 	uint64_t upgrade_ms; /* when the guardian before us made room, or 0 */
 	bool is_ready;
 	bool shutting_down;
+	bool is_adopting;  /* a process before us has opened what there is */
 	bool is_replaying; /* what is performed should have been some time ago */
 	bool exiting;
 	int32_t exit_status;

@@ -367,6 +367,27 @@ def namesake(box):
     equal(s.counts["S", "a"], 2, "starts of a")
 
 
+@test("who comes back a second time waits for the first, though the one between never lived")
+def thrice(box):
+    stubborn = {"containment": "session", "shutdown": "infinity", "do": ["ignore"]}
+    s = box.supd({"a": stubborn, "b": {}})
+    old = s.started("a")
+    for tree in {"b": {}}, {"a": {**stubborn, "enabled": False}, "b": {}}, {"b": {}}, \
+                {"a": stubborn, "b": {}}:
+        s.write(tree)
+        s.ctl_ok("apply")
+    s.tell("b", "exit=1")
+    s.started("b", 2)
+    equal(s.counts["S", "a"], 1, "starts of a")
+    check(alive(old), "the old one is gone")
+    os.kill(old, signal.SIGKILL)
+    s.line("S", "a", 2)
+    check(not alive(old), "the old one lives")
+    s.write({"b": {}})
+    s.ctl_ok("apply")
+    os.kill(s.pids["a"], signal.SIGKILL)
+
+
 @test("a reload during the shutdown is refused")
 def too_late(box):
     s = box.supd({"a": {"do": ["ignore"], "shutdown": "infinity"}})

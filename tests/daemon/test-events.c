@@ -105,6 +105,32 @@ START_TEST(the_ring_goes_on_where_another_process_left_it)
 }
 END_TEST
 
+START_TEST(a_ring_that_was_written_over_is_begun_anew_with_the_next_number)
+{
+	struct events events;
+
+	for (int damage = 0; damage < 4; damage++) {
+		open_events(&events);
+		for (int i = 0; i < 10; i++)
+			write_event(&events, "/user/a", 0);
+		if (damage == 0)
+			events.ring->records[5].offset = SIZE_MAX;
+		if (damage == 1)
+			events.ring->records[5].len = UINT32_MAX;
+		if (damage == 2)
+			events.ring->records[5].seq = 7;
+		if (damage == 3)
+			events.ring->first_seq = 12;
+		events_attach(&events, events.ring);
+		ck_assert_uint_eq(events.first_seq, 11);
+		ck_assert_uint_eq(events.next_seq, 11);
+		write_event(&events, "/user/b", 0);
+		ck_assert_str_eq(events_path(&events, 11), "/user/b");
+		close_events(&events);
+	}
+}
+END_TEST
+
 START_TEST(the_oldest_go_first_and_whatever_is_left_is_whole)
 {
 	struct events events;
@@ -353,6 +379,8 @@ main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, an_event_has_its_number_times_path_and_fields);
 	tcase_add_test(tcase, the_ring_goes_on_where_another_process_left_it);
+	tcase_add_test(tcase,
+	               a_ring_that_was_written_over_is_begun_anew_with_the_next_number);
 	tcase_add_test(tcase, the_oldest_go_first_and_whatever_is_left_is_whole);
 	tcase_add_test(tcase, the_number_of_records_is_bounded_too);
 	tcase_add_test(tcase,
