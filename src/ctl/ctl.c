@@ -168,20 +168,6 @@ ctl_connect(struct ctl *ctl)
 	return complain_unreachable(ctl, r);
 }
 
-/* Send only; for calls whose replies are read later.  Connects when necessary. */
-int
-ctl_send(struct ctl *ctl, const struct call *call)
-{
-	struct err err;
-	int r = ctl_connect(ctl);
-
-	if (r != 0)
-		return r;
-	r = client_send(&ctl->client, call->method, json_incref(call->parameters),
-	                call->more, &err);
-	return r < 0 ? ctl_give_up(ctl, call, r, &err) : 0;
-}
-
 /*
  * Call, and wait for the (first) reply.  When the connection is lost a call that may be
  * repeated is made again with a supd that came back.

@@ -92,7 +92,6 @@ void ctl_call_done(struct call *call);
 int ctl_stream(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
                struct reply *ret_error, struct err *err, int *ret_status);
 int ctl_connect(struct ctl *ctl);
-int ctl_send(struct ctl *ctl, const struct call *call);
 int ctl_call(struct ctl *ctl, const struct call *call, struct reply *ret);
 int ctl_next(struct ctl *ctl, const struct call *call, struct reply *ret);
 int ctl_give_up(struct ctl *ctl, const struct call *call, int r, const struct err *err);

@@ -87,12 +87,20 @@ resolve(struct targets *targets, const char *name, bool unknown_too)
 	if (!unknown_too)
 		return actors_status(ctl, name, false, add_actor, targets);
 	call.parameters = json_pack("{s:[s]}", "names", name);
-	r = ctl_send(ctl, &call);
+	r = ctl_connect(ctl);
+	if (r != 0) {
+		ctl_call_done(&call);
+		return r;
+	}
+	/* Nothing is answered yet: whoever takes over is asked again. */
+	do {
+		r = client_send(&ctl->client, call.method, json_incref(call.parameters),
+		                call.more, &err);
+		if (r == 0)
+			r = client_next(&ctl->client, &reply, &err);
+	} while (r == -ECONNRESET && client_reconnect(&ctl->client, &err) == 0);
 	while (r == 0) {
-		r = client_next(&ctl->client, &reply, &err);
-		if (r < 0)
-			r = ctl_give_up(ctl, &call, r, &err);
-		else if (span_is(reply.error, "io.supd.Control.NoSuchActor"))
+		if (span_is(reply.error, "io.supd.Control.NoSuchActor"))
 			add_target(targets, strdup(name), 0);
 		else if (reply.error.at != NULL)
 			r = complain_refusal(ctl, &call, &reply);
@@ -100,7 +108,10 @@ resolve(struct targets *targets, const char *name, bool unknown_too)
 			r = actors_each(ctl, &call, &reply, add_actor, targets);
 		if (r != 0 || reply.error.at != NULL || !reply.continues)
 			break;
+		r = client_next(&ctl->client, &reply, &err);
 	}
+	if (r < 0)
+		r = ctl_give_up(ctl, &call, r, &err);
 	ctl_call_done(&call);
 	return r;
 }

@@ -25,8 +25,8 @@ def ledger_of(pid):
 
 
 def write_over(memory, wanted):
-    """Change the pid wherever it stands as a number; how often that was."""
-    pattern, n = struct.pack("=i", wanted), 0
+    """Change the pid wherever it stands behind the number of a first life; how often."""
+    pattern, n = struct.pack("=Ii", 1, wanted), 0
     at = memory.find(pattern)
     while at >= 0:
         if at % 4 == 0:
