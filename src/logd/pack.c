@@ -93,12 +93,15 @@ run_gzip(const struct names *names, int in, int out)
 static int
 pack(const struct names *names)
 {
-	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
 	struct stat st;
 	int in = open(names->plain, O_RDONLY | O_CLOEXEC);
-	int out = open(names->partial, flags, 0640);
+	int out;
 
+	/* A gzip that was killed may be in the middle of its last write: not into this. */
+	(void)unlink(names->partial);
+	out = open(names->partial, flags, 0640);
 	if (in < 0 || out < 0 || fstat(in, &st) < 0)
 		return 1;
 	times[1] = st.st_mtim;

@@ -196,6 +196,18 @@ def _(logd, place):
     equal(logd.troubles, [], "the troubles")
 
 
+@logd_test("the last write of a gzip that was killed does not reach what the next one makes")
+def _(logd, place):
+    with open(f"{place}/a.log.1.gz.part", "wb") as killed:
+        logd.start()
+        one = logd.add(f"{place}/a.log", Log(max_size=100000, keep=9, compress=True))
+        text = b"".join(b"%d\n" % i for i in range(20000))
+        one.write(text)
+        logd.until(lambda: numbered(one.path) == ["1.gz"], lambda: numbered(one.path))
+        killed.write(b"garbage")
+    equal(gzip.decompress(read(one.path + ".1.gz")) + read(one.path), text, "the text")
+
+
 @logd_test("without gzip files stay as they are, which is told once")
 def _(logd, place):
     logd.options["env"] = {"PATH": "relative:/nonexistent"}
