@@ -51,7 +51,6 @@ struct proc_sweep {
 	size_t cap;
 	pid_t self;      /* asked for once: the list of children is long */
 	int self_fd;     /* our own children; -1 where there is no such file */
-	off_t self_at;   /* where the last reading of it ended */
 	pid_t walker;    /* 0, or whose children are looked at like ours */
 	bool is_unsure;  /* everything changed while we looked, again and again */
 	struct map seen; /* pid to index */
@@ -406,11 +405,10 @@ look_at_orphan(pid_t pid, struct swept *ret)
  * is somebody else: where it ends tells, and is asked for with one call.
  */
 static bool
-has_only_known(struct proc_sweep *sweep, const struct map *known)
+has_only_known(const struct proc_sweep *sweep, const struct map *known)
 {
-	off_t len = 0, at;
+	off_t len = 0;
 	char end[2];
-	ssize_t n;
 
 	for (size_t i = 0; i < known->cap; i++) {
 		if (!known->entries[i].used)
@@ -419,15 +417,11 @@ has_only_known(struct proc_sweep *sweep, const struct map *known)
 			len++;
 		len++;
 	}
-	at = len > 0 ? len - 1 : 0;
-	/* Where a reading ended the kernel goes on with what it knew then. */
-	if (at == sweep->self_at) {
-		fd_close(&sweep->self_fd);
-		sweep->self_fd = open_own_children(sweep->self);
-	}
-	n = pread(sweep->self_fd, end, sizeof(end), at);
-	sweep->self_at = n > 0 ? at + n : at;
-	return len > 0 ? n == 1 && end[0] == ' ' : n == 0;
+	if (sweep->self_fd < 0)
+		return false;
+	if (len == 0)
+		return pread(sweep->self_fd, end, 1, 0) == 0;
+	return pread(sweep->self_fd, end, 2, len - 1) == 1 && end[0] == ' ';
 }
 
 /* Look at the children of one of the subreapers; the answers of try_sweep(). */
