@@ -5,7 +5,6 @@
 #include "os/proc.h"
 
 #include "base/assert.h"
-#include "os/fd.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -50,7 +49,6 @@ struct proc_sweep {
 	size_t n;
 	size_t cap;
 	pid_t self;      /* asked for once: the list of children is long */
-	int self_fd;     /* our own children; -1 where there is no such file */
 	pid_t walker;    /* 0, or whose children are looked at like ours */
 	bool is_unsure;  /* everything changed while we looked, again and again */
 	struct map seen; /* pid to index */
@@ -59,15 +57,6 @@ struct proc_sweep {
 	size_t n_pids;
 	size_t pids_cap;
 };
-
-static int
-open_own_children(pid_t self)
-{
-	char name[PROC_NAME_MAX];
-
-	(void)snprintf(name, sizeof(name), "/proc/%d/task/%d/children", self, self);
-	return fd_raise(open(name, O_RDONLY | O_CLOEXEC));
-}
 
 /* A sweep to be taken by this process, not by one that it forks; NULL without memory. */
 struct proc_sweep *
@@ -78,7 +67,6 @@ proc_sweep_new(void)
 	if (sweep == NULL)
 		return NULL;
 	sweep->self = getpid();
-	sweep->self_fd = open_own_children(sweep->self);
 	map_init(&sweep->seen);
 	map_init(&sweep->dead);
 	return sweep;
@@ -92,7 +80,6 @@ proc_sweep_free(struct proc_sweep *sweep)
 		return;
 	map_done(&sweep->seen);
 	map_done(&sweep->dead);
-	fd_close(&sweep->self_fd);
 	free(sweep->all);
 	free(sweep->pids);
 	free(sweep);
@@ -399,42 +386,14 @@ look_at_orphan(pid_t pid, struct swept *ret)
 	return ret->mark[0] != '\0' || (read_stat(pid, &line) == 0 && !is_dead(&line));
 }
 
-/*
- * Are all our children known?  Whoever is known and was not reaped is in the list of
- * children, so it is as long as their pids in decimal, a space behind each, unless there
- * is somebody else: where it ends tells, and is asked for with one call.
- */
-static bool
-has_only_known(const struct proc_sweep *sweep, const struct map *known)
-{
-	off_t len = 0;
-	char end[2];
-
-	for (size_t i = 0; i < known->cap; i++) {
-		if (!known->entries[i].used)
-			continue;
-		for (uint64_t pid = known->entries[i].key; pid > 0; pid /= 10)
-			len++;
-		len++;
-	}
-	if (sweep->self_fd < 0)
-		return false;
-	if (len == 0)
-		return pread(sweep->self_fd, end, 1, 0) == 0;
-	return pread(sweep->self_fd, end, 2, len - 1) == 1 && end[0] == ' ';
-}
-
 /* Look at the children of one of the subreapers; the answers of try_sweep(). */
 static int
 sweep_children(struct proc_sweep *sweep, pid_t subreaper, const struct map *known)
 {
 	bool is_stable = true;
 	uint32_t value;
-	int r;
+	int r = list_children(sweep, subreaper);
 
-	if (subreaper == sweep->self && has_only_known(sweep, known))
-		return 1;
-	r = list_children(sweep, subreaper);
 	for (size_t i = 0; i < sweep->n_pids && r == 0; i++) {
 		const pid_t pid = sweep->pids[i];
 		struct swept orphan;
