@@ -18,17 +18,15 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
 from chaos import Chaos
-from lib import SUPCTL, SUPD, Failure, Skip, alive, check, equal, main, test
+from lib import SUPCTL, SUPD, Failure, Skip, alive, check, equal, main, test, unshare
 from machine import ROOT, look_at
 
 NOBODY = 65534
 DEADLY = [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT]
 
 
-def unshare(_):
-    if shutil.which("unshare") is None:
-        raise Skip("no unshare(1)")
-    return ["unshare", "-pf", "--mount-proc"]
+def by_unshare(_):
+    return unshare()
 
 
 def nspawn(box):
@@ -127,7 +125,7 @@ class First:
 def in_both(sentence, **options):
     """One test for each way to make a container."""
     def register(function):
-        for how, name in (unshare, "unshare"), (nspawn, "systemd-nspawn"):
+        for how, name in (by_unshare, "unshare"), (nspawn, "systemd-nspawn"):
             test(f"{sentence} ({name})", root=True, **options)(
                 lambda box, h=how: function(box, h))
         return function

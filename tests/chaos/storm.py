@@ -30,7 +30,10 @@ class Storm:
         self.box = box
         self.names = {}  # name → path
         self.tree = self.random_tree()
-        self.s = Chaos(box, self.tree, before=no_core, I="1000/1h")
+        # Every other one without cgroups, also where there are some.
+        where = "session" if seed % 2 else "auto"
+        self.s = Chaos(box, self.tree, before=no_core, I="1000/1h",
+                       defaults={"containment": where})
         self.wishes = {}  # path → the one wish for it
         self.held = {}    # name → its lives when it was held
         self.extra = self.echo = 0

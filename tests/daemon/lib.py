@@ -242,6 +242,15 @@ def prctl_subreaper():
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def unshare():
+    """The words before a command that is to be the first process of a namespace."""
+    words = ["unshare", "-pf", "--mount-proc"]
+    if shutil.which("unshare") is None or subprocess.run(
+            [*words, "true"], capture_output=True, check=False).returncode != 0:
+        raise Skip("no namespaces by unshare(1) here")
+    return words
+
+
 def main():
     prctl_subreaper()
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 # pylint: disable=wrong-import-position
 from chaos import Chaos
 from lib import (SUPCTL, SUPD, Skip, alive, check, children, comment, equal, has, main,
-                 program, run, test)
+                 program, run, test, unshare)
 from varlink import Closed, Varlink, VarlinkError
 
 UPGRADES = int(os.environ.get("CHAOS_UPGRADES", "20"))
@@ -461,10 +461,9 @@ for one_mode in ("fit-and-dies", "fit-and-fails", "fit-and-ends", "fit-and-stran
 
 @test("as PID 1 of a container it is replaced in place", root=True)
 def pid_one(box):
-    if shutil.which("unshare") is None:
-        raise Skip("no unshare(1)")
+    words = unshare()
     binary = shutil.copy(SUPD, box.path("supd"))
-    s = box.supd({"a": {"command": ["sleep", "1000"]}}, command=["unshare", "-pf", "--mount-proc", binary], wait=False)
+    s = box.supd({"a": {"command": ["sleep", "1000"]}}, command=[*words, binary], wait=False)
     s.until(lambda: os.path.exists(s.socket) and s.ctl("is-ready", "a").code == 0, "supd")
     walker = children(s.process.pid)[0]
     pid = s.ctl_ok("pid", "a").out

@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
-from lib import TOP_BUILD, Failure, Skip, alive, check, children, equal, has, main, test  # noqa: E402, pylint: disable=wrong-import-position
+from lib import TOP_BUILD, Failure, Skip, alive, check, children, equal, has, main, test, unshare  # noqa: E402, pylint: disable=wrong-import-position
 
 FAKE = os.path.join(TOP_BUILD, "tests/walker/fake")
 EXITED, SIGNALED, DUMPED, STOPPED, CONTINUED = range(5)
@@ -587,9 +587,7 @@ def descendants(pid):
 
 @test("as PID 1 it reaps strangers and hears signals", root=True)
 def pid_one(box):
-    if shutil.which("unshare") is None:
-        raise Skip("no unshare(1)")
-    w = Walker(box, command=["unshare", "-pf", "--mount-proc"])
+    w = Walker(box, command=unshare())
     guardian = w.guardian()
     equal(guardian.hello["walker"], 1, "the walker's pid in there")
     walker_pid = children(w.pid)[0]
