@@ -341,14 +341,14 @@ handle_wait(struct conn *conn)
 	wait_start_timer(conn);
 }
 
-/* Shut down in order.  The reply comes first: afterwards nobody may be left to give it.
- */
+/* Shut down in order.  It is put down before it is promised, and the reply is sent now:
+ * afterwards nobody may be left to do either. */
 void
 handle_shutdown(struct conn *conn)
 {
 	command_event(conn, REF_NONE, "shutdown");
+	shell_shut_down(conn->control->shell);
 	reply_empty(conn);
 	conn_flush(conn);
 	conn->awaits_end = true;
-	shell_shut_down(conn->control->shell);
 }

@@ -136,7 +136,10 @@ void
 shell_keep(struct shell *shell, uint64_t key, int fd)
 {
 	struct link_message message = {.kind = LINK_STORE, .n = 1};
+	/* What was handed over under this key is replaced: not to be dropped any more. */
+	int replaced = shell_take(shell, key);
 
+	fd_close(&replaced);
 	message.keys[0] = key;
 	tell(shell, &message, &fd, 1);
 }
@@ -185,6 +188,17 @@ keeper_take_newest_conf(struct shell *shell, struct err *err)
 	return keeper_take_conf(shell, shell->conf_id, err);
 }
 
+/* The walker could not take the ledger: what is done from now on would be unknown to a
+ * successor, who goes on with the one before.  So let that be now. */
+static void
+must_have(const struct link_message *ack)
+{
+	if (ack->n == 0)
+		return;
+	(void)log_errno(-(int)ack->n, "hand the ledger to the walker");
+	abort();
+}
+
 /*
  * The walker answers when it has the ledger: until then a successor would get the one
  * before.  It is always prompt; what else it says meanwhile is for the next turn.
@@ -206,8 +220,10 @@ keeper_keep_ledger(struct shell *shell)
 		if (r < 0)
 			continue;
 		close_fds(fds, n_fds);
-		if (message.kind == LINK_ACK)
+		if (message.kind == LINK_ACK) {
+			must_have(&message);
 			break;
+		}
 		note(keeper, &message);
 	}
 	if (keeper->is_poked || keeper->signals != 0 || r <= 0)

@@ -192,8 +192,8 @@ reload_use_ledger(struct shell *shell, struct ledger *ledger)
 }
 
 /* The ledger is complete: from now on the walker gives this one to our successor. */
-static void
-hand_over_ledger(struct shell *shell)
+void
+reload_hand_over(struct shell *shell)
 {
 	record_facts(shell);
 	loop_checkpoint(shell->turn);
@@ -476,7 +476,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	carry_out(shell, reload->conf, &reload->plan, &tables, retired);
 	report_applied(shell, reload->conf, shell->conf, &reload->plan);
 	shell->conf_id = tables.conf_id;
-	hand_over_ledger(shell);
+	reload_hand_over(shell);
 	ledger_free(before);
 	tables_done(&tables);
 	mailboxes_retire(shell, &shell->mailboxes, shell->conf, &mailboxes);
@@ -614,7 +614,6 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	shell->conf_id = tables.conf_id;
 	shell->conf = conf;
 	tables_done(&tables);
-	hand_over_ledger(shell);
 	return 0;
 }
 

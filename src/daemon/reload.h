@@ -30,8 +30,10 @@ void reload_done(struct reload *reload);
 /* SIGHUP: prepare, apply, log what became of it. */
 void reload_now(struct shell *shell);
 
-/* The first configuration: build the tree and open its sockets. */
+/* The first configuration: build the tree and open its sockets, in a new ledger. */
 int reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err);
+/* That is complete: a successor gets it. */
+void reload_hand_over(struct shell *shell);
 
 /* An actor of an earlier configuration is gone: that may be free to go too. */
 void reload_release(struct shell *shell, struct ref ref);

@@ -140,12 +140,24 @@ start_end_leftovers(struct shell *shell)
 	return n;
 }
 
+/* The same for the guardian before us: whose they are is known by their descent, too. */
+static size_t
+end_actors(struct shell *shell)
+{
+	size_t n = 0;
+	int r = leftover_kill_below(shell->walker_pid, &n);
+
+	if (r < 0)
+		(void)log_errno(r, "end the processes of the guardian before");
+	return n;
+}
+
 /* Begin with this configuration and nothing else; 0 or an exit status. */
 static int
 boot(struct shell *shell, const struct start *start)
 {
 	struct err err = {0};
-	size_t n_leftovers;
+	size_t n_leftovers = 0;
 
 	/* Whoever answers there has living actors that look like leftovers. */
 	if (start->how == START_FRESH && sock_unix_is_live(shell->control_path)) {
@@ -155,7 +167,9 @@ boot(struct shell *shell, const struct start *start)
 	}
 	if (getrandom(&shell->instance, sizeof(shell->instance), 0) < 0)
 		shell->instance = clock_mono_ns();
-	n_leftovers = start_end_leftovers(shell);
+	if (start->how == START_ANEW)
+		n_leftovers = end_actors(shell);
+	n_leftovers += start_end_leftovers(shell);
 	if (reload_boot(shell, start->conf, seed_of(shell->options), &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
@@ -167,6 +181,7 @@ boot(struct shell *shell, const struct start *start)
 	if (n_leftovers > 0)
 		report_leftovers(shell, n_leftovers);
 	report_supd(shell, "started");
+	reload_hand_over(shell);
 	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	/* What the one before us was about: of the tree only the log process is started,
 	 * for what is still in the pipes. */

@@ -84,7 +84,7 @@ struct ledger {
 	size_t bytes; /* mapped */
 	struct layout layout;
 	uint32_t n_prepared; /* entries behind those that count */
-	struct map past; /* hash to place in the ring */
+	struct map past;     /* hash to place in the ring */
 };
 
 static inline void *

@@ -4,6 +4,8 @@
 
 #include "os/leftover.h"
 
+#include "os/proc.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -135,4 +137,38 @@ leftover_kill(const char *variable, size_t *ret_killed)
 	free(buf);
 	*ret_killed = sum;
 	return killed < 0 ? killed : 0;
+}
+
+/*
+ * Kill everything that descends from a walker whose guardian has died, and from us, who
+ * have started nothing yet: the actors, whatever they did to their environment.  What is
+ * in the walker's own session was there before supd.  Waits for their end.
+ *
+ * Returns 0; -EBUSY when something would not die; or another -errno.
+ */
+int
+leftover_kill_below(pid_t walker, size_t *ret_killed)
+{
+	struct proc_sweep *sweep = proc_sweep_new();
+	const pid_t session = getsid(walker);
+	struct map nobody;
+	int count, r = 0;
+
+	*ret_killed = 0;
+	if (sweep == NULL)
+		return -ENOMEM;
+	map_init(&nobody);
+	proc_sweep_include(sweep, walker);
+	for (int ms = 0; ms <= DEATH_TIMEOUT_MS; ms++) {
+		r = proc_sweep_take(sweep, &nobody);
+		count = proc_sweep_kill(sweep, session);
+		if ((size_t)count > *ret_killed)
+			*ret_killed = (size_t)count;
+		if (r < 0 || (count == 0 && !proc_sweep_has(sweep, -1, "")))
+			break;
+		r = -EBUSY;
+		(void)poll(NULL, 0, 1);
+	}
+	proc_sweep_free(sweep);
+	return r;
 }

@@ -125,11 +125,11 @@ read_stat(pid_t pid, struct stat_line *ret)
 	/* The name of the program may contain anything, also a parenthesis. */
 	at = strrchr(buf, ')');
 	if (at == NULL ||
-	    sscanf(
-	        at + 1,
-	        " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-	        "%*d %" SCNu64,
-	        &ret->state, &ret->parent, &ret->session, &ret->flags, &ret->start) != 5)
+	    sscanf(at + 1,
+	           " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+	           "%*d %" SCNu64,
+	           &ret->state, &ret->parent, &ret->session, &ret->flags,
+	           &ret->start) != 5)
 		return -EBADMSG;
 	return 0;
 }

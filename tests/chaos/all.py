@@ -15,6 +15,7 @@ import storm
 import crash
 import damage
 import following
+import unlucky
 import upgrade
 from lib import main
 

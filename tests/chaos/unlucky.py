@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Deaths at the worst moment: while something is half told, half born or half thrown away."""
+import os
+import shutil
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import CUT, Chaos, Killer, alive
+from lib import SUPD, Skip, check, equal, main, test
+
+# Asked to end by what nobody minds, from its first moment on.
+DEAF = {"a": {"command": ["sleep", "1000"], "stop_signal": "WINCH", "shutdown": "60s"}}
+
+
+def start(box, tree, **options):
+    s = Chaos(box, tree, **options)
+    s.until(s.was_ready, "READY=1", 20)
+    return s
+
+
+def pid_of(s, path):
+    return s.until(lambda: s.actor(path).get("pid"), f"a process of {path}")
+
+
+def what(s):
+    return [event["what"] for event in s.seen("supd")]
+
+
+# ---- on_crash: kill ----------------------------------------------------------------------------
+
+@test("on_crash: kill ends who has cleared its environment, too, and what that forked away")
+def cleared(box):
+    child = box.path("child")
+    script = f"setsid sleep 1000 & echo $! >{child}; exec sleep 1000"
+    s = start(box, {"a": {"command": ["env", "-i", "/bin/sh", "-c", script]}},
+              on_crash="kill")
+    before = pid_of(s, "a")
+    s.until(lambda: os.path.exists(child) and open(child, encoding="ascii").read().strip(),
+            "what it forks")
+    with open(child, encoding="ascii") as text:
+        forked = int(text.read())
+    s.crash()
+    after = s.until(lambda: s.actor("a").get("pid") not in (None, before) and
+                    s.actor("a")["pid"], "the second life")
+    check(not alive(before), "the first life goes on")
+    check(not alive(forked), "what it forked lives on")
+    check(alive(after), "the second life has ended")
+
+
+@test("on_crash: kill spares what was there before supd, in the session that supd is in")
+def spared(box):
+    note = box.path("stranger")
+    shell = 'sleep 1000 & echo $! >"$0"; exec "$@"'
+    s = start(box, {"a": {"command": ["sleep", "1000"]}}, on_crash="kill",
+              command=["setsid", "/bin/sh", "-c", shell, note, SUPD])
+    with open(note, encoding="ascii") as text:
+        stranger = int(text.read())
+    before = pid_of(s, "a")
+    s.crash()
+    s.until(lambda: s.actor("a").get("pid") not in (None, before), "the second life")
+    spared_it = alive(stranger)
+    os.kill(stranger, signal.SIGKILL)
+    s.until(lambda: not alive(stranger), "its end")
+    check(spared_it, "a process that is not supd's was killed")
+
+
+@test("a shutdown that a guardian died of is done, also with on_crash: kill")
+def shutdown(box):
+    s = start(box, DEAF, on_crash="kill")
+    guardian = s.guardian()
+    try:
+        s.call("Shutdown")
+    except CUT:
+        pass
+    s.kill_guardian(guardian)
+    s.ended(0)
+
+
+@test("a configuration that was on its way at a death does not take the next one along")
+def replaced(box):
+    s = start(box, {"a": {}}, on_crash="kill")
+    old = s.guardian()
+    killer = Killer(box, old, "fallocate")  # a new ledger, after the new configuration
+    s.signal(signal.SIGHUP)
+    s.until(killer.killed, "the guardian's death in a reload")
+    killer.end()
+    s.successor(old)
+    s.started("a", 2)
+    s.crash()
+    s.started("a", 3)
+    s.until(lambda: what(s).count("actors_killed") == 2, "two clean starts")
+    check("ledger_lost" not in what(s), f"a configuration was lost: {what(s)}")
+
+
+# ---- births ------------------------------------------------------------------------------------
+
+@test("a birth around a death is known also where the environment of others is hidden")
+def hidden(box):
+    if not shutil.which("setpriv"):
+        raise Skip("there is no setpriv")
+    lives = box.path("lives")
+    box.file("lives")
+    os.chmod(lives, 0o666)
+    script = f"echo $$$$ >>{lives}; exec sleep 1000"
+    s = start(box, {"a": {"command": ["/bin/sh", "-c", script], "user": "nobody"}},
+              command=["setpriv", "--bounding-set", "-sys_ptrace,-sys_admin,-perfmon", SUPD])
+    first, old = pid_of(s, "a"), s.guardian()
+    killer = Killer(box, old, "clone3:born")
+    os.kill(first, signal.SIGKILL)
+    s.until(killer.killed, "the guardian's death at a birth")
+    killer.end()
+    s.successor(old)
+    second = s.until(lambda: s.actor("a").get("pid") not in (None, first) and
+                     s.actor("a")["pid"], "the second life")
+
+    def written():
+        with open(lives, encoding="ascii") as text:
+            return [int(line) for line in text]
+
+    s.until(lambda: second in written(), "its first words")
+    equal(written(), [first, second], "the lives")
+
+
+# ---- the service manager -----------------------------------------------------------------------
+
+@test("who was told of a reload that a guardian died in is told of its end")
+def reloading(box):
+    s = start(box, {"a": {}})
+    old = s.guardian()
+    killer = Killer(box, old, "fallocate")
+    s.signal(signal.SIGHUP)
+    s.until(killer.killed, "the guardian's death in a reload")
+    killer.end()
+    s.successor(old)
+    begun = s.until(lambda: [i for i, note in enumerate(s.notes) if "RELOADING=1" in note],
+                    "RELOADING=1")[0]
+    s.until(lambda: any("READY=1" in note for note in s.notes[begun:]), "READY=1 after it")
+    s.consistent()
+
+
+@test("after a death in a shutdown the service manager is asked for more time as before")
+def stopping(box):
+    s = start(box, DEAF)
+    s.signal(signal.SIGTERM)
+    s.until(lambda: any("STOPPING=1" in note for note in s.notes), "STOPPING=1")
+    seen = len(s.notes)
+    old = s.guardian()
+    s.kill_guardian(old)
+    s.until(lambda: any("EXTEND_TIMEOUT_USEC" in note for note in s.notes[seen:]),
+            "more time")
+    os.kill(pid_of(s, "a"), signal.SIGKILL)
+    s.ended(0)
+
+
+if __name__ == "__main__":
+    main()
