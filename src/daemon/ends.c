@@ -291,16 +291,6 @@ on_stopped_or_continued(struct procs *procs, const struct reap *reap)
 	proc_record(procs, proc);
 }
 
-/* One that was stopped before it could hear that it is to end goes on, to hear it. */
-static void
-wake(struct procs *procs, const struct reap *reap)
-{
-	struct proc *proc = proc_by_pid(procs, reap->pid);
-
-	if (reap->kind == REAP_STOPPED && proc != NULL && proc->stopping)
-		(void)proc_signal(procs, proc, SIGCONT);
-}
-
 /* Everybody: strangers that came to us as orphans, stops, continues, merged signals. */
 static void
 on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
@@ -322,8 +312,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		else if (proc != NULL)
 			ends_add(procs, proc, &reap);
 		os_reap_peeked(&reap);
-		wake(procs, &reap);
-	}
+		}
 	ends_tell(procs);
 }
 
@@ -407,7 +396,6 @@ ends_take_exit(struct procs *procs)
 	else if (proc != NULL && proc->adopted)
 		ends_add(procs, proc, &reap);
 	exits_take(exits);
-	wake(procs, &reap);
 	return true;
 }
 
