@@ -135,7 +135,6 @@ restore_containment(struct shell *shell, struct proc *proc,
 	                  shell->actors.at[record->ref.slot].path, mark);
 	proc->containment.session = main;
 	proc->containment.is_main_alive = record->pid != 0;
-	proc->containment.is_foreign = true;
 }
 
 static void

@@ -81,11 +81,12 @@ void
 perform(struct shell *shell, const struct action_list *actions)
 {
 	const uint64_t epoch = (uint64_t)ledger_epoch(shell->ledger) << 32;
+	const uint32_t performed = ledger_performed(shell->ledger);
 
 	for (uint32_t i = 0; i < actions->n; i++) {
 		const uint32_t number = ++shell->n_actions;
 
-		if (number <= ledger_performed(shell->ledger))
+		if (number <= performed)
 			continue;
 		shell->events.by = epoch | number;
 		perform_one(shell, &actions->at[i]);

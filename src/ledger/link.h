@@ -68,7 +68,6 @@ enum vault_kind {
 	VAULT_PIPE,        /* an actor's output */
 	VAULT_LOG,         /* what the log process needs: see logd/ */
 	VAULT_CALLER,      /* the connection of the one who asked for an upgrade */
-	VAULT_STORE,       /* an actor's fd store */
 	VAULT_CGROUP,      /* the directory of the actors' cgroups */
 };
 #define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))

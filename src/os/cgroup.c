@@ -240,7 +240,6 @@ kill_leftovers(struct cgroup_root *root)
 		if (entry->d_type != DT_DIR || leaf[0] == '.')
 			continue;
 		if (cgroup_leaf_populated(root, leaf, -1) > 0) {
-			root->n_leftovers++;
 			for (int i = 0; i < DEATH_TRIES; i++) {
 				(void)cgroup_leaf_kill(root, leaf);
 				if (cgroup_leaf_populated(root, leaf, -1) <= 0)

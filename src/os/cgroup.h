@@ -32,7 +32,6 @@ struct cgroup_root {
 	bool is_created;            /* path is "supd-PID", ours to remove */
 	bool is_moved;              /* supd moved into path/supd */
 	bool is_inner;              /* its parent had done so: cgroup_enter() */
-	uint32_t n_leftovers;       /* leaves of a dead supd that were killed */
 };
 
 void cgroup_root_init(struct cgroup_root *root);
