@@ -28,6 +28,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/reap.h"
+#include "os/role.h"
 #include "os/spawn.h"
 
 /* How long the new binary may take to say whether it can. */
@@ -216,27 +217,6 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 	finish(upgrade);
 }
 
-/* Our own command line with the question in front; the caller frees it, not its strings.
- */
-static char **
-make_argv(const struct shell *shell, char *question)
-{
-	char **own = shell->options->argv;
-	size_t n = 0;
-	char **argv;
-
-	while (own[n] != NULL)
-		n++;
-	argv = calloc(n + 2, sizeof(*argv));
-	if (argv == NULL)
-		return NULL;
-	argv[0] = own[0];
-	argv[1] = question;
-	for (size_t i = 1; i < n; i++)
-		argv[i + 1] = own[i];
-	return argv;
-}
-
 /* Run what was opened, not what stands there by now. */
 static int
 spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret)
@@ -262,9 +242,11 @@ spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret
 	(void)snprintf(question, sizeof(question), "--can-adopt=%s",
 	               candidate_kind(kind));
 	(void)snprintf(file, sizeof(file), "/proc/self/fd/%zu", ARRAY_SIZE(fds) - 1);
-	argv = make_argv(shell, question);
+	/* Our own command line; where a role stands, the question. */
+	argv = role_arguments(shell->options->argv);
 	if (argv == NULL)
 		return -ENOMEM;
+	argv[1] = question;
 	spawn.argv = argv;
 	r = os_spawn(&shell->spawner, &spawn, ret);
 	free(argv);
