@@ -94,7 +94,7 @@ cancel_group(struct turn *turn, struct node *node)
 		member->down_as = STATE_STOPPED;
 		reconcile_queue(core, member);
 	}
-	reconcile_group_due(turn, supervisor);
+	children_group_due(turn, supervisor);
 }
 
 static void

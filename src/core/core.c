@@ -93,11 +93,11 @@ on_spawned(struct turn *turn, struct node *node)
 	node->generation++;
 	(void)turn_report(turn, REPORT_STARTED, node);
 	if (node->state == STATE_STOPPING) {
-		reconcile_send_stop(turn, node);
+		down_send_stop(turn, node);
 		return;
 	}
 	if (node->spec.ready == READY_EXEC) {
-		reconcile_ready(turn, node);
+		up_ready(turn, node);
 		return;
 	}
 	if (node->spec.ready == READY_AFTER)
@@ -119,7 +119,7 @@ on_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
 	    .error = event->error,
 	};
 	if (node->state == STATE_STOPPING || node_is_leaving(node))
-		reconcile_gone(turn, node);
+		down_gone(turn, node);
 	else
 		failure_handle(turn, node, &node->end, node);
 }
@@ -160,12 +160,12 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 	turn_report(turn, REPORT_EXITED, node)->cause = node->end;
 	if (node->state == STATE_STOPPING) {
 		if (!node->alive)
-			reconcile_gone(turn, node);
+			down_gone(turn, node);
 		return;
 	}
 	if (node_is_leaving(node)) {
 		/* Its end was wanted already: absorbed by that (OTP O-21). */
-		reconcile_bring_down(turn, node);
+		down_bring(turn, node);
 		return;
 	}
 	if (node->end.kind != CAUSE_NORMAL) {
@@ -188,7 +188,7 @@ on_gone(struct turn *turn, struct node *node)
 		return;
 	node->alive = false;
 	if (node_is_live(node))
-		reconcile_gone(turn, node);
+		down_gone(turn, node);
 }
 
 /* Events about a process: stale ones, of an earlier life, are dropped. */
@@ -210,7 +210,7 @@ post_process(struct turn *turn, const struct event *event)
 	case EVENT_READY:
 		if (node->spawned && node->main_alive && node->state == STATE_STARTING &&
 		    node->spec.ready == READY_TOLD)
-			reconcile_ready(turn, node);
+			up_ready(turn, node);
 		break;
 	case EVENT_EXITED:
 		on_exited(turn, node, event);
@@ -224,7 +224,7 @@ post_process(struct turn *turn, const struct event *event)
 		forget_failures(turn->core, node);
 		break;
 	case EVENT_STOP_SENT:
-		reconcile_stop_sent(turn, node);
+		down_stop_sent(turn, node);
 		break;
 	case EVENT_BOOT:
 	case EVENT_TICK:
@@ -259,12 +259,12 @@ on_state_due(struct turn *turn, struct node *node)
 		/* Unless somebody above had it killed already. */
 		if (!node->kill_sent)
 			(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
-		reconcile_kill(turn, node);
+		down_kill(turn, node);
 		break;
 	case STATE_BACKOFF:
 		/* Below somebody who goes down it waits to be stopped. */
 		if (node->up && reconcile_takes_starts(turn->core, node))
-			reconcile_start(turn, node);
+			up_start(turn, node);
 		break;
 	case STATE_STOPPED:
 	case STATE_WAITING:
@@ -285,13 +285,13 @@ on_due(struct turn *turn, struct node *node, enum lane lane)
 		on_state_due(turn, node);
 		break;
 	case LANE_READY:
-		reconcile_ready(turn, node);
+		up_ready(turn, node);
 		break;
 	case LANE_RESET:
 		forget_failures(turn->core, node);
 		break;
 	case LANE_GROUP:
-		reconcile_group_due(turn, node);
+		children_group_due(turn, node);
 		break;
 	case LANE_MAX:
 		break;

@@ -168,7 +168,7 @@ give_up(struct turn *turn, struct node *supervisor, struct node *offender)
 	offender->down_as = STATE_FAILED;
 	offender->up = false;
 	offender->bounce = false;
-	reconcile_bring_down(turn, supervisor);
+	down_bring(turn, supervisor);
 }
 
 /* The failed process is not coming back by itself: it is down, or going down. */
@@ -180,7 +180,7 @@ lay_down(struct turn *turn, struct node *origin)
 	origin->up = false;
 	origin->bounce = false;
 	origin->down_as = STATE_FAILED;
-	reconcile_bring_down(turn, origin);
+	down_bring(turn, origin);
 }
 
 /* Resume: a live process is left as it is, a dead one gets a successor after a while. */
@@ -221,7 +221,7 @@ carry_out_stop(struct turn *turn, struct node *node, const struct decision *deci
 	node->down_as = STATE_FAILED;
 	if (decision->reason == DECIDED_TEMPORARY ||
 	    decision->reason == DECIDED_MANUAL_START)
-		reconcile_bring_down(turn, node);
+		down_bring(turn, node);
 	else
 		strategy_stop(turn, node);
 }
@@ -294,7 +294,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 	switch (decision->directive) {
 	case DIRECTIVE_RESUME:
 		if (origin->bounce)
-			reconcile_bring_down(turn, origin);
+			down_bring(turn, origin);
 		break;
 	case DIRECTIVE_RESTART:
 		if (origin != node)
@@ -433,7 +433,7 @@ failure_normal_end(struct turn *turn, struct node *node)
 	node->up = false;
 	node->bounce = false;
 	node->down_as = STATE_DONE;
-	reconcile_bring_down(turn, node);
+	down_bring(turn, node);
 }
 
 /*
@@ -447,7 +447,7 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 
 	supervisor->end = cause;
 	if (is_moot(turn, supervisor))
-		reconcile_gone(turn, supervisor);
+		down_gone(turn, supervisor);
 	else if (supervisor->spec.decider.preset == PRESET_OTP && supervisor->depth > 1)
 		failure_normal_end(turn, supervisor);
 	else

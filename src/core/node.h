@@ -311,19 +311,31 @@ bool strategy_in_scope(const struct core *core, const struct node *child,
 
 /* reconcile.c */
 void reconcile_queue(struct core *core, struct node *node);
+void reconcile_queue_parent(struct core *core, const struct node *node);
 bool reconcile_run(struct turn *turn);
-void reconcile_bring_down(struct turn *turn, struct node *node);
-void reconcile_gone(struct turn *turn, struct node *node);
-void reconcile_ready(struct turn *turn, struct node *node);
 void reconcile_pass(struct core *core, struct node *child);
-void reconcile_group_due(struct turn *turn, struct node *supervisor);
 void reconcile_set_state(struct core *core, struct node *node, enum node_state state);
-enum node_state reconcile_pending_state(const struct core *core, const struct node *node);
-void reconcile_start(struct turn *turn, struct node *node);
-void reconcile_stop_sent(struct turn *turn, struct node *worker);
-void reconcile_send_stop(struct turn *turn, struct node *worker);
-void reconcile_kill(struct turn *turn, struct node *node);
 bool reconcile_takes_starts(const struct core *core, const struct node *node);
+
+/* up.c */
+void up_start(struct turn *turn, struct node *node);
+void up_ready(struct turn *turn, struct node *node);
+
+/* down.c */
+void down_bring(struct turn *turn, struct node *node);
+void down_gone(struct turn *turn, struct node *node);
+void down_settle(struct turn *turn, struct node *node);
+void down_kill(struct turn *turn, struct node *node);
+void down_send_stop(struct turn *turn, struct node *worker);
+void down_stop_sent(struct turn *turn, struct node *worker);
+enum node_state down_pending_state(const struct core *core, const struct node *node);
+
+/* children.c */
+void children_start(struct core *core, struct node *supervisor);
+void children_stop(struct turn *turn, struct node *supervisor);
+bool children_are_down(const struct node *supervisor);
+void children_advance(struct turn *turn, struct node *supervisor);
+void children_group_due(struct turn *turn, struct node *supervisor);
 
 /* wait.c */
 void wait_init(struct core *core);

@@ -47,7 +47,7 @@ join_group(struct turn *turn, struct node *supervisor, struct node *member)
 	if (member->up && node_is_pending(member)) {
 		/* Its own delay is over: the group's counts. */
 		reconcile_set_state(turn->core, member,
-		                    reconcile_pending_state(turn->core, member));
+		                    down_pending_state(turn->core, member));
 	}
 	reconcile_queue(turn->core, member);
 }
@@ -66,7 +66,7 @@ begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
 	reconcile_queue(core, supervisor);
 	/* A dead leader is down already, or has leftovers that can go at once. */
 	if (node_is_supervisor(leader) ? leader->gave_up : !leader->main_alive)
-		reconcile_bring_down(turn, leader);
+		down_bring(turn, leader);
 }
 
 /*
@@ -88,7 +88,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
 		/* A first attempt that failed counts as passed (DECISIONS 18). */
 		reconcile_pass(core, node);
-		reconcile_bring_down(turn, node);
+		down_bring(turn, node);
 		return;
 	}
 	supervisor->group_leader = node_slot(core, node);
@@ -126,7 +126,7 @@ strategy_stop(struct turn *turn, struct node *node)
 	struct node *supervisor = node_supervisor(core, node);
 
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
-		reconcile_bring_down(turn, node);
+		down_bring(turn, node);
 		return;
 	}
 	supervisor->group_index = node->index;

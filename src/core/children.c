@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: ISC */
+/* children.c - a supervisor and its children: sequences of starts and stops, groups. */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "base/units.h"
+#include "core/pure.h"
+
+/* A supervisor stops: its children's goals are taken away, in reverse they go. */
+void
+children_stop(struct turn *turn, struct node *supervisor)
+{
+	struct core *core = turn->core;
+
+	deadline_clear(core, supervisor, LANE_GROUP);
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (child->absent)
+			continue;
+		if (child->up || child->bounce)
+			child->down_as = STATE_STOPPED;
+		child->up = false;
+		child->bounce = false;
+		child->gave_up = false;
+		child->brutal = child->brutal || supervisor->brutal;
+		/* One that is down changes no state: its callers hear of it here. */
+		wait_state_changed(core, child);
+		reconcile_pass(core, child);
+		wait_state_changed(core, child);
+		if (node_is_live(child) && !child->grouped) {
+			child->grouped = true;
+			supervisor->n_grouped++;
+		}
+		if (node_is_pending(child) || child->brutal)
+			reconcile_queue(core, child);
+	}
+	supervisor->op = OP_STOP;
+	supervisor->cursor = supervisor->last;
+	reconcile_queue(core, supervisor);
+}
+
+/* No child runs, and none is to start. */
+bool
+children_are_down(const struct node *supervisor)
+{
+	return supervisor->n_live == 0 && supervisor->n_pending == 0;
+}
+
+/* Its supervisor starts anew: what was counted and what had ended is forgotten. */
+static void
+renew_child(struct core *core, struct node *child)
+{
+	child->absent = false;
+	child->attempts = 0;
+	child->was_ready = false;
+	child->manual = false;
+	child->failures = 0;
+	child->shown_delay_ms = 0;
+	child->guard_n = 0;
+	window_clear(&child->limit);
+	child->bounce = false;
+	child->automatic = false;
+	child->grouped = false;
+	child->down_as = STATE_STOPPED;
+	child->up = child->spec.enabled && !child->held && !child->removing;
+	reconcile_set_state(core, child, child->up ? STATE_WAITING : STATE_STOPPED);
+}
+
+/* The children begin anew, in order, those that are enabled and not held. */
+void
+children_start(struct core *core, struct node *supervisor)
+{
+	window_clear(&supervisor->intensity);
+	supervisor->n_sequenced = 0;
+	CHILDREN_FOREACH (core, supervisor, child) {
+		renew_child(core, child);
+		child->sequenced = child->up;
+		supervisor->n_sequenced += child->up;
+	}
+	supervisor->op = OP_START;
+	supervisor->cursor = supervisor->first;
+	reconcile_queue(core, supervisor);
+}
+
+/* The group's delay is over: its members start in order. */
+void
+children_group_due(struct turn *turn, struct node *supervisor)
+{
+	struct core *core = turn->core;
+
+	if (supervisor->op != OP_DELAY)
+		return;
+	deadline_clear(core, supervisor, LANE_GROUP);
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (!child->grouped)
+			continue;
+		child->grouped = false;
+		if (!child->up)
+			continue;
+		child->bounce = false;
+		reconcile_set_state(core, child, STATE_WAITING);
+		child->sequenced = true;
+		supervisor->n_sequenced++;
+	}
+	supervisor->op = OP_START;
+	supervisor->cursor = supervisor->first;
+	reconcile_queue(core, supervisor);
+}
+
+/* All of the group is gone. */
+static void
+group_is_down(struct turn *turn, struct node *supervisor)
+{
+	struct core *core = turn->core;
+	const struct node *leader;
+
+	if (supervisor->state == STATE_STOPPING) {
+		if (!children_are_down(supervisor))
+			return;
+		supervisor->op = OP_NONE;
+		if (supervisor->gave_up)
+			failure_give_up(turn, supervisor);
+		else
+			down_gone(turn, supervisor);
+		return;
+	}
+	supervisor->op = OP_DELAY;
+	if (supervisor->group_delay_ms == DURATION_INFINITE) {
+		children_group_due(turn, supervisor);
+		return;
+	}
+	deadline_arm(core, supervisor, LANE_GROUP, turn->now_ms,
+	             supervisor->group_delay_ms);
+	/* The one that began it may be configured no longer. */
+	leader = node_at(core, supervisor->group_leader);
+	if (supervisor->group_delay_ms > 0 && leader != NULL)
+		turn_report(turn, REPORT_BACKOFF, leader)->delay_ms =
+		    supervisor->group_delay_ms;
+}
+
+static void
+advance_stop(struct turn *turn, struct node *supervisor)
+{
+	bool parallel = supervisor->spec.stop_parallel || supervisor->brutal;
+
+	while (supervisor->cursor != NONE) {
+		struct node *child = node_at(turn->core, supervisor->cursor);
+
+		if (child->grouped && node_is_live(child)) {
+			if (!turn_has_room(turn)) {
+				reconcile_queue(turn->core, supervisor);
+				return;
+			}
+			down_bring(turn, child);
+			if (!parallel && node_is_live(child))
+				return;
+		}
+		supervisor->cursor = child->prev;
+	}
+	if (supervisor->n_grouped == 0)
+		group_is_down(turn, supervisor);
+}
+
+static void
+advance_start(struct turn *turn, struct node *supervisor)
+{
+	while (supervisor->cursor != NONE) {
+		struct node *child = node_at(turn->core, supervisor->cursor);
+
+		/* One that is to stop only waits to be looked at. */
+		if (child->state == STATE_WAITING && !child->up)
+			reconcile_pass(turn->core, child);
+		if (child->sequenced && child->state == STATE_WAITING) {
+			if (!reconcile_takes_starts(turn->core, child))
+				return;
+			if (!turn_has_room(turn)) {
+				reconcile_queue(turn->core, supervisor);
+				return;
+			}
+			up_start(turn, child);
+		}
+		if (child->sequenced && !supervisor->spec.start_parallel)
+			return;
+		supervisor->cursor = child->next;
+	}
+	if (supervisor->n_sequenced > 0)
+		return;
+	supervisor->op = OP_NONE;
+	if (supervisor->state == STATE_STARTING)
+		up_ready(turn, supervisor);
+}
+
+/* Go on with the sequence of stops or starts that is under way, as far as it goes. */
+void
+children_advance(struct turn *turn, struct node *supervisor)
+{
+	switch (supervisor->op) {
+	case OP_STOP:
+		advance_stop(turn, supervisor);
+		break;
+	case OP_START:
+		advance_start(turn, supervisor);
+		break;
+	case OP_NONE:
+	case OP_DELAY:
+		break;
+	}
+}
