@@ -213,6 +213,7 @@ command_post(struct turn *turn, const struct event *event)
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
 	case EVENT_STOP_SENT:
+	case EVENT_HOOK_DONE:
 	case EVENT_UNWAIT:
 	case EVENT_SHUTDOWN:
 	case EVENT_QUIT:

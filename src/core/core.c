@@ -17,6 +17,7 @@ const char *const action_kind_names[] = {ACTION_KIND_MAP(AS_NAME)};
 const char *const report_names[] = {REPORT_MAP(AS_NAME)};
 const char *const decision_reason_names[] = {DECISION_REASON_MAP(AS_NAME)};
 const char *const wait_for_names[] = {WAIT_FOR_MAP(AS_NAME)};
+const char *const hook_reason_names[] = {HOOK_REASON_MAP(AS_NAME)};
 
 /* At most so many actions come of one node's advance or one deadline. */
 #define STEP_ACTIONS (CORE_POST_ACTIONS)
@@ -226,6 +227,7 @@ post_process(struct turn *turn, const struct event *event)
 	case EVENT_STOP_SENT:
 		down_stop_sent(turn, node);
 		break;
+	case EVENT_HOOK_DONE:
 	case EVENT_BOOT:
 	case EVENT_TICK:
 	case EVENT_START:
@@ -375,6 +377,7 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
 	case EVENT_STOP_SENT:
+	case EVENT_HOOK_DONE:
 		post_process(&turn, event);
 		break;
 	case EVENT_START:

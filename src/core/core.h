@@ -59,6 +59,7 @@ enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 	X(EVENT_GONE, "gone")                   \
 	X(EVENT_BACKOFF_RESET, "backoff_reset") \
 	X(EVENT_STOP_SENT, "stop_sent")         \
+	X(EVENT_HOOK_DONE, "hook_done")         \
 	X(EVENT_START, "start")                 \
 	X(EVENT_STOP, "stop")                   \
 	X(EVENT_RESTART, "restart")             \
@@ -94,15 +95,23 @@ struct event {
 	bool hold;      /* STOP */
 	uint64_t token; /* START, STOP, RESTART: reply wanted if not 0; WAIT, UNWAIT */
 	enum wait_for wait_for; /* WAIT */
+
+	/*
+	 * HOOK_DONE: nothing of the hook is left.  code, signal and core tell how it
+	 * ended, error (an errno) that it could not be started.
+	 */
+	uint32_t serial;
 };
 
-#define ACTION_KIND_MAP(X)           \
-	X(ACTION_SPAWN, "spawn")     \
-	X(ACTION_STOP, "stop")       \
-	X(ACTION_KILL, "kill")       \
-	X(ACTION_REMOVED, "removed") \
-	X(ACTION_REPLY, "reply")     \
-	X(ACTION_EXIT, "exit")       \
+#define ACTION_KIND_MAP(X)               \
+	X(ACTION_SPAWN, "spawn")         \
+	X(ACTION_STOP, "stop")           \
+	X(ACTION_KILL, "kill")           \
+	X(ACTION_HOOK, "hook")           \
+	X(ACTION_HOOK_KILL, "hook_kill") \
+	X(ACTION_REMOVED, "removed")     \
+	X(ACTION_REPLY, "reply")         \
+	X(ACTION_EXIT, "exit")           \
 	X(ACTION_REPORT, "report")
 enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
 
@@ -118,8 +127,16 @@ enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
 	X(REPORT_KILLED_AFTER_TIMEOUT, "killed_after_timeout") \
 	X(REPORT_TERMINATED, "terminated")                     \
 	X(REPORT_GAVE_UP, "gave_up")                           \
-	X(REPORT_ESCALATED, "escalated")
+	X(REPORT_ESCALATED, "escalated")                       \
+	X(REPORT_HOOK_FAILED, "hook_failed")
 enum report { REPORT_MAP(AS_ENUM) REPORT_MAX };
+
+/* What a hook runs for, as it is told (SUPD_REASON). */
+#define HOOK_REASON_MAP(X)                \
+	X(HOOK_REASON_START, "start")     \
+	X(HOOK_REASON_RESTART, "restart") \
+	X(HOOK_REASON_STOP, "stop")
+enum hook_reason { HOOK_REASON_MAP(AS_ENUM) HOOK_REASON_MAX };
 
 /* What became of a waiting command. */
 enum reply_result {
@@ -156,6 +173,20 @@ struct action {
 	uint32_t window;   /* FAILURE, GAVE_UP: restarts counted in the intensity */
 	uint32_t limit;    /* FAILURE, GAVE_UP: the intensity's bound */
 	uint64_t delay_ms; /* FAILURE (restart, resume), BACKOFF */
+
+	/*
+	 * HOOK: start this hook of the actor, once for each serial, and say
+	 * EVENT_HOOK_DONE when nothing of it is left.  life and generation are those of
+	 * the process that it is about, of the one to come if that is not there yet;
+	 * cause is why (kind) and how the process ended, if it did (code, signal, core).
+	 * No actor has two at a time. HOOK_KILL: the hook of this serial is to end now;
+	 * its HOOK_DONE is awaited still. HOOK_FAILED: cause tells how; timed_out: it was
+	 * killed when its time was over.
+	 */
+	uint32_t serial;
+	enum hook hook;
+	enum hook_reason hook_reason;
+	bool timed_out;
 };
 
 /* Why a directive was what it was, besides the rule that matched. */
@@ -231,6 +262,7 @@ extern const char *const action_kind_names[];
 extern const char *const report_names[];
 extern const char *const decision_reason_names[];
 extern const char *const wait_for_names[];
+extern const char *const hook_reason_names[];
 
 /* Memory and configuration. */
 size_t core_bytes(const struct core_size *size);

@@ -11,6 +11,8 @@
 #include "core/pure.h"
 
 const char *const node_kind_names[] = {NODE_KIND_MAP(AS_NAME)};
+const char *const keep_children_names[] = {KEEP_CHILDREN_MAP(AS_NAME)};
+const char *const hook_names[] = {HOOK_MAP(AS_NAME)};
 const char *const restart_type_names[] = {RESTART_TYPE_MAP(AS_NAME)};
 const char *const strategy_names[] = {STRATEGY_MAP(AS_NAME)};
 const char *const directive_names[] = {DIRECTIVE_MAP(AS_NAME)};
@@ -45,6 +47,7 @@ spec_default(struct spec *spec, enum node_kind kind)
 	spec->shutdown_ms = 5000;
 	spec->ready = READY_EXEC;
 	spec->start_timeout_ms = DURATION_INFINITE;
+	spec->hook_timeout_ms = 10000;
 	spec->strategy = STRATEGY_ONE_FOR_ONE;
 	spec->intensity = (struct intensity_spec){.restarts = 5, .within_ms = 60000};
 	spec->decider.preset = PRESET_DEFAULT;

@@ -81,6 +81,23 @@ enum preset { PRESET_MAP(AS_ENUM) PRESET_MAX };
 	X(RULE_LOG_OFF, "off")
 enum rule_log { RULE_LOG_MAP(AS_ENUM) RULE_LOG_MAX };
 
+/* What a restart of a supervisor does to its children. */
+#define KEEP_CHILDREN_MAP(X)       \
+	X(KEEP_NO, "no")           \
+	X(KEEP_RESTART, "restart") \
+	X(KEEP_UNTOUCHED, "untouched")
+enum keep_children { KEEP_CHILDREN_MAP(AS_ENUM) KEEP_CHILDREN_MAX };
+
+/* Commands of the actor's own that run around its starts and stops. */
+#define HOOK_MAP(X)                          \
+	X(HOOK_PRE_START, "pre_start")       \
+	X(HOOK_POST_START, "post_start")     \
+	X(HOOK_PRE_RESTART, "pre_restart")   \
+	X(HOOK_POST_RESTART, "post_restart") \
+	X(HOOK_PRE_STOP, "pre_stop")         \
+	X(HOOK_POST_STOP, "post_stop")
+enum hook { HOOK_MAP(AS_ENUM) HOOK_MAX };
+
 enum shutdown_mode { SHUTDOWN_TIMEOUT, SHUTDOWN_BRUTAL_KILL, SHUTDOWN_INFINITY };
 
 /* When a started process counts as ready. */
@@ -189,6 +206,8 @@ struct spec {
 	enum ready_mode ready;
 	uint64_t ready_after_ms;
 	uint64_t start_timeout_ms; /* DURATION_INFINITE: none */
+	uint32_t hooks;            /* bit per enum hook that it has */
+	uint64_t hook_timeout_ms;  /* of each of them; DURATION_INFINITE: none */
 
 	/* supervisors only */
 	enum strategy strategy;
@@ -197,9 +216,12 @@ struct spec {
 	struct decider decider;
 	bool start_parallel;
 	bool stop_parallel;
+	enum keep_children keep_children;
 };
 
 extern const char *const node_kind_names[];
+extern const char *const keep_children_names[];
+extern const char *const hook_names[];
 extern const char *const restart_type_names[];
 extern const char *const strategy_names[];
 extern const char *const directive_names[];

@@ -50,6 +50,9 @@ perform_one(struct shell *shell, const struct action *action)
 	case ACTION_KILL:
 		procs_kill(shell->procs, action->ref, action->life);
 		break;
+	case ACTION_HOOK:
+	case ACTION_HOOK_KILL:
+		break;
 	case ACTION_REMOVED:
 		removed(shell, action);
 		break;

@@ -194,6 +194,12 @@ add_fields(struct shell *shell, const struct action *action)
 		add_cause(shell, &action->cause);
 		events_string(events, "origin", shell_path(shell, action->origin));
 		break;
+	case REPORT_HOOK_FAILED:
+		events_string(events, "hook", hook_names[action->hook]);
+		events_string(events, "reason", hook_reason_names[action->hook_reason]);
+		events_raw(events, "timed_out", action->timed_out ? "true" : "false");
+		add_cause(shell, &action->cause);
+		break;
 	case REPORT_READY:
 	case REPORT_STOPPING:
 	case REPORT_STOPPED:
@@ -240,6 +246,7 @@ level_of(const struct action *action, enum log_level *ret)
 	case REPORT_FAILURE:
 		return failure_level(action, ret);
 	case REPORT_KILLED_AFTER_TIMEOUT:
+	case REPORT_HOOK_FAILED:
 		*ret = LOG_LEVEL_WARNING;
 		return true;
 	case REPORT_GAVE_UP:
@@ -313,6 +320,12 @@ line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 		strbuf_addf(sb, ": more than %u restarts within %s, the last of %s",
 		            action->limit, duration_format(action->delay_ms, text),
 		            shell_path(shell, action->origin));
+		break;
+	case REPORT_HOOK_FAILED:
+		strbuf_addf(sb, ": %s: ", hook_names[action->hook]);
+		if (action->timed_out)
+			strbuf_adds(sb, "timed out, ");
+		cause_text(sb, &action->cause);
 		break;
 	case REPORT_READY:
 	case REPORT_STOPPING:

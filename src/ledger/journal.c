@@ -193,6 +193,7 @@ copy_event(struct event *to, const struct event *from)
 	to->hold = from->hold;
 	to->token = from->token;
 	to->wait_for = from->wait_for;
+	to->serial = from->serial;
 }
 
 /*

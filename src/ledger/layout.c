@@ -65,6 +65,7 @@ layout_shape(void)
 	    FIELD(event, hold),
 	    FIELD(event, token),
 	    FIELD(event, wait_for),
+	    FIELD(event, serial),
 	    EVENT_KIND_MAX,
 	    WAIT_FOR_MAX,
 	    NODE_STATE_MAX,

@@ -377,6 +377,8 @@ perform(struct fake *fake, const struct action *action)
 			actor->ref = REF_NONE;
 		}
 		break;
+	case ACTION_HOOK:
+	case ACTION_HOOK_KILL:
 	case ACTION_EXIT:
 	case ACTION_KIND_MAX:
 		break;

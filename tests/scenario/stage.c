@@ -271,6 +271,9 @@ on_action(struct stage *stage, const struct action *action)
 		else
 			stage->reports[stage->n_reports++] = *action;
 		break;
+	case ACTION_HOOK:
+	case ACTION_HOOK_KILL:
+		break;
 	case ACTION_KIND_MAX:
 		stage_blame(stage, "an action of no kind");
 		break;

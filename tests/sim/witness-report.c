@@ -366,6 +366,7 @@ witness_report(struct witness *witness, const struct action *action)
 	case REPORT_KILLED_AFTER_TIMEOUT:
 	case REPORT_TERMINATED:
 	case REPORT_ESCALATED:
+	case REPORT_HOOK_FAILED:
 		break;
 	case REPORT_MAX:
 		witness_blame(witness, "a report of no kind");

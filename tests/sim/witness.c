@@ -366,6 +366,7 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
 	case EVENT_STOP_SENT:
+	case EVENT_HOOK_DONE:
 		had_effect = saw_process(witness, event);
 		break;
 	case EVENT_START:
@@ -503,6 +504,9 @@ saw_action(struct witness *witness, const struct action *action)
 	case ACTION_STOP:
 	case ACTION_KILL:
 		witness_signal(witness, action);
+		break;
+	case ACTION_HOOK:
+	case ACTION_HOOK_KILL:
 		break;
 	case ACTION_REMOVED:
 		saw_removed(witness, action);
