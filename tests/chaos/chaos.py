@@ -23,7 +23,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 
 # pylint: disable=wrong-import-position
 from lib import (COUNTS, INSTRUMENTED, SUPD, Box, Failure, Skip, alive, bury, check,
-                 children, comment, equal, now_ns, on_alarm, prctl_subreaper, program)
+                 children, comment, equal, now_ns, offspring, on_alarm, prctl_subreaper,
+                 program)
 from supd import CLEAN, Supd, full
 from varlink import Closed, Varlink, VarlinkError
 
@@ -31,6 +32,7 @@ KILLER = os.environ.get("KILLER") or program("killer", "tests/chaos", ".")
 CUT = (Closed, BrokenPipeError, ConnectionResetError)
 WORKERS = int(os.environ.get("CHAOS_WORKERS", "6"))
 ALL = bool(os.environ.get("CHAOS_ALL"))  # every system call, not some of them
+Life = collections.namedtuple("Life", "pid cause ended")  # None, None while it lives
 ACTING = {"Start", "Stop", "Restart"}
 
 
@@ -130,12 +132,13 @@ class Chaos(Supd):
 
     def aged(self, milliseconds=1050):
         """Wait until the guardian is so old that its successor comes at once."""
-        self.until(lambda: self.call("Ping")["uptime_ms"] >= milliseconds, "an old guardian")
+        pid = self.guardian()
+        self.until(lambda: age_ms(pid) >= milliseconds, "an old guardian")
 
     # ---- what has to be true ----------------------------------------------------------------
 
     def lives(self):
-        """path → [(pid, cause or None while it lives)], by the events."""
+        """path → [Life], by the events; pids come round again in a long story."""
         lives = collections.defaultdict(list)
         for event in self.events:
             path, pid = event.get("path"), event.get("pid")
@@ -143,17 +146,18 @@ class Chaos(Supd):
                 continue
             if event.get("what") in CLEAN:
                 for ends in lives.values():
-                    ends[-1] = (ends[-1][0], ends[-1][1] or {"kind": "killed"})
+                    if not ends[-1].cause:
+                        ends[-1] = Life(ends[-1].pid, {"kind": "killed"}, event["mono"])
             if not pid or path.startswith("/system/"):
                 continue
             if event["event"] == "started":
-                check(not lives[path] or lives[path][-1][1],
+                check(not lives[path] or lives[path][-1].cause,
                       lambda p=path, i=pid: f"{p} started as {i} while it runs: {lives[p]}")
-                lives[path].append((pid, None))
+                lives[path].append(Life(pid, None, None))
             elif event["event"] == "exited":
-                check(lives[path] and lives[path][-1] == (pid, None),
+                check(lives[path] and lives[path][-1] == (pid, None, None),
                       lambda p=path, i=pid: f"{p} ended as {i}, its lives are {lives[p]}")
-                lives[path][-1] = (pid, event["cause"])
+                lives[path][-1] = Life(pid, event["cause"], event["mono"])
         return lives
 
     def consistent(self):
@@ -170,7 +174,7 @@ class Chaos(Supd):
             equal(event, seen.get(event["seq"], event), "an event, told twice")
         lives = self.lives()
         running = {actor["path"]: actor["pid"] for actor in actors if actor["pid"]}
-        told = {path: ends[-1][0] for path, ends in lives.items() if not ends[-1][1]}
+        told = {path: ends[-1].pid for path, ends in lives.items() if not ends[-1].cause}
         equal(running, told, "what Status says and what the events say runs")
         for path, pid in running.items():
             check(alive(pid), f"{path} is said to run as {pid}")
@@ -205,26 +209,35 @@ class Chaos(Supd):
 
     def recorded(self, lives):
         """The actors' own records: every life is known to supd, and never two at a time."""
-        known = {(path.rpartition("/")[2], pid) for path, ends in lives.items()
-                 for pid, _ in ends}
+        known = collections.Counter((path.rpartition("/")[2], life.pid)
+                                    for path, ends in lives.items() for life in ends)
         self.until(lambda: {(line.name, line.pid) for line in self.log if line.kind == "S"}
-                   >= {(path.rpartition("/")[2], ends[-1][0])
+                   >= {(path.rpartition("/")[2], ends[-1].pid)
                        for path, ends in lives.items()
-                       if not ends[-1][1] and path.rpartition("/")[2] in self.probes},
+                       if not ends[-1].cause and path.rpartition("/")[2] in self.probes},
                    "the living to have said that they are there")
+        began = collections.Counter((line.name, line.pid) for line in self.log
+                                    if line.kind == "S")
         if not self.lost:
-            unknown = [(line.name, line.pid) for line in self.log if line.kind == "S"
-                       and (line.name, line.pid) not in known]
-            equal(unknown, [], "lives that supd does not know of")
+            equal(dict(began - known), {}, "lives, or beginnings, that supd does not know of")
         double = [line for line in self.log if line.kind == "D"]
         equal(double, [], "lives that began before the last one had ended")
-        started = collections.Counter(line.pid for line in self.log if line.kind == "S")
-        equal([pid for pid, n in started.items() if n > 1], [], "pids with two beginnings")
-        codes = {line.pid: int(line.more) for line in self.log if line.kind == "x"}
+        self.ended_so(lives)
+
+    def ended_so(self, lives):
+        """What the actors said when they ended is what supd told of it."""
+        said = collections.defaultdict(list)
+        for line in self.log:
+            if line.kind == "x":
+                said[line.name, line.pid].append(line)
         for path, ends in lives.items():
-            for pid, cause in ends:
-                if cause and pid in codes and cause["kind"] in ("exit", "normal"):
-                    equal(cause["code"], codes[pid], f"exit code of {path} {pid}")
+            before = {}
+            for pid, cause, ended in ends:
+                codes = [int(line.more) for line in said[path.rpartition("/")[2], pid]
+                         if cause and before.get(pid, 0) < line.ns <= ended]
+                before[pid] = ended
+                if codes and cause["kind"] in ("exit", "normal"):
+                    equal([cause["code"]], codes, f"exit code of {path} {pid}")
 
     def counted(self, actors, lives):
         for actor in actors:
@@ -312,13 +325,11 @@ class Chaos(Supd):
         super().diagnose()
 
 
-def offspring(pid):
-    found, queue = set(), [pid]
-    while queue:
-        more = children(queue.pop())
-        found.update(more)
-        queue += more
-    return found
+def age_ms(pid):
+    """For how long there has been this process: what Ping tells is supd's own age."""
+    with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as text:
+        ticks = int(text.read().rpartition(")")[2].split()[19])
+    return (time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")) * 1000
 
 
 def moved(event):

@@ -14,7 +14,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
 from chaos import Chaos, Killer, Wish, alive, check, equal, now_ns
-from lib import INSTRUMENTED, SUPCTL, SUPD, Skip, children, comment, has, main, test
+from lib import (INSTRUMENTED, SUPCTL, SUPD, Skip, children, comment, has, main, run, test,
+                 unshare)
 from varlink import Closed, Varlink, VarlinkError
 
 MS = 1_000_000
@@ -357,6 +358,48 @@ def group(box):
     equal((s.actor("g")["window"], len(s.seen("failure"))), (1, 1), "restarts counted")
 
 
+@test("whoever gets the pid of one that is dead is not mistaken for it", timeout=90)
+def same_pids(box):
+    last = "/proc/sys/kernel/ns_last_pid"
+    if not os.environ.get("CHAOS_INSIDE"):
+        if not os.access(last, os.W_OK):
+            raise Skip("the next pid cannot be chosen here")
+        done = run(*unshare(), sys.executable, "-B", os.path.abspath(__file__),
+                   "not mistaken for it", env={**os.environ, "CHAOS_INSIDE": "1"}, timeout=80)
+        comment(done.out)
+        equal(done.code, 0, f"among pids of its own: {done.err}; status")
+        return
+
+    def next_pid(pid):
+        with open(last, "w", encoding="ascii") as out:
+            out.write(str(pid - 1))
+
+    s = start(box, {"a": {}, "b": {}, "c": {}})
+    used = dict(s.pids)
+    for name in "ab":
+        s.call("Stop", names=[f"/user/{name}"])
+    next_pid(used["a"])
+    _, guardian = s.crash()
+    equal(guardian, used["a"], "the successor's pid, which was a's")
+    s.consistent()
+    next_pid(used["b"])
+    s.call("Start", names=["/user/a"])
+    equal(s.started("a", 2), used["b"], "a's pid, which was b's")
+    next_pid(200)
+    s.crash()
+    s.consistent()
+    s.call("Stop", names=["/user/a"])
+    next_pid(used["b"])
+    s.call("Start", names=["/user/b"])
+    equal(s.started("b", 2), used["b"], "b's pid, for the second time")
+    next_pid(300)  # not the dead guardian's: successor() would not see the difference
+    s.crash()
+    s.tell("b", "exit=5")
+    s.started("b", 3)
+    equal(s.event("exited", "b", 2)["cause"]["code"], 5, "the cause")
+    s.consistent()
+
+
 @test("a stop goes on: who ignores TERM is killed when its time has come, not later")
 def deaf(box):
     s = start(box, {"a": {"do": ["ignore"], "shutdown": "400ms"}, "b": {}})
@@ -586,7 +629,7 @@ def unheard(box):
     lives = s.lives()["/user/a"]
     s.until(lambda: s.actor("a")["state"] == "running", "a to run")
     s.consistent()
-    equal([cause and cause["code"] for _, cause in lives][:2], [1, 9], "how its lives ended")
+    equal([life.cause and life.cause["code"] for life in lives][:2], [1, 9], "how its lives ended")
 
 
 @test("a TERM that comes late because of an outage is given its full time")
@@ -1050,7 +1093,8 @@ def upgrade_and_crash(box):
 def leaks(box):
     path = box.path("web")
     s = start(box, {"a": {"sockets": {"u": f"unix:{path}"}}, "b": {},
-                    "g": {"strategy": "one_for_all", "children": {"c": {}, "d": {}}}})
+                    "g": {"strategy": "one_for_all", "intensity": "unlimited",
+                          "children": {"c": {}, "d": {}}}})
     counts = []
     for n in range(CRASHES):
         s.aged()

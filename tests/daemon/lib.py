@@ -107,6 +107,15 @@ def children(pid="self"):
     return found
 
 
+def offspring(pid):
+    found, queue = set(), [pid]
+    while queue:
+        more = children(queue.pop())
+        found.update(more)
+        queue += more
+    return found
+
+
 def now_ns():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
