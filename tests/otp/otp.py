@@ -51,8 +51,9 @@ class Side:
 class Script:
     """A tree and what is done to it, made up while OTP's answers are known."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, plain=False):
         self.random = random.Random(seed)
+        self.plain = plain  # nobody grows older, is added or deleted
         self.lines, self.strategies, self.parents = [], {}, {}
         self.names = iter("abcdefghijklmnopqrstuvwxyz")
         self.temporary = set()
@@ -106,6 +107,8 @@ class Script:
             return f"stop {self.parents[name]} {name}"
         if kind < 0.84:
             return f"start {self.parents[name]} {name}"
+        if self.plain:
+            return None
         if kind < 0.90:
             return f"age {rnd.choice(AGES)}"
         if kind < 0.94:
@@ -187,6 +190,11 @@ def shortest(lines, otp, supd):
                 continue
         at += 1
     return lines
+
+
+def comment_script(lines, otp):
+    for line in lines:
+        print(f"# {line}\n#\t\tOTP  {otp.ask(line)}")
 
 
 def show(lines, otp, supd):

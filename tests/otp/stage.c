@@ -78,8 +78,18 @@ answer(struct stage *stage, const struct action *action, struct event *ret)
 	struct actor *actor = actor_of(stage, action->ref);
 
 	*ret = (struct event){.ref = action->ref, .life = action->life, .code = -1};
-	switch (action->kind) {
-	case ACTION_SPAWN:
+	if (action->kind == ACTION_REPLY) {
+		stage->answered = true;
+		stage->result = action->result;
+	} else if (action->kind == ACTION_EXIT) {
+		stage->gone = true;
+	} else if (action->kind == ACTION_STOP || action->kind == ACTION_KILL) {
+		say(stage, "X", actor);
+		ret->kind = EVENT_EXITED;
+		ret->signal = SIGTERM;
+		ret->gone = true;
+		return true;
+	} else if (action->kind == ACTION_SPAWN) {
 		ret->kind = EVENT_SPAWNED;
 		if (actor->broken > 0) {
 			actor->broken--;
@@ -88,24 +98,6 @@ answer(struct stage *stage, const struct action *action, struct event *ret)
 		}
 		say(stage, ret->kind == EVENT_SPAWNED ? "S" : "F", actor);
 		return true;
-	case ACTION_STOP:
-	case ACTION_KILL:
-		say(stage, "X", actor);
-		ret->kind = EVENT_EXITED;
-		ret->signal = SIGTERM;
-		ret->gone = true;
-		return true;
-	case ACTION_REPLY:
-		stage->answered = true;
-		stage->result = action->result;
-		return false;
-	case ACTION_EXIT:
-		stage->gone = true;
-		return false;
-	case ACTION_REMOVED:
-	case ACTION_REPORT:
-	case ACTION_KIND_MAX:
-		break;
 	}
 	return false;
 }
