@@ -49,6 +49,17 @@ backoff_delay(const struct backoff_spec *spec, uint32_t failures, struct rng *rn
 	return base + rng_below(rng, base * spec->jitter_milli / 1000);
 }
 
+/* Between which bounds backoff_delay() draws; the upper one is not reached. */
+void
+backoff_range(const struct backoff_spec *spec, uint32_t failures, uint64_t *ret_min_ms,
+              uint64_t *ret_max_ms)
+{
+	uint64_t base = spec->none ? 0 : backoff_base(spec, failures);
+
+	*ret_min_ms = base;
+	*ret_max_ms = base + base * spec->jitter_milli / 1000;
+}
+
 /* Put the keys that a decider rule names in place of the actor's own. */
 void
 backoff_override(struct backoff_spec *spec, const struct backoff_spec *rule,

@@ -239,6 +239,8 @@ struct node_view {
 	uint32_t window;   /* restarts counted now */
 	uint32_t failures; /* of the backoff */
 	uint64_t delay_ms;
+	uint64_t delay_min_ms; /* between these the newest delay was drawn */
+	uint64_t delay_max_ms;
 	uint64_t due_ms;  /* absolute; 0: no start is waiting for it */
 	bool has_failure; /* the rest is the last failure */
 	struct cause cause;
@@ -249,6 +251,7 @@ struct node_view {
 	uint8_t reason;
 	uint64_t failed_at_ms;
 	enum restart_type restart;
+	enum ready_mode ready_mode;
 	enum strategy strategy;
 	struct ref waits_for; /* WAITING: the elder sibling, else REF_NONE */
 	uint32_t children;
@@ -288,6 +291,8 @@ void core_post(struct core *core, uint64_t now_ms, const struct event *event,
 bool core_settle(struct core *core, uint64_t now_ms, struct action_list *actions);
 uint64_t core_deadline(const struct core *core);
 bool core_exited(const struct core *core, int32_t *ret_status);
+bool core_suppose(struct core *core, uint64_t now_ms, struct ref ref,
+                  const struct cause *cause, struct action_list *actions);
 
 /* Reading. */
 bool core_valid(const struct core *core, struct ref ref);

@@ -85,6 +85,7 @@ next_delay(struct turn *turn, struct node *node, const struct decision *decision
 	struct backoff_spec spec = node->spec.backoff;
 
 	backoff_override(&spec, &decision->backoff, decision->backoff_keys);
+	backoff_range(&spec, node->failures, &node->delay_min_ms, &node->delay_max_ms);
 	node->shown_delay_ms = backoff_delay(&spec, node->failures, &turn->core->rng);
 	if (node->failures < UINT32_MAX)
 		node->failures++;

@@ -88,6 +88,8 @@ struct node {
 	uint64_t restarts;
 	uint32_t failures;
 	uint64_t shown_delay_ms;
+	uint64_t delay_min_ms; /* between these shown_delay_ms was drawn */
+	uint64_t delay_max_ms;
 	struct window intensity; /* supervisors */
 	struct window limit;     /* as the supervisor's `limit` has it for this child */
 	uint64_t guard_ms[RESUME_GUARD];

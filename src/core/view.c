@@ -98,9 +98,12 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->window = window_now(core, node, now_ms);
 	ret_view->failures = node->failures;
 	ret_view->delay_ms = node->shown_delay_ms;
+	ret_view->delay_min_ms = node->delay_min_ms;
+	ret_view->delay_max_ms = node->delay_max_ms;
 	ret_view->due_ms = start_due(core, node);
 	view_failure(node, ret_view);
 	ret_view->restart = node->spec.restart;
+	ret_view->ready_mode = node->spec.ready;
 	ret_view->strategy = node->spec.strategy;
 	ret_view->waits_for = waits_for(core, node);
 	ret_view->children = node->n_children;

@@ -246,8 +246,17 @@ say_denied(const struct ctl *ctl, const char *name, const json_t *parameters)
 static void
 say_bad_parameter(const struct ctl *ctl, const char *name, const json_t *parameters)
 {
-	complain(ctl, name[0] != '\0' ? name : NULL, "supd does not take this '%s'",
-	         text_of(parameters, "parameter"));
+	const char *parameter = text_of(parameters, "parameter");
+	const char *form = "";
+
+	if (strcmp(parameter, "cause") == 0)
+		form = ": write exit:3, signal:SEGV, core:ABRT, exec:ENOENT, normal, "
+		       "oom, killed, start_timeout, early_exit, watchdog, health, "
+		       "self_report, stopped or death_pact";
+	else if (strcmp(parameter, "times") == 0)
+		form = ": write a number from 1 to 1000";
+	complain(ctl, name[0] != '\0' ? name : NULL, "supd does not take this '%s'%s",
+	         parameter, form);
 }
 
 static void

@@ -36,6 +36,8 @@ enum exit_status {
 #define OPTION_SINCE   0x10u
 #define OPTION_FOR     0x20u
 #define OPTION_LINES   0x40u
+#define OPTION_CAUSE   0x80u
+#define OPTION_TIMES   0x100u
 
 struct options {
 	const char *socket; /* NULL: the default */
@@ -45,9 +47,11 @@ struct options {
 	bool version;
 	uint64_t timeout_ms; /* CLIENT_FOREVER: none */
 	unsigned int given;  /* OPTION_… */
-	const char *since; /* the verb knows its form */
-	const char *lines; /* the same */
+	const char *since;   /* the verb knows its form */
+	const char *lines;   /* the same */
 	const char *for_state;
+	const char *cause;
+	const char *times; /* the verb knows its form */
 };
 
 /* When supd cannot be reached, verbs that only look say 4, the others 1. */

@@ -2,6 +2,7 @@
 /* main.c - supctl: talk to a running supd. */
 #include "config.h"
 
+#include "base/assert.h"
 #include "base/units.h"
 #include "ctl/verb.h"
 
@@ -21,6 +22,8 @@ enum {
 	LONG_NO_WAIT,
 	LONG_SINCE,
 	LONG_FOR,
+	LONG_CAUSE,
+	LONG_TIMES,
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
@@ -40,6 +43,8 @@ static const struct option long_options[] = {
     {"lines", required_argument, NULL, 'n'},
     {"since", required_argument, NULL, LONG_SINCE},
     {"for", required_argument, NULL, LONG_FOR},
+    {"cause", required_argument, NULL, LONG_CAUSE},
+    {"times", required_argument, NULL, LONG_TIMES},
     {NULL, 0, NULL, 0},
 };
 
@@ -64,6 +69,37 @@ bad_value(const struct ctl *ctl, const char *option, const char *value, const ch
 {
 	complain(ctl, NULL, "%s '%s': %s", option, value, form);
 	return CTL_USAGE;
+}
+
+/* The options of verbs: which flag each sets, and where its value goes. */
+static bool
+take_verb_option(int option, struct options *options)
+{
+	const struct {
+		int option;
+		unsigned int given;
+		const char **value;
+	} all[] = {
+	    {LONG_DOT, OPTION_DOT, NULL},
+	    {LONG_HOLD, OPTION_HOLD, NULL},
+	    {LONG_NO_WAIT, OPTION_NO_WAIT, NULL},
+	    {'f', OPTION_FOLLOW, NULL},
+	    {LONG_SINCE, OPTION_SINCE, &options->since},
+	    {'n', OPTION_LINES, &options->lines},
+	    {LONG_FOR, OPTION_FOR, &options->for_state},
+	    {LONG_CAUSE, OPTION_CAUSE, &options->cause},
+	    {LONG_TIMES, OPTION_TIMES, &options->times},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (all[i].option != option)
+			continue;
+		options->given |= all[i].given;
+		if (all[i].value != NULL)
+			*all[i].value = optarg;
+		return true;
+	}
+	return false;
 }
 
 /* One option; `ctl` is for messages, `argument` the one that it came from. */
@@ -94,34 +130,12 @@ take_option(const struct ctl *ctl, int option, const char *argument,
 	case 'V':
 		options->version = true;
 		return 0;
-	case LONG_DOT:
-		options->given |= OPTION_DOT;
-		return 0;
-	case LONG_HOLD:
-		options->given |= OPTION_HOLD;
-		return 0;
-	case LONG_NO_WAIT:
-		options->given |= OPTION_NO_WAIT;
-		return 0;
-	case 'f':
-		options->given |= OPTION_FOLLOW;
-		return 0;
-	case LONG_SINCE:
-		options->given |= OPTION_SINCE;
-		options->since = optarg;
-		return 0;
-	case 'n':
-		options->given |= OPTION_LINES;
-		options->lines = optarg;
-		return 0;
-	case LONG_FOR:
-		options->given |= OPTION_FOR;
-		options->for_state = optarg;
-		return 0;
 	case ':':
 		complain(ctl, NULL, "option '%s' wants a value", argument);
 		return CTL_USAGE;
 	default:
+		if (take_verb_option(option, options))
+			return 0;
 		complain(ctl, NULL, "unknown option '%s' ('supctl help' has them)",
 		         argument);
 		return CTL_USAGE;

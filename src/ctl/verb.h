@@ -48,6 +48,8 @@ int verb_signal(struct ctl *ctl, char **names, uint32_t n);
 int verb_kill(struct ctl *ctl, char **names, uint32_t n);
 int verb_upgrade(struct ctl *ctl, char **names, uint32_t n);
 int verb_shutdown(struct ctl *ctl, char **names, uint32_t n);
+/* verb_simulate.c */
+int verb_simulate(struct ctl *ctl, char **names, uint32_t n);
 /* verb_events.c */
 int verb_events(struct ctl *ctl, char **names, uint32_t n);
 /* verb_logs.c */

@@ -45,6 +45,10 @@ static const struct param logs_params[] = {
 	{"names", PARAM_STRINGS, true}, {"lines", PARAM_INT, false},
 	{"since", PARAM_STRING, false}, {"follow", PARAM_BOOL, false}, {.name = NULL},
 };
+static const struct param simulate_params[] = {
+	{"name", PARAM_STRING, false}, {"cause", PARAM_STRING, false},
+	{"times", PARAM_INT, false}, {.name = NULL},
+};
 static const struct param apply_params[] = {
 	{"rollback_ms", PARAM_INT, false}, {.name = NULL},
 };
@@ -72,7 +76,7 @@ static const struct method control_methods[] = {
 	{"Events", ACCESS_OBSERVE, true, events_params, handle_events},
 	{"Logs", ACCESS_OBSERVE, true, logs_params, handle_logs},
 	{"Explain", ACCESS_OBSERVE, false, name_params, handle_explain},
-	{"Simulate", ACCESS_OBSERVE, false, no_params, NULL},
+	{"Simulate", ACCESS_OBSERVE, false, simulate_params, handle_simulate},
 	{"Describe", ACCESS_CONTROL, false, name_params, handle_describe},
 	{"Diff", ACCESS_CONTROL, false, no_params, handle_diff},
 	{"Apply", ACCESS_CONTROL, false, apply_params, handle_apply},

@@ -12,6 +12,7 @@
  *	control_plan.c    methods about the configuration
  *	control_upgrade.c  Upgrade: its call goes on with our successor
  *	control_read.c    methods that only look
+ *	control_simulate.c  Simulate
  *	control_stream.c  methods with many replies
  *	control_logs.c    Logs: a reader process for each call
  *	control_logs_request.c  what it is asked
@@ -304,6 +305,7 @@ void handle_apply(struct conn *conn);
 void handle_describe(struct conn *conn);
 void handle_status(struct conn *conn);
 void handle_explain(struct conn *conn);
+void handle_simulate(struct conn *conn);
 void handle_ping(struct conn *conn);
 void handle_get_info(struct conn *conn);
 void handle_get_interface_description(struct conn *conn);

@@ -16,6 +16,7 @@
 #include "conf/conf.h"
 #include "daemon/candidate.h"
 #include "daemon/log.h"
+#include "daemon/simulate.h"
 #include "daemon/supd.h"
 #include "daemon/system.h"
 #include "ledger/handover.h"
@@ -36,6 +37,8 @@ static const char usage_text[] =
     "                          " SUPD_RUNDIR " or $XDG_RUNTIME_DIR/supd)\n"
     "      --check             only say what is wrong with FILE\n"
     "      --schema            print the JSON Schema of FILE\n"
+    "      --simulate          print what the policy of FILE will do if actors keep\n"
+    "                          failing\n"
     "      --log-level LEVEL   debug, info, notice, warning or error\n"
     "      --log-target TARGET auto, journal, syslog, stderr or file\n"
     "      --seed N            make the jitter of backoffs reproducible\n"
@@ -71,7 +74,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-enum mode { MODE_RUN, MODE_CHECK, MODE_SCHEMA, MODE_CAN_ADOPT, MODE_DONE, MODE_USAGE };
+enum mode { MODE_RUN, MODE_CHECK, MODE_SCHEMA, MODE_SIMULATE, MODE_CAN_ADOPT, MODE_DONE, MODE_USAGE };
 
 static enum mode
 usage_error(const char *what, const char *value)
@@ -97,7 +100,7 @@ take_option(int code, struct supd_options *options, enum mode mode)
 	case OPTION_SCHEMA:
 		return MODE_SCHEMA;
 	case OPTION_SIMULATE:
-		return usage_error("--simulate is not supported by this version", "");
+		return MODE_SIMULATE;
 	case OPTION_LOG_LEVEL:
 		options->log_level = names_find(log_level_names, LOG_LEVEL_MAX, optarg);
 		return options->log_level < 0 ? usage_error("unknown log level ", optarg)
@@ -240,6 +243,8 @@ main(int argc, char **argv)
 		options.conf_file = supd_default_conf(conf_file);
 	if (mode == MODE_CHECK)
 		return check(&options);
+	if (mode == MODE_SIMULATE)
+		return simulate_file(options.conf_file, options.seed);
 	if (mode == MODE_CAN_ADOPT)
 		return candidate_run(&options);
 	if (options.runtime_dir == NULL)

@@ -93,8 +93,8 @@ reload_done(struct reload *reload)
 /* ---- memory first ---------------------------------------------------------------------
  */
 
-static uint64_t
-pool_bytes(const struct conf *conf)
+uint64_t
+reload_pool_bytes(const struct conf *conf)
 {
 	uint64_t bytes = 0;
 
@@ -115,7 +115,7 @@ size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
 {
 	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS,
 	                         .waiters = CONTROL_WAITERS_MAX};
-	uint64_t bytes = pool_bytes(conf) + pool_bytes(system_conf(shell->system));
+	uint64_t bytes = reload_pool_bytes(conf) + reload_pool_bytes(system_conf(shell->system));
 	struct core_size used, room;
 
 	if (shell->core != NULL) {

@@ -46,4 +46,7 @@ void reload_use_ledger(struct shell *shell, struct ledger *ledger);
 int reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret,
                          struct err *err);
 
+/* How much of a core's pool the actors of this configuration take. */
+uint64_t reload_pool_bytes(const struct conf *conf);
+
 #endif

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""What would happen if an actor kept failing: `supctl simulate` and `supd --simulate`."""
+import subprocess
+
+from lib import SUPCTL, SUPD, check, equal, has, main, test
+
+PLAIN = {"backoff": {"min": "100ms", "max": "400ms", "jitter": 0.5}}
+
+
+def of(steps, event, path=None):
+    return [step for step in steps if step["event"] == event
+            and path in (None, step["path"].removeprefix("/user/"))]
+
+
+def ranges(steps):
+    return [(step["delay_min_ms"], step["delay_max_ms"]) for step in steps]
+
+
+def refused(s, *arguments):
+    """The exit status and the complaint."""
+    done = subprocess.run([SUPCTL, "-s", s.socket, "simulate", *arguments],
+                          capture_output=True, text=True, timeout=20)
+    return done.returncode, done.stderr
+
+
+@test("the delays, between their bounds, and nothing happens to anybody")
+def delays(box):
+    s = box.supd({"a": PLAIN, "b": {}})
+    s.started("b")
+    mark, pid = s.last_seq(), s.actor("a")["pid"]
+    steps = s.json("simulate", "a", "--times", "4")
+    failures = of(steps, "failure", "a")
+    equal(ranges(failures), [(100, 150), (200, 300), (400, 600), (400, 600)], "delays")
+    check(all(f["delay_min_ms"] <= f["delay_ms"] < f["delay_max_ms"] for f in failures),
+          f"delays out of bounds: {failures}")
+    starts = [step["at_ms"] for step in of(steps, "started", "a")]
+    equal(starts, [sum(f["delay_ms"] for f in failures[:n + 1]) for n in range(4)], "starts")
+    equal(of(steps, "started", "b"), [], "starts of others")
+    equal((s.last_seq(), s.actor("a")["pid"], s.actor("a")["restarts"]), (mark, pid, 0),
+          "what really happened")
+
+
+@test("who is taken along, the giving up with its supervisor's path, and the end of supd")
+def gives_up(box):
+    s = box.supd({"sup": {"strategy": "rest_for_one", "I": "1/60s",
+                          "children": {"a": {}, "b": {}, "c": {}}}},
+                 decider=[{"when": "intensity", "then": "escalate"}, "default"])
+    s.started("c")
+    steps = s.json("simulate", "sup/b")
+    equal([x["path"] for x in of(steps, "stopping")][0], "/user/sup/c", "first to be stopped")
+    gave_up = of(steps, "gave_up")
+    equal([(x["path"], x["window"], x["limit"]) for x in gave_up], [("/user/sup", 2, 1)],
+          "the giving up")
+    equal([(x["window"], x["limit"]) for x in of(steps, "failure", "sup/b")], [(1, 1), (1, 1)],
+          "the counters")
+    equal(steps[-1]["event"], "exit", "the last step")
+    has(steps[-1]["text"], "70", "supd's exit status")
+    equal(s.actor("sup/b")["state"], "running", "the real one")
+
+
+@test("causes: a rule for one exit code, starts that fail, a kill, a normal end")
+def causes(box):
+    s = box.supd({"sup": {"decider": [{"when": {"exit": [3]}, "then": "stop"}, "default"],
+                          "children": {"a": {"restart": "transient"}}}})
+    s.started("a")
+    equal(of(s.json("simulate", "a", "--cause", "exit:3"), "failure")[0]["delay_ms"], None,
+          "the delay of a stop")
+    steps = s.json("simulate", "a", "--cause", "exec:EACCES", "--times", "2")
+    equal(["EACCES" in x["text"] for x in of(steps, "failure")], [False, True, True],
+          "failures: killed, then not executed")
+    has(of(s.json("simulate", "a", "--cause", "killed"), "failure")[0]["text"], "stop",
+        "the directive of a kill")
+    equal([x["event"] for x in s.json("simulate", "a", "--cause", "normal")], ["terminated"],
+          "a transient that ends normally")
+    status, text = refused(s, "a", "--cause", "bad")
+    equal(status, 2, "the exit status of a cause that is none")
+    has(text, "signal:SEGV", "the complaint")
+    equal(refused(s, "nobody")[0], 4, "the exit status for nobody")
+    equal(refused(s, "a", "--times", "0")[0], 2, "the exit status for no times")
+
+
+@test("one that waits for its backoff, one that is stopped, one that is not ready yet")
+def states(box):
+    s = box.supd({"a": {"backoff": {"min": "1h", "max": "1h", "jitter": 0}, "do": ["exit=1"]},
+                  "b": {}, "n": {"ready": "notify"}}, start="parallel", wait=False)
+    s.wait_for("a", state="backoff")
+    s.ctl_ok("stop", "b")
+    for name in ("a", "b", "n"):
+        steps = s.json("simulate", name, "--times", "1")
+        equal([x["event"] for x in steps if x["event"] != "backoff"], ["failure", "started"],
+              f"steps of {name}")
+    equal(s.actor("b")["state"], "stopped", "the real one")
+    s.tell("n", "notify=READY=1")
+
+
+@test("without a name each worker, below a supervisor its workers; text for people")
+def all_of_them(box):
+    s = box.supd({"sup": {"children": {"a": {}, "b": {}}}, "c": {}})
+    s.started("c")
+    steps = s.json("simulate", "--times", "1")
+    equal([x["path"] for x in of(steps, "failure")],
+          ["/user/sup/a", "/user/sup/b", "/user/c"], "all")
+    equal([x["path"] for x in of(s.json("simulate", "sup", "--times", "1"), "failure")],
+          ["/user/sup/a", "/user/sup/b"], "of one supervisor")
+    has(s.ctl_ok("simulate", "c", "--times", "1").out, 
+        "killed by SIGKILL: restart in", "the text")
+
+
+@test("supd --simulate says the same of a file, and of a file with errors what is wrong")
+def of_a_file(box):
+    good = box.path("good.yaml")
+    with open(good, "w", encoding="utf8") as file:
+        file.write("children:\n  a: {command: [sleep, '9']}\n"
+                   "  s: {intensity: {restarts: 0, within: 1s}, children: "
+                   "{b: {command: [sleep, '9']}}}\n")
+    done = subprocess.run([SUPD, "--simulate", "-c", good], capture_output=True, text=True,
+                          timeout=20)
+    equal(done.returncode, 0, "the exit status")
+    has(done.stdout, "/user/a", "the first")
+    has(done.stdout, "gives up: more than 0 restarts within 1s", "the giving up")
+    with open(good, "w", encoding="utf8") as file:
+        file.write("children:\n  a: {comand: x}\n")
+    done = subprocess.run([SUPD, "--simulate", "-c", good], capture_output=True, text=True,
+                          timeout=20)
+    equal((done.returncode, done.stdout), (78, ""), "of a broken file")
+    has(done.stderr, "comand", "what is wrong")
+
+
+if __name__ == "__main__":
+    main()
