@@ -84,6 +84,7 @@ def causes(box):
 def states(box):
     s = box.supd({"a": {"backoff": {"min": "1h", "max": "1h", "jitter": 0}, "do": ["exit=1"]},
                   "b": {}, "n": {"ready": "notify"}}, start="parallel", wait=False)
+    s.started("b")
     s.wait_for("a", state="backoff")
     s.ctl_ok("stop", "b")
     for name in ("a", "b", "n"):
