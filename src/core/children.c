@@ -51,6 +51,7 @@ static void
 renew_child(struct core *core, struct node *child)
 {
 	child->absent = false;
+	child->deleted = false;
 	child->attempts = 0;
 	child->was_ready = false;
 	child->manual = false;

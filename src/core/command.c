@@ -6,8 +6,9 @@
 
 #include "core/pure.h"
 
-static void
-reply(struct turn *turn, const struct event *event, enum reply_result result)
+/* Answer a command; nobody is there to be told if it has no token. */
+void
+command_reply(struct turn *turn, const struct event *event, enum reply_result result)
 {
 	struct action *action;
 
@@ -36,6 +37,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	struct core *core = turn->core;
 
 	node->held = false;
+	node->deleted = false;
 	if (node_is_down(node)) {
 		node->grouped = node->grouped || strategy_joins(core, node);
 		node->up = true;
@@ -66,7 +68,7 @@ static void
 on_start(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (!reconcile_takes_starts(turn->core, node)) {
-		reply(turn, event, REPLY_INVALID_STATE);
+		command_reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}
 	want_up(turn, node, event);
@@ -121,7 +123,7 @@ static void
 on_restart(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (node->held || !reconcile_takes_starts(turn->core, node)) {
-		reply(turn, event, REPLY_INVALID_STATE);
+		command_reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}
 	if (node_is_live(node)) {
@@ -142,11 +144,11 @@ on_kill(struct turn *turn, struct node *node, const struct event *event)
 
 	if (!node_is_live(node) || node->state == STATE_STOPPING ||
 	    node_is_leaving(node)) {
-		reply(turn, event, REPLY_INVALID_STATE);
+		command_reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}
 	failure_handle(turn, node, &cause, node);
-	reply(turn, event, REPLY_DONE);
+	command_reply(turn, event, REPLY_DONE);
 }
 
 /* Forget failures, of the node and of all below it; a failed one may start again. */
@@ -167,7 +169,7 @@ on_reset(struct turn *turn, struct node *top, const struct event *event)
 			reconcile_set_state(core, node, STATE_STOPPED);
 		}
 	}
-	reply(turn, event, REPLY_DONE);
+	command_reply(turn, event, REPLY_DONE);
 }
 
 /* Take in a command; a token that is not 0 gets exactly one ACTION_REPLY. */
@@ -182,7 +184,7 @@ command_post(struct turn *turn, const struct event *event)
 	}
 	node = node_lookup(turn->core, event->ref);
 	if (node == NULL || node->removing || node->parent == NONE) {
-		reply(turn, event, REPLY_NO_SUCH_ACTOR);
+		command_reply(turn, event, REPLY_NO_SUCH_ACTOR);
 		return;
 	}
 	switch (event->kind) {
@@ -203,6 +205,12 @@ command_post(struct turn *turn, const struct event *event)
 		break;
 	case EVENT_WAIT:
 		wait_add(turn, node, event->token, event->wait_for, false);
+		break;
+	case EVENT_ADD:
+		dynamic_add(turn, event);
+		break;
+	case EVENT_DELETE:
+		dynamic_delete(turn, node, event);
 		break;
 	case EVENT_BOOT:
 	case EVENT_TICK:

@@ -177,6 +177,7 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 		node->ready = true;
 		node->was_ready = true;
 		node->manual = false;
+		node->is_fresh = false;
 		(void)turn_report(turn, REPORT_READY, node);
 	}
 	failure_normal_end(turn, node);
@@ -235,6 +236,8 @@ post_process(struct turn *turn, const struct event *event)
 	case EVENT_RESTART:
 	case EVENT_RESET:
 	case EVENT_KILL:
+	case EVENT_ADD:
+	case EVENT_DELETE:
 	case EVENT_WAIT:
 	case EVENT_UNWAIT:
 	case EVENT_SHUTDOWN:
@@ -385,6 +388,8 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_RESTART:
 	case EVENT_RESET:
 	case EVENT_KILL:
+	case EVENT_ADD:
+	case EVENT_DELETE:
 	case EVENT_WAIT:
 	case EVENT_UNWAIT:
 	case EVENT_KIND_MAX:

@@ -65,6 +65,8 @@ enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 	X(EVENT_RESTART, "restart")             \
 	X(EVENT_RESET, "reset")                 \
 	X(EVENT_KILL, "kill")                   \
+	X(EVENT_ADD, "add")                     \
+	X(EVENT_DELETE, "delete")               \
 	X(EVENT_WAIT, "wait")                   \
 	X(EVENT_UNWAIT, "unwait")               \
 	X(EVENT_SHUTDOWN, "shutdown")           \
@@ -81,6 +83,19 @@ enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
 enum wait_for { WAIT_FOR_MAP(AS_ENUM) WAIT_FOR_MAX };
 
 #define TOKEN_ALL UINT64_MAX /* UNWAIT: every caller went away */
+
+/* So many actors at most come with one ADD: a worker, or a supervisor with its own. */
+#define CORE_ADDED_MAX 64
+
+/* Actors to be added at run time: the first below the event's actor, parents first. */
+struct addition {
+	uint32_t n;
+	struct {
+		const struct spec *spec;
+		uint32_t parent;      /* index of an earlier one; unused by the first */
+		uint32_t incarnation; /* how many of that name there will have been */
+	} at[CORE_ADDED_MAX];
+};
 
 struct event {
 	enum event_kind kind;
@@ -101,6 +116,11 @@ struct event {
 	 * ended, error (an errno) that it could not be started.
 	 */
 	uint32_t serial;
+
+	/* actors at run time */
+	bool stop;            /* DELETE: whatever runs is stopped first */
+	uint64_t addition_id; /* ADD: the caller's own number of it, not 0 */
+	const struct addition *addition; /* ADD: borrowed during core_post() */
 };
 
 #define ACTION_KIND_MAP(X)               \
@@ -109,6 +129,7 @@ struct event {
 	X(ACTION_KILL, "kill")           \
 	X(ACTION_HOOK, "hook")           \
 	X(ACTION_HOOK_KILL, "hook_kill") \
+	X(ACTION_ADDED, "added")         \
 	X(ACTION_REMOVED, "removed")     \
 	X(ACTION_REPLY, "reply")         \
 	X(ACTION_EXIT, "exit")           \
@@ -146,16 +167,19 @@ enum reply_result {
 	REPLY_NO_SUCH_ACTOR, /* it was gone before the command reached the core */
 	REPLY_BUSY,          /* too many callers wait already */
 	REPLY_SUPERSEDED,    /* a later command wanted something else */
+	REPLY_LIMIT,         /* the supervisor's `max_children` are there */
 };
 
 struct action {
 	enum action_kind kind;
-	struct ref ref; /* SPAWN, STOP, KILL, REMOVED, REPORT; REPLY: the actor */
+	struct ref ref; /* SPAWN, STOP, KILL, ADDED, REMOVED, REPORT; REPLY: the actor */
 	uint32_t life;  /* SPAWN, STOP, KILL, REPORT: of which process, 0: none */
 	uint64_t token; /* REPLY */
 	enum reply_result result; /* REPLY */
 	int32_t status;           /* EXIT: exit status of supd */
 	bool kept; /* REMOVED: comes back when its supervisor starts anew */
+	uint64_t addition_id;    /* ADDED */
+	uint32_t addition_index; /* ADDED: which of the addition's actors this is */
 
 	/* REPORT (and REPLY with REPLY_FAILED: cause) */
 	enum report report;
@@ -199,6 +223,7 @@ struct action {
 	X(DECIDED_INTENSITY, "intensity exceeded")                      \
 	X(DECIDED_RESUME_GUARD, "resume guard")                         \
 	X(DECIDED_MANUAL_START, "a failed manual start is not retried") \
+	X(DECIDED_NOT_ADDED, "an actor that does not start is not added") \
 	X(DECIDED_ROOT, "root")
 enum decision_reason { DECISION_REASON_MAP(AS_ENUM) DECISION_REASON_MAX };
 
@@ -228,6 +253,9 @@ struct node_view {
 	bool held;
 	bool degraded;   /* supervisors: a child failed */
 	bool removing;   /* no longer configured; goes away when it is gone */
+	bool is_added;   /* at run time: forgotten when its supervisor starts anew */
+	uint64_t addition_id; /* with which it, or somebody above it, was added; 0: none */
+	uint32_t addition_index;
 	uint32_t life;   /* of the newest process; 0 before the first */
 	bool alive;      /* a process (of this life) was asked for and is not gone */
 	bool spawned;    /* … and its spawn was acknowledged */
@@ -275,6 +303,7 @@ struct core *core_move(void *memory, const struct core_size *size,
                        const struct core *old);
 void core_size(const struct core *core, struct core_size *ret_size);
 void core_room(const struct core *core, struct core_size *ret_free);
+uint32_t core_pool_in_use(const struct core *core);
 struct ref core_add(struct core *core, struct ref parent, struct ref before,
                     const struct spec *spec, uint64_t now_ms);
 void core_update(struct core *core, struct ref ref, const struct spec *spec,

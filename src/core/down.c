@@ -43,11 +43,7 @@ down_settle(struct turn *turn, struct node *node)
 		node->born = false;
 		wait_terminated(core, node);
 	}
-	if (node->spec.restart == RESTART_TEMPORARY && !node->removing) {
-		for (struct node *at = node; at != NULL; at = node_next(core, node, at))
-			at->absent = true;
-		turn_act(turn, ACTION_REMOVED, node)->kept = true;
-	}
+	dynamic_settled(turn, node);
 	reconcile_queue(core, node);
 	reconcile_queue_parent(core, node);
 	if (node->parent == NONE)
@@ -95,6 +91,7 @@ down_gone(struct turn *turn, struct node *node)
 	node->main_alive = false;
 	/* What it was doing with its children is over with them. */
 	node->op = OP_NONE;
+	dynamic_forget(turn->core, node);
 	if (node->bounce && node->up && !node->removing)
 		enter_backoff(turn, node);
 	else

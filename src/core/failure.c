@@ -127,7 +127,8 @@ report_failure(struct turn *turn, struct node *node, const struct node *origin,
 	                (decision->directive == DIRECTIVE_RESTART ||
 	                 decision->directive == DIRECTIVE_STOP) &&
 	                decision->reason != DECIDED_TEMPORARY &&
-	                decision->reason != DECIDED_MANUAL_START;
+	                decision->reason != DECIDED_MANUAL_START &&
+	                decision->reason != DECIDED_NOT_ADDED;
 	action->window = intensity_in_use(turn, supervisor);
 	action->limit = supervisor->spec.intensity.unlimited
 	                    ? 0
@@ -221,7 +222,8 @@ carry_out_stop(struct turn *turn, struct node *node, const struct decision *deci
 	node->bounce = false;
 	node->down_as = STATE_FAILED;
 	if (decision->reason == DECIDED_TEMPORARY ||
-	    decision->reason == DECIDED_MANUAL_START)
+	    decision->reason == DECIDED_MANUAL_START ||
+	    decision->reason == DECIDED_NOT_ADDED)
 		down_bring(turn, node);
 	else
 		strategy_stop(turn, node);
@@ -249,6 +251,12 @@ decide(struct turn *turn, struct node *node, struct node *origin,
        const struct cause *cause, struct decision *ret)
 {
 	decider_decide(turn->core, node, cause, ret);
+	if (node->is_fresh) {
+		/* Whoever adds it is told; nobody else is concerned (SEMANTICS 2.6). */
+		ret->directive = DIRECTIVE_STOP;
+		ret->reason = DECIDED_NOT_ADDED;
+		return;
+	}
 	if (node->spec.restart == RESTART_TEMPORARY &&
 	    (ret->directive == DIRECTIVE_RESTART || ret->directive == DIRECTIVE_RESUME ||
 	     ret->directive == DIRECTIVE_STOP)) {

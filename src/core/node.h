@@ -50,6 +50,14 @@ struct node {
 	bool used;
 	bool absent; /* a temporary that ended; hidden until its supervisor starts anew */
 	bool removing; /* no longer configured: its slot is freed once it is down */
+	bool deleted;  /* by a command: absent once it is down */
+
+	/* actors at run time */
+	bool is_added; /* forgotten when its supervisor starts anew */
+	bool is_fresh; /* its first start is under way: if that fails it is not added */
+	uint64_t addition_id;
+	uint32_t addition_index;
+	uint32_t n_added; /* as a supervisor: children with is_added */
 
 	/* policy; the deciders' rules are in the pool */
 	struct spec spec;
@@ -270,9 +278,19 @@ node_final_cause(const struct node *node)
 struct node *node_lookup(const struct core *core, struct ref ref);
 struct node *node_next(const struct core *core, const struct node *top,
                        const struct node *node);
+struct node *node_add(struct core *core, struct node *supervisor, struct node *before,
+                      const struct spec *spec);
 void node_free(struct turn *turn, struct node *node);
 uint64_t *node_stamps(const struct core *core, const struct window *window);
 const struct rule *node_rules(const struct core *core, uint32_t at);
+
+/* dynamic.c */
+void dynamic_add(struct turn *turn, const struct event *event);
+void dynamic_delete(struct turn *turn, struct node *node, const struct event *event);
+void dynamic_remove(struct core *core, struct node *top);
+void dynamic_settled(struct turn *turn, struct node *node);
+void dynamic_forget(struct core *core, struct node *supervisor);
+struct node *dynamic_first(const struct core *core, const struct node *supervisor);
 
 /* deadline.c */
 void deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t now_ms,
@@ -353,6 +371,8 @@ bool wait_flush(struct turn *turn);
 
 /* command.c */
 void command_post(struct turn *turn, const struct event *event);
+void command_reply(struct turn *turn, const struct event *event,
+                   enum reply_result result);
 
 /* core.c */
 struct action *turn_act(struct turn *turn, enum action_kind kind,

@@ -51,6 +51,7 @@ spec_default(struct spec *spec, enum node_kind kind)
 	spec->strategy = STRATEGY_ONE_FOR_ONE;
 	spec->intensity = (struct intensity_spec){.restarts = 5, .within_ms = 60000};
 	spec->decider.preset = PRESET_DEFAULT;
+	spec->max_children = UINT32_MAX;
 }
 
 /* Add the exit codes from..to, both included, 0..255. */

@@ -217,6 +217,7 @@ struct spec {
 	bool start_parallel;
 	bool stop_parallel;
 	enum keep_children keep_children;
+	uint32_t max_children; /* added at run time; UINT32_MAX: no bound */
 };
 
 extern const char *const node_kind_names[];

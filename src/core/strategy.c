@@ -13,7 +13,7 @@ bool
 strategy_in_scope(const struct core *core, const struct node *child,
                   const struct node *sibling)
 {
-	if (sibling->absent || sibling->removing)
+	if (sibling->absent || sibling->removing || sibling->deleted)
 		return false;
 	switch (node_supervisor(core, child)->spec.strategy) {
 	case STRATEGY_ONE_FOR_ALL:

@@ -318,20 +318,41 @@ core_room(const struct core *core, struct core_size *ret_free)
 	ret_free->waiters = core->size.waiters;
 }
 
-/*
- * Add a child, before a sibling or (REF_NONE) as the last one.  There must be room.  It
- * starts when its supervisor does, or in the next core_settle() if that runs already.
- */
-struct ref
-core_add(struct core *core, struct ref parent, struct ref before, const struct spec *spec,
-         uint64_t now_ms)
+/* The sibling to stand before; REF_NONE is the end of those that the file has. */
+static struct node *
+behind_others(const struct core *core, const struct node *supervisor, struct ref before)
 {
-	struct node *supervisor = find_node(core, parent);
-	struct node *node;
+	struct node *sibling = find_node(core, before);
 
-	ASSERT(supervisor != NULL);
-	core->now_ms = now_ms;
-	node = add_node(core, supervisor, find_node(core, before), spec);
+	return sibling != NULL ? sibling : dynamic_first(core, supervisor);
+}
+
+/* What the rules and windows of all nodes take; what others had is found by moving. */
+uint32_t
+core_pool_in_use(const struct core *core)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t slot = 0; slot < core->top; slot++) {
+		const struct node *node = node_at(core, slot);
+		const struct node *parent = node_parent(core, node);
+
+		if (node->used)
+			bytes += core_spec_bytes(&node->spec,
+			                         parent == NULL ? NULL : &parent->spec);
+	}
+	return (uint32_t)bytes;
+}
+
+/* Link in a child, before this sibling or (NULL) at the very end; it starts as core_add
+ * says.
+ */
+struct node *
+node_add(struct core *core, struct node *supervisor, struct node *before,
+         const struct spec *spec)
+{
+	struct node *node = add_node(core, supervisor, before, spec);
+
 	if (supervisor->state == STATE_RUNNING || supervisor->state == STATE_STARTING) {
 		node->up = spec->enabled;
 		if (strategy_joins(core, node)) {
@@ -348,7 +369,24 @@ core_add(struct core *core, struct ref parent, struct ref before, const struct s
 		}
 		reconcile_queue(core, node);
 	}
-	return node_ref(core, node);
+	return node;
+}
+
+/*
+ * Add a child, before a sibling or (REF_NONE) as the last one of the file.  There must be
+ * room.  It starts when its supervisor does, or in the next core_settle() if that runs
+ * already.
+ */
+struct ref
+core_add(struct core *core, struct ref parent, struct ref before, const struct spec *spec,
+         uint64_t now_ms)
+{
+	struct node *supervisor = find_node(core, parent);
+
+	ASSERT(supervisor != NULL);
+	core->now_ms = now_ms;
+	return node_ref(core, node_add(core, supervisor,
+	                               behind_others(core, supervisor, before), spec));
 }
 
 /* Give the node another policy; what runs goes on, counters stay. */
@@ -383,10 +421,10 @@ void
 core_place_before(struct core *core, struct ref ref, struct ref before)
 {
 	struct node *node = find_node(core, ref);
-	struct node *sibling = find_node(core, before);
-	struct node *parent, *next;
+	struct node *parent, *next, *sibling;
 
 	ASSERT(node != NULL);
+	sibling = behind_others(core, node_supervisor(core, node), before);
 	next = node_at(core, node->next);
 	while (next != NULL && next->removing)
 		next = node_at(core, next->next);
@@ -414,9 +452,7 @@ core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 
 	ASSERT(top != NULL);
 	core->now_ms = now_ms;
-	for (struct node *node = top; node != NULL; node = node_next(core, top, node))
-		node->removing = true;
-	reconcile_queue(core, top);
+	dynamic_remove(core, top);
 	if (top->up || top->bounce)
 		top->down_as = STATE_STOPPED;
 	top->up = false;
@@ -469,7 +505,7 @@ core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
 
 	ASSERT(node != NULL);
 	core->now_ms = now_ms;
-	if (node->held || node->absent || !node->spec.enabled)
+	if (node->held || node->absent || node->deleted || !node->spec.enabled)
 		return;
 	/* Below somebody who is down or goes down it starts when that one does. */
 	if (!reconcile_takes_starts(core, node))
@@ -501,6 +537,7 @@ node_free(struct turn *turn, struct node *node)
 	if (parent->group_leader == node_slot(core, node))
 		parent->group_leader = NONE;
 	parent->n_children--;
+	parent->n_added -= node->is_added;
 	reconcile_queue(core, parent);
 	node->used = false;
 	node->next = core->vacant;

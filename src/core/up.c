@@ -50,6 +50,7 @@ up_ready(struct turn *turn, struct node *node)
 	node->ready = true;
 	node->was_ready = true;
 	node->manual = false;
+	node->is_fresh = false;
 	reconcile_set_state(core, node, STATE_RUNNING);
 	if (node->failures > 0 && !node->spec.backoff.manual_reset)
 		deadline_arm(core, node, LANE_RESET, turn->now_ms,

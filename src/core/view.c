@@ -87,6 +87,9 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->held = node->held;
 	ret_view->degraded = node_is_supervisor(node) && node->n_failed > 0;
 	ret_view->removing = node->removing;
+	ret_view->is_added = node->is_added;
+	ret_view->addition_id = node->addition_id;
+	ret_view->addition_index = node->addition_index;
 	ret_view->life = node->life;
 	ret_view->alive = node->alive;
 	ret_view->spawned = node->spawned;
@@ -120,6 +123,7 @@ static const char *
 check_children(const struct core *core, const struct node *node)
 {
 	uint32_t live = 0, pending = 0, failed = 0, grouped = 0, sequenced = 0, n = 0;
+	uint32_t added = 0;
 	uint32_t prev = NONE;
 
 	CHILDREN_FOREACH (core, node, child) {
@@ -134,7 +138,12 @@ check_children(const struct core *core, const struct node *node)
 		failed += child->state == STATE_FAILED;
 		grouped += child->grouped && node_is_live(child);
 		sequenced += child->sequenced;
+		if (added > 0 && !child->is_added)
+			return "a child of the file behind one that was added";
+		added += child->is_added;
 	}
+	if (added != node->n_added)
+		return "wrong count of added children";
 	if (n != node->n_children || prev != node->last)
 		return "wrong number of children";
 	if (live != node->n_live || pending != node->n_pending)
@@ -162,6 +171,10 @@ check_node(const struct core *core, const struct node *node)
 		return "a child that runs below a supervisor that does not";
 	if (node->absent && (live || node_is_pending(node)))
 		return "a hidden actor that runs";
+	if (node->is_added && node->addition_id == 0)
+		return "an actor that was added by nobody";
+	if (node->is_fresh && (!node->is_added || node->ready))
+		return "an actor that is being added and is there already";
 	if (node->sequenced && parent != NULL && parent->op == OP_NONE)
 		return "a child waits in a sequence that nobody works on";
 	return node_is_supervisor(node) ? check_children(core, node) : NULL;

@@ -296,6 +296,9 @@ reply_target_error(struct conn *conn, const struct target *target)
 	case REPLY_BUSY:
 		reply_limit(conn, shell_path(shell, target->ref), CONTROL_WAITERS_MAX);
 		break;
+	case REPLY_LIMIT:
+		reply_limit(conn, shell_path(shell, target->ref), 0);
+		break;
 	case REPLY_SUPERSEDED:
 		reply_invalid_state(conn, target->ref,
 		                    shell->shutting_down

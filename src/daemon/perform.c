@@ -52,6 +52,7 @@ perform_one(struct shell *shell, const struct action *action)
 		break;
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:
+	case ACTION_ADDED:
 		break;
 	case ACTION_REMOVED:
 		removed(shell, action);

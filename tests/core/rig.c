@@ -65,7 +65,8 @@ rig_move(struct rig *rig)
 	rig->moves++;
 }
 
-static void
+/* Have room for so many more actors, with so many bytes of rules and windows. */
+void
 rig_make_room(struct rig *rig, uint32_t nodes, uint32_t bytes)
 {
 	struct core_size room;

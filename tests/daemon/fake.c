@@ -371,6 +371,8 @@ perform(struct fake *fake, const struct action *action)
 	case ACTION_REPORT:
 		write_report(fake, action);
 		break;
+	case ACTION_ADDED:
+		break;
 	case ACTION_REMOVED:
 		if (actor != NULL) {
 			map_remove_name(&fake->shell.actors.by_path, actor->path);

@@ -295,6 +295,10 @@ word_key(struct player *player, const char *key, const char *value)
 		return word_decider(&spec->on_failure, player->on_failure, value);
 	if (strcmp(key, "success") == 0)
 		return word_success(spec, value);
+	if (strcmp(key, "max_children") == 0) {
+		spec->max_children = (uint32_t)atoi(value);
+		return true;
+	}
 	if (strcmp(key, "start") == 0)
 		spec->start_parallel = strcmp(value, "parallel") == 0;
 	else if (strcmp(key, "stop") == 0)

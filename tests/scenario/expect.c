@@ -136,6 +136,7 @@ reason_is(uint8_t reason, const char *value)
 	    [DECIDED_INTENSITY] = "intensity",
 	    [DECIDED_RESUME_GUARD] = "guard",
 	    [DECIDED_MANUAL_START] = "manual",
+	    [DECIDED_NOT_ADDED] = "not_added",
 	    [DECIDED_ROOT] = "root",
 	};
 

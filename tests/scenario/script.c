@@ -176,7 +176,7 @@ behaviour_statement(struct player *player, const struct words *words)
 	return true;
 }
 
-/* start, stop [hold], restart, reset, kill, wait FOR */
+/* start, stop [hold], restart, reset, kill, wait FOR, delete [stop] */
 static bool
 command_statement(struct stage *stage, struct player *player, const struct words *words)
 {
@@ -187,10 +187,12 @@ command_statement(struct stage *stage, struct player *player, const struct words
 	int wait_for;
 
 	if (kind != EVENT_START && kind != EVENT_STOP && kind != EVENT_RESTART &&
-	    kind != EVENT_RESET && kind != EVENT_KILL && kind != EVENT_WAIT)
+	    kind != EVENT_RESET && kind != EVENT_KILL && kind != EVENT_WAIT &&
+	    kind != EVENT_DELETE)
 		return false;
 	event.kind = (enum event_kind)kind;
 	event.hold = strcmp(detail, "hold") == 0;
+	event.stop = strcmp(detail, "stop") == 0;
 	if (kind == EVENT_WAIT) {
 		wait_for = names_find(wait_for_names, WAIT_FOR_MAX, detail);
 		if (wait_for < 0)
@@ -247,6 +249,65 @@ add_statement(struct stage *stage, const struct words *words)
 	player->ref = rig_add(&stage->rig, parent->ref, REF_NONE, &player->spec);
 }
 
+/* Take note of who is added with which number: the core says with which reference. */
+static void
+expect_added(struct stage *stage, struct player *player, struct addition *addition,
+             uint32_t parent)
+{
+	player->addition_id = stage->n_additions;
+	player->addition_index = addition->n;
+	addition->at[addition->n].spec = &player->spec;
+	addition->at[addition->n].parent = parent;
+	addition->at[addition->n++].incarnation = 1;
+}
+
+/* One that was `cast` has its behaviour already. */
+static struct player *
+grown_player(struct stage *stage, const char *name)
+{
+	struct player *player = stage_player(stage, name);
+
+	if (player != NULL && player->ref.slot == REF_NONE.slot)
+		return player;
+	return new_player(stage, name);
+}
+
+/* grow PARENT NAME WORD… [: CHILD WORD…]…: at run time; the children are NAME's own. */
+static void
+grow_statement(struct stage *stage, const struct words *words)
+{
+	const struct player *parent =
+	    words->n < 3 ? NULL : stage_player(stage, words->at[1]);
+	struct addition addition = {0};
+	struct event event = {.kind = EVENT_ADD, .addition = &addition};
+	uint32_t from = 2;
+
+	if (parent == NULL) {
+		stage_blame(stage, "add to whom, and what?");
+		return;
+	}
+	event.ref = parent->ref;
+	event.addition_id = ++stage->n_additions;
+	while (from < words->n && addition.n < CORE_ADDED_MAX) {
+		struct player *player = grown_player(stage, words->at[from]);
+		struct words own = *words;
+		uint32_t end = from;
+
+		while (end < words->n && strcmp(words->at[end], ":") != 0)
+			end++;
+		own.n = end;
+		if (player == NULL)
+			return;
+		describe(stage, player, &own, from + 1);
+		expect_added(stage, player, &addition, 0);
+		from = end + 1;
+	}
+	rig_make_room(&stage->rig, addition.n, addition.n * 256);
+	(void)stage_flush(stage);
+	event.token = stage_token(stage, "add", stage_player(stage, words->at[2]));
+	stage_post(stage, &event);
+}
+
 /* system NAME WORD…: a supervisor before /user, as supd's own is, and a worker in it. */
 static void
 system_statement(struct stage *stage, const struct words *words)
@@ -280,6 +341,14 @@ one_statement(struct script *script, char *text)
 		return;
 	if (strcmp(words.at[0], "add") == 0) {
 		add_statement(stage, &words);
+		return;
+	}
+	if (strcmp(words.at[0], "cast") == 0 && words.n > 1) {
+		(void)new_player(stage, words.at[1]);
+		return;
+	}
+	if (strcmp(words.at[0], "grow") == 0) {
+		grow_statement(stage, &words);
 		return;
 	}
 	if (strcmp(words.at[0], "system") == 0) {

@@ -21,6 +21,7 @@ static const char *const reply_names[] = {
     [REPLY_NO_SUCH_ACTOR] = "unknown",
     [REPLY_BUSY] = "busy",
     [REPLY_SUPERSEDED] = "superseded",
+    [REPLY_LIMIT] = "limit",
 };
 
 /* What is always kept; a story must read all of these. */
@@ -231,6 +232,18 @@ on_end_wanted(struct stage *stage, struct player *player, const struct action *a
 }
 
 static void
+on_added(struct stage *stage, const struct action *action)
+{
+	for (uint32_t i = 0; i < stage->n_players; i++) {
+		struct player *player = &stage->players[i];
+
+		if (player->addition_id == action->addition_id &&
+		    player->addition_index == action->addition_index)
+			player->ref = action->ref;
+	}
+}
+
+static void
 on_action(struct stage *stage, const struct action *action)
 {
 	static const char *const letters[ACTION_KIND_MAX] = {
@@ -249,6 +262,9 @@ on_action(struct stage *stage, const struct action *action)
 			on_spawn(stage, player, action);
 		else
 			on_end_wanted(stage, player, action);
+		break;
+	case ACTION_ADDED:
+		on_added(stage, action);
 		break;
 	case ACTION_REMOVED:
 		note_act(stage, "removed", action->ref);

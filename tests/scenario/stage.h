@@ -26,6 +26,8 @@ struct player {
 	char name[STAGE_NAME_MAX];
 	struct ref ref;
 	uint32_t depth; /* indentation in the story */
+	uint64_t addition_id; /* of one that grows: with which, and as which of it */
+	uint32_t addition_index;
 	struct spec spec;
 	struct rule decider[STAGE_RULES_MAX];
 	struct rule on_failure[STAGE_RULES_MAX];
@@ -70,6 +72,7 @@ struct stage {
 	size_t reports_read;
 	uint32_t heard; /* set of enum report that is kept */
 	uint64_t n_tokens;
+	uint64_t n_additions;
 	struct {
 		uint64_t token;
 		char what[NOTE_MAX / 2];

@@ -375,6 +375,8 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_RESET:
 	case EVENT_KILL:
 	case EVENT_WAIT:
+	case EVENT_ADD:
+	case EVENT_DELETE:
 		saw_command(witness, event);
 		break;
 	case EVENT_UNWAIT:
@@ -507,6 +509,7 @@ saw_action(struct witness *witness, const struct action *action)
 		break;
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:
+	case ACTION_ADDED:
 		break;
 	case ACTION_REMOVED:
 		saw_removed(witness, action);

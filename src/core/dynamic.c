@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: ISC */
+/* dynamic.c - actors that come and go at run time (OTP's start_child, delete_child).
+ *
+ * Added ones stand behind those of the file.  They are forgotten when their supervisor is
+ * down, and so is one whose first start fails.  One of the file that is deleted is absent
+ * until its supervisor starts anew.
+ */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "base/assert.h"
+#include "core/pure.h"
+
+/* ---- add ---- */
+
+/* Is there room for all of them, with the windows and rules that they bring along? */
+static bool
+has_room(const struct core *core, const struct node *supervisor,
+         const struct addition *addition)
+{
+	uint32_t depths[CORE_ADDED_MAX];
+	struct core_size room;
+	uint64_t bytes = 0;
+
+	core_room(core, &room);
+	if (addition->n == 0 || addition->n > CORE_ADDED_MAX || addition->n > room.nodes)
+		return false;
+	for (uint32_t i = 0; i < addition->n; i++) {
+		uint32_t parent = addition->at[i].parent;
+
+		ASSERT(i == 0 || parent < i);
+		depths[i] = i == 0 ? supervisor->depth + 1 : depths[parent] + 1;
+		if (depths[i] > SPEC_DEPTH_MAX)
+			return false;
+		bytes += core_spec_bytes(addition->at[i].spec,
+		                         i == 0 ? &supervisor->spec
+		                                : addition->at[parent].spec);
+	}
+	return bytes <= room.pool_bytes;
+}
+
+/* Below a supervisor that is down, or goes down, nothing can be added. */
+static bool
+takes_children(const struct core *core, const struct node *node)
+{
+	if (!node_is_supervisor(node) || !node->up || node->bounce)
+		return false;
+	return (node->state == STATE_STARTING || node->state == STATE_RUNNING) &&
+	       reconcile_takes_starts(core, node);
+}
+
+static void
+add_all(struct turn *turn, struct node *supervisor, const struct event *event)
+{
+	const struct addition *addition = event->addition;
+	struct core *core = turn->core;
+	struct node *nodes[CORE_ADDED_MAX];
+
+	for (uint32_t i = 0; i < addition->n; i++) {
+		struct node *parent = i == 0 ? supervisor : nodes[addition->at[i].parent];
+		struct node *node = node_add(core, parent, NULL, addition->at[i].spec);
+		struct action *action;
+
+		nodes[i] = node;
+		node->incarnation = addition->at[i].incarnation;
+		node->addition_id = event->addition_id;
+		node->addition_index = i;
+		action = turn_act(turn, ACTION_ADDED, node);
+		action->addition_id = event->addition_id;
+		action->addition_index = i;
+	}
+	supervisor->n_added++;
+	nodes[0]->is_added = true;
+	if (!addition->at[0].spec->enabled) {
+		command_reply(turn, event, REPLY_DONE);
+		return;
+	}
+	nodes[0]->is_fresh = true;
+	nodes[0]->manual = true;
+	wait_add(turn, nodes[0], event->token, WAIT_READY, true);
+}
+
+/*
+ * Add actors below a supervisor, and start them: the caller hears when the first of them
+ * is ready.  If it does not get that far it is not added at all (SEMANTICS 2.6).
+ */
+void
+dynamic_add(struct turn *turn, const struct event *event)
+{
+	struct core *core = turn->core;
+	struct node *supervisor = node_lookup(core, event->ref);
+
+	ASSERT(event->addition != NULL && event->addition_id != 0);
+	if (!takes_children(core, supervisor))
+		command_reply(turn, event, REPLY_INVALID_STATE);
+	else if (supervisor->n_added >= supervisor->spec.max_children)
+		command_reply(turn, event, REPLY_LIMIT);
+	else if (!has_room(core, supervisor, event->addition) ||
+	         (event->token != 0 && core->waiter_free == NONE))
+		command_reply(turn, event, REPLY_BUSY);
+	else
+		add_all(turn, supervisor, event);
+}
+
+/* The first child that was added at run time, or NULL. */
+struct node *
+dynamic_first(const struct core *core, const struct node *supervisor)
+{
+	if (supervisor->n_added == 0)
+		return NULL;
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (child->is_added)
+			return child;
+	}
+	return NULL;
+}
+
+/* ---- delete ---- */
+
+/* It is down and deleted: nobody sees it until its supervisor starts anew. */
+static void
+hide(struct turn *turn, struct node *top)
+{
+	top->deleted = false;
+	for (struct node *node = top; node != NULL;
+	     node = node_next(turn->core, top, node))
+		node->absent = true;
+	turn_act(turn, ACTION_REMOVED, top)->kept = true;
+}
+
+/* Everything from here down goes away: its slots are given back once it is down. */
+void
+dynamic_remove(struct core *core, struct node *top)
+{
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node))
+		node->removing = true;
+	reconcile_queue(core, top);
+}
+
+/*
+ * Delete an actor with its specification.  One that runs, or is to be restarted, is
+ * refused (OTP's `running` and `restarting`) unless the event says that it be stopped.
+ */
+void
+dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
+{
+	struct core *core = turn->core;
+
+	if (!event->stop && !node_is_down(node)) {
+		command_reply(turn, event, REPLY_INVALID_STATE);
+		return;
+	}
+	if (event->token != 0 && core->waiter_free == NONE) {
+		command_reply(turn, event, REPLY_BUSY);
+		return;
+	}
+	if (node->is_added) {
+		core_remove(core, node_ref(core, node), turn->now_ms);
+	} else {
+		if (node->up || node->bounce)
+			node->down_as = STATE_STOPPED;
+		node->up = false;
+		node->bounce = false;
+		node->deleted = true;
+		strategy_leave(core, node);
+		reconcile_queue(core, node);
+	}
+	wait_state_changed(core, node);
+	wait_add(turn, node, event->token, WAIT_STOPPED, true);
+	if (node->deleted && node_is_down(node))
+		hide(turn, node);
+}
+
+/* ---- what ends ---- */
+
+/* The node is down and stays down: does it disappear?  (OTP O-15, and a failed add.) */
+void
+dynamic_settled(struct turn *turn, struct node *node)
+{
+	bool was_fresh = node->is_fresh && node->state != STATE_DONE;
+
+	node->is_fresh = false;
+	if (node->removing)
+		return;
+	if (node->is_added && (was_fresh || node->spec.restart == RESTART_TEMPORARY))
+		dynamic_remove(turn->core, node);
+	else if (node->deleted || node->spec.restart == RESTART_TEMPORARY)
+		hide(turn, node);
+}
+
+/* The supervisor is down: what was added to it at run time is forgotten. */
+void
+dynamic_forget(struct core *core, struct node *supervisor)
+{
+	if (supervisor->n_added == 0)
+		return;
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (child->is_added && !child->removing && node_is_down(child))
+			dynamic_remove(core, child);
+	}
+}
