@@ -155,6 +155,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .deferred = record->deferred,
 	    .adopted = record->pid != 0,
 	    .told = record->told,
+	    .reset = record->reset ? record->life : 0,
 	    .next = PROCS_NONE,
 	    .prev = PROCS_NONE,
 	    .end = record->end,
@@ -313,6 +314,10 @@ tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 		proc_post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	if (proc->told == proc->life && !view->ready)
 		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
+	/* Perhaps for the second time, which changes nothing. */
+	if (proc->reset == proc->life)
+		proc_post(procs, proc,
+		          (struct event){.kind = EVENT_BACKOFF_RESET, .code = -1});
 	if (proc->late)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});

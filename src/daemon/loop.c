@@ -225,8 +225,11 @@ step(struct loop *loop)
 	while (at < n) {
 		size_t written = write_journal(loop, events + at, n - at);
 
-		for (size_t end = at + written; at < end; at++)
+		for (size_t end = at + written; at < end; at++) {
+			if (events[at].kind == EVENT_BACKOFF_RESET)
+				procs_reset_noted(shell->procs, events[at].ref);
 			post_one(loop, shell->now_ms, &events[at]);
+		}
 	}
 	settle(loop, shell->now_ms);
 }

@@ -104,8 +104,10 @@ take_message(struct notify *notify, struct actor *actor)
 		procs_told(notify->shell->procs, actor->ref);
 		post(notify, actor, EVENT_READY);
 	}
-	if (is_value(message, "BACKOFF_RESET", "1"))
+	if (is_value(message, "BACKOFF_RESET", "1")) {
+		procs_reset_said(notify->shell->procs, actor->ref);
 		post(notify, actor, EVENT_BACKOFF_RESET);
+	}
 }
 
 static void

@@ -301,6 +301,29 @@ procs_told(struct procs *procs, struct ref ref)
 	proc_record(procs, proc);
 }
 
+static void
+set_reset(struct procs *procs, struct ref ref, uint32_t life)
+{
+	struct proc *proc = &procs->at[ref.slot];
+
+	if (current(procs, ref) == NULL || proc->reset == life)
+		return;
+	proc->reset = life;
+	proc_record(procs, proc);
+}
+
+void
+procs_reset_said(struct procs *procs, struct ref ref)
+{
+	set_reset(procs, ref, procs_life(procs, ref));
+}
+
+void
+procs_reset_noted(struct procs *procs, struct ref ref)
+{
+	set_reset(procs, ref, 0);
+}
+
 /* ---- asked ---- */
 
 bool

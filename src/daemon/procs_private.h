@@ -37,6 +37,7 @@ struct proc {
 	bool leftover;       /* the main process is reaped, something else may not be */
 	bool fresh;          /* the core was not told of its end yet */
 	uint32_t told;       /* the life that has said READY=1 */
+	uint32_t reset;      /* ... BACKOFF_RESET=1, which the journal has not yet */
 	uint32_t next, prev; /* among the leftovers */
 	struct containment containment;
 	struct reap end;

@@ -82,6 +82,7 @@ layout_shape(void)
 	    FIELD(ledger_record, ended),
 	    FIELD(ledger_record, late),
 	    FIELD(ledger_record, end),
+	    FIELD(ledger_record, reset),
 	    FIELD(ledger_record, failed_at_wall_us),
 	    sizeof(struct reap),
 	    FIELD(reap, status),

@@ -107,7 +107,8 @@ struct ledger_record {
 	bool ended; /* `end` is how */
 	bool sigstopped;
 	bool is_cgroup;
-	uint8_t unused[2];
+	bool reset; /* this life has said BACKOFF_RESET=1: until the journal has it */
+	uint8_t unused[1];
 	struct reap end;
 	uint64_t process_started_ms;
 	uint64_t dead_letters;

@@ -353,6 +353,25 @@ class StartTimeout(Story):
         return s.counts["terminated", "/user/a"] >= 1
 
 
+class BackoffReset(Story):
+    """What the actor says of its backoff is said once: nobody repeats it."""
+    tree = {**Story.tree, "a": {"notify": True, "backoff": {
+        "min": "20ms", "max": "1s", "jitter": 0, "reset": "manual"}}}
+
+    def prepare(self, s):
+        super().prepare(s)
+        s.tell("a", "exit=7")
+        s.started("a", 2)
+        s.wait_for("a", state="running")
+
+    def act(self, s):
+        s.tell("a", "notify=BACKOFF_RESET=1")
+        return []
+
+    def done(self, s):
+        return s.actor("a")["backoff"] is None
+
+
 class Reload(Story):
     tree = {"a": {}, "b": {}, "c": {}, "d": {}}
     untouched = ("a", "d")
@@ -479,6 +498,7 @@ STORIES = [
     ("the crash of an actor", Crash),
     ("three crashes at once", CrashesAtOnce),
     ("a crash with a backoff", Backoff),
+    ("a reset of its backoff that an actor asks for", BackoffReset),
     ("a stop", Stop),
     ("a stop with a hold, and a start", StopAndStart),
     ("the stop of an actor that ignores TERM", DeafStop),
