@@ -12,8 +12,8 @@
 
 #include "tests/sim/sim.h"
 
-#define SEEDS     2000  /* of `make check` */
-#define SHOWN_MAX 5     /* so many failed seeds are looked into */
+#define SEEDS     2000 /* of `make check` */
+#define SHOWN_MAX 5    /* so many failed seeds are looked into */
 
 struct range {
 	uint64_t from, to; /* both included */
