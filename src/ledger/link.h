@@ -73,6 +73,9 @@ enum vault_kind {
 #define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))
 #define VAULT_KIND_OF(key)  ((enum vault_kind)((key) >> 56))
 
+/* After so many relapses the ledger is not trusted, and they are counted anew. */
+#define LINK_RELAPSES_MAX 10
+
 /* Without holes: it is sent as it is. */
 struct link_hello {
 	uint32_t version;  /* LINK_VERSION */
@@ -82,7 +85,8 @@ struct link_hello {
 	uint32_t has_ledger;
 	uint32_t is_upgrade; /* this is the new binary, which has adopted nothing yet */
 	uint32_t fell_back;  /* the new binary could not do it: this is the one before */
-	uint32_t unused;
+	uint32_t
+	    relapses; /* guardians in a row that failed before they had proved good */
 	struct reap last_end; /* of the guardian before; pid 0: this is the first */
 	uint64_t died_ms;     /* when that was seen, CLOCK_MONOTONIC */
 	struct rlimit nofile; /* as supd was started with */

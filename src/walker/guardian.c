@@ -18,6 +18,8 @@
 
 /* A new binary that dies so often before it has adopted anything is not used. */
 #define TRIALS_MAX 2
+/* One that has supervised for so long does not die of what it took over. */
+#define PROVED_MS 1000
 /* Whoever asks for the end gets it, even where no guardian can be had. */
 #define ENDING_ATTEMPTS_MAX 7
 
@@ -74,6 +76,7 @@ static void
 on_adopted(struct walker *walker)
 {
 	walker->adopted = walker->ever_adopted = true;
+	walker->adopted_ms = walker->now_ms;
 	walker->handing.hello.attempts = walker->handing.hello.fell_back = 0;
 	watchdog_enter(&walker->watchdog, WATCHDOG_PROVED, walker->now_ms);
 	if (walker->old_fd < 0)
@@ -176,6 +179,32 @@ is_final(const struct walker *walker, const struct reap *end)
 	        end->status == EX_OSERR || end->status == EX_CONFIG);
 }
 
+/* Did it end by a fault of its own?  What else kills it tells nothing of the ledger. */
+static bool
+is_own_fault(const struct reap *end)
+{
+	return end->kind == REAP_EXITED || end->status == SIGABRT ||
+	       end->status == SIGSEGV || end->status == SIGBUS || end->status == SIGILL ||
+	       end->status == SIGFPE || end->status == SIGTRAP || end->status == SIGSYS;
+}
+
+/*
+ * Who fails right after it has adopted leaves the actors running, so that is borne for
+ * longer than a failed adoption, but not for ever.
+ */
+static void
+count_relapse(struct walker *walker, const struct reap *end)
+{
+	struct link_hello *hello = &walker->handing.hello;
+	bool is_good =
+	    walker->adopted &&
+	    (!is_own_fault(end) || walker->now_ms - walker->adopted_ms >= PROVED_MS);
+
+	if (is_good || hello->relapses == LINK_RELAPSES_MAX)
+		hello->relapses = 0;
+	hello->relapses += !is_good;
+}
+
 /* It failed: say so, and find out when and with which binary the next one begins. */
 static void
 count_crash(struct walker *walker, const struct reap *end)
@@ -193,6 +222,7 @@ count_crash(struct walker *walker, const struct reap *end)
 	    (uintmax_t)delay_ms);
 	hello->crashes++;
 	hello->attempts += !walker->adopted;
+	count_relapse(walker, end);
 	if (!is_on_trial(walker) || hello->attempts < TRIALS_MAX)
 		return;
 	say("the new supd failed %d times before it had adopted: back to the old one",

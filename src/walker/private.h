@@ -22,7 +22,8 @@ struct walker {
 	pid_t guardian;    /* 0: none */
 	bool adopted;      /* this one supervises */
 	bool ever_adopted; /* one of them did */
-	uint32_t ending;   /* signals that end supd: every guardian hears them */
+	uint64_t adopted_ms;
+	uint32_t ending; /* signals that end supd: every guardian hears them */
 	struct handing handing;
 	struct respawn respawn;
 	struct watchdog watchdog;

@@ -182,6 +182,28 @@ def ledger_lost(box):
     s.nothing_else({s.actor(path)["pid"] for path in ("a", "b", "g/c", "g/d")})
 
 
+@test("ten guardians that fail as soon as they have adopted: everything is started anew",
+      timeout=120)
+def relapses(box):
+    s = four(box)
+    pids = dict(s.pids)
+    for n in range(1, 11):
+        check(all(alive(pid) for pid in pids.values()), f"somebody died of failure {n}")
+        old = s.guardian()
+        # Between its first answer and its end it does nothing: it is not slow to fail.
+        s.kill_guardian(old, signal.SIGSEGV if n % 2 else signal.SIGABRT)
+        s.successor(old)
+    s.lost = s.event("supd", what="ledger_lost")["seq"]
+    s.until(lambda: all(s.counts["S", name] == 2 for name in "abcd"), "everybody's second life")
+    check(not any(alive(pid) for pid in pids.values()), "somebody's first life goes on")
+    s.aged()
+    s.crash(signal.SIGSEGV)
+    for path in ("a", "b", "g/c", "g/d"):
+        s.wait_for(path, state="running")
+    s.consistent()
+    equal([s.counts["S", name] for name in "abcd"], [2, 2, 2, 2], "lives")
+
+
 @test("when the walker dies, the guardian ends everything in order, with status 70")
 def walker_dies(box):
     s = four(box)

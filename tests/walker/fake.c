@@ -240,13 +240,13 @@ greet(const struct fake *fake)
 	     "hello pid=%d walker=%d attempts=%u crashes=%u upgrade=%d back=%d last=%d "
 	     "kind=%d "
 	     "status=%d ledger=%llu vault=%zu low=%llu high=%llu wrong=%d moved=%d "
-	     "group=%d nofile=%ju",
+	     "group=%d nofile=%ju relapses=%u",
 	     getpid(), hello->walker_pid, hello->attempts, hello->crashes,
 	     hello->is_upgrade, hello->fell_back, hello->last_end.pid,
 	     hello->last_end.kind, hello->last_end.status,
 	     hello->has_ledger ? number_in(fake->handover.ledger_fd) : 0,
 	     fake->handover.n, low, high, n_wrong, n_moved, getpgrp(),
-	     (uintmax_t)hello->nofile.rlim_cur);
+	     (uintmax_t)hello->nofile.rlim_cur, hello->relapses);
 }
 
 static int

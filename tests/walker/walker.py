@@ -718,6 +718,25 @@ def second_attempt(box):
     w.ended(0)
 
 
+@test("who fails right after it has adopted has relapsed; who is killed then has not")
+def relapse(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    counts = []
+    for signo in (signal.SIGSEGV, signal.SIGABRT, None, signal.SIGKILL, signal.SIGBUS):
+        if signo:
+            guardian.do("adopt")
+        guardian = crash(w, guardian, signo or signal.SIGKILL)
+        counts.append((guardian.hello["relapses"], guardian.hello["attempts"]))
+    equal(counts, [(1, 0), (2, 0), (3, 1), (0, 0), (1, 0)], "relapses and attempts")
+    guardian.do("adopt")
+    time.sleep(1.05)
+    guardian = crash(w, guardian, signal.SIGSEGV)
+    equal(guardian.hello["relapses"], 0, "relapses after one that lived")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
 @test("a guardian that hangs before it has adopted is aborted, killed, and counts as an attempt")
 def hang_at_start(box):
     w = Walker(box, adopt_ms=300)
