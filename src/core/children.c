@@ -14,6 +14,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 	struct core *core = turn->core;
 
 	deadline_clear(core, supervisor, LANE_GROUP);
+	supervisor->populated = false;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->absent)
 			continue;
@@ -21,12 +22,15 @@ children_stop(struct turn *turn, struct node *supervisor)
 			child->down_as = STATE_STOPPED;
 		child->up = false;
 		child->bounce = false;
+		child->again = false;
 		child->gave_up = false;
-		child->brutal = child->brutal || supervisor->brutal;
+		child->brutal = child->brutal || supervisor->hasty;
 		/* One that is down changes no state: its callers hear of it here. */
 		wait_state_changed(core, child);
 		reconcile_pass(core, child);
 		wait_state_changed(core, child);
+		if (node_is_pending(child) && child->populated)
+			down_wait_turn(core, child);
 		if (node_is_live(child) && !child->grouped) {
 			child->grouped = true;
 			supervisor->n_grouped++;
@@ -60,6 +64,7 @@ renew_child(struct core *core, struct node *child)
 	child->guard_n = 0;
 	window_clear(&child->limit);
 	child->bounce = false;
+	child->again = false;
 	child->automatic = false;
 	child->grouped = false;
 	child->down_as = STATE_STOPPED;
@@ -68,10 +73,9 @@ renew_child(struct core *core, struct node *child)
 }
 
 /* The children begin anew, in order, those that are enabled and not held. */
-void
-children_start(struct core *core, struct node *supervisor)
+static void
+start_anew(struct core *core, struct node *supervisor)
 {
-	window_clear(&supervisor->intensity);
 	supervisor->n_sequenced = 0;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		renew_child(core, child);
@@ -79,7 +83,100 @@ children_start(struct core *core, struct node *supervisor)
 		supervisor->n_sequenced += child->up;
 	}
 	supervisor->op = OP_START;
-	supervisor->cursor = supervisor->first;
+}
+
+static void
+put_in_sequence(struct node *supervisor, struct node *child)
+{
+	supervisor->n_sequenced += !child->sequenced;
+	child->sequenced = true;
+}
+
+/* Each child is to be restarted, when it is its turn: no group is under way any more. */
+static void
+mark_all(struct core *core, struct node *supervisor)
+{
+	deadline_clear(core, supervisor, LANE_GROUP);
+	supervisor->op = OP_START;
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (child->grouped && node_is_live(child))
+			supervisor->n_grouped--;
+		child->grouped = false;
+		if (child->absent || child->removing || child->deleted)
+			continue;
+		child->again = strategy_revives(child);
+		child->manual = false;
+		if (child->again || node_is_down(child))
+			continue;
+		/* A temporary one is never started again (OTP O-20). */
+		if (child->up)
+			child->down_as = STATE_STOPPED;
+		child->up = false;
+		child->bounce = false;
+	}
+}
+
+/*
+ * The supervisor is up again, and its children have outlived that: those that are to be
+ * restarted are, one after the other, and so are those that failed below it; whoever
+ * waited meanwhile goes on (Akka's step 6, A-20, A-21).
+ */
+static void
+rejoin(struct core *core, struct node *supervisor)
+{
+	if (!supervisor->resuming && supervisor->spec.keep_children == KEEP_RESTART)
+		mark_all(core, supervisor);
+	if (supervisor->op == OP_NONE)
+		supervisor->op = OP_START;
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (child->absent || child->removing || child->deleted || child->grouped)
+			continue;
+		if (child->again) {
+			child->up = true;
+			child->automatic = true;
+			child->delay_ms = 0;
+		}
+		if (!child->up)
+			continue;
+		if (node_is_down(child) || (child->again && node_is_pending(child)))
+			reconcile_set_state(core, child, STATE_WAITING);
+		if (child->again || child->state == STATE_WAITING)
+			put_in_sequence(supervisor, child);
+	}
+}
+
+/* Everyone below looks again at what had to wait. */
+static void
+wake_all(struct core *core, struct node *supervisor)
+{
+	for (struct node *at = supervisor; at != NULL;
+	     at = node_next(core, supervisor, at)) {
+		/* Its delay ended while nobody could be started. */
+		if (at != supervisor && at->state == STATE_BACKOFF && at->up &&
+		    !at->grouped && deadline_due(core, at, LANE_STATE) == 0)
+			at->start_now = true;
+		reconcile_queue(core, at);
+	}
+}
+
+/* What comes before the children is there: they start, or go on. */
+void
+children_open(struct turn *turn, struct node *supervisor)
+{
+	struct core *core = turn->core;
+
+	if (!supervisor->resuming)
+		window_clear(&supervisor->intensity);
+	supervisor->is_open = true;
+	if (supervisor->populated)
+		rejoin(core, supervisor);
+	else
+		start_anew(core, supervisor);
+	supervisor->cursor =
+	    supervisor->op == OP_STOP ? supervisor->last : supervisor->first;
+	if (supervisor->populated)
+		wake_all(core, supervisor);
+	supervisor->populated = true;
 	reconcile_queue(core, supervisor);
 }
 
@@ -115,14 +212,14 @@ group_is_down(struct turn *turn, struct node *supervisor)
 	struct core *core = turn->core;
 	const struct node *leader;
 
-	if (supervisor->state == STATE_STOPPING) {
+	if (supervisor->phase == PHASE_DISMISS) {
 		if (!children_are_down(supervisor))
 			return;
 		supervisor->op = OP_NONE;
 		if (supervisor->gave_up)
 			failure_give_up(turn, supervisor);
 		else
-			down_gone(turn, supervisor);
+			down_step(turn, supervisor);
 		return;
 	}
 	supervisor->op = OP_DELAY;
@@ -142,7 +239,7 @@ group_is_down(struct turn *turn, struct node *supervisor)
 static void
 advance_stop(struct turn *turn, struct node *supervisor)
 {
-	bool parallel = supervisor->spec.stop_parallel || supervisor->brutal;
+	bool parallel = supervisor->spec.stop_parallel || supervisor->hasty;
 
 	while (supervisor->cursor != NONE) {
 		struct node *child = node_at(turn->core, supervisor->cursor);
@@ -162,6 +259,14 @@ advance_stop(struct turn *turn, struct node *supervisor)
 		group_is_down(turn, supervisor);
 }
 
+/* It is the turn of a child to be restarted. */
+static bool
+is_to_go_down(const struct node *child)
+{
+	return child->again && !child->bounce && node_is_live(child) &&
+	       child->state != STATE_STOPPING;
+}
+
 static void
 advance_start(struct turn *turn, struct node *supervisor)
 {
@@ -171,12 +276,19 @@ advance_start(struct turn *turn, struct node *supervisor)
 		/* One that is to stop only waits to be looked at. */
 		if (child->state == STATE_WAITING && !child->up)
 			reconcile_pass(turn->core, child);
-		if (child->sequenced && child->state == STATE_WAITING) {
+		if (child->sequenced &&
+		    (child->state == STATE_WAITING || is_to_go_down(child))) {
 			if (!reconcile_takes_starts(turn->core, child))
 				return;
 			if (!turn_has_room(turn)) {
 				reconcile_queue(turn->core, supervisor);
 				return;
+			}
+			if (child->state != STATE_WAITING) {
+				child->bounce = true;
+				down_bring(turn, child);
+				/* Gone at once, or later. */
+				continue;
 			}
 			up_start(turn, child);
 		}
@@ -186,9 +298,12 @@ advance_start(struct turn *turn, struct node *supervisor)
 	}
 	if (supervisor->n_sequenced > 0)
 		return;
+	/* Below a process that is not there yet the end of the sequence is no news. */
+	if (!supervisor->is_open)
+		return;
 	supervisor->op = OP_NONE;
-	if (supervisor->state == STATE_STARTING)
-		up_ready(turn, supervisor);
+	if (supervisor->phase == PHASE_CHILDREN)
+		up_step(turn, supervisor);
 }
 
 /* Go on with the sequence of stops or starts that is under way, as far as it goes. */

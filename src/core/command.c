@@ -131,6 +131,8 @@ on_restart(struct turn *turn, struct node *node, const struct event *event)
 		node->bounce = true;
 		node->automatic = false;
 		node->manual = true;
+		node->resuming = false;
+		node->failing = false;
 		node->gave_up = false;
 		node->delay_ms = 0;
 	}

@@ -91,14 +91,15 @@ on_spawned(struct turn *turn, struct node *node)
 	if (node->spawned)
 		return;
 	node->spawned = true;
+	node->created = true;
 	node->generation++;
 	(void)turn_report(turn, REPORT_STARTED, node);
 	if (node->state == STATE_STOPPING) {
-		down_send_stop(turn, node);
+		down_spawned(turn, node);
 		return;
 	}
 	if (node->spec.ready == READY_EXEC) {
-		up_ready(turn, node);
+		up_step(turn, node);
 		return;
 	}
 	if (node->spec.ready == READY_AFTER)
@@ -119,9 +120,11 @@ on_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
 	    .code = -1,
 	    .error = event->error,
 	};
-	if (node->state == STATE_STOPPING || node_is_leaving(node))
-		down_gone(turn, node);
-	else
+	if (node->phase == PHASE_END)
+		down_step(turn, node);
+	else if (node_is_leaving(node))
+		down_bring(turn, node);
+	else if (node->state != STATE_STOPPING)
 		failure_handle(turn, node, &node->end, node);
 }
 
@@ -136,7 +139,7 @@ end_cause(const struct node *node, const struct event *event)
 	};
 	bool success = exit_set_has(&node->spec.success_exits, event->code) ||
 	               signal_set_has(&node->spec.success_signals, event->signal);
-	bool early = node->state == STATE_STARTING && node->spec.ready != READY_EXIT;
+	bool early = node->phase == PHASE_PROCESS && node->spec.ready != READY_EXIT;
 
 	if (early)
 		cause.kind = CAUSE_EARLY_EXIT;
@@ -160,8 +163,8 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 	node->end = end_cause(node, event);
 	turn_report(turn, REPORT_EXITED, node)->cause = node->end;
 	if (node->state == STATE_STOPPING) {
-		if (!node->alive)
-			down_gone(turn, node);
+		if (!node->alive && node->phase == PHASE_END)
+			down_step(turn, node);
 		return;
 	}
 	if (node_is_leaving(node)) {
@@ -173,14 +176,10 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 		failure_handle(turn, node, &node->end, node);
 		return;
 	}
-	if (node->state == STATE_STARTING) {
-		node->ready = true;
-		node->was_ready = true;
-		node->manual = false;
-		node->is_fresh = false;
-		(void)turn_report(turn, REPORT_READY, node);
-	}
-	failure_normal_end(turn, node);
+	if (node->phase == PHASE_PROCESS)
+		up_step(turn, node);
+	else
+		failure_normal_end(turn, node);
 }
 
 static void
@@ -189,8 +188,8 @@ on_gone(struct turn *turn, struct node *node)
 	if (node->main_alive || !node->alive)
 		return;
 	node->alive = false;
-	if (node_is_live(node))
-		down_gone(turn, node);
+	if (node->phase == PHASE_END)
+		down_step(turn, node);
 }
 
 /* Events about a process: stale ones, of an earlier life, are dropped. */
@@ -199,7 +198,7 @@ post_process(struct turn *turn, const struct event *event)
 {
 	struct node *node = node_lookup(turn->core, event->ref);
 
-	if (node == NULL || node_is_supervisor(node) || node->life != event->life ||
+	if (node == NULL || !node_has_process(node) || node->life != event->life ||
 	    !node->alive)
 		return;
 	switch (event->kind) {
@@ -210,9 +209,9 @@ post_process(struct turn *turn, const struct event *event)
 		on_spawn_failed(turn, node, event);
 		break;
 	case EVENT_READY:
-		if (node->spawned && node->main_alive && node->state == STATE_STARTING &&
+		if (node->spawned && node->main_alive && node->phase == PHASE_PROCESS &&
 		    node->spec.ready == READY_TOLD)
-			up_ready(turn, node);
+			up_step(turn, node);
 		break;
 	case EVENT_EXITED:
 		on_exited(turn, node, event);
@@ -261,10 +260,7 @@ on_state_due(struct turn *turn, struct node *node)
 			failure_handle(turn, node, &timeout, node);
 		break;
 	case STATE_STOPPING:
-		/* Unless somebody above had it killed already. */
-		if (!node->kill_sent)
-			(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
-		down_kill(turn, node);
+		down_overdue(turn, node);
 		break;
 	case STATE_BACKOFF:
 		/* Below somebody who goes down it waits to be stopped. */
@@ -290,13 +286,17 @@ on_due(struct turn *turn, struct node *node, enum lane lane)
 		on_state_due(turn, node);
 		break;
 	case LANE_READY:
-		up_ready(turn, node);
+		if (node->phase == PHASE_PROCESS)
+			up_step(turn, node);
 		break;
 	case LANE_RESET:
 		forget_failures(turn->core, node);
 		break;
 	case LANE_GROUP:
 		children_group_due(turn, node);
+		break;
+	case LANE_HOOK:
+		hooks_due(turn, node);
 		break;
 	case LANE_MAX:
 		break;
@@ -380,8 +380,10 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
 	case EVENT_STOP_SENT:
-	case EVENT_HOOK_DONE:
 		post_process(&turn, event);
+		break;
+	case EVENT_HOOK_DONE:
+		hooks_done(&turn, event);
 		break;
 	case EVENT_START:
 	case EVENT_STOP:

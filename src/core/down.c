@@ -27,6 +27,10 @@ down_settle(struct turn *turn, struct node *node)
 
 	node->up = false;
 	node->bounce = false;
+	node->again = false;
+	node->resuming = false;
+	node->was_up = false;
+	node->failing = false;
 	/* A one-shot is ready once it is done. */
 	node->ready =
 	    node->ready && node->down_as == STATE_DONE && node->spec.ready == READY_EXIT;
@@ -52,10 +56,15 @@ down_settle(struct turn *turn, struct node *node)
 		user_ended(core, node);
 }
 
-/* Down for now: in its backoff, or, behind the leader of a group, waiting for it. */
+/*
+ * Down for now: in its backoff, or, behind the leader of a group or in its supervisor's
+ * sequence, waiting for it.
+ */
 enum node_state
 down_pending_state(const struct core *core, const struct node *node)
 {
+	if (node->again)
+		return STATE_WAITING;
 	if (node->grouped &&
 	    node_supervisor(core, node)->group_leader != node_slot(core, node))
 		return STATE_WAITING;
@@ -69,11 +78,14 @@ enter_backoff(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 
 	/* The end of a process was told already; a supervisor's is told here. */
-	if (node_is_supervisor(node))
+	if (!node_has_process(node))
 		turn_report(turn, REPORT_STOPPED, node)->cause = node->end;
 	reconcile_set_state(core, node, down_pending_state(core, node));
 	node->ready = false;
-	if (!node->grouped) {
+	if (node->again && node_supervisor(core, node)->op == OP_START) {
+		/* Its turn was here, and is again. */
+		node_supervisor(core, node)->cursor = node_supervisor(core, node)->first;
+	} else if (!node->grouped && !node->again) {
 		deadline_arm(core, node, LANE_STATE, turn->now_ms, node->delay_ms);
 		if (node->delay_ms > 0)
 			turn_report(turn, REPORT_BACKOFF, node)->delay_ms =
@@ -84,43 +96,54 @@ enter_backoff(struct turn *turn, struct node *node)
 }
 
 /* Nothing of the node is left: down for good, or on its way up again. */
-void
-down_gone(struct turn *turn, struct node *node)
+static void
+be_gone(struct turn *turn, struct node *node)
 {
-	node->alive = false;
-	node->main_alive = false;
+	node->phase = PHASE_NONE;
+	node->is_open = false;
 	/* What it was doing with its children is over with them. */
-	node->op = OP_NONE;
-	dynamic_forget(turn->core, node);
-	if (node->bounce && node->up && !node->removing)
+	if (!node->populated) {
+		node->op = OP_NONE;
+		dynamic_forget(turn->core, node);
+	}
+	if (node_comes_back(node))
 		enter_backoff(turn, node);
 	else
 		down_settle(turn, node);
 }
 
 static void
-send_kill(struct turn *turn, struct node *worker)
+send_kill(struct turn *turn, struct node *node)
 {
-	if (worker->kill_sent)
+	if (node->kill_sent)
 		return;
-	worker->kill_sent = true;
-	turn_act(turn, ACTION_KILL, worker)->life = worker->life;
+	node->kill_sent = true;
+	turn_act(turn, ACTION_KILL, node)->life = node->life;
 }
 
 /* Ask the process to end, as its `shutdown` has it (OTP O-06 to O-08). */
-void
-down_send_stop(struct turn *turn, struct node *worker)
+static void
+send_stop(struct turn *turn, struct node *node)
 {
-	const struct spec *spec = &worker->spec;
+	const struct spec *spec = &node->spec;
 
-	if (worker->brutal || spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL) {
-		send_kill(turn, worker);
+	if (node->brutal || spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL) {
+		send_kill(turn, node);
 		return;
 	}
-	turn_act(turn, ACTION_STOP, worker)->life = worker->life;
+	turn_act(turn, ACTION_STOP, node)->life = node->life;
 	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
-		deadline_arm(turn->core, worker, LANE_STATE, turn->now_ms,
+		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
 		             spec->shutdown_ms);
+}
+
+/* The start of a process that is to end already was acknowledged: now there is somebody
+ * to be told. */
+void
+down_spawned(struct turn *turn, struct node *node)
+{
+	if (node->phase == PHASE_END)
+		send_stop(turn, node);
 }
 
 /*
@@ -128,33 +151,166 @@ down_send_stop(struct turn *turn, struct node *worker)
  * between: the process has its full time from now on.
  */
 void
-down_stop_sent(struct turn *turn, struct node *worker)
+down_stop_sent(struct turn *turn, struct node *node)
 {
-	if (worker->state == STATE_STOPPING && !worker->kill_sent &&
-	    worker->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
-		deadline_arm(turn->core, worker, LANE_STATE, turn->now_ms,
-		             worker->spec.shutdown_ms);
+	if (node->phase == PHASE_END && !node->kill_sent &&
+	    node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
+		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
+		             node->spec.shutdown_ms);
+}
+
+/*
+ * pre_restart or pre_stop; false: none.  They are for what was ready once (systemd's
+ * ExecStop=), and pre_stop for what is still there.
+ */
+static bool
+run_pre_hook(struct turn *turn, struct node *node)
+{
+	const bool is_there = node_has_process(node) ? node->main_alive : node->populated;
+
+	node->phase = PHASE_PRE_STOP;
+	if (!node->ready || node->resuming || node->gave_up)
+		return false;
+	/* A process that is to be killed at once does not wait for a hook. */
+	if (is_there && node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL)
+		return false;
+	if (node_comes_back(node))
+		return hooks_run(turn, node, HOOK_PRE_RESTART);
+	return is_there && hooks_run(turn, node, HOOK_PRE_STOP);
+}
+
+/* post_stop; false: there is none, or nothing to clean up after. */
+static bool
+run_post_hook(struct turn *turn, struct node *node)
+{
+	const bool is_due = node->created && !node->resuming;
+
+	node->phase = PHASE_POST_STOP;
+	node->created = false;
+	return is_due && hooks_run(turn, node, HOOK_POST_STOP);
+}
+
+/* Its children stop, unless they outlive what happens to it; false: nothing is to stop.
+ */
+static bool
+dismiss(struct turn *turn, struct node *node)
+{
+	if (!node->populated || (node_comes_back(node) && node_keeps_children(node)))
+		return false;
+	node->phase = PHASE_DISMISS;
+	if (!node_has_process(node) && node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
+		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
+		             node->spec.shutdown_ms);
+	children_stop(turn, node);
+	return true;
+}
+
+/* The process stops; false: there is none any more. */
+static bool
+end_process(struct turn *turn, struct node *node)
+{
+	deadline_clear(turn->core, node, LANE_STATE);
+	node->phase = PHASE_END;
+	if (!node->alive)
+		return false;
+	/* Before the spawn is acknowledged there is nobody to be told. */
+	if (node->spawned)
+		send_stop(turn, node);
+	return true;
+}
+
+/* A step of the stop is over: go on to the next that takes time. */
+void
+down_step(struct turn *turn, struct node *node)
+{
+	switch (node->phase) {
+	case PHASE_PRE_STOP:
+		if (dismiss(turn, node))
+			return;
+		/* fall through */
+	case PHASE_DISMISS:
+		if (end_process(turn, node))
+			return;
+		/* fall through */
+	case PHASE_END:
+		deadline_clear(turn->core, node, LANE_STATE);
+		if (run_post_hook(turn, node))
+			return;
+		/* fall through */
+	case PHASE_POST_STOP:
+		/* Meanwhile it may have been decided that it does not come back. */
+		if (!dismiss(turn, node))
+			be_gone(turn, node);
+		return;
+	case PHASE_NONE:
+	case PHASE_PRE_START:
+	case PHASE_PROCESS:
+	case PHASE_POST_START:
+	case PHASE_CHILDREN:
+	case PHASE_TURN:
+		return;
+	}
+}
+
+/* Is there nothing to be stopped, and nothing to be waited for? */
+static bool
+is_over(const struct node *node)
+{
+	if (node->alive || node->hook_serial != 0)
+		return false;
+	if (node_has_process(node))
+		return !node->populated ||
+		       (node_comes_back(node) && node_keeps_children(node));
+	return node_is_dead(node) && !node->populated;
 }
 
 static void
 begin_stop(struct turn *turn, struct node *node)
 {
+	const bool has_hooks = node->spec.hooks != 0 && !node->brutal;
+
+	node->is_open = false;
+	if (is_over(node) && !has_hooks) {
+		be_gone(turn, node);
+		return;
+	}
 	reconcile_set_state(turn->core, node, STATE_STOPPING);
 	(void)turn_report(turn, REPORT_STOPPING, node);
 	node->kill_sent = false;
-	if (!node_is_supervisor(node)) {
-		/* Before the spawn is acknowledged there is nobody to be told. */
-		if (node->spawned)
-			down_send_stop(turn, node);
-		return;
+	node->hasty = node->brutal || (node_is_supervisor(node) &&
+	                               node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL);
+	if (node->hook_serial != 0) {
+		/* The start is not wanted any more. */
+		node->phase = PHASE_PRE_STOP;
+		hooks_kill(turn, node);
+	} else if (!run_pre_hook(turn, node)) {
+		down_step(turn, node);
 	}
-	if (node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL)
-		node->brutal = true;
-	if (node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
-		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
-		             node->spec.shutdown_ms);
-	node->kill_sent = node->brutal;
-	children_stop(turn, node);
+}
+
+/*
+ * The node itself is down, but its children have outlived it so far, and are to stop
+ * now, or when it is their supervisor's turn.
+ */
+void
+down_wait_turn(struct core *core, struct node *node)
+{
+	reconcile_set_state(core, node, STATE_STOPPING);
+	node->phase = PHASE_TURN;
+	node->hasty = node->brutal;
+}
+
+static void
+hasten(struct turn *turn, struct node *node)
+{
+	hooks_kill(turn, node);
+	if (node_is_supervisor(node) && !node->hasty) {
+		node->hasty = true;
+		if (node->phase == PHASE_DISMISS)
+			children_stop(turn, node);
+	}
+	if (node->phase == PHASE_END && node->spawned && node->alive)
+		send_kill(turn, node);
 }
 
 /* Whatever is left of it is killed, at once. */
@@ -162,15 +318,18 @@ void
 down_kill(struct turn *turn, struct node *node)
 {
 	node->brutal = true;
-	if (node->state != STATE_STOPPING || node->kill_sent)
-		return;
-	if (!node_is_supervisor(node)) {
-		if (node->spawned && node->alive)
-			send_kill(turn, node);
-		return;
-	}
-	node->kill_sent = true;
-	children_stop(turn, node);
+	if (node->state == STATE_STOPPING)
+		hasten(turn, node);
+}
+
+/* The time is over that its process, or its subtree, had to stop in. */
+void
+down_overdue(struct turn *turn, struct node *node)
+{
+	/* Unless somebody above had it killed already. */
+	if (node->phase == PHASE_END ? !node->kill_sent : !node->hasty)
+		(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
+	hasten(turn, node);
 }
 
 /* Make the node go down from whatever it is in. */
@@ -179,15 +338,16 @@ down_bring(struct turn *turn, struct node *node)
 {
 	if (node_is_pending(node)) {
 		reconcile_queue(turn->core, node);
-	} else if (node_is_live(node) && !node_is_supervisor(node)) {
-		if (!node->alive)
-			down_gone(turn, node);
-		else if (node->state != STATE_STOPPING)
-			begin_stop(turn, node);
-	} else if (node_is_live(node)) {
-		if (node->state != STATE_STOPPING)
-			begin_stop(turn, node);
-		else if (children_are_down(node))
-			down_gone(turn, node);
+	} else if (node_is_live(node) && node->state != STATE_STOPPING) {
+		begin_stop(turn, node);
+	} else if (node->phase == PHASE_TURN) {
+		(void)turn_report(turn, REPORT_STOPPING, node);
+		if (!run_pre_hook(turn, node))
+			down_step(turn, node);
+	} else if (node->phase == PHASE_DISMISS && node->op == OP_NONE) {
+		/* It gave up, and it is decided what becomes of it. */
+		node->gave_up = false;
+		if (!run_pre_hook(turn, node))
+			down_step(turn, node);
 	}
 }

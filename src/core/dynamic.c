@@ -46,8 +46,7 @@ takes_children(const struct core *core, const struct node *node)
 {
 	if (!node_is_supervisor(node) || !node->up || node->bounce)
 		return false;
-	return (node->state == STATE_STARTING || node->state == STATE_RUNNING) &&
-	       reconcile_takes_starts(core, node);
+	return node->is_open && reconcile_takes_starts(core, node);
 }
 
 static void

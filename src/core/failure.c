@@ -173,16 +173,42 @@ give_up(struct turn *turn, struct node *supervisor, struct node *offender)
 	down_bring(turn, supervisor);
 }
 
+/* Is nothing left at the origin of a failure that could go on as it is? */
+static bool
+is_finished(const struct node *origin)
+{
+	return node_is_dead(origin) || origin->gave_up;
+}
+
 /* The failed process is not coming back by itself: it is down, or going down. */
 static void
 lay_down(struct turn *turn, struct node *origin)
 {
-	if (!node_is_live(origin) || origin->main_alive || node_is_supervisor(origin))
+	if (!node_is_live(origin) || !is_finished(origin))
 		return;
 	origin->up = false;
 	origin->bounce = false;
 	origin->down_as = STATE_FAILED;
 	down_bring(turn, origin);
+}
+
+/*
+ * `top` is restarted, or is about to be, for what failed at `origin` below it.  Whoever
+ * outlives that on the way up is restarted, too, when it is its turn (A-20).
+ */
+static void
+take_along(struct turn *turn, struct node *origin, const struct node *top)
+{
+	struct core *core = turn->core;
+
+	for (struct node *at = origin; at != top; at = node_supervisor(core, at))
+		at->again = at->up && !at->grouped &&
+		            at->spec.restart != RESTART_TEMPORARY &&
+		            node_keeps_children(node_supervisor(core, at));
+	if (!origin->again)
+		lay_down(turn, origin);
+	else if (is_finished(origin))
+		down_bring(turn, origin);
 }
 
 /* Resume: a live process is left as it is, a dead one gets a successor after a while. */
@@ -191,24 +217,23 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct decision *
 {
 	uint64_t delay_ms;
 
-	/* It has no process of its own: what is below it goes on. */
-	if (node_is_supervisor(origin) && origin->state != STATE_STOPPING)
-		return 0;
-	if (!origin->main_alive && origin->spec.restart == RESTART_TEMPORARY) {
-		lay_down(turn, origin);
-		return 0;
-	}
-	if (origin->main_alive) {
-		if (origin->state == STATE_STARTING)
+	if (!is_finished(origin)) {
+		if (origin->phase == PHASE_PROCESS)
 			deadline_arm(turn->core, origin, LANE_STATE, turn->now_ms,
 			             origin->spec.start_timeout_ms);
+		return 0;
+	}
+	if (origin->spec.restart == RESTART_TEMPORARY) {
+		lay_down(turn, origin);
 		return 0;
 	}
 	delay_ms = next_delay(turn, origin, decision);
 	origin->up = true;
 	origin->bounce = true;
 	origin->automatic = false;
+	origin->again = false;
 	origin->delay_ms = delay_ms;
+	origin->resuming = origin->ready && !origin->gave_up;
 	/* A first attempt that failed counts as passed (DECISIONS 18). */
 	if (node_supervisor(turn->core, origin)->spec.strategy == STRATEGY_ONE_FOR_ONE)
 		reconcile_pass(turn->core, origin);
@@ -273,7 +298,7 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 	    cause->kind == CAUSE_INTENSITY && node->gave_up)
 		ret->directive = DIRECTIVE_RESTART;
 	if (ret->directive == DIRECTIVE_RESUME && !origin->main_alive &&
-	    !node_is_supervisor(origin) && !resume_guard_admits(origin, turn->now_ms)) {
+	    node_has_process(origin) && !resume_guard_admits(origin, turn->now_ms)) {
 		ret->directive = DIRECTIVE_RESTART;
 		ret->reason = DECIDED_RESUME_GUARD;
 	}
@@ -295,8 +320,10 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 		delay_ms = next_delay(turn, node, decision);
 	report_failure(turn, node, origin, cause, decision, delay_ms);
 	remember(turn, node, origin, cause, decision);
+	node->failing = true;
 	if (origin != node)
 		remember(turn, origin, origin, cause, decision);
+	origin->failing = true;
 	wait_failed(turn->core, origin, cause);
 	if (origin != node)
 		wait_failed(turn->core, node, cause);
@@ -304,10 +331,12 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 	case DIRECTIVE_RESUME:
 		if (origin->bounce)
 			down_bring(turn, origin);
+		else if (origin->phase == PHASE_POST_START)
+			up_step(turn, origin);
 		break;
 	case DIRECTIVE_RESTART:
 		if (origin != node)
-			lay_down(turn, origin);
+			take_along(turn, origin, node);
 		strategy_restart(turn, node, delay_ms);
 		break;
 	case DIRECTIVE_STOP:
@@ -329,7 +358,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 static bool
 is_moot(const struct turn *turn, const struct node *node)
 {
-	return node_is_leaving(node) || !reconcile_takes_starts(turn->core, node);
+	return node_is_leaving(node) || reconcile_is_doomed(turn->core, node);
 }
 
 static void
@@ -348,10 +377,14 @@ report_escalated(struct turn *turn, const struct node *supervisor,
  * To restart it now would keep its own supervisor from ever being down.
  */
 static void
-absorb(struct turn *turn, struct node *origin, const struct cause *cause)
+absorb(struct turn *turn, struct node *node, struct node *origin,
+       const struct cause *cause)
 {
 	wait_failed(turn->core, origin, cause);
-	lay_down(turn, origin);
+	if (reconcile_is_doomed(turn->core, node) || !node->up)
+		lay_down(turn, origin);
+	else if (node != origin)
+		take_along(turn, origin, node);
 }
 
 /*
@@ -371,7 +404,7 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		struct node *supervisor = node_supervisor(turn->core, node);
 
 		if (is_moot(turn, node)) {
-			absorb(turn, origin, cause);
+			absorb(turn, node, origin, cause);
 			return;
 		}
 		decide(turn, node, origin, cause, &decision);
@@ -381,9 +414,14 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 			decision.directive = DIRECTIVE_STOP;
 			decision.reason = DECIDED_ROOT;
 		}
-		if (decision.directive != DIRECTIVE_ESCALATE ||
-		    decision.reason == DECIDED_INTENSITY)
+		if (decision.directive != DIRECTIVE_ESCALATE)
 			break;
+		if (decision.reason == DECIDED_INTENSITY) {
+			if (!is_moot(turn, supervisor))
+				break;
+			absorb(turn, supervisor, origin, cause);
+			return;
+		}
 		/* This level is passed: the supervisor fails, and its own decides. */
 		if (!is_moot(turn, supervisor))
 			report_escalated(turn, supervisor, origin, cause);
@@ -412,6 +450,10 @@ restart_normal(struct turn *turn, struct node *node)
 		report_failure(turn, node, node, &node->end, &decision, 0);
 		remember(turn, node, node, &node->end, &decision);
 		carry_out_stop(turn, node, &decision);
+		return;
+	}
+	if (decision.reason == DECIDED_INTENSITY && is_moot(turn, supervisor)) {
+		absorb(turn, supervisor, node, &node->end);
 		return;
 	}
 	if (decision.reason == DECIDED_INTENSITY) {
@@ -456,7 +498,7 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 
 	supervisor->end = cause;
 	if (is_moot(turn, supervisor))
-		down_gone(turn, supervisor);
+		down_bring(turn, supervisor);
 	else if (supervisor->spec.decider.preset == PRESET_OTP && supervisor->depth > 1)
 		failure_normal_end(turn, supervisor);
 	else

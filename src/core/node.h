@@ -22,7 +22,25 @@ enum lane {
 	LANE_READY, /* ready: after */
 	LANE_RESET, /* healthy for long enough: forget the backoff */
 	LANE_GROUP, /* supervisors: the group's delay is over */
+	LANE_HOOK,  /* the hook under way has had its time */
 	LANE_MAX
+};
+
+/*
+ * How far a start or a stop has come.  A process-bearing supervisor has its process
+ * before and longer than its children; post_start of one that has none comes after them.
+ */
+enum phase {
+	PHASE_NONE,       /* neither */
+	PHASE_PRE_START,  /* the hook; or what comes next has to wait */
+	PHASE_PROCESS,    /* asked for, not ready yet */
+	PHASE_POST_START, /* post_start, or post_restart */
+	PHASE_CHILDREN,   /* they start */
+	PHASE_TURN,       /* only its children run; they stop when it is its turn */
+	PHASE_PRE_STOP,   /* pre_stop, or pre_restart; a hook of the start that ends */
+	PHASE_DISMISS,    /* the children stop */
+	PHASE_END,        /* the process stops */
+	PHASE_POST_STOP
 };
 
 /* What a supervisor is doing with its children. */
@@ -69,7 +87,9 @@ struct node {
 	bool bounce;    /* down first, then up again */
 	bool automatic; /* the bounce is a restart by policy: counted in `restarts` */
 	bool held;
-	bool manual;       /* started by hand: a failed start is final */
+	bool resuming; /* the bounce is a resume: its children are left alone */
+	bool again;    /* to be restarted when it is its turn in its supervisor's start */
+	bool manual;   /* started by hand: a failed start is final */
 	bool start_now;    /* do not wait for the backoff */
 	bool brutal;       /* whatever it takes, at once */
 	uint64_t delay_ms; /* before it comes up again */
@@ -77,20 +97,31 @@ struct node {
 
 	/* state */
 	enum node_state state;
+	enum phase phase;
 	uint64_t since_ms;
 	bool born;      /* started in this incarnation, not terminated yet */
 	bool ever;      /* started at all */
 	bool ready;     /* since the newest start */
 	bool was_ready; /* since its supervisor started */
-	bool alive;     /* something of it may be left */
+	bool was_up;    /* ready at least once in this incarnation */
+	bool created; /* there was a process (or, without one, children) to clean up after
+	               */
+	bool alive;   /* something of it may be left */
 	bool main_alive;
-	bool spawned; /* the spawn was acknowledged */
-	bool kill_sent;
+	bool spawned;   /* the spawn was acknowledged */
+	bool kill_sent; /* to the process */
 	uint32_t life;
 	uint32_t incarnation;
 	uint32_t generation;
 	uint32_t attempts; /* starts since its supervisor started */
 	struct cause end;  /* of the newest process */
+
+	/* the hook under way */
+	uint32_t hook_serial; /* 0: none */
+	enum hook hook;
+	enum hook_reason hook_reason;
+	bool hook_killed;
+	bool hook_late; /* killed, because its time was over */
 
 	/* counters */
 	uint64_t restarts;
@@ -105,12 +136,16 @@ struct node {
 
 	bool has_failure;
 	struct failure failure;
+	bool failing; /* it is what brings the node down, or brought it down last */
 
 	/* as a child: its part in what its supervisor does */
 	bool grouped;   /* stopped, and perhaps started again, with others */
 	bool sequenced; /* a start in the sequence that has not passed yet */
 
 	/* as a supervisor */
+	bool populated; /* its children were started, and not stopped with it since */
+	bool is_open;      /* and may start: what comes before them is there */
+	bool hasty;     /* what is left of them is killed */
 	enum operation op;
 	uint32_t cursor;
 	uint32_t n_live;    /* children starting, running or stopping */
@@ -154,6 +189,7 @@ struct core {
 	struct rng rng;
 	uint64_t now_ms;
 	uint64_t tick;
+	uint32_t hook_serial; /* of the newest hook */
 	bool ticking;
 	bool shutting_down;
 	bool exited;
@@ -257,13 +293,44 @@ node_is_down(const struct node *node)
 static inline bool
 node_is_leaving(const struct node *node)
 {
-	return !node->up || node->bounce || node->grouped;
+	return !node->up || node->bounce || node->grouped || node->again;
 }
 
+/* When it is down it is to come up again. */
+static inline bool
+node_comes_back(const struct node *node)
+{
+	return node->up && !node->removing && (node->bounce || node->again);
+}
+
+/* It may have children. */
 static inline bool
 node_is_supervisor(const struct node *node)
 {
 	return node->spec.kind != NODE_WORKER;
+}
+
+/* It has a process of its own. */
+static inline bool
+node_has_process(const struct node *node)
+{
+	return node->spec.kind != NODE_SUPERVISOR;
+}
+
+/* What it was started for is not there: no process, or not even a beginning. */
+static inline bool
+node_is_dead(const struct node *node)
+{
+	if (node_has_process(node))
+		return !node->main_alive;
+	return node->state == STATE_STARTING && node->phase == PHASE_PRE_START;
+}
+
+/* Its children outlive its next restart, or resume. */
+static inline bool
+node_keeps_children(const struct node *node)
+{
+	return node->resuming || node->spec.keep_children != KEEP_NO;
 }
 
 /* Why it is down: the failure that stopped it, or how its process ended. */
@@ -324,6 +391,7 @@ void failure_give_up(struct turn *turn, struct node *supervisor);
 /* strategy.c */
 void strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms);
 void strategy_stop(struct turn *turn, struct node *node);
+bool strategy_revives(const struct node *member);
 bool strategy_joins(const struct core *core, const struct node *node);
 void strategy_leave(struct core *core, struct node *node);
 bool strategy_in_scope(const struct core *core, const struct node *child,
@@ -336,22 +404,31 @@ bool reconcile_run(struct turn *turn);
 void reconcile_pass(struct core *core, struct node *child);
 void reconcile_set_state(struct core *core, struct node *node, enum node_state state);
 bool reconcile_takes_starts(const struct core *core, const struct node *node);
+bool reconcile_is_doomed(const struct core *core, const struct node *node);
 
 /* up.c */
 void up_start(struct turn *turn, struct node *node);
-void up_ready(struct turn *turn, struct node *node);
+void up_step(struct turn *turn, struct node *node);
+
+/* hooks.c */
+bool hooks_run(struct turn *turn, struct node *node, enum hook hook);
+void hooks_kill(struct turn *turn, struct node *node);
+void hooks_due(struct turn *turn, struct node *node);
+void hooks_done(struct turn *turn, const struct event *event);
 
 /* down.c */
 void down_bring(struct turn *turn, struct node *node);
-void down_gone(struct turn *turn, struct node *node);
+void down_step(struct turn *turn, struct node *node);
+void down_wait_turn(struct core *core, struct node *node);
 void down_settle(struct turn *turn, struct node *node);
 void down_kill(struct turn *turn, struct node *node);
-void down_send_stop(struct turn *turn, struct node *worker);
-void down_stop_sent(struct turn *turn, struct node *worker);
+void down_overdue(struct turn *turn, struct node *node);
+void down_spawned(struct turn *turn, struct node *node);
+void down_stop_sent(struct turn *turn, struct node *node);
 enum node_state down_pending_state(const struct core *core, const struct node *node);
 
 /* children.c */
-void children_start(struct core *core, struct node *supervisor);
+void children_open(struct turn *turn, struct node *supervisor);
 void children_stop(struct turn *turn, struct node *supervisor);
 bool children_are_down(const struct node *supervisor);
 void children_advance(struct turn *turn, struct node *supervisor);

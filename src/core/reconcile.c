@@ -96,13 +96,32 @@ reconcile_takes_starts(const struct core *core, const struct node *node)
 {
 	const struct node *above = node_parent(core, node);
 
-	for (; above != NULL; above = node_parent(core, above)) {
-		if (above->state != STATE_STARTING && above->state != STATE_RUNNING)
+	for (; above != NULL; above = node_parent(core, above))
+		if (!above->is_open || !above->up || above->bounce)
 			return false;
-		if (!above->up || above->bounce)
-			return false;
-	}
 	return true;
+}
+
+/*
+ * Does the node go down, or stay down, together with somebody above it?  Not with one
+ * whose children outlive its restart: below that a failure is decided as ever.
+ */
+bool
+reconcile_is_doomed(const struct core *core, const struct node *node)
+{
+	const struct node *above = node_parent(core, node);
+
+	for (; above != NULL; above = node_parent(core, above)) {
+		if (above->is_open && above->up && !above->bounce)
+			continue;
+		if (!above->up || !above->populated)
+			return true;
+		/* Whoever has gone further has kept them already. */
+		if ((above->is_open || above->phase == PHASE_PRE_STOP) &&
+		    !node_keeps_children(above))
+			return true;
+	}
+	return false;
 }
 
 static void
@@ -130,11 +149,17 @@ advance_down(struct turn *turn, struct node *node)
 static void
 advance_pending(struct turn *turn, struct node *node)
 {
-	if (!node->up || node->removing)
-		down_settle(turn, node);
-	else if (node->start_now && node->state == STATE_BACKOFF && !node->grouped &&
-	         reconcile_takes_starts(turn->core, node))
+	if (!node->up || node->removing) {
+		if (!node->populated) {
+			down_settle(turn, node);
+			return;
+		}
+		down_wait_turn(turn->core, node);
+		down_bring(turn, node);
+	} else if (node->start_now && node->state == STATE_BACKOFF && !node->grouped &&
+	           reconcile_takes_starts(turn->core, node)) {
 		up_start(turn, node);
+	}
 }
 
 static void
@@ -149,6 +174,8 @@ advance_live(struct turn *turn, struct node *node)
 	}
 	if (wants_down && !node->grouped)
 		down_bring(turn, node);
+	else if (node->phase == PHASE_PRE_START && node->hook_serial == 0)
+		up_step(turn, node);
 }
 
 static void

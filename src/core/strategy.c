@@ -28,8 +28,8 @@ strategy_in_scope(const struct core *core, const struct node *child,
 }
 
 /* Will a group restart start this member again?  Finished and stopped ones too (O-18). */
-static bool
-is_revived(const struct node *member)
+bool
+strategy_revives(const struct node *member)
 {
 	if (member->held || member->spec.restart == RESTART_TEMPORARY)
 		return false;
@@ -41,6 +41,10 @@ join_group(struct turn *turn, struct node *supervisor, struct node *member)
 {
 	reconcile_pass(turn->core, member);
 	member->start_now = false;
+	member->again = false;
+	member->resuming = false;
+	if (!member->up && node_is_pending(member) && member->populated)
+		down_wait_turn(turn->core, member);
 	if (!member->grouped && node_is_live(member))
 		supervisor->n_grouped++;
 	member->grouped = true;
@@ -65,7 +69,7 @@ begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
 	supervisor->group_leader = node_slot(core, leader);
 	reconcile_queue(core, supervisor);
 	/* A dead leader is down already, or has leftovers that can go at once. */
-	if (node_is_supervisor(leader) ? leader->gave_up : !leader->main_alive)
+	if (leader->gave_up || (node_has_process(leader) && !leader->main_alive))
 		down_bring(turn, leader);
 }
 
@@ -84,6 +88,8 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	node->bounce = true;
 	node->automatic = true;
 	node->manual = false;
+	node->again = false;
+	node->resuming = false;
 	node->delay_ms = delay_ms;
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
 		/* A first attempt that failed counts as passed (DECISIONS 18). */
@@ -96,7 +102,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
-		if (is_revived(member)) {
+		if (strategy_revives(member)) {
 			member->up = true;
 			member->bounce = true;
 			member->automatic = true;

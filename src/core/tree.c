@@ -353,7 +353,7 @@ node_add(struct core *core, struct node *supervisor, struct node *before,
 {
 	struct node *node = add_node(core, supervisor, before, spec);
 
-	if (supervisor->state == STATE_RUNNING || supervisor->state == STATE_STARTING) {
+	if (supervisor->populated) {
 		node->up = spec->enabled;
 		if (strategy_joins(core, node)) {
 			/* A group is on its way down: it comes up together with it. */
@@ -508,11 +508,12 @@ core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
 	if (node->held || node->absent || node->deleted || !node->spec.enabled)
 		return;
 	/* Below somebody who is down or goes down it starts when that one does. */
-	if (!reconcile_takes_starts(core, node))
+	if (reconcile_is_doomed(core, node))
 		return;
 	node->up = true;
 	node->bounce = node_is_live(node) || node->grouped;
 	node->automatic = false;
+	node->resuming = false;
 	node->delay_ms = 0;
 	node->start_now = true;
 	reconcile_queue(core, node);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* up.c - a node comes up: its start, and when it counts as ready. */
+/* up.c - a node comes up, step by step: hook, process, hook, children; then it is ready.
+ */
 #include "config.h"
 
 #include "core/node.h"
@@ -19,20 +20,34 @@ up_start(struct turn *turn, struct node *node)
 	node->ever = true;
 	node->automatic = false;
 	node->bounce = false;
+	node->again = false;
 	node->start_now = false;
 	node->brutal = false;
 	node->ready = false;
+	node->created = false;
+	node->gave_up = false;
 	node->down_as = STATE_STOPPED;
 	node->attempts++;
 	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
 	reconcile_set_state(core, node, STATE_STARTING);
-	if (node_is_supervisor(node)) {
+	node->phase = PHASE_PRE_START;
+	if (!hooks_run(turn, node, HOOK_PRE_START))
+		up_step(turn, node);
+}
+
+/* Its hook is over, or it has none: the process is asked for, or the children. */
+static void
+create(struct turn *turn, struct node *node)
+{
+	if (!node_has_process(node)) {
+		node->created = true;
 		node->generation++;
-		node->gave_up = false;
+		node->phase = PHASE_CHILDREN;
 		(void)turn_report(turn, REPORT_STARTED, node);
-		children_start(core, node);
+		children_open(turn, node);
 		return;
 	}
+	node->phase = PHASE_PROCESS;
 	node->life++;
 	node->alive = true;
 	node->main_alive = true;
@@ -42,15 +57,28 @@ up_start(struct turn *turn, struct node *node)
 }
 
 /* The node is ready: its younger siblings may start, its backoff may heal. */
-void
-up_ready(struct turn *turn, struct node *node)
+static void
+be_ready(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
+	node->phase = PHASE_NONE;
 	node->ready = true;
 	node->was_ready = true;
+	node->was_up = true;
 	node->manual = false;
 	node->is_fresh = false;
+	node->resuming = false;
+	node->failing = false;
+	if (node_has_process(node) && !node->main_alive) {
+		/* A one-shot: ready now that it has ended. */
+		(void)turn_report(turn, REPORT_READY, node);
+		if (node_is_leaving(node))
+			down_bring(turn, node);
+		else
+			failure_normal_end(turn, node);
+		return;
+	}
 	reconcile_set_state(core, node, STATE_RUNNING);
 	if (node->failures > 0 && !node->spec.backoff.manual_reset)
 		deadline_arm(core, node, LANE_RESET, turn->now_ms,
@@ -58,4 +86,53 @@ up_ready(struct turn *turn, struct node *node)
 	(void)turn_report(turn, REPORT_READY, node);
 	reconcile_pass(core, node);
 	reconcile_queue_parent(core, node);
+}
+
+/* post_start, or post_restart; false: it has none.  A resume has neither. */
+static bool
+run_post_hook(struct turn *turn, struct node *node)
+{
+	node->phase = PHASE_POST_START;
+	if (node->resuming)
+		return false;
+	return hooks_run(turn, node, node->was_up ? HOOK_POST_RESTART : HOOK_POST_START);
+}
+
+/* A step of the start is over: go on to the next that takes time. */
+void
+up_step(struct turn *turn, struct node *node)
+{
+	switch (node->phase) {
+	case PHASE_PRE_START:
+		/* Who waits below a restart that it outlives is looked at again then. */
+		if (!node_is_leaving(node) && reconcile_takes_starts(turn->core, node))
+			create(turn, node);
+		return;
+	case PHASE_PROCESS:
+		deadline_clear(turn->core, node, LANE_STATE);
+		deadline_clear(turn->core, node, LANE_READY);
+		if (run_post_hook(turn, node))
+			return;
+		break;
+	case PHASE_POST_START:
+		break;
+	case PHASE_CHILDREN:
+		if (!node_has_process(node) && run_post_hook(turn, node))
+			return;
+		be_ready(turn, node);
+		return;
+	case PHASE_NONE:
+	case PHASE_TURN:
+	case PHASE_PRE_STOP:
+	case PHASE_DISMISS:
+	case PHASE_END:
+	case PHASE_POST_STOP:
+		return;
+	}
+	if (node->spec.kind != NODE_BOTH) {
+		be_ready(turn, node);
+		return;
+	}
+	node->phase = PHASE_CHILDREN;
+	children_open(turn, node);
 }

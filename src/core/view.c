@@ -167,8 +167,18 @@ check_node(const struct core *core, const struct node *node)
 		return "a process of an actor that is down";
 	if (node->main_alive && !node->alive)
 		return "a main process outside of what is alive";
-	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent))
+	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent) &&
+	    !parent->populated)
 		return "a child that runs below a supervisor that does not";
+	if (node->hook_serial != 0 && !live)
+		return "a hook of an actor that is down";
+	if (node->is_open && (!node->populated || node->state == STATE_STOPPING || !live))
+		return "children may start where there is nothing to start them for";
+	if (node->populated && !live && !node_is_pending(node))
+		return "children outlive a supervisor that does not come back";
+	if (live != (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED ||
+	             node->phase != PHASE_NONE))
+		return "a start or a stop of an actor that is at rest";
 	if (node->absent && (live || node_is_pending(node)))
 		return "a hidden actor that runs";
 	if (node->is_added && node->addition_id == 0)

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: ISC */
+/* hooks.c - the actor's own commands around its starts and stops.
+ *
+ * up.c and down.c say when; here a hook is asked for, killed when its time is over, and
+ * what became of it is told.  A node has at most one under way, and goes on only when
+ * nothing of it is left.
+ */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "base/assert.h"
+#include "core/pure.h"
+
+static enum hook_reason
+reason_for(const struct node *node, enum hook hook)
+{
+	switch (hook) {
+	case HOOK_PRE_START:
+	case HOOK_POST_START:
+	case HOOK_POST_RESTART:
+		return node->was_up ? HOOK_REASON_RESTART : HOOK_REASON_START;
+	case HOOK_PRE_RESTART:
+	case HOOK_PRE_STOP:
+	case HOOK_POST_STOP:
+	case HOOK_MAX:
+		break;
+	}
+	return node_comes_back(node) ? HOOK_REASON_RESTART : HOOK_REASON_STOP;
+}
+
+/* Why it runs; and how the process that it is about ended, if it did. */
+static struct cause
+cause_for(const struct node *node)
+{
+	struct cause cause = {.kind = CAUSE_NORMAL, .code = -1};
+
+	if (node->failing)
+		cause = node->failure.cause;
+	if (node_has_process(node) && node->created && !node->main_alive) {
+		cause.code = node->end.code;
+		cause.signal = node->end.signal;
+		cause.core = node->end.core;
+	}
+	return cause;
+}
+
+/*
+ * Ask for a hook of the node; its end comes back as hooks_done().  False: there is
+ * nothing to wait for, it has no such hook, or no time for one.
+ */
+bool
+hooks_run(struct turn *turn, struct node *node, enum hook hook)
+{
+	struct core *core = turn->core;
+	struct action *action;
+
+	ASSERT(node->hook_serial == 0);
+	if ((node->spec.hooks >> hook & 1) == 0 || node->brutal)
+		return false;
+	core->hook_serial += core->hook_serial == UINT32_MAX ? 2 : 1;
+	node->hook_serial = core->hook_serial;
+	node->hook = hook;
+	node->hook_reason = reason_for(node, hook);
+	node->hook_killed = false;
+	node->hook_late = false;
+	action = turn_act(turn, ACTION_HOOK, node);
+	action->serial = node->hook_serial;
+	action->hook = hook;
+	action->hook_reason = node->hook_reason;
+	action->cause = cause_for(node);
+	action->incarnation = node->incarnation;
+	/* The process that pre_start is about is still to come. */
+	action->life = node->life + (hook == HOOK_PRE_START && node_has_process(node));
+	action->generation = node->generation + (hook == HOOK_PRE_START);
+	deadline_arm(core, node, LANE_HOOK, turn->now_ms, node->spec.hook_timeout_ms);
+	return true;
+}
+
+/* The hook under way is of no use any more: its end is awaited still. */
+void
+hooks_kill(struct turn *turn, struct node *node)
+{
+	if (node->hook_serial == 0 || node->hook_killed)
+		return;
+	node->hook_killed = true;
+	deadline_clear(turn->core, node, LANE_HOOK);
+	turn_act(turn, ACTION_HOOK_KILL, node)->serial = node->hook_serial;
+}
+
+/* Its time is over. */
+void
+hooks_due(struct turn *turn, struct node *node)
+{
+	if (node->hook_serial == 0 || node->hook_killed)
+		return;
+	node->hook_late = true;
+	hooks_kill(turn, node);
+}
+
+static struct cause
+hook_cause(const struct event *event)
+{
+	struct cause cause = {
+	    .kind = CAUSE_EXIT,
+	    .code = event->code,
+	    .signal = event->signal,
+	    .error = event->error,
+	    .core = event->core,
+	};
+
+	if (event->error != 0)
+		cause.kind = CAUSE_EXEC;
+	else if (event->signal != 0)
+		cause.kind = event->core ? CAUSE_CORE : CAUSE_SIGNAL;
+	return cause;
+}
+
+static void
+report_failed(struct turn *turn, const struct node *node, const struct cause *cause)
+{
+	struct action *action = turn_report(turn, REPORT_HOOK_FAILED, node);
+
+	action->hook = node->hook;
+	action->hook_reason = node->hook_reason;
+	action->timed_out = node->hook_late;
+	action->cause = *cause;
+}
+
+/*
+ * A start that needs this hook failed: without its pre_start a process is never executed,
+ * and a restart without its post_restart is none (SEMANTICS 1.1, A-23).
+ */
+static void
+fail_start(struct turn *turn, struct node *node, struct cause cause)
+{
+	cause.kind = CAUSE_EARLY_EXIT;
+	if (node->hook == HOOK_PRE_START)
+		node->end = cause;
+	if (node_is_leaving(node))
+		down_bring(turn, node);
+	else
+		failure_handle(turn, node, &cause, node);
+}
+
+/*
+ * EVENT_HOOK_DONE; one of another serial than that of the hook under way is stale.  A
+ * hook that was killed because nobody needs it any more has not failed.
+ */
+void
+hooks_done(struct turn *turn, const struct event *event)
+{
+	struct node *node = node_lookup(turn->core, event->ref);
+	struct cause cause = hook_cause(event);
+	bool failed, is_vital;
+
+	if (node == NULL || node->hook_serial == 0 || node->hook_serial != event->serial)
+		return;
+	node->hook_serial = 0;
+	deadline_clear(turn->core, node, LANE_HOOK);
+	failed = event->error != 0 || event->signal != 0 || event->code != 0;
+	failed = node->hook_killed ? node->hook_late : failed;
+	if (failed)
+		report_failed(turn, node, &cause);
+	is_vital = node->hook == HOOK_PRE_START || node->hook == HOOK_POST_RESTART;
+	if (node->state == STATE_STOPPING)
+		down_step(turn, node);
+	else if (failed && is_vital)
+		fail_start(turn, node, cause);
+	else
+		up_step(turn, node);
+}
