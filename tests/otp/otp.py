@@ -112,16 +112,18 @@ class Script:
         if kind < 0.90:
             return f"age {rnd.choice(AGES)}"
         if kind < 0.94:
-            return f"delete top {name}" if self.parents[name] == "top" else None
+            return f"delete {self.parents[name]} {name}"
         return self.addition(name)
 
     def addition(self, name):
+        """A new worker, or one of a name that is or was there."""
         if self.random.random() < 0.6:
             name = next(self.names, name)
-        if self.parents.get(name, "top") != "top" or name in self.strategies:
+        if name in self.strategies:
             return None
-        self.parents[name] = "top"
-        return f"add top {name} {self.random.choice(RESTARTS)}"
+        if name not in self.parents:
+            self.parents[name] = self.random.choice(sorted(self.strategies))
+        return f"add {self.parents[name]} {name} {self.random.choice(RESTARTS)}"
 
 
 def halves(trace):

@@ -26,26 +26,42 @@ struct actor {
 	char parent[NAME_MAX_];
 	struct spec spec;
 	struct ref ref;
-	int broken; /* so many starts fail */
+};
+
+/* So many starts of whoever is called that fail. */
+struct broken {
+	char name[NAME_MAX_];
+	int times;
 };
 
 struct stage {
 	struct rig rig;
 	struct actor actors[ACTORS_MAX];
 	uint32_t n_actors;
+	struct broken broken[ACTORS_MAX];
+	uint32_t n_broken;
 	struct strbuf trace;
 	bool answered;
 	enum reply_result result;
 	bool gone; /* /user is */
 };
 
+/* The one of that name that is there, or one that was. */
 static struct actor *
 actor_named(struct stage *stage, const char *name)
 {
-	for (uint32_t i = stage->n_actors; i-- > 0;)
-		if (strcmp(stage->actors[i].name, name) == 0)
-			return &stage->actors[i];
-	return NULL;
+	struct actor *found = NULL;
+
+	for (uint32_t i = 0; i < stage->n_actors; i++) {
+		struct actor *actor = &stage->actors[i];
+
+		if (strcmp(actor->name, name) != 0)
+			continue;
+		if (core_valid(stage->rig.core, actor->ref))
+			return actor;
+		found = actor;
+	}
+	return found;
 }
 
 static struct actor *
@@ -69,6 +85,33 @@ say(struct stage *stage, const char *what, const struct actor *actor)
 	strbuf_addf(&stage->trace, " %s %s", what, actor->name);
 }
 
+/* The next N starts of this actor fail. */
+static void
+breaks(struct stage *stage, const char *name, int times)
+{
+	uint32_t i = 0;
+
+	while (i < stage->n_broken && strcmp(stage->broken[i].name, name) != 0)
+		i++;
+	if (i == ACTORS_MAX)
+		abort();
+	if (i == stage->n_broken)
+		stage->n_broken++;
+	snprintf(stage->broken[i].name, sizeof(stage->broken[i].name), "%s", name);
+	stage->broken[i].times = times;
+}
+
+/* Does this start fail? */
+static bool
+fails(struct stage *stage, const char *name)
+{
+	for (uint32_t i = 0; i < stage->n_broken; i++)
+		if (strcmp(stage->broken[i].name, name) == 0 &&
+		    stage->broken[i].times > 0)
+			return stage->broken[i].times-- > 0;
+	return false;
+}
+
 /* ---- the world ------------------------------------------------------------------- */
 
 /* What comes of an action at once; false: nothing. */
@@ -78,7 +121,9 @@ answer(struct stage *stage, const struct action *action, struct event *ret)
 	struct actor *actor = actor_of(stage, action->ref);
 
 	*ret = (struct event){.ref = action->ref, .life = action->life, .code = -1};
-	if (action->kind == ACTION_REPLY) {
+	if (action->kind == ACTION_ADDED) {
+		stage->actors[action->addition_id - 1].ref = action->ref;
+	} else if (action->kind == ACTION_REPLY) {
 		stage->answered = true;
 		stage->result = action->result;
 	} else if (action->kind == ACTION_EXIT) {
@@ -91,8 +136,7 @@ answer(struct stage *stage, const struct action *action, struct event *ret)
 		return true;
 	} else if (action->kind == ACTION_SPAWN) {
 		ret->kind = EVENT_SPAWNED;
-		if (actor->broken > 0) {
-			actor->broken--;
+		if (fails(stage, actor->name)) {
 			ret->kind = EVENT_SPAWN_FAILED;
 			ret->error = NO_ENTRY;
 		}
@@ -257,6 +301,7 @@ new_tree(struct stage *stage, const struct words *words)
 	if (stage->rig.core != NULL)
 		rig_done(&stage->rig);
 	stage->n_actors = 0;
+	stage->n_broken = 0;
 	stage->gone = false;
 	rig_init(&stage->rig, 8, 1);
 	top = new_actor(stage, "", "top");
@@ -311,7 +356,8 @@ add(struct stage *stage, const struct words *words)
 {
 	const struct actor *parent = actor_named(stage, words->at[1]);
 	struct actor *actor = actor_named(stage, words->at[2]);
-	int broken = actor == NULL ? 0 : actor->broken;
+	struct addition addition = {.n = 1};
+	struct event event = {.kind = EVENT_ADD, .token = TOKEN, .addition = &addition};
 
 	if (is_there(stage, actor)) {
 		struct node_view view = rig_view(&stage->rig, actor->ref);
@@ -319,26 +365,19 @@ add(struct stage *stage, const struct words *words)
 		return strcmp(state_of(&view), "up") == 0 ? "already_started"
 		                                          : "already_present";
 	}
-	if (actor != NULL)
-		actor->name[0] = '\0';
 	actor = new_actor(stage, words->at[1], words->at[2]);
-	actor->broken = broken;
 	spec_default(&actor->spec, NODE_WORKER);
 	actor->spec.backoff.none = true;
 	actor->spec.restart = restart_named(words->at[3]);
-	/* It is started by hand: a failure is its own. */
-	actor->spec.enabled = false;
-	actor->ref = rig_add(&stage->rig, parent->ref, REF_NONE, &actor->spec);
-	post(stage, EVENT_START, actor->ref);
-	if (strcmp(reply(stage), "ok") != 0) {
-		if (is_there(stage, actor))
-			core_remove(stage->rig.core, actor->ref, stage->rig.now_ms);
-		settle(stage);
-		return "error";
-	}
-	actor->spec.enabled = true;
-	rig_update(&stage->rig, actor->ref, &actor->spec);
-	return "ok";
+	addition.at[0].spec = &actor->spec;
+	addition.at[0].incarnation = 1;
+	event.ref = parent->ref;
+	event.addition_id = stage->n_actors;
+	stage->answered = false;
+	rig_make_room(&stage->rig, 1, core_spec_bytes(&actor->spec, &parent->spec));
+	rig_post(&stage->rig, &event);
+	settle(stage);
+	return reply(stage);
 }
 
 static const char *
@@ -369,20 +408,8 @@ manage(struct stage *stage, const struct words *words)
 		post(stage, EVENT_START, actor->ref);
 		return reply(stage);
 	}
-	core_remove(stage->rig.core, actor->ref, stage->rig.now_ms);
-	settle(stage);
-	return "ok";
-}
-
-/* The next N starts of this actor fail. */
-static void
-breaks(struct stage *stage, const struct words *words)
-{
-	struct actor *actor = actor_named(stage, words->at[1]);
-
-	if (actor == NULL)
-		actor = new_actor(stage, "", words->at[1]);
-	actor->broken = atoi(words->at[2]);
+	post(stage, EVENT_DELETE, actor->ref);
+	return reply(stage);
 }
 
 static const char *
@@ -400,7 +427,7 @@ command(struct stage *stage, const struct words *words)
 	} else if (strcmp(verb, "shutdown") == 0) {
 		post(stage, EVENT_SHUTDOWN, REF_NONE);
 	} else if (strcmp(verb, "broken") == 0) {
-		breaks(stage, words);
+		breaks(stage, words->at[1], atoi(words->at[2]));
 	} else if (strcmp(verb, "exit") == 0) {
 		die(stage, words);
 	} else if (strcmp(verb, "age") == 0) {
