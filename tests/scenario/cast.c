@@ -272,6 +272,31 @@ word_success(struct spec *spec, const char *text)
 	return true;
 }
 
+/* Names between commas, or `all`. */
+static bool
+word_hooks(struct spec *spec, const char *text)
+{
+	char buf[NOTE_MAX * 2];
+	char *save;
+	char *part;
+
+	if (strcmp(text, "all") == 0) {
+		spec->hooks = (1U << HOOK_MAX) - 1;
+		return true;
+	}
+	spec->hooks = 0;
+	snprintf(buf, sizeof(buf), "%s", text);
+	for (part = strtok_r(buf, ",", &save); part != NULL;
+	     part = strtok_r(NULL, ",", &save)) {
+		int found = names_find(hook_names, HOOK_MAX, part);
+
+		if (found < 0)
+			return false;
+		spec->hooks |= 1U << found;
+	}
+	return true;
+}
+
 static bool
 word_key(struct player *player, const char *key, const char *value)
 {
@@ -295,6 +320,16 @@ word_key(struct player *player, const char *key, const char *value)
 		return word_decider(&spec->on_failure, player->on_failure, value);
 	if (strcmp(key, "success") == 0)
 		return word_success(spec, value);
+	if (strcmp(key, "hooks") == 0)
+		return word_hooks(spec, value);
+	if (strcmp(key, "hook_timeout") == 0)
+		return cast_duration(value, &spec->hook_timeout_ms);
+	if (strcmp(key, "keep_children") == 0) {
+		int keep = names_find(keep_children_names, KEEP_CHILDREN_MAX, value);
+
+		spec->keep_children = (enum keep_children)keep;
+		return keep >= 0;
+	}
 	if (strcmp(key, "max_children") == 0) {
 		spec->max_children = (uint32_t)atoi(value);
 		return true;
@@ -330,6 +365,11 @@ cast_word(struct stage *stage, struct player *player, const char *word)
 	found = names_find(restart_type_names, RESTART_TYPE_MAX, word);
 	if (found >= 0) {
 		spec->restart = (enum restart_type)found;
+		return true;
+	}
+	if (strcmp(word, "both") == 0) {
+		spec->kind = NODE_BOTH;
+		spec->shutdown_mode = SHUTDOWN_TIMEOUT;
 		return true;
 	}
 	if (strcmp(word, "unlimited") == 0)

@@ -171,6 +171,10 @@ report_key(struct stage *stage, const struct action *action, const char *word)
 		return action->window == n;
 	if (KEY("limit"))
 		return action->limit == n;
+	if (KEY("hook"))
+		return strcmp(hook_names[action->hook], value) == 0;
+	if (KEY("timed_out"))
+		return action->timed_out == (strcmp(value, "yes") == 0);
 	if (KEY("delay"))
 		return cast_duration(value, &n) && action->delay_ms == n;
 #undef KEY

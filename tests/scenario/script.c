@@ -43,7 +43,8 @@ static bool
 is_supervisor(const struct words *words, uint32_t from)
 {
 	for (uint32_t i = from; i < words->n; i++)
-		if (names_find(strategy_names, STRATEGY_MAX, words->at[i]) >= 0)
+		if (names_find(strategy_names, STRATEGY_MAX, words->at[i]) >= 0 ||
+		    strcmp(words->at[i], "both") == 0)
 			return true;
 	return false;
 }
@@ -139,6 +140,32 @@ world_statement(struct stage *stage, struct player *player, const struct words *
 	return true;
 }
 
+/* hook A HOOK fails [N] | lasts D | hangs | works */
+static bool
+hook_behaves(struct player *player, const struct words *words)
+{
+	int hook = words->n < 4 ? -1 : names_find(hook_names, HOOK_MAX, words->at[2]);
+	const char *how = words->n < 4 ? "" : words->at[3];
+
+	if (hook < 0)
+		return false;
+	if (strcmp(how, "fails") == 0) {
+		player->hooks[hook].code = 1;
+		player->hooks[hook].times =
+		    words->n > 4 ? (uint32_t)atoi(words->at[4]) : FOREVER;
+	} else if (strcmp(how, "lasts") == 0 && words->n > 4) {
+		return cast_duration(words->at[4], &player->hooks[hook].lasts_ms);
+	} else if (strcmp(how, "hangs") == 0) {
+		player->hooks[hook].lasts_ms = DURATION_INFINITE;
+	} else if (strcmp(how, "works") == 0) {
+		player->hooks[hook].times = 0;
+		player->hooks[hook].lasts_ms = 0;
+	} else {
+		return false;
+	}
+	return true;
+}
+
 /* deaf, obeys, lingers, held, released, slow D, answers N, loops N, broken E [N], fixed
  */
 static bool
@@ -170,6 +197,8 @@ behaviour_statement(struct player *player, const struct words *words)
 		    words->n > 3 ? (uint32_t)atoi(words->at[3]) : FOREVER;
 	} else if (strcmp(verb, "fixed") == 0) {
 		player->broken = 0;
+	} else if (strcmp(verb, "hook") == 0) {
+		return hook_behaves(player, words);
 	} else {
 		return false;
 	}

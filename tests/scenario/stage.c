@@ -27,7 +27,7 @@ static const char *const reply_names[] = {
 /* What is always kept; a story must read all of these. */
 #define HEARD_ALWAYS                                                            \
 	(1U << REPORT_FAILURE | 1U << REPORT_GAVE_UP | 1U << REPORT_ESCALATED | \
-	 1U << REPORT_KILLED_AFTER_TIMEOUT)
+	 1U << REPORT_KILLED_AFTER_TIMEOUT | 1U << REPORT_HOOK_FAILED)
 
 void
 stage_init(struct stage *stage)
@@ -232,6 +232,49 @@ on_end_wanted(struct stage *stage, struct player *player, const struct action *a
 }
 
 static void
+on_hook(struct stage *stage, struct player *player, const struct action *action)
+{
+	struct event event = {
+	    .kind = EVENT_HOOK_DONE, .ref = action->ref, .serial = action->serial};
+	char text[NOTE_MAX];
+
+	snprintf(text, sizeof(text), "%s %.20s %s", hook_names[action->hook],
+	         player == NULL ? "?" : player->name,
+	         hook_reason_names[action->hook_reason]);
+	note(stage, &stage->acts, text);
+	if (player == NULL || player->hook_serial != 0) {
+		stage_blame(stage, "a hook of nobody, or a second one");
+		return;
+	}
+	player->hook_serial = action->serial;
+	if (player->hooks[action->hook].times > 0) {
+		event.code = player->hooks[action->hook].code;
+		if (player->hooks[action->hook].times != FOREVER)
+			player->hooks[action->hook].times--;
+	}
+	if (player->hooks[action->hook].lasts_ms != DURATION_INFINITE)
+		(void)stage_queue(
+		    stage, stage->rig.now_ms + player->hooks[action->hook].lasts_ms,
+		    &event, player);
+}
+
+static void
+on_hook_kill(struct stage *stage, struct player *player, const struct action *action)
+{
+	const struct event event = {.kind = EVENT_HOOK_DONE,
+	                            .ref = action->ref,
+	                            .serial = action->serial,
+	                            .code = -1,
+	                            .signal = SIGKILL};
+
+	note_act(stage, "hook_kill", action->ref);
+	if (player == NULL || player->hook_serial != action->serial)
+		stage_blame(stage, "a hook is killed that does not run");
+	else
+		(void)stage_queue(stage, stage->rig.now_ms, &event, player);
+}
+
+static void
 on_added(struct stage *stage, const struct action *action)
 {
 	for (uint32_t i = 0; i < stage->n_players; i++) {
@@ -288,7 +331,10 @@ on_action(struct stage *stage, const struct action *action)
 			stage->reports[stage->n_reports++] = *action;
 		break;
 	case ACTION_HOOK:
+		on_hook(stage, player, action);
+		break;
 	case ACTION_HOOK_KILL:
+		on_hook_kill(stage, player, action);
 		break;
 	case ACTION_KIND_MAX:
 		stage_blame(stage, "an action of no kind");
@@ -334,6 +380,10 @@ deliver(struct stage *stage, const struct pending *pending)
 			player->main_dead = true;
 		if (player->stopping && (event->gone || event->kind == EVENT_GONE))
 			note_act(stage, "x", event->ref);
+	} else if (event->kind == EVENT_HOOK_DONE) {
+		if (event->serial != player->hook_serial)
+			return;
+		player->hook_serial = 0;
 	} else if (event->kind == EVENT_SPAWN_FAILED) {
 		player->life = 0;
 	} else if (event->kind == EVENT_SPAWNED && player->loops >= 0) {

@@ -25,7 +25,7 @@
 struct player {
 	char name[STAGE_NAME_MAX];
 	struct ref ref;
-	uint32_t depth; /* indentation in the story */
+	uint32_t depth;       /* indentation in the story */
 	uint64_t addition_id; /* of one that grows: with which, and as which of it */
 	uint32_t addition_index;
 	struct spec spec;
@@ -44,6 +44,13 @@ struct player {
 	int loops;  /* exits with this code as soon as it was started, -1: does not */
 	int broken; /* errno of its spawns */
 	uint32_t broken_times; /* how many more, FOREVER */
+
+	uint32_t hook_serial; /* of the hook that runs, 0: none */
+	struct {
+		int code;       /* it exits with this */
+		uint32_t times; /* so often, FOREVER; then with 0 */
+		uint64_t lasts_ms;
+	} hooks[HOOK_MAX];
 };
 
 struct pending {
