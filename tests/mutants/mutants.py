@@ -49,8 +49,11 @@ def read_list():
                 if word == "-" and new:
                     mutants[-1]["changes"].append((old, new))
                     old, new = "", ""
-                mutants[-1]["changes"].append((old + rest + "\n" * (word == "-"), new)
-                                              if word == "-" else (old, new + rest + "\n"))
+                if word == "-":
+                    old += rest + "\n"
+                else:
+                    new += rest + "\n"
+                mutants[-1]["changes"].append((old, new))
             elif line.strip() and not line.startswith("#"):
                 raise SystemExit(f"mutants.txt:{number}: what is {word!r}?")
     return [Mutant(**one) for one in mutants]
@@ -80,7 +83,7 @@ class Bench:
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix="supd-mutant.")
         self.environment = dict(os.environ, top_srcdir=SRC, CK_VERBOSITY="silent",
-                                CK_TAP_LOG_FILE_NAME="-")
+                                CK_FORK="no", CK_TAP_LOG_FILE_NAME="-")
 
     def compile(self, mutant, text):
         source = os.path.join(self.dir, os.path.basename(mutant.file))

@@ -402,3 +402,16 @@ expect S a
 exit a 0
 report failure a normal stop reason=limit
 view a failed
+
+story O-24 a restart counts as long as it is not older than the period
+tree intensity=5/60s
+  a
+boot
+expect S a
+exit a 1
+expect S a
+report failure a exit:1 restart window=1
+after 60s
+view /user window=1
+after 1ms
+view /user window=0

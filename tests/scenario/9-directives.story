@@ -149,3 +149,46 @@ boot
 expect S a, S a
 report failure a exec:ENOENT resume
 view a running
+
+story the resume guard looks at the fifth last resume, not at the last
+tree
+  s one_for_one intensity=0/1h decider=any->resume
+    a
+boot
+expect S a
+exit a 1
+expect S a
+reports
+at 30s
+exit a 1
+expect S a
+reports
+at 40s
+exit a 1
+expect S a
+reports
+at 50s
+exit a 1
+expect S a
+reports
+at 55s
+exit a 1
+expect S a
+reports
+at 61s
+exit a 1
+expect S a
+report failure a exit:1 resume
+
+story one that gave up and is to be resumed is restarted, which counts
+tree intensity=1/60s decider=any->resume
+  s one_for_one intensity=0/60s
+    a
+boot
+expect S a
+exit a 1
+expect S a
+report failure a exit:1 escalate reason=intensity
+report gave_up s *
+report failure s intensity restart
+view /user window=1
