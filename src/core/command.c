@@ -99,13 +99,10 @@ cancel_group(struct turn *turn, struct node *node)
 	children_group_due(turn, supervisor);
 }
 
-static void
-on_stop(struct turn *turn, struct node *node, const struct event *event)
+/* Make it go down and stay there, without anything having failed. */
+void
+command_want_down(struct turn *turn, struct node *node)
 {
-	struct core *core = turn->core;
-
-	if (event->hold)
-		node->held = true;
 	cancel_group(turn, node);
 	if (node->up || node->bounce)
 		node->down_as = STATE_STOPPED;
@@ -114,8 +111,18 @@ on_stop(struct turn *turn, struct node *node, const struct event *event)
 	node->start_now = false;
 	node->manual = false;
 	node->gave_up = false;
-	reconcile_queue(core, node);
-	wait_state_changed(core, node);
+	/* What was to begin, here or below, may not do so now. */
+	turn->core->look_early = true;
+	reconcile_queue(turn->core, node);
+	wait_state_changed(turn->core, node);
+}
+
+static void
+on_stop(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (event->hold)
+		node->held = true;
+	command_want_down(turn, node);
 	wait_add(turn, node, event->token, WAIT_STOPPED, true);
 }
 

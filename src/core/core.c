@@ -94,6 +94,7 @@ on_spawned(struct turn *turn, struct node *node)
 	node->created = true;
 	node->generation++;
 	(void)turn_report(turn, REPORT_STARTED, node);
+	watch_state_changed(core, node);
 	if (node->state == STATE_STOPPING) {
 		down_spawned(turn, node);
 		return;

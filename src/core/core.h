@@ -133,6 +133,8 @@ struct event {
 	X(ACTION_REMOVED, "removed")     \
 	X(ACTION_REPLY, "reply")         \
 	X(ACTION_EXIT, "exit")           \
+	X(ACTION_SIGNAL, "signal")       \
+	X(ACTION_REACT, "react")         \
 	X(ACTION_REPORT, "report")
 enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
 
@@ -211,6 +213,17 @@ struct action {
 	enum hook hook;
 	enum hook_reason hook_reason;
 	bool timed_out;
+
+	/*
+	 * Death watch.  TERMINATED: with `watch` it is told to one watcher (ref), about
+	 * the target (origin) of that incarnation; without, the end itself is told.
+	 * REACT: run the command of a watch, once for each serial.
+	 */
+	uint32_t watch;    /* 1 + which of the watches of `ref`; 0: none */
+	bool confirmed;    /* the target was there, and ended */
+	bool child_failed; /* it was a child of the watcher, and failed: see cause */
+	enum reaction reaction;
+	int32_t signal; /* SIGNAL: to the main process of this life */
 };
 
 /* Why a directive was what it was, besides the rule that matched. */
@@ -240,6 +253,7 @@ struct core_size {
 	uint32_t nodes;      /* "/" and /user included */
 	uint32_t pool_bytes; /* rules and restart windows, see core_spec_bytes */
 	uint32_t waiters;
+	uint32_t watches; /* of all actors together */
 };
 
 /* One actor, as a reader sees it. */
@@ -283,6 +297,8 @@ struct node_view {
 	enum strategy strategy;
 	struct ref waits_for; /* WAITING: the elder sibling, else REF_NONE */
 	uint32_t children;
+	uint32_t watches;  /* so many others it watches, */
+	uint32_t watchers; /* and so many watch it */
 };
 
 struct core;
@@ -312,6 +328,7 @@ void core_place_before(struct core *core, struct ref ref, struct ref before);
 void core_remove(struct core *core, struct ref ref, uint64_t now_ms);
 void core_hasten(struct core *core, struct ref ref);
 void core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation);
+void core_watch(struct core *core, struct ref watcher, uint32_t index, struct ref target);
 void core_bounce(struct core *core, struct ref ref, uint64_t now_ms);
 
 /* A turn. */

@@ -24,6 +24,7 @@ void
 down_settle(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
+	const bool was_born = node->born;
 
 	node->up = false;
 	node->bounce = false;
@@ -50,6 +51,8 @@ down_settle(struct turn *turn, struct node *node)
 	dynamic_settled(turn, node);
 	reconcile_queue(core, node);
 	reconcile_queue_parent(core, node);
+	/* Its supervisor is told first (D-05). */
+	watch_ended(core, node, was_born);
 	if (node->parent == NONE)
 		turn_exit(turn);
 	else if (node_slot(core, node) == CORE_USER && node->state != STATE_STOPPED)

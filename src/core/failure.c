@@ -79,8 +79,8 @@ intensity_in_use(struct turn *turn, const struct node *supervisor)
 }
 
 /* The delay before the node comes up again; the failure is counted in its backoff. */
-static uint64_t
-next_delay(struct turn *turn, struct node *node, const struct decision *decision)
+uint64_t
+failure_next_delay(struct turn *turn, struct node *node, const struct decision *decision)
 {
 	struct backoff_spec spec = node->spec.backoff;
 
@@ -227,7 +227,7 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct decision *
 		lay_down(turn, origin);
 		return 0;
 	}
-	delay_ms = next_delay(turn, origin, decision);
+	delay_ms = failure_next_delay(turn, origin, decision);
 	origin->up = true;
 	origin->bounce = true;
 	origin->automatic = false;
@@ -317,7 +317,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 	if (decision->directive == DIRECTIVE_RESUME)
 		delay_ms = carry_out_resume(turn, origin, decision);
 	else if (decision->directive == DIRECTIVE_RESTART)
-		delay_ms = next_delay(turn, node, decision);
+		delay_ms = failure_next_delay(turn, node, decision);
 	report_failure(turn, node, origin, cause, decision, delay_ms);
 	remember(turn, node, origin, cause, decision);
 	node->failing = true;
@@ -442,7 +442,7 @@ restart_normal(struct turn *turn, struct node *node)
 	admit_restart(turn, node, &decision);
 	if (decision.directive == DIRECTIVE_RESTART) {
 		if (node->spec.backoff.on_stop)
-			delay_ms = next_delay(turn, node, &decision);
+			delay_ms = failure_next_delay(turn, node, &decision);
 		strategy_restart(turn, node, delay_ms);
 		return;
 	}

@@ -161,7 +161,12 @@ struct node {
 
 	/* queue and deadlines */
 	bool queued;
-	uint32_t waiters; /* first of a list, NONE */
+	uint32_t waiters;  /* first of a list, NONE */
+	uint32_t watches;  /* … of those that it has, in their order */
+	uint32_t watchers; /* … of those that are for it */
+	uint32_t n_watchers;
+	uint32_t n_due; /* ends that it is to be told of */
+	bool rewatch;   /* one of its watches has to be looked at */
 	uint32_t heap_at[LANE_MAX];
 };
 
@@ -181,6 +186,36 @@ struct waiter {
 	enum reply_result result;
 	struct cause cause;
 	struct ref ref;
+};
+
+/* How far a watch has come with the present incarnation of its watcher. */
+enum watch_state {
+	WATCH_IDLE,  /* nothing to tell: the watcher is down, or was told already */
+	WATCH_NEW,   /* to be registered: is the target alive? */
+	WATCH_ARMED, /* the end of the target will be told */
+	WATCH_DUE,   /* it ended; the watcher has not been told yet */
+};
+
+struct watch {
+	uint64_t name;               /* stands for the path of the target */
+	uint32_t watcher;            /* NONE: not in use */
+	uint32_t next;               /* of the same watcher; or of those not in use */
+	uint32_t target;             /* NONE: nobody has that path */
+	uint32_t next_for, prev_for; /* others for the same target */
+	struct ref heir;             /* has the path of the target once that is gone */
+	uint32_t index;
+	enum reaction reaction;
+	int32_t signal;
+	enum watch_state state;
+	bool early; /* armed, though the target has not begun yet: it may never */
+
+	/* WATCH_DUE */
+	uint64_t order; /* the lower the earlier */
+	struct ref ended;
+	uint32_t incarnation; /* 0: nobody has that path */
+	bool confirmed;
+	bool child_failed;
+	struct cause cause;
 };
 
 struct core {
@@ -204,9 +239,14 @@ struct core {
 	uint32_t waiter_free;
 	uint32_t n_fired;
 	uint32_t fired_head, fired_tail;
+	uint32_t watch_free;
+	uint32_t n_watches; /* in use */
+	uint32_t n_early;
+	uint64_t n_told; /* to watchers, ever */
+	bool look_early; /* who was to begin may not do so any more */
 
 	/* offsets from the start of the block */
-	uint64_t nodes_at, queue_at, heap_at, waiters_at, pool_at;
+	uint64_t nodes_at, queue_at, heap_at, waiters_at, watches_at, pool_at;
 };
 
 /* One turn: what every mover needs. */
@@ -342,6 +382,7 @@ node_final_cause(const struct node *node)
 }
 
 /* tree.c */
+struct node *node_find(const struct core *core, struct ref ref);
 struct node *node_lookup(const struct core *core, struct ref ref);
 struct node *node_next(const struct core *core, const struct node *top,
                        const struct node *node);
@@ -387,6 +428,8 @@ void failure_handle(struct turn *turn, struct node *node, const struct cause *ca
                     struct node *origin);
 void failure_normal_end(struct turn *turn, struct node *node);
 void failure_give_up(struct turn *turn, struct node *supervisor);
+uint64_t failure_next_delay(struct turn *turn, struct node *node,
+                            const struct decision *decision);
 
 /* strategy.c */
 void strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms);
@@ -446,10 +489,24 @@ void wait_terminated(struct core *core, struct node *node);
 void wait_node_freed(struct core *core, struct node *node);
 bool wait_flush(struct turn *turn);
 
+/* watch.c */
+void watch_init(struct core *core);
+void watch_move(struct core *core, const struct core *old);
+void watch_take_spec(struct core *core, struct node *node, const struct watch_spec *specs,
+                     uint32_t n);
+void watch_begun(struct core *core, struct node *node);
+void watch_ended(struct core *core, struct node *node, bool was_born);
+void watch_node_freed(struct core *core, struct node *node);
+void watch_advance(struct turn *turn, struct node *node);
+void watch_state_changed(struct core *core, struct node *node);
+void watch_look_early(struct core *core);
+const char *watch_check(const struct core *core);
+
 /* command.c */
 void command_post(struct turn *turn, const struct event *event);
 void command_reply(struct turn *turn, const struct event *event,
                    enum reply_result result);
+void command_want_down(struct turn *turn, struct node *node);
 
 /* core.c */
 struct action *turn_act(struct turn *turn, enum action_kind kind,

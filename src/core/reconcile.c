@@ -71,6 +71,7 @@ reconcile_set_state(struct core *core, struct node *node, enum node_state state)
 		parent->n_grouped += node_is_live(node) && node->grouped;
 	}
 	wait_state_changed(core, node);
+	watch_state_changed(core, node);
 }
 
 /* The child no longer holds up the start sequence of its supervisor. */
@@ -189,6 +190,8 @@ advance(struct turn *turn, struct node *node)
 		advance_down(turn, node);
 	if (node->used && node_is_supervisor(node))
 		children_advance(turn, node);
+	if (node->used && node->rewatch)
+		watch_advance(turn, node);
 }
 
 /* Work the queue until it is empty (false) or the actions are many (true). */
@@ -208,6 +211,8 @@ reconcile_run(struct turn *turn)
 		node->queued = false;
 		if (node->used)
 			advance(turn, node);
+		if (core->queue_n == 0 && core->look_early)
+			watch_look_early(core);
 	}
 	return false;
 }

@@ -19,6 +19,7 @@
 #define SPEC_ERRNOS_MAX    8
 #define SPEC_INTENSITY_MAX 10000
 #define SPEC_SIGNAL_MAX    64
+#define SPEC_WATCHES_MAX   64
 
 #define NODE_KIND_MAP(X)                 \
 	X(NODE_WORKER, "worker")         \
@@ -98,6 +99,15 @@ enum keep_children { KEEP_CHILDREN_MAP(AS_ENUM) KEEP_CHILDREN_MAX };
 	X(HOOK_POST_STOP, "post_stop")
 enum hook { HOOK_MAP(AS_ENUM) HOOK_MAX };
 
+/* What a watcher does about the final end of its target; fail is a death pact. */
+#define REACTION_MAP(X)                \
+	X(REACTION_FAIL, "fail")       \
+	X(REACTION_SIGNAL, "signal")   \
+	X(REACTION_RUN, "run")         \
+	X(REACTION_RESTART, "restart") \
+	X(REACTION_STOP, "stop")
+enum reaction { REACTION_MAP(AS_ENUM) REACTION_MAX };
+
 enum shutdown_mode { SHUTDOWN_TIMEOUT, SHUTDOWN_BRUTAL_KILL, SHUTDOWN_INFINITY };
 
 /* When a started process counts as ready. */
@@ -123,6 +133,9 @@ struct cause {
 	int32_t signal; /* signal number, or 0 */
 	int32_t error;  /* errno of an exec failure, or 0 */
 	bool core;      /* a core was dumped */
+	/* death_pact: 1 + which of the watches of the origin; 0: one that it has no more
+	 */
+	uint32_t watch;
 };
 
 /* factor and jitter are in thousandths: factor 2 is 2000, jitter 0.2 is 200. */
@@ -177,6 +190,13 @@ struct decider {
 	uint32_t n_rules;
 };
 
+/* Who is watched, and what comes of its end. */
+struct watch_spec {
+	uint64_t target; /* stands for its path: equal where that is the same */
+	enum reaction reaction;
+	int32_t signal; /* REACTION_SIGNAL */
+};
+
 /* At most `restarts` restarts within any within_ms. */
 struct intensity_spec {
 	bool unlimited;
@@ -208,6 +228,9 @@ struct spec {
 	uint64_t start_timeout_ms; /* DURATION_INFINITE: none */
 	uint32_t hooks;            /* bit per enum hook that it has */
 	uint64_t hook_timeout_ms;  /* of each of them; DURATION_INFINITE: none */
+	const struct watch_spec
+	    *watches;       /* borrowed; each target once; the core copies */
+	uint32_t n_watches; /* 0..SPEC_WATCHES_MAX */
 
 	/* supervisors only */
 	enum strategy strategy;
@@ -229,6 +252,7 @@ extern const char *const directive_names[];
 extern const char *const cause_kind_names[];
 extern const char *const preset_names[];
 extern const char *const rule_log_names[];
+extern const char *const reaction_names[];
 
 void spec_default(struct spec *spec, enum node_kind kind);
 void exit_set_add(struct exit_set *set, unsigned int from, unsigned int to);

@@ -24,6 +24,8 @@ lay_out(struct core *core, const struct core_size *size)
 	at += ALIGNED(sizeof(struct deadline) * size->nodes * LANE_MAX);
 	core->waiters_at = at;
 	at += ALIGNED(sizeof(struct waiter) * size->waiters);
+	core->watches_at = at;
+	at += ALIGNED(sizeof(struct watch) * size->watches);
 	core->pool_at = at;
 	at += ALIGNED(size->pool_bytes);
 	core->size = *size;
@@ -80,8 +82,8 @@ node_stamps(const struct core *core, const struct window *window)
 }
 
 /* The node that is meant, hidden or not, or NULL: REF_NONE, freed since. */
-static struct node *
-find_node(const struct core *core, struct ref ref)
+struct node *
+node_find(const struct core *core, struct ref ref)
 {
 	struct node *node;
 
@@ -145,6 +147,8 @@ take_spec(struct core *core, struct node *node, const struct spec *spec)
 	           &node->on_failure_at);
 	if (node->intensity.cap != cap)
 		window_resize(core, &node->intensity, stamps, cap);
+	watch_take_spec(core, node, spec->watches, spec->n_watches);
+	node->spec.watches = NULL;
 }
 
 static struct node *
@@ -170,6 +174,8 @@ take_slot(struct core *core)
 	node->cursor = NONE;
 	node->group_leader = NONE;
 	node->waiters = NONE;
+	node->watches = NONE;
+	node->watchers = NONE;
 	node->offender = REF_NONE;
 	for (int lane = 0; lane < LANE_MAX; lane++)
 		node->heap_at[lane] = NONE;
@@ -248,6 +254,7 @@ core_init(void *memory, const struct core_size *size, uint64_t seed)
 	core->tick = 1;
 	rng_seed(&core->rng, seed);
 	wait_init(core);
+	watch_init(core);
 	spec_default(&root, NODE_SUPERVISOR);
 	root.intensity = (struct intensity_spec){.unlimited = true};
 	(void)add_node(core, NULL, NULL, &root);
@@ -283,6 +290,7 @@ core_move(void *memory, const struct core_size *size, const struct core *old)
 
 	ASSERT(size->nodes >= old->top);
 	ASSERT(size->waiters >= old->size.waiters);
+	ASSERT(size->watches >= old->size.watches);
 	memset(memory, 0, core_bytes(size));
 	*core = *old;
 	(void)lay_out(core, size);
@@ -295,6 +303,7 @@ core_move(void *memory, const struct core_size *size, const struct core *old)
 		    queue[(old->queue_head + i) % old->size.nodes];
 	core->queue_head = 0;
 	wait_move(core, old);
+	watch_move(core, old);
 	core->pool_used = 0;
 	for (uint32_t slot = 0; slot < core->top; slot++)
 		if (node_at(core, slot)->used)
@@ -309,20 +318,21 @@ core_size(const struct core *core, struct core_size *ret_size)
 	*ret_size = core->size;
 }
 
-/* What is left: nodes, bytes of the pool, waiters (counted as if none were in use). */
+/* What is left: nodes, bytes of the pool, watches, waiters (as if none were in use). */
 void
 core_room(const struct core *core, struct core_size *ret_free)
 {
 	ret_free->nodes = core->size.nodes - core->n_nodes;
 	ret_free->pool_bytes = core->size.pool_bytes - core->pool_used;
 	ret_free->waiters = core->size.waiters;
+	ret_free->watches = core->size.watches - core->n_watches;
 }
 
 /* The sibling to stand before; REF_NONE is the end of those that the file has. */
 static struct node *
 behind_others(const struct core *core, const struct node *supervisor, struct ref before)
 {
-	struct node *sibling = find_node(core, before);
+	struct node *sibling = node_find(core, before);
 
 	return sibling != NULL ? sibling : dynamic_first(core, supervisor);
 }
@@ -381,7 +391,7 @@ struct ref
 core_add(struct core *core, struct ref parent, struct ref before, const struct spec *spec,
          uint64_t now_ms)
 {
-	struct node *supervisor = find_node(core, parent);
+	struct node *supervisor = node_find(core, parent);
 
 	ASSERT(supervisor != NULL);
 	core->now_ms = now_ms;
@@ -393,7 +403,7 @@ core_add(struct core *core, struct ref parent, struct ref before, const struct s
 void
 core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t now_ms)
 {
-	struct node *node = find_node(core, ref);
+	struct node *node = node_find(core, ref);
 	bool was_fixed;
 	uint32_t cap;
 
@@ -420,7 +430,7 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 void
 core_place_before(struct core *core, struct ref ref, struct ref before)
 {
-	struct node *node = find_node(core, ref);
+	struct node *node = node_find(core, ref);
 	struct node *parent, *next, *sibling;
 
 	ASSERT(node != NULL);
@@ -448,11 +458,12 @@ core_place_before(struct core *core, struct ref ref, struct ref before)
 void
 core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 {
-	struct node *top = find_node(core, ref);
+	struct node *top = node_find(core, ref);
 
 	ASSERT(top != NULL);
 	core->now_ms = now_ms;
 	dynamic_remove(core, top);
+	core->look_early = true;
 	if (top->up || top->bounce)
 		top->down_as = STATE_STOPPED;
 	top->up = false;
@@ -467,7 +478,7 @@ core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 void
 core_hasten(struct core *core, struct ref ref)
 {
-	struct node *node = find_node(core, ref);
+	struct node *node = node_find(core, ref);
 	struct node *parent = node == NULL ? NULL : node_parent(core, node);
 
 	while (parent != NULL && parent->removing) {
@@ -488,7 +499,7 @@ core_hasten(struct core *core, struct ref ref)
 void
 core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
 {
-	struct node *node = find_node(core, ref);
+	struct node *node = node_find(core, ref);
 
 	ASSERT(node != NULL && !node->ever);
 	node->incarnation = incarnation;
@@ -501,7 +512,7 @@ core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
 void
 core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
 {
-	struct node *node = find_node(core, ref);
+	struct node *node = node_find(core, ref);
 
 	ASSERT(node != NULL);
 	core->now_ms = now_ms;
@@ -529,6 +540,7 @@ node_free(struct turn *turn, struct node *node)
 	ASSERT(!node_is_live(node) && node->first == NONE);
 	turn_act(turn, ACTION_REMOVED, node)->incarnation = node->incarnation;
 	wait_node_freed(core, node);
+	watch_node_freed(core, node);
 	reconcile_pass(core, node);
 	for (int lane = 0; lane < LANE_MAX; lane++)
 		deadline_clear(core, node, (enum lane)lane);
@@ -552,7 +564,7 @@ node_free(struct turn *turn, struct node *node)
 struct node *
 node_lookup(const struct core *core, struct ref ref)
 {
-	struct node *node = find_node(core, ref);
+	struct node *node = node_find(core, ref);
 
 	return node == NULL || node->absent ? NULL : node;
 }

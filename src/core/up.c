@@ -12,8 +12,9 @@ void
 up_start(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
+	const bool begins = !node->born;
 
-	if (!node->born && node->ever)
+	if (begins && node->ever)
 		node->incarnation++;
 	node->restarts += node->automatic;
 	node->born = true;
@@ -30,6 +31,8 @@ up_start(struct turn *turn, struct node *node)
 	node->attempts++;
 	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
 	reconcile_set_state(core, node, STATE_STARTING);
+	if (begins)
+		watch_begun(core, node);
 	node->phase = PHASE_PRE_START;
 	if (!hooks_run(turn, node, HOOK_PRE_START))
 		up_step(turn, node);

@@ -66,6 +66,10 @@ perform_one(struct shell *shell, const struct action *action)
 		shell->exiting = true;
 		shell->exit_status = action->status;
 		break;
+	case ACTION_SIGNAL:
+		break;
+	case ACTION_REACT:
+		break;
 	case ACTION_REPORT:
 		report(shell, action);
 		break;

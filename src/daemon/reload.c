@@ -108,13 +108,24 @@ reload_pool_bytes(const struct conf *conf)
 	return bytes;
 }
 
+static uint32_t
+count_watches(const struct conf *conf)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		n += conf->actors[i].spec.n_watches;
+	return n;
+}
+
 /* How large a core has to be for everything that is there and everything that comes. */
 static int
 size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
           struct err *err)
 {
 	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS,
-	                         .waiters = CONTROL_WAITERS_MAX};
+	                         .waiters = CONTROL_WAITERS_MAX,
+	                         .watches = count_watches(conf)};
 	uint64_t bytes = reload_pool_bytes(conf) + reload_pool_bytes(system_conf(shell->system));
 	struct core_size used, room;
 
@@ -127,6 +138,10 @@ size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
 		 */
 		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes);
 	}
+	if (shell->core != NULL)
+		size.watches = used.watches - room.watches + size.watches;
+	if (shell->core != NULL && size.watches < used.watches)
+		size.watches = used.watches;
 	size.nodes += conf->n_actors;
 	if (shell->core != NULL && size.nodes < used.nodes)
 		size.nodes = used.nodes;

@@ -51,6 +51,7 @@ layout_shape(void)
 	    core_bytes(&(struct core_size){.nodes = 100}),
 	    core_bytes(&(struct core_size){.nodes = 101}),
 	    core_bytes(&(struct core_size){.nodes = 100, .waiters = 1}),
+	    core_bytes(&(struct core_size){.nodes = 100, .watches = 1}),
 	    sizeof(struct spec),
 	    sizeof(struct rule),
 	    sizeof(struct cause),

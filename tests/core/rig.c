@@ -38,7 +38,8 @@ rig_init(struct rig *rig, uint32_t nodes, uint64_t seed)
 	void *memory;
 
 	memset(rig, 0, sizeof(*rig));
-	rig->size = (struct core_size){.nodes = nodes, .pool_bytes = 4096, .waiters = 16};
+	rig->size = (struct core_size){
+	    .nodes = nodes, .pool_bytes = 4096, .waiters = 16, .watches = 4};
 	rig->now_ms = 1000;
 	memory = must_alloc(NULL, core_bytes(&rig->size));
 	rig->core = core_init(memory, &rig->size, seed);
@@ -67,13 +68,15 @@ rig_move(struct rig *rig)
 
 /* Have room for so many more actors, with so many bytes of rules and windows. */
 void
-rig_make_room(struct rig *rig, uint32_t nodes, uint32_t bytes)
+rig_make_room(struct rig *rig, uint32_t nodes, uint32_t bytes, uint32_t watches)
 {
 	struct core_size room;
 
 	core_room(rig->core, &room);
-	if (room.nodes >= nodes && room.pool_bytes >= bytes)
+	if (room.nodes >= nodes && room.pool_bytes >= bytes && room.watches >= watches)
 		return;
+	if (room.watches < watches)
+		rig->size.watches += watches;
 	if (room.nodes < nodes)
 		rig->size.nodes += nodes;
 	if (room.pool_bytes < bytes)
@@ -96,7 +99,7 @@ spec_room(struct rig *rig, const struct spec *spec)
 struct ref
 rig_add(struct rig *rig, struct ref parent, struct ref before, const struct spec *spec)
 {
-	rig_make_room(rig, 1, spec_room(rig, spec));
+	rig_make_room(rig, 1, spec_room(rig, spec), spec->n_watches);
 	return core_add(rig->core, parent, before, spec, rig->now_ms);
 }
 
@@ -107,7 +110,7 @@ rig_update(struct rig *rig, struct ref ref, const struct spec *spec)
 	uint32_t children = rig_view(rig, ref).children;
 
 	bytes += children * rig->limit_max * (uint32_t)sizeof(uint64_t);
-	rig_make_room(rig, 0, bytes);
+	rig_make_room(rig, 0, bytes, spec->n_watches);
 	core_update(rig->core, ref, spec, rig->now_ms);
 }
 

@@ -381,6 +381,8 @@ perform(struct fake *fake, const struct action *action)
 		break;
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:
+	case ACTION_SIGNAL:
+	case ACTION_REACT:
 	case ACTION_EXIT:
 	case ACTION_KIND_MAX:
 		break;

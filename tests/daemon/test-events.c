@@ -308,23 +308,25 @@ check_cause(struct cause cause, const char *kind, const char *text)
 
 START_TEST(causes_are_told_in_plain_words)
 {
-	check_cause((struct cause){CAUSE_EXIT, 3, 0, 0, false}, "exit", "exited with 3");
-	check_cause((struct cause){CAUSE_CORE, -1, 11, 0, true}, "core",
-	            "killed by SIGSEGV (core dumped)");
-	check_cause((struct cause){CAUSE_SIGNAL, -1, 9, 0, false}, "signal",
-	            "killed by SIGKILL");
-	check_cause((struct cause){CAUSE_SIGNAL, -1, 36, 0, false}, "signal",
-	            "killed by SIGRTMIN+2");
-	check_cause((struct cause){CAUSE_EXEC, -1, 0, ENOENT, false}, "exec",
-	            "could not be executed: ENOENT (No such file or directory)");
-	check_cause((struct cause){CAUSE_START_TIMEOUT, -1, 0, 0, false}, "start_timeout",
-	            "did not become ready within its start_timeout");
-	check_cause((struct cause){CAUSE_EARLY_EXIT, 0, 0, 0, false}, "early_exit",
+	check_cause((struct cause){.kind = CAUSE_EXIT, .code = 3}, "exit",
+	            "exited with 3");
+	check_cause(
+	    (struct cause){.kind = CAUSE_CORE, .code = -1, .signal = 11, .core = true},
+	    "core", "killed by SIGSEGV (core dumped)");
+	check_cause((struct cause){.kind = CAUSE_SIGNAL, .code = -1, .signal = 9},
+	            "signal", "killed by SIGKILL");
+	check_cause((struct cause){.kind = CAUSE_SIGNAL, .code = -1, .signal = 36},
+	            "signal", "killed by SIGRTMIN+2");
+	check_cause((struct cause){.kind = CAUSE_EXEC, .code = -1, .error = ENOENT},
+	            "exec", "could not be executed: ENOENT (No such file or directory)");
+	check_cause((struct cause){.kind = CAUSE_START_TIMEOUT, .code = -1},
+	            "start_timeout", "did not become ready within its start_timeout");
+	check_cause((struct cause){.kind = CAUSE_EARLY_EXIT, .code = 0}, "early_exit",
 	            "ended before it was ready (exited with 0)");
-	check_cause((struct cause){CAUSE_NORMAL, -1, 15, 0, false}, "normal",
-	            "ended normally (killed by SIGTERM)");
+	check_cause((struct cause){.kind = CAUSE_NORMAL, .code = -1, .signal = 15},
+	            "normal", "ended normally (killed by SIGTERM)");
 	for (int kind = 0; kind < CAUSE_KIND_MAX; kind++) {
-		const struct cause cause = {(enum cause_kind)kind, -1, 0, 0, false};
+		const struct cause cause = {.kind = (enum cause_kind)kind, .code = -1};
 		struct strbuf sb;
 
 		strbuf_init(&sb, 1000);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/sum.h"
 #include "base/units.h"
 
 /* The defaults of the scenarios: no backoff, a second to stop, limits as documented. */
@@ -297,6 +298,48 @@ word_hooks(struct spec *spec, const char *text)
 	return true;
 }
 
+/*
+ * "a:fail,b:signal:HUP,c:stop": whom it watches, and what comes of it; "none".  A name
+ * stands for a path, its hash for the name.
+ */
+static bool
+word_watch(struct player *player, const char *text)
+{
+	char buf[256];
+	char *save;
+	char *part;
+
+	player->spec.watches = player->watches;
+	player->spec.n_watches = 0;
+	if (strcmp(text, "none") == 0)
+		return true;
+	snprintf(buf, sizeof(buf), "%s", text);
+	for (part = strtok_r(buf, ",", &save); part != NULL;
+	     part = strtok_r(NULL, ",", &save)) {
+		uint32_t n = player->spec.n_watches;
+		char *how = strchr(part, ':');
+		char *signal = how == NULL ? NULL : strchr(how + 1, ':');
+		int found;
+
+		if (n == STAGE_WATCHES_MAX || how == NULL)
+			return false;
+		*how++ = '\0';
+		if (signal != NULL)
+			*signal++ = '\0';
+		found = names_find(reaction_names, REACTION_MAX, how);
+		if (found < 0)
+			return false;
+		snprintf(player->watched[n], STAGE_NAME_MAX, "%s", part);
+		player->watches[n] = (struct watch_spec){
+		    .target = sum_bytes(part, strlen(part), 0),
+		    .reaction = (enum reaction)found,
+		    .signal = signal == NULL ? 0 : signal_parse(signal),
+		};
+		player->spec.n_watches++;
+	}
+	return true;
+}
+
 static bool
 word_key(struct player *player, const char *key, const char *value)
 {
@@ -318,6 +361,8 @@ word_key(struct player *player, const char *key, const char *value)
 		return word_decider(&spec->decider, player->decider, value);
 	if (strcmp(key, "on_failure") == 0)
 		return word_decider(&spec->on_failure, player->on_failure, value);
+	if (strcmp(key, "watch") == 0)
+		return word_watch(player, value);
 	if (strcmp(key, "success") == 0)
 		return word_success(spec, value);
 	if (strcmp(key, "hooks") == 0)

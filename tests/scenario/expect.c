@@ -143,6 +143,18 @@ reason_is(uint8_t reason, const char *value)
 	return reason < DECISION_REASON_MAX && strcmp(words[reason], value) == 0;
 }
 
+/* Whose end is told, or whose end a death pact is about. */
+static const char *
+watched(struct stage *stage, const struct action *action)
+{
+	const bool pact = action->watch == 0;
+	const struct player *player =
+	    stage_player_of(stage, pact ? action->origin : action->ref);
+	const uint32_t watch = pact ? action->cause.watch : action->watch;
+
+	return player == NULL || watch == 0 ? "?" : player->watched[watch - 1];
+}
+
 /* One "key=value" of a report line. */
 static bool
 report_key(struct stage *stage, const struct action *action, const char *word)
@@ -177,29 +189,46 @@ report_key(struct stage *stage, const struct action *action, const char *word)
 		return action->timed_out == (strcmp(value, "yes") == 0);
 	if (KEY("delay"))
 		return cast_duration(value, &n) && action->delay_ms == n;
+	if (KEY("confirmed"))
+		return action->confirmed == (strcmp(value, "yes") == 0);
+	if (KEY("child_failed"))
+		return action->child_failed == (strcmp(value, "yes") == 0);
+	if (KEY("incarnation"))
+		return action->incarnation == n;
+	if (KEY("of"))
+		return strcmp(watched(stage, action), value) == 0;
 #undef KEY
 	stage_blame(stage, "a report has no \"%s\"", word);
 	return false;
 }
 
+/* "told": the report of an end to one watcher. */
 static const char *
-report_text(struct stage *stage, const struct action *action, char buf[200])
+report_kind(const struct action *action)
+{
+	return action->watch != 0 ? "told" : report_names[action->report];
+}
+
+static const char *
+report_text(struct stage *stage, const struct action *action, char buf[300])
 {
 	char name[STAGE_NAME_MAX];
 	char cause[NOTE_MAX];
 
 	snprintf(
-	    buf, 200,
+	    buf, 300,
 	    "%s %s %s %s origin=#%u to=#%u reason=\"%s\" rule=%u group=%d "
-	    "window=%u limit=%u delay=%llums",
-	    report_names[action->report], stage_name(stage, action->ref, name),
+	    "window=%u limit=%u delay=%llums of=%s confirmed=%d child_failed=%d "
+	    "incarnation=%u",
+	    report_kind(action), stage_name(stage, action->ref, name),
 	    cast_cause(&action->cause, cause),
 	    action->report == REPORT_FAILURE ? directive_names[action->directive] : "",
 	    action->origin.slot, action->to.slot,
 	    action->reason < DECISION_REASON_MAX ? decision_reason_names[action->reason]
 	                                         : "?",
 	    action->rule_place.line, action->group, action->window, action->limit,
-	    (unsigned long long)action->delay_ms);
+	    (unsigned long long)action->delay_ms, watched(stage, action),
+	    action->confirmed, action->child_failed, action->incarnation);
 	return buf;
 }
 
@@ -209,7 +238,7 @@ expect_report(struct stage *stage, const struct words *words)
 {
 	const struct action *action;
 	char name[STAGE_NAME_MAX];
-	char text[200];
+	char text[300];
 	bool same;
 
 	if (stage->reports_read == stage->n_reports) {
@@ -218,7 +247,7 @@ expect_report(struct stage *stage, const struct words *words)
 		return;
 	}
 	action = &stage->reports[stage->reports_read++];
-	same = words->n > 2 && strcmp(words->at[1], report_names[action->report]) == 0;
+	same = words->n > 2 && strcmp(words->at[1], report_kind(action)) == 0;
 	if (same && strcmp(words->at[2], "*") != 0)
 		same = strcmp(stage_name(stage, action->ref, name), words->at[2]) == 0;
 	for (uint32_t i = 3; same && i < words->n; i++) {
@@ -319,7 +348,7 @@ expect_view(struct stage *stage, const struct words *words)
 bool
 expect_all_read(struct stage *stage)
 {
-	char rest[200];
+	char rest[300];
 
 	if (stage->acts.read != stage->acts.n)
 		stage_blame(stage, "not expected: %s", rest_of(&stage->acts, rest));

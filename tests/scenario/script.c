@@ -423,6 +423,7 @@ statements(struct script *script, char *line)
 		one_statement(script, parts.at[i]);
 	if (stage->fault[0] != '\0')
 		return;
+	stage_bind(stage);
 	if (once)
 		stage_turn(stage);
 	else
@@ -448,7 +449,9 @@ hear_statement(struct stage *stage, const struct words *words)
 	for (uint32_t i = 1; i < words->n; i++) {
 		int found = names_find(report_names, REPORT_MAX, words->at[i]);
 
-		if (found < 0)
+		if (strcmp(words->at[i], "told") == 0)
+			stage->heard_told = true;
+		else if (found < 0)
 			stage_blame(stage, "nobody hears of \"%s\"", words->at[i]);
 		else
 			stage->heard |= 1U << found;

@@ -292,6 +292,7 @@ on_action(struct stage *stage, const struct action *action)
 	static const char *const letters[ACTION_KIND_MAX] = {
 	    [ACTION_SPAWN] = "S", [ACTION_STOP] = "t", [ACTION_KILL] = "K"};
 	struct player *player = stage_player_of(stage, action->ref);
+	char name[STAGE_NAME_MAX];
 	char text[NOTE_MAX];
 
 	switch (action->kind) {
@@ -322,8 +323,23 @@ on_action(struct stage *stage, const struct action *action)
 		snprintf(text, sizeof(text), "exit %d", action->status);
 		note(stage, &stage->acts, text);
 		break;
+	case ACTION_SIGNAL:
+		snprintf(text, sizeof(text), "signal %s %s",
+		         stage_name(stage, action->ref, name),
+		         signal_name(action->signal));
+		note(stage, &stage->acts, text);
+		if (player == NULL || player->life == 0 || player->life != action->life)
+			stage_blame(stage, "a signal to nobody");
+		break;
+	case ACTION_REACT:
+		snprintf(text, sizeof(text), "run %s %s",
+		         stage_name(stage, action->ref, name),
+		         player == NULL ? "?" : player->watched[action->watch - 1]);
+		note(stage, &stage->acts, text);
+		break;
 	case ACTION_REPORT:
-		if ((stage->heard >> action->report & 1) == 0)
+		if (action->watch != 0 ? !stage->heard_told
+		                       : (stage->heard >> action->report & 1) == 0)
 			break;
 		if (stage->n_reports == STAGE_NOTES_MAX)
 			stage_blame(stage, "too many reports");
@@ -431,6 +447,24 @@ stage_flush(struct stage *stage)
 	for (uint32_t i = 0; i < n; i++)
 		deliver(stage, &batch[i]);
 	return n > 0;
+}
+
+/* Who watches whom: the newest of each name. */
+void
+stage_bind(struct stage *stage)
+{
+	for (uint32_t i = 0; i < stage->n_players; i++) {
+		const struct player *player = &stage->players[i];
+		const struct player *target;
+
+		if (!core_valid(stage->rig.core, player->ref))
+			continue;
+		for (uint32_t k = 0; k < player->spec.n_watches; k++) {
+			target = stage_player(stage, player->watched[k]);
+			core_watch(stage->rig.core, player->ref, k,
+			           target == NULL ? REF_NONE : target->ref);
+		}
+	}
 }
 
 /* End this turn; what comes of it is left for later. */

@@ -18,6 +18,7 @@
 #define STAGE_PENDING_MAX 256
 #define STAGE_NOTES_MAX   4096
 #define STAGE_RULES_MAX   16
+#define STAGE_WATCHES_MAX 8
 #define STAGE_NAME_MAX    32
 #define NOTE_MAX          64
 #define FOREVER           UINT32_MAX
@@ -31,6 +32,8 @@ struct player {
 	struct spec spec;
 	struct rule decider[STAGE_RULES_MAX];
 	struct rule on_failure[STAGE_RULES_MAX];
+	struct watch_spec watches[STAGE_WATCHES_MAX];
+	char watched[STAGE_WATCHES_MAX][STAGE_NAME_MAX]; /* their targets */
 
 	uint32_t life;  /* of the process that is there, 0: none */
 	bool stopping;  /* it was told to stop */
@@ -77,7 +80,8 @@ struct stage {
 	struct action *reports; /* failures and the like, in order */
 	size_t n_reports;
 	size_t reports_read;
-	uint32_t heard; /* set of enum report that is kept */
+	uint32_t heard;  /* set of enum report that is kept */
+	bool heard_told; /* and what is told to watchers */
 	uint64_t n_tokens;
 	uint64_t n_additions;
 	struct {
@@ -100,6 +104,7 @@ uint64_t stage_token(struct stage *stage, const char *verb, const struct player 
 bool stage_flush(struct stage *stage);
 void stage_turn(struct stage *stage);
 void stage_run(struct stage *stage);
+void stage_bind(struct stage *stage);
 void stage_advance(struct stage *stage, uint64_t to_ms);
 void stage_blame(struct stage *stage, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

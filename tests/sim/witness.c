@@ -510,6 +510,8 @@ saw_action(struct witness *witness, const struct action *action)
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:
 	case ACTION_ADDED:
+	case ACTION_SIGNAL:
+	case ACTION_REACT:
 		break;
 	case ACTION_REMOVED:
 		saw_removed(witness, action);

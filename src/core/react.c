@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: ISC */
+/* react.c - a watcher is told of the end of its target: what comes of it. */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "core/pure.h"
+
+/* Does the watcher have a process that can be told, or need none? */
+static bool
+is_there(const struct node *node)
+{
+	return !node_is_dead(node) && (node->spawned || !node_has_process(node));
+}
+
+/*
+ * Can the watcher take it now?  One that is stopped to be started again takes it
+ * afterwards; one that waits for its start does what needs no process of it.
+ */
+static bool
+can_take(const struct core *core, const struct node *node, const struct watch *watch)
+{
+	bool waits = node_is_pending(node) && !node->grouped;
+	bool runs = (node->state == STATE_STARTING || node->state == STATE_RUNNING) &&
+	            !node_is_leaving(node);
+
+	if (!node->up || node->removing || (!waits && !runs) ||
+	    !reconcile_takes_starts(core, node))
+		return false;
+	switch (watch->reaction) {
+	case REACTION_FAIL:
+		return runs && is_there(node);
+	case REACTION_SIGNAL:
+		return runs && is_there(node) &&
+		       (node->ready || node->spec.ready == READY_EXIT);
+	case REACTION_RUN:
+	case REACTION_RESTART:
+	case REACTION_STOP:
+	case REACTION_MAX:
+		break;
+	}
+	return true;
+}
+
+/*
+ * Restart, by nobody's failure.  Whoever starts after the end has been restarted by
+ * that.  A supervisor waits out its backoff, because its restart may well be what ends
+ * its target again.
+ */
+static void
+restart(struct turn *turn, struct node *node, bool confirmed)
+{
+	const struct decision none = {.directive = DIRECTIVE_RESTART};
+	bool delayed = node_is_supervisor(node) || node->spec.backoff.on_stop;
+
+	if (!confirmed || !node_is_live(node))
+		return;
+	node->up = true;
+	node->bounce = true;
+	node->automatic = true;
+	node->manual = false;
+	node->delay_ms = delayed ? failure_next_delay(turn, node, &none) : 0;
+	reconcile_queue(turn->core, node);
+}
+
+static void
+send(struct turn *turn, const struct node *node, int32_t signal)
+{
+	struct action *action;
+
+	if (!node_has_process(node))
+		return;
+	action = turn_act(turn, ACTION_SIGNAL, node);
+	action->life = node->life;
+	action->signal = signal;
+}
+
+/* Say what is told, in an action about the watcher. */
+static void
+tell(struct action *action, const struct watch *watch)
+{
+	action->watch = watch->index + 1;
+	action->origin = watch->ended;
+	action->incarnation = watch->incarnation;
+	action->confirmed = watch->confirmed;
+	action->child_failed = watch->child_failed;
+	action->cause = watch->cause;
+	action->reaction = watch->reaction;
+	action->serial = (uint32_t)watch->order;
+}
+
+static void
+deliver(struct turn *turn, struct node *node, struct watch *watch)
+{
+	const struct cause pact = {
+	    .kind = CAUSE_DEATH_PACT, .code = -1, .watch = watch->index + 1};
+
+	tell(turn_report(turn, REPORT_TERMINATED, node), watch);
+	watch_was_told(turn->core, watch);
+	switch (watch->reaction) {
+	case REACTION_FAIL:
+		failure_handle(turn, node, &pact, node);
+		break;
+	case REACTION_SIGNAL:
+		send(turn, node, watch->signal);
+		break;
+	case REACTION_RUN:
+		tell(turn_act(turn, ACTION_REACT, node), watch);
+		break;
+	case REACTION_RESTART:
+		restart(turn, node, watch->confirmed);
+		break;
+	case REACTION_STOP:
+		command_want_down(turn, node);
+		break;
+	case REACTION_MAX:
+		break;
+	}
+}
+
+/* Of what it can take now, that which came first; NULL: nothing. */
+static struct watch *
+next_due(const struct core *core, const struct node *node)
+{
+	struct watch *next = NULL;
+
+	for (struct watch *own = watch_at(core, node->watches);
+	     own != NULL && node->n_due > 0; own = watch_at(core, own->next)) {
+		if (own->state == WATCH_DUE && can_take(core, node, own) &&
+		    (next == NULL || own->order < next->order))
+			next = own;
+	}
+	return next;
+}
+
+/*
+ * Look at the watches of a node: register the new ones, tell it what it can take, one at
+ * a time, because each may change what it can take next.
+ */
+void
+react_advance(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct watch *next;
+
+	watch_register(core, node);
+	node->rewatch = false;
+	next = next_due(core, node);
+	if (next == NULL)
+		return;
+	node->rewatch = true;
+	reconcile_queue(core, node);
+	if (turn_has_room(turn))
+		deliver(turn, node, next);
+}

@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: ISC */
+/* watch.c - death watch: who is told of whose final end, and what comes of it.
+ *
+ * A watch belongs to its watcher for as long as that is configured.  It is registered
+ * when an incarnation of the watcher begins, and again when one of the target does; it is
+ * told of one end, of that incarnation only (Akka's DeathWatch, D-01 to D-10).  What is
+ * told waits until the watcher can take it: a restart of the watcher loses nothing.
+ *
+ * Both lists of a watch are two-way or short, so that an end costs what it concerns.
+ */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "base/assert.h"
+#include "core/pure.h"
+
+static struct watch *
+watch_at(const struct core *core, uint32_t i)
+{
+	return i == NONE ? NULL : (struct watch *)core_block(core, core->watches_at) + i;
+}
+
+static uint32_t
+watch_index(const struct core *core, const struct watch *watch)
+{
+	return (uint32_t)(watch - (struct watch *)core_block(core, core->watches_at));
+}
+
+static void
+put_back(struct core *core, struct watch *watch)
+{
+	*watch = (struct watch){.watcher = NONE, .next = core->watch_free};
+	core->watch_free = watch_index(core, watch);
+}
+
+/* An empty pool. */
+void
+watch_init(struct core *core)
+{
+	core->watch_free = NONE;
+	for (uint32_t i = core->size.watches; i-- > 0;)
+		put_back(core, watch_at(core, i));
+}
+
+/* Carry the watches of another core over into this one, which has at least as many. */
+void
+watch_move(struct core *core, const struct core *old)
+{
+	for (uint32_t i = core->size.watches; i-- > 0;) {
+		if (i < old->size.watches)
+			*watch_at(core, i) = *watch_at(old, i);
+		else
+			put_back(core, watch_at(core, i));
+	}
+}
+
+/* ---- from one state to the next ------------------------------------------------------
+ */
+
+static void
+look_at(struct core *core, struct node *watcher)
+{
+	watcher->rewatch = true;
+	reconcile_queue(core, watcher);
+}
+
+static void
+set_state(struct core *core, struct watch *watch, enum watch_state state)
+{
+	struct node *watcher = node_in(core, watch->watcher);
+
+	core->n_early -= watch->early;
+	watch->early = false;
+	watcher->n_due -= watch->state == WATCH_DUE;
+	watcher->n_due += state == WATCH_DUE;
+	watch->state = state;
+	if (state == WATCH_NEW || state == WATCH_DUE)
+		look_at(core, watcher);
+}
+
+static void
+arm(struct core *core, struct watch *watch)
+{
+	set_state(core, watch, WATCH_ARMED);
+	watch->early = !node_in(core, watch->target)->born;
+	core->n_early += watch->early;
+}
+
+/* The target ended, or cannot begin: the watcher is to be told. */
+static void
+fall_due(struct core *core, struct watch *watch, bool confirmed)
+{
+	const struct node *target = node_at(core, watch->target);
+
+	watch->confirmed = confirmed;
+	watch->child_failed = false;
+	watch->cause = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
+	watch->ended = REF_NONE;
+	watch->incarnation = 0;
+	if (target != NULL) {
+		watch->ended = node_ref(core, target);
+		watch->incarnation = target->incarnation;
+	}
+	if (target != NULL && confirmed) {
+		/* ChildFailed, for the parent only (D-10). */
+		watch->child_failed =
+		    target->parent == watch->watcher && target->state == STATE_FAILED;
+		watch->cause = *node_final_cause(target);
+	}
+	watch->order = ++core->n_told;
+	set_state(core, watch, WATCH_DUE);
+}
+
+/*
+ * It is down: will it begin without anybody asking for it?  Not if whoever is above it
+ * has passed it over, or does not come up itself.
+ */
+static bool
+is_coming(const struct core *core, const struct node *node)
+{
+	const struct node *above;
+
+	for (; !node->up; node = above) {
+		if (!node->spec.enabled || node->held || node->removing)
+			return false;
+		above = node_parent(core, node);
+		if (above == NULL)
+			return false;
+		if (above->up && node_is_live(above))
+			return above->bounce;
+	}
+	return true;
+}
+
+/* The watcher runs: from now on it is told of the end, or at once if that was before. */
+static void
+begin(struct core *core, struct watch *watch)
+{
+	const struct node *target = node_at(core, watch->target);
+
+	if (target != NULL && (target->born || is_coming(core, target)))
+		arm(core, watch);
+	else
+		fall_due(core, watch, false);
+}
+
+/* ---- who watches whom
+ * ------------------------------------------------------------------ */
+
+static void
+unbind(struct core *core, struct watch *watch)
+{
+	struct node *target = node_at(core, watch->target);
+	struct watch *next = watch_at(core, watch->next_for);
+	struct watch *prev = watch_at(core, watch->prev_for);
+
+	if (target == NULL)
+		return;
+	*(prev != NULL ? &prev->next_for : &target->watchers) = watch->next_for;
+	if (next != NULL)
+		next->prev_for = watch->prev_for;
+	watch->next_for = watch->prev_for = NONE;
+	watch->target = NONE;
+	target->n_watchers--;
+}
+
+static void
+bind(struct core *core, struct watch *watch, struct node *target)
+{
+	uint32_t i = watch_index(core, watch);
+	struct watch *first = watch_at(core, target->watchers);
+
+	ASSERT(watch->target == NONE);
+	ASSERT(node_slot(core, target) != watch->watcher);
+	watch->target = node_slot(core, target);
+	watch->next_for = target->watchers;
+	if (first != NULL)
+		first->prev_for = i;
+	target->watchers = i;
+	target->n_watchers++;
+	/* It appeared anew, and its beginning was missed. */
+	if (watch->state == WATCH_IDLE && target->born &&
+	    node_in(core, watch->watcher)->born)
+		arm(core, watch);
+}
+
+/*
+ * Say who has the path of a watch now (REF_NONE: nobody).  To be called for all watches
+ * after actors came, or were given other watches.  If somebody else has it still, who
+ * goes, that one's end is told first.
+ */
+void
+core_watch(struct core *core, struct ref watcher, uint32_t index, struct ref target)
+{
+	const struct node *node = node_find(core, watcher);
+	struct node *to = node_find(core, target);
+	struct watch *watch;
+
+	ASSERT(node != NULL);
+	watch = watch_at(core, node->watches);
+	while (watch != NULL && watch->index != index)
+		watch = watch_at(core, watch->next);
+	ASSERT(watch != NULL);
+	watch->heir = REF_NONE;
+	if (watch->target == NONE && to != NULL)
+		bind(core, watch, to);
+	else if (to != NULL && watch->target != target.slot)
+		watch->heir = target;
+}
+
+static void
+drop(struct core *core, struct watch *watch)
+{
+	set_state(core, watch, WATCH_IDLE);
+	unbind(core, watch);
+	put_back(core, watch);
+	core->n_watches--;
+}
+
+static struct watch *
+take(struct core *core, struct node *node, const struct watch_spec *spec)
+{
+	struct watch *watch = watch_at(core, core->watch_free);
+
+	ASSERT(watch != NULL);
+	core->watch_free = watch->next;
+	core->n_watches++;
+	*watch = (struct watch){
+	    .name = spec->target,
+	    .watcher = node_slot(core, node),
+	    .next = NONE,
+	    .target = NONE,
+	    .next_for = NONE,
+	    .prev_for = NONE,
+	    .heir = REF_NONE,
+	};
+	if (node->born)
+		set_state(core, watch, WATCH_NEW);
+	return watch;
+}
+
+/* Take the watch for this target off a list of a node's; NULL: there is none. */
+static struct watch *
+pick(struct core *core, uint32_t *list, uint64_t name)
+{
+	for (uint32_t *link = list; *link != NONE; link = &watch_at(core, *link)->next) {
+		struct watch *watch = watch_at(core, *link);
+
+		if (watch->name != name)
+			continue;
+		*link = watch->next;
+		return watch;
+	}
+	return NULL;
+}
+
+/* Death pacts that are remembered name a watch by its place in the list. */
+static void
+renumber(struct core *core, const struct node *node, uint32_t from, uint32_t to)
+{
+	const struct ref ref = node_ref(core, node);
+
+	for (struct node *at = node_in(core, ref.slot); at != NULL;
+	     at = node_parent(core, at)) {
+		struct cause *cause = &at->failure.cause;
+
+		if (at->has_failure && cause->kind == CAUSE_DEATH_PACT &&
+		    cause->watch == from && at->failure.origin.slot == ref.slot &&
+		    at->failure.origin.tenant == ref.tenant)
+			cause->watch = to;
+	}
+}
+
+static bool
+is_listed(const struct watch *watch, const struct watch_spec *specs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (specs[i].target == watch->name)
+			return true;
+	return false;
+}
+
+/* Those that the actor has no more: what was not told yet is not told (D-04). */
+static void
+drop_others(struct core *core, struct node *node, const struct watch_spec *specs,
+            uint32_t n)
+{
+	uint32_t *link = &node->watches;
+
+	while (*link != NONE) {
+		struct watch *watch = watch_at(core, *link);
+
+		if (is_listed(watch, specs, n)) {
+			link = &watch->next;
+			continue;
+		}
+		*link = watch->next;
+		renumber(core, node, watch->index + 1, 0);
+		drop(core, watch);
+	}
+}
+
+/*
+ * The node has these watches now.  Those that it had before go on as they are, with
+ * what is new about their reactions.
+ */
+void
+watch_take_spec(struct core *core, struct node *node, const struct watch_spec *specs,
+                uint32_t n)
+{
+	uint32_t old, *end = &node->watches;
+
+	drop_others(core, node, specs, n);
+	old = node->watches;
+	/* Out of the way first: one may come where another was. */
+	for (struct watch *at = watch_at(core, old); at != NULL;
+	     at = watch_at(core, at->next))
+		renumber(core, node, at->index + 1, SPEC_WATCHES_MAX + 1 + at->index);
+	for (uint32_t i = 0; i < n; i++) {
+		struct watch *watch = pick(core, &old, specs[i].target);
+
+		if (watch == NULL)
+			watch = take(core, node, &specs[i]);
+		else
+			renumber(core, node, SPEC_WATCHES_MAX + 1 + watch->index, i + 1);
+		watch->index = i;
+		watch->reaction = specs[i].reaction;
+		watch->signal = specs[i].signal;
+		watch->next = NONE;
+		*end = watch_index(core, watch);
+		end = &watch->next;
+	}
+	*end = NONE;
+	core->look_early = true;
+}
+
+/* ---- what happens to nodes
+ * -------------------------------------------------------------- */
+
+/* A new incarnation begins: it watches, and is watched. */
+void
+watch_begun(struct core *core, struct node *node)
+{
+	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	     own = watch_at(core, own->next))
+		set_state(core, own, WATCH_NEW);
+	for (struct watch *of = watch_at(core, node->watchers); of != NULL;
+	     of = watch_at(core, of->next_for)) {
+		if (of->state == WATCH_ARMED ||
+		    (of->state == WATCH_IDLE && node_in(core, of->watcher)->born))
+			arm(core, of);
+	}
+}
+
+/*
+ * The final end of a node, or, if it was not `was_born`, of what could have begun.  It is
+ * told to its watchers; itself it is not told of anything any more (D-08).
+ */
+void
+watch_ended(struct core *core, struct node *node, bool was_born)
+{
+	for (struct watch *of = watch_at(core, node->watchers); of != NULL;
+	     of = watch_at(core, of->next_for))
+		if (of->state == WATCH_ARMED)
+			fall_due(core, of, was_born);
+	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	     own = watch_at(core, own->next))
+		set_state(core, own, WATCH_IDLE);
+	core->look_early = core->look_early || node_is_supervisor(node);
+}
+
+/* The node is no more; whoever has its path now is watched instead. */
+void
+watch_node_freed(struct core *core, struct node *node)
+{
+	while (node->watches != NONE) {
+		struct watch *own = watch_at(core, node->watches);
+
+		node->watches = own->next;
+		drop(core, own);
+	}
+	while (node->watchers != NONE) {
+		struct watch *of = watch_at(core, node->watchers);
+		struct node *heir = node_find(core, of->heir);
+
+		if (of->state == WATCH_ARMED)
+			fall_due(core, of, false);
+		unbind(core, of);
+		of->heir = REF_NONE;
+		if (heir != NULL)
+			bind(core, of, heir);
+	}
+}
+
+/* What waits to be told can be told in some states and not in others. */
+void
+watch_state_changed(struct core *core, struct node *node)
+{
+	if (node->n_due > 0)
+		look_at(core, node);
+}
+
+/*
+ * Somebody who was to come up does not, and those below with it: whoever waits for their
+ * beginning is told.  Linear in the number of watches, but only while there are such.
+ */
+void
+watch_look_early(struct core *core)
+{
+	core->look_early = false;
+	for (uint32_t i = 0; i < core->size.watches && core->n_early > 0; i++) {
+		struct watch *watch = watch_at(core, i);
+
+		if (watch->watcher != NONE && watch->early &&
+		    !is_coming(core, node_in(core, watch->target)))
+			fall_due(core, watch, false);
+	}
+}
+
+/* ---- what comes of it
+ * ------------------------------------------------------------------- */
+
+/* Does the watcher have a process that can be told, or need none? */
+static bool
+is_there(const struct node *node)
+{
+	return node->spec.kind == NODE_SUPERVISOR || (node->spawned && node->main_alive);
+}
+
+/*
+ * Can the watcher take it now?  One that is stopped to be started again takes it
+ * afterwards; one that waits for its start does what needs no process of it.
+ */
+static bool
+can_take(const struct core *core, const struct node *node, const struct watch *watch)
+{
+	bool waits = node_is_pending(node) && !node->grouped;
+	bool runs = (node->state == STATE_STARTING || node->state == STATE_RUNNING) &&
+	            !node_is_leaving(node);
+
+	if (!node->up || node->removing || (!waits && !runs) ||
+	    !reconcile_takes_starts(core, node))
+		return false;
+	switch (watch->reaction) {
+	case REACTION_FAIL:
+		return runs && is_there(node);
+	case REACTION_SIGNAL:
+		return runs && is_there(node) &&
+		       (node->ready || node->spec.ready == READY_EXIT);
+	case REACTION_RUN:
+	case REACTION_RESTART:
+	case REACTION_STOP:
+	case REACTION_MAX:
+		break;
+	}
+	return true;
+}
+
+/*
+ * Restart, by nobody's failure.  Whoever starts after the end has been restarted by
+ * that.  A supervisor waits out its backoff, because its restart may well be what ends
+ * its target again.
+ */
+static void
+restart(struct turn *turn, struct node *node, bool confirmed)
+{
+	const struct decision none = {.directive = DIRECTIVE_RESTART};
+	bool delayed = node_is_supervisor(node) || node->spec.backoff.on_stop;
+
+	if (!confirmed || !node_is_live(node))
+		return;
+	node->up = true;
+	node->bounce = true;
+	node->automatic = true;
+	node->manual = false;
+	node->delay_ms = delayed ? failure_next_delay(turn, node, &none) : 0;
+	reconcile_queue(turn->core, node);
+}
+
+static void
+send(struct turn *turn, const struct node *node, int32_t signal)
+{
+	struct action *action;
+
+	if (node->spec.kind == NODE_SUPERVISOR)
+		return;
+	action = turn_act(turn, ACTION_SIGNAL, node);
+	action->life = node->life;
+	action->signal = signal;
+}
+
+/* Say what is told, in an action about the watcher. */
+static void
+tell(struct action *action, const struct watch *watch)
+{
+	action->watch = watch->index + 1;
+	action->origin = watch->ended;
+	action->incarnation = watch->incarnation;
+	action->confirmed = watch->confirmed;
+	action->child_failed = watch->child_failed;
+	action->cause = watch->cause;
+	action->reaction = watch->reaction;
+	action->serial = (uint32_t)watch->order;
+}
+
+static void
+deliver(struct turn *turn, struct node *node, struct watch *watch)
+{
+	const struct node *target = node_at(turn->core, watch->target);
+	const struct cause pact = {
+	    .kind = CAUSE_DEATH_PACT, .code = -1, .watch = watch->index + 1};
+
+	tell(turn_report(turn, REPORT_TERMINATED, node), watch);
+	/* One that began since then is watched anew. */
+	if (target != NULL && target->born)
+		arm(turn->core, watch);
+	else
+		set_state(turn->core, watch, WATCH_IDLE);
+	switch (watch->reaction) {
+	case REACTION_FAIL:
+		failure_handle(turn, node, &pact, node);
+		break;
+	case REACTION_SIGNAL:
+		send(turn, node, watch->signal);
+		break;
+	case REACTION_RUN:
+		tell(turn_act(turn, ACTION_REACT, node), watch);
+		break;
+	case REACTION_RESTART:
+		restart(turn, node, watch->confirmed);
+		break;
+	case REACTION_STOP:
+		command_want_down(turn, node);
+		break;
+	case REACTION_MAX:
+		break;
+	}
+}
+
+/* Of what it can take now, that which came first; NULL: nothing. */
+static struct watch *
+next_due(const struct core *core, const struct node *node)
+{
+	struct watch *next = NULL;
+
+	for (struct watch *own = watch_at(core, node->watches);
+	     own != NULL && node->n_due > 0; own = watch_at(core, own->next)) {
+		if (own->state == WATCH_DUE && can_take(core, node, own) &&
+		    (next == NULL || own->order < next->order))
+			next = own;
+	}
+	return next;
+}
+
+/*
+ * Look at the watches of a node: register the new ones, tell it what it can take, one at
+ * a time, because each may change what it can take next.
+ */
+void
+watch_advance(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct watch *next;
+
+	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	     own = watch_at(core, own->next))
+		if (own->state == WATCH_NEW)
+			begin(core, own);
+	node->rewatch = false;
+	next = next_due(core, node);
+	if (next == NULL)
+		return;
+	look_at(core, node);
+	if (turn_has_room(turn))
+		deliver(turn, node, next);
+}
+
+/* ---- is everything as it must be?
+ * ------------------------------------------------------- */
+
+static const char *
+check_watch(const struct core *core, const struct watch *watch)
+{
+	const struct node *watcher = node_in(core, watch->watcher);
+	const struct node *target = node_at(core, watch->target);
+
+	if (!watcher->used || (target != NULL && !target->used))
+		return "a watch of or for nobody";
+	if (watch->state != WATCH_IDLE && !watcher->born)
+		return "a watch of an actor that is down";
+	if (watch->state == WATCH_ARMED && target == NULL)
+		return "a watch for nobody that waits for an end";
+	if (watch->state == WATCH_ARMED && watch->early == target->born)
+		return "a watch that is wrong about the beginning of its target";
+	if (watch->early && watch->state != WATCH_ARMED)
+		return "a watch that waits for a beginning and not for the end";
+	return NULL;
+}
+
+/* NULL, or what is wrong with the watches; linear in their number. */
+const char *
+watch_check(const struct core *core)
+{
+	uint32_t used = 0, early = 0, listed = 0, bound = 0;
+
+	for (uint32_t i = 0; i < core->size.watches; i++) {
+		const struct watch *watch = watch_at(core, i);
+		const char *wrong;
+
+		if (watch->watcher == NONE)
+			continue;
+		wrong = check_watch(core, watch);
+		if (wrong != NULL)
+			return wrong;
+		used++;
+		early += watch->early;
+		bound += watch->target != NONE;
+	}
+	for (uint32_t slot = 0; slot < core->top; slot++) {
+		const struct node *node = node_in(core, slot);
+		uint32_t due = 0;
+
+		if (!node->used)
+			continue;
+		for (const struct watch *own = watch_at(core, node->watches); own != NULL;
+		     own = watch_at(core, own->next)) {
+			due += own->state == WATCH_DUE;
+			listed += own->watcher == slot;
+		}
+		if (due != node->n_due)
+			return "wrong count of what an actor is to be told";
+		bound -= node->n_watchers;
+	}
+	if (used != core->n_watches || listed != used || early != core->n_early)
+		return "wrong count of watches";
+	return bound == 0 ? NULL : "wrong count of watchers";
+}
