@@ -133,6 +133,8 @@ perform_one(struct forecast *forecast, const struct action *action)
 		break;
 	case ACTION_HOOK_KILL:
 	case ACTION_ADDED:
+	case ACTION_SIGNAL:
+	case ACTION_REACT:
 	case ACTION_REMOVED:
 	case ACTION_REPLY:
 	case ACTION_EXIT:
