@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/sum.h"
 #include "base/units.h"
 #include "conf/keys.h"
 #include "conf/output.h"
@@ -87,6 +88,7 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 	struct node *good = node_new(reader->scratch, NODE_MAP, map);
 
 	spec_default(&actor->spec, actor->spec.kind);
+	actor->spec.name = sum_bytes(actor->path, strlen(actor->path), 0);
 	if (actor->parent == CONF_NONE)
 		actor->spec.intensity.unlimited = true;
 	actor->process.umask = 0022;

@@ -328,7 +328,6 @@ void core_place_before(struct core *core, struct ref ref, struct ref before);
 void core_remove(struct core *core, struct ref ref, uint64_t now_ms);
 void core_hasten(struct core *core, struct ref ref);
 void core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation);
-void core_watch(struct core *core, struct ref watcher, uint32_t index, struct ref target);
 void core_bounce(struct core *core, struct ref ref, uint64_t now_ms);
 
 /* A turn. */

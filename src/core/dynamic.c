@@ -22,6 +22,7 @@ has_room(const struct core *core, const struct node *supervisor,
 	uint32_t depths[CORE_ADDED_MAX];
 	struct core_size room;
 	uint64_t bytes = 0;
+	uint64_t watches = 0;
 
 	core_room(core, &room);
 	if (addition->n == 0 || addition->n > CORE_ADDED_MAX || addition->n > room.nodes)
@@ -33,11 +34,12 @@ has_room(const struct core *core, const struct node *supervisor,
 		depths[i] = i == 0 ? supervisor->depth + 1 : depths[parent] + 1;
 		if (depths[i] > SPEC_DEPTH_MAX)
 			return false;
+		watches += addition->at[i].spec->n_watches;
 		bytes += core_spec_bytes(addition->at[i].spec,
 		                         i == 0 ? &supervisor->spec
 		                                : addition->at[parent].spec);
 	}
-	return bytes <= room.pool_bytes;
+	return bytes <= room.pool_bytes && watches <= room.watches;
 }
 
 /* Below a supervisor that is down, or goes down, nothing can be added. */

@@ -144,7 +144,7 @@ struct node {
 
 	/* as a supervisor */
 	bool populated; /* its children were started, and not stopped with it since */
-	bool is_open;      /* and may start: what comes before them is there */
+	bool is_open;   /* and may start: what comes before them is there */
 	bool hasty;     /* what is left of them is killed */
 	enum operation op;
 	uint32_t cursor;
@@ -161,9 +161,10 @@ struct node {
 
 	/* queue and deadlines */
 	bool queued;
-	uint32_t waiters;  /* first of a list, NONE */
-	uint32_t watches;  /* … of those that it has, in their order */
-	uint32_t watchers; /* … of those that are for it */
+	uint32_t waiters;    /* first of a list, NONE */
+	uint32_t watches;    /* … of those that it has, in their order */
+	uint32_t watchers;   /* … of those that are for it */
+	uint32_t next_named; /* of those whose name falls in the same bucket */
 	uint32_t n_watchers;
 	uint32_t n_due; /* ends that it is to be told of */
 	bool rewatch;   /* one of its watches has to be looked at */
@@ -188,6 +189,12 @@ struct waiter {
 	struct ref ref;
 };
 
+/* A bucket of names: nodes that have one of them, and watches for one of them. */
+struct names {
+	uint32_t nodes;
+	uint32_t watches;
+};
+
 /* How far a watch has come with the present incarnation of its watcher. */
 enum watch_state {
 	WATCH_IDLE,  /* nothing to tell: the watcher is down, or was told already */
@@ -202,7 +209,7 @@ struct watch {
 	uint32_t next;               /* of the same watcher; or of those not in use */
 	uint32_t target;             /* NONE: nobody has that path */
 	uint32_t next_for, prev_for; /* others for the same target */
-	struct ref heir;             /* has the path of the target once that is gone */
+	uint32_t next_named;         /* of those whose name falls in the same bucket */
 	uint32_t index;
 	enum reaction reaction;
 	int32_t signal;
@@ -246,7 +253,7 @@ struct core {
 	bool look_early; /* who was to begin may not do so any more */
 
 	/* offsets from the start of the block */
-	uint64_t nodes_at, queue_at, heap_at, waiters_at, watches_at, pool_at;
+	uint64_t nodes_at, queue_at, heap_at, waiters_at, watches_at, names_at, pool_at;
 };
 
 /* One turn: what every mover needs. */
@@ -305,6 +312,20 @@ static inline struct node *
 node_supervisor(const struct core *core, const struct node *node)
 {
 	return node_in(core, node->parent);
+}
+
+/* A watch that is known to be there. */
+static inline struct watch *
+watch_in(const struct core *core, uint32_t i)
+{
+	return (struct watch *)core_block(core, core->watches_at) + i;
+}
+
+/* NULL for NONE. */
+static inline struct watch *
+watch_at(const struct core *core, uint32_t i)
+{
+	return i == NONE ? NULL : watch_in(core, i);
 }
 
 /* Something of it runs, or its children may. */
@@ -491,16 +512,21 @@ bool wait_flush(struct turn *turn);
 
 /* watch.c */
 void watch_init(struct core *core);
+void watch_named(struct core *core, struct node *node);
 void watch_move(struct core *core, const struct core *old);
 void watch_take_spec(struct core *core, struct node *node, const struct watch_spec *specs,
                      uint32_t n);
 void watch_begun(struct core *core, struct node *node);
 void watch_ended(struct core *core, struct node *node, bool was_born);
 void watch_node_freed(struct core *core, struct node *node);
-void watch_advance(struct turn *turn, struct node *node);
+void watch_register(struct core *core, struct node *node);
+void watch_was_told(struct core *core, struct watch *watch);
 void watch_state_changed(struct core *core, struct node *node);
 void watch_look_early(struct core *core);
 const char *watch_check(const struct core *core);
+
+/* react.c */
+void react_advance(struct turn *turn, struct node *node);
 
 /* command.c */
 void command_post(struct turn *turn, const struct event *event);

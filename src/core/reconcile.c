@@ -191,7 +191,7 @@ advance(struct turn *turn, struct node *node)
 	if (node->used && node_is_supervisor(node))
 		children_advance(turn, node);
 	if (node->used && node->rewatch)
-		watch_advance(turn, node);
+		react_advance(turn, node);
 }
 
 /* Work the queue until it is empty (false) or the actions are many (true). */

@@ -192,7 +192,7 @@ struct decider {
 
 /* Who is watched, and what comes of its end. */
 struct watch_spec {
-	uint64_t target; /* stands for its path: equal where that is the same */
+	uint64_t target; /* the name of the actor */
 	enum reaction reaction;
 	int32_t signal; /* REACTION_SIGNAL */
 };
@@ -214,6 +214,7 @@ struct limit_spec {
 };
 
 struct spec {
+	uint64_t name; /* stands for its path: equal where that is the same; 0: none */
 	enum node_kind kind;
 	enum restart_type restart;
 	bool enabled;

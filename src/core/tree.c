@@ -26,6 +26,8 @@ lay_out(struct core *core, const struct core_size *size)
 	at += ALIGNED(sizeof(struct waiter) * size->waiters);
 	core->watches_at = at;
 	at += ALIGNED(sizeof(struct watch) * size->watches);
+	core->names_at = at;
+	at += ALIGNED(sizeof(struct names) * size->nodes);
 	core->pool_at = at;
 	at += ALIGNED(size->pool_bytes);
 	core->size = *size;
@@ -235,6 +237,7 @@ add_node(struct core *core, struct node *parent, struct node *before,
 		window_resize(core, &node->limit, NULL, limit_stamps(parent));
 	}
 	take_spec(core, node, spec);
+	watch_named(core, node);
 	return node;
 }
 
@@ -399,11 +402,12 @@ core_add(struct core *core, struct ref parent, struct ref before, const struct s
 	                               behind_others(core, supervisor, before), spec));
 }
 
-/* Give the node another policy; what runs goes on, counters stay. */
+/* Give the node another policy; what runs goes on, counters and its name stay. */
 void
 core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t now_ms)
 {
 	struct node *node = node_find(core, ref);
+	uint64_t name;
 	bool was_fixed;
 	uint32_t cap;
 
@@ -411,7 +415,9 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 	ASSERT(node->spec.kind == spec->kind);
 	core->now_ms = now_ms;
 	was_fixed = node->spec.limit.fixed;
+	name = node->spec.name;
 	take_spec(core, node, spec);
+	node->spec.name = name;
 	cap = limit_stamps(node);
 	CHILDREN_FOREACH (core, node, child) {
 		const uint64_t *stamps = node_stamps(core, &child->limit);

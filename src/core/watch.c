@@ -15,12 +15,6 @@
 #include "base/assert.h"
 #include "core/pure.h"
 
-static struct watch *
-watch_at(const struct core *core, uint32_t i)
-{
-	return i == NONE ? NULL : (struct watch *)core_block(core, core->watches_at) + i;
-}
-
 static uint32_t
 watch_index(const struct core *core, const struct watch *watch)
 {
@@ -34,13 +28,91 @@ put_back(struct core *core, struct watch *watch)
 	core->watch_free = watch_index(core, watch);
 }
 
+/* ---- names ---------------------------------------------------------------------------
+ */
+
+static struct names *
+names_of(const struct core *core, uint64_t name)
+{
+	return (struct names *)core_block(core, core->names_at) + name % core->size.nodes;
+}
+
+static void
+name_watch(struct core *core, struct watch *watch)
+{
+	struct names *names = names_of(core, watch->name);
+
+	watch->next_named = names->watches;
+	names->watches = watch_index(core, watch);
+}
+
+static void
+unname_watch(struct core *core, struct watch *watch)
+{
+	uint32_t *link = &names_of(core, watch->name)->watches;
+
+	while (*link != watch_index(core, watch))
+		link = &watch_in(core, *link)->next_named;
+	*link = watch->next_named;
+}
+
+static void
+name_node(struct core *core, struct node *node)
+{
+	struct names *names = names_of(core, node->spec.name);
+
+	node->next_named = names->nodes;
+	names->nodes = node_slot(core, node);
+}
+
+static void
+unname_node(struct core *core, struct node *node)
+{
+	uint32_t *link = &names_of(core, node->spec.name)->nodes;
+
+	while (*link != node_slot(core, node))
+		link = &node_in(core, *link)->next_named;
+	*link = node->next_named;
+}
+
+/* One that goes, or is hidden, gives way to another of its name. */
+static bool
+gives_way(const struct node *node)
+{
+	return node->removing || node->absent;
+}
+
+/* Who has this name now; NULL: nobody. */
+static struct node *
+find_named(const struct core *core, uint64_t name)
+{
+	struct node *found = NULL;
+
+	for (struct node *node = node_at(core, names_of(core, name)->nodes);
+	     node != NULL && name != 0; node = node_at(core, node->next_named)) {
+		if (node->spec.name == name && (found == NULL || gives_way(found)))
+			found = node;
+	}
+	return found;
+}
+
+static void
+clear_names(struct core *core)
+{
+	struct names *names = core_block(core, core->names_at);
+
+	for (uint32_t i = 0; i < core->size.nodes; i++)
+		names[i] = (struct names){NONE, NONE};
+}
+
 /* An empty pool. */
 void
 watch_init(struct core *core)
 {
 	core->watch_free = NONE;
 	for (uint32_t i = core->size.watches; i-- > 0;)
-		put_back(core, watch_at(core, i));
+		put_back(core, watch_in(core, i));
+	clear_names(core);
 }
 
 /* Carry the watches of another core over into this one, which has at least as many. */
@@ -49,10 +121,17 @@ watch_move(struct core *core, const struct core *old)
 {
 	for (uint32_t i = core->size.watches; i-- > 0;) {
 		if (i < old->size.watches)
-			*watch_at(core, i) = *watch_at(old, i);
+			*watch_in(core, i) = *watch_in(old, i);
 		else
-			put_back(core, watch_at(core, i));
+			put_back(core, watch_in(core, i));
 	}
+	clear_names(core);
+	for (uint32_t i = 0; i < core->size.watches; i++)
+		if (watch_in(core, i)->watcher != NONE)
+			name_watch(core, watch_in(core, i));
+	for (uint32_t slot = 0; slot < core->top; slot++)
+		if (node_in(core, slot)->used)
+			name_node(core, node_in(core, slot));
 }
 
 /* ---- from one state to the next ------------------------------------------------------
@@ -172,7 +251,9 @@ bind(struct core *core, struct watch *watch, struct node *target)
 	struct watch *first = watch_at(core, target->watchers);
 
 	ASSERT(watch->target == NONE);
-	ASSERT(node_slot(core, target) != watch->watcher);
+	/* Oneself is not watched. */
+	if (node_slot(core, target) == watch->watcher)
+		return;
 	watch->target = node_slot(core, target);
 	watch->next_for = target->watchers;
 	if (first != NULL)
@@ -185,28 +266,25 @@ bind(struct core *core, struct watch *watch, struct node *target)
 		arm(core, watch);
 }
 
-/*
- * Say who has the path of a watch now (REF_NONE: nobody).  To be called for all watches
- * after actors came, or were given other watches.  If somebody else has it still, who
- * goes, that one's end is told first.
- */
+/* A new node: those who watch its name watch it, unless they have another one still. */
 void
-core_watch(struct core *core, struct ref watcher, uint32_t index, struct ref target)
+watch_named(struct core *core, struct node *node)
 {
-	const struct node *node = node_find(core, watcher);
-	struct node *to = node_find(core, target);
-	struct watch *watch;
+	const uint64_t name = node->spec.name;
+	struct watch *next;
 
-	ASSERT(node != NULL);
-	watch = watch_at(core, node->watches);
-	while (watch != NULL && watch->index != index)
-		watch = watch_at(core, watch->next);
-	ASSERT(watch != NULL);
-	watch->heir = REF_NONE;
-	if (watch->target == NONE && to != NULL)
-		bind(core, watch, to);
-	else if (to != NULL && watch->target != target.slot)
-		watch->heir = target;
+	name_node(core, node);
+	for (struct watch *of = watch_at(core, names_of(core, name)->watches); of != NULL;
+	     of = next) {
+		const struct node *target = node_at(core, of->target);
+
+		next = watch_at(core, of->next_named);
+		if (of->name != name || name == 0 ||
+		    (target != NULL && (target->born || !gives_way(target))))
+			continue;
+		unbind(core, of);
+		bind(core, of, node);
+	}
 }
 
 static void
@@ -214,6 +292,7 @@ drop(struct core *core, struct watch *watch)
 {
 	set_state(core, watch, WATCH_IDLE);
 	unbind(core, watch);
+	unname_watch(core, watch);
 	put_back(core, watch);
 	core->n_watches--;
 }
@@ -222,6 +301,7 @@ static struct watch *
 take(struct core *core, struct node *node, const struct watch_spec *spec)
 {
 	struct watch *watch = watch_at(core, core->watch_free);
+	struct node *target;
 
 	ASSERT(watch != NULL);
 	core->watch_free = watch->next;
@@ -233,8 +313,11 @@ take(struct core *core, struct node *node, const struct watch_spec *spec)
 	    .target = NONE,
 	    .next_for = NONE,
 	    .prev_for = NONE,
-	    .heir = REF_NONE,
 	};
+	name_watch(core, watch);
+	target = find_named(core, watch->name);
+	if (target != NULL)
+		bind(core, watch, target);
 	if (node->born)
 		set_state(core, watch, WATCH_NEW);
 	return watch;
@@ -244,8 +327,8 @@ take(struct core *core, struct node *node, const struct watch_spec *spec)
 static struct watch *
 pick(struct core *core, uint32_t *list, uint64_t name)
 {
-	for (uint32_t *link = list; *link != NONE; link = &watch_at(core, *link)->next) {
-		struct watch *watch = watch_at(core, *link);
+	for (uint32_t *link = list; *link != NONE; link = &watch_in(core, *link)->next) {
+		struct watch *watch = watch_in(core, *link);
 
 		if (watch->name != name)
 			continue;
@@ -289,7 +372,7 @@ drop_others(struct core *core, struct node *node, const struct watch_spec *specs
 	uint32_t *link = &node->watches;
 
 	while (*link != NONE) {
-		struct watch *watch = watch_at(core, *link);
+		struct watch *watch = watch_in(core, *link);
 
 		if (is_listed(watch, specs, n)) {
 			link = &watch->next;
@@ -380,17 +463,39 @@ watch_node_freed(struct core *core, struct node *node)
 		node->watches = own->next;
 		drop(core, own);
 	}
+	unname_node(core, node);
 	while (node->watchers != NONE) {
 		struct watch *of = watch_at(core, node->watchers);
-		struct node *heir = node_find(core, of->heir);
+		struct node *heir = find_named(core, of->name);
 
 		if (of->state == WATCH_ARMED)
 			fall_due(core, of, false);
 		unbind(core, of);
-		of->heir = REF_NONE;
 		if (heir != NULL)
 			bind(core, of, heir);
 	}
+}
+
+/* What is new among the watches of a node is registered. */
+void
+watch_register(struct core *core, struct node *node)
+{
+	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	     own = watch_at(core, own->next))
+		if (own->state == WATCH_NEW)
+			begin(core, own);
+}
+
+/* The watcher was told; a target that began since then is watched anew. */
+void
+watch_was_told(struct core *core, struct watch *watch)
+{
+	const struct node *target = node_at(core, watch->target);
+
+	if (target != NULL && target->born)
+		arm(core, watch);
+	else
+		set_state(core, watch, WATCH_IDLE);
 }
 
 /* What waits to be told can be told in some states and not in others. */
@@ -410,170 +515,12 @@ watch_look_early(struct core *core)
 {
 	core->look_early = false;
 	for (uint32_t i = 0; i < core->size.watches && core->n_early > 0; i++) {
-		struct watch *watch = watch_at(core, i);
+		struct watch *watch = watch_in(core, i);
 
 		if (watch->watcher != NONE && watch->early &&
 		    !is_coming(core, node_in(core, watch->target)))
 			fall_due(core, watch, false);
 	}
-}
-
-/* ---- what comes of it
- * ------------------------------------------------------------------- */
-
-/* Does the watcher have a process that can be told, or need none? */
-static bool
-is_there(const struct node *node)
-{
-	return node->spec.kind == NODE_SUPERVISOR || (node->spawned && node->main_alive);
-}
-
-/*
- * Can the watcher take it now?  One that is stopped to be started again takes it
- * afterwards; one that waits for its start does what needs no process of it.
- */
-static bool
-can_take(const struct core *core, const struct node *node, const struct watch *watch)
-{
-	bool waits = node_is_pending(node) && !node->grouped;
-	bool runs = (node->state == STATE_STARTING || node->state == STATE_RUNNING) &&
-	            !node_is_leaving(node);
-
-	if (!node->up || node->removing || (!waits && !runs) ||
-	    !reconcile_takes_starts(core, node))
-		return false;
-	switch (watch->reaction) {
-	case REACTION_FAIL:
-		return runs && is_there(node);
-	case REACTION_SIGNAL:
-		return runs && is_there(node) &&
-		       (node->ready || node->spec.ready == READY_EXIT);
-	case REACTION_RUN:
-	case REACTION_RESTART:
-	case REACTION_STOP:
-	case REACTION_MAX:
-		break;
-	}
-	return true;
-}
-
-/*
- * Restart, by nobody's failure.  Whoever starts after the end has been restarted by
- * that.  A supervisor waits out its backoff, because its restart may well be what ends
- * its target again.
- */
-static void
-restart(struct turn *turn, struct node *node, bool confirmed)
-{
-	const struct decision none = {.directive = DIRECTIVE_RESTART};
-	bool delayed = node_is_supervisor(node) || node->spec.backoff.on_stop;
-
-	if (!confirmed || !node_is_live(node))
-		return;
-	node->up = true;
-	node->bounce = true;
-	node->automatic = true;
-	node->manual = false;
-	node->delay_ms = delayed ? failure_next_delay(turn, node, &none) : 0;
-	reconcile_queue(turn->core, node);
-}
-
-static void
-send(struct turn *turn, const struct node *node, int32_t signal)
-{
-	struct action *action;
-
-	if (node->spec.kind == NODE_SUPERVISOR)
-		return;
-	action = turn_act(turn, ACTION_SIGNAL, node);
-	action->life = node->life;
-	action->signal = signal;
-}
-
-/* Say what is told, in an action about the watcher. */
-static void
-tell(struct action *action, const struct watch *watch)
-{
-	action->watch = watch->index + 1;
-	action->origin = watch->ended;
-	action->incarnation = watch->incarnation;
-	action->confirmed = watch->confirmed;
-	action->child_failed = watch->child_failed;
-	action->cause = watch->cause;
-	action->reaction = watch->reaction;
-	action->serial = (uint32_t)watch->order;
-}
-
-static void
-deliver(struct turn *turn, struct node *node, struct watch *watch)
-{
-	const struct node *target = node_at(turn->core, watch->target);
-	const struct cause pact = {
-	    .kind = CAUSE_DEATH_PACT, .code = -1, .watch = watch->index + 1};
-
-	tell(turn_report(turn, REPORT_TERMINATED, node), watch);
-	/* One that began since then is watched anew. */
-	if (target != NULL && target->born)
-		arm(turn->core, watch);
-	else
-		set_state(turn->core, watch, WATCH_IDLE);
-	switch (watch->reaction) {
-	case REACTION_FAIL:
-		failure_handle(turn, node, &pact, node);
-		break;
-	case REACTION_SIGNAL:
-		send(turn, node, watch->signal);
-		break;
-	case REACTION_RUN:
-		tell(turn_act(turn, ACTION_REACT, node), watch);
-		break;
-	case REACTION_RESTART:
-		restart(turn, node, watch->confirmed);
-		break;
-	case REACTION_STOP:
-		command_want_down(turn, node);
-		break;
-	case REACTION_MAX:
-		break;
-	}
-}
-
-/* Of what it can take now, that which came first; NULL: nothing. */
-static struct watch *
-next_due(const struct core *core, const struct node *node)
-{
-	struct watch *next = NULL;
-
-	for (struct watch *own = watch_at(core, node->watches);
-	     own != NULL && node->n_due > 0; own = watch_at(core, own->next)) {
-		if (own->state == WATCH_DUE && can_take(core, node, own) &&
-		    (next == NULL || own->order < next->order))
-			next = own;
-	}
-	return next;
-}
-
-/*
- * Look at the watches of a node: register the new ones, tell it what it can take, one at
- * a time, because each may change what it can take next.
- */
-void
-watch_advance(struct turn *turn, struct node *node)
-{
-	struct core *core = turn->core;
-	struct watch *next;
-
-	for (struct watch *own = watch_at(core, node->watches); own != NULL;
-	     own = watch_at(core, own->next))
-		if (own->state == WATCH_NEW)
-			begin(core, own);
-	node->rewatch = false;
-	next = next_due(core, node);
-	if (next == NULL)
-		return;
-	look_at(core, node);
-	if (turn_has_room(turn))
-		deliver(turn, node, next);
 }
 
 /* ---- is everything as it must be?
@@ -605,7 +552,7 @@ watch_check(const struct core *core)
 	uint32_t used = 0, early = 0, listed = 0, bound = 0;
 
 	for (uint32_t i = 0; i < core->size.watches; i++) {
-		const struct watch *watch = watch_at(core, i);
+		const struct watch *watch = watch_in(core, i);
 		const char *wrong;
 
 		if (watch->watcher == NONE)

@@ -68,19 +68,30 @@ rig_move(struct rig *rig)
 
 /* Have room for so many more actors, with so many bytes of rules and windows. */
 void
-rig_make_room(struct rig *rig, uint32_t nodes, uint32_t bytes, uint32_t watches)
+rig_make_room(struct rig *rig, uint32_t nodes, uint32_t bytes)
 {
 	struct core_size room;
 
 	core_room(rig->core, &room);
-	if (room.nodes >= nodes && room.pool_bytes >= bytes && room.watches >= watches)
+	if (room.nodes >= nodes && room.pool_bytes >= bytes)
 		return;
-	if (room.watches < watches)
-		rig->size.watches += watches;
 	if (room.nodes < nodes)
 		rig->size.nodes += nodes;
 	if (room.pool_bytes < bytes)
 		rig->size.pool_bytes += bytes * 2;
+	rig_move(rig);
+}
+
+/* Have room for so many more watches. */
+void
+rig_make_watches(struct rig *rig, uint32_t watches)
+{
+	struct core_size room;
+
+	core_room(rig->core, &room);
+	if (room.watches >= watches)
+		return;
+	rig->size.watches += watches;
 	rig_move(rig);
 }
 
@@ -99,7 +110,8 @@ spec_room(struct rig *rig, const struct spec *spec)
 struct ref
 rig_add(struct rig *rig, struct ref parent, struct ref before, const struct spec *spec)
 {
-	rig_make_room(rig, 1, spec_room(rig, spec), spec->n_watches);
+	rig_make_room(rig, 1, spec_room(rig, spec));
+	rig_make_watches(rig, spec->n_watches);
 	return core_add(rig->core, parent, before, spec, rig->now_ms);
 }
 
@@ -110,7 +122,8 @@ rig_update(struct rig *rig, struct ref ref, const struct spec *spec)
 	uint32_t children = rig_view(rig, ref).children;
 
 	bytes += children * rig->limit_max * (uint32_t)sizeof(uint64_t);
-	rig_make_room(rig, 0, bytes, spec->n_watches);
+	rig_make_room(rig, 0, bytes);
+	rig_make_watches(rig, spec->n_watches);
 	core_update(rig->core, ref, spec, rig->now_ms);
 }
 

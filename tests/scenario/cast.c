@@ -19,6 +19,7 @@ cast_default(struct player *player, bool supervisor)
 	struct spec *spec = &player->spec;
 
 	spec_default(spec, supervisor ? NODE_SUPERVISOR : NODE_WORKER);
+	spec->name = sum_bytes(player->name, strlen(player->name), 0);
 	spec->backoff.none = true;
 	spec->shutdown_ms = 1000;
 	player->answers = -1;

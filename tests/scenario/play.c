@@ -141,10 +141,9 @@ play_file(struct play *play, const char *name)
 
 /* The directory of the stories, as `make check` tells it; see README. */
 static const char *const files[] = {
-    "1-restart-types", "2-strategies",    "3-limits",   "4-escalation",
-    "5-shutdown",      "6-start-failure", "7-commands", "8-backoff",
-    "9-directives",    "10-reports",      "11-reload",  "12-world",
-    "13-system",       "14-dynamic",    "15-watch",
+    "1-restart-types", "2-strategies", "3-limits",  "4-escalation", "5-shutdown",
+    "6-start-failure", "7-commands",   "8-backoff", "9-directives", "10-reports",
+    "11-reload",       "12-world",     "13-system", "14-dynamic",   "15-watch",
 };
 
 /* play [-k TITLE] [FILE…] */

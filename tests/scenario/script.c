@@ -332,6 +332,7 @@ grow_statement(struct stage *stage, const struct words *words)
 		from = end + 1;
 	}
 	rig_make_room(&stage->rig, addition.n, addition.n * 256);
+	rig_make_watches(&stage->rig, addition.n * STAGE_WATCHES_MAX);
 	(void)stage_flush(stage);
 	event.token = stage_token(stage, "add", stage_player(stage, words->at[2]));
 	stage_post(stage, &event);
@@ -423,7 +424,6 @@ statements(struct script *script, char *line)
 		one_statement(script, parts.at[i]);
 	if (stage->fault[0] != '\0')
 		return;
-	stage_bind(stage);
 	if (once)
 		stage_turn(stage);
 	else

@@ -286,13 +286,37 @@ on_added(struct stage *stage, const struct action *action)
 	}
 }
 
+/* What comes of the end of somebody who is watched: "signal a SIGHUP", "run a b". */
+static void
+on_reaction(struct stage *stage, const struct player *player, const struct action *action)
+{
+	char name[STAGE_NAME_MAX];
+	char text[NOTE_MAX];
+
+	if (player == NULL) {
+		stage_blame(stage, "an end is told to nobody");
+		return;
+	}
+	if (action->kind == ACTION_REACT) {
+		snprintf(text, sizeof(text), "run %s %s",
+		         stage_name(stage, action->ref, name),
+		         player->watched[action->watch - 1]);
+	} else {
+		snprintf(text, sizeof(text), "signal %s %s",
+		         stage_name(stage, action->ref, name),
+		         signal_name(action->signal));
+		if (player->life == 0 || player->life != action->life)
+			stage_blame(stage, "a signal to nobody");
+	}
+	note(stage, &stage->acts, text);
+}
+
 static void
 on_action(struct stage *stage, const struct action *action)
 {
 	static const char *const letters[ACTION_KIND_MAX] = {
 	    [ACTION_SPAWN] = "S", [ACTION_STOP] = "t", [ACTION_KILL] = "K"};
 	struct player *player = stage_player_of(stage, action->ref);
-	char name[STAGE_NAME_MAX];
 	char text[NOTE_MAX];
 
 	switch (action->kind) {
@@ -324,18 +348,8 @@ on_action(struct stage *stage, const struct action *action)
 		note(stage, &stage->acts, text);
 		break;
 	case ACTION_SIGNAL:
-		snprintf(text, sizeof(text), "signal %s %s",
-		         stage_name(stage, action->ref, name),
-		         signal_name(action->signal));
-		note(stage, &stage->acts, text);
-		if (player == NULL || player->life == 0 || player->life != action->life)
-			stage_blame(stage, "a signal to nobody");
-		break;
 	case ACTION_REACT:
-		snprintf(text, sizeof(text), "run %s %s",
-		         stage_name(stage, action->ref, name),
-		         player == NULL ? "?" : player->watched[action->watch - 1]);
-		note(stage, &stage->acts, text);
+		on_reaction(stage, player, action);
 		break;
 	case ACTION_REPORT:
 		if (action->watch != 0 ? !stage->heard_told
@@ -447,24 +461,6 @@ stage_flush(struct stage *stage)
 	for (uint32_t i = 0; i < n; i++)
 		deliver(stage, &batch[i]);
 	return n > 0;
-}
-
-/* Who watches whom: the newest of each name. */
-void
-stage_bind(struct stage *stage)
-{
-	for (uint32_t i = 0; i < stage->n_players; i++) {
-		const struct player *player = &stage->players[i];
-		const struct player *target;
-
-		if (!core_valid(stage->rig.core, player->ref))
-			continue;
-		for (uint32_t k = 0; k < player->spec.n_watches; k++) {
-			target = stage_player(stage, player->watched[k]);
-			core_watch(stage->rig.core, player->ref, k,
-			           target == NULL ? REF_NONE : target->ref);
-		}
-	}
 }
 
 /* End this turn; what comes of it is left for later. */

@@ -104,7 +104,6 @@ uint64_t stage_token(struct stage *stage, const char *verb, const struct player 
 bool stage_flush(struct stage *stage);
 void stage_turn(struct stage *stage);
 void stage_run(struct stage *stage);
-void stage_bind(struct stage *stage);
 void stage_advance(struct stage *stage, uint64_t to_ms);
 void stage_blame(struct stage *stage, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
