@@ -102,6 +102,10 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 	take_keys(reader, map, view, scope, trail, actor, good);
 	settle_restart(reader, good, trail, actor);
 	settle_ready(reader, good, trail, actor);
+	if (actor->process.fd_store > 0)
+		actor->process.notify = true;
+	actor->spec.keeps =
+	    actor->process.fd_store > 0 || actor->process.runtime_directory;
 	read_identity(reader, good, actor, trail);
 	keys_make(reader, good, view->where, actor);
 }

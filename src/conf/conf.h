@@ -112,6 +112,9 @@ struct conf_socket {
 	uint32_t column;
 };
 
+/* How many descriptors an fd store may have. */
+#define CONF_FD_STORE_MAX 128
+
 struct conf_process {
 	char **argv;   /* NULL-terminated */
 	bool has_user; /* there are ids to switch to; false: supd's own */
@@ -137,6 +140,10 @@ struct conf_process {
 	bool notify; /* ready: notify, or notify: true: gets a NOTIFY_SOCKET */
 	struct conf_socket *sockets;
 	size_t n_sockets;
+	uint32_t fd_store; /* so many descriptors it may put down; 0: none */
+	bool runtime_directory;
+	bool keep_fds; /* a restart does not clear it */
+	bool keep_runtime_directory;
 };
 
 /* ---- the tree ---- */

@@ -15,10 +15,6 @@
 /* A normal end is no failure: only who names it gets it. */
 #define ANY_FAILURE (ALL_KINDS & ~KIND(CAUSE_NORMAL))
 #define INIT_KINDS  (KIND(CAUSE_EXEC) | KIND(CAUSE_START_TIMEOUT) | KIND(CAUSE_EARLY_EXIT))
-/* Causes after which no process is left that could be resumed. */
-#define DEAD_KINDS                                                                    \
-	(KIND(CAUSE_EXIT) | KIND(CAUSE_SIGNAL) | KIND(CAUSE_CORE) | KIND(CAUSE_OOM) | \
-	 KIND(CAUSE_KILLED) | KIND(CAUSE_EARLY_EXIT))
 
 static uint32_t
 kinds_of_word(int word)
@@ -242,21 +238,6 @@ add_seen(struct rule *seen, const struct rule *rule)
 }
 
 static void
-warn_of_resume(struct reader *reader, const struct node *entry, const struct rule *rule,
-               const struct trail *trail)
-{
-	bool dead = (rule->kinds & DEAD_KINDS) != 0 || rule->signals.bits != 0 ||
-	            rule->cores.bits != 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rule->exits.bits); i++)
-		dead = dead || rule->exits.bits[i] != 0;
-	if (rule->preset == PRESET_LIST && rule->then == DIRECTIVE_RESUME && dead)
-		reader_warn(reader, entry, trail,
-		            "`resume` after a cause that leaves no process: a new one is "
-		            "started, and there is nothing that it could take over");
-}
-
-static void
 warn_of_rules(struct reader *reader, const struct node *node,
               const struct decider *decider, bool is_last, const struct trail *trail)
 {
@@ -276,7 +257,6 @@ warn_of_rules(struct reader *reader, const struct node *node,
 			    reader, node->items[i], &below,
 			    "this rule is shadowed: the ones before it match all that it "
 			    "is for");
-		warn_of_resume(reader, node->items[i], rule, &below);
 		add_seen(&seen, rule);
 		catches_all = catches_all || rule->preset != PRESET_LIST;
 	}

@@ -21,6 +21,11 @@
 /* More restarts than this, one level's times the next one's, and nobody gives up soon. */
 #define PRODUCT_MAX 100
 
+/* Causes after which no process is left that could be resumed. */
+#define DEAD_KINDS                                                        \
+	((1u << CAUSE_EXIT) | (1u << CAUSE_SIGNAL) | (1u << CAUSE_CORE) | \
+	 (1u << CAUSE_OOM) | (1u << CAUSE_KILLED) | (1u << CAUSE_EARLY_EXIT))
+
 struct lint {
 	const struct conf *conf;
 	const struct conf_options *options;
@@ -244,6 +249,64 @@ check_shutdowns(struct lint *lint, uint64_t *needed)
 	}
 }
 
+/* ---- resume ---- */
+
+/* Does the rule let somebody resume of whom no process is left? */
+static bool
+resumes_the_dead(const struct rule *rule)
+{
+	bool dead = (rule->kinds & DEAD_KINDS) != 0 || rule->signals.bits != 0 ||
+	            rule->cores.bits != 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rule->exits.bits); i++)
+		dead = dead || rule->exits.bits[i] != 0;
+	return rule->preset == PRESET_LIST && rule->then == DIRECTIVE_RESUME && dead;
+}
+
+static void
+check_resumes(struct lint *lint, const struct conf_actor *actor,
+              const struct decider *decider, const char *name)
+{
+	for (uint32_t i = 0; i < decider->n_rules; i++) {
+		const struct place *place = &decider->rules[i].place;
+		char key[64];
+		struct strbuf path;
+		struct spot spot = {NULL, place->line, 1};
+
+		if (!resumes_the_dead(&decider->rules[i]) ||
+		    place->file >= lint->conf->n_files)
+			continue;
+		spot.file = lint->conf->files[place->file];
+		(void)snprintf(key, sizeof(key), "%s[%u]", name, i);
+		strbuf_init(&path, 65536);
+		keys_path(lint->conf, actor, key, &path);
+		reports_add(lint->reports, CONF_WARNING, &spot, strbuf_str(&path),
+		            "`resume` after a cause that leaves no process: a new one is "
+		            "started, and without `fd_store` or `runtime_directory` "
+		            "there is nothing that it could take over");
+		strbuf_done(&path);
+	}
+}
+
+/* A decider is for the children: one of them that keeps something is reason enough. */
+static void
+check_all_resumes(struct lint *lint, uint64_t *keepers)
+{
+	const struct conf *conf = lint->conf;
+
+	memset(keepers, 0, conf->n_actors * sizeof(*keepers));
+	for (uint32_t i = 1; i < conf->n_actors; i++)
+		keepers[conf->actors[i].parent] += conf->actors[i].spec.keeps;
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_actor *actor = &conf->actors[i];
+
+		if (!actor->spec.keeps && actor->parent != CONF_NONE)
+			check_resumes(lint, actor, &actor->spec.on_failure, "on_failure");
+		if (keepers[i] == 0)
+			check_resumes(lint, actor, &actor->spec.decider, "decider");
+	}
+}
+
 /* ---- commands ---- */
 
 enum found { FOUND_NOTHING, FOUND_NOT_EXECUTABLE, FOUND_PROGRAM };
@@ -334,6 +397,7 @@ lint_tree(const struct conf *conf, const struct conf_options *options,
 		check_intensities(&lint, numbers, fastest);
 		check_products(&lint, numbers);
 		check_shutdowns(&lint, numbers);
+		check_all_resumes(&lint, numbers);
 	}
 	free(numbers);
 	free(fastest);

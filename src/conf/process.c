@@ -141,3 +141,22 @@ read_identity(struct reader *reader, const struct node *map, struct conf_actor *
 	process->has_user =
 	    geteuid() == 0 || process->uid != geteuid() || process->gid != getegid();
 }
+
+/* `keep_on_restart`: a list of words. */
+void
+read_keep_on_restart(struct reader *reader, const struct node *node, void *target,
+                     const struct trail *trail)
+{
+	struct conf_process *process = &((struct conf_actor *)target)->process;
+
+	(void)reader;
+	(void)trail;
+	process->keep_fds = false;
+	process->keep_runtime_directory = false;
+	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++) {
+		if (read_value(&schema_keep_item, node->items[i]).word == 0)
+			process->keep_fds = true;
+		else
+			process->keep_runtime_directory = true;
+	}
+}

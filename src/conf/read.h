@@ -57,6 +57,7 @@ read_fn read_decider;
 read_fn read_environment;
 read_fn read_intensity;
 read_fn read_limit;
+read_fn read_keep_on_restart;
 read_fn read_limits;
 read_fn read_log;
 read_fn read_on_failure;

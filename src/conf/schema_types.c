@@ -79,6 +79,28 @@ static const struct schema_type backlog = {
     .max = UINT16_MAX,
 };
 
+const struct schema_type schema_fd_store = {
+    .name = "fd_store",
+    .allowed = "a number from 0 to 128",
+    .scan = scan_integer,
+    .show = SHOW_INTEGER,
+    .max = CONF_FD_STORE_MAX,
+};
+
+/* ---- what is kept ---- */
+
+static const char *const keep_words[] = {"fds", "runtime_directory"};
+const struct schema_type schema_keep_item = {
+    .name = "keep_item",
+    .allowed = "`fds` or `runtime_directory`",
+    WORDS(keep_words),
+};
+const struct schema_type schema_keep_on_restart = {
+    .name = "keep_on_restart",
+    .allowed = "a list of `fds` and `runtime_directory`",
+    .items = &schema_keep_item,
+};
+
 /* ---- durations ---- */
 
 const struct schema_type schema_duration = {

@@ -118,8 +118,8 @@ struct event {
 	uint32_t serial;
 
 	/* actors at run time */
-	bool stop;            /* DELETE: whatever runs is stopped first */
-	uint64_t addition_id; /* ADD: the caller's own number of it, not 0 */
+	bool stop;                       /* DELETE: whatever runs is stopped first */
+	uint64_t addition_id;            /* ADD: the caller's own number of it, not 0 */
 	const struct addition *addition; /* ADD: borrowed during core_post() */
 };
 
@@ -130,6 +130,7 @@ struct event {
 	X(ACTION_HOOK, "hook")           \
 	X(ACTION_HOOK_KILL, "hook_kill") \
 	X(ACTION_ADDED, "added")         \
+	X(ACTION_CLEAR, "clear")         \
 	X(ACTION_REMOVED, "removed")     \
 	X(ACTION_REPLY, "reply")         \
 	X(ACTION_EXIT, "exit")           \
@@ -179,7 +180,9 @@ struct action {
 	uint64_t token; /* REPLY */
 	enum reply_result result; /* REPLY */
 	int32_t status;           /* EXIT: exit status of supd */
-	bool kept; /* REMOVED: comes back when its supervisor starts anew */
+	/* CLEAR: what a resume keeps (fd store, runtime directory) is given up now. */
+	bool is_final; /* CLEAR: it is down for good, else it is about to be started */
+	bool kept;     /* REMOVED: comes back when its supervisor starts anew */
 	uint64_t addition_id;    /* ADDED */
 	uint32_t addition_index; /* ADDED: which of the addition's actors this is */
 
@@ -227,15 +230,15 @@ struct action {
 };
 
 /* Why a directive was what it was, besides the rule that matched. */
-#define DECISION_REASON_MAP(X)                                          \
-	X(DECIDED_BY_RULE, "rule")                                      \
-	X(DECIDED_BY_ON_FAILURE, "on_failure")                          \
-	X(DECIDED_NO_RULE_MATCHED, "no rule matched")                   \
-	X(DECIDED_TEMPORARY, "temporary actors are not restarted")      \
-	X(DECIDED_LIMIT, "limit exceeded")                              \
-	X(DECIDED_INTENSITY, "intensity exceeded")                      \
-	X(DECIDED_RESUME_GUARD, "resume guard")                         \
-	X(DECIDED_MANUAL_START, "a failed manual start is not retried") \
+#define DECISION_REASON_MAP(X)                                            \
+	X(DECIDED_BY_RULE, "rule")                                        \
+	X(DECIDED_BY_ON_FAILURE, "on_failure")                            \
+	X(DECIDED_NO_RULE_MATCHED, "no rule matched")                     \
+	X(DECIDED_TEMPORARY, "temporary actors are not restarted")        \
+	X(DECIDED_LIMIT, "limit exceeded")                                \
+	X(DECIDED_INTENSITY, "intensity exceeded")                        \
+	X(DECIDED_RESUME_GUARD, "resume guard")                           \
+	X(DECIDED_MANUAL_START, "a failed manual start is not retried")   \
 	X(DECIDED_NOT_ADDED, "an actor that does not start is not added") \
 	X(DECIDED_ROOT, "root")
 enum decision_reason { DECISION_REASON_MAP(AS_ENUM) DECISION_REASON_MAX };
@@ -265,10 +268,11 @@ struct node_view {
 	enum node_state state;
 	bool ready;
 	bool held;
-	bool degraded;   /* supervisors: a child failed */
-	bool removing;   /* no longer configured; goes away when it is gone */
-	bool is_added;   /* at run time: forgotten when its supervisor starts anew */
-	uint64_t addition_id; /* with which it, or somebody above it, was added; 0: none */
+	bool degraded; /* supervisors: a child failed */
+	bool removing; /* no longer configured; goes away when it is gone */
+	bool is_added; /* at run time: forgotten when its supervisor starts anew */
+	uint64_t
+	    addition_id; /* with which it, or somebody above it, was added; 0: none */
 	uint32_t addition_index;
 	uint32_t life;   /* of the newest process; 0 before the first */
 	bool alive;      /* a process (of this life) was asked for and is not gone */

@@ -48,6 +48,8 @@ down_settle(struct turn *turn, struct node *node)
 		node->born = false;
 		wait_terminated(core, node);
 	}
+	if (node->spec.keeps && node->ever)
+		turn_act(turn, ACTION_CLEAR, node)->is_final = true;
 	dynamic_settled(turn, node);
 	reconcile_queue(core, node);
 	reconcile_queue_parent(core, node);

@@ -227,6 +227,7 @@ struct spec {
 	enum ready_mode ready;
 	uint64_t ready_after_ms;
 	uint64_t start_timeout_ms; /* DURATION_INFINITE: none */
+	bool keeps;                /* it has an fd store or a runtime directory */
 	uint32_t hooks;            /* bit per enum hook that it has */
 	uint64_t hook_timeout_ms;  /* of each of them; DURATION_INFINITE: none */
 	const struct watch_spec

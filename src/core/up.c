@@ -23,6 +23,8 @@ up_start(struct turn *turn, struct node *node)
 	node->bounce = false;
 	node->again = false;
 	node->start_now = false;
+	if (node->spec.keeps && !node->resuming)
+		(void)turn_act(turn, ACTION_CLEAR, node);
 	node->brutal = false;
 	node->ready = false;
 	node->created = false;

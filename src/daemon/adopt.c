@@ -22,6 +22,7 @@
 #include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/shell.h"
+#include "daemon/stores.h"
 #include "daemon/system.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
@@ -167,6 +168,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	if (proc->pid != 0)
 		(void)map_put(&procs->by_pid, (uint64_t)proc->pid, proc->ref.slot);
 	notify_adopt(shell->notify, proc->ref);
+	stores_adopt(shell->stores, proc->ref);
 }
 
 static int

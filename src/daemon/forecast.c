@@ -135,6 +135,7 @@ perform_one(struct forecast *forecast, const struct action *action)
 	case ACTION_ADDED:
 	case ACTION_SIGNAL:
 	case ACTION_REACT:
+	case ACTION_CLEAR:
 	case ACTION_REMOVED:
 	case ACTION_REPLY:
 	case ACTION_EXIT:

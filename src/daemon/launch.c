@@ -18,13 +18,15 @@
 #include "daemon/mailbox.h"
 #include "daemon/notify.h"
 #include "daemon/output.h"
+#include "daemon/rundir.h"
 #include "daemon/shell.h"
+#include "daemon/stores.h"
 #include "daemon/system.h"
 #include "ledger/ledger.h"
 #include "os/fd.h"
 
 #define LIMITS_MAX 32
-#define NAMES_MAX  4096
+#define NAMES_MAX  (SPAWN_FDS_MAX * STORE_NAME_MAX)
 
 /* Prepare what all launches share; -errno. */
 int
@@ -156,19 +158,27 @@ open_outputs(const struct shell *shell, const struct actor *actor, struct output
 /* ---- environment
  * ------------------------------------------------------------------------ */
 
+/* What a process gets as descriptors from 3 on: sockets in the order of the file, then
+ * what it has put down (DECISIONS 28). */
+struct passed {
+	int fds[SPAWN_FDS_MAX];
+	const char *names[SPAWN_FDS_MAX]; /* borrowed; of supd's own actors: none */
+	size_t n;
+};
+
 static char *
-add_sockets(struct environment *environment, const struct conf_process *process)
+add_passed(struct environment *environment, const struct passed *passed)
 {
 	char names[NAMES_MAX];
 	size_t used = 0;
 	char *pid;
 
-	if (process->n_sockets == 0)
+	if (passed->n == 0 || passed->names[0] == NULL)
 		return NULL;
 	names[0] = '\0';
-	for (size_t i = 0; i < process->n_sockets; i++) {
+	for (size_t i = 0; i < passed->n; i++) {
 		int n = snprintf(names + used, sizeof(names) - used, "%s%s",
-		                 i == 0 ? "" : ":", process->sockets[i].name);
+		                 i == 0 ? "" : ":", passed->names[i]);
 
 		if (n < 0 || (size_t)n >= sizeof(names) - used) {
 			environment->failed = -E2BIG;
@@ -176,7 +186,7 @@ add_sockets(struct environment *environment, const struct conf_process *process)
 		}
 		used += (size_t)n;
 	}
-	(void)environment_add(environment, "LISTEN_FDS", "%zu", process->n_sockets);
+	(void)environment_add(environment, "LISTEN_FDS", "%zu", passed->n);
 	(void)environment_add(environment, "LISTEN_FDNAMES", "%s", names);
 	/* Room for the child's own pid, which is known only when it is born. */
 	pid = environment_add(environment, "LISTEN_PID", "%010d", 0);
@@ -185,7 +195,8 @@ add_sockets(struct environment *environment, const struct conf_process *process)
 
 static int
 build_environment(struct launcher *launcher, const struct shell *shell,
-                  const struct actor *actor, const char *mark, char **ret_listen_pid)
+                  const struct actor *actor, const char *mark,
+                  const struct passed *passed, char **ret_listen_pid)
 {
 	struct environment *environment = &launcher->environment;
 	const struct conf_process *process = &actor->conf->process;
@@ -202,7 +213,16 @@ build_environment(struct launcher *launcher, const struct shell *shell,
 			return r;
 		(void)environment_add(environment, "NOTIFY_SOCKET", "%s", address);
 	}
-	*ret_listen_pid = add_sockets(environment, process);
+	if (process->runtime_directory) {
+		char *directory = NULL;
+		int r = rundir_open(shell->rundirs, actor, &directory);
+
+		if (r < 0)
+			return r;
+		(void)environment_add(environment, "RUNTIME_DIRECTORY", "%s", directory);
+		free(directory);
+	}
+	*ret_listen_pid = add_passed(environment, passed);
 	return environment_end(environment);
 }
 
@@ -222,29 +242,35 @@ fill_limits(const struct shell *shell, const struct conf_process *process,
 	return n;
 }
 
-/* What a process gets as descriptors from 3 on. */
-static const int *
-passed_fds(const struct shell *shell, const struct actor *actor, int log_fds[4],
-           size_t *ret_n)
+static void
+find_passed(const struct shell *shell, const struct actor *actor, struct passed *ret)
 {
-	if (!system_has(actor))
-		return mailboxes_of(&shell->mailboxes, shell_index(shell, actor), ret_n);
-	output_log_fds(shell->output, log_fds);
-	*ret_n = 4;
-	return log_fds;
+	const struct conf_process *process = &actor->conf->process;
+	const int *sockets;
+
+	*ret = (struct passed){.n = 0};
+	if (system_has(actor)) {
+		output_log_fds(shell->output, ret->fds);
+		ret->n = 4;
+		return;
+	}
+	sockets = mailboxes_of(&shell->mailboxes, shell_index(shell, actor), &ret->n);
+	for (size_t i = 0; i < ret->n; i++) {
+		ret->fds[i] = sockets[i];
+		ret->names[i] = process->sockets[i].name;
+	}
+	ret->n +=
+	    stores_of(shell->stores, actor->ref, ret->fds + ret->n, ret->names + ret->n);
 }
 
 static int
 spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *actor,
-         const struct outputs *outputs, int cgroup_fd, char *listen_pid,
-         struct spawn_result *ret)
+         const struct outputs *outputs, const struct passed *passed, int cgroup_fd,
+         char *listen_pid, struct spawn_result *ret)
 {
 	const struct conf_process *process = &actor->conf->process;
 	struct spawn_limit limits[LIMITS_MAX];
-	int log_fds[4];
 	int fds[SPAWN_FDS_MAX] = {outputs->in, outputs->out.fd, outputs->err.fd};
-	size_t n_passed;
-	const int *passed = passed_fds(shell, actor, log_fds, &n_passed);
 	const struct spawn spawn = {
 	    .file = system_has(actor) ? system_file(shell->system) : process->argv[0],
 	    .path = environment_get(&launcher->environment, "PATH"),
@@ -252,7 +278,7 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .envp = launcher->environment.vars,
 	    .listen_pid = listen_pid,
 	    .fds = fds,
-	    .n_fds = 3 + n_passed,
+	    .n_fds = 3 + passed->n,
 	    .cgroup_fd = cgroup_fd,
 	    .has_ids = process->has_user,
 	    .uid = process->uid,
@@ -270,8 +296,8 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 		ret->step = SPAWN_STEP_FDS;
 		return -E2BIG;
 	}
-	for (size_t i = 0; i < n_passed; i++)
-		fds[3 + i] = passed[i];
+	for (size_t i = 0; i < passed->n; i++)
+		fds[3 + i] = passed->fds[i];
 	return os_spawn(&shell->spawner, &spawn, ret);
 }
 
@@ -320,6 +346,7 @@ int
 launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
        uint32_t life, struct containment *containment, struct spawn_result *ret)
 {
+	struct passed passed;
 	struct outputs outputs;
 	char mark[PROC_MARK_MAX];
 	char *listen_pid;
@@ -333,7 +360,8 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 		ret->step = SPAWN_STEP_CGROUP;
 		return r;
 	}
-	r = build_environment(launcher, shell, actor, mark, &listen_pid);
+	find_passed(shell, actor, &passed);
+	r = build_environment(launcher, shell, actor, mark, &passed, &listen_pid);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_ENVIRONMENT;
 		goto done;
@@ -343,7 +371,8 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 		ret->step = SPAWN_STEP_OUTPUT;
 		goto done;
 	}
-	r = spawn_it(launcher, shell, actor, &outputs, cgroup_fd, listen_pid, ret);
+	r = spawn_it(launcher, shell, actor, &outputs, &passed, cgroup_fd, listen_pid,
+	             ret);
 	close_outputs(&outputs);
 done:
 	fd_close(&cgroup_fd);

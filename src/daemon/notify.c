@@ -16,6 +16,7 @@
 #include "daemon/log.h"
 #include "daemon/procs.h"
 #include "daemon/shell.h"
+#include "daemon/stores.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
 #include "os/fd.h"
@@ -104,6 +105,7 @@ take_message(struct notify *notify, struct actor *actor)
 		procs_told(notify->shell->procs, actor->ref);
 		post(notify, actor, EVENT_READY);
 	}
+	stores_take(notify->shell->stores, actor, message);
 	if (is_value(message, "BACKOFF_RESET", "1")) {
 		procs_reset_said(notify->shell->procs, actor->ref);
 		post(notify, actor, EVENT_BACKOFF_RESET);
@@ -128,7 +130,7 @@ drain_one(struct notify *notify, uint32_t slot)
 		notify_skip(notify->fds[slot]);
 		if (r < 0)
 			continue;
-		/* Descriptors are for the fd store, which nobody has in this version. */
+		/* The store has copies. */
 		for (size_t i = 0; i < notify->message.n_fds; i++)
 			(void)close(notify->message.fds[i]);
 	}

@@ -11,7 +11,9 @@
 #include "daemon/record.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
+#include "daemon/rundir.h"
 #include "daemon/shell.h"
+#include "daemon/stores.h"
 #include "ledger/ledger.h"
 
 static void
@@ -24,6 +26,7 @@ removed(struct shell *shell, const struct action *action)
 	if (action->kept || actor == NULL)
 		return;
 	notify_close(shell->notify, action->ref);
+	stores_clear(shell->stores, action->ref);
 	procs_forget(shell->procs, action->ref);
 	reload_release(shell, action->ref);
 	if (actors_has_name(&shell->actors, action->ref)) {
@@ -35,6 +38,23 @@ removed(struct shell *shell, const struct action *action)
 	if (actors_get(&shell->actors, elder) != NULL)
 		record_slot(shell, elder.slot);
 	procs_inherit(shell->procs, heir);
+}
+
+/* What only a resume keeps, or nothing at all, is given up. */
+static void
+clear(struct shell *shell, const struct action *action)
+{
+	const struct actor *actor = actors_get(&shell->actors, action->ref);
+	const struct conf_process *process;
+
+	if (actor == NULL)
+		return;
+	process = &actor->conf->process;
+	if (action->is_final || !process->keep_fds)
+		stores_clear(shell->stores, action->ref);
+	if (process->runtime_directory &&
+	    (action->is_final || !process->keep_runtime_directory))
+		rundir_clear(shell->rundirs, actor);
 }
 
 static void
@@ -53,6 +73,9 @@ perform_one(struct shell *shell, const struct action *action)
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:
 	case ACTION_ADDED:
+		break;
+	case ACTION_CLEAR:
+		clear(shell, action);
 		break;
 	case ACTION_REMOVED:
 		removed(shell, action);

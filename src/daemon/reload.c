@@ -24,6 +24,7 @@
 #include "daemon/procs.h"
 #include "daemon/record.h"
 #include "daemon/shell.h"
+#include "daemon/stores.h"
 #include "daemon/system.h"
 #include "daemon/systemd.h"
 #include "ledger/ledger.h"
@@ -161,6 +162,7 @@ reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
 	if (actors_reserve(&shell->actors, slots, slots) == 0 &&
 	    procs_reserve(shell->procs, slots) == 0 &&
 	    notify_reserve(shell->notify, slots) == 0 &&
+	    stores_reserve(shell->stores, slots) == 0 &&
 	    loop_reserve(shell->turn, slots) == 0)
 		return 0;
 	err_set(err, ENOMEM, "a tree of %u actors", slots);

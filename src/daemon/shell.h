@@ -30,7 +30,9 @@ struct notify;
 struct output;
 struct procs;
 struct retired;
+struct rundirs;
 struct signals;
+struct stores;
 struct supd_options;
 struct system;
 
@@ -54,6 +56,8 @@ struct shell {
 	struct events events; /* the event stream */
 	struct procs *procs;
 	struct notify *notify;
+	struct stores *stores;
+	struct rundirs *rundirs;
 	struct output *output;
 	struct system *system; /* supd's own actors */
 	struct control *control;

@@ -22,6 +22,7 @@
 #include "daemon/record.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
+#include "daemon/rundir.h"
 #include "daemon/shell.h"
 #include "daemon/supd.h"
 #include "daemon/system.h"
@@ -255,6 +256,7 @@ start_begin(struct shell *shell, struct start *start)
 		ledger_free(start->ledger);
 	if (status != 0)
 		return status;
+	rundirs_begin(shell->rundirs, start->how != START_ADOPT);
 	output_adopt(shell->output);
 	if (output_configure(shell->output) < 0) {
 		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));

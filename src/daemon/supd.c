@@ -29,8 +29,10 @@
 #include "daemon/record.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
+#include "daemon/rundir.h"
 #include "daemon/shell.h"
 #include "daemon/start.h"
+#include "daemon/stores.h"
 #include "daemon/system.h"
 #include "daemon/systemd.h"
 #include "ledger/exits.h"
@@ -245,7 +247,8 @@ count_fds(const struct conf *conf)
 	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		n += conf->actors[i].process.n_sockets + PIPES_PER_ACTOR;
+		n += conf->actors[i].process.n_sockets +
+		     conf->actors[i].process.fd_store + PIPES_PER_ACTOR;
 	return n;
 }
 
@@ -376,6 +379,8 @@ open_rooms(struct shell *shell, const struct conf *conf)
 	         (shell->keeper = keeper_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, &err)) != NULL &&
 	         (shell->notify = notify_new(shell, &err)) != NULL &&
+	         (shell->stores = stores_new(shell, &err)) != NULL &&
+	         (shell->rundirs = rundirs_new(shell, &err)) != NULL &&
 	         (shell->output = output_new(shell, &err)) != NULL)
 		shell->control_path = control_path(conf, shell->runtime_dir);
 	if (shell->control_path == NULL) {
@@ -396,6 +401,8 @@ close_rooms(struct shell *shell)
 		mailboxes_close(shell, &shell->mailboxes, shell->conf);
 	procs_free(shell->procs);
 	notify_free(shell->notify);
+	stores_free(shell->stores);
+	rundirs_free(shell->rundirs);
 	output_free(shell->output);
 	loop_free(shell->turn);
 	keeper_free(shell->keeper);

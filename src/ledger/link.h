@@ -69,6 +69,8 @@ enum vault_kind {
 	VAULT_LOG,         /* what the log process needs: see logd/ */
 	VAULT_CALLER,      /* the connection of the one who asked for an upgrade */
 	VAULT_CGROUP,      /* the directory of the actors' cgroups */
+	VAULT_SHELF,       /* what is in an actor's store of descriptors */
+	VAULT_STORED,      /* one of those */
 };
 #define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))
 #define VAULT_KIND_OF(key)  ((enum vault_kind)((key) >> 56))

@@ -50,7 +50,9 @@ static const struct {
     {"children:\n  a: {" SH ", on_failure: [otp, {when: oom, then: stop}]}\n",
      "2:45: warning: children.a.on_failure[1]", "shadowed"},
     {"decider:\n  - {when: {exit: [75]}, then: resume}\n  - default\nchildren: {}\n",
-     "2:5: warning: decider[0]", "`resume` after a cause that leaves no process"},
+     "2:1: warning: decider[0]", "`resume` after a cause that leaves no process"},
+    {"children:\n  a: {" SH ", on_failure: [{when: {signal: [SEGV]}, then: resume}]}\n",
+     "2:1: warning: children.a.on_failure[0]", "without `fd_store`"},
     {"children:\n  s:\n    shutdown: 10s\n    children:\n"
      "      a: {" SH ", shutdown: 6s}\n      b: {" SH "}\n",
      "3:15: warning: children.s.shutdown",

@@ -379,6 +379,7 @@ perform(struct fake *fake, const struct action *action)
 			actor->ref = REF_NONE;
 		}
 		break;
+	case ACTION_CLEAR:
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:
 	case ACTION_SIGNAL:

@@ -424,6 +424,8 @@ cast_word(struct stage *stage, struct player *player, const char *word)
 		spec->enabled = false;
 	else if (strcmp(word, "on_stop") == 0)
 		spec->backoff.on_stop = true;
+	else if (strcmp(word, "keeps") == 0)
+		spec->keeps = true;
 	else if (strcmp(word, "manual_reset") == 0)
 		spec->backoff.manual_reset = true;
 	else

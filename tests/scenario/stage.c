@@ -360,6 +360,9 @@ on_action(struct stage *stage, const struct action *action)
 		else
 			stage->reports[stage->n_reports++] = *action;
 		break;
+	case ACTION_CLEAR:
+		note_act(stage, action->is_final ? "forget" : "clear", action->ref);
+		break;
 	case ACTION_HOOK:
 		on_hook(stage, player, action);
 		break;

@@ -477,6 +477,17 @@ saw_removed(struct witness *witness, const struct action *action)
 		node->used = false;
 }
 
+/* What is given up belongs to nobody who runs. */
+static void
+saw_clear(struct witness *witness, const struct action *action)
+{
+	const struct witnessed *node = witness_find(witness, action->ref);
+
+	if (node != NULL && node->process.there)
+		witness_blame(witness, "what slot %u keeps is cleared while it runs",
+		              action->ref.slot);
+}
+
 static void
 saw_exit_of_supd(struct witness *witness, const struct action *action)
 {
@@ -506,6 +517,9 @@ saw_action(struct witness *witness, const struct action *action)
 	case ACTION_STOP:
 	case ACTION_KILL:
 		witness_signal(witness, action);
+		break;
+	case ACTION_CLEAR:
+		saw_clear(witness, action);
 		break;
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:

@@ -1,0 +1,84 @@
+# What a process leaves for its successor: kept by a resume, given up by everything else.
+
+story 161 resume keeps, restart clears, and the final end forgets
+tree decider=exit:10->resume,exit:20->restart,any->stop
+  a keeps
+boot
+expect clear a, S a
+exit a 10
+reports
+expect S a
+exit a 20
+reports
+expect clear a, S a
+exit a 1
+reports
+expect forget a
+
+story A-24 a resume after a failed start keeps nothing
+tree decider=any->resume
+  a keeps
+boot
+expect clear a, S a
+broken a EAGAIN 1
+exit a 1
+reports
+expect S a, clear a, S a
+
+story the sixth resume within a minute is a restart, and clears
+tree decider=any->resume
+  a keeps backoff=1ms/1ms/1ms/1000/0
+boot
+expect clear a, S a
+exit a 1
+after 1ms
+exit a 1
+after 1ms
+exit a 1
+after 1ms
+exit a 1
+after 1ms
+exit a 1
+after 1ms
+reports
+expect S a, S a, S a, S a, S a
+exit a 1
+after 1ms
+reports
+expect clear a, S a
+
+story a group restart clears what its other members kept, too
+tree
+  s one_for_all decider=exit:10->resume,default
+    a keeps backoff=1s/1s/1s/1000/0
+    b keeps
+boot
+expect clear a, S a, clear b, S b
+exit a 10
+expect nothing
+exit b 1
+after 1s
+reports
+expect clear a, S a, clear b, S b
+
+story restart and stop by hand are no resumes
+tree
+  a keeps
+boot
+expect clear a, S a
+restart a
+expect t a, x a, clear a, S a
+stop a
+expect t a, x a, forget a
+start a
+expect clear a, S a
+
+story a start by hand in the middle of a resume's backoff only hurries it
+tree decider=any->resume
+  a keeps backoff=1h/1h/1h/1000/0
+boot
+expect clear a, S a
+exit a 1
+reports
+start a
+expect S a
