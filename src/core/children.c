@@ -165,8 +165,6 @@ children_open(struct turn *turn, struct node *supervisor)
 {
 	struct core *core = turn->core;
 
-	if (!supervisor->resuming)
-		window_clear(&supervisor->intensity);
 	supervisor->is_open = true;
 	if (supervisor->populated)
 		rejoin(core, supervisor);

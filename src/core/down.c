@@ -272,7 +272,8 @@ is_over(const struct node *node)
 static void
 begin_stop(struct turn *turn, struct node *node)
 {
-	const bool has_hooks = node->spec.hooks != 0 && !node->brutal;
+	const bool has_hooks =
+	    node->spec.hooks != 0 && (node->ready || node->created) && !node->brutal;
 
 	node->is_open = false;
 	if (is_over(node) && !has_hooks) {
@@ -331,10 +332,16 @@ down_kill(struct turn *turn, struct node *node)
 void
 down_overdue(struct turn *turn, struct node *node)
 {
+	const bool is_process = node->phase == PHASE_END;
+
 	/* Unless somebody above had it killed already. */
-	if (node->phase == PHASE_END ? !node->kill_sent : !node->hasty)
+	if (is_process ? !node->kill_sent : !node->hasty)
 		(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
-	hasten(turn, node);
+	/* The children of a process have all the time that they need. */
+	if (is_process)
+		send_kill(turn, node);
+	else
+		hasten(turn, node);
 }
 
 /* Make the node go down from whatever it is in. */

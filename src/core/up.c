@@ -32,6 +32,9 @@ up_start(struct turn *turn, struct node *node)
 	node->down_as = STATE_STOPPED;
 	node->attempts++;
 	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
+	/* What a supervisor counted is lost when it starts anew (OTP O-31). */
+	if (!node->resuming)
+		window_clear(&node->intensity);
 	reconcile_set_state(core, node, STATE_STARTING);
 	if (begins)
 		watch_begun(core, node);

@@ -90,6 +90,9 @@ gen_supervisor(struct rng *rng, struct spec *spec)
 		spec->limit.within_ms =
 		    one_in(rng, 4) ? DURATION_INFINITE : 1 + rng_below(rng, 2000);
 	}
+	if (one_in(rng, 3))
+		spec->keep_children =
+		    (enum keep_children)rng_below(rng, KEEP_CHILDREN_MAX);
 	spec->start_parallel = one_in(rng, 5);
 	spec->stop_parallel = one_in(rng, 5);
 	spec->shutdown_mode = SHUTDOWN_INFINITY;
@@ -101,8 +104,9 @@ gen_supervisor(struct rng *rng, struct spec *spec)
 	}
 }
 
+/* What its process is like. */
 static void
-gen_worker(struct rng *rng, struct spec *spec)
+gen_process(struct rng *rng, struct spec *spec)
 {
 	spec->shutdown_mode = SHUTDOWN_TIMEOUT;
 	spec->shutdown_ms = one_in(rng, 8) ? 0 : rng_below(rng, 300);
@@ -112,10 +116,15 @@ gen_worker(struct rng *rng, struct spec *spec)
 		spec->shutdown_mode = SHUTDOWN_INFINITY;
 	switch (rng_below(rng, 8)) {
 	case 0:
+		if (spec->kind == NODE_BOTH)
+			break;
 		spec->ready = READY_EXIT;
 		spec->restart = RESTART_TRANSIENT;
 		break;
 	case 1:
+		/* From outside it cannot be told when the process of others is ready. */
+		if (spec->kind == NODE_BOTH || spec->hooks != 0)
+			break;
 		spec->ready = READY_AFTER;
 		spec->ready_after_ms = rng_below(rng, 200);
 		break;
@@ -132,9 +141,27 @@ gen_worker(struct rng *rng, struct spec *spec)
 		spec->start_timeout_ms = 1 + spec->ready_after_ms + rng_below(rng, 400);
 }
 
+/* Some kind of node, more often a worker. */
+enum node_kind
+gen_kind(struct rng *rng)
+{
+	if (!one_in(rng, 3))
+		return NODE_WORKER;
+	return one_in(rng, 3) ? NODE_BOTH : NODE_SUPERVISOR;
+}
+
+static void
+gen_hooks(struct rng *rng, struct spec *spec)
+{
+	if (!one_in(rng, 4))
+		return;
+	spec->hooks = (uint32_t)rng_below(rng, 1U << HOOK_MAX);
+	spec->hook_timeout_ms = 1 + rng_below(rng, 200);
+}
+
 /* A new random spec in the pool; its number.  When the pool is full, an old one. */
 uint32_t
-gen_spec(struct tape *tape, struct rng *rng, bool supervisor, bool clean)
+gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 {
 	struct sim_spec *made = &tape->specs[tape->n_specs];
 	struct spec *spec = &made->spec;
@@ -142,22 +169,23 @@ gen_spec(struct tape *tape, struct rng *rng, bool supervisor, bool clean)
 	if (tape->n_specs == SIM_SPECS_MAX) {
 		uint32_t i = 0;
 
-		while ((tape->specs[i].spec.kind == NODE_SUPERVISOR) != supervisor)
+		while (tape->specs[i].spec.kind != kind)
 			i++;
 		return i;
 	}
-	spec_default(spec, supervisor ? NODE_SUPERVISOR : NODE_WORKER);
+	spec_default(spec, kind);
 	if (!one_in(rng, 3))
 		spec->restart = (enum restart_type)rng_below(rng, RESTART_TYPE_MAX);
 	spec->enabled = clean || !one_in(rng, 12);
 	gen_backoff(rng, &spec->backoff);
 	gen_decider(rng, &spec->on_failure, made->on_failure, true);
-	if (supervisor) {
+	gen_hooks(rng, spec);
+	if (kind != NODE_WORKER) {
 		gen_supervisor(rng, spec);
 		gen_decider(rng, &spec->decider, made->decider, false);
-	} else {
-		gen_worker(rng, spec);
 	}
+	if (kind != NODE_SUPERVISOR)
+		gen_process(rng, spec);
 	return tape->n_specs++;
 }
 
@@ -171,7 +199,7 @@ gen_tree(struct run *run, struct rng *rng, bool clean)
 	struct op op = {.kind = OP_ADD, .now_ms = run->rig.now_ms, .before = REF_NONE};
 
 	op.ref = core_ref(run->rig.core, CORE_ROOT);
-	op.spec = gen_spec(run->tape, rng, true, clean);
+	op.spec = gen_spec(run->tape, rng, NODE_SUPERVISOR, clean);
 	run->tape->specs[op.spec].spec.enabled = true;
 	run->tape->specs[op.spec].spec.restart = RESTART_PERMANENT;
 	if (one_in(rng, 2))
@@ -179,20 +207,20 @@ gen_tree(struct run *run, struct rng *rng, bool clean)
 	run_op(run, &op);
 	supervisors[0] = core_ref(run->rig.core, CORE_USER);
 	for (uint32_t i = 0; i < n; i++) {
-		bool supervisor = one_in(rng, 3);
+		enum node_kind kind = gen_kind(rng);
 		struct ref parent = supervisors[rng_below(rng, n_supervisors)];
 		struct ref last = REF_NONE;
 
 		if (rig_view(&run->rig, parent).depth + 1 >= SIM_DEPTH_MAX)
 			continue;
 		op.ref = parent;
-		op.spec = gen_spec(run->tape, rng, supervisor, clean);
+		op.spec = gen_spec(run->tape, rng, kind, clean);
 		run_op(run, &op);
 		for (struct ref at = core_first_child(run->rig.core, parent);
 		     core_valid(run->rig.core, at);
 		     at = core_next_sibling(run->rig.core, at))
 			last = at;
-		if (supervisor)
+		if (kind != NODE_WORKER)
 			supervisors[n_supervisors++] = last;
 	}
 }

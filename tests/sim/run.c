@@ -134,7 +134,8 @@ keep_work(struct run *run)
 		const struct action *action = &run->rig.log[i];
 
 		if (action->kind != ACTION_SPAWN && action->kind != ACTION_STOP &&
-		    action->kind != ACTION_KILL)
+		    action->kind != ACTION_KILL && action->kind != ACTION_HOOK &&
+		    action->kind != ACTION_HOOK_KILL)
 			continue;
 		if (run->n_work == RUN_WORK_MAX)
 			witness_blame(&run->witness, "too much to do in one turn");

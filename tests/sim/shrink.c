@@ -119,9 +119,11 @@ print_specs(const struct tape *tape, const struct op *ops, uint32_t n)
 		printf("# spec %u: %s %s%s", ops[i].spec,
 		       restart_type_names[spec->restart], node_kind_names[spec->kind],
 		       spec->enabled ? "" : " disabled");
-		if (spec->kind == NODE_SUPERVISOR)
-			printf(" %s intensity %d/%dms decider %s(%u)%s%s limit %d",
+		if (spec->kind != NODE_WORKER)
+			printf(" %s keep %s intensity %d/%dms decider %s(%u)%s%s limit "
+			       "%d",
 			       strategy_names[spec->strategy],
+			       keep_children_names[spec->keep_children],
 			       spec->intensity.unlimited ? -1
 			                                 : (int)spec->intensity.restarts,
 			       (int)spec->intensity.within_ms,
@@ -131,11 +133,12 @@ print_specs(const struct tape *tape, const struct op *ops, uint32_t n)
 			       spec->limit.on ? (int)spec->limit.restarts : -1);
 		printf(
 		    " ready %d shutdown %d/%dms backoff %s%d/%d reset %d start_timeout "
-		    "%d on_failure(%u)\n",
+		    "%d on_failure(%u) hooks %x/%dms\n",
 		    (int)spec->ready, (int)spec->shutdown_mode, (int)spec->shutdown_ms,
 		    spec->backoff.none ? "none " : "", (int)spec->backoff.min_ms,
 		    (int)spec->backoff.max_ms, (int)spec->backoff.reset_after_ms,
-		    (int)spec->start_timeout_ms, spec->on_failure.n_rules);
+		    (int)spec->start_timeout_ms, spec->on_failure.n_rules, spec->hooks,
+		    (int)spec->hook_timeout_ms);
 	}
 }
 

@@ -108,6 +108,16 @@ struct witnessed {
 	bool may_be_stopped; /* for a reason that was there before it */
 	bool unsure;         /* whether it should run is open to debate */
 
+	/* the hook under way, or the newest */
+	struct {
+		uint32_t serial; /* 0: none is */
+		enum hook hook;
+		bool killed;
+		uint64_t asked; /* seq */
+		uint64_t asked_ms;
+	} hook;
+	bool prepared; /* a pre_start succeeded since the newest process */
+
 	/* backoff */
 	uint32_t failures;
 	uint64_t due_ms;   /* no automatic start before */
@@ -156,6 +166,7 @@ struct witness {
 		bool command;
 	} tokens[SIM_TOKENS_MAX];
 	uint32_t n_tokens;
+	uint32_t serial;   /* of the newest hook */
 	uint64_t unwaited; /* the newest token that was given up */
 	uint64_t hash;     /* of all actions */
 	char wrong[SIM_WRONG_MAX];
@@ -182,6 +193,7 @@ bool witness_in_group(const struct witness *witness, const struct witnessed *chi
 void witness_mark(struct witness *witness, const struct witnessed *top,
                   const uint64_t *field);
 bool witness_group_is_doomed(struct witness *witness, const struct witnessed *node);
+bool witness_is_kept(struct witness *witness, const struct witnessed *node);
 bool witness_anyone_there(const struct witness *witness, const struct witnessed *top);
 
 /* witness-act.c, witness-report.c */
@@ -195,6 +207,12 @@ void witness_delayed(struct witness *witness, const struct witnessed *node,
                      uint64_t delay_ms);
 void witness_gone(struct witness *witness, const struct witnessed *node);
 void witness_count(struct witness *witness, struct witnessed *supervisor, bool sure);
+
+/* witness-hook.c */
+void witness_hook(struct witness *witness, const struct action *action);
+void witness_hook_kill(struct witness *witness, const struct action *action);
+bool witness_hook_done(struct witness *witness, const struct event *event);
+void witness_check_hook(struct witness *witness, const struct witnessed *node);
 
 /* witness-turn.c: what must hold between turns, and when the world is calm. */
 void witness_turn_over(struct witness *witness);
@@ -224,7 +242,8 @@ void run_replay(struct tape *tape, const struct op *ops, uint32_t n_ops);
 
 /* gen.c */
 bool one_in(struct rng *rng, uint64_t n);
-uint32_t gen_spec(struct tape *tape, struct rng *rng, bool supervisor, bool clean);
+enum node_kind gen_kind(struct rng *rng);
+uint32_t gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean);
 void gen_tree(struct run *run, struct rng *rng, bool clean);
 
 /* world.c, stimulus.c: the world, and what people do to it. */
@@ -236,6 +255,11 @@ struct inhabitant {
 	bool up;       /* its start was acknowledged */
 	bool main_dead;
 	bool told; /* to stop, or killed */
+};
+
+struct hook_at_work {
+	struct ref ref;
+	uint32_t serial; /* 0: none */
 };
 
 struct happening {
@@ -252,6 +276,7 @@ struct world {
 	uint64_t fail_one_in;  /* spawns */
 	uint64_t crash_one_in; /* processes end by themselves */
 	struct inhabitant who[SIM_NODES_MAX];
+	struct hook_at_work hooks[SIM_NODES_MAX];
 	struct happening queue[WORLD_QUEUE_MAX];
 	uint32_t n_queue;
 	uint64_t next_command_ms;

@@ -97,7 +97,7 @@ stimulus_reload(struct world *world)
 		                .now_ms = run->rig.now_ms,
 		                .ref = somebody(world, true),
 		                .before = REF_NONE};
-		bool supervisor = one_in(rng, 3);
+		enum node_kind kind = gen_kind(rng);
 
 		if (!core_valid(run->rig.core, op.ref))
 			continue;
@@ -107,9 +107,9 @@ stimulus_reload(struct world *world)
 			op.before =
 			    some_sibling(world, core_parent(run->rig.core, op.ref));
 		else if (op.kind == OP_UPDATE)
-			supervisor = rig_view(&run->rig, op.ref).kind != NODE_WORKER;
+			kind = rig_view(&run->rig, op.ref).kind;
 		if (op.kind == OP_ADD || op.kind == OP_UPDATE)
-			op.spec = gen_spec(run->tape, rng, supervisor, false);
+			op.spec = gen_spec(run->tape, rng, kind, false);
 		if (op.kind == OP_UPDATE)
 			keep_readiness(world, op.ref, op.spec);
 		(void)run_op(run, &op);
@@ -128,6 +128,9 @@ is_noise(const struct world *world, const struct event *event)
 		return true;
 	node = &world->run->witness.nodes[event->ref.slot];
 	process = &node->process;
+	if (event->kind == EVENT_HOOK_DONE)
+		return !node->used || !ref_equal(node->ref, event->ref) ||
+		       node->hook.serial == 0 || node->hook.serial != event->serial;
 	if (!node->used || !ref_equal(node->ref, event->ref) || !process->there ||
 	    process->life != event->life)
 		return true;
@@ -156,6 +159,10 @@ stimulus_noise(struct world *world)
 		event.life = world->run->witness.nodes[event.ref.slot].process.life;
 	if (one_in(rng, 2))
 		event.life -= (uint32_t)rng_below(rng, 3);
+	if (one_in(rng, 5)) {
+		event.kind = EVENT_HOOK_DONE;
+		event.serial = (uint32_t)rng_below(rng, world->run->witness.serial + 2);
+	}
 	if (one_in(rng, 10))
 		event.ref.tenant += (uint32_t)rng_below(rng, 3) - 1;
 	if (one_in(rng, 20))

@@ -43,10 +43,28 @@ check_ancestors(struct witness *witness, const struct witnessed *node)
 	}
 }
 
+/* Is a group below it, or around it, dissolved when a supervisor restarts all it keeps?
+ */
+static bool
+is_rolled(struct witness *witness, const struct witnessed *node)
+{
+	const struct witnessed *at = witness_parent(witness, node);
+
+	for (; at != NULL; at = witness_parent(witness, at)) {
+		if (at->spec->keep_children == KEEP_RESTART || at->spec_changed)
+			return true;
+		if (at->ref.slot == CORE_USER)
+			break;
+	}
+	return false;
+}
+
 /* I8: of a group (or a subtree) nobody starts before everybody is gone. */
 static void
 check_barriers(struct witness *witness, const struct witnessed *node)
 {
+	if (is_rolled(witness, node))
+		return;
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		const struct witnessed *other = &witness->nodes[i];
 		uint32_t barrier = other->process.barrier;
@@ -69,7 +87,7 @@ check_barriers(struct witness *witness, const struct witnessed *node)
 static void
 check_due(struct witness *witness, const struct witnessed *node)
 {
-	if (node->due_up != node->up)
+	if (node->due_up != node->up || witness_is_kept(witness, node))
 		return;
 	if (node->up > witness->turn_began && witness->hurry < node->process.asked)
 		witness_blame(witness,
@@ -108,7 +126,8 @@ check_sequence(struct witness *witness, const struct witnessed *node)
 	const struct witnessed *parent = witness_parent(witness, node);
 
 	if (!witness->clean || parent == NULL || parent->spec->start_parallel ||
-	    node->ref.slot == CORE_USER || node->process.asked > parent->up)
+	    witness_is_kept(witness, node) || node->ref.slot == CORE_USER ||
+	    node->process.asked > parent->up)
 		return;
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		const struct witnessed *elder = &witness->nodes[i];
@@ -130,7 +149,7 @@ witness_spawn(struct witness *witness, const struct action *action)
 	struct witnessed *node = witness_find(witness, action->ref);
 	struct process *process;
 
-	if (node == NULL || node->spec->kind != NODE_WORKER) {
+	if (node == NULL || node->spec->kind == NODE_SUPERVISOR) {
 		witness_blame(witness, "I1 somebody unknown is spawned");
 		return;
 	}
@@ -141,10 +160,18 @@ witness_spawn(struct witness *witness, const struct action *action)
 		witness_blame(witness, "I1 slot %u has an old life", node->ref.slot);
 	if (node->hold != 0)
 		witness_blame(witness, "I4 slot %u is held and starts", node->ref.slot);
-	if (node->up < node->down)
+	if (node->hook.serial != 0)
+		witness_blame(witness, "H3 slot %u starts beside its hook",
+		              node->ref.slot);
+	if (!node->prepared && !node->spec_changed &&
+	    (node->spec->hooks >> HOOK_PRE_START & 1) != 0)
+		witness_blame(witness, "H3 slot %u starts without its pre_start",
+		              node->ref.slot);
+	node->prepared = false;
+	if (node->up < node->down && !witness_is_kept(witness, node))
 		witness_blame(witness, "I4 slot %u starts, nobody wants it up",
 		              node->ref.slot);
-	if (node->up < process->asked)
+	if (node->up < process->asked && !witness_is_kept(witness, node))
 		witness_blame(witness, "I10 slot %u starts again for no reason",
 		              node->ref.slot);
 	check_ancestors(witness, node);
@@ -181,7 +208,8 @@ killed_from_above(struct witness *witness, const struct witnessed *node)
 		if (view.state == STATE_STOPPING) {
 			if (at->spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL)
 				return true;
-			if (at->spec->shutdown_mode == SHUTDOWN_TIMEOUT &&
+			if (at->spec->kind == NODE_SUPERVISOR &&
+			    at->spec->shutdown_mode == SHUTDOWN_TIMEOUT &&
 			    witness->rig->now_ms >= view.since_ms + at->spec->shutdown_ms)
 				return true;
 		}
@@ -221,7 +249,8 @@ check_reverse(struct witness *witness, const struct witnessed *node)
 	const struct witnessed *child = node;
 	const struct witnessed *at = witness_parent(witness, node);
 
-	if (!witness->clean || witness->quit || node->process.main_dead || node->told > 0)
+	if (!witness->clean || witness->quit || node->process.main_dead ||
+	    node->told > 0 || witness_is_kept(witness, node))
 		return;
 	for (; at != NULL; child = at, at = witness_parent(witness, at)) {
 		if (at->spec->stop_parallel || killed_from_above(witness, child) ||
@@ -261,7 +290,8 @@ witness_signal(struct witness *witness, const struct action *action)
 		return;
 	}
 	process = &node->process;
-	if (node->stop < process->asked && !node->may_be_stopped)
+	if (node->stop < process->asked && !node->may_be_stopped &&
+	    !witness_is_kept(witness, node))
 		witness_blame(witness, "I11 slot %u is stopped for no reason",
 		              node->ref.slot);
 	if (!process->stopped && !process->killed)

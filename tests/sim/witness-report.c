@@ -32,6 +32,7 @@ raise_barrier(struct witness *witness, const struct witnessed *top)
 		struct witnessed *node = &witness->nodes[i];
 
 		if (node->used && node->process.there &&
+		    (node == top || !witness_is_kept(witness, node)) &&
 		    witness_below(witness, node, top))
 			node->process.barrier = witness->barriers;
 	}
@@ -102,13 +103,13 @@ witness_delayed(struct witness *witness, const struct witnessed *node, uint64_t 
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		struct witnessed *other = &witness->nodes[i];
 
-		if (!other->used || other->up != witness->seq)
+		if (!other->used || other->up != witness->seq ||
+		    (other != node && witness_is_kept(witness, other)))
 			continue;
 		other->due_up = other->up;
 		other->delay_ms = delay_ms;
 		other->due_ms = witness->rig->now_ms + delay_ms;
 	}
-	(void)node;
 }
 
 /* Its process is gone: the delay of what it was stopped for begins (anew). */
@@ -309,18 +310,25 @@ saw_failure(struct witness *witness, const struct action *action)
 		count_failure(witness, node, action->delay_ms);
 		break;
 	case DIRECTIVE_RESUME:
+		/* One that gave up has nothing to be resumed: it is restarted. */
+		if (action->cause.kind == CAUSE_INTENSITY) {
+			resumed_supervisor(witness, origin);
+			break;
+		}
 		if (origin->process.there && !origin->process.main_dead)
 			break;
 		/* It is stopped alone, whoever says that it is to be resumed. */
 		if (origin->spec->restart == RESTART_TEMPORARY)
 			break;
-		if (origin->spec->kind == NODE_SUPERVISOR) {
-			/* One that gave up has nothing to be resumed: it is restarted. */
-			if (action->cause.kind == CAUSE_INTENSITY)
-				resumed_supervisor(witness, origin);
+		/* It goes on, unless it had not begun. */
+		if (origin->spec->kind == NODE_SUPERVISOR &&
+		    (origin->hook.hook != HOOK_PRE_START ||
+		     (action->cause.kind != CAUSE_EARLY_EXIT &&
+		      origin->hook.serial == 0)))
 			break;
-		}
-		witness_mark(witness, origin, &origin->up);
+		if (origin->spec->kind == NODE_BOTH)
+			witness_mark(witness, origin, &origin->stop);
+		origin->up = witness->seq;
 		witness_delayed(witness, origin, action->delay_ms);
 		count_failure(witness, origin, action->delay_ms);
 		break;
@@ -338,7 +346,7 @@ saw_started(struct witness *witness, const struct action *action)
 {
 	struct witnessed *node = witness_find(witness, action->ref);
 
-	if (node == NULL || node->spec->kind != NODE_SUPERVISOR)
+	if (node == NULL || node->spec->kind == NODE_WORKER)
 		return;
 	node->started = witness->seq;
 	witness_renew(witness, node);

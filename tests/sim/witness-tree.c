@@ -110,3 +110,22 @@ witness_group_is_doomed(struct witness *witness, const struct witnessed *node)
 	}
 	return false;
 }
+
+/*
+ * Is it below somebody whose children outlive a restart?  Then much may happen to it
+ * later than it was decided, or without a word.
+ */
+bool
+witness_is_kept(struct witness *witness, const struct witnessed *node)
+{
+	const struct witnessed *at = witness_parent(witness, node);
+
+	for (; at != NULL; at = witness_parent(witness, at)) {
+		if (at->spec->keep_children != KEEP_NO || at->spec->kind == NODE_BOTH ||
+		    at->spec_changed)
+			return true;
+		if (at->ref.slot == CORE_USER)
+			break;
+	}
+	return false;
+}

@@ -79,6 +79,7 @@ check_view(struct witness *witness, struct witnessed *node, const struct node_vi
 		              node_state_names[view->state]);
 	check_backoff(witness, node, view);
 	check_overdue(witness, node);
+	witness_check_hook(witness, node);
 }
 
 /* The turn is over. */
@@ -129,6 +130,21 @@ may_be_held_up(struct witness *witness, const struct witnessed *node)
 	       parent->spec->strategy != STRATEGY_ONE_FOR_ONE;
 }
 
+/* A restart above left it as it was: down, perhaps. */
+static bool
+may_be_untouched(struct witness *witness, const struct witnessed *node)
+{
+	const struct witnessed *at = witness_parent(witness, node);
+
+	for (; at != NULL; at = witness_parent(witness, at)) {
+		if (at->spec->keep_children == KEEP_UNTOUCHED || at->spec_changed)
+			return true;
+		if (at->ref.slot == CORE_USER)
+			break;
+	}
+	return false;
+}
+
 /*
  * I35: nothing has failed for long, every start succeeds, every caller had time: all is
  * settled, and who should run does.
@@ -156,7 +172,7 @@ witness_calm(struct witness *witness)
 		    node->up < node->down || node->hold != 0 || node->unsure ||
 		    !node->spec->enabled || node->spec_changed ||
 		    node->spec->restart != RESTART_PERMANENT ||
-		    may_be_held_up(witness, node))
+		    may_be_held_up(witness, node) || may_be_untouched(witness, node))
 			continue;
 		core_view(core, parent->ref, witness->rig->now_ms, &view);
 		if (view.state != STATE_RUNNING)

@@ -115,6 +115,10 @@ normal_end(struct witness *witness, struct witnessed *node)
 		node->counted_stop = node->spec->backoff.on_stop;
 	} else {
 		node->down = witness->seq;
+		if (node->spec->kind == NODE_BOTH) {
+			witness_mark(witness, node, &node->stop);
+			witness_mark(witness, node, &node->down);
+		}
 	}
 }
 
@@ -132,11 +136,16 @@ saw_exit(struct witness *witness, struct witnessed *node, const struct event *ev
 	else
 		node->stop = witness->seq;
 	process->there = !event->gone;
-	if (wanted || process->barrier != 0)
+	if (wanted || process->barrier != 0) {
 		node->maybe = true;
-	else if (end_is_normal(node, event))
+		/* What outlives that stop may come back by itself. */
+		if (witness_is_kept(witness, node) && end_is_normal(node, event)) {
+			witness_count(witness, witness_parent(witness, node), false);
+			node->counted_stop = node->spec->backoff.on_stop;
+		}
+	} else if (end_is_normal(node, event))
 		normal_end(witness, node);
-	else if (node->may_be_stopped)
+	else if (node->may_be_stopped || witness_is_kept(witness, node))
 		node->maybe = true;
 	else
 		node->owed++;
@@ -167,7 +176,7 @@ saw_process(struct witness *witness, const struct event *event)
 		process->ended_ms = witness->rig->now_ms;
 		witness_gone(witness, node);
 		if (node->stop > process->asked || node->may_be_stopped ||
-		    process->barrier != 0)
+		    process->barrier != 0 || witness_is_kept(witness, node))
 			node->maybe = true;
 		else
 			node->owed++;
@@ -225,6 +234,14 @@ saw_reset(struct witness *witness, const struct witnessed *top)
 	}
 }
 
+/* What is asked of a child before its supervisor takes starts may be forgotten. */
+static bool
+may_be_closed(const struct witnessed *supervisor)
+{
+	return supervisor->before == STATE_STARTING &&
+	       (supervisor->spec->kind == NODE_BOTH || supervisor->spec->hooks != 0);
+}
+
 /*
  * Is somebody above about to be started anew?  Then what is asked of the node now is
  * forgotten with its supervisor, or remembered: both may be expected.
@@ -238,7 +255,7 @@ restart_is_due_above(struct witness *witness, const struct witnessed *node)
 		return true;
 	while (at->ref.slot != CORE_USER) {
 		at = witness_parent(witness, at);
-		if (at == NULL || at->up > at->started)
+		if (at == NULL || at->up > at->started || may_be_closed(at))
 			return true;
 	}
 	return false;
@@ -279,9 +296,11 @@ runs_above(struct witness *witness, const struct witnessed *node)
 {
 	const struct witnessed *parent = witness_parent(witness, node);
 
-	return node->ref.slot == CORE_USER ||
-	       (parent != NULL &&
-	        (parent->before == STATE_RUNNING || parent->before == STATE_STARTING));
+	if (node->ref.slot == CORE_USER)
+		return true;
+	if (parent == NULL || witness_is_kept(witness, node) || may_be_closed(parent))
+		return false;
+	return parent->before == STATE_RUNNING || parent->before == STATE_STARTING;
 }
 
 static void
@@ -293,7 +312,7 @@ saw_command(struct witness *witness, const struct event *event)
 	add_token(witness, event);
 	if (node == NULL || !core_valid(witness->rig->core, event->ref))
 		return;
-	if (event->kind == EVENT_START && node->spec->kind == NODE_SUPERVISOR &&
+	if (event->kind == EVENT_START && node->spec->kind != NODE_WORKER &&
 	    (node->before == STATE_RUNNING || node->before == STATE_STARTING)) {
 		/* Its stop may wait for its turn: then it comes up anew. */
 		if (node->down > node->up || node->stop > node->up) {
@@ -366,8 +385,10 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
 	case EVENT_STOP_SENT:
-	case EVENT_HOOK_DONE:
 		had_effect = saw_process(witness, event);
+		break;
+	case EVENT_HOOK_DONE:
+		had_effect = witness_hook_done(witness, event);
 		break;
 	case EVENT_START:
 	case EVENT_STOP:
@@ -470,7 +491,7 @@ saw_removed(struct witness *witness, const struct action *action)
 		witness_blame(witness, "I2 the removal of somebody unknown");
 		return;
 	}
-	if (node->process.there)
+	if (node->process.there || node->hook.serial != 0)
 		witness_blame(witness, "I2 slot %u is removed, its process is there",
 		              action->ref.slot);
 	if (!action->kept)
@@ -494,7 +515,8 @@ saw_exit_of_supd(struct witness *witness, const struct action *action)
 	witness->exited = true;
 	witness->exit_status = action->status;
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
-		if (witness->nodes[i].used && witness->nodes[i].process.there)
+		if (witness->nodes[i].used && (witness->nodes[i].process.there ||
+		                               witness->nodes[i].hook.serial != 0))
 			witness_blame(witness, "I2 exit while slot %u has a process", i);
 }
 
@@ -522,7 +544,11 @@ saw_action(struct witness *witness, const struct action *action)
 		saw_clear(witness, action);
 		break;
 	case ACTION_HOOK:
+		witness_hook(witness, action);
+		break;
 	case ACTION_HOOK_KILL:
+		witness_hook_kill(witness, action);
+		break;
 	case ACTION_ADDED:
 	case ACTION_SIGNAL:
 	case ACTION_REACT:

@@ -158,6 +158,38 @@ do_kill(struct world *world, const struct action *action)
 	world_expect(world, in_ms + 1 + rng_below(&world->rng, 30), &event, false);
 }
 
+/* A hook: short, or longer than it may; it works, or does not. */
+static void
+do_hook(struct world *world, const struct action *action)
+{
+	const struct spec *spec = world->run->witness.nodes[action->ref.slot].spec;
+	struct event event = {
+	    .kind = EVENT_HOOK_DONE, .ref = action->ref, .serial = action->serial};
+	uint64_t in_ms = 0;
+
+	world->hooks[action->ref.slot] =
+	    (struct hook_at_work){.ref = action->ref, .serial = action->serial};
+	if (!world->calm) {
+		if (one_in(&world->rng, 2))
+			in_ms = rng_below(&world->rng, spec->hook_timeout_ms * 2);
+		if (one_in(&world->rng, 5))
+			event.code = 1;
+	}
+	world_expect(world, in_ms, &event, false);
+}
+
+static void
+do_hook_kill(struct world *world, const struct action *action)
+{
+	const struct event event = {.kind = EVENT_HOOK_DONE,
+	                            .ref = action->ref,
+	                            .serial = action->serial,
+	                            .code = -1,
+	                            .signal = SIGKILL};
+
+	world_expect(world, world->calm ? 0 : rng_below(&world->rng, 20), &event, false);
+}
+
 /* Do what the core asked for: what comes of it happens in later turns. */
 static void
 perform(struct world *world)
@@ -171,6 +203,10 @@ perform(struct world *world)
 			do_spawn(world, action);
 		else if (action->kind == ACTION_STOP)
 			do_stop(world, action);
+		else if (action->kind == ACTION_HOOK)
+			do_hook(world, action);
+		else if (action->kind == ACTION_HOOK_KILL)
+			do_hook_kill(world, action);
 		else
 			do_kill(world, action);
 	}
@@ -182,7 +218,14 @@ static bool
 comes_true(struct world *world, const struct event *event)
 {
 	struct inhabitant *who = &world->who[event->ref.slot];
+	struct hook_at_work *hook = &world->hooks[event->ref.slot];
 
+	if (event->kind == EVENT_HOOK_DONE) {
+		if (hook->serial != event->serial || !ref_equal(hook->ref, event->ref))
+			return false;
+		hook->serial = 0;
+		return true;
+	}
 	if (who->life != event->life || !ref_equal(who->ref, event->ref))
 		return false;
 	if (event->kind == EVENT_SPAWNED) {
