@@ -196,31 +196,32 @@ begin(struct reader *reader, const char *path)
 int
 main(int argc, char **argv)
 {
-	static struct reader reader;
+	struct reader *reader = calloc(1, sizeof(*reader));
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 	uint32_t patience = PATIENCE;
 
-	if (argc != 3)
+	if (argc != 3 || reader == NULL)
 		return 64;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	reader.out = fopen(argv[2], "we");
-	if (reader.out == NULL)
+	reader->out = fopen(argv[2], "we");
+	if (reader->out == NULL)
 		return 71;
-	begin(&reader, argv[1]);
+	begin(reader, argv[1]);
 	while (poll(&input, 1, POLL_MS) == 0)
-		look(&reader);
-	while (!is_the_same(&reader)) {
+		look(reader);
+	while (!is_the_same(reader)) {
 		if (patience-- == 0)
-			fail(&reader,
+			fail(reader,
 			     "in the end the cores, or the numbers of actions, differ");
 		(void)poll(NULL, 0, POLL_MS);
 	}
-	if (fclose(reader.out) != 0)
+	if (fclose(reader->out) != 0)
 		return 71;
-	printf("%llu epochs %llu entries\n", (unsigned long long)reader.epochs,
-	       (unsigned long long)(reader.total + reader.n));
-	ledger_free(reader.ledger);
-	free(reader.core);
-	free(reader.entries);
+	printf("%llu epochs %llu entries\n", (unsigned long long)reader->epochs,
+	       (unsigned long long)(reader->total + reader->n));
+	ledger_free(reader->ledger);
+	free(reader->core);
+	free(reader->entries);
+	free(reader);
 	return 0;
 }

@@ -21,7 +21,7 @@ from lib import Failure, main, program, test
 REPLAY = os.environ.get("REPLAY") or program("replay", "tests/chaos", ".")
 SEED = int(os.environ.get("CHAOS_SEED", "1"))
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "60" if ALL else "6"))
-ENOUGH = 4500  # events: more than a journal has entries
+ENOUGH = 6500  # events: more than a journal has entries
 STATELESS = {"backoff": "none"}
 SOME = {"backoff": {"min": "10ms", "max": "60ms"}}
 TREE = {
