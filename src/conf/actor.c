@@ -11,8 +11,88 @@
 #include "base/units.h"
 #include "conf/keys.h"
 #include "conf/output.h"
+#include "conf/schema_types.h"
+#include "conf/words.h"
 
 #define NOTIFY_START_TIMEOUT_MS 90000
+
+/* ---- commands ---- */
+
+/* A command in one text becomes a list before ${…}: no value can change its words. */
+static const struct node *
+split_command(struct reader *reader, const struct node *command)
+{
+	struct arena *arena = reader->scratch;
+	struct node *list;
+	struct err err;
+	char **words;
+	size_t n;
+
+	if (command->type != NODE_TEXT || node_is_empty(command) ||
+	    words_split(arena, command->text, &words, &n, &err) < 0)
+		return command;
+	list = node_new(arena, NODE_LIST, command);
+	if (list == NULL)
+		return command;
+	list->items = arena_alloc(arena, n, sizeof(*list->items));
+	if (list->items == NULL)
+		return command;
+	for (size_t i = 0; i < n; i++)
+		list->items[list->n++] = node_text(arena, command, words[i]);
+	list->dollar = command->dollar;
+	return list;
+}
+
+/* What a key of a mapping of this type may hold; NULL: there is no such key. */
+static const struct schema_type *
+type_below(const struct schema_type *type, const char *name)
+{
+	const struct schema_key *key;
+
+	if (type->values != NULL || type->table == NULL)
+		return type->values;
+	key = schema_find(type->table, name, AT_NESTED);
+	return key != NULL ? key->type : NULL;
+}
+
+static bool
+has_command_below(const struct node *map, const struct schema_type *type)
+{
+	for (size_t i = 0; i < map->n; i++)
+		if (type_below(type, map->pairs[i].key->text) == &schema_command)
+			return true;
+	return false;
+}
+
+/* The value of a key with its command split: itself, or those one level down. */
+static const struct node *
+split_commands(struct reader *reader, const struct node *node,
+               const struct schema_type *type)
+{
+	struct node *copy;
+
+	if (type == &schema_command)
+		return split_command(reader, node);
+	if (node->type != NODE_MAP || !has_command_below(node, type))
+		return node;
+	copy = node_new(reader->scratch, NODE_MAP, node);
+	if (copy != NULL)
+		copy->pairs =
+		    arena_alloc(reader->scratch, node->n, sizeof(*copy->pairs));
+	if (copy == NULL || copy->pairs == NULL)
+		return node;
+	copy->dollar = node->dollar;
+	for (; copy->n < node->n; copy->n++) {
+		struct node_pair pair = node->pairs[copy->n];
+
+		if (type_below(type, pair.key->text) == &schema_command)
+			pair.value = split_command(reader, pair.value);
+		copy->pairs[copy->n] = pair;
+	}
+	return copy;
+}
+
+/* ---- the keys ---- */
 
 /*
  * Expand, check and take over each key that an actor may have here.  What was good is
@@ -31,7 +111,8 @@ take_keys(struct reader *reader, const struct node *map, const struct schema_typ
 
 		if (key == NULL || key->is_structure)
 			continue;
-		value = expand(reader, map->pairs[i].value, scope, &trail);
+		value = split_commands(reader, map->pairs[i].value, key->type);
+		value = expand(reader, value, scope, &trail);
 		if (value == NULL || !check_value(reader, value, key->type, &trail))
 			continue;
 		read_key(reader, key, value, actor, &trail);
@@ -93,6 +174,7 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 		actor->spec.intensity.unlimited = true;
 	actor->process.umask = 0022;
 	actor->process.stop_signal = SIGTERM;
+	actor->process.reload_signal = SIGHUP;
 	actor->process.out_is_err = true;
 	log_default(&actor->process.log);
 	if (good != NULL)

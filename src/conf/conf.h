@@ -137,6 +137,10 @@ struct conf_process {
 	struct conf_log log;
 	enum containment_kind containment;
 	int stop_signal;
+	int reload_signal;
+	char **stop_command; /* NULL-terminated, or NULL */
+	char **reload_command;
+	char **hooks[HOOK_MAX]; /* also of supervisors */
 	bool notify; /* ready: notify, or notify: true: gets a NOTIFY_SOCKET */
 	struct conf_socket *sockets;
 	size_t n_sockets;

@@ -358,14 +358,19 @@ look_in_path(const char *path, const char *name)
 	return best;
 }
 
+/* Warn if nothing can be executed by this command. */
 static void
-check_command(struct lint *lint, const struct conf_actor *actor)
+check_program(struct lint *lint, const struct conf_actor *actor, const char *key,
+              char *const *argv)
 {
 	const struct conf_process *process = &actor->process;
-	const char *name = process->argv[0];
 	const char *directory = process->directory != NULL ? process->directory : "/";
+	const char *name;
 	enum found found;
 
+	if (argv == NULL)
+		return;
+	name = argv[0];
 	if (name[0] == '/')
 		found = look_at(name);
 	else if (strchr(name, '/') != NULL)
@@ -373,10 +378,24 @@ check_command(struct lint *lint, const struct conf_actor *actor)
 	else
 		found = look_in_path(find_path(lint, process), name);
 	if (found == FOUND_NOTHING)
-		warn(lint, actor, "command", "there is no program `%.200s`%s", name,
+		warn(lint, actor, key, "there is no program `%.200s`%s", name,
 		     strchr(name, '/') != NULL ? "" : " in PATH");
 	else if (found == FOUND_NOT_EXECUTABLE)
-		warn(lint, actor, "command", "`%.200s` is not an executable file", name);
+		warn(lint, actor, key, "`%.200s` is not an executable file", name);
+}
+
+static void
+check_commands(struct lint *lint, const struct conf_actor *actor)
+{
+	check_program(lint, actor, "command", actor->process.argv);
+	check_program(lint, actor, "stop_command", actor->process.stop_command);
+	check_program(lint, actor, "reload_command", actor->process.reload_command);
+	for (size_t hook = 0; hook < HOOK_MAX; hook++) {
+		char key[64];
+
+		(void)snprintf(key, sizeof(key), "hooks.%s", hook_names[hook]);
+		check_program(lint, actor, key, actor->process.hooks[hook]);
+	}
 }
 
 /* ---- all ---- */
@@ -402,9 +421,7 @@ lint_tree(const struct conf *conf, const struct conf_options *options,
 	free(numbers);
 	free(fastest);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		if (conf->actors[i].spec.kind == NODE_WORKER &&
-		    conf->actors[i].process.argv != NULL)
-			check_command(&lint, &conf->actors[i]);
+		check_commands(&lint, &conf->actors[i]);
 }
 
 /* Warn of a file that says what root executes, and that others can write. */

@@ -11,12 +11,11 @@
 #include "conf/scan.h"
 #include "conf/schema_types.h"
 
-/* `command`, split into words already. */
+/* A command, split into words already; *ret_argv is written only if it is one. */
 void
-read_command(struct reader *reader, const struct node *node, void *target,
-             const struct trail *trail)
+read_words(struct reader *reader, const struct node *node, const struct trail *trail,
+           char ***ret_argv)
 {
-	struct conf_actor *actor = target;
 	char **argv;
 
 	if (node->type != NODE_LIST)
@@ -32,7 +31,33 @@ read_command(struct reader *reader, const struct node *node, void *target,
 		return;
 	for (size_t i = 0; i < node->n; i++)
 		argv[i] = arena_dup(reader->keep, node->items[i]->text);
-	actor->process.argv = argv;
+	*ret_argv = argv;
+}
+
+/* `command`: what the actor is. */
+void
+read_command(struct reader *reader, const struct node *node, void *target,
+             const struct trail *trail)
+{
+	read_words(reader, node, trail, &((struct conf_actor *)target)->process.argv);
+}
+
+/* `stop_command`: what asks it to end. */
+void
+read_stop_command(struct reader *reader, const struct node *node, void *target,
+                  const struct trail *trail)
+{
+	read_words(reader, node, trail,
+	           &((struct conf_actor *)target)->process.stop_command);
+}
+
+/* `reload_command`: what has it read its configuration again. */
+void
+read_reload_command(struct reader *reader, const struct node *node, void *target,
+                    const struct trail *trail)
+{
+	read_words(reader, node, trail,
+	           &((struct conf_actor *)target)->process.reload_command);
 }
 
 /* `environment`: what the file adds, as KEY=value. */

@@ -52,9 +52,12 @@ struct value read_value(const struct schema_type *type, const struct node *node)
 read_fn read_actor_log;
 read_fn read_backoff;
 read_fn read_command;
+read_fn read_stop_command;
+read_fn read_reload_command;
 read_fn read_control;
 read_fn read_decider;
 read_fn read_environment;
+read_fn read_hooks;
 read_fn read_intensity;
 read_fn read_limit;
 read_fn read_keep_on_restart;
@@ -67,6 +70,8 @@ read_fn read_shutdown;
 read_fn read_sockets;
 read_fn read_success;
 
+void read_words(struct reader *reader, const struct node *node, const struct trail *trail,
+                char ***ret_argv);
 void sockets_check(struct reader *reader);
 void read_identity(struct reader *reader, const struct node *map,
                    struct conf_actor *actor, const struct trail *up);

@@ -60,6 +60,7 @@ extern const struct schema_type schema_shutdown;
 extern const struct schema_type schema_sockets;
 extern const struct schema_type schema_strategy;
 extern const struct schema_type schema_success;
+extern const struct schema_type schema_hooks;
 extern const struct schema_type schema_templates;
 extern const struct schema_type schema_text;
 extern const struct schema_type schema_with;

@@ -13,7 +13,6 @@
 #include "base/suggest.h"
 #include "conf/actor.h"
 #include "conf/schema_types.h"
-#include "conf/words.h"
 
 /* A child as it is written, once its template is under it. */
 struct child {
@@ -121,38 +120,6 @@ find_template(struct builder *builder, const struct node *use, const struct trai
 	return NULL;
 }
 
-/* A command in one text becomes a list before ${…}: no value can change its words. */
-static const struct node *
-split_command(struct builder *builder, const struct node *map)
-{
-	const struct node *command = node_get(map, "command");
-	struct arena *arena = builder->reader->scratch;
-	struct node_pair pair;
-	struct node *over = NULL;
-	struct node *list = NULL;
-	struct err err;
-	char **words;
-	size_t n;
-
-	if (command == NULL || command->type != NODE_TEXT || node_is_empty(command) ||
-	    words_split(arena, command->text, &words, &n, &err) < 0)
-		return map;
-	over = node_new(arena, NODE_MAP, map);
-	list = node_new(arena, NODE_LIST, command);
-	if (over == NULL || list == NULL)
-		return NULL;
-	list->items = arena_alloc(arena, n, sizeof(*list->items));
-	over->pairs = arena_alloc(arena, 1, sizeof(*over->pairs));
-	if (list->items == NULL || over->pairs == NULL)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		list->items[list->n++] = node_text(arena, command, words[i]);
-	list->dollar = command->dollar;
-	pair = (struct node_pair){node_key(map, "command"), list};
-	over->pairs[over->n++] = pair;
-	return node_merge(arena, map, over);
-}
-
 /* An actor's own keys over its template's over the defaults. */
 static const struct node *
 lay_over(struct builder *builder, const struct frame *frame, const struct node *own,
@@ -177,8 +144,7 @@ lay_over(struct builder *builder, const struct frame *frame, const struct node *
 		return NULL;
 	if (node_get(map, "children") != NULL)
 		defaults = builder->supervisor_defaults;
-	map = node_merge(reader->scratch, defaults, map);
-	return map != NULL ? split_command(builder, map) : NULL;
+	return node_merge(reader->scratch, defaults, map);
 }
 
 static void

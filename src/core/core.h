@@ -348,6 +348,7 @@ bool core_valid(const struct core *core, struct ref ref);
 struct ref core_ref(const struct core *core, uint32_t slot);
 void core_view(const struct core *core, struct ref ref, uint64_t now_ms,
                struct node_view *ret_view);
+bool core_hook(const struct core *core, struct ref ref, struct action *ret);
 struct ref core_parent(const struct core *core, struct ref ref);
 struct ref core_first_child(const struct core *core, struct ref ref);
 struct ref core_next_sibling(const struct core *core, struct ref ref);

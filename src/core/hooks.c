@@ -45,6 +45,42 @@ cause_for(const struct node *node)
 	return cause;
 }
 
+/* What is asked for: the same whenever it is asked. */
+static void
+describe(const struct node *node, struct action *action)
+{
+	const enum hook hook = node->hook;
+
+	action->serial = node->hook_serial;
+	action->hook = hook;
+	action->hook_reason = node->hook_reason;
+	action->cause = cause_for(node);
+	action->incarnation = node->incarnation;
+	/* The process that pre_start is about is still to come. */
+	action->life = node->life + (hook == HOOK_PRE_START && node_has_process(node));
+	action->generation = node->generation + (hook == HOOK_PRE_START);
+}
+
+/*
+ * The hook whose end this actor waits for, as the action that asked for it, or, when it
+ * is to end now, HOOK_KILL.  For a shell that does not know what its predecessor did of
+ * it.  False: there is none.
+ */
+bool
+core_hook(const struct core *core, struct ref ref, struct action *ret)
+{
+	const struct node *node = node_lookup(core, ref);
+
+	if (node == NULL || node->hook_serial == 0)
+		return false;
+	*ret = (struct action){
+	    .kind = node->hook_killed ? ACTION_HOOK_KILL : ACTION_HOOK,
+	    .ref = ref,
+	};
+	describe(node, ret);
+	return true;
+}
+
 /*
  * Ask for a hook of the node; its end comes back as hooks_done().  False: there is
  * nothing to wait for, it has no such hook, or no time for one.
@@ -65,14 +101,7 @@ hooks_run(struct turn *turn, struct node *node, enum hook hook)
 	node->hook_killed = false;
 	node->hook_late = false;
 	action = turn_act(turn, ACTION_HOOK, node);
-	action->serial = node->hook_serial;
-	action->hook = hook;
-	action->hook_reason = node->hook_reason;
-	action->cause = cause_for(node);
-	action->incarnation = node->incarnation;
-	/* The process that pre_start is about is still to come. */
-	action->life = node->life + (hook == HOOK_PRE_START && node_has_process(node));
-	action->generation = node->generation + (hook == HOOK_PRE_START);
+	describe(node, action);
 	deadline_arm(core, node, LANE_HOOK, turn->now_ms, node->spec.hook_timeout_ms);
 	return true;
 }

@@ -181,14 +181,15 @@ do_silently(struct ctl *ctl, const char *method, const char *name, json_t *take)
 	return status;
 }
 
-/* Send a signal, by name or number. */
+/* Send a signal, by name or number, or "reload". */
 int
 verb_signal(struct ctl *ctl, char **names, uint32_t n)
 {
 	(void)n;
-	if (signal_parse(names[1]) < 0) {
+	if (signal_parse(names[1]) < 0 && strcmp(names[1], "reload") != 0) {
 		complain(ctl, names[0],
-		         "no signal is called '%s' (write HUP, SIGHUP or 1)", names[1]);
+		         "no signal is called '%s' (write HUP, SIGHUP or 1, or reload)",
+		         names[1]);
 		return CTL_USAGE;
 	}
 	return do_silently(ctl, "Signal", names[0],

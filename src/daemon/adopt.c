@@ -24,6 +24,7 @@
 #include "daemon/shell.h"
 #include "daemon/stores.h"
 #include "daemon/system.h"
+#include "daemon/tasks_private.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
@@ -163,6 +164,8 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .ended = record->ended,
 	    .failed_step = record->step,
 	    .error = record->error,
+	    .stop_command = (enum stop_command)record->stop_command,
+	    .reloads = record->reloads,
 	};
 	restore_containment(shell, proc, record);
 	if (proc->pid != 0)
@@ -193,20 +196,20 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 
 /*
  * The dead one was between clone and exec.  A child of such a clone goes on without its
- * parent: wait until it is what it was to be.  Returns whether there is a process, alive
- * or dead.
+ * parent: wait until it is what it was to be, or *ended.  Returns whether there is a
+ * process, alive or dead.
  */
-static bool
-is_born(struct shell *shell, const struct ledger_spawn *spawn)
+bool
+adopt_is_born(struct shell *shell, const bool *ended)
 {
+	const struct ledger_spawn *spawn = ledger_spawn(shell->ledger);
 	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
 	const pid_t pid = spawn->trace.pid;
-	struct proc *proc = &shell->procs->at[spawn->ref.slot];
 
 	while (spawn->trace.step == SPAWN_STEP_NONE) {
 		ends_take_exits(shell->procs);
 		/* What it failed in is put down before it ends of that. */
-		if (proc->ended || proc_has_execed(pid))
+		if (*ended || proc_has_execed(pid))
 			return spawn->trace.step == SPAWN_STEP_NONE;
 		if (clock_mono_ms() > end_ms) {
 			(void)kill(pid, SIGKILL);
@@ -254,11 +257,17 @@ finish_spawn(struct shell *shell)
 	struct proc *proc;
 	bool was_deferred;
 
-	if (life == 0 || pid == 0 || actor == NULL)
+	if (life == 0 || pid == 0)
 		return;
 	/* Whoever had this pid before has ended, and that was told before. */
-	while (proc_by_pid(procs, pid) != NULL && ends_take_exit(procs))
+	while ((proc_by_pid(procs, pid) != NULL ||
+	        task_by_pid(shell->tasks, pid) != NULL) &&
+	       ends_take_exit(procs))
 		continue;
+	if (spawn->task != 0)
+		tasks_finish_spawn(shell->tasks);
+	if (spawn->task != 0 || actor == NULL)
+		return;
 	proc = &procs->at[spawn->ref.slot];
 	if (proc->life == life && (proc->pid != 0 || proc->ended || proc->error != 0))
 		return;
@@ -278,7 +287,7 @@ finish_spawn(struct shell *shell)
 	actor->pid = pid;
 	actor->process_started_ms = shell->now_ms;
 	(void)map_put(&procs->by_pid, (uint64_t)pid, spawn->ref.slot);
-	if (is_born(shell, spawn)) {
+	if (adopt_is_born(shell, &proc->ended)) {
 		proc_record(procs, proc);
 		return;
 	}
@@ -323,6 +332,7 @@ tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 	if (proc->late)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
+	procs_order_again(procs, proc);
 	if (proc->ended)
 		ends_adopt(procs, proc, view->main_alive);
 	else if (proc->pid != 0)
@@ -403,6 +413,7 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	if (r < 0)
 		return r;
 	proc_sweep_include(shell->procs->sweeper, shell->walker_pid);
+	tasks_restore(shell->tasks);
 	finish_spawn(shell);
 	ends_take_exits(shell->procs);
 	count_performed(shell);
@@ -416,6 +427,7 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	/* What they said before they ended comes before their end. */
 	notify_drain(shell->notify);
 	mend_processes(shell);
+	tasks_adopt(shell->tasks);
 	compare(shell);
 	shell_post(shell, &everybody);
 	/* Unless it was told already. */

@@ -11,6 +11,8 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 struct ledger;
 struct shell;
 
@@ -21,5 +23,8 @@ int adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 
 /* Take over; -errno (memory): try again with a new process. */
 int adopt(struct shell *shell, struct ledger *ledger, struct err *err);
+
+/* Did the child that was between clone and exec get there? */
+bool adopt_is_born(struct shell *shell, const bool *ended);
 
 #endif

@@ -130,6 +130,24 @@ cause_text(struct strbuf *sb, const struct cause *cause)
 	}
 }
 
+/* One word for a program: "exit:3", "signal:KILL", "exec:ENOENT", "watchdog"; "" for a
+ * normal end. */
+void
+cause_key(struct strbuf *sb, const struct cause *cause)
+{
+	if (cause->kind == CAUSE_NORMAL)
+		return;
+	strbuf_adds(sb, cause_kind_names[cause->kind]);
+	if (cause->kind == CAUSE_EXIT) {
+		strbuf_addf(sb, ":%d", (int)cause->code);
+	} else if (cause->kind == CAUSE_SIGNAL || cause->kind == CAUSE_CORE) {
+		strbuf_addc(sb, ':');
+		add_signal(sb, cause->signal);
+	} else if (cause->kind == CAUSE_EXEC && cause->error != 0) {
+		strbuf_addf(sb, ":%s", err_name(cause->error));
+	}
+}
+
 /* An object of type Cause of the interface; what does not apply is null. */
 void
 cause_json(struct strbuf *sb, const struct cause *cause)

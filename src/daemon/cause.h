@@ -13,6 +13,7 @@
 
 /* Nothing failed: no cause at all. */
 bool cause_is_failure(const struct cause *cause);
+void cause_key(struct strbuf *sb, const struct cause *cause);
 void cause_text(struct strbuf *sb, const struct cause *cause);
 void cause_json(struct strbuf *sb, const struct cause *cause);
 void rule_text(struct strbuf *sb, const struct conf *conf, enum preset preset,

@@ -247,23 +247,26 @@ handle_kill(struct conn *conn)
 
 /* ---- signal, wait, shutdown ------------------------------------------------------- */
 
-/* Send a signal to the main processes of the actors of that name. */
+/* Send a signal to the main processes of the actors of that name; "reload": have them
+ * read their configuration again. */
 void
 handle_signal(struct conn *conn)
 {
 	struct shell *shell = conn->control->shell;
 	const struct ref_list *list = &conn->call.list;
 	const char *text = param_string(conn, "signal");
+	bool is_reload = strcmp(text, "reload") == 0;
 	int signo = signal_parse(text);
 
-	if (signo < 0) {
+	if (signo < 0 && !is_reload) {
 		reply_invalid_parameter(conn, "signal");
 		return;
 	}
 	if (!call_resolve_name(conn, param_string(conn, "name"), &conn->call.list))
 		return;
 	for (size_t i = 0; i < list->n; i++) {
-		int r = procs_signal(shell->procs, list->at[i], signo);
+		int r = is_reload ? procs_reload(shell->procs, list->at[i])
+		                  : procs_signal(shell->procs, list->at[i], signo);
 
 		if (r < 0) {
 			reply_invalid_state(conn, list->at[i],
@@ -272,7 +275,8 @@ handle_signal(struct conn *conn)
 			return;
 		}
 		begin_command_event(conn, list->at[i], "signal");
-		events_string(&shell->events, "signal", signal_name(signo));
+		events_string(&shell->events, "signal",
+		              is_reload ? text : signal_name(signo));
 		events_end(&shell->events);
 	}
 	reply_empty(conn);

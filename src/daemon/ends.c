@@ -24,6 +24,7 @@
 #include "daemon/log.h"
 #include "daemon/notify.h"
 #include "daemon/shell.h"
+#include "daemon/tasks_private.h"
 #include "ledger/exits.h"
 #include "os/fd.h"
 #include "os/signals.h"
@@ -151,6 +152,15 @@ proc_gone(struct procs *procs, struct proc *proc)
 	ends_close(procs, proc);
 }
 
+/* Is nothing left of it, and of the helpers that a process of it had? */
+static bool
+is_empty(const struct procs *procs, const struct proc *proc)
+{
+	return !tasks_hold(procs->shell->tasks, proc->ref) &&
+	       containment_is_empty(&proc->containment, &procs->shell->cgroups,
+	                            procs->sweeper);
+}
+
 /* Look at everybody whose main process is gone: one sweep of /proc serves them all. */
 static void
 check_leftovers(struct procs *procs)
@@ -163,14 +173,13 @@ check_leftovers(struct procs *procs)
 		struct proc *proc = &procs->at[slot];
 
 		slot = proc->next;
-		if (proc->fresh)
+		if (proc->fresh || (!proc->killing && tasks_hold(shell->tasks, proc->ref)))
 			continue;
 		if (!swept && containment_needs_sweep(&proc->containment)) {
 			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
 			swept = true;
 		}
-		if (containment_is_empty(&proc->containment, &shell->cgroups,
-		                         procs->sweeper)) {
+		if (is_empty(procs, proc)) {
 			proc_gone(procs, proc);
 		} else if (proc->killing) {
 			/* Whatever was forked meanwhile, too. */
@@ -189,6 +198,7 @@ on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)revents;
 	check_leftovers(procs);
 	arm_sweep(procs);
+	tasks_check(procs->shell->tasks);
 }
 
 static void
@@ -201,6 +211,7 @@ on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
 	(void)revents;
 	while (cgroup_root_next(&procs->shell->cgroups, tokens, ARRAY_SIZE(tokens)) > 0)
 		continue;
+	tasks_check(procs->shell->tasks);
 	check_leftovers(procs);
 }
 
@@ -242,9 +253,10 @@ static void
 tell_end(struct procs *procs, struct proc *proc)
 {
 	struct shell *shell = procs->shell;
-	const bool is_gone =
-	    containment_is_empty(&proc->containment, &shell->cgroups, procs->sweeper);
+	bool is_gone;
 
+	tasks_end_life(shell->tasks, proc->ref);
+	is_gone = is_empty(procs, proc);
 	proc->fresh = false;
 	tell_core(procs, proc, is_gone);
 	if (is_gone) {
@@ -276,6 +288,7 @@ ends_tell(struct procs *procs)
 		tell_end(procs, proc);
 	}
 	arm_sweep(procs);
+	tasks_check(procs->shell->tasks);
 }
 
 static void
@@ -306,11 +319,14 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)procs_collect(procs);
 	while (os_reap_peek_any(&reap) > 0) {
 		struct proc *proc = proc_by_pid(procs, reap.pid);
+		struct task *task = task_by_pid(procs->shell->tasks, reap.pid);
 
 		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED)
 			on_stopped_or_continued(procs, &reap);
 		else if (proc != NULL)
 			ends_add(procs, proc, &reap);
+		else if (task != NULL)
+			task_ended(procs->shell->tasks, task, &reap);
 		os_reap_peeked(&reap);
 		}
 	ends_tell(procs);
@@ -328,10 +344,10 @@ arm_walk(struct procs *procs)
 }
 
 /* Somebody else reaps it: how it ended cannot be known. */
-static struct reap
-end_unknown(const struct proc *proc)
+struct reap
+end_unknown(pid_t pid)
 {
-	return (struct reap){.pid = proc->pid, .kind = REAP_SIGNALED, .status = SIGKILL};
+	return (struct reap){.pid = pid, .kind = REAP_SIGNALED, .status = SIGKILL};
 }
 
 /* Reap one by its pidfd; false when there was nothing to reap after all. */
@@ -348,7 +364,7 @@ collect_one(struct procs *procs, uint32_t slot)
 	if (r == 0)
 		return false;
 	if (r < 0) {
-		reap = end_unknown(proc);
+		reap = end_unknown(proc->pid);
 		if (!proc->adopted)
 			log_line(LOG_LEVEL_ERROR,
 			         "pid %d of %s was reaped by somebody else",
@@ -371,6 +387,10 @@ procs_collect(struct procs *procs)
 		for (int i = 0; i < n; i++)
 			if (events[i].data.u32 == PROCS_NONE)
 				arm_walk(procs);
+			else if ((events[i].data.u32 & PROCS_TASK) != 0)
+				collected += tasks_collect(procs->shell->tasks,
+				                           events[i].data.u32 &
+				                               ~PROCS_TASK);
 			else
 				collected += collect_one(procs, events[i].data.u32);
 	} while (n == COLLECT_BATCH);
@@ -385,16 +405,20 @@ bool
 ends_take_exit(struct procs *procs)
 {
 	struct exits *exits = procs->shell->exits;
+	struct task *task;
 	struct proc *proc;
 	struct reap reap;
 
 	if (!exits_peek(exits, &reap))
 		return false;
 	proc = proc_by_pid(procs, reap.pid);
+	task = task_by_pid(procs->shell->tasks, reap.pid);
 	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED)
 		on_stopped_or_continued(procs, &reap);
 	else if (proc != NULL && proc->adopted)
 		ends_add(procs, proc, &reap);
+	else if (task != NULL && task->adopted)
+		task_ended(procs->shell->tasks, task, &reap);
 	exits_take(exits);
 	return true;
 }
@@ -407,19 +431,27 @@ ends_take_exits(struct procs *procs)
 		continue;
 }
 
-/* Hold a process that the walker would have reaped, and wait for its end by ourselves. */
+/* Hold a process that the walker would have reaped, to wait for its end by ourselves:
+ * `who` is what the epoll says then.  -1: it has ended, nobody knows how. */
+int
+ends_hold(struct procs *procs, pid_t pid, uint32_t who)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
+	int fd = fd_raise((int)syscall(SYS_pidfd_open, pid, 0));
+
+	/* The pid is somebody else's by now, or nobody's. */
+	if (fd >= 0 && (getsid(pid) != pid ||
+	                epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0))
+		fd_close(&fd);
+	return fd;
+}
+
 static void
 hold(struct procs *procs, struct proc *proc)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = proc->ref.slot};
-
-	proc->pidfd = fd_raise((int)syscall(SYS_pidfd_open, proc->pid, 0));
-	/* The pid is somebody else's by now, or nobody's. */
-	if (proc->pidfd >= 0 && getsid(proc->pid) != proc->pid)
-		fd_close(&proc->pidfd);
-	if (proc->pidfd < 0 ||
-	    epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, proc->pidfd, &event) < 0) {
-		const struct reap reap = end_unknown(proc);
+	proc->pidfd = ends_hold(procs, proc->pid, proc->ref.slot);
+	if (proc->pidfd < 0) {
+		const struct reap reap = end_unknown(proc->pid);
 
 		ends_add(procs, proc, &reap);
 	}
@@ -433,6 +465,7 @@ procs_walker_died(struct procs *procs)
 	for (uint32_t slot = 0; slot < procs->cap; slot++)
 		if (procs->at[slot].adopted && procs->at[slot].pid != 0)
 			hold(procs, &procs->at[slot]);
+	tasks_hold_adopted(procs->shell->tasks);
 	ends_tell(procs);
 }
 

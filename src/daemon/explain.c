@@ -93,15 +93,15 @@ find_before(const struct story *story, uint64_t seq, const char *quoted_kind,
 	return 0;
 }
 
-/* Where the story begins: the exit that was the failure, if there was one; of a
- * supervisor that gave up, the failure of the child that was one too many. */
+/* Where the story begins: the exit that was the failure, or the hook that failed first, if
+ * there was one; of a supervisor that gave up, the failure of the child that was one too many. */
 static uint64_t
 find_beginning(struct story *story)
 {
 	const char *origin = explain_field(story->failure, "origin");
 	uint64_t seq = story->failure_seq;
 	uint64_t gave_up = find_before(story, seq, "\"event\":\"gave_up\"", origin);
-	uint64_t found;
+	uint64_t found, hook;
 
 	if (gave_up > 0)
 		story->gave_up = load_event(story->shell, gave_up);
@@ -111,6 +111,9 @@ find_beginning(struct story *story)
 		seq = found > 0 ? found : gave_up;
 	}
 	found = find_before(story, seq, "\"event\":\"exited\"", origin);
+	hook = find_before(story, seq, "\"event\":\"hook_failed\"", origin);
+	if (hook > 0 && (found == 0 || hook < found))
+		return hook;
 	return found > 0 ? found : seq;
 }
 

@@ -94,6 +94,15 @@ step_gave_up(struct strbuf *sb, const json_t *event)
 }
 
 static void
+step_hook_failed(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb, "%s failed (%s%s)", explain_field(event, "hook"),
+	            json_is_true(json_object_get(event, "timed_out")) ? "timed out, "
+	                                                              : "",
+	            cause_of(event));
+}
+
+static void
 step_escalated(struct strbuf *sb, const json_t *event)
 {
 	strbuf_addf(sb, "passed the failure on to %s", explain_field(event, "to"));
@@ -129,6 +138,7 @@ explain_step(struct strbuf *sb, const json_t *event)
 	    {"terminated", NULL, step_terminated},
 	    {"gave_up", NULL, step_gave_up},
 	    {"escalated", NULL, step_escalated},
+	    {"hook_failed", NULL, step_hook_failed},
 	    {"command", NULL, step_command},
 	};
 

@@ -80,12 +80,15 @@ struct output_fd {
 	bool is_ours; /* to close it when the child has it */
 };
 
-/* What the child will have as descriptor `own`; 0 or -errno. */
+/* What the child, a helper or the actor's own, will have as descriptor `own`; 0 or
+ * -errno. */
 static int
-open_output(const struct shell *shell, const struct actor *actor,
-            const struct conf_output *output, enum feed_stream name, int own,
-            struct output_fd *ret)
+open_output(const struct shell *shell, const struct actor *actor, bool is_helper,
+            enum feed_stream name, int own, struct output_fd *ret)
 {
+	const struct conf_process *process = &actor->conf->process;
+	const struct conf_output *output =
+	    name == FEED_STDERR ? &process->err : &process->out;
 	int fd = -1;
 
 	*ret = (struct output_fd){.fd = -1};
@@ -93,7 +96,7 @@ open_output(const struct shell *shell, const struct actor *actor,
 	case OUTPUT_LOG:
 	case OUTPUT_JOURNAL:
 	case OUTPUT_SYSLOG:
-		fd = output_open(shell->output, actor, name);
+		fd = output_open(shell->output, actor, is_helper, name);
 		break;
 	case OUTPUT_PIPE:
 		fd = output_open_input(shell->output, output->file, false);
@@ -132,24 +135,25 @@ close_outputs(struct outputs *outputs)
 }
 
 static int
-open_outputs(const struct shell *shell, const struct actor *actor, struct outputs *ret)
+open_outputs(const struct shell *shell, const struct actor *actor, bool is_helper,
+             struct outputs *ret)
 {
 	const struct conf_process *process = &actor->conf->process;
 	int r;
 
 	*ret = (struct outputs){.in = -1, .err.fd = -1};
-	r = open_output(shell, actor, &process->out,
+	r = open_output(shell, actor, is_helper,
 	                process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, STDOUT_FILENO,
 	                &ret->out);
 	if (r < 0)
 		return r;
-	ret->in = output_open_input(shell->output, actor->path, true);
+	if (!is_helper)
+		ret->in = output_open_input(shell->output, actor->path, true);
 	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
 		ret->err.fd = ret->out.fd;
 		return 0;
 	}
-	r = open_output(shell, actor, &process->err, FEED_STDERR, STDERR_FILENO,
-	                &ret->err);
+	r = open_output(shell, actor, is_helper, FEED_STDERR, STDERR_FILENO, &ret->err);
 	if (r < 0)
 		close_outputs(ret);
 	return r;
@@ -263,23 +267,32 @@ find_passed(const struct shell *shell, const struct actor *actor, struct passed 
 	    stores_of(shell->stores, actor->ref, ret->fds + ret->n, ret->names + ret->n);
 }
 
+/* What is executed, and what it has besides what all processes of the actor have. */
+struct program {
+	const char *file;
+	char **argv;
+	struct passed passed; /* descriptors from 3 on */
+	char *listen_pid;
+	int cgroup_fd;
+};
+
 static int
 spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *actor,
-         const struct outputs *outputs, const struct passed *passed, int cgroup_fd,
-         char *listen_pid, struct spawn_result *ret)
+         const struct outputs *outputs, const struct program *program,
+         struct spawn_result *ret)
 {
 	const struct conf_process *process = &actor->conf->process;
 	struct spawn_limit limits[LIMITS_MAX];
 	int fds[SPAWN_FDS_MAX] = {outputs->in, outputs->out.fd, outputs->err.fd};
 	const struct spawn spawn = {
-	    .file = system_has(actor) ? system_file(shell->system) : process->argv[0],
+	    .file = program->file,
 	    .path = environment_get(&launcher->environment, "PATH"),
-	    .argv = process->argv,
+	    .argv = program->argv,
 	    .envp = launcher->environment.vars,
-	    .listen_pid = listen_pid,
+	    .listen_pid = program->listen_pid,
 	    .fds = fds,
-	    .n_fds = 3 + passed->n,
-	    .cgroup_fd = cgroup_fd,
+	    .n_fds = 3 + program->passed.n,
+	    .cgroup_fd = program->cgroup_fd,
 	    .has_ids = process->has_user,
 	    .uid = process->uid,
 	    .gid = process->gid,
@@ -296,8 +309,8 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 		ret->step = SPAWN_STEP_FDS;
 		return -E2BIG;
 	}
-	for (size_t i = 0; i < passed->n; i++)
-		fds[3 + i] = passed->fds[i];
+	for (size_t i = 0; i < program->passed.n; i++)
+		fds[3 + i] = program->passed.fds[i];
 	return os_spawn(&shell->spawner, &spawn, ret);
 }
 
@@ -346,35 +359,63 @@ int
 launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
        uint32_t life, struct containment *containment, struct spawn_result *ret)
 {
-	struct passed passed;
+	const struct conf_process *process = &actor->conf->process;
+	struct program program = {
+	    .file = system_has(actor) ? system_file(shell->system) : process->argv[0],
+	    .argv = process->argv,
+	    .cgroup_fd = -1,
+	};
 	struct outputs outputs;
 	char mark[PROC_MARK_MAX];
-	char *listen_pid;
-	int cgroup_fd = -1;
 	int r;
 
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .step = SPAWN_STEP_NONE};
 	launch_mark(shell, actor->ref.slot, life, mark);
-	r = open_containment(shell, actor, mark, containment, &cgroup_fd);
+	r = open_containment(shell, actor, mark, containment, &program.cgroup_fd);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_CGROUP;
 		return r;
 	}
-	find_passed(shell, actor, &passed);
-	r = build_environment(launcher, shell, actor, mark, &passed, &listen_pid);
+	find_passed(shell, actor, &program.passed);
+	r = build_environment(launcher, shell, actor, mark, &program.passed,
+	                      &program.listen_pid);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_ENVIRONMENT;
 		goto done;
 	}
-	r = open_outputs(shell, actor, &outputs);
+	r = open_outputs(shell, actor, false, &outputs);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_OUTPUT;
 		goto done;
 	}
-	r = spawn_it(launcher, shell, actor, &outputs, &passed, cgroup_fd, listen_pid,
-	             ret);
+	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
 	close_outputs(&outputs);
 done:
-	fd_close(&cgroup_fd);
+	fd_close(&program.cgroup_fd);
+	return r;
+}
+
+/*
+ * Start another command as the actor's own would be: with its user, its directory, its
+ * output, but nothing to read and none of its sockets.  The environment was built by the
+ * caller, in the launcher.  -errno with ret->step saying what failed.
+ */
+int
+launch_helper(struct launcher *launcher, struct shell *shell, const struct actor *actor,
+              char **argv, int cgroup_fd, struct spawn_result *ret)
+{
+	const struct program program = {
+	    .file = argv[0], .argv = argv, .cgroup_fd = cgroup_fd};
+	struct outputs outputs;
+	int r;
+
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .step = SPAWN_STEP_NONE};
+	r = open_outputs(shell, actor, true, &outputs);
+	if (r < 0) {
+		ret->step = SPAWN_STEP_OUTPUT;
+		return r;
+	}
+	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
+	close_outputs(&outputs);
 	return r;
 }

@@ -24,4 +24,8 @@ bool launch_in_cgroup(const struct shell *shell, const struct actor *actor);
 int launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
            uint32_t life, struct containment *containment, struct spawn_result *ret);
 
+int launch_helper(struct launcher *launcher, struct shell *shell,
+                  const struct actor *actor, char **argv, int cgroup_fd,
+                  struct spawn_result *ret);
+
 #endif

@@ -15,11 +15,13 @@
 #include "daemon/procs.h"
 #include "daemon/shell.h"
 #include "daemon/systemd.h"
+#include "daemon/tasks.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
 
-/* Of one actor there can wait at most: spawned (or not), ready, exited, gone. */
-#define EVENTS_PER_ACTOR 4
+/* Of one actor there can wait at most: spawned (or not), ready, exited, gone, the end of
+ * a hook. */
+#define EVENTS_PER_ACTOR 5
 /* And so many commands; more are refused. */
 #define COMMANDS_MAX 4096
 
@@ -310,6 +312,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 		step(loop);
 		set_time(shell, loop->n > 0);
 	}
+	tasks_on_turn(shell->tasks);
 	/* Who got this far can take over what there is. */
 	if (shell->handover != NULL)
 		keeper_settled(shell);

@@ -516,10 +516,12 @@ become_writer(struct output_pipe *pipe)
 
 /*
  * The end of a pipe that a process of this actor writes to, for what goes through the
- * log process: ours, the same one for each life.  -errno.
+ * log process: ours, the same one for each life.  What a helper says is said as by the
+ * life that is there, or was.  -errno.
  */
 int
-output_open(struct output *output, const struct actor *actor, enum feed_stream name)
+output_open(struct output *output, const struct actor *actor, bool is_helper,
+            enum feed_stream name)
 {
 	const struct conf_process *process = &actor->conf->process;
 	struct output_pipe *pipe;
@@ -531,8 +533,12 @@ output_open(struct output *output, const struct actor *actor, enum feed_stream n
 	/* So that it can open /dev/stdout and /dev/stderr. */
 	if (is_new && process->has_user)
 		(void)fchown(pipe->stream.pipe_fd, process->uid, process->gid);
-	if (is_new || is_told_of_lives(process))
+	if (is_new || (!is_helper && is_told_of_lives(process)))
 		tell(output, pipe, is_new);
+	if (is_helper)
+		return pipe->is_writer || (r = become_writer(pipe)) == 0
+		           ? pipe->stream.pipe_fd
+		           : r;
 	if (!is_new && !pipe->is_silent)
 		pipe->begun = tail_total(&output->tail, &pipe->stream, pipe->said);
 	pipe->is_quiet = false;

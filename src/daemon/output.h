@@ -27,7 +27,8 @@ void output_free(struct output *output);
 void output_log_fds(const struct output *output, int ret[4]);
 void output_adopt(struct output *output);
 int output_configure(struct output *output);
-int output_open(struct output *output, const struct actor *actor, enum feed_stream name);
+int output_open(struct output *output, const struct actor *actor, bool is_helper,
+                enum feed_stream name);
 int output_open_input(struct output *output, const char *path, bool for_reader);
 void output_flush(struct output *output, const struct actor *actor);
 void output_drop(struct output *output, const char *path);

@@ -14,6 +14,7 @@
 #include "daemon/rundir.h"
 #include "daemon/shell.h"
 #include "daemon/stores.h"
+#include "daemon/tasks.h"
 #include "ledger/ledger.h"
 
 static void
@@ -72,6 +73,8 @@ perform_one(struct shell *shell, const struct action *action)
 		break;
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:
+		tasks_hook(shell->tasks, action);
+		break;
 	case ACTION_ADDED:
 		break;
 	case ACTION_CLEAR:

@@ -17,10 +17,12 @@
 #include "daemon/log.h"
 #include "daemon/record.h"
 #include "daemon/shell.h"
+#include "daemon/tasks.h"
 #include "ledger/ledger.h"
 #include "os/fd.h"
 
-static struct proc *
+/* The process of this life, until nothing is left of it; else NULL. */
+struct proc *
 proc_of(const struct procs *procs, struct ref ref, uint32_t life)
 {
 	struct proc *proc;
@@ -54,7 +56,9 @@ proc_by_pid(const struct procs *procs, pid_t pid)
 {
 	uint32_t slot;
 
-	return map_get(&procs->by_pid, (uint64_t)pid, &slot) ? &procs->at[slot] : NULL;
+	if (!map_get(&procs->by_pid, (uint64_t)pid, &slot) || (slot & PROCS_TASK) != 0)
+		return NULL;
+	return &procs->at[slot];
 }
 
 /* Post an event of this life. */
@@ -74,32 +78,38 @@ proc_record(struct procs *procs, const struct proc *proc)
 }
 
 /*
- * Signal the main process.  A child of ours keeps its pid until we reap it; one of the
+ * Signal a main process.  A child of ours keeps its pid until we reap it; one of the
  * walker's may be reaped at any time, but not before we can know: so hold it first, then
- * look whether it has ended.
+ * look whether it has ended (*pid is 0 then).
  */
 int
-proc_signal(struct procs *procs, struct proc *proc, int signo)
+proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted, int signo)
 {
 	int fd, r;
 
-	if (!proc->adopted)
-		return kill(proc->pid, signo) < 0 ? -errno : 0;
+	if (!adopted)
+		return kill(*pid, signo) < 0 ? -errno : 0;
 	/* Its reaper is not the walker any more: it is held already. */
-	if (proc->pidfd >= 0)
-		return (int)syscall(SYS_pidfd_send_signal, proc->pidfd, signo, NULL, 0) <
-		               0
+	if (pidfd >= 0)
+		return (int)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0) < 0
 		           ? -errno
 		           : 0;
-	fd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
+	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
 	ends_take_exits(procs);
-	if (fd < 0 || proc->pid == 0) {
+	if (fd < 0 || *pid == 0) {
 		fd_close(&fd);
 		return -ESRCH;
 	}
 	r = (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) < 0 ? -errno : 0;
 	fd_close(&fd);
 	return r;
+}
+
+/* Signal the main process of an actor. */
+int
+proc_signal(struct procs *procs, struct proc *proc, int signo)
+{
+	return proc_signal_pid(procs, &proc->pid, proc->pidfd, proc->adopted, signo);
 }
 
 /* ---- births ---- */
@@ -153,6 +163,7 @@ launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
 
 	/* A successor that finds a life here and a pid knows whose process that is. */
 	intent->trace = (struct spawn_trace){0};
+	intent->task = 0;
 	intent->ref = proc->ref;
 	atomic_store(&intent->life, proc->life);
 	r = launch(&procs->launcher, procs->shell, actor, proc->life, &proc->containment,
@@ -212,6 +223,29 @@ procs_inherit(struct procs *procs, struct ref heir)
 
 /* ---- told ---- */
 
+/* Have stop_command ask it to end; false: there is none, or it has failed. */
+static bool
+stop_by_command(struct procs *procs, struct proc *proc, const struct actor *actor)
+{
+	if (proc->pid == 0 || actor->conf->process.stop_command == NULL ||
+	    proc->stop_command == STOP_COMMAND_FAILED)
+		return false;
+	if (proc->stop_command == STOP_COMMAND_NOT_ASKED) {
+		proc->stop_command = STOP_COMMAND_ORDERED;
+		proc_record(procs, proc);
+	}
+	procs_order_again(procs, proc);
+	return true;
+}
+
+static void
+continue_if_stopped(struct procs *procs, struct proc *proc, const struct actor *actor)
+{
+	/* One that is stopped cannot hear it. */
+	if (proc->pid != 0 && (actor->sigstopped || os_reap_is_stopped(proc->pidfd)))
+		(void)proc_signal(procs, proc, SIGCONT);
+}
+
 /* Ask it to end: the main process, or, when that is gone already, whatever is left. */
 void
 procs_stop(struct procs *procs, struct ref ref, uint32_t life)
@@ -227,13 +261,14 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life)
 		proc->late = procs->shell->is_replaying;
 		proc_record(procs, proc);
 	}
+	if (stop_by_command(procs, proc, actor)) {
+		continue_if_stopped(procs, proc, actor);
+		return;
+	}
 	signo = actor->conf->process.stop_signal;
 	if (proc->pid != 0) {
 		(void)proc_signal(procs, proc, signo);
-		/* One that is stopped cannot hear it. */
-		if (proc->pid != 0 &&
-		    (actor->sigstopped || os_reap_is_stopped(proc->pidfd)))
-			(void)proc_signal(procs, proc, SIGCONT);
+		continue_if_stopped(procs, proc, actor);
 		return;
 	}
 	if (containment_needs_sweep(&proc->containment))
@@ -257,6 +292,7 @@ procs_kill(struct procs *procs, struct ref ref, uint32_t life)
 		proc->stopping = true;
 		proc_record(procs, proc);
 	}
+	tasks_kill(procs->shell->tasks, ref, TASK_STOP, true);
 	if (proc->pid != 0)
 		(void)proc_signal(procs, proc, SIGKILL);
 	if (!proc->containment.is_cgroup)
@@ -278,6 +314,7 @@ clear(struct procs *procs, struct proc *proc)
 void
 procs_forget(struct procs *procs, struct ref ref)
 {
+	tasks_forget(procs->shell->tasks, ref);
 	if (ref.slot < procs->cap && procs->at[ref.slot].ref.tenant == ref.tenant)
 		clear(procs, &procs->at[ref.slot]);
 }
@@ -380,7 +417,7 @@ procs_reserve(struct procs *procs, uint32_t slots)
 {
 	struct proc *grown;
 
-	if (map_reserve(&procs->by_pid, slots) < 0)
+	if (map_reserve(&procs->by_pid, slots + LEDGER_TASKS_MAX) < 0)
 		return -ENOMEM;
 	if (slots <= procs->cap)
 		return 0;

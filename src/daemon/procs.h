@@ -31,6 +31,19 @@ void procs_forget(struct procs *procs, struct ref ref);
 /* Whoever had the name of this actor before is gone: its start need not wait longer. */
 void procs_inherit(struct procs *procs, struct ref heir);
 
+struct task_order;
+struct task_result;
+
+/* What became of a helper process of the actor: told by tasks.c. */
+void procs_stop_command_ended(struct procs *procs, const struct task_order *order,
+                              const struct task_result *result);
+void procs_reload_command_ended(struct procs *procs, const struct task_order *order,
+                                const struct task_result *result);
+
+/* Have the main process read its configuration again: reload_command or reload_signal.
+ * -errno; -ESRCH: there is none. */
+int procs_reload(struct procs *procs, struct ref ref);
+
 /* A signal for the main process, sent on behalf of a person; -ESRCH: there is none. */
 int procs_signal(struct procs *procs, struct ref ref, int signo);
 

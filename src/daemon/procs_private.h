@@ -4,6 +4,7 @@
  *	procs.c   born, told, asked
  *	ends.c    reaped, gone
  *	adopt.c   taken over from a guardian before us
+ *	help.c    helped by commands of its own (tasks.h)
  *
  * What is known of a process is put down in the ledger (procs_record) when it changes:
  * before a child is reaped, after it is born.
@@ -21,6 +22,16 @@
 #include <ev.h>
 
 #define PROCS_NONE UINT32_MAX
+/* In by_pid and in the epoll: not a slot, but the place of a task. */
+#define PROCS_TASK UINT32_C(0x80000000)
+
+/* How far stop_command has got with a life. */
+enum stop_command {
+	STOP_COMMAND_NOT_ASKED,
+	STOP_COMMAND_ORDERED,
+	STOP_COMMAND_ENDED,
+	STOP_COMMAND_FAILED, /* stop_signal is sent instead */
+};
 
 /* The process of one actor. */
 struct proc {
@@ -44,6 +55,8 @@ struct proc {
 	bool ended;
 	enum spawn_step failed_step;
 	int error; /* errno of a start that failed */
+	enum stop_command stop_command;
+	uint8_t reloads; /* ordered, and not ended yet: one that runs, one that waits */
 };
 
 struct procs {
@@ -64,10 +77,14 @@ struct procs {
 
 /* procs.c */
 const struct proc *procs_at(const struct procs *procs, uint32_t slot);
+struct proc *proc_of(const struct procs *procs, struct ref ref, uint32_t life);
 struct proc *proc_by_pid(const struct procs *procs, pid_t pid);
 void proc_post(struct procs *procs, const struct proc *proc, struct event event);
 void proc_record(struct procs *procs, const struct proc *proc);
 int proc_signal(struct procs *procs, struct proc *proc, int signo);
+int proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted,
+                    int signo);
+void procs_order_again(struct procs *procs, struct proc *proc);
 
 /* ends.c */
 int ends_watch(struct procs *procs);
@@ -79,5 +96,7 @@ bool ends_take_exit(struct procs *procs);
 void ends_take_exits(struct procs *procs);
 void ends_adopt(struct procs *procs, struct proc *proc, bool is_news);
 void ends_drop(struct procs *procs, struct proc *proc);
+int ends_hold(struct procs *procs, pid_t pid, uint32_t who);
+struct reap end_unknown(pid_t pid);
 
 #endif

@@ -28,6 +28,8 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->killing = proc->killing;
 	record->ended = proc->ended;
 	record->late = proc->late;
+	record->stop_command = (uint8_t)proc->stop_command;
+	record->reloads = proc->reloads;
 	record->is_cgroup = proc->containment.is_cgroup;
 	record->end = proc->end;
 }

@@ -15,6 +15,7 @@
 #include "daemon/record.h"
 #include "daemon/shell.h"
 #include "daemon/system.h"
+#include "daemon/tasks.h"
 #include "daemon/upgrade.h"
 #include "daemon/words.h"
 #include "ledger/link.h"
@@ -160,10 +161,57 @@ add_gave_up(struct shell *shell, const struct action *action)
 	events_string(events, "offender", shell_path(shell, action->origin));
 }
 
+/* A helper process of an actor that did not do what it was for. */
+struct hook_failure {
+	const char *hook; /* as in the configuration */
+	const char *reason;
+	bool timed_out;
+	struct cause cause;
+	const char *step; /* what failed when it was to be started, or "" */
+};
+
+static void
+hook_failure_of(const struct shell *shell, const struct action *action,
+                struct hook_failure *ret)
+{
+	*ret = (struct hook_failure){
+	    .hook = hook_names[action->hook],
+	    .reason = hook_reason_names[action->hook_reason],
+	    .timed_out = action->timed_out,
+	    .cause = action->cause,
+	    .step = tasks_failed_step(shell->tasks, action->ref, TASK_HOOK),
+	};
+}
+
+static void
+add_hook_failure(struct shell *shell, const struct hook_failure *failure)
+{
+	struct events *events = &shell->events;
+
+	events_string(events, "hook", failure->hook);
+	events_string(events, "reason", failure->reason);
+	events_raw(events, "timed_out", failure->timed_out ? "true" : "false");
+	add_cause(shell, &failure->cause);
+	if (failure->step[0] != '\0')
+		events_string(events, "step", failure->step);
+}
+
+static void
+add_hook_text(struct strbuf *sb, const struct hook_failure *failure)
+{
+	strbuf_addf(sb, ": %s: ", failure->hook);
+	if (failure->timed_out)
+		strbuf_adds(sb, "timed out, ");
+	cause_text(sb, &failure->cause);
+	if (failure->step[0] != '\0')
+		strbuf_addf(sb, " (%s)", failure->step);
+}
+
 static void
 add_fields(struct shell *shell, const struct action *action)
 {
 	struct events *events = &shell->events;
+	struct hook_failure failure;
 
 	switch (action->report) {
 	case REPORT_STARTED:
@@ -195,10 +243,8 @@ add_fields(struct shell *shell, const struct action *action)
 		events_string(events, "origin", shell_path(shell, action->origin));
 		break;
 	case REPORT_HOOK_FAILED:
-		events_string(events, "hook", hook_names[action->hook]);
-		events_string(events, "reason", hook_reason_names[action->hook_reason]);
-		events_raw(events, "timed_out", action->timed_out ? "true" : "false");
-		add_cause(shell, &action->cause);
+		hook_failure_of(shell, action, &failure);
+		add_hook_failure(shell, &failure);
 		break;
 	case REPORT_READY:
 	case REPORT_STOPPING:
@@ -295,6 +341,7 @@ static void
 line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 {
 	char text[DURATION_TEXT_MAX];
+	struct hook_failure failure;
 
 	strbuf_addf(sb, "%s: %s", shell_path(shell, action->ref),
 	            report_names[action->report]);
@@ -322,10 +369,8 @@ line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 		            shell_path(shell, action->origin));
 		break;
 	case REPORT_HOOK_FAILED:
-		strbuf_addf(sb, ": %s: ", hook_names[action->hook]);
-		if (action->timed_out)
-			strbuf_adds(sb, "timed out, ");
-		cause_text(sb, &action->cause);
+		hook_failure_of(shell, action, &failure);
+		add_hook_text(sb, &failure);
 		break;
 	case REPORT_READY:
 	case REPORT_STOPPING:
@@ -385,6 +430,36 @@ report(struct shell *shell, const struct action *action)
 		events_end(&shell->events);
 	}
 	write_line(shell, action);
+}
+
+void
+report_helper_failed(struct shell *shell, const struct task_order *order,
+                     const struct task_result *result)
+{
+	const struct hook_failure failure = {
+	    .hook = task_name(order),
+	    .reason = task_reason_names[order->reason],
+	    .timed_out = result->is_late,
+	    .cause = task_cause(result),
+	    .step = result->error != 0 ? spawn_step_names[result->step] : "",
+	};
+	struct event_head head = {.event = report_names[REPORT_HOOK_FAILED],
+	                          .path = shell_path(shell, order->ref)};
+	struct node_view view;
+	struct strbuf sb;
+
+	if (core_valid(shell->core, order->ref)) {
+		core_view(shell->core, order->ref, shell->now_ms, &view);
+		head.incarnation = view.incarnation;
+		head.generation = view.generation;
+	}
+	events_begin(&shell->events, &head);
+	add_hook_failure(shell, &failure);
+	events_end(&shell->events);
+	strbuf_init(&sb, LINE_BYTES_MAX);
+	add_hook_text(&sb, &failure);
+	log_line(LOG_LEVEL_WARNING, "%s: %s%s", head.path, head.event, strbuf_str(&sb));
+	strbuf_done(&sb);
 }
 
 void

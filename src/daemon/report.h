@@ -9,9 +9,14 @@
 
 struct reap;
 struct shell;
+struct task_order;
+struct task_result;
 struct upgrade_story;
 
 void report(struct shell *shell, const struct action *action);
+/* A helper process that the core does not know of did not do what it was for. */
+void report_helper_failed(struct shell *shell, const struct task_order *order,
+                          const struct task_result *result);
 /* A process that a guardian before us started goes on under us. */
 void report_process_adopted(struct shell *shell, const struct node_view *view, pid_t pid);
 /* We have taken over from a guardian that ended so. */

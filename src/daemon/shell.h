@@ -35,6 +35,7 @@ struct signals;
 struct stores;
 struct supd_options;
 struct system;
+struct tasks;
 
 struct shell {
 	struct ev_loop *loop;
@@ -55,6 +56,7 @@ struct shell {
 	struct actors actors; /* what the shell knows of each slot of the core */
 	struct events events; /* the event stream */
 	struct procs *procs;
+	struct tasks *tasks; /* helper processes of actors */
 	struct notify *notify;
 	struct stores *stores;
 	struct rundirs *rundirs;

@@ -35,6 +35,7 @@
 #include "daemon/stores.h"
 #include "daemon/system.h"
 #include "daemon/systemd.h"
+#include "daemon/tasks.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
@@ -377,6 +378,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 		err_set(&err, ENOMEM, "event stream");
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
 	         (shell->keeper = keeper_new(shell, &err)) != NULL &&
+	         (shell->tasks = tasks_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, &err)) != NULL &&
 	         (shell->notify = notify_new(shell, &err)) != NULL &&
 	         (shell->stores = stores_new(shell, &err)) != NULL &&
@@ -399,6 +401,7 @@ close_rooms(struct shell *shell)
 	systemd_close(shell);
 	if (shell->conf != NULL)
 		mailboxes_close(shell, &shell->mailboxes, shell->conf);
+	tasks_free(shell->tasks);
 	procs_free(shell->procs);
 	notify_free(shell->notify);
 	stores_free(shell->stores);
@@ -482,6 +485,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		/* Nothing is cleaned up: our successor goes on with it. */
 		if (shell.exit_status == LINK_EXIT_UPGRADE)
 			_exit(LINK_EXIT_UPGRADE);
+		tasks_end_all(shell.tasks);
 		status = shell.walker_died ? EX_SOFTWARE : shell.exit_status;
 		/* Orphans of those that we took over went to strangers. */
 		if (shell.walker_died)

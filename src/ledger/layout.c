@@ -27,6 +27,7 @@ layout_of(const struct ledger_size *size, struct layout *ret)
 	size_t at = sizeof(struct header);
 
 	ret->records = put(&at, (size_t)size->slots * RECORD_BYTES, sizeof(uint64_t));
+	ret->tasks = put(&at, (size_t)LEDGER_TASKS_MAX * TASK_BYTES, sizeof(uint64_t));
 	ret->journal = put(&at, (size_t)size->journal * sizeof(struct journal_entry), 64);
 	ret->statuses = put(&at, (size_t)size->slots * LEDGER_STATUS_MAX, 64);
 	ret->past = put(&at, sizeof(struct past_ring), 64);
@@ -38,23 +39,12 @@ layout_of(const struct ledger_size *size, struct layout *ret)
 	ret->bytes = put(&at, 0, PAGE);
 }
 
-/*
- * A number for the form of everything that is stored: another compiler, another kind of
- * machine or a forgotten LEDGER_VERSION gives another one.  What is inside the core can
- * be told by its size only.
- */
-uint64_t
-layout_shape(void)
-{
 #define FIELD(type, field) offsetof(struct type, field)
+
+static uint64_t
+shape_of_events(void)
+{
 	const uint64_t shape[] = {
-	    core_bytes(&(struct core_size){.nodes = 100}),
-	    core_bytes(&(struct core_size){.nodes = 101}),
-	    core_bytes(&(struct core_size){.nodes = 100, .waiters = 1}),
-	    core_bytes(&(struct core_size){.nodes = 100, .watches = 1}),
-	    sizeof(struct spec),
-	    sizeof(struct rule),
-	    sizeof(struct cause),
 	    sizeof(struct event),
 	    FIELD(event, ref),
 	    FIELD(event, life),
@@ -71,10 +61,15 @@ layout_shape(void)
 	    WAIT_FOR_MAX,
 	    NODE_STATE_MAX,
 	    CAUSE_KIND_MAX,
-	    sizeof(struct journal_entry),
-	    FIELD(journal_entry, event),
-	    FIELD(journal_entry, kind),
-	    FIELD(journal_entry, sum),
+	};
+
+	return sum_bytes(shape, sizeof(shape), LEDGER_VERSION);
+}
+
+static uint64_t
+shape_of_records(void)
+{
+	const uint64_t shape[] = {
 	    sizeof(struct ledger_record),
 	    FIELD(ledger_record, conf_id),
 	    FIELD(ledger_record, life),
@@ -82,13 +77,49 @@ layout_shape(void)
 	    FIELD(ledger_record, step),
 	    FIELD(ledger_record, ended),
 	    FIELD(ledger_record, late),
+	    FIELD(ledger_record, stop_command),
+	    FIELD(ledger_record, reloads),
 	    FIELD(ledger_record, end),
 	    FIELD(ledger_record, reset),
 	    FIELD(ledger_record, failed_at_wall_us),
+	    LEDGER_TASKS_MAX,
+	    sizeof(struct ledger_task),
+	    FIELD(ledger_task, deadline_ms),
+	    FIELD(ledger_task, cause),
+	    FIELD(ledger_task, pid),
+	    FIELD(ledger_task, kind),
+	    FIELD(ledger_task, is_late),
+	    FIELD(ledger_task, end),
+	};
+
+	return sum_bytes(shape, sizeof(shape), shape_of_events());
+}
+
+/*
+ * A number for the form of everything that is stored: another compiler, another kind of
+ * machine or a forgotten LEDGER_VERSION gives another one.  What is inside the core can
+ * be told by its size only.
+ */
+uint64_t
+layout_shape(void)
+{
+	const uint64_t shape[] = {
+	    core_bytes(&(struct core_size){.nodes = 100}),
+	    core_bytes(&(struct core_size){.nodes = 101}),
+	    core_bytes(&(struct core_size){.nodes = 100, .waiters = 1}),
+	    core_bytes(&(struct core_size){.nodes = 100, .watches = 1}),
+	    sizeof(struct spec),
+	    sizeof(struct rule),
+	    sizeof(struct cause),
+	    sizeof(struct journal_entry),
+	    FIELD(journal_entry, event),
+	    FIELD(journal_entry, kind),
+	    FIELD(journal_entry, sum),
 	    sizeof(struct reap),
 	    FIELD(reap, status),
 	    FIELD(reap, maxrss_kib),
 	    sizeof(struct ledger_spawn),
+	    FIELD(ledger_spawn, task),
 	    FIELD(ledger_spawn, trace),
 	    sizeof(struct ledger_facts),
 	    FIELD(ledger_facts, upgrade_ms),
@@ -100,7 +131,6 @@ layout_shape(void)
 	    LEDGER_STATUS_MAX,
 	    LEDGER_TOKENS_BYTES,
 	};
-#undef FIELD
 
-	return sum_bytes(shape, sizeof(shape), LEDGER_VERSION);
+	return sum_bytes(shape, sizeof(shape), shape_of_records());
 }

@@ -54,6 +54,7 @@ struct header {
 };
 
 #define RECORD_BYTES TWIN_BYTES(sizeof(struct ledger_record))
+#define TASK_BYTES   TWIN_BYTES(sizeof(struct ledger_task))
 
 /* A name that is free; `value` is check << 32 | incarnation, 0: nothing is here. */
 struct past {
@@ -71,6 +72,7 @@ struct layout {
 	size_t cores[2];
 	size_t journal;
 	size_t records;
+	size_t tasks;
 	size_t statuses;
 	size_t past;
 	size_t tokens;

@@ -272,6 +272,7 @@ ledger_copy(struct ledger *ledger, const struct ledger *old)
 	ASSERT(ledger->header->slots >= slots);
 	ASSERT(ledger->header->events_bytes >= old->header->events_bytes);
 	copy_area(ledger, to->records, old, from->records, slots * RECORD_BYTES);
+	copy_area(ledger, to->tasks, old, from->tasks, LEDGER_TASKS_MAX * TASK_BYTES);
 	copy_area(ledger, to->statuses, old, from->statuses, slots * LEDGER_STATUS_MAX);
 	copy_area(ledger, to->past, old, from->past, sizeof(struct past_ring));
 	copy_area(ledger, to->events, old, from->events, old->header->events_bytes);

@@ -9,6 +9,7 @@
  *	the journal: every event that was given to the core since, put down before
  *	how many of the actions that came of them were performed
  *	a record for each slot: what the shell knows of the process in it
+ *	a record for each helper process that runs
  *	facts of supd as a whole, the ring of events, what was on the way to be spawned
  *
  * The same events give the same actions: so the checkpoint and the journal are the state,
@@ -108,7 +109,9 @@ struct ledger_record {
 	bool sigstopped;
 	bool is_cgroup;
 	bool reset; /* this life has said BACKOFF_RESET=1: until the journal has it */
-	uint8_t unused[1];
+	uint8_t stop_command; /* enum stop_command */
+	uint8_t reloads;
+	uint8_t unused[7];
 	struct reap end;
 	uint64_t process_started_ms;
 	uint64_t dead_letters;
@@ -125,11 +128,43 @@ int ledger_read(const struct ledger *ledger, uint32_t slot, struct ledger_record
 void ledger_set_status(struct ledger *ledger, uint32_t slot, const char *text);
 const char *ledger_status(const struct ledger *ledger, uint32_t slot);
 
+/* ---- helper processes ---- */
+
+/* So many at once; see daemon/tasks.h. */
+#define LEDGER_TASKS_MAX 512
+
+/* A helper process of an actor, and what it was ordered for. */
+struct ledger_task {
+	struct ref ref; /* on whose behalf; REF_NONE: this place is free */
+	uint32_t serial;
+	uint32_t life;
+	uint64_t timeout_ms;
+	uint64_t deadline_ms; /* 0: it has not begun, or nobody counts */
+	struct cause cause;
+	int32_t pid;   /* 0: none, or reaped */
+	int32_t error; /* it could not be started: errno */
+	uint8_t kind;  /* enum task_kind */
+	uint8_t which;
+	uint8_t reason; /* enum task_reason */
+	uint8_t step;   /* it could not be started: enum spawn_step */
+	bool is_late;
+	bool killing;
+	bool ended; /* `end` is how */
+	bool is_cgroup;
+	struct reap end;
+};
+
+void ledger_write_task(struct ledger *ledger, uint32_t place,
+                       const struct ledger_task *task);
+int ledger_read_task(const struct ledger *ledger, uint32_t place,
+                     struct ledger_task *ret);
+
 /* ---- a spawn ---- */
 
 /* What is between clone and exec.  The kernel writes pid, the child step and code. */
 struct ledger_spawn {
 	_Atomic uint32_t life; /* 0: nothing is on the way */
+	uint32_t task; /* 0: the main process of an actor; else the place of a task, + 1 */
 	struct ref ref;
 	struct spawn_trace trace;
 };

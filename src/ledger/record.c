@@ -13,6 +13,7 @@
 
 /* Facts have no slot. */
 #define FACTS_SEED UINT64_MAX
+#define TASK_SEED  (UINT64_C(1) << 32) /* above all slots */
 
 /* ---- two copies -------------------------------------------------------------------- */
 
@@ -105,7 +106,7 @@ ledger_write(struct ledger *ledger, uint32_t slot, const struct ledger_record *r
 	struct reap *end = &clean.end;
 
 	/* What is between its fields is summed, too. */
-	_Static_assert(sizeof(struct ledger_record) == 128,
+	_Static_assert(sizeof(struct ledger_record) == 136,
 	               "padding: look at ledger_write");
 	_Static_assert(sizeof(struct reap) == 40, "padding: look at ledger_write");
 	memset((char *)end + offsetof(struct reap, status) + sizeof(end->status), 0,
@@ -122,6 +123,43 @@ int
 ledger_read(const struct ledger *ledger, uint32_t slot, struct ledger_record *ret)
 {
 	return twin_read(record_at(ledger, slot), sizeof(*ret), slot, ret);
+}
+
+/* ---- helper processes ---------------------------------------------------------------
+ */
+
+static struct twin *
+task_at(const struct ledger *ledger, uint32_t place)
+{
+	ASSERT(place < LEDGER_TASKS_MAX);
+	return ledger_at(ledger, ledger->layout.tasks + (size_t)place * TASK_BYTES);
+}
+
+/* The task of a place, from now on; death before leaves the one before. */
+void
+ledger_write_task(struct ledger *ledger, uint32_t place, const struct ledger_task *task)
+{
+	struct ledger_task clean = *task;
+
+	/* What is between its fields is summed, too. */
+	_Static_assert(sizeof(struct ledger_task) == 112,
+	               "padding: look at ledger_write_task");
+	memset((char *)&clean.cause + offsetof(struct cause, core) +
+	           sizeof(clean.cause.core),
+	       0,
+	       sizeof(clean.cause) - offsetof(struct cause, core) -
+	           sizeof(clean.cause.core));
+	memset((char *)&clean + offsetof(struct ledger_task, is_cgroup) + 1, 0,
+	       offsetof(struct ledger_task, end) -
+	           offsetof(struct ledger_task, is_cgroup) - 1);
+	twin_write(task_at(ledger, place), &clean, sizeof(clean), TASK_SEED + place);
+}
+
+/* The task of a place.  Returns 0, -ENOENT or -EBADMSG as ledger_read(). */
+int
+ledger_read_task(const struct ledger *ledger, uint32_t place, struct ledger_task *ret)
+{
+	return twin_read(task_at(ledger, place), sizeof(*ret), TASK_SEED + place, ret);
 }
 
 /* ---- status texts -------------------------------------------------------------------

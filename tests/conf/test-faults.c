@@ -250,11 +250,6 @@ static const char *const unbuilt_actor_keys[] = {
     "significant",
     "needs",
     "watch",
-    "hooks",
-    "hook_timeout",
-    "stop_command",
-    "reload_signal",
-    "reload_command",
     "watchdog",
     "watchdog_signal",
     "health",
@@ -277,7 +272,7 @@ static const char *const unbuilt_actor_keys[] = {
 static const char *const unbuilt_supervisor_keys[] = {
     "auto_shutdown", "keep_children", "freeze_while_deciding",
     "when_empty",    "max_children",  "significant",
-    "needs",         "watch",         "hooks",
+    "needs",         "watch",
 };
 static const char *const unbuilt_top_keys[] = {
     "metrics",    "auto_shutdown", "keep_children", "freeze_while_deciding",

@@ -136,6 +136,12 @@ procs_signal(struct procs *procs, struct ref ref, int signo)
 }
 
 int
+procs_reload(struct procs *procs, struct ref ref)
+{
+	return procs_signal(procs, ref, SIGHUP);
+}
+
+int
 reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
 {
 	struct fake *fake = fake_of(shell);

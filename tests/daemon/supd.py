@@ -303,10 +303,11 @@ class Supd:
 
     def settle(self):
         """Every probe of which supd said that it started has said so itself, or ended;
-        of every probe that said so supd has told."""
+        of every probe that said so supd has told, but for helpers, whose names
+        begin with "+"."""
         if not self.stream or self.stream.closed:
             return
-        told = {line.pid for line in self.lines("S")}
+        told = {line.pid for line in self.lines("S") if not line.name.startswith("+")}
         self.until(lambda: told <= {event.get("pid") for event in self.seen("started")},
                    f"supd to tell of all of {told}")
         wanted = {event["pid"]: event for event in self.seen("started") if event.get("pid")}

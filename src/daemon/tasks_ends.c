@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: ISC */
+/* tasks_ends.c - how tasks end: by themselves, out of time, killed, gone. */
+#include "config.h"
+
+#include "daemon/tasks_private.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "daemon/log.h"
+#include "daemon/procs_private.h"
+#include "daemon/shell.h"
+#include "os/clock.h"
+#include "os/fd.h"
+
+/* How often what is left of tasks is looked for again. */
+#define RECHECK_MS 20
+/* How long the end of supd waits for killed ones. */
+#define END_MS 5000
+
+/* ---- time -------------------------------------------------------------------------- */
+
+static void
+on_time(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct tasks *tasks = timer->data;
+	const uint64_t now_ms = clock_mono_ms();
+
+	(void)loop;
+	(void)revents;
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
+		struct task *task = &tasks->at[place];
+
+		if (task_is_used(task) && task->deadline_ms != 0 &&
+		    task->deadline_ms <= now_ms && !task->killing && !task->ended)
+			task_kill(tasks, task, true);
+	}
+	tasks_check(tasks);
+}
+
+/* When something is to be looked at next, in ms from now; UINT64_MAX: never. */
+static uint64_t
+time_left(const struct tasks *tasks)
+{
+	uint64_t due_ms = UINT64_MAX;
+	uint64_t now_ms;
+
+	if (tasks->n_ended > 0)
+		return tasks->is_fresh ? 0 : RECHECK_MS;
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX && tasks->n > 0; place++) {
+		const struct task *task = &tasks->at[place];
+
+		if (task_is_used(task) && task->deadline_ms != 0 && !task->killing &&
+		    task->deadline_ms < due_ms)
+			due_ms = task->deadline_ms;
+	}
+	now_ms = clock_mono_ms();
+	if (due_ms == UINT64_MAX)
+		return due_ms;
+	return due_ms > now_ms ? due_ms - now_ms : 0;
+}
+
+/* Wake up when something is due, or may be gone. */
+void
+tasks_arm(struct tasks *tasks)
+{
+	uint64_t left_ms = time_left(tasks);
+
+	ev_timer_stop(tasks->shell->loop, &tasks->timer);
+	if (left_ms == UINT64_MAX)
+		return;
+	ev_timer_init(&tasks->timer, on_time, (double)left_ms / 1e3, 0.);
+	tasks->timer.data = tasks;
+	ev_now_update(tasks->shell->loop);
+	ev_timer_start(tasks->shell->loop, &tasks->timer);
+}
+
+/* ---- the end ----------------------------------------------------------------------- */
+
+/* Kill it and everything that it forked. */
+void
+task_kill(struct tasks *tasks, struct task *task, bool is_late)
+{
+	struct procs *procs = tasks->shell->procs;
+
+	if (task->told)
+		return;
+	if (!task->killing) {
+		task->killing = true;
+		task->result.is_late = is_late && !task->ended && task->result.error == 0;
+		task_record(tasks, task);
+	}
+	if (task->pid != 0)
+		(void)proc_signal_pid(procs, &task->pid, task->pidfd, task->adopted,
+		                      SIGKILL);
+	if (containment_needs_sweep(&task->containment))
+		(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+	(void)containment_kill(&task->containment, &tasks->shell->cgroups,
+	                       procs->sweeper);
+	tasks_arm(tasks);
+}
+
+/* Whose main process that is, or NULL. */
+struct task *
+task_by_pid(struct tasks *tasks, pid_t pid)
+{
+	uint32_t who;
+
+	if (!map_get(&tasks->shell->procs->by_pid, (uint64_t)pid, &who) ||
+	    (who & PROCS_TASK) == 0)
+		return NULL;
+	return &tasks->at[who & ~PROCS_TASK];
+}
+
+/* The main process has ended: put down before it is reaped, told by tasks_check(). */
+void
+task_ended(struct tasks *tasks, struct task *task, const struct reap *reap)
+{
+	struct procs *procs = tasks->shell->procs;
+
+	map_remove(&procs->by_pid, (uint64_t)task->pid);
+	if (task->pidfd >= 0) {
+		/* Before the close: a copy in a child would keep it in the epoll. */
+		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_DEL, task->pidfd, NULL);
+		fd_close(&task->pidfd);
+	}
+	task->pid = 0;
+	containment_reaped(&task->containment);
+	task->result.end = *reap;
+	task->ended = true;
+	tasks->n_ended++;
+	task_record(tasks, task);
+	if (!tasks->is_fresh) {
+		tasks->is_fresh = true;
+		tasks_arm(tasks);
+	}
+}
+
+/* Reap the main process at this place; false when there was nothing to reap after all. */
+bool
+tasks_collect(struct tasks *tasks, uint32_t place)
+{
+	struct task *task = &tasks->at[place];
+	struct reap reap;
+	int r;
+
+	if (task->pid == 0)
+		return false;
+	r = os_reap_peek(task->pidfd, task->pid, &reap);
+	if (r == 0)
+		return false;
+	if (r < 0)
+		reap = end_unknown(task->pid);
+	task_ended(tasks, task, &reap);
+	(void)os_reap_pidfd(-1, reap.pid, &reap);
+	return true;
+}
+
+static bool
+is_over(const struct task *task)
+{
+	return task_is_used(task) && !task->told &&
+	       (task->ended || task->result.error != 0);
+}
+
+/*
+ * Look at all that have ended: what they left behind is killed, and when nothing is left
+ * it is told.  One sweep of /proc serves them all.
+ */
+void
+tasks_check(struct tasks *tasks)
+{
+	struct shell *shell = tasks->shell;
+	struct procs *procs = shell->procs;
+	bool swept = false;
+
+	if (tasks->n_ended == 0)
+		return;
+	tasks->is_fresh = false;
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX && tasks->n_ended > 0;
+	     place++) {
+		struct task *task = &tasks->at[place];
+
+		if (!is_over(task))
+			continue;
+		if (!swept && task->ended &&
+		    containment_needs_sweep(&task->containment)) {
+			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+			swept = true;
+		}
+		if (task->ended && !containment_is_empty(&task->containment,
+		                                         &shell->cgroups,
+		                                         procs->sweeper)) {
+			(void)containment_kill(&task->containment, &shell->cgroups,
+			                       procs->sweeper);
+			(void)containment_watch(&task->containment, &shell->cgroups,
+			                        PROCS_TASK | place);
+			continue;
+		}
+		containment_unwatch(&task->containment, &shell->cgroups);
+		if (!task->containment.is_cgroup)
+			(void)containment_close(&task->containment, &shell->cgroups);
+		tasks->n_ended--;
+		tasks_finish(tasks, task);
+	}
+	tasks_arm(tasks);
+}
+
+/* Nobody tells of the ends of those that we took over any more: look by ourselves. */
+void
+tasks_hold_adopted(struct tasks *tasks)
+{
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
+		struct task *task = &tasks->at[place];
+		const uint32_t who = PROCS_TASK | place;
+
+		if (!task_is_used(task) || !task->adopted || task->pid == 0)
+			continue;
+		task->pidfd = ends_hold(tasks->shell->procs, task->pid, who);
+		if (task->pidfd < 0) {
+			const struct reap reap = end_unknown(task->pid);
+
+			task_ended(tasks, task, &reap);
+		}
+	}
+}
+
+void
+tasks_end_all(struct tasks *tasks)
+{
+	const uint64_t end_ms = clock_mono_ms() + END_MS;
+
+	while (tasks->first != TASKS_NONE)
+		tasks_forget(tasks, tasks->wishes[tasks->first].order.ref);
+	for (;;) {
+		bool is_left = false;
+
+		for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
+			struct task *task = &tasks->at[place];
+
+			if (!task_is_used(task) || task->told)
+				continue;
+			is_left = true;
+			task_kill(tasks, task, false);
+		}
+		if (!is_left || clock_mono_ms() > end_ms)
+			return;
+		(void)procs_collect(tasks->shell->procs);
+		procs_take_exits(tasks->shell->procs);
+		tasks_check(tasks);
+		(void)poll(NULL, 0, 1);
+	}
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: ISC */
+/* tasks_start.c - from the order of a task to a running process. */
+#include "config.h"
+
+#include "daemon/tasks_private.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "daemon/cause.h"
+#include "daemon/procs_private.h"
+#include "daemon/rundir.h"
+#include "daemon/shell.h"
+#include "os/clock.h"
+#include "os/fd.h"
+
+#define CAUSE_KEY_MAX 64
+
+/* ---- what is executed, and what it is told ------------------------------------------- */
+
+/* The command that is meant; NULL: the configuration does not have it any more. */
+static char **
+argv_of(const struct actor *actor, const struct task_order *order)
+{
+	const struct conf_process *process = &actor->conf->process;
+
+	switch (order->kind) {
+	case TASK_HOOK:
+		return process->hooks[order->which];
+	case TASK_STOP:
+		return process->stop_command;
+	case TASK_RELOAD:
+		return process->reload_command;
+	case TASK_KIND_MAX:
+		break;
+	}
+	return NULL;
+}
+
+/* The SUPD_ID of what runs at this place; nothing of the one before is left then. */
+void
+task_mark(const struct shell *shell, uint32_t place, char ret[PROC_MARK_MAX])
+{
+	(void)snprintf(ret, PROC_MARK_MAX, "%016llx-task-%u",
+	               (unsigned long long)shell->instance, place);
+}
+
+/* The path that its cgroup is named after: no actor has one like that. */
+void
+task_leaf(uint32_t place, char ret[PROC_MARK_MAX])
+{
+	(void)snprintf(ret, PROC_MARK_MAX, "task:%u", place);
+}
+
+/* The process that it is about: the newest, or, before a start, one that is to come. */
+static void
+add_process(struct environment *environment, const struct shell *shell,
+            const struct task_order *order)
+{
+	const struct proc *proc = procs_at(shell->procs, order->ref.slot);
+	const bool is_there = proc->life == order->life && proc->life != 0;
+	const pid_t pid = is_there ? procs_pid(shell->procs, order->ref) : 0;
+	int code = order->cause.signal == 0 ? order->cause.code : -1;
+	int signo = order->cause.signal;
+
+	if (is_there && proc->ended) {
+		code = proc->end.kind == REAP_EXITED ? proc->end.status : -1;
+		signo = proc->end.kind == REAP_EXITED ? 0 : proc->end.status;
+	}
+	(void)environment_add(environment, "SUPD_PID", pid == 0 ? "" : "%d", (int)pid);
+	(void)environment_add(environment, "SUPD_EXIT_CODE", code < 0 ? "" : "%d", code);
+	(void)environment_add(environment, "SUPD_SIGNAL", "%s",
+	                      signo == 0 ? "" : signal_name(signo) + strlen("SIG"));
+}
+
+/* What DECISIONS 27 adds to the environment of the actor; -errno. */
+static int
+build_environment(struct environment *environment, const struct shell *shell,
+                  const struct actor *actor, const struct task_order *order,
+                  const char *mark)
+{
+	/* A process that is to come is of the generation after this one. */
+	const bool is_before =
+	    order->kind == TASK_HOOK && order->which == HOOK_PRE_START;
+	struct node_view view = {0};
+	struct strbuf cause;
+
+	if (core_valid(shell->core, order->ref))
+		core_view(shell->core, order->ref, shell->now_ms, &view);
+	environment_begin(environment, &actor->conf->process);
+	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
+	(void)environment_add(environment, "SUPD_SOCKET", "%s", shell->control_path);
+	(void)environment_add(environment, "SUPD_ID", "%s", mark);
+	(void)environment_add(environment, "SUPD_HOOK", "%s", task_name(order));
+	(void)environment_add(environment, "SUPD_REASON", "%s",
+	                      task_reason_names[order->reason]);
+	if (actor->conf->process.runtime_directory) {
+		char *directory = NULL;
+		int r = rundir_open(shell->rundirs, actor, &directory);
+
+		if (r < 0)
+			return r;
+		(void)environment_add(environment, "RUNTIME_DIRECTORY", "%s", directory);
+		free(directory);
+	}
+	strbuf_init(&cause, CAUSE_KEY_MAX);
+	cause_key(&cause, &order->cause);
+	(void)environment_add(environment, "SUPD_CAUSE", "%s", strbuf_str(&cause));
+	strbuf_done(&cause);
+	add_process(environment, shell, order);
+	(void)environment_add(environment, "SUPD_GENERATION", "%u",
+	                      view.generation + is_before);
+	(void)environment_add(environment, "SUPD_RESTART_COUNT", "%llu",
+	                      (unsigned long long)view.restarts);
+	return environment_end(environment);
+}
+
+/* ---- the process --------------------------------------------------------------------- */
+
+/* The containment of this place, for one more; -errno. */
+static int
+open_containment(struct shell *shell, const struct actor *actor, struct task *task,
+                 const char *leaf, const char *mark, int *ret_cgroup_fd)
+{
+	const bool in_cgroup = launch_in_cgroup(shell, actor);
+	struct containment *containment = &task->containment;
+	int r = 0;
+
+	if (containment->is_cgroup && !in_cgroup)
+		(void)containment_close(containment, &shell->cgroups);
+	if (!containment->is_cgroup)
+		r = containment_open(containment, in_cgroup ? &shell->cgroups : NULL,
+		                     leaf, mark);
+	if (r < 0)
+		return r;
+	containment_mark(containment, mark);
+	return containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
+}
+
+static int
+launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, char **argv,
+          struct spawn_result *ret)
+{
+	const uint32_t place = (uint32_t)(task - tasks->at);
+	struct shell *shell = tasks->shell;
+	struct launcher *launcher = &shell->procs->launcher;
+	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX];
+	int cgroup_fd = -1;
+	int r;
+
+	task_leaf(place, leaf);
+	task_mark(shell, place, mark);
+	r = open_containment(shell, actor, task, leaf, mark, &cgroup_fd);
+	if (r < 0) {
+		ret->step = SPAWN_STEP_CGROUP;
+		return r;
+	}
+	r = build_environment(&launcher->environment, shell, actor, &task->order, mark);
+	if (r < 0)
+		ret->step = SPAWN_STEP_ENVIRONMENT;
+	else
+		r = launch_helper(launcher, shell, actor, argv, cgroup_fd, ret);
+	fd_close(&cgroup_fd);
+	return r;
+}
+
+static void
+born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
+{
+	const uint32_t who = PROCS_TASK | (uint32_t)(task - tasks->at);
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
+	struct procs *procs = tasks->shell->procs;
+
+	task->pid = result->pid;
+	task->pidfd = fd_raise(result->pidfd);
+	containment_born(&task->containment, result->pid);
+	/* Old news of this pid is about somebody who had it before. */
+	ends_take_exits(procs);
+	/* There is room: procs_reserve(). */
+	(void)map_put(&procs->by_pid, (uint64_t)result->pid, who);
+	if (task->pidfd >= 0)
+		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, task->pidfd, &event);
+	if (task->order.timeout_ms != DURATION_INFINITE)
+		task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
+	task_record(tasks, task);
+}
+
+/*
+ * Start what this place was given an order for.  What cannot be started has failed, and
+ * is told of like one that has ended: never from within here.
+ */
+void
+tasks_start(struct tasks *tasks, struct task *task)
+{
+	const uint32_t place = (uint32_t)(task - tasks->at);
+	struct shell *shell = tasks->shell;
+	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
+	char **argv = actor == NULL ? NULL : argv_of(actor, &task->order);
+	struct ledger_spawn *intent = ledger_spawn(shell->ledger);
+	struct spawn_result result = {.pid = -1, .pidfd = -1, .step = SPAWN_STEP_REMOVED};
+	int r = -ECANCELED;
+
+	/* There is room: tasks_new(). */
+	(void)map_put(&tasks->owners, task_key(task->order.ref, task->order.kind), place);
+	tasks->n++;
+	/* A successor that finds this place here and a pid knows whose process that is. */
+	task_record(tasks, task);
+	intent->trace = (struct spawn_trace){0};
+	intent->ref = task->order.ref;
+	intent->task = place + 1;
+	atomic_store(&intent->life, 1);
+	if (argv != NULL)
+		r = launch_it(tasks, task, actor, argv, &result);
+	if (r == 0) {
+		born(tasks, task, &result);
+	} else {
+		task->result.step = result.step;
+		task->result.error = -r;
+		tasks->n_ended++;
+		tasks->is_fresh = true;
+		task_record(tasks, task);
+	}
+	atomic_store(&intent->life, 0);
+}
