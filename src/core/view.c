@@ -214,6 +214,8 @@ core_check(const struct core *core)
 
 		if (node_at(core, id / LANE_MAX)->heap_at[id % LANE_MAX] != i)
 			return "a deadline that does not know its place";
+		if (i > 0 && heap[(i - 1) / 2].due_ms > heap[i].due_ms)
+			return "a deadline behind one that is due later";
 	}
 	return NULL;
 }

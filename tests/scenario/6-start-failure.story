@@ -337,3 +337,15 @@ boot
 expect S a, S a, S a, S a
 reports
 view a failed
+
+story 99 a first start that fails because the machine is short of something is retried
+tree
+  s one_for_one intensity=2/60s
+    a
+    b
+broken a EAGAIN 1
+boot
+expect S a, S b, S a
+report failure a exec restart
+view a running
+view s window=1

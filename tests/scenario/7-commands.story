@@ -406,3 +406,20 @@ stop a & kill a
 expect t a, x a
 reply stop a done
 view a stopped
+
+story a start of one of a group that waits for its delay starts all of it
+tree
+  s one_for_all
+    a backoff=10s/10s
+    b
+    c
+boot
+expect S a, S b, S c
+exit a 1
+expect t c, x c, t b, x b
+report failure a exit:1 restart delay=10s
+after 1s
+start b
+expect S a, S b, S c
+reply start b done
+view s window=1
