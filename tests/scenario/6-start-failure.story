@@ -346,6 +346,6 @@ tree
 broken a EAGAIN 1
 boot
 expect S a, S b, S a
-report failure a exec restart
+report failure a exec:EAGAIN restart
 view a running
 view s window=1
