@@ -325,6 +325,25 @@ class Chaos(Supd):
         super().diagnose()
 
 
+def outage(s, during):
+    """Kill the guardian, do `during` while nobody is there, let the walker go on."""
+    old = s.guardian()
+    os.kill(s.process.pid, signal.SIGSTOP)
+    try:
+        s.until(lambda: state_of(s.process.pid) == "T", "the walker to stop")
+        s.kill_guardian(old)
+        s.until(lambda: not alive(old), "the guardian's end")
+        during()
+    finally:
+        os.kill(s.process.pid, signal.SIGCONT)
+    return old, s.successor(old)
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as text:
+        return text.read().rpartition(")")[2].split()[0]
+
+
 def age_ms(pid):
     """For how long there has been this process: what Ping tells is supd's own age."""
     with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as text:

@@ -13,7 +13,7 @@ import threading
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
-from chaos import Chaos, Killer, Wish, alive, check, equal, now_ns
+from chaos import Chaos, Killer, Wish, alive, check, equal, now_ns, outage
 from lib import (INSTRUMENTED, SUPCTL, SUPD, Skip, children, comment, has, main, run, test,
                  unshare)
 from varlink import Closed, Varlink, VarlinkError
@@ -36,25 +36,6 @@ def start(box, tree, **options):
 
 def four(box, **options):
     return start(box, {"a": {}, "b": {}, "g": {"children": {"c": {}, "d": {}}}}, **options)
-
-
-def outage(s, during):
-    """Kill the guardian, do `during` while nobody is there, let the walker go on."""
-    old = s.guardian()
-    os.kill(s.process.pid, signal.SIGSTOP)
-    try:
-        s.until(lambda: state_of(s.process.pid) == "T", "the walker to stop")
-        s.kill_guardian(old)
-        s.until(lambda: not alive(old), "the guardian's end")
-        during()
-    finally:
-        os.kill(s.process.pid, signal.SIGCONT)
-    return old, s.successor(old)
-
-
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as text:
-        return text.read().rpartition(")")[2].split()[0]
 
 
 def supctl(box, s, *args):
