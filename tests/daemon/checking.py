@@ -56,10 +56,7 @@ FAULTS = [  # what is wrong, the file, line of the error, what the sentence must
 ]
 
 UNSUPPORTED = {  # keys that this version knows of and refuses
-    "needs": "{/user/b: ready}", "watchdog": "5s", "hooks": "{pre_start: /bin/true}",
-    "health": "{tcp: '127.0.0.1:1'}", "fd_store": "3", "watch": "{/user/b: fail}",
-    "runtime_directory": "true", "start_on": "connect", "stop_command": "/bin/true",
-    "cgroup": "{memory_max: 1G}", "significant": "true",
+    "needs": "{/user/b: ready}", "start_on": "connect", "cgroup": "{memory_max: 1G}",
     "environment_file": "/dev/null", "clear_environment": "true",
 }
 
