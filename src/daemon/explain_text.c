@@ -350,7 +350,7 @@ say_last_words(struct strbuf *sb, const json_t *failure)
 	}
 }
 
-/* Giving up and escalating, in the order in which they happened. */
+/* Hooks that failed, giving up and escalating, in the order in which they happened. */
 static void
 say_consequences(struct strbuf *sb, const json_t *const *chain, size_t n)
 {
@@ -358,7 +358,8 @@ say_consequences(struct strbuf *sb, const json_t *const *chain, size_t n)
 		const char *event = explain_field(chain[i], "event");
 
 		if (strcmp(event, "gave_up") != 0 && strcmp(event, "escalated") != 0 &&
-		    strcmp(event, "killed_after_timeout") != 0)
+		    strcmp(event, "killed_after_timeout") != 0 &&
+		    strcmp(event, "hook_failed") != 0)
 			continue;
 		strbuf_addf(sb, "%s ", explain_field(chain[i], "path"));
 		explain_step(sb, chain[i]);

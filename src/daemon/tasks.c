@@ -135,7 +135,8 @@ tell(struct tasks *tasks, const struct task_order *order,
 	}
 }
 
-/* It is over, and nothing of it is left: its place is free when that is known for good. */
+/* It is over, and nothing of it is left: its place is free when that is known for good.
+ */
 void
 tasks_finish(struct tasks *tasks, struct task *task)
 {
@@ -270,8 +271,7 @@ tasks_order(struct tasks *tasks, const struct task_order *order)
 		return;
 	r = wish_add(tasks, order);
 	if (r < 0) {
-		const struct task_result result = {.step = SPAWN_STEP_CLONE,
-		                                   .error = -r};
+		const struct task_result result = {.step = SPAWN_STEP_CLONE, .error = -r};
 
 		tell(tasks, order, &result);
 		return;
@@ -309,9 +309,8 @@ tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_lat
 
 	if (map_get(&tasks->waiting, task_key(ref, kind), &at)) {
 		const struct task_order order = tasks->wishes[at].order;
-		const struct task_result result = {.is_late = is_late,
-		                                   .step = SPAWN_STEP_CLONE,
-		                                   .error = ECANCELED};
+		const struct task_result result = {
+		    .is_late = is_late, .step = SPAWN_STEP_CLONE, .error = ECANCELED};
 
 		wish_remove(tasks, at);
 		tell(tasks, &order, &result);
@@ -368,9 +367,8 @@ tasks_on_turn(struct tasks *tasks)
 
 		if (!task_is_used(task) || !task->told)
 			continue;
-		*task = (struct task){.order.ref = REF_NONE,
-		                      .pidfd = -1,
-		                      .containment = task->containment};
+		*task = (struct task){
+		    .order.ref = REF_NONE, .pidfd = -1, .containment = task->containment};
 		task_record(tasks, task);
 		tasks->n--;
 	}

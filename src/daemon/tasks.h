@@ -58,7 +58,7 @@ struct task_order {
 struct task_result {
 	bool is_late;         /* it was killed because its time was up */
 	enum spawn_step step; /* what failed when it was to be started */
-	int error;            /* its errno; 0: it was started, and `end` is how it ended */
+	int error; /* its errno; 0: it was started, and `end` is how it ended */
 	struct reap end;
 };
 
@@ -91,7 +91,8 @@ bool tasks_run(const struct tasks *tasks, struct ref ref, enum task_kind kind);
 /* The actor is no more: nobody is told of what it still has. */
 void tasks_forget(struct tasks *tasks, struct ref ref);
 
-/* All that was posted is in the journal: whoever was told of a result knows it for good. */
+/* All that was posted is in the journal: whoever was told of a result knows it for good.
+ */
 void tasks_on_turn(struct tasks *tasks);
 
 /* supd ends: kill them all and wait until they are gone. */

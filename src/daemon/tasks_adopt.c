@@ -122,8 +122,8 @@ tasks_restore(struct tasks *tasks)
 		    record.kind >= TASK_KIND_MAX)
 			continue;
 		restore(tasks, task, &record);
-		(void)map_put(&tasks->owners,
-		              task_key(task->order.ref, task->order.kind), place);
+		(void)map_put(&tasks->owners, task_key(task->order.ref, task->order.kind),
+		              place);
 		tasks->n++;
 	}
 }
@@ -218,8 +218,8 @@ tasks_adopt(struct tasks *tasks)
 		}
 		/* It was to be killed, which may not have been done; or nobody is there
 		 * any more whose it is. */
-		if (task->killing || actors_get(&tasks->shell->actors, task->order.ref) ==
-		                         NULL)
+		if (task->killing ||
+		    actors_get(&tasks->shell->actors, task->order.ref) == NULL)
 			task_kill(tasks, task, task->result.is_late);
 	}
 	adopt_wishes(tasks);

@@ -192,9 +192,9 @@ tasks_check(struct tasks *tasks)
 			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
 			swept = true;
 		}
-		if (task->ended && !containment_is_empty(&task->containment,
-		                                         &shell->cgroups,
-		                                         procs->sweeper)) {
+		if (task->ended &&
+		    !containment_is_empty(&task->containment, &shell->cgroups,
+		                          procs->sweeper)) {
 			(void)containment_kill(&task->containment, &shell->cgroups,
 			                       procs->sweeper);
 			(void)containment_watch(&task->containment, &shell->cgroups,

@@ -23,7 +23,8 @@
 
 #define CAUSE_KEY_MAX 64
 
-/* ---- what is executed, and what it is told ------------------------------------------- */
+/* ---- what is executed, and what it is told -------------------------------------------
+ */
 
 /* The command that is meant; NULL: the configuration does not have it any more. */
 static char **
@@ -87,8 +88,7 @@ build_environment(struct environment *environment, const struct shell *shell,
                   const char *mark)
 {
 	/* A process that is to come is of the generation after this one. */
-	const bool is_before =
-	    order->kind == TASK_HOOK && order->which == HOOK_PRE_START;
+	const bool is_before = order->kind == TASK_HOOK && order->which == HOOK_PRE_START;
 	struct node_view view = {0};
 	struct strbuf cause;
 
@@ -122,7 +122,8 @@ build_environment(struct environment *environment, const struct shell *shell,
 	return environment_end(environment);
 }
 
-/* ---- the process --------------------------------------------------------------------- */
+/* ---- the process ---------------------------------------------------------------------
+ */
 
 /* The containment of this place, for one more; -errno. */
 static int
@@ -210,7 +211,8 @@ tasks_start(struct tasks *tasks, struct task *task)
 	/* There is room: tasks_new(). */
 	(void)map_put(&tasks->owners, task_key(task->order.ref, task->order.kind), place);
 	tasks->n++;
-	/* A successor that finds this place here and a pid knows whose process that is. */
+	/* A successor that finds this place here and a pid knows whose process that is.
+	 */
 	task_record(tasks, task);
 	intent->trace = (struct spawn_trace){0};
 	intent->ref = task->order.ref;

@@ -61,6 +61,7 @@ def die_within(hook, before, steps, go):
         s = Chaos(box, tree(box, [hook]), wait=False)
         if before:
             wait_told(s, pairs(*before))
+            s.wait_for("a", state="running", ready=True)
             go(s)
         s.until(lambda: told(s)[-1:] == [hook + "+"], f"{hook}")
         s.crash()

@@ -98,6 +98,11 @@ def pre_start_fails(box):
     equal(s.lines("S", "a"), [], "processes of a")
     has(open(s.stderr, encoding="utf8").read(),
         "/user/a: hook_failed: pre_start: exited with 1", "the log")
+    chain = s.call("Explain", name="a")["chain"]
+    equal([step["text"] for step in chain][:1], ["pre_start failed (exited with 1)"],
+          "how the story begins")
+    has(s.ctl_ok("explain", "a").out, r"/user/a pre_start failed \(exited with 1\)\.",
+        "explain")
 
 
 @test("98: post_restart fails once: an init failure, counted, restarted again")
