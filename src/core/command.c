@@ -38,6 +38,8 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 
 	node->held = false;
 	node->deleted = false;
+	if (!node_is_live(node) || node->state == STATE_STOPPING)
+		suspend_clear(core, node);
 	if (node_is_down(node)) {
 		node->grouped = node->grouped || strategy_joins(core, node);
 		node->up = true;
@@ -134,6 +136,7 @@ on_restart(struct turn *turn, struct node *node, const struct event *event)
 		return;
 	}
 	if (node_is_live(node)) {
+		suspend_clear(turn->core, node);
 		node->up = true;
 		node->bounce = true;
 		node->automatic = false;
@@ -181,6 +184,32 @@ on_reset(struct turn *turn, struct node *top, const struct event *event)
 	command_reply(turn, event, REPLY_DONE);
 }
 
+/* It and all below it stand still, until it was resumed as often. */
+static void
+on_suspend(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (node_is_down(node) || !node->up) {
+		command_reply(turn, event, REPLY_INVALID_STATE);
+		return;
+	}
+	if (!suspend_add(turn->core, node)) {
+		command_reply(turn, event, REPLY_BUSY);
+		return;
+	}
+	suspend_apply(turn, node);
+	command_reply(turn, event, REPLY_DONE);
+}
+
+/* One suspension less; one too many is ignored (Akka A-26). */
+static void
+on_resume(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (node->suspends > 0)
+		suspend_take(turn->core, node);
+	suspend_apply(turn, node);
+	command_reply(turn, event, REPLY_DONE);
+}
+
 /* Take in a command; a token that is not 0 gets exactly one ACTION_REPLY. */
 void
 command_post(struct turn *turn, const struct event *event)
@@ -220,6 +249,12 @@ command_post(struct turn *turn, const struct event *event)
 		break;
 	case EVENT_DELETE:
 		dynamic_delete(turn, node, event);
+		break;
+	case EVENT_SUSPEND:
+		on_suspend(turn, node, event);
+		break;
+	case EVENT_RESUME:
+		on_resume(turn, node, event);
 		break;
 	case EVENT_BOOT:
 	case EVENT_TICK:

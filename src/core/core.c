@@ -95,6 +95,9 @@ on_spawned(struct turn *turn, struct node *node)
 	node->generation++;
 	(void)turn_report(turn, REPORT_STARTED, node);
 	watch_state_changed(core, node);
+	/* Below somebody who is suspended it stands still from the beginning. */
+	if (core->n_suspends > 0)
+		reconcile_queue(core, node);
 	if (node->state == STATE_STOPPING) {
 		down_spawned(turn, node);
 		return;
@@ -161,6 +164,7 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 	node->main_alive = false;
 	if (event->gone)
 		node->alive = false;
+	suspend_end(turn, node);
 	node->end = end_cause(node, event);
 	turn_report(turn, REPORT_EXITED, node)->cause = node->end;
 	if (node->state == STATE_STOPPING) {
@@ -240,6 +244,8 @@ post_process(struct turn *turn, const struct event *event)
 	case EVENT_DELETE:
 	case EVENT_WAIT:
 	case EVENT_UNWAIT:
+	case EVENT_SUSPEND:
+	case EVENT_RESUME:
 	case EVENT_SHUTDOWN:
 	case EVENT_QUIT:
 	case EVENT_KIND_MAX:
@@ -395,6 +401,8 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_DELETE:
 	case EVENT_WAIT:
 	case EVENT_UNWAIT:
+	case EVENT_SUSPEND:
+	case EVENT_RESUME:
 	case EVENT_KIND_MAX:
 		command_post(&turn, event);
 		break;

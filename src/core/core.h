@@ -69,6 +69,8 @@ enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 	X(EVENT_DELETE, "delete")               \
 	X(EVENT_WAIT, "wait")                   \
 	X(EVENT_UNWAIT, "unwait")               \
+	X(EVENT_SUSPEND, "suspend")             \
+	X(EVENT_RESUME, "resume")               \
 	X(EVENT_SHUTDOWN, "shutdown")           \
 	X(EVENT_QUIT, "quit")
 enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
@@ -108,7 +110,7 @@ struct event {
 	bool core;      /* EXITED: dumped core */
 	bool gone;      /* EXITED: nothing is left in the containment either */
 	bool hold;      /* STOP */
-	uint64_t token; /* START, STOP, RESTART: reply wanted if not 0; WAIT, UNWAIT */
+	uint64_t token; /* a command: reply wanted if not 0; WAIT, UNWAIT */
 	enum wait_for wait_for; /* WAIT */
 
 	/*
@@ -129,6 +131,8 @@ struct event {
 	X(ACTION_KILL, "kill")           \
 	X(ACTION_HOOK, "hook")           \
 	X(ACTION_HOOK_KILL, "hook_kill") \
+	X(ACTION_FREEZE, "freeze")       \
+	X(ACTION_THAW, "thaw")           \
 	X(ACTION_ADDED, "added")         \
 	X(ACTION_CLEAR, "clear")         \
 	X(ACTION_REMOVED, "removed")     \
@@ -152,7 +156,9 @@ enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
 	X(REPORT_TERMINATED, "terminated")                     \
 	X(REPORT_GAVE_UP, "gave_up")                           \
 	X(REPORT_ESCALATED, "escalated")                       \
-	X(REPORT_HOOK_FAILED, "hook_failed")
+	X(REPORT_HOOK_FAILED, "hook_failed")                   \
+	X(REPORT_SUSPENDED, "suspended")                       \
+	X(REPORT_RESUMED, "resumed")
 enum report { REPORT_MAP(AS_ENUM) REPORT_MAX };
 
 /* What a hook runs for, as it is told (SUPD_REASON). */
@@ -175,8 +181,8 @@ enum reply_result {
 
 struct action {
 	enum action_kind kind;
-	struct ref ref; /* SPAWN, STOP, KILL, ADDED, REMOVED, REPORT; REPLY: the actor */
-	uint32_t life;  /* SPAWN, STOP, KILL, REPORT: of which process, 0: none */
+	struct ref ref; /* whom; unused by EXIT */
+	uint32_t life;  /* SPAWN … THAW, REPORT: of which process, 0: none */
 	uint64_t token; /* REPLY */
 	enum reply_result result; /* REPLY */
 	int32_t status;           /* EXIT: exit status of supd */
@@ -274,6 +280,8 @@ struct node_view {
 	uint64_t
 	    addition_id; /* with which it, or somebody above it, was added; 0: none */
 	uint32_t addition_index;
+	uint32_t suspended; /* how often, by itself and by all above it */
+	uint32_t suspends;  /* … of these, by commands about itself */
 	uint32_t life;   /* of the newest process; 0 before the first */
 	bool alive;      /* a process (of this life) was asked for and is not gone */
 	bool spawned;    /* … and its spawn was acknowledged */

@@ -73,9 +73,16 @@ sift_down(struct core *core, uint32_t i, struct deadline entry)
 	put(core, i, entry);
 }
 
+/* Which clocks stand still together with the process that they are about. */
+static const bool stands_still[LANE_MAX] = {
+    [LANE_STATE] = true,
+    [LANE_READY] = true,
+    [LANE_RESET] = true,
+};
+
 /*
  * Set a deadline of the node, delay_ms from now, in place of the one it had in this lane.
- * DURATION_INFINITE: none.
+ * DURATION_INFINITE: none.  While its clocks are held, from their release on.
  */
 void
 deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t now_ms,
@@ -90,6 +97,11 @@ deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t now_
 	deadline_clear(core, node, lane);
 	if (delay_ms == UINT64_MAX)
 		return;
+	if (node->clocks_held && stands_still[lane]) {
+		node->left_ms[lane] = delay_ms;
+		node->lanes_held |= 1u << lane;
+		return;
+	}
 	sift_up(core, core->heap_n++, entry);
 }
 
@@ -100,6 +112,7 @@ deadline_clear(struct core *core, struct node *node, enum lane lane)
 	uint32_t i = node->heap_at[lane];
 	struct deadline last;
 
+	node->lanes_held &= ~(1u << lane);
 	if (i == NONE)
 		return;
 	ASSERT(i < core->heap_n);
@@ -120,6 +133,32 @@ deadline_due(const struct core *core, const struct node *node, enum lane lane)
 	uint32_t i = node->heap_at[lane];
 
 	return i == NONE ? 0 : heap(core)[i].due_ms;
+}
+
+/* The node stands still: what is left of the time of its clocks is kept. */
+void
+deadline_hold(struct core *core, struct node *node, uint64_t now_ms)
+{
+	ASSERT(!node->clocks_held);
+	node->clocks_held = true;
+	for (int i = 0; i < LANE_MAX; i++) {
+		enum lane lane = (enum lane)i;
+		uint64_t due_ms = deadline_due(core, node, lane);
+
+		if (node->heap_at[lane] != NONE && stands_still[lane])
+			deadline_arm(core, node, lane, now_ms,
+			             due_ms > now_ms ? due_ms - now_ms : 0);
+	}
+}
+
+/* It goes on, and so do its clocks. */
+void
+deadline_release(struct core *core, struct node *node, uint64_t now_ms)
+{
+	node->clocks_held = false;
+	for (int i = 0; i < LANE_MAX; i++)
+		if ((node->lanes_held >> i & 1) != 0)
+			deadline_arm(core, node, (enum lane)i, now_ms, node->left_ms[i]);
 }
 
 /* Take the next one that is due at now_ms and was armed before this tick. */

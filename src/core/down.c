@@ -38,6 +38,7 @@ down_settle(struct turn *turn, struct node *node)
 	node->manual = false;
 	node->start_now = false;
 	node->brutal = false;
+	suspend_clear(core, node);
 	reconcile_set_state(core, node, node->down_as);
 	node->grouped = false;
 	reconcile_pass(core, node);
@@ -276,6 +277,7 @@ begin_stop(struct turn *turn, struct node *node)
 	    node->spec.hooks != 0 && (node->ready || node->created) && !node->brutal;
 
 	node->is_open = false;
+	suspend_end(turn, node);
 	if (is_over(node) && !has_hooks) {
 		be_gone(turn, node);
 		return;

@@ -15,6 +15,7 @@
 #define NONE         UINT32_MAX
 #define RESUME_GUARD 5     /* so many resumes of a dead process … */
 #define RESUME_MS    60000 /* … within so long are resumes */
+#define SUSPENDS_MAX 1000000
 
 /* What a deadline of a node is for; a node has at most one of each. */
 enum lane {
@@ -138,6 +139,10 @@ struct node {
 	struct failure failure;
 	bool failing; /* it is what brings the node down, or brought it down last */
 
+	/* standing still */
+	uint32_t suspends; /* commands; not those of the nodes above */
+	bool frozen;       /* it stands still, and that was told */
+
 	/* as a child: its part in what its supervisor does */
 	bool grouped;   /* stopped, and perhaps started again, with others */
 	bool sequenced; /* a start in the sequence that has not passed yet */
@@ -169,6 +174,9 @@ struct node {
 	uint32_t n_due; /* ends that it is to be told of */
 	bool rewatch;   /* one of its watches has to be looked at */
 	uint32_t heap_at[LANE_MAX];
+	uint64_t left_ms[LANE_MAX]; /* of the deadlines that are held */
+	uint32_t lanes_held;        /* set of lanes */
+	bool clocks_held;
 };
 
 struct deadline {
@@ -241,6 +249,7 @@ struct core {
 	uint32_t top;     /* slots ever used */
 	uint32_t vacant;  /* list of free slots, through `next` */
 	uint32_t pool_used;
+	uint64_t n_suspends; /* of all nodes */
 	uint32_t queue_head, queue_n;
 	uint32_t heap_n;
 	uint32_t waiter_free;
@@ -426,6 +435,8 @@ void deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t
                   uint64_t delay_ms);
 void deadline_clear(struct core *core, struct node *node, enum lane lane);
 uint64_t deadline_due(const struct core *core, const struct node *node, enum lane lane);
+void deadline_hold(struct core *core, struct node *node, uint64_t now_ms);
+void deadline_release(struct core *core, struct node *node, uint64_t now_ms);
 bool deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
                    enum lane *ret_lane);
 
@@ -497,6 +508,14 @@ void children_stop(struct turn *turn, struct node *supervisor);
 bool children_are_down(const struct node *supervisor);
 void children_advance(struct turn *turn, struct node *supervisor);
 void children_group_due(struct turn *turn, struct node *supervisor);
+
+/* suspend.c */
+uint32_t suspend_count(const struct core *core, const struct node *node);
+bool suspend_add(struct core *core, struct node *node);
+void suspend_take(struct core *core, struct node *node);
+void suspend_clear(struct core *core, struct node *node);
+void suspend_apply(struct turn *turn, struct node *node);
+void suspend_end(struct turn *turn, struct node *node);
 
 /* wait.c */
 void wait_init(struct core *core);

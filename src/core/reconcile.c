@@ -192,6 +192,8 @@ advance(struct turn *turn, struct node *node)
 		children_advance(turn, node);
 	if (node->used && node->rewatch)
 		react_advance(turn, node);
+	if (node->used)
+		suspend_apply(turn, node);
 }
 
 /* Work the queue until it is empty (false) or the actions are many (true). */

@@ -38,6 +38,9 @@ up_start(struct turn *turn, struct node *node)
 	reconcile_set_state(core, node, STATE_STARTING);
 	if (begins)
 		watch_begun(core, node);
+	/* Below somebody who is suspended it stands still from the beginning. */
+	if (core->n_suspends > 0)
+		reconcile_queue(core, node);
 	node->phase = PHASE_PRE_START;
 	if (!hooks_run(turn, node, HOOK_PRE_START))
 		up_step(turn, node);

@@ -82,7 +82,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->parent = parent == NULL ? REF_NONE : node_ref(core, parent);
 	ret_view->depth = node->depth;
 	ret_view->kind = node->spec.kind;
-	ret_view->state = node->state;
+	ret_view->state = node->frozen ? STATE_SUSPENDED : node->state;
 	ret_view->ready = node->ready && node->state != STATE_STOPPING;
 	ret_view->held = node->held;
 	ret_view->degraded = node_is_supervisor(node) && node->n_failed > 0;
@@ -90,6 +90,8 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->is_added = node->is_added;
 	ret_view->addition_id = node->addition_id;
 	ret_view->addition_index = node->addition_index;
+	ret_view->suspended = suspend_count(core, node);
+	ret_view->suspends = node->suspends;
 	ret_view->life = node->life;
 	ret_view->alive = node->alive;
 	ret_view->spawned = node->spawned;
@@ -189,6 +191,12 @@ check_node(const struct core *core, const struct node *node)
 		return "an actor that is being added and is there already";
 	if (node->sequenced && parent != NULL && parent->op == OP_NONE)
 		return "a child waits in a sequence that nobody works on";
+	if (node->suspends > 0 && node_is_down(node) && !node->up)
+		return "an actor that is down and suspended";
+	if (node->frozen != node->clocks_held)
+		return "clocks that are held, or not, without a reason";
+	if (node->frozen && node->state != STATE_STARTING && node->state != STATE_RUNNING)
+		return "an actor that stands still and does not run";
 	return node_is_supervisor(node) ? check_children(core, node) : NULL;
 }
 

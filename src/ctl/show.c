@@ -105,8 +105,9 @@ show_state(struct out *out, const struct actor_view *actor, bool degraded)
 		strbuf_adds(&out->buf, ", held (start releases it)");
 	if (actor->sigstopped)
 		strbuf_adds(&out->buf, ", stopped by a signal that supd did not send");
-	if (actor->suspended > 0)
-		strbuf_adds(&out->buf, ", suspended");
+	if (actor->suspended > 1)
+		strbuf_addf(&out->buf, ", suspended %lld times",
+		            (long long)actor->suspended);
 	strbuf_addc(&out->buf, '\n');
 	if (actor_waits(actor)) {
 		show_label(out, "waits for");

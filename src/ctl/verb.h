@@ -43,6 +43,8 @@ int verb_explain(struct ctl *ctl, char **names, uint32_t n);
 int verb_start(struct ctl *ctl, char **names, uint32_t n);
 int verb_stop(struct ctl *ctl, char **names, uint32_t n);
 int verb_restart(struct ctl *ctl, char **names, uint32_t n);
+int verb_suspend(struct ctl *ctl, char **names, uint32_t n);
+int verb_resume(struct ctl *ctl, char **names, uint32_t n);
 int verb_reset(struct ctl *ctl, char **names, uint32_t n);
 int verb_signal(struct ctl *ctl, char **names, uint32_t n);
 int verb_kill(struct ctl *ctl, char **names, uint32_t n);

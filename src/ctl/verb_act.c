@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* verb_act.c - the verbs that change something: start, stop, restart, reset, signal,
- * kill, upgrade, shutdown.
+/* verb_act.c - the verbs that change something: start, stop, restart, suspend, resume,
+ * reset, signal, kill, upgrade, shutdown.
  */
 #include "config.h"
 
@@ -21,7 +21,8 @@
 /* A method that acts on actors and answers with how they are then. */
 struct deed {
 	const char *method;
-	bool waits; /* takes wait, timeout_ms and token */
+	bool waits;  /* takes wait, timeout_ms and token */
+	bool counts; /* twice is not the same as once */
 	bool hold;
 };
 
@@ -77,7 +78,8 @@ take_result(void *user, const struct actor_view *actor)
 static int
 do_deed(struct ctl *ctl, const struct deed *deed, const char *name)
 {
-	struct call call = {.method = deed->method, .target = name, .repeat = true};
+	struct call call = {
+	    .method = deed->method, .target = name, .repeat = !deed->counts};
 	struct roster roster;
 	struct result result = {.ctl = ctl, .roster = &roster};
 	struct reply reply;
@@ -130,6 +132,22 @@ reset_one(struct ctl *ctl, const char *name)
 	return do_deed(ctl, &deed, name);
 }
 
+static int
+suspend_one(struct ctl *ctl, const char *name)
+{
+	static const struct deed deed = {.method = "Suspend", .counts = true};
+
+	return do_deed(ctl, &deed, name);
+}
+
+static int
+resume_one(struct ctl *ctl, const char *name)
+{
+	static const struct deed deed = {.method = "Resume", .counts = true};
+
+	return do_deed(ctl, &deed, name);
+}
+
 /* Each name in turn; with JSON the actors of all calls are one array. */
 static int
 act(struct ctl *ctl, char **names, uint32_t n,
@@ -161,6 +179,18 @@ int
 verb_restart(struct ctl *ctl, char **names, uint32_t n)
 {
 	return act(ctl, names, n, restart_one);
+}
+
+int
+verb_suspend(struct ctl *ctl, char **names, uint32_t n)
+{
+	return act(ctl, names, n, suspend_one);
+}
+
+int
+verb_resume(struct ctl *ctl, char **names, uint32_t n)
+{
+	return act(ctl, names, n, resume_one);
 }
 
 int

@@ -153,6 +153,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .used = record->used,
 	    .stopping = record->stopping,
 	    .killing = record->killing,
+	    .frozen = record->frozen,
 	    .late = record->late,
 	    .deferred = record->deferred,
 	    .adopted = record->pid != 0,
@@ -329,6 +330,7 @@ tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 	if (proc->reset == proc->life)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_BACKOFF_RESET, .code = -1});
+	freezing_adopt(procs, proc, view->state == STATE_SUSPENDED);
 	if (proc->late)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});

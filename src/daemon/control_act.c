@@ -230,6 +230,35 @@ handle_reset(struct conn *conn)
 	carry_out(conn, &reset, false);
 }
 
+static void
+suspend_or_resume(struct conn *conn, const struct command *command)
+{
+	struct call *call = &conn->call;
+
+	if (!call_resolve(conn, &call->list) || !wait_prepare(conn, call->list.n))
+		return;
+	call->finish = reply_actors;
+	carry_out(conn, command, TOKEN_NEW);
+}
+
+/* Let it and all below it stand still; done when it does. */
+void
+handle_suspend(struct conn *conn)
+{
+	const struct command suspend = {"suspend", EVENT_SUSPEND, WAIT_READY, false};
+
+	suspend_or_resume(conn, &suspend);
+}
+
+/* Take one suspension back. */
+void
+handle_resume(struct conn *conn)
+{
+	const struct command resume = {"resume", EVENT_RESUME, WAIT_READY, false};
+
+	suspend_or_resume(conn, &resume);
+}
+
 /* Akka's Kill: the actors of that name fail with cause `killed`. */
 void
 handle_kill(struct conn *conn)

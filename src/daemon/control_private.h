@@ -295,6 +295,8 @@ void command_event(struct conn *conn, struct ref ref, const char *verb);
 void handle_start(struct conn *conn);
 void handle_stop(struct conn *conn);
 void handle_restart(struct conn *conn);
+void handle_suspend(struct conn *conn);
+void handle_resume(struct conn *conn);
 void handle_reset(struct conn *conn);
 void handle_signal(struct conn *conn);
 void handle_kill(struct conn *conn);

@@ -142,6 +142,7 @@ ends_close(struct procs *procs, struct proc *proc)
 	if (!proc->containment.is_cgroup)
 		(void)containment_close(&proc->containment, &procs->shell->cgroups);
 	proc->used = false;
+	proc->frozen = false;
 	proc_record(procs, proc);
 }
 
@@ -300,7 +301,9 @@ on_stopped_or_continued(struct procs *procs, const struct reap *reap)
 
 	if (actor == NULL)
 		return;
-	actor->sigstopped = reap->kind == REAP_STOPPED;
+	/* The signal may have been ours; and, where we hear of it late, be undone. */
+	actor->sigstopped =
+	    reap->kind == REAP_STOPPED && !proc->frozen && proc_is_stopped(proc->pid);
 	proc_record(procs, proc);
 }
 
@@ -328,7 +331,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		else if (task != NULL)
 			task_ended(procs->shell->tasks, task, &reap);
 		os_reap_peeked(&reap);
-		}
+	}
 	ends_tell(procs);
 }
 

@@ -383,6 +383,23 @@ say_running(struct strbuf *sb, const struct shell *shell, const struct node_view
 		strbuf_adds(sb, ", not ready");
 }
 
+/* Whoever is suspended by command may be somebody above it. */
+static void
+say_suspended(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+              const char *since)
+{
+	struct node_view above = *view;
+
+	strbuf_addf(sb, "standing still since %s", since);
+	while (above.suspends == 0 && !ref_is_none(above.parent))
+		core_view(shell->core, above.parent, shell->now_ms, &above);
+	if (above.suspends > 0)
+		strbuf_addf(sb, ", until somebody says 'supctl resume %s'",
+		            glob_below_user(shell_path(shell, above.ref)));
+	if (view->suspended > 1)
+		strbuf_addf(sb, "; it is suspended %u times in all", view->suspended);
+}
+
 static void
 say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
             uint64_t now_ms)
@@ -405,8 +422,10 @@ say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *
           const char *since, uint64_t now_ms)
 {
 	switch (view->state) {
-	case STATE_RUNNING:
 	case STATE_SUSPENDED:
+		say_suspended(sb, shell, view, since);
+		break;
+	case STATE_RUNNING:
 		say_running(sb, shell, view, since);
 		break;
 	case STATE_BACKOFF:

@@ -136,6 +136,8 @@ perform_one(struct forecast *forecast, const struct action *action)
 	case ACTION_SIGNAL:
 	case ACTION_REACT:
 	case ACTION_CLEAR:
+	case ACTION_FREEZE:
+	case ACTION_THAW:
 	case ACTION_REMOVED:
 	case ACTION_REPLY:
 	case ACTION_EXIT:

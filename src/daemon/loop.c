@@ -313,6 +313,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 		set_time(shell, loop->n > 0);
 	}
 	tasks_on_turn(shell->tasks);
+	procs_on_turn(shell->procs);
 	/* Who got this far can take over what there is. */
 	if (shell->handover != NULL)
 		keeper_settled(shell);

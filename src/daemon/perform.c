@@ -80,6 +80,12 @@ perform_one(struct shell *shell, const struct action *action)
 	case ACTION_CLEAR:
 		clear(shell, action);
 		break;
+	case ACTION_FREEZE:
+		procs_freeze(shell->procs, action->ref, action->life);
+		break;
+	case ACTION_THAW:
+		procs_thaw(shell->procs, action->ref, action->life);
+		break;
 	case ACTION_REMOVED:
 		removed(shell, action);
 		break;

@@ -416,6 +416,7 @@ int
 procs_reserve(struct procs *procs, uint32_t slots)
 {
 	struct proc *grown;
+	uint32_t *unsettled;
 
 	if (map_reserve(&procs->by_pid, slots + LEDGER_TASKS_MAX) < 0)
 		return -ENOMEM;
@@ -429,6 +430,10 @@ procs_reserve(struct procs *procs, uint32_t slots)
 		containment_init(&grown[slot].containment);
 	}
 	procs->at = grown;
+	unsettled = realloc(procs->unsettled, sizeof(*unsettled) * slots);
+	if (unsettled == NULL)
+		return -ENOMEM;
+	procs->unsettled = unsettled;
 	procs->cap = slots;
 	return 0;
 }
@@ -449,6 +454,7 @@ procs_new(struct shell *shell, struct err *err)
 	map_init(&procs->by_pid);
 	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	procs->sweeper = proc_sweep_new();
+	freezing_init(procs);
 	r = launcher_init(&procs->launcher, shell->environ, err);
 	if (r == 0 && (procs->epoll_fd < 0 || procs->sweeper == NULL)) {
 		r = -errno;
@@ -471,6 +477,7 @@ procs_free(struct procs *procs)
 	if (procs == NULL)
 		return;
 	ends_unwatch(procs);
+	freezing_done(procs);
 	for (uint32_t slot = 0; slot < procs->cap; slot++)
 		clear(procs, &procs->at[slot]);
 	fd_close(&procs->epoll_fd);

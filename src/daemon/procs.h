@@ -27,6 +27,8 @@ int procs_reserve(struct procs *procs, uint32_t slots);
 void procs_spawn(struct procs *procs, struct ref ref, uint32_t life);
 void procs_stop(struct procs *procs, struct ref ref, uint32_t life);
 void procs_kill(struct procs *procs, struct ref ref, uint32_t life);
+void procs_freeze(struct procs *procs, struct ref ref, uint32_t life);
+void procs_thaw(struct procs *procs, struct ref ref, uint32_t life);
 void procs_forget(struct procs *procs, struct ref ref);
 /* Whoever had the name of this actor before is gone: its start need not wait longer. */
 void procs_inherit(struct procs *procs, struct ref heir);
@@ -43,6 +45,8 @@ void procs_reload_command_ended(struct procs *procs, const struct task_order *or
 /* Have the main process read its configuration again: reload_command or reload_signal.
  * -errno; -ESRCH: there is none. */
 int procs_reload(struct procs *procs, struct ref ref);
+/* The turn is over: whoever is to stand still or to go on does. */
+void procs_on_turn(struct procs *procs);
 
 /* A signal for the main process, sent on behalf of a person; -ESRCH: there is none. */
 int procs_signal(struct procs *procs, struct ref ref, int signo);

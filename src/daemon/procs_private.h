@@ -2,6 +2,7 @@
 /* procs_private.h - what the files about processes share.
  *
  *	procs.c   born, told, asked
+ *	freezing.c  standing still
  *	ends.c    reaped, gone
  *	adopt.c   taken over from a guardian before us
  *	help.c    helped by commands of its own (tasks.h)
@@ -47,6 +48,10 @@ struct proc {
 	bool adopted;        /* the walker is its parent, and reaps it */
 	bool leftover;       /* the main process is reaped, something else may not be */
 	bool fresh;          /* the core was not told of its end yet */
+	bool frozen;         /* stands still, with all that it forked */
+	bool unsettled;      /* not all of it does yet what `frozen` says */
+	uint8_t passes;      /* so often it was looked at for that */
+	uint8_t quiet;       /* … and so often in a row nobody moved */
 	uint32_t told;       /* the life that has said READY=1 */
 	uint32_t reset;      /* ... BACKOFF_RESET=1, which the journal has not yet */
 	uint32_t next, prev; /* among the leftovers */
@@ -72,7 +77,10 @@ struct procs {
 	ev_timer walk;
 	ev_timer sweep;
 	struct proc_sweep *sweeper;
-	uint32_t leftovers; /* first of the list */
+	uint32_t leftovers;  /* first of the list */
+	uint32_t *unsettled; /* slots, of cap */
+	uint32_t n_unsettled;
+	ev_timer again; /* look at these */
 };
 
 /* procs.c */
@@ -85,6 +93,11 @@ int proc_signal(struct procs *procs, struct proc *proc, int signo);
 int proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted,
                     int signo);
 void procs_order_again(struct procs *procs, struct proc *proc);
+
+/* freezing.c */
+void freezing_init(struct procs *procs);
+void freezing_adopt(struct procs *procs, struct proc *proc, bool freeze);
+void freezing_done(struct procs *procs);
 
 /* ends.c */
 int ends_watch(struct procs *procs);

@@ -26,6 +26,7 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->deferred = proc->deferred;
 	record->stopping = proc->stopping;
 	record->killing = proc->killing;
+	record->frozen = proc->frozen || proc->unsettled;
 	record->ended = proc->ended;
 	record->late = proc->late;
 	record->stop_command = (uint8_t)proc->stop_command;

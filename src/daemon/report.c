@@ -250,6 +250,8 @@ add_fields(struct shell *shell, const struct action *action)
 	case REPORT_STOPPING:
 	case REPORT_STOPPED:
 	case REPORT_KILLED_AFTER_TIMEOUT:
+	case REPORT_SUSPENDED:
+	case REPORT_RESUMED:
 	case REPORT_MAX:
 		break;
 	}
@@ -307,6 +309,8 @@ level_of(const struct action *action, enum log_level *ret)
 	case REPORT_STOPPING:
 	case REPORT_STOPPED:
 	case REPORT_TERMINATED:
+	case REPORT_SUSPENDED:
+	case REPORT_RESUMED:
 	case REPORT_MAX:
 		break;
 	}
@@ -378,6 +382,8 @@ line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 	case REPORT_KILLED_AFTER_TIMEOUT:
 	case REPORT_TERMINATED:
 	case REPORT_ESCALATED:
+	case REPORT_SUSPENDED:
+	case REPORT_RESUMED:
 	case REPORT_MAX:
 		break;
 	}

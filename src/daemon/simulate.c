@@ -296,6 +296,8 @@ describe_report(struct writer *writer, const struct core *core,
 	case REPORT_STOPPED:
 	case REPORT_KILLED_AFTER_TIMEOUT:
 	case REPORT_HOOK_FAILED:
+	case REPORT_SUSPENDED:
+	case REPORT_RESUMED:
 	case REPORT_MAX:
 		break;
 	}

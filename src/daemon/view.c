@@ -154,7 +154,9 @@ add_identity(struct strbuf *sb, const struct shell *shell, const struct actor *a
 	add_bool(sb, view->ready);
 	ADD(sb, ",\"held\":");
 	add_bool(sb, view->held);
-	ADD(sb, ",\"suspended\":0,\"sigstopped\":");
+	ADD(sb, ",\"suspended\":");
+	strbuf_add_number(sb, view->suspended);
+	ADD(sb, ",\"sigstopped\":");
 	add_bool(sb, actor != NULL && actor->sigstopped);
 }
 

@@ -104,14 +104,15 @@ struct ledger_record {
 	bool deferred;
 	bool stopping;
 	bool killing;
-	bool late;  /* it was told to stop only after a death of supd */
-	bool ended; /* `end` is how */
+	bool frozen; /* something of it may stand still, or is to */
+	bool late;   /* it was told to stop only after a death of supd */
+	bool ended;  /* `end` is how */
 	bool sigstopped;
 	bool is_cgroup;
 	bool reset; /* this life has said BACKOFF_RESET=1: until the journal has it */
 	uint8_t stop_command; /* enum stop_command */
 	uint8_t reloads;
-	uint8_t unused[7];
+	uint8_t unused[6];
 	struct reap end;
 	uint64_t process_started_ms;
 	uint64_t dead_letters;

@@ -243,6 +243,22 @@ cgroup_leaf_signal(const struct cgroup_root *root, const char *leaf, int signo)
 	return s.count > 0 ? s.count : s.code;
 }
 
+/*
+ * Let everything in it, and whatever is forked or moved into it, stand still or go on.
+ * What is frozen can be killed, and hears of other signals when it goes on.  Returns 0,
+ * also when the leaf is not there any more, or -errno.
+ */
+int
+cgroup_leaf_freeze(const struct cgroup_root *root, const char *leaf, bool freeze)
+{
+	char name[LEAF_FILE_MAX];
+	int r;
+
+	file_name(leaf, "cgroup.freeze", name);
+	r = cgroup_write(root->fd, name, freeze ? "1" : "0");
+	return r == -ENODEV || r == -ENOENT ? 0 : r;
+}
+
 /* Stop everybody, so that nobody forks on.  Waits for it, a tenth of a second at most. */
 static void
 freeze(const struct cgroup_root *root, const char *leaf)
@@ -250,8 +266,7 @@ freeze(const struct cgroup_root *root, const char *leaf)
 	const struct timespec a_millisecond = {.tv_nsec = 1000000};
 	char name[LEAF_FILE_MAX], buf[128];
 
-	file_name(leaf, "cgroup.freeze", name);
-	if (cgroup_write(root->fd, name, "1") < 0)
+	if (cgroup_leaf_freeze(root, leaf, true) < 0)
 		return;
 	file_name(leaf, "cgroup.events", name);
 	for (int i = 0; i < FREEZE_TRIES; i++) {
@@ -282,8 +297,7 @@ cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf)
 	for (int i = 0; i < KILL_TRIES; i++) {
 		freeze(root, leaf);
 		r = cgroup_leaf_signal(root, leaf, SIGKILL);
-		file_name(leaf, "cgroup.freeze", name);
-		(void)cgroup_write(root->fd, name, "0");
+		(void)cgroup_leaf_freeze(root, leaf, false);
 		if (r <= 0)
 			break;
 	}

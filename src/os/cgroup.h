@@ -55,6 +55,7 @@ int cgroup_leaf_watch(struct cgroup_root *root, const char *leaf, uint64_t token
 int cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf,
                           int events_fd);
 int cgroup_leaf_signal(const struct cgroup_root *root, const char *leaf, int signo);
+int cgroup_leaf_freeze(const struct cgroup_root *root, const char *leaf, bool freeze);
 int cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf);
 bool cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid);
 

@@ -117,6 +117,13 @@ containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cg
 			return r;
 		containment_unwatch(c, root);
 		c->is_spent = false;
+		c->is_frozen = false;
+	}
+	if (c->is_frozen) {
+		int r = containment_freeze(c, root, false);
+
+		if (r < 0)
+			return r;
 	}
 	if (c->is_cgroup) {
 		fd = cgroup_leaf_open(root, c->leaf);
@@ -234,6 +241,45 @@ containment_kill(struct containment *c, const struct cgroup_root *root,
 	}
 	ASSERT(sweep != NULL);
 	return signal_session(c, sweep, SIGKILL);
+}
+
+/*
+ * With a cgroup: let everything in it stand still, or go on; the kernel does so for what
+ * is forked meanwhile, too.  It may take a moment until the last one does.  A process
+ * that was stopped by a signal stays so.  Returns 0 or -errno.
+ */
+int
+containment_freeze(struct containment *c, const struct cgroup_root *root, bool freeze)
+{
+	int r;
+
+	ASSERT(c->is_cgroup);
+	r = cgroup_leaf_freeze(root, c->leaf, freeze);
+	if (r == 0)
+		c->is_frozen = freeze;
+	return r;
+}
+
+/*
+ * Without a cgroup: stop everybody of the actor, its main process excepted, which the
+ * caller can signal by better means.  `sweep` must have been taken this turn.  Returns
+ * how many still moved, the main process among them.
+ *
+ * A fork that is under way when the signal comes is completed.  So call again, with a
+ * new sweep, until nobody moved twice in a row: then everybody stood still already when
+ * it was looked for children.
+ */
+int
+containment_stop(const struct containment *c, struct proc_sweep *sweep)
+{
+	int moved;
+
+	if (c->session == 0)
+		return 0;
+	moved = c->is_main_alive && !proc_is_stopped(c->session);
+	if (c->is_main_alive)
+		(void)proc_sweep_add_tree(sweep, c->session, c->mark);
+	return moved + proc_sweep_stop(sweep, c->session, c->mark);
 }
 
 /*

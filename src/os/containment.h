@@ -26,6 +26,7 @@ struct containment {
 	bool is_main_alive;         /* started and not yet reaped */
 	bool is_foreign;            /* its main process is not a child of ours */
 	bool is_spent;              /* the leaf was killed, and cannot be born into */
+	bool is_frozen;             /* nobody could move who is born into the leaf */
 	int events_fd;              /* its cgroup.events while it is watched, or -1 */
 	pid_t session;              /* the main process: also its session and group; 0 */
 	char leaf[CGROUP_LEAF_MAX]; /* its name below the actors' directory */
@@ -50,6 +51,9 @@ int containment_signal(const struct containment *c, const struct cgroup_root *ro
                        struct proc_sweep *sweep, int signo);
 int containment_kill(struct containment *c, const struct cgroup_root *root,
                      struct proc_sweep *sweep);
+int containment_freeze(struct containment *c, const struct cgroup_root *root,
+                       bool freeze);
+int containment_stop(const struct containment *c, struct proc_sweep *sweep);
 bool containment_has(const struct containment *c, const struct cgroup_root *root,
                      pid_t pid);
 int containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token);

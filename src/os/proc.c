@@ -560,6 +560,33 @@ proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mar
 }
 
 /*
+ * Stop (SIGSTOP) whoever in the sweep belongs to this session or mark.  Returns how many
+ * still moved.
+ */
+int
+proc_sweep_stop(const struct proc_sweep *sweep, pid_t session, const char *mark)
+{
+	struct stat_line line;
+	int count = 0;
+
+	for (size_t i = 0; i < sweep->n; i++)
+		if (belongs(&sweep->all[i], session, mark) &&
+		    read_stat(sweep->all[i].pid, &line) == 0 && line.state != 'T' &&
+		    line.state != 't' && !is_dead(&line))
+			count += signal_one(&sweep->all[i], SIGSTOP) == 1;
+	return count;
+}
+
+/* Is this process, of whomever, stopped by a signal now? */
+bool
+proc_is_stopped(pid_t pid)
+{
+	struct stat_line line;
+
+	return read_stat(pid, &line) == 0 && (line.state == 'T' || line.state == 't');
+}
+
+/*
  * Kill everything in the sweep but what came of children that are in this session.
  * Returns how many were signalled.
  */

@@ -30,8 +30,10 @@ int proc_sweep_add_tree(struct proc_sweep *sweep, pid_t main_pid, const char *ma
 bool proc_sweep_has(const struct proc_sweep *sweep, pid_t session, const char *mark);
 int proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mark,
                       int signo);
+int proc_sweep_stop(const struct proc_sweep *sweep, pid_t session, const char *mark);
 int proc_sweep_kill(const struct proc_sweep *sweep, pid_t spared_session);
 
+bool proc_is_stopped(pid_t pid);
 bool proc_has_execed(pid_t pid);
 bool proc_has_mark(pid_t pid, const char *mark);
 

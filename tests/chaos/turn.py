@@ -17,7 +17,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
-from chaos import ALL, Chaos, Killer, Wish, alive, check, equal, in_parallel
+from chaos import ALL, CUT, Chaos, Killer, Wish, alive, check, equal, in_parallel
 from lib import PROBE, comment, main, test
 from varlink import VarlinkError
 
@@ -304,6 +304,46 @@ class Escalation(Story):
         return s.counts["ready", "/user/g/c"] >= 2
 
 
+class Counted:
+    """A Suspend or Resume of g, which may not be made twice: is it done already?"""
+
+    def __init__(self, supd, method, count):
+        self.supd, self.method, self.count = supd, method, count
+
+    def done(self):
+        if self.supd.actor("g")["suspended"] == self.count:
+            return True
+        try:
+            with self.supd.connect() as client:
+                client.call(self.method, {"names": ["/user/g"]})
+        except (*CUT, OSError):
+            pass
+        return False
+
+
+class Suspend(Story):
+    """A subtree is frozen and thawed; then it answers."""
+    tree = {"a": {}, "g": {"children": {"b": {"do": ["fork=1"]}, "c": {}}}, "d": {}}
+    untouched = ("a", "b", "c", "d")
+
+    def act(self, s):
+        self.steps = [Counted(s, "Suspend", 1), Counted(s, "Resume", 0)]
+        self.asked = False
+        return []
+
+    def done(self, s):
+        while self.steps and self.steps[0].done():
+            if len(self.steps) == 2:
+                s.until(lambda: all(s.actor(name)["state"] == "suspended"
+                                    for name in ("g", "g/b", "g/c")), "g to stand still")
+            del self.steps[0]
+        if not self.steps and not self.asked:
+            self.asked = True
+            s.tell("b", "echo")
+            s.tell("c", "echo")
+        return self.asked and s.lines("E", "b") and s.lines("E", "c")
+
+
 class GivingUp(Story):
     tree = {"a": {}, "g": {"I": "0/60s", "on_failure": [{"when": "any", "then": "stop"}],
                            "children": {"b": {}, "c": {}}}, "d": {}}
@@ -508,6 +548,7 @@ STORIES = [
     ("a restart of a group in which one is killed", BrutalGroup),
     ("a restart of the rest of a group", Rest),
     ("an escalation", Escalation),
+    ("a subtree that is frozen and thawed", Suspend),
     ("a supervisor that gives up", GivingUp),
     ("a start that fails for want of the program", ExecFailure),
     ("a start that takes too long", StartTimeout),

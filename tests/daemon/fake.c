@@ -390,6 +390,8 @@ perform(struct fake *fake, const struct action *action)
 	case ACTION_HOOK_KILL:
 	case ACTION_SIGNAL:
 	case ACTION_REACT:
+	case ACTION_FREEZE:
+	case ACTION_THAW:
 	case ACTION_EXIT:
 	case ACTION_KIND_MAX:
 		break;

@@ -291,6 +291,11 @@ view_key(struct stage *stage, const struct node_view *view, const char *word)
 		return view->generation == n;
 	if (KEY("children"))
 		return view->children == n;
+	if (KEY("suspended"))
+		return view->suspended == n;
+	if (KEY("since"))
+		return cast_duration(value, &n) &&
+		       view->since_ms == stage->rig.now_ms - n;
 	if (KEY("cause"))
 		return view->has_failure && cast_cause_is(&view->cause, value);
 	if (KEY("delay"))

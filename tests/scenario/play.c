@@ -144,7 +144,7 @@ static const char *const files[] = {
     "1-restart-types", "2-strategies", "3-limits",  "4-escalation", "5-shutdown",
     "6-start-failure", "7-commands",   "8-backoff", "9-directives", "10-reports",
     "11-reload",       "12-world",     "13-system", "14-dynamic",   "15-watch",
-    "17-hooks",        "18-both",
+    "17-hooks",        "18-both",      "19-suspend",
 };
 
 /* play [-k TITLE] [FILE…] */

@@ -205,7 +205,7 @@ behaviour_statement(struct player *player, const struct words *words)
 	return true;
 }
 
-/* start, stop [hold], restart, reset, kill, wait FOR, delete [stop] */
+/* start, stop [hold], restart, reset, kill, suspend, resume, wait FOR, delete [stop] */
 static bool
 command_statement(struct stage *stage, struct player *player, const struct words *words)
 {
@@ -217,7 +217,7 @@ command_statement(struct stage *stage, struct player *player, const struct words
 
 	if (kind != EVENT_START && kind != EVENT_STOP && kind != EVENT_RESTART &&
 	    kind != EVENT_RESET && kind != EVENT_KILL && kind != EVENT_WAIT &&
-	    kind != EVENT_DELETE)
+	    kind != EVENT_DELETE && kind != EVENT_SUSPEND && kind != EVENT_RESUME)
 		return false;
 	event.kind = (enum event_kind)kind;
 	event.hold = strcmp(detail, "hold") == 0;

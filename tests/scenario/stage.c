@@ -191,6 +191,7 @@ on_spawn(struct stage *stage, struct player *player, const struct action *action
 		            player->name);
 	player->life = action->life;
 	player->stopping = false;
+	player->frozen = false;
 	player->main_dead = false;
 	event.kind = EVENT_SPAWNED;
 	if (player->held)
@@ -215,6 +216,8 @@ on_end_wanted(struct stage *stage, struct player *player, const struct action *a
 		            player->name);
 		return;
 	}
+	if (player->frozen)
+		stage_blame(stage, "a signal to %s, which cannot hear it", player->name);
 	player->stopping = true;
 	if (action->kind == ACTION_KILL) {
 		event = end_of(player, -1, SIGKILL);
@@ -312,10 +315,25 @@ on_reaction(struct stage *stage, const struct player *player, const struct actio
 }
 
 static void
+on_freeze(struct stage *stage, struct player *player, const struct action *action)
+{
+	bool freeze = action->kind == ACTION_FREEZE;
+
+	if (player == NULL || player->life == 0 || player->life != action->life)
+		stage_blame(stage, "a freeze or thaw of nobody");
+	else if (player->frozen == freeze)
+		stage_blame(stage, "%s is frozen or thawed again", player->name);
+	else
+		player->frozen = freeze;
+}
+
+static void
 on_action(struct stage *stage, const struct action *action)
 {
 	static const char *const letters[ACTION_KIND_MAX] = {
-	    [ACTION_SPAWN] = "S", [ACTION_STOP] = "t", [ACTION_KILL] = "K"};
+	    [ACTION_SPAWN] = "S",       [ACTION_STOP] = "t",    [ACTION_KILL] = "K",
+	    [ACTION_FREEZE] = "freeze", [ACTION_THAW] = "thaw",
+	};
 	struct player *player = stage_player_of(stage, action->ref);
 	char text[NOTE_MAX];
 
@@ -333,6 +351,11 @@ on_action(struct stage *stage, const struct action *action)
 		break;
 	case ACTION_ADDED:
 		on_added(stage, action);
+		break;
+	case ACTION_FREEZE:
+	case ACTION_THAW:
+		note_act(stage, letters[action->kind], action->ref);
+		on_freeze(stage, player, action);
 		break;
 	case ACTION_REMOVED:
 		note_act(stage, "removed", action->ref);

@@ -35,8 +35,9 @@ struct player {
 	struct watch_spec watches[STAGE_WATCHES_MAX];
 	char watched[STAGE_WATCHES_MAX][STAGE_NAME_MAX]; /* their targets */
 
-	uint32_t life;  /* of the process that is there, 0: none */
-	bool stopping;  /* it was told to stop */
+	uint32_t life; /* of the process that is there, 0: none */
+	bool stopping; /* it was told to stop */
+	bool frozen;
 	bool main_dead; /* its end is on its way */
 	/* how it behaves */
 	bool deaf;        /* does not react to a stop */

@@ -135,7 +135,8 @@ keep_work(struct run *run)
 
 		if (action->kind != ACTION_SPAWN && action->kind != ACTION_STOP &&
 		    action->kind != ACTION_KILL && action->kind != ACTION_HOOK &&
-		    action->kind != ACTION_HOOK_KILL)
+		    action->kind != ACTION_HOOK_KILL && action->kind != ACTION_FREEZE &&
+		    action->kind != ACTION_THAW)
 			continue;
 		if (run->n_work == RUN_WORK_MAX)
 			witness_blame(&run->witness, "too much to do in one turn");

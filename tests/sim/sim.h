@@ -79,6 +79,7 @@ struct process {
 	bool ready;
 	bool stopped; /* STOP was sent */
 	bool killed;
+	bool frozen;
 	uint64_t spawned_ms;
 	uint64_t ready_ms;
 	uint64_t stopped_ms;
@@ -117,6 +118,11 @@ struct witnessed {
 		uint64_t asked_ms;
 	} hook;
 	bool prepared; /* a pre_start succeeded since the newest process */
+	/* standing still */
+	uint32_t suspends;        /* commands that were granted, less those taken back */
+	bool may_forget;          /* these may be forgotten: it was started, or ended */
+	bool stands;              /* suspended was told, and not resumed */
+	uint64_t stands_since_ms; /* since when */
 
 	/* backoff */
 	uint32_t failures;
@@ -164,6 +170,7 @@ struct witness {
 	struct {
 		uint64_t token;
 		bool command;
+		enum event_kind kind;
 	} tokens[SIM_TOKENS_MAX];
 	uint32_t n_tokens;
 	uint32_t serial;   /* of the newest hook */
@@ -213,6 +220,14 @@ void witness_hook(struct witness *witness, const struct action *action);
 void witness_hook_kill(struct witness *witness, const struct action *action);
 bool witness_hook_done(struct witness *witness, const struct event *event);
 void witness_check_hook(struct witness *witness, const struct witnessed *node);
+/* witness-suspend.c: who stands still. */
+void witness_suspended(struct witness *witness, const struct action *reply,
+                       enum event_kind kind);
+void witness_freeze(struct witness *witness, const struct action *action);
+void witness_stands(struct witness *witness, const struct action *report);
+void witness_check_suspended(struct witness *witness, struct witnessed *node,
+                             const struct node_view *view);
+bool witness_runs(enum node_state state);
 
 /* witness-turn.c: what must hold between turns, and when the world is calm. */
 void witness_turn_over(struct witness *witness);
@@ -255,6 +270,7 @@ struct inhabitant {
 	bool up;       /* its start was acknowledged */
 	bool main_dead;
 	bool told; /* to stop, or killed */
+	bool frozen;
 };
 
 struct hook_at_work {
@@ -287,6 +303,7 @@ void world_play(struct run *run);
 void world_expect(struct world *world, uint64_t in_ms, const struct event *event,
                   bool spontaneous);
 void stimulus_command(struct world *world);
+void stimulus_resume_all(struct world *world);
 void stimulus_reload(struct world *world);
 void stimulus_noise(struct world *world);
 

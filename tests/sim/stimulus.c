@@ -24,13 +24,35 @@ somebody(struct world *world, bool also_user)
 static enum event_kind
 some_command(struct rng *rng)
 {
-	static const enum event_kind kinds[] = {EVENT_START, EVENT_START,   EVENT_STOP,
-	                                        EVENT_STOP,  EVENT_RESTART, EVENT_RESET,
-	                                        EVENT_KILL,  EVENT_WAIT,    EVENT_UNWAIT};
+	static const enum event_kind kinds[] = {
+	    EVENT_START,   EVENT_START,   EVENT_STOP,    EVENT_STOP,
+	    EVENT_RESTART, EVENT_RESET,   EVENT_KILL,    EVENT_WAIT,
+	    EVENT_UNWAIT,  EVENT_SUSPEND, EVENT_SUSPEND, EVENT_RESUME};
 
 	if (one_in(rng, 250))
 		return one_in(rng, 3) ? EVENT_QUIT : EVENT_SHUTDOWN;
 	return kinds[rng_below(rng, sizeof(kinds) / sizeof(*kinds))];
+}
+
+/* Take back every suspension, so that the world can come to rest. */
+void
+stimulus_resume_all(struct world *world)
+{
+	struct run *run = world->run;
+
+	for (uint32_t slot = 0; slot < SIM_NODES_MAX; slot++) {
+		const struct witnessed *node = &run->witness.nodes[slot];
+
+		for (uint32_t n = node->used ? node->suspends : 0;
+		     n > 0 && core_valid(run->rig.core, node->ref); n--) {
+			const struct event event = {.kind = EVENT_RESUME,
+			                            .ref = node->ref,
+			                            .token = ++world->last_token};
+
+			if (!run_event(run, &event))
+				return;
+		}
+	}
 }
 
 /* A command, in the middle of a turn. */
@@ -48,7 +70,8 @@ stimulus_command(struct world *world)
 		event.ref = REF_NONE;
 	} else if (event.kind != EVENT_RESET && event.kind != EVENT_KILL &&
 	           event.kind != EVENT_SHUTDOWN && event.kind != EVENT_QUIT &&
-	           (event.kind == EVENT_WAIT || !one_in(rng, 5))) {
+	           (event.kind == EVENT_WAIT || event.kind == EVENT_SUSPEND ||
+	            event.kind == EVENT_RESUME || !one_in(rng, 5))) {
 		event.token = ++world->last_token;
 	}
 	(void)run_event(world->run, &event);

@@ -7,12 +7,6 @@
 #include "base/units.h"
 #include "tests/sim/sim.h"
 
-static bool
-takes_starts(enum node_state state)
-{
-	return state == STATE_STARTING || state == STATE_RUNNING;
-}
-
 static enum node_state
 state_now(const struct witness *witness, const struct witnessed *node)
 {
@@ -33,7 +27,7 @@ check_ancestors(struct witness *witness, const struct witnessed *node)
 	for (; at != NULL; at = witness_parent(witness, at)) {
 		enum node_state now = state_now(witness, at);
 
-		if (!takes_starts(at->before) && !takes_starts(now) &&
+		if (!witness_runs(at->before) && !witness_runs(now) &&
 		    at->before != STATE_STOPPED && at->started < witness->op_began)
 			witness_blame(witness, "I4 slot %u starts, slot %u above is %s",
 			              node->ref.slot, at->ref.slot,
@@ -290,6 +284,9 @@ witness_signal(struct witness *witness, const struct action *action)
 		return;
 	}
 	process = &node->process;
+	if (process->frozen)
+		witness_blame(witness, "I28 slot %u is frozen and gets a %s",
+		              node->ref.slot, action_kind_names[action->kind]);
 	if (node->stop < process->asked && !node->may_be_stopped &&
 	    !witness_is_kept(witness, node))
 		witness_blame(witness, "I11 slot %u is stopped for no reason",

@@ -350,6 +350,24 @@ saw_started(struct witness *witness, const struct action *action)
 		return;
 	node->started = witness->seq;
 	witness_renew(witness, node);
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
+		if (witness->nodes[i].used && &witness->nodes[i] != node &&
+		    witness_below(witness, &witness->nodes[i], node))
+			witness->nodes[i].may_forget = true;
+}
+
+/* A supervisor is ready; anybody is on its way down, or has ended for good. */
+static void
+saw_turning_point(struct witness *witness, const struct action *action)
+{
+	struct witnessed *node = witness_find(witness, action->ref);
+
+	if (node != NULL && action->report == REPORT_TERMINATED)
+		node->may_forget = true;
+	else if (node != NULL && action->report != REPORT_READY)
+		node->stands = false;
+	else if (node != NULL && node->spec->kind == NODE_SUPERVISOR)
+		node->process.ready_ms = witness->rig->now_ms;
 }
 
 /* ACTION_REPORT */
@@ -367,12 +385,18 @@ witness_report(struct witness *witness, const struct action *action)
 		saw_started(witness, action);
 		break;
 	case REPORT_READY:
-	case REPORT_EXITED:
-	case REPORT_BACKOFF:
-	case REPORT_STOPPING:
 	case REPORT_STOPPED:
-	case REPORT_KILLED_AFTER_TIMEOUT:
+	case REPORT_EXITED:
+	case REPORT_STOPPING:
 	case REPORT_TERMINATED:
+		saw_turning_point(witness, action);
+		break;
+	case REPORT_SUSPENDED:
+	case REPORT_RESUMED:
+		witness_stands(witness, action);
+		break;
+	case REPORT_BACKOFF:
+	case REPORT_KILLED_AFTER_TIMEOUT:
 	case REPORT_ESCALATED:
 	case REPORT_HOOK_FAILED:
 		break;

@@ -24,15 +24,15 @@ static bool
 is_healthy(const struct witness *witness, const struct witnessed *node)
 {
 	const struct backoff_spec *backoff = &node->spec->backoff;
-	uint64_t now_ms = witness->rig->now_ms;
+	uint64_t now_ms = node->stands ? node->stands_since_ms : witness->rig->now_ms;
 
-	if (backoff->manual_reset)
+	if (backoff->manual_reset || now_ms < node->process.ready_ms)
 		return false;
 	if (node->spec->kind == NODE_WORKER)
 		return node->process.there && node->process.ready &&
 		       now_ms - node->process.ready_ms >= backoff->reset_after_ms;
-	return node->before == STATE_RUNNING &&
-	       now_ms - node->before_since_ms >= backoff->reset_after_ms;
+	return witness_runs(node->before) &&
+	       now_ms - node->process.ready_ms >= backoff->reset_after_ms;
 }
 
 /* I20: failures are forgotten only for a reason. */
@@ -77,6 +77,7 @@ check_view(struct witness *witness, struct witnessed *node, const struct node_vi
 	if (view->due_ms != 0 && view->state != STATE_BACKOFF)
 		witness_blame(witness, "I21 slot %u is %s and due", node->ref.slot,
 		              node_state_names[view->state]);
+	witness_check_suspended(witness, node, view);
 	check_backoff(witness, node, view);
 	check_overdue(witness, node);
 	witness_check_hook(witness, node);
@@ -97,6 +98,7 @@ witness_turn_over(struct witness *witness)
 		check_told(witness, node);
 		if (!core_valid(core, node->ref)) {
 			node->failures = 0;
+			node->suspends = 0;
 			if (node->process.there)
 				witness_blame(witness, "I2 slot %u is forgotten", i);
 			continue;
@@ -162,6 +164,8 @@ witness_calm(struct witness *witness)
 		if (!node->used || !core_valid(core, node->ref))
 			continue;
 		core_view(core, node->ref, witness->rig->now_ms, &view);
+		if (view.suspended > 0)
+			witness_blame(witness, "I27 slot %u is suspended by nobody", i);
 		if (!is_settled(view.state))
 			witness_blame(witness, "I35 slot %u stays %s", i,
 			              node_state_names[view.state]);

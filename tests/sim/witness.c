@@ -210,6 +210,7 @@ add_token(struct witness *witness, const struct event *event)
 		return;
 	}
 	witness->tokens[witness->n_tokens].token = event->token;
+	witness->tokens[witness->n_tokens].kind = event->kind;
 	witness->tokens[witness->n_tokens++].command = event->kind != EVENT_WAIT;
 }
 
@@ -300,7 +301,7 @@ runs_above(struct witness *witness, const struct witnessed *node)
 		return true;
 	if (parent == NULL || witness_is_kept(witness, node) || may_be_closed(parent))
 		return false;
-	return parent->before == STATE_RUNNING || parent->before == STATE_STARTING;
+	return witness_runs(parent->before);
 }
 
 static void
@@ -312,8 +313,10 @@ saw_command(struct witness *witness, const struct event *event)
 	add_token(witness, event);
 	if (node == NULL || !core_valid(witness->rig->core, event->ref))
 		return;
+	if (event->kind == EVENT_START || event->kind == EVENT_RESTART)
+		node->may_forget = true;
 	if (event->kind == EVENT_START && node->spec->kind != NODE_WORKER &&
-	    (node->before == STATE_RUNNING || node->before == STATE_STARTING)) {
+	    witness_runs(node->before)) {
 		/* Its stop may wait for its turn: then it comes up anew. */
 		if (node->down > node->up || node->stop > node->up) {
 			witness_mark(witness, node, &node->up);
@@ -398,6 +401,8 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_WAIT:
 	case EVENT_ADD:
 	case EVENT_DELETE:
+	case EVENT_SUSPEND:
+	case EVENT_RESUME:
 		saw_command(witness, event);
 		break;
 	case EVENT_UNWAIT:
@@ -429,6 +434,16 @@ saw_removal(struct witness *witness, struct witnessed *top)
 	}
 }
 
+/* With another strategy those that wait for each other may be others. */
+static void
+forget_barriers(struct witness *witness, const struct witnessed *top)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
+		if (witness->nodes[i].used &&
+		    witness_below(witness, &witness->nodes[i], top))
+			witness->nodes[i].process.barrier = 0;
+}
+
 /* Take in an input, before the core is given it. */
 void
 witness_op(struct witness *witness, const struct op *op, const struct spec *spec)
@@ -449,6 +464,8 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 	if (op->kind != OP_ADD || witness->nodes[CORE_USER].before != STATE_STOPPED)
 		witness->clean = false;
 	if (op->kind == OP_UPDATE) {
+		if (node->spec->strategy != spec->strategy)
+			forget_barriers(witness, node);
 		node->spec = spec;
 		node->spec_changed = true;
 		node->renewed = true;
@@ -475,6 +492,7 @@ saw_reply(struct witness *witness, const struct action *action)
 	for (uint32_t i = 0; i < witness->n_tokens; i++) {
 		if (witness->tokens[i].token != action->token)
 			continue;
+		witness_suspended(witness, action, witness->tokens[i].kind);
 		witness->tokens[i] = witness->tokens[--witness->n_tokens];
 		return;
 	}
@@ -552,6 +570,10 @@ saw_action(struct witness *witness, const struct action *action)
 	case ACTION_ADDED:
 	case ACTION_SIGNAL:
 	case ACTION_REACT:
+		break;
+	case ACTION_FREEZE:
+	case ACTION_THAW:
+		witness_freeze(witness, action);
 		break;
 	case ACTION_REMOVED:
 		saw_removed(witness, action);

@@ -207,6 +207,9 @@ perform(struct world *world)
 			do_hook(world, action);
 		else if (action->kind == ACTION_HOOK_KILL)
 			do_hook_kill(world, action);
+		else if (action->kind == ACTION_FREEZE || action->kind == ACTION_THAW)
+			world->who[action->ref.slot].frozen =
+			    action->kind == ACTION_FREEZE;
 		else
 			do_kill(world, action);
 	}
@@ -233,8 +236,12 @@ comes_true(struct world *world, const struct event *event)
 		live(world, who);
 		return true;
 	}
-	if (event->kind == EVENT_READY || event->kind == EVENT_BACKOFF_RESET)
-		return who->up && !who->main_dead;
+	if (event->kind == EVENT_READY || event->kind == EVENT_BACKOFF_RESET) {
+		if (who->frozen)
+			/* It says so when it moves again. */
+			world_expect(world, 20, event, false);
+		return who->up && !who->main_dead && !who->frozen;
+	}
 	if (event->kind == EVENT_EXITED) {
 		if (!who->up || who->main_dead)
 			return false;
@@ -372,6 +379,9 @@ calm_down(struct world *world)
 		if (!world->queue[i].spontaneous)
 			world->queue[kept++] = world->queue[i];
 	world->n_queue = kept;
+	stimulus_resume_all(world);
+	(void)run_settle(world->run);
+	perform(world);
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		const struct inhabitant *who = &world->who[i];
 		struct event event = event_of(who, EVENT_EXITED);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: ISC */
+/* suspend.c - who stands still: a count in each node, for itself and all below it.
+ *
+ * A node stands still while the counts from it up to the root are more than nothing
+ * (Akka A-26).  Counts are changed at once; processes are frozen and thawed when the
+ * queue gets to them.
+ */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "base/assert.h"
+#include "core/pure.h"
+
+/* How often this node is suspended, by itself and by all above it. */
+uint32_t
+suspend_count(const struct core *core, const struct node *node)
+{
+	uint32_t count = 0;
+
+	if (core->n_suspends == 0)
+		return 0;
+	for (; node != NULL; node = node_parent(core, node))
+		count += node->suspends;
+	return count;
+}
+
+/* The count of a node changed: look at all below it. */
+static void
+look_below(struct core *core, struct node *top)
+{
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node))
+		reconcile_queue(core, node);
+}
+
+/* One suspension more; false: there are too many. */
+bool
+suspend_add(struct core *core, struct node *node)
+{
+	if (node->suspends == SUSPENDS_MAX)
+		return false;
+	node->suspends++;
+	core->n_suspends++;
+	look_below(core, node);
+	return true;
+}
+
+/* One suspension less. */
+void
+suspend_take(struct core *core, struct node *node)
+{
+	ASSERT(node->suspends > 0);
+	node->suspends--;
+	core->n_suspends--;
+	look_below(core, node);
+}
+
+/* Its own suspensions are forgotten: it ended for good, or was started by hand. */
+void
+suspend_clear(struct core *core, struct node *node)
+{
+	if (node->suspends == 0)
+		return;
+	core->n_suspends -= node->suspends;
+	node->suspends = 0;
+	look_below(core, node);
+}
+
+/* Is there anything that could stand still?  Who is on the way down has to move. */
+static bool
+can_stand_still(const struct node *node)
+{
+	if (node->state != STATE_STARTING && node->state != STATE_RUNNING)
+		return false;
+	return !node_has_process(node) || (node->spawned && node->main_alive);
+}
+
+/* Freeze or thaw the node if its count says so, and with it its clocks. */
+void
+suspend_apply(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	bool freeze = can_stand_still(node) && suspend_count(core, node) > 0;
+
+	if (freeze == node->frozen)
+		return;
+	node->frozen = freeze;
+	node->since_ms = turn->now_ms;
+	if (freeze)
+		deadline_hold(core, node, turn->now_ms);
+	else
+		deadline_release(core, node, turn->now_ms);
+	if (node_has_process(node))
+		turn_act(turn, freeze ? ACTION_FREEZE : ACTION_THAW, node)->life =
+		    node->life;
+	(void)turn_report(turn, freeze ? REPORT_SUSPENDED : REPORT_RESUMED, node);
+}
+
+/*
+ * It goes down, or its process has ended: whatever is left must be able to hear of it
+ * (I28).  That it is no longer suspended is not told: what becomes of it is.
+ */
+void
+suspend_end(struct turn *turn, struct node *node)
+{
+	if (!node->frozen)
+		return;
+	node->frozen = false;
+	deadline_release(turn->core, node, turn->now_ms);
+	if (node->alive)
+		turn_act(turn, ACTION_THAW, node)->life = node->life;
+}

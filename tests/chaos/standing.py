@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Who stands still goes on standing still, whatever supd dies of, and can be thawed."""
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import Chaos, alive, check, equal
+from containments import contained
+from lib import children, main
+from suspended import all_stand_still, moves, stands_still
+
+
+@contained("a guardian that dies changes nothing of it, and its successor can undo it")
+def guardian_dies(box, kind, options, _):
+    s = Chaos(box, {"a": {"containment": kind, "do": ["fork=2"]}, "b": {"containment": kind}},
+              **options)
+    a, b = s.line("F", "a").pid, s.started("b")
+    s.call("Suspend", names=["/user/a"])
+    s.call("Suspend", names=["/user/a"])
+    all_stand_still(s, a, kind)
+    s.crash()
+    actor = s.actor("a")
+    equal((actor["state"], actor["suspended"], actor["pid"], actor["sigstopped"]),
+          ("suspended", 2, a, False), "a")
+    all_stand_still(s, a, kind)
+    s.call("Resume", names=["/user/a"])
+    s.call("Resume", names=["/user/a"])
+    moves(s, "a", 1)
+    s.until(lambda: not any(stands_still(pid, kind) for pid in children(a)), "its forks")
+    s.call("Suspend", names=["/user/b"])
+    all_stand_still(s, b, kind)
+    s.call("Stop", names=["/user/b"])
+    check(not alive(b), "b is alive")
+    equal(s.lines("D"), [], "two lives of one name")
+
+
+@contained("it ends while nobody supervises: its successor stands still, too")
+def ends_unseen(box, kind, options, _):
+    s = Chaos(box, {"a": {"containment": kind}, "b": {"containment": kind}}, **options)
+    a = s.started("a")
+    s.started("b")
+    s.call("Suspend", names=["/user/a"])
+    all_stand_still(s, a, kind)
+    guardian = s.guardian()
+    os.kill(guardian, signal.SIGSTOP)
+    os.kill(a, signal.SIGKILL)
+    s.kill_guardian(guardian)
+    s.successor(guardian)
+    second = s.event("started", "a", 2)["pid"]
+    s.wait_for("a", state="suspended", suspended=1, pid=second)
+    all_stand_still(s, second, kind)
+    s.call("Resume", names=["/user/a"])
+    equal(s.started("a", 2), second, "the successor")
+    moves(s, "a", 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Suspend and resume: who stands still, with all that it forked, and what that changes."""
+import os
+import signal
+
+from containments import contained
+from lib import alive, check, children, equal, has, main, now_ns, offspring, test
+from suspended import all_stand_still, moves, stands_still
+
+
+@contained("suspend lets a subtree stand still, resume lets it go on")
+def subtree(box, kind, options, _):
+    s = box.supd({"s": {"children": {"a": {"containment": kind, "do": ["fork=2"]},
+                                     "b": {"containment": kind}}},
+                  "c": {"containment": kind}}, **options)
+    a, b = s.line("F", "a").pid, s.started("b")
+    s.started("c")
+    s.ctl_ok("suspend", "s")
+    equal([s.actor(p)["state"] for p in ("s", "s/a", "s/b", "c")],
+          ["suspended", "suspended", "suspended", "running"], "the states")
+    equal([s.actor(p)["suspended"] for p in ("s", "s/a", "c")], [1, 1, 0], "the counts")
+    check(s.actor("s/a")["uptime_ms"] is not None, "no uptime")
+    all_stand_still(s, a, kind)
+    all_stand_still(s, b, kind)
+    s.tell("a", "echo=early")
+    moves(s, "c", 1)
+    equal(s.lines("E", "a"), [], "what a said")
+    mark = s.call("Ping")["uptime_ms"]
+    s.ctl_ok("resume", "s")
+    s.line("E", "a")
+    moves(s, "b", 2)
+    equal((s.actor("s/a")["state"], s.actor("s/a")["pid"], s.actor("s/a")["suspended"]),
+          ("running", a, 0), "a")
+    check(s.call("Ping")["uptime_ms"] >= mark, "another supd")
+    equal([len(s.seen(what, path)) for what in ("suspended", "resumed")
+           for path in ("s", "s/a", "s/b", "c")], [1, 1, 1, 0] * 2, "events")
+    equal(s.seen("failure"), [], "failures")
+
+
+@contained("what forks on and on stands still as a whole, and goes on as a whole")
+def forking(box, kind, options, _):
+    counter = box.file("counter")
+    s = box.supd({"a": {"containment": kind, "shutdown": "200ms", "command":
+                        ["/bin/sh", "-c",
+                         f"while :; do (echo >>{counter}; sleep 0.01) & wait; done"]}},
+                 **options)
+    pid = s.event("started", "a")["pid"]
+    s.until(lambda: os.path.getsize(counter) > 3, "it to count")
+    s.ctl_ok("suspend", "a")
+    all_stand_still(s, pid, kind)
+    size = os.path.getsize(counter)
+    s.ctl_ok("suspend", "a")
+    equal(os.path.getsize(counter), size, "the counter")
+    s.ctl_ok("resume", "a")
+    all_stand_still(s, pid, kind)
+    equal(os.path.getsize(counter), size, "the counter")
+    s.ctl_ok("resume", "a")
+    s.until(lambda: os.path.getsize(counter) > size + 3, "it to count on")
+
+
+@contained("suspended twice it needs two resumes; one too many does nothing")
+def twice(box, kind, options, _):
+    s = box.supd({"a": {"containment": kind}}, **options)
+    pid = s.started("a")
+    s.ctl_ok("suspend", "a")
+    s.ctl_ok("suspend", "a")
+    equal(s.actor("a")["suspended"], 2, "the count")
+    s.ctl_ok("resume", "a")
+    equal((s.actor("a")["suspended"], s.actor("a")["state"]), (1, "suspended"), "a")
+    all_stand_still(s, pid, kind)
+    s.ctl_ok("resume", "a")
+    s.ctl_ok("resume", "a")
+    equal((s.actor("a")["suspended"], s.actor("a")["state"]), (0, "running"), "a")
+    moves(s, "a", 1)
+
+
+@contained("it is not stopped by a signal in the eyes of supd, and that is no failure")
+def not_stopped(box, kind, options, _):
+    s = box.supd({"a": {"containment": kind}, "b": {"containment": kind}}, **options)
+    pid = s.started("a")
+    s.started("b")
+    s.ctl_ok("suspend", "a")
+    all_stand_still(s, pid, kind)
+    # A stop of somebody else is seen later, and so was this one.
+    os.kill(s.pids["b"], signal.SIGSTOP)
+    s.wait_for("b", sigstopped=True)
+    equal((s.actor("a")["sigstopped"], s.actor("a")["state"]), (False, "suspended"), "a")
+    s.ctl_ok("resume", "a")
+    moves(s, "a", 1)
+    os.kill(s.pids["b"], signal.SIGCONT)
+    s.wait_for("b", sigstopped=False)
+    equal((s.actor("a")["sigstopped"], s.actor("a")["state"]), (False, "running"), "a")
+
+
+@contained("a stop thaws first: it is polite, and forgets")
+def stop(box, kind, options, _):
+    s = box.supd({"a": {"containment": kind}}, **options)
+    pid = s.started("a")
+    s.ctl_ok("suspend", "a")
+    all_stand_still(s, pid, kind)
+    s.ctl_ok("stop", "a")
+    s.line("x", "a")
+    equal(s.seen("killed_after_timeout"), [], "killed")
+    equal(alive(pid), False, "a is alive")
+    s.ctl_ok("start", "a")
+    equal((s.actor("a")["state"], s.actor("a")["suspended"]), ("running", 0), "a")
+    s.started("a", 2)
+    moves(s, "a", 1)
+
+
+@contained("one that is deaf is killed after its time, frozen as it was")
+def kill(box, kind, options, _):
+    s = box.supd({"a": {"containment": kind, "shutdown": "100ms", "do": ["ignore", "fork=2"]},
+                  "b": {"containment": kind, "shutdown": "brutal_kill", "do": ["fork=1"]}},
+                 **options)
+    pids = [s.line("F", "a").pid, s.line("F", "b").pid]
+    s.ctl_ok("suspend", "a", "b")
+    for pid in pids:
+        all_stand_still(s, pid, kind)
+    all_of_them = {one for pid in pids for one in {pid} | offspring(pid)}
+    s.ctl_ok("stop", "a", "b")
+    equal([pid for pid in all_of_them if alive(pid)], [], "what is left")
+
+
+@contained("who dies while it stands still has failed; its successor stands still, too")
+def death(box, kind, options, _):
+    s = box.supd({"a": {"containment": kind, "do": ["fork=2"]}}, **options)
+    first = s.line("F", "a").pid
+    s.ctl_ok("suspend", "a")
+    all_stand_still(s, first, kind)
+    forks = children(first)
+    os.kill(first, signal.SIGKILL)
+    second = s.event("started", "a", 2)["pid"]
+    equal(s.event("failure", "a")["cause"]["signal"], "KILL", "the cause")
+    s.until(lambda: not any(alive(pid) for pid in forks), "what was left to be gone")
+    s.wait_for("a", state="suspended", suspended=1, pid=second, restarts=1)
+    all_stand_still(s, second, kind)
+    s.ctl_ok("resume", "a")
+    equal(s.started("a", 2), second, "the successor")
+    moves(s, "a", 1)
+
+
+@test("159 suspended time is not healthy time")
+def healthy(box):
+    s = box.supd({"a": {"backoff": {"min": "50ms", "max": "5s", "jitter": 0,
+                                    "reset_after": "1s"}}})
+    s.started("a")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    s.ctl_ok("suspend", "a")
+    held = s.event("suspended", "a")["mono"]
+    s.until(lambda: s.call("Ping") and now_after(held, 1.5), "longer than reset_after")
+    equal(s.actor("a")["backoff"]["failures"], 1, "failures")
+    s.ctl_ok("resume", "a")
+    equal(s.actor("a")["backoff"]["failures"], 1, "failures")
+    s.wait_for("a", backoff=None)
+
+
+def now_after(mono, seconds):
+    return now_ns() - mono > seconds * 1e9
+
+
+@test("the start timeout stands still with the process, and the next sibling is not hurried")
+def start_timeout(box):
+    s = box.supd({"a": {"ready": "notify", "start_timeout": "1s"}, "b": {}}, wait=False)
+    pid = s.started("a")
+    s.ctl_ok("suspend", "a")
+    held = s.event("suspended", "a")["mono"]
+    s.until(lambda: s.call("Ping") and now_after(held, 1.5), "longer than its timeout")
+    equal((s.actor("a")["state"], s.actor("a")["pid"], s.actor("b")["state"]),
+          ("suspended", pid, "waiting"), "the states")
+    s.ctl_ok("resume", "a")
+    s.tell("a", "ready")
+    s.started("b")
+    equal(s.seen("failure"), [], "failures")
+
+
+@test("what is down cannot be suspended, what nobody knows neither")
+def refused(box):
+    s = box.supd({"a": {}})
+    s.started("a")
+    s.ctl_ok("stop", "a")
+    result = s.ctl("suspend", "a")
+    equal(result.code, 7, f"{result}; status")
+    equal(s.ctl("suspend", "nobody").code, 4, "status")
+    s.ctl_ok("resume", "a")
+    equal((s.actor("a")["state"], s.actor("a")["suspended"]), ("stopped", 0), "a")
+
+
+@test("status and explain say so, and supctl prints what it did")
+def words(box):
+    s = box.supd({"s": {"children": {"a": {}}}})
+    s.started("a")
+    has(s.ctl_ok("suspend", "s").out, r"suspended", "what suspend prints")
+    has(s.ctl("status", "s/a").out, r"suspended for", "the status")
+    has(s.ctl_ok("explain", "s/a").out, r"standing still since .*supctl resume s'",
+        "explain")
+    actors = s.json("suspend", "s")
+    equal([(one["path"], one["suspended"]) for one in actors], [("/user/s", 2)], "json")
+    commands = [one["verb"] for one in s.seen("command")]
+    equal(commands, ["suspend", "suspend"], "commands")
+
+
+@contained("two hundred descendants of one actor stand still and go on", timeout=60)
+def many(box, kind, options, _):
+    s = box.supd({"a": {"command": ["/bin/sh", "-c", "for i in $(seq 200); do sleep 1000 & "
+                                                     "done; wait"],
+                        "shutdown": "200ms", "containment": kind}}, **options)
+    pid = s.event("started", "a")["pid"]
+    s.until(lambda: len(children(pid)) == 200, "200 children", timeout=30)
+    s.ctl_ok("suspend", "a")
+    all_stand_still(s, pid, kind)
+    s.ctl_ok("resume", "a")
+    s.until(lambda: not any(stands_still(one, kind) for one in {pid} | offspring(pid)),
+            "all to go on")
+
+
+if __name__ == "__main__":
+    main()
