@@ -328,6 +328,29 @@ on_freeze(struct stage *stage, struct player *player, const struct action *actio
 }
 
 static void
+on_process(struct stage *stage, struct player *player, const struct action *action)
+{
+	if (player == NULL)
+		stage_blame(stage, "an action for an actor nobody knows");
+	else if (action->kind == ACTION_SPAWN)
+		on_spawn(stage, player, action);
+	else
+		on_end_wanted(stage, player, action);
+}
+
+static void
+on_report(struct stage *stage, const struct action *action)
+{
+	if (action->watch != 0 ? !stage->heard_told
+	                       : (stage->heard >> action->report & 1) == 0)
+		return;
+	if (stage->n_reports == STAGE_NOTES_MAX)
+		stage_blame(stage, "too many reports");
+	else
+		stage->reports[stage->n_reports++] = *action;
+}
+
+static void
 on_action(struct stage *stage, const struct action *action)
 {
 	static const char *const letters[ACTION_KIND_MAX] = {
@@ -342,12 +365,7 @@ on_action(struct stage *stage, const struct action *action)
 	case ACTION_STOP:
 	case ACTION_KILL:
 		note_act(stage, letters[action->kind], action->ref);
-		if (player == NULL)
-			stage_blame(stage, "an action for an actor nobody knows");
-		else if (action->kind == ACTION_SPAWN)
-			on_spawn(stage, player, action);
-		else
-			on_end_wanted(stage, player, action);
+		on_process(stage, player, action);
 		break;
 	case ACTION_ADDED:
 		on_added(stage, action);
@@ -375,13 +393,7 @@ on_action(struct stage *stage, const struct action *action)
 		on_reaction(stage, player, action);
 		break;
 	case ACTION_REPORT:
-		if (action->watch != 0 ? !stage->heard_told
-		                       : (stage->heard >> action->report & 1) == 0)
-			break;
-		if (stage->n_reports == STAGE_NOTES_MAX)
-			stage_blame(stage, "too many reports");
-		else
-			stage->reports[stage->n_reports++] = *action;
+		on_report(stage, action);
 		break;
 	case ACTION_CLEAR:
 		note_act(stage, action->is_final ? "forget" : "clear", action->ref);
