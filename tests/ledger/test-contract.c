@@ -292,6 +292,34 @@ START_TEST(facts_are_the_newest_that_were_written)
 }
 END_TEST
 
+START_TEST(a_task_is_the_newest_that_was_written_and_goes_along_with_a_copy)
+{
+	const struct ledger_size size = {.slots = SLOTS,
+	                                 .journal = JOURNAL,
+	                                 .core_bytes = CORE_BYTES,
+	                                 .events_bytes = EVENTS_BYTES};
+	struct err err;
+	struct ledger *ledger = new_ledger(), *copy = ledger_new(&size, &err);
+	struct ledger_task task = {.ref = {3, 4}, .serial = 5, .pid = 6, .ended = true};
+	struct ledger_task got;
+
+	ck_assert_int_eq(ledger_read_task(ledger, 0, &got), -ENOENT);
+	for (int32_t pid = 1; pid < 5; pid++) {
+		task.pid = pid;
+		ledger_write_task(ledger, LEDGER_TASKS_MAX - 1, &task);
+	}
+	ledger_copy(copy, ledger);
+	ck_assert_int_eq(ledger_read_task(copy, LEDGER_TASKS_MAX - 1, &got), 0);
+	ck_assert_uint_eq(got.ref.tenant, 4);
+	ck_assert_uint_eq(got.serial, 5);
+	ck_assert_int_eq(got.pid, 4);
+	ck_assert(got.ended);
+	ck_assert_int_eq(ledger_read_task(copy, LEDGER_TASKS_MAX - 2, &got), -ENOENT);
+	ledger_free(ledger);
+	ledger_free(copy);
+}
+END_TEST
+
 START_TEST(a_status_text_is_cut_off_between_two_characters)
 {
 	struct ledger *ledger = new_ledger();
@@ -443,6 +471,8 @@ contract_suite(void)
 	tcase_add_test(tcase, a_checkpoint_empties_the_journal_and_keeps_the_core);
 	tcase_add_test(tcase, the_journal_gives_back_what_was_appended);
 	tcase_add_test(tcase, a_record_is_the_newest_that_was_written);
+	tcase_add_test(tcase,
+	               a_task_is_the_newest_that_was_written_and_goes_along_with_a_copy);
 	tcase_add_test(tcase, facts_are_the_newest_that_were_written);
 	tcase_add_test(tcase, a_status_text_is_cut_off_between_two_characters);
 	tcase_add_test(tcase, names_are_remembered_and_the_oldest_forgotten);
