@@ -130,6 +130,14 @@ settle_restart(struct reader *reader, const struct node *good, const struct trai
 
 	if (actor->spec.ready != READY_EXIT)
 		return;
+	if (actor->spec.kind == NODE_BOTH) {
+		trail.name = "ready";
+		reader_error(
+		    reader, node_get(good, "ready"), &trail,
+		    "`exit` is for actors without `children`, which would have to stop "
+		    "when the process has ended; put it into an actor of its own");
+		return;
+	}
 	if (restart == NULL)
 		actor->spec.restart = RESTART_TRANSIENT;
 	else if (actor->spec.restart == RESTART_PERMANENT)

@@ -174,8 +174,6 @@ misplaced(const struct schema_key *key, unsigned int where)
 		       "command";
 	if (where == AT_TEMPLATE)
 		return "cannot stand in a template";
-	if (where == AT_SUPERVISOR && strcmp(key->name, "command") == 0)
-		return "beside `children` is not supported by this version";
 	if (where == AT_SUPERVISOR)
 		return "is a key of actors with a `command`; this one has `children`";
 	return "is a key of supervisors; this actor has no `children`";

@@ -166,8 +166,7 @@ check_products(struct lint *lint, uint64_t *products)
 		uint64_t restarts = actor->spec.intensity.restarts;
 
 		products[i] = 1;
-		if (actor->spec.kind != NODE_SUPERVISOR ||
-		    actor->spec.intensity.unlimited)
+		if (actor->spec.kind == NODE_WORKER || actor->spec.intensity.unlimited)
 			continue;
 		products[i] = above * (restarts > 0 ? restarts : 1);
 		if (products[i] > SPEC_INTENSITY_MAX)
@@ -241,6 +240,9 @@ check_shutdowns(struct lint *lint, uint64_t *needed)
 			continue;
 		if (actor->spec.kind == NODE_SUPERVISOR && own == DURATION_INFINITE)
 			own = needed[i - 1];
+		/* The process has its own time, and its children all they need. */
+		if (actor->spec.kind == NODE_BOTH)
+			own = add_times(own, needed[i - 1]);
 		above = &needed[actor->parent];
 		if (!conf->actors[actor->parent].spec.stop_parallel)
 			*above = add_times(*above, own);

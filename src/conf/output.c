@@ -178,7 +178,7 @@ refuse_reader(struct reader *reader, const struct conf_actor *actor, const char 
 	}
 	suggest_init(&suggest, path);
 	for (uint32_t i = 0; i < conf->n_actors && !reader->reports->truncated; i++)
-		if (conf->actors[i].spec.kind == NODE_WORKER)
+		if (conf->actors[i].spec.kind != NODE_SUPERVISOR)
 			suggest_try(&suggest, conf->actors[i].path);
 	if (suggest.best != NULL)
 		keys_report(reader->reports, CONF_ERROR, conf, actor, key,

@@ -60,7 +60,9 @@ static const struct schema_key keys[] = {
     {"children", &schema_children, NULL, "The actors below, in the order of their start.",
      CONF_IN_PLACE, SUPERVISOR | AT_INCLUDED, .read = NULL, .is_structure = true},
     NOT_BUILT("auto_shutdown", SUPERVISOR),
-    NOT_BUILT("keep_children", SUPERVISOR),
+    {"keep_children", &schema_keep_children, "\"no\"",
+     "What a restart of the supervisor does to its children.", CONF_IN_PLACE, SUPERVISOR,
+     INTO(struct conf_actor, spec.keep_children), NULL},
     NOT_BUILT("freeze_while_deciding", SUPERVISOR),
     NOT_BUILT("when_empty", SUPERVISOR),
     NOT_BUILT("max_children", SUPERVISOR),
@@ -95,8 +97,9 @@ static const struct schema_key keys[] = {
      CONF_IN_PLACE, ACTOR, INTO(struct conf_actor, spec.hook_timeout_ms), NULL},
 
     /* workers */
-    {"command", &schema_command, NULL, "What is executed.", CONF_RESTARTS,
-     AT_WORKER | AT_TEMPLATE, .read = read_command},
+    {"command", &schema_command, NULL,
+     "What is executed; beside `children` it is the supervisor's own process.",
+     CONF_RESTARTS, AT_WORKER | AT_TEMPLATE, .read = read_command},
     {"success", &schema_success, NULL, "What counts as a normal end.", CONF_IN_PLACE,
      WORKER, .read = read_success},
     {"stop_signal", &schema_signal, "\"TERM\"", "The signal that asks it to end.",

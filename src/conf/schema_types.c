@@ -148,6 +148,12 @@ const struct schema_type schema_strategy = {
     .words = strategy_names,
     .n_words = STRATEGY_MAX,
 };
+const struct schema_type schema_keep_children = {
+    .name = "keep_children",
+    .allowed = "`no`, `restart` or `untouched`",
+    .words = keep_children_names,
+    .n_words = KEEP_CHILDREN_MAX,
+};
 const struct schema_type schema_restart = {
     .name = "restart",
     .allowed = "`permanent`, `transient` or `temporary`",

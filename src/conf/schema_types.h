@@ -55,6 +55,7 @@ extern const struct schema_type schema_path;
 extern const struct schema_type schema_period;
 extern const struct schema_type schema_ready;
 extern const struct schema_type schema_replicas;
+extern const struct schema_type schema_keep_children;
 extern const struct schema_type schema_restart;
 extern const struct schema_type schema_shutdown;
 extern const struct schema_type schema_sockets;

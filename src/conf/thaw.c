@@ -96,13 +96,13 @@ static bool
 actor_is_sound(const struct conf *conf, uint32_t index)
 {
 	const struct conf_actor *actor = &conf->actors[index];
-	const bool is_worker = actor->spec.kind == NODE_WORKER;
+	const bool has_process = actor->spec.kind != NODE_SUPERVISOR;
 
 	if (index == 0 ? actor->parent != CONF_NONE : actor->parent >= index)
 		return false;
 	if (actor->place.file >= conf->n_files ||
 	    (unsigned int)actor->spec.kind >= NODE_KIND_MAX ||
-	    (is_worker && actor->process.argv == NULL))
+	    (has_process && actor->process.argv == NULL))
 		return false;
 	for (size_t i = 0; i < actor->n_keys; i++)
 		if (actor->keys[i].file >= conf->n_files &&

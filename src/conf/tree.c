@@ -142,7 +142,7 @@ lay_over(struct builder *builder, const struct frame *frame, const struct node *
 	*ret_is_broken = use != NULL && map == own;
 	if (map == NULL)
 		return NULL;
-	if (node_get(map, "children") != NULL)
+	if (node_get(map, "children") != NULL && node_get(map, "command") == NULL)
 		defaults = builder->supervisor_defaults;
 	return node_merge(reader->scratch, defaults, map);
 }
@@ -405,13 +405,27 @@ push_children(struct builder *builder, const struct node *children,
 	}
 }
 
+static enum node_kind
+kind_of(const struct node *map)
+{
+	if (node_get(map, "children") == NULL)
+		return NODE_WORKER;
+	return node_get(map, "command") == NULL ? NODE_SUPERVISOR : NODE_BOTH;
+}
+
 /* Build the next instance of the child at hand, and go down into its children. */
 static void
 build_actor(struct builder *builder, struct frame *frame)
 {
+	static const struct schema_type *const views[] = {
+	    [NODE_WORKER] = &schema_worker,
+	    [NODE_SUPERVISOR] = &schema_supervisor,
+	    [NODE_BOTH] = &schema_actor,
+	};
 	struct reader *reader = builder->reader;
 	const struct child *child = &frame->child;
 	const struct node *children = node_get(child->map, "children");
+	const enum node_kind kind = kind_of(child->map);
 	struct trail *trail = arena_alloc(reader->scratch, 1, sizeof(*trail));
 	struct conf_actor *actor = add_actor(builder);
 	const struct scope *scope;
@@ -432,10 +446,8 @@ build_actor(struct builder *builder, struct frame *frame)
 	if (scope == NULL)
 		return;
 	check_kind(builder, child, trail);
-	actor->spec.kind = children != NULL ? NODE_SUPERVISOR : NODE_WORKER;
-	actor_read(reader, child->map,
-	           children != NULL ? &schema_supervisor : &schema_worker, scope, trail,
-	           actor);
+	actor->spec.kind = kind;
+	actor_read(reader, child->map, views[kind], scope, trail, actor);
 	frame->child.done++;
 	if (children != NULL)
 		push_children(builder, children, scope, trail, index);

@@ -118,7 +118,7 @@ print_all(const struct model *model)
 	simulation.now_ms = forecast_now(booted);
 	(void)simulate_parse_cause("signal:KILL", &simulation.cause);
 	for (uint32_t i = 0; i < model->conf->n_actors && status == EX_OK; i++)
-		if (model->conf->actors[i].spec.kind == NODE_WORKER)
+		if (model->conf->actors[i].spec.kind != NODE_SUPERVISOR)
 			status = print_worker(&simulation, model, i);
 	forecast_free(booted);
 	return status;

@@ -56,8 +56,8 @@ static const struct {
     {"children: {a: {command: \"x 'y\"}}\n", "1:25: error: children.a.command",
      "the quote ' before `y` is not closed"},
     {"children: {a: {}}\n", "1:12: error: children.a", "`command` is missing"},
-    {"children: {a: {command: [x], children: {}}}\n", "1:16: error: children.a.command",
-     "`command` beside `children` is not supported by this version"},
+    {"children: {a: {command: [x], ready: exit, children: {}}}\n",
+     "1:37: error: children.a.ready", "`exit` is for actors without `children`"},
     {"children: {a/b: {command: [x]}}\n", "1:12: error: children.a/b",
      "cannot be the name of an actor"},
     {"children: {-a: {command: [x]}}\n", "1:12: error: children.-a",
@@ -270,12 +270,12 @@ static const char *const unbuilt_actor_keys[] = {
     "stdin",
 };
 static const char *const unbuilt_supervisor_keys[] = {
-    "auto_shutdown", "keep_children", "freeze_while_deciding",
+    "auto_shutdown", "freeze_while_deciding",
     "when_empty",    "max_children",  "significant",
     "needs",         "watch",
 };
 static const char *const unbuilt_top_keys[] = {
-    "metrics",    "auto_shutdown", "keep_children", "freeze_while_deciding",
+    "metrics",    "auto_shutdown", "freeze_while_deciding",
     "when_empty", "max_children",
 };
 

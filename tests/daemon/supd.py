@@ -81,7 +81,8 @@ class Supd:
         spec.setdefault("backoff", "none")
         if "children" in spec:
             spec["children"] = {k: self.fill(k, v) for k, v in spec["children"].items()}
-            return spec
+            if "do" not in spec:  # a supervisor; with something to do it has a process
+                return spec
         actions = spec.pop("do", [])
         binary = spec.pop("binary", PROBE)
         if "command" not in spec and "use" not in spec:

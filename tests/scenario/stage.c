@@ -399,10 +399,9 @@ on_action(struct stage *stage, const struct action *action)
 		note_act(stage, action->is_final ? "forget" : "clear", action->ref);
 		break;
 	case ACTION_HOOK:
-		on_hook(stage, player, action);
-		break;
 	case ACTION_HOOK_KILL:
-		on_hook_kill(stage, player, action);
+		(action->kind == ACTION_HOOK ? on_hook : on_hook_kill)(stage, player,
+		                                                       action);
 		break;
 	case ACTION_KIND_MAX:
 		stage_blame(stage, "an action of no kind");

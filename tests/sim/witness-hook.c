@@ -103,7 +103,7 @@ witness_hook_done(struct witness *witness, const struct event *event)
 		node->maybe = true;
 	else if (failed)
 		node->owed++;
-	if (failed)
+	if (failed || node->hook.killed)
 		node->passed = witness->seq;
 	return true;
 }

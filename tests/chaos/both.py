@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The guardian dies while a supervisor's own process is replaced: the children that are
+kept stay the same, those that are restarted are it once, nobody is there twice."""
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import Chaos, Killer, equal
+from lib import main, test
+
+
+def tree(keep):
+    return {"m": {"do": [], "keep_children": keep, "intensity": "unlimited",
+                  "children": {"a": {}, "b": {}}}}
+
+
+@test("killed at one system call after the other of a restart that keeps: same children",
+      timeout=180)
+def untouched(box):
+    s = Chaos(box, tree("untouched"))
+    s.started("b")
+    kept = [s.pids["a"], s.pids["b"]]
+    for n, stop in enumerate(range(1, 60, 4)):
+        s.aged()
+        killer = Killer(box, s.guardian(), stop)
+        os.kill(s.pids["m"], signal.SIGKILL)
+        s.started("m", n + 2)
+        killer.end()
+        s.wait_for("m", state="running", ready=True)
+        equal([s.actor(f"m/{x}")["pid"] for x in "ab"], kept, f"the children at {stop}")
+
+
+@test("killed at one system call after the other of a restart of all: each once", timeout=180)
+def restarted(box):
+    s = Chaos(box, tree("restart"))
+    s.started("b")
+    for n, stop in enumerate(range(1, 120, 8)):
+        s.aged()
+        killer = Killer(box, s.guardian(), stop)
+        os.kill(s.pids["m"], signal.SIGKILL)
+        s.started("b", n + 2)
+        killer.end()
+        s.wait_for("m", state="running", ready=True)
+        equal([s.actor(path)["generation"] for path in ("m", "m/a", "m/b")], [n + 2] * 3,
+              f"generations at {stop}")
+        equal(s.seen("terminated"), [], "nobody terminated")
+
+
+if __name__ == "__main__":
+    main()
