@@ -239,6 +239,7 @@ START_TEST(what_a_report_quotes_does_not_control_a_terminal)
 }
 END_TEST
 
+/* 109 153 B-04. */
 START_TEST(each_fault_is_reported_once_at_its_place)
 {
 	expect_fault(faults[_i].text, faults[_i].place, faults[_i].words);

@@ -87,6 +87,7 @@ static const struct {
      "1:31: warning: control.mode", "shuts the `observers` out"},
 };
 
+/* 51 169. */
 START_TEST(each_doubt_is_one_warning)
 {
 	expect_fault(doubts[_i].text, doubts[_i].place, doubts[_i].words);

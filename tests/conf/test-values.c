@@ -72,6 +72,7 @@ static const struct {
     {"enabled: true", "strategy", "(none)"},
 };
 
+/* 157 C21. */
 START_TEST(a_key_is_shown_in_one_spelling)
 {
 	const char *written = worker_keys[_i].written;

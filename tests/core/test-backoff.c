@@ -20,6 +20,7 @@ backoff(uint64_t min_ms, uint64_t max_ms, uint32_t factor_milli, uint32_t jitter
 	                             .reset_after_ms = 365 * DAY};
 }
 
+/* 140 B-01 B-03. */
 START_TEST(the_base_doubles_up_to_the_bound)
 {
 	static const struct {
@@ -93,6 +94,7 @@ START_TEST(the_base_is_the_exact_power_rounded_down)
 }
 END_TEST
 
+/* C22 B-02. */
 START_TEST(jitter_comes_after_the_cap_and_is_never_lost)
 {
 	static const uint32_t failures[] = {0, 3, 29, 40, 1023, 2147483647};
@@ -246,6 +248,7 @@ START_TEST(short_lives_do_not_add_up_to_a_healthy_one)
 }
 END_TEST
 
+/* 152. */
 START_TEST(twenty_that_fall_together_do_not_rise_together)
 {
 	const struct spec top = plain_supervisor();

@@ -228,6 +228,7 @@ START_TEST(the_first_matching_rule_of_a_list_answers)
 }
 END_TEST
 
+/* A-02 57. */
 START_TEST(a_list_that_matches_nothing_escalates)
 {
 	struct rule rule = rule_for(1u << CAUSE_OOM, DIRECTIVE_STOP, 1);
@@ -312,6 +313,7 @@ START_TEST(the_actor_s_own_list_is_asked_before_the_supervisor)
 }
 END_TEST
 
+/* C13. */
 START_TEST(a_temporary_actor_is_stopped_whatever_the_rule_but_for_escalate)
 {
 	static const enum directive asked[] = {DIRECTIVE_RESUME, DIRECTIVE_RESTART,

@@ -13,7 +13,7 @@ def gaps_ms(s, name):
     return [(b - a) / 1e6 for a, b in zip(starts, starts[1:])]
 
 
-@test("delays double up to the maximum and no start is early")
+@test("139 delays double up to the maximum and no start is early")
 def doubling(box):
     s = box.supd({"a": {"do": ["exit=1"], "backoff": fixed("50ms", "400ms")}})
     s.started("a", 7)
@@ -60,7 +60,7 @@ def automatic_reset(box):
     equal(s.event("backoff", "a", 4)["delay_ms"], 50, "the delay after the reset")
 
 
-@test("time spent waiting is not time of health")
+@test("B-05 time spent waiting is not time of health")
 def down_is_not_healthy(box):
     s = box.supd({"a": {"do": ["exit=1"], "backoff": fixed("200ms", "5s",
                                                            reset_after="200ms")}})
@@ -69,7 +69,7 @@ def down_is_not_healthy(box):
           "the delays")
 
 
-@test("reset: manual forgets only when told, by the process or by supctl")
+@test("145 reset: manual forgets only when told, by the process or by supctl")
 def manual_reset(box):
     s = box.supd({"a": {"notify": True,
                         "backoff": fixed("30ms", "60ms", factor=2, reset="manual",
@@ -88,7 +88,7 @@ def manual_reset(box):
     equal(s.actor("a")["backoff"], None, "the backoff after supctl reset")
 
 
-@test("jitter spreads the restarts of twenty actors, none of them early")
+@test("152 jitter spreads the restarts of twenty actors, none of them early")
 def jitter(box):
     names = [f"a{i}" for i in range(20)]
     s = box.supd({name: {"backoff": {"min": "300ms", "max": "1s", "jitter": 0.5}}
@@ -106,7 +106,7 @@ def jitter(box):
         check(gap >= (s.event("backoff", name)["delay_ms"] - 1) * 1e6, f"{name} came early")
 
 
-@test("a group stops at once, waits once, and starts in order")
+@test("155 a group stops at once, waits once, and starts in order")
 def group(box):
     s = box.supd({"sup": {"strategy": "one_for_all", "children": {
         "a": {"backoff": fixed("3h")}, "b": {"backoff": fixed("500ms")},
@@ -122,7 +122,7 @@ def group(box):
     equal([event["delay_ms"] for event in s.seen("backoff")], [500], "backoff events")
 
 
-@test("on: stop delays every restart, failure only those after failures")
+@test("146 on: stop delays every restart, failure only those after failures")
 def on_stop(box):
     s = box.supd({"stop": {"do": ["exit=0"], "backoff": fixed("5s", on="stop")},
                   "failure": {"backoff": fixed("1h", on="failure")}})
@@ -160,7 +160,7 @@ def stop_now(box):
     equal(len(s.lines("S", "a")), 1, "starts of a")
 
 
-@test("starts that fail are backed off too")
+@test("156 starts that fail are backed off too")
 def failed_starts(box):
     s = box.supd({"a": {"ready": "notify", "do": ["exit=1"],
                         "backoff": fixed("50ms", "10s")}}, wait=False)
@@ -169,7 +169,7 @@ def failed_starts(box):
           "the delays")
 
 
-@test("backoff: none restarts at once, and supd still answers and ends while it spins")
+@test("C14 backoff: none restarts at once, and supd still answers and ends while it spins")
 def spinning(box):
     s = box.supd({"a": {"do": ["exit=1"], "backoff": "none"}, "b": {}})
     s.started("a", 50)
@@ -184,7 +184,7 @@ def spinning(box):
     equal(s.actor("a")["state"], "stopped", "a's state")
 
 
-@test("after restarts with backoff exactly one process lives")
+@test("151 after restarts with backoff exactly one process lives")
 def one_lives(box):
     s = box.supd({"a": {"backoff": fixed("20ms")}})
     for count in range(1, 5):

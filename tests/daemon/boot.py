@@ -18,7 +18,7 @@ def order(box):
     equal(s.order(kinds="S"), ["S b", "S a", "S z", "S y", "S c"], "the order")
 
 
-@test("a sibling starts only when the elder one is ready")
+@test("91 a sibling starts only when the elder one is ready")
 def ready_first(box):
     s = box.supd({"a": {"ready": "notify", "do": ["300:ready"]}, "b": {}})
     b = s.line("S", "b")
@@ -26,7 +26,7 @@ def ready_first(box):
     check(b.ns - s.line("S", "a").ns >= 290e6, "b was started before 300 ms had passed")
 
 
-@test("a supervisor counts as started when its last child is")
+@test("C23 a supervisor counts as started when its last child is")
 def supervisor_ready(box):
     s = box.supd({"sup": {"children": {"a": {"ready": "notify", "do": ["200:ready"]}}},
                   "b": {}})

@@ -62,7 +62,7 @@ UNSUPPORTED = {  # keys that this version knows of and refuses
 
 
 def fault(what, text, line, pattern):
-    @test(f"--check finds {what}")
+    @test(f"109 --check finds {what}")
     def one(box):
         result = checked(box, text)
         equal(result.code, 78, f"exit status ({result.err})")
@@ -146,7 +146,7 @@ def warnings(box):
             "stderr")
 
 
-@test("the default intensity and backoff give no warning")
+@test("51 the default intensity and backoff give no warning")
 def no_warning(box):
     result = checked(box, "children:\n  s:\n    children:\n"
                      "      a: {command: [/bin/true]}\n")

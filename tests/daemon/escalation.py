@@ -10,7 +10,7 @@ def kids(names, **common):
     return {name: dict(common) for name in names}
 
 
-@test("a decider of four rules sends each exit code its own way")
+@test("53 a decider of four rules sends each exit code its own way")
 def four_ways(box):
     s = box.supd({"sup": {"decider": [
         {"when": {"exit": [10]}, "then": "resume"},
@@ -91,7 +91,7 @@ def past_user(box):
     equal(s.order(mark), ["x b", "t c", "x c", "t a", "x a"], "the order")
 
 
-@test("fifty nested supervisors that all escalate: each decides once, supd exits 70")
+@test("185 fifty nested supervisors that all escalate: each decides once, supd exits 70")
 def deep(box):
     tree = {"a": {}}
     for level in range(50):

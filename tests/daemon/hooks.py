@@ -85,7 +85,7 @@ def by_command(box):
                             "post_restart"])
 
 
-@test("93: pre_start exits 1: the process is never executed, an init failure")
+@test("93 pre_start exits 1: the process is never executed, an init failure")
 def pre_start_fails(box):
     s = box.supd({"a": {"hooks": {"pre_start": "/bin/sh -c 'exit 1'"}}, "b": {}},
                  decider=[{"when": "init", "then": "stop"}, {"when": "any", "then": "stop"}])
@@ -105,7 +105,7 @@ def pre_start_fails(box):
         "explain")
 
 
-@test("98: post_restart fails once: an init failure, counted, restarted again")
+@test("98 post_restart fails once: an init failure, counted, restarted again")
 def post_restart_fails(box):
     s = box.supd({"a": {"hooks": {"post_restart": script(box, TELL + "; [ -e @.once ] || { "
                                                               ">@.once; exit 1; }")}}})
@@ -120,7 +120,7 @@ def post_restart_fails(box):
     s.wait_for("a", state="running", restarts=2)
 
 
-@test("66: pre_restart of a supervisor fails in an escalated restart, which goes on")
+@test("66 pre_restart of a supervisor fails in an escalated restart, which goes on")
 def pre_restart_fails(box):
     s = box.supd({"inner": {"decider": "escalating", "hooks": {
         "pre_restart": "/bin/sh -c 'exit 7'", "post_restart": script(box)},
@@ -136,7 +136,7 @@ def pre_restart_fails(box):
     equal(s.actor("other")["pid"], other, "the other's pid")
 
 
-@test("171: one that takes too long is killed with all it forked, and has failed")
+@test("171 one that takes too long is killed with all it forked, and has failed")
 def timeout(box):
     s = box.supd({"a": {}}, wait=False)
     s.started("a")

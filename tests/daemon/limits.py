@@ -96,7 +96,7 @@ def groups_count_once(box):
     equal(s.actor("sup")["window"], 2, "restarts in the window")
 
 
-@test("an instantly crashing child under intensities 3 and 2 is started twelve times")
+@test("47 an instantly crashing child under intensities 3 and 2 is started twelve times")
 def twelve(box):
     s = box.supd({"outer": {"I": "2/60s", "children": {
         "inner": {"I": "3/60s", "children": {"idle": {}, "loop": {"do": ["exit=1"]}}}}}},

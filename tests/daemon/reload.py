@@ -22,7 +22,7 @@ def unchanged(box):
     equal([s.actor("a")["pid"], s.actor("sup/b")["pid"]], pids, "pids")
 
 
-@test("diff tells what apply does: unchanged, updated, restarted, added, removed")
+@test("110 diff tells what apply does: unchanged, updated, restarted, added, removed")
 def all_five(box):
     tree = {name: {} for name in ("same", "updated", "restarted", "removed")}
     s = box.supd(tree)
@@ -75,7 +75,7 @@ def hup(box):
     equal(s.actor("a")["pid"], pid, "a's pid")
 
 
-@test("an invalid file changes nothing, and all of its faults are listed")
+@test("110 an invalid file changes nothing, and all of its faults are listed")
 def invalid(box):
     s = box.supd({"a": {}, "b": {}})
     pids = [s.started(name) for name in "ab"]
@@ -121,7 +121,7 @@ def supervisor_in_place(box):
     s.wait_for("sup", state="failed")
 
 
-@test("the counters outlive an apply that does not change the supervisor")
+@test("50 the counters outlive an apply that does not change the supervisor")
 def counters(box):
     s = box.supd({"sup": {"I": "5/1h", "children": {"a": {}}}})
     s.started("a")

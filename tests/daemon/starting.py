@@ -208,7 +208,7 @@ def rest_retry(box):
     equal(s.order(mark)[6:], ["S b", "S c"], "after the repair")
 
 
-@test("fork failing with EAGAIN is an event and is retried until it works", root=True)
+@test("99 fork failing with EAGAIN is an event and is retried until it works", root=True)
 def eagain(box):
     uid = 54321
     limit = 12

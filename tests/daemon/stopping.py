@@ -111,7 +111,7 @@ def frozen(box):
     equal(s.actor("a")["state"], "stopped", "the state")
 
 
-@test("SIGSTOP and SIGCONT from outside show in the status and change nothing")
+@test("168 SIGSTOP and SIGCONT from outside show in the status and change nothing")
 def sigstopped(box):
     s = box.supd({"a": {}})
     pid = s.started("a")
@@ -121,7 +121,7 @@ def sigstopped(box):
     s.wait_for("a", sigstopped=False, state="running", pid=pid)
 
 
-@test("a second SIGTERM during the shutdown changes nothing")
+@test("81 a second SIGTERM during the shutdown changes nothing")
 def second_term(box):
     s = box.supd({"a": {"do": ["delay=400"]}, "b": {"do": ["delay=400"]}})
     s.started("b")
@@ -154,7 +154,7 @@ def quit_hanging(box):
     s.ended(0)
 
 
-@test("status still answers during a slow shutdown, and nothing is started any more")
+@test("76 status still answers during a slow shutdown, and nothing is started any more")
 def status_meanwhile(box):
     s = box.supd({"a": {}, "b": {"do": ["delay=600"]}})
     s.started("b")

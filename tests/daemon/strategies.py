@@ -230,7 +230,7 @@ def group_resume(box):
     equal(reactions(s, mark, "b", 2), ["x b", "S b"], "the order")
 
 
-@test("a failure below an escalating one_for_all renews the whole upper group")
+@test("28 a failure below an escalating one_for_all renews the whole upper group")
 def nested(box):
     s = box.supd({"top": {"strategy": "one_for_all", "children": {
         "a": {}, "mid": {"strategy": "one_for_all", "decider": "escalating",

@@ -48,7 +48,7 @@ def thousand(box):
     s.stop(timeout=40)
 
 
-@test("ten thousand restarts of one actor leave descriptors and memory flat", timeout=120)
+@test("184 ten thousand restarts of one actor leave descriptors and memory flat", timeout=120)
 def ten_thousand(box):
     s = box.supd({"loop": {"command": ["/bin/true"], "backoff": "none", "output": "null"},
                   "b": {}})

@@ -1,4 +1,4 @@
-story 1 a permanent actor that ends normally is restarted and counted
+story 1 C8 a permanent actor that ends normally is restarted and counted
 tree
   s one_for_one intensity=2/1h
     a permanent
@@ -23,7 +23,7 @@ expect S a
 report nothing
 view s window=2
 
-story 3 a permanent actor that fails is restarted
+story 3 C7 a permanent actor that fails is restarted
 tree
   a permanent
 boot
@@ -113,7 +113,7 @@ expect S a
 shutdown
 expect t a, x a, removed a, t b, x b, exit 0
 
-story 12 a failing temporary actor does not touch its group, whatever the intensity
+story 12 C13 a failing temporary actor does not touch its group, whatever the intensity
 tree
   s one_for_all intensity=0/60s
     a permanent
@@ -147,7 +147,7 @@ signal a ABRT core
 expect S a
 report failure a core:ABRT restart
 
-story 14 success says which exit codes and signals are a normal end
+story 1.1 success says which exit codes and signals are a normal end
 tree
   a transient success=3,USR1
   b transient success=3,USR1
@@ -160,7 +160,7 @@ report failure c exit:0 restart
 view a done
 view b done
 
-story 14 a kill -9 of unknown origin is a failure
+story 1.1 a kill -9 of unknown origin is a failure
 tree
   a transient
 boot
@@ -169,7 +169,7 @@ signal a KILL
 expect S a
 report failure a signal:KILL restart
 
-story 14 a normal end asks no decider unless a rule names normal
+story C6 a normal end asks no decider unless a rule names normal
 tree decider=any->stop
   a transient
   b permanent

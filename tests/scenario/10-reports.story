@@ -12,7 +12,7 @@ report ready a
 report ready /user
 report ready /
 
-story 173 a permanent actor that ends normally is an exit, not a failure
+story 173 C19 a permanent actor that ends normally is an exit, not a failure
 tree
   p
   t transient
@@ -57,7 +57,7 @@ report failure a exit:1 * reason=intensity
 report gave_up s * origin=a limit=1
 report failure s intensity stop
 
-story 176 a rule says how loud
+story 176 L-01 a rule says how loud
 tree
   s one_for_one decider=exit:1->resume,exit:2->restart,exit:3->restart/info,exit:4->restart/off,any->stop/warning
     a
@@ -90,7 +90,7 @@ report backoff a delay=2s
 after 2s
 expect S a
 
-story an escalated failure is one failure, where it is handled
+story C18 C19 an escalated failure is one failure, where it is handled
 tree
   top one_for_one
     mid one_for_one decider=escalating
@@ -105,7 +105,7 @@ report escalated * exit:1 origin=a
 report failure mid exit:1 restart origin=a
 report nothing
 
-story terminated is heard at the final end only
+story C17 terminated is heard at the final end only
 tree decider=exit:9->stop,default
   a
 hear terminated

@@ -74,7 +74,7 @@ view s window=0
 view a restarts=0
 view b generation=1
 
-story 20 a plain stop survives an update, a bounce starts it
+story C10 a plain stop survives an update, a bounce starts it
 tree
   a
 boot
@@ -89,7 +89,7 @@ bounce a
 expect S a
 view a running
 
-story 20 a hold survives a bounce
+story C10 a hold survives a bounce
 tree
   a
 boot

@@ -9,7 +9,7 @@ expect S a
 report failure a exit:1 restart group=no
 view b running restarts=0 generation=1
 
-story 16 one_for_all stops everyone in reverse order and then starts in order
+story 16 27 C9 one_for_all stops everyone in reverse order and then starts in order
 tree
   s one_for_all
     a
@@ -65,7 +65,7 @@ view ch3 generation=1
 shutdown
 expect t ch5, x ch5, t ch2, x ch2, t ch10, x ch10, t ch3, x ch3, t ch7, x ch7, exit 0
 
-story 18 one_for_all revives finished transients and stopped actors, not held ones
+story O-18 C10 one_for_all revives finished transients and stopped actors, not held ones
 tree
   s one_for_all
     a
@@ -86,7 +86,7 @@ expect S a, S b, S c
 report failure a exit:1 restart
 view d stopped held=yes
 
-story 19 rest_for_one revives a stopped later sibling, not a stopped earlier one
+story O-19 rest_for_one revives a stopped later sibling, not a stopped earlier one
 tree
   s rest_for_one
     a
@@ -102,7 +102,7 @@ expect S b, S c
 report failure b exit:1 restart
 view a stopped
 
-story 20 two that crash at once are one restart under one_for_all
+story O-21 two that crash at once are one restart under one_for_all
 tree
   s one_for_all intensity=1/60s
     a
@@ -115,7 +115,7 @@ expect t c, x c, S a, S b, S c
 reports
 view s running window=1
 
-story 20 all that crash at once are one restart under one_for_all
+story O-21 all that crash at once are one restart under one_for_all
 tree
   s one_for_all intensity=1/60s
     a
@@ -128,7 +128,7 @@ expect S a, S b, S c
 reports
 view s running window=1
 
-story 20 temporary siblings of a group restart are stopped and forgotten
+story O-20 temporary siblings of a group restart are stopped and forgotten
 tree
   s one_for_all
     a
@@ -267,7 +267,7 @@ expect x c
 after 1ms
 expect x b, S a, S b, S c
 
-story 30 a supervisor in a group restart has its whole subtree restarted
+story C15 a supervisor in a group restart has its whole subtree restarted
 tree
   s rest_for_one
     a
@@ -282,3 +282,19 @@ expect t d, x d, t c, x c, t b, x b, S a, S b, S c, S d
 report failure a exit:1 restart
 view inner running window=0
 view s window=1
+
+story 64 a transient one-off that fails takes its group along
+tree
+  s one_for_all
+    a
+    b
+    t transient
+boot
+expect S a, S b, S t
+exit t 1
+expect t b, x b, t a, x a, S a, S b, S t
+report failure t exit:1 restart group=yes
+view s window=1
+exit t 0
+expect nothing
+view t done

@@ -58,7 +58,7 @@ expect nothing
 reports
 view s failed
 
-story 34 an entry one millisecond older than the period does not count
+story 34 C3 an entry one millisecond older than the period does not count
 tree decider=stopping
   s one_for_one intensity=1/5s
     a
@@ -317,7 +317,7 @@ expect S a
 reports
 view a running restarts=5
 
-story a limit refuses before the intensity counts
+story C1 a limit refuses before the intensity counts
 tree
   s one_for_one intensity=1/60s limit=0/infinity
     a
@@ -415,3 +415,38 @@ after 60s
 view /user window=1
 after 1ms
 view /user window=0
+
+story C2 A-11 a fixed window lets almost twice as many through around its end
+tree
+  s one_for_one unlimited limit=3/10s,fixed
+    a
+  t one_for_one unlimited limit=3/10s
+    b
+boot
+expect S a, S b
+exit a 1 & exit b 1
+expect S a, S b
+reports
+at 9900ms
+exit a 1 & exit b 1
+expect S a, S b
+reports
+at 9950ms
+exit a 1 & exit b 1
+expect S a, S b
+reports
+at 10100ms
+exit a 1 & exit b 1
+expect S a, S b
+reports
+at 10200ms
+exit a 1 & exit b 1
+expect S a
+report failure a exit:1 restart
+report failure b exit:1 stop reason=limit
+at 10300ms
+exit a 1
+expect S a
+report failure a exit:1 restart
+view a running
+view b failed

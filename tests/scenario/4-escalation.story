@@ -188,7 +188,7 @@ exit b 1
 expect S b
 report failure b exit:1 restart preset=default
 
-story 167 the first rule that matches wins
+story 169 the first rule that matches wins
 tree
   s one_for_one decider=signal:SEGV->restart,signal:SEGV->stop,core:ABRT->stop,any->escalate
     a

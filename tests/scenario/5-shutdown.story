@@ -53,7 +53,7 @@ expect nothing
 after 1h
 expect x b, t a, x a, exit 0
 
-story 70 stubborn actors are stopped one after another
+story 70 C16 stubborn actors are stopped one after another
 tree
   a shutdown=300ms
   b shutdown=300ms
@@ -80,7 +80,7 @@ shutdown
 expect t a, K a, x a, exit 0
 report killed_after_timeout a *
 
-story 71 a parallel stop takes as long as the slowest
+story 71 C16 a parallel stop takes as long as the slowest
 tree
   s one_for_one stop=parallel
     a shutdown=2s

@@ -1,4 +1,4 @@
-story 82 a failing first start under one_for_all escalates, the later ones are never tried
+story 82 C5 a failing first start under one_for_all escalates, the later ones are never tried
 tree decider=escalating
   s one_for_all
     a
@@ -12,7 +12,7 @@ report escalated * exec:ENOENT origin=c
 report escalated * exec:ENOENT origin=c
 report failure /user exec:ENOENT stop origin=c
 
-story 83 a failing first start under one_for_one is that child's alone
+story 83 C5 a failing first start under one_for_one is that child's alone
 tree
   a
   b
@@ -61,7 +61,7 @@ boot
 count S a 1, S c 1, t a 1, exit 70 1
 reports
 
-story 85 retries of a failing start are counted and backed off
+story 85 156 retries of a failing start are counted and backed off
 tree
   s one_for_one
     a backoff=200ms/30s
@@ -285,7 +285,7 @@ view inner failed
 view a stopped
 view c running
 
-story 35 one_for_all starts everything again when one of the group cannot start
+story O-35 one_for_all starts everything again when one of the group cannot start
 tree
   s one_for_all
     a
@@ -300,7 +300,7 @@ report failure c exit:1 restart window=1
 report failure b exec:ENOENT restart window=2
 view s window=2
 
-story 35 rest_for_one starts again only from the one that could not start
+story O-35 rest_for_one starts again only from the one that could not start
 tree
   s rest_for_one
     a

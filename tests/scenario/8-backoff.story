@@ -310,3 +310,47 @@ exit a 1
 report failure a early_exit restart delay=200ms
 after 200ms
 expect S a
+
+story 147 under a limit of two the third failure ends it
+tree
+  s one_for_one unlimited limit=2/infinity
+    a backoff=1s/30s
+hear terminated
+boot
+expect S a
+exit a 1
+report failure a exit:1 restart delay=1s
+after 1s
+expect S a
+exit a 1
+report failure a exit:1 restart delay=2s
+after 2s
+expect S a
+exit a 1
+report failure a exit:1 stop reason=limit
+report terminated a exit:1
+after 1m
+expect nothing
+view a failed
+
+story 147 the same where every end is delayed
+tree
+  s one_for_one unlimited limit=2/infinity
+    a backoff=1s/30s on_stop
+hear terminated
+boot
+expect S a
+exit a 1
+reports
+after 1s
+expect S a
+exit a 0
+reports
+after 2s
+expect S a
+exit a 1
+report failure a exit:1 stop reason=limit
+report terminated a exit:1
+after 1m
+expect nothing
+view a failed

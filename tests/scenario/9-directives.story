@@ -11,7 +11,7 @@ report failure a exit:10 resume log=warning
 view s running window=0
 view b generation=1
 
-story 31 resume touches only the failing child, also in a group
+story 31 C12 resume touches only the failing child, also in a group
 tree
   s one_for_all decider=exit:10->resume,default
     a
