@@ -183,6 +183,7 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 	actor->process.umask = 0022;
 	actor->process.stop_signal = SIGTERM;
 	actor->process.reload_signal = SIGHUP;
+	actor->process.watchdog_signal = SIGABRT;
 	actor->process.out_is_err = true;
 	log_default(&actor->process.log);
 	if (good != NULL)

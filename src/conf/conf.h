@@ -141,6 +141,7 @@ struct conf_process {
 	char **stop_command; /* NULL-terminated, or NULL */
 	char **reload_command;
 	char **hooks[HOOK_MAX]; /* also of supervisors */
+	int watchdog_signal;
 	bool notify; /* ready: notify, or notify: true: gets a NOTIFY_SOCKET */
 	struct conf_socket *sockets;
 	size_t n_sockets;

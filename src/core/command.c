@@ -210,21 +210,9 @@ on_resume(struct turn *turn, struct node *node, const struct event *event)
 	command_reply(turn, event, REPLY_DONE);
 }
 
-/* Take in a command; a token that is not 0 gets exactly one ACTION_REPLY. */
-void
-command_post(struct turn *turn, const struct event *event)
+static void
+obey(struct turn *turn, struct node *node, const struct event *event)
 {
-	struct node *node;
-
-	if (event->kind == EVENT_UNWAIT) {
-		wait_remove(turn->core, event->token);
-		return;
-	}
-	node = node_lookup(turn->core, event->ref);
-	if (node == NULL || node->removing || node->parent == NONE) {
-		command_reply(turn, event, REPLY_NO_SUCH_ACTOR);
-		return;
-	}
 	switch (event->kind) {
 	case EVENT_START:
 		on_start(turn, node, event);
@@ -265,6 +253,14 @@ command_post(struct turn *turn, const struct event *event)
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
 	case EVENT_STOP_SENT:
+	case EVENT_WATCHDOG:
+	case EVENT_WATCHDOG_TRIGGER:
+	case EVENT_WATCHDOG_EVERY:
+	case EVENT_EXTEND:
+	case EVENT_SELF_REPORT:
+	case EVENT_PAUSED:
+	case EVENT_CONTINUED:
+	case EVENT_PROBED:
 	case EVENT_HOOK_DONE:
 	case EVENT_UNWAIT:
 	case EVENT_SHUTDOWN:
@@ -272,4 +268,21 @@ command_post(struct turn *turn, const struct event *event)
 	case EVENT_KIND_MAX:
 		break;
 	}
+}
+
+/* Take in a command; a token that is not 0 gets exactly one ACTION_REPLY. */
+void
+command_post(struct turn *turn, const struct event *event)
+{
+	struct node *node;
+
+	if (event->kind == EVENT_UNWAIT) {
+		wait_remove(turn->core, event->token);
+		return;
+	}
+	node = node_lookup(turn->core, event->ref);
+	if (node == NULL || node->removing || node->parent == NONE)
+		command_reply(turn, event, REPLY_NO_SUCH_ACTOR);
+	else
+		obey(turn, node, event);
 }

@@ -110,6 +110,7 @@ on_spawned(struct turn *turn, struct node *node)
 		deadline_arm(core, node, LANE_READY, turn->now_ms,
 		             node->spec.ready_after_ms);
 	deadline_arm(core, node, LANE_STATE, turn->now_ms, node->spec.start_timeout_ms);
+	living_spawned(turn, node);
 }
 
 static void
@@ -162,6 +163,7 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 	if (!node->main_alive || !node->spawned)
 		return;
 	node->main_alive = false;
+	living_ended(turn->core, node);
 	if (event->gone)
 		node->alive = false;
 	suspend_end(turn, node);
@@ -197,6 +199,14 @@ on_gone(struct turn *turn, struct node *node)
 		down_step(turn, node);
 }
 
+static void
+on_told_ready(struct turn *turn, struct node *node)
+{
+	if (node->spawned && node->main_alive && node->phase == PHASE_PROCESS &&
+	    node->spec.ready == READY_TOLD)
+		up_step(turn, node);
+}
+
 /* Events about a process: stale ones, of an earlier life, are dropped. */
 static void
 post_process(struct turn *turn, const struct event *event)
@@ -214,9 +224,7 @@ post_process(struct turn *turn, const struct event *event)
 		on_spawn_failed(turn, node, event);
 		break;
 	case EVENT_READY:
-		if (node->spawned && node->main_alive && node->phase == PHASE_PROCESS &&
-		    node->spec.ready == READY_TOLD)
-			up_step(turn, node);
+		on_told_ready(turn, node);
 		break;
 	case EVENT_EXITED:
 		on_exited(turn, node, event);
@@ -231,6 +239,16 @@ post_process(struct turn *turn, const struct event *event)
 		break;
 	case EVENT_STOP_SENT:
 		down_stop_sent(turn, node);
+		break;
+	case EVENT_WATCHDOG:
+	case EVENT_WATCHDOG_TRIGGER:
+	case EVENT_WATCHDOG_EVERY:
+	case EVENT_EXTEND:
+	case EVENT_SELF_REPORT:
+	case EVENT_PAUSED:
+	case EVENT_CONTINUED:
+	case EVENT_PROBED:
+		living_post(turn, node, event);
 		break;
 	case EVENT_HOOK_DONE:
 	case EVENT_BOOT:
@@ -304,6 +322,10 @@ on_due(struct turn *turn, struct node *node, enum lane lane)
 		break;
 	case LANE_HOOK:
 		hooks_due(turn, node);
+		break;
+	case LANE_WATCHDOG:
+	case LANE_HEALTH:
+		living_due(turn, node, lane);
 		break;
 	case LANE_MAX:
 		break;
@@ -387,6 +409,14 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
 	case EVENT_STOP_SENT:
+	case EVENT_WATCHDOG:
+	case EVENT_WATCHDOG_TRIGGER:
+	case EVENT_WATCHDOG_EVERY:
+	case EVENT_EXTEND:
+	case EVENT_SELF_REPORT:
+	case EVENT_PAUSED:
+	case EVENT_CONTINUED:
+	case EVENT_PROBED:
 		post_process(&turn, event);
 		break;
 	case EVENT_HOOK_DONE:

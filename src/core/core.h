@@ -49,29 +49,38 @@ struct ref {
 	X(STATE_FAILED, "failed")
 enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 
-#define EVENT_KIND_MAP(X)                       \
-	X(EVENT_BOOT, "boot")                   \
-	X(EVENT_TICK, "tick")                   \
-	X(EVENT_SPAWNED, "spawned")             \
-	X(EVENT_SPAWN_FAILED, "spawn_failed")   \
-	X(EVENT_READY, "ready")                 \
-	X(EVENT_EXITED, "exited")               \
-	X(EVENT_GONE, "gone")                   \
-	X(EVENT_BACKOFF_RESET, "backoff_reset") \
-	X(EVENT_STOP_SENT, "stop_sent")         \
-	X(EVENT_HOOK_DONE, "hook_done")         \
-	X(EVENT_START, "start")                 \
-	X(EVENT_STOP, "stop")                   \
-	X(EVENT_RESTART, "restart")             \
-	X(EVENT_RESET, "reset")                 \
-	X(EVENT_KILL, "kill")                   \
-	X(EVENT_ADD, "add")                     \
-	X(EVENT_DELETE, "delete")               \
-	X(EVENT_WAIT, "wait")                   \
-	X(EVENT_UNWAIT, "unwait")               \
-	X(EVENT_SUSPEND, "suspend")             \
-	X(EVENT_RESUME, "resume")               \
-	X(EVENT_SHUTDOWN, "shutdown")           \
+#define EVENT_KIND_MAP(X)                             \
+	X(EVENT_BOOT, "boot")                         \
+	X(EVENT_TICK, "tick")                         \
+	X(EVENT_SPAWNED, "spawned")                   \
+	X(EVENT_SPAWN_FAILED, "spawn_failed")         \
+	X(EVENT_READY, "ready")                       \
+	X(EVENT_EXITED, "exited")                     \
+	X(EVENT_GONE, "gone")                         \
+	X(EVENT_BACKOFF_RESET, "backoff_reset")       \
+	X(EVENT_STOP_SENT, "stop_sent")               \
+	/* of a process that lives: living.c */       \
+	X(EVENT_WATCHDOG, "watchdog")                 \
+	X(EVENT_WATCHDOG_TRIGGER, "watchdog_trigger") \
+	X(EVENT_WATCHDOG_EVERY, "watchdog_every")     \
+	X(EVENT_EXTEND, "extend")                     \
+	X(EVENT_SELF_REPORT, "self_report")           \
+	X(EVENT_PAUSED, "paused")                     \
+	X(EVENT_CONTINUED, "continued")               \
+	X(EVENT_PROBED, "probed")                     \
+	X(EVENT_HOOK_DONE, "hook_done")               \
+	X(EVENT_START, "start")                       \
+	X(EVENT_STOP, "stop")                         \
+	X(EVENT_RESTART, "restart")                   \
+	X(EVENT_RESET, "reset")                       \
+	X(EVENT_KILL, "kill")                         \
+	X(EVENT_ADD, "add")                           \
+	X(EVENT_DELETE, "delete")                     \
+	X(EVENT_WAIT, "wait")                         \
+	X(EVENT_UNWAIT, "unwait")                     \
+	X(EVENT_SUSPEND, "suspend")                   \
+	X(EVENT_RESUME, "resume")                     \
+	X(EVENT_SHUTDOWN, "shutdown")                 \
 	X(EVENT_QUIT, "quit")
 enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
 
@@ -104,13 +113,13 @@ struct event {
 	struct ref ref; /* which actor; unused by BOOT, TICK, SHUTDOWN, QUIT, UNWAIT */
 	uint32_t
 	    life; /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE, STOP_SENT: of which */
-	int32_t code;   /* EXITED: exit code, else -1 */
-	int32_t signal; /* EXITED: killing signal, else 0 */
-	int32_t error;  /* SPAWN_FAILED: errno */
-	bool core;      /* EXITED: dumped core */
-	bool gone;      /* EXITED: nothing is left in the containment either */
-	bool hold;      /* STOP */
-	uint64_t token; /* a command: reply wanted if not 0; WAIT, UNWAIT */
+	int32_t code;           /* EXITED: exit code, else -1 */
+	int32_t signal;         /* EXITED: killing signal, else 0 */
+	int32_t error;          /* SPAWN_FAILED: errno */
+	bool core;              /* EXITED: dumped core */
+	bool gone;              /* EXITED: nothing is left in the containment either */
+	bool hold;              /* STOP */
+	uint64_t token;         /* a command: reply wanted if not 0; WAIT, UNWAIT */
 	enum wait_for wait_for; /* WAIT */
 
 	/*
@@ -123,12 +132,21 @@ struct event {
 	bool stop;                       /* DELETE: whatever runs is stopped first */
 	uint64_t addition_id;            /* ADD: the caller's own number of it, not 0 */
 	const struct addition *addition; /* ADD: borrowed during core_post() */
+	/* of a process that lives */
+	uint64_t period_ms; /* WATCHDOG_EVERY: 0 is none; EXTEND: from now on */
+	uint64_t stamp;     /* which message said it, not 0: the same is taken in once */
+	char key[CAUSE_KEY_MAX]; /* SELF_REPORT; its errno is in `error` */
 };
+
+/* EVENT_PROBED: what came of the probe, in `code`. */
+enum probed { PROBED_UNKNOWN = -1, PROBED_BAD, PROBED_GOOD };
 
 #define ACTION_KIND_MAP(X)               \
 	X(ACTION_SPAWN, "spawn")         \
 	X(ACTION_STOP, "stop")           \
 	X(ACTION_KILL, "kill")           \
+	X(ACTION_CONTINUE, "continue")   \
+	X(ACTION_PROBE, "probe")         \
 	X(ACTION_HOOK, "hook")           \
 	X(ACTION_HOOK_KILL, "hook_kill") \
 	X(ACTION_FREEZE, "freeze")       \
@@ -181,9 +199,9 @@ enum reply_result {
 
 struct action {
 	enum action_kind kind;
-	struct ref ref; /* whom; unused by EXIT */
-	uint32_t life;  /* SPAWN … THAW, REPORT: of which process, 0: none */
-	uint64_t token; /* REPLY */
+	struct ref ref;           /* whom; unused by EXIT */
+	uint32_t life;            /* SPAWN … THAW, REPORT: of which process, 0: none */
+	uint64_t token;           /* REPLY */
 	enum reply_result result; /* REPLY */
 	int32_t status;           /* EXIT: exit status of supd */
 	/* CLEAR: what a resume keeps (fd store, runtime directory) is given up now. */
@@ -191,6 +209,8 @@ struct action {
 	bool kept;     /* REMOVED: comes back when its supervisor starts anew */
 	uint64_t addition_id;    /* ADDED */
 	uint32_t addition_index; /* ADDED: which of the addition's actors this is */
+	bool bark;     /* STOP: its watchdog ran out, or it said so: watchdog_signal */
+	bool is_start; /* PROBE: whether it is ready; else how its health is */
 
 	/* REPORT (and REPLY with REPLY_FAILED: cause) */
 	enum report report;
@@ -282,10 +302,13 @@ struct node_view {
 	uint32_t addition_index;
 	uint32_t suspended; /* how often, by itself and by all above it */
 	uint32_t suspends;  /* … of these, by commands about itself */
-	uint32_t life;   /* of the newest process; 0 before the first */
-	bool alive;      /* a process (of this life) was asked for and is not gone */
-	bool spawned;    /* … and its spawn was acknowledged */
-	bool main_alive; /* … and its end is not known yet */
+	uint32_t life;      /* of the newest process; 0 before the first */
+	bool alive;         /* a process (of this life) was asked for and is not gone */
+	bool spawned;       /* … and its spawn was acknowledged */
+	bool main_alive;    /* … and its end is not known yet */
+	bool sigstopped;    /* it was stopped, and not by supd */
+	bool probing;       /* a probe was asked for and not answered yet */
+	bool watchdog;      /* it has one, whoever said so */
 	uint32_t incarnation;
 	uint32_t generation;
 	uint64_t since_ms; /* when the state was entered */

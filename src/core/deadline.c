@@ -78,7 +78,23 @@ static const bool stands_still[LANE_MAX] = {
     [LANE_STATE] = true,
     [LANE_READY] = true,
     [LANE_RESET] = true,
+    [LANE_WATCHDOG] = true,
+    [LANE_HEALTH] = true,
 };
+
+/* Which count the time that the process was let run by everybody else, too. */
+static const bool counts_own_time[LANE_MAX] = {
+    [LANE_RESET] = true,
+    [LANE_WATCHDOG] = true,
+    [LANE_HEALTH] = true,
+};
+
+static bool
+is_held(const struct node *node, enum lane lane)
+{
+	return (node->clocks_held && stands_still[lane]) ||
+	       (node->clocks_stand && counts_own_time[lane]);
+}
 
 /*
  * Set a deadline of the node, delay_ms from now, in place of the one it had in this lane.
@@ -97,7 +113,7 @@ deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t now_
 	deadline_clear(core, node, lane);
 	if (delay_ms == UINT64_MAX)
 		return;
-	if (node->clocks_held && stands_still[lane]) {
+	if (is_held(node, lane)) {
 		node->left_ms[lane] = delay_ms;
 		node->lanes_held |= 1u << lane;
 		return;
@@ -126,6 +142,18 @@ deadline_clear(struct core *core, struct node *node, enum lane lane)
 		sift_down(core, i, last);
 }
 
+/* Put off what is armed in this lane, if it would be due before delay_ms from now. */
+void
+deadline_extend(struct core *core, struct node *node, enum lane lane, uint64_t now_ms,
+                uint64_t delay_ms)
+{
+	uint64_t due_ms = deadline_due(core, node, lane);
+
+	if ((due_ms != 0 && due_ms < now_ms + delay_ms) ||
+	    ((node->lanes_held >> lane & 1) != 0 && node->left_ms[lane] < delay_ms))
+		deadline_arm(core, node, lane, now_ms, delay_ms);
+}
+
 /* When a lane of the node is due, or 0 if nothing is armed there. */
 uint64_t
 deadline_due(const struct core *core, const struct node *node, enum lane lane)
@@ -135,20 +163,29 @@ deadline_due(const struct core *core, const struct node *node, enum lane lane)
 	return i == NONE ? 0 : heap(core)[i].due_ms;
 }
 
+/* What is held and what is not may have changed: keep what is left, or go on with it. */
+static void
+look_again(struct core *core, struct node *node, uint64_t now_ms)
+{
+	for (int i = 0; i < LANE_MAX; i++) {
+		enum lane lane = (enum lane)i;
+		uint64_t due_ms = deadline_due(core, node, lane);
+
+		if (node->heap_at[lane] != NONE && is_held(node, lane))
+			deadline_arm(core, node, lane, now_ms,
+			             due_ms > now_ms ? due_ms - now_ms : 0);
+		else if ((node->lanes_held >> i & 1) != 0 && !is_held(node, lane))
+			deadline_arm(core, node, lane, now_ms, node->left_ms[i]);
+	}
+}
+
 /* The node stands still: what is left of the time of its clocks is kept. */
 void
 deadline_hold(struct core *core, struct node *node, uint64_t now_ms)
 {
 	ASSERT(!node->clocks_held);
 	node->clocks_held = true;
-	for (int i = 0; i < LANE_MAX; i++) {
-		enum lane lane = (enum lane)i;
-		uint64_t due_ms = deadline_due(core, node, lane);
-
-		if (node->heap_at[lane] != NONE && stands_still[lane])
-			deadline_arm(core, node, lane, now_ms,
-			             due_ms > now_ms ? due_ms - now_ms : 0);
-	}
+	look_again(core, node, now_ms);
 }
 
 /* It goes on, and so do its clocks. */
@@ -156,9 +193,17 @@ void
 deadline_release(struct core *core, struct node *node, uint64_t now_ms)
 {
 	node->clocks_held = false;
-	for (int i = 0; i < LANE_MAX; i++)
-		if ((node->lanes_held >> i & 1) != 0)
-			deadline_arm(core, node, (enum lane)i, now_ms, node->left_ms[i]);
+	look_again(core, node, now_ms);
+}
+
+/* Somebody else stopped the process, or let it go on: so do the clocks of its own time. */
+void
+deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand)
+{
+	if (node->clocks_stand == stand)
+		return;
+	node->clocks_stand = stand;
+	look_again(core, node, now_ms);
 }
 
 /* Take the next one that is due at now_ms and was armed before this tick. */

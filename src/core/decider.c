@@ -4,6 +4,8 @@
 
 #include "core/node.h"
 
+#include <string.h>
+
 #include "core/pure.h"
 
 /*
@@ -90,6 +92,15 @@ errno_listed(const struct rule *rule, int32_t error)
 }
 
 static bool
+key_listed(const struct rule *rule, const char *key)
+{
+	for (uint32_t i = 0; i < SPEC_KEYS_MAX && rule->keys[i][0] != '\0'; i++)
+		if (strcmp(rule->keys[i], key) == 0)
+			return true;
+	return false;
+}
+
+static bool
 rule_matches(const struct rule *rule, const struct cause *cause)
 {
 	if ((rule->kinds >> cause->kind & 1) != 0)
@@ -104,6 +115,8 @@ rule_matches(const struct rule *rule, const struct cause *cause)
 		       signal_set_has(&rule->cores, cause->signal);
 	case CAUSE_EXEC:
 		return errno_listed(rule, cause->error);
+	case CAUSE_SELF_REPORT:
+		return key_listed(rule, cause->key);
 	case CAUSE_NORMAL:
 	case CAUSE_OOM:
 	case CAUSE_KILLED:
@@ -111,7 +124,6 @@ rule_matches(const struct rule *rule, const struct cause *cause)
 	case CAUSE_EARLY_EXIT:
 	case CAUSE_WATCHDOG:
 	case CAUSE_HEALTH:
-	case CAUSE_SELF_REPORT:
 	case CAUSE_STOPPED:
 	case CAUSE_DEATH_PACT:
 	case CAUSE_INTENSITY:

@@ -107,6 +107,7 @@ be_gone(struct turn *turn, struct node *node)
 {
 	node->phase = PHASE_NONE;
 	node->is_open = false;
+	living_ended(turn->core, node);
 	/* What it was doing with its children is over with them. */
 	if (!node->populated) {
 		node->op = OP_NONE;
@@ -132,12 +133,15 @@ static void
 send_stop(struct turn *turn, struct node *node)
 {
 	const struct spec *spec = &node->spec;
+	struct action *action;
 
 	if (node->brutal || spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL) {
 		send_kill(turn, node);
 		return;
 	}
-	turn_act(turn, ACTION_STOP, node)->life = node->life;
+	action = turn_act(turn, ACTION_STOP, node);
+	action->life = node->life;
+	action->bark = node->barked;
 	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
 		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
 		             spec->shutdown_ms);
@@ -161,8 +165,8 @@ down_stop_sent(struct turn *turn, struct node *node)
 {
 	if (node->phase == PHASE_END && !node->kill_sent &&
 	    node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
-		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
-		             node->spec.shutdown_ms);
+		deadline_extend(turn->core, node, LANE_STATE, turn->now_ms,
+		                node->spec.shutdown_ms);
 }
 
 /*

@@ -213,14 +213,13 @@ take_along(struct turn *turn, struct node *origin, const struct node *top)
 
 /* Resume: a live process is left as it is, a dead one gets a successor after a while. */
 static uint64_t
-carry_out_resume(struct turn *turn, struct node *origin, const struct decision *decision)
+carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cause,
+                 const struct decision *decision)
 {
 	uint64_t delay_ms;
 
 	if (!is_finished(origin)) {
-		if (origin->phase == PHASE_PROCESS)
-			deadline_arm(turn->core, origin, LANE_STATE, turn->now_ms,
-			             origin->spec.start_timeout_ms);
+		living_resume(turn, origin, cause);
 		return 0;
 	}
 	if (origin->spec.restart == RESTART_TEMPORARY) {
@@ -315,7 +314,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 	uint64_t delay_ms = 0;
 
 	if (decision->directive == DIRECTIVE_RESUME)
-		delay_ms = carry_out_resume(turn, origin, decision);
+		delay_ms = carry_out_resume(turn, origin, cause, decision);
 	else if (decision->directive == DIRECTIVE_RESTART)
 		delay_ms = failure_next_delay(turn, node, decision);
 	report_failure(turn, node, origin, cause, decision, delay_ms);

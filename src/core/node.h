@@ -19,11 +19,13 @@
 
 /* What a deadline of a node is for; a node has at most one of each. */
 enum lane {
-	LANE_STATE, /* start timeout, stop timeout, restart due: by state */
-	LANE_READY, /* ready: after */
-	LANE_RESET, /* healthy for long enough: forget the backoff */
-	LANE_GROUP, /* supervisors: the group's delay is over */
-	LANE_HOOK,  /* the hook under way has had its time */
+	LANE_STATE,    /* start timeout, stop timeout, restart due: by state */
+	LANE_READY,    /* ready: after */
+	LANE_RESET,    /* healthy for long enough: forget the backoff */
+	LANE_GROUP,    /* supervisors: the group's delay is over */
+	LANE_HOOK,     /* the hook under way has had its time */
+	LANE_WATCHDOG, /* it has to say that it lives before this */
+	LANE_HEALTH,   /* the next probe */
 	LANE_MAX
 };
 
@@ -123,6 +125,15 @@ struct node {
 	enum hook_reason hook_reason;
 	bool hook_killed;
 	bool hook_late; /* killed, because its time was over */
+	/* state, while it lives: living.c */
+	bool sigstopped;      /* by somebody else */
+	bool barked;          /* is to be ended because of its watchdog */
+	bool probing;         /* a probe is under way */
+	bool clocks_stand;    /* those of the lanes that count its own time */
+	uint32_t bad, good;   /* probes in a row; bad ones are made up for by good ones */
+	uint64_t watchdog_ms; /* the period in force, 0: none */
+	uint64_t heard_stamp; /* the newest message … */
+	uint32_t heard;       /* … and what was taken in of it */
 
 	/* counters */
 	uint64_t restarts;
@@ -434,6 +445,9 @@ struct node *dynamic_first(const struct core *core, const struct node *superviso
 void deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t now_ms,
                   uint64_t delay_ms);
 void deadline_clear(struct core *core, struct node *node, enum lane lane);
+void deadline_extend(struct core *core, struct node *node, enum lane lane,
+                     uint64_t now_ms, uint64_t delay_ms);
+void deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand);
 uint64_t deadline_due(const struct core *core, const struct node *node, enum lane lane);
 void deadline_hold(struct core *core, struct node *node, uint64_t now_ms);
 void deadline_release(struct core *core, struct node *node, uint64_t now_ms);
@@ -454,6 +468,17 @@ bool cause_is_init(const struct cause *cause);
 void decider_decide(const struct core *core, const struct node *node,
                     const struct cause *cause, struct decision *ret);
 bool decider_names_normal(const struct core *core, const struct node *node);
+
+/* living.c */
+void living_post(struct turn *turn, struct node *node, const struct event *event);
+void living_due(struct turn *turn, struct node *node, enum lane lane);
+void living_born(struct node *node);
+void living_spawned(struct turn *turn, struct node *node);
+void living_ready(struct core *core, struct node *node);
+void living_resume(struct turn *turn, struct node *node, const struct cause *cause);
+void living_ended(struct core *core, struct node *node);
+void living_updated(struct core *core, struct node *node, const struct probe_spec *old);
+void living_clocks(struct core *core, struct node *node);
 
 /* failure.c */
 void failure_handle(struct turn *turn, struct node *node, const struct cause *cause,

@@ -42,6 +42,12 @@ reconcile_queue_parent(struct core *core, const struct node *node)
 		reconcile_queue(core, parent);
 }
 
+static bool
+is_ready_state(enum node_state state)
+{
+	return state == STATE_RUNNING || state == STATE_SUSPENDED;
+}
+
 /*
  * Enter a state: the deadlines of the old one are cleared, the supervisor's counts of
  * its children are kept right, callers who wait are looked at.
@@ -54,7 +60,12 @@ reconcile_set_state(struct core *core, struct node *node, enum node_state state)
 
 	deadline_clear(core, node, LANE_STATE);
 	deadline_clear(core, node, LANE_READY);
-	deadline_clear(core, node, LANE_RESET);
+	/* One that is suspended was ready before, and will go on. */
+	if (!is_ready_state(node->state) || !is_ready_state(state)) {
+		deadline_clear(core, node, LANE_RESET);
+		deadline_clear(core, node, LANE_WATCHDOG);
+		deadline_clear(core, node, LANE_HEALTH);
+	}
 	if (parent != NULL) {
 		parent->n_live -= was_live;
 		parent->n_pending -= node_is_pending(node);

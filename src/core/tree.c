@@ -407,6 +407,7 @@ void
 core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t now_ms)
 {
 	struct node *node = node_find(core, ref);
+	struct probe_spec was_health;
 	uint64_t name;
 	bool was_fixed;
 	uint32_t cap;
@@ -415,9 +416,11 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 	ASSERT(node->spec.kind == spec->kind);
 	core->now_ms = now_ms;
 	was_fixed = node->spec.limit.fixed;
+	was_health = node->spec.health;
 	name = node->spec.name;
 	take_spec(core, node, spec);
 	node->spec.name = name;
+	living_updated(core, node, &was_health);
 	cap = limit_stamps(node);
 	CHILDREN_FOREACH (core, node, child) {
 		const uint64_t *stamps = node_stamps(core, &child->limit);

@@ -65,6 +65,7 @@ create(struct turn *turn, struct node *node)
 	node->main_alive = true;
 	node->spawned = false;
 	node->kill_sent = false;
+	living_born(node);
 	turn_act(turn, ACTION_SPAWN, node)->life = node->life;
 }
 
@@ -95,6 +96,7 @@ be_ready(struct turn *turn, struct node *node)
 	if (node->failures > 0 && !node->spec.backoff.manual_reset)
 		deadline_arm(core, node, LANE_RESET, turn->now_ms,
 		             node->spec.backoff.reset_after_ms);
+	living_ready(core, node);
 	(void)turn_report(turn, REPORT_READY, node);
 	reconcile_pass(core, node);
 	reconcile_queue_parent(core, node);
@@ -123,6 +125,7 @@ up_step(struct turn *turn, struct node *node)
 	case PHASE_PROCESS:
 		deadline_clear(turn->core, node, LANE_STATE);
 		deadline_clear(turn->core, node, LANE_READY);
+		deadline_clear(turn->core, node, LANE_HEALTH);
 		if (run_post_hook(turn, node))
 			return;
 		break;

@@ -96,6 +96,9 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->alive = node->alive;
 	ret_view->spawned = node->spawned;
 	ret_view->main_alive = node->main_alive;
+	ret_view->sigstopped = node->sigstopped;
+	ret_view->probing = node->probing;
+	ret_view->watchdog = node->main_alive && node->watchdog_ms > 0;
 	ret_view->incarnation = node->incarnation;
 	ret_view->generation = node->generation;
 	ret_view->since_ms = node->since_ms;
@@ -197,6 +200,10 @@ check_node(const struct core *core, const struct node *node)
 		return "clocks that are held, or not, without a reason";
 	if (node->frozen && node->state != STATE_STARTING && node->state != STATE_RUNNING)
 		return "an actor that stands still and does not run";
+	if ((node->sigstopped || node->probing) && !node->main_alive)
+		return "a process that was stopped, or is probed, and is no more";
+	if (node->clocks_stand && deadline_due(core, node, LANE_WATCHDOG) != 0)
+		return "a watchdog that runs while its clock stands";
 	return node_is_supervisor(node) ? check_children(core, node) : NULL;
 }
 

@@ -158,7 +158,6 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .deferred = record->deferred,
 	    .adopted = record->pid != 0,
 	    .told = record->told,
-	    .reset = record->reset ? record->life : 0,
 	    .next = PROCS_NONE,
 	    .prev = PROCS_NONE,
 	    .end = record->end,
@@ -319,17 +318,29 @@ report_adopted(struct shell *shell, const struct proc *proc)
 	report_process_adopted(shell, &view, proc->pid);
 }
 
+/* What may have gone by unseen while nobody supervised it. */
+static void
+tell_living(struct procs *procs, const struct proc *proc, const struct node_view *view)
+{
+	const bool is_stopped = actors_get(&procs->shell->actors, proc->ref)->sigstopped;
+
+	/* Nobody was there to hear it: its watchdog begins anew. */
+	if (view->watchdog)
+		proc_post(procs, proc,
+		          (struct event){.kind = EVENT_WATCHDOG, .code = -1});
+	/* Who was to answer this is dead. */
+	if (view->probing)
+		proc_post(procs, proc,
+		          (struct event){.kind = EVENT_PROBED, .code = PROBED_UNKNOWN});
+	if (view->sigstopped != is_stopped)
+		ends_tell_stopped(procs, proc, is_stopped, is_stopped ? SIGSTOP : 0);
+}
+
 static void
 tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 {
-	if (!view->spawned)
-		proc_post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	if (proc->told == proc->life && !view->ready)
 		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
-	/* Perhaps for the second time, which changes nothing. */
-	if (proc->reset == proc->life)
-		proc_post(procs, proc,
-		          (struct event){.kind = EVENT_BACKOFF_RESET, .code = -1});
 	freezing_adopt(procs, proc, view->state == STATE_SUSPENDED);
 	if (proc->late)
 		proc_post(procs, proc,
@@ -339,6 +350,8 @@ tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 		ends_adopt(procs, proc, view->main_alive);
 	else if (proc->pid != 0)
 		report_adopted(procs->shell, proc);
+	if (proc->pid != 0)
+		tell_living(procs, proc, view);
 }
 
 static void
@@ -360,6 +373,25 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 			                         .error = proc->error});
 	} else {
 		tell_alive(procs, proc, view);
+	}
+}
+
+/* Whom the core does not know to be there: it is told before anything that they said. */
+static void
+acknowledge(struct shell *shell)
+{
+	for (uint32_t slot = 0; slot < shell->procs->cap; slot++) {
+		struct proc *proc = &shell->procs->at[slot];
+		struct node_view view;
+
+		if (!core_valid(shell->core, proc->ref) ||
+		    actors_get(&shell->actors, proc->ref) == NULL)
+			continue;
+		core_view(shell->core, proc->ref, shell->now_ms, &view);
+		if (view.alive && !view.spawned && proc->life == view.life &&
+		    !proc->deferred && proc->failed_step == SPAWN_STEP_NONE)
+			proc_post(shell->procs, proc,
+			          (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	}
 }
 
@@ -427,8 +459,9 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	shell->exiting = core_exited(shell->core, &shell->exit_status);
 	shell->now_ms = clock_mono_ms() + 1;
 	/* What they said before they ended comes before their end. */
-	notify_drain(shell->notify);
 	mend_processes(shell);
+	acknowledge(shell);
+	notify_drain(shell->notify);
 	tasks_adopt(shell->tasks);
 	compare(shell);
 	shell_post(shell, &everybody);

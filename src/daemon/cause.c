@@ -14,11 +14,13 @@
 #define FIRST_KERNEL    32
 #define FIRST_REAL_TIME 34
 
-/* Was this a failure, or an end that was normal or wanted? */
+/* Was this a failure, or an end that was normal or wanted?  Who is stopped by hand, and
+ * not by a signal, has not failed. */
 bool
 cause_is_failure(const struct cause *cause)
 {
-	return cause->kind != CAUSE_NORMAL && cause->kind != CAUSE_STOPPED;
+	return cause->kind != CAUSE_NORMAL &&
+	       (cause->kind != CAUSE_STOPPED || cause->signal != 0);
 }
 
 /*
@@ -70,6 +72,16 @@ add_exec(struct strbuf *sb, const struct cause *cause)
 		            strerror(cause->error));
 }
 
+/* What the process calls it, and the error that it met with. */
+static void
+add_own(struct strbuf *sb, const struct cause *cause)
+{
+	if (cause->key[0] != '\0')
+		strbuf_addf(sb, ": %s", cause->key);
+	if (cause->error != 0)
+		strbuf_addf(sb, " (%s)", strerror(cause->error));
+}
+
 /*
  * One phrase that completes "it …": "exited with 3", "killed by SIGSEGV (core dumped)",
  * "could not be executed: ENOENT (No such file or directory)".
@@ -112,10 +124,12 @@ cause_text(struct strbuf *sb, const struct cause *cause)
 		strbuf_adds(sb, "failed its health check");
 		break;
 	case CAUSE_SELF_REPORT:
-		strbuf_adds(sb, "reported a failure itself");
+		strbuf_adds(sb, "reported a failure of its own");
+		add_own(sb, cause);
 		break;
 	case CAUSE_STOPPED:
-		strbuf_adds(sb, "stopped");
+		strbuf_adds(sb, cause->signal == 0 ? "stopped" : "was stopped");
+		add_end(sb, cause, "", " by ");
 		break;
 	case CAUSE_DEATH_PACT:
 		strbuf_adds(sb, "an actor that it watches ended for good");
@@ -172,7 +186,12 @@ cause_json(struct strbuf *sb, const struct cause *cause)
 		strbuf_addf(sb, ",\"errno\":\"%s\"", err_name(cause->error));
 	else
 		strbuf_adds(sb, ",\"errno\":null");
-	strbuf_adds(sb, ",\"key\":null,\"text\":");
+	strbuf_adds(sb, ",\"key\":");
+	if (cause->key[0] != '\0')
+		strbuf_add_json(sb, cause->key);
+	else
+		strbuf_adds(sb, "null");
+	strbuf_adds(sb, ",\"text\":");
 	strbuf_init(&text, 512);
 	cause_text(&text, cause);
 	strbuf_add_json(sb, strbuf_str(&text));

@@ -266,7 +266,7 @@ tell_end(struct procs *procs, struct proc *proc)
 	}
 	(void)containment_watch(&proc->containment, &shell->cgroups, proc->ref.slot);
 	if (proc->stopping)
-		procs_stop(procs, proc->ref, proc->life);
+		procs_stop(procs, proc->ref, proc->life, false);
 }
 
 /* Tell of all that ended: one sweep of /proc serves them all. */
@@ -292,19 +292,56 @@ ends_tell(struct procs *procs)
 	tasks_check(procs->shell->tasks);
 }
 
-static void
+/* Tell the core whether a signal has stopped it. */
+void
+ends_tell_stopped(struct procs *procs, const struct proc *proc, bool is_stopped,
+                  int signo)
+{
+	const struct event event = {
+	    .kind = is_stopped ? EVENT_PAUSED : EVENT_CONTINUED,
+	    .code = -1,
+	    .signal = signo,
+	};
+
+	proc_post(procs, proc, event);
+}
+
+/*
+ * Somebody stopped it, or let it go on: put down, then told; a successor compares.
+ * false: that has to wait, because the core has much to do.
+ */
+static bool
 on_stopped_or_continued(struct procs *procs, const struct reap *reap)
 {
 	struct proc *proc = proc_by_pid(procs, reap->pid);
 	struct actor *actor =
 	    proc == NULL ? NULL : actors_get(&procs->shell->actors, proc->ref);
+	bool is_stopped;
 
 	if (actor == NULL)
-		return;
+		return true;
 	/* The signal may have been ours; and, where we hear of it late, be undone. */
-	actor->sigstopped =
+	is_stopped =
 	    reap->kind == REAP_STOPPED && !proc->frozen && proc_is_stopped(proc->pid);
+	if (actor->sigstopped == is_stopped)
+		return true;
+	if (!shell_has_room(procs->shell, 1))
+		return false;
+	actor->sigstopped = is_stopped;
 	proc_record(procs, proc);
+	ends_tell_stopped(procs, proc, is_stopped, is_stopped ? reap->status : 0);
+	return true;
+}
+
+/* SIGCHLD: of whom, is seen by the walk.  Until then the signal stays where it is, and
+ * the deaths that follow cost nothing here. */
+static void
+arm_walk(struct procs *procs)
+{
+	if (!ev_is_active(&procs->walk)) {
+		ev_timer_set(&procs->walk, WALK_SECONDS, 0.);
+		ev_timer_start(procs->shell->loop, &procs->walk);
+	}
 }
 
 /* Everybody: strangers that came to us as orphans, stops, continues, merged signals. */
@@ -324,26 +361,19 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		struct proc *proc = proc_by_pid(procs, reap.pid);
 		struct task *task = task_by_pid(procs->shell->tasks, reap.pid);
 
-		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED)
-			on_stopped_or_continued(procs, &reap);
-		else if (proc != NULL)
+		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
+			if (!on_stopped_or_continued(procs, &reap)) {
+				arm_walk(procs);
+				break;
+			}
+		} else if (proc != NULL) {
 			ends_add(procs, proc, &reap);
-		else if (task != NULL)
+		} else if (task != NULL) {
 			task_ended(procs->shell->tasks, task, &reap);
+		}
 		os_reap_peeked(&reap);
 	}
 	ends_tell(procs);
-}
-
-/* SIGCHLD: of whom, is seen by the walk.  Until then the signal stays where it is, and
- * the deaths that follow cost nothing here. */
-static void
-arm_walk(struct procs *procs)
-{
-	if (!ev_is_active(&procs->walk)) {
-		ev_timer_set(&procs->walk, WALK_SECONDS, 0.);
-		ev_timer_start(procs->shell->loop, &procs->walk);
-	}
 }
 
 /* Somebody else reaps it: how it ended cannot be known. */
@@ -416,12 +446,14 @@ ends_take_exit(struct procs *procs)
 		return false;
 	proc = proc_by_pid(procs, reap.pid);
 	task = task_by_pid(procs->shell->tasks, reap.pid);
-	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED)
-		on_stopped_or_continued(procs, &reap);
-	else if (proc != NULL && proc->adopted)
+	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
+		if (!on_stopped_or_continued(procs, &reap))
+			return false;
+	} else if (proc != NULL && proc->adopted) {
 		ends_add(procs, proc, &reap);
-	else if (task != NULL && task->adopted)
+	} else if (task != NULL && task->adopted) {
 		task_ended(procs->shell->tasks, task, &reap);
+	}
 	exits_take(exits);
 	return true;
 }

@@ -88,6 +88,18 @@ answer_end(struct forecast *forecast, struct ref ref, uint32_t life, int32_t cod
 	                 });
 }
 
+/* Whoever is asked is well. */
+static void
+answer_probe(struct forecast *forecast, struct ref ref, uint32_t life)
+{
+	answer(forecast, &(struct event){
+	                     .kind = EVENT_PROBED,
+	                     .ref = ref,
+	                     .life = life,
+	                     .code = PROBED_GOOD,
+	                 });
+}
+
 /* It was started, and comes as far as it can. */
 static void
 answer_spawn(struct forecast *forecast, struct ref ref, uint32_t life)
@@ -96,6 +108,8 @@ answer_spawn(struct forecast *forecast, struct ref ref, uint32_t life)
 
 	core_view(forecast->core, ref, forecast->now_ms, &view);
 	answer_kind(forecast, EVENT_SPAWNED, ref, life);
+	/* Who always reports in time might as well have no watchdog. */
+	answer_kind(forecast, EVENT_WATCHDOG_EVERY, ref, life);
 	if (view.ready_mode == READY_TOLD)
 		answer_kind(forecast, EVENT_READY, ref, life);
 	else if (view.ready_mode == READY_EXIT &&
@@ -131,6 +145,10 @@ perform_one(struct forecast *forecast, const struct action *action)
 		                     .serial = action->serial,
 		                 });
 		break;
+	case ACTION_PROBE:
+		answer_probe(forecast, action->ref, action->life);
+		break;
+	case ACTION_CONTINUE:
 	case ACTION_HOOK_KILL:
 	case ACTION_ADDED:
 	case ACTION_SIGNAL:
@@ -206,6 +224,10 @@ catch_up(struct forecast *forecast)
 		core_view(core, ref, forecast->now_ms, &view);
 		if (!view.alive)
 			continue;
+		if (view.spawned && view.watchdog)
+			answer_kind(forecast, EVENT_WATCHDOG_EVERY, ref, view.life);
+		if (view.probing)
+			answer_probe(forecast, ref, view.life);
 		if (!view.spawned)
 			answer_spawn(forecast, ref, view.life);
 		else if (!view.main_alive)

@@ -57,7 +57,7 @@ procs_stop_command_ended(struct procs *procs, const struct task_order *order,
 		report_helper_failed(procs->shell, order, result);
 	proc->stop_command = is_fine ? STOP_COMMAND_ENDED : STOP_COMMAND_FAILED;
 	if (!is_fine && !proc->killing && proc->pid != 0)
-		procs_stop(procs, order->ref, order->life);
+		procs_stop(procs, order->ref, order->life, false);
 	proc_record(procs, proc);
 }
 

@@ -19,9 +19,9 @@
 #include "ledger/ledger.h"
 #include "os/clock.h"
 
-/* Of one actor there can wait at most: spawned (or not), ready, exited, gone, the end of
- * a hook. */
-#define EVENTS_PER_ACTOR 5
+/* Of one actor there can wait at most: spawned (or not), ready, alive, probed, exited,
+ * gone, the end of a hook. */
+#define EVENTS_PER_ACTOR 7
 /* And so many commands; more are refused. */
 #define COMMANDS_MAX 4096
 
@@ -32,6 +32,8 @@ struct loop {
 	size_t n;
 	size_t cap;
 	size_t n_commands;
+	size_t n_written;    /* so many of those posted are in the journal already … */
+	uint64_t written_ms; /* … and dated so */
 	ev_prepare prepare;
 	ev_timer timer;
 	ev_idle idle;
@@ -77,6 +79,14 @@ shell_post(struct shell *shell, const struct event *event)
 		return;
 	}
 	loop->events[loop->n++] = *event;
+}
+
+bool
+shell_has_room(const struct shell *shell, size_t n)
+{
+	const struct loop *loop = shell->turn;
+
+	return loop->n + n + loop->cap / 4 <= loop->cap;
 }
 
 int
@@ -210,29 +220,93 @@ write_journal(struct loop *loop, const struct event *events, size_t n)
 	return written;
 }
 
+/*
+ * What happened is dated to the end of its millisecond, what is due to the beginning:
+ * so no delay is ever shorter than it should be.
+ */
+static void
+set_time(struct shell *shell, bool something_happened)
+{
+	uint64_t now_ns = clock_mono_ns() + (something_happened ? 999999 : 0);
+
+	if (now_ns / 1000000 > shell->now_ms)
+		shell->now_ms = now_ns / 1000000;
+}
+
+/*
+ * Put down what was posted so far, so that whoever told us of it need not keep it any
+ * longer.  false: the journal has no room before the turn is over.
+ */
+static bool
+write_early(struct loop *loop)
+{
+	struct shell *shell = loop->shell;
+	struct event *events = loop->events + loop->n_written;
+	const size_t n = loop->n - loop->n_written;
+
+	if (loop->n_written == 0) {
+		set_time(shell, true);
+		loop->written_ms = shell->now_ms;
+	}
+	/* Room for the end of the turn, too. */
+	if (!ledger_has_room(shell->ledger, (uint32_t)n + 1)) {
+		if (loop->n_written > 0)
+			return false;
+		loop_checkpoint(loop);
+		if (!ledger_has_room(shell->ledger, (uint32_t)n + 1))
+			return false;
+	}
+	sort_ends(shell->core, events, n);
+	for (size_t i = 0; i < n; i++)
+		ledger_prepare(shell->ledger, JOURNAL_POST, loop->written_ms, &events[i],
+		               0);
+	ledger_commit(shell->ledger);
+	loop->n_written = loop->n;
+	return true;
+}
+
+bool
+shell_post_surely(struct shell *shell, const struct event *events, size_t n)
+{
+	struct loop *loop = shell->turn;
+	const size_t before = loop->n;
+
+	/* What is performed belongs to a turn whose end is not written yet. */
+	ASSERT(loop->actions.n == 0);
+	if (!shell_has_room(shell, n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		loop->events[loop->n++] = events[i];
+	if (write_early(loop))
+		return true;
+	loop->n = before;
+	return false;
+}
+
 static void
 step(struct loop *loop)
 {
 	struct shell *shell = loop->shell;
 	struct event *events = loop->events;
 	size_t n = loop->n;
-	size_t at = 0;
+	size_t at = loop->n_written;
 
 	/* Performing posts: into the other array. */
 	loop->events = loop->stepping;
 	loop->stepping = events;
 	loop->n = 0;
 	loop->n_commands = 0;
-	sort_ends(shell->core, events, n);
-	while (at < n) {
+	loop->n_written = 0;
+	shell->n_turns++;
+	for (size_t i = 0; i < at; i++)
+		post_one(loop, loop->written_ms, &events[i]);
+	sort_ends(shell->core, events + at, n - at);
+	do {
 		size_t written = write_journal(loop, events + at, n - at);
 
-		for (size_t end = at + written; at < end; at++) {
-			if (events[at].kind == EVENT_BACKOFF_RESET)
-				procs_reset_noted(shell->procs, events[at].ref);
+		for (size_t end = at + written; at < end; at++)
 			post_one(loop, shell->now_ms, &events[at]);
-		}
-	}
+	} while (at < n);
 	settle(loop, shell->now_ms);
 }
 
@@ -256,19 +330,6 @@ loop_replay(struct loop *loop)
 	}
 	flush_actions(loop);
 	return 0;
-}
-
-/*
- * What happened is dated to the end of its millisecond, what is due to the beginning:
- * so no delay is ever shorter than it should be.
- */
-static void
-set_time(struct shell *shell, bool something_happened)
-{
-	uint64_t now_ns = clock_mono_ns() + (something_happened ? 999999 : 0);
-
-	if (now_ns / 1000000 > shell->now_ms)
-		shell->now_ms = now_ns / 1000000;
 }
 
 /* Sleep until something happens or is due; due already: poll once, then go on. */
@@ -304,7 +365,8 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 
 	(void)revents;
 	set_time(shell, false);
-	is_due = core_deadline(shell->core) <= shell->now_ms;
+	/* What was put down early is dated ahead. */
+	is_due = core_deadline(shell->core) <= clock_mono_ms();
 	set_time(shell, loop->n > 0);
 	if (is_due)
 		shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/units.h"
 #include "daemon/log.h"
 #include "daemon/procs.h"
 #include "daemon/shell.h"
@@ -24,12 +25,17 @@
 #define DRAIN_BATCH 64
 /* So many messages of one actor in a row; the rest waits for the next turn. */
 #define DRAIN_MESSAGES 64
+/* So many events may come of one message. */
+#define SAID_MAX 5
+/* No system has errors beyond this. */
+#define ERRNO_MAX 4095
 
 struct notify {
 	struct shell *shell;
 	int epoll_fd;
 	ev_io io;
-	int *fds; /* by slot, -1: none */
+	int *fds;        /* by slot, -1: none */
+	uint64_t *pings; /* by slot: 1 + the turn of the last WATCHDOG=1 */
 	uint32_t cap;
 	uint32_t n_open;
 	struct notify_message message;
@@ -76,6 +82,121 @@ take_status(struct shell *shell, struct actor *actor,
 	                  actor->status != NULL ? actor->status : "");
 }
 
+/* ---- what has to reach the core, exactly once ---------------------------------------
+ */
+
+/* The events of one message. */
+struct said {
+	const struct actor *actor;
+	const struct notify_message *message;
+	uint32_t life;
+	struct event at[SAID_MAX];
+	size_t n;
+};
+
+static struct event *
+add(struct said *said, enum event_kind kind)
+{
+	struct event *event = &said->at[said->n++];
+
+	ASSERT(said->n <= SAID_MAX);
+	*event = (struct event){
+	    .kind = kind,
+	    .ref = said->actor->ref,
+	    .life = said->life,
+	    .code = -1,
+	    .stamp = said->message->stamp_ns,
+	};
+	return event;
+}
+
+/* The decimal number behind this key, at most max; false: no such line, or no number. */
+static bool
+number_of(const struct said *said, const char *name, uint64_t max, uint64_t *ret)
+{
+	size_t len;
+	const char *text = notify_value(said->message, name, &len);
+	uint64_t n = 0;
+
+	if (text == NULL)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9' || n > max)
+			len = 0;
+		else
+			n = n * 10 + (uint64_t)(text[i] - '0');
+	}
+	if (len == 0 || n > max) {
+		log_line(LOG_LEVEL_WARNING,
+		         "%s: %s= in a notification is no number up to %llu, and is "
+		         "ignored",
+		         said->actor->path, name, (unsigned long long)max);
+		return false;
+	}
+	*ret = n;
+	return true;
+}
+
+/* A period: microseconds in the message, for the core milliseconds, never shorter. */
+static void
+add_period(struct said *said, const char *name, enum event_kind kind)
+{
+	uint64_t us;
+
+	if (number_of(said, name, DURATION_MS_MAX * 1000, &us))
+		add(said, kind)->period_ms = (us + 999) / 1000;
+}
+
+/* The name of a failure as the process has it: cut off, and in one line. */
+static void
+copy_key(char to[CAUSE_KEY_MAX], const char *text, size_t len)
+{
+	if (len > CAUSE_KEY_MAX - 1)
+		len = CAUSE_KEY_MAX - 1;
+	/* Not in the middle of a character. */
+	while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+		len--;
+	for (size_t i = 0; i < len; i++)
+		to[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
+}
+
+/* ERRNO= and X_SUPD_FAIL=: together they are one failure.  ERRNO=0 alone is none. */
+static void
+add_failure(struct said *said)
+{
+	size_t len = 0;
+	const char *key = notify_value(said->message, "X_SUPD_FAIL", &len);
+	uint64_t error = 0;
+	struct event *event;
+
+	if (!number_of(said, "ERRNO", ERRNO_MAX, &error) || error > ERRNO_MAX)
+		error = 0;
+	if (len == 0 && error == 0)
+		return;
+	event = add(said, EVENT_SELF_REPORT);
+	event->error = (int32_t)error;
+	if (len == 0) {
+		key = err_name(event->error);
+		len = strlen(key);
+	}
+	copy_key(event->key, key, len);
+}
+
+static void
+take_down(struct said *said)
+{
+	add_period(said, "EXTEND_TIMEOUT_USEC", EVENT_EXTEND);
+	add_period(said, "WATCHDOG_USEC", EVENT_WATCHDOG_EVERY);
+	if (is_value(said->message, "BACKOFF_RESET", "1"))
+		(void)add(said, EVENT_BACKOFF_RESET);
+	if (is_value(said->message, "WATCHDOG", "trigger"))
+		(void)add(said, EVENT_WATCHDOG_TRIGGER);
+	add_failure(said);
+}
+
+/* ---- what may be told again -----------------------------------------------------------
+ */
+
 static void
 post(struct notify *notify, const struct actor *actor, enum event_kind kind)
 {
@@ -89,27 +210,44 @@ post(struct notify *notify, const struct actor *actor, enum event_kind kind)
 	shell_post(notify->shell, &event);
 }
 
+/* That it lives need be told once a turn. */
 static void
+post_ping(struct notify *notify, const struct actor *actor)
+{
+	uint64_t *ping = &notify->pings[actor->ref.slot];
+
+	if (*ping == notify->shell->n_turns + 1)
+		return;
+	*ping = notify->shell->n_turns + 1;
+	post(notify, actor, EVENT_WATCHDOG);
+}
+
+/* false: it cannot be taken now, and stays where it is. */
+static bool
 take_message(struct notify *notify, struct actor *actor)
 {
 	const struct notify_message *message = &notify->message;
+	struct said said = {.actor = actor, .message = message};
 
 	if (!may_speak(notify, actor, message)) {
 		log_line(LOG_LEVEL_WARNING,
 		         "%s: a notification of pid %d, which is not its own, is ignored",
 		         actor->path, (int)message->pid);
-		return;
+		return true;
 	}
 	take_status(notify->shell, actor, message);
 	if (is_value(message, "READY", "1")) {
 		procs_told(notify->shell->procs, actor->ref);
 		post(notify, actor, EVENT_READY);
 	}
+	if (is_value(message, "WATCHDOG", "1"))
+		post_ping(notify, actor);
+	said.life = procs_life(notify->shell->procs, actor->ref);
+	take_down(&said);
+	if (said.n > 0 && !shell_post_surely(notify->shell, said.at, said.n))
+		return false;
 	stores_take(notify->shell->stores, actor, message);
-	if (is_value(message, "BACKOFF_RESET", "1")) {
-		procs_reset_said(notify->shell->procs, actor->ref);
-		post(notify, actor, EVENT_BACKOFF_RESET);
-	}
+	return true;
 }
 
 static void
@@ -119,20 +257,23 @@ drain_one(struct notify *notify, uint32_t slot)
 
 	for (int n = 0; n < DRAIN_MESSAGES; n++) {
 		struct actor *actor;
+		bool is_taken;
 		int r = notify_peek(notify->fds[slot], &notify->message);
 
 		if (r == 0 || notify->fds[slot] < 0)
 			return;
 		actor = slot < shell->actors.cap ? &shell->actors.at[slot] : NULL;
+		is_taken = true;
 		if (r > 0 && actor != NULL && actor->path != NULL)
-			take_message(notify, actor);
+			is_taken = take_message(notify, actor);
 		/* What it says is put down: now it may go. */
-		notify_skip(notify->fds[slot]);
-		if (r < 0)
-			continue;
+		if (is_taken)
+			notify_skip(notify->fds[slot]);
 		/* The store has copies. */
-		for (size_t i = 0; i < notify->message.n_fds; i++)
+		for (size_t i = 0; r > 0 && i < notify->message.n_fds; i++)
 			(void)close(notify->message.fds[i]);
+		if (!is_taken)
+			return;
 	}
 }
 
@@ -231,6 +372,7 @@ notify_close(struct notify *notify, struct ref ref)
 int
 notify_reserve(struct notify *notify, uint32_t slots)
 {
+	uint64_t *pings;
 	int *grown;
 
 	if (slots <= notify->cap)
@@ -238,9 +380,15 @@ notify_reserve(struct notify *notify, uint32_t slots)
 	grown = realloc(notify->fds, sizeof(*grown) * slots);
 	if (grown == NULL)
 		return -ENOMEM;
-	for (uint32_t slot = notify->cap; slot < slots; slot++)
-		grown[slot] = -1;
 	notify->fds = grown;
+	pings = realloc(notify->pings, sizeof(*pings) * slots);
+	if (pings == NULL)
+		return -ENOMEM;
+	notify->pings = pings;
+	for (uint32_t slot = notify->cap; slot < slots; slot++) {
+		grown[slot] = -1;
+		pings[slot] = 0;
+	}
 	notify->cap = slots;
 	return 0;
 }
@@ -277,5 +425,6 @@ notify_free(struct notify *notify)
 		fd_close(&notify->fds[slot]);
 	fd_close(&notify->epoll_fd);
 	free(notify->fds);
+	free(notify->pings);
 	free(notify);
 }

@@ -58,6 +58,20 @@ clear(struct shell *shell, const struct action *action)
 		rundir_clear(shell->rundirs, actor);
 }
 
+/* Nobody probes in this version. */
+static void
+unanswered(struct shell *shell, const struct action *action)
+{
+	const struct event event = {
+	    .kind = EVENT_PROBED,
+	    .ref = action->ref,
+	    .life = action->life,
+	    .code = PROBED_UNKNOWN,
+	};
+
+	shell_post(shell, &event);
+}
+
 static void
 perform_one(struct shell *shell, const struct action *action)
 {
@@ -66,10 +80,16 @@ perform_one(struct shell *shell, const struct action *action)
 		procs_spawn(shell->procs, action->ref, action->life);
 		break;
 	case ACTION_STOP:
-		procs_stop(shell->procs, action->ref, action->life);
+		procs_stop(shell->procs, action->ref, action->life, action->bark);
 		break;
 	case ACTION_KILL:
 		procs_kill(shell->procs, action->ref, action->life);
+		break;
+	case ACTION_CONTINUE:
+		procs_continue(shell->procs, action->ref, action->life);
+		break;
+	case ACTION_PROBE:
+		unanswered(shell, action);
 		break;
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:

@@ -246,9 +246,12 @@ continue_if_stopped(struct procs *procs, struct proc *proc, const struct actor *
 		(void)proc_signal(procs, proc, SIGCONT);
 }
 
-/* Ask it to end: the main process, or, when that is gone already, whatever is left. */
+/*
+ * Ask it to end: the main process, or, when that is gone already, whatever is left.  One
+ * that does not answer to its watchdog is asked with another signal.
+ */
 void
-procs_stop(struct procs *procs, struct ref ref, uint32_t life)
+procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 {
 	struct proc *proc = proc_of(procs, ref, life);
 	const struct actor *actor = actors_get(&procs->shell->actors, ref);
@@ -261,11 +264,12 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life)
 		proc->late = procs->shell->is_replaying;
 		proc_record(procs, proc);
 	}
-	if (stop_by_command(procs, proc, actor)) {
+	if (!bark && stop_by_command(procs, proc, actor)) {
 		continue_if_stopped(procs, proc, actor);
 		return;
 	}
-	signo = actor->conf->process.stop_signal;
+	signo = bark ? actor->conf->process.watchdog_signal
+	             : actor->conf->process.stop_signal;
 	if (proc->pid != 0) {
 		(void)proc_signal(procs, proc, signo);
 		continue_if_stopped(procs, proc, actor);
@@ -277,6 +281,21 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life)
 	                         procs->sweeper, signo);
 	(void)containment_signal(&proc->containment, &procs->shell->cgroups,
 	                         procs->sweeper, SIGCONT);
+}
+
+/* Let the main process go on that somebody stopped. */
+void
+procs_continue(struct procs *procs, struct ref ref, uint32_t life)
+{
+	struct proc *proc = proc_of(procs, ref, life);
+	struct actor *actor = actors_get(&procs->shell->actors, ref);
+
+	if (proc == NULL || actor == NULL || proc->pid == 0)
+		return;
+	/* Before: when it stops itself again, that is news. */
+	actor->sigstopped = false;
+	proc_record(procs, proc);
+	(void)proc_signal(procs, proc, SIGCONT);
 }
 
 /* Kill it and everything that it forked. */
@@ -336,29 +355,6 @@ procs_told(struct procs *procs, struct ref ref)
 		return;
 	proc->told = proc->life;
 	proc_record(procs, proc);
-}
-
-static void
-set_reset(struct procs *procs, struct ref ref, uint32_t life)
-{
-	struct proc *proc = &procs->at[ref.slot];
-
-	if (current(procs, ref) == NULL || proc->reset == life)
-		return;
-	proc->reset = life;
-	proc_record(procs, proc);
-}
-
-void
-procs_reset_said(struct procs *procs, struct ref ref)
-{
-	set_reset(procs, ref, procs_life(procs, ref));
-}
-
-void
-procs_reset_noted(struct procs *procs, struct ref ref)
-{
-	set_reset(procs, ref, 0);
 }
 
 /* ---- asked ---- */

@@ -25,7 +25,8 @@ int procs_reserve(struct procs *procs, uint32_t slots);
 
 /* Actions of the core.  Each posts what came of it. */
 void procs_spawn(struct procs *procs, struct ref ref, uint32_t life);
-void procs_stop(struct procs *procs, struct ref ref, uint32_t life);
+void procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark);
+void procs_continue(struct procs *procs, struct ref ref, uint32_t life);
 void procs_kill(struct procs *procs, struct ref ref, uint32_t life);
 void procs_freeze(struct procs *procs, struct ref ref, uint32_t life);
 void procs_thaw(struct procs *procs, struct ref ref, uint32_t life);
@@ -56,11 +57,6 @@ size_t procs_collect(struct procs *procs);
 
 /* Its process has said READY=1: put it down. */
 void procs_told(struct procs *procs, struct ref ref);
-
-/* Its process has said BACKOFF_RESET=1, of which no state tells later: put it down, until
- * the journal has the event. */
-void procs_reset_said(struct procs *procs, struct ref ref);
-void procs_reset_noted(struct procs *procs, struct ref ref);
 
 /* Nobody tells of the ends of processes that we took over any more: look by ourselves. */
 void procs_walker_died(struct procs *procs);

@@ -53,7 +53,6 @@ struct proc {
 	uint8_t passes;      /* so often it was looked at for that */
 	uint8_t quiet;       /* … and so often in a row nobody moved */
 	uint32_t told;       /* the life that has said READY=1 */
-	uint32_t reset;      /* ... BACKOFF_RESET=1, which the journal has not yet */
 	uint32_t next, prev; /* among the leftovers */
 	struct containment containment;
 	struct reap end;
@@ -104,6 +103,8 @@ int ends_watch(struct procs *procs);
 void ends_unwatch(struct procs *procs);
 void ends_add(struct procs *procs, struct proc *proc, const struct reap *reap);
 void ends_tell(struct procs *procs);
+void ends_tell_stopped(struct procs *procs, const struct proc *proc, bool is_stopped,
+                       int signo);
 void ends_close(struct procs *procs, struct proc *proc);
 bool ends_take_exit(struct procs *procs);
 void ends_take_exits(struct procs *procs);

@@ -21,7 +21,6 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->error = proc->error;
 	record->step = (uint8_t)proc->failed_step;
 	record->told = proc->told;
-	record->reset = proc->reset != 0 && proc->reset == proc->life;
 	record->used = proc->used;
 	record->deferred = proc->deferred;
 	record->stopping = proc->stopping;

@@ -80,6 +80,7 @@ struct shell {
 	uint64_t instance;         /* tells the processes of this supd from another's */
 
 	uint64_t now_ms;     /* one time for a whole turn */
+	uint64_t n_turns;    /* that were stepped */
 	uint64_t started_ms; /* when the first guardian did */
 	uint64_t upgrade_ms; /* when the guardian before us made room, or 0 */
 	bool is_ready;
@@ -99,6 +100,16 @@ struct shell {
 
 /* Queue an event for the core; it is stepped at the end of this turn of the loop. */
 void shell_post(struct shell *shell, const struct event *event);
+
+/* Is there room for so many more events, besides those that cannot wait? */
+bool shell_has_room(const struct shell *shell, size_t n);
+
+/*
+ * The same, and they are in the journal when this returns true: whoever comes after us
+ * gives them to the core, and those who told us need not tell it again.  false: nothing
+ * was queued, ask again in the next turn.  Not while actions are performed.
+ */
+bool shell_post_surely(struct shell *shell, const struct event *events, size_t n);
 
 /* Act on a signal that the walker or we got. */
 void shell_signal(struct shell *shell, int signo);

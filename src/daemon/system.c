@@ -69,6 +69,7 @@ system_new(void)
 	log->process.err.kind = OUTPUT_INHERIT;
 	log->process.umask = 022;
 	log->process.stop_signal = SIGTERM;
+	log->process.watchdog_signal = SIGABRT;
 	/* The binary that runs, whatever is on the disk by now. */
 	(void)snprintf(system->file, sizeof(system->file), "/proc/%d/exe", (int)getpid());
 	system->conf.actors = system->actors;

@@ -21,7 +21,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 
-#define CAUSE_KEY_MAX 64
+#define CAUSE_NAME_MAX 64
 
 /* ---- what is executed, and what it is told -------------------------------------------
  */
@@ -110,7 +110,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 		(void)environment_add(environment, "RUNTIME_DIRECTORY", "%s", directory);
 		free(directory);
 	}
-	strbuf_init(&cause, CAUSE_KEY_MAX);
+	strbuf_init(&cause, CAUSE_NAME_MAX);
 	cause_key(&cause, &order->cause);
 	(void)environment_add(environment, "SUPD_CAUSE", "%s", strbuf_str(&cause));
 	strbuf_done(&cause);

@@ -179,7 +179,7 @@ ledger_has_room(const struct ledger *ledger, uint32_t entries)
 static void
 copy_event(struct event *to, const struct event *from)
 {
-	_Static_assert(sizeof(struct event) == 72, "a new field is to be copied here");
+	_Static_assert(sizeof(struct event) == 120, "a new field is to be copied here");
 
 	memset(to, 0, sizeof(*to));
 	to->kind = from->kind;
@@ -193,6 +193,9 @@ copy_event(struct event *to, const struct event *from)
 	to->hold = from->hold;
 	to->token = from->token;
 	to->wait_for = from->wait_for;
+	to->period_ms = from->period_ms;
+	to->stamp = from->stamp;
+	memcpy(to->key, from->key, strnlen(from->key, sizeof(to->key) - 1));
 	to->serial = from->serial;
 	to->stop = from->stop;
 	/* What was borrowed is gone by the time it is read: its number stays. */

@@ -80,7 +80,6 @@ shape_of_records(void)
 	    FIELD(ledger_record, stop_command),
 	    FIELD(ledger_record, reloads),
 	    FIELD(ledger_record, end),
-	    FIELD(ledger_record, reset),
 	    FIELD(ledger_record, failed_at_wall_us),
 	    LEDGER_TASKS_MAX,
 	    sizeof(struct ledger_task),

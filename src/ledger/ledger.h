@@ -109,10 +109,9 @@ struct ledger_record {
 	bool ended;  /* `end` is how */
 	bool sigstopped;
 	bool is_cgroup;
-	bool reset; /* this life has said BACKOFF_RESET=1: until the journal has it */
 	uint8_t stop_command; /* enum stop_command */
 	uint8_t reloads;
-	uint8_t unused[6];
+	uint8_t unused[7];
 	struct reap end;
 	uint64_t process_started_ms;
 	uint64_t dead_letters;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *
@@ -130,6 +131,7 @@ notify_listen(const char *abstract_name, struct err *err)
 		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		if (fd >= 0 &&
 		    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
+		    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) == 0 &&
 		    bind(fd, (const struct sockaddr *)&address, size) == 0)
 			return fd_raise(fd);
 		code = errno;
@@ -161,6 +163,12 @@ take_control(struct msghdr *header, struct notify_message *ret)
 			ret->pid = cred.pid;
 			ret->uid = cred.uid;
 			has_sender = true;
+		} else if (c->cmsg_type == SCM_TIMESTAMPNS) {
+			struct timespec sent;
+
+			memcpy(&sent, CMSG_DATA(c), sizeof(sent));
+			ret->stamp_ns = (uint64_t)sent.tv_sec * 1000000000 +
+			                (uint64_t)sent.tv_nsec;
 		}
 	}
 	return has_sender;
@@ -172,6 +180,7 @@ receive(int fd, int flags, struct notify_message *ret)
 	union {
 		struct cmsghdr align;
 		char data[CMSG_SPACE(sizeof(struct ucred)) +
+		          CMSG_SPACE(sizeof(struct timespec)) +
 		          CMSG_SPACE(sizeof(int) * NOTIFY_FDS_MAX)];
 	} control;
 	struct iovec text = {.iov_base = ret->text, .iov_len = NOTIFY_MESSAGE_MAX};
@@ -191,6 +200,7 @@ receive(int fd, int flags, struct notify_message *ret)
 	if (n < 0)
 		return errno == EAGAIN ? 0 : -errno;
 	ret->n_fds = 0;
+	ret->stamp_ns = 0;
 	ret->len = (size_t)n;
 	ret->text[ret->len] = '\0';
 	has_sender = take_control(&header, ret);

@@ -34,6 +34,7 @@ struct notify_message {
 	uid_t uid;
 	size_t len;
 	char text[NOTIFY_MESSAGE_MAX + 1]; /* lines KEY=value, NUL-terminated */
+	uint64_t stamp_ns; /* when it was sent: tells it from others; 0: unknown */
 	size_t n_fds;
 	int fds[NOTIFY_FDS_MAX]; /* owned by the caller, CLOEXEC */
 };

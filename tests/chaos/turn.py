@@ -195,7 +195,8 @@ class CrashesAtOnce(Story):
 
 
 class Backoff(Story):
-    tree = {**Story.tree, "a": {"backoff": {"min": "60ms", "max": "1s", "jitter": 0}}}
+    tree = {**Story.tree, "a": {"backoff": {"min": "60ms", "max": "1s", "jitter": 0,
+                                              "reset": "manual"}}}
 
     def act(self, s):
         s.tell("a", "exit=7")

@@ -386,6 +386,8 @@ perform(struct fake *fake, const struct action *action)
 		}
 		break;
 	case ACTION_CLEAR:
+	case ACTION_CONTINUE:
+	case ACTION_PROBE:
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:
 	case ACTION_SIGNAL:

@@ -131,6 +131,9 @@ word_ready(struct spec *spec, const char *text)
 	else if (strcmp(text, "exit") == 0) {
 		spec->ready = READY_EXIT;
 		spec->restart = RESTART_TRANSIENT;
+	} else if (strncmp(text, "probed:", 7) == 0) {
+		spec->ready = READY_PROBED;
+		return cast_duration(text + 7, &spec->ready_interval_ms);
 	} else if (strncmp(text, "after:", 6) == 0) {
 		spec->ready = READY_AFTER;
 		return cast_duration(text + 6, &spec->ready_after_ms);
@@ -161,6 +164,8 @@ cause_details(struct rule *rule, const char *kind, const char *text)
 		signal_set_add(&rule->cores, signal_parse(text));
 	} else if (strcmp(kind, "exec") == 0) {
 		rule->errnos[0] = err_code(text);
+	} else if (strcmp(kind, "self_report") == 0) {
+		snprintf(rule->keys[0], sizeof(rule->keys[0]), "%s", text);
 	} else {
 		return false;
 	}
@@ -247,6 +252,33 @@ word_decider(struct decider *decider, struct rule *rules, const char *text)
 		rule->place.line = ++decider->n_rules;
 	}
 	return true;
+}
+
+/* "off", or INTERVAL/FAILURES[/SUCCESSES[/INITIAL_DELAY]] */
+static bool
+word_health(struct probe_spec *health, const char *text)
+{
+	char buf[NOTE_MAX];
+	char *save;
+	char *part;
+	uint32_t n = 0;
+
+	*health = (struct probe_spec){.on = strcmp(text, "off") != 0, .successes = 1};
+	if (!health->on)
+		return true;
+	snprintf(buf, sizeof(buf), "%s", text);
+	for (part = strtok_r(buf, "/", &save); part != NULL;
+	     part = strtok_r(NULL, "/", &save), n++) {
+		if (n == 0 && !cast_duration(part, &health->interval_ms))
+			return false;
+		if (n == 1)
+			health->failures = (uint32_t)strtoul(part, NULL, 10);
+		if (n == 2)
+			health->successes = (uint32_t)strtoul(part, NULL, 10);
+		if (n == 3 && !cast_duration(part, &health->initial_delay_ms))
+			return false;
+	}
+	return n >= 2;
 }
 
 static bool
@@ -356,6 +388,10 @@ word_key(struct player *player, const char *key, const char *value)
 		return word_shutdown(spec, value);
 	if (strcmp(key, "ready") == 0)
 		return word_ready(spec, value);
+	if (strcmp(key, "watchdog") == 0)
+		return cast_duration(value, &spec->watchdog_ms);
+	if (strcmp(key, "health") == 0)
+		return word_health(&spec->health, value);
 	if (strcmp(key, "start_timeout") == 0)
 		return cast_duration(value, &spec->start_timeout_ms);
 	if (strcmp(key, "decider") == 0)
@@ -426,6 +462,8 @@ cast_word(struct stage *stage, struct player *player, const char *word)
 		spec->backoff.on_stop = true;
 	else if (strcmp(word, "keeps") == 0)
 		spec->keeps = true;
+	else if (strcmp(word, "stopped_is_failure") == 0)
+		spec->stopped_is_failure = true;
 	else if (strcmp(word, "manual_reset") == 0)
 		spec->backoff.manual_reset = true;
 	else
@@ -446,6 +484,8 @@ cast_cause(const struct cause *cause, char buf[NOTE_MAX])
 		snprintf(buf, NOTE_MAX, "%s:%s", kind, signal_name(cause->signal));
 	else if (cause->kind == CAUSE_EXEC)
 		snprintf(buf, NOTE_MAX, "exec:%s", err_name(cause->error));
+	else if (cause->kind == CAUSE_SELF_REPORT)
+		snprintf(buf, NOTE_MAX, "%s:%s", kind, cause->key);
 	else
 		snprintf(buf, NOTE_MAX, "%s", kind);
 	return buf;

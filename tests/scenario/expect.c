@@ -279,6 +279,10 @@ view_key(struct stage *stage, const struct node_view *view, const char *word)
 		return view->ready == yes;
 	if (KEY("held"))
 		return view->held == yes;
+	if (KEY("sigstopped"))
+		return view->sigstopped == yes;
+	if (KEY("watchdog"))
+		return view->watchdog == yes;
 	if (KEY("degraded"))
 		return view->degraded == yes;
 	if (KEY("restarts"))

@@ -4,6 +4,8 @@
 
 #include "tests/scenario/script.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +104,35 @@ tree_line(struct script *script, uint32_t blanks, const struct words *words)
 	script->parents[depth] = stage->n_players - 1;
 }
 
+/*
+ * watchdog a [again] | watchdog_trigger a | watchdog_every a D | extend a D |
+ * self_report a KEY [again] | paused a | continued a | probed a good|bad|unknown
+ */
+static bool
+living_statement(struct stage *stage, const struct words *words, struct event *event)
+{
+	static const char *const probed_names[] = {"unknown", "bad", "good"};
+	int kind = names_find(event_kind_names, EVENT_KIND_MAX, words->at[0]);
+	const char *detail = words->n > 2 ? words->at[2] : "";
+
+	if (kind < EVENT_WATCHDOG || kind > EVENT_PROBED)
+		return false;
+	event->kind = (enum event_kind)kind;
+	stage->stamp += strcmp(words->at[words->n - 1], "again") != 0;
+	event->stamp = stage->stamp;
+	if (kind == EVENT_WATCHDOG_EVERY || kind == EVENT_EXTEND) {
+		if (!cast_duration(detail, &event->period_ms))
+			stage_blame(stage, "how long?");
+	} else if (kind == EVENT_SELF_REPORT) {
+		snprintf(event->key, sizeof(event->key), "%s", detail);
+	} else if (kind == EVENT_PAUSED) {
+		event->signal = SIGSTOP;
+	} else if (kind == EVENT_PROBED) {
+		event->code = names_find(probed_names, 3, detail) - 1;
+	}
+	return true;
+}
+
 /* exit a 1 | signal a SEGV [core] | gone a | spawned a | ready a */
 static bool
 world_statement(struct stage *stage, struct player *player, const struct words *words)
@@ -130,7 +161,7 @@ world_statement(struct stage *stage, struct player *player, const struct words *
 		event.kind = EVENT_BACKOFF_RESET;
 	} else if (strcmp(verb, "stop_sent") == 0) {
 		event.kind = EVENT_STOP_SENT;
-	} else {
+	} else if (!living_statement(stage, words, &event)) {
 		return false;
 	}
 	if (player->life == 0)

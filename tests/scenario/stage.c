@@ -334,7 +334,7 @@ on_process(struct stage *stage, struct player *player, const struct action *acti
 		stage_blame(stage, "an action for an actor nobody knows");
 	else if (action->kind == ACTION_SPAWN)
 		on_spawn(stage, player, action);
-	else
+	else if (action->kind == ACTION_STOP || action->kind == ACTION_KILL)
 		on_end_wanted(stage, player, action);
 }
 
@@ -351,12 +351,23 @@ on_report(struct stage *stage, const struct action *action)
 }
 
 static void
+on_removed(struct stage *stage, const struct player *player, const struct action *action)
+{
+	note_act(stage, "removed", action->ref);
+	if (player != NULL && player->life != 0)
+		stage_blame(stage, "%s is removed while its process is there",
+		            player->name);
+}
+
+static const char *const letters[ACTION_KIND_MAX] = {
+    [ACTION_SPAWN] = "S",    [ACTION_STOP] = "t",  [ACTION_KILL] = "K",
+    [ACTION_CONTINUE] = "c", [ACTION_PROBE] = "p", [ACTION_FREEZE] = "freeze",
+    [ACTION_THAW] = "thaw",
+};
+
+static void
 on_action(struct stage *stage, const struct action *action)
 {
-	static const char *const letters[ACTION_KIND_MAX] = {
-	    [ACTION_SPAWN] = "S",       [ACTION_STOP] = "t",    [ACTION_KILL] = "K",
-	    [ACTION_FREEZE] = "freeze", [ACTION_THAW] = "thaw",
-	};
 	struct player *player = stage_player_of(stage, action->ref);
 	char text[NOTE_MAX];
 
@@ -364,7 +375,9 @@ on_action(struct stage *stage, const struct action *action)
 	case ACTION_SPAWN:
 	case ACTION_STOP:
 	case ACTION_KILL:
-		note_act(stage, letters[action->kind], action->ref);
+	case ACTION_CONTINUE:
+	case ACTION_PROBE:
+		note_act(stage, action->bark ? "b" : letters[action->kind], action->ref);
 		on_process(stage, player, action);
 		break;
 	case ACTION_ADDED:
@@ -376,10 +389,7 @@ on_action(struct stage *stage, const struct action *action)
 		on_freeze(stage, player, action);
 		break;
 	case ACTION_REMOVED:
-		note_act(stage, "removed", action->ref);
-		if (player != NULL && player->life != 0)
-			stage_blame(stage, "%s is removed while its process is there",
-			            player->name);
+		on_removed(stage, player, action);
 		break;
 	case ACTION_REPLY:
 		on_reply(stage, action);

@@ -388,6 +388,14 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_GONE:
 	case EVENT_BACKOFF_RESET:
 	case EVENT_STOP_SENT:
+	case EVENT_WATCHDOG:
+	case EVENT_WATCHDOG_TRIGGER:
+	case EVENT_WATCHDOG_EVERY:
+	case EVENT_EXTEND:
+	case EVENT_SELF_REPORT:
+	case EVENT_PAUSED:
+	case EVENT_CONTINUED:
+	case EVENT_PROBED:
 		had_effect = saw_process(witness, event);
 		break;
 	case EVENT_HOOK_DONE:
@@ -560,6 +568,9 @@ saw_action(struct witness *witness, const struct action *action)
 		break;
 	case ACTION_CLEAR:
 		saw_clear(witness, action);
+		break;
+	case ACTION_CONTINUE:
+	case ACTION_PROBE:
 		break;
 	case ACTION_HOOK:
 		witness_hook(witness, action);

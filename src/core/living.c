@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: ISC */
+/* living.c - failures of a process that lives: its watchdog, its health, what it says of
+ * itself, and that somebody stopped it.
+ *
+ * The process is left as it is until a directive is carried out (SEMANTICS 1.2, "process
+ * alive").  While it is stopped its clocks stand: nobody can report in time who is not
+ * allowed to run.
+ */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "core/pure.h"
+
+/* Does this process run, or would it if it were let? */
+static bool
+is_lived_in(const struct node *node)
+{
+	return node->main_alive &&
+	       (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED);
+}
+
+/* Its clocks stand while it is stopped, and go on from there. */
+void
+living_clocks(struct core *core, struct node *node)
+{
+	deadline_stand(core, node, core->now_ms, node->sigstopped);
+}
+
+/* ---- the watchdog ------------------------------------------------------------- */
+
+/* A full period from now on; none where it has no watchdog. */
+static void
+arm_watchdog(struct core *core, struct node *node)
+{
+	if (is_lived_in(node))
+		deadline_arm(core, node, LANE_WATCHDOG, core->now_ms,
+		             node->watchdog_ms == 0 ? UINT64_MAX : node->watchdog_ms);
+}
+
+/* It was silent for too long, or says that this is how it is to be treated. */
+static void
+bark(struct turn *turn, struct node *node)
+{
+	const struct cause cause = {.kind = CAUSE_WATCHDOG, .code = -1};
+
+	node->barked = true;
+	failure_handle(turn, node, &cause, node);
+	/* Whoever was only passed on goes on, and is heard of again. */
+	if (deadline_due(turn->core, node, LANE_WATCHDOG) == 0)
+		arm_watchdog(turn->core, node);
+}
+
+static void
+on_every(struct core *core, struct node *node, uint64_t period_ms)
+{
+	node->watchdog_ms = period_ms;
+	arm_watchdog(core, node);
+}
+
+/* ---- health --------------------------------------------------------------------- */
+
+/*
+ * Where in the interval this actor has its turn, so that not all of them are asked at
+ * once: multiplicative hashing of the slot.
+ */
+static uint64_t
+phase_ms(const struct core *core, const struct node *node)
+{
+	uint32_t hash = (node_slot(core, node) + 1) * UINT32_C(2654435761);
+
+	return (uint64_t)((unsigned __int128)node->spec.health.interval_ms * hash >> 32);
+}
+
+static void
+arm_health(struct core *core, struct node *node)
+{
+	const struct probe_spec *health = &node->spec.health;
+
+	if (!is_lived_in(node))
+		return;
+	deadline_arm(core, node, LANE_HEALTH, core->now_ms,
+	             health->on ? health->initial_delay_ms + phase_ms(core, node)
+	                        : UINT64_MAX);
+}
+
+/* One turn; while the answer to the last one is awaited there is no other. */
+static void
+probe(struct turn *turn, struct node *node)
+{
+	const bool is_start = node->phase == PHASE_PROCESS;
+	struct action *action;
+
+	deadline_arm(turn->core, node, LANE_HEALTH, turn->now_ms,
+	             is_start ? node->spec.ready_interval_ms
+	                      : node->spec.health.interval_ms);
+	if (node->probing || !node->main_alive)
+		return;
+	node->probing = true;
+	action = turn_act(turn, ACTION_PROBE, node);
+	action->life = node->life;
+	action->is_start = is_start;
+}
+
+static void
+count_good(struct node *node)
+{
+	if (node->bad == 0 || ++node->good < node->spec.health.successes)
+		return;
+	node->bad = 0;
+	node->good = 0;
+}
+
+static void
+count_bad(struct turn *turn, struct node *node)
+{
+	const struct cause cause = {.kind = CAUSE_HEALTH, .code = -1};
+
+	node->good = 0;
+	if (++node->bad < node->spec.health.failures)
+		return;
+	node->bad = 0;
+	failure_handle(turn, node, &cause, node);
+}
+
+static void
+on_probed(struct turn *turn, struct node *node, int32_t probed)
+{
+	if (!node->probing)
+		return;
+	node->probing = false;
+	/* One that was stopped meanwhile could not answer. */
+	if (probed == PROBED_UNKNOWN || node->clocks_stand || node->clocks_held)
+		return;
+	if (node->phase == PHASE_PROCESS) {
+		if (probed == PROBED_GOOD && node->spec.ready == READY_PROBED)
+			up_step(turn, node);
+	} else if (is_lived_in(node) && node->spec.health.on) {
+		if (probed == PROBED_GOOD)
+			count_good(node);
+		else
+			count_bad(turn, node);
+	}
+}
+
+/* ---- what it says, and what is done to it ------------------------------------------ */
+
+static void
+on_self_report(struct turn *turn, struct node *node, const struct event *event)
+{
+	struct cause cause = {
+	    .kind = CAUSE_SELF_REPORT,
+	    .code = -1,
+	    .error = event->error,
+	};
+
+	for (uint32_t i = 0; i < CAUSE_KEY_MAX - 1 && event->key[i] != '\0'; i++)
+		cause.key[i] = event->key[i];
+	if (node->state == STATE_STARTING || is_lived_in(node))
+		failure_handle(turn, node, &cause, node);
+}
+
+/* It needs longer than it was granted to start or to stop; this only lengthens. */
+static void
+on_extend(struct core *core, struct node *node, uint64_t period_ms)
+{
+	if (node->phase == PHASE_PROCESS ||
+	    (node->phase == PHASE_END && !node->kill_sent))
+		deadline_extend(core, node, LANE_STATE, core->now_ms, period_ms);
+}
+
+/* A signal stopped it that supd did not send. */
+static void
+on_paused(struct turn *turn, struct node *node, const struct event *event)
+{
+	const struct cause cause = {
+	    .kind = CAUSE_STOPPED,
+	    .code = -1,
+	    .signal = event->signal,
+	};
+
+	if (node->sigstopped)
+		return;
+	node->sigstopped = true;
+	living_clocks(turn->core, node);
+	if (node->spec.stopped_is_failure &&
+	    (node->state == STATE_STARTING || is_lived_in(node)))
+		failure_handle(turn, node, &cause, node);
+}
+
+static void
+on_continued(struct core *core, struct node *node)
+{
+	node->sigstopped = false;
+	living_clocks(core, node);
+}
+
+/*
+ * Was this very message taken in before?  The shell reads it again when it died after
+ * the journal had it and before its queue had lost it.
+ */
+static bool
+is_repeated(struct node *node, const struct event *event)
+{
+	const uint32_t bit = UINT32_C(1) << (event->kind - EVENT_WATCHDOG);
+	bool repeated;
+
+	_Static_assert(EVENT_PROBED - EVENT_WATCHDOG < 32, "a bit for each of them");
+	if (event->stamp == 0)
+		return false;
+	if (event->stamp != node->heard_stamp)
+		node->heard = 0;
+	node->heard_stamp = event->stamp;
+	repeated = (node->heard & bit) != 0;
+	node->heard |= bit;
+	return repeated;
+}
+
+/* An event about a process that is there: of this life, and its start acknowledged. */
+void
+living_post(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (!node->spawned || !node->main_alive || is_repeated(node, event))
+		return;
+	if (event->kind == EVENT_WATCHDOG)
+		arm_watchdog(turn->core, node);
+	else if (event->kind == EVENT_WATCHDOG_TRIGGER &&
+	         (node->state == STATE_STARTING || is_lived_in(node)))
+		bark(turn, node);
+	else if (event->kind == EVENT_WATCHDOG_EVERY)
+		on_every(turn->core, node, event->period_ms);
+	else if (event->kind == EVENT_EXTEND)
+		on_extend(turn->core, node, event->period_ms);
+	else if (event->kind == EVENT_SELF_REPORT)
+		on_self_report(turn, node, event);
+	else if (event->kind == EVENT_PAUSED)
+		on_paused(turn, node, event);
+	else if (event->kind == EVENT_CONTINUED)
+		on_continued(turn->core, node);
+	else if (event->kind == EVENT_PROBED)
+		on_probed(turn, node, event->code);
+}
+
+/* Its watchdog ran out, or it is its turn to be probed. */
+void
+living_due(struct turn *turn, struct node *node, enum lane lane)
+{
+	if (lane == LANE_WATCHDOG)
+		bark(turn, node);
+	else
+		probe(turn, node);
+}
+
+/* ---- from its birth to its end ------------------------------------------------------
+ */
+
+/* A new process is asked for: nothing is held against it. */
+void
+living_born(struct node *node)
+{
+	node->sigstopped = false;
+	node->barked = false;
+	node->probing = false;
+	node->bad = 0;
+	node->good = 0;
+	node->watchdog_ms = node->spec.watchdog_ms;
+}
+
+/* It was started: it may have to be asked whether it is ready. */
+void
+living_spawned(struct turn *turn, struct node *node)
+{
+	if (node->spec.ready == READY_PROBED)
+		deadline_arm(turn->core, node, LANE_HEALTH, turn->now_ms, 0);
+}
+
+/* It is ready: from now on it has to report, and is asked. */
+void
+living_ready(struct core *core, struct node *node)
+{
+	arm_watchdog(core, node);
+	arm_health(core, node);
+}
+
+/*
+ * Resume: it is left running, or continued if it failed by being stopped, and has its
+ * full time again.
+ */
+void
+living_resume(struct turn *turn, struct node *node, const struct cause *cause)
+{
+	node->barked = false;
+	if (node->phase == PHASE_PROCESS && node->spawned)
+		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
+		             node->spec.start_timeout_ms);
+	if (cause->kind == CAUSE_STOPPED && node->sigstopped) {
+		turn_act(turn, ACTION_CONTINUE, node)->life = node->life;
+		on_continued(turn->core, node);
+	}
+	arm_watchdog(turn->core, node);
+}
+
+/* Its main process is no more. */
+void
+living_ended(struct core *core, struct node *node)
+{
+	node->sigstopped = false;
+	node->probing = false;
+	living_clocks(core, node);
+}
+
+/* It has another policy, and lives on: another `health` begins anew. */
+void
+living_updated(struct core *core, struct node *node, const struct probe_spec *old)
+{
+	const struct probe_spec *health = &node->spec.health;
+
+	if (health->on == old->on && health->failures == old->failures &&
+	    health->successes == old->successes &&
+	    health->interval_ms == old->interval_ms &&
+	    health->initial_delay_ms == old->initial_delay_ms)
+		return;
+	node->bad = 0;
+	node->good = 0;
+	arm_health(core, node);
+}

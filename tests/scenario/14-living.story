@@ -1,0 +1,532 @@
+story 165 a missed watchdog and resume: left running, one warning a period
+tree
+  s one_for_one intensity=0/60s decider=watchdog->resume,default
+    a watchdog=1s
+boot
+expect S a
+after 900ms
+watchdog a
+after 900ms
+reports
+after 100ms
+report failure a watchdog resume log=warning
+after 999ms
+reports
+after 1ms
+report failure a watchdog resume log=warning
+view a running generation=1 restarts=0 failures=0 cause=watchdog
+view s running window=0
+
+story 165 a missed watchdog and restart: the signal for it, then a successor
+tree
+  s one_for_one
+    a watchdog=1s
+    b
+boot
+expect S a, S b
+after 1s
+expect b a, x a, S a
+report failure a watchdog restart
+view a running generation=2 restarts=1
+view b generation=1
+after 999ms
+expect nothing
+after 1ms
+expect b a, x a, S a
+report failure a watchdog restart
+
+story while it is stopped for its watchdog it shows its old process
+tree
+  s one_for_one
+    a watchdog=1s shutdown=5s
+boot
+expect S a
+deaf a
+after 1s
+expect b a
+report failure a watchdog restart
+view a stopping generation=1
+obeys a
+after 5s
+expect K a, x a, S a
+report killed_after_timeout a
+view a running generation=2
+
+story the watchdog begins when it is ready
+tree
+  s one_for_one
+    a ready=told watchdog=1s
+boot
+expect S a
+after 10s
+expect nothing
+view a starting watchdog=yes
+ready a
+after 999ms
+expect nothing
+after 1ms
+expect b a, x a, S a
+report failure a watchdog restart
+
+story a process may say what its period is, and that it has none
+tree
+  s one_for_one
+    a watchdog=1s
+    b
+boot
+expect S a, S b
+watchdog_every a 5s & watchdog_every b 2s
+after 1999ms
+expect nothing
+after 1ms
+expect b b, x b, S b
+report failure b watchdog restart
+view b running watchdog=no
+watchdog_every a 0s
+view a running watchdog=no
+after 1h
+expect nothing
+restart a
+expect t a, x a, S a
+reply restart a done
+view a running watchdog=yes
+after 1s
+expect b a, x a, S a
+report failure a watchdog restart
+
+story a process may have its watchdog run out at once
+tree
+  s one_for_one
+    a
+boot
+expect S a
+watchdog_trigger a
+expect b a, x a, S a
+report failure a watchdog restart
+
+story a directive stop ends it because of its watchdog, too
+tree
+  s one_for_one decider=stopping
+    a watchdog=1s
+boot
+expect S a
+after 1s
+expect b a, x a
+report failure a watchdog stop
+view a failed
+
+story a watchdog that ran out and was resumed is forgotten when it is stopped
+tree
+  s one_for_one decider=watchdog->resume,default
+    a watchdog=1s
+boot
+expect S a
+after 1s
+report failure a watchdog resume
+stop a
+expect t a, x a
+reply stop a done
+
+story escalate leaves the process as it is until the level that decides
+tree decider=watchdog->resume
+  s one_for_all decider=escalating
+    a watchdog=1s
+    b
+boot
+expect S a, S b
+after 1s
+report escalated s watchdog * origin=a
+report failure s watchdog resume origin=a
+view a running generation=1
+view b running generation=1
+after 1s
+report escalated s watchdog * origin=a
+report failure s watchdog resume origin=a
+
+story escalate and restart above: the whole subtree, the silent one with its signal
+tree decider=default
+  s one_for_one decider=escalating
+    a watchdog=1s
+    b
+boot
+expect S a, S b
+after 1s
+expect t b, x b, b a, x a, S a, S b
+report escalated s watchdog * origin=a
+report failure s watchdog restart origin=a
+
+story a missed watchdog in a group restarts the group
+tree
+  s one_for_all
+    a watchdog=1s
+    b
+boot
+expect S a, S b
+after 1s
+expect t b, x b, b a, x a, S a, S b
+report failure a watchdog restart group=yes
+
+story a watchdog that keeps running out exceeds the intensity
+tree
+  s one_for_one intensity=1/60s
+    a watchdog=1s
+boot
+expect S a
+after 1s
+expect b a, x a, S a
+report failure a watchdog restart
+after 1s
+expect b a, x a, S a
+report failure a watchdog escalate reason=intensity
+report gave_up s
+report failure s intensity restart
+
+story a temporary actor that misses its watchdog is stopped alone
+tree
+  s one_for_all
+    a temporary watchdog=1s
+    b
+boot
+expect S a, S b
+after 1s
+expect b a, x a, removed a
+report failure a watchdog stop reason=temporary
+
+story of a process that is asked to end nobody expects to be heard of
+tree
+  s one_for_one
+    a watchdog=1s shutdown=10s
+boot
+expect S a
+slow a 5s
+stop a
+expect t a
+watchdog_trigger a
+self_report a disk
+after 5s
+expect x a
+reply stop a done
+
+story 168 stopped by a signal with the default configuration: nothing is done
+tree
+  s one_for_one
+    a watchdog=1s
+boot
+expect S a
+after 400ms
+paused a
+view a running sigstopped=yes
+after 1h
+expect nothing
+continued a
+view a running sigstopped=no
+after 599ms
+expect nothing
+after 1ms
+expect b a, x a, S a
+report failure a watchdog restart
+
+story 160 with stopped_is_failure it is continued: same process, one warning
+tree
+  s one_for_one intensity=0/60s
+    a stopped_is_failure
+boot
+expect S a
+paused a
+expect c a
+report failure a stopped resume log=warning
+view a running sigstopped=no generation=1 restarts=0
+continued a
+paused a
+expect c a
+report failure a stopped resume
+view s window=0
+
+story stopped and restart: it is asked to end like any other
+tree
+  s one_for_one decider=stopped->restart,default
+    a stopped_is_failure
+boot
+expect S a
+paused a
+expect t a, x a, S a
+report failure a stopped restart
+view a running sigstopped=no generation=2
+
+story stopped and escalate: it stays stopped until somebody decides
+tree decider=stopped->resume
+  s one_for_one decider=escalating
+    a stopped_is_failure
+boot
+expect S a
+paused a
+expect c a
+report escalated s stopped * origin=a
+report failure s stopped resume origin=a
+
+story 31 a live process that reports a failure is left running by resume
+tree
+  s one_for_all decider=self_report->resume,default
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+self_report b disk
+report failure b self_report:disk resume log=warning group=no
+view b running generation=1
+view a generation=1
+view c generation=1
+
+story a rule may name the failure that a process reports
+tree
+  s one_for_one decider=self_report:disk->stop,self_report:net->resume,self_report->restart
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+self_report a disk
+expect t a, x a
+report failure a self_report:disk stop rule=1
+self_report b net
+report failure b self_report:net resume rule=2
+self_report c other
+expect t c, x c, S c
+report failure c self_report:other restart rule=3
+
+story a report that is told twice is one failure
+tree
+  s one_for_one decider=self_report->resume
+    a
+boot
+expect S a
+self_report a disk
+report failure a self_report:disk resume
+self_report a disk again
+self_report a disk
+report failure a self_report:disk resume
+
+story the default decider restarts who reports a failure
+tree
+  s one_for_one
+    a
+boot
+expect S a
+self_report a disk
+expect t a, x a, S a
+report failure a self_report:disk restart
+
+story a failure that is reported before it is ready is one
+tree
+  s one_for_one
+    a ready=told
+boot
+expect S a
+self_report a disk
+expect t a, x a, S a
+report failure a self_report:disk restart
+
+story who needs longer to start may say so, and gets no less than it had
+tree
+  s one_for_one
+    a ready=told start_timeout=2s
+boot
+expect S a
+extend a 1s
+after 1900ms
+extend a 5s
+after 4999ms
+expect nothing
+after 1ms
+expect t a, x a, S a
+report failure a start_timeout restart
+
+story who needs longer to stop may say so
+tree
+  s one_for_one
+    a shutdown=1s
+boot
+expect S a
+deaf a
+stop a
+expect t a
+after 900ms
+extend a 3s
+stop_sent a
+after 2999ms
+expect nothing
+obeys a
+after 1ms
+expect K a, x a
+report killed_after_timeout a
+reply stop a done
+
+story somebody who runs has nothing to extend
+tree
+  s one_for_one
+    a start_timeout=1s ready=told
+boot
+expect S a
+ready a
+extend a 1s
+after 1h
+expect nothing
+
+story health begins at readiness, and fails after so many bad answers
+tree
+  s one_for_one
+    a health=10s/3
+boot
+expect S a
+after 10s
+expect p a
+probed a bad
+after 10s
+expect p a
+probed a bad
+after 10s
+expect p a
+probed a good
+after 10s
+expect p a
+probed a bad
+after 10s
+expect p a
+probed a bad
+after 10s
+expect p a
+probed a bad
+expect t a, x a, S a
+report failure a health restart
+
+story good answers make up for bad ones only when there are enough
+tree
+  s one_for_one decider=health->resume
+    a health=10s/2/2
+boot
+expect S a
+after 10s
+expect p a
+probed a bad
+after 10s
+expect p a
+probed a good
+after 10s
+expect p a
+probed a bad
+report failure a health resume log=warning
+after 10s
+expect p a
+probed a bad
+after 10s
+expect p a
+probed a good
+after 10s
+expect p a
+probed a good
+after 10s
+expect p a
+probed a bad
+view a running generation=1
+
+story there is never more than one probe of an actor under way
+tree
+  s one_for_one
+    a health=10s/1
+boot
+expect S a
+after 10s
+expect p a
+after 1h
+expect nothing
+probed a unknown
+after 10s
+expect p a
+probed a bad
+expect t a, x a, S a
+report failure a health restart
+probed a bad
+expect nothing
+
+story who is stopped by a signal is not probed
+tree
+  s one_for_one
+    a health=10s/1
+boot
+expect S a
+after 10s
+expect p a
+paused a
+probed a bad
+after 1h
+expect nothing
+continued a
+after 10s
+expect p a
+
+story the first probe comes after the initial delay
+tree
+  s one_for_one
+    a health=10s/1/1/60s
+boot
+expect S a
+after 60s
+expect nothing
+after 10s
+expect p a
+
+story actors have their turn at different times
+tree
+  s one_for_one
+    a health=10s/1
+    b health=10s/1
+    c health=10s/1
+boot
+expect S a, S b, S c
+after 10s
+count p a 1, p b 1, p c 1
+probed a good & probed b good & probed c good
+after 10s
+count p a 1, p b 1, p c 1
+
+story a new health begins anew, and none ends it
+tree
+  s one_for_one
+    a
+boot
+expect S a
+update a health=10s/1
+after 10s
+expect p a
+probed a good
+update a health=off
+after 1h
+expect nothing
+
+story ready: by a probe that succeeds
+tree
+  s one_for_one
+    a ready=probed:1s start_timeout=10s
+    b
+boot
+expect S a, p a
+probed a bad
+after 1s
+expect p a
+probed a good
+expect S b
+view a running ready=yes
+
+story ready: who never answers well is not in time
+tree
+  s one_for_one
+    a ready=probed:1s start_timeout=2500ms
+boot
+expect S a, p a
+after 2499ms
+expect nothing
+probed a bad
+after 1ms
+expect t a, x a, S a, p a
+report failure a start_timeout restart
