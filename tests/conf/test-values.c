@@ -99,6 +99,7 @@ START_TEST(a_worker_has_the_defaults_of_the_reference)
 	struct spec expected;
 
 	spec_default(&expected, NODE_WORKER);
+	expected.name = a->spec.name;
 	ck_assert_int_eq(memcmp(&a->spec, &expected, sizeof(expected)), 0);
 	ck_assert_str_eq(a->name, "a");
 	ck_assert_uint_eq(a->parent, 0);
@@ -143,6 +144,7 @@ START_TEST(a_supervisor_has_the_defaults_of_the_reference)
 	struct spec expected;
 
 	spec_default(&expected, NODE_SUPERVISOR);
+	expected.name = s->spec.name;
 	ck_assert_int_eq(memcmp(&s->spec, &expected, sizeof(expected)), 0);
 	ck_assert_str_eq(key_of(conf, "/user/s", "intensity.restarts"), "5");
 	ck_assert_str_eq(key_of(conf, "/user/s", "intensity.within"), "\"1m\"");
