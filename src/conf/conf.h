@@ -196,6 +196,19 @@ enum log_level { LOG_LEVEL_MAP(AS_ENUM) LOG_LEVEL_MAX };
 	X(LOG_TARGET_FILE, "file")
 enum log_target { LOG_TARGET_MAP(AS_ENUM) LOG_TARGET_MAX };
 
+/* One piece of the file's `templates`, `defaults` and `replicas` as they are written:
+ * everything in one row, keys and values and what is in them behind their mapping. */
+struct conf_recipe {
+	char *text;    /* NULL: a list or a mapping */
+	bool is_map;   /* without a text: a mapping, else a list */
+	bool is_plain; /* a text without quotes */
+	bool has_dollar;
+	uint32_t n; /* items, or pairs of key and value */
+	uint32_t file;
+	uint32_t line;
+	uint32_t column;
+};
+
 struct conf {
 	/* control */
 	char *control_socket; /* NULL: <runtime dir>/control.sock */
@@ -212,6 +225,8 @@ struct conf {
 	/* the tree: preorder, siblings in file order; [0] is /user */
 	struct conf_actor *actors;
 	uint32_t n_actors;
+	struct conf_recipe *recipes; /* for conf_compose() */
+	uint32_t n_recipes;
 	char **files; /* every file that was read, the main one first */
 	uint32_t n_files;
 	/* private to conf/ */
@@ -219,6 +234,7 @@ struct conf {
 	struct arena *memory;
 	void *thawed; /* instead: the block that everything lies in */
 	size_t thawed_bytes;
+	bool is_mapped; /* the block is, else it was allocated */
 };
 
 /* What the loader is told by its caller. */
@@ -236,8 +252,32 @@ void conf_report_format(const struct conf_report *report, struct strbuf *out);
 void conf_reports_format(const struct conf_reports *reports, struct strbuf *out);
 uint32_t conf_find(const struct conf *conf, const char *path);
 
+/* ---- more actors than the files have ---- */
+
+/* So many of them come with one addition: itself, and its children. */
+#define CONF_ADDED_MAX 64
+
+/* An actor that is wanted at run time.  Everything is borrowed. */
+struct conf_addition {
+	const char *parent; /* path of its supervisor */
+	const char *name;   /* of it, or of the replicas that it is one of */
+	uint32_t replica;   /* 1 and on: one more of the file's replicas; 0: it is not */
+	const char *use;    /* the template, or NULL */
+	const char *const *with; /* name, value, name, value, …, NULL */
+	char *const *command;    /* instead of a template: NULL-terminated, or NULL */
+};
+
+struct conf *conf_compose(const struct conf *conf, const struct conf_addition *addition,
+                          const struct conf_options *options,
+                          struct conf_reports *ret_reports);
+bool conf_has_template(const struct conf *conf, const char *name);
+bool conf_has_replicas(const struct conf *conf, const char *path);
+
 /* ---- without its files ---- */
 
+int conf_freeze_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
+                      struct err *err);
+struct conf *conf_thaw_block(const void *block, size_t bytes, struct err *err);
 int conf_freeze(const struct conf *conf, struct err *err);
 struct conf *conf_thaw(int fd, struct err *err);
 

@@ -156,6 +156,7 @@ freeze_all(struct freezer *freezer, const struct conf *conf)
 	copy->memory = NULL;
 	copy->thawed = NULL;
 	copy->thawed_bytes = 0;
+	copy->is_mapped = false;
 	return frozen_visit(&freezer->visitor, at);
 }
 
@@ -181,14 +182,14 @@ write_all(int fd, const void *data, size_t len)
 
 /* The block in memory that the kernel keeps for whoever holds the descriptor. */
 static int
-write_block(const struct freezer *freezer)
+write_block(const void *block, size_t bytes)
 {
 	int fd = memfd_create("supd-conf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int r;
 
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, freezer->block, freezer->used);
+	r = write_all(fd, block, bytes);
 	if (r == 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
 		r = -errno;
 	if (r == 0)
@@ -220,13 +221,13 @@ finish_block(struct freezer *freezer)
 }
 
 /*
- * The whole configuration, with everything in force, in a sealed memory file: no file, no
- * environment and no user database is needed to get it back with conf_thaw().  The caller
- * closes the descriptor, which is born with CLOEXEC; its position does not matter.
- * -errno, with a sentence in `err`.
+ * The whole configuration, with everything in force, in one block without pointers, which
+ * the caller frees: conf_thaw_block() makes a configuration of it again.  -errno, with a
+ * sentence in `err`.
  */
 int
-conf_freeze(const struct conf *conf, struct err *err)
+conf_freeze_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
+                  struct err *err)
 {
 	struct freezer freezer = {.visitor = {freeze_texts, freeze_array}};
 	int r;
@@ -236,12 +237,35 @@ conf_freeze(const struct conf *conf, struct err *err)
 	r = freeze_all(&freezer, conf);
 	if (r == 0)
 		r = finish_block(&freezer);
-	if (r == 0)
-		r = write_block(&freezer);
-	if (r < 0)
-		err_set(err, -r, "keeping the configuration in memory");
-	free(freezer.block);
 	strbuf_done(&freezer.texts);
 	map_done(&freezer.places);
+	if (r == 0) {
+		*ret_block = freezer.block;
+		*ret_bytes = freezer.used;
+		return 0;
+	}
+	err_set(err, -r, "keeping the configuration in memory");
+	free(freezer.block);
+	return r;
+}
+
+/*
+ * The same in a sealed memory file: no file, no environment and no user database is
+ * needed to get it back with conf_thaw().  The caller closes the descriptor, which is
+ * born with CLOEXEC; its position does not matter.  -errno, with a sentence in `err`.
+ */
+int
+conf_freeze(const struct conf *conf, struct err *err)
+{
+	void *block;
+	size_t bytes;
+	int r = conf_freeze_block(conf, &block, &bytes, err);
+
+	if (r < 0)
+		return r;
+	r = write_block(block, bytes);
+	if (r < 0)
+		err_set(err, -r, "keeping the configuration in memory");
+	free(block);
 	return r;
 }

@@ -51,6 +51,10 @@ static const struct frozen_text socket_texts[] = {
 static const struct frozen_shape a_socket = {sizeof(struct conf_socket),
                                              TEXTS(socket_texts)};
 
+static const struct frozen_text recipe_texts[] = {TEXT(struct conf_recipe, text)};
+static const struct frozen_shape recipe = {sizeof(struct conf_recipe),
+                                           TEXTS(recipe_texts)};
+
 /* ---- the two that have some ---- */
 
 static const struct frozen_text actor_texts[] = {
@@ -92,6 +96,7 @@ static const struct frozen_text conf_texts[] = {
 };
 static const struct frozen_array conf_arrays[] = {
     ARRAY(struct conf, files, n_files, one_text),
+    ARRAY(struct conf, recipes, n_recipes, recipe),
     ARRAY(struct conf, actors, n_actors, frozen_actor),
 };
 const struct frozen_shape frozen_conf = {sizeof(struct conf), TEXTS(conf_texts),

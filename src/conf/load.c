@@ -14,8 +14,10 @@
 #include "conf/expand.h"
 #include "conf/file.h"
 #include "conf/lint.h"
+#include "conf/load.h"
 #include "conf/output.h"
 #include "conf/read.h"
+#include "conf/recipe.h"
 #include "conf/scan.h"
 #include "conf/schema_types.h"
 #include "conf/tree.h"
@@ -411,14 +413,17 @@ load_all(struct load *load, const char *file)
 		input.templates = NULL;
 	if (input.defaults != NULL && input.defaults->type != NODE_MAP)
 		input.defaults = NULL;
+	recipes_begin(reader, &input);
 	tree_build(reader, &input);
+	recipes_end(reader);
 	sockets_check(reader);
 	pipes_check(reader);
 	if (reader->options->warn && reader->reports->n_errors == 0)
 		lint_tree(reader->conf, reader->options, reader->reports);
 }
 
-static struct conf *
+/* An empty configuration with memory of its own; NULL without any. */
+struct conf *
 conf_new(void)
 {
 	struct conf *conf = calloc(1, sizeof(*conf));
@@ -442,7 +447,8 @@ conf_new(void)
 	return conf;
 }
 
-static void
+/* Report that there is not enough memory. */
+void
 report_no_memory(const char *file, struct conf_reports *reports)
 {
 	struct spot spot = {file, 0, 0};
@@ -501,10 +507,12 @@ conf_free(struct conf *conf)
 	if (conf == NULL)
 		return;
 	map_done(&conf->by_path);
-	if (conf->thawed != NULL)
+	if (conf->thawed == NULL)
+		free(conf->actors);
+	else if (conf->is_mapped)
 		(void)munmap(conf->thawed, conf->thawed_bytes);
 	else
-		free(conf->actors);
+		free(conf->thawed);
 	if (conf->memory != NULL)
 		arena_done(conf->memory);
 	free(conf->memory);

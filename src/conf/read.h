@@ -18,6 +18,8 @@ struct trail {
 	size_t index;
 };
 
+struct recipes;
+
 /* Everything that reading a configuration needs at hand. */
 struct reader {
 	const struct conf_options *options;
@@ -26,6 +28,7 @@ struct reader {
 	struct arena *keep;    /* the configuration's own memory */
 	struct arena *scratch; /* gone when loading ends */
 	struct users *users;
+	struct recipes *recipes; /* recipe.c */
 	bool lenient; /* texts with ${…} are not looked at: there is no actor yet */
 };
 

@@ -65,7 +65,8 @@ static const struct schema_key keys[] = {
      INTO(struct conf_actor, spec.keep_children), NULL},
     NOT_BUILT("freeze_while_deciding", SUPERVISOR),
     NOT_BUILT("when_empty", SUPERVISOR),
-    NOT_BUILT("max_children", SUPERVISOR),
+    {"max_children", &schema_replicas, NULL, "How many may be added at run time.",
+     CONF_IN_PLACE, SUPERVISOR, INTO(struct conf_actor, spec.max_children), NULL},
 
     /* every actor */
     {"use", &schema_text, NULL, "The template to start from.", CONF_IN_PLACE,

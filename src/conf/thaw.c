@@ -136,6 +136,7 @@ thaw_block(struct conf *conf)
 	unsigned char *block = conf->thawed;
 	size_t bytes = conf->thawed_bytes;
 	struct conf *inner = (struct conf *)(block + at);
+	const bool is_mapped = conf->is_mapped;
 	int r;
 
 	memcpy(&head, block, sizeof(head));
@@ -159,19 +160,41 @@ thaw_block(struct conf *conf)
 	conf->memory = NULL;
 	conf->thawed = block;
 	conf->thawed_bytes = bytes;
+	conf->is_mapped = is_mapped;
 	return index_paths(conf);
 }
 
 /* ---- the file ---- */
 
-/* Is this a block, and one that we understand?  *ret_bytes is its size. */
+/* Is this the head of a block, and of one that we understand, of so many bytes? */
 static int
-check_head(int fd, size_t *ret_bytes, struct err *err)
+check_head(const struct frozen_head *head, size_t bytes, struct err *err)
+{
+	if (head->magic != FROZEN_MAGIC) {
+		err_set(err, 0, "there is no configuration in this memory");
+		return -EBADMSG;
+	}
+	if (head->layout != frozen_layout()) {
+		err_set(err, 0,
+		        "the configuration in memory was put there by another version "
+		        "of supd");
+		return -EPROTO;
+	}
+	if (head->bytes != bytes ||
+	    bytes < frozen_align(sizeof(*head)) + frozen_align(sizeof(struct conf))) {
+		err_set(err, 0, "the configuration in memory is not whole");
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+/* Is there a block in this file?  *ret_bytes is its size. */
+static int
+check_file(int fd, size_t *ret_bytes, struct err *err)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_WRITE;
-	struct frozen_head head;
+	struct frozen_head head = {0};
 	struct stat stat_buf;
-	ssize_t n;
 	int r = fcntl(fd, F_GET_SEALS);
 
 	if (r < 0 || (r & seals) != seals) {
@@ -182,24 +205,10 @@ check_head(int fd, size_t *ret_bytes, struct err *err)
 		err_set(err, errno, "the configuration in memory");
 		return -errno;
 	}
-	n = pread(fd, &head, sizeof(head), 0);
-	if (n != (ssize_t)sizeof(head) || head.magic != FROZEN_MAGIC) {
-		err_set(err, 0, "there is no configuration in this memory");
-		return -EBADMSG;
-	}
-	if (head.layout != frozen_layout()) {
-		err_set(err, 0,
-		        "the configuration in memory was put there by another version "
-		        "of supd");
-		return -EPROTO;
-	}
-	if (stat_buf.st_size < 0 || head.bytes != (uint64_t)stat_buf.st_size ||
-	    head.bytes < frozen_align(sizeof(head)) + frozen_align(sizeof(struct conf))) {
-		err_set(err, 0, "the configuration in memory is not whole");
-		return -EBADMSG;
-	}
-	*ret_bytes = head.bytes;
-	return 0;
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+		head.magic = 0;
+	*ret_bytes = stat_buf.st_size < 0 ? 0 : (size_t)stat_buf.st_size;
+	return check_head(&head, *ret_bytes, err);
 }
 
 /* A copy of the block that is our own to change. */
@@ -213,7 +222,17 @@ read_block(int fd, size_t bytes, struct conf *conf)
 		return -errno;
 	conf->thawed = block;
 	conf->thawed_bytes = bytes;
+	conf->is_mapped = true;
 	return 0;
+}
+
+static void
+blame(int r, struct err *err)
+{
+	if (r == -EBADMSG)
+		err_set(err, 0, "the configuration in memory is damaged");
+	else if (r < 0)
+		err_set(err, -r, "the configuration in memory");
 }
 
 /*
@@ -230,19 +249,49 @@ conf_thaw(int fd, struct err *err)
 	int r;
 
 	if (conf == NULL) {
-		err_set(err, ENOMEM, "the configuration in memory");
+		blame(-ENOMEM, err);
 		return NULL;
 	}
-	r = check_head(fd, &bytes, err);
+	r = check_file(fd, &bytes, err);
 	if (r == 0) {
 		r = read_block(fd, bytes, conf);
 		if (r == 0)
 			r = thaw_block(conf);
-		if (r == -EBADMSG)
-			err_set(err, 0, "the configuration in memory is damaged");
-		else if (r < 0)
-			err_set(err, -r, "the configuration in memory");
+		blame(r, err);
 	}
+	if (r == 0)
+		return conf;
+	conf_free(conf);
+	return NULL;
+}
+
+/*
+ * The same of what conf_freeze_block() made, which stays the caller's; it begins at a
+ * multiple of FROZEN_ALIGN.
+ */
+struct conf *
+conf_thaw_block(const void *block, size_t bytes, struct err *err)
+{
+	struct conf *conf;
+	struct frozen_head head = {0};
+	int r;
+
+	if (bytes >= sizeof(head))
+		memcpy(&head, block, sizeof(head));
+	if (check_head(&head, bytes, err) < 0)
+		return NULL;
+	conf = calloc(1, sizeof(*conf));
+	if (conf != NULL)
+		conf->thawed = malloc(bytes);
+	if (conf == NULL || conf->thawed == NULL) {
+		conf_free(conf);
+		blame(-ENOMEM, err);
+		return NULL;
+	}
+	memcpy(conf->thawed, block, bytes);
+	conf->thawed_bytes = bytes;
+	r = thaw_block(conf);
+	blame(r, err);
 	if (r == 0)
 		return conf;
 	conf_free(conf);

@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/suggest.h"
 #include "conf/actor.h"
+#include "conf/recipe.h"
 #include "conf/schema_types.h"
 
 /* A child as it is written, once its template is under it. */
@@ -45,6 +46,8 @@ struct builder {
 	uint32_t cap;
 	bool only_checks; /* also what has 0 replicas is built, and so checked */
 	bool has_nobody;  /* there was such a one */
+	bool is_addition; /* just one, whatever it says of `replicas` … */
+	uint32_t replica; /* … or one of these */
 };
 
 /* Names become parts of paths, of files and of cgroups. */
@@ -147,6 +150,20 @@ lay_over(struct builder *builder, const struct frame *frame, const struct node *
 	return node_merge(reader->scratch, defaults, map);
 }
 
+/* There may be more of them at run time. */
+static void
+note_replicas(struct builder *builder, const struct frame *frame,
+              const struct child *child)
+{
+	struct reader *reader = builder->reader;
+
+	recipes_note(reader,
+	             arena_printf(reader->scratch, "%s/%s",
+	                          reader->conf->actors[frame->index].path,
+	                          child->name->text),
+	             frame->children->pairs[frame->next - 1].value, frame->scope);
+}
+
 static void
 count_replicas(struct builder *builder, const struct frame *frame, struct child *child,
                const struct trail *trail)
@@ -155,13 +172,18 @@ count_replicas(struct builder *builder, const struct frame *frame, struct child 
 	const struct node *replicas = node_get(child->map, "replicas");
 
 	child->n = 1;
-	if (replicas == NULL)
+	if (replicas == NULL || (builder->is_addition && builder->n_frames == 1)) {
+		child->replicas = builder->replica > 0 ? child->name : NULL;
+		child->n = builder->replica > 0 ? builder->replica : 1;
+		child->done = child->n - 1;
 		return;
+	}
 	replicas = expand(builder->reader, replicas, frame->scope, &below);
 	if (replicas == NULL ||
 	    !check_value(builder->reader, replicas, &schema_replicas, &below))
 		return;
 	child->replicas = replicas;
+	note_replicas(builder, frame, child);
 	child->n = (uint32_t)read_value(&schema_replicas, replicas).number;
 	if (child->n == 0) {
 		builder->has_nobody = true;
@@ -527,6 +549,7 @@ forget_actors(struct builder *builder)
 	map_done(&conf->by_path);
 	map_init(&conf->by_path);
 	conf->n_actors = 0;
+	recipes_forget(builder->reader);
 }
 
 /*
@@ -558,6 +581,52 @@ tree_build(struct reader *reader, const struct tree_input *input)
 	} else {
 		reader->scratch->failed = true;
 	}
+	map_done(&builder->templates);
+	free(builder);
+}
+
+/* Somebody who is there already, and what is to be below. */
+static void
+build_below(struct builder *builder, const char *path, const struct scope *scope)
+{
+	struct reader *reader = builder->reader;
+	struct conf_actor *parent = add_actor(builder);
+
+	if (parent == NULL)
+		return;
+	parent->name = arena_dup(reader->keep, path);
+	parent->path = parent->name;
+	parent->parent = CONF_NONE;
+	parent->spec.kind = NODE_SUPERVISOR;
+	parent->place = (struct place){builder->input->top->file, 0};
+	push_children(builder, builder->input->children, scope, NULL, 0);
+	build_all(builder);
+}
+
+/*
+ * Fill conf->actors with a stand-in for the supervisor at the path `parent` and, below
+ * it, with the one actor that the input has, and those below that.  replica: which of the
+ * actor's `replicas` this is, 1 and on; 0: it has none.
+ */
+void
+tree_build_below(struct reader *reader, const struct tree_input *input,
+                 const char *parent, const struct scope *scope, uint32_t replica)
+{
+	struct builder *builder = calloc(1, sizeof(*builder));
+
+	if (builder == NULL) {
+		reader->scratch->failed = true;
+		return;
+	}
+	builder->reader = reader;
+	builder->input = input;
+	builder->is_addition = true;
+	builder->replica = replica;
+	builder->supervisor_defaults = defaults_of_supervisors(reader, input->defaults);
+	if (index_names(input->templates, &builder->templates))
+		build_below(builder, parent, scope);
+	else
+		reader->scratch->failed = true;
 	map_done(&builder->templates);
 	free(builder);
 }

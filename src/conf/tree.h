@@ -15,5 +15,7 @@ struct tree_input {
 };
 
 void tree_build(struct reader *reader, const struct tree_input *input);
+void tree_build_below(struct reader *reader, const struct tree_input *input,
+                      const char *parent, const struct scope *scope, uint32_t replica);
 
 #endif

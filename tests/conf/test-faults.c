@@ -271,13 +271,14 @@ static const char *const unbuilt_actor_keys[] = {
     "stdin",
 };
 static const char *const unbuilt_supervisor_keys[] = {
-    "auto_shutdown", "freeze_while_deciding",
-    "when_empty",    "max_children",  "significant",
-    "needs",         "watch",
+    "auto_shutdown", "freeze_while_deciding", "when_empty", "significant", "needs",
+    "watch",
 };
 static const char *const unbuilt_top_keys[] = {
-    "metrics",    "auto_shutdown", "freeze_while_deciding",
-    "when_empty", "max_children",
+    "metrics",
+    "auto_shutdown",
+    "freeze_while_deciding",
+    "when_empty",
 };
 
 static void
