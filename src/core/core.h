@@ -360,9 +360,11 @@ struct ref core_add(struct core *core, struct ref parent, struct ref before,
 void core_update(struct core *core, struct ref ref, const struct spec *spec,
                  uint64_t now_ms);
 void core_place_before(struct core *core, struct ref ref, struct ref before);
+void core_restore(struct core *core, struct ref ref, uint64_t now_ms);
 void core_remove(struct core *core, struct ref ref, uint64_t now_ms);
 void core_hasten(struct core *core, struct ref ref);
 void core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation);
+uint32_t core_incarnation(const struct core *core, struct ref ref);
 void core_bounce(struct core *core, struct ref ref, uint64_t now_ms);
 
 /* A turn. */

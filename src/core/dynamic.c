@@ -46,7 +46,7 @@ has_room(const struct core *core, const struct node *supervisor,
 static bool
 takes_children(const struct core *core, const struct node *node)
 {
-	if (!node_is_supervisor(node) || !node->up || node->bounce)
+	if (!node_is_supervisor(node) || !node->populated || !node->up || node->bounce)
 		return false;
 	return node->is_open && reconcile_takes_starts(core, node);
 }

@@ -38,6 +38,10 @@ enum exit_status {
 #define OPTION_LINES   0x40u
 #define OPTION_CAUSE   0x80u
 #define OPTION_TIMES   0x100u
+#define OPTION_USE     0x200u
+#define OPTION_WITH    0x400u
+
+#define OPTION_WITH_MAX 64
 
 struct options {
 	const char *socket; /* NULL: the default */
@@ -52,6 +56,9 @@ struct options {
 	const char *for_state;
 	const char *cause;
 	const char *times; /* the verb knows its form */
+	const char *use;
+	const char *with[OPTION_WITH_MAX];
+	uint32_t n_with;
 };
 
 /* When supd cannot be reached, verbs that only look say 4, the others 1. */

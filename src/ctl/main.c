@@ -24,6 +24,8 @@ enum {
 	LONG_FOR,
 	LONG_CAUSE,
 	LONG_TIMES,
+	LONG_USE,
+	LONG_WITH,
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
@@ -45,6 +47,8 @@ static const struct option long_options[] = {
     {"for", required_argument, NULL, LONG_FOR},
     {"cause", required_argument, NULL, LONG_CAUSE},
     {"times", required_argument, NULL, LONG_TIMES},
+    {"use", required_argument, NULL, LONG_USE},
+    {"with", required_argument, NULL, LONG_WITH},
     {NULL, 0, NULL, 0},
 };
 
@@ -89,6 +93,7 @@ take_verb_option(int option, struct options *options)
 	    {LONG_FOR, OPTION_FOR, &options->for_state},
 	    {LONG_CAUSE, OPTION_CAUSE, &options->cause},
 	    {LONG_TIMES, OPTION_TIMES, &options->times},
+	    {LONG_USE, OPTION_USE, &options->use},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
@@ -123,6 +128,12 @@ take_option(const struct ctl *ctl, int option, const char *argument,
 		if (duration_parse(optarg, &options->timeout_ms) < 0)
 			return bad_value(ctl, "--timeout", optarg,
 			                 "write a duration, as 5s or 1m30s");
+		return 0;
+	case LONG_WITH:
+		if (options->n_with == OPTION_WITH_MAX)
+			return bad_value(ctl, "--with", optarg, "too many of them");
+		options->given |= OPTION_WITH;
+		options->with[options->n_with++] = optarg;
 		return 0;
 	case 'h':
 		options->help = true;

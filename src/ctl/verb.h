@@ -50,6 +50,10 @@ int verb_signal(struct ctl *ctl, char **names, uint32_t n);
 int verb_kill(struct ctl *ctl, char **names, uint32_t n);
 int verb_upgrade(struct ctl *ctl, char **names, uint32_t n);
 int verb_shutdown(struct ctl *ctl, char **names, uint32_t n);
+/* verb_grow.c */
+int verb_add(struct ctl *ctl, char **names, uint32_t n);
+int verb_delete(struct ctl *ctl, char **names, uint32_t n);
+int verb_scale(struct ctl *ctl, char **names, uint32_t n);
 /* verb_simulate.c */
 int verb_simulate(struct ctl *ctl, char **names, uint32_t n);
 /* verb_events.c */

@@ -166,3 +166,17 @@ actors_find(const struct actors *actors, const char *path)
 		return REF_NONE;
 	return actors->at[slot].ref;
 }
+
+/* The actor of that path that the configuration has, whoever was added in its place. */
+struct ref
+actors_find_static(const struct actors *actors, const char *path)
+{
+	struct ref ref = actors_find(actors, path);
+	const struct actor *actor = actors_get(actors, ref);
+
+	while (actor != NULL && actor->grown != NULL) {
+		ref = actor->elder;
+		actor = actors_get(actors, ref);
+	}
+	return actor == NULL ? REF_NONE : ref;
+}

@@ -15,6 +15,8 @@
 
 #define ACTOR_STATUS_MAX 256
 
+struct grown;
+
 struct actor {
 	struct ref ref;   /* REF_NONE: the slot is free */
 	struct ref elder; /* who had this path and was not gone yet, or REF_NONE */
@@ -23,6 +25,7 @@ struct actor {
 	const struct conf_actor *conf; /* borrowed from the configuration it came with */
 	uint64_t conf_id;              /* which that is, and where in it */
 	uint32_t conf_index;
+	struct grown *grown;         /* with which it was added at run time, or NULL */
 	struct conf *conf_owner;     /* kept alive for actors that are being removed */
 	pid_t pid;                   /* 0: no process */
 	uint64_t process_started_ms; /* when it was spawned, CLOCK_MONOTONIC */
@@ -51,5 +54,6 @@ void actors_clear(struct actors *actors, struct ref ref);
 bool actors_has_name(const struct actors *actors, struct ref ref);
 struct actor *actors_get(const struct actors *actors, struct ref ref);
 struct ref actors_find(const struct actors *actors, const char *path);
+struct ref actors_find_static(const struct actors *actors, const char *path);
 
 #endif

@@ -85,6 +85,15 @@ find_conf(struct shell *shell, const struct ledger_record *record, struct conf *
 		*ret = system_conf(shell->system);
 		return record->conf_index < SYSTEM_ACTORS ? 0 : -EBADMSG;
 	}
+	if ((record->conf_id & ADDITION_BIT) != 0) {
+		const struct grown *grown = additions_find(shell, record->conf_id);
+
+		*ret = grown == NULL ? NULL : grown->conf;
+		if (grown != NULL && record->conf_index < grown->spec.n)
+			return 0;
+		err_set(err, 0, "an actor that was added at run time is unknown");
+		return -EBADMSG;
+	}
 	*ret = shell->conf;
 	if (record->conf_id != shell->conf_id &&
 	    reload_adopt_retired(shell, record->conf_id, ret, err) < 0)
@@ -115,6 +124,9 @@ restore_actor(struct shell *shell, const struct ledger_record *record, struct er
 	actor = actors_get(&shell->actors, record->ref);
 	actor->elder = record->elder;
 	actor->conf_owner = record->removed ? conf : NULL;
+	actor->grown = additions_find(shell, record->conf_id);
+	if (actor->grown != NULL)
+		additions_use(actor->grown);
 	actor->pid = record->pid;
 	actor->process_started_ms = record->process_started_ms;
 	actor->sigstopped = record->sigstopped;
@@ -363,7 +375,7 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 	if (!view->alive || proc->life != view->life)
 		return;
 	if (proc->deferred) {
-		if (actors_get(&shell->actors, actor->elder) == NULL)
+		if (!procs_waits_for(shell, actor->elder))
 			procs_inherit(procs, proc->ref);
 	} else if (proc->failed_step != SPAWN_STEP_NONE) {
 		if (!view->spawned)
@@ -435,6 +447,8 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	ledger_size(ledger, &size);
 	reload_use_ledger(shell, ledger);
 	r = reload_reserve(shell, size.slots, err);
+	if (r == 0)
+		r = additions_adopt(shell, err);
 	if (r == 0)
 		r = restore_slots(shell, size.slots, err);
 	if (r == 0)

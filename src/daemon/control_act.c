@@ -36,6 +36,12 @@ call_resolve_name(struct conn *conn, const char *name, struct ref_list *list)
 
 	if (r == -ENOMEM)
 		reply_limit(conn, name, 0);
+	else if (r < 0 && conn->call.method->access == ACCESS_CONTROL &&
+	         conf_has_template(conn->control->shell->conf, name))
+		reply_error(conn, CONTROL_INTERFACE ".InvalidState",
+		            json_pack("{s:s,s:s,s:s}", "name", name, "state", "template",
+		                      "message",
+		                      "it is a template: name an actor that uses it"));
 	else if (r < 0)
 		reply_no_such_actor(conn, name, &candidates);
 	return r > 0;
@@ -311,7 +317,8 @@ handle_signal(struct conn *conn)
 	reply_empty(conn);
 }
 
-static void
+/* The reply of those that are about one actor: it as it is now. */
+void
 reply_actor(struct conn *conn)
 {
 	const struct shell *shell = conn->control->shell;

@@ -49,6 +49,13 @@ static const struct param simulate_params[] = {
 	{"name", PARAM_STRING, false}, {"cause", PARAM_STRING, false},
 	{"times", PARAM_INT, false}, {.name = NULL},
 };
+static const struct param add_params[] = {
+	{"name", PARAM_STRING, true}, {"use", PARAM_STRING, false},
+	{"with", PARAM_TEXTS, false}, {"command", PARAM_STRINGS, false}, {.name = NULL},
+};
+static const struct param scale_params[] = {
+	{"name", PARAM_STRING, true}, {"replicas", PARAM_INT, true}, {.name = NULL},
+};
 static const struct param apply_params[] = {
 	{"rollback_ms", PARAM_INT, false}, {.name = NULL},
 };
@@ -80,9 +87,9 @@ static const struct method control_methods[] = {
 	{"Describe", ACCESS_CONTROL, false, name_params, handle_describe},
 	{"Diff", ACCESS_CONTROL, false, no_params, handle_diff},
 	{"Apply", ACCESS_CONTROL, false, apply_params, handle_apply},
-	{"Add", ACCESS_CONTROL, false, no_params, NULL},
-	{"Delete", ACCESS_CONTROL, false, no_params, NULL},
-	{"Scale", ACCESS_CONTROL, false, no_params, NULL},
+	{"Add", ACCESS_CONTROL, false, add_params, handle_add},
+	{"Delete", ACCESS_CONTROL, false, name_params, handle_delete},
+	{"Scale", ACCESS_CONTROL, false, scale_params, handle_scale},
 	{"Metrics", ACCESS_OBSERVE, false, no_params, NULL},
 	{"Ping", ACCESS_OBSERVE, false, no_params, handle_ping},
 	{"Upgrade", ACCESS_CONTROL, false, no_params, handle_upgrade},

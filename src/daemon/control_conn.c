@@ -241,6 +241,7 @@ call_finish(struct conn *conn)
 		free(call->targets[i].path);
 	free(call->targets);
 	free(call->answers);
+	free(call->base_path);
 	ref_list_done(&call->list);
 	if (call->state == CALL_EVENTS)
 		conn->control->n_followers--;

@@ -24,6 +24,23 @@ is_array_of(const json_t *value, json_type type)
 }
 
 static bool
+is_object_of_texts(const json_t *value)
+{
+	json_t *object = (json_t *)(uintptr_t)value;
+	const char *key;
+	json_t *item;
+
+	if (!json_is_object(value) || json_object_size(value) > CONTROL_NAMES_MAX)
+		return false;
+	json_object_foreach(object, key, item)
+	{
+		if (!json_is_string(item))
+			return false;
+	}
+	return true;
+}
+
+static bool
 has_type(const json_t *value, enum param_type type)
 {
 	switch (type) {
@@ -37,6 +54,8 @@ has_type(const json_t *value, enum param_type type)
 		return is_array_of(value, JSON_INTEGER);
 	case PARAM_BOOL:
 		return json_is_boolean(value);
+	case PARAM_TEXTS:
+		return is_object_of_texts(value);
 	}
 	return false;
 }
@@ -117,6 +136,13 @@ param_int(const struct conn *conn, const char *name, int64_t otherwise)
 	const json_t *value = get(conn, name);
 
 	return value != NULL ? json_integer_value(value) : otherwise;
+}
+
+/* An object of texts, borrowed from the call, or NULL. */
+const json_t *
+param_object(const struct conn *conn, const char *name)
+{
+	return get(conn, name);
 }
 
 /* An array, borrowed from the call, or NULL. */

@@ -209,7 +209,7 @@ handle_describe(struct conn *conn)
 		reply_invalid_state(conn, ref, "it is not configured any more");
 		return;
 	}
-	conf = actor->conf_owner != NULL ? actor->conf_owner : shell->conf;
+	conf = shell_conf_of(shell, actor);
 	parameters = json_pack("{s:{},s:[]}", "spec", "origin");
 	for (size_t i = 0; parameters != NULL && i < actor->conf->n_keys; i++)
 		add_key(json_object_get(parameters, "spec"),

@@ -9,6 +9,7 @@
  *	control_wait.c    calls that wait for actors
  *	control_token.c   answers that are given again
  *	control_act.c     methods that change something
+ *	control_grow.c    methods that make the tree larger and smaller
  *	control_plan.c    methods about the configuration
  *	control_upgrade.c  Upgrade: its call goes on with our successor
  *	control_read.c    methods that only look
@@ -71,6 +72,7 @@ enum param_type {
 	PARAM_INT, /* never negative */
 	PARAM_INTS,
 	PARAM_BOOL,
+	PARAM_TEXTS, /* an object of texts */
 };
 
 struct param {
@@ -101,7 +103,7 @@ struct target {
 	struct cause cause;
 	enum node_state state; /* when it was answered */
 	uint32_t incarnation;
-	char *path; /* owned; Watch only: it may be gone by then */
+	char *path; /* owned; of one that is watched or added: it may not be there */
 };
 
 enum call_state {
@@ -129,6 +131,9 @@ struct call {
 	size_t n_answers;
 	size_t n_sent;                     /* Watch: of the answers */
 	void (*finish)(struct conn *conn); /* all went well: the reply */
+	/* the first that did not: the error; NULL: as for all */
+	void (*fail)(struct conn *conn, const struct target *target);
+	char *base_path; /* Scale: of whom; owned */
 
 	struct ref_list list; /* the actors that the call is about */
 	size_t position;      /* CALL_LIST: in it */
@@ -257,6 +262,7 @@ const char *params_check(const struct param *params, const json_t *parameters);
 const char *param_string(const struct conn *conn, const char *name);
 bool param_bool(const struct conn *conn, const char *name, bool otherwise);
 int64_t param_int(const struct conn *conn, const char *name, int64_t otherwise);
+const json_t *param_object(const struct conn *conn, const char *name);
 const json_t *param_array(const struct conn *conn, const char *name);
 void reply_invalid_parameter(struct conn *conn, const char *name);
 
@@ -301,6 +307,10 @@ void handle_reset(struct conn *conn);
 void handle_signal(struct conn *conn);
 void handle_kill(struct conn *conn);
 void handle_wait(struct conn *conn);
+void reply_actor(struct conn *conn);
+void handle_add(struct conn *conn);
+void handle_delete(struct conn *conn);
+void handle_scale(struct conn *conn);
 void handle_shutdown(struct conn *conn);
 void handle_diff(struct conn *conn);
 void handle_apply(struct conn *conn);

@@ -257,6 +257,14 @@ reply_limit(struct conn *conn, const char *name, int limit)
 	            json_pack("{s:s,s:i}", "name", name, "limit", limit));
 }
 
+/* Whom it was about, who may never have been there. */
+static const char *
+name_of(const struct conn *conn, const struct target *target)
+{
+	return target->path != NULL ? target->path
+	                            : shell_path(conn->control->shell, target->ref);
+}
+
 static void
 reply_start_failed(struct conn *conn, const struct target *target)
 {
@@ -267,10 +275,9 @@ reply_start_failed(struct conn *conn, const struct target *target)
 	cause_json(&cause, &target->cause);
 	object = json_loads(strbuf_str(&cause), 0, NULL);
 	strbuf_done(&cause);
-	reply_error(conn, CONTROL_INTERFACE ".StartFailed",
-	            json_pack("{s:s,s:o}", "name",
-	                      shell_path(conn->control->shell, target->ref), "cause",
-	                      object));
+	reply_error(
+	    conn, CONTROL_INTERFACE ".StartFailed",
+	    json_pack("{s:s,s:o}", "name", name_of(conn, target), "cause", object));
 }
 
 /* Why it did not come, in the words of the interface. */
@@ -289,9 +296,9 @@ reply_target_error(struct conn *conn, const struct target *target)
 			                    "longer come");
 		break;
 	case REPLY_NO_SUCH_ACTOR:
-		reply_error(conn, CONTROL_INTERFACE ".NoSuchActor",
-		            json_pack("{s:s,s:[]}", "name",
-		                      shell_path(shell, target->ref), "candidates"));
+		reply_error(
+		    conn, CONTROL_INTERFACE ".NoSuchActor",
+		    json_pack("{s:s,s:[]}", "name", name_of(conn, target), "candidates"));
 		break;
 	case REPLY_BUSY:
 		reply_limit(conn, shell_path(shell, target->ref), CONTROL_WAITERS_MAX);
@@ -338,7 +345,9 @@ wait_finish(struct conn *conn)
 		if (target->answered && target->result != REPLY_DONE)
 			failed = target;
 	}
-	if (failed != NULL)
+	if (failed != NULL && call->fail != NULL)
+		call->fail(conn, failed);
+	else if (failed != NULL)
 		reply_target_error(conn, failed);
 	else
 		call->finish(conn);

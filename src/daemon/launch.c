@@ -258,7 +258,11 @@ find_passed(const struct shell *shell, const struct actor *actor, struct passed 
 		ret->n = 4;
 		return;
 	}
-	sockets = mailboxes_of(&shell->mailboxes, shell_index(shell, actor), &ret->n);
+	sockets = NULL;
+	/* One that was added has none. */
+	if (actor->grown == NULL)
+		sockets =
+		    mailboxes_of(&shell->mailboxes, shell_index(shell, actor), &ret->n);
 	for (size_t i = 0; i < ret->n; i++) {
 		ret->fds[i] = sockets[i];
 		ret->names[i] = process->sockets[i].name;

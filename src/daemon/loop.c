@@ -121,10 +121,18 @@ shell_path(const struct shell *shell, struct ref ref)
 	return ref.slot == CORE_ROOT ? "/" : "?";
 }
 
+const struct conf *
+shell_conf_of(const struct shell *shell, const struct actor *actor)
+{
+	if (actor->grown != NULL)
+		return actor->grown->conf;
+	return actor->conf_owner != NULL ? actor->conf_owner : shell->conf;
+}
+
 uint32_t
 shell_index(const struct shell *shell, const struct actor *actor)
 {
-	ASSERT(actor->conf_owner == NULL);
+	ASSERT(actor->conf_owner == NULL && actor->grown == NULL);
 	return (uint32_t)(actor->conf - shell->conf->actors);
 }
 
@@ -167,12 +175,24 @@ flush_actions(struct loop *loop)
 	loop->actions.n = 0;
 }
 
-static void
+/* False: what it is about is not there any more. */
+static bool
 post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 {
+	struct event complete = *event;
+
+	if (event->kind == EVENT_ADD) {
+		const struct grown *grown =
+		    additions_find(loop->shell, event->addition_id);
+
+		if (grown == NULL)
+			return false;
+		complete.addition = &grown->spec;
+	}
 	if (loop->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
 		flush_actions(loop);
-	core_post(loop->shell->core, now_ms, event, &loop->actions);
+	core_post(loop->shell->core, now_ms, &complete, &loop->actions);
+	return true;
 }
 
 static void
@@ -299,13 +319,13 @@ step(struct loop *loop)
 	loop->n_written = 0;
 	shell->n_turns++;
 	for (size_t i = 0; i < at; i++)
-		post_one(loop, loop->written_ms, &events[i]);
+		(void)post_one(loop, loop->written_ms, &events[i]);
 	sort_ends(shell->core, events + at, n - at);
 	do {
 		size_t written = write_journal(loop, events + at, n - at);
 
 		for (size_t end = at + written; at < end; at++)
-			post_one(loop, shell->now_ms, &events[at]);
+			(void)post_one(loop, shell->now_ms, &events[at]);
 	} while (at < n);
 	settle(loop, shell->now_ms);
 }
@@ -323,10 +343,10 @@ loop_replay(struct loop *loop)
 		if (entry == NULL)
 			return -EBADMSG;
 		shell->now_ms = entry->now_ms;
-		if (entry->kind == JOURNAL_POST)
-			post_one(loop, entry->now_ms, &entry->event);
-		else
+		if (entry->kind != JOURNAL_POST)
 			settle(loop, entry->now_ms);
+		else if (!post_one(loop, entry->now_ms, &entry->event))
+			return -EBADMSG;
 	}
 	flush_actions(loop);
 	return 0;
@@ -379,6 +399,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	/* Who got this far can take over what there is. */
 	if (shell->handover != NULL)
 		keeper_settled(shell);
+	additions_on_turn(shell);
 	systemd_on_turn(shell);
 	control_on_turn(shell->control);
 	/* Whoever follows us begins between two turns, not in the midst of one. */

@@ -33,7 +33,25 @@ find_nameless(const struct shell *shell, uint32_t parent)
 /* Siblings stand in the tree as in the file: the first without a name has the first name
  * that nobody has. */
 static int
-name(struct shell *shell, struct ref ref)
+name_added(struct shell *shell, struct ref ref, const struct node_view *view)
+{
+	struct grown *grown = additions_find(shell, view->addition_id);
+	const uint32_t i = view->addition_index;
+	int r;
+
+	if (grown == NULL || i >= grown->spec.n)
+		return -EBADMSG;
+	r = actors_restore(&shell->actors, ref, grown->conf->actors[i].path, REF_NONE);
+	if (r < 0)
+		return r;
+	actors_assign(&shell->actors, ref, grown->conf, grown->id, i);
+	actors_get(&shell->actors, ref)->grown = grown;
+	additions_use(grown);
+	return 0;
+}
+
+static int
+name_of_file(struct shell *shell, struct ref ref)
 {
 	const struct ref parent = core_parent(shell->core, ref);
 	const struct actor *above = actors_get(&shell->actors, parent);
@@ -47,8 +65,22 @@ name(struct shell *shell, struct ref ref)
 	                   REF_NONE);
 	if (r < 0)
 		return r;
-	shell->actors.at[ref.slot].is_mended = true;
 	actors_assign(&shell->actors, ref, shell->conf, shell->conf_id, index);
+	return 0;
+}
+
+static int
+name(struct shell *shell, struct ref ref)
+{
+	struct node_view view;
+	int r;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	r = view.addition_id != 0 ? name_added(shell, ref, &view)
+	                          : name_of_file(shell, ref);
+	if (r < 0)
+		return r;
+	shell->actors.at[ref.slot].is_mended = true;
 	shell->procs->at[ref.slot] = (struct proc){
 	    .ref = ref, .pidfd = -1, .next = PROCS_NONE, .prev = PROCS_NONE};
 	containment_init(&shell->procs->at[ref.slot].containment);

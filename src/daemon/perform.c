@@ -22,6 +22,7 @@ removed(struct shell *shell, const struct action *action)
 {
 	const struct actor *actor = actors_get(&shell->actors, action->ref);
 	const struct ref elder = actor != NULL ? actor->elder : REF_NONE;
+	struct grown *grown = actor != NULL ? actor->grown : NULL;
 	const struct ref heir = actor != NULL ? actor->heir : REF_NONE;
 
 	if (action->kept || actor == NULL)
@@ -36,6 +37,8 @@ removed(struct shell *shell, const struct action *action)
 	}
 	actors_clear(&shell->actors, action->ref);
 	record_slot(shell, action->ref.slot);
+	if (grown != NULL)
+		additions_release(shell, grown);
 	if (actors_get(&shell->actors, elder) != NULL)
 		record_slot(shell, elder.slot);
 	procs_inherit(shell->procs, heir);
@@ -96,6 +99,7 @@ perform_one(struct shell *shell, const struct action *action)
 		tasks_hook(shell->tasks, action);
 		break;
 	case ACTION_ADDED:
+		additions_name(shell, action);
 		break;
 	case ACTION_CLEAR:
 		clear(shell, action);

@@ -196,11 +196,20 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	    .next = PROCS_NONE,
 	    .prev = PROCS_NONE,
 	};
-	proc->deferred = actors_get(&shell->actors, actor->elder) != NULL;
+	proc->deferred = procs_waits_for(shell, actor->elder);
 	if (!proc->deferred)
 		launch_it(procs, proc, actor);
 	else
 		proc_record(procs, proc);
+}
+
+/* Is there an elder that has to go first?  A deleted one is gone, though it has its slot.
+ */
+bool
+procs_waits_for(const struct shell *shell, struct ref elder)
+{
+	return actors_get(&shell->actors, elder) != NULL &&
+	       core_valid(shell->core, elder);
 }
 
 /* The elder of this actor is gone. */

@@ -32,6 +32,7 @@ void procs_freeze(struct procs *procs, struct ref ref, uint32_t life);
 void procs_thaw(struct procs *procs, struct ref ref, uint32_t life);
 void procs_forget(struct procs *procs, struct ref ref);
 /* Whoever had the name of this actor before is gone: its start need not wait longer. */
+bool procs_waits_for(const struct shell *shell, struct ref elder);
 void procs_inherit(struct procs *procs, struct ref heir);
 
 struct task_order;

@@ -169,33 +169,44 @@ reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
 	return -ENOMEM;
 }
 
-/*
- * A ledger with room for everything that is there and everything that comes; the one in
- * force stays as it is.  Its core is the present one, moved, or an empty one.
- */
+/* A ledger for a core of that size: the present one, moved, or an empty one.  The one in
+ * force stays as it is. */
 static struct ledger *
-make_room(struct shell *shell, const struct conf *conf, uint64_t seed, struct err *err)
+make_ledger(struct shell *shell, const struct core_size *core, uint64_t seed,
+            struct err *err)
 {
 	struct ledger_size size = {.events_bytes = sizeof(struct events_ring)};
-	struct core_size core;
 	struct ledger *ledger;
 
-	if (size_core(shell, conf, &core, err) < 0 ||
-	    reload_reserve(shell, core.nodes, err) < 0)
+	if (reload_reserve(shell, core->nodes, err) < 0)
 		return NULL;
-	size.slots = core.nodes;
-	size.journal = JOURNAL_MIN + JOURNAL_PER_SLOT * core.nodes;
-	size.core_bytes = core_bytes(&core);
+	size.slots = core->nodes;
+	size.journal = JOURNAL_MIN + JOURNAL_PER_SLOT * core->nodes;
+	size.core_bytes = core_bytes(core);
 	ledger = ledger_new(&size, err);
 	if (ledger == NULL)
 		return NULL;
 	if (shell->ledger != NULL)
 		ledger_copy(ledger, shell->ledger);
 	if (shell->core != NULL)
-		(void)core_move(ledger_core(ledger), &core, shell->core);
+		(void)core_move(ledger_core(ledger), core, shell->core);
 	else
-		(void)core_init(ledger_core(ledger), &core, seed);
+		(void)core_init(ledger_core(ledger), core, seed);
 	return ledger;
+}
+
+/* The same with room for everything that is there and everything that comes. */
+static struct ledger *
+make_room(struct shell *shell, const struct conf *conf, uint64_t seed, struct err *err)
+{
+	struct core_size core;
+
+	if (size_core(shell, conf, &core, err) < 0)
+		return NULL;
+	core.nodes += shell->additions.posted.nodes;
+	core.pool_bytes += shell->additions.posted.pool_bytes;
+	core.watches += shell->additions.posted.watches;
+	return make_ledger(shell, &core, seed, err);
 }
 
 void
@@ -215,6 +226,38 @@ reload_hand_over(struct shell *shell)
 	record_facts(shell);
 	loop_checkpoint(shell->turn);
 	keeper_keep_ledger(shell);
+}
+
+int
+reload_make_room(struct shell *shell, const struct core_size *need, struct err *err)
+{
+	struct ledger *before = shell->ledger, *ledger;
+	struct core_size size, room;
+	uint64_t in_use = core_pool_in_use(shell->core);
+
+	core_size(shell->core, &size);
+	core_room(shell->core, &room);
+	if (room.nodes >= need->nodes && room.pool_bytes >= need->pool_bytes &&
+	    room.watches >= need->watches)
+		return 0;
+	if (size.nodes - room.nodes + need->nodes > CONF_ACTORS_MAX ||
+	    in_use + need->pool_bytes > UINT32_MAX / 4) {
+		err_set(err, EDQUOT, "more than %d actors", CONF_ACTORS_MAX);
+		return -EDQUOT;
+	}
+	if (room.nodes < need->nodes)
+		size.nodes = 2 * size.nodes + need->nodes;
+	if (room.watches < need->watches)
+		size.watches = 2 * size.watches + need->watches;
+	size.pool_bytes = (uint32_t)(2 * (in_use + need->pool_bytes));
+	ledger = make_ledger(shell, &size, 0, err);
+	if (ledger == NULL)
+		return -ENOMEM;
+	reload_use_ledger(shell, ledger);
+	reload_hand_over(shell);
+	ledger_free(before);
+	shell_grew(shell);
+	return 0;
 }
 
 /* Have the walker keep the configuration; under which number, or -errno. */
@@ -278,7 +321,7 @@ parent_ref(const struct shell *shell, const struct conf *conf,
 {
 	if (actor->parent == CONF_NONE)
 		return core_ref(shell->core, CORE_ROOT);
-	return actors_find(&shell->actors, conf->actors[actor->parent].path);
+	return actors_find_static(&shell->actors, conf->actors[actor->parent].path);
 }
 
 static void
@@ -295,6 +338,9 @@ add(struct shell *shell, const struct conf *conf, uint32_t index, struct tables 
 		/* The new one waits until the old one is gone. */
 		core_view(shell->core, elder, shell->now_ms, &view);
 		incarnation = view.incarnation;
+		/* The file has the name now: whoever was added goes. */
+		if (view.is_added && !view.removing)
+			core_remove(shell->core, elder, shell->now_ms);
 		core_hasten(shell->core, elder);
 	}
 	core_set_incarnation(shell->core, ref, incarnation + 1);
@@ -311,7 +357,7 @@ keep(struct shell *shell, const struct conf *conf, const struct conf_change *cha
      uint64_t conf_id)
 {
 	const struct conf_actor *actor = &conf->actors[change->new_index];
-	struct ref ref = actors_find(&shell->actors, actor->path);
+	struct ref ref = actors_find_static(&shell->actors, actor->path);
 
 	ASSERT(ref.slot != REF_NONE.slot);
 	actors_assign(&shell->actors, ref, conf, conf_id, change->new_index);
@@ -330,12 +376,13 @@ put_in_order(struct shell *shell, const struct conf *conf, uint32_t *seen)
 	memset(seen, 0xff, sizeof(*seen) * conf->n_actors);
 	for (uint32_t i = conf->n_actors; i-- > 1;) {
 		const struct conf_actor *actor = &conf->actors[i];
-		struct ref ref = actors_find(&shell->actors, actor->path);
+		struct ref ref = actors_find_static(&shell->actors, actor->path);
 		struct ref before = REF_NONE;
 		uint32_t next = seen[actor->parent];
 
 		if (next != CONF_NONE)
-			before = actors_find(&shell->actors, conf->actors[next].path);
+			before =
+			    actors_find_static(&shell->actors, conf->actors[next].path);
 		core_place_before(shell->core, ref, before);
 		seen[actor->parent] = i;
 	}
@@ -345,7 +392,7 @@ put_in_order(struct shell *shell, const struct conf *conf, uint32_t *seen)
 static struct actor *
 actor_at(struct shell *shell, const struct conf_actor *conf)
 {
-	struct ref ref = actors_find(&shell->actors, conf->path);
+	struct ref ref = actors_find_static(&shell->actors, conf->path);
 
 	ASSERT(ref.slot != REF_NONE.slot);
 	return &shell->actors.at[ref.slot];
@@ -381,6 +428,58 @@ remove_actors(struct shell *shell, const struct conf *old, const struct conf_pla
 	}
 }
 
+/*
+ * The file has another number of replicas than before: that is how many there are.  What
+ * `scale` added beyond is removed, what it took away is back.
+ */
+static void
+follow_replicas(struct shell *shell, const struct conf *conf,
+                const struct conf_actor *one)
+{
+	struct ref parent = parent_ref(shell, conf, one);
+
+	for (struct ref ref = core_first_child(shell->core, parent);
+	     ref.slot != REF_NONE.slot; ref = core_next_sibling(shell->core, ref)) {
+		const struct actor *actor = actors_get(&shell->actors, ref);
+
+		if (actor->grown != NULL && actor->conf->base != NULL &&
+		    strcmp(actor->conf->base, one->base) == 0 &&
+		    conf_find(conf, actor->path) == CONF_NONE)
+			core_remove(shell->core, ref, shell->now_ms);
+	}
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_actor *actor = &conf->actors[i];
+		struct ref ref = actors_find(&shell->actors, actor->path);
+
+		if (actor->parent == one->parent && actor->base != NULL &&
+		    strcmp(actor->base, one->base) == 0 && ref.slot != REF_NONE.slot &&
+		    !core_valid(shell->core, ref))
+			core_restore(shell->core, ref, shell->now_ms);
+	}
+}
+
+/* The actor in the new configuration, or any other of the same base; NULL: none is left.
+ */
+static const struct conf_actor *
+namesake(const struct conf *old, const struct conf *conf,
+         const struct conf_change *change)
+{
+	const struct conf_actor *gone;
+
+	if (change->new_index != CONF_NONE)
+		return &conf->actors[change->new_index];
+	gone = &old->actors[change->old_index];
+	for (uint32_t i = 1; i < conf->n_actors && gone->base != NULL; i++) {
+		const struct conf_actor *actor = &conf->actors[i];
+
+		if (actor->base != NULL && strcmp(actor->base, gone->base) == 0 &&
+		    strcmp(conf->actors[actor->parent].path,
+		           old->actors[gone->parent].path) == 0)
+			return actor;
+	}
+	return NULL;
+}
+
 static void
 carry_out(struct shell *shell, const struct conf *conf, const struct conf_plan *plan,
           struct tables *tables, struct retired *retired)
@@ -398,6 +497,15 @@ carry_out(struct shell *shell, const struct conf *conf, const struct conf_plan *
 			keep(shell, conf, change, tables->conf_id);
 	}
 	put_in_order(shell, conf, tables->seen);
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct conf_change *change = &plan->at[i];
+		const struct conf_actor *one = NULL;
+
+		if (change->kind == CHANGE_ADDED || change->kind == CHANGE_REMOVED)
+			one = namesake(old, conf, change);
+		if (one != NULL && one->base != NULL)
+			follow_replicas(shell, conf, one);
+	}
 }
 
 static void

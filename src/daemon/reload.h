@@ -39,6 +39,10 @@ void reload_hand_over(struct shell *shell);
 void reload_release(struct shell *shell, struct ref ref);
 void reload_free(struct shell *shell);
 
+/* Room for so much more than there is (actors, rules and windows, watches);
+ * where there is none the tree moves to a ledger that is twice as large.  -errno. */
+int reload_make_room(struct shell *shell, const struct core_size *need, struct err *err);
+
 /* For an adoption: room for so many slots in every table; work in this ledger; a
  * configuration that is not in force but has actors (one user more). */
 int reload_reserve(struct shell *shell, uint32_t slots, struct err *err);

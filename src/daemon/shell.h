@@ -11,6 +11,7 @@
 #include "conf/conf.h"
 #include "core/core.h"
 #include "daemon/actors.h"
+#include "daemon/additions.h"
 #include "daemon/events.h"
 #include "daemon/mailbox.h"
 #include "os/containment.h"
@@ -53,6 +54,7 @@ struct shell {
 	struct ledger *ledger; /* what survives us; the core lives in it */
 	struct core *core;
 	uint32_t n_actions;   /* of the core since the checkpoint */
+	struct additions additions; /* actors that the configuration does not have */
 	struct actors actors; /* what the shell knows of each slot of the core */
 	struct events events; /* the event stream */
 	struct procs *procs;
@@ -123,6 +125,9 @@ void shell_shut_down(struct shell *shell);
 /* Another configuration is in force: what is not in the tree (log, control) follows. */
 void shell_conf_changed(struct shell *shell, const struct conf *old);
 
+/* There is room for more actors: for what they need, too. */
+void shell_grew(struct shell *shell);
+
 /* Have the walker keep a copy of this descriptor, for those who come after us. */
 void shell_keep(struct shell *shell, uint64_t key, int fd);
 
@@ -135,6 +140,9 @@ void shell_release(struct shell *shell, uint64_t key);
 
 /* The path of an actor; of one that is gone already its last path, or "?". */
 const char *shell_path(const struct shell *shell, struct ref ref);
+
+/* The configuration that an actor came with. */
+const struct conf *shell_conf_of(const struct shell *shell, const struct actor *actor);
 
 /* The index of an actor in shell->conf, which one of supd's own is not in. */
 uint32_t shell_index(const struct shell *shell, const struct actor *actor);

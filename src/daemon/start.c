@@ -175,6 +175,7 @@ boot(struct shell *shell, const struct start *start)
 	}
 	if (getrandom(&shell->instance, sizeof(shell->instance), 0) < 0)
 		shell->instance = clock_mono_ns();
+	additions_drop_kept(shell);
 	if (start->how == START_ANEW)
 		n_leftovers = end_actors(shell);
 	n_leftovers += start_end_leftovers(shell);

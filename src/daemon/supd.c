@@ -243,10 +243,14 @@ set_signals(void)
 
 /* How many descriptors the actors and supd's own rooms need. */
 static uint64_t
-count_fds(const struct conf *conf)
+count_fds(const struct conf *conf, uint32_t n_slots)
 {
 	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR;
 
+	/* There may be more than it has. */
+	if (n_slots > conf->n_actors)
+		n += (uint64_t)(n_slots - conf->n_actors) *
+		     (FDS_PER_ACTOR + PIPES_PER_ACTOR);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		n += conf->actors[i].process.n_sockets +
 		     conf->actors[i].process.fd_store + PIPES_PER_ACTOR;
@@ -257,7 +261,7 @@ count_fds(const struct conf *conf)
 static void
 raise_limit(struct shell *shell, const struct conf *conf)
 {
-	uint64_t needed = count_fds(conf);
+	uint64_t needed = count_fds(conf, shell->actors.cap);
 	struct rlimit limit;
 	struct err err;
 
@@ -307,6 +311,12 @@ set_control_mode(const struct shell *shell)
 	if (chown(shell->control_path, (uid_t)-1, gid) < 0 ||
 	    chmod(shell->control_path, conf->control_mode) < 0)
 		(void)log_errno(-errno, "mode of %s", shell->control_path);
+}
+
+void
+shell_grew(struct shell *shell)
+{
+	raise_limit(shell, shell->conf);
 }
 
 void
@@ -411,6 +421,7 @@ close_rooms(struct shell *shell)
 	keeper_free(shell->keeper);
 	events_done(&shell->events);
 	actors_done(&shell->actors);
+	additions_done(&shell->additions);
 	reload_free(shell);
 	system_free(shell->system);
 	shell_release(shell, VAULT_KEY(VAULT_CGROUP, 0));
@@ -457,6 +468,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 
 	set_signals();
 	cgroup_root_init(&shell.cgroups);
+	additions_init(&shell.additions);
 	shell.handover = handover;
 	shell.link_fd = handover->link_fd;
 	shell.walker_pid = handover->hello.walker_pid;

@@ -135,6 +135,25 @@ procs_signal(struct procs *procs, struct ref ref, int signo)
 	return 0;
 }
 
+struct grown *
+additions_prepare(struct shell *shell, const struct conf *conf, struct ref parent,
+                  struct err *err)
+{
+	(void)shell;
+	(void)conf;
+	(void)parent;
+	err_set(err, ENOMEM, "nothing is added here");
+	return NULL;
+}
+
+bool
+additions_has_posted(const struct shell *shell, const char *path)
+{
+	(void)shell;
+	(void)path;
+	return false;
+}
+
 int
 procs_reload(struct procs *procs, struct ref ref)
 {

@@ -367,6 +367,25 @@ class Supd:
             self.caller = Varlink(self.socket)
         return self.caller.call(method, parameters)
 
+    def error_of(self, method, **parameters):
+        """The name and the parameters of the error that it ends in."""
+        try:
+            self.call(method, **parameters)
+        except VarlinkError as error:
+            return error.name, error.parameters
+        raise Failure(f"{method} {parameters} went well")
+
+    def paths(self):
+        return [actor["path"] for actor in self.call("Status")["actors"]]
+
+    def crash(self):
+        """kill -9 of the guardian; returns when another one answers."""
+        old = self.guardian()
+        os.kill(old, signal.SIGKILL)
+        self.caller = None
+        self.until(lambda: self.ctl("is-active", "/user").code == 0 and self.guardian() != old,
+                   "another guardian")
+
     def actor(self, path):
         return self.call("Status", names=[full(path)])["actors"][0]
 
