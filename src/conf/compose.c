@@ -10,9 +10,6 @@
 #include "conf/load.h"
 #include "conf/recipe.h"
 #include "conf/tree.h"
-#include "core/core.h"
-
-_Static_assert(CONF_ADDED_MAX <= CORE_ADDED_MAX, "the core takes them at once");
 
 /* Where what was said on the command line stands, so to speak. */
 static const char command_line[] = "supctl add";

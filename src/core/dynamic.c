@@ -201,3 +201,33 @@ dynamic_forget(struct core *core, struct node *supervisor)
 			dynamic_remove(core, child);
 	}
 }
+
+/* ---- those of the file ---- */
+
+/*
+ * Have one again that was deleted by a command, or ended as a temporary: it starts as
+ * core_add says.  Nothing happens to one that is there.
+ */
+void
+core_restore(struct core *core, struct ref ref, uint64_t now_ms)
+{
+	struct node *top = node_find(core, ref);
+
+	ASSERT(top != NULL);
+	core->now_ms = now_ms;
+	if (!top->absent)
+		return;
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node))
+		node->absent = false;
+	if (!top->held)
+		node_join(core, node_supervisor(core, top), top);
+}
+
+/* How many of that name there were; of one that is hidden, too.  0: nobody is there. */
+uint32_t
+core_incarnation(const struct core *core, struct ref ref)
+{
+	const struct node *node = node_find(core, ref);
+
+	return node == NULL ? 0 : node->incarnation;
+}

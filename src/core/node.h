@@ -429,6 +429,7 @@ struct node *node_next(const struct core *core, const struct node *top,
                        const struct node *node);
 struct node *node_add(struct core *core, struct node *supervisor, struct node *before,
                       const struct spec *spec);
+void node_join(struct core *core, struct node *supervisor, struct node *node);
 void node_free(struct turn *turn, struct node *node);
 uint64_t *node_stamps(const struct core *core, const struct window *window);
 const struct rule *node_rules(const struct core *core, uint32_t at);

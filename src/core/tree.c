@@ -358,8 +358,8 @@ core_pool_in_use(const struct core *core)
 }
 
 /* It is down, and its supervisor runs perhaps: then it comes up with its siblings. */
-static void
-join_siblings(struct core *core, struct node *supervisor, struct node *node)
+void
+node_join(struct core *core, struct node *supervisor, struct node *node)
 {
 	if (supervisor->populated) {
 		node->up = node->spec.enabled;
@@ -388,27 +388,8 @@ node_add(struct core *core, struct node *supervisor, struct node *before,
 {
 	struct node *node = add_node(core, supervisor, before, spec);
 
-	join_siblings(core, supervisor, node);
+	node_join(core, supervisor, node);
 	return node;
-}
-
-/*
- * Have one again that was deleted by a command, or ended as a temporary: it starts as
- * core_add says.  Nothing happens to one that is there.
- */
-void
-core_restore(struct core *core, struct ref ref, uint64_t now_ms)
-{
-	struct node *top = find_node(core, ref);
-
-	ASSERT(top != NULL);
-	core->now_ms = now_ms;
-	if (!top->absent)
-		return;
-	for (struct node *node = top; node != NULL; node = node_next(core, top, node))
-		node->absent = false;
-	if (!top->held)
-		join_siblings(core, node_supervisor(core, top), top);
 }
 
 /*
@@ -538,15 +519,6 @@ core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
 
 	ASSERT(node != NULL && !node->ever);
 	node->incarnation = incarnation;
-}
-
-/* How many of that name there were; of one that is hidden, too.  0: nobody is there. */
-uint32_t
-core_incarnation(const struct core *core, struct ref ref)
-{
-	const struct node *node = find_node(core, ref);
-
-	return node == NULL ? 0 : node->incarnation;
 }
 
 /*

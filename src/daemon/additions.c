@@ -25,6 +25,8 @@
 #include "ledger/link.h"
 #include "os/fd.h"
 
+_Static_assert(CONF_ADDED_MAX <= CORE_ADDED_MAX, "the core takes them at once");
+
 #define LOG_MAGIC     UINT64_C(0x646e656464617573)
 #define LOG_BYTES_MIN (128 * 1024)
 #define LOG_ALIGN     8

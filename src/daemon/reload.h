@@ -39,6 +39,11 @@ void reload_hand_over(struct shell *shell);
 void reload_release(struct shell *shell, struct ref ref);
 void reload_free(struct shell *shell);
 
+/* A ledger with room for everything that is there and everything that comes with this
+ * configuration; the one in force stays as it is.  NULL and a sentence. */
+struct ledger *reload_new_ledger(struct shell *shell, const struct conf *conf,
+                                 uint64_t seed, struct err *err);
+
 /* Room for so much more than there is (actors, rules and windows, watches);
  * where there is none the tree moves to a ledger that is twice as large.  -errno. */
 int reload_make_room(struct shell *shell, const struct core_size *need, struct err *err);

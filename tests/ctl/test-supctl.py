@@ -1245,8 +1245,7 @@ def test_usage_errors_are_2_with_a_remedy():
 
 
 def test_what_is_not_built_yet_says_so():
-    for verb in ("add", "delete", "scale",
-                 "metrics", "top", "completion"):
+    for verb in ("metrics", "top", "completion"):
         expect(supctl(None, verb, "-n", "3", "x"), 1, "",
                "not supported by this version")
 
