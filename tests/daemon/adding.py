@@ -172,13 +172,14 @@ def temporary(box):
 @test("a supervisor that starts anew has forgotten what was added, and has what was deleted")
 def anew(box):
     s = box.supd({"sup": {"children": {"a": {}, "b": {}}}})
+    s.started("a")
     s.ctl_ok("stop", "sup/a")
     s.ctl_ok("delete", "sup/a")
     equal(add(s, "sup/a").code, 0, "add of a deleted name")
     equal(add(s, "sup/c").code, 0, "add")
     equal(s.paths(), ["/user", "/user/sup", "/user/sup/b", "/user/sup/a", "/user/sup/c"],
           "the order")
-    first = s.actor("sup/a")["pid"]
+    first = s.started("a", 2)
     s.write({"sup": {"children": {"b": {}, "a": {"description": "of the file"}}}})
     s.ctl_ok("apply")
     equal(s.paths(), ["/user", "/user/sup", "/user/sup/b", "/user/sup/a", "/user/sup/c"],
