@@ -217,6 +217,11 @@ loop_checkpoint(struct loop *loop)
 	ledger_checkpoint(shell->ledger);
 	shell->core = ledger_core(shell->ledger);
 	shell->n_actions = 0;
+	/* What was put down early is not in the core yet: the new journal has it, too. */
+	for (size_t i = 0; i < loop->n_written; i++)
+		ledger_prepare(shell->ledger, JOURNAL_POST, loop->written_ms,
+		               &loop->events[i], 0);
+	ledger_commit(shell->ledger);
 }
 
 /* Put down what the core will be told, before it is: all that the journal takes. */
