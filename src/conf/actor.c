@@ -77,8 +77,7 @@ split_commands(struct reader *reader, const struct node *node,
 		return node;
 	copy = node_new(reader->scratch, NODE_MAP, node);
 	if (copy != NULL)
-		copy->pairs =
-		    arena_alloc(reader->scratch, node->n, sizeof(*copy->pairs));
+		copy->pairs = arena_alloc(reader->scratch, node->n, sizeof(*copy->pairs));
 	if (copy == NULL || copy->pairs == NULL)
 		return node;
 	copy->dollar = node->dollar;
@@ -118,6 +117,20 @@ take_keys(struct reader *reader, const struct node *map, const struct schema_typ
 		read_key(reader, key, value, actor, &trail);
 		good->pairs[good->n++] = (struct node_pair){name, value};
 	}
+}
+
+/* Only work that ends by itself can count (OTP O-40). */
+static void
+check_significant(struct reader *reader, const struct node *good, const struct trail *up,
+                  const struct conf_actor *actor)
+{
+	const struct node *significant = node_get(good, "significant");
+	struct trail trail = {up, "significant", 0};
+
+	if (actor->spec.significant && actor->spec.restart == RESTART_PERMANENT)
+		reader_error(reader, significant, &trail,
+		             "a permanent actor never ends by itself: write `restart: "
+		             "transient` or `restart: temporary` with `significant`");
 }
 
 /* A one-shot is not restarted because it ended as it should. */
@@ -192,6 +205,7 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 		return;
 	take_keys(reader, map, view, scope, trail, actor, good);
 	settle_restart(reader, good, trail, actor);
+	check_significant(reader, good, trail, actor);
 	settle_ready(reader, good, trail, actor);
 	if (actor->process.fd_store > 0)
 		actor->process.notify = true;

@@ -251,6 +251,23 @@ check_shutdowns(struct lint *lint, uint64_t *needed)
 	}
 }
 
+/* ---- significance ---- */
+
+/* Who counts, where nobody counts. */
+static void
+check_significance(struct lint *lint, const struct conf_actor *actor)
+{
+	const struct conf_actor *supervisor;
+
+	if (!actor->spec.significant || actor->parent == CONF_NONE)
+		return;
+	supervisor = &lint->conf->actors[actor->parent];
+	if (supervisor->spec.auto_shutdown == AUTO_SHUTDOWN_NEVER)
+		warn(lint, actor, "significant",
+		     "`significant` has no effect: `auto_shutdown` of %s is `never`",
+		     supervisor->path);
+}
+
 /* ---- resume ---- */
 
 /* Does the rule let somebody resume of whom no process is left? */

@@ -161,6 +161,18 @@ const struct schema_type schema_restart = {
     .n_words = RESTART_TYPE_MAX,
 };
 static const char *const order_words[] = {"sequential", "parallel"};
+const struct schema_type schema_auto_shutdown = {
+    .name = "auto_shutdown",
+    .allowed = "`never`, `any_significant` or `all_significant`",
+    .words = auto_shutdown_names,
+    .n_words = AUTO_SHUTDOWN_MAX,
+};
+const struct schema_type schema_when_empty = {
+    .name = "when_empty",
+    .allowed = "`ignore`, `stop` or `escalate`",
+    .words = when_empty_names,
+    .n_words = WHEN_EMPTY_MAX,
+};
 const struct schema_type schema_order = {
     .name = "order",
     .allowed = "`sequential` or `parallel`",

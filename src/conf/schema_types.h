@@ -31,6 +31,7 @@ extern const struct schema_type schema_when_item;
 
 /* Behind the keys of the one table. */
 extern const struct schema_type schema_actor_log;
+extern const struct schema_type schema_auto_shutdown;
 extern const struct schema_type schema_backoff;
 extern const struct schema_type schema_boolean;
 extern const struct schema_type schema_children;
@@ -64,6 +65,7 @@ extern const struct schema_type schema_success;
 extern const struct schema_type schema_hooks;
 extern const struct schema_type schema_templates;
 extern const struct schema_type schema_text;
+extern const struct schema_type schema_when_empty;
 extern const struct schema_type schema_with;
 
 extern const struct schema_table schema_limit_names;

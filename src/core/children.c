@@ -223,6 +223,8 @@ group_is_down(struct turn *turn, struct node *supervisor)
 	supervisor->op = OP_DELAY;
 	if (supervisor->group_delay_ms == DURATION_INFINITE) {
 		children_group_due(turn, supervisor);
+		if (supervisor->group_index != NONE)
+			significant_group_stopped(turn, supervisor);
 		return;
 	}
 	deadline_arm(core, supervisor, LANE_GROUP, turn->now_ms,

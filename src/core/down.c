@@ -56,6 +56,7 @@ down_settle(struct turn *turn, struct node *node)
 	reconcile_queue_parent(core, node);
 	/* Its supervisor is told first (D-05). */
 	watch_ended(core, node, was_born);
+	significant_ended(turn, node);
 	if (node->parent == NONE)
 		turn_exit(turn);
 	else if (node_slot(core, node) == CORE_USER && node->state != STATE_STOPPED)
@@ -179,7 +180,7 @@ run_pre_hook(struct turn *turn, struct node *node)
 	const bool is_there = node_has_process(node) ? node->main_alive : node->populated;
 
 	node->phase = PHASE_PRE_STOP;
-	if (!node->ready || node->resuming || node->gave_up)
+	if (!node->ready || node->resuming || (node->gave_up && !node->retired))
 		return false;
 	/* A process that is to be killed at once does not wait for a hook. */
 	if (is_there && node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL)

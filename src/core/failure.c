@@ -166,6 +166,7 @@ give_up(struct turn *turn, struct node *supervisor, struct node *offender)
 	action->limit = supervisor->spec.intensity.restarts;
 	action->delay_ms = supervisor->spec.intensity.within_ms;
 	supervisor->gave_up = true;
+	supervisor->retired = false;
 	supervisor->offender = node_ref(turn->core, offender);
 	offender->down_as = STATE_FAILED;
 	offender->up = false;
@@ -245,6 +246,7 @@ carry_out_stop(struct turn *turn, struct node *node, const struct decision *deci
 	node->up = false;
 	node->bounce = false;
 	node->down_as = STATE_FAILED;
+	node->natural = decision->reason == DECIDED_TEMPORARY;
 	if (decision->reason == DECIDED_TEMPORARY ||
 	    decision->reason == DECIDED_MANUAL_START ||
 	    decision->reason == DECIDED_NOT_ADDED)
@@ -354,8 +356,8 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 }
 
 /* It goes down anyway, alone or with somebody above it: nothing is to be decided. */
-static bool
-is_moot(const struct turn *turn, const struct node *node)
+bool
+failure_is_moot(const struct turn *turn, const struct node *node)
 {
 	return node_is_leaving(node) || reconcile_is_doomed(turn->core, node);
 }
@@ -386,6 +388,15 @@ absorb(struct turn *turn, struct node *node, struct node *origin,
 		take_along(turn, origin, node);
 }
 
+/* The supervisor fails with this cause of somebody below it: its own decides. */
+void
+failure_escalate(struct turn *turn, struct node *supervisor, const struct cause *cause,
+                 struct node *origin)
+{
+	report_escalated(turn, supervisor, origin, cause);
+	failure_handle(turn, supervisor, cause, origin);
+}
+
 /*
  * A node failed: find the level that handles it, and mark what follows.
  *
@@ -402,7 +413,7 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 	for (;;) {
 		struct node *supervisor = node_supervisor(turn->core, node);
 
-		if (is_moot(turn, node)) {
+		if (failure_is_moot(turn, node)) {
 			absorb(turn, node, origin, cause);
 			return;
 		}
@@ -416,13 +427,13 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		if (decision.directive != DIRECTIVE_ESCALATE)
 			break;
 		if (decision.reason == DECIDED_INTENSITY) {
-			if (!is_moot(turn, supervisor))
+			if (!failure_is_moot(turn, supervisor))
 				break;
 			absorb(turn, supervisor, origin, cause);
 			return;
 		}
 		/* This level is passed: the supervisor fails, and its own decides. */
-		if (!is_moot(turn, supervisor))
+		if (!failure_is_moot(turn, supervisor))
 			report_escalated(turn, supervisor, origin, cause);
 		remember(turn, node, origin, cause, &decision);
 		node = supervisor;
@@ -451,7 +462,7 @@ restart_normal(struct turn *turn, struct node *node)
 		carry_out_stop(turn, node, &decision);
 		return;
 	}
-	if (decision.reason == DECIDED_INTENSITY && is_moot(turn, supervisor)) {
+	if (decision.reason == DECIDED_INTENSITY && failure_is_moot(turn, supervisor)) {
 		absorb(turn, supervisor, node, &node->end);
 		return;
 	}
@@ -470,7 +481,8 @@ restart_normal(struct turn *turn, struct node *node)
 void
 failure_normal_end(struct turn *turn, struct node *node)
 {
-	if (is_moot(turn, node)) {
+	/* With /user all of supd has ended (DECISIONS 41). */
+	if (failure_is_moot(turn, node) || node->depth == 1) {
 		/* As a normal end that leads to no restart. */
 	} else if (decider_names_normal(turn->core, node) &&
 	           node->spec.restart != RESTART_TEMPORARY) {
@@ -480,6 +492,7 @@ failure_normal_end(struct turn *turn, struct node *node)
 		restart_normal(turn, node);
 		return;
 	}
+	node->natural = !failure_is_moot(turn, node);
 	node->up = false;
 	node->bounce = false;
 	node->down_as = STATE_DONE;
@@ -489,16 +502,19 @@ failure_normal_end(struct turn *turn, struct node *node)
 /*
  * A supervisor that gave up has stopped its children: now it fails, or, under preset
  * `otp`, ends as OTP's do: with reason shutdown, which is normal for its parent (O-30).
+ * So does one that has done its work (O-45).
  */
 void
 failure_give_up(struct turn *turn, struct node *supervisor)
 {
 	const struct cause cause = {.kind = CAUSE_INTENSITY, .code = -1};
+	const struct cause finished = {.kind = CAUSE_NORMAL, .code = -1};
 
-	supervisor->end = cause;
-	if (is_moot(turn, supervisor))
+	supervisor->end = supervisor->retired ? finished : cause;
+	if (failure_is_moot(turn, supervisor))
 		down_bring(turn, supervisor);
-	else if (supervisor->spec.decider.preset == PRESET_OTP && supervisor->depth > 1)
+	else if (supervisor->retired ||
+	         (supervisor->spec.decider.preset == PRESET_OTP && supervisor->depth > 1))
 		failure_normal_end(turn, supervisor);
 	else
 		failure_handle(turn, supervisor, &cause, supervisor);

@@ -103,6 +103,7 @@ struct node {
 	enum phase phase;
 	uint64_t since_ms;
 	bool born;      /* started in this incarnation, not terminated yet */
+	bool natural;   /* it ended by itself, not because somebody wanted that */
 	bool ever;      /* started at all */
 	bool ready;     /* since the newest start */
 	bool was_ready; /* since its supervisor started */
@@ -173,6 +174,7 @@ struct node {
 	uint32_t group_leader; /* whose failure began it; NONE: it is gone */
 	uint32_t group_index;  /* where rest_for_one begins; NONE: no strategy began it */
 	bool gave_up;          /* fails once its children are gone */
+	bool retired;          /* … having done its work: that is a normal end */
 	struct ref offender;
 
 	/* queue and deadlines */
@@ -486,6 +488,9 @@ void failure_handle(struct turn *turn, struct node *node, const struct cause *ca
                     struct node *origin);
 void failure_normal_end(struct turn *turn, struct node *node);
 void failure_give_up(struct turn *turn, struct node *supervisor);
+void failure_escalate(struct turn *turn, struct node *supervisor,
+                      const struct cause *cause, struct node *origin);
+bool failure_is_moot(const struct turn *turn, const struct node *node);
 uint64_t failure_next_delay(struct turn *turn, struct node *node,
                             const struct decision *decision);
 
@@ -542,6 +547,10 @@ void suspend_take(struct core *core, struct node *node);
 void suspend_clear(struct core *core, struct node *node);
 void suspend_apply(struct turn *turn, struct node *node);
 void suspend_end(struct turn *turn, struct node *node);
+
+/* significant.c */
+void significant_ended(struct turn *turn, struct node *child);
+void significant_group_stopped(struct turn *turn, struct node *supervisor);
 
 /* wait.c */
 void wait_init(struct core *core);

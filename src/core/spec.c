@@ -12,6 +12,8 @@
 
 const char *const node_kind_names[] = {NODE_KIND_MAP(AS_NAME)};
 const char *const keep_children_names[] = {KEEP_CHILDREN_MAP(AS_NAME)};
+const char *const auto_shutdown_names[] = {AUTO_SHUTDOWN_MAP(AS_NAME)};
+const char *const when_empty_names[] = {WHEN_EMPTY_MAP(AS_NAME)};
 const char *const hook_names[] = {HOOK_MAP(AS_NAME)};
 const char *const restart_type_names[] = {RESTART_TYPE_MAP(AS_NAME)};
 const char *const strategy_names[] = {STRATEGY_MAP(AS_NAME)};

@@ -91,6 +91,18 @@ enum rule_log { RULE_LOG_MAP(AS_ENUM) RULE_LOG_MAX };
 enum keep_children { KEEP_CHILDREN_MAP(AS_ENUM) KEEP_CHILDREN_MAX };
 
 /* Commands of the actor's own that run around its starts and stops. */
+#define AUTO_SHUTDOWN_MAP(X)                    \
+	X(AUTO_SHUTDOWN_NEVER, "never")         \
+	X(AUTO_SHUTDOWN_ANY, "any_significant") \
+	X(AUTO_SHUTDOWN_ALL, "all_significant")
+enum auto_shutdown { AUTO_SHUTDOWN_MAP(AS_ENUM) AUTO_SHUTDOWN_MAX };
+
+#define WHEN_EMPTY_MAP(X)              \
+	X(WHEN_EMPTY_IGNORE, "ignore") \
+	X(WHEN_EMPTY_STOP, "stop")     \
+	X(WHEN_EMPTY_ESCALATE, "escalate")
+enum when_empty { WHEN_EMPTY_MAP(AS_ENUM) WHEN_EMPTY_MAX };
+
 #define HOOK_MAP(X)                          \
 	X(HOOK_PRE_START, "pre_start")       \
 	X(HOOK_POST_START, "post_start")     \
@@ -243,9 +255,11 @@ struct spec {
 	enum ready_mode ready;
 	uint64_t ready_after_ms;
 	uint64_t start_timeout_ms; /* DURATION_INFINITE: none */
-	bool keeps;                /* it has an fd store or a runtime directory */
-	uint32_t hooks;            /* bit per enum hook that it has */
-	uint64_t hook_timeout_ms;  /* of each of them; DURATION_INFINITE: none */
+	bool
+	    significant; /* its end by itself counts for its supervisor's auto_shutdown */
+	bool keeps;      /* it has an fd store or a runtime directory */
+	uint32_t hooks;  /* bit per enum hook that it has */
+	uint64_t hook_timeout_ms; /* of each of them; DURATION_INFINITE: none */
 	const struct watch_spec
 	    *watches;               /* borrowed; each target once; the core copies */
 	uint32_t n_watches;         /* 0..SPEC_WATCHES_MAX */
@@ -261,6 +275,8 @@ struct spec {
 	struct intensity_spec intensity;
 	struct limit_spec limit;
 	struct decider decider;
+	enum auto_shutdown auto_shutdown;
+	enum when_empty when_empty;
 	bool start_parallel;
 	bool stop_parallel;
 	enum keep_children keep_children;
@@ -269,6 +285,8 @@ struct spec {
 
 extern const char *const node_kind_names[];
 extern const char *const keep_children_names[];
+extern const char *const auto_shutdown_names[];
+extern const char *const when_empty_names[];
 extern const char *const hook_names[];
 extern const char *const restart_type_names[];
 extern const char *const strategy_names[];

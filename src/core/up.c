@@ -29,6 +29,8 @@ up_start(struct turn *turn, struct node *node)
 	node->ready = false;
 	node->created = false;
 	node->gave_up = false;
+	node->retired = false;
+	node->natural = false;
 	node->down_as = STATE_STOPPED;
 	node->attempts++;
 	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};

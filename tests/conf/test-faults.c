@@ -248,7 +248,6 @@ END_TEST
 
 /* Known and refused: keys that this version does not have, wherever they may stand. */
 static const char *const unbuilt_actor_keys[] = {
-    "significant",
     "needs",
     "watch",
     "watchdog",
@@ -271,14 +270,12 @@ static const char *const unbuilt_actor_keys[] = {
     "stdin",
 };
 static const char *const unbuilt_supervisor_keys[] = {
-    "auto_shutdown", "freeze_while_deciding", "when_empty", "significant", "needs",
+    "freeze_while_deciding", "needs",
     "watch",
 };
 static const char *const unbuilt_top_keys[] = {
     "metrics",
-    "auto_shutdown",
     "freeze_while_deciding",
-    "when_empty",
 };
 
 static void

@@ -373,6 +373,20 @@ word_watch(struct player *player, const char *text)
 	return true;
 }
 
+/* auto_shutdown=any_significant, when_empty=stop: no word is one of both. */
+static bool
+word_empty(struct spec *spec, const char *value)
+{
+	int mode = names_find(auto_shutdown_names, AUTO_SHUTDOWN_MAX, value);
+	int empty = names_find(when_empty_names, WHEN_EMPTY_MAX, value);
+
+	if (mode >= 0)
+		spec->auto_shutdown = (enum auto_shutdown)mode;
+	if (empty >= 0)
+		spec->when_empty = (enum when_empty)empty;
+	return mode >= 0 || empty >= 0;
+}
+
 static bool
 word_key(struct player *player, const char *key, const char *value)
 {
@@ -406,6 +420,8 @@ word_key(struct player *player, const char *key, const char *value)
 		return word_hooks(spec, value);
 	if (strcmp(key, "hook_timeout") == 0)
 		return cast_duration(value, &spec->hook_timeout_ms);
+	if (strcmp(key, "auto_shutdown") == 0 || strcmp(key, "when_empty") == 0)
+		return word_empty(spec, value);
 	if (strcmp(key, "keep_children") == 0) {
 		int keep = names_find(keep_children_names, KEEP_CHILDREN_MAX, value);
 
@@ -460,6 +476,8 @@ cast_word(struct stage *stage, struct player *player, const char *word)
 		spec->enabled = false;
 	else if (strcmp(word, "on_stop") == 0)
 		spec->backoff.on_stop = true;
+	else if (strcmp(word, "significant") == 0)
+		spec->significant = true;
 	else if (strcmp(word, "keeps") == 0)
 		spec->keeps = true;
 	else if (strcmp(word, "stopped_is_failure") == 0)
