@@ -440,6 +440,8 @@ lint_tree(const struct conf *conf, const struct conf_options *options,
 	free(numbers);
 	free(fastest);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
+		check_significance(&lint, &conf->actors[i]);
+	for (uint32_t i = 0; i < conf->n_actors; i++)
 		check_commands(&lint, &conf->actors[i]);
 }
 
