@@ -48,7 +48,7 @@ static const struct {
     {"decider:\n  - default\n  - {when: killed, then: stop}\nchildren: {}\n",
      "3:5: warning: decider[1]", "shadowed"},
     {"children:\n  a: {" SH ", restart: transient, significant: true}\n",
-     "2:62: warning: children.a.significant", "has no effect"},
+     "2:60: warning: children.a.significant", "has no effect"},
     {"children:\n  a: {" SH ", on_failure: [otp, {when: oom, then: stop}]}\n",
      "2:45: warning: children.a.on_failure[1]", "shadowed"},
     {"decider:\n  - {when: {exit: [75]}, then: resume}\n  - default\nchildren: {}\n",
