@@ -179,6 +179,36 @@ settle_ready(struct reader *reader, const struct node *good, const struct trail 
 		    "the ones after it waiting for ever");
 }
 
+static bool
+asks_for_reports(const struct decider *decider)
+{
+	for (uint32_t i = 0; i < decider->n_rules; i++) {
+		const struct rule *rule = &decider->rules[i];
+
+		/* `any` names no cause. */
+		if (rule->keys[0][0] != '\0' ||
+		    (rule->kinds != RULE_KINDS_ANY &&
+		     (rule->kinds >> CAUSE_SELF_REPORT & 1) != 0))
+			return true;
+	}
+	return false;
+}
+
+/* Whoever has something to say needs somewhere to say it (DECISIONS 26). */
+static void
+settle_notify(const struct reader *reader, struct conf_actor *actor)
+{
+	uint32_t above = actor->parent;
+	bool wanted = actor->process.fd_store > 0 || actor->spec.watchdog_ms > 0 ||
+	              asks_for_reports(&actor->spec.on_failure);
+
+	for (; above != CONF_NONE; above = reader->conf->actors[above].parent)
+		wanted =
+		    wanted || asks_for_reports(&reader->conf->actors[above].spec.decider);
+	if (wanted)
+		actor->process.notify = true;
+}
+
 /*
  * Fill in an actor whose name, path, place and kind are known.  `view` says which keys
  * it may have; all that is wrong is reported with `trail` as the way to the actor.
@@ -207,8 +237,7 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 	settle_restart(reader, good, trail, actor);
 	check_significant(reader, good, trail, actor);
 	settle_ready(reader, good, trail, actor);
-	if (actor->process.fd_store > 0)
-		actor->process.notify = true;
+	settle_notify(reader, actor);
 	actor->spec.keeps =
 	    actor->process.fd_store > 0 || actor->process.runtime_directory;
 	read_identity(reader, good, actor, trail);

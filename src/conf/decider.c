@@ -92,6 +92,38 @@ add_exec(struct reader *reader, const struct node *node, struct rule *rule,
 		add_errno(reader, node, rule, trail);
 }
 
+/* A failure that a process may report, as the process calls it. */
+static void
+add_report_key(struct reader *reader, const struct node *node, struct rule *rule,
+               const struct trail *trail)
+{
+	size_t i = 0;
+
+	if (node->text[0] == '\0' || strlen(node->text) >= CAUSE_KEY_MAX) {
+		reader_error(reader, node, trail,
+		             "the name of a failure has 1 to %d characters",
+		             CAUSE_KEY_MAX - 1);
+		return;
+	}
+	while (i < SPEC_KEYS_MAX && rule->keys[i][0] != '\0')
+		i++;
+	if (i == SPEC_KEYS_MAX)
+		reader_error(reader, node, trail, "more than %d names in one rule",
+		             SPEC_KEYS_MAX);
+	else
+		memcpy(rule->keys[i], node->text, strlen(node->text));
+}
+
+static void
+add_self_report(struct reader *reader, const struct node *node, struct rule *rule,
+                const struct trail *trail)
+{
+	if (node->type == NODE_TEXT)
+		rule->kinds |= KIND(CAUSE_SELF_REPORT);
+	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++)
+		add_report_key(reader, node->items[i], rule, trail);
+}
+
 /* One word, or one mapping of alternatives. */
 static void
 add_causes(struct reader *reader, const struct node *node, struct rule *rule,
@@ -111,6 +143,8 @@ add_causes(struct reader *reader, const struct node *node, struct rule *rule,
 			add_signal_set(&rule->cores, value);
 		else if (strcmp(key, "exec") == 0)
 			add_exec(reader, value, rule, trail);
+		else if (strcmp(key, "self_report") == 0)
+			add_self_report(reader, value, rule, trail);
 		else
 			rule->kinds |=
 			    kinds_of_word(names_find(when_words, WHEN_WORD_MAX, key));
@@ -154,7 +188,7 @@ matches_nothing(const struct rule *rule)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rule->exits.bits); i++)
 		any |= rule->exits.bits[i];
-	return any == 0 && rule->errnos[0] == 0;
+	return any == 0 && rule->errnos[0] == 0 && rule->keys[0][0] == '\0';
 }
 
 static void
@@ -188,6 +222,23 @@ read_rule(struct reader *reader, const struct node *node, struct rule *rule,
 
 /* ---- what is doubtful ---- */
 
+/* Are all the names of this rule among those that the earlier rules have? */
+static bool
+keys_are_done(const struct rule *rule, const struct rule *seen)
+{
+	if ((seen->kinds & KIND(CAUSE_SELF_REPORT)) != 0)
+		return true;
+	for (size_t i = 0; i < SPEC_KEYS_MAX && rule->keys[i][0] != '\0'; i++) {
+		bool found = false;
+
+		for (size_t j = 0; j < SPEC_KEYS_MAX; j++)
+			found = found || strcmp(seen->keys[j], rule->keys[i]) == 0;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
 /* Does what the earlier rules match together leave nothing for this one? */
 static bool
 is_shadowed(const struct rule *rule, const struct rule *seen)
@@ -197,7 +248,7 @@ is_shadowed(const struct rule *rule, const struct rule *seen)
 	const bool cores_done = (seen->kinds & KIND(CAUSE_CORE)) != 0;
 	const bool exec_done = (seen->kinds & KIND(CAUSE_EXEC)) != 0;
 
-	if ((rule->kinds & ~seen->kinds) != 0)
+	if ((rule->kinds & ~seen->kinds) != 0 || !keys_are_done(rule, seen))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(rule->exits.bits); i++)
 		if (!exits_done && (rule->exits.bits[i] & ~seen->exits.bits[i]) != 0)
@@ -235,6 +286,9 @@ add_seen(struct rule *seen, const struct rule *rule)
 	for (size_t i = 0, j = 0; i < SPEC_ERRNOS_MAX && j < SPEC_ERRNOS_MAX; i++)
 		if (seen->errnos[i] == 0)
 			seen->errnos[i] = rule->errnos[j++];
+	for (size_t i = 0, j = 0; i < SPEC_KEYS_MAX && j < SPEC_KEYS_MAX; i++)
+		if (seen->keys[i][0] == '\0')
+			memcpy(seen->keys[i], rule->keys[j++], CAUSE_KEY_MAX);
 }
 
 static void

@@ -80,7 +80,6 @@ struct schema_type {
 
 	/* as a list */
 	const struct schema_type *items;
-	bool unbuilt_list;
 
 	/* as a mapping: of known keys, or of any names to one type */
 	const struct schema_table *table;

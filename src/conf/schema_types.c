@@ -388,11 +388,11 @@ static const struct schema_type flag = {
 };
 static const struct schema_type self_report = {
     .name = "self_report",
-    .allowed = "nothing, or `true`",
+    .allowed = "nothing, `true`, or a list of names such as [disk, EIO]",
     WORDS(true_words),
     .show = SHOW_BOOLEAN,
     .empty_is_word = true,
-    .unbuilt_list = true,
+    .items = &schema_text,
 };
 #define WHEN_FLAG(word, sentence)                                                   \
 	{                                                                           \

@@ -217,6 +217,10 @@ build_environment(struct launcher *launcher, const struct shell *shell,
 			return r;
 		(void)environment_add(environment, "NOTIFY_SOCKET", "%s", address);
 	}
+	if (actor->conf->spec.watchdog_ms > 0)
+		(void)environment_add(environment, "WATCHDOG_USEC", "%llu",
+		                      (unsigned long long)actor->conf->spec.watchdog_ms *
+		                          1000);
 	if (process->runtime_directory) {
 		char *directory = NULL;
 		int r = rundir_open(shell->rundirs, actor, &directory);

@@ -331,8 +331,9 @@ failure_line(struct shell *shell, const struct action *action, struct strbuf *sb
 	strbuf_addf(sb, "; %s", directive_names[action->directive]);
 	if (action->group)
 		strbuf_addf(sb, " of its group (%s)", strategy_of(shell, action));
+	/* Who lives need not be waited for. */
 	if (action->directive == DIRECTIVE_RESTART ||
-	    action->directive == DIRECTIVE_RESUME)
+	    (action->directive == DIRECTIVE_RESUME && action->delay_ms > 0))
 		strbuf_addf(sb, " in %s", duration_format(action->delay_ms, text));
 	strbuf_adds(sb, ", by ");
 	rule_text(sb, shell->conf, action->rule_preset, action->rule_place,

@@ -250,10 +250,7 @@ END_TEST
 static const char *const unbuilt_actor_keys[] = {
     "needs",
     "watch",
-    "watchdog",
-    "watchdog_signal",
     "health",
-    "stopped_is_failure",
     "start_on",
     "supplementary_groups",
     "root",
@@ -332,8 +329,6 @@ static const struct {
      "4:51: error: children.a.sockets.s.while_down.handler"},
     {"sockets: {s: {listen: 'tcp:*:1', rate: 5/s}}",
      "4:38: error: children.a.sockets.s.rate"},
-    {"on_failure: [{when: {self_report: [x]}, then: stop}]",
-     "4:39: error: children.a.on_failure[0].when.self_report"},
 };
 
 START_TEST(values_of_later_versions_are_refused)

@@ -26,6 +26,9 @@ static const struct {
     {"restart: temporary", "restart", "\"temporary\""},
     {"enabled: false", "enabled", "false"},
     {"stop_signal: SIGINT", "stop_signal", "\"INT\""},
+    {"watchdog: 10s", "watchdog", "\"10s\""},
+    {"watchdog_signal: QUIT", "watchdog_signal", "\"QUIT\""},
+    {"stopped_is_failure: true", "stopped_is_failure", "true"},
     {"stop_signal: 2", "stop_signal", "\"INT\""},
     {"stop_signal: 40", "stop_signal", "40"},
     {"success: {exit: [0, 64-78, tempfail]}", "success.exit", "[0,\"64-78\",75]"},
@@ -218,6 +221,7 @@ static const char rules_text[] =
     "    then: escalate\n"
     "  - {when: init, then: stop, backoff: {min: 5s, jitter: 0}}\n"
     "  - {when: {watchdog, health: true}, then: resume}\n"
+    "  - {when: {self_report: [disk, EIO]}, then: stop}\n"
     "  - {when: exec, then: stop, backoff: none}\n"
     "  - default\n"
     "  - {when: any, then: restart}\n"
@@ -229,7 +233,7 @@ START_TEST(rules_arrive_with_their_places)
 	const struct decider *decider = &actor_at(conf, "/user")->spec.decider;
 	const struct rule *rules = decider->rules;
 
-	ck_assert_uint_eq(decider->n_rules, 9);
+	ck_assert_uint_eq(decider->n_rules, 10);
 	ck_assert_int_eq(decider->preset, PRESET_LIST);
 	ck_assert(exit_set_has(&rules[0].exits, 75) && exit_set_has(&rules[0].exits, 2));
 	ck_assert(!exit_set_has(&rules[0].exits, 4));
@@ -248,11 +252,15 @@ START_TEST(rules_arrive_with_their_places)
 	ck_assert_uint_eq(rules[4].backoff_keys, BACKOFF_KEY_MIN | BACKOFF_KEY_JITTER);
 	ck_assert_uint_eq(rules[4].backoff.min_ms, 5000);
 	ck_assert_uint_eq(rules[5].kinds, 1U << CAUSE_WATCHDOG | 1U << CAUSE_HEALTH);
-	ck_assert_uint_eq(rules[6].kinds, 1U << CAUSE_EXEC);
-	ck_assert_uint_eq(rules[6].backoff_keys, BACKOFF_KEY_NONE);
-	ck_assert_int_eq(rules[7].preset, PRESET_DEFAULT);
-	ck_assert_uint_eq(rules[8].kinds & 1U << CAUSE_NORMAL, 0);
-	ck_assert_uint_ne(rules[8].kinds & 1U << CAUSE_UNKNOWN, 0);
+	ck_assert_uint_eq(rules[6].kinds, 0);
+	ck_assert_str_eq(rules[6].keys[0], "disk");
+	ck_assert_str_eq(rules[6].keys[1], "EIO");
+	ck_assert_str_eq(rules[6].keys[2], "");
+	ck_assert_uint_eq(rules[7].kinds, 1U << CAUSE_EXEC);
+	ck_assert_uint_eq(rules[7].backoff_keys, BACKOFF_KEY_NONE);
+	ck_assert_int_eq(rules[8].preset, PRESET_DEFAULT);
+	ck_assert_uint_eq(rules[9].kinds & 1U << CAUSE_NORMAL, 0);
+	ck_assert_uint_ne(rules[9].kinds & 1U << CAUSE_UNKNOWN, 0);
 	for (uint32_t i = 0; i < decider->n_rules; i++) {
 		ck_assert_uint_eq(rules[i].place.file, 0);
 		ck_assert_uint_eq(rules[i].place.line, i < 4 ? i + 2 : i + 3);
