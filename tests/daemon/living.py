@@ -23,7 +23,7 @@ def resumed(box):
     equal(actor["last_failure"]["cause"]["kind"], "watchdog", "the cause")
     equal(set(causes(s, "a")), {("watchdog", None, "resume")}, "the failures")
     times = [event["mono"] for event in s.seen("failure", "a")]
-    check(all(b - a >= 200_000_000 for a, b in zip(times, times[1:])), f"too often: {times}")
+    check(all(b - a >= 150_000_000 for a, b in zip(times, times[1:])), f"too often: {times}")
 
 
 @test("165 watchdog and restart: it is ended by SIGABRT, then replaced")
