@@ -153,6 +153,11 @@ struct conf_process {
 
 /* ---- the tree ---- */
 
+/* Who is watched; what comes of it is in the spec, at the same place. */
+struct conf_watch {
+	char *path; /* absolute; perhaps of nobody */
+};
+
 /* What a changed key asks for at a reload. */
 enum conf_effect { CONF_IN_PLACE, CONF_RESTARTS };
 
@@ -172,6 +177,7 @@ struct conf_actor {
 	uint32_t parent; /* index; CONF_NONE for /user */
 	struct spec spec;
 	struct conf_process process; /* kind worker */
+	struct conf_watch *watches;  /* spec.n_watches */
 	char *description;           /* or NULL */
 	char *base;                  /* replicas: the name without "@N", else NULL */
 	struct conf_key *keys;       /* sorted by key */

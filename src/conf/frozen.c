@@ -54,6 +54,9 @@ static const struct frozen_shape a_socket = {sizeof(struct conf_socket),
 static const struct frozen_text recipe_texts[] = {TEXT(struct conf_recipe, text)};
 static const struct frozen_shape recipe = {sizeof(struct conf_recipe),
                                            TEXTS(recipe_texts)};
+static const struct frozen_text watch_texts[] = {NAME(struct conf_watch, path)};
+static const struct frozen_shape watch = {sizeof(struct conf_watch), TEXTS(watch_texts)};
+static const struct frozen_shape watch_spec = {.size = sizeof(struct watch_spec)};
 
 /* ---- the two that have some ---- */
 
@@ -73,6 +76,8 @@ static const struct frozen_array actor_arrays[] = {
     ARRAY(struct conf_actor, keys, n_keys, key),
     ARRAY(struct conf_actor, spec.on_failure.rules, spec.on_failure.n_rules, rule),
     ARRAY(struct conf_actor, spec.decider.rules, spec.decider.n_rules, rule),
+    ARRAY(struct conf_actor, spec.watches, spec.n_watches, watch_spec),
+    ARRAY(struct conf_actor, watches, spec.n_watches, watch),
     LIST(struct conf_actor, process.argv),
     LIST(struct conf_actor, process.environment),
     LIST(struct conf_actor, process.stop_command),
@@ -207,12 +212,18 @@ frozen_layout(void)
 		const char *const *words;
 		size_t n;
 	} lists[] = {
-	    {node_kind_names, NODE_KIND_MAX},     {restart_type_names, RESTART_TYPE_MAX},
-	    {strategy_names, STRATEGY_MAX},       {directive_names, DIRECTIVE_MAX},
-	    {cause_kind_names, CAUSE_KIND_MAX},   {preset_names, PRESET_MAX},
-	    {rule_log_names, RULE_LOG_MAX},       {output_names, OUTPUT_MAX},
+	    {node_kind_names, NODE_KIND_MAX},
+	    {restart_type_names, RESTART_TYPE_MAX},
+	    {strategy_names, STRATEGY_MAX},
+	    {directive_names, DIRECTIVE_MAX},
+	    {cause_kind_names, CAUSE_KIND_MAX},
+	    {preset_names, PRESET_MAX},
+	    {rule_log_names, RULE_LOG_MAX},
+	    {reaction_names, REACTION_MAX},
 	    {hook_names, HOOK_MAX},
-	    {containment_names, CONTAINMENT_MAX}, {log_level_names, LOG_LEVEL_MAX},
+	    {output_names, OUTPUT_MAX},
+	    {containment_names, CONTAINMENT_MAX},
+	    {log_level_names, LOG_LEVEL_MAX},
 	    {log_target_names, LOG_TARGET_MAX},
 	};
 	uint64_t sum = add_number(FROZEN_VERSION, sizeof(struct frozen_head));

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "conf/output.h"
 #include "conf/schema_types.h"
+#include "conf/watch.h"
 
 #define MESSAGE_MAX 1024
 
@@ -138,6 +139,11 @@ add_map(struct collection *collection, const struct schema_key *key,
 		const char *below = map->pairs[i].key->text;
 		const struct schema_type *type = key->type->values;
 
+		/* The whole path, which is the same however it was written. */
+		if (key->type == &schema_watch)
+			below = watch_path(collection->reader, collection->actor, below);
+		if (below == NULL)
+			return;
 		if (type == NULL)
 			type = schema_find(key->type->table, below, AT_NESTED)->type;
 		add_value(collection, dotted(collection, key->name, below), type,

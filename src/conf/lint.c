@@ -15,6 +15,7 @@
 #include "conf/expand.h"
 #include "conf/keys.h"
 #include "conf/report.h"
+#include "conf/watch.h"
 
 #define MESSAGE_MAX     1024
 #define TERMS_SHOWN_MAX 6
@@ -439,6 +440,7 @@ lint_tree(const struct conf *conf, const struct conf_options *options,
 	}
 	free(numbers);
 	free(fastest);
+	watches_lint(&(struct lint_watch){conf, reports});
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		check_significance(&lint, &conf->actors[i]);
 	for (uint32_t i = 0; i < conf->n_actors; i++)

@@ -72,6 +72,7 @@ read_fn read_ready;
 read_fn read_shutdown;
 read_fn read_sockets;
 read_fn read_success;
+read_fn read_watch;
 
 void read_words(struct reader *reader, const struct node *node, const struct trail *trail,
                 char ***ret_argv);

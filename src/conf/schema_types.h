@@ -23,6 +23,7 @@ extern const struct schema_type schema_errno;
 extern const struct schema_type schema_exit_codes;
 extern const struct schema_type schema_limit_restarts;
 extern const struct schema_type schema_output_target;
+extern const struct schema_type schema_reaction;
 extern const struct schema_type schema_rlimit;
 extern const struct schema_type schema_rule_entry;
 extern const struct schema_type schema_signal;
@@ -65,6 +66,7 @@ extern const struct schema_type schema_success;
 extern const struct schema_type schema_hooks;
 extern const struct schema_type schema_templates;
 extern const struct schema_type schema_text;
+extern const struct schema_type schema_watch;
 extern const struct schema_type schema_when_empty;
 extern const struct schema_type schema_with;
 

@@ -104,6 +104,11 @@ actor_is_sound(const struct conf *conf, uint32_t index)
 	    (unsigned int)actor->spec.kind >= NODE_KIND_MAX ||
 	    (has_process && actor->process.argv == NULL))
 		return false;
+	if (actor->spec.n_watches > SPEC_WATCHES_MAX)
+		return false;
+	for (uint32_t i = 0; i < actor->spec.n_watches; i++)
+		if ((unsigned int)actor->spec.watches[i].reaction >= REACTION_MAX)
+			return false;
 	for (size_t i = 0; i < actor->n_keys; i++)
 		if (actor->keys[i].file >= conf->n_files &&
 		    actor->keys[i].file != CONF_NONE)

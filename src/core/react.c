@@ -82,6 +82,7 @@ tell(struct action *action, const struct watch *watch)
 	action->watch = watch->index + 1;
 	action->origin = watch->ended;
 	action->incarnation = watch->incarnation;
+	action->generation = 0;
 	action->confirmed = watch->confirmed;
 	action->child_failed = watch->child_failed;
 	action->cause = watch->cause;

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "daemon/actors.h"
 
 #include <string.h>
 
@@ -83,11 +84,36 @@ add_own(struct strbuf *sb, const struct cause *cause)
 }
 
 /*
+ * The path of the actor whose end a death pact is about, as `origin`, where it failed,
+ * names it; NULL: the cause is none, or the origin watches that one no more.
+ */
+const char *
+cause_about(const struct actors *actors, const struct cause *cause, struct ref origin)
+{
+	const struct actor *actor = actors_get(actors, origin);
+
+	if (cause->kind != CAUSE_DEATH_PACT || cause->watch == 0 || actor == NULL ||
+	    cause->watch > actor->conf->spec.n_watches)
+		return NULL;
+	return actor->conf->watches[cause->watch - 1].path;
+}
+
+static void
+add_death_pact(struct strbuf *sb, const char *about)
+{
+	if (about != NULL)
+		strbuf_addf(sb, "watches %s, which ended for good", about);
+	else
+		strbuf_adds(sb, "watches an actor that ended for good");
+}
+
+/*
  * One phrase that completes "it …": "exited with 3", "killed by SIGSEGV (core dumped)",
- * "could not be executed: ENOENT (No such file or directory)".
+ * "could not be executed: ENOENT (No such file or directory)".  `about` is what
+ * cause_about() gave, or NULL.
  */
 void
-cause_text(struct strbuf *sb, const struct cause *cause)
+cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 {
 	switch (cause->kind) {
 	case CAUSE_NORMAL:
@@ -132,7 +158,7 @@ cause_text(struct strbuf *sb, const struct cause *cause)
 		add_end(sb, cause, "", " by ");
 		break;
 	case CAUSE_DEATH_PACT:
-		strbuf_adds(sb, "an actor that it watches ended for good");
+		add_death_pact(sb, about);
 		break;
 	case CAUSE_INTENSITY:
 		strbuf_adds(sb, "its children were restarted too often");
@@ -162,9 +188,12 @@ cause_key(struct strbuf *sb, const struct cause *cause)
 	}
 }
 
-/* An object of type Cause of the interface; what does not apply is null. */
+/*
+ * An object of type Cause of the interface; what does not apply is null.  Its key is, for
+ * a death pact, who it is `about`.
+ */
 void
-cause_json(struct strbuf *sb, const struct cause *cause)
+cause_json(struct strbuf *sb, const struct cause *cause, const char *about)
 {
 	struct strbuf text;
 
@@ -187,13 +216,15 @@ cause_json(struct strbuf *sb, const struct cause *cause)
 	else
 		strbuf_adds(sb, ",\"errno\":null");
 	strbuf_adds(sb, ",\"key\":");
-	if (cause->key[0] != '\0')
+	if (about != NULL)
+		strbuf_add_json(sb, about);
+	else if (cause->key[0] != '\0')
 		strbuf_add_json(sb, cause->key);
 	else
 		strbuf_adds(sb, "null");
 	strbuf_adds(sb, ",\"text\":");
 	strbuf_init(&text, 512);
-	cause_text(&text, cause);
+	cause_text(&text, cause, about);
 	strbuf_add_json(sb, strbuf_str(&text));
 	strbuf_done(&text);
 	strbuf_addc(sb, '}');

@@ -11,11 +11,15 @@
 #include "conf/conf.h"
 #include "core/core.h"
 
+struct actors;
+
 /* Nothing failed: no cause at all. */
 bool cause_is_failure(const struct cause *cause);
 void cause_key(struct strbuf *sb, const struct cause *cause);
-void cause_text(struct strbuf *sb, const struct cause *cause);
-void cause_json(struct strbuf *sb, const struct cause *cause);
+const char *cause_about(const struct actors *actors, const struct cause *cause,
+                        struct ref origin);
+void cause_text(struct strbuf *sb, const struct cause *cause, const char *about);
+void cause_json(struct strbuf *sb, const struct cause *cause, const char *about);
 void rule_text(struct strbuf *sb, const struct conf *conf, enum preset preset,
                struct place place, uint8_t reason);
 

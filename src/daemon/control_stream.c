@@ -231,9 +231,11 @@ send_terminated(struct conn *conn, const struct target *target, bool continues)
 	if (!target->confirmed)
 		strbuf_adds(out, "null");
 	else if (target->state == STATE_STOPPED)
-		cause_json(out, &by_hand);
+		cause_json(out, &by_hand, NULL);
 	else
-		cause_json(out, &target->cause);
+		cause_json(out, &target->cause,
+		           cause_about(&conn->control->shell->actors, &target->cause,
+		                       target->ref));
 	strbuf_addf(out, ",\"state\":\"%s\",\"existence_confirmed\":%s}", state,
 	            target->confirmed ? "true" : "false");
 	reply_end(conn, continues);

@@ -272,7 +272,9 @@ reply_start_failed(struct conn *conn, const struct target *target)
 	json_t *object;
 
 	strbuf_init(&cause, 4096);
-	cause_json(&cause, &target->cause);
+	cause_json(
+	    &cause, &target->cause,
+	    cause_about(&conn->control->shell->actors, &target->cause, target->ref));
 	object = json_loads(strbuf_str(&cause), 0, NULL);
 	strbuf_done(&cause);
 	reply_error(

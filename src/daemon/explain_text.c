@@ -524,7 +524,8 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	(void)clock_format(at_us, 3, at);
 	strbuf_init(&cause, 4096);
 	strbuf_init(&rule, 4096);
-	cause_text(&cause, &view->cause);
+	cause_text(&cause, &view->cause,
+	           cause_about(&shell->actors, &view->cause, view->origin));
 	rule_text(&rule, shell->conf, view->rule_preset, view->rule_place, view->reason);
 	const struct facts facts = {
 	    .path = shell_path(shell, view->ref),

@@ -123,6 +123,9 @@ perform_one(struct shell *shell, const struct action *action)
 		shell->exit_status = action->status;
 		break;
 	case ACTION_SIGNAL:
+		/* Whoever has ended meanwhile needs none. */
+		if (procs_life(shell->procs, action->ref) == action->life)
+			(void)procs_signal(shell->procs, action->ref, action->signal);
 		break;
 	case ACTION_REACT:
 		break;

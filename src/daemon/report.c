@@ -26,12 +26,24 @@
 #define SCOPE_BYTES_MAX (32 * 1024)
 #define WORDS_JSON_MAX  (6 * WORDS_BYTES_MAX + 64)
 
+/* Whom it is about: of an end that is told to a watcher, who ended. */
+static const char *
+subject(const struct shell *shell, const struct action *action)
+{
+	const struct actor *actor = actors_get(&shell->actors, action->ref);
+
+	if (action->report != REPORT_TERMINATED || action->watch == 0 || actor == NULL ||
+	    action->watch > actor->conf->spec.n_watches)
+		return shell_path(shell, action->ref);
+	return actor->conf->watches[action->watch - 1].path;
+}
+
 static void
 begin(struct shell *shell, const struct action *action)
 {
 	const struct event_head head = {
 	    .event = report_names[action->report],
-	    .path = shell_path(shell, action->ref),
+	    .path = subject(shell, action),
 	    .incarnation = action->incarnation,
 	    .generation = action->generation,
 	};
@@ -39,13 +51,22 @@ begin(struct shell *shell, const struct action *action)
 	events_begin(&shell->events, &head);
 }
 
+/* Where it began; an end that is told has no other origin than who ended. */
+static struct ref
+origin_of(const struct action *action)
+{
+	return action->report == REPORT_FAILURE || action->report == REPORT_ESCALATED
+	           ? action->origin
+	           : action->ref;
+}
+
 static void
-add_cause(struct shell *shell, const struct cause *cause)
+add_cause(struct shell *shell, const struct cause *cause, struct ref origin)
 {
 	struct strbuf sb;
 
 	strbuf_init(&sb, LINE_BYTES_MAX);
-	cause_json(&sb, cause);
+	cause_json(&sb, cause, cause_about(&shell->actors, cause, origin));
 	events_raw(&shell->events, "cause", strbuf_str(&sb));
 	strbuf_done(&sb);
 }
@@ -118,7 +139,7 @@ add_failure(struct shell *shell, const struct action *action)
 {
 	struct events *events = &shell->events;
 
-	add_cause(shell, &action->cause);
+	add_cause(shell, &action->cause, origin_of(action));
 	events_string(events, "origin", shell_path(shell, action->origin));
 	events_string(events, "directive", directive_names[action->directive]);
 	add_rule(shell, action);
@@ -141,7 +162,7 @@ add_exited(struct shell *shell, const struct action *action)
 	const struct reap *end = procs_last_end(shell->procs, action->ref);
 	struct events *events = &shell->events;
 
-	add_cause(shell, &action->cause);
+	add_cause(shell, &action->cause, origin_of(action));
 	if (end == NULL)
 		return;
 	if (end->pid != 0)
@@ -191,7 +212,7 @@ add_hook_failure(struct shell *shell, const struct hook_failure *failure)
 	events_string(events, "hook", failure->hook);
 	events_string(events, "reason", failure->reason);
 	events_raw(events, "timed_out", failure->timed_out ? "true" : "false");
-	add_cause(shell, &failure->cause);
+	add_cause(shell, &failure->cause, REF_NONE);
 	if (failure->step[0] != '\0')
 		events_string(events, "step", failure->step);
 }
@@ -202,9 +223,28 @@ add_hook_text(struct strbuf *sb, const struct hook_failure *failure)
 	strbuf_addf(sb, ": %s: ", failure->hook);
 	if (failure->timed_out)
 		strbuf_adds(sb, "timed out, ");
-	cause_text(sb, &failure->cause);
+	cause_text(sb, &failure->cause, NULL);
 	if (failure->step[0] != '\0')
 		strbuf_addf(sb, " (%s)", failure->step);
+}
+
+/* The end of an actor; with a watcher, that this one is told of it. */
+static void
+add_terminated(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+	bool is_told = action->watch != 0;
+
+	if (!is_told || action->child_failed)
+		add_cause(shell, &action->cause, origin_of(action));
+	events_raw(events, "existence_confirmed",
+	           is_told && !action->confirmed ? "false" : "true");
+	if (!is_told)
+		return;
+	events_string(events, "watcher", shell_path(shell, action->ref));
+	events_string(events, "reaction", reaction_names[action->reaction]);
+	if (action->child_failed)
+		events_raw(events, "child_failed", "true");
 }
 
 static void
@@ -231,15 +271,14 @@ add_fields(struct shell *shell, const struct action *action)
 		events_number(events, "delay_ms", (int64_t)action->delay_ms);
 		break;
 	case REPORT_TERMINATED:
-		add_cause(shell, &action->cause);
-		events_raw(events, "existence_confirmed", "true");
+		add_terminated(shell, action);
 		break;
 	case REPORT_GAVE_UP:
 		add_gave_up(shell, action);
 		break;
 	case REPORT_ESCALATED:
 		events_string(events, "to", shell_path(shell, action->to));
-		add_cause(shell, &action->cause);
+		add_cause(shell, &action->cause, origin_of(action));
 		events_string(events, "origin", shell_path(shell, action->origin));
 		break;
 	case REPORT_HOOK_FAILED:
@@ -323,7 +362,8 @@ failure_line(struct shell *shell, const struct action *action, struct strbuf *sb
 	char text[DURATION_TEXT_MAX];
 
 	strbuf_adds(sb, " ");
-	cause_text(sb, &action->cause);
+	cause_text(sb, &action->cause,
+	           cause_about(&shell->actors, &action->cause, origin_of(action)));
 	if (action->cause.kind == CAUSE_EXEC)
 		strbuf_addf(sb, " (%s)", procs_failed_step(shell->procs, action->origin));
 	if (memcmp(&action->origin, &action->ref, sizeof(action->ref)) != 0)
@@ -348,8 +388,7 @@ line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 	char text[DURATION_TEXT_MAX];
 	struct hook_failure failure;
 
-	strbuf_addf(sb, "%s: %s", shell_path(shell, action->ref),
-	            report_names[action->report]);
+	strbuf_addf(sb, "%s: %s", subject(shell, action), report_names[action->report]);
 	switch (action->report) {
 	case REPORT_STARTED:
 		if (procs_pid(shell->procs, action->ref) != 0)
@@ -358,7 +397,9 @@ line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 		break;
 	case REPORT_EXITED:
 		strbuf_adds(sb, ": ");
-		cause_text(sb, &action->cause);
+		cause_text(
+		    sb, &action->cause,
+		    cause_about(&shell->actors, &action->cause, origin_of(action)));
 		break;
 	case REPORT_FAILURE:
 		strbuf_adds(sb, ":");
@@ -381,11 +422,16 @@ line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 	case REPORT_STOPPING:
 	case REPORT_STOPPED:
 	case REPORT_KILLED_AFTER_TIMEOUT:
-	case REPORT_TERMINATED:
 	case REPORT_ESCALATED:
 	case REPORT_SUSPENDED:
 	case REPORT_RESUMED:
 	case REPORT_MAX:
+		break;
+	case REPORT_TERMINATED:
+		if (action->watch != 0)
+			strbuf_addf(sb, ", told to %s: %s",
+			            shell_path(shell, action->ref),
+			            reaction_names[action->reaction]);
 		break;
 	}
 }

@@ -186,7 +186,7 @@ describe_failure(struct writer *writer, const struct action *action, struct step
 {
 	struct strbuf *sb = &step->text;
 
-	cause_text(sb, &action->cause);
+	cause_text(sb, &action->cause, NULL);
 	if (memcmp(&action->origin, &action->ref, sizeof(action->ref)) != 0)
 		strbuf_addf(sb, " in %s", path_of(writer, action->origin));
 	strbuf_addf(sb, ": %s", directive_names[action->directive]);

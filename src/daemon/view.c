@@ -98,7 +98,8 @@ add_failure(struct strbuf *sb, const struct shell *shell, const struct view_cloc
 		return;
 	}
 	ADD(sb, "{\"cause\":");
-	cause_json(sb, &view->cause);
+	cause_json(sb, &view->cause,
+	           cause_about(&shell->actors, &view->cause, view->origin));
 	ADD(sb, ",\"origin\":");
 	strbuf_add_json(sb, shell_path(shell, view->origin));
 	ADD(sb, ",\"directive\":\"");

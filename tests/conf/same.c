@@ -72,6 +72,9 @@ same_spec(struct spec a, struct spec b)
 {
 	same_rules(&a.on_failure, &b.on_failure);
 	same_rules(&a.decider, &b.decider);
+	SAME(a.n_watches == b.n_watches);
+	same_bytes(a.watches, b.watches, a.n_watches * sizeof(*a.watches));
+	a.watches = b.watches = NULL;
 	SAME(memcmp(&a, &b, sizeof(a)) == 0);
 }
 
@@ -156,6 +159,8 @@ same_actor(const struct conf_actor *a, const struct conf_actor *b)
 	SAME(a->place.line == b->place.line);
 	SAME(a->column == b->column);
 	same_spec(a->spec, b->spec);
+	for (uint32_t i = 0; i < a->spec.n_watches; i++)
+		same_text(a->watches[i].path, b->watches[i].path);
 	same_process(a->process, b->process);
 	same_keys(a, b);
 }

@@ -37,6 +37,25 @@ static const struct {
      "cannot stand in `defaults`"},
     {"children: {}\ntemplates: {t: {use: u}}\n", "2:17: error: templates.t.use",
      "cannot stand in a template"},
+    /* 129: twice the same target */
+    {"children:\n  a: {command: [x]}\n  b: {command: [x], watch: {a: fail, /user/a: "
+     "{stop: "
+     "true}}}\n",
+     "3:38: error: children.b.watch./user/a",
+     "`/user/a` is watched twice, with different reactions; keep one of them"},
+    {"children:\n  a: {command: [x]}\n"
+     "  b: {command: [x], watch: {a: {signal: HUP}, /user/a: {signal: USR1}}}\n",
+     "3:47: error: children.b.watch./user/a", "is watched twice"},
+    {"children: {a: {command: [x], watch: {b: {stop: true, restart: true}}}}\n",
+     "1:41: error: children.a.watch.b", "one reaction, not 2"},
+    {"children: {a: {command: [x], watch: {b: {}}}}\n", "1:41: error: children.a.watch.b",
+     "one reaction, not 0"},
+    {"children: {a: {command: [x], watch: {b: die}}}\n",
+     "1:41: error: children.a.watch.b", "`die` is not allowed here"},
+    {"children: {a: {command: [x], watch: {b: {stop: false}}}}\n",
+     "1:48: error: children.a.watch.b.stop", "write `true`"},
+    {"children: {a: {children: {}, watch: {b: {signal: HUP}}}}\n",
+     "1:41: error: children.a.watch.b", "a supervisor has no process"},
     /* forms */
     {"children:\n", "1:10: error: children", "nothing is not allowed here"},
     {"children: [a]\n", "1:11: error: children", "a list is not allowed here"},
@@ -249,7 +268,6 @@ END_TEST
 /* Known and refused: keys that this version does not have, wherever they may stand. */
 static const char *const unbuilt_actor_keys[] = {
     "needs",
-    "watch",
     "health",
     "start_on",
     "supplementary_groups",
@@ -268,7 +286,6 @@ static const char *const unbuilt_actor_keys[] = {
 };
 static const char *const unbuilt_supervisor_keys[] = {
     "freeze_while_deciding", "needs",
-    "watch",
 };
 static const char *const unbuilt_top_keys[] = {
     "metrics",

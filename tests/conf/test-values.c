@@ -103,6 +103,7 @@ START_TEST(a_worker_has_the_defaults_of_the_reference)
 
 	spec_default(&expected, NODE_WORKER);
 	expected.name = a->spec.name;
+	ck_assert_uint_ne(expected.name, 0);
 	ck_assert_int_eq(memcmp(&a->spec, &expected, sizeof(expected)), 0);
 	ck_assert_str_eq(a->name, "a");
 	ck_assert_uint_eq(a->parent, 0);

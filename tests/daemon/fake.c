@@ -342,7 +342,7 @@ write_report(struct fake *fake, const struct action *action)
 
 	strbuf_init(&text, 10000);
 	events_begin(&shell->events, &head);
-	cause_json(&text, &action->cause);
+	cause_json(&text, &action->cause, NULL);
 	events_raw(&shell->events, "cause", strbuf_str(&text));
 	if (action->report == REPORT_FAILURE) {
 		events_string(&shell->events, "origin",

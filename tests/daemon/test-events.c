@@ -296,7 +296,7 @@ check_cause(struct cause cause, const char *kind, const char *text)
 	json_t *object;
 
 	strbuf_init(&sb, 1000);
-	cause_json(&sb, &cause);
+	cause_json(&sb, &cause, NULL);
 	object = json_loads(strbuf_str(&sb), 0, NULL);
 	ck_assert_msg(object != NULL, "%s", strbuf_str(&sb));
 	ck_assert_uint_eq(json_object_size(object), 7);
@@ -340,7 +340,7 @@ START_TEST(causes_are_told_in_plain_words)
 		struct strbuf sb;
 
 		strbuf_init(&sb, 1000);
-		cause_json(&sb, &cause);
+		cause_json(&sb, &cause, NULL);
 		json_t *object = json_loads(strbuf_str(&sb), 0, NULL);
 		ck_assert_ptr_nonnull(object);
 		json_decref(object);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC */
+/* watch.h - `watch`: whose end an actor is told of (private to conf/). */
+#ifndef CONF_WATCH_H
+#define CONF_WATCH_H
+
+#include "conf/read.h"
+
+/* A whole configuration, and where warnings about it go. */
+struct lint_watch {
+	const struct conf *conf;
+	struct conf_reports *reports;
+};
+
+char *watch_path(struct reader *reader, const struct conf_actor *actor, const char *name);
+void watches_lint(const struct lint_watch *lint);
+
+#endif

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Death watch by the file: who is told of whose end, and what comes of it."""
+import signal
+
+from lib import check, equal, has, main, test
+
+
+def told(s, watcher, of, count=1, **fields):
+    """The count-th time that the watcher is told of this end."""
+    return s.event("terminated", of, count, watcher=f"/user/{watcher}", **fields)
+
+
+def tellings(s, watcher):
+    s.pump(0)
+    return [one for one in s.events
+            if one["event"] == "terminated" and one.get("watcher") == f"/user/{watcher}"]
+
+
+@test("128 a death pact: who watches fails after the end, its own watcher is told of it")
+def pact(box):
+    s = box.supd({"a": {}, "b": {"watch": {"a": "fail"}},
+                  "c": {"watch": {"/user/b": {"signal": "USR1"}}}})
+    s.started("c")
+    mark = s.mark()
+    s.ctl_ok("kill", "a")
+    s.line("s", "c")
+    equal(s.order(mark), ["t a", "x a", "t b", "x b"], "the order")
+    failure = s.event("failure", "b")
+    equal((failure["cause"]["kind"], failure["cause"]["key"], failure["directive"],
+           failure["origin"]), ("death_pact", "/user/a", "stop", "/user/b"), "b's failure")
+    equal(told(s, "c", "b")["existence_confirmed"], True, "confirmed")
+    seqs = [s.event("failure", "a")["seq"], told(s, "b", "a")["seq"], failure["seq"],
+            told(s, "c", "b")["seq"]]
+    equal(seqs, sorted(seqs), "the order of the events")
+    actor = s.wait_for("b", state="failed")
+    equal(actor["last_failure"]["cause"]["key"], "/user/a", "whose end it was")
+    has(s.ctl_ok("explain", "b").out, "/user/a, which ended for good", "explain")
+    has(s.ctl_ok("cat", "b").out, r"watch:\n  /user/a: fail", "cat")
+
+
+@test("136 a rule makes of a death pact a restart")
+def restarted(box):
+    s = box.supd({"a": {}, "b": {"watch": {"a": "fail"}}},
+                 decider=[{"when": "death_pact", "then": "restart"}, "default"])
+    b = s.started("b")
+    s.ctl_ok("stop", "a")
+    check(s.started("b", 2) != b, "the same process")
+    s.wait_for("b", state="running", restarts=1)
+    s.settle()
+    equal(len(tellings(s, "b")), 1, "how often it was told")
+
+
+@test("D-01 a restart of the target is told to nobody")
+def invisible(box):
+    s = box.supd({"a": {}, "b": {"watch": {"a": {"signal": "HUP"}}}})
+    s.started("b")
+    for count in (2, 3):
+        s.tell("a", "exit=1")
+        s.started("a", count)
+    s.settle()
+    equal((tellings(s, "b"), s.lines("s", "b")), ([], []), "what b was told")
+    s.ctl_ok("stop", "a")
+    equal(s.line("s", "b")[-1], str(int(signal.SIGHUP)), "the signal")
+    equal(len(tellings(s, "b")), 1, "how often it was told")
+
+
+@test("the reactions restart and stop are no failures")
+def reactions(box):
+    s = box.supd({"a": {}, "b": {"watch": {"a": {"restart": True}}},
+                  "c": {"watch": {"a": {"stop": True}}}})
+    s.started("c")
+    s.ctl_ok("stop", "a")
+    s.started("b", 2)
+    s.wait_for("b", state="running")
+    equal(s.wait_for("c", state="stopped")["last_failure"], None, "c's failure")
+    equal((s.seen("failure"), s.actor("b")["backoff"]), ([], None), "failures")
+
+
+@test("124 an end before the start of the watcher is told at once, not confirmed")
+def before(box):
+    s = box.supd({"a": {"enabled": False},
+                  "b": {"watch": {"a": {"signal": "CONT"}, "nobody": {"restart": True}}}})
+    for name in ("a", "nobody"):
+        equal(told(s, "b", name)["existence_confirmed"], False, f"{name} confirmed")
+    s.settle()
+    equal(len(s.lines("S", "b")), 1, "b's starts")
+
+
+@test("131 whoever comes back is watched anew: started again, or added by apply")
+def anew(box):
+    tree = {"a": {}, "b": {"watch": {"a": {"signal": "HUP"}, "c": {"signal": "USR1"}}}}
+    s = box.supd(tree)
+    equal(told(s, "b", "c")["existence_confirmed"], False, "c, whom nobody knows")
+    for count in (1, 2):
+        s.ctl_ok("stop", "a")
+        equal(told(s, "b", "a", count)["incarnation"], count, "a's incarnation")
+        s.ctl_ok("start", "a")
+    s.write({**tree, "c": {}})
+    s.ctl_ok("apply")
+    s.started("c")
+    s.write(tree)
+    s.ctl_ok("apply")
+    equal(told(s, "b", "c", 2)["existence_confirmed"], True, "c, which was there")
+    equal(len(s.lines("S", "b")), 1, "b's starts")
+
+
+@test("126 apply changes watches in place: who watches no longer is not told")
+def changed(box):
+    tree = {"a": {}, "n": {}, "b": {"watch": {"a": {"signal": "HUP"}}}}
+    s = box.supd(tree)
+    b = s.started("b")
+    tree["b"] = {"watch": {"n": {"signal": "USR1"}}}
+    s.write(tree)
+    has(s.ctl_ok("apply").out, "updated", "the plan")
+    s.ctl_ok("stop", "a")
+    s.ctl_ok("stop", "n")
+    told(s, "b", "n")
+    s.settle()
+    equal([one["path"] for one in tellings(s, "b")], ["/user/n"], "who it was told of")
+    equal(s.actor("b")["pid"], b, "b's pid")
+
+
+@test("133 a supervisor that watches its own child is told that it failed, others are not")
+def child(box):
+    s = box.supd({"sup": {"watch": {"sup/a": {"stop": True}}, "decider": "stopping",
+                          "children": {"a": {}, "c": {}}},
+                  "b": {"watch": {"sup/a": {"signal": "HUP"}}}})
+    s.started("b")
+    s.tell("a", "exit=3")
+    end = told(s, "sup", "sup/a")
+    equal((end["child_failed"], end["cause"]["code"]), (True, 3), "to the supervisor")
+    end = told(s, "b", "sup/a")
+    check("cause" not in end and "child_failed" not in end, f"to others: {end}")
+    s.wait_for("sup", state="stopped")
+
+
+@test("135 the supervisor is restarted: its children end for good, it does not")
+def inner(box):
+    s = box.supd({"sup": {"children": {"a": {"on_failure": "escalating"}}},
+                  "b": {"watch": {"sup/a": {"signal": "HUP"}, "sup": {"signal": "USR1"}}}})
+    s.started("b")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    told(s, "b", "sup/a")
+    s.settle()
+    equal([one["path"] for one in tellings(s, "b")], ["/user/sup/a"], "who it was told of")
+
+
+@test("I26 a circle of death pacts ends")
+def circle(box):
+    s = box.supd({"a": {"watch": {"c": "fail"}}, "b": {"watch": {"a": "fail"}},
+                  "c": {"watch": {"b": "fail"}}})
+    s.started("c")
+    s.ctl_ok("kill", "a")
+    for name in "abc":
+        s.wait_for(name, state="failed")
+    s.settle()
+    equal([len(s.seen("failure", name)) for name in "abc"], [1, 1, 1], "failures")
+
+
+main()
