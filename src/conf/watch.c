@@ -172,7 +172,8 @@ warn_stranger(const struct lint_watch *lint, const struct conf_actor *actor,
 	}
 	suggest_init(&suggest, path);
 	for (uint32_t i = 0; i < conf->n_actors && !lint->reports->truncated; i++)
-		suggest_try(&suggest, conf->actors[i].path);
+		if (&conf->actors[i] != actor)
+			suggest_try(&suggest, conf->actors[i].path);
 	if (suggest.best != NULL)
 		warn(lint, actor, watch,
 		     "there is no actor `%.200s` in this file, did you mean `%.200s`?",

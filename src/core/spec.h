@@ -149,11 +149,11 @@ struct cause {
 	int32_t code;   /* exit code, or -1 */
 	int32_t signal; /* signal number, or 0; stopped: by which */
 	int32_t error;  /* errno of an exec failure or a report of its own, or 0 */
-	bool core;      /* a core was dumped */
-	/* death_pact: 1 + which of the watches of the origin; 0: one that it has no more
-	 */
+	/* death_pact: 1 + which of the watches of the origin; 0: one it has no more */
 	uint32_t watch;
 	char key[CAUSE_KEY_MAX]; /* of a report of its own, or "" */
+	bool core;               /* a core was dumped */
+	uint8_t unused[3]; /* instead of padding: actions are the same to the byte */
 };
 
 /* factor and jitter are in thousandths: factor 2 is 2000, jitter 0.2 is 200. */

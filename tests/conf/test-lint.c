@@ -60,15 +60,15 @@ static const struct {
      "3:15: warning: children.s.shutdown",
      "10s is less than its children may take, which is 11s"},
     {"children:\n  a: {" SH ", watch: {/user/b: fail}}\n  bb: {" SH "}\n",
-     "2:43: warning: children.a.watch./user/b",
+     "2:44: warning: children.a.watch./user/b",
      "there is no actor `/user/b` in this file, did you mean `/user/bb`?"},
     {"children:\n  a: {" SH ", watch: {b: fail}}\n  b: {" SH ", replicas: 2}\n",
-     "2:37: warning: children.a.watch./user/b", "watch one of them, such as `/user/b@1`"},
-    {"children:\n  a: {" SH ", watch: {a: fail}}\n", "2:34: warning: children.a.watch.a",
+     "2:38: warning: children.a.watch./user/b", "watch one of them, such as `/user/b@1`"},
+    {"children:\n  a: {" SH ", watch: {a: fail}}\n", "2:35: warning: children.a.watch.a",
      "an actor is not told of its own end"},
     {"children:\n  a: {" SH ", watch: {b: fail}}\n  b: {" SH ", watch: {c: fail}}\n"
      "  c: {" SH ", watch: {a: fail, b: {stop: true}}}\n",
-     "4:37: warning: children.c.watch./user/a",
+     "4:38: warning: children.c.watch./user/a",
      "a circle of death pacts: when one of them ends all do: /user/a -> /user/b -> "
      "/user/c -> /user/a"},
     {"children:\n  s:\n    shutdown: 10s\n    children:\n"
