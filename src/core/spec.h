@@ -17,6 +17,7 @@
 #define SPEC_DEPTH_MAX     100
 #define SPEC_RULES_MAX     64
 #define SPEC_ERRNOS_MAX    8
+#define SPEC_KEYS_MAX      8
 #define SPEC_INTENSITY_MAX 10000
 #define SPEC_SIGNAL_MAX    64
 #define SPEC_WATCHES_MAX   64
@@ -124,10 +125,11 @@ enum shutdown_mode { SHUTDOWN_TIMEOUT, SHUTDOWN_BRUTAL_KILL, SHUTDOWN_INFINITY }
 
 /* When a started process counts as ready. */
 enum ready_mode {
-	READY_EXEC,  /* as soon as it was exec'd */
-	READY_EXIT,  /* a one-shot: once it ended normally */
-	READY_AFTER, /* once it lived for ready_after_ms */
-	READY_TOLD,  /* when the shell posts EVENT_READY (notify, probes, …) */
+	READY_EXEC,   /* as soon as it was exec'd */
+	READY_EXIT,   /* a one-shot: once it ended normally */
+	READY_AFTER,  /* once it lived for ready_after_ms */
+	READY_TOLD,   /* when the shell posts EVENT_READY (notify, …) */
+	READY_PROBED, /* when a probe succeeds */
 };
 
 struct exit_set {
@@ -137,6 +139,9 @@ struct exit_set {
 struct signal_set {
 	uint64_t bits; /* bit n-1 is signal n */
 };
+
+/* What a process calls the failure that it reports; one more for the NUL. */
+#define CAUSE_KEY_MAX 32
 
 /* Why something ended or failed. */
 struct cause {
@@ -189,6 +194,7 @@ struct rule {
 	struct signal_set signals; /* cause signal or core with one of these */
 	struct signal_set cores;   /* cause core with one of these */
 	int32_t errnos[SPEC_ERRNOS_MAX]; /* cause exec with one of these, 0 ends */
+	char keys[SPEC_KEYS_MAX][CAUSE_KEY_MAX]; /* cause self_report, "" ends */
 	enum directive then;
 	enum rule_log log;
 	uint32_t backoff_keys; /* set of enum backoff_key */
@@ -226,6 +232,15 @@ struct limit_spec {
 	uint64_t within_ms;
 };
 
+/* How an actor is asked, again and again, whether it is well. */
+struct probe_spec {
+	bool on;
+	uint32_t failures;  /* so many in a row are a failure */
+	uint32_t successes; /* so many in a row make up for those before */
+	uint64_t interval_ms;
+	uint64_t initial_delay_ms; /* from readiness on */
+};
+
 struct spec {
 	uint64_t name; /* stands for its path: equal where that is the same; 0: none */
 	enum node_kind kind;
@@ -246,8 +261,14 @@ struct spec {
 	uint32_t hooks;  /* bit per enum hook that it has */
 	uint64_t hook_timeout_ms; /* of each of them; DURATION_INFINITE: none */
 	const struct watch_spec
-	    *watches;       /* borrowed; each target once; the core copies */
-	uint32_t n_watches; /* 0..SPEC_WATCHES_MAX */
+	    *watches;               /* borrowed; each target once; the core copies */
+	uint32_t n_watches;         /* 0..SPEC_WATCHES_MAX */
+	uint64_t ready_interval_ms; /* READY_PROBED: between two probes */
+
+	/* what makes a process that lives a failure */
+	uint64_t watchdog_ms; /* 0: none */
+	struct probe_spec health;
+	bool stopped_is_failure;
 
 	/* supervisors only */
 	enum strategy strategy;
