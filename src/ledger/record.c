@@ -144,11 +144,6 @@ ledger_write_task(struct ledger *ledger, uint32_t place, const struct ledger_tas
 	/* What is between its fields is summed, too. */
 	_Static_assert(sizeof(struct ledger_task) == 144,
 	               "padding: look at ledger_write_task");
-	memset((char *)&clean.cause + offsetof(struct cause, core) +
-	           sizeof(clean.cause.core),
-	       0,
-	       offsetof(struct cause, watch) - offsetof(struct cause, core) -
-	           sizeof(clean.cause.core));
 	memset((char *)&clean + offsetof(struct ledger_task, is_cgroup) + 1, 0,
 	       offsetof(struct ledger_task, end) -
 	           offsetof(struct ledger_task, is_cgroup) - 1);
