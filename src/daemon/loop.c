@@ -391,7 +391,8 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	(void)revents;
 	set_time(shell, false);
 	/* What was put down early is dated ahead. */
-	is_due = core_deadline(shell->core) <= clock_mono_ms();
+	is_due = core_deadline(shell->core) <=
+	         (loop->n_written > 0 ? clock_mono_ms() : shell->now_ms);
 	set_time(shell, loop->n > 0);
 	if (is_due)
 		shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
