@@ -113,7 +113,7 @@ struct conf_socket {
 };
 
 /* How many descriptors an fd store may have. */
-#define CONF_FD_STORE_MAX 128
+#define CONF_FD_STORE_MAX 32
 
 struct conf_process {
 	char **argv;   /* NULL-terminated */

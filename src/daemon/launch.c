@@ -165,8 +165,9 @@ open_outputs(const struct shell *shell, const struct actor *actor, bool is_helpe
 /* What a process gets as descriptors from 3 on: sockets in the order of the file, then
  * what it has put down (DECISIONS 28). */
 struct passed {
-	int fds[SPAWN_FDS_MAX];
-	const char *names[SPAWN_FDS_MAX]; /* borrowed; of supd's own actors: none */
+	int fds[SPAWN_FDS_MAX + CONF_FD_STORE_MAX];
+	const char *names[SPAWN_FDS_MAX +
+	                  CONF_FD_STORE_MAX]; /* borrowed; of supd's own actors: none */
 	size_t n;
 };
 

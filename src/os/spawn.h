@@ -24,7 +24,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#define SPAWN_FDS_MAX       256
+#define SPAWN_FDS_MAX       64
 #define SPAWN_UMASK_INHERIT ((mode_t)-1)
 
 /* The last ones are for callers: what failed before there was a child. */
