@@ -75,8 +75,10 @@ rig_make_room(struct rig *rig, uint32_t nodes, uint32_t bytes)
 	core_room(rig->core, &room);
 	if (room.nodes >= nodes && room.pool_bytes >= bytes)
 		return;
+	/* By a part of what there is: one at a time, a large tree is copied for each. */
 	if (room.nodes < nodes)
-		rig->size.nodes += nodes;
+		rig->size.nodes +=
+		    nodes > rig->size.nodes / 4 ? nodes : rig->size.nodes / 4;
 	if (room.pool_bytes < bytes)
 		rig->size.pool_bytes += bytes * 2;
 	rig_move(rig);
