@@ -80,7 +80,7 @@ rig_make_room(struct rig *rig, uint32_t nodes, uint32_t bytes)
 		rig->size.nodes +=
 		    nodes > rig->size.nodes / 4 ? nodes : rig->size.nodes / 4;
 	if (room.pool_bytes < bytes)
-		rig->size.pool_bytes += bytes * 2;
+		rig->size.pool_bytes += bytes * 2 + rig->size.pool_bytes / 32 * 8;
 	rig_move(rig);
 }
 

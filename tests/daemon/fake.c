@@ -677,7 +677,7 @@ fake_main(const char *name, void (*set_up)(void), void (*tear_down)(void),
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_set_timeout(tcase, 240);
+	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	add_tests(tcase);
 	suite_add_tcase(suite, tcase);
