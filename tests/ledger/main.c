@@ -14,10 +14,7 @@ main(void)
 
 	srunner_add_suite(runner, damage_suite());
 	srunner_add_suite(runner, death_suite());
-	/* Whoever is killed in the midst of a word to the frame of the tests spoils it:
-	 * by hand. */
-	if (getenv("LEDGER_REPLAY") != NULL)
-		srunner_add_suite(runner, replay_suite());
+	srunner_add_suite(runner, replay_suite());
 	srunner_add_suite(runner, steps_suite());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

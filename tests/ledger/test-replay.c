@@ -233,7 +233,7 @@ static bool
 guard_and_die(struct stage *stage, const struct ledger *ledger, struct rng *rng,
               uint32_t deaths)
 {
-	const uint64_t patience = 1 + deaths / 16;
+	const uint64_t patience = UINT64_C(1) << (deaths / 8 < 9 ? deaths / 8 : 9);
 	const uint64_t ns = rng_below(rng, (uint64_t)DELAY_US * 1000 * patience);
 	const struct timespec delay = {
 	    .tv_sec = (time_t)(ns / 1000000000),
