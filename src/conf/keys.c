@@ -12,7 +12,6 @@
 #include "base/units.h"
 #include "conf/output.h"
 #include "conf/schema_types.h"
-#include "conf/watch.h"
 
 #define MESSAGE_MAX 1024
 
@@ -141,7 +140,8 @@ add_map(struct collection *collection, const struct schema_key *key,
 
 		/* The whole path, which is the same however it was written. */
 		if (key->type == &schema_watch)
-			below = watch_path(collection->reader, collection->actor, below);
+			below =
+			    read_reference(collection->reader, collection->actor, below);
 		if (below == NULL)
 			return;
 		if (type == NULL)

@@ -23,19 +23,6 @@ has_prefix(const struct node *node, const char *prefix)
 	       strncmp(node->text, prefix, strlen(prefix)) == 0;
 }
 
-/* Who is meant by a name beside `output: pipe:`, as an absolute path. */
-static char *
-pipe_path(struct reader *reader, const struct conf_actor *actor, const char *name)
-{
-	const char *above;
-
-	if (name[0] == '/')
-		return arena_dup(reader->keep, name);
-	ASSERT(actor->parent != CONF_NONE);
-	above = reader->conf->actors[actor->parent].path;
-	return arena_printf(reader->keep, "%s/%s", above, name);
-}
-
 static void
 read_target(struct reader *reader, const struct node *node,
             const struct conf_actor *actor, struct conf_output *output)
@@ -52,7 +39,8 @@ read_target(struct reader *reader, const struct node *node,
 		output->kind = kinds[value.word];
 	} else if (has_prefix(node, pipe_prefix)) {
 		output->kind = OUTPUT_PIPE;
-		output->file = pipe_path(reader, actor, node->text + strlen(pipe_prefix));
+		output->file =
+		    read_reference(reader, actor, node->text + strlen(pipe_prefix));
 	} else {
 		output->kind = OUTPUT_FILE;
 		output->file = arena_dup(reader->keep, node->text + strlen(file_prefix));
@@ -97,7 +85,7 @@ output_show(struct reader *reader, const struct conf_actor *actor,
 
 	if (!has_prefix(node, pipe_prefix))
 		return schema_show(&schema_output_target, node);
-	path = pipe_path(reader, actor, node->text + strlen(pipe_prefix));
+	path = read_reference(reader, actor, node->text + strlen(pipe_prefix));
 	if (path == NULL)
 		return NULL;
 	strbuf_init(&text, CONF_BYTES_MAX);

@@ -265,3 +265,20 @@ read_limit(struct reader *reader, const struct node *node, void *target,
 		             "`restarts: -1` is no limit, and has no use for `within`; "
 		             "write a number of restarts, or no `within`");
 }
+
+/*
+ * Which actor is meant by a name that another one refers to, as an absolute path: a
+ * relative one begins at the supervisor of that actor.  Lives as long as the
+ * configuration; NULL: out of memory.
+ */
+char *
+read_reference(struct reader *reader, const struct conf_actor *actor, const char *name)
+{
+	const char *above;
+
+	if (name[0] == '/')
+		return arena_dup(reader->keep, name);
+	ASSERT(actor->parent != CONF_NONE);
+	above = reader->conf->actors[actor->parent].path;
+	return arena_printf(reader->keep, "%s/%s", above, name);
+}

@@ -51,6 +51,9 @@ void read_key(struct reader *reader, const struct schema_key *key,
               const struct node *node, void *target, const struct trail *trail);
 struct value read_value(const struct schema_type *type, const struct node *node);
 
+char *read_reference(struct reader *reader, const struct conf_actor *actor,
+                     const char *name);
+
 /* Readers of keys that are more than one member; the schema table names them. */
 read_fn read_actor_log;
 read_fn read_backoff;

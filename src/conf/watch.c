@@ -27,22 +27,6 @@ static const struct {
     {"stop", REACTION_STOP},
 };
 
-/*
- * Who is meant by a name under `watch`, as an absolute path: a relative one begins at
- * the supervisor of the actor.  NULL: out of memory.
- */
-char *
-watch_path(struct reader *reader, const struct conf_actor *actor, const char *name)
-{
-	const char *above;
-
-	if (name[0] == '/')
-		return arena_dup(reader->keep, name);
-	ASSERT(actor->parent != CONF_NONE);
-	above = reader->conf->actors[actor->parent].path;
-	return arena_printf(reader->keep, "%s/%s", above, name);
-}
-
 /* False: it is not one that this actor can have, which was reported. */
 static bool
 read_reaction(struct reader *reader, const struct conf_actor *actor,
@@ -88,7 +72,7 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
          struct watch_spec *specs, const struct trail *up)
 {
 	struct trail trail = {up, pair->key->text, 0};
-	char *path = watch_path(reader, actor, pair->key->text);
+	char *path = read_reference(reader, actor, pair->key->text);
 	struct watch_spec spec = {0};
 	const struct watch_spec *other;
 

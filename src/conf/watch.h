@@ -11,7 +11,6 @@ struct lint_watch {
 	struct conf_reports *reports;
 };
 
-char *watch_path(struct reader *reader, const struct conf_actor *actor, const char *name);
 void watches_lint(const struct lint_watch *lint);
 
 #endif

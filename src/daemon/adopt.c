@@ -272,9 +272,9 @@ finish_spawn(struct shell *shell)
 	if (life == 0 || pid == 0)
 		return;
 	/* Whoever had this pid before has ended, and that was told before. */
-	while ((proc_by_pid(procs, pid) != NULL ||
-	        task_by_pid(shell->tasks, pid) != NULL) &&
-	       ends_take_exit(procs))
+	while (
+	    (proc_by_pid(procs, pid) != NULL || task_by_pid(shell->tasks, pid) != NULL) &&
+	    ends_take_exit(procs))
 		continue;
 	if (spawn->task != 0)
 		tasks_finish_spawn(shell->tasks);
@@ -388,6 +388,17 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 	}
 }
 
+/* What the core knows of whom this process belongs to; false: of nobody any more. */
+static bool
+view_owner(const struct shell *shell, const struct proc *proc, struct node_view *ret)
+{
+	if (!core_valid(shell->core, proc->ref) ||
+	    actors_get(&shell->actors, proc->ref) == NULL)
+		return false;
+	core_view(shell->core, proc->ref, shell->now_ms, ret);
+	return true;
+}
+
 /* Whom the core does not know to be there: it is told before anything that they said. */
 static void
 acknowledge(struct shell *shell)
@@ -396,12 +407,9 @@ acknowledge(struct shell *shell)
 		struct proc *proc = &shell->procs->at[slot];
 		struct node_view view;
 
-		if (!core_valid(shell->core, proc->ref) ||
-		    actors_get(&shell->actors, proc->ref) == NULL)
-			continue;
-		core_view(shell->core, proc->ref, shell->now_ms, &view);
-		if (view.alive && !view.spawned && proc->life == view.life &&
-		    !proc->deferred && proc->failed_step == SPAWN_STEP_NONE)
+		if (view_owner(shell, proc, &view) && view.alive && !view.spawned &&
+		    proc->life == view.life && !proc->deferred &&
+		    proc->failed_step == SPAWN_STEP_NONE)
 			proc_post(shell->procs, proc,
 			          (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	}
@@ -414,11 +422,8 @@ compare(struct shell *shell)
 		struct proc *proc = &shell->procs->at[slot];
 		struct node_view view;
 
-		if (!core_valid(shell->core, proc->ref) ||
-		    actors_get(&shell->actors, proc->ref) == NULL)
-			continue;
-		core_view(shell->core, proc->ref, shell->now_ms, &view);
-		compare_slot(shell->procs, proc, &view);
+		if (view_owner(shell, proc, &view))
+			compare_slot(shell->procs, proc, &view);
 	}
 	ends_tell(shell->procs);
 }
