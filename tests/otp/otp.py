@@ -18,7 +18,9 @@ SEED = int(os.environ.get("OTP_SEED", "1"))
 SHOW = os.environ.get("OTP_SHOW")
 STEPS = 30
 SHOWN_MAX = 5
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 STRATEGIES = ("one_for_one", "one_for_all", "rest_for_one")
+AUTOS = ("never", "never", "any_significant", "all_significant")
 RESTARTS = ("permanent", "permanent", "transient", "temporary")
 REASONS = ("crash", "crash", "crash", "normal", "shutdown")
 # Never as old as a period, nor a second more: OTP counts in whole seconds.
@@ -55,8 +57,8 @@ class Script:
         self.random = random.Random(seed)
         self.plain = plain  # nobody grows older, is added or deleted
         self.lines, self.strategies, self.parents = [], {}, {}
-        self.names = iter("abcdefghijklmnopqrstuvwxyz")
-        self.temporary = set()
+        self.names = (a + b for a in ("", *LETTERS) for b in LETTERS)
+        self.autos = {}
         rnd = self.random
         self.lines.append("tree " + self.flags("top"))
         self.children("top", 1)
@@ -66,19 +68,27 @@ class Script:
 
     def flags(self, name):
         self.strategies[name] = self.random.choice(STRATEGIES)
+        self.autos[name] = self.random.choice(AUTOS)
+        auto = f" auto={self.autos[name]}" if self.autos[name] != "never" else ""
         return f"{self.strategies[name]} {self.random.randrange(4)} " \
-               f"{self.random.choice(PERIODS)}"
+               f"{self.random.choice(PERIODS)}{auto}"
+
+    def weight(self, parent, restart):
+        """OTP takes nothing permanent for significant, nor anybody where it counts not."""
+        counts = self.autos[parent] != "never" and restart != "permanent"
+        return " significant" if counts and self.random.random() < 0.6 else ""
 
     def children(self, parent, depth):
         for _ in range(self.random.randint(1, 3 if depth > 1 else 4)):
             name = next(self.names)
             self.parents[name] = parent
             restart = self.random.choice(RESTARTS)
+            weight = self.weight(parent, restart)
             if depth < 3 and self.random.random() < 0.35:
-                self.lines.append(f"sup {parent} {name} {restart} {self.flags(name)}")
+                self.lines.append(f"sup {parent} {name} {restart} {self.flags(name)}{weight}")
                 self.children(name, depth + 1)
             else:
-                self.lines.append(f"worker {parent} {name} {restart}")
+                self.lines.append(f"worker {parent} {name} {restart}{weight}")
 
     def several(self, up):
         """Some of one group that die together, in start order."""
@@ -123,7 +133,8 @@ class Script:
             return None
         if name not in self.parents:
             self.parents[name] = self.random.choice(sorted(self.strategies))
-        return f"add {self.parents[name]} {name} {self.random.choice(RESTARTS)}"
+        parent, restart = self.parents[name], self.random.choice(RESTARTS)
+        return f"add {parent} {name} {restart}{self.weight(parent, restart)}"
 
 
 def halves(trace):

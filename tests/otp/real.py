@@ -51,8 +51,16 @@ class Real:
     # ---- the tree --------------------------------------------------------------------
 
     @staticmethod
-    def flags(strategy, intensity, period):
-        return {"strategy": strategy, "I": f"{intensity}/{period}s", "decider": "otp"}
+    def options(words):
+        """What stands behind the fixed words of a line."""
+        auto = [word.partition("=")[2] for word in words if word.startswith("auto=")]
+        return {**({"auto_shutdown": auto[0]} if auto else {}),
+                **({"significant": True} if "significant" in words else {})}
+
+    @staticmethod
+    def flags(strategy, intensity, period, *more):
+        return {"strategy": strategy, "I": f"{intensity}/{period}s", "decider": "otp",
+                **Real.options(more)}
 
     def on_tree(self, *flags):
         if self.s:
@@ -72,10 +80,10 @@ class Real:
                                        "children": self.children[name]}
         return "ok"
 
-    def on_worker(self, parent, name, restart):
+    def on_worker(self, parent, name, restart, *more):
         self.parents[name] = parent
         self.children[parent][name] = {
-            "restart": restart, "ready": "notify", "shutdown": "10s",
+            **self.options(more), "restart": restart, "ready": "notify", "shutdown": "10s",
             "command": ["/bin/sh", "-c", WORKER, self.dir, name, PROBE]}
         return "ok"
 

@@ -239,6 +239,28 @@ strategy_named(const char *name)
 	return strategy;
 }
 
+static enum auto_shutdown
+auto_shutdown_named(const char *name)
+{
+	enum auto_shutdown when = 0;
+
+	while (when < AUTO_SHUTDOWN_MAX && strcmp(auto_shutdown_names[when], name) != 0)
+		when++;
+	return when;
+}
+
+/* The words behind the fixed ones: `significant`, `auto=WHEN`. */
+static void
+take_options(struct spec *spec, const struct words *words, uint32_t from)
+{
+	for (uint32_t i = from; i < words->n; i++) {
+		if (strcmp(words->at[i], "significant") == 0)
+			spec->significant = true;
+		else if (strncmp(words->at[i], "auto=", 5) == 0)
+			spec->auto_shutdown = auto_shutdown_named(words->at[i] + 5);
+	}
+}
+
 static void
 supervisor_spec(struct spec *spec, char *const *words)
 {
@@ -285,9 +307,11 @@ describe(struct stage *stage, const struct words *words)
 
 	if (supervisor) {
 		supervisor_spec(&actor->spec, words->at + 4);
+		take_options(&actor->spec, words, 7);
 	} else {
 		spec_default(&actor->spec, NODE_WORKER);
 		actor->spec.backoff.none = true;
+		take_options(&actor->spec, words, 4);
 	}
 	actor->spec.restart = restart_named(words->at[3]);
 	actor->ref = rig_add(&stage->rig, parent->ref, REF_NONE, &actor->spec);
@@ -306,6 +330,7 @@ new_tree(struct stage *stage, const struct words *words)
 	rig_init(&stage->rig, 8, 1);
 	top = new_actor(stage, "", "top");
 	supervisor_spec(&top->spec, words->at + 1);
+	take_options(&top->spec, words, 4);
 	top->ref = rig_user(&stage->rig, &top->spec);
 }
 
@@ -369,6 +394,7 @@ add(struct stage *stage, const struct words *words)
 	spec_default(&actor->spec, NODE_WORKER);
 	actor->spec.backoff.none = true;
 	actor->spec.restart = restart_named(words->at[3]);
+	take_options(&actor->spec, words, 4);
 	addition.at[0].spec = &actor->spec;
 	addition.at[0].incarnation = 1;
 	event.ref = parent->ref;
