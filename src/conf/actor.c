@@ -131,6 +131,13 @@ check_significant(struct reader *reader, const struct node *good, const struct t
 		reader_error(reader, significant, &trail,
 		             "a permanent actor never ends by itself: write `restart: "
 		             "transient` or `restart: temporary` with `significant`");
+	/* As under OTP's simple_one_for_one: whose work would be done? */
+	if (actor->spec.significant && actor->base != NULL &&
+	    reader->conf->actors[actor->parent].spec.auto_shutdown != AUTO_SHUTDOWN_NEVER)
+		reader_error(
+		    reader, significant, &trail,
+		    "one of several instances cannot end their supervisor: leave "
+		    "`significant` or `replicas` out");
 }
 
 /* A one-shot is not restarted because it ended as it should. */

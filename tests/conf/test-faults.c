@@ -56,6 +56,16 @@ static const struct {
      "1:48: error: children.a.watch.b.stop", "write `true`"},
     {"children: {a: {children: {}, watch: {b: {signal: HUP}}}}\n",
      "1:41: error: children.a.watch.b", "a supervisor has no process"},
+    /* O-40: a permanent one never ends by itself */
+    {"children: {s: {auto_shutdown: any_significant, children: {a: {command: [x], "
+     "significant: true}}}}\n",
+     "1:90: error: children.s.children.a.significant",
+     "a permanent actor never ends by itself"},
+    /* 122 */
+    {"children:\n  s:\n    auto_shutdown: any_significant\n    children:\n"
+     "      a: {command: [x], restart: transient, significant: true, replicas: 2}\n",
+     "5:58: error: children.s.children.a.significant",
+     "one of several instances cannot end their supervisor"},
     /* forms */
     {"children:\n", "1:10: error: children", "nothing is not allowed here"},
     {"children: [a]\n", "1:11: error: children", "a list is not allowed here"},
@@ -258,7 +268,7 @@ START_TEST(what_a_report_quotes_does_not_control_a_terminal)
 }
 END_TEST
 
-/* 109 153 B-04. */
+/* 109 153 B-04 122 O-40. */
 START_TEST(each_fault_is_reported_once_at_its_place)
 {
 	expect_fault(faults[_i].text, faults[_i].place, faults[_i].words);

@@ -144,7 +144,7 @@ def schema(box):
         has(result.out, f'"{key}"', "the schema")
 
 
-@test("a stderr that nobody reads does not stop supd")
+@test("a stderr that nobody reads does not stop supd (L-04)")
 def deaf_stderr(box):
     with open(box.path("deaf.yaml"), "w", encoding="utf8") as text:
         text.write("children: {loop: {command: [/bin/true], backoff: none, output: 'null'}}\n")

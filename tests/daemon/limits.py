@@ -46,7 +46,7 @@ def restarted(box):
     equal((sup["window"], sup["restarts"]), (0, 1), "the supervisor's counters")
 
 
-@test("intensity 0 allows no restart at all")
+@test("intensity 0 allows no restart at all (O-28)")
 def zero(box):
     s = box.supd({"sup": {"I": "0/60s", "children": {"a": {}}}}, decider=STOP_GIVEN_UP)
     crash(s, "a", 1)

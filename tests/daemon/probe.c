@@ -53,6 +53,7 @@ struct probe {
 	int signal_fd;
 	bool ignores_stop;
 	bool serves;
+	bool asks; /* its clients for what they want */
 	long serve_max; /* exit 1 after that many clients, 0: never */
 	uint64_t stop_delay_ms;
 	struct later later[LATER_MAX];
@@ -400,6 +401,14 @@ do_serve(struct probe *probe, const char *value)
 	probe->serve_max = strtol(value, NULL, 10);
 }
 
+/* Its clients send a line: `crash` is exit 1 without an answer. */
+static void
+do_talk(struct probe *probe, const char *value)
+{
+	(void)value;
+	probe->serves = probe->asks = true;
+}
+
 /* Bind to a name, as one must with the command socket: abstract, "KIND.DIR.WHO". */
 static bool
 bind_name(const struct probe *probe, int fd, const char *kind, const char *who)
@@ -462,7 +471,7 @@ obey_plain(struct probe *probe, const char *name, const char *value)
 	    {"notify", do_notify}, {"report", do_report}, {"say", do_say},
 	    {"moan", do_moan},     {"serve", do_serve},   {"daemon", do_daemon},
 	    {"fork", do_fork},     {"unfork", do_unfork}, {"alone", do_alone},
-	    {"echo", do_echo},     {"drip", do_drip},
+	    {"echo", do_echo},     {"drip", do_drip},     {"talk", do_talk},
 	};
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
@@ -535,6 +544,9 @@ on_client(struct probe *probe, int listen_fd)
 
 	if (client < 0)
 		return;
+	if (probe->asks && read(client, answer, sizeof(answer)) > 0 &&
+	    strncmp(answer, "crash", 5) == 0)
+		end(probe, 1);
 	snprintf(answer, sizeof(answer), "%.100s %ld\n", probe->name, (long)getpid());
 	(void)!write(client, answer, strlen(answer));
 	close(client);

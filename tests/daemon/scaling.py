@@ -20,7 +20,7 @@ def four(box, n=2, **more):
         "r": {"use": "w", "replicas": n, **more}, "z": {}}}}
 
 
-@test("more of them, each with its number; they are the last to start")
+@test("more of them, each with its number; they are the last to start (E-02)")
 def more(box):
     top, tree = four(box)
     s = box.supd(tree, **top)

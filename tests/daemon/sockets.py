@@ -3,6 +3,7 @@
 """Sockets that outlive their process: passed on, queued at, never refused."""
 import os
 import pwd
+import signal
 import socket
 import stat
 import threading
@@ -96,7 +97,7 @@ def early(box):
     equal([int(answer.split()[1]) for answer in answers], [pid] * 3, "who answered")
 
 
-@test("clients queue while the process is down and are served by its successor")
+@test("clients queue while the process is down and are served by its successor (149, B-12)")
 def queued(box):
     path, port = box.path("web.sock"), free_port()
     s = box.supd({"a": {"do": ["serve"], "backoff": {"min": "500ms", "jitter": 0},
@@ -111,6 +112,36 @@ def queued(box):
     for answers, thread in waiting:
         thread.join()
         equal([int(answer.split()[1]) for answer in answers], [second] * 10, "who answered")
+
+
+@test("170 three ask at once, the second request kills: it alone is lost, and done once")
+def asked_to_crash(box):
+    path = box.path("web.sock")
+    s = box.supd({"a": {"do": ["talk"], "backoff": "none",
+                        "sockets": {"local": f"unix:{path}"}}})
+    first = s.started("a")
+    os.kill(first, signal.SIGSTOP)
+    waiting = []
+    for request in (b"ok\n", b"crash\n", b"ok\n"):
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(20)
+        client.connect(path)
+        client.sendall(request)
+        waiting.append(client)
+    os.kill(first, signal.SIGCONT)
+    answers = []
+    for client in waiting:
+        with client:
+            try:
+                answers.append(client.recv(200))
+            except ConnectionResetError:
+                answers.append(b"")
+    second = s.started("a", 2)
+    equal(answers, [f"a {first}\n".encode(), b"", f"a {second}\n".encode()], "the answers")
+    s.line("a", "a", 2)
+    equal([line.pid for line in s.lines("a", "a")], [first, second], "who did one")
+    equal(s.wait_for("a", state="running")["restarts"], 1, "restarts")
+    equal(len(s.seen("failure", "a")), 1, "failures")
 
 
 @test("no client is refused while the process crashes after each few requests")

@@ -35,7 +35,7 @@ def several(box):
     return s
 
 
-@test("113 status -o json has every field, typed, in start order, for every state")
+@test("113 status -o json has every field, typed, in start order, for every state (O-04)")
 def fields(box):
     s = several(box)
     actors = s.json("status")

@@ -159,4 +159,5 @@ def circle(box):
     equal([len(s.seen("failure", name)) for name in "abc"], [1, 1, 1], "failures")
 
 
-main()
+if __name__ == "__main__":
+    main()

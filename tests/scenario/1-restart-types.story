@@ -33,7 +33,7 @@ expect S a
 report failure a exit:1 restart origin=a preset=default group=no
 view a running restarts=1 cause=exit:1
 
-story 4 a transient actor that ends normally is done and can be started again
+story 4 a transient actor that ends normally is done and can be started again (O-14)
 tree
   a transient
 boot
@@ -113,7 +113,7 @@ expect S a
 shutdown
 expect t a, x a, removed a, t b, x b, exit 0
 
-story 12 C13 a failing temporary actor does not touch its group, whatever the intensity
+story 12 C13 a failing temporary actor does not touch its group, whatever the intensity (O-16)
 tree
   s one_for_all intensity=0/60s
     a permanent
@@ -126,7 +126,7 @@ report failure t exit:1 stop reason=temporary group=no
 view a running restarts=0
 view s running window=0
 
-story 13 a normal end that leads to no restart does not touch its group
+story 13 a normal end that leads to no restart does not touch its group (O-16, A-08)
 tree
   s one_for_all
     a permanent
@@ -192,3 +192,15 @@ expect t a, x a, removed s
 reply stop s done
 view s unknown
 view a unknown
+
+story O-13 with an intensity of none one normal end of a permanent actor ends its supervisor
+tree
+  s one_for_one intensity=0/60s
+    a
+    b
+boot
+expect S a, S b
+exit a 0
+expect t b, x b, S a, S b
+reports
+view s running restarts=1

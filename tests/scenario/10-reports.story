@@ -12,7 +12,7 @@ report ready a
 report ready /user
 report ready /
 
-story 173 C19 a permanent actor that ends normally is an exit, not a failure
+story 173 C19 a permanent actor that ends normally is an exit, not a failure (O-50)
 tree
   p
   t transient
@@ -31,7 +31,7 @@ report exited x exit:1
 report failure x exit:1 stop
 report nothing
 
-story 174 every failed retry is a failure of its own
+story 174 every failed retry is a failure of its own (O-50)
 tree
   a
 boot
@@ -43,7 +43,7 @@ report failure a exit:1 restart
 report failure a exec:ENOENT restart
 report failure a exec:ENOENT restart
 
-story 175 who gave up says how often, how many were allowed and who it was
+story 175 who gave up says how often, how many were allowed and who it was (O-29, O-50)
 tree decider=stopping
   s one_for_one intensity=1/60s
     a

@@ -86,7 +86,7 @@ report gave_up s
 report failure s intensity stop
 report nothing
 
-story who fails below a supervisor that is to stop has not failed
+story who fails below a supervisor that is to stop has not failed (A-28)
 tree
   s one_for_one
     a

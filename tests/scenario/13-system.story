@@ -1,6 +1,6 @@
 # supd's own actors, /system, stand before /user below the root.
 
-story the system is started first and stopped last
+story the system is started first and stopped last (G-01, G-02)
 tree
   a
   b
@@ -19,7 +19,7 @@ expect S log, S a
 quit
 expect K log, K a, x log, x a, exit 0
 
-story /user gives up: first it ends, then the system, then supd, with 70
+story /user gives up: first it ends, then the system, then supd, with 70 (G-03, G-04)
 tree intensity=1/60s
   a
   b
@@ -58,7 +58,7 @@ reply stop /user done
 shutdown
 expect t log, x log, exit 0
 
-story the system fails for ever and /user does not notice
+story the system fails for ever and /user does not notice (G-06)
 tree
   a
 system log backoff=10ms/1s on_failure=any->restart
@@ -90,7 +90,7 @@ after 2s
 expect S log, S log, S log
 reports
 
-story the system is restarted by name
+story the system is restarted by name (G-05)
 tree
   a
 system log

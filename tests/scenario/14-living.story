@@ -35,7 +35,7 @@ after 1ms
 expect b a, x a, S a
 report failure a watchdog restart
 
-story while it is stopped for its watchdog it shows its old process
+story while it is stopped for its watchdog it shows its old process (B-13)
 tree
   s one_for_one
     a watchdog=1s shutdown=5s

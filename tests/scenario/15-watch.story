@@ -14,7 +14,7 @@ report told d normal of=a confirmed=yes child_failed=no incarnation=1
 report told c normal of=a confirmed=yes
 report told b normal of=a confirmed=yes
 
-story 124 one that is stopped, and a path that nobody has: told at once, existence not confirmed
+story 124 one that is stopped, and a path that nobody has: told at once, existence not confirmed (D-02)
 tree
   a disabled
   b watch=a:signal:HUP,nobody:run
@@ -73,7 +73,7 @@ stop c
 expect t c, x c
 reply stop c done
 
-story 126 who watches no longer is not told, not even what waits already
+story 126 who watches no longer is not told, not even what waits already (D-04)
 tree
   a
   b watch=a:signal:HUP ready=told
@@ -101,7 +101,7 @@ expect t a, x a
 reply stop a done
 report nothing
 
-story 128 136 who does not handle the end fails of a death pact, after it and before its own watchers
+story 128 136 who does not handle the end fails of a death pact, after it and before its own watchers (D-07)
 tree
   a
   b watch=a:fail
@@ -145,7 +145,7 @@ reply stop a done
 report failure b death_pact resume of=a log=warning
 view b running restarts=0
 
-story 129 two watches of one target, one after the other, are one
+story 129 two watches of one target, one after the other, are one (D-03)
 tree
   a
   b watch=a:signal:HUP
@@ -159,7 +159,7 @@ expect t a, x a, signal b SIGUSR1
 reply stop a done
 report told b * of=a
 
-story 131 one that comes back under the same path is watched anew, as another incarnation
+story 131 one that comes back under the same path is watched anew, as another incarnation (D-09)
 tree
   a
   b watch=a:signal:HUP
@@ -228,7 +228,7 @@ expect t a, x a, signal b SIGHUP
 reply stop a done
 report told b * of=a confirmed=yes
 
-story 133 the supervisor of a child that failed is told so, everyone else is not
+story 133 the supervisor of a child that failed is told so, everyone else is not (D-10)
 tree decider=exit:3->stop,default
   s one_for_one decider=exit:3->stop,default watch=a:run,c:run
     a
@@ -435,9 +435,9 @@ expect t a, x a, signal b SIGHUP
 reply stop a done
 
 story the watcher is restarted: no failure, nothing counted, alone
-tree one_for_all
+tree one_for_all intensity=0/60s
   a
-  b watch=a:restart intensity=0/60s
+  b watch=a:restart
   c
 boot
 expect S a, S b, S c

@@ -211,3 +211,21 @@ report failure f exit:1 stop
 report escalated e exit:1
 report failure e exit:1 restart origin=f
 view e running
+
+story O-44 one that fails until its supervisor gives up has not ended by itself
+tree
+  p one_for_one decider=stopping
+    s one_for_one transient intensity=1/60s auto_shutdown=any_significant
+      a
+      t transient significant
+boot
+expect S a, S t
+exit t 1
+report failure t exit:1 restart
+expect S t
+exit t 1
+expect t a, x a
+report failure t exit:1 * reason=intensity
+report gave_up s * origin=t limit=1
+report failure s intensity stop
+view s failed

@@ -1,6 +1,6 @@
 # The actor's own commands around its starts and stops (SEMANTICS 1, 1.2, 3.13).
 
-story 171 C20 the order of a start, a restart and a stop
+story 171 C20 the order of a start, a restart and a stop (A-22)
 tree
   a hooks=all
 boot

@@ -27,7 +27,7 @@ report resumed b
 view s running suspended=0
 view a running suspended=0
 
-story suspending twice needs resuming twice, one resume too many does nothing
+story suspending twice needs resuming twice, one resume too many does nothing (A-26)
 tree
   a
 boot

@@ -1,4 +1,4 @@
-story 15 one_for_one restarts only the one that crashed
+story 15 one_for_one restarts only the one that crashed (O-17)
 tree one_for_one
   a
   b
@@ -9,7 +9,7 @@ expect S a
 report failure a exit:1 restart group=no
 view b running restarts=0 generation=1
 
-story 16 27 C9 one_for_all stops everyone in reverse order and then starts in order
+story 16 27 C9 one_for_all stops everyone in reverse order and then starts in order (A-07)
 tree
   s one_for_all
     a
@@ -158,7 +158,7 @@ report failure s intensity stop
 view s failed
 view a stopped
 
-story 22 rest_for_one takes a batch in start order: one restart
+story 22 rest_for_one takes a batch in start order: one restart (O-22)
 tree decider=stopping
   s rest_for_one intensity=1/60s
     a
@@ -229,7 +229,7 @@ report failure b exit:1 restart
 shutdown
 expect t c, x c, t b, x b, t a, x a, exit 0
 
-story 30 who crashes during a group stop is absorbed
+story 30 who crashes during a group stop is absorbed (O-11)
 tree decider=stopping
   s one_for_all intensity=1/60s
     a

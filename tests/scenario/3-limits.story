@@ -1,4 +1,4 @@
-story 32 the restart too many ends the supervisor, and the failed child gets no signal
+story 32 the restart too many ends the supervisor, and the failed child gets no signal (O-29)
 tree decider=stopping
   s one_for_one intensity=2/1h
     a
@@ -58,7 +58,7 @@ expect nothing
 reports
 view s failed
 
-story 34 C3 an entry one millisecond older than the period does not count
+story 34 C3 an entry one millisecond older than the period does not count (O-25)
 tree decider=stopping
   s one_for_one intensity=1/5s
     a
@@ -91,7 +91,7 @@ expect S a
 reports
 view a window=1
 
-story 38 a limit stops the child, its supervisor and siblings live on
+story 38 a limit stops the child, its supervisor and siblings live on (A-09)
 tree
   s one_for_one limit=2/1s
     a
@@ -170,7 +170,7 @@ report escalated * exit:7 origin=a
 report failure s exit:7 stop origin=a
 view s failed
 
-story 44 one counter for all children of a supervisor
+story 44 one counter for all children of a supervisor (O-26)
 tree decider=stopping
   s one_for_one intensity=2/60s
     a
@@ -194,7 +194,7 @@ report failure c exit:1 * reason=intensity
 report gave_up s
 report failure s intensity stop
 
-story 45 a group restart counts once
+story 45 a group restart counts once (O-26)
 tree decider=stopping
   s one_for_all intensity=2/60s
     a
@@ -212,7 +212,7 @@ count S a 1, S b 1, S c 1, S d 1, S e 1
 reports
 view s running window=2
 
-story 47 nested intensities multiply
+story 47 nested intensities multiply (O-31)
 tree decider=stopping
   outer one_for_one intensity=2/60s
     inner one_for_one intensity=3/60s
@@ -225,7 +225,7 @@ reports
 view outer failed
 view inner failed
 
-story 47 attempts that can never succeed are one and the sum of the intensities
+story 47 attempts that can never succeed are one and the sum of the intensities (O-31)
 tree decider=stopping
   outer one_for_one transient intensity=2/60s decider=otp
     inner one_for_one intensity=3/60s decider=otp
@@ -269,7 +269,7 @@ exit a 1
 expect S a
 report failure a exit:1 restart window=1
 
-story 52 a limit under one_for_all asks every child and stops them all
+story 52 a limit under one_for_all asks every child and stops them all (A-10)
 tree
   s one_for_all unlimited limit=1/infinity
     a
@@ -332,7 +332,7 @@ expect nothing
 report failure b exit:1 stop reason=limit
 view s running window=0
 
-story commands are never counted
+story commands are never counted (O-27)
 tree decider=stopping
   s one_for_one intensity=0/60s
     a
@@ -350,7 +350,7 @@ reply start a done
 view s running window=0
 view a restarts=0
 
-story C4 a transient supervisor that gives up has failed and is restarted
+story C4 a transient supervisor that gives up has failed and is restarted (O-30)
 tree
   s one_for_one transient intensity=0/60s
     a
@@ -364,7 +364,7 @@ report gave_up s
 report failure s intensity restart origin=s
 view s running restarts=1
 
-story C4 under the preset otp a transient supervisor that gives up has ended normally
+story C4 under the preset otp a transient supervisor that gives up has ended normally (O-30)
 tree
   s one_for_one transient intensity=0/60s decider=otp
     a
@@ -450,3 +450,45 @@ expect S a
 report failure a exit:1 restart
 view a running
 view b failed
+
+story A-12 a window of years is one
+tree
+  s one_for_one unlimited limit=2/7000d
+    a
+  f one_for_one unlimited limit=2/7000d,fixed
+    b
+boot
+expect S a, S b
+exit a 1 & exit b 1
+reports
+expect S a, S b
+after 6998d
+exit a 1 & exit b 1
+reports
+expect S a, S b
+after 1d
+exit a 1
+report failure a exit:1 stop reason=limit
+exit b 1
+report failure b exit:1 stop reason=limit
+expect nothing
+
+story A-13 a restart of its supervisor is none of the actor's own
+tree
+  p one_for_one unlimited
+    s one_for_one unlimited limit=1/infinity decider=exit:9->escalate,default
+      a
+      b
+boot
+expect S a, S b
+exit b 9
+reports
+expect t a, x a, S a, S b
+exit b 9
+reports
+expect t a, x a, S a, S b
+exit a 1
+expect S a
+report failure a exit:1 restart
+exit a 1
+report failure a exit:1 stop reason=limit

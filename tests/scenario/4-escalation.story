@@ -3,6 +3,7 @@ tree
   s one_for_one decider=exit:10->resume,exit:20->restart,exit:30->stop
     a
     b
+hear terminated
 boot
 expect S a, S b
 exit a 10
@@ -16,8 +17,10 @@ view s window=1
 exit a 30
 expect nothing
 report failure a exit:30 stop rule=3
+report terminated a exit:30
 view a failed
 view b running generation=1
+view s running restarts=0
 start a
 expect S a
 reply start a done
@@ -25,9 +28,11 @@ exit a 99
 expect t b, x b, S a, S b
 report escalated * exit:99 origin=a
 report failure s exit:99 restart origin=a preset=default
+report terminated a exit:99
+report terminated b *
 view s running restarts=1
 
-story 57 a list that matches nothing escalates
+story 57 a list that matches nothing escalates (A-01)
 tree decider=stopping
   s one_for_one decider=exit:1->restart
     a
@@ -41,16 +46,16 @@ expect nothing
 report escalated * exit:2 origin=a
 report failure s exit:2 stop origin=a
 
-story 59 a resume further up touches only the one that failed
+story 59 a resume further up touches only the one that failed (A-27)
 tree
   outer one_for_one decider=any->resume
     inner one_for_all decider=escalating
-      a
+      a keeps
       b
       c
     other
 boot
-expect S a, S b, S c, S other
+expect clear a, S a, S b, S c, S other
 exit a 1
 expect S a
 report escalated * exit:1 origin=a
@@ -69,16 +74,24 @@ tree
       b
       c
     other
+    w watch=b:signal:HUP,inner:signal:USR1
+hear terminated told
 boot
-expect S a, S b, S c, S other
+expect S a, S b, S c, S other, S w
 exit b 1
-expect t c, x c, t a, x a
+expect t c, signal w SIGHUP, x c, t a, x a, signal w SIGUSR1
 report escalated * exit:1 origin=b
 report failure inner exit:1 stop origin=b
+report terminated b exit:1
+report told w * of=b
+report terminated c *
+report terminated a *
+report terminated inner *
+report told w * of=inner
 view inner failed
 view other running generation=1
 
-story 60 nothing is stopped before the deciding level has spoken
+story 60 nothing is stopped before the deciding level has spoken (A-27)
 tree decider=any->resume
   l1 one_for_one decider=escalating
     l2 one_for_one decider=escalating

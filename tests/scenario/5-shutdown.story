@@ -1,4 +1,4 @@
-story 67 who does not stop in time is killed, and only then the next is stopped
+story 67 who does not stop in time is killed, and only then the next is stopped (O-02)
 tree
   a
   b
@@ -30,7 +30,7 @@ expect K a, x a
 reply stop a done
 report killed_after_timeout a *
 
-story 68 brutal_kill kills at once
+story 68 brutal_kill kills at once (O-06)
 tree
   a
   b shutdown=brutal_kill
@@ -39,7 +39,7 @@ expect S a, S b
 shutdown
 expect K b, x b, t a, x a, exit 0
 
-story 69 infinity is never killed
+story 69 infinity is never killed (O-08)
 tree
   a
   b shutdown=infinity
@@ -70,7 +70,7 @@ after 300ms
 expect K a, x a, exit 0
 report killed_after_timeout a *
 
-story 70 a shutdown of 0 is legal: signal, then kill
+story 70 a shutdown of 0 is legal: signal, then kill (O-07)
 tree
   a shutdown=0ms
 boot
@@ -113,7 +113,7 @@ expect S a, S b, S c, S d
 shutdown
 expect t d, x d, t c, x c, t b, x b, t a, x a, exit 0
 
-story 75 whatever ends an actor while it is stopped is no failure
+story 75 whatever ends an actor while it is stopped is no failure (O-09, O-10)
 tree
   a
   b
@@ -184,7 +184,7 @@ reports
 after 500ms
 expect x b, exit 0
 
-story G a shutdown gets in between the restarts of a hot loop
+story G a shutdown gets in between the restarts of a hot loop (O-34)
 tree
   a
   b

@@ -1,4 +1,4 @@
-story 82 C5 a failing first start under one_for_all escalates, the later ones are never tried
+story 82 C5 a failing first start under one_for_all escalates, the later ones are never tried (O-32)
 tree decider=escalating
   s one_for_all
     a
@@ -61,7 +61,7 @@ boot
 count S a 1, S c 1, t a 1, exit 70 1
 reports
 
-story 85 156 retries of a failing start are counted and backed off
+story 85 156 retries of a failing start are counted and backed off (O-27, O-34)
 tree
   s one_for_one
     a backoff=200ms/30s
@@ -84,7 +84,7 @@ view a running failures=3
 view s window=3
 view b generation=1
 
-story 88 a stop ends the retries of a failing start
+story 88 a stop ends the retries of a failing start (O-36)
 tree
   a backoff=1s/1s
 boot
@@ -108,7 +108,7 @@ expect S a
 reply start a done
 view a running
 
-story 89 the later siblings stay down when the retries of an elder are stopped
+story 89 the later siblings stay down when the retries of an elder are stopped (O-36)
 tree
   s rest_for_one
     c1
@@ -156,7 +156,7 @@ view a running ready=yes
 after 1h
 expect nothing
 
-story 91 the next sibling starts when its elder is ready
+story 91 the next sibling starts when its elder is ready (O-01)
 tree
   a ready=told start_timeout=90s
   b
@@ -316,7 +316,7 @@ report failure c exec:ENOENT restart window=2
 view a generation=1
 view b generation=2
 
-story 111 a disabled actor stays stopped until it is started
+story 111 a disabled actor stays stopped until it is started (O-33)
 tree
   a
   b disabled

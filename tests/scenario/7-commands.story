@@ -205,7 +205,7 @@ view d generation=1
 view /user window=0
 view s window=0
 
-story kill is a failure with cause killed, which stops by default
+story kill is a failure with cause killed, which stops by default (A-03)
 tree
   a
   b

@@ -117,7 +117,7 @@ report failure a exit:1 restart delay=400ms
 after 400ms
 expect S a
 
-story 145 a manual backoff is reset by hand only
+story 145 a manual backoff is reset by hand only (B-06)
 tree
   s one_for_one unlimited
     a backoff=200ms/30s/1s manual_reset
@@ -147,7 +147,7 @@ report failure a exit:1 restart delay=200ms
 after 200ms
 expect S a
 
-story 146 on failure: a normal end of a permanent actor is not delayed
+story 146 on failure: a normal end of a permanent actor is not delayed (B-07)
 tree
   s one_for_one unlimited
     a backoff=1s/30s
@@ -157,7 +157,7 @@ exit a 0
 expect S a
 view a failures=0
 
-story 146 on stop: every restart is delayed
+story 146 on stop: every restart is delayed (B-08)
 tree
   s one_for_one unlimited
     a backoff=1s/30s on_stop
@@ -311,7 +311,7 @@ report failure a early_exit restart delay=200ms
 after 200ms
 expect S a
 
-story 147 under a limit of two the third failure ends it
+story 147 under a limit of two the third failure ends it (B-09)
 tree
   s one_for_one unlimited limit=2/infinity
     a backoff=1s/30s

@@ -1,4 +1,4 @@
-story 161 resume starts a successor and counts nothing
+story 161 resume starts a successor and counts nothing (A-13)
 tree
   s one_for_one intensity=0/60s limit=0/infinity decider=exit:10->resume,default
     a
@@ -11,7 +11,7 @@ report failure a exit:10 resume log=warning
 view s running window=0
 view b generation=1
 
-story 31 C12 resume touches only the failing child, also in a group
+story 31 C12 resume touches only the failing child, also in a group (A-06)
 tree
   s one_for_all decider=exit:10->resume,default
     a
@@ -79,7 +79,7 @@ expect S a
 report failure a exit:1 resume
 view s window=0
 
-story 163 the preset stopping stops only that child
+story 163 the preset stopping stops only that child (A-04)
 tree decider=stopping
   a
   b
@@ -92,7 +92,7 @@ view a failed cause=signal:SEGV
 view b running
 view /user degraded=yes
 
-story C11 a group stop leaves the supervisor running without children
+story C11 a group stop leaves the supervisor running without children (A-06)
 tree
   s one_for_all decider=any->stop
     a

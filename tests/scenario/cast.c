@@ -441,6 +441,21 @@ word_key(struct player *player, const char *key, const char *value)
 	return true;
 }
 
+/* Would this word say nothing of an actor that has no children? */
+bool
+cast_is_for_supervisors(const char *word)
+{
+	static const char *const keys[] = {
+	    "intensity=",  "limit=",         "decider=",       "start=",        "stop=",
+	    "when_empty=", "auto_shutdown=", "keep_children=", "max_children=",
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (strncmp(word, keys[i], strlen(keys[i])) == 0)
+			return true;
+	return strcmp(word, "unlimited") == 0;
+}
+
 /* One word of a player's description, see README. */
 bool
 cast_word(struct stage *stage, struct player *player, const char *word)

@@ -6,6 +6,7 @@
 #include "tests/scenario/stage.h"
 
 void cast_default(struct player *player, bool supervisor);
+bool cast_is_for_supervisors(const char *word);
 bool cast_word(struct stage *stage, struct player *player, const char *word);
 bool cast_duration(const char *text, uint64_t *ret_ms);
 bool cast_cause_is(const struct cause *cause, const char *text);

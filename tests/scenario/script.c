@@ -55,10 +55,16 @@ static void
 describe(struct stage *stage, struct player *player, const struct words *words,
          uint32_t from)
 {
-	cast_default(player, is_supervisor(words, from));
-	for (uint32_t i = from; i < words->n; i++)
+	const bool supervisor = is_supervisor(words, from);
+
+	cast_default(player, supervisor);
+	for (uint32_t i = from; i < words->n; i++) {
+		if (!supervisor && cast_is_for_supervisors(words->at[i]))
+			stage_blame(stage, "%s has no children: \"%s\" is a supervisor's",
+			            player->name, words->at[i]);
 		if (!cast_word(stage, player, words->at[i]))
 			return;
+	}
 }
 
 static void
