@@ -112,8 +112,9 @@ struct conf_socket {
 	uint32_t column;
 };
 
-/* How many descriptors an fd store may have. */
-#define CONF_FD_STORE_MAX 32
+/* How many sockets an actor may have, and descriptors its fd store. */
+#define CONF_SOCKETS_MAX  60
+#define CONF_FD_STORE_MAX 128
 
 struct conf_process {
 	char **argv;   /* NULL-terminated */

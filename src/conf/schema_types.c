@@ -81,7 +81,7 @@ static const struct schema_type backlog = {
 
 const struct schema_type schema_fd_store = {
     .name = "fd_store",
-    .allowed = "a number from 0 to 32",
+    .allowed = "a number from 0 to 128",
     .scan = scan_integer,
     .show = SHOW_INTEGER,
     .max = CONF_FD_STORE_MAX,

@@ -11,9 +11,6 @@
 #include "conf/scan.h"
 #include "conf/schema_types.h"
 
-/* The descriptors that one process may be given, less the standard three. */
-#define SOCKETS_MAX 60
-
 static void
 read_owner(struct reader *reader, const struct node *node, struct conf_socket *socket,
            const struct trail *trail)
@@ -97,9 +94,9 @@ read_sockets(struct reader *reader, const struct node *node, void *target,
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;
 
-	if (node->n > SOCKETS_MAX) {
+	if (node->n > CONF_SOCKETS_MAX) {
 		reader_error(reader, node, trail, "%zu sockets; an actor has at most %d",
-		             node->n, SOCKETS_MAX);
+		             node->n, CONF_SOCKETS_MAX);
 		return;
 	}
 	process->sockets = arena_alloc(reader->keep, node->n, sizeof(*process->sockets));

@@ -165,11 +165,12 @@ open_outputs(const struct shell *shell, const struct actor *actor, bool is_helpe
 /* What a process gets as descriptors from 3 on: sockets in the order of the file, then
  * what it has put down (DECISIONS 28). */
 struct passed {
-	int fds[SPAWN_FDS_MAX + CONF_FD_STORE_MAX];
-	const char *names[SPAWN_FDS_MAX +
-	                  CONF_FD_STORE_MAX]; /* borrowed; of supd's own actors: none */
+	int fds[SPAWN_FDS_MAX];
+	const char *names[SPAWN_FDS_MAX]; /* borrowed; of supd's own actors: none */
 	size_t n;
 };
+_Static_assert(3 + CONF_SOCKETS_MAX + CONF_FD_STORE_MAX <= SPAWN_FDS_MAX,
+               "a process may have more descriptors than can be handed over");
 
 static char *
 add_passed(struct environment *environment, const struct passed *passed)
@@ -314,10 +315,7 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .directory = process->directory != NULL ? process->directory : "/",
 	};
 
-	if (spawn.n_fds > SPAWN_FDS_MAX) {
-		ret->step = SPAWN_STEP_FDS;
-		return -E2BIG;
-	}
+	ASSERT(spawn.n_fds <= SPAWN_FDS_MAX);
 	for (size_t i = 0; i < program->passed.n; i++)
 		fds[3 + i] = program->passed.fds[i];
 	return os_spawn(&shell->spawner, &spawn, ret);

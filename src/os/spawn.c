@@ -158,7 +158,7 @@ stage(const struct spawner *spawner, struct spawn_child *child)
 		}
 		while (slot < FD_WINDOW && !spawner->is_slot[slot])
 			slot++;
-		if (slot == FD_WINDOW)
+		if (slot >= FD_WINDOW)
 			return false;
 		child->from[i] = slot;
 		/* What was not asked for is there already: a slot is /dev/null. */

@@ -24,24 +24,24 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#define SPAWN_FDS_MAX       64
+#define SPAWN_FDS_MAX       256
 #define SPAWN_UMASK_INHERIT ((mode_t)-1)
 
 /* The last ones are for callers: what failed before there was a child. */
-#define SPAWN_STEP_MAP(X)                 \
-	X(SPAWN_STEP_NONE, "none")        \
-	X(SPAWN_STEP_CLONE, "fork")       \
-	X(SPAWN_STEP_FDS, "descriptors")  \
-	X(SPAWN_STEP_SESSION, "setsid")   \
-	X(SPAWN_STEP_CGROUP, "cgroup")    \
-	X(SPAWN_STEP_LIMIT, "setrlimit")  \
-	X(SPAWN_STEP_GROUPS, "setgroups") \
-	X(SPAWN_STEP_GID, "setgid")       \
-	X(SPAWN_STEP_UID, "setuid")       \
-	X(SPAWN_STEP_DIRECTORY, "chdir")  \
-	X(SPAWN_STEP_EXEC, "exec")        \
+#define SPAWN_STEP_MAP(X)                        \
+	X(SPAWN_STEP_NONE, "none")               \
+	X(SPAWN_STEP_CLONE, "fork")              \
+	X(SPAWN_STEP_FDS, "descriptors")         \
+	X(SPAWN_STEP_SESSION, "setsid")          \
+	X(SPAWN_STEP_CGROUP, "cgroup")           \
+	X(SPAWN_STEP_LIMIT, "setrlimit")         \
+	X(SPAWN_STEP_GROUPS, "setgroups")        \
+	X(SPAWN_STEP_GID, "setgid")              \
+	X(SPAWN_STEP_UID, "setuid")              \
+	X(SPAWN_STEP_DIRECTORY, "chdir")         \
+	X(SPAWN_STEP_EXEC, "exec")               \
 	X(SPAWN_STEP_ENVIRONMENT, "environment") \
-	X(SPAWN_STEP_OUTPUT, "open output") \
+	X(SPAWN_STEP_OUTPUT, "open output")      \
 	X(SPAWN_STEP_REMOVED, "removed")
 
 /* What is known of a child between clone and exec, in memory that may outlive us. */
@@ -55,11 +55,11 @@ enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX };
 
 /* What one process needs to spawn others: probed once, kept by the caller. */
 struct spawner {
-	void *stack;                 /* the child's, until it execs */
+	void *stack;               /* the child's, until it execs */
 	struct spawn_trace *trace; /* shared page, for those who bring none */
-	int null_fd;                 /* /dev/null */
-	bool is_slot[FD_WINDOW];     /* numbers held with /dev/null, for staging */
-	uint64_t ignored;            /* signals to reset that clone3 will not: bit n-1 */
+	int null_fd;               /* /dev/null */
+	bool is_slot[FD_WINDOW];   /* numbers held with /dev/null, for staging */
+	uint64_t ignored;          /* signals to reset that clone3 will not: bit n-1 */
 	bool has_clone3;
 	bool has_close_range;
 };
@@ -85,16 +85,16 @@ struct spawn {
 	size_t n_groups;
 	const struct spawn_limit *limits;
 	size_t n_limits;
-	mode_t umask;          /* or SPAWN_UMASK_INHERIT */
-	const char *directory; /* NULL: the caller's */
-	bool foreground;       /* stay in the caller's session: no setsid */
+	mode_t umask;              /* or SPAWN_UMASK_INHERIT */
+	const char *directory;     /* NULL: the caller's */
+	bool foreground;           /* stay in the caller's session: no setsid */
 	struct spawn_trace *trace; /* shared memory that the caller zeroed, or NULL */
 };
 
 /* Written on failure too: pid and pidfd are -1 then, and step says what failed. */
 struct spawn_result {
 	pid_t pid;
-	int pidfd;        /* owned by the caller, CLOEXEC; -1 where there is none */
+	int pidfd; /* owned by the caller, CLOEXEC; -1 where there is none */
 	enum spawn_step step;
 };
 

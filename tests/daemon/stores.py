@@ -81,6 +81,21 @@ def behind_sockets(box):
     equal([name for name, _ in a.kept()], ["web", "one"], "after a resume")
 
 
+@test("as many sockets and descriptors as there may be, with the longest of names: all arrive")
+def very_many(box):
+    sockets = {f"web{n}": f"unix:{box.path(f'{n}.sock')}" for n in range(60)}
+    a = Storer(box, {"sockets": sockets, "fd_store": 128})
+    guardian = a.s.guardian()
+    equal([name for name, _ in a.start()["fds"]], list(sockets), "at first")
+    stored = [[f"{n}".zfill(255), str(n)] for n in range(128)]
+    a.do(*(f"put {name} {text}" for name, text in stored), "put more 1")
+    for _ in range(2):
+        found = a.end(10)["fds"]
+        equal([name for name, _ in found[:60]], list(sockets), "sockets after a resume")
+        equal(found[60:], stored, "kept")
+    equal(a.s.guardian(), guardian, "the guardian")
+
+
 @test("no descriptor is left in walker or guardian when it is stopped")
 def no_leak(box):
     a = Storer(box)

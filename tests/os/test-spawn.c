@@ -204,8 +204,36 @@ START_TEST(as_many_descriptors_as_there_may_be_all_arrive)
 		fds[i] = i < 3 ? -1 : open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	run_probe(&spawn, fds, text, sizeof(text));
 	ck_assert_int_eq(sscanf(text, "fds 0 1 2 3 4 5 6 7 8 9 10 %d", &end), 1);
-	HAS(text, " 61 62 63");
+	HAS(text, " 253 254 255");
 	HAS(text, "fd9 /dev/zero");
+	for (int i = 3; i < SPAWN_FDS_MAX; i++)
+		(void)close(fds[i]);
+}
+END_TEST
+
+START_TEST(more_descriptors_than_the_window_has_leave_ours_as_they_are)
+{
+	const size_t counts[] = {FD_WINDOW - 1, FD_WINDOW, FD_WINDOW + 1, 192,
+	                         SPAWN_FDS_MAX};
+	char *argv[] = {probe, NULL};
+	int fds[SPAWN_FDS_MAX];
+	char text[16384], last[16];
+	struct stat zero, now;
+
+	ck_assert_int_eq(stat("/dev/zero", &zero), 0);
+	for (int i = 0; i < SPAWN_FDS_MAX; i++)
+		fds[i] = i < 3 ? -1 : open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]); at++) {
+		struct spawn spawn = plain(argv, fds, counts[at]);
+
+		run_probe(&spawn, fds, text, sizeof(text));
+		(void)snprintf(last, sizeof(last), " %zu\n", counts[at] - 1);
+		ck_assert_msg(strstr(text, last) != NULL, "%s", text);
+		for (int i = 3; i < SPAWN_FDS_MAX; i++) {
+			ck_assert_int_eq(fstat(fds[i], &now), 0);
+			ck_assert_uint_eq(now.st_rdev, zero.st_rdev);
+		}
+	}
 	for (int i = 3; i < SPAWN_FDS_MAX; i++)
 		(void)close(fds[i]);
 }
@@ -608,6 +636,8 @@ main(void)
 	tcase_add_test(tcase,
 	               our_own_standard_descriptors_can_be_crossed_and_stay_as_they_are);
 	tcase_add_test(tcase, as_many_descriptors_as_there_may_be_all_arrive);
+	tcase_add_test(tcase,
+	               more_descriptors_than_the_window_has_leave_ours_as_they_are);
 	tcase_add_test(tcase, signals_are_at_their_defaults_whatever_ours_are);
 	tcase_add_test(tcase, a_program_leads_a_session_and_a_group_of_its_own);
 	tcase_add_test(tcase, directory_umask_limits_and_listen_pid_are_the_programs);
