@@ -146,8 +146,7 @@ check_list(struct checker *checker, const struct work *work)
 {
 	if (work->type->items == NULL) {
 		reader_error(checker->reader, work->node, work->trail,
-		             "a list is not allowed here; write %s",
-		             work->type->allowed);
+		             "a list is not allowed here; write %s", work->type->allowed);
 		checker->good = false;
 		return;
 	}

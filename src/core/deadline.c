@@ -75,11 +75,8 @@ sift_down(struct core *core, uint32_t i, struct deadline entry)
 
 /* Which clocks stand still together with the process that they are about. */
 static const bool stands_still[LANE_MAX] = {
-    [LANE_STATE] = true,
-    [LANE_READY] = true,
-    [LANE_RESET] = true,
-    [LANE_WATCHDOG] = true,
-    [LANE_HEALTH] = true,
+    [LANE_STATE] = true,    [LANE_READY] = true,  [LANE_RESET] = true,
+    [LANE_WATCHDOG] = true, [LANE_HEALTH] = true,
 };
 
 /* Which count the time that the process was let run by everybody else, too. */
@@ -196,7 +193,8 @@ deadline_release(struct core *core, struct node *node, uint64_t now_ms)
 	look_again(core, node, now_ms);
 }
 
-/* Somebody else stopped the process, or let it go on: so do the clocks of its own time. */
+/* Somebody else stopped the process, or let it go on: so do the clocks of its own time.
+ */
 void
 deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand)
 {

@@ -208,7 +208,8 @@ wait_add(struct turn *turn, struct node *node, uint64_t token, enum wait_for wai
 	wait_state_changed(core, node);
 }
 
-/* The caller went away, or all did (TOKEN_ALL).  Linear in the bound on waiters, which is small. */
+/* The caller went away, or all did (TOKEN_ALL).  Linear in the bound on waiters, which is
+ * small. */
 void
 wait_remove(struct core *core, uint64_t token)
 {

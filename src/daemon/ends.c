@@ -174,7 +174,8 @@ check_leftovers(struct procs *procs)
 		struct proc *proc = &procs->at[slot];
 
 		slot = proc->next;
-		if (proc->fresh || (!proc->killing && tasks_hold(shell->tasks, proc->ref)))
+		if (proc->fresh ||
+		    (!proc->killing && tasks_hold(shell->tasks, proc->ref)))
 			continue;
 		if (!swept && containment_needs_sweep(&proc->containment)) {
 			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
@@ -421,9 +422,9 @@ procs_collect(struct procs *procs)
 			if (events[i].data.u32 == PROCS_NONE)
 				arm_walk(procs);
 			else if ((events[i].data.u32 & PROCS_TASK) != 0)
-				collected += tasks_collect(procs->shell->tasks,
-				                           events[i].data.u32 &
-				                               ~PROCS_TASK);
+				collected +=
+				    tasks_collect(procs->shell->tasks,
+				                  events[i].data.u32 & ~PROCS_TASK);
 			else
 				collected += collect_one(procs, events[i].data.u32);
 	} while (n == COLLECT_BATCH);

@@ -93,8 +93,9 @@ find_before(const struct story *story, uint64_t seq, const char *quoted_kind,
 	return 0;
 }
 
-/* Where the story begins: the exit that was the failure, or the hook that failed first, if
- * there was one; of a supervisor that gave up, the failure of the child that was one too many. */
+/* Where the story begins: the exit that was the failure, or the hook that failed first,
+ * if there was one; of a supervisor that gave up, the failure of the child that was one
+ * too many. */
 static uint64_t
 find_beginning(struct story *story)
 {

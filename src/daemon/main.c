@@ -74,7 +74,15 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-enum mode { MODE_RUN, MODE_CHECK, MODE_SCHEMA, MODE_SIMULATE, MODE_CAN_ADOPT, MODE_DONE, MODE_USAGE };
+enum mode {
+	MODE_RUN,
+	MODE_CHECK,
+	MODE_SCHEMA,
+	MODE_SIMULATE,
+	MODE_CAN_ADOPT,
+	MODE_DONE,
+	MODE_USAGE
+};
 
 static enum mode
 usage_error(const char *what, const char *value)

@@ -53,10 +53,10 @@ struct shell {
 
 	struct ledger *ledger; /* what survives us; the core lives in it */
 	struct core *core;
-	uint32_t n_actions;   /* of the core since the checkpoint */
+	uint32_t n_actions;         /* of the core since the checkpoint */
 	struct additions additions; /* actors that the configuration does not have */
-	struct actors actors; /* what the shell knows of each slot of the core */
-	struct events events; /* the event stream */
+	struct actors actors;       /* what the shell knows of each slot of the core */
+	struct events events;       /* the event stream */
 	struct procs *procs;
 	struct tasks *tasks; /* helper processes of actors */
 	struct notify *notify;

@@ -164,7 +164,8 @@ int ledger_read_task(const struct ledger *ledger, uint32_t place,
 /* What is between clone and exec.  The kernel writes pid, the child step and code. */
 struct ledger_spawn {
 	_Atomic uint32_t life; /* 0: nothing is on the way */
-	uint32_t task; /* 0: the main process of an actor; else the place of a task, + 1 */
+	uint32_t
+	    task; /* 0: the main process of an actor; else the place of a task, + 1 */
 	struct ref ref;
 	struct spawn_trace trace;
 };

@@ -99,7 +99,8 @@ pack(const struct names *names)
 	int in = open(names->plain, O_RDONLY | O_CLOEXEC);
 	int out;
 
-	/* A gzip that was killed may be in the middle of its last write: not into this. */
+	/* A gzip that was killed may be in the middle of its last write: not into this.
+	 */
 	(void)unlink(names->partial);
 	out = open(names->partial, flags, 0640);
 	if (in < 0 || out < 0 || fstat(in, &st) < 0)

@@ -167,8 +167,8 @@ take_control(struct msghdr *header, struct notify_message *ret)
 			struct timespec sent;
 
 			memcpy(&sent, CMSG_DATA(c), sizeof(sent));
-			ret->stamp_ns = (uint64_t)sent.tv_sec * 1000000000 +
-			                (uint64_t)sent.tv_nsec;
+			ret->stamp_ns =
+			    (uint64_t)sent.tv_sec * 1000000000 + (uint64_t)sent.tv_nsec;
 		}
 	}
 	return has_sender;

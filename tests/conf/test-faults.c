@@ -295,7 +295,8 @@ static const char *const unbuilt_actor_keys[] = {
     "stdin",
 };
 static const char *const unbuilt_supervisor_keys[] = {
-    "freeze_while_deciding", "needs",
+    "freeze_while_deciding",
+    "needs",
 };
 static const char *const unbuilt_top_keys[] = {
     "metrics",

@@ -53,7 +53,7 @@ struct probe {
 	int signal_fd;
 	bool ignores_stop;
 	bool serves;
-	bool asks; /* its clients for what they want */
+	bool asks;      /* its clients for what they want */
 	long serve_max; /* exit 1 after that many clients, 0: never */
 	uint64_t stop_delay_ms;
 	struct later later[LATER_MAX];

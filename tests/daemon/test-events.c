@@ -325,12 +325,10 @@ START_TEST(causes_are_told_in_plain_words)
 	            "ended before it was ready (exited with 0)");
 	check_cause((struct cause){.kind = CAUSE_NORMAL, .code = -1, .signal = 15},
 	            "normal", "ended normally (killed by SIGTERM)");
-	check_cause((struct cause){.kind = CAUSE_SELF_REPORT,
-	                           .code = -1,
-	                           .error = EIO,
-	                           .key = "disk"},
-	            "self_report",
-	            "reported a failure of its own: disk (Input/output error)");
+	check_cause(
+	    (struct cause){
+	        .kind = CAUSE_SELF_REPORT, .code = -1, .error = EIO, .key = "disk"},
+	    "self_report", "reported a failure of its own: disk (Input/output error)");
 	check_cause((struct cause){.kind = CAUSE_STOPPED, .code = -1, .signal = 19},
 	            "stopped", "was stopped by SIGSTOP");
 	check_cause((struct cause){.kind = CAUSE_STOPPED, .code = -1}, "stopped",

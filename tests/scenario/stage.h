@@ -91,7 +91,7 @@ struct stage {
 		bool answered;
 	} asked[STAGE_PENDING_MAX];
 	uint64_t stamp; /* of the newest message */
-	size_t taken; /* how much of the rig's log was looked at */
+	size_t taken;   /* how much of the rig's log was looked at */
 	char fault[256];
 };
 
