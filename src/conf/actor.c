@@ -64,7 +64,43 @@ has_command_below(const struct node *map, const struct schema_type *type)
 	return false;
 }
 
-/* The value of a key with its command split: itself, or those one level down. */
+/* A mapping like this one, for other values; NULL: out of memory. */
+static struct node *
+copy_map(struct reader *reader, const struct node *map)
+{
+	struct node *copy = node_new(reader->scratch, NODE_MAP, map);
+
+	if (copy == NULL)
+		return NULL;
+	copy->pairs = arena_alloc(reader->scratch, map->n, sizeof(*copy->pairs));
+	if (copy->pairs == NULL)
+		return NULL;
+	memcpy(copy->pairs, map->pairs, map->n * sizeof(*copy->pairs));
+	copy->dollar = map->dollar;
+	copy->n = map->n;
+	return copy;
+}
+
+/* What may be a mapping, with the commands in it split. */
+static const struct node *
+split_below(struct reader *reader, const struct node *node,
+            const struct schema_type *type)
+{
+	struct node *copy;
+
+	if (node->type != NODE_MAP || !has_command_below(node, type))
+		return node;
+	copy = copy_map(reader, node);
+	if (copy == NULL)
+		return node;
+	for (size_t i = 0; i < copy->n; i++)
+		if (type_below(type, copy->pairs[i].key->text) == &schema_command)
+			copy->pairs[i].value =
+			    split_command(reader, node->pairs[i].value);
+	return copy;
+}
+
+/* The value of a key with its command split: itself, or those one or two levels down. */
 static const struct node *
 split_commands(struct reader *reader, const struct node *node,
                const struct schema_type *type)
@@ -73,21 +109,14 @@ split_commands(struct reader *reader, const struct node *node,
 
 	if (type == &schema_command)
 		return split_command(reader, node);
-	if (node->type != NODE_MAP || !has_command_below(node, type))
+	if (node->type != NODE_MAP || type->values == NULL || type->values->table == NULL)
+		return split_below(reader, node, type);
+	copy = copy_map(reader, node);
+	if (copy == NULL)
 		return node;
-	copy = node_new(reader->scratch, NODE_MAP, node);
-	if (copy != NULL)
-		copy->pairs = arena_alloc(reader->scratch, node->n, sizeof(*copy->pairs));
-	if (copy == NULL || copy->pairs == NULL)
-		return node;
-	copy->dollar = node->dollar;
-	for (; copy->n < node->n; copy->n++) {
-		struct node_pair pair = node->pairs[copy->n];
-
-		if (type_below(type, pair.key->text) == &schema_command)
-			pair.value = split_command(reader, pair.value);
-		copy->pairs[copy->n] = pair;
-	}
+	for (size_t i = 0; i < copy->n; i++)
+		copy->pairs[i].value =
+		    split_below(reader, node->pairs[i].value, type->values);
 	return copy;
 }
 

@@ -157,6 +157,7 @@ struct conf_process {
 /* Who is watched; what comes of it is in the spec, at the same place. */
 struct conf_watch {
 	char *path; /* absolute; perhaps of nobody */
+	char **run; /* REACTION_RUN: NULL-terminated, else NULL */
 };
 
 /* What a changed key asks for at a reload. */

@@ -29,7 +29,7 @@
 #define TEXTS(list)  .texts = (list), .n_texts = ARRAY_SIZE(list)
 #define ARRAYS(list) .arrays = (list), .n_arrays = ARRAY_SIZE(list)
 
-/* ---- without arrays of their own ---- */
+/* ---- the small ones ---- */
 
 static const struct frozen_text one_text_texts[] = {{0, true}};
 static const struct frozen_shape one_text = {sizeof(char *), TEXTS(one_text_texts)};
@@ -55,7 +55,9 @@ static const struct frozen_text recipe_texts[] = {TEXT(struct conf_recipe, text)
 static const struct frozen_shape recipe = {sizeof(struct conf_recipe),
                                            TEXTS(recipe_texts)};
 static const struct frozen_text watch_texts[] = {NAME(struct conf_watch, path)};
-static const struct frozen_shape watch = {sizeof(struct conf_watch), TEXTS(watch_texts)};
+static const struct frozen_array watch_arrays[] = {LIST(struct conf_watch, run)};
+static const struct frozen_shape watch = {sizeof(struct conf_watch), TEXTS(watch_texts),
+                                          ARRAYS(watch_arrays)};
 static const struct frozen_shape watch_spec = {.size = sizeof(struct watch_spec)};
 
 /* ---- the two that have some ---- */
@@ -109,22 +111,52 @@ const struct frozen_shape frozen_conf = {sizeof(struct conf), TEXTS(conf_texts),
 
 /* ---- the way through it ---- */
 
-/* One thing of many: its arrays, one after the other. */
+/* One array, and the texts of what is in it. */
 static int
-visit_arrays(struct frozen_visitor *visitor, const struct frozen_shape *shape, size_t at)
+visit_array(struct frozen_visitor *visitor, const struct frozen_array *array, size_t at,
+            size_t *ret_below, size_t *ret_n)
 {
-	for (size_t i = 0; i < shape->n_arrays; i++) {
-		const struct frozen_array *array = &shape->arrays[i];
+	int r = visitor->on_array(visitor, array, at, ret_below, ret_n);
+
+	if (r == 0 && array->of->n_texts > 0)
+		r = visitor->on_things(visitor, array->of, *ret_below, *ret_n);
+	return r;
+}
+
+/* What has arrays of its own: those, thing by thing. */
+static int
+visit_things(struct frozen_visitor *visitor, const struct frozen_shape *shape, size_t at,
+             size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n * shape->n_arrays; i++) {
+		const size_t thing = at + i / shape->n_arrays * shape->size;
+		size_t below;
+		size_t n_below;
+
+		r = visit_array(visitor, &shape->arrays[i % shape->n_arrays], thing,
+		                &below, &n_below);
+	}
+	return r;
+}
+
+/* One actor: its arrays, one after the other. */
+static int
+visit_actor(struct frozen_visitor *visitor, size_t at)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < frozen_actor.n_arrays; i++) {
+		const struct frozen_array *array = &frozen_actor.arrays[i];
 		size_t below;
 		size_t n;
-		int r = visitor->on_array(visitor, array, at, &below, &n);
 
-		if (r == 0 && array->of->n_texts > 0)
-			r = visitor->on_things(visitor, array->of, below, n);
-		if (r < 0)
-			return r;
+		r = visit_array(visitor, array, at, &below, &n);
+		if (r == 0)
+			r = visit_things(visitor, array->of, below, n);
 	}
-	return 0;
+	return r;
 }
 
 /*
@@ -146,8 +178,7 @@ frozen_visit(struct frozen_visitor *visitor, size_t at)
 	}
 	/* The actors are the last of the arrays. */
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = visit_arrays(visitor, &frozen_actor,
-		                 actors + i * sizeof(struct conf_actor));
+		r = visit_actor(visitor, actors + i * sizeof(struct conf_actor));
 	return r;
 }
 

@@ -416,6 +416,12 @@ check_commands(struct lint *lint, const struct conf_actor *actor)
 		(void)snprintf(key, sizeof(key), "hooks.%s", hook_names[hook]);
 		check_program(lint, actor, key, actor->process.hooks[hook]);
 	}
+	for (uint32_t i = 0; i < actor->spec.n_watches; i++) {
+		char key[CONF_PATH_MAX + 16];
+
+		(void)snprintf(key, sizeof(key), "watch.%s", actor->watches[i].path);
+		check_program(lint, actor, key, actor->watches[i].run);
+	}
 }
 
 /* ---- all ---- */

@@ -19,13 +19,14 @@ static const struct schema_key reaction_keys[] = {
      CONF_IN_PLACE, AT_NESTED, .read = NULL},
     {"stop", &only_true, NULL, "It is stopped, without having failed.", CONF_IN_PLACE,
      AT_NESTED, .read = NULL},
-    {.name = "run", .where = AT_NESTED},
+    {"run", &schema_command, NULL, "This is run, as a hook of the actor is.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
 };
 TABLE(reaction_table, reaction_keys, NULL);
 static const char *const reaction_words[] = {"fail"};
 const struct schema_type schema_reaction = {
     .name = "reaction",
-    .allowed = "`fail`, {signal: HUP}, {restart: true} or {stop: true}",
+    .allowed = "`fail`, {signal: HUP}, {run: CMD}, {restart: true} or {stop: true}",
     WORDS(reaction_words),
     .table = &reaction_table,
     .where = AT_NESTED,

@@ -107,7 +107,9 @@ actor_is_sound(const struct conf *conf, uint32_t index)
 	if (actor->spec.n_watches > SPEC_WATCHES_MAX)
 		return false;
 	for (uint32_t i = 0; i < actor->spec.n_watches; i++)
-		if ((unsigned int)actor->spec.watches[i].reaction >= REACTION_MAX)
+		if ((unsigned int)actor->spec.watches[i].reaction >= REACTION_MAX ||
+		    (actor->spec.watches[i].reaction == REACTION_RUN) !=
+		        (actor->watches[i].run != NULL))
 			return false;
 	for (size_t i = 0; i < actor->n_keys; i++)
 		if (actor->keys[i].file >= conf->n_files &&

@@ -23,6 +23,7 @@ static const struct {
 	enum reaction reaction;
 } reaction_keys[] = {
     {"signal", REACTION_SIGNAL},
+    {"run", REACTION_RUN},
     {"restart", REACTION_RESTART},
     {"stop", REACTION_STOP},
 };
@@ -30,8 +31,10 @@ static const struct {
 /* False: it is not one that this actor can have, which was reported. */
 static bool
 read_reaction(struct reader *reader, const struct conf_actor *actor,
-              const struct node *node, struct watch_spec *spec, const struct trail *trail)
+              const struct node *node, struct watch_spec *spec, char ***ret_run,
+              const struct trail *trail)
 {
+	const struct trail below = {trail, "run", 0};
 	const struct node *signal;
 
 	spec->reaction = REACTION_FAIL;
@@ -45,6 +48,10 @@ read_reaction(struct reader *reader, const struct conf_actor *actor,
 	for (size_t i = 0; i < ARRAY_SIZE(reaction_keys); i++)
 		if (node_get(node, reaction_keys[i].key) != NULL)
 			spec->reaction = reaction_keys[i].reaction;
+	if (spec->reaction == REACTION_RUN) {
+		read_words(reader, node_get(node, "run"), &below, ret_run);
+		return *ret_run != NULL;
+	}
 	signal = node_get(node, "signal");
 	if (signal == NULL)
 		return true;
@@ -54,6 +61,17 @@ read_reaction(struct reader *reader, const struct conf_actor *actor,
 	reader_error(reader, node, trail,
 	             "a supervisor has no process that could be sent a signal");
 	return false;
+}
+
+/* Are these the same command, or both none? */
+static bool
+same_words(char **a, char **b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	for (; *a != NULL && *b != NULL && strcmp(*a, *b) == 0; a++, b++)
+		;
+	return *a == *b;
 }
 
 /* The watch of this target that was read before, or NULL. */
@@ -75,8 +93,10 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 	char *path = read_reference(reader, actor, pair->key->text);
 	struct watch_spec spec = {0};
 	const struct watch_spec *other;
+	struct conf_watch watch = {.path = path};
 
-	if (path == NULL || !read_reaction(reader, actor, pair->value, &spec, &trail))
+	if (path == NULL ||
+	    !read_reaction(reader, actor, pair->value, &spec, &watch.run, &trail))
 		return;
 	if (strcmp(path, actor->path) == 0) {
 		reader_warn(reader, pair->key, &trail,
@@ -86,9 +106,10 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 	spec.target = sum_bytes(path, strlen(path), 0);
 	other = find_watch(actor, specs, spec.target);
 	if (other == NULL) {
-		actor->watches[actor->spec.n_watches].path = path;
+		actor->watches[actor->spec.n_watches] = watch;
 		specs[actor->spec.n_watches++] = spec;
-	} else if (other->reaction != spec.reaction || other->signal != spec.signal) {
+	} else if (other->reaction != spec.reaction || other->signal != spec.signal ||
+	           !same_words(actor->watches[other - specs].run, watch.run)) {
 		reader_error(
 		    reader, pair->key, &trail,
 		    "`%.200s` is watched twice, with different reactions; keep one of "

@@ -262,6 +262,7 @@ obey(struct turn *turn, struct node *node, const struct event *event)
 	case EVENT_CONTINUED:
 	case EVENT_PROBED:
 	case EVENT_HOOK_DONE:
+	case EVENT_REACT_DONE:
 	case EVENT_UNWAIT:
 	case EVENT_SHUTDOWN:
 	case EVENT_QUIT:

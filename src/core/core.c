@@ -251,6 +251,7 @@ post_process(struct turn *turn, const struct event *event)
 		living_post(turn, node, event);
 		break;
 	case EVENT_HOOK_DONE:
+	case EVENT_REACT_DONE:
 	case EVENT_BOOT:
 	case EVENT_TICK:
 	case EVENT_START:
@@ -421,6 +422,9 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 		break;
 	case EVENT_HOOK_DONE:
 		hooks_done(&turn, event);
+		break;
+	case EVENT_REACT_DONE:
+		react_done(&turn, event);
 		break;
 	case EVENT_START:
 	case EVENT_STOP:

@@ -69,6 +69,7 @@ enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 	X(EVENT_CONTINUED, "continued")               \
 	X(EVENT_PROBED, "probed")                     \
 	X(EVENT_HOOK_DONE, "hook_done")               \
+	X(EVENT_REACT_DONE, "react_done")             \
 	X(EVENT_START, "start")                       \
 	X(EVENT_STOP, "stop")                         \
 	X(EVENT_RESTART, "restart")                   \
@@ -123,10 +124,12 @@ struct event {
 	enum wait_for wait_for; /* WAIT */
 
 	/*
-	 * HOOK_DONE: nothing of the hook is left.  code, signal and core tell how it
-	 * ended, error (an errno) that it could not be started.
+	 * HOOK_DONE, REACT_DONE: nothing of the hook, or of the command of a watch, is
+	 * left.  code, signal and core tell how it ended, error (an errno) that it could
+	 * not be started, late (REACT_DONE) that it was killed when its time was over.
 	 */
 	uint32_t serial;
+	bool late;
 
 	/* actors at run time */
 	bool stop;                       /* DELETE: whatever runs is stopped first */
@@ -246,7 +249,9 @@ struct action {
 	/*
 	 * Death watch.  TERMINATED: with `watch` it is told to one watcher (ref), about
 	 * the target (origin) of that incarnation; without, the end itself is told.
-	 * REACT: run the command of a watch, once for each serial.
+	 * REACT: run the command of a watch, once for each serial, and say
+	 * EVENT_REACT_DONE when nothing of it is left; no actor has two at a time.
+	 * HOOK_FAILED with `watch`: it was this command that failed.
 	 */
 	uint32_t watch;    /* 1 + which of the watches of `ref`; 0: none */
 	bool confirmed;    /* the target was there, and ended */
@@ -382,6 +387,7 @@ struct ref core_ref(const struct core *core, uint32_t slot);
 void core_view(const struct core *core, struct ref ref, uint64_t now_ms,
                struct node_view *ret_view);
 bool core_hook(const struct core *core, struct ref ref, struct action *ret);
+bool core_react(const struct core *core, struct ref ref, struct action *ret);
 struct ref core_parent(const struct core *core, struct ref ref);
 struct ref core_first_child(const struct core *core, struct ref ref);
 struct ref core_next_sibling(const struct core *core, struct ref ref);

@@ -127,8 +127,9 @@ hooks_due(struct turn *turn, struct node *node)
 	hooks_kill(turn, node);
 }
 
-static struct cause
-hook_cause(const struct event *event)
+/* How a helper process ended, or why it did not begin: HOOK_DONE, REACT_DONE. */
+struct cause
+hooks_cause(const struct event *event)
 {
 	struct cause cause = {
 	    .kind = CAUSE_EXIT,
@@ -180,7 +181,7 @@ void
 hooks_done(struct turn *turn, const struct event *event)
 {
 	struct node *node = node_lookup(turn->core, event->ref);
-	struct cause cause = hook_cause(event);
+	struct cause cause = hooks_cause(event);
 	bool failed, is_vital;
 
 	if (node == NULL || node->hook_serial == 0 || node->hook_serial != event->serial)

@@ -184,8 +184,9 @@ struct node {
 	uint32_t watchers;   /* … of those that are for it */
 	uint32_t next_named; /* of those whose name falls in the same bucket */
 	uint32_t n_watchers;
-	uint32_t n_due; /* ends that it is to be told of */
-	bool rewatch;   /* one of its watches has to be looked at */
+	uint32_t n_due;   /* ends that it is to be told of */
+	bool rewatch;     /* one of its watches has to be looked at */
+	uint32_t running; /* the one of its watches whose command runs; NONE */
 	uint32_t heap_at[LANE_MAX];
 	uint64_t left_ms[LANE_MAX]; /* of the deadlines that are held */
 	uint32_t lanes_held;        /* set of lanes */
@@ -224,6 +225,15 @@ enum watch_state {
 	WATCH_DUE,   /* it ended; the watcher has not been told yet */
 };
 
+/* What a watcher is told of an end. */
+struct telling {
+	struct ref ended;
+	uint32_t incarnation; /* 0: nobody has that path */
+	bool confirmed;
+	bool child_failed;
+	struct cause cause;
+};
+
 struct watch {
 	uint64_t name;               /* stands for the path of the target */
 	uint32_t watcher;            /* NONE: not in use */
@@ -239,11 +249,11 @@ struct watch {
 
 	/* WATCH_DUE */
 	uint64_t order; /* the lower the earlier */
-	struct ref ended;
-	uint32_t incarnation; /* 0: nobody has that path */
-	bool confirmed;
-	bool child_failed;
-	struct cause cause;
+	struct telling due;
+
+	/* the command of REACTION_RUN that is under way, and what it is about */
+	uint32_t run_serial; /* 0: none */
+	struct telling run;
 };
 
 struct core {
@@ -253,6 +263,7 @@ struct core {
 	uint64_t now_ms;
 	uint64_t tick;
 	uint32_t hook_serial; /* of the newest hook */
+	uint32_t run_serial;  /* of the newest command of a watch */
 	bool ticking;
 	bool shutting_down;
 	bool exited;
@@ -518,6 +529,7 @@ void up_step(struct turn *turn, struct node *node);
 
 /* hooks.c */
 bool hooks_run(struct turn *turn, struct node *node, enum hook hook);
+struct cause hooks_cause(const struct event *event);
 void hooks_kill(struct turn *turn, struct node *node);
 void hooks_due(struct turn *turn, struct node *node);
 void hooks_done(struct turn *turn, const struct event *event);
@@ -574,6 +586,8 @@ void watch_begun(struct core *core, struct node *node);
 void watch_ended(struct core *core, struct node *node, bool was_born);
 void watch_node_freed(struct core *core, struct node *node);
 void watch_register(struct core *core, struct node *node);
+void watch_run_begun(struct core *core, struct watch *watch);
+void watch_run_ended(struct core *core, struct watch *watch);
 void watch_was_told(struct core *core, struct watch *watch);
 void watch_state_changed(struct core *core, struct node *node);
 void watch_look_early(struct core *core);
@@ -581,6 +595,7 @@ const char *watch_check(const struct core *core);
 
 /* react.c */
 void react_advance(struct turn *turn, struct node *node);
+void react_done(struct turn *turn, const struct event *event);
 
 /* command.c */
 void command_post(struct turn *turn, const struct event *event);

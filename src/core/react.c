@@ -34,6 +34,7 @@ can_take(const struct core *core, const struct node *node, const struct watch *w
 		return runs && is_there(node) &&
 		       (node->ready || node->spec.ready == READY_EXIT);
 	case REACTION_RUN:
+		return node->running == NONE;
 	case REACTION_RESTART:
 	case REACTION_STOP:
 	case REACTION_MAX:
@@ -77,17 +78,78 @@ send(struct turn *turn, const struct node *node, int32_t signal)
 
 /* Say what is told, in an action about the watcher. */
 static void
-tell(struct action *action, const struct watch *watch)
+tell(struct action *action, const struct watch *watch, const struct telling *telling)
 {
 	action->watch = watch->index + 1;
-	action->origin = watch->ended;
-	action->incarnation = watch->incarnation;
+	action->origin = telling->ended;
+	action->incarnation = telling->incarnation;
 	action->generation = 0;
-	action->confirmed = watch->confirmed;
-	action->child_failed = watch->child_failed;
-	action->cause = watch->cause;
+	action->confirmed = telling->confirmed;
+	action->child_failed = telling->child_failed;
+	action->cause = telling->cause;
 	action->reaction = watch->reaction;
-	action->serial = (uint32_t)watch->order;
+}
+
+/* What is asked for: the same whenever it is asked. */
+static void
+describe_run(const struct node *node, const struct watch *watch, struct action *action)
+{
+	tell(action, watch, &watch->run);
+	action->reaction = REACTION_RUN;
+	action->serial = watch->run_serial;
+	action->life = node->life;
+}
+
+/* Have its command run; react_done() tells of its end. */
+static void
+run(struct turn *turn, struct node *node, struct watch *watch)
+{
+	struct core *core = turn->core;
+
+	core->run_serial += core->run_serial == UINT32_MAX ? 2 : 1;
+	watch->run_serial = core->run_serial;
+	watch_run_begun(core, watch);
+	describe_run(node, watch, turn_act(turn, ACTION_REACT, node));
+}
+
+/*
+ * The command of a watch whose end this actor waits for, as the action that asked for it;
+ * false: there is none.  As core_hook(), for a shell that does not know what its
+ * predecessor did of it.
+ */
+bool
+core_react(const struct core *core, struct ref ref, struct action *ret)
+{
+	const struct node *node = node_lookup(core, ref);
+
+	if (node == NULL || node->running == NONE)
+		return false;
+	*ret = (struct action){.kind = ACTION_REACT, .ref = ref, .to = REF_NONE};
+	describe_run(node, watch_in(core, node->running), ret);
+	return true;
+}
+
+/* EVENT_REACT_DONE; one of another serial than that of what runs is stale. */
+void
+react_done(struct turn *turn, const struct event *event)
+{
+	struct node *node = node_lookup(turn->core, event->ref);
+	struct watch *watch = node == NULL ? NULL : watch_at(turn->core, node->running);
+	bool failed;
+
+	if (watch == NULL || watch->run_serial != event->serial)
+		return;
+	failed =
+	    event->late || event->error != 0 || event->signal != 0 || event->code != 0;
+	/* What another configuration does not run any more did not fail. */
+	if (failed && watch->reaction == REACTION_RUN) {
+		struct action *action = turn_report(turn, REPORT_HOOK_FAILED, node);
+
+		action->watch = watch->index + 1;
+		action->timed_out = event->late;
+		action->cause = hooks_cause(event);
+	}
+	watch_run_ended(turn->core, watch);
 }
 
 static void
@@ -96,7 +158,7 @@ deliver(struct turn *turn, struct node *node, struct watch *watch)
 	const struct cause pact = {
 	    .kind = CAUSE_DEATH_PACT, .code = -1, .watch = watch->index + 1};
 
-	tell(turn_report(turn, REPORT_TERMINATED, node), watch);
+	tell(turn_report(turn, REPORT_TERMINATED, node), watch, &watch->due);
 	watch_was_told(turn->core, watch);
 	switch (watch->reaction) {
 	case REACTION_FAIL:
@@ -106,10 +168,10 @@ deliver(struct turn *turn, struct node *node, struct watch *watch)
 		send(turn, node, watch->signal);
 		break;
 	case REACTION_RUN:
-		tell(turn_act(turn, ACTION_REACT, node), watch);
+		run(turn, node, watch);
 		break;
 	case REACTION_RESTART:
-		restart(turn, node, watch->confirmed);
+		restart(turn, node, watch->due.confirmed);
 		break;
 	case REACTION_STOP:
 		command_want_down(turn, node);

@@ -177,6 +177,7 @@ take_slot(struct core *core)
 	node->group_leader = NONE;
 	node->waiters = NONE;
 	node->watches = NONE;
+	node->running = NONE;
 	node->watchers = NONE;
 	node->offender = REF_NONE;
 	for (int lane = 0; lane < LANE_MAX; lane++)

@@ -172,20 +172,20 @@ fall_due(struct core *core, struct watch *watch, bool confirmed)
 {
 	const struct node *target = node_at(core, watch->target);
 
-	watch->confirmed = confirmed;
-	watch->child_failed = false;
-	watch->cause = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
-	watch->ended = REF_NONE;
-	watch->incarnation = 0;
+	watch->due = (struct telling){
+	    .ended = REF_NONE,
+	    .confirmed = confirmed,
+	    .cause = {.kind = CAUSE_NORMAL, .code = -1},
+	};
 	if (target != NULL) {
-		watch->ended = node_ref(core, target);
-		watch->incarnation = target->incarnation;
+		watch->due.ended = node_ref(core, target);
+		watch->due.incarnation = target->incarnation;
 	}
 	if (target != NULL && confirmed) {
 		/* ChildFailed, for the parent only (D-10). */
-		watch->child_failed =
+		watch->due.child_failed =
 		    target->parent == watch->watcher && target->state == STATE_FAILED;
-		watch->cause = *node_final_cause(target);
+		watch->due.cause = *node_final_cause(target);
 	}
 	watch->order = ++core->n_told;
 	set_state(core, watch, WATCH_DUE);
@@ -290,6 +290,9 @@ watch_named(struct core *core, struct node *node)
 static void
 drop(struct core *core, struct watch *watch)
 {
+	/* What it runs ends some time; nobody wants to know. */
+	if (watch->run_serial != 0)
+		watch_run_ended(core, watch);
 	set_state(core, watch, WATCH_IDLE);
 	unbind(core, watch);
 	unname_watch(core, watch);
@@ -486,6 +489,27 @@ watch_register(struct core *core, struct node *node)
 			begin(core, own);
 }
 
+/* Its command is run, about the end that is told now. */
+void
+watch_run_begun(struct core *core, struct watch *watch)
+{
+	watch->run = watch->due;
+	node_in(core, watch->watcher)->running = watch_index(core, watch);
+}
+
+/* Its command is over: the next one may be run. */
+void
+watch_run_ended(struct core *core, struct watch *watch)
+{
+	struct node *watcher = node_in(core, watch->watcher);
+
+	ASSERT(watcher->running == watch_index(core, watch));
+	watcher->running = NONE;
+	watch->run_serial = 0;
+	if (watcher->n_due > 0)
+		look_at(core, watcher);
+}
+
 /* The watcher was told; a target that began since then is watched anew. */
 void
 watch_was_told(struct core *core, struct watch *watch)
@@ -574,6 +598,9 @@ watch_check(const struct core *core)
 		     own = watch_at(core, own->next)) {
 			due += own->state == WATCH_DUE;
 			listed += own->watcher == slot;
+			if ((own->run_serial != 0) !=
+			    (node->running == watch_index(core, own)))
+				return "wrong about whose command runs";
 		}
 		if (due != node->n_due)
 			return "wrong count of what an actor is to be told";

@@ -145,6 +145,13 @@ perform_one(struct forecast *forecast, const struct action *action)
 		                     .serial = action->serial,
 		                 });
 		break;
+	case ACTION_REACT:
+		answer(forecast, &(struct event){
+		                     .kind = EVENT_REACT_DONE,
+		                     .ref = action->ref,
+		                     .serial = action->serial,
+		                 });
+		break;
 	case ACTION_PROBE:
 		answer_probe(forecast, action->ref, action->life);
 		break;
@@ -152,7 +159,6 @@ perform_one(struct forecast *forecast, const struct action *action)
 	case ACTION_HOOK_KILL:
 	case ACTION_ADDED:
 	case ACTION_SIGNAL:
-	case ACTION_REACT:
 	case ACTION_CLEAR:
 	case ACTION_FREEZE:
 	case ACTION_THAW:

@@ -128,6 +128,7 @@ perform_one(struct shell *shell, const struct action *action)
 			(void)procs_signal(shell->procs, action->ref, action->signal);
 		break;
 	case ACTION_REACT:
+		tasks_react(shell->tasks, action);
 		break;
 	case ACTION_REPORT:
 		report(shell, action);

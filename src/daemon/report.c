@@ -195,12 +195,16 @@ static void
 hook_failure_of(const struct shell *shell, const struct action *action,
                 struct hook_failure *ret)
 {
+	const bool is_run = action->watch != 0;
+
 	*ret = (struct hook_failure){
-	    .hook = hook_names[action->hook],
-	    .reason = hook_reason_names[action->hook_reason],
+	    .hook = is_run ? task_kind_names[TASK_RUN] : hook_names[action->hook],
+	    .reason = is_run ? task_reason_names[TASK_ON_TERMINATED]
+	                     : hook_reason_names[action->hook_reason],
 	    .timed_out = action->timed_out,
 	    .cause = action->cause,
-	    .step = tasks_failed_step(shell->tasks, action->ref, TASK_HOOK),
+	    .step = tasks_failed_step(shell->tasks, action->ref,
+	                              is_run ? TASK_RUN : TASK_HOOK),
 	};
 }
 

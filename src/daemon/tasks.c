@@ -96,13 +96,13 @@ tasks_failed_step(const struct tasks *tasks, struct ref ref, enum task_kind kind
 }
 
 static void
-tell_core(struct tasks *tasks, const struct task_order *order,
+tell_core(struct tasks *tasks, enum event_kind kind, const struct task_order *order,
           const struct task_result *result)
 {
 	const struct cause cause = task_cause(result);
 
 	shell_post(tasks->shell, &(struct event){
-	                             .kind = EVENT_HOOK_DONE,
+	                             .kind = kind,
 	                             .ref = order->ref,
 	                             .life = order->life,
 	                             .code = cause.code,
@@ -110,6 +110,7 @@ tell_core(struct tasks *tasks, const struct task_order *order,
 	                             .core = cause.core,
 	                             .error = cause.error,
 	                             .serial = order->serial,
+	                             .late = result->is_late,
 	                         });
 }
 
@@ -122,7 +123,10 @@ tell(struct tasks *tasks, const struct task_order *order,
 
 	switch (order->kind) {
 	case TASK_HOOK:
-		tell_core(tasks, order, result);
+		tell_core(tasks, EVENT_HOOK_DONE, order, result);
+		break;
+	case TASK_RUN:
+		tell_core(tasks, EVENT_REACT_DONE, order, result);
 		break;
 	case TASK_STOP:
 		procs_stop_command_ended(procs, order, result);
@@ -299,6 +303,24 @@ tasks_hook(struct tasks *tasks, const struct action *action)
 		tasks_order(tasks, &order);
 	else
 		tasks_kill(tasks, action->ref, TASK_HOOK, true);
+}
+
+void
+tasks_react(struct tasks *tasks, const struct action *action)
+{
+	const struct actor *actor = actors_get(&tasks->shell->actors, action->ref);
+	const struct task_order order = {
+	    .ref = action->ref,
+	    .kind = TASK_RUN,
+	    .reason = TASK_ON_TERMINATED,
+	    .serial = action->serial,
+	    .life = action->life,
+	    .timeout_ms =
+	        actor == NULL ? DURATION_INFINITE : actor->conf->spec.hook_timeout_ms,
+	    .cause = action->cause,
+	};
+
+	tasks_order(tasks, &order);
 }
 
 void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* tasks.h - helper processes of actors: hooks, stop and reload commands.
+/* tasks.h - helper processes of actors: hooks, stop and reload commands, those of
+ * watches.
  *
  * A task is a command that is run once on behalf of an actor: as its user, in its
  * directory and environment with what DECISIONS 27 adds, its output where that of the
@@ -29,10 +30,11 @@
 struct shell;
 struct tasks;
 
-#define TASK_KIND_MAP(X)             \
-	X(TASK_HOOK, "hook")         \
-	X(TASK_STOP, "stop_command") \
-	X(TASK_RELOAD, "reload_command")
+#define TASK_KIND_MAP(X)                 \
+	X(TASK_HOOK, "hook")             \
+	X(TASK_STOP, "stop_command")     \
+	X(TASK_RELOAD, "reload_command") \
+	X(TASK_RUN, "run")
 enum task_kind { TASK_KIND_MAP(AS_ENUM) TASK_KIND_MAX };
 
 /* What is being done to the actor: SUPD_REASON.  The first as enum hook_reason. */
@@ -40,7 +42,8 @@ enum task_kind { TASK_KIND_MAP(AS_ENUM) TASK_KIND_MAX };
 	X(TASK_ON_START, "start")     \
 	X(TASK_ON_RESTART, "restart") \
 	X(TASK_ON_STOP, "stop")       \
-	X(TASK_ON_RELOAD, "reload")
+	X(TASK_ON_RELOAD, "reload")   \
+	X(TASK_ON_TERMINATED, "terminated")
 enum task_reason { TASK_REASON_MAP(AS_ENUM) TASK_REASON_MAX };
 
 struct task_order {
@@ -73,6 +76,9 @@ void tasks_order(struct tasks *tasks, const struct task_order *order);
 
 /* As the core asks: order a hook, or kill it. */
 void tasks_hook(struct tasks *tasks, const struct action *action);
+
+/* As the core asks: order the command of a watch. */
+void tasks_react(struct tasks *tasks, const struct action *action);
 
 /* Kill it with all that it forked, or forget it if it waits; whoever ordered it is told
  * of its end.  is_late: because its time is up. */

@@ -177,7 +177,7 @@ tasks_finish_spawn(struct tasks *tasks)
 	task_record(tasks, task);
 }
 
-/* The core waits for hooks that were never started, or were killed as they waited. */
+/* The core waits for what was never started, or was killed as it waited. */
 static void
 adopt_wishes(struct tasks *tasks)
 {
@@ -187,7 +187,11 @@ adopt_wishes(struct tasks *tasks)
 	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
 		const struct ref ref = shell->actors.at[slot].ref;
 
-		if (ref.slot == REF_NONE.slot || !core_hook(shell->core, ref, &action))
+		if (ref.slot == REF_NONE.slot)
+			continue;
+		if (core_react(shell->core, ref, &action))
+			tasks_react(tasks, &action);
+		if (!core_hook(shell->core, ref, &action))
 			continue;
 		if (action.kind == ACTION_HOOK_KILL && !tasks_run(tasks, ref, TASK_HOOK))
 			shell_post(shell, &(struct event){
@@ -224,4 +228,6 @@ tasks_adopt(struct tasks *tasks)
 	}
 	adopt_wishes(tasks);
 	tasks_check(tasks);
+	/* The time of those that run goes on. */
+	tasks_arm(tasks);
 }

@@ -26,11 +26,22 @@
 /* ---- what is executed, and what it is told -------------------------------------------
  */
 
+/* What the core says of the watch whose command this is; false: it has it no more. */
+static bool
+told_of(const struct shell *shell, const struct actor *actor,
+        const struct task_order *order, struct action *ret)
+{
+	return core_react(shell->core, order->ref, ret) && ret->serial == order->serial &&
+	       ret->watch <= actor->conf->spec.n_watches;
+}
+
 /* The command that is meant; NULL: the configuration does not have it any more. */
 static char **
-argv_of(const struct actor *actor, const struct task_order *order)
+argv_of(const struct shell *shell, const struct actor *actor,
+        const struct task_order *order)
 {
 	const struct conf_process *process = &actor->conf->process;
+	struct action action;
 
 	switch (order->kind) {
 	case TASK_HOOK:
@@ -39,6 +50,10 @@ argv_of(const struct actor *actor, const struct task_order *order)
 		return process->stop_command;
 	case TASK_RELOAD:
 		return process->reload_command;
+	case TASK_RUN:
+		return told_of(shell, actor, order, &action)
+		           ? actor->conf->watches[action.watch - 1].run
+		           : NULL;
 	case TASK_KIND_MAX:
 		break;
 	}
@@ -60,7 +75,25 @@ task_leaf(uint32_t place, char ret[PROC_MARK_MAX])
 	(void)snprintf(ret, PROC_MARK_MAX, "task:%u", place);
 }
 
-/* The process that it is about: the newest, or, before a start, one that is to come. */
+/* Whose end it is about. */
+static void
+add_watched(struct environment *environment, const struct shell *shell,
+            const struct actor *actor, const struct task_order *order)
+{
+	struct action action;
+
+	if (order->kind != TASK_RUN || !told_of(shell, actor, order, &action))
+		return;
+	(void)environment_add(environment, "SUPD_WATCHED", "%s",
+	                      actor->conf->watches[action.watch - 1].path);
+	(void)environment_add(environment, "SUPD_EXISTENCE_CONFIRMED", "%s",
+	                      action.confirmed ? "true" : "false");
+}
+
+/*
+ * The process that it is about: the newest, or, before a start, one that is to come.  How
+ * one ended is told of whom the cause is about: of the watched one, where it is a watch.
+ */
 static void
 add_process(struct environment *environment, const struct shell *shell,
             const struct task_order *order)
@@ -71,7 +104,7 @@ add_process(struct environment *environment, const struct shell *shell,
 	int code = order->cause.signal == 0 ? order->cause.code : -1;
 	int signo = order->cause.signal;
 
-	if (is_there && proc->ended) {
+	if (is_there && proc->ended && order->kind != TASK_RUN) {
 		code = proc->end.kind == REAP_EXITED ? proc->end.status : -1;
 		signo = proc->end.kind == REAP_EXITED ? 0 : proc->end.status;
 	}
@@ -115,6 +148,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 	(void)environment_add(environment, "SUPD_CAUSE", "%s", strbuf_str(&cause));
 	strbuf_done(&cause);
 	add_process(environment, shell, order);
+	add_watched(environment, shell, actor, order);
 	(void)environment_add(environment, "SUPD_GENERATION", "%u",
 	                      view.generation + is_before);
 	(void)environment_add(environment, "SUPD_RESTART_COUNT", "%llu",
@@ -203,7 +237,7 @@ tasks_start(struct tasks *tasks, struct task *task)
 	const uint32_t place = (uint32_t)(task - tasks->at);
 	struct shell *shell = tasks->shell;
 	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
-	char **argv = actor == NULL ? NULL : argv_of(actor, &task->order);
+	char **argv = actor == NULL ? NULL : argv_of(shell, actor, &task->order);
 	struct ledger_spawn *intent = ledger_spawn(shell->ledger);
 	struct spawn_result result = {.pid = -1, .pidfd = -1, .step = SPAWN_STEP_REMOVED};
 	int r = -ECANCELED;

@@ -36,6 +36,27 @@ Life = collections.namedtuple("Life", "pid cause ended")  # None, None while it 
 ACTING = {"Start", "Stop", "Restart"}
 
 
+def told(s):
+    """What helper processes wrote, in order."""
+    try:
+        with open(os.path.join(s.dir, "told"), encoding="utf8") as text:
+            return text.read().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def wait_told(s, wanted):
+    try:
+        s.until(lambda: told(s) == wanted, "the helpers", 20)
+    finally:
+        equal(told(s), wanted, "what the helpers did")
+
+
+def open_gate(box):
+    """For helper processes that wait for it."""
+    box.file("gate")
+
+
 class Chaos(Supd):
     """`gate=True` holds the walker back until open_gate(): for a killer from the start."""
 

@@ -7,29 +7,13 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
-from chaos import ALL, Chaos, Killer, in_parallel, outage
+from chaos import ALL, Chaos, Killer, in_parallel, open_gate, outage, told, wait_told
 from lib import check, comment, equal, main, test
 
 START = ["pre_start", "post_start"]
 RESTART = ["pre_restart", "post_stop", "pre_start", "post_restart"]
 STOP = ["pre_stop", "post_stop"]
 HOOKS = ["pre_start", "post_start", "pre_restart", "post_restart", "pre_stop", "post_stop"]
-
-
-def told(s):
-    """What the helpers wrote, in order."""
-    try:
-        with open(os.path.join(s.dir, "told"), encoding="utf8") as text:
-            return text.read().splitlines()
-    except FileNotFoundError:
-        return []
-
-
-def wait_told(s, wanted):
-    try:
-        s.until(lambda: told(s) == wanted, "the helpers", 20)
-    finally:
-        equal(told(s), wanted, "what the helpers did")
 
 
 def script(box, gated=(), code=0):
@@ -43,10 +27,6 @@ def script(box, gated=(), code=0):
 
 def pairs(*names):
     return [name + sign for name in names for sign in "+-"]
-
-
-def open_gate(box):
-    box.file("gate")
 
 
 def tree(box, gated=(), code=0):

@@ -159,8 +159,12 @@ same_actor(const struct conf_actor *a, const struct conf_actor *b)
 	SAME(a->place.line == b->place.line);
 	SAME(a->column == b->column);
 	same_spec(a->spec, b->spec);
-	for (uint32_t i = 0; i < a->spec.n_watches; i++)
+	for (uint32_t i = 0; i < a->spec.n_watches; i++) {
 		same_text(a->watches[i].path, b->watches[i].path);
+		SAME((a->watches[i].run == NULL) == (b->watches[i].run == NULL));
+		if (a->watches[i].run != NULL)
+			same_list(a->watches[i].run, b->watches[i].run);
+	}
 	same_process(a->process, b->process);
 	same_keys(a, b);
 }

@@ -48,6 +48,13 @@ static const struct {
      "3:47: error: children.b.watch./user/a", "is watched twice"},
     {"children: {a: {command: [x], watch: {b: {stop: true, restart: true}}}}\n",
      "1:41: error: children.a.watch.b", "one reaction, not 2"},
+    {"children:\n  a: {command: [x]}\n"
+     "  b: {command: [x], watch: {a: {run: [x, y]}, /user/a: {run: x}}}\n",
+     "3:47: error: children.b.watch./user/a", "is watched twice"},
+    {"children: {a: {command: [x], watch: {b: {run: []}}}}\n",
+     "1:47: error: children.a.watch.b.run", "the command is empty"},
+    {"children: {a: {command: [x], watch: {b: {run: 'x \"'}}}}\n",
+     "1:47: error: children.a.watch.b.run", "quote"},
     {"children: {a: {command: [x], watch: {b: {}}}}\n", "1:41: error: children.a.watch.b",
      "one reaction, not 0"},
     {"children: {a: {command: [x], watch: {b: die}}}\n",

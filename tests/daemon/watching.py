@@ -3,12 +3,29 @@
 """Death watch by the file: who is told of whose end, and what comes of it."""
 import signal
 
-from lib import check, equal, has, main, test
+from lib import PROBE, alive, check, equal, has, main, test
+
+TELL = ("echo $SUPD_HOOK $SUPD_PATH $SUPD_REASON ${SUPD_CAUSE:--} ${SUPD_EXIT_CODE:--} "
+        "${SUPD_SIGNAL:--} ${SUPD_PID:--} $SUPD_WATCHED $SUPD_EXISTENCE_CONFIRMED >>@")
 
 
 def told(s, watcher, of, count=1, **fields):
     """The count-th time that the watcher is told of this end."""
     return s.event("terminated", of, count, watcher=f"/user/{watcher}", **fields)
+
+
+def script(box, text=TELL):
+    """A command; @ is the file `told` of the box.  A dollar is the shell's."""
+    return ["/bin/sh", "-c", text.replace("@", box.path("told")).replace("${", "$${")]
+
+
+def written(box):
+    """What the commands have written so far: lists of words."""
+    try:
+        with open(box.path("told"), encoding="utf8") as text:
+            return [line.split() for line in text.read().splitlines()]
+    except FileNotFoundError:
+        return []
 
 
 def tellings(s, watcher):
@@ -62,6 +79,7 @@ def invisible(box):
     equal((tellings(s, "b"), s.lines("s", "b")), ([], []), "what b was told")
     s.ctl_ok("stop", "a")
     equal(s.line("s", "b")[-1], str(int(signal.SIGHUP)), "the signal")
+    told(s, "b", "a")
     equal(len(tellings(s, "b")), 1, "how often it was told")
 
 
@@ -157,6 +175,82 @@ def circle(box):
         s.wait_for(name, state="failed")
     s.settle()
     equal([len(s.seen("failure", name)) for name in "abc"], [1, 1, 1], "failures")
+
+
+@test("run: a command is told who ended and how, once for each end")
+def run_command(box):
+    s = box.supd({"a": {"on_failure": "stopping"}, "n": {"enabled": False},
+                  "b": {"environment": {"MINE": "yes"}, "watch": {
+                      "a": {"run": script(box, TELL.replace(">>", "$MINE >>"))},
+                      "n": {"run": script(box)}}}})
+    b = str(s.started("b"))
+    s.until(lambda: len(written(box)) == 1, "the first command")
+    s.tell("a", "exit=3")
+    s.until(lambda: len(written(box)) == 2, "the second command")
+    s.ctl_ok("start", "a")
+    s.started("a", 2)
+    s.tell("a", "raise=KILL")
+    s.until(lambda: len(written(box)) == 3, "the third command")
+    s.settle()
+    head = ["run", "/user/b", "terminated"]
+    equal(written(box)[0][:6] + written(box)[0][7:],
+          [*head, "-", "-", "-", "/user/n", "false"], "what it was told as it started")
+    equal(written(box)[1:],
+          [[*head, "exit:3", "3", "-", b, "/user/a", "true", "yes"],
+           [*head, "signal:KILL", "-", "KILL", b, "/user/a", "true", "yes"]],
+          "what they were told")
+    equal(told(s, "b", "a")["reaction"], "run", "the event")
+    equal(s.seen("hook_failed"), [], "commands that failed")
+    has(s.ctl_ok("cat", "b").out, r"  /user/a: {\"run\": \[", "cat")
+
+
+@test("run: by a supervisor, of its own child")
+def run_by_supervisor(box):
+    s = box.supd({"sup": {"watch": {"sup/a": {"run": script(box)}}, "decider": "stopping",
+                          "children": {"a": {}, "c": {}}}})
+    s.started("c")
+    s.tell("a", "exit=3")
+    s.until(lambda: written(box), "the command")
+    equal(written(box), [["run", "/user/sup", "terminated", "exit:3", "3", "-", "-",
+                          "/user/sup/a", "true"]], "what it was told")
+
+
+@test("run: one that fails, cannot be started or takes too long is told, and no more")
+def run_fails(box):
+    s = box.supd({"a": {}, "c": {}, "d": {}, "b": {}})
+    s.write({"a": {}, "c": {}, "d": {}, "b": {"hook_timeout": "300ms", "watch": {
+        "a": {"run": "/bin/sh -c 'exit 7'"}, "c": {"run": "/does/not/exist"},
+        "d": {"run": [PROBE, s.dir, "+run", "ignore", "daemon", "fork=3"]}}}})
+    s.ctl_ok("apply")
+    for name in ("a", "c", "d"):
+        s.ctl_ok("stop", name)
+    failed = s.event("hook_failed", "b")
+    equal((failed["hook"], failed["reason"], failed["cause"]["code"], failed["timed_out"]),
+          ("run", "terminated", 7, False), "the first event")
+    failed = s.event("hook_failed", "b", 2)
+    equal((failed["cause"]["kind"], failed["step"]), ("exec", "exec"), "the second event")
+    check(s.event("hook_failed", "b", 3)["timed_out"], "the third one was not killed")
+    equal([line for line in s.lines("SFd", "+run") if alive(line.pid)], [], "what is left")
+    has(open(s.stderr, encoding="utf8").read(), "/user/b: hook_failed: run: exited with 7",
+        "the log")
+    equal(s.wait_for("b", state="running")["restarts"], 0, "b's restarts")
+
+
+@test("run: what ends while a command runs is told afterwards")
+def run_in_turn(box):
+    tree = {"a": {}, "c": {}, "b": {"hook_timeout": "1m", "watch": {
+        name: {"run": script(box, TELL + "; while ! [ -e @.go ]; do sleep .01; done")}
+        for name in ("a", "c")}}}
+    s = box.supd(tree)
+    s.started("b")
+    s.ctl_ok("stop", "a", "c")
+    s.until(lambda: len(written(box)) == 1, "the first command")
+    s.ctl_ok("restart", "b")
+    s.settle()
+    equal(len(tellings(s, "b")), 1, "how often it was told")
+    box.file("told.go")
+    s.until(lambda: len(written(box)) == 2, "the second command")
+    equal(sorted(words[-2] for words in written(box)), ["/user/a", "/user/c"], "of whom")
 
 
 if __name__ == "__main__":

@@ -604,6 +604,99 @@ exit a 0
 expect removed a, signal b SIGHUP
 report told b * of=a confirmed=yes incarnation=2
 
+story a command runs once for each end, one after the other, in the order of the ends
+tree
+  a
+  c
+  b watch=c:run,a:run
+hear told
+boot
+expect S a, S c, S b
+hook b run lasts 2s
+stop a
+expect t a, x a, run b a
+reply stop a done
+report told b * of=a
+stop c
+expect t c, x c
+reply stop c done
+report nothing
+after 1999ms
+expect nothing
+after 1ms
+expect run b c
+report told b * of=c
+after 10s
+expect nothing
+
+story a command that fails is told of as a hook that does, and changes nothing
+tree
+  a
+  b watch=a:run
+boot
+expect S a, S b
+hook b run fails
+stop a
+expect t a, x a, run b a
+reply stop a done
+report hook_failed b exit:1
+view b running restarts=0
+
+story what ends while a command runs is told afterwards, be it the same again
+tree
+  a
+  b watch=a:run
+hear told
+boot
+expect S a, S b
+hook b run lasts 1s
+stop a
+expect t a, x a, run b a
+reply stop a done
+report told b * of=a incarnation=1
+start a
+expect S a
+reply start a done
+stop a
+expect t a, x a
+reply stop a done
+after 1s
+expect run b a
+report told b * of=a incarnation=2
+
+story a command goes on when the watcher is restarted, and is not run again
+tree
+  a
+  b watch=a:run
+boot
+expect S a, S b
+hook b run lasts 1s
+stop a
+expect t a, x a, run b a
+reply stop a done
+restart b
+expect t b, x b, S b
+reply restart b done
+after 10s
+expect nothing
+
+story a watcher that does not watch any more waits for no command
+tree
+  a
+  c
+  b watch=a:run,c:run
+boot
+expect S a, S c, S b
+hook b run lasts 10s
+stop a
+expect t a, x a, run b a
+reply stop a done
+update b watch=none
+after 10s
+expect nothing
+update b watch=a:run
+expect run b a
+
 story nobody hears of the shutdown
 tree
   a

@@ -206,7 +206,9 @@ report_key(struct stage *stage, const struct action *action, const char *word)
 static const char *
 report_kind(const struct action *action)
 {
-	return action->watch != 0 ? "told" : report_names[action->report];
+	return action->report == REPORT_TERMINATED && action->watch != 0
+	           ? "told"
+	           : report_names[action->report];
 }
 
 static const char *

@@ -177,26 +177,28 @@ world_statement(struct stage *stage, struct player *player, const struct words *
 	return true;
 }
 
-/* hook A HOOK fails [N] | lasts D | hangs | works */
+/* hook A HOOK|run fails [N] | lasts D | hangs | works */
 static bool
 hook_behaves(struct player *player, const struct words *words)
 {
 	int hook = words->n < 4 ? -1 : names_find(hook_names, HOOK_MAX, words->at[2]);
 	const char *how = words->n < 4 ? "" : words->at[3];
+	struct behaviour *behaviour = &player->run;
 
-	if (hook < 0)
+	if (hook >= 0)
+		behaviour = &player->hooks[hook];
+	else if (words->n < 4 || strcmp(words->at[2], "run") != 0)
 		return false;
 	if (strcmp(how, "fails") == 0) {
-		player->hooks[hook].code = 1;
-		player->hooks[hook].times =
-		    words->n > 4 ? (uint32_t)atoi(words->at[4]) : FOREVER;
+		behaviour->code = 1;
+		behaviour->times = words->n > 4 ? (uint32_t)atoi(words->at[4]) : FOREVER;
 	} else if (strcmp(how, "lasts") == 0 && words->n > 4) {
-		return cast_duration(words->at[4], &player->hooks[hook].lasts_ms);
+		return cast_duration(words->at[4], &behaviour->lasts_ms);
 	} else if (strcmp(how, "hangs") == 0) {
-		player->hooks[hook].lasts_ms = DURATION_INFINITE;
+		behaviour->lasts_ms = DURATION_INFINITE;
 	} else if (strcmp(how, "works") == 0) {
-		player->hooks[hook].times = 0;
-		player->hooks[hook].lasts_ms = 0;
+		behaviour->times = 0;
+		behaviour->lasts_ms = 0;
 	} else {
 		return false;
 	}

@@ -234,6 +234,17 @@ on_end_wanted(struct stage *stage, struct player *player, const struct action *a
 	(void)stage_queue(stage, at_ms, &event, player);
 }
 
+/* With which code it ends this time. */
+static int32_t
+behaviour_code(struct behaviour *behaviour)
+{
+	if (behaviour->times == 0)
+		return 0;
+	if (behaviour->times != FOREVER)
+		behaviour->times--;
+	return behaviour->code;
+}
+
 static void
 on_hook(struct stage *stage, struct player *player, const struct action *action)
 {
@@ -250,11 +261,7 @@ on_hook(struct stage *stage, struct player *player, const struct action *action)
 		return;
 	}
 	player->hook_serial = action->serial;
-	if (player->hooks[action->hook].times > 0) {
-		event.code = player->hooks[action->hook].code;
-		if (player->hooks[action->hook].times != FOREVER)
-			player->hooks[action->hook].times--;
-	}
+	event.code = behaviour_code(&player->hooks[action->hook]);
 	if (player->hooks[action->hook].lasts_ms != DURATION_INFINITE)
 		(void)stage_queue(
 		    stage, stage->rig.now_ms + player->hooks[action->hook].lasts_ms,
@@ -289,9 +296,26 @@ on_added(struct stage *stage, const struct action *action)
 	}
 }
 
+/* The command of a watch: it behaves as is said of the hook `run`. */
+static void
+on_run(struct stage *stage, struct player *player, const struct action *action)
+{
+	struct event event = {
+	    .kind = EVENT_REACT_DONE, .ref = action->ref, .serial = action->serial};
+	struct behaviour *run = &player->run;
+
+	if (player->run_serial != 0)
+		stage_blame(stage, "%s runs two commands", player->name);
+	player->run_serial = action->serial;
+	event.code = behaviour_code(run);
+	if (run->lasts_ms != DURATION_INFINITE)
+		(void)stage_queue(stage, stage->rig.now_ms + run->lasts_ms, &event,
+		                  player);
+}
+
 /* What comes of the end of somebody who is watched: "signal a SIGHUP", "run a b". */
 static void
-on_reaction(struct stage *stage, const struct player *player, const struct action *action)
+on_reaction(struct stage *stage, struct player *player, const struct action *action)
 {
 	char name[STAGE_NAME_MAX];
 	char text[NOTE_MAX];
@@ -304,6 +328,7 @@ on_reaction(struct stage *stage, const struct player *player, const struct actio
 		snprintf(text, sizeof(text), "run %s %s",
 		         stage_name(stage, action->ref, name),
 		         player->watched[action->watch - 1]);
+		on_run(stage, player, action);
 	} else {
 		snprintf(text, sizeof(text), "signal %s %s",
 		         stage_name(stage, action->ref, name),
@@ -341,8 +366,9 @@ on_process(struct stage *stage, struct player *player, const struct action *acti
 static void
 on_report(struct stage *stage, const struct action *action)
 {
-	if (action->watch != 0 ? !stage->heard_told
-	                       : (stage->heard >> action->report & 1) == 0)
+	bool is_told = action->report == REPORT_TERMINATED && action->watch != 0;
+
+	if (is_told ? !stage->heard_told : (stage->heard >> action->report & 1) == 0)
 		return;
 	if (stage->n_reports == STAGE_NOTES_MAX)
 		stage_blame(stage, "too many reports");
@@ -461,6 +487,8 @@ deliver(struct stage *stage, const struct pending *pending)
 		if (event->serial != player->hook_serial)
 			return;
 		player->hook_serial = 0;
+	} else if (event->kind == EVENT_REACT_DONE) {
+		player->run_serial = 0;
 	} else if (event->kind == EVENT_SPAWN_FAILED) {
 		player->life = 0;
 	} else if (event->kind == EVENT_SPAWNED && player->loops >= 0) {

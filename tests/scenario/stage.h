@@ -23,6 +23,13 @@
 #define NOTE_MAX          64
 #define FOREVER           UINT32_MAX
 
+/* What a helper process does. */
+struct behaviour {
+	int code;       /* it exits with this */
+	uint32_t times; /* so often, FOREVER; then with 0 */
+	uint64_t lasts_ms;
+};
+
 struct player {
 	char name[STAGE_NAME_MAX];
 	struct ref ref;
@@ -50,11 +57,9 @@ struct player {
 	uint32_t broken_times; /* how many more, FOREVER */
 
 	uint32_t hook_serial; /* of the hook that runs, 0: none */
-	struct {
-		int code;       /* it exits with this */
-		uint32_t times; /* so often, FOREVER; then with 0 */
-		uint64_t lasts_ms;
-	} hooks[HOOK_MAX];
+	uint32_t run_serial;  /* of the command of a watch that runs */
+	struct behaviour hooks[HOOK_MAX];
+	struct behaviour run; /* of all its commands of watches */
 };
 
 struct pending {

@@ -398,6 +398,8 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_PROBED:
 		had_effect = saw_process(witness, event);
 		break;
+	case EVENT_REACT_DONE:
+		break;
 	case EVENT_HOOK_DONE:
 		had_effect = witness_hook_done(witness, event);
 		break;
