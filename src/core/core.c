@@ -233,8 +233,7 @@ post_process(struct turn *turn, const struct event *event)
 		on_gone(turn, node);
 		break;
 	case EVENT_BACKOFF_RESET:
-		/* Akka's manual reset (B-06), which the process may ask for at any time.
-		 */
+		/* Akka's manual reset (B-06), at any time. */
 		forget_failures(turn->core, node);
 		break;
 	case EVENT_STOP_SENT:
@@ -374,6 +373,17 @@ shut_down(struct turn *turn, bool brutal)
 		turn_exit(turn);
 }
 
+static void
+boot(struct core *core)
+{
+	struct node *root = node_at(core, CORE_ROOT);
+
+	if (core->shutting_down || core->exited || node_is_live(root))
+		return;
+	root->up = true;
+	reconcile_queue(core, root);
+}
+
 /*
  * Take an event in: goals and states of those it concerns directly change, the rest
  * moves in core_settle().  Appends at most CORE_POST_ACTIONS actions.
@@ -388,11 +398,7 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	core->now_ms = now_ms;
 	switch (event->kind) {
 	case EVENT_BOOT:
-		if (!core->shutting_down && !core->exited &&
-		    !node_is_live(node_at(core, CORE_ROOT))) {
-			node_at(core, CORE_ROOT)->up = true;
-			reconcile_queue(core, node_at(core, CORE_ROOT));
-		}
+		boot(core);
 		break;
 	case EVENT_TICK:
 		core->ticking = true;
