@@ -432,7 +432,7 @@ compare(struct shell *shell)
 static void
 count_performed(struct shell *shell)
 {
-	const uint64_t by = events_last_by(&shell->events);
+	const uint64_t by = events_by(&shell->events, shell->events.next_seq - 1);
 	const uint32_t number = (uint32_t)by;
 
 	if (by >> 32 == ledger_epoch(shell->ledger) &&

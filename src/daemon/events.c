@@ -255,21 +255,21 @@ events_end(struct events *events)
 	atomic_store(&events->ring->next_seq, events->next_seq);
 }
 
-/* Which action the newest event came of; 0: of none, or there is no event. */
-uint64_t
-events_last_by(const struct events *events)
-{
-	if (events->first_seq == events->next_seq)
-		return 0;
-	return record_of(events, events->next_seq - 1)->by;
-}
-
 static const struct event_record *
 find(const struct events *events, uint64_t seq)
 {
 	if (seq < events->first_seq || seq >= events->next_seq)
 		return NULL;
 	return record_of(events, seq);
+}
+
+/* What that event came of: its `by`; 0: of nothing, or there is no such event. */
+uint64_t
+events_by(const struct events *events, uint64_t seq)
+{
+	const struct event_record *record = find(events, seq);
+
+	return record == NULL ? 0 : record->by;
 }
 
 /* The JSON text of an event, valid until the next one is written. */

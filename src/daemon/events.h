@@ -23,7 +23,7 @@
 
 struct event_record {
 	uint64_t seq;
-	uint64_t by;   /* which action it came of: events.by when it was written */
+	uint64_t by;   /* what it came of: events.by when it was written */
 	size_t offset; /* into data: the JSON text, a NUL, the path, a NUL */
 	uint32_t len;  /* of the JSON text */
 	uint32_t path_len;
@@ -41,7 +41,7 @@ struct events {
 	struct events_ring *ring; /* borrowed */
 	uint64_t first_seq;       /* as in the ring */
 	uint64_t next_seq;
-	uint64_t by;        /* 0, or the action that is being performed */
+	uint64_t by;        /* 0, or the action, or failed task, that is dealt with */
 	struct strbuf text; /* the one being written */
 	struct strbuf path; /* its path */
 	bool truncated;
@@ -58,7 +58,6 @@ struct event_head {
 int events_init(struct events *events);
 void events_attach(struct events *events, struct events_ring *ring);
 void events_copy(struct events *events, const struct events_ring *from);
-uint64_t events_last_by(const struct events *events);
 void events_done(struct events *events);
 
 /* Write one: begin, any number of fields, end (which gives it its number). */
@@ -73,6 +72,7 @@ bool events_get(const struct events *events, uint64_t seq, const char **ret_json
                 size_t *ret_len);
 /* The path of a record, or NULL when it is no longer there. */
 const char *events_path(const struct events *events, uint64_t seq);
+uint64_t events_by(const struct events *events, uint64_t seq);
 /* Does the path of this record match the glob?  NULL matches everything. */
 bool events_match(const struct events *events, uint64_t seq, const char *glob);
 

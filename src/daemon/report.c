@@ -502,9 +502,12 @@ report_helper_failed(struct shell *shell, const struct task_order *order,
 	};
 	struct event_head head = {.event = report_names[REPORT_HOOK_FAILED],
 	                          .path = shell_path(shell, order->ref)};
+	const uint64_t by = tasks_tell_by(shell->tasks, order);
 	struct node_view view;
 	struct strbuf sb;
 
+	if (by == 0)
+		return;
 	if (core_valid(shell->core, order->ref)) {
 		core_view(shell->core, order->ref, shell->now_ms, &view);
 		head.incarnation = view.incarnation;
@@ -512,7 +515,9 @@ report_helper_failed(struct shell *shell, const struct task_order *order,
 	}
 	events_begin(&shell->events, &head);
 	add_hook_failure(shell, &failure);
+	shell->events.by = by;
 	events_end(&shell->events);
+	shell->events.by = 0;
 	strbuf_init(&sb, LINE_BYTES_MAX);
 	add_hook_text(&sb, &failure);
 	log_line(LOG_LEVEL_WARNING, "%s: %s%s", head.path, head.event, strbuf_str(&sb));

@@ -21,6 +21,9 @@ const char *const task_reason_names[] = {TASK_REASON_MAP(AS_NAME)};
 /* More slots than a tree can have. */
 #define SLOT_BITS 24
 
+/* What the event of a failed task comes of: this and its place, of no action ever. */
+#define NO_ACTION ((uint64_t)UINT32_MAX << 32)
+
 /* What stands for an actor and a kind in a map. */
 uint64_t
 task_key(struct ref ref, enum task_kind kind)
@@ -95,6 +98,27 @@ tasks_failed_step(const struct tasks *tasks, struct ref ref, enum task_kind kind
 	return "";
 }
 
+/*
+ * The number of the event is put down before the event is there: so of a failure that was
+ * in hand at a crash it is known whether it is in the stream.
+ */
+uint64_t
+tasks_tell_by(struct tasks *tasks, const struct task_order *order)
+{
+	const struct events *events = &tasks->shell->events;
+	struct task *task = find(tasks, order->ref, order->kind);
+	uint64_t by;
+
+	if (task == NULL)
+		return NO_ACTION;
+	by = NO_ACTION + (uint64_t)(task - tasks->at);
+	if (task->result.told_seq != 0 && events_by(events, task->result.told_seq) == by)
+		return 0;
+	task->result.told_seq = events->next_seq;
+	task_record(tasks, task);
+	return by;
+}
+
 static void
 tell_core(struct tasks *tasks, enum event_kind kind, const struct task_order *order,
           const struct task_result *result)
@@ -150,9 +174,9 @@ tasks_finish(struct tasks *tasks, struct task *task)
 	ASSERT(!task->told);
 	task->told = true;
 	tasks->n_told++;
-	map_remove(&tasks->owners, task_key(order.ref, order.kind));
 	if (actors_get(&tasks->shell->actors, order.ref) != NULL)
 		tell(tasks, &order, &result);
+	map_remove(&tasks->owners, task_key(order.ref, order.kind));
 }
 
 /* ---- what waits -------------------------------------------------------------------- */

@@ -63,6 +63,7 @@ struct task_result {
 	enum spawn_step step; /* what failed when it was to be started */
 	int error; /* its errno; 0: it was started, and `end` is how it ended */
 	struct reap end;
+	uint64_t told_seq; /* of the event that tells of its failure; 0: none yet */
 };
 
 extern const char *const task_kind_names[];
@@ -106,6 +107,10 @@ void tasks_end_all(struct tasks *tasks);
 
 /* As it is called in the configuration: SUPD_HOOK. */
 const char *task_name(const struct task_order *order);
+
+/* An event is about to tell of this failure: what it comes of, which is put down.  0: one
+ * told of it already, before its guardian died. */
+uint64_t tasks_tell_by(struct tasks *tasks, const struct task_order *order);
 
 /* Did it do what it was for? */
 bool task_succeeded(const struct task_result *result);

@@ -27,6 +27,7 @@ task_record(struct tasks *tasks, const struct task *task)
 	    .life = task->order.life,
 	    .timeout_ms = task->order.timeout_ms,
 	    .deadline_ms = task->deadline_ms,
+	    .told_seq = task->result.told_seq,
 	    .cause = task->order.cause,
 	    .pid = task->pid,
 	    .error = task->result.error,
@@ -87,6 +88,7 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 	};
 	task->result = (struct task_result){
 	    .is_late = record->is_late,
+	    .told_seq = record->told_seq,
 	    .step = (enum spawn_step)record->step,
 	    .error = record->error,
 	    .end = record->end,

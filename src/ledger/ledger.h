@@ -140,6 +140,7 @@ struct ledger_task {
 	uint32_t life;
 	uint64_t timeout_ms;
 	uint64_t deadline_ms; /* 0: it has not begun, or nobody counts */
+	uint64_t told_seq;    /* of the event that tells of its failure; 0: none yet */
 	struct cause cause;
 	int32_t pid;   /* 0: none, or reaped */
 	int32_t error; /* it could not be started: errno */

@@ -152,14 +152,47 @@ def restarted(box, n):
     return stops
 
 
+def stopped(box, n):
+    """Both commands fail, and the guardian is killed at its n-th system call."""
+    reload = script(box, ["reload_command"], 4)
+    s = Chaos(box, {"a": {"stop_command": script(box, code=3), "reload_command": reload},
+                    "b": {}})
+    s.started("b")
+    s.ctl_ok("signal", "a", "reload")
+    s.until(lambda: told(s) == ["reload_command+"], "the command")
+    killer = Killer(box, s.guardian(), n)
+    open_gate(box)
+    s.event("hook_failed", "a")
+    s.call("Stop", names=["/user/a"])
+    stops = killer.end()
+    s.caught_up()
+    equal([(one["hook"], one["cause"]["code"]) for one in s.seen("hook_failed", "a")],
+          [("reload_command", 4), ("stop_command", 3)], "failures told")
+    equal(told(s), pairs("reload_command", "stop_command"), "the commands")
+    check(s.lines("t", "a"), "a got no signal")
+    s.consistent()
+    return stops
+
+
+def at_every_call(function, every):
+    """Kill the guardian at each of its system calls, or at some of them."""
+    (_, stops), = in_parallel(function, ["count"], timeout=60)
+    every = 1 if ALL else every
+    numbers = range(1 + every // 2, stops + 1, every)
+    done = in_parallel(function, numbers, timeout=60)
+    comment(f"{len(done)} of {stops} system calls")
+
+
 @test("a guardian killed at any system call of a restart and a stop: each hook runs once",
       timeout=1800)
-def at_every_call(_):
-    (_, stops), = in_parallel(restarted, ["count"], timeout=60)
-    every = 1 if ALL else 40
-    numbers = range(1 + every // 2, stops + 1, every)
-    done = in_parallel(restarted, numbers, timeout=60)
-    comment(f"{len(done)} of {stops} system calls")
+def restarts(_):
+    at_every_call(restarted, 40)
+
+
+@test("a guardian killed at any system call of commands that fail: each is told once",
+      timeout=1800)
+def failing_commands(_):
+    at_every_call(stopped, 20)
 
 
 if __name__ == "__main__":

@@ -89,14 +89,15 @@ START_TEST(the_ring_goes_on_where_another_process_left_it)
 	open_events(&events);
 	events.by = 7;
 	write_event(&events, "/user/a", 0);
-	ck_assert_uint_eq(events_last_by(&events), 7);
+	ck_assert_uint_eq(events_by(&events, 1), 7);
 	/* One that was begun and not ended is not there. */
 	events_begin(&events, &(struct event_head){.event = "lost", .path = "/user/a"});
 	ck_assert_int_eq(events_init(&successor), 0);
 	events_attach(&successor, events.ring);
-	ck_assert_uint_eq(events_last_by(&successor), 7);
+	ck_assert_uint_eq(events_by(&successor, 1), 7);
 	write_event(&successor, "/user/b", 0);
-	ck_assert_uint_eq(events_last_by(&successor), 0);
+	ck_assert_uint_eq(events_by(&successor, 2), 0);
+	ck_assert_uint_eq(events_by(&successor, 3), 0);
 	ck_assert_str_eq(events_path(&successor, 1), "/user/a");
 	ck_assert_str_eq(events_path(&successor, 2), "/user/b");
 	ck_assert(!events_get(&successor, 3, &json, &len));
