@@ -169,6 +169,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .late = record->late,
 	    .deferred = record->deferred,
 	    .adopted = record->pid != 0,
+	    .uncompared = true,
 	    .told = record->told,
 	    .next = PROCS_NONE,
 	    .prev = PROCS_NONE,
@@ -292,6 +293,7 @@ finish_spawn(struct shell *shell)
 	    .pidfd = -1,
 	    .used = true,
 	    .adopted = true,
+	    .uncompared = true,
 	    .next = PROCS_NONE,
 	    .prev = PROCS_NONE,
 	};
@@ -332,7 +334,7 @@ report_adopted(struct shell *shell, const struct proc *proc)
 
 /* What may have gone by unseen while nobody supervised it. */
 static void
-tell_living(struct procs *procs, const struct proc *proc, const struct node_view *view)
+tell_living(struct procs *procs, struct proc *proc, const struct node_view *view)
 {
 	const bool is_stopped = actors_get(&procs->shell->actors, proc->ref)->sigstopped;
 
@@ -344,6 +346,7 @@ tell_living(struct procs *procs, const struct proc *proc, const struct node_view
 	if (view->probing)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_PROBED, .code = PROBED_UNKNOWN});
+	proc->uncompared = false;
 	if (view->sigstopped != is_stopped)
 		ends_tell_stopped(procs, proc, is_stopped, is_stopped ? SIGSTOP : 0);
 }

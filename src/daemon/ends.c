@@ -330,7 +330,8 @@ on_stopped_or_continued(struct procs *procs, const struct reap *reap)
 		return false;
 	actor->sigstopped = is_stopped;
 	proc_record(procs, proc);
-	ends_tell_stopped(procs, proc, is_stopped, is_stopped ? reap->status : 0);
+	if (!proc->uncompared)
+		ends_tell_stopped(procs, proc, is_stopped, is_stopped ? reap->status : 0);
 	return true;
 }
 

@@ -138,6 +138,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->by_pid, (uint64_t)result->pid, proc->ref.slot);
+	proc->uncompared = procs->shell->is_replaying;
 	if (result->pidfd >= 0) {
 		/* Out of the window of low numbers, which spawns need. */
 		proc->pidfd = fd_raise(result->pidfd);

@@ -43,16 +43,17 @@ struct proc {
 	bool used; /* the containment is open */
 	bool stopping;
 	bool killing;
-	bool late;           /* was asked to end later than the core thinks */
-	bool deferred;       /* waits for its elder: never two processes of one path */
-	bool adopted;        /* the walker is its parent, and reaps it */
-	bool leftover;       /* the main process is reaped, something else may not be */
-	bool fresh;          /* the core was not told of its end yet */
-	bool frozen;         /* stands still, with all that it forked */
-	bool unsettled;      /* not all of it does yet what `frozen` says */
-	uint8_t passes;      /* so often it was looked at for that */
-	uint8_t quiet;       /* … and so often in a row nobody moved */
-	uint32_t told;       /* the life that has said READY=1 */
+	bool late;       /* was asked to end later than the core thinks */
+	bool deferred;   /* waits for its elder: never two processes of one path */
+	bool adopted;    /* the walker is its parent, and reaps it */
+	bool leftover;   /* the main process is reaped, something else may not be */
+	bool fresh;      /* the core was not told of its end yet */
+	bool uncompared; /* of what it does, until adopt.c compares it with the core */
+	bool frozen;     /* stands still, with all that it forked */
+	bool unsettled;  /* not all of it does yet what `frozen` says */
+	uint8_t passes;  /* so often it was looked at for that */
+	uint8_t quiet;   /* … and so often in a row nobody moved */
+	uint32_t told;   /* the life that has said READY=1 */
 	uint32_t next, prev; /* among the leftovers */
 	struct containment containment;
 	struct reap end;

@@ -564,6 +564,15 @@ def in_parallel(function, items, timeout=30, workers=WORKERS, failures_max=int(o
     return good
 
 
+def at_every_call(function, every):
+    """function(box, n), in which a Killer strikes at its n-th stop, for every n, or, unless
+    ALL, for one of so many; with "count" it says how many stops there are."""
+    (_, stops), = in_parallel(function, ["count"], timeout=60)
+    every = 1 if ALL else every
+    done = in_parallel(function, range(1 + every // 2, stops + 1, every), timeout=60)
+    comment(f"{len(done)} of {stops} system calls")
+
+
 def collect(items, write_end, results, pids, good, bad, failures_max):
     """Hand out the items two a worker ahead, take in what came of them."""
     waiting, out, tail = items[::-1], 0, b""
@@ -591,5 +600,5 @@ def collect(items, write_end, results, pids, good, bad, failures_max):
     os.close(write_end)
 
 
-__all__ = ["ALL", "Chaos", "Killer", "Wish", "alive", "check", "cmdline", "equal", "full", "in_parallel", "moved",
-           "now_ns", "offspring"]
+__all__ = ["ALL", "Chaos", "Killer", "Wish", "alive", "at_every_call", "check", "cmdline",
+           "equal", "full", "in_parallel", "moved", "now_ns", "offspring"]

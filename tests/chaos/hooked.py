@@ -7,8 +7,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
-from chaos import ALL, Chaos, Killer, in_parallel, open_gate, outage, told, wait_told
-from lib import check, comment, equal, main, test
+from chaos import Chaos, Killer, at_every_call, open_gate, outage, told, wait_told
+from lib import check, equal, main, test
 
 START = ["pre_start", "post_start"]
 RESTART = ["pre_restart", "post_stop", "pre_start", "post_restart"]
@@ -172,15 +172,6 @@ def stopped(box, n):
     check(s.lines("t", "a"), "a got no signal")
     s.consistent()
     return stops
-
-
-def at_every_call(function, every):
-    """Kill the guardian at each of its system calls, or at some of them."""
-    (_, stops), = in_parallel(function, ["count"], timeout=60)
-    every = 1 if ALL else every
-    numbers = range(1 + every // 2, stops + 1, every)
-    done = in_parallel(function, numbers, timeout=60)
-    comment(f"{len(done)} of {stops} system calls")
 
 
 @test("a guardian killed at any system call of a restart and a stop: each hook runs once",

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The guardian dies while actors are added, deleted, and made more and fewer."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import CUT, Chaos, Killer, at_every_call, equal
+from lib import PROBE, check, main, test
+from varlink import VarlinkError
+
+
+def templates(box):
+    base = {"backoff": "none", "shutdown": "1s"}
+    return {"w": {**base, "command": [PROBE, box.dir, "${actor.name}", "alone", "${does}"]},
+            "broken": {**base, "command": ["/nonexistent/program"]}}
+
+
+def insist(s, method, *done, **parameters):
+    """Ask until there is an answer; who asks again may hear that it is done: `done`."""
+    def once():
+        try:
+            with s.connect() as client:
+                return client.call(method, parameters) or {"": ""}
+        except CUT:
+            return None
+        except OSError:
+            return None
+        except VarlinkError as error:
+            if error.name in done:
+                return {"error": error.name}
+            raise
+
+    return s.until(once, f"a reply to {method} {parameters}", 20)
+
+
+def runs(s, path, lives):
+    """It runs, after so many lives; its pid."""
+    s.until(lambda: len(s.lines("S", path.rpartition("/")[2])) >= lives, f"{path} {lives}")
+    actor = s.wait_for(path, state="running")
+    return actor["pid"]
+
+
+def command_line(pid):
+    with open(f"/proc/{pid}/cmdline", "rb") as line:
+        return line.read().decode().split("\0")
+
+
+def added(box, n):
+    """Added, crashed, stopped, deleted, added again, the guardian killed at its n-th call."""
+    s = Chaos(box, {"sup": {"children": {"b": {}}}}, templates=templates(box))
+    s.started("b")
+    s.probes.add("c")
+    b = s.actor("sup/b")["pid"]
+    killer = Killer(box, s.guardian(), n)
+    again = "AlreadyStarted", "AlreadyPresent"
+    insist(s, "Add", *again, name="sup/c", use="w", **{"with": {"does": "delay=1"}})
+    runs(s, "sup/c", 1)
+    s.tell("c", "exit=3")
+    check("delay=1" in command_line(runs(s, "sup/c", 2)), "the parameter of c")
+    s.call("Stop", names=["/user/sup/c"])
+    insist(s, "Delete", "NoSuchActor", name="sup/c")
+    equal(s.paths(), ["/user", "/user/sup", "/user/sup/b"], "who is there")
+    insist(s, "Add", *again, name="sup/c", use="w", **{"with": {"does": "delay=2"}})
+    pid = runs(s, "sup/c", 3)
+    stops = killer.end()
+    check("delay=2" in command_line(pid), "the parameter of the second c")
+    s.crash()
+    equal(s.paths(), ["/user", "/user/sup", "/user/sup/b", "/user/sup/c"], "who is there")
+    equal((s.actor("sup/b")["pid"], s.actor("sup/c")["pid"]), (b, pid), "the pids")
+    equal(s.actor("sup/c")["incarnation"], 2, "c's incarnation")
+    equal(len(s.lines("S", "c")), 3, "lives of c")
+    s.consistent()
+    return stops
+
+
+@test("killed at any system call of add, delete and add: each is done once, or asked again",
+      timeout=1800)
+def additions(_):
+    at_every_call(added, 60)
+
+
+def refused(box, n):
+    """What cannot be started is asked for, the guardian killed at its n-th call."""
+    s = Chaos(box, {"sup": {"children": {"b": {}}}}, templates=templates(box))
+    s.started("b")
+    killer = Killer(box, s.guardian(), n)
+    equal(insist(s, "Add", "StartFailed", name="sup/c", use="broken"),
+          {"error": "StartFailed"}, "the answer")
+    s.until(lambda: s.paths() == ["/user", "/user/sup", "/user/sup/b"], "no trace of it")
+    stops = killer.end()
+    s.crash()
+    equal(s.paths(), ["/user", "/user/sup", "/user/sup/b"], "who is there")
+    s.consistent()
+    return stops
+
+
+@test("killed at any system call of an addition that fails: it leaves no trace (I31)",
+      timeout=1800)
+def failed_additions(_):
+    at_every_call(refused, 25)
+
+
+def scaled(box, n):
+    """More and fewer replicas, the guardian killed at its n-th call."""
+    one = {"command": [PROBE, box.dir, "${actor.name}", "alone"], "backoff": "none",
+           "shutdown": "1s"}
+    s = Chaos(box, {"r": {"use": "one", "replicas": 1}}, templates={"one": one})
+    s.probes.update(f"r@{i}" for i in range(1, 5))
+    first = runs(s, "r@1", 1)
+    killer = Killer(box, s.guardian(), n)
+    insist(s, "Scale", name="r", replicas=4)
+    s.until(lambda: s.paths() == ["/user", *(f"/user/r@{i}" for i in range(1, 5))], "four")
+    pids = [runs(s, f"r@{i}", 1) for i in range(1, 5)]
+    insist(s, "Scale", name="r", replicas=2)
+    s.until(lambda: s.paths() == ["/user", "/user/r@1", "/user/r@2"], "two")
+    stops = killer.end()
+    s.crash()
+    equal([s.actor(f"r@{i}")["pid"] for i in (1, 2)], [first, pids[1]], "the pids")
+    equal([len(s.lines("S", f"r@{i}")) for i in range(1, 5)], [1] * 4, "lives")
+    equal([line.name for line in s.lines("t")], ["r@4", "r@3"], "stops")
+    s.consistent()
+    return stops
+
+
+@test("killed at any system call of scale up and down: each has one life", timeout=1800)
+def scales(_):
+    at_every_call(scaled, 60)
+
+
+if __name__ == "__main__":
+    main()
