@@ -187,6 +187,15 @@ children_group_due(struct turn *turn, struct node *supervisor)
 	if (supervisor->op != OP_DELAY)
 		return;
 	deadline_clear(core, supervisor, LANE_GROUP);
+	if (supervisor->n_grouped > 0) {
+		/* A member is stopped after all, with children that had outlived it. */
+		supervisor->op = OP_STOP;
+		supervisor->cursor = supervisor->last;
+		if (supervisor->group_delay_ms != DURATION_INFINITE)
+			supervisor->group_delay_ms = 0;
+		reconcile_queue(core, supervisor);
+		return;
+	}
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (!child->grouped)
 			continue;

@@ -45,8 +45,8 @@ can_take(const struct core *core, const struct node *node, const struct watch *w
 
 /*
  * Restart, by nobody's failure.  Whoever starts after the end has been restarted by
- * that.  A supervisor waits out its backoff, because its restart may well be what ends
- * its target again.
+ * that; a temporary one is stopped instead (OTP O-15).  A supervisor waits out its
+ * backoff, because its restart may well be what ends its target again.
  */
 static void
 restart(struct turn *turn, struct node *node, bool confirmed)
@@ -56,6 +56,10 @@ restart(struct turn *turn, struct node *node, bool confirmed)
 
 	if (!confirmed || !node_is_live(node))
 		return;
+	if (node->spec.restart == RESTART_TEMPORARY) {
+		command_want_down(turn, node);
+		return;
+	}
 	node->up = true;
 	node->bounce = true;
 	node->automatic = true;
@@ -120,7 +124,7 @@ run(struct turn *turn, struct node *node, struct watch *watch)
 bool
 core_react(const struct core *core, struct ref ref, struct action *ret)
 {
-	const struct node *node = node_lookup(core, ref);
+	const struct node *node = node_find(core, ref);
 
 	if (node == NULL || node->running == NONE)
 		return false;
@@ -129,11 +133,14 @@ core_react(const struct core *core, struct ref ref, struct action *ret)
 	return true;
 }
 
-/* EVENT_REACT_DONE; one of another serial than that of what runs is stale. */
+/*
+ * EVENT_REACT_DONE; one of another serial than that of what runs is stale.  It may
+ * outlive a temporary actor, which is hidden then.
+ */
 void
 react_done(struct turn *turn, const struct event *event)
 {
-	struct node *node = node_lookup(turn->core, event->ref);
+	struct node *node = node_find(turn->core, event->ref);
 	struct watch *watch = node == NULL ? NULL : watch_at(turn->core, node->running);
 	bool failed;
 

@@ -100,7 +100,9 @@ be_ready(struct turn *turn, struct node *node)
 		             node->spec.backoff.reset_after_ms);
 	living_ready(core, node);
 	(void)turn_report(turn, REPORT_READY, node);
-	reconcile_pass(core, node);
+	/* One that is to be restarted when it is its turn has that turn still. */
+	if (!node->again)
+		reconcile_pass(core, node);
 	reconcile_queue_parent(core, node);
 }
 

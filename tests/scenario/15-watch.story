@@ -708,3 +708,42 @@ expect S a, S b, S c
 shutdown
 expect t c, x c, t b, x b, t a, x a, exit 0
 report nothing
+
+story O-15 a temporary actor is not restarted by its watch either: it stops
+tree
+  a
+  b temporary watch=a:restart
+hear told terminated
+boot
+expect S a, S b
+stop a
+expect t a, x a, t b, x b, removed b
+reply stop a done
+report terminated a *
+report told b normal of=a confirmed=yes
+report terminated b *
+
+story a command that outlives a temporary watcher keeps no later one from being run
+tree
+  s one_for_one
+    a
+    b temporary watch=a:run
+hear told
+boot
+expect S a, S b
+hook b run lasts 1s
+stop a
+expect t a, x a, run b a
+reply stop a done
+report told b * of=a confirmed=yes
+exit b 0
+expect removed b
+after 2s
+expect nothing
+restart s
+expect S a, S b
+reply restart s done
+stop a
+expect t a, x a, run b a
+reply stop a done
+report told b * of=a incarnation=2

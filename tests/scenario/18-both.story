@@ -377,3 +377,52 @@ exit m 1
 expect S m, S a, t c, x c, S c
 report failure m exit:1 restart
 view b stopped held=yes
+
+story I8 a group waits, beyond its delay, for the children of a member that is stopped during it
+tree
+  s one_for_all
+    a backoff=1s/1s/1s/1000/0
+    m one_for_one both keep_children=untouched
+      x shutdown=10s
+boot
+expect S a, S m, S x
+slow x 2s
+exit a 1
+expect t m, x m
+reports
+after 500ms
+stop m
+expect t x
+after 1s
+expect nothing
+after 2s
+expect x x, S a
+reply stop m done
+view m stopped
+view a running generation=2
+
+story A-20 a survivor that gets ready before its turn is restarted all the same
+tree
+  m one_for_one keep_children=restart
+    a ready=told on_failure=exit:3->escalate,default
+    b ready=told
+boot
+expect S a
+ready a
+expect S b
+ready b
+exit b 1
+expect S b
+reports
+exit a 3
+expect S a
+reports
+ready b
+expect nothing
+ready a
+expect t b, x b, S b
+ready b
+view b running generation=3
+exit b 1
+expect S b
+reports
