@@ -2,6 +2,7 @@
 /* gen.c - random actors and trees. */
 #include "config.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -93,6 +94,11 @@ gen_supervisor(struct rng *rng, struct spec *spec)
 	if (one_in(rng, 3))
 		spec->keep_children =
 		    (enum keep_children)rng_below(rng, KEEP_CHILDREN_MAX);
+	if (one_in(rng, 4))
+		spec->auto_shutdown =
+		    (enum auto_shutdown)rng_below(rng, AUTO_SHUTDOWN_MAX);
+	if (one_in(rng, 4))
+		spec->when_empty = (enum when_empty)rng_below(rng, WHEN_EMPTY_MAX);
 	spec->start_parallel = one_in(rng, 5);
 	spec->stop_parallel = one_in(rng, 5);
 	spec->shutdown_mode = SHUTDOWN_INFINITY;
@@ -159,6 +165,54 @@ gen_hooks(struct rng *rng, struct spec *spec)
 	spec->hook_timeout_ms = 1 + rng_below(rng, 200);
 }
 
+static bool
+is_watched(const struct spec *spec, uint64_t name)
+{
+	for (uint32_t i = 0; i < spec->n_watches; i++)
+		if (spec->watches[i].target == name)
+			return true;
+	return false;
+}
+
+/* Whom it watches: some of the names that there may be, perhaps its own. */
+static void
+gen_watches(struct rng *rng, struct spec *spec, struct watch_spec *watches)
+{
+	static const int signals[] = {SIGHUP, SIGUSR1};
+
+	spec->watches = watches;
+	spec->n_watches = 0;
+	if (!one_in(rng, 4))
+		return;
+	for (uint64_t n = 1 + rng_below(rng, SIM_WATCHES); n > 0; n--) {
+		struct watch_spec *watch = &watches[spec->n_watches];
+		/* The lower names are those of the first tree. */
+		uint64_t name = 1 + rng_below(rng, one_in(rng, 5) ? SIM_NAMES : 6);
+
+		if (is_watched(spec, name))
+			continue;
+		watch->target = name;
+		watch->reaction = (enum reaction)rng_below(rng, REACTION_MAX);
+		watch->signal = signals[rng_below(rng, 2)];
+		spec->n_watches++;
+	}
+}
+
+/* A name that no actor has, or only one that goes; 0: there is none. */
+uint64_t
+gen_name(const struct run *run, struct rng *rng)
+{
+	uint64_t from = one_in(rng, 4) ? rng_below(rng, SIM_NAMES) : 0;
+
+	for (uint64_t i = 0; i < SIM_NAMES; i++) {
+		uint64_t name = 1 + (from + i) % SIM_NAMES;
+
+		if (run_name_is_free(run, name))
+			return name;
+	}
+	return 0;
+}
+
 /* A new random spec in the pool; its number.  When the pool is full, an old one. */
 uint32_t
 gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
@@ -180,12 +234,14 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 	gen_backoff(rng, &spec->backoff);
 	gen_decider(rng, &spec->on_failure, made->on_failure, true);
 	gen_hooks(rng, spec);
+	gen_watches(rng, spec, made->watches);
 	if (kind != NODE_WORKER) {
 		gen_supervisor(rng, spec);
 		gen_decider(rng, &spec->decider, made->decider, false);
 	}
 	if (kind != NODE_SUPERVISOR)
 		gen_process(rng, spec);
+	spec->significant = spec->restart != RESTART_PERMANENT && one_in(rng, 2);
 	return tape->n_specs++;
 }
 
@@ -199,6 +255,7 @@ gen_tree(struct run *run, struct rng *rng, bool clean)
 	struct op op = {.kind = OP_ADD, .now_ms = run->rig.now_ms, .before = REF_NONE};
 
 	op.ref = core_ref(run->rig.core, CORE_ROOT);
+	op.name = gen_name(run, rng);
 	op.spec = gen_spec(run->tape, rng, NODE_SUPERVISOR, clean);
 	run->tape->specs[op.spec].spec.enabled = true;
 	run->tape->specs[op.spec].spec.restart = RESTART_PERMANENT;
@@ -215,6 +272,7 @@ gen_tree(struct run *run, struct rng *rng, bool clean)
 			continue;
 		op.ref = parent;
 		op.spec = gen_spec(run->tape, rng, kind, clean);
+		op.name = gen_name(run, rng);
 		run_op(run, &op);
 		for (struct ref at = core_first_child(run->rig.core, parent);
 		     core_valid(run->rig.core, at);

@@ -36,6 +36,19 @@ run_end(struct run *run)
 	rig_done(&run->rig);
 }
 
+/* Has nobody this name, but for those that go or are hidden? */
+bool
+run_name_is_free(const struct run *run, uint64_t name)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX && name != 0; i++) {
+		const struct witnessed *node = &run->witness.nodes[i];
+
+		if (node->used && node->name == name && !node->removing)
+			return false;
+	}
+	return true;
+}
+
 static bool
 can_add(const struct run *run, const struct op *op)
 {
@@ -45,7 +58,7 @@ can_add(const struct run *run, const struct op *op)
 
 	core_room(core, &room);
 	if (run->rig.size.nodes - room.nodes >= RUN_NODES_MAX ||
-	    !core_valid(core, op->ref))
+	    !core_valid(core, op->ref) || !run_name_is_free(run, op->name))
 		return false;
 	view = rig_view(&run->rig, op->ref);
 	if (view.kind == NODE_WORKER || view.removing || view.depth + 1 > SIM_DEPTH_MAX)
@@ -92,6 +105,7 @@ apply(struct run *run, const struct op *op)
 {
 	struct rig *rig = &run->rig;
 	const struct spec *spec = &run->tape->specs[op->spec].spec;
+	struct spec named = *spec;
 	struct ref ref;
 
 	switch (op->kind) {
@@ -105,11 +119,13 @@ apply(struct run *run, const struct op *op)
 		run->turns++;
 		break;
 	case OP_ADD:
-		ref = rig_add(rig, op->ref, op->before, spec);
-		witness_added(&run->witness, ref, op->ref, spec);
+		named.name = op->name;
+		ref = rig_add(rig, op->ref, op->before, &named);
+		witness_added(&run->witness, ref, op->ref, spec, op->name);
 		break;
 	case OP_UPDATE:
-		rig_update(rig, op->ref, spec);
+		named.name = run->witness.nodes[op->ref.slot].name;
+		rig_update(rig, op->ref, &named);
 		break;
 	case OP_REMOVE:
 		core_remove(rig->core, op->ref, rig->now_ms);
@@ -136,7 +152,7 @@ keep_work(struct run *run)
 		if (action->kind != ACTION_SPAWN && action->kind != ACTION_STOP &&
 		    action->kind != ACTION_KILL && action->kind != ACTION_HOOK &&
 		    action->kind != ACTION_HOOK_KILL && action->kind != ACTION_FREEZE &&
-		    action->kind != ACTION_THAW)
+		    action->kind != ACTION_THAW && action->kind != ACTION_REACT)
 			continue;
 		if (run->n_work == RUN_WORK_MAX)
 			witness_blame(&run->witness, "too much to do in one turn");

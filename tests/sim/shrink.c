@@ -62,6 +62,10 @@ action_print(const struct action *action)
 		       directive_names[action->directive], action->origin.slot,
 		       decision_reason_names[action->reason], action->window,
 		       action->limit, (int)action->delay_ms);
+	if (action->kind == ACTION_REPORT && action->watch != 0)
+		printf(" of #%d: %s%s", (int)action->origin.slot,
+		       reaction_names[action->reaction],
+		       action->confirmed ? "" : ", not confirmed");
 	if (action->kind == ACTION_REPLY)
 		printf(" token %d result %d", (int)action->token, (int)action->result);
 	printf("\n");
@@ -116,9 +120,9 @@ print_specs(const struct tape *tape, const struct op *ops, uint32_t n)
 
 		if (ops[i].kind != OP_ADD && ops[i].kind != OP_UPDATE)
 			continue;
-		printf("# spec %u: %s %s%s", ops[i].spec,
-		       restart_type_names[spec->restart], node_kind_names[spec->kind],
-		       spec->enabled ? "" : " disabled");
+		printf("# spec %u (name %u): %s %s%s", ops[i].spec,
+		       (unsigned int)ops[i].name, restart_type_names[spec->restart],
+		       node_kind_names[spec->kind], spec->enabled ? "" : " disabled");
 		if (spec->kind != NODE_WORKER)
 			printf(" %s keep %s intensity %d/%dms decider %s(%u)%s%s limit "
 			       "%d",
@@ -131,6 +135,15 @@ print_specs(const struct tape *tape, const struct op *ops, uint32_t n)
 			       spec->start_parallel ? " start-parallel" : "",
 			       spec->stop_parallel ? " stop-parallel" : "",
 			       spec->limit.on ? (int)spec->limit.restarts : -1);
+		if (spec->significant)
+			printf(" significant");
+		if (spec->kind != NODE_WORKER)
+			printf(" auto_shutdown %s when_empty %s",
+			       auto_shutdown_names[spec->auto_shutdown],
+			       when_empty_names[spec->when_empty]);
+		for (uint32_t k = 0; k < spec->n_watches; k++)
+			printf(" watch %u:%s", (unsigned int)spec->watches[k].target,
+			       reaction_names[spec->watches[k].reaction]);
 		printf(
 		    " ready %d shutdown %d/%dms backoff %s%d/%d reset %d start_timeout "
 		    "%d on_failure(%u) hooks %x/%dms\n",

@@ -25,6 +25,8 @@
 #define SIM_TOKENS_MAX 1024
 #define SIM_WRONG_MAX  240
 #define SIM_BARRIERS   64
+#define SIM_WATCHES    3  /* of one actor */
+#define SIM_NAMES      20 /* an actor has one of these, or none */
 
 /* ---- inputs ------------------------------------------------------------------- */
 
@@ -45,13 +47,15 @@ struct op {
 	struct event event;
 	struct ref ref;    /* whom: parent of ADD */
 	struct ref before; /* ADD, PLACE */
-	uint32_t spec;     /* ADD, UPDATE */
+	uint32_t spec;     /* ADD, UPDATE, and an event that adds */
+	uint64_t name;     /* of who is added; 0: none */
 };
 
 struct sim_spec {
 	struct spec spec;
 	struct rule decider[SIM_RULES_MAX];
 	struct rule on_failure[SIM_RULES_MAX];
+	struct watch_spec watches[SIM_WATCHES];
 };
 
 /* Everything that a run was given, and what came of it.  Shared with the parent process,
@@ -88,11 +92,20 @@ struct process {
 	uint32_t barrier;  /* number of the group that wants it gone, 0: none */
 };
 
+/* One of its watches. */
+struct watched {
+	uint64_t name;
+	uint64_t since; /* seq when it got it */
+	uint64_t told;  /* seq when it was told last, */
+	uint64_t end;   /* … and of which end; 0: of none that was seen */
+};
+
 struct witnessed {
 	bool used;
 	struct ref ref;
 	uint32_t parent; /* slot */
 	const struct spec *spec;
+	uint64_t name;
 	bool spec_changed; /* since its newest process was asked for to stop */
 	struct process process;
 	uint32_t life_max;
@@ -124,6 +137,19 @@ struct witnessed {
 	bool stands;              /* suspended was told, and not resumed */
 	uint64_t stands_since_ms; /* since when */
 
+	/* death watch: seq of … */
+	uint64_t begun; /* … the beginning of this incarnation, 0: it is down */
+	uint64_t ended; /* … the final end of the newest one */
+	struct watched watches[SIM_WATCHES];
+	uint32_t running; /* serial of the command of one of them, 0: none */
+	bool may_run;     /* another one may: it may have lost that watch */
+	uint32_t pacts;   /* so many ends it has to fail of, and did not yet */
+
+	/* significance */
+	bool natural;     /* its end is by itself */
+	bool may_go_on;   /* its failure may be told once more, one level up */
+	uint64_t retired; /* as a supervisor: seq when its work was done */
+
 	/* backoff */
 	uint32_t failures;
 	uint64_t due_ms;   /* no automatic start before */
@@ -139,8 +165,8 @@ struct witnessed {
 	bool intensity_changed;
 
 	/* this turn */
-	int owed;   /* failures that must be told */
-	bool maybe; /* one more may be told */
+	int owed;  /* failures that must be told */
+	int maybe; /* so many more may be told */
 	int told;
 	enum node_state before; /* state before this input */
 	uint64_t before_since_ms;
@@ -173,9 +199,13 @@ struct witness {
 		enum event_kind kind;
 	} tokens[SIM_TOKENS_MAX];
 	uint32_t n_tokens;
-	uint32_t serial;   /* of the newest hook */
-	uint64_t unwaited; /* the newest token that was given up */
-	uint64_t hash;     /* of all actions */
+	uint64_t name_ended[SIM_NAMES + 1]; /* seq of the newest end of one so called */
+	bool name_shared[SIM_NAMES + 1];    /* there were two at a time */
+	uint32_t serial;                    /* of the newest hook */
+	uint32_t run_serial;                /* of the newest command of a watch */
+	uint64_t commotions;                /* ends that had somebody restarted */
+	uint64_t unwaited;                  /* the newest token that was given up */
+	uint64_t hash;                      /* of all actions */
 	char wrong[SIM_WRONG_MAX];
 };
 
@@ -184,9 +214,11 @@ void witness_done(struct witness *witness);
 void witness_before(struct witness *witness);
 void witness_op(struct witness *witness, const struct op *op, const struct spec *spec);
 void witness_added(struct witness *witness, struct ref ref, struct ref parent,
-                   const struct spec *spec);
+                   const struct spec *spec, uint64_t name);
 void witness_actions(struct witness *witness);
 void witness_after(struct witness *witness, const struct op *op);
+void witness_doubt(struct witness *witness, const struct witnessed *top);
+void witness_owe(struct witness *witness, struct witnessed *node);
 void witness_blame(struct witness *witness, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -229,6 +261,22 @@ void witness_check_suspended(struct witness *witness, struct witnessed *node,
                              const struct node_view *view);
 bool witness_runs(enum node_state state);
 
+/* witness-significant.c: what ends with the work of others. */
+void witness_significant(struct witness *witness, struct witnessed *child);
+bool witness_is_leaving(struct witness *witness, const struct witnessed *at);
+void witness_ended_normally(struct witness *witness, struct witnessed *supervisor);
+void witness_group_stopped(struct witness *witness, struct witnessed *leader);
+void witness_check_retired(struct witness *witness, const struct witnessed *node);
+
+/* witness-watch.c: who is told of whose end. */
+void witness_watches(struct witness *witness, struct witnessed *node);
+void witness_begins(struct witness *witness, struct witnessed *node);
+void witness_ends(struct witness *witness, const struct action *report);
+void witness_told(struct witness *witness, const struct action *report);
+void witness_message(struct witness *witness, const struct action *action);
+bool witness_message_done(struct witness *witness, const struct event *event);
+void witness_check_watches(struct witness *witness, const struct witnessed *node);
+
 /* witness-turn.c: what must hold between turns, and when the world is calm. */
 void witness_turn_over(struct witness *witness);
 void witness_calm(struct witness *witness);
@@ -253,12 +301,14 @@ void run_end(struct run *run);
 bool run_op(struct run *run, const struct op *op);
 bool run_event(struct run *run, const struct event *event);
 bool run_settle(struct run *run);
+bool run_name_is_free(const struct run *run, uint64_t name);
 void run_replay(struct tape *tape, const struct op *ops, uint32_t n_ops);
 
 /* gen.c */
 bool one_in(struct rng *rng, uint64_t n);
 enum node_kind gen_kind(struct rng *rng);
 uint32_t gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean);
+uint64_t gen_name(const struct run *run, struct rng *rng);
 void gen_tree(struct run *run, struct rng *rng, bool clean);
 
 /* world.c, stimulus.c: the world, and what people do to it. */
@@ -293,9 +343,12 @@ struct world {
 	uint64_t crash_one_in; /* processes end by themselves */
 	struct inhabitant who[SIM_NODES_MAX];
 	struct hook_at_work hooks[SIM_NODES_MAX];
+	struct hook_at_work commands[SIM_NODES_MAX]; /* of watches */
 	struct happening queue[WORLD_QUEUE_MAX];
 	uint32_t n_queue;
 	uint64_t next_command_ms;
+	uint64_t commotions; /* of the witness, some turns ago */
+	bool in_a_cycle;
 	uint64_t last_token;
 };
 

@@ -133,6 +133,8 @@ stimulus_reload(struct world *world)
 			kind = rig_view(&run->rig, op.ref).kind;
 		if (op.kind == OP_ADD || op.kind == OP_UPDATE)
 			op.spec = gen_spec(run->tape, rng, kind, false);
+		if (op.kind == OP_ADD)
+			op.name = gen_name(run, rng);
 		if (op.kind == OP_UPDATE)
 			keep_readiness(world, op.ref, op.spec);
 		(void)run_op(run, &op);
@@ -154,6 +156,9 @@ is_noise(const struct world *world, const struct event *event)
 	if (event->kind == EVENT_HOOK_DONE)
 		return !node->used || !ref_equal(node->ref, event->ref) ||
 		       node->hook.serial == 0 || node->hook.serial != event->serial;
+	if (event->kind == EVENT_REACT_DONE)
+		return !node->used || !ref_equal(node->ref, event->ref) ||
+		       node->running == 0 || node->running != event->serial;
 	if (!node->used || !ref_equal(node->ref, event->ref) || !process->there ||
 	    process->life != event->life)
 		return true;
@@ -185,6 +190,11 @@ stimulus_noise(struct world *world)
 	if (one_in(rng, 5)) {
 		event.kind = EVENT_HOOK_DONE;
 		event.serial = (uint32_t)rng_below(rng, world->run->witness.serial + 2);
+	}
+	if (one_in(rng, 8)) {
+		event.kind = EVENT_REACT_DONE;
+		event.serial =
+		    (uint32_t)rng_below(rng, world->run->witness.run_serial + 2);
 	}
 	if (one_in(rng, 10))
 		event.ref.tenant += (uint32_t)rng_below(rng, 3) - 1;

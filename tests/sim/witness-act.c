@@ -179,6 +179,7 @@ witness_spawn(struct witness *witness, const struct action *action)
 	process->life = action->life;
 	process->there = true;
 	process->asked = witness->seq;
+	witness_begins(witness, node);
 	node->spec_changed = false;
 }
 
@@ -249,7 +250,7 @@ check_reverse(struct witness *witness, const struct witnessed *node)
 	for (; at != NULL; child = at, at = witness_parent(witness, at)) {
 		if (at->spec->stop_parallel || killed_from_above(witness, child) ||
 		    state_now(witness, at) != STATE_STOPPING ||
-		    (child != node && child->stopping != 0 &&
+		    (child->stopping != 0 &&
 		     (at->stopping == 0 || child->stopping < at->stopping)))
 			return;
 		for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {

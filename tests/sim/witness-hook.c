@@ -54,6 +54,8 @@ witness_hook(struct witness *witness, const struct action *action)
 		witness_blame(witness, "I4 slot %u is held and starts", node->ref.slot);
 	witness->serial = action->serial;
 	node->prepared = false;
+	if (action->hook == HOOK_PRE_START)
+		witness_begins(witness, node);
 	node->hook.serial = action->serial;
 	node->hook.hook = action->hook;
 	node->hook.killed = false;
@@ -99,8 +101,9 @@ witness_hook_done(struct witness *witness, const struct event *event)
 	if (node->hook.hook != HOOK_PRE_START && node->hook.hook != HOOK_POST_RESTART)
 		return true;
 	if (node->hook.killed || node->stop > node->hook.asked || node->may_be_stopped ||
-	    node->process.barrier != 0 || witness_is_kept(witness, node))
-		node->maybe = true;
+	    node->process.barrier != 0 || witness_is_kept(witness, node) ||
+	    witness_is_leaving(witness, witness_parent(witness, node)))
+		node->maybe++;
 	else if (failed)
 		node->owed++;
 	if (failed || node->hook.killed)

@@ -186,14 +186,9 @@ saw_gave_up(struct witness *witness, const struct action *action)
 	raise_barrier(witness, node);
 	witness_mark(witness, node, &node->stop);
 	witness_mark(witness, node, &node->down);
-	node->maybe = true;
-	if (node->spec->decider.preset == PRESET_OTP) {
-		/* A normal end: restarted if permanent, without a decision. */
-		witness->seq++;
-		witness_may_restart(witness, node);
-		witness_count(witness, witness_parent(witness, node), false);
-		node->counted_stop = node->spec->backoff.on_stop;
-	}
+	node->maybe++;
+	if (node->spec->decider.preset == PRESET_OTP)
+		witness_ended_normally(witness, node);
 }
 
 /* ---- failures -------------------------------------------------------------------------
@@ -247,6 +242,18 @@ check_told(struct witness *witness, struct witnessed *origin, const struct actio
 {
 	const struct process *process = &origin->process;
 
+	if (origin->may_go_on && !ref_equal(action->ref, origin->ref)) {
+		/* Its group was stopped, and that left nobody. */
+		origin->may_go_on = false;
+		return;
+	}
+	if (action->cause.kind == CAUSE_DEATH_PACT) {
+		if (origin->pacts == 0)
+			witness_blame(witness, "I26 slot %u fails of no end",
+			              origin->ref.slot);
+		else
+			origin->pacts--;
+	}
 	if (action->cause.kind == CAUSE_START_TIMEOUT) {
 		if (!process->spawned || process->ready ||
 		    origin->spec->start_timeout_ms == DURATION_INFINITE ||
@@ -263,6 +270,10 @@ check_told(struct witness *witness, struct witnessed *origin, const struct actio
 		if (!origin->maybe && origin->spec->kind == NODE_WORKER)
 			witness_blame(witness, "I33 slot %u fails for no reason",
 			              origin->ref.slot);
+	} else if (action->cause.kind == CAUSE_NORMAL &&
+	           origin->spec->kind != NODE_WORKER && origin->retired != 0) {
+		/* A limit refuses to start it anew, though its work was done. */
+		return;
 	} else {
 		origin->told++;
 		/* What a limit refuses after a normal end can only climb. */
@@ -334,6 +345,10 @@ saw_failure(struct witness *witness, const struct action *action)
 		break;
 	case DIRECTIVE_STOP:
 		group_stopped(witness, node, group);
+		if (action->reason == DECIDED_TEMPORARY)
+			node->natural = true;
+		else if (group)
+			witness_group_stopped(witness, node);
 		break;
 	case DIRECTIVE_ESCALATE:
 	case DIRECTIVE_MAX:
@@ -349,6 +364,7 @@ saw_started(struct witness *witness, const struct action *action)
 	if (node == NULL || node->spec->kind == NODE_WORKER)
 		return;
 	node->started = witness->seq;
+	witness_begins(witness, node);
 	witness_renew(witness, node);
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
 		if (witness->nodes[i].used && &witness->nodes[i] != node &&
@@ -362,11 +378,17 @@ saw_turning_point(struct witness *witness, const struct action *action)
 {
 	struct witnessed *node = witness_find(witness, action->ref);
 
-	if (node != NULL && action->report == REPORT_TERMINATED)
+	if (node != NULL && action->report == REPORT_TERMINATED) {
 		node->may_forget = true;
-	else if (node != NULL && action->report != REPORT_READY)
+		witness_ends(witness, action);
+	} else if (node != NULL && action->report != REPORT_READY) {
 		node->stands = false;
-	else if (node != NULL && node->spec->kind == NODE_SUPERVISOR)
+		/* Its work was done: now it starts anew, with its group. */
+		if (action->report == REPORT_STOPPED && node->retired > node->started &&
+		    node->spec->restart == RESTART_PERMANENT &&
+		    node->told_down < node->retired)
+			witness_may_restart(witness, node);
+	} else if (node != NULL && node->spec->kind == NODE_SUPERVISOR)
 		node->process.ready_ms = witness->rig->now_ms;
 }
 
@@ -388,7 +410,13 @@ witness_report(struct witness *witness, const struct action *action)
 	case REPORT_STOPPED:
 	case REPORT_EXITED:
 	case REPORT_STOPPING:
+		saw_turning_point(witness, action);
+		break;
 	case REPORT_TERMINATED:
+		if (action->watch != 0) {
+			witness_told(witness, action);
+			break;
+		}
 		saw_turning_point(witness, action);
 		break;
 	case REPORT_SUSPENDED:

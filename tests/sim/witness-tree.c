@@ -93,8 +93,9 @@ witness_anyone_there(const struct witness *witness, const struct witnessed *top)
 }
 
 /*
- * Is a supervisor beside it, or beside one above it, about to end as OTP's do?  That is
- * a normal end, which restarts the group without a word.
+ * Is a supervisor beside it, or beside one above it, about to end as OTP's do, or
+ * because its work is done?  That is a normal end, which restarts the group without a
+ * word.
  */
 bool
 witness_group_is_doomed(struct witness *witness, const struct witnessed *node)
@@ -104,8 +105,9 @@ witness_group_is_doomed(struct witness *witness, const struct witnessed *node)
 		const struct witnessed *parent = &witness->nodes[other->parent];
 
 		if (other->used && other->stopping != 0 &&
-		    other->spec->decider.preset == PRESET_OTP && parent->used &&
-		    witness_below(witness, node, parent))
+		    (other->spec->decider.preset == PRESET_OTP ||
+		     other->retired > other->started) &&
+		    parent->used && witness_below(witness, node, parent))
 			return true;
 	}
 	return false;

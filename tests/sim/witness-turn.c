@@ -9,14 +9,14 @@
 static void
 check_told(struct witness *witness, struct witnessed *node)
 {
-	int most = node->owed + (node->maybe ? 1 : 0);
+	int most = node->owed + node->maybe;
 
 	if (node->told < node->owed || node->told > most)
 		witness_blame(witness, "I33 slot %u: %d failures, %d told",
 		              node->ref.slot, node->owed, node->told);
 	node->owed = 0;
 	node->told = 0;
-	node->maybe = false;
+	node->maybe = 0;
 }
 
 /* Was it healthy for long enough? */
@@ -81,6 +81,7 @@ check_view(struct witness *witness, struct witnessed *node, const struct node_vi
 	check_backoff(witness, node, view);
 	check_overdue(witness, node);
 	witness_check_hook(witness, node);
+	witness_check_retired(witness, node);
 }
 
 /* The turn is over. */
@@ -169,6 +170,7 @@ witness_calm(struct witness *witness)
 		if (!is_settled(view.state))
 			witness_blame(witness, "I35 slot %u stays %s", i,
 			              node_state_names[view.state]);
+		witness_check_watches(witness, node);
 		if (view.removing)
 			witness_blame(witness, "I35 slot %u is never removed", i);
 		parent = witness_parent(witness, node);

@@ -52,6 +52,7 @@ witness_before(struct witness *witness)
 		struct witnessed *node = &witness->nodes[i];
 		struct node_view view;
 
+		node->before = STATE_STOPPED;
 		if (!node->used || !core_valid(core, node->ref))
 			continue;
 		core_view(core, node->ref, witness->rig->now_ms, &view);
@@ -63,7 +64,7 @@ witness_before(struct witness *witness)
 /* A new actor (ADD). */
 void
 witness_added(struct witness *witness, struct ref ref, struct ref parent,
-              const struct spec *spec)
+              const struct spec *spec, uint64_t name)
 {
 	struct witnessed *node = &witness->nodes[ref.slot % SIM_NODES_MAX];
 	uint64_t *grants = node->grants;
@@ -80,7 +81,13 @@ witness_added(struct witness *witness, struct ref ref, struct ref parent,
 	node->ref = ref;
 	node->parent = parent.slot;
 	node->spec = spec;
+	node->name = name;
+	for (uint32_t i = 0; i < SIM_NODES_MAX && name != 0; i++)
+		if (&witness->nodes[i] != node && witness->nodes[i].used &&
+		    witness->nodes[i].name == name)
+			witness->name_shared[name] = true;
 	node->up = ++witness->seq;
+	witness_watches(witness, node);
 	for (uint32_t i = 0; i < SIM_BARRIERS; i++)
 		witness->barrier_tops[i] &= ~(UINT64_C(1) << ref.slot);
 	node->may_be_stopped = witness_group_is_doomed(witness, node);
@@ -99,13 +106,24 @@ end_is_normal(const struct witnessed *node, const struct event *event)
 	       signal_set_has(&spec->success_signals, event->signal);
 }
 
+/* It failed: that is to be told, unless it went down already. */
+void
+witness_owe(struct witness *witness, struct witnessed *node)
+{
+	if (node->may_be_stopped || node->process.barrier != 0 ||
+	    witness_is_kept(witness, node))
+		node->maybe++;
+	else
+		node->owed++;
+}
+
 /* A permanent actor that ended normally takes the restart path, without a decision. */
 static void
 normal_end(struct witness *witness, struct witnessed *node)
 {
 	struct witnessed *parent = witness_parent(witness, node);
 
-	node->maybe = true;
+	node->maybe++;
 	if (node->spec->restart == RESTART_PERMANENT) {
 		if (parent == NULL || !parent->spec->limit.on)
 			witness_restarted(witness, node, true);
@@ -114,6 +132,7 @@ normal_end(struct witness *witness, struct witnessed *node)
 		witness_count(witness, parent, false);
 		node->counted_stop = node->spec->backoff.on_stop;
 	} else {
+		node->natural = true;
 		node->down = witness->seq;
 		if (node->spec->kind == NODE_BOTH) {
 			witness_mark(witness, node, &node->stop);
@@ -137,16 +156,21 @@ saw_exit(struct witness *witness, struct witnessed *node, const struct event *ev
 		node->stop = witness->seq;
 	process->there = !event->gone;
 	if (wanted || process->barrier != 0) {
-		node->maybe = true;
+		node->maybe++;
 		/* What outlives that stop may come back by itself. */
 		if (witness_is_kept(witness, node) && end_is_normal(node, event)) {
+			if (node->spec->restart == RESTART_PERMANENT &&
+			    node->told_down < process->asked) {
+				witness_may_restart(witness, node);
+				witness_doubt(witness, witness_parent(witness, node));
+			}
 			witness_count(witness, witness_parent(witness, node), false);
 			node->counted_stop = node->spec->backoff.on_stop;
 		}
 	} else if (end_is_normal(node, event))
 		normal_end(witness, node);
 	else if (node->may_be_stopped || witness_is_kept(witness, node))
-		node->maybe = true;
+		node->maybe++;
 	else
 		node->owed++;
 	process->ready = false;
@@ -177,7 +201,7 @@ saw_process(struct witness *witness, const struct event *event)
 		witness_gone(witness, node);
 		if (node->stop > process->asked || node->may_be_stopped ||
 		    process->barrier != 0 || witness_is_kept(witness, node))
-			node->maybe = true;
+			node->maybe++;
 		else
 			node->owed++;
 	} else if (event->kind == EVENT_READY && process->spawned &&
@@ -262,8 +286,9 @@ restart_is_due_above(struct witness *witness, const struct witnessed *node)
 	return false;
 }
 
-static void
-doubt(struct witness *witness, const struct witnessed *top)
+/* Whether these should run is open to debate. */
+void
+witness_doubt(struct witness *witness, const struct witnessed *top)
 {
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		struct witnessed *node = &witness->nodes[i];
@@ -322,7 +347,7 @@ saw_command(struct witness *witness, const struct event *event)
 			witness_mark(witness, node, &node->up);
 			node->renewed = true;
 			witness_renew(witness, node);
-			doubt(witness, node);
+			witness_doubt(witness, node);
 		}
 		forget_stop(witness, node);
 	} else if (event->kind == EVENT_START || event->kind == EVENT_RESTART) {
@@ -331,7 +356,7 @@ saw_command(struct witness *witness, const struct event *event)
 		node->renewed = true;
 		witness_renew(witness, node);
 		if (restart_is_due_above(witness, node) || !runs_above(witness, node))
-			doubt(witness, node);
+			witness_doubt(witness, node);
 		if (event->kind == EVENT_RESTART)
 			witness_mark(witness, node, &node->stop);
 		else if (!node->removing)
@@ -342,12 +367,12 @@ saw_command(struct witness *witness, const struct event *event)
 			witness_mark(witness, node, &node->down);
 			witness_mark(witness, node, &node->told_down);
 		} else {
-			doubt(witness, node);
+			witness_doubt(witness, node);
 		}
 		if (event->hold && !node->removing)
 			node->hold = witness->seq;
 	} else if (event->kind == EVENT_KILL) {
-		node->maybe = true;
+		node->maybe++;
 	} else if (event->kind == EVENT_RESET) {
 		saw_reset(witness, node);
 	}
@@ -399,6 +424,7 @@ saw_event(struct witness *witness, const struct event *event)
 		had_effect = saw_process(witness, event);
 		break;
 	case EVENT_REACT_DONE:
+		had_effect = witness_message_done(witness, event);
 		break;
 	case EVENT_HOOK_DONE:
 		had_effect = witness_hook_done(witness, event);
@@ -477,13 +503,14 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 		if (node->spec->strategy != spec->strategy)
 			forget_barriers(witness, node);
 		node->spec = spec;
+		witness_watches(witness, node);
 		node->spec_changed = true;
 		node->renewed = true;
 		node->intensity_changed = true;
 	} else if (op->kind == OP_REMOVE) {
 		saw_removal(witness, node);
 	} else if (op->kind == OP_BOUNCE) {
-		doubt(witness, node);
+		witness_doubt(witness, node);
 		if (!node->spec->enabled || node->hold != 0)
 			return;
 		witness_mark(witness, node, &node->stop);
@@ -580,9 +607,11 @@ saw_action(struct witness *witness, const struct action *action)
 	case ACTION_HOOK_KILL:
 		witness_hook_kill(witness, action);
 		break;
-	case ACTION_ADDED:
 	case ACTION_SIGNAL:
 	case ACTION_REACT:
+		witness_message(witness, action);
+		break;
+	case ACTION_ADDED:
 		break;
 	case ACTION_FREEZE:
 	case ACTION_THAW:

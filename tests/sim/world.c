@@ -11,6 +11,7 @@
 #define CHAOS_TURNS  250
 #define CALM_TURNS   20000
 #define CALM_MS      UINT64_C(600000)
+#define CYCLE_TURNS  1000 /* of these one in which the tree keeps itself going */
 #define ENDURANCE_MS 1000 /* how long one is deaf that may not be killed */
 
 /* Something will happen; what is due when is not in any order. */
@@ -190,6 +191,24 @@ do_hook_kill(struct world *world, const struct action *action)
 	world_expect(world, world->calm ? 0 : rng_below(&world->rng, 20), &event, false);
 }
 
+/* The command of a watch: it takes a while, and works or does not. */
+static void
+do_react(struct world *world, const struct action *action)
+{
+	struct event event = {
+	    .kind = EVENT_REACT_DONE, .ref = action->ref, .serial = action->serial};
+	uint64_t in_ms = 0;
+
+	world->commands[action->ref.slot] =
+	    (struct hook_at_work){.ref = action->ref, .serial = action->serial};
+	if (!world->calm) {
+		in_ms = rng_below(&world->rng, 300);
+		event.code = one_in(&world->rng, 4);
+		event.late = one_in(&world->rng, 4);
+	}
+	world_expect(world, in_ms, &event, false);
+}
+
 /* Do what the core asked for: what comes of it happens in later turns. */
 static void
 perform(struct world *world)
@@ -207,6 +226,8 @@ perform(struct world *world)
 			do_hook(world, action);
 		else if (action->kind == ACTION_HOOK_KILL)
 			do_hook_kill(world, action);
+		else if (action->kind == ACTION_REACT)
+			do_react(world, action);
 		else if (action->kind == ACTION_FREEZE || action->kind == ACTION_THAW)
 			world->who[action->ref.slot].frozen =
 			    action->kind == ACTION_FREEZE;
@@ -221,9 +242,11 @@ static bool
 comes_true(struct world *world, const struct event *event)
 {
 	struct inhabitant *who = &world->who[event->ref.slot];
-	struct hook_at_work *hook = &world->hooks[event->ref.slot];
+	struct hook_at_work *hook = event->kind == EVENT_REACT_DONE
+	                                ? &world->commands[event->ref.slot]
+	                                : &world->hooks[event->ref.slot];
 
-	if (event->kind == EVENT_HOOK_DONE) {
+	if (event->kind == EVENT_HOOK_DONE || event->kind == EVENT_REACT_DONE) {
 		if (hook->serial != event->serial || !ref_equal(hook->ref, event->ref))
 			return false;
 		hook->serial = 0;
@@ -400,6 +423,22 @@ calm_down(struct world *world)
 	}
 }
 
+/*
+ * Actors that watch each other may keep each other restarting without end, and so does a
+ * permanent supervisor whose work is done again and again: that is what they were told.
+ */
+static bool
+is_in_a_cycle(struct world *world, uint32_t turn)
+{
+	const struct witness *witness = &world->run->witness;
+
+	if (turn % CYCLE_TURNS != 0)
+		return false;
+	world->in_a_cycle = turn > CYCLE_TURNS && witness->commotions > world->commotions;
+	world->commotions = witness->commotions;
+	return world->in_a_cycle;
+}
+
 /* Run on until nothing is due any more, or supd has ended. */
 static void
 rest(struct world *world, const char *what)
@@ -407,10 +446,13 @@ rest(struct world *world, const char *what)
 	struct run *run = world->run;
 	uint64_t end_ms = run->rig.now_ms + CALM_MS;
 
+	world->in_a_cycle = false;
+
 	for (uint32_t n = 0; run->witness.wrong[0] == '\0'; n++) {
 		uint64_t at_ms = next_happening(world);
 
-		if (run->witness.exited || at_ms == DURATION_INFINITE)
+		if (run->witness.exited || at_ms == DURATION_INFINITE ||
+		    is_in_a_cycle(world, n))
 			return;
 		if (n > CALM_TURNS || at_ms > end_ms) {
 			witness_blame(&run->witness, "I35 %s never comes to rest", what);
@@ -474,7 +516,7 @@ world_play(struct run *run)
 		rest(&world, "a calm world");
 	}
 	if (!run->witness.exited && run->witness.wrong[0] == '\0' &&
-	    !run->witness.shutdown)
+	    !run->witness.shutdown && !world.in_a_cycle)
 		witness_calm(&run->witness);
 	end_of_the_world(&world);
 }

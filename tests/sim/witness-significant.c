@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: ISC */
+/* witness-significant.c - supervisors that end with the work of their children (I32). */
+#include "config.h"
+
+#include "tests/sim/sim.h"
+
+/* A child of weight is at work, or not down yet. */
+static bool
+is_one_active(const struct witness *witness, const struct witnessed *supervisor)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		const struct witnessed *child = &witness->nodes[i];
+
+		if (child->used && child->parent == supervisor->ref.slot &&
+		    child->ref.slot != CORE_USER && child->spec->significant &&
+		    (child->begun != 0 || child->before == STATE_WAITING))
+			return true;
+	}
+	return false;
+}
+
+/* Is it, or somebody above it, to go down, or to start anew? */
+bool
+witness_is_leaving(struct witness *witness, const struct witnessed *at)
+{
+	for (; at != NULL; at = witness_parent(witness, at)) {
+		if (at->stop > at->started || at->up > at->started ||
+		    at->down > at->started)
+			return true;
+		if (at->ref.slot == CORE_USER)
+			break;
+	}
+	return false;
+}
+
+/*
+ * The work of the supervisor is done: it stops the others, and that is a normal end.  It
+ * is not when it goes down anyway.
+ */
+static void
+retire(struct witness *witness, struct witnessed *supervisor)
+{
+	bool is_going = witness_is_leaving(witness, supervisor);
+
+	witness->commotions++;
+	witness_mark(witness, supervisor, &supervisor->stop);
+	if (is_going)
+		return;
+	supervisor->retired = witness->seq;
+	witness_mark(witness, supervisor, &supervisor->down);
+	if (supervisor->ref.slot == CORE_USER)
+		return;
+	witness_ended_normally(witness, supervisor);
+}
+
+/* A supervisor ends normally: it is restarted if it is permanent, without a decision. */
+void
+witness_ended_normally(struct witness *witness, struct witnessed *supervisor)
+{
+	if (supervisor->spec->restart != RESTART_PERMANENT) {
+		supervisor->natural = true;
+		return;
+	}
+	witness->seq++;
+	witness_may_restart(witness, supervisor);
+	witness_count(witness, witness_parent(witness, supervisor), false);
+	supervisor->counted_stop = supervisor->spec->backoff.on_stop;
+}
+
+/* The final end of a child: does it end its supervisor, too? */
+void
+witness_significant(struct witness *witness, struct witnessed *child)
+{
+	struct witnessed *supervisor = witness_parent(witness, child);
+	bool is_natural = child->natural;
+
+	child->natural = false;
+	if (!is_natural || !child->spec->significant || supervisor == NULL ||
+	    child->ref.slot == CORE_USER)
+		return;
+	if (supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_ANY ||
+	    (supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_ALL &&
+	     !is_one_active(witness, supervisor)))
+		retire(witness, supervisor);
+}
+
+/* A group was stopped for this failure; when that leaves nobody, more may come of it. */
+void
+witness_group_stopped(struct witness *witness, struct witnessed *leader)
+{
+	struct witnessed *supervisor = witness_parent(witness, leader);
+
+	if (supervisor == NULL || supervisor->spec->strategy == STRATEGY_ONE_FOR_ONE)
+		return;
+	/* A reload may yet say so. */
+	if (supervisor->spec->when_empty == WHEN_EMPTY_ESCALATE || !witness->clean)
+		leader->may_go_on = true;
+	if (supervisor->spec->when_empty != WHEN_EMPTY_STOP)
+		return;
+	witness_doubt(witness, supervisor);
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
+		if (witness->nodes[i].used &&
+		    witness_below(witness, &witness->nodes[i], supervisor))
+			witness->nodes[i].may_be_stopped = true;
+}
+
+/* Is every supervisor from this one up at work, and is to be? */
+static bool
+is_at_work(struct witness *witness, const struct witnessed *node)
+{
+	struct node_view view;
+
+	for (; node != NULL; node = witness_parent(witness, node)) {
+		if (!core_valid(witness->rig->core, node->ref))
+			return false;
+		core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
+		if (view.state != STATE_RUNNING)
+			return false;
+		if (node->ref.slot == CORE_USER)
+			break;
+	}
+	return true;
+}
+
+/* The turn is over: who was done in it does not go on as if nothing were. */
+void
+witness_check_retired(struct witness *witness, const struct witnessed *node)
+{
+	if (node->retired <= witness->turn_began || node->started > node->retired ||
+	    !witness->clean || witness_is_kept(witness, node))
+		return;
+	if (is_at_work(witness, node))
+		witness_blame(witness, "I32 slot %u has done its work, and runs",
+		              node->ref.slot);
+}

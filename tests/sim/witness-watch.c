@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: ISC */
+/* witness-watch.c - who is told of whose final end, and when (I23 to I26). */
+#include "config.h"
+
+#include <string.h>
+
+#include "tests/sim/sim.h"
+
+/* It has a spec: these are its watches now, those that it had before go on. */
+void
+witness_watches(struct witness *witness, struct witnessed *node)
+{
+	struct watched old[SIM_WATCHES];
+
+	node->may_run = node->running != 0;
+	memcpy(old, node->watches, sizeof(old));
+	memset(node->watches, 0, sizeof(node->watches));
+	for (uint32_t i = 0; i < node->spec->n_watches; i++) {
+		struct watched *watch = &node->watches[i];
+
+		*watch = (struct watched){.name = node->spec->watches[i].target,
+		                          .since = witness->seq};
+		for (uint32_t k = 0; k < SIM_WATCHES; k++)
+			if (old[k].name == watch->name)
+				*watch = old[k];
+	}
+}
+
+/* A new incarnation, unless there is one. */
+void
+witness_begins(struct witness *witness, struct witnessed *node)
+{
+	node->may_go_on = false;
+	if (node->begun != 0)
+		return;
+	node->begun = witness->seq;
+	node->natural = false;
+}
+
+/* REPORT_TERMINATED: its final end (I24). */
+void
+witness_ends(struct witness *witness, const struct action *report)
+{
+	struct witnessed *node = witness_find(witness, report->ref);
+
+	if (node == NULL)
+		return;
+	if (node->begun == 0)
+		witness_blame(witness, "I24 slot %u ends a second time", node->ref.slot);
+	if (node->process.there || node->hook.serial != 0)
+		witness_blame(witness, "I24 slot %u ends, its process is there",
+		              node->ref.slot);
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		const struct witnessed *other = &witness->nodes[i];
+
+		if (other->used && other != node && other->begun != 0 &&
+		    witness_below(witness, other, node))
+			witness_blame(witness, "I24 slot %u ends before slot %u below it",
+			              node->ref.slot, i);
+	}
+	node->begun = 0;
+	node->ended = witness->seq;
+	node->pacts = 0;
+	witness->name_ended[node->name] = witness->seq;
+	witness_significant(witness, node);
+}
+
+/* A watcher does for itself what comes of an end. */
+static void
+react(struct witness *witness, struct witnessed *node, const struct action *report)
+{
+	switch (report->reaction) {
+	case REACTION_FAIL:
+		witness->commotions++;
+		node->pacts++;
+		witness_owe(witness, node);
+		break;
+	case REACTION_RESTART:
+		if (!report->confirmed)
+			break;
+		witness->commotions++;
+		witness_restarted(witness, node, false);
+		if (node->spec->restart == RESTART_TEMPORARY)
+			break;
+		node->counted_stop =
+		    node->spec->kind != NODE_WORKER || node->spec->backoff.on_stop;
+		break;
+	case REACTION_STOP:
+		witness_mark(witness, node, &node->stop);
+		witness_mark(witness, node, &node->down);
+		witness_mark(witness, node, &node->told_down);
+		break;
+	case REACTION_SIGNAL:
+	case REACTION_RUN:
+	case REACTION_MAX:
+		break;
+	}
+}
+
+/* An end that is confirmed is one that was seen, and is told once (I23). */
+static void
+check_end(struct witness *witness, const struct witnessed *node, struct watched *watch,
+          const struct action *report)
+{
+	const struct witnessed *target = witness_find(witness, report->origin);
+	uint64_t since = watch->since > node->begun ? watch->since : node->begun;
+
+	if (!report->confirmed) {
+		if (watch->told > since)
+			witness_blame(witness, "I23 slot %u is told twice of nobody",
+			              node->ref.slot);
+		return;
+	}
+	if (target == NULL)
+		return;
+	if (target->name != watch->name)
+		witness_blame(witness, "I23 slot %u is told of slot %u", node->ref.slot,
+		              target->ref.slot);
+	if (target->ended == 0 || target->ended < since)
+		witness_blame(witness, "I24 slot %u is told of no end of slot %u",
+		              node->ref.slot, target->ref.slot);
+	if (target->ended == watch->end)
+		witness_blame(witness, "I23 slot %u is told twice of slot %u",
+		              node->ref.slot, target->ref.slot);
+	if (report->child_failed && target->parent != node->ref.slot)
+		witness_blame(witness, "I23 slot %u is no child that failed",
+		              target->ref.slot);
+	watch->end = target->ended;
+}
+
+/* REPORT_TERMINATED, told to a watcher. */
+void
+witness_told(struct witness *witness, const struct action *report)
+{
+	struct witnessed *node = witness_find(witness, report->ref);
+	uint32_t i = report->watch - 1;
+
+	if (node == NULL || i >= node->spec->n_watches) {
+		witness_blame(witness, "I23 slot %u is told, and does not watch",
+		              report->ref.slot);
+		return;
+	}
+	if (node->begun == 0)
+		witness_blame(witness, "I23 slot %u is told, and is down",
+		              node->ref.slot);
+	if (node->spec->watches[i].reaction != report->reaction)
+		witness_blame(witness, "I23 slot %u does something else", node->ref.slot);
+	check_end(witness, node, &node->watches[i], report);
+	node->watches[i].told = witness->seq;
+	react(witness, node, report);
+}
+
+/* ACTION_SIGNAL, ACTION_REACT */
+void
+witness_message(struct witness *witness, const struct action *action)
+{
+	struct witnessed *node = witness_find(witness, action->ref);
+
+	if (node == NULL || node->begun == 0) {
+		witness_blame(witness, "I23 a reaction of nobody");
+		return;
+	}
+	if (action->kind == ACTION_REACT) {
+		if ((node->running != 0 && !node->may_run) ||
+		    action->serial <= witness->run_serial)
+			witness_blame(witness, "I23 slot %u: two commands at a time",
+			              node->ref.slot);
+		witness->run_serial = action->serial;
+		node->running = action->serial;
+		node->may_run = false;
+	}
+	if (action->kind == ACTION_SIGNAL &&
+	    (!node->process.there || !node->process.spawned || node->process.main_dead ||
+	     node->process.life != action->life))
+		witness_blame(witness, "I5 a signal to nobody (slot %u life %u)",
+		              action->ref.slot, action->life);
+}
+
+/* EVENT_REACT_DONE; false: it cannot have any effect (I34). */
+bool
+witness_message_done(struct witness *witness, const struct event *event)
+{
+	struct witnessed *node = witness_find(witness, event->ref);
+
+	if (node == NULL || node->running == 0 || node->running != event->serial)
+		return false;
+	node->running = 0;
+	return true;
+}
+
+static bool
+lives_named(const struct witness *witness, uint64_t name)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
+		if (witness->nodes[i].used && witness->nodes[i].name == name &&
+		    witness->nodes[i].begun != 0)
+			return true;
+	return false;
+}
+
+/* The world is calm: one that runs knows of the end of everybody whom it watches, also of
+ * those who were not there to begin with (I23, I25).
+ */
+void
+witness_check_watches(struct witness *witness, const struct witnessed *node)
+{
+	struct node_view view;
+
+	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
+	if (view.state != STATE_RUNNING || view.removing)
+		return;
+	for (uint32_t i = 0; i < node->spec->n_watches; i++) {
+		const struct watched *watch = &node->watches[i];
+
+		if (watch->name == node->name || lives_named(witness, watch->name) ||
+		    witness->name_shared[watch->name])
+			continue;
+		if (watch->told < watch->since || watch->told < node->begun ||
+		    watch->told < witness->name_ended[watch->name])
+			witness_blame(witness, "I25 slot %u was not told of name %u",
+			              node->ref.slot, (unsigned int)watch->name);
+	}
+}
