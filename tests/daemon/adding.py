@@ -138,8 +138,13 @@ def template_names(box):
         has(result.err, "template", "the reason")
     name, more = s.error_of("Delete", name="r")
     equal((name, more["state"]), ("InvalidState", "template"), "delete of a base")
+    second = s.actor("r@2")["pid"]
     s.ctl_ok("stop", "r@1")
     s.ctl_ok("stop", "r@1")
+    equal([s.actor(name)["state"] for name in ("r@1", "r@2")], ["stopped", "running"], "states")
+    for verb in ("stop", "start", "delete"):
+        equal(s.ctl(verb, "r@3").code, 4, f"{verb} of an instance that is not there")
+    equal(s.actor("r@2")["pid"], second, "the other one")
 
 
 @test("max_children bounds what is added; the file's own do not count")

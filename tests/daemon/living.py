@@ -14,6 +14,24 @@ def causes(s, name):
             for event in s.seen("failure", name)]
 
 
+def explained(s, *words):
+    """`supctl explain` says all of this, in this order."""
+    text = s.ctl_ok("explain", "a").out
+    at = 0
+    for word in words:
+        found = text.find(word, at)
+        check(found >= 0, f"explain lacks {word!r}: {text!r}")
+        at = found
+
+
+def warnings(s):
+    """The lines of supd's log about failures of `a`, which are warnings."""
+    with open(s.stderr, encoding="utf8") as text:
+        lines = [line for line in text if "/user/a: failure" in line]
+    check(all(" warning " in line for line in lines), f"how loud: {lines}")
+    return lines
+
+
 @test("165 watchdog and resume: it is left running, with one warning for each period")
 def resumed(box):
     s = box.supd({"a": {"watchdog": "200ms"}}, decider=RESUME)
@@ -24,6 +42,9 @@ def resumed(box):
     equal(set(causes(s, "a")), {("watchdog", None, "resume")}, "the failures")
     times = [event["mono"] for event in s.seen("failure", "a")]
     check(all(b - a >= 150_000_000 for a, b in zip(times, times[1:])), f"too often: {times}")
+    explained(s, "did not report to its watchdog in time", "resume: let it go on", "since")
+    told = warnings(s)
+    equal(len(told), len(s.seen("failure", "a")), f"lines of the log: {told}")
 
 
 @test("165 watchdog and restart: it is ended by SIGABRT, then replaced")
@@ -33,6 +54,8 @@ def restarted(box):
     end = s.seen("exited", "a")[0]["cause"]
     equal(end["signal"], "ABRT", "the signal")
     equal(s.seen("failure", "a")[0]["cause"]["kind"], "watchdog", "the cause")
+    explained(s, "did not report to its watchdog in time", "restart: start it again",
+              "1 automatic restart")
     s.ctl_ok("stop", "a")
     equal(len(s.seen("started", "b")), 1, "starts of b")
 
@@ -96,6 +119,8 @@ def continued(box):
     s.wait_for("a", state="running", pid=pid, sigstopped=False, restarts=0)
     cause = s.seen("failure", "a")[0]["cause"]
     equal((cause["kind"], cause["signal"]), ("stopped", "STOP"), "the cause")
+    explained(s, "was stopped by SIGSTOP", "resume: let it go on", f"process {pid}")
+    equal(len(warnings(s)), 1, "lines of the log")
 
 
 @test("168 while a signal has stopped it nobody expects to hear of it")
