@@ -68,7 +68,9 @@ static const struct schema_key keys[] = {
     {"keep_children", &schema_keep_children, "\"no\"",
      "What a restart of the supervisor does to its children.", CONF_IN_PLACE, SUPERVISOR,
      INTO(struct conf_actor, spec.keep_children), NULL},
-    NOT_BUILT("freeze_while_deciding", SUPERVISOR),
+    {"freeze_while_deciding", &schema_boolean, "false",
+     "The others stand still until a failure is made good.", CONF_IN_PLACE, SUPERVISOR,
+     INTO(struct conf_actor, spec.freeze_while_deciding), NULL},
     {"max_children", &schema_replicas, NULL, "How many may be added at run time.",
      CONF_IN_PLACE, SUPERVISOR, INTO(struct conf_actor, spec.max_children), NULL},
 

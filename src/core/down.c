@@ -39,6 +39,7 @@ down_settle(struct turn *turn, struct node *node)
 	node->start_now = false;
 	node->brutal = false;
 	suspend_clear(core, node);
+	suspend_decided(core, node);
 	reconcile_set_state(core, node, node->down_as);
 	node->grouped = false;
 	reconcile_pass(core, node);

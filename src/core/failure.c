@@ -307,6 +307,24 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 		admit_restart(turn, node, ret);
 }
 
+/*
+ * Everyone whom the directive concerns is on its way down, or up again: whoever else is
+ * below the same supervisor stands still meanwhile, if that is what it asks for.
+ */
+static void
+freeze_others(struct core *core, struct node *node, struct node *origin,
+              enum directive directive)
+{
+	if (directive == DIRECTIVE_RESUME && origin->bounce)
+		suspend_others(core, origin);
+	if (directive != DIRECTIVE_RESTART && directive != DIRECTIVE_STOP)
+		return;
+	CHILDREN_FOREACH (core, node_supervisor(core, node), member)
+		if (strategy_in_scope(core, node, member) && !node_is_down(member) &&
+		    node_is_leaving(member))
+			suspend_others(core, member);
+}
+
 /* Do what the deciding level said. */
 static void
 carry_out(struct turn *turn, struct node *node, struct node *origin,
@@ -353,6 +371,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 	case DIRECTIVE_MAX:
 		break;
 	}
+	freeze_others(turn->core, node, origin, decision->directive);
 }
 
 /* It goes down anyway, alone or with somebody above it: nothing is to be decided. */

@@ -153,7 +153,10 @@ struct node {
 
 	/* standing still */
 	uint32_t suspends; /* commands; not those of the nodes above */
-	bool frozen;       /* it stands still, and that was told */
+	uint32_t deciding; /* … as a supervisor: children with `decided` */
+	bool
+	    decided; /* a failure is made good, or it goes for good: others wait for it */
+	bool frozen; /* it stands still, and that was told */
 
 	/* as a child: its part in what its supervisor does */
 	bool grouped;   /* stopped, and perhaps started again, with others */
@@ -273,7 +276,7 @@ struct core {
 	uint32_t top;     /* slots ever used */
 	uint32_t vacant;  /* list of free slots, through `next` */
 	uint32_t pool_used;
-	uint64_t n_suspends; /* of all nodes */
+	uint64_t n_suspends; /* of all nodes, with `deciding` */
 	uint32_t queue_head, queue_n;
 	uint32_t heap_n;
 	uint32_t waiter_free;
@@ -557,6 +560,9 @@ uint32_t suspend_count(const struct core *core, const struct node *node);
 bool suspend_add(struct core *core, struct node *node);
 void suspend_take(struct core *core, struct node *node);
 void suspend_clear(struct core *core, struct node *node);
+void suspend_others(struct core *core, struct node *node);
+void suspend_decided(struct core *core, struct node *node);
+void suspend_updated(struct core *core, struct node *supervisor);
 void suspend_apply(struct turn *turn, struct node *node);
 void suspend_end(struct turn *turn, struct node *node);
 

@@ -280,6 +280,7 @@ struct spec {
 	bool start_parallel;
 	bool stop_parallel;
 	enum keep_children keep_children;
+	bool freeze_while_deciding;
 	uint32_t max_children; /* added at run time; UINT32_MAX: no bound */
 };
 

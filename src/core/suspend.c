@@ -4,6 +4,11 @@
  * A node stands still while the counts from it up to the root are more than nothing
  * (Akka A-26).  Counts are changed at once; processes are frozen and thawed when the
  * queue gets to them.
+ *
+ * With `freeze_while_deciding` a supervisor counts the children whose failure is not made
+ * good yet: until each of them is ready, or has ended for good, the others and all that
+ * runs below stand still (A-05).  Whoever is on its way up goes on: nobody waits for
+ * what waits for it.
  */
 #include "config.h"
 
@@ -20,8 +25,11 @@ suspend_count(const struct core *core, const struct node *node)
 
 	if (core->n_suspends == 0)
 		return 0;
-	for (; node != NULL; node = node_parent(core, node))
-		count += node->suspends;
+	for (const struct node *at = node; at != NULL; at = node_parent(core, at)) {
+		count += at->suspends;
+		if (at != node && node->state == STATE_RUNNING)
+			count += at->deciding;
+	}
 	return count;
 }
 
@@ -64,6 +72,48 @@ suspend_clear(struct core *core, struct node *node)
 	core->n_suspends -= node->suspends;
 	node->suspends = 0;
 	look_below(core, node);
+}
+
+/*
+ * It failed, and what its supervisor decided begins: the others stand still for as long
+ * as it takes.
+ */
+void
+suspend_others(struct core *core, struct node *node)
+{
+	struct node *supervisor = node_supervisor(core, node);
+
+	if (!supervisor->spec.freeze_while_deciding || node->decided)
+		return;
+	node->decided = true;
+	supervisor->deciding++;
+	core->n_suspends++;
+	look_below(core, supervisor);
+}
+
+/* It is ready, or has ended for good: nobody stands still for it any more. */
+void
+suspend_decided(struct core *core, struct node *node)
+{
+	struct node *supervisor;
+
+	if (!node->decided)
+		return;
+	supervisor = node_supervisor(core, node);
+	node->decided = false;
+	supervisor->deciding--;
+	core->n_suspends--;
+	look_below(core, supervisor);
+}
+
+/* It has another policy: perhaps one under which nobody stands still. */
+void
+suspend_updated(struct core *core, struct node *supervisor)
+{
+	if (supervisor->deciding == 0 || supervisor->spec.freeze_while_deciding)
+		return;
+	CHILDREN_FOREACH (core, supervisor, child)
+		suspend_decided(core, child);
 }
 
 /* Is there anything that could stand still?  Who is on the way down has to move. */

@@ -441,6 +441,7 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 	}
 	if (spec->backoff.none)
 		node->failures = 0;
+	suspend_updated(core, node);
 }
 
 /* Change the start order: the child comes before this sibling, or (REF_NONE) last. */

@@ -85,6 +85,7 @@ be_ready(struct turn *turn, struct node *node)
 	node->is_fresh = false;
 	node->resuming = false;
 	node->failing = false;
+	suspend_decided(core, node);
 	if (node_has_process(node) && !node->main_alive) {
 		/* A one-shot: ready now that it has ended. */
 		(void)turn_report(turn, REPORT_READY, node);
@@ -104,6 +105,9 @@ be_ready(struct turn *turn, struct node *node)
 	if (!node->again)
 		reconcile_pass(core, node);
 	reconcile_queue_parent(core, node);
+	/* Who comes up while others stand still does so, too, now that it is ready. */
+	if (core->n_suspends > 0)
+		reconcile_queue(core, node);
 }
 
 /* post_start, or post_restart; false: it has none.  A resume has neither. */

@@ -131,6 +131,7 @@ check_children(const struct core *core, const struct node *node)
 {
 	uint32_t live = 0, pending = 0, failed = 0, grouped = 0, sequenced = 0, n = 0;
 	uint32_t added = 0;
+	uint32_t decided = 0;
 	uint32_t prev = NONE;
 
 	CHILDREN_FOREACH (core, node, child) {
@@ -148,6 +149,7 @@ check_children(const struct core *core, const struct node *node)
 		if (added > 0 && !child->is_added)
 			return "a child of the file behind one that was added";
 		added += child->is_added;
+		decided += child->decided;
 	}
 	if (added != node->n_added)
 		return "wrong count of added children";
@@ -159,6 +161,8 @@ check_children(const struct core *core, const struct node *node)
 		return "wrong count of failed or sequenced children";
 	if (grouped != node->n_grouped)
 		return "wrong count of grouped children";
+	if (decided != node->deciding)
+		return "wrong count of children for whom others stand still";
 	return NULL;
 }
 
@@ -196,6 +200,10 @@ check_node(const struct core *core, const struct node *node)
 		return "a child waits in a sequence that nobody works on";
 	if (node->suspends > 0 && node_is_down(node) && !node->up)
 		return "an actor that is down and suspended";
+	if (node->decided && (parent == NULL || node_is_down(node)))
+		return "others stand still for an actor that is down";
+	if (node->decided && node->state == STATE_RUNNING && !node_is_leaving(node))
+		return "others stand still for an actor that is ready";
 	if (node->frozen != node->clocks_held)
 		return "clocks that are held, or not, without a reason";
 	if (node->frozen && node->state != STATE_STARTING && node->state != STATE_RUNNING)

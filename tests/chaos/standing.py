@@ -58,5 +58,32 @@ def ends_unseen(box, kind, options, _):
     moves(s, "a", 1)
 
 
+@contained("it dies while one is restarted and others stand still for that: they go on after it")
+def deciding(box, kind, options, _):
+    gate = box.file("gate")
+    hook = ["/bin/sh", "-c", f"while ! [ -e {gate} ]; do sleep 0.01; done"]
+    s = Chaos(box, {"s": {"freeze_while_deciding": True, "children": {
+        "a": {"containment": kind, "hook_timeout": "1m", "hooks": {"pre_start": hook}},
+        "b": {"containment": kind, "do": ["fork=2"]}}}, "c": {"containment": kind}},
+              **options)
+    s.started("a")
+    b = s.line("F", "b").pid
+    os.unlink(gate)
+    s.tell("a", "exit=1")
+    all_stand_still(s, b, kind)
+    s.crash()
+    equal((s.actor("s/b")["state"], s.actor("s/b")["suspended"]), ("suspended", 1), "b")
+    all_stand_still(s, b, kind)
+    guardian = s.guardian()
+    os.kill(guardian, signal.SIGSTOP)
+    box.file("gate")
+    s.kill_guardian(guardian)
+    s.successor(guardian)
+    s.started("a", 2)
+    moves(s, "b", 1)
+    equal((s.actor("s/b")["pid"], s.actor("s/b")["suspended"]), (b, 0), "b")
+    s.consistent()
+
+
 if __name__ == "__main__":
     main()

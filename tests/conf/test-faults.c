@@ -302,12 +302,10 @@ static const char *const unbuilt_actor_keys[] = {
     "stdin",
 };
 static const char *const unbuilt_supervisor_keys[] = {
-    "freeze_while_deciding",
     "needs",
 };
 static const char *const unbuilt_top_keys[] = {
     "metrics",
-    "freeze_while_deciding",
 };
 
 static void

@@ -216,5 +216,77 @@ def many(box, kind, options, _):
             "all to go on")
 
 
+def gate(box):
+    """A hook that takes as long as the test wants."""
+    return ["/bin/sh", "-c", f"while ! [ -e {box.path('gate')} ]; do sleep 0.01; done"]
+
+
+@contained("167 freeze_while_deciding: the others stand still until the failed one is back")
+def deciding(box, kind, options, _):
+    box.file("gate")
+    counter = box.file("counter")
+    s = box.supd({"s": {"freeze_while_deciding": True, "children": {
+        "a": {"containment": kind, "hook_timeout": "1m", "hooks": {"pre_start": gate(box)}},
+        "b": {"containment": kind, "do": ["fork=2"]},
+        "n": {"containment": kind, "shutdown": "200ms", "command": [
+            "/bin/sh", "-c", f"while :; do echo >>{counter}; sleep 0.01; done"]}}},
+                  "c": {"containment": kind}}, **options)
+    a, b = s.started("a"), s.line("F", "b").pid
+    n = s.event("started", "s/n")["pid"]
+    s.until(lambda: os.path.getsize(counter) > 3, "it to count")
+    os.unlink(box.path("gate"))
+    s.tell("a", "exit=1")
+    all_stand_still(s, b, kind)
+    all_stand_still(s, n, kind)
+    size, since = os.path.getsize(counter), now_ns()
+    equal([(s.actor(p)["state"], s.actor(p)["suspended"]) for p in ("s", "s/a", "s/b", "c")],
+          [("running", 0), ("starting", 0), ("suspended", 1), ("running", 0)], "the states")
+    moves(s, "c", 1)
+    s.until(lambda: now_ns() - since > 2e9, "two seconds")
+    equal(os.path.getsize(counter), size, "the counter")
+    box.file("gate")
+    check(s.started("a", 2) != a, "the same process")
+    s.until(lambda: os.path.getsize(counter) > size + 3, "it to count on")
+    moves(s, "b", 2)
+    equal([s.actor(p)["pid"] for p in ("s/b", "s/n")], [b, n], "the pids")
+    equal([s.actor(p)["suspended"] for p in ("s/b", "s/n")], [0, 0], "the counts")
+    equal(len(s.seen("failure")), 1, "failures")
+
+
+@contained("167 the children of a process that is resumed stand still until it is back")
+def deciding_above(box, kind, options, _):
+    box.file("gate")
+    s = box.supd({"s": {"freeze_while_deciding": True, "decider": [
+        {"when": "any", "then": "resume"}], "children": {"m": {
+            "containment": kind, "hook_timeout": "1m", "hooks": {"pre_start": gate(box)},
+            "do": [], "children": {"w": {"containment": kind}}}}}}, **options)
+    m, w = s.started("m"), s.started("w")
+    os.unlink(box.path("gate"))
+    s.tell("m", "exit=3")
+    all_stand_still(s, w, kind)
+    equal(s.actor("s/m/w")["state"], "suspended", "w")
+    box.file("gate")
+    check(s.started("m", 2) != m, "the same process")
+    moves(s, "w", 1)
+    equal((s.actor("s/m/w")["pid"], s.actor("s/m/w")["state"]), (w, "running"), "w")
+
+
+@contained("one that stands still for another's failure hears of its own stop")
+def deciding_stop(box, kind, options, _):
+    s = box.supd({"s": {"freeze_while_deciding": True, "children": {
+        "a": {"containment": kind, "backoff": {"min": "1h", "max": "1h", "reset_after": "1h"}},
+        "b": {"containment": kind}, "c": {"containment": kind}}}}, **options)
+    b, c = s.started("b"), s.started("c")
+    s.tell("a", "exit=1")
+    all_stand_still(s, b, kind)
+    s.ctl_ok("stop", "b")
+    s.line("t", "b")
+    check(not alive(b), "b is alive")
+    all_stand_still(s, c, kind)
+    s.ctl_ok("stop", "a")
+    moves(s, "c", 1)
+    equal(s.seen("killed_after_timeout"), [], "who had to be killed")
+
+
 if __name__ == "__main__":
     main()

@@ -456,3 +456,289 @@ suspend b
 expect freeze b
 reply suspend b done
 view b suspended suspended=1
+
+# ---- freeze_while_deciding -----------------------------------------------------------
+
+story 167 whose supervisor freezes while it decides stands still until the failed one is ready
+tree
+  s one_for_one freezes=yes
+    a hooks=pre_start
+    b
+    t one_for_one
+      c
+  d
+boot
+expect pre_start a start, S a, S b, S c, S d
+hook a pre_start lasts 2s
+hear suspended resumed
+exit a 1
+expect freeze b, freeze c, pre_start a restart
+report failure a exit:1 restart
+report suspended b
+report suspended t
+report suspended c
+view a starting suspended=0
+view b suspended suspended=1 ready=yes
+view t suspended suspended=1
+view d running suspended=0
+after 1999ms
+expect nothing
+after 1ms
+expect S a, thaw b, thaw c
+report resumed b
+report resumed t
+report resumed c
+view b running suspended=0 restarts=0
+
+story 167 below a resumed supervisor whose process is replaced its children stand still and live on
+tree
+  s one_for_one freezes=yes decider=any->resume
+    m one_for_one both hooks=pre_start keep_children=untouched
+      w
+    x
+boot
+expect pre_start m start, S m, S w, S x
+hook m pre_start lasts 2s
+exit m 3
+expect freeze w, freeze x, pre_start m restart
+report failure m exit:3 resume
+after 2s
+expect S m, thaw w, thaw x
+view w running restarts=0
+
+story without the key nobody stands still
+tree
+  s one_for_one
+    a backoff=1s/10s
+    b
+boot
+expect S a, S b
+exit a 1
+report failure a exit:1 restart
+after 1s
+expect S a
+
+story a backoff is part of it, and so is each further failure
+tree
+  s one_for_one freezes=yes
+    a backoff=1s/10s ready=told
+    b
+boot
+expect S a
+ready a
+expect S b
+exit a 1
+expect freeze b
+report failure a exit:1 restart delay=1s
+after 1s
+expect S a
+exit a 1
+report failure a early_exit restart delay=2s
+view b suspended suspended=1
+after 2s
+expect S a
+view b suspended
+ready a
+expect thaw b
+view b running suspended=0
+
+story it ends with the final end of the one that failed
+tree
+  s one_for_one freezes=yes decider=exit:9->stop,default
+    a
+    b
+boot
+expect S a, S b
+lingers a
+exit a 9
+expect t a, freeze b
+report failure a exit:9 stop
+view b suspended
+gone a
+expect x a, thaw b
+view a failed
+view b running
+
+story a failure that is resumed at once freezes nobody
+tree
+  s one_for_one freezes=yes decider=self_report:disk->resume,default
+    a
+    b
+boot
+expect S a, S b
+self_report a disk
+report failure a self_report:disk resume
+view b running suspended=0
+
+story of a group each member is waited for; who is not in it stands still
+tree
+  s rest_for_one freezes=yes
+    a
+    b ready=told
+    c ready=told
+boot
+expect S a, S b
+ready b
+expect S c
+ready c
+exit b 1
+expect freeze c, thaw c, t c, freeze a, x c, S b
+report failure b exit:1 restart
+view a suspended suspended=2
+ready b
+expect S c, freeze b
+view a suspended suspended=1
+view b suspended suspended=1
+ready c
+expect thaw a, thaw b
+view a running suspended=0
+
+story it adds up with commands, and with those above
+tree
+  s one_for_one freezes=yes
+    a backoff=1s/10s
+    b
+boot
+expect S a, S b
+suspend b
+expect freeze b
+reply suspend b done
+exit a 1
+report failure a exit:1 restart
+view b suspended suspended=2
+resume b
+reply resume b done
+view b suspended suspended=1
+suspend s
+reply suspend s done
+view b suspended suspended=2
+after 1s
+expect S a, freeze a
+view b suspended suspended=1
+resume s
+expect thaw a, thaw b
+reply resume s done
+
+story two that failed at once are waited for both
+tree
+  s one_for_one freezes=yes
+    a backoff=1s/10s
+    b backoff=2s/10s
+    c
+boot
+expect S a, S b, S c
+exit a 1 & exit b 1
+expect freeze c
+report failure a exit:1 restart
+report failure b exit:1 restart
+view c suspended suspended=2
+after 1s
+expect S a, freeze a
+view c suspended suspended=1
+after 1s
+expect S b, thaw a, thaw c
+
+story who is on the way up goes on: nobody waits for what waits for it
+tree
+  s one_for_one freezes=yes
+    a backoff=1s/10s
+    b ready=told
+    c
+boot
+expect S a, S b
+exit a 1
+report failure a exit:1 restart
+view b starting suspended=0
+ready b
+expect S c, freeze b, freeze c
+view c suspended
+after 1s
+expect S a, thaw b, thaw c
+
+story a stop by command ends it, and reaches those that stand still
+tree
+  s one_for_one freezes=yes
+    a backoff=10s/10s
+    b
+    c
+boot
+expect S a, S b, S c
+exit a 1
+expect freeze b, freeze c
+report failure a exit:1 restart
+stop b
+expect thaw b, t b, x b
+reply stop b done
+stop a
+expect thaw c
+reply stop a done
+view c running suspended=0
+
+story a shutdown ends it
+tree
+  s one_for_one freezes=yes
+    a backoff=10s/10s
+    b
+boot
+expect S a, S b
+exit a 1
+expect freeze b
+report failure a exit:1 restart
+shutdown
+expect thaw b, t b, x b, exit 0
+
+story another policy ends it
+tree
+  s one_for_one freezes=yes
+    a backoff=10s/10s
+    b
+boot
+expect S a, S b
+exit a 1
+expect freeze b
+report failure a exit:1 restart
+update s freezes=no
+expect thaw b
+
+story a supervisor that gives up freezes nobody any more
+tree
+  s one_for_one freezes=yes intensity=1/60s
+    a backoff=1s/10s ready=told
+    b
+boot
+expect S a
+ready a
+expect S b
+exit a 1
+expect freeze b
+report failure a exit:1 restart
+after 1s
+expect S a
+exit a 1
+expect thaw b, t b, x b
+report failure a early_exit escalate
+report gave_up s
+report failure s intensity restart
+expect S a
+ready a
+expect S b
+view b running suspended=0
+
+story time while others stand still is no healthy time, and no time of its watchdog
+tree
+  s one_for_one freezes=yes
+    a backoff=1m/10m
+    b watchdog=10s
+boot
+expect S a, S b
+after 6s
+exit a 1
+expect freeze b
+report failure a exit:1 restart
+after 1m
+expect S a, thaw b
+after 3999ms
+expect nothing
+after 1ms
+expect b b, freeze a, x b, S b, thaw a
+report failure b watchdog restart

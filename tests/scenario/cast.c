@@ -422,6 +422,10 @@ word_key(struct player *player, const char *key, const char *value)
 		return cast_duration(value, &spec->hook_timeout_ms);
 	if (strcmp(key, "auto_shutdown") == 0 || strcmp(key, "when_empty") == 0)
 		return word_empty(spec, value);
+	if (strcmp(key, "freezes") == 0) {
+		spec->freeze_while_deciding = strcmp(value, "yes") == 0;
+		return true;
+	}
 	if (strcmp(key, "keep_children") == 0) {
 		int keep = names_find(keep_children_names, KEEP_CHILDREN_MAX, value);
 
@@ -446,8 +450,9 @@ bool
 cast_is_for_supervisors(const char *word)
 {
 	static const char *const keys[] = {
-	    "intensity=",  "limit=",         "decider=",       "start=",        "stop=",
-	    "when_empty=", "auto_shutdown=", "keep_children=", "max_children=",
+	    "intensity=", "limit=",        "decider=",       "start=",
+	    "stop=",      "when_empty=",   "auto_shutdown=", "keep_children=",
+	    "freezes=",   "max_children=",
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)

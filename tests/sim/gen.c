@@ -99,6 +99,7 @@ gen_supervisor(struct rng *rng, struct spec *spec)
 		    (enum auto_shutdown)rng_below(rng, AUTO_SHUTDOWN_MAX);
 	if (one_in(rng, 4))
 		spec->when_empty = (enum when_empty)rng_below(rng, WHEN_EMPTY_MAX);
+	spec->freeze_while_deciding = one_in(rng, 4);
 	spec->start_parallel = one_in(rng, 5);
 	spec->stop_parallel = one_in(rng, 5);
 	spec->shutdown_mode = SHUTDOWN_INFINITY;
