@@ -156,6 +156,8 @@ wake_all(struct core *core, struct node *supervisor)
 		    !at->grouped && deadline_due(core, at, LANE_STATE) == 0)
 			at->start_now = true;
 		reconcile_queue(core, at);
+		/* What ended meanwhile can be told now. */
+		watch_state_changed(core, at);
 	}
 }
 

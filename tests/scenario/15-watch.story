@@ -697,6 +697,26 @@ expect nothing
 update b watch=a:run
 expect run b a
 
+story what ends while the supervisor of the watcher is in its backoff is told after that
+tree
+  s one_for_one keep_children=untouched backoff=1s/1s
+    b watch=a:signal:HUP
+    c on_failure=any->escalate
+  a
+hear told
+boot
+expect S b, S c, S a
+exit c 1
+report escalated s
+report failure s exit:1 restart
+stop a
+expect t a, x a
+reply stop a done
+report nothing
+after 1s
+expect S c, signal b SIGHUP
+report told b * of=a
+
 story nobody hears of the shutdown
 tree
   a
