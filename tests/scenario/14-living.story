@@ -530,3 +530,19 @@ probed a bad
 after 1ms
 expect t a, x a, S a, p a
 report failure a start_timeout restart
+
+story whoever is resumed has its full period again
+tree
+  s one_for_one decider=self_report->resume,default
+    a watchdog=1s
+boot
+expect S a
+after 600ms
+self_report a disk
+report failure a self_report:disk resume
+after 999ms
+reports
+expect nothing
+after 1ms
+expect b a, x a, S a
+report failure a watchdog restart

@@ -229,3 +229,17 @@ report failure t exit:1 * reason=intensity
 report gave_up s * origin=t limit=1
 report failure s intensity stop
 view s failed
+
+story C11 a group stop that leaves somebody leaves no empty supervisor
+tree
+  s rest_for_one decider=stopping when_empty=stop
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+exit b 1
+reports
+expect t c, x c
+view s running
+view a running

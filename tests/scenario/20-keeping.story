@@ -85,3 +85,17 @@ reports
 start a
 expect S a
 reply start a done
+
+story who waits to be resumed and is restarted with its group keeps nothing
+tree
+  s one_for_all decider=exit:10->resume,default
+    a keeps backoff=1h/1h/1h/1000/0
+    b keeps
+boot
+expect clear a, S a, clear b, S b
+exit a 10
+reports
+expect nothing
+exit b 1
+reports
+expect clear a, S a, clear b, S b
