@@ -22,7 +22,7 @@ import traceback
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
 
 # pylint: disable=wrong-import-position
-from lib import (COUNTS, INSTRUMENTED, SUPD, Box, Failure, Skip, alive, bury, check,
+from lib import (COUNTS, INSTRUMENTED, PATIENCE, SUPD, Box, Failure, Skip, alive, bury, check,
                  children, comment, equal, now_ns, offspring, on_alarm, prctl_subreaper,
                  program)
 from supd import CLEAN, Supd, full
@@ -488,7 +488,7 @@ def one_item(function, item, timeout):
     old, sys.stdout = sys.stdout, io.StringIO()
     try:
         signal.signal(signal.SIGALRM, on_alarm)
-        signal.alarm(timeout)
+        signal.alarm(timeout * PATIENCE)
         value = function(box, item)
         box.finish()
         return "ok", value

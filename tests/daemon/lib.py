@@ -63,6 +63,8 @@ SUPD = os.environ.get("SUPD") or for_everybody(program("supd", ".", "src", "src/
 SUPCTL = os.environ.get("SUPCTL") or for_everybody(program("supctl", ".", "src", "src/ctl"))
 # A sanitizer keeps what was freed for a while: memory then does not stay flat.
 INSTRUMENTED = os.path.exists(SUPD) and b"__asan_init" in open(SUPD, "rb").read()
+# How much longer a wait may last than it would on an idle machine; only a failure does.
+PATIENCE = 12 if INSTRUMENTED else 4
 PROBE = os.environ.get("PROBE") or for_everybody(program("probe", "tests/daemon", "."))
 
 
@@ -152,7 +154,8 @@ class Result:
 
 def run(*command, timeout=20, **options):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=timeout, check=False, **options)
+                          stderr=subprocess.PIPE, timeout=timeout * PATIENCE, check=False,
+                          **options)
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -221,7 +224,7 @@ def run_test(function, timeout, root):
     box = Box()
     try:
         signal.signal(signal.SIGALRM, on_alarm)
-        signal.alarm(timeout)
+        signal.alarm(timeout * PATIENCE)
         function(box)
         box.finish()
         return "ok", ""

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 
-from lib import (INSTRUMENTED, PROBE, SUPCTL, SUPD, Failure, alive, check, children, comment, equal,
+from lib import (PATIENCE, PROBE, SUPCTL, SUPD, Failure, alive, check, children, comment, equal,
                  offspring, run)
 from varlink import Closed, Varlink, VarlinkError
 
@@ -253,8 +253,7 @@ class Supd:
 
     def until(self, condition, what, timeout=10):
         """Go on until the condition is true; its value."""
-        if INSTRUMENTED:
-            timeout *= 3
+        timeout *= PATIENCE
         end = time.monotonic() + timeout
         while True:
             value = condition()

@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
 # pylint: disable=wrong-import-position,unused-import
-from lib import Failure, Skip, alive, check, children, comment, equal, has, main, program, test
+from lib import PATIENCE, Failure, Skip, alive, check, children, comment, equal, has, main, program, test
 
 HOST = program("host", "tests/logd")
 ASK, BEGIN, STREAM, DROP, FLUSH, END, REOPEN, HELLO, TROUBLE = range(9)
@@ -162,7 +162,7 @@ class Logd:
                 self.troubles.append((fields[3], path, sentence))
 
     def until(self, condition, what, timeout=20):
-        end = time.monotonic() + timeout
+        end = time.monotonic() + timeout * PATIENCE
         while not condition():
             if time.monotonic() > end:
                 raise Failure(f"not in time: {what() if callable(what) else what}")

@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
-from lib import TOP_BUILD, Failure, Skip, alive, check, children, equal, has, main, test, unshare  # noqa: E402, pylint: disable=wrong-import-position
+from lib import PATIENCE, TOP_BUILD, Failure, Skip, alive, check, children, equal, has, main, test, unshare  # noqa: E402, pylint: disable=wrong-import-position
 
 FAKE = os.path.join(TOP_BUILD, "tests/walker/fake")
 EXITED, SIGNALED, DUMPED, STOPPED, CONTINUED = range(5)
@@ -43,7 +43,7 @@ class Guardian:
 
     def expect(self, start, timeout=15):
         """Wait for a line that begins so; it is taken out."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + timeout * PATIENCE
         while True:
             for i, line in enumerate(self.lines):
                 if line.startswith(start):
@@ -118,7 +118,7 @@ class Walker:
         self.until(lambda: re.search(pattern, self.said()), f"/{pattern}/", timeout)
 
     def until(self, condition, what, timeout=10):
-        end = time.monotonic() + timeout
+        end = time.monotonic() + timeout * PATIENCE
         while not condition():
             check(time.monotonic() < end,
                   lambda: f"waited in vain for {what}: {self.said()!r}")
