@@ -69,6 +69,7 @@ def restart(box):
     equal(told(box)[4][:3] + told(box)[4][6:8], ["pre_start", "/user/a", "restart", "-", "2"],
           "what pre_start was told")
     equal(told(box)[5][6:], [str(new), "2", "1"], "what post_restart was told")
+    s.wait_for("a", state="running")
     s.tell("a", "raise=KILL")
     s.started("a", 3)
     s.until(lambda: len(told(box)) == 10, "the hooks")
