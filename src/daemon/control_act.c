@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/units.h"
 #include "daemon/control_private.h"
+#include "daemon/log.h"
 #include "daemon/procs.h"
 #include "daemon/shell.h"
 #include "daemon/view.h"
@@ -141,6 +142,29 @@ kind_of(const struct command *command, enum token_state state)
 	return command->kind == EVENT_RESTART ? EVENT_START : command->kind;
 }
 
+/*
+ * A stop ends the retries of one whose start failed in a group restart: those who wait
+ * for it stay down, and nobody else will say so (OTP O-36, scenario 89).
+ */
+static void
+warn_of_waiting(const struct shell *shell, struct ref ref)
+{
+	struct node_view view, other;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	if (view.state != STATE_BACKOFF)
+		return;
+	for (struct ref at = core_first_child(shell->core, view.parent); !ref_is_none(at);
+	     at = core_next_sibling(shell->core, at)) {
+		core_view(shell->core, at, shell->now_ms, &other);
+		if (other.state == STATE_WAITING)
+			log_line(LOG_LEVEL_WARNING,
+			         "%s: stays down: its start waited for %s, which was "
+			         "stopped; start it, or restart their supervisor",
+			         shell_path(shell, at), shell_path(shell, ref));
+	}
+}
+
 /* Post it for all actors of the list; the call then waits for the answers. */
 static void
 carry_out(struct conn *conn, const struct command *command, enum token_state state)
@@ -157,6 +181,8 @@ carry_out(struct conn *conn, const struct command *command, enum token_state sta
 
 		if (state == TOKEN_NEW)
 			command_event(conn, event.ref, command->verb);
+		if (state == TOKEN_NEW && command->kind == EVENT_STOP)
+			warn_of_waiting(conn->control->shell, event.ref);
 		wait_post(conn, i, &event);
 	}
 	call->state = CALL_TARGETS;

@@ -3,6 +3,7 @@
 """Starts that fail, at boot and later; readiness that comes late, never or too early."""
 import os
 import resource
+import shutil
 
 from lib import PROBE, Skip, alive, check, equal, has, main, test
 
@@ -111,6 +112,35 @@ def retried(box):
     for failure in s.seen("failure", "sup/a")[1:]:
         equal((failure["cause"]["kind"], failure["cause"]["errno"]), ("exec", "ENOENT"),
               "the cause of a retry")
+
+
+@test("89 a stop ends the retries under rest_for_one: it is told who stays down for that")
+def stays_down(box):
+    program = box.path("program")
+    shutil.copy(PROBE, program)
+    os.chmod(program, 0o755)
+    s = box.supd({"s": {"strategy": "rest_for_one", "intensity": "unlimited", "children": {
+        "c1": {}, "c2": {"binary": program, "backoff": {"min": "100ms", "max": "1h", "factor": 100}},
+        "c3": {}}}})
+    s.started("c3")
+    os.unlink(program)
+    s.tell("c2", "exit=1")
+    s.event("failure", "s/c2", 2)
+    s.wait_for("s/c2", state="backoff")
+    equal([s.actor(f"s/{name}")["state"] for name in ("c1", "c3")], ["running", "waiting"],
+          "the others")
+    s.ctl_ok("stop", "s/c2")
+    equal([s.actor(f"s/{name}")["state"] for name in ("c1", "c2", "c3")],
+          ["running", "stopped", "stopped"], "the states")
+    with open(s.stderr, encoding="utf8") as text:
+        lines = [line for line in text if "stays down" in line]
+    equal(len(lines), 1, f"warnings {lines}")
+    has(lines[0], "warning /user/s/c3: stays down: .*/user/s/c2, which was stopped", "it")
+    shutil.copy(PROBE, program)
+    os.chmod(program, 0o755)
+    s.tell("c1", "exit=1")
+    for name, count in (("c1", 2), ("c2", 2), ("c3", 2)):
+        s.started(name, count)
 
 
 @test("a stop cancels the retries of a start that fails; a start after the repair works")

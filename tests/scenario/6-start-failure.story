@@ -125,10 +125,13 @@ expect S c2
 reports
 view c1 running generation=1
 view c2 backoff
+view c3 waiting
+view s children=3
 stop c2
 expect nothing
 reply stop c2 done
 view c2 stopped
+view c3 stopped
 after 1h
 expect nothing
 fixed c2
