@@ -68,7 +68,9 @@ renew_child(struct core *core, struct node *child)
 	child->automatic = false;
 	child->grouped = false;
 	child->down_as = STATE_STOPPED;
-	child->up = child->spec.enabled && !child->held && !child->removing;
+	child->up =
+	    child->spec.enabled && !child->held && !child->removing && !child->kept_down;
+	child->kept_down = false;
 	reconcile_set_state(core, child, child->up ? STATE_WAITING : STATE_STOPPED);
 }
 
@@ -104,7 +106,8 @@ mark_all(struct core *core, struct node *supervisor)
 		child->grouped = false;
 		if (child->absent || child->removing || child->deleted)
 			continue;
-		child->again = strategy_revives(child);
+		child->again = strategy_revives(child) && !child->kept_down;
+		child->kept_down = false;
 		child->manual = false;
 		if (child->again || node_is_down(child))
 			continue;

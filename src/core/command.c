@@ -101,11 +101,21 @@ cancel_group(struct turn *turn, struct node *node)
 	children_group_due(turn, supervisor);
 }
 
+/* Is its supervisor coming up, and about to start its children, or what it keeps? */
+static bool
+is_to_be_opened(const struct core *core, const struct node *node)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+
+	return supervisor->state == STATE_STARTING && !supervisor->is_open;
+}
+
 /* Make it go down and stay there, without anything having failed. */
 void
 command_want_down(struct turn *turn, struct node *node)
 {
 	cancel_group(turn, node);
+	node->kept_down = is_to_be_opened(turn->core, node);
 	if (node->up || node->bounce)
 		node->down_as = STATE_STOPPED;
 	node->up = false;

@@ -94,6 +94,7 @@ struct node {
 	bool again;    /* to be restarted when it is its turn in its supervisor's start */
 	bool manual;   /* started by hand: a failed start is final */
 	bool start_now;    /* do not wait for the backoff */
+	bool kept_down;    /* stopped while its supervisor came up: not started with it */
 	bool brutal;       /* whatever it takes, at once */
 	uint64_t delay_ms; /* before it comes up again */
 	enum node_state down_as;

@@ -16,6 +16,9 @@ up_start(struct turn *turn, struct node *node)
 
 	if (begins && node->ever)
 		node->incarnation++;
+	/* A stop of before is forgotten now that their supervisor begins anew. */
+	CHILDREN_FOREACH (core, node, child)
+		child->kept_down = false;
 	node->restarts += node->automatic;
 	node->born = true;
 	node->ever = true;

@@ -426,3 +426,80 @@ view b running generation=3
 exit b 1
 expect S b
 reports
+
+story C10 a stop while the process comes up is remembered, once
+tree
+  m one_for_one both ready=told
+    a
+    b
+boot
+expect S m
+stop a
+reply stop a done
+ready m
+expect S b
+view a stopped
+exit m 1
+expect t b, x b, S m
+report failure m exit:1 restart
+ready m
+expect S a, S b
+
+story C10 a stop while a start of the process fails is forgotten with the next
+tree
+  m one_for_one both ready=told
+    a
+boot
+expect S m
+ready m
+expect S a
+exit m 1
+expect t a, x a, S m
+report failure m exit:1 restart
+stop a
+reply stop a done
+exit m 1
+expect S m
+report failure m early_exit restart
+ready m
+expect S a
+
+story C10 a stop while a pre_start runs is remembered until somebody starts it
+tree
+  s one_for_one hooks=pre_start
+    a
+    b
+hook s pre_start lasts 1s
+boot
+expect pre_start s start
+stop a
+reply stop a done
+after 1s
+expect S b
+start a
+expect S a
+reply start a done
+
+story C10 a stop while the process of what keeps its children comes up is remembered
+tree
+  m one_for_one both keep_children=restart ready=told
+    a
+    b
+boot
+expect S m
+ready m
+expect S a, S b
+exit m 1
+expect S m
+report failure m exit:1 restart
+stop a
+expect t a, x a
+reply stop a done
+ready m
+expect t b, x b, S b
+view a stopped
+exit m 1
+expect S m
+report failure m exit:1 restart
+ready m
+expect S a, t b, x b, S b

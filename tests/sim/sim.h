@@ -116,8 +116,9 @@ struct witnessed {
 	uint64_t told_down; /* … the same, by command or reload */
 	uint64_t stop;      /* … being signalled */
 	uint64_t hold;
-	uint64_t started; /* as a supervisor: seq of its newest start */
-	uint64_t passed;  /* seq when it last was ready or had ended: its turn is over */
+	uint64_t kept_down; /* … not being started with its supervisor */
+	uint64_t started;   /* as a supervisor: seq of its newest start */
+	uint64_t passed; /* seq when it last was ready or had ended: its turn is over */
 	bool removing;
 	bool may_be_stopped; /* for a reason that was there before it */
 	bool unsure;         /* whether it should run is open to debate */
@@ -246,6 +247,11 @@ void witness_delayed(struct witness *witness, const struct witnessed *node,
                      uint64_t delay_ms);
 void witness_gone(struct witness *witness, const struct witnessed *node);
 void witness_count(struct witness *witness, struct witnessed *supervisor, bool sure);
+
+/* witness-command.c: what people ask for, and what they are told. */
+void witness_command(struct witness *witness, const struct event *event);
+void witness_unwait(struct witness *witness, uint64_t token);
+void witness_reply(struct witness *witness, const struct action *action);
 
 /* witness-hook.c */
 void witness_hook(struct witness *witness, const struct action *action);

@@ -136,6 +136,18 @@ check_sequence(struct witness *witness, const struct witnessed *node)
 	}
 }
 
+/* I4: a stop while its supervisor came up is remembered, for that once. */
+static void
+check_kept_down(struct witness *witness, const struct witnessed *node)
+{
+	const struct witnessed *parent = witness_parent(witness, node);
+
+	if (node->kept_down > node->up && parent != NULL &&
+	    parent->process.asked < node->kept_down)
+		witness_blame(witness, "I4 slot %u starts, a stop of it is forgotten",
+		              node->ref.slot);
+}
+
 /* ACTION_SPAWN */
 void
 witness_spawn(struct witness *witness, const struct action *action)
@@ -168,6 +180,7 @@ witness_spawn(struct witness *witness, const struct action *action)
 	if (node->up < process->asked && !witness_is_kept(witness, node))
 		witness_blame(witness, "I10 slot %u starts again for no reason",
 		              node->ref.slot);
+	check_kept_down(witness, node);
 	check_ancestors(witness, node);
 	check_barriers(witness, node);
 	check_due(witness, node);

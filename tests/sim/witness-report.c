@@ -291,6 +291,32 @@ resumed_supervisor(struct witness *witness, struct witnessed *node)
 	node->renewed = true;
 }
 
+/* A resume: what lives goes on, what is dead comes up again. */
+static void
+saw_resume(struct witness *witness, struct witnessed *origin, const struct action *action)
+{
+	/* One that gave up has nothing to be resumed: it is restarted. */
+	if (action->cause.kind == CAUSE_INTENSITY) {
+		resumed_supervisor(witness, origin);
+		return;
+	}
+	if (origin->process.there && !origin->process.main_dead)
+		return;
+	/* It is stopped alone, whoever says that it is to be resumed. */
+	if (origin->spec->restart == RESTART_TEMPORARY)
+		return;
+	/* It goes on, unless it had not begun. */
+	if (origin->spec->kind == NODE_SUPERVISOR &&
+	    (origin->hook.hook != HOOK_PRE_START ||
+	     (action->cause.kind != CAUSE_EARLY_EXIT && origin->hook.serial == 0)))
+		return;
+	if (origin->spec->kind == NODE_BOTH)
+		witness_mark(witness, origin, &origin->stop);
+	origin->up = witness->seq;
+	witness_delayed(witness, origin, action->delay_ms);
+	count_failure(witness, origin, action->delay_ms);
+}
+
 static void
 saw_failure(struct witness *witness, const struct action *action)
 {
@@ -321,27 +347,7 @@ saw_failure(struct witness *witness, const struct action *action)
 		count_failure(witness, node, action->delay_ms);
 		break;
 	case DIRECTIVE_RESUME:
-		/* One that gave up has nothing to be resumed: it is restarted. */
-		if (action->cause.kind == CAUSE_INTENSITY) {
-			resumed_supervisor(witness, origin);
-			break;
-		}
-		if (origin->process.there && !origin->process.main_dead)
-			break;
-		/* It is stopped alone, whoever says that it is to be resumed. */
-		if (origin->spec->restart == RESTART_TEMPORARY)
-			break;
-		/* It goes on, unless it had not begun. */
-		if (origin->spec->kind == NODE_SUPERVISOR &&
-		    (origin->hook.hook != HOOK_PRE_START ||
-		     (action->cause.kind != CAUSE_EARLY_EXIT &&
-		      origin->hook.serial == 0)))
-			break;
-		if (origin->spec->kind == NODE_BOTH)
-			witness_mark(witness, origin, &origin->stop);
-		origin->up = witness->seq;
-		witness_delayed(witness, origin, action->delay_ms);
-		count_failure(witness, origin, action->delay_ms);
+		saw_resume(witness, origin, action);
 		break;
 	case DIRECTIVE_STOP:
 		group_stopped(witness, node, group);

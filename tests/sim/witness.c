@@ -225,160 +225,6 @@ saw_process(struct witness *witness, const struct event *event)
 }
 
 static void
-add_token(struct witness *witness, const struct event *event)
-{
-	if (event->token == 0)
-		return;
-	if (witness->n_tokens == SIM_TOKENS_MAX) {
-		witness_blame(witness, "(simulator) too many tokens");
-		return;
-	}
-	witness->tokens[witness->n_tokens].token = event->token;
-	witness->tokens[witness->n_tokens].kind = event->kind;
-	witness->tokens[witness->n_tokens++].command = event->kind != EVENT_WAIT;
-}
-
-static void
-drop_token(struct witness *witness, uint64_t token)
-{
-	for (uint32_t i = 0; i < witness->n_tokens; i++)
-		if (witness->tokens[i].token == token)
-			witness->tokens[i] = witness->tokens[--witness->n_tokens];
-}
-
-static void
-saw_reset(struct witness *witness, const struct witnessed *top)
-{
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
-		struct witnessed *node = &witness->nodes[i];
-
-		if (!node->used || !witness_below(witness, node, top))
-			continue;
-		node->renewed = true;
-		node->first_grant = node->n_grants;
-	}
-}
-
-/* What is asked of a child before its supervisor takes starts may be forgotten. */
-static bool
-may_be_closed(const struct witnessed *supervisor)
-{
-	return supervisor->before == STATE_STARTING &&
-	       (supervisor->spec->kind == NODE_BOTH || supervisor->spec->hooks != 0);
-}
-
-/*
- * Is somebody above about to be started anew?  Then what is asked of the node now is
- * forgotten with its supervisor, or remembered: both may be expected.
- */
-static bool
-restart_is_due_above(struct witness *witness, const struct witnessed *node)
-{
-	const struct witnessed *at = node;
-
-	if (witness_group_is_doomed(witness, node))
-		return true;
-	while (at->ref.slot != CORE_USER) {
-		at = witness_parent(witness, at);
-		if (at == NULL || at->up > at->started || may_be_closed(at))
-			return true;
-	}
-	return false;
-}
-
-/* Whether these should run is open to debate. */
-void
-witness_doubt(struct witness *witness, const struct witnessed *top)
-{
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
-		struct witnessed *node = &witness->nodes[i];
-
-		if (node->used && witness_below(witness, node, top))
-			node->unsure = true;
-	}
-}
-
-/* A start of a supervisor that runs: nothing, or the end of a stop that was just asked.
- */
-static void
-forget_stop(struct witness *witness, struct witnessed *top)
-{
-	top->hold = 0;
-	if (top->told_down < top->started)
-		return;
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
-		struct witnessed *node = &witness->nodes[i];
-
-		if (!node->used || !witness_below(witness, node, top))
-			continue;
-		node->down = 0;
-		node->told_down = 0;
-		node->unsure = true;
-	}
-}
-
-static bool
-runs_above(struct witness *witness, const struct witnessed *node)
-{
-	const struct witnessed *parent = witness_parent(witness, node);
-
-	if (node->ref.slot == CORE_USER)
-		return true;
-	if (parent == NULL || witness_is_kept(witness, node) || may_be_closed(parent))
-		return false;
-	return witness_runs(parent->before);
-}
-
-static void
-saw_command(struct witness *witness, const struct event *event)
-{
-	struct witnessed *node = witness_find(witness, event->ref);
-
-	witness->clean = false;
-	add_token(witness, event);
-	if (node == NULL || !core_valid(witness->rig->core, event->ref))
-		return;
-	if (event->kind == EVENT_START || event->kind == EVENT_RESTART)
-		node->may_forget = true;
-	if (event->kind == EVENT_START && node->spec->kind != NODE_WORKER &&
-	    witness_runs(node->before)) {
-		/* Its stop may wait for its turn: then it comes up anew. */
-		if (node->down > node->up || node->stop > node->up) {
-			witness_mark(witness, node, &node->up);
-			node->renewed = true;
-			witness_renew(witness, node);
-			witness_doubt(witness, node);
-		}
-		forget_stop(witness, node);
-	} else if (event->kind == EVENT_START || event->kind == EVENT_RESTART) {
-		witness_mark(witness, node, &node->up);
-		witness->hurry = witness->seq;
-		node->renewed = true;
-		witness_renew(witness, node);
-		if (restart_is_due_above(witness, node) || !runs_above(witness, node))
-			witness_doubt(witness, node);
-		if (event->kind == EVENT_RESTART)
-			witness_mark(witness, node, &node->stop);
-		else if (!node->removing)
-			node->hold = 0;
-	} else if (event->kind == EVENT_STOP) {
-		witness_mark(witness, node, &node->stop);
-		if (!restart_is_due_above(witness, node)) {
-			witness_mark(witness, node, &node->down);
-			witness_mark(witness, node, &node->told_down);
-		} else {
-			witness_doubt(witness, node);
-		}
-		if (event->hold && !node->removing)
-			node->hold = witness->seq;
-	} else if (event->kind == EVENT_KILL) {
-		node->maybe++;
-	} else if (event->kind == EVENT_RESET) {
-		saw_reset(witness, node);
-	}
-}
-
-static void
 saw_shutdown(struct witness *witness, const struct event *event)
 {
 	struct witnessed *user = &witness->nodes[CORE_USER];
@@ -439,12 +285,10 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_DELETE:
 	case EVENT_SUSPEND:
 	case EVENT_RESUME:
-		saw_command(witness, event);
+		witness_command(witness, event);
 		break;
 	case EVENT_UNWAIT:
-		drop_token(witness, event->token);
-		/* Its reply may be on its way. */
-		witness->unwaited = event->token;
+		witness_unwait(witness, event->token);
 		break;
 	case EVENT_SHUTDOWN:
 	case EVENT_QUIT:
@@ -522,20 +366,6 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 }
 
 /* ---- what came of it -------------------------------------------------------------- */
-
-static void
-saw_reply(struct witness *witness, const struct action *action)
-{
-	for (uint32_t i = 0; i < witness->n_tokens; i++) {
-		if (witness->tokens[i].token != action->token)
-			continue;
-		witness_suspended(witness, action, witness->tokens[i].kind);
-		witness->tokens[i] = witness->tokens[--witness->n_tokens];
-		return;
-	}
-	if (action->token != witness->unwaited)
-		witness_blame(witness, "I29 a second reply, or to nobody");
-}
 
 static void
 saw_removed(struct witness *witness, const struct action *action)
@@ -621,7 +451,7 @@ saw_action(struct witness *witness, const struct action *action)
 		saw_removed(witness, action);
 		break;
 	case ACTION_REPLY:
-		saw_reply(witness, action);
+		witness_reply(witness, action);
 		break;
 	case ACTION_EXIT:
 		saw_exit_of_supd(witness, action);
