@@ -197,6 +197,7 @@ copy_event(struct event *to, const struct event *from)
 	to->stamp = from->stamp;
 	memcpy(to->key, from->key, strnlen(from->key, sizeof(to->key) - 1));
 	to->serial = from->serial;
+	to->late = from->late;
 	to->stop = from->stop;
 	/* What was borrowed is gone by the time it is read: its number stays. */
 	to->addition_id = from->addition_id;

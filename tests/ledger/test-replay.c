@@ -56,7 +56,11 @@ struct stage {
 };
 
 static const struct core_size core_room_needed = {
-    .nodes = SIM_NODES_MAX, .pool_bytes = POOL_BYTES, .waiters = 16};
+    .nodes = SIM_NODES_MAX,
+    .pool_bytes = POOL_BYTES,
+    .waiters = 16,
+    .watches = SIM_NODES_MAX * SIM_WATCHES,
+};
 
 static size_t
 block_bytes(void)
@@ -126,18 +130,20 @@ give(struct stage *stage, bool settle, uint64_t now_ms, const struct event *even
 static bool
 reload(struct stage *stage, const struct op *op)
 {
-	const struct spec *spec = &stage->tape->specs[op->spec].spec;
+	struct spec spec = stage->tape->specs[op->spec].spec;
 	struct core_size room;
 
 	core_room(stage->core, &room);
-	if (room.nodes == 0 || room.pool_bytes < POOL_RESERVE)
+	if (room.nodes == 0 || room.pool_bytes < POOL_RESERVE ||
+	    room.watches < SIM_WATCHES)
 		return false;
+	spec.name = op->name;
 	switch (op->kind) {
 	case OP_ADD:
-		(void)core_add(stage->core, op->ref, op->before, spec, op->now_ms);
+		(void)core_add(stage->core, op->ref, op->before, &spec, op->now_ms);
 		break;
 	case OP_UPDATE:
-		core_update(stage->core, op->ref, spec, op->now_ms);
+		core_update(stage->core, op->ref, &spec, op->now_ms);
 		break;
 	case OP_REMOVE:
 		core_remove(stage->core, op->ref, op->now_ms);
