@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: ISC
 """A container with a real systemd and supd's unit in it, and what runs its tests.
 
-Needs root, systemd-nspawn and a Debian root directory, which is only read: its name is in
-SUPD_TEST_SYSTEMD, or it is systemd-root in the build directory.  Where neither is there
-everything is skipped.  `--make-root` as the argument of a test makes the second one with mmdebstrap, which
-takes the network and a minute.
+Needs root, systemd-nspawn, cgroup v2 and a Debian root directory, which is only read: its
+name is in SUPD_TEST_SYSTEMD, or it is systemd-root in the build directory.  Where one of
+these is not there everything is skipped.  `--make-root` as the argument of a test makes the
+second directory with mmdebstrap, which takes the network and a minute.
 """
 import json
 import os
@@ -88,12 +88,43 @@ def look_at(host, parent):
                    re.search(r"^State:\t(.)", status, re.M).group(1), argv, children)
 
 
+def cgroup_here():
+    """The directory of the cgroup v2 in which this process is; None if it sees none."""
+    with open("/proc/self/cgroup", encoding="utf8") as file:
+        name = re.search(r"^0::(/.*)$", file.read(), re.M)
+    with open("/proc/self/mountinfo", encoding="utf8") as file:
+        mount = re.search(r"^\d+ \d+ \S+ (\S+) (\S+) .*- cgroup2 ", file.read(), re.M)
+    if name is None or mount is None:
+        return None
+    root, place = mount.groups()
+    return os.path.normpath(os.path.join(place, os.path.relpath(name.group(1), root)))
+
+
+def remove_cgroup(path):
+    """Kill what is left in it, and take it away with all below it."""
+    def is_gone():
+        for directory, _, _ in os.walk(path, topdown=False):
+            try:
+                os.rmdir(directory)
+            except OSError:
+                return False
+        return True
+
+    try:
+        with open(os.path.join(path, "cgroup.kill"), "w", encoding="ascii") as file:
+            file.write("1\n")
+    except OSError:
+        pass  # before Linux 5.14, where all of it should have died with its first
+    until(is_gone, f"the end of all in {path}")
+
+
 class Machine:
     """A container with systemd as its first process, and supd's unit in it."""
 
     def __init__(self, directory):
         self.directory = directory
         self.undo = []  # after the test
+        self.init = None
         self.shared = os.path.join(directory, "srv")
         self.etc = os.path.join(directory, "etc")
         os.mkdir(self.shared)
@@ -104,9 +135,14 @@ class Machine:
         supd, self.conf = re.search(r"^ExecStart=(\S+) -c (\S+)", text, re.M).groups()
         self.ctl = re.search(r"^ExecReload=(\S+)", text, re.M).group(1)
         self.write("supd.yaml", "children: {}\n")
+        # Where systemd-nspawn is told to stay in the cgroup in which it is, it makes one of
+        # a fixed name in there: two machines would live in the same one.
+        self.cgroup = os.path.join(cgroup_here(), os.path.basename(directory))
+        os.mkdir(self.cgroup)
         with open(os.path.join(directory, "boot.log"), "wb") as log:
             self.nspawn = subprocess.Popen(
-                ["systemd-nspawn", "-q", "-D", ROOT, "--machine=" + os.path.basename(
+                ["/bin/sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', self.cgroup,
+                 "systemd-nspawn", "-q", "-D", ROOT, "--machine=" + os.path.basename(
                     directory).replace("_", "-"), "--volatile=overlay", "--register=no",
                  "--keep-unit", "--link-journal=no", "--private-network", "--boot",
                  f"--bind-ro={BUILD}/supd:{supd}", f"--bind-ro={BUILD}/supctl:{self.ctl}",
@@ -115,7 +151,11 @@ class Machine:
                  f"--bind={self.shared}:/srv"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=dict(os.environ, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY="1"))
+
+    def boot(self):
         self.init = until(self._find_init, "the container's first process")
+        with open(f"/proc/{self.init}/cgroup", encoding="utf8") as file:
+            check(os.path.basename(directory) in file.read(), "it is in a foreign cgroup")
         until(lambda: self.run("systemctl", "is-system-running").stdout.strip() in
               ("running", "degraded"), "systemd in the container")
 
@@ -140,6 +180,7 @@ class Machine:
         except subprocess.TimeoutExpired:
             self.nspawn.kill()
             self.nspawn.wait()
+        remove_cgroup(self.cgroup)
 
     def run(self, *command, good=False):
         done = subprocess.run(
@@ -295,6 +336,11 @@ def missing():
     for name in "systemd-nspawn", "nsenter":
         if shutil.which(name) is None:
             return f"needs {name}"
+    here = cgroup_here()
+    if here is None:
+        return "needs cgroup v2, and none that we are in is mounted"
+    if not os.access(here, os.W_OK):
+        return f"needs to make a cgroup in {here}, which cannot be written"
     return None
 
 
@@ -311,6 +357,7 @@ def main():
     machine = None
     try:
         machine = Machine(directory)
+        machine.boot()
         for number, (sentence, function) in enumerate(chosen, 1):
             result = "ok"
             try:
