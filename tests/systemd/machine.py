@@ -143,7 +143,7 @@ class Machine:
             self.nspawn = subprocess.Popen(
                 ["/bin/sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', self.cgroup,
                  "systemd-nspawn", "-q", "-D", ROOT, "--machine=" + os.path.basename(
-                    directory).replace("_", "-"), "--volatile=overlay", "--register=no",
+                    directory).replace("_", "x"), "--volatile=overlay", "--register=no",
                  "--keep-unit", "--link-journal=no", "--private-network", "--boot",
                  f"--bind-ro={BUILD}/supd:{supd}", f"--bind-ro={BUILD}/supctl:{self.ctl}",
                  f"--bind-ro={unit}:/etc/systemd/system/supd.service",
@@ -155,7 +155,7 @@ class Machine:
     def boot(self):
         self.init = until(self._find_init, "the container's first process")
         with open(f"/proc/{self.init}/cgroup", encoding="utf8") as file:
-            check(os.path.basename(directory) in file.read(), "it is in a foreign cgroup")
+            check(os.path.basename(self.cgroup) in file.read(), "it is in a foreign cgroup")
         until(lambda: self.run("systemctl", "is-system-running").stdout.strip() in
               ("running", "degraded"), "systemd in the container")
 
@@ -167,9 +167,12 @@ class Machine:
         with open(f"/proc/{self.nspawn.pid}/task/{self.nspawn.pid}/children",
                   encoding="ascii") as file:
             for pid in file.read().split():
-                with open(f"/proc/{pid}/comm", encoding="utf8") as comm:
-                    if comm.read() == "systemd\n":
-                        return int(pid)
+                try:
+                    with open(f"/proc/{pid}/comm", encoding="utf8") as comm:
+                        if comm.read() == "systemd\n":
+                            return int(pid)
+                except OSError:
+                    pass  # systemd-nspawn has children that are there for a moment
         return None
 
     def close(self):
