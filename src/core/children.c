@@ -131,6 +131,8 @@ rejoin(struct core *core, struct node *supervisor)
 		mark_all(core, supervisor);
 	if (supervisor->op == OP_NONE)
 		supervisor->op = OP_START;
+	/* Whoever is left down does not come up with it. */
+	core->look_early = true;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->absent || child->removing || child->deleted || child->grouped)
 			continue;

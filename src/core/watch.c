@@ -191,6 +191,18 @@ fall_due(struct core *core, struct watch *watch, bool confirmed)
 	set_state(core, watch, WATCH_DUE);
 }
 
+/* Has the supervisor begun to start, and will this child be started with it? */
+static bool
+is_about_to_open(const struct node *supervisor, const struct node *child)
+{
+	if (supervisor->state != STATE_STARTING || supervisor->is_open ||
+	    child->kept_down)
+		return false;
+	return !supervisor->populated ||
+	       (!supervisor->resuming && supervisor->spec.keep_children == KEEP_RESTART &&
+	        strategy_revives(child));
+}
+
 /*
  * It is down: will it begin without anybody asking for it?  Not if whoever is above it
  * has passed it over, or does not come up itself.
@@ -207,7 +219,7 @@ is_coming(const struct core *core, const struct node *node)
 		if (above == NULL)
 			return false;
 		if (above->up && node_is_live(above))
-			return above->bounce;
+			return above->bounce || is_about_to_open(above, node);
 	}
 	return true;
 }

@@ -767,3 +767,56 @@ stop a
 expect t a, x a, run b a
 reply stop a done
 report told b * of=a incarnation=2
+
+story 124 whoever had ended and is left down by a restart of its supervisor is told of
+tree
+  m one_for_one both keep_children=untouched
+    a transient
+  w watch=a:signal:HUP
+boot
+expect S m, S a, S w
+exit a 0
+expect signal w SIGHUP
+slow m 1s
+restart m
+expect t m
+stop w
+expect t w, x w
+reply stop w done
+start w
+expect S w
+reply start w done
+after 1s
+expect x m, S m, signal w SIGHUP
+reply restart m done
+view a done
+
+story D-02 whose supervisor is coming up is about to begin, whoever else is stopped
+tree
+  w watch=a:signal:HUP
+  z
+  m one_for_one both ready=told
+    a
+boot
+expect S w, S z, S m
+stop z
+expect t z, x z
+reply stop z done
+ready m
+expect S a
+exit a 1
+expect S a
+reports
+
+story D-02 a stop while its supervisor comes up is its end
+tree
+  w watch=a:signal:HUP
+  m one_for_one both ready=told
+    a
+boot
+expect S w, S m
+stop a
+expect signal w SIGHUP
+reply stop a done
+ready m
+expect nothing

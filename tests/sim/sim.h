@@ -116,8 +116,9 @@ struct witnessed {
 	uint64_t told_down; /* … the same, by command or reload */
 	uint64_t stop;      /* … being signalled */
 	uint64_t hold;
-	uint64_t kept_down; /* … not being started with its supervisor */
-	uint64_t started;   /* as a supervisor: seq of its newest start */
+	uint64_t was_stopped; /* … seen as stopped */
+	uint64_t kept_down;   /* … not being started with its supervisor */
+	uint64_t started;     /* as a supervisor: seq of its newest start */
 	uint64_t passed; /* seq when it last was ready or had ended: its turn is over */
 	bool removing;
 	bool may_be_stopped; /* for a reason that was there before it */
@@ -147,7 +148,8 @@ struct witnessed {
 	uint32_t pacts;   /* so many ends it has to fail of, and did not yet */
 
 	/* significance */
-	bool natural;     /* its end is by itself */
+	bool natural; /* its end is by itself */
+	bool may_be_natural;
 	bool may_go_on;   /* its failure may be told once more, one level up */
 	uint64_t retired; /* as a supervisor: seq when its work was done */
 
@@ -272,6 +274,8 @@ void witness_significant(struct witness *witness, struct witnessed *child);
 bool witness_is_leaving(struct witness *witness, const struct witnessed *at);
 void witness_ended_normally(struct witness *witness, struct witnessed *supervisor);
 void witness_group_stopped(struct witness *witness, struct witnessed *leader);
+void witness_retiring(struct witness *witness, struct witnessed *node,
+                      enum node_state state);
 void witness_check_retired(struct witness *witness, const struct witnessed *node);
 
 /* witness-watch.c: who is told of whose end. */

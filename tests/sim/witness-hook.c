@@ -92,15 +92,22 @@ witness_hook_done(struct witness *witness, const struct event *event)
 {
 	struct witnessed *node = witness_find(witness, event->ref);
 	bool failed = event->code != 0 || event->signal != 0 || event->error != 0;
+	uint64_t begun;
 
 	if (node == NULL || node->hook.serial == 0 || node->hook.serial != event->serial)
 		return false;
 	node->hook.serial = 0;
+	/* One that is to go down may still have its post_restart before its turn comes.
+	 */
+	begun =
+	    node->hook.hook == HOOK_PRE_START ? node->hook.asked : node->process.asked;
+	if (begun == 0 || begun > node->hook.asked)
+		begun = node->hook.asked;
 	if (node->hook.hook == HOOK_PRE_START)
 		node->prepared = !failed && !node->hook.killed;
 	if (node->hook.hook != HOOK_PRE_START && node->hook.hook != HOOK_POST_RESTART)
 		return true;
-	if (node->hook.killed || node->stop > node->hook.asked || node->may_be_stopped ||
+	if (node->hook.killed || node->stop > begun || node->may_be_stopped ||
 	    node->process.barrier != 0 || witness_is_kept(witness, node) ||
 	    witness_is_leaving(witness, witness_parent(witness, node)))
 		node->maybe++;

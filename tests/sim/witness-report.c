@@ -389,6 +389,8 @@ saw_turning_point(struct witness *witness, const struct action *action)
 		witness_ends(witness, action);
 	} else if (node != NULL && action->report != REPORT_READY) {
 		node->stands = false;
+		if (action->report == REPORT_STOPPED)
+			node->was_stopped = witness->seq;
 		/* Its work was done: now it starts anew, with its group. */
 		if (action->report == REPORT_STOPPED && node->retired > node->started &&
 		    node->spec->restart == RESTART_PERMANENT &&

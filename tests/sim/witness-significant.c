@@ -73,14 +73,22 @@ witness_significant(struct witness *witness, struct witnessed *child)
 {
 	struct witnessed *supervisor = witness_parent(witness, child);
 	bool is_natural = child->natural;
+	bool may_be_natural = child->may_be_natural;
 
 	child->natural = false;
-	if (!is_natural || !child->spec->significant || supervisor == NULL ||
-	    child->ref.slot == CORE_USER)
+	child->may_be_natural = false;
+	if ((!is_natural && !may_be_natural) || !child->spec->significant ||
+	    supervisor == NULL || child->ref.slot == CORE_USER ||
+	    supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_NEVER)
 		return;
-	if (supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_ANY ||
-	    (supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_ALL &&
-	     !is_one_active(witness, supervisor)))
+	if (!is_natural) {
+		witness_may_restart(witness, supervisor);
+		if (witness_parent(witness, supervisor) != NULL)
+			supervisor = witness_parent(witness, supervisor);
+		witness_doubt(witness, supervisor);
+	} else if (supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_ANY ||
+	           (supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_ALL &&
+	            !is_one_active(witness, supervisor)))
 		retire(witness, supervisor);
 }
 
@@ -120,6 +128,18 @@ is_at_work(struct witness *witness, const struct witnessed *node)
 			break;
 	}
 	return true;
+}
+
+/* It is down because its work was done, and waits to start anew: so may its group. */
+void
+witness_retiring(struct witness *witness, struct witnessed *node, enum node_state state)
+{
+	if (state != STATE_BACKOFF || node->before == STATE_BACKOFF ||
+	    node->retired <= node->started || node->told_down > node->retired ||
+	    node->spec->restart != RESTART_PERMANENT)
+		return;
+	witness->seq++;
+	witness_may_restart(witness, node);
 }
 
 /* The turn is over: who was done in it does not go on as if nothing were. */

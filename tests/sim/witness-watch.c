@@ -65,6 +65,15 @@ witness_ends(struct witness *witness, const struct action *report)
 	witness_significant(witness, node);
 }
 
+/* Does it wait for its start? */
+static bool
+is_pending(const struct witnessed *node)
+{
+	if (node->spec->kind == NODE_SUPERVISOR)
+		return node->was_stopped > node->started;
+	return !node->process.there && node->hook.serial == 0;
+}
+
 /* A watcher does for itself what comes of an end. */
 static void
 react(struct witness *witness, struct witnessed *node, const struct action *report)
@@ -76,7 +85,9 @@ react(struct witness *witness, struct witnessed *node, const struct action *repo
 		witness_owe(witness, node);
 		break;
 	case REACTION_RESTART:
-		if (!report->confirmed)
+		/* A temporary one that is about to start is restarted by that. */
+		if (!report->confirmed ||
+		    (node->spec->restart == RESTART_TEMPORARY && is_pending(node)))
 			break;
 		witness->commotions++;
 		witness_restarted(witness, node, false);

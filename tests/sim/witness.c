@@ -145,7 +145,7 @@ static void
 saw_exit(struct witness *witness, struct witnessed *node, const struct event *event)
 {
 	struct process *process = &node->process;
-	bool wanted = node->stop > process->asked;
+	bool wanted = node->stop > process->asked || process->stopped || process->killed;
 
 	process->main_dead = true;
 	node->passed = witness->seq;
@@ -166,6 +166,7 @@ saw_exit(struct witness *witness, struct witnessed *node, const struct event *ev
 			}
 			witness_count(witness, witness_parent(witness, node), false);
 			node->counted_stop = node->spec->backoff.on_stop;
+			node->may_be_natural = true;
 		}
 	} else if (end_is_normal(node, event))
 		normal_end(witness, node);
@@ -501,6 +502,7 @@ witness_after(struct witness *witness, const struct op *op)
 		if (!node->used || !core_valid(core, node->ref))
 			continue;
 		core_view(core, node->ref, witness->rig->now_ms, &view);
+		witness_retiring(witness, node, view.state);
 		if (view.state != STATE_STOPPING) {
 			node->stopping = 0;
 		} else if (node->stopping == 0) {
