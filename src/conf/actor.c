@@ -14,7 +14,8 @@
 #include "conf/schema_types.h"
 #include "conf/words.h"
 
-#define NOTIFY_START_TIMEOUT_MS 90000
+/* Where readiness has to be told, or found. */
+#define START_TIMEOUT_MS 90000
 
 /* ---- commands ---- */
 
@@ -203,16 +204,33 @@ settle_ready(struct reader *reader, const struct node *good, const struct trail 
 	const struct node *start_timeout = node_get(good, "start_timeout");
 	struct trail trail = {up, "start_timeout", 0};
 
-	if (actor->spec.ready != READY_TOLD)
+	if (actor->spec.ready != READY_TOLD && actor->spec.ready != READY_PROBED)
 		return;
-	actor->process.notify = true;
+	if (actor->spec.ready == READY_TOLD)
+		actor->process.notify = true;
 	if (start_timeout == NULL)
-		actor->spec.start_timeout_ms = NOTIFY_START_TIMEOUT_MS;
+		actor->spec.start_timeout_ms = START_TIMEOUT_MS;
 	else if (actor->spec.start_timeout_ms == DURATION_INFINITE)
 		reader_warn(
 		    reader, start_timeout, &trail,
-		    "with `ready: notify` a process that never says READY=1 keeps "
-		    "the ones after it waiting for ever");
+		    actor->spec.ready == READY_TOLD
+		        ? "with `ready: notify` a process that never says READY=1 keeps "
+		          "the ones after it waiting for ever"
+		        : "a process that its probe never finds ready keeps the ones "
+		          "after it waiting for ever");
+}
+
+/* Whoever is ready only when it has ended is never asked. */
+static void
+settle_health(struct reader *reader, const struct node *good, const struct trail *up,
+              const struct conf_actor *actor)
+{
+	struct trail trail = {up, "health", 0};
+
+	if (actor->spec.health.on && actor->spec.ready == READY_EXIT)
+		reader_warn(reader, node_get(good, "health"), &trail,
+		            "`health` has no effect with `ready: exit`: it is asked "
+		            "only once it is ready, and then it has ended");
 }
 
 static bool
@@ -273,6 +291,7 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 	settle_restart(reader, good, trail, actor);
 	check_significant(reader, good, trail, actor);
 	settle_ready(reader, good, trail, actor);
+	settle_health(reader, good, trail, actor);
 	settle_notify(reader, actor);
 	actor->spec.keeps =
 	    actor->process.fd_store > 0 || actor->process.runtime_directory;

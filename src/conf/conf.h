@@ -112,6 +112,26 @@ struct conf_socket {
 	uint32_t column;
 };
 
+#define PROBE_KIND_MAP(X)     \
+	X(PROBE_NONE, "off")  \
+	X(PROBE_TCP, "tcp")   \
+	X(PROBE_UNIX, "unix") \
+	X(PROBE_HTTP, "http") \
+	X(PROBE_EXEC, "exec")
+enum probe_kind { PROBE_KIND_MAP(AS_ENUM) PROBE_KIND_MAX };
+
+/* How an actor is asked whether it is ready, or well; what comes of the answers is in the
+ * spec. */
+struct conf_probe {
+	enum probe_kind kind;
+	char *address; /* tcp, http: numeric; unix: absolute path */
+	uint16_t port;
+	char *host;     /* http: as the request names it */
+	char *resource; /* http: what is asked for, such as "/health?full=1" */
+	char **command; /* exec: NULL-terminated */
+	uint64_t timeout_ms;
+};
+
 /* How many sockets an actor may have, and descriptors its fd store. */
 #define CONF_SOCKETS_MAX  60
 #define CONF_FD_STORE_MAX 128
@@ -150,6 +170,8 @@ struct conf_process {
 	bool runtime_directory;
 	bool keep_fds; /* a restart does not clear it */
 	bool keep_runtime_directory;
+	struct conf_probe ready; /* READY_PROBED */
+	struct conf_probe health;
 };
 
 /* ---- the tree ---- */
@@ -335,6 +357,7 @@ void conf_plan_done(struct conf_plan *plan);
 
 extern const char *const output_names[];
 extern const char *const containment_names[];
+extern const char *const probe_kind_names[];
 extern const char *const log_level_names[];
 extern const char *const log_target_names[];
 extern const char *const change_names[];

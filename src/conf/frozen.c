@@ -73,6 +73,12 @@ static const struct frozen_text actor_texts[] = {
     TEXT(struct conf_actor, process.directory),
     TEXT(struct conf_actor, process.out.file),
     TEXT(struct conf_actor, process.err.file),
+    TEXT(struct conf_actor, process.ready.address),
+    TEXT(struct conf_actor, process.ready.host),
+    TEXT(struct conf_actor, process.ready.resource),
+    TEXT(struct conf_actor, process.health.address),
+    TEXT(struct conf_actor, process.health.host),
+    TEXT(struct conf_actor, process.health.resource),
 };
 static const struct frozen_array actor_arrays[] = {
     ARRAY(struct conf_actor, keys, n_keys, key),
@@ -84,6 +90,8 @@ static const struct frozen_array actor_arrays[] = {
     LIST(struct conf_actor, process.environment),
     LIST(struct conf_actor, process.stop_command),
     LIST(struct conf_actor, process.reload_command),
+    LIST(struct conf_actor, process.ready.command),
+    LIST(struct conf_actor, process.health.command),
     LIST(struct conf_actor, process.hooks[HOOK_PRE_START]),
     LIST(struct conf_actor, process.hooks[HOOK_POST_START]),
     LIST(struct conf_actor, process.hooks[HOOK_PRE_RESTART]),
@@ -254,6 +262,7 @@ frozen_layout(void)
 	    {hook_names, HOOK_MAX},
 	    {output_names, OUTPUT_MAX},
 	    {containment_names, CONTAINMENT_MAX},
+	    {probe_kind_names, PROBE_KIND_MAX},
 	    {log_level_names, LOG_LEVEL_MAX},
 	    {log_target_names, LOG_TARGET_MAX},
 	};

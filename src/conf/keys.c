@@ -86,6 +86,9 @@ computed_default(struct collection *collection, const char *name)
 	if (strcmp(name, "start_timeout") == 0 &&
 	    spec->start_timeout_ms != DURATION_INFINITE)
 		return "\"1m30s\"";
+	if (spec->ready == READY_PROBED &&
+	    (strcmp(name, "ready.interval") == 0 || strcmp(name, "ready.timeout") == 0))
+		return "\"1s\"";
 	if (strcmp(name, "shutdown") == 0 && spec->kind == NODE_SUPERVISOR)
 		return "\"infinity\"";
 	if (strcmp(name, "intensity") == 0 && collection->actor->parent == CONF_NONE)

@@ -410,6 +410,8 @@ check_commands(struct lint *lint, const struct conf_actor *actor)
 	check_program(lint, actor, "command", actor->process.argv);
 	check_program(lint, actor, "stop_command", actor->process.stop_command);
 	check_program(lint, actor, "reload_command", actor->process.reload_command);
+	check_program(lint, actor, "ready.exec", actor->process.ready.command);
+	check_program(lint, actor, "health.exec", actor->process.health.command);
 	for (size_t hook = 0; hook < HOOK_MAX; hook++) {
 		char key[64];
 

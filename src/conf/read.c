@@ -204,33 +204,6 @@ read_shutdown(struct reader *reader, const struct node *node, void *target,
 	}
 }
 
-/* `ready`; what follows from it for other keys is seen to when all of them are read. */
-void
-read_ready(struct reader *reader, const struct node *node, void *target,
-           const struct trail *trail)
-{
-	struct conf_actor *actor = target;
-
-	(void)reader;
-	(void)trail;
-	if (node->type == NODE_MAP) {
-		actor->spec.ready = READY_AFTER;
-		actor->spec.ready_after_ms =
-		    read_value(&schema_duration, node_get(node, "after")).number;
-		return;
-	}
-	switch (read_value(&schema_ready, node).word) {
-	case READY_WORD_NOTIFY:
-		actor->spec.ready = READY_TOLD;
-		return;
-	case READY_WORD_EXIT:
-		actor->spec.ready = READY_EXIT;
-		return;
-	default:
-		actor->spec.ready = READY_EXEC;
-	}
-}
-
 /* ---- supervisors ---- */
 
 /* `intensity`: of a mapping what is not written keeps its default. */

@@ -63,6 +63,7 @@ read_fn read_reload_command;
 read_fn read_control;
 read_fn read_decider;
 read_fn read_environment;
+read_fn read_health;
 read_fn read_hooks;
 read_fn read_intensity;
 read_fn read_limit;

@@ -382,8 +382,13 @@ scan_rlimit(const struct schema_type *type, const struct node *node, uint64_t *r
 static const char *const unbuilt_kinds[] = {
     "udp:", "unix-dgram:", "unix-seqpacket:", "fifo:"};
 
-static int
-parse_tcp(const char *text, struct address *address, struct err *why)
+/*
+ * "ADDRESS:PORT" taken apart: a numeric address, in brackets if it is an IPv6 one,
+ * "localhost", which is 127.0.0.1, or "*" or nothing for any, which is "".  -ERANGE: it
+ * is the port that is none; -EINVAL: the address, as far as it goes, is in ret->text.
+ */
+int
+endpoint_parse(const char *text, struct address *ret)
 {
 	const char *colon = strrchr(text, ':');
 	unsigned char binary[sizeof(struct in6_addr)];
@@ -391,15 +396,10 @@ parse_tcp(const char *text, struct address *address, struct err *why)
 	int family = AF_INET;
 	uint64_t port;
 
-	if (colon == NULL || parse_digits(colon + 1, UINT16_MAX, &port) < 0) {
-		err_set(
-		    why, 0,
-		    "`tcp:%.80s` has no port from 0 to 65535; write tcp:ADDRESS:PORT, "
-		    "such as tcp:127.0.0.1:8080 or tcp:*:8080",
-		    text);
-		return -EINVAL;
-	}
-	address->port = (uint16_t)port;
+	*ret = (struct address){.kind = SOCKET_TCP};
+	if (colon == NULL || parse_digits(colon + 1, UINT16_MAX, &port) < 0)
+		return -ERANGE;
+	ret->port = (uint16_t)port;
 	if (len == 0 || (len == 1 && text[0] == '*'))
 		return 0;
 	if (text[0] == '[' && text[len - 1] == ']') {
@@ -407,18 +407,31 @@ parse_tcp(const char *text, struct address *address, struct err *why)
 		text++;
 		len -= 2;
 	}
-	if (len >= sizeof(address->text))
-		return -EINVAL;
-	memcpy(address->text, text, len);
-	if (strcmp(address->text, "localhost") == 0)
-		strcpy(address->text, "127.0.0.1");
-	if (inet_pton(family, address->text, binary) == 1)
-		return 0;
-	err_set(why, 0,
-	        "`%.80s` is no address; write a numeric one, `localhost` or `*`, "
-	        "an IPv6 address in brackets",
-	        address->text);
-	return -EINVAL;
+	if (len >= sizeof(ret->text))
+		len = sizeof(ret->text) - 1;
+	memcpy(ret->text, text, len);
+	if (strcmp(ret->text, "localhost") == 0)
+		strcpy(ret->text, "127.0.0.1");
+	return inet_pton(family, ret->text, binary) == 1 ? 0 : -EINVAL;
+}
+
+static int
+parse_tcp(const char *text, struct address *address, struct err *why)
+{
+	int r = endpoint_parse(text, address);
+
+	if (r == -ERANGE)
+		err_set(
+		    why, 0,
+		    "`tcp:%.80s` has no port from 0 to 65535; write tcp:ADDRESS:PORT, "
+		    "such as tcp:127.0.0.1:8080 or tcp:*:8080",
+		    text);
+	else if (r < 0)
+		err_set(why, 0,
+		        "`%.80s` is no address; write a numeric one, `localhost` or "
+		        "`*`, an IPv6 address in brackets",
+		        address->text);
+	return r < 0 ? -EINVAL : 0;
 }
 
 static int

@@ -37,6 +37,7 @@ struct address {
 	uint16_t port;
 };
 
+int endpoint_parse(const char *text, struct address *ret);
 int address_parse(const char *text, struct address *ret, struct err *why);
 int rlimit_parse(const char *text, struct rlimit *ret);
 

@@ -112,7 +112,7 @@ const struct schema_type schema_duration = {
     .min = 1,
     .max = DURATION_MS_MAX,
 };
-static const struct schema_type duration_or_zero = {
+const struct schema_type schema_duration_or_zero = {
     .name = "duration_or_zero",
     .allowed = "a duration such as 250ms, 5s or 1m30s",
     .scan = scan_duration,
@@ -222,7 +222,7 @@ static const struct schema_key backoff_keys[] = {
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, factor_milli), NULL},
     {"jitter", &jitter, "0.2", "Up to this share of the delay is added by chance.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, jitter_milli), NULL},
-    {"reset_after", &duration_or_zero, NULL,
+    {"reset_after", &schema_duration_or_zero, NULL,
      "After so long without a failure the next delay is `min` again; (min+max)/2 by "
      "default.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, reset_after_ms), NULL},
@@ -504,29 +504,6 @@ const struct schema_type schema_environment = {
     .allowed = "a mapping from names to texts",
     .values = &schema_text,
     .names_pattern = "^[^=]+$",
-};
-static const char *const ready_words[] = {[READY_WORD_EXEC] = "exec",
-                                          [READY_WORD_NOTIFY] = "notify",
-                                          [READY_WORD_EXIT] = "exit"};
-static const struct schema_key ready_keys[] = {
-    {"after", &schema_duration, NULL, "Ready once it has lived so long.", CONF_RESTARTS,
-     AT_NESTED, .read = NULL},
-    NOT_BUILT("fd"),
-    NOT_BUILT("tcp"),
-    NOT_BUILT("unix"),
-    NOT_BUILT("http"),
-    NOT_BUILT("exec"),
-    NOT_BUILT("log"),
-    NOT_BUILT("interval"),
-    NOT_BUILT("timeout"),
-};
-TABLE(ready_table, ready_keys, "after");
-const struct schema_type schema_ready = {
-    .name = "ready",
-    .allowed = "`exec`, `notify`, `exit` or {after: 5s}",
-    WORDS(ready_words),
-    .table = &ready_table,
-    .where = AT_NESTED,
 };
 /* ---- resource limits ---- */
 

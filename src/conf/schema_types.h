@@ -19,6 +19,7 @@
 /* For functions that read or check one value of a list or mapping by itself. */
 extern const struct schema_type schema_address;
 extern const struct schema_type schema_duration;
+extern const struct schema_type schema_duration_or_zero;
 extern const struct schema_type schema_errno;
 extern const struct schema_type schema_exit_codes;
 extern const struct schema_type schema_limit_restarts;
@@ -42,6 +43,7 @@ extern const struct schema_type schema_control;
 extern const struct schema_type schema_decider;
 extern const struct schema_type schema_environment;
 extern const struct schema_type schema_fd_store;
+extern const struct schema_type schema_health;
 extern const struct schema_type schema_include;
 extern const struct schema_type schema_keep_item;
 extern const struct schema_type schema_keep_on_restart;

@@ -239,6 +239,7 @@ struct probe_spec {
 	uint32_t successes; /* so many in a row make up for those before */
 	uint64_t interval_ms;
 	uint64_t initial_delay_ms; /* from readiness on */
+	uint64_t what; /* stands for what is asked: equal where that is the same */
 };
 
 struct spec {

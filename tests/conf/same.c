@@ -101,6 +101,19 @@ same_sockets(const struct conf_process *a, const struct conf_process *b)
 	}
 }
 
+/* Compare what is not in the bytes of a probe, and take it out of both. */
+static void
+same_probe(struct conf_probe *a, struct conf_probe *b)
+{
+	same_text(a->address, b->address);
+	same_text(a->host, b->host);
+	same_text(a->resource, b->resource);
+	same_list(a->command, b->command);
+	a->address = a->host = a->resource = NULL;
+	b->address = b->host = b->resource = NULL;
+	a->command = b->command = NULL;
+}
+
 /* All that is not looked at by itself is compared as bytes. */
 static void
 same_process(struct conf_process a, struct conf_process b)
@@ -118,6 +131,8 @@ same_process(struct conf_process a, struct conf_process b)
 	SAME(a.n_limits == b.n_limits);
 	same_bytes(a.limits, b.limits, a.n_limits * sizeof(*a.limits));
 	same_sockets(&a, &b);
+	same_probe(&a.ready, &b.ready);
+	same_probe(&a.health, &b.health);
 	a.argv = a.environment = b.argv = b.environment = NULL;
 	a.user_name = a.home = a.shell = a.directory = NULL;
 	b.user_name = b.home = b.shell = b.directory = NULL;

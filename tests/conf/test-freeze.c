@@ -41,6 +41,8 @@ static const char everything[] =
     "    log: {keep: 7, format: json}\n"
     "    sockets: {http: 'tcp:127.0.0.1:80', u: {listen: 'unix:/x', mode: \"0600\"}}\n"
     "    on_failure: [{when: {signal: [SEGV]}, then: escalate}]\n"
+    "    ready: {http: 'http://localhost:80/x?y', interval: 3s}\n"
+    "    health: {exec: [test, -e, /x], failures: 4}\n"
     "  s: {children: {w: {command: [z], environment: {}, limits: {}}}}\n"
     "  w: {command: [w], replicas: 3}\n";
 

@@ -44,6 +44,17 @@ static const struct {
     {"ready: exit", "restart", "\"transient\""},
     {"{ready: exit, restart: temporary}", "restart", "\"temporary\""},
     {"ready: {after: 5s}", "ready.after", "\"5s\""},
+    {"ready: {tcp: 'localhost:80'}", "ready.interval", "\"1s\""},
+    {"ready: {tcp: 'localhost:80'}", "start_timeout", "\"1m30s\""},
+    {"ready: {exec: 'a b', timeout: 60s}", "ready.timeout", "\"1m\""},
+    {"ready: {exec: 'a b', timeout: 60s}", "ready.exec", "[\"a\",\"b\"]"},
+    {"restart: permanent", "health", "\"off\""},
+    {"health: off", "health", "\"off\""},
+    {"health: {unix: /s}", "health.interval", "\"10s\""},
+    {"health: {unix: /s}", "health.timeout", "\"1s\""},
+    {"health: {unix: /s}", "health.failures", "3"},
+    {"health: {unix: /s, successes: 2}", "health.successes", "2"},
+    {"health: {unix: /s}", "health.initial_delay", "\"0s\""},
     {"umask: \"027\"", "umask", "\"027\""},
     {"limits: {nofile: 1K, core: unlimited}", "limits.nofile", "\"1K\""},
     {"output: null", "output.stderr", "\"null\""},
@@ -428,6 +439,55 @@ START_TEST(the_same_file_for_both_outputs_is_one_target)
 }
 END_TEST
 
+START_TEST(a_probe_is_taken_apart)
+{
+	struct conf *conf = load_text(
+	    "children:\n"
+	    "  a: {command: [x], ready: {tcp: 'localhost:80', interval: 2s, timeout: "
+	    "3s}}\n"
+	    "  b: {command: [x], health: {http: 'http://[::1]:8080/h?x=${replica}'},\n"
+	    "      replicas: 2}\n"
+	    "  c: {command: [x], health: {http: 'http://127.0.0.1?q', failures: 7}}\n"
+	    "  d: {command: [x], health: {exec: 'test -e \"a b\"', initial_delay: 1m}}\n"
+	    "  e: {command: [x], ready: {unix: /s}, health: off}\n");
+	const struct conf_actor *a = actor_at(conf, "/user/a");
+	const struct conf_probe *b = &actor_at(conf, "/user/b@2")->process.health;
+	const struct conf_probe *c = &actor_at(conf, "/user/c")->process.health;
+	const struct conf_actor *d = actor_at(conf, "/user/d");
+	const struct conf_actor *e = actor_at(conf, "/user/e");
+
+	ck_assert_int_eq(a->spec.ready, READY_PROBED);
+	ck_assert_uint_eq(a->spec.ready_interval_ms, 2000);
+	ck_assert_uint_eq(a->spec.start_timeout_ms, 90000);
+	ck_assert_uint_eq(a->process.ready.timeout_ms, 3000);
+	ck_assert_int_eq(a->process.ready.kind, PROBE_TCP);
+	ck_assert_str_eq(a->process.ready.address, "127.0.0.1");
+	ck_assert_uint_eq(a->process.ready.port, 80);
+	ck_assert(!a->process.notify);
+	ck_assert(!a->spec.health.on);
+	ck_assert_int_eq(b->kind, PROBE_HTTP);
+	ck_assert_str_eq(b->address, "::1");
+	ck_assert_uint_eq(b->port, 8080);
+	ck_assert_str_eq(b->host, "[::1]:8080");
+	ck_assert_str_eq(b->resource, "/h?x=2");
+	ck_assert_uint_eq(c->port, 80);
+	ck_assert_str_eq(c->host, "127.0.0.1");
+	ck_assert_str_eq(c->resource, "/?q");
+	ck_assert_uint_eq(actor_at(conf, "/user/c")->spec.health.failures, 7);
+	ck_assert(d->spec.health.on);
+	ck_assert_int_eq(d->process.health.kind, PROBE_EXEC);
+	ck_assert_str_eq(d->process.health.command[2], "a b");
+	ck_assert_ptr_null(d->process.health.command[3]);
+	ck_assert_uint_eq(d->spec.health.initial_delay_ms, 60000);
+	ck_assert_uint_eq(d->spec.health.interval_ms, 10000);
+	ck_assert_str_eq(e->process.ready.address, "/s");
+	ck_assert(!e->spec.health.on);
+	ck_assert_uint_ne(actor_at(conf, "/user/b@1")->spec.health.what,
+	                  actor_at(conf, "/user/b@2")->spec.health.what);
+	conf_free(conf);
+}
+END_TEST
+
 START_TEST(notify_readiness_gives_a_socket_and_a_timeout)
 {
 	struct conf *conf =
@@ -525,6 +585,7 @@ suite_values(void)
 	tcase_add_test(tcase, many_may_ask_for_any_free_port);
 	tcase_add_test(tcase, what_a_process_needs_arrives);
 	tcase_add_test(tcase, the_same_file_for_both_outputs_is_one_target);
+	tcase_add_test(tcase, a_probe_is_taken_apart);
 	tcase_add_test(tcase, notify_readiness_gives_a_socket_and_a_timeout);
 	tcase_add_test(tcase, users_and_groups_are_resolved);
 	tcase_add_test(tcase, supds_own_keys_arrive);

@@ -25,11 +25,12 @@ BEGIN {
 	may["core"] = "base/ core/"
 	may["conf"] = "base/ conf/ core/spec.h"
 	may["os"] = "base/ os/"
+	may["probe"] = "base/ os/ probe/"
 	may["varlink"] = "base/ varlink/"
 	may["ledger"] = "base/ os/ ledger/ core/core.h"
 	may["walker"] = "base/ os/ ledger/ walker/"
 	may["logd"] = "base/ os/ ledger/ logd/"
-	may["daemon"] = "base/ core/ conf/ os/ varlink/ ledger/ walker/ logd/ daemon/ paths.h"
+	may["daemon"] = "base/ core/ conf/ os/ varlink/ ledger/ walker/ logd/ probe/ daemon/ paths.h"
 	may["ctl"] = "base/ varlink/ ctl/ paths.h"
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC */
+/* probe.h - is somebody there, and well?  One question over one connection.
+ *
+ * A probe never waits: its owner calls it when its descriptor is ready, or, where it has
+ * nothing to wait for, a little later, and ends it when its time is over.  A tcp or unix
+ * probe is answered well when the connection is accepted; http when GET is answered with
+ * a status from 200 to 399.  What supd itself lacks (descriptors, memory, ports) is
+ * nobody's bad answer.
+ */
+#ifndef PROBE_PROBE_H
+#define PROBE_PROBE_H
+
+#include "probe/head.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* What is asked, and where; everything is borrowed until probe_begin() returns. */
+struct probe_question {
+	const char *path; /* of a unix socket; NULL: host and port */
+	const char *host; /* a numeric address */
+	uint16_t port;
+	const char *resource; /* asked for by http; NULL: that it is accepted is enough */
+	const char *name;     /* http: whom it is asked of */
+};
+
+enum probe_answer {
+	PROBE_GOES_ON, /* … and has to be called again */
+	PROBE_IS_GOOD,
+	PROBE_IS_BAD,
+	PROBE_IS_NONE, /* it could not be asked: to be tried later */
+};
+
+struct probe_result {
+	enum probe_answer answer;
+	int error;  /* what went wrong: errno; a silent one is ETIMEDOUT, of its owner */
+	int status; /* http: that of a bad answer, else 0 */
+};
+
+/* What a probe waits for. */
+enum probe_wants {
+	PROBE_WANTS_READ,
+	PROBE_WANTS_WRITE,
+	PROBE_WANTS_TIME, /* nothing tells of it: to be called in PROBE_RETRY_MS */
+};
+#define PROBE_RETRY_MS 20
+
+struct probe {
+	int fd; /* -1: none */
+	enum probe_wants wants;
+	bool is_connected;
+	struct sockaddr_storage address;
+	socklen_t address_len;
+	char *request; /* http; NULL: none */
+	size_t request_len;
+	size_t sent;
+	struct head head;
+};
+
+void probe_init(struct probe *probe);
+void probe_done(struct probe *probe);
+void probe_begin(struct probe *probe, const struct probe_question *question,
+                 struct probe_result *ret);
+void probe_continue(struct probe *probe, struct probe_result *ret);
+
+#endif
