@@ -124,6 +124,8 @@ struct event {
 	enum wait_for wait_for; /* WAIT */
 
 	/*
+	 * PROBED: the answer to the probe of this serial; of a bad one error (an errno)
+	 * and key say what was wrong.
 	 * HOOK_DONE, REACT_DONE: nothing of the hook, or of the command of a watch, is
 	 * left.  code, signal and core tell how it ended, error (an errno) that it could
 	 * not be started, late (REACT_DONE) that it was killed when its time was over.
@@ -138,7 +140,7 @@ struct event {
 	/* of a process that lives */
 	uint64_t period_ms; /* WATCHDOG_EVERY: 0 is none; EXTEND: from now on */
 	uint64_t stamp;     /* which message said it, not 0: the same is taken in once */
-	char key[CAUSE_KEY_MAX]; /* SELF_REPORT; its errno is in `error` */
+	char key[CAUSE_KEY_MAX]; /* SELF_REPORT, PROBED; its errno is in `error` */
 };
 
 /* EVENT_PROBED: what came of the probe, in `code`. */
@@ -212,8 +214,10 @@ struct action {
 	bool kept;     /* REMOVED: comes back when its supervisor starts anew */
 	uint64_t addition_id;    /* ADDED */
 	uint32_t addition_index; /* ADDED: which of the addition's actors this is */
-	bool bark;     /* STOP: its watchdog ran out, or it said so: watchdog_signal */
-	bool is_start; /* PROBE: whether it is ready; else how its health is */
+	bool bark; /* STOP: its watchdog ran out, or it said so: watchdog_signal */
+	/* PROBE: ask once for each serial, and say EVENT_PROBED. No actor is asked two
+	 * things at a time: a question makes those before it void. */
+	bool is_start; /* whether it is ready; else how its health is */
 
 	/* REPORT (and REPLY with REPLY_FAILED: cause) */
 	enum report report;
@@ -388,6 +392,7 @@ void core_view(const struct core *core, struct ref ref, uint64_t now_ms,
                struct node_view *ret_view);
 bool core_hook(const struct core *core, struct ref ref, struct action *ret);
 bool core_react(const struct core *core, struct ref ref, struct action *ret);
+bool core_probe(const struct core *core, struct ref ref, struct action *ret);
 struct ref core_parent(const struct core *core, struct ref ref);
 struct ref core_first_child(const struct core *core, struct ref ref);
 struct ref core_next_sibling(const struct core *core, struct ref ref);

@@ -20,11 +20,12 @@ is_lived_in(const struct node *node)
 	       (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED);
 }
 
-/* Its clocks stand while it is stopped, and go on from there. */
-void
-living_clocks(struct core *core, struct node *node)
+/* What a message calls the failure that it tells of. */
+static void
+take_key(struct cause *cause, const struct event *event)
 {
-	deadline_stand(core, node, core->now_ms, node->sigstopped);
+	for (uint32_t i = 0; i < CAUSE_KEY_MAX - 1 && event->key[i] != '\0'; i++)
+		cause->key[i] = event->key[i];
 }
 
 /* ---- the watchdog ------------------------------------------------------------- */
@@ -84,22 +85,92 @@ arm_health(struct core *core, struct node *node)
 	                        : UINT64_MAX);
 }
 
-/* One turn; while the answer to the last one is awaited there is no other. */
+/* What is asked for: the same whenever it is asked. */
+static void
+describe_probe(const struct node *node, struct action *action)
+{
+	action->life = node->life;
+	action->serial = node->probe_serial;
+	action->is_start = node->probe_is_start;
+}
+
+/*
+ * The probe whose answer this actor waits for, as the action that asked for it; false:
+ * there is none.  As core_hook(), for a shell that does not know what its predecessor did
+ * of it.
+ */
+bool
+core_probe(const struct core *core, struct ref ref, struct action *ret)
+{
+	const struct node *node = node_lookup(core, ref);
+
+	if (node == NULL || !node->probing)
+		return false;
+	*ret = (struct action){.kind = ACTION_PROBE, .ref = ref};
+	describe_probe(node, ret);
+	return true;
+}
+
+/* Is it asked anything, now that it is as it is? */
+static bool
+is_asked(const struct node *node)
+{
+	if (node->state == STATE_STARTING)
+		return node->phase == PHASE_PROCESS && node->spec.ready == READY_PROBED;
+	return is_lived_in(node) && node->spec.health.on;
+}
+
+static uint64_t
+interval_ms(const struct node *node)
+{
+	return node->probe_is_start ? node->spec.ready_interval_ms
+	                            : node->spec.health.interval_ms;
+}
+
+/* It is its turn; the next one is counted out when this one is answered. */
 static void
 probe(struct turn *turn, struct node *node)
 {
-	const bool is_start = node->phase == PHASE_PROCESS;
-	struct action *action;
-
-	deadline_arm(turn->core, node, LANE_HEALTH, turn->now_ms,
-	             is_start ? node->spec.ready_interval_ms
-	                      : node->spec.health.interval_ms);
 	if (node->probing || !node->main_alive)
 		return;
 	node->probing = true;
-	action = turn_act(turn, ACTION_PROBE, node);
-	action->life = node->life;
-	action->is_start = is_start;
+	node->probe_is_start = node->phase == PHASE_PROCESS;
+	node->probe_serial += node->probe_serial == UINT32_MAX ? 2 : 1;
+	node->probed_ms = turn->now_ms;
+	describe_probe(node, turn_act(turn, ACTION_PROBE, node));
+}
+
+/* Its next turn: a whole number of intervals after the last, however late the answer. */
+static void
+arm_next_probe(struct core *core, struct node *node)
+{
+	const uint64_t interval = interval_ms(node);
+	const uint64_t since_ms = core->now_ms - node->probed_ms;
+
+	if (is_asked(node))
+		deadline_arm(core, node, LANE_HEALTH, core->now_ms,
+		             interval - since_ms % interval);
+}
+
+/* Whoever is stopped in the midst of a probe cannot answer in time: this one does not
+ * count, whatever comes of it. */
+void
+living_frozen(struct core *core, struct node *node)
+{
+	if (!node->probing)
+		return;
+	node->probing = false;
+	if (is_asked(node))
+		deadline_arm(core, node, LANE_HEALTH, core->now_ms, interval_ms(node));
+}
+
+/* Its clocks stand while it is stopped, and go on from there. */
+void
+living_clocks(struct core *core, struct node *node)
+{
+	deadline_stand(core, node, core->now_ms, node->sigstopped);
+	if (node->sigstopped)
+		living_frozen(core, node);
 }
 
 static void
@@ -112,10 +183,11 @@ count_good(struct node *node)
 }
 
 static void
-count_bad(struct turn *turn, struct node *node)
+count_bad(struct turn *turn, struct node *node, const struct event *event)
 {
-	const struct cause cause = {.kind = CAUSE_HEALTH, .code = -1};
+	struct cause cause = {.kind = CAUSE_HEALTH, .code = -1, .error = event->error};
 
+	take_key(&cause, event);
 	node->good = 0;
 	if (++node->bad < node->spec.health.failures)
 		return;
@@ -123,24 +195,26 @@ count_bad(struct turn *turn, struct node *node)
 	failure_handle(turn, node, &cause, node);
 }
 
+/* An answer; one to another question than the one under way is stale. */
 static void
-on_probed(struct turn *turn, struct node *node, int32_t probed)
+on_probed(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (!node->probing)
+	const bool is_good = event->code == PROBED_GOOD;
+
+	if (!node->probing || event->serial != node->probe_serial)
 		return;
 	node->probing = false;
-	/* One that was stopped meanwhile could not answer. */
-	if (probed == PROBED_UNKNOWN || node->clocks_stand || node->clocks_held)
+	arm_next_probe(turn->core, node);
+	if (event->code == PROBED_UNKNOWN)
 		return;
-	if (node->phase == PHASE_PROCESS) {
-		if (probed == PROBED_GOOD && node->spec.ready == READY_PROBED)
-			up_step(turn, node);
-	} else if (is_lived_in(node) && node->spec.health.on) {
-		if (probed == PROBED_GOOD)
-			count_good(node);
-		else
-			count_bad(turn, node);
-	}
+	if (!is_asked(node))
+		return;
+	if (!node->probe_is_start && is_good)
+		count_good(node);
+	else if (!node->probe_is_start)
+		count_bad(turn, node, event);
+	else if (is_good)
+		up_step(turn, node);
 }
 
 /* ---- what it says, and what is done to it ------------------------------------------ */
@@ -154,8 +228,7 @@ on_self_report(struct turn *turn, struct node *node, const struct event *event)
 	    .error = event->error,
 	};
 
-	for (uint32_t i = 0; i < CAUSE_KEY_MAX - 1 && event->key[i] != '\0'; i++)
-		cause.key[i] = event->key[i];
+	take_key(&cause, event);
 	if (node->state == STATE_STARTING || is_lived_in(node))
 		failure_handle(turn, node, &cause, node);
 }
@@ -238,7 +311,7 @@ living_post(struct turn *turn, struct node *node, const struct event *event)
 	else if (event->kind == EVENT_CONTINUED)
 		on_continued(turn->core, node);
 	else if (event->kind == EVENT_PROBED)
-		on_probed(turn, node, event->code);
+		on_probed(turn, node, event);
 }
 
 /* Its watchdog ran out, or it is its turn to be probed. */
@@ -315,12 +388,14 @@ living_updated(struct core *core, struct node *node, const struct probe_spec *ol
 {
 	const struct probe_spec *health = &node->spec.health;
 
-	if (health->on == old->on && health->failures == old->failures &&
-	    health->successes == old->successes &&
+	if (health->on == old->on && health->what == old->what &&
+	    health->failures == old->failures && health->successes == old->successes &&
 	    health->interval_ms == old->interval_ms &&
 	    health->initial_delay_ms == old->initial_delay_ms)
 		return;
 	node->bad = 0;
 	node->good = 0;
+	if (!node->probe_is_start)
+		node->probing = false;
 	arm_health(core, node);
 }

@@ -128,10 +128,13 @@ struct node {
 	bool hook_killed;
 	bool hook_late; /* killed, because its time was over */
 	/* state, while it lives: living.c */
-	bool sigstopped;      /* by somebody else */
-	bool barked;          /* is to be ended because of its watchdog */
-	bool probing;         /* a probe is under way */
-	bool clocks_stand;    /* those of the lanes that count its own time */
+	bool sigstopped;       /* by somebody else */
+	bool barked;           /* is to be ended because of its watchdog */
+	bool probing;          /* a probe is under way, … */
+	bool probe_is_start;   /* … which asks whether it is ready */
+	uint32_t probe_serial; /* of the newest probe, … */
+	uint64_t probed_ms;    /* … and when it was its turn */
+	bool clocks_stand;     /* those of the lanes that count its own time */
 	uint32_t bad, good;   /* probes in a row; bad ones are made up for by good ones */
 	uint64_t watchdog_ms; /* the period in force, 0: none */
 	uint64_t heard_stamp; /* the newest message … */
@@ -497,6 +500,7 @@ void living_resume(struct turn *turn, struct node *node, const struct cause *cau
 void living_ended(struct core *core, struct node *node);
 void living_updated(struct core *core, struct node *node, const struct probe_spec *old);
 void living_clocks(struct core *core, struct node *node);
+void living_frozen(struct core *core, struct node *node);
 
 /* failure.c */
 void failure_handle(struct turn *turn, struct node *node, const struct cause *cause,

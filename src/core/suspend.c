@@ -136,10 +136,12 @@ suspend_apply(struct turn *turn, struct node *node)
 		return;
 	node->frozen = freeze;
 	node->since_ms = turn->now_ms;
-	if (freeze)
+	if (freeze) {
 		deadline_hold(core, node, turn->now_ms);
-	else
+		living_frozen(core, node);
+	} else {
 		deadline_release(core, node, turn->now_ms);
+	}
 	if (node_has_process(node))
 		turn_act(turn, freeze ? ACTION_FREEZE : ACTION_THAW, node)->life =
 		    node->life;

@@ -26,10 +26,11 @@ struct forecast {
 
 	struct ref target;
 	struct cause cause;
-	uint32_t left;    /* failures that are still to come */
-	bool in_starts;   /* it is the starts that fail, from now on */
-	bool is_watched;  /* whoever asked is told */
-	uint64_t from_ms; /* when that began */
+	uint32_t left;      /* failures that are still to come */
+	bool in_starts;     /* it is the starts that fail, from now on */
+	uint32_t late_life; /* of the process that is not ready in time; 0: none is */
+	bool is_watched;    /* whoever asked is told */
+	uint64_t from_ms;   /* when that began */
 	forecast_tell *tell;
 	void *user;
 };
@@ -88,14 +89,23 @@ answer_end(struct forecast *forecast, struct ref ref, uint32_t life, int32_t cod
 	                 });
 }
 
-/* Whoever is asked is well. */
+/*
+ * Who is asked whether it is ready is so, unless its start is one of those that fail. How
+ * well it is nobody asks on: who is always well might as well not be asked.
+ */
 static void
-answer_probe(struct forecast *forecast, struct ref ref, uint32_t life)
+answer_probe(struct forecast *forecast, struct ref ref)
 {
+	struct action probe;
+
+	if (!core_probe(forecast->core, ref, &probe) || !probe.is_start ||
+	    (is_target(forecast, ref) && probe.life == forecast->late_life))
+		return;
 	answer(forecast, &(struct event){
 	                     .kind = EVENT_PROBED,
 	                     .ref = ref,
-	                     .life = life,
+	                     .life = probe.life,
+	                     .serial = probe.serial,
 	                     .code = PROBED_GOOD,
 	                 });
 }
@@ -153,7 +163,7 @@ perform_one(struct forecast *forecast, const struct action *action)
 		                 });
 		break;
 	case ACTION_PROBE:
-		answer_probe(forecast, action->ref, action->life);
+		answer_probe(forecast, action->ref);
 		break;
 	case ACTION_CONTINUE:
 	case ACTION_HOOK_KILL:
@@ -232,8 +242,7 @@ catch_up(struct forecast *forecast)
 			continue;
 		if (view.spawned && view.watchdog)
 			answer_kind(forecast, EVENT_WATCHDOG_EVERY, ref, view.life);
-		if (view.probing)
-			answer_probe(forecast, ref, view.life);
+		answer_probe(forecast, ref);
 		if (!view.spawned)
 			answer_spawn(forecast, ref, view.life);
 		else if (!view.main_alive)
@@ -288,6 +297,7 @@ fail_start(struct forecast *forecast, const struct node_view *view)
 	/* It takes its time: then it is the core's own clock that ends its start. */
 	if (forecast->cause.kind == CAUSE_START_TIMEOUT &&
 	    view->ready_mode != READY_EXEC) {
+		forecast->late_life = view->life;
 		post(forecast, &spawned);
 		return;
 	}

@@ -465,6 +465,145 @@ continued a
 after 10s
 expect p a
 
+story who is suspended in the midst of a probe is asked again
+tree
+  s one_for_one
+    a health=10s/1
+boot
+expect S a
+after 10s
+expect p a
+suspend a
+expect freeze a
+reply suspend a done
+probed a bad
+after 1h
+expect nothing
+resume a
+expect thaw a
+reply resume a done
+probed a bad
+after 9999ms
+expect nothing
+after 1ms
+expect p a
+probed a bad late
+view a running generation=1
+probed a bad
+expect t a, x a, S a
+report failure a health restart
+
+story while it is suspended nobody asks, and the interval stands still
+tree
+  s one_for_one
+    a health=10s/1
+boot
+expect S a
+# its turn in each 10s is at 4721ms
+at 4721ms
+expect p a
+probed a good
+at 14s
+suspend a
+expect freeze a
+reply suspend a done
+after 1h
+expect nothing
+resume a
+expect thaw a
+reply resume a done
+after 720ms
+expect nothing
+after 1ms
+expect p a
+
+story a late answer counts once, and puts off nothing
+tree
+  s one_for_one
+    a health=10s/2
+boot
+expect S a
+# its turn in each 10s is at 4721ms
+at 4721ms
+expect p a
+at 12s
+probed a bad
+probed a bad
+at 14720ms
+expect nothing
+at 14721ms
+expect p a
+at 40s
+probed a good
+at 44721ms
+expect p a
+probed a bad
+at 54721ms
+expect p a
+probed a bad
+expect t a, x a, S a
+report failure a health restart
+
+story what cannot be asked is no bad answer
+tree
+  s one_for_one
+    a health=10s/1
+boot
+expect S a
+after 10s
+expect p a
+probed a unknown
+after 10s
+expect p a
+probed a unknown
+view a running generation=1
+
+story what another health asked does not count
+tree
+  s one_for_one
+    a health=10s/1
+boot
+expect S a
+after 10s
+expect p a
+update a health=20s/1
+probed a bad
+after 20s
+expect p a
+probed a bad
+expect t a, x a, S a
+report failure a health restart
+
+story a health failure by the strategy, and what is left alone
+tree
+  s rest_for_one
+    a
+    b health=10s/1
+    c
+boot
+expect S a, S b, S c
+after 10s
+expect p b
+probed b bad
+expect t c, x c, t b, x b, S b, S c
+report failure b health restart group=yes
+view a generation=1
+
+story health and resume: the same process, and it is asked on
+tree
+  s one_for_one decider=health->resume
+    a health=10s/1
+boot
+expect S a
+after 10s
+expect p a
+probed a bad
+report failure a health resume log=warning
+after 10s
+expect p a
+probed a good
+view a running generation=1 restarts=0 failures=0 cause=health
+
 story the first probe comes after the initial delay
 tree
   s one_for_one
@@ -517,6 +656,37 @@ expect p a
 probed a good
 expect S b
 view a running ready=yes
+
+story ready: who is asked and cannot be is asked again
+tree
+  s one_for_one
+    a ready=probed:1s start_timeout=10s
+    b
+boot
+expect S a, p a
+probed a unknown
+after 1s
+expect p a
+probed a good late
+probed a good
+expect S b
+
+story ready by a probe, and from then on asked for its health
+tree
+  s one_for_one
+    a ready=probed:1s start_timeout=10s health=10s/1
+boot
+expect S a, p a
+probed a bad
+after 1s
+expect p a
+probed a good
+view a running ready=yes
+after 10s
+expect p a
+probed a bad
+expect t a, x a, S a, p a
+report failure a health restart
 
 story ready: who never answers well is not in time
 tree

@@ -112,10 +112,12 @@ tree_line(struct script *script, uint32_t blanks, const struct words *words)
 
 /*
  * watchdog a [again] | watchdog_trigger a | watchdog_every a D | extend a D |
- * self_report a KEY [again] | paused a | continued a | probed a good|bad|unknown
+ * self_report a KEY [again] | paused a | continued a |
+ * probed a good|bad|unknown [late]
  */
 static bool
-living_statement(struct stage *stage, const struct words *words, struct event *event)
+living_statement(struct stage *stage, const struct player *player,
+                 const struct words *words, struct event *event)
 {
 	static const char *const probed_names[] = {"unknown", "bad", "good"};
 	int kind = names_find(event_kind_names, EVENT_KIND_MAX, words->at[0]);
@@ -135,6 +137,7 @@ living_statement(struct stage *stage, const struct words *words, struct event *e
 		event->signal = SIGSTOP;
 	} else if (kind == EVENT_PROBED) {
 		event->code = names_find(probed_names, 3, detail) - 1;
+		event->serial = player->probe_serial - (words->n > 3);
 	}
 	return true;
 }
@@ -167,7 +170,7 @@ world_statement(struct stage *stage, struct player *player, const struct words *
 		event.kind = EVENT_BACKOFF_RESET;
 	} else if (strcmp(verb, "stop_sent") == 0) {
 		event.kind = EVENT_STOP_SENT;
-	} else if (!living_statement(stage, words, &event)) {
+	} else if (!living_statement(stage, player, words, &event)) {
 		return false;
 	}
 	if (player->life == 0)

@@ -357,6 +357,8 @@ on_process(struct stage *stage, struct player *player, const struct action *acti
 {
 	if (player == NULL)
 		stage_blame(stage, "an action for an actor nobody knows");
+	else if (action->kind == ACTION_PROBE)
+		player->probe_serial = action->serial;
 	else if (action->kind == ACTION_SPAWN)
 		on_spawn(stage, player, action);
 	else if (action->kind == ACTION_STOP || action->kind == ACTION_KILL)

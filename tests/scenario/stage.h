@@ -56,8 +56,9 @@ struct player {
 	int broken; /* errno of its spawns */
 	uint32_t broken_times; /* how many more, FOREVER */
 
-	uint32_t hook_serial; /* of the hook that runs, 0: none */
-	uint32_t run_serial;  /* of the command of a watch that runs */
+	uint32_t hook_serial;  /* of the hook that runs, 0: none */
+	uint32_t run_serial;   /* of the command of a watch that runs */
+	uint32_t probe_serial; /* of the newest question */
 	struct behaviour hooks[HOOK_MAX];
 	struct behaviour run; /* of all its commands of watches */
 };
