@@ -342,10 +342,6 @@ tell_living(struct procs *procs, struct proc *proc, const struct node_view *view
 	if (view->watchdog)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_WATCHDOG, .code = -1});
-	/* Who was to answer this is dead. */
-	if (view->probing)
-		proc_post(procs, proc,
-		          (struct event){.kind = EVENT_PROBED, .code = PROBED_UNKNOWN});
 	proc->uncompared = false;
 	if (view->sigstopped != is_stopped)
 		ends_tell_stopped(procs, proc, is_stopped, is_stopped ? SIGSTOP : 0);

@@ -148,6 +148,7 @@ cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 		break;
 	case CAUSE_HEALTH:
 		strbuf_adds(sb, "failed its health check");
+		add_own(sb, cause);
 		break;
 	case CAUSE_SELF_REPORT:
 		strbuf_adds(sb, "reported a failure of its own");

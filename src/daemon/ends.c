@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include "daemon/output.h"
+#include "daemon/prober.h"
 #include "daemon/procs_private.h"
 
 #include <errno.h>
@@ -258,6 +259,7 @@ tell_end(struct procs *procs, struct proc *proc)
 	bool is_gone;
 
 	tasks_end_life(shell->tasks, proc->ref);
+	prober_end_life(shell->prober, proc->ref);
 	is_gone = is_empty(procs, proc);
 	proc->fresh = false;
 	tell_core(procs, proc, is_gone);

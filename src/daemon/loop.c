@@ -147,15 +147,32 @@ by_start_order(const void *a, const void *b, void *arg)
 	return core_compare_order(arg, x->ref, y->ref);
 }
 
+/* Answers of probes come last: who has ended is not ill, but ended. */
+static void
+put_probes_last(struct event *events, size_t n, struct event *scratch)
+{
+	size_t n_probes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (events[i].kind == EVENT_PROBED)
+			scratch[n_probes++] = events[i];
+		else if (n_probes > 0)
+			events[i - n_probes] = events[i];
+	}
+	memcpy(events + n - n_probes, scratch, n_probes * sizeof(*events));
+}
+
 /*
  * Ends that were collected together are stepped in start order (DECISIONS 5), so that
- * the outcome does not depend on which of them the kernel named first.
+ * the outcome does not depend on which of them the kernel named first.  `scratch` has
+ * room for all of the events.
  */
 static void
-sort_ends(const struct core *core, struct event *events, size_t n)
+sort_ends(const struct core *core, struct event *events, size_t n, struct event *scratch)
 {
 	size_t i = 0;
 
+	put_probes_last(events, n, scratch);
 	while (i < n) {
 		size_t end = i;
 
@@ -281,7 +298,7 @@ write_early(struct loop *loop)
 		if (!ledger_has_room(shell->ledger, (uint32_t)n + 1))
 			return false;
 	}
-	sort_ends(shell->core, events, n);
+	sort_ends(shell->core, events, n, loop->stepping);
 	for (size_t i = 0; i < n; i++)
 		ledger_prepare(shell->ledger, JOURNAL_POST, loop->written_ms, &events[i],
 		               0);
@@ -325,7 +342,7 @@ step(struct loop *loop)
 	shell->n_turns++;
 	for (size_t i = 0; i < at; i++)
 		(void)post_one(loop, loop->written_ms, &events[i]);
-	sort_ends(shell->core, events + at, n - at);
+	sort_ends(shell->core, events + at, n - at, loop->events);
 	do {
 		size_t written = write_journal(loop, events + at, n - at);
 

@@ -7,6 +7,7 @@
 #include "daemon/control.h"
 #include "daemon/notify.h"
 #include "daemon/output.h"
+#include "daemon/prober.h"
 #include "daemon/procs.h"
 #include "daemon/record.h"
 #include "daemon/reload.h"
@@ -61,20 +62,6 @@ clear(struct shell *shell, const struct action *action)
 		rundir_clear(shell->rundirs, actor);
 }
 
-/* Nobody probes in this version. */
-static void
-unanswered(struct shell *shell, const struct action *action)
-{
-	const struct event event = {
-	    .kind = EVENT_PROBED,
-	    .ref = action->ref,
-	    .life = action->life,
-	    .code = PROBED_UNKNOWN,
-	};
-
-	shell_post(shell, &event);
-}
-
 static void
 perform_one(struct shell *shell, const struct action *action)
 {
@@ -92,7 +79,7 @@ perform_one(struct shell *shell, const struct action *action)
 		procs_continue(shell->procs, action->ref, action->life);
 		break;
 	case ACTION_PROBE:
-		unanswered(shell, action);
+		prober_ask(shell->prober, action);
 		break;
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:

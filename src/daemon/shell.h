@@ -29,6 +29,7 @@ struct ledger;
 struct loop;
 struct notify;
 struct output;
+struct prober;
 struct procs;
 struct retired;
 struct rundirs;
@@ -59,6 +60,7 @@ struct shell {
 	struct events events;       /* the event stream */
 	struct procs *procs;
 	struct tasks *tasks; /* helper processes of actors */
+	struct prober *prober;
 	struct notify *notify;
 	struct stores *stores;
 	struct rundirs *rundirs;

@@ -25,6 +25,7 @@
 #include "daemon/loop.h"
 #include "daemon/notify.h"
 #include "daemon/output.h"
+#include "daemon/prober.h"
 #include "daemon/procs.h"
 #include "daemon/record.h"
 #include "daemon/reload.h"
@@ -245,7 +246,8 @@ set_signals(void)
 static uint64_t
 count_fds(const struct conf *conf, uint32_t n_slots)
 {
-	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR;
+	uint64_t n =
+	    OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR + prober_count_fds(conf);
 
 	/* There may be more than it has. */
 	if (n_slots > conf->n_actors)
@@ -389,6 +391,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
 	         (shell->keeper = keeper_new(shell, &err)) != NULL &&
 	         (shell->tasks = tasks_new(shell, &err)) != NULL &&
+	         (shell->prober = prober_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, &err)) != NULL &&
 	         (shell->notify = notify_new(shell, &err)) != NULL &&
 	         (shell->stores = stores_new(shell, &err)) != NULL &&
@@ -411,6 +414,7 @@ close_rooms(struct shell *shell)
 	systemd_close(shell);
 	if (shell->conf != NULL)
 		mailboxes_close(shell, &shell->mailboxes, shell->conf);
+	prober_free(shell->prober);
 	tasks_free(shell->tasks);
 	procs_free(shell->procs);
 	notify_free(shell->notify);

@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/units.h"
 #include "daemon/actors.h"
+#include "daemon/prober.h"
 #include "daemon/procs.h"
 #include "daemon/shell.h"
 #include "os/fd.h"
@@ -52,8 +53,11 @@ find(struct tasks *tasks, struct ref ref, enum task_kind kind)
 const char *
 task_name(const struct task_order *order)
 {
-	return order->kind == TASK_HOOK ? hook_names[order->which]
-	                                : task_kind_names[order->kind];
+	if (order->kind == TASK_HOOK)
+		return hook_names[order->which];
+	if (order->kind == TASK_PROBE)
+		return order->which != 0 ? "ready" : "health";
+	return task_kind_names[order->kind];
 }
 
 /* ---- the result -------------------------------------------------------------------- */
@@ -151,6 +155,9 @@ tell(struct tasks *tasks, const struct task_order *order,
 		break;
 	case TASK_RUN:
 		tell_core(tasks, EVENT_REACT_DONE, order, result);
+		break;
+	case TASK_PROBE:
+		prober_command_ended(tasks->shell->prober, order, result);
 		break;
 	case TASK_STOP:
 		procs_stop_command_ended(procs, order, result);
@@ -368,19 +375,24 @@ tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_lat
 void
 tasks_end_life(struct tasks *tasks, struct ref ref)
 {
-	struct task *reload = find(tasks, ref, TASK_RELOAD);
+	static const enum task_kind useless[] = {TASK_RELOAD, TASK_PROBE};
 
 	(void)cancel(tasks, ref, TASK_STOP);
-	(void)cancel(tasks, ref, TASK_RELOAD);
-	if (reload != NULL)
-		task_kill(tasks, reload, false);
+	for (size_t i = 0; i < ARRAY_SIZE(useless); i++) {
+		struct task *task = find(tasks, ref, useless[i]);
+
+		(void)cancel(tasks, ref, useless[i]);
+		if (task != NULL)
+			task_kill(tasks, task, false);
+	}
 }
 
 bool
 tasks_hold(const struct tasks *tasks, struct ref ref)
 {
 	return tasks->n > tasks->n_told &&
-	       (tasks_run(tasks, ref, TASK_STOP) || tasks_run(tasks, ref, TASK_RELOAD));
+	       (tasks_run(tasks, ref, TASK_STOP) || tasks_run(tasks, ref, TASK_RELOAD) ||
+	        tasks_run(tasks, ref, TASK_PROBE));
 }
 
 bool

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* tasks.h - helper processes of actors: hooks, stop and reload commands, those of
- * watches.
+ * watches and probes.
  *
  * A task is a command that is run once on behalf of an actor: as its user, in its
  * directory and environment with what DECISIONS 27 adds, its output where that of the
@@ -34,22 +34,25 @@ struct tasks;
 	X(TASK_HOOK, "hook")             \
 	X(TASK_STOP, "stop_command")     \
 	X(TASK_RELOAD, "reload_command") \
-	X(TASK_RUN, "run")
+	X(TASK_RUN, "run")               \
+	X(TASK_PROBE, "probe")
 enum task_kind { TASK_KIND_MAP(AS_ENUM) TASK_KIND_MAX };
 
 /* What is being done to the actor: SUPD_REASON.  The first as enum hook_reason. */
-#define TASK_REASON_MAP(X)            \
-	X(TASK_ON_START, "start")     \
-	X(TASK_ON_RESTART, "restart") \
-	X(TASK_ON_STOP, "stop")       \
-	X(TASK_ON_RELOAD, "reload")   \
-	X(TASK_ON_TERMINATED, "terminated")
+#define TASK_REASON_MAP(X)                  \
+	X(TASK_ON_START, "start")           \
+	X(TASK_ON_RESTART, "restart")       \
+	X(TASK_ON_STOP, "stop")             \
+	X(TASK_ON_RELOAD, "reload")         \
+	X(TASK_ON_TERMINATED, "terminated") \
+	X(TASK_ON_HEALTH, "health")
 enum task_reason { TASK_REASON_MAP(AS_ENUM) TASK_REASON_MAX };
 
 struct task_order {
 	struct ref ref; /* on whose behalf */
 	enum task_kind kind;
-	uint8_t which; /* HOOK: enum hook */
+	uint8_t
+	    which; /* HOOK: enum hook; PROBE: 1, it asks for `ready`, 0 for `health` */
 	enum task_reason reason;
 	uint32_t serial;     /* tells orders of one kind apart; 0: each is a new one */
 	uint32_t life;       /* of the actor's process that it is about; 0: of none */

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "daemon/adopt.h"
 #include "daemon/log.h"
+#include "daemon/prober.h"
 #include "daemon/procs_private.h"
 #include "daemon/shell.h"
 #include "os/clock.h"
@@ -193,6 +194,8 @@ adopt_wishes(struct tasks *tasks)
 			continue;
 		if (core_react(shell->core, ref, &action))
 			tasks_react(tasks, &action);
+		if (core_probe(shell->core, ref, &action))
+			prober_ask(shell->prober, &action);
 		if (!core_hook(shell->core, ref, &action))
 			continue;
 		if (action.kind == ACTION_HOOK_KILL && !tasks_run(tasks, ref, TASK_HOOK))

@@ -54,6 +54,9 @@ argv_of(const struct shell *shell, const struct actor *actor,
 		return told_of(shell, actor, order, &action)
 		           ? actor->conf->watches[action.watch - 1].run
 		           : NULL;
+	case TASK_PROBE:
+		return order->which != 0 ? process->ready.command
+		                         : process->health.command;
 	case TASK_KIND_MAX:
 		break;
 	}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC */
+/* prober.h - asks actors whether they are ready, or well, as the core wants to know.
+ *
+ * One question an actor at a time: a new one makes the one before it void.  Connections
+ * are made from here, PROBER_MAX at once, the others wait for their turn; what is to be
+ * executed is a task.  The core remembers which question it waits for: a new guardian
+ * asks it again, and of two answers to one question the core takes the first.
+ */
+#ifndef DAEMON_PROBER_H
+#define DAEMON_PROBER_H
+
+#include "conf/conf.h"
+#include "core/core.h"
+
+struct prober;
+struct shell;
+struct task_order;
+struct task_result;
+
+/* So many connections at once. */
+#define PROBER_MAX 256
+
+struct prober *prober_new(struct shell *shell, struct err *err);
+void prober_free(struct prober *prober);
+
+/* As the core asks.  May be called while actions are performed. */
+void prober_ask(struct prober *prober, const struct action *action);
+
+/* The process of the actor has ended: nobody need be asked any more. */
+void prober_end_life(struct prober *prober, struct ref ref);
+
+/* What came of a command that was run for a probe. */
+void prober_command_ended(struct prober *prober, const struct task_order *order,
+                          const struct task_result *result);
+
+/* How many descriptors the questions of this configuration need. */
+uint64_t prober_count_fds(const struct conf *conf);
+
+#endif
