@@ -466,8 +466,9 @@ class Supd:
         return len(os.listdir(f"/proc/{self.guardian()}/fd"))
 
     def memory_kib(self):
+        """What the guardian has for itself: ledger and ring of events have one size."""
         with open(f"/proc/{self.guardian()}/status", encoding="utf8") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+            return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
 
     # ---- for people ----------------------------------------------------------------------
 

@@ -198,8 +198,8 @@ def words(box):
         "explain")
     actors = s.json("suspend", "s")
     equal([(one["path"], one["suspended"]) for one in actors], [("/user/s", 2)], "json")
-    commands = [one["verb"] for one in s.seen("command")]
-    equal(commands, ["suspend", "suspend"], "commands")
+    commands = s.until(lambda: s.seen("command")[1:], "the second command") and s.seen("command")
+    equal([one["verb"] for one in commands], ["suspend", "suspend"], "commands")
 
 
 @contained("two hundred descendants of one actor stand still and go on", timeout=60)
