@@ -291,8 +291,11 @@ cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf)
 	if (root->has_kill) {
 		file_name(leaf, "cgroup.kill", name);
 		r = cgroup_write(root->fd, name, "1");
+		/* It passes over a process whose first thread has ended. */
+		if (r == 0)
+			r = cgroup_leaf_signal(root, leaf, SIGKILL);
 		if (r != -EOPNOTSUPP)
-			return r == -ENODEV || r == -ENOENT ? 0 : r;
+			return r >= 0 || r == -ENODEV || r == -ENOENT ? 0 : r;
 	}
 	for (int i = 0; i < KILL_TRIES; i++) {
 		freeze(root, leaf);

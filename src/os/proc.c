@@ -22,8 +22,10 @@
 #define MARK_NAME     "SUPD_ID="
 #define ENVIRON_MAX   ((size_t)2 << 20)
 #define PROC_NAME_MAX 64
-/* In /proc/PID/stat: forked, but has not executed anything yet (PF_FORKNOEXEC). */
+/* In /proc/PID/stat: forked, but has not executed anything yet (PF_FORKNOEXEC); ends, and
+ * may have lost its environment before its children (PF_EXITING). */
 #define FLAG_NO_EXEC 0x40
+#define FLAG_EXITING 0x4
 
 enum { SWEEP_TRIES = 16, MARK_TRIES = 3 };
 
@@ -33,8 +35,12 @@ struct stat_line {
 	pid_t parent;
 	pid_t session;
 	unsigned int flags;
+	int threads;    /* that have not ended; the first one counts until it is reaped */
 	uint64_t start; /* clock ticks since boot: with the pid, who it is */
 };
+
+/* How far a process is.  One that ends has its children still, but its name no more. */
+enum life { LIVES, ENDS, ENDED };
 
 /* One living process below us. */
 struct swept {
@@ -126,18 +132,19 @@ read_stat(pid_t pid, struct stat_line *ret)
 	at = strrchr(buf, ')');
 	if (at == NULL ||
 	    sscanf(at + 1,
-	           " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+	           " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d "
 	           "%*d %" SCNu64,
-	           &ret->state, &ret->parent, &ret->session, &ret->flags,
-	           &ret->start) != 5)
+	           &ret->state, &ret->parent, &ret->session, &ret->flags, &ret->threads,
+	           &ret->start) != 6)
 		return -EBADMSG;
 	return 0;
 }
 
+/* The first thread may end before the others: the process lives. */
 static bool
 is_dead(const struct stat_line *line)
 {
-	return line->state == 'Z' || line->state == 'X';
+	return (line->state == 'Z' || line->state == 'X') && line->threads <= 1;
 }
 
 static int
@@ -251,21 +258,20 @@ list_children(struct proc_sweep *sweep, pid_t pid)
 }
 
 /*
- * Look for "SUPD_ID=" at the start of a variable in the environment of pid; its value,
- * or "" where there is none or we may not look.  Returns how much environment there was.
+ * Look for "SUPD_ID=" at the start of a variable in this file of an environment; its
+ * value, or "" where there is none or we may not look.  Returns how much there was.
  */
 static size_t
-read_environ_mark(pid_t pid, char ret[PROC_MARK_MAX])
+read_environ_mark(const char *name, char ret[PROC_MARK_MAX])
 {
 	const size_t name_len = strlen(MARK_NAME);
-	char name[PROC_NAME_MAX], buf[4096];
+	char buf[4096];
 	size_t matched = 0, used = 0, total = 0;
 	bool skipping = false;
 	ssize_t n;
 	int fd;
 
 	ret[0] = '\0';
-	(void)snprintf(name, sizeof(name), "/proc/%d/environ", pid);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
@@ -294,14 +300,41 @@ done:
 	return total;
 }
 
+/* A thread that has ended has no environment any more; those that go on have it. */
+static void
+read_mark_of_threads(pid_t pid, char ret[PROC_MARK_MAX])
+{
+	char name[PROC_NAME_MAX];
+	struct dirent *entry;
+	bool found = false;
+	DIR *threads;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	threads = opendir(name);
+	while (threads != NULL && !found && (entry = readdir(threads)) != NULL) {
+		(void)snprintf(name, sizeof(name), "/proc/%d/task/%.10s/environ", pid,
+		               entry->d_name);
+		found = isdigit((unsigned char)entry->d_name[0]) &&
+		        read_environ_mark(name, ret) > 0;
+	}
+	if (threads != NULL)
+		(void)closedir(threads);
+}
+
 /* In the middle of an exec a process has no environment for a moment: look again. */
 static void
 read_mark(pid_t pid, char ret[PROC_MARK_MAX])
 {
 	const struct timespec a_moment = {.tv_nsec = 50000};
+	char name[PROC_NAME_MAX];
 
-	for (int i = 0; i < MARK_TRIES && read_environ_mark(pid, ret) == 0; i++)
+	(void)snprintf(name, sizeof(name), "/proc/%d/environ", pid);
+	for (int i = 0; i < MARK_TRIES; i++) {
+		if (read_environ_mark(name, ret) > 0)
+			return;
 		(void)nanosleep(&a_moment, NULL);
+	}
+	read_mark_of_threads(pid, ret);
 }
 
 /* Does this process carry the mark, which is not empty, in its environment? */
@@ -370,20 +403,24 @@ add_descendants(struct proc_sweep *sweep, size_t first)
 	return r;
 }
 
-/* Who is this orphan?  false: it has ended. */
-static bool
+/* Who is this orphan? */
+static enum life
 look_at_orphan(pid_t pid, struct swept *ret)
 {
 	struct stat_line line;
 
 	*ret = (struct swept){.pid = pid};
 	if (read_stat(pid, &line) < 0 || is_dead(&line))
-		return false;
+		return ENDED;
 	ret->start = line.start;
 	ret->origin_session = line.session;
 	read_mark(pid, ret->mark);
+	if (ret->mark[0] != '\0')
+		return LIVES;
 	/* Of the dead no mark can be read. */
-	return ret->mark[0] != '\0' || (read_stat(pid, &line) == 0 && !is_dead(&line));
+	if (read_stat(pid, &line) < 0 || is_dead(&line))
+		return ENDED;
+	return (line.flags & FLAG_EXITING) != 0 && line.state != 'Z' ? ENDS : LIVES;
 }
 
 /* Look at the children of one of the subreapers; the answers of try_sweep(). */
@@ -397,17 +434,18 @@ sweep_children(struct proc_sweep *sweep, pid_t subreaper, const struct map *know
 	for (size_t i = 0; i < sweep->n_pids && r == 0; i++) {
 		const pid_t pid = sweep->pids[i];
 		struct swept orphan;
+		enum life life;
 
 		if (pid == sweep->self || map_get(known, (uint64_t)pid, &value) ||
 		    map_get(&sweep->dead, (uint64_t)pid, &value))
 			continue;
-		if (look_at_orphan(pid, &orphan)) {
+		life = look_at_orphan(pid, &orphan);
+		/* It may end after the listing, and leave us another. */
+		is_stable = is_stable && life == LIVES;
+		if (life == LIVES)
 			r = add_swept(sweep, &orphan);
-		} else {
-			/* It may have ended after the listing, and left us another. */
-			is_stable = false;
+		else if (life == ENDED)
 			r = map_put(&sweep->dead, (uint64_t)pid, 0) < 0 ? -ENOMEM : 0;
-		}
 	}
 	return r < 0 ? r : is_stable;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* hider.c - a program that does what it can to survive its supervisor.
  *
- *	hider MODE      MODE: plain | child | session | daemon | runner | sprinter | tree
- *| shed
+ *	hider MODE
+ *
+ * MODE: plain | child | session | daemon | runner | sprinter | tree | shed | headless
  *
  * Writes "up\n" to stdout when it is as hidden as it gets.
  */
 #include "config.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@
 
 extern char **environ;
 
-static void
+_Noreturn static void
 wait_for_ever(void)
 {
 	/* Or until the test has failed and nobody kills us. */
@@ -52,7 +54,7 @@ run_on(long rest_ns)
 {
 	const struct timespec rest = {.tv_nsec = rest_ns};
 
-	for (int left = 5000; left > 0; left--) {
+	for (int left = 100000; left > 0; left--) {
 		if (rest_ns > 0)
 			(void)nanosleep(&rest, NULL);
 		if (fork() > 0)
@@ -69,6 +71,29 @@ grow_tree(void)
 	for (int i = 0; i < 3; i++)
 		if (fork() == 0)
 			(void)setsid();
+}
+
+static pthread_t first;
+
+/* The first thread ends, another one stays. */
+static void *
+stay_behind(void *unused)
+{
+	(void)unused;
+	(void)pthread_join(first, NULL);
+	say_up();
+	wait_for_ever();
+}
+
+static void
+lose_the_head(void)
+{
+	pthread_t other;
+
+	first = pthread_self();
+	if (pthread_create(&other, NULL, stay_behind, NULL) != 0)
+		_exit(9);
+	pthread_exit(NULL);
 }
 
 int
@@ -93,6 +118,9 @@ main(int argc, char **argv)
 		hide();
 		say_up();
 		run_on(mode[0] == 'r' ? 300000 : 0);
+	} else if (strcmp(mode, "headless") == 0) {
+		hide();
+		lose_the_head();
 	} else if (strcmp(mode, "tree") == 0) {
 		grow_tree();
 	} else if (strcmp(mode, "shed") == 0) {

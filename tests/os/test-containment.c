@@ -152,8 +152,8 @@ close_result(struct spawn_result *child)
 	fd_close(&child->pidfd);
 }
 
-static const char *const modes[] = {"plain",  "child",    "session", "daemon",
-                                    "runner", "sprinter", "tree",    "shed"};
+static const char *const modes[] = {"plain",    "child", "session", "daemon",  "runner",
+                                    "sprinter", "tree",  "shed",    "headless"};
 
 START_TEST(in_a_session_nothing_survives_a_kill)
 {
