@@ -277,7 +277,7 @@ post_process(struct turn *turn, const struct event *event)
 static void
 on_state_due(struct turn *turn, struct node *node)
 {
-	const struct cause timeout = {.kind = CAUSE_START_TIMEOUT, .code = -1};
+	const struct cause timeout = living_unready(node);
 
 	switch (node->state) {
 	case STATE_STARTING:

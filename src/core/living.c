@@ -10,6 +10,8 @@
 
 #include "core/node.h"
 
+#include <string.h>
+
 #include "core/pure.h"
 
 /* Does this process run, or would it if it were let? */
@@ -22,10 +24,13 @@ is_lived_in(const struct node *node)
 
 /* What a message calls the failure that it tells of. */
 static void
-take_key(struct cause *cause, const struct event *event)
+take_key(char ret[CAUSE_KEY_MAX], const struct event *event)
 {
-	for (uint32_t i = 0; i < CAUSE_KEY_MAX - 1 && event->key[i] != '\0'; i++)
-		cause->key[i] = event->key[i];
+	uint32_t len = 0;
+
+	for (; len < CAUSE_KEY_MAX - 1 && event->key[len] != '\0'; len++)
+		ret[len] = event->key[len];
+	memset(ret + len, 0, CAUSE_KEY_MAX - len);
 }
 
 /* ---- the watchdog ------------------------------------------------------------- */
@@ -187,12 +192,34 @@ count_bad(struct turn *turn, struct node *node, const struct event *event)
 {
 	struct cause cause = {.kind = CAUSE_HEALTH, .code = -1, .error = event->error};
 
-	take_key(&cause, event);
+	take_key(cause.key, event);
 	node->good = 0;
 	if (++node->bad < node->spec.health.failures)
 		return;
 	node->bad = 0;
 	failure_handle(turn, node, &cause, node);
+}
+
+/* In case that it never is. */
+static void
+note_unready(struct node *node, const struct event *event)
+{
+	node->unready_error = event->error;
+	take_key(node->unready_key, event);
+}
+
+/* It was not ready in time: what was wrong, as far as somebody asked. */
+struct cause
+living_unready(const struct node *node)
+{
+	struct cause cause = {
+	    .kind = CAUSE_START_TIMEOUT,
+	    .code = -1,
+	    .error = node->unready_error,
+	};
+
+	memcpy(cause.key, node->unready_key, sizeof(cause.key));
+	return cause;
 }
 
 /* An answer; one to another question than the one under way is stale. */
@@ -215,6 +242,8 @@ on_probed(struct turn *turn, struct node *node, const struct event *event)
 		count_bad(turn, node, event);
 	else if (is_good)
 		up_step(turn, node);
+	else
+		note_unready(node, event);
 }
 
 /* ---- what it says, and what is done to it ------------------------------------------ */
@@ -228,7 +257,7 @@ on_self_report(struct turn *turn, struct node *node, const struct event *event)
 	    .error = event->error,
 	};
 
-	take_key(&cause, event);
+	take_key(cause.key, event);
 	if (node->state == STATE_STARTING || is_lived_in(node))
 		failure_handle(turn, node, &cause, node);
 }
@@ -334,6 +363,8 @@ living_born(struct node *node)
 	node->sigstopped = false;
 	node->barked = false;
 	node->probing = false;
+	node->unready_error = 0;
+	node->unready_key[0] = '\0';
 	node->bad = 0;
 	node->good = 0;
 	node->watchdog_ms = node->spec.watchdog_ms;

@@ -134,7 +134,9 @@ struct node {
 	bool probe_is_start;   /* … which asks whether it is ready */
 	uint32_t probe_serial; /* of the newest probe, … */
 	uint64_t probed_ms;    /* … and when it was its turn */
-	bool clocks_stand;     /* those of the lanes that count its own time */
+	int32_t unready_error; /* what was wrong when it was last found not to be ready */
+	char unready_key[CAUSE_KEY_MAX];
+	bool clocks_stand;    /* those of the lanes that count its own time */
 	uint32_t bad, good;   /* probes in a row; bad ones are made up for by good ones */
 	uint64_t watchdog_ms; /* the period in force, 0: none */
 	uint64_t heard_stamp; /* the newest message … */
@@ -499,6 +501,7 @@ void living_ready(struct core *core, struct node *node);
 void living_resume(struct turn *turn, struct node *node, const struct cause *cause);
 void living_ended(struct core *core, struct node *node);
 void living_updated(struct core *core, struct node *node, const struct probe_spec *old);
+struct cause living_unready(const struct node *node);
 void living_clocks(struct core *core, struct node *node);
 void living_frozen(struct core *core, struct node *node);
 

@@ -138,6 +138,7 @@ cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 		break;
 	case CAUSE_START_TIMEOUT:
 		strbuf_adds(sb, "did not become ready within its start_timeout");
+		add_own(sb, cause);
 		break;
 	case CAUSE_EARLY_EXIT:
 		strbuf_adds(sb, "ended before it was ready");

@@ -77,17 +77,18 @@ def timed_out(box):
     s.consistent()
 
 
-@test("who dies while nobody supervises has died, though its probe was refused first")
+@test("who dies while nobody supervises has died, though its probe failed before")
 def died(box):
-    site = Answering(box, None, status(200))
-    s = Chaos(box, {"a": {"health": {**PACE, "failures": 1, "http": site.url()}}})
+    s = Chaos(box, {"a": {"health": {**PACE, "failures": 1,
+                                     "exec": script(box, gated=True)}}})
     a = s.started("a")
-    s.until(lambda: site.asked, "a question")
+    s.until(lambda: told(s) == ["+"], "the probe")
 
     def during():
-        site.close()
+        open_gate(box)
+        s.until(lambda: told(s) == ["+", "-"], "its end")
         s.tell("a", "exit=9")
-        s.until(lambda: not alive(a), "its end")
+        s.until(lambda: not alive(a), "the end of a")
 
     outage(s, during)
     equal(s.event("failure", "a")["cause"]["code"], 9, "the cause")

@@ -280,8 +280,9 @@ def never(box):
                  start="parallel", wait=False)
     for name in "ab":
         s.started(name, 2)
-        equal(causes(s, name)[0][0], "start_timeout", "the cause")
-    equal(s.ctl_ok("cat", "a").code, 0, "cat")
+    equal(causes(s, "a")[0], ("start_timeout", None, "ECONNREFUSED", "restart"), "the cause")
+    equal(causes(s, "b")[0], ("start_timeout", "exit 1", None, "restart"), "the cause")
+    check("within its start_timeout: exit 1" in s.ctl_ok("explain", "b").out, "explain")
 
 
 # ---- bounds --------------------------------------------------------------------------------

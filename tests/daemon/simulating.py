@@ -59,6 +59,24 @@ def gives_up(box):
     equal(s.actor("sup/b")["state"], "running", "the real one")
 
 
+@test("who is asked, or found ready, is well all the time, unless its starts are to fail")
+def asked(box):
+    s = box.supd({"a": {"health": {"exec": "true", "interval": "20ms"}, "backoff": {
+                      "min": "1h", "max": "12h", "jitter": 0, "reset_after": "1h"}},
+                  "b": {"ready": {"exec": "true", "interval": "20ms"}, "backoff": PLAIN["backoff"],
+                        "start_timeout": "1m"}})
+    s.started("b")
+    steps = s.json("simulate", "a", "--cause", "health", "--times", "6")
+    equal([one["delay_ms"] for one in of(steps, "failure", "a")],
+          [3600000 * n for n in (1, 2, 4, 8, 12, 12)], "delays over two days")
+    steps = s.json("simulate", "b", "--times", "2")
+    equal((len(of(steps, "failure", "b")), len(of(steps, "started", "b"))), (2, 2),
+          "failures and successors")
+    steps = s.json("simulate", "b", "--cause", "start_timeout", "--times", "2")
+    equal([x["at_ms"] // 60000 for x in of(steps, "failure", "b")], [0, 1, 2], "minutes")
+    equal(steps[-1]["event"], "started", "the last step: this one is in time")
+
+
 @test("causes: a rule for one exit code, starts that fail, a kill, a normal end")
 def causes(box):
     s = box.supd({"sup": {"decider": [{"when": {"exit": [3]}, "then": "stop"}, "default"],
