@@ -26,7 +26,7 @@ reply start m done
 shutdown
 expect t z, x z, t b, x b, t a, x a, t m, x m, exit 0
 
-story C15 the process dies: by default its children die, and begin anew
+story C15 O-12 the process dies: by default its children die, and begin anew
 tree
   m one_for_one both
     a

@@ -459,7 +459,7 @@ view b suspended suspended=1
 
 # ---- freeze_while_deciding -----------------------------------------------------------
 
-story 167 whose supervisor freezes while it decides stands still until the failed one is ready
+story 167 A-05 whose supervisor freezes while it decides stands still until the failed one is ready
 tree
   s one_for_one freezes=yes
     a hooks=pre_start

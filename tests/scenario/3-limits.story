@@ -416,7 +416,7 @@ view /user window=1
 after 1ms
 view /user window=0
 
-story C2 A-11 a fixed window lets almost twice as many through around its end
+story C2 A-11 A-14 a fixed window lets almost twice as many through around its end
 tree
   s one_for_one unlimited limit=3/10s,fixed
     a

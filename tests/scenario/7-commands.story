@@ -337,7 +337,7 @@ exit a 1
 report failure a exit:1 stop
 reply wait a done
 
-story stop during a backoff cancels it
+story B-11 stop during a backoff cancels it
 tree
   a backoff=1s/1s
 boot
