@@ -44,6 +44,7 @@ static const char *const corpus[] = {
     "    output: {stdout: file:/x, stderr: null}\n"
     "    log: {max_size: 1M, keep: 3, max_age: 7d, format: json, compress: true}\n"
     "    ready: {after: 5s}\n"
+    "    health: {http: 'http://[::1]:80/x?y', interval: 1s, failures: 2}\n"
     "    success: {exit: [0], signals: [HUP]}\n"
     "    on_failure: [{when: any, then: escalate}]\n",
 };

@@ -44,6 +44,12 @@ class Answering:
         for one in self.kept:
             one.close()
 
+    def let_go(self):
+        """End all connections, and from now on every one at once."""
+        self.say, self.speechless = [b""], False
+        while self.kept:
+            self.kept.pop().close()
+
     def serve(self):
         while not self.closed:
             try:

@@ -151,7 +151,7 @@ def successes(box):
     site = Answering(box, bad, bad, good, bad, None)
     s = box.supd({"a": health({"http": site.url()}, failures=3, successes=2)}, decider=RESUME)
     s.event("failure", "a")
-    equal(len(site.asked), 4, "questions")
+    check(4 <= len(site.asked) <= 5, lambda: f"it took {len(site.asked)} questions")
     other = Answering(box, bad, bad, good, good, bad, bad, None)
     s.write({"a": health({"http": other.url()}, failures=3, successes=2)})
     s.ctl_ok("apply")
@@ -292,10 +292,11 @@ def many(box):
     site = Answering(box, speechless=True)
     url = site.url()
     s = box.supd({"w": {"command": ["sleep", "1000"], "replicas": 300, **health(
-        {"http": url}, interval="500ms", timeout="3s")}}, decider=RESUME)
+        {"http": url}, interval="500ms")}}, decider=RESUME)
     s.until(lambda: site.accepted >= 256, "256 questions", 20)
-    passed(s, now_ns(), 0.5)
+    passed(s, now_ns(), 0.7)
     equal(site.accepted, 256, "connections at once")
+    site.let_go()
     s.until(lambda: len({one["path"] for one in s.seen("failure")}) == 300,
             "everybody to have been asked", 20)
 
@@ -318,7 +319,8 @@ def lacking(box):
 
 # ---- the guardian dies ---------------------------------------------------------------------
 
-@test("a guardian that dies in the midst of a question: it is asked again, and counts once")
+@test("a guardian that dies, or makes room, in the midst of a question: it is asked again, "
+      "and counts once")
 def crashed(box):
     site = Answering(box, None, None, status(500), status(500), status(200))
     s = box.supd({"a": health({"http": site.url()}, failures=3),
@@ -326,9 +328,10 @@ def crashed(box):
                                               "do sleep .01; done; exit 1")}, failures=2)},
                  decider=RESUME)
     a = s.started("a")
-    for n in (1, 2):
+    for n, end in enumerate((s.crash, lambda: s.ctl_ok("upgrade")), 1):
         s.until(lambda: len(site.asked) == n and told(box) == ["+"], f"question {n}")
-        s.crash()
+        end()
+        s.caller = None
     s.until(lambda: len(site.asked) > 7, "more questions")
     equal((s.actor("a")["last_failure"], s.actor("a")["pid"]), (None, a),
           "a after two bad answers")
