@@ -327,12 +327,6 @@ handle_delete(struct conn *conn)
 
 /* ---- so many of them -------------------------------------------------------------- */
 
-/* One that is too many. */
-struct surplus {
-	struct ref ref;
-	uint32_t number;
-};
-
 /* Replicas of one base below one supervisor. */
 struct replicas {
 	struct ref parent;
@@ -340,7 +334,8 @@ struct replicas {
 	const char *base; /* its last part */
 	uint32_t wanted;
 	bool *is_there; /* by number - 1, as far as they are wanted */
-	struct surplus *surplus;
+	struct ref
+	    *surplus; /* in the order of their start: they go in the reverse of it */
 	size_t n_surplus;
 	size_t cap_surplus;
 	uint32_t n_missing;
@@ -367,11 +362,11 @@ number_of(const struct shell *shell, const struct replicas *replicas, struct ref
 }
 
 static int
-note_surplus(struct replicas *replicas, struct ref ref, uint32_t number)
+note_surplus(struct replicas *replicas, struct ref ref)
 {
 	if (replicas->n_surplus == replicas->cap_surplus) {
 		size_t cap = replicas->cap_surplus == 0 ? 16 : 2 * replicas->cap_surplus;
-		struct surplus *larger =
+		struct ref *larger =
 		    reallocarray(replicas->surplus, cap, sizeof(*replicas->surplus));
 
 		if (larger == NULL)
@@ -379,7 +374,7 @@ note_surplus(struct replicas *replicas, struct ref ref, uint32_t number)
 		replicas->surplus = larger;
 		replicas->cap_surplus = cap;
 	}
-	replicas->surplus[replicas->n_surplus++] = (struct surplus){ref, number};
+	replicas->surplus[replicas->n_surplus++] = ref;
 	return 0;
 }
 
@@ -401,7 +396,7 @@ count_replicas(const struct shell *shell, struct replicas *replicas)
 		if (number == 0 || view.removing)
 			continue;
 		if (number > replicas->wanted) {
-			if (note_surplus(replicas, ref, number) < 0)
+			if (note_surplus(replicas, ref) < 0)
 				return -ENOMEM;
 		} else {
 			replicas->is_there[number - 1] = true;
@@ -412,15 +407,6 @@ count_replicas(const struct shell *shell, struct replicas *replicas)
 }
 
 /* The highest first. */
-static int
-by_number(const void *a, const void *b)
-{
-	const struct surplus *x = a;
-	const struct surplus *y = b;
-
-	return x->number < y->number ? 1 : -(x->number > y->number);
-}
-
 static void
 reply_scaled(struct conn *conn)
 {
@@ -469,12 +455,10 @@ scale(struct conn *conn, struct replicas *replicas)
 	} else if (n == 0) {
 		reply_scaled(conn);
 	} else if (wait_prepare(conn, n) && add_missing(conn, replicas, grown)) {
-		qsort(replicas->surplus, replicas->n_surplus, sizeof(*replicas->surplus),
-		      by_number);
 		command_event_at(conn, replicas->path, "scale");
 		for (size_t i = 0; i < replicas->n_surplus; i++) {
 			const struct event event = {.kind = EVENT_DELETE,
-			                            .ref = replicas->surplus[i].ref,
+			                            .ref = replicas->surplus[i],
 			                            .stop = true};
 
 			wait_post(conn, target++, &event);
