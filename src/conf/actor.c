@@ -220,19 +220,6 @@ settle_ready(struct reader *reader, const struct node *good, const struct trail 
 		          "after it waiting for ever");
 }
 
-/* Whoever is ready only when it has ended is never asked. */
-static void
-settle_health(struct reader *reader, const struct node *good, const struct trail *up,
-              const struct conf_actor *actor)
-{
-	struct trail trail = {up, "health", 0};
-
-	if (actor->spec.health.on && actor->spec.ready == READY_EXIT)
-		reader_warn(reader, node_get(good, "health"), &trail,
-		            "`health` has no effect with `ready: exit`: it is asked "
-		            "only once it is ready, and then it has ended");
-}
-
 static bool
 asks_for_reports(const struct decider *decider)
 {
@@ -291,7 +278,7 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 	settle_restart(reader, good, trail, actor);
 	check_significant(reader, good, trail, actor);
 	settle_ready(reader, good, trail, actor);
-	settle_health(reader, good, trail, actor);
+	probes_check(reader, good, actor, trail);
 	settle_notify(reader, actor);
 	actor->spec.keeps =
 	    actor->process.fd_store > 0 || actor->process.runtime_directory;

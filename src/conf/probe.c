@@ -369,3 +369,55 @@ read_health(struct reader *reader, const struct node *node, void *target,
 	read_probe(reader, node, kind, &actor->process.health, trail);
 	spec->what = sum_probe(&actor->process.health);
 }
+
+/* ---- what is probably not meant -------------------------------------------------------
+ */
+
+/* Does supd hold the very socket that is connected to? */
+static bool
+is_own_socket(const struct conf_socket *socket, const struct conf_probe *probe)
+{
+	if (socket->address == NULL || probe->address == NULL)
+		return false;
+	if (probe->kind == PROBE_UNIX)
+		return socket->kind == SOCKET_UNIX &&
+		       strcmp(socket->address, probe->address) == 0;
+	return probe->kind == PROBE_TCP && socket->kind == SOCKET_TCP &&
+	       socket->port == probe->port &&
+	       (socket->address[0] == '\0' ||
+	        strcmp(socket->address, probe->address) == 0);
+}
+
+static void
+check_probe(struct reader *reader, const struct node *map, const char *name,
+            const struct conf_process *process, const struct conf_probe *probe,
+            const struct trail *up)
+{
+	const struct trail trail = {up, name, 0};
+
+	for (size_t i = 0; i < process->n_sockets; i++)
+		if (is_own_socket(&process->sockets[i], probe))
+			reader_warn(
+			    reader, node_get(map, name), &trail,
+			    "supd itself holds this socket (`sockets.%.100s`): a "
+			    "connection succeeds though nobody serves it; ask with "
+			    "`http` or `exec`",
+			    process->sockets[i].name);
+}
+
+/* Warn of probes that are never made, or never fail.  All keys were read. */
+void
+probes_check(struct reader *reader, const struct node *map,
+             const struct conf_actor *actor, const struct trail *up)
+{
+	const struct conf_process *process = &actor->process;
+	const struct trail trail = {up, "health", 0};
+
+	check_probe(reader, map, "ready", process, &process->ready, up);
+	check_probe(reader, map, "health", process, &process->health, up);
+	/* Whoever is ready only when it has ended is never asked. */
+	if (actor->spec.health.on && actor->spec.ready == READY_EXIT)
+		reader_warn(reader, node_get(map, "health"), &trail,
+		            "`health` has no effect with `ready: exit`: it is asked "
+		            "only once it is ready, and then it has ended");
+}

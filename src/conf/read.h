@@ -80,6 +80,8 @@ read_fn read_watch;
 
 void read_words(struct reader *reader, const struct node *node, const struct trail *trail,
                 char ***ret_argv);
+void probes_check(struct reader *reader, const struct node *map,
+                  const struct conf_actor *actor, const struct trail *up);
 void sockets_check(struct reader *reader);
 void read_identity(struct reader *reader, const struct node *map,
                    struct conf_actor *actor, const struct trail *up);

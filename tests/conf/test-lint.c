@@ -82,6 +82,10 @@ static const struct {
      "2:57: warning: children.a.start_timeout", "READY=1"},
     {"children:\n  a: {" SH ", ready: {unix: /s}, start_timeout: infinity}\n",
      "2:61: warning: children.a.start_timeout", "that its probe never finds ready"},
+    {"children:\n  a: {" SH ", sockets: {s: 'unix:/s'}, health: {unix: /s}}\n",
+     "2:60: warning: children.a.health", "supd itself holds this socket (`sockets.s`)"},
+    {"children:\n  a: {" SH ", sockets: {s: 'tcp:*:80'}, ready: {tcp: '[::1]:80'}}\n",
+     "2:60: warning: children.a.ready", "ask with `http` or `exec`"},
     {"children:\n  a: {" SH ", ready: exit, health: {unix: /s}}\n",
      "2:48: warning: children.a.health", "has no effect with `ready: exit`"},
     {"children:\n  a: {" SH ", health: {exec: [/nonexistent/x]}}\n",
@@ -131,6 +135,8 @@ static const char *const fine[] = {
     ", watch: {c: fail, a: {restart: true}}}\n  c: {" SH
     ", watch: {/system/log: fail}}\n",
     "children:\n  a: {" SH ", watch: {b: fail, /user/b: fail}}\n  b: {" SH "}\n",
+    "children:\n  a: {" SH ", sockets: {s: 'tcp:127.0.0.1:80', u: 'unix:/s'}, ready: "
+    "{http: 'http://127.0.0.1/'}, health: {tcp: '127.0.0.2:80'}}\n",
     "decider:\n  - {when: {exit: [1]}, then: restart}\n  - {when: any, then: stop}\n"
     "  - {when: normal, then: restart}\nchildren: {}\n",
     "decider:\n  - {when: {watchdog, health}, then: resume}\n  - escalating\nchildren: "
