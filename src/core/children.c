@@ -211,8 +211,7 @@ children_group_due(struct turn *turn, struct node *supervisor)
 			continue;
 		child->bounce = false;
 		reconcile_set_state(core, child, STATE_WAITING);
-		child->sequenced = true;
-		supervisor->n_sequenced++;
+		put_in_sequence(supervisor, child);
 	}
 	supervisor->op = OP_START;
 	supervisor->cursor = supervisor->first;

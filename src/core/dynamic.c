@@ -217,8 +217,13 @@ core_restore(struct core *core, struct ref ref, uint64_t now_ms)
 	core->now_ms = now_ms;
 	if (!top->absent)
 		return;
-	for (struct node *node = top; node != NULL; node = node_next(core, top, node))
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
 		node->absent = false;
+		node->failures = 0;
+		node->shown_delay_ms = 0;
+		node->guard_n = 0;
+		window_clear(&node->limit);
+	}
 	if (!top->held)
 		node_join(core, node_supervisor(core, top), top);
 }

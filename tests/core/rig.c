@@ -109,6 +109,21 @@ spec_room(struct rig *rig, const struct spec *spec)
 	return core_spec_bytes(spec, &parent);
 }
 
+/* Have room for those who are to be added at run time. */
+void
+rig_make_room_for(struct rig *rig, const struct addition *addition)
+{
+	uint32_t watches = 0;
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < addition->n; i++) {
+		bytes += spec_room(rig, addition->at[i].spec);
+		watches += addition->at[i].spec->n_watches;
+	}
+	rig_make_room(rig, addition->n, bytes);
+	rig_make_watches(rig, watches);
+}
+
 struct ref
 rig_add(struct rig *rig, struct ref parent, struct ref before, const struct spec *spec)
 {

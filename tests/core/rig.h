@@ -35,6 +35,7 @@ struct ref rig_add(struct rig *rig, struct ref parent, struct ref before,
                    const struct spec *spec);
 void rig_make_room(struct rig *rig, uint32_t nodes, uint32_t bytes);
 void rig_make_watches(struct rig *rig, uint32_t watches);
+void rig_make_room_for(struct rig *rig, const struct addition *addition);
 void rig_update(struct rig *rig, struct ref ref, const struct spec *spec);
 void rig_move(struct rig *rig);
 void rig_forget(struct rig *rig);

@@ -381,3 +381,21 @@ expect S c
 quit
 expect K c, x c, removed c, exit 0
 reply add c superseded
+
+story 36 one that is deleted in the middle of a start, and started after all
+tree
+  a ready=told
+  b
+boot
+expect S a
+slow a 1s
+delete a stop
+expect t a
+start a
+expect nothing
+reply delete a superseded
+after 1s
+expect x a, S a
+ready a
+expect S b
+reply start a done

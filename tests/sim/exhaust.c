@@ -120,6 +120,8 @@ take_work(struct explorer *explorer)
 		struct event event = {
 		    .ref = action->ref, .life = action->life, .code = -1, .gone = true};
 
+		if (action->kind == ACTION_PROBE || action->kind == ACTION_CONTINUE)
+			continue;
 		if (action->kind == ACTION_SPAWN) {
 			event.kind = EVENT_SPAWNED;
 			if (explorer->branch.breaks) {

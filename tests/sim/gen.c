@@ -8,6 +8,8 @@
 #include "base/units.h"
 #include "tests/sim/sim.h"
 
+#define HEALTHY_SPECS (SIM_SPECS_MAX - 80) /* the rest is for those without health */
+
 /* True once in n times. */
 bool
 one_in(struct rng *rng, uint64_t n)
@@ -34,7 +36,7 @@ gen_rule(struct rng *rng, struct rule *rule, uint32_t line)
 	memset(rule, 0, sizeof(*rule));
 	rule->place.line = line;
 	rule->then = (enum directive)rng_below(rng, DIRECTIVE_MAX);
-	switch (rng_below(rng, 6)) {
+	switch (rng_below(rng, 7)) {
 	case 0:
 		rule->kinds = RULE_KINDS_ANY;
 		break;
@@ -50,6 +52,10 @@ gen_rule(struct rng *rng, struct rule *rule, uint32_t line)
 		break;
 	case 4:
 		rule->kinds = 1u << CAUSE_INTENSITY | 1u << CAUSE_KILLED;
+		break;
+	case 5:
+		rule->kinds = 1u << CAUSE_WATCHDOG | 1u << CAUSE_HEALTH |
+		              1u << CAUSE_SELF_REPORT | 1u << CAUSE_STOPPED;
 		break;
 	default:
 		rule->preset = (enum preset)(1 + rng_below(rng, PRESET_MAX - 1));
@@ -100,6 +106,8 @@ gen_supervisor(struct rng *rng, struct spec *spec)
 	if (one_in(rng, 4))
 		spec->when_empty = (enum when_empty)rng_below(rng, WHEN_EMPTY_MAX);
 	spec->freeze_while_deciding = one_in(rng, 4);
+	if (one_in(rng, 4))
+		spec->max_children = (uint32_t)rng_below(rng, 3);
 	spec->start_parallel = one_in(rng, 5);
 	spec->stop_parallel = one_in(rng, 5);
 	spec->shutdown_mode = SHUTDOWN_INFINITY;
@@ -136,8 +144,11 @@ gen_process(struct rng *rng, struct spec *spec)
 		spec->ready_after_ms = rng_below(rng, 200);
 		break;
 	case 2:
-	case 3:
 		spec->ready = READY_TOLD;
+		break;
+	case 3:
+		spec->ready = one_in(rng, 2) ? READY_TOLD : READY_PROBED;
+		spec->ready_interval_ms = 5 + rng_below(rng, 50);
 		break;
 	default:
 		spec->ready = READY_EXEC;
@@ -146,6 +157,27 @@ gen_process(struct rng *rng, struct spec *spec)
 	/* One that can never be in time would be restarted for ever. */
 	if (spec->ready != READY_EXEC && one_in(rng, 2))
 		spec->start_timeout_ms = 1 + spec->ready_after_ms + rng_below(rng, 400);
+}
+
+/*
+ * How it is seen that it lives, but not well.  Somebody's health is asked for until a
+ * reload ends it: that is for worlds with reloads.
+ */
+static void
+gen_living(struct rng *rng, struct spec *spec, bool clean)
+{
+	if (one_in(rng, 5))
+		spec->watchdog_ms = 20 + rng_below(rng, 300);
+	spec->stopped_is_failure = one_in(rng, 3);
+	if (clean || !one_in(rng, 6))
+		return;
+	spec->health = (struct probe_spec){
+	    .on = true,
+	    .failures = 1 + (uint32_t)rng_below(rng, 3),
+	    .successes = 1 + (uint32_t)rng_below(rng, 2),
+	    .interval_ms = 10 + rng_below(rng, 200),
+	    .initial_delay_ms = rng_below(rng, 100),
+	};
 }
 
 /* Some kind of node, more often a worker. */
@@ -240,8 +272,10 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 		gen_supervisor(rng, spec);
 		gen_decider(rng, &spec->decider, made->decider, false);
 	}
-	if (kind != NODE_SUPERVISOR)
+	if (kind != NODE_SUPERVISOR) {
 		gen_process(rng, spec);
+		gen_living(rng, spec, clean || tape->n_specs > HEALTHY_SPECS);
+	}
 	spec->significant = spec->restart != RESTART_PERMANENT && one_in(rng, 2);
 	return tape->n_specs++;
 }

@@ -23,7 +23,7 @@ run_begin(struct run *run, struct tape *tape, bool replaying)
 	}
 	tape->wrong[0] = '\0';
 	rig_init(&run->rig, 4, tape->seed);
-	witness_init(&run->witness, &run->rig);
+	witness_init(&run->witness, &run->rig, tape);
 }
 
 /* What was seen goes to the tape. */
@@ -49,6 +49,14 @@ run_name_is_free(const struct run *run, uint64_t name)
 	return true;
 }
 
+/* Is it one of the file's, and of this supervisor? */
+static bool
+is_place(const struct run *run, struct ref ref, struct ref parent)
+{
+	return core_valid(run->rig.core, ref) && !rig_view(&run->rig, ref).is_added &&
+	       ref_equal(core_parent(run->rig.core, ref), parent);
+}
+
 static bool
 can_add(const struct run *run, const struct op *op)
 {
@@ -63,9 +71,42 @@ can_add(const struct run *run, const struct op *op)
 	view = rig_view(&run->rig, op->ref);
 	if (view.kind == NODE_WORKER || view.removing || view.depth + 1 > SIM_DEPTH_MAX)
 		return false;
-	return op->before.slot == UINT32_MAX ||
-	       (core_valid(core, op->before) &&
-	        ref_equal(core_parent(core, op->before), op->ref));
+	return op->before.slot == UINT32_MAX || is_place(run, op->before, op->ref);
+}
+
+/* Have all that come with this command names that are free, and a place? */
+static bool
+can_join(const struct run *run, const struct op *op)
+{
+	const struct core *core = run->rig.core;
+	struct core_size room;
+
+	core_room(core, &room);
+	if (op->n_added == 0 ||
+	    run->rig.size.nodes - room.nodes + op->n_added > RUN_NODES_MAX)
+		return false;
+	for (uint32_t i = 0; i < op->n_added; i++) {
+		if (!run_name_is_free(run, op->added[i].name))
+			return false;
+		for (uint32_t k = 0; k < i; k++)
+			if (op->added[k].name != 0 &&
+			    op->added[k].name == op->added[i].name)
+				return false;
+	}
+	return !core_valid(core, op->event.ref) ||
+	       rig_view(&run->rig, op->event.ref).depth + op->n_added <= SIM_DEPTH_MAX;
+}
+
+/* Was it deleted, or ended as a temporary one does, below somebody who is there? */
+static bool
+can_come_back(const struct run *run, struct ref ref)
+{
+	const struct witnessed *node = &run->witness.nodes[ref.slot % SIM_NODES_MAX];
+	const struct witnessed *parent = &run->witness.nodes[node->parent];
+
+	return node->used && ref_equal(node->ref, ref) && parent->used &&
+	       !core_valid(run->rig.core, ref) &&
+	       core_valid(run->rig.core, parent->ref) && !parent->removing;
 }
 
 /* Could the shell ask for this?  A shortened tape asks for much that it could not. */
@@ -77,9 +118,12 @@ is_possible(const struct run *run, const struct op *op)
 
 	switch (op->kind) {
 	case OP_POST:
+		return op->event.kind != EVENT_ADD || can_join(run, op);
 	case OP_SETTLE:
 	case OP_MOVE:
 		return true;
+	case OP_RESTORE:
+		return op->ref.slot > CORE_USER && can_come_back(run, op->ref);
 	case OP_ADD:
 		return can_add(run, op);
 	case OP_UPDATE:
@@ -92,12 +136,32 @@ is_possible(const struct run *run, const struct op *op)
 	case OP_PLACE:
 		return core_valid(core, op->ref) && op->ref.slot > CORE_USER &&
 		       !ref_equal(op->ref, op->before) &&
+		       is_place(run, op->ref, core_parent(core, op->ref)) &&
 		       (op->before.slot == UINT32_MAX ||
-		        (core_valid(core, op->before) &&
-		         ref_equal(core_parent(core, op->before),
-		                   core_parent(core, op->ref))));
+		        is_place(run, op->before, core_parent(core, op->ref)));
 	}
 	return false;
+}
+
+/* The event, with the specifications that it brings along. */
+static void
+post(struct run *run, const struct op *op)
+{
+	struct spec named[SIM_ADDED];
+	struct addition addition = {.n = op->n_added};
+	struct event event = op->event;
+
+	for (uint32_t i = 0; i < op->n_added; i++) {
+		named[i] = run->tape->specs[op->added[i].spec].spec;
+		named[i].name = op->added[i].name;
+		addition.at[i].spec = &named[i];
+		addition.at[i].parent = op->added[i].parent;
+	}
+	if (event.kind == EVENT_ADD) {
+		event.addition = &addition;
+		rig_make_room_for(&run->rig, &addition);
+	}
+	rig_post(&run->rig, &event);
 }
 
 static void
@@ -110,7 +174,7 @@ apply(struct run *run, const struct op *op)
 
 	switch (op->kind) {
 	case OP_POST:
-		rig_post(rig, &op->event);
+		post(run, op);
 		run->open = true;
 		break;
 	case OP_SETTLE:
@@ -136,6 +200,9 @@ apply(struct run *run, const struct op *op)
 	case OP_PLACE:
 		core_place_before(rig->core, op->ref, op->before);
 		break;
+	case OP_RESTORE:
+		core_restore(rig->core, op->ref, rig->now_ms);
+		break;
 	case OP_MOVE:
 		rig_move(rig);
 		break;
@@ -152,7 +219,8 @@ keep_work(struct run *run)
 		if (action->kind != ACTION_SPAWN && action->kind != ACTION_STOP &&
 		    action->kind != ACTION_KILL && action->kind != ACTION_HOOK &&
 		    action->kind != ACTION_HOOK_KILL && action->kind != ACTION_FREEZE &&
-		    action->kind != ACTION_THAW && action->kind != ACTION_REACT)
+		    action->kind != ACTION_THAW && action->kind != ACTION_REACT &&
+		    action->kind != ACTION_PROBE && action->kind != ACTION_CONTINUE)
 			continue;
 		if (run->n_work == RUN_WORK_MAX)
 			witness_blame(&run->witness, "too much to do in one turn");
@@ -206,6 +274,13 @@ run_settle(struct run *run)
 	const struct op op = {.kind = OP_SETTLE, .now_ms = run->rig.now_ms};
 
 	return run_op(run, &op);
+}
+
+/* Where in the pool this specification is. */
+uint32_t
+run_spec_number(const struct run *run, const struct spec *spec)
+{
+	return (uint32_t)((const struct sim_spec *)spec - run->tape->specs);
 }
 
 /*

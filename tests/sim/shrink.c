@@ -29,19 +29,30 @@ print_event(const struct event *event)
 		printf(" token %llu", (unsigned long long)event->token);
 	if (event->kind == EVENT_WAIT)
 		printf(" for %s", wait_for_names[event->wait_for]);
+	if (event->kind == EVENT_DELETE && event->stop)
+		printf(" stop");
+	if (event->kind == EVENT_PROBED)
+		printf(" %d", event->code);
+	if (event->kind == EVENT_WATCHDOG_EVERY || event->kind == EVENT_EXTEND)
+		printf(" %d ms", (int)event->period_ms);
+	if (event->stamp != 0)
+		printf(" stamp %d", (int)event->stamp);
 }
 
 /* One input, in words. */
 void
 op_print(const struct op *op, uint64_t start_ms)
 {
-	static const char *const names[] = {"post",   "settle", "add",   "update",
-	                                    "remove", "bounce", "place", "move"};
+	static const char *const names[] = {"post",   "settle",  "add",
+	                                    "update", "remove",  "bounce",
+	                                    "place",  "restore", "move"};
 
 	printf("# +%llu ", (unsigned long long)(op->now_ms - start_ms));
-	if (op->kind == OP_POST)
+	if (op->kind == OP_POST) {
 		print_event(&op->event);
-	else if (op->kind == OP_SETTLE || op->kind == OP_MOVE)
+		for (uint32_t i = 0; i < op->n_added; i++)
+			printf(" spec %u", op->added[i].spec);
+	} else if (op->kind == OP_SETTLE || op->kind == OP_MOVE)
 		printf("%s", names[op->kind]);
 	else
 		printf("%s #%u.%u before #%d spec %u", names[op->kind], op->ref.slot,
@@ -113,45 +124,55 @@ cut(struct op *to, const struct op *from, uint32_t n, uint32_t at, uint32_t len)
 }
 
 static void
+print_spec(const struct tape *tape, uint32_t number, uint64_t name)
+{
+	const struct spec *spec = &tape->specs[number].spec;
+
+	printf("# spec %u (name %u): %s %s%s", number, (unsigned int)name,
+	       restart_type_names[spec->restart], node_kind_names[spec->kind],
+	       spec->enabled ? "" : " disabled");
+	if (spec->watchdog_ms != 0 || spec->health.on || spec->stopped_is_failure)
+		printf(" watchdog %d health %d/%dms%s", (int)spec->watchdog_ms,
+		       spec->health.on ? (int)spec->health.failures : 0,
+		       (int)spec->health.interval_ms,
+		       spec->stopped_is_failure ? " stopped" : "");
+	if (spec->kind != NODE_WORKER)
+		printf(" %s keep %s intensity %d/%dms decider %s(%u)%s%s limit "
+		       "%d",
+		       strategy_names[spec->strategy],
+		       keep_children_names[spec->keep_children],
+		       spec->intensity.unlimited ? -1 : (int)spec->intensity.restarts,
+		       (int)spec->intensity.within_ms, preset_names[spec->decider.preset],
+		       spec->decider.n_rules,
+		       spec->start_parallel ? " start-parallel" : "",
+		       spec->stop_parallel ? " stop-parallel" : "",
+		       spec->limit.on ? (int)spec->limit.restarts : -1);
+	if (spec->significant)
+		printf(" significant");
+	if (spec->kind != NODE_WORKER)
+		printf(" auto_shutdown %s when_empty %s",
+		       auto_shutdown_names[spec->auto_shutdown],
+		       when_empty_names[spec->when_empty]);
+	for (uint32_t k = 0; k < spec->n_watches; k++)
+		printf(" watch %u:%s", (unsigned int)spec->watches[k].target,
+		       reaction_names[spec->watches[k].reaction]);
+	printf(" ready %d shutdown %d/%dms backoff %s%d/%d reset %d start_timeout "
+	       "%d on_failure(%u) hooks %x/%dms\n",
+	       (int)spec->ready, (int)spec->shutdown_mode, (int)spec->shutdown_ms,
+	       spec->backoff.none ? "none " : "", (int)spec->backoff.min_ms,
+	       (int)spec->backoff.max_ms, (int)spec->backoff.reset_after_ms,
+	       (int)spec->start_timeout_ms, spec->on_failure.n_rules, spec->hooks,
+	       (int)spec->hook_timeout_ms);
+}
+
+static void
 print_specs(const struct tape *tape, const struct op *ops, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		const struct spec *spec = &tape->specs[ops[i].spec].spec;
-
-		if (ops[i].kind != OP_ADD && ops[i].kind != OP_UPDATE)
-			continue;
-		printf("# spec %u (name %u): %s %s%s", ops[i].spec,
-		       (unsigned int)ops[i].name, restart_type_names[spec->restart],
-		       node_kind_names[spec->kind], spec->enabled ? "" : " disabled");
-		if (spec->kind != NODE_WORKER)
-			printf(" %s keep %s intensity %d/%dms decider %s(%u)%s%s limit "
-			       "%d",
-			       strategy_names[spec->strategy],
-			       keep_children_names[spec->keep_children],
-			       spec->intensity.unlimited ? -1
-			                                 : (int)spec->intensity.restarts,
-			       (int)spec->intensity.within_ms,
-			       preset_names[spec->decider.preset], spec->decider.n_rules,
-			       spec->start_parallel ? " start-parallel" : "",
-			       spec->stop_parallel ? " stop-parallel" : "",
-			       spec->limit.on ? (int)spec->limit.restarts : -1);
-		if (spec->significant)
-			printf(" significant");
-		if (spec->kind != NODE_WORKER)
-			printf(" auto_shutdown %s when_empty %s",
-			       auto_shutdown_names[spec->auto_shutdown],
-			       when_empty_names[spec->when_empty]);
-		for (uint32_t k = 0; k < spec->n_watches; k++)
-			printf(" watch %u:%s", (unsigned int)spec->watches[k].target,
-			       reaction_names[spec->watches[k].reaction]);
-		printf(
-		    " ready %d shutdown %d/%dms backoff %s%d/%d reset %d start_timeout "
-		    "%d on_failure(%u) hooks %x/%dms\n",
-		    (int)spec->ready, (int)spec->shutdown_mode, (int)spec->shutdown_ms,
-		    spec->backoff.none ? "none " : "", (int)spec->backoff.min_ms,
-		    (int)spec->backoff.max_ms, (int)spec->backoff.reset_after_ms,
-		    (int)spec->start_timeout_ms, spec->on_failure.n_rules, spec->hooks,
-		    (int)spec->hook_timeout_ms);
+		for (uint32_t k = 0; k < ops[i].n_added; k++)
+			print_spec(tape, ops[i].added[k].spec, ops[i].added[k].name);
+		if (ops[i].kind == OP_ADD || ops[i].kind == OP_UPDATE)
+			print_spec(tape, ops[i].spec, ops[i].name);
 	}
 }
 

@@ -27,6 +27,7 @@
 #define SIM_BARRIERS   64
 #define SIM_WATCHES    3  /* of one actor */
 #define SIM_NAMES      20 /* an actor has one of these, or none */
+#define SIM_ADDED      3  /* come at most with one EVENT_ADD */
 
 /* ---- inputs ------------------------------------------------------------------- */
 
@@ -38,7 +39,15 @@ enum op_kind {
 	OP_REMOVE,
 	OP_BOUNCE,
 	OP_PLACE,
-	OP_MOVE, /* the core goes to other memory */
+	OP_RESTORE, /* somebody of the file who was deleted */
+	OP_MOVE,    /* the core goes to other memory */
+};
+
+/* Who comes with an EVENT_ADD. */
+struct newcomer {
+	uint32_t spec;
+	uint32_t parent; /* index of an earlier one */
+	uint64_t name;
 };
 
 struct op {
@@ -47,8 +56,10 @@ struct op {
 	struct event event;
 	struct ref ref;    /* whom: parent of ADD */
 	struct ref before; /* ADD, PLACE */
-	uint32_t spec;     /* ADD, UPDATE, and an event that adds */
+	uint32_t spec;     /* ADD, UPDATE */
 	uint64_t name;     /* of who is added; 0: none */
+	struct newcomer added[SIM_ADDED];
+	uint32_t n_added;
 };
 
 struct sim_spec {
@@ -87,9 +98,10 @@ struct process {
 	uint64_t spawned_ms;
 	uint64_t ready_ms;
 	uint64_t stopped_ms;
-	uint64_t ended_ms; /* of the main process */
-	uint64_t asked;    /* seq of the SPAWN */
-	uint32_t barrier;  /* number of the group that wants it gone, 0: none */
+	uint64_t ended_ms;    /* of the main process */
+	uint64_t extended_ms; /* it asked for time until then */
+	uint64_t asked;       /* seq of the SPAWN */
+	uint32_t barrier;     /* number of the group that wants it gone, 0: none */
 };
 
 /* One of its watches. */
@@ -100,6 +112,21 @@ struct watched {
 	uint64_t end;   /* … and of which end; 0: of none that was seen */
 };
 
+/* What is known of the well-being of a process. */
+struct wellbeing {
+	uint64_t every_ms; /* the period of its watchdog, 0: it has none */
+	uint64_t heard_ms; /* when that began anew */
+	bool armed;
+	bool stood;  /* its clocks may have stood since then */
+	bool paused; /* stopped by somebody else */
+	bool probing;
+	uint32_t bad, good;
+	uint64_t sick;   /* seq of the probe that was one too many */
+	uint64_t barked; /* seq of its own word that it hangs */
+	uint64_t stamp;  /* of the newest message */
+	uint32_t kinds;  /* … and what was in it */
+};
+
 struct witnessed {
 	bool used;
 	struct ref ref;
@@ -108,7 +135,12 @@ struct witnessed {
 	uint64_t name;
 	bool spec_changed; /* since its newest process was asked for to stop */
 	struct process process;
+	struct wellbeing wellbeing;
 	uint32_t life_max;
+	uint64_t joined;  /* seq when it was added by a command, 0: it was not */
+	uint64_t deleted; /* seq of the command */
+	bool is_fresh;    /* … and was not ready yet */
+	bool must_go;     /* … and failed before it was */
 
 	/* seq of the last reason for … */
 	uint64_t up;        /* … coming up (again) */
@@ -179,7 +211,11 @@ struct witnessed {
 
 struct witness {
 	struct rig *rig;
+	const struct tape *tape;
 	struct witnessed nodes[SIM_NODES_MAX];
+	const struct op *op; /* that is looked at */
+	struct ref joined[SIM_ADDED];
+	uint32_t n_joined;
 	uint64_t seq;
 	uint64_t op_began; /* seq */
 	bool clean;        /* nobody gave commands, nothing was reloaded */
@@ -212,7 +248,7 @@ struct witness {
 	char wrong[SIM_WRONG_MAX];
 };
 
-void witness_init(struct witness *witness, struct rig *rig);
+void witness_init(struct witness *witness, struct rig *rig, const struct tape *tape);
 void witness_done(struct witness *witness);
 void witness_before(struct witness *witness);
 void witness_op(struct witness *witness, const struct op *op, const struct spec *spec);
@@ -251,9 +287,33 @@ void witness_gone(struct witness *witness, const struct witnessed *node);
 void witness_count(struct witness *witness, struct witnessed *supervisor, bool sure);
 
 /* witness-command.c: what people ask for, and what they are told. */
+bool witness_restart_is_due(struct witness *witness, const struct witnessed *node);
 void witness_command(struct witness *witness, const struct event *event);
 void witness_unwait(struct witness *witness, uint64_t token);
 void witness_reply(struct witness *witness, const struct action *action);
+
+/* witness-dynamic.c: who comes and goes at run time. */
+void witness_joined(struct witness *witness, const struct action *action);
+void witness_check_joined(struct witness *witness);
+void witness_delete(struct witness *witness, struct witnessed *node,
+                    const struct event *event);
+void witness_leave(struct witness *witness, struct witnessed *top);
+void witness_restored(struct witness *witness, struct witnessed *top);
+void witness_not_added(struct witness *witness, struct witnessed *node,
+                       const struct action *report);
+void witness_check_lost(struct witness *witness, const struct witnessed *node);
+
+/* witness-living.c: failures of a process that lives. */
+bool witness_living(struct witness *witness, struct witnessed *node,
+                    const struct event *event);
+void witness_living_ready(struct witness *witness, struct witnessed *node);
+void witness_living_heard(struct witness *witness, struct witnessed *node);
+void witness_probe(struct witness *witness, const struct action *action);
+void witness_continue(struct witness *witness, const struct action *action);
+bool witness_living_failed(struct witness *witness, struct witnessed *node,
+                           const struct cause *cause);
+void witness_check_living(struct witness *witness, const struct witnessed *node,
+                          const struct node_view *view);
 
 /* witness-hook.c */
 void witness_hook(struct witness *witness, const struct action *action);
@@ -312,6 +372,7 @@ bool run_op(struct run *run, const struct op *op);
 bool run_event(struct run *run, const struct event *event);
 bool run_settle(struct run *run);
 bool run_name_is_free(const struct run *run, uint64_t name);
+uint32_t run_spec_number(const struct run *run, const struct spec *spec);
 void run_replay(struct tape *tape, const struct op *ops, uint32_t n_ops);
 
 /* gen.c */
@@ -331,6 +392,7 @@ struct inhabitant {
 	bool main_dead;
 	bool told; /* to stop, or killed */
 	bool frozen;
+	bool paused;
 };
 
 struct hook_at_work {
@@ -360,11 +422,18 @@ struct world {
 	uint64_t commotions; /* of the witness, some turns ago */
 	bool in_a_cycle;
 	uint64_t last_token;
+	uint64_t last_stamp;
+	uint64_t last_addition;
 };
 
 void world_play(struct run *run);
 void world_expect(struct world *world, uint64_t in_ms, const struct event *event,
                   bool spontaneous);
+void world_living(struct world *world, const struct inhabitant *who,
+                  const struct spec *spec);
+void world_probe(struct world *world, const struct action *action);
+bool world_says(struct world *world, struct inhabitant *who, const struct event *event);
+void stimulus_same(struct world *world);
 void stimulus_command(struct world *world);
 void stimulus_resume_all(struct world *world);
 void stimulus_reload(struct world *world);

@@ -27,7 +27,8 @@ some_command(struct rng *rng)
 	static const enum event_kind kinds[] = {
 	    EVENT_START,   EVENT_START,   EVENT_STOP,    EVENT_STOP,
 	    EVENT_RESTART, EVENT_RESET,   EVENT_KILL,    EVENT_WAIT,
-	    EVENT_UNWAIT,  EVENT_SUSPEND, EVENT_SUSPEND, EVENT_RESUME};
+	    EVENT_UNWAIT,  EVENT_SUSPEND, EVENT_SUSPEND, EVENT_RESUME,
+	    EVENT_ADD,     EVENT_ADD,     EVENT_DELETE,  EVENT_DELETE};
 
 	if (one_in(rng, 250))
 		return one_in(rng, 3) ? EVENT_QUIT : EVENT_SHUTDOWN;
@@ -55,6 +56,67 @@ stimulus_resume_all(struct world *world)
 	}
 }
 
+/* Somebody who may have children, mostly. */
+static struct ref
+some_supervisor(struct world *world)
+{
+	struct ref ref = somebody(world, true);
+
+	for (int i = 0; i < 4; i++)
+		if (ref.slot < SIM_NODES_MAX &&
+		    world->run->witness.nodes[ref.slot].spec->kind == NODE_WORKER)
+			ref = somebody(world, true);
+	return ref;
+}
+
+/* EVENT_ADD: a worker, or a supervisor with its own. */
+static void
+add(struct world *world)
+{
+	struct run *run = world->run;
+	struct rng *rng = &world->rng;
+	enum node_kind kind = gen_kind(rng);
+	struct op op = {
+	    .kind = OP_POST,
+	    .now_ms = run->rig.now_ms,
+	    .event = {.kind = EVENT_ADD, .addition_id = ++world->last_addition},
+	};
+
+	op.event.ref = some_supervisor(world);
+	if (!one_in(rng, 5))
+		op.event.token = ++world->last_token;
+	op.n_added = kind == NODE_WORKER ? 1 : 1 + (uint32_t)rng_below(rng, SIM_ADDED);
+	for (uint32_t i = 0; i < op.n_added; i++) {
+		if (i > 0)
+			kind = NODE_WORKER;
+		op.added[i].spec = gen_spec(run->tape, rng, kind, false);
+		/* Two that were not given yet may come out the same: no names for these.
+		 */
+		op.added[i].name = i == 0 ? gen_name(run, rng) : 0;
+	}
+	(void)run_op(run, &op);
+}
+
+/* Everybody gets the specification that it has: nothing may come of that (I30). */
+void
+stimulus_same(struct world *world)
+{
+	struct run *run = world->run;
+
+	for (uint32_t slot = CORE_USER; slot < SIM_NODES_MAX; slot++) {
+		const struct witnessed *node = &run->witness.nodes[slot];
+		struct op op = {.kind = OP_UPDATE, .now_ms = run->rig.now_ms};
+
+		if (!node->used || !core_valid(run->rig.core, node->ref))
+			continue;
+		op.ref = node->ref;
+		op.spec = run_spec_number(run, node->spec);
+		if (!run_op(run, &op))
+			return;
+	}
+	(void)run_settle(run);
+}
+
 /* A command, in the middle of a turn. */
 void
 stimulus_command(struct world *world)
@@ -65,6 +127,14 @@ stimulus_command(struct world *world)
 	                      .hold = one_in(rng, 6),
 	                      .wait_for = (enum wait_for)rng_below(rng, WAIT_FOR_MAX)};
 
+	if (event.kind == EVENT_ADD) {
+		add(world);
+		return;
+	}
+	if (event.kind == EVENT_DELETE) {
+		event.ref = somebody(world, false);
+		event.stop = one_in(rng, 2);
+	}
 	if (event.kind == EVENT_UNWAIT) {
 		event.token = rng_below(rng, world->last_token + 1);
 		event.ref = REF_NONE;
@@ -100,6 +170,7 @@ keep_readiness(struct world *world, struct ref ref, uint32_t number)
 		return;
 	spec->ready = old->ready;
 	spec->ready_after_ms = old->ready_after_ms;
+	spec->ready_interval_ms = old->ready_interval_ms;
 	spec->start_timeout_ms = old->start_timeout_ms;
 	if (spec->ready == READY_EXIT)
 		spec->restart = RESTART_TRANSIENT;
@@ -109,20 +180,20 @@ keep_readiness(struct world *world, struct ref ref, uint32_t number)
 void
 stimulus_reload(struct world *world)
 {
-	static const enum op_kind kinds[] = {OP_ADD,    OP_ADD,   OP_UPDATE, OP_REMOVE,
-	                                     OP_BOUNCE, OP_PLACE, OP_MOVE};
+	static const enum op_kind kinds[] = {OP_ADD,    OP_ADD,   OP_UPDATE,  OP_REMOVE,
+	                                     OP_BOUNCE, OP_PLACE, OP_RESTORE, OP_MOVE};
 	struct run *run = world->run;
 	struct rng *rng = &world->rng;
 	uint64_t n = 1 + rng_below(rng, 3);
 
 	for (uint64_t i = 0; i < n; i++) {
-		struct op op = {.kind = kinds[rng_below(rng, 7)],
+		struct op op = {.kind = kinds[rng_below(rng, 8)],
 		                .now_ms = run->rig.now_ms,
 		                .ref = somebody(world, true),
 		                .before = REF_NONE};
 		enum node_kind kind = gen_kind(rng);
 
-		if (!core_valid(run->rig.core, op.ref))
+		if (!core_valid(run->rig.core, op.ref) && op.kind != OP_RESTORE)
 			continue;
 		if (op.kind == OP_ADD && one_in(rng, 2))
 			op.before = some_sibling(world, op.ref);

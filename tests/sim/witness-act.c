@@ -2,6 +2,7 @@
 /* witness-act.c - what may be done to processes: spawn, stop, kill (I1 to I10, I22). */
 #include "config.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -64,7 +65,8 @@ check_barriers(struct witness *witness, const struct witnessed *node)
 		uint32_t barrier = other->process.barrier;
 
 		if (!other->used || !other->process.there || barrier == 0 ||
-		    other->removing || node->told_down > other->process.asked ||
+		    other->removing || other->deleted > other->process.asked ||
+		    node->told_down > other->process.asked ||
 		    witness->barriers - barrier >= SIM_BARRIERS)
 			continue;
 		for (uint32_t top = 0; top < SIM_NODES_MAX; top++)
@@ -185,6 +187,9 @@ witness_spawn(struct witness *witness, const struct action *action)
 	check_barriers(witness, node);
 	check_due(witness, node);
 	check_sequence(witness, node);
+	witness_check_lost(witness, node);
+	memset(&node->wellbeing, 0, offsetof(struct wellbeing, stamp));
+	node->wellbeing.every_ms = node->spec->watchdog_ms;
 	node->life_max = action->life;
 	if (witness_group_is_doomed(witness, node))
 		node->may_be_stopped = true;
@@ -246,7 +251,8 @@ check_kill(struct witness *witness, const struct witnessed *node)
 		              node->ref.slot);
 	else if (now_ms < process->stopped_ms + spec->shutdown_ms)
 		witness_blame(witness, "I9 slot %u is killed too early", node->ref.slot);
-	else if (witness->punctual && now_ms > process->stopped_ms + spec->shutdown_ms)
+	else if (witness->punctual && now_ms > process->extended_ms &&
+	         now_ms > process->stopped_ms + spec->shutdown_ms)
 		witness_blame(witness, "I9 slot %u is killed too late", node->ref.slot);
 }
 

@@ -53,8 +53,8 @@ may_be_closed(const struct witnessed *supervisor)
  * Is somebody above about to be started anew?  Then what is asked of the node now is
  * forgotten with its supervisor, or remembered: both may be expected.
  */
-static bool
-restart_is_due_above(struct witness *witness, const struct witnessed *node)
+bool
+witness_restart_is_due(struct witness *witness, const struct witnessed *node)
 {
 	const struct witnessed *at = node;
 
@@ -137,7 +137,7 @@ saw_start(struct witness *witness, struct witnessed *node, const struct event *e
 	witness->hurry = witness->seq;
 	node->renewed = true;
 	witness_renew(witness, node);
-	if (restart_is_due_above(witness, node) || !runs_above(witness, node))
+	if (witness_restart_is_due(witness, node) || !runs_above(witness, node))
 		witness_doubt(witness, node);
 	if (event->kind == EVENT_RESTART)
 		witness_mark(witness, node, &node->stop);
@@ -164,7 +164,7 @@ saw_stop(struct witness *witness, struct witnessed *node, const struct event *ev
 {
 	remember_stop(witness, node);
 	witness_mark(witness, node, &node->stop);
-	if (!restart_is_due_above(witness, node)) {
+	if (!witness_restart_is_due(witness, node)) {
 		witness_mark(witness, node, &node->down);
 		witness_mark(witness, node, &node->told_down);
 	} else {
@@ -198,6 +198,26 @@ witness_command(struct witness *witness, const struct event *event)
 		node->maybe++;
 	else if (event->kind == EVENT_RESET)
 		saw_reset(witness, node);
+	else if (event->kind == EVENT_DELETE)
+		witness_delete(witness, node, event);
+}
+
+/* I29: what is refused changes nothing. */
+static void
+check_refusal(struct witness *witness, const struct action *reply, enum event_kind kind)
+{
+	const bool is_busy =
+	    reply->result == REPLY_BUSY &&
+	    (kind == EVENT_SUSPEND || kind == EVENT_ADD || kind == EVENT_DELETE);
+
+	if (witness->op == NULL || witness->op->kind != OP_POST ||
+	    witness->op->event.token != reply->token)
+		return;
+	if ((is_busy || reply->result == REPLY_INVALID_STATE ||
+	     reply->result == REPLY_NO_SUCH_ACTOR || reply->result == REPLY_LIMIT) &&
+	    witness->rig->n_log > 1)
+		witness_blame(witness, "I29 a refused %s does something",
+		              event_kind_names[kind]);
 }
 
 /* ACTION_REPLY: each command has one (I29). */
@@ -208,6 +228,7 @@ witness_reply(struct witness *witness, const struct action *action)
 		if (witness->tokens[i].token != action->token)
 			continue;
 		witness_suspended(witness, action, witness->tokens[i].kind);
+		check_refusal(witness, action, witness->tokens[i].kind);
 		witness->tokens[i] = witness->tokens[--witness->n_tokens];
 		return;
 	}

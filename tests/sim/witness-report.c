@@ -265,6 +265,8 @@ check_told(struct witness *witness, struct witnessed *origin, const struct actio
 		if (process->barrier != 0)
 			witness_blame(witness, "I13 slot %u: a timeout while it stops",
 			              origin->ref.slot);
+	} else if (witness_living_failed(witness, origin, &action->cause)) {
+		return;
 	} else if (action->cause.kind == CAUSE_INTENSITY ||
 	           action->cause.kind == CAUSE_KILLED) {
 		if (!origin->maybe && origin->spec->kind == NODE_WORKER)
@@ -300,8 +302,10 @@ saw_resume(struct witness *witness, struct witnessed *origin, const struct actio
 		resumed_supervisor(witness, origin);
 		return;
 	}
-	if (origin->process.there && !origin->process.main_dead)
+	if (origin->process.there && !origin->process.main_dead) {
+		witness_living_heard(witness, origin);
 		return;
+	}
 	/* It is stopped alone, whoever says that it is to be resumed. */
 	if (origin->spec->restart == RESTART_TEMPORARY)
 		return;
@@ -322,14 +326,17 @@ saw_failure(struct witness *witness, const struct action *action)
 {
 	struct witnessed *node = witness_find(witness, action->ref);
 	struct witnessed *origin = witness_find(witness, action->origin);
-	bool group =
-	    action->reason != DECIDED_TEMPORARY && action->reason != DECIDED_MANUAL_START;
+	bool group = action->reason != DECIDED_TEMPORARY &&
+	             action->reason != DECIDED_MANUAL_START &&
+	             action->reason != DECIDED_NOT_ADDED;
 
 	if (node == NULL || origin == NULL) {
 		witness_blame(witness, "I33 a failure of nobody");
 		return;
 	}
 	check_told(witness, origin, action);
+	if (action->reason == DECIDED_NOT_ADDED)
+		witness_not_added(witness, node, action);
 	if (node->spec->restart == RESTART_TEMPORARY &&
 	    (action->directive == DIRECTIVE_RESTART ||
 	     (action->directive == DIRECTIVE_RESUME && node == origin)))
@@ -384,6 +391,10 @@ saw_turning_point(struct witness *witness, const struct action *action)
 {
 	struct witnessed *node = witness_find(witness, action->ref);
 
+	if (node != NULL && action->report == REPORT_READY) {
+		node->is_fresh = false;
+		witness_living_ready(witness, node);
+	}
 	if (node != NULL && action->report == REPORT_TERMINATED) {
 		node->may_forget = true;
 		witness_ends(witness, action);

@@ -64,6 +64,7 @@ witness_freeze(struct witness *witness, const struct action *action)
 		witness_blame(witness, "I28 slot %u is frozen and was told to end",
 		              node->ref.slot);
 	node->process.frozen = freeze;
+	node->wellbeing.stood = true;
 }
 
 /* REPORT_SUSPENDED, REPORT_RESUMED */

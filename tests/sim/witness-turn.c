@@ -63,6 +63,7 @@ check_overdue(struct witness *witness, const struct witnessed *node)
 
 	if (witness->ticked && process->there && process->stopped && !process->killed &&
 	    !node->spec_changed && node->spec->shutdown_mode == SHUTDOWN_TIMEOUT &&
+	    witness->rig->now_ms > process->extended_ms &&
 	    witness->rig->now_ms > process->stopped_ms + node->spec->shutdown_ms)
 		witness_blame(witness, "I9 slot %u should have been killed",
 		              node->ref.slot);
@@ -81,6 +82,7 @@ check_view(struct witness *witness, struct witnessed *node, const struct node_vi
 	check_backoff(witness, node, view);
 	check_overdue(witness, node);
 	witness_check_hook(witness, node);
+	witness_check_living(witness, node, view);
 	witness_check_retired(witness, node);
 }
 
@@ -173,6 +175,9 @@ witness_calm(struct witness *witness)
 		witness_check_watches(witness, node);
 		if (view.removing)
 			witness_blame(witness, "I35 slot %u is never removed", i);
+		if (node->must_go)
+			witness_blame(witness, "I31 slot %u failed to start, and stays",
+			              i);
 		parent = witness_parent(witness, node);
 		if (i == CORE_USER || parent == NULL || !core_valid(core, parent->ref) ||
 		    node->up < node->down || node->hold != 0 || node->unsure ||

@@ -11,10 +11,11 @@
 #include "tests/sim/sim.h"
 
 void
-witness_init(struct witness *witness, struct rig *rig)
+witness_init(struct witness *witness, struct rig *rig, const struct tape *tape)
 {
 	memset(witness, 0, sizeof(*witness));
 	witness->rig = rig;
+	witness->tape = tape;
 	witness->clean = true;
 	witness->punctual = true;
 	witness->quiet = true;
@@ -216,6 +217,11 @@ saw_process(struct witness *witness, const struct event *event)
 		saw_exit(witness, node, event);
 	} else if (event->kind == EVENT_BACKOFF_RESET) {
 		node->renewed = true;
+	} else if (event->kind == EVENT_STOP_SENT) {
+		if (process->stopped && !process->killed)
+			process->stopped_ms = witness->rig->now_ms;
+	} else if (event->kind >= EVENT_WATCHDOG && event->kind <= EVENT_PROBED) {
+		return witness_living(witness, node, event);
 	} else if (event->kind == EVENT_GONE && process->main_dead) {
 		process->there = false;
 		witness_gone(witness, node);
@@ -301,20 +307,6 @@ saw_event(struct witness *witness, const struct event *event)
 		witness->quiet = false;
 }
 
-static void
-saw_removal(struct witness *witness, struct witnessed *top)
-{
-	witness_mark(witness, top, &top->stop);
-	witness_mark(witness, top, &top->down);
-	witness_mark(witness, top, &top->told_down);
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
-		struct witnessed *node = &witness->nodes[i];
-
-		if (node->used && witness_below(witness, node, top))
-			node->removing = true;
-	}
-}
-
 /* With another strategy those that wait for each other may be others. */
 static void
 forget_barriers(struct witness *witness, const struct witnessed *top)
@@ -325,6 +317,12 @@ forget_barriers(struct witness *witness, const struct witnessed *top)
 			witness->nodes[i].process.barrier = 0;
 }
 
+static bool
+is_same(const struct op *op, const struct witnessed *node, const struct spec *spec)
+{
+	return op->kind == OP_UPDATE && node != NULL && node->spec == spec;
+}
+
 /* Take in an input, before the core is given it. */
 void
 witness_op(struct witness *witness, const struct op *op, const struct spec *spec)
@@ -333,12 +331,19 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 	    op->kind == OP_POST ? NULL : witness_find(witness, op->ref);
 
 	witness->seq++;
+	witness->op = op;
 	if (op->kind == OP_POST) {
 		saw_event(witness, &op->event);
 		return;
 	}
 	if (op->kind == OP_SETTLE || op->kind == OP_MOVE)
 		return;
+	/* What is as it was has no effect (I30). */
+	if (is_same(op, node, spec)) {
+		witness->turn_events++;
+		node->renewed = true;
+		return;
+	}
 	witness->quiet = false;
 	if (node == NULL)
 		return;
@@ -353,7 +358,9 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 		node->renewed = true;
 		node->intensity_changed = true;
 	} else if (op->kind == OP_REMOVE) {
-		saw_removal(witness, node);
+		witness_leave(witness, node);
+	} else if (op->kind == OP_RESTORE) {
+		witness_restored(witness, node);
 	} else if (op->kind == OP_BOUNCE) {
 		witness_doubt(witness, node);
 		if (!node->spec->enabled || node->hold != 0)
@@ -430,7 +437,10 @@ saw_action(struct witness *witness, const struct action *action)
 		saw_clear(witness, action);
 		break;
 	case ACTION_CONTINUE:
+		witness_continue(witness, action);
+		break;
 	case ACTION_PROBE:
+		witness_probe(witness, action);
 		break;
 	case ACTION_HOOK:
 		witness_hook(witness, action);
@@ -443,6 +453,7 @@ saw_action(struct witness *witness, const struct action *action)
 		witness_message(witness, action);
 		break;
 	case ACTION_ADDED:
+		witness_joined(witness, action);
 		break;
 	case ACTION_FREEZE:
 	case ACTION_THAW:
@@ -484,6 +495,7 @@ witness_actions(struct witness *witness)
 			              action_kind_names[action->kind]);
 		saw_action(witness, action);
 	}
+	witness_check_joined(witness);
 	rig_forget(rig);
 	if (rig->fault != NULL)
 		witness_blame(witness, "core: %s", rig->fault);

@@ -66,6 +66,7 @@ live(struct world *world, const struct inhabitant *who)
 	const struct spec *spec = spec_of(world, who);
 	struct event event;
 
+	world_living(world, who, spec);
 	if (spec->ready == READY_TOLD && (world->calm || !one_in(rng, 4))) {
 		event = event_of(who, EVENT_READY);
 		world_expect(world, world->calm ? 0 : rng_below(rng, 300), &event, false);
@@ -116,6 +117,11 @@ do_stop(struct world *world, const struct action *action)
 	uint64_t in_ms = 0;
 
 	who->told = true;
+	if (!world->calm && one_in(&world->rng, 8)) {
+		const struct event sent = event_of(who, EVENT_STOP_SENT);
+
+		world_expect(world, rng_below(&world->rng, 30), &sent, false);
+	}
 	if (who->main_dead)
 		event.kind = EVENT_GONE;
 	event.signal = SIGTERM;
@@ -209,6 +215,33 @@ do_react(struct world *world, const struct action *action)
 	world_expect(world, in_ms, &event, false);
 }
 
+/* In a calm world everybody is well, and a reload ends that it is asked for. */
+static void
+end_probes(struct world *world, const struct action *probe)
+{
+	struct tape *tape = world->run->tape;
+	struct witnessed *node = &world->run->witness.nodes[probe->ref.slot];
+	struct op op = {.kind = OP_UPDATE,
+	                .now_ms = world->run->rig.now_ms,
+	                .ref = probe->ref,
+	                .spec = tape->n_specs};
+
+	if (probe->is_start || tape->n_specs == SIM_SPECS_MAX)
+		return;
+	tape->specs[tape->n_specs] = tape->specs[run_spec_number(world->run, node->spec)];
+	tape->specs[tape->n_specs].spec.health.on = false;
+	tape->n_specs++;
+	(void)run_op(world->run, &op);
+}
+
+static void
+do_probe(struct world *world, const struct action *action)
+{
+	world_probe(world, action);
+	if (world->calm)
+		end_probes(world, action);
+}
+
 /* Do what the core asked for: what comes of it happens in later turns. */
 static void
 perform(struct world *world)
@@ -220,6 +253,10 @@ perform(struct world *world)
 
 		if (action->kind == ACTION_SPAWN)
 			do_spawn(world, action);
+		else if (action->kind == ACTION_PROBE)
+			do_probe(world, action);
+		else if (action->kind == ACTION_CONTINUE)
+			world->who[action->ref.slot].paused = false;
 		else if (action->kind == ACTION_STOP)
 			do_stop(world, action);
 		else if (action->kind == ACTION_HOOK)
@@ -259,12 +296,11 @@ comes_true(struct world *world, const struct event *event)
 		live(world, who);
 		return true;
 	}
-	if (event->kind == EVENT_READY || event->kind == EVENT_BACKOFF_RESET) {
-		if (who->frozen)
-			/* It says so when it moves again. */
-			world_expect(world, 20, event, false);
-		return who->up && !who->main_dead && !who->frozen;
-	}
+	if (event->kind == EVENT_STOP_SENT)
+		return who->up;
+	if (event->kind != EVENT_SPAWN_FAILED && event->kind != EVENT_EXITED &&
+	    event->kind != EVENT_GONE)
+		return world_says(world, who, event);
 	if (event->kind == EVENT_EXITED) {
 		if (!who->up || who->main_dead)
 			return false;
@@ -386,6 +422,8 @@ chaos_turn(struct world *world)
 	perform(world);
 	if (one_in(rng, 6))
 		stimulus_noise(world);
+	if (one_in(rng, 20))
+		stimulus_same(world);
 	if (!world->clean && one_in(rng, 15))
 		stimulus_reload(world);
 	perform(world);
