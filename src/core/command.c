@@ -292,7 +292,8 @@ command_post(struct turn *turn, const struct event *event)
 		return;
 	}
 	node = node_lookup(turn->core, event->ref);
-	if (node == NULL || node->removing || node->parent == NONE)
+	if (node == NULL || node->removing || node_is_refused(node) ||
+	    node->parent == NONE)
 		command_reply(turn, event, REPLY_NO_SUCH_ACTOR);
 	else
 		obey(turn, node, event);

@@ -79,6 +79,24 @@ down_pending_state(const struct core *core, const struct node *node)
 	return STATE_BACKOFF;
 }
 
+/* Its own delay begins: after that it is started. */
+static void
+begin_delay(struct turn *turn, struct node *node)
+{
+	deadline_arm(turn->core, node, LANE_STATE, turn->now_ms, node->delay_ms);
+	if (node->delay_ms > 0)
+		turn_report(turn, REPORT_BACKOFF, node)->delay_ms = node->delay_ms;
+}
+
+/* It had ended for good, and is to come up after all. */
+void
+down_come_back(struct turn *turn, struct node *node)
+{
+	reconcile_set_state(turn->core, node, STATE_BACKOFF);
+	begin_delay(turn, node);
+	reconcile_queue_parent(turn->core, node);
+}
+
 /* Down for now; up again after a while. */
 static void
 enter_backoff(struct turn *turn, struct node *node)
@@ -94,10 +112,7 @@ enter_backoff(struct turn *turn, struct node *node)
 		/* Its turn was here, and is again. */
 		node_supervisor(core, node)->cursor = node_supervisor(core, node)->first;
 	} else if (!node->grouped && !node->again) {
-		deadline_arm(core, node, LANE_STATE, turn->now_ms, node->delay_ms);
-		if (node->delay_ms > 0)
-			turn_report(turn, REPORT_BACKOFF, node)->delay_ms =
-			    node->delay_ms;
+		begin_delay(turn, node);
 	}
 	reconcile_queue(core, node);
 	reconcile_queue_parent(core, node);

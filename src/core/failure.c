@@ -348,7 +348,9 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 		wait_failed(turn->core, node, cause);
 	switch (decision->directive) {
 	case DIRECTIVE_RESUME:
-		if (origin->bounce)
+		if (origin->bounce && node_is_down(origin))
+			down_come_back(turn, origin);
+		else if (origin->bounce)
 			down_bring(turn, origin);
 		else if (origin->phase == PHASE_POST_START)
 			up_step(turn, origin);
@@ -374,11 +376,15 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 	freeze_others(turn->core, node, origin, decision->directive);
 }
 
-/* It goes down anyway, alone or with somebody above it: nothing is to be decided. */
+/*
+ * It goes down anyway, alone or with somebody above it, or is down and about to start:
+ * nothing is to be decided.
+ */
 bool
 failure_is_moot(const struct turn *turn, const struct node *node)
 {
-	return node_is_leaving(node) || reconcile_is_doomed(turn->core, node);
+	return node_is_leaving(node) || node_is_pending(node) ||
+	       reconcile_is_doomed(turn->core, node);
 }
 
 static void

@@ -167,10 +167,11 @@ fail_start(struct turn *turn, struct node *node, struct cause cause)
 	cause.kind = CAUSE_EARLY_EXIT;
 	if (node->hook == HOOK_PRE_START)
 		node->end = cause;
-	if (node_is_leaving(node))
-		down_bring(turn, node);
-	else
+	if (!node_is_leaving(node))
 		failure_handle(turn, node, &cause, node);
+	else if (!node->grouped || node_is_dead(node))
+		down_bring(turn, node);
+	/* Otherwise it goes when it is its turn among those that stop with it. */
 }
 
 /*

@@ -399,6 +399,13 @@ node_is_leaving(const struct node *node)
 	return !node->up || node->bounce || node->grouped || node->again;
 }
 
+/* It was to be added at run time, and is not: it failed before it was ready. */
+static inline bool
+node_is_refused(const struct node *node)
+{
+	return node->is_fresh && node->failing && !node->up;
+}
+
 /* When it is down it is to come up again. */
 static inline bool
 node_comes_back(const struct node *node)
@@ -550,6 +557,7 @@ void down_bring(struct turn *turn, struct node *node);
 void down_step(struct turn *turn, struct node *node);
 void down_wait_turn(struct core *core, struct node *node);
 void down_settle(struct turn *turn, struct node *node);
+void down_come_back(struct turn *turn, struct node *node);
 void down_kill(struct turn *turn, struct node *node);
 void down_overdue(struct turn *turn, struct node *node);
 void down_spawned(struct turn *turn, struct node *node);

@@ -31,7 +31,8 @@ strategy_in_scope(const struct core *core, const struct node *child,
 bool
 strategy_revives(const struct node *member)
 {
-	if (member->held || member->spec.restart == RESTART_TEMPORARY)
+	if (member->held || member->spec.restart == RESTART_TEMPORARY ||
+	    node_is_refused(member))
 		return false;
 	return member->spec.enabled || node_is_live(member) || node_is_pending(member);
 }
@@ -121,6 +122,16 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	begin_group(turn, supervisor, node, delay_ms);
 }
 
+/* Does anybody wait for the end of the group's delay, to be started then? */
+static bool
+group_is_awaited(const struct core *core, const struct node *supervisor)
+{
+	CHILDREN_FOREACH (core, supervisor, member)
+		if (member->grouped && member->up)
+			return true;
+	return false;
+}
+
 /*
  * Stop the node for good, and under one_for_all and rest_for_one all that are in scope.
  * The supervisor lives on (Akka's processFailure with Stop).
@@ -130,6 +141,9 @@ strategy_stop(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 	struct node *supervisor = node_supervisor(core, node);
+	uint64_t delay_ms;
+	uint32_t leader;
+	bool awaited;
 
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
 		down_bring(turn, node);
@@ -148,7 +162,15 @@ strategy_stop(struct turn *turn, struct node *node)
 		if (!node_is_down(member))
 			join_group(turn, supervisor, member);
 	}
+	/* Others may be on their way up, after a delay: theirs goes on. */
+	awaited = group_is_awaited(core, supervisor);
+	leader = supervisor->group_leader;
+	delay_ms = supervisor->group_delay_ms;
 	begin_group(turn, supervisor, node, DURATION_INFINITE);
+	if (awaited) {
+		supervisor->group_leader = leader;
+		supervisor->group_delay_ms = delay_ms;
+	}
 }
 
 /*

@@ -539,6 +539,8 @@ core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
 	/* Below somebody who is down or goes down it starts when that one does. */
 	if (reconcile_is_doomed(core, node))
 		return;
+	if (node_is_down(node))
+		node->grouped = node->grouped || strategy_joins(core, node);
 	node->up = true;
 	node->bounce = node_is_live(node) || node->grouped;
 	node->automatic = false;

@@ -258,3 +258,20 @@ report failure a killed restart
 report nothing
 after 1h
 report nothing
+
+story I8 one that is to be started while its group stops waits for the group
+tree one_for_all
+  d disabled
+  a
+  b shutdown=10s
+boot
+expect S a, S b
+slow b 2s
+exit a 1
+expect t b
+report failure a exit:1 restart
+update d enabled
+bounce d
+expect nothing
+after 2s
+expect x b, S d, S a, S b

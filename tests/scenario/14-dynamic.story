@@ -399,3 +399,38 @@ expect x a, S a
 ready a
 expect S b
 reply start a done
+
+story one that failed before it was ready is not added, whoever starts it meanwhile (I31)
+tree
+boot
+cast c
+slow c 800ms
+grow /user c ready=told start_timeout=500ms
+expect S c
+after 500ms
+expect t c
+report failure c start_timeout stop
+reply add c failed
+start c
+reply start c unknown
+after 800ms
+expect x c, removed c
+
+story one that failed before it was ready does not come back with a group (I31)
+tree one_for_all
+  a
+boot
+expect S a
+cast c
+slow c 800ms
+grow /user c ready=told start_timeout=500ms
+expect S c
+after 500ms
+expect t c
+report failure c start_timeout stop
+reply add c failed
+exit a 1
+expect nothing
+report failure a exit:1 restart
+after 800ms
+expect x c, removed c, S a

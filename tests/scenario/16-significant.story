@@ -243,3 +243,18 @@ reports
 expect t c, x c
 view s running
 view a running
+
+story I22 when_empty: escalate, and a resume of what was stopped: it has its delay
+tree on_failure=any->resume one_for_all decider=stopping when_empty=escalate
+  a backoff=1s/1s/1s/1000/0
+boot
+expect S a
+exit a 1
+expect nothing
+report failure a exit:1 stop
+report escalated /user exit:1 origin=a
+report failure /user exit:1 resume origin=a delay=1s
+view a backoff
+after 1s
+expect S a
+view a running

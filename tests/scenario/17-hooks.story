@@ -320,3 +320,23 @@ reply start a failed
 report hook_failed a exit:1
 report failure a early_exit stop reason=manual
 view a failed
+
+story I7 a post_restart that fails while its actor is to stop does not let it go before its turn
+tree
+  s one_for_one
+    a hooks=post_restart
+    b shutdown=10s
+boot
+expect S a, S b
+hook a post_restart lasts 1s
+slow b 3s
+exit a 1
+expect S a, post_restart a restart
+report failure a exit:1 restart
+hook a post_restart fails
+stop s
+expect t b
+after 3s
+expect x b, t a, x a
+reports
+reply stop s done

@@ -503,3 +503,23 @@ expect S m
 report failure m exit:1 restart
 ready m
 expect S a, t b, x b, S b
+
+story I17 a supervisor that waits for its start does not give up, and is started
+tree one_for_all
+  e ready=told
+  m one_for_one both keep_children=untouched intensity=0/60s
+    a
+boot
+expect S e
+ready e
+expect S m, S a
+exit e 1
+expect t m, x m, S e
+report failure e exit:1 restart
+exit a 1
+expect nothing
+report nothing
+ready e
+expect S m, S a
+view m running
+view a running

@@ -298,3 +298,20 @@ view s window=1
 exit t 0
 expect nothing
 view t done
+
+story I22 a group that waits for its delay goes on waiting when another is stopped beside it
+tree rest_for_one decider=exit:9->stop,default
+  x
+  a backoff=1s/1s/1s/1000/0
+  b
+boot
+expect S x, S a, S b
+exit a 1
+expect t b, x b
+report failure a exit:1 restart
+before x b
+exit x 9
+expect nothing
+report failure x exit:9 stop
+after 1s
+expect S a

@@ -494,6 +494,8 @@ cast_word(struct stage *stage, struct player *player, const char *word)
 		spec->intensity.unlimited = true;
 	else if (strcmp(word, "disabled") == 0)
 		spec->enabled = false;
+	else if (strcmp(word, "enabled") == 0)
+		spec->enabled = true;
 	else if (strcmp(word, "on_stop") == 0)
 		spec->backoff.on_stop = true;
 	else if (strcmp(word, "significant") == 0)

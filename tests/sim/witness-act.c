@@ -264,10 +264,12 @@ check_reverse(struct witness *witness, const struct witnessed *node)
 	const struct witnessed *at = witness_parent(witness, node);
 
 	if (!witness->clean || witness->quit || node->process.main_dead ||
-	    node->told > 0 || witness_is_kept(witness, node))
+	    node->told > 0 || node->own_stop > witness->op_began ||
+	    witness_is_kept(witness, node))
 		return;
 	for (; at != NULL; child = at, at = witness_parent(witness, at)) {
-		if (at->spec->stop_parallel || killed_from_above(witness, child) ||
+		if (at->spec->stop_parallel || child->own_stop > witness->op_began ||
+		    killed_from_above(witness, child) ||
 		    state_now(witness, at) != STATE_STOPPING ||
 		    (child->stopping != 0 &&
 		     (at->stopping == 0 || child->stopping < at->stopping)))

@@ -37,6 +37,8 @@ saw_reset(struct witness *witness, const struct witnessed *top)
 		if (!node->used || !witness_below(witness, node, top))
 			continue;
 		node->renewed = true;
+		if (!top->removing && core_valid(witness->rig->core, node->ref))
+			node->failures = 0;
 		node->first_grant = node->n_grants;
 	}
 }

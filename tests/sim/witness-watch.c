@@ -78,6 +78,8 @@ is_pending(const struct witnessed *node)
 static void
 react(struct witness *witness, struct witnessed *node, const struct action *report)
 {
+	if (report->reaction == REACTION_RESTART || report->reaction == REACTION_STOP)
+		node->own_stop = witness->seq;
 	switch (report->reaction) {
 	case REACTION_FAIL:
 		witness->commotions++;

@@ -217,6 +217,7 @@ saw_process(struct witness *witness, const struct event *event)
 		saw_exit(witness, node, event);
 	} else if (event->kind == EVENT_BACKOFF_RESET) {
 		node->renewed = true;
+		node->failures = 0;
 	} else if (event->kind == EVENT_STOP_SENT) {
 		if (process->stopped && !process->killed)
 			process->stopped_ms = witness->rig->now_ms;
