@@ -120,6 +120,7 @@ struct wellbeing {
 	bool stood;  /* its clocks may have stood since then */
 	bool paused; /* stopped by somebody else */
 	bool probing;
+	uint32_t serial; /* of the newest probe */
 	uint32_t bad, good;
 	uint64_t sick;   /* seq of the probe that was one too many */
 	uint64_t barked; /* seq of its own word that it hangs */

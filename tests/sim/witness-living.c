@@ -60,7 +60,7 @@ probed(struct witness *witness, struct witnessed *node, int32_t code)
 	const struct probe_spec *health = &node->spec->health;
 
 	wellbeing->probing = false;
-	if (code == PROBED_UNKNOWN || node->process.frozen || wellbeing->paused)
+	if (code == PROBED_UNKNOWN)
 		return;
 	if (!node->process.ready) {
 		if (code != PROBED_GOOD || node->spec->ready != READY_PROBED)
@@ -107,10 +107,12 @@ witness_living(struct witness *witness, struct witnessed *node, const struct eve
 			fail(witness, node);
 		wellbeing->paused = true;
 		wellbeing->stood = true;
+		wellbeing->probing = false;
 	} else if (event->kind == EVENT_CONTINUED) {
 		wellbeing->paused = false;
 	} else if (event->kind == EVENT_PROBED) {
-		if (!wellbeing->probing)
+		/* Who was stopped since it was asked is not blamed for what it says. */
+		if (!wellbeing->probing || event->serial != wellbeing->serial)
 			return false;
 		probed(witness, node, event->code);
 	}
@@ -135,12 +137,13 @@ witness_probe(struct witness *witness, const struct action *action)
 		              action->ref.slot, action->life);
 		return;
 	}
-	if (node->wellbeing.probing)
+	if (node->wellbeing.probing && !node->spec_changed)
 		witness_blame(witness, "I33 slot %u: two probes at a time",
 		              node->ref.slot);
 	if (action->is_start == node->process.ready)
 		witness_blame(witness, "I33 slot %u: the wrong probe", node->ref.slot);
 	node->wellbeing.probing = true;
+	node->wellbeing.serial = action->serial;
 }
 
 /* ACTION_CONTINUE */

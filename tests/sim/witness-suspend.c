@@ -65,6 +65,7 @@ witness_freeze(struct witness *witness, const struct action *action)
 		              node->ref.slot);
 	node->process.frozen = freeze;
 	node->wellbeing.stood = true;
+	node->wellbeing.probing = node->wellbeing.probing && !freeze;
 }
 
 /* REPORT_SUSPENDED, REPORT_RESUMED */

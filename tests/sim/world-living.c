@@ -95,6 +95,7 @@ world_probe(struct world *world, const struct action *action)
 	uint64_t in_ms = 0;
 
 	event.life = action->life;
+	event.serial = action->serial;
 	event.code = PROBED_GOOD;
 	if (!world->calm) {
 		in_ms = rng_below(&world->rng, 60);
