@@ -232,7 +232,7 @@ START_TEST(random_crashes_agree_with_a_model_that_counts_by_hand)
 }
 END_TEST
 
-/* */
+/* A-11 (I15). */
 START_TEST(what_a_fixed_window_denies_a_sliding_one_denied_before)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {

@@ -329,11 +329,11 @@ tree
 boot
 expect S a, S b
 hook a post_restart lasts 1s
+hook a post_restart fails 1
 slow b 3s
 exit a 1
 expect S a, post_restart a restart
 report failure a exit:1 restart
-hook a post_restart fails
 stop s
 expect t b
 after 3s

@@ -212,7 +212,7 @@ count S a 1, S b 1, S c 1, S d 1, S e 1
 reports
 view s running window=2
 
-story 47 nested intensities multiply (O-31)
+story 47 nested intensities multiply (O-31, I16)
 tree decider=stopping
   outer one_for_one intensity=2/60s
     inner one_for_one intensity=3/60s

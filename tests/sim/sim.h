@@ -200,6 +200,11 @@ struct witnessed {
 	uint32_t n_grants;
 	uint32_t first_grant; /* those before were forgotten with an earlier life */
 	bool intensity_changed;
+	uint64_t gave_up; /* seq, until that is decided */
+
+	/* resumes of a dead process: a ring, and how many there were */
+	uint64_t resumed_ms[5];
+	uint32_t n_resumed;
 
 	/* this turn */
 	int owed;  /* failures that must be told */
@@ -220,6 +225,7 @@ struct witness {
 	uint32_t n_joined;
 	uint64_t seq;
 	uint64_t op_began; /* seq */
+	bool op_same;      /* the turn had a specification that is as before */
 	bool clean;        /* nobody gave commands, nothing was reloaded */
 	bool punctual;     /* every tick came when it was due */
 	uint64_t hurry;    /* seq of the newest command that starts somebody */
@@ -227,6 +233,9 @@ struct witness {
 	bool shutdown;
 	bool exited;
 	int32_t exit_status;
+	bool user_failed;    /* /user did, and nobody is above it */
+	uint32_t climber;    /* slot whose failure is on its way up, */
+	uint32_t climbed_to; /* … and how far up it is: the depth */
 	bool quiet;          /* the turn had only events that must not have any effect */
 	uint64_t turn_began; /* seq */
 	uint32_t turn_events;
@@ -287,6 +296,14 @@ void witness_delayed(struct witness *witness, const struct witnessed *node,
                      uint64_t delay_ms);
 void witness_gone(struct witness *witness, const struct witnessed *node);
 void witness_count(struct witness *witness, struct witnessed *supervisor, bool sure);
+
+/* witness-climb.c: failures on their way up. */
+void witness_climbs(struct witness *witness, const struct action *report);
+void witness_decided(struct witness *witness, struct witnessed *node,
+                     struct witnessed *origin, const struct action *report);
+void witness_check_decided(struct witness *witness, const struct witnessed *node);
+void witness_resumed(struct witness *witness, struct witnessed *node);
+void witness_check_exit(struct witness *witness);
 
 /* witness-command.c: what people ask for, and what they are told. */
 bool witness_restart_is_due(struct witness *witness, const struct witnessed *node);

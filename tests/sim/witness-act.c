@@ -30,9 +30,9 @@ check_ancestors(struct witness *witness, const struct witnessed *node)
 
 		if (!witness_runs(at->before) && !witness_runs(now) &&
 		    at->before != STATE_STOPPED && at->started < witness->op_began)
-			witness_blame(witness, "I4 slot %u starts, slot %u above is %s",
-			              node->ref.slot, at->ref.slot,
-			              node_state_names[now]);
+			witness_blame(witness, "%s slot %u starts, slot %u above is %s",
+			              now == STATE_STOPPING ? "I4" : "I3", node->ref.slot,
+			              at->ref.slot, node_state_names[now]);
 		if (at->ref.slot == CORE_USER)
 			break;
 	}
@@ -292,6 +292,15 @@ check_reverse(struct witness *witness, const struct witnessed *node)
 	}
 }
 
+/* What happens to its siblings is nothing to it. */
+static bool
+is_alone(struct witness *witness, const struct witnessed *node)
+{
+	const struct witnessed *parent = witness_parent(witness, node);
+
+	return parent != NULL && parent->spec->strategy == STRATEGY_ONE_FOR_ONE;
+}
+
 /* ACTION_STOP, ACTION_KILL */
 void
 witness_signal(struct witness *witness, const struct action *action)
@@ -311,8 +320,8 @@ witness_signal(struct witness *witness, const struct action *action)
 		              node->ref.slot, action_kind_names[action->kind]);
 	if (node->stop < process->asked && !node->may_be_stopped &&
 	    !witness_is_kept(witness, node))
-		witness_blame(witness, "I11 slot %u is stopped for no reason",
-		              node->ref.slot);
+		witness_blame(witness, "%s slot %u is stopped for no reason",
+		              is_alone(witness, node) ? "I12" : "I11", node->ref.slot);
 	if (!process->stopped && !process->killed)
 		check_reverse(witness, node);
 	if (action->kind == ACTION_KILL) {

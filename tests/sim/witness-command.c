@@ -40,6 +40,7 @@ saw_reset(struct witness *witness, const struct witnessed *top)
 		if (!top->removing && core_valid(witness->rig->core, node->ref))
 			node->failures = 0;
 		node->first_grant = node->n_grants;
+		node->n_resumed = 0;
 	}
 }
 

@@ -17,6 +17,7 @@ witness_renew(struct witness *witness, const struct witnessed *top)
 		if (!node->used || !witness_below(witness, node, top))
 			continue;
 		node->first_grant = node->n_grants;
+		node->n_resumed = 0;
 		if (node != top)
 			node->renewed = true;
 	}
@@ -187,6 +188,7 @@ saw_gave_up(struct witness *witness, const struct action *action)
 	witness_mark(witness, node, &node->stop);
 	witness_mark(witness, node, &node->down);
 	node->maybe++;
+	node->gave_up = witness->seq;
 	if (node->spec->decider.preset == PRESET_OTP)
 		witness_ended_normally(witness, node);
 }
@@ -316,9 +318,24 @@ saw_resume(struct witness *witness, struct witnessed *origin, const struct actio
 		return;
 	if (origin->spec->kind == NODE_BOTH)
 		witness_mark(witness, origin, &origin->stop);
+	if (origin->spec->kind != NODE_SUPERVISOR)
+		witness_resumed(witness, origin);
 	origin->up = witness->seq;
 	witness_delayed(witness, origin, action->delay_ms);
 	count_failure(witness, origin, action->delay_ms);
+}
+
+/* I18: a resume is not counted. */
+static void
+check_resume(struct witness *witness, const struct witnessed *node,
+             const struct action *action)
+{
+	const struct witnessed *parent = witness_parent(witness, node);
+
+	if (parent != NULL && !parent->intensity_changed &&
+	    action->window > grants_within(witness, parent, 0, true))
+		witness_blame(witness, "I18 slot %u: %u restarts are counted",
+		              parent->ref.slot, action->window);
 }
 
 static void
@@ -335,6 +352,9 @@ saw_failure(struct witness *witness, const struct action *action)
 		return;
 	}
 	check_told(witness, origin, action);
+	witness_decided(witness, node, origin, action);
+	if (action->directive == DIRECTIVE_RESUME)
+		check_resume(witness, node, action);
 	if (action->reason == DECIDED_NOT_ADDED)
 		witness_not_added(witness, node, action);
 	if (node->spec->restart == RESTART_TEMPORARY &&
@@ -376,6 +396,8 @@ saw_started(struct witness *witness, const struct action *action)
 
 	if (node == NULL || node->spec->kind == NODE_WORKER)
 		return;
+	witness_check_decided(witness, node);
+	witness->user_failed = witness->user_failed && node->ref.slot != CORE_USER;
 	node->started = witness->seq;
 	witness_begins(witness, node);
 	witness_renew(witness, node);
@@ -400,6 +422,8 @@ saw_turning_point(struct witness *witness, const struct action *action)
 		witness_ends(witness, action);
 	} else if (node != NULL && action->report != REPORT_READY) {
 		node->stands = false;
+		if (action->report != REPORT_STOPPING)
+			node->gave_up = 0;
 		if (action->report == REPORT_STOPPED)
 			node->was_stopped = witness->seq;
 		/* Its work was done: now it starts anew, with its group. */
@@ -444,8 +468,10 @@ witness_report(struct witness *witness, const struct action *action)
 		break;
 	case REPORT_BACKOFF:
 	case REPORT_KILLED_AFTER_TIMEOUT:
-	case REPORT_ESCALATED:
 	case REPORT_HOOK_FAILED:
+		break;
+	case REPORT_ESCALATED:
+		witness_climbs(witness, action);
 		break;
 	case REPORT_MAX:
 		witness_blame(witness, "a report of no kind");

@@ -110,7 +110,10 @@ witness_turn_over(struct witness *witness)
 		check_view(witness, node, &view);
 	}
 	if (witness->quiet && witness->turn_events > 0 && witness->turn_actions > 0)
-		witness_blame(witness, "I34 a stale event had an effect");
+		witness_blame(witness, "%s",
+		              witness->op_same ? "I30 what is as it was has an effect"
+		                               : "I34 a stale event had an effect");
+	witness->op_same = false;
 	witness->quiet = true;
 	witness->turn_began = witness->seq;
 	witness->turn_events = 0;
@@ -175,6 +178,7 @@ witness_calm(struct witness *witness)
 		witness_check_watches(witness, node);
 		if (view.removing)
 			witness_blame(witness, "I35 slot %u is never removed", i);
+		witness_check_decided(witness, node);
 		if (node->must_go)
 			witness_blame(witness, "I31 slot %u failed to start, and stays",
 			              i);

@@ -19,6 +19,7 @@ witness_init(struct witness *witness, struct rig *rig, const struct tape *tape)
 	witness->clean = true;
 	witness->punctual = true;
 	witness->quiet = true;
+	witness->climber = UINT32_MAX;
 	witness->hash = UINT64_C(14695981039346656037);
 }
 
@@ -342,6 +343,7 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 	/* What is as it was has no effect (I30). */
 	if (is_same(op, node, spec)) {
 		witness->turn_events++;
+		witness->op_same = true;
 		node->renewed = true;
 		return;
 	}
@@ -408,6 +410,7 @@ saw_exit_of_supd(struct witness *witness, const struct action *action)
 {
 	witness->exited = true;
 	witness->exit_status = action->status;
+	witness_check_exit(witness);
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
 		if (witness->nodes[i].used && (witness->nodes[i].process.there ||
 		                               witness->nodes[i].hook.serial != 0))
