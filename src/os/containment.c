@@ -103,7 +103,7 @@ containment_close(struct containment *c, struct cgroup_root *root)
  *
  * A leaf that was killed is replaced by a fresh one: seen on Linux 6.18, whatever is
  * born into it with CLONE_INTO_CGROUP afterwards is killed, too.  Returns 0; -EBUSY
- * when it is not empty; or -errno.
+ * when it is not empty: what lives in it is killed, so that it will be; or -errno.
  */
 int
 containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cgroup_fd)
@@ -113,6 +113,9 @@ containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cg
 	if (c->is_spent) {
 		int r = cgroup_leaf_renew(root, c->leaf);
 
+		/* Whoever came into it meanwhile is nobody's: not there for long. */
+		if (r == -EBUSY)
+			(void)cgroup_leaf_kill(root, c->leaf);
 		if (r < 0)
 			return r;
 		containment_unwatch(c, root);

@@ -217,7 +217,7 @@ start_clone3(struct spawner *spawner, struct spawn_child *child, struct spawn_re
 #endif
 #endif
 
-/* As start_clone3() where that is refused; under a sanitizer or valgrind a plain fork. */
+/* As start_clone3() where that is refused; under a sanitizer or valgrind a fork. */
 static int
 start_old(struct spawner *spawner, struct spawn_child *child, struct spawn_result *ret)
 {
@@ -231,10 +231,12 @@ start_old(struct spawner *spawner, struct spawn_child *child, struct spawn_resul
 	child->exec_fd = ends[1];
 	child->to_reset = UINT64_MAX;
 #ifdef HAVE_ONLY_FORK
-	ret->pid = fork();
+	/* The pid is there before the child runs, whenever we die: fork() cannot do that.
+	 */
+	ret->pid = (pid_t)syscall(SYS_clone, CLONE_PARENT_SETTID | SIGCHLD, NULL,
+	                          &child->trace->pid, NULL, NULL);
 	if (ret->pid == 0)
 		(void)spawn_child_run(child);
-	child->trace->pid = ret->pid;
 #else
 	ret->pid =
 	    clone(spawn_child_run, (char *)spawner->stack + GUARD_SIZE + STACK_SIZE,

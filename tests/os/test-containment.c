@@ -4,6 +4,7 @@
 
 #include "os/containment.h"
 
+#include "os/cgroup-tree.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/reap.h"
@@ -368,6 +369,36 @@ START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
 }
 END_TEST
 
+START_TEST(a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start)
+{
+	struct containment c, other;
+	struct spawn_result child, stranger;
+	char file[CGROUP_LEAF_MAX + 16], pid[16];
+	int fd, r;
+
+	if (root.fd < 0)
+		return;
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
+	ck_assert_int_eq(containment_open(&other, &root, "/user/b", "test.life.2"), 0);
+	start(&c, "plain", &child);
+	kill_all(&c);
+	close_result(&child);
+	start(&other, "plain", &stranger);
+	(void)snprintf(file, sizeof(file), "%s/cgroup.procs", c.leaf);
+	(void)snprintf(pid, sizeof(pid), "%d", stranger.pid);
+	ck_assert_int_eq(cgroup_write(root.fd, file, pid), 0);
+	ck_assert_int_eq(containment_prepare(&c, &root, &fd), -EBUSY);
+	while ((r = containment_prepare(&c, &root, &fd)) == -EBUSY)
+		turn(&other);
+	ck_assert_int_eq(r, 0);
+	(void)close(fd);
+	kill_all(&other);
+	close_result(&stranger);
+	ck_assert_int_eq(containment_close(&c, &root), 0);
+	ck_assert_int_eq(containment_close(&other, &root), 0);
+}
+END_TEST
+
 START_TEST(what_another_supd_had_is_taken_over_with_all_that_lives_in_it)
 {
 	struct cgroup_root successor;
@@ -620,6 +651,8 @@ main(void)
 	tcase_add_loop_test(tcase, a_sender_is_recognised_as_one_of_the_actors_processes,
 	                    0, 2);
 	tcase_add_test(tcase, a_second_life_finds_its_cgroup_empty_and_in_place);
+	tcase_add_test(
+	    tcase, a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start);
 	tcase_add_test(tcase,
 	               what_another_supd_had_is_taken_over_with_all_that_lives_in_it);
 	tcase_add_test(tcase, two_supds_beside_each_other_have_different_directories);
