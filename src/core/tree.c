@@ -534,7 +534,8 @@ core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
 
 	ASSERT(node != NULL);
 	core->now_ms = now_ms;
-	if (node->held || node->absent || node->deleted || !node->spec.enabled)
+	if (node->held || node->absent || node->deleted || !node->spec.enabled ||
+	    node_is_refused(node))
 		return;
 	/* Below somebody who is down or goes down it starts when that one does. */
 	if (reconcile_is_doomed(core, node))

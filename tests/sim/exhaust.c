@@ -4,7 +4,8 @@
  *
  * exhaust [LENGTH [TREE]]
  *
- * A tree is two or three actors below /user; the larger ones get a letter less.  In a
+ * A state that was there before with as many letters to come is not gone into again.  A
+ * tree is two or three actors below /user; the larger ones get a letter less.  In a
  * prompt world whatever the core asks for happens before the next letter; in a slow one
  * it is a letter of its own, which may go wrong.  After each sequence the world gets
  * calm, and supd is shut down.
@@ -21,16 +22,9 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "tests/sim/sim.h"
+#include "tests/sim/exhaust.h"
 
-#define LENGTH      4 /* of `make check` */
-#define LENGTH_MAX  8
-#define NODES_MAX   8 /* slots of a tree, "/" and /user included */
-#define PENDING_MAX 24
-#define GRANTS_MAX  32 /* remembered of each supervisor */
-#define CALM_TURNS  400
-#define CALM_MS     UINT64_C(100000)
-
+#define LENGTH 4 /* of `make check` */
 #define LETTER_MAP(X)                                       \
 	X(LETTER_NORMAL, "normal")                          \
 	X(LETTER_ABNORMAL, "abnormal")                      \
@@ -50,38 +44,6 @@
 enum letter { LETTER_MAP(AS_ENUM) LETTER_MAX };
 
 #define LETTER_WHOM LETTER_PAIR /* those before are for each actor */
-
-struct branch {
-	struct event pending[PENDING_MAX];
-	uint32_t n_pending;
-	bool breaks; /* the next start fails */
-	bool stale;  /* the timer has nothing to do with what was asked */
-	uint64_t token;
-};
-
-/* All that a letter changes. */
-struct saved {
-	struct branch branch;
-	struct witness witness;
-	uint64_t grants[NODES_MAX][GRANTS_MAX];
-	struct core_size size;
-	uint64_t now_ms;
-	uint32_t n_ops;
-	uint32_t limit_max;
-	void *core;
-	size_t bytes;
-};
-
-struct explorer {
-	struct run run;
-	struct branch branch;
-	struct saved saved[LENGTH_MAX + 1];
-	bool slow;
-	uint32_t length;
-	uint64_t sequences;
-	uint64_t inputs;
-	uint32_t spare; /* spec of who is added */
-};
 
 /* ---- the world ----------------------------------------------------------------------
  */
@@ -497,9 +459,44 @@ go_on(struct explorer *explorer, enum letter letter, uint32_t whom, struct saved
 
 	if (!is_fine(explorer))
 		return false;
-	if (!played)
+	if (!played && explorer->run.tape->n_ops == saved->n_ops)
+		explorer->branch = saved->branch;
+	else if (!played)
 		restore(explorer, saved);
 	return played;
+}
+
+/* The state of the core, and of what will happen to it. */
+static uint64_t
+state_of(const struct explorer *explorer)
+{
+	const struct core *core = explorer->run.rig.core;
+	const struct branch *branch = &explorer->branch;
+	uint64_t hash = digest(core) + branch->breaks;
+
+	for (uint32_t i = 0; i < branch->n_pending; i++)
+		hash = digest_event(hash, core, &branch->pending[i]);
+	return hash;
+}
+
+/*
+ * A letter was played: go on from there?  Whatever is new comes to its end in a calm
+ * world first.
+ */
+static bool
+look(struct explorer *explorer, uint32_t depth)
+{
+	struct saved *saved = &explorer->saved[depth];
+	const bool is_last = explorer->run.witness.exited || depth == explorer->length;
+
+	if (!seen_enter(explorer->seen, state_of(explorer), explorer->length - depth))
+		return false;
+	explorer->states++;
+	save(explorer, saved);
+	epilogue(explorer);
+	if (is_fine(explorer))
+		restore(explorer, saved);
+	return !is_last;
 }
 
 /* Every sequence of `length` letters from here on; iterative, a level a letter. */
@@ -526,106 +523,18 @@ explore(struct explorer *explorer)
 			continue;
 		if (!go_on(explorer, letter, whom, saved))
 			continue;
-		if (depth + 1 < explorer->length && !explorer->run.witness.exited) {
+		if (look(explorer, depth + 1))
 			next[++depth] = 0;
-			save(explorer, &explorer->saved[depth]);
-			continue;
-		}
-		explorer->sequences++;
-		epilogue(explorer);
-		if (is_fine(explorer))
+		else if (is_fine(explorer))
 			restore(explorer, saved);
 	}
 }
 
-/* ---- trees
- * --------------------------------------------------------------------------------- */
-
-static const struct {
-	const char *text;
-	uint32_t actors;
-	uint32_t supervisor; /* which of them, or none */
-	uint32_t fewer;      /* so many letters less than the smallest trees */
-} shapes[] = {
-    {"[a b]", 2, 9, 0},    {"[m[a]]", 2, 0, 0},   {"[a b c]", 3, 9, 1},
-    {"[m[a b]]", 3, 0, 1}, {"[a m[b]]", 3, 1, 1},
-};
-
-#define SHAPES (sizeof(shapes) / sizeof(*shapes))
-#define TREES  ((uint32_t)(SHAPES * STRATEGY_MAX * 2))
-
-static uint32_t
-new_spec(struct tape *tape, bool supervisor, enum strategy strategy, uint32_t number)
-{
-	static const enum restart_type types[] = {RESTART_PERMANENT, RESTART_TRANSIENT,
-	                                          RESTART_TEMPORARY, RESTART_PERMANENT};
-	struct spec *spec = &tape->specs[tape->n_specs].spec;
-
-	spec_default(spec, supervisor ? NODE_SUPERVISOR : NODE_WORKER);
-	spec->strategy = strategy;
-	spec->intensity.unlimited = false;
-	spec->intensity.restarts = 2;
-	spec->intensity.within_ms = 100;
-	spec->backoff.none = number % 2 == 0;
-	spec->backoff.min_ms = 50;
-	spec->backoff.max_ms = 80;
-	spec->backoff.jitter_milli = 0;
-	spec->backoff.reset_after_ms = 60;
-	if (!supervisor) {
-		spec->restart = types[number % 4];
-		spec->shutdown_ms = 30;
-		if (number % 3 == 1) {
-			spec->ready = READY_TOLD;
-			spec->start_timeout_ms = 40;
-		}
-	}
-	return tape->n_specs++;
-}
-
-static struct ref
-plant(struct explorer *explorer, struct ref parent, bool supervisor,
-      enum strategy strategy, uint32_t number)
-{
-	struct run *run = &explorer->run;
-	struct op op = {.kind = OP_ADD,
-	                .now_ms = run->rig.now_ms,
-	                .ref = parent,
-	                .before = REF_NONE,
-	                .spec = new_spec(run->tape, supervisor, strategy, number)};
-	struct ref last = REF_NONE;
-
-	(void)run_op(run, &op);
-	for (struct ref at = core_first_child(run->rig.core, parent);
-	     core_valid(run->rig.core, at); at = core_next_sibling(run->rig.core, at))
-		last = at;
-	return last;
-}
-
 static void
-plant_tree(struct explorer *explorer, uint32_t tree)
+begin(struct explorer *explorer)
 {
 	const struct event boot = {.kind = EVENT_BOOT, .ref = REF_NONE};
-	enum strategy strategy = (enum strategy)(tree / SHAPES % STRATEGY_MAX);
-	uint32_t shape = tree % (uint32_t)SHAPES;
-	struct ref root = core_ref(explorer->run.rig.core, CORE_ROOT);
-	struct ref user = plant(explorer, root, true, strategy, 0);
-	struct ref parent = user;
 
-	explorer->slow = tree >= SHAPES * STRATEGY_MAX;
-	for (uint32_t i = 0; i < shapes[shape].actors; i++) {
-		bool supervisor = i == shapes[shape].supervisor;
-		struct ref made = plant(explorer, parent, supervisor, strategy, i + tree);
-
-		if (supervisor)
-			parent = made;
-	}
-	explorer->spare = new_spec(explorer->run.tape, false, strategy, 3 + tree);
-	for (uint32_t i = 0; i < NODES_MAX; i++) {
-		struct witnessed *node = &explorer->run.witness.nodes[i];
-
-		if (node->grants == NULL)
-			node->grants = calloc(SIM_STAMPS_MAX, sizeof(*node->grants));
-	}
 	give(explorer, &boot);
 	settle(explorer);
 	answer_all(explorer);
@@ -650,13 +559,15 @@ explore_tree(struct tape *tape, uint32_t tree, uint32_t length, uint64_t *shared
 		if (explorer == NULL)
 			abort();
 		explorer->length = length;
+		explorer->seen = seen_new();
 		tape->seed = 1;
 		run_begin(&explorer->run, tape, false);
-		plant_tree(explorer, tree);
+		trees_plant(explorer, tree);
+		begin(explorer);
 		strcpy(tape->wrong, "died");
 		explore(explorer);
 		run_end(&explorer->run);
-		*shared = explorer->sequences;
+		*shared = explorer->states;
 		_exit(tape->wrong[0] != '\0');
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -669,18 +580,18 @@ main(int argc, char **argv)
 {
 	uint32_t length = argc > 1 ? (uint32_t)atoi(argv[1]) : LENGTH;
 	uint32_t from = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
-	uint32_t to = argc > 2 ? from + 1 : TREES;
+	uint32_t to = argc > 2 ? from + 1 : trees_count();
 	struct tape *tape =
 	    mmap(NULL, sizeof(*tape) + sizeof(uint64_t), PROT_READ | PROT_WRITE,
 	         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned int failed = 0;
 
-	if (tape == MAP_FAILED || length < 2 || length > LENGTH_MAX || to > TREES)
+	if (tape == MAP_FAILED || length < 2 || length > LENGTH_MAX || to > trees_count())
 		abort();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("1..%u\n", to - from);
 	for (uint32_t tree = from; tree < to; tree++) {
-		uint32_t letters = length - shapes[tree % SHAPES].fewer;
+		uint32_t letters = length - trees_shape(tree)->fewer;
 		uint64_t n = explore_tree(tape, tree, letters, (uint64_t *)(tape + 1));
 
 		if (n == 0) {
@@ -688,12 +599,12 @@ main(int argc, char **argv)
 			printf("# tree %u: %s\n", tree, tape->wrong);
 			shrink(tape);
 		}
-		printf("%s %u - %s below %s in a %s world: %llu sequences of %u\n",
-		       n != 0 ? "ok" : "not ok", tree - from + 1,
-		       shapes[tree % SHAPES].text,
-		       strategy_names[tree / SHAPES % STRATEGY_MAX],
-		       tree < SHAPES * STRATEGY_MAX ? "prompt" : "slow",
-		       (unsigned long long)n, letters);
+		printf(
+		    "%s %u - %s below %s in a %s world: %llu states within %u letters\n",
+		    n != 0 ? "ok" : "not ok", tree - from + 1, trees_shape(tree)->text,
+		    strategy_names[trees_strategy(tree)],
+		    trees_are_slow(tree) ? "slow" : "prompt", (unsigned long long)n,
+		    letters);
 	}
 	return failed == 0 ? 0 : 1;
 }

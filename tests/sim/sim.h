@@ -233,11 +233,12 @@ struct witness {
 	bool shutdown;
 	bool exited;
 	int32_t exit_status;
-	bool user_failed;    /* /user did, and nobody is above it */
-	uint32_t climber;    /* slot whose failure is on its way up, */
-	uint32_t climbed_to; /* … and how far up it is: the depth */
-	bool quiet;          /* the turn had only events that must not have any effect */
-	uint64_t turn_began; /* seq */
+	bool user_failed;     /* /user did, and nobody is above it */
+	uint32_t climber;     /* slot whose failure is on its way up, */
+	uint64_t climb_began; /* seq of the input that it came of */
+	uint32_t climbed_to;  /* … and how far up it is: the depth */
+	bool quiet;           /* the turn had only events that must not have any effect */
+	uint64_t turn_began;  /* seq */
 	uint32_t turn_events;
 	bool ticked; /* the turn had a tick */
 	size_t turn_actions;
@@ -457,6 +458,14 @@ void stimulus_command(struct world *world);
 void stimulus_resume_all(struct world *world);
 void stimulus_reload(struct world *world);
 void stimulus_noise(struct world *world);
+
+/* digest.c: states that are the same. */
+struct seen;
+uint64_t digest(const struct core *core);
+uint64_t digest_event(uint64_t hash, const struct core *core, const struct event *event);
+struct seen *seen_new(void);
+void seen_free(struct seen *seen);
+bool seen_enter(struct seen *seen, uint64_t hash, uint32_t letters);
 
 /* shrink.c */
 void shrink(struct tape *tape);

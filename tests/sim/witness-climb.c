@@ -23,10 +23,12 @@ witness_climbs(struct witness *witness, const struct action *report)
 	if (!ref_equal(report->to, core_parent(core, report->ref)))
 		witness_blame(witness, "I17 slot %u does not escalate to its supervisor",
 		              report->ref.slot);
-	if (witness->climber == report->origin.slot && depth >= witness->climbed_to)
+	if (witness->climb_began == witness->op_began &&
+	    witness->climber == report->origin.slot && depth >= witness->climbed_to)
 		witness_blame(witness, "I17 slot %u is passed twice", report->ref.slot);
 	witness->climber = report->origin.slot;
 	witness->climbed_to = depth;
+	witness->climb_began = witness->op_began;
 	if (origin != NULL)
 		origin->gave_up = 0;
 }

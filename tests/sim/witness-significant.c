@@ -83,6 +83,7 @@ witness_significant(struct witness *witness, struct witnessed *child)
 		return;
 	if (!is_natural) {
 		witness_may_restart(witness, supervisor);
+		witness_count(witness, witness_parent(witness, supervisor), false);
 		if (witness_parent(witness, supervisor) != NULL)
 			supervisor = witness_parent(witness, supervisor);
 		witness_doubt(witness, supervisor);

@@ -420,10 +420,15 @@ saw_exit_of_supd(struct witness *witness, const struct action *action)
 static void
 hash_action(struct witness *witness, const struct action *action)
 {
-	const unsigned char *bytes = (const unsigned char *)action;
+	const char *at = (const char *)action;
+	uint64_t word;
 
-	for (size_t i = 0; i < sizeof(*action); i++)
-		witness->hash = (witness->hash ^ bytes[i]) * UINT64_C(1099511628211);
+	_Static_assert(sizeof(*action) % sizeof(word) == 0, "whole words");
+	for (size_t i = 0; i < sizeof(*action); i += sizeof(word)) {
+		memcpy(&word, at + i, sizeof(word));
+		witness->hash = (witness->hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+		witness->hash ^= witness->hash >> 29;
+	}
 }
 
 static void

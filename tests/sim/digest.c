@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: ISC */
+/* digest.c - are two cores in the same state, whenever and however they came there?
+ *
+ * Times count from now, numbers that are only compared with each other (lives, ticks,
+ * serials, tokens) do not count.  What is forgotten here makes states the same that are
+ * not: so whole nodes are taken, but for what is named.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/node.h"
+#include "tests/sim/sim.h"
+
+#define SEEN_MAX (UINT64_C(1) << 22)
+
+/* States that were looked into, and how many letters deep. */
+struct seen {
+	uint64_t n;
+	struct {
+		uint64_t digest; /* 0: nobody is here */
+		uint32_t letters;
+	} at[SEEN_MAX];
+};
+
+static uint64_t
+mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+	return hash ^ hash >> 29;
+}
+
+static uint64_t
+mix_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+	const unsigned char *at = bytes;
+	uint64_t word;
+
+	for (; n >= sizeof(word); n -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = mix(hash, word);
+	}
+	for (; n > 0; n--)
+		hash = mix(hash, *at++);
+	return hash;
+}
+
+/* How old the restarts are that still count. */
+static uint64_t
+mix_window(uint64_t hash, const struct core *core, const struct window *window,
+           uint64_t within_ms)
+{
+	const uint64_t *stamps = node_stamps(core, window);
+
+	for (uint32_t i = 0; i < window->count; i++) {
+		uint32_t at = (window->head + window->cap - 1 - i) % window->cap;
+		uint64_t age_ms = core->now_ms - stamps[at];
+
+		if (age_ms > within_ms)
+			break;
+		hash = mix(hash, age_ms + 1);
+	}
+	return mix(hash, UINT64_MAX);
+}
+
+static uint64_t
+mix_deadlines(uint64_t hash, const struct core *core, const struct node *node)
+{
+	const struct deadline *heap = core_block(core, core->heap_at);
+
+	for (uint32_t lane = 0; lane < LANE_MAX; lane++) {
+		const uint32_t i = node->heap_at[lane];
+
+		if (i == NONE)
+			continue;
+		hash = mix(hash, lane);
+		hash = mix(hash, heap[i].due_ms - core->now_ms);
+		hash = mix(hash, heap[i].armed >= core->tick);
+	}
+	return hash;
+}
+
+static uint64_t
+mix_waiters(uint64_t hash, const struct core *core, const struct node *node)
+{
+	const struct waiter *waiters = core_block(core, core->waiters_at);
+
+	for (uint32_t i = node->waiters; i != NONE; i = waiters[i].next)
+		hash = mix(hash, (uint64_t)waiters[i].wait_for * 2 + waiters[i].command);
+	return hash;
+}
+
+static uint64_t
+mix_node(uint64_t hash, const struct core *core, const struct node *node)
+{
+	const struct node *parent = node_parent(core, node);
+	struct node copy;
+
+	memcpy(&copy, node, sizeof(copy));
+	copy.since_ms = 0;
+	copy.life = 0;
+	copy.incarnation = 0;
+	copy.generation = 0;
+	copy.attempts = node->attempts < 2 ? node->attempts : 2;
+	copy.restarts = 0;
+	copy.failure.at_ms = 0;
+	copy.hook_serial = node->hook_serial != 0;
+	copy.probe_serial = 0;
+	copy.probed_ms = 0;
+	copy.waiters = 0;
+	memset(copy.heap_at, 0, sizeof(copy.heap_at));
+	memset(copy.guard_ms, 0, sizeof(copy.guard_ms));
+	memset(&copy.intensity, 0, sizeof(copy.intensity));
+	memset(&copy.limit, 0, sizeof(copy.limit));
+	memset(&copy.spec, 0, sizeof(copy.spec));
+	hash = mix_bytes(hash, &copy, sizeof(copy));
+	hash = mix_deadlines(hash, core, node);
+	hash = mix_waiters(hash, core, node);
+	if (node_is_supervisor(node) && !node->spec.intensity.unlimited)
+		hash = mix_window(hash, core, &node->intensity,
+		                  node->spec.intensity.within_ms);
+	if (parent != NULL && parent->spec.limit.on)
+		hash = mix_window(hash, core, &node->limit, parent->spec.limit.within_ms);
+	return hash;
+}
+
+/*
+ * A number for the state of a core, between two turns: the same for states from which the
+ * same can come.  Specifications are not looked at: nobody may have been given another.
+ */
+uint64_t
+digest(const struct core *core)
+{
+	uint64_t hash = 1;
+
+	hash = mix(hash, core->ticking);
+	hash = mix(hash, core->shutting_down);
+	hash = mix(hash, core->exited);
+	hash = mix(hash, core->n_suspends);
+	hash = mix(hash, core->vacant);
+	for (uint32_t slot = 0; slot < core->top; slot++) {
+		const struct node *node = node_in(core, slot);
+
+		hash = mix(hash, slot);
+		if (node->used)
+			hash = mix_node(hash, core, node);
+	}
+	return hash;
+}
+
+/* The same of something that will happen to that core. */
+uint64_t
+digest_event(uint64_t hash, const struct core *core, const struct event *event)
+{
+	const struct node *node = node_find(core, event->ref);
+
+	hash = mix(hash, event->kind);
+	hash = mix(hash, (uint64_t)event->ref.slot << 32 | event->ref.tenant);
+	hash = mix(hash, node != NULL && node->life == event->life);
+	hash = mix(hash, (uint64_t)(uint32_t)event->code << 32 | (uint32_t)event->signal);
+	return mix(hash, (uint64_t)(uint32_t)event->error * 2 + event->gone);
+}
+
+struct seen *
+seen_new(void)
+{
+	struct seen *seen = calloc(1, sizeof(*seen));
+
+	if (seen == NULL)
+		abort();
+	return seen;
+}
+
+void
+seen_free(struct seen *seen)
+{
+	free(seen);
+}
+
+/*
+ * Go into a state that is so many letters from the end?  Not if somebody did who had as
+ * many.  When there are too many of them they are all gone into.
+ */
+bool
+seen_enter(struct seen *seen, uint64_t hash, uint32_t letters)
+{
+	uint64_t i = hash % SEEN_MAX;
+
+	hash += hash == 0;
+	while (seen->at[i].digest != 0 && seen->at[i].digest != hash)
+		i = (i + 1) % SEEN_MAX;
+	if (seen->at[i].digest == hash && seen->at[i].letters >= letters)
+		return false;
+	if (seen->at[i].digest == 0) {
+		if (seen->n > SEEN_MAX / 4 * 3)
+			return true;
+		seen->n++;
+	}
+	seen->at[i].digest = hash;
+	seen->at[i].letters = letters;
+	return true;
+}
