@@ -89,6 +89,18 @@ answer_end(struct forecast *forecast, struct ref ref, uint32_t life, int32_t cod
 	                 });
 }
 
+/* A command that an action asked for has done its work. */
+static void
+answer_command(struct forecast *forecast, enum event_kind kind,
+               const struct action *action)
+{
+	answer(forecast, &(struct event){
+	                     .kind = kind,
+	                     .ref = action->ref,
+	                     .serial = action->serial,
+	                 });
+}
+
 /*
  * Who is asked whether it is ready is so, unless its start is one of those that fail. How
  * well it is nobody asks on: who is always well might as well not be asked.
@@ -149,18 +161,10 @@ perform_one(struct forecast *forecast, const struct action *action)
 		answer_end(forecast, action->ref, action->life, -1, SIGKILL);
 		break;
 	case ACTION_HOOK:
-		answer(forecast, &(struct event){
-		                     .kind = EVENT_HOOK_DONE,
-		                     .ref = action->ref,
-		                     .serial = action->serial,
-		                 });
+		answer_command(forecast, EVENT_HOOK_DONE, action);
 		break;
 	case ACTION_REACT:
-		answer(forecast, &(struct event){
-		                     .kind = EVENT_REACT_DONE,
-		                     .ref = action->ref,
-		                     .serial = action->serial,
-		                 });
+		answer_command(forecast, EVENT_REACT_DONE, action);
 		break;
 	case ACTION_PROBE:
 		answer_probe(forecast, action->ref);
@@ -236,7 +240,12 @@ catch_up(struct forecast *forecast)
 	for (struct ref ref = top; ref.slot != REF_NONE.slot;
 	     ref = core_next(core, top, ref)) {
 		struct node_view view;
+		struct action command;
 
+		if (core_hook(core, ref, &command))
+			answer_command(forecast, EVENT_HOOK_DONE, &command);
+		if (core_react(core, ref, &command))
+			answer_command(forecast, EVENT_REACT_DONE, &command);
 		core_view(core, ref, forecast->now_ms, &view);
 		if (!view.alive)
 			continue;

@@ -113,6 +113,18 @@ def states(box):
     s.tell("n", "notify=READY=1")
 
 
+@test("what hooks are at in that moment goes well")
+def at_work(box):
+    s = box.supd({"sup": {"strategy": "one_for_all", "children": {
+        "b": {}, "a": {"hooks": {"pre_start": ["sleep", "1000"]},
+                       "hook_timeout": "1h"}}}}, wait=False)
+    s.started("b")
+    s.until(lambda: s.actor("sup/a")["state"] == "starting", "the hook")
+    steps = s.json("simulate", "sup/a", "--times", "1")
+    equal(([x["at_ms"] for x in of(steps, "failure")], len(of(steps, "started", "sup/a"))),
+          ([0], 1), "what comes of a")
+
+
 @test("without a name each worker, below a supervisor its workers; text for people")
 def all_of_them(box):
     s = box.supd({"sup": {"children": {"a": {}, "b": {}}}, "c": {}})

@@ -8,12 +8,13 @@ import os
 import shutil
 import signal
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../daemon"))
 
 # pylint: disable=wrong-import-position
-from lib import PROBE, Failure, Skip, equal, main, test
+from lib import PROBE, Failure, Skip, alive, equal, main, offspring, test
 from otp import SEED, SHOW, Script, Side, agree, comment_script
 from varlink import Closed, VarlinkError
 
@@ -246,7 +247,10 @@ def play_some(box, first):
             comment_script(lines, otp)
             raise Failure(f"OTP_SEED={seed}: OTP {theirs!r}, supd {ours!r}")
     finally:
+        helpers = offspring(otp.process.pid)
         otp.end()
+        while any(map(alive, helpers)):
+            time.sleep(0.01)
 
 
 def register(first):
