@@ -97,6 +97,8 @@ cancel_group(struct turn *turn, struct node *node)
 		member->bounce = false;
 		member->down_as = STATE_STOPPED;
 		reconcile_queue(core, member);
+		/* One that is down changes no state: its callers hear of it here. */
+		wait_state_changed(core, member);
 	}
 	children_group_due(turn, supervisor);
 }

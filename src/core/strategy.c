@@ -114,6 +114,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 				member->down_as = STATE_STOPPED;
 			member->up = false;
 			member->bounce = false;
+			wait_state_changed(core, member);
 			if (node_is_down(member))
 				continue;
 		}
@@ -159,9 +160,12 @@ strategy_stop(struct turn *turn, struct node *node)
 		member->bounce = false;
 		if (member != node)
 			member->gave_up = false;
+		/* One that is down changes no state: its callers hear of it here. */
+		wait_state_changed(core, member);
 		if (!node_is_down(member))
 			join_group(turn, supervisor, member);
 	}
+	core->look_early = true;
 	/* Others may be on their way up, after a delay: theirs goes on. */
 	awaited = group_is_awaited(core, supervisor);
 	leader = supervisor->group_leader;

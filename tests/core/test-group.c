@@ -165,6 +165,37 @@ START_TEST(a_thousand_that_crash_at_once_are_all_back_none_twice)
 }
 END_TEST
 
+/* Who asked for a restart waits for the start that comes of it, not for the one before.
+ */
+START_TEST(a_start_that_fails_after_a_restart_was_asked_for_answers_nobody)
+{
+	const struct spec top = plain_supervisor();
+	const struct spec worker = plain_worker();
+	struct event restart = {.kind = EVENT_RESTART, .token = 7};
+	struct event fails = {.kind = EVENT_SPAWN_FAILED, .error = 2};
+	const struct action *reply;
+	struct family f;
+
+	family_init(&f, &top, &worker, 1);
+	family_boot(&f);
+	rig_exits(&f.rig, f.child[0], 1);
+	rig_tick(&f.rig);
+	restart.ref = fails.ref = f.child[0];
+	fails.life = rig_view(&f.rig, f.child[0]).life;
+	rig_post(&f.rig, &restart);
+	rig_post(&f.rig, &fails);
+	rig_settle(&f.rig);
+	ck_assert_ptr_null(rig_last(&f.rig, ACTION_REPLY, f.child[0]));
+	rig_runs(&f.rig);
+	rig_tick(&f.rig);
+	rig_runs(&f.rig);
+	reply = rig_last(&f.rig, ACTION_REPLY, f.child[0]);
+	ck_assert_ptr_nonnull(reply);
+	ck_assert_int_eq(reply->result, REPLY_DONE);
+	family_done(&f);
+}
+END_TEST
+
 Suite *
 suite_group(void)
 {
@@ -179,6 +210,8 @@ suite_group(void)
 	tcase_add_loop_test(
 	    tcase, ends_at_one_instant_are_one_restart_in_whatever_order_they_are_seen, 0,
 	    6);
+	tcase_add_test(tcase,
+	               a_start_that_fails_after_a_restart_was_asked_for_answers_nobody);
 	tcase_add_test(tcase, a_thousand_that_crash_at_once_are_all_back_none_twice);
 	suite_add_tcase(suite, tcase);
 	return suite;

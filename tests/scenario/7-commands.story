@@ -423,3 +423,43 @@ start b
 expect S a, S b, S c
 reply start b done
 view s window=1
+
+story I29 who is to start with a group is told when its retries end
+tree one_for_all
+  a backoff=1s/1s/1h/1000/0
+  b
+boot
+expect S a, S b
+stop b hold
+expect t b, x b
+reply stop b done
+broken a ENOENT
+exit a 1
+report failure a exit:1 restart
+after 1s
+expect S a
+report failure a exec:ENOENT restart
+start b
+expect nothing
+stop a
+reply stop a done
+reply start b superseded
+expect nothing
+
+story I29 who is to start with a group is told when the group is stopped for good
+tree rest_for_one
+  a
+  b backoff=1s/1s/1h/1000/0
+boot
+expect S a, S b
+exit b 1
+report failure b exit:1 restart
+stop b
+reply stop b done
+start b
+expect nothing
+kill a
+expect t a, x a
+report failure a killed stop
+reply start b superseded
+expect nothing

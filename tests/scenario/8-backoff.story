@@ -354,3 +354,23 @@ report terminated a exit:1
 after 1m
 expect nothing
 view a failed
+
+story I20 a restart of the supervisor forgets the failures of its children
+tree
+  s one_for_one
+    a backoff=1s/8s/1h
+boot
+expect S a
+exit a 1
+report failure a exit:1 restart delay=1s
+after 1s
+expect S a
+view a running failures=1
+restart s
+expect t a, x a, S a
+reply restart s done
+view a running failures=0
+exit a 1
+report failure a exit:1 restart delay=1s
+after 1s
+expect S a
