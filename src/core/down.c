@@ -254,16 +254,16 @@ down_step(struct turn *turn, struct node *node)
 	case PHASE_PRE_STOP:
 		if (dismiss(turn, node))
 			return;
-		/* fall through */
+		__attribute__((fallthrough));
 	case PHASE_DISMISS:
 		if (end_process(turn, node))
 			return;
-		/* fall through */
+		__attribute__((fallthrough));
 	case PHASE_END:
 		deadline_clear(turn->core, node, LANE_STATE);
 		if (run_post_hook(turn, node))
 			return;
-		/* fall through */
+		__attribute__((fallthrough));
 	case PHASE_POST_STOP:
 		/* Meanwhile it may have been decided that it does not come back. */
 		if (!dismiss(turn, node))

@@ -93,6 +93,16 @@ add_watched(struct environment *environment, const struct shell *shell,
 	                      action.confirmed ? "true" : "false");
 }
 
+/* A number that may be unknown: then the variable is there, and empty. */
+static void
+add_number(struct environment *environment, const char *name, bool is_known, int number)
+{
+	if (is_known)
+		(void)environment_add(environment, name, "%d", number);
+	else
+		(void)environment_add(environment, name, "%s", "");
+}
+
 /*
  * The process that it is about: the newest, or, before a start, one that is to come.  How
  * one ended is told of whom the cause is about: of the watched one, where it is a watch.
@@ -111,8 +121,8 @@ add_process(struct environment *environment, const struct shell *shell,
 		code = proc->end.kind == REAP_EXITED ? proc->end.status : -1;
 		signo = proc->end.kind == REAP_EXITED ? 0 : proc->end.status;
 	}
-	(void)environment_add(environment, "SUPD_PID", pid == 0 ? "" : "%d", (int)pid);
-	(void)environment_add(environment, "SUPD_EXIT_CODE", code < 0 ? "" : "%d", code);
+	add_number(environment, "SUPD_PID", pid != 0, (int)pid);
+	add_number(environment, "SUPD_EXIT_CODE", code >= 0, code);
 	(void)environment_add(environment, "SUPD_SIGNAL", "%s",
 	                      signo == 0 ? "" : signal_name(signo) + strlen("SIG"));
 }

@@ -103,7 +103,7 @@ fill_descriptors(int fillers[FILLERS_MAX])
 START_TEST(without_descriptors_one_more_is_served_and_accepting_rests)
 {
 	const struct rlimit few = {DESCRIPTORS_MAX, DESCRIPTORS_MAX};
-	const struct control *control = fake->shell.control;
+	struct control *control = fake->shell.control;
 	int fillers[FILLERS_MAX];
 	struct client clients[3];
 	size_t n;
