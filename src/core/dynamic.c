@@ -58,6 +58,7 @@ add_all(struct turn *turn, struct node *supervisor, const struct event *event)
 	struct core *core = turn->core;
 	struct node *nodes[CORE_ADDED_MAX];
 
+	ASSERT(addition->n > 0);
 	for (uint32_t i = 0; i < addition->n; i++) {
 		struct node *parent = i == 0 ? supervisor : nodes[addition->at[i].parent];
 		struct node *node = node_add(core, parent, NULL, addition->at[i].spec);

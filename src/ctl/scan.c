@@ -243,7 +243,7 @@ skip_parts(struct scan *scan)
 		scan->p++;
 		if ((c == '{' || c == '[') && depth < SCAN_DEPTH_MAX)
 			closing[depth++] = c == '{' ? '}' : ']';
-		else if (c == closing[depth - 1])
+		else if (depth > 0 && c == closing[depth - 1])
 			depth--;
 		else
 			scan->bad = true;

@@ -277,10 +277,10 @@ verb_upgrade(struct ctl *ctl, char **names, uint32_t n)
 		strbuf_addc(&ctl->out.buf, '\n');
 	} else if (status == 0) {
 		status = ctl_load(ctl, &call, &reply, &done);
-		if (status == 0)
+		if (status == 0) {
 			print_upgrade(ctl, done);
-		if (status == 0)
 			json_decref(done);
+		}
 	}
 	return status;
 }

@@ -20,8 +20,6 @@
 #define PROGRAM_BYTES_MAX  4096
 #define EXIT_CONFIG_ERRORS 78
 
-extern char **environ;
-
 /* The directory of the running supctl, with a slash at its end; false if not known. */
 static bool
 own_directory(char ret[PROGRAM_BYTES_MAX])

@@ -152,7 +152,7 @@ void
 control_upgrade_if_due(struct control *control)
 {
 	struct conn *conn = control->upgrader;
-	int r = 0;
+	int r;
 
 	if (conn == NULL)
 		return;

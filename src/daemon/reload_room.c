@@ -50,7 +50,7 @@ static int
 size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
           struct err *err)
 {
-	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS,
+	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS + conf->n_actors,
 	                         .waiters = CONTROL_WAITERS_MAX,
 	                         .watches = count_watches(conf)};
 	uint64_t bytes =
@@ -61,18 +61,16 @@ size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
 		core_size(shell->core, &used);
 		core_room(shell->core, &room);
 		/* Those that are there, not those that there ever was room for. */
-		size.nodes = used.nodes - room.nodes;
+		size.nodes = used.nodes - room.nodes + conf->n_actors;
+		if (size.nodes < used.nodes)
+			size.nodes = used.nodes;
+		size.watches += used.watches - room.watches;
+		if (size.watches < used.watches)
+			size.watches = used.watches;
 		/* Twice: an updated node takes its new part before the old one is let go.
 		 */
 		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes);
 	}
-	if (shell->core != NULL)
-		size.watches = used.watches - room.watches + size.watches;
-	if (shell->core != NULL && size.watches < used.watches)
-		size.watches = used.watches;
-	size.nodes += conf->n_actors;
-	if (shell->core != NULL && size.nodes < used.nodes)
-		size.nodes = used.nodes;
 	if (bytes > UINT32_MAX / 2) {
 		err_set(err, ENOMEM, "%llu bytes of rules and windows",
 		        (unsigned long long)bytes);

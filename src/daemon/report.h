@@ -21,7 +21,7 @@ void report_helper_failed(struct shell *shell, const struct task_order *order,
 void report_process_adopted(struct shell *shell, const struct node_view *view, pid_t pid);
 /* We have taken over from a guardian that ended so. */
 void report_taken_over(struct shell *shell, const struct upgrade_story *story,
-                       const struct reap *end);
+                       const struct reap *reap);
 /* An event about supd itself: started, ready, shutting_down. */
 void report_supd(struct shell *shell, const char *what);
 /* So many processes of a supd that died were killed before anything was started. */

@@ -296,8 +296,9 @@ start(struct logd *logd, const struct logd_fds *fds, struct err *err)
 	logd->pending = r == 1;
 	/* What cannot be cut back stays: a piece of that file is there twice. */
 	if (r < 0)
-		fprintf(stderr, "supd: log: %s: cannot undo what was half written: %s\n",
-		        logd->state.head->batch.path, strerror(-r));
+		(void)fprintf(stderr,
+		              "supd: log: %s: cannot undo what was half written: %s\n",
+		              logd->state.head->batch.path, strerror(-r));
 	intake_hello(logd);
 	return 0;
 }
@@ -341,8 +342,8 @@ logd_run(const struct logd_fds *fds)
 		TAILQ_INIT(&logd->pausing[i]);
 	r = start(logd, fds, &err);
 	if (r < 0)
-		fprintf(stderr, "supd: log: cannot start: %s: %s\n", strerror(-r),
-		        err.text);
+		(void)fprintf(stderr, "supd: log: cannot start: %s: %s\n", strerror(-r),
+		              err.text);
 	while (r == 0 && !is_over(logd)) {
 		wait_until(logd, next_wake(logd));
 		take_events(logd);

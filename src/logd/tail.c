@@ -205,7 +205,7 @@ tail_read(struct tail *tail, struct tail_stream *stream, uint64_t begun, char *b
 	uint64_t total = 0;
 	size_t len = 0;
 	size_t waiting = 0;
-	size_t taken = 0;
+	size_t taken;
 	uint32_t turns;
 
 	if (entry == NULL) {

@@ -198,7 +198,7 @@ static int
 signal_one(pid_t pid, void *arg)
 {
 	struct signalling *s = arg;
-	int r = 0;
+	int r;
 #ifdef SYS_pidfd_open
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 

@@ -26,7 +26,7 @@ struct spawn_child {
 	bool is_borrowed[SPAWN_FDS_MAX]; /* the parent staged it there */
 };
 
-int spawn_child_run(void *child);
+int spawn_child_run(void *arg);
 bool spawn_signal_is_ignored(int signo);
 bool spawn_close_range_exists(void);
 
