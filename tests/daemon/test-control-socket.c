@@ -21,7 +21,7 @@
 #define FILLERS_MAX     200
 
 static struct fake *fake;
-static char directory[] = "/tmp/test-control-socket.XXXXXX";
+static char directory[64];
 static char path[sizeof(directory) + 16];
 
 static void
@@ -29,6 +29,7 @@ set_up(void)
 {
 	struct err err = {0};
 
+	(void)snprintf(directory, sizeof(directory), "/tmp/test-control-socket.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	(void)snprintf(path, sizeof(path), "%s/control.sock", directory);
 	fake = fake_new();
@@ -102,14 +103,16 @@ fill_descriptors(int fillers[FILLERS_MAX])
 
 START_TEST(without_descriptors_one_more_is_served_and_accepting_rests)
 {
-	const struct rlimit few = {DESCRIPTORS_MAX, DESCRIPTORS_MAX};
 	struct control *control = fake->shell.control;
+	struct rlimit usual, few;
 	int fillers[FILLERS_MAX];
 	struct client clients[3];
 	size_t n;
 
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
 		connect_client(&clients[i]);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	few = (struct rlimit){DESCRIPTORS_MAX, usual.rlim_max};
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
 	n = fill_descriptors(fillers);
 	check_done(client_call(&clients[0], "Ping", "{}", ""));
@@ -119,6 +122,7 @@ START_TEST(without_descriptors_one_more_is_served_and_accepting_rests)
 	ck_assert(!ev_is_active(&control->accept_io));
 	while (n > 0)
 		(void)close(fillers[--n]);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
 	/* The end of a connection ends the rest, and the others get in. */
 	client_close(&clients[0]);
 	for (size_t i = 1; i < ARRAY_SIZE(clients); i++)
@@ -184,6 +188,7 @@ main(void)
 {
 	Suite *suite = suite_create("control socket");
 	TCase *tcase = tcase_create("control socket");
+	TCase *limits = tcase_create("limits of the kernel");
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
@@ -191,9 +196,14 @@ main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, the_socket_has_its_mode_serves_and_is_removed_at_the_end);
 	tcase_add_test(tcase, a_live_socket_is_never_taken_over);
-	tcase_add_test(tcase, without_descriptors_one_more_is_served_and_accepting_rests);
 	tcase_add_test(tcase, clients_that_send_noise_hurt_nobody);
 	suite_add_tcase(suite, tcase);
+	tcase_set_tags(limits, "kernel_limits");
+	tcase_set_timeout(limits, 60);
+	tcase_add_checked_fixture(limits, set_up, tear_down);
+	tcase_add_test(limits,
+	               without_descriptors_one_more_is_served_and_accepting_rests);
+	suite_add_tcase(suite, limits);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -269,6 +269,7 @@ death_suite(void)
 	TCase *tcase = tcase_create("death");
 
 	tcase_set_timeout(tcase, 300);
+	tcase_set_tags(tcase, "deaths");
 	tcase_add_test(tcase, nothing_is_torn_or_lost_by_thousands_of_deaths);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -509,12 +509,12 @@ main(void)
 {
 	Suite *suite = suite_create("link");
 	TCase *tcase = tcase_create("link");
+	TCase *limits = tcase_create("limits of the kernel");
 	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, every_kind_of_message_arrives_as_it_was_sent);
 	tcase_add_test(tcase, a_message_may_carry_253_descriptors);
-	tcase_add_test(tcase, descriptors_that_do_not_fit_are_closed_and_told);
 	tcase_add_test(tcase,
 	               what_the_dead_sent_arrives_although_it_had_not_read_everything);
 	tcase_add_test(tcase, what_is_no_message_is_refused_and_its_descriptors_closed);
@@ -529,6 +529,9 @@ main(void)
 	tcase_add_test(tcase, what_nobody_took_is_dropped_at_the_walker);
 	tcase_add_test(tcase, a_handover_that_is_not_complete_or_not_ours_is_refused);
 	suite_add_tcase(suite, tcase);
+	tcase_set_tags(limits, "kernel_limits");
+	tcase_add_test(limits, descriptors_that_do_not_fit_are_closed_and_told);
+	suite_add_tcase(suite, limits);
 	srunner_run_all(runner, CK_ENV);
 	int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

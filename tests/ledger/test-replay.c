@@ -402,6 +402,7 @@ replay_suite(void)
 	TCase *tcase = tcase_create("replay");
 
 	tcase_set_timeout(tcase, 300);
+	tcase_set_tags(tcase, "deaths");
 	tcase_add_test(tcase, a_core_that_died_at_any_moment_is_the_one_that_did_not);
 	suite_add_tcase(suite, tcase);
 	return suite;

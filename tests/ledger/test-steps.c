@@ -610,6 +610,7 @@ steps_suite(void)
 	TCase *tcase = tcase_create("steps");
 
 	tcase_set_timeout(tcase, 300);
+	tcase_set_tags(tcase, "deaths");
 	tcase_add_test(tcase, an_entry_is_there_or_not);
 	tcase_add_test(tcase, an_action_counts_as_performed_or_not);
 	tcase_add_test(tcase, a_checkpoint_is_taken_at_once_or_not);
