@@ -368,6 +368,7 @@ bool witness_message_done(struct witness *witness, const struct event *event);
 void witness_check_watches(struct witness *witness, const struct witnessed *node);
 
 /* witness-turn.c: what must hold between turns, and when the world is calm. */
+bool witness_is_healthy(const struct witness *witness, const struct witnessed *node);
 void witness_turn_over(struct witness *witness);
 void witness_calm(struct witness *witness);
 

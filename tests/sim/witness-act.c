@@ -256,6 +256,14 @@ check_kill(struct witness *witness, const struct witnessed *node)
 		witness_blame(witness, "I9 slot %u is killed too late", node->ref.slot);
 }
 
+/* Did it go down because of its own watch before its supervisor did? */
+static bool
+was_leaving(const struct witnessed *child, const struct witnessed *supervisor)
+{
+	return child->own_stop > supervisor->started &&
+	       child->own_stop < supervisor->stop;
+}
+
 /* I7: below a supervisor that stops, younger siblings are gone before the elder goes. */
 static void
 check_reverse(struct witness *witness, const struct witnessed *node)
@@ -264,11 +272,13 @@ check_reverse(struct witness *witness, const struct witnessed *node)
 	const struct witnessed *at = witness_parent(witness, node);
 
 	if (!witness->clean || witness->quit || node->process.main_dead ||
-	    node->told > 0 || node->own_stop > witness->op_began ||
-	    witness_is_kept(witness, node))
+	    node->told > 0 || witness_is_kept(witness, node))
 		return;
 	for (; at != NULL; child = at, at = witness_parent(witness, at)) {
-		if (at->spec->stop_parallel || child->own_stop > witness->op_began ||
+		/* That it goes down may only have been decided after this. */
+		if (at->stop < at->started)
+			return;
+		if (at->spec->stop_parallel || was_leaving(child, at) ||
 		    killed_from_above(witness, child) ||
 		    state_now(witness, at) != STATE_STOPPING ||
 		    (child->stopping != 0 &&

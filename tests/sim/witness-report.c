@@ -232,7 +232,8 @@ count_failure(struct witness *witness, struct witnessed *node, uint64_t delay_ms
 		return;
 	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
 	node->failures++;
-	if (node->renewed && view.failures < node->failures)
+	if ((node->renewed || witness_is_healthy(witness, node)) &&
+	    view.failures < node->failures)
 		node->failures = view.failures;
 	if (view.failures == node->failures)
 		check_delay(witness, node, delay_ms);

@@ -13,7 +13,8 @@ is_one_active(const struct witness *witness, const struct witnessed *supervisor)
 
 		if (child->used && child->parent == supervisor->ref.slot &&
 		    child->ref.slot != CORE_USER && child->spec->significant &&
-		    (child->begun != 0 || child->before == STATE_WAITING))
+		    (child->begun != 0 || (child->before == STATE_WAITING &&
+		                           child->ended < witness->op_began)))
 			return true;
 	}
 	return false;
@@ -44,6 +45,7 @@ retire(struct witness *witness, struct witnessed *supervisor)
 
 	witness->commotions++;
 	witness_mark(witness, supervisor, &supervisor->stop);
+	supervisor->counted_stop = supervisor->spec->backoff.on_stop;
 	if (is_going)
 		return;
 	supervisor->retired = witness->seq;

@@ -20,8 +20,8 @@ check_told(struct witness *witness, struct witnessed *node)
 }
 
 /* Was it healthy for long enough? */
-static bool
-is_healthy(const struct witness *witness, const struct witnessed *node)
+bool
+witness_is_healthy(const struct witness *witness, const struct witnessed *node)
 {
 	const struct backoff_spec *backoff = &node->spec->backoff;
 	uint64_t now_ms = node->stands ? node->stands_since_ms : witness->rig->now_ms;
@@ -45,7 +45,8 @@ check_backoff(struct witness *witness, struct witnessed *node,
 	if (view->state != STATE_STOPPING)
 		node->counted_stop = false;
 	if (view->failures != node->failures) {
-		if (view->failures != 0 || (!node->renewed && !is_healthy(witness, node)))
+		if (view->failures != 0 ||
+		    (!node->renewed && !witness_is_healthy(witness, node)))
 			witness_blame(witness, "I20 slot %u: %u failures, not %u",
 			              node->ref.slot, view->failures, node->failures);
 		node->failures = view->failures;
