@@ -117,7 +117,8 @@ witness_delayed(struct witness *witness, const struct witnessed *node, uint64_t 
 void
 witness_gone(struct witness *witness, const struct witnessed *node)
 {
-	if (node->due_up != node->up || node->process.asked > node->due_up)
+	if (node->due_up != node->up || node->process.asked > node->due_up ||
+	    witness_is_kept(witness, node))
 		return;
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		struct witnessed *other = &witness->nodes[i];
