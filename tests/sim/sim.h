@@ -404,7 +404,7 @@ uint64_t gen_name(const struct run *run, struct rng *rng);
 void gen_tree(struct run *run, struct rng *rng, bool clean);
 
 /* world.c, stimulus.c: the world, and what people do to it. */
-#define WORLD_QUEUE_MAX 1024
+#define WORLD_QUEUE_MAX 4096
 
 struct inhabitant {
 	struct ref ref;

@@ -19,8 +19,10 @@ void
 world_expect(struct world *world, uint64_t in_ms, const struct event *event,
              bool spontaneous)
 {
-	if (world->n_queue == WORLD_QUEUE_MAX)
+	if (world->n_queue == WORLD_QUEUE_MAX) {
+		witness_blame(&world->run->witness, "(simulator) too much is to happen");
 		return;
+	}
 	world->queue[world->n_queue++] =
 	    (struct happening){.at_ms = world->run->rig.now_ms + in_ms,
 	                       .event = *event,
