@@ -30,7 +30,7 @@ void prober_ask(struct prober *prober, const struct action *action);
 void prober_end_life(struct prober *prober, struct ref ref);
 
 /* What came of a command that was run for a probe. */
-void prober_command_ended(struct prober *prober, const struct task_order *order,
+void prober_command_ended(struct prober *prober, const struct task_order *task,
                           const struct task_result *result);
 
 /* How many descriptors the questions of this configuration need. */
