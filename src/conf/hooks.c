@@ -18,6 +18,8 @@ static const struct schema_key hooks_keys[] = {
     HOOK("post_restart", "Run once it is ready again; if it fails, so has the start."),
     HOOK("pre_stop", "Run before it is stopped."),
     HOOK("post_stop", "Run when nothing of it is left."),
+    {"hook_timeout", &schema_period, NULL, "The same as the actor's own hook_timeout.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
 };
 TABLE(hooks_table, hooks_keys, NULL);
 const struct schema_type schema_hooks = {
@@ -27,13 +29,18 @@ const struct schema_type schema_hooks = {
     .where = AT_NESTED,
 };
 
-/* `hooks`: the core is told which there are, the shell what they are. */
+/* `hooks`: the core is told which there are, the shell what they are.  A hook_timeout
+ * among them is nearer than the actor's, which was read before. */
 void
 read_hooks(struct reader *reader, const struct node *node, void *target,
            const struct trail *trail)
 {
+	const struct node *timeout = node_get(node, "hook_timeout");
 	struct conf_actor *actor = target;
 
+	if (timeout != NULL)
+		actor->spec.hook_timeout_ms =
+		    read_value(&schema_period, timeout).number;
 	for (size_t hook = 0; hook < HOOK_MAX; hook++) {
 		const struct node *command = node_get(node, hook_names[hook]);
 		struct trail below = {trail, hook_names[hook], 0};

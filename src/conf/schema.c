@@ -101,10 +101,10 @@ static const struct schema_key keys[] = {
     NOT_BUILT("needs", ACTOR),
     {"watch", &schema_watch, NULL, "Whose final end it is told of, and what comes of it.",
      CONF_IN_PLACE, ACTOR, .read = read_watch},
-    {"hooks", &schema_hooks, NULL, "Commands around its starts and stops.", CONF_IN_PLACE,
-     ACTOR, .read = read_hooks},
     {"hook_timeout", &schema_period, "\"10s\"", "How long a helper process may take.",
      CONF_IN_PLACE, ACTOR, INTO(struct conf_actor, spec.hook_timeout_ms), NULL},
+    {"hooks", &schema_hooks, NULL, "Commands around its starts and stops.", CONF_IN_PLACE,
+     ACTOR, .read = read_hooks},
 
     /* workers */
     {"command", &schema_command, NULL,

@@ -152,6 +152,14 @@ def timeout(box):
     equal(s.actor("a")["state"], "stopped", "the state")
 
 
+@test("hook_timeout may stand among the hooks, and is nearer there than the actor's")
+def timeout_among_hooks(box):
+    s = box.supd({"a": {"hook_timeout": "1h", "hooks": {
+        "post_start": ["/bin/sleep", "1000"], "hook_timeout": "100ms"}}})
+    failed = s.event("hook_failed", "a")
+    equal((failed["hook"], failed["timed_out"]), ("post_start", True), "the event")
+
+
 @test("what a hook leaves behind is killed before the actor goes on")
 def leftovers(box):
     s = box.supd({"a": {}}, wait=False)
