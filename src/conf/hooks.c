@@ -39,8 +39,7 @@ read_hooks(struct reader *reader, const struct node *node, void *target,
 	struct conf_actor *actor = target;
 
 	if (timeout != NULL)
-		actor->spec.hook_timeout_ms =
-		    read_value(&schema_period, timeout).number;
+		actor->spec.hook_timeout_ms = read_value(&schema_period, timeout).number;
 	for (size_t hook = 0; hook < HOOK_MAX; hook++) {
 		const struct node *command = node_get(node, hook_names[hook]);
 		struct trail below = {trail, hook_names[hook], 0};

@@ -282,6 +282,33 @@ reply_start_failed(struct conn *conn, const struct target *target)
 	    json_pack("{s:s,s:o}", "name", name_of(conn, target), "cause", object));
 }
 
+/* What is in the way of a command, and what to do about it. */
+static void
+reply_not_now(struct conn *conn, struct ref ref)
+{
+	const struct shell *shell = conn->control->shell;
+	const bool wants_up = strcmp(conn->call.method->name, "Start") == 0 ||
+	                      strcmp(conn->call.method->name, "Restart") == 0;
+	struct node_view view = {.parent = REF_NONE, .state = STATE_STOPPED};
+	struct strbuf why;
+
+	strbuf_init(&why, 65536);
+	if (core_valid(shell->core, ref))
+		core_view(shell->core, ref, shell->now_ms, &view);
+	if (wants_up && view.held) {
+		strbuf_adds(&why, "it is held down; start it, and it is no longer");
+	} else if (wants_up && core_valid(shell->core, view.parent)) {
+		strbuf_addf(&why, "its supervisor %s does not run; start that first",
+		            shell_path(shell, view.parent));
+	} else {
+		strbuf_adds(&why, view.state == STATE_STOPPING
+		                      ? "it is being stopped already"
+		                      : "nothing of it runs; start it first");
+	}
+	reply_invalid_state(conn, ref, strbuf_str(&why));
+	strbuf_done(&why);
+}
+
 /* Why it did not come, in the words of the interface. */
 void
 reply_target_error(struct conn *conn, const struct target *target)
@@ -316,8 +343,7 @@ reply_target_error(struct conn *conn, const struct target *target)
 		break;
 	case REPLY_INVALID_STATE:
 	case REPLY_DONE:
-		reply_invalid_state(conn, target->ref,
-		                    "not possible in this state, see supctl explain");
+		reply_not_now(conn, target->ref);
 		break;
 	}
 }

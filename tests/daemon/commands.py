@@ -53,6 +53,23 @@ def idempotent(box):
     equal((len(s.lines("S", "a")), len(s.lines("t", "b"))), (1, 1), "starts and stops")
 
 
+@test("a command that cannot be obeyed now says what is in its way")
+def in_the_way(box):
+    s = box.supd({"a": {"enabled": False}, "g": {"children": {"x": {}}}})
+    s.started("x")
+    s.ctl_ok("stop", "g")
+    s.ctl_ok("stop", "--hold", "a")
+    for arguments, words in (
+            (("start", "g/x"), "its supervisor /user/g does not run; start that first"),
+            (("restart", "g/x"), "its supervisor /user/g does not run; start that first"),
+            (("restart", "a"), "it is held down; start it, and it is no longer"),
+            (("kill", "a"), "nothing of it runs; start it first"),
+            (("suspend", "a"), "nothing of it runs; start it first")):
+        r = s.ctl(*arguments)
+        equal(r.code, 7, f"the exit status of {arguments}")
+        has(r.err, words, f"what {arguments} says")
+
+
 @test("a stopped actor stays stopped when a sibling crashes")
 def stop_sticks(box):
     s = box.supd(kids("ab"))
