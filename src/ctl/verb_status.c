@@ -32,9 +32,9 @@ worse(int a, int b)
 	return a > b ? a : b;
 }
 
-/* List what each name selects, or everything. */
+/* List what each name selects, or everything; of what was named its resources, too. */
 static int
-list_all(struct ctl *ctl, char **names, uint32_t n)
+list_all(struct ctl *ctl, char **names, uint32_t n, bool resources)
 {
 	struct listing listing = {.ctl = ctl};
 	int status = 0;
@@ -45,8 +45,8 @@ list_all(struct ctl *ctl, char **names, uint32_t n)
 	if (n == 0)
 		status = actors_status(ctl, NULL, false, list_actor, &listing);
 	for (uint32_t i = 0; i < n && ctl_may_go_on(ctl); i++)
-		status = worse(status,
-		               actors_status(ctl, names[i], false, list_actor, &listing));
+		status = worse(status, actors_status(ctl, names[i], resources, list_actor,
+		                                     &listing));
 	if (ctl->options.json)
 		ctl_array_end(ctl);
 	else if (roster_print(&listing.roster, &ctl->out, "") < 0)
@@ -68,7 +68,7 @@ verb_status(struct ctl *ctl, char **names, uint32_t n)
 	int status = 0;
 
 	if (n == 0 || ctl->options.json)
-		return list_all(ctl, names, n);
+		return list_all(ctl, names, n, true);
 	for (uint32_t i = 0; i < n && ctl_may_go_on(ctl); i++)
 		status = worse(status, show(ctl, names[i], &down));
 	return down ? worse(status, CTL_NOT_RUNNING) : status;
@@ -78,5 +78,5 @@ verb_status(struct ctl *ctl, char **names, uint32_t n)
 int
 verb_list(struct ctl *ctl, char **names, uint32_t n)
 {
-	return list_all(ctl, names, n);
+	return list_all(ctl, names, n, false);
 }

@@ -137,6 +137,7 @@ struct call {
 
 	struct ref_list list; /* the actors that the call is about */
 	size_t position;      /* CALL_LIST: in it */
+	bool resources;       /* Status: what do they take of the machine? */
 
 	uint64_t next_seq;  /* CALL_EVENTS: the next to be sent, or to be looked at */
 	uint64_t until_seq; /* CALL_EVENTS: behind the last, UINT64_MAX: follow */

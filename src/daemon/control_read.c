@@ -19,6 +19,7 @@ handle_status(struct conn *conn)
 {
 	struct call *call = &conn->call;
 
+	call->resources = param_bool(conn, "resources", false);
 	if (param_array(conn, "names") == NULL) {
 		if (resolve_all(conn->control->shell, &call->list) < 0) {
 			reply_limit(conn, call->method->name, 0);

@@ -355,7 +355,8 @@ reply_actors(struct conn *conn)
 	struct strbuf *out = reply_begin(conn);
 
 	strbuf_adds(out, "{\"actors\":");
-	view_actors_json(out, conn->control->shell, &conn->call.list);
+	view_actors_json(out, conn->control->shell, &conn->call.list,
+	                 conn->call.resources);
 	strbuf_addc(out, '}');
 	reply_end(conn, false);
 }

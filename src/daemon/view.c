@@ -11,6 +11,7 @@
 #include "daemon/cause.h"
 #include "daemon/shell.h"
 #include "os/clock.h"
+#include "os/usage.h"
 
 /* Append a string that is known when compiling. */
 #define ADD(sb, text) strbuf_add(sb, text, sizeof(text) - 1)
@@ -21,6 +22,7 @@ view_clock_init(struct view_clock *clock)
 {
 	clock->mono_ms = clock_mono_ms();
 	clock->wall_us = clock_wall_us();
+	clock->resources = false;
 }
 
 /* The wall clock's time, in µs, of a moment of the monotonic clock, in ms. */
@@ -184,7 +186,28 @@ add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *act
 		strbuf_add_json(sb, shell_path(shell, view->waits_for));
 		strbuf_addc(sb, ']');
 	}
-	ADD(sb, ",\"resources\":null}");
+}
+
+/* What its processes take of the machine; null where there are none. */
+static void
+add_resources(struct strbuf *sb, const struct actor *actor)
+{
+	struct usage usage;
+
+	ADD(sb, ",\"resources\":");
+	if (actor == NULL || actor->pid == 0 || usage_read(actor->pid, &usage) < 0) {
+		ADD(sb, "null");
+		return;
+	}
+	ADD(sb, "{\"memory_bytes\":");
+	strbuf_add_number(sb, usage.memory_bytes);
+	ADD(sb, ",\"cpu_usec\":");
+	strbuf_add_number(sb, usage.cpu_usec);
+	ADD(sb, ",\"processes\":");
+	strbuf_add_number(sb, usage.processes);
+	ADD(sb, ",\"descriptors\":");
+	strbuf_add_number(sb, usage.descriptors);
+	strbuf_addc(sb, '}');
 }
 
 /* An object of type Actor, every field of it; the actor must be there. */
@@ -210,17 +233,20 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	ADD(sb, ",\"last_failure\":");
 	add_failure(sb, shell, clock, actor, &view);
 	add_policy(sb, shell, actor, &view);
+	add_resources(sb, clock->resources ? actor : NULL);
+	strbuf_addc(sb, '}');
 }
 
 /* An array of those actors of the list that are still there. */
 void
 view_actors_json(struct strbuf *sb, const struct shell *shell,
-                 const struct ref_list *list)
+                 const struct ref_list *list, bool resources)
 {
 	struct view_clock clock;
 	bool any = false;
 
 	view_clock_init(&clock);
+	clock.resources = resources;
 	strbuf_addc(sb, '[');
 	for (size_t i = 0; i < list->n; i++) {
 		if (!core_valid(shell->core, list->at[i]))

@@ -10,10 +10,12 @@
 
 struct shell;
 
-/* Both clocks at one moment, to tell when something happened that the core timed. */
+/* Both clocks at one moment, to tell when something happened that the core timed, and
+ * whether to look what processes take of the machine: that costs a few system calls. */
 struct view_clock {
 	uint64_t mono_ms;
 	uint64_t wall_us;
+	bool resources;
 };
 
 void view_clock_init(struct view_clock *clock);
@@ -21,6 +23,6 @@ uint64_t view_wall_us(const struct view_clock *clock, uint64_t at_ms);
 void view_actor_json(struct strbuf *sb, const struct shell *shell,
                      const struct view_clock *clock, struct ref ref);
 void view_actors_json(struct strbuf *sb, const struct shell *shell,
-                      const struct ref_list *list);
+                      const struct ref_list *list, bool resources);
 
 #endif

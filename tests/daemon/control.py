@@ -63,6 +63,21 @@ def shape(box):
     equal(client.receive(), {"parameters": {}}, "an empty reply")
 
 
+@test("Status tells on request what the processes of an actor take of the machine")
+def resources(box):
+    s = box.supd({"a": {"do": ["fork=2"]}, "g": {"children": {"b": {}}}})
+    s.started("b")
+    equal(s.call("Status", names=["a"])["actors"][0]["resources"], None, "unasked")
+    a, g = s.call("Status", names=["a", "g"], resources=True)["actors"]
+    equal(sorted(a["resources"]), ["cpu_usec", "descriptors", "memory_bytes", "processes"],
+          "the fields")
+    equal((a["resources"]["processes"], g["resources"]), (3, None), "who was counted")
+    check(a["resources"]["memory_bytes"] > 4096, lambda: f"too little memory: {a}")
+    check(a["resources"]["descriptors"] >= 9, lambda: f"too few descriptors: {a}")
+    has(s.ctl_ok("status", "a").out, r"uses  memory .*, 3 processes, \d+ descriptors",
+        "the block")
+
+
 @test("without more there is one reply and no continues")
 def no_more(box):
     client = Varlink(one(box).socket)
