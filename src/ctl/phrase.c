@@ -145,6 +145,8 @@ say_failure(const struct phrase *phrase)
 {
 	const char *origin = phrase_text(phrase->event, "origin");
 	const char *step = phrase_text(phrase->event, "step");
+	const char *rule = phrase_text(phrase->event, "rule");
+	const char *reason = phrase_text(phrase->event, "reason");
 
 	add_cause(phrase);
 	/* What went wrong before the program was executed, such as chdir. */
@@ -158,7 +160,11 @@ say_failure(const struct phrase *phrase)
 	if (phrase_number(phrase->event, "delay_ms") > 0)
 		add_delay(phrase, " in ", "delay_ms");
 	strbuf_adds(phrase->sb, " (");
-	add(phrase, phrase_text(phrase->event, "rule"));
+	add(phrase, rule);
+	/* What overruled it, or that none had part in it. */
+	if (reason[0] != '\0' && strcmp(reason, "rule") != 0 &&
+	    strcmp(reason, "on_failure") != 0 && strcmp(reason, rule) != 0)
+		add_field(phrase, " (", "reason", ")");
 	add_window(phrase);
 	strbuf_addc(phrase->sb, ')');
 }

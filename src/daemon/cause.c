@@ -232,29 +232,42 @@ cause_json(struct strbuf *sb, const struct cause *cause, const char *about)
 	strbuf_addc(sb, '}');
 }
 
+static bool
+is_placed(const struct conf *conf, struct place place)
+{
+	return place.line > 0 && place.file < conf->n_files;
+}
+
 /*
- * Which rule decided: "supd.yaml:12", "preset default"; where something overruled it,
- * "supd.yaml:12 (limit exceeded)"; where no rule had part in it, why.
+ * Which rule decided: "supd.yaml:12", "preset default"; where no rule had part in it,
+ * why.
  *
  * A rule of a preset that was named in a list is the line that named it.
  */
+void
+rule_name(struct strbuf *sb, const struct conf *conf, enum preset preset,
+          struct place place, uint8_t reason)
+{
+	ASSERT(reason < DECISION_REASON_MAX);
+	ASSERT(preset < PRESET_MAX);
+	if (is_placed(conf, place))
+		strbuf_addf(sb, "%s:%u", conf->files[place.file],
+		            (unsigned int)place.line);
+	else if (preset != PRESET_LIST)
+		strbuf_addf(sb, "preset %s", preset_names[preset]);
+	else
+		strbuf_adds(sb, decision_reason_names[reason]);
+}
+
+/* The same, and what overruled it: "supd.yaml:12 (limit exceeded)". */
 void
 rule_text(struct strbuf *sb, const struct conf *conf, enum preset preset,
           struct place place, uint8_t reason)
 {
 	bool by_rule = reason == DECIDED_BY_RULE || reason == DECIDED_BY_ON_FAILURE;
+	bool is_reason = !is_placed(conf, place) && preset == PRESET_LIST;
 
-	ASSERT(reason < DECISION_REASON_MAX);
-	ASSERT(preset < PRESET_MAX);
-	if (place.line > 0 && place.file < conf->n_files)
-		strbuf_addf(sb, "%s:%u", conf->files[place.file],
-		            (unsigned int)place.line);
-	else if (preset != PRESET_LIST)
-		strbuf_addf(sb, "preset %s", preset_names[preset]);
-	else {
-		strbuf_adds(sb, decision_reason_names[reason]);
-		return;
-	}
-	if (!by_rule)
+	rule_name(sb, conf, preset, place, reason);
+	if (!by_rule && !is_reason)
 		strbuf_addf(sb, " (%s)", decision_reason_names[reason]);
 }

@@ -20,6 +20,8 @@ const char *cause_about(const struct actors *actors, const struct cause *cause,
                         struct ref origin);
 void cause_text(struct strbuf *sb, const struct cause *cause, const char *about);
 void cause_json(struct strbuf *sb, const struct cause *cause, const char *about);
+void rule_name(struct strbuf *sb, const struct conf *conf, enum preset preset,
+               struct place place, uint8_t reason);
 void rule_text(struct strbuf *sb, const struct conf *conf, enum preset preset,
                struct place place, uint8_t reason);
 

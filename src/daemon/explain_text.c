@@ -54,11 +54,27 @@ step_cause(struct strbuf *sb, const json_t *event)
 	strbuf_adds(sb, cause_of(event));
 }
 
+/* What overruled the rule; NULL: nothing, or no rule had part in it. */
+static const char *
+overruled_by(const char *rule, const char *reason)
+{
+	const bool by_rule =
+	    strcmp(reason, decision_reason_names[DECIDED_BY_RULE]) == 0 ||
+	    strcmp(reason, decision_reason_names[DECIDED_BY_ON_FAILURE]) == 0;
+
+	return by_rule || reason[0] == '\0' || strcmp(rule, reason) == 0 ? NULL : reason;
+}
+
 static void
 step_failure(struct strbuf *sb, const json_t *event)
 {
+	const char *rule = explain_field(event, "rule");
+	const char *reason = overruled_by(rule, explain_field(event, "reason"));
+
 	strbuf_addf(sb, "failed (%s): %s, decided by %s", cause_of(event),
-	            explain_field(event, "directive"), explain_field(event, "rule"));
+	            explain_field(event, "directive"), rule);
+	if (reason != NULL)
+		strbuf_addf(sb, " (%s)", reason);
 }
 
 static void
@@ -165,6 +181,7 @@ struct facts {
 	const char *step; /* of a start that failed; "" or NULL: there was none */
 	const char *directive;
 	const char *rule;
+	const char *reason;
 	const json_t *scope; /* NULL: not known any more */
 	json_int_t delay_ms;
 	json_int_t window; /* -1: not known any more */
@@ -227,19 +244,17 @@ meaning(const char *directive)
 static void
 say_rule(struct strbuf *sb, const struct facts *facts)
 {
-	const char *reason = strstr(facts->rule, " (");
-	size_t len =
-	    reason != NULL ? (size_t)(reason - facts->rule) : strlen(facts->rule);
+	const char *reason = overruled_by(facts->rule, facts->reason);
 	const char *colon = strrchr(facts->rule, ':');
 
 	if (strncmp(facts->rule, "preset ", 7) == 0)
-		strbuf_addf(sb, "The built-in rules (%.*s)", (int)len, facts->rule);
+		strbuf_addf(sb, "The built-in rules (%s)", facts->rule);
 	else if (colon != NULL)
-		strbuf_addf(sb, "The rule at %.*s", (int)len, facts->rule);
+		strbuf_addf(sb, "The rule at %s", facts->rule);
 	else
 		strbuf_addf(sb, "No rule (%s)", facts->rule);
 	if (reason != NULL)
-		strbuf_addf(sb, " did not have the last word%s: it became", reason);
+		strbuf_addf(sb, " did not have the last word (%s): it became", reason);
 	else
 		strbuf_adds(sb, " decided");
 	strbuf_addf(sb, " %s.\n", meaning(facts->directive));
@@ -498,6 +513,7 @@ say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	    .step = explain_field(failure, "step"),
 	    .directive = explain_field(failure, "directive"),
 	    .rule = explain_field(failure, "rule"),
+	    .reason = explain_field(failure, "reason"),
 	    .scope = json_object_get(failure, "scope"),
 	    .delay_ms = number(failure, "delay_ms"),
 	    .window = number(failure, "window"),
@@ -526,7 +542,7 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	strbuf_init(&rule, 4096);
 	cause_text(&cause, &view->cause,
 	           cause_about(&shell->actors, &view->cause, view->origin));
-	rule_text(&rule, shell->conf, view->rule_preset, view->rule_place, view->reason);
+	rule_name(&rule, shell->conf, view->rule_preset, view->rule_place, view->reason);
 	const struct facts facts = {
 	    .path = shell_path(shell, view->ref),
 	    .origin = shell_path(shell, view->origin),
@@ -534,6 +550,7 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	    .cause = strbuf_str(&cause),
 	    .directive = directive_names[view->directive],
 	    .rule = strbuf_str(&rule),
+	    .reason = decision_reason_names[view->reason],
 	    .window = -1,
 	};
 	say_facts(sb, shell, view->ref, &facts);

@@ -77,7 +77,7 @@ add_rule(struct shell *shell, const struct action *action)
 	struct strbuf sb;
 
 	strbuf_init(&sb, LINE_BYTES_MAX);
-	rule_text(&sb, shell->conf, action->rule_preset, action->rule_place,
+	rule_name(&sb, shell->conf, action->rule_preset, action->rule_place,
 	          action->reason);
 	events_string(&shell->events, "rule", strbuf_str(&sb));
 	strbuf_done(&sb);

@@ -108,7 +108,7 @@ add_failure(struct strbuf *sb, const struct shell *shell, const struct view_cloc
 	strbuf_adds(sb, directive_names[view->directive]);
 	ADD(sb, "\",\"rule\":");
 	strbuf_init(&rule, 4096);
-	rule_text(&rule, shell->conf, view->rule_preset, view->rule_place, view->reason);
+	rule_name(&rule, shell->conf, view->rule_preset, view->rule_place, view->reason);
 	strbuf_add_json(sb, strbuf_str(&rule));
 	strbuf_done(&rule);
 	ADD(sb, ",\"at\":");

@@ -3,7 +3,7 @@
 """Intensity of supervisors and limits of children: how often is too often, exactly."""
 import os
 
-from lib import PROBE, check, equal, main, now_ns, test
+from lib import PROBE, check, equal, has, main, now_ns, test
 
 STOP_GIVEN_UP = [{"when": "intensity", "then": "stop"}, "default"]
 
@@ -161,6 +161,12 @@ def limit(box):
     equal(s.actor("b")["pid"], b, "b's pid")
     equal(s.actor("b")["window"], 0, "b's window")
     equal(len(s.lines("S", "a")), 3, "starts of a")
+    failure = s.event("failure", "a", 3)
+    equal([failure["rule"], failure["reason"], s.actor("a")["last_failure"]["rule"]],
+          ["preset default", "limit exceeded", "preset default"], "who decided")
+    has(s.ctl_ok("events").out, r"→ stop \(preset default \(limit exceeded\)", "the event")
+    has(s.ctl_ok("explain", "a").out, r"preset default.*last word \(limit exceeded\)",
+        "the explanation")
 
 
 @test("a limit of 0 stops the child at its first failure")
