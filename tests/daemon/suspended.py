@@ -25,7 +25,8 @@ def leaf_of(pid):
 
 def stands_still(pid, kind):
     if kind == "session":
-        return state_of(pid) == "T"
+        # One that ended just before its parent was stopped waits to be reaped.
+        return state_of(pid) in "TZX"
     with open(os.path.join(leaf_of(pid), "cgroup.events"), encoding="ascii") as events:
         return "frozen 1" in events.read()
 
