@@ -3,9 +3,9 @@
 import json
 import os
 
-from lib import TOP_SRC
+from lib import TOP_SRC, for_everybody
 
-STORER = os.path.join(TOP_SRC, "tests/daemon/storer.py")
+STORER = for_everybody(os.path.join(TOP_SRC, "tests/daemon/storer.py"))
 RULES = [{"when": {"exit": [10]}, "then": "resume"}, {"when": {"exit": [20]}, "then": "restart"},
          {"when": {"exit": [30]}, "then": "stop"}, "default"]
 
