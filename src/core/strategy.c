@@ -195,6 +195,25 @@ strategy_joins(const struct core *core, const struct node *node)
 	       node->index >= supervisor->group_index;
 }
 
+/* One came between others, who get new numbers: a group begins where it began. */
+void
+strategy_number(struct core *core, struct node *parent, const struct node *newcomer)
+{
+	const uint32_t group_index = parent->group_index;
+	bool is_found = group_index == NONE;
+	uint32_t index = 0;
+
+	CHILDREN_FOREACH (core, parent, child) {
+		if (!is_found && child != newcomer && child->index >= group_index) {
+			parent->group_index = index;
+			is_found = true;
+		}
+		child->index = index++;
+	}
+	if (!is_found)
+		parent->group_index = index;
+}
+
 /*
  * The node is removed while its supervisor runs on: removed ones are stopped one after
  * the other from the right, as everything is, unless the supervisor stops in parallel.
