@@ -118,7 +118,7 @@ void
 witness_gone(struct witness *witness, const struct witnessed *node)
 {
 	if (node->due_up != node->up || node->process.asked > node->due_up ||
-	    witness_is_kept(witness, node))
+	    node->deleted > node->process.asked || witness_is_kept(witness, node))
 		return;
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		struct witnessed *other = &witness->nodes[i];
@@ -277,7 +277,7 @@ check_told(struct witness *witness, struct witnessed *origin, const struct actio
 			witness_blame(witness, "I33 slot %u fails for no reason",
 			              origin->ref.slot);
 	} else if (action->cause.kind == CAUSE_NORMAL &&
-	           origin->spec->kind != NODE_WORKER && origin->retired != 0) {
+	           origin->spec->kind != NODE_WORKER && origin->may_be_retired != 0) {
 		/* A limit refuses to start it anew, though its work was done. */
 		return;
 	} else {
@@ -380,6 +380,8 @@ saw_failure(struct witness *witness, const struct action *action)
 		break;
 	case DIRECTIVE_STOP:
 		group_stopped(witness, node, group);
+		/* That its work was done once does not bring it back. */
+		node->retired = 0;
 		if (action->reason == DECIDED_TEMPORARY)
 			node->natural = true;
 		else if (group)
@@ -426,6 +428,8 @@ saw_turning_point(struct witness *witness, const struct action *action)
 		node->stands = false;
 		if (action->report != REPORT_STOPPING)
 			node->gave_up = 0;
+		else if (node->stopping == 0)
+			node->stopping = witness->seq;
 		if (action->report == REPORT_STOPPED)
 			node->was_stopped = witness->seq;
 		/* Its work was done: now it starts anew, with its group. */

@@ -45,7 +45,9 @@ retire(struct witness *witness, struct witnessed *supervisor)
 
 	witness->commotions++;
 	witness_mark(witness, supervisor, &supervisor->stop);
-	supervisor->counted_stop = supervisor->spec->backoff.on_stop;
+	if (supervisor->spec->backoff.on_stop)
+		supervisor->counted_stop = true;
+	supervisor->may_be_retired = witness->seq;
 	if (is_going)
 		return;
 	supervisor->retired = witness->seq;
@@ -66,7 +68,8 @@ witness_ended_normally(struct witness *witness, struct witnessed *supervisor)
 	witness->seq++;
 	witness_may_restart(witness, supervisor);
 	witness_count(witness, witness_parent(witness, supervisor), false);
-	supervisor->counted_stop = supervisor->spec->backoff.on_stop;
+	if (supervisor->spec->backoff.on_stop)
+		supervisor->counted_stop = true;
 }
 
 /* The final end of a child: does it end its supervisor, too? */
