@@ -57,6 +57,23 @@ join_group(struct turn *turn, struct node *supervisor, struct node *member)
 	reconcile_queue(turn->core, member);
 }
 
+/*
+ * Does anybody whom a restart of this child does not concern wait for the end of the
+ * group's delay?  Their order has changed since.
+ */
+static bool
+others_wait(const struct core *core, const struct node *node)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+
+	if (supervisor->group_delay_ms == DURATION_INFINITE)
+		return false;
+	CHILDREN_FOREACH (core, supervisor, member)
+		if (member->grouped && member->up && !strategy_in_scope(core, node, member))
+			return true;
+	return false;
+}
+
 static void
 begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
             uint64_t delay_ms)
@@ -98,8 +115,11 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 		down_bring(turn, node);
 		return;
 	}
+	if (!others_wait(core, node))
+		supervisor->group_index = node->index;
+	else if (delay_ms < supervisor->group_delay_ms)
+		delay_ms = supervisor->group_delay_ms;
 	supervisor->group_leader = node_slot(core, node);
-	supervisor->group_index = node->index;
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;

@@ -316,3 +316,22 @@ expect S d
 reply start d done
 after 2s
 expect x b, S a, S b
+
+story I22 who waits for its delay waits on when somebody who comes behind it now fails
+tree rest_for_one
+  x
+  a backoff=1s/1m
+  b
+boot
+expect S x, S a, S b
+exit a 1
+expect t b, x b
+report failure a exit:1 restart
+before x b
+exit x 1
+report failure x exit:1 restart
+expect nothing
+after 999ms
+expect nothing
+after 1ms
+expect S a, S x, S b
