@@ -72,7 +72,7 @@ witness_delete(struct witness *witness, const struct event *event)
 	          node->before == STATE_FAILED;
 	if (!event->stop && !is_down)
 		return;
-	node->deleted = witness->seq;
+	witness_mark(witness, node, &node->deleted);
 	witness_doubt(witness, node);
 	node->may_be_stopped = true;
 	if (node->joined != 0) {

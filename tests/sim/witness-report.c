@@ -190,8 +190,11 @@ saw_gave_up(struct witness *witness, const struct action *action)
 	witness_mark(witness, node, &node->down);
 	node->maybe++;
 	node->gave_up = witness->seq;
-	if (node->spec->decider.preset == PRESET_OTP)
-		witness_ended_normally(witness, node);
+	if (node->spec->decider.preset != PRESET_OTP)
+		return;
+	if (node->ref.slot != CORE_USER)
+		node->retired = witness->seq;
+	witness_ended_normally(witness, node);
 }
 
 /* ---- failures -------------------------------------------------------------------------
@@ -245,8 +248,10 @@ static void
 check_told(struct witness *witness, struct witnessed *origin, const struct action *action)
 {
 	const struct process *process = &origin->process;
+	const struct witnessed *parent = witness_parent(witness, origin);
 
-	if (origin->may_go_on && !ref_equal(action->ref, origin->ref)) {
+	if (origin->may_go_on && !ref_equal(action->ref, origin->ref) && parent != NULL &&
+	    parent->spec->when_empty == WHEN_EMPTY_ESCALATE) {
 		/* Its group was stopped, and that left nobody. */
 		origin->may_go_on = false;
 		return;

@@ -124,9 +124,7 @@ witness_group_stopped(struct witness *witness, struct witnessed *leader)
 
 	if (supervisor == NULL || supervisor->spec->strategy == STRATEGY_ONE_FOR_ONE)
 		return;
-	/* A reload may yet say so. */
-	if (supervisor->spec->when_empty == WHEN_EMPTY_ESCALATE || !witness->clean)
-		leader->may_go_on = true;
+	leader->may_go_on = true;
 	if (supervisor->spec->when_empty != WHEN_EMPTY_STOP)
 		return;
 	witness_doubt(witness, supervisor);
