@@ -69,7 +69,8 @@ others_wait(const struct core *core, const struct node *node)
 	if (supervisor->group_delay_ms == DURATION_INFINITE)
 		return false;
 	CHILDREN_FOREACH (core, supervisor, member)
-		if (member->grouped && member->up && !strategy_in_scope(core, node, member))
+		if (member->grouped && member->up &&
+		    !strategy_in_scope(core, node, member))
 			return true;
 	return false;
 }
