@@ -440,8 +440,10 @@ saw_turning_point(struct witness *witness, const struct action *action)
 		/* Its work was done: now it starts anew, with its group. */
 		if (action->report == REPORT_STOPPED && node->retired > node->started &&
 		    node->spec->restart == RESTART_PERMANENT &&
-		    node->told_down < node->retired)
+		    node->told_down < node->retired) {
 			witness_may_restart(witness, node);
+			witness_count(witness, witness_parent(witness, node), false);
+		}
 	} else if (node != NULL && node->spec->kind == NODE_SUPERVISOR)
 		node->process.ready_ms = witness->rig->now_ms;
 }

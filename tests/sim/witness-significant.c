@@ -107,6 +107,7 @@ witness_significant(struct witness *witness, struct witnessed *child)
 		witness_may_restart(witness, supervisor);
 		witness_count(witness, witness_parent(witness, supervisor), false);
 		count_stop(supervisor);
+		supervisor->may_be_retired = witness->seq;
 		if (witness_parent(witness, supervisor) != NULL)
 			supervisor = witness_parent(witness, supervisor);
 		witness_doubt(witness, supervisor);
