@@ -89,6 +89,8 @@ failure_next_delay(struct turn *turn, struct node *node, const struct decision *
 	node->shown_delay_ms = backoff_delay(&spec, node->failures, &turn->core->rng);
 	if (node->failures < UINT32_MAX)
 		node->failures++;
+	/* However long it lives on: it is not healthy any more. */
+	deadline_clear(turn->core, node, LANE_RESET);
 	return node->shown_delay_ms;
 }
 

@@ -51,8 +51,13 @@ bark(struct turn *turn, struct node *node)
 	const struct cause cause = {.kind = CAUSE_WATCHDOG, .code = -1};
 
 	node->barked = true;
+	/* One silence is one failure, whichever of the two tells of it. */
+	deadline_clear(turn->core, node, LANE_WATCHDOG);
 	failure_handle(turn, node, &cause, node);
+	if (failure_is_moot(turn, node))
+		return;
 	/* Whoever was only passed on goes on, and is heard of again. */
+	node->barked = false;
 	if (deadline_due(turn->core, node, LANE_WATCHDOG) == 0)
 		arm_watchdog(turn->core, node);
 }

@@ -529,6 +529,7 @@ void strategy_stop(struct turn *turn, struct node *node);
 bool strategy_revives(const struct node *member);
 bool strategy_joins(const struct core *core, const struct node *node);
 void strategy_leave(struct core *core, struct node *node);
+void strategy_number(struct core *core, struct node *parent, const struct node *newcomer);
 bool strategy_in_scope(const struct core *core, const struct node *child,
                        const struct node *sibling);
 

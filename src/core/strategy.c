@@ -57,6 +57,24 @@ join_group(struct turn *turn, struct node *supervisor, struct node *member)
 	reconcile_queue(turn->core, member);
 }
 
+/*
+ * Does anybody whom a restart of this child does not concern wait for the end of the
+ * group's delay?  Their order has changed since.
+ */
+static bool
+others_wait(const struct core *core, const struct node *node)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+
+	if (supervisor->group_delay_ms == DURATION_INFINITE)
+		return false;
+	CHILDREN_FOREACH (core, supervisor, member)
+		if (member->grouped && member->up &&
+		    !strategy_in_scope(core, node, member))
+			return true;
+	return false;
+}
+
 static void
 begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
             uint64_t delay_ms)
@@ -98,8 +116,11 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 		down_bring(turn, node);
 		return;
 	}
+	if (!others_wait(core, node))
+		supervisor->group_index = node->index;
+	else if (delay_ms < supervisor->group_delay_ms)
+		delay_ms = supervisor->group_delay_ms;
 	supervisor->group_leader = node_slot(core, node);
-	supervisor->group_index = node->index;
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
@@ -193,6 +214,25 @@ strategy_joins(const struct core *core, const struct node *node)
 		return false;
 	return supervisor->spec.strategy == STRATEGY_ONE_FOR_ALL ||
 	       node->index >= supervisor->group_index;
+}
+
+/* One came between others, who get new numbers: a group begins where it began. */
+void
+strategy_number(struct core *core, struct node *parent, const struct node *newcomer)
+{
+	const uint32_t group_index = parent->group_index;
+	bool is_found = group_index == NONE;
+	uint32_t index = 0;
+
+	CHILDREN_FOREACH (core, parent, child) {
+		if (!is_found && child != newcomer && child->index >= group_index) {
+			parent->group_index = index;
+			is_found = true;
+		}
+		child->index = index++;
+	}
+	if (!is_found)
+		parent->group_index = index;
 }
 
 /*

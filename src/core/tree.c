@@ -208,7 +208,6 @@ link_child(struct core *core, struct node *parent, struct node *node, struct nod
 {
 	uint32_t slot = node_slot(core, node);
 	struct node *prev;
-	uint32_t index = 0;
 
 	node->next = before != NULL ? node_slot(core, before) : NONE;
 	node->prev = before != NULL ? before->prev : parent->last;
@@ -219,8 +218,7 @@ link_child(struct core *core, struct node *parent, struct node *node, struct nod
 		node->index = prev != NULL ? prev->index + 1 : 0;
 		return;
 	}
-	CHILDREN_FOREACH (core, parent, child)
-		child->index = index++;
+	strategy_number(core, parent, node);
 }
 
 static struct node *

@@ -275,3 +275,63 @@ bounce d
 expect nothing
 after 2s
 expect x b, S d, S a, S b
+
+story I8 a group begins where it began when who is before it has gone
+tree rest_for_one decider=exit:1->stop,default
+  x
+  a
+  b shutdown=10s
+  c
+  d
+boot
+expect S x, S a, S b, S c, S d
+remove x
+expect t x, x x, removed x
+slow b 2s
+exit a 1
+expect t d, x d, t c, x c, t b
+report failure a exit:1 stop
+before d c
+start a
+expect nothing
+after 2s
+expect x b, S a
+reply start a done
+
+story I8 a group begins where it began when somebody comes before it
+tree rest_for_one
+  d disabled
+  a
+  b shutdown=10s
+boot
+expect S a, S b
+slow b 2s
+exit a 1
+expect t b
+report failure a exit:1 restart
+add /user n disabled
+before n d
+start d
+expect S d
+reply start d done
+after 2s
+expect x b, S a, S b
+
+story I22 who waits for its delay waits on when somebody who comes behind it now fails
+tree rest_for_one
+  x
+  a backoff=1s/1m
+  b
+boot
+expect S x, S a, S b
+exit a 1
+expect t b, x b
+report failure a exit:1 restart
+before x b
+exit x 1
+report failure x exit:1 restart
+expect nothing
+after 999ms
+expect nothing
+after 1ms
+expect S a, S x, S b

@@ -716,3 +716,22 @@ expect nothing
 after 1ms
 expect b a, x a, S a
 report failure a watchdog restart
+
+story whoever is kept after its watchdog ran out has its full period again, and is stopped as ever
+tree
+  s one_for_one keep_children=untouched decider=watchdog->escalate,default
+    a temporary watchdog=1s
+boot
+expect S a
+after 900ms
+watchdog_trigger a
+report escalated s watchdog
+report failure s watchdog restart origin=a
+after 999ms
+expect nothing
+after 1ms
+report escalated s watchdog
+report failure s watchdog restart origin=a
+stop a
+expect t a, x a, removed a
+reply stop a done

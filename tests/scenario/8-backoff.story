@@ -374,3 +374,24 @@ exit a 1
 report failure a exit:1 restart delay=1s
 after 1s
 expect S a
+
+story I20 who failed, and lives until it is its turn to stop, is not healthy meanwhile
+tree one_for_all
+  a backoff=100ms/1m/500ms
+  b shutdown=10s
+boot
+expect S a, S b
+exit a 1
+expect t b, x b
+report failure a exit:1 restart
+after 100ms
+expect S a, S b
+slow b 2s
+self_report a disk
+expect t b
+report failure a self_report:disk restart
+after 2s
+expect x b, t a, x a
+view a backoff failures=2
+after 200ms
+expect S a, S b

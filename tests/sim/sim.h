@@ -184,8 +184,9 @@ struct witnessed {
 	/* significance */
 	bool natural; /* its end is by itself */
 	bool may_be_natural;
-	bool may_go_on;   /* its failure may be told once more, one level up */
-	uint64_t retired; /* as a supervisor: seq when its work was done */
+	bool may_go_on;          /* its failure may be told once more, one level up */
+	uint64_t retired;        /* as a supervisor: seq when its work was done, */
+	uint64_t may_be_retired; /* … or may have been before it went down anyway */
 
 	/* backoff */
 	uint32_t failures;
@@ -213,7 +214,6 @@ struct witnessed {
 	enum node_state before; /* state before this input */
 	uint64_t before_since_ms;
 	uint64_t stopping; /* seq when it was first seen stopping, 0: it is not */
-	uint64_t stopping_ms;
 };
 
 struct witness {
@@ -225,6 +225,8 @@ struct witness {
 	uint32_t n_joined;
 	uint64_t seq;
 	uint64_t op_began; /* seq */
+	bool op_deletes;   /* it is the delete of somebody who is there */
+	bool op_refused;   /* it is a command that was refused */
 	bool op_same;      /* the turn had a specification that is as before */
 	bool clean;        /* nobody gave commands, nothing was reloaded */
 	bool punctual;     /* every tick came when it was due */
@@ -315,8 +317,7 @@ void witness_reply(struct witness *witness, const struct action *action);
 /* witness-dynamic.c: who comes and goes at run time. */
 void witness_joined(struct witness *witness, const struct action *action);
 void witness_check_joined(struct witness *witness);
-void witness_delete(struct witness *witness, struct witnessed *node,
-                    const struct event *event);
+void witness_delete(struct witness *witness, const struct event *event);
 void witness_leave(struct witness *witness, struct witnessed *top);
 void witness_restored(struct witness *witness, struct witnessed *top);
 void witness_not_added(struct witness *witness, struct witnessed *node,

@@ -201,8 +201,7 @@ witness_command(struct witness *witness, const struct event *event)
 		node->maybe++;
 	else if (event->kind == EVENT_RESET)
 		saw_reset(witness, node);
-	else if (event->kind == EVENT_DELETE)
-		witness_delete(witness, node, event);
+	witness->op_deletes = event->kind == EVENT_DELETE;
 }
 
 /* I29: what is refused changes nothing. */
@@ -216,9 +215,10 @@ check_refusal(struct witness *witness, const struct action *reply, enum event_ki
 	if (witness->op == NULL || witness->op->kind != OP_POST ||
 	    witness->op->event.token != reply->token)
 		return;
-	if ((is_busy || reply->result == REPLY_INVALID_STATE ||
-	     reply->result == REPLY_NO_SUCH_ACTOR || reply->result == REPLY_LIMIT) &&
-	    witness->rig->n_log > 1)
+	witness->op_refused = is_busy || reply->result == REPLY_INVALID_STATE ||
+	                      reply->result == REPLY_NO_SUCH_ACTOR ||
+	                      reply->result == REPLY_LIMIT;
+	if (witness->op_refused && witness->rig->n_log > 1)
 		witness_blame(witness, "I29 a refused %s does something",
 		              event_kind_names[kind]);
 }

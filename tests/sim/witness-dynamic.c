@@ -56,17 +56,23 @@ witness_leave(struct witness *witness, struct witnessed *top)
 	}
 }
 
-/* EVENT_DELETE: refused if it runs, or is to, unless it is to be stopped first. */
+/*
+ * EVENT_DELETE, after the core had it: refused if it runs, or is to, unless it is to be
+ * stopped first, and when too many wait already.
+ */
 void
-witness_delete(struct witness *witness, struct witnessed *node, const struct event *event)
+witness_delete(struct witness *witness, const struct event *event)
 {
-	const bool is_down = node->before == STATE_STOPPED ||
-	                     node->before == STATE_DONE || node->before == STATE_FAILED;
+	struct witnessed *node = witness_find(witness, event->ref);
+	bool is_down;
 
-	if (node->removing || (!event->stop && !is_down))
+	if (!witness->op_deletes || witness->op_refused || node == NULL || node->removing)
 		return;
-	node->deleted = witness->seq;
-	/* When too many wait already it is refused. */
+	is_down = node->before == STATE_STOPPED || node->before == STATE_DONE ||
+	          node->before == STATE_FAILED;
+	if (!event->stop && !is_down)
+		return;
+	witness_mark(witness, node, &node->deleted);
 	witness_doubt(witness, node);
 	node->may_be_stopped = true;
 	if (node->joined != 0) {

@@ -61,6 +61,12 @@ witness_hook(struct witness *witness, const struct action *action)
 	node->hook.killed = false;
 	node->hook.asked = witness->seq;
 	node->hook.asked_ms = witness->rig->now_ms;
+	/* It was there for long enough; that is told only when its hook is over. */
+	if ((action->hook == HOOK_POST_START || action->hook == HOOK_POST_RESTART) &&
+	    node->spec->ready == READY_AFTER && node->process.there) {
+		node->process.ready = true;
+		node->process.ready_ms = witness->rig->now_ms;
+	}
 	/* What its last process was in is over. */
 	if (action->hook == HOOK_PRE_START)
 		node->process.barrier = 0;

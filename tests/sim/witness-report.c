@@ -118,7 +118,7 @@ void
 witness_gone(struct witness *witness, const struct witnessed *node)
 {
 	if (node->due_up != node->up || node->process.asked > node->due_up ||
-	    witness_is_kept(witness, node))
+	    node->deleted > node->process.asked || witness_is_kept(witness, node))
 		return;
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		struct witnessed *other = &witness->nodes[i];
@@ -190,8 +190,11 @@ saw_gave_up(struct witness *witness, const struct action *action)
 	witness_mark(witness, node, &node->down);
 	node->maybe++;
 	node->gave_up = witness->seq;
-	if (node->spec->decider.preset == PRESET_OTP)
-		witness_ended_normally(witness, node);
+	if (node->spec->decider.preset != PRESET_OTP)
+		return;
+	if (node->ref.slot != CORE_USER)
+		node->retired = witness->seq;
+	witness_ended_normally(witness, node);
 }
 
 /* ---- failures -------------------------------------------------------------------------
@@ -245,8 +248,10 @@ static void
 check_told(struct witness *witness, struct witnessed *origin, const struct action *action)
 {
 	const struct process *process = &origin->process;
+	const struct witnessed *parent = witness_parent(witness, origin);
 
-	if (origin->may_go_on && !ref_equal(action->ref, origin->ref)) {
+	if (origin->may_go_on && !ref_equal(action->ref, origin->ref) && parent != NULL &&
+	    parent->spec->when_empty == WHEN_EMPTY_ESCALATE) {
 		/* Its group was stopped, and that left nobody. */
 		origin->may_go_on = false;
 		return;
@@ -277,7 +282,7 @@ check_told(struct witness *witness, struct witnessed *origin, const struct actio
 			witness_blame(witness, "I33 slot %u fails for no reason",
 			              origin->ref.slot);
 	} else if (action->cause.kind == CAUSE_NORMAL &&
-	           origin->spec->kind != NODE_WORKER && origin->retired != 0) {
+	           origin->spec->kind != NODE_WORKER && origin->may_be_retired != 0) {
 		/* A limit refuses to start it anew, though its work was done. */
 		return;
 	} else {
@@ -380,6 +385,8 @@ saw_failure(struct witness *witness, const struct action *action)
 		break;
 	case DIRECTIVE_STOP:
 		group_stopped(witness, node, group);
+		/* That its work was done once does not bring it back. */
+		node->retired = 0;
 		if (action->reason == DECIDED_TEMPORARY)
 			node->natural = true;
 		else if (group)
@@ -426,13 +433,17 @@ saw_turning_point(struct witness *witness, const struct action *action)
 		node->stands = false;
 		if (action->report != REPORT_STOPPING)
 			node->gave_up = 0;
+		else if (node->stopping == 0)
+			node->stopping = witness->seq;
 		if (action->report == REPORT_STOPPED)
 			node->was_stopped = witness->seq;
 		/* Its work was done: now it starts anew, with its group. */
 		if (action->report == REPORT_STOPPED && node->retired > node->started &&
 		    node->spec->restart == RESTART_PERMANENT &&
-		    node->told_down < node->retired)
+		    node->told_down < node->retired) {
 			witness_may_restart(witness, node);
+			witness_count(witness, witness_parent(witness, node), false);
+		}
 	} else if (node != NULL && node->spec->kind == NODE_SUPERVISOR)
 		node->process.ready_ms = witness->rig->now_ms;
 }

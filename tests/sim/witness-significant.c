@@ -4,6 +4,16 @@
 
 #include "tests/sim/sim.h"
 
+/* Does it wait for its first start, because its supervisor began in this very turn? */
+static bool
+is_to_begin(const struct witness *witness, const struct witnessed *supervisor,
+            const struct witnessed *child)
+{
+	return supervisor->started > witness->op_began &&
+	       child->ended < supervisor->started && child->spec->enabled &&
+	       child->hold == 0;
+}
+
 /* A child of weight is at work, or not down yet. */
 static bool
 is_one_active(const struct witness *witness, const struct witnessed *supervisor)
@@ -13,8 +23,9 @@ is_one_active(const struct witness *witness, const struct witnessed *supervisor)
 
 		if (child->used && child->parent == supervisor->ref.slot &&
 		    child->ref.slot != CORE_USER && child->spec->significant &&
-		    (child->begun != 0 || (child->before == STATE_WAITING &&
-		                           child->ended < witness->op_began)))
+		    (child->begun != 0 || is_to_begin(witness, supervisor, child) ||
+		     (child->before == STATE_WAITING &&
+		      child->ended < witness->op_began)))
 			return true;
 	}
 	return false;
@@ -34,6 +45,14 @@ witness_is_leaving(struct witness *witness, const struct witnessed *at)
 	return false;
 }
 
+/* It ends normally: its backoff may count that. */
+static void
+count_stop(struct witnessed *supervisor)
+{
+	if (supervisor->spec->backoff.on_stop)
+		supervisor->counted_stop = true;
+}
+
 /*
  * The work of the supervisor is done: it stops the others, and that is a normal end.  It
  * is not when it goes down anyway.
@@ -45,7 +64,8 @@ retire(struct witness *witness, struct witnessed *supervisor)
 
 	witness->commotions++;
 	witness_mark(witness, supervisor, &supervisor->stop);
-	supervisor->counted_stop = supervisor->spec->backoff.on_stop;
+	count_stop(supervisor);
+	supervisor->may_be_retired = witness->seq;
 	if (is_going)
 		return;
 	supervisor->retired = witness->seq;
@@ -66,7 +86,7 @@ witness_ended_normally(struct witness *witness, struct witnessed *supervisor)
 	witness->seq++;
 	witness_may_restart(witness, supervisor);
 	witness_count(witness, witness_parent(witness, supervisor), false);
-	supervisor->counted_stop = supervisor->spec->backoff.on_stop;
+	count_stop(supervisor);
 }
 
 /* The final end of a child: does it end its supervisor, too? */
@@ -86,6 +106,8 @@ witness_significant(struct witness *witness, struct witnessed *child)
 	if (!is_natural) {
 		witness_may_restart(witness, supervisor);
 		witness_count(witness, witness_parent(witness, supervisor), false);
+		count_stop(supervisor);
+		supervisor->may_be_retired = witness->seq;
 		if (witness_parent(witness, supervisor) != NULL)
 			supervisor = witness_parent(witness, supervisor);
 		witness_doubt(witness, supervisor);
@@ -103,9 +125,7 @@ witness_group_stopped(struct witness *witness, struct witnessed *leader)
 
 	if (supervisor == NULL || supervisor->spec->strategy == STRATEGY_ONE_FOR_ONE)
 		return;
-	/* A reload may yet say so. */
-	if (supervisor->spec->when_empty == WHEN_EMPTY_ESCALATE || !witness->clean)
-		leader->may_go_on = true;
+	leader->may_go_on = true;
 	if (supervisor->spec->when_empty != WHEN_EMPTY_STOP)
 		return;
 	witness_doubt(witness, supervisor);

@@ -40,6 +40,10 @@ static void
 check_backoff(struct witness *witness, struct witnessed *node,
               const struct node_view *view)
 {
+	/* They may have been forgotten earlier in the same turn. */
+	if (node->counted_stop && view->failures == 1 &&
+	    (node->renewed || witness_is_healthy(witness, node)))
+		node->failures = 0;
 	if (view->failures == node->failures + 1 && node->counted_stop)
 		node->failures++;
 	if (view->state != STATE_STOPPING)

@@ -26,15 +26,15 @@ witness_watches(struct witness *witness, struct witnessed *node)
 	}
 }
 
-/* A new incarnation, unless there is one. */
+/* It starts: a new incarnation, unless there is one. */
 void
 witness_begins(struct witness *witness, struct witnessed *node)
 {
 	node->may_go_on = false;
+	node->natural = false;
 	if (node->begun != 0)
 		return;
 	node->begun = witness->seq;
-	node->natural = false;
 }
 
 /* REPORT_TERMINATED: its final end (I24). */

@@ -50,6 +50,8 @@ witness_before(struct witness *witness)
 	const struct core *core = witness->rig->core;
 
 	witness->op_began = witness->seq;
+	witness->op_deletes = false;
+	witness->op_refused = false;
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		struct witnessed *node = &witness->nodes[i];
 		struct node_view view;
@@ -524,12 +526,10 @@ witness_after(struct witness *witness, const struct op *op)
 			continue;
 		core_view(core, node->ref, witness->rig->now_ms, &view);
 		witness_retiring(witness, node, view.state);
-		if (view.state != STATE_STOPPING) {
+		if (view.state != STATE_STOPPING)
 			node->stopping = 0;
-		} else if (node->stopping == 0) {
+		else if (node->stopping == 0)
 			node->stopping = witness->seq;
-			node->stopping_ms = view.since_ms;
-		}
 		/* When it has been ready for long enough only the core says. */
 		if (view.ready && !node->process.ready && node->process.there &&
 		    !node->process.main_dead && node->spec->ready == READY_AFTER) {
@@ -538,6 +538,7 @@ witness_after(struct witness *witness, const struct op *op)
 			node->passed = witness->seq;
 		}
 	}
+	witness_delete(witness, &op->event);
 	if (op->kind == OP_SETTLE)
 		witness_turn_over(witness);
 }
