@@ -7,7 +7,7 @@ import shutil
 import socket
 import struct
 
-from lib import TOP_SRC, Skip, check, equal, has, main, run, test
+from lib import TOP_SRC, Skip, check, equal, has, main, offspring, run, test
 from varlink import Closed, Varlink, VarlinkError, message
 
 SERVICE = "org.varlink.service."
@@ -68,6 +68,7 @@ def resources(box):
     s = box.supd({"a": {"do": ["fork=2"]}, "g": {"children": {"b": {}}}})
     s.started("b")
     equal(s.call("Status", names=["a"])["actors"][0]["resources"], None, "unasked")
+    s.until(lambda: len(offspring(s.actor("a")["pid"])) == 2, "its children")
     a, g = s.call("Status", names=["a", "g"], resources=True)["actors"]
     equal(sorted(a["resources"]), ["cpu_usec", "descriptors", "memory_bytes", "processes"],
           "the fields")

@@ -2,7 +2,7 @@
 """Does a process stand still, with all below it?"""
 import os
 
-from lib import offspring
+from lib import children, offspring
 
 
 def state_of(pid):
@@ -25,8 +25,11 @@ def leaf_of(pid):
 
 def stands_still(pid, kind):
     if kind == "session":
-        # One that ended just before its parent was stopped waits to be reaped.
-        return state_of(pid) in "TZX"
+        state = state_of(pid)
+        # One that ended just before its parent was stopped waits to be reaped.  Who waits
+        # for the child of a vfork does so until that goes on.
+        return state in "TZX" or (state == "D" and any(state_of(child) == "T"
+                                                       for child in children(pid)))
     with open(os.path.join(leaf_of(pid), "cgroup.events"), encoding="ascii") as events:
         return "frozen 1" in events.read()
 

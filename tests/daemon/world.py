@@ -167,14 +167,25 @@ def successor(box):
         equal(second.status[key], first.status[key], key)
 
 
+def logged(s, path, count):
+    """The lines of a log, so many of them: they are written after they were said."""
+    def lines():
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf8") as text:
+            return text.read().splitlines()
+
+    s.until(lambda: len(lines()) >= count, f"{count} lines in {path}")
+    return lines()
+
+
 @test("output: log is a file under the log directory, in the order in which it was written")
 def log(box):
     s = box.supd({"app": {"children": {"a": {"do": ["say=one", "moan=two", "say=three"]}}}})
     s.started("a")
     s.ctl_ok("stop", "app/a")
     path = box.path("logs/user/app/a.log")
-    with open(path, encoding="utf8") as text:
-        lines = text.read().splitlines()
+    lines = logged(s, path, 3)
     equal([line.split()[-1] for line in lines], ["one", "two", "three"], "the lines")
     equal(stat.S_IMODE(os.stat(path).st_mode), 0o640, "the file's mode")
 
@@ -188,6 +199,8 @@ def files(box):
     s.ctl_ok("restart", "a")
     s.started("a", 2)
     s.ctl_ok("stop", "a")
+    for path, size in ((out, len("hello\n") * 2), (err, len("oh\n") * 2)):
+        s.until(lambda p=path, n=size: os.path.getsize(p) >= n, f"{path} to be written")
     for path, word in ((out, "hello\n"), (err, "oh\n")):
         with open(path, encoding="utf8") as text:
             equal(text.read(), word * 2, path)
@@ -212,8 +225,8 @@ def command(box):
     s = box.supd({"a": {"do": ["say=x y", "say=*", "say=$$HOME"]}}, name="second")
     s.started("a")
     s.ctl_ok("stop", "a")
-    with open(box.path("second/logs/user/a.log"), encoding="utf8") as text:
-        words = [line.rpartition("Z ")[2] or line for line in text.read().splitlines()]
+    words = [line.rpartition("Z ")[2] or line
+             for line in logged(s, box.path("second/logs/user/a.log"), 3)]
     check(all(words[i].endswith(word) for i, word in enumerate(("x y", "*", "$HOME"))),
           f"the words are {words}")
 
