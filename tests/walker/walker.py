@@ -131,7 +131,7 @@ class Walker:
 
     def ended(self, status):
         try:
-            equal(self.process.wait(15), status, "the walker's exit status")
+            equal(self.process.wait(15 * PATIENCE), status, "the walker's exit status")
         except subprocess.TimeoutExpired:
             raise Failure(f"the walker does not end: {self.said()!r}") from None
 
