@@ -143,6 +143,7 @@ def restarted(box, n):
     s.tell("a", "exit=3")
     wait_told(s, pairs(*START, *RESTART))
     s.wait_for("a", state="running", ready=True)
+    s.line("S", "a", 2)
     s.call("Stop", names=["/user/a"])
     stops = killer.end()
     equal(told(s), pairs(*START, *RESTART, *STOP), "the hooks")
