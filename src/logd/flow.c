@@ -194,7 +194,10 @@ settle_stop(struct stream *stream, size_t taken, size_t left)
 		stream->done = true;
 }
 
-/* Where a stream goes after a piece of `taken` bytes, when it had held `fill`. */
+/*
+ * Where a stream goes after a piece of `taken` bytes, when it had held `fill`.  What came
+ * since was not looked at: there may be a whole line in it.
+ */
 static void
 go_on(struct logd *logd, struct stream *stream, size_t fill, size_t taken)
 {
@@ -210,7 +213,7 @@ go_on(struct logd *logd, struct stream *stream, size_t fill, size_t taken)
 		intake_forget(logd, stream);
 	} else if (left == 0 && fill < stream->size / 16) {
 		arm(logd, stream);
-	} else if (taken == 0 && !stream->flush) {
+	} else if (taken == 0 && !stream->flush && left <= fill) {
 		/* A pipe that is full of one line would never get its end. */
 		if (left < stream->size / 4 * 3) {
 			await_rest(logd, stream, left);

@@ -5,14 +5,16 @@ import gzip
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
 import time
 
 from logd import (JOURNAL, OUTPUT, STDERR, SYSLOG, Log, Skip, check, equal, has, logd_test,
-                  main, read)
+                  main, program, read)
 
+KILLER = program("killer", "tests/chaos")
 STAMP = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
 
 
@@ -21,6 +23,12 @@ def numbered(path):
     where, name = os.path.split(path)
     return sorted(entry[len(name) + 1:] for entry in os.listdir(where)
                   if entry.startswith(name + "."))
+
+
+def sleeps(pid):
+    """Does it wait for something, traced or not?  Who is stopped does not."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        return stat.read().rpartition(")")[2].split()[0] == "S"
 
 
 def with_disk(box, size, use):
@@ -450,6 +458,27 @@ def _(logd, place):
     logd.until(lambda: not logd.has_open(pipe), "it is dropped")
     equal(read(one.path), b"one\nmore\n", "the one that stays")
     two.close()
+
+
+@logd_test("what is said at any moment of the first look at a pipe is not overlooked")
+def _(logd, place):
+    logd.start()
+    n, is_over = 1, False
+    while not is_over:
+        pid = logd.process.pid
+        with subprocess.Popen([KILLER, str(pid), str(n), "STOP"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as stopper:
+            check(stopper.stdout.readline().startswith(b"attached"), "it is watched")
+            stream = logd.add(f"{place}/{n}.log", Log())
+            logd.until(lambda: select.select([stopper.stdout], [], [], 0)[0] or
+                       sleeps(pid), "it stops, or has nothing to do")
+            is_over = not select.select([stopper.stdout], [], [], 0)[0]
+            stream.write(b"here\n")
+        os.kill(pid, signal.SIGCONT)
+        logd.until(lambda: stream.waiting() == 0, f"stopped at {n}, it overlooks a line")
+        logd.until(lambda: read(stream.path) == b"here\n", "the line in its file")
+        n += 1
+    check(n > 10, f"only {n} moments")
 
 
 @logd_test("when nothing is said nothing wakes")
