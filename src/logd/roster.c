@@ -91,6 +91,10 @@ find_sink(struct roster *roster, const struct feed_message *message, struct sink
 		sink_free(sink);
 		return -ENOMEM;
 	}
+	/* What a log process that was killed had begun with its files is ended. */
+	sink->pack_due = sink->log.compress;
+	if (sink->log.compress && sink->target == FEED_TO_FILE)
+		sink_tidy(sink);
 	roster->sink_at[roster->n_sinks++] = sink;
 	*ret = sink;
 	return 0;
@@ -124,7 +128,10 @@ sink_free(struct sink *sink)
 {
 	if (sink == NULL)
 		return;
-	sink_pack_stop(sink);
+	if (sink->packer > 0) {
+		sink_pack_stop(sink);
+		sink_tidy(sink);
+	}
 	sink_close(sink);
 	free(sink->path);
 	free(sink);

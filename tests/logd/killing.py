@@ -125,6 +125,9 @@ def _(logd, place):
     one = logd.add(f"{place}/a.log", Log(max_size=100000, keep=1000, compress=True))
     storm(logd, [one], 5000)
     logd.until(lambda: not any(alive(child) for child in children()), "gzip goes on alone")
+    # One that was killed between the two leaves a file and what it was packed into.
+    logd.start()
+    equal(logd.stop(), 0, "its end")
     complete(one.path, LINES)
 
 

@@ -460,6 +460,21 @@ def _(logd, place):
     two.close()
 
 
+@logd_test("a file that was packed by one who died before it removed it is removed")
+def _(logd, place):
+    path = f"{place}/a.log"
+    for number, seconds in (1, 1), (2, 2):
+        with open(f"{path}.{number}", "wb") as file:
+            file.write(b"said\n")
+        with gzip.open(f"{path}.{number}.gz", "wb") as file:
+            file.write(b"said\n")
+        os.utime(f"{path}.{number}", (1000, 1000))
+        os.utime(f"{path}.{number}.gz", (1000, 1000 * seconds))
+    logd.add(path, Log(compress=True))
+    logd.start()
+    logd.until(lambda: numbered(path) in (["1.gz", "2"], ["1.gz", "2.gz"]), "one of each")
+
+
 @logd_test("what is said at any moment of the first look at a pipe is not overlooked")
 def _(logd, place):
     logd.start()
