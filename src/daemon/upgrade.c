@@ -33,7 +33,7 @@
 
 /* How long the new binary may take to say whether it can. */
 #define CHECK_SECONDS 30
-/* And to end when it was killed, when supd ends. */
+/* And to end when it was killed. */
 #define END_MS 1000
 /* What it says: a thousand errors of a file at most. */
 #define SAID_MAX (4 * 1024 * 1024)
@@ -154,7 +154,8 @@ judge(struct upgrade *upgrade)
 
 /* ---- the child --------------------------------------------------------------------- */
 
-/* It has ended, or is not wanted any more; somebody else reaps it with the strangers. */
+/* It has ended, or is not wanted any more.  Nobody else would see to it that it is gone
+ * before supd is.  Who takes longer to die than END_MS is reaped with the strangers. */
 static void
 stop(struct upgrade *upgrade)
 {
@@ -166,8 +167,7 @@ stop(struct upgrade *upgrade)
 	/* As long as it is ours to reap the pid is its own. */
 	if (upgrade->pid > 0 && os_reap_peek(upgrade->pidfd, upgrade->pid, &reap) == 0)
 		(void)kill(upgrade->pid, SIGKILL);
-	/* Soon there will be nobody else. */
-	if (upgrade->pid > 0 && (shell->shutting_down || shell->exiting))
+	if (upgrade->pid > 0)
 		(void)os_reap_wait(upgrade->pidfd, upgrade->pid, END_MS, &reap);
 	upgrade->pid = 0;
 	fd_close(&upgrade->pidfd);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static volatile char mode[] = "impostor:fit-and-dies    ";
@@ -49,6 +50,24 @@ guard(char **argv)
 	return is("fit-and-fails") ? 70 : 0;
 }
 
+/* Say it, and then be long in dying: there is much to give back. */
+static int
+linger(void)
+{
+	const size_t size = (size_t)1 << 30;
+	char *much = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	                  -1, 0);
+
+	if (much == MAP_FAILED)
+		return EXIT_FAILURE;
+	(void)madvise(much, size, MADV_NOHUGEPAGE);
+	(void)memset(much, 1, size);
+	(void)puts("{\"message\": \"not on a Monday\"}");
+	(void)fclose(stdout);
+	(void)fclose(stderr);
+	return pause();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -62,6 +81,8 @@ main(int argc, char **argv)
 			return EXIT_FAILURE;
 	if (is("babbles"))
 		return puts("{\"who\":\n\033[31mme") < 0;
+	if (is("lingers"))
+		return linger();
 	if (is("objects"))
 		return puts("{\"message\": \"not on a Sunday\"}") < 0;
 	return puts("{\"version\": \"9.9.9\"}") < 0;

@@ -325,6 +325,20 @@ refusal("a supd with another ledger", lambda: contents(STRANGER),
         r"the ledger is of version \d+, this supd reads 77")
 
 
+@test("one that is long in dying is gone before supd is")
+def lingering(box):
+    s, binary = start(box)
+    replace(binary, impostor("lingers"))
+    with Varlink(s.socket) as client:
+        client.send("Upgrade")
+        try:
+            client.result()
+            check(False, "it was not refused")
+        except VarlinkError as error:
+            has(str(error), "not on a Monday", "the reply")
+    # Nothing may be left when this test has ended supd, now.
+
+
 @test("a file that is gone, or is no executable one, is refused")
 def no_file(box):
     s, binary = start(box)
