@@ -185,8 +185,11 @@ static void
 say_terminated(const struct phrase *phrase)
 {
 	const json_t *cause = json_object_get(phrase->event, "cause");
+	const char *watcher = phrase_text(phrase->event, "watcher");
 
 	strbuf_adds(phrase->sb, "ended for good");
+	if (watcher[0] != '\0')
+		strbuf_addf(phrase->sb, ", told to %s", watcher);
 	if (phrase_text(cause, "text")[0] == '\0')
 		return;
 	strbuf_adds(phrase->sb, ": ");

@@ -69,6 +69,33 @@ find_failure(struct story *story)
 	}
 }
 
+/* The last end of one that the actor watches, if it has not failed since. */
+static json_t *
+find_told(const struct story *story)
+{
+	const struct events *events = &story->shell->events;
+	const char *watcher = shell_path(story->shell, story->ref);
+
+	for (uint64_t seq = events->next_seq; seq-- > events->first_seq;) {
+		const char *json;
+		json_t *event;
+		size_t len;
+
+		if (seq <= story->failure_seq)
+			return NULL;
+		if (!events_get(events, seq, &json, &len) ||
+		    !mentions(json, len, "\"event\":\"terminated\"") ||
+		    !mentions(json, len, strbuf_str(&story->quoted)))
+			continue;
+		event = load_event(story->shell, seq);
+		if (strcmp(explain_field(event, "watcher"), watcher) == 0 &&
+		    json_is_true(json_object_get(event, "existence_confirmed")))
+			return event;
+		json_decref(event);
+	}
+	return NULL;
+}
+
 /* The newest event of this kind and path before `seq`, or 0.  An exit counts only if the
  * actor has neither started nor failed since: else it belongs to an older failure. */
 static uint64_t
@@ -216,16 +243,24 @@ void
 explain_json(struct strbuf *out, const struct shell *shell, struct ref ref)
 {
 	struct story story = {.shell = shell, .ref = ref};
+	struct explained explained;
 	struct strbuf text;
+	json_t *told;
 
 	strbuf_init(&story.quoted, EVENT_PATH_MAX);
 	strbuf_add_json(&story.quoted, shell_path(shell, ref));
 	find_failure(&story);
 	if (story.failure != NULL)
 		collect_chain(&story);
+	told = find_told(&story);
+	explained = (struct explained){
+	    .failure = story.failure,
+	    .told = told,
+	    .chain = (const json_t *const *)story.chain,
+	    .n_chain = story.n,
+	};
 	strbuf_init(&text, 4 * EVENT_BYTES_MAX);
-	explain_text(&text, shell, ref, story.failure, (const json_t *const *)story.chain,
-	             story.n);
+	explain_text(&text, shell, ref, &explained);
 	strbuf_addf(out, "{\"path\":%s,\"chain\":[", strbuf_str(&story.quoted));
 	for (size_t i = 0; i < story.n; i++) {
 		if (i > 0)
@@ -240,6 +275,7 @@ explain_json(struct strbuf *out, const struct shell *shell, struct ref ref)
 	strbuf_addc(out, '}');
 	strbuf_done(&text);
 	strbuf_done(&story.quoted);
+	json_decref(told);
 	json_decref(story.failure);
 	json_decref(story.gave_up);
 }

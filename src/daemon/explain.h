@@ -22,10 +22,17 @@ void explain_json(struct strbuf *out, const struct shell *shell, struct ref ref)
 
 const char *explain_field(const json_t *event, const char *key);
 
-/* explain_text.c: one event as a phrase, and the whole story in sentences.  `failure` is
- * the failure event, or NULL: then what the core remembers. */
+/* What the event stream knows of it. */
+struct explained {
+	const json_t *failure; /* NULL: what the core remembers is told */
+	const json_t *told;    /* the end of one that it watches, after that; or NULL */
+	const json_t *const *chain;
+	size_t n_chain;
+};
+
+/* explain_text.c: one event as a phrase, and the whole story in sentences. */
 void explain_step(struct strbuf *sb, const json_t *event);
 void explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
-                  const json_t *failure, const json_t *const *chain, size_t n_chain);
+                  const struct explained *explained);
 
 #endif

@@ -558,21 +558,43 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	strbuf_done(&rule);
 }
 
+/* What it did because another one ended that it watches; a death pact is a failure. */
+static void
+say_told(struct strbuf *sb, const char *me, const json_t *told)
+{
+	static const char *const deeds[REACTION_MAX] = {
+	    [REACTION_SIGNAL] = "got a signal",
+	    [REACTION_RUN] = "ran a command",
+	    [REACTION_RESTART] = "was restarted",
+	    [REACTION_STOP] = "was stopped",
+	};
+	const char *reaction = explain_field(told, "reaction");
+
+	for (size_t i = 0; i < REACTION_MAX; i++)
+		if (deeds[i] != NULL && strcmp(reaction, reaction_names[i]) == 0)
+			strbuf_addf(sb, "%s watches %s, which ended for good at %s: so it %s.\n",
+			            me, explain_field(told, "path"),
+			            explain_field(told, "time"), deeds[i]);
+}
+
+/* `shell` is asked for what is true now. */
 void
 explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
-             const json_t *failure, const json_t *const *chain, size_t n_chain)
+             const struct explained *explained)
 {
+	const char *me = shell_path(shell, ref);
 	struct node_view view;
 
 	core_view(shell->core, ref, shell->now_ms, &view);
-	if (failure != NULL)
-		say_from_event(sb, shell, ref, failure);
+	if (explained->failure != NULL)
+		say_from_event(sb, shell, ref, explained->failure);
 	else if (view.has_failure)
 		say_from_view(sb, shell, &view);
 	else
-		strbuf_addf(sb, "%s has not failed since it was added.\n",
-		            shell_path(shell, ref));
-	say_last_words(sb, failure);
-	say_consequences(sb, chain, n_chain);
+		strbuf_addf(sb, "%s has not failed since it was added.\n", me);
+	say_last_words(sb, explained->failure);
+	say_consequences(sb, explained->chain, explained->n_chain);
+	if (explained->told != NULL)
+		say_told(sb, me, explained->told);
 	say_now(sb, shell, ref);
 }
