@@ -7,7 +7,6 @@
 #include "os/cgroup-tree.h"
 #include "os/clock.h"
 #include "os/fd.h"
-#include "os/proc.h"
 #include "os/reap.h"
 #include "os/spawn.h"
 
@@ -15,13 +14,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -250,92 +247,6 @@ START_TEST(what_the_main_process_left_is_seen_after_its_own_end)
 	ck_assert(!containment_is_empty(&c, &root, sweep));
 	kill_all(&c);
 	close_result(&child);
-}
-END_TEST
-
-/* Fork a process that is number 1 of pids of its own, in its own session, with a mark. */
-static pid_t
-fork_first(const char *mark)
-{
-	char name[PROC_MARK_MAX + 16];
-	char sleeper[] = "sleep", long_enough[] = "1000";
-	char *argv[] = {sleeper, long_enough, NULL};
-	char *envp[] = {name, NULL};
-	int pids[2];
-	pid_t pid = -1;
-
-	(void)snprintf(name, sizeof(name), "SUPD_ID=%s", mark);
-	ck_assert_int_eq(pipe2(pids, O_CLOEXEC), 0);
-	if (fork() == 0) {
-		if (unshare(CLONE_NEWPID) < 0)
-			_exit(1);
-		pid = fork();
-		if (pid > 0)
-			_exit(write(pids[1], &pid, sizeof(pid)) < 0);
-		(void)setsid();
-		(void)execve("/bin/sleep", argv, envp);
-		_exit(1);
-	}
-	(void)close(pids[1]);
-	ck_assert_int_ge(read(pids[0], &pid, sizeof(pid)), 0);
-	(void)close(pids[0]);
-	while (pid > 0 && !proc_has_mark(pid, mark))
-		(void)usleep(1000);
-	return pid;
-}
-
-/* Fork a parent beside it that has a child among its pids, and does not reap it. */
-static pid_t
-fork_negligent(pid_t first)
-{
-	int said[2];
-	char byte;
-	pid_t pid;
-
-	ck_assert_int_eq(pipe2(said, O_CLOEXEC), 0);
-	pid = fork();
-	if (pid == 0) {
-		const int fd = (int)syscall(SYS_pidfd_open, first, 0);
-
-		if (fd < 0 || setns(fd, CLONE_NEWPID) < 0)
-			_exit(1);
-		if (fork() > 0)
-			(void)!write(said[1], "", 1);
-		(void)pause();
-		_exit(0);
-	}
-	(void)close(said[1]);
-	ck_assert_int_eq(read(said[0], &byte, 1), 1);
-	(void)close(said[0]);
-	return pid;
-}
-
-/* The first of its pids ends only when all of them are reaped: so long it has no name. */
-START_TEST(an_orphan_that_ends_but_is_not_gone_is_not_taken_for_gone)
-{
-	const char mark[] = "ends/1";
-	pid_t first = fork_first(mark);
-	pid_t parent;
-
-	if (first < 0) {
-		fprintf(stderr, "# without a namespace of pids\n");
-		return;
-	}
-	parent = fork_negligent(first);
-	ck_assert_int_eq(map_put(&known, (uint64_t)parent, 0), 0);
-	ck_assert_int_eq(proc_sweep_take(sweep, &known), 0);
-	ck_assert(proc_sweep_has(sweep, parent, mark));
-	ck_assert_int_eq(kill(first, SIGKILL), 0);
-	while (proc_has_mark(first, mark))
-		(void)usleep(1000);
-	ck_assert_int_eq(proc_sweep_take(sweep, &known), 0);
-	ck_assert(proc_sweep_has(sweep, parent, mark));
-	ck_assert_int_eq(kill(parent, SIGKILL), 0);
-	/* Its child comes to us, and is reaped. */
-	while (waitpid(-1, NULL, 0) != first)
-		;
-	ck_assert_int_eq(proc_sweep_take(sweep, &known), 0);
-	ck_assert(!proc_sweep_has(sweep, parent, mark));
 }
 END_TEST
 
@@ -734,7 +645,6 @@ main(void)
 	               what_is_never_long_the_same_process_is_never_taken_for_gone);
 	tcase_add_test(tcase, what_the_main_process_left_is_seen_after_its_own_end);
 	tcase_add_test(tcase, an_orphan_of_the_session_is_known_without_its_mark);
-	tcase_add_test(tcase, an_orphan_that_ends_but_is_not_gone_is_not_taken_for_gone);
 	tcase_add_test(tcase, a_watched_cgroup_tells_when_its_last_process_is_gone);
 	tcase_add_loop_test(
 	    tcase, a_signal_reaches_every_process_of_the_actor_and_no_other, 0, 2);
