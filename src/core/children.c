@@ -305,7 +305,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 				/* Gone at once, or later. */
 				continue;
 			}
-			up_start(turn, child);
+			gate_start(turn, child);
 		}
 		if (child->sequenced && !supervisor->spec.start_parallel)
 			return;

@@ -95,6 +95,7 @@ on_spawned(struct turn *turn, struct node *node)
 	node->generation++;
 	(void)turn_report(turn, REPORT_STARTED, node);
 	watch_state_changed(core, node);
+	gate_state_changed(core, node);
 	/* Below somebody who is suspended it stands still from the beginning. */
 	if (core->n_suspends > 0)
 		reconcile_queue(core, node);
@@ -290,7 +291,7 @@ on_state_due(struct turn *turn, struct node *node)
 	case STATE_BACKOFF:
 		/* Below somebody who goes down it waits to be stopped. */
 		if (node->up && reconcile_takes_starts(turn->core, node))
-			up_start(turn, node);
+			gate_start(turn, node);
 		break;
 	case STATE_STOPPED:
 	case STATE_WAITING:

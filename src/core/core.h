@@ -340,6 +340,7 @@ struct node_view {
 	enum ready_mode ready_mode;
 	enum strategy strategy;
 	struct ref waits_for; /* WAITING: the elder sibling, else REF_NONE */
+	uint64_t lacks; /* … and which of its needs are not met, a bit for each */
 	uint32_t children;
 	uint32_t watches;  /* so many others it watches, */
 	uint32_t watchers; /* and so many watch it */
@@ -398,6 +399,8 @@ struct ref core_first_child(const struct core *core, struct ref ref);
 struct ref core_next_sibling(const struct core *core, struct ref ref);
 struct ref core_next(const struct core *core, struct ref top, struct ref ref);
 int core_compare_order(const struct core *core, struct ref a, struct ref b);
+struct ref core_lack_next(const struct core *core, struct ref ref, uint32_t need,
+                          struct ref prev);
 struct ref core_scope_next(const struct core *core, struct ref child, struct ref prev);
 size_t core_snapshot_bytes(const struct core *core);
 const char *core_check(const struct core *core);

@@ -298,6 +298,8 @@ begin_stop(struct turn *turn, struct node *node)
 	    node->spec.hooks != 0 && (node->ready || node->created) && !node->brutal;
 
 	node->is_open = false;
+	/* What was to begin below it may not do so now. */
+	turn->core->look_early = turn->core->look_early || node_is_supervisor(node);
 	suspend_end(turn, node);
 	if (is_over(node) && !has_hooks) {
 		be_gone(turn, node);

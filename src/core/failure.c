@@ -249,6 +249,8 @@ carry_out_stop(struct turn *turn, struct node *node, const struct decision *deci
 	node->bounce = false;
 	node->down_as = STATE_FAILED;
 	node->natural = decision->reason == DECIDED_TEMPORARY;
+	/* What was to begin below it may not do so now. */
+	turn->core->look_early = true;
 	if (decision->reason == DECIDED_TEMPORARY ||
 	    decision->reason == DECIDED_MANUAL_START ||
 	    decision->reason == DECIDED_NOT_ADDED)

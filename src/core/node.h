@@ -84,6 +84,7 @@ struct node {
 	struct spec spec;
 	uint32_t rules_at;
 	uint32_t on_failure_at;
+	uint32_t needs_at; /* so are its needs */
 
 	/* goal */
 	bool up;
@@ -192,6 +193,10 @@ struct node {
 	uint32_t watches;    /* … of those that it has, in their order */
 	uint32_t watchers;   /* … of those that are for it */
 	uint32_t next_named; /* of those whose name falls in the same bucket */
+	uint32_t next_replica; /* … of those of the same replicas, or the same bucket */
+	bool gated;            /* it waits for somebody of … */
+	uint64_t awaits;       /* … this name, with others of that bucket */
+	uint32_t next_gated, prev_gated;
 	uint32_t n_watchers;
 	uint32_t n_due;   /* ends that it is to be told of */
 	bool rewatch;     /* one of its watches has to be looked at */
@@ -220,10 +225,12 @@ struct waiter {
 	struct ref ref;
 };
 
-/* A bucket of names: nodes that have one of them, and watches for one of them. */
+/* A bucket of names: who has one of them, and who looks for one of them. */
 struct names {
 	uint32_t nodes;
+	uint32_t replicas;
 	uint32_t watches;
+	uint32_t gated;
 };
 
 /* How far a watch has come with the present incarnation of its watcher. */
@@ -293,6 +300,8 @@ struct core {
 	uint32_t n_early;
 	uint64_t n_told; /* to watchers, ever */
 	bool look_early; /* who was to begin may not do so any more */
+	bool look_gates; /* nor who is needed */
+	uint32_t n_gated;
 
 	/* offsets from the start of the block */
 	uint64_t nodes_at, queue_at, heap_at, waiters_at, watches_at, names_at, pool_at;
@@ -462,6 +471,7 @@ void node_join(struct core *core, struct node *supervisor, struct node *node);
 void node_free(struct turn *turn, struct node *node);
 uint64_t *node_stamps(const struct core *core, const struct window *window);
 const struct rule *node_rules(const struct core *core, uint32_t at);
+void *node_pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at);
 
 /* dynamic.c */
 void dynamic_add(struct turn *turn, const struct event *event);
@@ -542,6 +552,21 @@ void reconcile_set_state(struct core *core, struct node *node, enum node_state s
 bool reconcile_takes_starts(const struct core *core, const struct node *node);
 bool reconcile_is_doomed(const struct core *core, const struct node *node);
 
+/* gate.c */
+void gate_named(struct core *core, struct node *node);
+void gate_take_spec(struct core *core, struct node *node, const struct need_spec *needs);
+void gate_move(struct core *core);
+void gate_move_needs(struct core *core, struct node *node, const struct core *old);
+bool gate_admits(struct core *core, struct node *node);
+void gate_start(struct turn *turn, struct node *node);
+bool gate_is_next(const struct core *core, const struct node *node);
+void gate_leave(struct core *core, struct node *node);
+void gate_state_changed(struct core *core, const struct node *node);
+void gate_node_freed(struct core *core, struct node *node);
+void gate_look(struct core *core);
+uint64_t gate_lacks(const struct core *core, const struct node *node);
+const char *gate_check(const struct core *core);
+
 /* up.c */
 void up_start(struct turn *turn, struct node *node);
 void up_step(struct turn *turn, struct node *node);
@@ -602,6 +627,8 @@ bool wait_flush(struct turn *turn);
 /* watch.c */
 void watch_init(struct core *core);
 void watch_named(struct core *core, struct node *node);
+struct node *watch_find_named(const struct core *core, uint64_t name);
+bool watch_is_coming(const struct core *core, const struct node *node);
 void watch_move(struct core *core, const struct core *old);
 void watch_take_spec(struct core *core, struct node *node, const struct watch_spec *specs,
                      uint32_t n);

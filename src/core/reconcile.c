@@ -58,6 +58,7 @@ reconcile_set_state(struct core *core, struct node *node, enum node_state state)
 	struct node *parent = node_parent(core, node);
 	bool was_live = node_is_live(node);
 
+	gate_leave(core, node);
 	deadline_clear(core, node, LANE_STATE);
 	deadline_clear(core, node, LANE_READY);
 	/* One that is suspended was ready before, and will go on. */
@@ -83,6 +84,7 @@ reconcile_set_state(struct core *core, struct node *node, enum node_state state)
 	}
 	wait_state_changed(core, node);
 	watch_state_changed(core, node);
+	gate_state_changed(core, node);
 }
 
 /* The child no longer holds up the start sequence of its supervisor. */
@@ -155,7 +157,7 @@ advance_down(struct turn *turn, struct node *node)
 	}
 	if (node->up && !node->grouped && !node->absent &&
 	    reconcile_takes_starts(turn->core, node))
-		up_start(turn, node);
+		gate_start(turn, node);
 }
 
 static void
@@ -170,7 +172,9 @@ advance_pending(struct turn *turn, struct node *node)
 		down_bring(turn, node);
 	} else if (node->start_now && node->state == STATE_BACKOFF && !node->grouped &&
 	           reconcile_takes_starts(turn->core, node)) {
-		up_start(turn, node);
+		gate_start(turn, node);
+	} else if (gate_is_next(turn->core, node)) {
+		gate_start(turn, node);
 	}
 }
 
@@ -207,15 +211,29 @@ advance(struct turn *turn, struct node *node)
 		suspend_apply(turn, node);
 }
 
+/* What has to wait until nobody moves any more: who does not come after all? */
+static void
+look_around(struct core *core)
+{
+	if (core->look_early)
+		watch_look_early(core);
+	if (core->look_gates)
+		gate_look(core);
+}
+
 /* Work the queue until it is empty (false) or the actions are many (true). */
 bool
 reconcile_run(struct turn *turn)
 {
 	struct core *core = turn->core;
 
-	while (core->queue_n > 0) {
+	for (;;) {
 		struct node *node;
 
+		if (core->queue_n == 0)
+			look_around(core);
+		if (core->queue_n == 0)
+			return false;
 		if (!turn_has_room(turn))
 			return true;
 		node = node_in(core, queue_entries(core)[core->queue_head]);
@@ -224,8 +242,5 @@ reconcile_run(struct turn *turn)
 		node->queued = false;
 		if (node->used)
 			advance(turn, node);
-		if (core->queue_n == 0 && core->look_early)
-			watch_look_early(core);
 	}
-	return false;
 }

@@ -22,6 +22,7 @@ const char *const cause_kind_names[] = {CAUSE_KIND_MAP(AS_NAME)};
 const char *const preset_names[] = {PRESET_MAP(AS_NAME)};
 const char *const rule_log_names[] = {RULE_LOG_MAP(AS_NAME)};
 const char *const reaction_names[] = {REACTION_MAP(AS_NAME)};
+const char *const need_names[] = {NEED_MAP(AS_NAME)};
 
 /* Signals that end a process normally by default: HUP, INT, PIPE, TERM (Linux numbers).
  */

@@ -21,6 +21,7 @@
 #define SPEC_INTENSITY_MAX 10000
 #define SPEC_SIGNAL_MAX    64
 #define SPEC_WATCHES_MAX   64
+#define SPEC_NEEDS_MAX     64
 
 #define NODE_KIND_MAP(X)                 \
 	X(NODE_WORKER, "worker")         \
@@ -121,6 +122,13 @@ enum hook { HOOK_MAP(AS_ENUM) HOOK_MAX };
 	X(REACTION_STOP, "stop")
 enum reaction { REACTION_MAP(AS_ENUM) REACTION_MAX };
 
+/* How far another actor has to be before one that needs it is started. */
+#define NEED_MAP(X)                \
+	X(NEED_STARTED, "started") \
+	X(NEED_READY, "ready")     \
+	X(NEED_COMPLETED, "completed")
+enum need { NEED_MAP(AS_ENUM) NEED_MAX };
+
 enum shutdown_mode { SHUTDOWN_TIMEOUT, SHUTDOWN_BRUTAL_KILL, SHUTDOWN_INFINITY };
 
 /* When a started process counts as ready. */
@@ -216,6 +224,13 @@ struct watch_spec {
 	int32_t signal; /* REACTION_SIGNAL */
 };
 
+/* Who has to be there before this one is started. */
+struct need_spec {
+	uint64_t target; /* the name of the actor, or of all of some replicas */
+	enum need level;
+	uint32_t unused;
+};
+
 /* At most `restarts` restarts within any within_ms. */
 struct intensity_spec {
 	bool unlimited;
@@ -244,6 +259,7 @@ struct probe_spec {
 
 struct spec {
 	uint64_t name; /* stands for its path: equal where that is the same; 0: none */
+	uint64_t base; /* a replica: stands for the path of all of them, else 0 */
 	enum node_kind kind;
 	enum restart_type restart;
 	bool enabled;
@@ -264,7 +280,9 @@ struct spec {
 	const struct watch_spec
 	    *watches;               /* borrowed; each target once; the core copies */
 	uint32_t n_watches;         /* 0..SPEC_WATCHES_MAX */
-	uint64_t ready_interval_ms; /* READY_PROBED: between two probes */
+	const struct need_spec *needs; /* borrowed; each target once; the core copies */
+	uint32_t n_needs;              /* 0..SPEC_NEEDS_MAX */
+	uint64_t ready_interval_ms;    /* READY_PROBED: between two probes */
 
 	/* what makes a process that lives a failure */
 	uint64_t watchdog_ms; /* 0: none */
@@ -297,6 +315,7 @@ extern const char *const cause_kind_names[];
 extern const char *const preset_names[];
 extern const char *const rule_log_names[];
 extern const char *const reaction_names[];
+extern const char *const need_names[];
 
 void spec_default(struct spec *spec, enum node_kind kind);
 void exit_set_add(struct exit_set *set, unsigned int from, unsigned int to);

@@ -51,6 +51,7 @@ core_spec_bytes(const struct spec *spec, const struct spec *parent)
 	uint64_t bytes = 0;
 
 	bytes += sizeof(struct rule) * (spec->decider.n_rules + spec->on_failure.n_rules);
+	bytes += sizeof(struct need_spec) * spec->n_needs;
 	if (!spec->intensity.unlimited)
 		bytes += sizeof(uint64_t) * spec->intensity.restarts;
 	if (parent != NULL && parent->limit.on && !parent->limit.fixed)
@@ -59,8 +60,9 @@ core_spec_bytes(const struct spec *spec, const struct spec *parent)
 	return (uint32_t)bytes;
 }
 
-static void *
-pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at)
+/* So many bytes of the pool; there must be room. */
+void *
+node_pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at)
 {
 	*ret_at = core->pool_used;
 	ASSERT(bytes % 8 == 0);
@@ -103,7 +105,7 @@ window_resize(struct core *core, struct window *window, const uint64_t *old, uin
 {
 	struct window was = *window;
 	uint32_t keep = was.count < cap ? was.count : cap;
-	uint64_t *stamps = pool_take(core, sizeof(uint64_t) * cap, &window->at);
+	uint64_t *stamps = node_pool_take(core, sizeof(uint64_t) * cap, &window->at);
 
 	memset(stamps, 0, sizeof(uint64_t) * cap);
 	window->cap = cap;
@@ -129,7 +131,7 @@ copy_rules(struct core *core, struct decider *decider, const struct rule *rules,
            uint32_t *ret_at)
 {
 	size_t bytes = sizeof(struct rule) * decider->n_rules;
-	void *copy = pool_take(core, bytes, ret_at);
+	void *copy = node_pool_take(core, bytes, ret_at);
 
 	if (bytes > 0)
 		memcpy(copy, rules, bytes);
@@ -149,6 +151,7 @@ take_spec(struct core *core, struct node *node, const struct spec *spec)
 	           &node->on_failure_at);
 	if (node->intensity.cap != cap)
 		window_resize(core, &node->intensity, stamps, cap);
+	gate_take_spec(core, node, spec->needs);
 	watch_take_spec(core, node, spec->watches, spec->n_watches);
 	node->spec.watches = NULL;
 }
@@ -237,6 +240,7 @@ add_node(struct core *core, struct node *parent, struct node *before,
 	}
 	take_spec(core, node, spec);
 	watch_named(core, node);
+	gate_named(core, node);
 	return node;
 }
 
@@ -275,6 +279,7 @@ move_pool(struct core *core, struct node *node, const struct core *old)
 	           &node->rules_at);
 	copy_rules(core, &node->spec.on_failure, node_rules(old, node->on_failure_at),
 	           &node->on_failure_at);
+	gate_move_needs(core, node, old);
 	window_resize(core, &node->intensity, intensity, node->intensity.cap);
 	if (parent != NULL && !parent->spec.limit.fixed)
 		window_resize(core, &node->limit, limit, node->limit.cap);
@@ -306,6 +311,7 @@ core_move(void *memory, const struct core_size *size, const struct core *old)
 	core->queue_head = 0;
 	wait_move(core, old);
 	watch_move(core, old);
+	gate_move(core);
 	core->pool_used = 0;
 	for (uint32_t slot = 0; slot < core->top; slot++)
 		if (node_at(core, slot)->used)
@@ -414,7 +420,7 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 {
 	struct node *node = node_find(core, ref);
 	struct probe_spec was_health;
-	uint64_t name;
+	uint64_t name, base;
 	bool was_fixed;
 	uint32_t cap;
 
@@ -424,8 +430,10 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 	was_fixed = node->spec.limit.fixed;
 	was_health = node->spec.health;
 	name = node->spec.name;
+	base = node->spec.base;
 	take_spec(core, node, spec);
 	node->spec.name = name;
+	node->spec.base = base;
 	living_updated(core, node, &was_health);
 	cap = limit_stamps(node);
 	CHILDREN_FOREACH (core, node, child) {
@@ -560,6 +568,7 @@ node_free(struct turn *turn, struct node *node)
 	turn_act(turn, ACTION_REMOVED, node)->incarnation = node->incarnation;
 	wait_node_freed(core, node);
 	watch_node_freed(core, node);
+	gate_node_freed(core, node);
 	reconcile_pass(core, node);
 	for (int lane = 0; lane < LANE_MAX; lane++)
 		deadline_clear(core, node, (enum lane)lane);
@@ -575,123 +584,4 @@ node_free(struct turn *turn, struct node *node)
 	node->next = core->vacant;
 	core->vacant = node_slot(core, node);
 	core->n_nodes--;
-}
-
-/* ---- walking ---------------------------------------------------------------------- */
-
-/* The node that is meant, or NULL: REF_NONE, freed since, or hidden. */
-struct node *
-node_lookup(const struct core *core, struct ref ref)
-{
-	struct node *node = node_find(core, ref);
-
-	return node == NULL || node->absent ? NULL : node;
-}
-
-/* Depth first, parents before children, everything below `top` and itself; NULL ends. */
-struct node *
-node_next(const struct core *core, const struct node *top, const struct node *node)
-{
-	if (node->first != NONE)
-		return node_at(core, node->first);
-	while (node != top) {
-		if (node->next != NONE)
-			return node_at(core, node->next);
-		node = node_supervisor(core, node);
-	}
-	return NULL;
-}
-
-static struct ref
-visible(const struct core *core, const struct node *node)
-{
-	while (node != NULL && node->absent)
-		node = node_at(core, node->next);
-	return node == NULL ? REF_NONE : node_ref(core, node);
-}
-
-/* Is there an actor of that name and tenancy? */
-bool
-core_valid(const struct core *core, struct ref ref)
-{
-	return node_lookup(core, ref) != NULL;
-}
-
-/* Whoever is in this slot now, or REF_NONE. */
-struct ref
-core_ref(const struct core *core, uint32_t slot)
-{
-	const struct node *node = slot < core->top ? node_at(core, slot) : NULL;
-
-	if (node == NULL || !node->used || node->absent)
-		return REF_NONE;
-	return node_ref(core, node);
-}
-
-/* The supervisor, or REF_NONE for "/". */
-struct ref
-core_parent(const struct core *core, struct ref ref)
-{
-	const struct node *node = node_lookup(core, ref);
-	const struct node *parent = node == NULL ? NULL : node_parent(core, node);
-
-	return parent == NULL ? REF_NONE : node_ref(core, parent);
-}
-
-/* The first in start order, or REF_NONE. */
-struct ref
-core_first_child(const struct core *core, struct ref ref)
-{
-	const struct node *node = node_lookup(core, ref);
-
-	return node == NULL ? REF_NONE : visible(core, node_at(core, node->first));
-}
-
-/* The next in start order, or REF_NONE. */
-struct ref
-core_next_sibling(const struct core *core, struct ref ref)
-{
-	const struct node *node = node_lookup(core, ref);
-
-	return node == NULL ? REF_NONE : visible(core, node_at(core, node->next));
-}
-
-/* The next of `top` and all below it, parents before children; REF_NONE ends. */
-struct ref
-core_next(const struct core *core, struct ref top, struct ref ref)
-{
-	const struct node *first = node_lookup(core, top);
-	const struct node *node = node_lookup(core, ref);
-
-	if (first == NULL || node == NULL)
-		return REF_NONE;
-	do {
-		node = node_next(core, first, node);
-	} while (node != NULL && node->absent);
-	return node == NULL ? REF_NONE : node_ref(core, node);
-}
-
-/* Start order of the whole tree, as qsort wants it: parents before their children. */
-int
-core_compare_order(const struct core *core, struct ref a, struct ref b)
-{
-	const struct node *x = node_lookup(core, a);
-	const struct node *y = node_lookup(core, b);
-	uint32_t depth_x, depth_y;
-
-	if (x == NULL || y == NULL)
-		return (x != NULL) - (y != NULL);
-	depth_x = x->depth;
-	depth_y = y->depth;
-	while (x->depth > y->depth)
-		x = node_supervisor(core, x);
-	while (y->depth > x->depth)
-		y = node_supervisor(core, y);
-	if (x == y)
-		return (depth_x > depth_y) - (depth_x < depth_y);
-	while (x->parent != y->parent) {
-		x = node_supervisor(core, x);
-		y = node_supervisor(core, y);
-	}
-	return x->index < y->index ? -1 : 1;
 }

@@ -61,6 +61,7 @@ create(struct turn *turn, struct node *node)
 		node->phase = PHASE_CHILDREN;
 		(void)turn_report(turn, REPORT_STARTED, node);
 		watch_state_changed(turn->core, node);
+		gate_state_changed(turn->core, node);
 		children_open(turn, node);
 		return;
 	}

@@ -114,6 +114,8 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->ready_mode = node->spec.ready;
 	ret_view->strategy = node->spec.strategy;
 	ret_view->waits_for = waits_for(core, node);
+	if (node->state == STATE_WAITING)
+		ret_view->lacks = gate_lacks(core, node);
 	ret_view->children = node->n_children;
 	ret_view->watches = node->spec.n_watches;
 	ret_view->watchers = node->n_watchers;
@@ -231,6 +233,8 @@ core_check(const struct core *core)
 	}
 	if (watch_check(core) != NULL)
 		return watch_check(core);
+	if (gate_check(core) != NULL)
+		return gate_check(core);
 	for (uint32_t i = 0; i < core->heap_n; i++) {
 		const struct deadline *heap = core_block(core, core->heap_at);
 		uint32_t id = heap[i].id;

@@ -83,8 +83,8 @@ gives_way(const struct node *node)
 }
 
 /* Who has this name now; NULL: nobody. */
-static struct node *
-find_named(const struct core *core, uint64_t name)
+struct node *
+watch_find_named(const struct core *core, uint64_t name)
 {
 	struct node *found = NULL;
 
@@ -102,7 +102,7 @@ clear_names(struct core *core)
 	struct names *names = core_block(core, core->names_at);
 
 	for (uint32_t i = 0; i < core->size.nodes; i++)
-		names[i] = (struct names){NONE, NONE};
+		names[i] = (struct names){NONE, NONE, NONE, NONE};
 }
 
 /* An empty pool. */
@@ -207,8 +207,8 @@ is_about_to_open(const struct node *supervisor, const struct node *child)
  * It is down: will it begin without anybody asking for it?  Not if whoever is above it
  * has passed it over, or does not come up itself.
  */
-static bool
-is_coming(const struct core *core, const struct node *node)
+bool
+watch_is_coming(const struct core *core, const struct node *node)
 {
 	const struct node *above;
 
@@ -230,7 +230,7 @@ begin(struct core *core, struct watch *watch)
 {
 	const struct node *target = node_at(core, watch->target);
 
-	if (target != NULL && (target->born || is_coming(core, target)))
+	if (target != NULL && (target->born || watch_is_coming(core, target)))
 		arm(core, watch);
 	else
 		fall_due(core, watch, false);
@@ -330,7 +330,7 @@ take(struct core *core, struct node *node, const struct watch_spec *spec)
 	    .prev_for = NONE,
 	};
 	name_watch(core, watch);
-	target = find_named(core, watch->name);
+	target = watch_find_named(core, watch->name);
 	if (target != NULL)
 		bind(core, watch, target);
 	if (node->born)
@@ -481,7 +481,7 @@ watch_node_freed(struct core *core, struct node *node)
 	unname_node(core, node);
 	while (node->watchers != NONE) {
 		struct watch *of = watch_at(core, node->watchers);
-		struct node *heir = find_named(core, of->name);
+		struct node *heir = watch_find_named(core, of->name);
 
 		if (of->state == WATCH_ARMED)
 			fall_due(core, of, false);
@@ -550,11 +550,12 @@ void
 watch_look_early(struct core *core)
 {
 	core->look_early = false;
+	core->look_gates = true;
 	for (uint32_t i = 0; i < core->size.watches && core->n_early > 0; i++) {
 		struct watch *watch = watch_in(core, i);
 
 		if (watch->watcher != NONE && watch->early &&
-		    !is_coming(core, node_in(core, watch->target)))
+		    !watch_is_coming(core, node_in(core, watch->target)))
 			fall_due(core, watch, false);
 	}
 }

@@ -20,6 +20,8 @@ cast_default(struct player *player, bool supervisor)
 
 	spec_default(spec, supervisor ? NODE_SUPERVISOR : NODE_WORKER);
 	spec->name = sum_bytes(player->name, strlen(player->name), 0);
+	if (strchr(player->name, '@') != NULL)
+		spec->base = sum_bytes(player->name, strcspn(player->name, "@"), 0);
 	spec->backoff.none = true;
 	spec->shutdown_ms = 1000;
 	player->answers = -1;
@@ -373,6 +375,41 @@ word_watch(struct player *player, const char *text)
 	return true;
 }
 
+/* "a:ready,b:completed": what has to be there before it starts; "none". */
+static bool
+word_needs(struct player *player, const char *text)
+{
+	char buf[256];
+	char *save;
+	char *part;
+
+	player->spec.needs = player->needs;
+	player->spec.n_needs = 0;
+	if (strcmp(text, "none") == 0)
+		return true;
+	snprintf(buf, sizeof(buf), "%s", text);
+	for (part = strtok_r(buf, ",", &save); part != NULL;
+	     part = strtok_r(NULL, ",", &save)) {
+		uint32_t n = player->spec.n_needs;
+		char *level = strchr(part, ':');
+		int found;
+
+		if (n == STAGE_WATCHES_MAX || level == NULL)
+			return false;
+		*level++ = '\0';
+		found = names_find(need_names, NEED_MAX, level);
+		if (found < 0)
+			return false;
+		snprintf(player->needed[n], STAGE_NAME_MAX, "%s", part);
+		player->needs[n] = (struct need_spec){
+		    .target = sum_bytes(part, strlen(part), 0),
+		    .level = (enum need)found,
+		};
+		player->spec.n_needs++;
+	}
+	return true;
+}
+
 /* auto_shutdown=any_significant, when_empty=stop: no word is one of both. */
 static bool
 word_empty(struct spec *spec, const char *value)
@@ -414,6 +451,8 @@ word_key(struct player *player, const char *key, const char *value)
 		return word_decider(&spec->on_failure, player->on_failure, value);
 	if (strcmp(key, "watch") == 0)
 		return word_watch(player, value);
+	if (strcmp(key, "needs") == 0)
+		return word_needs(player, value);
 	if (strcmp(key, "success") == 0)
 		return word_success(spec, value);
 	if (strcmp(key, "hooks") == 0)

@@ -267,6 +267,36 @@ expect_report(struct stage *stage, const struct words *words)
 		stage_blame(stage, "got: %s", report_text(stage, action, text));
 }
 
+/* "a,b": whose needs are not met; those of whom nobody is there with a "?" behind them. */
+static bool
+lacks_are(struct stage *stage, const struct node_view *view, const char *text)
+{
+	const struct player *player = stage_player_of(stage, view->ref);
+	char found[256] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < SPEC_NEEDS_MAX; i++) {
+		struct ref ref = REF_NONE;
+		char name[STAGE_NAME_MAX];
+
+		if ((view->lacks >> i & 1) == 0)
+			continue;
+		ref = core_lack_next(stage->rig.core, view->ref, i, ref);
+		if (ref.slot == REF_NONE.slot)
+			used += (size_t)snprintf(found + used, sizeof(found) - used,
+			                         ",%s?", player->needed[i]);
+		for (; ref.slot != REF_NONE.slot && used < sizeof(found) - STAGE_NAME_MAX;
+		     ref = core_lack_next(stage->rig.core, view->ref, i, ref))
+			used +=
+			    (size_t)snprintf(found + used, sizeof(found) - used, ",%s",
+			                     stage_name(stage, ref, name));
+	}
+	if (strcmp(used == 0 ? "no" : found + 1, text) == 0)
+		return true;
+	stage_blame(stage, "%s lacks %s", player->name, found);
+	return false;
+}
+
 /* One "key=value" of a view line. */
 static bool
 view_key(struct stage *stage, const struct node_view *view, const char *word)
@@ -299,6 +329,8 @@ view_key(struct stage *stage, const struct node_view *view, const char *word)
 		return view->children == n;
 	if (KEY("suspended"))
 		return view->suspended == n;
+	if (KEY("lacks"))
+		return lacks_are(stage, view, value);
 	if (KEY("since"))
 		return cast_duration(value, &n) &&
 		       view->since_ms == stage->rig.now_ms - n;

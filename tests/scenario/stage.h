@@ -41,6 +41,8 @@ struct player {
 	struct rule on_failure[STAGE_RULES_MAX];
 	struct watch_spec watches[STAGE_WATCHES_MAX];
 	char watched[STAGE_WATCHES_MAX][STAGE_NAME_MAX]; /* their targets */
+	struct need_spec needs[STAGE_WATCHES_MAX];
+	char needed[STAGE_WATCHES_MAX][STAGE_NAME_MAX];
 
 	uint32_t life; /* of the process that is there, 0: none */
 	bool stopping; /* it was told to stop */

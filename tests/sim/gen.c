@@ -231,6 +231,30 @@ gen_watches(struct rng *rng, struct spec *spec, struct watch_spec *watches)
 	}
 }
 
+/*
+ * Whom it needs: some of the names, perhaps of nobody, in circles, too.  In every other
+ * run, from numbers of its own: so old seeds mean what they meant.
+ */
+static void
+gen_needs(const struct tape *tape, struct spec *spec, struct need_spec *needs)
+{
+	struct rng rng;
+
+	spec->needs = needs;
+	spec->n_needs = 0;
+	rng_seed(&rng, tape->seed * SIM_SPECS_MAX + tape->n_specs);
+	if (tape->seed % 2 != 0 || !one_in(&rng, 5))
+		return;
+	for (uint64_t n = 1 + rng_below(&rng, SIM_NEEDS); n > 0; n--) {
+		uint64_t name = 1 + rng_below(&rng, one_in(&rng, 5) ? SIM_NAMES : 8);
+
+		if (spec->n_needs > 0 && needs[0].target == name)
+			continue;
+		needs[spec->n_needs++] = (struct need_spec){
+		    .target = name, .level = (enum need)rng_below(&rng, NEED_MAX)};
+	}
+}
+
 /* A name that no actor has, or only one that goes; 0: there is none. */
 uint64_t
 gen_name(const struct run *run, struct rng *rng)
@@ -268,6 +292,7 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 	gen_decider(rng, &spec->on_failure, made->on_failure, true);
 	gen_hooks(rng, spec);
 	gen_watches(rng, spec, made->watches);
+	gen_needs(tape, spec, made->needs);
 	if (kind != NODE_WORKER) {
 		gen_supervisor(rng, spec);
 		gen_decider(rng, &spec->decider, made->decider, false);
@@ -293,6 +318,7 @@ gen_tree(struct run *run, struct rng *rng, bool clean)
 	op.name = gen_name(run, rng);
 	op.spec = gen_spec(run->tape, rng, NODE_SUPERVISOR, clean);
 	run->tape->specs[op.spec].spec.enabled = true;
+	run->tape->specs[op.spec].spec.n_needs = 0;
 	run->tape->specs[op.spec].spec.restart = RESTART_PERMANENT;
 	if (one_in(rng, 2))
 		run->tape->specs[op.spec].spec.intensity.unlimited = true;

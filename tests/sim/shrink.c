@@ -156,6 +156,9 @@ print_spec(const struct tape *tape, uint32_t number, uint64_t name)
 	for (uint32_t k = 0; k < spec->n_watches; k++)
 		printf(" watch %u:%s", (unsigned int)spec->watches[k].target,
 		       reaction_names[spec->watches[k].reaction]);
+	for (uint32_t k = 0; k < spec->n_needs; k++)
+		printf(" needs %u:%s", (unsigned int)spec->needs[k].target,
+		       need_names[spec->needs[k].level]);
 	printf(" ready %d shutdown %d/%dms backoff %s%d/%d reset %d start_timeout "
 	       "%d on_failure(%u) hooks %x/%dms\n",
 	       (int)spec->ready, (int)spec->shutdown_mode, (int)spec->shutdown_ms,

@@ -26,6 +26,7 @@
 #define SIM_WRONG_MAX  240
 #define SIM_BARRIERS   64
 #define SIM_WATCHES    3  /* of one actor */
+#define SIM_NEEDS      2
 #define SIM_NAMES      20 /* an actor has one of these, or none */
 #define SIM_ADDED      3  /* come at most with one EVENT_ADD */
 
@@ -67,6 +68,7 @@ struct sim_spec {
 	struct rule decider[SIM_RULES_MAX];
 	struct rule on_failure[SIM_RULES_MAX];
 	struct watch_spec watches[SIM_WATCHES];
+	struct need_spec needs[SIM_NEEDS];
 };
 
 /* Everything that a run was given, and what came of it.  Shared with the parent process,
@@ -154,6 +156,7 @@ struct witnessed {
 	uint64_t kept_down;   /* … not being started with its supervisor */
 	uint64_t started;     /* as a supervisor: seq of its newest start */
 	uint64_t passed; /* seq when it last was ready or had ended: its turn is over */
+	uint64_t reached[NEED_MAX]; /* seq when others last had what they need of it */
 	bool removing;
 	bool may_be_stopped; /* for a reason that was there before it */
 	bool unsure;         /* whether it should run is open to debate */
@@ -323,6 +326,14 @@ void witness_restored(struct witness *witness, struct witnessed *top);
 void witness_not_added(struct witness *witness, struct witnessed *node,
                        const struct action *report);
 void witness_check_lost(struct witness *witness, const struct witnessed *node);
+
+/* witness-needs.c: who needs whom. */
+void witness_reached(struct witness *witness, struct witnessed *node,
+                     const struct node_view *view);
+void witness_reports_reached(struct witness *witness, const struct action *report);
+void witness_check_needs(struct witness *witness, const struct witnessed *node);
+bool witness_lacks(struct witness *witness, const struct witnessed *node);
+bool witness_holds_up(struct witness *witness);
 
 /* witness-living.c: failures of a process that lives. */
 bool witness_living(struct witness *witness, struct witnessed *node,

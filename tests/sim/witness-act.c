@@ -109,6 +109,9 @@ has_passed(struct witness *witness, const struct witnessed *elder, uint64_t sinc
 		return true;
 	if (!elder->spec->enabled || elder->spec->kind != NODE_WORKER)
 		return true;
+	/* It may wait beside the others. */
+	if (elder->spec->n_needs > 0)
+		return true;
 	if (process->asked < since)
 		return elder->down > since || elder->up < since;
 	return process->ready || process->main_dead || !process->there ||
@@ -187,6 +190,8 @@ witness_spawn(struct witness *witness, const struct action *action)
 	check_barriers(witness, node);
 	check_due(witness, node);
 	check_sequence(witness, node);
+	if ((node->spec->hooks >> HOOK_PRE_START & 1) == 0)
+		witness_check_needs(witness, node);
 	witness_check_lost(witness, node);
 	memset(&node->wellbeing, 0, offsetof(struct wellbeing, stamp));
 	node->wellbeing.every_ms = node->spec->watchdog_ms;

@@ -56,6 +56,8 @@ witness_hook(struct witness *witness, const struct action *action)
 	node->prepared = false;
 	if (action->hook == HOOK_PRE_START)
 		witness_begins(witness, node);
+	if (action->hook == HOOK_PRE_START)
+		witness_check_needs(witness, node);
 	node->hook.serial = action->serial;
 	node->hook.hook = action->hook;
 	node->hook.killed = false;

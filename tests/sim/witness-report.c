@@ -452,6 +452,7 @@ saw_turning_point(struct witness *witness, const struct action *action)
 void
 witness_report(struct witness *witness, const struct action *action)
 {
+	witness_reports_reached(witness, action);
 	switch (action->report) {
 	case REPORT_FAILURE:
 		saw_failure(witness, action);

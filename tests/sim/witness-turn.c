@@ -133,6 +133,13 @@ is_settled(enum node_state state)
 	       state == STATE_FAILED;
 }
 
+/* Where somebody waits for what it needs, others wait with it. */
+static bool
+may_wait(enum node_state state)
+{
+	return state == STATE_WAITING || state == STATE_STARTING;
+}
+
 /* In a group an elder that was stopped in the middle of a start holds up the rest. */
 static bool
 may_be_held_up(struct witness *witness, const struct witnessed *node)
@@ -171,13 +178,15 @@ witness_calm(struct witness *witness)
 		const struct witnessed *node = &witness->nodes[i];
 		const struct witnessed *parent;
 		struct node_view view;
+		bool held_up;
 
 		if (!node->used || !core_valid(core, node->ref))
 			continue;
 		core_view(core, node->ref, witness->rig->now_ms, &view);
 		if (view.suspended > 0)
 			witness_blame(witness, "I27 slot %u is suspended by nobody", i);
-		if (!is_settled(view.state))
+		held_up = witness_holds_up(witness);
+		if (!is_settled(view.state) && !(held_up && may_wait(view.state)))
 			witness_blame(witness, "I35 slot %u stays %s", i,
 			              node_state_names[view.state]);
 		witness_check_watches(witness, node);
@@ -198,6 +207,8 @@ witness_calm(struct witness *witness)
 		if (view.state != STATE_RUNNING)
 			continue;
 		core_view(core, node->ref, witness->rig->now_ms, &view);
+		if (held_up && may_wait(view.state))
+			continue;
 		/* A limit may refuse the restart after a normal end as well. */
 		if (view.state != STATE_RUNNING && parent->spec->limit.on)
 			continue;
@@ -206,7 +217,7 @@ witness_calm(struct witness *witness)
 			              node_state_names[view.state]);
 	}
 	for (uint32_t i = 0; i < witness->n_tokens; i++)
-		if (witness->tokens[i].command)
+		if (witness->tokens[i].command && !witness_holds_up(witness))
 			witness_blame(witness, "I29 token %d was never answered",
 			              (int)witness->tokens[i].token);
 	if (core_deadline(core) != DURATION_INFINITE)

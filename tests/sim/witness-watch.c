@@ -220,7 +220,8 @@ witness_check_watches(struct witness *witness, const struct witnessed *node)
 	struct node_view view;
 
 	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
-	if (view.state != STATE_RUNNING || view.removing)
+	/* Who waits for what it needs may come still. */
+	if (view.state != STATE_RUNNING || view.removing || witness_holds_up(witness))
 		return;
 	for (uint32_t i = 0; i < node->spec->n_watches; i++) {
 		const struct watched *watch = &node->watches[i];

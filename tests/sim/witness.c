@@ -526,6 +526,7 @@ witness_after(struct witness *witness, const struct op *op)
 			continue;
 		core_view(core, node->ref, witness->rig->now_ms, &view);
 		witness_retiring(witness, node, view.state);
+		witness_reached(witness, node, &view);
 		if (view.state != STATE_STOPPING)
 			node->stopping = 0;
 		else if (node->stopping == 0)

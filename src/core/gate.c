@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: ISC */
+/* gate.c - `needs`: who may not start before others are started, ready or completed.
+ *
+ * Every start passes the gate: the first one, one after a failure, one by hand.  A node
+ * that is held up there is waiting; it stands in the list of the first name that it lacks
+ * something of, and is looked at again when somebody of that name changes.
+ *
+ * Both kinds of lists are in the order of the slots, highest first, wherever the core was
+ * moved to meanwhile: the same events give the same actions.
+ *
+ * A node has a name of its own, and replicas have that of all of them besides: who needs
+ * that one needs each of them, however many there are just then.
+ */
+#include "config.h"
+
+#include "core/node.h"
+
+#include <string.h>
+
+#include "core/pure.h"
+
+/* ---- names ------------------------------------------------------------------------- */
+
+static struct names *
+names_of(const struct core *core, uint64_t name)
+{
+	return (struct names *)core_block(core, core->names_at) + name % core->size.nodes;
+}
+
+/* A new node, or one in new memory: it is found by the name of its replicas. */
+void
+gate_named(struct core *core, struct node *node)
+{
+	uint32_t *link = &names_of(core, node->spec.base)->replicas;
+
+	if (node->spec.base == 0)
+		return;
+	while (*link != NONE && *link > node_slot(core, node))
+		link = &node_in(core, *link)->next_replica;
+	node->next_replica = *link;
+	*link = node_slot(core, node);
+}
+
+static void
+unname(struct core *core, struct node *node)
+{
+	uint32_t *link = &names_of(core, node->spec.base)->replicas;
+
+	if (node->spec.base == 0)
+		return;
+	while (*link != node_slot(core, node))
+		link = &node_in(core, *link)->next_replica;
+	*link = node->next_replica;
+}
+
+/* ---- what is needed ---------------------------------------------------------------- */
+
+/* The needs of a node, spec.n_needs of them. */
+static const struct need_spec *
+needs_of(const struct core *core, const struct node *node)
+{
+	return core_block(core, core->pool_at + node->needs_at);
+}
+
+/* Is the node as far as that? */
+static bool
+is_as_far(const struct node *node, enum need need)
+{
+	const bool is_up = node->up && !node->bounce &&
+	                   (node->state == STATE_STARTING || node->state == STATE_RUNNING);
+
+	/* What a one-shot was started for is there when it has ended. */
+	if (node->state == STATE_DONE)
+		return need != NEED_READY || node->ready;
+	switch (need) {
+	case NEED_STARTED:
+		return is_up && node->created;
+	case NEED_READY:
+		return is_up && node->ready;
+	case NEED_COMPLETED:
+	case NEED_MAX:
+		break;
+	}
+	return false;
+}
+
+/* One that was deleted, or goes, is none of the replicas; one that is done is. */
+static bool
+is_counted(const struct node *replica)
+{
+	return !replica->removing && !replica->deleted &&
+	       (!replica->absent || replica->state == STATE_DONE);
+}
+
+/* The next of the replicas of that name; NULL begins and ends. */
+static struct node *
+next_replica(const struct core *core, uint64_t name, const struct node *prev)
+{
+	struct node *node =
+	    node_at(core, prev == NULL ? names_of(core, name)->replicas : prev->next_replica);
+
+	while (node != NULL && (node->spec.base != name || !is_counted(node)))
+		node = node_at(core, node->next_replica);
+	return node;
+}
+
+/*
+ * Whom this need waits for: somebody who is not as far, *ret_met is false then.  NULL:
+ * nobody, because it is met, or because there is nobody of that name.
+ */
+static struct node *
+find_lack(const struct core *core, const struct need_spec *need, bool *ret_met)
+{
+	struct node *target = watch_find_named(core, need->target);
+	struct node *replica;
+
+	if (target != NULL) {
+		*ret_met = is_as_far(target, need->level);
+		return *ret_met ? NULL : target;
+	}
+	replica = next_replica(core, need->target, NULL);
+	*ret_met = replica != NULL;
+	for (; replica != NULL; replica = next_replica(core, need->target, replica)) {
+		if (is_as_far(replica, need->level))
+			continue;
+		*ret_met = false;
+		return replica;
+	}
+	return NULL;
+}
+
+/* The first of its needs that is not met, or n_needs. */
+static uint32_t
+first_lack(const struct core *core, const struct node *node)
+{
+	const struct need_spec *needs = needs_of(core, node);
+	bool is_met = true;
+	uint32_t i = 0;
+
+	for (; i < node->spec.n_needs; i++) {
+		(void)find_lack(core, &needs[i], &is_met);
+		if (!is_met)
+			break;
+	}
+	return i;
+}
+
+/*
+ * Which of its needs are not met, a bit for each.  Of an actor that waits that is what
+ * it waits for, if it is its turn.
+ */
+uint64_t
+gate_lacks(const struct core *core, const struct node *node)
+{
+	const struct need_spec *needs = needs_of(core, node);
+	uint64_t lacks = 0;
+
+	for (uint32_t i = 0; i < node->spec.n_needs; i++) {
+		bool is_met;
+
+		(void)find_lack(core, &needs[i], &is_met);
+		lacks |= (uint64_t)!is_met << i;
+	}
+	return lacks;
+}
+
+/*
+ * Walk over everyone whom this need of an actor waits for: REF_NONE begins and ends.  It
+ * ends at once where the need is met, and where nobody has that name.
+ */
+struct ref
+core_lack_next(const struct core *core, struct ref ref, uint32_t need, struct ref prev)
+{
+	const struct node *node = node_lookup(core, ref);
+	const struct node *at = node_find(core, prev);
+	const struct need_spec *spec;
+	bool is_met;
+
+	if (node == NULL || need >= node->spec.n_needs)
+		return REF_NONE;
+	spec = &needs_of(core, node)[need];
+	if (at == NULL) {
+		at = find_lack(core, spec, &is_met);
+		return at == NULL ? REF_NONE : node_ref(core, at);
+	}
+	if (at->spec.name == spec->target)
+		return REF_NONE;
+	do {
+		at = next_replica(core, spec->target, at);
+	} while (at != NULL && is_as_far(at, spec->level));
+	return at == NULL ? REF_NONE : node_ref(core, at);
+}
+
+/* ---- who is held up ---------------------------------------------------------------- */
+
+static void
+enter(struct core *core, struct node *node, uint64_t name)
+{
+	const uint32_t slot = node_slot(core, node);
+	uint32_t *link = &names_of(core, name)->gated;
+	struct node *next;
+
+	node->awaits = name;
+	node->prev_gated = NONE;
+	for (; *link != NONE && *link > slot; link = &node_in(core, *link)->next_gated)
+		node->prev_gated = *link;
+	node->next_gated = *link;
+	next = node_at(core, *link);
+	if (next != NULL)
+		next->prev_gated = slot;
+	*link = slot;
+}
+
+static void
+leave(struct core *core, struct node *node)
+{
+	struct node *next = node_at(core, node->next_gated);
+	struct node *prev = node_at(core, node->prev_gated);
+
+	*(prev != NULL ? &prev->next_gated : &names_of(core, node->awaits)->gated) =
+	    node->next_gated;
+	if (next != NULL)
+		next->prev_gated = node->prev_gated;
+	node->next_gated = node->prev_gated = NONE;
+}
+
+/* It is held up no longer, or in another state: whatever it waits for is not this. */
+void
+gate_leave(struct core *core, struct node *node)
+{
+	if (!node->gated)
+		return;
+	leave(core, node);
+	node->gated = false;
+	core->n_gated--;
+}
+
+/*
+ * Whom it waits for must not stand still until it is ready, nor until those are who wait
+ * with it: behind it, or because it is below them.
+ */
+static void
+let_others_go_on(struct core *core, struct node *node)
+{
+	struct node *at = node;
+
+	for (; core->n_suspends > 0 && at->parent != NONE; at = node_supervisor(core, at)) {
+		suspend_decided(core, at);
+		CHILDREN_FOREACH (core, node_supervisor(core, at), sibling)
+			if (sibling->state == STATE_WAITING)
+				suspend_decided(core, sibling);
+	}
+}
+
+/*
+ * May a node be started whose turn it is?  false: not all that it needs is there; it
+ * waits, and is looked at again when that may have changed.
+ */
+bool
+gate_admits(struct core *core, struct node *node)
+{
+	const uint32_t lack = first_lack(core, node);
+	uint64_t name;
+
+	if (lack == node->spec.n_needs)
+		return true;
+	name = needs_of(core, node)[lack].target;
+	core->look_gates = core->look_gates || !node->gated || node->awaits != name;
+	if (node->gated) {
+		leave(core, node);
+	} else {
+		if (node->state != STATE_WAITING)
+			reconcile_set_state(core, node, STATE_WAITING);
+		node->gated = true;
+		core->n_gated++;
+	}
+	let_others_go_on(core, node);
+	enter(core, node, name);
+	return false;
+}
+
+/* Start a node that is down and may start, as soon as it has what it needs. */
+void
+gate_start(struct turn *turn, struct node *node)
+{
+	if (gate_admits(turn->core, node))
+		up_start(turn, node);
+}
+
+/*
+ * Is it held up by nothing but its needs?  Its turn in a sequence has come once, but there
+ * may be a group that has to be gone, or another order, since then.
+ */
+bool
+gate_is_next(const struct core *core, const struct node *node)
+{
+	const struct node *parent = node_parent(core, node);
+	const struct node *turn = parent == NULL ? NULL : node_at(core, parent->cursor);
+
+	if (!node->gated || node->grouped || parent == NULL)
+		return false;
+	if (node->sequenced && (parent->op != OP_START ||
+	                        (turn != NULL && turn->index < node->index)))
+		return false;
+	return reconcile_takes_starts(core, node);
+}
+
+static void
+look_at_those_who_await(struct core *core, uint64_t name)
+{
+	struct node *at = node_at(core, names_of(core, name)->gated);
+
+	if (name == 0 || at == NULL)
+		return;
+	while (at->next_gated != NONE)
+		at = node_in(core, at->next_gated);
+	for (; at != NULL; at = node_at(core, at->prev_gated)) {
+		if (at->awaits != name)
+			continue;
+		reconcile_queue(core, at);
+		/* In a sequence it is its supervisor that starts it. */
+		if (at->sequenced)
+			reconcile_queue_parent(core, at);
+	}
+}
+
+/* The node is in another state, or further on its way: that may be what others need. */
+void
+gate_state_changed(struct core *core, const struct node *node)
+{
+	if (core->n_gated == 0)
+		return;
+	look_at_those_who_await(core, node->spec.name);
+	look_at_those_who_await(core, node->spec.base);
+	if (node->state == STATE_BACKOFF || node_is_down(node))
+		core->look_gates = true;
+}
+
+/* The node is no more, nor can it be held up. */
+void
+gate_node_freed(struct core *core, struct node *node)
+{
+	gate_leave(core, node);
+	unname(core, node);
+	gate_state_changed(core, node);
+}
+
+/* ---- memory ------------------------------------------------------------------------ */
+
+static void
+copy_needs(struct core *core, struct node *node, const struct need_spec *needs)
+{
+	const uint64_t bytes = sizeof(*needs) * node->spec.n_needs;
+	void *copy = node_pool_take(core, bytes, &node->needs_at);
+
+	if (bytes > 0)
+		memcpy(copy, needs, bytes);
+	node->spec.needs = NULL;
+}
+
+/* The node has these needs now, as many as its spec says: it may not wait any more. */
+void
+gate_take_spec(struct core *core, struct node *node, const struct need_spec *needs)
+{
+	copy_needs(core, node, needs);
+	if (!node->gated || node->removing)
+		return;
+	reconcile_queue(core, node);
+	core->look_gates = true;
+}
+
+/* Its needs are copied out of the pool of another core. */
+void
+gate_move_needs(struct core *core, struct node *node, const struct core *old)
+{
+	copy_needs(core, node, needs_of(old, node));
+}
+
+/* Carry over into other memory, where the names have been cleared, who is held up. */
+void
+gate_move(struct core *core)
+{
+	for (uint32_t slot = 0; slot < core->top; slot++) {
+		struct node *node = node_in(core, slot);
+
+		if (!node->used)
+			continue;
+		gate_named(core, node);
+		if (node->gated)
+			enter(core, node, node->awaits);
+	}
+}
+
+/* ---- what may not come ------------------------------------------------------------- */
+
+/*
+ * What keeps this node from coming up: whom it needs, its elder sibling, its supervisor,
+ * its child.  NULL: itself, or nothing.  *ret_late: it has failed already, or nobody
+ * starts it.
+ */
+static const struct node *
+find_blocker(const struct core *core, const struct node *node, bool *ret_late)
+{
+	const struct node *parent = node_parent(core, node);
+	const struct node *blocker;
+	uint32_t lack;
+	bool is_met;
+
+	*ret_late = node->removing || node->state == STATE_BACKOFF ||
+	            (node_is_down(node) && !watch_is_coming(core, node));
+	if (*ret_late)
+		return NULL;
+	if (node->gated) {
+		lack = first_lack(core, node);
+		if (lack == node->spec.n_needs)
+			return NULL;
+		blocker = find_lack(core, &needs_of(core, node)[lack], &is_met);
+		*ret_late = blocker == NULL;
+		return blocker;
+	}
+	if (node->state == STATE_STARTING && node->phase == PHASE_CHILDREN &&
+	    node->op == OP_START)
+		return node_at(core, node->cursor);
+	if (node->state == STATE_STARTING || node_is_live(node) || parent == NULL)
+		return NULL;
+	if (!parent->is_open)
+		return parent;
+	blocker = parent->op == OP_START ? node_at(core, parent->cursor) : NULL;
+	return blocker == node ? NULL : blocker;
+}
+
+/*
+ * Is what this node waits for not on its way?  It failed, was stopped, is not there; or
+ * waits itself for such a one, or for this node.
+ */
+static bool
+is_hopeless(const struct core *core, const struct node *node)
+{
+	const struct node *at = node;
+	bool is_late = false;
+
+	for (uint32_t n = 0; at != NULL && n <= core->n_nodes; n++)
+		at = find_blocker(core, at, &is_late);
+	return is_late || at != NULL;
+}
+
+/* Does it keep younger siblings waiting that would not wait for a start that failed? */
+static bool
+holds_up_others(const struct core *core, const struct node *node)
+{
+	const struct node *parent = node_parent(core, node);
+
+	return node->gated && node->sequenced && parent != NULL &&
+	       parent->spec.strategy == STRATEGY_ONE_FOR_ONE;
+}
+
+/*
+ * Something has failed, or ended, or waits now: under one_for_one those behind a child
+ * whose needs are not on their way do not wait with it, no more than for a start that
+ * failed (DECISIONS 18).  Linear in the number of nodes, but only while somebody waits.
+ */
+void
+gate_look(struct core *core)
+{
+	core->look_gates = false;
+	for (uint32_t slot = 0; slot < core->top && core->n_gated > 0; slot++) {
+		struct node *node = node_in(core, slot);
+
+		if (node->used && holds_up_others(core, node) && is_hopeless(core, node))
+			reconcile_pass(core, node);
+	}
+}
+
+/* ---- is everything as it must be? -------------------------------------------------- */
+
+/* NULL, or what is wrong with those who are held up; between two turns. */
+const char *
+gate_check(const struct core *core)
+{
+	uint32_t gated = 0, listed = 0;
+
+	for (uint32_t slot = 0; slot < core->top; slot++) {
+		const struct node *node = node_in(core, slot);
+
+		if (!node->used || !node->gated)
+			continue;
+		gated++;
+		if (node->state != STATE_WAITING || (node->grouped && node->up))
+			return "one is held up by its needs that is not waiting";
+		if (node->up && !node->queued && gate_is_next(core, node) &&
+		    first_lack(core, node) == node->spec.n_needs)
+			return "one waits for what is there";
+	}
+	for (uint32_t i = 0; i < core->size.nodes; i++) {
+		const struct names *names =
+		    (const struct names *)core_block(core, core->names_at) + i;
+
+		for (const struct node *at = node_at(core, names->gated); at != NULL;
+		     at = node_at(core, at->next_gated))
+			listed += at->gated && at->awaits % core->size.nodes == i;
+	}
+	if (gated != core->n_gated || listed != gated)
+		return "wrong count of those who are held up";
+	return NULL;
+}
