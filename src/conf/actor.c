@@ -262,6 +262,10 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 
 	spec_default(&actor->spec, actor->spec.kind);
 	actor->spec.name = sum_bytes(actor->path, strlen(actor->path), 0);
+	if (actor->base != NULL)
+		actor->spec.base =
+		    sum_bytes(actor->path,
+		              (size_t)(strrchr(actor->path, '@') - actor->path), 0);
 	if (actor->parent == CONF_NONE)
 		actor->spec.intensity.unlimited = true;
 	actor->process.umask = 0022;

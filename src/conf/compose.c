@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "conf/conf.h"
 #include "conf/load.h"
+#include "conf/needs.h"
 #include "conf/recipe.h"
 #include "conf/tree.h"
 
@@ -220,6 +221,7 @@ compose_all(struct compose *compose)
 		             reader->conf->n_actors, CONF_ADDED_MAX);
 	for (uint32_t i = 0; i < reader->conf->n_actors; i++)
 		check_actor(compose, &reader->conf->actors[i]);
+	needs_circles(reader);
 }
 
 /* The same files by the same numbers, and one more for the command line. */

@@ -182,6 +182,11 @@ struct conf_watch {
 	char **run; /* REACTION_RUN: NULL-terminated, else NULL */
 };
 
+/* Who is needed; how far it has to be is in the spec, at the same place. */
+struct conf_need {
+	char *path; /* absolute; of an actor, or of replicas without "@N" */
+};
+
 /* What a changed key asks for at a reload. */
 enum conf_effect { CONF_IN_PLACE, CONF_RESTARTS };
 
@@ -202,6 +207,7 @@ struct conf_actor {
 	struct spec spec;
 	struct conf_process process; /* kind worker */
 	struct conf_watch *watches;  /* spec.n_watches */
+	struct conf_need *needs;     /* spec.n_needs */
 	char *description;           /* or NULL */
 	char *base;                  /* replicas: the name without "@N", else NULL */
 	struct conf_key *keys;       /* sorted by key */

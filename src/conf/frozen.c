@@ -59,6 +59,9 @@ static const struct frozen_array watch_arrays[] = {LIST(struct conf_watch, run)}
 static const struct frozen_shape watch = {sizeof(struct conf_watch), TEXTS(watch_texts),
                                           ARRAYS(watch_arrays)};
 static const struct frozen_shape watch_spec = {.size = sizeof(struct watch_spec)};
+static const struct frozen_text need_texts[] = {NAME(struct conf_need, path)};
+static const struct frozen_shape need = {sizeof(struct conf_need), TEXTS(need_texts)};
+static const struct frozen_shape need_spec = {.size = sizeof(struct need_spec)};
 
 /* ---- the two that have some ---- */
 
@@ -86,6 +89,8 @@ static const struct frozen_array actor_arrays[] = {
     ARRAY(struct conf_actor, spec.decider.rules, spec.decider.n_rules, rule),
     ARRAY(struct conf_actor, spec.watches, spec.n_watches, watch_spec),
     ARRAY(struct conf_actor, watches, spec.n_watches, watch),
+    ARRAY(struct conf_actor, spec.needs, spec.n_needs, need_spec),
+    ARRAY(struct conf_actor, needs, spec.n_needs, need),
     LIST(struct conf_actor, process.argv),
     LIST(struct conf_actor, process.environment),
     LIST(struct conf_actor, process.stop_command),
@@ -259,6 +264,7 @@ frozen_layout(void)
 	    {preset_names, PRESET_MAX},
 	    {rule_log_names, RULE_LOG_MAX},
 	    {reaction_names, REACTION_MAX},
+	    {need_names, NEED_MAX},
 	    {hook_names, HOOK_MAX},
 	    {output_names, OUTPUT_MAX},
 	    {containment_names, CONTAINMENT_MAX},

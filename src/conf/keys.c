@@ -142,7 +142,7 @@ add_map(struct collection *collection, const struct schema_key *key,
 		const struct schema_type *type = key->type->values;
 
 		/* The whole path, which is the same however it was written. */
-		if (key->type == &schema_watch)
+		if (key->type == &schema_watch || key->type == &schema_needs)
 			below =
 			    read_reference(collection->reader, collection->actor, below);
 		if (below == NULL)

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "conf/expand.h"
 #include "conf/keys.h"
+#include "conf/needs.h"
 #include "conf/report.h"
 #include "conf/watch.h"
 
@@ -449,6 +450,7 @@ lint_tree(const struct conf *conf, const struct conf_options *options,
 	free(numbers);
 	free(fastest);
 	watches_lint(&(struct lint_watch){conf, reports});
+	needs_lint(conf, reports);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		check_significance(&lint, &conf->actors[i]);
 	for (uint32_t i = 0; i < conf->n_actors; i++)

@@ -15,6 +15,7 @@
 #include "conf/file.h"
 #include "conf/lint.h"
 #include "conf/load.h"
+#include "conf/needs.h"
 #include "conf/output.h"
 #include "conf/read.h"
 #include "conf/recipe.h"
@@ -418,6 +419,7 @@ load_all(struct load *load, const char *file)
 	recipes_end(reader);
 	sockets_check(reader);
 	pipes_check(reader);
+	needs_check(reader);
 	if (reader->options->warn && reader->reports->n_errors == 0)
 		lint_tree(reader->conf, reader->options, reader->reports);
 }

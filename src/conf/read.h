@@ -70,6 +70,7 @@ read_fn read_limit;
 read_fn read_keep_on_restart;
 read_fn read_limits;
 read_fn read_log;
+read_fn read_needs;
 read_fn read_on_failure;
 read_fn read_output;
 read_fn read_ready;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* schema_watch.c - what may stand behind `watch`. */
+/* schema_watch.c - what may stand behind `watch` and `needs`: other actors. */
 #include "config.h"
 
 #include "base/assert.h"
@@ -35,4 +35,16 @@ const struct schema_type schema_watch = {
     .name = "watch",
     .allowed = "a mapping from actors to what comes of their end, such as {db: fail}",
     .values = &schema_reaction,
+};
+
+static const char *const need_words[] = {NEED_MAP(AS_NAME)};
+const struct schema_type schema_need = {
+    .name = "need",
+    .allowed = "`started`, `ready` or `completed`",
+    WORDS(need_words),
+};
+const struct schema_type schema_needs = {
+    .name = "needs",
+    .allowed = "a mapping from actors to how far they have to be, such as {db: ready}",
+    .values = &schema_need,
 };

@@ -111,6 +111,11 @@ actor_is_sound(const struct conf *conf, uint32_t index)
 		    (actor->spec.watches[i].reaction == REACTION_RUN) !=
 		        (actor->watches[i].run != NULL))
 			return false;
+	if (actor->spec.n_needs > SPEC_NEEDS_MAX)
+		return false;
+	for (uint32_t i = 0; i < actor->spec.n_needs; i++)
+		if ((unsigned int)actor->spec.needs[i].level >= NEED_MAX)
+			return false;
 	for (size_t i = 0; i < actor->n_keys; i++)
 		if (actor->keys[i].file >= conf->n_files &&
 		    actor->keys[i].file != CONF_NONE)

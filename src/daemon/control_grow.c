@@ -159,6 +159,34 @@ reply_not_deleted(struct conn *conn, const struct target *target)
 
 /* ---- more of them ----------------------------------------------------------------- */
 
+/* Is there an actor of this path, or are there replicas so called? */
+static bool
+is_somebody(const struct shell *shell, const struct conf *added, const char *path)
+{
+	const struct ref ref = actors_find(&shell->actors, path);
+
+	return core_valid(shell->core, ref) || conf_find(added, path) != CONF_NONE ||
+	       conf_has_replicas(shell->conf, path);
+}
+
+/* Nobody may be waited for who is not there; -ENOENT with a sentence. */
+static int
+check_needs(const struct shell *shell, const struct conf *added, struct err *err)
+{
+	for (uint32_t i = 0; i < added->n_actors; i++) {
+		const struct conf_actor *actor = &added->actors[i];
+
+		for (uint32_t k = 0; k < actor->spec.n_needs; k++) {
+			if (is_somebody(shell, added, actor->needs[k].path))
+				continue;
+			err_set(err, 0, "%s needs %s, and there is no such actor",
+			        actor->path, actor->needs[k].path);
+			return -ENOENT;
+		}
+	}
+	return 0;
+}
+
 /* Compose an actor and have it ready for the core; NULL: an error was replied. */
 static struct grown *
 prepare(struct conn *conn, struct ref parent, const struct conf_addition *addition)
@@ -171,7 +199,7 @@ prepare(struct conn *conn, struct ref parent, const struct conf_addition *additi
 	struct err err = {0};
 
 	conf = conf_compose(shell->conf, addition, &options, &reports);
-	if (conf != NULL)
+	if (conf != NULL && check_needs(shell, conf, &err) == 0)
 		grown = additions_prepare(shell, conf, parent, &err);
 	if (grown == NULL && conf != NULL && (err.code == EDQUOT || err.code == ENOMEM))
 		reply_limit(conn, addition->name, CONF_ACTORS_MAX);

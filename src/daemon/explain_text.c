@@ -10,6 +10,7 @@
 #include "daemon/glob.h"
 #include "daemon/shell.h"
 #include "daemon/view.h"
+#include "daemon/waiting.h"
 #include "os/clock.h"
 
 #include <stdlib.h>
@@ -425,11 +426,11 @@ say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view
 			strbuf_adds(sb, ", in ");
 			add_duration(sb, (json_int_t)(view->due_ms - now_ms));
 		}
-	} else if (!ref_is_none(view->waits_for)) {
-		strbuf_addf(sb, "waiting for %s", shell_path(shell, view->waits_for));
-	} else {
-		strbuf_adds(sb, "waiting for its turn");
+		return;
 	}
+	strbuf_adds(sb, "waiting for ");
+	if (!waiting_text(sb, shell, view))
+		strbuf_adds(sb, "its turn");
 }
 
 static void

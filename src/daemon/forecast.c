@@ -282,6 +282,53 @@ pass_time(struct forecast *forecast)
 	return true;
 }
 
+/* Whom somebody waits for: who is down is started, who is at work completes. */
+static bool
+come_as_far(struct forecast *forecast, struct ref needed)
+{
+	struct event event = {.kind = EVENT_START, .ref = needed, .code = -1};
+	struct node_view view;
+
+	core_view(forecast->core, needed, forecast->now_ms, &view);
+	if (view.state == STATE_RUNNING && view.main_alive)
+		event = (struct event){.kind = EVENT_EXITED,
+		                       .ref = needed,
+		                       .life = view.life,
+		                       .gone = true};
+	else if (view.state != STATE_STOPPED && view.state != STATE_DONE &&
+	         view.state != STATE_FAILED)
+		return false;
+	post(forecast, &event);
+	go_on(forecast);
+	return true;
+}
+
+/* Nothing is due, but somebody waits for others: those come.  false: they do not. */
+static bool
+meet_needs(struct forecast *forecast)
+{
+	const struct core *core = forecast->core;
+	const struct ref top = core_ref(core, CORE_ROOT);
+
+	for (struct ref ref = top; ref.slot != REF_NONE.slot;
+	     ref = core_next(core, top, ref)) {
+		struct node_view view;
+
+		core_view(core, ref, forecast->now_ms, &view);
+		for (uint32_t need = 0; view.lacks >> need != 0; need++) {
+			struct ref needed = core_lack_next(core, ref, need, REF_NONE);
+
+			if (needed.slot != REF_NONE.slot &&
+			    needed.slot != forecast->target.slot &&
+			    come_as_far(forecast, needed))
+				return true;
+			if (need == SPEC_NEEDS_MAX - 1)
+				break;
+		}
+	}
+	return false;
+}
+
 /* ---- the one that fails ------------------------------------------------------------ */
 
 static void
@@ -383,7 +430,7 @@ step(struct forecast *forecast, const struct node_view *view)
 		fail(forecast);
 		return true;
 	}
-	return pass_time(forecast);
+	return pass_time(forecast) || meet_needs(forecast);
 }
 
 /* Who is down is started, who waits for its backoff need not. */
@@ -402,7 +449,7 @@ bring_up(struct forecast *forecast)
 		core_view(forecast->core, forecast->target, forecast->now_ms, &view);
 		if (is_at_work(&view))
 			return 0;
-		if (!pass_time(forecast))
+		if (!pass_time(forecast) && !meet_needs(forecast))
 			break;
 	}
 	return -EINVAL;

@@ -52,12 +52,13 @@ on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
 	keeper_notify(herald->shell, STOPPING_MORE_TIME);
 }
 
-/* "STATUS=42 running, 1 failed". */
+/* "STATUS=42 running, 1 failed", and how many wait for others. */
 static void
 count(const struct shell *shell, char text[TEXT_MAX])
 {
 	struct ref top = core_ref(shell->core, CORE_USER);
-	unsigned int running = 0, failed = 0;
+	unsigned int running = 0, failed = 0, waiting = 0;
+	int n;
 	struct node_view view;
 
 	for (struct ref ref = top; ref.slot != REF_NONE.slot;
@@ -67,8 +68,12 @@ count(const struct shell *shell, char text[TEXT_MAX])
 			continue;
 		running += view.state == STATE_RUNNING;
 		failed += view.state == STATE_FAILED;
+		waiting += view.state == STATE_WAITING;
 	}
-	(void)snprintf(text, TEXT_MAX, "STATUS=%u running, %u failed", running, failed);
+	n = snprintf(text, TEXT_MAX, "STATUS=%u running, %u failed", running, failed);
+	if (waiting > 0 && n > 0 && n < TEXT_MAX)
+		(void)snprintf(text + n, (size_t)(TEXT_MAX - n), ", %u waiting",
+		               waiting);
 }
 
 static void

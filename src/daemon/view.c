@@ -10,6 +10,7 @@
 
 #include "daemon/cause.h"
 #include "daemon/shell.h"
+#include "daemon/waiting.h"
 #include "os/clock.h"
 #include "os/usage.h"
 
@@ -179,13 +180,7 @@ add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *act
 	ADD(sb, ",\"status\":");
 	add_string(sb, actor != NULL ? actor->status : NULL);
 	ADD(sb, ",\"waits_for\":");
-	if (ref_is_none(view->waits_for)) {
-		ADD(sb, "null");
-	} else {
-		strbuf_addc(sb, '[');
-		strbuf_add_json(sb, shell_path(shell, view->waits_for));
-		strbuf_addc(sb, ']');
-	}
+	waiting_json(sb, shell, view);
 }
 
 /* What its processes take of the machine; null where there are none. */

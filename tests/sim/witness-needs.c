@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* witness-needs.c - who may start only when others are there (I36). */
+/* witness-needs.c - who may start only when others are there. */
 #include "config.h"
 
 #include "tests/sim/sim.h"
@@ -49,7 +49,7 @@ reached(const struct witness *witness, const struct witnessed *node, enum need n
 	return core_valid(witness->rig->core, node->ref) ? seq : witness->seq;
 }
 
-/* I36: was everything that it needs there, in this turn at least? */
+/* Was everything that it needs there, in this turn at least? */
 void
 witness_check_needs(struct witness *witness, const struct witnessed *node)
 {
@@ -68,7 +68,7 @@ witness_check_needs(struct witness *witness, const struct witnessed *node)
 				since = reached(witness, other, need->level);
 		}
 		if (since == 0 || since < witness->turn_began)
-			witness_blame(witness, "I36 slot %u starts, what it needs is not %s",
+			witness_blame(witness, "(needs) slot %u starts, what it needs is not %s",
 			              node->ref.slot, need_names[need->level]);
 	}
 }
