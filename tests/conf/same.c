@@ -75,6 +75,9 @@ same_spec(struct spec a, struct spec b)
 	SAME(a.n_watches == b.n_watches);
 	same_bytes(a.watches, b.watches, a.n_watches * sizeof(*a.watches));
 	a.watches = b.watches = NULL;
+	SAME(a.n_needs == b.n_needs);
+	same_bytes(a.needs, b.needs, a.n_needs * sizeof(*a.needs));
+	a.needs = b.needs = NULL;
 	SAME(memcmp(&a, &b, sizeof(a)) == 0);
 }
 
@@ -174,6 +177,8 @@ same_actor(const struct conf_actor *a, const struct conf_actor *b)
 	SAME(a->place.line == b->place.line);
 	SAME(a->column == b->column);
 	same_spec(a->spec, b->spec);
+	for (uint32_t i = 0; i < a->spec.n_needs; i++)
+		same_text(a->needs[i].path, b->needs[i].path);
 	for (uint32_t i = 0; i < a->spec.n_watches; i++) {
 		same_text(a->watches[i].path, b->watches[i].path);
 		SAME((a->watches[i].run == NULL) == (b->watches[i].run == NULL));

@@ -301,6 +301,14 @@ static const struct {
     {"children: {}\ntemplates: {t: {restart: sometimes}}\n",
      "2:26: error: templates.t.restart", "`permanent`, `transient` or `temporary`"},
     /* supd's own */
+    {"children: {a: {command: [x], needs: {b: up}}, b: {command: [x]}}\n",
+     "1:41: error: children.a.needs.b", "write `started`, `ready` or `completed`"},
+    {"children: {a: {command: [x], needs: {nobody: ready}}}\n",
+     "1:46: error: children.a.needs./user/nobody",
+     "there is no actor `/user/nobody`"},
+    {"children: {a: {command: [x], needs: {b: ready}}, b: {command: [x]}}\n",
+     "1:41: error: children.a.needs./user/b",
+     "a cycle, of which nobody could ever start: /user/a needs /user/b ready"},
     {"children: {}\nlog: {level: loud}\n", "2:14: error: log.level",
      "`debug`, `info`, `notice`, `warning` or `error`"},
     {"children: {}\ncontrol: {group: no-such-group-here}\n", "2:18: error: control.group",
@@ -333,7 +341,6 @@ END_TEST
 
 /* Known and refused: keys that this version does not have, wherever they may stand. */
 static const char *const unbuilt_actor_keys[] = {
-    "needs",
     "start_on",
     "supplementary_groups",
     "root",
@@ -348,9 +355,6 @@ static const char *const unbuilt_actor_keys[] = {
     "no_new_privileges",
     "cgroup",
     "stdin",
-};
-static const char *const unbuilt_supervisor_keys[] = {
-    "needs",
 };
 static const char *const unbuilt_top_keys[] = {
     "metrics",
@@ -371,13 +375,6 @@ START_TEST(keys_of_later_versions_are_refused_at_actors)
 {
 	expect_unbuilt("children:\n  a:\n    command: [x]\n    ", unbuilt_actor_keys[_i],
 	               "4:5: error: children.a.");
-}
-END_TEST
-
-START_TEST(keys_of_later_versions_are_refused_at_supervisors)
-{
-	expect_unbuilt("children:\n  a:\n    children: {}\n    ",
-	               unbuilt_supervisor_keys[_i], "4:5: error: children.a.");
 }
 END_TEST
 
@@ -537,8 +534,6 @@ suite_faults(void)
 	                    (int)ARRAY_SIZE(faults));
 	tcase_add_loop_test(tcase, keys_of_later_versions_are_refused_at_actors, 0,
 	                    (int)ARRAY_SIZE(unbuilt_actor_keys));
-	tcase_add_loop_test(tcase, keys_of_later_versions_are_refused_at_supervisors, 0,
-	                    (int)ARRAY_SIZE(unbuilt_supervisor_keys));
 	tcase_add_loop_test(tcase, keys_of_later_versions_are_refused_at_the_top, 0,
 	                    (int)ARRAY_SIZE(unbuilt_top_keys));
 	tcase_add_loop_test(tcase, values_of_later_versions_are_refused, 0,

@@ -25,7 +25,7 @@
 static const char everything[] =
     "control: {socket: /run/x.sock, group: root, observers: 7}\n"
     "log: {level: debug, target: stderr, directory: /logs}\n"
-    "on_crash: kill\n"
+    "on_crash: kill\nstart: parallel\n"
     "include: [more.yaml]\n"
     "decider: [{when: {exit: [75], exec: [ENOENT]}, then: stop, log: off}, otp]\n"
     "on_failure: [{when: any, then: restart, backoff: {min: 1s}}]\n"
@@ -43,7 +43,7 @@ static const char everything[] =
     "    on_failure: [{when: {signal: [SEGV]}, then: escalate}]\n"
     "    ready: {http: 'http://localhost:80/x?y', interval: 3s}\n"
     "    health: {exec: [test, -e, /x], failures: 4}\n"
-    "  s: {children: {w: {command: [z], environment: {}, limits: {}}}}\n"
+    "  s: {needs: {a: ready, w: started}, start: parallel, children: {w: {command: [z], environment: {}, limits: {}}}}\n"
     "  w: {command: [w], replicas: 3}\n";
 
 static struct conf *
