@@ -197,6 +197,17 @@ settle_restart(struct reader *reader, const struct node *good, const struct trai
 		    "write `transient` or `temporary`");
 }
 
+/* Whoever is never ready, in a warning. */
+static const char *
+who_is_late(const struct conf_actor *actor)
+{
+	if (actor->spec.ready == READY_PROBED)
+		return "a process that its probe never finds ready";
+	if (actor->process.ready_sign == READY_BY_NOTIFY)
+		return "with `ready: notify` a process that never says READY=1";
+	return "a process that never tells that it is ready";
+}
+
 static void
 settle_ready(struct reader *reader, const struct node *good, const struct trail *up,
              struct conf_actor *actor)
@@ -206,18 +217,15 @@ settle_ready(struct reader *reader, const struct node *good, const struct trail 
 
 	if (actor->spec.ready != READY_TOLD && actor->spec.ready != READY_PROBED)
 		return;
-	if (actor->spec.ready == READY_TOLD)
+	if (actor->spec.ready == READY_TOLD &&
+	    actor->process.ready_sign == READY_BY_NOTIFY)
 		actor->process.notify = true;
 	if (start_timeout == NULL)
 		actor->spec.start_timeout_ms = START_TIMEOUT_MS;
 	else if (actor->spec.start_timeout_ms == DURATION_INFINITE)
-		reader_warn(
-		    reader, start_timeout, &trail,
-		    actor->spec.ready == READY_TOLD
-		        ? "with `ready: notify` a process that never says READY=1 keeps "
-		          "the ones after it waiting for ever"
-		        : "a process that its probe never finds ready keeps the ones "
-		          "after it waiting for ever");
+		reader_warn(reader, start_timeout, &trail,
+		            "%s keeps the ones after it waiting for ever",
+		            who_is_late(actor));
 }
 
 static bool

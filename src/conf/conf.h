@@ -132,9 +132,17 @@ struct conf_probe {
 	uint64_t timeout_ms;
 };
 
+/* By what a process tells that it is ready, with READY_TOLD. */
+#define READY_SIGN_MAP(X)            \
+	X(READY_BY_NOTIFY, "notify") \
+	X(READY_BY_FD, "fd")         \
+	X(READY_BY_LOG, "log")
+enum ready_sign { READY_SIGN_MAP(AS_ENUM) READY_SIGN_MAX };
+
 /* How many sockets an actor may have, and descriptors its fd store. */
 #define CONF_SOCKETS_MAX  60
 #define CONF_FD_STORE_MAX 128
+#define CONF_READY_FD_MAX 200
 
 struct conf_process {
 	char **argv;   /* NULL-terminated */
@@ -170,7 +178,10 @@ struct conf_process {
 	bool runtime_directory;
 	bool keep_fds; /* a restart does not clear it */
 	bool keep_runtime_directory;
-	struct conf_probe ready; /* READY_PROBED */
+	enum ready_sign ready_sign; /* READY_TOLD */
+	int ready_fd;               /* READY_BY_FD: 3 and on */
+	char *ready_pattern;        /* READY_BY_LOG: a POSIX extended regular expression */
+	struct conf_probe ready;    /* READY_PROBED */
 	struct conf_probe health;
 };
 

@@ -76,6 +76,7 @@ static const struct frozen_text actor_texts[] = {
     TEXT(struct conf_actor, process.directory),
     TEXT(struct conf_actor, process.out.file),
     TEXT(struct conf_actor, process.err.file),
+    TEXT(struct conf_actor, process.ready_pattern),
     TEXT(struct conf_actor, process.ready.address),
     TEXT(struct conf_actor, process.ready.host),
     TEXT(struct conf_actor, process.ready.resource),

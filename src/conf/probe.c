@@ -226,17 +226,17 @@ note_kind(struct kinds *kinds, const struct node *map, const char *name)
 }
 
 /*
- * Which of the kinds a mapping has, of those of a probe and of one more, which may be
+ * Which of the kinds a mapping has, of those of a probe and of more, which end with
  * NULL.  NULL: none or two, which was reported.
  */
 static const char *
-the_kind(struct reader *reader, const struct node *node, const char *more,
+the_kind(struct reader *reader, const struct node *node, const char *const *more,
          const char *examples, const struct trail *trail)
 {
 	struct kinds kinds = {NULL, NULL};
 
-	if (more != NULL)
-		note_kind(&kinds, node, more);
+	for (; *more != NULL; more++)
+		note_kind(&kinds, node, *more);
 	for (int kind = PROBE_TCP; kind < PROBE_KIND_MAX; kind++)
 		note_kind(&kinds, node, probe_kind_names[kind]);
 	if (kinds.first == NULL)
@@ -286,7 +286,8 @@ sum_probe(const struct conf_probe *probe)
 
 /* Keys that only make sense where somebody is asked. */
 static void
-refuse_pace(struct reader *reader, const struct node *node, const struct trail *trail)
+refuse_pace(struct reader *reader, const struct node *node, const char *kind,
+            const struct trail *trail)
 {
 	static const char *const pace[] = {"interval", "timeout"};
 
@@ -296,9 +297,29 @@ refuse_pace(struct reader *reader, const struct node *node, const struct trail *
 
 		if (key != NULL)
 			reader_error(reader, key, &below,
-			             "`%s` is for probes; with `after` nobody is asked",
-			             pace[i]);
+			             "`%s` is for probes; with `%s` nobody is asked",
+			             pace[i], kind);
 	}
+}
+
+/* How a process tells by itself, without being asked. */
+static const char *const ready_kinds[] = {"after", "fd", NULL};
+
+static void
+read_unasked(struct reader *reader, const struct node *node, const char *kind,
+             struct conf_actor *actor)
+{
+	struct conf_process *process = &actor->process;
+
+	(void)reader;
+	if (strcmp(kind, "after") == 0) {
+		actor->spec.ready = READY_AFTER;
+		actor->spec.ready_after_ms = read_value(&schema_duration, node).number;
+		return;
+	}
+	actor->spec.ready = READY_TOLD;
+	process->ready_sign = READY_BY_FD;
+	process->ready_fd = (int)read_value(&schema_ready_fd, node).number;
 }
 
 static void
@@ -306,15 +327,14 @@ read_ready_map(struct reader *reader, const struct node *node, struct conf_actor
                const struct trail *trail)
 {
 	const struct node *interval = node_get(node, "interval");
-	const char *kind = the_kind(reader, node, "after", schema_ready.allowed, trail);
+	const char *kind =
+	    the_kind(reader, node, ready_kinds, schema_ready.allowed, trail);
 
 	if (kind == NULL)
 		return;
-	if (strcmp(kind, "after") == 0) {
-		refuse_pace(reader, node, trail);
-		actor->spec.ready = READY_AFTER;
-		actor->spec.ready_after_ms =
-		    read_value(&schema_duration, node_get(node, kind)).number;
+	if (names_find(probe_kind_names, PROBE_KIND_MAX, kind) < 0) {
+		refuse_pace(reader, node, kind, trail);
+		read_unasked(reader, node_get(node, kind), kind, actor);
 		return;
 	}
 	read_probe(reader, node, kind, &actor->process.ready, trail);
@@ -354,11 +374,12 @@ read_health(struct reader *reader, const struct node *node, void *target,
 {
 	struct conf_actor *actor = target;
 	struct probe_spec *spec = &actor->spec.health;
+	static const char *const no_kinds[] = {NULL};
 	const char *kind;
 
 	if (node->type == NODE_TEXT)
 		return;
-	kind = the_kind(reader, node, NULL, schema_health.allowed, trail);
+	kind = the_kind(reader, node, no_kinds, schema_health.allowed, trail);
 	if (kind == NULL)
 		return;
 	spec->on = true;
@@ -405,6 +426,30 @@ check_probe(struct reader *reader, const struct node *map, const char *name,
 			    process->sockets[i].name);
 }
 
+/* The descriptor of `ready: fd` comes behind the sockets, and before the fd store. */
+static void
+check_ready_fd(struct reader *reader, const struct node *map,
+               const struct conf_process *process, const struct trail *up)
+{
+	const struct trail above = {up, "ready", 0};
+	const struct trail trail = {&above, "fd", 0};
+	const struct node *node = node_get(node_get(map, "ready"), "fd");
+	const int first = 3 + (int)process->n_sockets;
+
+	if (process->ready_sign != READY_BY_FD || node == NULL)
+		return;
+	if (process->ready_fd < first)
+		reader_error(reader, node, &trail,
+		             "descriptor %d is one of its sockets; the first that is "
+		             "free is %d",
+		             process->ready_fd, first);
+	else if (process->fd_store > 0 && process->ready_fd != first)
+		reader_error(reader, node, &trail,
+		             "what is in its `fd_store` comes right behind this "
+		             "descriptor, which has to be %d then",
+		             first);
+}
+
 /* Warn of probes that are never made, or never fail.  All keys were read. */
 void
 probes_check(struct reader *reader, const struct node *map,
@@ -413,6 +458,7 @@ probes_check(struct reader *reader, const struct node *map,
 	const struct conf_process *process = &actor->process;
 	const struct trail trail = {up, "health", 0};
 
+	check_ready_fd(reader, map, process, up);
 	check_probe(reader, map, "ready", process, &process->ready, up);
 	check_probe(reader, map, "health", process, &process->health, up);
 	/* Whoever is ready only when it has ended is never asked. */

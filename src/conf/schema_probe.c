@@ -32,6 +32,14 @@ static const struct schema_type probe_url = {
     .scan = scan_probe_url,
     .pattern = "^http://[^/]+",
 };
+const struct schema_type schema_ready_fd = {
+    .name = "ready_fd",
+    .allowed = "a number from 3 to 200, behind its sockets",
+    .scan = scan_integer,
+    .show = SHOW_INTEGER,
+    .min = 3,
+    .max = CONF_READY_FD_MAX,
+};
 static const struct schema_type count = {
     .name = "count",
     .allowed = "a number from 1 to 1000",
@@ -66,13 +74,15 @@ static const struct schema_key ready_keys[] = {
      CONF_RESTARTS, AT_NESTED, .read = NULL},
     {"timeout", &schema_duration, NULL, "How long an answer may take; 1s by default.",
      CONF_RESTARTS, AT_NESTED, .read = NULL},
-    NOT_BUILT("fd"),
+    {"fd", &schema_ready_fd, NULL,
+     "Ready once it writes a newline to this descriptor, or closes it.", CONF_RESTARTS,
+     AT_NESTED, .read = NULL},
     NOT_BUILT("log"),
 };
 TABLE(ready_table, ready_keys, NULL);
 const struct schema_type schema_ready = {
     .name = "ready",
-    .allowed = "`exec`, `notify`, `exit`, {after: 5s}, {tcp: \"127.0.0.1:80\"}, {unix: "
+    .allowed = "`exec`, `notify`, `exit`, {after: 5s}, {fd: 3}, {tcp: \"127.0.0.1:80\"}, {unix: "
                "PATH}, {http: URL} or {exec: CMD}",
     WORDS(ready_words),
     .table = &ready_table,

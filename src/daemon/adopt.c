@@ -19,6 +19,7 @@
 #include "daemon/mend.h"
 #include "daemon/notify.h"
 #include "daemon/procs_private.h"
+#include "daemon/readiness.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/shell.h"
@@ -184,6 +185,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	if (proc->pid != 0)
 		(void)map_put(&procs->by_pid, (uint64_t)proc->pid, proc->ref.slot);
 	notify_adopt(shell->notify, proc->ref);
+	readiness_adopt(shell->readiness, proc->ref);
 	stores_adopt(shell->stores, proc->ref);
 }
 

@@ -18,6 +18,7 @@
 #include "daemon/mailbox.h"
 #include "daemon/notify.h"
 #include "daemon/output.h"
+#include "daemon/readiness.h"
 #include "daemon/rundir.h"
 #include "daemon/shell.h"
 #include "daemon/stores.h"
@@ -162,14 +163,17 @@ open_outputs(const struct shell *shell, const struct actor *actor, bool is_helpe
 /* ---- environment
  * ------------------------------------------------------------------------ */
 
-/* What a process gets as descriptors from 3 on: sockets in the order of the file, then
- * what it has put down (DECISIONS 28). */
+/* What a process gets as descriptors from 3 on: sockets in the order of the file, where
+ * it tells that it is ready, then what it has put down (DECISIONS 28). */
 struct passed {
 	int fds[SPAWN_FDS_MAX];
 	const char *names[SPAWN_FDS_MAX]; /* borrowed; of supd's own actors: none */
 	size_t n;
+	size_t n_listen; /* so many of them are told of in LISTEN_FDS */
+	int ready_fd;    /* among them, to be closed; -1: none */
 };
-_Static_assert(3 + CONF_SOCKETS_MAX + CONF_FD_STORE_MAX <= SPAWN_FDS_MAX,
+_Static_assert(3 + CONF_SOCKETS_MAX + CONF_FD_STORE_MAX < SPAWN_FDS_MAX &&
+                   CONF_READY_FD_MAX < SPAWN_FDS_MAX,
                "a process may have more descriptors than can be handed over");
 
 static char *
@@ -179,10 +183,10 @@ add_passed(struct environment *environment, const struct passed *passed)
 	size_t used = 0;
 	char *pid;
 
-	if (passed->n == 0 || passed->names[0] == NULL)
+	if (passed->n_listen == 0 || passed->names[0] == NULL)
 		return NULL;
 	names[0] = '\0';
-	for (size_t i = 0; i < passed->n; i++) {
+	for (size_t i = 0; i < passed->n_listen; i++) {
 		int n = snprintf(names + used, sizeof(names) - used, "%s%s",
 		                 i == 0 ? "" : ":", passed->names[i]);
 
@@ -192,7 +196,7 @@ add_passed(struct environment *environment, const struct passed *passed)
 		}
 		used += (size_t)n;
 	}
-	(void)environment_add(environment, "LISTEN_FDS", "%zu", passed->n);
+	(void)environment_add(environment, "LISTEN_FDS", "%zu", passed->n_listen);
 	(void)environment_add(environment, "LISTEN_FDNAMES", "%s", names);
 	/* Room for the child's own pid, which is known only when it is born. */
 	pid = environment_add(environment, "LISTEN_PID", "%010d", 0);
@@ -252,17 +256,48 @@ fill_limits(const struct shell *shell, const struct conf_process *process,
 	return n;
 }
 
+/* The descriptor by which it tells that it is ready, in its place; 0 or -errno. */
+static int
+add_ready_fd(const struct shell *shell, const struct actor *actor, struct passed *passed)
+{
+	const struct conf_process *process = &actor->conf->process;
+
+	if (process->ready_sign != READY_BY_FD)
+		return 0;
+	passed->ready_fd = readiness_open(shell->readiness, actor);
+	if (passed->ready_fd < 0)
+		return passed->ready_fd;
+	while (passed->n < (size_t)process->ready_fd - 3)
+		passed->fds[passed->n++] = SPAWN_FD_CLOSED;
+	passed->names[passed->n] = "ready";
+	passed->fds[passed->n++] = passed->ready_fd;
+	return 0;
+}
+
+/* What it put down comes behind all else; only then what is in between is told of. */
 static void
+add_stored(const struct shell *shell, const struct actor *actor, struct passed *passed)
+{
+	size_t n = stores_of(shell->stores, actor->ref, passed->fds + passed->n,
+	                     passed->names + passed->n);
+
+	passed->n += n;
+	if (n > 0)
+		passed->n_listen = passed->n;
+}
+
+static int
 find_passed(const struct shell *shell, const struct actor *actor, struct passed *ret)
 {
 	const struct conf_process *process = &actor->conf->process;
 	const int *sockets;
+	int r;
 
-	*ret = (struct passed){.n = 0};
+	*ret = (struct passed){.ready_fd = -1};
 	if (system_has(actor)) {
 		output_log_fds(shell->output, ret->fds);
 		ret->n = 4;
-		return;
+		return 0;
 	}
 	sockets = NULL;
 	/* One that was added has none. */
@@ -273,8 +308,10 @@ find_passed(const struct shell *shell, const struct actor *actor, struct passed 
 		ret->fds[i] = sockets[i];
 		ret->names[i] = process->sockets[i].name;
 	}
-	ret->n +=
-	    stores_of(shell->stores, actor->ref, ret->fds + ret->n, ret->names + ret->n);
+	ret->n_listen = ret->n;
+	r = add_ready_fd(shell, actor, ret);
+	add_stored(shell, actor, ret);
+	return r;
 }
 
 /* What is executed, and what it has besides what all processes of the actor have. */
@@ -368,6 +405,7 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 {
 	const struct conf_process *process = &actor->conf->process;
 	struct program program = {
+	    .passed.ready_fd = -1,
 	    .file = system_has(actor) ? system_file(shell->system) : process->argv[0],
 	    .argv = process->argv,
 	    .cgroup_fd = -1,
@@ -383,7 +421,11 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 		ret->step = SPAWN_STEP_CGROUP;
 		return r;
 	}
-	find_passed(shell, actor, &program.passed);
+	r = find_passed(shell, actor, &program.passed);
+	if (r < 0) {
+		ret->step = SPAWN_STEP_FDS;
+		goto done;
+	}
 	r = build_environment(launcher, shell, actor, mark, &program.passed,
 	                      &program.listen_pid);
 	if (r < 0) {
@@ -398,6 +440,7 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
 	close_outputs(&outputs);
 done:
+	fd_close(&program.passed.ready_fd);
 	fd_close(&program.cgroup_fd);
 	return r;
 }

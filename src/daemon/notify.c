@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "daemon/log.h"
 #include "daemon/procs.h"
+#include "daemon/readiness.h"
 #include "daemon/shell.h"
 #include "daemon/stores.h"
 #include "ledger/ledger.h"
@@ -236,7 +237,8 @@ take_message(struct notify *notify, struct actor *actor)
 		return true;
 	}
 	take_status(notify->shell, actor, message);
-	if (is_value(message, "READY", "1")) {
+	if (is_value(message, "READY", "1") &&
+	    actor->conf->process.ready_sign == READY_BY_NOTIFY) {
 		procs_told(notify->shell->procs, actor->ref);
 		post(notify, actor, EVENT_READY);
 	}
@@ -283,7 +285,11 @@ notify_drain(struct notify *notify)
 	struct epoll_event events[DRAIN_BATCH];
 	int n;
 
-	if (notify == NULL || notify->n_open == 0)
+	if (notify == NULL)
+		return;
+	/* The other way to say it. */
+	readiness_drain(notify->shell->readiness);
+	if (notify->n_open == 0)
 		return;
 	/* Everybody once: the kernel puts those that were looked at last. */
 	for (uint32_t seen = 0; seen < notify->n_open; seen += DRAIN_BATCH) {

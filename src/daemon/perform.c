@@ -9,6 +9,7 @@
 #include "daemon/output.h"
 #include "daemon/prober.h"
 #include "daemon/procs.h"
+#include "daemon/readiness.h"
 #include "daemon/record.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
@@ -29,6 +30,7 @@ removed(struct shell *shell, const struct action *action)
 	if (action->kept || actor == NULL)
 		return;
 	notify_close(shell->notify, action->ref);
+	readiness_close(shell->readiness, action->ref);
 	stores_clear(shell->stores, action->ref);
 	procs_forget(shell->procs, action->ref);
 	reload_release(shell, action->ref);

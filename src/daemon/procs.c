@@ -388,6 +388,14 @@ procs_life(const struct procs *procs, struct ref ref)
 	return proc == NULL ? 0 : proc->life;
 }
 
+bool
+procs_is_ending(const struct procs *procs, struct ref ref)
+{
+	const struct proc *proc = current(procs, ref);
+
+	return proc == NULL || proc->pid == 0 || proc_is_ending(proc->pid);
+}
+
 const struct reap *
 procs_last_end(const struct procs *procs, struct ref ref)
 {

@@ -70,6 +70,9 @@ bool procs_contains(struct procs *procs, struct ref ref, pid_t pid);
 /* The life of the process that the actor has, or 0. */
 uint32_t procs_life(const struct procs *procs, struct ref ref);
 
+/* Has its main process ended, or begun to? */
+bool procs_is_ending(const struct procs *procs, struct ref ref);
+
 /* The pid that the newest process of this actor has or had; 0: there was none. */
 pid_t procs_pid(const struct procs *procs, struct ref ref);
 /* How the newest process of this actor ended, for the event stream; NULL: not known. */

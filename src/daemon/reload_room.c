@@ -11,6 +11,7 @@
 #include "daemon/loop.h"
 #include "daemon/notify.h"
 #include "daemon/procs.h"
+#include "daemon/readiness.h"
 #include "daemon/shell.h"
 #include "daemon/stores.h"
 #include "daemon/system.h"
@@ -87,6 +88,7 @@ reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
 	if (actors_reserve(&shell->actors, slots, slots) == 0 &&
 	    procs_reserve(shell->procs, slots) == 0 &&
 	    notify_reserve(shell->notify, slots) == 0 &&
+	    readiness_reserve(shell->readiness, slots) == 0 &&
 	    stores_reserve(shell->stores, slots) == 0 &&
 	    loop_reserve(shell->turn, slots) == 0)
 		return 0;

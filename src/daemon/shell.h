@@ -31,6 +31,7 @@ struct notify;
 struct output;
 struct prober;
 struct procs;
+struct readiness;
 struct retired;
 struct rundirs;
 struct signals;
@@ -62,6 +63,7 @@ struct shell {
 	struct tasks *tasks; /* helper processes of actors */
 	struct prober *prober;
 	struct notify *notify;
+	struct readiness *readiness;
 	struct stores *stores;
 	struct rundirs *rundirs;
 	struct output *output;

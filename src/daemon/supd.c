@@ -27,6 +27,7 @@
 #include "daemon/output.h"
 #include "daemon/prober.h"
 #include "daemon/procs.h"
+#include "daemon/readiness.h"
 #include "daemon/record.h"
 #include "daemon/reload.h"
 #include "daemon/report.h"
@@ -394,6 +395,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 	         (shell->prober = prober_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, &err)) != NULL &&
 	         (shell->notify = notify_new(shell, &err)) != NULL &&
+	         (shell->readiness = readiness_new(shell, &err)) != NULL &&
 	         (shell->stores = stores_new(shell, &err)) != NULL &&
 	         (shell->rundirs = rundirs_new(shell, &err)) != NULL &&
 	         (shell->output = output_new(shell, &err)) != NULL)
@@ -418,6 +420,7 @@ close_rooms(struct shell *shell)
 	tasks_free(shell->tasks);
 	procs_free(shell->procs);
 	notify_free(shell->notify);
+	readiness_free(shell->readiness);
 	stores_free(shell->stores);
 	rundirs_free(shell->rundirs);
 	output_free(shell->output);

@@ -72,6 +72,7 @@ enum vault_kind {
 	VAULT_SHELF,       /* what is in an actor's store of descriptors */
 	VAULT_STORED,      /* one of those */
 	VAULT_ADDITIONS,   /* what was added at run time */
+	VAULT_READY,       /* what an actor says on the descriptor of `ready: fd` */
 };
 #define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))
 #define VAULT_KIND_OF(key)  ((enum vault_kind)((key) >> 56))

@@ -624,6 +624,16 @@ proc_is_stopped(pid_t pid)
 	return read_stat(pid, &line) == 0 && (line.state == 'T' || line.state == 't');
 }
 
+/* Has this process begun to end?  Then it has closed its descriptors, or does. */
+bool
+proc_is_ending(pid_t pid)
+{
+	struct stat_line line;
+
+	return read_stat(pid, &line) < 0 || is_dead(&line) ||
+	       (line.flags & FLAG_EXITING) != 0;
+}
+
 /*
  * Kill everything in the sweep but what came of children that are in this session.
  * Returns how many were signalled.

@@ -34,6 +34,7 @@ int proc_sweep_stop(const struct proc_sweep *sweep, pid_t session, const char *m
 int proc_sweep_kill(const struct proc_sweep *sweep, pid_t spared_session);
 
 bool proc_is_stopped(pid_t pid);
+bool proc_is_ending(pid_t pid);
 bool proc_has_execed(pid_t pid);
 bool proc_has_mark(pid_t pid, const char *mark);
 

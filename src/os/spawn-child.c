@@ -114,6 +114,8 @@ stage_own(struct spawn_child *child)
 	for (int i = 0; i < n; i++) {
 		int fd = spawn->fds[i] >= 0 ? spawn->fds[i] : child->null_fd;
 
+		if (spawn->fds[i] == SPAWN_FD_CLOSED)
+			continue;
 		child->from[i] = fd == i ? i : fcntl(fd, F_DUPFD_CLOEXEC, n);
 		if (child->from[i] < 0)
 			return -1;
@@ -148,6 +150,10 @@ arrange_fds(struct spawn_child *child)
 		return -1;
 	}
 	for (int i = 0; i < n; i++) {
+		if (child->spawn->fds[i] == SPAWN_FD_CLOSED) {
+			(void)close(i);
+			continue;
+		}
 		if (child->from[i] == i && fcntl(i, F_SETFD, 0) < 0)
 			return -1;
 		if (child->from[i] != i && dup2(child->from[i], i) < 0)

@@ -149,7 +149,7 @@ stage(const struct spawner *spawner, struct spawn_child *child)
 	child->keep = slot;
 	for (size_t i = 0; i < spawn->n_fds; i++) {
 		child->from[i] = spawn->fds[i];
-		if (spawn->fds[i] == (int)i)
+		if (spawn->fds[i] == (int)i || spawn->fds[i] == SPAWN_FD_CLOSED)
 			continue;
 		if (i > 0 && spawn->fds[i] == spawn->fds[i - 1] &&
 		    child->from[i - 1] >= child->keep) {

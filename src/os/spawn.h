@@ -18,6 +18,7 @@
 #include "base/names.h"
 #include "os/fd.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@
 #include <sys/types.h>
 
 #define SPAWN_FDS_MAX       256
+#define SPAWN_FD_CLOSED     INT_MIN /* among the descriptors of a child: a hole */
 #define SPAWN_UMASK_INHERIT ((mode_t)-1)
 
 /* The last ones are for callers: what failed before there was a child. */
@@ -75,7 +77,8 @@ struct spawn {
 	char *const *argv;
 	char *const *envp;
 	char *listen_pid; /* inside envp: 11 bytes for the child's pid, or NULL */
-	const int *fds;   /* fds[i] becomes descriptor i of the child; -1: /dev/null */
+	const int *fds;   /* fds[i] becomes descriptor i of the child; -1: /dev/null, or
+	                     SPAWN_FD_CLOSED */
 	size_t n_fds;     /* 3 to SPAWN_FDS_MAX */
 	int cgroup_fd;    /* directory of the cgroup to be born in, or -1 */
 	bool has_ids;     /* set groups, gid and uid */

@@ -388,7 +388,6 @@ static const struct {
 	const char *text;
 	const char *place;
 } unbuilt_values[] = {
-    {"ready: {fd: 3}", "4:13: error: children.a.ready.fd"},
     {"ready: {log: x}", "4:13: error: children.a.ready.log"},
     {"sockets: {s: 'udp:*:53'}", "4:18: error: children.a.sockets.s"},
     {"sockets: {s: 'unix-dgram:/x'}", "4:18: error: children.a.sockets.s"},
