@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 3
+#define LEDGER_VERSION 4
 
 struct ledger;
 
@@ -111,7 +111,8 @@ struct ledger_record {
 	bool is_cgroup;
 	uint8_t stop_command; /* enum stop_command */
 	uint8_t reloads;
-	uint8_t unused[7];
+	int8_t which; /* the spawn failed: as in struct spawn_result */
+	uint8_t unused[6];
 	struct reap end;
 	uint64_t process_started_ms;
 	uint64_t dead_letters;

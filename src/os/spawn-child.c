@@ -69,12 +69,20 @@ spawn_close_range_exists(void)
 	return close_range_from(INT_MAX, CLOSE_RANGE_UNSHARE) == 0;
 }
 
+/* Tell the parent which step failed, with errno and with what, or -1; and end. */
+_Noreturn void
+spawn_child_fail(const struct spawn_child *child, enum spawn_step step, int which)
+{
+	child->trace->code = errno;
+	child->trace->which = which;
+	child->trace->step = (int)step;
+	_exit(127);
+}
+
 static _Noreturn void
 fail(const struct spawn_child *child, enum spawn_step step)
 {
-	child->trace->code = errno;
-	child->trace->step = (int)step;
-	_exit(127);
+	spawn_child_fail(child, step, -1);
 }
 
 static void
@@ -178,7 +186,7 @@ apply_limits(const struct spawn_child *child)
 		const struct spawn_limit *limit = &spawn->limits[i];
 
 		if (setrlimit(limit->resource, &limit->value) < 0)
-			fail(child, SPAWN_STEP_LIMIT);
+			spawn_child_fail(child, SPAWN_STEP_LIMIT, limit->resource);
 	}
 }
 
@@ -268,9 +276,17 @@ spawn_child_run(void *arg)
 		fail(child, SPAWN_STEP_FDS);
 	if (!spawn->foreground && setsid() < 0)
 		fail(child, SPAWN_STEP_SESSION);
+	/* Before the limits, which may leave no descriptor for it; before the root, which
+	 * may have no /proc. */
+	spawn_oom_score_adj(child);
 	apply_limits(child);
+	spawn_priorities(child);
+	if (spawn->attributes.root != NULL && chroot(spawn->attributes.root) < 0)
+		fail(child, SPAWN_STEP_ROOT);
+	spawn_before_ids(child);
 	if (spawn->has_ids)
 		apply_ids(child);
+	spawn_after_ids(child);
 	if (spawn->umask != SPAWN_UMASK_INHERIT)
 		(void)umask(spawn->umask);
 	if (spawn->directory != NULL && chdir(spawn->directory) < 0)

@@ -27,6 +27,12 @@ struct spawn_child {
 };
 
 int spawn_child_run(void *arg);
+_Noreturn void spawn_child_fail(const struct spawn_child *child, enum spawn_step step,
+                                int which);
+void spawn_oom_score_adj(const struct spawn_child *child);
+void spawn_priorities(const struct spawn_child *child);
+void spawn_before_ids(const struct spawn_child *child);
+void spawn_after_ids(const struct spawn_child *child);
 bool spawn_signal_is_ignored(int signo);
 bool spawn_close_range_exists(void);
 

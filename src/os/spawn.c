@@ -323,8 +323,9 @@ os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result
 
 	ASSERT(spawn->n_fds >= 3);
 	ASSERT(spawn->n_fds <= SPAWN_FDS_MAX);
-	*ret = (struct spawn_result){.pid = -1, .pidfd = -1};
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
 	child.trace->step = SPAWN_STEP_NONE;
+	child.trace->which = -1;
 	r = start(spawner, &child, ret);
 	if (r < 0) {
 		ret->step = refused_step(spawn, -r);
@@ -337,5 +338,6 @@ os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result
 		continue;
 	fd_close(&ret->pidfd);
 	ret->pid = -1;
+	ret->which = child.trace->which;
 	return -child.trace->code;
 }

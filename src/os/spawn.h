@@ -30,20 +30,31 @@
 #define SPAWN_UMASK_INHERIT ((mode_t)-1)
 
 /* The last ones are for callers: what failed before there was a child. */
-#define SPAWN_STEP_MAP(X)                        \
-	X(SPAWN_STEP_NONE, "none")               \
-	X(SPAWN_STEP_CLONE, "fork")              \
-	X(SPAWN_STEP_FDS, "descriptors")         \
-	X(SPAWN_STEP_SESSION, "setsid")          \
-	X(SPAWN_STEP_CGROUP, "cgroup")           \
-	X(SPAWN_STEP_LIMIT, "setrlimit")         \
-	X(SPAWN_STEP_GROUPS, "setgroups")        \
-	X(SPAWN_STEP_GID, "setgid")              \
-	X(SPAWN_STEP_UID, "setuid")              \
-	X(SPAWN_STEP_DIRECTORY, "chdir")         \
-	X(SPAWN_STEP_EXEC, "exec")               \
-	X(SPAWN_STEP_ENVIRONMENT, "environment") \
-	X(SPAWN_STEP_OUTPUT, "open output")      \
+#define SPAWN_STEP_MAP(X)                                  \
+	X(SPAWN_STEP_NONE, "none")                         \
+	X(SPAWN_STEP_CLONE, "fork")                        \
+	X(SPAWN_STEP_FDS, "descriptors")                   \
+	X(SPAWN_STEP_SESSION, "setsid")                    \
+	X(SPAWN_STEP_CGROUP, "cgroup")                     \
+	X(SPAWN_STEP_OOM, "oom_score_adj")                 \
+	X(SPAWN_STEP_LIMIT, "setrlimit")                   \
+	X(SPAWN_STEP_NICE, "setpriority")                  \
+	X(SPAWN_STEP_CPUS, "sched_setaffinity")            \
+	X(SPAWN_STEP_SCHEDULER, "sched_setscheduler")      \
+	X(SPAWN_STEP_IO_PRIORITY, "ioprio_set")            \
+	X(SPAWN_STEP_ROOT, "chroot")                       \
+	X(SPAWN_STEP_BOUNDING, "bounding")                 \
+	X(SPAWN_STEP_GROUPS, "setgroups")                  \
+	X(SPAWN_STEP_GID, "setgid")                        \
+	X(SPAWN_STEP_UID, "setuid")                        \
+	X(SPAWN_STEP_AMBIENT, "ambient")                   \
+	X(SPAWN_STEP_NO_NEW_PRIVILEGES, "no_new_privs")    \
+	X(SPAWN_STEP_DIRECTORY, "chdir")                   \
+	X(SPAWN_STEP_EXEC, "exec")                         \
+	X(SPAWN_STEP_ENVIRONMENT, "environment")           \
+	X(SPAWN_STEP_ENVIRONMENT_FILE, "environment_file") \
+	X(SPAWN_STEP_INPUT, "open stdin")                  \
+	X(SPAWN_STEP_OUTPUT, "open output")                \
 	X(SPAWN_STEP_REMOVED, "removed")
 
 /* What is known of a child between clone and exec, in memory that may outlive us. */
@@ -51,6 +62,7 @@ struct spawn_trace {
 	volatile int32_t pid;  /* written by the kernel before the child does anything */
 	volatile int32_t step; /* what failed in the child: enum spawn_step; 0: nothing */
 	volatile int32_t code; /* its errno */
+	volatile int32_t which; /* as in struct spawn_result */
 };
 
 enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX };
@@ -71,6 +83,27 @@ struct spawn_limit {
 	struct rlimit value;
 };
 
+/* What the kernel is to grant to a program, and what to take away from it.  What is not
+ * set is inherited. */
+struct spawn_attributes {
+	const char *oom_score_adj; /* decimal; NULL: inherited */
+	const char *root;          /* chroot(2); NULL: none */
+	const unsigned long *cpus; /* as in sched_setaffinity(2); NULL: inherited */
+	size_t cpus_bytes;
+	bool has_nice;
+	bool has_scheduler;
+	bool has_io_priority;
+	bool has_bounding;
+	bool has_ambient;
+	bool no_new_privileges;
+	int nice;
+	int policy; /* SCHED_x */
+	int priority;
+	int io_priority;   /* as in ioprio_set(2) */
+	uint64_t bounding; /* capabilities that can be had at all: bit n is number n */
+	uint64_t ambient;  /* and those that the program has, whoever runs it */
+};
+
 struct spawn {
 	const char *file; /* a path with a slash, or a name to look up in path */
 	const char *path; /* PATH for that look-up; NULL: the system's default */
@@ -88,9 +121,10 @@ struct spawn {
 	size_t n_groups;
 	const struct spawn_limit *limits;
 	size_t n_limits;
-	mode_t umask;              /* or SPAWN_UMASK_INHERIT */
-	const char *directory;     /* NULL: the caller's */
-	bool foreground;           /* stay in the caller's session: no setsid */
+	struct spawn_attributes attributes;
+	mode_t umask;          /* or SPAWN_UMASK_INHERIT */
+	const char *directory; /* below the root, if there is one; NULL: the caller's */
+	bool foreground;       /* stay in the caller's session: no setsid */
 	struct spawn_trace *trace; /* shared memory that the caller zeroed, or NULL */
 };
 
@@ -99,6 +133,7 @@ struct spawn_result {
 	pid_t pid;
 	int pidfd; /* owned by the caller, CLOEXEC; -1 where there is none */
 	enum spawn_step step;
+	int which; /* the limit (RLIMIT_x) or capability that it failed at, or -1 */
 };
 
 extern const char *const spawn_step_names[];
