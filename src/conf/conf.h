@@ -372,6 +372,9 @@ int conf_plan_make(const struct conf *old, const struct conf *new_conf,
                    struct conf_plan *ret_plan);
 void conf_plan_done(struct conf_plan *plan);
 
+const char *conf_limit_name(int resource);
+const char *conf_capability_name(int number);
+
 extern const char *const output_names[];
 extern const char *const containment_names[];
 extern const char *const probe_kind_names[];

@@ -555,6 +555,16 @@ schema_limit_resource(size_t i)
 	return limits_resources[i];
 }
 
+/* The name of RLIMIT_x as in a configuration; NULL: it has none. */
+const char *
+conf_limit_name(int resource)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(limits_resources); i++)
+		if (limits_resources[i] == resource)
+			return limits_keys[i].name;
+	return NULL;
+}
+
 /* ---- sockets ---- */
 
 const struct schema_type schema_address = {

@@ -126,6 +126,7 @@ on_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
 	    .code = -1,
 	    .error = event->error,
 	};
+	living_take_key(node->end.key, event);
 	if (node->phase == PHASE_END)
 		down_step(turn, node);
 	else if (node_is_leaving(node))

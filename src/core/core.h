@@ -116,7 +116,7 @@ struct event {
 	    life; /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE, STOP_SENT: of which */
 	int32_t code;           /* EXITED: exit code, else -1 */
 	int32_t signal;         /* EXITED: killing signal, else 0 */
-	int32_t error;          /* SPAWN_FAILED: errno */
+	int32_t error;          /* SPAWN_FAILED: errno; key: at which step */
 	bool core;              /* EXITED: dumped core */
 	bool gone;              /* EXITED: nothing is left in the containment either */
 	bool hold;              /* STOP */
@@ -140,7 +140,9 @@ struct event {
 	/* of a process that lives */
 	uint64_t period_ms; /* WATCHDOG_EVERY: 0 is none; EXTEND: from now on */
 	uint64_t stamp;     /* which message said it, not 0: the same is taken in once */
-	char key[CAUSE_KEY_MAX]; /* SELF_REPORT, PROBED; its errno is in `error` */
+	/* what went wrong: SELF_REPORT, PROBED, SPAWN_FAILED, HOOK_DONE, REACT_DONE; its
+	 * errno is in `error` */
+	char key[CAUSE_KEY_MAX];
 };
 
 /* EVENT_PROBED: what came of the probe, in `code`. */

@@ -143,6 +143,7 @@ hooks_cause(const struct event *event)
 		cause.kind = CAUSE_EXEC;
 	else if (event->signal != 0)
 		cause.kind = event->core ? CAUSE_CORE : CAUSE_SIGNAL;
+	living_take_key(cause.key, event);
 	return cause;
 }
 

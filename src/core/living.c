@@ -22,9 +22,9 @@ is_lived_in(const struct node *node)
 	       (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED);
 }
 
-/* What a message calls the failure that it tells of. */
-static void
-take_key(char ret[CAUSE_KEY_MAX], const struct event *event)
+/* What an event calls the failure that it tells of. */
+void
+living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event)
 {
 	uint32_t len = 0;
 
@@ -197,7 +197,7 @@ count_bad(struct turn *turn, struct node *node, const struct event *event)
 {
 	struct cause cause = {.kind = CAUSE_HEALTH, .code = -1, .error = event->error};
 
-	take_key(cause.key, event);
+	living_take_key(cause.key, event);
 	node->good = 0;
 	if (++node->bad < node->spec.health.failures)
 		return;
@@ -210,7 +210,7 @@ static void
 note_unready(struct node *node, const struct event *event)
 {
 	node->unready_error = event->error;
-	take_key(node->unready_key, event);
+	living_take_key(node->unready_key, event);
 }
 
 /* It was not ready in time: what was wrong, as far as somebody asked. */
@@ -262,7 +262,7 @@ on_self_report(struct turn *turn, struct node *node, const struct event *event)
 	    .error = event->error,
 	};
 
-	take_key(cause.key, event);
+	living_take_key(cause.key, event);
 	if (node->state == STATE_STARTING || is_lived_in(node))
 		failure_handle(turn, node, &cause, node);
 }

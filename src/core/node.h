@@ -510,6 +510,7 @@ void decider_decide(const struct core *core, const struct node *node,
 bool decider_names_normal(const struct core *core, const struct node *node);
 
 /* living.c */
+void living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event);
 void living_post(struct turn *turn, struct node *node, const struct event *event);
 void living_due(struct turn *turn, struct node *node, enum lane lane);
 void living_born(struct node *node);

@@ -159,8 +159,10 @@ struct cause {
 	int32_t error;  /* errno of an exec failure or a report of its own, or 0 */
 	/* death_pact: 1 + which of the watches of the origin; 0: one it has no more */
 	uint32_t watch;
-	char key[CAUSE_KEY_MAX]; /* of a report of its own, or what was wrong, or "" */
-	bool core;               /* a core was dumped */
+	/* of a report of its own, or what was wrong; of an exec failure which step before
+	 * the program was executed; or "" */
+	char key[CAUSE_KEY_MAX];
+	bool core;         /* a core was dumped */
 	uint8_t unused[3]; /* instead of padding: actions are the same to the byte */
 };
 

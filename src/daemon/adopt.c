@@ -177,6 +177,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .end = record->end,
 	    .ended = record->ended,
 	    .failed_step = record->step,
+	    .failed_which = record->which,
 	    .error = record->error,
 	    .stop_command = (enum stop_command)record->stop_command,
 	    .reloads = record->reloads,
@@ -313,6 +314,7 @@ finish_spawn(struct shell *shell)
 	proc->ended = false;
 	ends_drop(procs, proc);
 	proc->failed_step = (enum spawn_step)spawn->trace.step;
+	proc->failed_which = spawn->trace.which;
 	proc->error = spawn->trace.code;
 	/* Killed on its way: not started at all, and will be: by the action that asks for
 	 * it again, or, where that was done long ago, as one whose elder has gone. */
@@ -380,10 +382,7 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 			procs_inherit(procs, proc->ref);
 	} else if (proc->failed_step != SPAWN_STEP_NONE) {
 		if (!view->spawned)
-			proc_post(procs, proc,
-			          (struct event){.kind = EVENT_SPAWN_FAILED,
-			                         .code = -1,
-			                         .error = proc->error});
+			proc_post_failed(procs, proc);
 	} else {
 		tell_alive(procs, proc, view);
 	}

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "daemon/actors.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Linux: 32 and 33 are the C library's own, so SIGRTMIN is 34 for programs. */
@@ -68,9 +69,31 @@ static void
 add_exec(struct strbuf *sb, const struct cause *cause)
 {
 	strbuf_adds(sb, "could not be executed");
-	if (cause->error != 0)
+	if (cause->key[0] != '\0')
+		strbuf_addf(sb, " (exec: %s: %s, %s)", cause->key, err_name(cause->error),
+		            strerror(cause->error));
+	else if (cause->error != 0)
 		strbuf_addf(sb, ": %s (%s)", err_name(cause->error),
 		            strerror(cause->error));
+}
+
+/*
+ * What a cause calls a step that failed before the program was executed: "setgid", or
+ * "setrlimit nofile" where `which` says of what it is one.  "" for the exec itself.
+ */
+void
+cause_step(char ret[CAUSE_KEY_MAX], enum spawn_step step, int which)
+{
+	const char *detail = NULL;
+
+	if (step == SPAWN_STEP_LIMIT)
+		detail = conf_limit_name(which);
+	else if (step == SPAWN_STEP_BOUNDING || step == SPAWN_STEP_AMBIENT)
+		detail = conf_capability_name(which);
+	memset(ret, 0, CAUSE_KEY_MAX);
+	if (step != SPAWN_STEP_NONE && step != SPAWN_STEP_EXEC)
+		(void)snprintf(ret, CAUSE_KEY_MAX, "%s%s%s", spawn_step_names[step],
+		               detail != NULL ? " " : "", detail != NULL ? detail : "");
 }
 
 /* What the process calls it, and the error that it met with. */
@@ -109,7 +132,8 @@ add_death_pact(struct strbuf *sb, const char *about)
 
 /*
  * One phrase that completes "it …": "exited with 3", "killed by SIGSEGV (core dumped)",
- * "could not be executed: ENOENT (No such file or directory)".  `about` is what
+ * "could not be executed: ENOENT (No such file or directory)", "could not be executed
+ * (exec: setgid: EPERM, Operation not permitted)".  `about` is what
  * cause_about() gave, or NULL.
  */
 void

@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "conf/conf.h"
 #include "core/core.h"
+#include "os/spawn.h"
 
 struct actors;
 
@@ -18,6 +19,7 @@ bool cause_is_failure(const struct cause *cause);
 void cause_key(struct strbuf *sb, const struct cause *cause);
 const char *cause_about(const struct actors *actors, const struct cause *cause,
                         struct ref origin);
+void cause_step(char ret[CAUSE_KEY_MAX], enum spawn_step step, int which);
 void cause_text(struct strbuf *sb, const struct cause *cause, const char *about);
 void cause_json(struct strbuf *sb, const struct cause *cause, const char *about);
 void rule_name(struct strbuf *sb, const struct conf *conf, enum preset preset,

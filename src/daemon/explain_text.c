@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "base/units.h"
+#include "daemon/blame.h"
 #include "daemon/cause.h"
 #include "daemon/explain.h"
 #include "daemon/glob.h"
@@ -179,7 +180,8 @@ struct facts {
 	const char *origin; /* where it began */
 	const char *at;
 	const char *cause;
-	const char *step; /* of a start that failed; "" or NULL: there was none */
+	const char *step;        /* of a start that failed; "" or NULL: there was none */
+	const char *failed_step; /* the same as the cause has it: NULL: there was none */
 	const char *directive;
 	const char *rule;
 	const char *reason;
@@ -227,6 +229,22 @@ say_program(struct strbuf *sb, const struct shell *shell, const struct facts *fa
 	strbuf_adds(sb, facts->step[0] == 'e' ? "Its program is " : "Its directory is ");
 	strbuf_add_visible(sb, name, strlen(name));
 	strbuf_adds(sb, ".\n");
+}
+
+/* Which line of the file asked for what could not be done. */
+static void
+say_blame(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+{
+	const struct actor *actor =
+	    actors_get(&shell->actors, actors_find(&shell->actors, facts->origin));
+	struct strbuf blame;
+
+	if (facts->failed_step == NULL)
+		return;
+	strbuf_init(&blame, EVENT_BYTES_MAX);
+	if (blame_step(&blame, shell, actor, facts->failed_step))
+		strbuf_addf(sb, "That is %s.\n", strbuf_str(&blame));
+	strbuf_done(&blame);
 }
 
 static const char *
@@ -496,6 +514,7 @@ say_facts(struct strbuf *sb, const struct shell *shell, struct ref ref,
 {
 	say_what(sb, facts, shell_path(shell, ref));
 	say_program(sb, shell, facts);
+	say_blame(sb, shell, facts);
 	say_rule(sb, facts);
 	say_scope(sb, shell, facts);
 	say_counters(sb, shell, facts);
@@ -506,12 +525,15 @@ static void
 say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
                const json_t *failure)
 {
+	const json_t *cause = json_object_get(failure, "cause");
+	const bool is_exec = strcmp(explain_field(cause, "kind"), "exec") == 0;
 	const struct facts facts = {
 	    .path = explain_field(failure, "path"),
 	    .origin = explain_field(failure, "origin"),
 	    .at = explain_field(failure, "time"),
 	    .cause = cause_of(failure),
 	    .step = explain_field(failure, "step"),
+	    .failed_step = is_exec ? explain_field(cause, "key") : NULL,
 	    .directive = explain_field(failure, "directive"),
 	    .rule = explain_field(failure, "rule"),
 	    .reason = explain_field(failure, "reason"),
@@ -549,6 +571,7 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	    .origin = shell_path(shell, view->origin),
 	    .at = at,
 	    .cause = strbuf_str(&cause),
+	    .failed_step = view->cause.kind == CAUSE_EXEC ? view->cause.key : NULL,
 	    .directive = directive_names[view->directive],
 	    .rule = strbuf_str(&rule),
 	    .reason = decision_reason_names[view->reason],

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/cause.h"
 #include "daemon/log.h"
 #include "daemon/record.h"
 #include "daemon/shell.h"
@@ -114,13 +115,25 @@ proc_signal(struct procs *procs, struct proc *proc, int signo)
 
 /* ---- births ---- */
 
-static void
-spawn_failed(struct procs *procs, struct proc *proc, int error, enum spawn_step step)
+/* Tell the core of a start that failed, and at which step. */
+void
+proc_post_failed(struct procs *procs, const struct proc *proc)
 {
-	proc->failed_step = step;
+	struct event event = {
+	    .kind = EVENT_SPAWN_FAILED, .code = -1, .error = proc->error};
+
+	cause_step(event.key, proc->failed_step, proc->failed_which);
+	proc_post(procs, proc, event);
+}
+
+static void
+spawn_failed(struct procs *procs, struct proc *proc, int error,
+             const struct spawn_result *result)
+{
+	proc->failed_step = result->step;
+	proc->failed_which = result->which;
 	proc->error = error;
-	proc_post(procs, proc,
-	          (struct event){.kind = EVENT_SPAWN_FAILED, .code = -1, .error = error});
+	proc_post_failed(procs, proc);
 	ends_close(procs, proc);
 }
 
@@ -170,7 +183,7 @@ launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
 	r = launch(&procs->launcher, procs->shell, actor, proc->life, &proc->containment,
 	           &result);
 	if (r < 0)
-		spawn_failed(procs, proc, -r, result.step);
+		spawn_failed(procs, proc, -r, &result);
 	else
 		proc_born(procs, proc, &result);
 	atomic_store(&intent->life, 0);
@@ -218,6 +231,7 @@ void
 procs_inherit(struct procs *procs, struct ref heir)
 {
 	const struct actor *actor = actors_get(&procs->shell->actors, heir);
+	const struct spawn_result removed = {.step = SPAWN_STEP_REMOVED, .which = -1};
 	struct proc *proc = actor == NULL ? NULL : &procs->at[heir.slot];
 
 	if (proc == NULL || !proc->used || !proc->deferred ||
@@ -226,7 +240,7 @@ procs_inherit(struct procs *procs, struct ref heir)
 	proc->deferred = false;
 	/* Removed as well, meanwhile: it has no place among the actors any more. */
 	if (actor->conf_owner != NULL)
-		spawn_failed(procs, proc, ECANCELED, SPAWN_STEP_REMOVED);
+		spawn_failed(procs, proc, ECANCELED, &removed);
 	else
 		launch_it(procs, proc, actor);
 }

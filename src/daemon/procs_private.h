@@ -59,7 +59,8 @@ struct proc {
 	struct reap end;
 	bool ended;
 	enum spawn_step failed_step;
-	int error; /* errno of a start that failed */
+	int failed_which; /* as in struct spawn_result */
+	int error;        /* errno of a start that failed */
 	enum stop_command stop_command;
 	uint8_t reloads; /* ordered, and not ended yet: one that runs, one that waits */
 };
@@ -89,6 +90,7 @@ struct proc *proc_of(const struct procs *procs, struct ref ref, uint32_t life);
 struct proc *proc_by_pid(const struct procs *procs, pid_t pid);
 void proc_post(struct procs *procs, const struct proc *proc, struct event event);
 void proc_record(struct procs *procs, const struct proc *proc);
+void proc_post_failed(struct procs *procs, const struct proc *proc);
 int proc_signal(struct procs *procs, struct proc *proc, int signo);
 int proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted,
                     int signo);

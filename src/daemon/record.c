@@ -20,6 +20,7 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->pid = proc->pid;
 	record->error = proc->error;
 	record->step = (uint8_t)proc->failed_step;
+	record->which = (int8_t)proc->failed_which;
 	record->told = proc->told;
 	record->used = proc->used;
 	record->deferred = proc->deferred;

@@ -9,6 +9,7 @@
 
 #include "base/strbuf.h"
 #include "base/units.h"
+#include "daemon/blame.h"
 #include "daemon/cause.h"
 #include "daemon/log.h"
 #include "daemon/procs.h"
@@ -228,8 +229,6 @@ add_hook_text(struct strbuf *sb, const struct hook_failure *failure)
 	if (failure->timed_out)
 		strbuf_adds(sb, "timed out, ");
 	cause_text(sb, &failure->cause, NULL);
-	if (failure->step[0] != '\0')
-		strbuf_addf(sb, " (%s)", failure->step);
 }
 
 /* The end of an actor; with a watcher, that this one is told of it. */
@@ -360,6 +359,19 @@ level_of(const struct action *action, enum log_level *ret)
 	return true;
 }
 
+/* What in the configuration asked for the step that failed. */
+static void
+add_blame(struct shell *shell, const struct action *action, struct strbuf *sb)
+{
+	struct strbuf blame;
+
+	strbuf_init(&blame, LINE_BYTES_MAX);
+	if (blame_step(&blame, shell, actors_get(&shell->actors, action->origin),
+	               action->cause.key))
+		strbuf_addf(sb, " (%s)", strbuf_str(&blame));
+	strbuf_done(&blame);
+}
+
 static void
 failure_line(struct shell *shell, const struct action *action, struct strbuf *sb)
 {
@@ -369,7 +381,7 @@ failure_line(struct shell *shell, const struct action *action, struct strbuf *sb
 	cause_text(sb, &action->cause,
 	           cause_about(&shell->actors, &action->cause, origin_of(action)));
 	if (action->cause.kind == CAUSE_EXEC)
-		strbuf_addf(sb, " (%s)", procs_failed_step(shell->procs, action->origin));
+		add_blame(shell, action, sb);
 	if (memcmp(&action->origin, &action->ref, sizeof(action->ref)) != 0)
 		strbuf_addf(sb, " in %s", shell_path(shell, action->origin));
 	strbuf_addf(sb, "; %s", directive_names[action->directive]);

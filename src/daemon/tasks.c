@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/units.h"
 #include "daemon/actors.h"
+#include "daemon/cause.h"
 #include "daemon/prober.h"
 #include "daemon/procs.h"
 #include "daemon/shell.h"
@@ -77,6 +78,7 @@ task_cause(const struct task_result *result)
 	if (result->error != 0) {
 		cause.kind = CAUSE_EXEC;
 		cause.error = result->error;
+		cause_step(cause.key, result->step, -1);
 	} else if (result->end.kind == REAP_EXITED) {
 		cause.kind = result->end.status == 0 ? CAUSE_NORMAL : CAUSE_EXIT;
 		cause.code = result->end.status;
@@ -128,18 +130,20 @@ tell_core(struct tasks *tasks, enum event_kind kind, const struct task_order *or
           const struct task_result *result)
 {
 	const struct cause cause = task_cause(result);
+	struct event event = {
+	    .kind = kind,
+	    .ref = order->ref,
+	    .life = order->life,
+	    .code = cause.code,
+	    .signal = cause.signal,
+	    .core = cause.core,
+	    .error = cause.error,
+	    .serial = order->serial,
+	    .late = result->is_late,
+	};
 
-	shell_post(tasks->shell, &(struct event){
-	                             .kind = kind,
-	                             .ref = order->ref,
-	                             .life = order->life,
-	                             .code = cause.code,
-	                             .signal = cause.signal,
-	                             .core = cause.core,
-	                             .error = cause.error,
-	                             .serial = order->serial,
-	                             .late = result->is_late,
-	                         });
+	memcpy(event.key, cause.key, sizeof(event.key));
+	shell_post(tasks->shell, &event);
 }
 
 /* Whoever ordered it. */

@@ -275,7 +275,8 @@ rig_spawn_fails(struct rig *rig, struct ref ref, int error)
 	const struct event event = {.kind = EVENT_SPAWN_FAILED,
 	                            .ref = ref,
 	                            .life = rig_view(rig, ref).life,
-	                            .error = error};
+	                            .error = error,
+	                            .key = "setuid"};
 
 	rig_turn(rig, &event);
 }

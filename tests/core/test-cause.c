@@ -164,6 +164,7 @@ START_TEST(a_failing_spawn_is_an_exec_failure_with_its_errno)
 	ck_assert_ptr_nonnull(failure);
 	ck_assert_int_eq(failure->cause.kind, CAUSE_EXEC);
 	ck_assert_int_eq(failure->cause.error, errnos[_i]);
+	ck_assert_str_eq(failure->cause.key, "setuid");
 	ck_assert_int_eq(failure->directive, DIRECTIVE_RESTART);
 	family_done(&family);
 }

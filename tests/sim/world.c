@@ -104,6 +104,8 @@ do_spawn(struct world *world, const struct action *action)
 		if (one_in(&world->rng, world->fail_one_in)) {
 			event.kind = EVENT_SPAWN_FAILED;
 			event.error = one_in(&world->rng, 3) ? 11 : 2;
+			if (event.error == 11)
+				strcpy(event.key, "fork");
 		}
 	}
 	world_expect(world, in_ms, &event, false);

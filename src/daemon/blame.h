@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: ISC */
+/* blame.h - which line of the file asked for what could not be done. */
+#ifndef DAEMON_BLAME_H
+#define DAEMON_BLAME_H
+
+#include "base/strbuf.h"
+
+#include <stdbool.h>
+
+struct actor;
+struct shell;
+
+bool blame_step(struct strbuf *sb, const struct shell *shell, const struct actor *actor,
+                const char *step);
+
+#endif
