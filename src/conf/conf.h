@@ -139,8 +139,30 @@ struct conf_probe {
 	X(READY_BY_LOG, "log")
 enum ready_sign { READY_SIGN_MAP(AS_ENUM) READY_SIGN_MAX };
 
+/* What the kernel is to grant to a process, and what to take away from it.  What is not
+ * set is inherited. */
+struct conf_attributes {
+	bool has_nice;
+	bool has_oom_score_adj;
+	bool has_scheduler;
+	bool has_io_priority;
+	bool has_bounding;
+	bool has_ambient;
+	bool no_new_privileges;
+	int nice;
+	int oom_score_adj;
+	int policy; /* SCHED_x */
+	int priority;
+	int io_priority;     /* as ioprio_set(2) wants it */
+	unsigned long *cpus; /* as sched_setaffinity(2) wants it; NULL: inherited */
+	size_t n_cpus;       /* words of it */
+	uint64_t bounding;   /* capabilities: bit n is number n */
+	uint64_t ambient;
+};
+
 /* How many sockets an actor may have, and descriptors its fd store. */
 #define CONF_SOCKETS_MAX  60
+#define CONF_CPUS_MAX     8192
 #define CONF_FD_STORE_MAX 128
 #define CONF_READY_FD_MAX 200
 
@@ -149,15 +171,20 @@ struct conf_process {
 	bool has_user; /* there are ids to switch to; false: supd's own */
 	uid_t uid;
 	gid_t gid;
-	gid_t *groups; /* supplementary, of `user` as the group database has them */
+	gid_t *groups; /* supplementary: of `user` as the group database has them, more */
 	size_t n_groups;
 	char
 	    *user_name; /* for USER, LOGNAME; NULL without `user`, or for a bare number */
 	char *home;     /* for HOME; NULL without `user` */
 	char *shell;
-	char *directory; /* absolute; NULL: "/" */
+	char *root;      /* absolute; NULL: supd's own */
+	char *directory; /* absolute, below the root; NULL: "/" */
 	mode_t umask;
-	char **environment; /* NULL-terminated "KEY=value": what the file adds */
+	char **environment;       /* NULL-terminated "KEY=value": what the file adds */
+	char **environment_files; /* NULL-terminated paths: to be read at each start */
+	bool clear_environment;   /* nothing else is inherited */
+	char *input;              /* the file that it reads from; NULL: /dev/null */
+	struct conf_attributes attributes;
 	struct conf_limit *limits;
 	size_t n_limits;
 	struct conf_output out;

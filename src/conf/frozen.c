@@ -35,6 +35,7 @@ static const struct frozen_text one_text_texts[] = {{0, true}};
 static const struct frozen_shape one_text = {sizeof(char *), TEXTS(one_text_texts)};
 
 static const struct frozen_shape group = {.size = sizeof(gid_t)};
+static const struct frozen_shape cpus = {.size = sizeof(unsigned long)};
 static const struct frozen_shape limit = {.size = sizeof(struct conf_limit)};
 static const struct frozen_shape rule = {.size = sizeof(struct rule)};
 
@@ -73,7 +74,9 @@ static const struct frozen_text actor_texts[] = {
     TEXT(struct conf_actor, process.user_name),
     TEXT(struct conf_actor, process.home),
     TEXT(struct conf_actor, process.shell),
+    TEXT(struct conf_actor, process.root),
     TEXT(struct conf_actor, process.directory),
+    TEXT(struct conf_actor, process.input),
     TEXT(struct conf_actor, process.out.file),
     TEXT(struct conf_actor, process.err.file),
     TEXT(struct conf_actor, process.ready_pattern),
@@ -94,6 +97,7 @@ static const struct frozen_array actor_arrays[] = {
     ARRAY(struct conf_actor, needs, spec.n_needs, need),
     LIST(struct conf_actor, process.argv),
     LIST(struct conf_actor, process.environment),
+    LIST(struct conf_actor, process.environment_files),
     LIST(struct conf_actor, process.stop_command),
     LIST(struct conf_actor, process.reload_command),
     LIST(struct conf_actor, process.ready.command),
@@ -105,6 +109,7 @@ static const struct frozen_array actor_arrays[] = {
     LIST(struct conf_actor, process.hooks[HOOK_PRE_STOP]),
     LIST(struct conf_actor, process.hooks[HOOK_POST_STOP]),
     ARRAY(struct conf_actor, process.groups, process.n_groups, group),
+    ARRAY(struct conf_actor, process.attributes.cpus, process.attributes.n_cpus, cpus),
     ARRAY(struct conf_actor, process.limits, process.n_limits, limit),
     ARRAY(struct conf_actor, process.sockets, process.n_sockets, a_socket),
 };

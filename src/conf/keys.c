@@ -78,6 +78,7 @@ add_value(struct collection *collection, const char *name, const struct schema_t
 static const char *
 computed_default(struct collection *collection, const char *name)
 {
+	const struct conf_attributes *attributes = &collection->actor->process.attributes;
 	const struct spec *spec = &collection->actor->spec;
 	char buf[DURATION_TEXT_MAX];
 
@@ -93,6 +94,11 @@ computed_default(struct collection *collection, const char *name)
 		return "\"infinity\"";
 	if (strcmp(name, "intensity") == 0 && collection->actor->parent == CONF_NONE)
 		return "\"unlimited\"";
+	if (strcmp(name, "scheduler.priority") == 0 && attributes->priority > 0)
+		return "1";
+	if (strcmp(name, "io_priority.level") == 0 && attributes->has_io_priority &&
+	    IO_CLASS(attributes->io_priority) != IO_CLASS_IDLE)
+		return "4";
 	if (strcmp(name, "backoff.reset_after") == 0)
 		return arena_printf(collection->reader->keep, "\"%s\"",
 		                    duration_format(spec->backoff.reset_after_ms, buf));

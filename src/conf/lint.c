@@ -4,14 +4,19 @@
 
 #include "conf/lint.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "conf/envfile.h"
 #include "conf/expand.h"
 #include "conf/keys.h"
 #include "conf/needs.h"
@@ -332,32 +337,82 @@ check_all_resumes(struct lint *lint, uint64_t *keepers)
 
 enum found { FOUND_NOTHING, FOUND_NOT_EXECUTABLE, FOUND_PROGRAM };
 
+/* Linux 5.6, and the same everywhere. */
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+#define IN_ROOT 0x10
+struct how {
+	uint64_t flags;
+	uint64_t mode;
+	uint64_t resolve;
+};
+
+/* As stat(2), but the root is this directory, also of links; NULL: the root of all. */
+static int
+stat_below(const char *root, const char *path, struct stat *ret)
+{
+	const struct how how = {.flags = O_PATH | O_CLOEXEC, .resolve = IN_ROOT};
+	int top = -1;
+	int fd = -1;
+	int r;
+
+	if (root == NULL)
+		return stat(path, ret);
+	top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (top >= 0)
+		fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
+	r = fd >= 0 ? fstat(fd, ret) : -1;
+	if (fd >= 0)
+		(void)close(fd);
+	if (top >= 0)
+		(void)close(top);
+	return r;
+}
+
 static enum found
-look_at(const char *path)
+look_at(const char *root, const char *path)
 {
 	struct stat stat_buf;
 
-	if (stat(path, &stat_buf) < 0)
-		return FOUND_NOTHING;
+	if (stat_below(root, path, &stat_buf) < 0)
+		return errno == ENOSYS || errno == EACCES ? FOUND_PROGRAM : FOUND_NOTHING;
 	if (!S_ISREG(stat_buf.st_mode) || (stat_buf.st_mode & 0111) == 0)
 		return FOUND_NOT_EXECUTABLE;
 	return FOUND_PROGRAM;
 }
 
-static const char *
-find_path(const struct lint *lint, const struct conf_process *process)
+/* What the last of the environment files says. */
+static void
+take_path(void *data, const char *key, const char *value)
+{
+	struct strbuf *path = data;
+
+	if (strcmp(key, "PATH") != 0)
+		return;
+	strbuf_clear(path);
+	strbuf_adds(path, value);
+}
+
+/* Where this process will look for programs; freed by the caller. */
+static void
+find_path(const struct lint *lint, const struct conf_process *process, struct strbuf *ret)
 {
 	const char *path = environ_find(process->environment, "PATH", 4);
 
-	if (path == NULL)
+	if (path == NULL && !process->clear_environment)
 		path = environ_find(lint->options->environ, "PATH", 4);
-	return path != NULL
-	           ? path
-	           : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	if (path == NULL)
+		path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	strbuf_init(ret, ENVFILE_BYTES_MAX);
+	strbuf_adds(ret, path);
+	for (char **file = process->environment_files; file != NULL && *file != NULL;
+	     file++)
+		(void)envfile_read(*file, take_path, ret, NULL);
 }
 
 static enum found
-look_in_path(const char *path, const char *name)
+look_in_path(const char *root, const char *path, const char *name)
 {
 	enum found best = FOUND_NOTHING;
 
@@ -370,7 +425,7 @@ look_in_path(const char *path, const char *name)
 		strbuf_add(&candidate, path, len);
 		strbuf_addf(&candidate, "%s%s", len > 0 ? "/" : "", name);
 		if (!candidate.failed)
-			found = look_at(strbuf_str(&candidate));
+			found = look_at(root, strbuf_str(&candidate));
 		strbuf_done(&candidate);
 		if (found > best)
 			best = found;
@@ -387,20 +442,26 @@ check_program(struct lint *lint, const struct conf_actor *actor, const char *key
 	const struct conf_process *process = &actor->process;
 	const char *directory = process->directory != NULL ? process->directory : "/";
 	const char *name;
+	struct strbuf path;
 	enum found found;
 
 	if (argv == NULL)
 		return;
 	name = argv[0];
-	if (name[0] == '/')
-		found = look_at(name);
-	else if (strchr(name, '/') != NULL)
-		found = look_in_path(directory, name);
-	else
-		found = look_in_path(find_path(lint, process), name);
+	if (name[0] == '/') {
+		found = look_at(process->root, name);
+	} else if (strchr(name, '/') != NULL) {
+		found = look_in_path(process->root, directory, name);
+	} else {
+		find_path(lint, process, &path);
+		found = look_in_path(process->root, strbuf_str(&path), name);
+		strbuf_done(&path);
+	}
 	if (found == FOUND_NOTHING)
-		warn(lint, actor, key, "there is no program `%.200s`%s", name,
-		     strchr(name, '/') != NULL ? "" : " in PATH");
+		warn(lint, actor, key, "there is no program `%.200s`%s%s%.200s", name,
+		     strchr(name, '/') != NULL ? "" : " in PATH",
+		     process->root != NULL ? " below " : "",
+		     process->root != NULL ? process->root : "");
 	else if (found == FOUND_NOT_EXECUTABLE)
 		warn(lint, actor, key, "`%.200s` is not an executable file", name);
 }
@@ -425,6 +486,30 @@ check_commands(struct lint *lint, const struct conf_actor *actor)
 		(void)snprintf(key, sizeof(key), "watch.%s", actor->watches[i].path);
 		check_program(lint, actor, key, actor->watches[i].run);
 	}
+}
+
+/* ---- what has to be there at a start ---- */
+
+static bool
+is_missing(const char *path)
+{
+	struct stat stat_buf;
+
+	return path != NULL && stat(path, &stat_buf) < 0 && errno != EACCES;
+}
+
+static void
+check_files(struct lint *lint, const struct conf_actor *actor)
+{
+	const struct conf_process *process = &actor->process;
+
+	if (is_missing(process->input))
+		warn(lint, actor, "stdin", "there is no file `%.200s`", process->input);
+	if (is_missing(process->root))
+		warn(lint, actor, "root", "there is no directory `%.200s`",
+		     process->root);
+	else
+		check_commands(lint, actor);
 }
 
 /* ---- all ---- */
@@ -454,7 +539,7 @@ lint_tree(const struct conf *conf, const struct conf_options *options,
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		check_significance(&lint, &conf->actors[i]);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		check_commands(&lint, &conf->actors[i]);
+		check_files(&lint, &conf->actors[i]);
 }
 
 /* Warn of a file that says what root executes, and that others can write. */

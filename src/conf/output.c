@@ -199,6 +199,11 @@ find_reader(struct reader *reader, uint32_t index, const struct conf_output *out
 		            "`%.200s` is a supervisor and has no process that could read",
 		            output->file);
 		found = CONF_NONE;
+	} else if (reader->conf->actors[found].process.input != NULL) {
+		keys_report(
+		    reader->reports, CONF_ERROR, reader->conf, actor, key,
+		    "`%.200s` reads from a file (`stdin`), and has no other input",
+		    output->file);
 	}
 	return found;
 }

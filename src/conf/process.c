@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "conf/read.h"
+#include "conf/rights.h"
 #include "conf/scan.h"
 #include "conf/schema_types.h"
 
@@ -78,6 +79,27 @@ read_environment(struct reader *reader, const struct node *node, void *target,
 	actor->process.environment = environment;
 }
 
+/* What can never be set is an error, what cannot be set by us a warning. */
+static void
+check_limit(struct reader *reader, const struct node *node, const struct trail *trail,
+            const struct conf_limit *limit)
+{
+	const struct rights *rights = rights_get(reader);
+	struct rlimit own;
+
+	if (rights == NULL || getrlimit((__rlimit_resource_t)limit->resource, &own) < 0)
+		return;
+	if (limit->resource == RLIMIT_NOFILE && limit->value.rlim_max > rights->nr_open)
+		reader_error(reader, node, trail,
+		             "no process of this machine may have more than %llu "
+		             "descriptors (sysctl fs.nr_open)",
+		             (unsigned long long)rights->nr_open);
+	else if (limit->value.rlim_max > own.rlim_max)
+		rights_want(reader, node, trail, CAPABILITY_SYS_RESOURCE,
+		            "a hard limit above %llu, which supd has itself,",
+		            (unsigned long long)own.rlim_max);
+}
+
 /* `limits`: the soft limit is set with the hard one unless both are written. */
 void
 read_limits(struct reader *reader, const struct node *node, void *target,
@@ -85,27 +107,29 @@ read_limits(struct reader *reader, const struct node *node, void *target,
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;
 
-	(void)trail;
 	process->limits = arena_alloc(reader->keep, node->n, sizeof(*process->limits));
 	for (size_t i = 0; process->limits != NULL && i < node->n; i++) {
 		const struct schema_key *key =
 		    schema_find(&schema_limit_names, node->pairs[i].key->text, AT_NESTED);
 		struct conf_limit *limit = &process->limits[process->n_limits++];
+		struct trail below = {trail, node->pairs[i].key->text, 0};
 
 		ASSERT(key != NULL);
 		limit->resource =
 		    schema_limit_resource((size_t)(key - schema_limit_names.keys));
 		(void)rlimit_parse(node->pairs[i].value->text, &limit->value);
+		check_limit(reader, node->pairs[i].value, &below, limit);
 	}
 }
 
-/* `group` without `user`: supd's own user, and the groups that it has. */
+/* Without `user`: supd's own user, and the groups that it has. */
 static void
 keep_own_user(struct reader *reader, struct conf_process *process)
 {
 	int n = getgroups(0, NULL);
 
 	process->uid = geteuid();
+	process->gid = getegid();
 	process->groups = arena_alloc(reader->keep, n > 0 ? (size_t)n : 1, sizeof(gid_t));
 	if (process->groups == NULL)
 		return;
@@ -138,10 +162,73 @@ take_user(struct reader *reader, const struct node *node, bool has_group,
 	process->shell = user->shell;
 }
 
+static bool
+has_group(const gid_t *groups, size_t n, gid_t gid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (groups[i] == gid)
+			return true;
+	return false;
+}
+
+/* `supplementary_groups`: besides those that the user has anyway. */
+static void
+add_groups(struct reader *reader, const struct node *node, struct conf_process *process,
+           const struct trail *trail)
+{
+	const size_t n = node->type == NODE_LIST ? node->n : 1;
+	gid_t *groups = arena_alloc(reader->keep, process->n_groups + n, sizeof(gid_t));
+	struct err err;
+
+	if (groups == NULL)
+		return;
+	if (process->n_groups > 0)
+		memcpy(groups, process->groups, process->n_groups * sizeof(gid_t));
+	process->groups = groups;
+	for (size_t i = 0; i < n; i++) {
+		const struct node *item = node->type == NODE_LIST ? node->items[i] : node;
+		struct trail below = {trail, NULL, i};
+		gid_t gid;
+
+		if (users_find_group(reader->users, item->text, &gid, &err) < 0)
+			reader_error(reader, item,
+			             node->type == NODE_LIST ? &below : trail, "%s",
+			             err.text);
+		else if (!has_group(groups, process->n_groups, gid))
+			groups[process->n_groups++] = gid;
+	}
+}
+
+/* Has supd itself all groups that were asked for? */
+static bool
+groups_are_own(struct reader *reader, const struct conf_process *process)
+{
+	struct conf_process own = {0};
+
+	keep_own_user(reader, &own);
+	for (size_t i = 0; i < process->n_groups; i++)
+		if (process->groups[i] != own.gid &&
+		    !has_group(own.groups, own.n_groups, process->groups[i]))
+			return false;
+	return true;
+}
+
+static void
+want_rights(struct reader *reader, const struct node *node,
+            const struct conf_process *process, const struct trail *trail)
+{
+	if (process->has_user && process->uid != geteuid())
+		rights_want(reader, node, trail, CAPABILITY_SETUID, "to become user %u",
+		            (unsigned int)process->uid);
+	else if (process->has_user)
+		rights_want(reader, node, trail, CAPABILITY_SETGID, "another group");
+}
+
 /*
- * `user` and `group` of an actor, with all that the user database knows: unknown ones
- * are errors now, not when a process is started.  An ordinary user's supd that is asked
- * to run something as that very user has nothing to switch, which it could not.
+ * `user`, `group` and `supplementary_groups` of an actor, with all that the user database
+ * knows: unknown ones are errors now, not when a process is started.  An ordinary user's
+ * supd that is asked to run something as that very user has nothing to switch, which it
+ * could not.
  */
 void
 read_identity(struct reader *reader, const struct node *map, struct conf_actor *actor,
@@ -150,11 +237,13 @@ read_identity(struct reader *reader, const struct node *map, struct conf_actor *
 	struct conf_process *process = &actor->process;
 	const struct node *user = node_get(map, "user");
 	const struct node *group = node_get(map, "group");
+	const struct node *more = node_get(map, "supplementary_groups");
 	struct trail user_trail = {up, "user", 0};
 	struct trail group_trail = {up, "group", 0};
+	struct trail more_trail = {up, "supplementary_groups", 0};
 	struct err err;
 
-	if (user == NULL && group == NULL)
+	if (user == NULL && group == NULL && more == NULL)
 		return;
 	if (user != NULL)
 		take_user(reader, user, group != NULL, process, &user_trail);
@@ -163,8 +252,17 @@ read_identity(struct reader *reader, const struct node *map, struct conf_actor *
 	if (group != NULL &&
 	    users_find_group(reader->users, group->text, &process->gid, &err) < 0)
 		reader_error(reader, group, &group_trail, "%s", err.text);
-	process->has_user =
-	    geteuid() == 0 || process->uid != geteuid() || process->gid != getegid();
+	if (more != NULL)
+		add_groups(reader, more, process, &more_trail);
+	process->has_user = geteuid() == 0 || process->uid != geteuid() ||
+	                    process->gid != getegid() ||
+	                    (more != NULL && !groups_are_own(reader, process));
+	if (user != NULL)
+		want_rights(reader, user, process, &user_trail);
+	else if (group != NULL)
+		want_rights(reader, group, process, &group_trail);
+	else
+		want_rights(reader, more, process, &more_trail);
 }
 
 /* `keep_on_restart`: a list of words. */

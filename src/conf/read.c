@@ -93,7 +93,7 @@ add_exit_codes(const struct node *node, struct exit_set *set)
 {
 	struct value value = read_value(&schema_exit_codes, node);
 
-	exit_set_add(set, EXIT_CODES_FIRST(value.number), EXIT_CODES_LAST(value.number));
+	exit_set_add(set, RANGE_FIRST(value.number), RANGE_LAST(value.number));
 }
 
 /* A list of exit codes, or one. */

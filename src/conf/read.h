@@ -19,6 +19,7 @@ struct trail {
 };
 
 struct recipes;
+struct rights;
 
 /* Everything that reading a configuration needs at hand. */
 struct reader {
@@ -28,7 +29,9 @@ struct reader {
 	struct arena *keep;    /* the configuration's own memory */
 	struct arena *scratch; /* gone when loading ends */
 	struct users *users;
-	struct recipes *recipes; /* recipe.c */
+	struct recipes *recipes;     /* recipe.c */
+	const struct rights *rights; /* rights.c */
+	const char *read_file;       /* the last environment file that was good */
 	bool lenient; /* texts with ${…} are not looked at: there is no actor yet */
 };
 
@@ -54,28 +57,43 @@ struct value read_value(const struct schema_type *type, const struct node *node)
 char *read_reference(struct reader *reader, const struct conf_actor *actor,
                      const char *name);
 
+/* Of the kernel, in linux/ioprio.h. */
+#define IO_CLASS_REALTIME    1
+#define IO_CLASS_BEST_EFFORT 2
+#define IO_CLASS_IDLE        3
+#define IO_PRIORITY(c, n)    ((c) << 13 | (n))
+#define IO_CLASS(priority)   ((priority) >> 13)
+
 /* Readers of keys that are more than one member; the schema table names them. */
 read_fn read_actor_log;
 read_fn read_backoff;
+read_fn read_capabilities;
 read_fn read_command;
+read_fn read_cpu_affinity;
 read_fn read_stop_command;
 read_fn read_reload_command;
 read_fn read_control;
 read_fn read_decider;
 read_fn read_environment;
+read_fn read_environment_file;
 read_fn read_health;
 read_fn read_hooks;
 read_fn read_intensity;
+read_fn read_io_priority;
 read_fn read_limit;
 read_fn read_keep_on_restart;
 read_fn read_limits;
 read_fn read_log;
 read_fn read_needs;
+read_fn read_nice;
 read_fn read_on_failure;
+read_fn read_oom_score_adj;
 read_fn read_output;
 read_fn read_ready;
+read_fn read_scheduler;
 read_fn read_shutdown;
 read_fn read_sockets;
+read_fn read_stdin;
 read_fn read_success;
 read_fn read_watch;
 

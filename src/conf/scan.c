@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "conf/capability.h"
 #include "conf/words.h"
 
 /* Digits only, up to `max`; -EINVAL, -ERANGE. */
@@ -84,14 +85,16 @@ scan_boolean(const struct schema_type *type, const struct node *node,
 	return -EINVAL;
 }
 
-/* A whole number within the type's bounds; -1 where they allow it. */
+/* A whole number within the type's bounds; one below 0 as what int64_t makes of it. */
 int
 scan_integer(const struct schema_type *type, const struct node *node,
              uint64_t *ret_number, struct err *why)
 {
 	(void)why;
-	if (type->min < 0 && strcmp(node->text, "-1") == 0) {
-		*ret_number = UINT64_MAX;
+	if (type->min < 0 && node->text[0] == '-') {
+		if (parse_digits(node->text + 1, (uint64_t)-type->min, ret_number) < 0)
+			return -EINVAL;
+		*ret_number = -*ret_number;
 		return 0;
 	}
 	if (parse_digits(node->text, type->max, ret_number) < 0)
@@ -204,39 +207,53 @@ static const struct {
     {"config", EX_CONFIG},
 };
 
-/* An exit code, a range of them, or a name of sysexits.h; see EXIT_CODES_FIRST. */
-int
-scan_exit_codes(const struct schema_type *type, const struct node *node,
-                uint64_t *ret_number, struct err *why)
+/* "N" or "N-M"; see RANGE_FIRST. */
+static int
+parse_range(const char *text, uint64_t max, uint64_t *ret, struct err *why)
 {
-	const char *dash = strchr(node->text, '-');
+	const char *dash = strchr(text, '-');
 	char first[16] = "";
 	uint64_t from;
 	uint64_t to;
 
-	(void)type;
+	if (dash != NULL && (size_t)(dash - text) < sizeof(first)) {
+		memcpy(first, text, (size_t)(dash - text));
+		if (parse_digits(first, max, &from) < 0 ||
+		    parse_digits(dash + 1, max, &to) < 0)
+			return -EINVAL;
+	} else {
+		if (parse_digits(text, max, &from) < 0)
+			return -EINVAL;
+		to = from;
+	}
+	if (from > to) {
+		err_set(why, 0, "the range `%.40s` runs backwards", text);
+		return -EINVAL;
+	}
+	*ret = from << 32 | to;
+	return 0;
+}
+
+/* The number of a processor, or a range of them. */
+int
+scan_cpus(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	return parse_range(node->text, type->max, ret_number, why);
+}
+
+/* An exit code, a range of them, or a name of sysexits.h; see RANGE_FIRST. */
+int
+scan_exit_codes(const struct schema_type *type, const struct node *node,
+                uint64_t *ret_number, struct err *why)
+{
 	for (size_t i = 0; i < ARRAY_SIZE(sysexits); i++) {
 		if (strcmp(sysexits[i].name, node->text) != 0)
 			continue;
 		*ret_number = (uint64_t)sysexits[i].code << 32 | sysexits[i].code;
 		return 0;
 	}
-	if (dash != NULL && (size_t)(dash - node->text) < sizeof(first)) {
-		memcpy(first, node->text, (size_t)(dash - node->text));
-		if (parse_digits(first, 255, &from) < 0 ||
-		    parse_digits(dash + 1, 255, &to) < 0)
-			return -EINVAL;
-	} else {
-		if (parse_digits(node->text, 255, &from) < 0)
-			return -EINVAL;
-		to = from;
-	}
-	if (from > to) {
-		err_set(why, 0, "the range `%.40s` runs backwards", node->text);
-		return -EINVAL;
-	}
-	*ret_number = from << 32 | to;
-	return 0;
+	return parse_range(node->text, type->max, ret_number, why);
 }
 
 /* The symbolic name of an errno value. */
@@ -323,6 +340,53 @@ scan_output(const struct schema_type *type, const struct node *node, uint64_t *r
 	err_set(why, 0, "`%.100s`: the path must be absolute, as in file:/var/log/x.log",
 	        node->text);
 	return -EINVAL;
+}
+
+/* file:PATH; what else there is stands in the type's words. */
+int
+scan_input(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+           struct err *why)
+{
+	(void)type;
+	*ret_number = 0;
+	if (strncmp(node->text, "file:", 5) != 0)
+		return -EINVAL;
+	if (node->text[5] == '/')
+		return 0;
+	err_set(why, 0, "`%.100s`: the path must be absolute, as in file:/srv/input",
+	        node->text);
+	return -EINVAL;
+}
+
+/* An absolute path, perhaps with a "-" before it. */
+int
+scan_environment_file(const struct schema_type *type, const struct node *node,
+                      uint64_t *ret_number, struct err *why)
+{
+	(void)type;
+	*ret_number = 0;
+	if (node->text[node->text[0] == '-'] == '/')
+		return 0;
+	err_set(why, 0,
+	        "`%.100s` is not an absolute path; write one that begins with /, or with "
+	        "-/ if there need not be such a file",
+	        node->text);
+	return -EINVAL;
+}
+
+/* A capability by name, with or without CAP_. */
+int
+scan_capability(const struct schema_type *type, const struct node *node,
+                uint64_t *ret_number, struct err *why)
+{
+	int number = capability_parse(node->text);
+
+	(void)type;
+	(void)why;
+	if (number < 0)
+		return -EINVAL;
+	*ret_number = (uint64_t)number;
+	return 0;
 }
 
 static int

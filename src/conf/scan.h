@@ -9,11 +9,15 @@
 
 scan_fn scan_address;
 scan_fn scan_boolean;
+scan_fn scan_capability;
 scan_fn scan_command;
+scan_fn scan_cpus;
 scan_fn scan_decimal;
 scan_fn scan_duration;
+scan_fn scan_environment_file;
 scan_fn scan_errno;
 scan_fn scan_exit_codes;
+scan_fn scan_input;
 scan_fn scan_integer;
 scan_fn scan_mode;
 scan_fn scan_output;
@@ -23,9 +27,10 @@ scan_fn scan_signal;
 scan_fn scan_size;
 scan_fn scan_text;
 
-/* What scan_exit_codes() made of "64-78": first in the high half, last in the low one. */
-#define EXIT_CODES_FIRST(n) ((unsigned int)((n) >> 32))
-#define EXIT_CODES_LAST(n)  ((unsigned int)((n)&UINT32_MAX))
+/* What scan_exit_codes() or scan_cpus() made of "64-78": first in the high half, last in
+ * the low one. */
+#define RANGE_FIRST(n) ((unsigned int)((n) >> 32))
+#define RANGE_LAST(n)  ((unsigned int)((n)&UINT32_MAX))
 
 /* The longest path that a unix socket can have. */
 #define SOCKET_PATH_MAX (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)

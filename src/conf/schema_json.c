@@ -110,7 +110,8 @@ add_scanned(struct strbuf *out, const struct schema_type *type)
 	case SHOW_DURATION:
 	case SHOW_SIZE:
 	case SHOW_SIGNAL:
-	case SHOW_EXIT_CODES:
+	case SHOW_CAPABILITY:
+	case SHOW_RANGE:
 		break;
 	}
 	if (type->scan == scan_text) {

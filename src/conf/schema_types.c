@@ -271,7 +271,7 @@ const struct schema_type schema_exit_codes = {
     .allowed = "an exit code from 0 to 255, a range such as 64-78, or a name such as "
                "tempfail",
     .scan = scan_exit_codes,
-    .show = SHOW_EXIT_CODES,
+    .show = SHOW_RANGE,
     .integers = true,
     .max = 255,
     .pattern = "^[0-9]{1,3}(-[0-9]{1,3})?$|^(" SYSEXITS ")$",
@@ -280,7 +280,7 @@ static const struct schema_type exit_set = {
     .name = "exit_set",
     .allowed = "a list of exit codes, such as [75, 64-78, tempfail]",
     .scan = scan_exit_codes,
-    .show = SHOW_EXIT_CODES,
+    .show = SHOW_RANGE,
     .integers = true,
     .max = 255,
     .pattern = "^[0-9]{1,3}(-[0-9]{1,3})?$|^(" SYSEXITS ")$",

@@ -36,13 +36,12 @@ show_milli(uint64_t milli, struct strbuf *out)
 }
 
 static void
-show_exit_codes(uint64_t number, struct strbuf *out)
+show_range(uint64_t number, struct strbuf *out)
 {
-	if (EXIT_CODES_FIRST(number) == EXIT_CODES_LAST(number))
-		strbuf_addf(out, "%u", EXIT_CODES_FIRST(number));
+	if (RANGE_FIRST(number) == RANGE_LAST(number))
+		strbuf_addf(out, "%u", RANGE_FIRST(number));
 	else
-		strbuf_addf(out, "\"%u-%u\"", EXIT_CODES_FIRST(number),
-		            EXIT_CODES_LAST(number));
+		strbuf_addf(out, "\"%u-%u\"", RANGE_FIRST(number), RANGE_LAST(number));
 }
 
 static void
@@ -78,8 +77,8 @@ show_number(const struct schema_type *type, const struct node *node, uint64_t nu
 		strbuf_add_json(out, node->text);
 		return;
 	case SHOW_INTEGER:
-		if (number == UINT64_MAX)
-			strbuf_adds(out, "-1");
+		if (type->min < 0)
+			strbuf_addf(out, "%lld", (long long)number);
 		else
 			strbuf_addf(out, "%llu", (unsigned long long)number);
 		return;
@@ -98,8 +97,11 @@ show_number(const struct schema_type *type, const struct node *node, uint64_t nu
 	case SHOW_SIGNAL:
 		show_signal((int)number, out);
 		return;
-	case SHOW_EXIT_CODES:
-		show_exit_codes(number, out);
+	case SHOW_CAPABILITY:
+		strbuf_add_json(out, conf_capability_name((int)number));
+		return;
+	case SHOW_RANGE:
+		show_range(number, out);
 		return;
 	}
 }

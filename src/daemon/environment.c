@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "conf/envfile.h"
+#include "daemon/log.h"
 
 /* supd's own protocol variables: nobody inherits them (DECISIONS 26).  A trailing '*'
  * stands for anything. */
@@ -111,15 +113,48 @@ put(struct environment *environment, char *var, size_t key_len)
 		environment->failed = -E2BIG;
 }
 
-/* Start a new one: what is inherited, what the user database says, what the file says. */
+static void
+inherit(struct environment *environment)
+{
+	for (size_t i = 0; i < environment->n_base && i < ENVIRONMENT_VARS_MAX; i++)
+		environment->vars[environment->n++] = environment->base[i];
+}
+
+static void
+put_file_variable(void *data, const char *key, const char *value)
+{
+	(void)environment_add((struct environment *)data, key, "%s", value);
+}
+
+/* As in systemd, what a file says comes after everything that the configuration says. */
+static void
+add_files(struct environment *environment, const struct conf_process *process)
+{
+	for (char **file = process->environment_files; file != NULL && *file != NULL;
+	     file++) {
+		int r = envfile_read(*file, put_file_variable, environment,
+		                     &environment->err);
+
+		if (r < 0 && environment->failed == 0) {
+			environment->file_failed = true;
+			environment->failed = r;
+		}
+	}
+}
+
+/*
+ * Start a new one: what is inherited, what the user database says, what the configuration
+ * says, what its files say as they are now.
+ */
 void
 environment_begin(struct environment *environment, const struct conf_process *process)
 {
 	environment->n = 0;
 	environment->used = 0;
 	environment->failed = 0;
-	for (size_t i = 0; i < environment->n_base && i < ENVIRONMENT_VARS_MAX; i++)
-		environment->vars[environment->n++] = environment->base[i];
+	environment->file_failed = false;
+	if (!process->clear_environment)
+		inherit(environment);
 	if (process->user_name != NULL) {
 		(void)environment_add(environment, "USER", "%s", process->user_name);
 		(void)environment_add(environment, "LOGNAME", "%s", process->user_name);
@@ -128,6 +163,7 @@ environment_begin(struct environment *environment, const struct conf_process *pr
 	}
 	for (char **var = process->environment; var != NULL && *var != NULL; var++)
 		put(environment, *var, key_length(*var));
+	add_files(environment, process);
 }
 
 /* Set KEY to the formatted value; returns where the value is, NULL if it did not fit. */
@@ -158,11 +194,23 @@ environment_add(struct environment *environment, const char *key, const char *fm
 	return var + key_len + 1;
 }
 
-/* Finish: vars is what execve(2) wants.  -E2BIG if something did not fit. */
+/*
+ * Finish: vars is what execve(2) wants.  -E2BIG if something did not fit, or what was
+ * wrong with a file, which is told in the log; *ret_step is then which of both.
+ */
 int
-environment_end(struct environment *environment)
+environment_end(struct environment *environment, enum spawn_step *ret_step)
 {
 	environment->vars[environment->n] = NULL;
+	if (environment->failed == 0)
+		return 0;
+	*ret_step = SPAWN_STEP_ENVIRONMENT;
+	if (environment->file_failed) {
+		*ret_step = SPAWN_STEP_ENVIRONMENT_FILE;
+		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s",
+		         environment_get(environment, "SUPD_PATH"),
+		         environment->err.text);
+	}
 	return environment->failed;
 }
 

@@ -3,8 +3,11 @@
 #ifndef DAEMON_ENVIRONMENT_H
 #define DAEMON_ENVIRONMENT_H
 
+#include "base/err.h"
 #include "conf/conf.h"
+#include "os/spawn.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define ENVIRONMENT_BYTES_MAX (256 * 1024)
@@ -18,7 +21,9 @@ struct environment {
 	size_t n;
 	char *bytes; /* ENVIRONMENT_BYTES_MAX, for the ones that are made up */
 	size_t used;
-	int failed; /* -E2BIG: something did not fit */
+	int failed; /* -E2BIG: something did not fit; else what is wrong with a file */
+	bool file_failed;
+	struct err err; /* of the file that failed */
 };
 
 int environment_init(struct environment *environment, char **own);
@@ -27,7 +32,7 @@ void environment_begin(struct environment *environment,
                        const struct conf_process *process);
 char *environment_add(struct environment *environment, const char *key, const char *fmt,
                       ...) __attribute__((format(printf, 3, 4)));
-int environment_end(struct environment *environment);
+int environment_end(struct environment *environment, enum spawn_step *ret_step);
 const char *environment_get(const struct environment *environment, const char *key);
 
 #endif

@@ -135,21 +135,67 @@ close_outputs(struct outputs *outputs)
 		fd_close(&outputs->out.fd);
 }
 
+/* Not waiting for the writer of a pipe, ever.  With one end of a named one in its
+ * reader's own hands that never ends, whoever wrote to it and went. */
+static int
+open_for_reading(const char *path)
+{
+	const int flags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	struct stat st;
+	int fd = open(path, O_RDONLY | flags);
+	int both;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) {
+		both = open(path, O_RDWR | flags);
+		if (both >= 0) {
+			(void)close(fd);
+			fd = both;
+		}
+	}
+	(void)fcntl(fd, F_SETFL, 0);
+	return fd;
+}
+
+/* What it reads from: a file, or the pipe of those who write to it, or nothing. */
+static int
+open_input(const struct shell *shell, const struct actor *actor, int *ret)
+{
+	const char *file = actor->conf->process.input;
+	int fd;
+
+	if (file == NULL) {
+		*ret = output_open_input(shell->output, actor->path, true);
+		return 0;
+	}
+	fd = open_for_reading(file);
+	if (fd < 0)
+		return fd;
+	*ret = fd_raise(fd);
+	return 0;
+}
+
 static int
 open_outputs(const struct shell *shell, const struct actor *actor, bool is_helper,
-             struct outputs *ret)
+             struct outputs *ret, enum spawn_step *ret_step)
 {
 	const struct conf_process *process = &actor->conf->process;
 	int r;
 
 	*ret = (struct outputs){.in = -1, .err.fd = -1};
+	*ret_step = SPAWN_STEP_OUTPUT;
 	r = open_output(shell, actor, is_helper,
 	                process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, STDOUT_FILENO,
 	                &ret->out);
 	if (r < 0)
 		return r;
-	if (!is_helper)
-		ret->in = output_open_input(shell->output, actor->path, true);
+	r = is_helper ? 0 : open_input(shell, actor, &ret->in);
+	if (r < 0) {
+		*ret_step = SPAWN_STEP_INPUT;
+		close_outputs(ret);
+		return r;
+	}
 	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
 		ret->err.fd = ret->out.fd;
 		return 0;
@@ -206,7 +252,8 @@ add_passed(struct environment *environment, const struct passed *passed)
 static int
 build_environment(struct launcher *launcher, const struct shell *shell,
                   const struct actor *actor, const char *mark,
-                  const struct passed *passed, char **ret_listen_pid)
+                  const struct passed *passed, char **ret_listen_pid,
+                  enum spawn_step *ret_step)
 {
 	struct environment *environment = &launcher->environment;
 	const struct conf_process *process = &actor->conf->process;
@@ -237,7 +284,7 @@ build_environment(struct launcher *launcher, const struct shell *shell,
 		free(directory);
 	}
 	*ret_listen_pid = add_passed(environment, passed);
-	return environment_end(environment);
+	return environment_end(environment, ret_step);
 }
 
 /* ---- the process
@@ -323,6 +370,35 @@ struct program {
 	int cgroup_fd;
 };
 
+/* `oom_score_adj` as text is longer only of numbers that there are not. */
+#define OOM_TEXT_MAX 16
+
+static struct spawn_attributes
+attributes_of(const struct conf_process *process, char oom[OOM_TEXT_MAX])
+{
+	const struct conf_attributes *conf = &process->attributes;
+
+	(void)snprintf(oom, OOM_TEXT_MAX, "%d", conf->oom_score_adj);
+	return (struct spawn_attributes){
+	    .oom_score_adj = conf->has_oom_score_adj ? oom : NULL,
+	    .root = process->root,
+	    .cpus = conf->cpus,
+	    .cpus_bytes = conf->n_cpus * sizeof(*conf->cpus),
+	    .has_nice = conf->has_nice,
+	    .has_scheduler = conf->has_scheduler,
+	    .has_io_priority = conf->has_io_priority,
+	    .has_bounding = conf->has_bounding,
+	    .has_ambient = conf->has_ambient,
+	    .no_new_privileges = conf->no_new_privileges,
+	    .nice = conf->nice,
+	    .policy = conf->policy,
+	    .priority = conf->priority,
+	    .io_priority = conf->io_priority,
+	    .bounding = conf->bounding,
+	    .ambient = conf->ambient,
+	};
+}
+
 static int
 spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *actor,
          const struct outputs *outputs, const struct program *program,
@@ -330,6 +406,7 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 {
 	const struct conf_process *process = &actor->conf->process;
 	struct spawn_limit limits[LIMITS_MAX];
+	char oom[OOM_TEXT_MAX];
 	int fds[SPAWN_FDS_MAX] = {outputs->in, outputs->out.fd, outputs->err.fd};
 	const struct spawn spawn = {
 	    .file = program->file,
@@ -347,6 +424,7 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .n_groups = process->n_groups,
 	    .limits = limits,
 	    .n_limits = fill_limits(shell, process, limits),
+	    .attributes = attributes_of(process, oom),
 	    .umask = process->umask,
 	    .trace = &ledger_spawn(shell->ledger)->trace,
 	    .directory = process->directory != NULL ? process->directory : "/",
@@ -414,7 +492,7 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	char mark[PROC_MARK_MAX];
 	int r;
 
-	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .step = SPAWN_STEP_NONE};
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
 	launch_mark(shell, actor->ref.slot, life, mark);
 	r = open_containment(shell, actor, mark, containment, &program.cgroup_fd);
 	if (r < 0) {
@@ -426,17 +504,14 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 		ret->step = SPAWN_STEP_FDS;
 		goto done;
 	}
+	ret->step = SPAWN_STEP_ENVIRONMENT;
 	r = build_environment(launcher, shell, actor, mark, &program.passed,
-	                      &program.listen_pid);
-	if (r < 0) {
-		ret->step = SPAWN_STEP_ENVIRONMENT;
+	                      &program.listen_pid, &ret->step);
+	if (r < 0)
 		goto done;
-	}
-	r = open_outputs(shell, actor, false, &outputs);
-	if (r < 0) {
-		ret->step = SPAWN_STEP_OUTPUT;
+	r = open_outputs(shell, actor, false, &outputs, &ret->step);
+	if (r < 0)
 		goto done;
-	}
 	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
 	close_outputs(&outputs);
 done:
@@ -459,12 +534,10 @@ launch_helper(struct launcher *launcher, struct shell *shell, const struct actor
 	struct outputs outputs;
 	int r;
 
-	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .step = SPAWN_STEP_NONE};
-	r = open_outputs(shell, actor, true, &outputs);
-	if (r < 0) {
-		ret->step = SPAWN_STEP_OUTPUT;
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
+	r = open_outputs(shell, actor, true, &outputs, &ret->step);
+	if (r < 0)
 		return r;
-	}
 	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
 	close_outputs(&outputs);
 	return r;

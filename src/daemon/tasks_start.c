@@ -131,7 +131,7 @@ add_process(struct environment *environment, const struct shell *shell,
 static int
 build_environment(struct environment *environment, const struct shell *shell,
                   const struct actor *actor, const struct task_order *order,
-                  const char *mark)
+                  const char *mark, enum spawn_step *ret_step)
 {
 	/* A process that is to come is of the generation after this one. */
 	const bool is_before = order->kind == TASK_HOOK && order->which == HOOK_PRE_START;
@@ -166,7 +166,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 	                      view.generation + is_before);
 	(void)environment_add(environment, "SUPD_RESTART_COUNT", "%llu",
 	                      (unsigned long long)view.restarts);
-	return environment_end(environment);
+	return environment_end(environment, ret_step);
 }
 
 /* ---- the process ---------------------------------------------------------------------
@@ -210,10 +210,10 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 		ret->step = SPAWN_STEP_CGROUP;
 		return r;
 	}
-	r = build_environment(&launcher->environment, shell, actor, &task->order, mark);
-	if (r < 0)
-		ret->step = SPAWN_STEP_ENVIRONMENT;
-	else
+	ret->step = SPAWN_STEP_ENVIRONMENT;
+	r = build_environment(&launcher->environment, shell, actor, &task->order, mark,
+	                      &ret->step);
+	if (r == 0)
 		r = launch_helper(launcher, shell, actor, argv, cgroup_fd, ret);
 	fd_close(&cgroup_fd);
 	return r;

@@ -126,7 +126,13 @@ same_process(struct conf_process a, struct conf_process b)
 	same_text(a.user_name, b.user_name);
 	same_text(a.home, b.home);
 	same_text(a.shell, b.shell);
+	same_text(a.root, b.root);
 	same_text(a.directory, b.directory);
+	same_text(a.input, b.input);
+	same_list(a.environment_files, b.environment_files);
+	SAME(a.attributes.n_cpus == b.attributes.n_cpus);
+	same_bytes(a.attributes.cpus, b.attributes.cpus,
+	           a.attributes.n_cpus * sizeof(*a.attributes.cpus));
 	same_output(a.out, b.out);
 	same_output(a.err, b.err);
 	SAME(a.n_groups == b.n_groups);
@@ -140,6 +146,9 @@ same_process(struct conf_process a, struct conf_process b)
 	a.user_name = a.home = a.shell = a.directory = NULL;
 	b.user_name = b.home = b.shell = b.directory = NULL;
 	a.out.file = a.err.file = b.out.file = b.err.file = NULL;
+	a.root = a.input = b.root = b.input = NULL;
+	a.environment_files = b.environment_files = NULL;
+	a.attributes.cpus = b.attributes.cpus = NULL;
 	a.groups = b.groups = NULL;
 	a.limits = b.limits = NULL;
 	a.sockets = b.sockets = NULL;

@@ -36,6 +36,7 @@ void expect_same_when_thawed(const struct conf *conf);
 
 TCase *new_case(const char *name);
 
+Suite *suite_attributes(void);
 Suite *suite_yaml(void);
 Suite *suite_faults(void);
 Suite *suite_values(void);

@@ -56,8 +56,7 @@ FAULTS = [  # what is wrong, the file, line of the error, what the sentence must
 ]
 
 UNSUPPORTED = {  # keys that this version knows of and refuses
-    "needs": "{/user/b: ready}", "start_on": "connect", "cgroup": "{memory_max: 1G}",
-    "environment_file": "/dev/null", "clear_environment": "true",
+    "start_on": "connect", "cgroup": "{memory_max: 1G}",
 }
 
 

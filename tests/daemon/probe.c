@@ -30,9 +30,12 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#define IOPRIO_WHO_PROCESS 1
 
 #define LATER_MAX  8
 #define TEXT_MAX   1024
@@ -159,6 +162,20 @@ report_descriptors(const char *dir)
 	close(out);
 }
 
+static void
+report_number(const char *dir, const char *name, long number)
+{
+	char to[600];
+	char text[32];
+	int len = snprintf(text, sizeof(text), "%ld\n", number);
+
+	snprintf(to, sizeof(to), "%s/%s", dir, name);
+	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (out >= 0 && write(out, text, (size_t)len) < 0)
+		_exit(99);
+	close(out);
+}
+
 /* DIR/report.NAME.PID/ with copies of files of /proc/self; nothing is opened but them. */
 static void
 report(const struct probe *probe)
@@ -178,6 +195,7 @@ report(const struct probe *probe)
 	report_descriptors(dir);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		report_copy(dir, files[i]);
+	report_number(dir, "io_priority", syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0));
 	n = readlink("/proc/self/cwd", target, sizeof(target) - 1);
 	target[n < 0 ? 0 : n] = '\0';
 	snprintf(cwd, sizeof(cwd), "%s/cwd", dir);

@@ -8,34 +8,7 @@ import signal
 import stat
 
 from lib import check, equal, has, main, test
-
-
-class Report:
-    """What a probe found around itself."""
-
-    def __init__(self, s, name="a", count=1):
-        self.pid = s.line("R", name, count).pid
-        self.dir = f"{s.dir}/report.{name}.{self.pid}"
-        self.status = dict(line.partition(":\t")[::2] for line in self.text("status").split("\n"))
-        self.environ = dict(pair.partition("=")[::2]
-                            for pair in self.text("environ").split("\0") if pair)
-        self.cwd = os.readlink(f"{self.dir}/cwd")
-        self.fds = dict(line.split(" ", 1) for line in self.text("fds").splitlines())
-        self.stat = self.text("stat").rpartition(")")[2].split()
-
-    def text(self, name):
-        with open(f"{self.dir}/{name}", encoding="utf8", errors="replace") as text:
-            return text.read()
-
-    def limit(self, name):
-        for line in self.text("limits").splitlines():
-            if line.startswith(name):
-                return line[len(name):].split()[:2]
-        return None
-
-
-def reporting(**keys):
-    return {"do": ["report"], **keys}
+from report import Report, reporting
 
 
 @test("no signal is ignored, blocked or pending")

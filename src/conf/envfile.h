@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/* envfile.h - files of KEY=value, as systemd.exec(5) has them under EnvironmentFile=.
+ *
+ * They are looked at when a configuration is checked, and read at each start.
+ */
+#ifndef CONF_ENVFILE_H
+#define CONF_ENVFILE_H
+
+#include "base/err.h"
+
+#define ENVFILE_BYTES_MAX (256 * 1024)
+
+/* One variable; both texts are gone when it returns. */
+typedef void envfile_fn(void *data, const char *key, const char *value);
+
+int envfile_read(const char *path, envfile_fn *on_variable, void *data, struct err *err);
+
+#endif

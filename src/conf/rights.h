@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: ISC */
+/* rights.h - what this process may do, and so its children (private to conf/).
+ *
+ * Whoever checks a file need not be whoever runs it: that the kernel will refuse
+ * something is a warning, that there is no such thing on this machine is an error.
+ */
+#ifndef CONF_RIGHTS_H
+#define CONF_RIGHTS_H
+
+#include "conf/capability.h"
+#include "conf/read.h"
+
+struct rights {
+	uint64_t effective; /* capabilities: bit n is number n */
+	uint64_t permitted;
+	uint64_t bounding;
+	int nice;
+	int oom_score_adj;
+	uint32_t n_cpus;  /* the highest number that a processor may have, + 1 */
+	uint64_t nr_open; /* the highest limit of descriptors that can be set */
+};
+
+const struct rights *rights_get(struct reader *reader);
+void rights_want(struct reader *reader, const struct node *at, const struct trail *trail,
+                 enum capability capability, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
+#endif

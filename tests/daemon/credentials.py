@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Who a process is, what it may do, and when it has its turn: as the file says, or it is
+not started at all, and why is told."""
+import functools
+import grp
+import os
+import pwd
+import resource
+import shutil
+import subprocess
+
+from lib import PROBE, Skip, check, equal, has, main, test
+from report import Report, reporting
+
+NOBODY = pwd.getpwnam("nobody").pw_uid
+CAPS = {"chown": 0, "kill": 5, "setgid": 6, "setuid": 7, "net_bind_service": 10,
+        "net_raw": 13, "sys_nice": 23, "sys_resource": 24}
+OTHER, FIFO, RR, BATCH, IDLE = 0, 1, 2, 3, 5
+IO_BEST_EFFORT, IO_IDLE = 2 << 13, 3 << 13
+
+
+def own(name):
+    """A set of this process."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next(int(line.split()[1], 16) for line in status
+                    if line.startswith(f"Cap{name}:"))
+
+
+def bits(*names):
+    return sum(1 << CAPS[name] for name in names)
+
+
+def nicer(value):
+    """A nice value that is not below that of this process."""
+    return max(value, os.getpriority(os.PRIO_PROCESS, 0))
+
+
+def unprivileged():
+    """As an ordinary user: of another uid, if this is root."""
+    return NOBODY if os.geteuid() == 0 else None
+
+
+def everybody(sentence):
+    """A test that goes well for root and for an ordinary user."""
+    def register(function):
+        test(f"{sentence}, for root", root=True)(lambda box: function(box, None))
+        test(f"{sentence}, for an ordinary user")(lambda box: function(box, unprivileged()))
+        return function
+    return register
+
+
+# ---- what everybody may ask for ----------------------------------------------------------
+
+
+@everybody("nice, oom_score_adj, cpu_affinity, scheduler and io_priority are as the file says")
+def priorities(box, uid):
+    with open("/proc/self/oom_score_adj", encoding="ascii") as text:
+        oom = int(text.read())
+    cpu = min(os.sched_getaffinity(0))
+    s = box.supd({
+        "a": reporting(nice=nicer(7), oom_score_adj=max(oom, 300), cpu_affinity=[cpu],
+                       scheduler={"policy": "batch"}, io_priority={"class": "idle"}),
+        "b": reporting(nice=19, oom_score_adj=1000, scheduler={"policy": "idle", "priority": 0},
+                       io_priority={"class": "best-effort", "level": 6}),
+        "c": reporting(), "d": reporting(io_priority={"class": "best-effort"})}, uid=uid)
+    a, b, c, d = (Report(s, name) for name in "abcd")
+    equal(a.scheduling(), [nicer(7), 0, BATCH], "a's nice value, priority and policy")
+    equal(b.scheduling(), [19, 0, IDLE], "b's")
+    equal(c.scheduling(), [os.getpriority(os.PRIO_PROCESS, 0), 0, OTHER], "c's")
+    equal([int(one.text("oom_score_adj")) for one in (a, b, c)], [max(oom, 300), 1000, oom],
+          "the values of oom_score_adj")
+    equal(a.status["Cpus_allowed_list"], str(cpu), "a's processors")
+    equal(c.status["Cpus_allowed_list"], Report(s, "b").status["Cpus_allowed_list"],
+          "the processors of who says nothing")
+    equal([int(one.text("io_priority")) for one in (a, b, d)],
+          [IO_IDLE | 7, IO_BEST_EFFORT | 6, IO_BEST_EFFORT | 4], "the io priorities")
+    equal(int(c.text("io_priority")) >> 13 in (0, 2), True, "c's io class is none of its own")
+
+
+@everybody("what a child sets for itself leaves supd as it is")
+def supd_stays(box, uid):
+    def state(pid):
+        with open(f"/proc/{pid}/status", encoding="ascii") as text:
+            status = [line for line in text if line.startswith(("Cap", "NoNew", "Cpus_allowed",
+                                                                "Uid", "Gid", "Groups"))]
+        with open(f"/proc/{pid}/stat", encoding="ascii") as text:
+            fields = text.read().rpartition(")")[2].split()
+        with open(f"/proc/{pid}/oom_score_adj", encoding="ascii") as text:
+            oom = text.read()
+        return status, [fields[i] for i in (16, 37, 38)], oom, os.readlink(f"/proc/{pid}/root")
+
+    s = box.supd({"a": {"enabled": False, "do": ["report"], "nice": nicer(10), "oom_score_adj": 900,
+                        "cpu_affinity": [min(os.sched_getaffinity(0))],
+                        "scheduler": {"policy": "idle"}, "io_priority": {"class": "idle"},
+                        "no_new_privileges": True, "capabilities": {"ambient": []},
+                        "limits": {"core": 0, "stack": "1M"}}}, uid=uid)
+    guardian = s.guardian()
+    before = state(guardian)
+    s.ctl_ok("start", "a")
+    equal(Report(s).scheduling(), [nicer(10), 0, IDLE], "a's")
+    equal(state(guardian), before, "supd's own")
+
+
+@everybody("no_new_privileges is set where it is wanted")
+def no_new_privileges(box, uid):
+    s = box.supd({"a": reporting(no_new_privileges=True), "b": reporting()}, uid=uid)
+    equal([Report(s, name).status["NoNewPrivs"] for name in "ab"], ["1", "0"], "NoNewPrivs")
+
+
+@everybody("every resource limit can be set, soft and hard")
+def every_limit(box, uid):
+    names = {"as": "Max address space", "core": "Max core file size", "cpu": "Max cpu time",
+             "data": "Max data size", "fsize": "Max file size", "locks": "Max file locks",
+             "memlock": "Max locked memory", "msgqueue": "Max msgqueue size",
+             "nice": "Max nice priority", "nofile": "Max open files", "nproc": "Max processes",
+             "rss": "Max resident set", "rtprio": "Max realtime priority",
+             "rttime": "Max realtime timeout", "sigpending": "Max pending signals",
+             "stack": "Max stack size"}
+    wanted, expected = {}, {}
+    for name in names:
+        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}",
+                                          {"locks": 10}.get(name, 0)))[1]
+        top = 2**34 if hard == resource.RLIM_INFINITY else hard
+        low = top // 2 if name != "nofile" else min(hard, 200)
+        wanted[name], expected[name] = f"{low}:{top}", [str(low), str(top)]
+    wanted["core"], expected["core"] = "0", ["0", "0"]
+    s = box.supd({"a": reporting(limits=wanted)}, uid=uid)
+    report = Report(s)
+    equal({name: report.limit(line) for name, line in names.items()}, expected, "the limits")
+
+
+@everybody("signals, descriptors and session are clean whatever else is asked for")
+def clean(box, uid):
+    source = box.file("input", "hello\n")
+    os.chmod(source, 0o644)
+    s = box.supd({"a": reporting(
+        nice=nicer(3), oom_score_adj=500, cpu_affinity="0", no_new_privileges=True, stdin="file:" + source,
+        scheduler={"policy": "batch"}, io_priority={"class": "idle"}, clear_environment=True,
+        capabilities={"ambient": []}, limits={"core": 0}, environment={"ONLY": "this"},
+        environment_file="-/no/such/file", umask="0077", directory="/tmp")}, uid=uid)
+    report = Report(s)
+    for key in ("SigBlk", "SigIgn", "SigCgt", "SigPnd", "ShdPnd"):
+        equal(int(report.status[key], 16), 0, key)
+    equal(sorted(report.fds), ["0", "1", "2"], "descriptors")
+    equal(report.fds["0"], source, "stdin")
+    equal(report.stat[2:5], [str(report.pid)] * 2 + ["0"], "group, session and terminal")
+    equal(sorted(report.environ), ["ONLY", "SUPD_ID", "SUPD_PATH", "SUPD_SOCKET"],
+          "the variables")
+    equal((report.status["Umask"], report.cwd), ("0077", "/tmp"), "umask and directory")
+
+
+# ---- groups --------------------------------------------------------------------------------
+
+
+def groups(report):
+    return sorted(int(group) for group in report.status["Groups"].split())
+
+
+@test("supplementary groups come to those of the user, or to supd's own", root=True)
+def supplementary(box):
+    daemon, sys = grp.getgrnam("daemon").gr_gid, grp.getgrnam("sys").gr_gid
+    s = box.supd({"a": reporting(user="nobody", supplementary_groups=["daemon", str(sys)]),
+                  "b": reporting(supplementary_groups=["daemon"]),
+                  "c": reporting(user="nobody", group="sys", supplementary_groups="daemon"),
+                  "d": reporting(user="nobody", supplementary_groups=[])})
+    a, b, c, d = (Report(s, name) for name in "abcd")
+    of_nobody = set(os.getgrouplist("nobody", pwd.getpwuid(NOBODY).pw_gid))
+    equal(groups(a), sorted(of_nobody | {daemon, sys}), "a's groups")
+    equal(groups(b), sorted(set(os.getgroups()) | {daemon}), "b's groups")
+    equal(b.status["Uid"].split() + b.status["Gid"].split(), ["0"] * 4 + [str(os.getegid())] * 4,
+          "b's ids")
+    equal(set(groups(c)) >= {daemon}, True, "c has the group")
+    equal(c.status["Gid"].split(), [str(sys)] * 4, "c's group")
+    equal(groups(d), sorted(of_nobody), "d's groups")
+
+
+@test("an ordinary user may name itself and its own groups")
+def own_identity(box):
+    uid = unprivileged()
+    user = pwd.getpwuid(os.geteuid() if uid is None else uid)
+    group = grp.getgrgid(os.getegid() if uid is None else uid).gr_name
+    s = box.supd({"a": reporting(user=user.pw_name, group=group, supplementary_groups=[group])},
+                 uid=uid)
+    report = Report(s)
+    equal(report.status["Uid"].split(), [str(user.pw_uid)] * 4, "the user")
+    equal(report.environ["USER"], user.pw_name, "USER")
+
+
+# ---- capabilities --------------------------------------------------------------------------
+
+
+@test("another user's process has the ambient capabilities, and no others can be had",
+      root=True)
+def ambient(box):
+    wanted = bits("net_bind_service", "kill")
+    s = box.supd({
+        "a": reporting(user="nobody", capabilities={
+            "bounding": ["net_bind_service", "CAP_KILL", "CAP_NET_RAW"],
+            "ambient": ["CAP_NET_BIND_SERVICE", "kill"]}),
+        "b": reporting(user="nobody", capabilities={"ambient": "net_bind_service"}),
+        "c": reporting(user="nobody", capabilities={"ambient": []}),
+        "d": reporting(user="nobody", no_new_privileges=True,
+                       capabilities={"ambient": ["net_bind_service"]}),
+        "e": reporting(user="nobody", capabilities={"bounding": []})})
+    a, b, c, d, e = (Report(s, name) for name in "abcde")
+    equal(a.sets("Prm", "Eff", "Amb"), [wanted] * 3, "a's")
+    equal(a.sets("Bnd"), [own("Bnd") & (wanted | bits("net_raw"))], "a's bounding set")
+    equal(a.status["Uid"].split(), [str(NOBODY)] * 4, "a's user")
+    equal(b.sets("Prm", "Eff", "Amb", "Bnd"), [bits("net_bind_service")] * 3 + [own("Bnd")],
+          "b's")
+    equal(c.sets("Prm", "Eff", "Amb"), [0] * 3, "c's")
+    equal(d.sets("Prm", "Eff", "Amb"), [bits("net_bind_service")] * 3, "d's")
+    equal(e.sets("Inh", "Prm", "Eff", "Bnd", "Amb"), [0] * 5, "e's")
+
+
+@test("what root's process may have is bounded", root=True)
+def bounding(box):
+    s = box.supd({"a": reporting(capabilities={"bounding": ["chown", "net_raw"]}),
+                  "b": reporting(capabilities={"bounding": []}),
+                  "c": reporting(capabilities={"ambient": ["chown"]})})
+    a, b, c = (Report(s, name) for name in "abc")
+    equal(a.sets("Prm", "Eff", "Bnd"), [own("Bnd") & bits("chown", "net_raw")] * 3, "a's")
+    equal(b.sets("Inh", "Prm", "Eff", "Bnd", "Amb"), [0] * 5, "b's")
+    equal(c.sets("Amb", "Bnd"), [bits("chown"), own("Bnd")], "c's")
+
+
+@test("an ordinary user hands on the capabilities that it has", root=True)
+def handed_on(box):
+    if shutil.which("setpriv") is None:
+        raise Skip("no setpriv(1) here")
+    from lib import SUPD
+    words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+             "--inh-caps=+net_bind_service,+net_raw",
+             "--ambient-caps=+net_bind_service,+net_raw"]
+    if subprocess.run([*words, "true"], check=False, capture_output=True).returncode != 0:
+        raise Skip("setpriv(1) cannot do that here")
+    os.makedirs(box.path("run"))
+    os.chown(box.path("run"), NOBODY, NOBODY)
+    s = box.supd({"a": reporting(), "b": reporting(capabilities={"ambient": ["net_raw"]}),
+                  "c": reporting(capabilities={"ambient": []}),
+                  "d": reporting(capabilities={"ambient": ["chown"]}, restart="temporary")},
+                 command=[*words, SUPD])
+    equal(Report(s, "a").sets("Amb", "Eff"), [bits("net_bind_service", "net_raw")] * 2,
+          "what is inherited")
+    equal(Report(s, "b").sets("Amb", "Eff"), [bits("net_raw")] * 2, "b's")
+    equal(Report(s, "c").sets("Amb", "Eff"), [0, 0], "c's")
+    equal(s.event("failure", "d")["cause"]["key"], "ambient chown", "what d failed at")
+
+
+# ---- the root ------------------------------------------------------------------------------
+
+
+def new_root(box, s):
+    """A directory with the probe, all that it needs, and a way to the test."""
+    root = box.path("root")
+    libraries = subprocess.run(["ldd", PROBE], check=True, text=True,
+                               stdout=subprocess.PIPE).stdout.split()
+    for path in [word for word in libraries if word.startswith("/")]:
+        os.makedirs(root + os.path.dirname(path), exist_ok=True)
+        shutil.copy(path, root + path)
+    os.makedirs(root + "/programs")
+    shutil.copy(PROBE, root + "/programs/probe")
+    # The probe's name for it must lead to the same fifo, in there.
+    os.makedirs(root + s.dir)
+    os.chmod(root + s.dir, 0o1777)
+    os.link(s.dir + "/log", root + s.dir + "/log")
+    return root
+
+
+@test("below its root a command is looked up, and its directory is found", root=True)
+def chroot(box):
+    s = box.supd({name: {"enabled": False, "command": ["probe", box.dir, name], "user": "nobody",
+                         "root": box.path("root"), "environment": {"PATH": "/programs"}, **more}
+                  for name, more in (("a", {}), ("b", {"directory": "/programs"}),
+                                     ("c", {"directory": "/nowhere", "restart": "temporary"}))})
+    s.probes.update("abc")
+    root = new_root(box, s)
+    for name, directory in (("a", ""), ("b", "/programs")):
+        s.ctl_ok("start", name)
+        pid = s.started(name)
+        equal(os.readlink(f"/proc/{pid}/root"), root, f"{name}'s root")
+        equal(os.readlink(f"/proc/{pid}/cwd"), root + directory, f"{name}'s directory")
+    s.ctl("start", "c")
+    cause = s.event("failure", "c")["cause"]
+    equal((cause["errno"], cause["key"]), ("ENOENT", "chdir"), "c's cause")
+
+
+# ---- what is refused -----------------------------------------------------------------------
+
+
+def failing(box, uid, key, value, step, error, **more):
+    """A start that fails at this step says so in its cause, its log line and its story."""
+    s = box.supd({"a": {"restart": "temporary", key: value, **more}}, uid=uid)
+    failure = s.event("failure", "a")
+    cause = failure["cause"]
+    equal((cause["kind"], cause["errno"]), ("exec", error), f"the cause {cause}")
+    equal(cause["key"], step, "the step")
+    check(step == failure["step"] or step.startswith(failure["step"] + " "), f"{failure}")
+    has(cause["text"], f"exec: {step}: {error}", "the cause's text")
+    with open(s.file, encoding="utf8") as text:
+        line = max(i for i, one in enumerate(text, 1) if f'"{key}"' in one)
+    line += isinstance(value, dict)
+    place = rf"`{key}[a-z._]*` at .*supd\.yaml:{line}"
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), rf"/user/a: failure: .*exec: {step}: {error}.*{place}", "the log")
+    return s, place
+
+
+REFUSED = [  # of an ordinary user: the key, its value, the step and its errno
+    ("user", "root", "setgroups", "EPERM"),
+    ("group", "daemon", "setgroups", "EPERM"),
+    ("supplementary_groups", ["daemon"], "setgroups", "EPERM"),
+    ("root", "/tmp", "chroot", "EPERM"),
+    ("nice", -20, "setpriority", "EACCES"),
+    ("oom_score_adj", -1000, "oom_score_adj", "EACCES"),
+    ("scheduler", {"policy": "rr", "priority": 5}, "sched_setscheduler", "EPERM"),
+    ("io_priority", {"class": "realtime"}, "ioprio_set", "EPERM"),
+    ("capabilities", {"bounding": ["kill"]}, "bounding chown", "EPERM"),
+    ("capabilities", {"ambient": ["net_raw"]}, "ambient net_raw", "EPERM"),
+    ("limits", {"memlock": "unlimited"}, "setrlimit memlock", "EPERM"),
+    ("directory", "/root", "chdir", "EACCES"),
+    ("directory", "/nowhere", "chdir", "ENOENT"),
+    ("stdin", "file:/nowhere", "open stdin", "ENOENT"),
+]
+
+
+def refused(box, key, value, step, error):
+    hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
+    if key == "limits" and hard == resource.RLIM_INFINITY:
+        raise Skip("the limit is unlimited here")
+    if key == "nice" and resource.getrlimit(resource.RLIMIT_NICE)[1] >= 40:
+        raise Skip("everybody may have any nice value here")
+    if value == "/root" and (os.geteuid() != 0 or os.stat("/root").st_mode & 0o001):
+        raise Skip("/root is nobody's secret here")
+    failing(box, unprivileged(), key, value, step, error)
+
+
+for case in REFUSED:
+    test(f"an ordinary user's start fails at {case[2]} ({case[3]}), and {case[0]} is blamed")(
+        functools.partial(lambda case, box: refused(box, *case), case))
+
+
+@test("explain and status tell which step failed, and which line asked for it")
+def told(box):
+    s, place = failing(box, unprivileged(), "root", "/tmp", "chroot", "EPERM",
+                       restart="permanent", backoff={"min": "1h", "max": "2h"})
+    story = s.ctl_ok("explain", "a").out
+    has(story, r"exec: chroot: EPERM", "the story")
+    has(story, f"That is {place}", "the story")
+    has(s.actor("a")["last_failure"]["cause"]["text"], "exec: chroot: EPERM", "the status")
+
+
+@test("--check warns of what the kernel will refuse to this user, at its place")
+def warned(box):
+    s, _ = failing(box, unprivileged(), "oom_score_adj", -1000, "oom_score_adj", "EACCES",
+                   nice=-20, user="root")
+    with open(s.stderr, encoding="utf8") as text:
+        err = text.read()
+    for key, word in (("oom_score_adj", "CAP_SYS_RESOURCE"), ("user", "CAP_SETUID")):
+        has(err, rf"supd\.yaml:\d+:\d+: warning: children\.a\.{key}: .*{word}", "the warnings")
+
+
+# ---- helpers, reloads, successors ----------------------------------------------------------
+
+
+@test("hooks run with the user, the groups, the root and the rights of their actor", root=True)
+def helpers(box):
+    out = box.file("out")
+    os.chmod(out, 0o666)
+    command = ["/bin/sh", "-c", "cat /proc/self/status >" + out]
+    s = box.supd({"a": {"user": "nobody", "supplementary_groups": ["daemon"], "umask": "0077",
+                        "nice": nicer(4), "no_new_privileges": True,
+                        "capabilities": {"ambient": ["net_raw"]},
+                        "hooks": {"pre_start": command}}})
+    s.started("a")
+    with open(out, encoding="ascii") as text:
+        status = dict(line.rstrip("\n").partition(":\t")[::2] for line in text)
+    equal(status["Uid"].split(), [str(NOBODY)] * 4, "the user")
+    check(str(grp.getgrnam("daemon").gr_gid) in status["Groups"].split(), "the groups")
+    equal((status["NoNewPrivs"], int(status["CapEff"], 16)), ("1", bits("net_raw")), "the rights")
+    equal(status["Umask"], "0077", "the umask")
+
+
+@everybody("a change of any of them is shown, and needs a new process")
+def changed(box, uid):
+    empty = box.file("empty")
+    os.chmod(empty, 0o644)
+    s = box.supd({"a": {}}, uid=uid)
+    keys = {"nice": nicer(1), "oom_score_adj": 1000, "cpu_affinity": [0], "root": "/",
+            "scheduler": {"policy": "batch"}, "io_priority": {"class": "idle"},
+            "no_new_privileges": True, "capabilities": {"ambient": []},
+            "clear_environment": True, "environment_file": empty, "stdin": "file:" + empty,
+            "limits": {"core": 0}, "supplementary_groups": []}
+    defaults = {"stdin": "null", "clear_environment": False, "no_new_privileges": False}
+    s.started("a")
+    for key, value in keys.items():
+        if key == "root" and uid is not None:
+            continue
+        s.write({"a": {key: value}})
+        diff = next(one for one in s.json("diff") if one["path"] == "/user/a")
+        equal(diff["change"], "restarted", f"what a change of {key} asks for: {diff}")
+        check(all(name.startswith(key) for name in diff["keys"]), f"the keys: {diff}")
+        shown = s.call("Describe", name="/user/a")["spec"]
+        equal(shown.get(key), defaults.get(key), f"{key} before")
+    s.write({"a": keys if uid is None else {k: v for k, v in keys.items() if k != "root"}})
+    s.ctl_ok("apply")
+    s.started("a", 2)
+    spec = s.call("Describe", name="/user/a")["spec"]
+    equal({key: spec[key] for key in ("nice", "cpu_affinity", "scheduler", "environment_file")},
+          {"nice": nicer(1), "cpu_affinity": [0], "scheduler": {"policy": "batch"},
+           "environment_file": empty}, "what is in force")
+
+
+@everybody("a process that another guardian starts is as the file said")
+def successor(box, uid):
+    source = box.file("input", "hello\n")
+    os.chmod(source, 0o644)
+    variables = box.file("variables", "FROM=file\n")
+    os.chmod(variables, 0o644)
+    cpu = max(os.sched_getaffinity(0))
+    s = box.supd({"a": reporting(nice=nicer(9), oom_score_adj=777, cpu_affinity=[cpu], stdin="file:" + source,
+                                 environment_file=variables, no_new_privileges=True,
+                                 scheduler={"policy": "batch"}, clear_environment=True)},
+                 uid=uid)
+    first = Report(s)
+    s.crash()
+    s.tell("a", "exit=1")
+    second = Report(s, "a", 2)
+    for report in (first, second):
+        report.environ.pop("SUPD_ID")
+        equal(report.scheduling(), [nicer(9), 0, BATCH], "the scheduling")
+        equal(report.text("oom_score_adj"), "777\n", "oom_score_adj")
+        equal(report.status["Cpus_allowed_list"], str(cpu), "the processors")
+        equal((report.environ["FROM"], report.fds["0"]), ("file", source), "what it finds")
+    equal(second.environ, first.environ, "the environment")
+
+
+if __name__ == "__main__":
+    main()
