@@ -14,8 +14,8 @@ from lib import PROBE, Skip, check, equal, has, main, test
 from report import Report, reporting
 
 NOBODY = pwd.getpwnam("nobody").pw_uid
-CAPS = {"chown": 0, "kill": 5, "setgid": 6, "setuid": 7, "net_bind_service": 10,
-        "net_raw": 13, "sys_nice": 23, "sys_resource": 24}
+CAPS = {"chown": 0, "kill": 5, "setpcap": 8, "net_bind_service": 10, "net_raw": 13}
+SYS_NICE = 23
 OTHER, FIFO, RR, BATCH, IDLE = 0, 1, 2, 3, 5
 IO_BEST_EFFORT, IO_IDLE = 2 << 13, 3 << 13
 
@@ -31,8 +31,10 @@ def bits(*names):
     return sum(1 << CAPS[name] for name in names)
 
 
-def nicer(value):
-    """A nice value that is not below that of this process."""
+def nicer(value, uid):
+    """This nice value, or the next one that this user may have."""
+    if uid is None and own("Eff") >> SYS_NICE & 1:
+        return value
     return max(value, os.getpriority(os.PRIO_PROCESS, 0))
 
 
@@ -59,13 +61,13 @@ def priorities(box, uid):
         oom = int(text.read())
     cpu = min(os.sched_getaffinity(0))
     s = box.supd({
-        "a": reporting(nice=nicer(7), oom_score_adj=max(oom, 300), cpu_affinity=[cpu],
+        "a": reporting(nice=nicer(7, uid), oom_score_adj=max(oom, 300), cpu_affinity=[cpu],
                        scheduler={"policy": "batch"}, io_priority={"class": "idle"}),
         "b": reporting(nice=19, oom_score_adj=1000, scheduler={"policy": "idle", "priority": 0},
                        io_priority={"class": "best-effort", "level": 6}),
         "c": reporting(), "d": reporting(io_priority={"class": "best-effort"})}, uid=uid)
     a, b, c, d = (Report(s, name) for name in "abcd")
-    equal(a.scheduling(), [nicer(7), 0, BATCH], "a's nice value, priority and policy")
+    equal(a.scheduling(), [nicer(7, uid), 0, BATCH], "a's nice value, priority and policy")
     equal(b.scheduling(), [19, 0, IDLE], "b's")
     equal(c.scheduling(), [os.getpriority(os.PRIO_PROCESS, 0), 0, OTHER], "c's")
     equal([int(one.text("oom_score_adj")) for one in (a, b, c)], [max(oom, 300), 1000, oom],
@@ -90,15 +92,15 @@ def supd_stays(box, uid):
             oom = text.read()
         return status, [fields[i] for i in (16, 37, 38)], oom, os.readlink(f"/proc/{pid}/root")
 
-    s = box.supd({"a": {"enabled": False, "do": ["report"], "nice": nicer(10), "oom_score_adj": 900,
-                        "cpu_affinity": [min(os.sched_getaffinity(0))],
+    s = box.supd({"a": {"enabled": False, "do": ["report"], "nice": nicer(10, uid),
+                        "oom_score_adj": 900, "cpu_affinity": [min(os.sched_getaffinity(0))],
                         "scheduler": {"policy": "idle"}, "io_priority": {"class": "idle"},
                         "no_new_privileges": True, "capabilities": {"ambient": []},
                         "limits": {"core": 0, "stack": "1M"}}}, uid=uid)
     guardian = s.guardian()
     before = state(guardian)
     s.ctl_ok("start", "a")
-    equal(Report(s).scheduling(), [nicer(10), 0, IDLE], "a's")
+    equal(Report(s).scheduling(), [nicer(10, uid), 0, IDLE], "a's")
     equal(state(guardian), before, "supd's own")
 
 
@@ -135,7 +137,8 @@ def clean(box, uid):
     source = box.file("input", "hello\n")
     os.chmod(source, 0o644)
     s = box.supd({"a": reporting(
-        nice=nicer(3), oom_score_adj=500, cpu_affinity="0", no_new_privileges=True, stdin="file:" + source,
+        nice=nicer(3, uid), oom_score_adj=500, cpu_affinity="0", no_new_privileges=True,
+        stdin="file:" + source,
         scheduler={"policy": "batch"}, io_priority={"class": "idle"}, clear_environment=True,
         capabilities={"ambient": []}, limits={"core": 0}, environment={"ONLY": "this"},
         environment_file="-/no/such/file", umask="0077", directory="/tmp")}, uid=uid)
@@ -214,6 +217,16 @@ def ambient(box):
     equal(e.sets("Inh", "Prm", "Eff", "Bnd", "Amb"), [0] * 5, "e's")
 
 
+@test("what another user's process may do later it may not do before its program", root=True)
+def not_yet(box):
+    secret = box.path("secret")
+    os.mkdir(secret, 0o700)
+    s = box.supd({"a": {"user": "nobody", "directory": secret, "restart": "temporary",
+                        "capabilities": {"ambient": ["net_raw"]}}})
+    cause = s.event("failure", "a")["cause"]
+    equal((cause["key"], cause["errno"]), ("chdir", "EACCES"), "the cause")
+
+
 @test("what root's process may have is bounded", root=True)
 def bounding(box):
     s = box.supd({"a": reporting(capabilities={"bounding": ["chown", "net_raw"]}),
@@ -231,21 +244,25 @@ def handed_on(box):
         raise Skip("no setpriv(1) here")
     from lib import SUPD
     words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
-             "--inh-caps=+net_bind_service,+net_raw",
-             "--ambient-caps=+net_bind_service,+net_raw"]
+             "--inh-caps=+net_bind_service,+net_raw,+setpcap",
+             "--ambient-caps=+net_bind_service,+net_raw,+setpcap"]
     if subprocess.run([*words, "true"], check=False, capture_output=True).returncode != 0:
         raise Skip("setpriv(1) cannot do that here")
     os.makedirs(box.path("run"))
     os.chown(box.path("run"), NOBODY, NOBODY)
     s = box.supd({"a": reporting(), "b": reporting(capabilities={"ambient": ["net_raw"]}),
                   "c": reporting(capabilities={"ambient": []}),
-                  "d": reporting(capabilities={"ambient": ["chown"]}, restart="temporary")},
+                  "d": reporting(capabilities={"ambient": ["chown"]}, restart="temporary"),
+                  "e": reporting(capabilities={"bounding": ["net_raw", "chown"]})},
                  command=[*words, SUPD])
-    equal(Report(s, "a").sets("Amb", "Eff"), [bits("net_bind_service", "net_raw")] * 2,
+    equal(Report(s, "a").sets("Amb", "Eff"), [bits("net_bind_service", "net_raw",
+                                                                "setpcap")] * 2,
           "what is inherited")
     equal(Report(s, "b").sets("Amb", "Eff"), [bits("net_raw")] * 2, "b's")
     equal(Report(s, "c").sets("Amb", "Eff"), [0, 0], "c's")
     equal(s.event("failure", "d")["cause"]["key"], "ambient chown", "what d failed at")
+    equal(Report(s, "e").sets("Inh", "Amb", "Eff", "Bnd"),
+          [bits("net_raw")] * 3 + [own("Bnd") & bits("net_raw", "chown")], "e's")
 
 
 # ---- the root ------------------------------------------------------------------------------
@@ -370,7 +387,7 @@ def helpers(box):
     os.chmod(out, 0o666)
     command = ["/bin/sh", "-c", "cat /proc/self/status >" + out]
     s = box.supd({"a": {"user": "nobody", "supplementary_groups": ["daemon"], "umask": "0077",
-                        "nice": nicer(4), "no_new_privileges": True,
+                        "no_new_privileges": True,
                         "capabilities": {"ambient": ["net_raw"]},
                         "hooks": {"pre_start": command}}})
     s.started("a")
@@ -387,28 +404,28 @@ def changed(box, uid):
     empty = box.file("empty")
     os.chmod(empty, 0o644)
     s = box.supd({"a": {}}, uid=uid)
-    keys = {"nice": nicer(1), "oom_score_adj": 1000, "cpu_affinity": [0], "root": "/",
+    keys = {"nice": nicer(1, uid), "oom_score_adj": 1000, "cpu_affinity": [0], "root": "/",
             "scheduler": {"policy": "batch"}, "io_priority": {"class": "idle"},
             "no_new_privileges": True, "capabilities": {"ambient": []},
             "clear_environment": True, "environment_file": empty, "stdin": "file:" + empty,
             "limits": {"core": 0}, "supplementary_groups": []}
     defaults = {"stdin": "null", "clear_environment": False, "no_new_privileges": False}
     s.started("a")
+    if uid is not None or os.geteuid() != 0:
+        keys.pop("root")
     for key, value in keys.items():
-        if key == "root" and uid is not None:
-            continue
         s.write({"a": {key: value}})
         diff = next(one for one in s.json("diff") if one["path"] == "/user/a")
         equal(diff["change"], "restarted", f"what a change of {key} asks for: {diff}")
         check(all(name.startswith(key) for name in diff["keys"]), f"the keys: {diff}")
         shown = s.call("Describe", name="/user/a")["spec"]
         equal(shown.get(key), defaults.get(key), f"{key} before")
-    s.write({"a": keys if uid is None else {k: v for k, v in keys.items() if k != "root"}})
+    s.write({"a": keys})
     s.ctl_ok("apply")
     s.started("a", 2)
     spec = s.call("Describe", name="/user/a")["spec"]
     equal({key: spec[key] for key in ("nice", "cpu_affinity", "scheduler", "environment_file")},
-          {"nice": nicer(1), "cpu_affinity": [0], "scheduler": {"policy": "batch"},
+          {"nice": nicer(1, uid), "cpu_affinity": [0], "scheduler": {"policy": "batch"},
            "environment_file": empty}, "what is in force")
 
 
@@ -419,8 +436,9 @@ def successor(box, uid):
     variables = box.file("variables", "FROM=file\n")
     os.chmod(variables, 0o644)
     cpu = max(os.sched_getaffinity(0))
-    s = box.supd({"a": reporting(nice=nicer(9), oom_score_adj=777, cpu_affinity=[cpu], stdin="file:" + source,
-                                 environment_file=variables, no_new_privileges=True,
+    s = box.supd({"a": reporting(nice=nicer(9, uid), oom_score_adj=777, cpu_affinity=[cpu],
+                                 stdin="file:" + source, environment_file=variables,
+                                 no_new_privileges=True,
                                  scheduler={"policy": "batch"}, clear_environment=True)},
                  uid=uid)
     first = Report(s)
@@ -429,7 +447,7 @@ def successor(box, uid):
     second = Report(s, "a", 2)
     for report in (first, second):
         report.environ.pop("SUPD_ID")
-        equal(report.scheduling(), [nicer(9), 0, BATCH], "the scheduling")
+        equal(report.scheduling(), [nicer(9, uid), 0, BATCH], "the scheduling")
         equal(report.text("oom_score_adj"), "777\n", "oom_score_adj")
         equal(report.status["Cpus_allowed_list"], str(cpu), "the processors")
         equal((report.environ["FROM"], report.fds["0"]), ("file", source), "what it finds")
