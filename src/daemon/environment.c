@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "conf/envfile.h"
@@ -130,15 +131,41 @@ put_file_variable(void *data, const char *key, const char *value)
 static void
 add_files(struct environment *environment, const struct conf_process *process)
 {
-	for (char **file = process->environment_files; file != NULL && *file != NULL;
-	     file++) {
+	for (char **file = process->environment_files;
+	     file != NULL && *file != NULL && environment->failed == 0; file++) {
 		int r = envfile_read(*file, put_file_variable, environment,
 		                     &environment->err);
 
-		if (r < 0 && environment->failed == 0) {
-			environment->file_failed = true;
+		if (r < 0) {
 			environment->failed = r;
+			environment->file_failed = true;
 		}
+	}
+}
+
+static void
+drop(struct environment *environment, const char *key)
+{
+	char **var = find(environment, key, strlen(key));
+
+	if (var != NULL)
+		*var = environment->vars[--environment->n];
+}
+
+/* What the user database says, or, of a number that it does not know, nothing: supd's own
+ * home is not that of another user. */
+static void
+add_user(struct environment *environment, const struct conf_process *process)
+{
+	static const char *const keys[] = {"USER", "LOGNAME", "HOME", "SHELL"};
+	const char *const values[] = {process->user_name, process->user_name,
+	                              process->home, process->shell};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (process->user_name != NULL)
+			(void)environment_add(environment, keys[i], "%s", values[i]);
+		else if (process->has_user && process->uid != geteuid())
+			drop(environment, keys[i]);
 	}
 }
 
@@ -155,12 +182,7 @@ environment_begin(struct environment *environment, const struct conf_process *pr
 	environment->file_failed = false;
 	if (!process->clear_environment)
 		inherit(environment);
-	if (process->user_name != NULL) {
-		(void)environment_add(environment, "USER", "%s", process->user_name);
-		(void)environment_add(environment, "LOGNAME", "%s", process->user_name);
-		(void)environment_add(environment, "HOME", "%s", process->home);
-		(void)environment_add(environment, "SHELL", "%s", process->shell);
-	}
+	add_user(environment, process);
 	for (char **var = process->environment; var != NULL && *var != NULL; var++)
 		put(environment, *var, key_length(*var));
 	add_files(environment, process);

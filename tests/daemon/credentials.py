@@ -178,6 +178,20 @@ def supplementary(box):
     equal(groups(d), sorted(of_nobody), "d's groups")
 
 
+@test("a user that nobody knows has not got supd's home, but what the file says", root=True)
+def unknown(box):
+    s = box.supd({"a": reporting(user="4000001", group="4000002"),
+                  "b": reporting(user="4000001", group="0", environment={"HOME": "/srv"}),
+                  "c": reporting(group="daemon")}, env={"HOME": "/root", "USER": "root"})
+    a, b, c = (Report(s, name) for name in "abc")
+    equal(a.status["Uid"].split() + a.status["Gid"].split(), ["4000001"] * 4 + ["4000002"] * 4,
+          "a's ids")
+    equal([key for key in ("HOME", "USER", "LOGNAME", "SHELL") if key in a.environ], [],
+          "a's variables")
+    equal((b.environ["HOME"], "USER" in b.environ), ("/srv", False), "b's")
+    equal((c.environ["HOME"], c.environ["USER"]), ("/root", "root"), "c's, who is still root")
+
+
 @test("an ordinary user may name itself and its own groups")
 def own_identity(box):
     uid = unprivileged()

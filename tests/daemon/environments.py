@@ -92,6 +92,15 @@ def quoting(box):
     equal({key: environ.get(key) for key in expected}, expected, "the variables")
 
 
+@test("more variables than a process can have are a failed step, and nothing is left out")
+def too_many(box):
+    files = [box.file(f"many{n}", "".join(f"V{n}_{i}=x\n" for i in range(3000)))
+             for n in range(2)]
+    s = box.supd({"a": {"environment_file": files, "restart": "temporary"}})
+    cause = s.event("failure", "a")["cause"]
+    equal((cause["errno"], cause["key"]), ("E2BIG", "environment"), "the cause")
+
+
 @test("nothing of supd's environment is left where that is asked for")
 def cleared(box):
     path = box.file("variables", "IN_FILE=1\n")
