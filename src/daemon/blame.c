@@ -33,7 +33,7 @@ static const struct {
     {SPAWN_STEP_UID, {"user", "group", NULL}},
     {SPAWN_STEP_DIRECTORY, {"directory", NULL}},
     {SPAWN_STEP_EXEC, {"command", NULL}},
-    {SPAWN_STEP_ENVIRONMENT, {"environment", NULL}},
+    {SPAWN_STEP_ENVIRONMENT, {"environment", "environment_file", NULL}},
     {SPAWN_STEP_ENVIRONMENT_FILE, {"environment_file", NULL}},
     {SPAWN_STEP_INPUT, {"stdin", NULL}},
     {SPAWN_STEP_OUTPUT, {"output.stdout", "output.stderr", NULL}},
