@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,6 +101,7 @@ os_spawn_init(struct spawner *spawner)
 	if (spawner->null_fd < 0)
 		goto fail;
 	spawner->ignored = find_ignored();
+	spawner->is_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 	spawner->has_clone3 = os_clone3_exists();
 	spawner->has_close_range = spawn_close_range_exists();
 	if (spawner->has_clone3 && spawner->has_close_range)
@@ -293,6 +295,10 @@ start(struct spawner *spawner, struct spawn_child *child, struct spawn_result *r
 		r = start_old(spawner, child, ret);
 		(void)sigprocmask(SIG_SETMASK, &old, NULL);
 	}
+	/* With other ids in the memory that we share the kernel made of us a process that
+	 * must not dump core, or look at itself in /proc. */
+	if (child->spawn->has_ids && spawner->is_dumpable)
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	/* The child, too, wrote to our errno. */
 	errno = saved;
 	return r;

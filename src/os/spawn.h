@@ -76,6 +76,7 @@ struct spawner {
 	uint64_t ignored;          /* signals to reset that clone3 will not: bit n-1 */
 	bool has_clone3;
 	bool has_close_range;
+	bool is_dumpable; /* we are, and stay it */
 };
 
 struct spawn_limit {

@@ -147,6 +147,7 @@ START_TEST(a_child_has_its_own_capabilities_and_leaves_ours)
 	ck_assert_uint_eq(set_of(text, "CapEff"), BIT(CAP_CHOWN));
 	ck_assert_uint_eq(set_of(text, "NoNewPrivs"), 1);
 	ck_assert_int_eq(prctl(PR_CAPBSET_READ, CAP_FOWNER, 0, 0, 0), 1);
+	ck_assert_int_eq(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 1);
 	ck_assert_int_eq(prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0), 0);
 	ck_assert_int_eq(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 0);
 	look((struct spawn_attributes){0}, 0, "/proc/self/status", text, sizeof(text));
