@@ -53,19 +53,20 @@ find_line(struct envfile *file)
 	}
 }
 
+/* What stands there may be a secret that went wrong: it is not repeated. */
 static int
 refuse_key(const struct envfile *file, const char *key)
 {
 	static const char export[] = "export ";
 
 	if (strncmp(key, export, strlen(export)) == 0)
-		err_set(file->err, 0, "%s:%u: write `%.100s=…` without `export`",
-		        file->path, file->line, key + strlen(export));
+		err_set(file->err, 0, "%s:%u: write KEY=value without `export`",
+		        file->path, file->line);
 	else
 		err_set(file->err, 0,
-		        "%s:%u: `%.100s` cannot be a name; names have letters, digits "
-		        "and _, and begin with no digit",
-		        file->path, file->line, key);
+		        "%s:%u: what is before the = cannot be a name; names have "
+		        "letters, digits and _, and begin with no digit",
+		        file->path, file->line);
 	return -EINVAL;
 }
 
@@ -77,8 +78,8 @@ take_key(struct envfile *file, char **ret)
 	size_t len = strcspn(key, "=" NEWLINES);
 
 	if (key[len] != '=') {
-		err_set(file->err, 0, "%s:%u: `%.*s` is no KEY=value", file->path,
-		        file->line, (int)(len < 100 ? len : 100), key);
+		err_set(file->err, 0, "%s:%u: that is no KEY=value", file->path,
+		        file->line);
 		return -EINVAL;
 	}
 	file->at += len + 1;

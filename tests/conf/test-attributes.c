@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/rng.h"
 #include "conf/envfile.h"
 #include "tests/conf/support.h"
 
@@ -295,17 +296,17 @@ static const struct {
     {"A='x'", "A=[x]"},
     {"_a9=1\n", "_a9=[1]"},
     {"A=\xc3\xa4\n", "A=[\xc3\xa4]"},
-    {"# one\nA\n", "2: `A` is no KEY=value"},
-    {"=1\n", "1: `` cannot be a name"},
-    {"A B=1\n", "1: `A B` cannot be a name"},
-    {"1A=1\n", "1: `1A` cannot be a name"},
-    {"a.b=1\n", "1: `a.b` cannot be a name"},
-    {"A=1\nexport B=2\n", "2: write `B=…` without `export`"},
+    {"# one\nA\n", "2: that is no KEY=value"},
+    {"=1\n", "1: what is before the = cannot be a name"},
+    {"A B=1\n", "1: what is before the = cannot be a name"},
+    {"1A=1\n", "1: what is before the = cannot be a name"},
+    {"a.b=1\n", "1: what is before the = cannot be a name"},
+    {"A=1\nexport B=2\n", "2: write KEY=value without `export`"},
     {"A=1\nB='2\nC=3\n", "2: the quote ' is not closed"},
     {"A=\"1\\\"\n", "1: the quote \" is not closed"},
     {"A=\"1\\", "1: the quote \" is not closed"},
-    {"A='x\ny'\n\nB\n", "4: `B` is no KEY=value"},
-    {"A=x\\\ny\nB\n", "3: `B` is no KEY=value"},
+    {"A='x\ny'\n\nB\n", "4: that is no KEY=value"},
+    {"A=x\\\ny\nB\n", "3: that is no KEY=value"},
 };
 
 START_TEST(a_file_of_variables_is_read_as_systemd_reads_it)
@@ -326,6 +327,32 @@ START_TEST(a_file_of_variables_is_read_as_systemd_reads_it)
 		ck_assert_str_eq(strbuf_str(&found), files[_i].variables);
 	}
 	strbuf_done(&found);
+}
+END_TEST
+
+/* Whatever stands there is read within its bounds, or refused. */
+START_TEST(a_spoilt_file_of_variables_is_read_or_refused)
+{
+	static const char alphabet[] = "A=\"'\\ \t\r\n#;$`b";
+	const size_t len = strlen(alphabet);
+	struct rng rng;
+
+	rng_seed(&rng, 4711);
+	for (int i = 0; i < 3000; i++) {
+		struct err err = {0};
+		struct strbuf found;
+		char text[24];
+		size_t n = rng_below(&rng, sizeof(text));
+
+		for (size_t j = 0; j < n; j++)
+			text[j] = alphabet[rng_below(&rng, len)];
+		put_bytes("variables", text, n);
+		strbuf_init(&found, 65536);
+		if (envfile_read(support_path("variables"), note, &found, &err) < 0)
+			ck_assert_ptr_nonnull(strstr(err.text, "variables:"));
+		ck_assert_uint_le(found.len, n + 2 * n);
+		strbuf_done(&found);
+	}
 }
 END_TEST
 
@@ -362,6 +389,7 @@ suite_attributes(void)
 	    tcase, a_program_is_looked_for_below_the_root_and_in_the_path_of_the_files);
 	tcase_add_loop_test(tcase, a_file_of_variables_is_read_as_systemd_reads_it, 0,
 	                    (int)ARRAY_SIZE(files));
+	tcase_add_test(tcase, a_spoilt_file_of_variables_is_read_or_refused);
 	tcase_add_test(tcase, a_file_with_a_nul_in_it_or_too_large_is_refused);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -51,7 +51,7 @@ def broken(box):
     cause = s.event("failure", "b", 2)["cause"]
     equal((cause["errno"], cause["key"]), ("EINVAL", "environment_file"), "the cause")
     with open(s.stderr, encoding="utf8") as text:
-        has(text.read(), rf"/user/b: environment_file: {path}:2: `nonsense` is no KEY=value",
+        has(text.read(), rf"/user/b: environment_file: {path}:2: that is no KEY=value",
             "the log")
     box.file("variables", "A=1\n")
     s.ctl_ok("start", "b")
@@ -68,7 +68,7 @@ def optional(box):
     text = "children:\n  a:\n    command: [/bin/true]\n    environment_file: %s\n"
     for value, words in ((box.path("nowhere"), "there is no file.*write -/"),
                          ("relative", "not an absolute path"), (box.dir, "not a regular file"),
-                         (box.file("bad", "A=1\n2B=2\n"), "bad:2: `2B` cannot be a name"),
+                         (box.file("bad", "A=1\n2B=2\n"), "bad:2: what is before the = cannot be a name"),
                          (box.file("big", "A=" + "x" * 300000), "too large")):
         result = run(SUPD, "--check", "-c", box.file("check.yaml", text % value))
         equal(result.code, 78, f"status for {value}: {result}")
