@@ -502,6 +502,7 @@ static void
 check_files(struct lint *lint, const struct conf_actor *actor)
 {
 	const struct conf_process *process = &actor->process;
+	struct stat stat_buf;
 
 	if (is_missing(process->input))
 		warn(lint, actor, "stdin", "there is no file `%.200s`", process->input);
@@ -510,6 +511,12 @@ check_files(struct lint *lint, const struct conf_actor *actor)
 		     process->root);
 	else
 		check_commands(lint, actor);
+	if (process->directory != NULL && !is_missing(process->root) &&
+	    stat_below(process->root, process->directory, &stat_buf) < 0 &&
+	    (errno == ENOENT || errno == ENOTDIR))
+		warn(lint, actor, "directory", "there is no directory `%.200s`%s%.200s",
+		     process->directory, process->root != NULL ? " below " : "",
+		     process->root != NULL ? process->root : "");
 }
 
 /* ---- all ---- */

@@ -109,6 +109,17 @@ static const struct {
      "2:40: warning: children.a.log.total",
      "all files together may have less (`total`, 5000) than one of them (`max_size`, "
      "10M)"},
+    {"children:\n  a: {" SH ", directory: /nonexistent}\n",
+     "2:38: warning: children.a.directory", "there is no directory `/nonexistent`"},
+    {"children:\n  a: {" SH ", root: /, directory: /nonexistent}\n",
+     "2:47: warning: children.a.directory",
+     "there is no directory `/nonexistent` below /"},
+    {"children:\n  a: {" SH ", root: /nonexistent, directory: /nonexistent}\n",
+     "2:33: warning: children.a.root", "there is no directory `/nonexistent`"},
+    {"children:\n  a: {" SH ", stdin: file:/nonexistent}\n",
+     "2:34: warning: children.a.stdin", "there is no file `/nonexistent`"},
+    {"children:\n  a: {" SH ", io_priority: {class: idle, level: 3}}\n",
+     "2:61: warning: children.a.io_priority.level", "`idle` has no levels"},
     {"control: {observers: 7, mode: \"0660\"}\nchildren: {}\n",
      "1:31: warning: control.mode", "shuts the `observers` out"},
 };
@@ -150,6 +161,8 @@ static const char *const fine[] = {
     "      t:\n        intensity: {restarts: 10, within: 1h}\n        children: {}\n",
     "children:\n  a: {command: [sh]}\n  b: {command: [bin/sh]}\n"
     "  c: {command: [./sh], directory: /bin}\n",
+    "children:\n  a: {command: [sh], root: /, directory: /bin, stdin: file:/dev/zero}\n",
+    "children:\n  a: {command: [sh], clear_environment: true}\n",
     "control: {observers: 7}\nchildren: {}\n",
 };
 
