@@ -30,6 +30,7 @@ struct actor {
 	pid_t pid;                   /* 0: no process */
 	uint64_t process_started_ms; /* when it was spawned, CLOCK_MONOTONIC */
 	bool is_mended;              /* its record was damaged: see mend.h */
+	uint64_t reloading_us; /* it said RELOADING=1 then, and not READY=1 since; 0 */
 	bool sigstopped;             /* by a signal that supd did not send */
 	uint64_t dead_letters;
 	char *status;               /* STATUS= of the process, or NULL */

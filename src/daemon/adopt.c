@@ -142,14 +142,19 @@ static void
 restore_containment(struct shell *shell, struct proc *proc,
                     const struct ledger_record *record)
 {
-	const pid_t main = record->pid != 0 ? record->pid : record->end.pid;
+	pid_t main = record->pid != 0 ? record->pid : record->end.pid;
 	char mark[PROC_MARK_MAX];
 
 	launch_mark(shell, record->ref.slot, record->life, mark);
 	containment_adopt(&proc->containment, record->is_cgroup ? &shell->cgroups : NULL,
 	                  shell->actors.at[record->ref.slot].path, mark);
+	/* Another main process does not lead the session. */
+	if (record->leader != 0)
+		main = record->leader;
 	proc->containment.session = main;
-	proc->containment.is_main_alive = record->pid != 0;
+	proc->containment.is_main_alive = record->pid != 0 && record->leader == 0;
+	if (record->pid != 0 && record->leader != 0)
+		containment_told(&proc->containment, record->pid);
 }
 
 static void
@@ -172,6 +177,8 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .adopted = record->pid != 0,
 	    .uncompared = true,
 	    .told = record->told,
+	    .leader = record->leader,
+	    .main_start = record->main_start,
 	    .next = PROCS_NONE,
 	    .prev = PROCS_NONE,
 	    .end = record->end,
@@ -469,6 +476,7 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	tasks_restore(shell->tasks);
 	finish_spawn(shell);
 	ends_take_exits(shell->procs);
+	mainpid_adopt(shell->procs);
 	count_performed(shell);
 	shell->is_replaying = true;
 	r = loop_replay(shell->turn);

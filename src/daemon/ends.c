@@ -400,6 +400,8 @@ collect_one(struct procs *procs, uint32_t slot)
 	r = os_reap_peek(proc->pidfd, proc->pid, &reap);
 	if (r == 0)
 		return false;
+	if (r < 0 && proc->leader != 0)
+		return mainpid_collect(procs, proc);
 	if (r < 0) {
 		reap = end_unknown(proc->pid);
 		if (!proc->adopted)
@@ -453,7 +455,7 @@ ends_take_exit(struct procs *procs)
 	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 		if (!on_stopped_or_continued(procs, &reap))
 			return false;
-	} else if (proc != NULL && proc->adopted) {
+	} else if (proc != NULL && (proc->adopted || proc->leader != 0)) {
 		ends_add(procs, proc, &reap);
 	} else if (task != NULL && task->adopted) {
 		task_ended(procs->shell->tasks, task, &reap);
@@ -502,7 +504,8 @@ procs_walker_died(struct procs *procs)
 	ends_take_exits(procs);
 	proc_sweep_include(procs->sweeper, 0);
 	for (uint32_t slot = 0; slot < procs->cap; slot++)
-		if (procs->at[slot].adopted && procs->at[slot].pid != 0)
+		if (procs->at[slot].adopted && procs->at[slot].pid != 0 &&
+		    procs->at[slot].pidfd < 0)
 			hold(procs, &procs->at[slot]);
 	tasks_hold_adopted(procs->shell->tasks);
 	ends_tell(procs);

@@ -21,15 +21,18 @@
 #include "daemon/stores.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
+#include "os/clock.h"
 #include "os/fd.h"
 
 #define DRAIN_BATCH 64
 /* So many messages of one actor in a row; the rest waits for the next turn. */
 #define DRAIN_MESSAGES 64
 /* So many events may come of one message. */
-#define SAID_MAX 5
+#define SAID_MAX 6
 /* No system has errors beyond this. */
 #define ERRNO_MAX 4095
+/* Nor pids beyond this. */
+#define PID_MAX 4194304
 
 struct notify {
 	struct shell *shell;
@@ -138,6 +141,53 @@ number_of(const struct said *said, const char *name, uint64_t max, uint64_t *ret
 	return true;
 }
 
+/* MAINPID=: of one of its own, which is looked at. */
+static void
+take_main_pid(struct notify *notify, const struct said *said)
+{
+	struct procs *procs = notify->shell->procs;
+	const struct ref ref = said->actor->ref;
+	uint64_t pid;
+
+	if (!number_of(said, "MAINPID", PID_MAX, &pid))
+		return;
+	if (pid > 1 && procs_contains(procs, ref, (pid_t)pid))
+		procs_take_main(procs, ref, (pid_t)pid);
+	else
+		log_line(LOG_LEVEL_WARNING,
+		         "%s: MAINPID=%llu is no process of its own, and is ignored",
+		         said->actor->path, (unsigned long long)pid);
+}
+
+/*
+ * RELOADING=1 … READY=1: it reads its configuration again, and has.  It stays as ready as
+ * it was; STOPPING=1: it ends by itself, and need not say that it lives any more.
+ */
+static void
+take_phases(struct said *said, struct actor *actor)
+{
+	uint64_t since_us;
+
+	if (is_value(said->message, "RELOADING", "1")) {
+		actor->reloading_us = clock_mono_ns() / 1000;
+		if (number_of(said, "MONOTONIC_USEC", UINT64_MAX / 16, &since_us) &&
+		    since_us < actor->reloading_us)
+			actor->reloading_us = since_us;
+		log_line(LOG_LEVEL_INFO, "%s: reads its configuration again",
+		         actor->path);
+	} else if (is_value(said->message, "READY", "1") && actor->reloading_us > 0) {
+		log_line(LOG_LEVEL_INFO,
+		         "%s: has read its configuration again, within %llu ms",
+		         actor->path,
+		         (unsigned long long)(clock_mono_ns() / 1000 -
+		                              actor->reloading_us) /
+		             1000);
+		actor->reloading_us = 0;
+	}
+	if (is_value(said->message, "STOPPING", "1"))
+		(void)add(said, EVENT_WATCHDOG_EVERY);
+}
+
 /* A period: microseconds in the message, for the core milliseconds, never shorter. */
 static void
 add_period(struct said *said, const char *name, enum event_kind kind)
@@ -237,6 +287,7 @@ take_message(struct notify *notify, struct actor *actor)
 		return true;
 	}
 	take_status(notify->shell, actor, message);
+	take_main_pid(notify, &said);
 	if (is_value(message, "READY", "1") &&
 	    actor->conf->process.ready_sign == READY_BY_NOTIFY) {
 		procs_told(notify->shell->procs, actor->ref);
@@ -246,6 +297,7 @@ take_message(struct notify *notify, struct actor *actor)
 		post_ping(notify, actor);
 	said.life = procs_life(notify->shell->procs, actor->ref);
 	take_down(&said);
+	take_phases(&said, actor);
 	if (said.n > 0 && !shell_post_surely(notify->shell, said.at, said.n))
 		return false;
 	stores_take(notify->shell->stores, actor, message);

@@ -110,7 +110,8 @@ proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted, 
 int
 proc_signal(struct procs *procs, struct proc *proc, int signo)
 {
-	return proc_signal_pid(procs, &proc->pid, proc->pidfd, proc->adopted, signo);
+	return proc_signal_pid(procs, &proc->pid, proc->pidfd,
+	                       proc->adopted || proc->leader != 0, signo);
 }
 
 /* ---- births ---- */
@@ -159,6 +160,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	}
 	if (actor != NULL) {
 		actor->pid = result->pid;
+		actor->reloading_us = 0;
 		actor->process_started_ms = shell->now_ms;
 		actor->sigstopped = false;
 		free(actor->status);

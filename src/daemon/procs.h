@@ -56,6 +56,9 @@ int procs_signal(struct procs *procs, struct ref ref, int signo);
 /* Collect everything that is dead by now; returns how many ends were posted. */
 size_t procs_collect(struct procs *procs);
 
+/* It says that this process of its own is its main process from now on (MAINPID=). */
+void procs_take_main(struct procs *procs, struct ref ref, pid_t pid);
+
 /* Its process has said READY=1: put it down. */
 void procs_told(struct procs *procs, struct ref ref);
 

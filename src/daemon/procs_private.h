@@ -6,6 +6,7 @@
  *	ends.c    reaped, gone
  *	adopt.c   taken over from a guardian before us
  *	help.c    helped by commands of its own (tasks.h)
+ *	mainpid.c   another process takes its place (MAINPID=)
  *
  * What is known of a process is put down in the ledger (procs_record) when it changes:
  * before a child is reaped, after it is born.
@@ -54,6 +55,8 @@ struct proc {
 	uint8_t passes;  /* so often it was looked at for that */
 	uint8_t quiet;   /* … and so often in a row nobody moved */
 	uint32_t told;   /* the life that has said READY=1 */
+	pid_t leader;    /* whom `pid` was told in place of, by MAINPID=; 0: nobody */
+	uint64_t main_start; /* … and who that is, see proc_look() */
 	uint32_t next, prev; /* among the leftovers */
 	struct containment containment;
 	struct reap end;
@@ -100,6 +103,10 @@ void procs_order_again(struct procs *procs, struct proc *proc);
 void freezing_init(struct procs *procs);
 void freezing_adopt(struct procs *procs, struct proc *proc, bool freeze);
 void freezing_done(struct procs *procs);
+
+/* mainpid.c */
+bool mainpid_collect(struct procs *procs, struct proc *proc);
+void mainpid_adopt(struct procs *procs);
 
 /* ends.c */
 int ends_watch(struct procs *procs);

@@ -22,6 +22,8 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->step = (uint8_t)proc->failed_step;
 	record->which = (int8_t)proc->failed_which;
 	record->told = proc->told;
+	record->leader = proc->leader;
+	record->main_start = proc->main_start;
 	record->used = proc->used;
 	record->deferred = proc->deferred;
 	record->stopping = proc->stopping;

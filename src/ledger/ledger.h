@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 4
+#define LEDGER_VERSION 5
 
 struct ledger;
 
@@ -98,6 +98,8 @@ struct ledger_record {
 	int32_t pid;   /* 0: none, or reaped */
 	int32_t error; /* the spawn failed: errno */
 	uint32_t told; /* the life that has said READY=1 */
+	int32_t leader; /* whom `pid` was told in place of, by MAINPID=; 0: nobody */
+	uint64_t main_start; /* … and when that process was started */
 	uint8_t step;  /* the spawn failed: enum spawn_step */
 	bool used;     /* the core waits for EXITED, GONE or SPAWN_FAILED of this life */
 	bool removed;  /* its configuration is not in force any more */
@@ -112,7 +114,7 @@ struct ledger_record {
 	uint8_t stop_command; /* enum stop_command */
 	uint8_t reloads;
 	int8_t which; /* the spawn failed: as in struct spawn_result */
-	uint8_t unused[6];
+	uint8_t unused[2];
 	struct reap end;
 	uint64_t process_started_ms;
 	uint64_t dead_letters;

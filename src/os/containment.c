@@ -150,11 +150,23 @@ containment_born(struct containment *c, pid_t pid)
 	c->is_foreign = false;
 }
 
+/*
+ * Another one of its processes is the main one from now on, and does not lead its
+ * session; who was it before is one among others.
+ */
+void
+containment_told(struct containment *c, pid_t pid)
+{
+	c->is_main_alive = false;
+	c->told = pid;
+}
+
 /* The main process was reaped: from now on its pid may be anybody's. */
 void
 containment_reaped(struct containment *c)
 {
 	c->is_main_alive = false;
+	c->told = 0;
 }
 
 /* Does it take a sweep to know whether it is empty? */
@@ -175,7 +187,7 @@ containment_is_empty(const struct containment *c, const struct cgroup_root *root
 {
 	if (c->is_cgroup)
 		return cgroup_leaf_populated(root, c->leaf, c->events_fd) == 0;
-	if (c->is_main_alive)
+	if (c->is_main_alive || c->told > 0)
 		return false;
 	if (c->session == 0)
 		return true;
@@ -194,6 +206,8 @@ signal_session(const struct containment *c, struct proc_sweep *sweep, int signo)
 
 	if (c->session == 0)
 		return 0;
+	if (c->told > 0)
+		code = proc_sweep_add_tree(sweep, c->told, c->mark);
 	if (c->is_main_alive) {
 		/* A kill reaches all of the group at once; other signals come only once.
 		 */
@@ -282,6 +296,10 @@ containment_stop(const struct containment *c, struct proc_sweep *sweep)
 	moved = c->is_main_alive && !proc_is_stopped(c->session);
 	if (c->is_main_alive)
 		(void)proc_sweep_add_tree(sweep, c->session, c->mark);
+	if (c->told > 0) {
+		moved += !proc_is_stopped(c->told);
+		(void)proc_sweep_add_tree(sweep, c->told, c->mark);
+	}
 	return moved + proc_sweep_stop(sweep, c->session, c->mark);
 }
 
@@ -294,7 +312,7 @@ containment_has(const struct containment *c, const struct cgroup_root *root, pid
 {
 	if (pid <= 0)
 		return false;
-	if (c->is_main_alive && pid == c->session)
+	if ((c->is_main_alive && pid == c->session) || (c->told > 0 && pid == c->told))
 		return true;
 	if (c->is_cgroup)
 		return cgroup_leaf_has(root, c->leaf, pid);

@@ -23,6 +23,7 @@
 
 struct containment {
 	bool is_cgroup;
+	pid_t told; /* the main process, where that does not lead the session; else 0 */
 	bool is_main_alive;         /* started and not yet reaped */
 	bool is_foreign;            /* its main process is not a child of ours */
 	bool is_spent;              /* the leaf was killed, and cannot be born into */
@@ -43,6 +44,7 @@ int containment_prepare(struct containment *c, struct cgroup_root *root,
                         int *ret_cgroup_fd);
 void containment_mark(struct containment *c, const char *mark);
 void containment_born(struct containment *c, pid_t pid);
+void containment_told(struct containment *c, pid_t pid);
 void containment_reaped(struct containment *c);
 bool containment_needs_sweep(const struct containment *c);
 bool containment_is_empty(const struct containment *c, const struct cgroup_root *root,

@@ -635,6 +635,23 @@ proc_is_ending(pid_t pid)
 }
 
 /*
+ * Who is this?  Its parent, and when it was started, in clock ticks since the system's
+ * start: with the pid that is nobody else.  Also of a zombie.  0 or -errno.
+ */
+int
+proc_look(pid_t pid, pid_t *ret_parent, uint64_t *ret_start)
+{
+	struct stat_line line;
+	int r = read_stat(pid, &line);
+
+	if (r < 0)
+		return r;
+	*ret_parent = line.parent;
+	*ret_start = line.start;
+	return 0;
+}
+
+/*
  * Kill everything in the sweep but what came of children that are in this session.
  * Returns how many were signalled.
  */

@@ -15,6 +15,7 @@
 #include "base/map.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define PROC_MARK_MAX  64
@@ -35,6 +36,7 @@ int proc_sweep_kill(const struct proc_sweep *sweep, pid_t spared_session);
 
 bool proc_is_stopped(pid_t pid);
 bool proc_is_ending(pid_t pid);
+int proc_look(pid_t pid, pid_t *ret_parent, uint64_t *ret_start);
 bool proc_has_execed(pid_t pid);
 bool proc_has_mark(pid_t pid, const char *mark);
 

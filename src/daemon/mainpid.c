@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC */
+/* mainpid.c - MAINPID=: another process of the actor is its main process from now on.
+ *
+ * It need not be a child of ours.  Its own parent may live and reap it: then its end is
+ * seen, but not how it ended.  When its parent has ended it is ours, or the walker's
+ * where its parent was; until then we hold it by a pidfd.
+ */
+#include "config.h"
+
+#include "daemon/procs_private.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/log.h"
+#include "daemon/shell.h"
+#include "os/fd.h"
+
+/* Hold a process, to be told of its end; -1: it has ended, or there is no memory. */
+static int
+hold(const struct procs *procs, uint32_t slot, pid_t pid)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = slot};
+	int fd = fd_raise((int)syscall(SYS_pidfd_open, pid, 0));
+
+	if (fd >= 0 && epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		fd_close(&fd);
+	return fd;
+}
+
+static void
+let_go(const struct procs *procs, struct proc *proc)
+{
+	if (proc->pidfd < 0)
+		return;
+	/* Before the close: a copy in a child would keep it in the epoll. */
+	(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_DEL, proc->pidfd, NULL);
+	fd_close(&proc->pidfd);
+}
+
+/*
+ * The actor says that this process is its main process.  It has to be one of its own,
+ * which was looked at; one that has ended, or is somebody else's main process, is not
+ * taken.  The one before is waited for as everything else that it has left.
+ */
+void
+procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
+{
+	struct proc *proc = proc_of(procs, ref, procs_life(procs, ref));
+	struct actor *actor = actors_get(&procs->shell->actors, ref);
+	uint64_t start = 0;
+	pid_t parent;
+	uint32_t who;
+	int fd;
+
+	if (proc == NULL || actor == NULL || proc->pid == 0 || proc->pid == pid)
+		return;
+	fd = -1;
+	if (!map_get(&procs->by_pid, (uint64_t)pid, &who))
+		fd = hold(procs, ref.slot, pid);
+	if (fd < 0 || proc_look(pid, &parent, &start) < 0 || proc_is_ending(pid) ||
+	    map_put(&procs->by_pid, (uint64_t)pid, ref.slot) < 0) {
+		log_line(LOG_LEVEL_WARNING,
+		         "%s: MAINPID=%d is no process of its own that could be its "
+		         "main process, and is ignored",
+		         actor->path, (int)pid);
+		fd_close(&fd);
+		return;
+	}
+	log_line(LOG_LEVEL_INFO, "%s: its main process is pid %d now, pid %d was",
+	         actor->path, (int)pid, (int)proc->pid);
+	map_remove(&procs->by_pid, (uint64_t)proc->pid);
+	let_go(procs, proc);
+	if (proc->leader == 0)
+		proc->leader = proc->pid;
+	proc->pid = pid;
+	proc->pidfd = fd;
+	proc->main_start = start;
+	containment_told(&proc->containment, pid);
+	actor->pid = pid;
+	proc_record(procs, proc);
+}
+
+/*
+ * It has ended, and is not to be reaped by us.  Whoever is the walker's is told of by
+ * the walker; of others nobody tells how they ended.  false: that is still to come.
+ */
+bool
+mainpid_collect(struct procs *procs, struct proc *proc)
+{
+	const pid_t pid = proc->pid;
+	uint64_t start;
+	pid_t parent = 0;
+	struct reap reap;
+
+	ends_take_exits(procs);
+	if (proc->pid == 0)
+		return true;
+	if (proc_look(pid, &parent, &start) == 0 && start == proc->main_start &&
+	    parent == procs->shell->walker_pid) {
+		/* Not to be woken by it again and again. */
+		let_go(procs, proc);
+		return false;
+	}
+	reap = end_unknown(pid);
+	log_line(LOG_LEVEL_NOTICE,
+	         "%s: pid %d has ended; how is not known, because another process is its "
+	         "parent",
+	         shell_path(procs->shell, proc->ref), (int)pid);
+	ends_add(procs, proc, &reap);
+	return true;
+}
+
+/*
+ * Those that a guardian before us was told of.  Of what the walker does not reap the pid
+ * may be anybody's by now.
+ */
+void
+mainpid_adopt(struct procs *procs)
+{
+	for (uint32_t slot = 0; slot < procs->cap; slot++) {
+		struct proc *proc = &procs->at[slot];
+		uint64_t start;
+		pid_t parent;
+
+		if (proc->leader == 0 || proc->pid == 0)
+			continue;
+		proc->pidfd = hold(procs, slot, proc->pid);
+		if (proc->pidfd >= 0 && proc_look(proc->pid, &parent, &start) == 0 &&
+		    start == proc->main_start)
+			continue;
+		let_go(procs, proc);
+		(void)mainpid_collect(procs, proc);
+	}
+}
