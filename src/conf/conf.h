@@ -320,6 +320,7 @@ struct conf_options {
 struct conf *conf_load(const char *file, const struct conf_options *options,
                        struct conf_reports *ret_reports);
 void conf_free(struct conf *conf);
+const char *conf_own_home(const char *variable, char *buf, size_t size);
 void conf_reports_init(struct conf_reports *reports);
 void conf_reports_done(struct conf_reports *reports);
 void conf_report_format(const struct conf_report *report, struct strbuf *out);

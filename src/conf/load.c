@@ -3,7 +3,9 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,16 +372,59 @@ set_log_directory(struct load *load)
 	const char *state =
 	    environ_find(variables, "XDG_STATE_HOME", strlen("XDG_STATE_HOME"));
 	const char *home = environ_find(variables, "HOME", strlen("HOME"));
+	char buf[PATH_MAX];
 
 	if (conf->log_directory != NULL)
 		return;
+	if (geteuid() == 0)
+		home = NULL;
+	else
+		home = conf_own_home(home, buf, sizeof(buf));
 	if (geteuid() != 0 && state != NULL && state[0] == '/')
 		conf->log_directory = arena_printf(conf->memory, "%s/supd", state);
-	else if (geteuid() != 0 && home != NULL && home[0] == '/')
+	else if (home != NULL)
 		conf->log_directory =
 		    arena_printf(conf->memory, "%s/.local/state/supd", home);
 	else
 		conf->log_directory = arena_dup(conf->memory, "/var/log/supd");
+}
+
+/* May files be made there, or in what there is of the way to it?  A path is absolute. */
+static bool
+is_writable(const char *directory)
+{
+	char path[PATH_MAX];
+	int r = -1;
+
+	if (snprintf(path, sizeof(path), "%s", directory) >= (int)sizeof(path))
+		return false;
+	for (;;) {
+		char *slash = strrchr(path, '/');
+
+		r = faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS);
+		if (r == 0 || errno != ENOENT || slash == NULL || path[1] == '\0')
+			return r == 0;
+		slash[slash == path ? 1 : 0] = '\0';
+	}
+}
+
+/* `log.directory`: known now rather than when the first line is lost. */
+static void
+check_log_directory(struct load *load)
+{
+	struct reader *reader = &load->reader;
+	const struct node *node =
+	    node_get(node_get(load->roots[0], "log"), "directory");
+	struct trail log_trail = {NULL, "log", 0};
+	struct trail trail = {&log_trail, "directory", 0};
+
+	if (node == NULL || node->type != NODE_TEXT || node->text[0] != '/' ||
+	    is_writable(node->text))
+		return;
+	reader_warn(reader, node, &trail,
+	            "user %u may not write there: actors whose output goes to their log "
+	            "will wait for it",
+	            (unsigned int)geteuid());
 }
 
 /* ---- the whole ---- */
@@ -402,6 +447,7 @@ load_all(struct load *load, const char *file)
 	read_own_key(load, "log");
 	read_own_key(load, "on_crash");
 	set_log_directory(load);
+	check_log_directory(load);
 	input = (struct tree_input){
 	    .top = load->roots[0],
 	    .children = gather(load, "children"),

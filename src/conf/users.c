@@ -9,8 +9,12 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
 
 #define LOOKUP_BYTES_MAX (1024 * 1024)
 #define GROUPS_MAX       65536
@@ -135,6 +139,32 @@ remember_user(struct users *users, const char *name, const struct user *user)
 	*kept = *user;
 	users->users[users->n_users++] = kept;
 	return kept;
+}
+
+/*
+ * The home of whoever supd runs as: $HOME, else what the user database says.  Both count
+ * only where they are absolute.  NULL: there is none; otherwise it is in buf.
+ */
+const char *
+conf_own_home(const char *variable, char *buf, size_t size)
+{
+	struct passwd entry;
+	struct passwd *found = NULL;
+	char *bytes = NULL;
+	const char *home = variable;
+	int n = -1;
+
+	if (home == NULL || home[0] != '/') {
+		bytes = malloc(LOOKUP_BYTES_MAX);
+		if (bytes != NULL)
+			(void)getpwuid_r(geteuid(), &entry, bytes, LOOKUP_BYTES_MAX,
+			                 &found);
+		home = found != NULL ? found->pw_dir : NULL;
+	}
+	if (home != NULL && home[0] == '/')
+		n = snprintf(buf, size, "%s", home);
+	free(bytes);
+	return n >= 0 && (size_t)n < size ? buf : NULL;
 }
 
 /*

@@ -156,6 +156,18 @@ parse(int argc, char **argv, struct supd_options *options)
 	return mode;
 }
 
+/* There is no default for somebody without a home. */
+static int
+no_conf_file(void)
+{
+	(void)fprintf(
+	    stderr,
+	    "supd: no configuration: user %u has no home directory, in which supd.yaml "
+	    "would be looked for; set XDG_CONFIG_HOME or HOME, or name the file with -c\n",
+	    (unsigned int)geteuid());
+	return EX_CONFIG;
+}
+
 static int
 check(const struct supd_options *options)
 {
@@ -249,6 +261,8 @@ main(int argc, char **argv)
 		return schema();
 	if (options.conf_file == NULL)
 		options.conf_file = supd_default_conf(conf_file);
+	if (options.conf_file == NULL)
+		return no_conf_file();
 	if (mode == MODE_CHECK)
 		return check(&options);
 	if (mode == MODE_SIMULATE)

@@ -68,21 +68,27 @@ supd_version(void)
 /* ---- defaults ------------------------------------------------------------------------
  */
 
-/* /etc/supd/supd.yaml for root, below the user's configuration directory otherwise. */
+/* /etc/supd/supd.yaml for root, below the user's configuration directory otherwise.  NULL:
+ * nobody knows where that is. */
 const char *
 supd_default_conf(char buf[SUPD_PATH_MAX])
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
-	const char *home = getenv("HOME");
+	char home_buf[SUPD_PATH_MAX];
+	const char *home;
+	int n = -1;
 
 	if (geteuid() == 0)
 		return SUPD_CONF;
-	if (config != NULL && config[0] == '/')
-		(void)snprintf(buf, SUPD_PATH_MAX, "%s/supd/supd.yaml", config);
-	else
-		(void)snprintf(buf, SUPD_PATH_MAX, "%s/.config/supd/supd.yaml",
-		               home != NULL ? home : "");
-	return buf;
+	if (config != NULL && config[0] == '/') {
+		n = snprintf(buf, SUPD_PATH_MAX, "%s/supd/supd.yaml", config);
+	} else {
+		home = conf_own_home(getenv("HOME"), home_buf, sizeof(home_buf));
+		if (home != NULL)
+			n = snprintf(buf, SUPD_PATH_MAX, "%s/.config/supd/supd.yaml",
+			             home);
+	}
+	return n >= 0 && n < SUPD_PATH_MAX ? buf : NULL;
 }
 
 /* $RUNTIME_DIRECTORY, else /run/supd, else $XDG_RUNTIME_DIR/supd (CONTROL.md). */

@@ -47,6 +47,8 @@ static const struct {
      "3:5: warning: decider[1]", "shadowed"},
     {"decider:\n  - default\n  - {when: killed, then: stop}\nchildren: {}\n",
      "3:5: warning: decider[1]", "shadowed"},
+    {"log: {directory: /etc/passwd/logs}\nchildren: {}\n",
+     "1:18: warning: log.directory", "may not write there"},
     {"children:\n  a: {" SH ", restart: transient, significant: true}\n",
      "2:60: warning: children.a.significant", "has no effect"},
     {"children:\n  a: {" SH ", on_failure: [otp, {when: oom, then: stop}]}\n",

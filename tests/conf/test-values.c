@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -562,6 +563,20 @@ START_TEST(supds_own_keys_arrive)
 }
 END_TEST
 
+START_TEST(home_is_the_variable_s_or_the_user_s)
+{
+	const struct passwd *own = getpwuid(geteuid());
+	const char *known = own != NULL ? own->pw_dir : NULL;
+	static const char *const none[] = {NULL, "", "relative/home"};
+	char buf[512];
+
+	ck_assert_str_eq(conf_own_home("/home/tester", buf, sizeof(buf)), "/home/tester");
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		ck_assert_pstr_eq(conf_own_home(none[i], buf, sizeof(buf)), known);
+	ck_assert_ptr_null(conf_own_home("/home/tester", buf, 5));
+}
+END_TEST
+
 Suite *
 suite_values(void)
 {
@@ -589,6 +604,7 @@ suite_values(void)
 	tcase_add_test(tcase, notify_readiness_gives_a_socket_and_a_timeout);
 	tcase_add_test(tcase, users_and_groups_are_resolved);
 	tcase_add_test(tcase, supds_own_keys_arrive);
+	tcase_add_test(tcase, home_is_the_variable_s_or_the_user_s);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

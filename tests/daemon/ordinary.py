@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""supd as an ordinary user: with everything that needs no root, and where its files are.
+
+As root it is run by a user that nobody knows, without groups and capabilities.
+"""
+import os
+import shutil
+import signal
+import stat
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
+
+# pylint: disable=wrong-import-position
+from answering import free_port
+from chaos import Chaos, outage, wait_told
+from customers import ask
+from lib import SUPCTL, SUPD, Skip, check, children, equal, has, main, run, test
+from storing import Storer
+from suspended import all_stand_still
+
+UID = 54321 if os.geteuid() == 0 else os.geteuid()
+IDS = {"user": UID, "group": UID, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def say(box, text):
+    return ["/bin/sh", "-c", f"echo {text} >>{box.path('told')}"]
+
+
+def tree(box, port):
+    """Actors beside the storer `a`, one for each thing that a file may ask for."""
+    unix = box.path("web.sock")
+    return {
+        "web": {"do": ["serve"], "ready": {"exec": ["/bin/true"]},
+                "sockets": {"tcp": f"tcp:127.0.0.1:{port}",
+                            "unix": {"listen": f"unix:{unix}", "mode": "0600"}},
+                "health": {"exec": ["/bin/true"], "interval": "100ms"}},
+        "notifies": {"ready": "notify", "do": ["ready"], "watchdog": "1h"},
+        "once": {"command": ["/bin/true"], "ready": "exit"},
+        "asked": {"ready": {"exec": ["/bin/true"]}, "user": str(UID),
+                  "group": str(os.getgid() if os.geteuid() else UID)},
+        "logged": {"command": ["/bin/sh", "-c", "echo ready now; exec sleep 1000"]},
+        "late": {"ready": {"after": "10ms"}},
+        "hooked": {"hooks": {name: say(box, name) for name in (
+            "pre_start", "post_start", "pre_stop", "post_stop")}},
+        "limited": {"do": ["report"], "umask": "0077", "directory": box.dir,
+                    "runtime_directory": True,
+                    "limits": {"nofile": "50:60", "core": 0, "nproc": 500}},
+        "both": {"do": ["alone"], "children": {"below": {}}},
+        "watches": {"watch": {"/user/both/below": {"run": say(box, "below")}}},
+    }
+
+
+def everything(box):
+    """A supd with all of that, as the user; the storer, and the port of `web`."""
+    port = free_port()
+    os.chmod(box.file("told"), 0o666)
+    binary = shutil.copy(SUPD, box.path("supd"))
+
+    def start(actors, **top):
+        return Chaos(box, {**actors, **tree(box, port)}, uid=UID, command=[binary], **top)
+
+    return Storer(box, {"runtime_directory": True}, start), port
+
+
+def ctl(s, *words):
+    """supctl, as the same user."""
+    result = run(SUPCTL, "-s", s.socket, *words, **IDS)
+    equal(result.code, 0, f"supctl {' '.join(words)}: {result}; status")
+    return result.out
+
+
+def states(s):
+    return {one["path"]: one["state"] for one in s.call("Status")["actors"]
+            if one["state"] != "running" and not one["path"].startswith("/system")}
+
+
+@test("everything that needs no root runs, and runs on after deaths and an upgrade", timeout=60)
+def runs(box):
+    a, port = everything(box)
+    s = a.s
+    s.until(lambda: states(s) == {"/user/once": "done"}, lambda: f"all to run: {states(s)}")
+    a.start()
+    a.do("put one 11", "file state 1")
+    for act in (s.crash, lambda: ctl(s, "upgrade"), lambda: s.crash(signal.SIGSEGV)):
+        act()
+        again = a.end(10)
+        equal((again["fds"], again["files"], again["owner"]),
+              ([["one", "11"]], ["state"], [UID, 0o755]), "what the storer finds again")
+    with ask(("127.0.0.1", port)) as client:
+        has(client.recv(100).decode(), "web", "web's answer by tcp")
+    with ask(box.path("web.sock")) as client:
+        has(client.recv(100).decode(), "web", "web's answer by its unix socket")
+    status = os.stat(box.path("web.sock"))
+    equal((status.st_uid, stat.S_IMODE(status.st_mode)), (UID, 0o600), "its owner and mode")
+    has(ctl(s, "logs", "logged"), "ready now", "the log")
+    s.tell("below", "exit=1")
+    s.started("below", 2)
+    ctl(s, "suspend", "both")
+    all_stand_still(s, s.actor("both")["pid"], "session")
+    ctl(s, "resume", "both")
+    ctl(s, "stop", "hooked")
+    wait_told(s, ["pre_start", "post_start", "pre_stop", "post_stop"])
+    s.consistent()
+    s.stop()
+    for left in ("control.sock", "actors"):
+        check(not os.path.exists(os.path.join(s.runtime, left)), f"{left} is left")
+    check(not os.path.exists(box.path("web.sock")), "web's socket is left")
+
+
+@test("what a process of an ordinary user's supd finds")
+def world(box):
+    a, _ = everything(box)
+    s = a.s
+    pid = s.line("R", "limited").pid
+
+    def text(name):
+        with open(box.path(f"report.limited.{pid}/{name}"), encoding="utf8") as file:
+            return file.read()
+
+    has(text("limits"), r"Max open files +50 +60 ", "limits")
+    has(text("limits"), r"Max processes +500 +500 ", "limits")
+    has(text("status"), r"Umask:\t0077\n", "status")
+    has(text("status"), rf"Uid:\t{UID}\t{UID}\t{UID}\t{UID}\n", "status")
+    has(text("environ"), r"RUNTIME_DIRECTORY=" + s.runtime + "/", "the environment")
+
+
+@test("the control socket is the user's and root's own")
+def control(box):
+    if os.geteuid() != 0:
+        raise Skip("needs root, to be another user")
+    s = Chaos(box, {"a": {}}, uid=UID)
+    ctl(s, "ping")
+    equal(s.ctl("ping").code, 0, "root's ping")
+    other = run(SUPCTL, "-s", s.socket, "ping", user=UID + 1, group=UID + 1, extra_groups=[])
+    equal(other.code, 5, f"another user's ping: {other}")
+
+
+@test("its walker gives way, and its processes go, as root's do")
+def deaths(box):
+    s = Chaos(box, {"a": {}, "daemon": {"command": [
+        "/bin/sh", "-c", "(setsid sleep 1000 &); exec sleep 1000"]}}, uid=UID)
+    sleeper = s.until(lambda: [pid for pid in children(s.guardian()) if pid not in
+                               [one["pid"] for one in s.call("Status")["actors"]] and
+                               not s.is_own(pid)], "the daemon's daemon")
+    outage(s, lambda: os.kill(sleeper[0], 0))
+    ctl(s, "stop", "daemon")
+    s.until(lambda: not os.path.exists(f"/proc/{sleeper[0]}"), "its end")
+    s.consistent()
+
+
+# ---- where files are -------------------------------------------------------------------------
+
+
+class Plain:
+    """A supd that is told by its environment alone where everything is."""
+
+    def __init__(self, box, **environ):
+        for name in ("home", "config", "run", "state"):
+            os.makedirs(box.path(name), exist_ok=True)
+            os.chown(box.path(name), UID, UID)
+        self.box = box
+        self.environ = {"PATH": os.environ["PATH"], **environ}
+
+    def configure(self, directory, more=""):
+        os.makedirs(self.box.path(directory), exist_ok=True)
+        return self.box.file(f"{directory}/supd.yaml", "children: {a: {command: [/bin/sh, -c, "
+                             '"echo here I am; exec sleep 1000"]}}\n' + more)
+
+    def supd(self, *words):
+        return run(SUPD, *words, env=self.environ, **IDS)
+
+    def ctl(self, *words):
+        return run(SUPCTL, *words, env=self.environ, **IDS)
+
+    def start(self, *words):
+        self.said = self.box.path("said")
+        with open(self.said, "wb") as said:
+            process = self.box.popen(SUPD, *words, env=self.environ, stderr=said, **IDS)
+        wait(lambda: self.ctl("is-active", "a").code == 0 or process.poll() is not None)
+        with open(self.said, encoding="utf8") as said:
+            equal(process.poll(), None, f"it ended: {said.read()}; exit status")
+        return process
+
+
+def wait(condition):
+    """Until it is true; the test's alarm ends it otherwise."""
+    while not condition():
+        time.sleep(0.01)
+
+
+def end(process):
+    process.terminate()
+    equal(process.wait(), 0, "supd's exit status")
+
+
+def logged(path):
+    def is_there():
+        try:
+            with open(path, encoding="utf8") as text:
+                return "here I am" in text.read()
+        except FileNotFoundError:
+            return False
+
+    wait(is_there)
+
+
+@test("XDG_CONFIG_HOME, XDG_RUNTIME_DIR and XDG_STATE_HOME say where everything is")
+def xdg(box):
+    plain = Plain(box, HOME=box.path("home"), XDG_CONFIG_HOME=box.path("config"),
+                  XDG_RUNTIME_DIR=box.path("run"), XDG_STATE_HOME=box.path("state"))
+    plain.configure("config/supd")
+    has(plain.supd("--check").out, "good, 1 actor", "--check")
+    process = plain.start()
+    check(stat.S_ISSOCK(os.stat(box.path("run/supd/control.sock")).st_mode), "no socket")
+    logged(box.path("state/supd/user/a.log"))
+    equal(plain.ctl("upgrade").code, 0, "supctl upgrade")
+    has(plain.ctl("logs", "a").out, "here I am", "supctl logs")
+    end(process)
+    equal(os.listdir(box.path("home")), [], "files in the home directory")
+
+
+@test("with HOME alone the places are those of the XDG specification")
+def home(box):
+    plain = Plain(box, HOME=box.path("home"), XDG_RUNTIME_DIR=box.path("run"),
+                  XDG_CONFIG_HOME="", XDG_STATE_HOME="relative")
+    os.makedirs(box.path("home/.config"))
+    plain.configure("home/.config/supd")
+    process = plain.start()
+    logged(box.path("home/.local/state/supd/user/a.log"))
+    end(process)
+
+
+@test("RUNTIME_DIRECTORY, as of a service manager, goes before XDG_RUNTIME_DIR, -r before both")
+def runtime(box):
+    plain = Plain(box, HOME=box.path("home"), XDG_CONFIG_HOME=box.path("config"),
+                  XDG_RUNTIME_DIR=box.path("run"), RUNTIME_DIRECTORY=box.path("home/x:/y"),
+                  SUPD_SOCKET=box.path("home/x/control.sock"))
+    plain.configure("config/supd")
+    process = plain.start()
+    check(os.path.exists(box.path("home/x/control.sock")), "no socket there")
+    end(process)
+    plain.environ["SUPD_SOCKET"] = box.path("home/y/control.sock")
+    process = plain.start("-r", box.path("home/y"))
+    equal(os.listdir(box.path("run")), [], "what is in XDG_RUNTIME_DIR")
+    end(process)
+
+
+@test("with neither HOME nor XDG variables: -c and -r and log.directory are enough")
+def bare(box):
+    plain = Plain(box)
+    file = plain.configure("config", f"log: {{directory: {box.path('state')}}}\n")
+    plain.environ["SUPD_SOCKET"] = box.path("run/control.sock")
+    process = plain.start("-c", file, "-r", box.path("run"))
+    logged(box.path("state/user/a.log"))
+    end(process)
+
+
+@test("what cannot be found without HOME is asked for in words (78, 71)", root=True)
+def lost(box):
+    plain = Plain(box)
+    result = plain.supd("--check")
+    equal(result.code, 78, "exit status without a configuration")
+    has(result.err, f"user {UID} has no home.*-c", "stderr")
+    # One that the user database knows has its home from there.
+    result = run(SUPD, "--check", env=plain.environ, user="nobody", group=65534,
+                 extra_groups=[])
+    equal(result.code, 78, "nobody's exit status")
+    has(result.err, r"/nonexistent/\.config/supd/supd\.yaml", "stderr")
+    if not os.path.exists("/run/supd"):
+        result = plain.supd("-c", plain.configure("config"))
+        equal(result.code, 71, "exit status without a runtime directory")
+        has(result.err, "/run/supd: Permission denied.*-r", "stderr")
+    result = plain.ctl("ping")
+    equal(result.code, 1, "supctl's exit status without a supd")
+    has(result.err, "/run/supd/control.sock", "supctl's stderr")
+
+
+@test("where its log cannot be written is said at the check, and lost are no lines")
+def no_log(box):
+    plain = Plain(box)
+    os.mkdir(box.path("state/closed"), 0o500)
+    os.chown(box.path("state/closed"), *((0, 0) if os.geteuid() == 0 else (UID, -1)))
+    file = plain.configure("config", f"log:\n  directory: {box.path('state/closed/log')}\n")
+    result = plain.supd("--check", "-c", file)
+    equal(result.code, 0, "exit status")
+    has(result.err, rf":3:\d+: warning: log.directory: user {UID} may not write there",
+        "stderr")
+    plain.environ["SUPD_SOCKET"] = box.path("run/control.sock")
+    process = plain.start("-c", file, "-r", box.path("run"))
+
+    def told():
+        with open(plain.said, encoding="utf8") as said:
+            return "cannot write" in said.read()
+
+    wait(told)
+    os.chown(box.path("state/closed"), UID, UID)
+    os.chmod(box.path("state/closed"), 0o700)
+    logged(box.path("state/closed/log/user/a.log"))
+    end(process)
+
+
+# ---- what takes root ------------------------------------------------------------------------
+
+
+@test("a port that is root's is refused before anything starts, by name (71)")
+def port_of_root(box):
+    with open("/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding="ascii") as text:
+        if int(text.read()) <= 81:
+            raise Skip("every port is everybody's here")
+    plain = Plain(box)
+    file = box.file("supd.yaml", "children: {a: {command: [/bin/sleep, '1'], sockets: {web: "
+                    "'tcp:127.0.0.1:81'}}}\n")
+    result = plain.supd("-c", file, "-r", box.path("run"))
+    equal(result.code, 71, "exit status")
+    has(result.err, r"/user/a: socket web: .*127\.0\.0\.1.*81.*Permission denied", "stderr")
+    check("/user/a: started" not in result.err, result.err)
+
+
+if __name__ == "__main__":
+    main()
