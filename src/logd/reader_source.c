@@ -14,6 +14,8 @@
 
 /* So many numbers in a row may be missing: files are renamed one after the other. */
 #define MISSES_MAX 3
+/* So often one looks again for a file that was renamed meanwhile. */
+#define TRIES_MAX 100
 /* The clock of files is a little behind the one that lines are dated with. */
 #define MTIME_SLACK_US 1000000
 
@@ -81,16 +83,30 @@ open_number(const struct source *source, uint32_t n, struct reader_file *file)
 static int
 open_oldest(struct source *source, uint64_t since_us)
 {
-	struct stat st;
-	uint32_t found = UINT32_MAX;
-	bool packed;
+	unsigned int tries = 0;
+	uint32_t found;
+	ino_t inode;
+	int r;
 
-	for (uint32_t n = 0; next_number(source, &n, &st, &packed); n++) {
-		if ((uint64_t)st.st_mtime * 1000000 + MTIME_SLACK_US < since_us)
-			break;
-		found = n;
-	}
-	return found == UINT32_MAX ? -ENOENT : open_number(source, found, &source->file);
+	do {
+		struct stat st;
+		bool packed;
+
+		found = UINT32_MAX;
+		inode = 0;
+		for (uint32_t n = 0; next_number(source, &n, &st, &packed); n++) {
+			if ((uint64_t)st.st_mtime * 1000000 + MTIME_SLACK_US < since_us)
+				break;
+			found = n;
+			inode = st.st_ino;
+		}
+		if (found == UINT32_MAX)
+			return -ENOENT;
+		r = open_number(source, found, &source->file);
+		/* It may have another number by now. */
+	} while (++tries < TRIES_MAX &&
+	         (r == -ENOENT || (r == 0 && source->file.inode != inode)));
+	return r;
 }
 
 /* ---- where to begin -------------------------------------------------------------------
@@ -282,14 +298,27 @@ find_own_number(const struct source *source)
 	return found;
 }
 
-/* Open the next file after number n; -ENOENT if there is none yet. */
+/*
+ * Open the next file after number n; -ENOENT if there is none yet.  While files get other
+ * numbers one is missing in the midst of them, and another a moment later: what was passed
+ * over must be missing still when the next one is open, or all is looked at again.
+ */
 static int
 open_newer(const struct source *source, uint32_t n, struct reader_file *file)
 {
+	uint32_t at = n;
 	int r = -ENOENT;
 
-	while (n-- > 0 && r == -ENOENT)
-		r = open_number(source, n, file);
+	while (at > 0 && r == -ENOENT) {
+		r = open_number(source, --at, file);
+		for (uint32_t passed = at + 1; passed < n && r == 0; passed++) {
+			struct stat st;
+			bool packed;
+
+			if (stat_number(source, passed, &st, &packed))
+				r = -EAGAIN;
+		}
+	}
 	return r;
 }
 
@@ -321,8 +350,8 @@ go_on(struct source *source)
 		/* Renamed meanwhile: what was opened may be one too far. */
 		n = source->format == READER_FOREIGN ? 1 : find_own_number(source);
 		r = n == 0 ? -ESTALE : open_newer(source, n, &next);
-	} while (r == 0 && source->format != READER_FOREIGN &&
-	         find_own_number(source) != n);
+	} while (r == -EAGAIN || (r == 0 && source->format != READER_FOREIGN &&
+	                          find_own_number(source) != n));
 	if (r == 0) {
 		change_file(source, &next);
 		return 1;

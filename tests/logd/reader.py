@@ -7,13 +7,16 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
 
-SUPD = os.environ.get("SUPD") or os.path.join(os.environ.get("top_builddir", "."), "supd")
+BUILD = os.environ.get("top_builddir", ".")
+KILLER = os.path.join(BUILD, "tests/chaos/killer")
+SUPD = os.environ.get("SUPD") or os.path.join(BUILD, "supd")
 GUARD_S = 20
 TESTS = []
 
@@ -439,6 +442,47 @@ def killed(p):
         reader.close()
     again = ("/user/a", "output", "timed", place, p.path("a.log"))
     equal(got + texts(again), [f"l{n}" for n in range(number)])
+
+
+def stop_at(pid, n, goes_on):
+    """Stop a stopped process at its n-th system call, or its exit, from now; False: before
+    that it has done what `goes_on` waits for."""
+    with subprocess.Popen([KILLER, str(pid), str(n), "STOP"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as stopper:
+        equal(stopper.stdout.readline()[:8], b"attached")
+        os.kill(pid, signal.SIGCONT)
+        end = time.monotonic() + GUARD_S
+        while not select.select([stopper.stdout], [], [], 0)[0]:
+            if goes_on():
+                return False
+            if time.monotonic() > end:
+                raise AssertionError(f"neither the {n}th stop nor what comes of it")
+    return True
+
+
+@test("no file is passed over, wherever the reader is while they get their numbers")
+def renumbered(p):
+    n, stopped = 0, True
+    while stopped:
+        n += 1
+        a = p.write(f"{n}.log", timed((1, "l1")))
+        reader = Reader(("/user/a", a), follow=True)
+        equal(reader.texts(1), ["l1"])
+        pid = reader.process.pid
+        os.kill(pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, pid, os.WSTOPPED)
+        p.rotate(f"{n}.log")
+        p.write(f"{n}.log", timed((2, "l2")))
+        # The first step of the next rotation; the others come when the reader is stopped.
+        os.rename(f"{a}.1", f"{a}.2")
+        stopped = stop_at(pid, n, lambda: reader.pump(0.01) and len(reader.answers) > 1)
+        os.rename(a, f"{a}.1")
+        p.write(f"{n}.log", timed((3, "l3")))
+        os.kill(pid, signal.SIGCONT)
+        equal(reader.texts(2), ["l2", "l3"], f"the lines, when it was stopped at {n}")
+        reader.close()
+    if n < 10:
+        raise AssertionError(f"only {n} stops")
 
 
 @test("a request that makes no sense is refused")
