@@ -18,7 +18,7 @@
 #define IO_LEVEL  4 /* as without any priority and with nice 0 */
 #define LONG_BITS (sizeof(long) * CHAR_BIT)
 
-static struct conf_attributes *
+static struct attributes *
 attributes_of(void *target)
 {
 	return &((struct conf_actor *)target)->process.attributes;
@@ -41,7 +41,7 @@ void
 read_nice(struct reader *reader, const struct node *node, void *target,
           const struct trail *trail)
 {
-	struct conf_attributes *attributes = attributes_of(target);
+	struct attributes *attributes = attributes_of(target);
 	const struct rights *rights = rights_get(reader);
 
 	attributes->has_nice = true;
@@ -58,7 +58,7 @@ void
 read_oom_score_adj(struct reader *reader, const struct node *node, void *target,
                    const struct trail *trail)
 {
-	struct conf_attributes *attributes = attributes_of(target);
+	struct attributes *attributes = attributes_of(target);
 	const struct rights *rights = rights_get(reader);
 
 	attributes->has_oom_score_adj = true;
@@ -79,7 +79,7 @@ read_scheduler(struct reader *reader, const struct node *node, void *target,
 	    [POLICY_WORD_IDLE] = SCHED_IDLE,   [POLICY_WORD_FIFO] = SCHED_FIFO,
 	    [POLICY_WORD_RR] = SCHED_RR,
 	};
-	struct conf_attributes *attributes = attributes_of(target);
+	struct attributes *attributes = attributes_of(target);
 	const struct node *policy = node_get(node, "policy");
 	const struct node *priority = node_get(node, "priority");
 	struct trail below = {trail, "priority", 0};
@@ -117,7 +117,7 @@ read_io_priority(struct reader *reader, const struct node *node, void *target,
 	    [CLASS_WORD_BEST_EFFORT] = IO_CLASS_BEST_EFFORT,
 	    [CLASS_WORD_IDLE] = IO_CLASS_IDLE,
 	};
-	struct conf_attributes *attributes = attributes_of(target);
+	struct attributes *attributes = attributes_of(target);
 	const struct node *level = node_get(node, "level");
 	const struct node *name = node_get(node, "class");
 	struct trail below = {trail, "level", 0};
@@ -144,7 +144,7 @@ read_io_priority(struct reader *reader, const struct node *node, void *target,
 
 static void
 set_cpus(struct reader *reader, const struct node *node, const struct trail *trail,
-         struct conf_attributes *attributes)
+         struct attributes *attributes)
 {
 	const uint64_t range = read_value(&schema_cpus, node).number;
 	const struct rights *rights = rights_get(reader);
@@ -166,7 +166,7 @@ void
 read_cpu_affinity(struct reader *reader, const struct node *node, void *target,
                   const struct trail *trail)
 {
-	struct conf_attributes *attributes = attributes_of(target);
+	struct attributes *attributes = attributes_of(target);
 	unsigned int last = 0;
 
 	if (node->type == NODE_LIST && node->n == 0) {
@@ -228,7 +228,7 @@ read_capability_set(const struct node *node, uint64_t allowed,
 
 static void
 read_bounding(struct reader *reader, const struct node *node, const struct trail *trail,
-              struct conf_attributes *attributes)
+              struct attributes *attributes)
 {
 	const struct rights *rights = rights_get(reader);
 	const struct node *refused;
@@ -242,7 +242,7 @@ read_bounding(struct reader *reader, const struct node *node, const struct trail
 
 static void
 read_ambient(struct reader *reader, const struct node *node, const struct trail *trail,
-             struct conf_attributes *attributes)
+             struct attributes *attributes)
 {
 	const struct rights *rights = rights_get(reader);
 	const struct node *refused;
@@ -272,7 +272,7 @@ void
 read_capabilities(struct reader *reader, const struct node *node, void *target,
                   const struct trail *trail)
 {
-	struct conf_attributes *attributes = attributes_of(target);
+	struct attributes *attributes = attributes_of(target);
 	const struct node *bounding = node_get(node, "bounding");
 	const struct node *ambient = node_get(node, "ambient");
 	struct trail bounding_trail = {trail, "bounding", 0};

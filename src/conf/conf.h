@@ -11,6 +11,7 @@
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
 
+#include "base/attributes.h"
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "core/spec.h"
@@ -139,27 +140,6 @@ struct conf_probe {
 	X(READY_BY_LOG, "log")
 enum ready_sign { READY_SIGN_MAP(AS_ENUM) READY_SIGN_MAX };
 
-/* What the kernel is to grant to a process, and what to take away from it.  What is not
- * set is inherited. */
-struct conf_attributes {
-	bool has_nice;
-	bool has_oom_score_adj;
-	bool has_scheduler;
-	bool has_io_priority;
-	bool has_bounding;
-	bool has_ambient;
-	bool no_new_privileges;
-	int nice;
-	int oom_score_adj;
-	int policy; /* SCHED_x */
-	int priority;
-	int io_priority;     /* as ioprio_set(2) wants it */
-	unsigned long *cpus; /* as sched_setaffinity(2) wants it; NULL: inherited */
-	size_t n_cpus;       /* words of it */
-	uint64_t bounding;   /* capabilities: bit n is number n */
-	uint64_t ambient;
-};
-
 /* How many sockets an actor may have, and descriptors its fd store. */
 #define CONF_SOCKETS_MAX  60
 #define CONF_CPUS_MAX     8192
@@ -184,7 +164,7 @@ struct conf_process {
 	char **environment_files; /* NULL-terminated paths: to be read at each start */
 	bool clear_environment;   /* nothing else is inherited */
 	char *input;              /* the file that it reads from; NULL: /dev/null */
-	struct conf_attributes attributes;
+	struct attributes attributes;
 	struct conf_limit *limits;
 	size_t n_limits;
 	struct conf_output out;
@@ -207,8 +187,8 @@ struct conf_process {
 	bool keep_runtime_directory;
 	enum ready_sign ready_sign; /* READY_TOLD */
 	int ready_fd;               /* READY_BY_FD: 3 and on */
-	char *ready_pattern;        /* READY_BY_LOG: a POSIX extended regular expression */
-	struct conf_probe ready;    /* READY_PROBED */
+	char *ready_pattern;     /* READY_BY_LOG: a POSIX extended regular expression */
+	struct conf_probe ready; /* READY_PROBED */
 	struct conf_probe health;
 };
 

@@ -78,7 +78,7 @@ add_value(struct collection *collection, const char *name, const struct schema_t
 static const char *
 computed_default(struct collection *collection, const char *name)
 {
-	const struct conf_attributes *attributes = &collection->actor->process.attributes;
+	const struct attributes *attributes = &collection->actor->process.attributes;
 	const struct spec *spec = &collection->actor->spec;
 	char buf[DURATION_TEXT_MAX];
 

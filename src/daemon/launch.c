@@ -370,35 +370,6 @@ struct program {
 	int cgroup_fd;
 };
 
-/* `oom_score_adj` as text is longer only of numbers that there are not. */
-#define OOM_TEXT_MAX 16
-
-static struct spawn_attributes
-attributes_of(const struct conf_process *process, char oom[OOM_TEXT_MAX])
-{
-	const struct conf_attributes *conf = &process->attributes;
-
-	(void)snprintf(oom, OOM_TEXT_MAX, "%d", conf->oom_score_adj);
-	return (struct spawn_attributes){
-	    .oom_score_adj = conf->has_oom_score_adj ? oom : NULL,
-	    .root = process->root,
-	    .cpus = conf->cpus,
-	    .cpus_bytes = conf->n_cpus * sizeof(*conf->cpus),
-	    .has_nice = conf->has_nice,
-	    .has_scheduler = conf->has_scheduler,
-	    .has_io_priority = conf->has_io_priority,
-	    .has_bounding = conf->has_bounding,
-	    .has_ambient = conf->has_ambient,
-	    .no_new_privileges = conf->no_new_privileges,
-	    .nice = conf->nice,
-	    .policy = conf->policy,
-	    .priority = conf->priority,
-	    .io_priority = conf->io_priority,
-	    .bounding = conf->bounding,
-	    .ambient = conf->ambient,
-	};
-}
-
 static int
 spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *actor,
          const struct outputs *outputs, const struct program *program,
@@ -406,7 +377,6 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 {
 	const struct conf_process *process = &actor->conf->process;
 	struct spawn_limit limits[LIMITS_MAX];
-	char oom[OOM_TEXT_MAX];
 	int fds[SPAWN_FDS_MAX] = {outputs->in, outputs->out.fd, outputs->err.fd};
 	const struct spawn spawn = {
 	    .file = program->file,
@@ -424,7 +394,8 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .n_groups = process->n_groups,
 	    .limits = limits,
 	    .n_limits = fill_limits(shell, process, limits),
-	    .attributes = attributes_of(process, oom),
+	    .attributes = &process->attributes,
+	    .root = process->root,
 	    .umask = process->umask,
 	    .trace = &ledger_spawn(shell->ledger)->trace,
 	    .directory = process->directory != NULL ? process->directory : "/",

@@ -24,6 +24,7 @@
 #endif
 
 #define IOPRIO_WHO_PROCESS 1
+#define NUMBER_MAX         12
 
 /* The kernel's sets have 64 bits in two halves. */
 #define CAPABILITIES_MAX 64
@@ -37,11 +38,13 @@ struct sets {
 void
 spawn_oom_score_adj(const struct spawn_child *child)
 {
-	const char *text = child->spawn->attributes.oom_score_adj;
+	const struct attributes *wanted = child->spawn->attributes;
+	char text[NUMBER_MAX];
 	int fd;
 
-	if (text == NULL)
+	if (!wanted->has_oom_score_adj)
 		return;
+	spawn_write_number(text, wanted->oom_score_adj);
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0 || close(fd) < 0)
 		spawn_child_fail(child, SPAWN_STEP_OOM, -1);
@@ -52,13 +55,14 @@ spawn_oom_score_adj(const struct spawn_child *child)
 void
 spawn_priorities(const struct spawn_child *child)
 {
-	const struct spawn_attributes *wanted = &child->spawn->attributes;
+	const struct attributes *wanted = child->spawn->attributes;
 
 	if (wanted->has_nice &&
 	    syscall(SYS_setpriority, PRIO_PROCESS, 0, wanted->nice) < 0)
 		spawn_child_fail(child, SPAWN_STEP_NICE, -1);
 	if (wanted->cpus != NULL &&
-	    syscall(SYS_sched_setaffinity, 0, wanted->cpus_bytes, wanted->cpus) < 0)
+	    syscall(SYS_sched_setaffinity, 0, wanted->n_cpus * sizeof(*wanted->cpus),
+	            wanted->cpus) < 0)
 		spawn_child_fail(child, SPAWN_STEP_CPUS, -1);
 	/* The kernel's struct sched_param is this number. */
 	if (wanted->has_scheduler &&
@@ -121,7 +125,7 @@ drop_bounding(const struct spawn_child *child)
 		/* The kernel does not know so many. */
 		if (r < 0)
 			return;
-		if (r > 0 && !has(child->spawn->attributes.bounding, i) &&
+		if (r > 0 && !has(child->spawn->attributes->bounding, i) &&
 		    syscall(SYS_prctl, PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
 			spawn_child_fail(child, SPAWN_STEP_BOUNDING, i);
 	}
@@ -131,7 +135,7 @@ drop_bounding(const struct spawn_child *child)
 void
 spawn_before_ids(const struct spawn_child *child)
 {
-	const struct spawn_attributes *wanted = &child->spawn->attributes;
+	const struct attributes *wanted = child->spawn->attributes;
 
 	if (wanted->has_bounding)
 		drop_bounding(child);
@@ -144,7 +148,7 @@ spawn_before_ids(const struct spawn_child *child)
 static void
 raise_ambient(const struct spawn_child *child, const struct sets *had)
 {
-	const uint64_t ambient = child->spawn->attributes.ambient;
+	const uint64_t ambient = child->spawn->attributes->ambient;
 
 	if (syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		spawn_child_fail(child, SPAWN_STEP_AMBIENT, -1);
@@ -167,7 +171,7 @@ static void
 settle_capabilities(const struct spawn_child *child)
 {
 	const struct spawn *spawn = child->spawn;
-	const struct spawn_attributes *wanted = &spawn->attributes;
+	const struct attributes *wanted = spawn->attributes;
 	struct sets had;
 	struct sets sets;
 
@@ -195,7 +199,7 @@ settle_capabilities(const struct spawn_child *child)
 void
 spawn_after_ids(const struct spawn_child *child)
 {
-	const struct spawn_attributes *wanted = &child->spawn->attributes;
+	const struct attributes *wanted = child->spawn->attributes;
 
 	if (wanted->has_bounding || wanted->has_ambient)
 		settle_capabilities(child);

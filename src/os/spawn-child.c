@@ -204,17 +204,20 @@ apply_ids(const struct spawn_child *child)
 		fail(child, SPAWN_STEP_UID);
 }
 
-/* The pid in decimal, NUL-terminated: 11 bytes at most. */
-static void
-write_pid(char *at, pid_t pid)
+/* A number in decimal, NUL-terminated: 11 bytes at most, 12 of a negative one. */
+void
+spawn_write_number(char *at, int number)
 {
+	unsigned int rest = number < 0 ? -(unsigned int)number : (unsigned int)number;
 	char reversed[10];
 	size_t n = 0;
 
 	do {
-		reversed[n++] = (char)('0' + pid % 10);
-		pid /= 10;
-	} while (pid > 0);
+		reversed[n++] = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest > 0);
+	if (number < 0)
+		*at++ = '-';
 	while (n > 0)
 		*at++ = reversed[--n];
 	*at = '\0';
@@ -278,21 +281,25 @@ spawn_child_run(void *arg)
 		fail(child, SPAWN_STEP_SESSION);
 	/* Before the limits, which may leave no descriptor for it; before the root, which
 	 * may have no /proc. */
-	spawn_oom_score_adj(child);
+	if (spawn->attributes != NULL)
+		spawn_oom_score_adj(child);
 	apply_limits(child);
-	spawn_priorities(child);
-	if (spawn->attributes.root != NULL && chroot(spawn->attributes.root) < 0)
+	if (spawn->attributes != NULL)
+		spawn_priorities(child);
+	if (spawn->root != NULL && chroot(spawn->root) < 0)
 		fail(child, SPAWN_STEP_ROOT);
-	spawn_before_ids(child);
+	if (spawn->attributes != NULL)
+		spawn_before_ids(child);
 	if (spawn->has_ids)
 		apply_ids(child);
-	spawn_after_ids(child);
+	if (spawn->attributes != NULL)
+		spawn_after_ids(child);
 	if (spawn->umask != SPAWN_UMASK_INHERIT)
 		(void)umask(spawn->umask);
 	if (spawn->directory != NULL && chdir(spawn->directory) < 0)
 		fail(child, SPAWN_STEP_DIRECTORY);
 	if (spawn->listen_pid != NULL)
-		write_pid(spawn->listen_pid, (pid_t)syscall(SYS_getpid));
+		spawn_write_number(spawn->listen_pid, (pid_t)syscall(SYS_getpid));
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	exec_file(spawn);

@@ -29,6 +29,7 @@ struct spawn_child {
 int spawn_child_run(void *arg);
 _Noreturn void spawn_child_fail(const struct spawn_child *child, enum spawn_step step,
                                 int which);
+void spawn_write_number(char *at, int number);
 void spawn_oom_score_adj(const struct spawn_child *child);
 void spawn_priorities(const struct spawn_child *child);
 void spawn_before_ids(const struct spawn_child *child);

@@ -15,6 +15,7 @@
 #ifndef OS_SPAWN_H
 #define OS_SPAWN_H
 
+#include "base/attributes.h"
 #include "base/names.h"
 #include "os/fd.h"
 
@@ -84,27 +85,6 @@ struct spawn_limit {
 	struct rlimit value;
 };
 
-/* What the kernel is to grant to a program, and what to take away from it.  What is not
- * set is inherited. */
-struct spawn_attributes {
-	const char *oom_score_adj; /* decimal; NULL: inherited */
-	const char *root;          /* chroot(2); NULL: none */
-	const unsigned long *cpus; /* as in sched_setaffinity(2); NULL: inherited */
-	size_t cpus_bytes;
-	bool has_nice;
-	bool has_scheduler;
-	bool has_io_priority;
-	bool has_bounding;
-	bool has_ambient;
-	bool no_new_privileges;
-	int nice;
-	int policy; /* SCHED_x */
-	int priority;
-	int io_priority;   /* as in ioprio_set(2) */
-	uint64_t bounding; /* capabilities that can be had at all: bit n is number n */
-	uint64_t ambient;  /* and those that the program has, whoever runs it */
-};
-
 struct spawn {
 	const char *file; /* a path with a slash, or a name to look up in path */
 	const char *path; /* PATH for that look-up; NULL: the system's default */
@@ -122,8 +102,9 @@ struct spawn {
 	size_t n_groups;
 	const struct spawn_limit *limits;
 	size_t n_limits;
-	struct spawn_attributes attributes;
-	mode_t umask;          /* or SPAWN_UMASK_INHERIT */
+	const struct attributes *attributes; /* NULL: all is inherited */
+	mode_t umask;                        /* or SPAWN_UMASK_INHERIT */
+	const char *root;                    /* chroot(2); NULL: the caller's */
 	const char *directory; /* below the root, if there is one; NULL: the caller's */
 	bool foreground;       /* stay in the caller's session: no setsid */
 	struct spawn_trace *trace; /* shared memory that the caller zeroed, or NULL */

@@ -174,7 +174,7 @@ START_TEST(what_is_written_arrives)
 	    "  environment_file: -/a}, b: {command: [x]}}\n");
 	const struct conf_process *a = &actor_at(conf, "/user/a")->process;
 	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
-	const struct conf_attributes none = {0};
+	const struct attributes none = {0};
 
 	ck_assert_int_eq(a->attributes.nice, -3);
 	ck_assert_int_eq(a->attributes.oom_score_adj, -7);

@@ -12,6 +12,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
@@ -55,8 +56,7 @@ plain(char *const *argv, const int *fds)
 
 /* What cat(1) says of a file when it is started like this. */
 static void
-look(struct spawn_attributes attributes, uid_t uid, const char *file, char *text,
-     size_t size)
+look(struct attributes attributes, uid_t uid, const char *file, char *text, size_t size)
 {
 	char *argv[] = {strdup("/bin/cat"), strdup(file), NULL};
 	int ends[2];
@@ -70,7 +70,7 @@ look(struct spawn_attributes attributes, uid_t uid, const char *file, char *text
 
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
 	fds[1] = ends[1];
-	spawn.attributes = attributes;
+	spawn.attributes = &attributes;
 	spawn.has_ids = uid != 0;
 	spawn.uid = spawn.gid = uid;
 	r = os_spawn(&spawner, &spawn, &child);
@@ -119,7 +119,7 @@ START_TEST(a_child_has_its_own_oom_score_adj_and_leaves_ours)
 	char text[64];
 
 	spawner.has_clone3 = spawner.has_clone3 && _i == 0;
-	look((struct spawn_attributes){.oom_score_adj = "777"}, 0,
+	look((struct attributes){.has_oom_score_adj = true, .oom_score_adj = 777}, 0,
 	     "/proc/self/oom_score_adj", text, sizeof(text));
 	ck_assert_str_eq(text, "777\n");
 	ck_assert_int_eq(own_oom_score_adj(), before);
@@ -128,7 +128,7 @@ END_TEST
 
 START_TEST(a_child_has_its_own_capabilities_and_leaves_ours)
 {
-	const struct spawn_attributes attributes = {
+	const struct attributes attributes = {
 	    .has_bounding = true,
 	    .has_ambient = true,
 	    .no_new_privileges = true,
@@ -150,21 +150,22 @@ START_TEST(a_child_has_its_own_capabilities_and_leaves_ours)
 	ck_assert_int_eq(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 1);
 	ck_assert_int_eq(prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0), 0);
 	ck_assert_int_eq(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 0);
-	look((struct spawn_attributes){0}, 0, "/proc/self/status", text, sizeof(text));
+	look((struct attributes){0}, 0, "/proc/self/status", text, sizeof(text));
 	ck_assert_uint_ne(set_of(text, "CapBnd"), BIT(CAP_KILL) | BIT(CAP_CHOWN));
 }
 END_TEST
 
 static void
-assert_fails(struct spawn_attributes attributes, const struct spawn_limit *limit,
-             int code, const char *step, int which)
+assert_fails(struct attributes attributes, const struct spawn_limit *limit,
+             const char *root, int code, const char *step, int which)
 {
 	char *argv[] = {strdup("/bin/true"), NULL};
 	const int fds[] = {-1, -1, -1};
 	struct spawn spawn = plain(argv, fds);
 	struct spawn_result child;
 
-	spawn.attributes = attributes;
+	spawn.attributes = &attributes;
+	spawn.root = root;
 	spawn.limits = limit;
 	spawn.n_limits = limit != NULL;
 	ck_assert_int_eq(os_spawn(&spawner, &spawn, &child), -code);
@@ -175,29 +176,29 @@ assert_fails(struct spawn_attributes attributes, const struct spawn_limit *limit
 }
 
 #define FAILS(code, step, which, ...) \
-	assert_fails((struct spawn_attributes){__VA_ARGS__}, NULL, code, step, which)
+	assert_fails((struct attributes){__VA_ARGS__}, NULL, NULL, code, step, which)
 
 START_TEST(what_an_ordinary_user_may_not_is_named)
 {
 	const struct spawn_limit limit = {RLIMIT_CORE, {2, 1}};
-	const unsigned long no_cpu = 0;
+	unsigned long no_cpu = 0;
 
 	if (geteuid() == 0)
 		ck_assert_int_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
 	/* As after an exec: /proc/self is our own. */
 	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
 	FAILS(EACCES, "setpriority", -1, .has_nice = true, .nice = -20);
-	FAILS(EINVAL, "oom_score_adj", -1, .oom_score_adj = "x");
-	FAILS(EINVAL, "sched_setaffinity", -1, .cpus = &no_cpu,
-	      .cpus_bytes = sizeof(no_cpu));
+	FAILS(EINVAL, "oom_score_adj", -1, .has_oom_score_adj = true,
+	      .oom_score_adj = INT_MIN);
+	FAILS(EINVAL, "sched_setaffinity", -1, .cpus = &no_cpu, .n_cpus = 1);
 	FAILS(EPERM, "sched_setscheduler", -1, .has_scheduler = true,
 	      .policy = SCHED_FIFO, .priority = 99);
 	FAILS(EPERM, "ioprio_set", -1, .has_io_priority = true, .io_priority = 1 << 13);
-	FAILS(EPERM, "chroot", -1, .root = "/");
+	assert_fails((struct attributes){0}, NULL, "/", EPERM, "chroot", -1);
 	FAILS(EPERM, "bounding", CAP_CHOWN, .has_bounding = true, .bounding = 0);
 	FAILS(EPERM, "ambient", CAP_NET_RAW, .has_ambient = true,
 	      .ambient = BIT(CAP_NET_RAW));
-	assert_fails((struct spawn_attributes){0}, &limit, EINVAL, "setrlimit",
+	assert_fails((struct attributes){0}, &limit, NULL, EINVAL, "setrlimit",
 	             RLIMIT_CORE);
 }
 END_TEST

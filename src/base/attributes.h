@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/* attributes.h - what the kernel is to grant to a process, and what to take away from it.
+ *
+ * What is not set is inherited.  Numbers are the kernel's own.
+ */
+#ifndef BASE_ATTRIBUTES_H
+#define BASE_ATTRIBUTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct attributes {
+	bool has_nice;
+	bool has_oom_score_adj;
+	bool has_scheduler;
+	bool has_io_priority;
+	bool has_bounding;
+	bool has_ambient;
+	bool no_new_privileges;
+	int nice;
+	int oom_score_adj;
+	int policy; /* SCHED_x */
+	int priority;
+	int io_priority;     /* as in ioprio_set(2) */
+	unsigned long *cpus; /* as in sched_setaffinity(2); NULL: inherited */
+	size_t n_cpus;       /* words of it */
+	uint64_t bounding;   /* capabilities that can be had at all: bit n is number n */
+	uint64_t ambient;    /* and those that it has, whoever its user is */
+};
+
+#endif
