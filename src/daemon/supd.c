@@ -477,6 +477,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	struct shell shell = {.environ = environ, .systemd.fd = -1};
 	struct start start = {0};
 	struct signals signals;
+	struct err err;
 	int status;
 
 	set_signals();
@@ -493,9 +494,8 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.runtime_dir = options->runtime_dir;
 	shell.binary = handover->hello.binary;
 	shell.options = options;
-	status = os_spawn_init(&shell.spawner);
-	if (status < 0) {
-		(void)log_errno(status, "prepare to start processes");
+	if (os_spawn_init(&shell.spawner, &err) < 0) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
 	status = start_choose(&shell, &start);

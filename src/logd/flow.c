@@ -21,6 +21,10 @@ static const uint64_t pause_ns[LOOP_PAUSES] = {250000, 1000000, 4000000};
 #define LARGE_BYTES (1024 * 1024)
 #define LARGE_MAX   64
 
+/* Of a file; they do not pass while supd ends. */
+static const int lasting_errors[] = {EROFS,  EACCES, EPERM, ENOTDIR,
+                                     EISDIR, ENOENT, ELOOP, ENAMETOOLONG};
+
 /* So many pieces are written before we look for events again. */
 #define TURN_MAX 64
 
@@ -228,6 +232,28 @@ go_on(struct logd *logd, struct stream *stream, size_t fill, size_t taken)
 	}
 }
 
+/* Is it no use to try again in a few seconds?  Sockets and full disks come round. */
+static bool
+is_hopeless(const struct sink *sink)
+{
+	if (sink->target != FEED_TO_FILE)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(lasting_errors); i++)
+		if (sink->error == lasting_errors[i])
+			return true;
+	return false;
+}
+
+/* Its sink takes nothing now.  Who is to end does not wait for ever: what is in the pipe
+ * stays there, for the next log process if there is one. */
+static void
+wait_for_sink(const struct logd *logd, struct stream *stream)
+{
+	stream->place = STREAM_WAITING;
+	if (logd->stopping && is_hopeless(stream->sink))
+		stream->done = true;
+}
+
 /* One piece of one stream. */
 static void
 deliver_one(struct logd *logd, struct stream *stream)
@@ -237,7 +263,7 @@ deliver_one(struct logd *logd, struct stream *stream)
 	ssize_t n;
 
 	if (sink->error != 0 && sink->retry_ms > clock_mono_ms()) {
-		stream->place = STREAM_WAITING;
+		wait_for_sink(logd, stream);
 		return;
 	}
 	n = fill > 0 ? deliver(&logd->delivery, stream) : 0;
@@ -245,8 +271,8 @@ deliver_one(struct logd *logd, struct stream *stream)
 	if (n == -EMFILE || n == -ENFILE)
 		logd_close_sinks(logd, logd->n_used / 2);
 	if (n < 0) {
-		stream->place = STREAM_WAITING;
 		trouble_begin(logd, sink, (int)-n);
+		wait_for_sink(logd, stream);
 		return;
 	}
 	if (sink->error != 0 && n > 0)
@@ -308,7 +334,10 @@ flow_stop(struct logd *logd)
 	TAILQ_FOREACH (stream, &logd->roster.all, all) {
 		stream->flush = true;
 		stream->owed = fill_of(stream);
-		if (stream->place != STREAM_WAITING)
+		/* Once more, at once, before it is given up. */
+		if (is_hopeless(stream->sink))
+			stream->sink->retry_ms = 0;
+		if (stream->place != STREAM_WAITING || is_hopeless(stream->sink))
 			flow_make_ready(logd, stream);
 	}
 }

@@ -74,12 +74,14 @@ fill_window(struct spawner *spawner)
  * are born at or above FD_WINDOW.  A signal outside the usual ones that is ignored only
  * later stays ignored in children.
  *
- * Returns 0 or -errno; after a failure only os_spawn_done() may follow, and need not.
+ * Returns 0 or -errno with a sentence; after a failure only os_spawn_done() may follow, and
+ * need not.
  */
 int
-os_spawn_init(struct spawner *spawner)
+os_spawn_init(struct spawner *spawner, struct err *err)
 {
 	const int prot = PROT_READ | PROT_WRITE;
+	const char *what = "memory for new processes";
 	char *map;
 	int r;
 
@@ -87,7 +89,7 @@ os_spawn_init(struct spawner *spawner)
 	map = mmap(NULL, GUARD_SIZE + STACK_SIZE, prot,
 	           MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (map == MAP_FAILED)
-		return -errno;
+		goto fail;
 	spawner->stack = map;
 	if (mprotect(map, GUARD_SIZE, PROT_NONE) < 0)
 		goto fail;
@@ -98,8 +100,10 @@ os_spawn_init(struct spawner *spawner)
 		goto fail;
 	spawner->trace = (struct spawn_trace *)(void *)map;
 	spawner->null_fd = fd_raise(open("/dev/null", O_RDWR | O_CLOEXEC));
-	if (spawner->null_fd < 0)
+	if (spawner->null_fd < 0) {
+		what = "open /dev/null, which every process is given";
 		goto fail;
+	}
 	spawner->ignored = find_ignored();
 	spawner->is_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 	spawner->has_clone3 = os_clone3_exists();
@@ -109,6 +113,7 @@ os_spawn_init(struct spawner *spawner)
 	return 0;
 fail:
 	r = -errno;
+	err_set(err, -r, "%s", what);
 	os_spawn_done(spawner);
 	return r;
 }

@@ -16,6 +16,7 @@
 #define OS_SPAWN_H
 
 #include "base/attributes.h"
+#include "base/err.h"
 #include "base/names.h"
 #include "os/fd.h"
 
@@ -120,7 +121,7 @@ struct spawn_result {
 
 extern const char *const spawn_step_names[];
 
-int os_spawn_init(struct spawner *spawner);
+int os_spawn_init(struct spawner *spawner, struct err *err);
 void os_spawn_done(struct spawner *spawner);
 int os_spawn(struct spawner *spawner, const struct spawn *spawn,
              struct spawn_result *ret);

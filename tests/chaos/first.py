@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
 from chaos import Chaos
-from lib import SUPCTL, SUPD, Failure, Skip, alive, check, equal, main, test, unshare
+from lib import SUPCTL, SUPD, Failure, Skip, alive, check, equal, has, main, test, unshare
 from machine import ROOT, look_at
 
 NOBODY = 65534
@@ -38,14 +38,47 @@ def nspawn(box):
             "--console=pipe", f"--bind={box.dir}", f"--bind-ro={SUPD}", "--"]
 
 
+# The root directory cannot be written, nor /proc/sys; of devices there is, perhaps, /dev/null;
+# there are no cgroups, no /dev/log and nothing in /run.
+BARE = """
+set -e
+: >"$0/null"
+mount --bind "$0" "$0"
+mount --bind /dev/null "$0/null"
+mount -o remount,bind,ro /
+mount -t tmpfs none /run
+mount -t tmpfs none /sys
+mount --bind /proc/sys /proc/sys
+mount -o remount,bind,ro /proc/sys
+mount -t tmpfs none /dev
+%s
+mount -o remount,ro /dev
+exec "$@"
+"""
+
+
+def in_bare(box, devices=': >/dev/null; mount --bind "$0/null" /dev/null'):
+    """As little as a container may be; the box is what can be written."""
+    words = [*unshare(), "/bin/sh", "-c", BARE % devices, box.dir]
+    if subprocess.run([*words, "/bin/true"], capture_output=True, check=False).returncode != 0:
+        raise Skip("nothing can be mounted here")
+    return words
+
+
+def as_nobody(box):
+    """The same, and an ordinary user in it."""
+    return [*in_bare(box), "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
+            "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
+
+
 class First:
     """A container, with supd as its process 1."""
 
-    def __init__(self, box, how, tree, top=""):
+    def __init__(self, box, how, tree, top="", log=None):
         self.box, self.file = box, box.path("supd.yaml")
         self.socket, self.said = box.path("run/control.sock"), box.path("said")
-        self.top = (f"log: {{directory: {box.path('logs')}, target: stderr}}\n"
-                    f"{top}")
+        log = log or f"{{directory: {box.path('logs')}, target: stderr}}"
+        self.top = f"log: {log}\n{top}"
         self.write(tree)
         with open(self.said, "wb") as said:
             self.process = box.popen(*how(box), SUPD, "-c", self.file, "-r",
@@ -71,8 +104,12 @@ class First:
             if value:
                 return value
             time.sleep(0.01)
+        raise Failure(f"waited for {what}; {self.heard()[-3000:]}")
+
+    def heard(self):
+        """What supd and others said on its stderr."""
         with open(self.said, encoding="utf8", errors="replace") as said:
-            raise Failure(f"waited for {what}; {said.read()[-3000:]}")
+            return said.read()
 
     def ctl(self, *words):
         return subprocess.run([SUPCTL, "-s", self.socket, *words], capture_output=True,
@@ -117,8 +154,7 @@ class First:
         """Wait for the container's end; nothing of it is left."""
         own = [process.host for process in self.processes(self.walker)] if self.walker else []
         self.until(lambda: self.process.poll() is not None, "the container's end")
-        with open(self.said, encoding="utf8", errors="replace") as said:
-            equal(self.process.returncode, status, f"{said.read()[-3000:]}\nstatus")
+        equal(self.process.returncode, status, f"{self.heard()[-3000:]}\nstatus")
         self.until(lambda: not any(alive(pid) for pid in own), "the end of all of it")
 
 
@@ -236,6 +272,60 @@ def told(box):
     s.ended(0)
     with open(box.path("logs/user/a.log"), encoding="utf8") as log:
         check("bye" in log.read(), "its last words")
+
+
+# ---- as little as a container may be ------------------------------------------------------
+
+
+def in_bare_ones(sentence):
+    """One test with root and one without."""
+    def register(function):
+        for how, name in (in_bare, "root"), (as_nobody, "an ordinary user"):
+            test(f"{sentence} ({name})", root=True)(lambda box, h=how: function(box, h))
+        return function
+    return register
+
+
+def speaker(box, name):
+    """It says that it is there, and, a moment after it was told to end, that it was."""
+    return ('{command: ["/bin/sh", "-c", "trap \'sleep 0.1; echo %s >>%s; exit 0\' TERM; '
+            'echo %s is here; sleep infinity & wait"]}' % (name, box.path("ended"), name))
+
+
+@in_bare_ones("as process 1 of a bare container: deaths, strangers, and an end in order")
+def in_order(box, how):
+    os.chmod(box.file("ended"), 0o666)
+    s = First(box, how, {**{name: speaker(box, name) for name in "abc"}, "forks":
+                         '{command: ["/bin/sh", "-c", "(sleep 0.01 &); (setsid sleep infinity '
+                         '&); exec sleep infinity"]}'}).up()
+    for signo in DEADLY:
+        s.crash(signo)
+        equal(s.ctl("restart", "forks").returncode, 0, "the status of a restart")
+    s.until(lambda: len(s.processes(s.walker)) == 3 + 3 * 2 + 2, lambda: "the actors' processes "
+            f"and no others: {[process.argv for process in s.processes(s.walker)]}")
+    s.until(lambda: "b is here" in s.ctl("logs", "b").stdout, "the log")
+    os.kill(s.walker, signal.SIGTERM)
+    s.ended(0)
+    with open(box.path("ended"), encoding="ascii") as ended:
+        equal(ended.read().split(), ["c", "b", "a"], "who ended in which order")
+
+
+@in_bare_ones("as process 1 where nothing can be logged: told, and the end does not wait for it")
+def unwritable(box, how):
+    s = First(box, how, {"a": speaker(box, "a"), "b": SLEEP},
+              log="{directory: /var/log/supd, target: syslog}").up()
+    s.until(lambda: "/var/log/supd/user/a.log: Read-only file system" in s.heard(), "a complaint")
+    has(s.heard(), r"log to /dev/log: No such file", "what is said of syslog")
+    os.kill(s.walker, signal.SIGTERM)
+    s.ended(0)
+    check("killed_after_timeout" not in s.heard(), s.heard())
+
+
+@test("as process 1 without /dev/null: refused, with a word on it (71)", root=True)
+def no_null(box):
+    s = First(box, lambda box: in_bare(box, ":"), {"a": SLEEP})
+    s.ended(71)
+    has(s.heard(), "open /dev/null", "what it says")
 
 
 # ---- nobody in particular ------------------------------------------------------------------

@@ -423,6 +423,27 @@ def _(logd, place):
         has(read(stream.path).decode(), 'the last("}\n)?$', stream.path)
 
 
+@logd_test("told to end it does not wait for a place that cannot be written; the next one may")
+def _(logd, place):
+    logd.start()
+    with open(f"{place}/file", "w", encoding="ascii"):
+        pass
+    lost = [logd.add(f"{place}/file/{i}.log", Log()) for i in range(3)]
+    fine = logd.add(f"{place}/fine.log", Log())
+    for stream in lost[:2]:
+        stream.write("hello\n")
+    logd.until(lambda: len(logd.troubles) == 2, "it is told")
+    for stream in (lost[0], lost[2], fine):
+        stream.write("bye\n")
+    equal(logd.stop(), 0, "its end")
+    equal(read(fine.path), b"bye\n", "what could be written")
+    os.unlink(f"{place}/file")
+    logd.start()
+    logd.settle()
+    equal([read(stream.path) for stream in lost], [b"hello\nbye\n", b"hello\n", b"bye\n"],
+          "what waited for the next one")
+
+
 @logd_test("what was meant for a predecessor is not heeded")
 def _(logd, place):
     stale = logd.add(f"{place}/stale.log", Log())

@@ -31,7 +31,7 @@ static struct spawner spawner;
 static void
 set_up(void)
 {
-	ck_assert_int_eq(os_spawn_init(&spawner), 0);
+	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
 }
 
 static void

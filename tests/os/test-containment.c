@@ -43,7 +43,7 @@ set_up(void)
 	               build != NULL ? build : ".");
 	ck_assert_ptr_nonnull(realpath(name, hider));
 	ck_assert_int_eq(os_become_subreaper(), 0);
-	ck_assert_int_eq(os_spawn_init(&spawner), 0);
+	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
 	sweep = proc_sweep_new();
 	ck_assert_ptr_nonnull(sweep);
 	map_init(&known);

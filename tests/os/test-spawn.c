@@ -37,7 +37,7 @@ set_up(void)
 	ck_assert_ptr_nonnull(realpath(name, probe));
 	(void)snprintf(directory, sizeof(directory), "/tmp/test-spawn.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(directory));
-	ck_assert_int_eq(os_spawn_init(&spawner), 0);
+	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
 }
 
 static void
@@ -141,7 +141,7 @@ START_TEST(descriptors_that_strangers_left_open_do_not_leak)
 	os_spawn_done(&spawner);
 	ck_assert_int_eq(dup2(2, 7), 7);
 	ck_assert_int_eq(dup2(2, 150), 150);
-	ck_assert_int_eq(os_spawn_init(&spawner), 0);
+	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
 	ck_assert_int_ge(dup(2), 0);
 	run_probe(&spawn, fds, text, sizeof(text));
 	HAS(text, "fds 0 1 2");
@@ -251,7 +251,7 @@ START_TEST(signals_are_at_their_defaults_whatever_ours_are)
 	os_spawn_done(&spawner);
 	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)signal(SIGRTMIN + 3, SIG_IGN);
-	ck_assert_int_eq(os_spawn_init(&spawner), 0);
+	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)sigemptyset(&some);
@@ -563,7 +563,7 @@ START_TEST(a_spawn_works_with_the_standard_descriptors_closed)
 		(void)close(i);
 	}
 	int r = fd_open_standard();
-	ck_assert_int_eq(os_spawn_init(&spawner), 0);
+	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
 	run_probe(&spawn, fds, text, sizeof(text));
 	for (int i = 0; i < 3; i++) {
 		(void)dup2(kept[i], i);
