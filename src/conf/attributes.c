@@ -286,6 +286,17 @@ read_capabilities(struct reader *reader, const struct node *node, void *target,
 
 /* ---- files ---- */
 
+/* `root`: only for who may change it. */
+void
+read_root(struct reader *reader, const struct node *node, void *target,
+          const struct trail *trail)
+{
+	struct conf_process *process = &((struct conf_actor *)target)->process;
+
+	process->root = arena_dup(reader->keep, node->text);
+	rights_want(reader, node, trail, CAPABILITY_SYS_CHROOT, "another root");
+}
+
 /* `stdin`: /dev/null, or a file. */
 void
 read_stdin(struct reader *reader, const struct node *node, void *target,

@@ -90,6 +90,7 @@ read_fn read_on_failure;
 read_fn read_oom_score_adj;
 read_fn read_output;
 read_fn read_ready;
+read_fn read_root;
 read_fn read_scheduler;
 read_fn read_shutdown;
 read_fn read_sockets;

@@ -147,7 +147,7 @@ static const struct schema_key keys[] = {
     {"supplementary_groups", &schema_supplementary_groups, NULL,
      "Groups that it is in besides.", CONF_RESTARTS, WORKER, .read = NULL},
     {"root", &schema_path, NULL, "Its root directory, see chroot(2).", CONF_RESTARTS,
-     WORKER, INTO(struct conf_actor, process.root), NULL},
+     WORKER, .read = read_root},
     {"directory", &schema_path, "\"/\"", "Working directory.", CONF_RESTARTS, WORKER,
      INTO(struct conf_actor, process.directory), NULL},
     {"umask", &schema_mode, "\"0022\"", "File mode creation mask.", CONF_RESTARTS, WORKER,
