@@ -180,8 +180,7 @@ struct facts {
 	const char *origin; /* where it began */
 	const char *at;
 	const char *cause;
-	const char *step;        /* of a start that failed; "" or NULL: there was none */
-	const char *failed_step; /* the same as the cause has it: NULL: there was none */
+	const char *step; /* of a start that failed; NULL: there was none */
 	const char *directive;
 	const char *rule;
 	const char *reason;
@@ -194,8 +193,7 @@ static void
 say_what(struct strbuf *sb, const struct facts *facts, const char *me)
 {
 	strbuf_addf(sb, "%s failed at %s: %s.\n", facts->origin, facts->at, facts->cause);
-	if (facts->step != NULL && facts->step[0] != '\0' &&
-	    strcmp(facts->step, "exec") != 0)
+	if (facts->step != NULL && strcmp(facts->step, "exec") != 0)
 		strbuf_addf(sb,
 		            "The step that failed was %s, before its program was "
 		            "executed.\n",
@@ -239,10 +237,10 @@ say_blame(struct strbuf *sb, const struct shell *shell, const struct facts *fact
 	    actors_get(&shell->actors, actors_find(&shell->actors, facts->origin));
 	struct strbuf blame;
 
-	if (facts->failed_step == NULL)
+	if (facts->step == NULL)
 		return;
 	strbuf_init(&blame, EVENT_BYTES_MAX);
-	if (blame_step(&blame, shell, actor, facts->failed_step))
+	if (blame_step(&blame, shell, actor, facts->step))
 		strbuf_addf(sb, "That is %s.\n", strbuf_str(&blame));
 	strbuf_done(&blame);
 }
@@ -521,6 +519,14 @@ say_facts(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	say_delay(sb, facts);
 }
 
+/* Which step of a start failed, as the cause has it: nothing of the last one, the exec.
+ */
+static const char *
+step_of(const char *key)
+{
+	return key[0] != '\0' ? key : "exec";
+}
+
 static void
 say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
                const json_t *failure)
@@ -532,8 +538,7 @@ say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	    .origin = explain_field(failure, "origin"),
 	    .at = explain_field(failure, "time"),
 	    .cause = cause_of(failure),
-	    .step = explain_field(failure, "step"),
-	    .failed_step = is_exec ? explain_field(cause, "key") : NULL,
+	    .step = is_exec ? step_of(explain_field(cause, "key")) : NULL,
 	    .directive = explain_field(failure, "directive"),
 	    .rule = explain_field(failure, "rule"),
 	    .reason = explain_field(failure, "reason"),
@@ -571,7 +576,7 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	    .origin = shell_path(shell, view->origin),
 	    .at = at,
 	    .cause = strbuf_str(&cause),
-	    .failed_step = view->cause.kind == CAUSE_EXEC ? view->cause.key : NULL,
+	    .step = view->cause.kind == CAUSE_EXEC ? step_of(view->cause.key) : NULL,
 	    .directive = directive_names[view->directive],
 	    .rule = strbuf_str(&rule),
 	    .reason = decision_reason_names[view->reason],
@@ -596,9 +601,10 @@ say_told(struct strbuf *sb, const char *me, const json_t *told)
 
 	for (size_t i = 0; i < REACTION_MAX; i++)
 		if (deeds[i] != NULL && strcmp(reaction, reaction_names[i]) == 0)
-			strbuf_addf(sb, "%s watches %s, which ended for good at %s: so it %s.\n",
-			            me, explain_field(told, "path"),
-			            explain_field(told, "time"), deeds[i]);
+			strbuf_addf(
+			    sb, "%s watches %s, which ended for good at %s: so it %s.\n",
+			    me, explain_field(told, "path"), explain_field(told, "time"),
+			    deeds[i]);
 }
 
 /* `shell` is asked for what is true now. */

@@ -378,17 +378,18 @@ def told(box):
                        restart="permanent", backoff={"min": "1h", "max": "2h"})
     story = s.ctl_ok("explain", "a").out
     has(story, r"exec: chroot: EPERM", "the story")
-    has(story, f"That is {place}", "the story")
+    has(story, f"The step that failed was chroot, .*\nThat is {place}", "the story")
     has(s.actor("a")["last_failure"]["cause"]["text"], "exec: chroot: EPERM", "the status")
 
 
 @test("--check warns of what the kernel will refuse to this user, at its place")
 def warned(box):
     s, _ = failing(box, unprivileged(), "oom_score_adj", -1000, "oom_score_adj", "EACCES",
-                   nice=-20, user="root")
+                   user="root", root="/")
     with open(s.stderr, encoding="utf8") as text:
         err = text.read()
-    for key, word in (("oom_score_adj", "CAP_SYS_RESOURCE"), ("user", "CAP_SETUID")):
+    for key, word in (("oom_score_adj", "CAP_SYS_RESOURCE"), ("user", "CAP_SETUID"),
+                      ("root", "CAP_SYS_CHROOT")):
         has(err, rf"supd\.yaml:\d+:\d+: warning: children\.a\.{key}: .*{word}", "the warnings")
 
 
