@@ -72,3 +72,13 @@ err_code(const char *name)
 	}
 	return -1;
 }
+
+/*
+ * Is this for want of descriptors or of memory, ours or the machine's?  Then it says
+ * nothing about what was asked for, and may go well a little later.
+ */
+bool
+err_is_shortage(int code)
+{
+	return code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOBUFS;
+}

@@ -7,6 +7,8 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stdbool.h>
+
 struct err {
 	int code; /* an errno value, or 0 when the sentence says it all */
 	char text[480];
@@ -18,5 +20,6 @@ void err_prefix(struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 const char *err_name(int code);
 int err_code(const char *name);
+bool err_is_shortage(int code);
 
 #endif

@@ -123,12 +123,6 @@ accept_one(struct control *control)
 	return 0;
 }
 
-static bool
-ran_out(int r)
-{
-	return r == -EMFILE || r == -ENFILE || r == -ENOBUFS || r == -ENOMEM;
-}
-
 static void
 on_accept(struct ev_loop *loop, ev_io *io, int revents)
 {
@@ -140,13 +134,13 @@ on_accept(struct ev_loop *loop, ev_io *io, int revents)
 	/* A bounded number at a time: a flood of clients does not hold up the actors. */
 	for (int i = 0; r == 0 && i < 64; i++)
 		r = accept_one(control);
-	if (ran_out(r) && control->reserve_fd >= 0) {
+	if (err_is_shortage(-r) && control->reserve_fd >= 0) {
 		fd_close(&control->reserve_fd);
 		/* With every descriptor taken an operator can still get in. */
 		r = accept_one(control);
 		hold_reserve(control);
 	}
-	if (ran_out(r))
+	if (err_is_shortage(-r))
 		pause_accepting(control);
 }
 

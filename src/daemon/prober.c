@@ -332,10 +332,9 @@ order(struct prober *prober, const struct action *action, const struct conf_prob
 
 /* It may be the fault of supd, or of the machine, that it could not be started. */
 static bool
-is_own_want(int error)
+is_our_fault(int error)
 {
-	return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE ||
-	       error == ECANCELED;
+	return err_is_shortage(error) || error == EAGAIN || error == ECANCELED;
 }
 
 void
@@ -356,7 +355,7 @@ prober_command_ended(struct prober *prober, const struct task_order *task,
 		answer(prober, &action, PROBED_BAD, 0, "timeout");
 	else if (result->error != 0)
 		answer(prober, &action,
-		       is_own_want(result->error) ? PROBED_UNKNOWN : PROBED_BAD,
+		       is_our_fault(result->error) ? PROBED_UNKNOWN : PROBED_BAD,
 		       result->error, "%s", "");
 	else if (cause.signal != 0)
 		answer(prober, &action, PROBED_BAD, 0, "%s", signal_name(cause.signal));

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/err.h"
 #include "base/strbuf.h"
 #include "os/fd.h"
 
@@ -96,19 +97,15 @@ set_request(struct probe *probe, const struct probe_question *question)
 /* ---- how it is answered -------------------------------------------------------------
  */
 
-/* Is this for want of something that supd, or the machine, has too little of? */
-static bool
-is_own_want(int error)
-{
-	return error == EMFILE || error == ENFILE || error == ENOMEM ||
-	       error == ENOBUFS || error == EADDRNOTAVAIL;
-}
-
+/* What the machine has too little of, ports among it, is not the fault of who is asked.
+ */
 static struct probe_result
 failed(int error)
 {
+	const bool is_ours = err_is_shortage(error) || error == EADDRNOTAVAIL;
+
 	return (struct probe_result){
-	    .answer = is_own_want(error) ? PROBE_IS_NONE : PROBE_IS_BAD,
+	    .answer = is_ours ? PROBE_IS_NONE : PROBE_IS_BAD,
 	    .error = error,
 	};
 }
