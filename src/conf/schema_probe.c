@@ -13,6 +13,13 @@
 		.name = (key), .where = AT_NESTED \
 	}
 
+/* One of these words, or a mapping of these keys. */
+#define WORD_OR_KEYS(title, sentence, list, keys)                                      \
+	{                                                                              \
+		.name = (title), .allowed = (sentence), WORDS(list), .table = &(keys), \
+		.where = AT_NESTED                                                     \
+	}
+
 static const struct schema_type probe_tcp = {
     .name = "probe_tcp",
     .allowed = "ADDRESS:PORT, such as \"127.0.0.1:5432\", \"localhost:80\" or "
@@ -80,14 +87,11 @@ static const struct schema_key ready_keys[] = {
     NOT_BUILT("log"),
 };
 TABLE(ready_table, ready_keys, NULL);
-const struct schema_type schema_ready = {
-    .name = "ready",
-    .allowed = "`exec`, `notify`, `exit`, {after: 5s}, {fd: 3}, {tcp: \"127.0.0.1:80\"}, {unix: "
-               "PATH}, {http: URL} or {exec: CMD}",
-    WORDS(ready_words),
-    .table = &ready_table,
-    .where = AT_NESTED,
-};
+const struct schema_type schema_ready =
+    WORD_OR_KEYS("ready",
+                 "`exec`, `notify`, `exit`, {after: 5s}, {fd: 3}, {tcp: "
+                 "\"127.0.0.1:80\"}, {unix: PATH}, {http: URL} or {exec: CMD}",
+                 ready_words, ready_table);
 
 static const char *const health_words[] = {"off"};
 static const struct schema_key health_keys[] = {
@@ -105,11 +109,8 @@ static const struct schema_key health_keys[] = {
      INTO(struct probe_spec, initial_delay_ms), NULL},
 };
 TABLE(health_table, health_keys, NULL);
-const struct schema_type schema_health = {
-    .name = "health",
-    .allowed = "`off`, or a mapping such as {http: \"http://127.0.0.1:8080/\", interval: "
-               "10s}",
-    WORDS(health_words),
-    .table = &health_table,
-    .where = AT_NESTED,
-};
+const struct schema_type schema_health = WORD_OR_KEYS(
+    "health",
+    "`off`, or a mapping such as {http: \"http://127.0.0.1:8080/\", interval: "
+    "10s}",
+    health_words, health_table);
