@@ -5,12 +5,12 @@
 #include "os/proc.h"
 
 #include "base/assert.h"
+#include "os/proc-file.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,16 +28,6 @@
 #define FLAG_EXITING 0x4
 
 enum { SWEEP_TRIES = 16, MARK_TRIES = 3 };
-
-/* What /proc/PID/stat says. */
-struct stat_line {
-	char state;
-	pid_t parent;
-	pid_t session;
-	unsigned int flags;
-	int threads;    /* that have not ended; the first one counts until it is reaped */
-	uint64_t start; /* clock ticks since boot: with the pid, who it is */
-};
 
 /* How far a process is.  One that ends has its children still, but its name no more. */
 enum life { LIVES, ENDS, ENDED };
@@ -99,57 +89,11 @@ proc_sweep_include(struct proc_sweep *sweep, pid_t walker)
 	sweep->walker = walker;
 }
 
-/* Read a small file of /proc whole; returns its length, or -errno. */
-static ssize_t
-read_file(const char *name, char *buf, size_t size)
-{
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, buf, size - 1);
-	if (n < 0)
-		n = -errno;
-	else
-		buf[n] = '\0';
-	(void)close(fd);
-	return n;
-}
-
 static int
-read_stat(pid_t pid, struct stat_line *ret)
+add_pid(void *arg, pid_t pid)
 {
-	char name[PROC_NAME_MAX], buf[1024];
-	const char *at;
-	ssize_t r;
+	struct proc_sweep *sweep = arg;
 
-	(void)snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	r = read_file(name, buf, sizeof(buf));
-	if (r < 0)
-		return (int)r;
-	/* The name of the program may contain anything, also a parenthesis. */
-	at = strrchr(buf, ')');
-	if (at == NULL ||
-	    sscanf(at + 1,
-	           " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d "
-	           "%*d %" SCNu64,
-	           &ret->state, &ret->parent, &ret->session, &ret->flags, &ret->threads,
-	           &ret->start) != 6)
-		return -EBADMSG;
-	return 0;
-}
-
-/* The first thread may end before the others: the process lives. */
-static bool
-is_dead(const struct stat_line *line)
-{
-	return (line->state == 'Z' || line->state == 'X') && line->threads <= 1;
-}
-
-static int
-add_pid(struct proc_sweep *sweep, pid_t pid)
-{
 	if (sweep->n_pids == sweep->pids_cap) {
 		size_t cap = sweep->pids_cap == 0 ? 256 : 2 * sweep->pids_cap;
 		pid_t *pids = realloc(sweep->pids, cap * sizeof(*pids));
@@ -163,66 +107,13 @@ add_pid(struct proc_sweep *sweep, pid_t pid)
 	return 0;
 }
 
-/* Add the pids in one "children" file: decimal numbers, a space after each. */
-static int
-add_children_of_thread(struct proc_sweep *sweep, const char *name)
-{
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	char buf[4096];
-	pid_t pid = 0;
-	ssize_t n;
-	int r = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (r == 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
-		for (ssize_t i = 0; i < n && r == 0; i++) {
-			if (isdigit((unsigned char)buf[i])) {
-				pid = pid * 10 + (buf[i] - '0');
-			} else if (pid > 0) {
-				r = add_pid(sweep, pid);
-				pid = 0;
-			}
-		}
-	}
-	(void)close(fd);
-	return r;
-}
-
-/* The children of every thread: a child belongs to the thread that forked it. */
-static int
-add_children_by_thread(struct proc_sweep *sweep, pid_t pid)
-{
-	char name[PROC_NAME_MAX];
-	struct dirent *entry;
-	bool found = false;
-	DIR *threads;
-	int r = 0;
-
-	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
-	threads = opendir(name);
-	if (threads == NULL)
-		return errno == ENOENT ? 0 : -errno;
-	while (r != -ENOMEM && (entry = readdir(threads)) != NULL) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		(void)snprintf(name, sizeof(name), "/proc/%d/task/%.10s/children", pid,
-		               entry->d_name);
-		r = add_children_of_thread(sweep, name);
-		found = found || r == 0;
-	}
-	(void)closedir(threads);
-	/* A thread that has ended meanwhile is no failure; none with the file is. */
-	return found || r == -ENOMEM ? (r == -ENOMEM ? r : 0) : r;
-}
-
 /* The same for kernels without "children" files: look at everybody's parent. */
 static int
 add_children_by_parent(struct proc_sweep *sweep, pid_t pid)
 {
 	DIR *all = opendir("/proc");
 	struct dirent *entry;
-	struct stat_line line;
+	struct proc_stat line;
 	int r = 0;
 
 	if (all == NULL)
@@ -230,7 +121,7 @@ add_children_by_parent(struct proc_sweep *sweep, pid_t pid)
 	while (r == 0 && (entry = readdir(all)) != NULL) {
 		pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (other > 0 && read_stat(other, &line) == 0 && line.parent == pid)
+		if (other > 0 && proc_stat_read(other, &line) == 0 && line.parent == pid)
 			r = add_pid(sweep, other);
 	}
 	(void)closedir(all);
@@ -241,17 +132,15 @@ add_children_by_parent(struct proc_sweep *sweep, pid_t pid)
 static int
 list_children(struct proc_sweep *sweep, pid_t pid)
 {
-	char name[PROC_NAME_MAX];
 	int r;
 
 	sweep->n_pids = 0;
 	/* We have one thread, and the list is long: read one file. */
 	if (pid == sweep->self) {
-		(void)snprintf(name, sizeof(name), "/proc/%d/task/%d/children", pid, pid);
-		r = add_children_of_thread(sweep, name);
+		r = proc_children_of_thread(pid, pid, add_pid, sweep);
 		return r == -ENOENT ? add_children_by_parent(sweep, pid) : r;
 	}
-	r = add_children_by_thread(sweep, pid);
+	r = proc_children(pid, add_pid, sweep);
 	if (r == -ENOENT && kill(pid, 0) == 0)
 		return add_children_by_parent(sweep, pid);
 	return r == -ENOENT ? 0 : r;
@@ -354,9 +243,9 @@ proc_has_mark(pid_t pid, const char *mark)
 bool
 proc_has_execed(pid_t pid)
 {
-	struct stat_line line;
+	struct proc_stat line;
 
-	return read_stat(pid, &line) == 0 && (line.flags & FLAG_NO_EXEC) == 0;
+	return proc_stat_read(pid, &line) == 0 && (line.flags & FLAG_NO_EXEC) == 0;
 }
 
 static int
@@ -383,7 +272,7 @@ add_swept(struct proc_sweep *sweep, const struct swept *swept)
 static int
 add_descendants(struct proc_sweep *sweep, size_t first)
 {
-	struct stat_line line;
+	struct proc_stat line;
 	uint32_t known;
 	int r = 0;
 
@@ -394,7 +283,8 @@ add_descendants(struct proc_sweep *sweep, size_t first)
 
 			below.pid = sweep->pids[k];
 			if (map_get(&sweep->seen, (uint64_t)below.pid, &known) ||
-			    read_stat(below.pid, &line) < 0 || is_dead(&line))
+			    proc_stat_read(below.pid, &line) < 0 ||
+			    proc_stat_is_dead(&line))
 				continue;
 			below.start = line.start;
 			r = add_swept(sweep, &below);
@@ -407,10 +297,10 @@ add_descendants(struct proc_sweep *sweep, size_t first)
 static enum life
 look_at_orphan(pid_t pid, struct swept *ret)
 {
-	struct stat_line line;
+	struct proc_stat line;
 
 	*ret = (struct swept){.pid = pid};
-	if (read_stat(pid, &line) < 0 || is_dead(&line))
+	if (proc_stat_read(pid, &line) < 0 || proc_stat_is_dead(&line))
 		return ENDED;
 	ret->start = line.start;
 	ret->origin_session = line.session;
@@ -418,7 +308,7 @@ look_at_orphan(pid_t pid, struct swept *ret)
 	if (ret->mark[0] != '\0')
 		return LIVES;
 	/* Of the dead no mark can be read. */
-	if (read_stat(pid, &line) < 0 || is_dead(&line))
+	if (proc_stat_read(pid, &line) < 0 || proc_stat_is_dead(&line))
 		return ENDED;
 	return (line.flags & FLAG_EXITING) != 0 && line.state != 'Z' ? ENDS : LIVES;
 }
@@ -547,7 +437,7 @@ proc_sweep_has(const struct proc_sweep *sweep, pid_t session, const char *mark)
 static int
 signal_one(const struct swept *swept, int signo)
 {
-	struct stat_line line;
+	struct proc_stat line;
 	int r = 0;
 #ifdef SYS_pidfd_open
 	int fd = (int)syscall(SYS_pidfd_open, swept->pid, 0);
@@ -558,7 +448,7 @@ signal_one(const struct swept *swept, int signo)
 	int fd = -1;
 #endif
 	/* What is true now stays true of the pidfd. */
-	if (read_stat(swept->pid, &line) < 0 || line.start != swept->start)
+	if (proc_stat_read(swept->pid, &line) < 0 || line.start != swept->start)
 		goto out;
 #ifdef SYS_pidfd_send_signal
 	if (fd >= 0)
@@ -604,13 +494,13 @@ proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mar
 int
 proc_sweep_stop(const struct proc_sweep *sweep, pid_t session, const char *mark)
 {
-	struct stat_line line;
+	struct proc_stat line;
 	int count = 0;
 
 	for (size_t i = 0; i < sweep->n; i++)
 		if (belongs(&sweep->all[i], session, mark) &&
-		    read_stat(sweep->all[i].pid, &line) == 0 && line.state != 'T' &&
-		    line.state != 't' && !is_dead(&line))
+		    proc_stat_read(sweep->all[i].pid, &line) == 0 && line.state != 'T' &&
+		    line.state != 't' && !proc_stat_is_dead(&line))
 			count += signal_one(&sweep->all[i], SIGSTOP) == 1;
 	return count;
 }
@@ -619,9 +509,10 @@ proc_sweep_stop(const struct proc_sweep *sweep, pid_t session, const char *mark)
 bool
 proc_is_stopped(pid_t pid)
 {
-	struct stat_line line;
+	struct proc_stat line;
 
-	return read_stat(pid, &line) == 0 && (line.state == 'T' || line.state == 't');
+	return proc_stat_read(pid, &line) == 0 &&
+	       (line.state == 'T' || line.state == 't');
 }
 
 /* Has this process begun to end?  Then it has closed its descriptors, or does. */
@@ -641,8 +532,8 @@ proc_is_ending(pid_t pid)
 int
 proc_look(pid_t pid, pid_t *ret_parent, uint64_t *ret_start)
 {
-	struct stat_line line;
-	int r = read_stat(pid, &line);
+	struct proc_stat line;
+	int r = proc_stat_read(pid, &line);
 
 	if (r < 0)
 		return r;

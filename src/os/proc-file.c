@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: ISC */
+/* proc-file.c - what /proc says of one process. */
+#include "config.h"
+
+#include "os/proc-file.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME_BYTES 64
+
+/* Read a small file of /proc whole; returns its length, or -errno. */
+static ssize_t
+read_file(const char *name, char *buf, size_t size)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buf, size - 1);
+	if (n < 0)
+		n = -errno;
+	else
+		buf[n] = '\0';
+	(void)close(fd);
+	return n;
+}
+
+/* Read /proc/PID/stat; -errno: there is no such process, or it cannot be understood. */
+int
+proc_stat_read(pid_t pid, struct proc_stat *ret)
+{
+	uint64_t user, system, user_of_reaped, system_of_reaped;
+	char name[NAME_BYTES], buf[1024];
+	const char *at;
+	ssize_t r;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	r = read_file(name, buf, sizeof(buf));
+	if (r < 0)
+		return (int)r;
+	/* The name of the program may contain anything, also a parenthesis. */
+	at = strrchr(buf, ')');
+	if (at == NULL ||
+	    sscanf(at + 1,
+	           " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+	           " %" SCNu64 " %" SCNu64 " %*d %*d %d %*d %" SCNu64 " %*u %" SCNd64,
+	           &ret->state, &ret->parent, &ret->session, &ret->flags, &user, &system,
+	           &user_of_reaped, &system_of_reaped, &ret->threads, &ret->start,
+	           &ret->resident_pages) != 11)
+		return -EBADMSG;
+	ret->cpu_ticks = user + system + user_of_reaped + system_of_reaped;
+	return 0;
+}
+
+/* The first thread may end before the others: the process lives. */
+bool
+proc_stat_is_dead(const struct proc_stat *stat)
+{
+	return (stat->state == 'Z' || stat->state == 'X') && stat->threads <= 1;
+}
+
+/* The pids in one "children" file: decimal numbers, a space after each. */
+static int
+take_listed(const char *name, proc_take_child *take, void *arg)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	char buf[4096];
+	pid_t pid = 0;
+	ssize_t n;
+	int r = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (r == 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; i < n && r == 0; i++) {
+			if (isdigit((unsigned char)buf[i])) {
+				pid = pid * 10 + (buf[i] - '0');
+			} else if (pid > 0) {
+				r = take(arg, pid);
+				pid = 0;
+			}
+		}
+	}
+	(void)close(fd);
+	return r;
+}
+
+/*
+ * The children that one thread of a process has forked.  Returns 0, what `take`
+ * returned, or -errno; -ENOENT: it is gone, or the kernel has no such lists.
+ */
+int
+proc_children_of_thread(pid_t pid, pid_t thread, proc_take_child *take, void *arg)
+{
+	char name[NAME_BYTES];
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/task/%d/children", pid, thread);
+	return take_listed(name, take, arg);
+}
+
+/*
+ * The children of every thread: a child belongs to the thread that forked it.  Returns
+ * as proc_children_of_thread(); 0 also when the process is gone.
+ */
+int
+proc_children(pid_t pid, proc_take_child *take, void *arg)
+{
+	char name[NAME_BYTES];
+	struct dirent *entry;
+	bool found = false;
+	DIR *threads;
+	int r = 0;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	threads = opendir(name);
+	if (threads == NULL)
+		return errno == ENOENT ? 0 : -errno;
+	while (r != -ENOMEM && (entry = readdir(threads)) != NULL) {
+		const pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (thread <= 0)
+			continue;
+		r = proc_children_of_thread(pid, thread, take, arg);
+		found = found || r == 0;
+	}
+	(void)closedir(threads);
+	/* A thread that has ended meanwhile is no failure; none with the file is. */
+	return found || r == -ENOMEM ? (r == -ENOMEM ? r : 0) : r;
+}

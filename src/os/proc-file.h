@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/* proc-file.h - what /proc says of one process; for the files of os/ only. */
+#ifndef OS_PROC_FILE_H
+#define OS_PROC_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Of /proc/PID/stat what somebody wants to know. */
+struct proc_stat {
+	char state;
+	pid_t parent;
+	pid_t session;
+	unsigned int flags;
+	int threads;    /* that have not ended; the first one counts until it is reaped */
+	uint64_t start; /* clock ticks since boot: with the pid, who it is */
+	uint64_t
+	    cpu_ticks; /* of all its threads, and of the children that it has reaped */
+	int64_t resident_pages;
+};
+
+/* Take in one child; what is not 0 ends the listing, and is returned. */
+typedef int proc_take_child(void *arg, pid_t child);
+
+int proc_stat_read(pid_t pid, struct proc_stat *ret);
+bool proc_stat_is_dead(const struct proc_stat *stat);
+int proc_children_of_thread(pid_t pid, pid_t thread, proc_take_child *take, void *arg);
+int proc_children(pid_t pid, proc_take_child *take, void *arg);
+
+#endif
