@@ -150,6 +150,8 @@ end_cause(const struct node *node, const struct event *event)
 
 	if (early)
 		cause.kind = CAUSE_EARLY_EXIT;
+	else if (event->oom)
+		cause.kind = CAUSE_OOM;
 	else if (success)
 		cause.kind = CAUSE_NORMAL;
 	else if (event->signal == 0)

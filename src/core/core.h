@@ -118,6 +118,7 @@ struct event {
 	int32_t signal;         /* EXITED: killing signal, else 0 */
 	int32_t error;          /* SPAWN_FAILED: errno; key: at which step */
 	bool core;              /* EXITED: dumped core */
+	bool oom;               /* EXITED: SIGKILL came because memory ran out */
 	bool gone;              /* EXITED: nothing is left in the containment either */
 	bool hold;              /* STOP */
 	uint64_t token;         /* a command: reply wanted if not 0; WAIT, UNWAIT */

@@ -189,6 +189,7 @@ copy_event(struct event *to, const struct event *from)
 	to->signal = from->signal;
 	to->error = from->error;
 	to->core = from->core;
+	to->oom = from->oom;
 	to->gone = from->gone;
 	to->hold = from->hold;
 	to->token = from->token;

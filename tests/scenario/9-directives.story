@@ -192,3 +192,28 @@ report failure a exit:1 escalate reason=intensity
 report gave_up s *
 report failure s intensity restart
 view /user window=1
+
+story oom is told from a kill: its rule is asked, and success of SIGKILL does not hide it
+tree
+  s one_for_one decider=oom->stop,default
+    a success=KILL
+    b
+boot
+expect S a, S b
+signal b KILL
+expect S b
+report failure b signal:KILL restart
+signal a KILL oom
+expect nothing
+report failure a oom stop
+view a failed
+
+story oom is restarted where nobody says otherwise
+tree
+  s one_for_one
+    a
+boot
+expect S a
+signal a KILL oom
+expect S a
+report failure a oom restart

@@ -142,7 +142,7 @@ living_statement(struct stage *stage, const struct player *player,
 	return true;
 }
 
-/* exit a 1 | signal a SEGV [core] | gone a | spawned a | ready a */
+/* exit a 1 | signal a SEGV [core|oom] | gone a | spawned a | ready a */
 static bool
 world_statement(struct stage *stage, struct player *player, const struct words *words)
 {
@@ -159,7 +159,8 @@ world_statement(struct stage *stage, struct player *player, const struct words *
 	} else if (strcmp(verb, "signal") == 0) {
 		event.kind = EVENT_EXITED;
 		event.signal = signal_parse(detail);
-		event.core = words->n > 3;
+		event.core = words->n > 3 && strcmp(words->at[3], "core") == 0;
+		event.oom = words->n > 3 && strcmp(words->at[3], "oom") == 0;
 	} else if (strcmp(verb, "gone") == 0) {
 		event.kind = EVENT_GONE;
 	} else if (strcmp(verb, "spawned") == 0) {

@@ -51,7 +51,8 @@ gen_rule(struct rng *rng, struct rule *rule, uint32_t line)
 		    1u << CAUSE_EXEC | 1u << CAUSE_START_TIMEOUT | 1u << CAUSE_EARLY_EXIT;
 		break;
 	case 4:
-		rule->kinds = 1u << CAUSE_INTENSITY | 1u << CAUSE_KILLED;
+		rule->kinds =
+		    1u << CAUSE_INTENSITY | 1u << CAUSE_KILLED | 1u << CAUSE_OOM;
 		break;
 	case 5:
 		rule->kinds = 1u << CAUSE_WATCHDOG | 1u << CAUSE_HEALTH |

@@ -21,8 +21,8 @@ print_event(const struct event *event)
 	if (event->life != 0)
 		printf(" life %u", event->life);
 	if (event->kind == EVENT_EXITED)
-		printf(" code %d signal %d%s", event->code, event->signal,
-		       event->gone ? " gone" : "");
+		printf(" code %d signal %d%s%s", event->code, event->signal,
+		       event->oom ? " oom" : "", event->gone ? " gone" : "");
 	if (event->kind == EVENT_STOP && event->hold)
 		printf(" hold");
 	if (event->token != 0)

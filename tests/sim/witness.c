@@ -104,7 +104,7 @@ end_is_normal(const struct witnessed *node, const struct event *event)
 {
 	const struct spec *spec = node->spec;
 
-	if (!node->process.ready && spec->ready != READY_EXIT)
+	if ((!node->process.ready && spec->ready != READY_EXIT) || event->oom)
 		return false;
 	return exit_set_has(&spec->success_exits, event->code) ||
 	       signal_set_has(&spec->success_signals, event->signal);

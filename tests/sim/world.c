@@ -48,6 +48,7 @@ some_end(struct world *world, const struct inhabitant *who)
 	if (one_in(&world->rng, 3)) {
 		event.signal = signals[rng_below(&world->rng, 4)];
 		event.core = event.signal == SIGABRT && one_in(&world->rng, 2);
+		event.oom = event.signal == SIGKILL && who->life % 2 == 0;
 	} else {
 		event.code = codes[rng_below(&world->rng, 6)];
 	}
