@@ -15,3 +15,19 @@ names_find(const char *const *names, size_t n, const char *name)
 			return (int)i;
 	return -1;
 }
+
+/* Is it one of these words, which blanks part? */
+bool
+names_list_has(const char *words, const char *word)
+{
+	const size_t len = strlen(word);
+
+	for (; *words != '\0'; words += strspn(words, " ")) {
+		const size_t n = strcspn(words, " ");
+
+		if (n == len && memcmp(words, word, n) == 0)
+			return true;
+		words += n;
+	}
+	return false;
+}

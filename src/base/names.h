@@ -8,11 +8,13 @@
 #ifndef BASE_NAMES_H
 #define BASE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define AS_ENUM(symbol, name) symbol,
 #define AS_NAME(symbol, name) [symbol] = name,
 
 int names_find(const char *const *names, size_t n, const char *name);
+bool names_list_has(const char *words, const char *word);
 
 #endif

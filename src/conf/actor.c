@@ -292,6 +292,7 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 	settle_ready(reader, good, trail, actor);
 	probes_check(reader, good, actor, trail);
 	settle_notify(reader, actor);
+	cgroup_settle(reader, good, actor, trail);
 	actor->spec.keeps =
 	    actor->process.fd_store > 0 || actor->process.runtime_directory;
 	read_identity(reader, good, actor, trail);

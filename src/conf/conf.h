@@ -95,6 +95,28 @@ struct conf_limit {
 	struct rlimit value;
 };
 
+/* Limits of the cgroup: key, controller, file. */
+#define CGROUP_KEY_MAP(X)                                             \
+	X(CGROUP_MEMORY_MAX, "memory_max", "memory", "memory.max")    \
+	X(CGROUP_MEMORY_HIGH, "memory_high", "memory", "memory.high") \
+	X(CGROUP_CPU_MAX, "cpu_max", "cpu", "cpu.max")                \
+	X(CGROUP_CPU_WEIGHT, "cpu_weight", "cpu", "cpu.weight")       \
+	X(CGROUP_PIDS_MAX, "pids_max", "pids", "pids.max")            \
+	X(CGROUP_IO_WEIGHT, "io_weight", "io", "io.weight")
+#define AS_CGROUP_KEY(id, key, controller, file) id,
+enum cgroup_key { CGROUP_KEY_MAP(AS_CGROUP_KEY) CGROUP_KEY_MAX };
+
+/* cpu_max is this share of time, in microseconds, of each such period. */
+#define CGROUP_CPU_PERIOD_US 100000
+/* "max": no limit, whatever the cgroup above has. */
+#define CGROUP_UNLIMITED UINT64_MAX
+
+struct conf_cgroup {
+	uint32_t given; /* set of 1 << enum cgroup_key */
+	bool optional;  /* what cannot be kept is warned of, and no failure */
+	uint64_t value[CGROUP_KEY_MAX]; /* bytes, microseconds, weights, processes */
+};
+
 #define SOCKET_KIND_MAP(X)   \
 	X(SOCKET_TCP, "tcp") \
 	X(SOCKET_UNIX, "unix")
@@ -172,6 +194,8 @@ struct conf_process {
 	bool out_is_err; /* the same target for both: one descriptor, order kept */
 	struct conf_log log;
 	enum containment_kind containment;
+	struct conf_cgroup cgroup;
+	bool asks_for_oom; /* a rule tells want of memory from other deaths */
 	int stop_signal;
 	int reload_signal;
 	char **stop_command; /* NULL-terminated, or NULL */
@@ -295,6 +319,8 @@ struct conf {
 struct conf_options {
 	bool warn;      /* also look for what `--check` warns of */
 	char **environ; /* for ${env:…} */
+	/* Of the machine's cgroup v2 hierarchy, parted by blanks; NULL: not looked at. */
+	const char *controllers;
 };
 
 struct conf *conf_load(const char *file, const struct conf_options *options,
@@ -383,6 +409,9 @@ void conf_plan_done(struct conf_plan *plan);
 const char *conf_limit_name(int resource);
 const char *conf_capability_name(int number);
 
+extern const char *const cgroup_key_names[];
+extern const char *const cgroup_controllers[];
+extern const char *const cgroup_files[];
 extern const char *const output_names[];
 extern const char *const containment_names[];
 extern const char *const probe_kind_names[];

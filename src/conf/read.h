@@ -68,6 +68,7 @@ char *read_reference(struct reader *reader, const struct conf_actor *actor,
 read_fn read_actor_log;
 read_fn read_backoff;
 read_fn read_capabilities;
+read_fn read_cgroup;
 read_fn read_command;
 read_fn read_cpu_affinity;
 read_fn read_stop_command;
@@ -103,6 +104,8 @@ void read_words(struct reader *reader, const struct node *node, const struct tra
 void probes_check(struct reader *reader, const struct node *map,
                   const struct conf_actor *actor, const struct trail *up);
 void sockets_check(struct reader *reader);
+void cgroup_settle(struct reader *reader, const struct node *map,
+                   struct conf_actor *actor, const struct trail *up);
 void read_identity(struct reader *reader, const struct node *map,
                    struct conf_actor *actor, const struct trail *up);
 void read_exit_set(const struct node *node, struct exit_set *ret);

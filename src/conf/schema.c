@@ -199,8 +199,9 @@ static const struct schema_key keys[] = {
     {"containment", &schema_containment, "\"auto\"",
      "What holds its processes together: an own cgroup, or session and group.",
      CONF_RESTARTS, WORKER, INTO(struct conf_actor, process.containment), NULL},
+    {"cgroup", &schema_cgroup, NULL, "What all of its processes together may use.",
+     CONF_RESTARTS, WORKER, .read = read_cgroup},
     NOT_BUILT("start_on", WORKER),
-    NOT_BUILT("cgroup", WORKER),
 };
 
 const struct schema_table schema_keys = {"keys", keys, ARRAY_SIZE(keys), NULL};

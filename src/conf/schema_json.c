@@ -9,7 +9,7 @@
 #include "conf/schema_types.h"
 
 #define SCHEMA_BYTES_MAX (1024 * 1024)
-#define TYPES_MAX        128
+#define TYPES_MAX        256
 
 /* Types that were met: each becomes one definition, so that nothing nests. */
 struct types {

@@ -45,6 +45,7 @@ extern const struct schema_type schema_auto_shutdown;
 extern const struct schema_type schema_backoff;
 extern const struct schema_type schema_boolean;
 extern const struct schema_type schema_capabilities;
+extern const struct schema_type schema_cgroup;
 extern const struct schema_type schema_children;
 extern const struct schema_type schema_command;
 extern const struct schema_type schema_containment;

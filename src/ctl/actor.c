@@ -72,10 +72,8 @@ static const struct scan_field cause_fields[] = {
 #member, SCAN_INT, offsetof(struct resources_view, member) \
 	}
 static const struct scan_field resource_fields[] = {
-    RESOURCE(memory_bytes),
-    RESOURCE(cpu_usec),
-    RESOURCE(processes),
-    RESOURCE(descriptors),
+    RESOURCE(memory_bytes), RESOURCE(cpu_usec),   RESOURCE(processes),
+    RESOURCE(descriptors),  RESOURCE(read_bytes), RESOURCE(write_bytes),
 };
 
 /* Read an object inside the actor, if it is one; false when it is malformed. */
@@ -100,7 +98,7 @@ actor_read(struct scan *scan, struct actor_view *ret)
 	struct actor_view actor = {
 	    .uptime_ms = -1,
 	    .backoff = {.due_in_ms = -1},
-	    .resources = {-1, -1, -1, -1},
+	    .resources = {-1, -1, -1, -1, -1, -1},
 	};
 	bool has_cause;
 

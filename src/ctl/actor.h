@@ -37,6 +37,8 @@ struct resources_view {
 	int64_t cpu_usec;
 	int64_t processes;
 	int64_t descriptors;
+	int64_t read_bytes;
+	int64_t write_bytes;
 };
 
 struct actor_view {

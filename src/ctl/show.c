@@ -159,6 +159,12 @@ show_resources(struct out *out, const struct resources_view *resources)
 	if (resources->descriptors >= 0)
 		strbuf_addf(sb, "%s%lld descriptors", sb->len > start ? ", " : "",
 		            (long long)resources->descriptors);
+	if (resources->read_bytes >= 0 && resources->write_bytes >= 0) {
+		strbuf_adds(sb, sb->len > start ? ", read " : "read ");
+		print_bytes(sb, (uint64_t)resources->read_bytes);
+		strbuf_adds(sb, ", written ");
+		print_bytes(sb, (uint64_t)resources->write_bytes);
+	}
 	strbuf_addc(sb, '\n');
 }
 

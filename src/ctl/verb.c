@@ -5,6 +5,7 @@
 #include "ctl/verb.h"
 
 #include "base/assert.h"
+#include "base/names.h"
 #include "base/suggest.h"
 
 #include <string.h>
@@ -85,29 +86,13 @@ static const struct verb verbs[] = {
     {.name = "completion", .alias = ""},
 };
 
-/* Is it one of the words of a list that blanks part? */
-static bool
-has_word(const char *words, const char *word)
-{
-	size_t len = strlen(word);
-
-	while (*words != '\0') {
-		size_t n = strcspn(words, " ");
-
-		if (n == len && memcmp(words, word, n) == 0)
-			return true;
-		words += n;
-		words += strspn(words, " ");
-	}
-	return false;
-}
-
 /* A verb by its name or an alias; NULL if there is none. */
 const struct verb *
 verb_find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		if (strcmp(verbs[i].name, name) == 0 || has_word(verbs[i].alias, name))
+		if (strcmp(verbs[i].name, name) == 0 ||
+		    names_list_has(verbs[i].alias, name))
 			return &verbs[i];
 	return NULL;
 }

@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "daemon/keeper.h"
+#include "daemon/limiting.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/mend.h"
@@ -151,6 +152,9 @@ restore_containment(struct shell *shell, struct proc *proc,
 	/* Another main process does not lead the session. */
 	if (record->leader != 0)
 		main = record->leader;
+	if (record->is_limited)
+		containment_adopt_limited(&proc->containment,
+		                          shell->actors.at[record->ref.slot].path);
 	proc->containment.session = main;
 	proc->containment.is_main_alive = record->pid != 0 && record->leader == 0;
 	if (record->pid != 0 && record->leader != 0)
@@ -262,8 +266,12 @@ enter_containment(struct shell *shell, struct proc *proc, const struct actor *ac
 	char mark[PROC_MARK_MAX];
 
 	launch_mark(shell, proc->ref.slot, life, mark);
-	if (!proc->containment.is_cgroup && launch_in_cgroup(shell, actor))
+	if (launch_in_cgroup(shell, actor)) {
+		/* Not where it was before, if limits were given or taken meanwhile. */
 		containment_adopt(&proc->containment, &shell->cgroups, actor->path, mark);
+		if (limiting_is_wanted(shell, actor))
+			containment_adopt_limited(&proc->containment, actor->path);
+	}
 	containment_mark(&proc->containment, mark);
 	containment_born(&proc->containment, proc->pid);
 	proc->containment.is_foreign = true;

@@ -192,7 +192,8 @@ static struct grown *
 prepare(struct conn *conn, struct ref parent, const struct conf_addition *addition)
 {
 	struct shell *shell = conn->control->shell;
-	const struct conf_options options = {.environ = shell->environ};
+	const struct conf_options options = {.environ = shell->environ,
+	                                     .controllers = shell->controllers};
 	struct conf_reports reports;
 	struct grown *grown = NULL;
 	struct conf *conf;

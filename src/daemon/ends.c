@@ -96,6 +96,10 @@ tell_core(struct procs *procs, const struct proc *proc, bool is_gone)
 	else
 		event.signal = reap->status;
 	event.core = reap->kind == REAP_DUMPED;
+	/* Asked of the kernel whenever it is told: nobody has to remember it. */
+	event.oom =
+	    event.signal == SIGKILL &&
+	    containment_ran_out_of_memory(&proc->containment, &procs->shell->cgroups);
 	proc_post(procs, proc, event);
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/limiting.h"
 #include "daemon/log.h"
 #include "daemon/mailbox.h"
 #include "daemon/notify.h"
@@ -422,17 +423,24 @@ open_containment(struct shell *shell, const struct actor *actor, const char *mar
                  struct containment *containment, int *ret_cgroup_fd)
 {
 	const bool in_cgroup = launch_in_cgroup(shell, actor);
+	const bool limited = in_cgroup && limiting_is_wanted(shell, actor);
 	int r = 0;
 
-	if (containment->is_cgroup && !in_cgroup)
-		(void)containment_close(containment, &shell->cgroups);
+	if (containment->is_cgroup && (!in_cgroup || containment->is_limited != limited))
+		r = containment_close(containment, &shell->cgroups);
+	if (r == -EBUSY)
+		return r;
 	if (!containment->is_cgroup)
-		r = containment_open(containment, in_cgroup ? &shell->cgroups : NULL,
-		                     actor->path, mark);
+		r = limited ? containment_open_limited(containment, &shell->cgroups,
+		                                       actor->path, mark)
+		            : containment_open(containment,
+		                               in_cgroup ? &shell->cgroups : NULL,
+		                               actor->path, mark);
 	if (r < 0)
 		return r;
 	containment_mark(containment, mark);
-	return containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
+	r = containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
+	return r < 0 ? r : limiting_apply(shell, actor, containment);
 }
 
 /* The SUPD_ID of one life of the actor in this slot. */

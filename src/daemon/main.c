@@ -22,6 +22,7 @@
 #include "ledger/handover.h"
 #include "logd/logd.h"
 #include "logd/reader.h"
+#include "os/cgroup.h"
 #include "os/fd.h"
 #include "os/signals.h"
 #include "paths.h"
@@ -171,11 +172,16 @@ no_conf_file(void)
 static int
 check(const struct supd_options *options)
 {
-	const struct conf_options how = {.warn = true, .environ = environ};
+	char controllers[CGROUP_CONTROLLERS_MAX] = "";
+	const struct conf_options how = {
+	    .warn = true, .environ = environ, .controllers = controllers};
 	struct conf_reports reports;
-	struct conf *conf = conf_load(options->conf_file, &how, &reports);
-	int status = conf == NULL ? EX_CONFIG : EX_OK;
+	struct conf *conf;
+	int status;
 
+	(void)cgroup_machine_controllers(controllers);
+	conf = conf_load(options->conf_file, &how, &reports);
+	status = conf == NULL ? EX_CONFIG : EX_OK;
 	supd_print_reports(&reports);
 	if (conf != NULL && reports.n == 0)
 		(void)printf("%s: good, %u actor%s\n", options->conf_file,

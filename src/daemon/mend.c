@@ -112,6 +112,8 @@ mend_names(struct shell *shell, struct err *err)
 static void
 kill_life(struct shell *shell, struct ref ref, uint32_t life)
 {
+	struct containment *containment = &shell->procs->at[ref.slot].containment;
+	const char *path = shell->actors.at[ref.slot].path;
 	char mark[PROC_MARK_MAX], variable[PROC_MARK_MAX + 16];
 	size_t n;
 
@@ -119,11 +121,13 @@ kill_life(struct shell *shell, struct ref ref, uint32_t life)
 	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
 	(void)leftover_kill(variable, &n);
 	/* Also those that have no such environment any more. */
-	containment_adopt(&shell->procs->at[ref.slot].containment, &shell->cgroups,
-	                  shell->actors.at[ref.slot].path, mark);
-	if (shell->procs->at[ref.slot].containment.is_cgroup)
-		(void)containment_kill(&shell->procs->at[ref.slot].containment,
-		                       &shell->cgroups, NULL);
+	containment_adopt(containment, &shell->cgroups, path, mark);
+	if (!containment->is_cgroup)
+		return;
+	(void)containment_kill(containment, &shell->cgroups, NULL);
+	/* It may have had limits. */
+	containment_adopt_limited(containment, path);
+	(void)containment_kill(containment, &shell->cgroups, NULL);
 }
 
 void

@@ -21,6 +21,7 @@
 #include "daemon/tasks.h"
 #include "ledger/ledger.h"
 #include "os/fd.h"
+#include "os/usage.h"
 
 /* The process of this life, until nothing is left of it; else NULL. */
 struct proc *
@@ -410,6 +411,16 @@ procs_is_ending(const struct procs *procs, struct ref ref)
 	const struct proc *proc = current(procs, ref);
 
 	return proc == NULL || proc->pid == 0 || proc_is_ending(proc->pid);
+}
+
+bool
+procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
+{
+	const struct proc *proc = current(procs, ref);
+
+	return proc != NULL && proc->pid != 0 &&
+	       usage_read(&proc->containment, &procs->shell->cgroups, proc->pid, ret) ==
+	           0;
 }
 
 const struct reap *

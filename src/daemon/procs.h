@@ -75,6 +75,10 @@ uint32_t procs_life(const struct procs *procs, struct ref ref);
 
 /* Has its main process ended, or begun to? */
 bool procs_is_ending(const struct procs *procs, struct ref ref);
+struct usage;
+
+/* What the processes of the actor take of the machine; false: it has none. */
+bool procs_usage(const struct procs *procs, struct ref ref, struct usage *ret);
 
 /* The pid that the newest process of this actor has or had; 0: there was none. */
 pid_t procs_pid(const struct procs *procs, struct ref ref);

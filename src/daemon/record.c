@@ -34,6 +34,7 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->stop_command = (uint8_t)proc->stop_command;
 	record->reloads = proc->reloads;
 	record->is_cgroup = proc->containment.is_cgroup;
+	record->is_limited = proc->containment.is_limited;
 	record->end = proc->end;
 }
 

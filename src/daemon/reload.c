@@ -62,7 +62,8 @@ free_retired(struct shell *shell, bool all)
 int
 reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
 {
-	const struct conf_options options = {.warn = true, .environ = shell->environ};
+	const struct conf_options options = {
+	    .warn = true, .environ = shell->environ, .controllers = shell->controllers};
 	int r;
 
 	*ret = (struct reload){0};

@@ -70,6 +70,7 @@ struct shell {
 	struct system *system; /* supd's own actors */
 	struct control *control;
 	struct cgroup_root cgroups;
+	char controllers[CGROUP_CONTROLLERS_MAX]; /* of the machine */
 	struct spawner spawner;
 	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
 	 */

@@ -42,7 +42,8 @@
 static int
 load(struct shell *shell, struct start *ret)
 {
-	const struct conf_options how = {.warn = true, .environ = shell->environ};
+	const struct conf_options how = {
+	    .warn = true, .environ = shell->environ, .controllers = shell->controllers};
 	struct conf_reports reports;
 
 	ret->conf = conf_load(shell->conf_file, &how, &reports);

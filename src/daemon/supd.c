@@ -482,6 +482,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 
 	set_signals();
 	cgroup_root_init(&shell.cgroups);
+	(void)cgroup_machine_controllers(shell.controllers);
 	additions_init(&shell.additions);
 	shell.handover = handover;
 	shell.link_fd = handover->link_fd;

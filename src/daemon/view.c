@@ -9,6 +9,7 @@
 #include "daemon/view.h"
 
 #include "daemon/cause.h"
+#include "daemon/procs.h"
 #include "daemon/shell.h"
 #include "daemon/waiting.h"
 #include "os/clock.h"
@@ -183,14 +184,15 @@ add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *act
 	waiting_json(sb, shell, view);
 }
 
-/* What its processes take of the machine; null where there are none. */
+/* What its processes take of the machine; null where there are none.  What few kernels
+ * count is there only where it is counted. */
 static void
-add_resources(struct strbuf *sb, const struct actor *actor)
+add_resources(struct strbuf *sb, const struct shell *shell, const struct actor *actor)
 {
 	struct usage usage;
 
 	ADD(sb, ",\"resources\":");
-	if (actor == NULL || actor->pid == 0 || usage_read(actor->pid, &usage) < 0) {
+	if (actor == NULL || !procs_usage(shell->procs, actor->ref, &usage)) {
 		ADD(sb, "null");
 		return;
 	}
@@ -202,6 +204,12 @@ add_resources(struct strbuf *sb, const struct actor *actor)
 	strbuf_add_number(sb, usage.processes);
 	ADD(sb, ",\"descriptors\":");
 	strbuf_add_number(sb, usage.descriptors);
+	if (usage.has_io) {
+		ADD(sb, ",\"read_bytes\":");
+		strbuf_add_number(sb, usage.read_bytes);
+		ADD(sb, ",\"write_bytes\":");
+		strbuf_add_number(sb, usage.write_bytes);
+	}
 	strbuf_addc(sb, '}');
 }
 
@@ -228,7 +236,7 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	ADD(sb, ",\"last_failure\":");
 	add_failure(sb, shell, clock, actor, &view);
 	add_policy(sb, shell, actor, &view);
-	add_resources(sb, clock->resources ? actor : NULL);
+	add_resources(sb, shell, clock->resources ? actor : NULL);
 	strbuf_addc(sb, '}');
 }
 

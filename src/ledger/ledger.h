@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 5
+#define LEDGER_VERSION 6
 
 struct ledger;
 
@@ -111,10 +111,11 @@ struct ledger_record {
 	bool ended;  /* `end` is how */
 	bool sigstopped;
 	bool is_cgroup;
+	bool is_limited;      /* … with controllers */
 	uint8_t stop_command; /* enum stop_command */
 	uint8_t reloads;
 	int8_t which; /* the spawn failed: as in struct spawn_result */
-	uint8_t unused[2];
+	uint8_t unused[1];
 	struct reap end;
 	uint64_t process_started_ms;
 	uint64_t dead_letters;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,33 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The way from the directory of actors to that of those with limits. */
+#define LIMITED     "../limited/"
+#define LIMITED_LEN (sizeof(LIMITED) - 1)
+
 enum { HASH_DIGITS = 16, FREEZE_TRIES = 100, KILL_TRIES = 3 };
 
 #define LEAF_PATH_MAX (CGROUP_PATH_MAX + CGROUP_LEAF_MAX + 16)
 #define LEAF_FILE_MAX (CGROUP_LEAF_MAX + 16)
+
+static void
+write_name(const char *path, char *ret)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	size_t len = 0;
+
+	if (*path == '/')
+		path++;
+	for (; path[len] != '\0'; len++) {
+		hash = (hash ^ (unsigned char)path[len]) * UINT64_C(0x100000001b3);
+		if (len < NAME_MAX)
+			ret[len] = path[len] == '/' ? ':' : path[len];
+	}
+	ret[len < NAME_MAX ? len : NAME_MAX] = '\0';
+	if (len > NAME_MAX)
+		(void)snprintf(ret + NAME_MAX - HASH_DIGITS - 1, HASH_DIGITS + 2,
+		               "~%016" PRIx64, hash);
+}
 
 /*
  * "/user/app/api" is "user:app:api": flat, since a directory named after an actor alone
@@ -32,22 +56,17 @@ enum { HASH_DIGITS = 16, FREEZE_TRIES = 100, KILL_TRIES = 3 };
 void
 cgroup_leaf_name(const char *path, char ret_leaf[CGROUP_LEAF_MAX])
 {
-	const size_t room = CGROUP_LEAF_MAX - 1;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	size_t len = 0;
-
-	if (*path == '/')
-		path++;
-	for (; path[len] != '\0'; len++) {
-		hash = (hash ^ (unsigned char)path[len]) * UINT64_C(0x100000001b3);
-		if (len < room)
-			ret_leaf[len] = path[len] == '/' ? ':' : path[len];
-	}
-	ret_leaf[len < room ? len : room] = '\0';
-	if (len > room)
-		(void)snprintf(ret_leaf + room - HASH_DIGITS - 1, HASH_DIGITS + 2,
-		               "~%016" PRIx64, hash);
+	write_name(path, ret_leaf);
 }
+
+/* The same among those with limits. */
+void
+cgroup_leaf_name_limited(const char *path, char ret_leaf[CGROUP_LEAF_MAX])
+{
+	memcpy(ret_leaf, LIMITED, LIMITED_LEN);
+	write_name(path, ret_leaf + LIMITED_LEN);
+}
+_Static_assert(LIMITED_LEN + NAME_MAX < CGROUP_LEAF_MAX, "room for the longest name");
 
 static void
 leaf_path(const struct cgroup_root *root, const char *leaf, char ret[LEAF_PATH_MAX])
@@ -167,6 +186,7 @@ bool
 cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid)
 {
 	const char *parent = strcmp(root->name, "/") == 0 ? "" : root->name;
+	const bool is_limited = strncmp(leaf, LIMITED, LIMITED_LEN) == 0;
 	char file[64], wanted[LEAF_PATH_MAX];
 	char *line = NULL;
 	size_t size = 0, len;
@@ -174,7 +194,9 @@ cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid)
 	FILE *cgroups;
 
 	(void)snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
-	len = (size_t)snprintf(wanted, sizeof(wanted), "0::%s/actors/%s", parent, leaf);
+	len = (size_t)snprintf(wanted, sizeof(wanted), "0::%s/%s%s", parent,
+	                       is_limited ? "limited/" : "actors/",
+	                       is_limited ? leaf + LIMITED_LEN : leaf);
 	cgroups = fopen(file, "re");
 	if (cgroups == NULL)
 		return false;
@@ -184,6 +206,68 @@ cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid)
 	free(line);
 	(void)fclose(cgroups);
 	return has;
+}
+
+/* Call on_pid for each process in it, or below; returns as cgroup_tree_each(). */
+int
+cgroup_leaf_each(const struct cgroup_root *root, const char *leaf,
+                 int (*on_pid)(pid_t pid, void *arg), void *arg)
+{
+	char path[LEAF_PATH_MAX];
+
+	leaf_path(root, leaf, path);
+	return cgroup_tree_each(path, on_pid, arg);
+}
+
+/* Write one of its files, such as "memory.max".  Returns 0 or -errno. */
+int
+cgroup_leaf_set(const struct cgroup_root *root, const char *leaf, const char *file,
+                const char *text)
+{
+	char name[LEAF_FILE_MAX];
+
+	file_name(leaf, file, name);
+	return cgroup_write(root->fd, name, text);
+}
+
+/*
+ * A number out of one of its files: all that is in it, or with a key the sum of what
+ * stands behind "key " or "key=".  Returns 0 or -errno; -ENODATA: no number is there.
+ */
+int
+cgroup_leaf_number(const struct cgroup_root *root, const char *leaf, const char *file,
+                   const char *key, uint64_t *ret)
+{
+	char name[LEAF_FILE_MAX], buf[4096];
+	const size_t len = key == NULL ? 0 : strlen(key);
+	uint64_t sum = 0;
+	char *save, *end;
+	bool found = false;
+	int r;
+
+	file_name(leaf, file, name);
+	r = cgroup_read(root->fd, name, buf, sizeof(buf));
+	if (r < 0)
+		return r;
+	for (char *word = strtok_r(buf, " \n", &save); word != NULL;
+	     word = strtok_r(NULL, " \n", &save)) {
+		const char *value = word;
+
+		if (len > 0 && strncmp(word, key, len) != 0)
+			continue;
+		if (len > 0)
+			value = word[len] == '='    ? word + len + 1
+			        : word[len] == '\0' ? strtok_r(NULL, " \n", &save)
+			                            : "";
+		if (value == NULL || *value < '0' || *value > '9')
+			continue;
+		sum += strtoull(value, &end, 10);
+		found = true;
+	}
+	if (!found)
+		return -ENODATA;
+	*ret = sum;
+	return 0;
 }
 
 struct signalling {
@@ -233,11 +317,8 @@ int
 cgroup_leaf_signal(const struct cgroup_root *root, const char *leaf, int signo)
 {
 	struct signalling s = {.root = root, .leaf = leaf, .signo = signo};
-	char path[LEAF_PATH_MAX];
-	int r;
+	int r = cgroup_leaf_each(root, leaf, signal_one, &s);
 
-	leaf_path(root, leaf, path);
-	r = cgroup_tree_each(path, signal_one, &s);
 	if (r < 0)
 		return r;
 	return s.count > 0 ? s.count : s.code;

@@ -68,16 +68,14 @@ below(const char *name, const char *root)
 
 /*
  * One line: "36 35 98:0 /root /mount/point options [tags] - type source options".
- * true and the path if it is a cgroup2 that shows us.
+ * true, the root and the mount point, both inside the line, if it is a cgroup2.
  */
 static bool
-path_in_mount(char *line, const char *name, char ret_path[CGROUP_PATH_MAX])
+split_mount(char *line, const char **ret_root, const char **ret_point)
 {
 	char *field[5];
 	char *separator = strstr(line, " - ");
 	char *save = NULL;
-	const char *rest;
-	int n;
 
 	if (separator == NULL || strncmp(separator, " - cgroup2 ", 11) != 0)
 		return false;
@@ -88,11 +86,40 @@ path_in_mount(char *line, const char *name, char ret_path[CGROUP_PATH_MAX])
 	}
 	unescape(field[3]);
 	unescape(field[4]);
-	rest = below(name, field[3]);
+	*ret_root = field[3];
+	*ret_point = field[4];
+	return true;
+}
+
+/* The path of the cgroup of this name, if the line is a cgroup2 that shows it; without a
+ * name, of the topmost one that it shows. */
+static bool
+path_in_mount(char *line, const char *name, char ret_path[CGROUP_PATH_MAX])
+{
+	const char *root, *point, *rest = "";
+	int n;
+
+	if (!split_mount(line, &root, &point))
+		return false;
+	if (name != NULL)
+		rest = below(name, root);
 	if (rest == NULL)
 		return false;
-	n = snprintf(ret_path, CGROUP_PATH_MAX, "%s%s", field[4], rest);
+	n = snprintf(ret_path, CGROUP_PATH_MAX, "%s%s", point, rest);
 	return n < CGROUP_PATH_MAX;
+}
+
+static int
+find_in_mounts(FILE *mountinfo, const char *name, char ret_path[CGROUP_PATH_MAX])
+{
+	char *line = NULL;
+	size_t size = 0;
+	bool found = false;
+
+	while (!found && getline(&line, &size, mountinfo) > 0)
+		found = path_in_mount(line, name, ret_path);
+	free(line);
+	return found ? 0 : -ENOENT;
 }
 
 /*
@@ -106,15 +133,14 @@ int
 cgroup_locate(FILE *mountinfo, FILE *self, char ret_path[CGROUP_PATH_MAX],
               char ret_name[CGROUP_PATH_MAX])
 {
-	char *line = NULL;
-	size_t size = 0;
-	bool found = false;
 	int r = read_own_name(self, ret_name);
 
-	if (r < 0)
-		return r;
-	while (!found && getline(&line, &size, mountinfo) > 0)
-		found = path_in_mount(line, ret_name, ret_path);
-	free(line);
-	return found ? 0 : -ENOENT;
+	return r < 0 ? r : find_in_mounts(mountinfo, ret_name, ret_path);
+}
+
+/* Where the cgroup v2 hierarchy begins, as far as we can see; -ENOENT: there is none. */
+int
+cgroup_locate_top(FILE *mountinfo, char ret_path[CGROUP_PATH_MAX])
+{
+	return find_in_mounts(mountinfo, NULL, ret_path);
 }

@@ -27,6 +27,9 @@
 #define ACTORS     "/actors"
 #define ACTORS_LEN strlen(ACTORS)
 
+/* And those with limits, seen from there. */
+#define LIMITED "../limited"
+
 enum { CREATE_TRIES = 20, DEATH_TRIES = 2000 };
 
 /* No cgroup: what cgroup_root_close() leaves. */
@@ -226,28 +229,35 @@ create_below(struct cgroup_root *root)
 	return r;
 }
 
-/* Kill what a dead supd left in the directory that is ours now, and wait for its end. */
+/* Kill what lives in a leaf, and wait for its end. */
 static void
-kill_leftovers(struct cgroup_root *root)
+kill_leftover(struct cgroup_root *root, const char *leaf)
 {
 	const struct timespec a_millisecond = {.tv_nsec = 1000000};
-	DIR *dir = fdopendir(openat(root->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+
+	for (int i = 0; i < DEATH_TRIES; i++) {
+		if (cgroup_leaf_populated(root, leaf, -1) <= 0)
+			break;
+		(void)cgroup_leaf_kill(root, leaf);
+		(void)nanosleep(&a_millisecond, NULL);
+	}
+	(void)cgroup_leaf_remove(root, leaf);
+}
+
+/* Those of a dead supd in one of the directories that are ours now: "." or LIMITED. */
+static void
+kill_leftovers(struct cgroup_root *root, const char *below)
+{
+	DIR *dir = fdopendir(openat(root->fd, below, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	struct dirent *entry;
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		const char *leaf = entry->d_name;
+		char leaf[CGROUP_LEAF_MAX];
 
-		if (entry->d_type != DT_DIR || leaf[0] == '.')
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
 			continue;
-		if (cgroup_leaf_populated(root, leaf, -1) > 0) {
-			for (int i = 0; i < DEATH_TRIES; i++) {
-				(void)cgroup_leaf_kill(root, leaf);
-				if (cgroup_leaf_populated(root, leaf, -1) <= 0)
-					break;
-				(void)nanosleep(&a_millisecond, NULL);
-			}
-		}
-		(void)cgroup_leaf_remove(root, leaf);
+		(void)snprintf(leaf, sizeof(leaf), "%s/%s", below, entry->d_name);
+		kill_leftover(root, below[1] == '\0' ? entry->d_name : leaf);
 	}
 	if (dir != NULL)
 		(void)closedir(dir);
@@ -326,6 +336,7 @@ cgroup_leave(const char *path)
 {
 	char actors[CGROUP_PATH_MAX + 32];
 
+	cgroup_root_unlimit(path);
 	move_out_of_leaf(path);
 	(void)snprintf(actors, sizeof(actors), "%s/actors", path);
 	(void)rmdir(actors);
@@ -366,7 +377,8 @@ cgroup_root_open(struct cgroup_root *root, struct err *err)
 	}
 	root->has_kill = faccessat(root->fd, "cgroup.kill", F_OK, 0) == 0;
 	if (!root->is_created) {
-		kill_leftovers(root);
+		kill_leftovers(root, ".");
+		kill_leftovers(root, LIMITED);
 		if (!root->is_inner)
 			move_into_leaf(root);
 	}
@@ -430,6 +442,8 @@ cgroup_root_adopt(struct cgroup_root *root, int take_fd, struct err *err)
 		return r;
 	}
 	root->has_kill = faccessat(root->fd, "cgroup.kill", F_OK, 0) == 0;
+	if (faccessat(root->fd, LIMITED, F_OK, 0) == 0)
+		(void)cgroup_root_limit(root);
 	return 0;
 }
 
@@ -442,6 +456,8 @@ cgroup_root_close(struct cgroup_root *root)
 {
 	char path[CGROUP_PATH_MAX + 32];
 
+	if (root->fd >= 0)
+		cgroup_root_unlimit(root->path);
 	if (root->is_moved)
 		move_out_of_leaf(root->path);
 	if (root->fd >= 0) {

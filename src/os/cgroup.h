@@ -3,6 +3,7 @@
  *
  *	<directory>/supd            supd itself, where the directory is its own
  *	<directory>/actors/a:b      one leaf for each actor
+ *	<directory>/limited/a:b     instead, with controllers: for those with limits
  *
  * The directory is supd's own cgroup where nobody else lives in it (a delegated unit, a
  * container); else a new directory "supd-PID" below it, removed at the end.  It is
@@ -21,7 +22,9 @@
 #include <sys/types.h>
 
 #define CGROUP_PATH_MAX 4096
-#define CGROUP_LEAF_MAX 256
+#define CGROUP_LEAF_MAX 272
+/* Names of controllers, parted by blanks. */
+#define CGROUP_CONTROLLERS_MAX 256
 
 struct cgroup_root {
 	char path[CGROUP_PATH_MAX]; /* supd's directory; "": there is none */
@@ -32,6 +35,8 @@ struct cgroup_root {
 	bool is_created;            /* path is "supd-PID", ours to remove */
 	bool is_moved;              /* supd moved into path/supd */
 	bool is_inner;              /* its parent had done so: cgroup_enter() */
+	bool has_limited;           /* there is a place for leaves with limits */
+	char controllers[CGROUP_CONTROLLERS_MAX]; /* that leaves with limits have */
 };
 
 void cgroup_root_init(struct cgroup_root *root);
@@ -45,8 +50,14 @@ void cgroup_leave(const char *path);
 
 int cgroup_locate(FILE *mountinfo, FILE *self, char ret_path[CGROUP_PATH_MAX],
                   char ret_name[CGROUP_PATH_MAX]);
+int cgroup_locate_top(FILE *mountinfo, char ret_path[CGROUP_PATH_MAX]);
+
+int cgroup_machine_controllers(char ret[CGROUP_CONTROLLERS_MAX]);
+int cgroup_root_limit(struct cgroup_root *root);
+void cgroup_root_unlimit(const char *path);
 
 void cgroup_leaf_name(const char *path, char ret_leaf[CGROUP_LEAF_MAX]);
+void cgroup_leaf_name_limited(const char *path, char ret_leaf[CGROUP_LEAF_MAX]);
 int cgroup_leaf_make(const struct cgroup_root *root, const char *leaf);
 int cgroup_leaf_open(const struct cgroup_root *root, const char *leaf);
 int cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf);
@@ -58,5 +69,11 @@ int cgroup_leaf_signal(const struct cgroup_root *root, const char *leaf, int sig
 int cgroup_leaf_freeze(const struct cgroup_root *root, const char *leaf, bool freeze);
 int cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf);
 bool cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid);
+int cgroup_leaf_set(const struct cgroup_root *root, const char *leaf, const char *file,
+                    const char *text);
+int cgroup_leaf_number(const struct cgroup_root *root, const char *leaf, const char *file,
+                       const char *key, uint64_t *ret);
+int cgroup_leaf_each(const struct cgroup_root *root, const char *leaf,
+                     int (*on_pid)(pid_t pid, void *arg), void *arg);
 
 #endif

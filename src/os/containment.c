@@ -28,6 +28,21 @@ containment_mark(struct containment *c, const char *mark)
 	memcpy(c->mark, mark, strlen(mark) + 1);
 }
 
+static int
+make_leaf(struct containment *c, const struct cgroup_root *root)
+{
+	int r = cgroup_leaf_make(root, c->leaf);
+
+	if (r < 0) {
+		containment_init(c);
+		return r;
+	}
+	c->is_cgroup = true;
+	/* One that was there may have been killed. */
+	c->is_spent = r == 0;
+	return 0;
+}
+
 /*
  * Prepare the containment of the actor with this path.  With a root that is open: its
  * own cgroup; without (NULL, or one that is not open): its session.  `mark` is what its
@@ -40,22 +55,30 @@ int
 containment_open(struct containment *c, const struct cgroup_root *root, const char *path,
                  const char *mark)
 {
-	int r;
-
 	containment_init(c);
 	containment_mark(c, mark);
 	if (root == NULL || root->fd < 0)
 		return 0;
 	cgroup_leaf_name(path, c->leaf);
-	r = cgroup_leaf_make(root, c->leaf);
-	if (r < 0) {
-		containment_init(c);
+	return make_leaf(c, root);
+}
+
+/*
+ * The same with a root that is open, for an actor with limits: its cgroup has all the
+ * controllers that can be had (root->controllers).
+ */
+int
+containment_open_limited(struct containment *c, struct cgroup_root *root,
+                         const char *path, const char *mark)
+{
+	int r = cgroup_root_limit(root);
+
+	containment_init(c);
+	if (r < 0)
 		return r;
-	}
-	c->is_cgroup = true;
-	/* One that was there may have been killed. */
-	c->is_spent = r == 0;
-	return 0;
+	containment_mark(c, mark);
+	containment_adopt_limited(c, path);
+	return make_leaf(c, root);
 }
 
 /*
@@ -75,6 +98,15 @@ containment_adopt(struct containment *c, const struct cgroup_root *root, const c
 	cgroup_leaf_name(path, c->leaf);
 	c->is_cgroup = true;
 	c->is_spent = true;
+}
+
+/* Its cgroup is, or is to be, among those with limits; to be said after it was adopted.
+ */
+void
+containment_adopt_limited(struct containment *c, const char *path)
+{
+	cgroup_leaf_name_limited(path, c->leaf);
+	c->is_limited = true;
 }
 
 /*
@@ -102,15 +134,16 @@ containment_close(struct containment *c, struct cgroup_root *root)
  * close: -1 without a cgroup.
  *
  * A leaf that was killed is replaced by a fresh one: seen on Linux 6.18, whatever is
- * born into it with CLONE_INTO_CGROUP afterwards is killed, too.  Returns 0; -EBUSY
- * when it is not empty: what lives in it is killed, so that it will be; or -errno.
+ * born into it with CLONE_INTO_CGROUP afterwards is killed, too.  So is one with limits:
+ * what it counts it counts of one life, and nobody has to remember more.  Returns 0;
+ * -EBUSY when it is not empty: what lives in it is killed, so that it will be; or -errno.
  */
 int
 containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cgroup_fd)
 {
 	int fd = -1;
 
-	if (c->is_spent) {
+	if (c->is_spent || (c->is_limited && c->session != 0)) {
 		int r = cgroup_leaf_renew(root, c->leaf);
 
 		/* Whoever came into it meanwhile is nobody's: not there for long. */
@@ -301,6 +334,21 @@ containment_stop(const struct containment *c, struct proc_sweep *sweep)
 		(void)proc_sweep_add_tree(sweep, c->told, c->mark);
 	}
 	return moved + proc_sweep_stop(sweep, c->session, c->mark);
+}
+
+/*
+ * Did the kernel kill anybody in it, since its main process was started, because the
+ * memory that it may have ran out?  false also where that is not counted: without a
+ * cgroup with the memory controller.
+ */
+bool
+containment_ran_out_of_memory(const struct containment *c, const struct cgroup_root *root)
+{
+	uint64_t n;
+
+	return c->is_limited &&
+	       cgroup_leaf_number(root, c->leaf, "memory.events", "oom_kill", &n) == 0 &&
+	       n > 0;
 }
 
 /*

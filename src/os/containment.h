@@ -27,6 +27,7 @@ struct containment {
 	bool is_main_alive;         /* started and not yet reaped */
 	bool is_foreign;            /* its main process is not a child of ours */
 	bool is_spent;              /* the leaf was killed, and cannot be born into */
+	bool is_limited; /* the leaf may have controllers: a fresh one for each life */
 	bool is_frozen;             /* nobody could move who is born into the leaf */
 	int events_fd;              /* its cgroup.events while it is watched, or -1 */
 	pid_t session;              /* the main process: also its session and group; 0 */
@@ -37,8 +38,11 @@ struct containment {
 void containment_init(struct containment *c);
 int containment_open(struct containment *c, const struct cgroup_root *root,
                      const char *path, const char *mark);
+int containment_open_limited(struct containment *c, struct cgroup_root *root,
+                             const char *path, const char *mark);
 void containment_adopt(struct containment *c, const struct cgroup_root *root,
                        const char *path, const char *mark);
+void containment_adopt_limited(struct containment *c, const char *path);
 int containment_close(struct containment *c, struct cgroup_root *root);
 int containment_prepare(struct containment *c, struct cgroup_root *root,
                         int *ret_cgroup_fd);
@@ -56,6 +60,8 @@ int containment_kill(struct containment *c, const struct cgroup_root *root,
 int containment_freeze(struct containment *c, const struct cgroup_root *root,
                        bool freeze);
 int containment_stop(const struct containment *c, struct proc_sweep *sweep);
+bool containment_ran_out_of_memory(const struct containment *c,
+                                   const struct cgroup_root *root);
 bool containment_has(const struct containment *c, const struct cgroup_root *root,
                      pid_t pid);
 int containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* usage.c - what a process and all its descendants take of the machine. */
+/* usage.c - what the processes of an actor take of the machine. */
 #include "config.h"
 
 #include "os/usage.h"
@@ -62,23 +62,65 @@ add_child(void *arg, pid_t pid)
 	return 0;
 }
 
-/* What a process takes, and all that descends from it; -errno if it is not there. */
+/* The same of a cgroup: it has no more. */
+static int
+add_member(pid_t pid, void *arg)
+{
+	return add_child(arg, pid);
+}
+
+/* Each of those that were found, and with `descend` whoever descends from them. */
+static void
+look_at_all(struct look *look, bool descend)
+{
+	for (uint32_t i = 0; i < look->n; i++) {
+		if (add_stat(look, look->pids[i]) < 0)
+			continue;
+		look->usage.processes++;
+		add_descriptors(look, look->pids[i]);
+		if (descend)
+			(void)proc_children(look->pids[i], add_child, look);
+	}
+}
+
+/* Everybody in the cgroup; what the kernel counts of it counts more than their sum. */
+static void
+look_into_cgroup(struct look *look, const struct containment *c,
+                 const struct cgroup_root *root)
+{
+	struct usage *usage = &look->usage;
+
+	look->n = 0;
+	(void)cgroup_leaf_each(root, c->leaf, add_member, look);
+	look_at_all(look, false);
+	(void)cgroup_leaf_number(root, c->leaf, "cpu.stat", "usage_usec",
+	                         &usage->cpu_usec);
+	(void)cgroup_leaf_number(root, c->leaf, "memory.current", NULL,
+	                         &usage->memory_bytes);
+	usage->has_io = cgroup_leaf_number(root, c->leaf, "io.stat", "rbytes",
+	                                   &usage->read_bytes) == 0 &&
+	                cgroup_leaf_number(root, c->leaf, "io.stat", "wbytes",
+	                                   &usage->write_bytes) == 0;
+}
+
+/*
+ * What the processes of an actor take, of which this is the main one.  Returns 0, or
+ * -errno if that is not there.
+ */
 int
-usage_read(pid_t pid, struct usage *ret)
+usage_read(const struct containment *c, const struct cgroup_root *root, pid_t pid,
+           struct usage *ret)
 {
 	struct look look = {.pids = {pid}, .n = 1};
+	struct proc_stat stat;
+	int r = proc_stat_read(pid, &stat);
 
-	for (uint32_t i = 0; i < look.n; i++) {
-		int r = add_stat(&look, look.pids[i]);
-
-		if (r < 0 && i == 0)
-			return r;
-		if (r < 0)
-			continue;
-		look.usage.processes++;
-		add_descriptors(&look, look.pids[i]);
-		(void)proc_children(look.pids[i], add_child, &look);
-	}
+	if (r < 0)
+		return r;
+	if (c->is_cgroup)
+		look_into_cgroup(&look, c, root);
+	else
+		look_at_all(&look, true);
 	*ret = look.usage;
 	return 0;
 }

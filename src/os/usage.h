@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* usage.h - what a process and all its descendants take of the machine, out of /proc.
+/* usage.h - what the processes of an actor take of the machine.
  *
- * A glance, for people: processes come and go meanwhile.  What left its forefathers is
- * not counted.
+ * A glance, for people: processes come and go meanwhile.  Out of /proc it is that of a
+ * process and all its descendants, and what left its forefathers is not counted; with a
+ * cgroup it is that of everybody in it, and where the kernel keeps the account itself
+ * also of those that have ended.
  */
 #ifndef OS_USAGE_H
 #define OS_USAGE_H
+
+#include "os/containment.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,12 +18,17 @@
 #define USAGE_PROCESSES_MAX 256
 
 struct usage {
-	uint64_t memory_bytes; /* resident; shared pages count for each */
+	uint64_t
+	    memory_bytes; /* resident; without a controller shared pages count for each */
 	uint64_t cpu_usec;     /* of those that live, and of whom they have reaped */
 	uint32_t processes;
 	uint32_t descriptors;
+	bool has_io; /* the io controller counts it */
+	uint64_t read_bytes;
+	uint64_t write_bytes;
 };
 
-int usage_read(pid_t pid, struct usage *ret);
+int usage_read(const struct containment *c, const struct cgroup_root *root, pid_t pid,
+               struct usage *ret);
 
 #endif

@@ -300,6 +300,29 @@ static const struct {
      "a mapping from parameters to texts"},
     {"children: {}\ntemplates: {t: {restart: sometimes}}\n",
      "2:26: error: templates.t.restart", "`permanent`, `transient` or `temporary`"},
+    /* limits of the cgroup: the test's machine has memory, pids */
+    {"children: {a: {command: [x], cgroup: {memory_max: 12}}}\n",
+     "1:51: error: children.a.cgroup.memory_max", "a size of 64K or more"},
+    {"children: {a: {command: [x], cgroup: {memory_high: lots}}}\n",
+     "1:52: error: children.a.cgroup.memory_high", "such as 512M, or `max`"},
+    {"children: {a: {command: [x], cgroup: {cpu_max: 50}}}\n",
+     "1:48: error: children.a.cgroup.cpu_max", "such as \"50%\""},
+    {"children: {a: {command: [x], cgroup: {cpu_max: '0%'}}}\n",
+     "1:48: error: children.a.cgroup.cpu_max", "from 1% to"},
+    {"children: {a: {command: [x], cgroup: {cpu_weight: 0}}}\n",
+     "1:51: error: children.a.cgroup.cpu_weight", "1 to 10000"},
+    {"children: {a: {command: [x], cgroup: {pids_max: 0}}}\n",
+     "1:49: error: children.a.cgroup.pids_max", "or `max`"},
+    {"children: {a: {command: [x], cgroup: {memory: 1G}}}\n",
+     "1:39: error: children.a.cgroup.memory", "memory_max"},
+    {"children: {a: {command: [x], cgroup: {cpu_max: '50%'}}}\n",
+     "1:48: error: children.a.cgroup.cpu_max",
+     "the controller `cpu` is missing in the cgroup v2 hierarchy of this machine (there: "
+     "memory pids)"},
+    {"children: {a: {command: [x], cgroup: {io_weight: 5, optional: false}}}\n",
+     "1:50: error: children.a.cgroup.io_weight", "`optional: true`"},
+    {"children: {a: {command: [x], containment: session, cgroup: {pids_max: 9}}}\n",
+     "1:60: error: children.a.cgroup", "no cgroup to limit"},
     /* supd's own */
     {"children: {a: {command: [x], needs: {b: up}}, b: {command: [x]}}\n",
      "1:41: error: children.a.needs.b", "write `started`, `ready` or `completed`"},
@@ -342,7 +365,6 @@ END_TEST
 /* Known and refused: keys that this version does not have, wherever they may stand. */
 static const char *const unbuilt_actor_keys[] = {
     "start_on",
-    "cgroup",
 };
 static const char *const unbuilt_top_keys[] = {
     "metrics",

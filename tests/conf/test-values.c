@@ -282,6 +282,51 @@ START_TEST(rules_arrive_with_their_places)
 }
 END_TEST
 
+START_TEST(limits_of_a_cgroup_arrive_as_the_kernel_counts_them)
+{
+	struct conf *conf =
+	    load_text("children:\n"
+	              "  a: {command: [x], cgroup: {memory_max: 512M, memory_high: max,\n"
+	              "    pids_max: 64}}\n"
+	              "  b: {command: [x], cgroup: {optional: true, cpu_max: '250.5%',\n"
+	              "    cpu_weight: 10, io_weight: 10000}}\n"
+	              "  c: {command: [x]}\n");
+	const struct conf_cgroup *a = &actor_at(conf, "/user/a")->process.cgroup;
+	const struct conf_cgroup *b = &actor_at(conf, "/user/b")->process.cgroup;
+
+	ck_assert_uint_eq(a->given, 1u << CGROUP_MEMORY_MAX | 1u << CGROUP_MEMORY_HIGH |
+	                                1u << CGROUP_PIDS_MAX);
+	ck_assert_uint_eq(a->value[CGROUP_MEMORY_MAX], UINT64_C(512) << 20);
+	ck_assert_uint_eq(a->value[CGROUP_MEMORY_HIGH], CGROUP_UNLIMITED);
+	ck_assert_uint_eq(a->value[CGROUP_PIDS_MAX], 64);
+	ck_assert(!a->optional && b->optional);
+	ck_assert_uint_eq(b->value[CGROUP_CPU_MAX], 250500);
+	ck_assert_uint_eq(b->value[CGROUP_CPU_WEIGHT], 10);
+	ck_assert_uint_eq(b->value[CGROUP_IO_WEIGHT], 10000);
+	ck_assert_uint_eq(actor_at(conf, "/user/c")->process.cgroup.given, 0);
+	conf_free(conf);
+}
+END_TEST
+
+START_TEST(who_is_under_a_rule_for_want_of_memory_is_known)
+{
+	struct conf *conf =
+	    load_text("children:\n"
+	              "  a: {command: [x], on_failure: [{when: oom, then: stop}]}\n"
+	              "  b: {command: [x], on_failure: [{when: any, then: stop}]}\n"
+	              "  s:\n"
+	              "    decider: [{when: [oom, killed], then: stop}, default]\n"
+	              "    children: {c: {command: [x]}, t: {children: {d: {command: "
+	              "[x]}}}}\n");
+
+	ck_assert(actor_at(conf, "/user/a")->process.asks_for_oom);
+	ck_assert(!actor_at(conf, "/user/b")->process.asks_for_oom);
+	ck_assert(actor_at(conf, "/user/s/c")->process.asks_for_oom);
+	ck_assert(actor_at(conf, "/user/s/t/d")->process.asks_for_oom);
+	conf_free(conf);
+}
+END_TEST
+
 /* A command as one text, and its words with | after each. */
 static const struct {
 	const char *text;
@@ -592,6 +637,8 @@ suite_values(void)
 	tcase_add_test(tcase, a_limit_of_minus_one_is_none);
 	tcase_add_test(tcase, a_period_may_be_infinite);
 	tcase_add_test(tcase, rules_arrive_with_their_places);
+	tcase_add_test(tcase, limits_of_a_cgroup_arrive_as_the_kernel_counts_them);
+	tcase_add_test(tcase, who_is_under_a_rule_for_want_of_memory_is_known);
 	tcase_add_loop_test(tcase, a_command_is_split_by_the_quoting_rules_of_the_shell,
 	                    0, (int)ARRAY_SIZE(commands));
 	tcase_add_loop_test(tcase, socket_addresses_are_taken_apart, 0,

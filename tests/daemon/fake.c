@@ -158,6 +158,15 @@ additions_has_posted(const struct shell *shell, const char *path)
 	return false;
 }
 
+bool
+procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
+{
+	(void)procs;
+	(void)ref;
+	(void)ret;
+	return false;
+}
+
 int
 procs_reload(struct procs *procs, struct ref ref)
 {

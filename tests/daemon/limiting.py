@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""What all processes of an actor together may use: kept, or honestly refused.
+
+The kernel of the test may have the controllers or not: both is tested, where it is true.
+"""
+import os
+import signal
+
+from containments import delegated
+from lib import SUPD, Skip, alive, check, equal, has, main, run, test
+
+KEYS = {"memory_max": "64M", "memory_high": "32M", "cpu_max": "50%", "cpu_weight": 50,
+        "pids_max": 64, "io_weight": 50}
+WRITTEN = {"memory_max": ("memory.max", "67108864"),
+           "memory_high": ("memory.high", "33554432"),
+           "cpu_max": ("cpu.max", "50000 100000"), "cpu_weight": ("cpu.weight", "50"),
+           "pids_max": ("pids.max", "64"), "io_weight": ("io.weight", "default 50")}
+
+
+def controllers():
+    """Those of the machine's cgroup v2 hierarchy."""
+    with open("/proc/self/mountinfo", encoding="utf8") as text:
+        for line in text:
+            before, _, after = line.partition(" - ")
+            if after.split()[0] == "cgroup2":
+                top = before.split()[4]
+                with open(os.path.join(top, "cgroup.controllers"), encoding="ascii") as names:
+                    return set(names.read().split())
+    return set()
+
+
+def controller(key):
+    return key.partition("_")[0]
+
+
+def missing():
+    found = [key for key in KEYS if controller(key) not in controllers()]
+    if not found:
+        raise Skip("this machine has every controller")
+    return found
+
+
+def present():
+    found = [key for key in KEYS if controller(key) in controllers()]
+    if not found:
+        raise Skip("this machine has no controller in its cgroup v2 hierarchy")
+    return found
+
+
+def given(path):
+    """The controllers that a cgroup below this one can have."""
+    with open(os.path.join(path, "cgroup.controllers"), encoding="ascii") as text:
+        return set(text.read().split())
+
+
+def leaf(pid):
+    with open(f"/proc/{pid}/cgroup", encoding="utf8") as text:
+        own = [line.strip() for line in text if line.startswith("0::")][0]
+    return own
+
+
+def text_of(box, key, more=""):
+    return (f"children:\n  a:\n    command: [/bin/true]\n    cgroup:\n"
+            f"      {key}: {KEYS[key]!r}\n{more}".replace("'", '"'))
+
+
+@test("a limit of a controller that the machine lacks is an error when it is checked")
+def refused(box):
+    for key in missing():
+        result = run(SUPD, "--check", "-c", box.file("supd.yaml", text_of(box, key)))
+        equal(result.code, 78, f"exit status of {key}")
+        has(result.err, rf"supd\.yaml:5:\d+: error: children\.a\.cgroup\.{key}: .*"
+            rf"`{controller(key)}`.*optional", "stderr")
+
+
+@test("supd does not start on a file with a limit that nobody could keep")
+def not_started(box):
+    key = missing()[0]
+    s = box.supd(wait=False, text=text_of(box, key))
+    s.ended(78)
+
+
+@test("a limit that is optional is warned of, when it is checked and when it is started")
+def optional(box):
+    lacking = missing()
+    for key in lacking:
+        result = run(SUPD, "--check", "-c",
+                     box.file("supd.yaml", text_of(box, key, "      optional: true\n")))
+        equal(result.code, 0, f"exit status of {key}")
+        has(result.err, rf"supd\.yaml:5:\d+: warning: .*`{controller(key)}`", "stderr")
+    key = lacking[0]
+    enter, _ = delegated(box)
+    s = box.supd({"a": {"cgroup": {key: KEYS[key], "optional": True}}}, before=enter)
+    pid = s.started("a")
+    check("/limited/user:a" in leaf(pid), f"it is in {leaf(pid)}")
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), rf"/user/a: .*supd\.yaml:\d+: cgroup\.{key}: the controller "
+            rf"{controller(key)} is not delegated to supd .*; it runs without", "the log")
+
+
+@test("an optional limit where there is no cgroup at all does not prevent a start")
+def nowhere(box):
+    key = missing()[0]
+    uid = 65534 if os.geteuid() == 0 else None
+    if uid is None:
+        raise Skip("only root can be somebody else")
+    s = box.supd({"a": {"cgroup": {key: KEYS[key], "optional": True}}}, uid=uid)
+    s.started("a")
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), r"no cgroup of its own: none is delegated", "the log")
+
+
+@test("a controller that the machine has and supd was not given fails the start, with reason")
+def undelegated(box):
+    enter, path = delegated(box)
+    lacking = [key for key in present() if controller(key) not in given(path)]
+    if not lacking:
+        raise Skip("what the machine has is delegated")
+    key = lacking[0]
+    s = box.supd({"a": {"cgroup": {key: KEYS[key]}}, "b": {}}, before=enter)
+    s.started("b")
+    equal(s.wait_for("/user/a", state="failed")["last_failure"]["cause"]["kind"], "exec",
+          "the cause")
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), rf"/user/a: .*supd\.yaml:\d+: cgroup\.{key}: the controller "
+            rf"{controller(key)} is not delegated", "the log")
+
+
+@test("every limit that is given is in force before the program begins")
+def kept(box):
+    enter, path = delegated(box)
+    keys = [key for key in present() if controller(key) in given(path)]
+    if not keys:
+        raise Skip("no controller is delegated")
+    s = box.supd({"a": {"cgroup": {key: KEYS[key] for key in keys}}}, before=enter)
+    s.started("a")
+    for key in keys:
+        name, value = WRITTEN[key]
+        where = os.path.join(path, "limited", "user:a", name)
+        with open(where, encoding="ascii") as text:
+            equal(text.read().strip(), value, name)
+    s.stop()
+    check(not os.path.exists(os.path.join(path, "limited")), "the place is left")
+
+
+@test("want of memory is told from a kill, and its rule decides", timeout=60)
+def oom(box):
+    enter, path = delegated(box)
+    if "memory" not in controllers() or "memory" not in given(path):
+        raise Skip("no memory controller is delegated")
+    s = box.supd({"a": {"command": ["python3", "-c", "x = bytearray(1 << 28); print(len(x))"],
+                        "cgroup": {"memory_max": "32M"},
+                        "on_failure": [{"when": "oom", "then": "stop"}]},
+                  "b": {"on_failure": [{"when": "oom", "then": "stop"}]}}, before=enter)
+    pid = s.started("b")
+    check("/limited/user:b" in leaf(pid), f"who is asked of is in {leaf(pid)}")
+    failed = s.wait_for("/user/a", state="failed")["last_failure"]
+    equal((failed["cause"]["kind"], failed["cause"]["signal"]), ("oom", "SIGKILL"), "the cause")
+    os.kill(pid, signal.SIGKILL)
+    s.started("b", 2)
+    equal(s.actor("b")["last_failure"]["cause"]["kind"], "signal", "a kill")
+
+
+@test("one with limits lives in its own place, goes on under the next guardian and is gone "
+      "with all that it forked")
+def survives(box):
+    key = missing()[0]
+    enter, path = delegated(box)
+    s = box.supd({"a": {"cgroup": {key: KEYS[key], "optional": True}, "shutdown": "200ms",
+                        "do": ["daemon"]}, "b": {}}, before=enter)
+    first, hidden = s.started("a"), s.line("d", "a").pid
+    check("/limited/user:a" in leaf(hidden), f"the daemon is in {leaf(hidden)}")
+    check("/actors/user:b" in leaf(s.started("b")), "one without limits is there too")
+    s.crash()
+    equal(s.actor("a")["pid"], first, "the process after the crash")
+    s.ctl_ok("restart", "a")
+    second = s.line("d", "a", 2).pid
+    check(not alive(first) and not alive(hidden), "the old ones are alive")
+    check("/limited/user:a" in leaf(second), f"the next daemon is in {leaf(second)}")
+    s.ctl_ok("stop", "a")
+    check(not alive(second), "the daemon is alive")
+    s.stop()
+    for name in ("limited", "actors"):
+        where = os.path.join(path, name)
+        check(not os.path.isdir(where) or not [entry for entry in os.listdir(where) if
+              os.path.isdir(os.path.join(where, entry))], f"leaves are left in {name}")
+
+
+@test("limits that come or go with apply move the actor at its restart")
+def moved(box):
+    key = missing()[0]
+    enter, path = delegated(box)
+    s = box.supd({"a": {}}, before=enter)
+    check("/actors/user:a" in leaf(s.started("a")), "it began with limits")
+    s.write({"a": {"cgroup": {key: KEYS[key], "optional": True}}})
+    s.ctl_ok("apply")
+    check("/limited/user:a" in leaf(s.started("a", 2)), "it has no limits")
+    check(not os.path.isdir(os.path.join(path, "actors", "user:a")), "its old leaf is there")
+    s.write({"a": {}})
+    s.ctl_ok("apply")
+    check("/actors/user:a" in leaf(s.started("a", 3)), "it still has limits")
+    check(not os.path.isdir(os.path.join(path, "limited", "user:a")), "its old leaf is there")
+
+
+if __name__ == "__main__":
+    main()
