@@ -5,6 +5,7 @@
 The kernel of the test may have the controllers or not: both is tested, where it is true.
 """
 import os
+import re
 import signal
 
 from containments import delegated
@@ -12,6 +13,7 @@ from lib import SUPD, Skip, alive, check, equal, has, main, run, test
 
 KEYS = {"memory_max": "64M", "memory_high": "32M", "cpu_max": "50%", "cpu_weight": 50,
         "pids_max": 64, "io_weight": 50}
+ANYWHERE = {"pids_max": 64, "optional": True}  # kept where it can be
 WRITTEN = {"memory_max": ("memory.max", "67108864"),
            "memory_high": ("memory.high", "33554432"),
            "cpu_max": ("cpu.max", "50000 100000"), "cpu_weight": ("cpu.weight", "50"),
@@ -60,7 +62,26 @@ def leaf(pid):
     return own
 
 
-def text_of(box, key, more=""):
+def files(path):
+    """The files of a cgroup below this one, with all controllers that it can have."""
+    switch = os.path.join(path, "cgroup.subtree_control")
+    inner = os.path.join(path, "inner")
+    with open(switch, "w", encoding="ascii") as text:
+        text.write(" ".join(f"+{name}" for name in given(path)))
+    os.mkdir(inner)
+    found = set(os.listdir(inner))
+    os.rmdir(inner)
+    with open(switch, "w", encoding="ascii") as text:
+        text.write(" ".join(f"-{name}" for name in given(path)))
+    return found
+
+
+def logged(s):
+    with open(s.stderr, encoding="utf8") as text:
+        return text.read()
+
+
+def text_of(key, more=""):
     return (f"children:\n  a:\n    command: [/bin/true]\n    cgroup:\n"
             f"      {key}: {KEYS[key]!r}\n{more}".replace("'", '"'))
 
@@ -68,7 +89,7 @@ def text_of(box, key, more=""):
 @test("a limit of a controller that the machine lacks is an error when it is checked")
 def refused(box):
     for key in missing():
-        result = run(SUPD, "--check", "-c", box.file("supd.yaml", text_of(box, key)))
+        result = run(SUPD, "--check", "-c", box.file("supd.yaml", text_of(key)))
         equal(result.code, 78, f"exit status of {key}")
         has(result.err, rf"supd\.yaml:5:\d+: error: children\.a\.cgroup\.{key}: .*"
             rf"`{controller(key)}`.*optional", "stderr")
@@ -77,7 +98,7 @@ def refused(box):
 @test("supd does not start on a file with a limit that nobody could keep")
 def not_started(box):
     key = missing()[0]
-    s = box.supd(wait=False, text=text_of(box, key))
+    s = box.supd(wait=False, text=text_of(key))
     s.ended(78)
 
 
@@ -86,7 +107,7 @@ def optional(box):
     lacking = missing()
     for key in lacking:
         result = run(SUPD, "--check", "-c",
-                     box.file("supd.yaml", text_of(box, key, "      optional: true\n")))
+                     box.file("supd.yaml", text_of(key, "      optional: true\n")))
         equal(result.code, 0, f"exit status of {key}")
         has(result.err, rf"supd\.yaml:5:\d+: warning: .*`{controller(key)}`", "stderr")
     key = lacking[0]
@@ -94,9 +115,8 @@ def optional(box):
     s = box.supd({"a": {"cgroup": {key: KEYS[key], "optional": True}}}, before=enter)
     pid = s.started("a")
     check("/limited/user:a" in leaf(pid), f"it is in {leaf(pid)}")
-    with open(s.stderr, encoding="utf8") as text:
-        has(text.read(), rf"/user/a: .*supd\.yaml:\d+: cgroup\.{key}: the controller "
-            rf"{controller(key)} is not delegated to supd .*; it runs without", "the log")
+    has(logged(s), rf"/user/a: .*supd\.yaml:\d+: cgroup\.{key}: the controller "
+        rf"{controller(key)} is not delegated to supd .*; it runs without", "the log")
 
 
 @test("an optional limit where there is no cgroup at all does not prevent a start")
@@ -107,30 +127,32 @@ def nowhere(box):
         raise Skip("only root can be somebody else")
     s = box.supd({"a": {"cgroup": {key: KEYS[key], "optional": True}}}, uid=uid)
     s.started("a")
-    with open(s.stderr, encoding="utf8") as text:
-        has(text.read(), r"no cgroup of its own: none is delegated", "the log")
+    has(logged(s), r"no cgroup of its own: none is delegated", "the log")
 
 
 @test("a controller that the machine has and supd was not given fails the start, with reason")
 def undelegated(box):
-    enter, path = delegated(box)
-    lacking = [key for key in present() if controller(key) not in given(path)]
-    if not lacking:
-        raise Skip("what the machine has is delegated")
-    key = lacking[0]
+    key = present()[0]
+    _, path = delegated(box)
+    inner = os.path.join(path, "inner")
+    os.mkdir(inner)
+
+    def enter():
+        with open(os.path.join(inner, "cgroup.procs"), "w", encoding="ascii") as procs:
+            procs.write(str(os.getpid()))
+
     s = box.supd({"a": {"cgroup": {key: KEYS[key]}}, "b": {}}, before=enter)
     s.started("b")
     equal(s.wait_for("/user/a", state="failed")["last_failure"]["cause"]["kind"], "exec",
           "the cause")
-    with open(s.stderr, encoding="utf8") as text:
-        has(text.read(), rf"/user/a: .*supd\.yaml:\d+: cgroup\.{key}: the controller "
-            rf"{controller(key)} is not delegated", "the log")
+    has(logged(s), rf"/user/a: .*supd\.yaml:\d+: cgroup\.{key}: the controller "
+        rf"{controller(key)} is not delegated to supd \(.*inner/limited has: none\)", "the log")
 
 
 @test("every limit that is given is in force before the program begins")
 def kept(box):
     enter, path = delegated(box)
-    keys = [key for key in present() if controller(key) in given(path)]
+    keys = [key for key in present() if WRITTEN[key][0] in files(path)]
     if not keys:
         raise Skip("no controller is delegated")
     s = box.supd({"a": {"cgroup": {key: KEYS[key] for key in keys}}}, before=enter)
@@ -142,6 +164,20 @@ def kept(box):
             equal(text.read().strip(), value, name)
     s.stop()
     check(not os.path.exists(os.path.join(path, "limited")), "the place is left")
+
+
+@test("a limit that the kernel does not take fails the start, with key, place and file")
+def untaken(box):
+    enter, path = delegated(box)
+    keys = [key for key in present() if WRITTEN[key][0] not in files(path) and
+            controller(key) in given(path)]
+    if not keys:
+        raise Skip("this kernel takes every limit")
+    key = keys[0]
+    s = box.supd({"a": {"cgroup": {key: KEYS[key]}}}, before=enter)
+    s.wait_for("/user/a", state="failed")
+    has(logged(s), rf"/user/a: .*supd\.yaml:\d+: cgroup\.{key}: write .* to "
+        rf"{re.escape(path)}/limited/user:a/{WRITTEN[key][0]}: ", "the log")
 
 
 @test("want of memory is told from a kill, and its rule decides", timeout=60)
@@ -156,18 +192,41 @@ def oom(box):
     pid = s.started("b")
     check("/limited/user:b" in leaf(pid), f"who is asked of is in {leaf(pid)}")
     failed = s.wait_for("/user/a", state="failed")["last_failure"]
-    equal((failed["cause"]["kind"], failed["cause"]["signal"]), ("oom", "SIGKILL"), "the cause")
+    equal((failed["cause"]["kind"], failed["cause"]["signal"]), ("oom", "KILL"), "the cause")
     os.kill(pid, signal.SIGKILL)
     s.started("b", 2)
     equal(s.actor("b")["last_failure"]["cause"]["kind"], "signal", "a kill")
 
 
+@test("want of memory is known of a process that died of it while no guardian lived",
+      timeout=60)
+def oom_unseen(box):
+    enter, path = delegated(box)
+    if "memory" not in given(path):
+        raise Skip("no memory controller is delegated")
+    gate = box.path("gate")
+    os.mkfifo(gate)
+    s = box.supd({"a": {"command": ["python3", "-c", f"open({gate!r}).read(); "
+                                    "x = bytearray(1 << 28); print(len(x))"],
+                        "cgroup": {"memory_max": "32M"},
+                        "on_failure": [{"when": "oom", "then": "stop"}]}}, before=enter)
+    pid = s.actor("a")["pid"]
+    with open(gate, "w", encoding="ascii"):
+        s.signal(signal.SIGSTOP)
+        os.kill(s.guardian(), signal.SIGKILL)
+    s.until(lambda: not alive(pid), "its death")
+    s.signal(signal.SIGCONT)
+    s.caller = None
+    s.until(lambda: s.ctl("is-active", "/user").code == 0, "another guardian")
+    failed = s.wait_for("/user/a", state="failed")["last_failure"]
+    equal(failed["cause"]["kind"], "oom", "the cause")
+
+
 @test("one with limits lives in its own place, goes on under the next guardian and is gone "
       "with all that it forked")
 def survives(box):
-    key = missing()[0]
     enter, path = delegated(box)
-    s = box.supd({"a": {"cgroup": {key: KEYS[key], "optional": True}, "shutdown": "200ms",
+    s = box.supd({"a": {"cgroup": ANYWHERE, "shutdown": "200ms",
                         "do": ["daemon"]}, "b": {}}, before=enter)
     first, hidden = s.started("a"), s.line("d", "a").pid
     check("/limited/user:a" in leaf(hidden), f"the daemon is in {leaf(hidden)}")
@@ -189,11 +248,10 @@ def survives(box):
 
 @test("limits that come or go with apply move the actor at its restart")
 def moved(box):
-    key = missing()[0]
     enter, path = delegated(box)
     s = box.supd({"a": {}}, before=enter)
     check("/actors/user:a" in leaf(s.started("a")), "it began with limits")
-    s.write({"a": {"cgroup": {key: KEYS[key], "optional": True}}})
+    s.write({"a": {"cgroup": ANYWHERE}})
     s.ctl_ok("apply")
     check("/limited/user:a" in leaf(s.started("a", 2)), "it has no limits")
     check(not os.path.isdir(os.path.join(path, "actors", "user:a")), "its old leaf is there")
