@@ -295,6 +295,11 @@ struct conf {
 	gid_t control_gid;
 	bool has_observers;
 	gid_t observers_gid;
+	/* metrics */
+	bool has_metrics;
+	enum socket_kind metrics_kind; /* SOCKET_TCP or SOCKET_UNIX */
+	char *metrics_address;         /* as of a struct conf_socket; NULL without */
+	uint16_t metrics_port;
 	/* log */
 	enum log_level log_level;
 	enum log_target log_target;

@@ -118,6 +118,7 @@ const struct frozen_shape frozen_actor = {sizeof(struct conf_actor), TEXTS(actor
 
 static const struct frozen_text conf_texts[] = {
     TEXT(struct conf, control_socket),
+    TEXT(struct conf, metrics_address),
     NAME(struct conf, log_directory),
 };
 static const struct frozen_array conf_arrays[] = {

@@ -445,6 +445,7 @@ load_all(struct load *load, const char *file)
 		return;
 	read_own_key(load, "control");
 	read_own_key(load, "log");
+	read_own_key(load, "metrics");
 	read_own_key(load, "on_crash");
 	set_log_directory(load);
 	check_log_directory(load);

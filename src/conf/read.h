@@ -87,6 +87,7 @@ read_fn read_limits;
 read_fn read_log;
 read_fn read_needs;
 read_fn read_nice;
+read_fn read_metrics;
 read_fn read_on_failure;
 read_fn read_oom_score_adj;
 read_fn read_output;

@@ -39,7 +39,8 @@ static const struct schema_key keys[] = {
     {"on_crash", &schema_on_crash, "\"adopt\"",
      "What a new guardian does with the actors of one that crashed.", CONF_IN_PLACE,
      AT_TOP, INTO(struct conf, on_crash_kill), .is_structure = true},
-    NOT_BUILT("metrics", AT_TOP),
+    {"metrics", &schema_metrics, NULL, "Where figures about the actors can be fetched.",
+     CONF_IN_PLACE, AT_TOP, .read = read_metrics, .is_structure = true},
 
     /* supervisors */
     {"strategy", &schema_strategy, "\"one_for_one\"", "Who is affected by a failure.",

@@ -64,6 +64,7 @@ extern const struct schema_type schema_intensity;
 extern const struct schema_type schema_limit;
 extern const struct schema_type schema_limits;
 extern const struct schema_type schema_log;
+extern const struct schema_type schema_metrics;
 extern const struct schema_type schema_mode;
 extern const struct schema_type schema_needs;
 extern const struct schema_type schema_nice;

@@ -73,6 +73,8 @@ static const struct verb verbs[] = {
     {"pid", "", "[NAME...]", "the process of an actor; without a name, of supd",
      FAMILY_LOOK, 0, 0, ANY, verb_pid},
     {"ping", "", "", "does supd answer?", FAMILY_ACT, 0, 0, 0, verb_ping},
+    {"metrics", "", "", "figures about supd and its actors, as OpenMetrics", FAMILY_LOOK,
+     0, 0, 0, verb_metrics},
     {"version", "", "", "the versions of supctl and of the running supd", FAMILY_ACT, 0,
      0, 0, verb_version},
     {"upgrade", "", "",
@@ -81,7 +83,6 @@ static const struct verb verbs[] = {
     {"shutdown", "", "[--no-wait]", "ordered shutdown; wait until supd is gone",
      FAMILY_ACT, OPTION_NO_WAIT, 0, 0, verb_shutdown},
 
-    {.name = "metrics", .alias = ""},
     {.name = "top", .alias = ""},
     {.name = "completion", .alias = ""},
 };

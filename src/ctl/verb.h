@@ -38,6 +38,7 @@ int verb_is_ready(struct ctl *ctl, char **names, uint32_t n);
 int verb_pid(struct ctl *ctl, char **names, uint32_t n);
 int verb_ping(struct ctl *ctl, char **names, uint32_t n);
 int verb_version(struct ctl *ctl, char **names, uint32_t n);
+int verb_metrics(struct ctl *ctl, char **names, uint32_t n);
 int verb_explain(struct ctl *ctl, char **names, uint32_t n);
 /* verb_act.c */
 int verb_start(struct ctl *ctl, char **names, uint32_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* verb_query.c - the verbs that ask one thing: is-active, is-failed, is-ready, pid, ping,
- * version, explain.
+ * version, metrics, explain.
  */
 #include "config.h"
 
@@ -197,6 +197,33 @@ verb_ping(struct ctl *ctl, char **names, uint32_t n)
 	}
 	strbuf_addc(&ctl->out.buf, '\n');
 	json_decref(pong);
+	return 0;
+}
+
+/* The figures as they are served by HTTP. */
+int
+verb_metrics(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct call call = {.method = "Metrics", .repeat = true};
+	struct reply reply;
+	const char *text;
+	json_t *figures;
+	int status = ctl_call(ctl, &call, &reply);
+
+	(void)names;
+	(void)n;
+	if (status == 0 && ctl->options.json) {
+		print_json(&ctl->out, reply.parameters);
+		strbuf_addc(&ctl->out.buf, '\n');
+		return 0;
+	}
+	if (status == 0)
+		status = ctl_load(ctl, &call, &reply, &figures);
+	if (status != 0)
+		return status;
+	text = json_string_value(json_object_get(figures, "openmetrics"));
+	strbuf_adds(&ctl->out.buf, text != NULL ? text : "");
+	json_decref(figures);
 	return 0;
 }
 

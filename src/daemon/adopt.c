@@ -18,6 +18,7 @@
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/mend.h"
+#include "daemon/metrics.h"
 #include "daemon/notify.h"
 #include "daemon/procs_private.h"
 #include "daemon/readiness.h"
@@ -455,6 +456,19 @@ count_performed(struct shell *shell)
 		ledger_set_performed(shell->ledger, number);
 }
 
+/* Where they cannot be served any more, actors need not end for that. */
+static void
+adopt_metrics(struct shell *shell)
+{
+	struct err err;
+	int fd;
+
+	if (metrics_open(shell->metrics, shell->conf, &fd, &err) < 0)
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+	else
+		metrics_use(shell->metrics, shell->conf, fd);
+}
+
 int
 adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 {
@@ -480,6 +494,7 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	shell->is_adopting = false;
 	if (r < 0)
 		return r;
+	adopt_metrics(shell);
 	proc_sweep_include(shell->procs->sweeper, shell->walker_pid);
 	tasks_restore(shell->tasks);
 	finish_spawn(shell);

@@ -90,7 +90,7 @@ static const struct method control_methods[] = {
 	{"Add", ACCESS_CONTROL, false, add_params, handle_add},
 	{"Delete", ACCESS_CONTROL, false, name_params, handle_delete},
 	{"Scale", ACCESS_CONTROL, false, scale_params, handle_scale},
-	{"Metrics", ACCESS_OBSERVE, false, no_params, NULL},
+	{"Metrics", ACCESS_OBSERVE, false, no_params, handle_metrics},
 	{"Ping", ACCESS_OBSERVE, false, no_params, handle_ping},
 	{"Upgrade", ACCESS_CONTROL, false, no_params, handle_upgrade},
 	{"Shutdown", ACCESS_CONTROL, false, no_params, handle_shutdown},

@@ -249,6 +249,8 @@ call_finish(struct conn *conn)
 		logs_release(call->logs);
 	if (call->state == CALL_UPGRADE)
 		upgrade_release(conn);
+	if (call->state == CALL_METRICS)
+		scraper_cancel(conn->control->shell->scraper, &call->scrape);
 	varlink_call_done(&call->message);
 	*call = (struct call){0};
 	conn->busy = false;
@@ -306,6 +308,7 @@ progress(struct conn *conn)
 	case CALL_LOGS:
 		return logs_progress(conn);
 	case CALL_UPGRADE:
+	case CALL_METRICS:
 		return false;
 	case CALL_FINISHED:
 		break;
@@ -323,6 +326,7 @@ waits(const struct conn *conn)
 	return conn->busy &&
 	       (call->state == CALL_TARGETS || call->state == CALL_WATCH ||
 	        call->state == CALL_LOGS || call->state == CALL_UPGRADE ||
+	        call->state == CALL_METRICS ||
 	        (call->state == CALL_EVENTS && call->until_seq == UINT64_MAX));
 }
 

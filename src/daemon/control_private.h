@@ -27,6 +27,7 @@
 #include "core/core.h"
 #include "daemon/control.h"
 #include "daemon/resolve.h"
+#include "daemon/scrape.h"
 #include "os/sock.h"
 #include "varlink/varlink.h"
 
@@ -115,6 +116,7 @@ enum call_state {
 	CALL_EVENTS,    /* one reply an event */
 	CALL_LOGS,      /* one reply a line */
 	CALL_UPGRADE,   /* answered by whoever comes after us */
+	CALL_METRICS,   /* answered when the figures were collected */
 };
 
 struct call {
@@ -144,6 +146,8 @@ struct call {
 	const char *pattern;
 
 	struct logs *logs; /* CALL_LOGS: the reader */
+
+	struct scrape_request scrape; /* CALL_METRICS */
 
 	struct upgrade *upgrade; /* CALL_UPGRADE: the look at the new binary */
 
@@ -320,6 +324,7 @@ void handle_status(struct conn *conn);
 void handle_explain(struct conn *conn);
 void handle_simulate(struct conn *conn);
 void handle_ping(struct conn *conn);
+void handle_metrics(struct conn *conn);
 void handle_get_info(struct conn *conn);
 void handle_get_interface_description(struct conn *conn);
 void handle_watch(struct conn *conn);

@@ -63,6 +63,37 @@ handle_ping(struct conn *conn)
 	reply_end(conn, false);
 }
 
+static void
+on_figures(struct scrape_request *request, struct scrape_text *text)
+{
+	struct call *call =
+	    (struct call *)(void *)((char *)request - offsetof(struct call, scrape));
+	struct conn *conn =
+	    (struct conn *)(void *)((char *)call - offsetof(struct conn, call));
+	struct strbuf *out;
+
+	if (text == NULL) {
+		reply_limit(conn, "metrics", SCRAPE_BYTES_MAX);
+	} else {
+		out = reply_begin(conn);
+		strbuf_adds(out, "{\"openmetrics\":");
+		strbuf_add_json_bytes(out, text->sb.data, text->sb.len);
+		strbuf_addc(out, '}');
+		reply_end(conn, false);
+	}
+	call->state = CALL_FINISHED;
+	conn_run(conn);
+}
+
+/* The figures that are served at metrics.listen, for whoever asks here. */
+void
+handle_metrics(struct conn *conn)
+{
+	conn->call.state = CALL_METRICS;
+	conn->call.scrape = (struct scrape_request){.on_text = on_figures};
+	scraper_ask(conn->control->shell->scraper, &conn->call.scrape);
+}
+
 /* org.varlink.service: who made this, and what it speaks. */
 void
 handle_get_info(struct conn *conn)

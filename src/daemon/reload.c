@@ -20,6 +20,7 @@
 #include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
+#include "daemon/metrics.h"
 #include "daemon/notify.h"
 #include "daemon/procs.h"
 #include "daemon/record.h"
@@ -129,6 +130,7 @@ struct tables {
 	uint32_t n;
 	uint64_t conf_id;               /* the new configuration's */
 	char *own_paths[SYSTEM_ACTORS]; /* at the start: of supd's own actors */
+	int metrics_fd;                 /* as of metrics_open() */
 };
 
 static void
@@ -410,11 +412,14 @@ prepare_apply(struct shell *shell, const struct conf *conf, struct tables *table
 	}
 	r = mailboxes_open(shell, mailboxes, conf, &shell->mailboxes, shell->conf, err);
 	if (r == 0) {
-		*ret_ledger = reload_new_ledger(shell, conf, 0, err);
+		r = metrics_open(shell->metrics, conf, &tables->metrics_fd, err);
+		*ret_ledger = r < 0 ? NULL : reload_new_ledger(shell, conf, 0, err);
 		if (*ret_ledger != NULL)
 			return 0;
+		if (r == 0)
+			metrics_cancel(shell->metrics, conf, tables->metrics_fd);
 		mailboxes_cancel(shell, mailboxes, conf);
-		r = -ENOMEM;
+		r = r < 0 ? r : -ENOMEM;
 	}
 	shell_release(shell, VAULT_KEY(VAULT_CONF, tables->conf_id));
 	tables_done(tables);
@@ -455,6 +460,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	mailboxes_retire(shell, &shell->mailboxes, shell->conf, &mailboxes);
 	shell->mailboxes = mailboxes;
 	shell->conf = reload->conf;
+	metrics_use(shell->metrics, shell->conf, tables.metrics_fd);
 	shell_conf_changed(shell, retired->conf);
 	reload->conf = NULL;
 	/* The plan borrows from the old one: it goes at the next reload at the earliest.
@@ -575,6 +581,8 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	if (r == 0)
 		r = mailboxes_open(shell, &shell->mailboxes, conf, NULL, NULL, err);
 	if (r == 0)
+		r = metrics_open(shell->metrics, conf, &tables.metrics_fd, err);
+	if (r == 0)
 		ledger = reload_new_ledger(shell, conf, seed, err);
 	if (ledger == NULL) {
 		tables_done(&tables);
@@ -586,6 +594,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	add_system(shell, &tables);
 	shell->conf_id = tables.conf_id;
 	shell->conf = conf;
+	metrics_use(shell->metrics, conf, tables.metrics_fd);
 	tables_done(&tables);
 	return 0;
 }

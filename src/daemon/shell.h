@@ -27,6 +27,7 @@ struct herald;
 struct keeper;
 struct ledger;
 struct loop;
+struct metrics;
 struct notify;
 struct output;
 struct prober;
@@ -34,6 +35,7 @@ struct procs;
 struct readiness;
 struct retired;
 struct rundirs;
+struct scraper;
 struct signals;
 struct stores;
 struct supd_options;
@@ -52,6 +54,8 @@ struct shell {
 	char **environ;     /* as supd was started */
 
 	struct mailboxes mailboxes; /* of conf */
+	struct scraper *scraper;
+	struct metrics *metrics;
 
 	struct ledger *ledger; /* what survives us; the core lives in it */
 	struct core *core;

@@ -23,6 +23,7 @@
 #include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
+#include "daemon/metrics.h"
 #include "daemon/notify.h"
 #include "daemon/output.h"
 #include "daemon/prober.h"
@@ -32,6 +33,7 @@
 #include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/rundir.h"
+#include "daemon/scrape.h"
 #include "daemon/shell.h"
 #include "daemon/start.h"
 #include "daemon/stores.h"
@@ -256,6 +258,8 @@ count_fds(const struct conf *conf, uint32_t n_slots)
 	uint64_t n =
 	    OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR + prober_count_fds(conf);
 
+	if (conf->has_metrics)
+		n += 1 + METRICS_CLIENTS_MAX;
 	/* There may be more than it has. */
 	if (n_slots > conf->n_actors)
 		n += (uint64_t)(n_slots - conf->n_actors) *
@@ -380,6 +384,17 @@ open_cgroups(struct shell *shell)
 	}
 }
 
+static bool
+open_metrics(struct shell *shell, struct err *err)
+{
+	shell->scraper = scraper_new(shell);
+	shell->metrics = metrics_new(shell);
+	if (shell->scraper != NULL && shell->metrics != NULL)
+		return true;
+	err_set(err, ENOMEM, "metrics");
+	return false;
+}
+
 /* Everything that runs around the tree; 0 or an exit status. */
 static int
 open_rooms(struct shell *shell, const struct conf *conf)
@@ -404,6 +419,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 	         (shell->readiness = readiness_new(shell, &err)) != NULL &&
 	         (shell->stores = stores_new(shell, &err)) != NULL &&
 	         (shell->rundirs = rundirs_new(shell, &err)) != NULL &&
+	         open_metrics(shell, &err) &&
 	         (shell->output = output_new(shell, &err)) != NULL)
 		shell->control_path = control_path(conf, shell->runtime_dir);
 	if (shell->control_path == NULL) {
@@ -419,6 +435,8 @@ close_rooms(struct shell *shell)
 	if (shell->control != NULL)
 		control_flush(shell->control);
 	control_free(shell->control);
+	metrics_free(shell->metrics);
+	scraper_free(shell->scraper);
 	systemd_close(shell);
 	if (shell->conf != NULL)
 		mailboxes_close(shell, &shell->mailboxes, shell->conf);

@@ -519,9 +519,9 @@ proc_is_stopped(pid_t pid)
 bool
 proc_is_ending(pid_t pid)
 {
-	struct stat_line line;
+	struct proc_stat line;
 
-	return read_stat(pid, &line) < 0 || is_dead(&line) ||
+	return proc_stat_read(pid, &line) < 0 || proc_stat_is_dead(&line) ||
 	       (line.flags & FLAG_EXITING) != 0;
 }
 

@@ -108,12 +108,6 @@ def errors(box):
           ("io.supd.Control.NoSuchActor", {"name": "/user/nobody", "candidates": []}), "name")
 
 
-@test("what is not built yet answers Unsupported")
-def unsupported(box):
-    client = Varlink(one(box).socket)
-    equal(error_of(client, "Metrics", {})[0], "io.supd.Control.Unsupported", "Metrics")
-
-
 @test("a method that needs more says so when it is called without")
 def needs_more(box):
     client = Varlink(one(box).socket)

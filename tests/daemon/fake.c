@@ -253,6 +253,7 @@ fake_new(void)
 	events_attach(&fake->shell.events, calloc(1, sizeof(struct events_ring)));
 	fake->shell.ledger = ledger_new(&size, NULL);
 	ASSERT(fake->shell.ledger != NULL);
+	fake->shell.scraper = scraper_new(&fake->shell);
 	fake->shell.control = control_alloc(&fake->shell);
 	control_use_ledger(fake->shell.control);
 	(void)fake_add(fake, "/user", NODE_SUPERVISOR);
@@ -263,6 +264,7 @@ void
 fake_free(struct fake *fake)
 {
 	control_free(fake->shell.control);
+	scraper_free(fake->shell.scraper);
 	ledger_free(fake->shell.ledger);
 	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
 		if (fake->kept[i].key != 0)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC */
+/* scrape.h - the figures about supd and its actors, as OpenMetrics text.
+ *
+ * Looking at thousands of processes takes its time: it is done piece by piece, between
+ * turns of the loop, for one reader at a time; who asks meanwhile shares the next one.
+ */
+#ifndef DAEMON_SCRAPE_H
+#define DAEMON_SCRAPE_H
+
+#include "base/strbuf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+/* So long may the text be. */
+#define SCRAPE_BYTES_MAX (64 * 1024 * 1024)
+
+struct scraper;
+struct shell;
+
+/* A text that several hold: whoever takes it gives it back. */
+struct scrape_text {
+	uint32_t holders;
+	struct strbuf sb;
+};
+
+/* Somebody who asks; lives with its owner until it is answered or cancelled. */
+struct scrape_request {
+	TAILQ_ENTRY(scrape_request) link;
+	bool is_waiting;
+	/* Called once, from the loop.  NULL: it would be too long, or there is no memory.
+	 * Borrowed during the call: scrape_text_hold(). */
+	void (*on_text)(struct scrape_request *request, struct scrape_text *text);
+};
+
+struct scraper *scraper_new(struct shell *shell);
+void scraper_free(struct scraper *scraper);
+void scraper_ask(struct scraper *scraper, struct scrape_request *request);
+void scraper_cancel(struct scraper *scraper, struct scrape_request *request);
+
+struct scrape_text *scrape_text_hold(struct scrape_text *text);
+void scrape_text_drop(struct scrape_text *text);
+
+#endif

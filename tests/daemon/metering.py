@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Figures for whoever fetches them: OpenMetrics, by HTTP, by call and by supctl."""
+import os
+import re
+import signal
+import socket
+import threading
+
+from lib import SUPCTL, SUPD, check, equal, has, main, run, test
+from varlink import Varlink
+
+TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+UNITS = ("seconds", "bytes")
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def connect(address, timeout=20):
+    if isinstance(address, int):
+        client = socket.create_connection(("127.0.0.1", address), timeout)
+    else:
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(timeout)
+        client.connect(address)
+    return client
+
+
+def rest(client):
+    got = b""
+    while piece := client.recv(65536):
+        got += piece
+    return got
+
+
+def fetch(address, request="GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"):
+    """Status, headers and text of an answer."""
+    with connect(address) as client:
+        client.sendall(request.encode())
+        head, _, body = rest(client).partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines[1:])
+    equal(headers["Connection"], "close", "what becomes of the connection")
+    return int(lines[0].split()[1]), headers, body.decode()
+
+
+def parse(text):
+    """The figures, checked against what OpenMetrics asks for."""
+    lines = text.split("\n")
+    equal(lines[-2:], ["# EOF", ""], "the end")
+    types, figures, family, over = {}, {}, None, set()
+    for line in lines[:-2]:
+        if line.startswith("# TYPE "):
+            over.add(family)
+            _, _, family, kind = line.split(" ")
+            check(family not in types, f"{family} is there twice")
+            types[family] = kind
+        elif line.startswith("# UNIT "):
+            _, _, name, unit = line.split(" ")
+            check(name == family and name.endswith("_" + unit), line)
+        elif line.startswith("# HELP "):
+            equal(line.split(" ")[2], family, "whom it is about")
+        else:
+            found = re.fullmatch(r'(\w+)(\{(?:\w+="(?:[^"\\\n]|\\["\\n])*",?)+\})? '
+                                 r"(\d+(?:\.\d+)?)", line)
+            check(found, f"not a figure: {line!r}")
+            suffix = {"counter": "_total", "info": "_info", "gauge": ""}[types[family]]
+            equal(found[1], family + suffix, "the name of a figure")
+            key = found[1] + (found[2] or "")
+            check(key not in figures, f"{key} is there twice")
+            figures[key] = float(found[3])
+    for name in types:
+        for unit in UNITS:
+            check(not name.endswith(unit) or f"# UNIT {name} {unit}\n" in text, name)
+    return figures
+
+
+def of(name, path):
+    return f'{name}{{path="{path}"}}'
+
+
+@test("figures of every actor are served at /metrics as OpenMetrics")
+def served(box):
+    port = free_port()
+    s = box.supd({"a": {}, "g": {"children": {"b": {}}}, "d": {"enabled": False}},
+                 metrics={"listen": f"tcp:127.0.0.1:{port}"})
+    s.started("b")
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    status, headers, text = fetch(port)
+    equal((status, headers["Content-Type"]), (200, TYPE), "the answer")
+    equal(int(headers["Content-Length"]), len(text.encode()), "its length")
+    figures = parse(text)
+    for name, path, value in (("supd_actor_up", "/user/a", 1), ("supd_actor_up", "/user/d", 0),
+                              ("supd_actor_up", "/user/g", 1),
+                              ("supd_actor_restarts_total", "/user/a", 1),
+                              ("supd_actor_restarts_total", "/user/g/b", 0),
+                              ("supd_actor_starts_total", "/user/a", 2),
+                              ("supd_actor_processes", "/user/a", 1)):
+        equal(figures[of(name, path)], value, f"{name} of {path}")
+    check(figures[of("supd_actor_memory_bytes", "/user/a")] > 4096, "too little memory")
+    check(figures[of("supd_actor_open_descriptors", "/user/a")] >= 3, "too few descriptors")
+    check(of("supd_actor_cpu_seconds_total", "/user/a") in figures, "no time")
+    check(of("supd_actor_uptime_seconds", "/user/d") not in figures, "the dead have lived")
+    equal(figures['supd_actors{state="running"}'], 4, "running")
+    equal(figures['supd_actors{state="stopped"}'], 1, "stopped")
+    check(figures["supd_start_time_seconds"] > 1.6e9, "the time of the start")
+
+
+@test("Metrics and supctl metrics say the same, also to observers")
+def called(box):
+    s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
+    s.started("a")
+    text = s.call("Metrics")["openmetrics"]
+    names = set(parse(text))
+    equal(set(parse(fetch(box.path("m"))[2])), names, "by HTTP")
+    equal(set(parse(s.ctl_ok("metrics").out)), names, "by supctl")
+    equal(set(parse(s.json("metrics")["openmetrics"])), names, "by supctl as JSON")
+    equal(os.stat(box.path("m")).st_mode & 0o777, 0o660, "who may connect")
+    s.stop()
+    check(not os.path.exists(box.path("m")), "the socket's file is left")
+
+
+@test("whoever does not ask for /metrics in HTTP is told so")
+def refused(box):
+    s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
+    for request, status in (("GET / HTTP/1.0\r\n\r\n", 404),
+                            ("GET /metricsx HTTP/1.1\r\n\r\n", 404),
+                            ("POST /metrics HTTP/1.1\r\n\r\n", 405),
+                            ("GET /metrics\r\n\r\n", 400), ("\n\n", 400),
+                            ("GET /metrics HTTP/2.0\r\n\r\n", 400),
+                            ("GET /metrics HTTP/1.1\r\nx: " + "y" * 9000, 431),
+                            ("GET /metrics?x=1 HTTP/1.1\r\n\r\n", 200),
+                            ("GET /metrics HTTP/1.0\n\n", 200)):
+        equal(fetch(box.path("m"), request)[0], status, f"the answer to {request[:30]!r}")
+    status, headers, text = fetch(box.path("m"), "HEAD /metrics HTTP/1.1\r\n\r\n")
+    equal((status, text), (200, ""), "the answer to HEAD")
+    check(int(headers["Content-Length"]) > 100, "the length of what was not sent")
+    s.ctl_ok("ping")
+
+
+@test("a request in pieces, and one whose sender closes its side, are answered")
+def pieces(box):
+    s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
+    with connect(box.path("m")) as client:
+        for byte in b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n":
+            client.sendall(bytes([byte]))
+        client.shutdown(socket.SHUT_WR)
+        parse(rest(client).partition(b"\r\n\r\n")[2].decode())
+    s.ctl_ok("ping")
+
+
+@test("clients that say nothing, or read nothing, hold up neither supd nor each other",
+      timeout=90)
+def silent(box):
+    s = box.supd({f"a{i}": {"enabled": False} for i in range(300)},
+                 metrics={"listen": "unix:" + box.path("m")})
+    deaf = connect(box.path("m"))
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    deaf.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+    mute = [connect(box.path("m")) for _ in range(40)]
+    s.ctl_ok("ping")
+    # Their time is over after a while: then it is the turn of who came after them.
+    parse(fetch(box.path("m"))[2])
+    for client in (deaf, *mute):
+        client.close()
+    s.ctl_ok("status")
+
+
+@test("many at once are all served")
+def crowd(box):
+    s = box.supd({f"a{i}": {"enabled": False} for i in range(50)},
+                 metrics={"listen": "unix:" + box.path("m")})
+    got = []
+    threads = [threading.Thread(target=lambda: got.append(fetch(box.path("m"))))
+               for _ in range(60)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal([status for status, _, _ in got], [200] * 60, "the answers")
+    for _, _, text in got:
+        equal(len([key for key in parse(text) if key.startswith("supd_actor_up{")]), 51,
+              "actors")
+    s.ctl_ok("ping")
+
+
+@test("who connects while no guardian lives is served by the next")
+def crash(box):
+    port = free_port()
+    s = box.supd({"a": {}}, metrics={"listen": f"tcp:127.0.0.1:{port}"})
+    s.started("a")
+    guardian = s.guardian()
+    s.signal(signal.SIGSTOP)
+    os.kill(guardian, signal.SIGKILL)
+    s.until(lambda: not os.path.exists(f"/proc/{guardian}/exe"), "its end")
+    with connect(port, timeout=30) as client:
+        client.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        s.signal(signal.SIGCONT)
+        equal(parse(rest(client).partition(b"\r\n\r\n")[2].decode())[
+            of("supd_actor_starts_total", "/user/a")], 1, "starts")
+    s.caller = None
+
+
+@test("apply changes where figures are served, or leaves everything as it was")
+def applied(box):
+    s = box.supd({"a": {}})
+    s.started("a")
+    s.write({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
+    s.ctl_ok("apply")
+    parse(fetch(box.path("m"))[2])
+    port = free_port()
+    s.write({"a": {}}, metrics={"listen": f"tcp:127.0.0.1:{port}"})
+    s.ctl_ok("apply")
+    parse(fetch(port)[2])
+    check(not os.path.exists(box.path("m")), "the old one is still there")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        s.write({"a": {}}, metrics={"listen": f"tcp:127.0.0.1:{taken.getsockname()[1]}"})
+        result = s.ctl("apply")
+        equal(result.code, 1, "a port that somebody has")
+        has(result.err, "metrics.listen.*in use", "the sentence")
+    parse(fetch(port)[2])
+    s.crash()
+    parse(fetch(port)[2])
+    del s.top["metrics"]
+    s.write({"a": {}})
+    s.ctl_ok("apply")
+    try:
+        connect(port).close()
+        check(False, "somebody still listens")
+    except ConnectionRefusedError:
+        pass
+    equal(s.actor("a")["generation"], 1, "starts of a")
+
+
+@test("an address that cannot be had prevents a start, with its name")
+def taken_at_start(box):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        s = box.supd({"a": {}}, wait=False,
+                     metrics={"listen": f"tcp:127.0.0.1:{taken.getsockname()[1]}"})
+        s.ended(71)
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), "metrics.listen.*in use", "the log")
+
+
+if __name__ == "__main__":
+    main()
