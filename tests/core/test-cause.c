@@ -170,6 +170,35 @@ START_TEST(a_failing_spawn_is_an_exec_failure_with_its_errno)
 }
 END_TEST
 
+START_TEST(a_hook_that_cannot_be_executed_tells_at_which_step)
+{
+	const struct spec top = plain_supervisor();
+	struct spec worker = plain_worker();
+	struct family family;
+	const struct action *hook;
+	const struct action *failed;
+
+	worker.hooks = 1U << HOOK_POST_START;
+	family_init(&family, &top, &worker, 1);
+	rig_event(&family.rig, EVENT_BOOT, REF_NONE);
+	rig_runs(&family.rig);
+	hook = rig_last(&family.rig, ACTION_HOOK, family.child[0]);
+	ck_assert_ptr_nonnull(hook);
+	rig_turn(&family.rig, &(struct event){.kind = EVENT_HOOK_DONE,
+	                                      .ref = family.child[0],
+	                                      .life = hook->life,
+	                                      .serial = hook->serial,
+	                                      .code = -1,
+	                                      .error = EPERM,
+	                                      .key = "setuid"});
+	failed = rig_report(&family.rig, REPORT_HOOK_FAILED, family.child[0]);
+	ck_assert_ptr_nonnull(failed);
+	ck_assert_int_eq(failed->cause.kind, CAUSE_EXEC);
+	ck_assert_str_eq(failed->cause.key, "setuid");
+	family_done(&family);
+}
+END_TEST
+
 START_TEST(whatever_ends_a_process_that_is_stopped_is_no_failure)
 {
 	const struct ending *ending = &endings[_i];
@@ -224,6 +253,7 @@ suite_cause(void)
 	                    6);
 	tcase_add_loop_test(tcase, whatever_ends_a_process_that_is_stopped_is_no_failure,
 	                    0, n);
+	tcase_add_test(tcase, a_hook_that_cannot_be_executed_tells_at_which_step);
 	tcase_add_test(tcase, sets_of_exit_codes_and_signals_have_exact_edges);
 	suite_add_tcase(suite, tcase);
 	return suite;
