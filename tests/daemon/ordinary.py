@@ -7,6 +7,7 @@ As root it is run by a user that nobody knows, without groups and capabilities.
 import os
 import shutil
 import signal
+import socket
 import stat
 import sys
 import time
@@ -16,12 +17,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 # pylint: disable=wrong-import-position
 from answering import free_port
 from chaos import Chaos, outage, wait_told
-from customers import ask
+from customers import family_of
 from lib import SUPCTL, SUPD, Skip, check, children, equal, has, main, run, test
 from storing import Storer
 from suspended import all_stand_still
 
 UID = 54321 if os.geteuid() == 0 else os.geteuid()
+RUN_AS = UID if os.geteuid() == 0 else None
 IDS = {"user": UID, "group": UID, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
@@ -60,7 +62,7 @@ def everything(box):
     binary = shutil.copy(SUPD, box.path("supd"))
 
     def start(actors, **top):
-        return Chaos(box, {**actors, **tree(box, port)}, uid=UID, command=[binary], **top)
+        return Chaos(box, {**actors, **tree(box, port)}, uid=RUN_AS, command=[binary], **top)
 
     return Storer(box, {"runtime_directory": True}, start), port
 
@@ -89,10 +91,10 @@ def runs(box):
         again = a.end(10)
         equal((again["fds"], again["files"], again["owner"]),
               ([["one", "11"]], ["state"], [UID, 0o755]), "what the storer finds again")
-    with ask(("127.0.0.1", port)) as client:
-        has(client.recv(100).decode(), "web", "web's answer by tcp")
-    with ask(box.path("web.sock")) as client:
-        has(client.recv(100).decode(), "web", "web's answer by its unix socket")
+    for address in ("127.0.0.1", port), box.path("web.sock"):
+        with socket.socket(family_of(address)) as client:
+            client.connect(address)
+            has(client.recv(100).decode(), "web", f"the answer at {address}")
     status = os.stat(box.path("web.sock"))
     equal((status.st_uid, stat.S_IMODE(status.st_mode)), (UID, 0o600), "its owner and mode")
     has(ctl(s, "logs", "logged"), "ready now", "the log")
@@ -131,7 +133,7 @@ def world(box):
 def control(box):
     if os.geteuid() != 0:
         raise Skip("needs root, to be another user")
-    s = Chaos(box, {"a": {}}, uid=UID)
+    s = Chaos(box, {"a": {}}, uid=RUN_AS)
     ctl(s, "ping")
     equal(s.ctl("ping").code, 0, "root's ping")
     other = run(SUPCTL, "-s", s.socket, "ping", user=UID + 1, group=UID + 1, extra_groups=[])
@@ -141,7 +143,7 @@ def control(box):
 @test("its walker gives way, and its processes go, as root's do")
 def deaths(box):
     s = Chaos(box, {"a": {}, "daemon": {"command": [
-        "/bin/sh", "-c", "(setsid sleep 1000 &); exec sleep 1000"]}}, uid=UID)
+        "/bin/sh", "-c", "(setsid sleep 1000 &); exec sleep 1000"]}}, uid=RUN_AS)
     sleeper = s.until(lambda: [pid for pid in children(s.guardian()) if pid not in
                                [one["pid"] for one in s.call("Status")["actors"]] and
                                not s.is_own(pid)], "the daemon's daemon")
