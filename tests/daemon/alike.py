@@ -40,6 +40,7 @@ def history(box, name, keys, **options):
     s.wait_for("t", state="done")
     s.ctl_ok("stop", "e")
     s.ctl_ok("start", "e")
+    s.started("e", 2)
     s.ctl_ok("kill", "e")
     s.wait_for("e", state="failed")
     s.ctl_ok("stop", "rest")
