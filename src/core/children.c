@@ -59,6 +59,7 @@ renew_child(struct core *core, struct node *child)
 	child->attempts = 0;
 	child->was_ready = false;
 	child->manual = false;
+	child->awake = false;
 	child->failures = 0;
 	child->shown_delay_ms = 0;
 	child->guard_n = 0;
@@ -92,6 +93,8 @@ put_in_sequence(struct node *supervisor, struct node *child)
 {
 	supervisor->n_sequenced += !child->sequenced;
 	child->sequenced = true;
+	/* Whether it is needed is seen when it is its turn. */
+	child->asleep = false;
 }
 
 /* Each child is to be restarted, when it is its turn: no group is under way any more. */

@@ -38,6 +38,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 
 	node->held = false;
 	node->deleted = false;
+	node->awake = true;
 	if (!node_is_live(node) || node->state == STATE_STOPPING)
 		suspend_clear(core, node);
 	if (node_is_down(node)) {
@@ -275,6 +276,8 @@ obey(struct turn *turn, struct node *node, const struct event *event)
 	case EVENT_PROBED:
 	case EVENT_HOOK_DONE:
 	case EVENT_REACT_DONE:
+	case EVENT_KNOCK:
+	case EVENT_REST:
 	case EVENT_UNWAIT:
 	case EVENT_SHUTDOWN:
 	case EVENT_QUIT:

@@ -255,6 +255,8 @@ post_process(struct turn *turn, const struct event *event)
 		break;
 	case EVENT_HOOK_DONE:
 	case EVENT_REACT_DONE:
+	case EVENT_KNOCK:
+	case EVENT_REST:
 	case EVENT_BOOT:
 	case EVENT_TICK:
 	case EVENT_START:
@@ -435,6 +437,10 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 		break;
 	case EVENT_REACT_DONE:
 		react_done(&turn, event);
+		break;
+	case EVENT_KNOCK:
+	case EVENT_REST:
+		demand_post(&turn, event);
 		break;
 	case EVENT_START:
 	case EVENT_STOP:

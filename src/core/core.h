@@ -70,6 +70,9 @@ enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 	X(EVENT_PROBED, "probed")                     \
 	X(EVENT_HOOK_DONE, "hook_done")               \
 	X(EVENT_REACT_DONE, "react_done")             \
+	/* of one that starts on demand: demand.c */  \
+	X(EVENT_KNOCK, "knock")                       \
+	X(EVENT_REST, "rest")                         \
 	X(EVENT_START, "start")                       \
 	X(EVENT_STOP, "stop")                         \
 	X(EVENT_RESTART, "restart")                   \
@@ -134,6 +137,9 @@ struct event {
 	uint32_t serial;
 	bool late;
 
+	/* KNOCK: somebody needs it; REST: nobody does any more.  Neither is about a
+	 * process, and who is in no state for it is not concerned. */
+
 	/* actors at run time */
 	bool stop;                       /* DELETE: whatever runs is stopped first */
 	uint64_t addition_id;            /* ADD: the caller's own number of it, not 0 */
@@ -166,6 +172,7 @@ enum probed { PROBED_UNKNOWN = -1, PROBED_BAD, PROBED_GOOD };
 	X(ACTION_EXIT, "exit")           \
 	X(ACTION_SIGNAL, "signal")       \
 	X(ACTION_REACT, "react")         \
+	X(ACTION_LISTEN, "listen")       \
 	X(ACTION_REPORT, "report")
 enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
 
@@ -212,6 +219,7 @@ struct action {
 	uint64_t token;           /* REPLY */
 	enum reply_result result; /* REPLY */
 	int32_t status;           /* EXIT: exit status of supd */
+	/* LISTEN: it waits until it is needed; that is to be told with EVENT_KNOCK. */
 	/* CLEAR: what a resume keeps (fd store, runtime directory) is given up now. */
 	bool is_final; /* CLEAR: it is down for good, else it is about to be started */
 	bool kept;     /* REMOVED: comes back when its supervisor starts anew */
@@ -321,6 +329,8 @@ struct node_view {
 	bool sigstopped;    /* it was stopped, and not by supd */
 	bool probing;       /* a probe was asked for and not answered yet */
 	bool watchdog;      /* it has one, whoever said so */
+	bool asleep;        /* WAITING until it is needed: somebody listens for it */
+	bool awake;         /* it starts on demand, and was needed */
 	uint32_t incarnation;
 	uint32_t generation;
 	uint64_t since_ms; /* when the state was entered */

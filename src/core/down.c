@@ -37,6 +37,7 @@ down_settle(struct turn *turn, struct node *node)
 	    node->ready && node->down_as == STATE_DONE && node->spec.ready == READY_EXIT;
 	node->manual = false;
 	node->start_now = false;
+	node->awake = false;
 	node->brutal = false;
 	suspend_clear(core, node);
 	suspend_decided(core, node);

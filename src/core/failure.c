@@ -517,6 +517,9 @@ failure_normal_end(struct turn *turn, struct node *node)
 	           node->spec.restart != RESTART_TEMPORARY) {
 		failure_handle(turn, node, &node->end, node);
 		return;
+	} else if (node->spec.on_demand && node->spec.restart != RESTART_TEMPORARY) {
+		demand_done(turn, node);
+		return;
 	} else if (node->spec.restart == RESTART_PERMANENT) {
 		restart_normal(turn, node);
 		return;

@@ -69,6 +69,9 @@ is_as_far(const struct node *node, enum need need)
 	const bool is_up = node->up && !node->bounce &&
 	                   (node->state == STATE_STARTING || node->state == STATE_RUNNING);
 
+	/* Who starts on demand is there for whoever needs it. */
+	if (node->asleep)
+		return need != NEED_COMPLETED;
 	/* What a one-shot was started for is there when it has ended. */
 	if (node->state == STATE_DONE)
 		return need != NEED_READY || node->ready;
@@ -279,10 +282,18 @@ gate_admits(struct core *core, struct node *node)
 	return false;
 }
 
-/* Start a node that is down and may start, as soon as it has what it needs. */
+/*
+ * Start a node that is down and may start, as soon as it has what it needs, and, if it
+ * starts on demand, is needed itself.
+ */
 void
 gate_start(struct turn *turn, struct node *node)
 {
+	if (demand_waits(node)) {
+		demand_doze(turn, node);
+		return;
+	}
+	node->asleep = false;
 	if (gate_admits(turn->core, node))
 		up_start(turn, node);
 }

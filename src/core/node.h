@@ -97,6 +97,7 @@ struct node {
 	bool start_now;    /* do not wait for the backoff */
 	bool kept_down;    /* stopped while its supervisor came up: not started with it */
 	bool brutal;       /* whatever it takes, at once */
+	bool awake;        /* it starts on demand, and is needed */
 	uint64_t delay_ms; /* before it comes up again */
 	enum node_state down_as;
 
@@ -104,6 +105,7 @@ struct node {
 	enum node_state state;
 	enum phase phase;
 	uint64_t since_ms;
+	bool asleep;    /* WAITING until it is needed, and as good as ready */
 	bool born;      /* started in this incarnation, not terminated yet */
 	bool natural;   /* it ended by itself, not because somebody wanted that */
 	bool ever;      /* started at all */
@@ -449,6 +451,9 @@ node_is_dead(const struct node *node)
 static inline bool
 node_keeps_children(const struct node *node)
 {
+	/* Nobody needs those of one that is not needed itself. */
+	if (node->spec.on_demand && !node->awake)
+		return false;
 	return node->resuming || node->spec.keep_children != KEEP_NO;
 }
 
@@ -571,6 +576,13 @@ const char *gate_check(const struct core *core);
 /* up.c */
 void up_start(struct turn *turn, struct node *node);
 void up_step(struct turn *turn, struct node *node);
+
+/* demand.c */
+bool demand_waits(const struct node *node);
+void demand_doze(struct turn *turn, struct node *node);
+void demand_done(struct turn *turn, struct node *node);
+void demand_post(struct turn *turn, const struct event *event);
+void demand_updated(struct core *core, struct node *node);
 
 /* hooks.c */
 bool hooks_run(struct turn *turn, struct node *node, enum hook hook);

@@ -76,6 +76,7 @@ reconcile_set_state(struct core *core, struct node *node, enum node_state state)
 	if (state != node->state)
 		node->since_ms = core->now_ms;
 	node->state = state;
+	node->asleep = false;
 	if (parent != NULL) {
 		parent->n_live += node_is_live(node);
 		parent->n_pending += node_is_pending(node);
@@ -160,6 +161,14 @@ advance_down(struct turn *turn, struct node *node)
 		gate_start(turn, node);
 }
 
+/* Is it not to wait for what it waits for? */
+static bool
+is_called(const struct node *node)
+{
+	return node->asleep ? node->awake
+	                    : node->start_now && node->state == STATE_BACKOFF;
+}
+
 static void
 advance_pending(struct turn *turn, struct node *node)
 {
@@ -170,7 +179,7 @@ advance_pending(struct turn *turn, struct node *node)
 		}
 		down_wait_turn(turn->core, node);
 		down_bring(turn, node);
-	} else if (node->start_now && node->state == STATE_BACKOFF && !node->grouped &&
+	} else if (is_called(node) && !node->grouped &&
 	           reconcile_takes_starts(turn->core, node)) {
 		gate_start(turn, node);
 	} else if (gate_is_next(turn->core, node)) {

@@ -44,6 +44,7 @@ join_group(struct turn *turn, struct node *supervisor, struct node *member)
 	member->start_now = false;
 	member->again = false;
 	member->resuming = false;
+	member->asleep = false;
 	if (!member->up && node_is_pending(member) && member->populated)
 		down_wait_turn(turn->core, member);
 	if (!member->grouped && node_is_live(member))

@@ -435,6 +435,7 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 	node->spec.name = name;
 	node->spec.base = base;
 	living_updated(core, node, &was_health);
+	demand_updated(core, node);
 	cap = limit_stamps(node);
 	CHILDREN_FOREACH (core, node, child) {
 		const uint64_t *stamps = node_stamps(core, &child->limit);

@@ -26,6 +26,7 @@ up_start(struct turn *turn, struct node *node)
 	node->bounce = false;
 	node->again = false;
 	node->start_now = false;
+	node->awake = true;
 	if (node->spec.keeps && !node->resuming)
 		(void)turn_act(turn, ACTION_CLEAR, node);
 	node->brutal = false;

@@ -83,7 +83,8 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->depth = node->depth;
 	ret_view->kind = node->spec.kind;
 	ret_view->state = node->frozen ? STATE_SUSPENDED : node->state;
-	ret_view->ready = node->ready && node->state != STATE_STOPPING;
+	ret_view->ready =
+	    (node->ready && node->state != STATE_STOPPING) || node->asleep;
 	ret_view->held = node->held;
 	ret_view->degraded = node_is_supervisor(node) && node->n_failed > 0;
 	ret_view->removing = node->removing;
@@ -99,6 +100,8 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->sigstopped = node->sigstopped;
 	ret_view->probing = node->probing;
 	ret_view->watchdog = node->main_alive && node->watchdog_ms > 0;
+	ret_view->asleep = node->asleep;
+	ret_view->awake = node->spec.on_demand && node->awake;
 	ret_view->incarnation = node->incarnation;
 	ret_view->generation = node->generation;
 	ret_view->since_ms = node->since_ms;
@@ -114,7 +117,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->ready_mode = node->spec.ready;
 	ret_view->strategy = node->spec.strategy;
 	ret_view->waits_for = waits_for(core, node);
-	if (node->state == STATE_WAITING)
+	if (node->state == STATE_WAITING && !node->asleep)
 		ret_view->lacks = gate_lacks(core, node);
 	ret_view->children = node->n_children;
 	ret_view->watches = node->spec.n_watches;
@@ -192,6 +195,9 @@ check_node(const struct core *core, const struct node *node)
 	if (live != (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED ||
 	             node->phase != PHASE_NONE))
 		return "a start or a stop of an actor that is at rest";
+	if (node->asleep && (node->state != STATE_WAITING || node->grouped ||
+	                     node->sequenced))
+		return "an actor that waits for somebody, and for something else";
 	if (node->absent && (live || node_is_pending(node)))
 		return "a hidden actor that runs";
 	if (node->is_added && node->addition_id == 0)

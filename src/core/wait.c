@@ -82,6 +82,9 @@ judge(const struct waiter *waiter, const struct node *node)
 			return 1;
 		if (node->state == STATE_DONE && node->spec.ready == READY_EXIT)
 			return 1;
+		/* Unless it was told to start anyway. */
+		if (node->asleep && !node->awake && node->up)
+			return 1;
 		if (waiter->command)
 			return settled ? -1 : 0;
 		return settled && node->state != STATE_STOPPED ? -1 : 0;

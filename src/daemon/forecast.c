@@ -171,6 +171,7 @@ perform_one(struct forecast *forecast, const struct action *action)
 		break;
 	case ACTION_CONTINUE:
 	case ACTION_HOOK_KILL:
+	case ACTION_LISTEN:
 	case ACTION_ADDED:
 	case ACTION_SIGNAL:
 	case ACTION_CLEAR:

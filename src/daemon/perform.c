@@ -122,6 +122,7 @@ perform_one(struct shell *shell, const struct action *action)
 	case ACTION_REPORT:
 		report(shell, action);
 		break;
+	case ACTION_LISTEN:
 	case ACTION_KIND_MAX:
 		break;
 	}

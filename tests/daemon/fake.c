@@ -426,6 +426,7 @@ perform(struct fake *fake, const struct action *action)
 	case ACTION_HOOK_KILL:
 	case ACTION_SIGNAL:
 	case ACTION_REACT:
+	case ACTION_LISTEN:
 	case ACTION_FREEZE:
 	case ACTION_THAW:
 	case ACTION_EXIT:

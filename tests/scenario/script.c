@@ -248,7 +248,8 @@ behaviour_statement(struct player *player, const struct words *words)
 	return true;
 }
 
-/* start, stop [hold], restart, reset, kill, suspend, resume, wait FOR, delete [stop] */
+/* start, stop [hold], restart, reset, kill, suspend, resume, wait FOR, delete [stop],
+ * knock, rest */
 static bool
 command_statement(struct stage *stage, struct player *player, const struct words *words)
 {
@@ -260,7 +261,8 @@ command_statement(struct stage *stage, struct player *player, const struct words
 
 	if (kind != EVENT_START && kind != EVENT_STOP && kind != EVENT_RESTART &&
 	    kind != EVENT_RESET && kind != EVENT_KILL && kind != EVENT_WAIT &&
-	    kind != EVENT_DELETE && kind != EVENT_SUSPEND && kind != EVENT_RESUME)
+	    kind != EVENT_DELETE && kind != EVENT_SUSPEND && kind != EVENT_RESUME &&
+	    kind != EVENT_KNOCK && kind != EVENT_REST)
 		return false;
 	event.kind = (enum event_kind)kind;
 	event.hold = strcmp(detail, "hold") == 0;
@@ -272,7 +274,8 @@ command_statement(struct stage *stage, struct player *player, const struct words
 		event.wait_for = wait_for < 0 ? WAIT_READY : (enum wait_for)wait_for;
 	}
 	(void)stage_flush(stage);
-	if (kind != EVENT_RESET && kind != EVENT_KILL)
+	if (kind != EVENT_RESET && kind != EVENT_KILL && kind != EVENT_KNOCK &&
+	    kind != EVENT_REST)
 		event.token = stage_token(stage, verb, player);
 	stage_post(stage, &event);
 	return true;

@@ -390,7 +390,7 @@ on_removed(struct stage *stage, const struct player *player, const struct action
 static const char *const letters[ACTION_KIND_MAX] = {
     [ACTION_SPAWN] = "S",    [ACTION_STOP] = "t",  [ACTION_KILL] = "K",
     [ACTION_CONTINUE] = "c", [ACTION_PROBE] = "p", [ACTION_FREEZE] = "freeze",
-    [ACTION_THAW] = "thaw",
+    [ACTION_THAW] = "thaw",  [ACTION_LISTEN] = "listen",
 };
 
 static void
@@ -415,6 +415,9 @@ on_action(struct stage *stage, const struct action *action)
 	case ACTION_THAW:
 		note_act(stage, letters[action->kind], action->ref);
 		on_freeze(stage, player, action);
+		break;
+	case ACTION_LISTEN:
+		note_act(stage, letters[action->kind], action->ref);
 		break;
 	case ACTION_REMOVED:
 		on_removed(stage, player, action);

@@ -220,7 +220,8 @@ keep_work(struct run *run)
 		    action->kind != ACTION_KILL && action->kind != ACTION_HOOK &&
 		    action->kind != ACTION_HOOK_KILL && action->kind != ACTION_FREEZE &&
 		    action->kind != ACTION_THAW && action->kind != ACTION_REACT &&
-		    action->kind != ACTION_PROBE && action->kind != ACTION_CONTINUE)
+		    action->kind != ACTION_PROBE && action->kind != ACTION_CONTINUE &&
+		    action->kind != ACTION_LISTEN)
 			continue;
 		if (run->n_work == RUN_WORK_MAX)
 			witness_blame(&run->witness, "too much to do in one turn");

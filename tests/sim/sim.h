@@ -169,6 +169,7 @@ struct witnessed {
 		uint64_t asked; /* seq */
 		uint64_t asked_ms;
 	} hook;
+	bool is_needed; /* it starts on demand, and may start */
 	bool prepared; /* a pre_start succeeded since the newest process */
 	/* standing still */
 	uint32_t suspends;        /* commands that were granted, less those taken back */
@@ -346,6 +347,15 @@ bool witness_living_failed(struct witness *witness, struct witnessed *node,
                            const struct cause *cause);
 void witness_check_living(struct witness *witness, const struct witnessed *node,
                           const struct node_view *view);
+
+/* witness-demand.c: who starts only when it is needed. */
+bool witness_demand(struct witness *witness, const struct event *event);
+void witness_is_done(struct witness *witness, struct witnessed *node);
+void witness_listen(struct witness *witness, const struct action *action);
+bool witness_is_awaited(struct witness *witness, const struct witnessed *node);
+void witness_demand_changed(struct witness *witness, struct witnessed *node,
+                            const struct spec *spec);
+void witness_demanded(struct witness *witness, struct witnessed *node);
 
 /* witness-hook.c */
 void witness_hook(struct witness *witness, const struct action *action);

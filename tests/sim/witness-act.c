@@ -107,7 +107,7 @@ has_passed(struct witness *witness, const struct witnessed *elder, uint64_t sinc
 	/* When `ready: after` is over only the core can say. */
 	if ((elder->spec->ready == READY_AFTER && view.ready) || elder->passed > since)
 		return true;
-	if (!elder->spec->enabled || elder->spec->kind != NODE_WORKER)
+	if (!elder->spec->enabled || elder->spec->on_demand || elder->spec->kind != NODE_WORKER)
 		return true;
 	/* It may wait beside the others. */
 	if (elder->spec->n_needs > 0)
@@ -185,6 +185,7 @@ witness_spawn(struct witness *witness, const struct action *action)
 	if (node->up < process->asked && !witness_is_kept(witness, node))
 		witness_blame(witness, "I10 slot %u starts again for no reason",
 		              node->ref.slot);
+	witness_demanded(witness, node);
 	check_kept_down(witness, node);
 	check_ancestors(witness, node);
 	check_barriers(witness, node);

@@ -189,7 +189,7 @@ witness_command(struct witness *witness, const struct event *event)
 	if (node == NULL || !core_valid(witness->rig->core, event->ref))
 		return;
 	if (starts)
-		node->may_forget = true;
+		node->may_forget = node->is_needed = true;
 	if (event->kind == EVENT_START && node->spec->kind != NODE_WORKER &&
 	    witness_runs(node->before))
 		saw_start_again(witness, node);

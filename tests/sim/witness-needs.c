@@ -12,7 +12,7 @@ witness_reached(struct witness *witness, struct witnessed *node,
 	const bool is_done = view->state == STATE_DONE;
 	const bool runs = view->state == STATE_STARTING || witness_runs(view->state);
 
-	if (is_done || (runs && (view->spawned || view->kind == NODE_SUPERVISOR)))
+	if (is_done || view->asleep || (runs && (view->spawned || view->kind == NODE_SUPERVISOR)))
 		node->reached[NEED_STARTED] = witness->seq;
 	if (view->ready)
 		node->reached[NEED_READY] = witness->seq;
@@ -88,7 +88,8 @@ is_met(struct witness *witness, const struct need_spec *need)
 		if (need->level == NEED_COMPLETED ? view.state == STATE_DONE
 		    : need->level == NEED_READY
 		        ? view.ready
-		        : view.state == STATE_DONE || witness_runs(view.state))
+		        : view.state == STATE_DONE || view.asleep ||
+		              witness_runs(view.state))
 			return true;
 	}
 	return false;

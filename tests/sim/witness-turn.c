@@ -127,9 +127,11 @@ witness_turn_over(struct witness *witness)
 }
 
 static bool
-is_settled(enum node_state state)
+is_settled(const struct node_view *view)
 {
-	return state == STATE_RUNNING || state == STATE_STOPPED || state == STATE_DONE ||
+	const enum node_state state = view->state;
+
+	return view->asleep || state == STATE_RUNNING || state == STATE_STOPPED || state == STATE_DONE ||
 	       state == STATE_FAILED;
 }
 
@@ -186,7 +188,7 @@ witness_calm(struct witness *witness)
 		if (view.suspended > 0)
 			witness_blame(witness, "I27 slot %u is suspended by nobody", i);
 		held_up = witness_holds_up(witness);
-		if (!is_settled(view.state) && !(held_up && may_wait(view.state)))
+		if (!is_settled(&view) && !(held_up && may_wait(view.state)))
 			witness_blame(witness, "I35 slot %u stays %s", i,
 			              node_state_names[view.state]);
 		witness_check_watches(witness, node);
@@ -212,7 +214,7 @@ witness_calm(struct witness *witness)
 		/* A limit may refuse the restart after a normal end as well. */
 		if (view.state != STATE_RUNNING && parent->spec->limit.on)
 			continue;
-		if (view.state != STATE_RUNNING)
+		if (view.state != STATE_RUNNING && !view.asleep)
 			witness_blame(witness, "I10 slot %u should run, it is %s", i,
 			              node_state_names[view.state]);
 	}

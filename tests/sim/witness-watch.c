@@ -202,12 +202,15 @@ witness_message_done(struct witness *witness, const struct event *event)
 }
 
 static bool
-lives_named(const struct witness *witness, uint64_t name)
+lives_named(struct witness *witness, uint64_t name)
 {
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
-		if (witness->nodes[i].used && witness->nodes[i].name == name &&
-		    witness->nodes[i].begun != 0)
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		const struct witnessed *node = &witness->nodes[i];
+
+		if (node->used && node->name == name &&
+		    (node->begun != 0 || witness_is_awaited(witness, node)))
 			return true;
+	}
 	return false;
 }
 

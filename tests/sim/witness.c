@@ -128,7 +128,9 @@ normal_end(struct witness *witness, struct witnessed *node)
 	struct witnessed *parent = witness_parent(witness, node);
 
 	node->maybe++;
-	if (node->spec->restart == RESTART_PERMANENT) {
+	if (node->spec->on_demand && node->spec->restart != RESTART_TEMPORARY) {
+		witness_is_done(witness, node);
+	} else if (node->spec->restart == RESTART_PERMANENT) {
 		if (parent == NULL || !parent->spec->limit.on)
 			witness_restarted(witness, node, true);
 		else
@@ -298,6 +300,10 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_RESUME:
 		witness_command(witness, event);
 		break;
+	case EVENT_KNOCK:
+	case EVENT_REST:
+		had_effect = witness_demand(witness, event);
+		break;
 	case EVENT_UNWAIT:
 		witness_unwait(witness, event->token);
 		break;
@@ -355,6 +361,7 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 	if (op->kind != OP_ADD || witness->nodes[CORE_USER].before != STATE_STOPPED)
 		witness->clean = false;
 	if (op->kind == OP_UPDATE) {
+		witness_demand_changed(witness, node, spec);
 		if (node->spec->strategy != spec->strategy)
 			forget_barriers(witness, node);
 		node->spec = spec;
@@ -475,6 +482,9 @@ saw_action(struct witness *witness, const struct action *action)
 		break;
 	case ACTION_REPLY:
 		witness_reply(witness, action);
+		break;
+	case ACTION_LISTEN:
+		witness_listen(witness, action);
 		break;
 	case ACTION_EXIT:
 		saw_exit_of_supd(witness, action);

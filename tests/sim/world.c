@@ -247,6 +247,20 @@ do_probe(struct world *world, const struct action *action)
 		end_probes(world, action);
 }
 
+/* Somebody comes, and soon perhaps nobody is left; in a calm world nobody comes. */
+static void
+do_listen(struct world *world, const struct action *action)
+{
+	struct event event = {.kind = EVENT_KNOCK, .ref = action->ref};
+
+	if (world->calm || one_in(&world->rng, 4))
+		return;
+	world_expect(world, rng_below(&world->rng, 300), &event, true);
+	event.kind = EVENT_REST;
+	if (one_in(&world->rng, 4))
+		world_expect(world, rng_below(&world->rng, 900), &event, true);
+}
+
 /* Do what the core asked for: what comes of it happens in later turns. */
 static void
 perform(struct world *world)
@@ -258,6 +272,8 @@ perform(struct world *world)
 
 		if (action->kind == ACTION_SPAWN)
 			do_spawn(world, action);
+		else if (action->kind == ACTION_LISTEN)
+			do_listen(world, action);
 		else if (action->kind == ACTION_PROBE)
 			do_probe(world, action);
 		else if (action->kind == ACTION_CONTINUE)
@@ -294,6 +310,8 @@ comes_true(struct world *world, const struct event *event)
 		hook->serial = 0;
 		return true;
 	}
+	if (event->kind == EVENT_KNOCK || event->kind == EVENT_REST)
+		return true;
 	if (who->life != event->life || !ref_equal(who->ref, event->ref))
 		return false;
 	if (event->kind == EVENT_SPAWNED) {
