@@ -153,9 +153,11 @@ check_actor(struct compose *compose, const struct conf_actor *actor)
 	                        .line = actor->place.line,
 	                        .column = actor->column};
 
-	if (process->n_sockets > 0)
-		reader_error(&compose->reader, &at, &trail,
-		             "an actor that is added at run time cannot have `sockets`");
+	for (size_t i = 0; i < process->n_sockets; i++)
+		if (process->sockets[i].handler_path != NULL)
+			reader_error(&compose->reader, &at, &trail,
+			             "an actor that is added at run time cannot have a "
+			             "`handler` for its sockets");
 	if (process->out.kind == OUTPUT_PIPE || process->err.kind == OUTPUT_PIPE)
 		reader_error(&compose->reader, &at, &trail,
 		             "an actor that is added at run time cannot have a pipe as "
@@ -222,6 +224,8 @@ compose_all(struct compose *compose)
 	for (uint32_t i = 0; i < reader->conf->n_actors; i++)
 		check_actor(compose, &reader->conf->actors[i]);
 	needs_circles(reader);
+	if (reader->reports->n_errors == 0)
+		sockets_check(reader);
 }
 
 /* The same files by the same numbers, and one more for the command line. */

@@ -117,20 +117,39 @@ struct conf_cgroup {
 	uint64_t value[CGROUP_KEY_MAX]; /* bytes, microseconds, weights, processes */
 };
 
-#define SOCKET_KIND_MAP(X)   \
-	X(SOCKET_TCP, "tcp") \
-	X(SOCKET_UNIX, "unix")
+#define SOCKET_KIND_MAP(X)                         \
+	X(SOCKET_TCP, "tcp")                       \
+	X(SOCKET_UDP, "udp")                       \
+	X(SOCKET_UNIX, "unix")                     \
+	X(SOCKET_UNIX_DGRAM, "unix-dgram")         \
+	X(SOCKET_UNIX_SEQPACKET, "unix-seqpacket") \
+	X(SOCKET_FIFO, "fifo")
 enum socket_kind { SOCKET_KIND_MAP(AS_ENUM) SOCKET_KIND_MAX };
+
+/* What becomes of clients while no process is there; the first ones are words. */
+#define WHILE_DOWN_MAP(X)              \
+	X(WHILE_DOWN_QUEUE, "queue")   \
+	X(WHILE_DOWN_REFUSE, "refuse") \
+	X(WHILE_DOWN_REPLY, "reply")   \
+	X(WHILE_DOWN_HANDLER, "handler")
+enum while_down { WHILE_DOWN_MAP(AS_ENUM) WHILE_DOWN_MAX };
+
+#define CONF_REPLY_MAX 8192 /* bytes; no socket is too full for that */
 
 struct conf_socket {
 	char *name;
 	enum socket_kind kind;
-	char *address; /* tcp: numeric, or "" for any; unix: absolute path */
+	char *address; /* tcp, udp: numeric, or "" for any; others: absolute path */
 	uint16_t port;
 	int backlog;
-	mode_t mode; /* unix */
-	uid_t uid;   /* unix; (uid_t)-1: supd's own */
+	mode_t mode; /* of its file */
+	uid_t uid;   /* of its file; (uid_t)-1: supd's own */
 	gid_t gid;
+	enum while_down while_down;
+	char *reply;           /* WHILE_DOWN_REPLY, else NULL */
+	char *handler_path;    /* WHILE_DOWN_HANDLER, else NULL */
+	uint32_t handler;      /* … and which actor that is; CONF_NONE */
+	uint32_t rate;         /* so many clients a second are refused, or answered */
 	struct place place;
 	uint32_t column;
 };
@@ -417,6 +436,22 @@ const char *conf_capability_name(int number);
 extern const char *const cgroup_key_names[];
 extern const char *const cgroup_controllers[];
 extern const char *const cgroup_files[];
+/* It has a port, and no file. */
+static inline bool
+socket_has_port(enum socket_kind kind)
+{
+	return kind == SOCKET_TCP || kind == SOCKET_UDP;
+}
+
+/* Clients connect to it, and wait in its backlog. */
+static inline bool
+socket_accepts(enum socket_kind kind)
+{
+	return kind == SOCKET_TCP || kind == SOCKET_UNIX || kind == SOCKET_UNIX_SEQPACKET;
+}
+
+extern const char *const socket_kind_names[];
+extern const char *const while_down_names[];
 extern const char *const output_names[];
 extern const char *const containment_names[];
 extern const char *const probe_kind_names[];

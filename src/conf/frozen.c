@@ -48,6 +48,8 @@ static const struct frozen_shape key = {sizeof(struct conf_key), TEXTS(key_texts
 static const struct frozen_text socket_texts[] = {
     NAME(struct conf_socket, name),
     NAME(struct conf_socket, address),
+    TEXT(struct conf_socket, reply),
+    TEXT(struct conf_socket, handler_path),
 };
 static const struct frozen_shape a_socket = {sizeof(struct conf_socket),
                                              TEXTS(socket_texts)};
@@ -276,6 +278,8 @@ frozen_layout(void)
 	    {output_names, OUTPUT_MAX},
 	    {containment_names, CONTAINMENT_MAX},
 	    {probe_kind_names, PROBE_KIND_MAX},
+	    {socket_kind_names, SOCKET_KIND_MAX},
+	    {while_down_names, WHILE_DOWN_MAX},
 	    {log_level_names, LOG_LEVEL_MAX},
 	    {log_target_names, LOG_TARGET_MAX},
 	};

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/suggest.h"
 #include "base/units.h"
 #include "conf/output.h"
 #include "conf/schema_types.h"
@@ -276,4 +277,38 @@ keys_report(struct conf_reports *reports, enum conf_severity severity,
 	va_start(ap, fmt);
 	keys_vreport(reports, severity, conf, actor, key, fmt, ap);
 	va_end(ap);
+}
+
+/*
+ * Report a key that names an actor which is not there, with the one that may have been
+ * meant: whoever is named is to have a process.
+ */
+void
+keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,
+                     const char *key, const char *path)
+{
+	const struct conf *conf = reader->conf;
+	struct suggest suggest;
+	char first[CONF_PATH_MAX + 1];
+	uint32_t replica;
+
+	(void)snprintf(first, sizeof(first), "%.990s@1", path);
+	replica = conf_find(conf, first);
+	if (replica != CONF_NONE && conf->actors[replica].base != NULL) {
+		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
+		            "`%.200s` has replicas; name one of them, such as `%.200s`",
+		            path, first);
+		return;
+	}
+	suggest_init(&suggest, path);
+	for (uint32_t i = 0; i < conf->n_actors && !reader->reports->truncated; i++)
+		if (conf->actors[i].spec.kind != NODE_SUPERVISOR)
+			suggest_try(&suggest, conf->actors[i].path);
+	if (suggest.best != NULL)
+		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
+		            "there is no actor `%.200s`, did you mean `%.200s`?", path,
+		            suggest.best);
+	else
+		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
+		            "there is no actor `%.200s`", path);
 }

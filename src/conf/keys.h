@@ -20,6 +20,8 @@ void keys_vreport(struct conf_reports *reports, enum conf_severity severity,
                   const struct conf *conf, const struct conf_actor *actor,
                   const char *key, const char *fmt, va_list ap)
     __attribute__((format(printf, 6, 0)));
+void keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,
+                          const char *key, const char *path);
 const struct conf_key *keys_find(const struct conf_actor *actor, const char *key);
 
 #endif

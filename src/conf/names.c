@@ -6,6 +6,8 @@
 
 const char *const output_names[] = {OUTPUT_MAP(AS_NAME)};
 const char *const containment_names[] = {CONTAINMENT_MAP(AS_NAME)};
+const char *const socket_kind_names[] = {SOCKET_KIND_MAP(AS_NAME)};
+const char *const while_down_names[] = {WHILE_DOWN_MAP(AS_NAME)};
 const char *const probe_kind_names[] = {PROBE_KIND_MAP(AS_NAME)};
 const char *const log_level_names[] = {LOG_LEVEL_MAP(AS_NAME)};
 const char *const log_target_names[] = {LOG_TARGET_MAP(AS_NAME)};

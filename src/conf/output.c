@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/suggest.h"
 #include "base/units.h"
 #include "conf/keys.h"
 #include "conf/schema_types.h"
@@ -145,38 +144,6 @@ struct pipes {
 
 static const char *const output_keys[] = {"output.stdout", "output.stderr"};
 
-/* Name the actor that may have been meant. */
-static void
-refuse_reader(struct reader *reader, const struct conf_actor *actor, const char *key,
-              const char *path)
-{
-	const struct conf *conf = reader->conf;
-	struct suggest suggest;
-	char first[CONF_PATH_MAX + 1];
-	uint32_t replica;
-
-	(void)snprintf(first, sizeof(first), "%.990s@1", path);
-	replica = conf_find(conf, first);
-	if (replica != CONF_NONE && conf->actors[replica].base != NULL) {
-		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
-		            "`%.200s` has replicas; a pipe leads to one of them, such as "
-		            "`%.200s`",
-		            path, first);
-		return;
-	}
-	suggest_init(&suggest, path);
-	for (uint32_t i = 0; i < conf->n_actors && !reader->reports->truncated; i++)
-		if (conf->actors[i].spec.kind != NODE_SUPERVISOR)
-			suggest_try(&suggest, conf->actors[i].path);
-	if (suggest.best != NULL)
-		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
-		            "there is no actor `%.200s`, did you mean `%.200s`?", path,
-		            suggest.best);
-	else
-		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
-		            "there is no actor `%.200s`", path);
-}
-
 /* The actor at the other end of an output; CONF_NONE: there is none, or a wrong one. */
 static uint32_t
 find_reader(struct reader *reader, uint32_t index, const struct conf_output *output,
@@ -189,7 +156,7 @@ find_reader(struct reader *reader, uint32_t index, const struct conf_output *out
 		return CONF_NONE;
 	found = conf_find(reader->conf, output->file);
 	if (found == CONF_NONE) {
-		refuse_reader(reader, actor, key, output->file);
+		keys_refuse_stranger(reader, actor, key, output->file);
 	} else if (found == index) {
 		keys_report(reader->reports, CONF_ERROR, reader->conf, actor, key,
 		            "an actor cannot read its own output");

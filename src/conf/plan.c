@@ -116,6 +116,36 @@ find_moved(struct planner *planner)
 
 /* ---- keys ---- */
 
+/* What a process has of this socket is as it was: where it listens, and its name. */
+static bool
+is_same_socket(const struct conf_actor *old, const struct conf_actor *new_actor,
+               const char *name)
+{
+	const struct conf_socket *a = NULL, *b = NULL;
+
+	for (size_t i = 0; i < old->process.n_sockets; i++)
+		if (strcmp(old->process.sockets[i].name, name) == 0)
+			a = &old->process.sockets[i];
+	for (size_t i = 0; i < new_actor->process.n_sockets; i++)
+		if (strcmp(new_actor->process.sockets[i].name, name) == 0)
+			b = &new_actor->process.sockets[i];
+	return a != NULL && b != NULL && a->kind == b->kind && a->port == b->port &&
+	       strcmp(a->address, b->address) == 0;
+}
+
+static bool
+needs_process(const struct conf_actor *old, const struct conf_actor *new_actor,
+              const struct conf_key *differs)
+{
+	static const char sockets[] = "sockets.";
+	const size_t len = sizeof(sockets) - 1;
+
+	if (strncmp(differs->key, sockets, len) == 0 &&
+	    is_same_socket(old, new_actor, differs->key + len))
+		return false;
+	return differs->effect == CONF_RESTARTS;
+}
+
 /* The keys that differ between two sorted lists; `ret_keys` has room for both. */
 static size_t
 compare_keys(const struct conf_actor *old, const struct conf_actor *new_actor,
@@ -145,7 +175,7 @@ compare_keys(const struct conf_actor *old, const struct conf_actor *new_actor,
 		if (differs == NULL)
 			continue;
 		ret_keys[n++] = differs->key;
-		*ret_restarts = *ret_restarts || differs->effect == CONF_RESTARTS;
+		*ret_restarts = *ret_restarts || needs_process(old, new_actor, differs);
 	}
 	return n;
 }

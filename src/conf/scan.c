@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
@@ -443,9 +444,6 @@ scan_rlimit(const struct schema_type *type, const struct node *node, uint64_t *r
 	return r < 0 ? -EINVAL : 0;
 }
 
-static const char *const unbuilt_kinds[] = {
-    "udp:", "unix-dgram:", "unix-seqpacket:", "fifo:"};
-
 /*
  * "ADDRESS:PORT" taken apart: a numeric address, in brackets if it is an IPv6 one,
  * "localhost", which is 127.0.0.1, or "*" or nothing for any, which is "".  -ERANGE: it
@@ -476,20 +474,27 @@ endpoint_parse(const char *text, struct address *ret)
 	memcpy(ret->text, text, len);
 	if (strcmp(ret->text, "localhost") == 0)
 		strcpy(ret->text, "127.0.0.1");
-	return inet_pton(family, ret->text, binary) == 1 ? 0 : -EINVAL;
+	if (inet_pton(family, ret->text, binary) != 1)
+		return -EINVAL;
+	/* One spelling for each. */
+	(void)inet_ntop(family, binary, ret->text, sizeof(ret->text));
+	return 0;
 }
 
 static int
-parse_tcp(const char *text, struct address *address, struct err *why)
+parse_port(const char *text, struct address *address, struct err *why)
 {
-	int r = endpoint_parse(text, address);
+	const enum socket_kind which = address->kind;
+	const char *kind = socket_kind_names[which];
+	const int r = endpoint_parse(text, address);
 
+	address->kind = which;
 	if (r == -ERANGE)
 		err_set(
 		    why, 0,
-		    "`tcp:%.80s` has no port from 0 to 65535; write tcp:ADDRESS:PORT, "
-		    "such as tcp:127.0.0.1:8080 or tcp:*:8080",
-		    text);
+		    "`%s:%.80s` has no port from 0 to 65535; write %s:ADDRESS:PORT, "
+		    "such as %s:127.0.0.1:8080 or %s:*:8080",
+		    kind, text, kind, kind, kind);
 	else if (r < 0)
 		err_set(why, 0,
 		        "`%.80s` is no address; write a numeric one, `localhost` or "
@@ -499,18 +504,20 @@ parse_tcp(const char *text, struct address *address, struct err *why)
 }
 
 static int
-parse_unix(const char *text, struct address *address, struct err *why)
+parse_path(const char *text, struct address *address, struct err *why)
 {
+	const size_t max =
+	    address->kind == SOCKET_FIFO ? sizeof(address->text) - 1 : SOCKET_PATH_MAX;
+	const char *kind = socket_kind_names[address->kind];
 	size_t len = strlen(text);
 
 	if (text[0] != '/') {
-		err_set(why, 0, "`unix:%.80s`: the path must be absolute", text);
+		err_set(why, 0, "`%s:%.80s`: the path must be absolute", kind, text);
 		return -EINVAL;
 	}
-	if (len > SOCKET_PATH_MAX) {
-		err_set(why, 0,
-		        "the path of a unix socket has at most %zu bytes, this one %zu",
-		        SOCKET_PATH_MAX, len);
+	if (len > max) {
+		err_set(why, 0, "the path of a %s has at most %zu bytes, this one %zu",
+		        address->kind == SOCKET_FIFO ? "fifo" : "unix socket", max, len);
 		return -EINVAL;
 	}
 	memcpy(address->text, text, len);
@@ -518,26 +525,28 @@ parse_unix(const char *text, struct address *address, struct err *why)
 }
 
 /*
- * "tcp:ADDRESS:PORT" or "unix:PATH" taken apart.  Addresses are numeric, so that nobody
- * ever waits for a name server; "localhost" is 127.0.0.1.  -EINVAL, -ENOTSUP.
+ * "tcp:ADDRESS:PORT", "unix:PATH" and so on taken apart.  Addresses are numeric, so that
+ * nobody ever waits for a name server; "localhost" is 127.0.0.1.  -EINVAL.
  */
 int
 address_parse(const char *text, struct address *ret, struct err *why)
 {
-	struct address address = {.kind = SOCKET_TCP};
+	struct address address = {.kind = SOCKET_KIND_MAX};
+	const char *colon = strchr(text, ':');
+	int kind = -1;
 	int r;
 
-	for (size_t i = 0; i < ARRAY_SIZE(unbuilt_kinds); i++)
-		if (strncmp(text, unbuilt_kinds[i], strlen(unbuilt_kinds[i])) == 0)
-			return -ENOTSUP;
-	if (strncmp(text, "tcp:", 4) == 0) {
-		r = parse_tcp(text + 4, &address, why);
-	} else if (strncmp(text, "unix:", 5) == 0) {
-		address.kind = SOCKET_UNIX;
-		r = parse_unix(text + 5, &address, why);
-	} else {
+	for (int i = 0; colon != NULL && i < SOCKET_KIND_MAX; i++)
+		if (strlen(socket_kind_names[i]) == (size_t)(colon - text) &&
+		    strncmp(text, socket_kind_names[i], (size_t)(colon - text)) == 0)
+			kind = i;
+	if (kind < 0)
 		return -EINVAL;
-	}
+	address.kind = (enum socket_kind)kind;
+	if (socket_has_port(address.kind))
+		r = parse_port(colon + 1, &address, why);
+	else
+		r = parse_path(colon + 1, &address, why);
 	if (r == 0)
 		*ret = address;
 	return r;
@@ -553,4 +562,41 @@ scan_address(const struct schema_type *type, const struct node *node,
 	(void)type;
 	*ret_number = 0;
 	return address_parse(node->text, &address, why);
+}
+
+/* "100/s": how many of something come in a second. */
+int
+scan_rate(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	const char *slash = strchr(node->text, '/');
+	char digits[16];
+
+	(void)type;
+	*ret_number = 0;
+	if (slash == NULL || strcmp(slash, "/s") != 0 ||
+	    (size_t)(slash - node->text) >= sizeof(digits))
+		return -EINVAL;
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)(slash - node->text),
+	               node->text);
+	if (parse_digits(digits, RATE_MAX, ret_number) == 0 && *ret_number > 0)
+		return 0;
+	err_set(why, 0, "`%.40s` is not from 1/s to %d/s", node->text, RATE_MAX);
+	return -EINVAL;
+}
+
+/* What clients are told: some bytes, not too many. */
+int
+scan_reply(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+           struct err *why)
+{
+	const size_t len = strlen(node->text);
+
+	(void)type;
+	*ret_number = 0;
+	if (len > 0 && len <= CONF_REPLY_MAX)
+		return 0;
+	err_set(why, 0, "a reply has from 1 to %d bytes, this one %zu; see `refuse`",
+	        CONF_REPLY_MAX, len);
+	return -EINVAL;
 }

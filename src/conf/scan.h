@@ -22,6 +22,8 @@ scan_fn scan_integer;
 scan_fn scan_mode;
 scan_fn scan_output;
 scan_fn scan_path;
+scan_fn scan_rate;
+scan_fn scan_reply;
 scan_fn scan_rlimit;
 scan_fn scan_signal;
 scan_fn scan_size;
@@ -31,6 +33,8 @@ scan_fn scan_text;
  * the low one. */
 #define RANGE_FIRST(n) ((unsigned int)((n) >> 32))
 #define RANGE_LAST(n)  ((unsigned int)((n)&UINT32_MAX))
+
+#define RATE_MAX 1000000
 
 /* The longest path that a unix socket can have. */
 #define SOCKET_PATH_MAX (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)

@@ -17,12 +17,6 @@
 #define ONE_ACTOR  (AT_WORKER | AT_SUPERVISOR | AT_TEMPLATE)
 #define SUPERVISOR (AT_TOP | AT_SUPERVISOR | AT_TEMPLATE)
 
-/* Known, refused, never ignored. */
-#define NOT_BUILT(key, place)                   \
-	{                                       \
-		.name = (key), .where = (place) \
-	}
-
 static const struct schema_key keys[] = {
     /* supd itself */
     {"control", &schema_control, NULL, "The control socket, and who may use it.",
@@ -188,6 +182,9 @@ static const struct schema_key keys[] = {
      WORKER, .read = read_actor_log},
     {"sockets", &schema_sockets, NULL, "Sockets that supd opens and passes on.",
      CONF_RESTARTS, WORKER, .read = read_sockets},
+    {"start_on", &schema_start_on, "\"boot\"",
+     "Whether it is started at boot, or by the first client of one of its sockets.",
+     CONF_IN_PLACE, WORKER, INTO(struct conf_actor, spec.on_demand), NULL},
     {"fd_store", &schema_fd_store, "0",
      "How many descriptors it may put down for its successor, with FDSTORE=1.",
      CONF_RESTARTS, WORKER, INTO(struct conf_actor, process.fd_store), NULL},
@@ -202,7 +199,6 @@ static const struct schema_key keys[] = {
      CONF_RESTARTS, WORKER, INTO(struct conf_actor, process.containment), NULL},
     {"cgroup", &schema_cgroup, NULL, "What all of its processes together may use.",
      CONF_RESTARTS, WORKER, .read = read_cgroup},
-    NOT_BUILT("start_on", WORKER),
 };
 
 const struct schema_table schema_keys = {"keys", keys, ARRAY_SIZE(keys), NULL};
@@ -291,9 +287,7 @@ schema_scan(const struct schema_type *type, const struct node *node,
 		*ret_value = value;
 		return 0;
 	}
-	if (names_find(type->unbuilt_words, type->n_unbuilt_words, node->text) >= 0)
-		r = -ENOTSUP;
-	else if (type->scan != NULL && !node_is_empty(node))
+	if (type->scan != NULL && !node_is_empty(node))
 		r = type->scan(type, node, &value.number, why);
 	if (r == 0)
 		*ret_value = value;

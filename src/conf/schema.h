@@ -69,8 +69,6 @@ struct schema_type {
 	/* as a text */
 	const char *const *words;
 	size_t n_words;
-	const char *const *unbuilt_words;
-	size_t n_unbuilt_words;
 	scan_fn *scan; /* NULL: only the words */
 	enum schema_show show;
 	const char *pattern; /* of a string that is no word */

@@ -9,11 +9,6 @@
 #include "conf/read.h"
 #include "conf/scan.h"
 
-#define NOT_BUILT(key)                            \
-	{                                         \
-		.name = (key), .where = AT_NESTED \
-	}
-
 /* ---- plain texts ---- */
 
 const struct schema_type schema_text = {
@@ -69,14 +64,6 @@ const struct schema_type schema_limit_restarts = {
     .show = SHOW_INTEGER,
     .min = -1,
     .max = SPEC_INTENSITY_MAX,
-};
-static const struct schema_type backlog = {
-    .name = "backlog",
-    .allowed = "a number from 1 to 65535",
-    .scan = scan_integer,
-    .show = SHOW_INTEGER,
-    .min = 1,
-    .max = UINT16_MAX,
 };
 
 const struct schema_type schema_fd_store = {
@@ -564,62 +551,6 @@ conf_limit_name(int resource)
 			return limits_keys[i].name;
 	return NULL;
 }
-
-/* ---- sockets ---- */
-
-const struct schema_type schema_address = {
-    .name = "address",
-    .allowed = "tcp:ADDRESS:PORT or unix:PATH",
-    .scan = scan_address,
-    .pattern = "^tcp:.*:[0-9]+$|^unix:/",
-};
-static const char *const while_down_words[] = {"queue"};
-static const char *const unbuilt_while_down[] = {"refuse"};
-static const struct schema_key while_down_keys[] = {
-    NOT_BUILT("reply"),
-    NOT_BUILT("handler"),
-};
-TABLE(while_down_table, while_down_keys, NULL);
-static const struct schema_type while_down = {
-    .name = "while_down",
-    .allowed = "`queue`",
-    WORDS(while_down_words),
-    .unbuilt_words = unbuilt_while_down,
-    .n_unbuilt_words = ARRAY_SIZE(unbuilt_while_down),
-    .table = &while_down_table,
-    .where = AT_NESTED,
-};
-static const struct schema_key socket_keys[] = {
-    {"listen", &schema_address, NULL, "Where it listens.", CONF_RESTARTS, AT_NESTED,
-     .read = NULL},
-    {"backlog", &backlog, "4096", "How many connections may queue.", CONF_RESTARTS,
-     AT_NESTED, INTO(struct conf_socket, backlog), NULL},
-    {"mode", &schema_mode, "\"0666\"", "Permissions of a unix socket.", CONF_RESTARTS,
-     AT_NESTED, INTO(struct conf_socket, mode), NULL},
-    {"user", &schema_text, NULL, "Owner of a unix socket; supd's own by default.",
-     CONF_RESTARTS, AT_NESTED, .read = NULL},
-    {"group", &schema_text, NULL, "Group of a unix socket; supd's own by default.",
-     CONF_RESTARTS, AT_NESTED, .read = NULL},
-    {"while_down", &while_down, "\"queue\"",
-     "What becomes of clients while no process is there to serve them.", CONF_RESTARTS,
-     AT_NESTED, .read = NULL},
-    NOT_BUILT("rate"),
-};
-TABLE(socket_table, socket_keys, "listen");
-const struct schema_type schema_socket = {
-    .name = "socket",
-    .allowed = "tcp:ADDRESS:PORT, unix:PATH, or a mapping with `listen`",
-    .scan = scan_address,
-    .pattern = "^tcp:.*:[0-9]+$|^unix:/",
-    .table = &socket_table,
-    .where = AT_NESTED,
-};
-const struct schema_type schema_sockets = {
-    .name = "sockets",
-    .allowed = "a mapping from names to addresses, such as {http: tcp:127.0.0.1:8080}",
-    .values = &schema_socket,
-    .names_pattern = "^[A-Za-z0-9][A-Za-z0-9_.@-]*$",
-};
 
 /* ---- top level ---- */
 

@@ -17,7 +17,6 @@
 #define DURATION_PATTERN "^([0-9]+(ms|s|m|h|d))+$"
 
 /* For functions that read or check one value of a list or mapping by itself. */
-extern const struct schema_type schema_address;
 extern const struct schema_type schema_capability;
 extern const struct schema_type schema_cpus;
 extern const struct schema_type schema_duration;
@@ -38,6 +37,7 @@ extern const struct schema_type schema_real_time;
 extern const struct schema_type schema_signal;
 extern const struct schema_type schema_socket;
 extern const struct schema_type schema_when_item;
+extern const struct schema_type schema_while_down;
 
 /* Behind the keys of the one table. */
 extern const struct schema_type schema_actor_log;
@@ -81,6 +81,7 @@ extern const struct schema_type schema_restart;
 extern const struct schema_type schema_scheduler;
 extern const struct schema_type schema_shutdown;
 extern const struct schema_type schema_sockets;
+extern const struct schema_type schema_start_on;
 extern const struct schema_type schema_stdin;
 extern const struct schema_type schema_strategy;
 extern const struct schema_type schema_success;

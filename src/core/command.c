@@ -296,6 +296,10 @@ command_post(struct turn *turn, const struct event *event)
 		wait_remove(turn->core, event->token);
 		return;
 	}
+	if (event->kind == EVENT_KNOCK || event->kind == EVENT_REST) {
+		demand_post(turn, event);
+		return;
+	}
 	node = node_lookup(turn->core, event->ref);
 	if (node == NULL || node->removing || node_is_refused(node) ||
 	    node->parent == NONE)

@@ -71,7 +71,7 @@ turn_has_room(const struct turn *turn)
 	return turn->out->n + STEP_ACTIONS <= CORE_ACTIONS_MAX;
 }
 
-/* The backoff begins anew at its minimum. */
+/* The backoff begins anew at its minimum: Akka's manual reset (B-06), at any time. */
 static void
 forget_failures(struct core *core, struct node *node)
 {
@@ -211,14 +211,23 @@ on_told_ready(struct turn *turn, struct node *node)
 		up_step(turn, node);
 }
 
-/* Events about a process: stale ones, of an earlier life, are dropped. */
+/* Whose process the event is about; NULL: it is stale, of an earlier life. */
+static struct node *
+find_process(const struct core *core, const struct event *event)
+{
+	struct node *node = node_lookup(core, event->ref);
+	const bool is_there = node != NULL && node_has_process(node) && node->alive;
+
+	return is_there && node->life == event->life ? node : NULL;
+}
+
+/* Events about a process: stale ones are dropped. */
 static void
 post_process(struct turn *turn, const struct event *event)
 {
-	struct node *node = node_lookup(turn->core, event->ref);
+	struct node *node = find_process(turn->core, event);
 
-	if (node == NULL || !node_has_process(node) || node->life != event->life ||
-	    !node->alive)
+	if (node == NULL)
 		return;
 	switch (event->kind) {
 	case EVENT_SPAWNED:
@@ -237,7 +246,6 @@ post_process(struct turn *turn, const struct event *event)
 		on_gone(turn, node);
 		break;
 	case EVENT_BACKOFF_RESET:
-		/* Akka's manual reset (B-06), at any time. */
 		forget_failures(turn->core, node);
 		break;
 	case EVENT_STOP_SENT:
@@ -438,10 +446,6 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_REACT_DONE:
 		react_done(&turn, event);
 		break;
-	case EVENT_KNOCK:
-	case EVENT_REST:
-		demand_post(&turn, event);
-		break;
 	case EVENT_START:
 	case EVENT_STOP:
 	case EVENT_RESTART:
@@ -453,6 +457,8 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_UNWAIT:
 	case EVENT_SUSPEND:
 	case EVENT_RESUME:
+	case EVENT_KNOCK:
+	case EVENT_REST:
 	case EVENT_KIND_MAX:
 		command_post(&turn, event);
 		break;

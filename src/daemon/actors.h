@@ -32,7 +32,9 @@ struct actor {
 	bool is_mended;              /* its record was damaged: see mend.h */
 	uint64_t reloading_us; /* it said RELOADING=1 then, and not READY=1 since; 0 */
 	bool sigstopped;             /* by a signal that supd did not send */
-	uint64_t dead_letters;
+	uint64_t dead_letters;       /* clients whom nobody served */
+	bool is_touched;             /* letters.c: is to be looked at */
+	bool is_called;              /* letters.c: it is told already */
 	char *status;               /* STATUS= of the process, or NULL */
 	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
 };

@@ -152,8 +152,9 @@ insert(struct additions *additions, struct grown *grown)
 }
 
 static void
-drop(struct additions *additions, struct grown *grown)
+drop(struct shell *shell, struct grown *grown)
 {
+	struct additions *additions = &shell->additions;
 	uint32_t i = 0;
 	struct grown *last = additions->at[additions->n - 1];
 
@@ -166,6 +167,8 @@ drop(struct additions *additions, struct grown *grown)
 		(void)map_put(&additions->by_id, last->id, i);
 	additions->at[--additions->n] = NULL;
 	additions->live_bytes -= grown->bytes;
+	if (grown->is_open)
+		mailboxes_close(shell, &grown->mailboxes);
 	grown_free(grown);
 }
 
@@ -362,6 +365,82 @@ reserve(struct shell *shell, const struct conf *conf, const struct spec *above,
 	return 0;
 }
 
+/* Its sockets, as those of the file before the first process of any of its actors. */
+static int
+open_sockets(struct shell *shell, struct grown *grown, struct err *err)
+{
+	int r;
+
+	if (grown->is_open)
+		return 0;
+	r = mailboxes_open_added(shell, &grown->mailboxes, grown->conf, err);
+	grown->is_open = r == 0;
+	return r;
+}
+
+/* It is in the tree already: better without them than not at all. */
+static void
+open_sockets_anyway(struct shell *shell, struct grown *grown)
+{
+	const bool was_adopting = shell->is_adopting;
+	struct err err;
+
+	shell->is_adopting = true;
+	if (open_sockets(shell, grown, &err) < 0)
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+	shell->is_adopting = was_adopting;
+}
+
+void
+additions_open(struct shell *shell)
+{
+	for (uint32_t i = 0; i < shell->additions.n; i++)
+		if (shell->additions.at[i]->n_users > 0)
+			open_sockets_anyway(shell, shell->additions.at[i]);
+}
+
+void
+additions_close(struct shell *shell)
+{
+	for (uint32_t i = 0; i < shell->additions.n; i++) {
+		struct grown *grown = shell->additions.at[i];
+
+		if (grown->is_open)
+			mailboxes_close(shell, &grown->mailboxes);
+		grown->is_open = false;
+	}
+}
+
+uint64_t
+additions_count_sockets(const struct additions *additions)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < additions->n; i++)
+		n += additions->at[i]->mailboxes.n;
+	return n;
+}
+
+/* A configuration that is in nobody's table yet, with its sockets; NULL and a sentence. */
+static struct grown *
+make_grown(struct shell *shell, const struct entry *entry, const struct spec *above,
+           struct err *err)
+{
+	struct grown *grown = read_entry(entry, err);
+
+	if (grown == NULL)
+		return NULL;
+	if (reserve(shell, grown->conf, above, err) == 0 &&
+	    open_sockets(shell, grown, err) == 0) {
+		if (insert(&shell->additions, grown) == 0)
+			return grown;
+		err_set(err, ENOMEM, "one more actor");
+		mailboxes_close(shell, &grown->mailboxes);
+	}
+	grown_free(grown);
+	return NULL;
+}
+
 struct grown *
 additions_prepare(struct shell *shell, const struct conf *conf, struct ref parent,
                   struct err *err)
@@ -374,18 +453,9 @@ additions_prepare(struct shell *shell, const struct conf *conf, struct ref paren
 	if (entry == NULL)
 		return NULL;
 	r = log_make_room(shell, entry->bytes);
-	grown = r < 0 ? NULL : read_entry(entry, err);
+	grown = r < 0 ? NULL : make_grown(shell, entry, &above->conf->spec, err);
 	if (r < 0)
 		err_set(err, -r, "room for another actor");
-	if (grown != NULL && reserve(shell, conf, &above->conf->spec, err) < 0) {
-		grown_free(grown);
-		grown = NULL;
-	}
-	if (grown != NULL && insert(&shell->additions, grown) < 0) {
-		err_set(err, ENOMEM, "one more actor");
-		grown_free(grown);
-		grown = NULL;
-	}
 	if (grown != NULL) {
 		grown->at = log_append(shell->additions.log, entry);
 		grown->is_posted = true;
@@ -431,6 +501,7 @@ additions_name(struct shell *shell, const struct action *action)
 	if (actors_get(&shell->actors, action->ref) != NULL)
 		return;
 	ASSERT(grown != NULL && i < grown->spec.n && grown->paths[i] != NULL);
+	open_sockets_anyway(shell, grown);
 	actors_set(&shell->actors, action->ref, grown->paths[i]);
 	grown->paths[i] = NULL;
 	actors_assign(&shell->actors, action->ref, grown->conf, grown->id, i);
@@ -448,7 +519,7 @@ additions_release(struct shell *shell, struct grown *grown)
 	ASSERT(grown->n_users > 0);
 	grown->n_users--;
 	if (grown->n_users == 0 && !grown->is_posted)
-		drop(&shell->additions, grown);
+		drop(shell, grown);
 }
 
 void
@@ -465,7 +536,7 @@ additions_on_turn(struct shell *shell)
 		grown->is_posted = false;
 		additions->n_posted--;
 		if (grown->n_users == 0)
-			drop(additions, grown);
+			drop(shell, grown);
 	}
 	additions->posted = (struct core_size){0};
 }

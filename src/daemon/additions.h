@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "conf/conf.h"
 #include "core/core.h"
+#include "daemon/mailbox.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,8 @@ struct shell;
 struct grown {
 	uint64_t id;
 	struct conf *conf;
+	struct mailboxes mailboxes;  /* its sockets, once they are open */
+	bool is_open;
 	struct addition spec;        /* as the core is told of it */
 	char *paths[CORE_ADDED_MAX]; /* of its actors, until they are in the tree */
 	uint32_t n_users;            /* of its actors, those that are in the tree */
@@ -75,6 +78,15 @@ bool additions_has_posted(const struct shell *shell, const char *path);
 
 /* The core has taken one of its actors in. */
 void additions_name(struct shell *shell, const struct action *action);
+
+/* At an adoption: those that are in the tree have their sockets. */
+void additions_open(struct shell *shell);
+
+/* supd ends in order: their sockets go. */
+void additions_close(struct shell *shell);
+
+/* How many sockets they have. */
+uint64_t additions_count_sockets(const struct additions *additions);
 
 /* At an adoption: an actor of it is in the tree. */
 void additions_use(struct grown *grown);

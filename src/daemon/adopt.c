@@ -489,12 +489,12 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 		r = mend_names(shell, err);
 	shell->is_adopting = true;
 	if (r == 0)
-		r = mailboxes_open(shell, &shell->mailboxes, shell->conf, NULL, NULL,
-		                   err);
+		r = mailboxes_open(shell, &shell->mailboxes, shell->conf, NULL, err);
 	shell->is_adopting = false;
 	if (r < 0)
 		return r;
 	adopt_metrics(shell);
+	additions_open(shell);
 	proc_sweep_include(shell->procs->sweeper, shell->walker_pid);
 	tasks_restore(shell->tasks);
 	finish_spawn(shell);

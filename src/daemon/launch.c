@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/letters.h"
 #include "daemon/limiting.h"
 #include "daemon/log.h"
 #include "daemon/mailbox.h"
@@ -210,8 +211,9 @@ open_outputs(const struct shell *shell, const struct actor *actor, bool is_helpe
 /* ---- environment
  * ------------------------------------------------------------------------ */
 
-/* What a process gets as descriptors from 3 on: sockets in the order of the file, where
- * it tells that it is ready, then what it has put down (DECISIONS 28). */
+/* What a process gets as descriptors from 3 on: sockets in the order of the file, those
+ * that it stands in for, where it tells that it is ready, then what it has put down
+ * (DECISIONS 28). */
 struct passed {
 	int fds[SPAWN_FDS_MAX];
 	const char *names[SPAWN_FDS_MAX]; /* borrowed; of supd's own actors: none */
@@ -337,8 +339,7 @@ add_stored(const struct shell *shell, const struct actor *actor, struct passed *
 static int
 find_passed(const struct shell *shell, const struct actor *actor, struct passed *ret)
 {
-	const struct conf_process *process = &actor->conf->process;
-	const int *sockets;
+	struct mailbox *mailbox;
 	int r;
 
 	*ret = (struct passed){.ready_fd = -1};
@@ -347,14 +348,9 @@ find_passed(const struct shell *shell, const struct actor *actor, struct passed 
 		ret->n = 4;
 		return 0;
 	}
-	sockets = NULL;
-	/* One that was added has none. */
-	if (actor->grown == NULL)
-		sockets =
-		    mailboxes_of(&shell->mailboxes, shell_index(shell, actor), &ret->n);
-	for (size_t i = 0; i < ret->n; i++) {
-		ret->fds[i] = sockets[i];
-		ret->names[i] = process->sockets[i].name;
+	for (size_t i = 0; (mailbox = letters_hand_over(shell, actor, i)) != NULL; i++) {
+		ret->fds[ret->n] = mailbox->fd;
+		ret->names[ret->n++] = mailbox->socket->name;
 	}
 	ret->n_listen = ret->n;
 	r = add_ready_fd(shell, actor, ret);

@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "daemon/control.h"
 #include "daemon/keeper.h"
+#include "daemon/letters.h"
 #include "daemon/perform.h"
 #include "daemon/procs.h"
 #include "daemon/shell.h"
@@ -20,8 +21,8 @@
 #include "os/clock.h"
 
 /* Of one actor there can wait at most: spawned (or not), ready, alive, probed, exited,
- * gone, the end of a hook. */
-#define EVENTS_PER_ACTOR 7
+ * gone, the end of a hook, needed, not needed. */
+#define EVENTS_PER_ACTOR 9
 /* And so many commands; more are refused. */
 #define COMMANDS_MAX 4096
 
@@ -209,6 +210,7 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 	if (loop->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
 		flush_actions(loop);
 	core_post(loop->shell->core, now_ms, &complete, &loop->actions);
+	letters_touch(loop->shell->letters, event->ref);
 	return true;
 }
 
@@ -423,6 +425,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	if (shell->handover != NULL)
 		keeper_settled(shell);
 	additions_on_turn(shell);
+	letters_on_turn(shell->letters);
 	systemd_on_turn(shell);
 	control_on_turn(shell->control);
 	/* Whoever follows us begins between two turns, not in the midst of one. */

@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/assert.h"
 #include "base/sum.h"
+#include "daemon/given.h"
+#include "daemon/letters.h"
 #include "daemon/log.h"
 #include "daemon/shell.h"
 #include "ledger/link.h"
@@ -24,35 +25,196 @@ void
 mailboxes_init(struct mailboxes *mailboxes)
 {
 	*mailboxes = (struct mailboxes){0};
+	map_init(&mailboxes->by_key);
 }
 
 static void
 release(struct mailboxes *mailboxes)
 {
-	free(mailboxes->fds);
+	for (uint32_t i = 0; i < mailboxes->n; i++)
+		letters_forget(&mailboxes->at[i]);
+	free(mailboxes->at);
+	map_done(&mailboxes->by_key);
 	free(mailboxes->first);
-	free(mailboxes->kept);
+	free(mailboxes->handled);
+	free(mailboxes->first_handled);
 	mailboxes_init(mailboxes);
-}
-
-static bool
-is_same(const struct conf_socket *a, const struct conf_socket *b)
-{
-	return a->kind == b->kind && a->port == b->port &&
-	       strcmp(a->address, b->address) == 0;
 }
 
 /* One that was taken over may have got another backlog, mode or owner. */
 static void
-adjust(int fd, const struct conf_socket *socket)
+adjust(const struct mailbox *mailbox)
 {
-	if (listen(fd, socket->backlog) < 0)
+	const struct conf_socket *socket = mailbox->socket;
+
+	if (mailbox->is_given)
+		return;
+	if (socket_accepts(socket->kind) && listen(mailbox->fd, socket->backlog) < 0)
 		(void)log_errno(-errno, "backlog of %s", socket->address);
-	if (socket->kind != SOCKET_UNIX)
+	if (socket_has_port(socket->kind))
 		return;
 	if (chmod(socket->address, socket->mode) < 0 ||
 	    chown(socket->address, socket->uid, socket->gid) < 0)
 		(void)log_errno(-errno, "mode and owner of %s", socket->address);
+}
+
+/*
+ * Under which name the walker keeps it: what it listens to, whoever has it.  Port 0 is
+ * another one for each that asks for it.
+ */
+static uint64_t
+key_of(const struct conf *conf, const struct mailbox *mailbox)
+{
+	const struct conf_socket *socket = mailbox->socket;
+	const char *path = conf->actors[mailbox->actor].path;
+	uint64_t name = sum_bytes(socket->address, strlen(socket->address),
+	                          (uint64_t)socket->kind << 16 | socket->port);
+
+	if (socket_has_port(socket->kind) && socket->port == 0) {
+		name = sum_bytes(path, strlen(path), name);
+		name = sum_bytes(socket->name, strlen(socket->name), name);
+	}
+	return VAULT_KEY(VAULT_SOCKET, name);
+}
+
+static int
+open_new(const struct conf_socket *socket, struct err *err)
+{
+	struct sock_file file = {
+	    .path = socket->address,
+	    .type = SOCK_STREAM,
+	    .backlog = socket->backlog,
+	    .mode = socket->mode,
+	    .uid = socket->uid,
+	    .gid = socket->gid,
+	};
+
+	switch (socket->kind) {
+	case SOCKET_TCP:
+		return sock_listen_tcp(socket->address, socket->port, socket->backlog,
+		                       err);
+	case SOCKET_UDP:
+		return sock_bind_udp(socket->address, socket->port, err);
+	case SOCKET_UNIX:
+		break;
+	case SOCKET_UNIX_DGRAM:
+		file.type = SOCK_DGRAM;
+		break;
+	case SOCKET_UNIX_SEQPACKET:
+		file.type = SOCK_SEQPACKET;
+		break;
+	case SOCKET_FIFO:
+		return sock_open_fifo(&file, err);
+	case SOCKET_KIND_MAX:
+		break;
+	}
+	return sock_open_unix(&file, err);
+}
+
+/* The same socket in the configuration before, whoever had it there; NULL: none. */
+static const struct mailbox *
+find_old(const struct mailboxes *old, const struct mailbox *wanted)
+{
+	uint32_t i;
+
+	if (old == NULL || !map_get(&old->by_key, wanted->key, &i) || old->at[i].fd < 0)
+		return NULL;
+	return &old->at[i];
+}
+
+/* Does an actor that was added, or is configured, have that address?  NULL: nobody. */
+static const char *
+find_owner(const struct shell *shell, const struct mailbox *wanted, bool is_added)
+{
+	const struct mailbox *found = NULL;
+
+	if (is_added)
+		found = find_old(&shell->mailboxes, wanted);
+	if (found != NULL)
+		return shell->conf->actors[found->actor].path;
+	for (uint32_t i = 0; i < shell->additions.n; i++) {
+		const struct grown *grown = shell->additions.at[i];
+
+		found = grown->is_open ? find_old(&grown->mailboxes, wanted) : NULL;
+		if (found != NULL)
+			return grown->conf->actors[found->actor].path;
+	}
+	return NULL;
+}
+
+/* The descriptor of one socket: there before, or a new one; -errno. */
+static int
+open_one(struct shell *shell, struct mailbox *mailbox, const struct mailboxes *old,
+         bool is_added, struct err *err)
+{
+	const struct mailbox *before = find_old(old, mailbox);
+	const char *owner;
+	int fd;
+
+	if (mailbox->is_given)
+		return 0;
+	mailbox->is_kept = before != NULL && !before->is_given;
+	fd = mailbox->is_kept ? before->fd : shell_take(shell, mailbox->key);
+	if (fd >= 0) {
+		mailbox->fd = fd;
+		if (!mailbox->is_kept)
+			adjust(mailbox);
+		return 0;
+	}
+	owner = find_owner(shell, mailbox, is_added);
+	if (owner != NULL) {
+		err_set(err, EADDRINUSE, "%s is the socket of %s",
+		        mailbox->socket->address, owner);
+		return -EADDRINUSE;
+	}
+	fd = open_new(mailbox->socket, err);
+	if (fd < 0)
+		return fd;
+	mailbox->fd = fd;
+	shell_keep(shell, mailbox->key, fd);
+	return 0;
+}
+
+/* What there is to be opened; 0 or -ENOMEM. */
+static int
+list_sockets(struct mailboxes *ret, const struct conf *conf)
+{
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_process *process = &conf->actors[i].process;
+
+		ret->first[i] = ret->n;
+		for (size_t s = 0; s < process->n_sockets; s++) {
+			struct mailbox *mailbox = &ret->at[ret->n];
+
+			*mailbox = (struct mailbox){
+			    .fd = -1, .socket = &process->sockets[s], .actor = i};
+			mailbox->key = key_of(conf, mailbox);
+			if (map_put(&ret->by_key, mailbox->key, ret->n++) < 0)
+				return -ENOMEM;
+		}
+	}
+	ret->first[conf->n_actors] = ret->n;
+	return 0;
+}
+
+/* Open them all; whoever has one that we cannot have goes on with it. */
+static int
+open_all(struct shell *shell, struct mailboxes *mailboxes, const struct conf *conf,
+         const struct mailboxes *old, bool is_added, struct err *err)
+{
+	for (uint32_t i = 0; i < mailboxes->n; i++) {
+		struct mailbox *mailbox = &mailboxes->at[i];
+		int r = open_one(shell, mailbox, old, is_added, err);
+
+		if (r == 0)
+			continue;
+		err_prefix(err, "%s: socket %s", conf->actors[mailbox->actor].path,
+		           mailbox->socket->name);
+		if (!shell->is_adopting)
+			return r;
+		log_line(LOG_LEVEL_ERROR, "%s; its next process has none", err->text);
+	}
+	return 0;
 }
 
 static uint32_t
@@ -65,192 +227,158 @@ count_sockets(const struct conf *conf)
 	return n;
 }
 
-/* Under which name the walker keeps it: what it listens to, whoever has it. */
-static uint64_t
-key_of(const struct conf_socket *socket)
+/* Who stands in for whom: all sockets are there. */
+static void
+index_handled(struct mailboxes *mailboxes)
 {
-	uint64_t name = sum_bytes(socket->address, strlen(socket->address),
-	                          (uint64_t)socket->kind << 16 | socket->port);
-
-	return VAULT_KEY(VAULT_SOCKET, name);
-}
-
-static int
-open_one(struct shell *shell, const struct conf_socket *socket, struct err *err)
-{
-	int fd = shell_take(shell, key_of(socket));
-
-	if (fd >= 0) {
-		adjust(fd, socket);
-		return fd;
-	}
-	if (socket->kind == SOCKET_TCP)
-		fd = sock_listen_tcp(socket->address, socket->port, socket->backlog, err);
-	else
-		fd = sock_listen_unix(socket->address, socket->backlog, socket->mode,
-		                      socket->uid, socket->gid, err);
-	if (fd < 0)
-		return fd;
-	/* Programs expect what they would have opened themselves: an accept that waits.
-	 */
-	(void)sock_set_blocking(fd, true);
-	fd = fd_raise(fd);
-	shell_keep(shell, key_of(socket), fd);
-	return fd;
-}
-
-/* The same socket in the configuration before, or -1: sockets are looked up by name of
- * their address, whoever had them. */
-static int
-find_old(const struct mailboxes *old, const struct conf *old_conf,
-         const struct conf_socket *wanted)
-{
+	uint32_t *first = mailboxes->first_handled;
 	uint32_t at = 0;
 
-	if (old_conf == NULL)
-		return -1;
-	for (uint32_t i = 0; i < old_conf->n_actors; i++) {
-		const struct conf_process *process = &old_conf->actors[i].process;
+	for (uint32_t i = 0; i < mailboxes->n; i++)
+		if (mailboxes->at[i].socket->handler != CONF_NONE)
+			first[mailboxes->at[i].socket->handler]++;
+	for (uint32_t i = 0; i <= mailboxes->n_actors; i++) {
+		const uint32_t n = first[i];
 
-		for (size_t s = 0; s < process->n_sockets; s++, at++)
-			if (is_same(&process->sockets[s], wanted))
-				return old->fds[at];
+		first[i] = at;
+		at += n;
 	}
-	return -1;
+	for (uint32_t i = 0; i < mailboxes->n; i++)
+		if (mailboxes->at[i].socket->handler != CONF_NONE)
+			mailboxes->handled[first[mailboxes->at[i].socket->handler]++] = i;
+	/* Filling moved each to where the next one begins. */
+	for (uint32_t i = mailboxes->n_actors; i > 0; i--)
+		first[i] = first[i - 1];
+	first[0] = 0;
 }
 
+/* The table of all sockets of the configuration, none of them open. */
 static int
-open_actor(struct shell *shell, struct mailboxes *ret, const struct conf_actor *actor,
-           const struct mailboxes *old, const struct conf *old_conf, struct err *err)
+make_table(struct mailboxes *ret, const struct conf *conf, struct err *err)
 {
-	for (size_t s = 0; s < actor->process.n_sockets; s++) {
-		const struct conf_socket *socket = &actor->process.sockets[s];
-		int fd = find_old(old, old_conf, socket);
-
-		ret->kept[ret->n_fds] = fd >= 0;
-		if (fd >= 0)
-			adjust(fd, socket);
-		else
-			fd = open_one(shell, socket, err);
-		if (fd < 0)
-			err_prefix(err, "%s: socket %s", actor->path, socket->name);
-		/* Whoever has it goes on with it; the others need not end for that. */
-		if (fd < 0 && shell->is_adopting)
-			log_line(LOG_LEVEL_ERROR, "%s; its next process has none",
-			         err->text);
-		else if (fd < 0)
-			return fd;
-		ret->fds[ret->n_fds++] = fd;
-	}
-	return 0;
-}
-
-/*
- * Open every socket of the configuration; those that the one before has already are
- * taken over.  On an error everything that was opened is closed again and the
- * configuration before is as it was.
- */
-int
-mailboxes_open(struct shell *shell, struct mailboxes *ret, const struct conf *conf,
-               const struct mailboxes *old, const struct conf *old_conf, struct err *err)
-{
-	uint32_t n = count_sockets(conf);
+	const uint32_t n = count_sockets(conf);
 
 	mailboxes_init(ret);
-	ret->fds = calloc(n + 1, sizeof(int));
-	ret->kept = calloc(n + 1, 1);
+	ret->at = calloc(n + 1, sizeof(*ret->at));
 	ret->first = calloc(conf->n_actors + 1, sizeof(uint32_t));
-	if (ret->fds == NULL || ret->kept == NULL || ret->first == NULL) {
+	ret->handled = calloc(n + 1, sizeof(uint32_t));
+	ret->first_handled = calloc(conf->n_actors + 1, sizeof(uint32_t));
+	ret->n_actors = conf->n_actors;
+	if (ret->at == NULL || ret->first == NULL || ret->handled == NULL ||
+	    ret->first_handled == NULL || list_sockets(ret, conf) < 0) {
 		release(ret);
 		err_set(err, ENOMEM, "table of sockets");
 		return -ENOMEM;
 	}
-	ret->n_actors = conf->n_actors;
-	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		int r;
-
-		ret->first[i] = ret->n_fds;
-		r = open_actor(shell, ret, &conf->actors[i], old, old_conf, err);
-		if (r < 0) {
-			mailboxes_cancel(shell, ret, conf);
-			return r;
-		}
-	}
-	ret->first[conf->n_actors] = ret->n_fds;
+	index_handled(ret);
 	return 0;
 }
 
-static void
-close_one(struct shell *shell, int fd, const struct conf_socket *socket)
+/*
+ * Open every socket of the configuration; those that the ones before (NULL: none) have
+ * already are taken over.  On an error everything that was opened is closed again and
+ * what was before is as it was.
+ */
+int
+mailboxes_open(struct shell *shell, struct mailboxes *ret, const struct conf *conf,
+               const struct mailboxes *old, struct err *err)
 {
-	if (fd < 0)
+	int r = make_table(ret, conf, err);
+
+	if (r < 0)
+		return r;
+	given_assign(shell->given, ret);
+	r = open_all(shell, ret, conf, old, false, err);
+	if (r < 0)
+		mailboxes_cancel(shell, ret);
+	return r;
+}
+
+/* The same for actors that are added at run time: what supd was given is not for them. */
+int
+mailboxes_open_added(struct shell *shell, struct mailboxes *ret, const struct conf *conf,
+                     struct err *err)
+{
+	int r = make_table(ret, conf, err);
+
+	if (r < 0)
+		return r;
+	r = open_all(shell, ret, conf, NULL, true, err);
+	if (r < 0)
+		mailboxes_cancel(shell, ret);
+	return r;
+}
+
+static void
+close_one(struct shell *shell, struct mailbox *mailbox)
+{
+	letters_forget(mailbox);
+	if (mailbox->fd < 0 || mailbox->is_given)
 		return;
-	shell_release(shell, key_of(socket));
-	if (socket->kind == SOCKET_UNIX)
-		(void)unlink(socket->address);
-	(void)close(fd);
+	shell_release(shell, mailbox->key);
+	if (!socket_has_port(mailbox->socket->kind))
+		(void)unlink(mailbox->socket->address);
+	(void)close(mailbox->fd);
 }
 
 /* Undo mailboxes_open(): what was taken over stays with its old owner. */
 void
-mailboxes_cancel(struct shell *shell, struct mailboxes *mailboxes,
-                 const struct conf *conf)
+mailboxes_cancel(struct shell *shell, struct mailboxes *mailboxes)
 {
-	uint32_t at = 0;
-
-	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		const struct conf_process *process = &conf->actors[i].process;
-
-		for (size_t s = 0; s < process->n_sockets; s++, at++) {
-			if (at < mailboxes->n_fds && !mailboxes->kept[at])
-				close_one(shell, mailboxes->fds[at],
-				          &process->sockets[s]);
-		}
-	}
+	for (uint32_t i = 0; i < mailboxes->n; i++)
+		if (!mailboxes->at[i].is_kept)
+			close_one(shell, &mailboxes->at[i]);
 	release(mailboxes);
 }
 
 static bool
-has_fd(const struct mailboxes *mailboxes, int fd)
+has_taken_over(const struct mailboxes *successor, const struct mailbox *mailbox)
 {
-	for (uint32_t i = 0; i < mailboxes->n_fds; i++)
-		if (mailboxes->fds[i] == fd)
-			return true;
-	return false;
+	const struct mailbox *now = find_old(successor, mailbox);
+
+	return now != NULL && now->fd == mailbox->fd;
 }
 
-/* The successor is in force: close what it did not take over. */
+/* The successor is in force: so is its idea of what it took over, and the rest is closed.
+ */
 void
-mailboxes_retire(struct shell *shell, struct mailboxes *old, const struct conf *old_conf,
+mailboxes_retire(struct shell *shell, struct mailboxes *old,
                  const struct mailboxes *successor)
 {
-	uint32_t at = 0;
-
-	for (uint32_t i = 0; i < old_conf->n_actors; i++) {
-		const struct conf_process *process = &old_conf->actors[i].process;
-
-		for (size_t s = 0; s < process->n_sockets; s++, at++)
-			if (!has_fd(successor, old->fds[at]))
-				close_one(shell, old->fds[at], &process->sockets[s]);
-	}
+	for (uint32_t i = 0; i < successor->n; i++)
+		if (successor->at[i].is_kept)
+			adjust(&successor->at[i]);
+	for (uint32_t i = 0; i < old->n; i++)
+		if (!has_taken_over(successor, &old->at[i]))
+			close_one(shell, &old->at[i]);
 	release(old);
 }
 
-/* supd ends in order: the sockets and the files of the unix ones go. */
+/* supd ends in order: the sockets and their files go. */
 void
-mailboxes_close(struct shell *shell, struct mailboxes *mailboxes, const struct conf *conf)
+mailboxes_close(struct shell *shell, struct mailboxes *mailboxes)
 {
-	const struct mailboxes none = {0};
+	struct mailboxes none;
 
-	if (mailboxes->fds != NULL)
-		mailboxes_retire(shell, mailboxes, conf, &none);
+	mailboxes_init(&none);
+	mailboxes_retire(shell, mailboxes, &none);
 }
 
-/* The sockets of actor i of the configuration, in file order. */
-const int *
-mailboxes_of(const struct mailboxes *mailboxes, uint32_t actor, size_t *ret_n)
+struct mailbox *
+mailboxes_of(const struct mailboxes *mailboxes, uint32_t actor, size_t i)
 {
-	ASSERT(actor < mailboxes->n_actors);
-	*ret_n = mailboxes->first[actor + 1] - mailboxes->first[actor];
-	return mailboxes->fds + mailboxes->first[actor];
+	if (actor >= mailboxes->n_actors ||
+	    i >= mailboxes->first[actor + 1] - mailboxes->first[actor])
+		return NULL;
+	return &mailboxes->at[mailboxes->first[actor] + i];
+}
+
+struct mailbox *
+mailboxes_handled(const struct mailboxes *mailboxes, uint32_t actor, size_t i)
+{
+	const uint32_t *first = mailboxes->first_handled;
+
+	if (actor >= mailboxes->n_actors || i >= first[actor + 1] - first[actor])
+		return NULL;
+	return &mailboxes->at[mailboxes->handled[first[actor] + i]];
 }

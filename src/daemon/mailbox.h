@@ -8,32 +8,53 @@
 #define DAEMON_MAILBOX_H
 
 #include "base/err.h"
+#include "base/map.h"
 #include "conf/conf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct letterbox;
 struct shell;
+
+/* One socket. */
+struct mailbox {
+	int fd; /* -1: it could not be opened, but whoever has it goes on with it */
+	const struct conf_socket *socket; /* borrowed from the configuration */
+	uint32_t actor;                   /* of the configuration: whose it is */
+	uint64_t key;                     /* in the walker's vault */
+	bool is_kept;                /* it was taken over from the configuration before */
+	bool is_given;               /* supd was started with it, and does not close it */
+	struct letterbox *letterbox; /* letters.c: what listens while nobody else does */
+};
 
 /* All sockets of one configuration, in the order of its actors. */
 struct mailboxes {
-	int *fds;
-	uint32_t *first; /* of actor i: fds[first[i]] … fds[first[i + 1] - 1] */
+	struct mailbox *at;
+	uint32_t n;
+	struct map by_key;
+	uint32_t *first; /* of actor i: at[first[i]] … at[first[i + 1] - 1] */
 	uint32_t n_actors;
-	uint32_t n_fds;
-	char *kept; /* fds[i] was taken over from the configuration before */
+	uint32_t *handled; /* of all handlers: indexes of what they stand in for, … */
+	uint32_t *first_handled; /* … of actor i from here on, as in `first` */
 };
 
 void mailboxes_init(struct mailboxes *mailboxes);
+int mailboxes_open_added(struct shell *shell, struct mailboxes *ret,
+                         const struct conf *conf, struct err *err);
 int mailboxes_open(struct shell *shell, struct mailboxes *ret, const struct conf *conf,
-                   const struct mailboxes *old, const struct conf *old_conf,
-                   struct err *err);
-void mailboxes_cancel(struct shell *shell, struct mailboxes *mailboxes,
-                      const struct conf *conf);
+                   const struct mailboxes *old, struct err *err);
+void mailboxes_cancel(struct shell *shell, struct mailboxes *mailboxes);
 void mailboxes_retire(struct shell *shell, struct mailboxes *old,
-                      const struct conf *old_conf, const struct mailboxes *successor);
-void mailboxes_close(struct shell *shell, struct mailboxes *mailboxes,
-                     const struct conf *conf);
-const int *mailboxes_of(const struct mailboxes *mailboxes, uint32_t actor, size_t *ret_n);
+                      const struct mailboxes *successor);
+void mailboxes_close(struct shell *shell, struct mailboxes *mailboxes);
+
+/* The i-th of the sockets of an actor; NULL: it has fewer. */
+struct mailbox *mailboxes_of(const struct mailboxes *mailboxes, uint32_t actor, size_t i);
+
+/* The i-th of those that it stands in for; NULL: there are fewer. */
+struct mailbox *mailboxes_handled(const struct mailboxes *mailboxes, uint32_t actor,
+                                  size_t i);
 
 #endif

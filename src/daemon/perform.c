@@ -5,6 +5,7 @@
 #include "daemon/perform.h"
 
 #include "daemon/control.h"
+#include "daemon/letters.h"
 #include "daemon/notify.h"
 #include "daemon/output.h"
 #include "daemon/prober.h"
@@ -64,6 +65,14 @@ clear(struct shell *shell, const struct action *action)
 		rundir_clear(shell->rundirs, actor);
 }
 
+/* Whoever has ended meanwhile needs none. */
+static void
+send_signal(struct shell *shell, const struct action *action)
+{
+	if (procs_life(shell->procs, action->ref) == action->life)
+		(void)procs_signal(shell->procs, action->ref, action->signal);
+}
+
 static void
 perform_one(struct shell *shell, const struct action *action)
 {
@@ -112,9 +121,7 @@ perform_one(struct shell *shell, const struct action *action)
 		shell->exit_status = action->status;
 		break;
 	case ACTION_SIGNAL:
-		/* Whoever has ended meanwhile needs none. */
-		if (procs_life(shell->procs, action->ref) == action->life)
-			(void)procs_signal(shell->procs, action->ref, action->signal);
+		send_signal(shell, action);
 		break;
 	case ACTION_REACT:
 		tasks_react(shell->tasks, action);
@@ -122,7 +129,7 @@ perform_one(struct shell *shell, const struct action *action)
 	case ACTION_REPORT:
 		report(shell, action);
 		break;
-	case ACTION_LISTEN:
+	case ACTION_LISTEN: /* letters.c sees it, as all that happens to an actor */
 	case ACTION_KIND_MAX:
 		break;
 	}
@@ -148,6 +155,7 @@ perform(struct shell *shell, const struct action_list *actions)
 			continue;
 		shell->events.by = epoch | number;
 		perform_one(shell, &actions->at[i]);
+		letters_touch(shell->letters, actions->at[i].ref);
 		shell->events.by = 0;
 		ledger_set_performed(shell->ledger, number);
 	}

@@ -18,6 +18,7 @@
 #include "base/strbuf.h"
 #include "daemon/control.h"
 #include "daemon/keeper.h"
+#include "daemon/letters.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/metrics.h"
@@ -410,7 +411,7 @@ prepare_apply(struct shell *shell, const struct conf *conf, struct tables *table
 		tables_done(tables);
 		return r;
 	}
-	r = mailboxes_open(shell, mailboxes, conf, &shell->mailboxes, shell->conf, err);
+	r = mailboxes_open(shell, mailboxes, conf, &shell->mailboxes, err);
 	if (r == 0) {
 		r = metrics_open(shell->metrics, conf, &tables->metrics_fd, err);
 		*ret_ledger = r < 0 ? NULL : reload_new_ledger(shell, conf, 0, err);
@@ -418,7 +419,7 @@ prepare_apply(struct shell *shell, const struct conf *conf, struct tables *table
 			return 0;
 		if (r == 0)
 			metrics_cancel(shell->metrics, conf, tables->metrics_fd);
-		mailboxes_cancel(shell, mailboxes, conf);
+		mailboxes_cancel(shell, mailboxes);
 		r = r < 0 ? r : -ENOMEM;
 	}
 	shell_release(shell, VAULT_KEY(VAULT_CONF, tables->conf_id));
@@ -457,8 +458,9 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	reload_hand_over(shell);
 	ledger_free(before);
 	tables_done(&tables);
-	mailboxes_retire(shell, &shell->mailboxes, shell->conf, &mailboxes);
+	mailboxes_retire(shell, &shell->mailboxes, &mailboxes);
 	shell->mailboxes = mailboxes;
+	letters_touch_all(shell->letters);
 	shell->conf = reload->conf;
 	metrics_use(shell->metrics, shell->conf, tables.metrics_fd);
 	shell_conf_changed(shell, retired->conf);
@@ -579,7 +581,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	if (r == 0)
 		r = keep_conf(shell, conf, &tables.conf_id, err);
 	if (r == 0)
-		r = mailboxes_open(shell, &shell->mailboxes, conf, NULL, NULL, err);
+		r = mailboxes_open(shell, &shell->mailboxes, conf, NULL, err);
 	if (r == 0)
 		r = metrics_open(shell->metrics, conf, &tables.metrics_fd, err);
 	if (r == 0)

@@ -22,10 +22,12 @@
 
 struct control;
 struct exits;
+struct given;
 struct handover;
 struct herald;
 struct keeper;
 struct ledger;
+struct letters;
 struct loop;
 struct metrics;
 struct notify;
@@ -56,6 +58,8 @@ struct shell {
 	struct mailboxes mailboxes; /* of conf */
 	struct scraper *scraper;
 	struct metrics *metrics;
+	struct given *given;        /* sockets that supd was started with, or NULL */
+	struct letters *letters;
 
 	struct ledger *ledger; /* what survives us; the core lives in it */
 	struct core *core;

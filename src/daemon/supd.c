@@ -20,7 +20,10 @@
 
 #include "base/strbuf.h"
 #include "daemon/control.h"
+#include "daemon/deadletter.h"
+#include "daemon/given.h"
 #include "daemon/keeper.h"
+#include "daemon/letters.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/metrics.h"
@@ -51,7 +54,7 @@
 #include "paths.h"
 
 /* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
-#define OWN_FDS 40
+#define OWN_FDS (40 + LINGERERS_MAX)
 /* And of each actor: pidfd, a watch on its cgroup while it ends, notify socket. */
 #define FDS_PER_ACTOR 3
 /* One of each pipe: standard output, error, and input. */
@@ -253,10 +256,11 @@ set_signals(void)
 
 /* How many descriptors the actors and supd's own rooms need. */
 static uint64_t
-count_fds(const struct conf *conf, uint32_t n_slots)
+count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
 {
 	uint64_t n =
-	    OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR + prober_count_fds(conf);
+	    OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR + prober_count_fds(conf) +
+	    additions_count_sockets(&shell->additions);
 
 	if (conf->has_metrics)
 		n += 1 + METRICS_CLIENTS_MAX;
@@ -274,7 +278,7 @@ count_fds(const struct conf *conf, uint32_t n_slots)
 static void
 raise_limit(struct shell *shell, const struct conf *conf)
 {
-	uint64_t needed = count_fds(conf, shell->actors.cap);
+	uint64_t needed = count_fds(shell, conf, shell->actors.cap);
 	struct rlimit limit;
 	struct err err;
 
@@ -407,11 +411,13 @@ open_rooms(struct shell *shell, const struct conf *conf)
 		return EX_OSERR;
 	}
 	open_cgroups(shell);
+	shell->given = given_new(shell);
 	shell->system = system_new();
 	if (shell->system == NULL || events_init(&shell->events) < 0)
 		err_set(&err, ENOMEM, "event stream");
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
 	         (shell->keeper = keeper_new(shell, &err)) != NULL &&
+	         (shell->letters = letters_new(shell, &err)) != NULL &&
 	         (shell->tasks = tasks_new(shell, &err)) != NULL &&
 	         (shell->prober = prober_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, &err)) != NULL &&
@@ -439,7 +445,10 @@ close_rooms(struct shell *shell)
 	scraper_free(shell->scraper);
 	systemd_close(shell);
 	if (shell->conf != NULL)
-		mailboxes_close(shell, &shell->mailboxes, shell->conf);
+		mailboxes_close(shell, &shell->mailboxes);
+	additions_close(shell);
+	letters_free(shell->letters);
+	given_free(shell->given);
 	prober_free(shell->prober);
 	tasks_free(shell->tasks);
 	procs_free(shell->procs);

@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 6
+#define LEDGER_VERSION 7
 
 struct ledger;
 

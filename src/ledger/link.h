@@ -74,6 +74,7 @@ enum vault_kind {
 	VAULT_ADDITIONS,   /* what was added at run time */
 	VAULT_READY,       /* what an actor says on the descriptor of `ready: fd` */
 	VAULT_METRICS,     /* the listening socket for those who fetch figures */
+	VAULT_GIVEN,       /* a socket that supd was started with */
 };
 #define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))
 #define VAULT_KIND_OF(key)  ((enum vault_kind)((key) >> 56))

@@ -16,7 +16,7 @@
 #define FD_WINDOW 100
 
 int fd_open_standard(void);
-void fd_close_strangers(void);
+void fd_close_strangers(int first);
 int fd_raise(int fd);
 int fd_reopen(int fd, int flags);
 int fd_limit(struct rlimit *ret);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* sock.c - sockets to listen on: tcp and unix, opened close-on-exec and non-blocking. */
+/* sock.c - sockets that others come to, opened close-on-exec and non-blocking. */
 #include "config.h"
 
 #include "os/sock.h"
 
 #include "os/fd.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,21 +19,28 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { SOCK_TYPE = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK };
+enum { SOCK_FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
 
+/*
+ * Datagrams have no backlog, and no connections that linger: a second socket at their
+ * address would take them away, so SO_REUSEADDR is for streams only.
+ */
 static int
-listen_at(const struct addrinfo *at, bool v6only, int backlog)
+open_at(const struct addrinfo *at, bool v6only, int backlog)
 {
 	const int only = v6only, on = 1;
-	int fd = socket(at->ai_family, SOCK_TYPE, 0);
+	const bool is_stream = at->ai_socktype == SOCK_STREAM;
+	int fd = socket(at->ai_family, at->ai_socktype | SOCK_FLAGS, 0);
 	int code;
 
 	if (fd < 0)
 		return -errno;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	if ((!is_stream ||
+	     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0) &&
 	    (at->ai_family != AF_INET6 ||
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only)) == 0) &&
-	    bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, backlog) == 0)
+	    bind(fd, at->ai_addr, at->ai_addrlen) == 0 &&
+	    (!is_stream || listen(fd, backlog) == 0))
 		return fd_raise(fd);
 	code = errno;
 	(void)close(fd);
@@ -40,47 +49,39 @@ listen_at(const struct addrinfo *at, bool v6only, int backlog)
 
 /* Every address of this machine: one socket for both families, or IPv4 without IPv6. */
 static int
-listen_anywhere(uint16_t port, int backlog)
+open_anywhere(int type, uint16_t port, int backlog)
 {
 	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
 	struct addrinfo at = {
 	    .ai_family = AF_INET6,
+	    .ai_socktype = type,
 	    .ai_addr = (struct sockaddr *)&six,
 	    .ai_addrlen = sizeof(six),
 	};
-	int r = listen_at(&at, false, backlog);
+	int r = open_at(&at, false, backlog);
 
 	if (r != -EAFNOSUPPORT && r != -EADDRNOTAVAIL)
 		return r;
 	at.ai_family = AF_INET;
 	at.ai_addr = (struct sockaddr *)&four;
 	at.ai_addrlen = sizeof(four);
-	return listen_at(&at, false, backlog);
+	return open_at(&at, false, backlog);
 }
 
-/*
- * Open a TCP socket that listens.
- *
- * host is an address or a name; "", "*" and NULL are every address, of both families
- * where the machine has both.  An address that is written out means itself: "::" is IPv6
- * only.  Of a name the first address that can be bound is taken, IPv4 first for
- * "localhost"; looking one up may block, so this is for load time only.
- *
- * Returns the descriptor, at or above FD_WINDOW, or -errno with a sentence.
- */
-int
-sock_listen_tcp(const char *host, uint16_t port, int backlog, struct err *err)
+static int
+open_port(const char *host, uint16_t port, int type, int backlog, struct err *err)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
+	const char *what = type == SOCK_STREAM ? "listen on tcp" : "bind to udp";
+	struct addrinfo hints = {.ai_socktype = type, .ai_flags = AI_NUMERICHOST};
 	struct addrinfo *list = NULL;
 	char service[8];
 	int r;
 
 	if (host == NULL || host[0] == '\0' || strcmp(host, "*") == 0) {
-		r = listen_anywhere(port, backlog);
+		r = open_anywhere(type, port, backlog);
 		if (r < 0)
-			err_set(err, -r, "listen on tcp port %u", port);
+			err_set(err, -r, "%s port %u", what, port);
 		return r;
 	}
 	(void)snprintf(service, sizeof(service), "%u", port);
@@ -97,11 +98,34 @@ sock_listen_tcp(const char *host, uint16_t port, int backlog, struct err *err)
 	}
 	r = -EADDRNOTAVAIL;
 	for (const struct addrinfo *at = list; at != NULL && r < 0; at = at->ai_next)
-		r = listen_at(at, true, backlog);
+		r = open_at(at, true, backlog);
 	freeaddrinfo(list);
 	if (r < 0)
-		err_set(err, -r, "listen on tcp %s port %u", host, port);
+		err_set(err, -r, "%s %s port %u", what, host, port);
 	return r;
+}
+
+/*
+ * Open a TCP socket that listens.
+ *
+ * host is an address or a name; "", "*" and NULL are every address, of both families
+ * where the machine has both.  An address that is written out means itself: "::" is IPv6
+ * only.  Of a name the first address that can be bound is taken, IPv4 first for
+ * "localhost"; looking one up may block, so this is for load time only.
+ *
+ * Returns the descriptor, at or above FD_WINDOW, or -errno with a sentence.
+ */
+int
+sock_listen_tcp(const char *host, uint16_t port, int backlog, struct err *err)
+{
+	return open_port(host, port, SOCK_STREAM, backlog, err);
+}
+
+/* Open a UDP socket; host as for sock_listen_tcp(), and so is what it returns. */
+int
+sock_bind_udp(const char *host, uint16_t port, struct err *err)
+{
+	return open_port(host, port, SOCK_DGRAM, 0, err);
 }
 
 static int
@@ -131,7 +155,7 @@ sock_connect_unix(const char *path)
 	r = unix_address(path, &address);
 	if (r < 0)
 		return r;
-	fd = socket(AF_UNIX, SOCK_TYPE, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_FLAGS, 0);
 	if (fd < 0)
 		return -errno;
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
@@ -192,48 +216,179 @@ bind_replacing(int fd, const struct sockaddr_un *address, mode_t mode)
 	return r < 0 ? r : bind_with_mode(fd, address, mode);
 }
 
+/* Both are in place before anybody can use it. */
+static int
+own_and_listen(int fd, const struct sock_file *file)
+{
+	const bool has_owner = file->uid != (uid_t)-1 || file->gid != (gid_t)-1;
+
+	/* Until listen(2) every connection is refused. */
+	if ((has_owner && fchownat(AT_FDCWD, file->path, file->uid, file->gid,
+	                           AT_SYMLINK_NOFOLLOW) < 0) ||
+	    (file->type != SOCK_DGRAM && listen(fd, file->backlog) < 0))
+		return -errno;
+	return 0;
+}
+
 /*
- * Open a unix stream socket that listens, its file with this mode and owner ((uid_t)-1
- * and (gid_t)-1: unchanged).  Both are in place before the first client can connect.
+ * Open a unix socket of this type, its file with this mode and owner.
  *
  * What a dead owner left at path is replaced; a file of another kind, or a socket that
- * somebody still listens on, is not: -EADDRINUSE.  Two that start in the same instant
- * are to be kept apart by the caller's lock.  The directory must exist.
+ * somebody still has, is not: -EADDRINUSE.  Two that start in the same instant are to be
+ * kept apart by the caller's lock.  The directory must exist.
  *
  * Returns the descriptor, at or above FD_WINDOW, or -errno with a sentence.
  */
 int
-sock_listen_unix(const char *path, int backlog, mode_t mode, uid_t uid, gid_t gid,
-                 struct err *err)
+sock_open_unix(const struct sock_file *file, struct err *err)
 {
-	const bool has_owner = uid != (uid_t)-1 || gid != (gid_t)-1;
 	struct sockaddr_un address;
 	int fd = -1;
-	int r = unix_address(path, &address);
+	int r = unix_address(file->path, &address);
 
 	if (r < 0)
 		goto fail;
-	fd = socket(AF_UNIX, SOCK_TYPE, 0);
+	fd = socket(AF_UNIX, file->type | SOCK_FLAGS, 0);
 	if (fd < 0) {
 		r = -errno;
 		goto fail;
 	}
-	r = bind_replacing(fd, &address, mode);
+	r = bind_replacing(fd, &address, file->mode);
 	if (r < 0)
 		goto fail;
-	/* Until listen(2) every connection is refused. */
-	if ((has_owner && fchownat(AT_FDCWD, path, uid, gid, AT_SYMLINK_NOFOLLOW) < 0) ||
-	    listen(fd, backlog) < 0) {
-		r = -errno;
-		(void)unlink(path);
+	r = own_and_listen(fd, file);
+	if (r < 0) {
+		(void)unlink(file->path);
 		goto fail;
 	}
 	return fd_raise(fd);
 fail:
-	err_set(err, -r, "listen on unix socket %s", path);
+	err_set(err, -r, "listen on unix socket %s", file->path);
 	if (fd >= 0)
 		(void)close(fd);
 	return r;
+}
+
+/* A unix stream socket that listens, as sock_open_unix(). */
+int
+sock_listen_unix(const char *path, int backlog, mode_t mode, uid_t uid, gid_t gid,
+                 struct err *err)
+{
+	const struct sock_file file = {.path = path,
+	                               .type = SOCK_STREAM,
+	                               .backlog = backlog,
+	                               .mode = mode,
+	                               .uid = uid,
+	                               .gid = gid};
+
+	return sock_open_unix(&file, err);
+}
+
+/* Make the fifo, or take one that nobody reads from.  -EADDRINUSE: somebody does. */
+static int
+make_fifo(const char *path, mode_t mode)
+{
+	mode_t old = umask(~mode & 0777);
+	int r = mkfifo(path, mode) == 0 ? 0 : -errno;
+	int reader;
+
+	(void)umask(old);
+	if (r != -EEXIST)
+		return r;
+	reader = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+	if (reader < 0)
+		return errno == ENXIO ? 0 : -EADDRINUSE;
+	(void)close(reader);
+	return -EADDRINUSE;
+}
+
+/*
+ * Open a fifo for reading, made with this mode and owner.  It is open for writing, too,
+ * so that it does not end when those who write have closed it.  One that is there already
+ * is used if nobody reads from it; any other file is in the way: -EADDRINUSE.
+ *
+ * Returns the descriptor, at or above FD_WINDOW, or -errno with a sentence.
+ */
+int
+sock_open_fifo(const struct sock_file *file, struct err *err)
+{
+	const bool has_owner = file->uid != (uid_t)-1 || file->gid != (gid_t)-1;
+	int r = make_fifo(file->path, file->mode);
+	struct stat st;
+	int fd = -1;
+
+	if (r < 0)
+		goto fail;
+	fd = open(file->path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		r = -errno;
+	else if (!S_ISFIFO(st.st_mode))
+		r = -EADDRINUSE;
+	else if ((has_owner && fchown(fd, file->uid, file->gid) < 0) ||
+	         fchmod(fd, file->mode) < 0)
+		r = -errno;
+	if (r == 0)
+		return fd_raise(fd);
+fail:
+	err_set(err, -r, "open fifo %s", file->path);
+	if (fd >= 0)
+		(void)close(fd);
+	return r;
+}
+
+static void
+name_inet(int fd, const struct sockaddr_storage *from, struct sock_name *ret)
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)from;
+	const struct sockaddr_in *four = (const struct sockaddr_in *)from;
+	int only = 0;
+	socklen_t len = sizeof(only);
+
+	ret->family = AF_INET;
+	if (from->ss_family == AF_INET) {
+		ret->port = ntohs(four->sin_port);
+		(void)inet_ntop(AF_INET, &four->sin_addr, ret->address,
+		                sizeof(ret->address));
+		return;
+	}
+	ret->port = ntohs(six->sin6_port);
+	(void)getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, &len);
+	if (only != 0 || !IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr))
+		(void)inet_ntop(AF_INET6, &six->sin6_addr, ret->address,
+		                sizeof(ret->address));
+}
+
+/*
+ * What is behind a descriptor, as far as it tells.  -ENOTSOCK: neither a fifo nor a
+ * socket of a family that we know; or another -errno.
+ */
+int
+sock_name(int fd, struct sock_name *ret)
+{
+	struct sockaddr_storage at = {0};
+	const struct sockaddr_un *file = (const struct sockaddr_un *)&at;
+	socklen_t at_len = sizeof(at), type_len = sizeof(ret->type);
+	struct stat st;
+
+	*ret = (struct sock_name){0};
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	ret->is_fifo = S_ISFIFO(st.st_mode);
+	if (ret->is_fifo)
+		return 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &ret->type, &type_len) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&at, &at_len) < 0)
+		return -errno;
+	if (at.ss_family == AF_INET || at.ss_family == AF_INET6) {
+		name_inet(fd, &at, ret);
+		return 0;
+	}
+	if (at.ss_family != AF_UNIX)
+		return -ENOTSOCK;
+	ret->family = AF_UNIX;
+	if (at_len > offsetof(struct sockaddr_un, sun_path))
+		memcpy(ret->address, file->sun_path, sizeof(file->sun_path) - 1);
+	return 0;
 }
 
 /* Let reads and accepts wait, or not.  Returns 0 or -errno. */

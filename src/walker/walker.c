@@ -5,6 +5,7 @@
 #include "walker/walker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/listen.h"
 #include "os/say.h"
 #include "os/signals.h"
 #include "walker/private.h"
@@ -147,6 +149,30 @@ open_all(struct walker *walker, const char *runtime_dir)
 	return 0;
 }
 
+/* The sockets that we were started with, out of the way; how many. */
+static size_t
+take_given(int ret_fds[LISTEN_FDS_MAX])
+{
+	const size_t n = listen_fds(environ, getpid());
+
+	fd_close_strangers(LISTEN_FDS_START + (int)n);
+	for (size_t i = 0; i < n; i++) {
+		ret_fds[i] = fd_raise(LISTEN_FDS_START + (int)i);
+		(void)fcntl(ret_fds[i], F_SETFD, FD_CLOEXEC);
+	}
+	return n;
+}
+
+/* They are for the guardians; one that was announced and is not there is left out. */
+static void
+keep_given(struct walker *walker, const int *fds, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fcntl(fds[i], F_GETFD) >= 0)
+			(void)vault_store(&walker->vault, VAULT_KEY(VAULT_GIVEN, i),
+			                  fds[i]);
+}
+
 static int
 finish(struct walker *walker, int status)
 {
@@ -172,11 +198,13 @@ walker_run(const char *runtime_dir, char **argv, uint64_t adopt_ms)
 	    .old_fd = -1,
 	    .handing = {.link_fd = -1, .ledger_fd = -1, .hello = hello},
 	};
+	int given[LISTEN_FDS_MAX];
+	size_t n_given;
 	int status;
 
 	signals_reset();
 	(void)fd_open_standard();
-	fd_close_strangers();
+	n_given = take_given(given);
 	if (role_reserve() < 0) {
 		say_error("the system refuses memory that has no file");
 		return EX_OSERR;
@@ -184,6 +212,8 @@ walker_run(const char *runtime_dir, char **argv, uint64_t adopt_ms)
 	status = prepare(&walker, argv);
 	if (status == 0)
 		status = open_all(&walker, runtime_dir);
+	if (status == 0)
+		keep_given(&walker, given, n_given);
 	watchdog_init(&walker.watchdog, walker.systemd.watchdog_us / 1000, adopt_ms,
 	              walker.now_ms);
 	return finish(&walker, status == 0 ? walk(&walker) : status);

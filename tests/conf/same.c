@@ -99,7 +99,10 @@ same_sockets(const struct conf_process *a, const struct conf_process *b)
 		no_address_in_common(&left, &right, sizeof(left));
 		same_text(left.name, right.name);
 		same_text(left.address, right.address);
+		same_text(left.reply, right.reply);
+		same_text(left.handler_path, right.handler_path);
 		left.name = right.name = left.address = right.address = NULL;
+		left.reply = right.reply = left.handler_path = right.handler_path = NULL;
 		same_bytes(&left, &right, sizeof(left));
 	}
 }

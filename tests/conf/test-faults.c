@@ -369,46 +369,12 @@ START_TEST(each_fault_is_reported_once_at_its_place)
 }
 END_TEST
 
-/* Known and refused: keys that this version does not have, wherever they may stand. */
-static const char *const unbuilt_actor_keys[] = {
-    "start_on",
-};
-
-static void
-expect_unbuilt(const char *before, const char *key, const char *place)
-{
-	char text[256];
-	char full_place[128];
-
-	(void)snprintf(text, sizeof(text), "%s%s: true\n", before, key);
-	(void)snprintf(full_place, sizeof(full_place), "%s%s", place, key);
-	expect_fault(text, full_place, "is not supported by this version");
-}
-
-START_TEST(keys_of_later_versions_are_refused_at_actors)
-{
-	expect_unbuilt("children:\n  a:\n    command: [x]\n    ", unbuilt_actor_keys[_i],
-	               "4:5: error: children.a.");
-}
-END_TEST
-
+/* Known and refused: what this version does not have. */
 static const struct {
 	const char *text;
 	const char *place;
 } unbuilt_values[] = {
     {"ready: {log: x}", "4:13: error: children.a.ready.log"},
-    {"sockets: {s: 'udp:*:53'}", "4:18: error: children.a.sockets.s"},
-    {"sockets: {s: 'unix-dgram:/x'}", "4:18: error: children.a.sockets.s"},
-    {"sockets: {s: 'unix-seqpacket:/x'}", "4:18: error: children.a.sockets.s"},
-    {"sockets: {s: 'fifo:/x'}", "4:18: error: children.a.sockets.s"},
-    {"sockets: {s: {listen: 'tcp:*:1', while_down: refuse}}",
-     "4:50: error: children.a.sockets.s.while_down"},
-    {"sockets: {s: {listen: 'tcp:*:1', while_down: {reply: x}}}",
-     "4:51: error: children.a.sockets.s.while_down.reply"},
-    {"sockets: {s: {listen: 'tcp:*:1', while_down: {handler: x}}}",
-     "4:51: error: children.a.sockets.s.while_down.handler"},
-    {"sockets: {s: {listen: 'tcp:*:1', rate: 5/s}}",
-     "4:38: error: children.a.sockets.s.rate"},
 };
 
 START_TEST(values_of_later_versions_are_refused)
@@ -539,8 +505,6 @@ suite_faults(void)
 
 	tcase_add_loop_test(tcase, each_fault_is_reported_once_at_its_place, 0,
 	                    (int)ARRAY_SIZE(faults));
-	tcase_add_loop_test(tcase, keys_of_later_versions_are_refused_at_actors, 0,
-	                    (int)ARRAY_SIZE(unbuilt_actor_keys));
 	tcase_add_loop_test(tcase, values_of_later_versions_are_refused, 0,
 	                    (int)ARRAY_SIZE(unbuilt_values));
 	tcase_add_test(tcase, twenty_faults_are_twenty_reports_in_the_order_of_the_lines);

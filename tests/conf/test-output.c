@@ -29,7 +29,7 @@ static const struct {
      "1:38: error: children.a.output.stdout", "there is no actor `/`"},
     {"children: {a: {command: [x], output: pipe:w}, w: {command: [x], replicas: 2}}\n",
      "1:38: error: children.a.output.stdout",
-     "`/user/w` has replicas; a pipe leads to one of them, such as `/user/w@1`"},
+     "`/user/w` has replicas; name one of them, such as `/user/w@1`"},
     {"children: {a: {command: [x], output: pipe:s}, s: {children: {}}}\n",
      "1:38: error: children.a.output.stdout",
      "`/user/s` is a supervisor and has no process that could read"},

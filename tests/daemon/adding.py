@@ -108,7 +108,8 @@ def not_started(box):
 @test("what is wrong with an addition is told as of a file, all of it, and nothing is changed")
 def wrong(box):
     s = box.supd({"a": {}, "r": {"replicas": 1}}, templates=templates(
-        box, listens={"command": ["x"], "sockets": {"http": "tcp:127.0.0.1:1"}},
+        box, listens={"command": ["x"], "sockets": {"http": {
+            "listen": "tcp:127.0.0.1:1", "while_down": {"handler": "a"}}}},
         bad={"command": ["x", "${one}"], "description": "${two}"}))
     before = s.paths()
     result = s.ctl("add", "x", "--use", "w")
@@ -118,7 +119,7 @@ def wrong(box):
     text = s.ctl("add", "x", "--use", "bad").err
     has(text, r"one.*\n.*two|two.*\n.*one", "both errors")
     has(text, "2 errors, nothing was changed", "how many")
-    has(s.ctl("add", "x", "--use", "listens").err, "cannot have `sockets`", "sockets")
+    has(s.ctl("add", "x", "--use", "listens").err, "cannot have a `handler`", "a handler")
     has(s.ctl("add", "b/d name", "--", "true").err, "no (such )?actor|there is no", "no parent")
     has(s.ctl("add", "b d", "--", "true").err, "cannot be the name", "a name")
     has(s.ctl("add", "r@2", "--", "true").err, "use scale", "a name of a replica")

@@ -553,6 +553,21 @@ on_signal(struct probe *probe)
 		end(probe, 0);
 }
 
+static void
+on_letter(struct probe *probe, int fd)
+{
+	struct sockaddr_storage from;
+	socklen_t from_len = sizeof(from);
+	char text[200];
+
+	if (recvfrom(fd, text, sizeof(text) - 1, 0, (struct sockaddr *)&from, &from_len) < 0)
+		from_len = read(fd, text, sizeof(text) - 1) < 0;
+	tell(probe, 'a', NULL);
+	snprintf(text, sizeof(text), "%.100s %ld\n", probe->name, (long)getpid());
+	if (from_len > sizeof(from.ss_family))
+		(void)sendto(fd, text, strlen(text), 0, (struct sockaddr *)&from, from_len);
+}
+
 /* Every client is told who answered it, and the connection is closed. */
 static void
 on_client(struct probe *probe, int listen_fd)
@@ -560,11 +575,14 @@ on_client(struct probe *probe, int listen_fd)
 	char answer[200];
 	int client = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
 
+	if (client < 0 && (errno == EOPNOTSUPP || errno == ENOTSOCK))
+		on_letter(probe, listen_fd);
 	if (client < 0)
 		return;
 	if (probe->asks && read(client, answer, sizeof(answer)) > 0 &&
 	    strncmp(answer, "crash", 5) == 0)
 		end(probe, 1);
+	(void)recv(client, answer, sizeof(answer), MSG_DONTWAIT); /* else it is reset */
 	snprintf(answer, sizeof(answer), "%.100s %ld\n", probe->name, (long)getpid());
 	(void)!write(client, answer, strlen(answer));
 	close(client);

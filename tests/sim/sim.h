@@ -315,7 +315,6 @@ void witness_check_exit(struct witness *witness);
 /* witness-command.c: what people ask for, and what they are told. */
 bool witness_restart_is_due(struct witness *witness, const struct witnessed *node);
 void witness_command(struct witness *witness, const struct event *event);
-void witness_unwait(struct witness *witness, uint64_t token);
 void witness_reply(struct witness *witness, const struct action *action);
 
 /* witness-dynamic.c: who comes and goes at run time. */

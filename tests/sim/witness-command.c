@@ -19,8 +19,8 @@ add_token(struct witness *witness, const struct event *event)
 }
 
 /* Nobody waits for this reply any more; it may be on its way. */
-void
-witness_unwait(struct witness *witness, uint64_t token)
+static void
+unwait(struct witness *witness, uint64_t token)
 {
 	for (uint32_t i = 0; i < witness->n_tokens; i++)
 		if (witness->tokens[i].token == token)
@@ -184,6 +184,10 @@ witness_command(struct witness *witness, const struct event *event)
 	struct witnessed *node = witness_find(witness, event->ref);
 	const bool starts = event->kind == EVENT_START || event->kind == EVENT_RESTART;
 
+	if (event->kind == EVENT_UNWAIT) {
+		unwait(witness, event->token);
+		return;
+	}
 	witness->clean = false;
 	add_token(witness, event);
 	if (node == NULL || !core_valid(witness->rig->core, event->ref))

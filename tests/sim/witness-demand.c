@@ -51,8 +51,7 @@ witness_listen(struct witness *witness, const struct action *action)
 		return;
 	}
 	if (node->process.there || node->hook.serial != 0)
-		witness_blame(witness, "(demand) slot %u runs and waits",
-		              node->ref.slot);
+		witness_blame(witness, "(demand) slot %u runs and waits", node->ref.slot);
 	if (node->up < node->down && !witness_is_kept(witness, node))
 		witness_blame(witness, "I4 slot %u waits, nobody wants it up",
 		              node->ref.slot);

@@ -252,6 +252,14 @@ saw_shutdown(struct witness *witness, const struct event *event)
 }
 
 static void
+saw_tick(struct witness *witness)
+{
+	witness->ticked = true;
+	if (core_deadline(witness->rig->core) < witness->rig->now_ms)
+		witness->punctual = false;
+}
+
+static void
 saw_event(struct witness *witness, const struct event *event)
 {
 	bool had_effect = true;
@@ -261,9 +269,7 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_KIND_MAX:
 		break;
 	case EVENT_TICK:
-		witness->ticked = true;
-		if (core_deadline(witness->rig->core) < witness->rig->now_ms)
-			witness->punctual = false;
+		saw_tick(witness);
 		break;
 	case EVENT_SPAWNED:
 	case EVENT_SPAWN_FAILED:
@@ -298,14 +304,12 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_DELETE:
 	case EVENT_SUSPEND:
 	case EVENT_RESUME:
+	case EVENT_UNWAIT:
 		witness_command(witness, event);
 		break;
 	case EVENT_KNOCK:
 	case EVENT_REST:
 		had_effect = witness_demand(witness, event);
-		break;
-	case EVENT_UNWAIT:
-		witness_unwait(witness, event->token);
 		break;
 	case EVENT_SHUTDOWN:
 	case EVENT_QUIT:

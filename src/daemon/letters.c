@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: ISC */
+/* letters.c - listens at the mailboxes of those who have no process. */
+#include "config.h"
+
+#include "daemon/letters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "daemon/deadletter.h"
+#include "daemon/log.h"
+#include "daemon/shell.h"
+#include "daemon/system.h"
+#include "os/sock.h"
+
+/* What is done about whoever comes. */
+enum listening { NOBODY_LISTENS, SOMEBODY_IS_CALLED, SOMEBODY_ANSWERS };
+
+/* What listens at one mailbox. */
+struct letterbox {
+	struct shell *shell;
+	struct mailbox *mailbox;
+	enum listening listening;
+	struct ref called; /* SOMEBODY_IS_CALLED */
+	struct deadletters dead;
+	ev_io io;
+	ev_timer pause; /* so many have come that the others have to wait */
+};
+
+struct letters {
+	struct shell *shell;
+	struct ref *touched;
+	size_t n, cap;
+	bool all; /* there was no memory to remember who */
+	struct lingerers lingerers;
+};
+
+struct letters *
+letters_new(struct shell *shell, struct err *err)
+{
+	struct letters *letters = calloc(1, sizeof(*letters));
+
+	if (letters == NULL) {
+		err_set(err, ENOMEM, "mailboxes");
+		return NULL;
+	}
+	letters->shell = shell;
+	letters->all = true;
+	lingerers_init(&letters->lingerers, shell->loop);
+	return letters;
+}
+
+void
+letters_free(struct letters *letters)
+{
+	if (letters == NULL)
+		return;
+	lingerers_done(&letters->lingerers);
+	free(letters->touched);
+	free(letters);
+}
+
+void
+letters_touch(struct letters *letters, struct ref ref)
+{
+	struct actor *actor;
+	struct ref *larger;
+
+	actor = actors_get(&letters->shell->actors, ref);
+	if (actor == NULL)
+		return;
+	actor->is_called = false;
+	if (letters->all || actor->is_touched ||
+	    (actor->conf->process.n_sockets == 0 && !actor->conf->spec.on_demand))
+		return;
+	if (letters->n == letters->cap) {
+		size_t cap = letters->cap == 0 ? 64 : 2 * letters->cap;
+
+		larger = reallocarray(letters->touched, cap, sizeof(*larger));
+		if (larger == NULL) {
+			letters->all = true;
+			return;
+		}
+		letters->touched = larger;
+		letters->cap = cap;
+	}
+	actor->is_touched = true;
+	letters->touched[letters->n++] = ref;
+}
+
+void
+letters_touch_all(struct letters *letters)
+{
+	letters->all = true;
+}
+
+/* ---- one mailbox ---------------------------------------------------------------------
+ */
+
+static void
+stop(struct letterbox *letterbox)
+{
+	ev_io_stop(letterbox->shell->loop, &letterbox->io);
+	ev_timer_stop(letterbox->shell->loop, &letterbox->pause);
+	letterbox->listening = NOBODY_LISTENS;
+}
+
+/* Somebody came for whom this actor is to start. */
+static void
+call(struct letterbox *letterbox)
+{
+	struct shell *shell = letterbox->shell;
+	struct actor *actor = actors_get(&shell->actors, letterbox->called);
+	const struct event knock = {.kind = EVENT_KNOCK, .ref = letterbox->called};
+
+	stop(letterbox);
+	if (actor == NULL || actor->is_called)
+		return;
+	actor->is_called = true;
+	shell_post(shell, &knock);
+}
+
+/* Nobody is there: they are sent away, some at a time. */
+static void
+answer(struct letterbox *letterbox)
+{
+	struct ev_loop *loop = letterbox->shell->loop;
+	uint64_t wait_ms = deadletter_serve(&letterbox->dead, letterbox->mailbox,
+	                                    &letterbox->shell->letters->lingerers);
+
+	if (wait_ms == 0)
+		return;
+	ev_io_stop(loop, &letterbox->io);
+	ev_timer_set(&letterbox->pause, (double)wait_ms / 1e3, 0.);
+	ev_timer_start(loop, &letterbox->pause);
+}
+
+static void
+on_readable(struct ev_loop *loop, ev_io *watcher, int revents)
+{
+	struct letterbox *letterbox = watcher->data;
+
+	(void)loop;
+	(void)revents;
+	if (letterbox->listening == SOMEBODY_IS_CALLED)
+		call(letterbox);
+	else
+		answer(letterbox);
+}
+
+static void
+on_pause_over(struct ev_loop *loop, ev_timer *watcher, int revents)
+{
+	struct letterbox *letterbox = watcher->data;
+
+	(void)revents;
+	ev_io_start(loop, &letterbox->io);
+}
+
+static struct letterbox *
+letterbox_of(struct shell *shell, struct mailbox *mailbox)
+{
+	struct letterbox *letterbox = mailbox->letterbox;
+
+	if (letterbox != NULL || mailbox->fd < 0)
+		return letterbox;
+	letterbox = calloc(1, sizeof(*letterbox));
+	if (letterbox == NULL) {
+		(void)log_errno(-ENOMEM, "listen at %s", mailbox->socket->address);
+		return NULL;
+	}
+	letterbox->shell = shell;
+	letterbox->mailbox = mailbox;
+	deadletters_init(&letterbox->dead, shell);
+	ev_io_init(&letterbox->io, on_readable, mailbox->fd, EV_READ);
+	letterbox->io.data = letterbox;
+	ev_timer_init(&letterbox->pause, on_pause_over, 0., 0.);
+	letterbox->pause.data = letterbox;
+	mailbox->letterbox = letterbox;
+	return letterbox;
+}
+
+void
+letters_forget(struct mailbox *mailbox)
+{
+	struct letterbox *letterbox = mailbox->letterbox;
+
+	if (letterbox == NULL)
+		return;
+	stop(letterbox);
+	deadletters_done(&letterbox->dead);
+	free(letterbox);
+	mailbox->letterbox = NULL;
+}
+
+static void
+listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listening,
+           struct ref owner, struct ref called)
+{
+	struct letterbox *letterbox = mailbox->letterbox;
+
+	if (listening == NOBODY_LISTENS) {
+		if (letterbox != NULL && letterbox->listening != NOBODY_LISTENS)
+			stop(letterbox);
+		return;
+	}
+	letterbox = letterbox_of(shell, mailbox);
+	if (letterbox == NULL)
+		return;
+	letterbox->dead.owner = owner;
+	letterbox->called = called;
+	if (letterbox->listening == listening)
+		return;
+	stop(letterbox);
+	letterbox->listening = listening;
+	/* Whoever is about to be accepted may have been taken by somebody else. */
+	if (listening == SOMEBODY_ANSWERS)
+		(void)sock_set_blocking(mailbox->fd, false);
+	ev_io_start(shell->loop, &letterbox->io);
+}
+
+/* ---- one actor -----------------------------------------------------------------------
+ */
+
+/* Where its sockets are, and which of the configuration's actors it is; NULL: it has
+ * none. */
+static const struct mailboxes *
+mailboxes_for(const struct shell *shell, const struct actor *actor, uint32_t *ret_index)
+{
+	if (actor->conf_owner != NULL || system_has(actor))
+		return NULL;
+	if (actor->grown != NULL) {
+		*ret_index = (uint32_t)(actor->conf - actor->grown->conf->actors);
+		return &actor->grown->mailboxes;
+	}
+	*ret_index = shell_index(shell, actor);
+	return &shell->mailboxes;
+}
+
+static bool
+waits(const struct node_view *view)
+{
+	return view->asleep && !view->awake;
+}
+
+/* The actor that a configured one of ours has become. */
+static struct ref
+ref_of(const struct shell *shell, uint32_t index)
+{
+	return actors_find_static(&shell->actors, shell->conf->actors[index].path);
+}
+
+static bool
+view_of(const struct shell *shell, struct ref ref, struct node_view *ret)
+{
+	if (!core_valid(shell->core, ref))
+		return false;
+	core_view(shell->core, ref, shell->now_ms, ret);
+	return true;
+}
+
+/* Who listens at this socket now, seen from its owner. */
+static void
+look_at(struct shell *shell, struct mailbox *mailbox, struct ref owner,
+        const struct node_view *view)
+{
+	enum listening listening = NOBODY_LISTENS;
+	struct ref called = owner;
+	struct node_view handler;
+
+	if (waits(view)) {
+		listening = SOMEBODY_IS_CALLED;
+	} else if (!view->alive && !view->asleep) {
+		switch (mailbox->socket->while_down) {
+		case WHILE_DOWN_REFUSE:
+		case WHILE_DOWN_REPLY:
+			listening = SOMEBODY_ANSWERS;
+			break;
+		case WHILE_DOWN_HANDLER:
+			called = ref_of(shell, mailbox->socket->handler);
+			if (view_of(shell, called, &handler) && waits(&handler))
+				listening = SOMEBODY_IS_CALLED;
+			break;
+		case WHILE_DOWN_QUEUE:
+		case WHILE_DOWN_MAX:
+			break;
+		}
+	}
+	listen_for(shell, mailbox, listening, owner, called);
+}
+
+/* A handler is needed as long as one for whom it stands in cannot serve. */
+static void
+look_at_handled(struct letters *letters, const struct mailboxes *mailboxes,
+                uint32_t index, struct ref ref)
+{
+	struct shell *shell = letters->shell;
+	struct mailbox *mailbox;
+	struct node_view view;
+	bool is_needed = mailboxes_of(mailboxes, index, 0) != NULL;
+
+	for (size_t i = 0; (mailbox = mailboxes_handled(mailboxes, index, i)) != NULL;
+	     i++) {
+		const struct ref owner = ref_of(shell, mailbox->actor);
+
+		if (!view_of(shell, owner, &view))
+			continue;
+		look_at(shell, mailbox, owner, &view);
+		is_needed = is_needed || (!view.asleep && !(view.alive && view.ready));
+	}
+	if (!is_needed && view_of(shell, ref, &view) && view.awake)
+		shell_post(shell, &(struct event){.kind = EVENT_REST, .ref = ref});
+}
+
+static void
+look_at_actor(struct letters *letters, struct ref ref)
+{
+	struct shell *shell = letters->shell;
+	struct actor *actor = actors_get(&shell->actors, ref);
+	const struct mailboxes *mailboxes;
+	struct mailbox *mailbox;
+	struct node_view view;
+	uint32_t index;
+
+	if (actor == NULL)
+		return;
+	actor->is_touched = false;
+	mailboxes = mailboxes_for(shell, actor, &index);
+	if (mailboxes == NULL || !view_of(shell, ref, &view))
+		return;
+	for (size_t i = 0; (mailbox = mailboxes_of(mailboxes, index, i)) != NULL; i++) {
+		look_at(shell, mailbox, ref, &view);
+		if (mailbox->socket->handler != CONF_NONE)
+			letters_touch(letters, ref_of(shell, mailbox->socket->handler));
+	}
+	if (mailboxes_handled(mailboxes, index, 0) != NULL)
+		look_at_handled(letters, mailboxes, index, ref);
+}
+
+void
+letters_on_turn(struct letters *letters)
+{
+	struct shell *shell = letters->shell;
+
+	if (shell->exiting)
+		return;
+	if (letters->all) {
+		letters->all = false;
+		letters->n = 0;
+		for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
+			shell->actors.at[slot].is_touched = false;
+			look_at_actor(letters, shell->actors.at[slot].ref);
+		}
+	}
+	/* Looking touches those who stand in for others. */
+	for (size_t i = 0; i < letters->n; i++)
+		look_at_actor(letters, letters->touched[i]);
+	letters->n = 0;
+}
+
+/*
+ * Programs expect an accept that waits; what the one before has set is forgotten, too.
+ * One that could not be opened is left out by nobody: it has its place.
+ */
+struct mailbox *
+letters_hand_over(const struct shell *shell, const struct actor *actor, size_t i)
+{
+	uint32_t index = 0;
+	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
+	struct mailbox *mailbox;
+
+	if (mailboxes == NULL)
+		return NULL;
+	mailbox = mailboxes_of(mailboxes, index, i);
+	if (mailbox == NULL)
+		mailbox = mailboxes_handled(mailboxes, index,
+		                            i - actor->conf->process.n_sockets);
+	if (mailbox == NULL || mailbox->fd < 0)
+		return mailbox;
+	if (mailbox->letterbox != NULL)
+		stop(mailbox->letterbox);
+	(void)sock_set_blocking(mailbox->fd, true);
+	return mailbox;
+}
