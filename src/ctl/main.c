@@ -26,6 +26,7 @@ enum {
 	LONG_TIMES,
 	LONG_USE,
 	LONG_WITH,
+	LONG_SORT,
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
@@ -49,6 +50,7 @@ static const struct option long_options[] = {
     {"times", required_argument, NULL, LONG_TIMES},
     {"use", required_argument, NULL, LONG_USE},
     {"with", required_argument, NULL, LONG_WITH},
+    {"sort", required_argument, NULL, LONG_SORT},
     {NULL, 0, NULL, 0},
 };
 
@@ -94,6 +96,7 @@ take_verb_option(int option, struct options *options)
 	    {LONG_CAUSE, OPTION_CAUSE, &options->cause},
 	    {LONG_TIMES, OPTION_TIMES, &options->times},
 	    {LONG_USE, OPTION_USE, &options->use},
+	    {LONG_SORT, OPTION_SORT, &options->sort},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
@@ -199,14 +202,6 @@ unknown_verb(const struct ctl *ctl, const char *name)
 	return CTL_USAGE;
 }
 
-/* A verb of the contract that this version does not have. */
-static int
-not_supported(const struct ctl *ctl, const struct verb *verb)
-{
-	complain(ctl, NULL, "%s: not supported by this version", verb->name);
-	return CTL_FAILED;
-}
-
 static int
 print_verb_help(struct ctl *ctl, const char *name)
 {
@@ -214,8 +209,6 @@ print_verb_help(struct ctl *ctl, const char *name)
 
 	if (verb == NULL)
 		return unknown_verb(ctl, name);
-	if (verb->help == NULL)
-		return not_supported(ctl, verb);
 	verb_print_help(&ctl->out.buf, verb);
 	return print_and_exit(&ctl->out);
 }
@@ -295,8 +288,6 @@ run(struct ctl *ctl, int argc, char **argv)
 	verb = verb_find(name);
 	if (verb == NULL)
 		return unknown_verb(ctl, name);
-	if (verb->help == NULL)
-		return not_supported(ctl, verb);
 	return run_verb(ctl, verb, &options, argc - optind, argv + optind);
 }
 

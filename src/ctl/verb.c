@@ -82,10 +82,57 @@ static const struct verb verbs[] = {
      0, verb_upgrade},
     {"shutdown", "", "[--no-wait]", "ordered shutdown; wait until supd is gone",
      FAMILY_ACT, OPTION_NO_WAIT, 0, 0, verb_shutdown},
-
-    {.name = "top", .alias = ""},
-    {.name = "completion", .alias = ""},
+    {"top", "", "[-n N] [--sort cpu|memory|restarts|uptime|path]",
+     "what actors take of the machine, as it changes", FAMILY_LOOK,
+     OPTION_LINES | OPTION_SORT, 0, 0, verb_top},
+    {"completion", "", "bash|zsh|fish", "print what completes supctl in that shell",
+     FAMILY_ACT, 0, 1, 1, verb_completion},
 };
+
+/* What verbs may be told, besides what all of them understand. */
+static const struct verb_option options[] = {
+    {0, "--socket", "-s", "FILE", "the control socket"},
+    {0, "--output", "-o", "text|json", "what to print"},
+    {0, "--no-color", NULL, NULL, "no colours"},
+    {0, "--timeout", NULL, "DURATION", "give up after so long"},
+    {0, "--help", "-h", NULL, "how to use it"},
+    {0, "--version", "-V", NULL, "the version of supctl"},
+    {OPTION_DOT, "--dot", NULL, NULL, "for Graphviz"},
+    {OPTION_HOLD, "--hold", NULL, NULL, "keep it down whatever happens"},
+    {OPTION_NO_WAIT, "--no-wait", NULL, NULL, "do not wait until it is done"},
+    {OPTION_FOLLOW, "--follow", "-f", NULL, "go on with what happens"},
+    {OPTION_SINCE, "--since", NULL, "WHEN", "only what came later"},
+    {OPTION_FOR, "--for", NULL, "ready|stopped|failed|done", "what to wait for"},
+    {OPTION_LINES, "--lines", "-n", "N", "so many"},
+    {OPTION_CAUSE, "--cause", NULL,
+     "oom|killed|start_timeout|early_exit|watchdog|health|self_report|stopped|intensity",
+     "how it fails"},
+    {OPTION_TIMES, "--times", NULL, "N", "how often it fails"},
+    {OPTION_USE, "--use", NULL, "TEMPLATE", "the template"},
+    {OPTION_SORT, "--sort", NULL, "cpu|memory|restarts|uptime|path", "whose comes first"},
+    {OPTION_WITH, "--with", NULL, "KEY=VALUE", "a parameter of the template"},
+};
+
+/* The one after this in the table; NULL: the first, and after the last. */
+const struct verb *
+verb_next(const struct verb *verb)
+{
+	verb = verb == NULL ? verbs : verb + 1;
+	return verb < verbs + ARRAY_SIZE(verbs) ? verb : NULL;
+}
+
+/* The next option of this verb; without a verb, of those that all understand. */
+const struct verb_option *
+verb_option_next(const struct verb *verb, const struct verb_option *option)
+{
+	const unsigned int wanted = verb == NULL ? 0 : verb->options;
+
+	for (option = option == NULL ? options : option + 1;
+	     option < options + ARRAY_SIZE(options); option++)
+		if (verb == NULL ? option->bit == 0 : (option->bit & wanted) != 0)
+			return option;
+	return NULL;
+}
 
 /* A verb by its name or an alias; NULL if there is none. */
 const struct verb *
@@ -106,18 +153,16 @@ verb_nearest(const char *name)
 
 	suggest_init(&suggest, name);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		if (verbs[i].help != NULL)
-			suggest_try(&suggest, verbs[i].name);
+		suggest_try(&suggest, verbs[i].name);
 	return suggest.best;
 }
 
-/* One line for each verb that is built. */
+/* One line for each verb. */
 void
 verb_print_list(struct strbuf *sb)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		if (verbs[i].help != NULL)
-			strbuf_addf(sb, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+		strbuf_addf(sb, "  %-10s %s\n", verbs[i].name, verbs[i].help);
 }
 
 /* How to use one verb. */

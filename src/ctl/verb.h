@@ -14,7 +14,7 @@ struct verb {
 	const char *name;
 	const char *alias;     /* one more name or two, parted by a blank, or "" */
 	const char *arguments; /* as in its line of usage */
-	const char *help;      /* one line; NULL: not built yet */
+	const char *help;      /* one line */
 	enum verb_family family;
 	unsigned int options; /* OPTION_… it takes */
 	uint32_t names_min;
@@ -22,6 +22,18 @@ struct verb {
 	int (*run)(struct ctl *ctl, char **names, uint32_t n);
 };
 
+/* An option as it is completed. */
+struct verb_option {
+	unsigned int bit; /* OPTION_…; 0: of every verb */
+	const char *name;
+	const char *brief; /* NULL: it has none */
+	const char *value; /* what it takes, words between bars; NULL: nothing */
+	const char *help;
+};
+
+const struct verb *verb_next(const struct verb *verb);
+const struct verb_option *verb_option_next(const struct verb *verb,
+                                           const struct verb_option *option);
 const struct verb *verb_find(const char *name);
 const char *verb_nearest(const char *name);
 void verb_print_list(struct strbuf *sb);
@@ -57,6 +69,10 @@ int verb_delete(struct ctl *ctl, char **names, uint32_t n);
 int verb_scale(struct ctl *ctl, char **names, uint32_t n);
 /* verb_simulate.c */
 int verb_simulate(struct ctl *ctl, char **names, uint32_t n);
+/* verb_top.c */
+int verb_top(struct ctl *ctl, char **names, uint32_t n);
+/* verb_completion.c */
+int verb_completion(struct ctl *ctl, char **names, uint32_t n);
 /* verb_events.c */
 int verb_events(struct ctl *ctl, char **names, uint32_t n);
 /* verb_logs.c */

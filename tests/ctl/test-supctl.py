@@ -1244,16 +1244,10 @@ def test_usage_errors_are_2_with_a_remedy():
         expect(supctl(None, *arguments), 2, "", err)
 
 
-def test_what_is_not_built_yet_says_so():
-    for verb in ("top", "completion"):
-        expect(supctl(None, verb, "-n", "3", "x"), 1, "",
-               "not supported by this version")
-
-
 def test_help_and_version_are_on_standard_output():
     result = supctl(None, "--help")
     check(result.status == 0 and "  status " in result.out and not result.err, result)
-    check("  metrics" in result.out and "  top" not in result.out, result)
+    check("  metrics" in result.out and "  top" in result.out, result)
     check(supctl(None, "help").out == result.out, result)
     check(supctl(None, "--version").out.startswith("supctl "), "version")
     for arguments in (("help", "stop"), ("stop", "--help"), ("stop", "a", "-h")):
