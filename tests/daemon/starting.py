@@ -246,7 +246,7 @@ def eagain(box):
     def before():
         resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
 
-    s = box.supd({"hog": {}, "a": {"backoff": {"min": "300ms", "max": "300ms",
+    s = box.supd({"hog": {}, "a": {"backoff": {"min": "2s", "max": "2s",
                                                "jitter": 0}}}, uid=uid, before=before)
     s.started("a")
     s.started("hog")

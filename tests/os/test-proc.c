@@ -129,6 +129,7 @@ main(void)
 	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 120);
+	tcase_set_tags(tcase, "deaths");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, an_orphan_that_ends_but_is_not_gone_is_not_taken_for_gone);
 	suite_add_tcase(suite, tcase);
