@@ -162,16 +162,16 @@ deadletters_done(struct deadletters *dead)
 
 /* The first is told at once, those of the next moment together. */
 static void
-count(struct deadletters *dead, const struct mailbox *mailbox, uint32_t n)
+count(struct deadletters *dead, const struct mailbox *mailbox)
 {
 	struct shell *shell = dead->shell;
 	struct actor *actor = actors_get(&shell->actors, dead->owner);
 
-	if (n == 0 || actor == NULL)
+	if (actor == NULL)
 		return;
-	actor->dead_letters += n;
+	actor->dead_letters++;
 	record_slot(shell, actor->ref.slot);
-	dead->untold += n;
+	dead->untold++;
 	dead->socket = mailbox->socket->name;
 	if (ev_is_active(&dead->tell))
 		return;
@@ -280,7 +280,6 @@ deadletter_serve(struct deadletters *dead, const struct mailbox *mailbox,
 	const uint32_t rate = mailbox->socket->rate;
 	const uint64_t now_ms = clock_mono_ms();
 	uint64_t wait_ms = 0;
-	uint32_t n_dead = 0;
 
 	if (now_ms - dead->second_ms >= 1000) {
 		dead->second_ms = now_ms;
@@ -299,8 +298,9 @@ deadletter_serve(struct deadletters *dead, const struct mailbox *mailbox,
 		if (outcome == NO_DESCRIPTORS || outcome == NOBODY_WAITS)
 			break;
 		dead->served++;
-		n_dead += outcome == IS_DEAD_LETTER;
+		/* One by one: whoever kills us now has one of them forgotten. */
+		if (outcome == IS_DEAD_LETTER)
+			count(dead, mailbox);
 	}
-	count(dead, mailbox, n_dead);
 	return wait_ms;
 }

@@ -84,6 +84,8 @@ static const struct {
      "2:57: warning: children.a.start_timeout", "READY=1"},
     {"children:\n  a: {" SH ", ready: {unix: /s}, start_timeout: infinity}\n",
      "2:61: warning: children.a.start_timeout", "that its probe never finds ready"},
+    {"children:\n  a: {" SH ", sockets: {s: {listen: 'unix:/s', rate: 5/s}}}\n",
+     "2:60: warning: children.a.sockets.s.rate", "has no effect with `while_down: queue`"},
     {"children:\n  a: {" SH ", sockets: {s: 'unix:/s'}, health: {unix: /s}}\n",
      "2:60: warning: children.a.health", "supd itself holds this socket (`sockets.s`)"},
     {"children:\n  a: {" SH ", sockets: {s: 'tcp:*:80'}, ready: {tcp: '[::1]:80'}}\n",

@@ -106,6 +106,20 @@ static const struct {
     {"children: {a: {children: {c: {command: [x]}}}}\n",
      "children: {a: {command: [x]}}\n",
      "added /user/a kind\nremoved /user/a kind\nremoved /user/a/c\n"},
+    /* what becomes of clients is no matter of the process, where they come is */
+    {"children: {a: {command: [x], sockets: {s: 'tcp:*:80'}}}\n",
+     "children: {a: {command: [x], start_on: connect, sockets: {s: {listen: 'tcp:*:80', "
+     "while_down: refuse, rate: 3/s, backlog: 7}}}}\n",
+     "updated /user/a sockets.s start_on\n"},
+    {"children: {a: {command: [x], sockets: {s: 'tcp:*:80'}}}\n",
+     "children: {a: {command: [x], sockets: {s: {listen: 'tcp:*:81'}}}}\n",
+     "restarted /user/a sockets.s\n"},
+    {"children: {a: {command: [x], sockets: {s: 'tcp:*:80'}}}\n",
+     "children: {a: {command: [x], sockets: {t: 'tcp:*:80'}}}\n",
+     "restarted /user/a sockets.s sockets.t\n"},
+    {"children: {a: {command: [x], sockets: {s: 'tcp:*:80'}}}\n",
+     "children: {a: {command: [x], sockets: {s: 'udp:*:80'}}}\n",
+     "restarted /user/a sockets.s\n"},
     /* order */
     {"children: {a: {command: [x]}, b: {command: [x]}, c: {command: [x]}}\n",
      "children: {c: {command: [x]}, a: {command: [x]}, b: {command: [x]}}\n",

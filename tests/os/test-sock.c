@@ -5,6 +5,7 @@
 #include "os/sock.h"
 
 #include "os/fd.h"
+#include "os/listen.h"
 #include "os/sdnotify.h"
 
 #include <arpa/inet.h>
@@ -221,6 +222,134 @@ START_TEST(a_path_that_no_socket_can_have_is_refused)
 	ck_assert_int_eq(sock_listen_unix("", 8, 0600, (uid_t)-1, (gid_t)-1, &err),
 	                 -EINVAL);
 	ck_assert_int_eq(sock_connect_unix(path), -ENOENT);
+}
+END_TEST
+
+/* With a file at `path`. */
+static int
+open_file(int type)
+{
+	const struct sock_file file = {.path = path,
+	                               .type = type,
+	                               .backlog = 8,
+	                               .mode = 0640,
+	                               .uid = (uid_t)-1,
+	                               .gid = (gid_t)-1};
+
+	return type == 0 ? sock_open_fifo(&file, &err) : sock_open_unix(&file, &err);
+}
+
+/* 0 is a fifo. */
+static const int types[] = {SOCK_STREAM, SOCK_SEQPACKET, SOCK_DGRAM, 0};
+
+START_TEST(a_file_is_there_with_its_mode_and_tells_what_it_is)
+{
+	struct sock_name name;
+	struct stat st;
+	int fd = open_file(types[_i]);
+
+	ck_assert_int_ge(fd, FD_WINDOW);
+	ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	ck_assert(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0640);
+	ck_assert_int_eq(sock_name(fd, &name), 0);
+	ck_assert_int_eq(name.is_fifo, types[_i] == 0);
+	ck_assert_int_eq(S_ISFIFO(st.st_mode), types[_i] == 0);
+	if (types[_i] != 0) {
+		ck_assert_int_eq(name.family, AF_UNIX);
+		ck_assert_int_eq(name.type, types[_i]);
+		ck_assert_str_eq(name.address, path);
+	}
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_file_of_somebody_who_lives_is_not_taken_and_of_a_dead_one_is)
+{
+	int fd = open_file(types[_i]);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(open_file(types[_i]), -EADDRINUSE);
+	ck_assert_ptr_nonnull(strstr(err.text, path));
+	(void)close(fd);
+	fd = open_file(types[_i]);
+	ck_assert_int_ge(fd, 0);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_fifo_does_not_end_when_those_who_write_have_closed_it)
+{
+	int fd = open_file(0);
+	int writer = open(path, O_WRONLY | O_NONBLOCK);
+	char text[8];
+
+	ck_assert_int_ge(writer, 0);
+	ck_assert_int_eq(write(writer, "one", 3), 3);
+	(void)close(writer);
+	ck_assert_int_eq(read(fd, text, sizeof(text)), 3);
+	ck_assert_int_eq(read(fd, text, sizeof(text)), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_udp_port_is_taken_once)
+{
+	struct sock_name name;
+	int fd = sock_bind_udp("127.0.0.1", 0, &err);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(sock_name(fd, &name), 0);
+	ck_assert_int_eq(name.type, SOCK_DGRAM);
+	ck_assert_str_eq(name.address, "127.0.0.1");
+	ck_assert_uint_eq(name.port, port_of(fd));
+	ck_assert_int_eq(sock_bind_udp("127.0.0.1", port_of(fd), &err), -EADDRINUSE);
+	ck_assert_ptr_nonnull(strstr(err.text, "udp"));
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_port_of_both_families_has_no_address_and_one_of_ipv6_has)
+{
+	struct sock_name name;
+	int fd = sock_listen_tcp("*", 0, 8, &err);
+
+	ck_assert_int_eq(sock_name(fd, &name), 0);
+	if (has_ipv6())
+		ck_assert_str_eq(name.address, "");
+	(void)close(fd);
+	fd = sock_listen_tcp("::", 0, 8, &err);
+	if (fd < 0)
+		return;
+	ck_assert_int_eq(sock_name(fd, &name), 0);
+	ck_assert_str_eq(name.address, "::");
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(descriptors_are_for_the_process_that_they_were_meant_for)
+{
+	char fds[] = "LISTEN_FDS=2", pid[] = "LISTEN_PID=7",
+	     names[] = "LISTEN_FDNAMES=a::c";
+	char *variables[] = {fds, pid, names, NULL};
+	const char *name;
+
+	ck_assert_uint_eq(listen_fds(variables, 7), 2);
+	ck_assert_uint_eq(listen_fds(variables, 8), 0);
+	ck_assert_uint_eq(listen_name(variables, 0, &name), 1);
+	ck_assert_int_eq(name[0], 'a');
+	ck_assert_uint_eq(listen_name(variables, 1, &name), 0);
+	ck_assert_uint_eq(listen_name(variables, 2, &name), 1);
+	ck_assert_int_eq(name[0], 'c');
+	ck_assert_uint_eq(listen_name(variables, 3, &name), 0);
+	fds[11] = 'x';
+	ck_assert_uint_eq(listen_fds(variables, 7), 0);
+	fds[11] = '-';
+	ck_assert_uint_eq(listen_fds(variables, 7), 0);
+	variables[0] = NULL;
+	ck_assert_uint_eq(listen_fds(variables, 7), 0);
 }
 END_TEST
 
@@ -541,6 +670,14 @@ main(void)
 	tcase_add_test(tcase, a_living_socket_with_a_full_queue_is_not_replaced);
 	tcase_add_test(tcase, a_file_of_another_kind_is_never_removed);
 	tcase_add_test(tcase, a_path_that_no_socket_can_have_is_refused);
+	tcase_add_loop_test(tcase, a_file_is_there_with_its_mode_and_tells_what_it_is, 0,
+	                    4);
+	tcase_add_loop_test(
+	    tcase, a_file_of_somebody_who_lives_is_not_taken_and_of_a_dead_one_is, 0, 4);
+	tcase_add_test(tcase, a_fifo_does_not_end_when_those_who_write_have_closed_it);
+	tcase_add_test(tcase, a_udp_port_is_taken_once);
+	tcase_add_test(tcase, a_port_of_both_families_has_no_address_and_one_of_ipv6_has);
+	tcase_add_test(tcase, descriptors_are_for_the_process_that_they_were_meant_for);
 	tcase_add_test(tcase, blocking_can_be_turned_on_and_off);
 	tcase_add_loop_test(tcase, the_peer_is_known_with_all_its_groups, 0, 2);
 	tcase_add_test(tcase, a_message_arrives_with_its_sender);

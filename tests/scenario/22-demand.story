@@ -253,3 +253,18 @@ expect S a, freeze a
 resume s
 reply resume s done
 expect thaw a
+
+story needs: one that starts on demand is ready for them, and starts when it has what it needs
+tree start=parallel
+  a needs=b:ready,c:started
+  b on_demand needs=d:ready
+  c on_demand
+  d ready=told
+boot
+expect listen b, listen c, S d, S a
+knock b
+expect nothing
+view b waiting ready=no lacks=d
+ready d
+expect S b
+view b running
