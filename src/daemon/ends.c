@@ -23,6 +23,7 @@
 
 #include "base/assert.h"
 #include "daemon/log.h"
+#include "daemon/mailbox.h"
 #include "daemon/notify.h"
 #include "daemon/shell.h"
 #include "daemon/tasks_private.h"
@@ -84,6 +85,16 @@ leftover_remove(struct procs *procs, struct proc *proc)
 		procs->at[proc->next].prev = proc->prev;
 }
 
+/* Whoever ends may take the files of its sockets along. */
+static void
+mend_mailboxes(const struct procs *procs, const struct proc *proc)
+{
+	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+
+	if (actor != NULL && actor->conf->process.n_sockets > 0)
+		mailboxes_mend(procs->shell, actor);
+}
+
 /* Post how the main process ended, and whether nothing else is left either. */
 static void
 tell_core(struct procs *procs, const struct proc *proc, bool is_gone)
@@ -91,6 +102,7 @@ tell_core(struct procs *procs, const struct proc *proc, bool is_gone)
 	const struct reap *reap = &proc->end;
 	struct event event = {.kind = EVENT_EXITED, .code = -1, .gone = is_gone};
 
+	mend_mailboxes(procs, proc);
 	if (reap->kind == REAP_EXITED)
 		event.code = reap->status;
 	else
@@ -154,6 +166,7 @@ ends_close(struct procs *procs, struct proc *proc)
 static void
 proc_gone(struct procs *procs, struct proc *proc)
 {
+	mend_mailboxes(procs, proc);
 	proc_post(procs, proc, (struct event){.kind = EVENT_GONE, .code = -1});
 	ends_close(procs, proc);
 }

@@ -223,21 +223,6 @@ listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listenin
 /* ---- one actor -----------------------------------------------------------------------
  */
 
-/* Where its sockets are, and which of the configuration's actors it is; NULL: it has
- * none. */
-static const struct mailboxes *
-mailboxes_for(const struct shell *shell, const struct actor *actor, uint32_t *ret_index)
-{
-	if (actor->conf_owner != NULL || system_has(actor))
-		return NULL;
-	if (actor->grown != NULL) {
-		*ret_index = (uint32_t)(actor->conf - actor->grown->conf->actors);
-		return &actor->grown->mailboxes;
-	}
-	*ret_index = shell_index(shell, actor);
-	return &shell->mailboxes;
-}
-
 static bool
 waits(const struct node_view *view)
 {

@@ -16,9 +16,11 @@
 #include "daemon/letters.h"
 #include "daemon/log.h"
 #include "daemon/shell.h"
+#include "daemon/system.h"
 #include "ledger/link.h"
 #include "os/fd.h"
 #include "os/sock.h"
+#include "os/sockfile.h"
 
 /* None open. */
 void
@@ -46,6 +48,7 @@ static void
 adjust(const struct mailbox *mailbox)
 {
 	const struct conf_socket *socket = mailbox->socket;
+	int r;
 
 	if (mailbox->is_given)
 		return;
@@ -53,9 +56,11 @@ adjust(const struct mailbox *mailbox)
 		(void)log_errno(-errno, "backlog of %s", socket->address);
 	if (socket_has_port(socket->kind))
 		return;
-	if (chmod(socket->address, socket->mode) < 0 ||
-	    chown(socket->address, socket->uid, socket->gid) < 0)
-		(void)log_errno(-errno, "mode and owner of %s", socket->address);
+	if (sockfile_restore(socket->address) >= 0)
+		(void)sockfile_secure(socket->address, false);
+	r = sockfile_adjust(socket->address, socket->mode, socket->uid, socket->gid);
+	if (r < 0)
+		(void)log_errno(r, "mode and owner of %s", socket->address);
 }
 
 /*
@@ -170,6 +175,10 @@ open_one(struct shell *shell, struct mailbox *mailbox, const struct mailboxes *o
 	fd = open_new(mailbox->socket, err);
 	if (fd < 0)
 		return fd;
+	if (!socket_has_port(mailbox->socket->kind) &&
+	    sockfile_secure(mailbox->socket->address, true) < 0)
+		log_line(LOG_LEVEL_DEBUG, "%s has no second name",
+		         mailbox->socket->address);
 	mailbox->fd = fd;
 	shell_keep(shell, mailbox->key, fd);
 	return 0;
@@ -317,7 +326,7 @@ close_one(struct shell *shell, struct mailbox *mailbox)
 		return;
 	shell_release(shell, mailbox->key);
 	if (!socket_has_port(mailbox->socket->kind))
-		(void)unlink(mailbox->socket->address);
+		sockfile_remove(mailbox->socket->address);
 	(void)close(mailbox->fd);
 }
 
@@ -362,6 +371,46 @@ mailboxes_close(struct shell *shell, struct mailboxes *mailboxes)
 
 	mailboxes_init(&none);
 	mailboxes_retire(shell, mailboxes, &none);
+}
+
+const struct mailboxes *
+mailboxes_for(const struct shell *shell, const struct actor *actor, uint32_t *ret_index)
+{
+	if (actor->conf_owner != NULL || system_has(actor))
+		return NULL;
+	if (actor->grown != NULL) {
+		*ret_index = (uint32_t)(actor->conf - actor->grown->conf->actors);
+		return &actor->grown->mailboxes;
+	}
+	*ret_index = shell_index(shell, actor);
+	return &shell->mailboxes;
+}
+
+/* It may have removed the files of its sockets: then they are restored, and clients find
+ * the way to the next process. */
+void
+mailboxes_mend(const struct shell *shell, const struct actor *actor)
+{
+	uint32_t index = 0;
+	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
+	const struct mailbox *mailbox;
+
+	for (size_t i = 0; mailboxes != NULL &&
+	                   (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
+	     i++) {
+		const struct conf_socket *socket = mailbox->socket;
+		int r;
+
+		if (mailbox->fd < 0 || mailbox->is_given || socket_has_port(socket->kind))
+			continue;
+		r = sockfile_restore(socket->address);
+		if (r > 0)
+			log_line(LOG_LEVEL_NOTICE, "%s: socket %s: %s was removed: restored",
+			         actor->path, socket->name, socket->address);
+		else if (r < 0)
+			(void)log_errno(r, "%s: socket %s: restore %s, which was removed",
+			                actor->path, socket->name, socket->address);
+	}
 }
 
 struct mailbox *

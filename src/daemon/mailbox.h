@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct actor;
 struct letterbox;
 struct shell;
 
@@ -49,6 +50,14 @@ void mailboxes_cancel(struct shell *shell, struct mailboxes *mailboxes);
 void mailboxes_retire(struct shell *shell, struct mailboxes *old,
                       const struct mailboxes *successor);
 void mailboxes_close(struct shell *shell, struct mailboxes *mailboxes);
+
+/* A process of the actor has ended. */
+void mailboxes_mend(const struct shell *shell, const struct actor *actor);
+
+/* Where the sockets of an actor are, and which of the configuration's actors it is; NULL: it
+ * has none. */
+const struct mailboxes *mailboxes_for(const struct shell *shell,
+                                      const struct actor *actor, uint32_t *ret_index);
 
 /* The i-th of the sockets of an actor; NULL: it has fewer. */
 struct mailbox *mailboxes_of(const struct mailboxes *mailboxes, uint32_t actor, size_t i);

@@ -8,8 +8,12 @@ import socket
 import stat
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
+
+# pylint: disable=wrong-import-position
 from callers import ask, clients, free_port
-from lib import PROBE, Failure, check, equal, main, run, test, SUPD
+from chaos import Chaos, outage
+from lib import PROBE, Failure, check, equal, has, main, run, test, SUPD
 from report import Report
 
 KINDS = ("tcp", "udp", "unix", "unix-dgram", "unix-seqpacket", "fifo")
@@ -184,6 +188,54 @@ def files(box):
     s.stop()
     for address in addresses.values():
         check(not os.path.exists(address), f"{address} is still there")
+
+
+@test("a file that the process has removed is there again when it has ended, with its queue")
+def removed(box):
+    kinds_ = ("unix", "fifo", "unix-dgram", "unix-seqpacket")
+    sockets, addresses = mailboxes(box, kinds_)
+    s = box.supd({"a": {"do": ["serve"], "sockets": sockets,
+                        "backoff": {"min": "400ms", "jitter": 0}}})
+    first = s.started("a")
+    os.kill(first, signal.SIGSTOP)
+    early = {kind: Client(box, kind, addresses[kind]) for kind in kinds_}
+    for address in addresses.values():
+        os.unlink(address)
+    os.kill(first, signal.SIGKILL)
+    s.wait_for("a", state="backoff")
+    late = {kind: Client(box, kind, addresses[kind]) for kind in kinds_}
+    second = s.started("a", 2)
+    for kind in kinds_:
+        for client in (early, late):
+            answered(s, "a", kind, client[kind], second)
+    s.stop()
+    left = [name for name in os.listdir(box.dir) if name.startswith((".box", "box"))]
+    equal(left, [], "files that are left")
+
+
+@test("a file that is removed while there is no guardian is there again with the next one")
+def removed_meanwhile(box):
+    path = box.path("web.sock")
+    s = Chaos(box, {"a": {"do": ["serve"], "sockets": {"web": f"unix:{path}"}}})
+    pid = s.started("a")
+    outage(s, lambda: os.unlink(path))
+    answered(s, "a", "unix", Client(box, "unix", path), pid)
+
+
+@test("mode and owner are given to a socket, never to what a link in its place points to")
+def no_link(box):
+    path, victim = box.path("web.sock"), box.file("victim")
+    os.chmod(victim, 0o600)
+    spec = {"listen": f"unix:{path}", "mode": "0600"}
+    s = box.supd({"a": {"sockets": {"web": spec}}})
+    s.started("a")
+    os.unlink(path)
+    os.symlink(victim, path)
+    s.write({"a": {"sockets": {"web": {**spec, "mode": "0666"}}}})
+    s.ctl_ok("apply")
+    equal(stat.S_IMODE(os.stat(victim).st_mode), 0o600, "the mode of what is linked")
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), f"mode and owner of {path}", "what supd says")
 
 
 @test("what a dead owner left is replaced, a fifo is taken as it is")
