@@ -41,6 +41,7 @@ enum exit_status {
 #define OPTION_USE     0x200u
 #define OPTION_WITH    0x400u
 #define OPTION_SORT    0x800u
+#define OPTION_ROLLBACK 0x1000u
 
 #define OPTION_WITH_MAX 64
 
@@ -58,6 +59,7 @@ struct options {
 	const char *cause;
 	const char *times; /* the verb knows its form */
 	const char *use;
+	const char *rollback; /* the same */
 	const char *sort; /* the verb knows the words */
 	const char *with[OPTION_WITH_MAX];
 	uint32_t n_with;

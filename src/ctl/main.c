@@ -27,6 +27,7 @@ enum {
 	LONG_USE,
 	LONG_WITH,
 	LONG_SORT,
+	LONG_ROLLBACK,
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
@@ -51,6 +52,7 @@ static const struct option long_options[] = {
     {"use", required_argument, NULL, LONG_USE},
     {"with", required_argument, NULL, LONG_WITH},
     {"sort", required_argument, NULL, LONG_SORT},
+    {"rollback", required_argument, NULL, LONG_ROLLBACK},
     {NULL, 0, NULL, 0},
 };
 
@@ -97,6 +99,7 @@ take_verb_option(int option, struct options *options)
 	    {LONG_TIMES, OPTION_TIMES, &options->times},
 	    {LONG_USE, OPTION_USE, &options->use},
 	    {LONG_SORT, OPTION_SORT, &options->sort},
+	    {LONG_ROLLBACK, OPTION_ROLLBACK, &options->rollback},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "base/assert.h"
+#include "base/units.h"
 #include "ctl/phrase.h"
 #include "ctl/table.h"
 #include "ctl/verb.h"
@@ -155,15 +156,15 @@ print_plan(struct ctl *ctl, const json_t *plan)
 
 /* Call for a plan and print it. */
 static int
-plan(struct ctl *ctl, const char *method)
+plan(struct ctl *ctl, struct call *call)
 {
-	struct call call = {.method = method, .repeat = true};
 	struct reply reply;
 	json_t *answer;
-	int status = ctl_call(ctl, &call, &reply);
+	int status = ctl_call(ctl, call, &reply);
 
 	if (status == 0)
-		status = ctl_load(ctl, &call, &reply, &answer);
+		status = ctl_load(ctl, call, &reply, &answer);
+	ctl_call_done(call);
 	if (status != 0)
 		return status;
 	if (ctl->options.json) {
@@ -179,16 +180,37 @@ plan(struct ctl *ctl, const char *method)
 int
 verb_diff(struct ctl *ctl, char **names, uint32_t n)
 {
+	struct call call = {.method = "Diff", .repeat = true};
+
 	(void)names;
 	(void)n;
-	return plan(ctl, "Diff");
+	return plan(ctl, &call);
 }
 
-/* Put the file into force: all of it, or nothing when something is wrong. */
+/* Put the file into force: all of it, or nothing when something is wrong.  With
+ * --rollback what it starts has to be ready in time, or all is as it was before. */
 int
 verb_apply(struct ctl *ctl, char **names, uint32_t n)
 {
+	const bool on_trial = (ctl->options.given & OPTION_ROLLBACK) != 0;
+	struct call call = {.method = "Apply", .repeat = !on_trial};
+	uint64_t ms;
+	int status;
+
 	(void)names;
 	(void)n;
-	return plan(ctl, "Apply");
+	if (on_trial && (duration_parse(ctl->options.rollback, &ms) < 0 || ms == 0 ||
+	                 ms > INT64_MAX)) {
+		complain(ctl, NULL, "--rollback '%s': write a duration, as 5s or 1m30s",
+		         ctl->options.rollback);
+		return CTL_USAGE;
+	}
+	if (on_trial)
+		call.parameters = json_pack("{s:I}", "rollback_ms", (json_int_t)ms);
+	status = plan(ctl, &call);
+	if (on_trial && (status == CTL_FAILED || status == CTL_TIMED_OUT) &&
+	    !ctl->unreachable)
+		complain(ctl, NULL,
+		         "not kept: what is in force now, 'supctl diff' tells");
+	return status;
 }

@@ -28,6 +28,7 @@
 #include "daemon/stores.h"
 #include "daemon/system.h"
 #include "daemon/tasks_private.h"
+#include "daemon/trial.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
@@ -72,6 +73,8 @@ adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 	shell->instance = facts.instance;
 	shell->started_ms = facts.started_ms;
 	shell->upgrade_ms = facts.upgrade_ms;
+	shell->trial_since_ms = facts.trial_since_ms;
+	shell->trial_until_ms = facts.trial_until_ms;
 	shell->is_ready = facts.is_ready;
 	shell->shutting_down = facts.shutting_down;
 	*ret_ledger = ledger;
@@ -513,6 +516,7 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	acknowledge(shell);
 	notify_drain(shell->notify);
 	tasks_adopt(shell->tasks);
+	trial_adopt(shell->trial);
 	compare(shell);
 	shell_post(shell, &everybody);
 	/* Unless it was told already. */

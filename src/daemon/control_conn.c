@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "daemon/control_private.h"
 #include "daemon/shell.h"
+#include "daemon/trial.h"
 #include "os/fd.h"
 
 #include <errno.h>
@@ -249,6 +250,9 @@ call_finish(struct conn *conn)
 		logs_release(call->logs);
 	if (call->state == CALL_UPGRADE)
 		upgrade_release(conn);
+	if (call->state == CALL_TRIAL)
+		trial_forget(conn->control->shell->trial);
+	free(call->plan);
 	if (call->state == CALL_METRICS)
 		scraper_cancel(conn->control->shell->scraper, &call->scrape);
 	varlink_call_done(&call->message);
@@ -308,6 +312,7 @@ progress(struct conn *conn)
 	case CALL_LOGS:
 		return logs_progress(conn);
 	case CALL_UPGRADE:
+	case CALL_TRIAL:
 	case CALL_METRICS:
 		return false;
 	case CALL_FINISHED:
@@ -326,7 +331,7 @@ waits(const struct conn *conn)
 	return conn->busy &&
 	       (call->state == CALL_TARGETS || call->state == CALL_WATCH ||
 	        call->state == CALL_LOGS || call->state == CALL_UPGRADE ||
-	        call->state == CALL_METRICS ||
+	        call->state == CALL_METRICS || call->state == CALL_TRIAL ||
 	        (call->state == CALL_EVENTS && call->until_seq == UINT64_MAX));
 }
 

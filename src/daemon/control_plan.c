@@ -5,6 +5,7 @@
 #include "daemon/control_private.h"
 #include "daemon/reload.h"
 #include "daemon/shell.h"
+#include "daemon/trial.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -84,17 +85,71 @@ add_plan(struct strbuf *out, const struct shell *shell, const struct reload *rel
 }
 
 static void
-reply_plan(struct conn *conn, const struct strbuf *plan)
+reply_plan(struct conn *conn, const char *plan)
 {
 	struct strbuf *out = reply_begin(conn);
 
-	strbuf_add(out, strbuf_str(plan), plan->len);
-	out->failed = out->failed || plan->failed;
+	strbuf_adds(out, plan);
 	reply_end(conn, false);
 }
 
+/* What was tried did not hold: who was the reason, and that all is as it was. */
 static void
-diff_or_apply(struct conn *conn, bool apply)
+reply_taken_back(struct conn *conn, const struct trial_result *result)
+{
+	const struct shell *shell = conn->control->shell;
+	const char *path = shell_path(shell, result->who);
+	const struct target target = {
+	    .ref = result->who, .result = REPLY_FAILED, .cause = result->cause};
+
+	if (result->has_failed)
+		reply_target_error(conn, &target);
+	else
+		reply_error(conn, CONTROL_INTERFACE ".Timeout",
+		            json_pack("{s:s,s:s}", "name", path, "state",
+		                      node_state_names[result->state]));
+}
+
+static void
+on_trial_end(void *user, const struct trial_result *result)
+{
+	struct conn *conn = user;
+	const struct shell *shell = conn->control->shell;
+
+	switch (result->end) {
+	case TRIAL_KEPT:
+		reply_plan(conn, conn->call.plan);
+		break;
+	case TRIAL_BACK:
+		reply_taken_back(conn, result);
+		break;
+	case TRIAL_STUCK:
+		reply_invalid_state(conn, result->who,
+		                    "it is not ready, and the configuration before "
+		                    "could not be put back: the log says why");
+		break;
+	case TRIAL_LEFT:
+		reply_invalid_state(conn, core_ref(shell->core, CORE_USER),
+		                    "supd is shutting down");
+		break;
+	}
+	conn->call.state = CALL_FINISHED;
+	conn_run(conn);
+}
+
+/* Put it into force, for good or on trial; 0 or -errno with a sentence. */
+static int
+apply_it(struct conn *conn, struct reload *reload, uint64_t trial_ms, struct err *err)
+{
+	struct shell *shell = conn->control->shell;
+
+	command_event(conn, REF_NONE, "apply");
+	return trial_ms > 0 ? trial_apply(shell->trial, reload, trial_ms, err)
+	                    : reload_apply(shell, reload, err);
+}
+
+static void
+diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 {
 	struct shell *shell = conn->control->shell;
 	struct reload reload = {0};
@@ -107,15 +162,20 @@ diff_or_apply(struct conn *conn, bool apply)
 	if (r == 0) {
 		/* Before it is applied: the plan borrows from both configurations. */
 		add_plan(&plan, shell, &reload);
-		if (apply) {
-			command_event(conn, REF_NONE, "apply");
-			r = reload_apply(shell, &reload, &err);
-		}
+		if (plan.failed)
+			r = -ENOMEM;
+		else if (apply)
+			r = apply_it(conn, &reload, trial_ms, &err);
 	}
-	if (r == 0)
-		reply_plan(conn, &plan);
-	else
+	if (r < 0) {
 		reply_config_invalid(conn, &reload, &err);
+	} else if (apply && trial_is_on(shell->trial)) {
+		conn->call.plan = strbuf_take(&plan);
+		conn->call.state = CALL_TRIAL;
+		trial_await(shell->trial, on_trial_end, conn);
+	} else {
+		reply_plan(conn, strbuf_str(&plan));
+	}
 	strbuf_done(&plan);
 	reload_done(&reload);
 }
@@ -124,26 +184,32 @@ diff_or_apply(struct conn *conn, bool apply)
 void
 handle_diff(struct conn *conn)
 {
-	diff_or_apply(conn, false);
+	diff_or_apply(conn, false, 0);
 }
 
-/* From the configuration that runs to the one on disk, all or nothing. */
+/*
+ * From the configuration that runs to the one on disk, all or nothing.  With rollback_ms
+ * what it starts has to be ready by then, else the one that ran is put back.
+ */
 void
 handle_apply(struct conn *conn)
 {
-	if (param_int(conn, "rollback_ms", -1) >= 0) {
-		reply_error(conn, CONTROL_INTERFACE ".Unsupported",
-		            json_pack("{s:s}", "what", "Apply with rollback_ms"));
-		return;
-	}
-	if (conn->control->shell->shutting_down) {
-		const struct shell *shell = conn->control->shell;
+	const struct shell *shell = conn->control->shell;
+	const uint64_t trial_ms = (uint64_t)param_int(conn, "rollback_ms", 0);
+	const char *why = NULL;
 
-		reply_invalid_state(conn, core_ref(shell->core, CORE_USER),
-		                    "supd is shutting down");
+	if (trial_ms > TRIAL_MS_MAX) {
+		reply_invalid_parameter(conn, "rollback_ms");
 		return;
 	}
-	diff_or_apply(conn, true);
+	if (shell->shutting_down)
+		why = "supd is shutting down";
+	else if (trial_is_on(shell->trial))
+		why = "a configuration is being tried: wait until that is over";
+	if (why != NULL)
+		reply_invalid_state(conn, core_ref(shell->core, CORE_USER), why);
+	else
+		diff_or_apply(conn, true, trial_ms);
 }
 
 /* ---- Describe --------------------------------------------------------------------- */

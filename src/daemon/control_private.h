@@ -116,6 +116,7 @@ enum call_state {
 	CALL_EVENTS,    /* one reply an event */
 	CALL_LOGS,      /* one reply a line */
 	CALL_UPGRADE,   /* answered by whoever comes after us */
+	CALL_TRIAL,     /* answered when the configuration is kept, or taken back */
 	CALL_METRICS,   /* answered when the figures were collected */
 };
 
@@ -148,6 +149,8 @@ struct call {
 	struct logs *logs; /* CALL_LOGS: the reader */
 
 	struct scrape_request scrape; /* CALL_METRICS */
+
+	char *plan; /* CALL_TRIAL: of what was applied; owned */
 
 	struct upgrade *upgrade; /* CALL_UPGRADE: the look at the new binary */
 

@@ -17,6 +17,7 @@
 #include "daemon/shell.h"
 #include "daemon/systemd.h"
 #include "daemon/tasks.h"
+#include "daemon/trial.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
 
@@ -427,6 +428,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	additions_on_turn(shell);
 	letters_on_turn(shell->letters);
 	systemd_on_turn(shell);
+	trial_on_turn(shell->trial);
 	control_on_turn(shell->control);
 	/* Whoever follows us begins between two turns, not in the midst of one. */
 	if (loop->n == 0)

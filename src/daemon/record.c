@@ -74,6 +74,8 @@ record_facts(struct shell *shell)
 	    .conf_id = shell->conf_id,
 	    .started_ms = shell->started_ms,
 	    .upgrade_ms = shell->upgrade_ms,
+	    .trial_since_ms = shell->trial_since_ms,
+	    .trial_until_ms = shell->trial_until_ms,
 	    .is_ready = shell->is_ready,
 	    .shutting_down = shell->shutting_down,
 	};

@@ -29,6 +29,7 @@
 #include "daemon/stores.h"
 #include "daemon/system.h"
 #include "daemon/systemd.h"
+#include "daemon/trial.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
 
@@ -514,6 +515,10 @@ reload_now(struct shell *shell)
 	/* Nothing is started any more; and who was told STOPPING=1 expects no READY=1. */
 	if (shell->shutting_down) {
 		log_line(LOG_LEVEL_WARNING, "reload: not while supd shuts down");
+		return;
+	}
+	if (trial_is_on(shell->trial)) {
+		log_line(LOG_LEVEL_WARNING, "reload: not while a configuration is tried");
 		return;
 	}
 	systemd_reloading(shell);

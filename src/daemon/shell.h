@@ -43,6 +43,7 @@ struct stores;
 struct supd_options;
 struct system;
 struct tasks;
+struct trial;
 
 struct shell {
 	struct ev_loop *loop;
@@ -58,6 +59,7 @@ struct shell {
 	struct mailboxes mailboxes; /* of conf */
 	struct scraper *scraper;
 	struct metrics *metrics;
+	struct trial *trial;
 	struct given *given;        /* sockets that supd was started with, or NULL */
 	struct letters *letters;
 
@@ -98,6 +100,8 @@ struct shell {
 	uint64_t n_turns;    /* that were stepped */
 	uint64_t started_ms; /* when the first guardian did */
 	uint64_t upgrade_ms; /* when the guardian before us made room, or 0 */
+	uint64_t trial_since_ms; /* the configuration in force is on trial since then */
+	uint64_t trial_until_ms; /* … and until then; 0: it is not */
 	bool is_ready;
 	bool shutting_down;
 	bool is_adopting;  /* a process before us has opened what there is */

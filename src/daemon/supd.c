@@ -43,6 +43,7 @@
 #include "daemon/system.h"
 #include "daemon/systemd.h"
 #include "daemon/tasks.h"
+#include "daemon/trial.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
@@ -393,7 +394,8 @@ open_metrics(struct shell *shell, struct err *err)
 {
 	shell->scraper = scraper_new(shell);
 	shell->metrics = metrics_new(shell);
-	if (shell->scraper != NULL && shell->metrics != NULL)
+	shell->trial = trial_new(shell);
+	if (shell->scraper != NULL && shell->metrics != NULL && shell->trial != NULL)
 		return true;
 	err_set(err, ENOMEM, "metrics");
 	return false;
@@ -441,6 +443,7 @@ close_rooms(struct shell *shell)
 	if (shell->control != NULL)
 		control_flush(shell->control);
 	control_free(shell->control);
+	trial_free(shell->trial);
 	metrics_free(shell->metrics);
 	scraper_free(shell->scraper);
 	systemd_close(shell);

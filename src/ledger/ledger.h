@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 7
+#define LEDGER_VERSION 8
 
 struct ledger;
 
@@ -184,6 +184,8 @@ struct ledger_facts {
 	uint64_t conf_id;    /* the configuration in force: VAULT_KEY(VAULT_CONF, id) */
 	uint64_t started_ms; /* the first guardian */
 	uint64_t upgrade_ms; /* when the last one made room; 0: it did not */
+	uint64_t trial_since_ms; /* the configuration is on trial: daemon/trial.h */
+	uint64_t trial_until_ms; /* 0: it is not */
 	bool is_ready;       /* READY=1 was sent */
 	bool shutting_down;
 	char version[32]; /* of the binary that wrote it */

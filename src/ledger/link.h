@@ -73,6 +73,7 @@ enum vault_kind {
 	VAULT_STORED,      /* one of those */
 	VAULT_ADDITIONS,   /* what was added at run time */
 	VAULT_READY,       /* what an actor says on the descriptor of `ready: fd` */
+	VAULT_TRIAL,       /* the configuration before one that is on trial */
 	VAULT_METRICS,     /* the listening socket for those who fetch figures */
 	VAULT_GIVEN,       /* a socket that supd was started with */
 };

@@ -226,11 +226,13 @@ ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts)
 	clean.conf_id = facts->conf_id;
 	clean.started_ms = facts->started_ms;
 	clean.upgrade_ms = facts->upgrade_ms;
+	clean.trial_since_ms = facts->trial_since_ms;
+	clean.trial_until_ms = facts->trial_until_ms;
 	clean.is_ready = facts->is_ready;
 	clean.shutting_down = facts->shutting_down;
 	memcpy(clean.version, facts->version,
 	       strnlen(facts->version, sizeof(clean.version) - 1));
-	_Static_assert(sizeof(clean) == 72, "a new field is to be copied here");
+	_Static_assert(sizeof(clean) == 88, "a new field is to be copied here");
 	twin_write((struct twin *)ledger->header->facts, &clean, sizeof(clean),
 	           FACTS_SEED);
 }

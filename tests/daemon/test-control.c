@@ -525,8 +525,8 @@ START_TEST(a_plan_is_shown_and_applied_and_a_bad_file_is_told_with_its_places)
 	ck_assert(!fake->applied);
 	check_done(client_call(&client, "Apply", "{}", ""));
 	ck_assert(fake->applied);
-	check_error(client_call(&client, "Apply", "{\"rollback_ms\":5}", ""),
-	            "io.supd.Control.Unsupported", NULL, NULL);
+	check_error(client_call(&client, "Apply", "{\"rollback_ms\":86400001}", ""),
+	            "org.varlink.service.InvalidParameter", "parameter", "rollback_ms");
 	fake->prepare_result = -EINVAL;
 	reply = client_call(&client, "Apply", "{}", "");
 	ck_assert_str_eq(text_at(reply, "error"), "io.supd.Control.ConfigInvalid");

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: ISC */
+/* trial.c - a configuration on trial: what it starts is ready in time, or the one before
+ * is in force again.
+ *
+ * Whoever dies before the new configuration was handed over leaves no trial; from then
+ * on until its end was put down, one that a successor goes on with.
+ */
+#include "config.h"
+
+#include "daemon/trial.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "daemon/log.h"
+#include "daemon/record.h"
+#include "daemon/reload.h"
+#include "daemon/shell.h"
+#include "ledger/link.h"
+#include "os/clock.h"
+#include "os/fd.h"
+
+#define KEY VAULT_KEY(VAULT_TRIAL, 0)
+
+struct trial {
+	struct shell *shell;
+	int before_fd;    /* the configuration before, frozen; -1: there is no trial */
+	struct ref *refs; /* of those that have to become ready */
+	size_t n;
+	size_t next; /* those before it were fine */
+	ev_timer timer;
+	trial_fn *on_end;
+	void *user;
+};
+
+/* Is there a trial?  NULL is none. */
+bool
+trial_is_on(const struct trial *trial)
+{
+	return trial != NULL && trial->before_fd >= 0;
+}
+
+/* ---- who is to become ready -------------------------------------------------------- */
+
+/* All that the plan starts, or starts anew; -errno. */
+static int
+collect(struct trial *trial, const struct conf_plan *plan)
+{
+	const struct shell *shell = trial->shell;
+
+	free(trial->refs);
+	trial->n = trial->next = 0;
+	trial->refs = calloc(plan->n + 1, sizeof(*trial->refs));
+	if (trial->refs == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct conf_change *change = &plan->at[i];
+
+		if (change->kind == CHANGE_ADDED || change->kind == CHANGE_RESTARTED)
+			trial->refs[trial->n++] = actors_find_static(
+			    &shell->actors, shell->conf->actors[change->new_index].path);
+	}
+	return 0;
+}
+
+enum verdict { VERDICT_FINE, VERDICT_WAIT, VERDICT_FAILED };
+
+static enum verdict
+judge(const struct trial *trial, struct ref ref, struct node_view *ret_view)
+{
+	const struct shell *shell = trial->shell;
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	/* A temporary one that has ended is gone. */
+	if (actor == NULL || !core_valid(shell->core, ref))
+		return VERDICT_FINE;
+	core_view(shell->core, ref, shell->now_ms, ret_view);
+	/* The process of the configuration before was not stopped yet. */
+	if (actor->pid != 0 && actor->process_started_ms < shell->trial_since_ms)
+		return VERDICT_WAIT;
+	if (ret_view->state == STATE_FAILED)
+		return VERDICT_FAILED;
+	/* Nobody wants it to run, or its work is done. */
+	if (ret_view->ready || ret_view->state == STATE_DONE ||
+	    ret_view->state == STATE_STOPPED)
+		return VERDICT_FINE;
+	return VERDICT_WAIT;
+}
+
+/* Look on from where it was waited last; at the end at all of them once more, because one
+ * that was ready may have failed meanwhile. */
+static enum verdict
+judge_all(struct trial *trial, struct node_view *ret_view)
+{
+	enum verdict verdict = VERDICT_FINE;
+
+	while (trial->next < trial->n && (verdict = judge(trial, trial->refs[trial->next],
+	                                                  ret_view)) == VERDICT_FINE)
+		trial->next++;
+	for (size_t i = 0; verdict == VERDICT_FINE && i < trial->n; i++) {
+		verdict = judge(trial, trial->refs[i], ret_view);
+		if (verdict != VERDICT_FINE)
+			trial->next = i;
+	}
+	return verdict;
+}
+
+/* ---- its end ----------------------------------------------------------------------- */
+
+/* There is none any more; whoever waited is told last. */
+static void
+finish(struct trial *trial, const struct trial_result *result)
+{
+	trial_fn *on_end = trial->on_end;
+	void *user = trial->user;
+
+	ev_timer_stop(trial->shell->loop, &trial->timer);
+	shell_release(trial->shell, KEY);
+	fd_close(&trial->before_fd);
+	free(trial->refs);
+	trial->refs = NULL;
+	trial->n = trial->next = 0;
+	trial_forget(trial);
+	if (on_end != NULL)
+		on_end(user, result);
+}
+
+static int
+apply_before(struct trial *trial, struct err *err)
+{
+	struct shell *shell = trial->shell;
+	struct reload reload = {0};
+	int r = -EBADMSG;
+
+	reload.conf = conf_thaw(trial->before_fd, err);
+	if (reload.conf != NULL)
+		r = conf_plan_make(shell->conf, reload.conf, &reload.plan);
+	/* By the hand-over it is put down that the trial is over. */
+	shell->trial_until_ms = 0;
+	if (r == 0)
+		r = reload_apply(shell, &reload, err);
+	reload_done(&reload);
+	return r;
+}
+
+static void
+take_back(struct trial *trial, struct trial_result *result, const struct node_view *view)
+{
+	struct shell *shell = trial->shell;
+	struct err err = {.text = "out of memory"};
+
+	result->who = trial->refs[trial->next];
+	result->state = view->state;
+	result->has_failed = view->state == STATE_FAILED && view->has_failure;
+	result->cause = view->cause;
+	log_line(LOG_LEVEL_WARNING, "%s %s: back to the configuration before",
+	         shell_path(shell, result->who),
+	         result->has_failed ? "has failed" : "was not ready in time");
+	result->end = TRIAL_BACK;
+	if (apply_before(trial, &err) == 0)
+		return;
+	result->end = TRIAL_STUCK;
+	record_facts(shell);
+	log_line(LOG_LEVEL_ERROR, "the configuration before cannot be put back: %s",
+	         err.text);
+}
+
+static void
+decide(struct trial *trial, bool is_over)
+{
+	struct shell *shell = trial->shell;
+	struct trial_result result = {.end = TRIAL_KEPT};
+	struct node_view view = {.state = STATE_STOPPED};
+	enum verdict verdict = VERDICT_FINE;
+
+	if (shell->shutting_down)
+		result.end = TRIAL_LEFT;
+	else
+		verdict = judge_all(trial, &view);
+	if (verdict == VERDICT_WAIT && !is_over)
+		return;
+	if (verdict != VERDICT_FINE) {
+		take_back(trial, &result, &view);
+	} else {
+		shell->trial_until_ms = 0;
+		record_facts(shell);
+	}
+	finish(trial, &result);
+}
+
+static void
+on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	(void)loop;
+	(void)revents;
+	decide(timer->data, true);
+}
+
+/* After each turn: is everything ready, or has anything failed? */
+void
+trial_on_turn(struct trial *trial)
+{
+	if (trial_is_on(trial))
+		decide(trial, false);
+}
+
+/* ---- its beginning ----------------------------------------------------------------- */
+
+static void
+arm(struct trial *trial)
+{
+	const uint64_t now_ms = clock_mono_ms();
+	const uint64_t until_ms = trial->shell->trial_until_ms;
+
+	ev_timer_set(&trial->timer,
+	             until_ms > now_ms ? (double)(until_ms - now_ms) / 1e3 : 0., 0.);
+	ev_timer_start(trial->shell->loop, &trial->timer);
+}
+
+/*
+ * Put the configuration into force for so long; before that time is over everything that
+ * it starts has to be ready, and nothing of that may fail.  Returns 0; or -errno with a
+ * sentence, and nothing has changed.
+ */
+int
+trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, struct err *err)
+{
+	struct shell *shell = trial->shell;
+	int r;
+
+	ASSERT(!trial_is_on(trial));
+	r = conf_freeze(shell->conf, err);
+	if (r < 0)
+		return r;
+	trial->before_fd = fd_raise(r);
+	shell_keep(shell, KEY, trial->before_fd);
+	shell->trial_since_ms = shell->now_ms;
+	shell->trial_until_ms = shell->now_ms + ms;
+	r = reload_apply(shell, reload, err);
+	if (r == 0) {
+		r = collect(trial, &reload->plan);
+		if (r == 0) {
+			arm(trial);
+			return 0;
+		}
+		/* It is in force, and nobody can judge it. */
+		log_line(LOG_LEVEL_ERROR, "out of memory: applied without a trial");
+		r = 0;
+	}
+	shell->trial_until_ms = 0;
+	record_facts(shell);
+	shell_release(shell, KEY);
+	fd_close(&trial->before_fd);
+	return r;
+}
+
+/* Have its end told. */
+void
+trial_await(struct trial *trial, trial_fn *on_end, void *user)
+{
+	trial->on_end = on_end;
+	trial->user = user;
+}
+
+/* Whoever waited for its end does so no longer. */
+void
+trial_forget(struct trial *trial)
+{
+	trial->on_end = NULL;
+	trial->user = NULL;
+}
+
+/* Go on with one that a guardian before us has begun. */
+void
+trial_adopt(struct trial *trial)
+{
+	struct shell *shell = trial->shell;
+	struct conf_plan plan = {0};
+	struct conf *before = NULL;
+	struct err err = {.text = "it was lost"};
+	int r = -EBADMSG;
+
+	if (shell->trial_until_ms == 0)
+		return;
+	trial->before_fd = shell_take(shell, KEY);
+	if (trial->before_fd >= 0)
+		before = conf_thaw(trial->before_fd, &err);
+	if (before != NULL)
+		r = conf_plan_make(before, shell->conf, &plan);
+	if (r == 0)
+		r = collect(trial, &plan);
+	conf_plan_done(&plan);
+	conf_free(before);
+	if (r == 0) {
+		arm(trial);
+		return;
+	}
+	log_line(LOG_LEVEL_ERROR, "the configuration before: %s; what is in force stays",
+	         err.text);
+	shell->trial_until_ms = 0;
+	record_facts(shell);
+	shell_release(shell, KEY);
+	fd_close(&trial->before_fd);
+}
+
+/* NULL: out of memory. */
+struct trial *
+trial_new(struct shell *shell)
+{
+	struct trial *trial = calloc(1, sizeof(*trial));
+
+	if (trial == NULL)
+		return NULL;
+	trial->shell = shell;
+	trial->before_fd = -1;
+	ev_timer_init(&trial->timer, on_timer, 0., 0.);
+	trial->timer.data = trial;
+	return trial;
+}
+
+/* Nobody looks any more; NULL is fine. */
+void
+trial_free(struct trial *trial)
+{
+	if (trial == NULL)
+		return;
+	ev_timer_stop(trial->shell->loop, &trial->timer);
+	fd_close(&trial->before_fd);
+	free(trial->refs);
+	free(trial);
+}

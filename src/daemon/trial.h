@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: ISC */
+/* trial.h - a configuration on trial: what it starts is ready in time, or the one before
+ * is in force again.
+ *
+ * The one before is kept by the walker and the end of the trial stands in the ledger: so
+ * whoever takes over goes on with it.
+ */
+#ifndef DAEMON_TRIAL_H
+#define DAEMON_TRIAL_H
+
+#include "base/err.h"
+#include "core/core.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reload;
+struct shell;
+struct trial;
+
+/* The longest one. */
+#define TRIAL_MS_MAX (UINT64_C(24) * 3600 * 1000)
+
+enum trial_end {
+	TRIAL_KEPT,  /* everything was ready in time */
+	TRIAL_BACK,  /* the configuration before is in force again */
+	TRIAL_STUCK, /* it should be, but could not be put into force */
+	TRIAL_LEFT,  /* supd shuts down: nobody looks any more */
+};
+
+/* How it ended, and for whose sake. */
+struct trial_result {
+	enum trial_end end;
+	struct ref who;
+	enum node_state state; /* before anything was taken back */
+	bool has_failed;       /* for this cause; else its time was over */
+	struct cause cause;
+};
+
+/* Told once, unless it was forgotten; the configuration is in force by then. */
+typedef void trial_fn(void *user, const struct trial_result *result);
+
+struct trial *trial_new(struct shell *shell);
+void trial_free(struct trial *trial);
+bool trial_is_on(const struct trial *trial);
+
+int trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, struct err *err);
+void trial_await(struct trial *trial, trial_fn *on_end, void *user);
+void trial_forget(struct trial *trial);
+void trial_adopt(struct trial *trial);
+void trial_on_turn(struct trial *trial);
+
+#endif
