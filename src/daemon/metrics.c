@@ -22,6 +22,7 @@
 #include "ledger/link.h"
 #include "os/fd.h"
 #include "os/sock.h"
+#include "os/sockfile.h"
 
 #define BACKLOG      64
 #define REQUEST_MAX  8192
@@ -434,6 +435,8 @@ stop_listening(struct metrics *metrics)
 void
 metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 {
+	int r = 0;
+
 	if (!conf->has_metrics || take_fd >= 0)
 		stop_listening(metrics);
 	if (take_fd >= 0) {
@@ -445,10 +448,10 @@ metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 		if (metrics->n_clients < METRICS_CLIENTS_MAX)
 			ev_io_start(metrics->shell->loop, &metrics->accept_io);
 	}
-	if (metrics->unix_path != NULL &&
-	    (chown(metrics->unix_path, (uid_t)-1, group_of(conf)) < 0 ||
-	     chmod(metrics->unix_path, 0660) < 0))
-		(void)log_errno(-errno, "mode of %s", metrics->unix_path);
+	if (metrics->unix_path != NULL)
+		r = sockfile_adjust(metrics->unix_path, 0660, (uid_t)-1, group_of(conf));
+	if (r < 0)
+		(void)log_errno(r, "mode of %s", metrics->unix_path);
 }
 
 /* NULL: out of memory. */

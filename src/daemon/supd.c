@@ -51,6 +51,7 @@
 #include "os/fd.h"
 #include "os/reap.h"
 #include "os/signals.h"
+#include "os/sockfile.h"
 #include "os/spawn.h"
 #include "paths.h"
 
@@ -325,10 +326,10 @@ set_control_mode(const struct shell *shell)
 {
 	const struct conf *conf = shell->conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : getegid();
+	int r = sockfile_adjust(shell->control_path, conf->control_mode, (uid_t)-1, gid);
 
-	if (chown(shell->control_path, (uid_t)-1, gid) < 0 ||
-	    chmod(shell->control_path, conf->control_mode) < 0)
-		(void)log_errno(-errno, "mode of %s", shell->control_path);
+	if (r < 0)
+		(void)log_errno(r, "mode of %s", shell->control_path);
 }
 
 void

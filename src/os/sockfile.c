@@ -39,7 +39,7 @@ is_sockfile(mode_t mode)
 
 /*
  * Give the file this mode and owner ((uid_t)-1 and (gid_t)-1: unchanged).  A link is not
- * followed and another kind of file left alone, whoever put it there: -EINVAL.  Returns 0
+ * followed and another kind of file left alone, whoever put it there: -ENOTSOCK.  Returns 0
  * or -errno.
  */
 int
@@ -56,8 +56,8 @@ sockfile_adjust(const char *path, mode_t mode, uid_t uid, gid_t gid)
 	if (fstat(fd, &st) < 0)
 		r = -errno;
 	else if (!is_sockfile(st.st_mode))
-		r = -EINVAL;
-	else if (chmod(self, mode) < 0 || fchownat(fd, "", uid, gid, AT_EMPTY_PATH) < 0)
+		r = -ENOTSOCK;
+	else if (fchownat(fd, "", uid, gid, AT_EMPTY_PATH) < 0 || chmod(self, mode) < 0)
 		r = -errno;
 	(void)close(fd);
 	return r;
@@ -102,7 +102,7 @@ sockfile_restore(const char *path)
 	if (lstat(second, &st) < 0)
 		return -errno;
 	if (!is_sockfile(st.st_mode))
-		return -EINVAL;
+		return -ENOTSOCK;
 	return link(second, path) < 0 ? -errno : 1;
 }
 

@@ -5,6 +5,7 @@
 As root it is run by a user that nobody knows, without groups and capabilities.
 """
 import os
+import re
 import shutil
 import signal
 import socket
@@ -25,6 +26,9 @@ from suspended import all_stand_still
 UID = 54321 if os.geteuid() == 0 else os.geteuid()
 RUN_AS = UID if os.geteuid() == 0 else None
 IDS = {"user": UID, "group": UID, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+WAITING = {"/user/once": "done", "/user/lazy": "waiting", "/user/refuses": "stopped"}
 
 
 def say(box, text):
@@ -50,6 +54,17 @@ def tree(box, port):
         "limited": {"do": ["report"], "umask": "0077", "directory": box.dir,
                     "runtime_directory": True,
                     "limits": {"nofile": "50:60", "core": 0, "nproc": 500}},
+        "lazy": {"do": ["serve"], "start_on": "connect",
+                 "sockets": {kind: f"{kind}:{box.path('lazy.' + kind)}" for kind in (
+                     "unix", "unix-dgram", "unix-seqpacket", "fifo")}},
+        "refuses": {"enabled": False, "sockets": {"udp": {
+            "listen": f"udp:127.0.0.1:{free_port()}", "while_down": "refuse"}}},
+        "needs": {"needs": {"/user/once": "completed", "/user/late": "ready"}},
+        "lists": {"capabilities": {"ambient": []}, "no_new_privileges": True, "nice": 19,
+                  "oom_score_adj": 500, "scheduler": {"policy": "batch"},
+                  "io_priority": {"class": "idle"}, "cpu_affinity": [min(os.sched_getaffinity(0))],
+                  "environment_file": [f"-{box.path('none')}"], "stdin": f"file:{__file__}",
+                  "cgroup": {"memory_max": "1G", "optional": True}},
         "both": {"do": ["alone"], "children": {"below": {}}},
         "watches": {"watch": {"/user/both/below": {"run": say(box, "below")}}},
     }
@@ -62,7 +77,8 @@ def everything(box):
     binary = shutil.copy(SUPD, box.path("supd"))
 
     def start(actors, **top):
-        return Chaos(box, {**actors, **tree(box, port)}, uid=RUN_AS, command=[binary], **top)
+        return Chaos(box, {**actors, **tree(box, port)}, uid=RUN_AS, command=[binary],
+                     metrics={"listen": f"unix:{box.path('metrics.sock')}"}, **top)
 
     return Storer(box, {"runtime_directory": True}, start), port
 
@@ -83,7 +99,7 @@ def states(s):
 def runs(box):
     a, port = everything(box)
     s = a.s
-    s.until(lambda: states(s) == {"/user/once": "done"}, lambda: f"all to run: {states(s)}")
+    s.until(lambda: states(s) == WAITING, lambda: f"all to run: {states(s)}")
     a.start()
     a.do("put one 11", "file state 1")
     for act in (s.crash, lambda: ctl(s, "upgrade"), lambda: s.crash(signal.SIGSEGV)):
@@ -95,6 +111,11 @@ def runs(box):
         with socket.socket(family_of(address)) as client:
             client.connect(address)
             has(client.recv(100).decode(), "web", f"the answer at {address}")
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(box.path("lazy.unix"))
+        has(client.recv(100).decode(), "lazy", "the answer of who is started for it")
+    has(ctl(s, "metrics"), "supd_", "the metrics")
+    check(os.path.exists(box.path("metrics.sock")), "no socket for metrics")
     status = os.stat(box.path("web.sock"))
     equal((status.st_uid, stat.S_IMODE(status.st_mode)), (UID, 0o600), "its owner and mode")
     has(ctl(s, "logs", "logged"), "ready now", "the log")
@@ -109,7 +130,8 @@ def runs(box):
     s.stop()
     for left in ("control.sock", "actors"):
         check(not os.path.exists(os.path.join(s.runtime, left)), f"{left} is left")
-    check(not os.path.exists(box.path("web.sock")), "web's socket is left")
+    left = [name for name in os.listdir(box.dir) if re.search("web|lazy|metrics", name)]
+    equal([name for name in left if not name.startswith("report.")], [], "files that are left")
 
 
 @test("what a process of an ordinary user's supd finds")

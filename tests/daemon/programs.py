@@ -345,6 +345,19 @@ def postgres_stays(box):
     equal(s.actor("db")["pid"], db.pid, "the pid")
 
 
+@test("postgres: ready when it says so, also after it was killed", timeout=60)
+def postgres_notifies(box):
+    linked = run("ldd", find("postgres", *sorted(glob.glob("/usr/lib/postgresql/*/bin")))).out
+    if "libsystemd" not in linked:
+        raise Skip("this postgres cannot tell that it is ready")
+    db = Database(box, ready="notify")
+    for generation in (1, 2):
+        db.s.wait_for("db", state="running", ready=True, generation=generation)
+        with db.psql() as session:
+            equal(session.ask("SELECT 1"), "1", "the answer of who says that it is ready")
+            os.kill(db.s.actor("db")["pid"], signal.SIGKILL)
+
+
 @test("postgres: killed, all of its processes are gone before the next is started", timeout=60)
 def postgres_killed(box):
     alive_then, old = box.path("alive"), box.path("old")
@@ -352,8 +365,8 @@ def postgres_killed(box):
     os.chmod(alive_then, 0o666)
     box.file("old")
     # The program, and before it what tells whether any process of the last one lives.
-    first = ('for p in $$(cat %s); do ! grep -qs "^State:[[:space:]]*[^ZX[:space:]]" /proc/$$p/status '
-             '|| echo $$p >>%s; done; exec "$$@"')
+    first = ('for p in $$(cat %s); do ! grep -qs "^State:[[:space:]]*[^ZX[:space:]]" '
+             '/proc/$$p/status || echo $$p >>%s; done; exec "$$@"')
     db = Database(box, command=["/bin/sh", "-c", first % (old, alive_then), "sh",
                                 find("postgres", *sorted(glob.glob("/usr/lib/postgresql/*/bin"))),
                                 "-D", box.path("pg")])

@@ -131,7 +131,7 @@ START_TEST(without_a_second_name_it_stays_away)
 	ck_assert_int_eq(sockfile_restore(path), -ENOENT);
 	/* Nor is it anything that somebody put into its place. */
 	ck_assert_int_eq(symlink("/etc/passwd", second), 0);
-	ck_assert_int_eq(sockfile_restore(path), -EINVAL);
+	ck_assert_int_eq(sockfile_restore(path), -ENOTSOCK);
 	ck_assert_int_eq(close(listen_here()), 0);
 	ck_assert_int_eq(sockfile_secure(path, true), -EEXIST);
 	ck_assert(is_there(second));
@@ -153,7 +153,7 @@ START_TEST(mode_and_owner_are_those_of_a_socket_and_of_nothing_else)
 	(void)snprintf(victim, sizeof(victim), "%s/victim", directory);
 	ck_assert_int_eq(mkdir(victim, 0700), 0);
 	ck_assert_int_eq(symlink(victim, path), 0);
-	ck_assert_int_eq(sockfile_adjust(path, 0777, 1, 1), -EINVAL);
+	ck_assert_int_eq(sockfile_adjust(path, 0777, 1, 1), -ENOTSOCK);
 	ck_assert_int_eq(stat(victim, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 0700);
 	ck_assert_uint_eq(st.st_uid, geteuid());
