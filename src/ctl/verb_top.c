@@ -136,22 +136,22 @@ static void
 on_actor_seen(void *user, const struct actor_view *actor)
 {
 	struct top *top = user;
-	struct look *look = &top->now;
+	struct look *seen = &top->now;
 	struct row *row;
 
 	if (top->ctl->options.json) {
 		ctl_array_add(top->ctl, actor->raw);
 		return;
 	}
-	if (!has_room(look)) {
-		look->failed = true;
+	if (!has_room(seen)) {
+		seen->failed = true;
 		return;
 	}
-	row = &look->rows[look->n];
+	row = &seen->rows[seen->n];
 	*row = (struct row){
-	    .path = keep_text(look, actor->path),
-	    .state = keep_text(look, actor->state),
-	    .order = (uint32_t)look->n,
+	    .path = keep_text(seen, actor->path),
+	    .state = keep_text(seen, actor->state),
+	    .order = (uint32_t)seen->n,
 	    .is_supervisor = actor_is_supervisor(actor),
 	    .pid = actor->pid,
 	    .cpu_usec = actor->has_resources ? actor->resources.cpu_usec : -1,
@@ -163,7 +163,7 @@ on_actor_seen(void *user, const struct actor_view *actor)
 	row->cpu_milli = share_of_time(top, row);
 	top->running += span_is(actor->state, "running");
 	top->failed += span_is(actor->state, "failed");
-	look->n++;
+	seen->n++;
 }
 
 /* The greatest first; what is not known last; who is alike as supd told them. */

@@ -17,7 +17,7 @@ static const struct {
 	enum spawn_step step;
 	const char *keys[3];
 } asking[] = {
-    {SPAWN_STEP_CGROUP, {"containment", NULL}},
+    {SPAWN_STEP_CGROUP, {"cgroup.", "containment", NULL}},
     {SPAWN_STEP_OOM, {"oom_score_adj", NULL}},
     {SPAWN_STEP_LIMIT, {"limits.", NULL}},
     {SPAWN_STEP_NICE, {"nice", NULL}},

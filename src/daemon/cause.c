@@ -88,6 +88,8 @@ cause_step(char ret[CAUSE_KEY_MAX], enum spawn_step step, int which)
 
 	if (step == SPAWN_STEP_LIMIT)
 		detail = conf_limit_name(which);
+	else if (step == SPAWN_STEP_CGROUP && which >= 0 && which < CGROUP_KEY_MAX)
+		detail = cgroup_key_names[which];
 	else if (step == SPAWN_STEP_BOUNDING || step == SPAWN_STEP_AMBIENT)
 		detail = conf_capability_name(which);
 	memset(ret, 0, CAUSE_KEY_MAX);

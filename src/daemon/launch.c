@@ -435,8 +435,7 @@ open_containment(struct shell *shell, const struct actor *actor, const char *mar
 	if (r < 0)
 		return r;
 	containment_mark(containment, mark);
-	r = containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
-	return r < 0 ? r : limiting_apply(shell, actor, containment);
+	return containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
 }
 
 /* The SUPD_ID of one life of the actor in this slot. */
@@ -469,11 +468,12 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
 	launch_mark(shell, actor->ref.slot, life, mark);
+	ret->step = SPAWN_STEP_CGROUP;
 	r = open_containment(shell, actor, mark, containment, &program.cgroup_fd);
-	if (r < 0) {
-		ret->step = SPAWN_STEP_CGROUP;
-		return r;
-	}
+	if (r == 0)
+		r = limiting_apply(shell, actor, containment, &ret->which);
+	if (r < 0)
+		goto done;
 	r = find_passed(shell, actor, &program.passed);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_FDS;

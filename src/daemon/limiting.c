@@ -111,11 +111,12 @@ set_one(const struct shell *shell, const struct actor *actor,
 
 /*
  * Set all limits that the actor has, before anything is born into its cgroup.  Returns 0;
- * or -errno when one cannot be kept that is not optional: what it is was logged.
+ * or -errno when one cannot be kept that is not optional: what it is was logged, and
+ * *ret_which is its enum cgroup_key.
  */
 int
 limiting_apply(const struct shell *shell, const struct actor *actor,
-               const struct containment *containment)
+               const struct containment *containment, int *ret_which)
 {
 	const struct conf_cgroup *cgroup = &actor->conf->process.cgroup;
 	int failed = 0;
@@ -125,8 +126,10 @@ limiting_apply(const struct shell *shell, const struct actor *actor,
 
 		if ((cgroup->given >> key & 1) != 0)
 			r = set_one(shell, actor, containment, key);
-		if (r < 0 && failed == 0)
-			failed = r;
+		if (r == 0 || failed != 0 || cgroup->optional)
+			continue;
+		failed = r;
+		*ret_which = (int)key;
 	}
-	return cgroup->optional ? 0 : failed;
+	return failed;
 }

@@ -12,6 +12,6 @@ struct shell;
 
 bool limiting_is_wanted(struct shell *shell, const struct actor *actor);
 int limiting_apply(const struct shell *shell, const struct actor *actor,
-                   const struct containment *containment);
+                   const struct containment *containment, int *ret_which);
 
 #endif

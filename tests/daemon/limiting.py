@@ -143,8 +143,9 @@ def undelegated(box):
 
     s = box.supd({"a": {"cgroup": {key: KEYS[key]}}, "b": {}}, before=enter)
     s.started("b")
-    equal(s.wait_for("/user/a", state="failed")["last_failure"]["cause"]["kind"], "exec",
-          "the cause")
+    cause = s.wait_for("/user/a", state="failed")["last_failure"]["cause"]
+    equal((cause["kind"], cause["key"]), ("exec", f"cgroup {key}"), "the cause")
+    has(s.ctl_ok("explain", "a").out, rf"`cgroup\.{key}` at .*supd\.yaml:\d+", "the story")
     has(logged(s), rf"/user/a: .*supd\.yaml:\d+: cgroup\.{key}: the controller "
         rf"{controller(key)} is not delegated to supd \(.*inner/limited has: none\)", "the log")
 
