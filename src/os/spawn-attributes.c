@@ -34,7 +34,8 @@ struct sets {
 	uint64_t inheritable;
 };
 
-/* How gladly the kernel kills it when memory runs out: its own, though it shares ours. */
+/* How gladly the kernel kills it when memory runs out: its own, though it shares ours;
+ * the kernel grants that to a vfork only. */
 void
 spawn_oom_score_adj(const struct spawn_child *child)
 {
@@ -42,7 +43,8 @@ spawn_oom_score_adj(const struct spawn_child *child)
 	char text[NUMBER_MAX];
 	int fd;
 
-	if (!wanted->has_oom_score_adj)
+	/* Who is watched was born with it. */
+	if (!wanted->has_oom_score_adj || child->is_watched)
 		return;
 	spawn_write_number(text, wanted->oom_score_adj);
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

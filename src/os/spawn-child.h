@@ -10,6 +10,8 @@
 #include "base/names.h"
 #include "os/spawn.h"
 
+#include <stdatomic.h>
+
 #define SPAWN_SIGNAL_MAX 64
 
 struct spawn_child {
@@ -19,6 +21,8 @@ struct spawn_child {
 	bool has_close_range;
 	bool is_shared;    /* the table of descriptors is the parent's; they are staged */
 	bool is_joining;   /* it has to enter its cgroup by itself */
+	bool is_watched;   /* the parent waits for `lives` to be 0, and not for ever */
+	_Atomic int lives; /* the kernel sets it to 0: our memory is not used any more */
 	int exec_fd;       /* close-on-exec, to be kept until then; or -1 */
 	int keep;          /* of a shared table, what is below this is needed */
 	uint64_t to_reset; /* signals to set to their default */

@@ -12,16 +12,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STACK_SIZE = 64 * 1024, GUARD_SIZE = 64 * 1024 };
+
+/* A child that is watched is looked after so often, and given up after so many times:
+ * half a minute. */
+#define STALL_MS   20
+#define STALLS_MAX 1500
+
+#define OOM_TEXT_MAX 16
 
 const char *const spawn_step_names[] = {SPAWN_STEP_MAP(AS_NAME)};
 
@@ -74,8 +85,8 @@ fill_window(struct spawner *spawner)
  * are born at or above FD_WINDOW.  A signal outside the usual ones that is ignored only
  * later stays ignored in children.
  *
- * Returns 0 or -errno with a sentence; after a failure only os_spawn_done() may follow, and
- * need not.
+ * Returns 0 or -errno with a sentence; after a failure only os_spawn_done() may follow,
+ * and need not.
  */
 int
 os_spawn_init(struct spawner *spawner, struct err *err)
@@ -180,13 +191,57 @@ stage(const struct spawner *spawner, struct spawn_child *child)
 	return true;
 }
 
+static void
+tell_late(const struct spawn_child *child, int stalls)
+{
+	if (stalls < STALLS_MAX || child->trace->step != SPAWN_STEP_NONE)
+		return;
+	child->trace->code = ETIMEDOUT;
+	child->trace->step = SPAWN_STEP_EXEC;
+}
+
+/*
+ * Between its change of user and its exec a child can be stopped by every process of that
+ * user, and its program may lie where somebody else has a say in how long a read takes.
+ * After a vfork we would wait for that as long as they please.  So we wait in a way that
+ * has an end: who was stopped goes on, who takes too long is killed.  Nothing here may
+ * touch errno, which is the child's at that time.
+ */
+static void
+watch(struct spawn_child *child, int pidfd)
+{
+	static const struct timespec stall = {.tv_nsec = STALL_MS * 1000 * 1000};
+	int stalls = 0;
+
+	while (atomic_load(&child->lives) != 0)
+		if (os_quiet_syscall(SYS_futex, (long)&child->lives, FUTEX_WAIT, 1,
+		                     (long)&stall) == -ETIMEDOUT)
+			(void)os_quiet_syscall(SYS_pidfd_send_signal, pidfd,
+			                       ++stalls < STALLS_MAX ? SIGCONT : SIGKILL,
+			                       0, 0);
+	tell_late(child, stalls);
+}
+
+/* The same by the end of a pipe, which the exec closes; signals are blocked. */
+static void
+watch_pipe(struct spawn_child *child, int fd, pid_t pid)
+{
+	struct pollfd end = {.fd = fd, .events = POLLIN};
+	int stalls = 0;
+
+	while (poll(&end, 1, child->is_watched ? STALL_MS : -1) <= 0)
+		(void)kill(pid, ++stalls < STALLS_MAX ? SIGCONT : SIGKILL);
+	tell_late(child, stalls);
+}
+
 static int
 start_clone3(struct spawner *spawner, struct spawn_child *child, struct spawn_result *ret)
 {
 	const struct spawn *spawn = child->spawn;
 	struct clone_args args = {
-	    .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_CLEAR_SIGHAND |
-	             CLONE_PARENT_SETTID,
+	    .flags = CLONE_VM | CLONE_PIDFD | CLONE_CLEAR_SIGHAND | CLONE_PARENT_SETTID |
+	             (child->is_watched ? CLONE_CHILD_CLEARTID : CLONE_VFORK),
+	    .child_tid = (uintptr_t)&child->lives,
 	    .parent_tid = (uintptr_t)&child->trace->pid,
 	    .pidfd = (uintptr_t)&ret->pidfd,
 	    .exit_signal = SIGCHLD,
@@ -206,6 +261,8 @@ start_clone3(struct spawner *spawner, struct spawn_child *child, struct spawn_re
 	else
 		unstage(spawner, child);
 	pid = os_clone3(&args, spawn_child_run, child);
+	if (pid > 0 && child->is_watched)
+		watch(child, ret->pidfd);
 	if (child->is_shared)
 		unstage(spawner, child);
 	if (pid < 0)
@@ -229,7 +286,6 @@ static int
 start_old(struct spawner *spawner, struct spawn_child *child, struct spawn_result *ret)
 {
 	int ends[2];
-	char byte;
 
 	/* Its closing tells of the exec where the kernel's vfork does not. */
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -247,15 +303,16 @@ start_old(struct spawner *spawner, struct spawn_child *child, struct spawn_resul
 #else
 	ret->pid =
 	    clone(spawn_child_run, (char *)spawner->stack + GUARD_SIZE + STACK_SIZE,
-	          CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD, child,
-	          &child->trace->pid);
+	          CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD |
+	              (child->is_watched ? 0 : CLONE_VFORK),
+	          child, &child->trace->pid);
 #endif
 	int code = ret->pid < 0 ? errno : 0;
 
 	(void)spawner;
 	(void)close(ends[1]);
-	while (code == 0 && read(ends[0], &byte, 1) < 0 && errno == EINTR)
-		continue;
+	if (code == 0)
+		watch_pipe(child, ends[0], ret->pid);
 	(void)close(ends[0]);
 	if (code != 0)
 		return -code;
@@ -309,6 +366,38 @@ start(struct spawner *spawner, struct spawn_child *child, struct spawn_result *r
 	return r;
 }
 
+/* Who is watched is born with our own: have for that moment what it is to have. */
+static int
+lend_oom_score_adj(const struct spawn *spawn, int *ret_fd, char own[OOM_TEXT_MAX])
+{
+	const struct attributes *wanted = spawn->attributes;
+	char text[OOM_TEXT_MAX];
+	ssize_t n;
+	int r = 0;
+
+	if (wanted == NULL || !wanted->has_oom_score_adj)
+		return 0;
+	*ret_fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	if (*ret_fd < 0)
+		return -errno;
+	n = read(*ret_fd, own, OOM_TEXT_MAX - 1);
+	own[n > 0 ? n : 0] = '\0';
+	spawn_write_number(text, wanted->oom_score_adj);
+	if (n <= 0 || pwrite(*ret_fd, text, strlen(text), 0) < 0) {
+		r = n == 0 ? -EIO : -errno;
+		fd_close(ret_fd);
+	}
+	return r;
+}
+
+static void
+take_back_oom_score_adj(int *fd, const char *own)
+{
+	if (*fd >= 0)
+		(void)!pwrite(*fd, own, strlen(own), 0);
+	fd_close(fd);
+}
+
 /*
  * Start a program.  Returns when it has been exec'd, or when that has failed.
  *
@@ -329,7 +418,11 @@ os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result
 	    .null_fd = spawner->null_fd,
 	    .has_close_range = spawner->has_close_range,
 	    .exec_fd = -1,
+	    .is_watched = spawn->has_ids,
+	    .lives = 1,
 	};
+	char own_oom[OOM_TEXT_MAX];
+	int oom_fd = -1;
 	int r;
 
 	ASSERT(spawn->n_fds >= 3);
@@ -337,7 +430,13 @@ os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
 	child.trace->step = SPAWN_STEP_NONE;
 	child.trace->which = -1;
+	r = child.is_watched ? lend_oom_score_adj(spawn, &oom_fd, own_oom) : 0;
+	if (r < 0) {
+		ret->step = SPAWN_STEP_OOM;
+		return r;
+	}
 	r = start(spawner, &child, ret);
+	take_back_oom_score_adj(&oom_fd, own_oom);
 	if (r < 0) {
 		ret->step = refused_step(spawn, -r);
 		return r;

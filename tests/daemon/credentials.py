@@ -10,6 +10,7 @@ import re
 import resource
 import shutil
 import subprocess
+import sys
 
 from lib import PROBE, Skip, check, equal, has, main, test
 from report import Report, reporting
@@ -180,19 +181,19 @@ def groups(report):
 
 @test("supplementary groups come to those of the user, or to supd's own", root=True)
 def supplementary(box):
-    daemon, sys = grp.getgrnam("daemon").gr_gid, grp.getgrnam("sys").gr_gid
-    s = box.supd({"a": reporting(user="nobody", supplementary_groups=["daemon", str(sys)]),
+    daemon, another = grp.getgrnam("daemon").gr_gid, grp.getgrnam("sys").gr_gid
+    s = box.supd({"a": reporting(user="nobody", supplementary_groups=["daemon", str(another)]),
                   "b": reporting(supplementary_groups=["daemon"]),
                   "c": reporting(user="nobody", group="sys", supplementary_groups="daemon"),
                   "d": reporting(user="nobody", supplementary_groups=[])})
     a, b, c, d = (Report(s, name) for name in "abcd")
     of_nobody = set(os.getgrouplist("nobody", pwd.getpwuid(NOBODY).pw_gid))
-    equal(groups(a), sorted(of_nobody | {daemon, sys}), "a's groups")
+    equal(groups(a), sorted(of_nobody | {daemon, another}), "a's groups")
     equal(groups(b), sorted(set(os.getgroups()) | {daemon}), "b's groups")
     equal(b.status["Uid"].split() + b.status["Gid"].split(), ["0"] * 4 + [str(os.getegid())] * 4,
           "b's ids")
     equal(set(groups(c)) >= {daemon}, True, "c has the group")
-    equal(c.status["Gid"].split(), [str(sys)] * 4, "c's group")
+    equal(c.status["Gid"].split(), [str(another)] * 4, "c's group")
     equal(groups(d), sorted(of_nobody), "d's groups")
 
 
@@ -208,6 +209,28 @@ def unknown(box):
           "a's variables")
     equal((b.environ["HOME"], "USER" in b.environ), ("/srv", False), "b's")
     equal((c.environ["HOME"], c.environ["USER"]), ("/root", "root"), "c's, who is still root")
+
+
+@test("a user that stops all its processes as soon as they are there does not stop supd",
+      root=True)
+def stopper(box):
+    user = 4000001
+    attack = box.popen(sys.executable, "-c", "import os, signal\n"
+                       f"os.setresuid({user}, {user}, {user})\nos.write(1, b'.')\n"
+                       "while True: os.kill(-1, signal.SIGSTOP)", stdout=subprocess.PIPE)
+    equal(attack.stdout.read(1), b".", "the attack's first word")
+    names = [f"a{n}" for n in range(100)]
+    s = box.supd({name: {"command": ["/bin/sleep", "1000"], "user": str(user), "group": str(user),
+                         "shutdown": "brutal_kill", "oom_score_adj": 1000,
+                         "no_new_privileges": True, "capabilities": {"ambient": []}}
+                  for name in names})
+    for name in names:
+        s.event("started", name)
+    with open(f"/proc/{s.guardian()}/oom_score_adj", encoding="ascii") as text:
+        equal(int(text.read()), own_oom(), "the guardian's own oom_score_adj")
+    for name in names:
+        with open(f"/proc/{s.actor(name)['pid']}/oom_score_adj", encoding="ascii") as text:
+            equal(int(text.read()), 1000, f"{name}'s")
 
 
 @test("an ordinary user may name itself and its own groups")

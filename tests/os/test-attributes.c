@@ -15,10 +15,12 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NOBODY 65534
@@ -162,6 +164,55 @@ START_TEST(a_child_has_its_own_capabilities_and_leaves_ours)
 }
 END_TEST
 
+/* A user that stops all its processes, again and again: a number that nobody has. */
+#define STOPPER 4000001
+
+static pid_t
+start_stopper(void)
+{
+	pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		if (setresuid(STOPPER, STOPPER, STOPPER) < 0)
+			_exit(1);
+		for (;;)
+			(void)kill(-1, SIGSTOP);
+	}
+	return pid;
+}
+
+START_TEST(who_stops_a_child_before_its_exec_does_not_stop_us)
+{
+	char *argv[] = {strdup("/bin/true"), NULL};
+	const int fds[] = {-1, -1, -1};
+	const struct attributes attributes = {
+	    .has_ambient = true, .has_oom_score_adj = true, .oom_score_adj = 1000};
+	const int before = own_oom_score_adj();
+	struct spawn spawn = plain(argv, fds);
+	struct spawn_result child;
+	pid_t stopper;
+
+	if (geteuid() != 0)
+		return;
+	spawner.has_clone3 = spawner.has_clone3 && _i == 0;
+	stopper = start_stopper();
+	spawn.has_ids = true;
+	spawn.uid = spawn.gid = STOPPER;
+	spawn.attributes = &attributes;
+	for (int i = 0; i < 100; i++) {
+		ck_assert_int_eq(os_spawn(&spawner, &spawn, &child), 0);
+		ck_assert_int_eq(kill(child.pid, SIGKILL), 0);
+		ck_assert_int_eq(waitpid(child.pid, NULL, 0), child.pid);
+		(void)close(child.pidfd);
+	}
+	ck_assert_int_eq(own_oom_score_adj(), before);
+	ck_assert_int_eq(kill(stopper, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(stopper, NULL, 0), stopper);
+	free(argv[0]);
+}
+END_TEST
+
 static void
 assert_fails(struct attributes attributes, const struct spawn_limit *limit,
              const char *root, int code, const char *step, int which)
@@ -219,9 +270,12 @@ main(void)
 	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, a_child_has_its_own_oom_score_adj_and_leaves_ours, 0,
 	                    2);
 	tcase_add_loop_test(tcase, a_child_has_its_own_capabilities_and_leaves_ours, 0,
+	                    2);
+	tcase_add_loop_test(tcase, who_stops_a_child_before_its_exec_does_not_stop_us, 0,
 	                    2);
 	tcase_add_test(tcase, what_an_ordinary_user_may_not_is_named);
 	suite_add_tcase(suite, tcase);
