@@ -59,7 +59,6 @@ renew_child(struct core *core, struct node *child)
 	child->attempts = 0;
 	child->was_ready = false;
 	child->manual = false;
-	child->awake = false;
 	child->failures = 0;
 	child->shown_delay_ms = 0;
 	child->guard_n = 0;
