@@ -227,9 +227,8 @@ actor_state_colour(struct span state)
 	return COLOUR_NONE;
 }
 
-/* Does it wait for others? */
-bool
-actor_waits(const struct actor_view *actor)
+static bool
+waits_for_others(const struct actor_view *actor)
 {
 	struct scan scan;
 
@@ -240,7 +239,15 @@ actor_waits(const struct actor_view *actor)
 	return scan_element(&scan);
 }
 
-/* What it waits for: "/user/db, /user/cache". */
+/* Does it wait for others, or, as ready as can be, for a client? */
+bool
+actor_waits(const struct actor_view *actor)
+{
+	return waits_for_others(actor) ||
+	       (actor->ready && span_is(actor->state, "waiting"));
+}
+
+/* What it waits for: "/user/db, /user/cache", or "a client". */
 void
 actor_print_waits_for(struct strbuf *sb, const struct actor_view *actor)
 {
@@ -249,6 +256,10 @@ actor_print_waits_for(struct strbuf *sb, const struct actor_view *actor)
 
 	if (!actor_waits(actor))
 		return;
+	if (!waits_for_others(actor)) {
+		strbuf_adds(sb, "a client");
+		return;
+	}
 	scan_init(&scan, actor->raw_waits_for);
 	scan_array(&scan);
 	while (scan_element(&scan)) {

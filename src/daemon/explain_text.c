@@ -445,7 +445,9 @@ say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view
 		return;
 	}
 	strbuf_adds(sb, "waiting for ");
-	if (!waiting_text(sb, shell, view))
+	if (view->asleep)
+		strbuf_adds(sb, "a client");
+	else if (!waiting_text(sb, shell, view))
 		strbuf_adds(sb, "its turn");
 }
 

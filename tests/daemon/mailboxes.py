@@ -499,6 +499,8 @@ def on_connect(box):
         actor = s.actor(name)
         equal((actor["state"], actor["ready"], actor["pid"]), ("waiting", True, None), name)
         equal(s.ctl("wait", name, "--for", "ready").code, 0, "wait --for ready")
+        has(s.ctl("explain", name).out, "waiting for a client", "what explain says")
+        has(s.ctl("status", name).out, "waits for +a client", "what status says")
         client = Client(box, kind, made[name])
         answered(s, name, kind, client, s.started(name))
         s.wait_for(name, state="running")

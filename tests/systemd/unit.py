@@ -3,12 +3,13 @@
 """supd.service under a real systemd: what its lines promise."""
 import os
 import re
+import socket
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 # pylint: disable=wrong-import-position
-from machine import CGROUP, check, main, marked, sh, test, until
+from machine import CGROUP, DEADLINE_S, check, main, marked, sh, test, until
 
 
 @test("systemd finds no fault with the unit")
@@ -117,6 +118,35 @@ def slow_stop(m):
     check("/user/a: exited: ended normally (exited with 0)" in m.journal(cursor),
           lambda: m.journal(cursor))
     check(m.show("Result") == "success", m.show("Result"))
+
+
+ANSWER = ("open(my $$s, '+<&=', 3); while (accept(my $$c, $$s)) "
+          "{ syswrite($$c, $$$$ . ' of ' . $$ENV{LISTEN_FDNAMES}); close($$c) }")
+
+
+@test("a socket unit: its first client starts supd and then the actor, and waits when supd restarts")
+def socket_unit(m):
+    def ask():
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(DEADLINE_S)
+            client.connect(os.path.join(m.shared, "web.sock"))
+            return client.recv(100).decode()
+
+    m.run("/bin/sh", "-c", "printf '[Socket]\\nListenStream=/srv/web.sock\\n"
+          "FileDescriptorName=web\\n' >/run/systemd/system/supd.socket && "
+          "systemctl daemon-reload && systemctl start supd.socket", good=True)
+    m.tree(a='{start_on: connect, sockets: {web: "unix:/srv/other.sock"}, '
+             'command: [/usr/bin/perl, -e, "%s"]}' % ANSWER)
+    check(m.show("ActiveState") == "inactive", "it runs before anybody came")
+    first = ask()
+    check(first.endswith(" of web"), first)
+    check(m.show("ActiveState") == "active", "not active")
+    check(not os.path.exists(os.path.join(m.shared, "other.sock")), "the file's address is used")
+    check(ask() == first, "another process answers")
+    m.run("systemctl", "restart", "supd", good=True)
+    second = ask()
+    check(second.endswith(" of web") and second != first, second)
+    m.run("systemctl", "stop", "supd.socket", "supd", good=True)
 
 
 @test("a supd that was killed is started again, with nothing of it left or doubled")
