@@ -212,20 +212,21 @@ enum reply_result {
 	REPLY_LIMIT,         /* the supervisor's `max_children` are there */
 };
 
+/* In such an order that nothing is padding: two that say the same are so to the byte. */
 struct action {
 	enum action_kind kind;
 	struct ref ref;           /* whom; unused by EXIT */
 	uint32_t life;            /* SPAWN … THAW, REPORT: of which process, 0: none */
 	uint64_t token;           /* REPLY */
+	uint64_t addition_id;     /* ADDED */
 	enum reply_result result; /* REPLY */
 	int32_t status;           /* EXIT: exit status of supd */
+	uint32_t addition_index;  /* ADDED: which of the addition's actors this is */
 	/* LISTEN: it waits until it is needed; that is to be told with EVENT_KNOCK. */
 	/* CLEAR: what a resume keeps (fd store, runtime directory) is given up now. */
 	bool is_final; /* CLEAR: it is down for good, else it is about to be started */
 	bool kept;     /* REMOVED: comes back when its supervisor starts anew */
-	uint64_t addition_id;    /* ADDED */
-	uint32_t addition_index; /* ADDED: which of the addition's actors this is */
-	bool bark; /* STOP: its watchdog ran out, or it said so: watchdog_signal */
+	bool bark;     /* STOP: its watchdog ran out, or it said so: watchdog_signal */
 	/* PROBE: ask once for each serial, and say EVENT_PROBED. No actor is asked two
 	 * things at a time: a question makes those before it void. */
 	bool is_start; /* whether it is ready; else how its health is */
@@ -243,9 +244,10 @@ struct action {
 	struct place rule_place;  /* FAILURE: the rule that matched; line 0: see reason */
 	uint8_t reason;           /* FAILURE: enum decision_reason */
 	bool group;               /* FAILURE: the strategy took siblings along */
-	uint32_t window;   /* FAILURE, GAVE_UP: restarts counted in the intensity */
-	uint32_t limit;    /* FAILURE, GAVE_UP: the intensity's bound */
-	uint64_t delay_ms; /* FAILURE (restart, resume), BACKOFF */
+	bool timed_out;           /* HOOK_FAILED, below */
+	bool confirmed;  /* TERMINATED, below: the target was there, and ended */
+	uint32_t window; /* FAILURE, GAVE_UP: restarts counted in the intensity */
+	uint32_t limit;  /* FAILURE, GAVE_UP: the intensity's bound */
 
 	/*
 	 * HOOK: start this hook of the actor, once for each serial, and say
@@ -257,9 +259,9 @@ struct action {
 	 * killed when its time was over.
 	 */
 	uint32_t serial;
+	uint64_t delay_ms; /* FAILURE (restart, resume), BACKOFF */
 	enum hook hook;
 	enum hook_reason hook_reason;
-	bool timed_out;
 
 	/*
 	 * Death watch.  TERMINATED: with `watch` it is told to one watcher (ref), about
@@ -268,11 +270,11 @@ struct action {
 	 * EVENT_REACT_DONE when nothing of it is left; no actor has two at a time.
 	 * HOOK_FAILED with `watch`: it was this command that failed.
 	 */
-	uint32_t watch;    /* 1 + which of the watches of `ref`; 0: none */
-	bool confirmed;    /* the target was there, and ended */
-	bool child_failed; /* it was a child of the watcher, and failed: see cause */
+	uint32_t watch; /* 1 + which of the watches of `ref`; 0: none */
 	enum reaction reaction;
-	int32_t signal; /* SIGNAL: to the main process of this life */
+	int32_t signal;    /* SIGNAL: to the main process of this life */
+	bool child_failed; /* it was a child of the watcher, and failed: see cause */
+	uint8_t unused[3];
 };
 
 /* Why a directive was what it was, besides the rule that matched. */
