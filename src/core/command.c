@@ -50,6 +50,9 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	} else if (node_is_pending(node)) {
 		node->up = true;
 		node->start_now = true;
+		/* With its group: what it needs is looked at when that is its turn. */
+		if (node->grouped)
+			gate_leave(core, node);
 		hurry_group(turn, node);
 	} else if (!node->bounce && (node->state == STATE_STOPPING || !node->up)) {
 		/* Its stop has begun, or waits for its turn. */
