@@ -151,7 +151,7 @@ tables_init(struct tables *tables, const struct conf *conf, struct err *err)
 {
 	uint32_t n = 0;
 
-	*tables = (struct tables){.n = conf->n_actors};
+	*tables = (struct tables){.n = conf->n_actors, .metrics_fd = -1};
 	tables->paths = calloc(conf->n_actors, sizeof(*tables->paths));
 	tables->seen = calloc(conf->n_actors, sizeof(*tables->seen));
 	for (uint32_t i = 0; tables->paths != NULL && i < conf->n_actors; i++)
@@ -592,6 +592,8 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	if (r == 0)
 		ledger = reload_new_ledger(shell, conf, seed, err);
 	if (ledger == NULL) {
+		metrics_cancel(shell->metrics, conf, tables.metrics_fd);
+		mailboxes_cancel(shell, &shell->mailboxes);
 		tables_done(&tables);
 		return r < 0 ? r : -ENOMEM;
 	}
