@@ -56,7 +56,7 @@ FAULTS = [  # what is wrong, the file, line of the error, what the sentence must
 ]
 
 UNSUPPORTED = {  # keys that this version knows of and refuses
-    "start_on": "connect",
+    "ready": "{log: x}",
 }
 
 
