@@ -348,6 +348,19 @@ struct how {
 	uint64_t resolve;
 };
 
+/* What is below a directory where openat2(2) is refused: what a link means is not told. */
+static int
+stat_without_links(int top, const char *path, struct stat *ret)
+{
+	int r = fstatat(top, path + strspn(path, "/"), ret, AT_SYMLINK_NOFOLLOW);
+
+	if (r == 0 && S_ISLNK(ret->st_mode)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return r;
+}
+
 /* As stat(2), but the root is this directory, also of links; NULL: the root of all. */
 static int
 stat_below(const char *root, const char *path, struct stat *ret)
@@ -363,6 +376,8 @@ stat_below(const char *root, const char *path, struct stat *ret)
 	if (top >= 0)
 		fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
 	r = fd >= 0 ? fstat(fd, ret) : -1;
+	if (top >= 0 && fd < 0 && (errno == ENOSYS || errno == EPERM))
+		r = stat_without_links(top, path, ret);
 	if (fd >= 0)
 		(void)close(fd);
 	if (top >= 0)

@@ -389,10 +389,6 @@ suite_attributes(void)
 	                    (int)ARRAY_SIZE(files));
 	tcase_add_test(tcase, a_spoilt_file_of_variables_is_read_or_refused);
 	tcase_add_test(tcase, a_file_with_a_nul_in_it_or_too_large_is_refused);
-	suite_add_tcase(suite, tcase);
-	/* openat2(2), which valgrind does not know. */
-	tcase = new_case("root");
-	tcase_set_tags(tcase, "kernel_limits");
 	tcase_add_test(
 	    tcase, a_program_is_looked_for_below_the_root_and_in_the_path_of_the_files);
 	suite_add_tcase(suite, tcase);
