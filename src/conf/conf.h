@@ -356,6 +356,7 @@ void conf_reports_done(struct conf_reports *reports);
 void conf_report_format(const struct conf_report *report, struct strbuf *out);
 void conf_reports_format(const struct conf_reports *reports, struct strbuf *out);
 uint32_t conf_find(const struct conf *conf, const char *path);
+bool conf_output_is_captured(const struct conf_output *output);
 
 /* ---- more actors than the files have ---- */
 

@@ -266,3 +266,11 @@ pipes_check(struct reader *reader)
 		if (pipes.visits[i] == NOT_SEEN)
 			follow(&pipes, i);
 }
+
+/* Does what goes there pass through the log process? */
+bool
+conf_output_is_captured(const struct conf_output *output)
+{
+	return output->kind == OUTPUT_LOG || output->kind == OUTPUT_JOURNAL ||
+	       output->kind == OUTPUT_SYSLOG;
+}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/pattern.h"
 #include "base/sum.h"
 #include "conf/read.h"
 #include "conf/scan.h"
@@ -162,6 +163,20 @@ scan_probe_url(const struct schema_type *type, const struct node *node,
 	return parse_url(node->text, &url, why);
 }
 
+/* What a line has to match. */
+int
+scan_pattern(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	struct pattern pattern;
+	int r = pattern_compile(&pattern, node->text, why);
+
+	(void)type;
+	*ret_number = 0;
+	pattern_done(&pattern);
+	return r;
+}
+
 /* ---- what is asked ------------------------------------------------------------------
  */
 
@@ -303,7 +318,7 @@ refuse_pace(struct reader *reader, const struct node *node, const char *kind,
 }
 
 /* How a process tells by itself, without being asked. */
-static const char *const ready_kinds[] = {"after", "fd", NULL};
+static const char *const ready_kinds[] = {"after", "fd", "log", NULL};
 
 static void
 read_unasked(struct reader *reader, const struct node *node, const char *kind,
@@ -311,13 +326,17 @@ read_unasked(struct reader *reader, const struct node *node, const char *kind,
 {
 	struct conf_process *process = &actor->process;
 
-	(void)reader;
 	if (strcmp(kind, "after") == 0) {
 		actor->spec.ready = READY_AFTER;
 		actor->spec.ready_after_ms = read_value(&schema_duration, node).number;
 		return;
 	}
 	actor->spec.ready = READY_TOLD;
+	if (strcmp(kind, "log") == 0) {
+		process->ready_sign = READY_BY_LOG;
+		process->ready_pattern = arena_dup(reader->keep, node->text);
+		return;
+	}
 	process->ready_sign = READY_BY_FD;
 	process->ready_fd = (int)read_value(&schema_ready_fd, node).number;
 }
@@ -450,6 +469,22 @@ check_ready_fd(struct reader *reader, const struct node *map,
 		             first);
 }
 
+/* What nobody reads can tell nobody that it is ready. */
+static void
+check_ready_log(struct reader *reader, const struct node *map,
+                const struct conf_process *process, const struct trail *up)
+{
+	const struct trail above = {up, "ready", 0};
+	const struct trail trail = {&above, "log", 0};
+	const struct node *node = node_get(node_get(map, "ready"), "log");
+
+	if (process->ready_sign == READY_BY_LOG && node != NULL &&
+	    !conf_output_is_captured(&process->out) && !conf_output_is_captured(&process->err))
+		reader_error(reader, node, &trail,
+		             "nothing that it prints is looked at: its `output` is "
+		             "neither `log` nor `journal` nor `syslog`");
+}
+
 /* Warn of probes that are never made, or never fail.  All keys were read. */
 void
 probes_check(struct reader *reader, const struct node *map,
@@ -459,6 +494,7 @@ probes_check(struct reader *reader, const struct node *map,
 	const struct trail trail = {up, "health", 0};
 
 	check_ready_fd(reader, map, process, up);
+	check_ready_log(reader, map, process, up);
 	check_probe(reader, map, "ready", process, &process->ready, up);
 	check_probe(reader, map, "health", process, &process->health, up);
 	/* Whoever is ready only when it has ended is never asked. */

@@ -15,6 +15,7 @@
 #define HEALTH_FAILURES    3
 #define HEALTH_SUCCESSES   1
 
+scan_fn scan_pattern;
 scan_fn scan_probe_path;
 scan_fn scan_probe_tcp;
 scan_fn scan_probe_url;

@@ -131,7 +131,8 @@ static const struct schema_key keys[] = {
     {"ready", &schema_ready, "\"exec\"", "When it counts as started.", CONF_RESTARTS,
      WORKER, .read = read_ready},
     {"start_timeout", &schema_period, "\"infinity\"",
-     "How long it may take to be ready; with `ready: notify`, `fd` or a probe 90s.",
+     "How long it may take to be ready; with `ready: notify`, `fd`,"
+     " `log` or a probe 90s.",
      CONF_IN_PLACE, WORKER, INTO(struct conf_actor, spec.start_timeout_ms), NULL},
     {"health", &schema_health, "\"off\"",
      "How it is asked, again and again, whether it is well.", CONF_IN_PLACE, WORKER,

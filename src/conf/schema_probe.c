@@ -8,11 +8,6 @@
 #include "conf/scan.h"
 #include "conf/schema_types.h"
 
-#define NOT_BUILT(key)                            \
-	{                                         \
-		.name = (key), .where = AT_NESTED \
-	}
-
 /* One of these words, or a mapping of these keys. */
 #define WORD_OR_KEYS(title, sentence, list, keys)                                      \
 	{                                                                              \
@@ -38,6 +33,11 @@ static const struct schema_type probe_url = {
     .allowed = "a URL with a numeric address, such as http://127.0.0.1:8080/health",
     .scan = scan_probe_url,
     .pattern = "^http://[^/]+",
+};
+static const struct schema_type ready_log = {
+    .name = "ready_log",
+    .allowed = "a POSIX extended regular expression, such as '^listening on [0-9]+'",
+    .scan = scan_pattern,
 };
 const struct schema_type schema_ready_fd = {
     .name = "ready_fd",
@@ -84,13 +84,14 @@ static const struct schema_key ready_keys[] = {
     {"fd", &schema_ready_fd, NULL,
      "Ready once it writes a newline to this descriptor, or closes it.", CONF_RESTARTS,
      AT_NESTED, .read = NULL},
-    NOT_BUILT("log"),
+    {"log", &ready_log, NULL, "Ready once a line that it prints matches this.",
+     CONF_RESTARTS, AT_NESTED, .read = NULL},
 };
 TABLE(ready_table, ready_keys, NULL);
 const struct schema_type schema_ready =
     WORD_OR_KEYS("ready",
-                 "`exec`, `notify`, `exit`, {after: 5s}, {fd: 3}, {tcp: "
-                 "\"127.0.0.1:80\"}, {unix: PATH}, {http: URL} or {exec: CMD}",
+                 "`exec`, `notify`, `exit`, {after: 5s}, {fd: 3}, {log: REGEX}, "
+                 "{tcp: \"127.0.0.1:80\"}, {unix: PATH}, {http: URL} or {exec: CMD}",
                  ready_words, ready_table);
 
 static const char *const health_words[] = {"off"};

@@ -2,7 +2,7 @@
 /* output.c - the pipes between actors and the log process, and from actor to actor. */
 #include "config.h"
 
-#include "daemon/output.h"
+#include "daemon/output_private.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "base/units.h"
 #include "daemon/log.h"
+#include "daemon/procs.h"
 #include "daemon/shell.h"
 #include "ledger/link.h"
 #include "logd/state.h"
@@ -28,43 +29,8 @@
 /* As many pipes as the log process takes. */
 #define PIPES_MAX STATE_STREAMS_MAX
 
-/* Beside the streams of feed.h: what is an actor's standard input. */
-#define PIPE_INPUT FEED_STREAM_MAX
-
 /* Where in the vault the log process finds what it needs. */
 enum kept { KEPT_FEED = 1, KEPT_FEED_LOG, KEPT_STATE, KEPT_STAGING, KEPT_STAGING_IN };
-
-/* No message for all is under way. */
-#define IDLE SIZE_MAX
-
-struct output_pipe {
-	/* Both ends of it, or its write end alone: the one that processes get. */
-	struct tail_stream stream;
-	bool is_writer;
-	char *path;
-	unsigned int name; /* enum feed_stream or PIPE_INPUT */
-	uint64_t begun;    /* bytes that were said before the newest process began */
-	uint64_t said;     /* bytes that it is known to have said */
-	bool is_quiet;     /* nobody is there to say more */
-	bool is_silent;    /* and the newest process had said nothing */
-};
-
-struct output {
-	struct shell *shell;
-	ev_io io;
-	int feed[2]; /* ours, the log process's */
-	int state;
-	struct tail tail;
-	int staging[2];
-	struct output_pipe *pipes;
-	size_t n;
-	size_t cap;
-	struct map by_key;
-	uint64_t instance; /* of the log process, 0: it said nothing yet */
-	size_t cursor;     /* who is named next */
-	bool begun;
-	struct feed_message message;
-};
 
 /* ---- pipes ---------------------------------------------------------------------------
  */
@@ -82,8 +48,8 @@ key_of(const char *path, unsigned int name)
 }
 
 /* The pipe of this actor and purpose, or NULL. */
-static struct output_pipe *
-find(const struct output *output, const char *path, unsigned int name)
+struct output_pipe *
+output_find(const struct output *output, const char *path, unsigned int name)
 {
 	uint32_t at;
 
@@ -177,6 +143,15 @@ fill_log(struct feed_log *ret, const struct conf_log *log)
 	};
 }
 
+/* From where on the line counts that tells that the actor is ready; 0: not any more. */
+static uint64_t
+awaits(const struct output_pipe *pipe, const struct node_view *view)
+{
+	if (view->state != STATE_STARTING && view->state != STATE_SUSPENDED)
+		return 0;
+	return pipe->is_adopted ? FEED_AS_BEFORE : pipe->begun + 1;
+}
+
 /* Say of a stream what is known of it; false: it goes nowhere (any more). */
 static bool
 describe(struct output *output, const struct output_pipe *pipe)
@@ -214,7 +189,12 @@ describe(struct output *output, const struct output_pipe *pipe)
 		message->target = FEED_TO_SYSLOG;
 		(void)snprintf(file, sizeof(file), "%s", SYSLOG_SOCKET);
 	}
-	return feed_set_text(message, pipe->path, file) == 0;
+	if (feed_set_text(message, pipe->path, file) < 0)
+		return false;
+	if (process->ready_sign != READY_BY_LOG)
+		return true;
+	message->awaits = awaits(pipe, &view);
+	return feed_set_pattern(message, process->ready_pattern) == 0;
 }
 
 /* Name one stream, with its descriptor or, if it is known already, without. */
@@ -236,8 +216,9 @@ name_stream(struct output *output, const struct output_pipe *pipe, bool is_new)
 	return r;
 }
 
-static int
-say(struct output *output, enum feed_kind kind, uint64_t key)
+/* Say something that needs no more than a key.  0 or -errno. */
+int
+output_say(struct output *output, enum feed_kind kind, uint64_t key)
 {
 	output->message =
 	    (struct feed_message){.kind = kind, .key = key, .instance = output->instance};
@@ -253,7 +234,7 @@ name_all(struct output *output)
 	if (output->cursor == IDLE)
 		return;
 	if (!output->begun)
-		r = say(output, FEED_BEGIN, 0);
+		r = output_say(output, FEED_BEGIN, 0);
 	output->begun = r == 0;
 	while (r == 0 && output->cursor < output->n) {
 		r = name_stream(output, &output->pipes[output->cursor], true);
@@ -262,15 +243,15 @@ name_all(struct output *output)
 			output->cursor++;
 	}
 	if (r == 0)
-		r = say(output, FEED_END, 0);
+		r = output_say(output, FEED_END, 0);
 	if (r == 0)
 		output->cursor = IDLE;
 	watch(output, r == 0 ? EV_READ : EV_READ | EV_WRITE);
 }
 
 /* All have to be named anew: something could not be said. */
-static void
-name_again(struct output *output)
+void
+output_name_again(struct output *output)
 {
 	if (output->instance == 0)
 		return;
@@ -286,7 +267,30 @@ tell(struct output *output, const struct output_pipe *pipe, bool is_new)
 	if (output->instance == 0 || output->cursor != IDLE)
 		return;
 	if (name_stream(output, pipe, is_new) < 0)
-		name_again(output);
+		output_name_again(output);
+}
+
+/* A line has come that tells that an actor is ready: put down first, then told. */
+static void
+take_match(struct output *output, uint64_t key, uint64_t awaited)
+{
+	struct shell *shell = output->shell;
+	struct event event = {.kind = EVENT_READY, .code = -1};
+	const struct actor *actor;
+	uint32_t at;
+
+	if (!map_get(&output->by_key, key, &at))
+		return;
+	event.ref = actors_find(&shell->actors, output->pipes[at].path);
+	actor = actors_get(&shell->actors, event.ref);
+	if (actor == NULL || actor->conf->process.ready_sign != READY_BY_LOG)
+		return;
+	/* A process before this one said it. */
+	if (!output->pipes[at].is_adopted && awaited != output->pipes[at].begun + 1)
+		return;
+	event.life = procs_life(shell->procs, event.ref);
+	procs_told(shell->procs, event.ref);
+	shell_post(shell, &event);
 }
 
 static void
@@ -296,7 +300,9 @@ heed(struct output *output)
 
 	if (message->kind == FEED_HELLO) {
 		output->instance = message->instance;
-		name_again(output);
+		output_name_again(output);
+	} else if (message->kind == FEED_MATCH) {
+		take_match(output, message->key, message->awaits);
 	} else if (message->kind == FEED_TROUBLE) {
 		log_line(message->error != 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_NOTICE,
 		         "log: %s", feed_actor(message));
@@ -396,7 +402,7 @@ output_new(struct shell *shell, struct err *err)
 	output->io.data = output;
 	if (take_kept(output) == 0) {
 		/* The log process does not know that there is somebody new. */
-		(void)say(output, FEED_ASK, 0);
+		(void)output_say(output, FEED_ASK, 0);
 	} else {
 		close_kept(output);
 		if (make_kept(output, err) < 0) {
@@ -455,6 +461,8 @@ output_adopt(struct output *output)
 
 			if (fd >= 0 && enter(output, actor->path, name, fd, &pipe) < 0)
 				(void)close(fd);
+			else if (fd >= 0)
+				pipe->is_adopted = true;
 		}
 	}
 }
@@ -470,7 +478,7 @@ get(struct output *output, const char *path, unsigned int name, struct output_pi
 	bool is_kept;
 	int fd, r;
 
-	*ret = find(output, path, name);
+	*ret = output_find(output, path, name);
 	*ret_is_new = *ret == NULL;
 	if (*ret != NULL)
 		return 0;
@@ -492,10 +500,11 @@ get(struct output *output, const char *path, unsigned int name, struct output_pi
 }
 
 /* Does the log process have to know of each new life? */
-static bool
-is_told_of_lives(const struct conf_process *process)
+bool
+output_is_told_of_lives(const struct conf_process *process)
 {
-	return process->log.json || process->out.kind == OUTPUT_JOURNAL ||
+	return process->log.json || process->ready_sign == READY_BY_LOG ||
+	       process->out.kind == OUTPUT_JOURNAL ||
 	       process->out.kind == OUTPUT_SYSLOG ||
 	       process->err.kind == OUTPUT_JOURNAL || process->err.kind == OUTPUT_SYSLOG;
 }
@@ -533,14 +542,18 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 	/* So that it can open /dev/stdout and /dev/stderr. */
 	if (is_new && process->has_user)
 		(void)fchown(pipe->stream.pipe_fd, process->uid, process->gid);
-	if (is_new || (!is_helper && is_told_of_lives(process)))
+	if (!is_helper) {
+		if (!is_new && !pipe->is_silent)
+			pipe->begun =
+			    tail_total(&output->tail, &pipe->stream, pipe->said);
+		pipe->is_adopted = false;
+	}
+	if (is_new || (!is_helper && output_is_told_of_lives(process)))
 		tell(output, pipe, is_new);
 	if (is_helper)
 		return pipe->is_writer || (r = become_writer(pipe)) == 0
 		           ? pipe->stream.pipe_fd
 		           : r;
-	if (!is_new && !pipe->is_silent)
-		pipe->begun = tail_total(&output->tail, &pipe->stream, pipe->said);
 	pipe->is_quiet = false;
 	pipe->is_silent = false;
 	/* What the life before made of it (O_NONBLOCK, ...) is not for this one. */
@@ -561,7 +574,7 @@ output_open_input(struct output *output, const char *path, bool for_reader)
 	bool is_new;
 	int r;
 
-	if (for_reader && find(output, path, PIPE_INPUT) == NULL)
+	if (for_reader && output_find(output, path, PIPE_INPUT) == NULL)
 		return -ENOENT;
 	r = get(output, path, PIPE_INPUT, &pipe, &is_new);
 	if (r < 0)
@@ -599,99 +612,7 @@ output_configure(struct output *output)
 		if (r == 0)
 			r = make_inputs(output, &actor->process.err);
 	}
-	name_again(output);
+	output_name_again(output);
 	name_all(output);
 	return r < 0 ? r : 0;
-}
-
-/* All that a process of this actor forked is gone: what it began to say is all. */
-void
-output_flush(struct output *output, const struct actor *actor)
-{
-	const bool is_told = is_told_of_lives(&actor->conf->process);
-
-	for (unsigned int name = 0; name < FEED_STREAM_MAX; name++) {
-		struct output_pipe *pipe = find(output, actor->path, name);
-
-		if (pipe == NULL)
-			continue;
-		pipe->is_quiet = true;
-		/* What the feed has no room for the next life brings about. */
-		if (is_told && output->instance != 0 && output->cursor == IDLE)
-			(void)say(output, FEED_FLUSH, pipe->stream.key);
-	}
-}
-
-static void
-drop_pipe(struct output *output, struct output_pipe *pipe)
-{
-	struct output_pipe *last = &output->pipes[output->n - 1];
-
-	if (pipe->name < FEED_STREAM_MAX && output->instance != 0 &&
-	    say(output, FEED_DROP, pipe->stream.key) < 0)
-		name_again(output);
-	shell_release(output->shell, pipe->stream.key);
-	map_remove(&output->by_key, pipe->stream.key);
-	fd_close(&pipe->stream.pipe_fd);
-	free(pipe->path);
-	if (pipe != last) {
-		*pipe = *last;
-		/* It is there already: this cannot fail. */
-		ASSERT(map_put(&output->by_key, pipe->stream.key,
-		               (uint32_t)(pipe - output->pipes)) == 0);
-	}
-	output->n--;
-	/* Who has another place now must not be left out. */
-	if (output->cursor != IDLE)
-		name_again(output);
-}
-
-/* The actor with this path is no more, and has no heir. */
-void
-output_drop(struct output *output, const char *path)
-{
-	for (unsigned int name = 0; name <= PIPE_INPUT; name++) {
-		struct output_pipe *pipe = find(output, path, name);
-
-		if (pipe != NULL)
-			drop_pipe(output, pipe);
-	}
-}
-
-/* Log files are opened by their names again: something else has moved them. */
-void
-output_reopen(struct output *output)
-{
-	/* One that does not listen opens them anew in any case. */
-	if (output->instance != 0)
-		(void)say(output, FEED_REOPEN, 0);
-}
-
-/*
- * The last that the newest process of an actor said on a stream, at most size bytes of
- * it; *ret_is_cut: there is more in front of that.  Never waits.
- */
-size_t
-output_tail(struct output *output, const char *path, enum feed_stream name, char *buf,
-            size_t size, bool *ret_is_cut)
-{
-	struct output_pipe *pipe = find(output, path, name);
-	uint64_t total;
-	uint64_t said;
-	size_t len;
-
-	*ret_is_cut = false;
-	if (pipe == NULL)
-		return 0;
-	len = tail_read(&output->tail, &pipe->stream, pipe->begun, buf, size, &total);
-	if (total > pipe->said)
-		pipe->said = total;
-	said = total > pipe->begun ? total - pipe->begun : 0;
-	pipe->is_silent = pipe->is_quiet && total == pipe->begun;
-	if (said < len) {
-		memmove(buf, buf + len - said, (size_t)said);
-		return (size_t)said;
-	}
-	*ret_is_cut = said > len;
-	return len;
 }

@@ -9,13 +9,6 @@
 /* More than the lines can have: what is in front of them tells where they begin. */
 #define TAIL_BYTES (WORDS_BYTES_MAX + 1024)
 
-static bool
-is_captured(const struct conf_output *output)
-{
-	return output->kind == OUTPUT_LOG || output->kind == OUTPUT_JOURNAL ||
-	       output->kind == OUTPUT_SYSLOG;
-}
-
 /*
  * Append the last words of an actor's newest process as an array of strings, also what
  * the log process did not get to yet.  false: its output is not captured.  Never waits.
@@ -35,15 +28,15 @@ words_of_actor(const struct shell *shell, struct ref ref, struct strbuf *out)
 	    actor->conf->spec.kind == NODE_SUPERVISOR || shell->output == NULL)
 		return false;
 	process = &actor->conf->process;
-	if (!is_captured(&process->out) && !is_captured(&process->err))
+	if (!conf_output_is_captured(&process->out) && !conf_output_is_captured(&process->err))
 		return false;
 	/* What went wrong is on the standard error: it stands last. */
-	if (!process->out_is_err && is_captured(&process->err)) {
+	if (!process->out_is_err && conf_output_is_captured(&process->err)) {
 		len = output_tail(shell->output, actor->path, FEED_STDERR, last,
 		                  sizeof(last), &is_cut);
 		words_add(&words, last, len, is_cut);
 	}
-	if (is_captured(&process->out)) {
+	if (conf_output_is_captured(&process->out)) {
 		len = output_tail(shell->output, actor->path,
 		                  process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, first,
 		                  sizeof(first), &is_cut);

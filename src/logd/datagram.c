@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "logd/format.h"
+#include "logd/match.h"
 #include "os/fd.h"
 #include "os/pass.h"
 
@@ -215,6 +216,7 @@ deliver_datagrams(struct delivery *delivery, struct stream *stream)
 		if (r == 0)
 			used += len;
 	}
+	match_lines(batch->state, stream, batch->data, used);
 	if (r < 0 && r != -EAGAIN && r != -ENOMEM)
 		sink_close(sink);
 	if (used == 0)

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "logd/format.h"
+#include "logd/match.h"
 #include "os/clock.h"
 
 /* How often files are looked at for being too old, while something is written. */
@@ -237,6 +238,10 @@ make_piece(struct delivery *delivery, struct piece *piece)
 	    .flush = piece->stream->flush,
 	};
 	if (r == 0)
+		piece->len = match_trim(piece->stream, delivery->batch.data, piece->len);
+	if (r == 0 && piece->len == 0)
+		return 0;
+	if (r == 0)
 		r = find_place(delivery, piece);
 	if (r < 0)
 		return r;
@@ -249,6 +254,7 @@ make_piece(struct delivery *delivery, struct piece *piece)
 	}
 	if (delivery->text.failed)
 		return -ENOMEM;
+	match_lines(delivery->batch.state, piece->stream, delivery->batch.data, used);
 	return used > 0 ? write_lines(delivery, piece, used) : 0;
 }
 
@@ -269,7 +275,7 @@ deliver_file(struct delivery *delivery, struct stream *stream)
 	if (n <= 0)
 		return n;
 	piece.len = (size_t)n;
-	if (!log->timestamps && !log->json &&
+	if (!log->timestamps && !log->json && stream->pattern_text == NULL &&
 	    piece.len <= room_of(stream->sink, piece.size))
 		n = move_piece(delivery, &piece);
 	else

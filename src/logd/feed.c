@@ -55,6 +55,31 @@ feed_path(const struct feed_message *message)
 	return message->text_len > 0 ? message->text + strlen(message->text) + 1 : "";
 }
 
+/* Add the pattern behind the two other texts; -ENAMETOOLONG where it does not fit. */
+int
+feed_set_pattern(struct feed_message *message, const char *pattern)
+{
+	const size_t size = strlen(pattern) + 1;
+
+	if (message->text_len + size > sizeof(message->text))
+		return -ENAMETOOLONG;
+	memcpy(message->text + message->text_len, pattern, size);
+	message->text_len += (uint32_t)size;
+	return 0;
+}
+
+/* The pattern; NULL where there is none. */
+const char *
+feed_pattern(const struct feed_message *message)
+{
+	const char *path = feed_path(message);
+	const char *end = path + strlen(path) + 1;
+
+	if (message->text_len == 0 || end >= message->text + message->text_len)
+		return NULL;
+	return end;
+}
+
 /*
  * Send a message, with a descriptor unless pipe_fd is -1; it stays the caller's.  Never
  * waits: -EAGAIN while the other side does not read, also where the kernel allows no

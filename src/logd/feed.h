@@ -14,13 +14,14 @@
 #define LOGD_FEED_H
 
 #include "base/names.h"
+#include "base/pattern.h"
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define FEED_TEXT_MAX (2 * PATH_MAX)
+#define FEED_TEXT_MAX (2 * PATH_MAX + PATTERN_MAX + 1)
 
 /* From the guardian to the log process, then the other way round. */
 #define FEED_MAP(X)              \
@@ -32,7 +33,8 @@
 	X(FEED_END, "end")       \
 	X(FEED_REOPEN, "reopen") \
 	X(FEED_HELLO, "hello")   \
-	X(FEED_TROUBLE, "trouble")
+	X(FEED_TROUBLE, "trouble") \
+	X(FEED_MATCH, "match")
 enum feed_kind { FEED_MAP(AS_ENUM) FEED_KIND_MAX };
 
 /*
@@ -48,6 +50,7 @@ enum feed_kind { FEED_MAP(AS_ENUM) FEED_KIND_MAX };
  * FEED_END      all streams were named
  * FEED_REOPEN   open the files by their names again, as after logrotate(8)
  * FEED_HELLO    instance: tell me all
+ * FEED_MATCH    key, awaits: a line of the stream matches its pattern, see `awaits`
  * FEED_TROUBLE  error (errno, 0: it is over), path, and a sentence in `actor`
  */
 
@@ -62,6 +65,8 @@ enum feed_stream { FEED_STREAM_MAP(AS_ENUM) FEED_STREAM_MAX };
 	X(FEED_TO_JOURNAL, "journal") \
 	X(FEED_TO_SYSLOG, "syslog")
 enum feed_target { FEED_TARGET_MAP(AS_ENUM) FEED_TARGET_MAX };
+
+#define FEED_AS_BEFORE UINT64_MAX
 
 struct feed_log {
 	uint64_t max_size;   /* of one file; 0: without limit */
@@ -80,12 +85,19 @@ struct feed_message {
 	int32_t error;
 	uint64_t instance;
 	uint64_t key;
+	/*
+	 * FEED_STREAM with a pattern: tell of the first line that matches and ends behind
+	 * the first awaits - 1 bytes of the stream, also if that was before; 0: of none,
+	 * FEED_AS_BEFORE: as was said last.
+	 */
+	uint64_t awaits;
 	uint32_t incarnation;
 	uint32_t generation;
 	int32_t pid; /* 0: none */
 	uint32_t text_len;
 	struct feed_log log;
-	/* The actor's path and the file's, or the socket's; each with its NUL. */
+	/* The actor's path, the file's, or the socket's, and the pattern that is looked for,
+	 * if there is one; each with its NUL. */
 	char text[FEED_TEXT_MAX];
 };
 
@@ -96,6 +108,8 @@ int feed_pair(int ret_fds[2]);
 int feed_set_text(struct feed_message *message, const char *actor, const char *path);
 const char *feed_actor(const struct feed_message *message);
 const char *feed_path(const struct feed_message *message);
+int feed_set_pattern(struct feed_message *message, const char *pattern);
+const char *feed_pattern(const struct feed_message *message);
 int feed_send(int fd, const struct feed_message *message, int pipe_fd);
 int feed_receive(int fd, struct feed_message *ret, int *ret_fd);
 

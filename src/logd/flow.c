@@ -267,6 +267,7 @@ deliver_one(struct logd *logd, struct stream *stream)
 		return;
 	}
 	n = fill > 0 ? deliver(&logd->delivery, stream) : 0;
+	match_tell(logd, stream);
 	logd_use_sink(logd, sink);
 	if (n == -EMFILE || n == -ENFILE)
 		logd_close_sinks(logd, logd->n_used / 2);
@@ -320,6 +321,7 @@ flow_deliver_all(struct logd *logd, struct stream *stream)
 			break;
 		owed -= (size_t)n < owed ? (size_t)n : owed;
 	}
+	match_tell(logd, stream);
 	logd_use_sink(logd, stream->sink);
 	stream->flush = false;
 }

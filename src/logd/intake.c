@@ -95,6 +95,7 @@ add(struct logd *logd, int fd)
 	}
 	resume(logd, stream);
 	stream->round = logd->instance;
+	match_tell(logd, stream);
 	r = flow_start(logd, stream);
 	if (r < 0)
 		intake_forget(logd, stream);
@@ -116,6 +117,7 @@ change(struct logd *logd, struct stream *stream)
 		ask_again(logd);
 	else
 		drop_sink(logd, unused);
+	match_tell(logd, stream);
 	flow_make_ready(logd, stream);
 }
 

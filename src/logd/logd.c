@@ -123,7 +123,8 @@ reap(struct logd *logd)
 void
 logd_watch_feed(struct logd *logd)
 {
-	const bool owes = logd->hello_owed || logd->trouble_owed;
+	const bool owes =
+	    logd->hello_owed || logd->trouble_owed || logd->match_owed;
 	struct epoll_event event = {
 	    .events = owes ? EPOLLIN | EPOLLOUT : EPOLLIN,
 	    .data.u64 = ABOUT_FEED,
@@ -157,6 +158,8 @@ on_feed(struct logd *logd, uint32_t events)
 			intake_hello(logd);
 		if (logd->trouble_owed)
 			trouble_tell(logd);
+		if (logd->match_owed)
+			match_tell_all(logd);
 	}
 	if ((events & ~(uint32_t)EPOLLOUT) != 0)
 		intake_read(logd);

@@ -34,6 +34,7 @@ struct logd {
 	bool alone;        /* nobody has the other end of the feed */
 	bool hello_owed;   /* the feed was full */
 	bool trouble_owed; /* the same */
+	bool match_owed;   /* the same */
 	bool stopping;
 	uint64_t again_ms; /* when to say HELLO once more; 0: never */
 
@@ -51,6 +52,10 @@ void intake_hello(struct logd *logd);
 void intake_read(struct logd *logd);
 void intake_forget(struct logd *logd, struct stream *stream);
 void intake_reopen(struct logd *logd);
+
+/* match.c: lines that are waited for. */
+void match_tell(struct logd *logd, struct stream *stream);
+void match_tell_all(struct logd *logd);
 
 /* flow.c: streams from place to place. */
 int flow_start(struct logd *logd, struct stream *stream);

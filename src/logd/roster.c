@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/assert.h"
+#include "logd/match.h"
 #include "os/fd.h"
 
 /* A roster without streams.  0 or -ENOMEM. */
@@ -38,6 +39,7 @@ roster_close(struct roster *roster)
 		/* The state keeps what it knows of the stream. */
 		TAILQ_REMOVE(&roster->all, stream, all);
 		fd_close(&stream->source.fd);
+		match_done(stream);
 		free(stream->actor);
 		free(stream);
 	}
@@ -138,12 +140,13 @@ sink_free(struct sink *sink)
 }
 
 static void
-set_life(struct stream *stream, const struct feed_message *message)
+set_life(const struct roster *roster, struct stream *stream, const struct feed_message *message)
 {
 	stream->incarnation = message->incarnation;
 	stream->generation = message->generation;
 	stream->pid = message->pid;
 	stream->name = message->stream;
+	match_take(roster->state, stream, message);
 }
 
 /* A new stream; `fd`, its read end, is the roster's if this succeeds.  0 or -errno. */
@@ -175,7 +178,7 @@ roster_add(struct roster *roster, const struct feed_message *message, int fd,
 	stream->source.key = message->key;
 	stream->source.pipe = st.st_ino;
 	stream->sink = sink;
-	set_life(stream, message);
+	set_life(roster, stream, message);
 	TAILQ_INSERT_TAIL(&sink->streams, stream, by_sink);
 	TAILQ_INSERT_TAIL(&roster->all, stream, all);
 	roster->by_entry[stream->source.entry] = stream;
@@ -216,7 +219,7 @@ roster_change(struct roster *roster, struct stream *stream,
 		free(stream->actor);
 		stream->actor = actor;
 	}
-	set_life(stream, message);
+	set_life(roster, stream, message);
 	return 0;
 }
 
@@ -233,6 +236,7 @@ roster_remove(struct roster *roster, struct stream *stream)
 	roster->by_entry[stream->source.entry] = NULL;
 	roster->n_streams--;
 	state_drop(roster->state, stream->source.key);
+	match_done(stream);
 	fd_close(&stream->source.fd);
 	free(stream->actor);
 	free(stream);

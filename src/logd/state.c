@@ -14,7 +14,7 @@
 
 #include "base/assert.h"
 
-#define LAYOUT   1
+#define LAYOUT   2
 #define PAGE     4096
 #define PAGES(n) (((n) + PAGE - 1) / PAGE * PAGE)
 

@@ -38,6 +38,8 @@ struct state_entry {
 	uint64_t total;      /* bytes that were taken out of its pipe */
 	uint64_t line_inode; /* the file that ends with a part of a line of this stream */
 	uint64_t line_end;   /* and its size then; 0: there is none */
+	uint64_t matched;    /* where the newest line ends that its pattern matched */
+	uint64_t awaits;     /* of which line to tell: feed.h; 0: of none */
 	uint32_t turns;      /* odd while `total` and the ring may not agree */
 	uint32_t spare;
 };

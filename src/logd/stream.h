@@ -34,6 +34,9 @@ struct stream {
 	bool flush;   /* the last line needs no newline */
 	bool dropped; /* forget it when its pipe is empty */
 	bool large;   /* its pipe was made larger */
+	bool match_owed; /* a line matched, and that could not be told yet */
+	struct pattern pattern;
+	char *pattern_text; /* NULL: none */
 	bool done;    /* we are to end, and what it held then is written */
 	unsigned int pause;
 	size_t size; /* of its pipe */

@@ -369,24 +369,6 @@ START_TEST(each_fault_is_reported_once_at_its_place)
 }
 END_TEST
 
-/* Known and refused: what this version does not have. */
-static const struct {
-	const char *text;
-	const char *place;
-} unbuilt_values[] = {
-    {"ready: {log: x}", "4:13: error: children.a.ready.log"},
-};
-
-START_TEST(values_of_later_versions_are_refused)
-{
-	char text[256];
-
-	(void)snprintf(text, sizeof(text), "children:\n  a:\n    command: [x]\n    %s\n",
-	               unbuilt_values[_i].text);
-	expect_fault(text, unbuilt_values[_i].place, "not supported by this version");
-}
-END_TEST
-
 static const char twenty_faults[] = "strategy: one_for_most\n"
                                     "intensity: {restarts: lots, within: 10}\n"
                                     "metrics: {listen: x}\n"
@@ -505,8 +487,6 @@ suite_faults(void)
 
 	tcase_add_loop_test(tcase, each_fault_is_reported_once_at_its_place, 0,
 	                    (int)ARRAY_SIZE(faults));
-	tcase_add_loop_test(tcase, values_of_later_versions_are_refused, 0,
-	                    (int)ARRAY_SIZE(unbuilt_values));
 	tcase_add_test(tcase, twenty_faults_are_twenty_reports_in_the_order_of_the_lines);
 	tcase_add_test(tcase, what_a_report_quotes_does_not_control_a_terminal);
 	tcase_add_test(tcase, too_many_faults_are_counted_and_the_first_ones_shown);

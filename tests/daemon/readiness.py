@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""`ready: fd`: processes that say by themselves that they are ready, without sd_notify."""
+"""`ready: fd` and `ready: log`: processes that say that they are ready without sd_notify."""
 import json
 import os
 import signal
@@ -147,6 +147,96 @@ def wrong(box):
         result = check_file(box, ready=ready, **more)
         equal(result.code, 78, f"{ready}: {result}; status")
         has(result.err, text, f"{ready}")
+
+
+def logger(s):
+    return s.actor("/system/log")["pid"]
+
+
+@test("ready: log: a whole line that matches, of whichever stream, of this process")
+def line(box):
+    steps = ["printf 'not listening on 80\\nlistening on 80, or so\\nlistening on ' >&2",
+             "printf '80\\n' >&2", "exit 1"]
+    s = box.supd({"a": {"ready": {"log": "^listening on [0-9]+$"}, "output": {
+        "stdout": "null", "stderr": "log"}, "command": waiter(box, "a", *steps)}, "b": {}},
+                 wait=False)
+    s.event("started", "a")
+    for n in (1, 2):
+        go(box, "a")
+        s.until(lambda n=n: s.ctl("logs", "a").out.count("or so") == n, "the lines to be taken")
+        equal(s.actor("a")["state"], "starting", "its state")
+        go(box, "a")
+        s.wait_for("a", state="running", ready=True, generation=n)
+        s.started("b")
+        go(box, "a")
+        s.event("started", "a", n + 1)
+
+
+@test("ready: log: in every form of a log, and for stdout and stderr as one")
+def forms(box):
+    logs = {"plain": {"timestamps": False}, "json": {"format": "json"}, "text": {}}
+    s = box.supd({name: {"ready": {"log": "up"}, "log": log} for name, log in logs.items()},
+                 start="parallel", wait=False)
+    for name in logs:
+        s.started(name)
+        s.tell(name, "say=it is up now\n")
+    for name in logs:
+        s.wait_for(name, state="running", ready=True)
+
+
+@test("ready: log: one that says it at once, again and again")
+def at_once(box):
+    s = box.supd({f"a{i}": {"ready": {"log": "ready"}, "command": [
+        "/bin/sh", "-c", "echo ready; exec sleep 1000"]} for i in range(10)}, start="parallel")
+    for i in range(10):
+        equal(s.actor(f"a{i}")["ready"], True, "ready")
+    for n in range(2, 7):
+        s.ctl_ok("restart", "a0")
+        equal(s.wait_for("a0", state="running")["generation"], n, "generation")
+
+
+@test("ready: log: what is said while nobody supervises, or nobody logs, is found")
+def log_crashes(box):
+    s = box.supd({name: {"ready": {"log": "^up$"}} for name in "abc"}, start="parallel",
+                 wait=False)
+    for name in "abc":
+        s.started(name)
+        s.tell(name, "say=soon\n")
+    die(s)
+    s.tell("a", "say=up\n")
+    s.wait_for("a", state="running", ready=True)
+    pid = logger(s)
+    os.kill(pid, signal.SIGSTOP)
+    s.tell("b", "say=up\n")
+    os.kill(pid, signal.SIGKILL)
+    s.wait_for("b", state="running", ready=True)
+    guardian, pid = s.guardian(), logger(s)
+    os.kill(guardian, signal.SIGSTOP)
+    s.tell("c", "say=up\n")
+    s.until(lambda: "up" in open(box.path("logs/user/c.log"), encoding="utf8").read(),
+            "the line to be logged")
+    os.kill(pid, signal.SIGKILL)
+    os.kill(guardian, signal.SIGKILL)
+    s.caller = None
+    s.until(lambda: s.ctl("status", "/user").out, "another guardian")
+    s.wait_for("c", state="running", ready=True)
+    equal([s.counts["S", name] for name in "abc"], [1] * 3, "starts")
+
+
+@test("ready: log: what cannot be is an error")
+def wrong_log(box):
+    for ready, more, text in (
+            ({"log": "^(a"}, {}, "`\\^\\(a` is no regular expression: "),
+            ({"log": "(a)\\1"}, {}, "back-reference"),
+            ({"log": "x{100}{100}"}, {}, "too many repetitions"),
+            ({"log": "x" * 501}, {}, "at most 500 bytes"),
+            ({"log": "up"}, {"output": "null"}, "its `output` is neither"),
+            ({"log": "up"}, {"output": "file:/tmp/x"}, "its `output` is neither"),
+            ({"log": "up", "timeout": "1s"}, {}, "with `log` nobody is asked")):
+        result = check_file(box, ready=ready, **more)
+        equal(result.code, 78, f"{ready}: {result}; status")
+        has(result.err, text, f"{ready}")
+    equal(check_file(box, ready={"log": "up"}, output="journal").code, 0, "the journal")
 
 
 if __name__ == "__main__":

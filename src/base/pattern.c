@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: ISC */
+/* pattern.c - POSIX extended regular expressions that lines are matched with. */
+#include "config.h"
+
+#include "base/pattern.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All numbers in braces multiplied: what is compiled is that much larger. */
+#define REPEATS_MAX 1000
+
+/* The larger of the one or two numbers in "{2,5}"; 1 for what is none. */
+static unsigned long
+repeats(const char *brace)
+{
+	unsigned long most = 1;
+
+	for (const char *at = brace + 1; *at >= '0' && *at <= '9';) {
+		char *end;
+		unsigned long n = strtoul(at, &end, 10);
+
+		most = n > most ? n : most;
+		at = *end == ',' ? end + 1 : end;
+	}
+	return most;
+}
+
+/* What the library would take, and take very long for; -EINVAL with a sentence. */
+static int
+check(const char *text, struct err *why)
+{
+	unsigned long product = 1;
+
+	if (strlen(text) > PATTERN_MAX) {
+		err_set(why, 0, "an expression has at most %d bytes, this one %zu",
+		        PATTERN_MAX, strlen(text));
+		return -EINVAL;
+	}
+	for (const char *at = text; *at != '\0'; at++) {
+		if (*at == '\\' && at[1] >= '1' && at[1] <= '9') {
+			err_set(why, 0, "a back-reference (\\%c) cannot be had here",
+			        at[1]);
+			return -EINVAL;
+		}
+		if (*at == '\\' && at[1] != '\0') {
+			at++;
+			continue;
+		}
+		if (*at != '{')
+			continue;
+		product *= repeats(at);
+		if (product > REPEATS_MAX) {
+			err_set(why, 0,
+			        "too many repetitions: the numbers in braces come to "
+			        "%lu, at most %d are allowed",
+			        product, REPEATS_MAX);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Compile an expression; pattern_done() gives it back.  Returns 0, or -EINVAL with a
+ * sentence: nothing has to be given back then.
+ */
+int
+pattern_compile(struct pattern *pattern, const char *text, struct err *why)
+{
+	char reason[160];
+	int r = check(text, why);
+
+	pattern->is_there = false;
+	if (r < 0)
+		return r;
+	r = regcomp(&pattern->regex, text, REG_EXTENDED | REG_NOSUB);
+	if (r != 0) {
+		(void)regerror(r, &pattern->regex, reason, sizeof(reason));
+		err_set(why, 0, "`%.100s` is no regular expression: %s", text, reason);
+		return -EINVAL;
+	}
+	pattern->is_there = true;
+	return 0;
+}
+
+/* Give back what pattern_compile() took; one that is not there is fine. */
+void
+pattern_done(struct pattern *pattern)
+{
+	if (pattern->is_there)
+		regfree(&pattern->regex);
+	pattern->is_there = false;
+}
+
+/* Is there a match in this line, which needs no NUL and has no newline? */
+bool
+pattern_matches(const struct pattern *pattern, const char *line, size_t len)
+{
+	char text[PATTERN_LINE_MAX + 1];
+
+	if (!pattern->is_there)
+		return false;
+	if (len > PATTERN_LINE_MAX)
+		len = PATTERN_LINE_MAX;
+	memcpy(text, line, len);
+	/* What is behind a NUL does not count. */
+	text[len] = '\0';
+	return regexec(&pattern->regex, text, 0, NULL, 0) == 0;
+}

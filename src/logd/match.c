@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: ISC */
+/* match.c - lines that somebody waits for: `ready: {log: ...}`.
+ *
+ * Where the newest one ended is put down before the piece it was in is written, and so
+ * before it is taken out of the pipe: a successor tells of it again, or finds it again.
+ * Told is what is awaited; whoever awaits something that was there before hears it, too.
+ */
+#include "config.h"
+
+#include "logd/match.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "logd/loop.h"
+
+/* Was what is awaited said?  Then that is to be told. */
+static void
+look(const struct state *state, struct stream *stream)
+{
+	const struct state_entry *entry = &state->entries[stream->source.entry];
+
+	stream->match_owed = stream->pattern_text != NULL && entry->awaits != 0 &&
+	                     entry->matched >= entry->awaits;
+}
+
+/*
+ * How much of what is in the pipe is whole lines: a part of one waits for the rest where
+ * lines are matched.  All of it where they are not, or nothing more will come.
+ */
+size_t
+match_trim(const struct stream *stream, const char *data, size_t len)
+{
+	if (stream->pattern_text == NULL || stream->flush)
+		return len;
+	while (len > 0 && data[len - 1] != '\n')
+		len--;
+	return len;
+}
+
+/* Look through what is about to be written: `len` bytes of the stream, whole lines. */
+void
+match_lines(const struct state *state, struct stream *stream, const char *data,
+            size_t len)
+{
+	struct state_entry *entry = &state->entries[stream->source.entry];
+	size_t at = 0;
+
+	while (stream->pattern_text != NULL && at < len) {
+		const char *newline = memchr(data + at, '\n', len - at);
+		const size_t end = newline == NULL ? len : (size_t)(newline - data);
+
+		if (pattern_matches(&stream->pattern, data + at, end - at))
+			entry->matched = entry->total + end + (newline != NULL);
+		at = end + 1;
+	}
+	look(state, stream);
+}
+
+/* What is said of the stream: its pattern, and from where on somebody waits for it. */
+void
+match_take(const struct state *state, struct stream *stream,
+           const struct feed_message *message)
+{
+	struct state_entry *entry = &state->entries[stream->source.entry];
+	const char *text = feed_pattern(message);
+	struct err err;
+
+	if (text == NULL || stream->pattern_text == NULL ||
+	    strcmp(text, stream->pattern_text) != 0) {
+		match_done(stream);
+		/* It was compiled before, by whoever read the configuration. */
+		if (text != NULL && pattern_compile(&stream->pattern, text, &err) == 0)
+			stream->pattern_text = strdup(text);
+	}
+	if (message->awaits != FEED_AS_BEFORE)
+		entry->awaits = message->awaits;
+	look(state, stream);
+}
+
+/* Nobody waits for anything here. */
+void
+match_done(struct stream *stream)
+{
+	pattern_done(&stream->pattern);
+	free(stream->pattern_text);
+	stream->pattern_text = NULL;
+	stream->match_owed = false;
+}
+
+/* Tell that the line came which is waited for, if it did; or later, when that can be. */
+void
+match_tell(struct logd *logd, struct stream *stream)
+{
+	const struct state_entry *entry = &logd->state.entries[stream->source.entry];
+	struct feed_message message = {0};
+
+	if (!stream->match_owed)
+		return;
+	/* Not in logd->message: what was said last may be needed still. */
+	message.kind = FEED_MATCH;
+	message.key = stream->source.key;
+	message.awaits = entry->awaits;
+	if (feed_send(logd->feed, &message, -1) == -EAGAIN) {
+		logd->match_owed = true;
+		logd_watch_feed(logd);
+		return;
+	}
+	stream->match_owed = false;
+}
+
+/* The feed takes messages again. */
+void
+match_tell_all(struct logd *logd)
+{
+	struct stream *stream;
+
+	logd->match_owed = false;
+	TAILQ_FOREACH (stream, &logd->roster.all, all)
+		match_tell(logd, stream);
+	logd_watch_feed(logd);
+}
