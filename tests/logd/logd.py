@@ -20,10 +20,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from lib import PATIENCE, Failure, Skip, alive, check, children, comment, equal, has, main, program, test
 
 HOST = program("host", "tests/logd")
-ASK, BEGIN, STREAM, DROP, FLUSH, END, REOPEN, HELLO, TROUBLE = range(9)
+ASK, BEGIN, STREAM, DROP, FLUSH, END, REOPEN, HELLO, TROUBLE, MATCH = range(10)
+AS_BEFORE = 2 ** 64 - 1
 STDOUT, STDERR, OUTPUT = range(3)
 FILE, JOURNAL, SYSLOG = range(3)
-HEAD = struct.Struct("<IIIiQQIIiIQQQI???x")
+HEAD = struct.Struct("<IIIiQQQIIiIQQQI???x")
 FIONREAD = 0x541b
 
 
@@ -39,6 +40,7 @@ class Stream:
     def __init__(self, key, path, log, target=FILE, name=STDOUT, actor="/user/a"):
         self.key, self.path, self.log, self.target = key, path, log, target
         self.name, self.actor, self.incarnation, self.pid = name, actor, 1, 0
+        self.pattern, self.awaits = None, 0
         read, self.write_fd = os.pipe()
         # As the guardian: one descriptor that is both ends, so that it never ends.
         self.fd = os.open(f"/proc/self/fd/{read}", os.O_RDWR | os.O_NONBLOCK)
@@ -73,6 +75,7 @@ class Logd:
         self.process = None
         self.options = options
         self.lives = self.meetings = 0
+        self.matches = []  # key, awaits
 
     @staticmethod
     def spawn(arguments, fds, **options):
@@ -102,12 +105,13 @@ class Logd:
 
     def send(self, kind, instance=0, key=0, stream=None, fd=None):
         if stream is None:
-            data = HEAD.pack(kind, 0, 0, 0, instance, key, 0, 0, 0, 0, 0, 0, 0, 0, False,
+            data = HEAD.pack(kind, 0, 0, 0, instance, key, 0, 0, 0, 0, 0, 0, 0, 0, 0, False,
                              False, False)
         else:
-            text = (stream.actor + "\0" + stream.path + "\0").encode()
+            texts = [stream.actor, stream.path] + [stream.pattern] * (stream.pattern is not None)
+            text = "".join(one + "\0" for one in texts).encode()
             data = HEAD.pack(kind, stream.name, stream.target, 0, instance, stream.key,
-                             stream.incarnation, 7, stream.pid, len(text),
+                             stream.awaits, stream.incarnation, 7, stream.pid, len(text),
                              *stream.log.fields) + text
         rights = [] if fd is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                          array.array("i", [fd]))]
@@ -160,6 +164,8 @@ class Logd:
             elif fields[0] == TROUBLE:
                 sentence, path = data[HEAD.size:].decode().split("\0")[:2]
                 self.troubles.append((fields[3], path, sentence))
+            elif fields[0] == MATCH:
+                self.matches.append((fields[5], fields[6]))
 
     def until(self, condition, what, timeout=20):
         end = time.monotonic() + timeout * PATIENCE

@@ -11,8 +11,8 @@ import socket
 import subprocess
 import time
 
-from logd import (JOURNAL, OUTPUT, STDERR, SYSLOG, Log, Skip, check, equal, has, logd_test,
-                  main, program, read)
+from logd import (AS_BEFORE, ASK, JOURNAL, OUTPUT, STDERR, SYSLOG, Log, Skip, check, equal,
+                  has, logd_test, main, program, read)
 
 KILLER = program("killer", "tests/chaos")
 STAMP = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
@@ -515,6 +515,60 @@ def _(logd, place):
         logd.until(lambda: read(stream.path) == b"here\n", "the line in its file")
         n += 1
     check(n > 10, f"only {n} moments")
+
+
+def await_line(logd, stream, pattern, awaits):
+    stream.pattern, stream.awaits = pattern, awaits
+    logd.change(stream)
+
+
+@logd_test("a line that is waited for is told once; whole, and not one of before")
+def _(logd, place):
+    logd.start()
+    for number, log in enumerate((Log(), Log(timestamps=True), Log(json=True))):
+        stream = logd.add(f"{place}/{number}.log", log)
+        stream.write("up\n")
+        logd.settle()
+        await_line(logd, stream, "^up$", 4)
+        stream.write("not up\nu")
+        logd.until(lambda: stream.waiting() == 1, "a part of a line stays where it is")
+        logd.serve()
+        equal(logd.matches, [], "matches")
+        stream.write("p\nup\n")
+        logd.settle()
+        logd.until(lambda: logd.matches, "it is told")
+        equal(logd.matches, [(stream.key, 4)], "what is told")
+        logd.matches.clear()
+        await_line(logd, stream, "^up$", 17)
+        stream.write("up\n")
+        logd.until(lambda: logd.matches, "the next one is told")
+        logd.settle()
+        equal(logd.matches, [(stream.key, 17)], "what is told")
+        logd.matches.clear()
+
+
+@logd_test("a line that was waited for is told to whoever asks anew, whoever has died")
+def _(logd, place):
+    logd.start()
+    stream = logd.add(f"{place}/x.log", Log(timestamps=True))
+    await_line(logd, stream, "up", 1)
+    stream.write("it is up\n")
+    logd.until(lambda: logd.matches == [(stream.key, 1)], "it is told")
+    stream.awaits = AS_BEFORE
+    for kill in (False, True):
+        logd.matches.clear()
+        if kill:
+            logd.kill()
+            logd.start()
+        else:
+            logd.send(ASK)
+        logd.until(lambda: logd.matches == [(stream.key, 1)], "it is told again")
+    await_line(logd, stream, "up", 0)
+    logd.matches.clear()
+    stream.write("it is up\n")
+    logd.settle()
+    logd.serve()
+    equal(logd.matches, [], "what nobody waits for")
 
 
 @logd_test("when nothing is said nothing wakes")
