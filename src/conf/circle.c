@@ -3,8 +3,9 @@
  *
  * Not only what is written makes one start after another: so do a sequential start, a
  * supervisor that comes before its children, and one that is ready when they are
- * (DECISIONS 24).  Each actor is two steps, that it begins and that it is ready; each
- * name of replicas is two more, that all of them are.  Edges lead to what comes before.
+ * (DECISIONS 24).  Each actor is three steps: its turn comes, it begins, it is ready; who
+ * starts on demand is as good as ready when its turn has come.  Each name of replicas is
+ * two more, that all of them are.  Edges lead to what comes before.
  */
 #include "config.h"
 
@@ -18,7 +19,7 @@
 
 #define CIRCLE_TEXT_MAX 16384
 
-enum step { STEP_BEGIN, STEP_READY, STEP_ALL_BEGIN, STEP_ALL_READY, STEPS };
+enum step { STEP_TURN, STEP_BEGIN, STEP_READY, STEP_ALL_BEGIN, STEP_ALL_READY, STEPS };
 #define STEP_OF(index, step) ((index) * STEPS + (step))
 
 enum visit { NOT_SEEN, ON_THE_WAY, DONE };
@@ -111,21 +112,27 @@ next_edge(struct search *search, uint32_t step, uint32_t *ret)
 	uint32_t *at = &search->at[step];
 
 	*ret = CONF_NONE;
-	if (kind == STEP_BEGIN) {
+	if (kind == STEP_TURN) {
 		if (n == 0 && actor->parent != CONF_NONE)
 			*ret = STEP_OF(actor->parent, STEP_BEGIN);
 		else if (n == 1 && search->elder[index] != CONF_NONE)
 			*ret = STEP_OF(search->elder[index], STEP_READY);
-		else if (n >= 2 && n - 2 < actor->spec.n_needs)
-			*ret = needed_step(search, actor, n - 2);
-		return n < actor->spec.n_needs + 2;
+		return n < 2;
+	}
+	if (kind == STEP_BEGIN) {
+		if (n == 0)
+			*ret = STEP_OF(index, STEP_TURN);
+		else if (n - 1 < actor->spec.n_needs)
+			*ret = needed_step(search, actor, n - 1);
+		return n < actor->spec.n_needs + 1;
 	}
 	if (kind == STEP_READY) {
 		*at = n == 0 ? CONF_NONE
 		             : next_child(search, n == 1 ? search->first[index]
 		                                         : search->sibling[*at]);
 		if (n == 0)
-			*ret = STEP_OF(index, STEP_BEGIN);
+			*ret = STEP_OF(index, actor->spec.on_demand ? STEP_TURN
+			                                            : STEP_BEGIN);
 		else if (*at != CONF_NONE)
 			*ret = STEP_OF(*at, STEP_READY);
 		return *ret != CONF_NONE;
@@ -150,9 +157,9 @@ tried_need(const struct search *search, uint32_t step, uint32_t *ret_k)
 {
 	const struct conf_actor *actor = actor_of(search, step);
 
-	if (step % STEPS != STEP_BEGIN || search->tried[step] < 3)
+	if (step % STEPS != STEP_BEGIN || search->tried[step] < 2)
 		return NULL;
-	*ret_k = search->tried[step] - 3;
+	*ret_k = search->tried[step] - 2;
 	return &actor->needs[*ret_k];
 }
 
@@ -177,10 +184,10 @@ add_link(const struct search *search, uint32_t step, struct strbuf *sb)
 			add_place(sb, search->conf, key->file, key->line);
 		return;
 	}
-	if (step % STEPS == STEP_BEGIN && search->tried[step] == 1)
+	if (step % STEPS == STEP_TURN && search->tried[step] == 1)
 		strbuf_addf(sb, "%s%s starts below %s", comma, actor->path,
 		            search->conf->actors[actor->parent].path);
-	else if (step % STEPS == STEP_BEGIN)
+	else if (step % STEPS == STEP_TURN)
 		strbuf_addf(sb, "%s%s starts after %s", comma, actor->path,
 		            search->conf->actors[search->elder[step / STEPS]].path);
 	else if (step % STEPS == STEP_READY && search->tried[step] > 1)

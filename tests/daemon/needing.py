@@ -199,6 +199,9 @@ def cycles(box):
     result = check_file(box, {"a": {**SLEEP, "needs": {"b": "ready"}},
                               "b": {**SLEEP, "needs": {"a": "started"}}}, start="parallel")
     has(result.err, "/user/a needs /user/b ready .*, /user/b needs /user/a started ", "the way")
+    result = check_file(box, {"a": {**SLEEP, "needs": {"b": "ready"}, "start_on": "connect",
+                                    "sockets": {"s": "tcp:127.0.0.1:0"}}, "b": SLEEP})
+    check("cycle" not in result.err, f"who starts on demand is ready before it starts: {result}")
     result = check_file(box, {"a": {**SLEEP, "needs": {"a": "ready"}}})
     has(result.err, "/user/a needs /user/a ready", "itself")
     result = check_file(box, {"w": {**SLEEP, "replicas": 2, "needs": {"w": "ready"}}})
