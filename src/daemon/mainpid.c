@@ -95,11 +95,16 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 	pid_t parent = 0;
 	struct reap reap;
 
+	/* Look before: what the walker has reaped by then it has told. */
+	if (proc_look(pid, &parent, &start) < 0 || start != proc->main_start)
+		parent = 0;
 	ends_take_exits(procs);
 	if (proc->pid == 0)
 		return true;
-	if (proc_look(pid, &parent, &start) == 0 && start == proc->main_start &&
-	    parent == procs->shell->walker_pid) {
+	/* It came to us just now: it will be reaped as any child. */
+	if (parent == getpid())
+		return false;
+	if (parent == procs->shell->walker_pid) {
 		/* Not to be woken by it again and again. */
 		let_go(procs, proc);
 		return false;
