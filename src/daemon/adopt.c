@@ -187,6 +187,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .told = record->told,
 	    .leader = record->leader,
 	    .main_start = record->main_start,
+	    .awaits = {record->awaits[0], record->awaits[1]},
 	    .next = PROCS_NONE,
 	    .prev = PROCS_NONE,
 	    .end = record->end,

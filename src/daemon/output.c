@@ -143,13 +143,27 @@ fill_log(struct feed_log *ret, const struct conf_log *log)
 	};
 }
 
+/* Where a line begins to count for the process that is there; FEED_AS_BEFORE: only the log
+ * process may know. */
+static uint64_t
+begun_at(const struct output *output, const struct output_pipe *pipe, struct ref ref)
+{
+	uint64_t awaits = pipe->begun + 1;
+
+	if (pipe->is_adopted)
+		awaits = procs_awaits(output->shell->procs, ref,
+		                      pipe->name == FEED_STDERR);
+	return awaits == 0 ? FEED_AS_BEFORE : awaits;
+}
+
 /* From where on the line counts that tells that the actor is ready; 0: not any more. */
 static uint64_t
-awaits(const struct output_pipe *pipe, const struct node_view *view)
+awaits(const struct output *output, const struct output_pipe *pipe, struct ref ref,
+       const struct node_view *view)
 {
 	if (view->state != STATE_STARTING && view->state != STATE_SUSPENDED)
 		return 0;
-	return pipe->is_adopted ? FEED_AS_BEFORE : pipe->begun + 1;
+	return begun_at(output, pipe, ref);
 }
 
 /* Say of a stream what is known of it; false: it goes nowhere (any more). */
@@ -193,7 +207,7 @@ describe(struct output *output, const struct output_pipe *pipe)
 		return false;
 	if (process->ready_sign != READY_BY_LOG)
 		return true;
-	message->awaits = awaits(pipe, &view);
+	message->awaits = awaits(output, pipe, ref, &view);
 	return feed_set_pattern(message, process->ready_pattern) == 0;
 }
 
@@ -277,6 +291,7 @@ take_match(struct output *output, uint64_t key, uint64_t awaited)
 	struct shell *shell = output->shell;
 	struct event event = {.kind = EVENT_READY, .code = -1};
 	const struct actor *actor;
+	uint64_t begun;
 	uint32_t at;
 
 	if (!map_get(&output->by_key, key, &at))
@@ -286,7 +301,8 @@ take_match(struct output *output, uint64_t key, uint64_t awaited)
 	if (actor == NULL || actor->conf->process.ready_sign != READY_BY_LOG)
 		return;
 	/* A process before this one said it. */
-	if (!output->pipes[at].is_adopted && awaited != output->pipes[at].begun + 1)
+	begun = begun_at(output, &output->pipes[at], event.ref);
+	if (begun != FEED_AS_BEFORE && awaited != begun)
 		return;
 	event.life = procs_life(shell->procs, event.ref);
 	procs_told(shell->procs, event.ref);

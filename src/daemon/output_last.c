@@ -11,6 +11,23 @@
 #include "daemon/shell.h"
 #include "os/fd.h"
 
+/*
+ * What is to be remembered of a process that has just begun: 1 + how much was said before
+ * it on its stdout (or both), and on its stderr; 0 where that is not captured.
+ */
+void
+output_begun(const struct output *output, const struct actor *actor,
+             uint64_t ret_awaits[2])
+{
+	const bool is_one = actor->conf->process.out_is_err;
+	const struct output_pipe *out =
+	    output_find(output, actor->path, is_one ? FEED_OUTPUT : FEED_STDOUT);
+	const struct output_pipe *err = output_find(output, actor->path, FEED_STDERR);
+
+	ret_awaits[0] = out == NULL ? 0 : out->begun + 1;
+	ret_awaits[1] = err == NULL ? 0 : err->begun + 1;
+}
+
 /* All that a process of this actor forked is gone: what it began to say is all. */
 void
 output_flush(struct output *output, const struct actor *actor)

@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "daemon/cause.h"
 #include "daemon/log.h"
+#include "daemon/output.h"
 #include "daemon/record.h"
 #include "daemon/shell.h"
 #include "daemon/tasks.h"
@@ -185,10 +186,12 @@ launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
 	atomic_store(&intent->life, proc->life);
 	r = launch(&procs->launcher, procs->shell, actor, proc->life, &proc->containment,
 	           &result);
-	if (r < 0)
+	if (r < 0) {
 		spawn_failed(procs, proc, -r, &result);
-	else
+	} else {
+		output_begun(procs->shell->output, actor, proc->awaits);
 		proc_born(procs, proc, &result);
+	}
 	atomic_store(&intent->life, 0);
 }
 
@@ -421,6 +424,14 @@ procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
 	return proc != NULL && proc->pid != 0 &&
 	       usage_read(&proc->containment, &procs->shell->cgroups, proc->pid, ret) ==
 	           0;
+}
+
+uint64_t
+procs_awaits(const struct procs *procs, struct ref ref, bool is_stderr)
+{
+	const struct proc *proc = current(procs, ref);
+
+	return proc == NULL ? 0 : proc->awaits[is_stderr];
 }
 
 const struct reap *

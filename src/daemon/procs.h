@@ -73,6 +73,9 @@ bool procs_contains(struct procs *procs, struct ref ref, pid_t pid);
 /* The life of the process that the actor has, or 0. */
 uint32_t procs_life(const struct procs *procs, struct ref ref);
 
+/* 1 + how much was said on this stream before its process began; 0: not known. */
+uint64_t procs_awaits(const struct procs *procs, struct ref ref, bool is_stderr);
+
 /* Has its main process ended, or begun to? */
 bool procs_is_ending(const struct procs *procs, struct ref ref);
 struct usage;

@@ -57,6 +57,7 @@ struct proc {
 	uint32_t told;   /* the life that has said READY=1 */
 	pid_t leader;    /* whom `pid` was told in place of, by MAINPID=; 0: nobody */
 	uint64_t main_start; /* … and who that is, see proc_look() */
+	uint64_t awaits[2];  /* see output_begun() */
 	uint32_t next, prev; /* among the leftovers */
 	struct containment containment;
 	struct reap end;

@@ -5,6 +5,7 @@
 #include "daemon/record.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "daemon/notify.h"
@@ -24,6 +25,7 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->told = proc->told;
 	record->leader = proc->leader;
 	record->main_start = proc->main_start;
+	memcpy(record->awaits, proc->awaits, sizeof(record->awaits));
 	record->used = proc->used;
 	record->deferred = proc->deferred;
 	record->stopping = proc->stopping;

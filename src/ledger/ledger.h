@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 8
+#define LEDGER_VERSION 9
 
 struct ledger;
 
@@ -100,6 +100,8 @@ struct ledger_record {
 	uint32_t told; /* the life that has said READY=1 */
 	int32_t leader; /* whom `pid` was told in place of, by MAINPID=; 0: nobody */
 	uint64_t main_start; /* … and when that process was started */
+	/* 1 + how much its stdout and stderr had said before it; 0: not known */
+	uint64_t awaits[2];
 	uint8_t step;  /* the spawn failed: enum spawn_step */
 	bool used;     /* the core waits for EXITED, GONE or SPAWN_FAILED of this life */
 	bool removed;  /* its configuration is not in force any more */

@@ -106,7 +106,7 @@ ledger_write(struct ledger *ledger, uint32_t slot, const struct ledger_record *r
 	struct reap *end = &clean.end;
 
 	/* What is between its fields is summed, too. */
-	_Static_assert(sizeof(struct ledger_record) == 144,
+	_Static_assert(sizeof(struct ledger_record) == 160,
 	               "padding: look at ledger_write");
 	_Static_assert(sizeof(struct reap) == 40, "padding: look at ledger_write");
 	memset((char *)end + offsetof(struct reap, status) + sizeof(end->status), 0,

@@ -15,6 +15,17 @@
 
 #include "logd/loop.h"
 
+/* Parts of a line come where it could not wait for its end: when a life was over, as it
+ * seemed, or its pipe was full. */
+#define PARTS_MAX 4
+
+struct match_begun {
+	size_t len;
+	size_t n_parts;
+	size_t parts[PARTS_MAX]; /* where they begin */
+	char text[PATTERN_LINE_MAX];
+};
+
 /* Was what is awaited said?  Then that is to be told. */
 static void
 look(const struct state *state, struct stream *stream)
@@ -39,7 +50,46 @@ match_trim(const struct stream *stream, const char *data, size_t len)
 	return len;
 }
 
-/* Look through what is about to be written: `len` bytes of the stream, whole lines. */
+/* Keep a part of a line; without memory, or beyond its bounds, it does not count. */
+static void
+keep_part(struct stream *stream, const char *data, size_t len)
+{
+	struct match_begun *begun = stream->begun;
+
+	if (begun == NULL)
+		begun = stream->begun = calloc(1, sizeof(*begun));
+	if (begun == NULL || begun->n_parts == PARTS_MAX)
+		return;
+	if (len > PATTERN_LINE_MAX - begun->len)
+		len = PATTERN_LINE_MAX - begun->len;
+	begun->parts[begun->n_parts++] = begun->len;
+	memcpy(begun->text + begun->len, data, len);
+	begun->len += len;
+}
+
+/*
+ * Does the end of a line complete one that matches?  Where a process ended in the midst of
+ * a line its successor's begins at one of the parts.
+ */
+static bool
+completes(struct stream *stream, const char *data, size_t len)
+{
+	struct match_begun *begun = stream->begun;
+	bool found = pattern_matches(&stream->pattern, data, len);
+
+	if (begun == NULL)
+		return found;
+	keep_part(stream, data, len);
+	for (size_t i = 0; i < begun->n_parts; i++)
+		found = found || pattern_matches(&stream->pattern,
+		                                 begun->text + begun->parts[i],
+		                                 begun->len - begun->parts[i]);
+	free(begun);
+	stream->begun = NULL;
+	return found;
+}
+
+/* Look through what is about to be written: `len` bytes of the stream. */
 void
 match_lines(const struct state *state, struct stream *stream, const char *data,
             size_t len)
@@ -51,8 +101,10 @@ match_lines(const struct state *state, struct stream *stream, const char *data,
 		const char *newline = memchr(data + at, '\n', len - at);
 		const size_t end = newline == NULL ? len : (size_t)(newline - data);
 
-		if (pattern_matches(&stream->pattern, data + at, end - at))
-			entry->matched = entry->total + end + (newline != NULL);
+		if (newline == NULL)
+			keep_part(stream, data + at, end - at);
+		else if (completes(stream, data + at, end - at))
+			entry->matched = entry->total + end + 1;
 		at = end + 1;
 	}
 	look(state, stream);
@@ -85,6 +137,8 @@ match_done(struct stream *stream)
 {
 	pattern_done(&stream->pattern);
 	free(stream->pattern_text);
+	free(stream->begun);
+	stream->begun = NULL;
 	stream->pattern_text = NULL;
 	stream->match_owed = false;
 }

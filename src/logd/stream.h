@@ -37,6 +37,7 @@ struct stream {
 	bool match_owed; /* a line matched, and that could not be told yet */
 	struct pattern pattern;
 	char *pattern_text; /* NULL: none */
+	struct match_begun *begun; /* a line whose end has not come yet, or NULL */
 	bool done;    /* we are to end, and what it held then is written */
 	unsigned int pause;
 	size_t size; /* of its pipe */

@@ -11,8 +11,8 @@ import socket
 import subprocess
 import time
 
-from logd import (AS_BEFORE, ASK, JOURNAL, OUTPUT, STDERR, SYSLOG, Log, Skip, check, equal,
-                  has, logd_test, main, program, read)
+from logd import (AS_BEFORE, ASK, FLUSH, JOURNAL, OUTPUT, STDERR, SYSLOG, Log, Skip, check,
+                  equal, has, logd_test, main, program, read)
 
 KILLER = program("killer", "tests/chaos")
 STAMP = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
@@ -545,6 +545,23 @@ def _(logd, place):
         logd.settle()
         equal(logd.matches, [(stream.key, 17)], "what is told")
         logd.matches.clear()
+
+
+@logd_test("a line that is waited for is found though the life before it was flushed late")
+def _(logd, place):
+    logd.start()
+    stream = logd.add(f"{place}/x.log", Log(timestamps=True))
+    await_line(logd, stream, "^listening on [0-9]+$", 1)
+    stream.write("the end of the life bef")
+    logd.until(lambda: stream.waiting() > 0, "the part")
+    logd.send(FLUSH, key=stream.key)
+    logd.settle()
+    stream.write("listening on ")
+    logd.send(FLUSH, key=stream.key)
+    logd.settle()
+    equal(logd.matches, [], "matches")
+    stream.write("80\n")
+    logd.until(lambda: logd.matches == [(stream.key, 1)], "it is told")
 
 
 @logd_test("a line that was waited for is told to whoever asks anew, whoever has died")
