@@ -55,11 +55,6 @@ FAULTS = [  # what is wrong, the file, line of the error, what the sentence must
      "  a: {command: [/bin/true], ready: exit, restart: permanent}\n", 2, "permanent"),
 ]
 
-UNSUPPORTED = {  # keys that this version knows of and refuses
-    "ready": "{log: x}",
-}
-
-
 def fault(what, text, line, pattern):
     @test(f"109 --check finds {what}")
     def one(box):
@@ -74,16 +69,6 @@ def fault(what, text, line, pattern):
 
 for case in FAULTS:
     fault(*case)
-
-
-@test("keys that are not built yet are refused, never ignored")
-def unsupported(box):
-    for key, value in UNSUPPORTED.items():
-        result = checked(box, "children:\n  b: {command: [/bin/true]}\n"
-                         f"  a:\n    command: [/bin/true]\n    {key}: {value}\n")
-        equal(result.code, 78, f"exit status for {key}")
-        has(result.err, rf":5:\d+: .*{key}.*not supported by this version",
-            f"stderr for {key}")
 
 
 @test("all faults of a file are reported at once, and supd exits 78 without a start")
