@@ -301,6 +301,8 @@ def in_order(box, how):
     for signo in DEADLY:
         s.crash(signo)
         equal(s.ctl("restart", "forks").returncode, 0, "the status of a restart")
+    done = s.ctl("upgrade")
+    equal(done.returncode, 0, f"upgrade: {done.stderr}; status")
     s.until(lambda: len(s.processes(s.walker)) == 3 + 3 * 2 + 2, lambda: "the actors' processes "
             f"and no others: {[process.argv for process in s.processes(s.walker)]}")
     s.until(lambda: "b is here" in s.ctl("logs", "b").stdout, "the log")
