@@ -47,7 +47,8 @@ def tree(box, port):
         "once": {"command": ["/bin/true"], "ready": "exit"},
         "asked": {"ready": {"exec": ["/bin/true"]}, "user": str(UID),
                   "group": str(os.getgid() if os.geteuid() else UID)},
-        "logged": {"command": ["/bin/sh", "-c", "echo ready now; exec sleep 1000"]},
+        "logged": {"command": ["/bin/sh", "-c", "echo ready now; exec sleep 1000"],
+                   "ready": {"log": "^ready"}},
         "late": {"ready": {"after": "10ms"}},
         "hooked": {"hooks": {name: say(box, name) for name in (
             "pre_start", "post_start", "pre_stop", "post_stop")}},
