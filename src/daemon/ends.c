@@ -108,9 +108,10 @@ tell_core(struct procs *procs, const struct proc *proc, bool is_gone)
 	else
 		event.signal = reap->status;
 	event.core = reap->kind == REAP_DUMPED;
-	/* Asked of the kernel whenever it is told: nobody has to remember it. */
+	/* Asked of the kernel whenever it is told: nobody has to remember it.  It counts
+	 * all that it killed: that was not the main process when we killed that. */
 	event.oom =
-	    event.signal == SIGKILL &&
+	    event.signal == SIGKILL && !proc->killing &&
 	    containment_ran_out_of_memory(&proc->containment, &procs->shell->cgroups);
 	proc_post(procs, proc, event);
 }

@@ -76,6 +76,12 @@ def files(path):
     return found
 
 
+def content(path, name, file):
+    """What a file of an actor's cgroup with limits says."""
+    with open(os.path.join(path, "limited", f"user:{name}", file), encoding="ascii") as text:
+        return text.read().strip()
+
+
 def logged(s):
     with open(s.stderr, encoding="utf8") as text:
         return text.read()
@@ -160,9 +166,7 @@ def kept(box):
     s.started("a")
     for key in keys:
         name, value = WRITTEN[key]
-        where = os.path.join(path, "limited", "user:a", name)
-        with open(where, encoding="ascii") as text:
-            equal(text.read().strip(), value, name)
+        equal(content(path, "a", name), value, name)
     s.stop()
     check(not os.path.exists(os.path.join(path, "limited")), "the place is left")
 
@@ -181,11 +185,16 @@ def untaken(box):
         rf"{re.escape(path)}/limited/user:a/{WRITTEN[key][0]}: ", "the log")
 
 
+def delegated_memory(box):
+    enter, path = delegated(box)
+    if "memory" not in given(path):
+        raise Skip("no memory controller is delegated")
+    return enter, path
+
+
 @test("want of memory is told from a kill, and its rule decides", timeout=60)
 def oom(box):
-    enter, path = delegated(box)
-    if "memory" not in controllers() or "memory" not in given(path):
-        raise Skip("no memory controller is delegated")
+    enter, _ = delegated_memory(box)
     s = box.supd({"a": {"command": ["python3", "-c", "x = bytearray(1 << 28); print(len(x))"],
                         "cgroup": {"memory_max": "32M"},
                         "on_failure": [{"when": "oom", "then": "stop"}]},
@@ -202,9 +211,7 @@ def oom(box):
 @test("want of memory is known of a process that died of it while no guardian lived",
       timeout=60)
 def oom_unseen(box):
-    enter, path = delegated(box)
-    if "memory" not in given(path):
-        raise Skip("no memory controller is delegated")
+    enter, _ = delegated_memory(box)
     gate = box.path("gate")
     os.mkfifo(gate)
     s = box.supd({"a": {"command": ["python3", "-c", f"open({gate!r}).read(); "
@@ -221,6 +228,56 @@ def oom_unseen(box):
     s.until(lambda: s.ctl("is-active", "/user").code == 0, "another guardian")
     failed = s.wait_for("/user/a", state="failed")["last_failure"]
     equal(failed["cause"]["kind"], "oom", "the cause")
+
+
+@test("each life begins with the limits, and knows of no want of memory but its own",
+      timeout=60)
+def every_life(box):
+    enter, path = delegated_memory(box)
+    greedy = box.file("greedy")
+    s = box.supd({"a": {"command": ["python3", "-c", "import os, time\n"
+                                    f"if os.path.exists({greedy!r}):\n"
+                                    f"  os.unlink({greedy!r}); x = bytearray(1 << 28)\n"
+                                    "time.sleep(1000)"],
+                        "cgroup": {"memory_max": "32M"}}}, before=enter)
+    for restarts, kind in ((1, "oom"), (2, "signal")):
+        if kind == "signal":
+            os.kill(s.actor("a")["pid"], signal.SIGKILL)
+        a = s.wait_for("/user/a", restarts=restarts, state="running")
+        equal(a["last_failure"]["cause"]["kind"], kind, f"the cause of restart {restarts}")
+        equal(content(path, "a", "memory.max"), "33554432", "the limit after it")
+
+
+@test("who is killed because it did not stop was not killed for want of memory, though one "
+      "of its children was", timeout=60)
+def own_kill(box):
+    enter, path = delegated_memory(box)
+    s = box.supd({"a": {"command": ["sh", "-c", "trap '' TERM; "
+                                    "python3 -c 'x = bytearray(1 << 28)'; "
+                                    "while :; do sleep 1; done"],
+                        "cgroup": {"memory_max": "32M"}, "shutdown": "100ms"}}, before=enter)
+    s.until(lambda: "oom_kill 1" in content(path, "a", "memory.events"), "the child's end")
+    s.ctl_ok("stop", "a")
+    equal(s.event("exited", "a")["cause"]["kind"], "signal", "the cause")
+
+
+@test("another user keeps limits in a cgroup that was delegated to it", timeout=60, root=True)
+def another_user(box):
+    enter, path = delegated_memory(box)
+    uid = 65534
+    for name in (".", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"):
+        os.chown(os.path.join(path, name), uid, uid)
+    s = box.supd({"a": {"cgroup": {"memory_max": "64M"}},
+                  "b": {"command": ["python3", "-c", "x = bytearray(1 << 28)"],
+                        "cgroup": {"memory_max": "32M"},
+                        "on_failure": [{"when": "oom", "then": "stop"}]}},
+                 before=enter, uid=uid)
+    s.started("a")
+    equal(content(path, "a", "memory.max"), "67108864", "the limit")
+    equal(s.wait_for("/user/b", state="failed")["last_failure"]["cause"]["kind"], "oom",
+          "the cause")
+    s.stop()
+    check(not os.path.exists(os.path.join(path, "limited")), "the place is left")
 
 
 @test("one with limits lives in its own place, goes on under the next guardian and is gone "
