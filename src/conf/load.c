@@ -394,7 +394,7 @@ static bool
 is_writable(const char *directory)
 {
 	char path[PATH_MAX];
-	int r = -1;
+	int r;
 
 	if (snprintf(path, sizeof(path), "%s", directory) >= (int)sizeof(path))
 		return false;

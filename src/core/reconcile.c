@@ -179,10 +179,9 @@ advance_pending(struct turn *turn, struct node *node)
 		}
 		down_wait_turn(turn->core, node);
 		down_bring(turn, node);
-	} else if (is_called(node) && !node->grouped &&
-	           reconcile_takes_starts(turn->core, node)) {
-		gate_start(turn, node);
-	} else if (gate_is_next(turn->core, node)) {
+	} else if ((is_called(node) && !node->grouped &&
+	            reconcile_takes_starts(turn->core, node)) ||
+	           gate_is_next(turn->core, node)) {
 		gate_start(turn, node);
 	}
 }

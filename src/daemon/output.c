@@ -148,12 +148,12 @@ fill_log(struct feed_log *ret, const struct conf_log *log)
 static uint64_t
 begun_at(const struct output *output, const struct output_pipe *pipe, struct ref ref)
 {
-	uint64_t awaits = pipe->begun + 1;
+	uint64_t first = pipe->begun + 1;
 
 	if (pipe->is_adopted)
-		awaits = procs_awaits(output->shell->procs, ref,
-		                      pipe->name == FEED_STDERR);
-	return awaits == 0 ? FEED_AS_BEFORE : awaits;
+		first = procs_awaits(output->shell->procs, ref,
+		                     pipe->name == FEED_STDERR);
+	return first == 0 ? FEED_AS_BEFORE : first;
 }
 
 /* From where on the line counts that tells that the actor is ready; 0: not any more. */

@@ -91,9 +91,8 @@ listen_to(struct readiness *readiness, uint32_t slot)
 	char buf[LOOK_BYTES];
 	ssize_t n = look(readiness, fd, buf);
 
-	if (n > 0 && memchr(buf, '\n', (size_t)n) != NULL)
-		tell(readiness, ref);
-	else if (n == 0 && !procs_is_ending(readiness->shell->procs, ref))
+	if ((n > 0 && memchr(buf, '\n', (size_t)n) != NULL) ||
+	    (n == 0 && !procs_is_ending(readiness->shell->procs, ref)))
 		tell(readiness, ref);
 	if (n > 0)
 		(void)!read(fd, buf, (size_t)n);

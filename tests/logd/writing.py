@@ -494,6 +494,7 @@ def _(logd, place):
     logd.add(path, Log(compress=True))
     logd.start()
     logd.until(lambda: numbered(path) in (["1.gz", "2"], ["1.gz", "2.gz"]), "one of each")
+    equal(logd.stop(), 0, "its end")
 
 
 @logd_test("what is said at any moment of the first look at a pipe is not overlooked")
