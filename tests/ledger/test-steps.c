@@ -37,7 +37,6 @@ start_stepping(const struct step_case *test, struct ledger *ledger)
 	pid_t pid = fork();
 	int status;
 
-	ck_assert_int_ge(pid, 0);
 	if (pid == 0) {
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
 			_exit(2);
@@ -46,6 +45,7 @@ start_stepping(const struct step_case *test, struct ledger *ledger)
 		(void)raise(SIGUSR1);
 		_exit(0);
 	}
+	ck_assert_int_gt(pid, 0);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert(WIFSTOPPED(status));
 	return pid;
