@@ -239,23 +239,6 @@ gate_leave(struct core *core, struct node *node)
 }
 
 /*
- * Whom it waits for must not stand still until it is ready, nor until those are who wait
- * with it: behind it, or because it is below them.
- */
-static void
-let_others_go_on(struct core *core, struct node *node)
-{
-	struct node *at = node;
-
-	for (; core->n_suspends > 0 && at->parent != NONE; at = node_supervisor(core, at)) {
-		suspend_decided(core, at);
-		CHILDREN_FOREACH (core, node_supervisor(core, at), sibling)
-			if (sibling->state == STATE_WAITING)
-				suspend_decided(core, sibling);
-	}
-}
-
-/*
  * May a node be started whose turn it is?  false: not all that it needs is there; it
  * waits, and is looked at again when that may have changed.
  */
@@ -277,7 +260,6 @@ gate_admits(struct core *core, struct node *node)
 		node->gated = true;
 		core->n_gated++;
 	}
-	let_others_go_on(core, node);
 	enter(core, node, name);
 	return false;
 }
@@ -343,7 +325,7 @@ gate_state_changed(struct core *core, const struct node *node)
 		return;
 	look_at_those_who_await(core, node->spec.name);
 	look_at_those_who_await(core, node->spec.base);
-	if (node->state == STATE_BACKOFF || node_is_down(node))
+	if (node_is_pending(node) || node_is_down(node))
 		core->look_gates = true;
 }
 
@@ -465,10 +447,41 @@ holds_up_others(const struct core *core, const struct node *node)
 	       parent->spec.strategy == STRATEGY_ONE_FOR_ONE;
 }
 
+/* Is somebody held up there, or below? */
+static bool
+has_gated(const struct core *core, const struct node *top)
+{
+	for (const struct node *node = top; node != NULL;
+	     node = node_next(core, top, node))
+		if (node->gated)
+			return true;
+	return false;
+}
+
+/*
+ * Whom somebody waits for must not stand still until that one is ready, nor until those
+ * are who wait with it: behind it, because it is below them, or below such.
+ */
+static void
+let_others_go_on(struct core *core, struct node *node)
+{
+	const struct node *top = node;
+
+	if (!node->decided)
+		return;
+	for (const struct node *at = node; at->parent != NONE;
+	     at = node_supervisor(core, at))
+		if (at->state == STATE_WAITING)
+			top = node_supervisor(core, at);
+	if (has_gated(core, top))
+		suspend_decided(core, node);
+}
+
 /*
  * Something has failed, or ended, or waits now: under one_for_one those behind a child
  * whose needs are not on their way do not wait with it, no more than for a start that
- * failed (DECISIONS 18).  Linear in the number of nodes, but only while somebody waits.
+ * failed (DECISIONS 18); and nobody stands still for what waits.  Linear in the number of
+ * nodes, for each whom others stand still for, but only while somebody waits.
  */
 void
 gate_look(struct core *core)
@@ -477,7 +490,10 @@ gate_look(struct core *core)
 	for (uint32_t slot = 0; slot < core->top && core->n_gated > 0; slot++) {
 		struct node *node = node_in(core, slot);
 
-		if (node->used && holds_up_others(core, node) && is_hopeless(core, node))
+		if (!node->used)
+			continue;
+		let_others_go_on(core, node);
+		if (holds_up_others(core, node) && is_hopeless(core, node))
 			reconcile_pass(core, node);
 	}
 }

@@ -88,6 +88,7 @@ suspend_others(struct core *core, struct node *node)
 	node->decided = true;
 	supervisor->deciding++;
 	core->n_suspends++;
+	core->look_gates = true;
 	look_below(core, supervisor);
 }
 

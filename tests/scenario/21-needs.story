@@ -449,3 +449,58 @@ ready db
 expect S api
 reply start db done
 reply start api done
+
+story needs: who fails behind one that waits for it comes up all the same
+tree
+  s one_for_one keep_children=restart
+    a needs=b:completed
+    b ready=told
+boot
+expect S b
+restart s
+expect nothing
+exit b 1
+expect S b
+ready b
+reply restart s done
+view a waiting lacks=b
+view b running
+
+story needs: nobody stands still below one that waits behind it
+tree
+  s one_for_all
+    a on_demand needs=c:completed
+    g both one_for_one keep_children=restart freezes=yes
+      b
+      c transient
+boot
+expect listen a, S g, S b, S c
+slow b 1h
+self_report b disk
+report failure b self_report:disk restart
+expect t b, freeze c
+knock a
+view a waiting lacks=c
+exit g 1
+report failure g exit:1 restart
+expect thaw c
+view g waiting
+exit c 0
+expect S a, S g
+
+story needs: nobody stands still for one that comes to wait behind it
+tree
+  s rest_for_one freezes=yes start=parallel
+    p one_for_all
+      a needs=e:started
+    c
+    d
+    e disabled
+boot
+expect S c, S d
+update s start=sequential
+exit d 1
+report failure d exit:1 restart
+expect freeze c, thaw c
+view d waiting
+view c running suspended=0
