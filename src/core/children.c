@@ -54,7 +54,7 @@ children_are_down(const struct node *supervisor)
 static void
 renew_child(struct core *core, struct node *child)
 {
-	child->absent = false;
+	dynamic_show(core, child);
 	child->deleted = false;
 	child->attempts = 0;
 	child->was_ready = false;

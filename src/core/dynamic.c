@@ -131,6 +131,21 @@ hide(struct turn *turn, struct node *top)
 	turn_act(turn, ACTION_REMOVED, top)->kept = true;
 }
 
+/* It was hidden, and is there again, with all below it: nothing is held against them. */
+void
+dynamic_show(struct core *core, struct node *top)
+{
+	if (!top->absent)
+		return;
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
+		node->absent = false;
+		node->failures = 0;
+		node->shown_delay_ms = 0;
+		node->guard_n = 0;
+		window_clear(&node->limit);
+	}
+}
+
 /* Everything from here down goes away: its slots are given back once it is down. */
 void
 dynamic_remove(struct core *core, struct node *top)
@@ -218,13 +233,7 @@ core_restore(struct core *core, struct ref ref, uint64_t now_ms)
 	core->now_ms = now_ms;
 	if (!top->absent)
 		return;
-	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
-		node->absent = false;
-		node->failures = 0;
-		node->shown_delay_ms = 0;
-		node->guard_n = 0;
-		window_clear(&node->limit);
-	}
+	dynamic_show(core, top);
 	if (!top->held)
 		node_join(core, node_supervisor(core, top), top);
 }

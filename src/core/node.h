@@ -482,6 +482,7 @@ void *node_pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at);
 void dynamic_add(struct turn *turn, const struct event *event);
 void dynamic_delete(struct turn *turn, struct node *node, const struct event *event);
 void dynamic_remove(struct core *core, struct node *top);
+void dynamic_show(struct core *core, struct node *top);
 void dynamic_settled(struct turn *turn, struct node *node);
 void dynamic_forget(struct core *core, struct node *supervisor);
 struct node *dynamic_first(const struct core *core, const struct node *supervisor);

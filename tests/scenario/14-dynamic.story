@@ -434,3 +434,24 @@ expect nothing
 report failure a exit:1 restart
 after 800ms
 expect x c, removed c, S a
+
+story what is below one that was gone is there again with it, before it starts
+tree
+  s one_for_one
+    g both temporary on_demand
+      b
+boot
+expect listen g
+view b stopped
+stop g
+expect removed g
+reply stop g done
+view b unknown
+restart s
+expect listen g
+reply restart s done
+view b stopped
+wait b ready
+knock g
+expect S g, S b
+reply wait b done
