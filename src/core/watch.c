@@ -29,6 +29,9 @@ put_back(struct core *core, struct watch *watch)
 }
 
 /* ---- names ---------------------------------------------------------------------------
+ *
+ * Both lists of a name are in the order of the indices, highest first, wherever the core
+ * was moved to meanwhile: the same events give the same actions.
  */
 
 static struct names *
@@ -40,10 +43,13 @@ names_of(const struct core *core, uint64_t name)
 static void
 name_watch(struct core *core, struct watch *watch)
 {
-	struct names *names = names_of(core, watch->name);
+	const uint32_t i = watch_index(core, watch);
+	uint32_t *link = &names_of(core, watch->name)->watches;
 
-	watch->next_named = names->watches;
-	names->watches = watch_index(core, watch);
+	while (*link != NONE && *link > i)
+		link = &watch_in(core, *link)->next_named;
+	watch->next_named = *link;
+	*link = i;
 }
 
 static void
@@ -59,10 +65,13 @@ unname_watch(struct core *core, struct watch *watch)
 static void
 name_node(struct core *core, struct node *node)
 {
-	struct names *names = names_of(core, node->spec.name);
+	const uint32_t slot = node_slot(core, node);
+	uint32_t *link = &names_of(core, node->spec.name)->nodes;
 
-	node->next_named = names->nodes;
-	names->nodes = node_slot(core, node);
+	while (*link != NONE && *link > slot)
+		link = &node_in(core, *link)->next_named;
+	node->next_named = *link;
+	*link = slot;
 }
 
 static void

@@ -198,6 +198,53 @@ START_TEST(a_moved_child_is_compared_at_its_new_place)
 }
 END_TEST
 
+/* Who of two watchers is told first of the end of one that came after them. */
+static struct ref
+first_told(bool moves)
+{
+	const struct spec top = plain_supervisor();
+	const struct spec worker = plain_worker();
+	const struct watch_spec watch = {.target = 7, .reaction = REACTION_STOP};
+	struct spec watcher = plain_worker();
+	struct spec target = plain_worker();
+	struct ref first = REF_NONE;
+	struct family f;
+	struct ref ref;
+
+	watcher.watches = &watch;
+	watcher.n_watches = 1;
+	target.name = 7;
+	family_init(&f, &top, &worker, 2);
+	rig_make_room(&f.rig, 8, 8192);
+	rig_make_watches(&f.rig, 4);
+	rig_update(&f.rig, f.child[0], &watcher);
+	rig_update(&f.rig, f.child[1], &watcher);
+	/* The elder of them has its watch anew. */
+	rig_update(&f.rig, f.child[0], &worker);
+	rig_update(&f.rig, f.child[0], &watcher);
+	if (moves)
+		rig_move(&f.rig);
+	ref = rig_add(&f.rig, f.top, REF_NONE, &target);
+	family_boot(&f);
+	rig_event(&f.rig, EVENT_STOP, ref);
+	rig_runs(&f.rig);
+	for (size_t i = f.rig.n_log; i-- > 0;)
+		if (f.rig.log[i].kind == ACTION_REPORT && f.rig.log[i].watch != 0)
+			first = f.rig.log[i].ref;
+	ck_assert_ptr_null(f.rig.fault);
+	family_done(&f);
+	return first;
+}
+
+START_TEST(who_is_told_first_is_the_same_wherever_the_core_was_moved_to)
+{
+	const struct ref first = first_told(false);
+
+	ck_assert_uint_ne(first.slot, REF_NONE.slot);
+	ck_assert(ref_equal(first, first_told(true)));
+}
+END_TEST
+
 START_TEST(callers_beyond_the_bound_are_told_that_it_is_busy)
 {
 	const struct spec top = plain_supervisor();
@@ -376,6 +423,8 @@ suite_door(void)
 	tcase_add_test(tcase, stale_and_impossible_events_do_nothing);
 	tcase_add_test(tcase, the_tree_can_be_walked_and_compared_in_start_order);
 	tcase_add_test(tcase, a_moved_child_is_compared_at_its_new_place);
+	tcase_add_test(tcase,
+	               who_is_told_first_is_the_same_wherever_the_core_was_moved_to);
 	tcase_add_test(tcase, callers_beyond_the_bound_are_told_that_it_is_busy);
 	tcase_add_test(tcase, all_callers_can_go_away_at_once);
 	tcase_add_test(tcase, an_exit_that_was_decided_can_be_asked_for_again);
