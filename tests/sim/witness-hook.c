@@ -107,8 +107,9 @@ witness_hook_done(struct witness *witness, const struct event *event)
 	node->hook.serial = 0;
 	/* One that is to go down may still have its post_restart before its turn comes.
 	 */
-	begun =
-	    node->hook.hook == HOOK_PRE_START ? node->hook.asked : node->process.asked;
+	begun = node->spec->kind == NODE_SUPERVISOR ? node->started : node->process.asked;
+	if (node->hook.hook == HOOK_PRE_START)
+		begun = node->hook.asked;
 	if (begun == 0 || begun > node->hook.asked)
 		begun = node->hook.asked;
 	if (node->hook.hook == HOOK_PRE_START)

@@ -66,6 +66,13 @@ retire(struct witness *witness, struct witnessed *supervisor)
 	witness_mark(witness, supervisor, &supervisor->stop);
 	count_stop(supervisor);
 	supervisor->may_be_retired = witness->seq;
+	if (is_going && supervisor->unsure) {
+		/* Only an end of before may have had it go: then it ends now. */
+		if (supervisor->spec->restart == RESTART_PERMANENT)
+			witness_ended_normally(witness, supervisor);
+		else
+			supervisor->may_be_natural = true;
+	}
 	if (is_going)
 		return;
 	supervisor->retired = witness->seq;

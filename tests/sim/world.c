@@ -505,7 +505,9 @@ static void
 rest(struct world *world, const char *what)
 {
 	struct run *run = world->run;
-	uint64_t end_ms = run->rig.now_ms + CALM_MS;
+	const uint64_t half_ms = run->rig.now_ms + CALM_MS / 2;
+	const uint64_t end_ms = run->rig.now_ms + CALM_MS;
+	uint64_t commotions = 0;
 
 	world->in_a_cycle = false;
 
@@ -514,6 +516,13 @@ rest(struct world *world, const char *what)
 
 		if (run->witness.exited || at_ms == DURATION_INFINITE ||
 		    is_in_a_cycle(world, n))
+			return;
+		if (at_ms <= half_ms)
+			commotions = run->witness.commotions;
+		/* A slow one takes few turns. */
+		world->in_a_cycle =
+		    at_ms > end_ms && run->witness.commotions > commotions;
+		if (world->in_a_cycle)
 			return;
 		if (n > CALM_TURNS || at_ms > end_ms) {
 			witness_blame(&run->witness, "I35 %s never comes to rest", what);
