@@ -118,7 +118,13 @@ def hidden(box):
     script = f"echo $$$$ >>{lives}; exec sleep 1000"
     s = start(box, {"a": {"command": ["/bin/sh", "-c", script], "user": "nobody"}},
               command=["setpriv", "--bounding-set", "-sys_ptrace,-sys_admin,-perfmon", SUPD])
+
+    def written():
+        with open(lives, encoding="ascii") as text:
+            return [int(line) for line in text]
+
     first, old = pid_of(s, "a"), s.guardian()
+    s.until(lambda: first in written(), "the first words of its first life")
     killer = Killer(box, old, "clone3:born")
     os.kill(first, signal.SIGKILL)
     s.until(killer.killed, "the guardian's death at a birth")
@@ -126,11 +132,6 @@ def hidden(box):
     s.successor(old)
     second = s.until(lambda: s.actor("a").get("pid") not in (None, first) and
                      s.actor("a")["pid"], "the second life")
-
-    def written():
-        with open(lives, encoding="ascii") as text:
-            return [int(line) for line in text]
-
     s.until(lambda: second in written(), "its first words")
     equal(written(), [first, second], "the lives")
 
