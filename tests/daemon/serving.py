@@ -183,36 +183,30 @@ def applied(box):
     satisfied(s, customers)
 
 
-@test("supd upgraded under load: the same process, and nothing is lost", timeout=60)
-def upgraded(box):
+def undisturbed(box, disturb):
+    """Whatever is done to supd under load, the server and its clients do not notice."""
     s, address = serve(box)
     customers = Customers(address)
     pid, inside = s.actor("web")["pid"], at_the_gate(box, s, address)
     for _ in range(ROUNDS):
         customers.more(s)
-        s.ctl_ok("upgrade")
+        disturb(s)
     customers.more(s)
     open_gate(box, s)
     equal(answer(inside), f"{pid} hello\n", "the answer to who was being served")
     satisfied(s, customers)
     equal(generations(s), [pid], "processes")
     s.consistent()
+
+
+@test("supd upgraded under load: the same process, and nothing is lost", timeout=60)
+def upgraded(box):
+    undisturbed(box, lambda s: s.ctl_ok("upgrade"))
 
 
 @test("guardians killed under load: the same process, and nothing is lost", timeout=60)
 def guardians_killed(box):
-    s, address = serve(box)
-    customers = Customers(address)
-    pid, inside = s.actor("web")["pid"], at_the_gate(box, s, address)
-    for _ in range(ROUNDS):
-        customers.more(s)
-        s.crash()
-    customers.more(s)
-    open_gate(box, s)
-    equal(answer(inside), f"{pid} hello\n", "the answer to who was being served")
-    satisfied(s, customers)
-    equal(generations(s), [pid], "processes")
-    s.consistent()
+    undisturbed(box, lambda s: s.crash())
 
 
 @test("server and guardian killed together: who waits is served by the next", timeout=60)
