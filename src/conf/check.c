@@ -211,11 +211,6 @@ check_key(struct reader *reader, const struct node *name, const struct schema_ty
 	struct trail trail = {up, name->text, 0};
 	struct suggest suggest;
 
-	if (key != NULL && key->type == NULL) {
-		reader_error(reader, name, &trail,
-		             "`%s` is not supported by this version", name->text);
-		return NULL;
-	}
 	if (key != NULL && (key->where & type->where) != 0)
 		return key;
 	if (key != NULL) {

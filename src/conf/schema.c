@@ -269,8 +269,8 @@ explain(const struct schema_type *type, const struct node *node, struct err *why
 }
 
 /*
- * Understand a text as a value of this type.  -EINVAL or -ENOTSUP with the whole
- * sentence in `why`; otherwise *ret_value is filled.
+ * Understand a text as a value of this type.  -EINVAL with the whole sentence in `why`;
+ * otherwise *ret_value is filled.
  */
 int
 schema_scan(const struct schema_type *type, const struct node *node,
@@ -292,9 +292,6 @@ schema_scan(const struct schema_type *type, const struct node *node,
 		r = type->scan(type, node, &value.number, why);
 	if (r == 0)
 		*ret_value = value;
-	else if (r == -ENOTSUP)
-		err_set(why, 0, "`%.100s` is not supported by this version; write %s",
-		        node->text, type->allowed);
 	else if (why->text[0] == '\0')
 		explain(type, node, why);
 	return r;

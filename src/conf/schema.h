@@ -40,7 +40,7 @@ struct value {
 
 /*
  * Understand a text that is none of the type's words.  -EINVAL: `why` may have a better
- * sentence than the type's general one; -ENOTSUP: it will be known to a later version.
+ * sentence than the type's general one.
  */
 typedef int scan_fn(const struct schema_type *type, const struct node *node,
                     uint64_t *ret_number, struct err *why);

@@ -153,7 +153,7 @@ add_table(struct strbuf *out, const struct schema_type *type)
 	for (size_t i = 0; i < type->table->n_keys; i++) {
 		const struct schema_key *key = &type->table->keys[i];
 
-		if (key->type == NULL || (key->where & type->where) == 0)
+		if ((key->where & type->where) == 0)
 			continue;
 		separate(out, &any);
 		add_property(out, key);
