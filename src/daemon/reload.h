@@ -55,7 +55,9 @@ void reload_use_ledger(struct shell *shell, struct ledger *ledger);
 int reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret,
                          struct err *err);
 
-/* How much of a core's pool the actors of this configuration take. */
+/* How much of a core's pool the actors of this configuration take, and how many watches
+ * they have. */
 uint64_t reload_pool_bytes(const struct conf *conf);
+uint32_t reload_watches(const struct conf *conf);
 
 #endif

@@ -36,8 +36,9 @@ reload_pool_bytes(const struct conf *conf)
 	return bytes;
 }
 
-static uint32_t
-count_watches(const struct conf *conf)
+/* How many watches the actors of this configuration have together. */
+uint32_t
+reload_watches(const struct conf *conf)
 {
 	uint32_t n = 0;
 
@@ -53,7 +54,7 @@ size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
 {
 	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS + conf->n_actors,
 	                         .waiters = CONTROL_WAITERS_MAX,
-	                         .watches = count_watches(conf)};
+	                         .watches = reload_watches(conf)};
 	uint64_t bytes =
 	    reload_pool_bytes(conf) + reload_pool_bytes(system_conf(shell->system));
 	struct core_size used, room;

@@ -40,6 +40,7 @@ model_init(struct model *model, const struct conf *conf, uint64_t seed)
 	void *memory;
 
 	size.pool_bytes = (uint32_t)reload_pool_bytes(conf);
+	size.watches = reload_watches(conf);
 	memory = malloc(core_bytes(&size));
 	*model = (struct model){.conf = conf};
 	model->refs = calloc(conf->n_actors, sizeof(*model->refs));

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """What would happen if an actor kept failing: `supctl simulate` and `supd --simulate`."""
+import glob
+import os
 import subprocess
 
-from lib import SUPCTL, SUPD, check, equal, has, main, test
+from lib import SUPCTL, SUPD, TOP_SRC, check, equal, has, main, test
 
 PLAIN = {"backoff": {"min": "100ms", "max": "400ms", "jitter": 0.5}}
 
@@ -156,6 +158,53 @@ def of_a_file(box):
                           timeout=20)
     equal((done.returncode, done.stdout), (78, ""), "of a broken file")
     has(done.stderr, "comand", "what is wrong")
+
+
+# Every part of the tree that the core has memory of its own for.
+EVERYTHING = """
+templates:
+  worker: {command: [sleep, "${time}"], restart: transient, limits: {nofile: 64}}
+on_failure: [{when: any, then: stop}]
+decider: [{when: {exit: [3]}, then: stop, log: off}, {when: oom, then: restart,
+          backoff: {min: 1s}}, default]
+children:
+  db: {command: [sleep, "9"], hooks: {pre_start: ["true"]}, watchdog: 10s, ready: notify}
+  one-shot: {command: ["true"], ready: exit}
+  app:
+    command: [sleep, "9"]
+    strategy: rest_for_one
+    keep_children: restart
+    freeze_while_deciding: true
+    limit: {restarts: 2, within: 10s, on_exceed: escalate}
+    watch: {side: {signal: HUP}, /user/db: fail}
+    needs: {/user/db: ready, one-shot: completed}
+    children:
+      side: {command: [sleep, "9"], fd_store: 2, stopped_is_failure: true}
+      web: {command: [sleep, "9"], sockets: {http: "unix:${env:BOX}/sock"},
+            start_on: connect, health: {unix: "${env:BOX}/sock"}}
+      pool: {use: worker, with: {time: "9"}, replicas: 3, watch: {web: {run: ["true"]}}}
+      ends:
+        auto_shutdown: any_significant
+        children:
+          job: {command: [sleep, "9"], restart: transient, significant: true}
+"""
+
+
+@test("supd --check and --simulate take the examples, and a file with everything in it")
+def of_every_file(box):
+    everything = box.path("everything.yaml")
+    with open(everything, "w", encoding="utf8") as file:
+        file.write(EVERYTHING)
+    environment = dict(os.environ, BOX=box.path("."), SHOP_DIR=box.path("."), CRAWLER_PORT="1",
+                       CRAWLER_BIN=box.path("."), CRAWLER_SRC=TOP_SRC,
+                       CRAWLER_RUN=box.path("."))
+    examples = glob.glob(os.path.join(TOP_SRC, "examples", "*", "supd.yaml"))
+    check(len(examples) > 1, f"examples: {examples}")
+    for path in (everything, os.path.join(TOP_SRC, "etc", "supd.yaml"), *examples):
+        for mode in ("--check", "--simulate"):
+            done = subprocess.run([SUPD, mode, "-c", path], capture_output=True, text=True,
+                                  timeout=20, env=environment)
+            equal(done.returncode, 0, f"the exit status of {mode} -c {path} ({done.stderr})")
 
 
 if __name__ == "__main__":
