@@ -118,6 +118,7 @@ client_connect(struct client *client, struct err *err)
 		return r;
 	}
 	client->fd = fd;
+	client->connected_ms = client_now_ms();
 	return 0;
 }
 
@@ -134,11 +135,26 @@ next_pause(struct client *client, uint64_t left_ms)
 }
 
 /*
+ * The time without a connection begins.  A stop or a watch may be without a message for
+ * hours and outlive any number of takeovers: a connection that held counts as one.
+ */
+static void
+note_loss(struct client *client, uint64_t now_ms)
+{
+	if (client->fd >= 0 && now_ms - client->connected_ms >= CLIENT_HELD_MS) {
+		client->lost_ms = 0;
+		client->pause_ms = 0;
+	}
+	if (client->lost_ms == 0)
+		client->lost_ms = now_ms;
+}
+
+/*
  * Connect again after a connection was lost: as long as the deadline allows, or for
- * CLIENT_RECONNECT_MS since the last message, with growing pauses; where the socket is
- * gone altogether never for longer than that.  -ETIME past the
- * deadline, -ECONNRESET when a supd is there that closes every connection, else what
- * the last attempt said.
+ * CLIENT_RECONNECT_MS since the last message or the end of the last connection that held
+ * for CLIENT_HELD_MS, with growing pauses; where the socket is gone altogether never for
+ * longer than that.  -ETIME past the deadline, -ECONNRESET when a supd is there that
+ * closes every connection, else what the last attempt said.
  */
 int
 client_reconnect(struct client *client, struct err *err)
@@ -147,8 +163,7 @@ client_reconnect(struct client *client, struct err *err)
 	uint64_t give_up_ms;
 	int r = -ECONNRESET;
 
-	if (client->lost_ms == 0)
-		client->lost_ms = now_ms;
+	note_loss(client, now_ms);
 	give_up_ms = client->lost_ms + CLIENT_RECONNECT_MS;
 	if (client->deadline_ms != CLIENT_FOREVER)
 		give_up_ms = client->deadline_ms;

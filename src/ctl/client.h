@@ -19,15 +19,17 @@
 #define CLIENT_FOREVER      UINT64_MAX
 #define CLIENT_GONE_MS      100  /* after a connection, its process ends so soon */
 #define CLIENT_RECONNECT_MS 5000 /* without a deadline, try again for so long */
+#define CLIENT_HELD_MS      250  /* so old, a connection was served, not refused */
 #define CLIENT_PAUSE_MS     10   /* between two attempts, doubled each time */
 #define CLIENT_PAUSE_MS_MAX 400
 
 struct client {
-	const char *path;     /* of the socket, borrowed */
-	int fd;               /* -1: not connected */
-	int hangup_fd;        /* stop waiting when its reader goes away; -1: none */
-	uint64_t deadline_ms; /* CLOCK_MONOTONIC, or CLIENT_FOREVER */
-	uint64_t lost_ms;     /* since when there has been no message; 0: there has */
+	const char *path;      /* of the socket, borrowed */
+	int fd;                /* -1: not connected */
+	int hangup_fd;         /* stop waiting when its reader goes away; -1: none */
+	uint64_t deadline_ms;  /* CLOCK_MONOTONIC, or CLIENT_FOREVER */
+	uint64_t connected_ms; /* when the connection was made */
+	uint64_t lost_ms;      /* since when no connection held; 0: one does */
 	int pause_ms;
 	struct varlink_reader reader;
 };

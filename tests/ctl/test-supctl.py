@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
@@ -16,6 +17,8 @@ sys.dont_write_bytecode = True
 from fake import (Close, Error, Hang, Raw, Reply, Skip, Supd, TREE, actor, cause, command,  # noqa: E402
                   environment, failure, run, status_of, stream, supctl, supervisor,
                   tree, GUARD_S)
+
+RECONNECT_S = 5.1  # a little more than CLIENT_RECONNECT_MS
 
 
 def check(condition, seen):
@@ -443,6 +446,24 @@ def test_an_acting_verb_calls_again_with_its_token_when_the_connection_is_lost()
         return [Close] if supd.connections < 3 else done()(parameters, supd)
     calls = one(Supd(Start=answer), "start", "a",
                 out="/user/a  running  pid 4711  up 1m1s  0 restarts\n")
+    check(len(calls) == 3 and len({c[1]["token"] for c in calls}) == 1, calls)
+
+
+def test_a_caller_survives_a_second_takeover_long_after_the_first():
+    # The second connection holds for longer than a lost one is looked for.
+    lost = []
+
+    def answer(parameters, supd):
+        if supd.connections == 1:
+            lost.append(time.monotonic())
+            return [Close]
+        if supd.connections == 2:
+            while time.monotonic() < lost[0] + RECONNECT_S:
+                time.sleep(0.05)
+            return [Close]
+        return done()(parameters, supd)
+    calls = one(Supd(Stop=answer), "stop", "slow",
+                out="/user/slow  running  pid 4711  up 1m1s  0 restarts\n")
     check(len(calls) == 3 and len({c[1]["token"] for c in calls}) == 1, calls)
 
 

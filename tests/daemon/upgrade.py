@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
 
@@ -21,6 +22,7 @@ from varlink import Closed, Varlink, VarlinkError
 
 UPGRADES = int(os.environ.get("CHAOS_UPGRADES", "20"))
 IMPOSTOR = program("impostor", "tests/daemon", ".")
+CLIENT_RECONNECT_S = 5.1  # a little more than supctl looks for a supd
 STRANGER = program("stranger", "tests/daemon", ".")
 VERSION = run(SUPD, "--version").out.split()[1]
 OTHER = VERSION[:-1] + ("7" if VERSION[-1] != "7" else "8")
@@ -180,6 +182,24 @@ def waiting(box):
     equal(logs.stdout.read(), "", "what logs printed twice")
     printed = [line for line in events.stdout.read().splitlines() if "upgraded" in line]
     equal(len(printed), 3, f"upgrades in {printed}; their number")
+
+
+@test("supctl that waits without a word goes on over two takeovers that are far apart")
+def patient(box):
+    s = Chaos(box, {"a": {}, "slow": {"do": ["ignore"], "shutdown": "6500ms"}})
+    s.started("slow")
+    watch, stop = [box.popen(SUPCTL, "-s", s.socket, *verb, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+                   for verb in (("watch", "a"), ("stop", "slow"))]
+    s.event("stopping", "slow")
+    s.crash()
+    first = time.monotonic()
+    s.until(lambda: time.monotonic() > first + CLIENT_RECONNECT_S, "the second takeover")
+    s.crash()
+    s.wait_for("slow", state="stopped")
+    s.ctl_ok("stop", "a")
+    for child in (watch, stop):
+        equal((child.wait(), child.stderr.read()), (0, ""), "a caller that waited")
 
 
 @test("what is under way goes on: a backoff, a stop, a hold, counters")
