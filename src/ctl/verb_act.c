@@ -33,7 +33,7 @@ make_token(char ret[TOKEN_TEXT_MAX])
 	uint64_t random[2] = {client_now_ms(), (uint64_t)getpid()};
 
 	/* Where the kernel has no random numbers yet, time and pid are unique enough. */
-	(void)getrandom(random, sizeof(random), GRND_NONBLOCK);
+	(void)!getrandom(random, sizeof(random), GRND_NONBLOCK);
 	(void)snprintf(ret, TOKEN_TEXT_MAX, "%016llx%016llx",
 	               (unsigned long long)random[0], (unsigned long long)random[1]);
 }

@@ -557,7 +557,7 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 		return r;
 	/* So that it can open /dev/stdout and /dev/stderr. */
 	if (is_new && process->has_user)
-		(void)fchown(pipe->stream.pipe_fd, process->uid, process->gid);
+		(void)!fchown(pipe->stream.pipe_fd, process->uid, process->gid);
 	if (!is_helper) {
 		if (!is_new && !pipe->is_silent)
 			pipe->begun =

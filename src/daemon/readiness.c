@@ -167,7 +167,7 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	/* So that it can open /dev/fd/N. */
 	if (process->has_user)
-		(void)fchown(fds[1], process->uid, process->gid);
+		(void)!fchown(fds[1], process->uid, process->gid);
 	r = watch(readiness, ref, fds[0]);
 	if (r < 0) {
 		(void)close(fds[1]);
