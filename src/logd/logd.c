@@ -19,6 +19,7 @@
 #include "base/assert.h"
 #include "logd/loop.h"
 #include "os/clock.h"
+#include "os/confine.h"
 #include "os/fd.h"
 
 #define EVENTS_MAX 256
@@ -123,8 +124,7 @@ reap(struct logd *logd)
 void
 logd_watch_feed(struct logd *logd)
 {
-	const bool owes =
-	    logd->hello_owed || logd->trouble_owed || logd->match_owed;
+	const bool owes = logd->hello_owed || logd->trouble_owed || logd->match_owed;
 	struct epoll_event event = {
 	    .events = owes ? EPOLLIN | EPOLLOUT : EPOLLIN,
 	    .data.u64 = ABOUT_FEED,
@@ -347,6 +347,8 @@ logd_run(const struct logd_fds *fds)
 	if (r < 0)
 		(void)fprintf(stderr, "supd: log: cannot start: %s: %s\n", strerror(-r),
 		              err.text);
+	else if (os_confine(CONFINE_LOG, &err) < 0)
+		(void)fprintf(stderr, "supd: log: %s\n", err.text);
 	while (r == 0 && !is_over(logd)) {
 		wait_until(logd, next_wake(logd));
 		take_events(logd);

@@ -22,34 +22,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "logd/gzip.h"
 #include "os/signals.h"
 
 struct names {
 	char plain[PATH_MAX];
 	char packed[PATH_MAX];
 	char partial[PATH_MAX];
-	char gzip[PATH_MAX];
+	struct gzip gzip;
 };
-
-/* Find gzip in the absolute places of PATH. */
-static bool
-find_gzip(char ret[PATH_MAX])
-{
-	const char *place = getenv("PATH");
-
-	if (place == NULL)
-		place = "/usr/local/bin:/usr/bin:/bin";
-	while (*place != '\0') {
-		const int len = (int)strcspn(place, ":");
-		int n = snprintf(ret, PATH_MAX, "%.*s/gzip", len, place);
-
-		if (place[0] == '/' && n < PATH_MAX && access(ret, X_OK) == 0)
-			return true;
-		place += len;
-		place += *place == ':';
-	}
-	return false;
-}
 
 /* The newest one that is not compressed. */
 static bool
@@ -71,23 +52,14 @@ find_plain(const struct sink *sink, struct names *ret)
 	return false;
 }
 
-/* In a process of its own: gzip from the one to the other.  Its exit status. */
-static int
+/* Compress from the one to the other; true if that went well. */
+static bool
 run_gzip(const struct names *names, int in, int out)
 {
+	const pid_t pid = gzip_start(&names->gzip, "-c", in, out);
 	int status;
-	pid_t parent = getpid();
-	pid_t pid = fork();
 
-	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent && dup2(in, 0) == 0 && dup2(out, 1) == 1)
-			(void)execl(names->gzip, "gzip", "-c", (char *)NULL);
-		_exit(127);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return 1;
-	return status;
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 static int
@@ -106,7 +78,7 @@ pack(const struct names *names)
 	if (in < 0 || out < 0 || fstat(in, &st) < 0)
 		return 1;
 	times[1] = st.st_mtim;
-	if (run_gzip(names, in, out) != 0 || futimens(out, times) < 0 || fsync(out) < 0 ||
+	if (!run_gzip(names, in, out) || futimens(out, times) < 0 || fsync(out) < 0 ||
 	    rename(names->partial, names->packed) < 0) {
 		(void)unlink(names->partial);
 		return 1;
@@ -128,7 +100,7 @@ sink_pack(struct sink *sink)
 
 	if (!sink->log.compress || sink->packer > 0 || !find_plain(sink, &names))
 		return 0;
-	if (!find_gzip(names.gzip))
+	if (!gzip_find(&names.gzip))
 		return -ENOENT;
 	pid = fork();
 	if (pid < 0)

@@ -5,6 +5,7 @@
 #include "logd/reader_file.h"
 
 #include "base/assert.h"
+#include "logd/gzip.h"
 #include "logd/reader.h"
 #include "os/fd.h"
 
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,39 +31,25 @@ reader_file_init(struct reader_file *file)
 
 /* ---- packed files ------------------------------------------------------------------ */
 
-static int
-start_gzip(pid_t *ret, int from, int to)
-{
-	char *const argv[] = {(char *)(uintptr_t) "gzip", (char *)(uintptr_t) "-dc",
-	                      NULL};
-	posix_spawn_file_actions_t actions;
-	int code = posix_spawn_file_actions_init(&actions);
-
-	if (code != 0)
-		return -code;
-	(void)posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
-	(void)posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
-	code = posix_spawnp(ret, "gzip", &actions, NULL, argv, environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	return -code;
-}
-
 /* From now on what is read is what was packed. */
 static int
 unpack(struct reader_file *file)
 {
+	struct gzip gzip;
 	int ends[2];
-	int r;
+	pid_t pid;
 
+	if (!gzip_find(&gzip))
+		return -ENOENT;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	r = start_gzip(&file->unpacker, file->fd, ends[1]);
+	pid = gzip_start(&gzip, "-dc", file->fd, ends[1]);
 	(void)close(ends[1]);
-	if (r < 0) {
-		file->unpacker = 0;
+	if (pid < 0) {
 		(void)close(ends[0]);
-		return r;
+		return pid;
 	}
+	file->unpacker = pid;
 	(void)close(file->fd);
 	file->fd = ends[0];
 	file->is_packed = true;
