@@ -70,7 +70,7 @@ adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 		return -EBADMSG;
 	}
 	shell->conf_id = facts.conf_id;
-	shell->instance = facts.instance;
+	memcpy(shell->secret, facts.secret, sizeof(shell->secret));
 	shell->started_ms = facts.started_ms;
 	shell->upgrade_ms = facts.upgrade_ms;
 	shell->trial_since_ms = facts.trial_since_ms;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -438,13 +439,38 @@ open_containment(struct shell *shell, const struct actor *actor, const char *mar
 	return containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
 }
 
+/* Draw the secret in the marks of this supd, which every guardian after this one takes
+ * over.  0 or -errno: without it strangers could speak for actors. */
+int
+launch_draw_secret(struct shell *shell)
+{
+	ssize_t n;
+
+	do {
+		n = getrandom(shell->secret, sizeof(shell->secret), 0);
+	} while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(shell->secret) ? 0 : -errno;
+}
+
+/* What the SUPD_ID of every process of this supd begins with. */
+void
+launch_mark_begin(const struct shell *shell, char ret[PROC_MARK_MAX])
+{
+	(void)snprintf(ret, PROC_MARK_MAX, "%016llx%016llx",
+	               (unsigned long long)shell->secret[0],
+	               (unsigned long long)shell->secret[1]);
+}
+
 /* The SUPD_ID of one life of the actor in this slot. */
 void
 launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
             char ret[PROC_MARK_MAX])
 {
-	(void)snprintf(ret, PROC_MARK_MAX, "%016llx-%u-%u",
-	               (unsigned long long)shell->instance, slot, life);
+	size_t used;
+
+	launch_mark_begin(shell, ret);
+	used = strlen(ret);
+	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-%u-%u", slot, life);
 }
 
 /*

@@ -18,6 +18,8 @@ struct launcher {
 
 int launcher_init(struct launcher *launcher, char **own_environ, struct err *err);
 void launcher_done(struct launcher *launcher);
+int launch_draw_secret(struct shell *shell);
+void launch_mark_begin(const struct shell *shell, char ret[PROC_MARK_MAX]);
 void launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
                  char ret[PROC_MARK_MAX]);
 bool launch_in_cgroup(const struct shell *shell, const struct actor *actor);

@@ -45,18 +45,36 @@ struct notify {
 	struct notify_message message;
 };
 
-/* May this process speak for the actor?  One that is gone is known by its user. */
+static uid_t
+uid_of(const struct actor *actor)
+{
+	const struct conf_process *process = &actor->conf->process;
+
+	return process->has_user ? process->uid : geteuid();
+}
+
+/*
+ * May this process speak for the actor?  The main process may, whatever user it has
+ * become; every other one is to be in the actor's containment, where a session of a user
+ * of its own (a job of cron, a login) may be as well, so its user is compared: the
+ * actor's, root, or supd's.  A process that is gone is known by its user alone.
+ */
 static bool
 may_speak(struct notify *notify, const struct actor *actor,
           const struct notify_message *message)
 {
-	const struct conf_process *process = &actor->conf->process;
+	struct procs *procs = notify->shell->procs;
+	const uid_t uid = uid_of(actor);
 
-	if (procs_contains(notify->shell->procs, actor->ref, message->pid))
+	if (procs_is_main(procs, actor->ref, message->pid))
+		return true;
+	if (message->uid != uid && message->uid != 0 && message->uid != geteuid())
+		return false;
+	if (procs_contains(procs, actor->ref, message->pid, uid))
 		return true;
 	if (message->pid > 0 && (kill(message->pid, 0) == 0 || errno != ESRCH))
 		return false;
-	return message->uid == (process->has_user ? process->uid : geteuid());
+	return message->uid == uid;
 }
 
 static bool
@@ -151,7 +169,7 @@ take_main_pid(struct notify *notify, const struct said *said)
 
 	if (!number_of(said, "MAINPID", PID_MAX, &pid))
 		return;
-	if (pid > 1 && procs_contains(procs, ref, (pid_t)pid))
+	if (pid > 1 && procs_contains(procs, ref, (pid_t)pid, uid_of(said->actor)))
 		procs_take_main(procs, ref, (pid_t)pid);
 	else
 		log_line(LOG_LEVEL_WARNING,
@@ -176,12 +194,11 @@ take_phases(struct said *said, struct actor *actor)
 		log_line(LOG_LEVEL_INFO, "%s: reads its configuration again",
 		         actor->path);
 	} else if (is_value(said->message, "READY", "1") && actor->reloading_us > 0) {
-		log_line(LOG_LEVEL_INFO,
-		         "%s: has read its configuration again, within %llu ms",
-		         actor->path,
-		         (unsigned long long)(clock_mono_ns() / 1000 -
-		                              actor->reloading_us) /
-		             1000);
+		log_line(
+		    LOG_LEVEL_INFO,
+		    "%s: has read its configuration again, within %llu ms", actor->path,
+		    (unsigned long long)(clock_mono_ns() / 1000 - actor->reloading_us) /
+		        1000);
 		actor->reloading_us = 0;
 	}
 	if (is_value(said->message, "STOPPING", "1"))
@@ -400,13 +417,16 @@ notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_
 	int fd, r;
 
 	ASSERT(ref.slot < notify->cap);
-	(void)snprintf(ret_address, NOTIFY_NAME_MAX, "@supd/%016llx/%u-%u",
-	               (unsigned long long)notify->shell->instance, ref.slot, ref.tenant);
 	if (notify->fds[ref.slot] >= 0)
-		return 0;
-	fd = notify_listen(ret_address + 1, &err);
+		return notify_address(notify->fds[ref.slot], ret_address);
+	fd = notify_listen("supd", &err);
 	if (fd < 0)
 		return fd;
+	r = notify_address(fd, ret_address);
+	if (r < 0) {
+		(void)close(fd);
+		return r;
+	}
 	r = watch(notify, ref, fd);
 	/* Not before: a copy that nobody drops would keep the address. */
 	if (r == 0)

@@ -9,8 +9,7 @@
 
 #include "base/err.h"
 #include "core/core.h"
-
-#define NOTIFY_NAME_MAX 108
+#include "os/sdnotify.h"
 
 struct notify;
 struct shell;

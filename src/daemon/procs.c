@@ -390,14 +390,22 @@ procs_told(struct procs *procs, struct ref ref)
 /* ---- asked ---- */
 
 bool
-procs_contains(struct procs *procs, struct ref ref, pid_t pid)
+procs_contains(struct procs *procs, struct ref ref, pid_t pid, uid_t uid)
 {
 	const struct proc *proc = current(procs, ref);
 
 	if (proc == NULL || pid <= 0)
 		return false;
 	return proc->pid == pid ||
-	       containment_has(&proc->containment, &procs->shell->cgroups, pid);
+	       containment_has(&proc->containment, &procs->shell->cgroups, pid, uid);
+}
+
+bool
+procs_is_main(const struct procs *procs, struct ref ref, pid_t pid)
+{
+	const struct proc *proc = current(procs, ref);
+
+	return proc != NULL && pid > 0 && proc->pid == pid;
 }
 
 uint32_t

@@ -68,8 +68,9 @@ void procs_walker_died(struct procs *procs);
 /* The walker has news of its children: take and post it. */
 void procs_take_exits(struct procs *procs);
 
-/* Is it the actor's main process, or one in its containment? */
-bool procs_contains(struct procs *procs, struct ref ref, pid_t pid);
+/* Is it the actor's main process, or one in its containment?  The actor runs as `uid`. */
+bool procs_contains(struct procs *procs, struct ref ref, pid_t pid, uid_t uid);
+bool procs_is_main(const struct procs *procs, struct ref ref, pid_t pid);
 /* The life of the process that the actor has, or 0. */
 uint32_t procs_life(const struct procs *procs, struct ref ref);
 

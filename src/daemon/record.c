@@ -72,7 +72,7 @@ void
 record_facts(struct shell *shell)
 {
 	struct ledger_facts facts = {
-	    .instance = shell->instance,
+	    .secret = {shell->secret[0], shell->secret[1]},
 	    .conf_id = shell->conf_id,
 	    .started_ms = shell->started_ms,
 	    .upgrade_ms = shell->upgrade_ms,

@@ -60,7 +60,7 @@ struct shell {
 	struct scraper *scraper;
 	struct metrics *metrics;
 	struct trial *trial;
-	struct given *given;        /* sockets that supd was started with, or NULL */
+	struct given *given; /* sockets that supd was started with, or NULL */
 	struct letters *letters;
 
 	struct ledger *ledger; /* what survives us; the core lives in it */
@@ -94,12 +94,15 @@ struct shell {
 	bool walker_died;
 	struct exits *exits;       /* how its children ended */
 	struct handover *handover; /* what it kept for us; NULL once we are settled */
-	uint64_t instance;         /* tells the processes of this supd from another's */
+	/* 128 random bits that no other process can guess: in the SUPD_ID of every
+	 * process of this supd, by which it is told from another's and from a stranger's.
+	 */
+	uint64_t secret[2];
 
-	uint64_t now_ms;     /* one time for a whole turn */
-	uint64_t n_turns;    /* that were stepped */
-	uint64_t started_ms; /* when the first guardian did */
-	uint64_t upgrade_ms; /* when the guardian before us made room, or 0 */
+	uint64_t now_ms;         /* one time for a whole turn */
+	uint64_t n_turns;        /* that were stepped */
+	uint64_t started_ms;     /* when the first guardian did */
+	uint64_t upgrade_ms;     /* when the guardian before us made room, or 0 */
 	uint64_t trial_since_ms; /* the configuration in force is on trial since then */
 	uint64_t trial_until_ms; /* … and until then; 0: it is not */
 	bool is_ready;

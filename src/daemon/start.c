@@ -17,6 +17,7 @@
 #include "daemon/adopt.h"
 #include "daemon/control.h"
 #include "daemon/keeper.h"
+#include "daemon/launch.h"
 #include "daemon/log.h"
 #include "daemon/output.h"
 #include "daemon/record.h"
@@ -167,6 +168,7 @@ boot(struct shell *shell, const struct start *start)
 {
 	struct err err = {0};
 	size_t n_leftovers = 0;
+	int r;
 
 	/* Whoever answers there has living actors that look like leftovers. */
 	if (start->how == START_FRESH && sock_unix_is_live(shell->control_path)) {
@@ -174,8 +176,11 @@ boot(struct shell *shell, const struct start *start)
 		         shell->control_path);
 		return EX_UNAVAILABLE;
 	}
-	if (getrandom(&shell->instance, sizeof(shell->instance), 0) < 0)
-		shell->instance = clock_mono_ns();
+	r = launch_draw_secret(shell);
+	if (r < 0) {
+		log_line(LOG_LEVEL_ERROR, "no random numbers: %s", strerror(-r));
+		return EX_OSERR;
+	}
 	additions_drop_kept(shell);
 	if (start->how == START_ANEW)
 		n_leftovers = end_actors(shell);

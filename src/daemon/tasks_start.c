@@ -67,8 +67,11 @@ argv_of(const struct shell *shell, const struct actor *actor,
 void
 task_mark(const struct shell *shell, uint32_t place, char ret[PROC_MARK_MAX])
 {
-	(void)snprintf(ret, PROC_MARK_MAX, "%016llx-task-%u",
-	               (unsigned long long)shell->instance, place);
+	size_t used;
+
+	launch_mark_begin(shell, ret);
+	used = strlen(ret);
+	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-task-%u", place);
 }
 
 /* The path that its cgroup is named after: no actor has one like that. */

@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 9
+#define LEDGER_VERSION 10
 
 struct ledger;
 
@@ -94,17 +94,17 @@ struct ledger_record {
 	struct ref heir;
 	uint64_t conf_id; /* which configuration it came with; 0: supd's own actors */
 	uint32_t conf_index;
-	uint32_t life; /* of the process that the rest is about; 0: none yet */
-	int32_t pid;   /* 0: none, or reaped */
-	int32_t error; /* the spawn failed: errno */
-	uint32_t told; /* the life that has said READY=1 */
-	int32_t leader; /* whom `pid` was told in place of, by MAINPID=; 0: nobody */
+	uint32_t life;       /* of the process that the rest is about; 0: none yet */
+	int32_t pid;         /* 0: none, or reaped */
+	int32_t error;       /* the spawn failed: errno */
+	uint32_t told;       /* the life that has said READY=1 */
+	int32_t leader;      /* whom `pid` was told in place of, by MAINPID=; 0: nobody */
 	uint64_t main_start; /* … and when that process was started */
 	/* 1 + how much its stdout and stderr had said before it; 0: not known */
 	uint64_t awaits[2];
-	uint8_t step;  /* the spawn failed: enum spawn_step */
-	bool used;     /* the core waits for EXITED, GONE or SPAWN_FAILED of this life */
-	bool removed;  /* its configuration is not in force any more */
+	uint8_t step; /* the spawn failed: enum spawn_step */
+	bool used;    /* the core waits for EXITED, GONE or SPAWN_FAILED of this life */
+	bool removed; /* its configuration is not in force any more */
 	bool deferred;
 	bool stopping;
 	bool killing;
@@ -182,13 +182,13 @@ struct ledger_spawn *ledger_spawn(const struct ledger *ledger);
 /* ---- supd as a whole ---- */
 
 struct ledger_facts {
-	uint64_t instance;   /* in every SUPD_ID and every notify address */
+	uint64_t secret[2];  /* 128 random bits, in every SUPD_ID and nowhere else */
 	uint64_t conf_id;    /* the configuration in force: VAULT_KEY(VAULT_CONF, id) */
 	uint64_t started_ms; /* the first guardian */
 	uint64_t upgrade_ms; /* when the last one made room; 0: it did not */
 	uint64_t trial_since_ms; /* the configuration is on trial: daemon/trial.h */
 	uint64_t trial_until_ms; /* 0: it is not */
-	bool is_ready;       /* READY=1 was sent */
+	bool is_ready;           /* READY=1 was sent */
 	bool shutting_down;
 	char version[32]; /* of the binary that wrote it */
 };

@@ -222,7 +222,8 @@ ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts)
 	struct ledger_facts clean;
 
 	memset(&clean, 0, sizeof(clean));
-	clean.instance = facts->instance;
+	clean.secret[0] = facts->secret[0];
+	clean.secret[1] = facts->secret[1];
 	clean.conf_id = facts->conf_id;
 	clean.started_ms = facts->started_ms;
 	clean.upgrade_ms = facts->upgrade_ms;
@@ -232,7 +233,7 @@ ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts)
 	clean.shutting_down = facts->shutting_down;
 	memcpy(clean.version, facts->version,
 	       strnlen(facts->version, sizeof(clean.version) - 1));
-	_Static_assert(sizeof(clean) == 88, "a new field is to be copied here");
+	_Static_assert(sizeof(clean) == 96, "a new field is to be copied here");
 	twin_write((struct twin *)ledger->header->facts, &clean, sizeof(clean),
 	           FACTS_SEED);
 }

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "os/fd.h"
+#include "os/proc-file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -351,12 +352,26 @@ containment_ran_out_of_memory(const struct containment *c, const struct cgroup_r
 	       n > 0;
 }
 
+/* The mark is in the environment, which every process chooses for itself: it counts only
+ * where the user of the process is one that may look into the actor's anyway. */
+static bool
+has_mark(const struct containment *c, pid_t pid, uid_t uid)
+{
+	uid_t its;
+
+	return c->mark[0] != '\0' && proc_uid_read(pid, &its) == 0 &&
+	       (its == uid || its == 0 || its == geteuid()) &&
+	       proc_has_mark(pid, c->mark);
+}
+
 /*
- * Is this living process one of the actor's?  For a message that claims to be from it.
- * Without a cgroup a process in another session is recognised by its mark.
+ * Is this living process one of the actor's, which runs as `uid`?  For a message that
+ * claims to be from it.  Without a cgroup a process in another session is recognised by
+ * its mark and its user: the actor's, root, or ours.
  */
 bool
-containment_has(const struct containment *c, const struct cgroup_root *root, pid_t pid)
+containment_has(const struct containment *c, const struct cgroup_root *root, pid_t pid,
+                uid_t uid)
 {
 	if (pid <= 0)
 		return false;
@@ -364,8 +379,7 @@ containment_has(const struct containment *c, const struct cgroup_root *root, pid
 		return true;
 	if (c->is_cgroup)
 		return cgroup_leaf_has(root, c->leaf, pid);
-	return (c->session != 0 && getsid(pid) == c->session) ||
-	       (c->mark[0] != '\0' && proc_has_mark(pid, c->mark));
+	return (c->session != 0 && getsid(pid) == c->session) || has_mark(c, pid, uid);
 }
 
 /*

@@ -24,13 +24,13 @@
 struct containment {
 	bool is_cgroup;
 	pid_t told; /* the main process, where that does not lead the session; else 0 */
-	bool is_main_alive;         /* started and not yet reaped */
-	bool is_foreign;            /* its main process is not a child of ours */
-	bool is_spent;              /* the leaf was killed, and cannot be born into */
-	bool is_limited; /* the leaf may have controllers: a fresh one for each life */
-	bool is_frozen;             /* nobody could move who is born into the leaf */
-	int events_fd;              /* its cgroup.events while it is watched, or -1 */
-	pid_t session;              /* the main process: also its session and group; 0 */
+	bool is_main_alive; /* started and not yet reaped */
+	bool is_foreign;    /* its main process is not a child of ours */
+	bool is_spent;      /* the leaf was killed, and cannot be born into */
+	bool is_limited;    /* the leaf may have controllers: a fresh one for each life */
+	bool is_frozen;     /* nobody could move who is born into the leaf */
+	int events_fd;      /* its cgroup.events while it is watched, or -1 */
+	pid_t session;      /* the main process: also its session and group; 0 */
 	char leaf[CGROUP_LEAF_MAX]; /* its name below the actors' directory */
 	char mark[PROC_MARK_MAX];   /* value of SUPD_ID */
 };
@@ -63,7 +63,7 @@ int containment_stop(const struct containment *c, struct proc_sweep *sweep);
 bool containment_ran_out_of_memory(const struct containment *c,
                                    const struct cgroup_root *root);
 bool containment_has(const struct containment *c, const struct cgroup_root *root,
-                     pid_t pid);
+                     pid_t pid, uid_t uid);
 int containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token);
 void containment_unwatch(struct containment *c, struct cgroup_root *root);
 

@@ -61,6 +61,26 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 	return 0;
 }
 
+/*
+ * The real user in /proc/PID/status, also of a process that hides what it can: the owner
+ * of its files in /proc is root then.  -errno as for proc_stat_read().
+ */
+int
+proc_uid_read(pid_t pid, uid_t *ret)
+{
+	char name[NAME_BYTES], buf[1024];
+	const char *at;
+	ssize_t r;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/status", pid);
+	r = read_file(name, buf, sizeof(buf));
+	if (r < 0)
+		return (int)r;
+	/* A line break in the name of the program is written as two characters. */
+	at = strstr(buf, "\nUid:\t");
+	return at != NULL && sscanf(at + 6, "%u", ret) == 1 ? 0 : -EBADMSG;
+}
+
 /* The first thread may end before the others: the process lives. */
 bool
 proc_stat_is_dead(const struct proc_stat *stat)

@@ -24,6 +24,7 @@ struct proc_stat {
 typedef int proc_take_child(void *arg, pid_t child);
 
 int proc_stat_read(pid_t pid, struct proc_stat *ret);
+int proc_uid_read(pid_t pid, uid_t *ret);
 bool proc_stat_is_dead(const struct proc_stat *stat);
 int proc_children_of_thread(pid_t pid, pid_t thread, proc_take_child *take, void *arg);
 int proc_children(pid_t pid, proc_take_child *take, void *arg);

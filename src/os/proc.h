@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROC_MARK_MAX  64
+#define PROC_MARK_MAX  128
 #define PROC_SWEEP_MAX 65536
 
 struct proc_sweep;

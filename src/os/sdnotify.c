@@ -7,8 +7,11 @@
 #include "os/fd.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,26 +111,40 @@ notifier_send(const struct notifier *notifier, const char *text)
 	return n < 0 ? -errno : 0;
 }
 
+/* PREFIX/ and 128 random bits, without NUL; the length of the address, or 0. */
+static socklen_t
+random_address(const char *prefix, struct sockaddr_un *ret)
+{
+	uint64_t bits[2];
+	int n;
+
+	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (getrandom(bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
+		return 0;
+	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1,
+	             "%s/%016" PRIx64 "%016" PRIx64, prefix, bits[0], bits[1]);
+	if (n < 0 || (size_t)n >= sizeof(ret->sun_path) - 1)
+		return 0;
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
 /*
- * Open the socket that actors send to: abstract, so that it needs no directory and
- * leaves nothing behind; the name is given without its '@', and is NOTIFY_SOCKET with
- * it.  Any local user can send to it: check the sender.
+ * Open a socket that actors send to: abstract, so that it needs no directory and leaves
+ * nothing behind, at an address below `prefix` that cannot be computed.  It can be read
+ * in /proc/net/unix, and any local user can send to it: check the sender.
  *
  * Returns a non-blocking descriptor, at or above FD_WINDOW, or -errno with a sentence.
  */
 int
-notify_listen(const char *abstract_name, struct err *err)
+notify_listen(const char *prefix, struct err *err)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const size_t len = strlen(abstract_name);
-	const socklen_t size =
-	    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+	struct sockaddr_un address;
+	const socklen_t size = random_address(prefix, &address);
 	const int on = 1;
 	int code = ENAMETOOLONG;
 	int fd = -1;
 
-	if (len > 0 && len < sizeof(address.sun_path)) {
-		memcpy(address.sun_path + 1, abstract_name, len);
+	if (size > 0) {
 		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		if (fd >= 0 &&
 		    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
@@ -136,9 +153,26 @@ notify_listen(const char *abstract_name, struct err *err)
 			return fd_raise(fd);
 		code = errno;
 	}
-	err_set(err, code, "open notify socket @%s", abstract_name);
+	err_set(err, code, "open notify socket @%s/", prefix);
 	fd_close(&fd);
 	return -code;
+}
+
+/* Where a socket of notify_listen() is reached, as NOTIFY_SOCKET has it; 0 or -errno. */
+int
+notify_address(int fd, char ret[NOTIFY_NAME_MAX])
+{
+	struct sockaddr_un address;
+	socklen_t size = sizeof(address);
+	int len;
+
+	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+		return -errno;
+	len = (int)(size - offsetof(struct sockaddr_un, sun_path)) - 1;
+	if (len < 1 || address.sun_path[0] != '\0')
+		return -EINVAL;
+	(void)snprintf(ret, NOTIFY_NAME_MAX, "@%.*s", len, address.sun_path + 1);
+	return 0;
 }
 
 /* Take the sender and the descriptors out of the control part.  false: no sender. */

@@ -27,6 +27,8 @@ int notifier_send(const struct notifier *notifier, const char *text);
 /* The receiver: an abstract datagram socket, a name for each actor. */
 #define NOTIFY_MESSAGE_MAX 4096
 #define NOTIFY_FDS_MAX     64
+/* An address as NOTIFY_SOCKET has it, with its NUL. */
+#define NOTIFY_NAME_MAX 110
 
 struct notify_message {
 	pid_t
@@ -39,7 +41,8 @@ struct notify_message {
 	int fds[NOTIFY_FDS_MAX]; /* owned by the caller, CLOEXEC */
 };
 
-int notify_listen(const char *abstract_name, struct err *err);
+int notify_listen(const char *prefix, struct err *err);
+int notify_address(int fd, char ret[NOTIFY_NAME_MAX]);
 int notify_receive(int fd, struct notify_message *ret);
 int notify_peek(int fd, struct notify_message *ret);
 void notify_skip(int fd);

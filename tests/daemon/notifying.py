@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """What processes tell supd with sd_notify, and who is believed."""
+import os
+import re
 import socket
+import subprocess
 
 from lib import INSTRUMENTED, check, equal, main, test
 
@@ -85,6 +88,83 @@ def stranger(box):
     s.started("b")
     s.event("ready", "a")
     equal(len(s.seen("ready", "a")), 1, "ready events")
+
+
+FORGER = """
+import array, os, socket, sys
+address, text = os.environ["TO"].replace("@", "\\0", 1), os.environ["TEXT"]
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1]))]
+    sender.sendmsg([text.replace("|", "\\n").encode()], rights, 0, address)
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+def forge(environ, text, uid=65534):
+    """Speak for an actor, as another user, with all that is in its environment."""
+    environ = dict(environ, TO=environ["NOTIFY_SOCKET"], TEXT=text)
+    return subprocess.Popen(["/usr/bin/env", "python3", "-c", FORGER], env=environ, stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, user=uid, group=uid, extra_groups=[], cwd="/")
+
+
+@test("a process of another user is not believed, whatever its environment says", root=True)
+def forged(box):
+    s = box.supd({"a": {"containment": "session", "ready": "notify", "fd_store": 4,
+                        "do": ["report", "ready"]}})
+    pid = s.pids["a"]
+    with open(box.path(f"report.a.{pid}/environ"), encoding="utf8") as file:
+        environ = dict(pair.partition("=")[::2] for pair in file.read().split("\0") if pair)
+    environ["PATH"] = os.environ["PATH"]
+    stranger = forge(environ, "STATUS=evil|X_SUPD_FAIL=evil|FDSTORE=1|STOPPING=1|EXTEND_TIMEOUT_USEC=9000000")
+    stranger.stdout.readline()
+    named = forge(environ, f"MAINPID={stranger.pid}")
+    named.stdout.readline()
+    s.tell("a", f"notify=MAINPID={stranger.pid}\nSTATUS=mine")
+    s.wait_for("a", status="mine", pid=pid, generation=1)
+    with open(s.stderr, encoding="utf8") as log:
+        text = log.read()
+    for sender in (stranger, named):
+        sender.communicate()
+    check(f"MAINPID={stranger.pid} is no process of its own" in text, "the pid is believed")
+    check("its store" not in text, f"the descriptor is looked at: {text}")
+    equal([one["path"] for one in s.seen("failure")], [], "failures")
+
+
+@test("the main process is believed also when it has become another user", root=True)
+def dropped(box):
+    s = box.supd({"a": {"containment": "session", "ready": "notify", "command": ["python3", "-c", (
+        "import os, socket, time\n"
+        "os.setresgid(65534, 65534, 65534)\n"
+        "os.setresuid(65534, 65534, 65534)\n"
+        "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+        "s.connect(os.environ['NOTIFY_SOCKET'].replace('@', chr(0)))\n"
+        "s.send(b'READY=1')\n"
+        "time.sleep(1000)\n")]}}, wait=False)
+    s.event("ready", "a")
+
+
+@test("no address and no mark can be computed from what others see, and a takeover keeps both")
+def secrets(box):
+    s = box.supd({name: {"ready": "notify", "do": ["report", "ready"]} for name in "ab"})
+    environs = []
+    for name in "ab":
+        with open(box.path(f"report.{name}.{s.pids[name]}/environ"), encoding="utf8") as file:
+            environs.append(dict(pair.partition("=")[::2] for pair in file.read().split("\0")))
+    a, b = environs
+    for environ in environs:
+        check(re.fullmatch("@supd/[0-9a-f]{32}", environ["NOTIFY_SOCKET"]), environ["NOTIFY_SOCKET"])
+        check(re.match("[0-9a-f]{32}-", environ["SUPD_ID"]), environ["SUPD_ID"])
+        check(environ["SUPD_ID"][:32] not in environ["NOTIFY_SOCKET"], "the address tells the mark")
+    check(a["NOTIFY_SOCKET"] != b["NOTIFY_SOCKET"], "the same for both")
+    s.crash()
+    s.tell("a", "exit=1")
+    pid = s.started("a", 2)
+    again = notify_socket(box, s, "a")
+    equal(again, a["NOTIFY_SOCKET"], "the address after a takeover")
+    with open(box.path(f"report.a.{pid}/environ"), encoding="utf8") as file:
+        check(f"SUPD_ID={a['SUPD_ID'][:32]}" in file.read(), "another mark after a takeover")
+    s.wait_for("a", ready=True, generation=2)
 
 
 @test("READY=1 of a child of the process counts")

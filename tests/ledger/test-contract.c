@@ -268,7 +268,7 @@ START_TEST(facts_are_the_newest_that_were_written)
 	struct ledger_facts facts = {.version = "1.2"};
 
 	for (uint32_t n = 1; n < 5; n++) {
-		struct ledger_facts want = {.instance = n,
+		struct ledger_facts want = {.secret = {n},
 		                            .conf_id = n,
 		                            .started_ms = n,
 		                            .upgrade_ms = n,
@@ -279,7 +279,7 @@ START_TEST(facts_are_the_newest_that_were_written)
 		memset(want.version, 'v', sizeof(want.version));
 		ledger_set_facts(n % 2 == 0 ? ledger : again, &want);
 		ck_assert_int_eq(ledger_facts(ledger, &facts), 0);
-		ck_assert_uint_eq(facts.instance, n);
+		ck_assert_uint_eq(facts.secret[0], n);
 		ck_assert_uint_eq(facts.conf_id, n);
 		ck_assert_uint_eq(facts.started_ms, n);
 		ck_assert_uint_eq(facts.upgrade_ms, n);
@@ -394,7 +394,7 @@ START_TEST(a_copy_has_everything_but_the_core_and_the_journal)
 	struct err err;
 	struct ledger *ledger = ledger_new(&size, &err);
 	const struct ledger_record want = record_of(9);
-	const struct ledger_facts facts = {.instance = 11};
+	const struct ledger_facts facts = {.secret = {11}};
 	const struct event event = event_of(1);
 	struct ledger_record record;
 	struct ledger_facts found;
@@ -424,7 +424,7 @@ START_TEST(a_copy_has_everything_but_the_core_and_the_journal)
 	ck_assert_str_eq(ledger_status(ledger, SLOTS - 1), "here");
 	ck_assert_str_eq(ledger_status(ledger, SLOTS), "");
 	ck_assert_int_eq(ledger_facts(ledger, &found), 0);
-	ck_assert_uint_eq(found.instance, 11);
+	ck_assert_uint_eq(found.secret[0], 11);
 	ck_assert_uint_eq(ledger_past(ledger, "/user/a"), 5);
 	ck_assert_uint_eq(ledger_spawn(ledger)->life, 77);
 	ck_assert_int_eq(((char *)ledger_events(ledger))[EVENTS_BYTES - 1], 'e');

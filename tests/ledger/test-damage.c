@@ -30,7 +30,7 @@ static struct ledger *
 full_ledger(void)
 {
 	struct ledger *ledger = new_ledger();
-	const struct ledger_facts facts = {.instance = 4, .version = "4"};
+	const struct ledger_facts facts = {.secret = {4}, .version = "4"};
 	char name[32];
 
 	memset(ledger_core(ledger), 'x', CORE_BYTES);
@@ -98,7 +98,7 @@ look_at_records(const struct ledger *ledger)
 			return "a text has no end";
 	}
 	r = ledger_facts(ledger, &facts);
-	if (r == 0 ? facts.instance != 4 || strcmp(facts.version, "4") != 0
+	if (r == 0 ? facts.secret[0] != 4 || strcmp(facts.version, "4") != 0
 	           : r != -EBADMSG)
 		return "the facts are others";
 	return NULL;
@@ -124,7 +124,7 @@ go_on(struct ledger *ledger)
 {
 	const struct event event = event_of(1);
 	const struct ledger_record want = record_of(99);
-	const struct ledger_facts facts = {.instance = 5};
+	const struct ledger_facts facts = {.secret = {5}};
 	struct ledger_record record;
 	struct ledger_facts found;
 
@@ -134,7 +134,7 @@ go_on(struct ledger *ledger)
 			return "a record cannot be replaced";
 	}
 	ledger_set_facts(ledger, &facts);
-	if (ledger_facts(ledger, &found) != 0 || found.instance != 5)
+	if (ledger_facts(ledger, &found) != 0 || found.secret[0] != 5)
 		return "the facts cannot be replaced";
 	ledger_set_past(ledger, "/user/new", 8);
 	if (ledger_past(ledger, "/user/new") != 8)

@@ -142,8 +142,8 @@ look(struct ledger *ledger, const struct progress *progress)
 	if (done < progress->performed || done > progress->begun)
 		return "the number of actions is wrong";
 	if (progress->recorded > 0 &&
-	    (ledger_facts(ledger, &facts) < 0 || facts.instance < progress->recorded ||
-	     facts.instance > progress->begun || facts.conf_id != facts.instance))
+	    (ledger_facts(ledger, &facts) < 0 || facts.secret[0] < progress->recorded ||
+	     facts.secret[0] > progress->begun || facts.conf_id != facts.secret[0]))
 		return "the facts are wrong";
 	if (status[0] != '\0' && strncmp(status + 1, " of the text", 12) != 0)
 		return "the text is torn";
@@ -160,7 +160,7 @@ go_on(struct ledger *ledger, struct progress *progress)
 	const uint32_t n = chain->n + 1;
 	const struct event event = event_of(n);
 	const struct ledger_record record = record_of(n);
-	const struct ledger_facts facts = {.instance = n, .conf_id = n};
+	const struct ledger_facts facts = {.secret = {n}, .conf_id = n};
 	char text[64];
 
 	atomic_store(&progress->begun, n);
@@ -187,7 +187,7 @@ make_up(struct ledger *ledger)
 	const struct chain *chain = ledger_core(ledger);
 	const uint32_t n = chain->n;
 	const struct ledger_record record = record_of(n);
-	const struct ledger_facts facts = {.instance = n, .conf_id = n};
+	const struct ledger_facts facts = {.secret = {n}, .conf_id = n};
 
 	if (n > 0) {
 		ledger_write(ledger, n % SLOTS, &record);

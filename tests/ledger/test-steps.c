@@ -437,7 +437,7 @@ static void
 write_facts(struct ledger *ledger, uint64_t n)
 {
 	const struct ledger_facts facts = {
-	    .instance = n, .conf_id = n, .started_ms = n, .version = "1"};
+	    .secret = {n}, .conf_id = n, .started_ms = n, .version = "1"};
 
 	ledger_set_facts(ledger, &facts);
 }
@@ -460,7 +460,7 @@ facts_are(const struct ledger *ledger, uint64_t n)
 {
 	struct ledger_facts facts;
 
-	return ledger_facts(ledger, &facts) == 0 && facts.instance == n &&
+	return ledger_facts(ledger, &facts) == 0 && facts.secret[0] == n &&
 	       facts.conf_id == n && facts.started_ms == n &&
 	       strcmp(facts.version, "1") == 0;
 }

@@ -246,7 +246,7 @@ be_born_into(int cgroup_fd)
 	}
 	while (!containment_has(
 	    &(struct containment){.is_cgroup = true, .leaf = "../limited/user:a"}, &real,
-	    pid))
+	    pid, 0))
 		ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
 	return pid;
 }

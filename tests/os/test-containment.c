@@ -325,6 +325,55 @@ START_TEST(a_signal_reaches_every_process_of_the_actor_and_no_other)
 }
 END_TEST
 
+/* A process of this user, in a session of its own, whose SUPD_ID is this. */
+static pid_t
+start_marked(const char *mark, uid_t uid)
+{
+	char variable[PROC_MARK_MAX + 16];
+	char *argv[] = {strdup("sleep"), strdup("1000"), NULL};
+	char *envp[] = {variable, NULL};
+	pid_t pid;
+
+	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
+	pid = fork();
+	if (pid == 0) {
+		if (setsid() < 0 || setresuid(uid, uid, uid) < 0)
+			_exit(1);
+		(void)execve("/bin/sleep", argv, envp);
+		_exit(1);
+	}
+	free(argv[0]);
+	free(argv[1]);
+	while (pid > 0 && !proc_has_mark(pid, mark))
+		ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+	return pid;
+}
+
+START_TEST(a_mark_that_another_user_has_written_is_not_believed)
+{
+	const char *mark = "test.forged.1";
+	const uid_t other = 65534;
+	struct containment c;
+	pid_t pid;
+
+	if (getuid() != 0)
+		return;
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", mark), 0);
+	pid = start_marked(mark, other);
+	ck_assert_int_gt(pid, 0);
+	ck_assert(!containment_has(&c, &root, pid, 0));
+	ck_assert(!containment_has(&c, &root, pid, 1));
+	ck_assert(containment_has(&c, &root, pid, other));
+	(void)kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	pid = start_marked(mark, 0);
+	ck_assert(containment_has(&c, &root, pid, other));
+	(void)kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_int_eq(containment_close(&c, &root), 0);
+}
+END_TEST
+
 START_TEST(a_sender_is_recognised_as_one_of_the_actors_processes)
 {
 	struct containment c;
@@ -335,10 +384,10 @@ START_TEST(a_sender_is_recognised_as_one_of_the_actors_processes)
 		return;
 	ck_assert_int_eq(containment_open(&c, where, "/user/a", "test.has.1"), 0);
 	start(&c, "session", &child);
-	ck_assert(containment_has(&c, &root, child.pid));
-	ck_assert(!containment_has(&c, &root, getpid()));
-	ck_assert(!containment_has(&c, &root, 1));
-	ck_assert(!containment_has(&c, &root, 0));
+	ck_assert(containment_has(&c, &root, child.pid, getuid()));
+	ck_assert(!containment_has(&c, &root, getpid(), getuid()));
+	ck_assert(!containment_has(&c, &root, 1, getuid()));
+	ck_assert(!containment_has(&c, &root, 0, getuid()));
 	kill_all(&c);
 	ck_assert_int_eq(containment_close(&c, &root), 0);
 	close_result(&child);
@@ -420,7 +469,7 @@ START_TEST(what_another_supd_had_is_taken_over_with_all_that_lives_in_it)
 	ck_assert(successor.is_created == root.is_created);
 	containment_adopt(&c, &successor, "/user/a", "test.life.1");
 	c.session = child.pid;
-	ck_assert(containment_has(&c, &successor, child.pid));
+	ck_assert(containment_has(&c, &successor, child.pid, getuid()));
 	ck_assert(!containment_is_empty(&c, &successor, NULL));
 	/* The one before us may have killed it as the last that it did. */
 	ck_assert_int_eq(containment_kill(&c, &root, NULL), 0);
@@ -649,6 +698,7 @@ main(void)
 	tcase_add_test(tcase, a_watched_cgroup_tells_when_its_last_process_is_gone);
 	tcase_add_loop_test(
 	    tcase, a_signal_reaches_every_process_of_the_actor_and_no_other, 0, 2);
+	tcase_add_test(tcase, a_mark_that_another_user_has_written_is_not_believed);
 	tcase_add_loop_test(tcase, a_sender_is_recognised_as_one_of_the_actors_processes,
 	                    0, 2);
 	tcase_add_test(tcase, a_second_life_finds_its_cgroup_empty_and_in_place);

@@ -425,14 +425,16 @@ END_TEST
 static int
 notify_pair(struct notifier *notifier)
 {
-	char name[64], variable[100];
+	char address[NOTIFY_NAME_MAX], variable[NOTIFY_NAME_MAX + 16];
 	char *env[] = {variable, NULL};
 	int fd;
 
-	(void)snprintf(name, sizeof(name), "test-sock/%d", getpid());
-	(void)snprintf(variable, sizeof(variable), "NOTIFY_SOCKET=@%s", name);
-	fd = notify_listen(name, &err);
+	fd = notify_listen("test-sock", &err);
 	ck_assert_int_ge(fd, FD_WINDOW);
+	ck_assert_int_eq(notify_address(fd, address), 0);
+	ck_assert_int_eq(strncmp(address, "@test-sock/", 11), 0);
+	ck_assert_uint_eq(strlen(address), 11 + 32);
+	(void)snprintf(variable, sizeof(variable), "NOTIFY_SOCKET=%s", address);
 	notifier_open(notifier, env, getpid());
 	ck_assert_int_ge(notifier->fd, 0);
 	return fd;
