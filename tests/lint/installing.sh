@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# installing.sh - what `make install` puts where, and what it leaves alone.
+set -eu
+cd "${top_builddir:-.}"
+unset MAKEFLAGS MAKELEVEL MFLAGS
+echo 1..5
+
+root=$(mktemp -d "${TMPDIR:-/tmp}/supd-install.XXXXXX")
+trap 'rm -rf "$root"' EXIT
+trap 'exit 1' HUP INT TERM
+
+do_make() { # target
+	make -s "$1" DESTDIR="$root" >"$root/log" 2>&1 || sed 's/^/# /' "$root/log"
+}
+
+verdict() { # number, name, what is wrong
+	if [ -z "$3" ]; then
+		echo "ok $1 - $2"
+	else
+		printf '%s\n' "$3" | sed 's/^/# /'
+		echo "not ok $1 - $2"
+	fi
+}
+
+do_make install
+conf=$(find "$root" -path '*/supd/supd.yaml')
+example=$(find "$root" -path '*/examples/supd.yaml')
+wrong=
+[ -n "$conf" ] && [ -n "$example" ] && cmp -s "$conf" "$example" ||
+	wrong="the configuration: '$conf', the example: '$example'"
+verdict 1 "a fresh system gets the configuration, and the example to compare it with" "$wrong"
+
+wrong=
+for name in supctl _supctl supctl.fish; do
+	find "$root" -name "$name" -size +0 -path '*/share/*' | grep -q . ||
+		wrong="$wrong $name"
+done
+verdict 2 "what completes supctl is where the shells look" "$wrong"
+
+echo '# mine' >>"$conf"
+cp "$conf" "$root/mine"
+do_make install
+wrong=
+cmp -s "$conf" "$root/mine" || wrong="it was overwritten"
+verdict 3 "a configuration that was there is not overwritten" "$wrong"
+
+do_make uninstall
+wrong=
+cmp -s "$conf" "$root/mine" || wrong="it was removed"
+verdict 4 "one that was changed stays when supd goes" "$wrong"
+
+rm "$conf"
+do_make install
+do_make uninstall
+rm -f "$root/log" "$root/mine"
+verdict 5 "nothing else stays" "$(find "$root" ! -type d)"
