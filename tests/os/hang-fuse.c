@@ -94,10 +94,11 @@ write_file(const char *path, const char *text)
 
 /* ---- answers ----------------------------------------------------------------------- */
 
+static char out[sizeof(struct fuse_out_header) + REQUEST_MAX];
+
 static void
 reply(const struct fuse_in_header *in, int code, const void *data, size_t size)
 {
-	static char out[sizeof(struct fuse_out_header) + REQUEST_MAX];
 	const struct fuse_out_header header = {.len = (uint32_t)(sizeof(header) + size),
 	                                       .error = -code,
 	                                       .unique = in->unique};
@@ -235,13 +236,14 @@ hold(const struct fuse_in_header *in)
 	return true;
 }
 
+static union {
+	struct fuse_in_header header;
+	char bytes[REQUEST_MAX];
+} request;
+
 static void
 on_request(void)
 {
-	static union {
-		struct fuse_in_header header;
-		char bytes[REQUEST_MAX];
-	} request;
 	ssize_t n = read(server.fd, &request, sizeof(request));
 
 	if (n < 0 && errno == ENODEV)

@@ -282,6 +282,59 @@ START_TEST(who_has_limits_lives_beside_the_others_and_each_life_in_a_fresh_cgrou
 }
 END_TEST
 
+struct place {
+	const char *mountinfo;
+	const char *self;
+	const char *path; /* NULL: none */
+};
+
+#define BEFORE "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
+#define AFTER  "41 31 0:40 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n"
+
+static const struct place places[] = {
+    /* the usual, the hybrid layout, and a root that is not mounted */
+    {"30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n",
+     "0::/system.slice/supd.service\n", "/sys/fs/cgroup/system.slice/supd.service"},
+    {BEFORE "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n" AFTER,
+     "8:pids:/a\n0::/b\n", "/sys/fs/cgroup/unified/b"},
+    {"30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/\n", "/sys/fs/cgroup"},
+    /* only a part is mounted: ours, one above us, one beside us */
+    {"30 23 0:26 /a/b /cg rw - cgroup2 cgroup2 rw\n", "0::/a/b\n", "/cg"},
+    {"30 23 0:26 /a/b /cg rw - cgroup2 cgroup2 rw\n", "0::/a/b/c\n", "/cg/c"},
+    {"30 23 0:26 /a/b /cg rw - cgroup2 cgroup2 rw\n", "0::/a/bc\n", NULL},
+    {"30 23 0:26 /x /cx rw - cgroup2 cgroup2 rw\n"
+     "31 23 0:26 /a /ca rw - cgroup2 cgroup2 rw\n",
+     "0::/a/b\n", "/ca/b"},
+    /* blanks in names are escaped in the one file and not in the other */
+    {"30 23 0:26 /a\\040b /my\\040cg\\134 rw - cgroup2 cgroup2 rw\n", "0::/a b/c\n",
+     "/my cg\\/c"},
+    /* outside of our namespace, no v2 at all, no v2 for us */
+    {"30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/../x\n", NULL},
+    {BEFORE AFTER, "0::/\n", NULL},
+    {"30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "8:pids:/a\n", NULL},
+};
+
+START_TEST(our_cgroup_is_found_wherever_it_is_mounted)
+{
+	const struct place *place = &places[_i];
+	char mounts[1024], self[256];
+	char path[CGROUP_PATH_MAX], name[CGROUP_PATH_MAX];
+	FILE *mountinfo, *own;
+	int r;
+
+	(void)snprintf(mounts, sizeof(mounts), "%s", place->mountinfo);
+	(void)snprintf(self, sizeof(self), "%s", place->self);
+	mountinfo = fmemopen(mounts, strlen(mounts), "r");
+	own = fmemopen(self, strlen(self), "r");
+	r = cgroup_locate(mountinfo, own, path, name);
+	(void)fclose(mountinfo);
+	(void)fclose(own);
+	ck_assert_int_eq(r, place->path == NULL ? -ENOENT : 0);
+	if (r == 0)
+		ck_assert_str_eq(path, place->path);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -289,6 +342,7 @@ main(void)
 	TCase *plain = tcase_create("plain");
 	TCase *kernel = tcase_create("kernel");
 	SRunner *runner = srunner_create(suite);
+	const int n_places = (int)(sizeof(places) / sizeof(places[0]));
 
 	tcase_set_timeout(plain, 60);
 	tcase_add_checked_fixture(plain, set_up, tear_down);
@@ -302,6 +356,8 @@ main(void)
 	tcase_add_test(plain,
 	               what_the_kernel_counts_of_a_cgroup_counts_more_than_the_sum);
 	tcase_add_test(plain, the_top_of_the_hierarchy_is_found_wherever_it_is_mounted);
+	tcase_add_loop_test(plain, our_cgroup_is_found_wherever_it_is_mounted, 0,
+	                    n_places);
 	suite_add_tcase(suite, plain);
 	tcase_set_timeout(kernel, 60);
 	tcase_add_checked_fixture(kernel, open_real, close_real);
