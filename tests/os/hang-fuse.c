@@ -94,7 +94,7 @@ write_file(const char *path, const char *text)
 
 /* ---- answers ----------------------------------------------------------------------- */
 
-static char out[sizeof(struct fuse_out_header) + REQUEST_MAX];
+static char answer_buffer[sizeof(struct fuse_out_header) + REQUEST_MAX];
 
 static void
 reply(const struct fuse_in_header *in, int code, const void *data, size_t size)
@@ -103,11 +103,11 @@ reply(const struct fuse_in_header *in, int code, const void *data, size_t size)
 	                                       .error = -code,
 	                                       .unique = in->unique};
 
-	memcpy(out, &header, sizeof(header));
+	memcpy(answer_buffer, &header, sizeof(header));
 	if (size > 0)
-		memcpy(out + sizeof(header), data, size);
+		memcpy(answer_buffer + sizeof(header), data, size);
 	/* ENOENT: the caller is gone. */
-	if (write(server.fd, out, header.len) < 0 && errno != ENOENT)
+	if (write(server.fd, answer_buffer, header.len) < 0 && errno != ENOENT)
 		fail("answer");
 }
 
@@ -239,20 +239,20 @@ hold(const struct fuse_in_header *in)
 static union {
 	struct fuse_in_header header;
 	char bytes[REQUEST_MAX];
-} request;
+} incoming;
 
 static void
 on_request(void)
 {
-	ssize_t n = read(server.fd, &request, sizeof(request));
+	ssize_t n = read(server.fd, &incoming, sizeof(incoming));
 
 	if (n < 0 && errno == ENODEV)
 		exit(0);
 	/* ENOENT: the caller was killed before its request was read. */
 	if (n < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT)
 		fail("read a request");
-	if (n > 0 && !hold(&request.header))
-		answer(&request.header);
+	if (n > 0 && !hold(&incoming.header))
+		answer(&incoming.header);
 }
 
 static void
