@@ -812,25 +812,27 @@ def watch_ctl(box):
           "what it printed")
 
 
-def connections(s):
-    with open("/proc/net/unix", encoding="utf8") as text:
-        return [line for line in text if line.rstrip().endswith(s.socket)
-                and line.split()[5] == "03"]
-
-
 @test("supctl watch tells of an end that happened in the outage itself")
 def watch_outage(box):
-    s = start(box, {"a": {"restart": "temporary"}, "b": {}})
-    watch = supctl(box, s, "-o", "json", "watch", "a")
-    s.until(lambda: len(connections(s)) >= 2, "the watcher")
+    s = start(box, {"a": {"restart": "temporary"}, "b": {}, "over": {"enabled": False}})
+
+    def told():
+        with open(box.path("told"), encoding="utf8") as text:
+            return [json.loads(line)["path"] for line in text if line.endswith("\n")]
+
+    with open(box.path("told"), "wb") as out:
+        watch = box.popen(SUPCTL, "-s", s.socket, "-o", "json", "watch", "over", "a",
+                          stdout=out)
+    # What is over is told at once, in the same turn in which the other is registered.
+    s.until(lambda: told() == ["/user/over"], "the watch to be registered")
 
     def during():
         s.tell("a", "exit=0")
         s.line("x", "a")
 
     outage(s, during)
-    out = ends(s, watch, 0, "watch")
-    equal([json.loads(line)["path"] for line in out.splitlines()], ["/user/a"], "its lines")
+    equal(watch.wait(20), 0, "the exit status of watch")
+    equal(told(), ["/user/over", "/user/a"], "its lines")
 
 
 @test("supctl events -f goes on after the last it had, without a gap and without doubles")
