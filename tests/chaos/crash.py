@@ -798,6 +798,12 @@ def answered(box):
     s.consistent()
 
 
+def connections(s):
+    with open("/proc/net/unix", encoding="utf8") as text:
+        return [line for line in text if line.rstrip().endswith(s.socket)
+                and line.split()[5] == "03"]
+
+
 @test("supctl watch registers again and prints one Terminated for each name")
 def watch_ctl(box):
     s = four(box)
