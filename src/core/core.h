@@ -98,6 +98,10 @@ enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
 enum wait_for { WAIT_FOR_MAP(AS_ENUM) WAIT_FOR_MAX };
 
 #define TOKEN_ALL UINT64_MAX /* UNWAIT: every caller went away */
+/* UNWAIT: all went away but those whose tokens have this bit: what becomes of their
+ * commands is remembered for the call that asks again. */
+#define TOKEN_OTHERS (UINT64_MAX - 1)
+#define TOKEN_KEPT   (UINT64_C(1) << 31)
 
 /* So many actors at most come with one ADD: a worker, or a supervisor with its own. */
 #define CORE_ADDED_MAX 64
@@ -245,7 +249,7 @@ struct action {
 	uint8_t reason;           /* FAILURE: enum decision_reason */
 	bool group;               /* FAILURE: the strategy took siblings along */
 	bool timed_out;           /* HOOK_FAILED, below */
-	bool confirmed;  /* TERMINATED, below: the target was there, and ended */
+	bool confirmed;           /* TERMINATED, below: the target was there, and ended */
 	uint32_t window; /* FAILURE, GAVE_UP: restarts counted in the intensity */
 	uint32_t limit;  /* FAILURE, GAVE_UP: the intensity's bound */
 
@@ -355,7 +359,7 @@ struct node_view {
 	enum ready_mode ready_mode;
 	enum strategy strategy;
 	struct ref waits_for; /* WAITING: the elder sibling, else REF_NONE */
-	uint64_t lacks; /* … and which of its needs are not met, a bit for each */
+	uint64_t lacks;       /* … and which of its needs are not met, a bit for each */
 	uint32_t children;
 	uint32_t watches;  /* so many others it watches, */
 	uint32_t watchers; /* and so many watch it */

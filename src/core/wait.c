@@ -211,8 +211,16 @@ wait_add(struct turn *turn, struct node *node, uint64_t token, enum wait_for wai
 	wait_state_changed(core, node);
 }
 
-/* The caller went away, or all did (TOKEN_ALL).  Linear in the bound on waiters, which is
- * small. */
+static bool
+is_removed(const struct waiter *waiter, uint64_t token)
+{
+	if (token == TOKEN_OTHERS)
+		return (waiter->token & TOKEN_KEPT) == 0;
+	return token == TOKEN_ALL || waiter->token == token;
+}
+
+/* The caller went away, or all did (TOKEN_ALL, TOKEN_OTHERS).  Linear in the bound on
+ * waiters, which is small. */
 void
 wait_remove(struct core *core, uint64_t token)
 {
@@ -221,8 +229,7 @@ wait_remove(struct core *core, uint64_t token)
 		struct node *node = node_at(core, waiter->slot);
 		uint32_t *link;
 
-		if (waiter->slot == NONE || waiter->fired ||
-		    (token != TOKEN_ALL && waiter->token != token))
+		if (waiter->slot == NONE || waiter->fired || !is_removed(waiter, token))
 			continue;
 		link = &node->waiters;
 		while (*link != i)

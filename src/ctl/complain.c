@@ -267,6 +267,14 @@ say_unknown_method(const struct ctl *ctl, const char *name, const json_t *parame
 	         "the running supd does not know this (it is of another version)");
 }
 
+static void
+say_unknown_outcome(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	(void)parameters;
+	complain(ctl, name[0] != '\0' ? name : NULL,
+	         "supd died while it did it: whether it is done is not known");
+}
+
 struct refusal {
 	const char *error;
 	enum exit_status status;
@@ -283,6 +291,7 @@ static const struct refusal refusals[] = {
     {"io.supd.Control.ConfigInvalid", CTL_FAILED, say_config_invalid},
     {"io.supd.Control.Timeout", CTL_TIMED_OUT, say_timeout},
     {"io.supd.Control.SlowConsumer", CTL_FAILED, say_slow},
+    {"io.supd.Control.OutcomeUnknown", CTL_FAILED, say_unknown_outcome},
     {"io.supd.Control.Unsupported", CTL_FAILED, say_unsupported},
     {"org.varlink.service.PermissionDenied", CTL_DENIED, say_denied},
     {"org.varlink.service.InvalidParameter", CTL_USAGE, say_bad_parameter},

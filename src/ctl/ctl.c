@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #define SOCKET_NAME "control.sock"
@@ -120,6 +121,25 @@ ctl_parse_number(const char *text, int64_t *ret)
 	return true;
 }
 
+/*
+ * Have supd carry the call out once, however often it is made: a token that no other call
+ * has makes it harmless to ask again after a connection was lost.
+ */
+void
+ctl_do_once(struct call *call)
+{
+	uint64_t random[2] = {client_now_ms(), (uint64_t)getpid()};
+	char token[33];
+
+	/* Where the kernel has no random numbers yet, time and pid are unique enough. */
+	(void)!getrandom(random, sizeof(random), GRND_NONBLOCK);
+	(void)snprintf(token, sizeof(token), "%016llx%016llx",
+	               (unsigned long long)random[0], (unsigned long long)random[1]);
+	(void)json_object_set_new(call->parameters, "token", json_string(token));
+	call->repeat = true;
+	call->once = true;
+}
+
 /* Give back the parameters. */
 void
 ctl_call_done(struct call *call)
@@ -141,14 +161,17 @@ ctl_give_up(struct ctl *ctl, const struct call *call, int r, const struct err *e
 		complain(ctl, call->target, "timed out after --timeout (supd goes on)");
 		return CTL_TIMED_OUT;
 	}
-	if (ctl->client.fd < 0)
+	if (ctl->client.fd < 0) {
+		if (call->once)
+			complain(ctl, call->target, "whether it is done is not known");
 		return complain_unreachable(ctl, r);
+	}
 	if (r != -ECONNRESET) {
 		complain(ctl, call->target, "%s", err->text);
 		return CTL_FAILED;
 	}
 	complain(ctl, call->target, "supd closed the connection%s",
-	         call->repeat ? "" : " (whether it is done is not known)");
+	         call->repeat && !call->once ? "" : " (whether it is done is not known)");
 	return ctl->family == FAMILY_LOOK ? CTL_NO_SUCH_ACTOR : CTL_FAILED;
 }
 

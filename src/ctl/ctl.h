@@ -29,18 +29,18 @@ enum exit_status {
 #define CTL_TIMEOUT_GRACE_MS 500
 
 /* The options of verbs; `given` tells which were there. */
-#define OPTION_DOT     0x01u
-#define OPTION_HOLD    0x02u
-#define OPTION_NO_WAIT 0x04u
-#define OPTION_FOLLOW  0x08u
-#define OPTION_SINCE   0x10u
-#define OPTION_FOR     0x20u
-#define OPTION_LINES   0x40u
-#define OPTION_CAUSE   0x80u
-#define OPTION_TIMES   0x100u
-#define OPTION_USE     0x200u
-#define OPTION_WITH    0x400u
-#define OPTION_SORT    0x800u
+#define OPTION_DOT      0x01u
+#define OPTION_HOLD     0x02u
+#define OPTION_NO_WAIT  0x04u
+#define OPTION_FOLLOW   0x08u
+#define OPTION_SINCE    0x10u
+#define OPTION_FOR      0x20u
+#define OPTION_LINES    0x40u
+#define OPTION_CAUSE    0x80u
+#define OPTION_TIMES    0x100u
+#define OPTION_USE      0x200u
+#define OPTION_WITH     0x400u
+#define OPTION_SORT     0x800u
 #define OPTION_ROLLBACK 0x1000u
 
 #define OPTION_WITH_MAX 64
@@ -60,7 +60,7 @@ struct options {
 	const char *times; /* the verb knows its form */
 	const char *use;
 	const char *rollback; /* the same */
-	const char *sort; /* the verb knows the words */
+	const char *sort;     /* the verb knows the words */
 	const char *with[OPTION_WITH_MAX];
 	uint32_t n_with;
 };
@@ -89,6 +89,7 @@ struct call {
 	json_t *parameters; /* owned; may be sent again */
 	bool more;
 	bool repeat; /* harmless when supd gets it twice */
+	bool once;   /* … because it has a token */
 };
 
 void ctl_init(struct ctl *ctl);
@@ -103,6 +104,7 @@ bool ctl_parse_number(const char *text, int64_t *ret);
 /* What to do with a reply of a stream; an exit status other than 0 ends it. */
 typedef int ctl_take(void *user, const struct call *call, const struct reply *reply);
 
+void ctl_do_once(struct call *call);
 void ctl_call_done(struct call *call);
 int ctl_stream(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
                struct reply *ret_error, struct err *err, int *ret_status);

@@ -12,38 +12,21 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define TOKEN_TEXT_MAX 33
 
 /* A method that acts on actors and answers with how they are then. */
 struct deed {
 	const char *method;
-	bool waits;  /* takes wait, timeout_ms and token */
-	bool counts; /* twice is not the same as once */
+	bool waits; /* takes wait and timeout_ms */
 	bool hold;
 };
-
-/* What makes a call that is made again harmless: a number that nobody else has. */
-static void
-make_token(char ret[TOKEN_TEXT_MAX])
-{
-	uint64_t random[2] = {client_now_ms(), (uint64_t)getpid()};
-
-	/* Where the kernel has no random numbers yet, time and pid are unique enough. */
-	(void)!getrandom(random, sizeof(random), GRND_NONBLOCK);
-	(void)snprintf(ret, TOKEN_TEXT_MAX, "%016llx%016llx",
-	               (unsigned long long)random[0], (unsigned long long)random[1]);
-}
 
 static json_t *
 deed_parameters(struct ctl *ctl, const struct deed *deed, const char *name)
 {
 	json_t *parameters = json_pack("{s:[s]}", "names", name);
 	int64_t left_ms = ctl_give_timeout_ms(ctl);
-	char token[TOKEN_TEXT_MAX];
 
 	if (deed->hold)
 		(void)json_object_set_new(parameters, "hold", json_true());
@@ -54,8 +37,6 @@ deed_parameters(struct ctl *ctl, const struct deed *deed, const char *name)
 	if (left_ms >= 0)
 		(void)json_object_set_new(parameters, "timeout_ms",
 		                          json_integer(left_ms));
-	make_token(token);
-	(void)json_object_set_new(parameters, "token", json_string(token));
 	return parameters;
 }
 
@@ -78,14 +59,14 @@ take_result(void *user, const struct actor_view *actor)
 static int
 do_deed(struct ctl *ctl, const struct deed *deed, const char *name)
 {
-	struct call call = {
-	    .method = deed->method, .target = name, .repeat = !deed->counts};
+	struct call call = {.method = deed->method, .target = name};
 	struct roster roster;
 	struct result result = {.ctl = ctl, .roster = &roster};
 	struct reply reply;
 	int status;
 
 	call.parameters = deed_parameters(ctl, deed, name);
+	ctl_do_once(&call);
 	roster_init(&roster);
 	status = ctl_call(ctl, &call, &reply);
 	if (status == 0)
@@ -135,7 +116,7 @@ reset_one(struct ctl *ctl, const char *name)
 static int
 suspend_one(struct ctl *ctl, const char *name)
 {
-	static const struct deed deed = {.method = "Suspend", .counts = true};
+	static const struct deed deed = {.method = "Suspend"};
 
 	return do_deed(ctl, &deed, name);
 }
@@ -143,7 +124,7 @@ suspend_one(struct ctl *ctl, const char *name)
 static int
 resume_one(struct ctl *ctl, const char *name)
 {
-	static const struct deed deed = {.method = "Resume", .counts = true};
+	static const struct deed deed = {.method = "Resume"};
 
 	return do_deed(ctl, &deed, name);
 }
@@ -205,8 +186,10 @@ do_silently(struct ctl *ctl, const char *method, const char *name, json_t *take)
 {
 	struct call call = {.method = method, .target = name, .parameters = take};
 	struct reply reply;
-	int status = ctl_call(ctl, &call, &reply);
+	int status;
 
+	ctl_do_once(&call);
+	status = ctl_call(ctl, &call, &reply);
 	ctl_call_done(&call);
 	return status;
 }

@@ -25,8 +25,10 @@ call_and_show(struct ctl *ctl, struct call *call)
 {
 	struct roster roster;
 	struct reply reply;
-	int status = ctl_call(ctl, call, &reply);
+	int status;
 
+	ctl_do_once(call);
+	status = ctl_call(ctl, call, &reply);
 	roster_init(&roster);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
@@ -120,6 +122,7 @@ delete_one(struct ctl *ctl, const char *name)
 	int status;
 
 	call.parameters = json_pack("{s:s}", "name", name);
+	ctl_do_once(&call);
 	status = ctl_call(ctl, &call, &reply);
 	ctl_call_done(&call);
 	return status;
@@ -136,7 +139,7 @@ verb_delete(struct ctl *ctl, char **names, uint32_t n)
 int
 verb_scale(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct call call = {.method = "Scale", .target = names[0], .repeat = true};
+	struct call call = {.method = "Scale", .target = names[0]};
 	int64_t replicas;
 
 	(void)n;

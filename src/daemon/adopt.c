@@ -477,7 +477,7 @@ int
 adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 {
 	const struct event everybody = {
-	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_ALL};
+	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
 	const struct event shutdown = {.kind = EVENT_SHUTDOWN, .ref = REF_NONE};
 	struct ledger_size size;
 	int r;

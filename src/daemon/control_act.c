@@ -11,6 +11,7 @@
 #include "daemon/view.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- names ------------------------------------------------------------------------ */
@@ -249,28 +250,27 @@ handle_restart(struct conn *conn)
 	start_stop_restart(conn, &restart);
 }
 
+/* What is done at once, and not again by a call that is repeated. */
+static void
+act_once(struct conn *conn, const struct command *command)
+{
+	struct call *call = &conn->call;
+
+	if (!call_resolve(conn, &call->list) || token_resumes(conn, reply_actors, NULL) ||
+	    !wait_prepare(conn, call->list.n))
+		return;
+	token_keep(conn);
+	call->finish = reply_actors;
+	carry_out(conn, command, TOKEN_NEW);
+}
+
 /* Forget failures and counters; done at once. */
 void
 handle_reset(struct conn *conn)
 {
 	const struct command reset = {"reset", EVENT_RESET, WAIT_READY, false};
-	struct call *call = &conn->call;
 
-	if (!call_resolve(conn, &call->list) || !wait_prepare(conn, call->list.n))
-		return;
-	call->finish = reply_actors;
-	carry_out(conn, &reset, false);
-}
-
-static void
-suspend_or_resume(struct conn *conn, const struct command *command)
-{
-	struct call *call = &conn->call;
-
-	if (!call_resolve(conn, &call->list) || !wait_prepare(conn, call->list.n))
-		return;
-	call->finish = reply_actors;
-	carry_out(conn, command, TOKEN_NEW);
+	act_once(conn, &reset);
 }
 
 /* Let it and all below it stand still; done when it does. */
@@ -279,7 +279,7 @@ handle_suspend(struct conn *conn)
 {
 	const struct command suspend = {"suspend", EVENT_SUSPEND, WAIT_READY, false};
 
-	suspend_or_resume(conn, &suspend);
+	act_once(conn, &suspend);
 }
 
 /* Take one suspension back. */
@@ -288,7 +288,7 @@ handle_resume(struct conn *conn)
 {
 	const struct command resume = {"resume", EVENT_RESUME, WAIT_READY, false};
 
-	suspend_or_resume(conn, &resume);
+	act_once(conn, &resume);
 }
 
 /* Akka's Kill: the actors of that name fail with cause `killed`. */
@@ -299,35 +299,49 @@ handle_kill(struct conn *conn)
 	struct call *call = &conn->call;
 	const char *name = param_string(conn, "name");
 
-	if (!call_resolve_name(conn, name, &call->list) ||
+	/* Afterwards it may be gone. */
+	if (token_resumes(conn, reply_empty, NULL) ||
+	    !call_resolve_name(conn, name, &call->list) ||
 	    !wait_prepare(conn, call->list.n))
 		return;
+	token_keep(conn);
 	call->finish = reply_empty;
-	carry_out(conn, &kill_it, false);
+	carry_out(conn, &kill_it, TOKEN_NEW);
 }
 
 /* ---- signal, wait, shutdown ------------------------------------------------------- */
 
-/* Send a signal to the main processes of the actors of that name; "reload": have them
- * read their configuration again. */
-void
-handle_signal(struct conn *conn)
+/* Send it, with a note of what is about to be done before and of what is done after. */
+static int
+signal_one(struct conn *conn, struct ref ref, struct remembered *memory)
 {
-	struct shell *shell = conn->control->shell;
+	const struct shell *shell = conn->control->shell;
+	const char *text = param_string(conn, "signal");
+	const int signo = signal_parse(text);
+	int r;
+
+	if (memory != NULL) {
+		memory->n_tried = memory->n_done + 1;
+		atomic_store(&memory->state, REMEMBERED_DONE);
+	}
+	r = signo < 0 ? procs_reload(shell->procs, ref)
+	              : procs_signal(shell->procs, ref, signo);
+	if (memory != NULL)
+		memory->n_done = memory->n_tried;
+	return r;
+}
+
+/* Signal all of the list, from where an earlier call with this token came to. */
+static void
+signal_list(struct conn *conn, struct remembered *memory)
+{
+	struct events *events = &conn->control->shell->events;
 	const struct ref_list *list = &conn->call.list;
 	const char *text = param_string(conn, "signal");
-	bool is_reload = strcmp(text, "reload") == 0;
-	int signo = signal_parse(text);
+	const int signo = signal_parse(text);
 
-	if (signo < 0 && !is_reload) {
-		reply_invalid_parameter(conn, "signal");
-		return;
-	}
-	if (!call_resolve_name(conn, param_string(conn, "name"), &conn->call.list))
-		return;
-	for (size_t i = 0; i < list->n; i++) {
-		int r = is_reload ? procs_reload(shell->procs, list->at[i])
-		                  : procs_signal(shell->procs, list->at[i], signo);
+	for (size_t i = memory != NULL ? memory->n_done : 0; i < list->n; i++) {
+		int r = signal_one(conn, list->at[i], memory);
 
 		if (r < 0) {
 			reply_invalid_state(conn, list->at[i],
@@ -336,11 +350,35 @@ handle_signal(struct conn *conn)
 			return;
 		}
 		begin_command_event(conn, list->at[i], "signal");
-		events_string(&shell->events, "signal",
-		              is_reload ? text : signal_name(signo));
-		events_end(&shell->events);
+		events_string(events, "signal", signo < 0 ? text : signal_name(signo));
+		events_end(events);
 	}
 	reply_empty(conn);
+}
+
+/* Send a signal to the main processes of the actors of that name; "reload": have them
+ * read their configuration again. */
+void
+handle_signal(struct conn *conn)
+{
+	const char *text = param_string(conn, "signal");
+	struct remembered *memory;
+	bool replied;
+
+	if (signal_parse(text) < 0 && strcmp(text, "reload") != 0) {
+		reply_invalid_parameter(conn, "signal");
+		return;
+	}
+	if (!call_resolve_name(conn, param_string(conn, "name"), &conn->call.list))
+		return;
+	memory = token_find(conn, &replied);
+	if (replied)
+		return;
+	/* The guardian before died between the one note and the other. */
+	if (memory != NULL && memory->n_tried > memory->n_done)
+		reply_outcome_unknown(conn);
+	else
+		signal_list(conn, memory);
 }
 
 /* The reply of those that are about one actor: it as it is now. */

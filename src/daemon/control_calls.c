@@ -23,12 +23,16 @@ static const struct param stop_params[] = {
 	{"wait", PARAM_BOOL, false}, {"timeout_ms", PARAM_INT, false},
 	{"token", PARAM_STRING, false}, {.name = NULL},
 };
-static const struct param names_params[] = {
-	{"names", PARAM_STRINGS, true}, {.name = NULL},
+static const struct param names_once_params[] = {
+	{"names", PARAM_STRINGS, true}, {"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param name_params[] = {{"name", PARAM_STRING, true}, {.name = NULL}};
+static const struct param name_once_params[] = {
+	{"name", PARAM_STRING, true}, {"token", PARAM_STRING, false}, {.name = NULL},
+};
 static const struct param signal_params[] = {
-	{"name", PARAM_STRING, true}, {"signal", PARAM_STRING, true}, {.name = NULL},
+	{"name", PARAM_STRING, true}, {"signal", PARAM_STRING, true},
+	{"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param wait_params[] = {
 	{"name", PARAM_STRING, true}, {"for", PARAM_STRING, true},
@@ -51,10 +55,12 @@ static const struct param simulate_params[] = {
 };
 static const struct param add_params[] = {
 	{"name", PARAM_STRING, true}, {"use", PARAM_STRING, false},
-	{"with", PARAM_TEXTS, false}, {"command", PARAM_STRINGS, false}, {.name = NULL},
+	{"with", PARAM_TEXTS, false}, {"command", PARAM_STRINGS, false},
+	{"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param scale_params[] = {
-	{"name", PARAM_STRING, true}, {"replicas", PARAM_INT, true}, {.name = NULL},
+	{"name", PARAM_STRING, true}, {"replicas", PARAM_INT, true},
+	{"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param apply_params[] = {
 	{"rollback_ms", PARAM_INT, false}, {.name = NULL},
@@ -73,11 +79,11 @@ static const struct method control_methods[] = {
 	{"Start", ACCESS_CONTROL, false, start_params, handle_start},
 	{"Stop", ACCESS_CONTROL, false, stop_params, handle_stop},
 	{"Restart", ACCESS_CONTROL, false, start_params, handle_restart},
-	{"Suspend", ACCESS_CONTROL, false, names_params, handle_suspend},
-	{"Resume", ACCESS_CONTROL, false, names_params, handle_resume},
-	{"Reset", ACCESS_CONTROL, false, names_params, handle_reset},
+	{"Suspend", ACCESS_CONTROL, false, names_once_params, handle_suspend},
+	{"Resume", ACCESS_CONTROL, false, names_once_params, handle_resume},
+	{"Reset", ACCESS_CONTROL, false, names_once_params, handle_reset},
 	{"Signal", ACCESS_CONTROL, false, signal_params, handle_signal},
-	{"Kill", ACCESS_CONTROL, false, name_params, handle_kill},
+	{"Kill", ACCESS_CONTROL, false, name_once_params, handle_kill},
 	{"Wait", ACCESS_CONTROL, false, wait_params, handle_wait},
 	{"Watch", ACCESS_OBSERVE, true, watch_params, handle_watch},
 	{"Events", ACCESS_OBSERVE, true, events_params, handle_events},
@@ -88,7 +94,7 @@ static const struct method control_methods[] = {
 	{"Diff", ACCESS_CONTROL, false, no_params, handle_diff},
 	{"Apply", ACCESS_CONTROL, false, apply_params, handle_apply},
 	{"Add", ACCESS_CONTROL, false, add_params, handle_add},
-	{"Delete", ACCESS_CONTROL, false, name_params, handle_delete},
+	{"Delete", ACCESS_CONTROL, false, name_once_params, handle_delete},
 	{"Scale", ACCESS_CONTROL, false, scale_params, handle_scale},
 	{"Metrics", ACCESS_OBSERVE, false, no_params, handle_metrics},
 	{"Ping", ACCESS_OBSERVE, false, no_params, handle_ping},

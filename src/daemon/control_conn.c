@@ -304,6 +304,8 @@ progress(struct conn *conn)
 			return false;
 		wait_finish(conn);
 		return true;
+	case CALL_AGAIN:
+		return token_progress(conn);
 	case CALL_WATCH:
 		return watch_progress(conn);
 	case CALL_LIST:
@@ -330,8 +332,9 @@ waits(const struct conn *conn)
 
 	return conn->busy &&
 	       (call->state == CALL_TARGETS || call->state == CALL_WATCH ||
-	        call->state == CALL_LOGS || call->state == CALL_UPGRADE ||
-	        call->state == CALL_METRICS || call->state == CALL_TRIAL ||
+	        call->state == CALL_AGAIN || call->state == CALL_LOGS ||
+	        call->state == CALL_UPGRADE || call->state == CALL_METRICS ||
+	        call->state == CALL_TRIAL ||
 	        (call->state == CALL_EVENTS && call->until_seq == UINT64_MAX));
 }
 

@@ -260,10 +260,9 @@ static void
 reply_added(struct conn *conn)
 {
 	struct call *call = &conn->call;
-	const char *path = call->targets[0].path;
 
 	ref_list_done(&call->list);
-	if (path != NULL && call_resolve_name(conn, path, &call->list))
+	if (call_resolve_name(conn, call->base_path, &call->list))
 		reply_actor(conn);
 }
 
@@ -276,9 +275,11 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 	char **command = list_command(conn);
 	struct grown *grown;
 
+	conn->call.base_path = path;
 	if (path == NULL || with == NULL || command == NULL) {
 		reply_limit(conn, name, 0);
-	} else if (!is_taken(conn, path) && wait_prepare(conn, 1)) {
+	} else if (!token_resumes(conn, reply_added, reply_not_added) &&
+	           !is_taken(conn, path) && wait_prepare(conn, 1)) {
 		const struct conf_addition addition = {
 		    .parent = shell_path(shell, parent),
 		    .name = name,
@@ -292,13 +293,13 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 			conn->call.finish = reply_added;
 			conn->call.fail = reply_not_added;
 			conn->call.state = CALL_TARGETS;
+			token_keep(conn);
 			command_event_at(conn, path, "add");
 			post_addition(conn, 0, parent, grown);
 		}
 	}
 	free(command);
 	free(with);
-	free(path);
 }
 
 /* OTP's start_child: one more actor, from a template or a bare command. */
@@ -332,7 +333,9 @@ handle_delete(struct conn *conn)
 	struct event event = {.kind = EVENT_DELETE};
 	struct node_view view;
 
-	if (refuses(conn, name) || !call_resolve_name(conn, name, list))
+	/* Afterwards it is gone. */
+	if (token_resumes(conn, reply_empty, reply_not_deleted) || refuses(conn, name) ||
+	    !call_resolve_name(conn, name, list))
 		return;
 	if (list->n > 1) {
 		reply_state(conn, name, "template",
@@ -350,6 +353,7 @@ handle_delete(struct conn *conn)
 	conn->call.finish = reply_empty;
 	conn->call.fail = reply_not_deleted;
 	conn->call.state = CALL_TARGETS;
+	token_keep(conn);
 	command_event(conn, event.ref, "delete");
 	wait_post(conn, 0, &event);
 }
@@ -478,12 +482,12 @@ scale(struct conn *conn, struct replicas *replicas)
 	struct call *call = &conn->call;
 	size_t target = 0;
 
-	call->base_path = strdup(replicas->path);
-	if (grown == NULL || call->base_path == NULL) {
+	if (grown == NULL) {
 		reply_limit(conn, replicas->base, 0);
 	} else if (n == 0) {
 		reply_scaled(conn);
 	} else if (wait_prepare(conn, n) && add_missing(conn, replicas, grown)) {
+		token_keep(conn);
 		command_event_at(conn, replicas->path, "scale");
 		for (size_t i = 0; i < replicas->n_surplus; i++) {
 			const struct event event = {.kind = EVENT_DELETE,
@@ -548,6 +552,16 @@ handle_scale(struct conn *conn)
 	replicas.path = find_base(conn, name);
 	if (replicas.path == NULL)
 		return;
+	conn->call.base_path = strdup(replicas.path);
+	if (conn->call.base_path == NULL) {
+		reply_limit(conn, name, 0);
+		replicas_done(&replicas);
+		return;
+	}
+	if (token_resumes(conn, reply_scaled, reply_not_added)) {
+		replicas_done(&replicas);
+		return;
+	}
 	replicas.base = glob_last_name(replicas.path);
 	above = strndup(replicas.path, (size_t)(replicas.base - replicas.path) - 1);
 	if (above != NULL)

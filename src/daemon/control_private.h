@@ -55,6 +55,9 @@
 #define CONTROL_TOKENS_MAX 256
 #define CONTROL_TOKEN_LEN  128
 #define CONTROL_ANSWER_MAX 4096
+/* The parts of a token that the core is given: see control_wait.c. */
+#define TOKEN_WAITER_MASK  UINT32_C(0xffff)
+#define TOKEN_MEMORY_SHIFT 16
 /* How long no connection is accepted after descriptors or memory ran out. */
 #define CONTROL_ACCEPT_PAUSE 1.0
 
@@ -111,6 +114,7 @@ enum call_state {
 	CALL_FINISHED,  /* nothing more to do */
 	CALL_NEXT_TURN, /* answered once the core had its turn */
 	CALL_TARGETS,   /* answered once all targets are */
+	CALL_AGAIN,     /* made before: answered once all that it did then has come */
 	CALL_WATCH,     /* one reply a target */
 	CALL_LIST,      /* one reply an actor */
 	CALL_EVENTS,    /* one reply an event */
@@ -156,6 +160,7 @@ struct call {
 
 	uint32_t memory; /* where the answer is kept, counted from 1; 0: nowhere */
 	uint64_t memory_serial;
+	bool keeps; /* what it began is waited for, whatever becomes of its caller */
 };
 
 struct conn {
@@ -189,14 +194,23 @@ struct waiter {
 	uint32_t next_free;
 };
 
-/* A command that came with a token, in the ledger: it outlives us. */
+/* A command that came with a token, in the ledger: it outlives this guardian. */
 struct remembered {
 	_Atomic uint32_t state; /* enum remembered_state */
 	uint32_t answer_len;
 	uint64_t serial;
-	uint64_t begun; /* before this point of the journal: ledger_position() */
 	uid_t uid;
-	bool is_orphaned; /* begun under a guardian before us */
+	bool is_orphaned;      /* begun under a guardian before this one */
+	uint32_t first_serial; /* of the token of its first target */
+	uint32_t n_targets;
+	uint32_t n_tried; /* Signal: targets that a signal was about to be sent to */
+	uint32_t n_done;  /* targets whose event the core has, or whose signal was sent */
+	uint32_t failed;  /* the first target that failed; n_targets: none so far */
+	enum reply_result result; /* … and how */
+	struct cause cause;
+	struct ref ref;
+	enum node_state node_state;
+	uint8_t answered[CONTROL_WAITERS_MAX / 8]; /* a bit a target */
 	char method[32];
 	char token[CONTROL_TOKEN_LEN + 1];
 	char answer[CONTROL_ANSWER_MAX];
@@ -204,7 +218,8 @@ struct remembered {
 
 enum remembered_state {
 	REMEMBERED_FREE,
-	REMEMBERED_BEGUN,    /* its events were posted */
+	REMEMBERED_BEGUN,    /* nothing of it was carried out yet */
+	REMEMBERED_DONE,     /* its events are in the journal, or some signal was sent */
 	REMEMBERED_ANSWERED, /* the answer is kept */
 };
 
@@ -279,6 +294,8 @@ bool auth_allows(const struct conn *conn, enum access access);
 
 /* control_wait.c */
 bool wait_prepare(struct conn *conn, size_t n_targets);
+void wait_target(const struct shell *shell, struct target *target,
+                 const struct action *action);
 void wait_post(struct conn *conn, size_t target, const struct event *event);
 void wait_answered(struct conn *conn, size_t target);
 void wait_forget(struct conn *conn);
@@ -296,6 +313,13 @@ enum token_state {
 	TOKEN_ORPHANED, /* begun under a guardian before us */
 };
 bool token_begin(struct conn *conn, enum token_state *ret_state);
+void token_keep(struct conn *conn);
+bool token_resumes(struct conn *conn, void (*finish)(struct conn *conn),
+                   void (*fail)(struct conn *conn, const struct target *target));
+bool token_progress(struct conn *conn);
+struct remembered *token_memory(struct conn *conn);
+struct remembered *token_find(struct conn *conn, bool *ret_replied);
+void reply_outcome_unknown(struct conn *conn);
 void token_answer(struct conn *conn, const char *message, size_t len);
 void tokens_init(struct control *control, void *memory);
 

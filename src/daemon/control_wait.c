@@ -15,18 +15,24 @@
 
 /* ---- tokens ----------------------------------------------------------------------- */
 
-/* A token is the number of its waiter plus one, and above that a serial number: a late
- * answer never reaches a later call. */
+_Static_assert(CONTROL_WAITERS_MAX < TOKEN_WAITER_MASK, "a token has room for them");
+_Static_assert(CONTROL_TOKENS_MAX < TOKEN_KEPT >> TOKEN_MEMORY_SHIFT, "and for these");
+
+/*
+ * A token is the number of its waiter plus one, above that where its call is remembered,
+ * and above that a serial number: a late answer never reaches a later call.
+ */
 static uint64_t
-make_token(uint32_t waiter, uint32_t serial)
+make_token(const struct call *call, uint32_t waiter, uint32_t serial)
 {
-	return (uint64_t)serial << 32 | (waiter + 1);
+	return (uint64_t)serial << 32 | (call->keeps ? TOKEN_KEPT : 0) |
+	       (uint64_t)call->memory << TOKEN_MEMORY_SHIFT | (waiter + 1);
 }
 
 static struct waiter *
 find_waiter(struct control *control, uint64_t token)
 {
-	uint32_t i = (uint32_t)token - 1;
+	uint32_t i = ((uint32_t)token & TOKEN_WAITER_MASK) - 1;
 	struct waiter *waiter;
 
 	if (i >= control->waiters_cap)
@@ -118,7 +124,7 @@ wait_post(struct conn *conn, size_t target, const struct event *event)
 	    .target = (uint32_t)target,
 	    .serial = ++control->waiter_serial,
 	};
-	with_token.token = make_token(i, waiter->serial);
+	with_token.token = make_token(&conn->call, i, waiter->serial);
 	conn->call.targets[target].ref = event->ref;
 	conn->call.targets[target].token = with_token.token;
 	conn->call.n_open++;
@@ -153,8 +159,24 @@ wait_forget(struct conn *conn)
 		free_waiter(control, target->token);
 		target->answered = true;
 		call->n_open--;
-		if (!control->closing)
+		/* A kept one is answered to the memory of its call. */
+		if (!control->closing && !call->keeps)
 			shell_post(control->shell, &unwait);
+	}
+}
+
+/* What became of a target whose actor is known. */
+void
+wait_target(const struct shell *shell, struct target *target, const struct action *action)
+{
+	struct node_view view;
+
+	target->result = action->result;
+	target->cause = action->cause;
+	target->state = NODE_STATE_MAX; /* gone */
+	if (core_valid(shell->core, target->ref)) {
+		core_view(shell->core, target->ref, shell->now_ms, &view);
+		target->state = view.state;
 	}
 }
 
@@ -173,16 +195,7 @@ control_on_reply(struct control *control, const struct action *action)
 	target = &conn->call.targets[waiter->target];
 	wait_answered(conn, waiter->target);
 	free_waiter(control, action->token);
-	target->result = action->result;
-	target->cause = action->cause;
-	target->state = NODE_STATE_MAX; /* gone */
-	if (core_valid(control->shell->core, target->ref)) {
-		struct node_view view;
-
-		core_view(control->shell->core, target->ref, control->shell->now_ms,
-		          &view);
-		target->state = view.state;
-	}
+	wait_target(control->shell, target, action);
 	conn->call.n_open--;
 	control_attend(conn);
 }

@@ -211,6 +211,8 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 	if (loop->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
 		flush_actions(loop);
 	core_post(loop->shell->core, now_ms, &complete, &loop->actions);
+	if (is_command(event))
+		control_on_posted(loop->shell, event->token);
 	letters_touch(loop->shell->letters, event->ref);
 	return true;
 }

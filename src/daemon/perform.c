@@ -112,7 +112,8 @@ perform_one(struct shell *shell, const struct action *action)
 		removed(shell, action);
 		break;
 	case ACTION_REPLY:
-		/* Whoever asked a guardian before us is gone. */
+		control_remember(shell, action);
+		/* The caller of the guardian before is gone. */
 		if (shell->control != NULL)
 			control_on_reply(shell->control, action);
 		break;

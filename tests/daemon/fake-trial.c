@@ -2,9 +2,13 @@
 /* fake-trial.c - no configuration is ever on trial. */
 #include "config.h"
 
+#include "fake.h"
+
+#include "daemon/reload.h"
 #include "daemon/trial.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 bool
 trial_is_on(const struct trial *trial)
@@ -35,4 +39,53 @@ void
 trial_forget(struct trial *trial)
 {
 	(void)trial;
+}
+
+/* ---- a file that is reloaded ---- */
+
+static char conf_file[] = FAKE_CONF_FILE;
+
+int
+reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
+{
+	struct fake *fake = (struct fake *)(void *)shell;
+	static const char *keys[] = {"shutdown"};
+
+	*ret = (struct reload){.conf = shell->conf};
+	if (fake->prepare_result < 0) {
+		ret->reports.at = calloc(1, sizeof(*ret->reports.at));
+		ret->reports.at[0] = (struct conf_report){
+		    .severity = CONF_ERROR,
+		    .file = conf_file,
+		    .line = 3,
+		    .column = 5,
+		    .path = conf_file,
+		    .message = conf_file,
+		};
+		ret->reports.n = 1;
+		err_set(err, 0, "not loaded");
+		return fake->prepare_result;
+	}
+	ret->plan.at = calloc(1, sizeof(*ret->plan.at));
+	ret->plan.at[0] =
+	    (struct conf_change){CHANGE_UPDATED, CORE_USER, CORE_USER, keys, 1};
+	ret->plan.n = 1;
+	return 0;
+}
+
+int
+reload_apply(struct shell *shell, struct reload *reload, struct err *err)
+{
+	(void)reload;
+	(void)err;
+	((struct fake *)(void *)shell)->applied = true;
+	return 0;
+}
+
+void
+reload_done(struct reload *reload)
+{
+	free(reload->reports.at);
+	free(reload->plan.at);
+	*reload = (struct reload){0};
 }

@@ -5,6 +5,7 @@
 #include "fake.h"
 
 #include "base/assert.h"
+#include "ledger/ledger.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,4 +101,20 @@ fake_successor(struct fake *fake, const struct upgrade_story *story)
 	fake->taking_over = true;
 	control_answer_caller(fake->shell.control, story);
 	fake->taking_over = false;
+}
+
+/* A guardian dies, and what was posted and not stepped with it; the next one goes on with
+ * the same ledger and core. */
+void
+fake_guardian_dies(struct fake *fake)
+{
+	const struct event others = {
+	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
+
+	control_free(fake->shell.control);
+	fake->n_queue = 0;
+	fake->cut = false;
+	fake->shell.control = control_alloc(&fake->shell);
+	tokens_init(fake->shell.control, ledger_tokens(fake->shell.ledger));
+	shell_post(&fake->shell, &others);
 }

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static char fake_conf_file[] = "supd.yaml";
+static char fake_conf_file[] = FAKE_CONF_FILE;
 static char *fake_conf_files[] = {fake_conf_file};
 
 /* ---- what the control server expects of the shell ------------------------------------
@@ -129,6 +129,7 @@ procs_signal(struct procs *procs, struct ref ref, int signo)
 	if (actor == NULL || actor->pid == 0)
 		return -ESRCH;
 	fake->last_signal = signo;
+	fake->n_signals++;
 	return 0;
 }
 
@@ -171,51 +172,6 @@ int
 procs_reload(struct procs *procs, struct ref ref)
 {
 	return procs_signal(procs, ref, SIGHUP);
-}
-
-int
-reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
-{
-	struct fake *fake = fake_of(shell);
-	static const char *keys[] = {"shutdown"};
-
-	*ret = (struct reload){.conf = shell->conf};
-	if (fake->prepare_result < 0) {
-		ret->reports.at = calloc(1, sizeof(*ret->reports.at));
-		ret->reports.at[0] = (struct conf_report){
-		    .severity = CONF_ERROR,
-		    .file = fake_conf_file,
-		    .line = 3,
-		    .column = 5,
-		    .path = fake_conf_file,
-		    .message = fake_conf_file,
-		};
-		ret->reports.n = 1;
-		err_set(err, 0, "not loaded");
-		return fake->prepare_result;
-	}
-	ret->plan.at = calloc(1, sizeof(*ret->plan.at));
-	ret->plan.at[0] =
-	    (struct conf_change){CHANGE_UPDATED, CORE_USER, CORE_USER, keys, 1};
-	ret->plan.n = 1;
-	return 0;
-}
-
-int
-reload_apply(struct shell *shell, struct reload *reload, struct err *err)
-{
-	(void)reload;
-	(void)err;
-	fake_of(shell)->applied = true;
-	return 0;
-}
-
-void
-reload_done(struct reload *reload)
-{
-	free(reload->reports.at);
-	free(reload->plan.at);
-	*reload = (struct reload){0};
 }
 
 /* ---- the shell -----------------------------------------------------------------------
@@ -308,7 +264,8 @@ fake_add_spec(struct fake *fake, const char *path, const struct spec *spec)
 
 	fake->shell.core = fake->rig.core;
 	free(actor->path);
-	*actor = (struct actor){.ref = ref, .path = strdup(path), .conf = conf};
+	*actor =
+	    (struct actor){.ref = ref, .path = strdup(path), .conf = conf, .conf_id = 1};
 	free(conf->base);
 	*conf = (struct conf_actor){.path = actor->path, .spec = *spec};
 	if (at != NULL) {
@@ -406,6 +363,7 @@ perform(struct fake *fake, const struct action *action)
 			fake_dies(fake, actor->path, -1, 15);
 		break;
 	case ACTION_REPLY:
+		control_remember(&fake->shell, action);
 		control_on_reply(fake->shell.control, action);
 		break;
 	case ACTION_REPORT:
@@ -436,12 +394,20 @@ perform(struct fake *fake, const struct action *action)
 }
 
 static void
+post(struct fake *fake, const struct event *event)
+{
+	rig_post(&fake->rig, event);
+	if (event->token != 0 && event->kind != EVENT_UNWAIT)
+		control_on_posted(&fake->shell, event->token);
+}
+
+static void
 turn(struct fake *fake)
 {
 	size_t n = fake->n_queue;
 
 	for (size_t i = 0; i < n; i++)
-		rig_post(&fake->rig, &fake->queue[i]);
+		post(fake, &fake->queue[i]);
 	memmove(fake->queue, fake->queue + n, (fake->n_queue - n) * sizeof(*fake->queue));
 	fake->n_queue -= n;
 	if (core_deadline(fake->rig.core) <= fake->rig.now_ms)
@@ -454,7 +420,8 @@ turn(struct fake *fake)
 	}
 	rig_forget(&fake->rig);
 	fake->performed = 0;
-	control_on_turn(fake->shell.control);
+	if (!fake->cut)
+		control_on_turn(fake->shell.control);
 }
 
 /* Turns, until nothing more comes of them. */

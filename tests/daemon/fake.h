@@ -18,6 +18,7 @@
 #include <jansson.h>
 
 #define FAKE_ACTORS_MAX 16384
+#define FAKE_CONF_FILE  "supd.yaml"
 #define FAKE_QUEUE_MAX  65536
 #define FAKE_KEPT_MAX   16
 
@@ -40,6 +41,8 @@ struct fake {
 	bool never_ready;  /* spawns are not answered */
 	int exec_error;    /* spawns fail with this errno */
 	int last_signal;
+	size_t n_signals;
+	bool cut; /* the guardian dies before its callers hear of the turn */
 	bool shut_down;
 	int prepare_result; /* of reload_prepare() */
 	bool applied;
@@ -56,6 +59,7 @@ struct ref fake_add(struct fake *fake, const char *path, enum node_kind kind);
 struct ref fake_add_spec(struct fake *fake, const char *path, const struct spec *spec);
 void fake_boot(struct fake *fake);
 void fake_run(struct fake *fake);
+void fake_guardian_dies(struct fake *fake);
 void fake_dies(struct fake *fake, const char *path, int code, int signo);
 struct ref fake_ref(struct fake *fake, const char *path);
 enum node_state fake_state(struct fake *fake, const char *path);

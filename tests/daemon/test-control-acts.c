@@ -331,6 +331,115 @@ START_TEST(a_token_whose_client_went_away_waits_for_the_goal)
 }
 END_TEST
 
+/* Make this call; the guardian dies before the core has it, or before it is answered. */
+static void
+call_and_die(const char *method, const char *parameters, bool core_has_it)
+{
+	struct client caller;
+	char call[200];
+
+	(void)snprintf(call, sizeof(call),
+	               "{\"method\":\"io.supd.Control.%s\",\"parameters\":%s}", method,
+	               parameters);
+	client_open(&caller, fake);
+	client_send(&caller, call);
+	fake->cut = true;
+	if (core_has_it)
+		fake_run(fake);
+	else
+		ev_run(fake->shell.loop, EVRUN_NOWAIT);
+	fake_guardian_dies(fake);
+	client_close(&caller);
+	client_close(&client);
+	client_open(&client, fake);
+}
+
+START_TEST(what_counts_is_done_once_whenever_the_guardian_dies)
+{
+	static const char first[] = "{\"names\":[\"a\"],\"token\":\"s1\"}";
+	static const char second[] = "{\"names\":[\"a\"],\"token\":\"s2\"}";
+	struct ref a = fake_ref(fake, "/user/a");
+
+	call_and_die("Suspend", first, false);
+	ck_assert_uint_eq(rig_view(&fake->rig, a).suspends, 0);
+	check_done(client_call(&client, "Suspend", first, ""));
+	ck_assert_uint_eq(rig_view(&fake->rig, a).suspends, 1);
+	call_and_die("Suspend", second, true);
+	check_done(client_call(&client, "Suspend", second, ""));
+	check_done(client_call(&client, "Suspend", second, ""));
+	check_done(client_call(&client, "Suspend", first, ""));
+	ck_assert_uint_eq(rig_view(&fake->rig, a).suspends, 2);
+}
+END_TEST
+
+START_TEST(a_failure_by_hand_is_one_whenever_the_guardian_dies)
+{
+	static const char first[] = "{\"name\":\"a\",\"token\":\"k1\"}";
+	static const char second[] = "{\"name\":\"a\",\"token\":\"k2\"}";
+
+	call_and_die("Kill", first, false);
+	check_done(client_call(&client, "Kill", first, ""));
+	ck_assert_uint_eq(count_events(fake, "\"event\":\"failure\""), 1);
+	check_done(client_call(&client, "Start", "{\"names\":[\"a\"]}", ""));
+	call_and_die("Kill", second, true);
+	check_done(client_call(&client, "Kill", second, ""));
+	ck_assert_uint_eq(count_events(fake, "\"event\":\"failure\""), 2);
+}
+END_TEST
+
+START_TEST(what_was_refused_is_refused_again_by_the_next_guardian)
+{
+	static const char call[] = "{\"names\":[\"a\"],\"token\":\"s1\"}";
+
+	check_done(client_call(&client, "Stop", "{\"names\":[\"a\"]}", ""));
+	call_and_die("Suspend", call, true);
+	check_done(client_call(&client, "Start", "{\"names\":[\"a\"]}", ""));
+	check_error(client_call(&client, "Suspend", call, ""),
+	            "io.supd.Control.InvalidState", "name", "/user/a");
+	ck_assert_uint_eq(rig_view(&fake->rig, fake_ref(fake, "/user/a")).suspends, 0);
+}
+END_TEST
+
+START_TEST(a_deletion_is_done_though_its_actor_is_gone_when_the_caller_asks_again)
+{
+	static const char call[] = "{\"name\":\"a\",\"token\":\"d1\"}";
+
+	check_done(client_call(&client, "Stop", "{\"names\":[\"a\"]}", ""));
+	call_and_die("Delete", call, true);
+	check_done(client_call(&client, "Delete", call, ""));
+	check_error(client_call(&client, "Delete", "{\"name\":\"a\"}", ""),
+	            "io.supd.Control.NoSuchActor", "name", "a");
+}
+END_TEST
+
+START_TEST(a_signal_is_sent_once_or_its_outcome_is_said_to_be_unknown)
+{
+	static const char call[] =
+	    "{\"name\":\"crawl@*\",\"signal\":\"USR1\",\"token\":\"g1\"}";
+	struct remembered *memory;
+
+	check_done(client_call(&client, "Signal", call, ""));
+	check_done(client_call(&client, "Signal", call, ""));
+	ck_assert_uint_eq(fake->n_signals, 2);
+	/* As a death leaves it: the first was sent, the second was about to be. */
+	memory = fake->shell.control->remembered;
+	ck_assert_uint_eq(memory->n_tried, 2);
+	memory->state = REMEMBERED_DONE;
+	memory->n_done = 1;
+	fake_guardian_dies(fake);
+	client_close(&client);
+	client_open(&client, fake);
+	check_error(client_call(&client, "Signal", call, ""),
+	            "io.supd.Control.OutcomeUnknown", "method", "Signal");
+	ck_assert_uint_eq(fake->n_signals, 2);
+	/* And here: the first was sent, the second not yet looked at. */
+	memory->state = REMEMBERED_DONE;
+	memory->n_tried = 1;
+	check_done(client_call(&client, "Signal", call, ""));
+	ck_assert_uint_eq(fake->n_signals, 3);
+}
+END_TEST
+
 START_TEST(shutdown_is_answered_first_and_nothing_is_started_afterwards)
 {
 	check_done(client_call(&client, "Shutdown", "{}", ""));
@@ -362,6 +471,11 @@ add_tests(TCase *tcase)
 	    a_repeated_token_gets_the_same_answer_and_does_nothing,
 	    a_token_belongs_to_its_user,
 	    a_token_whose_client_went_away_waits_for_the_goal,
+	    what_counts_is_done_once_whenever_the_guardian_dies,
+	    a_failure_by_hand_is_one_whenever_the_guardian_dies,
+	    what_was_refused_is_refused_again_by_the_next_guardian,
+	    a_deletion_is_done_though_its_actor_is_gone_when_the_caller_asks_again,
+	    a_signal_is_sent_once_or_its_outcome_is_said_to_be_unknown,
 	    shutdown_is_answered_first_and_nothing_is_started_afterwards,
 	};
 
