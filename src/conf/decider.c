@@ -34,6 +34,7 @@ kinds_of_word(int word)
 	    [WHEN_STOPPED] = KIND(CAUSE_STOPPED),
 	    [WHEN_DEATH_PACT] = KIND(CAUSE_DEATH_PACT),
 	    [WHEN_INTENSITY] = KIND(CAUSE_INTENSITY),
+	    [WHEN_UNKILLABLE] = KIND(CAUSE_UNKILLABLE),
 	};
 
 	return word >= 0 && word < WHEN_WORD_MAX ? kinds[word] : 0;

@@ -132,7 +132,8 @@ extern const struct schema_table schema_keys;
 	X(WHEN_SELF_REPORT, "self_report")     \
 	X(WHEN_STOPPED, "stopped")             \
 	X(WHEN_DEATH_PACT, "death_pact")       \
-	X(WHEN_INTENSITY, "intensity")
+	X(WHEN_INTENSITY, "intensity")         \
+	X(WHEN_UNKILLABLE, "unkillable")
 enum when_word { WHEN_WORD_MAP(AS_ENUM) WHEN_WORD_MAX };
 
 /* Words with a meaning of their own, in the order of the tables of types. */

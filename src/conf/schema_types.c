@@ -408,6 +408,7 @@ static const struct schema_key when_keys[] = {
     WHEN_FLAG("stopped", "It stopped itself."),
     WHEN_FLAG("death_pact", "An actor that it depends on is gone."),
     WHEN_FLAG("intensity", "A supervisor gave up."),
+    WHEN_FLAG("unkillable", "Its process outlived SIGKILL for its kill_timeout."),
 };
 TABLE(when_table, when_keys, NULL);
 #define CAUSES                                                                          \

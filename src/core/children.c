@@ -35,7 +35,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 			child->grouped = true;
 			supervisor->n_grouped++;
 		}
-		if (node_is_pending(child) || child->brutal)
+		if (node_is_pending(child) || child->brutal || child->unkillable)
 			reconcile_queue(core, child);
 	}
 	supervisor->op = OP_STOP;

@@ -173,6 +173,11 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 	suspend_end(turn, node);
 	node->end = end_cause(node, event);
 	turn_report(turn, REPORT_EXITED, node)->cause = node->end;
+	if (node->unkillable && !node->alive)
+		unkillable_gone(turn, node);
+	/* It was left behind, or waits for this. */
+	if (!node_is_live(node))
+		return;
 	if (node->state == STATE_STOPPING) {
 		if (!node->alive && node->phase == PHASE_END)
 			down_step(turn, node);
@@ -199,6 +204,8 @@ on_gone(struct turn *turn, struct node *node)
 	if (node->main_alive || !node->alive)
 		return;
 	node->alive = false;
+	if (node->unkillable)
+		unkillable_gone(turn, node);
 	if (node->phase == PHASE_END)
 		down_step(turn, node);
 }
@@ -312,6 +319,7 @@ on_state_due(struct turn *turn, struct node *node)
 	case STATE_SUSPENDED:
 	case STATE_DONE:
 	case STATE_FAILED:
+	case STATE_UNKILLABLE:
 	case NODE_STATE_MAX:
 		break;
 	}

@@ -46,7 +46,8 @@ struct ref {
 	X(STATE_STOPPING, "stopping")   \
 	X(STATE_BACKOFF, "backoff")     \
 	X(STATE_DONE, "done")           \
-	X(STATE_FAILED, "failed")
+	X(STATE_FAILED, "failed")       \
+	X(STATE_UNKILLABLE, "unkillable")
 enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 
 #define EVENT_KIND_MAP(X)                             \
@@ -190,6 +191,7 @@ enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
 	X(REPORT_STOPPING, "stopping")                         \
 	X(REPORT_STOPPED, "stopped")                           \
 	X(REPORT_KILLED_AFTER_TIMEOUT, "killed_after_timeout") \
+	X(REPORT_UNKILLABLE, "unkillable")                     \
 	X(REPORT_TERMINATED, "terminated")                     \
 	X(REPORT_GAVE_UP, "gave_up")                           \
 	X(REPORT_ESCALATED, "escalated")                       \
@@ -329,6 +331,7 @@ struct node_view {
 	uint32_t suspended; /* how often, by itself and by all above it */
 	uint32_t suspends;  /* … of these, by commands about itself */
 	uint32_t life;      /* of the newest process; 0 before the first */
+	bool unkillable;    /* something is left so long after SIGKILL */
 	bool alive;         /* a process (of this life) was asked for and is not gone */
 	bool spawned;       /* … and its spawn was acknowledged */
 	bool main_alive;    /* … and its end is not known yet */

@@ -46,6 +46,7 @@ default_preset(const struct cause *cause, bool first, enum strategy strategy)
 	case CAUSE_HEALTH:
 	case CAUSE_SELF_REPORT:
 	case CAUSE_INTENSITY:
+	case CAUSE_UNKILLABLE:
 	case CAUSE_UNKNOWN:
 	case CAUSE_KIND_MAX:
 		break;
@@ -127,6 +128,7 @@ rule_matches(const struct rule *rule, const struct cause *cause)
 	case CAUSE_STOPPED:
 	case CAUSE_DEATH_PACT:
 	case CAUSE_INTENSITY:
+	case CAUSE_UNKILLABLE:
 	case CAUSE_UNKNOWN:
 	case CAUSE_KIND_MAX:
 		break;

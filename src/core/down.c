@@ -19,12 +19,34 @@ user_ended(struct core *core, struct node *user)
 	reconcile_queue(core, root);
 }
 
-/* It is down and stays down: its final end, told to everyone. */
+/* Nothing of it is left, and that is its final end: told to everyone. */
+void
+down_terminated(struct turn *turn, struct node *node)
+{
+	const bool was_born = node->born;
+
+	if (node->born) {
+		turn_report(turn, REPORT_STOPPED, node)->cause = *node_final_cause(node);
+		turn_report(turn, REPORT_TERMINATED, node)->cause =
+		    *node_final_cause(node);
+		node->born = false;
+		wait_terminated(turn->core, node);
+	}
+	if (node->spec.keeps && node->ever)
+		turn_act(turn, ACTION_CLEAR, node)->is_final = true;
+	if (!node->up)
+		dynamic_settled(turn, node);
+	/* Its supervisor is told first (D-05). */
+	watch_ended(turn->core, node, was_born);
+	if (!node->up)
+		significant_ended(turn, node);
+}
+
+/* It is down and stays down. */
 void
 down_settle(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
-	const bool was_born = node->born;
 
 	node->up = false;
 	node->bounce = false;
@@ -44,21 +66,11 @@ down_settle(struct turn *turn, struct node *node)
 	reconcile_set_state(core, node, node->down_as);
 	node->grouped = false;
 	reconcile_pass(core, node);
-	if (node->born) {
-		turn_report(turn, REPORT_STOPPED, node)->cause = *node_final_cause(node);
-		turn_report(turn, REPORT_TERMINATED, node)->cause =
-		    *node_final_cause(node);
-		node->born = false;
-		wait_terminated(core, node);
-	}
-	if (node->spec.keeps && node->ever)
-		turn_act(turn, ACTION_CLEAR, node)->is_final = true;
-	dynamic_settled(turn, node);
 	reconcile_queue(core, node);
 	reconcile_queue_parent(core, node);
-	/* Its supervisor is told first (D-05). */
-	watch_ended(core, node, was_born);
-	significant_ended(turn, node);
+	/* Of what could not be killed the end is told when it comes. */
+	if (!node->unkillable)
+		down_terminated(turn, node);
 	if (node->parent == NONE)
 		turn_exit(turn);
 	else if (node_slot(core, node) == CORE_USER && node->state != STATE_STOPPED)
@@ -125,7 +137,8 @@ be_gone(struct turn *turn, struct node *node)
 {
 	node->phase = PHASE_NONE;
 	node->is_open = false;
-	living_ended(turn->core, node);
+	if (!node->unkillable)
+		living_ended(turn->core, node);
 	/* What it was doing with its children is over with them. */
 	if (!node->populated) {
 		node->op = OP_NONE;
@@ -144,6 +157,8 @@ send_kill(struct turn *turn, struct node *node)
 		return;
 	node->kill_sent = true;
 	turn_act(turn, ACTION_KILL, node)->life = node->life;
+	deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
+	             node->spec.kill_timeout_ms);
 }
 
 /* Ask the process to end, as its `shutdown` has it (OTP O-06 to O-08). */
@@ -239,7 +254,7 @@ end_process(struct turn *turn, struct node *node)
 {
 	deadline_clear(turn->core, node, LANE_STATE);
 	node->phase = PHASE_END;
-	if (!node->alive)
+	if (!node->alive || node->unkillable)
 		return false;
 	/* Before the spawn is acknowledged there is nobody to be told. */
 	if (node->spawned)
@@ -354,14 +369,18 @@ down_kill(struct turn *turn, struct node *node)
 		hasten(turn, node);
 }
 
-/* The time is over that its process, or its subtree, had to stop in. */
+/* The time is over that its process, or its subtree, had to stop in, or to be killed. */
 void
 down_overdue(struct turn *turn, struct node *node)
 {
 	const bool is_process = node->phase == PHASE_END;
 
+	if (is_process && node->kill_sent) {
+		unkillable_found(turn, node);
+		return;
+	}
 	/* Unless somebody above had it killed already. */
-	if (is_process ? !node->kill_sent : !node->hasty)
+	if (is_process || !node->hasty)
 		(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
 	/* The children of a process have all the time that they need. */
 	if (is_process)

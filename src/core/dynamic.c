@@ -186,7 +186,7 @@ dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
 	wait_state_changed(core, node);
 	wait_add(turn, node, event->token, WAIT_STOPPED, true);
 	if (node->deleted && node_is_down(node))
-		hide(turn, node);
+		dynamic_settled(turn, node);
 }
 
 /* ---- what ends ---- */
@@ -197,6 +197,9 @@ dynamic_settled(struct turn *turn, struct node *node)
 {
 	bool was_fresh = node->is_fresh && node->state != STATE_DONE;
 
+	/* Whoever is hidden is not heard of any more: unkillable_gone() comes back. */
+	if (unkillable_below(turn->core, node))
+		return;
 	node->is_fresh = false;
 	if (node->removing)
 		return;

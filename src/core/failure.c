@@ -470,6 +470,35 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 	carry_out(turn, node, origin, cause, &decision);
 }
 
+/*
+ * A node that is on its way down, to be restarted, has a process that cannot be killed: a
+ * failure of its own.  Restart and resume mean what is under way already, and nothing is
+ * counted for it; stop and escalate end the wait.
+ */
+void
+failure_unkillable(struct turn *turn, struct node *node, const struct cause *cause)
+{
+	struct node *supervisor = node_supervisor(turn->core, node);
+	struct decision decision;
+
+	decider_decide(turn->core, node, cause, &decision);
+	if (decision.directive == DIRECTIVE_RESUME)
+		decision.directive = DIRECTIVE_RESTART;
+	if (decision.directive == DIRECTIVE_ESCALATE && supervisor->parent == NONE) {
+		decision.directive = DIRECTIVE_STOP;
+		decision.reason = DECIDED_ROOT;
+	}
+	remember(turn, node, node, cause, &decision);
+	node->failing = true;
+	if (decision.directive == DIRECTIVE_ESCALATE) {
+		failure_escalate(turn, supervisor, cause, node);
+		return;
+	}
+	report_failure(turn, node, node, cause, &decision, 0);
+	if (decision.directive == DIRECTIVE_STOP)
+		carry_out_stop(turn, node, &decision);
+}
+
 /* A restart after a normal end of a permanent node: counted, but nobody is asked. */
 static void
 restart_normal(struct turn *turn, struct node *node)

@@ -271,6 +271,10 @@ gate_admits(struct core *core, struct node *node)
 void
 gate_start(struct turn *turn, struct node *node)
 {
+	if (node->unkillable) {
+		unkillable_hold(turn, node);
+		return;
+	}
 	if (demand_waits(node)) {
 		demand_doze(turn, node);
 		return;

@@ -118,6 +118,7 @@ struct node {
 	bool main_alive;
 	bool spawned;   /* the spawn was acknowledged */
 	bool kill_sent; /* to the process */
+	bool unkillable; /* … and something is left for longer than its kill_timeout */
 	uint32_t life;
 	uint32_t incarnation;
 	uint32_t generation;
@@ -300,6 +301,7 @@ struct core {
 	uint32_t watch_free;
 	uint32_t n_watches; /* in use */
 	uint32_t n_early;
+	uint32_t n_unkillable; /* nodes with `unkillable` */
 	uint64_t n_told; /* to watchers, ever */
 	bool look_early; /* who was to begin may not do so any more */
 	bool look_gates; /* nor who is needed */
@@ -534,6 +536,7 @@ void failure_handle(struct turn *turn, struct node *node, const struct cause *ca
                     struct node *origin);
 void failure_normal_end(struct turn *turn, struct node *node);
 void failure_give_up(struct turn *turn, struct node *supervisor);
+void failure_unkillable(struct turn *turn, struct node *node, const struct cause *cause);
 void failure_escalate(struct turn *turn, struct node *supervisor,
                       const struct cause *cause, struct node *origin);
 bool failure_is_moot(const struct turn *turn, const struct node *node);
@@ -597,6 +600,7 @@ void down_bring(struct turn *turn, struct node *node);
 void down_step(struct turn *turn, struct node *node);
 void down_wait_turn(struct core *core, struct node *node);
 void down_settle(struct turn *turn, struct node *node);
+void down_terminated(struct turn *turn, struct node *node);
 void down_come_back(struct turn *turn, struct node *node);
 void down_kill(struct turn *turn, struct node *node);
 void down_overdue(struct turn *turn, struct node *node);
@@ -621,6 +625,13 @@ void suspend_decided(struct core *core, struct node *node);
 void suspend_updated(struct core *core, struct node *supervisor);
 void suspend_apply(struct turn *turn, struct node *node);
 void suspend_end(struct turn *turn, struct node *node);
+
+/* unkillable.c */
+void unkillable_found(struct turn *turn, struct node *node);
+void unkillable_leave(struct turn *turn, struct node *node);
+void unkillable_hold(struct turn *turn, struct node *node);
+void unkillable_gone(struct turn *turn, struct node *node);
+bool unkillable_below(const struct core *core, const struct node *top);
 
 /* significant.c */
 void significant_ended(struct turn *turn, struct node *child);

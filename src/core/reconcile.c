@@ -150,7 +150,7 @@ static void
 advance_down(struct turn *turn, struct node *node)
 {
 	if (node->removing) {
-		if (node->n_children == 0)
+		if (node->n_children == 0 && !node->unkillable)
 			node_free(turn, node);
 		else
 			queue_children(turn->core, node);
@@ -194,6 +194,8 @@ advance_live(struct turn *turn, struct node *node)
 	if (node->state == STATE_STOPPING) {
 		if (node->brutal)
 			down_kill(turn, node);
+		if (node->unkillable && !node_comes_back(node))
+			unkillable_leave(turn, node);
 		return;
 	}
 	if (wants_down && !node->grouped)

@@ -52,6 +52,7 @@ spec_default(struct spec *spec, enum node_kind kind)
 	spec->ready = READY_EXEC;
 	spec->start_timeout_ms = DURATION_INFINITE;
 	spec->hook_timeout_ms = 10000;
+	spec->kill_timeout_ms = 10000;
 	spec->strategy = STRATEGY_ONE_FOR_ONE;
 	spec->intensity = (struct intensity_spec){.restarts = 5, .within_ms = 60000};
 	spec->decider.preset = PRESET_DEFAULT;

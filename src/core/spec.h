@@ -64,6 +64,7 @@ enum directive { DIRECTIVE_MAP(AS_ENUM) DIRECTIVE_MAX };
 	X(CAUSE_STOPPED, "stopped")             \
 	X(CAUSE_DEATH_PACT, "death_pact")       \
 	X(CAUSE_INTENSITY, "intensity")         \
+	X(CAUSE_UNKILLABLE, "unkillable")       \
 	X(CAUSE_UNKNOWN, "unknown")
 enum cause_kind { CAUSE_KIND_MAP(AS_ENUM) CAUSE_KIND_MAX };
 
@@ -271,6 +272,7 @@ struct spec {
 	struct decider on_failure;
 	enum shutdown_mode shutdown_mode;
 	uint64_t shutdown_ms; /* SHUTDOWN_TIMEOUT only; 0 is legal */
+	uint64_t kill_timeout_ms; /* after SIGKILL; more is unkillable */
 	enum ready_mode ready;
 	uint64_t ready_after_ms;
 	uint64_t start_timeout_ms; /* DURATION_INFINITE: none */

@@ -29,6 +29,7 @@ cause_is_end(const struct cause *cause)
 	case CAUSE_STOPPED:
 	case CAUSE_DEATH_PACT:
 	case CAUSE_INTENSITY:
+	case CAUSE_UNKILLABLE:
 	case CAUSE_KIND_MAX:
 		break;
 	}

@@ -83,6 +83,9 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->depth = node->depth;
 	ret_view->kind = node->spec.kind;
 	ret_view->state = node->frozen ? STATE_SUSPENDED : node->state;
+	if (node->unkillable)
+		ret_view->state = STATE_UNKILLABLE;
+	ret_view->unkillable = node->unkillable;
 	ret_view->ready =
 	    (node->ready && node->state != STATE_STOPPING) || node->asleep;
 	ret_view->held = node->held;
@@ -179,8 +182,10 @@ check_node(const struct core *core, const struct node *node)
 
 	if (!node_is_supervisor(node) && node->n_children > 0)
 		return "a worker with children";
-	if (node->alive && !live)
+	if (node->alive && !live && !node->unkillable)
 		return "a process of an actor that is down";
+	if (node->unkillable && (!node->alive || !node->kill_sent))
+		return "an unkillable process that is not there, or was not killed";
 	if (node->main_alive && !node->alive)
 		return "a main process outside of what is alive";
 	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent) &&

@@ -11,6 +11,8 @@
 #include "base/assert.h"
 #include "core/pure.h"
 
+static const struct cause unkillable = {.kind = CAUSE_UNKILLABLE, .code = -1};
+
 static struct waiter *
 waiter_at(const struct core *core, uint32_t i)
 {
@@ -70,13 +72,16 @@ fire(struct core *core, struct node *node, uint32_t i, enum reply_result result,
 
 /* Has what is waited for come (1), can it no longer come (-1), or neither (0)? */
 static int
-judge(const struct waiter *waiter, const struct node *node)
+judge(const struct core *core, const struct waiter *waiter, const struct node *node)
 {
 	bool down = node_is_down(node);
 	bool settled = down && !node->up;
 
 	switch (waiter->wait_for) {
 	case WAIT_READY:
+		/* It starts when its last process is gone, and that may be never. */
+		if (waiter->command && node->unkillable)
+			return -1;
 		if (node->state == STATE_RUNNING && node->ready && node->up &&
 		    !node->bounce)
 			return 1;
@@ -89,6 +94,8 @@ judge(const struct waiter *waiter, const struct node *node)
 			return settled ? -1 : 0;
 		return settled && node->state != STATE_STOPPED ? -1 : 0;
 	case WAIT_STOPPED:
+		if (settled && unkillable_below(core, node))
+			return waiter->command ? -1 : 0;
 		if (settled)
 			return 1;
 		/* A later command wanted it up again. */
@@ -106,6 +113,15 @@ judge(const struct waiter *waiter, const struct node *node)
 		break;
 	}
 	return 0;
+}
+
+/* Is it a process that cannot be killed that keeps the wish from coming true? */
+static bool
+is_kept_by_one(const struct core *core, const struct waiter *waiter,
+               const struct node *node)
+{
+	return waiter->wait_for == WAIT_STOPPED ? unkillable_below(core, node)
+	                                        : node->unkillable;
 }
 
 /* What a caller is told whose wish cannot come true any more. */
@@ -128,10 +144,12 @@ wait_state_changed(struct core *core, struct node *node)
 	while (i != NONE) {
 		struct waiter *waiter = waiter_at(core, i);
 		uint32_t next = waiter->next;
-		int judged = judge(waiter, node);
+		int judged = judge(core, waiter, node);
 
 		if (judged > 0)
 			fire(core, node, i, REPLY_DONE, &node->end);
+		else if (judged < 0 && is_kept_by_one(core, waiter, node))
+			fire(core, node, i, REPLY_FAILED, &unkillable);
 		else if (judged < 0)
 			fire(core, node, i, refusal(waiter, node),
 			     node_final_cause(node));

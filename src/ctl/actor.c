@@ -214,11 +214,12 @@ actor_state_colour(struct span state)
 		const char *state;
 		enum colour colour;
 	} colours[] = {
-	    {"running", COLOUR_GOOD},  {"failed", COLOUR_BAD},
-	    {"backoff", COLOUR_BUSY},  {"degraded", COLOUR_BUSY},
-	    {"starting", COLOUR_BUSY}, {"stopping", COLOUR_BUSY},
-	    {"waiting", COLOUR_BUSY},  {"suspended", COLOUR_BUSY},
-	    {"stopped", COLOUR_DIM},   {"done", COLOUR_DIM},
+	    {"running", COLOUR_GOOD},   {"failed", COLOUR_BAD},
+	    {"backoff", COLOUR_BUSY},   {"degraded", COLOUR_BUSY},
+	    {"starting", COLOUR_BUSY},  {"stopping", COLOUR_BUSY},
+	    {"waiting", COLOUR_BUSY},   {"suspended", COLOUR_BUSY},
+	    {"stopped", COLOUR_DIM},    {"done", COLOUR_DIM},
+	    {"unkillable", COLOUR_BAD},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(colours); i++)

@@ -182,6 +182,12 @@ say_killed_after_timeout(const struct phrase *phrase)
 }
 
 static void
+say_unkillable(const struct phrase *phrase)
+{
+	strbuf_adds(phrase->sb, phrase_text(phrase->event, "text"));
+}
+
+static void
 say_terminated(const struct phrase *phrase)
 {
 	const json_t *cause = json_object_get(phrase->event, "cause");
@@ -353,21 +359,14 @@ static const struct {
 	const char *event;
 	void (*say)(const struct phrase *phrase);
 } phrases[] = {
-    {"started", say_started},
-    {"ready", say_nothing},
-    {"exited", say_exited},
-    {"failure", say_failure},
-    {"backoff", say_backoff},
-    {"stopping", say_nothing},
-    {"stopped", say_nothing},
-    {"killed_after_timeout", say_killed_after_timeout},
-    {"terminated", say_terminated},
-    {"gave_up", say_gave_up},
-    {"escalated", say_escalated},
-    {"command", say_command},
-    {"applied", say_applied},
-    {"adopted", say_started},
-    {"supd", say_supd},
+    {"started", say_started},       {"ready", say_nothing},
+    {"exited", say_exited},         {"failure", say_failure},
+    {"backoff", say_backoff},       {"stopping", say_nothing},
+    {"stopped", say_nothing},       {"killed_after_timeout", say_killed_after_timeout},
+    {"unkillable", say_unkillable}, {"terminated", say_terminated},
+    {"gave_up", say_gave_up},       {"escalated", say_escalated},
+    {"command", say_command},       {"applied", say_applied},
+    {"adopted", say_started},       {"supd", say_supd},
 };
 
 /* Say what happened, on one line, without time, path and name of the event. */

@@ -37,6 +37,7 @@ event_colour(const char *event)
 	    {"gave_up", COLOUR_BAD},
 	    {"escalated", COLOUR_BAD},
 	    {"killed_after_timeout", COLOUR_BUSY},
+	    {"unkillable", COLOUR_BAD},
 	    {"backoff", COLOUR_BUSY},
 	    {"command", COLOUR_BOLD},
 	    {"supd", COLOUR_BOLD},

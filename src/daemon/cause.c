@@ -191,6 +191,9 @@ cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 	case CAUSE_INTENSITY:
 		strbuf_adds(sb, "its children were restarted too often");
 		break;
+	case CAUSE_UNKILLABLE:
+		strbuf_adds(sb, "cannot be killed");
+		break;
 	case CAUSE_UNKNOWN:
 	case CAUSE_KIND_MAX:
 		strbuf_adds(sb, "ended in an unknown way");

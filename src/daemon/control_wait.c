@@ -8,6 +8,7 @@
 #include "daemon/cause.h"
 #include "daemon/control_private.h"
 #include "daemon/shell.h"
+#include "daemon/unkillable.h"
 #include "daemon/view.h"
 
 #include <stdlib.h>
@@ -322,6 +323,20 @@ reply_not_now(struct conn *conn, struct ref ref)
 	strbuf_done(&why);
 }
 
+/* It was to end, or to start anew, and SIGKILL does not end what there is of it. */
+static void
+reply_unkillable(struct conn *conn, struct ref ref)
+{
+	const struct shell *shell = conn->control->shell;
+	struct strbuf why;
+
+	strbuf_init(&why, 65536);
+	unkillable_text_below(&why, shell, ref);
+	strbuf_adds(&why, "; supd goes on without it");
+	reply_invalid_state(conn, ref, strbuf_str(&why));
+	strbuf_done(&why);
+}
+
 /* Why it did not come, in the words of the interface. */
 void
 reply_target_error(struct conn *conn, const struct target *target)
@@ -330,7 +345,9 @@ reply_target_error(struct conn *conn, const struct target *target)
 
 	switch (target->result) {
 	case REPLY_FAILED:
-		if (cause_is_failure(&target->cause))
+		if (target->cause.kind == CAUSE_UNKILLABLE)
+			reply_unkillable(conn, target->ref);
+		else if (cause_is_failure(&target->cause))
 			reply_start_failed(conn, target);
 		else
 			reply_invalid_state(conn, target->ref,

@@ -10,6 +10,7 @@
 #include "daemon/explain.h"
 #include "daemon/glob.h"
 #include "daemon/shell.h"
+#include "daemon/unkillable.h"
 #include "daemon/view.h"
 #include "daemon/waiting.h"
 #include "os/clock.h"
@@ -121,6 +122,12 @@ step_hook_failed(struct strbuf *sb, const json_t *event)
 }
 
 static void
+step_unkillable(struct strbuf *sb, const json_t *event)
+{
+	strbuf_adds(sb, explain_field(event, "text"));
+}
+
+static void
 step_escalated(struct strbuf *sb, const json_t *event)
 {
 	strbuf_addf(sb, "passed the failure on to %s", explain_field(event, "to"));
@@ -153,6 +160,7 @@ explain_step(struct strbuf *sb, const json_t *event)
 	    {"stopping", "is being stopped", NULL},
 	    {"stopped", "is gone", NULL},
 	    {"killed_after_timeout", "did not stop in time and was killed", NULL},
+	    {"unkillable", NULL, step_unkillable},
 	    {"terminated", NULL, step_terminated},
 	    {"gave_up", NULL, step_gave_up},
 	    {"escalated", NULL, step_escalated},
@@ -391,7 +399,7 @@ say_consequences(struct strbuf *sb, const json_t *const *chain, size_t n)
 
 		if (strcmp(event, "gave_up") != 0 && strcmp(event, "escalated") != 0 &&
 		    strcmp(event, "killed_after_timeout") != 0 &&
-		    strcmp(event, "hook_failed") != 0)
+		    strcmp(event, "unkillable") != 0 && strcmp(event, "hook_failed") != 0)
 			continue;
 		strbuf_addf(sb, "%s ", explain_field(chain[i], "path"));
 		explain_step(sb, chain[i]);
@@ -480,6 +488,11 @@ say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *
 		strbuf_addf(sb, "stopped since %s", since);
 		if (view->held)
 			strbuf_adds(sb, ", and held until somebody starts it");
+		break;
+	case STATE_UNKILLABLE:
+		unkillable_text(sb, shell, view->ref);
+		strbuf_adds(sb,
+		            "; no other process of it is started before that is gone");
 		break;
 	case STATE_DONE:
 	case NODE_STATE_MAX:

@@ -18,6 +18,7 @@
 #include "daemon/shell.h"
 #include "daemon/stores.h"
 #include "daemon/tasks.h"
+#include "daemon/unkillable.h"
 #include "ledger/ledger.h"
 
 static void
@@ -118,6 +119,7 @@ perform_one(struct shell *shell, const struct action *action)
 			control_on_reply(shell->control, action);
 		break;
 	case ACTION_EXIT:
+		unkillable_log_left(shell);
 		shell->exiting = true;
 		shell->exit_status = action->status;
 		break;

@@ -17,6 +17,7 @@
 #include "daemon/shell.h"
 #include "daemon/system.h"
 #include "daemon/tasks.h"
+#include "daemon/unkillable.h"
 #include "daemon/upgrade.h"
 #include "daemon/words.h"
 #include "ledger/link.h"
@@ -250,6 +251,21 @@ add_terminated(struct shell *shell, const struct action *action)
 		events_raw(events, "child_failed", "true");
 }
 
+/* Which of its processes could not be killed, and why. */
+static void
+add_unkillable(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+	struct strbuf why;
+
+	if (procs_pid(shell->procs, action->ref) != 0)
+		events_number(events, "pid", procs_pid(shell->procs, action->ref));
+	strbuf_init(&why, LINE_BYTES_MAX);
+	unkillable_text(&why, shell, action->ref);
+	events_string(events, "text", strbuf_str(&why));
+	strbuf_done(&why);
+}
+
 static void
 add_fields(struct shell *shell, const struct action *action)
 {
@@ -287,6 +303,9 @@ add_fields(struct shell *shell, const struct action *action)
 	case REPORT_HOOK_FAILED:
 		hook_failure_of(shell, action, &failure);
 		add_hook_failure(shell, &failure);
+		break;
+	case REPORT_UNKILLABLE:
+		add_unkillable(shell, action);
 		break;
 	case REPORT_READY:
 	case REPORT_STOPPING:
@@ -340,6 +359,7 @@ level_of(const struct action *action, enum log_level *ret)
 		*ret = LOG_LEVEL_WARNING;
 		return true;
 	case REPORT_GAVE_UP:
+	case REPORT_UNKILLABLE:
 		*ret = LOG_LEVEL_ERROR;
 		return true;
 	case REPORT_ESCALATED:
@@ -433,6 +453,10 @@ line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 	case REPORT_HOOK_FAILED:
 		hook_failure_of(shell, action, &failure);
 		add_hook_text(sb, &failure);
+		break;
+	case REPORT_UNKILLABLE:
+		strbuf_adds(sb, ": it ");
+		unkillable_text(sb, shell, action->ref);
 		break;
 	case REPORT_READY:
 	case REPORT_STOPPING:

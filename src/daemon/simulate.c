@@ -73,6 +73,7 @@ parse_detail(const char *text, struct cause *ret)
 	case CAUSE_DEATH_PACT:
 		return *text == '\0';
 	case CAUSE_INTENSITY:
+	case CAUSE_UNKILLABLE:
 	case CAUSE_UNKNOWN:
 	case CAUSE_KIND_MAX:
 		break;
@@ -295,6 +296,7 @@ describe_report(struct writer *writer, const struct core *core,
 	case REPORT_EXITED:
 	case REPORT_STOPPED:
 	case REPORT_KILLED_AFTER_TIMEOUT:
+	case REPORT_UNKILLABLE:
 	case REPORT_HOOK_FAILED:
 	case REPORT_SUSPENDED:
 	case REPORT_RESUMED:

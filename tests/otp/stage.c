@@ -191,6 +191,7 @@ state_of(const struct node_view *view)
 	case STATE_STARTING:
 	case STATE_SUSPENDED:
 	case STATE_STOPPING:
+	case STATE_UNKILLABLE:
 	case NODE_STATE_MAX:
 		break;
 	}

@@ -457,6 +457,8 @@ word_key(struct player *player, const char *key, const char *value)
 		return word_success(spec, value);
 	if (strcmp(key, "hooks") == 0)
 		return word_hooks(spec, value);
+	if (strcmp(key, "kill_timeout") == 0)
+		return cast_duration(value, &spec->kill_timeout_ms);
 	if (strcmp(key, "hook_timeout") == 0)
 		return cast_duration(value, &spec->hook_timeout_ms);
 	if (strcmp(key, "auto_shutdown") == 0 || strcmp(key, "when_empty") == 0)

@@ -219,8 +219,12 @@ behaviour_statement(struct player *player, const struct words *words)
 
 	if (strcmp(verb, "deaf") == 0) {
 		player->deaf = true;
+	} else if (strcmp(verb, "undying") == 0) {
+		player->deaf = true;
+		player->undying = true;
 	} else if (strcmp(verb, "obeys") == 0) {
 		player->deaf = false;
+		player->undying = false;
 		player->slow_ms = 0;
 	} else if (strcmp(verb, "lingers") == 0) {
 		player->lingers = true;

@@ -27,7 +27,8 @@ static const char *const reply_names[] = {
 /* What is always kept; a story must read all of these. */
 #define HEARD_ALWAYS                                                            \
 	(1U << REPORT_FAILURE | 1U << REPORT_GAVE_UP | 1U << REPORT_ESCALATED | \
-	 1U << REPORT_KILLED_AFTER_TIMEOUT | 1U << REPORT_HOOK_FAILED)
+	 1U << REPORT_KILLED_AFTER_TIMEOUT | 1U << REPORT_UNKILLABLE |          \
+	 1U << REPORT_HOOK_FAILED)
 
 void
 stage_init(struct stage *stage)
@@ -219,7 +220,9 @@ on_end_wanted(struct stage *stage, struct player *player, const struct action *a
 	if (player->frozen)
 		stage_blame(stage, "a signal to %s, which cannot hear it", player->name);
 	player->stopping = true;
-	if (action->kind == ACTION_KILL) {
+	if (action->kind == ACTION_KILL && player->undying) {
+		return;
+	} else if (action->kind == ACTION_KILL) {
 		event = end_of(player, -1, SIGKILL);
 		event.gone = true;
 		if (player->main_dead)

@@ -50,6 +50,7 @@ struct player {
 	bool main_dead; /* its end is on its way */
 	/* how it behaves */
 	bool deaf;        /* does not react to a stop */
+	bool undying;     /* … nor to a kill */
 	bool held;        /* spawns are not acknowledged until told */
 	bool lingers;     /* something of it survives its main process */
 	uint64_t slow_ms; /* takes so long to stop */

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "tests/sim/sim.h"
 
+#define KILL_MS       300
 #define HEALTHY_SPECS (SIM_SPECS_MAX - 80) /* the rest is for those without health */
 
 /* True once in n times. */
@@ -288,6 +289,7 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 	spec_default(spec, kind);
 	if (!one_in(rng, 3))
 		spec->restart = (enum restart_type)rng_below(rng, RESTART_TYPE_MAX);
+	spec->kill_timeout_ms = tape->seed % UNDYING_ONE_IN == 0 ? KILL_MS : 10000;
 	spec->enabled = clean || !one_in(rng, 12);
 	gen_backoff(rng, &spec->backoff);
 	gen_decider(rng, &spec->on_failure, made->on_failure, true);

@@ -29,6 +29,7 @@
 #define SIM_NEEDS      2
 #define SIM_NAMES      20 /* an actor has one of these, or none */
 #define SIM_ADDED      3  /* come at most with one EVENT_ADD */
+#define UNDYING_ONE_IN 5  /* runs have processes that SIGKILL does not end */
 
 /* ---- inputs ------------------------------------------------------------------- */
 
@@ -99,7 +100,9 @@ struct process {
 	bool frozen;
 	uint64_t spawned_ms;
 	uint64_t ready_ms;
+	bool unkillable; /* that was told */
 	uint64_t stopped_ms;
+	uint64_t killed_ms;
 	uint64_t ended_ms;    /* of the main process */
 	uint64_t extended_ms; /* it asked for time until then */
 	uint64_t asked;       /* seq of the SPAWN */
@@ -235,6 +238,7 @@ struct witness {
 	bool clean;        /* nobody gave commands, nothing was reloaded */
 	bool punctual;     /* every tick came when it was due */
 	uint64_t hurry;    /* seq of the newest command that starts somebody */
+	bool undying;      /* a process was unkillable */
 	bool quit;
 	bool shutdown;
 	bool exited;
@@ -453,6 +457,9 @@ struct world {
 	struct rng rng;
 	bool clean; /* no commands, no reloads */
 	bool calm;
+	bool undying; /* not every process dies of SIGKILL … */
+	struct rng
+	    deaths; /* … in numbers of their own: so old seeds mean what they meant */
 	uint64_t fail_one_in;  /* spawns */
 	uint64_t crash_one_in; /* processes end by themselves */
 	struct inhabitant who[SIM_NODES_MAX];

@@ -65,7 +65,8 @@ check_barriers(struct witness *witness, const struct witnessed *node)
 		uint32_t barrier = other->process.barrier;
 
 		if (!other->used || !other->process.there || barrier == 0 ||
-		    other->removing || other->deleted > other->process.asked ||
+		    other->process.unkillable || other->removing ||
+		    other->deleted > other->process.asked ||
 		    node->told_down > other->process.asked ||
 		    witness->barriers - barrier >= SIM_BARRIERS)
 			continue;
@@ -84,6 +85,9 @@ static void
 check_due(struct witness *witness, const struct witnessed *node)
 {
 	if (node->due_up != node->up || witness_is_kept(witness, node))
+		return;
+	/* It has waited for its last process instead. */
+	if (node->process.unkillable)
 		return;
 	if (node->up > witness->turn_began && witness->hurry < node->process.asked)
 		witness_blame(witness,
@@ -110,7 +114,7 @@ has_passed(struct witness *witness, const struct witnessed *elder, uint64_t sinc
 	if (!elder->spec->enabled || elder->spec->on_demand || elder->spec->kind != NODE_WORKER)
 		return true;
 	/* It may wait beside the others. */
-	if (elder->spec->n_needs > 0)
+	if (elder->spec->n_needs > 0 || elder->process.unkillable)
 		return true;
 	if (process->asked < since)
 		return elder->down > since || elder->up < since;
@@ -346,6 +350,7 @@ witness_signal(struct witness *witness, const struct action *action)
 			              node->ref.slot);
 		check_kill(witness, node);
 		process->killed = true;
+		process->killed_ms = witness->rig->now_ms;
 		return;
 	}
 	if (process->stopped || process->killed)

@@ -118,7 +118,8 @@ void
 witness_gone(struct witness *witness, const struct witnessed *node)
 {
 	if (node->due_up != node->up || node->process.asked > node->due_up ||
-	    node->deleted > node->process.asked || witness_is_kept(witness, node))
+	    node->deleted > node->process.asked || witness_is_kept(witness, node) ||
+	    node->process.unkillable)
 		return;
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		struct witnessed *other = &witness->nodes[i];
@@ -274,6 +275,10 @@ check_told(struct witness *witness, struct witnessed *origin, const struct actio
 		if (process->barrier != 0)
 			witness_blame(witness, "I13 slot %u: a timeout while it stops",
 			              origin->ref.slot);
+	} else if (action->cause.kind == CAUSE_UNKILLABLE) {
+		if (!process->unkillable)
+			witness_blame(witness, "I36 slot %u fails, and can be killed",
+			              origin->ref.slot);
 	} else if (witness_living_failed(witness, origin, &action->cause)) {
 		return;
 	} else if (action->cause.kind == CAUSE_INTENSITY ||
@@ -360,6 +365,10 @@ saw_failure(struct witness *witness, const struct action *action)
 	}
 	check_told(witness, origin, action);
 	witness_decided(witness, node, origin, action);
+	/* It comes up when it is gone, as was decided before: nothing is counted. */
+	if (action->cause.kind == CAUSE_UNKILLABLE && node == origin &&
+	    action->directive == DIRECTIVE_RESTART)
+		return;
 	if (action->directive == DIRECTIVE_RESUME)
 		check_resume(witness, node, action);
 	if (action->reason == DECIDED_NOT_ADDED)
@@ -448,6 +457,25 @@ saw_turning_point(struct witness *witness, const struct action *action)
 		node->process.ready_ms = witness->rig->now_ms;
 }
 
+/* I36: what is unkillable was killed, is there, and had its time. */
+static void
+saw_unkillable(struct witness *witness, const struct action *action)
+{
+	struct witnessed *node = witness_find(witness, action->ref);
+	struct process *process = node == NULL ? NULL : &node->process;
+
+	witness->undying = true;
+	if (process == NULL || !process->there || !process->killed ||
+	    process->unkillable ||
+	    witness->rig->now_ms < process->killed_ms + node->spec->kill_timeout_ms) {
+		witness_blame(witness, "I36 slot %u is not unkillable", action->ref.slot);
+		return;
+	}
+	process->unkillable = true;
+	/* Without it the actor may be as down as others are. */
+	node->renewed = true;
+}
+
 /* ACTION_REPORT */
 void
 witness_report(struct witness *witness, const struct action *action)
@@ -479,6 +507,9 @@ witness_report(struct witness *witness, const struct action *action)
 	case REPORT_SUSPENDED:
 	case REPORT_RESUMED:
 		witness_stands(witness, action);
+		break;
+	case REPORT_UNKILLABLE:
+		saw_unkillable(witness, action);
 		break;
 	case REPORT_BACKOFF:
 	case REPORT_KILLED_AFTER_TIMEOUT:

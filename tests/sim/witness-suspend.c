@@ -96,7 +96,7 @@ witness_check_suspended(struct witness *witness, struct witnessed *node,
 	bool should = witness_runs(view->state) && view->suspended > 0;
 
 	if (view->state == STATE_STOPPED || view->state == STATE_DONE ||
-	    view->state == STATE_FAILED)
+	    view->state == STATE_FAILED || view->state == STATE_UNKILLABLE)
 		node->may_forget = true;
 	if (view->suspends < node->suspends && node->may_forget)
 		node->suspends = view->suspends;

@@ -85,7 +85,7 @@ witness_anyone_there(const struct witness *witness, const struct witnessed *top)
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		const struct witnessed *node = &witness->nodes[i];
 
-		if (node->used && node->process.there &&
+		if (node->used && node->process.there && !node->process.unkillable &&
 		    witness_below(witness, node, top))
 			return true;
 	}

@@ -74,6 +74,23 @@ check_overdue(struct witness *witness, const struct witnessed *node)
 		              node->ref.slot);
 }
 
+/* I36, the other half: what is there for so long after SIGKILL is unkillable. */
+static void
+check_unkillable(struct witness *witness, const struct witnessed *node,
+                 const struct node_view *view)
+{
+	const struct process *process = &node->process;
+
+	if (view->unkillable != (process->there && process->unkillable))
+		witness_blame(witness, "I36 slot %u: unkillable is %d", node->ref.slot,
+		              view->unkillable);
+	if (witness->ticked && process->there && process->killed &&
+	    !process->unkillable && !node->spec_changed &&
+	    witness->rig->now_ms > process->killed_ms + node->spec->kill_timeout_ms)
+		witness_blame(witness, "I36 slot %u should be unkillable",
+		              node->ref.slot);
+}
+
 static void
 check_view(struct witness *witness, struct witnessed *node, const struct node_view *view)
 {
@@ -86,6 +103,7 @@ check_view(struct witness *witness, struct witnessed *node, const struct node_vi
 	witness_check_suspended(witness, node, view);
 	check_backoff(witness, node, view);
 	check_overdue(witness, node);
+	check_unkillable(witness, node, view);
 	witness_check_hook(witness, node);
 	witness_check_living(witness, node, view);
 	witness_check_retired(witness, node);

@@ -54,7 +54,7 @@ witness_ends(struct witness *witness, const struct action *report)
 		const struct witnessed *other = &witness->nodes[i];
 
 		if (other->used && other != node && other->begun != 0 &&
-		    witness_below(witness, other, node))
+		    !other->process.unkillable && witness_below(witness, other, node))
 			witness_blame(witness, "I24 slot %u ends before slot %u below it",
 			              node->ref.slot, i);
 	}

@@ -425,7 +425,8 @@ saw_exit_of_supd(struct witness *witness, const struct action *action)
 	witness->exit_status = action->status;
 	witness_check_exit(witness);
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
-		if (witness->nodes[i].used && (witness->nodes[i].process.there ||
+		if (witness->nodes[i].used && ((witness->nodes[i].process.there &&
+		                                !witness->nodes[i].process.unkillable) ||
 		                               witness->nodes[i].hook.serial != 0))
 			witness_blame(witness, "I2 exit while slot %u has a process", i);
 }

@@ -162,6 +162,12 @@ do_kill(struct world *world, const struct action *action)
 	uint64_t in_ms = world->calm ? 0 : rng_below(&world->rng, 20);
 
 	who->told = true;
+	if (world->undying && one_in(&world->deaths, 3)) {
+		/* For long, or for ever: until the world is calm. */
+		if (one_in(&world->deaths, 2))
+			return;
+		in_ms = rng_below(&world->deaths, 2000);
+	}
 	event.signal = SIGKILL;
 	event.gone = world->calm || !one_in(&world->rng, 5);
 	if (!who->main_dead)
@@ -459,6 +465,7 @@ calm_down(struct world *world)
 	uint32_t kept = 0;
 
 	world->calm = true;
+	world->undying = false;
 	for (uint32_t i = 0; i < world->n_queue; i++)
 		if (!world->queue[i].spontaneous)
 			world->queue[kept++] = world->queue[i];
@@ -549,6 +556,7 @@ end_of_the_world(struct world *world)
 		return;
 	/* Only who may be killed is deaf. */
 	world->calm = one_in(&world->rng, 2);
+	world->undying = run->tape->seed % UNDYING_ONE_IN == 0;
 	world->fail_one_in = UINT64_MAX;
 	world->crash_one_in = UINT64_MAX;
 	(void)run_event(run, &event);
@@ -573,6 +581,8 @@ world_play(struct run *run)
 	world.crash_one_in = rates[rng_below(&world.rng, 6)];
 	world.fail_one_in = 3 + rng_below(&world.rng, 20);
 	world.next_command_ms = run->rig.now_ms;
+	world.undying = run->tape->seed % UNDYING_ONE_IN == 0;
+	rng_seed(&world.deaths, run->tape->seed);
 	turns = (uint32_t)rng_below(&world.rng, CHAOS_TURNS);
 	gen_tree(run, &world.rng, world.clean);
 	(void)run_event(run, &boot);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: ISC */
+/* unkillable.c - processes that SIGKILL does not end: traced ones, and those that wait
+ * in the kernel for what does not come.
+ *
+ * What is left `kill_timeout` after SIGKILL is unkillable.  An actor that is to be
+ * restarted waits for its end, unless its supervisor decides otherwise: it is asked, as
+ * about any failure.  One that is to stay down is left behind: whatever stops goes on
+ * without it.  In both cases there is no second process of the actor before the first is
+ * gone (I1), and that the actor has terminated is told only then (I24).
+ */
+#include "config.h"
+
+#include "core/node.h"
+
+#include "base/assert.h"
+#include "core/pure.h"
+
+static const struct cause unkillable = {.kind = CAUSE_UNKILLABLE, .code = -1};
+
+/* The time is over that SIGKILL had. */
+void
+unkillable_found(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+
+	if (node->unkillable || !node->alive)
+		return;
+	node->unkillable = true;
+	node->ready = false;
+	core->n_unkillable++;
+	turn_report(turn, REPORT_UNKILLABLE, node)->cause = unkillable;
+	/* Neither a caller that asked for a restart nor its siblings wait for the end. */
+	wait_state_changed(core, node);
+	suspend_decided(core, node);
+	if (node_comes_back(node) && !reconcile_is_doomed(core, node))
+		failure_unkillable(turn, node, &unkillable);
+	reconcile_queue(core, node);
+}
+
+/*
+ * An unkillable process of an actor that is stopping and is not to come back: the stop
+ * goes on as if it were gone, but without a post_stop, which is for what is gone.
+ */
+void
+unkillable_leave(struct turn *turn, struct node *node)
+{
+	if (node->phase != PHASE_END)
+		return;
+	deadline_clear(turn->core, node, LANE_STATE);
+	node->created = false;
+	node->phase = PHASE_POST_STOP;
+	down_step(turn, node);
+}
+
+/*
+ * The actor is to start, but its last process is there still: it waits in its backoff,
+ * and whoever asked for the start is told.  Under one_for_one it holds up nobody.
+ */
+void
+unkillable_hold(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+
+	if (node->state != STATE_BACKOFF)
+		reconcile_set_state(core, node, STATE_BACKOFF);
+	node->start_now = false;
+	if (node_supervisor(core, node)->spec.strategy == STRATEGY_ONE_FOR_ONE)
+		reconcile_pass(core, node);
+	reconcile_queue_parent(core, node);
+}
+
+/*
+ * Nothing of the process is left any more.  An actor that was left behind has terminated
+ * now; where it waits for that, it starts.
+ */
+void
+unkillable_gone(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+
+	ASSERT(node->unkillable && !node->alive);
+	node->unkillable = false;
+	core->n_unkillable--;
+	if (node_is_live(node))
+		return;
+	down_terminated(turn, node);
+	node->start_now = node_is_pending(node);
+	reconcile_queue(core, node);
+	reconcile_queue_parent(core, node);
+	/* What is above it may have been waiting for this to disappear. */
+	for (struct node *at = node; at->parent != NONE; at = node_supervisor(core, at)) {
+		if (at != node && node_is_down(at) && !at->up && !at->absent)
+			dynamic_settled(turn, at);
+		wait_state_changed(core, at);
+	}
+}
+
+/* Is there an unkillable process of this actor, or below it? */
+bool
+unkillable_below(const struct core *core, const struct node *top)
+{
+	const struct node *at = core->n_unkillable == 0 ? NULL : top;
+
+	while (at != NULL && !at->unkillable)
+		at = node_next(core, top, at);
+	return at != NULL;
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Processes that SIGKILL does not end: traced by one that never waits, or stuck in the
+kernel.  supd says so, starts no second one, and goes on without them."""
+import sys
+
+from fuse import Fuse
+from lib import alive, check, equal, has, main, test
+
+# Seize the process whose pid is given, say so, and never wait for it.
+TRACER = """
+import ctypes, signal, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long] * 4
+if libc.ptrace(0x4206, int(sys.argv[1]), 0, 0) != 0:
+    sys.exit(1)
+print("seized", flush=True)
+signal.pause()
+"""
+
+
+def trace(box, pid):
+    tracer = box.popen(sys.executable, "-c", TRACER, str(pid), stdout=-1)
+    equal(tracer.stdout.readline(), b"seized\n", "the tracer's word")
+    return tracer
+
+
+def release(box, tracer):
+    tracer.kill()
+    tracer.wait()
+    tracer.stdout.close()
+    box.background.remove(tracer)
+
+
+@test("a traced one: stop says that it cannot be killed and by whom it is traced", root=True)
+def traced(box):
+    s = box.supd({"v": {"kill_timeout": "300ms", "shutdown": "100ms"}, "w": {}})
+    pid = s.started("v")
+    tracer = trace(box, pid)
+    result = s.ctl("stop", "v")
+    equal(result.code, 7, "exit status of stop")
+    has(result.err, rf"cannot be killed \(pid {pid} is traced by pid {tracer.pid}\); "
+                    "supd goes on without it", "stderr of stop")
+    s.wait_for("v", state="unkillable")
+    has(s.event("unkillable", "v")["text"], f"traced by pid {tracer.pid}", "the event")
+    equal(s.seen("terminated", "v"), [], "ends that were told")
+    check(s.ctl("start", "v").code != 0, "a second one was started")
+    equal(len(s.lines("S", "v")), 1, "starts")
+    s.ctl("stop", "v")
+    release(box, tracer)
+    s.wait_for("v", state="stopped")
+    s.ctl_ok("start", "v")
+    s.started("v", 2)
+
+
+@test("a traced one is restarted when it is gone, and not before", root=True)
+def restarted(box):
+    s = box.supd({"v": {"kill_timeout": "300ms", "shutdown": "100ms"}})
+    tracer = trace(box, s.started("v"))
+    check(s.ctl("restart", "v").code != 0, "restart did not say so")
+    failure = s.event("failure", "v")
+    equal((failure["cause"]["kind"], failure["directive"]), ("unkillable", "restart"),
+          "the failure")
+    equal(len(s.lines("S", "v")), 1, "starts")
+    release(box, tracer)
+    s.started("v", 2)
+    s.wait_for("v", state="running", generation=2)
+
+
+@test("a shutdown goes on without a traced one, and names it", root=True)
+def shutdown(box):
+    s = box.supd({"a": {}, "v": {"kill_timeout": "300ms", "shutdown": "100ms"}})
+    pid = s.started("v")
+    tracer = trace(box, pid)
+    s.stop()
+    with open(s.stderr, encoding="utf8") as text:
+        log = text.read()
+    has(log, rf"/user/v cannot be killed \(pid {pid} is traced by pid {tracer.pid}\); "
+             "supd ends without it", "the log")
+    release(box, tracer)
+
+
+@test("one in uninterruptible sleep: a guardian that dies meanwhile changes nothing", root=True)
+def uninterruptible(box):
+    fuse = Fuse(box, "read", uid=0, gid=0)
+    s = box.supd({"v": {"command": ["cat", fuse.path()], "kill_timeout": "300ms",
+                        "shutdown": "100ms"}})
+    pid = fuse.held("read")
+    result = s.ctl("stop", "v")
+    equal(result.code, 7, "exit status of stop")
+    has(result.err, rf"cannot be killed \(pid {pid} is ", "stderr of stop")
+    s.crash()
+    s.wait_for("v", state="unkillable")
+    check(alive(pid), "it is dead")
+    fuse.answer()
+    s.wait_for("v", state="stopped")
+
+
+if __name__ == "__main__":
+    main()

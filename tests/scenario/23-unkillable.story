@@ -1,0 +1,285 @@
+story what outlives SIGKILL for its kill_timeout is left behind by a stop, which says so
+tree
+  a
+  b
+boot
+expect S a, S b
+hear stopped terminated
+undying b
+stop b
+expect t b
+after 1s
+expect K b
+report killed_after_timeout b *
+after 9999ms
+expect nothing
+view b stopping
+after 1ms
+reply stop b failed
+report unkillable b unkillable
+view b unkillable
+expect nothing
+stop b
+reply stop b failed
+report nothing
+signal b KILL
+report stopped b *
+report terminated b *
+view b stopped
+expect x b
+stop b
+reply stop b done
+
+story a shutdown goes on without it
+tree
+  a
+  b kill_timeout=2s
+boot
+expect S a, S b
+undying b
+shutdown
+expect t b
+after 1s
+expect K b
+report killed_after_timeout b *
+after 2s
+report unkillable b unkillable
+expect t a, x a, exit 0
+
+story no second process is started before the first is gone, and then the restart goes on
+tree
+  a
+boot
+expect S a
+undying a
+restart a
+expect t a
+after 1s
+expect K a
+report killed_after_timeout a *
+after 10s
+reply restart a failed
+report unkillable a unkillable
+report failure a unkillable restart *
+view a unkillable generation=1
+after 1h
+expect nothing
+signal a KILL
+expect x a, S a
+view a running generation=2
+
+story a start by hand is refused, and made when the process is gone
+tree
+  a
+boot
+expect S a
+undying a
+stop a
+expect t a
+after 11s
+expect K a
+report killed_after_timeout a *
+report unkillable a unkillable
+reply stop a failed
+start a
+reply start a failed
+view a unkillable
+expect nothing
+stop a
+reply stop a failed
+view a unkillable
+start a
+reply start a failed
+signal a KILL
+expect x a, S a
+view a running
+
+story what the supervisor says of it: stop
+tree
+  s one_for_one decider=unkillable->stop,default
+    a
+    b
+boot
+expect S a, S b
+undying a
+restart a
+expect t a
+after 11s
+expect K a
+report killed_after_timeout a *
+report unkillable a unkillable
+report failure a unkillable stop *
+reply restart a failed
+view a unkillable
+view b running
+signal a KILL
+view a failed cause=unkillable
+expect x a
+
+story what the supervisor says of it: escalate, and its own restart goes on without it
+tree
+  s one_for_one decider=unkillable->escalate,default
+    a
+    b
+boot
+expect S a, S b
+undying a
+restart a
+expect t a
+after 11s
+report killed_after_timeout a *
+report unkillable a unkillable
+report escalated s unkillable *
+report failure s unkillable restart *
+reply restart a failed
+expect K a, t b, x b, S b
+view s running
+view a unkillable
+after 1h
+expect nothing
+signal a KILL
+expect x a, S a
+view a running
+
+story a group waits for it, in a one_for_all restart
+tree
+  s one_for_all
+    a
+    b
+boot
+expect S a, S b
+undying b
+exit a 1
+report failure a exit:1 restart *
+expect t b
+after 11s
+expect K b
+report killed_after_timeout b *
+report unkillable b unkillable
+report failure b unkillable restart *
+view b unkillable
+view a backoff
+after 1h
+expect nothing
+signal b KILL
+expect x b, S a, S b
+
+story what is left of an actor whose main process has ended can be unkillable, too
+tree
+  a
+boot
+expect S a
+lingers a
+undying a
+exit a 1
+report failure a exit:1 restart *
+expect t a
+after 11s
+expect K a
+report killed_after_timeout a *
+report unkillable a unkillable
+report failure a unkillable restart *
+gone a
+expect x a, S a
+
+story one that is removed keeps its place until its process is gone
+tree
+  a
+  b
+boot
+expect S a, S b
+undying a
+remove a
+expect t a
+after 11s
+expect K a
+report killed_after_timeout a *
+report unkillable a unkillable
+after 1h
+expect nothing
+signal a KILL
+expect x a, removed a
+
+story a supervisor with a process goes on without it, and there is no second one
+tree
+  m both permanent
+    a
+boot
+expect S m, S a
+undying m
+restart m
+expect t a, x a, t m
+after 11s
+expect K m
+report killed_after_timeout m *
+report unkillable m unkillable
+report failure m unkillable restart *
+reply restart m failed
+stop m
+reply stop m failed
+view m unkillable
+expect nothing
+signal m KILL
+expect x m
+view m stopped
+start m
+expect S m, S a
+reply start m done
+
+story a supervisor is stopped though one below is unkillable, and its caller hears of that
+tree
+  s one_for_one
+    a
+    b
+boot
+expect S a, S b
+undying b
+stop s
+expect t b
+after 11s
+expect K b, t a, x a
+report killed_after_timeout b *
+report unkillable b unkillable
+reply stop s failed
+view s stopped
+signal b KILL
+expect x b
+stop s
+reply stop s done
+
+story one_for_one goes past it when its supervisor starts anew, others wait
+tree
+  s one_for_one
+    a
+    b
+boot
+expect S a, S b
+undying a
+restart s
+expect t b, x b, t a
+after 11s
+expect K a, S b
+report killed_after_timeout a *
+report unkillable a unkillable
+reply restart s done
+view a unkillable
+signal a KILL
+expect x a, S a
+
+story a watcher is told when it is gone, not before
+tree
+  a
+  w watch=a:stop
+boot
+expect S a, S w
+undying a
+stop a
+expect t a
+after 11s
+expect K a
+report killed_after_timeout a *
+report unkillable a unkillable
+reply stop a failed
+expect nothing
+signal a KILL
+expect x a, t w, x w
