@@ -317,7 +317,8 @@ ignore_variable(void *data, const char *key, const char *value)
 	(void)value;
 }
 
-/* It must be there now, and be right; what counts is how it is at a start. */
+/* It must be there now, and be right, where that is looked at; what counts is how it is
+ * at a start. */
 static void
 check_environment_file(struct reader *reader, const struct node *node,
                        const struct trail *trail)
@@ -325,7 +326,8 @@ check_environment_file(struct reader *reader, const struct node *node,
 	struct err err;
 	int r;
 
-	if (reader->read_file != NULL && strcmp(reader->read_file, node->text) == 0)
+	if (!reader->options->look ||
+	    (reader->read_file != NULL && strcmp(reader->read_file, node->text) == 0))
 		return;
 	r = envfile_read(node->text, ignore_variable, NULL, &err);
 	if (r == 0)

@@ -341,7 +341,10 @@ struct conf {
 
 /* What the loader is told by its caller. */
 struct conf_options {
-	bool warn;      /* also look for what `--check` warns of */
+	bool warn;      /* also look for what is probably not meant */
+	/* And at the programs and files of actors.  Not in the guardian: they may lie where
+	 * a file system never answers. */
+	bool look;
 	char **environ; /* for ${env:…} */
 	/* Of the machine's cgroup v2 hierarchy, parted by blanks; NULL: not looked at. */
 	const char *controllers;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "conf/keys.h"
 #include "conf/needs.h"
 #include "conf/report.h"
+#include "conf/safe.h"
 #include "conf/watch.h"
 
 #define MESSAGE_MAX     1024
@@ -348,7 +350,8 @@ struct how {
 	uint64_t resolve;
 };
 
-/* What is below a directory where openat2(2) is refused: what a link means is not told. */
+/* What is below a directory where openat2(2) is refused: what a link means is not told.
+ */
 static int
 stat_without_links(int top, const char *path, struct stat *ret)
 {
@@ -426,8 +429,10 @@ find_path(const struct lint *lint, const struct conf_process *process, struct st
 		(void)envfile_read(*file, take_path, ret, NULL);
 }
 
+/* The first program of that name; ret_where: the path of it. */
 static enum found
-look_in_path(const char *root, const char *path, const char *name)
+look_in_path(const char *root, const char *path, const char *name,
+             char ret_where[PATH_MAX])
 {
 	enum found best = FOUND_NOTHING;
 
@@ -441,6 +446,8 @@ look_in_path(const char *root, const char *path, const char *name)
 		strbuf_addf(&candidate, "%s%s", len > 0 ? "/" : "", name);
 		if (!candidate.failed)
 			found = look_at(root, strbuf_str(&candidate));
+		if (found == FOUND_PROGRAM)
+			(void)snprintf(ret_where, PATH_MAX, "%s", strbuf_str(&candidate));
 		strbuf_done(&candidate);
 		if (found > best)
 			best = found;
@@ -449,7 +456,28 @@ look_in_path(const char *root, const char *path, const char *name)
 	return best;
 }
 
-/* Warn if nothing can be executed by this command. */
+/*
+ * Report a file that this actor's process executes or obeys, if others than root and the
+ * actor's own user can change it: for everybody to write it is an error.  What a group
+ * may write is /usr/local on many machines, and its owner may be a container's.
+ */
+static void
+check_safety(struct lint *lint, const struct conf_actor *actor, const char *key,
+             const char *path)
+{
+	const struct conf_process *process = &actor->process;
+	struct safety_report report;
+	char message[MESSAGE_MAX];
+
+	if (geteuid() != 0 || process->root != NULL ||
+	    safety_of(path, process->has_user ? process->uid : 0, &report) == SAFE)
+		return;
+	keys_report(lint->reports, report.safety == UNSAFE ? CONF_ERROR : CONF_WARNING,
+	            lint->conf, actor, key, "%s",
+	            safety_format(&report, message, sizeof(message)));
+}
+
+/* Report if nothing can be executed by this command, or what others may change. */
 static void
 check_program(struct lint *lint, const struct conf_actor *actor, const char *key,
               char *const *argv)
@@ -457,21 +485,25 @@ check_program(struct lint *lint, const struct conf_actor *actor, const char *key
 	const struct conf_process *process = &actor->process;
 	const char *directory = process->directory != NULL ? process->directory : "/";
 	const char *name;
+	char where[PATH_MAX];
 	struct strbuf path;
 	enum found found;
 
 	if (argv == NULL)
 		return;
 	name = argv[0];
+	(void)snprintf(where, sizeof(where), "%s", name);
 	if (name[0] == '/') {
 		found = look_at(process->root, name);
 	} else if (strchr(name, '/') != NULL) {
-		found = look_in_path(process->root, directory, name);
+		found = look_in_path(process->root, directory, name, where);
 	} else {
 		find_path(lint, process, &path);
-		found = look_in_path(process->root, strbuf_str(&path), name);
+		found = look_in_path(process->root, strbuf_str(&path), name, where);
 		strbuf_done(&path);
 	}
+	if (found == FOUND_PROGRAM)
+		check_safety(lint, actor, key, where);
 	if (found == FOUND_NOTHING)
 		warn(lint, actor, key, "there is no program `%.200s`%s%s%.200s", name,
 		     strchr(name, '/') != NULL ? "" : " in PATH",
@@ -519,6 +551,9 @@ check_files(struct lint *lint, const struct conf_actor *actor)
 	const struct conf_process *process = &actor->process;
 	struct stat stat_buf;
 
+	for (char **file = process->environment_files; file != NULL && *file != NULL;
+	     file++)
+		check_safety(lint, actor, "environment_file", *file + (**file == '-'));
 	if (is_missing(process->input))
 		warn(lint, actor, "stdin", "there is no file `%.200s`", process->input);
 	if (is_missing(process->root))
@@ -560,29 +595,32 @@ lint_tree(const struct conf *conf, const struct conf_options *options,
 	needs_lint(conf, reports);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		check_significance(&lint, &conf->actors[i]);
-	for (uint32_t i = 0; i < conf->n_actors; i++)
+	for (uint32_t i = 0; i < conf->n_actors && options->look; i++)
 		check_files(&lint, &conf->actors[i]);
 }
 
-/* Warn of a file that says what root executes, and that others can write. */
+/*
+ * Report a file that says what supd executes, and that others can write.  For root that
+ * is an error, as for sshd; another owner, who is a container's at times, is none.
+ */
 void
-lint_file(const char *name, const struct stat *stat_buf, struct conf_reports *reports)
+lint_file(const char *name, const struct stat *stat_buf, bool warn,
+          struct conf_reports *reports)
 {
 	struct spot spot = {name, 0, 0};
-	char message[MESSAGE_MAX] = "";
+	struct safety_report report = {.safety = SAFE};
+	char message[MESSAGE_MAX];
 
-	if (stat_buf->st_uid != 0 && stat_buf->st_uid != geteuid())
-		(void)snprintf(
-		    message, sizeof(message),
-		    "the file belongs to user %u, who can change what supd runs; "
-		    "it should be root's or supd's own",
-		    (unsigned int)stat_buf->st_uid);
-	else if ((stat_buf->st_mode & 0022) != 0)
-		(void)snprintf(
-		    message, sizeof(message),
-		    "others than its owner can write this file (mode %04o), and so "
-		    "change what supd runs; try chmod go-w",
-		    (unsigned int)(stat_buf->st_mode & 07777));
-	if (message[0] != '\0')
-		reports_add(reports, CONF_WARNING, &spot, "", message);
+	if (geteuid() == 0)
+		(void)safety_of(name, 0, &report);
+	else
+		safety_of_file(name, stat_buf, geteuid(), &report);
+	if (report.safety == SAFE)
+		return;
+	if (geteuid() == 0 && report.safety != SAFE_BUT_FOR_OWNER)
+		reports_add(reports, CONF_ERROR, &spot, "",
+		            safety_format(&report, message, sizeof(message)));
+	else if (warn)
+		reports_add(reports, CONF_WARNING, &spot, "",
+		            safety_format(&report, message, sizeof(message)));
 }

@@ -103,8 +103,7 @@ load_file(struct load *load, const char *path, const struct node *from)
 		load->roots[source.file] = root;
 	else if (from == NULL && reader->reports->n_errors == 0)
 		report_at(load, NULL, "the file is empty; write at least `children: {}`");
-	if (reader->options->warn)
-		lint_file(source.name, &file.stat, reader->reports);
+	lint_file(source.name, &file.stat, reader->options->warn, reader->reports);
 }
 
 static bool
@@ -413,8 +412,7 @@ static void
 check_log_directory(struct load *load)
 {
 	struct reader *reader = &load->reader;
-	const struct node *node =
-	    node_get(node_get(load->roots[0], "log"), "directory");
+	const struct node *node = node_get(node_get(load->roots[0], "log"), "directory");
 	struct trail log_trail = {NULL, "log", 0};
 	struct trail trail = {&log_trail, "directory", 0};
 

@@ -174,7 +174,7 @@ check(const struct supd_options *options)
 {
 	char controllers[CGROUP_CONTROLLERS_MAX] = "";
 	const struct conf_options how = {
-	    .warn = true, .environ = environ, .controllers = controllers};
+	    .warn = true, .look = true, .environ = environ, .controllers = controllers};
 	struct conf_reports reports;
 	struct conf *conf;
 	int status;

@@ -80,8 +80,10 @@ put_file(const char *name, const char *text)
 struct conf *
 load_main(bool warn, struct conf_reports *ret_reports)
 {
-	struct conf_options options = {
-	    .warn = warn, .environ = test_environ, .controllers = "memory pids"};
+	struct conf_options options = {.warn = warn,
+	                               .look = true,
+	                               .environ = test_environ,
+	                               .controllers = "memory pids"};
 
 	/* It is conf_load() that initialises them. */
 	memset(ret_reports, 0x5a, sizeof(*ret_reports));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "tests/conf/support.h"
@@ -47,8 +48,8 @@ static const struct {
      "3:5: warning: decider[1]", "shadowed"},
     {"decider:\n  - default\n  - {when: killed, then: stop}\nchildren: {}\n",
      "3:5: warning: decider[1]", "shadowed"},
-    {"log: {directory: /etc/passwd/logs}\nchildren: {}\n",
-     "1:18: warning: log.directory", "may not write there"},
+    {"log: {directory: /etc/passwd/logs}\nchildren: {}\n", "1:18: warning: log.directory",
+     "may not write there"},
     {"children:\n  a: {" SH ", restart: transient, significant: true}\n",
      "2:60: warning: children.a.significant", "has no effect"},
     {"children:\n  a: {" SH ", on_failure: [otp, {when: oom, then: stop}]}\n",
@@ -85,7 +86,8 @@ static const struct {
     {"children:\n  a: {" SH ", ready: {unix: /s}, start_timeout: infinity}\n",
      "2:61: warning: children.a.start_timeout", "that its probe never finds ready"},
     {"children:\n  a: {" SH ", sockets: {s: {listen: 'unix:/s', rate: 5/s}}}\n",
-     "2:60: warning: children.a.sockets.s.rate", "has no effect with `while_down: queue`"},
+     "2:60: warning: children.a.sockets.s.rate",
+     "has no effect with `while_down: queue`"},
     {"children:\n  a: {" SH ", sockets: {s: 'unix:/s'}, health: {unix: /s}}\n",
      "2:60: warning: children.a.health", "supd itself holds this socket (`sockets.s`)"},
     {"children:\n  a: {" SH ", sockets: {s: 'tcp:*:80'}, ready: {tcp: '[::1]:80'}}\n",
@@ -185,21 +187,105 @@ START_TEST(without_the_wish_there_are_no_warnings)
 }
 END_TEST
 
-START_TEST(a_file_that_others_can_write_is_doubtful)
+/* Load main.yaml, and see what is said first and how gravely: NULL for nothing. */
+static void
+expect_safety(const char *message, enum conf_severity severity)
 {
 	struct conf_reports reports;
-	struct conf *conf;
+	struct conf *conf = load_main(true, &reports);
 
-	put_file("main.yaml", "children: {}\n");
-	ck_assert_int_eq(chmod(support_path("main.yaml"), 0664), 0);
-	conf = load_main(true, &reports);
-	ck_assert_ptr_nonnull(conf);
-	ck_assert_uint_eq(reports.n, 1);
-	ck_assert_uint_eq(reports.n_errors, 0);
-	ck_assert_int_eq(reports.at[0].severity, CONF_WARNING);
-	ck_assert_ptr_nonnull(strstr(reports.at[0].message, "(mode 0664)"));
+	ck_assert_uint_eq(reports.n, message != NULL);
+	if (message != NULL) {
+		ck_assert_int_eq(reports.at[0].severity, severity);
+		ck_assert_ptr_nonnull(strstr(reports.at[0].message, message));
+	}
+	ck_assert_int_eq(conf == NULL, message != NULL && severity == CONF_ERROR);
 	conf_free(conf);
 	conf_reports_done(&reports);
+}
+
+/* Root refuses what sshd would refuse; others are told. */
+START_TEST(a_file_that_others_can_write_is_refused_for_root)
+{
+	const enum conf_severity grave = geteuid() == 0 ? CONF_ERROR : CONF_WARNING;
+
+	put_file("main.yaml", "children: {}\n");
+	expect_safety(NULL, CONF_WARNING);
+	ck_assert_int_eq(chmod(support_path("main.yaml"), 0664), 0);
+	expect_safety("(mode 0664), and so change what supd runs; try chmod g-w", grave);
+	ck_assert_int_eq(chmod(support_path("main.yaml"), 0646), 0);
+	expect_safety("everybody can write to the file", grave);
+}
+END_TEST
+
+START_TEST(a_file_of_another_owner_is_doubtful)
+{
+	put_file("main.yaml", "children: {}\n");
+	if (geteuid() != 0)
+		return;
+	ck_assert_int_eq(chown(support_path("main.yaml"), 65534, 0), 0);
+	expect_safety("belongs to user 65534", CONF_WARNING);
+}
+END_TEST
+
+START_TEST(a_directory_on_the_way_that_others_can_write_is_refused_for_root)
+{
+	put_file("main.yaml", "children: {}\n");
+	if (geteuid() != 0)
+		return;
+	ck_assert_int_eq(chmod(support_path("."), 0777), 0);
+	expect_safety("everybody can write to the directory", CONF_ERROR);
+	/* As /tmp is: what is root's there is nobody else's to replace. */
+	ck_assert_int_eq(chmod(support_path("."), 01777), 0);
+	expect_safety(NULL, CONF_WARNING);
+	ck_assert_int_eq(chown(support_path("main.yaml"), 65534, 0), 0);
+	expect_safety("everybody can write to the directory", CONF_ERROR);
+}
+END_TEST
+
+START_TEST(an_included_file_that_others_can_write_is_refused_for_root)
+{
+	put_file("main.yaml", "include: more.yaml\nchildren: {}\n");
+	put_file("more.yaml", "children: {}\n");
+	expect_safety(NULL, CONF_WARNING);
+	ck_assert_int_eq(chmod(support_path("more.yaml"), 0666), 0);
+	expect_safety("everybody can write to the file",
+	              geteuid() == 0 ? CONF_ERROR : CONF_WARNING);
+}
+END_TEST
+
+/* The actor's own user may own it. */
+START_TEST(a_program_that_others_can_write_is_refused_for_root)
+{
+	char text[1024];
+
+	if (geteuid() != 0)
+		return;
+	put_file("prog", "#!/bin/sh\n");
+	put_file("variables", "A=b\n");
+	ck_assert_int_eq(chmod(support_path("prog"), 0755), 0);
+	(void)snprintf(
+	    text, sizeof(text),
+	    "children: {a: {command: [\"%s\"], user: \"65534\", group: \"0\"}}\n",
+	    support_path("prog"));
+	put_file("main.yaml", text);
+	expect_safety(NULL, CONF_WARNING);
+	ck_assert_int_eq(chown(support_path("prog"), 65534, 0), 0);
+	expect_safety(NULL, CONF_WARNING);
+	ck_assert_int_eq(chown(support_path("prog"), 65533, 0), 0);
+	expect_safety("belongs to user 65533", CONF_WARNING);
+	ck_assert_int_eq(chmod(support_path("prog"), 0775), 0);
+	expect_safety("its group can write", CONF_WARNING);
+	ck_assert_int_eq(chmod(support_path("prog"), 0757), 0);
+	expect_safety("everybody can write", CONF_ERROR);
+	(void)snprintf(
+	    text, sizeof(text),
+	    "children: {a: {command: [/bin/true], environment_file: \"%s\"}}\n",
+	    support_path("variables"));
+	put_file("main.yaml", text);
+	expect_safety(NULL, CONF_WARNING);
+	ck_assert_int_eq(chmod(support_path("variables"), 0666), 0);
+	expect_safety("everybody can write", CONF_ERROR);
 }
 END_TEST
 
@@ -213,7 +299,12 @@ suite_lint(void)
 	tcase_add_loop_test(tcase, what_is_fine_gives_no_warning, 0,
 	                    (int)ARRAY_SIZE(fine));
 	tcase_add_test(tcase, without_the_wish_there_are_no_warnings);
-	tcase_add_test(tcase, a_file_that_others_can_write_is_doubtful);
+	tcase_add_test(tcase, a_file_that_others_can_write_is_refused_for_root);
+	tcase_add_test(tcase, a_file_of_another_owner_is_doubtful);
+	tcase_add_test(tcase,
+	               a_directory_on_the_way_that_others_can_write_is_refused_for_root);
+	tcase_add_test(tcase, an_included_file_that_others_can_write_is_refused_for_root);
+	tcase_add_test(tcase, a_program_that_others_can_write_is_refused_for_root);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -196,5 +196,25 @@ children:
         equal(text.read(), b"/bin/sleep\x0070\0", "the command line")
 
 
+@test("for root, a file that others can write is refused, checked, started or reloaded",
+      root=True)
+def writable(box):
+    path = box.file("open.yaml", "children:\n  a: {command: [/bin/sleep, '1000']}\n")
+    os.chmod(path, 0o666)
+    sentence = rf"error: everybody can write to the file {path} \(mode 0666\).*chmod o-w"
+    for command in ["--check"], ["-r", box.path("never")]:
+        result = run(SUPD, *command, "-c", path)
+        equal(result.code, 78, f"exit status of {command}")
+        has(result.err, sentence, "what it says")
+    s = box.supd({"a": {}})
+    s.started("a")
+    os.chmod(s.file, 0o664)
+    result = s.ctl("apply")
+    check(result.code != 0, f"it was applied: {result}")
+    has(result.err, "its group can write to the file", "what it says")
+    os.chmod(s.file, 0o644)
+    s.ctl_ok("apply")
+
+
 if __name__ == "__main__":
     main()

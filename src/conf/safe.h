@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/* safe.h - who may change a file that root trusts (private to conf/).
+ *
+ * The rule is safe_path() of sshd: the file, and each directory on the way to it, belong
+ * to root or to the one user who is trusted as well, and neither group nor others may
+ * write to them.  Other than there, a directory with the sticky bit is good if what is in
+ * it belongs to one of the two: /tmp is such a directory.
+ */
+#ifndef CONF_SAFE_H
+#define CONF_SAFE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+enum safety {
+	SAFE,
+	SAFE_BUT_FOR_OWNER, /* who is neither root nor trusted */
+	SAFE_BUT_FOR_GROUP, /* which may write */
+	UNSAFE,             /* everybody may write */
+};
+
+/* Where a path is the least safe. */
+struct safety_report {
+	enum safety safety;
+	char path[PATH_MAX];
+	struct stat stat;
+};
+
+enum safety safety_of(const char *path, uid_t trusted, struct safety_report *ret);
+void safety_of_file(const char *path, const struct stat *stat, uid_t trusted,
+                    struct safety_report *ret);
+const char *safety_format(const struct safety_report *report, char *buf, size_t size);
+
+#endif
