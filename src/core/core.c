@@ -377,17 +377,26 @@ run_deadlines(struct turn *turn)
 /* ---- a turn
  * ----------------------------------------------------------------------------- */
 
+/*
+ * In order: /user goes down first, and with it gone so does the rest (down.c).  Until
+ * then supd's own actors are restarted as ever: /user's last words need the log.
+ */
 static void
 shut_down(struct turn *turn, bool brutal)
 {
 	struct core *core = turn->core;
 	struct node *root = node_at(core, CORE_ROOT);
+	struct node *user = node_at(core, CORE_USER);
 
 	if (core->exited)
 		return;
 	core->shutting_down = true;
-	if (brutal)
+	if (brutal) {
 		root->brutal = true;
+	} else if (node_is_live(root) && root->up && !node_is_down(user)) {
+		command_want_down(turn, user);
+		return;
+	}
 	root->up = false;
 	if (node_is_live(root))
 		reconcile_queue(core, root);

@@ -6,7 +6,8 @@
 
 #include "core/pure.h"
 
-/* /user failed or ended for good: so does all of supd (SEMANTICS G-03). */
+/* /user failed or ended for good, or was the first to go in a shutdown: so does all of
+ * supd (SEMANTICS G-02, G-03). */
 static void
 user_ended(struct core *core, struct node *user)
 {
@@ -73,7 +74,8 @@ down_settle(struct turn *turn, struct node *node)
 		down_terminated(turn, node);
 	if (node->parent == NONE)
 		turn_exit(turn);
-	else if (node_slot(core, node) == CORE_USER && node->state != STATE_STOPPED)
+	else if (node_slot(core, node) == CORE_USER &&
+	         (node->state != STATE_STOPPED || core->shutting_down))
 		user_ended(core, node);
 }
 

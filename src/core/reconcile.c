@@ -111,6 +111,8 @@ reconcile_takes_starts(const struct core *core, const struct node *node)
 {
 	const struct node *above = node_parent(core, node);
 
+	if (core->shutting_down && node_slot(core, node) == CORE_USER)
+		return false;
 	for (; above != NULL; above = node_parent(core, above))
 		if (!above->is_open || !above->up || above->bounce)
 			return false;

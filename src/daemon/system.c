@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "logd/logd.h"
+
 /* What is in the pipes is written before it ends: so long that may take. */
 #define SHUTDOWN_MS 10000
 
@@ -68,7 +70,7 @@ system_new(void)
 	log->process.out.kind = OUTPUT_INHERIT;
 	log->process.err.kind = OUTPUT_INHERIT;
 	log->process.umask = 022;
-	log->process.stop_signal = SIGTERM;
+	log->process.stop_signal = LOGD_STOP;
 	log->process.watchdog_signal = SIGABRT;
 	/* The binary that runs, whatever is on the disk by now. */
 	(void)snprintf(system->file, sizeof(system->file), "/proc/%d/exe", (int)getpid());

@@ -141,7 +141,7 @@ on_signal(struct logd *logd)
 	struct signalfd_siginfo info;
 
 	while (read(logd->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGTERM && !logd->stopping)
+		if (info.ssi_signo == LOGD_STOP && !logd->stopping)
 			flow_stop(logd);
 		else if (info.ssi_signo == SIGUSR1)
 			intake_reopen(logd);
@@ -261,7 +261,7 @@ open_loop(struct logd *logd)
 	int r = 0;
 
 	(void)sigemptyset(&ours);
-	(void)sigaddset(&ours, SIGTERM);
+	(void)sigaddset(&ours, LOGD_STOP);
 	(void)sigaddset(&ours, SIGUSR1);
 	(void)sigaddset(&ours, SIGCHLD);
 	all = ours;
@@ -269,6 +269,7 @@ open_loop(struct logd *logd)
 	(void)sigaddset(&all, SIGPIPE);
 	(void)sigaddset(&all, SIGHUP);
 	(void)sigaddset(&all, SIGINT);
+	(void)sigaddset(&all, SIGTERM);
 	(void)sigprocmask(SIG_BLOCK, &all, NULL);
 	logd->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
 	logd->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -321,8 +322,8 @@ stop(struct logd *logd)
 }
 
 /*
- * Be the log process, until SIGTERM: then what is in the pipes at that moment is written
- * first, whatever that takes.  The descriptors stay the caller's.
+ * Be the log process, until LOGD_STOP: then what is in the pipes at that moment is
+ * written first, whatever that takes.  The descriptors stay the caller's.
  *
  * Returns the exit status: 0, or 71 where it could not start, which was said on stderr.
  */

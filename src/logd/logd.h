@@ -8,6 +8,8 @@
 #ifndef LOGD_LOGD_H
 #define LOGD_LOGD_H
 
+#include <signal.h>
+
 struct logd_fds {
 	int feed;       /* see feed.h */
 	int state;      /* see state.h */
@@ -18,6 +20,10 @@ struct logd_fds {
 #define LOGD_FEED    3
 #define LOGD_STATE   4
 #define LOGD_STAGING 5
+
+/* What ends it.  TERM does not: sent to all processes of supd at once, as by a careless
+ * pkill, it would end the log before the actors have said their last words. */
+#define LOGD_STOP SIGUSR2
 
 int logd_run(const struct logd_fds *fds);
 

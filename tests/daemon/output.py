@@ -116,6 +116,51 @@ def last_words(box):
               "".join(f"bye {i}\n" for i in range(200)), f"the text of {name}")
 
 
+LAST = 3000  # lines, far more than a pipe holds
+
+
+def talker(box):
+    """Says its last words at TERM, the second half of them when there is a gate."""
+    gate = box.path("gate")
+    return shell(f"""trap 'i=0; while [ $i -lt {LAST} ]; do
+    echo bye $i, and so much more that all of it is far too much for one pipe
+    while [ $i -ge {LAST // 2} ] && [ ! -e {gate} ]; do sleep 0.01; done
+    i=$((i+1)); done; exit 0' TERM; echo up; while :; do sleep 0.01; done""", shutdown="20s")
+
+
+def said_last(box, s):
+    """supd ends in order; the last words are there, to the last."""
+    s.ended(0, 30)
+    text = re.sub(STAMP, "", text_of(box.path("logs/user/a.log"))).splitlines()
+    equal((text[0], [line.split(",")[0] for line in text[1:]]),
+          ("up", [f"bye {i}" for i in range(LAST)]), "what it said")
+
+
+@test("the log process that dies during a shutdown is started again: no last word is lost")
+def last_words_and_a_death(box):
+    s = box.supd({"a": talker(box)})
+    path = box.path("logs/user/a.log")
+    has_line(s, path, "up")
+    s.signal(signal.SIGTERM)
+    has_line(s, path, "bye 9")
+    kill(s, b"@log")
+    box.file("gate")
+    said_last(box, s)
+
+
+@test("TERM to every process of supd at once is an ordered shutdown: no last word is lost")
+def last_words_and_pkill(box):
+    s = box.supd({"a": talker(box)})
+    has_line(s, box.path("logs/user/a.log"), "up")
+    pids = s.process.pid, pid_of(s, b"@guardian"), pid_of(s, b"@log")
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+    has_line(s, box.path("logs/user/a.log"), "bye 9")
+    equal(pid_of(s, b"@log"), pids[2], "the log process")
+    box.file("gate")
+    said_last(box, s)
+
+
 @test("a life finds its output as the first one did, whatever the one before it set there")
 def clean(box):
     text = ("import fcntl, os, sys\n"

@@ -199,7 +199,7 @@ class Logd:
 
     def stop(self):
         """In order; returns the exit status."""
-        self.process.send_signal(signal.SIGTERM)
+        self.process.send_signal(signal.SIGUSR2)
         self.until(lambda: self.process.poll() is not None, "it does not end")
         return self.process.returncode
 

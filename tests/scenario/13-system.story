@@ -10,6 +10,27 @@ expect S log, S a, S b
 shutdown
 expect t b, x b, t a, x a, t log, x log, exit 0
 
+story the system is restarted until the last of /user is gone (G-02, G-06)
+tree
+  a
+  b
+system log backoff=10ms/1s on_failure=any->restart
+boot
+expect S log, S a, S b
+slow b 1s
+shutdown
+expect t b
+signal log KILL
+reports
+after 20ms
+expect S log
+start a
+reply start a invalid
+start /user
+reply start /user invalid
+after 1s
+expect x b, t a, x a, t log, x log, exit 0
+
 story who is told to quit kills all at once
 tree
   a
