@@ -8,6 +8,10 @@
 
 #include "core/pure.h"
 
+/* ETIMEDOUT: the program, or a file that it needs, lies where the answer did not come in
+ * time.  It may come later. */
+enum { TIMED_OUT = 110 };
+
 /*
  * Was it the machine that was short of something, rather than the actor that is wrong?
  * Linux numbers: the core knows no <errno.h>.  EAGAIN, ENOMEM, EBUSY, ENFILE, EMFILE,
@@ -31,7 +35,7 @@ default_preset(const struct cause *cause, bool first, enum strategy strategy)
 	case CAUSE_STOPPED:
 		return DIRECTIVE_RESUME;
 	case CAUSE_EXEC:
-		if (!first || is_shortage(cause->error))
+		if (!first || is_shortage(cause->error) || cause->error == TIMED_OUT)
 			return DIRECTIVE_RESTART;
 		return strategy == STRATEGY_ONE_FOR_ONE ? DIRECTIVE_STOP
 		                                        : DIRECTIVE_ESCALATE;

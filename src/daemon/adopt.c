@@ -335,7 +335,7 @@ finish_spawn(struct shell *shell)
 	ends_drop(procs, proc);
 	proc->failed_step = (enum spawn_step)spawn->trace.step;
 	proc->failed_which = spawn->trace.which;
-	proc->error = spawn->trace.code;
+	proc->error = proc->failed_step != SPAWN_STEP_NONE ? spawn->trace.code : 0;
 	/* Killed on its way: not started at all, and will be: by the action that asks for
 	 * it again, or, where that was done long ago, as one whose elder has gone. */
 	if (proc->failed_step == SPAWN_STEP_NONE && was_deferred)

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "daemon/actors.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +70,10 @@ static void
 add_exec(struct strbuf *sb, const struct cause *cause)
 {
 	strbuf_adds(sb, "could not be executed");
-	if (cause->key[0] != '\0')
+	if (cause->error == ETIMEDOUT)
+		strbuf_addf(sb, " (exec: %s%stimeout)", cause->key,
+		            cause->key[0] != '\0' ? ": " : "");
+	else if (cause->key[0] != '\0')
 		strbuf_addf(sb, " (exec: %s: %s, %s)", cause->key, err_name(cause->error),
 		            strerror(cause->error));
 	else if (cause->error != 0)

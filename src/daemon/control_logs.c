@@ -208,6 +208,7 @@ start(struct conn *conn, int request_fd)
 	ends[0] = fd_raise(ends[0]);
 	r = spawn_reader(conn->control, request_fd, ends[1], &result);
 	(void)close(ends[1]);
+	/* A reader that could not be started and does not end is reaped as a stranger. */
 	if (r == 0)
 		logs = logs_new(conn, ends[0], &result);
 	if (logs == NULL) {

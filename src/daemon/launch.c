@@ -366,6 +366,7 @@ struct program {
 	struct passed passed; /* descriptors from 3 on */
 	char *listen_pid;
 	int cgroup_fd;
+	bool is_limited; /* that cgroup may run out of memory of its own */
 };
 
 static int
@@ -394,6 +395,8 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .n_limits = fill_limits(shell, process, limits),
 	    .attributes = &process->attributes,
 	    .root = process->root,
+	    .is_apart = program->is_limited,
+	    .keeps_oom = system_has(actor),
 	    .umask = process->umask,
 	    .trace = &ledger_spawn(shell->ledger)->trace,
 	    .directory = process->directory != NULL ? process->directory : "/",
@@ -500,6 +503,7 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 		r = limiting_apply(shell, actor, containment, &ret->which);
 	if (r < 0)
 		goto done;
+	program.is_limited = containment->is_limited;
 	r = find_passed(shell, actor, &program.passed);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_FDS;

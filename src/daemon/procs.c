@@ -172,6 +172,21 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	proc_post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
 }
 
+/* The start has failed, but its child may not be gone. */
+static void
+remember_hung(struct procs *procs, const struct proc *proc,
+              const struct spawn_result *result)
+{
+	if (result->pid <= 0)
+		return;
+	log_line(LOG_LEVEL_WARNING,
+	         "%s: process %d took too long (%s) and was killed, but does not end; "
+	         "the actor is not started again before it is gone",
+	         shell_path(procs->shell, proc->ref), (int)result->pid,
+	         spawn_step_names[result->step]);
+	hung_add(&procs->hung, proc->ref, result->pidfd);
+}
+
 static void
 launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
 {
@@ -183,10 +198,16 @@ launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
 	intent->trace = (struct spawn_trace){0};
 	intent->task = 0;
 	intent->ref = proc->ref;
+	if (hung_has(&procs->hung, proc->ref)) {
+		result = (struct spawn_result){.step = SPAWN_STEP_EXEC, .which = -1};
+		spawn_failed(procs, proc, EBUSY, &result);
+		return;
+	}
 	atomic_store(&intent->life, proc->life);
 	r = launch(&procs->launcher, procs->shell, actor, proc->life, &proc->containment,
 	           &result);
 	if (r < 0) {
+		remember_hung(procs, proc, &result);
 		spawn_failed(procs, proc, -r, &result);
 	} else {
 		output_begun(procs->shell->output, actor, proc->awaits);
@@ -542,6 +563,7 @@ procs_free(struct procs *procs)
 		clear(procs, &procs->at[slot]);
 	fd_close(&procs->epoll_fd);
 	proc_sweep_free(procs->sweeper);
+	hung_done(&procs->hung);
 	launcher_done(&procs->launcher);
 	map_done(&procs->by_pid);
 	free(procs->at);

@@ -15,6 +15,7 @@
 #define DAEMON_PROCS_PRIVATE_H
 
 #include "base/map.h"
+#include "daemon/hung.h"
 #include "daemon/launch.h"
 #include "daemon/procs.h"
 #include "os/containment.h"
@@ -75,6 +76,7 @@ struct procs {
 	uint32_t cap;
 	struct map by_pid;
 	struct launcher launcher;
+	struct hung hung; /* children that were given up and are not gone */
 	int epoll_fd;
 	ev_io death;
 	ev_io cgroup;

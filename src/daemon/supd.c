@@ -49,6 +49,7 @@
 #include "ledger/ledger.h"
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/oom.h"
 #include "os/reap.h"
 #include "os/signals.h"
 #include "os/sockfile.h"
@@ -75,7 +76,7 @@ supd_version(void)
 /* ---- defaults ------------------------------------------------------------------------
  */
 
-/* /etc/supd/supd.yaml for root, below the user's configuration directory otherwise.  NULL:
+/* /etc/supd/supd.yaml for root, below the user's configuration directory otherwise. NULL:
  * nobody knows where that is. */
 const char *
 supd_default_conf(char buf[SUPD_PATH_MAX])
@@ -260,9 +261,8 @@ set_signals(void)
 static uint64_t
 count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
 {
-	uint64_t n =
-	    OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR + prober_count_fds(conf) +
-	    additions_count_sockets(&shell->additions);
+	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR +
+	             prober_count_fds(conf) + additions_count_sockets(&shell->additions);
 
 	if (conf->has_metrics)
 		n += 1 + METRICS_CLIENTS_MAX;
@@ -530,6 +530,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
+	os_spawn_set_oom(&shell.spawner, OOM_OF_GUARDIAN, handover->hello.oom_score_adj);
 	status = start_choose(&shell, &start);
 	if (status != 0) {
 		exits_free(shell.exits);

@@ -272,6 +272,10 @@ tasks_start(struct tasks *tasks, struct task *task)
 		r = launch_it(tasks, task, actor, argv, &result);
 	if (r == 0) {
 		born(tasks, task, &result);
+	} else if (result.pid > 0) {
+		/* It has failed when it is gone: its containment is not empty. */
+		born(tasks, task, &result);
+		task_kill(tasks, task, true);
 	} else {
 		task->result.step = result.step;
 		task->result.error = -r;

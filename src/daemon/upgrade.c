@@ -275,7 +275,9 @@ start(struct upgrade *upgrade, struct err *err)
 	(void)close(ends[1]);
 	(void)close(conf_fd);
 	if (r < 0) {
-		err_set(err, 0, "it cannot be run: %s", strerror(-r));
+		err_set(err, 0, "it cannot be run: %s",
+		        r == -ETIMEDOUT ? "timeout" : strerror(-r));
+		fd_close(&result.pidfd);
 		(void)close(ends[0]);
 		return r;
 	}

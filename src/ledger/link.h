@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 /* Both sides must speak the same; part of the ledger's version. */
-#define LINK_VERSION  1
+#define LINK_VERSION  2
 #define LINK_FDS_MAX  253 /* SCM_MAX_FD */
 #define LINK_TEXT_MAX 4096
 
@@ -94,10 +94,12 @@ struct link_hello {
 	uint32_t fell_back;  /* the new binary could not do it: this is the one before */
 	uint32_t
 	    relapses; /* guardians in a row that failed before they had proved good */
-	struct reap last_end; /* of the guardian before; pid 0: this is the first */
-	uint64_t died_ms;     /* when that was seen, CLOCK_MONOTONIC */
-	struct rlimit nofile; /* as supd was started with */
-	char binary[1024];    /* the path that supd was started from */
+	struct reap last_end;  /* of the guardian before; pid 0: this is the first */
+	uint64_t died_ms;      /* when that was seen, CLOCK_MONOTONIC */
+	struct rlimit nofile;  /* as supd was started with */
+	int32_t oom_score_adj; /* as supd was started with */
+	uint32_t unused;
+	char binary[1024]; /* the path that supd was started from */
 };
 
 struct link_message {

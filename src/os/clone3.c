@@ -32,6 +32,7 @@ enter(struct clone_args *args, int (*fn)(void *), void *arg)
 	                 "testq %%rax, %%rax\n\t"
 	                 "jnz 1f\n\t"
 	                 "xorl %%ebp, %%ebp\n\t"
+	                 "andq $-16, %%rsp\n\t"
 	                 "movq %%r13, %%rdi\n\t"
 	                 "call *%%r12\n\t"
 	                 "ud2\n"

@@ -3,7 +3,8 @@
  *
  * The C library does not offer it.  With CLONE_VM a child that returned from a function
  * on its parent's stack would destroy it, so the child enters `fn` on the new stack
- * straight from the kernel, and never leaves it.
+ * straight from the kernel, and never leaves it.  Without CLONE_VM args->stack may be 0:
+ * the child goes on, on its copy of the stack.
  */
 #ifndef OS_CLONE3_H
 #define OS_CLONE3_H

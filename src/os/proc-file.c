@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define NAME_BYTES 64
+#define PID_BYTES  11 /* of the longest, with a space */
 
 /* Read a small file of /proc whole; returns its length, or -errno. */
 static ssize_t
@@ -100,7 +101,10 @@ take_listed(const char *name, proc_take_child *take, void *arg)
 
 	if (fd < 0)
 		return -errno;
-	while (r == 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
+	/* A read that leaves room for one more was the last: the kernel fills the buffer
+	 * as far as whole numbers go. */
+	for (n = sizeof(buf); r == 0 && n > (ssize_t)sizeof(buf) - PID_BYTES;) {
+		n = read(fd, buf, sizeof(buf));
 		for (ssize_t i = 0; i < n && r == 0; i++) {
 			if (isdigit((unsigned char)buf[i])) {
 				pid = pid * 10 + (buf[i] - '0');

@@ -8,6 +8,8 @@
 
 #include "os/spawn-child.h"
 
+#include "os/oom.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -24,7 +26,6 @@
 #endif
 
 #define IOPRIO_WHO_PROCESS 1
-#define NUMBER_MAX         12
 
 /* The kernel's sets have 64 bits in two halves. */
 #define CAPABILITIES_MAX 64
@@ -34,21 +35,20 @@ struct sets {
 	uint64_t inheritable;
 };
 
-/* How gladly the kernel kills it when memory runs out: its own, though it shares ours;
- * the kernel grants that to a vfork only. */
+/* How gladly the kernel kills it when memory runs out.  A parent that shares our memory
+ * gets it, too, and takes it back.  As root still: so its later self cannot lower it. */
 void
 spawn_oom_score_adj(const struct spawn_child *child)
 {
 	const struct attributes *wanted = child->spawn->attributes;
-	char text[NUMBER_MAX];
+	char text[OOM_NUMBER_MAX];
 	int fd;
 
-	/* Who is watched was born with it. */
-	if (!wanted->has_oom_score_adj || child->is_watched)
-		return;
-	spawn_write_number(text, wanted->oom_score_adj);
+	oom_print(text, child->oom_score_adj);
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, text, strlen(text)) < 0 || close(fd) < 0)
+	if (fd >= 0 && write(fd, text, strlen(text)) >= 0 && close(fd) == 0)
+		return;
+	if (wanted != NULL && wanted->has_oom_score_adj)
 		spawn_child_fail(child, SPAWN_STEP_OOM, -1);
 }
 

@@ -4,6 +4,8 @@
 
 #include "os/spawn-child.h"
 
+#include "os/oom.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -67,6 +69,14 @@ bool
 spawn_close_range_exists(void)
 {
 	return close_range_from(INT_MAX, CLOSE_RANGE_UNSHARE) == 0;
+}
+
+/* Say what is done now, which may take long: if it takes too long, that is what failed.
+ */
+void
+spawn_child_begin(const struct spawn_child *child, enum spawn_step step)
+{
+	child->trace->code = (int)step;
 }
 
 /* Tell the parent which step failed, with errno and with what, or -1; and end. */
@@ -204,25 +214,6 @@ apply_ids(const struct spawn_child *child)
 		fail(child, SPAWN_STEP_UID);
 }
 
-/* A number in decimal, NUL-terminated: 11 bytes at most, 12 of a negative one. */
-void
-spawn_write_number(char *at, int number)
-{
-	unsigned int rest = number < 0 ? -(unsigned int)number : (unsigned int)number;
-	char reversed[10];
-	size_t n = 0;
-
-	do {
-		reversed[n++] = (char)('0' + rest % 10);
-		rest /= 10;
-	} while (rest > 0);
-	if (number < 0)
-		*at++ = '-';
-	while (n > 0)
-		*at++ = reversed[--n];
-	*at = '\0';
-}
-
 /* execvp(3) without a shell.  Comes back with errno. */
 static void
 exec_along(const struct spawn *spawn, const char *path)
@@ -281,11 +272,12 @@ spawn_child_run(void *arg)
 		fail(child, SPAWN_STEP_SESSION);
 	/* Before the limits, which may leave no descriptor for it; before the root, which
 	 * may have no /proc. */
-	if (spawn->attributes != NULL)
+	if (child->writes_oom)
 		spawn_oom_score_adj(child);
 	apply_limits(child);
 	if (spawn->attributes != NULL)
 		spawn_priorities(child);
+	spawn_child_begin(child, SPAWN_STEP_ROOT);
 	if (spawn->root != NULL && chroot(spawn->root) < 0)
 		fail(child, SPAWN_STEP_ROOT);
 	if (spawn->attributes != NULL)
@@ -296,10 +288,12 @@ spawn_child_run(void *arg)
 		spawn_after_ids(child);
 	if (spawn->umask != SPAWN_UMASK_INHERIT)
 		(void)umask(spawn->umask);
+	spawn_child_begin(child, SPAWN_STEP_DIRECTORY);
 	if (spawn->directory != NULL && chdir(spawn->directory) < 0)
 		fail(child, SPAWN_STEP_DIRECTORY);
+	spawn_child_begin(child, SPAWN_STEP_EXEC);
 	if (spawn->listen_pid != NULL)
-		spawn_write_number(spawn->listen_pid, (pid_t)syscall(SYS_getpid));
+		oom_print(spawn->listen_pid, (pid_t)syscall(SYS_getpid));
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	exec_file(spawn);

@@ -8,31 +8,22 @@
 #include "base/names.h"
 #include "os/clone3.h"
 #include "os/fd.h"
+#include "os/oom.h"
+#include "os/reap.h"
 #include "os/spawn-child.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { STACK_SIZE = 64 * 1024, GUARD_SIZE = 64 * 1024 };
 
-/* A child that is watched is looked after so often, and given up after so many times:
- * half a minute. */
-#define STALL_MS   20
-#define STALLS_MAX 1500
-
-#define OOM_TEXT_MAX 16
+/* A child that has failed closes its descriptors, which may take long, and ends. */
+enum { END_MS = 1000 };
 
 const char *const spawn_step_names[] = {SPAWN_STEP_MAP(AS_NAME)};
 
@@ -79,6 +70,109 @@ fill_window(struct spawner *spawner)
 	}
 }
 
+/* ---- places ------------------------------------------------------------------------ */
+
+/* Memory for one child, its stack below it; NULL with errno. */
+static struct spawn_place *
+place_new(void)
+{
+	char *map = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
+	                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	const size_t size = (sizeof(struct spawn_place) + 63) / 64 * 64;
+
+	if (map == MAP_FAILED)
+		return NULL;
+	if (mprotect(map, GUARD_SIZE, PROT_NONE) < 0) {
+		(void)munmap(map, GUARD_SIZE + STACK_SIZE);
+		return NULL;
+	}
+	return (struct spawn_place *)(void *)(map + GUARD_SIZE + STACK_SIZE - size);
+}
+
+static char *
+place_stack(const struct spawn_place *place)
+{
+	const uintptr_t end = ((uintptr_t)(place + 1) + 63) / 64 * 64;
+
+	return (char *)(end - STACK_SIZE);
+}
+
+static void
+place_free(struct spawn_place *place)
+{
+	if (place != NULL)
+		(void)munmap(place_stack(place) - GUARD_SIZE, GUARD_SIZE + STACK_SIZE);
+}
+
+/* Take back the places of children that have let go of our memory at last. */
+static void
+places_free_left(struct spawner *spawner)
+{
+	struct spawn_place **at = &spawner->hung;
+
+	while (*at != NULL) {
+		struct spawn_place *place = *at;
+
+		if (atomic_load(&place->child.lives) != 0) {
+			at = &place->next;
+			continue;
+		}
+		*at = place->next;
+		spawner->n_hung--;
+		place_free(place);
+	}
+}
+
+/* The place for the next child; NULL: there is none. */
+static struct spawn_place *
+place_take(struct spawner *spawner)
+{
+	places_free_left(spawner);
+	if (spawner->place == NULL && spawner->n_hung < SPAWN_HUNG_MAX)
+		spawner->place = place_new();
+	return spawner->place;
+}
+
+/* The child has hung in its place: the next one needs another. */
+static void
+place_leave(struct spawner *spawner)
+{
+	spawner->place->next = spawner->hung;
+	spawner->hung = spawner->place;
+	spawner->place = NULL;
+	spawner->n_hung++;
+}
+
+/* ---- oom_score_adj -------------------------------------------------------------------
+ */
+
+/*
+ * Have this oom_score_adj, or as low a one as oom_lower() gets; children that do not say
+ * otherwise have `of_children`, and ours is never more than that.
+ */
+void
+os_spawn_set_oom(struct spawner *spawner, int own, int of_children)
+{
+	oom_lower(spawner->oom_fd, own < of_children ? own : of_children);
+	spawner->own_oom = oom_read(spawner->oom_fd);
+	spawner->child_oom = of_children;
+}
+
+/* What the child is to write; false: it has it already, as it is born with ours. */
+static bool
+wants_oom(const struct spawner *spawner, const struct spawn *spawn, int *ret)
+{
+	*ret = spawner->child_oom;
+	if (spawn->attributes != NULL && spawn->attributes->has_oom_score_adj)
+		*ret = spawn->attributes->oom_score_adj;
+	else if (spawn->keeps_oom)
+		return false;
+	return *ret != spawner->own_oom;
+}
+
+/* ---- the spawner ---------------------------------------------------------------------
+ */
+
 /*
  * Find out what the kernel offers and get ready.  To be called when the process has
  * arranged its signals and before it opens descriptors that it keeps: from now on those
@@ -93,28 +187,27 @@ os_spawn_init(struct spawner *spawner, struct err *err)
 {
 	const int prot = PROT_READ | PROT_WRITE;
 	const char *what = "memory for new processes";
-	char *map;
+	void *map;
 	int r;
 
-	*spawner = (struct spawner){.null_fd = -1};
-	map = mmap(NULL, GUARD_SIZE + STACK_SIZE, prot,
-	           MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (map == MAP_FAILED)
-		goto fail;
-	spawner->stack = map;
-	if (mprotect(map, GUARD_SIZE, PROT_NONE) < 0)
+	*spawner = (struct spawner){
+	    .null_fd = -1, .oom_fd = -1, .patience_ms = SPAWN_PATIENCE_MS};
+	spawner->place = place_new();
+	if (spawner->place == NULL)
 		goto fail;
 	/* Shared, so that it also works where the child has a copy of our memory. */
 	map =
 	    mmap(NULL, sizeof(*spawner->trace), prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED)
 		goto fail;
-	spawner->trace = (struct spawn_trace *)(void *)map;
+	spawner->trace = map;
 	spawner->null_fd = fd_raise(open("/dev/null", O_RDWR | O_CLOEXEC));
 	if (spawner->null_fd < 0) {
 		what = "open /dev/null, which every process is given";
 		goto fail;
 	}
+	spawner->oom_fd = fd_raise(open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
+	spawner->own_oom = spawner->child_oom = oom_read(spawner->oom_fd);
 	spawner->ignored = find_ignored();
 	spawner->is_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 	spawner->has_clone3 = os_clone3_exists();
@@ -129,198 +222,24 @@ fail:
 	return r;
 }
 
-/* Give everything back; the window is free again. */
+/* Give everything back but the places of children that hang; the window is free again. */
 void
 os_spawn_done(struct spawner *spawner)
 {
-	if (spawner->stack != NULL)
-		(void)munmap(spawner->stack, GUARD_SIZE + STACK_SIZE);
+	places_free_left(spawner);
+	place_free(spawner->place);
 	if (spawner->trace != NULL)
 		(void)munmap(spawner->trace, sizeof(*spawner->trace));
 	for (int fd = 0; fd < FD_WINDOW; fd++)
 		if (spawner->is_slot[fd])
 			(void)close(fd);
 	fd_close(&spawner->null_fd);
-	*spawner = (struct spawner){.null_fd = -1};
+	fd_close(&spawner->oom_fd);
+	*spawner = (struct spawner){.null_fd = -1, .oom_fd = -1};
 }
 
-/* Put /dev/null back where a descriptor was staged. */
-static void
-unstage(const struct spawner *spawner, const struct spawn_child *child)
-{
-	for (size_t i = 0; i < child->spawn->n_fds; i++)
-		if (child->is_borrowed[i])
-			(void)dup3(spawner->null_fd, child->from[i], O_CLOEXEC);
-}
-
-/*
- * Put what the child needs into the window, right above the numbers it will have, so
- * that it need copy no more of the table than this.  The child renames them once the
- * table is its own.  false: the window is too small; the child copies all of the table.
+/* ---- a start -------------------------------------------------------------------------
  */
-static bool
-stage(const struct spawner *spawner, struct spawn_child *child)
-{
-	const struct spawn *spawn = child->spawn;
-	int slot = (int)spawn->n_fds;
-
-	child->keep = slot;
-	for (size_t i = 0; i < spawn->n_fds; i++) {
-		child->from[i] = spawn->fds[i];
-		if (spawn->fds[i] == (int)i || spawn->fds[i] == SPAWN_FD_CLOSED)
-			continue;
-		if (i > 0 && spawn->fds[i] == spawn->fds[i - 1] &&
-		    child->from[i - 1] >= child->keep) {
-			child->from[i] = child->from[i - 1];
-			continue;
-		}
-		while (slot < FD_WINDOW && !spawner->is_slot[slot])
-			slot++;
-		if (slot >= FD_WINDOW)
-			return false;
-		child->from[i] = slot;
-		/* What was not asked for is there already: a slot is /dev/null. */
-		if (spawn->fds[i] >= 0) {
-			if (dup3(spawn->fds[i], slot, O_CLOEXEC) < 0)
-				return false;
-			child->is_borrowed[i] = true;
-		}
-		slot++;
-	}
-	child->keep = slot;
-	return true;
-}
-
-static void
-tell_late(const struct spawn_child *child, int stalls)
-{
-	if (stalls < STALLS_MAX || child->trace->step != SPAWN_STEP_NONE)
-		return;
-	child->trace->code = ETIMEDOUT;
-	child->trace->step = SPAWN_STEP_EXEC;
-}
-
-/*
- * Between its change of user and its exec a child can be stopped by every process of that
- * user, and its program may lie where somebody else has a say in how long a read takes.
- * After a vfork we would wait for that as long as they please.  So we wait in a way that
- * has an end: who was stopped goes on, who takes too long is killed.  Nothing here may
- * touch errno, which is the child's at that time.
- */
-static void
-watch(struct spawn_child *child, int pidfd)
-{
-	static const struct timespec stall = {.tv_nsec = STALL_MS * 1000 * 1000};
-	int stalls = 0;
-
-	while (atomic_load(&child->lives) != 0)
-		if (os_quiet_syscall(SYS_futex, (long)&child->lives, FUTEX_WAIT, 1,
-		                     (long)&stall) == -ETIMEDOUT)
-			(void)os_quiet_syscall(SYS_pidfd_send_signal, pidfd,
-			                       ++stalls < STALLS_MAX ? SIGCONT : SIGKILL,
-			                       0, 0);
-	tell_late(child, stalls);
-}
-
-/* The same by the end of a pipe, which the exec closes; signals are blocked. */
-static void
-watch_pipe(struct spawn_child *child, int fd, pid_t pid)
-{
-	struct pollfd end = {.fd = fd, .events = POLLIN};
-	int stalls = 0;
-
-	while (poll(&end, 1, child->is_watched ? STALL_MS : -1) <= 0)
-		(void)kill(pid, ++stalls < STALLS_MAX ? SIGCONT : SIGKILL);
-	tell_late(child, stalls);
-}
-
-static int
-start_clone3(struct spawner *spawner, struct spawn_child *child, struct spawn_result *ret)
-{
-	const struct spawn *spawn = child->spawn;
-	struct clone_args args = {
-	    .flags = CLONE_VM | CLONE_PIDFD | CLONE_CLEAR_SIGHAND | CLONE_PARENT_SETTID |
-	             (child->is_watched ? CLONE_CHILD_CLEARTID : CLONE_VFORK),
-	    .child_tid = (uintptr_t)&child->lives,
-	    .parent_tid = (uintptr_t)&child->trace->pid,
-	    .pidfd = (uintptr_t)&ret->pidfd,
-	    .exit_signal = SIGCHLD,
-	    .stack = (uintptr_t)spawner->stack + GUARD_SIZE,
-	    .stack_size = STACK_SIZE,
-	};
-	pid_t pid;
-
-	if (spawn->cgroup_fd >= 0) {
-		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)spawn->cgroup_fd;
-	}
-	child->to_reset = spawner->ignored;
-	child->is_shared = stage(spawner, child);
-	if (child->is_shared)
-		args.flags |= CLONE_FILES;
-	else
-		unstage(spawner, child);
-	pid = os_clone3(&args, spawn_child_run, child);
-	if (pid > 0 && child->is_watched)
-		watch(child, ret->pidfd);
-	if (child->is_shared)
-		unstage(spawner, child);
-	if (pid < 0)
-		return pid;
-	ret->pid = pid;
-	ret->pidfd = fd_raise(ret->pidfd);
-	return 0;
-}
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAVE_ONLY_FORK 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define HAVE_ONLY_FORK 1
-#endif
-#endif
-
-/* As start_clone3() where that is refused; under a sanitizer or valgrind a fork. */
-static int
-start_old(struct spawner *spawner, struct spawn_child *child, struct spawn_result *ret)
-{
-	int ends[2];
-
-	/* Its closing tells of the exec where the kernel's vfork does not. */
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	child->is_joining = child->spawn->cgroup_fd >= 0;
-	child->exec_fd = ends[1];
-	child->to_reset = UINT64_MAX;
-#ifdef HAVE_ONLY_FORK
-	/* The pid is there before the child runs, whenever we die: fork() cannot do that.
-	 */
-	ret->pid = (pid_t)syscall(SYS_clone, CLONE_PARENT_SETTID | SIGCHLD, NULL,
-	                          &child->trace->pid, NULL, NULL);
-	if (ret->pid == 0)
-		(void)spawn_child_run(child);
-#else
-	ret->pid =
-	    clone(spawn_child_run, (char *)spawner->stack + GUARD_SIZE + STACK_SIZE,
-	          CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD |
-	              (child->is_watched ? 0 : CLONE_VFORK),
-	          child, &child->trace->pid);
-#endif
-	int code = ret->pid < 0 ? errno : 0;
-
-	(void)spawner;
-	(void)close(ends[1]);
-	if (code == 0)
-		watch_pipe(child, ends[0], ret->pid);
-	(void)close(ends[0]);
-	if (code != 0)
-		return -code;
-#ifdef SYS_pidfd_open
-	ret->pidfd = fd_raise((int)syscall(SYS_pidfd_open, ret->pid, 0));
-#endif
-	return 0;
-}
 
 /* Which of its two parts failed when the clone as a whole was refused? */
 static enum spawn_step
@@ -343,18 +262,32 @@ refused_step(const struct spawn *spawn, int code)
 static int
 start(struct spawner *spawner, struct spawn_child *child, struct spawn_result *ret)
 {
+	struct spawn_place *place = NULL;
 	sigset_t all, old;
 	int saved = errno;
 	int r;
 
-	/* No handler of ours may run in the child, which shares our memory: clone3 has
-	 * taken them all away before its first instruction. */
-	if (spawner->has_clone3) {
-		r = start_clone3(spawner, child, ret);
+	if (spawner->has_clone3 && !child->spawn->is_apart)
+		place = place_take(spawner);
+	child->patience_ms =
+	    spawner->patience_ms >>
+	    (spawner->n_hung < SPAWN_HALVINGS_MAX ? spawner->n_hung : SPAWN_HALVINGS_MAX);
+	/* No handler of ours may run in the child: clone3 has taken them all away before
+	 * its first instruction. */
+	if (place != NULL) {
+		place->child = *child;
+		r = spawn_start_shared(spawner, &place->child, place_stack(place),
+		                       (size_t)((char *)place - place_stack(place)), ret);
+		*child = place->child;
+		/* The kernel has given it to us, too: we have the same memory. */
+		if (child->writes_oom)
+			(void)oom_write(spawner->oom_fd, spawner->own_oom);
+		if (child->lives != 0)
+			place_leave(spawner);
 	} else {
 		(void)sigfillset(&all);
 		(void)sigprocmask(SIG_SETMASK, &all, &old);
-		r = start_old(spawner, child, ret);
+		r = spawn_start_copied(spawner, child, ret);
 		(void)sigprocmask(SIG_SETMASK, &old, NULL);
 	}
 	/* With other ids in the memory that we share the kernel made of us a process that
@@ -366,46 +299,28 @@ start(struct spawner *spawner, struct spawn_child *child, struct spawn_result *r
 	return r;
 }
 
-/* Who is watched is born with our own: have for that moment what it is to have. */
-static int
-lend_oom_score_adj(const struct spawn *spawn, int *ret_fd, char own[OOM_TEXT_MAX])
+/* What a child that was too late was doing. */
+static enum spawn_step
+late_step(const struct spawn_trace *trace)
 {
-	const struct attributes *wanted = spawn->attributes;
-	char text[OOM_TEXT_MAX];
-	ssize_t n;
-	int r = 0;
+	const int step = trace->code;
 
-	if (wanted == NULL || !wanted->has_oom_score_adj)
-		return 0;
-	*ret_fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
-	if (*ret_fd < 0)
-		return -errno;
-	n = read(*ret_fd, own, OOM_TEXT_MAX - 1);
-	own[n > 0 ? n : 0] = '\0';
-	spawn_write_number(text, wanted->oom_score_adj);
-	if (n <= 0 || pwrite(*ret_fd, text, strlen(text), 0) < 0) {
-		r = n == 0 ? -EIO : -errno;
-		fd_close(ret_fd);
-	}
-	return r;
-}
-
-static void
-take_back_oom_score_adj(int *fd, const char *own)
-{
-	if (*fd >= 0)
-		(void)!pwrite(*fd, own, strlen(own), 0);
-	fd_close(fd);
+	return step > SPAWN_STEP_NONE && step < SPAWN_STEP_MAX ? (enum spawn_step)step
+	                                                       : SPAWN_STEP_EXEC;
 }
 
 /*
- * Start a program.  Returns when it has been exec'd, or when that has failed.
+ * Start a program.  Returns when it has been exec'd, or when that has failed, and after
+ * SPAWN_PATIENCE_MS and a little more in any case.
  *
  * Returns 0 with pid and pidfd of the child; the caller reaps it.  Or -errno with the
- * step that failed; then there is no child.  "fork" is the kernel's refusal to make a
- * process (EAGAIN, ENOMEM, EMFILE): worth another try later.  "exec" of a name that was
- * looked up is EACCES where only forbidden files were found, ENOENT where none, as in
- * execvp(3); but a script without an interpreter line is ENOEXEC, no shell is tried.
+ * step that failed; then there is no child, or, if ret->pid says so, one that does not
+ * end yet: it will never execute a program, has been killed, and is the caller's to reap;
+ * as long as it lives it is in its cgroup.  -ETIMEDOUT: the step took too long.  "fork"
+ * is the kernel's refusal to make a process (EAGAIN, ENOMEM, EMFILE): worth another try
+ * later.  "exec" of a name that was looked up is EACCES where only forbidden files were
+ * found, ENOENT where none, as in execvp(3); but a script without an interpreter line is
+ * ENOEXEC, no shell is tried.
  *
  * Call with SIGCHLD not ignored, or failures and ends cannot be waited for.
  */
@@ -418,36 +333,37 @@ os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result
 	    .null_fd = spawner->null_fd,
 	    .has_close_range = spawner->has_close_range,
 	    .exec_fd = -1,
-	    .is_watched = spawn->has_ids,
 	    .lives = 1,
 	};
-	char own_oom[OOM_TEXT_MAX];
-	int oom_fd = -1;
+	struct reap reap;
 	int r;
 
 	ASSERT(spawn->n_fds >= 3);
 	ASSERT(spawn->n_fds <= SPAWN_FDS_MAX);
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
 	child.trace->step = SPAWN_STEP_NONE;
+	child.trace->code = 0;
 	child.trace->which = -1;
-	r = child.is_watched ? lend_oom_score_adj(spawn, &oom_fd, own_oom) : 0;
-	if (r < 0) {
-		ret->step = SPAWN_STEP_OOM;
-		return r;
-	}
+	child.writes_oom = wants_oom(spawner, spawn, &child.oom_score_adj);
 	r = start(spawner, &child, ret);
-	take_back_oom_score_adj(&oom_fd, own_oom);
 	if (r < 0) {
 		ret->step = refused_step(spawn, -r);
 		return r;
 	}
+	/* A successor of ours finds there what we say. */
+	if (child.is_late && child.trace->step == SPAWN_STEP_NONE) {
+		ret->step = late_step(child.trace);
+		child.trace->code = ETIMEDOUT;
+		child.trace->step = (int)ret->step;
+	}
 	ret->step = (enum spawn_step)child.trace->step;
 	if (ret->step == SPAWN_STEP_NONE)
 		return 0;
-	while (waitpid(ret->pid, NULL, __WALL) < 0 && errno == EINTR)
-		continue;
-	fd_close(&ret->pidfd);
-	ret->pid = -1;
 	ret->which = child.trace->which;
+	if (os_reap_wait(ret->pidfd, ret->pid, child.lives == 0 ? END_MS : 0, &reap) !=
+	    0) {
+		fd_close(&ret->pidfd);
+		ret->pid = -1;
+	}
 	return -child.trace->code;
 }

@@ -2,10 +2,12 @@
 /* spawn.h - start a program as a child with a clean world.
  *
  * The cost depends neither on the parent's memory nor, where the kernel allows, on its
- * open descriptors: clone3 with CLONE_VM, CLONE_VFORK, CLONE_PIDFD and CLONE_FILES, then
- * close_range with CLOSE_RANGE_UNSHARE as the child's first act.  With too many
- * descriptors for the window below FD_WINDOW the table is copied; where clone3 is
- * refused an older call does the same, slower.
+ * open descriptors: clone3 with CLONE_VM, CLONE_PIDFD and CLONE_FILES, then close_range
+ * with CLOSE_RANGE_UNSHARE as the child's first act.  With too many descriptors for the
+ * window below FD_WINDOW the table is copied; where clone3 is refused the memory, too.
+ *
+ * A start lasts a few seconds at most (SPAWN_PATIENCE_MS), whatever the child's files and
+ * other processes of its user do.
  *
  * The child has the descriptors that were asked for and no others, every signal
  * disposition at its default, an empty mask, and a session of its own.  os_spawn()
@@ -30,6 +32,12 @@
 #define SPAWN_FDS_MAX       256
 #define SPAWN_FD_CLOSED     INT_MIN /* among the descriptors of a child: a hole */
 #define SPAWN_UMASK_INHERIT ((mode_t)-1)
+/* How long a child may take until its program is executed.  Each that hangs already
+ * halves it, down to a quarter: many together must not keep the parent from all else. */
+#define SPAWN_PATIENCE_MS  3000
+#define SPAWN_HALVINGS_MAX 2
+/* So many may hang in our memory at once; what is started then gets a copy of it. */
+#define SPAWN_HUNG_MAX 64
 
 /* The last ones are for callers: what failed before there was a child. */
 #define SPAWN_STEP_MAP(X)                                  \
@@ -63,19 +71,28 @@
 struct spawn_trace {
 	volatile int32_t pid;  /* written by the kernel before the child does anything */
 	volatile int32_t step; /* what failed in the child: enum spawn_step; 0: nothing */
-	volatile int32_t code; /* its errno */
+	volatile int32_t
+	    code; /* its errno; before that, what may take long and is done now */
 	volatile int32_t which; /* as in struct spawn_result */
 };
 
 enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX };
 
+struct spawn_place;
+
 /* What one process needs to spawn others: probed once, kept by the caller. */
 struct spawner {
-	void *stack;               /* the child's, until it execs */
+	struct spawn_place *place; /* for the next child; NULL: made when it is needed */
+	struct spawn_place *hung;  /* places of children that do not end */
+	unsigned int n_hung;
+	unsigned int patience_ms;  /* SPAWN_PATIENCE_MS */
 	struct spawn_trace *trace; /* shared page, for those who bring none */
 	int null_fd;               /* /dev/null */
 	bool is_slot[FD_WINDOW];   /* numbers held with /dev/null, for staging */
 	uint64_t ignored;          /* signals to reset that clone3 will not: bit n-1 */
+	int oom_fd;                /* /proc/self/oom_score_adj; -1: there is none */
+	int own_oom;               /* what this process has */
+	int child_oom;             /* … and its children, unless they say otherwise */
 	bool has_clone3;
 	bool has_close_range;
 	bool is_dumpable; /* we are, and stay it */
@@ -108,10 +125,13 @@ struct spawn {
 	const char *root;                    /* chroot(2); NULL: the caller's */
 	const char *directory; /* below the root, if there is one; NULL: the caller's */
 	bool foreground;       /* stay in the caller's session: no setsid */
+	bool keeps_oom; /* without an oom_score_adj of its own: it has the caller's */
+	bool is_apart;  /* never share memory: its cgroup may run out of its own */
 	struct spawn_trace *trace; /* shared memory that the caller zeroed, or NULL */
 };
 
-/* Written on failure too: pid and pidfd are -1 then, and step says what failed. */
+/* Written on failure too: step says then what failed, and pid and pidfd are -1, unless
+ * the child is still there: see os_spawn(). */
 struct spawn_result {
 	pid_t pid;
 	int pidfd; /* owned by the caller, CLOEXEC; -1 where there is none */
@@ -123,6 +143,7 @@ extern const char *const spawn_step_names[];
 
 int os_spawn_init(struct spawner *spawner, struct err *err);
 void os_spawn_done(struct spawner *spawner);
+void os_spawn_set_oom(struct spawner *spawner, int own, int of_children);
 int os_spawn(struct spawner *spawner, const struct spawn *spawn,
              struct spawn_result *ret);
 

@@ -16,6 +16,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/listen.h"
+#include "os/oom.h"
 #include "os/say.h"
 #include "os/signals.h"
 #include "walker/private.h"
@@ -116,6 +117,17 @@ prepare(struct walker *walker, char **argv)
 	return EX_OSERR;
 }
 
+/* Be the last to be killed when memory runs out; what is started has what we had. */
+static void
+spare(struct link_hello *hello)
+{
+	int fd = oom_open();
+
+	hello->oom_score_adj = oom_read(fd);
+	oom_lower(fd, OOM_OF_WALKER);
+	fd_close(&fd);
+}
+
 /* Open what is to survive the guardians, or say why not; 0 or an exit status. */
 static int
 open_all(struct walker *walker, const char *runtime_dir)
@@ -132,6 +144,7 @@ open_all(struct walker *walker, const char *runtime_dir)
 	if (walker->lock_fd < 0)
 		return walker->lock_fd == -EWOULDBLOCK ? EX_UNAVAILABLE : EX_OSERR;
 	(void)fd_limit(&hello->nofile);
+	spare(hello);
 	if (vault_open(&walker->vault, SPARE_FDS, &err) == 0)
 		walker->exits = exits_new(&err);
 	walker->binary_fd = role_binary(hello->binary, sizeof(hello->binary));

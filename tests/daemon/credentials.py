@@ -17,7 +17,7 @@ from report import Report, reporting
 
 NOBODY = pwd.getpwnam("nobody").pw_uid
 CAPS = {"chown": 0, "kill": 5, "setpcap": 8, "net_bind_service": 10, "net_raw": 13,
-        "sys_chroot": 18, "sys_nice": 23}
+        "sys_chroot": 18, "sys_resource": 24, "sys_nice": 23}
 BATCH, IDLE = 3, 5
 IO_BEST_EFFORT, IO_IDLE = 2 << 13, 3 << 13
 
@@ -67,6 +67,36 @@ def everybody(sentence):
         test(f"{sentence}, for an ordinary user")(lambda box: function(box, unprivileged()))
         return function
     return register
+
+
+# ---- when memory runs out ------------------------------------------------------------------
+
+
+def oom_of(pid):
+    with open(f"/proc/{pid}/oom_score_adj", encoding="ascii") as text:
+        return int(text.read())
+
+
+@test("supd's own processes are spared when memory runs out; actors and hooks are as supd "
+      "was started, also after a crash and an upgrade", root=True)
+def spared(box):
+    oom = own_oom() + 5
+    spared = (-1000, -900) if own("Eff") & bits("sys_resource") else (own_oom(), own_oom())
+    hook = box.file("hook", "#!/bin/sh\ncat /proc/self/oom_score_adj >" + box.path("hooked"))
+    os.chmod(hook, 0o755)
+    s = box.supd({"a": {"user": "nobody"}, "b": {"hooks": {"post_start": [hook]}},
+                  "c": {"oom_score_adj": oom + 7}},
+                 before=lambda: open("/proc/self/oom_score_adj", "w").write(str(oom)))
+    for change in (None, s.crash, lambda: s.ctl_ok("upgrade")):
+        if change:
+            change()
+            s.caller = None
+            s.ctl_ok("restart", "a", "b", "c")
+        equal([oom_of(s.actor(name)["pid"]) for name in "abc"], [oom, oom, oom + 7], "actors")
+        with open(box.path("hooked"), encoding="ascii") as text:
+            equal(int(text.read()), oom, "a hook")
+        equal((oom_of(s.pid), oom_of(s.guardian())), spared, "walker, guardian")
+        equal(oom_of(s.call("Status", names=["/system/log"])["actors"][0]["pid"]), spared[1], "log")
 
 
 # ---- what everybody may ask for ----------------------------------------------------------

@@ -213,6 +213,26 @@ START_TEST(who_stops_a_child_before_its_exec_does_not_stop_us)
 }
 END_TEST
 
+START_TEST(where_we_lower_ours_children_have_what_was_said)
+{
+	const struct attributes more = {.has_oom_score_adj = true, .oom_score_adj = 300};
+	const int before = own_oom_score_adj();
+	const uid_t uid = geteuid() == 0 && _i != 0 ? NOBODY : 0;
+	char text[64];
+
+	os_spawn_set_oom(&spawner, before - 50, before);
+	/* Without the right to lower it nothing has happened. */
+	ck_assert(spawner.own_oom == before - 50 || spawner.own_oom == before);
+	ck_assert_int_eq(own_oom_score_adj(), spawner.own_oom);
+	look((struct attributes){0}, uid, "/proc/self/oom_score_adj", text, sizeof(text));
+	ck_assert_int_eq(atoi(text), before);
+	ck_assert_int_eq(own_oom_score_adj(), spawner.own_oom);
+	look(more, uid, "/proc/self/oom_score_adj", text, sizeof(text));
+	ck_assert_int_eq(atoi(text), 300);
+	ck_assert_int_eq(own_oom_score_adj(), spawner.own_oom);
+}
+END_TEST
+
 static void
 assert_fails(struct attributes attributes, const struct spawn_limit *limit,
              const char *root, int code, const char *step, int which)
@@ -277,6 +297,7 @@ main(void)
 	                    2);
 	tcase_add_loop_test(tcase, who_stops_a_child_before_its_exec_does_not_stop_us, 0,
 	                    2);
+	tcase_add_loop_test(tcase, where_we_lower_ours_children_have_what_was_said, 0, 2);
 	tcase_add_test(tcase, what_an_ordinary_user_may_not_is_named);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

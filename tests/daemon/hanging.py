@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Files of an actor that do not answer: its start fails, and nothing else waits for it."""
+import signal
+
+from fuse import Fuse
+from lib import PROBE, check, equal, has, main, test
+from supd import full
+
+
+def failed_start(s, name, words):
+    """Wait for the failure; the cause has these words."""
+    cause = s.event("failure", name)["cause"]
+    equal((cause["kind"], cause["errno"]), ("exec", "ETIMEDOUT"), "the cause")
+    has(cause["text"], words, "the cause's text")
+
+
+def others_work(s):
+    """Control, restarts and timers of the others, as if nothing was."""
+    s.ctl_ok("ping")
+    count = s.counts["S", "other"]
+    s.ctl_ok("restart", "other")
+    s.started("other", count + 1)
+    count = s.counts["S", "clock"]
+    s.started("clock", count + 2)
+
+
+OTHERS = {"other": {}, "clock": {"do": ["exit=0"], "backoff": {"min": "20ms"}}}
+
+
+@test("a program that cannot be read fails in time; it is started once, when it can be",
+      root=True)
+def program(box):
+    fuse = Fuse(box, "read", content=PROBE)
+    s = box.supd({"a": {"binary": fuse.path(), "user": "nobody"}, **OTHERS}, wait=False)
+    fuse.held("read")
+    failed_start(s, "a", "exec: timeout")
+    others_work(s)
+    # No second one beside it; that is not counted as a failure of the actor for ever.
+    s.event("failure", "a", count=2)
+    equal(s.seen("failure", "a")[1]["cause"]["errno"], "EBUSY", "the second failure")
+    equal(len([line for line in fuse.lines if line.startswith("held")]), 1, "what hangs")
+    equal(s.seen("started", "a"), [], "starts so far")
+    fuse.answer()
+    s.started("a")
+    equal(len(s.seen("started", "a")), 1, "starts")
+    check(s.actor("a")["pid"] == s.pids["a"], "it is the one that runs")
+
+
+if __name__ == "__main__":
+    main()
