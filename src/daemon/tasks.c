@@ -427,7 +427,7 @@ tasks_on_turn(struct tasks *tasks)
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		struct task *task = &tasks->at[place];
 
-		if (!task_is_used(task) || !task->told)
+		if (!task_is_used(task) || !task->told || task->is_left)
 			continue;
 		*task = (struct task){
 		    .order.ref = REF_NONE, .pidfd = -1, .containment = task->containment};

@@ -39,6 +39,7 @@ task_record(struct tasks *tasks, const struct task *task)
 	    .is_late = task->result.is_late,
 	    .killing = task->killing,
 	    .ended = task->ended,
+	    .is_left = task->is_left,
 	    .is_cgroup = task->containment.is_cgroup,
 	    .end = task->result.end,
 	};
@@ -98,6 +99,7 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 	task->adopted = record->pid != 0;
 	task->killing = record->killing;
 	task->ended = record->ended;
+	task->is_left = task->told = record->is_left;
 	task->deadline_ms = record->deadline_ms;
 	containment_adopt(&task->containment, record->is_cgroup ? &shell->cgroups : NULL,
 	                  leaf, mark);
@@ -125,8 +127,9 @@ tasks_restore(struct tasks *tasks)
 		    record.kind >= TASK_KIND_MAX)
 			continue;
 		restore(tasks, task, &record);
-		(void)map_put(&tasks->owners, task_key(task->order.ref, task->order.kind),
-		              place);
+		if (!task->is_left)
+			(void)map_put(&tasks->owners,
+			              task_key(task->order.ref, task->order.kind), place);
 		tasks->n++;
 	}
 }

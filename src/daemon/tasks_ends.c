@@ -17,10 +17,51 @@
 #include "os/clock.h"
 #include "os/fd.h"
 
-/* How often what is left of tasks is looked for again. */
+/* How often what is left of tasks is looked for again, and if it cannot be killed. */
 #define RECHECK_MS 20
+#define LEFT_MS    1000
+/* How long they may take to be gone once they were killed, where no actor says that. */
+#define KILL_TIMEOUT_MS 10000
 /* How long the end of supd waits for killed ones. */
 #define END_MS 5000
+
+/* Has its main process ended, or did it never begin, and may something be left of it? */
+static bool
+is_over(const struct task *task)
+{
+	return task_is_used(task) && (!task->told || task->is_left) &&
+	       (task->ended || task->result.error != 0);
+}
+
+/* From now on it has its actor's kill_timeout to be gone. */
+static void
+count_kill(struct tasks *tasks, struct task *task)
+{
+	const struct actor *actor = actors_get(&tasks->shell->actors, task->order.ref);
+
+	if (task->kill_until_ms == 0)
+		task->kill_until_ms =
+		    clock_mono_ms() +
+		    (actor == NULL ? KILL_TIMEOUT_MS : actor->conf->spec.kill_timeout_ms);
+}
+
+/*
+ * SIGKILL does not end it: it counts as ended, killed, so that nobody waits any longer.
+ * Its place, and with that its mark and its cgroup, stay its own until it is gone.
+ */
+static void
+leave(struct tasks *tasks, struct task *task)
+{
+	log_line(LOG_LEVEL_ERROR,
+	         "the %s of %s cannot be killed; supd goes on without it",
+	         task_name(&task->order), shell_path(tasks->shell, task->order.ref));
+	if (!task->ended && task->result.error == 0)
+		task->result.end = end_unknown(task->pid);
+	tasks_finish(tasks, task);
+	tasks->n_told--;
+	task->is_left = true;
+	task_record(tasks, task);
+}
 
 /* ---- time -------------------------------------------------------------------------- */
 
@@ -35,9 +76,13 @@ on_time(struct ev_loop *loop, ev_timer *timer, int revents)
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		struct task *task = &tasks->at[place];
 
-		if (task_is_used(task) && task->deadline_ms != 0 &&
-		    task->deadline_ms <= now_ms && !task->killing && !task->ended)
+		if (!task_is_used(task) || task->told)
+			continue;
+		if (task->deadline_ms != 0 && task->deadline_ms <= now_ms &&
+		    !task->killing && !task->ended)
 			task_kill(tasks, task, true);
+		else if (task->kill_until_ms != 0 && task->kill_until_ms <= now_ms)
+			leave(tasks, task);
 	}
 	tasks_check(tasks);
 }
@@ -46,19 +91,26 @@ on_time(struct ev_loop *loop, ev_timer *timer, int revents)
 static uint64_t
 time_left(const struct tasks *tasks)
 {
+	const uint64_t now_ms = clock_mono_ms();
 	uint64_t due_ms = UINT64_MAX;
-	uint64_t now_ms;
 
-	if (tasks->n_ended > 0)
-		return tasks->is_fresh ? 0 : RECHECK_MS;
+	if (tasks->n_ended > 0 && tasks->is_fresh)
+		return 0;
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX && tasks->n > 0; place++) {
 		const struct task *task = &tasks->at[place];
 
-		if (task_is_used(task) && task->deadline_ms != 0 && !task->killing &&
+		if (is_over(task) && !task->is_left)
+			return RECHECK_MS;
+		if (is_over(task) && now_ms + LEFT_MS < due_ms)
+			due_ms = now_ms + LEFT_MS;
+		if (!task_is_used(task) || task->told)
+			continue;
+		if (task->deadline_ms != 0 && !task->killing &&
 		    task->deadline_ms < due_ms)
 			due_ms = task->deadline_ms;
+		if (task->kill_until_ms != 0 && task->kill_until_ms < due_ms)
+			due_ms = task->kill_until_ms;
 	}
-	now_ms = clock_mono_ms();
 	if (due_ms == UINT64_MAX)
 		return due_ms;
 	return due_ms > now_ms ? due_ms - now_ms : 0;
@@ -94,6 +146,7 @@ task_kill(struct tasks *tasks, struct task *task, bool is_late)
 		task->result.is_late = is_late && !task->ended && task->result.error == 0;
 		task_record(tasks, task);
 	}
+	count_kill(tasks, task);
 	if (task->pid != 0)
 		(void)proc_signal_pid(procs, &task->pid, task->pidfd, task->adopted,
 		                      SIGKILL);
@@ -160,13 +213,6 @@ tasks_collect(struct tasks *tasks, uint32_t place)
 	return true;
 }
 
-static bool
-is_over(const struct task *task)
-{
-	return task_is_used(task) && !task->told &&
-	       (task->ended || task->result.error != 0);
-}
-
 /*
  * Look at all that have ended: what they left behind is killed, and when nothing is left
  * it is told.  One sweep of /proc serves them all.
@@ -197,6 +243,7 @@ tasks_check(struct tasks *tasks)
 		                          procs->sweeper)) {
 			(void)containment_kill(&task->containment, &shell->cgroups,
 			                       procs->sweeper);
+			count_kill(tasks, task);
 			(void)containment_watch(&task->containment, &shell->cgroups,
 			                        PROCS_TASK | place);
 			continue;
@@ -205,7 +252,12 @@ tasks_check(struct tasks *tasks)
 		if (!task->containment.is_cgroup)
 			(void)containment_close(&task->containment, &shell->cgroups);
 		tasks->n_ended--;
-		tasks_finish(tasks, task);
+		if (task->is_left) {
+			task->is_left = false;
+			tasks->n_told++;
+		} else {
+			tasks_finish(tasks, task);
+		}
 	}
 	tasks_arm(tasks);
 }

@@ -32,7 +32,9 @@ struct task {
 	bool killing;
 	bool ended; /* the main process */
 	bool told;
-	uint64_t deadline_ms; /* 0: nobody counts */
+	bool is_left; /* told, though it could not be killed: its place is in use */
+	uint64_t deadline_ms;   /* 0: nobody counts */
+	uint64_t kill_until_ms; /* it was killed, and has so long to be gone; or 0 */
 	struct containment containment;
 };
 
@@ -47,7 +49,7 @@ struct tasks {
 	struct task at[LEDGER_TASKS_MAX];
 	uint32_t n;        /* places in use */
 	uint32_t n_told;   /* of those: nothing is left to do but to free them */
-	uint32_t n_ended;  /* of those: ended or failed, not told */
+	uint32_t n_ended;  /* of those: ended or failed, and something may be left */
 	bool is_fresh;     /* one has ended that tasks_check() did not see yet */
 	struct map owners; /* actor and kind to the place of what runs */
 	struct wish *wishes;

@@ -78,6 +78,7 @@ shape_of_records(void)
 	    FIELD(ledger_task, pid),
 	    FIELD(ledger_task, kind),
 	    FIELD(ledger_task, is_late),
+	    FIELD(ledger_task, is_left),
 	    FIELD(ledger_task, end),
 	};
 

@@ -158,6 +158,7 @@ struct ledger_task {
 	bool killing;
 	bool ended; /* `end` is how */
 	bool is_cgroup;
+	bool is_left; /* its end was told, though it could not be killed */
 	struct reap end;
 };
 

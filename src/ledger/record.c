@@ -142,11 +142,11 @@ ledger_write_task(struct ledger *ledger, uint32_t place, const struct ledger_tas
 	struct ledger_task clean = *task;
 
 	/* What is between its fields is summed, too. */
-	_Static_assert(sizeof(struct ledger_task) == 152,
+	_Static_assert(sizeof(struct ledger_task) == 160,
 	               "padding: look at ledger_write_task");
-	memset((char *)&clean + offsetof(struct ledger_task, is_cgroup) + 1, 0,
-	       offsetof(struct ledger_task, end) -
-	           offsetof(struct ledger_task, is_cgroup) - 1);
+	memset((char *)&clean + offsetof(struct ledger_task, is_left) + 1, 0,
+	       offsetof(struct ledger_task, end) - offsetof(struct ledger_task, is_left) -
+	           1);
 	twin_write(task_at(ledger, place), &clean, sizeof(clean), TASK_SEED + place);
 }
 

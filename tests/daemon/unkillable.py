@@ -25,6 +25,11 @@ def trace(box, pid):
     return tracer
 
 
+def log(s):
+    with open(s.stderr, encoding="utf8") as text:
+        return text.read()
+
+
 def release(box, tracer):
     tracer.kill()
     tracer.wait()
@@ -73,9 +78,7 @@ def shutdown(box):
     pid = s.started("v")
     tracer = trace(box, pid)
     s.stop()
-    with open(s.stderr, encoding="utf8") as text:
-        log = text.read()
-    has(log, rf"/user/v cannot be killed \(pid {pid} is traced by pid {tracer.pid}\); "
+    has(log(s), rf"/user/v cannot be killed \(pid {pid} is traced by pid {tracer.pid}\); "
              "supd ends without it", "the log")
     release(box, tracer)
 
@@ -94,6 +97,28 @@ def uninterruptible(box):
     check(alive(pid), "it is dead")
     fuse.answer()
     s.wait_for("v", state="stopped")
+
+
+@test("a hook that cannot be killed: the stop goes on without it, and the next one runs", root=True)
+def hook(box):
+    fuse = Fuse(box, "read", uid=0, gid=0)
+    s = box.supd({"v": {"kill_timeout": "300ms", "hooks": {"pre_stop": ["cat", fuse.path()]},
+                        "hook_timeout": "100ms"}, "w": {}})
+    s.started("v")
+    s.ctl_ok("stop", "v")
+    pid = fuse.held("read")
+    failed = s.event("hook_failed", "v")
+    equal((failed["hook"], failed["timed_out"]), ("pre_stop", True), "the event")
+    s.crash()
+    check(alive(pid), "it is dead")
+    s.ctl_ok("start", "v")
+    s.started("v", 2)
+    s.ctl_ok("stop", "v")
+    equal(log(s).count("pre_stop of /user/v cannot be killed"), 2, "hooks left behind")
+    fuse.answer()
+    s.ctl_ok("start", "v")
+    s.ctl_ok("stop", "v")
+    equal(log(s).count("pre_stop of /user/v cannot be killed"), 2, "hooks left behind")
 
 
 if __name__ == "__main__":
