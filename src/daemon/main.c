@@ -23,6 +23,7 @@
 #include "logd/logd.h"
 #include "logd/reader.h"
 #include "os/cgroup.h"
+#include "os/confine.h"
 #include "os/fd.h"
 #include "os/signals.h"
 #include "paths.h"
@@ -164,7 +165,8 @@ no_conf_file(void)
 	(void)fprintf(
 	    stderr,
 	    "supd: no configuration: user %u has no home directory, in which supd.yaml "
-	    "would be looked for; set XDG_CONFIG_HOME or HOME, or name the file with -c\n",
+	    "would be looked for; set XDG_CONFIG_HOME or HOME, or name the file with "
+	    "-c\n",
 	    (unsigned int)geteuid());
 	return EX_CONFIG;
 }
@@ -234,6 +236,14 @@ log_role(void)
 	return logd_run(&fds);
 }
 
+/* The reader of one call of Logs: its caller sees nothing of what it cannot give up. */
+static int
+reader_role(void)
+{
+	(void)os_confine(CONFINE_READER, NULL);
+	return reader_run(STDIN_FILENO, STDOUT_FILENO);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -256,7 +266,7 @@ main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], SYSTEM_LOG_ROLE) == 0)
 		return log_role();
 	if (argc == 2 && strcmp(argv[1], READER_ROLE) == 0)
-		return reader_run(STDIN_FILENO, STDOUT_FILENO);
+		return reader_role();
 	options.argv = argv;
 	mode = parse(argc, argv, &options);
 	if (mode == MODE_DONE)

@@ -195,7 +195,11 @@ ledger_open(int take_fd, struct err *err)
 	}
 	ledger_size(ledger, &size);
 	layout_of(&size, &ledger->layout);
-	ASSERT(ledger->layout.bytes == bytes);
+	if (ledger->layout.bytes != bytes) {
+		err_set(err, 0, "the ledger's parts do not have its %zu bytes", bytes);
+		ledger_free(ledger);
+		return NULL;
+	}
 	if (!index_past(ledger, err)) {
 		ledger_free(ledger);
 		return NULL;

@@ -8,7 +8,6 @@
 #include "base/moment.h"
 #include "logd/reader_source.h"
 #include "logd/reader_watch.h"
-#include "os/confine.h"
 #include "os/fd.h"
 
 #include <errno.h>
@@ -325,8 +324,6 @@ reader_run(int request_fd, int out_fd)
 	int r;
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* What it reads goes to its caller; what it cannot give up it does not use. */
-	(void)os_confine(CONFINE_READER, NULL);
 	strbuf_init(&reader.out, OUT_BYTES + 2 * READER_RECORD_MAX);
 	r = read_request(&reader, request_fd);
 	if (r == 0)
