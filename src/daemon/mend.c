@@ -115,11 +115,11 @@ kill_life(struct shell *shell, struct ref ref, uint32_t life)
 	struct containment *containment = &shell->procs->at[ref.slot].containment;
 	const char *path = shell->actors.at[ref.slot].path;
 	char mark[PROC_MARK_MAX], variable[PROC_MARK_MAX + 16];
-	size_t n;
+	struct leftovers found;
 
 	launch_mark(shell, ref.slot, life, mark);
 	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
-	(void)leftover_kill(variable, &n);
+	(void)leftover_kill(variable, NULL, 0, &found);
 	/* Also those that have no such environment any more. */
 	containment_adopt(containment, &shell->cgroups, path, mark);
 	if (!containment->is_cgroup)

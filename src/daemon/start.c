@@ -130,24 +130,68 @@ seed_of(const struct supd_options *options)
 	return seed;
 }
 
+/* Whose processes actors of this configuration are: a list, NULL without memory. */
+static uid_t *
+list_users(const struct conf *conf, size_t *ret_n)
+{
+	uid_t *uids = calloc((conf == NULL ? 0 : conf->n_actors) + 1, sizeof(*uids));
+	size_t n = 0;
+
+	if (uids == NULL)
+		return NULL;
+	uids[n++] = getuid();
+	for (size_t i = 0; conf != NULL && i < conf->n_actors; i++) {
+		const struct conf_process *process = &conf->actors[i].process;
+
+		if (process->has_user && process->uid != uids[n - 1])
+			uids[n++] = process->uid;
+	}
+	*ret_n = n;
+	return uids;
+}
+
+/* What cannot be killed: supd goes on, and tells who it is. */
+static void
+report_left(const struct leftovers *found)
+{
+	size_t shown = found->n_left < LEFTOVERS_SHOWN ? found->n_left : LEFTOVERS_SHOWN;
+
+	for (size_t i = 0; i < shown; i++)
+		log_line(
+		    LOG_LEVEL_ERROR,
+		    "pid %d%s%s, of a supd that died, cannot be killed; supd goes on "
+		    "without it",
+		    (int)found->left[i].pid, found->left[i].path[0] != '\0' ? " of " : "",
+		    found->left[i].path);
+	if (found->n_left > shown)
+		log_line(LOG_LEVEL_ERROR, "so it is with %zu others",
+		         found->n_left - shown);
+}
+
 /*
  * Kill what a supd that is no more left behind: it would run twice, and holds sockets.
- * Returns how many there were.
+ * Only processes of users that this configuration has are looked at.  Returns how many
+ * there were.
  */
 size_t
-start_end_leftovers(struct shell *shell)
+start_end_leftovers(struct shell *shell, const struct conf *conf)
 {
 	struct strbuf variable;
+	struct leftovers found = {0};
 	size_t n = 0;
-	int r;
+	uid_t *uids = list_users(conf, &n);
+	int r = -ENOMEM;
 
 	strbuf_init(&variable, SUPD_PATH_MAX + 16);
 	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->control_path);
-	r = leftover_kill(strbuf_str(&variable), &n);
+	if (uids != NULL)
+		r = leftover_kill(strbuf_str(&variable), uids, n, &found);
 	strbuf_done(&variable);
+	free(uids);
 	if (r < 0)
 		(void)log_errno(r, "look for processes of a supd that died");
-	return n;
+	report_left(&found);
+	return found.n_killed;
 }
 
 /* The same for the guardian before us: whose they are is known by their descent, too. */
@@ -184,7 +228,7 @@ boot(struct shell *shell, const struct start *start)
 	additions_drop_kept(shell);
 	if (start->how == START_ANEW)
 		n_leftovers = end_actors(shell);
-	n_leftovers += start_end_leftovers(shell);
+	n_leftovers += start_end_leftovers(shell, start->conf);
 	if (reload_boot(shell, start->conf, seed_of(shell->options), &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;

@@ -26,7 +26,7 @@ struct start {
 };
 
 /* Kill what is left of actors and belongs to nobody; how many there were. */
-size_t start_end_leftovers(struct shell *shell);
+size_t start_end_leftovers(struct shell *shell, const struct conf *conf);
 
 /* Find out which it is and get the configuration; 0 or an exit status. */
 int start_choose(struct shell *shell, struct start *ret);

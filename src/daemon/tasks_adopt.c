@@ -55,12 +55,12 @@ kill_place(struct tasks *tasks, uint32_t place)
 	struct shell *shell = tasks->shell;
 	struct task *task = &tasks->at[place];
 	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX], variable[PROC_MARK_MAX + 16];
-	size_t n;
+	struct leftovers found;
 
 	task_leaf(place, leaf);
 	task_mark(shell, place, mark);
 	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
-	(void)leftover_kill(variable, &n);
+	(void)leftover_kill(variable, NULL, 0, &found);
 	containment_adopt(&task->containment, &shell->cgroups, leaf, mark);
 	if (task->containment.is_cgroup)
 		(void)containment_kill(&task->containment, &shell->cgroups, NULL);

@@ -20,33 +20,47 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* So many looks at /proc; whatever forks faster than that is not found. */
-#define ROUNDS_MAX  100
+#include "base/map.h"
+#include "os/proc-file.h"
+
 #define ENVIRON_MAX (128 * 1024)
-/* How long the kernel may take to end one that was killed. */
-#define DEATH_TIMEOUT_MS 5000
+/* How long the kernel may take to end all that were killed, and how often that is seen.
+ */
+#define DEATH_TIMEOUT_MS 3000
+#define LOOK_AGAIN_MS    5
+
+/* One search: whose processes, and what was found so far. */
+struct hunt {
+	const char *variable;
+	const uid_t *uids;
+	size_t n_uids;
+	struct map killed;   /* pids */
+	struct map sessions; /* of those that are one of the users' */
+	char *environment;   /* of the process that is looked at */
+	size_t environment_len;
+	struct leftovers found;
+};
+
+/* The value of a variable of the process that is looked at; NULL: it has none. */
+static const char *
+value_of(const struct hunt *hunt, const char *name)
+{
+	const char *at = hunt->environment;
+	const char *end = at + hunt->environment_len;
+	const size_t len = strlen(name);
+
+	for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1)
+		if ((size_t)(end - at) > len && memcmp(at, name, len) == 0)
+			return at + len;
+	return NULL;
+}
 
 /* An actor's process has this variable and a SUPD_ID; a person's shell may have the first
  * for supctl, and is left alone. */
 static bool
-is_actors(const char *environment, size_t len, const char *variable)
+is_marked(struct hunt *hunt, pid_t pid)
 {
-	const char *end = environment + len;
-	bool has_it = false, has_id = false;
-
-	while (environment < end) {
-		size_t n = strnlen(environment, (size_t)(end - environment));
-
-		has_it |= n == strlen(variable) && memcmp(environment, variable, n) == 0;
-		has_id |= n > 8 && memcmp(environment, "SUPD_ID=", 8) == 0;
-		environment += n + 1;
-	}
-	return has_it && has_id;
-}
-
-static bool
-is_marked(pid_t pid, const char *variable, char *buf)
-{
+	const char *value;
 	char path[64];
 	ssize_t n;
 	int fd;
@@ -55,9 +69,12 @@ is_marked(pid_t pid, const char *variable, char *buf)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	n = read(fd, buf, ENVIRON_MAX);
+	n = read(fd, hunt->environment, ENVIRON_MAX - 1);
 	(void)close(fd);
-	return n > 0 && is_actors(buf, (size_t)n, variable);
+	hunt->environment_len = n > 0 ? (size_t)n : 0;
+	hunt->environment[hunt->environment_len] = '\0';
+	value = value_of(hunt, hunt->variable);
+	return value != NULL && *value == '\0' && value_of(hunt, "SUPD_ID=") != NULL;
 }
 
 /* In a container of its own another supd may have a socket of the same name. */
@@ -72,71 +89,119 @@ is_in_our_namespace(pid_t pid)
 	       its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
 }
 
-/* Kill it and wait until it is dead; its pid is looked at again once it is held. */
+/*
+ * Anybody may put a mark into the environment of a process of their own.  So it counts
+ * only if one of the users owns the process, or one in the same session: an actor may
+ * have given up its rights since.
+ */
 static bool
-kill_one(pid_t pid, const char *variable, char *buf)
+is_theirs(struct hunt *hunt, pid_t pid)
 {
-	struct pollfd poller = {.events = POLLIN};
-	bool killed;
+	const pid_t session = getsid(pid);
+	uint32_t value;
+	uid_t uid;
 
-	poller.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (poller.fd < 0)
-		return false;
-	killed = is_marked(pid, variable, buf) &&
-	         syscall(SYS_pidfd_send_signal, poller.fd, SIGKILL, NULL, 0) == 0;
-	if (killed)
-		(void)poll(&poller, 1, DEATH_TIMEOUT_MS);
-	(void)close(poller.fd);
-	return killed;
+	if (hunt->n_uids == 0)
+		return true;
+	if (proc_uid_read(pid, &uid) == 0) {
+		for (size_t i = 0; i < hunt->n_uids; i++)
+			if (hunt->uids[i] == uid)
+				return session <= 0 || map_put(&hunt->sessions,
+				                               (uint64_t)session, 0) == 0;
+	}
+	return session > 0 && map_get(&hunt->sessions, (uint64_t)session, &value);
 }
 
-/* One look at all processes; returns how many were killed, or -errno. */
+/* Kill it, once; its pid is looked at again when it is held. */
+static void
+kill_one(struct hunt *hunt, pid_t pid)
+{
+	uint32_t value;
+	int fd;
+
+	if (map_get(&hunt->killed, (uint64_t)pid, &value))
+		return;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd >= 0 && is_marked(hunt, pid) &&
+	    syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0 &&
+	    map_put(&hunt->killed, (uint64_t)pid, 0) == 0)
+		hunt->found.n_killed++;
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+/* It is there: killed before, or now. */
+static void
+note(struct hunt *hunt, pid_t pid)
+{
+	struct leftover *left = &hunt->found.left[hunt->found.n_left % LEFTOVERS_SHOWN];
+	const char *path = value_of(hunt, "SUPD_PATH=");
+
+	left->pid = pid;
+	(void)snprintf(left->path, sizeof(left->path), "%s", path == NULL ? "" : path);
+	hunt->found.n_left++;
+	kill_one(hunt, pid);
+}
+
+/* One look at all processes; 0 or -errno. */
 static int
-kill_round(const char *variable, char *buf)
+look(struct hunt *hunt)
 {
 	DIR *proc = opendir("/proc");
 	const struct dirent *entry;
-	int killed = 0;
 
 	if (proc == NULL)
 		return -errno;
+	hunt->found.n_left = 0;
 	while ((entry = readdir(proc)) != NULL) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 
 		if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid())
 			continue;
-		if (is_marked(pid, variable, buf) && is_in_our_namespace(pid))
-			killed += kill_one(pid, variable, buf);
+		if (is_marked(hunt, pid) && is_in_our_namespace(pid) &&
+		    is_theirs(hunt, pid))
+			note(hunt, pid);
 	}
 	(void)closedir(proc);
-	return killed;
+	return 0;
 }
 
 /*
  * Kill every process of an actor that has this variable
  * ("SUPD_SOCKET=/run/supd/control.sock") in the environment that it was started with,
- * and what they fork meanwhile.  For the one
- * who holds the lock of that supd's directory: nobody supervises them any more.
- * Returns 0 or -errno.
+ * and what they fork meanwhile: all at once, and with one wait of three seconds at most
+ * for all of them.  For the one who holds the lock of that supd's directory: nobody
+ * supervises them any more.  `uids`: of these users only; none: of any, where the
+ * variable is known to nobody else.
+ *
+ * Returns 0, also when some are left, which cannot be killed; or -errno.
  */
 int
-leftover_kill(const char *variable, size_t *ret_killed)
+leftover_kill(const char *variable, const uid_t *uids, size_t n_uids,
+              struct leftovers *ret)
 {
-	char *buf = malloc(ENVIRON_MAX);
-	size_t sum = 0;
-	int killed = 0;
+	struct hunt hunt = {.variable = variable, .uids = uids, .n_uids = n_uids};
+	size_t before;
+	int r = 0;
 
-	if (buf == NULL)
+	*ret = hunt.found;
+	hunt.environment = malloc(ENVIRON_MAX);
+	if (hunt.environment == NULL)
 		return -ENOMEM;
-	for (int round = 0; round < ROUNDS_MAX; round++) {
-		killed = kill_round(variable, buf);
-		if (killed <= 0)
+	map_init(&hunt.killed);
+	map_init(&hunt.sessions);
+	for (int ms = 0; ms <= DEATH_TIMEOUT_MS; ms += LOOK_AGAIN_MS) {
+		before = hunt.found.n_killed;
+		r = look(&hunt);
+		if (r < 0 || (hunt.found.n_left == 0 && hunt.found.n_killed == before))
 			break;
-		sum += (size_t)killed;
+		(void)poll(NULL, 0, LOOK_AGAIN_MS);
 	}
-	free(buf);
-	*ret_killed = sum;
-	return killed < 0 ? killed : 0;
+	map_done(&hunt.killed);
+	map_done(&hunt.sessions);
+	free(hunt.environment);
+	*ret = hunt.found;
+	return r;
 }
 
 /*

@@ -6,7 +6,24 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-int leftover_kill(const char *variable, size_t *ret_killed);
+#define LEFTOVERS_SHOWN   32
+#define LEFTOVER_PATH_MAX 256
+
+/* One that cannot be killed. */
+struct leftover {
+	pid_t pid;
+	char path[LEFTOVER_PATH_MAX]; /* of its actor, as its environment says, or "" */
+};
+
+struct leftovers {
+	size_t n_killed;
+	size_t
+	    n_left; /* of these: some of them are shown, as many as there is room for */
+	struct leftover left[LEFTOVERS_SHOWN];
+};
+
+int leftover_kill(const char *variable, const uid_t *uids, size_t n_uids,
+                  struct leftovers *ret);
 int leftover_kill_below(pid_t walker, size_t *ret_killed);
 
 #endif

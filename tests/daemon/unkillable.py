@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: ISC
 """Processes that SIGKILL does not end: traced by one that never waits, or stuck in the
 kernel.  supd says so, starts no second one, and goes on without them."""
+import os
+import signal
+import subprocess
 import sys
 
 from fuse import Fuse
@@ -119,6 +122,26 @@ def hook(box):
     s.ctl_ok("start", "v")
     s.ctl_ok("stop", "v")
     equal(log(s).count("pre_stop of /user/v cannot be killed"), 2, "hooks left behind")
+
+
+@test("leftovers of a supd that died: one that cannot be killed does not keep the next one from "
+      "starting, and what strangers mark so is left alone", root=True)
+def leftovers(box):
+    fuse = Fuse(box, "read", uid=0, gid=0)
+    mark = {"SUPD_SOCKET": os.path.join(box.dir, "run", "control.sock"), "SUPD_ID": "x",
+            "SUPD_PATH": "/user/old", "PATH": os.environ["PATH"]}
+    stuck = box.popen("cat", fuse.path(), env=mark, stdout=subprocess.DEVNULL)
+    fuse.held("read")
+    ours = [box.popen("sleep", "1000", env=mark) for _ in range(3)]
+    stranger = box.popen("sleep", "1000", env=mark, user=65534, group=65534, extra_groups=[],
+                         start_new_session=True)
+    s = box.supd({"a": {}})
+    s.started("a")
+    has(log(s), f"pid {stuck.pid} of /user/old, of a supd that died, cannot be killed", "the log")
+    for child in ours:
+        equal(child.wait(), -signal.SIGKILL, "how one that was left ended")
+    equal(stranger.poll(), None, "the end of a stranger")
+    fuse.answer()
 
 
 if __name__ == "__main__":
