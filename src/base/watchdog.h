@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* watchdog.h - is it silent for too long, and who speaks for it meanwhile?
  *
- * The one that is watched must prove itself within a time, and after that show signs of
- * life as often as its superior, a service manager, wants to hear of them.  One that does
- * not is aborted, and killed where that is not enough.  In between the superior is kept
- * patient, but not for ever.
+ * The process that is watched must prove itself within a time.  After that it is asked
+ * from time to time whether it is alive, and has to answer; its superior, a service
+ * manager, may want to hear of it, too.  A process that is silent for too long is
+ * aborted, killed where that is not enough, and left alone where it does not even end of
+ * that: it sleeps in the kernel, and executes nothing any more.  In between the superior
+ * is kept patient, but not for ever.
  *
  * Plain data, no I/O: times are milliseconds of one clock, passed in; the acts are the
  * caller's.  Nothing here fails.
@@ -12,37 +14,69 @@
 #ifndef BASE_WATCHDOG_H
 #define BASE_WATCHDOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* SIGKILL comes so long after SIGABRT. */
+/* So long after an answer it is asked again ... */
+#define WATCHDOG_ASK_MS 4000
+/* ... and so long it may be silent then.  Both, the two times below and what its
+ * successor needs to take over are 10 s together. */
+#define WATCHDOG_ANSWER_MS 3000
+/* SIGKILL comes so long after SIGABRT, and the successor so long after SIGKILL. */
 #define WATCHDOG_ABORT_MS 1000
+#define WATCHDOG_KILL_MS  1000
+/* What shows signs of life, but never comes around to answer, is busy for so long at
+ * most, and for so much longer with each actor. */
+#define WATCHDOG_TURN_MS          60000
+#define WATCHDOG_TURN_MS_AN_ACTOR 10
 /* So long the superior is kept patient; after that its own remedy is the better one. */
 #define WATCHDOG_GRACE_MS 300000
 
 enum watchdog_state {
-	WATCHDOG_NONE,    /* there is nobody to be watched */
+	WATCHDOG_NONE,    /* there is nothing to be watched */
 	WATCHDOG_PROVING, /* it has begun */
 	WATCHDOG_PROVED,
 	WATCHDOG_ABORTED,
 	WATCHDOG_KILLED,
 };
 
-enum watchdog_act { WATCHDOG_WAIT, WATCHDOG_PING, WATCHDOG_ABORT, WATCHDOG_KILL };
+enum watchdog_act {
+	WATCHDOG_WAIT,
+	WATCHDOG_PING, /* tell the superior */
+	WATCHDOG_ASK,
+	WATCHDOG_ABORT,
+	WATCHDOG_KILL,
+	WATCHDOG_LEAVE, /* told again every WATCHDOG_KILL_MS until the caller has done so
+	                 */
+};
 
 struct watchdog {
 	uint64_t period_ms; /* of the superior; 0: it wants to hear nothing */
-	uint64_t prove_ms;  /* so long it may take until it has proved itself */
+	uint64_t total_ms;  /* so long it may take until it has proved itself ... */
+	uint64_t quiet_ms;  /* ... and be silent meanwhile */
+	uint64_t turn_ms;   /* so long it may go without an answer */
 	enum watchdog_state state;
-	uint64_t since_ms;  /* of the state, or of the last sign of life */
-	uint64_t pinged_ms; /* when the superior last heard of one */
-	uint64_t lost_ms;   /* since when nobody does the work */
+	uint64_t since_ms;    /* of the state */
+	uint64_t heard_ms;    /* the last sign of life */
+	uint64_t asked_ms;    /* asked, and silent since then; 0: it is not */
+	uint64_t question_ms; /* the last question, or the last answer */
+	uint64_t
+	    unanswered_ms;  /* the first question that was not answered; 0: all were */
+	uint64_t pinged_ms; /* when the superior last heard of a sign of life */
+	uint64_t lost_ms;   /* since when nothing does the work */
 };
 
-void watchdog_init(struct watchdog *watchdog, uint64_t period_ms, uint64_t prove_ms,
-                   uint64_t now_ms);
+void watchdog_init(struct watchdog *watchdog, uint64_t period_ms, uint64_t now_ms);
+void watchdog_begin(struct watchdog *watchdog, uint64_t total_ms, uint64_t quiet_ms,
+                    uint64_t now_ms);
 void watchdog_enter(struct watchdog *watchdog, enum watchdog_state state,
                     uint64_t now_ms);
+void watchdog_expect(struct watchdog *watchdog, uint32_t n_actors);
 void watchdog_hear(struct watchdog *watchdog, uint64_t now_ms);
+void watchdog_answered(struct watchdog *watchdog, uint64_t now_ms);
+void watchdog_pinged(struct watchdog *watchdog, uint64_t now_ms);
+bool watchdog_hurry(struct watchdog *watchdog, uint64_t now_ms);
+bool watchdog_has_bitten(const struct watchdog *watchdog);
 uint64_t watchdog_deadline_ms(const struct watchdog *watchdog);
 enum watchdog_act watchdog_next(struct watchdog *watchdog, uint64_t now_ms);
 

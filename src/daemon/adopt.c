@@ -213,6 +213,7 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 		struct ledger_record record;
 		int r = ledger_read(shell->ledger, slot, &record);
 
+		keeper_beat(shell);
 		shell->actors.at[slot].is_mended = r == -EBADMSG;
 		if (r < 0 || record.ref.slot == REF_NONE.slot)
 			continue;
@@ -442,6 +443,7 @@ compare(struct shell *shell)
 		struct proc *proc = &shell->procs->at[slot];
 		struct node_view view;
 
+		keeper_beat(shell);
 		if (view_owner(shell, proc, &view))
 			compare_slot(shell->procs, proc, &view);
 	}
@@ -500,10 +502,13 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	adopt_metrics(shell);
 	additions_open(shell);
 	proc_sweep_include(shell->procs->sweeper, shell->walker_pid);
+	proc_sweep_include_left(shell->procs->sweeper, shell->handover->hello.left,
+	                        LINK_LEFT_MAX);
 	tasks_restore(shell->tasks);
 	finish_spawn(shell);
 	ends_take_exits(shell->procs);
 	mainpid_adopt(shell->procs);
+	fosters_adopt(shell->procs);
 	count_performed(shell);
 	shell->is_replaying = true;
 	r = loop_replay(shell->turn);

@@ -238,15 +238,22 @@ on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
 
 /* ---- ends ---- */
 
+/* Wait no longer for the end of a process by its pidfd, which is closed if it is open. */
+void
+ends_let_go(const struct procs *procs, int *pidfd)
+{
+	if (*pidfd < 0)
+		return;
+	/* Before the close: a copy in a child would keep it in the epoll. */
+	(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_DEL, *pidfd, NULL);
+	fd_close(pidfd);
+}
+
 static void
 forget_pid(struct procs *procs, struct proc *proc)
 {
 	map_remove(&procs->by_pid, (uint64_t)proc->pid);
-	if (proc->pidfd >= 0) {
-		/* Before the close: a copy in a child would keep it in the epoll. */
-		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_DEL, proc->pidfd, NULL);
-		fd_close(&proc->pidfd);
-	}
+	ends_let_go(procs, &proc->pidfd);
 	proc->pid = 0;
 }
 
@@ -420,12 +427,13 @@ collect_one(struct procs *procs, uint32_t slot)
 		return false;
 	if (r < 0 && proc->leader != 0)
 		return mainpid_collect(procs, proc);
-	if (r < 0) {
+	if (r < 0 && proc->adopted) {
+		if (!foster_collect(procs, &proc->pid, &proc->pidfd, &reap))
+			return proc->pid == 0;
+	} else if (r < 0) {
 		reap = end_unknown(proc->pid);
-		if (!proc->adopted)
-			log_line(LOG_LEVEL_ERROR,
-			         "pid %d of %s was reaped by somebody else",
-			         (int)proc->pid, shell_path(procs->shell, proc->ref));
+		log_line(LOG_LEVEL_ERROR, "pid %d of %s was reaped by another process",
+		         (int)proc->pid, shell_path(procs->shell, proc->ref));
 	}
 	ends_add(procs, proc, &reap);
 	(void)os_reap_pidfd(-1, reap.pid, &reap);
@@ -525,7 +533,7 @@ procs_walker_died(struct procs *procs)
 		if (procs->at[slot].adopted && procs->at[slot].pid != 0 &&
 		    procs->at[slot].pidfd < 0)
 			hold(procs, &procs->at[slot]);
-	tasks_hold_adopted(procs->shell->tasks);
+	tasks_hold_adopted(procs->shell->tasks, false);
 	ends_tell(procs);
 }
 

@@ -18,6 +18,7 @@
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
+#include "os/clock.h"
 #include "os/fd.h"
 
 struct keeper {
@@ -26,8 +27,23 @@ struct keeper {
 	/* What came while something else was waited for. */
 	bool is_poked;
 	uint64_t signals; /* bit n-1 */
+	bool is_asked;
+	uint64_t beat_ms; /* the last sign of life */
 	bool is_gone;
 };
+
+/* A sign of life in the midst of long work is sent so often. */
+#define BEAT_MS 1000
+
+static void
+tell(struct shell *shell, const struct link_message *message, const int *fds, size_t n)
+{
+	int r = link_send(shell->link_fd, message, fds, n);
+
+	/* That the walker is gone is seen, and told, elsewhere. */
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+		(void)log_errno(r, "tell the walker (%s)", link_names[message->kind]);
+}
 
 /* ---- what it tells ----------------------------------------------------------------- */
 
@@ -46,6 +62,8 @@ note(struct keeper *keeper, const struct link_message *message)
 {
 	if (message->kind == LINK_POKE)
 		keeper->is_poked = true;
+	else if (message->kind == LINK_ASK)
+		keeper->is_asked = true;
 	else if (message->kind == LINK_SIGNAL && message->n > 0 && message->n <= 64)
 		keeper->signals |= UINT64_C(1) << (message->n - 1);
 }
@@ -55,6 +73,12 @@ act(struct keeper *keeper)
 {
 	uint64_t signals = keeper->signals;
 
+	if (keeper->is_asked) {
+		const struct link_message alive = {.kind = LINK_ALIVE, .n = 1};
+
+		keeper->is_asked = false;
+		tell(keeper->shell, &alive, NULL, 0);
+	}
 	if (keeper->is_poked) {
 		keeper->is_poked = false;
 		procs_take_exits(keeper->shell->procs);
@@ -121,16 +145,6 @@ keeper_free(struct keeper *keeper)
 }
 
 /* ---- what it keeps ----------------------------------------------------------------- */
-
-static void
-tell(struct shell *shell, const struct link_message *message, const int *fds, size_t n)
-{
-	int r = link_send(shell->link_fd, message, fds, n);
-
-	/* That the walker is gone is seen, and told, elsewhere. */
-	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
-		(void)log_errno(r, "tell the walker (%s)", link_names[message->kind]);
-}
 
 void
 shell_keep(struct shell *shell, uint64_t key, int fd)
@@ -206,14 +220,17 @@ must_have(const struct link_message *ack)
 void
 keeper_keep_ledger(struct shell *shell)
 {
-	const struct link_message ledger = {.kind = LINK_LEDGER};
+	struct link_message ledger = {.kind = LINK_LEDGER};
 	struct keeper *keeper = shell->keeper;
 	struct link_message message;
 	int fds[LINK_FDS_MAX];
 	int fd = ledger_fd(shell->ledger);
+	struct ledger_size size;
 	size_t n_fds;
 	int r;
 
+	ledger_size(shell->ledger, &size);
+	ledger.n = size.slots;
 	tell(shell, &ledger, &fd, 1);
 	while ((r = link_receive(shell->link_fd, 0, &message, fds, &n_fds)) > 0 ||
 	       r == -EINTR) {
@@ -226,8 +243,21 @@ keeper_keep_ledger(struct shell *shell)
 		}
 		note(keeper, &message);
 	}
-	if (keeper->is_poked || keeper->signals != 0 || r <= 0)
+	if (keeper->is_poked || keeper->is_asked || keeper->signals != 0 || r <= 0)
 		ev_feed_event(shell->loop, &keeper->io, EV_READ);
+}
+
+void
+keeper_beat(struct shell *shell)
+{
+	const struct link_message alive = {.kind = LINK_ALIVE};
+	struct keeper *keeper = shell->keeper;
+	const uint64_t now_ms = clock_mono_ms();
+
+	if (keeper == NULL || keeper->is_gone || now_ms - keeper->beat_ms < BEAT_MS)
+		return;
+	keeper->beat_ms = now_ms;
+	tell(shell, &alive, NULL, 0);
 }
 
 void

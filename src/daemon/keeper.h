@@ -21,6 +21,10 @@ void keeper_free(struct keeper *keeper);
  * nobody took of what was kept is let go. */
 void keeper_settled(struct shell *shell);
 
+/* In the midst of work that may take seconds: the walker is to know that we are alive.
+ * Cheap; at most one message a second is sent. */
+void keeper_beat(struct shell *shell);
+
 /* Have the walker give the ledger in force to whoever comes after us. */
 void keeper_keep_ledger(struct shell *shell);
 

@@ -251,6 +251,7 @@ main(int argc, char **argv)
 	char conf_file[SUPD_PATH_MAX];
 	char runtime_dir[SUPD_PATH_MAX];
 	enum mode mode;
+	const struct walker_times times = {WALKER_ADOPT_MS, WALKER_TRIAL_MS};
 	int link_fd = -1;
 
 	if (argc > 1 && strcmp(argv[1], ROLE_WALKER) == 0) {
@@ -289,5 +290,5 @@ main(int argc, char **argv)
 		options.runtime_dir = supd_default_runtime_dir(runtime_dir);
 	if (link_fd >= 0)
 		return guard(&options, link_fd);
-	return walker_run(options.runtime_dir, argv, WALKER_ADOPT_MS);
+	return walker_run(options.runtime_dir, argv, &times);
 }

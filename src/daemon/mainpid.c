@@ -30,16 +30,6 @@ hold(const struct procs *procs, uint32_t slot, pid_t pid)
 	return fd;
 }
 
-static void
-let_go(const struct procs *procs, struct proc *proc)
-{
-	if (proc->pidfd < 0)
-		return;
-	/* Before the close: a copy in a child would keep it in the epoll. */
-	(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_DEL, proc->pidfd, NULL);
-	fd_close(&proc->pidfd);
-}
-
 /*
  * The actor says that this process is its main process.  It has to be one of its own,
  * which was looked at; one that has ended, or is somebody else's main process, is not
@@ -72,7 +62,7 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 	log_line(LOG_LEVEL_INFO, "%s: its main process is pid %d now, pid %d was",
 	         actor->path, (int)pid, (int)proc->pid);
 	map_remove(&procs->by_pid, (uint64_t)proc->pid);
-	let_go(procs, proc);
+	ends_let_go(procs, &proc->pidfd);
 	if (proc->leader == 0)
 		proc->leader = proc->pid;
 	proc->pid = pid;
@@ -106,7 +96,7 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 		return false;
 	if (parent == procs->shell->walker_pid) {
 		/* Not to be woken by it again and again. */
-		let_go(procs, proc);
+		ends_let_go(procs, &proc->pidfd);
 		return false;
 	}
 	reap = end_unknown(pid);
@@ -136,7 +126,7 @@ mainpid_adopt(struct procs *procs)
 		if (proc->pidfd >= 0 && proc_look(proc->pid, &parent, &start) == 0 &&
 		    start == proc->main_start)
 			continue;
-		let_go(procs, proc);
+		ends_let_go(procs, &proc->pidfd);
 		(void)mainpid_collect(procs, proc);
 	}
 }

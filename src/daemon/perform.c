@@ -5,6 +5,7 @@
 #include "daemon/perform.h"
 
 #include "daemon/control.h"
+#include "daemon/keeper.h"
 #include "daemon/letters.h"
 #include "daemon/notify.h"
 #include "daemon/output.h"
@@ -158,6 +159,8 @@ perform(struct shell *shell, const struct action_list *actions)
 			continue;
 		shell->events.by = epoch | number;
 		perform_one(shell, &actions->at[i]);
+		/* Starting ten thousand actors takes a while. */
+		keeper_beat(shell);
 		letters_touch(shell->letters, actions->at[i].ref);
 		shell->events.by = 0;
 		ledger_set_performed(shell->ledger, number);

@@ -6,6 +6,7 @@
  *	ends.c    reaped, gone
  *	adopt.c   taken over from a guardian before us
  *	help.c    helped by commands of its own (tasks.h)
+ *	foster.c  children of a guardian that was left behind
  *	mainpid.c   another process takes its place (MAINPID=)
  *
  * What is known of a process is put down in the ledger (procs_record) when it changes:
@@ -111,6 +112,12 @@ void freezing_done(struct procs *procs);
 bool mainpid_collect(struct procs *procs, struct proc *proc);
 void mainpid_adopt(struct procs *procs);
 
+/* foster.c */
+void fosters_adopt(struct procs *procs);
+bool foster_is(const struct procs *procs, pid_t pid);
+bool foster_collect(struct procs *procs, const pid_t *pid, int *pidfd,
+                    struct reap *ret);
+
 /* ends.c */
 int ends_watch(struct procs *procs);
 void ends_unwatch(struct procs *procs);
@@ -123,6 +130,7 @@ bool ends_take_exit(struct procs *procs);
 void ends_take_exits(struct procs *procs);
 void ends_adopt(struct procs *procs, struct proc *proc, bool is_news);
 void ends_drop(struct procs *procs, struct proc *proc);
+void ends_let_go(const struct procs *procs, int *pidfd);
 int ends_hold(struct procs *procs, pid_t pid, uint32_t who);
 struct reap end_unknown(pid_t pid);
 

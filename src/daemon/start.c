@@ -104,13 +104,6 @@ start_choose(struct shell *shell, struct start *ret)
 		    hello->attempts);
 		return choose_anew(shell, ret, "ledger_lost");
 	}
-	if (hello->relapses == LINK_RELAPSES_MAX) {
-		log_line(LOG_LEVEL_ERROR,
-		         "%u guardians in a row failed as soon as they had taken over: "
-		         "all actors are ended and begin anew",
-		         hello->relapses);
-		return choose_anew(shell, ret, "ledger_lost");
-	}
 	if (shell->conf->on_crash_kill && !hello->is_upgrade && !hello->fell_back)
 		return choose_anew(shell, ret, "actors_killed");
 	ret->how = START_ADOPT;

@@ -176,11 +176,7 @@ task_ended(struct tasks *tasks, struct task *task, const struct reap *reap)
 	struct procs *procs = tasks->shell->procs;
 
 	map_remove(&procs->by_pid, (uint64_t)task->pid);
-	if (task->pidfd >= 0) {
-		/* Before the close: a copy in a child would keep it in the epoll. */
-		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_DEL, task->pidfd, NULL);
-		fd_close(&task->pidfd);
-	}
+	ends_let_go(procs, &task->pidfd);
 	task->pid = 0;
 	containment_reaped(&task->containment);
 	task->result.end = *reap;
@@ -206,8 +202,12 @@ tasks_collect(struct tasks *tasks, uint32_t place)
 	r = os_reap_peek(task->pidfd, task->pid, &reap);
 	if (r == 0)
 		return false;
-	if (r < 0)
+	if (r < 0 && task->adopted) {
+		if (!foster_collect(tasks->shell->procs, &task->pid, &task->pidfd, &reap))
+			return task->pid == 0;
+	} else if (r < 0) {
 		reap = end_unknown(task->pid);
+	}
 	task_ended(tasks, task, &reap);
 	(void)os_reap_pidfd(-1, reap.pid, &reap);
 	return true;
@@ -262,15 +262,18 @@ tasks_check(struct tasks *tasks)
 	tasks_arm(tasks);
 }
 
-/* Nobody tells of the ends of those that we took over any more: look by ourselves. */
+/* The walker does not tell how those end that we took over, or with `only_fosters` those
+ * whose parent it is not: look by ourselves. */
 void
-tasks_hold_adopted(struct tasks *tasks)
+tasks_hold_adopted(struct tasks *tasks, bool only_fosters)
 {
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		struct task *task = &tasks->at[place];
 		const uint32_t who = PROCS_TASK | place;
 
-		if (!task_is_used(task) || !task->adopted || task->pid == 0)
+		if (!task_is_used(task) || !task->adopted || task->pid == 0 ||
+		    task->pidfd >= 0 ||
+		    (only_fosters && !foster_is(tasks->shell->procs, task->pid)))
 			continue;
 		task->pidfd = ends_hold(tasks->shell->procs, task->pid, who);
 		if (task->pidfd < 0) {

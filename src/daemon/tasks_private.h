@@ -76,7 +76,7 @@ void task_ended(struct tasks *tasks, struct task *task, const struct reap *reap)
 struct task *task_by_pid(struct tasks *tasks, pid_t pid);
 bool tasks_collect(struct tasks *tasks, uint32_t place);
 void tasks_check(struct tasks *tasks);
-void tasks_hold_adopted(struct tasks *tasks);
+void tasks_hold_adopted(struct tasks *tasks, bool only_fosters);
 
 /* tasks_adopt.c */
 void task_record(struct tasks *tasks, const struct task *task);

@@ -17,7 +17,7 @@ handing_begin(struct handing *handing, int take_link_fd)
 	handing->link_fd = take_link_fd;
 	handing->step = HANDING_HELLO;
 	handing->at = 0;
-	handing->has_ack = false;
+	handing->has_ack = handing->has_question = false;
 }
 
 static int
@@ -79,6 +79,11 @@ send_news(struct handing *handing)
 		r = send_short(handing, LINK_SIGNAL, signo);
 		if (r == 0)
 			handing->signals &= ~(UINT32_C(1) << signo);
+		return r;
+	}
+	if (handing->has_question) {
+		r = send_short(handing, LINK_ASK, 0);
+		handing->has_question = r < 0;
 		return r;
 	}
 	if (!handing->has_news)

@@ -25,6 +25,7 @@ struct handing {
 	uint64_t at;             /* how far in the vault */
 	uint32_t has_ack;        /* the ledger was taken: its sender waits */
 	uint32_t has_news;       /* in the exits */
+	uint32_t has_question;   /* is it alive? */
 	uint32_t signals;        /* not yet passed on: bit n */
 };
 

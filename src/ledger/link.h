@@ -6,6 +6,9 @@
  * walker drains the link to its end before it starts the next guardian, so what was sent
  * is kept.  Sending waits while the link is full; the walker is always prompt.
  *
+ * Each guardian has a link of its own.  The walker closes its end of it before it starts
+ * the next guardian: so nothing that one of before might still say can arrive.
+ *
  * A new guardian gets, in this order: LINK_HELLO (with the exits and, if there is one,
  * the ledger), any number of LINK_VAULT, LINK_END.
  */
@@ -32,28 +35,34 @@
 	X(LINK_NOTIFY, "notify")   \
 	X(LINK_ADOPTED, "adopted") \
 	X(LINK_UPGRADE, "upgrade") \
+	X(LINK_ALIVE, "alive")     \
 	X(LINK_HELLO, "hello")     \
 	X(LINK_VAULT, "vault")     \
 	X(LINK_END, "end")         \
 	X(LINK_ACK, "ack")         \
 	X(LINK_POKE, "poke")       \
-	X(LINK_SIGNAL, "signal")
+	X(LINK_SIGNAL, "signal")   \
+	X(LINK_ASK, "ask")
 enum link_kind { LINK_MAP(AS_ENUM) LINK_KIND_MAX };
 
 /*
- * LINK_LEDGER   1 descriptor: from now on this is the ledger; answered by LINK_ACK
+ * LINK_LEDGER   1 descriptor, n: from now on this is the ledger, with room for n actors;
+ *               answered by LINK_ACK
  * LINK_STORE    keys[n], n descriptors: keep them; a key that is there is replaced
  * LINK_DROP     keys[n]: close them
  * LINK_NOTIFY   text: for the service manager, sd_notify(3)
  * LINK_ADOPTED  the guardian supervises: this start has succeeded
  * LINK_UPGRADE  1 descriptor: the binary to run from now on; the guardian ends next, with
  *               LINK_EXIT_UPGRADE
+ * LINK_ALIVE    n: 1: the answer to LINK_ASK, given between two turns of the loop; 0: a
+ *               sign of life in the midst of long work
  * LINK_HELLO    hello; descriptors: the exits, and the ledger where there is one
  * LINK_VAULT    keys[n], n descriptors: what was stored
  * LINK_END      the vault is complete
  * LINK_ACK      LINK_LEDGER is done
  * LINK_POKE     there is news in the exits
  * LINK_SIGNAL   n: the walker got this signal, the guardian acts on it
+ * LINK_ASK      is the guardian alive?  LINK_ALIVE is expected soon
  */
 
 /* Exit status of a guardian that makes room for its successor on purpose. */
@@ -80,8 +89,9 @@ enum vault_kind {
 #define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))
 #define VAULT_KIND_OF(key)  ((enum vault_kind)((key) >> 56))
 
-/* After so many relapses the ledger is not trusted, and they are counted anew. */
-#define LINK_RELAPSES_MAX 10
+/* So many guardians that do not end although they were killed (they sleep in the kernel)
+ * are left behind; with that many the next one waits for the end of one of them. */
+#define LINK_LEFT_MAX 8
 
 /* Without holes: it is sent as it is. */
 struct link_hello {
@@ -92,14 +102,12 @@ struct link_hello {
 	uint32_t has_ledger;
 	uint32_t is_upgrade; /* this is the new binary, which has adopted nothing yet */
 	uint32_t fell_back;  /* the new binary could not do it: this is the one before */
-	uint32_t
-	    relapses; /* guardians in a row that failed before they had proved good */
-	struct reap last_end;  /* of the guardian before; pid 0: this is the first */
-	uint64_t died_ms;      /* when that was seen, CLOCK_MONOTONIC */
-	struct rlimit nofile;  /* as supd was started with */
-	int32_t oom_score_adj; /* as supd was started with */
-	uint32_t unused;
-	char binary[1024]; /* the path that supd was started from */
+	int32_t left[LINK_LEFT_MAX]; /* guardians that were left behind; 0: none */
+	int32_t oom_score_adj;       /* as supd was started with */
+	struct reap last_end; /* of the guardian before; pid 0: this is the first */
+	uint64_t died_ms;     /* when it was last heard of, CLOCK_MONOTONIC */
+	struct rlimit nofile; /* as supd was started with */
+	char binary[1024];    /* the path that supd was started from */
 };
 
 struct link_message {

@@ -115,6 +115,15 @@ vault_store_all(struct vault *vault, const uint64_t *keys, const int *take_fds, 
 	return n_lost;
 }
 
+/* What the key has, which stays the vault's; -1: nothing. */
+int
+vault_peek(const struct vault *vault, uint64_t key)
+{
+	const struct vault_slot *slot = &vault->slots[find(vault, key)];
+
+	return slot->fd == 0 ? -1 : slot->fd;
+}
+
 /* Close what the key has, if it has anything. */
 void
 vault_drop(struct vault *vault, uint64_t key)

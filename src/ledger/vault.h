@@ -33,6 +33,7 @@ int vault_open(struct vault *vault, size_t spare, struct err *err);
 bool vault_store(struct vault *vault, uint64_t key, int take_fd);
 size_t vault_store_all(struct vault *vault, const uint64_t *keys, const int *take_fds,
                        size_t n);
+int vault_peek(const struct vault *vault, uint64_t key);
 void vault_drop(struct vault *vault, uint64_t key);
 void vault_drop_all(struct vault *vault, const uint64_t *keys, size_t n);
 size_t vault_next(const struct vault *vault, size_t *at, size_t max, uint64_t *ret_keys,

@@ -58,6 +58,8 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 	           &user_of_reaped, &system_of_reaped, &ret->threads, &ret->start,
 	           &ret->resident_pages) != 11)
 		return -EBADMSG;
+	at = strrchr(at, ' ');
+	ret->exit_code = at == NULL ? 0 : (int)strtol(at, NULL, 10);
 	ret->cpu_ticks = user + system + user_of_reaped + system_of_reaped;
 	return 0;
 }

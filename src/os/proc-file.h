@@ -18,6 +18,7 @@ struct proc_stat {
 	uint64_t
 	    cpu_ticks; /* of all its threads, and of the children that it has reaped */
 	int64_t resident_pages;
+	int exit_code; /* of a zombie, as of waitpid(2); 0 where it is hidden from us */
 };
 
 /* Take in one child; what is not 0 ends the listing, and is returned. */

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,8 +45,9 @@ struct proc_sweep {
 	struct swept *all;
 	size_t n;
 	size_t cap;
-	pid_t self;      /* asked for once: the list of children is long */
-	pid_t walker;    /* 0, or whose children are looked at like ours */
+	pid_t self;                /* asked for once: the list of children is long */
+	pid_t walker;              /* 0, or whose children are looked at like ours */
+	pid_t left[PROC_LEFT_MAX]; /* 0, or the same */
 	bool is_unsure;  /* everything changed while we looked, again and again */
 	struct map seen; /* pid to index */
 	struct map dead; /* pids of orphans that had ended before the last listing */
@@ -87,6 +89,15 @@ void
 proc_sweep_include(struct proc_sweep *sweep, pid_t walker)
 {
 	sweep->walker = walker;
+}
+
+/* The same for guardians that were left behind, and have not ended: see walker/judge.c.
+ * What does not fit is left out. */
+void
+proc_sweep_include_left(struct proc_sweep *sweep, const pid_t *left, size_t n)
+{
+	for (size_t i = 0; i < n && i < PROC_LEFT_MAX; i++)
+		sweep->left[i] = left[i];
 }
 
 static int
@@ -313,6 +324,17 @@ look_at_orphan(pid_t pid, struct swept *ret)
 	return (line.flags & FLAG_EXITING) != 0 && line.state != 'Z' ? ENDS : LIVES;
 }
 
+/* Is it a guardian that was left behind?  Its environment may be out of reach for as long
+ * as it sleeps, and its children are looked at by themselves. */
+static bool
+is_left(const struct proc_sweep *sweep, pid_t pid)
+{
+	for (size_t i = 0; i < PROC_LEFT_MAX; i++)
+		if (sweep->left[i] == pid)
+			return true;
+	return false;
+}
+
 /* Look at the children of one of the subreapers; the answers of try_sweep(). */
 static int
 sweep_children(struct proc_sweep *sweep, pid_t subreaper, const struct map *known)
@@ -326,7 +348,8 @@ sweep_children(struct proc_sweep *sweep, pid_t subreaper, const struct map *know
 		struct swept orphan;
 		enum life life;
 
-		if (pid == sweep->self || map_get(known, (uint64_t)pid, &value) ||
+		if (pid == sweep->self || is_left(sweep, pid) ||
+		    map_get(known, (uint64_t)pid, &value) ||
 		    map_get(&sweep->dead, (uint64_t)pid, &value))
 			continue;
 		life = look_at_orphan(pid, &orphan);
@@ -351,6 +374,10 @@ try_sweep(struct proc_sweep *sweep, const struct map *known)
 	map_done(&sweep->seen);
 	map_init(&sweep->seen);
 	ours = sweep_children(sweep, sweep->self, known);
+	/* Before the walker, which gets their children when they end. */
+	for (size_t i = 0; i < PROC_LEFT_MAX && ours == 1; i++)
+		if (sweep->left[i] > 0)
+			ours = sweep_children(sweep, sweep->left[i], known);
 	if (ours >= 0 && sweep->walker > 0)
 		theirs = sweep_children(sweep, sweep->walker, known);
 	if (ours >= 0 && theirs >= 0)
@@ -542,6 +569,45 @@ proc_look(pid_t pid, pid_t *ret_parent, uint64_t *ret_start)
 	return 0;
 }
 
+/* May we see what /proc says of this process to its owner only? */
+static bool
+is_open_to_us(pid_t pid)
+{
+	char name[PROC_NAME_MAX], target[PROC_NAME_MAX];
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/ns/pid", pid);
+	return readlink(name, target, sizeof(target)) >= 0 || errno != EACCES;
+}
+
+/*
+ * How did this child of another process end, which has not reaped it yet?  Without the
+ * times that it took.  Returns 0; -EAGAIN: it is no zombie; -EACCES: that is hidden from
+ * us; or another -errno when there is no such process.  In the first three cases
+ * *ret_parent is told.
+ */
+int
+proc_zombie(pid_t pid, pid_t *ret_parent, struct reap *ret)
+{
+	struct proc_stat line;
+	int r = proc_stat_read(pid, &line);
+
+	if (r < 0)
+		return r;
+	*ret_parent = line.parent;
+	if (!proc_stat_is_dead(&line))
+		return -EAGAIN;
+	if (!is_open_to_us(pid))
+		return -EACCES;
+	*ret = (struct reap){.pid = pid, .kind = REAP_EXITED};
+	if (WIFEXITED(line.exit_code)) {
+		ret->status = WEXITSTATUS(line.exit_code);
+	} else {
+		ret->kind = WCOREDUMP(line.exit_code) ? REAP_DUMPED : REAP_SIGNALED;
+		ret->status = WTERMSIG(line.exit_code);
+	}
+	return 0;
+}
+
 /*
  * Kill everything in the sweep but what came of children that are in this session.
  * Returns how many were signalled.
@@ -549,10 +615,28 @@ proc_look(pid_t pid, pid_t *ret_parent, uint64_t *ret_start)
 int
 proc_sweep_kill(const struct proc_sweep *sweep, pid_t spared_session)
 {
+	return proc_sweep_signal_all(sweep, spared_session, SIGKILL);
+}
+
+/* The same with another signal. */
+int
+proc_sweep_signal_all(const struct proc_sweep *sweep, pid_t spared_session, int signo)
+{
 	int count = 0;
 
 	for (size_t i = sweep->n; i-- > 0;)
 		if (sweep->all[i].origin_session != spared_session)
-			count += signal_one(&sweep->all[i], SIGKILL) == 1;
+			count += signal_one(&sweep->all[i], signo) == 1;
+	return count;
+}
+
+/* How many there are. */
+int
+proc_sweep_count(const struct proc_sweep *sweep, pid_t spared_session)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < sweep->n; i++)
+		count += sweep->all[i].origin_session != spared_session;
 	return count;
 }

@@ -16,12 +16,20 @@
 #include "os/fd.h"
 #include "os/say.h"
 
-/* A new binary that dies so often before it has adopted anything is not used. */
-#define TRIALS_MAX 2
-/* One that has supervised for so long does not die of what it took over. */
-#define PROVED_MS 1000
-/* Whoever asks for the end gets it, even where no guardian can be had. */
-#define ENDING_ATTEMPTS_MAX 7
+/* How long the guardian that begins may take, and be silent: as long as what is there to
+ * be taken over is not supervised. */
+static void
+watch_start(struct walker *walker)
+{
+	uint64_t total_ms = walker->times.adopt_ms, quiet_ms = total_ms;
+
+	if (walker->handing.ledger_fd >= 0)
+		quiet_ms = WALKER_TAKE_OVER_MS +
+		           (uint64_t)walker->n_actors * WALKER_TAKE_OVER_MS_AN_ACTOR;
+	if (walker->is_new && quiet_ms < total_ms)
+		total_ms = quiet_ms;
+	watchdog_begin(&walker->watchdog, total_ms, quiet_ms, walker->now_ms);
+}
 
 /* Start the next guardian, or try again later. */
 void
@@ -46,7 +54,8 @@ guardian_start(struct walker *walker)
 	walker->guardian = r;
 	walker->handing.signals |= walker->ending;
 	handing_begin(&walker->handing, link[0]);
-	watchdog_enter(&walker->watchdog, WATCHDOG_PROVING, walker->now_ms);
+	walker->is_new = walker->old_fd >= 0;
+	watch_start(walker);
 }
 
 /* ---- what it says ------------------------------------------------------------------ */
@@ -67,9 +76,19 @@ static void
 on_notify(struct walker *walker, const char *text)
 {
 	if (strncmp(text, "WATCHDOG=1", 10) == 0)
-		watchdog_hear(&walker->watchdog, walker->now_ms);
+		watchdog_pinged(&walker->watchdog, walker->now_ms);
 	/* Not waited for: a service manager that does not listen hears the next one. */
 	(void)notifier_send(&walker->systemd, text);
+}
+
+static void
+on_ledger(struct walker *walker, int take_fd, uint32_t n_actors)
+{
+	fd_close(&walker->handing.ledger_fd);
+	walker->handing.ledger_fd = take_fd;
+	walker->handing.has_ack = true;
+	walker->n_actors = n_actors;
+	watchdog_expect(&walker->watchdog, n_actors);
 }
 
 static void
@@ -79,10 +98,15 @@ on_adopted(struct walker *walker)
 	walker->adopted_ms = walker->now_ms;
 	walker->handing.hello.attempts = walker->handing.hello.fell_back = 0;
 	watchdog_enter(&walker->watchdog, WATCHDOG_PROVED, walker->now_ms);
-	if (walker->old_fd < 0)
-		return;
-	fd_close(&walker->old_fd);
-	exec_walker(walker);
+}
+
+static void
+on_alive(struct walker *walker, bool is_answer)
+{
+	if (is_answer)
+		watchdog_answered(&walker->watchdog, walker->now_ms);
+	else
+		watchdog_hear(&walker->watchdog, walker->now_ms);
 }
 
 /* Its descriptors are ours now. */
@@ -96,15 +120,15 @@ on_message(struct walker *walker, const struct link_message *message, const int 
 	} else if (message->kind == LINK_DROP) {
 		vault_drop_all(&walker->vault, message->keys, message->n);
 	} else if (message->kind == LINK_LEDGER) {
-		fd_close(&walker->handing.ledger_fd);
-		walker->handing.ledger_fd = fds[0];
-		walker->handing.has_ack = true;
+		on_ledger(walker, fds[0], message->n);
 	} else if (message->kind == LINK_UPGRADE) {
 		on_upgrade(walker, fds[0]);
 	} else if (message->kind == LINK_NOTIFY) {
 		on_notify(walker, message->text);
 	} else if (message->kind == LINK_ADOPTED) {
 		on_adopted(walker);
+	} else if (message->kind == LINK_ALIVE) {
+		on_alive(walker, message->n != 0);
 	}
 	if (n_lost > 0)
 		say("%zu descriptors are not kept: there are %zu already, raise the "
@@ -139,127 +163,4 @@ guardian_receive(struct walker *walker)
 	fd_close(&walker->handing.link_fd);
 	if (walker->guardian > 0)
 		(void)kill(walker->guardian, SIGKILL);
-}
-
-/* ---- how it is, and how it ended --------------------------------------------------- */
-
-/* Abort a guardian that hangs, kill one that does not even die of that, and keep the
- * service manager patient while none supervises (DECISIONS 10). */
-void
-guardian_watch(struct walker *walker)
-{
-	enum watchdog_act act = watchdog_next(&walker->watchdog, walker->now_ms);
-
-	if (act == WATCHDOG_PING)
-		(void)notifier_send(&walker->systemd, "WATCHDOG=1");
-	if (act != WATCHDOG_ABORT && act != WATCHDOG_KILL)
-		return;
-	say("supd's guardian (pid %d) hangs: it is %s", (int)walker->guardian,
-	    act == WATCHDOG_ABORT ? "aborted" : "killed");
-	(void)kill(walker->guardian, act == WATCHDOG_ABORT ? SIGABRT : SIGKILL);
-}
-
-/* Is the binary one that was upgraded to and has not adopted anything yet? */
-static bool
-is_on_trial(const struct walker *walker)
-{
-	return walker->old_fd >= 0 && !walker->adopted;
-}
-
-/* An end that is supd's end, too.  A binary on trial has no say in that. */
-static bool
-is_final(const struct walker *walker, const struct reap *end)
-{
-	if (end->kind != REAP_EXITED || is_on_trial(walker))
-		return false;
-	if (end->status == EX_OK || end->status == EX_SOFTWARE)
-		return true;
-	return !walker->ever_adopted &&
-	       (end->status == EX_USAGE || end->status == EX_UNAVAILABLE ||
-	        end->status == EX_OSERR || end->status == EX_CONFIG);
-}
-
-/* Did it end by a fault of its own?  What else kills it tells nothing of the ledger. */
-static bool
-is_own_fault(const struct reap *end)
-{
-	return end->kind == REAP_EXITED || end->status == SIGABRT ||
-	       end->status == SIGSEGV || end->status == SIGBUS || end->status == SIGILL ||
-	       end->status == SIGFPE || end->status == SIGTRAP || end->status == SIGSYS;
-}
-
-/*
- * Who fails right after it has adopted leaves the actors running, so that is borne for
- * longer than a failed adoption, but not for ever.
- */
-static void
-count_relapse(struct walker *walker, const struct reap *end)
-{
-	struct link_hello *hello = &walker->handing.hello;
-	bool is_good =
-	    walker->adopted &&
-	    (!is_own_fault(end) || walker->now_ms - walker->adopted_ms >= PROVED_MS);
-
-	if (is_good || hello->relapses == LINK_RELAPSES_MAX)
-		hello->relapses = 0;
-	hello->relapses += !is_good;
-}
-
-/* It failed: say so, and find out when and with which binary the next one begins. */
-static void
-count_crash(struct walker *walker, const struct reap *end)
-{
-	struct link_hello *hello = &walker->handing.hello;
-	uint64_t life_ms = walker->now_ms - walker->respawn.began_ms, delay_ms = 0;
-	char text[REAP_TEXT_MAX];
-
-	/* There are so few trials that nobody need wait for them. */
-	if (!is_on_trial(walker))
-		delay_ms = respawn_end(&walker->respawn, walker->now_ms);
-	say("supd's guardian (pid %d) ended after %ju ms, %s; the next one comes in "
-	    "%ju ms",
-	    (int)end->pid, (uintmax_t)life_ms, os_reap_text(end, text),
-	    (uintmax_t)delay_ms);
-	hello->crashes++;
-	hello->attempts += !walker->adopted;
-	count_relapse(walker, end);
-	if (!is_on_trial(walker) || hello->attempts < TRIALS_MAX)
-		return;
-	say("the new supd failed %d times before it had adopted: back to the old one",
-	    TRIALS_MAX);
-	(void)close(walker->binary_fd);
-	walker->binary_fd = walker->old_fd;
-	walker->old_fd = -1;
-	hello->fell_back = true;
-}
-
-/*
- * The guardian was reaped: hear what it said last, then pass on its status, or see to
- * the next one (DECISIONS 37).
- */
-void
-guardian_died(struct walker *walker, const struct reap *end)
-{
-	struct link_hello *hello = &walker->handing.hello;
-
-	walker->guardian = 0;
-	guardian_receive(walker);
-	fd_close(&walker->handing.link_fd);
-	watchdog_enter(&walker->watchdog, WATCHDOG_NONE, walker->now_ms);
-	if (is_final(walker, end)) {
-		walker->exit_status = end->status;
-		return;
-	}
-	walker->respawn.next_ms = walker->now_ms;
-	if (!walker->adopted || walker->old_fd < 0 || end->kind != REAP_EXITED ||
-	    end->status != LINK_EXIT_UPGRADE)
-		count_crash(walker, end);
-	walker->adopted = false;
-	hello->is_upgrade = walker->old_fd >= 0;
-	hello->last_end = *end;
-	hello->died_ms = walker->now_ms;
-	if (walker->ending != 0 && hello->attempts >= ENDING_ATTEMPTS_MAX) {
-		say_error("no guardian can be had that would end supd in order");
-		walker->exit_status = EX_SOFTWARE;
-	}
 }

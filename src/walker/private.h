@@ -9,21 +9,32 @@
 #include "ledger/handing.h"
 #include "os/cgroup.h"
 #include "os/sdnotify.h"
+#include "os/signals.h"
+#include "walker/walker.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Signals that end supd. */
+#define ENDING (SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGQUIT))
 
 struct walker {
 	/* Plain data, which the walker takes along when it executes itself. */
 	uint64_t kind; /* walker_kind(): of another one nothing can be known */
 	int lock_fd;
 	int binary_fd;     /* what guardians run */
-	int old_fd;        /* the one before, until the new one has adopted; or -1 */
+	int old_fd;        /* the one before, until the new one is trusted; or -1 */
 	pid_t guardian;    /* 0: none */
 	bool adopted;      /* this one supervises */
+	bool is_new;       /* this one runs a binary that is not trusted yet */
+	bool is_stopped;   /* this one, by a signal */
 	bool ever_adopted; /* one of them did */
 	uint64_t adopted_ms;
-	uint32_t ending; /* signals that end supd: every guardian hears them */
+	uint32_t ending;   /* signals that end supd: every guardian hears them */
+	uint32_t n_ending; /* how often supd was asked to end */
+	uint32_t n_actors; /* that the ledger has room for */
+	struct walker_times times;
 	struct handing handing;
 	struct respawn respawn;
 	struct watchdog watchdog;
@@ -43,7 +54,12 @@ struct walker {
 void guardian_start(struct walker *walker);
 void guardian_receive(struct walker *walker);
 void guardian_watch(struct walker *walker);
+void guardian_hurry(struct walker *walker);
 void guardian_died(struct walker *walker, const struct reap *end);
+bool guardian_is_left(struct walker *walker, const struct reap *news);
+uint64_t guardian_trial_ms(const struct walker *walker);
+
+void end_processes(const struct walker *walker);
 
 void exec_walker(struct walker *walker);
 int exec_resume(struct walker *walker);

@@ -26,8 +26,7 @@
 /* So often one tries again what nobody tells that it can be done now. */
 #define AGAIN_MS 20
 
-/* Those that end supd, and all that the guardian hears of. */
-#define ENDING (SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGQUIT))
+/* All that the guardian hears of. */
 #define PASSED (ENDING | SIGNAL_BIT(SIGHUP) | SIGNAL_BIT(SIGUSR1))
 
 /* ---- the loop ---------------------------------------------------------------------- */
@@ -47,13 +46,16 @@ reap(struct walker *walker)
 	while (os_reap_peek_any(&news) == 1) {
 		bool is_end = news.kind != REAP_STOPPED && news.kind != REAP_CONTINUED;
 		bool is_guardian = news.pid == walker->guardian;
+		bool is_ours = is_guardian || guardian_is_left(walker, &news);
 
-		if (!is_guardian && !exits_add(walker->exits, &news))
+		if (!is_ours && !exits_add(walker->exits, &news))
 			return false;
 		os_reap_peeked(&news);
-		walker->handing.has_news |= !is_guardian;
+		walker->handing.has_news |= !is_ours;
 		if (is_guardian && is_end)
 			guardian_died(walker, &news);
+		else if (is_guardian)
+			walker->is_stopped = news.kind == REAP_STOPPED;
 	}
 	return true;
 }
@@ -68,6 +70,8 @@ rest(const struct walker *walker, int r, bool all_reaped)
 
 	if (walker->guardian == 0 && walker->respawn.next_ms < until_ms)
 		until_ms = walker->respawn.next_ms;
+	if (guardian_trial_ms(walker) < until_ms)
+		until_ms = guardian_trial_ms(walker);
 	if (r == -EAGAIN)
 		fds[1].events |= POLLOUT;
 	else if (r < 0 && r != -EPIPE)
@@ -87,6 +91,8 @@ walk(struct walker *walker)
 		walker->handing.signals |= came & PASSED;
 		walker->ending |= came & ENDING;
 		guardian_receive(walker);
+		if ((came & ENDING) != 0 && walker->n_ending++ > 0)
+			guardian_hurry(walker);
 
 		bool all_reaped = reap(walker);
 
@@ -203,12 +209,13 @@ finish(struct walker *walker, int status)
  * above 2 are strangers to be closed, signals are reset.
  */
 int
-walker_run(const char *runtime_dir, char **argv, uint64_t adopt_ms)
+walker_run(const char *runtime_dir, char **argv, const struct walker_times *times)
 {
 	struct link_hello hello = {.version = LINK_VERSION, .walker_pid = getpid()};
 	struct walker walker = {
 	    .kind = walker_kind(),
 	    .old_fd = -1,
+	    .times = *times,
 	    .handing = {.link_fd = -1, .ledger_fd = -1, .hello = hello},
 	};
 	int given[LISTEN_FDS_MAX];
@@ -227,8 +234,7 @@ walker_run(const char *runtime_dir, char **argv, uint64_t adopt_ms)
 		status = open_all(&walker, runtime_dir);
 	if (status == 0)
 		keep_given(&walker, given, n_given);
-	watchdog_init(&walker.watchdog, walker.systemd.watchdog_us / 1000, adopt_ms,
-	              walker.now_ms);
+	watchdog_init(&walker.watchdog, walker.systemd.watchdog_us / 1000, walker.now_ms);
 	return finish(&walker, status == 0 ? walk(&walker) : status);
 }
 

@@ -4,7 +4,8 @@
  * It holds what is to survive a guardian: the ledger, the record of ended processes, the
  * vault of descriptors, the lock of the runtime directory.  It reads no configuration,
  * parses nothing, allocates nothing after its start, and wakes up only when something
- * has happened: so there is little in it that can fail.
+ * has happened, and every few seconds to ask whether the guardian is alive: so there is
+ * little in it that can fail.
  */
 #ifndef WALKER_WALKER_H
 #define WALKER_WALKER_H
@@ -17,10 +18,18 @@
 #define ROLE_GUARDIAN "@guardian"
 #define ROLE_WALKER   "@walker"
 
-/* So long a guardian may take until it supervises. */
+struct walker_times {
+	uint64_t adopt_ms; /* so long a guardian may take until it supervises */
+	uint64_t trial_ms; /* so long a new binary has to supervise until it is trusted */
+};
 #define WALKER_ADOPT_MS 120000
+#define WALKER_TRIAL_MS 10000
+/* A guardian that takes over what there is may be silent for so long, and for so much
+ * longer with each actor. */
+#define WALKER_TAKE_OVER_MS          10000
+#define WALKER_TAKE_OVER_MS_AN_ACTOR 1
 
-int walker_run(const char *runtime_dir, char **argv, uint64_t adopt_ms);
+int walker_run(const char *runtime_dir, char **argv, const struct walker_times *times);
 int walker_resume(char **argv);
 uint64_t walker_kind(void);
 

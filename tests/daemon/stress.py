@@ -66,7 +66,8 @@ def ten_thousand(box):
     equal([child for child in s.brood() if not alive(child)], [], "zombies")
 
 
-@test("an idle supd does not wake up, with hundreds of actors and a watcher", timeout=60)
+@test("an idle supd wakes up for the walker's questions only, with hundreds of actors",
+      timeout=60)
 def idle(box):
     s = box.supd(sleepers(300))
     s.until(lambda: s.counts["started", "/user/a299"] == 1, "the last start", 30)
@@ -74,7 +75,7 @@ def idle(box):
 
     def switches():
         with open(f"/proc/{guardian}/status", encoding="utf8") as text:
-            return [int(line.split()[1]) for line in text if "ctxt_switches" in line]
+            return sum(int(line.split()[1]) for line in text if "ctxt_switches" in line)
 
     def silence(seconds):
         end = now_ns() + seconds * 1_000_000_000
@@ -83,7 +84,9 @@ def idle(box):
     silence(1)  # the dust settles
     before = switches()
     silence(8)
-    equal(switches(), before, "context switches (voluntary, not voluntary)")
+    # Three questions at most, and the answer to each may be interrupted.
+    woken = switches() - before
+    check(woken <= 6, f"{woken} context switches in 8 s")
 
 
 @test("with too few descriptors a restart is retried until it works, and clients are served",

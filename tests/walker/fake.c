@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* fake.c - the real walker with a guardian that does what a test tells it.
  *
- * fake DIR [MS]: the walker, with DIR as its runtime directory; a guardian has MS to
- * adopt. Its guardian connects to the socket DIR/control, tells there what happens to it,
- * and obeys, a line each.
+ * fake DIR [MS [TRIAL]]: the walker, with DIR as its runtime directory; a guardian has MS
+ * to adopt, a new binary TRIAL to be trusted (0). Its guardian connects to the socket
+ * DIR/control, tells there what happens to it, and obeys, a line each.
  */
 #include "config.h"
 
@@ -33,6 +33,7 @@ struct fake {
 	struct handover handover;
 	struct exits *exits;
 	int control;
+	bool is_silent; /* gives no answer to the walker */
 };
 
 static void tell(const struct fake *fake, const char *fmt, ...)
@@ -159,6 +160,18 @@ hang(bool deaf)
 		(void)pause();
 }
 
+/* Do nothing until SIGTERM, which is blocked. */
+static void
+nap(void)
+{
+	sigset_t wanted;
+	int signo;
+
+	(void)sigemptyset(&wanted);
+	(void)sigaddset(&wanted, SIGTERM);
+	(void)sigwait(&wanted, &signo);
+}
+
 static void
 obey(struct fake *fake, char *line)
 {
@@ -198,6 +211,12 @@ obey(struct fake *fake, char *line)
 			tell(fake, "end %d %d %d", reap.pid, reap.kind, reap.status);
 	else if (strcmp(line, "hang") == 0)
 		hang(a != 0);
+	else if (strcmp(line, "silence") == 0)
+		fake->is_silent = a != 0;
+	else if (strcmp(line, "beat") == 0)
+		send_link(fake, &(struct link_message){.kind = LINK_ALIVE}, NULL, 0);
+	else if (strcmp(line, "nap") == 0)
+		nap();
 	tell(fake, "done %s", line);
 }
 
@@ -213,7 +232,12 @@ hear(struct fake *fake)
 		tell(fake, "eof");
 		_exit(70);
 	}
-	if (r == 1)
+	if (r == 1 && message.kind == LINK_ASK) {
+		if (!fake->is_silent)
+			send_link(fake,
+			          &(struct link_message){.kind = LINK_ALIVE, .n = 1},
+			          NULL, 0);
+	} else if (r == 1)
 		tell(fake, "%s %u", link_names[message.kind], message.n);
 }
 
@@ -240,13 +264,13 @@ greet(const struct fake *fake)
 	     "hello pid=%d walker=%d attempts=%u crashes=%u upgrade=%d back=%d last=%d "
 	     "kind=%d "
 	     "status=%d ledger=%llu vault=%zu low=%llu high=%llu wrong=%d moved=%d "
-	     "group=%d nofile=%ju relapses=%u",
+	     "group=%d nofile=%ju left=%d",
 	     getpid(), hello->walker_pid, hello->attempts, hello->crashes,
 	     hello->is_upgrade, hello->fell_back, hello->last_end.pid,
 	     hello->last_end.kind, hello->last_end.status,
 	     hello->has_ledger ? number_in(fake->handover.ledger_fd) : 0,
 	     fake->handover.n, low, high, n_wrong, n_moved, getpgrp(),
-	     (uintmax_t)hello->nofile.rlim_cur, hello->relapses);
+	     (uintmax_t)hello->nofile.rlim_cur, hello->left[0]);
 }
 
 static int
@@ -294,7 +318,10 @@ guard(const char *dir)
 int
 main(int argc, char **argv)
 {
-	uint64_t adopt_ms = argc > 2 ? strtoull(argv[2], NULL, 10) : WALKER_ADOPT_MS;
+	const struct walker_times times = {
+	    .adopt_ms = argc > 2 ? strtoull(argv[2], NULL, 10) : WALKER_ADOPT_MS,
+	    .trial_ms = argc > 3 ? strtoull(argv[3], NULL, 10) : 0,
+	};
 
 	if (argc > 2 && strcmp(argv[1], ROLE_GUARDIAN) == 0)
 		return guard(argv[2]);
@@ -302,5 +329,5 @@ main(int argc, char **argv)
 		argv[1] = argv[0];
 		return walker_resume(argv + 1);
 	}
-	return argc > 1 ? walker_run(argv[1], argv, adopt_ms) : 1;
+	return argc > 1 ? walker_run(argv[1], argv, &times) : 1;
 }

@@ -76,7 +76,7 @@ class Guardian:
 
 
 class Walker:
-    def __init__(self, box, *, command=(), env=None, before=None, adopt_ms=None):
+    def __init__(self, box, *, command=(), env=None, before=None, adopt_ms=None, trial_ms=0):
         self.dir = box.dir
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(box.path("control"))
@@ -88,7 +88,7 @@ class Walker:
             environ.pop(name, None)
         environ.update(env or {})
         self.stderr = box.path("stderr")
-        arguments = [] if adopt_ms is None else [str(adopt_ms)]
+        arguments = [] if adopt_ms is None else [str(adopt_ms), str(trial_ms)]
         with open(self.stderr, "w", encoding="utf8") as err:
             self.process = subprocess.Popen([*command, FAKE, box.dir, *arguments], env=environ,
                                             stdin=subprocess.DEVNULL, stdout=err, stderr=err,
@@ -503,7 +503,7 @@ def hostile(box):
     w.ended(0)
 
 
-@test("idle, the walker does nothing at all")
+@test("between two questions to the guardian the walker does nothing at all")
 def idle(box):
     w = Walker(box)
     guardian = w.guardian()
@@ -702,12 +702,8 @@ def final_upgrade(box):
 @test("the second attempt of a new binary is an upgrade, too, and comes at once")
 def second_attempt(box):
     new = shutil.copy(FAKE, box.path("new"))
-    w = Walker(box)
-    guardian = w.guardian()
-    guardian.do("adopt")
-    guardian.do(f"upgrade {new}")
-    guardian.send("exit 99")
-    guardian = crash(w, w.guardian())
+    w, guardian = on_trial(box, new)
+    guardian = crash(w, guardian)
     equal((guardian.hello["upgrade"], guardian.hello["back"]), (1, 0), "what it is told")
     equal(os.readlink(f"/proc/{guardian.pid}/exe"), new, "what the guardian runs")
     has(w.said(), "the next one comes in 0 ms")
@@ -718,22 +714,96 @@ def second_attempt(box):
     w.ended(0)
 
 
-@test("who fails right after it has adopted has relapsed; who is killed then has not")
+@test("guardians that fail right after they have adopted come back later and later, no more")
 def relapse(box):
     w = Walker(box)
     guardian = w.guardian()
-    counts = []
-    for signo in (signal.SIGSEGV, signal.SIGABRT, None, signal.SIGKILL, signal.SIGBUS):
-        if signo:
-            guardian.do("adopt")
-        guardian = crash(w, guardian, signo or signal.SIGKILL)
-        counts.append((guardian.hello["relapses"], guardian.hello["attempts"]))
-    equal(counts, [(1, 0), (2, 0), (3, 1), (0, 0), (1, 0)], "relapses and attempts")
-    guardian.do("adopt")
-    time.sleep(1.05)
-    guardian = crash(w, guardian, signal.SIGSEGV)
-    equal(guardian.hello["relapses"], 0, "relapses after one that lived")
+    child = guardian.child(1)
+    for i, signo in enumerate((signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)):
+        guardian.do("adopt")
+        guardian = crash(w, guardian, signo)
+        equal(guardian.hello["attempts"], 0, "attempts")
+        has(w.said(), rf"the next one comes in {100 * 2 ** i} ms")
+    check(alive(child), "an actor is dead")
+    os.kill(child, signal.SIGKILL)
     guardian.send("exit 0")
+    w.ended(0)
+
+
+def on_trial(box, new, **times):
+    """A walker that was upgraded to the binary `new`: it, and the new guardian."""
+    w = Walker(box, **times)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    guardian.do(f"upgrade {new}")
+    guardian.send("exit 99")
+    guardian = w.guardian()
+    equal(os.readlink(f"/proc/{guardian.pid}/exe"), new, "what the guardian runs")
+    return w, guardian
+
+
+@test("a new binary that fails soon after it has adopted is given up for the old one")
+def trial(box):
+    new = shutil.copy(FAKE, box.path("new"))
+    for words, status in (("die 11", signal.SIGSEGV), ("exit 3", 3), ("hang 0", signal.SIGABRT)):
+        sub = Sub(box, words.replace(" ", "-"))
+        w, guardian = on_trial(sub, new, env={"WATCHDOG_USEC": "800000"}, adopt_ms=20000,
+                               trial_ms=60000)
+        equal(guardian.hello["upgrade"], 1, "upgrade")
+        guardian.do("adopt")
+        equal(os.readlink(f"/proc/{w.pid}/exe"), FAKE, "what the walker runs")
+        guardian.send(words)
+        guardian = w.guardian()
+        equal(guardian.hello["status"], status, "how the new one ended")
+        equal((guardian.hello["upgrade"], guardian.hello["back"]), (0, 1), "what it is told")
+        equal(os.readlink(f"/proc/{guardian.pid}/exe"), FAKE, "what the guardian runs")
+        has(w.said(), "failed soon after it had taken over: back to the old one")
+        guardian.do("adopt")
+        guardian.send("exit 0")
+        w.ended(0)
+
+
+@test("a new binary that has supervised for long enough is trusted, also by the walker")
+def trusted(box):
+    new = shutil.copy(FAKE, box.path("new"))
+    w, guardian = on_trial(box, new, adopt_ms=20000, trial_ms=300)
+    guardian.do("adopt")
+    w.until(lambda: os.readlink(f"/proc/{w.pid}/exe") == new, "the walker's exec")
+    guardian = crash(w, guardian, signal.SIGSEGV)
+    equal((guardian.hello["upgrade"], guardian.hello["back"]), (0, 0), "what it is told")
+    equal(os.readlink(f"/proc/{guardian.pid}/exe"), new, "what the guardian runs")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("a guardian that is killed after it has sent the new binary is no failure of that")
+def killed_before(box):
+    new = shutil.copy(FAKE, box.path("new"))
+    w = Walker(box, adopt_ms=20000, trial_ms=60000)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    guardian.do(f"upgrade {new}")
+    guardian = crash(w, guardian)
+    equal((guardian.hello["upgrade"], guardian.hello["back"]), (1, 0), "what it is told")
+    equal(os.readlink(f"/proc/{guardian.pid}/exe"), new, "what the guardian runs")
+    guardian.do("adopt")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+@test("asked twice to end, supd finds out soon that its guardian cannot hear that")
+def hurried(box):
+    w = Walker(box)
+    guardian = w.guardian()
+    guardian.do("adopt")
+    guardian.do("silence 1")
+    os.kill(w.pid, signal.SIGTERM)
+    guardian.expect("signal 15")
+    os.kill(w.pid, signal.SIGTERM)
+    second = w.guardian()
+    equal(second.hello["status"], signal.SIGABRT, "what the first one died of")
+    second.expect("signal 15")
+    second.send("exit 0")
     w.ended(0)
 
 
@@ -763,22 +833,14 @@ def hang_at_start(box):
     w.ended(0)
 
 
-@test("a new binary that hangs twice before it has adopted is given up for the old one")
+@test("a new binary that hangs before it has adopted is given up for the old one")
 def hanging_upgrade(box):
     new = shutil.copy(FAKE, box.path("new"))
-    w = Walker(box, adopt_ms=300)
+    w, guardian = on_trial(box, new, adopt_ms=300)
+    guardian.send("hang 1")
     guardian = w.guardian()
-    guardian.do("adopt")
-    old = os.readlink(f"/proc/{guardian.pid}/exe")
-    guardian.do(f"upgrade {new}")
-    guardian.send("exit 99")
-    for _ in range(2):
-        guardian = w.guardian()
-        equal(os.readlink(f"/proc/{guardian.pid}/exe"), new, "what the guardian runs")
-        guardian.send("hang 1")
-    guardian = w.guardian()
-    equal(os.readlink(f"/proc/{guardian.pid}/exe"), old, "what the guardian runs")
-    has(w.said(), "back to the old one")
+    equal(os.readlink(f"/proc/{guardian.pid}/exe"), FAKE, "what the guardian runs")
+    has(w.said(), "did not take over in time: back to the old one")
     guardian.do("adopt")
     guardian.send("exit 0")
     w.ended(0)

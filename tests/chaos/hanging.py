@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The guardian hangs: the walker replaces it, and no actor is lost or started twice."""
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import Chaos, alive, check, equal, now_ns
+from fuse import Fuse
+from lib import Skip, comment, has, main, program, test
+
+INJECT = program("inject", "tests/daemon", ".")
+SECOND = 1_000_000_000
+
+
+def no_core():
+    import resource
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def start(box, name):
+    s = Chaos(box, {"a": {}, "b": {}, "c": {}}, before=no_core, name=name)
+    s.until(lambda: s.counts["supd", "/"] >= 2, "supd to be ready")
+    s.settle()
+    s.first = dict(s.pids)
+    s.old = s.guardian()
+    return s
+
+
+def inject(pid, *words):
+    done = subprocess.run([INJECT, str(pid), *words], capture_output=True, text=True,
+                          check=False)
+    if done.returncode == 77:
+        raise Skip("no process can be traced here")
+    equal(done.returncode, 0, f"inject {words}: {done.stderr}; status")
+
+
+def said(s):
+    with open(os.path.join(s.dir, "stderr"), encoding="utf8") as text:
+        return text.read()
+
+
+def state(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf8") as text:
+        return text.read().rpartition(")")[2].split()[0]
+
+
+def replaced(s, begun):
+    """Wait for the next guardian; all actors are what they were."""
+    s.successor(s.old)
+    took = (now_ns() - begun) / SECOND
+    comment(f"replaced after {took:.1f} s")
+    for name, pid in s.first.items():
+        check(alive(pid), f"{name} is dead")
+        equal(s.actor(name)["pid"], pid, f"the pid of {name}")
+    s.consistent()
+
+
+@test("a guardian that was stopped, and one that spins, are replaced, actors run on", timeout=60)
+def stopped_or_spinning(box):
+    stopped, spinning = start(box, "stopped"), start(box, "spinning")
+    begun = now_ns()
+    os.kill(stopped.old, signal.SIGSTOP)
+    inject(spinning.old, "spin")
+    replaced(stopped, begun)
+    replaced(spinning, begun)
+    has(said(stopped), rf"guardian \(pid {stopped.old}\) hangs, it was stopped by a signal")
+    has(said(spinning), rf"guardian \(pid {spinning.old}\) hangs: it is aborted")
+    for s in (stopped, spinning):
+        check(not alive(s.old), "the guardian that hung lives on")
+
+
+@test("one that sleeps in the kernel and does not die is left behind, and its actors' ends "
+      "are known", timeout=60, root=True)
+def uninterruptible(box):
+    fuse = Fuse(box, "open", uid=0, gid=0)
+    s = start(box, "deaf")
+    begun = now_ns()
+    inject(s.old, "open", fuse.path())
+    equal(fuse.held("open"), s.old, "the process that waits for an answer")
+    replaced(s, begun)
+    equal(state(s.old), "D", "the state of the one that is left behind")
+    has(said(s), rf"guardian \(pid {s.old}\) was killed and does not end")
+    # The parent of these is the one that hangs: nothing is told by the walker.
+    os.kill(s.first["a"], signal.SIGKILL)
+    s.tell("b", "exit=7")
+    for name, how in (("a", {"signal": "KILL"}), ("b", {"code": 7})):
+        s.line("S", name, 2)
+        cause = s.event("exited", name)["cause"]
+        equal({key: cause.get(key) for key in how}, how, f"the end of {name}, {cause}")
+    # A second death of a guardian, while the first one still is there.
+    s.crash()
+    equal(s.actor("c")["pid"], s.first["c"], "the pid of c after another death")
+    fuse.answer()
+    s.until(lambda: not os.path.exists(f"/proc/{s.old}"), "its end")
+    s.until(lambda: "which was left behind, has ended" in said(s), "word of its end")
+    s.tell("c", "exit=9")
+    s.line("S", "c", 2)
+    equal(s.event("exited", "c")["cause"]["code"], 9, "the end of c")
+    s.consistent()
+    equal([s.counts["S", name] for name in "abc"], [2, 2, 2], "lives")
+    equal(s.lines("D"), [], "lives that began before the last one had ended")
+
+
+main()
