@@ -215,7 +215,7 @@ static const struct schema_key backoff_keys[] = {
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, reset_after_ms), NULL},
     {"reset", &reset, "\"auto\"", "With `manual` only the process or an operator resets.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, manual_reset), NULL},
-    {"on", &on, "\"failure\"", "With `stop` restarts after a normal end are delayed too.",
+    {"on", &on, "\"stop\"", "With `failure` restarts after a normal end are not delayed.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, on_stop), NULL},
 };
 TABLE(backoff_table, backoff_keys, NULL);

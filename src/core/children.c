@@ -59,10 +59,7 @@ renew_child(struct core *core, struct node *child)
 	child->attempts = 0;
 	child->was_ready = false;
 	child->manual = false;
-	child->failures = 0;
-	child->shown_delay_ms = 0;
-	child->guard_n = 0;
-	window_clear(&child->limit);
+	pace_forget(core, child);
 	child->bounce = false;
 	child->again = false;
 	child->automatic = false;

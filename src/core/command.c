@@ -41,6 +41,9 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	node->awake = true;
 	if (!node_is_live(node) || node->state == STATE_STOPPING)
 		suspend_clear(core, node);
+	/* A start after a final end, or after a stop, begins anew (DECISIONS 49). */
+	if (node_is_down(node) || !node->up)
+		pace_renew(core, node);
 	if (node_is_down(node)) {
 		node->grouped = node->grouped || strategy_joins(core, node);
 		node->up = true;
@@ -186,12 +189,8 @@ on_reset(struct turn *turn, struct node *top, const struct event *event)
 	struct core *core = turn->core;
 
 	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
-		node->failures = 0;
-		node->shown_delay_ms = 0;
-		node->guard_n = 0;
+		pace_renew(core, node);
 		window_clear(&node->intensity);
-		window_clear(&node->limit);
-		deadline_clear(core, node, LANE_RESET);
 		if (node->state == STATE_FAILED && !node->absent) {
 			node->down_as = STATE_STOPPED;
 			reconcile_set_state(core, node, STATE_STOPPED);

@@ -93,7 +93,8 @@ on_spawned(struct turn *turn, struct node *node)
 	node->spawned = true;
 	node->created = true;
 	node->generation++;
-	(void)turn_report(turn, REPORT_STARTED, node);
+	turn_report(turn, REPORT_STARTED, node)->window = node->no_room;
+	node->no_room = 0;
 	watch_state_changed(core, node);
 	gate_state_changed(core, node);
 	/* Below somebody who is suspended it stands still from the beginning. */
@@ -127,11 +128,15 @@ on_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
 	    .error = event->error,
 	};
 	living_take_key(node->end.key, event);
+	if (!cause_is_shortage(&node->end))
+		pace_ended(turn, node,
+		           node->state != STATE_STOPPING && !node_is_leaving(node));
 	if (node->phase == PHASE_END)
 		down_step(turn, node);
 	else if (node_is_leaving(node))
 		down_bring(turn, node);
-	else if (node->state != STATE_STOPPING)
+	else if (node->state != STATE_STOPPING &&
+	         !pace_waits_for_room(turn, node, &node->end))
 		failure_handle(turn, node, &node->end, node);
 }
 
@@ -167,6 +172,7 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 	if (!node->main_alive || !node->spawned)
 		return;
 	node->main_alive = false;
+	pace_ended(turn, node, node->state != STATE_STOPPING && !node_is_leaving(node));
 	living_ended(turn->core, node);
 	if (event->gone)
 		node->alive = false;

@@ -197,6 +197,7 @@ enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
 	X(REPORT_ESCALATED, "escalated")                       \
 	X(REPORT_HOOK_FAILED, "hook_failed")                   \
 	X(REPORT_SUSPENDED, "suspended")                       \
+	X(REPORT_SHORTAGE, "shortage")                         \
 	X(REPORT_RESUMED, "resumed")
 enum report { REPORT_MAP(AS_ENUM) REPORT_MAX };
 
@@ -252,8 +253,10 @@ struct action {
 	bool group;               /* FAILURE: the strategy took siblings along */
 	bool timed_out;           /* HOOK_FAILED, below */
 	bool confirmed;           /* TERMINATED, below: the target was there, and ended */
-	uint32_t window; /* FAILURE, GAVE_UP: restarts counted in the intensity */
-	uint32_t limit;  /* FAILURE, GAVE_UP: the intensity's bound */
+	/* FAILURE, GAVE_UP: restarts counted in the intensity; STARTED: starts before
+	 * this one that the machine had no room for */
+	uint32_t window;
+	uint32_t limit; /* FAILURE, GAVE_UP: the intensity's bound */
 
 	/*
 	 * HOOK: start this hook of the actor, once for each serial, and say
@@ -265,7 +268,7 @@ struct action {
 	 * killed when its time was over.
 	 */
 	uint32_t serial;
-	uint64_t delay_ms; /* FAILURE (restart, resume), BACKOFF */
+	uint64_t delay_ms; /* FAILURE (restart, resume), BACKOFF, SHORTAGE */
 	enum hook hook;
 	enum hook_reason hook_reason;
 

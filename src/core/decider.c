@@ -17,9 +17,11 @@ enum { TIMED_OUT = 110 };
  * Linux numbers: the core knows no <errno.h>.  EAGAIN, ENOMEM, EBUSY, ENFILE, EMFILE,
  * ETXTBSY, ENOSPC.
  */
-static bool
-is_shortage(int32_t error)
+bool
+cause_is_shortage(const struct cause *cause)
 {
+	const int32_t error = cause->kind == CAUSE_EXEC ? cause->error : 0;
+
 	return error == 11 || error == 12 || error == 16 || error == 23 || error == 24 ||
 	       error == 26 || error == 28;
 }
@@ -35,7 +37,7 @@ default_preset(const struct cause *cause, bool first, enum strategy strategy)
 	case CAUSE_STOPPED:
 		return DIRECTIVE_RESUME;
 	case CAUSE_EXEC:
-		if (!first || is_shortage(cause->error) || cause->error == TIMED_OUT)
+		if (!first || cause->error == TIMED_OUT)
 			return DIRECTIVE_RESTART;
 		return strategy == STRATEGY_ONE_FOR_ONE ? DIRECTIVE_STOP
 		                                        : DIRECTIVE_ESCALATE;
@@ -233,4 +235,25 @@ decider_names_normal(const struct core *core, const struct node *node)
 	                         node_rules(core, node->on_failure_at)) ||
 	       list_names_normal(&supervisor->spec.decider,
 	                         node_rules(core, supervisor->rules_at));
+}
+
+static bool
+list_names_errno(const struct decider *decider, const struct rule *rules, int32_t error)
+{
+	for (uint32_t i = 0; i < decider->n_rules; i++)
+		if (errno_listed(&rules[i], error))
+			return true;
+	return false;
+}
+
+/* Does a rule for this node name this errno?  Only then is a shortage decided upon. */
+bool
+decider_names_errno(const struct core *core, const struct node *node, int32_t error)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+
+	return list_names_errno(&node->spec.on_failure,
+	                        node_rules(core, node->on_failure_at), error) ||
+	       list_names_errno(&supervisor->spec.decider,
+	                        node_rules(core, supervisor->rules_at), error);
 }

@@ -71,10 +71,11 @@ demand_done(struct turn *turn, struct node *node)
 	const struct backoff_spec *backoff = &node->spec.backoff;
 	const uint64_t age_ms = turn->now_ms - node->since_ms;
 
-	if (backoff->none || age_ms >= backoff->min_ms)
-		retire(turn, node, 0);
-	else
-		retire(turn, node, backoff->min_ms - age_ms);
+	uint64_t delay_ms = pace_delay_floor(turn, node);
+
+	if (!backoff->none && backoff->min_ms > age_ms + delay_ms)
+		delay_ms = backoff->min_ms - age_ms;
+	retire(turn, node, delay_ms);
 }
 
 /* There is something for it to do: it starts, if that is all that it waits for. */

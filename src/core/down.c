@@ -62,6 +62,7 @@ down_settle(struct turn *turn, struct node *node)
 	node->start_now = false;
 	node->awake = false;
 	node->brutal = false;
+	node->no_room = 0;
 	suspend_clear(core, node);
 	suspend_decided(core, node);
 	reconcile_set_state(core, node, node->down_as);
@@ -99,7 +100,8 @@ static void
 begin_delay(struct turn *turn, struct node *node)
 {
 	deadline_arm(turn->core, node, LANE_STATE, turn->now_ms, node->delay_ms);
-	if (node->delay_ms > 0)
+	/* An episode of no room is told once, when it begins. */
+	if (node->delay_ms > 0 && node->no_room == 0)
 		turn_report(turn, REPORT_BACKOFF, node)->delay_ms = node->delay_ms;
 }
 
@@ -141,6 +143,8 @@ be_gone(struct turn *turn, struct node *node)
 	node->is_open = false;
 	if (!node->unkillable)
 		living_ended(turn->core, node);
+	if (!node_has_process(node))
+		pace_ended(turn, node, false);
 	/* What it was doing with its children is over with them. */
 	if (!node->populated) {
 		node->op = OP_NONE;

@@ -139,10 +139,7 @@ dynamic_show(struct core *core, struct node *top)
 		return;
 	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
 		node->absent = false;
-		node->failures = 0;
-		node->shown_delay_ms = 0;
-		node->guard_n = 0;
-		window_clear(&node->limit);
+		pace_forget(core, node);
 	}
 }
 

@@ -9,7 +9,6 @@
 #include "core/node.h"
 
 #include "base/assert.h"
-#include "core/backoff.h"
 #include "core/pure.h"
 
 /* One question of one child's `limit`; the grant is counted. */
@@ -76,22 +75,6 @@ intensity_in_use(struct turn *turn, const struct node *supervisor)
 	return window_in_use(&supervisor->intensity,
 	                     node_stamps(turn->core, &supervisor->intensity),
 	                     supervisor->spec.intensity.within_ms, turn->now_ms);
-}
-
-/* The delay before the node comes up again; the failure is counted in its backoff. */
-uint64_t
-failure_next_delay(struct turn *turn, struct node *node, const struct decision *decision)
-{
-	struct backoff_spec spec = node->spec.backoff;
-
-	backoff_override(&spec, &decision->backoff, decision->backoff_keys);
-	backoff_range(&spec, node->failures, &node->delay_min_ms, &node->delay_max_ms);
-	node->shown_delay_ms = backoff_delay(&spec, node->failures, &turn->core->rng);
-	if (node->failures < UINT32_MAX)
-		node->failures++;
-	/* However long it lives on: it is not healthy any more. */
-	deadline_clear(turn->core, node, LANE_RESET);
-	return node->shown_delay_ms;
 }
 
 /* The sixth resume of a dead process within a minute is a restart. */
@@ -229,7 +212,7 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 		lay_down(turn, origin);
 		return 0;
 	}
-	delay_ms = failure_next_delay(turn, origin, decision);
+	delay_ms = pace_delay(turn, origin, decision);
 	origin->up = true;
 	origin->bounce = true;
 	origin->automatic = false;
@@ -340,7 +323,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 	if (decision->directive == DIRECTIVE_RESUME)
 		delay_ms = carry_out_resume(turn, origin, cause, decision);
 	else if (decision->directive == DIRECTIVE_RESTART)
-		delay_ms = failure_next_delay(turn, node, decision);
+		delay_ms = pace_delay(turn, node, decision);
 	report_failure(turn, node, origin, cause, decision, delay_ms);
 	remember(turn, node, origin, cause, decision);
 	node->failing = true;
@@ -505,12 +488,12 @@ restart_normal(struct turn *turn, struct node *node)
 {
 	struct node *supervisor = node_supervisor(turn->core, node);
 	struct decision decision = {.directive = DIRECTIVE_RESTART};
-	uint64_t delay_ms = 0;
+	uint64_t delay_ms;
 
 	admit_restart(turn, node, &decision);
 	if (decision.directive == DIRECTIVE_RESTART) {
-		if (node->spec.backoff.on_stop)
-			delay_ms = failure_next_delay(turn, node, &decision);
+		delay_ms = node->spec.backoff.on_stop ? pace_delay(turn, node, &decision)
+		                                      : pace_delay_floor(turn, node);
 		strategy_restart(turn, node, delay_ms);
 		return;
 	}

@@ -149,6 +149,10 @@ struct node {
 	/* counters */
 	uint64_t restarts;
 	uint32_t failures;
+	uint64_t begun_ms;    /* when the newest life began, … */
+	bool life_counted;    /* … and whether its end was taken into account */
+	uint32_t short_lives; /* in a row that were shorter than a second */
+	uint32_t no_room;     /* starts in a row that the machine had no room for */
 	uint64_t shown_delay_ms;
 	uint64_t delay_min_ms; /* between these shown_delay_ms was drawn */
 	uint64_t delay_max_ms;
@@ -192,10 +196,10 @@ struct node {
 
 	/* queue and deadlines */
 	bool queued;
-	uint32_t waiters;    /* first of a list, NONE */
-	uint32_t watches;    /* … of those that it has, in their order */
-	uint32_t watchers;   /* … of those that are for it */
-	uint32_t next_named; /* of those whose name falls in the same bucket */
+	uint32_t waiters;      /* first of a list, NONE */
+	uint32_t watches;      /* … of those that it has, in their order */
+	uint32_t watchers;     /* … of those that are for it */
+	uint32_t next_named;   /* of those whose name falls in the same bucket */
 	uint32_t next_replica; /* … of those of the same replicas, or the same bucket */
 	bool gated;            /* it waits for somebody of … */
 	uint64_t awaits;       /* … this name, with others of that bucket */
@@ -513,9 +517,11 @@ struct decision {
 	struct backoff_spec backoff;
 };
 bool cause_is_init(const struct cause *cause);
+bool cause_is_shortage(const struct cause *cause);
 void decider_decide(const struct core *core, const struct node *node,
                     const struct cause *cause, struct decision *ret);
 bool decider_names_normal(const struct core *core, const struct node *node);
+bool decider_names_errno(const struct core *core, const struct node *node, int32_t error);
 
 /* living.c */
 void living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event);
@@ -540,8 +546,16 @@ void failure_unkillable(struct turn *turn, struct node *node, const struct cause
 void failure_escalate(struct turn *turn, struct node *supervisor,
                       const struct cause *cause, struct node *origin);
 bool failure_is_moot(const struct turn *turn, const struct node *node);
-uint64_t failure_next_delay(struct turn *turn, struct node *node,
-                            const struct decision *decision);
+
+/* pace.c */
+void pace_begun(struct turn *turn, struct node *node);
+void pace_ended(const struct turn *turn, struct node *node, bool own);
+uint64_t pace_delay_floor(const struct turn *turn, struct node *node);
+uint64_t pace_delay(struct turn *turn, struct node *node,
+                    const struct decision *decision);
+void pace_forget(struct core *core, struct node *node);
+void pace_renew(struct core *core, struct node *node);
+bool pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *cause);
 
 /* strategy.c */
 void strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms);

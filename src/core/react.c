@@ -64,7 +64,8 @@ restart(struct turn *turn, struct node *node, bool confirmed)
 	node->bounce = true;
 	node->automatic = true;
 	node->manual = false;
-	node->delay_ms = delayed ? failure_next_delay(turn, node, &none) : 0;
+	node->delay_ms =
+	    delayed ? pace_delay(turn, node, &none) : pace_delay_floor(turn, node);
 	reconcile_queue(turn->core, node);
 }
 

@@ -40,6 +40,7 @@ spec_default(struct spec *spec, enum node_kind kind)
 	for (size_t i = 0; i < ARRAY_SIZE(clean_signals); i++)
 		signal_set_add(&spec->success_signals, clean_signals[i]);
 	spec->backoff = (struct backoff_spec){
+	    .on_stop = true,
 	    .min_ms = 200,
 	    .max_ms = 30000,
 	    .factor_milli = 2000,

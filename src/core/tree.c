@@ -555,6 +555,7 @@ core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
 	node->resuming = false;
 	node->delay_ms = 0;
 	node->start_now = true;
+	node->short_lives = 0;
 	reconcile_queue(core, node);
 }
 

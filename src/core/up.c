@@ -41,6 +41,7 @@ up_start(struct turn *turn, struct node *node)
 	/* What a supervisor counted is lost when it starts anew (OTP O-31). */
 	if (!node->resuming)
 		window_clear(&node->intensity);
+	pace_begun(turn, node);
 	reconcile_set_state(core, node, STATE_STARTING);
 	if (begins)
 		watch_begun(core, node);
@@ -56,6 +57,7 @@ up_start(struct turn *turn, struct node *node)
 static void
 create(struct turn *turn, struct node *node)
 {
+	pace_begun(turn, node);
 	if (!node_has_process(node)) {
 		node->created = true;
 		node->generation++;

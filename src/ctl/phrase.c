@@ -77,10 +77,14 @@ static void
 say_started(const struct phrase *phrase)
 {
 	int64_t pid = phrase_number(phrase->event, "pid");
+	int64_t shortages = phrase_number(phrase->event, "shortages");
 
 	/* A supervisor has none of its own. */
 	if (pid > 0)
 		strbuf_addf(phrase->sb, "pid %lld", (long long)pid);
+	if (shortages > 0)
+		strbuf_addf(phrase->sb, ", after %lld starts without room",
+		            (long long)shortages);
 }
 
 static void
@@ -167,6 +171,13 @@ say_failure(const struct phrase *phrase)
 		add_field(phrase, " (", "reason", ")");
 	add_window(phrase);
 	strbuf_addc(phrase->sb, ')');
+}
+
+static void
+say_shortage(const struct phrase *phrase)
+{
+	add_cause(phrase);
+	strbuf_adds(phrase->sb, "; tried again until there is room");
 }
 
 static void
@@ -359,14 +370,23 @@ static const struct {
 	const char *event;
 	void (*say)(const struct phrase *phrase);
 } phrases[] = {
-    {"started", say_started},       {"ready", say_nothing},
-    {"exited", say_exited},         {"failure", say_failure},
-    {"backoff", say_backoff},       {"stopping", say_nothing},
-    {"stopped", say_nothing},       {"killed_after_timeout", say_killed_after_timeout},
-    {"unkillable", say_unkillable}, {"terminated", say_terminated},
-    {"gave_up", say_gave_up},       {"escalated", say_escalated},
-    {"command", say_command},       {"applied", say_applied},
-    {"adopted", say_started},       {"supd", say_supd},
+    {"started", say_started},
+    {"ready", say_nothing},
+    {"exited", say_exited},
+    {"failure", say_failure},
+    {"shortage", say_shortage},
+    {"backoff", say_backoff},
+    {"stopping", say_nothing},
+    {"stopped", say_nothing},
+    {"killed_after_timeout", say_killed_after_timeout},
+    {"unkillable", say_unkillable},
+    {"terminated", say_terminated},
+    {"gave_up", say_gave_up},
+    {"escalated", say_escalated},
+    {"command", say_command},
+    {"applied", say_applied},
+    {"adopted", say_started},
+    {"supd", say_supd},
 };
 
 /* Say what happened, on one line, without time, path and name of the event. */

@@ -39,6 +39,7 @@ event_colour(const char *event)
 	    {"killed_after_timeout", COLOUR_BUSY},
 	    {"unkillable", COLOUR_BAD},
 	    {"backoff", COLOUR_BUSY},
+	    {"shortage", COLOUR_BUSY},
 	    {"command", COLOUR_BOLD},
 	    {"supd", COLOUR_BOLD},
 	    {"applied", COLOUR_BOLD},

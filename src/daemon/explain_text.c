@@ -157,6 +157,7 @@ explain_step(struct strbuf *sb, const json_t *event)
 	    {"exited", NULL, step_cause},
 	    {"failure", NULL, step_failure},
 	    {"backoff", NULL, step_backoff},
+	    {"shortage", NULL, step_cause},
 	    {"stopping", "is being stopped", NULL},
 	    {"stopped", "is gone", NULL},
 	    {"killed_after_timeout", "did not stop in time and was killed", NULL},

@@ -279,6 +279,14 @@ add_fields(struct shell *shell, const struct action *action)
 			              procs_pid(shell->procs, action->ref));
 		else
 			events_raw(events, "pid", "null");
+		if (action->window > 0)
+			events_number(events, "shortages", action->window);
+		break;
+	case REPORT_SHORTAGE:
+		add_cause(shell, &action->cause, action->ref);
+		events_string(events, "step",
+		              procs_failed_step(shell->procs, action->ref));
+		events_number(events, "delay_ms", (int64_t)action->delay_ms);
 		break;
 	case REPORT_EXITED:
 		add_exited(shell, action);
@@ -356,6 +364,7 @@ level_of(const struct action *action, enum log_level *ret)
 		return failure_level(action, ret);
 	case REPORT_KILLED_AFTER_TIMEOUT:
 	case REPORT_HOOK_FAILED:
+	case REPORT_SHORTAGE:
 		*ret = LOG_LEVEL_WARNING;
 		return true;
 	case REPORT_GAVE_UP:
@@ -430,6 +439,15 @@ line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 		if (procs_pid(shell->procs, action->ref) != 0)
 			strbuf_addf(sb, ", pid %d",
 			            (int)procs_pid(shell->procs, action->ref));
+		if (action->window > 0)
+			strbuf_addf(sb, ", after %u starts that there was no room for",
+			            action->window);
+		break;
+	case REPORT_SHORTAGE:
+		strbuf_adds(sb, ": ");
+		cause_text(sb, &action->cause, NULL);
+		strbuf_adds(sb, "; the machine is short of something, it is tried "
+		                "again until there is room");
 		break;
 	case REPORT_EXITED:
 		strbuf_adds(sb, ": ");

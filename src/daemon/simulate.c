@@ -298,6 +298,7 @@ describe_report(struct writer *writer, const struct core *core,
 	case REPORT_KILLED_AFTER_TIMEOUT:
 	case REPORT_UNKILLABLE:
 	case REPORT_HOOK_FAILED:
+	case REPORT_SHORTAGE:
 	case REPORT_SUSPENDED:
 	case REPORT_RESUMED:
 	case REPORT_MAX:

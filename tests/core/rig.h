@@ -51,6 +51,7 @@ void rig_spawn_fails(struct rig *rig, struct ref ref, int error);
 void rig_exits(struct rig *rig, struct ref ref, int code);
 void rig_dies(struct rig *rig, struct ref ref, int signo, bool core);
 void rig_runs(struct rig *rig);
+void rig_hurry(struct rig *rig, struct ref ref);
 
 struct node_view rig_view(const struct rig *rig, struct ref ref);
 size_t rig_count(const struct rig *rig, enum action_kind kind, struct ref ref);

@@ -78,6 +78,7 @@ main(void)
 	srunner_add_suite(runner, suite_decider());
 	srunner_add_suite(runner, suite_window());
 	srunner_add_suite(runner, suite_backoff());
+	srunner_add_suite(runner, suite_pace());
 	srunner_add_suite(runner, suite_group());
 	srunner_add_suite(runner, suite_door());
 	srunner_run_all(runner, CK_ENV);

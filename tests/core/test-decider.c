@@ -272,7 +272,7 @@ START_TEST(a_rule_on_exec_can_name_errnos)
 	rules[0].errnos[1] = ENOENT;
 	top.decider = (struct decider){.rules = rules, .n_rules = 2};
 	for (int i = 0; i < 3; i++) {
-		static const int errnos[] = {ENOENT, EACCES, EAGAIN};
+		static const int errnos[] = {ENOENT, EACCES, ENOEXEC};
 		struct family family;
 
 		family_init(&family, &top, &worker, 1);
@@ -370,6 +370,7 @@ START_TEST(five_resumes_within_a_minute_the_sixth_is_a_restart)
 		        (crashes[i].resume ? DIRECTIVE_RESUME : DIRECTIVE_RESTART),
 		    "crash at %d", (int)crashes[i].at_ms);
 		rig_runs(&family.rig);
+		rig_hurry(&family.rig, family.child[0]);
 	}
 	family_done(&family);
 }

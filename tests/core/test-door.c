@@ -401,6 +401,7 @@ START_TEST(ten_thousand_restarts_leave_nothing_behind)
 		rig_forget(&f.rig);
 		rig_exits(&f.rig, f.child[0], 1);
 		rig_runs(&f.rig);
+		rig_hurry(&f.rig, f.child[0]);
 	}
 	core_room(f.rig.core, &after);
 	ck_assert_mem_eq(&before, &after, sizeof(before));

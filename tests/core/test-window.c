@@ -58,6 +58,7 @@ crash(struct family *family, uint64_t at_ms)
 	rig_forget(rig);
 	rig_exits(rig, family->child[0], 1);
 	rig_runs(rig);
+	rig_hurry(rig, family->child[0]);
 	again = rig_count(rig, ACTION_SPAWN, family->child[0]) == 1;
 	ck_assert_ptr_null(rig->fault);
 	return again;

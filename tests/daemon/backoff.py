@@ -169,10 +169,12 @@ def failed_starts(box):
           "the delays")
 
 
-@test("C14 backoff: none restarts at once, and supd still answers and ends while it spins")
+@test("C14 backoff: none restarts at once three times, then slower and slower; supd answers")
 def spinning(box):
     s = box.supd({"a": {"do": ["exit=1"], "backoff": "none"}, "b": {}})
-    s.started("a", 50)
+    s.started("a", 7)
+    delays = [event["delay_ms"] for event in s.seen("failure", "a")]
+    equal(delays[:6], [0, 0, 0, 10, 20, 40], "the delays")
     s.ctl_ok("ping")
     s.ctl_ok("restart", "b")
     s.started("b", 2)
@@ -182,6 +184,24 @@ def spinning(box):
     s.started("b", 3)
     check(len(s.lines("S", "a")) >= count, "lines were lost")
     equal(s.actor("a")["state"], "stopped", "a's state")
+
+
+@test("a normal end is paced too: with a backoff, without one, and a start by hand is at once")
+def normal_ends(box):
+    s = box.supd({"a": {"do": ["exit=0"], "backoff": "none"},
+                  "b": {"do": ["exit=0"], "backoff": fixed("1h", "1h", on="failure")},
+                  "c": {"do": ["exit=0"], "backoff": fixed("1h", "1h")}}, start="parallel",
+                 wait=False)
+    for name in ("a", "b"):
+        s.started(name, 7)
+        equal([event["delay_ms"] for event in s.seen("backoff", name)][:3], [10, 20, 40],
+              f"the delays of {name}")
+    equal(s.actor("c")["backoff"]["delay_ms"], 3600000, "the delay of c")
+    check(len(s.lines("S", "a")) < 30, "restarts of a")
+    s.ctl_ok("stop", "a")
+    starts = len(s.lines("S", "a"))
+    s.ctl("start", "a")
+    s.started("a", starts + 4)
 
 
 @test("151 after restarts with backoff exactly one process lives")

@@ -73,8 +73,9 @@ exit a 3
 expect S a
 report failure a exit:3 restart log=info
 exit a 4
-expect S a
 report failure a exit:4 restart log=off
+after 10ms
+expect S a
 exit a 5
 report failure a exit:5 stop log=warning
 

@@ -90,6 +90,7 @@ reports
 after 20ms
 expect S log
 exit log 0
+after 40ms
 expect S log
 signal log KILL
 reports

@@ -69,10 +69,12 @@ expect S c
 report failure c exit:1 restart
 broken c ENOENT 2
 exit c 1
-expect S c, S c, S c
+expect S c, S c
 report failure c exit:1 restart
 report failure c exec:ENOENT restart
 report failure c exec:ENOENT restart
+after 10ms
+expect S c
 view c running restarts=4
 
 story a temporary one that was added disappears when it ends, and its slot with it (9, O-15)

@@ -437,7 +437,7 @@ reply stop a done
 story the watcher is restarted: no failure, nothing counted, alone
 tree one_for_all intensity=0/60s
   a
-  b watch=a:restart
+  b watch=a:restart on=failure
   c
 boot
 expect S a, S b, S c

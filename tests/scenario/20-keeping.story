@@ -20,7 +20,7 @@ tree decider=any->resume
   a keeps
 boot
 expect clear a, S a
-broken a EAGAIN 1
+broken a ENOENT 1
 exit a 1
 reports
 expect S a, clear a, S a
@@ -41,12 +41,15 @@ reports
 expect S a
 exit a 1
 reports
+after 10ms
 expect S a
 exit a 1
 reports
+after 20ms
 expect S a
 exit a 1
 reports
+after 40ms
 expect clear a, S a
 
 story a group restart clears what its other members kept, too

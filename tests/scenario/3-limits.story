@@ -119,7 +119,10 @@ boot
 expect S a
 broken a ENOENT 99
 exit a 1
-count S a 100
+expect S a, S a, S a
+reports
+after 100s
+count S a 97
 reports
 view a running restarts=100
 
@@ -220,7 +223,10 @@ tree decider=stopping
       loop
 loops loop 1
 boot
-count S loop 12, S idle 3
+count S loop 5, S idle 2
+reports
+after 3s
+count S loop 7, S idle 1
 reports
 view outer failed
 view inner failed
@@ -446,8 +452,9 @@ report failure a exit:1 restart
 report failure b exit:1 stop reason=limit
 at 10300ms
 exit a 1
-expect S a
 report failure a exit:1 restart
+at 10310ms
+expect S a
 view a running
 view b failed
 

@@ -150,7 +150,7 @@ expect S a
 story 146 on failure: a normal end of a permanent actor is not delayed (B-07)
 tree
   s one_for_one unlimited
-    a backoff=1s/30s
+    a backoff=1s/30s on=failure
 boot
 expect S a
 exit a 0
@@ -160,7 +160,7 @@ view a failures=0
 story 146 on stop: every restart is delayed (B-08)
 tree
   s one_for_one unlimited
-    a backoff=1s/30s on_stop
+    a backoff=1s/30s
 boot
 expect S a
 exit a 0
@@ -336,7 +336,7 @@ view a failed
 story 147 the same where every end is delayed
 tree
   s one_for_one unlimited limit=2/infinity
-    a backoff=1s/30s on_stop
+    a backoff=1s/30s
 hear terminated
 boot
 expect S a

@@ -42,14 +42,17 @@ reports
 expect S a
 exit a 1
 reports
+after 10ms
 expect S a
 exit a 1
-expect S a
 reports
+after 20ms
+expect S a
 view s window=0
 exit a 1
-expect S a
 report failure a exit:1 restart reason=guard
+after 40ms
+expect S a
 view s window=1
 
 story resumes that are a minute apart stay resumes
@@ -69,10 +72,12 @@ reports
 expect S a
 exit a 1
 reports
+after 10ms
 expect S a
 exit a 1
-expect S a
 reports
+after 20ms
+expect S a
 after 61s
 exit a 1
 expect S a

@@ -537,8 +537,8 @@ cast_word(struct stage *stage, struct player *player, const char *word)
 		spec->enabled = false;
 	else if (strcmp(word, "enabled") == 0)
 		spec->enabled = true;
-	else if (strcmp(word, "on_stop") == 0)
-		spec->backoff.on_stop = true;
+	else if (strcmp(word, "on=failure") == 0)
+		spec->backoff.on_stop = false;
 	else if (strcmp(word, "significant") == 0)
 		spec->significant = true;
 	else if (strcmp(word, "on_demand") == 0 || strcmp(word, "on_boot") == 0)

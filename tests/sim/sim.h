@@ -25,7 +25,7 @@
 #define SIM_TOKENS_MAX 1024
 #define SIM_WRONG_MAX  240
 #define SIM_BARRIERS   64
-#define SIM_WATCHES    3  /* of one actor */
+#define SIM_WATCHES    3 /* of one actor */
 #define SIM_NEEDS      2
 #define SIM_NAMES      20 /* an actor has one of these, or none */
 #define SIM_ADDED      3  /* come at most with one EVENT_ADD */
@@ -106,7 +106,8 @@ struct process {
 	uint64_t ended_ms;    /* of the main process */
 	uint64_t extended_ms; /* it asked for time until then */
 	uint64_t asked;       /* seq of the SPAWN */
-	uint32_t barrier;     /* number of the group that wants it gone, 0: none */
+	uint64_t asked_ms;
+	uint32_t barrier; /* number of the group that wants it gone, 0: none */
 };
 
 /* One of its watches. */
@@ -173,7 +174,7 @@ struct witnessed {
 		uint64_t asked_ms;
 	} hook;
 	bool is_needed; /* it starts on demand, and may start */
-	bool prepared; /* a pre_start succeeded since the newest process */
+	bool prepared;  /* a pre_start succeeded since the newest process */
 	/* standing still */
 	uint32_t suspends;        /* commands that were granted, less those taken back */
 	bool may_forget;          /* these may be forgotten: it was started, or ended */
@@ -202,6 +203,12 @@ struct witnessed {
 	uint64_t delay_ms; /* begins anew whenever one of them is gone */
 	bool counted_stop; /* a normal end that a backoff `on: stop` counts */
 	bool renewed;      /* counters may have been forgotten */
+
+	/* pace */
+	uint32_t short_lives; /* in a row, at least */
+	uint32_t no_room;     /* starts in a row that there was no room for */
+	uint64_t paced;       /* seq of its end, or of such a start, … */
+	uint64_t paced_ms;    /* … before which it does not start by itself */
 
 	/* intensity, as a supervisor */
 	uint64_t *grants; /* every automatic restart: time * 2, + 1 if it counts surely */
@@ -307,6 +314,17 @@ void witness_delayed(struct witness *witness, const struct witnessed *node,
                      uint64_t delay_ms);
 void witness_gone(struct witness *witness, const struct witnessed *node);
 void witness_count(struct witness *witness, struct witnessed *supervisor, bool sure);
+
+/* witness-pace.c: how fast what ends at once, or cannot be started, is tried again. */
+bool witness_is_shortage(const struct event *event);
+void witness_pace_ended(struct witness *witness, struct witnessed *node, bool own);
+void witness_pace_told(struct witness *witness, struct witnessed *node,
+                       uint64_t delay_ms);
+bool witness_pace_may_be(uint64_t delay_ms);
+void witness_pace_normal(struct witness *witness, struct witnessed *node);
+void witness_no_room(struct witness *witness, struct witnessed *node);
+void witness_pace_spawn(struct witness *witness, struct witnessed *node);
+void witness_pace_renew(struct witness *witness);
 
 /* witness-climb.c: failures on their way up. */
 void witness_climbs(struct witness *witness, const struct action *report);

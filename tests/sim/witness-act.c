@@ -111,7 +111,8 @@ has_passed(struct witness *witness, const struct witnessed *elder, uint64_t sinc
 	/* When `ready: after` is over only the core can say. */
 	if ((elder->spec->ready == READY_AFTER && view.ready) || elder->passed > since)
 		return true;
-	if (!elder->spec->enabled || elder->spec->on_demand || elder->spec->kind != NODE_WORKER)
+	if (!elder->spec->enabled || elder->spec->on_demand ||
+	    elder->spec->kind != NODE_WORKER)
 		return true;
 	/* It may wait beside the others. */
 	if (elder->spec->n_needs > 0 || elder->process.unkillable)
@@ -194,6 +195,7 @@ witness_spawn(struct witness *witness, const struct action *action)
 	check_ancestors(witness, node);
 	check_barriers(witness, node);
 	check_due(witness, node);
+	witness_pace_spawn(witness, node);
 	check_sequence(witness, node);
 	if ((node->spec->hooks >> HOOK_PRE_START & 1) == 0)
 		witness_check_needs(witness, node);
@@ -207,6 +209,7 @@ witness_spawn(struct witness *witness, const struct action *action)
 	process->life = action->life;
 	process->there = true;
 	process->asked = witness->seq;
+	process->asked_ms = witness->rig->now_ms;
 	witness_begins(witness, node);
 	node->spec_changed = false;
 }

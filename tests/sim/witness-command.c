@@ -192,6 +192,8 @@ witness_command(struct witness *witness, const struct event *event)
 	add_token(witness, event);
 	if (node == NULL || !core_valid(witness->rig->core, event->ref))
 		return;
+	if (starts || event->kind == EVENT_RESET)
+		witness_pace_renew(witness);
 	if (starts)
 		node->may_forget = node->is_needed = true;
 	if (event->kind == EVENT_START && node->spec->kind != NODE_WORKER &&

@@ -210,6 +210,8 @@ check_delay(struct witness *witness, const struct witnessed *node, uint64_t dela
 	unsigned __int128 max = (unsigned __int128)backoff->max_ms << 40;
 	uint64_t base_ms;
 
+	if (witness_pace_may_be(delay_ms))
+		return;
 	if (backoff->none) {
 		if (delay_ms != 0)
 			witness_blame(witness, "I19 slot %u is delayed without backoff",
@@ -334,6 +336,7 @@ saw_resume(struct witness *witness, struct witnessed *origin, const struct actio
 		witness_resumed(witness, origin);
 	origin->up = witness->seq;
 	witness_delayed(witness, origin, action->delay_ms);
+	witness_pace_told(witness, origin, action->delay_ms);
 	count_failure(witness, origin, action->delay_ms);
 }
 
@@ -386,6 +389,8 @@ saw_failure(struct witness *witness, const struct action *action)
 	case DIRECTIVE_RESTART:
 		witness_restarted(witness, node, group);
 		witness_delayed(witness, node, action->delay_ms);
+		if (node == origin)
+			witness_pace_told(witness, node, action->delay_ms);
 		witness_count(witness, witness_parent(witness, node), true);
 		count_failure(witness, node, action->delay_ms);
 		break;
@@ -512,6 +517,7 @@ witness_report(struct witness *witness, const struct action *action)
 		saw_unkillable(witness, action);
 		break;
 	case REPORT_BACKOFF:
+	case REPORT_SHORTAGE:
 	case REPORT_KILLED_AFTER_TIMEOUT:
 	case REPORT_HOOK_FAILED:
 		break;

@@ -136,6 +136,7 @@ normal_end(struct witness *witness, struct witnessed *node)
 		else
 			witness_may_restart(witness, node);
 		witness_count(witness, parent, false);
+		witness_pace_normal(witness, node);
 		node->counted_stop = node->spec->backoff.on_stop;
 	} else {
 		node->natural = true;
@@ -156,6 +157,9 @@ saw_exit(struct witness *witness, struct witnessed *node, const struct event *ev
 	process->main_dead = true;
 	node->passed = witness->seq;
 	process->ended_ms = witness->rig->now_ms;
+	witness_pace_ended(witness, node,
+	                   !wanted && process->barrier == 0 && !node->may_be_stopped &&
+	                       !witness_is_kept(witness, node));
 	if (event->gone)
 		witness_gone(witness, node);
 	else
@@ -183,6 +187,27 @@ saw_exit(struct witness *witness, struct witnessed *node, const struct event *ev
 	process->ready = false;
 }
 
+static void
+saw_no_start(struct witness *witness, struct witnessed *node, const struct event *event)
+{
+	const bool is_moot = node->stop > node->process.asked || node->may_be_stopped ||
+	                     node->process.barrier != 0 || witness_is_kept(witness, node);
+
+	if (witness_is_shortage(event)) {
+		if (!is_moot)
+			witness_no_room(witness, node);
+		else if (node->told_down < node->process.asked)
+			node->up = witness->seq;
+		return;
+	}
+	node->no_room = 0;
+	witness_pace_ended(witness, node, !is_moot);
+	if (is_moot)
+		node->maybe++;
+	else
+		node->owed++;
+}
+
 /* Events about a process; false: it cannot have any effect (I34). */
 static bool
 saw_process(struct witness *witness, const struct event *event)
@@ -196,6 +221,7 @@ saw_process(struct witness *witness, const struct event *event)
 	if (event->kind == EVENT_SPAWNED && !process->spawned) {
 		process->spawned = true;
 		process->spawned_ms = witness->rig->now_ms;
+		node->no_room = 0;
 		if (node->spec->ready == READY_EXEC) {
 			process->ready = true;
 			process->ready_ms = witness->rig->now_ms;
@@ -206,11 +232,7 @@ saw_process(struct witness *witness, const struct event *event)
 		node->passed = witness->seq;
 		process->ended_ms = witness->rig->now_ms;
 		witness_gone(witness, node);
-		if (node->stop > process->asked || node->may_be_stopped ||
-		    process->barrier != 0 || witness_is_kept(witness, node))
-			node->maybe++;
-		else
-			node->owed++;
+		saw_no_start(witness, node, event);
 	} else if (event->kind == EVENT_READY && process->spawned &&
 	           !process->main_dead && !process->ready &&
 	           node->spec->ready == READY_TOLD) {
@@ -360,6 +382,7 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 		return;
 	}
 	witness->quiet = false;
+	witness_pace_renew(witness);
 	if (node == NULL)
 		return;
 	if (op->kind != OP_ADD || witness->nodes[CORE_USER].before != STATE_STOPPED)
