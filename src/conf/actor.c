@@ -161,6 +161,16 @@ check_significant(struct reader *reader, const struct node *good, const struct t
 		reader_error(reader, significant, &trail,
 		             "a permanent actor never ends by itself: write `restart: "
 		             "transient` or `restart: temporary` with `significant`");
+	else if (actor->spec.significant && actor->parent != CONF_NONE &&
+	         !reader->is_addition &&
+	         reader->conf->actors[actor->parent].spec.auto_shutdown ==
+	             AUTO_SHUTDOWN_NEVER)
+		/* OTP's bad_combination (DECISIONS 59). */
+		reader_error(reader, significant, &trail,
+		             "`significant` has no effect where the supervisor's "
+		             "`auto_shutdown` is `never`: write `auto_shutdown: "
+		             "any_significant` or `all_significant` for %s",
+		             reader->conf->actors[actor->parent].path);
 	/* As under OTP's simple_one_for_one: whose work would be done? */
 	if (actor->spec.significant && actor->base != NULL &&
 	    reader->conf->actors[actor->parent].spec.auto_shutdown != AUTO_SHUTDOWN_NEVER)
@@ -271,9 +281,8 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 	spec_default(&actor->spec, actor->spec.kind);
 	actor->spec.name = sum_bytes(actor->path, strlen(actor->path), 0);
 	if (actor->base != NULL)
-		actor->spec.base =
-		    sum_bytes(actor->path,
-		              (size_t)(strrchr(actor->path, '@') - actor->path), 0);
+		actor->spec.base = sum_bytes(
+		    actor->path, (size_t)(strrchr(actor->path, '@') - actor->path), 0);
 	if (actor->parent == CONF_NONE)
 		actor->spec.intensity.unlimited = true;
 	actor->process.umask = 0022;

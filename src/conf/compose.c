@@ -265,6 +265,7 @@ conf_compose(const struct conf *conf, const struct conf_addition *addition,
 	    .keep = composed->memory,
 	    .scratch = &compose.scratch,
 	    .users = &compose.users,
+		    .is_addition = true,
 	};
 	name_files(composed, conf);
 	compose.here = (struct node){.file = composed->n_files - 1};

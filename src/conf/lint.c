@@ -262,19 +262,17 @@ check_shutdowns(struct lint *lint, uint64_t *needed)
 
 /* ---- significance ---- */
 
-/* Who counts, where nobody counts. */
+/* A supervisor that ends with its work, and is started again because it has ended. */
 static void
-check_significance(struct lint *lint, const struct conf_actor *actor)
+check_auto_shutdown(struct lint *lint, const struct conf_actor *supervisor)
 {
-	const struct conf_actor *supervisor;
-
-	if (!actor->spec.significant || actor->parent == CONF_NONE)
+	if (supervisor->parent == CONF_NONE ||
+	    supervisor->spec.auto_shutdown == AUTO_SHUTDOWN_NEVER ||
+	    supervisor->spec.restart != RESTART_PERMANENT)
 		return;
-	supervisor = &lint->conf->actors[actor->parent];
-	if (supervisor->spec.auto_shutdown == AUTO_SHUTDOWN_NEVER)
-		warn(lint, actor, "significant",
-		     "`significant` has no effect: `auto_shutdown` of %s is `never`",
-		     supervisor->path);
+	warn(lint, supervisor, "auto_shutdown",
+	     "the supervisor is permanent: it is started again as soon as it has shut "
+	     "itself down; write `restart: transient` or `restart: temporary`");
 }
 
 /* ---- resume ---- */
@@ -593,8 +591,9 @@ lint_tree(const struct conf *conf, const struct conf_options *options,
 	free(fastest);
 	watches_lint(&(struct lint_watch){conf, reports});
 	needs_lint(conf, reports);
+	lint_ends(conf, reports);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		check_significance(&lint, &conf->actors[i]);
+		check_auto_shutdown(&lint, &conf->actors[i]);
 	for (uint32_t i = 0; i < conf->n_actors && options->look; i++)
 		check_files(&lint, &conf->actors[i]);
 }

@@ -9,6 +9,7 @@
 
 void lint_tree(const struct conf *conf, const struct conf_options *options,
                struct conf_reports *reports);
+void lint_ends(const struct conf *conf, struct conf_reports *reports);
 void lint_file(const char *name, const struct stat *stat_buf, bool warn,
                struct conf_reports *reports);
 

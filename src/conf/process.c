@@ -162,6 +162,29 @@ take_user(struct reader *reader, const struct node *node, bool has_group,
 	process->shell = user->shell;
 }
 
+/* `group`: in place of that of the user database, also among its other groups. */
+static void
+take_group(struct reader *reader, const struct node *node, const struct node *user,
+           struct conf_process *process, const struct trail *trail)
+{
+	const struct user *known;
+	struct err err;
+	int r;
+
+	if (users_find_group(reader->users, node->text, &process->gid, &err) < 0) {
+		reader_error(reader, node, trail, "%s", err.text);
+		return;
+	}
+	known = user != NULL ? users_find(reader->users, user->text, &err) : NULL;
+	if (known == NULL || known->name == NULL)
+		return;
+	r = users_groups_with(reader->users, known, process->gid, &process->groups,
+	                      &process->n_groups);
+	if (r < 0)
+		reader_error(reader, node, trail, "look up the groups of `%.100s`: %s",
+		             user->text, strerror(-r));
+}
+
 static bool
 has_group(const gid_t *groups, size_t n, gid_t gid)
 {
@@ -241,7 +264,6 @@ read_identity(struct reader *reader, const struct node *map, struct conf_actor *
 	struct trail user_trail = {up, "user", 0};
 	struct trail group_trail = {up, "group", 0};
 	struct trail more_trail = {up, "supplementary_groups", 0};
-	struct err err;
 
 	if (user == NULL && group == NULL && more == NULL)
 		return;
@@ -249,9 +271,8 @@ read_identity(struct reader *reader, const struct node *map, struct conf_actor *
 		take_user(reader, user, group != NULL, process, &user_trail);
 	else
 		keep_own_user(reader, process);
-	if (group != NULL &&
-	    users_find_group(reader->users, group->text, &process->gid, &err) < 0)
-		reader_error(reader, group, &group_trail, "%s", err.text);
+	if (group != NULL)
+		take_group(reader, group, user, process, &group_trail);
 	if (more != NULL)
 		add_groups(reader, more, process, &more_trail);
 	process->has_user = geteuid() == 0 || process->uid != geteuid() ||

@@ -32,6 +32,7 @@ struct reader {
 	struct recipes *recipes;     /* recipe.c */
 	const struct rights *rights; /* rights.c */
 	const char *read_file;       /* the last environment file that was good */
+	bool is_addition; /* below a stand-in for a supervisor that runs */
 	bool lenient; /* texts with ${…} are not looked at: there is no actor yet */
 };
 

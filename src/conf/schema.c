@@ -66,6 +66,9 @@ static const struct schema_key keys[] = {
     {"freeze_while_deciding", &schema_boolean, "false",
      "The others stand still until a failure is made good.", CONF_IN_PLACE, SUPERVISOR,
      INTO(struct conf_actor, spec.freeze_while_deciding), NULL},
+    {"log_failures", &schema_boolean, "true",
+     "Failures of its children are logged, unless a rule says otherwise.", CONF_IN_PLACE,
+     SUPERVISOR, INTO(struct conf_actor, spec.log_failures), NULL},
     {"max_children", &schema_replicas, NULL, "How many may be added at run time.",
      CONF_IN_PLACE, SUPERVISOR, INTO(struct conf_actor, spec.max_children), NULL},
 

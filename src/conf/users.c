@@ -55,8 +55,14 @@ parse_id(const char *name, id_t *ret_id)
 	return true;
 }
 
-static int
-find_groups(struct users *users, struct user *user)
+/*
+ * The groups of a user with this group of its own: it, and those that list the user by
+ * name (initgroups(3)).  The group of the user database is not among them where `group`
+ * of the configuration takes its place.
+ */
+int
+users_groups_with(struct users *users, const struct user *user, gid_t gid,
+                  gid_t **ret_groups, size_t *ret_n)
 {
 	int n = 32;
 
@@ -66,14 +72,15 @@ find_groups(struct users *users, struct user *user)
 
 		if (groups == NULL)
 			return -ENOMEM;
-		if (getgrouplist(user->name, user->gid, groups, &n) >= 0) {
-			user->groups =
-			    arena_alloc(users->arena, (size_t)n, sizeof(gid_t));
-			if (user->groups != NULL)
-				memcpy(user->groups, groups, (size_t)n * sizeof(gid_t));
-			user->n_groups = user->groups != NULL ? (size_t)n : 0;
+		if (getgrouplist(user->name, gid, groups, &n) >= 0) {
+			gid_t *kept = arena_alloc(users->arena, (size_t)n, sizeof(gid_t));
+
+			if (kept != NULL)
+				memcpy(kept, groups, (size_t)n * sizeof(gid_t));
 			free(groups);
-			return user->groups != NULL ? 0 : -ENOMEM;
+			*ret_groups = kept;
+			*ret_n = kept != NULL ? (size_t)n : 0;
+			return kept != NULL ? 0 : -ENOMEM;
 		}
 		free(groups);
 		if (n <= room || n > GROUPS_MAX)
@@ -92,7 +99,7 @@ fill_user(struct users *users, const struct passwd *found, struct user *user)
 	user->shell = arena_dup(users->arena, found->pw_shell);
 	if (user->name == NULL || user->home == NULL || user->shell == NULL)
 		return -ENOMEM;
-	return find_groups(users, user);
+	return users_groups_with(users, user, user->gid, &user->groups, &user->n_groups);
 }
 
 /* Ask the user database: 1 found, 0 not there, or -errno. */

@@ -105,6 +105,8 @@ report_failure(struct turn *turn, struct node *node, const struct node *origin,
 	action->origin = node_ref(turn->core, origin);
 	action->directive = decision->directive;
 	action->log = decision->log;
+	if (action->log == RULE_LOG_AS_DIRECTIVE && !supervisor->spec.log_failures)
+		action->log = RULE_LOG_OFF;
 	action->rule_preset = decision->preset;
 	action->rule_place = decision->place;
 	action->reason = (uint8_t)decision->reason;

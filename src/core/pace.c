@@ -137,6 +137,7 @@ pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *ca
 	    decider_names_errno(turn->core, node, cause->error))
 		return false;
 	node->delay_ms = doubled(NO_ROOM_MIN_MS, NO_ROOM_MAX_MS, node->no_room);
+	node->shown_delay_ms = node->delay_min_ms = node->delay_max_ms = node->delay_ms;
 	if (node->no_room == 0) {
 		struct action *action = turn_report(turn, REPORT_SHORTAGE, node);
 

@@ -57,6 +57,7 @@ spec_default(struct spec *spec, enum node_kind kind)
 	spec->strategy = STRATEGY_ONE_FOR_ONE;
 	spec->intensity = (struct intensity_spec){.restarts = 5, .within_ms = 60000};
 	spec->decider.preset = PRESET_DEFAULT;
+	spec->log_failures = true;
 	spec->max_children = UINT32_MAX;
 }
 

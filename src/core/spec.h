@@ -305,6 +305,7 @@ struct spec {
 	bool stop_parallel;
 	enum keep_children keep_children;
 	bool freeze_while_deciding;
+	bool log_failures; /* those that no rule says `log` of (Akka's loggingEnabled) */
 	uint32_t max_children; /* added at run time; UINT32_MAX: no bound */
 };
 

@@ -69,6 +69,9 @@ static const struct {
      "1:90: error: children.s.children.a.significant",
      "a permanent actor never ends by itself"},
     /* 122 */
+    {"children:\n  a: {command: [x], restart: transient, significant: true}\n",
+     "2:54: error: children.a.significant",
+     "`significant` has no effect where the supervisor's `auto_shutdown` is `never`"},
     {"children:\n  s:\n    auto_shutdown: any_significant\n    children:\n"
      "      a: {command: [x], restart: transient, significant: true, replicas: 2}\n",
      "5:58: error: children.s.children.a.significant",

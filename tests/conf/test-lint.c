@@ -50,8 +50,17 @@ static const struct {
      "3:5: warning: decider[1]", "shadowed"},
     {"log: {directory: /etc/passwd/logs}\nchildren: {}\n", "1:18: warning: log.directory",
      "may not write there"},
-    {"children:\n  a: {" SH ", restart: transient, significant: true}\n",
-     "2:60: warning: children.a.significant", "has no effect"},
+    {"children:\n  a: {command: echo hello}\n", "2:16: warning: children.a.command",
+     "`echo` ends by itself, and is started again whenever it has, since the actor is "
+     "permanent: write `restart: transient`"},
+    {"children:\n  a: {command: [/bin/true]}\n", "2:16: warning: children.a.command",
+     "`/bin/true` ends by itself"},
+    {"children:\n  a: {command: [/bin/sh, -c, \"sleep 9 & \"]}\n",
+     "2:16: warning: children.a.command", "write it without the `&`"},
+    {"children:\n  s:\n    auto_shutdown: any_significant\n    children:\n"
+     "      a: {" SH ", restart: transient, significant: true}\n",
+     "3:20: warning: children.s.auto_shutdown",
+     "it is started again as soon as it has shut itself down"},
     {"children:\n  a: {" SH ", on_failure: [otp, {when: oom, then: stop}]}\n",
      "2:45: warning: children.a.on_failure[1]", "shadowed"},
     {"decider:\n  - {when: {exit: [75]}, then: resume}\n  - default\nchildren: {}\n",
@@ -278,10 +287,10 @@ START_TEST(a_program_that_others_can_write_is_refused_for_root)
 	expect_safety("its group can write", CONF_WARNING);
 	ck_assert_int_eq(chmod(support_path("prog"), 0757), 0);
 	expect_safety("everybody can write", CONF_ERROR);
-	(void)snprintf(
-	    text, sizeof(text),
-	    "children: {a: {command: [/bin/true], environment_file: \"%s\"}}\n",
-	    support_path("variables"));
+	(void)snprintf(text, sizeof(text),
+	               "children: {a: {command: [/bin/true], restart: transient, "
+	               "environment_file: \"%s\"}}\n",
+	               support_path("variables"));
 	put_file("main.yaml", text);
 	expect_safety(NULL, CONF_WARNING);
 	ck_assert_int_eq(chmod(support_path("variables"), 0666), 0);

@@ -5,7 +5,7 @@ import os
 import resource
 import shutil
 
-from lib import PROBE, Skip, alive, check, equal, has, main, test
+from lib import PROBE, Skip, alive, check, equal, has, main, now_ns, test
 
 NOWHERE = {"command": ["/nonexistent/program"]}
 READY = {"ready": "notify", "do": ["ready"]}  # is surely able to tell how it ends
@@ -238,7 +238,8 @@ def rest_retry(box):
     equal(s.order(mark)[6:], ["S b", "S c"], "after the repair")
 
 
-@test("99 fork failing with EAGAIN is an event and is retried until it works", root=True)
+@test("99 fork failing with EAGAIN is one event and one line, and retried until it works",
+      root=True)
 def eagain(box):
     # Nobody else's: all processes of a user count.
     uid = 1000000 + os.getpid()
@@ -258,11 +259,19 @@ def eagain(box):
     s.event("backoff", "a")
     s.tell("hog", "fork=0")
     s.line("F", "hog", 2)
-    s.until(lambda: any(one["cause"].get("errno") == "EAGAIN"
-                        for one in s.seen("failure", "a")), "a failure with EAGAIN")
+    shortage = s.event("shortage", "a")
+    equal((shortage["cause"]["errno"], shortage["delay_ms"]), ("EAGAIN", 200), "the shortage")
+    actor = s.wait_for("a", state="backoff")
+    s.until(lambda: s.actor("a")["pid"] is None and now_ns() > shortage["mono"] + 700e6,
+            "three starts without room")
     s.tell("hog", "unfork")
     s.started("a", 2)
     s.wait_for("a", state="running")
+    check(s.event("started", "a", 2)["shortages"] >= 3, "the number of such starts")
+    equal((len(s.seen("shortage", "a")), len(s.seen("failure", "a")), s.actor("a")["restarts"],
+           actor["backoff"]["failures"]), (1, 1, 1, 1), "events, restarts and failures")
+    with open(s.stderr, encoding="utf8") as log:
+        equal(len([line for line in log if "EAGAIN" in line]), 1, "lines of the log")
 
 
 @test("a log file that is a pipe without a reader does not hold up supd")

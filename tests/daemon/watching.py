@@ -85,7 +85,8 @@ def invisible(box):
 
 @test("the reactions restart and stop are no failures")
 def reactions(box):
-    s = box.supd({"a": {}, "b": {"watch": {"a": {"restart": True}}},
+    s = box.supd({"a": {}, "b": {"watch": {"a": {"restart": True}},
+                                 "backoff": {"on": "failure"}},
                   "c": {"watch": {"a": {"stop": True}}}})
     s.started("c")
     s.ctl_ok("stop", "a")

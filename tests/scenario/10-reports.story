@@ -79,6 +79,23 @@ expect S a
 exit a 5
 report failure a exit:5 stop log=warning
 
+story L-01 a supervisor whose failures are not logged: what no rule says a level of is off
+tree
+  s one_for_one decider=exit:3->restart/info,default muted
+    a
+    b on_failure=exit:1->restart
+boot
+expect S a, S b
+exit a 1
+expect S a
+report failure a exit:1 restart log=off
+exit a 3
+expect S a
+report failure a exit:3 restart log=info
+exit b 1
+expect S b
+report failure b exit:1 restart log=off
+
 story a backoff is heard, with its delay
 tree
   a backoff=2s/2s

@@ -268,7 +268,7 @@ exit a 1
 reports
 after 300ms
 expect S a
-view a backoff failures=1 delay=300ms due=200ms
+view a backoff failures=1 delay=200ms due=200ms
 after 200ms
 expect S a
 view a running failures=1 restarts=1

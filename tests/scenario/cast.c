@@ -535,6 +535,8 @@ cast_word(struct stage *stage, struct player *player, const char *word)
 		spec->intensity.unlimited = true;
 	else if (strcmp(word, "disabled") == 0)
 		spec->enabled = false;
+	else if (strcmp(word, "muted") == 0)
+		spec->log_failures = false;
 	else if (strcmp(word, "enabled") == 0)
 		spec->enabled = true;
 	else if (strcmp(word, "on=failure") == 0)
