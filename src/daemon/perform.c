@@ -75,6 +75,15 @@ send_signal(struct shell *shell, const struct action *action)
 		(void)procs_signal(shell->procs, action->ref, action->signal);
 }
 
+/* Without a control socket yet the caller was connected to the guardian before. */
+static void
+reply(struct shell *shell, const struct action *action)
+{
+	control_remember(shell, action);
+	if (shell->control != NULL)
+		control_on_reply(shell->control, action);
+}
+
 static void
 perform_one(struct shell *shell, const struct action *action)
 {
@@ -114,10 +123,7 @@ perform_one(struct shell *shell, const struct action *action)
 		removed(shell, action);
 		break;
 	case ACTION_REPLY:
-		control_remember(shell, action);
-		/* The caller of the guardian before is gone. */
-		if (shell->control != NULL)
-			control_on_reply(shell->control, action);
+		reply(shell, action);
 		break;
 	case ACTION_EXIT:
 		unkillable_log_left(shell);
