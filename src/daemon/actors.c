@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 
@@ -154,6 +155,15 @@ actors_get(const struct actors *actors, struct ref ref)
 	    actors->at[ref.slot].ref.tenant != ref.tenant)
 		return NULL;
 	return &actors->at[ref.slot];
+}
+
+/* The user that its processes are started as. */
+uid_t
+actors_uid(const struct actor *actor)
+{
+	const struct conf_process *process = &actor->conf->process;
+
+	return process->has_user ? process->uid : geteuid();
 }
 
 /* The actor of that path, or REF_NONE. */

@@ -55,6 +55,7 @@ void actors_assign(struct actors *actors, struct ref ref, const struct conf *con
                    uint64_t conf_id, uint32_t index);
 void actors_clear(struct actors *actors, struct ref ref);
 bool actors_has_name(const struct actors *actors, struct ref ref);
+uid_t actors_uid(const struct actor *actor);
 struct actor *actors_get(const struct actors *actors, struct ref ref);
 struct ref actors_find(const struct actors *actors, const char *path);
 struct ref actors_find_static(const struct actors *actors, const char *path);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "os/clock.h"
 #include "os/fd.h"
 #include "os/say.h"
 
@@ -213,6 +214,26 @@ log_line(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vlog(level, fmt, ap);
 	va_end(ap);
+}
+
+/* The same at most every PACE_LOG_MS, with how many lines were left out meanwhile. */
+void
+log_paced(struct pace *pace, enum log_level level, const char *fmt, ...)
+{
+	char text[LINE_MAX_BYTES];
+	uint64_t n_held;
+	va_list ap;
+
+	if (!log_wants(level) || !pace_admit(pace, PACE_LOG_MS, clock_mono_ms(), &n_held))
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n_held == 0)
+		log_line(level, "%s", text);
+	else
+		log_line(level, "%s (and %llu more like it, not logged)", text,
+		         (unsigned long long)n_held);
 }
 
 /* Log a system error (r is -errno) and return it: the caller decides and logs, once. */

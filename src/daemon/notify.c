@@ -13,45 +13,50 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/units.h"
+#include "base/pace.h"
 #include "daemon/log.h"
 #include "daemon/procs.h"
 #include "daemon/readiness.h"
+#include "daemon/said.h"
 #include "daemon/shell.h"
 #include "daemon/stores.h"
-#include "ledger/ledger.h"
 #include "ledger/link.h"
-#include "os/clock.h"
+#include "os/closer.h"
 #include "os/fd.h"
 
 #define DRAIN_BATCH 64
 /* So many messages of one actor in a row; the rest waits for the next turn. */
 #define DRAIN_MESSAGES 64
-/* So many events may come of one message. */
-#define SAID_MAX 6
-/* No system has errors beyond this. */
-#define ERRNO_MAX 4095
-/* Nor pids beyond this. */
-#define PID_MAX 4194304
+/* A socket whose next message has to be waited for is looked at again after so long. */
+#define PAUSE_S 0.01
+#define NO_SLOT UINT32_MAX
+
+/* The socket of one actor. */
+struct notify_slot {
+	int fd;           /* -1: none */
+	int dropper;      /* which child throws a message away … */
+	uint64_t drop_ns; /* … namely the one that was sent then; 0: none */
+	uint64_t ping;    /* 1 + the turn of the last WATCHDOG=1 */
+	bool is_paused;   /* not read before notify->resume */
+	uint32_t next;    /* that is paused */
+	struct pace pace; /* of lines about messages that are not believed or not used */
+};
 
 struct notify {
 	struct shell *shell;
 	int epoll_fd;
 	ev_io io;
-	int *fds;        /* by slot, -1: none */
-	uint64_t *pings; /* by slot: 1 + the turn of the last WATCHDOG=1 */
+	struct notify_slot *at; /* by slot */
 	uint32_t cap;
 	uint32_t n_open;
+	uint32_t paused; /* the first one, NO_SLOT: none */
+	ev_timer resume;
 	struct notify_message message;
+	/* Descriptors that no child could be had for that closes them; while there are
+	 * any no others are taken. */
+	int left[NOTIFY_FDS_MAX];
+	size_t n_left;
 };
-
-static uid_t
-uid_of(const struct actor *actor)
-{
-	const struct conf_process *process = &actor->conf->process;
-
-	return process->has_user ? process->uid : geteuid();
-}
 
 /*
  * May this process speak for the actor?  The main process may, whatever user it has
@@ -64,7 +69,7 @@ may_speak(struct notify *notify, const struct actor *actor,
           const struct notify_message *message)
 {
 	struct procs *procs = notify->shell->procs;
-	const uid_t uid = uid_of(actor);
+	const uid_t uid = actors_uid(actor);
 
 	if (procs_is_main(procs, actor->ref, message->pid))
 		return true;
@@ -75,191 +80,6 @@ may_speak(struct notify *notify, const struct actor *actor,
 	if (message->pid > 0 && (kill(message->pid, 0) == 0 || errno != ESRCH))
 		return false;
 	return message->uid == uid;
-}
-
-static bool
-is_value(const struct notify_message *message, const char *key, const char *value)
-{
-	size_t len;
-	const char *found = notify_value(message, key, &len);
-
-	return found != NULL && len == strlen(value) && memcmp(found, value, len) == 0;
-}
-
-static void
-take_status(struct shell *shell, struct actor *actor,
-            const struct notify_message *message)
-{
-	size_t len;
-	const char *text = notify_value(message, "STATUS", &len);
-
-	if (text == NULL)
-		return;
-	if (len > ACTOR_STATUS_MAX)
-		len = ACTOR_STATUS_MAX;
-	free(actor->status);
-	/* Without memory the status is unknown, nothing worse. */
-	actor->status = len == 0 ? NULL : strndup(text, len);
-	ledger_set_status(shell->ledger, actor->ref.slot,
-	                  actor->status != NULL ? actor->status : "");
-}
-
-/* ---- what has to reach the core, exactly once ---------------------------------------
- */
-
-/* The events of one message. */
-struct said {
-	const struct actor *actor;
-	const struct notify_message *message;
-	uint32_t life;
-	struct event at[SAID_MAX];
-	size_t n;
-};
-
-static struct event *
-add(struct said *said, enum event_kind kind)
-{
-	struct event *event = &said->at[said->n++];
-
-	ASSERT(said->n <= SAID_MAX);
-	*event = (struct event){
-	    .kind = kind,
-	    .ref = said->actor->ref,
-	    .life = said->life,
-	    .code = -1,
-	    .stamp = said->message->stamp_ns,
-	};
-	return event;
-}
-
-/* The decimal number behind this key, at most max; false: no such line, or no number. */
-static bool
-number_of(const struct said *said, const char *name, uint64_t max, uint64_t *ret)
-{
-	size_t len;
-	const char *text = notify_value(said->message, name, &len);
-	uint64_t n = 0;
-
-	if (text == NULL)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] < '0' || text[i] > '9' || n > max)
-			len = 0;
-		else
-			n = n * 10 + (uint64_t)(text[i] - '0');
-	}
-	if (len == 0 || n > max) {
-		log_line(LOG_LEVEL_WARNING,
-		         "%s: %s= in a notification is no number up to %llu, and is "
-		         "ignored",
-		         said->actor->path, name, (unsigned long long)max);
-		return false;
-	}
-	*ret = n;
-	return true;
-}
-
-/* MAINPID=: of one of its own, which is looked at. */
-static void
-take_main_pid(struct notify *notify, const struct said *said)
-{
-	struct procs *procs = notify->shell->procs;
-	const struct ref ref = said->actor->ref;
-	uint64_t pid;
-
-	if (!number_of(said, "MAINPID", PID_MAX, &pid))
-		return;
-	if (pid > 1 && procs_contains(procs, ref, (pid_t)pid, uid_of(said->actor)))
-		procs_take_main(procs, ref, (pid_t)pid);
-	else
-		log_line(LOG_LEVEL_WARNING,
-		         "%s: MAINPID=%llu is no process of its own, and is ignored",
-		         said->actor->path, (unsigned long long)pid);
-}
-
-/*
- * RELOADING=1 … READY=1: it reads its configuration again, and has.  It stays as ready as
- * it was; STOPPING=1: it ends by itself, and need not say that it lives any more.
- */
-static void
-take_phases(struct said *said, struct actor *actor)
-{
-	uint64_t since_us;
-
-	if (is_value(said->message, "RELOADING", "1")) {
-		actor->reloading_us = clock_mono_ns() / 1000;
-		if (number_of(said, "MONOTONIC_USEC", UINT64_MAX / 16, &since_us) &&
-		    since_us < actor->reloading_us)
-			actor->reloading_us = since_us;
-		log_line(LOG_LEVEL_INFO, "%s: reads its configuration again",
-		         actor->path);
-	} else if (is_value(said->message, "READY", "1") && actor->reloading_us > 0) {
-		log_line(
-		    LOG_LEVEL_INFO,
-		    "%s: has read its configuration again, within %llu ms", actor->path,
-		    (unsigned long long)(clock_mono_ns() / 1000 - actor->reloading_us) /
-		        1000);
-		actor->reloading_us = 0;
-	}
-	if (is_value(said->message, "STOPPING", "1"))
-		(void)add(said, EVENT_WATCHDOG_EVERY);
-}
-
-/* A period: microseconds in the message, for the core milliseconds, never shorter. */
-static void
-add_period(struct said *said, const char *name, enum event_kind kind)
-{
-	uint64_t us;
-
-	if (number_of(said, name, DURATION_MS_MAX * 1000, &us))
-		add(said, kind)->period_ms = (us + 999) / 1000;
-}
-
-/* The name of a failure as the process has it: cut off, and in one line. */
-static void
-copy_key(char to[CAUSE_KEY_MAX], const char *text, size_t len)
-{
-	if (len > CAUSE_KEY_MAX - 1)
-		len = CAUSE_KEY_MAX - 1;
-	/* Not in the middle of a character. */
-	while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
-		len--;
-	for (size_t i = 0; i < len; i++)
-		to[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
-}
-
-/* ERRNO= and X_SUPD_FAIL=: together they are one failure.  ERRNO=0 alone is none. */
-static void
-add_failure(struct said *said)
-{
-	size_t len = 0;
-	const char *key = notify_value(said->message, "X_SUPD_FAIL", &len);
-	uint64_t error = 0;
-	struct event *event;
-
-	if (!number_of(said, "ERRNO", ERRNO_MAX, &error) || error > ERRNO_MAX)
-		error = 0;
-	if (len == 0 && error == 0)
-		return;
-	event = add(said, EVENT_SELF_REPORT);
-	event->error = (int32_t)error;
-	if (len == 0) {
-		key = err_name(event->error);
-		len = strlen(key);
-	}
-	copy_key(event->key, key, len);
-}
-
-static void
-take_down(struct said *said)
-{
-	add_period(said, "EXTEND_TIMEOUT_USEC", EVENT_EXTEND);
-	add_period(said, "WATCHDOG_USEC", EVENT_WATCHDOG_EVERY);
-	if (is_value(said->message, "BACKOFF_RESET", "1"))
-		(void)add(said, EVENT_BACKOFF_RESET);
-	if (is_value(said->message, "WATCHDOG", "trigger"))
-		(void)add(said, EVENT_WATCHDOG_TRIGGER);
-	add_failure(said);
 }
 
 /* ---- what may be told again -----------------------------------------------------------
@@ -282,7 +102,7 @@ post(struct notify *notify, const struct actor *actor, enum event_kind kind)
 static void
 post_ping(struct notify *notify, const struct actor *actor)
 {
-	uint64_t *ping = &notify->pings[actor->ref.slot];
+	uint64_t *ping = &notify->at[actor->ref.slot].ping;
 
 	if (*ping == notify->shell->n_turns + 1)
 		return;
@@ -290,34 +110,142 @@ post_ping(struct notify *notify, const struct actor *actor)
 	post(notify, actor, EVENT_WATCHDOG);
 }
 
+/* That it is ready counts once in its life. */
+static void
+post_ready(struct notify *notify, const struct actor *actor)
+{
+	if (actor->conf->process.ready_sign == READY_BY_NOTIFY &&
+	    procs_told(notify->shell->procs, actor->ref))
+		post(notify, actor, EVENT_READY);
+}
+
+/* ---- descriptors ----------------------------------------------------------------------
+ */
+
+/* Read this socket again a little later. */
+static void
+pause_place(struct notify *notify, uint32_t slot)
+{
+	struct epoll_event event = {.events = 0, .data.u32 = slot};
+	struct notify_slot *place = &notify->at[slot];
+
+	if (place->is_paused)
+		return;
+	(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_MOD, place->fd, &event);
+	place->is_paused = true;
+	place->next = notify->paused;
+	notify->paused = slot;
+	ev_timer_set(&notify->resume, PAUSE_S, 0.);
+	ev_timer_start(notify->shell->loop, &notify->resume);
+}
+
+/* Close what came and was not kept: in a child, see os/closer.h. */
+static void
+give_back(struct notify *notify, uint32_t slot)
+{
+	struct notify_message *message = &notify->message;
+
+	for (size_t i = 0; i < message->n_fds; i++)
+		if (message->fds[i] >= 0)
+			notify->left[notify->n_left++] = message->fds[i];
+	message->n_fds = 0;
+	if (closer_close(&notify->shell->closer, slot, notify->left, notify->n_left) == 0)
+		notify->n_left = 0;
+	else
+		pause_place(notify, slot);
+}
+
+/* The message is done with: let it go, and what came with it. */
+static void
+let_go(struct notify *notify, uint32_t slot)
+{
+	struct notify_slot *place = &notify->at[slot];
+
+	if (!notify->message.has_more_fds) {
+		/* While we hold the descriptors ourselves this closes none. */
+		notify_skip(place->fd);
+		if (notify->message.n_fds > 0)
+			give_back(notify, slot);
+		return;
+	}
+	if (notify->message.n_fds > 0)
+		give_back(notify, slot);
+	place->drop_ns = notify->message.stamp_ns;
+	place->dropper =
+	    closer_drop(&notify->shell->closer, slot, place->fd, place->drop_ns);
+	pause_place(notify, slot);
+}
+
+/* Is the next message one that goes already?  A child that was killed goes again. */
+static bool
+is_going(struct notify *notify, uint32_t slot)
+{
+	struct notify_slot *place = &notify->at[slot];
+
+	if (!notify->message.has_more_fds || place->drop_ns != notify->message.stamp_ns) {
+		place->drop_ns = 0;
+		return false;
+	}
+	if (!closer_works(&notify->shell->closer, place->dropper))
+		let_go(notify, slot);
+	pause_place(notify, slot);
+	return true;
+}
+
+/*
+ * The sender may put descriptors down, and wants to: take them.  false: not now, because
+ * too much of what the actor has sent before is still to be closed.
+ */
+static bool
+take_descriptors(struct notify *notify, const struct actor *actor)
+{
+	const uint32_t slot = actor->ref.slot;
+	struct notify_message *message = &notify->message;
+
+	if (!message->has_more_fds || !stores_wants(actor, message))
+		return true;
+	if (notify->n_left > 0)
+		give_back(notify, slot);
+	if (notify->n_left > 0 || !closer_has_room(&notify->shell->closer, slot)) {
+		pause_place(notify, slot);
+		return false;
+	}
+	(void)notify_peek_fds(notify->at[slot].fd, message);
+	if (message->has_more_fds)
+		log_paced(&notify->at[slot].pace, LOG_LEVEL_WARNING,
+		          "%s: the descriptors of a notification are lost: more than %d, "
+		          "or no room for them",
+		          actor->path, NOTIFY_FDS_MAX);
+	return true;
+}
+
 /* false: it cannot be taken now, and stays where it is. */
 static bool
 take_message(struct notify *notify, struct actor *actor)
 {
 	const struct notify_message *message = &notify->message;
-	struct said said = {.actor = actor, .message = message};
+	struct event events[SAID_MAX];
+	size_t n;
 
 	if (!may_speak(notify, actor, message)) {
-		log_line(LOG_LEVEL_WARNING,
-		         "%s: a notification of pid %d, which is not its own, is ignored",
-		         actor->path, (int)message->pid);
+		log_paced(
+		    &notify->at[actor->ref.slot].pace, LOG_LEVEL_WARNING,
+		    "%s: a notification of pid %d, which is not its own, is ignored",
+		    actor->path, (int)message->pid);
 		return true;
 	}
-	take_status(notify->shell, actor, message);
-	take_main_pid(notify, &said);
-	if (is_value(message, "READY", "1") &&
-	    actor->conf->process.ready_sign == READY_BY_NOTIFY) {
-		procs_told(notify->shell->procs, actor->ref);
-		post(notify, actor, EVENT_READY);
-	}
-	if (is_value(message, "WATCHDOG", "1"))
-		post_ping(notify, actor);
-	said.life = procs_life(notify->shell->procs, actor->ref);
-	take_down(&said);
-	take_phases(&said, actor);
-	if (said.n > 0 && !shell_post_surely(notify->shell, said.at, said.n))
+	if (!shell_has_room(notify->shell, SAID_MAX + 1) ||
+	    !take_descriptors(notify, actor))
 		return false;
-	stores_take(notify->shell->stores, actor, message);
+	n = said_take(notify->shell, actor, message, events);
+	if (said_is(message, "READY", "1"))
+		post_ready(notify, actor);
+	if (said_is(message, "WATCHDOG", "1"))
+		post_ping(notify, actor);
+	if (n > 0 && !shell_post_surely(notify->shell, events, n))
+		return false;
+	if (!message->has_more_fds)
+		stores_take(notify->shell->stores, actor, &notify->message);
 	return true;
 }
 
@@ -326,25 +254,44 @@ drain_one(struct notify *notify, uint32_t slot)
 {
 	struct shell *shell = notify->shell;
 
-	for (int n = 0; n < DRAIN_MESSAGES; n++) {
+	for (int n = 0; n < DRAIN_MESSAGES && !notify->at[slot].is_paused; n++) {
 		struct actor *actor;
 		bool is_taken;
-		int r = notify_peek(notify->fds[slot], &notify->message);
+		int r = notify_peek(notify->at[slot].fd, &notify->message);
 
-		if (r == 0 || notify->fds[slot] < 0)
+		if (r == 0 || notify->at[slot].fd < 0 || is_going(notify, slot))
 			return;
 		actor = slot < shell->actors.cap ? &shell->actors.at[slot] : NULL;
 		is_taken = true;
 		if (r > 0 && actor != NULL && actor->path != NULL)
 			is_taken = take_message(notify, actor);
-		/* What it says is put down: now it may go. */
-		if (is_taken)
-			notify_skip(notify->fds[slot]);
-		/* The store has copies. */
-		for (size_t i = 0; r > 0 && i < notify->message.n_fds; i++)
-			(void)close(notify->message.fds[i]);
-		if (!is_taken)
+		if (!is_taken) {
+			if (notify->message.n_fds > 0)
+				give_back(notify, slot);
 			return;
+		}
+		/* What it says is put down: now it may go. */
+		let_go(notify, slot);
+	}
+}
+
+static void
+on_resume(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct notify *notify = timer->data;
+
+	(void)loop;
+	(void)revents;
+	while (notify->paused != NO_SLOT) {
+		struct notify_slot *place = &notify->at[notify->paused];
+		struct epoll_event event = {.events = EPOLLIN,
+		                            .data.u32 = notify->paused};
+
+		notify->paused = place->next;
+		place->is_paused = false;
+		if (place->fd >= 0)
+			(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_MOD, place->fd,
+			                &event);
 	}
 }
 
@@ -395,7 +342,8 @@ watch(struct notify *notify, struct ref ref, int take_fd)
 		(void)close(take_fd);
 		return r;
 	}
-	notify->fds[ref.slot] = take_fd;
+	notify->at[ref.slot].fd = take_fd;
+	notify->at[ref.slot].drop_ns = 0;
 	notify->n_open++;
 	return 0;
 }
@@ -417,8 +365,8 @@ notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_
 	int fd, r;
 
 	ASSERT(ref.slot < notify->cap);
-	if (notify->fds[ref.slot] >= 0)
-		return notify_address(notify->fds[ref.slot], ret_address);
+	if (notify->at[ref.slot].fd >= 0)
+		return notify_address(notify->at[ref.slot].fd, ret_address);
 	fd = notify_listen("supd", &err);
 	if (fd < 0)
 		return fd;
@@ -438,10 +386,11 @@ notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_
 void
 notify_close(struct notify *notify, struct ref ref)
 {
-	if (ref.slot >= notify->cap || notify->fds[ref.slot] < 0)
+	if (ref.slot >= notify->cap || notify->at[ref.slot].fd < 0)
 		return;
-	(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_DEL, notify->fds[ref.slot], NULL);
-	fd_close(&notify->fds[ref.slot]);
+	(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_DEL, notify->at[ref.slot].fd, NULL);
+	/* The walker has a copy until it is told: what is in the queue goes there. */
+	fd_close(&notify->at[ref.slot].fd);
 	shell_release(notify->shell, key_of(ref));
 	notify->n_open--;
 }
@@ -450,23 +399,16 @@ notify_close(struct notify *notify, struct ref ref)
 int
 notify_reserve(struct notify *notify, uint32_t slots)
 {
-	uint64_t *pings;
-	int *grown;
+	struct notify_slot *grown;
 
 	if (slots <= notify->cap)
 		return 0;
-	grown = realloc(notify->fds, sizeof(*grown) * slots);
+	grown = reallocarray(notify->at, slots, sizeof(*grown));
 	if (grown == NULL)
 		return -ENOMEM;
-	notify->fds = grown;
-	pings = realloc(notify->pings, sizeof(*pings) * slots);
-	if (pings == NULL)
-		return -ENOMEM;
-	notify->pings = pings;
-	for (uint32_t slot = notify->cap; slot < slots; slot++) {
-		grown[slot] = -1;
-		pings[slot] = 0;
-	}
+	notify->at = grown;
+	for (uint32_t slot = notify->cap; slot < slots; slot++)
+		grown[slot] = (struct notify_slot){.fd = -1};
 	notify->cap = slots;
 	return 0;
 }
@@ -481,15 +423,19 @@ notify_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	notify->shell = shell;
+	notify->paused = NO_SLOT;
 	notify->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
-	if (notify->epoll_fd < 0) {
+	if (notify->epoll_fd < 0 || closer_open(&shell->closer) < 0) {
 		err_set(err, errno, "notify sockets");
+		fd_close(&notify->epoll_fd);
 		free(notify);
 		return NULL;
 	}
 	ev_io_init(&notify->io, on_readable, notify->epoll_fd, EV_READ);
 	notify->io.data = notify;
 	ev_io_start(shell->loop, &notify->io);
+	ev_init(&notify->resume, on_resume);
+	notify->resume.data = notify;
 	return notify;
 }
 
@@ -499,10 +445,11 @@ notify_free(struct notify *notify)
 	if (notify == NULL)
 		return;
 	ev_io_stop(notify->shell->loop, &notify->io);
+	ev_timer_stop(notify->shell->loop, &notify->resume);
 	for (uint32_t slot = 0; slot < notify->cap; slot++)
-		fd_close(&notify->fds[slot]);
+		fd_close(&notify->at[slot].fd);
 	fd_close(&notify->epoll_fd);
-	free(notify->fds);
-	free(notify->pings);
+	closer_done(&notify->shell->closer);
+	free(notify->at);
 	free(notify);
 }

@@ -305,8 +305,8 @@ take_match(struct output *output, uint64_t key, uint64_t awaited)
 	if (begun != FEED_AS_BEFORE && awaited != begun)
 		return;
 	event.life = procs_life(shell->procs, event.ref);
-	procs_told(shell->procs, event.ref);
-	shell_post(shell, &event);
+	if (procs_told(shell->procs, event.ref))
+		shell_post(shell, &event);
 }
 
 static void

@@ -397,15 +397,16 @@ procs_signal(struct procs *procs, struct ref ref, int signo)
 	return proc_signal(procs, &procs->at[ref.slot], signo);
 }
 
-void
+bool
 procs_told(struct procs *procs, struct ref ref)
 {
 	struct proc *proc = &procs->at[ref.slot];
 
 	if (current(procs, ref) == NULL || proc->told == proc->life)
-		return;
+		return false;
 	proc->told = proc->life;
 	proc_record(procs, proc);
+	return true;
 }
 
 /* ---- asked ---- */

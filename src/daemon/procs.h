@@ -59,8 +59,9 @@ size_t procs_collect(struct procs *procs);
 /* It says that this process of its own is its main process from now on (MAINPID=). */
 void procs_take_main(struct procs *procs, struct ref ref, pid_t pid);
 
-/* Its process has said READY=1: put it down. */
-void procs_told(struct procs *procs, struct ref ref);
+/* Its process has said that it is ready: put it down.  false: it had said so before, or
+ * there is no process. */
+bool procs_told(struct procs *procs, struct ref ref);
 
 /* Nobody tells of the ends of processes that we took over any more: look by ourselves. */
 void procs_walker_died(struct procs *procs);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* readiness.c - `ready: {fd: N}`: a newline on a descriptor that the process was given. */
+/* readiness.c - `ready: {fd: N}`: a newline on a descriptor that the process was given.
+ */
 #include "config.h"
 
 #include "daemon/readiness.h"
@@ -48,8 +49,8 @@ tell(const struct readiness *readiness, struct ref ref)
 	    .code = -1,
 	};
 
-	procs_told(readiness->shell->procs, ref);
-	shell_post(readiness->shell, &event);
+	if (procs_told(readiness->shell->procs, ref))
+		shell_post(readiness->shell, &event);
 }
 
 /* Look at what is in the pipe: how much, 0: nobody can write any more, -errno. */
@@ -89,8 +90,12 @@ listen_to(struct readiness *readiness, uint32_t slot)
 	const struct ref ref = readiness->shell->actors.at[slot].ref;
 	const int fd = readiness->fds[slot];
 	char buf[LOOK_BYTES];
-	ssize_t n = look(readiness, fd, buf);
+	ssize_t n;
 
+	/* Else it stays where it is until the next turn. */
+	if (!shell_has_room(readiness->shell, 1))
+		return;
+	n = look(readiness, fd, buf);
 	if ((n > 0 && memchr(buf, '\n', (size_t)n) != NULL) ||
 	    (n == 0 && !procs_is_ending(readiness->shell->procs, ref)))
 		tell(readiness, ref);

@@ -14,6 +14,7 @@
 #include "daemon/additions.h"
 #include "daemon/events.h"
 #include "daemon/mailbox.h"
+#include "os/closer.h"
 #include "os/containment.h"
 #include "os/sdnotify.h"
 #include "os/spawn.h"
@@ -82,6 +83,7 @@ struct shell {
 	struct cgroup_root cgroups;
 	char controllers[CGROUP_CONTROLLERS_MAX]; /* of the machine */
 	struct spawner spawner;
+	struct closer closer; /* of what others have sent: notify.c */
 	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
 	 */
 	uint32_t clients_max;

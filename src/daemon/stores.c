@@ -21,10 +21,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/pace.h"
 #include "daemon/log.h"
 #include "daemon/shell.h"
 #include "ledger/link.h"
 #include "os/fd.h"
+#include "os/harmless.h"
 
 #define EVENTS_AT_ONCE 32
 /* Newer than the headers that we build with: are two descriptors of the same file? */
@@ -60,6 +62,7 @@ struct stores {
 	uint32_t cap;
 	int epoll_fd;
 	ev_io io;
+	struct pace pace; /* of lines about what is refused */
 };
 
 _Static_assert(CONF_FD_STORE_MAX <= 1 << PLACE_BITS, "places have too many bits");
@@ -141,7 +144,8 @@ have_store(struct stores *stores, struct ref ref)
 
 /* ---- in and out -------------------------------------------------------------------- */
 
-/* Tell of its other end: not of every kind of file. */
+/* Tell of its other end.  Of a file that has none nothing is asked: its file system might
+ * keep us. */
 static void
 poll_entry(struct stores *stores, const struct store *store, size_t place)
 {
@@ -150,7 +154,8 @@ poll_entry(struct stores *stores, const struct store *store, size_t place)
 	    .data.u64 = (uint64_t)store->ref.slot << PLACE_BITS | place,
 	};
 
-	if (store->shelf->entries[place].is_polled)
+	if (store->shelf->entries[place].is_polled &&
+	    fd_is_socket_or_pipe(store->fds[place]))
 		(void)epoll_ctl(stores->epoll_fd, EPOLL_CTL_ADD, store->fds[place],
 		                &event);
 }
@@ -159,7 +164,9 @@ static void
 drop_entry(struct stores *stores, struct store *store, size_t place)
 {
 	atomic_store(&store->shelf->entries[place].is_stored, 0);
-	(void)epoll_ctl(stores->epoll_fd, EPOLL_CTL_DEL, store->fds[place], NULL);
+	if (store->shelf->entries[place].is_polled)
+		(void)epoll_ctl(stores->epoll_fd, EPOLL_CTL_DEL, store->fds[place], NULL);
+	/* The walker has a copy until it is told: not the last one goes here. */
 	fd_close(&store->fds[place]);
 	shell_release(stores->shell, entry_key(store->ref, place));
 	store->n--;
@@ -196,27 +203,24 @@ free_place(const struct store *store)
 	return place;
 }
 
-/* Put down a copy under this name; -errno. */
-static int
-add_entry(struct stores *stores, struct store *store, const char *name, int fd,
+/* Put it down under this name. */
+static void
+add_entry(struct stores *stores, struct store *store, const char *name, int take_fd,
           bool is_polled)
 {
 	const size_t place = free_place(store);
 	struct entry *entry = &store->shelf->entries[place];
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, FD_WINDOW);
+	const int fd = fd_raise(take_fd);
 
-	if (copy < 0)
-		return -errno;
 	memset(entry->name, 0, sizeof(entry->name));
 	memcpy(entry->name, name, strlen(name));
 	entry->is_polled = is_polled;
 	entry->order = store->shelf->next_order++;
-	shell_keep(stores->shell, entry_key(store->ref, place), copy);
+	shell_keep(stores->shell, entry_key(store->ref, place), fd);
 	atomic_store(&entry->is_stored, 1);
-	store->fds[place] = copy;
+	store->fds[place] = fd;
 	store->n++;
 	poll_entry(stores, store, place);
-	return 0;
 }
 
 /* FDNAME=: printable, without colons; what is not is "stored" (sd_notify(3)). */
@@ -242,32 +246,41 @@ says(const struct notify_message *message, const char *key, char value)
 	return found != NULL && len == 1 && *found == value;
 }
 
+/* Why this descriptor cannot be put down; NULL: it can. */
+static const char *
+why_refused(const struct store *store, uint32_t max, int fd)
+{
+	if (store == NULL)
+		return "there is no memory for it";
+	if (store->n >= max)
+		return "as many as fd_store allows are there";
+	if (!fd_is_harmless(fd))
+		return "its file system is not a local one, and could keep supd waiting";
+	return NULL;
+}
+
 static void
-put_down(struct stores *stores, const struct actor *actor,
-         const struct notify_message *message, const char *name)
+put_down(struct stores *stores, const struct actor *actor, struct notify_message *message,
+         const char *name)
 {
 	const uint32_t max = actor->conf->process.fd_store;
 	const bool is_polled = !says(message, "FDPOLL", '0');
 	struct store *store = have_store(stores, actor->ref);
 
 	for (size_t i = 0; i < message->n_fds; i++) {
-		int r = -ENOMEM;
+		const char *why;
 
 		if (store != NULL && is_there(store, message->fds[i]))
 			continue;
-		if (store != NULL && store->n >= max) {
-			log_line(LOG_LEVEL_WARNING,
-			         "%s: a descriptor for its store (%s) is refused: the %u "
-			         "that fd_store allows are there",
-			         actor->path, name, max);
-			return;
+		why = why_refused(store, max, message->fds[i]);
+		if (why == NULL) {
+			add_entry(stores, store, name, message->fds[i], is_polled);
+			message->fds[i] = -1;
+			continue;
 		}
-		if (store != NULL)
-			r = add_entry(stores, store, name, message->fds[i], is_polled);
-		if (r < 0)
-			log_line(LOG_LEVEL_WARNING,
-			         "%s: a descriptor for its store (%s) is lost: %s",
-			         actor->path, name, strerror(-r));
+		log_paced(&stores->pace, LOG_LEVEL_WARNING,
+		          "%s: a descriptor for its store (%s) is refused: %s",
+		          actor->path, name, why);
 	}
 }
 
@@ -282,17 +295,23 @@ take_back(struct stores *stores, struct ref ref, const char *name)
 			drop_entry(stores, store, i);
 }
 
+bool
+stores_wants(const struct actor *actor, const struct notify_message *message)
+{
+	return actor->conf->process.fd_store > 0 && says(message, "FDSTORE", '1') &&
+	       !says(message, "FDSTOREREMOVE", '1');
+}
+
 void
 stores_take(struct stores *stores, const struct actor *actor,
-            const struct notify_message *message)
+            struct notify_message *message)
 {
 	char name[STORE_NAME_MAX];
 
 	read_name(message, name);
 	if (says(message, "FDSTOREREMOVE", '1'))
 		take_back(stores, actor->ref, name);
-	else if (says(message, "FDSTORE", '1') && message->n_fds > 0 &&
-	         actor->conf->process.fd_store > 0)
+	else if (message->n_fds > 0 && stores_wants(actor, message))
 		put_down(stores, actor, message, name);
 }
 

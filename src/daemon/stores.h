@@ -27,10 +27,15 @@ int stores_reserve(struct stores *stores, uint32_t slots);
 /* Go on with what this actor has put down under a guardian before us. */
 void stores_adopt(struct stores *stores, struct ref ref);
 
-/* Do what the message says about the store; the descriptors stay the caller's.  Harmless
- * when the same message comes twice. */
+/* Does this actor put down the descriptors that are with the message? */
+bool stores_wants(const struct actor *actor, const struct notify_message *message);
+
+/* Do what the message says about the store.  Descriptors that are put down are -1 in the
+ * message afterwards, the others stay the caller's.  A descriptor is refused whose file
+ * could keep those waiting that hold it (os/harmless.h).  Harmless when the same message
+ * comes twice. */
 void stores_take(struct stores *stores, const struct actor *actor,
-                 const struct notify_message *message);
+                 struct notify_message *message);
 
 /* What a new process is to get, in the order in which it was put down; the descriptors
  * are borrowed, the names until the next change.  Returns how many. */

@@ -175,6 +175,18 @@ notify_address(int fd, char ret[NOTIFY_NAME_MAX])
 	return 0;
 }
 
+/* What the kernel puts in front of the descriptors … */
+struct control_of_sender {
+	_Alignas(struct cmsghdr) char data[CMSG_SPACE(sizeof(struct ucred)) +
+	                                   CMSG_SPACE(sizeof(struct timespec))];
+};
+/* … and with them. */
+union control {
+	struct cmsghdr align;
+	char data[sizeof(struct control_of_sender) +
+	          CMSG_SPACE(sizeof(int) * NOTIFY_FDS_MAX)];
+};
+
 /* Take the sender and the descriptors out of the control part.  false: no sender. */
 static bool
 take_control(struct msghdr *header, struct notify_message *ret)
@@ -208,75 +220,68 @@ take_control(struct msghdr *header, struct notify_message *ret)
 	return has_sender;
 }
 
+/* Look at the next message, with room for so many bytes of control data. */
 static int
-receive(int fd, int flags, struct notify_message *ret)
+peek(int fd, size_t control_bytes, struct notify_message *ret)
 {
-	union {
-		struct cmsghdr align;
-		char data[CMSG_SPACE(sizeof(struct ucred)) +
-		          CMSG_SPACE(sizeof(struct timespec)) +
-		          CMSG_SPACE(sizeof(int) * NOTIFY_FDS_MAX)];
-	} control;
+	union control control;
 	struct iovec text = {.iov_base = ret->text, .iov_len = NOTIFY_MESSAGE_MAX};
 	struct msghdr header = {
 	    .msg_iov = &text,
 	    .msg_iovlen = 1,
 	    .msg_control = &control,
-	    .msg_controllen = sizeof(control),
+	    .msg_controllen = control_bytes,
 	};
 	bool has_sender;
 	ssize_t n;
-	int r = 1;
 
+	ret->n_fds = 0;
+	ret->has_more_fds = false;
 	do {
-		n = recvmsg(fd, &header, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		n = recvmsg(fd, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == EAGAIN ? 0 : -errno;
-	ret->n_fds = 0;
 	ret->stamp_ns = 0;
 	ret->len = (size_t)n;
 	ret->text[ret->len] = '\0';
 	has_sender = take_control(&header, ret);
+	ret->has_more_fds = header.msg_flags & MSG_CTRUNC;
 	if (header.msg_flags & MSG_TRUNC)
-		r = -EMSGSIZE;
-	else if (header.msg_flags & MSG_CTRUNC)
-		r = -ENOBUFS;
-	else if (!has_sender || strlen(ret->text) != ret->len)
-		r = -EBADMSG;
-	for (size_t i = 0; i < ret->n_fds; i++) {
-		if (r == 1)
-			ret->fds[i] = fd_raise(ret->fds[i]);
-		else
-			fd_close(&ret->fds[i]);
-	}
-	return r;
+		return -EMSGSIZE;
+	if (!has_sender || strlen(ret->text) != ret->len)
+		return -EBADMSG;
+	return 1;
 }
 
 /*
- * Receive the next message.  Never waits.
+ * Look at the next message, which stays the next one.  Never waits.
  *
- * Returns 1 and fills ret; the descriptors that came with it are the caller's.  0 if
- * nothing is there.  A message that cannot be used is dropped, its descriptors closed,
- * and the next one can be asked for: -EMSGSIZE where the text is longer than
- * NOTIFY_MESSAGE_MAX, -ENOBUFS where it has more than NOTIFY_FDS_MAX descriptors or
- * there was no room for them, -EBADMSG where it contains a NUL or tells no sender.  Any
+ * Returns 1 and fills ret; 0 if nothing is there.  Where has_more_fds is set, descriptors
+ * are with it, which are not taken and which no file system is told of: see
+ * notify_peek_fds() and closer_drop().  A message that cannot be used is -EMSGSIZE where
+ * the text is longer than NOTIFY_MESSAGE_MAX, -EBADMSG where it contains a NUL or tells
+ * no sender; ret says of these, too, when it was sent and whether it has descriptors. Any
  * other -errno is about the socket.
  */
 int
-notify_receive(int fd, struct notify_message *ret)
-{
-	return receive(fd, 0, ret);
-}
-
-/* As notify_receive(), but the message stays the next one, whatever is wrong with it. */
-int
 notify_peek(int fd, struct notify_message *ret)
 {
-	return receive(fd, MSG_PEEK, ret);
+	return peek(fd, sizeof(struct control_of_sender), ret);
 }
 
-/* Throw the next message away, with the descriptors that are still in the queue. */
+/*
+ * The same, and take copies of the descriptors that are with it, up to NOTIFY_FDS_MAX:
+ * has_more_fds says that there were more, or no room for them in our table.  They are the
+ * caller's whatever is returned, and are not to be closed by close(2): see closer.h.
+ */
+int
+notify_peek_fds(int fd, struct notify_message *ret)
+{
+	return peek(fd, sizeof(union control), ret);
+}
+
+/* Throw the next message away, whose descriptors, if it has any, others hold, too. */
 void
 notify_skip(int fd)
 {
@@ -285,6 +290,17 @@ notify_skip(int fd)
 	do {
 		n = recv(fd, NULL, 0, MSG_DONTWAIT);
 	} while (n < 0 && errno == EINTR);
+}
+
+/* Throw the next message away if it was sent at this time.  May wait without end, if it
+ * has descriptors that nobody else holds. */
+void
+notify_skip_sent(int fd, uint64_t stamp_ns)
+{
+	struct notify_message message;
+
+	if (notify_peek(fd, &message) != 0 && message.stamp_ns == stamp_ns)
+		notify_skip(fd);
 }
 
 /*

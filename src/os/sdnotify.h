@@ -37,15 +37,17 @@ struct notify_message {
 	size_t len;
 	char text[NOTIFY_MESSAGE_MAX + 1]; /* lines KEY=value, NUL-terminated */
 	uint64_t stamp_ns; /* when it was sent: tells it from others; 0: unknown */
+	bool has_more_fds; /* than these: descriptors that were not taken */
 	size_t n_fds;
 	int fds[NOTIFY_FDS_MAX]; /* owned by the caller, CLOEXEC */
 };
 
 int notify_listen(const char *prefix, struct err *err);
 int notify_address(int fd, char ret[NOTIFY_NAME_MAX]);
-int notify_receive(int fd, struct notify_message *ret);
 int notify_peek(int fd, struct notify_message *ret);
+int notify_peek_fds(int fd, struct notify_message *ret);
 void notify_skip(int fd);
+void notify_skip_sent(int fd, uint64_t stamp_ns);
 const char *notify_value(const struct notify_message *message, const char *key,
                          size_t *ret_len);
 

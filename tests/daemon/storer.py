@@ -3,8 +3,8 @@
 """An actor that puts things down for its successor, and tells what it has found.
 
 storer.py DIR NAME: appends a line of JSON to DIR/NAME.found at each start, then obeys the
-lines that it reads from the fifo DIR/NAME.do: put NAME TEXT [FDPOLL=0], drop NAME, pipe NAME
-(a pipe whose other end it holds), again (the newest once more), file NAME TEXT, exit CODE.
+lines that it reads from the fifo DIR/NAME.do: put NAME TEXT [FDPOLL=0], open NAME FILE
+(which is not closed), drop NAME, pipe NAME (a pipe whose other end it holds), again (the newest once more), file NAME TEXT, exit CODE.
 Each is answered by a line "done" in DIR/NAME.found.
 """
 import array
@@ -49,6 +49,9 @@ def obey(words):
     if verb == "put":
         HELD.append(memory(rest[1]))
         say("\n".join(["FDSTORE=1", f"FDNAME={rest[0]}", *rest[2:]]), HELD[-1:])
+    elif verb == "open":
+        fd = os.open(rest[1], os.O_RDONLY)
+        say(f"FDSTORE=1\nFDNAME={rest[0]}", [fd])
     elif verb == "again":
         say("FDSTORE=1\nFDNAME=again", HELD[-1:])
     elif verb == "pipe":

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Whoever sends to a notification socket, and whatever: supd goes on at once."""
+import os
+import signal
+import socket
+import subprocess
+
+from fuse import Fuse
+from lib import check, equal, main, test
+from storing import Storer
+
+# Sends TEXT with a descriptor: of a file, or of a connection to a port, whose close waits
+# for an hour.
+SENDER = r"""
+import array, os, socket, struct, sys
+address, text, what = sys.argv[1].replace("@", "\0", 1), sys.argv[2].replace("|", "\n"), sys.argv[3]
+if what.isdigit():
+    one = socket.create_connection(("127.0.0.1", int(what)))
+    one.setblocking(False)
+    try:
+        while True:
+            one.send(b"x" * 65536)
+    except BlockingIOError:
+        one.setblocking(True)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+    fd = one.detach()
+else:
+    fd = os.open(what, os.O_RDONLY)
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
+    out.sendmsg([text.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))], 0, address)
+print("sent", flush=True)
+sys.stdin.read()
+"""
+
+
+def addresses():
+    with open("/proc/net/unix", encoding="utf8") as text:
+        return {line.split()[-1] for line in text if " @supd/" in line}
+
+
+def send(address, text, what, uid=65534):
+    sender = subprocess.Popen(["/usr/bin/env", "python3", "-c", SENDER, address, text, what],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=uid, group=uid,
+                              extra_groups=[], cwd="/")
+    equal(sender.stdout.readline(), b"sent\n", "the sender")
+    return sender
+
+
+def is_at_work(s):
+    """It answers, restarts, and is taken over."""
+    s.call("Ping")
+    s.tell("b", "exit=1")
+    s.started("b")
+    s.crash()
+    s.call("Ping")
+
+
+@test("a stranger sends a file that cannot be closed: nothing waits for it", root=True)
+def strange_file(box):
+    fuse = Fuse(box, "flush,release")
+    before = addresses()
+    s = box.supd({"a": {"fd_store": 4, "ready": "notify", "do": ["ready"]}, "b": {"backoff": "none"}})
+    address, = addresses() - before
+    guardian = s.guardian()
+    senders = [send(address, "FDSTORE=1|READY=1|STATUS=x", fuse.path()) for _ in range(3)]
+    s.tell("a", "notify=STATUS=mine")
+    s.wait_for("a", status="mine")
+    equal(s.guardian(), guardian, "the guardian")
+    is_at_work(s)
+    check(not any(line.startswith("held") for line in fuse.lines), f"{fuse.lines}")
+    fuse.answer()
+    for sender in senders:
+        sender.communicate()
+
+
+@test("what a stranger sends is closed by nobody who is waited for, be it the last reference", root=True)
+def last_reference(box):
+    before = addresses()
+    s = box.supd({"a": {"fd_store": 4, "ready": "notify", "do": ["ready"]}, "b": {"backoff": "none"}})
+    address, = addresses() - before
+    guardian = s.guardian()
+    # Nobody reads what was sent there.
+    listener = socket.create_server(("127.0.0.1", 0))
+    # The sender has ended when it is read: the last reference goes with the message.
+    os.kill(guardian, signal.SIGSTOP)
+    for n in range(2):
+        send(address, f"STATUS={n}", str(listener.getsockname()[1])).communicate()
+    os.kill(guardian, signal.SIGCONT)
+    s.tell("a", "notify=STATUS=mine")
+    s.wait_for("a", status="mine")
+    equal(s.guardian(), guardian, "the guardian")
+    is_at_work(s)
+    listener.close()
+
+
+@test("an actor puts down a file that cannot be closed: it is refused, and others are kept", root=True)
+def own_file(box):
+    fuse = Fuse(box, "flush,release,poll,getattr")
+    a = Storer(box, {"user": "nobody", "backoff": "none"})
+    a.start()
+    guardian = a.s.guardian()
+    a.do(f"open bad {fuse.path()}", "put good 1")
+    fuse.held("flush")
+    a.s.call("Ping")
+    equal(a.s.guardian(), guardian, "the guardian")
+    with open(a.s.stderr, encoding="utf8") as log:
+        check("is refused: its file system" in log.read(), "no line about the file")
+    a.s.crash()
+    a.s.call("Ping")
+    # The process itself has it open, and could not end either.
+    fuse.answer()
+    equal(a.kept(), [["good", "1"]], "kept")
+
+
+@test("what is refused again and again is a line of log now and then")
+def refused(box):
+    before = addresses()
+    s = box.supd({"a": {"notify": True, "do": []}})
+    address, = addresses() - before
+    sender = box.popen("/usr/bin/env", "python3", "-c", (
+        "import socket, sys\n"
+        "with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:\n"
+        "    s.connect(sys.argv[1].replace('@', chr(0), 1))\n"
+        "    for n in range(3000): s.send(b'STATUS=x')\n"), address)
+    equal(sender.wait(), 0, "the sender")
+    s.tell("a", "notify=STATUS=mine")
+    s.wait_for("a", status="mine")
+    with open(s.stderr, encoding="utf8") as log:
+        lines = [line for line in log if "which is not its own" in line]
+    check(1 <= len(lines) < 10, f"{len(lines)} lines")
+
+
+if __name__ == "__main__":
+    main()
