@@ -18,6 +18,7 @@
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/mend.h"
+#include "daemon/helpers.h"
 #include "daemon/metrics.h"
 #include "daemon/notify.h"
 #include "daemon/procs_private.h"
@@ -509,6 +510,7 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	ends_take_exits(shell->procs);
 	mainpid_adopt(shell->procs);
 	fosters_adopt(shell->procs);
+	helpers_adopt(shell->helpers);
 	count_performed(shell);
 	shell->is_replaying = true;
 	r = loop_replay(shell->turn);

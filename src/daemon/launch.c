@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/helpers.h"
 #include "daemon/letters.h"
 #include "daemon/limiting.h"
 #include "daemon/log.h"
@@ -220,7 +221,7 @@ struct passed {
 	const char *names[SPAWN_FDS_MAX]; /* borrowed; of supd's own actors: none */
 	size_t n;
 	size_t n_listen; /* so many of them are told of in LISTEN_FDS */
-	int ready_fd;    /* among them, to be closed; -1: none */
+	int ready_fd; /* among them, to be closed, as is a helper's channel; -1: none */
 };
 _Static_assert(3 + CONF_SOCKETS_MAX + CONF_FD_STORE_MAX < SPAWN_FDS_MAX &&
                    CONF_READY_FD_MAX < SPAWN_FDS_MAX,
@@ -340,10 +341,16 @@ add_stored(const struct shell *shell, const struct actor *actor, struct passed *
 static int
 find_passed(const struct shell *shell, const struct actor *actor, struct passed *ret)
 {
+	enum helper_name helper;
 	struct mailbox *mailbox;
 	int r;
 
 	*ret = (struct passed){.ready_fd = -1};
+	if (system_is_helper(shell->system, actor, &helper)) {
+		ret->fds[0] = ret->ready_fd = helpers_launch(shell->helpers, helper);
+		ret->n = 1;
+		return ret->ready_fd < 0 ? ret->ready_fd : 0;
+	}
 	if (system_has(actor)) {
 		output_log_fds(shell->output, ret->fds);
 		ret->n = 4;
@@ -396,7 +403,7 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .attributes = &process->attributes,
 	    .root = process->root,
 	    .is_apart = program->is_limited,
-	    .keeps_oom = system_has(actor),
+	    .keeps_oom = system_is_spared(shell->system, actor),
 	    .umask = process->umask,
 	    .trace = &ledger_spawn(shell->ledger)->trace,
 	    .directory = process->directory != NULL ? process->directory : "/",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* letters.c - listens at the mailboxes of those who have no process. */
+/* letters.c - listens at the mailboxes of actors that have no process. */
 #include "config.h"
 
 #include "daemon/letters.h"
@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "daemon/deadletter.h"
+#include "daemon/lending.h"
 #include "daemon/log.h"
 #include "daemon/shell.h"
 #include "daemon/system.h"
@@ -24,8 +25,8 @@ struct letterbox {
 	enum listening listening;
 	struct ref called; /* SOMEBODY_IS_CALLED */
 	struct deadletters dead;
-	ev_io io;
-	ev_timer pause; /* so many have come that the others have to wait */
+	uint32_t loan; /* SOMEBODY_ANSWERS: as of lending_give() */
+	ev_io io;      /* SOMEBODY_IS_CALLED */
 };
 
 struct letters {
@@ -33,7 +34,7 @@ struct letters {
 	struct ref *touched;
 	size_t n, cap;
 	bool all; /* there was no memory to remember who */
-	struct lingerers lingerers;
+	struct lending *lending;
 };
 
 struct letters *
@@ -47,7 +48,11 @@ letters_new(struct shell *shell, struct err *err)
 	}
 	letters->shell = shell;
 	letters->all = true;
-	lingerers_init(&letters->lingerers, shell->loop);
+	letters->lending = lending_new(shell, err);
+	if (letters->lending == NULL) {
+		letters_free(letters);
+		return NULL;
+	}
 	return letters;
 }
 
@@ -56,9 +61,16 @@ letters_free(struct letters *letters)
 {
 	if (letters == NULL)
 		return;
-	lingerers_done(&letters->lingerers);
+	lending_free(letters->lending);
 	free(letters->touched);
 	free(letters);
+}
+
+/* What is lent to /system/letters. */
+struct lending *
+letters_lending(const struct letters *letters)
+{
+	return letters->lending;
 }
 
 void
@@ -101,8 +113,10 @@ letters_touch_all(struct letters *letters)
 static void
 stop(struct letterbox *letterbox)
 {
-	ev_io_stop(letterbox->shell->loop, &letterbox->io);
-	ev_timer_stop(letterbox->shell->loop, &letterbox->pause);
+	struct shell *shell = letterbox->shell;
+
+	ev_io_stop(shell->loop, &letterbox->io);
+	lending_take_back(shell->letters->lending, &letterbox->loan);
 	letterbox->listening = NOBODY_LISTENS;
 }
 
@@ -121,41 +135,12 @@ call(struct letterbox *letterbox)
 	shell_post(shell, &knock);
 }
 
-/* Nobody is there: they are sent away, some at a time. */
-static void
-answer(struct letterbox *letterbox)
-{
-	struct ev_loop *loop = letterbox->shell->loop;
-	uint64_t wait_ms = deadletter_serve(&letterbox->dead, letterbox->mailbox,
-	                                    &letterbox->shell->letters->lingerers);
-
-	if (wait_ms == 0)
-		return;
-	ev_io_stop(loop, &letterbox->io);
-	ev_timer_set(&letterbox->pause, (double)wait_ms / 1e3, 0.);
-	ev_timer_start(loop, &letterbox->pause);
-}
-
 static void
 on_readable(struct ev_loop *loop, ev_io *watcher, int revents)
 {
-	struct letterbox *letterbox = watcher->data;
-
 	(void)loop;
 	(void)revents;
-	if (letterbox->listening == SOMEBODY_IS_CALLED)
-		call(letterbox);
-	else
-		answer(letterbox);
-}
-
-static void
-on_pause_over(struct ev_loop *loop, ev_timer *watcher, int revents)
-{
-	struct letterbox *letterbox = watcher->data;
-
-	(void)revents;
-	ev_io_start(loop, &letterbox->io);
+	call(watcher->data);
 }
 
 static struct letterbox *
@@ -175,8 +160,7 @@ letterbox_of(struct shell *shell, struct mailbox *mailbox)
 	deadletters_init(&letterbox->dead, shell);
 	ev_io_init(&letterbox->io, on_readable, mailbox->fd, EV_READ);
 	letterbox->io.data = letterbox;
-	ev_timer_init(&letterbox->pause, on_pause_over, 0., 0.);
-	letterbox->pause.data = letterbox;
+	letterbox->loan = LENDING_NONE;
 	mailbox->letterbox = letterbox;
 	return letterbox;
 }
@@ -189,6 +173,7 @@ letters_forget(struct mailbox *mailbox)
 	if (letterbox == NULL)
 		return;
 	stop(letterbox);
+	lending_forget(letterbox->shell->letters->lending, mailbox);
 	deadletters_done(&letterbox->dead);
 	free(letterbox);
 	mailbox->letterbox = NULL;
@@ -210,14 +195,14 @@ listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listenin
 		return;
 	letterbox->dead.owner = owner;
 	letterbox->called = called;
-	if (letterbox->listening == listening)
-		return;
-	stop(letterbox);
+	if (letterbox->listening != listening)
+		stop(letterbox);
 	letterbox->listening = listening;
-	/* Whoever is about to be accepted may have been taken by somebody else. */
-	if (listening == SOMEBODY_ANSWERS)
-		(void)sock_set_blocking(mailbox->fd, false);
-	ev_io_start(shell->loop, &letterbox->io);
+	if (listening == SOMEBODY_IS_CALLED)
+		ev_io_start(shell->loop, &letterbox->io);
+	else if (letterbox->loan == LENDING_NONE)
+		lending_give(shell->letters->lending, mailbox, &letterbox->dead,
+		             &letterbox->loan);
 }
 
 /* ---- one actor -----------------------------------------------------------------------

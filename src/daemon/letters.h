@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* letters.h - listens at the mailboxes of those who have no process.
+/* letters.h - listens at the mailboxes of actors that have no process.
  *
- * Somebody comes to one that waits for clients: it is started.  Somebody comes to one
- * that is down: he waits, or is sent away (deadletter.c), or its handler is started.
- * While an actor has a process nobody listens here, and its sockets block.
+ * A client comes to an actor that waits for clients: it is started.  A client comes to an
+ * actor that is down: it waits, or it is sent away, or the actor's handler is started.
+ * Sockets that only call an actor are watched from here; those whose clients are dealt
+ * with are lent to /system/letters (lending.h).  While an actor has a process nothing of
+ * supd takes from its sockets, and they block.
  *
- * Nothing of this has to survive us: what is to be done is seen from the core and from
- * who is waiting.
+ * Nothing of this has to survive the guardian: what is to be done is seen from the core
+ * and from what waits at the sockets.
  */
 #ifndef DAEMON_LETTERS_H
 #define DAEMON_LETTERS_H
@@ -19,12 +21,14 @@
 #include <stdint.h>
 
 struct actor;
+struct lending;
 struct letters;
 struct mailbox;
 struct shell;
 
 struct letters *letters_new(struct shell *shell, struct err *err);
 void letters_free(struct letters *letters);
+struct lending *letters_lending(const struct letters *letters);
 
 /* Something has happened to this actor: it is looked at when the turn is over. */
 void letters_touch(struct letters *letters, struct ref ref);

@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "daemon/control.h"
+#include "daemon/helpers.h"
 #include "daemon/keeper.h"
 #include "daemon/letters.h"
 #include "daemon/perform.h"
@@ -428,6 +429,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	if (shell->handover != NULL)
 		keeper_settled(shell);
 	additions_on_turn(shell);
+	helpers_on_turn(shell->helpers);
 	letters_on_turn(shell->letters);
 	systemd_on_turn(shell);
 	trial_on_turn(shell->trial);

@@ -19,6 +19,7 @@
 #include "daemon/simulate.h"
 #include "daemon/supd.h"
 #include "daemon/system.h"
+#include "helper/helper.h"
 #include "ledger/handover.h"
 #include "logd/logd.h"
 #include "logd/reader.h"
@@ -266,6 +267,8 @@ main(int argc, char **argv)
 	}
 	if (argc == 2 && strcmp(argv[1], SYSTEM_LOG_ROLE) == 0)
 		return log_role();
+	if (argc == 2 && helper_find(argv[1]) >= 0)
+		return helper_run((enum helper_name)helper_find(argv[1]));
 	if (argc == 2 && strcmp(argv[1], READER_ROLE) == 0)
 		return reader_role();
 	options.argv = argv;

@@ -568,7 +568,8 @@ add_system(struct shell *shell, struct tables *tables)
 		tables->own_paths[i] = NULL;
 		actors_assign(&shell->actors, ref, conf, 0, i);
 		record_slot(shell, ref.slot);
-		parent = ref;
+		if (i == SYSTEM_TOP)
+			parent = ref;
 		before = REF_NONE;
 	}
 }

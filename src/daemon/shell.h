@@ -25,6 +25,7 @@ struct control;
 struct exits;
 struct given;
 struct handover;
+struct helpers;
 struct herald;
 struct keeper;
 struct ledger;
@@ -62,6 +63,7 @@ struct shell {
 	struct metrics *metrics;
 	struct trial *trial;
 	struct given *given; /* sockets that supd was started with, or NULL */
+	struct helpers *helpers; /* processes that touch what is not ours */
 	struct letters *letters;
 
 	struct ledger *ledger; /* what survives us; the core lives in it */

@@ -20,8 +20,8 @@
 
 #include "base/strbuf.h"
 #include "daemon/control.h"
-#include "daemon/deadletter.h"
 #include "daemon/given.h"
+#include "daemon/helpers.h"
 #include "daemon/keeper.h"
 #include "daemon/letters.h"
 #include "daemon/log.h"
@@ -57,7 +57,7 @@
 #include "paths.h"
 
 /* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
-#define OWN_FDS (40 + LINGERERS_MAX)
+#define OWN_FDS (40 + HELPER_MAX)
 /* And of each actor: pidfd, a watch on its cgroup while it ends, notify socket. */
 #define FDS_PER_ACTOR 3
 /* One of each pipe: standard output, error, and input. */
@@ -420,6 +420,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 		err_set(&err, ENOMEM, "event stream");
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
 	         (shell->keeper = keeper_new(shell, &err)) != NULL &&
+	         (shell->helpers = helpers_new(shell, &err)) != NULL &&
 	         (shell->letters = letters_new(shell, &err)) != NULL &&
 	         (shell->tasks = tasks_new(shell, &err)) != NULL &&
 	         (shell->prober = prober_new(shell, &err)) != NULL &&
@@ -451,6 +452,7 @@ close_rooms(struct shell *shell)
 	if (shell->conf != NULL)
 		mailboxes_close(shell, &shell->mailboxes);
 	additions_close(shell);
+	helpers_free(shell->helpers);
 	letters_free(shell->letters);
 	given_free(shell->given);
 	prober_free(shell->prober);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* system.c - supd's own actors: /system and /system/log. */
+/* system.c - supd's own actors: /system, /system/log, and its helper processes. */
 #include "config.h"
 
 #include "daemon/system.h"
@@ -19,20 +19,74 @@
 #define BACKOFF_MIN_MS 10
 #define BACKOFF_MAX_MS 1000
 
+/* A helper process has nothing to finish, and is killed more easily. */
+#define HELPER_SHUTDOWN_MS    1000
+#define HELPER_BACKOFF_MIN_MS 100
+
 struct system {
 	struct conf conf;
 	struct conf_actor actors[SYSTEM_ACTORS];
-	char texts[4][16];
-	char *argv[3];
+	char roles[SYSTEM_ACTORS][16];
+	char *argv[SYSTEM_ACTORS][3];
+	char program[8];
 	char file[32];
 	struct rule always;
 };
 
-static char *
-set_text(struct system *system, unsigned int i, const char *text)
+static const char *const paths[SYSTEM_ACTORS] = {
+    [SYSTEM_TOP] = SYSTEM_PATH,
+    [SYSTEM_LOG] = SYSTEM_LOG_PATH,
+    [SYSTEM_HELPERS + HELPER_LETTERS] = SYSTEM_PATH "/letters",
+};
+
+static void
+fill_actor(struct system *system, uint32_t i, enum node_kind kind)
 {
-	(void)snprintf(system->texts[i], sizeof(system->texts[i]), "%s", text);
-	return system->texts[i];
+	struct conf_actor *actor = &system->actors[i];
+
+	/* Of a configuration, which owns its texts and never changes them. */
+	actor->path = (char *)(uintptr_t)paths[i];
+	actor->name = strrchr(actor->path, '/') + 1;
+	actor->parent = i == SYSTEM_TOP ? CONF_NONE : SYSTEM_TOP;
+	spec_default(&actor->spec, kind);
+}
+
+/* What all of supd's own processes have in common. */
+static struct conf_actor *
+fill_worker(struct system *system, uint32_t i)
+{
+	struct conf_actor *worker = &system->actors[i];
+
+	fill_actor(system, i, NODE_WORKER);
+	worker->spec.backoff.min_ms = BACKOFF_MIN_MS;
+	worker->spec.backoff.max_ms = BACKOFF_MAX_MS;
+	worker->spec.backoff.reset_after_ms = BACKOFF_MAX_MS;
+	worker->spec.on_failure = (struct decider){PRESET_LIST, &system->always, 1};
+	(void)snprintf(system->roles[i], sizeof(system->roles[i]), "@%s", worker->name);
+	system->argv[i][0] = system->program;
+	system->argv[i][1] = system->roles[i];
+	worker->process.argv = system->argv[i];
+	worker->process.out.kind = OUTPUT_INHERIT;
+	worker->process.err.kind = OUTPUT_INHERIT;
+	worker->process.umask = 022;
+	worker->process.stop_signal = SIGTERM;
+	worker->process.watchdog_signal = SIGABRT;
+	return worker;
+}
+
+/* Started when it is needed; one that was killed, as the guardian does with those that
+ * hang, is needed still. */
+static void
+fill_helper(struct system *system, enum helper_name name)
+{
+	struct conf_actor *helper = fill_worker(system, SYSTEM_HELPERS + name);
+
+	helper->spec.on_demand = true;
+	helper->spec.backoff.min_ms = HELPER_BACKOFF_MIN_MS;
+	helper->spec.shutdown_ms = HELPER_SHUTDOWN_MS;
+	signal_set_add(&helper->spec.success_signals, SIGKILL);
+	helper->process.clear_environment = true;
+	helper->process.umask = 077;
 }
 
 /* The table, for this guardian; NULL without memory. */
@@ -40,38 +94,23 @@ struct system *
 system_new(void)
 {
 	struct system *system = calloc(1, sizeof(*system));
-	struct conf_actor *top, *log;
+	struct conf_actor *log;
 
 	if (system == NULL)
 		return NULL;
-	top = &system->actors[0];
-	top->path = set_text(system, 0, "/system");
-	top->name = top->path + 1;
-	top->parent = CONF_NONE;
-	spec_default(&top->spec, NODE_SUPERVISOR);
-	top->spec.intensity = (struct intensity_spec){.unlimited = true};
-	log = &system->actors[1];
-	log->path = set_text(system, 1, SYSTEM_LOG_PATH);
-	log->name = log->path + strlen(top->path) + 1;
-	log->parent = 0;
-	spec_default(&log->spec, NODE_WORKER);
-	log->spec.shutdown_ms = SHUTDOWN_MS;
-	log->spec.backoff.min_ms = BACKOFF_MIN_MS;
-	log->spec.backoff.max_ms = BACKOFF_MAX_MS;
-	log->spec.backoff.reset_after_ms = BACKOFF_MAX_MS;
 	/* Whatever it died of, and also when it could not be executed. */
 	system->always = (struct rule){.preset = PRESET_LIST,
 	                               .kinds = ~(UINT32_C(1) << CAUSE_NORMAL),
 	                               .then = DIRECTIVE_RESTART};
-	log->spec.on_failure = (struct decider){PRESET_LIST, &system->always, 1};
-	system->argv[0] = set_text(system, 2, "supd");
-	system->argv[1] = set_text(system, 3, SYSTEM_LOG_ROLE);
-	log->process.argv = system->argv;
-	log->process.out.kind = OUTPUT_INHERIT;
-	log->process.err.kind = OUTPUT_INHERIT;
-	log->process.umask = 022;
+	(void)snprintf(system->program, sizeof(system->program), "supd");
+	fill_actor(system, SYSTEM_TOP, NODE_SUPERVISOR);
+	system->actors[SYSTEM_TOP].spec.intensity =
+	    (struct intensity_spec){.unlimited = true};
+	log = fill_worker(system, SYSTEM_LOG);
+	log->spec.shutdown_ms = SHUTDOWN_MS;
 	log->process.stop_signal = LOGD_STOP;
-	log->process.watchdog_signal = SIGABRT;
+	for (int i = 0; i < HELPER_MAX; i++)
+		fill_helper(system, (enum helper_name)i);
 	/* The binary that runs, whatever is on the disk by now. */
 	(void)snprintf(system->file, sizeof(system->file), "/proc/%d/exe", (int)getpid());
 	system->conf.actors = system->actors;
@@ -98,6 +137,33 @@ bool
 system_has(const struct actor *actor)
 {
 	return actor->conf_id == 0;
+}
+
+/* Is it a helper process, and which? */
+bool
+system_is_helper(const struct system *system, const struct actor *actor,
+                 enum helper_name *ret)
+{
+	if (!system_has(actor) || actor->conf < &system->actors[SYSTEM_HELPERS])
+		return false;
+	*ret = (enum helper_name)(actor->conf - &system->actors[SYSTEM_HELPERS]);
+	return true;
+}
+
+/* Is it to be spared, as supd is, when memory runs out?  Helpers are replaced. */
+bool
+system_is_spared(const struct system *system, const struct actor *actor)
+{
+	enum helper_name helper;
+
+	return system_has(actor) && !system_is_helper(system, actor, &helper);
+}
+
+/* The path of a helper process in the tree. */
+const char *
+system_helper_path(enum helper_name name)
+{
+	return paths[SYSTEM_HELPERS + name];
 }
 
 /* What is executed. */

@@ -31,6 +31,9 @@ static const uint64_t kept[CONFINE_MAX] = {
     [CONFINE_LOG] = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_SYS_RESOURCE),
     /* The files of an actor are opened as their owner. */
     [CONFINE_READER] = BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SETUID) | BIT(CAP_SETGID),
+    /* Nothing is opened: it is for the sockets that a path leads to. */
+    [CONFINE_LETTERS] = BIT(CAP_DAC_OVERRIDE),
+    [CONFINE_CLIENT] = BIT(CAP_DAC_OVERRIDE),
 };
 
 /* ---- capabilities and new privileges ---- */
@@ -106,10 +109,10 @@ drop_capabilities(uint64_t keep)
 	"setgroups32 setresgid setresgid32 setresuid setresuid32 setuid "    \
 	"setuid32 "
 
-#define TALKING                                                                       \
-	"accept accept4 bind connect getpeername getsockname getsockopt listen recv " \
-	"recvfrom recvmmsg recvmsg send sendmmsg sendmsg sendto setsockopt shutdown " \
-	"socketpair splice "
+#define TALKING                                                                    \
+	"accept accept4 connect getpeername getsockname getsockopt recv recvfrom " \
+	"recvmmsg recvmsg send sendmmsg sendmsg sendto setitimer setsockopt "      \
+	"shutdown socketpair splice "
 
 static const char *const allowed[CONFINE_MAX] = {
     [CONFINE_LOG] = RUNNING SEARCHING WRITING STARTING
@@ -118,6 +121,7 @@ static const char *const allowed[CONFINE_MAX] = {
     [CONFINE_GZIP] = RUNNING "access execve faccessat faccessat2 fadvise64 "
                              "fadvise64_64 newfstatat readlink stat statx umask",
     [CONFINE_SERVER] = RUNNING TALKING,
+    [CONFINE_LETTERS] = RUNNING TALKING,
     [CONFINE_CLIENT] = RUNNING TALKING,
 };
 

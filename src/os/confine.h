@@ -24,11 +24,13 @@
 #include "base/err.h"
 
 enum confine_kind {
-	CONFINE_LOG,    /* writes files of any owner, starts gzip, unix sockets */
-	CONFINE_READER, /* reads files, as other users, starts gzip; no sockets */
-	CONFINE_GZIP,   /* executes one program, which reads and writes what it has */
-	CONFINE_SERVER, /* accepts on sockets that it was given; opens nothing */
-	CONFINE_CLIENT, /* connects to unix and internet sockets; opens nothing */
+	CONFINE_LOG,     /* writes files of any owner, starts gzip, unix sockets */
+	CONFINE_READER,  /* reads files, as other users, starts gzip; no sockets */
+	CONFINE_GZIP,    /* executes one program, which reads and writes what it has */
+	CONFINE_SERVER,  /* accepts on sockets that it was given; opens nothing */
+	CONFINE_LETTERS, /* the same, and sends to unix sockets whatever their modes */
+	CONFINE_CLIENT,  /* connects to internet sockets, and to unix sockets whatever
+	                    their  modes; opens nothing */
 	CONFINE_MAX
 };
 

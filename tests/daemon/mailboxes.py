@@ -3,10 +3,12 @@
 """Mailboxes of every kind: who listens while nobody serves, and who starts for a client."""
 import json
 import os
+import select
 import signal
 import socket
 import stat
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
 
@@ -17,6 +19,7 @@ from lib import PROBE, Failure, check, equal, has, main, run, test, SUPD
 from report import Report
 
 KINDS = ("tcp", "udp", "unix", "unix-dgram", "unix-seqpacket", "fifo")
+STEAL_SECONDS = 1.5
 CONNECTED = ("tcp", "unix", "unix-seqpacket")
 
 
@@ -418,6 +421,60 @@ def flood(box):
     s.until(lambda: told_letters(s) == 2000, "all of them in the event stream")
     check(len(s.seen("dead_letter", "a")) < 1000,
           lambda: f"{len(s.seen('dead_letter', 'a'))} events")
+
+
+# ---- what an actor may do to it ------------------------------------------------------------
+
+
+def steal(shared, address):
+    """Have a socket block, and take the client that somebody saw there."""
+    shared.setblocking(True)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(address)
+        select.select([shared], [], [], 0.01)
+        shared.setblocking(False)
+        try:
+            shared.accept()[0].close()
+        except BlockingIOError:
+            pass  # it was sent away already
+        shared.setblocking(True)
+
+
+@test("a socket that is made to block, and whose clients are stolen, holds up neither supd "
+      "nor the mailboxes of others")
+def stolen(box):
+    listen, address = mailbox(box, "unix")
+    other, others = mailbox(box, "unix", "other")
+    giver = ("import socket, sys\n"
+             "s = socket.socket(socket.AF_UNIX); s.connect(%r)\n"
+             "socket.send_fds(s, [b'x'], [3])\n"
+             "s.recv(1)\n"
+             "sys.exit(1)\n" % box.path("friend"))
+    refuse = {"while_down": "refuse", "rate": "1000000/s"}
+    with socket.socket(socket.AF_UNIX) as friend:
+        friend.bind(box.path("friend"))
+        friend.listen()
+        friend.settimeout(20)
+        s = box.supd({"a": {"command": [sys.executable, "-c", giver],
+                            "backoff": {"min": "30s"},
+                            "sockets": {"x": {"listen": listen, **refuse}}},
+                      "b": {"enabled": False, "sockets": {"x": {"listen": other, **refuse}}}})
+        giving, _ = friend.accept()
+        _, (fd,), _, _ = socket.recv_fds(giving, 1, 1)
+        giving.close()
+    s.wait_for("a", state="backoff")
+    guardian = s.guardian()
+    with socket.socket(fileno=fd) as shared:
+        until = time.monotonic() + STEAL_SECONDS
+        while time.monotonic() < until:
+            for _ in range(200):
+                steal(shared, address)
+            s.ctl_ok("ping")
+        shared.setblocking(True)
+        # Whatever it is that blocks now, others have their clients dealt with.
+        equal(Client(box, "unix", others, b"").hear(), b"", "what a client of another got")
+    equal(s.guardian(), guardian, "the guardian")
+    s.ctl_ok("ping")
 
 
 # ---- a handler -----------------------------------------------------------------------------

@@ -119,7 +119,7 @@ START_TEST(each_kind_keeps_the_system_calls_that_it_needs)
 {
 	static const struct may may[] = {
 	    {CONFINE_LOG, "rwux"}, {CONFINE_READER, "rx"}, {CONFINE_GZIP, "r"},
-	    {CONFINE_SERVER, ""},  {CONFINE_CLIENT, "ui"},
+	    {CONFINE_SERVER, ""},  {CONFINE_LETTERS, ""},  {CONFINE_CLIENT, "ui"},
 	};
 
 	_Static_assert(ARRAY_SIZE(may) == CONFINE_MAX, "all of them");

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC */
+/* helpers.h - the guardian's side of supd's helper processes (helper/wire.h).
+ *
+ * Each is an actor of supd's own, /system/NAME: its process is started when it is wanted
+ * for the first time, and again, with the backoff of any actor, when it has ended.
+ * Nothing here waits for it.  One that has not acted upon a message for HELPERS_HANG_S is
+ * killed.  What a process was told is lost with it: its user tells the next one.
+ *
+ * A helper process does not outlive its guardian: it ends with the channel, and the next
+ * guardian kills one that has not, before it starts anything.
+ */
+#ifndef DAEMON_HELPERS_H
+#define DAEMON_HELPERS_H
+
+#include "base/err.h"
+#include "helper/wire.h"
+
+#include <stdint.h>
+
+#define HELPERS_HANG_S 5.
+
+struct helpers;
+struct shell;
+
+/* Who uses a helper.  None of these calls the core. */
+struct helper_user {
+	/* There is room for messages: in a channel to a new process, or again. */
+	void (*on_room)(struct shell *shell, bool is_new);
+	/* It said something. */
+	void (*on_message)(struct shell *shell, const struct helper_message *message);
+	/* Its process is gone, or as good as that: so is all that it was told. */
+	void (*on_lost)(struct shell *shell);
+};
+
+struct helpers *helpers_new(struct shell *shell, struct err *err);
+void helpers_free(struct helpers *helpers);
+void helpers_use(struct helpers *helpers, enum helper_name name,
+                 const struct helper_user *user);
+void helpers_adopt(struct helpers *helpers);
+void helpers_on_turn(struct helpers *helpers);
+int helpers_launch(struct helpers *helpers, enum helper_name name);
+void helpers_want(struct helpers *helpers, enum helper_name name);
+int helpers_send(struct helpers *helpers, enum helper_name name,
+                 const struct helper_message *message, const int *fds, size_t n_fds);
+uint64_t helpers_sent(const struct helpers *helpers, enum helper_name name);
+bool helpers_has_done(const struct helpers *helpers, enum helper_name name,
+                      uint64_t number);
+void helpers_kill(struct helpers *helpers, enum helper_name name, const char *why);
+
+#endif

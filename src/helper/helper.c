@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: ISC */
+/* helper.c - a helper process of supd: rights given up, one loop, one channel. */
+#include "config.h"
+
+#include "helper/helper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "os/drop.h"
+#include "os/fd.h"
+#include "os/signals.h"
+
+/* So many messages at a time; then clients have their turn. */
+#define MESSAGES_MAX 64
+/* Descriptors for everything that it is given at a time. */
+#define FDS_MAX 16384
+
+static const struct helper_role *const roles[] = {[HELPER_LETTERS] = &helper_letters};
+
+static void
+say_done(struct helper *helper)
+{
+	const struct helper_message done = {.kind = HELPER_DONE, .n = helper->owed};
+	int wanted = EV_READ;
+
+	if (helper->owed > 0 && helper_send(HELPER_FD, &done, NULL, 0) < 0)
+		wanted |= EV_WRITE;
+	else
+		helper->owed = 0;
+	ev_io_stop(helper->loop, &helper->io);
+	ev_io_set(&helper->io, HELPER_FD, wanted);
+	ev_io_start(helper->loop, &helper->io);
+}
+
+static void
+on_channel(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct helper *helper = io->data;
+	int r = 1;
+
+	(void)revents;
+	for (int i = 0; i < MESSAGES_MAX && r > 0; i++) {
+		struct helper_message message;
+		int fds[HELPER_FDS_MAX];
+		size_t n_fds;
+
+		r = helper_receive_fds(HELPER_FD, &message, fds, &n_fds);
+		if (r > 0)
+			helper->role->on_message(helper->own, &message, fds, n_fds);
+		/* Without room for its descriptors it cannot be acted upon: what it was
+		 * about is not served. */
+		if (r == -EMSGSIZE)
+			r = 1;
+		helper->owed += r > 0;
+	}
+	if (r != 1 && r != -EAGAIN)
+		ev_break(loop, EVBREAK_ALL);
+	else
+		say_done(helper);
+}
+
+static void
+on_far(struct ev_loop *loop, ev_periodic *periodic, int revents)
+{
+	(void)loop;
+	(void)periodic;
+	(void)revents;
+}
+
+static void
+on_alarm(int signo)
+{
+	(void)signo;
+}
+
+/* Which helper it is that is started with this argument; -1: none. */
+int
+helper_find(const char *role)
+{
+	for (int i = 0; i < HELPER_MAX; i++)
+		if (role[0] == '@' && strcmp(role + 1, helper_names[i]) == 0)
+			return i;
+	return -1;
+}
+
+/* Less than all that can be given up is said, and is enough; root's user is not. */
+static int
+give_up_rights(enum helper_name name)
+{
+	struct err err;
+	int r = os_drop_user();
+
+	if (r < 0)
+		(void)fprintf(stderr, "supd: /system/%s: cannot change its user: %s\n",
+		              helper_names[name], strerror(-r));
+	else if (os_confine(roles[name]->needs, &err) < 0)
+		(void)fprintf(stderr, "supd: /system/%s: %s\n", helper_names[name],
+		              err.text);
+	return r;
+}
+
+/* Be that helper until the guardian ends; returns the exit status. */
+int
+helper_run(enum helper_name name)
+{
+	/* Without SA_RESTART: what blocks is to return. */
+	const struct sigaction interrupt = {.sa_handler = on_alarm};
+	struct helper helper = {.role = roles[name]};
+
+	/* Started by way of /proc it would be called "exe". */
+	(void)prctl(PR_SET_NAME, "supd");
+	signals_reset();
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigaction(SIGALRM, &interrupt, NULL);
+	(void)fd_raise_limit_up_to(FDS_MAX);
+	if (give_up_rights(name) < 0)
+		return EX_OSERR;
+	helper.loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_AUTO);
+	helper.own = helper.loop == NULL ? NULL : helper.role->start(&helper);
+	if (helper.own == NULL)
+		return EX_OSERR;
+	ev_io_init(&helper.io, on_channel, HELPER_FD, EV_READ);
+	helper.io.data = &helper;
+	/* A mailbox that is to be returned is not served once more before. */
+	ev_set_priority(&helper.io, EV_MAXPRI);
+	ev_io_start(helper.loop, &helper.io);
+	ev_periodic_init(&helper.far, on_far, ev_now(helper.loop) + 1e9, 0., NULL);
+	ev_periodic_start(helper.loop, &helper.far);
+	(void)ev_run(helper.loop, 0);
+	return EX_OK;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: ISC */
+/* helper.h - a helper process of supd: rights given up, one loop, one channel.
+ *
+ * A helper ends when the guardian does: the channel ends then.
+ */
+#ifndef HELPER_HELPER_H
+#define HELPER_HELPER_H
+
+#include "helper/wire.h"
+#include "os/confine.h"
+
+#include <ev.h>
+
+/* What all helpers have in common. */
+struct helper {
+	struct ev_loop *loop;
+	ev_io io;        /* on the channel */
+	ev_periodic far; /* keeps libev from waking up once a minute */
+	const struct helper_role *role;
+	void *own;     /* what role->start made */
+	uint32_t owed; /* messages that were acted upon, and HELPER_DONE not said */
+};
+
+/* What a helper does; a message's descriptors are on_message's from then on. */
+struct helper_role {
+	enum confine_kind needs;               /* it keeps no right that this does not */
+	void *(*start)(struct helper *helper); /* NULL: no memory */
+	void (*on_message)(void *own, const struct helper_message *message,
+	                   const int *take_fds, size_t n_fds);
+};
+
+extern const struct helper_role helper_letters;
+
+int helper_find(const char *role);
+int helper_run(enum helper_name name);
+
+#endif

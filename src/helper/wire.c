@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: ISC */
+/* wire.c - what the guardian and its helper processes say to each other. */
+#include "config.h"
+
+#include "helper/wire.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/pass.h"
+
+const char *const helper_names[] = {HELPER_NAME_MAP(AS_NAME)};
+
+/* Both ends of a new channel: [0] for the guardian, [1] for the helper.  0 or -errno. */
+int
+helper_pair(int ret_fds[2])
+{
+	const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
+
+	return socketpair(AF_UNIX, type, 0, ret_fds) == 0 ? 0 : -errno;
+}
+
+/*
+ * Send a message with descriptors, which stay the caller's.  Never waits: -EAGAIN while
+ * the other side does not read, also where the kernel allows no more descriptors on their
+ * way.  Any other -errno is about the channel.
+ */
+int
+helper_send(int fd, const struct helper_message *message, const int *fds, size_t n_fds)
+{
+	int r = pass_send(fd, message, sizeof(*message), fds, n_fds, MSG_DONTWAIT);
+
+	return r == -ETOOMANYREFS || r == -ENOBUFS ? -EAGAIN : r;
+}
+
+static int
+check(const struct helper_message *message, ssize_t n)
+{
+	if (n <= 0)
+		return (int)n;
+	return n == sizeof(*message) && message->kind < HELPER_KIND_MAX ? 1 : -EBADMSG;
+}
+
+/*
+ * For the guardian: the next message, without room for descriptors: none ever gets here.
+ * Never waits.  1; 0 at the end of the channel; -EAGAIN; -EBADMSG: it makes no sense.
+ */
+int
+helper_receive(int fd, struct helper_message *ret)
+{
+	ssize_t n;
+
+	do {
+		n = recv(fd, ret, sizeof(*ret), MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	return check(ret, n < 0 ? -errno : n);
+}
+
+/*
+ * For a helper: the next message and its descriptors, which are the caller's.  Never
+ * waits.  As helper_receive(); -EMSGSIZE: there was no room for its descriptors.
+ */
+int
+helper_receive_fds(int fd, struct helper_message *ret, int ret_fds[HELPER_FDS_MAX],
+                   size_t *ret_n_fds)
+{
+	int r;
+
+	*ret_n_fds = 0;
+	r = check(ret, pass_receive(fd, MSG_DONTWAIT, ret, sizeof(*ret), ret_fds,
+	                            HELPER_FDS_MAX, ret_n_fds));
+	while (r < 0 && *ret_n_fds > 0)
+		(void)close(ret_fds[--*ret_n_fds]);
+	return r;
+}

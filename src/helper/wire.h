@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC */
+/* wire.h - what the guardian and its helper processes say to each other.
+ *
+ * A helper process does for the guardian what has to touch an object that an actor or a
+ * stranger has a hand in: a listening socket that an actor shares, a server that is
+ * probed, a client of the metrics.  It has no rights, and may hang or die: the guardian
+ * never waits for it, kills it when it does not answer, and starts another.
+ *
+ * Both hold one end of a socket that keeps messages apart, which is made anew for each
+ * process of a helper: an end of file is the end of the other side, and nothing that was
+ * meant for a process before this one can be read.  Only the guardian sends descriptors;
+ * it has no room for any itself.  The helper says HELPER_DONE when messages have been
+ * acted upon: as long as some have not been, it can be seen that it hangs.
+ */
+#ifndef HELPER_WIRE_H
+#define HELPER_WIRE_H
+
+#include "base/names.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HELPER_NAME_MAP(X) X(HELPER_LETTERS, "letters")
+enum helper_name { HELPER_NAME_MAP(AS_ENUM) HELPER_MAX };
+extern const char *const helper_names[];
+
+/* The descriptor of its end in the helper process. */
+#define HELPER_FD 3
+
+/* The most descriptors of one message. */
+#define HELPER_FDS_MAX 2
+
+enum helper_kind {
+	/* from a helper */
+	HELPER_DONE, /* `n` more messages were acted upon */
+	HELPER_DEAD, /* `n` more dead letters came to mailbox `id` */
+	/* to /system/letters */
+	HELPER_LEASES, /* descriptor: the page of leases; always the first message */
+	HELPER_GIVE,   /* mailbox `id`; descriptors: its socket, the text of a reply */
+	HELPER_RETURN, /* mailbox `id` is not to be served any more */
+	HELPER_KIND_MAX
+};
+
+/* How a mailbox is served. */
+struct helper_mailbox {
+	bool accepts; /* it has connections; else datagrams, or a fifo's bytes */
+	bool is_fifo;
+	bool resets;   /* its clients are sent away by a reset, else by an end */
+	bool replies;  /* its clients get the text of a reply */
+	uint32_t rate; /* so many of them a second */
+};
+
+struct helper_message {
+	enum helper_kind kind;
+	uint32_t id;
+	uint32_t n;
+	struct helper_mailbox mailbox; /* HELPER_GIVE */
+};
+
+/*
+ * Who may take from a mailbox: one word for each that is given, in memory that both
+ * share.  The helper makes it LEASE_BUSY for as long as it accepts or reads; the guardian
+ * ends a lease only when that is not so, and from then on the helper takes nothing.
+ */
+enum lease { LEASE_OVER, LEASE_GIVEN, LEASE_BUSY };
+#define HELPER_MAILBOXES_MAX 4096
+struct helper_leases {
+	_Atomic uint32_t at[HELPER_MAILBOXES_MAX];
+};
+
+/* The helper holds a lease no longer than this: what blocks is interrupted. */
+#define HELPER_BUSY_MS 100
+
+int helper_pair(int ret_fds[2]);
+int helper_send(int fd, const struct helper_message *message, const int *fds,
+                size_t n_fds);
+int helper_receive(int fd, struct helper_message *ret);
+int helper_receive_fds(int fd, struct helper_message *ret, int ret_fds[HELPER_FDS_MAX],
+                       size_t *ret_n_fds);
+
+#endif

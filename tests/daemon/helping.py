@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""supd's helper processes: without rights, replaced when they die or hang, never in the way."""
+import os
+import signal
+import socket
+
+from lib import check, equal, has, main, test
+
+DAC_OVERRIDE = 1 << 1  # sockets that a path leads to, whatever its modes
+
+
+def pid_of(s, name):
+    """The process of a helper that was started when it was needed."""
+    return s.until(lambda: s.actor(f"/system/{name}")["pid"], f"/system/{name}")
+
+
+def status(pid):
+    with open(f"/proc/{pid}/status", encoding="utf8") as lines:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in lines)
+
+
+def has_no_rights(pid, kept=0):
+    """What the kernel says of a process that can do nothing."""
+    seen = status(pid)
+    for name in ("CapInh", "CapAmb"):
+        equal(int(seen[name], 16), 0, name)
+    for name in ("CapEff", "CapPrm", "CapBnd"):
+        equal(int(seen[name], 16) & ~kept, 0, name)
+    equal(seen["NoNewPrivs"], "1", "NoNewPrivs")
+    if os.geteuid() == 0:
+        equal(seen["Uid"].split(), ["65534"] * 4, "Uid")
+        equal(seen["Gid"].split(), ["65534"] * 4, "Gid")
+        equal(seen["Groups"].split(), [], "Groups")
+    with open(f"/proc/{pid}/limits", encoding="utf8") as lines:
+        limits = lines.read()
+    has(limits, r"Max core file size +0 ", "the limits")
+    has(limits, r"Max processes +0 ", "the limits")
+
+
+def refusing(box, **more):
+    """An actor that is down, and the address where its clients are sent away."""
+    address = box.path("box.sock")
+    s = box.supd({"a": {"do": ["serve"], "sockets": {
+        "box": {"listen": f"unix:{address}", "while_down": "refuse"}}}, **more})
+    s.started("a")
+    return s, address
+
+
+def come(address, text=b""):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(20)
+        client.connect(address)
+        if text:
+            client.sendall(text)
+        return client.recv(100)
+
+
+@test("a helper is there only when it is needed, and has no rights")
+def letters(box):
+    s, address = refusing(box)
+    equal(s.actor("/system/letters")["state"], "waiting", "before it is needed")
+    s.ctl_ok("stop", "a")
+    equal(come(address), b"", "what a client got")
+    pid = pid_of(s, "letters")
+    has_no_rights(pid, DAC_OVERRIDE)
+    check(not any("/system" in line for line in s.ctl_ok("status").out.splitlines()),
+          "it is in the status")
+
+
+@test("a helper that is killed is replaced: nothing of it is in the stream, nobody is lost")
+def killed(box):
+    s, address = refusing(box)
+    s.ctl_ok("stop", "a")
+    for n in range(1, 6):
+        equal(come(address), b"", "what a client got")
+        equal(s.actor("a")["dead_letters"], n, "dead letters")
+        old = pid_of(s, "letters")
+        os.kill(old, signal.SIGKILL)
+        s.until(lambda old=old: pid_of(s, "letters") != old, "the next one")
+    check("/system" not in s.ctl_ok("events").out, "it is in the stream")
+
+
+@test("a helper that hangs holds nothing back, and is killed and replaced after a while")
+def hangs(box):
+    s, address = refusing(box)
+    s.ctl_ok("stop", "a")
+    equal(come(address), b"", "what a client got")
+    old = pid_of(s, "letters")
+    os.kill(old, signal.SIGSTOP)
+    s.ctl_ok("start", "a")
+    pid = s.started("a", 2)
+    # It is not the one that stands still that takes it, now or when it goes on.
+    has(come(address, b"hello\n").decode(), str(pid), "who answers")
+    os.kill(old, signal.SIGCONT)
+    has(come(address, b"hello\n").decode(), str(pid), "who answers")
+    os.kill(old, signal.SIGSTOP)
+    s.ctl_ok("stop", "a")
+    equal(come(address), b"", "what a client got of the next one")
+    check(pid_of(s, "letters") != old, "the same process")
+    equal(s.actor("a")["dead_letters"], 2, "dead letters")
+
+
+@test("a guardian that dies takes its helpers with it, also those that stand still")
+def crash(box):
+    s, address = refusing(box)
+    s.ctl_ok("stop", "a")
+    equal(come(address), b"", "what a client got")
+    for signo in (signal.SIGCONT, signal.SIGSTOP):
+        old = pid_of(s, "letters")
+        os.kill(old, signo)
+        s.crash()
+        equal(come(address), b"", "what a client got of the next one")
+        check(pid_of(s, "letters") != old, "the same process")
+        check(not os.path.exists(f"/proc/{old}/exe"), "the old one is there")
+    equal(s.actor("a")["dead_letters"], 3, "dead letters")
+
+
+if __name__ == "__main__":
+    main()
