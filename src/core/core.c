@@ -111,7 +111,7 @@ on_spawned(struct turn *turn, struct node *node)
 	if (node->spec.ready == READY_AFTER)
 		deadline_arm(core, node, LANE_READY, turn->now_ms,
 		             node->spec.ready_after_ms);
-	deadline_arm(core, node, LANE_STATE, turn->now_ms, node->spec.start_timeout_ms);
+	living_grant(turn, node, node->spec.start_timeout_ms);
 	living_spawned(turn, node);
 }
 

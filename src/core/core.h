@@ -34,6 +34,9 @@ struct ref {
 #define CORE_ROOT 0 /* slot of "/" */
 #define CORE_USER 1 /* slot of "/user" */
 
+/* A process may ask for so many times its start_timeout, or shutdown, and no more. */
+#define CORE_EXTEND_FACTOR 10
+
 /* Exit status of supd when a failure climbed past /user. */
 #define CORE_EXIT_GAVE_UP 70
 

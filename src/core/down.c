@@ -182,8 +182,7 @@ send_stop(struct turn *turn, struct node *node)
 	action->life = node->life;
 	action->bark = node->barked;
 	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
-		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
-		             spec->shutdown_ms);
+		living_grant(turn, node, spec->shutdown_ms);
 }
 
 /* The start of a process that is to end already was acknowledged: now there is somebody

@@ -267,10 +267,28 @@ on_self_report(struct turn *turn, struct node *node, const struct event *event)
 		failure_handle(turn, node, &cause, node);
 }
 
+/* So long it has to start, or to stop, and CORE_EXTEND_FACTOR times that if it asks. */
+void
+living_grant(struct turn *turn, struct node *node, uint64_t granted_ms)
+{
+	const uint64_t bound_ms = (UINT64_MAX - turn->now_ms) / CORE_EXTEND_FACTOR;
+
+	deadline_arm(turn->core, node, LANE_STATE, turn->now_ms, granted_ms);
+	node->extend_until_ms = granted_ms > bound_ms
+	                            ? UINT64_MAX
+	                            : turn->now_ms + granted_ms * CORE_EXTEND_FACTOR;
+}
+
 /* It needs longer than it was granted to start or to stop; this only lengthens. */
 static void
 on_extend(struct core *core, struct node *node, uint64_t period_ms)
 {
+	const uint64_t most_ms = node->extend_until_ms > core->now_ms
+	                             ? node->extend_until_ms - core->now_ms
+	                             : 0;
+
+	if (period_ms > most_ms)
+		period_ms = most_ms;
 	if (node->phase == PHASE_PROCESS ||
 	    (node->phase == PHASE_END && !node->kill_sent))
 		deadline_extend(core, node, LANE_STATE, core->now_ms, period_ms);
@@ -400,8 +418,7 @@ living_resume(struct turn *turn, struct node *node, const struct cause *cause)
 {
 	node->barked = false;
 	if (node->phase == PHASE_PROCESS && node->spawned)
-		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
-		             node->spec.start_timeout_ms);
+		living_grant(turn, node, node->spec.start_timeout_ms);
 	if (cause->kind == CAUSE_STOPPED && node->sigstopped) {
 		turn_act(turn, ACTION_CONTINUE, node)->life = node->life;
 		on_continued(turn->core, node);

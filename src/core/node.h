@@ -211,6 +211,7 @@ struct node {
 	uint32_t heap_at[LANE_MAX];
 	uint64_t left_ms[LANE_MAX]; /* of the deadlines that are held */
 	uint32_t lanes_held;        /* set of lanes */
+	uint64_t extend_until_ms; /* a start or stop timeout is not put off any longer */
 	bool clocks_held;
 };
 
@@ -528,6 +529,7 @@ void living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event);
 void living_post(struct turn *turn, struct node *node, const struct event *event);
 void living_due(struct turn *turn, struct node *node, enum lane lane);
 void living_born(struct node *node);
+void living_grant(struct turn *turn, struct node *node, uint64_t granted_ms);
 void living_spawned(struct turn *turn, struct node *node);
 void living_ready(struct core *core, struct node *node);
 void living_resume(struct turn *turn, struct node *node, const struct cause *cause);

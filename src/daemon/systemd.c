@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+#include "daemon/actors.h"
 #include "daemon/keeper.h"
 #include "daemon/record.h"
 #include "daemon/report.h"
@@ -19,15 +21,20 @@
 #define TEXT_MAX 256
 /* Counting looks at every actor: not at each event, and at the end of a burst. */
 #define STATUS_SECONDS 0.2
-/* While it stops, supd says so this often, and asks for so much more time. */
-#define STOPPING_EVERY_S   10.
-#define STOPPING_MORE_TIME "EXTEND_TIMEOUT_USEC=30000000"
+/* While it stops, supd asks this often for so much more time, as long as it may need it.
+ */
+#define STOPPING_EVERY_S 10.
+#define STOPPING_MORE_MS UINT64_C(30000)
+/* What supd itself needs to end, besides its actors. */
+#define STOPPING_OWN_MS UINT64_C(5000)
 
 struct herald {
 	struct shell *shell;
 	ev_timer watchdog;
 	ev_timer count; /* something happened: STATUS= is due */
 	ev_timer stopping;
+	uint64_t stop_by_ms; /* the ordered stop has ended then, DURATION_INFINITE:
+	                        perhaps not */
 	uint64_t told_seq;
 	char status[TEXT_MAX];
 };
@@ -42,14 +49,85 @@ on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
 	keeper_notify(herald->shell, "WATCHDOG=1");
 }
 
+static uint64_t
+add_ms(uint64_t a, uint64_t b)
+{
+	return a > DURATION_INFINITE - b ? DURATION_INFINITE : a + b;
+}
+
+static uint64_t
+times(uint64_t ms, uint64_t factor)
+{
+	return ms > DURATION_INFINITE / factor ? DURATION_INFINITE : ms * factor;
+}
+
+/* How long one actor may take to stop: its hooks, its process, and its death. */
+static uint64_t
+stop_time(const struct conf_actor *actor)
+{
+	const struct spec *spec = &actor->spec;
+	uint64_t ms = 0;
+
+	for (int hook = HOOK_PRE_RESTART; hook < HOOK_MAX; hook++)
+		if (hook != HOOK_POST_RESTART && (spec->hooks >> hook & 1) != 0)
+			ms = add_ms(ms,
+			            add_ms(spec->hook_timeout_ms, spec->kill_timeout_ms));
+	if (spec->kind == NODE_SUPERVISOR)
+		return ms;
+	if (spec->shutdown_mode == SHUTDOWN_INFINITY)
+		return DURATION_INFINITE;
+	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
+		ms = add_ms(ms, times(spec->shutdown_ms,
+		                      actor->process.notify ? CORE_EXTEND_FACTOR : 1));
+	return add_ms(ms, spec->kill_timeout_ms);
+}
+
+/* The sum for all that run: no ordered stop takes longer (DECISIONS 57). */
+static uint64_t
+stop_times(const struct shell *shell)
+{
+	const struct ref root = core_ref(shell->core, CORE_ROOT);
+	uint64_t ms = STOPPING_OWN_MS;
+	struct node_view view;
+
+	for (struct ref ref = core_next(shell->core, root, root);
+	     ref.slot != REF_NONE.slot; ref = core_next(shell->core, root, ref)) {
+		const struct actor *actor = actors_get(&shell->actors, ref);
+
+		core_view(shell->core, ref, shell->now_ms, &view);
+		if (actor != NULL && (view.alive || view.kind == NODE_SUPERVISOR))
+			ms = add_ms(ms, stop_time(actor->conf));
+	}
+	return ms;
+}
+
+/* So much more time, but no more than until then. */
+static void
+ask_for_time(struct shell *shell, const char *first, uint64_t until_ms)
+{
+	const uint64_t now_ms = clock_mono_ms();
+	uint64_t more_ms = until_ms > now_ms ? until_ms - now_ms : 0;
+	char text[TEXT_MAX];
+
+	if (more_ms > STOPPING_MORE_MS)
+		more_ms = STOPPING_MORE_MS;
+	(void)snprintf(text, sizeof(text), "%sEXTEND_TIMEOUT_USEC=%llu", first,
+	               (unsigned long long)more_ms * 1000);
+	keeper_notify(shell, text);
+}
+
 static void
 on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct herald *herald = timer->data;
 
-	(void)loop;
 	(void)revents;
-	keeper_notify(herald->shell, STOPPING_MORE_TIME);
+	if (herald->stop_by_ms == 0)
+		herald->stop_by_ms = add_ms(clock_mono_ms(), stop_times(herald->shell));
+	if (clock_mono_ms() < herald->stop_by_ms)
+		ask_for_time(herald->shell, "", herald->stop_by_ms);
+	else
+		ev_timer_stop(loop, timer);
 }
 
 /* "STATUS=42 running, 1 failed", and how many wait for others. */
@@ -200,14 +278,21 @@ systemd_reloaded(struct shell *shell)
 
 /*
  * The ordered stop has begun.  How long it may take is known to the tree only; so the
- * service manager's timeout is put off for as long as supd lives.  Without that its
- * timeout had to be infinite, and one actor that ignores SIGTERM would keep a killed supd
- * from being started again.
+ * service manager's timeout is put off for as long as that.  Without that its timeout had
+ * to be infinite, and one actor that ignores SIGTERM would keep a killed supd from being
+ * started again.
  */
 void
 systemd_stopping(struct shell *shell)
 {
-	keeper_notify(shell, "STOPPING=1\n" STOPPING_MORE_TIME);
-	if (shell->herald != NULL && shell->systemd.fd >= 0)
+	/* One that takes over knows that it stops, but not yet what. */
+	const uint64_t until_ms =
+	    shell->core == NULL ? 0 : add_ms(clock_mono_ms(), stop_times(shell));
+
+	ask_for_time(shell, "STOPPING=1\n", until_ms == 0 ? DURATION_INFINITE : until_ms);
+	if (shell->herald == NULL)
+		return;
+	shell->herald->stop_by_ms = until_ms;
+	if (shell->systemd.fd >= 0)
 		ev_timer_start(shell->loop, &shell->herald->stopping);
 }

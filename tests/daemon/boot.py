@@ -3,6 +3,7 @@
 """supd comes up: order, readiness, its options, one runtime directory, odd surroundings."""
 import json
 import os
+import re
 import select
 import signal
 import stat
@@ -68,6 +69,22 @@ def shutdown_is_told(box):
     s.ended(0)
     for word in "STOPPING=1", "EXTEND_TIMEOUT_USEC=":
         check(any(word in note for note in s.notes), f"no {word} in {s.notes}")
+
+
+@test("what supd asks systemd for while it stops is bounded by the sum of its actors' times")
+def extension_is_bounded(box):
+    def asked(name, **keys):
+        s = box.supd({"a": {"shutdown": "1s", "kill_timeout": "2s", **keys}}, name=name)
+        s.started("a")
+        s.stop()
+        notes = "\n".join(s.notes)
+        return int(re.search(r"STOPPING=1\nEXTEND_TIMEOUT_USEC=(\d+)", notes)[1]) / 1e6
+
+    few = asked("few")
+    check(few < 30, f"{few} s for one that takes 3")
+    check(asked("more", hooks={"pre_stop": "/bin/true"}, hook_timeout="3s") > few,
+          "nothing for its hook")
+    equal(asked("endless", shutdown="infinity"), 30, "what one that may take for ever gets")
 
 
 @test("a child that cannot start does not hold back READY=1")

@@ -362,6 +362,34 @@ expect K a, x a
 report killed_after_timeout a
 reply stop a done
 
+story ten times what it was granted is the most that it gets by asking
+tree
+  s one_for_one
+    a shutdown=1s start_timeout=2s ready=told
+boot
+expect S a
+extend a 1h
+after 19s
+extend a 1h
+after 999ms
+expect nothing
+after 1ms
+expect t a, x a, S a
+report failure a start_timeout restart
+ready a
+deaf a
+stop a
+expect t a
+extend a 1h
+after 9999ms
+extend a 1h
+expect nothing
+obeys a
+after 1ms
+expect K a, x a
+report killed_after_timeout a
+reply stop a done
+
 story somebody who runs has nothing to extend
 tree
   s one_for_one
