@@ -255,6 +255,9 @@ say_bad_parameter(const struct ctl *ctl, const char *name, const json_t *paramet
 		       "self_report, stopped or death_pact";
 	else if (strcmp(parameter, "times") == 0)
 		form = ": write a number from 1 to 1000";
+	else if (strncmp(parameter, "name", 4) == 0 || strcmp(parameter, "pattern") == 0)
+		form = ": a name has 1 to 1000 bytes, a pattern at most 255, and there "
+		       "are at most 256 names";
 	complain(ctl, name[0] != '\0' ? name : NULL, "supd does not take this '%s'%s",
 	         parameter, form);
 }

@@ -304,6 +304,12 @@ control_on_turn(struct control *control)
 	}
 }
 
+bool
+control_is_waiting(const struct control *control)
+{
+	return !TAILQ_EMPTY(&control->attention);
+}
+
 /* A last attempt to hand out what is queued, never blocking. */
 void
 control_flush(struct control *control)

@@ -40,6 +40,9 @@ void control_use_ledger(struct control *control);
 /* After every turn: new events may be there, states may have changed. */
 void control_on_turn(struct control *control);
 
+/* Is another turn wanted although nothing has happened? */
+bool control_is_waiting(const struct control *control);
+
 /* Between two turns: make room for the new binary, if that was agreed upon; or forget it,
  * if supd is shutting down. */
 void control_upgrade_if_due(struct control *control);

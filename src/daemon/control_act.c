@@ -59,6 +59,8 @@ call_resolve(struct conn *conn, struct ref_list *list)
 		reply_invalid_parameter(conn, "names");
 		return false;
 	}
+	if (!share_may_search(conn, names))
+		return false;
 	for (size_t i = 0; i < json_array_size(names); i++) {
 		const char *name = json_string_value(json_array_get(names, i));
 

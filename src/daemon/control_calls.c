@@ -12,54 +12,54 @@ static const struct param interface_params[] = {
 	{"interface", PARAM_STRING, true}, {.name = NULL},
 };
 static const struct param status_params[] = {
-	{"names", PARAM_STRINGS, false}, {"resources", PARAM_BOOL, false}, {.name = NULL},
+	{"names", PARAM_NAMES, false}, {"resources", PARAM_BOOL, false}, {.name = NULL},
 };
 static const struct param start_params[] = {
-	{"names", PARAM_STRINGS, true}, {"wait", PARAM_BOOL, false},
+	{"names", PARAM_NAMES, true}, {"wait", PARAM_BOOL, false},
 	{"timeout_ms", PARAM_INT, false}, {"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param stop_params[] = {
-	{"names", PARAM_STRINGS, true}, {"hold", PARAM_BOOL, false},
+	{"names", PARAM_NAMES, true}, {"hold", PARAM_BOOL, false},
 	{"wait", PARAM_BOOL, false}, {"timeout_ms", PARAM_INT, false},
 	{"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param names_once_params[] = {
-	{"names", PARAM_STRINGS, true}, {"token", PARAM_STRING, false}, {.name = NULL},
+	{"names", PARAM_NAMES, true}, {"token", PARAM_STRING, false}, {.name = NULL},
 };
-static const struct param name_params[] = {{"name", PARAM_STRING, true}, {.name = NULL}};
+static const struct param name_params[] = {{"name", PARAM_NAME, true}, {.name = NULL}};
 static const struct param name_once_params[] = {
-	{"name", PARAM_STRING, true}, {"token", PARAM_STRING, false}, {.name = NULL},
+	{"name", PARAM_NAME, true}, {"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param signal_params[] = {
-	{"name", PARAM_STRING, true}, {"signal", PARAM_STRING, true},
+	{"name", PARAM_NAME, true}, {"signal", PARAM_STRING, true},
 	{"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param wait_params[] = {
-	{"name", PARAM_STRING, true}, {"for", PARAM_STRING, true},
+	{"name", PARAM_NAME, true}, {"for", PARAM_STRING, true},
 	{"timeout_ms", PARAM_INT, false}, {"incarnation", PARAM_INT, false}, {.name = NULL},
 };
 static const struct param watch_params[] = {
-	{"names", PARAM_STRINGS, true}, {"since", PARAM_INTS, false}, {.name = NULL},
+	{"names", PARAM_NAMES, true}, {"since", PARAM_INTS, false}, {.name = NULL},
 };
 static const struct param events_params[] = {
-	{"pattern", PARAM_STRING, false}, {"since", PARAM_INT, false},
+	{"pattern", PARAM_NAME, false}, {"since", PARAM_INT, false},
 	{"follow", PARAM_BOOL, false}, {.name = NULL},
 };
 static const struct param logs_params[] = {
-	{"names", PARAM_STRINGS, true}, {"lines", PARAM_INT, false},
+	{"names", PARAM_NAMES, true}, {"lines", PARAM_INT, false},
 	{"since", PARAM_STRING, false}, {"follow", PARAM_BOOL, false}, {.name = NULL},
 };
 static const struct param simulate_params[] = {
-	{"name", PARAM_STRING, false}, {"cause", PARAM_STRING, false},
+	{"name", PARAM_NAME, false}, {"cause", PARAM_STRING, false},
 	{"times", PARAM_INT, false}, {.name = NULL},
 };
 static const struct param add_params[] = {
-	{"name", PARAM_STRING, true}, {"use", PARAM_STRING, false},
+	{"name", PARAM_NAME, true}, {"use", PARAM_STRING, false},
 	{"with", PARAM_TEXTS, false}, {"command", PARAM_STRINGS, false},
 	{"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param scale_params[] = {
-	{"name", PARAM_STRING, true}, {"replicas", PARAM_INT, true},
+	{"name", PARAM_NAME, true}, {"replicas", PARAM_INT, true},
 	{"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param apply_params[] = {
@@ -166,6 +166,7 @@ call_dispatch(struct conn *conn)
 	if (method == NULL)
 		return;
 	conn->call.method = method;
+	conn->observes = !auth_allows(conn, ACCESS_CONTROL);
 	if (!auth_allows(conn, method->access)) {
 		reply_error(conn, SERVICE_INTERFACE ".PermissionDenied", NULL);
 		return;

@@ -16,6 +16,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* So much is done for one connection before the others have their turn: a call is begun
+ * and goes on once, or two calls are answered. */
+#define STEPS_MAX 2
+
 /* ---- bytes ------------------------------------------------------------------------- */
 
 /* How many bytes are still to be sent. */
@@ -51,6 +55,7 @@ conn_flush(struct conn *conn)
 			return;
 		}
 		conn->sent += (size_t)n;
+		share_freed(conn->control);
 	}
 	if (conn_unsent(conn) > 0) {
 		/* Move only what is shorter than the room it gives back. */
@@ -72,7 +77,7 @@ wants_input(const struct conn *conn)
 {
 	return !conn->eof && !conn->broken && conn->reader.messages < CONTROL_CALLS_MAX &&
 	       varlink_reader_waiting(&conn->reader) <= VARLINK_IN_MAX &&
-	       conn_unsent(conn) < CONTROL_OUT_CALL;
+	       conn_unsent(conn) < CONTROL_OUT_STREAM;
 }
 
 /* Read once: what came, or that nothing will come any more. */
@@ -198,6 +203,7 @@ conn_new(struct control *control, int take_fd, const struct sock_peer *peer)
 	conn->fd = take_fd;
 	conn->hangup_fd = -1;
 	conn->peer = *peer;
+	conn->observes = !auth_allows(conn, ACCESS_CONTROL);
 	varlink_reader_init(&conn->reader, VARLINK_IN_MAX);
 	strbuf_init(&conn->out, CONTROL_OUT_MAX);
 	ev_io_init(&conn->io, on_io, take_fd, EV_READ);
@@ -216,6 +222,7 @@ conn_free(struct conn *conn)
 		call_finish(conn);
 	if (conn->in_attention)
 		TAILQ_REMOVE(&control->attention, conn, attention_link);
+	share_forget(conn);
 	TAILQ_REMOVE(&control->conns, conn, link);
 	control->n_conns--;
 	unwatch_hangup(conn);
@@ -225,6 +232,7 @@ conn_free(struct conn *conn)
 	varlink_reader_done(&conn->reader);
 	strbuf_done(&conn->out);
 	free(conn);
+	share_freed(control);
 	control_conn_closed(control);
 }
 
@@ -267,7 +275,7 @@ next_call(struct conn *conn)
 	json_t *message;
 	int r;
 
-	if (conn_unsent(conn) > CONTROL_OUT_CALL)
+	if (!share_may_begin(conn))
 		return false;
 	r = varlink_reader_next(&conn->reader, &message, NULL);
 	if (r == 0)
@@ -353,7 +361,8 @@ is_over(const struct conn *conn)
 }
 
 /*
- * Do all that can be done now: send, go on with the call, begin the next ones.
+ * Do what can be done now: send, go on with the call, begin the next one.  What is left
+ * to do after that comes after the others have had their turn.
  *
  * The connection is freed here, and only here, when it has come to its end: the caller
  * does not touch it afterwards.
@@ -364,12 +373,14 @@ conn_run(struct conn *conn)
 	bool moved = true;
 
 	conn->running = true;
-	while (moved && !conn->broken) {
+	for (int steps = 0; moved && steps < STEPS_MAX && !conn->broken; steps++) {
 		conn_flush(conn);
 		moved = conn->busy ? progress(conn) : next_call(conn);
 	}
 	conn_flush(conn);
 	conn->running = false;
+	if (moved)
+		control_attend(conn);
 	if (is_over(conn))
 		conn_free(conn);
 	else

@@ -332,7 +332,8 @@ has_room(const struct conn *conn)
 
 	if (!auth_allows(conn, ACCESS_CONTROL))
 		max -= CONTROL_READERS_KEPT;
-	return conn->control->n_readers < max;
+	return conn->control->n_readers < max &&
+	       share_has_stream(conn, CALL_LOGS, CONTROL_READERS_UID);
 }
 
 /* What actors said, and with `follow` what they say from now on. */

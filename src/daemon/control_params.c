@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "daemon/control_private.h"
+#include "daemon/glob.h"
 
 #include <string.h>
 
@@ -18,6 +19,25 @@ is_array_of(const json_t *value, json_type type)
 		if (json_typeof(item) != type)
 			return false;
 		if (type == JSON_INTEGER && json_integer_value(item) < 0)
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_name(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return strlen(text) <=
+	       (glob_is_pattern(text) ? CONTROL_PATTERN_MAX : CONTROL_NAME_MAX);
+}
+
+static bool
+are_names(const json_t *value)
+{
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		if (!is_name(json_array_get(value, i)))
 			return false;
 	}
 	return true;
@@ -48,6 +68,10 @@ has_type(const json_t *value, enum param_type type)
 		return json_is_string(value);
 	case PARAM_STRINGS:
 		return is_array_of(value, JSON_STRING);
+	case PARAM_NAME:
+		return json_is_string(value) && is_name(value);
+	case PARAM_NAMES:
+		return is_array_of(value, JSON_STRING) && are_names(value);
 	case PARAM_INT:
 		return json_is_integer(value) && json_integer_value(value) >= 0;
 	case PARAM_INTS:

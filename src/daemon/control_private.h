@@ -6,6 +6,7 @@
  *	control_calls.c   the table of methods; from a message to its handler
  *	control_params.c  are the parameters what the interface says?
  *	control_auth.c    who may do what
+ *	control_share.c   how much of it all an observer may take
  *	control_wait.c    calls that wait for actors
  *	control_token.c   answers that are given again
  *	control_act.c     methods that change something
@@ -24,6 +25,7 @@
 #ifndef DAEMON_CONTROL_PRIVATE_H
 #define DAEMON_CONTROL_PRIVATE_H
 
+#include "conf/conf.h"
 #include "core/core.h"
 #include "daemon/control.h"
 #include "daemon/resolve.h"
@@ -44,13 +46,28 @@
 #define CONTROL_CALLS_MAX 64
 /* Names in one call. */
 #define CONTROL_NAMES_MAX 256
+/* Bytes of a name and of a pattern: a pattern is compared with every actor. */
+#define CONTROL_NAME_MAX    CONF_PATH_MAX
+#define CONTROL_PATTERN_MAX 255
+/* Names that are to be looked for, times actors, in one call of an observer. */
+#define CONTROL_SEARCH_MAX 1000000
 /* Bytes that one connection may have to be sent, and when a call or a stream goes on. */
 #define CONTROL_OUT_MAX    (2 * VARLINK_REPLY_MAX)
-#define CONTROL_OUT_CALL   (CONTROL_OUT_MAX - VARLINK_REPLY_MAX - 1024)
 #define CONTROL_OUT_STREAM (256 * 1024)
+/* … that all connections of one observer, and of all of them, may have before another of
+ * their calls is begun. */
+#define CONTROL_OUT_UID      (16 * 1024 * 1024)
+#define CONTROL_OUT_OBSERVED (64 * 1024 * 1024)
+/* Actors that calls of one observer, and of all of them, may wait for; the others of
+ * CONTROL_WAITERS_MAX are for those who may control. */
+#define CONTROL_WAITERS_UID      1024
+#define CONTROL_WAITERS_OBSERVED 3072
+/* Events of one observer: calls that follow. */
+#define CONTROL_FOLLOWERS_UID 32
 /* Processes that read logs. */
 #define CONTROL_READERS_MAX  16
 #define CONTROL_READERS_KEPT 4
+#define CONTROL_READERS_UID  6 /* of one observer */
 /* Commands whose answers are remembered. */
 #define CONTROL_TOKENS_MAX 256
 #define CONTROL_TOKEN_LEN  128
@@ -73,6 +90,8 @@ enum access {
 enum param_type {
 	PARAM_STRING,
 	PARAM_STRINGS,
+	PARAM_NAME, /* of an actor, or a pattern */
+	PARAM_NAMES,
 	PARAM_INT, /* never negative */
 	PARAM_INTS,
 	PARAM_BOOL,
@@ -184,6 +203,8 @@ struct conn {
 	bool busy;       /* call is in use */
 	bool running;    /* conn_run() is below us */
 	bool awaits_end; /* its end tells the client that supd is gone */
+	bool observes;   /* by its last call: it may look and no more */
+	bool held_back;  /* its next call waits until others of its kind were answered */
 	struct call call;
 };
 
@@ -240,6 +261,7 @@ struct control {
 	uint64_t turn;
 	uint64_t seen_seq; /* of the events that followers were told of */
 	size_t n_followers;
+	size_t n_held_back;
 	struct logs_list readers;
 	size_t n_readers;
 	struct conn *upgrader; /* whose call is Upgrade; or NULL */
@@ -288,6 +310,14 @@ int64_t param_int(const struct conn *conn, const char *name, int64_t otherwise);
 const json_t *param_object(const struct conn *conn, const char *name);
 const json_t *param_array(const struct conn *conn, const char *name);
 void reply_invalid_parameter(struct conn *conn, const char *name);
+
+/* control_share.c */
+bool share_may_begin(struct conn *conn);
+void share_forget(struct conn *conn);
+void share_freed(struct control *control);
+bool share_has_waiters(const struct conn *conn, size_t n);
+bool share_has_stream(const struct conn *conn, enum call_state kind, size_t max);
+bool share_may_search(struct conn *conn, const json_t *names);
 
 /* control_auth.c */
 bool auth_allows(const struct conn *conn, enum access access);

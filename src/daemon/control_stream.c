@@ -187,6 +187,10 @@ handle_events(struct conn *conn)
 	const struct events *events = &conn->control->shell->events;
 	struct call *call = &conn->call;
 
+	if (!share_has_stream(conn, CALL_EVENTS, CONTROL_FOLLOWERS_UID)) {
+		reply_limit(conn, call->method->name, CONTROL_FOLLOWERS_UID);
+		return;
+	}
 	call->pattern = param_string(conn, "pattern");
 	call->next_seq = first_wanted(events, param_int(conn, "since", -1));
 	call->until_seq = events->next_seq;
@@ -393,6 +397,8 @@ handle_watch(struct conn *conn)
 		reply_invalid_parameter(conn, "since");
 		return;
 	}
+	if (!share_may_search(conn, names))
+		return;
 	watches = calloc(CONTROL_WAITERS_MAX + CONTROL_NAMES_MAX, sizeof(*watches));
 	if (watches == NULL) {
 		reply_limit(conn, conn->call.method->name, 0);

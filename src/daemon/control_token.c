@@ -222,7 +222,7 @@ control_on_posted(struct shell *shell, uint64_t token)
 		atomic_store(&memory->state, REMEMBERED_DONE);
 }
 
-/* Those that asked again look at it in the next iteration of the loop. */
+/* Those that asked again look at it in the next turn. */
 static void
 wake(struct control *control, const struct remembered *memory)
 {
@@ -231,7 +231,7 @@ wake(struct control *control, const struct remembered *memory)
 	TAILQ_FOREACH (conn, &control->conns, link) {
 		if (conn->busy && conn->call.state == CALL_AGAIN &&
 		    token_memory(conn) == memory)
-			ev_feed_event(control->shell->loop, &conn->io, EV_CUSTOM);
+			control_attend(conn);
 	}
 }
 

@@ -93,8 +93,7 @@ wait_prepare(struct conn *conn, size_t n_targets)
 
 	ASSERT(call->targets == NULL);
 	ASSERT(n_targets > 0);
-	if (control->n_waiters + n_targets > CONTROL_WAITERS_MAX ||
-	    !reserve_waiters(control, n_targets)) {
+	if (!share_has_waiters(conn, n_targets) || !reserve_waiters(control, n_targets)) {
 		reply_limit(conn, call->method->name, CONTROL_WAITERS_MAX);
 		return false;
 	}

@@ -95,7 +95,9 @@ shell_has_room(const struct shell *shell, size_t n)
 int
 loop_reserve(struct loop *loop, uint32_t actors)
 {
-	size_t cap = (size_t)actors * EVENTS_PER_ACTOR + 2 * COMMANDS_MAX;
+	/* Beside commands the waiters go, those of this turn and those before it. */
+	size_t cap =
+	    (size_t)actors * EVENTS_PER_ACTOR + 2 * COMMANDS_MAX + CONTROL_WAITERS_MAX;
 	struct event *events, *stepping;
 
 	if (cap <= loop->cap)
@@ -390,7 +392,8 @@ arm(struct loop *loop)
 
 	ev_timer_stop(shell->loop, &loop->timer);
 	/* A call that waited its turn behind another one may have posted just now. */
-	if (loop->n > 0 || due_ms <= shell->now_ms) {
+	if (loop->n > 0 || due_ms <= shell->now_ms ||
+	    control_is_waiting(shell->control)) {
 		ev_idle_start(shell->loop, &loop->idle);
 		return;
 	}

@@ -212,8 +212,8 @@ def oversize(box):
 @test("a message of almost 1 MiB is one like any other")
 def large(box):
     client = Varlink(one(box).socket)
-    equal(error_of(client, "Signal", {"name": "x" * 1000000, "signal": "HUP"})[0],
-          "io.supd.Control.NoSuchActor", "the error")
+    equal(error_of(client, "Signal", {"name": "a", "signal": "x" * 1000000}),
+          ("org.varlink.service.InvalidParameter", {"parameter": "signal"}), "the error")
 
 
 @test("a client that goes away while its call waits undoes nothing")

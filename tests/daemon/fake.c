@@ -428,10 +428,11 @@ turn(struct fake *fake)
 void
 fake_run(struct fake *fake)
 {
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < 1000; i++) {
 		ev_run(fake->shell.loop, EVRUN_NOWAIT);
 		turn(fake);
-		if (fake->n_queue == 0 && i > 2)
+		if (fake->n_queue == 0 && i > 2 &&
+		    !control_is_waiting(fake->shell.control))
 			break;
 	}
 }
