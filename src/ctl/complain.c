@@ -5,6 +5,7 @@
 #include "ctl/ctl.h"
 
 #include "base/assert.h"
+#include "ctl/print.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -146,11 +147,31 @@ say_invalid_state(const struct ctl *ctl, const char *name, const json_t *paramet
 		         text_of(parameters, "state"));
 }
 
+/* A trial is over; true: it was one.  The actor may be gone with it. */
+static bool
+say_rolled_back(const struct ctl *ctl, const char *name, const char *why,
+                const json_t *parameters)
+{
+	const char *since = text_of(parameters, "rolled_back_to");
+	struct strbuf when;
+
+	if (since[0] == '\0')
+		return false;
+	strbuf_init(&when, 128);
+	print_when(&when, since, false);
+	complain(ctl, NULL, "rolled back to the configuration of %s: %s %s",
+	         strbuf_str(&when), name, why);
+	strbuf_done(&when);
+	return true;
+}
+
 static void
 say_start_failed(const struct ctl *ctl, const char *name, const json_t *parameters)
 {
 	const char *cause = text_of(json_object_get(parameters, "cause"), "text");
 
+	if (say_rolled_back(ctl, name, cause[0] != '\0' ? cause : "failed", parameters))
+		return;
 	complain(ctl, name, "%s ('supctl explain %s' has the story)",
 	         cause[0] != '\0' ? cause : "failed", name);
 }
@@ -160,6 +181,8 @@ say_timeout(const struct ctl *ctl, const char *name, const json_t *parameters)
 {
 	const char *state = text_of(parameters, "state");
 
+	if (say_rolled_back(ctl, name, "was not ready in time", parameters))
+		return;
 	complain(ctl, name, "timed out%s%s (supd goes on)",
 	         state[0] != '\0' ? " while it is " : "", state);
 }

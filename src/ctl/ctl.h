@@ -42,6 +42,7 @@ enum exit_status {
 #define OPTION_WITH     0x400u
 #define OPTION_SORT     0x800u
 #define OPTION_ROLLBACK 0x1000u
+#define OPTION_COMMIT   0x2000u
 
 #define OPTION_WITH_MAX 64
 

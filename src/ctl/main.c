@@ -28,6 +28,7 @@ enum {
 	LONG_WITH,
 	LONG_SORT,
 	LONG_ROLLBACK,
+	LONG_COMMIT,
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
@@ -53,6 +54,7 @@ static const struct option long_options[] = {
     {"with", required_argument, NULL, LONG_WITH},
     {"sort", required_argument, NULL, LONG_SORT},
     {"rollback", required_argument, NULL, LONG_ROLLBACK},
+    {"commit-when-ready", no_argument, NULL, LONG_COMMIT},
     {NULL, 0, NULL, 0},
 };
 
@@ -100,6 +102,7 @@ take_verb_option(int option, struct options *options)
 	    {LONG_USE, OPTION_USE, &options->use},
 	    {LONG_SORT, OPTION_SORT, &options->sort},
 	    {LONG_ROLLBACK, OPTION_ROLLBACK, &options->rollback},
+	    {LONG_COMMIT, OPTION_COMMIT, NULL},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {

@@ -188,7 +188,7 @@ verb_diff(struct ctl *ctl, char **names, uint32_t n)
 }
 
 /* Put the file into force: all of it, or nothing when something is wrong.  With
- * --rollback what it starts has to be ready in time, or all is as it was before. */
+ * --rollback it is on trial for so long, and all is as it was before if that fails. */
 int
 verb_apply(struct ctl *ctl, char **names, uint32_t n)
 {
@@ -205,8 +205,14 @@ verb_apply(struct ctl *ctl, char **names, uint32_t n)
 		         ctl->options.rollback);
 		return CTL_USAGE;
 	}
+	if (!on_trial && (ctl->options.given & OPTION_COMMIT) != 0) {
+		complain(ctl, NULL, "--commit-when-ready: write --rollback too");
+		return CTL_USAGE;
+	}
 	if (on_trial)
-		call.parameters = json_pack("{s:I}", "rollback_ms", (json_int_t)ms);
+		call.parameters = json_pack("{s:I,s:b}", "rollback_ms", (json_int_t)ms,
+		                            "commit_when_ready",
+		                            (ctl->options.given & OPTION_COMMIT) != 0);
 	status = plan(ctl, &call);
 	if (on_trial && (status == CTL_FAILED || status == CTL_TIMED_OUT) &&
 	    !ctl->unreachable)

@@ -76,6 +76,9 @@ adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 	shell->upgrade_ms = facts.upgrade_ms;
 	shell->trial_since_ms = facts.trial_since_ms;
 	shell->trial_until_ms = facts.trial_until_ms;
+	shell->conf_wall_us = facts.conf_wall_us;
+	shell->before_wall_us = facts.before_wall_us;
+	shell->trial_ends_early = facts.trial_ends_early;
 	shell->is_ready = facts.is_ready;
 	shell->shutting_down = facts.shutting_down;
 	*ret_ledger = ledger;

@@ -63,7 +63,8 @@ static const struct param scale_params[] = {
 	{"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param apply_params[] = {
-	{"rollback_ms", PARAM_INT, false}, {.name = NULL},
+	{"rollback_ms", PARAM_INT, false}, {"commit_when_ready", PARAM_BOOL, false},
+	{.name = NULL},
 };
 
 static const struct method service_methods[] = {

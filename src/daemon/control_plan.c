@@ -2,10 +2,12 @@
 /* control_plan.c - methods about the configuration: Describe, Diff, Apply. */
 #include "config.h"
 
+#include "daemon/cause.h"
 #include "daemon/control_private.h"
 #include "daemon/reload.h"
 #include "daemon/shell.h"
 #include "daemon/trial.h"
+#include "os/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -98,16 +100,25 @@ static void
 reply_taken_back(struct conn *conn, const struct trial_result *result)
 {
 	const struct shell *shell = conn->control->shell;
-	const char *path = shell_path(shell, result->who);
-	const struct target target = {
-	    .ref = result->who, .result = REPLY_FAILED, .cause = result->cause};
+	char since[CLOCK_TEXT_MAX];
+	struct strbuf cause;
 
-	if (result->has_failed)
-		reply_target_error(conn, &target);
-	else
+	(void)clock_format(result->since_wall_us, 3, since);
+	if (!result->has_failed) {
 		reply_error(conn, CONTROL_INTERFACE ".Timeout",
-		            json_pack("{s:s,s:s}", "name", path, "state",
-		                      node_state_names[result->state]));
+		            json_pack("{s:s,s:s,s:s}", "name", result->path, "state",
+		                      node_state_names[result->state], "rolled_back_to",
+		                      since));
+		return;
+	}
+	strbuf_init(&cause, 4096);
+	cause_json(&cause, &result->cause,
+	           cause_about(&shell->actors, &result->cause, result->who));
+	reply_error(conn, CONTROL_INTERFACE ".StartFailed",
+	            json_pack("{s:s,s:o*,s:s}", "name", result->path, "cause",
+	                      json_loads(strbuf_str(&cause), 0, NULL), "rolled_back_to",
+	                      since));
+	strbuf_done(&cause);
 }
 
 static void
@@ -144,8 +155,10 @@ apply_it(struct conn *conn, struct reload *reload, uint64_t trial_ms, struct err
 	struct shell *shell = conn->control->shell;
 
 	command_event(conn, REF_NONE, "apply");
-	return trial_ms > 0 ? trial_apply(shell->trial, reload, trial_ms, err)
-	                    : reload_apply(shell, reload, err);
+	return trial_ms > 0
+	           ? trial_apply(shell->trial, reload, trial_ms,
+	                         param_bool(conn, "commit_when_ready", false), err)
+	           : reload_apply(shell, reload, err);
 }
 
 static void
@@ -189,7 +202,7 @@ handle_diff(struct conn *conn)
 
 /*
  * From the configuration that runs to the one on disk, all or nothing.  With rollback_ms
- * what it starts has to be ready by then, else the one that ran is put back.
+ * it is on trial for so long: see trial_apply().
  */
 void
 handle_apply(struct conn *conn)

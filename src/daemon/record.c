@@ -78,6 +78,9 @@ record_facts(struct shell *shell)
 	    .upgrade_ms = shell->upgrade_ms,
 	    .trial_since_ms = shell->trial_since_ms,
 	    .trial_until_ms = shell->trial_until_ms,
+	    .conf_wall_us = shell->conf_wall_us,
+	    .before_wall_us = shell->before_wall_us,
+	    .trial_ends_early = shell->trial_ends_early,
 	    .is_ready = shell->is_ready,
 	    .shutting_down = shell->shutting_down,
 	};

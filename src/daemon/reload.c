@@ -32,6 +32,7 @@
 #include "daemon/trial.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
+#include "os/clock.h"
 
 #define PLAN_BYTES_MAX (48 * 1024)
 
@@ -456,6 +457,8 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	carry_out(shell, reload->conf, &reload->plan, &tables, retired);
 	report_applied(shell, reload->conf, shell->conf, &reload->plan);
 	shell->conf_id = tables.conf_id;
+	shell->before_wall_us = shell->conf_wall_us;
+	shell->conf_wall_us = clock_wall_us();
 	reload_hand_over(shell);
 	ledger_free(before);
 	tables_done(&tables);
@@ -603,6 +606,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 		add(shell, conf, i, &tables);
 	add_system(shell, &tables);
 	shell->conf_id = tables.conf_id;
+	shell->conf_wall_us = clock_wall_us();
 	shell->conf = conf;
 	metrics_use(shell->metrics, conf, tables.metrics_fd);
 	tables_done(&tables);

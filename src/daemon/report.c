@@ -17,6 +17,7 @@
 #include "daemon/shell.h"
 #include "daemon/system.h"
 #include "daemon/tasks.h"
+#include "daemon/trial.h"
 #include "daemon/unkillable.h"
 #include "daemon/upgrade.h"
 #include "daemon/words.h"
@@ -529,6 +530,9 @@ report(struct shell *shell, const struct action *action)
 		return;
 	if (action->report == REPORT_FAILURE) {
 		struct actor *actor = actors_get(&shell->actors, action->ref);
+
+		trial_on_failure(shell->trial, action->ref, &action->cause);
+		trial_on_failure(shell->trial, action->origin, &action->cause);
 
 		if (actor != NULL)
 			actor->failed_at_wall_us = clock_wall_us();

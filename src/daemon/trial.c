@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* trial.c - a configuration on trial: what it starts is ready in time, or the one before
- * is in force again.
+/* trial.c - a configuration on trial: nothing that it starts, restarts or updates fails
+ * meanwhile, and all of that is ready at the end; else the one before is in force again.
  *
  * Whoever dies before the new configuration was handed over leaves no trial; from then
  * on until its end was put down, one that a successor goes on with.
@@ -12,8 +12,11 @@
 #include <errno.h>
 #include <ev.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/assert.h"
+#include "base/strbuf.h"
+#include "daemon/cause.h"
 #include "daemon/log.h"
 #include "daemon/record.h"
 #include "daemon/reload.h"
@@ -27,9 +30,11 @@
 struct trial {
 	struct shell *shell;
 	int before_fd;    /* the configuration before, frozen; -1: there is no trial */
-	struct ref *refs; /* of those that have to become ready */
+	struct ref *refs; /* of those that are observed */
 	size_t n;
-	size_t next; /* those before it were fine */
+	size_t next;     /* those before it were fine */
+	bool has_failed; /* `next` has, for this cause */
+	struct cause cause;
 	ev_timer timer;
 	trial_fn *on_end;
 	void *user;
@@ -42,26 +47,39 @@ trial_is_on(const struct trial *trial)
 	return trial != NULL && trial->before_fd >= 0;
 }
 
-/* ---- who is to become ready -------------------------------------------------------- */
+/* ---- what is observed -------------------------------------------------------------- */
 
-/* All that the plan starts, or starts anew; -errno. */
+/*
+ * All that the plan starts, starts anew or updates in place, and what is below a
+ * supervisor that starts anew, because that does so too; -errno.
+ */
 static int
 collect(struct trial *trial, const struct conf_plan *plan)
 {
 	const struct shell *shell = trial->shell;
+	const struct conf *conf = shell->conf;
+	enum change_kind *kinds = calloc(conf->n_actors, sizeof(*kinds));
 
 	free(trial->refs);
 	trial->n = trial->next = 0;
-	trial->refs = calloc(plan->n + 1, sizeof(*trial->refs));
-	if (trial->refs == NULL)
+	trial->refs = calloc(conf->n_actors, sizeof(*trial->refs));
+	if (trial->refs == NULL || kinds == NULL) {
+		free(kinds);
 		return -ENOMEM;
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct conf_change *change = &plan->at[i];
-
-		if (change->kind == CHANGE_ADDED || change->kind == CHANGE_RESTARTED)
-			trial->refs[trial->n++] = actors_find_static(
-			    &shell->actors, shell->conf->actors[change->new_index].path);
 	}
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->at[i].kind != CHANGE_REMOVED)
+			kinds[plan->at[i].new_index] = plan->at[i].kind;
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const uint32_t above = conf->actors[i].parent;
+
+		if (above != CONF_NONE && kinds[above] == CHANGE_RESTARTED)
+			kinds[i] = CHANGE_RESTARTED;
+		if (kinds[i] != CHANGE_UNCHANGED)
+			trial->refs[trial->n++] =
+			    actors_find_static(&shell->actors, conf->actors[i].path);
+	}
+	free(kinds);
 	return 0;
 }
 
@@ -77,20 +95,22 @@ judge(const struct trial *trial, struct ref ref, struct node_view *ret_view)
 	if (actor == NULL || !core_valid(shell->core, ref))
 		return VERDICT_FINE;
 	core_view(shell->core, ref, shell->now_ms, ret_view);
+	if (ret_view->has_failure && ret_view->failed_at_ms > shell->trial_since_ms)
+		return VERDICT_FAILED;
 	/* The process of the configuration before was not stopped yet. */
 	if (actor->pid != 0 && actor->process_started_ms < shell->trial_since_ms)
 		return VERDICT_WAIT;
-	if (ret_view->state == STATE_FAILED)
-		return VERDICT_FAILED;
 	/* Nobody wants it to run, or its work is done. */
 	if (ret_view->ready || ret_view->state == STATE_DONE ||
-	    ret_view->state == STATE_STOPPED)
+	    ret_view->state == STATE_STOPPED || ret_view->state == STATE_FAILED)
 		return VERDICT_FINE;
 	return VERDICT_WAIT;
 }
 
-/* Look on from where it was waited last; at the end at all of them once more, because one
- * that was ready may have failed meanwhile. */
+/*
+ * Look on from where it was waited last; at the end at all of them once more, because one
+ * that was ready may have failed meanwhile.
+ */
 static enum verdict
 judge_all(struct trial *trial, struct node_view *ret_view)
 {
@@ -105,6 +125,25 @@ judge_all(struct trial *trial, struct node_view *ret_view)
 			trial->next = i;
 	}
 	return verdict;
+}
+
+/*
+ * Something failed, for this cause: if it is observed the trial is over, at the end of
+ * this turn.  A temporary actor can be seen here only, because its end makes it vanish.
+ */
+void
+trial_on_failure(struct trial *trial, struct ref ref, const struct cause *cause)
+{
+	if (!trial_is_on(trial) || trial->has_failed)
+		return;
+	for (size_t i = 0; i < trial->n; i++) {
+		if (memcmp(&trial->refs[i], &ref, sizeof(ref)) != 0)
+			continue;
+		trial->has_failed = true;
+		trial->next = i;
+		trial->cause = *cause;
+		return;
+	}
 }
 
 /* ---- its end ----------------------------------------------------------------------- */
@@ -122,6 +161,7 @@ finish(struct trial *trial, const struct trial_result *result)
 	free(trial->refs);
 	trial->refs = NULL;
 	trial->n = trial->next = 0;
+	trial->has_failed = false;
 	trial_forget(trial);
 	if (on_end != NULL)
 		on_end(user, result);
@@ -146,6 +186,25 @@ apply_before(struct trial *trial, struct err *err)
 }
 
 static void
+log_back(const struct trial *trial, const struct trial_result *result)
+{
+	char since[CLOCK_TEXT_MAX];
+	struct strbuf why;
+
+	strbuf_init(&why, 1024);
+	if (result->has_failed)
+		cause_text(
+		    &why, &result->cause,
+		    cause_about(&trial->shell->actors, &result->cause, result->who));
+	else
+		strbuf_adds(&why, "was not ready in time");
+	log_line(LOG_LEVEL_WARNING, "%s %s: back to the configuration of %s",
+	         result->path, strbuf_str(&why),
+	         clock_format(result->since_wall_us, 3, since));
+	strbuf_done(&why);
+}
+
+static void
 take_back(struct trial *trial, struct trial_result *result, const struct node_view *view)
 {
 	struct shell *shell = trial->shell;
@@ -153,14 +212,15 @@ take_back(struct trial *trial, struct trial_result *result, const struct node_vi
 
 	result->who = trial->refs[trial->next];
 	result->state = view->state;
-	result->has_failed = view->state == STATE_FAILED && view->has_failure;
-	result->cause = view->cause;
-	log_line(LOG_LEVEL_WARNING, "%s %s: back to the configuration before",
-	         shell_path(shell, result->who),
-	         result->has_failed ? "has failed" : "was not ready in time");
+	result->since_wall_us = shell->before_wall_us;
+	log_back(trial, result);
 	result->end = TRIAL_BACK;
-	if (apply_before(trial, &err) == 0)
+	if (apply_before(trial, &err) == 0) {
+		/* It is in force for as long as it was. */
+		shell->conf_wall_us = result->since_wall_us;
+		record_facts(shell);
 		return;
+	}
 	result->end = TRIAL_STUCK;
 	record_facts(shell);
 	log_line(LOG_LEVEL_ERROR, "the configuration before cannot be put back: %s",
@@ -174,20 +234,30 @@ decide(struct trial *trial, bool is_over)
 	struct trial_result result = {.end = TRIAL_KEPT};
 	struct node_view view = {.state = STATE_STOPPED};
 	enum verdict verdict = VERDICT_FINE;
+	char *path = NULL; /* told when the actor may be gone */
 
 	if (shell->shutting_down)
 		result.end = TRIAL_LEFT;
+	else if (trial->has_failed)
+		verdict = VERDICT_FAILED;
 	else
 		verdict = judge_all(trial, &view);
-	if (verdict == VERDICT_WAIT && !is_over)
+	if (verdict != VERDICT_FAILED && !is_over && !shell->shutting_down &&
+	    (verdict == VERDICT_WAIT || (trial->n > 0 && !shell->trial_ends_early)))
 		return;
 	if (verdict != VERDICT_FINE) {
+		result.has_failed = verdict == VERDICT_FAILED;
+		result.cause = trial->has_failed ? trial->cause : view.cause;
+		result.path = path = strdup(shell_path(shell, trial->refs[trial->next]));
+		if (path == NULL)
+			result.path = "?";
 		take_back(trial, &result, &view);
 	} else {
 		shell->trial_until_ms = 0;
 		record_facts(shell);
 	}
 	finish(trial, &result);
+	free(path);
 }
 
 static void
@@ -198,7 +268,7 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 	decide(timer->data, true);
 }
 
-/* After each turn: is everything ready, or has anything failed? */
+/* After each turn: has anything failed, or is everything ready? */
 void
 trial_on_turn(struct trial *trial)
 {
@@ -220,12 +290,14 @@ arm(struct trial *trial)
 }
 
 /*
- * Put the configuration into force for so long; before that time is over everything that
- * it starts has to be ready, and nothing of that may fail.  Returns 0; or -errno with a
- * sentence, and nothing has changed.
+ * Put the configuration into force on trial: for so long nothing that it starts, restarts
+ * or updates may fail, and all of that has to be ready at the end.  With ends_early the
+ * trial is over as soon as it is.  Returns 0; or -errno with a sentence, and nothing has
+ * changed.
  */
 int
-trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, struct err *err)
+trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_early,
+            struct err *err)
 {
 	struct shell *shell = trial->shell;
 	int r;
@@ -238,6 +310,7 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, struct err 
 	shell_keep(shell, KEY, trial->before_fd);
 	shell->trial_since_ms = shell->now_ms;
 	shell->trial_until_ms = shell->now_ms + ms;
+	shell->trial_ends_early = ends_early;
 	r = reload_apply(shell, reload, err);
 	if (r == 0) {
 		r = collect(trial, &reload->plan);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* trial.h - a configuration on trial: what it starts is ready in time, or the one before
- * is in force again.
+/* trial.h - a configuration on trial: nothing that it starts, restarts or updates fails
+ * meanwhile, and all of that is ready at the end; else the one before is in force again.
  *
  * The one before is kept by the walker and the end of the trial stands in the ledger: so
  * whoever takes over goes on with it.
@@ -22,7 +22,7 @@ struct trial;
 #define TRIAL_MS_MAX (UINT64_C(24) * 3600 * 1000)
 
 enum trial_end {
-	TRIAL_KEPT,  /* everything was ready in time */
+	TRIAL_KEPT,  /* nothing failed, and everything is ready */
 	TRIAL_BACK,  /* the configuration before is in force again */
 	TRIAL_STUCK, /* it should be, but could not be put into force */
 	TRIAL_LEFT,  /* supd shuts down: nobody looks any more */
@@ -33,8 +33,10 @@ struct trial_result {
 	enum trial_end end;
 	struct ref who;
 	enum node_state state; /* before anything was taken back */
-	bool has_failed;       /* for this cause; else its time was over */
+	bool has_failed;       /* for this cause; else it was not ready in time */
 	struct cause cause;
+	const char *path;       /* of `who`, who may be gone; while it is told */
+	uint64_t since_wall_us; /* since when the one before is in force */
 };
 
 /* Told once, unless it was forgotten; the configuration is in force by then. */
@@ -44,7 +46,9 @@ struct trial *trial_new(struct shell *shell);
 void trial_free(struct trial *trial);
 bool trial_is_on(const struct trial *trial);
 
-int trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, struct err *err);
+int trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_early,
+                struct err *err);
+void trial_on_failure(struct trial *trial, struct ref ref, const struct cause *cause);
 void trial_await(struct trial *trial, trial_fn *on_end, void *user);
 void trial_forget(struct trial *trial);
 void trial_adopt(struct trial *trial);

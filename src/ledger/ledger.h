@@ -189,6 +189,9 @@ struct ledger_facts {
 	uint64_t upgrade_ms; /* when the last one made room; 0: it did not */
 	uint64_t trial_since_ms; /* the configuration is on trial: daemon/trial.h */
 	uint64_t trial_until_ms; /* 0: it is not */
+	uint64_t conf_wall_us;   /* since when the configuration is in force */
+	uint64_t before_wall_us; /* … and was the one before, while it is on trial */
+	bool trial_ends_early;   /* as soon as everything is ready */
 	bool is_ready;           /* READY=1 was sent */
 	bool shutting_down;
 	char version[32]; /* of the binary that wrote it */

@@ -229,11 +229,14 @@ ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts)
 	clean.upgrade_ms = facts->upgrade_ms;
 	clean.trial_since_ms = facts->trial_since_ms;
 	clean.trial_until_ms = facts->trial_until_ms;
+	clean.conf_wall_us = facts->conf_wall_us;
+	clean.before_wall_us = facts->before_wall_us;
+	clean.trial_ends_early = facts->trial_ends_early;
 	clean.is_ready = facts->is_ready;
 	clean.shutting_down = facts->shutting_down;
 	memcpy(clean.version, facts->version,
 	       strnlen(facts->version, sizeof(clean.version) - 1));
-	_Static_assert(sizeof(clean) == 96, "a new field is to be copied here");
+	_Static_assert(sizeof(clean) == 112, "a new field is to be copied here");
 	twin_write((struct twin *)ledger->header->facts, &clean, sizeof(clean),
 	           FACTS_SEED);
 }

@@ -133,7 +133,7 @@ def warnings(box):
 @test("51 the default intensity and backoff give no warning")
 def no_warning(box):
     result = checked(box, "children:\n  s:\n    children:\n"
-                     "      a: {command: [/bin/true]}\n")
+                     "      a: {command: [/bin/sleep, '9']}\n")
     equal((result.code, result.err), (0, ""), "exit status and stderr")
 
 

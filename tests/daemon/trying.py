@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""A configuration on trial: what it starts is ready in time, or all is as it was."""
+"""A configuration on trial: nothing of it fails meanwhile, or all is as it was."""
 import os
 import signal
 
-from lib import check, equal, has, main, test
+from lib import check, equal, has, main, now_ns, test
 from varlink import Varlink
 
 NEVER = {"ready": "notify", "start_timeout": "1h"}  # it never says so
@@ -15,8 +15,8 @@ def logged(s):
         return text.read()
 
 
-def apply(s, ms):
-    return s.call("Apply", rollback_ms=ms)["plan"]
+def apply(s, ms, early=True):
+    return s.call("Apply", rollback_ms=ms, commit_when_ready=early)["plan"]
 
 
 @test("a configuration whose actors become ready in time is kept")
@@ -33,7 +33,7 @@ def kept(box):
     s.crash()
     equal(s.paths(), ["/user", "/user/a", "/user/b", "/user/c", "/user/d"], "after a crash")
     equal(s.call("Diff")["plan"][0]["change"], "unchanged", "the file is in force")
-    apply(s, 1000)  # one that starts nothing is over at once
+    apply(s, 3600000, early=False)  # one that changes nothing is over at once
 
 
 @test("one that is not ready in time has the configuration before put back")
@@ -42,14 +42,13 @@ def late(box):
     s.started("a")
     pid = s.started("b")
     s.write({"a": NEVER, "b": {}, "c": {}})
-    error = s.error_of("Apply", rollback_ms=700)
-    equal(error, ("Timeout", {"name": "/user/a", "state": "starting"}),
-          "the error")
+    name, about = s.error_of("Apply", rollback_ms=700)
+    equal((name, about["name"], about["state"]), ("Timeout", "/user/a", "starting"), "the error")
     s.wait_for("/user/a", state="running", ready=True)
     s.until(lambda: s.paths() == ["/user", "/user/a", "/user/b"], "what was added to be gone")
     equal(s.actor("b")["pid"], pid, "one that did not change")
     equal(len(s.seen("applied")), 2, "applied")
-    has(logged(s), "/user/a was not ready in time: back to the configuration before", "the log")
+    has(logged(s), "/user/a was not ready in time: back to the configuration of 20", "the log")
     changes = {change["path"]: change["change"] for change in s.call("Diff")["plan"]}
     equal(changes["/user/c"], "added", "the file is as it was")
     s.write({"a": {}, "b": {}, "c": {}})
@@ -67,6 +66,62 @@ def failed(box):
           ("StartFailed", "/user/b", "exec"), "the error")
     s.until(lambda: s.paths() == ["/user", "/user/a"], "it to be gone")
     equal(s.actor("a")["generation"], 1, "one that did not change")
+
+
+@test("the trial lasts for all of its time: whatever of it fails meanwhile takes it back")
+def observed(box):
+    s = box.supd({"a": {}, "b": {}, "sup": {"children": {"w": {}}}})
+    s.started("w")
+    changes = {  # what fails, and what is new about it
+        "a": {"a": {"umask": "0077"}}, "b": {"b": {"description": "updated in place"}},
+        "c": {"c": {"restart": "temporary"}}, "e": {"e": {"backoff": {"min": "1h", "max": "1h"}}}}
+    for n, (name, change) in enumerate(changes.items()):
+        s.write({"a": {}, "b": {}, "sup": {"children": {"w": {}}}} | change)
+        with Varlink(s.socket) as caller:
+            caller.send("Apply", {"rollback_ms": 3600000})
+            s.event("applied", count=2 * n + 1)
+            s.wait_for(f"/user/{name}", state="running", ready=True,
+                       generation=2 if name == "a" else 1)
+            s.tell(name, "exit=9")
+            reply = caller.receive()
+        equal(reply.get("error", "").split(".")[-1], "StartFailed", f"the reply about {name}")
+        equal((reply["parameters"]["name"], reply["parameters"]["cause"]["code"]),
+              (f"/user/{name}", 9), "who, and why")
+        check(reply["parameters"]["rolled_back_to"] < s.seen("applied")[0]["time"],
+              "since when the one before is in force")
+        s.event("applied", count=2 * n + 2)
+        s.until(lambda: s.paths() == ["/user", "/user/a", "/user/b", "/user/sup", "/user/sup/w"]
+                and s.ctl("is-ready", "/user/a", "/user/b").code == 0, "all as it was")
+
+
+@test("what did not change may fail, and a trial without a failure is kept at its end")
+def unconcerned(box):
+    s = box.supd({"a": {}, "b": {}})
+    s.started("b")
+    s.write({"a": {}, "b": {}, "c": {}})
+    with Varlink(s.socket) as caller:
+        caller.send("Apply", {"rollback_ms": 1000})
+        s.started("c")
+        applied = s.event("applied")["mono"]
+        s.tell("a", "exit=1")
+        reply = caller.receive()
+    check("error" not in reply, f"{reply}")
+    check(now_ns() >= applied + 900e6, "it was over early")
+    equal(s.paths(), ["/user", "/user/a", "/user/b", "/user/c"], "what is in force")
+
+
+@test("a trial goes on when the guardian dies: what fails after that takes it back")
+def failed_after_crash(box):
+    s = box.supd({"a": {}})
+    s.started("a")
+    s.write({"a": {"umask": "0077"}, "b": {}})
+    with Varlink(s.socket) as caller:
+        caller.send("Apply", {"rollback_ms": 3600000})
+        s.started("b")
+        s.crash()
+    s.tell("b", "exit=3")
+    s.until(lambda: s.paths() == ["/user", "/user/a"], "what was added to be gone")
+    has(logged(s), "/user/b exited with 3: back to the configuration of 20", "the log")
 
 
 @test("while a configuration is tried no other is applied")
@@ -107,7 +162,7 @@ def kept_after_crash(box):
     s.started("a")
     s.write({"a": {"ready": "notify"}})
     with Varlink(s.socket) as caller:
-        caller.send("Apply", {"rollback_ms": 3600000})
+        caller.send("Apply", {"rollback_ms": 3600000, "commit_when_ready": True})
         s.started("a", 2)
         s.crash()
     equal(s.error_of("Apply")[0], "InvalidState", "it was forgotten")
@@ -140,15 +195,18 @@ def by_supctl(box):
     s = box.supd({"a": {}})
     s.started("a")
     s.write({"a": {}, "b": {}})
-    has(s.ctl_ok("apply", "--rollback", "20s").out, "added +/user/b", "the plan")
+    has(s.ctl_ok("apply", "--rollback", "20s", "--commit-when-ready").out, "added +/user/b",
+        "the plan")
     s.write({"a": NEVER, "b": {}})
     result = s.ctl("apply", "--rollback", "300ms")
     equal(result.code, 124, "exit status")
-    has(result.err, "/user/a.*\n.*not kept", "stderr")
+    has(result.err, r"rolled back to the configuration of \d\d:\d\d:\d\d: /user/a was not ready",
+        "stderr")
     s.write({"a": {}, "b": {}, "c": {"command": ["/nonexistent"]}})
     result = s.ctl("apply", "--rollback", "1h")
     equal(result.code, 1, "exit status")
-    has(result.err, "/user/c.*\n.*not kept", "stderr")
+    has(result.err, "rolled back to the configuration of .*: /user/c could not be executed", "stderr")
+    equal(s.ctl("apply", "--commit-when-ready").code, 2, "early, and no trial")
     for wrong in ("0s", "5", "x"):
         equal(s.ctl("apply", "--rollback", wrong).code, 2, f"--rollback {wrong}")
 
