@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: ISC */
-/* metrics.c - figures for whoever fetches them: /metrics by HTTP. */
+/* metrics.c - where figures are fetched: the socket, which /system/metrics serves. */
 #include "config.h"
 
 #include "daemon/metrics.h"
 
 #include <errno.h>
-#include <ev.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/assert.h"
 #include "base/sum.h"
+#include "daemon/helpers.h"
 #include "daemon/log.h"
 #include "daemon/scrape.h"
 #include "daemon/shell.h"
@@ -24,327 +21,97 @@
 #include "os/sock.h"
 #include "os/sockfile.h"
 
-#define BACKLOG      64
-#define REQUEST_MAX  8192
-#define HEAD_MAX     256
-#define CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
-/* How long a request may take, what is sent may stand still, and its end may take. */
-#define REQUEST_SECONDS 10.
-#define SEND_SECONDS    30.
-#define END_SECONDS     2.
-/* How long nobody is accepted after descriptors or memory ran out. */
-#define PAUSE_SECONDS 1.
-
-enum client_state {
-	CLIENT_ASKS,  /* the request is not complete */
-	CLIENT_WAITS, /* the figures are being collected */
-	CLIENT_GETS,  /* the answer is being sent */
-	CLIENT_ENDS,  /* it was: until the other end is closed as well */
-};
-
-struct client {
-	struct metrics *metrics;
-	TAILQ_ENTRY(client) link;
-	int fd;
-	enum client_state state;
-	ev_io io;
-	ev_timer timer;
-	struct scrape_request request;
-	bool head_only;
-	char in[REQUEST_MAX + 1];
-	size_t in_len;
-	char head[HEAD_MAX]; /* of the answer, and its text where it is no figures */
-	size_t head_len;
-	struct scrape_text *text;
-	size_t sent; /* of both */
-};
-
-TAILQ_HEAD(clients, client);
+#define BACKLOG 64
 
 struct metrics {
 	struct shell *shell;
 	int fd;          /* listening, or -1 */
 	uint64_t key;    /* under which the walker keeps it */
 	char *unix_path; /* its file, or NULL */
-	ev_io accept_io;
-	ev_timer pause;
-	struct clients clients;
-	size_t n_clients;
+	bool is_told;    /* /system/metrics knows of fd */
+	bool is_owed;    /* it asked for figures, and they could not be sent */
+	struct scrape_request request;
 };
 
-/* ---- answers ----------------------------------------------------------------------- */
+/* ---- the helper ----------------------------------------------------------------------
+ */
 
+/* Say which socket is to be served; without one there is no process, or it keeps on with
+ * the clients that it has. */
 static void
-drop(struct client *client)
+tell(struct metrics *metrics)
 {
-	struct metrics *metrics = client->metrics;
-	struct ev_loop *loop = metrics->shell->loop;
+	const struct helper_message message = {.kind = HELPER_LISTEN};
+	struct helpers *helpers = metrics->shell->helpers;
 
-	scraper_cancel(metrics->shell->scraper, &client->request);
-	ev_io_stop(loop, &client->io);
-	ev_timer_stop(loop, &client->timer);
-	TAILQ_REMOVE(&metrics->clients, client, link);
-	metrics->n_clients--;
-	(void)close(client->fd);
-	scrape_text_drop(client->text);
-	free(client);
-	/* There is room for one more. */
-	if (metrics->fd >= 0 && !ev_is_active(&metrics->pause))
-		ev_io_start(loop, &metrics->accept_io);
+	if (metrics->fd >= 0)
+		helpers_want(helpers, HELPER_METRICS);
+	metrics->is_told = helpers_send(helpers, HELPER_METRICS, &message, &metrics->fd,
+	                                metrics->fd >= 0) == 0;
 }
 
+/* Ask for figures, unless they are being collected already. */
 static void
-watch(struct client *client, int events, double seconds)
+collect(struct metrics *metrics)
 {
-	struct ev_loop *loop = client->metrics->shell->loop;
-
-	ev_io_stop(loop, &client->io);
-	ev_io_set(&client->io, client->fd, events);
-	if (events != 0)
-		ev_io_start(loop, &client->io);
-	ev_timer_stop(loop, &client->timer);
-	ev_timer_set(&client->timer, seconds, 0.);
-	if (seconds > 0)
-		ev_timer_start(loop, &client->timer);
+	metrics->is_owed = false;
+	if (!metrics->request.is_waiting)
+		scraper_ask(metrics->shell->scraper, &metrics->request);
 }
 
-/* An answer without figures: a line for a person. */
-static void
-answer(struct client *client, const char *status, const char *line)
+/* The text as a file: in memory, so that no disk is waited for.  -1: no memory. */
+static int
+text_file(const struct strbuf *text)
 {
-	int n = snprintf(client->head, sizeof(client->head),
-	                 "HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
-	                 "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
-	                 status, strlen(line), client->head_only ? "" : line);
+	int fd = memfd_create("supd-metrics", MFD_CLOEXEC);
 
-	ASSERT(n > 0 && (size_t)n < sizeof(client->head));
-	client->head_len = (size_t)n;
-	client->state = CLIENT_GETS;
-	watch(client, EV_WRITE, SEND_SECONDS);
+	if (fd >= 0 && fd_write_all(fd, text->data, text->len) < 0)
+		fd_close(&fd);
+	return fd < 0 ? -1 : fd_raise(fd);
 }
 
 static void
 on_text(struct scrape_request *request, struct scrape_text *text)
 {
-	struct client *client =
-	    (struct client *)(void *)((char *)request - offsetof(struct client, request));
-	int n;
+	struct metrics *metrics =
+	    (struct metrics *)(void *)((char *)request -
+	                               offsetof(struct metrics, request));
+	const struct helper_message message = {.kind = HELPER_TEXT};
+	int fd = text == NULL ? -1 : text_file(&text->sb);
 
-	if (text == NULL) {
-		answer(client, "503 Service Unavailable", "no memory for the figures\n");
-		return;
-	}
-	n = snprintf(client->head, sizeof(client->head),
-	             "HTTP/1.1 200 OK\r\nContent-Type: " CONTENT_TYPE "\r\n"
-	             "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-	             text->sb.len);
-	ASSERT(n > 0 && (size_t)n < sizeof(client->head));
-	client->head_len = (size_t)n;
-	if (!client->head_only)
-		client->text = scrape_text_hold(text);
-	client->state = CLIENT_GETS;
-	watch(client, EV_WRITE, SEND_SECONDS);
-}
-
-/* ---- requests ---------------------------------------------------------------------- */
-
-/* Does the path end here, before a query or the rest of the line? */
-static bool
-is_figures(const char *target)
-{
-	static const char path[] = "/metrics";
-	const size_t len = sizeof(path) - 1;
-
-	return strncmp(target, path, len) == 0 &&
-	       (target[len] == '\0' || target[len] == '?');
-}
-
-/* The request is complete, or will not be. */
-static void
-take_request(struct client *client)
-{
-	char method[16], target[256], version[16];
-
-	if (sscanf(client->in, "%15s %255s %15s", method, target, version) != 3 ||
-	    strncmp(version, "HTTP/1.", 7) != 0) {
-		answer(client, "400 Bad Request", "this is no request of HTTP/1\n");
-		return;
-	}
-	client->head_only = strcmp(method, "HEAD") == 0;
-	if (!client->head_only && strcmp(method, "GET") != 0) {
-		answer(client, "405 Method Not Allowed\r\nAllow: GET, HEAD",
-		       "only GET and HEAD\n");
-		return;
-	}
-	if (!is_figures(target)) {
-		answer(client, "404 Not Found", "the figures are at /metrics\n");
-		return;
-	}
-	client->state = CLIENT_WAITS;
-	watch(client, 0, 0);
-	scraper_ask(client->metrics->shell->scraper, &client->request);
-}
-
-static bool
-is_complete(const struct client *client)
-{
-	return strstr(client->in, "\r\n\r\n") != NULL ||
-	       strstr(client->in, "\n\n") != NULL;
-}
-
-/* Returns false when the client is gone and freed. */
-static bool
-receive(struct client *client)
-{
-	ssize_t n = recv(client->fd, client->in + client->in_len,
-	                 REQUEST_MAX - client->in_len, MSG_DONTWAIT);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return true;
-	if (n <= 0) {
-		drop(client);
-		return false;
-	}
-	client->in_len += (size_t)n;
-	client->in[client->in_len] = '\0';
-	if (is_complete(client))
-		take_request(client);
-	else if (client->in_len == REQUEST_MAX)
-		answer(client, "431 Request Header Fields Too Large",
-		       "the request is too long\n");
-	return true;
-}
-
-/* Wait for the other end to be closed: what it still sends would have the answer thrown
- * away, if it came to a closed socket. */
-static void
-discard(struct client *client)
-{
-	char buf[4096];
-	ssize_t n = recv(client->fd, buf, sizeof(buf), MSG_DONTWAIT);
-
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		drop(client);
-}
-
-static ssize_t
-send_some(const struct client *client)
-{
-	const char *data = client->head + client->sent;
-	size_t len = client->head_len - client->sent;
-
-	if (client->sent >= client->head_len) {
-		data = client->text->sb.data + (client->sent - client->head_len);
-		len = client->text->sb.len - (client->sent - client->head_len);
-	}
-	return send(client->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	metrics->is_owed = helpers_send(metrics->shell->helpers, HELPER_METRICS, &message,
+	                                &fd, fd >= 0) == -EAGAIN;
+	fd_close(&fd);
 }
 
 static void
-transmit(struct client *client)
+on_room(struct shell *shell, bool is_new)
 {
-	const size_t all =
-	    client->head_len + (client->text != NULL ? client->text->sb.len : 0);
-	ssize_t n = 0;
+	struct metrics *metrics = shell->metrics;
 
-	while (client->sent < all && (n = send_some(client)) > 0)
-		client->sent += (size_t)n;
-	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		drop(client);
-	} else if (client->sent < all) {
-		/* It moved: its time begins anew. */
-		watch(client, EV_WRITE, SEND_SECONDS);
-	} else {
-		(void)shutdown(client->fd, SHUT_WR);
-		client->state = CLIENT_ENDS;
-		watch(client, EV_READ, END_SECONDS);
-	}
+	if (is_new || !metrics->is_told)
+		tell(metrics);
+	if (metrics->is_owed)
+		collect(metrics);
 }
 
 static void
-on_io(struct ev_loop *loop, ev_io *io, int revents)
+on_message(struct shell *shell, const struct helper_message *message)
 {
-	struct client *client = io->data;
-
-	(void)loop;
-	(void)revents;
-	switch (client->state) {
-	case CLIENT_ASKS:
-		(void)receive(client);
-		break;
-	case CLIENT_GETS:
-		transmit(client);
-		break;
-	case CLIENT_ENDS:
-		discard(client);
-		break;
-	case CLIENT_WAITS:
-		break;
-	}
+	if (message->kind == HELPER_ASK)
+		collect(shell->metrics);
 }
 
 static void
-on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
+on_lost(struct shell *shell)
 {
-	(void)loop;
-	(void)revents;
-	drop(timer->data);
+	struct metrics *metrics = shell->metrics;
+
+	scraper_cancel(shell->scraper, &metrics->request);
+	metrics->is_told = metrics->is_owed = false;
 }
 
-/* ---- clients ----------------------------------------------------------------------- */
-
-/* Takes the descriptor; without memory the client is turned away. */
-static void
-admit(struct metrics *metrics, int take_fd)
-{
-	struct client *client = calloc(1, sizeof(*client));
-
-	if (client == NULL) {
-		(void)close(take_fd);
-		return;
-	}
-	client->metrics = metrics;
-	client->fd = take_fd;
-	client->request.on_text = on_text;
-	ev_io_init(&client->io, on_io, take_fd, EV_READ);
-	ev_timer_init(&client->timer, on_timeout, REQUEST_SECONDS, 0.);
-	client->io.data = client->timer.data = client;
-	TAILQ_INSERT_TAIL(&metrics->clients, client, link);
-	metrics->n_clients++;
-	watch(client, EV_READ, REQUEST_SECONDS);
-}
-
-static void
-on_accept(struct ev_loop *loop, ev_io *io, int revents)
-{
-	struct metrics *metrics = io->data;
-	int fd = 0;
-
-	(void)revents;
-	while (fd >= 0 && metrics->n_clients < METRICS_CLIENTS_MAX) {
-		fd = accept4(metrics->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd >= 0)
-			admit(metrics, fd_raise(fd));
-	}
-	/* The others queue until one is done, or there are descriptors again. */
-	if (fd >= 0) {
-		ev_io_stop(loop, io);
-	} else if (err_is_shortage(errno)) {
-		ev_io_stop(loop, io);
-		ev_timer_set(&metrics->pause, PAUSE_SECONDS, 0.);
-		ev_timer_start(loop, &metrics->pause);
-	}
-}
-
-static void
-on_pause(struct ev_loop *loop, ev_timer *timer, int revents)
-{
-	struct metrics *metrics = timer->data;
-
-	(void)revents;
-	if (metrics->fd >= 0)
-		ev_io_start(loop, &metrics->accept_io);
-}
+static const struct helper_user user = {on_room, on_message, on_lost};
 
 /* ---- the socket -------------------------------------------------------------------- */
 
@@ -423,15 +190,16 @@ metrics_cancel(struct metrics *metrics, const struct conf *conf, int take_fd)
 static void
 stop_listening(struct metrics *metrics)
 {
-	ev_io_stop(metrics->shell->loop, &metrics->accept_io);
-	ev_timer_stop(metrics->shell->loop, &metrics->pause);
+	/* For all that have it, now: the helper closes it a little later. */
+	if (metrics->fd >= 0)
+		(void)shutdown(metrics->fd, SHUT_RDWR);
 	close_socket(metrics, metrics->key, metrics->unix_path, &metrics->fd);
 	free(metrics->unix_path);
 	metrics->unix_path = NULL;
 }
 
 /* The configuration is in force: listen where it says, with what metrics_open() gave.
- * Whoever is being served is served. */
+ * Clients that are being served are served. */
 void
 metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 {
@@ -444,10 +212,8 @@ metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 		metrics->key = key_of(conf);
 		if (conf->metrics_kind == SOCKET_UNIX)
 			metrics->unix_path = strdup(conf->metrics_address);
-		ev_io_set(&metrics->accept_io, take_fd, EV_READ);
-		if (metrics->n_clients < METRICS_CLIENTS_MAX)
-			ev_io_start(metrics->shell->loop, &metrics->accept_io);
 	}
+	tell(metrics);
 	if (metrics->unix_path != NULL)
 		r = sockfile_adjust(metrics->unix_path, 0660, (uid_t)-1, group_of(conf));
 	if (r < 0)
@@ -464,21 +230,18 @@ metrics_new(struct shell *shell)
 		return NULL;
 	metrics->shell = shell;
 	metrics->fd = -1;
-	TAILQ_INIT(&metrics->clients);
-	ev_io_init(&metrics->accept_io, on_accept, -1, EV_READ);
-	ev_timer_init(&metrics->pause, on_pause, 0., 0.);
-	metrics->accept_io.data = metrics->pause.data = metrics;
+	metrics->request.on_text = on_text;
+	helpers_use(shell->helpers, HELPER_METRICS, &user);
 	return metrics;
 }
 
-/* Nobody is served any more; NULL is fine. */
+/* It is served no longer; NULL is fine. */
 void
 metrics_free(struct metrics *metrics)
 {
 	if (metrics == NULL)
 		return;
+	scraper_cancel(metrics->shell->scraper, &metrics->request);
 	stop_listening(metrics);
-	while (!TAILQ_EMPTY(&metrics->clients))
-		drop(TAILQ_FIRST(&metrics->clients));
 	free(metrics);
 }

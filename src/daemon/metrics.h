@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* metrics.h - figures for whoever fetches them: /metrics by HTTP.
+/* metrics.h - where figures are fetched: the socket, which /system/metrics serves.
  *
- * One request a connection.  Clients are few, their requests short and their time is
- * bounded; none of them ever makes supd wait.  The listening socket is kept by the
- * walker: while a guardian takes over, clients queue.
+ * The guardian opens it, and collects the figures when /system/metrics asks for them; it
+ * speaks to no client.  The listening socket is kept by the walker: while a guardian
+ * takes over, clients queue.
  */
 #ifndef DAEMON_METRICS_H
 #define DAEMON_METRICS_H
 
 #include "base/err.h"
 #include "conf/conf.h"
-
-/* So many clients at a time. */
-#define METRICS_CLIENTS_MAX 32
 
 struct metrics;
 struct shell;

@@ -265,7 +265,7 @@ count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
 	             prober_count_fds(conf) + additions_count_sockets(&shell->additions);
 
 	if (conf->has_metrics)
-		n += 1 + METRICS_CLIENTS_MAX;
+		n++;
 	/* There may be more than it has. */
 	if (n_slots > conf->n_actors)
 		n += (uint64_t)(n_slots - conf->n_actors) *
@@ -446,13 +446,13 @@ close_rooms(struct shell *shell)
 		control_flush(shell->control);
 	control_free(shell->control);
 	trial_free(shell->trial);
+	helpers_free(shell->helpers);
 	metrics_free(shell->metrics);
 	scraper_free(shell->scraper);
 	systemd_close(shell);
 	if (shell->conf != NULL)
 		mailboxes_close(shell, &shell->mailboxes);
 	additions_close(shell);
-	helpers_free(shell->helpers);
 	letters_free(shell->letters);
 	given_free(shell->given);
 	prober_free(shell->prober);

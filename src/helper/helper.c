@@ -22,7 +22,10 @@
 /* Descriptors for everything that it is given at a time. */
 #define FDS_MAX 16384
 
-static const struct helper_role *const roles[] = {[HELPER_LETTERS] = &helper_letters};
+static const struct helper_role *const roles[] = {
+    [HELPER_LETTERS] = &helper_letters,
+    [HELPER_METRICS] = &helper_metrics,
+};
 
 static void
 say_done(struct helper *helper)

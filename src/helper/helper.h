@@ -30,6 +30,7 @@ struct helper_role {
 };
 
 extern const struct helper_role helper_letters;
+extern const struct helper_role helper_metrics;
 
 int helper_find(const char *role);
 int helper_run(enum helper_name name);

@@ -22,7 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HELPER_NAME_MAP(X) X(HELPER_LETTERS, "letters")
+#define HELPER_NAME_MAP(X)           \
+	X(HELPER_LETTERS, "letters") \
+	X(HELPER_METRICS, "metrics")
 enum helper_name { HELPER_NAME_MAP(AS_ENUM) HELPER_MAX };
 extern const char *const helper_names[];
 
@@ -36,10 +38,14 @@ enum helper_kind {
 	/* from a helper */
 	HELPER_DONE, /* `n` more messages were acted upon */
 	HELPER_DEAD, /* `n` more dead letters came to mailbox `id` */
+	HELPER_ASK,  /* the figures are asked for */
 	/* to /system/letters */
 	HELPER_LEASES, /* descriptor: the page of leases; always the first message */
 	HELPER_GIVE,   /* mailbox `id`; descriptors: its socket, the text of a reply */
 	HELPER_RETURN, /* mailbox `id` is not to be served any more */
+	/* to /system/metrics */
+	HELPER_LISTEN, /* descriptor: the socket to serve; none: nothing any more */
+	HELPER_TEXT,   /* descriptor: the figures as a file; none: they cannot be had */
 	HELPER_KIND_MAX
 };
 

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 
-from lib import check, equal, has, main, test
+from lib import check, equal, has, has_no_rights, main, test
 
 DAC_OVERRIDE = 1 << 1  # sockets that a path leads to, whatever its modes
 
@@ -13,29 +13,6 @@ DAC_OVERRIDE = 1 << 1  # sockets that a path leads to, whatever its modes
 def pid_of(s, name):
     """The process of a helper that was started when it was needed."""
     return s.until(lambda: s.actor(f"/system/{name}")["pid"], f"/system/{name}")
-
-
-def status(pid):
-    with open(f"/proc/{pid}/status", encoding="utf8") as lines:
-        return dict(line.rstrip("\n").split(":\t", 1) for line in lines)
-
-
-def has_no_rights(pid, kept=0):
-    """What the kernel says of a process that can do nothing."""
-    seen = status(pid)
-    for name in ("CapInh", "CapAmb"):
-        equal(int(seen[name], 16), 0, name)
-    for name in ("CapEff", "CapPrm", "CapBnd"):
-        equal(int(seen[name], 16) & ~kept, 0, name)
-    equal(seen["NoNewPrivs"], "1", "NoNewPrivs")
-    if os.geteuid() == 0:
-        equal(seen["Uid"].split(), ["65534"] * 4, "Uid")
-        equal(seen["Gid"].split(), ["65534"] * 4, "Gid")
-        equal(seen["Groups"].split(), [], "Groups")
-    with open(f"/proc/{pid}/limits", encoding="utf8") as lines:
-        limits = lines.read()
-    has(limits, r"Max core file size +0 ", "the limits")
-    has(limits, r"Max processes +0 ", "the limits")
 
 
 def refusing(box, **more):

@@ -89,6 +89,25 @@ def has(text, pattern, what="the text"):
     check(re.search(pattern, text), lambda: f"{what} lacks /{pattern}/: {text!r}")
 
 
+def has_no_rights(pid, kept=0):
+    """What the kernel says of a process that can do nothing."""
+    with open(f"/proc/{pid}/status", encoding="utf8") as lines:
+        seen = dict(line.rstrip("\n").split(":\t", 1) for line in lines)
+    for name in ("CapInh", "CapAmb"):
+        equal(int(seen[name], 16), 0, name)
+    for name in ("CapEff", "CapPrm", "CapBnd"):
+        equal(int(seen[name], 16) & ~kept, 0, name)
+    equal(seen["NoNewPrivs"], "1", "NoNewPrivs")
+    if os.geteuid() == 0:
+        equal(seen["Uid"].split(), ["65534"] * 4, "Uid")
+        equal(seen["Gid"].split(), ["65534"] * 4, "Gid")
+        equal(seen["Groups"].split(), [], "Groups")
+    with open(f"/proc/{pid}/limits", encoding="utf8") as lines:
+        limits = lines.read()
+    has(limits, r"Max core file size +0 ", "the limits")
+    has(limits, r"Max processes +0 ", "the limits")
+
+
 def alive(pid):
     """Is there a process of that pid that is not a zombie?"""
     try:

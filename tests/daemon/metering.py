@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 
-from lib import SUPCTL, SUPD, check, equal, has, main, run, test
+from lib import SUPCTL, SUPD, check, equal, has, has_no_rights, main, run, test
 from varlink import Varlink
 
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -169,6 +169,47 @@ def silent(box):
     for client in (deaf, *mute):
         client.close()
     s.ctl_ok("status")
+
+
+@test("clients that say nothing make room for those that come after them, again and again")
+def crowded_out(box):
+    s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
+    guardian = s.guardian()
+    idle = []
+    for _ in range(4):
+        # More than there are places; each of them has to be idle for a second.
+        idle += [connect(box.path("m"), timeout=None) for _ in range(100)]
+        for client in idle[-100:]:
+            client.sendall(b"GET /metrics HTTP/1.1\r\n")
+        with connect(box.path("m"), timeout=None) as scraper:
+            scraper.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+            parse(rest(scraper).partition(b"\r\n\r\n")[2].decode())
+    for client in idle:
+        client.close()
+    equal(s.guardian(), guardian, "the guardian")
+
+
+@test("what speaks HTTP is a process without rights, and may be killed")
+def apart(box):
+    s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
+    for _ in range(3):
+        parse(fetch(box.path("m"))[2])
+        old = s.until(lambda: s.actor("/system/metrics")["pid"], "its process")
+        has_no_rights(old)
+        os.kill(old, signal.SIGKILL)
+        s.until(lambda old=old: s.actor("/system/metrics")["pid"] not in (None, old),
+                "the next one")
+    check("/system" not in s.ctl_ok("events").out, "it is in the stream")
+
+
+@test("the guardian is asked for figures once a second, however many fetch them")
+def paced(box):
+    s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
+    texts = {fetch(box.path("m"))[2] for _ in range(40)}
+    check(len(texts) < 20, f"{len(texts)} texts for 40 clients")
+    s.ctl_ok("stop", "a")
+    s.until(lambda: parse(fetch(box.path("m"))[2])[of("supd_actor_up", "/user/a")] == 0,
+            "newer figures")
 
 
 @test("many at once are all served")
