@@ -13,8 +13,10 @@
 #include "daemon/helpers.h"
 #include "daemon/keeper.h"
 #include "daemon/letters.h"
+#include "daemon/log.h"
 #include "daemon/perform.h"
 #include "daemon/procs.h"
+#include "daemon/queue.h"
 #include "daemon/shell.h"
 #include "daemon/systemd.h"
 #include "daemon/tasks.h"
@@ -22,19 +24,10 @@
 #include "ledger/ledger.h"
 #include "os/clock.h"
 
-/* Of one actor there can wait at most: spawned (or not), ready, alive, probed, exited,
- * gone, the end of a hook, needed, not needed. */
-#define EVENTS_PER_ACTOR 9
-/* And so many commands; more are refused. */
-#define COMMANDS_MAX 4096
-
 struct loop {
 	struct shell *shell;
-	struct event *events;   /* posted, in order */
-	struct event *stepping; /* the ones being stepped */
-	size_t n;
-	size_t cap;
-	size_t n_commands;
+	struct queue posted;
+	struct queue stepping; /* the one that is being stepped */
 	size_t n_written;    /* so many of those posted are in the journal already … */
 	uint64_t written_ms; /* … and dated so */
 	ev_prepare prepare;
@@ -44,10 +37,13 @@ struct loop {
 	struct action_list actions;
 };
 
-static bool
-is_command(const struct event *event)
+/* There is no memory for what cannot wait.  What is in the journal is not lost: the next
+ * guardian goes on with it, and finds the rest as it is then. */
+static _Noreturn void
+give_up(void)
 {
-	return event->token != 0 && event->kind != EVENT_UNWAIT;
+	log_line(LOG_LEVEL_ERROR, "out of memory: the next guardian goes on");
+	abort();
 }
 
 static void
@@ -66,54 +62,26 @@ refuse(struct shell *shell, const struct event *event)
 void
 shell_post(struct shell *shell, const struct event *event)
 {
-	struct loop *loop = shell->turn;
+	int r = queue_post(&shell->turn->posted, event);
 
-	if (is_command(event)) {
-		if (loop->n_commands == COMMANDS_MAX) {
-			refuse(shell, event);
-			return;
-		}
-		loop->n_commands++;
-	}
-	if (loop->n == loop->cap) {
-		/* Notifications repeat themselves; nothing else can be that many. */
-		ASSERT(event->kind == EVENT_READY || event->kind == EVENT_BACKOFF_RESET ||
-		       event->kind == EVENT_UNWAIT);
-		return;
-	}
-	loop->events[loop->n++] = *event;
+	if (r == -EBUSY)
+		refuse(shell, event);
+	else if (r < 0)
+		give_up();
 }
 
 bool
 shell_has_room(const struct shell *shell, size_t n)
 {
-	const struct loop *loop = shell->turn;
-
-	return loop->n + n + loop->cap / 4 <= loop->cap;
+	return queue_has_room(&shell->turn->posted, n);
 }
 
 int
 loop_reserve(struct loop *loop, uint32_t actors)
 {
-	/* Beside commands the waiters go, those of this turn and those before it. */
-	size_t cap =
-	    (size_t)actors * EVENTS_PER_ACTOR + 2 * COMMANDS_MAX + CONTROL_WAITERS_MAX;
-	struct event *events, *stepping;
+	int r = queue_reserve_for(&loop->posted, actors);
 
-	if (cap <= loop->cap)
-		return 0;
-	events = realloc(loop->events, sizeof(*events) * cap);
-	if (events != NULL)
-		loop->events = events;
-	stepping = malloc(sizeof(*stepping) * cap);
-	if (events == NULL || stepping == NULL) {
-		free(stepping);
-		return -ENOMEM;
-	}
-	free(loop->stepping);
-	loop->stepping = stepping;
-	loop->cap = cap;
-	return 0;
+	return r < 0 ? r : queue_reserve_for(&loop->stepping, actors);
 }
 
 const char *
@@ -214,7 +182,7 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 	if (loop->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
 		flush_actions(loop);
 	core_post(loop->shell->core, now_ms, &complete, &loop->actions);
-	if (is_command(event))
+	if (queue_is_command(event))
 		control_on_posted(loop->shell, event->token);
 	letters_touch(loop->shell->letters, event->ref);
 	return true;
@@ -245,7 +213,7 @@ loop_checkpoint(struct loop *loop)
 	/* What was put down early is not in the core yet: the new journal has it, too. */
 	for (size_t i = 0; i < loop->n_written; i++)
 		ledger_prepare(shell->ledger, JOURNAL_POST, loop->written_ms,
-		               &loop->events[i], 0);
+		               &loop->posted.events[i], 0);
 	ledger_commit(shell->ledger);
 }
 
@@ -291,9 +259,13 @@ static bool
 write_early(struct loop *loop)
 {
 	struct shell *shell = loop->shell;
-	struct event *events = loop->events + loop->n_written;
-	const size_t n = loop->n - loop->n_written;
+	const size_t n = loop->posted.n - loop->n_written;
+	struct event *events;
 
+	/* Room to sort them. */
+	if (queue_reserve(&loop->stepping, loop->posted.cap) < 0)
+		return false;
+	events = loop->posted.events + loop->n_written;
 	if (loop->n_written == 0) {
 		set_time(shell, true);
 		loop->written_ms = shell->now_ms;
@@ -306,12 +278,12 @@ write_early(struct loop *loop)
 		if (!ledger_has_room(shell->ledger, (uint32_t)n + 1))
 			return false;
 	}
-	sort_ends(shell->core, events, n, loop->stepping);
+	sort_ends(shell->core, events, n, loop->stepping.events);
 	for (size_t i = 0; i < n; i++)
 		ledger_prepare(shell->ledger, JOURNAL_POST, loop->written_ms, &events[i],
 		               0);
 	ledger_commit(shell->ledger);
-	loop->n_written = loop->n;
+	loop->n_written = loop->posted.n;
 	return true;
 }
 
@@ -319,17 +291,18 @@ bool
 shell_post_surely(struct shell *shell, const struct event *events, size_t n)
 {
 	struct loop *loop = shell->turn;
-	const size_t before = loop->n;
+	const struct queue before = loop->posted;
 
 	/* What is performed belongs to a turn whose end is not written yet. */
 	ASSERT(loop->actions.n == 0);
 	if (!shell_has_room(shell, n))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		loop->events[loop->n++] = events[i];
+		shell_post(shell, &events[i]);
 	if (write_early(loop))
 		return true;
-	loop->n = before;
+	loop->posted.n = before.n;
+	loop->posted.n_said = before.n_said;
 	return false;
 }
 
@@ -337,20 +310,22 @@ static void
 step(struct loop *loop)
 {
 	struct shell *shell = loop->shell;
-	struct event *events = loop->events;
-	size_t n = loop->n;
+	const struct queue queue = loop->posted;
+	struct event *events = queue.events;
+	const size_t n = queue.n;
 	size_t at = loop->n_written;
 
 	/* Performing posts: into the other array. */
-	loop->events = loop->stepping;
-	loop->stepping = events;
-	loop->n = 0;
-	loop->n_commands = 0;
+	loop->posted = loop->stepping;
+	loop->stepping = queue;
+	queue_clear(&loop->posted);
+	if (queue_reserve(&loop->posted, queue.cap) < 0)
+		give_up();
 	loop->n_written = 0;
 	shell->n_turns++;
 	for (size_t i = 0; i < at; i++)
 		(void)post_one(loop, loop->written_ms, &events[i]);
-	sort_ends(shell->core, events + at, n - at, loop->events);
+	sort_ends(shell->core, events + at, n - at, loop->posted.events);
 	do {
 		size_t written = write_journal(loop, events + at, n - at);
 
@@ -392,7 +367,7 @@ arm(struct loop *loop)
 
 	ev_timer_stop(shell->loop, &loop->timer);
 	/* A call that waited its turn behind another one may have posted just now. */
-	if (loop->n > 0 || due_ms <= shell->now_ms ||
+	if (loop->posted.n > 0 || due_ms <= shell->now_ms ||
 	    control_is_waiting(shell->control)) {
 		ev_idle_start(shell->loop, &loop->idle);
 		return;
@@ -419,12 +394,12 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	/* What was put down early is dated ahead. */
 	is_due = core_deadline(shell->core) <=
 	         (loop->n_written > 0 ? clock_mono_ms() : shell->now_ms);
-	set_time(shell, loop->n > 0);
+	set_time(shell, loop->posted.n > 0);
 	if (is_due)
 		shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
-	while (loop->n > 0 && !shell->exiting) {
+	while (loop->posted.n > 0 && !shell->exiting) {
 		step(loop);
-		set_time(shell, loop->n > 0);
+		set_time(shell, loop->posted.n > 0);
 	}
 	tasks_on_turn(shell->tasks);
 	procs_on_turn(shell->procs);
@@ -438,7 +413,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	trial_on_turn(shell->trial);
 	control_on_turn(shell->control);
 	/* Whoever follows us begins between two turns, not in the midst of one. */
-	if (loop->n == 0)
+	if (loop->posted.n == 0)
 		control_upgrade_if_due(shell->control);
 	if (shell->exiting) {
 		ev_break(ev, EVBREAK_ALL);
@@ -502,8 +477,8 @@ loop_free(struct loop *loop)
 {
 	if (loop == NULL)
 		return;
-	free(loop->events);
-	free(loop->stepping);
+	queue_done(&loop->posted);
+	queue_done(&loop->stepping);
 	free(loop);
 }
 

@@ -15,6 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* So many milliseconds a sender waits for descriptors that are on their way. */
+#define FLIGHT_TRIES 20
+
 #define HEAD_BYTES offsetof(struct link_message, keys)
 
 const char *const link_names[] = {LINK_MAP(AS_NAME)};
@@ -103,15 +106,16 @@ may_have(const struct link_message *message, size_t n_fds)
 	}
 }
 
-/* More descriptors are on their way than this user may have there: wait for the reader.
- * false: this end does not wait. */
+/* More descriptors are on their way than this user may have there: wait for the reader,
+ * but not for long: they may be those of another process of the user, which nobody reads.
+ * false: this end does not wait, or has waited. */
 static bool
-wait_for_flight(int fd)
+wait_for_flight(int fd, int tries)
 {
 	struct pollfd none = {.fd = -1};
 	int flags = fcntl(fd, F_GETFL);
 
-	if (flags < 0 || flags & O_NONBLOCK)
+	if (flags < 0 || flags & O_NONBLOCK || tries >= FLIGHT_TRIES)
 		return false;
 	(void)poll(&none, 1, 1);
 	return true;
@@ -121,9 +125,9 @@ wait_for_flight(int fd)
  * Send one message and copies of n_fds descriptors, which stay the caller's.
  *
  * Returns 0; -EPIPE when the other side is gone; another -errno when it was not sent,
- * such as -ENOMEM.  At an end that does not wait -EAGAIN when the link is full, and
- * -ETOOMANYREFS when it is full of descriptors: poll(2) may call it writable then, so
- * try again a little later.
+ * such as -ENOMEM.  At an end that does not wait -EAGAIN when the link is full.
+ * -ETOOMANYREFS, at the other end after some milliseconds, when this user has too many
+ * descriptors on their way: poll(2) may call the link writable then, so try again later.
  */
 int
 link_send(int fd, const struct link_message *message, const int *fds, size_t n_fds)
@@ -149,10 +153,10 @@ link_send(int fd, const struct link_message *message, const int *fds, size_t n_f
 		c->cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
 		memcpy(CMSG_DATA(c), fds, sizeof(int) * n_fds);
 	}
-	for (;;) {
+	for (int tries = 0;;) {
 		int r = sendmsg(fd, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
 
-		if (r == -EINTR || (r == -ETOOMANYREFS && wait_for_flight(fd)))
+		if (r == -EINTR || (r == -ETOOMANYREFS && wait_for_flight(fd, tries++)))
 			continue;
 		return r == -ECONNRESET ? -EPIPE : r;
 	}

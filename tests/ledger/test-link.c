@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -251,6 +252,58 @@ compare_vault(const struct vault *vault, const int *expected)
 	}
 	ck_assert_uint_eq(all, vault->n);
 }
+
+/* Send descriptors that nobody reads until this user may not have more on their way. */
+static int
+fill_flight(void)
+{
+	struct link_message message = {.kind = LINK_STORE, .n = 60};
+	int fds[2], passed[60], r;
+
+	for (size_t i = 0; i < 60; i++)
+		passed[i] = 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, fds) < 0)
+		return -errno;
+	do {
+		r = link_send(fds[0], &message, passed, 60);
+	} while (r == 0);
+	return r;
+}
+
+/* As an ordinary user: root has no such limit. */
+static int
+send_beyond_the_limit(void)
+{
+	const struct rlimit limit = {128, 128};
+	struct link_message message = {.kind = LINK_STORE, .n = 1};
+	int fds[2], passed = 0;
+
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || setresuid(65533, 65533, 65533) < 0 ||
+	    link_pair(fds) < 0)
+		return 1;
+	if (fill_flight() != -ETOOMANYREFS)
+		return 2;
+	if (link_send(fds[GUARDIAN], &message, &passed, 1) != -ETOOMANYREFS)
+		return 3;
+	/* What has no descriptors still arrives. */
+	message = (struct link_message){.kind = LINK_ADOPTED};
+	return link_send(fds[GUARDIAN], &message, NULL, 0) == 0 ? 0 : 4;
+}
+
+START_TEST(descriptors_of_others_that_nobody_reads_are_not_waited_for_without_end)
+{
+	int status;
+	pid_t pid;
+
+	if (getuid() != 0)
+		return;
+	pid = fork();
+	if (pid == 0)
+		_exit(send_beyond_the_limit());
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
 
 START_TEST(the_vault_has_what_was_stored_last_however_much_it_grew)
 {
@@ -521,6 +574,9 @@ main(void)
 	tcase_add_test(
 	    tcase,
 	    a_message_without_exactly_its_descriptors_is_refused_and_they_are_closed);
+	tcase_add_test(
+	    tcase,
+	    descriptors_of_others_that_nobody_reads_are_not_waited_for_without_end);
 	tcase_add_test(tcase, the_vault_has_what_was_stored_last_however_much_it_grew);
 	tcase_add_test(tcase, handing_over_goes_on_where_it_stopped_and_tells_news_last);
 	tcase_add_test(tcase,
