@@ -5,6 +5,7 @@
 #include "os/sock.h"
 
 #include "os/fd.h"
+#include "os/sockfile.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -221,13 +222,15 @@ static int
 own_and_listen(int fd, const struct sock_file *file)
 {
 	const bool has_owner = file->uid != (uid_t)-1 || file->gid != (gid_t)-1;
+	int r = 0;
 
-	/* Until listen(2) every connection is refused. */
-	if ((has_owner && fchownat(AT_FDCWD, file->path, file->uid, file->gid,
-	                           AT_SYMLINK_NOFOLLOW) < 0) ||
-	    (file->type != SOCK_DGRAM && listen(fd, file->backlog) < 0))
-		return -errno;
-	return 0;
+	/* Until listen(2) every connection is refused.  Nothing but a socket is given away,
+	 * whatever others may have put there meanwhile. */
+	if (has_owner)
+		r = sockfile_adjust(file->path, file->mode, file->uid, file->gid);
+	if (r == 0 && file->type != SOCK_DGRAM && listen(fd, file->backlog) < 0)
+		r = -errno;
+	return r;
 }
 
 /*
