@@ -244,8 +244,10 @@ wait_start_timer(struct conn *conn)
 		return;
 	ev_timer_init(timer, on_timeout, 0., 0.);
 	timer->data = conn;
-	/* The loop's idea of now may be as old as its last wakeup. */
-	ev_timer_set(timer, ev_time() - ev_now(loop) + (double)timeout_ms / 1e3, 0.);
+	/* The loop's idea of now, which it counts from, may be as old as its last
+	 * wakeup. */
+	ev_now_update(loop);
+	ev_timer_set(timer, (double)timeout_ms / 1e3, 0.);
 	ev_timer_start(loop, timer);
 }
 

@@ -143,16 +143,16 @@ fill_log(struct feed_log *ret, const struct conf_log *log)
 	};
 }
 
-/* Where a line begins to count for the process that is there; FEED_AS_BEFORE: only the log
- * process may know. */
+/* Where a line begins to count for the process that is there; FEED_AS_BEFORE: only the
+ * log process may know. */
 static uint64_t
 begun_at(const struct output *output, const struct output_pipe *pipe, struct ref ref)
 {
 	uint64_t first = pipe->begun + 1;
 
 	if (pipe->is_adopted)
-		first = procs_awaits(output->shell->procs, ref,
-		                     pipe->name == FEED_STDERR);
+		first =
+		    procs_awaits(output->shell->procs, ref, pipe->name == FEED_STDERR);
 	return first == 0 ? FEED_AS_BEFORE : first;
 }
 
@@ -191,7 +191,8 @@ describe(struct output *output, const struct output_pipe *pipe)
 	    .key = pipe->stream.key,
 	    .stream = pipe->name,
 	    .incarnation = view.incarnation,
-	    .generation = view.generation,
+	    /* The core counts a process when its start is acknowledged. */
+	    .generation = view.generation + (view.alive && !view.spawned),
 	};
 	fill_log(&message->log, &process->log);
 	(void)snprintf(file, sizeof(file), "%s%s.log", shell->conf->log_directory,

@@ -5,8 +5,9 @@ import json
 import os
 import re
 import signal
+import socket
 
-from lib import check, equal, has, main, test
+from lib import SUPD, Skip, check, equal, has, main, test
 
 STAMP = r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
 COUNT = """i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done
@@ -159,6 +160,25 @@ def last_words_and_pkill(box):
     equal(pid_of(s, b"@log"), pids[2], "the log process")
     box.file("gate")
     said_last(box, s)
+
+
+@test("what goes to the journal says of which life it is")
+def generations(box):
+    if os.geteuid() != 0:
+        raise Skip("no mounts without root")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
+        journal.bind(box.path("journal"))
+        journal.settimeout(20)
+        box.supd({"a": shell("echo $$; exec sleep 1000", output="journal")},
+                 command=["unshare", "-m", "sh", "-c", "mount -t tmpfs none /run && "
+                          "mkdir -p /run/systemd/journal && cd /run/systemd/journal && "
+                          ': >socket && mount --bind "$0" socket && exec "$@"',
+                          box.path("journal"), SUPD])
+        for life in (1, 2, 3):
+            entry = dict(line.split("=", 1)
+                         for line in journal.recv(65536).decode().splitlines())
+            equal(entry["SUPD_GENERATION"], str(life), "the generation of a line")
+            os.kill(int(entry["MESSAGE"]), signal.SIGKILL)
 
 
 @test("a life finds its output as the first one did, whatever the one before it set there")

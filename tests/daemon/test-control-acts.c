@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct fake *fake;
@@ -145,6 +146,32 @@ START_TEST(a_timeout_ends_the_waiting_and_names_the_state)
 	ck_assert_uint_eq(fake->shell.control->n_waiters, 0);
 	ck_assert_uint_eq(fake->n_unwaited, 1);
 	check_done(client_call(&client, "Ping", "{}", ""));
+}
+END_TEST
+
+/* The wall clock, by which nothing may be decided: a step ahead in one test. */
+static double clock_step_s;
+
+ev_tstamp
+ev_time(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 + clock_step_s;
+}
+
+START_TEST(a_step_of_the_clock_does_not_change_a_timeout)
+{
+	json_t *reply = NULL;
+
+	fake->keeps_alive = true;
+	clock_step_s = 1e6;
+	client_send(&client, "{\"method\":\"io.supd.Control.Stop\",\"parameters\":"
+	                     "{\"names\":[\"a\"],\"timeout_ms\":20}}");
+	while (reply == NULL)
+		reply = client_reply(&client);
+	check_error(reply, "io.supd.Control.Timeout", "state", "stopping");
 }
 END_TEST
 
@@ -461,6 +488,7 @@ add_tests(TCase *tcase)
 	    a_client_that_only_closes_its_sending_side_gets_its_reply,
 	    many_calls_behind_one_that_waits_do_not_hide_that_the_client_went_away,
 	    a_timeout_ends_the_waiting_and_names_the_state,
+	    a_step_of_the_clock_does_not_change_a_timeout,
 	    without_wait_the_answer_comes_after_the_turn_of_the_core,
 	    a_start_that_fails_tells_the_cause,
 	    a_held_actor_is_not_restarted_and_shows_that_it_is_held,
