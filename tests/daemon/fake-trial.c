@@ -18,11 +18,13 @@ trial_is_on(const struct trial *trial)
 }
 
 int
-trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, struct err *err)
+trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_early,
+            struct err *err)
 {
 	(void)trial;
 	(void)reload;
 	(void)ms;
+	(void)ends_early;
 	err_set(err, ENOMEM, "nothing is tried here");
 	return -ENOMEM;
 }
