@@ -295,6 +295,9 @@ say_supd(const struct phrase *phrase)
 	    {"shutting_down", "shutting down"},
 	    {"ledger_lost", "its state was lost: all actors begin anew"},
 	    {"actors_killed", "all actors were killed and begin anew"},
+	    {"files_lost",
+	     "its runtime directory, lock or control socket was removed, and "
+	     "made anew"},
 	    {"leftovers_killed", "killed what a supd before had left"},
 	};
 	const char *what = phrase_text(phrase->event, "what");

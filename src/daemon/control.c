@@ -165,25 +165,77 @@ control_alloc(struct shell *shell)
 	return control;
 }
 
+/* Note which file has the path now, if it is a socket. */
+static void
+note_file(struct control *control)
+{
+	struct stat st;
+	bool is_there =
+	    lstat(control->shell->control_path, &st) == 0 && S_ISSOCK(st.st_mode);
+
+	control->file_dev = is_there ? st.st_dev : 0;
+	control->file_ino = is_there ? st.st_ino : 0;
+}
+
+/* A new socket at the path, which the walker keeps; -errno with a sentence. */
 static int
-listen_at(struct control *control, struct err *err)
+open_socket(struct control *control, struct err *err)
 {
 	const struct shell *shell = control->shell;
 	const struct conf *conf = shell->conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : (gid_t)-1;
-	int fd = shell_take(control->shell, VAULT_KEY(VAULT_CONTROL, 0));
+	int fd = sock_listen_unix(shell->control_path, CONTROL_CONNS_MAX,
+	                          conf->control_mode, (uid_t)-1, gid, err);
 
-	control->owns_path = fd >= 0;
-	control->listen_fd = fd;
-	if (fd >= 0)
-		return 0;
-	fd = sock_listen_unix(shell->control_path, CONTROL_CONNS_MAX, conf->control_mode,
-	                      (uid_t)-1, gid, err);
 	if (fd < 0)
 		return fd;
 	shell_keep(control->shell, VAULT_KEY(VAULT_CONTROL, 0), fd);
 	control->owns_path = true;
+	note_file(control);
+	return fd;
+}
+
+static int
+listen_at(struct control *control, struct err *err)
+{
+	int fd = shell_take(control->shell, VAULT_KEY(VAULT_CONTROL, 0));
+
+	control->owns_path = fd >= 0;
 	control->listen_fd = fd;
+	if (fd < 0) {
+		fd = open_socket(control, err);
+		control->listen_fd = fd;
+	} else if (sock_unix_is_live(control->shell->control_path)) {
+		/* A guardian may have died between making its file and telling. */
+		note_file(control);
+	}
+	return fd < 0 ? fd : 0;
+}
+
+bool
+control_is_found(const struct control *control)
+{
+	struct stat st;
+
+	return control->file_ino != 0 && lstat(control->shell->control_path, &st) == 0 &&
+	       st.st_dev == control->file_dev && st.st_ino == control->file_ino;
+}
+
+int
+control_listen_again(struct control *control, struct err *err)
+{
+	struct shell *shell = control->shell;
+	const bool is_paused = ev_is_active(&control->accept_timer);
+	int fd = open_socket(control, err);
+
+	if (fd < 0)
+		return fd;
+	ev_io_stop(shell->loop, &control->accept_io);
+	(void)close(control->listen_fd);
+	control->listen_fd = fd;
+	ev_io_set(&control->accept_io, fd, EV_READ);
+	if (!is_paused)
+		ev_io_start(shell->loop, &control->accept_io);
 	return 0;
 }
 

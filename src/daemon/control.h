@@ -23,6 +23,13 @@ struct upgrade_story;
 struct control *control_new(struct shell *shell, struct err *err);
 void control_free(struct control *control);
 
+/* Is the file there by which clients find it? */
+bool control_is_found(const struct control *control);
+
+/* Make that file anew, with a socket of its own; connections that are open stay.  0, or
+ * -errno with a sentence. */
+int control_listen_again(struct control *control, struct err *err);
+
 /* A command is in the journal and the core has it: the call that it came with counts as
  * carried out, also for a guardian after this one. */
 void control_on_posted(struct shell *shell, uint64_t token);

@@ -252,6 +252,9 @@ struct control {
 	int listen_fd;
 	int reserve_fd; /* given up to serve one more when descriptors ran out */
 	bool owns_path;
+	/* The file of the socket; 0: not known to be there. */
+	dev_t file_dev;
+	ino_t file_ino;
 	bool closing;
 	ev_io accept_io;
 	ev_timer accept_timer;

@@ -261,6 +261,14 @@ keeper_beat(struct shell *shell)
 }
 
 void
+keeper_lock(struct shell *shell, int fd)
+{
+	const struct link_message lock = {.kind = LINK_LOCK};
+
+	tell(shell, &lock, &fd, 1);
+}
+
+void
 keeper_settled(struct shell *shell)
 {
 	const struct link_message adopted = {.kind = LINK_ADOPTED};

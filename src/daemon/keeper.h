@@ -25,6 +25,9 @@ void keeper_settled(struct shell *shell);
  * Cheap; at most one message a second is sent. */
 void keeper_beat(struct shell *shell);
 
+/* Have the walker hold this lock of the runtime directory instead of the one before. */
+void keeper_lock(struct shell *shell, int fd);
+
 /* Have the walker give the ledger in force to whoever comes after us. */
 void keeper_keep_ledger(struct shell *shell);
 

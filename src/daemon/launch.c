@@ -268,6 +268,7 @@ build_environment(struct launcher *launcher, const struct shell *shell,
 	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
 	(void)environment_add(environment, "SUPD_SOCKET", "%s", shell->control_path);
 	(void)environment_add(environment, "SUPD_ID", "%s", mark);
+	(void)environment_add(environment, "SUPD_WALKER", "%s", shell->walker_mark);
 	if (process->notify) {
 		int r = notify_open(shell->notify, actor->ref, address);
 

@@ -207,6 +207,30 @@ rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 	return 0;
 }
 
+void
+rundirs_renew(struct rundirs *rundirs)
+{
+	struct shell *shell = rundirs->shell;
+
+	ev_idle_stop(shell->loop, &rundirs->idle);
+	fd_close(&rundirs->gone_fd);
+	fd_close(&rundirs->actors_fd);
+	fd_close(&rundirs->top_fd);
+	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
+		const struct actor *actor = &shell->actors.at[slot];
+		char *path = NULL;
+		int r;
+
+		if (actor->ref.slot == REF_NONE.slot || actor->pid == 0 ||
+		    !actor->conf->process.runtime_directory)
+			continue;
+		r = rundir_open(rundirs, actor, &path);
+		if (r < 0)
+			(void)log_errno(r, "the runtime directory of %s", actor->path);
+		free(path);
+	}
+}
+
 /* ---- all of them ------------------------------------------------------------------- */
 
 struct rundirs *

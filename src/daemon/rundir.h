@@ -24,6 +24,10 @@ void rundirs_begin(struct rundirs *rundirs, bool is_anew);
  * its path belongs to the caller.  -errno. */
 int rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path);
 
+/* supd's runtime directory was removed, with all that was in it: those of actors that run
+ * are there again, empty. */
+void rundirs_renew(struct rundirs *rundirs);
+
 /* What is in it is given up. */
 void rundir_clear(struct rundirs *rundirs, const struct actor *actor);
 

@@ -16,6 +16,7 @@
 #include "daemon/mailbox.h"
 #include "os/closer.h"
 #include "os/containment.h"
+#include "os/leftover.h"
 #include "os/sdnotify.h"
 #include "os/spawn.h"
 
@@ -40,6 +41,7 @@ struct readiness;
 struct retired;
 struct rundirs;
 struct scraper;
+struct seat;
 struct signals;
 struct stores;
 struct supd_options;
@@ -82,6 +84,7 @@ struct shell {
 	struct output *output;
 	struct system *system; /* supd's own actors */
 	struct control *control;
+	struct seat *seat;
 	struct cgroup_root cgroups;
 	char controllers[CGROUP_CONTROLLERS_MAX]; /* of the machine */
 	struct spawner spawner;
@@ -95,6 +98,8 @@ struct shell {
 	int link_fd; /* to the walker */
 	struct keeper *keeper;
 	pid_t walker_pid;
+	/* Which process that is, as actors find it in their environment. */
+	char walker_mark[LEFTOVER_MARK_MAX];
 	bool walker_died;
 	struct exits *exits;       /* how its children ended */
 	struct handover *handover; /* what it kept for us; NULL once we are settled */

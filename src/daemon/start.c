@@ -24,6 +24,7 @@
 #include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/rundir.h"
+#include "daemon/seat.h"
 #include "daemon/shell.h"
 #include "daemon/supd.h"
 #include "daemon/system.h"
@@ -161,6 +162,51 @@ report_left(const struct leftovers *found)
 		         found->n_left - shown);
 }
 
+/* Look for what a supd before us left behind: kill it, or, with `ret_owner`, only find
+ * out whether that supd lives. */
+static int
+hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner,
+     struct leftovers *ret_found)
+{
+	struct strbuf variable;
+	size_t n = 0;
+	uid_t *uids = list_users(conf, &n);
+	int r = uids == NULL ? -ENOMEM : 0;
+
+	strbuf_init(&variable, SUPD_PATH_MAX + 16);
+	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->control_path);
+	if (r == 0 && ret_owner != NULL)
+		*ret_owner =
+		    leftover_owner(strbuf_str(&variable), uids, n, shell->walker_pid);
+	else if (r == 0)
+		r = leftover_kill(strbuf_str(&variable), uids, n, ret_found);
+	strbuf_done(&variable);
+	free(uids);
+	return r;
+}
+
+/* Is there another supd whose actors look like leftovers?  Then they are not to be
+ * touched. */
+static bool
+is_another_alive(struct shell *shell, const struct conf *conf)
+{
+	pid_t owner = 0;
+
+	if (sock_unix_is_live(shell->control_path)) {
+		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",
+		         shell->control_path);
+		return true;
+	}
+	(void)hunt(shell, conf, &owner, NULL);
+	if (owner == 0)
+		return false;
+	log_line(LOG_LEVEL_ERROR,
+	         "another supd with the control socket %s is alive (pid %d), although "
+	         "its socket is gone: stop it first",
+	         shell->control_path, (int)owner);
+	return true;
+}
+
 /*
  * Kill what a supd that is no more left behind: it would run twice, and holds sockets.
  * Only processes of users that this configuration has are looked at.  Returns how many
@@ -169,18 +215,9 @@ report_left(const struct leftovers *found)
 size_t
 start_end_leftovers(struct shell *shell, const struct conf *conf)
 {
-	struct strbuf variable;
 	struct leftovers found = {0};
-	size_t n = 0;
-	uid_t *uids = list_users(conf, &n);
-	int r = -ENOMEM;
+	int r = hunt(shell, conf, NULL, &found);
 
-	strbuf_init(&variable, SUPD_PATH_MAX + 16);
-	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->control_path);
-	if (uids != NULL)
-		r = leftover_kill(strbuf_str(&variable), uids, n, &found);
-	strbuf_done(&variable);
-	free(uids);
 	if (r < 0)
 		(void)log_errno(r, "look for processes of a supd that died");
 	report_left(&found);
@@ -207,12 +244,8 @@ boot(struct shell *shell, const struct start *start)
 	size_t n_leftovers = 0;
 	int r;
 
-	/* Whoever answers there has living actors that look like leftovers. */
-	if (start->how == START_FRESH && sock_unix_is_live(shell->control_path)) {
-		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",
-		         shell->control_path);
+	if (start->how == START_FRESH && is_another_alive(shell, start->conf))
 		return EX_UNAVAILABLE;
-	}
 	r = launch_draw_secret(shell);
 	if (r < 0) {
 		log_line(LOG_LEVEL_ERROR, "no random numbers: %s", strerror(-r));
@@ -310,6 +343,11 @@ start_begin(struct shell *shell, struct start *start)
 	if (shell->control == NULL) {
 		log_line(LOG_LEVEL_ERROR, "control socket: %s", err.text);
 		return err.code == EADDRINUSE ? EX_UNAVAILABLE : EX_OSERR;
+	}
+	shell->seat = seat_new(shell, &err);
+	if (shell->seat == NULL) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
 	}
 	if (start->how == START_ADOPT)
 		control_answer_caller(shell->control, &start->story);

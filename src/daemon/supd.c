@@ -37,6 +37,7 @@
 #include "daemon/report.h"
 #include "daemon/rundir.h"
 #include "daemon/scrape.h"
+#include "daemon/seat.h"
 #include "daemon/shell.h"
 #include "daemon/start.h"
 #include "daemon/stores.h"
@@ -195,6 +196,7 @@ shell_signal(struct shell *shell, int signo)
 		begin_shutdown(shell, EVENT_QUIT);
 		break;
 	case SIGHUP:
+		seat_check(shell->seat);
 		hang_up(shell);
 		break;
 	case SIGUSR1:
@@ -442,6 +444,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 static void
 close_rooms(struct shell *shell)
 {
+	seat_free(shell->seat);
 	if (shell->control != NULL)
 		control_flush(shell->control);
 	control_free(shell->control);
@@ -520,6 +523,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.handover = handover;
 	shell.link_fd = handover->link_fd;
 	shell.walker_pid = handover->hello.walker_pid;
+	leftover_mark(shell.walker_pid, shell.walker_mark);
 	shell.nofile = handover->hello.nofile;
 	shell.clients_max = CLIENTS_MAX;
 	shell.now_ms = clock_mono_ms();

@@ -98,6 +98,7 @@ may_have(const struct link_message *message, size_t n_fds)
 		return n_fds == message->n;
 	case LINK_LEDGER:
 	case LINK_UPGRADE:
+	case LINK_LOCK:
 		return n_fds == 1;
 	case LINK_HELLO:
 		return n_fds == (message->hello.has_ledger ? 2U : 1U);

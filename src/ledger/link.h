@@ -36,6 +36,7 @@
 	X(LINK_ADOPTED, "adopted") \
 	X(LINK_UPGRADE, "upgrade") \
 	X(LINK_ALIVE, "alive")     \
+	X(LINK_LOCK, "lock")       \
 	X(LINK_HELLO, "hello")     \
 	X(LINK_VAULT, "vault")     \
 	X(LINK_END, "end")         \
@@ -56,6 +57,7 @@ enum link_kind { LINK_MAP(AS_ENUM) LINK_KIND_MAX };
  *               LINK_EXIT_UPGRADE
  * LINK_ALIVE    n: 1: the answer to LINK_ASK, given between two turns of the loop; 0: a
  *               sign of life in the midst of long work
+ * LINK_LOCK     1 descriptor: from now on this is the lock of the runtime directory
  * LINK_HELLO    hello; descriptors: the exits, and the ledger where there is one
  * LINK_VAULT    keys[n], n descriptors: what was stored
  * LINK_END      the vault is complete
@@ -104,6 +106,8 @@ struct link_hello {
 	uint32_t fell_back;  /* the new binary could not do it: this is the one before */
 	int32_t left[LINK_LEFT_MAX]; /* guardians that were left behind; 0: none */
 	int32_t oom_score_adj;       /* as supd was started with */
+	uint64_t lock_dev;           /* which file the lock of the runtime directory is */
+	uint64_t lock_ino;
 	struct reap last_end; /* of the guardian before; pid 0: this is the first */
 	uint64_t died_ms;     /* when it was last heard of, CLOCK_MONOTONIC */
 	struct rlimit nofile; /* as supd was started with */

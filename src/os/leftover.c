@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -38,6 +39,8 @@ struct hunt {
 	struct map sessions; /* of those that are one of the users' */
 	char *environment;   /* of the process that is looked at */
 	size_t environment_len;
+	pid_t walker; /* not 0: only find out whether another one of theirs lives */
+	pid_t owner;  /* the answer; 0: none does */
 	struct leftovers found;
 };
 
@@ -130,6 +133,56 @@ kill_one(struct hunt *hunt, pid_t pid)
 		(void)close(fd);
 }
 
+/* Which process a walker is: its pid, and when it was started.  "" if it is none. */
+void
+leftover_mark(pid_t walker, char ret[LEFTOVER_MARK_MAX])
+{
+	uint64_t start;
+	pid_t parent;
+
+	ret[0] = '\0';
+	if (proc_look(walker, &parent, &start) == 0)
+		(void)snprintf(ret, LEFTOVER_MARK_MAX, "%d-%llu", (int)walker,
+		               (unsigned long long)start);
+}
+
+/* Does this process run a program of our name?  Others cannot be a walker. */
+static bool
+is_of_our_name(pid_t pid)
+{
+	char path[64], its[PATH_MAX] = "", ours[PATH_MAX] = "";
+	const char *slash, *own_slash;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (readlink(path, its, sizeof(its) - 1) < 0 ||
+	    readlink("/proc/self/exe", ours, sizeof(ours) - 1) < 0)
+		return false;
+	slash = strrchr(its, '/');
+	own_slash = strrchr(ours, '/');
+	return slash != NULL && own_slash != NULL &&
+	       strcspn(slash, " ") == strcspn(own_slash, " ") &&
+	       strncmp(slash, own_slash, strcspn(slash, " ")) == 0;
+}
+
+/* The walker that the process names, if it lives, is another than ours, and of a user
+ * whom we trust: any user may name any process.  0: it is none. */
+static pid_t
+find_owner(const struct hunt *hunt)
+{
+	const char *value = value_of(hunt, "SUPD_WALKER=");
+	pid_t pid = value == NULL ? 0 : (pid_t)strtol(value, NULL, 10);
+	char mark[LEFTOVER_MARK_MAX];
+	uid_t uid;
+
+	if (pid <= 0 || pid == hunt->walker)
+		return 0;
+	leftover_mark(pid, mark);
+	if (strcmp(mark, value) != 0 || proc_is_ending(pid) ||
+	    proc_uid_read(pid, &uid) < 0 || (uid != 0 && uid != geteuid()))
+		return 0;
+	return is_of_our_name(pid) ? pid : 0;
+}
+
 /* It is there: killed before, or now. */
 static void
 note(struct hunt *hunt, pid_t pid)
@@ -158,12 +211,39 @@ look(struct hunt *hunt)
 
 		if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid())
 			continue;
-		if (is_marked(hunt, pid) && is_in_our_namespace(pid) &&
-		    is_theirs(hunt, pid))
+		if (!is_marked(hunt, pid) || !is_in_our_namespace(pid) ||
+		    !is_theirs(hunt, pid))
+			continue;
+		if (hunt->walker == 0)
 			note(hunt, pid);
+		else if (hunt->owner == 0)
+			hunt->owner = find_owner(hunt);
 	}
 	(void)closedir(proc);
 	return 0;
+}
+
+/*
+ * Before leftover_kill() with the same arguments: is there a walker, other than ours,
+ * that lives and has started any of these processes?  Returns its pid; 0: there is none,
+ * or no memory.
+ */
+pid_t
+leftover_owner(const char *variable, const uid_t *uids, size_t n_uids, pid_t walker)
+{
+	struct hunt hunt = {
+	    .variable = variable, .uids = uids, .n_uids = n_uids, .walker = walker};
+
+	hunt.environment = malloc(ENVIRON_MAX);
+	if (hunt.environment == NULL)
+		return 0;
+	map_init(&hunt.killed);
+	map_init(&hunt.sessions);
+	(void)look(&hunt);
+	map_done(&hunt.killed);
+	map_done(&hunt.sessions);
+	free(hunt.environment);
+	return hunt.owner;
 }
 
 /*

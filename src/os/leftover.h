@@ -8,6 +8,7 @@
 
 #define LEFTOVERS_SHOWN   32
 #define LEFTOVER_PATH_MAX 256
+#define LEFTOVER_MARK_MAX 40
 
 /* One that cannot be killed. */
 struct leftover {
@@ -22,6 +23,9 @@ struct leftovers {
 	struct leftover left[LEFTOVERS_SHOWN];
 };
 
+void leftover_mark(pid_t walker, char ret[LEFTOVER_MARK_MAX]);
+pid_t leftover_owner(const char *variable, const uid_t *uids, size_t n_uids,
+                     pid_t walker);
 int leftover_kill(const char *variable, const uid_t *uids, size_t n_uids,
                   struct leftovers *ret);
 int leftover_kill_below(pid_t walker, size_t *ret_killed);

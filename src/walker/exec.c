@@ -18,6 +18,7 @@ keep_open(const struct walker *walker, bool keep)
 {
 	const int own[] = {ROLE_FD,
 	                   walker->lock_fd,
+	                   walker->name_fd,
 	                   walker->binary_fd,
 	                   walker->handing.link_fd,
 	                   walker->handing.exits_fd,

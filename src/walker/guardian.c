@@ -10,11 +10,24 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "os/fd.h"
 #include "os/say.h"
+
+/* Guardians compare the lock with the file of its name. */
+void
+guardian_know_lock(struct walker *walker)
+{
+	struct stat st;
+
+	if (fstat(walker->lock_fd, &st) < 0)
+		return;
+	walker->handing.hello.lock_dev = st.st_dev;
+	walker->handing.hello.lock_ino = st.st_ino;
+}
 
 /* How long the guardian that begins may take, and be silent: as long as what is there to
  * be taken over is not supervised. */
@@ -127,6 +140,10 @@ on_message(struct walker *walker, const struct link_message *message, const int 
 		on_notify(walker, message->text);
 	} else if (message->kind == LINK_ADOPTED) {
 		on_adopted(walker);
+	} else if (message->kind == LINK_LOCK) {
+		fd_close(&walker->lock_fd);
+		walker->lock_fd = fds[0];
+		guardian_know_lock(walker);
 	} else if (message->kind == LINK_ALIVE) {
 		on_alive(walker, message->n != 0);
 	}

@@ -23,6 +23,7 @@ struct walker {
 	/* Plain data, which the walker takes along when it executes itself. */
 	uint64_t kind; /* walker_kind(): of another one nothing can be known */
 	int lock_fd;
+	int name_fd;       /* the lock that lasts when the directory is removed; or -1 */
 	int binary_fd;     /* what guardians run */
 	int old_fd;        /* the one before, until the new one is trusted; or -1 */
 	pid_t guardian;    /* 0: none */
@@ -51,6 +52,7 @@ struct walker {
 };
 #define WALKER_KEPT offsetof(struct walker, vault)
 
+void guardian_know_lock(struct walker *walker);
 void guardian_start(struct walker *walker);
 void guardian_receive(struct walker *walker);
 void guardian_watch(struct walker *walker);

@@ -16,6 +16,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/listen.h"
+#include "os/namelock.h"
 #include "os/oom.h"
 #include "os/say.h"
 #include "os/signals.h"
@@ -134,11 +135,14 @@ spare(struct link_hello *hello)
 	fd_close(&fd);
 }
 
-/* Open what is to survive the guardians, or say why not; 0 or an exit status. */
+/*
+ * There is one supd in a directory, also when that was removed and made anew: so its name
+ * is locked, too.  A stranger who has taken the name keeps nobody from starting.  0 or an
+ * exit status.
+ */
 static int
-open_all(struct walker *walker, const char *runtime_dir)
+lock_all(struct walker *walker, const char *runtime_dir)
 {
-	struct link_hello *hello = &walker->handing.hello;
 	struct err err = {0};
 
 	walker->lock_fd = fd_lock(runtime_dir, "supd.lock", &err);
@@ -149,6 +153,26 @@ open_all(struct walker *walker, const char *runtime_dir)
 		say_error("%s (another runtime directory: -r)", err.text);
 	if (walker->lock_fd < 0)
 		return walker->lock_fd == -EWOULDBLOCK ? EX_UNAVAILABLE : EX_OSERR;
+	guardian_know_lock(walker);
+	walker->name_fd = name_lock(runtime_dir, &err);
+	if (walker->name_fd == -EADDRINUSE) {
+		say_error("%s, whose files were removed; stop it, or choose another "
+		          "with -r",
+		          err.text);
+		return EX_UNAVAILABLE;
+	}
+	if (walker->name_fd < 0)
+		say("%s: supd is locked by its file only", err.text);
+	return 0;
+}
+
+/* Open what is to survive the guardians, or say why not; 0 or an exit status. */
+static int
+open_all(struct walker *walker)
+{
+	struct link_hello *hello = &walker->handing.hello;
+	struct err err = {0};
+
 	(void)fd_limit(&hello->nofile);
 	spare(hello);
 	if (vault_open(&walker->vault, SPARE_FDS, &err) == 0)
@@ -231,7 +255,9 @@ walker_run(const char *runtime_dir, char **argv, const struct walker_times *time
 	}
 	status = prepare(&walker, argv);
 	if (status == 0)
-		status = open_all(&walker, runtime_dir);
+		status = lock_all(&walker, runtime_dir);
+	if (status == 0)
+		status = open_all(&walker);
 	if (status == 0)
 		keep_given(&walker, given, n_given);
 	watchdog_init(&walker.watchdog, walker.systemd.watchdog_us / 1000, walker.now_ms);

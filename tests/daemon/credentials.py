@@ -197,7 +197,7 @@ def clean(box, uid):
     equal(sorted(report.fds), ["0", "1", "2"], "descriptors")
     equal(report.fds["0"], source, "stdin")
     equal(report.stat[2:5], [str(report.pid)] * 2 + ["0"], "group, session and terminal")
-    equal(sorted(report.environ), ["ONLY", "SUPD_ID", "SUPD_PATH", "SUPD_SOCKET"],
+    equal(sorted(report.environ), ["ONLY", "SUPD_ID", "SUPD_PATH", "SUPD_SOCKET", "SUPD_WALKER"],
           "the variables")
     equal((report.status["Umask"], report.cwd), ("0077", "/tmp"), "umask and directory")
 

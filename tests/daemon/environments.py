@@ -107,7 +107,7 @@ def cleared(box):
     s = box.supd({"a": reporting(clear_environment=True),
                   "b": reporting(clear_environment=True, environment={"KEY": "key"},
                                  environment_file=path)}, env=INHERITED)
-    own = {"SUPD_ID", "SUPD_PATH", "SUPD_SOCKET"}
+    own = {"SUPD_ID", "SUPD_PATH", "SUPD_SOCKET", "SUPD_WALKER"}
     equal(set(Report(s, "a").environ), own, "a's variables")
     equal(set(Report(s, "b").environ), own | {"KEY", "IN_FILE"}, "b's variables")
 

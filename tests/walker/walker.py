@@ -244,6 +244,37 @@ def lock(box):
     guardian = crash(w, guardian)
     second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10)
     equal(second.returncode, 69, "its exit status after a crash of the first one's guardian")
+    os.unlink(box.path("supd.lock"))
+    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10)
+    equal(second.returncode, 69, "its exit status when the lock was removed")
+    has(second.stderr.decode(), rf"the supd of pid {w.pid} runs in .*, whose files were removed")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
+def name_of(path):
+    """The name that locks this directory: os/namelock.c."""
+    path = os.path.realpath(path)
+    dev = os.stat(path).st_dev
+    total = 0xcbf29ce484222325
+    for byte in path.encode():
+        total = (total ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+    return (f"\0supd/lock/{os.geteuid()}/{os.major(dev)}:{os.minor(dev)}/{total:016x}")
+
+
+@test("another user who has taken the name of the lock keeps no walker from starting", root=True)
+def squatter(box):
+    stranger = box.popen(sys.executable, "-c", "import os, socket, sys\n"
+                         "os.setgid(65534); os.setuid(65534)\n"
+                         "s = socket.socket(socket.AF_UNIX)\n"
+                         "s.bind('\\0' + sys.argv[1]); s.listen()\n"
+                         "print('there', flush=True); sys.stdin.read(); s.accept()",
+                         name_of(box.dir)[1:], stdout=subprocess.PIPE)
+    equal(stranger.stdout.readline(), b"there\n", "what the stranger says")
+    w = Walker(box)
+    guardian = w.guardian()
+    has(w.said(), rf"user 65534 holds the name that locks {re.escape(box.dir)} "
+        rf"\(pid {stranger.pid}\): supd is locked by its file only")
     guardian.send("exit 0")
     w.ended(0)
 
