@@ -279,7 +279,11 @@ output_name_again(struct output *output)
 static void
 tell(struct output *output, const struct output_pipe *pipe, bool is_new)
 {
-	if (output->instance == 0 || output->cursor != IDLE)
+	if (output->instance == 0)
+		return;
+	/* Those that are not named yet will be, as they are then. */
+	if (output->cursor != IDLE &&
+	    (size_t)(pipe - output->pipes) >= (size_t)output->cursor)
 		return;
 	if (name_stream(output, pipe, is_new) < 0)
 		output_name_again(output);

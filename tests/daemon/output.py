@@ -166,15 +166,27 @@ def last_words_and_pkill(box):
 def generations(box):
     if os.geteuid() != 0:
         raise Skip("no mounts without root")
+    ask, note = box.path("ask"), box.path("note")
+    os.mkfifo(ask)
+    os.mkfifo(note)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
         journal.bind(box.path("journal"))
         journal.settimeout(20)
-        box.supd({"a": shell("echo $$; exec sleep 1000", output="journal")},
-                 command=["unshare", "-m", "sh", "-c", "mount -t tmpfs none /run && "
-                          "mkdir -p /run/systemd/journal && cd /run/systemd/journal && "
-                          ': >socket && mount --bind "$0" socket && exec "$@"',
-                          box.path("journal"), SUPD])
+        s = box.supd({"a": shell(f"read x <{ask}; echo $$; exec sleep 1000",
+                                 output="journal"),
+                      "b": shell(f"exec cat <>{note}")},
+                     command=["unshare", "-m", "sh", "-c", "mount -t tmpfs none /run && "
+                              "mkdir -p /run/systemd/journal && cd /run/systemd/journal && "
+                              ': >socket && mount --bind "$0" socket && exec "$@"',
+                              box.path("journal"), SUPD])
         for life in (1, 2, 3):
+            s.event("started", "a", life)
+            # What the log process was told before this, it knows when this is written.
+            with open(note, "w", encoding="ascii") as fifo:
+                fifo.write(f"life {life}\n")
+            has_line(s, box.path("logs/user/b.log"), f"life {life}")
+            with open(ask, "w", encoding="ascii") as fifo:
+                fifo.write("\n")
             entry = dict(line.split("=", 1)
                          for line in journal.recv(65536).decode().splitlines())
             equal(entry["SUPD_GENERATION"], str(life), "the generation of a line")
