@@ -181,7 +181,6 @@ give_to_owner(int fd, const struct conf_process *process)
 int
 rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	char name[CGROUP_LEAF_MAX];
 	bool is_new;
 	int r = open_places(rundirs);
@@ -193,9 +192,10 @@ rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 	is_new = mkdirat(rundirs->actors_fd, name, 0755) == 0;
 	if (!is_new && errno != EEXIST)
 		return -errno;
-	fd = openat(rundirs->actors_fd, name, flags);
+	/* One that is kept is its actor's: something may be mounted on it. */
+	fd = fd_open_directory(rundirs->actors_fd, name);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = give_to_owner(fd, &actor->conf->process);
 	if (is_new && r == 0 && fchmod(fd, 0755) < 0)
 		r = -errno;

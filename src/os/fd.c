@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -187,6 +188,23 @@ fd_write_all(int fd, const void *data, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+/*
+ * Open a directory that another user may own, close-on-exec, and not what that user mounted
+ * on it, whose file system may never answer: -EXDEV.  No link is followed.  Returns the
+ * descriptor or -errno, which is in errno as well.
+ */
+int
+fd_open_directory(int dir_fd, const char *name)
+{
+	const struct open_how how = {
+	    .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	    .resolve = RESOLVE_NO_XDEV,
+	};
+	int fd = (int)syscall(SYS_openat2, dir_fd, name, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
 }
 
 /*

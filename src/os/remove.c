@@ -4,15 +4,15 @@
 
 #include "os/remove.h"
 
+#include "os/fd.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* What is in the midst of being removed. */
@@ -24,28 +24,16 @@ struct removal {
 	bool progress;
 };
 
-/* Not what somebody mounted there: it is not ours to remove, and may never answer. */
-static int
-open_here(int dir_fd, const char *name)
-{
-	const struct open_how how = {
-	    .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-	    .resolve = RESOLVE_NO_XDEV,
-	};
-
-	return (int)syscall(SYS_openat2, dir_fd, name, &how, sizeof(how));
-}
-
 static DIR *
 open_dir(int dir_fd, const char *name)
 {
-	int fd = open_here(dir_fd, name);
+	int fd = fd_open_directory(dir_fd, name);
 	DIR *dir;
 
 	/* Its owner, who is not root, may have locked himself out. */
 	if (fd < 0 && errno == EACCES && geteuid() != 0 &&
 	    fchmodat(dir_fd, name, 0700, 0) == 0)
-		fd = open_here(dir_fd, name);
+		fd = fd_open_directory(dir_fd, name);
 	if (fd < 0)
 		return NULL;
 	if (geteuid() != 0)
