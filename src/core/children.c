@@ -15,6 +15,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 
 	deadline_clear(core, supervisor, LANE_GROUP);
 	supervisor->populated = false;
+	watch_revoke(core, supervisor);
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->absent)
 			continue;
@@ -181,6 +182,7 @@ children_open(struct turn *turn, struct node *supervisor)
 	if (supervisor->populated)
 		wake_all(core, supervisor);
 	supervisor->populated = true;
+	watch_restore(core, supervisor);
 	reconcile_queue(core, supervisor);
 }
 

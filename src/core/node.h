@@ -243,10 +243,11 @@ struct names {
 
 /* How far a watch has come with the present incarnation of its watcher. */
 enum watch_state {
-	WATCH_IDLE,  /* nothing to tell: the watcher is down, or was told already */
-	WATCH_NEW,   /* to be registered: is the target alive? */
-	WATCH_ARMED, /* the end of the target will be told */
-	WATCH_DUE,   /* it ended; the watcher has not been told yet */
+	WATCH_IDLE,    /* nothing to tell: the watcher is down, or was told already */
+	WATCH_NEW,     /* to be registered: is the target alive? */
+	WATCH_ARMED,   /* the end of the target will be told */
+	WATCH_DUE,     /* it ended; the watcher has not been told yet */
+	WATCH_REVOKED, /* of one below the watcher, which has stopped its children */
 };
 
 /* What a watcher is told of an end. */
@@ -674,6 +675,8 @@ void watch_move(struct core *core, const struct core *old);
 void watch_take_spec(struct core *core, struct node *node, const struct watch_spec *specs,
                      uint32_t n);
 void watch_begun(struct core *core, struct node *node);
+void watch_revoke(struct core *core, struct node *node);
+void watch_restore(struct core *core, struct node *node);
 void watch_ended(struct core *core, struct node *node, bool was_born);
 void watch_node_freed(struct core *core, struct node *node);
 void watch_register(struct core *core, struct node *node);

@@ -167,9 +167,25 @@ set_state(struct core *core, struct watch *watch, enum watch_state state)
 		look_at(core, watcher);
 }
 
+static bool
+is_below(const struct core *core, const struct node *node, const struct node *top)
+{
+	while (node != NULL && node != top)
+		node = node_parent(core, node);
+	return node != NULL;
+}
+
 static void
 arm(struct core *core, struct watch *watch)
 {
+	const struct node *watcher = node_in(core, watch->watcher);
+
+	/* As watch_revoke() has it, for one that is bound to its target only now. */
+	if (watcher->state == STATE_STOPPING && !watcher->populated &&
+	    is_below(core, node_at(core, watch->target), watcher)) {
+		set_state(core, watch, WATCH_REVOKED);
+		return;
+	}
 	set_state(core, watch, WATCH_ARMED);
 	watch->early = !node_in(core, watch->target)->born;
 	core->n_early += watch->early;
@@ -457,6 +473,37 @@ watch_begun(struct core *core, struct node *node)
 		if (of->state == WATCH_ARMED ||
 		    (of->state == WATCH_IDLE && node_in(core, of->watcher)->born))
 			arm(core, of);
+	}
+}
+
+/*
+ * A watcher stops its children, perhaps to start them anew: that they end then is no news
+ * to it (Akka unwatches in preRestart; DECISIONS 48).  What ended before is told.
+ */
+void
+watch_revoke(struct core *core, struct node *node)
+{
+	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	     own = watch_at(core, own->next))
+		if ((own->state == WATCH_ARMED || own->state == WATCH_NEW) &&
+		    is_below(core, node_at(core, own->target), node))
+			set_state(core, own, WATCH_REVOKED);
+}
+
+/* Its children start anew: those are watched that do, and those that will. */
+void
+watch_restore(struct core *core, struct node *node)
+{
+	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	     own = watch_at(core, own->next)) {
+		const struct node *target = node_at(core, own->target);
+
+		if (own->state != WATCH_REVOKED)
+			continue;
+		if (target != NULL && (target->born || watch_is_coming(core, target)))
+			arm(core, own);
+		else
+			set_state(core, own, WATCH_IDLE);
 	}
 }
 

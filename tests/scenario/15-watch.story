@@ -820,3 +820,92 @@ expect signal w SIGHUP
 reply stop a done
 ready m
 expect nothing
+
+story a supervisor's own restart does not tell it that what it watches below it ended
+tree
+  app both watch=side:fail
+    side
+boot
+expect S app, S side
+hear terminated
+exit app 1
+report failure app exit:1 restart *
+expect t side, x side
+report terminated side *
+expect S app, S side
+restart app
+expect t side, x side, t app, x app, S app, S side
+report terminated side *
+reply restart app done
+stop side
+expect t side, x side
+reply stop side done
+report terminated side *
+report failure app death_pact stop *
+expect t app, x app
+report terminated app *
+
+story so it is with a grandchild, and for a supervisor without a process
+tree
+  top one_for_one watch=leaf:fail
+    mid one_for_one
+      leaf
+      other
+boot
+expect S leaf, S other
+restart top
+expect t other, x other, t leaf, x leaf, S leaf, S other
+reply restart top done
+expect nothing
+restart mid
+reply restart mid superseded
+expect t other, x other, t leaf, x leaf
+report failure top death_pact stop *
+expect nothing
+view top failed
+
+story a giving up does not tell it either
+tree
+  outer one_for_one
+    s one_for_one intensity=1/5s watch=a:fail
+      a
+      b
+boot
+expect S a, S b
+exit b 1
+report failure b exit:1 restart *
+expect S b
+exit b 1
+report failure b exit:1 escalate *
+report gave_up s *
+expect t a, x a
+report failure s intensity restart *
+expect S a, S b
+
+story what ended by itself before the restart is told after it, once
+tree
+  app both watch=side:run
+    side temporary
+    rest
+boot
+expect S app, S side, S rest
+exit side 0
+expect removed side, run app side
+restart app
+expect t rest, x rest, t app, x app, S app, S side, S rest
+reply restart app done
+exit side 0
+expect removed side, run app side
+
+story a child that outlives the restart is watched all the time
+tree
+  app both keep_children=untouched watch=side:run
+    side
+boot
+expect S app, S side
+exit app 1
+report failure app exit:1 restart *
+expect S app
+stop side
+expect t side, x side, run app side
+reply stop side done

@@ -116,6 +116,8 @@ struct watched {
 	uint64_t since; /* seq when it got it */
 	uint64_t told;  /* seq when it was told last, */
 	uint64_t end;   /* … and of which end; 0: of none that was seen */
+	uint64_t own;   /* seq of an end that the watcher itself has brought about, */
+	bool is_only;   /* … and all that were before are told */
 };
 
 /* What is known of the well-being of a process. */
@@ -228,6 +230,7 @@ struct witnessed {
 	enum node_state before; /* state before this input */
 	uint64_t before_since_ms;
 	uint64_t stopping; /* seq when it was first seen stopping, 0: it is not */
+	bool is_stopping;  /* so it was told, and not that it has stopped or starts */
 };
 
 struct witness {

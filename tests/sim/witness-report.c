@@ -485,6 +485,13 @@ saw_unkillable(struct witness *witness, const struct action *action)
 void
 witness_report(struct witness *witness, const struct action *action)
 {
+	struct witnessed *node = witness_find(witness, action->ref);
+
+	if (node != NULL && action->report == REPORT_STOPPING)
+		node->is_stopping = true;
+	else if (node != NULL &&
+	         (action->report == REPORT_STOPPED || action->report == REPORT_STARTED))
+		node->is_stopping = false;
 	witness_reports_reached(witness, action);
 	switch (action->report) {
 	case REPORT_FAILURE:

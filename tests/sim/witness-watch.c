@@ -37,6 +37,30 @@ witness_begins(struct witness *witness, struct witnessed *node)
 	node->begun = witness->seq;
 }
 
+/* Those above it that stop their children have brought this end about themselves. */
+static void
+note_own(struct witness *witness, const struct witnessed *target)
+{
+	struct witnessed *at = witness_parent(witness, target);
+
+	for (; at != NULL; at = witness_parent(witness, at)) {
+		for (uint32_t i = 0; i < at->spec->n_watches; i++) {
+			struct watched *watch = &at->watches[i];
+
+			if (!at->is_stopping || at->hook.serial != 0 ||
+			    watch->name != target->name)
+				continue;
+			/* An end before this one may still have to be told. */
+			watch->is_only =
+			    witness->name_ended[target->name] <= watch->told ||
+			    witness->name_ended[target->name] <= watch->own;
+			watch->own = target->ended;
+		}
+		if (at->ref.slot == CORE_USER)
+			break;
+	}
+}
+
 /* REPORT_TERMINATED: its final end (I24). */
 void
 witness_ends(struct witness *witness, const struct action *report)
@@ -61,6 +85,7 @@ witness_ends(struct witness *witness, const struct action *report)
 	node->begun = 0;
 	node->ended = witness->seq;
 	node->pacts = 0;
+	note_own(witness, node);
 	witness->name_ended[node->name] = witness->seq;
 	witness_significant(witness, node);
 }
@@ -119,7 +144,7 @@ check_end(struct witness *witness, const struct witnessed *node, struct watched 
 	uint64_t since = watch->since > node->begun ? watch->since : node->begun;
 
 	if (!report->confirmed) {
-		if (watch->told > since)
+		if (watch->told > since && watch->own < watch->told)
 			witness_blame(witness, "I23 slot %u is told twice of nobody",
 			              node->ref.slot);
 		return;
@@ -138,6 +163,12 @@ check_end(struct witness *witness, const struct witnessed *node, struct watched 
 	if (report->child_failed && target->parent != node->ref.slot)
 		witness_blame(witness, "I23 slot %u is no child that failed",
 		              target->ref.slot);
+	if (target->ended == watch->own && watch->is_only &&
+	    node->spec->kind == NODE_SUPERVISOR && node->spec->keep_children == KEEP_NO &&
+	    !node->spec_changed)
+		witness_blame(witness,
+		              "I23 slot %u is told that its restart ended slot %u",
+		              node->ref.slot, target->ref.slot);
 	watch->end = target->ended;
 }
 
@@ -232,8 +263,11 @@ witness_check_watches(struct witness *witness, const struct witnessed *node)
 		if (watch->name == node->name || lives_named(witness, watch->name) ||
 		    witness->name_shared[watch->name])
 			continue;
-		if (watch->told < watch->since || watch->told < node->begun ||
-		    watch->told < witness->name_ended[watch->name])
+		const uint64_t known =
+		    watch->told > watch->own ? watch->told : watch->own;
+
+		if (known < watch->since || known < node->begun ||
+		    known < witness->name_ended[watch->name])
 			witness_blame(witness, "I25 slot %u was not told of name %u",
 			              node->ref.slot, (unsigned int)watch->name);
 	}
