@@ -25,7 +25,7 @@ def others_work(s):
     s.started("clock", count + 2)
 
 
-OTHERS = {"other": {}, "clock": {"do": ["exit=0"], "backoff": {"min": "20ms"}}}
+OTHERS = {"other": {}, "clock": {"do": ["exit=0"], "backoff": {"min": "20ms", "max": "20ms"}}}
 
 
 @test("a program that cannot be read fails in time; it is started once, when it can be",
