@@ -37,8 +37,7 @@ def program(box):
     failed_start(s, "a", "exec: timeout")
     others_work(s)
     # No second one beside it; that is not counted as a failure of the actor for ever.
-    s.event("failure", "a", count=2)
-    equal(s.seen("failure", "a")[1]["cause"]["errno"], "EBUSY", "the second failure")
+    equal(s.event("shortage", "a")["cause"]["errno"], "EBUSY", "the second attempt")
     equal(len([line for line in fuse.lines if line.startswith("held")]), 1, "what hangs")
     equal(s.seen("started", "a"), [], "starts so far")
     fuse.answer()
