@@ -4,6 +4,7 @@
 
 #include "ledger/vault.h"
 
+#include "ledger/link.h"
 #include "os/fd.h"
 #include "os/role.h"
 
@@ -30,7 +31,7 @@ map(struct vault *vault, size_t max, struct err *err)
 	*vault = (struct vault){.mask = SIZE_MIN - 1, .max = max};
 	vault->slots = mmap(NULL, 2 * size * sizeof(*vault->slots),
 	                    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (vault->slots != MAP_FAILED)
+	if (vault->slots != MAP_FAILED && closer_open(&vault->closer) == 0)
 		return 0;
 	err_set(err, errno, "memory for the vault");
 	return -err->code;
@@ -80,6 +81,37 @@ grow(struct vault *vault)
 			vault->slots[find(vault, old[i].key)] = old[i];
 }
 
+/* Close what waited for a child that does it, as far as there is one now. */
+void
+vault_tend(struct vault *vault)
+{
+	if (vault->n_waiting > 0 &&
+	    closer_close(&vault->closer, (uint64_t)vault->waiting[0], vault->waiting,
+	                 vault->n_waiting) == 0)
+		vault->n_waiting = 0;
+}
+
+/* The last close of these is not ours to wait for. */
+static const uint64_t shared_kinds =
+    UINT64_C(1) << VAULT_CONTROL | UINT64_C(1) << VAULT_SOCKET |
+    UINT64_C(1) << VAULT_NOTIFY | UINT64_C(1) << VAULT_STORED |
+    UINT64_C(1) << VAULT_GIVEN;
+
+static void
+let_go(struct vault *vault, uint64_t key, int take_fd)
+{
+	const unsigned int kind = VAULT_KIND_OF(key);
+
+	if (kind >= 64 || (shared_kinds >> kind & 1) == 0) {
+		(void)close(take_fd);
+		return;
+	}
+	/* While it waits for as many as hang already, it stays open. */
+	if (vault->n_waiting < CLOSER_FDS_MAX)
+		vault->waiting[vault->n_waiting++] = take_fd;
+	vault_tend(vault);
+}
+
 /* Keep a descriptor; the one that the key had is closed.  false when the vault is full:
  * then it is closed itself. */
 bool
@@ -88,7 +120,7 @@ vault_store(struct vault *vault, uint64_t key, int take_fd)
 	struct vault_slot *slot = &vault->slots[find(vault, key)];
 
 	if (slot->fd == 0 && vault->n == vault->max) {
-		(void)close(take_fd);
+		let_go(vault, key, take_fd);
 		return false;
 	}
 	if (slot->fd == 0 && 2 * (vault->n + 1) > vault->mask + 1) {
@@ -98,7 +130,7 @@ vault_store(struct vault *vault, uint64_t key, int take_fd)
 	if (slot->fd == 0)
 		vault->n++;
 	else
-		(void)close(slot->fd);
+		let_go(vault, key, slot->fd);
 	*slot = (struct vault_slot){.key = key, .fd = take_fd};
 	return true;
 }
@@ -132,7 +164,7 @@ vault_drop(struct vault *vault, uint64_t key)
 
 	if (vault->slots[hole].fd == 0)
 		return;
-	(void)close(vault->slots[hole].fd);
+	let_go(vault, key, vault->slots[hole].fd);
 	vault->n--;
 	/* Those behind it move up, as far as that does not put them before their home. */
 	for (size_t i = (hole + 1) & vault->mask; vault->slots[i].fd != 0;

@@ -2,12 +2,15 @@
 /* vault.h - descriptors by key, in tables that are mapped once.
  *
  * The walker's; what a guardian stores outlives it.  Owns the descriptors in it.
- * Storing and dropping take no memory.
+ * Storing and dropping take no memory.  Ours may be the last reference to a socket into
+ * which strangers have put files, and to what an actor has put down: these are closed by
+ * a child (os/closer.h).
  */
 #ifndef LEDGER_VAULT_H
 #define LEDGER_VAULT_H
 
 #include "base/err.h"
+#include "os/closer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +30,9 @@ struct vault {
 	size_t mask;              /* one less than their number, a power of two */
 	size_t n;
 	size_t max;
+	struct closer closer;        /* of what strangers have a part in … */
+	int waiting[CLOSER_FDS_MAX]; /* … and what it has no child for yet */
+	size_t n_waiting;
 };
 
 int vault_open(struct vault *vault, size_t spare, struct err *err);
@@ -38,6 +44,7 @@ void vault_drop(struct vault *vault, uint64_t key);
 void vault_drop_all(struct vault *vault, const uint64_t *keys, size_t n);
 size_t vault_next(const struct vault *vault, size_t *at, size_t max, uint64_t *ret_keys,
                   int *ret_fds);
+void vault_tend(struct vault *vault);
 void vault_keep_open(const struct vault *vault, bool keep);
 int vault_write(const struct vault *vault);
 int vault_read(struct vault *vault, size_t at, struct err *err);

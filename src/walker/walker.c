@@ -102,6 +102,7 @@ walk(struct walker *walker)
 		if (walker->guardian == 0 && walker->respawn.next_ms <= walker->now_ms)
 			guardian_start(walker);
 		guardian_watch(walker);
+		vault_tend(&walker->vault);
 		rest(walker, handing_send(&walker->handing, &walker->vault), all_reaped);
 	}
 }

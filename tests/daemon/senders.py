@@ -34,9 +34,9 @@ sys.stdin.read()
 """
 
 
-def addresses():
-    with open("/proc/net/unix", encoding="utf8") as text:
-        return {line.split()[-1] for line in text if " @supd/" in line}
+def address_of(pid):
+    with open(f"/proc/{pid}/environ", encoding="utf8") as text:
+        return dict(pair.partition("=")[::2] for pair in text.read().split("\0"))["NOTIFY_SOCKET"]
 
 
 def send(address, text, what, uid=65534):
@@ -59,9 +59,8 @@ def is_at_work(s):
 @test("a stranger sends a file that cannot be closed: nothing waits for it", root=True)
 def strange_file(box):
     fuse = Fuse(box, "flush,release")
-    before = addresses()
     s = box.supd({"a": {"fd_store": 4, "ready": "notify", "do": ["ready"]}, "b": {"backoff": "none"}})
-    address, = addresses() - before
+    address = address_of(s.pids["a"])
     guardian = s.guardian()
     senders = [send(address, "FDSTORE=1|READY=1|STATUS=x", fuse.path()) for _ in range(3)]
     s.tell("a", "notify=STATUS=mine")
@@ -76,9 +75,8 @@ def strange_file(box):
 
 @test("what a stranger sends is closed by nobody who is waited for, be it the last reference", root=True)
 def last_reference(box):
-    before = addresses()
     s = box.supd({"a": {"fd_store": 4, "ready": "notify", "do": ["ready"]}, "b": {"backoff": "none"}})
-    address, = addresses() - before
+    address = address_of(s.pids["a"])
     guardian = s.guardian()
     # Nobody reads what was sent there.
     listener = socket.create_server(("127.0.0.1", 0))
@@ -115,9 +113,8 @@ def own_file(box):
 
 @test("what is refused again and again is a line of log now and then")
 def refused(box):
-    before = addresses()
     s = box.supd({"a": {"notify": True, "do": []}})
-    address, = addresses() - before
+    address = address_of(s.started("a"))
     sender = box.popen("/usr/bin/env", "python3", "-c", (
         "import socket, sys\n"
         "with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:\n"
