@@ -7,6 +7,13 @@
 #include "base/units.h"
 #include "core/pure.h"
 
+/* Did it fail, and live on while the failure climbed? Then that is what it ends of. */
+static bool
+has_failed_alive(const struct node *child)
+{
+	return child->failing && child->up && !child->bounce && child->main_alive;
+}
+
 /* A supervisor stops: its children's goals are taken away, in reverse they go. */
 void
 children_stop(struct turn *turn, struct node *supervisor)
@@ -20,7 +27,8 @@ children_stop(struct turn *turn, struct node *supervisor)
 		if (child->absent)
 			continue;
 		if (child->up || child->bounce)
-			child->down_as = STATE_STOPPED;
+			child->down_as =
+			    has_failed_alive(child) ? STATE_FAILED : STATE_STOPPED;
 		child->up = false;
 		child->bounce = false;
 		child->again = false;

@@ -246,7 +246,8 @@ struct action {
 	uint32_t incarnation;
 	uint32_t generation;
 	struct cause cause;
-	struct ref origin;        /* FAILURE, ESCALATED, GAVE_UP (offender) */
+	struct cause origin_cause; /* HOOK: of the failure at origin */
+	struct ref origin; /* FAILURE, ESCALATED, GAVE_UP (offender), HOOK: see below */
 	struct ref to;            /* ESCALATED: the supervisor that decides next */
 	enum directive directive; /* FAILURE */
 	enum rule_log log;        /* FAILURE */
@@ -266,6 +267,8 @@ struct action {
 	 * EVENT_HOOK_DONE when nothing of it is left.  life and generation are those of
 	 * the process that it is about, of the one to come if that is not there yet;
 	 * cause is why (kind) and how the process ended, if it did (code, signal, core).
+	 * origin is where the failure began that its group, or one above it, is stopped
+	 * or started for, and origin_cause why; or REF_NONE.
 	 * No actor has two at a time. HOOK_KILL: the hook of this serial is to end now;
 	 * its HOOK_DONE is awaited still. HOOK_FAILED: cause tells how; timed_out: it was
 	 * killed when its time was over.

@@ -343,6 +343,9 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 			down_bring(turn, origin);
 		else if (origin->phase == PHASE_POST_START)
 			up_step(turn, origin);
+		/* What lives on has nothing held against it. */
+		if (!origin->bounce)
+			origin->failing = false;
 		break;
 	case DIRECTIVE_RESTART:
 		if (origin != node)

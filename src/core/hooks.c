@@ -45,11 +45,47 @@ cause_for(const struct node *node)
 	return cause;
 }
 
+/* The one whose failure has its group stopped, or started; NULL: nobody's has. */
+static const struct node *
+leader_of(const struct core *core, const struct node *node)
+{
+	const struct node *leader =
+	    node_at(core, node_supervisor(core, node)->group_leader);
+
+	return leader != NULL && leader->failing && (node->grouped || node->sequenced)
+	           ? leader
+	           : NULL;
+}
+
+/*
+ * Whose failure is it that this node is stopped or started for: its own, that of one of
+ * its group, or of an actor above?  NULL: nobody's.
+ */
+static const struct node *
+failed_for(const struct core *core, const struct node *node)
+{
+	const struct node *at = node;
+
+	while (at->parent != NONE && !at->failing && leader_of(core, at) == NULL &&
+	       (at == node || at->state != STATE_RUNNING))
+		at = node_supervisor(core, at);
+	if (at->parent == NONE)
+		return NULL;
+	return at->failing ? at : leader_of(core, at);
+}
+
 /* What is asked for: the same whenever it is asked. */
 static void
-describe(const struct node *node, struct action *action)
+describe(const struct core *core, const struct node *node, struct action *action)
 {
+	const struct node *failed = failed_for(core, node);
 	const enum hook hook = node->hook;
+
+	action->origin = REF_NONE;
+	if (failed != NULL) {
+		action->origin = failed->failure.origin;
+		action->origin_cause = failed->failure.cause;
+	}
 
 	action->serial = node->hook_serial;
 	action->hook = hook;
@@ -77,7 +113,7 @@ core_hook(const struct core *core, struct ref ref, struct action *ret)
 	    .kind = node->hook_killed ? ACTION_HOOK_KILL : ACTION_HOOK,
 	    .ref = ref,
 	};
-	describe(node, ret);
+	describe(core, node, ret);
 	return true;
 }
 
@@ -101,7 +137,7 @@ hooks_run(struct turn *turn, struct node *node, enum hook hook)
 	node->hook_killed = false;
 	node->hook_late = false;
 	action = turn_act(turn, ACTION_HOOK, node);
-	describe(node, action);
+	describe(core, node, action);
 	deadline_arm(core, node, LANE_HOOK, turn->now_ms, node->spec.hook_timeout_ms);
 	return true;
 }

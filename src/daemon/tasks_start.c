@@ -106,6 +106,30 @@ add_number(struct environment *environment, const char *name, bool is_known, int
 		(void)environment_add(environment, name, "%s", "");
 }
 
+/* Whose failure it is that a hook runs for: perhaps that of another of its group. */
+static void
+add_origin(struct environment *environment, const struct shell *shell,
+           const struct task_order *order)
+{
+	struct action action;
+	struct strbuf cause;
+
+	if (order->kind != TASK_HOOK)
+		return;
+	if (!core_hook(shell->core, order->ref, &action) ||
+	    !core_valid(shell->core, action.origin)) {
+		(void)environment_add(environment, "SUPD_ORIGIN", "%s", "");
+		(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", "");
+		return;
+	}
+	strbuf_init(&cause, CAUSE_NAME_MAX);
+	cause_key(&cause, &action.origin_cause);
+	(void)environment_add(environment, "SUPD_ORIGIN", "%s",
+	                      shell_path(shell, action.origin));
+	(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", strbuf_str(&cause));
+	strbuf_done(&cause);
+}
+
 /*
  * The process that it is about: the newest, or, before a start, one that is to come.  How
  * one ended is told of whom the cause is about: of the watched one, where it is a watch.
@@ -166,6 +190,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 	strbuf_done(&cause);
 	add_process(environment, shell, order);
 	add_watched(environment, shell, actor, order);
+	add_origin(environment, shell, order);
 	(void)environment_add(environment, "SUPD_GENERATION", "%u",
 	                      view.generation + is_before);
 	(void)environment_add(environment, "SUPD_RESTART_COUNT", "%llu",

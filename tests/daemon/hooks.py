@@ -248,5 +248,17 @@ def many(box):
     equal(s.seen("hook_failed"), [], "hooks that failed")
 
 
+@test("hooks of a group restart are told whose failure it was, and which")
+def origin(box):
+    line = script(box, "echo $SUPD_PATH $SUPD_HOOK ${SUPD_CAUSE:--} ${SUPD_ORIGIN:--} "
+                       "${SUPD_ORIGIN_CAUSE:--} >>@")
+    s = box.supd({"g": {"strategy": "one_for_all", "children": {
+        "a": {"hooks": {"post_stop": line, "pre_start": line}}, "b": {"do": ["100:exit=3"]}}}})
+    s.started("a", 2)
+    equal([" ".join(words) for words in told(box)[:3]],
+          ["/user/g/a pre_start - - -", "/user/g/a post_stop - /user/g/b exit:3",
+           "/user/g/a pre_start - /user/g/b exit:3"], "what the hooks were told")
+
+
 if __name__ == "__main__":
     main()

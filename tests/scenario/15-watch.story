@@ -882,20 +882,19 @@ expect t a, x a
 report failure s intensity restart *
 expect S a, S b
 
-story what ended by itself before the restart is told after it, once
+story what ended by itself before the restart is told after it
 tree
-  app both watch=side:run
-    side temporary
+  app both watch=side:signal:HUP
+    side transient
     rest
 boot
 expect S app, S side, S rest
-exit side 0
-expect removed side, run app side
-restart app
-expect t rest, x rest, t app, x app, S app, S side, S rest
+slow app 1s
+exit side 0 & restart app
+expect t rest, x rest, t app
+after 1s
+expect x app, S app, S side, S rest, signal app SIGHUP
 reply restart app done
-exit side 0
-expect removed side, run app side
 
 story a child that outlives the restart is watched all the time
 tree
@@ -909,3 +908,24 @@ expect S app
 stop side
 expect t side, x side, run app side
 reply stop side done
+
+story what lives, fails and is escalated ends of that failure, as its watchers hear
+tree
+  w watch=a:run
+  s one_for_one decider=any->escalate
+    a
+    b
+boot
+expect S w, S a, S b
+hear terminated
+self_report a disk
+report escalated s self_report:disk
+report failure s self_report:disk restart *
+expect t b, x b, t a, x a, run w a, S a, S b
+report terminated b *
+report terminated a self_report:disk
+reports
+stop a
+expect t a, x a, run w a
+reply stop a done
+report terminated a normal
