@@ -207,6 +207,23 @@ take_all(struct envfile *file, envfile_fn *on_variable, void *data)
 }
 
 /*
+ * As envfile_read() for what was read already: text, with a NUL behind it, is changed.
+ * Without memory and without the C library's state, for a child of os/spawn.h.
+ */
+int
+envfile_parse(const char *path, char *text, size_t len, envfile_fn *on_variable,
+              void *data, struct err *err)
+{
+	struct envfile file = {.path = path, .at = text, .line = 1, .err = err};
+
+	if (memchr(text, '\0', len) != NULL) {
+		err_set(err, 0, "%s has a NUL character in it", path);
+		return -EINVAL;
+	}
+	return take_all(&file, on_variable, data);
+}
+
+/*
  * Read a file of KEY=value: of a path with a "-" before it, if it is there.  Comments
  * begin with # or ;, a backslash goes on with the next line, values may be quoted, and
  * nothing is expanded.  -EINVAL: what stands there is wrong; -errno: it cannot be read;
@@ -216,23 +233,18 @@ int
 envfile_read(const char *path, envfile_fn *on_variable, void *data, struct err *err)
 {
 	const bool is_optional = path[0] == '-';
-	struct envfile file = {.path = path + is_optional, .line = 1, .err = err};
 	struct file_text text = {0};
 	struct arena arena;
 	int r;
 
 	arena_init(&arena, BYTES_MAX);
-	r = file_read(&arena, file.path, ENVFILE_BYTES_MAX, &text, err);
+	path += is_optional;
+	r = file_read(&arena, path, ENVFILE_BYTES_MAX, &text, err);
 	if (r == -EFBIG)
-		err_set(err, 0, "%s is too large: it may have %d bytes", file.path,
+		err_set(err, 0, "%s is too large: it may have %d bytes", path,
 		        ENVFILE_BYTES_MAX);
-	file.at = text.text;
-	if (r == 0 && memchr(text.text, '\0', text.len) != NULL) {
-		err_set(err, 0, "%s has a NUL character in it", file.path);
-		r = -EINVAL;
-	}
 	if (r == 0)
-		r = take_all(&file, on_variable, data);
+		r = envfile_parse(path, text.text, text.len, on_variable, data, err);
 	arena_done(&arena);
 	return r == -ENOENT && is_optional ? 0 : r;
 }

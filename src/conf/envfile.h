@@ -8,11 +8,15 @@
 
 #include "base/err.h"
 
+#include <stddef.h>
+
 #define ENVFILE_BYTES_MAX (256 * 1024)
 
 /* One variable; both texts are gone when it returns. */
 typedef void envfile_fn(void *data, const char *key, const char *value);
 
+int envfile_parse(const char *path, char *text, size_t len, envfile_fn *on_variable,
+                  void *data, struct err *err);
 int envfile_read(const char *path, envfile_fn *on_variable, void *data, struct err *err);
 
 #endif

@@ -535,6 +535,33 @@ check_commands(struct lint *lint, const struct conf_actor *actor)
 
 /* ---- what has to be there at a start ---- */
 
+/* Warn of a file that root can read, as whom the check is made, but the actor's user, as
+ * whom the process opens it, cannot. */
+static void
+check_readable(struct lint *lint, const struct conf_actor *actor, const char *key,
+               const char *path)
+{
+	const struct conf_process *process = &actor->process;
+	struct stat st;
+	mode_t wanted = S_IROTH;
+
+	if (geteuid() != 0 || !process->has_user || process->uid == 0 || path == NULL ||
+	    stat(path, &st) < 0)
+		return;
+	for (size_t i = 0; i < process->n_groups; i++)
+		if (st.st_gid == process->groups[i])
+			wanted = S_IRGRP;
+	if (st.st_gid == process->gid)
+		wanted = S_IRGRP;
+	if (st.st_uid == process->uid)
+		wanted = S_IRUSR;
+	if ((st.st_mode & wanted) == 0)
+		warn(lint, actor, key,
+		     "user %u cannot read %.200s, and the process opens it as that user: "
+		     "the start will fail",
+		     (unsigned int)process->uid, path);
+}
+
 static bool
 is_missing(const char *path)
 {
@@ -550,8 +577,11 @@ check_files(struct lint *lint, const struct conf_actor *actor)
 	struct stat stat_buf;
 
 	for (char **file = process->environment_files; file != NULL && *file != NULL;
-	     file++)
+	     file++) {
 		check_safety(lint, actor, "environment_file", *file + (**file == '-'));
+		check_readable(lint, actor, "environment_file", *file + (**file == '-'));
+	}
+	check_readable(lint, actor, "stdin", process->input);
 	if (is_missing(process->input))
 		warn(lint, actor, "stdin", "there is no file `%.200s`", process->input);
 	if (is_missing(process->root))

@@ -14,7 +14,6 @@
 
 #include "base/assert.h"
 #include "conf/envfile.h"
-#include "daemon/log.h"
 
 /* supd's own protocol variables: nobody inherits them (DECISIONS 26).  A trailing '*'
  * stands for anything. */
@@ -70,8 +69,9 @@ environment_init(struct environment *environment, char **own)
 	environment->base = calloc(n + 1, sizeof(char *));
 	environment->vars = calloc(ENVIRONMENT_VARS_MAX + 1, sizeof(char *));
 	environment->bytes = malloc(ENVIRONMENT_BYTES_MAX);
+	environment->room = malloc(ENVFILE_BYTES_MAX + 1);
 	if (environment->base == NULL || environment->vars == NULL ||
-	    environment->bytes == NULL) {
+	    environment->bytes == NULL || environment->room == NULL) {
 		environment_done(environment);
 		return -ENOMEM;
 	}
@@ -88,6 +88,7 @@ environment_done(struct environment *environment)
 	free(environment->base);
 	free(environment->vars);
 	free(environment->bytes);
+	free(environment->room);
 	*environment = (struct environment){0};
 }
 
@@ -122,28 +123,6 @@ inherit(struct environment *environment)
 }
 
 static void
-put_file_variable(void *data, const char *key, const char *value)
-{
-	(void)environment_add((struct environment *)data, key, "%s", value);
-}
-
-/* As in systemd, what a file says comes after everything that the configuration says. */
-static void
-add_files(struct environment *environment, const struct conf_process *process)
-{
-	for (char **file = process->environment_files;
-	     file != NULL && *file != NULL && environment->failed == 0; file++) {
-		int r = envfile_read(*file, put_file_variable, environment,
-		                     &environment->err);
-
-		if (r < 0) {
-			environment->failed = r;
-			environment->file_failed = true;
-		}
-	}
-}
-
-static void
 drop(struct environment *environment, const char *key)
 {
 	char **var = find(environment, key, strlen(key));
@@ -171,7 +150,7 @@ add_user(struct environment *environment, const struct conf_process *process)
 
 /*
  * Start a new one: what is inherited, what the user database says, what the configuration
- * says, what its files say as they are now.
+ * says.  What is added then is supd's own.
  */
 void
 environment_begin(struct environment *environment, const struct conf_process *process)
@@ -179,13 +158,12 @@ environment_begin(struct environment *environment, const struct conf_process *pr
 	environment->n = 0;
 	environment->used = 0;
 	environment->failed = 0;
-	environment->file_failed = false;
 	if (!process->clear_environment)
 		inherit(environment);
 	add_user(environment, process);
 	for (char **var = process->environment; var != NULL && *var != NULL; var++)
 		put(environment, *var, key_length(*var));
-	add_files(environment, process);
+	environment->own_from = environment->used;
 }
 
 /* Set KEY to the formatted value; returns where the value is, NULL if it did not fit. */
@@ -217,23 +195,54 @@ environment_add(struct environment *environment, const char *key, const char *fm
 }
 
 /*
- * Finish: vars is what execve(2) wants.  -E2BIG if something did not fit, or what was
- * wrong with a file, which is told in the log; *ret_step is then which of both.
+ * Finish: vars is what execve(2) wants, but for what the files say, which the process
+ * reads itself.  -E2BIG if something did not fit: *ret_step is written then.
  */
 int
 environment_end(struct environment *environment, enum spawn_step *ret_step)
 {
 	environment->vars[environment->n] = NULL;
-	if (environment->failed == 0)
-		return 0;
-	*ret_step = SPAWN_STEP_ENVIRONMENT;
-	if (environment->file_failed) {
-		*ret_step = SPAWN_STEP_ENVIRONMENT_FILE;
-		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s",
-		         environment_get(environment, "SUPD_PATH"),
-		         environment->err.text);
-	}
+	environment->own_until = environment->used;
+	if (environment->failed != 0)
+		*ret_step = SPAWN_STEP_ENVIRONMENT;
 	return environment->failed;
+}
+
+static void
+put_file_variable(void *data, const char *key, const char *value)
+{
+	struct environment *environment = data;
+	const size_t key_len = strlen(key), value_len = strlen(value);
+	char **old = find(environment, key, key_len);
+	char *var = environment->bytes + environment->used;
+
+	if (old != NULL && *old >= environment->bytes + environment->own_from &&
+	    *old < environment->bytes + environment->own_until)
+		return;
+	if (key_len + value_len + 2 > ENVIRONMENT_BYTES_MAX - environment->used) {
+		environment->failed = -E2BIG;
+		return;
+	}
+	memcpy(var, key, key_len);
+	var[key_len] = '=';
+	memcpy(var + key_len + 1, value, value_len + 1);
+	environment->used += key_len + value_len + 2;
+	put(environment, var, key_len);
+}
+
+/*
+ * What one more file says, before all that the configuration says, as in systemd: in the
+ * child, see struct spawn; `data` is the environment, which is ended already.
+ */
+int
+environment_take_file(void *data, const char *path, char *text, size_t len,
+                      struct err *err)
+{
+	struct environment *environment = data;
+	int r = envfile_parse(path, text, len, put_file_variable, environment, err);
+
+	environment->vars[environment->n] = NULL;
+	return r < 0 ? r : environment->failed;
 }
 
 /* The value of a variable, or NULL. */

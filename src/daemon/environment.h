@@ -21,9 +21,10 @@ struct environment {
 	size_t n;
 	char *bytes; /* ENVIRONMENT_BYTES_MAX, for the ones that are made up */
 	size_t used;
-	int failed; /* -E2BIG: something did not fit; else what is wrong with a file */
-	bool file_failed;
-	struct err err; /* of the file that failed */
+	int failed;       /* -E2BIG: something did not fit */
+	size_t own_from;  /* what is behind this in bytes is supd's own … */
+	size_t own_until; /* … up to here: no file says otherwise */
+	char *room;       /* for one file of variables: ENVFILE_BYTES_MAX + 1 */
 };
 
 int environment_init(struct environment *environment, char **own);
@@ -33,6 +34,8 @@ void environment_begin(struct environment *environment,
 char *environment_add(struct environment *environment, const char *key, const char *fmt,
                       ...) __attribute__((format(printf, 3, 4)));
 int environment_end(struct environment *environment, enum spawn_step *ret_step);
+int environment_take_file(void *environment, const char *path, char *text, size_t len,
+                          struct err *err);
 const char *environment_get(const struct environment *environment, const char *key);
 
 #endif

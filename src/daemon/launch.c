@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "conf/envfile.h"
 #include "daemon/helpers.h"
 #include "daemon/letters.h"
 #include "daemon/limiting.h"
@@ -58,31 +59,11 @@ launcher_done(struct launcher *launcher)
 /* ---- output --------------------------------------------------------------------------
  */
 
-static int
-open_append(const char *path, mode_t mode)
-{
-	/* Not waiting for the reader of a pipe, ever; the process may. */
-	const int flags =
-	    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-	int fd = open(path, flags, mode);
-
-	if (fd < 0 && errno == ENOENT) {
-		int r = fd_mkdir_parents(path, 0755);
-
-		if (r < 0)
-			return r;
-		fd = open(path, flags, mode);
-	}
-	if (fd < 0)
-		return -errno;
-	(void)fcntl(fd, F_SETFL, O_APPEND);
-	return fd;
-}
-
 /* Where a child's output goes. */
 struct output_fd {
-	int fd;       /* -1: none */
-	bool is_ours; /* to close it when the child has it */
+	int fd;           /* -1: none */
+	const char *file; /* that the child is to open; NULL: none */
+	bool is_ours;     /* to close it when the child has it */
 };
 
 /* What the child, a helper or the actor's own, will have as descriptor `own`; 0 or
@@ -108,9 +89,8 @@ open_output(const struct shell *shell, const struct actor *actor, bool is_helper
 		ret->is_ours = true;
 		break;
 	case OUTPUT_FILE:
-		fd = open_append(output->file, 0640);
-		ret->is_ours = true;
-		break;
+		ret->file = output->file;
+		return 0;
 	case OUTPUT_INHERIT:
 		fd = own;
 		break;
@@ -126,6 +106,7 @@ open_output(const struct shell *shell, const struct actor *actor, bool is_helper
 
 struct outputs {
 	int in;
+	const char *in_file; /* that the child is to open; NULL: none */
 	struct output_fd out, err;
 };
 
@@ -137,47 +118,6 @@ close_outputs(struct outputs *outputs)
 		fd_close(&outputs->err.fd);
 	if (outputs->out.is_ours)
 		fd_close(&outputs->out.fd);
-}
-
-/* Not waiting for the writer of a pipe, ever.  With one end of a named one in its
- * reader's own hands that never ends, whoever wrote to it and went. */
-static int
-open_for_reading(const char *path)
-{
-	const int flags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-	struct stat st;
-	int fd = open(path, O_RDONLY | flags);
-	int both;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) {
-		both = open(path, O_RDWR | flags);
-		if (both >= 0) {
-			(void)close(fd);
-			fd = both;
-		}
-	}
-	(void)fcntl(fd, F_SETFL, 0);
-	return fd;
-}
-
-/* What it reads from: a file, or the pipe of those who write to it, or nothing. */
-static int
-open_input(const struct shell *shell, const struct actor *actor, int *ret)
-{
-	const char *file = actor->conf->process.input;
-	int fd;
-
-	if (file == NULL) {
-		*ret = output_open_input(shell->output, actor->path, true);
-		return 0;
-	}
-	fd = open_for_reading(file);
-	if (fd < 0)
-		return fd;
-	*ret = fd_raise(fd);
-	return 0;
 }
 
 static int
@@ -194,14 +134,15 @@ open_outputs(const struct shell *shell, const struct actor *actor, bool is_helpe
 	                &ret->out);
 	if (r < 0)
 		return r;
-	r = is_helper ? 0 : open_input(shell, actor, &ret->in);
-	if (r < 0) {
-		*ret_step = SPAWN_STEP_INPUT;
-		close_outputs(ret);
-		return r;
-	}
+	/* What it reads from: a file, or the pipe of those that write to it, or nothing.
+	 */
+	if (!is_helper && process->input != NULL)
+		ret->in_file = process->input;
+	else if (!is_helper)
+		ret->in = output_open_input(shell->output, actor->path, true);
 	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
 		ret->err.fd = ret->out.fd;
+		ret->err.file = ret->out.file;
 		return 0;
 	}
 	r = open_output(shell, actor, is_helper, FEED_STDERR, STDERR_FILENO, &ret->err);
@@ -391,6 +332,12 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .argv = program->argv,
 	    .envp = launcher->environment.vars,
 	    .listen_pid = program->listen_pid,
+	    .files = {outputs->in_file, outputs->out.file, outputs->err.file},
+	    .environment_files = process->environment_files,
+	    .on_file = environment_take_file,
+	    .on_file_data = &launcher->environment,
+	    .room = launcher->environment.room,
+	    .room_size = ENVFILE_BYTES_MAX + 1,
 	    .fds = fds,
 	    .n_fds = 3 + program->passed.n,
 	    .cgroup_fd = program->cgroup_fd,
@@ -410,10 +357,17 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .directory = process->directory != NULL ? process->directory : "/",
 	};
 
+	int r;
+
 	ASSERT(spawn.n_fds <= SPAWN_FDS_MAX);
 	for (size_t i = 0; i < program->passed.n; i++)
 		fds[3 + i] = program->passed.fds[i];
-	return os_spawn(&shell->spawner, &spawn, ret);
+	r = os_spawn(&shell->spawner, &spawn, ret);
+	/* Of one that took too long there is no sentence. */
+	if (r < 0 && shell->spawner.shared->err.text[0] != '\0')
+		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s", actor->path,
+		         shell->spawner.shared->err.text);
+	return r;
 }
 
 /* Do the processes of this actor live in a cgroup of its own? */

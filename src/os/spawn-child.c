@@ -244,6 +244,20 @@ exec_along(const struct spawn *spawn, const char *path)
 	errno = is_forbidden ? EACCES : ENOENT;
 }
 
+/* Where programs are looked for. */
+static const char *
+find_path(const struct spawn *spawn)
+{
+	static const char key[] = "PATH=";
+
+	if (spawn->environment_files == NULL)
+		return spawn->path != NULL ? spawn->path : DEFAULT_PATH;
+	for (char *const *var = spawn->envp; *var != NULL; var++)
+		if (strncmp(*var, key, strlen(key)) == 0)
+			return *var + strlen(key);
+	return DEFAULT_PATH;
+}
+
 static void
 exec_file(const struct spawn *spawn)
 {
@@ -252,7 +266,15 @@ exec_file(const struct spawn *spawn)
 	else if (strchr(spawn->file, '/') != NULL)
 		(void)execve(spawn->file, spawn->argv, spawn->envp);
 	else
-		exec_along(spawn, spawn->path != NULL ? spawn->path : DEFAULT_PATH);
+		exec_along(spawn, find_path(spawn));
+}
+
+/* Are there files that it opens by itself? */
+static bool
+has_files(const struct spawn *spawn)
+{
+	return spawn->environment_files != NULL || spawn->files[0] != NULL ||
+	       spawn->files[1] != NULL || spawn->files[2] != NULL;
 }
 
 /* The whole life of the child before its program.  Reports a failure and ends. */
@@ -274,6 +296,11 @@ spawn_child_run(void *arg)
 	 * may have no /proc. */
 	if (child->writes_oom)
 		spawn_oom_score_adj(child);
+	if (has_files(spawn) && spawn->root != NULL) {
+		child->root_fd = open("/", O_PATH | O_CLOEXEC);
+		if (child->root_fd < 0)
+			fail(child, SPAWN_STEP_FDS);
+	}
 	apply_limits(child);
 	if (spawn->attributes != NULL)
 		spawn_priorities(child);
@@ -286,6 +313,10 @@ spawn_child_run(void *arg)
 		apply_ids(child);
 	if (spawn->attributes != NULL)
 		spawn_after_ids(child);
+	/* Before the umask: what is made has the mode that it would have of the parent.
+	 */
+	spawn_open_files(child);
+	spawn_read_environment(child);
 	if (spawn->umask != SPAWN_UMASK_INHERIT)
 		(void)umask(spawn->umask);
 	spawn_child_begin(child, SPAWN_STEP_DIRECTORY);

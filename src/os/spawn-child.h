@@ -17,6 +17,10 @@
 struct spawn_child {
 	const struct spawn *spawn;
 	struct spawn_trace *trace;
+	struct spawn_shared *shared;
+	uid_t uid; /* that it will have */
+	uid_t parent_uid;
+	int root_fd; /* the parent's root, for a child with another one; else -1 */
 	int null_fd;
 	bool has_close_range;
 	bool is_shared;  /* the table of descriptors is the parent's; they are staged */
@@ -47,6 +51,8 @@ int spawn_child_run(void *arg);
 void spawn_child_begin(const struct spawn_child *child, enum spawn_step step);
 _Noreturn void spawn_child_fail(const struct spawn_child *child, enum spawn_step step,
                                 int which);
+void spawn_open_files(const struct spawn_child *child);
+void spawn_read_environment(const struct spawn_child *child);
 void spawn_oom_score_adj(const struct spawn_child *child);
 void spawn_priorities(const struct spawn_child *child);
 void spawn_before_ids(const struct spawn_child *child);

@@ -197,10 +197,10 @@ os_spawn_init(struct spawner *spawner, struct err *err)
 		goto fail;
 	/* Shared, so that it also works where the child has a copy of our memory. */
 	map =
-	    mmap(NULL, sizeof(*spawner->trace), prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	    mmap(NULL, sizeof(*spawner->shared), prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED)
 		goto fail;
-	spawner->trace = map;
+	spawner->shared = map;
 	spawner->null_fd = fd_raise(open("/dev/null", O_RDWR | O_CLOEXEC));
 	if (spawner->null_fd < 0) {
 		what = "open /dev/null, which every process is given";
@@ -208,6 +208,7 @@ os_spawn_init(struct spawner *spawner, struct err *err)
 	}
 	spawner->oom_fd = fd_raise(open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
 	spawner->own_oom = spawner->child_oom = oom_read(spawner->oom_fd);
+	spawner->uid = geteuid();
 	spawner->ignored = find_ignored();
 	spawner->is_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 	spawner->has_clone3 = os_clone3_exists();
@@ -228,8 +229,8 @@ os_spawn_done(struct spawner *spawner)
 {
 	places_free_left(spawner);
 	place_free(spawner->place);
-	if (spawner->trace != NULL)
-		(void)munmap(spawner->trace, sizeof(*spawner->trace));
+	if (spawner->shared != NULL)
+		(void)munmap(spawner->shared, sizeof(*spawner->shared));
 	for (int fd = 0; fd < FD_WINDOW; fd++)
 		if (spawner->is_slot[fd])
 			(void)close(fd);
@@ -329,7 +330,11 @@ os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result
 {
 	struct spawn_child child = {
 	    .spawn = spawn,
-	    .trace = spawn->trace != NULL ? spawn->trace : spawner->trace,
+	    .trace = spawn->trace != NULL ? spawn->trace : &spawner->shared->trace,
+	    .shared = spawner->shared,
+	    .uid = spawn->has_ids ? spawn->uid : spawner->uid,
+	    .parent_uid = spawner->uid,
+	    .root_fd = -1,
 	    .null_fd = spawner->null_fd,
 	    .has_close_range = spawner->has_close_range,
 	    .exec_fd = -1,
@@ -344,6 +349,7 @@ os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result
 	child.trace->step = SPAWN_STEP_NONE;
 	child.trace->code = 0;
 	child.trace->which = -1;
+	spawner->shared->err.text[0] = '\0';
 	child.writes_oom = wants_oom(spawner, spawn, &child.oom_score_adj);
 	r = start(spawner, &child, ret);
 	if (r < 0) {

@@ -78,6 +78,12 @@ struct spawn_trace {
 
 enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX };
 
+/* What a child says, if it has no memory in common with us but this. */
+struct spawn_shared {
+	struct spawn_trace trace; /* of callers that bring none */
+	struct err err;           /* what is wrong with an environment file */
+};
+
 struct spawn_place;
 
 /* What one process needs to spawn others: probed once, kept by the caller. */
@@ -85,14 +91,15 @@ struct spawner {
 	struct spawn_place *place; /* for the next child; NULL: made when it is needed */
 	struct spawn_place *hung;  /* places of children that do not end */
 	unsigned int n_hung;
-	unsigned int patience_ms;  /* SPAWN_PATIENCE_MS */
-	struct spawn_trace *trace; /* shared page, for those who bring none */
-	int null_fd;               /* /dev/null */
-	bool is_slot[FD_WINDOW];   /* numbers held with /dev/null, for staging */
-	uint64_t ignored;          /* signals to reset that clone3 will not: bit n-1 */
-	int oom_fd;                /* /proc/self/oom_score_adj; -1: there is none */
-	int own_oom;               /* what this process has */
-	int child_oom;             /* … and its children, unless they say otherwise */
+	unsigned int patience_ms;    /* SPAWN_PATIENCE_MS */
+	struct spawn_shared *shared; /* a page that children share in any case */
+	uid_t uid;
+	int null_fd;             /* /dev/null */
+	bool is_slot[FD_WINDOW]; /* numbers held with /dev/null, for staging */
+	uint64_t ignored;        /* signals to reset that clone3 will not: bit n-1 */
+	int oom_fd;              /* /proc/self/oom_score_adj; -1: there is none */
+	int own_oom;             /* what this process has */
+	int child_oom;           /* … and its children, unless they say otherwise */
 	bool has_clone3;
 	bool has_close_range;
 	bool is_dumpable; /* we are, and stay it */
@@ -105,15 +112,30 @@ struct spawn_limit {
 
 struct spawn {
 	const char *file; /* a path with a slash, or a name to look up in path */
-	const char *path; /* PATH for that look-up; NULL: the system's default */
+	const char *path; /* PATH for that look-up; NULL: the system's default.  With
+	                     environment_files: what envp says */
 	char *const *argv;
 	char *const *envp;
 	char *listen_pid; /* inside envp: 11 bytes for the child's pid, or NULL */
-	const int *fds;   /* fds[i] becomes descriptor i of the child; -1: /dev/null, or
-	                     SPAWN_FD_CLOSED */
-	size_t n_fds;     /* 3 to SPAWN_FDS_MAX */
-	int cgroup_fd;    /* directory of the cgroup to be born in, or -1 */
-	bool has_ids;     /* set groups, gid and uid */
+	/* What descriptors 0 to 2 are instead: files that the child opens as its user,
+	 * the first for reading, the others to append to; NULL: as fds says.  Where the
+	 * third is the second they are one open file. */
+	const char *files[3];
+	/* Files of variables, with a "-" before the path where there need not be one: the
+	 * child reads them as its user into the room, and calls on_file, which calls no
+	 * more of the C library than a signal handler may, and puts the variables into
+	 * envp; 0 or -errno with a sentence.  NULL: none. */
+	char *const *environment_files;
+	int (*on_file)(void *data, const char *path, char *text, size_t len,
+	               struct err *err);
+	void *on_file_data;
+	char *room; /* one byte more than a file may have */
+	size_t room_size;
+	const int *fds; /* fds[i] becomes descriptor i of the child; -1: /dev/null, or
+	                   SPAWN_FD_CLOSED */
+	size_t n_fds;   /* 3 to SPAWN_FDS_MAX */
+	int cgroup_fd;  /* directory of the cgroup to be born in, or -1 */
+	bool has_ids;   /* set groups, gid and uid */
 	uid_t uid;
 	gid_t gid;
 	const gid_t *groups;

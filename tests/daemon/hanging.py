@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """Files of an actor that do not answer: its start fails, and nothing else waits for it."""
-import signal
-
 from fuse import Fuse
 from lib import PROBE, check, equal, has, main, test
-from supd import full
 
 
 def failed_start(s, name, words):
@@ -25,14 +22,15 @@ def others_work(s):
     s.started("clock", count + 2)
 
 
-OTHERS = {"other": {}, "clock": {"do": ["exit=0"], "backoff": {"min": "20ms", "max": "20ms"}}}
+CALM = {"user": "nobody", "backoff": {"min": "100ms", "max": "100ms"}}
+OTHERS = {"other": {}, "clock": {"do": ["exit=1"], "backoff": {"min": "50ms", "max": "50ms"}}}
 
 
 @test("a program that cannot be read fails in time; it is started once, when it can be",
       root=True)
 def program(box):
     fuse = Fuse(box, "read", content=PROBE)
-    s = box.supd({"a": {"binary": fuse.path(), "user": "nobody"}, **OTHERS}, wait=False)
+    s = box.supd({"a": {"binary": fuse.path(), **CALM}, **OTHERS}, wait=False)
     fuse.held("read")
     failed_start(s, "a", "exec: timeout")
     others_work(s)
@@ -44,6 +42,28 @@ def program(box):
     s.started("a")
     equal(len(s.seen("started", "a")), 1, "starts")
     check(s.actor("a")["pid"] == s.pids["a"], "it is the one that runs")
+
+
+@test("a directory, an output and an environment file that do not answer: the same, also "
+      "over a crash", root=True)
+def files(box):
+    fuse = Fuse(box, "open,access", content=box.file("variables", "KEY=value\n"))
+    s = box.supd({"a": {**CALM, "directory": fuse.path("dir")},
+                  "b": {**CALM, "output": "file:" + fuse.path("out")},
+                  "c": {**CALM, "environment_file": fuse.path("variables")},
+                  **OTHERS}, wait=False)
+    failed_start(s, "a", "exec: chdir: timeout")
+    failed_start(s, "b", "exec: open output: timeout")
+    failed_start(s, "c", "exec: environment_file: timeout")
+    others_work(s)
+    s.ctl_ok("stop", "a")
+    s.crash()
+    others_work(s)
+    fuse.answer()
+    s.ctl_ok("start", "a")
+    for name in "abc":
+        s.started(name)
+        equal(s.counts["S", name], 1, f"starts of {name}")
 
 
 if __name__ == "__main__":

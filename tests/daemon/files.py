@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The files of an actor are opened as its user, and nothing is followed that stands there."""
+import os
+import pwd
+
+from lib import check, equal, has, main, run, test, SUPD
+
+NOBODY = pwd.getpwnam("nobody")
+
+
+def secret_of(box):
+    """A file of root's that every user can find and none can read or write."""
+    path = box.file("secret", "SECRET=of root\n")
+    os.chmod(path, 0o600)
+    return path
+
+
+def own_directory(box):
+    path = box.path("own")
+    os.mkdir(path)
+    os.chown(path, NOBODY.pw_uid, NOBODY.pw_gid)
+    return path
+
+
+@test("through a link that an actor's user made nothing of root's is written or read", root=True)
+def links(box):
+    secret, own = secret_of(box), own_directory(box)
+    for name in ("out", "in", "variables"):
+        os.symlink(secret, f"{own}/{name}")
+    s = box.supd({"a": {"user": "nobody", "output": f"file:{own}/out"},
+                  "b": {"user": "nobody", "stdin": f"file:{own}/in"},
+                  "c": {"user": "nobody", "environment_file": f"-{own}/variables"},
+                  "d": {"output": f"file:{own}/out"}}, wait=False)
+    for name, step in (("a", "open output"), ("b", "open stdin"), ("c", "environment_file"),
+                       ("d", "open output")):
+        failure = s.event("failure", name)
+        equal((failure["cause"]["errno"], failure["cause"]["key"]), ("ELOOP", step), name)
+    has(s.ctl("explain", "a").out, r"`output\.?\w*` at .*supd\.yaml:\d+", "the line of the file")
+    with open(secret, encoding="ascii") as text:
+        equal(text.read(), "SECRET=of root\n", "the secret")
+
+
+@test("a file of root's that the actor's user may not read is a failed start, not a way in",
+      root=True)
+def closed(box):
+    secret = secret_of(box)
+    s = box.supd({"a": {"user": "nobody", "environment_file": secret},
+                  "b": {"user": "nobody", "stdin": "file:" + secret},
+                  "c": {"user": "nobody", "output": "file:" + box.path("new/out")}}, wait=False)
+    for name in "ab":
+        equal(s.event("failure", name)["cause"]["errno"], "EACCES", name)
+    s.started("c")
+    status = os.stat(box.path("new/out"))
+    equal((status.st_uid, status.st_mode & 0o777), (NOBODY.pw_uid, 0o640), "what was made")
+    result = run(SUPD, "--check", "-c", s.file)
+    equal(result.code, 0, f"{result}; status")
+    has(result.err, rf"warning: .*environment_file: user {NOBODY.pw_uid} cannot read .*secret", "the warning")
+    has(result.err, rf"warning: .*stdin: user {NOBODY.pw_uid} cannot read", "another")
+
+
+if __name__ == "__main__":
+    main()
