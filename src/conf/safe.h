@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* safe.h - who may change a file that root trusts (private to conf/).
+/* safe.h - who may change a file that root trusts.
  *
  * The rule is safe_path() of sshd: the file, and each directory on the way to it, belong
  * to root or to the one user who is trusted as well, and neither group nor others may
@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
+
+/* What safety_format() says is no longer. */
+#define SAFETY_TEXT_MAX 512
 
 enum safety {
 	SAFE,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "conf/safe.h"
 #include "daemon/adopt.h"
 #include "daemon/control.h"
 #include "daemon/keeper.h"
@@ -41,6 +42,20 @@
 
 /* ---- which way --------------------------------------------------------------------- */
 
+/* For root: may nobody else put something in the place of what supd has there? */
+static bool
+is_safe_place(const char *directory)
+{
+	struct safety_report report;
+	char text[SAFETY_TEXT_MAX];
+
+	if (geteuid() != 0 || safety_of(directory, 0, &report) < SAFE_BUT_FOR_GROUP)
+		return true;
+	log_line(LOG_LEVEL_ERROR, "the runtime directory %s: %s", directory,
+	         safety_format(&report, text, sizeof(text)));
+	return false;
+}
+
 static int
 load(struct shell *shell, struct start *ret)
 {
@@ -48,6 +63,8 @@ load(struct shell *shell, struct start *ret)
 	    .warn = true, .environ = shell->environ, .controllers = shell->controllers};
 	struct conf_reports reports;
 
+	if (!is_safe_place(shell->runtime_dir))
+		return EX_CONFIG;
 	ret->conf = conf_load(shell->conf_file, &how, &reports);
 	supd_print_reports(&reports);
 	conf_reports_done(&reports);

@@ -216,5 +216,16 @@ def writable(box):
     s.ctl_ok("apply")
 
 
+@test("for root, a runtime directory that others can write is refused", root=True)
+def open_place(box):
+    path = box.file("good.yaml", "children:\n  a: {command: [/bin/sleep, '1000']}\n")
+    os.mkdir(box.path("open"))
+    os.chmod(box.path("open"), 0o777)
+    result = run(SUPD, "-c", path, "-r", box.path("open/run"))
+    equal(result.code, 78, "exit status")
+    has(result.err, rf"everybody can write to the directory {box.path('open')} \(mode 0777\)",
+        "what it says")
+
+
 if __name__ == "__main__":
     main()
