@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The guardian depends on nobody: calls that may wait for others, and why each of them may be.
+
+guardian.txt has a line for each call of a file: file | call | how many | why.
+"""
+import collections
+import os
+import re
+import sys
+
+TOP = os.environ.get("top_srcdir", ".")
+ROOMS = ("src/daemon", "src/walker")
+LIST = "tests/lint/guardian.txt"
+
+# What opens, reads, executes, accepts, connects, looks up or waits.  Not close(): what
+# supd closes is its own, but for the descriptors that are received; tests see to those.
+CALLS = """
+accept accept4 connect recv recvfrom recvmsg recvmmsg notify_receive
+open openat openat2 fopen freopen opendir fdopendir open_by_handle_at
+fd_reopen envfile_read conf_load readdir scandir glob ftw nftw fts_open
+read pread readv preadv getline fgets fread splice
+stat lstat fstatat statx access faccessat readlink readlinkat realpath
+poll ppoll select pselect epoll_wait epoll_pwait sleep usleep nanosleep clock_nanosleep
+wait waitpid waitid wait4 flock lockf sem_wait pthread_join
+execv execve execvp execvpe execveat fexecve execl execlp posix_spawn posix_spawnp system popen
+getaddrinfo gethostbyname getpwnam getpwuid getgrnam getgrgid getgrouplist
+getpwnam_r getpwuid_r getgrnam_r getgrgid_r
+sock_connect_unix sock_unix_is_live os_reap_wait fd_lock
+""".split()
+PATTERN = re.compile(r"(?<![A-Za-z0-9_.>])(" + "|".join(CALLS) + r")\s*\(")
+# What is no code: comments and texts.
+PASSED_OVER = re.compile(r"""/\*.*?\*/|'(?:\\.|[^'\\\n])'|"(?:\\.|[^"\\\n])*\"""", re.S)
+
+
+def found_in(path):
+    with open(os.path.join(TOP, path), encoding="utf8") as text:
+        code = PASSED_OVER.sub("", text.read())
+    # A definition of that name is none: it begins its line.
+    return collections.Counter(match[1] for match in PATTERN.finditer(code)
+                               if match.start() > 0 and code[match.start() - 1] != "\n")
+
+
+def found():
+    calls = {}
+    for room in ROOMS:
+        for name in sorted(os.listdir(os.path.join(TOP, room))):
+            if name.endswith(".c"):
+                for call, n in found_in(f"{room}/{name}").items():
+                    calls[f"{room}/{name}", call] = n
+    return calls
+
+
+def reviewed():
+    calls = {}
+    with open(os.path.join(TOP, LIST), encoding="utf8") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.startswith("#") or not line.strip():
+                continue
+            fields = [field.strip() for field in line.split("|")]
+            if len(fields) != 4 or not fields[3] or (fields[0], fields[1]) in calls:
+                sys.exit(f"{LIST}:{number}: it is not: file | call | how many | why, once")
+            calls[fields[0], fields[1]] = int(fields[2])
+    return calls
+
+
+def main():
+    is_there, may_be = found(), reviewed()
+    faults = [f"{path}: {call}() {n} times, {may_be.get((path, call), 0)} of them looked at: "
+              "does it wait for what an actor or a stranger chose?"
+              for (path, call), n in is_there.items() if n != may_be.get((path, call), 0)]
+    faults += [f"{LIST}: there is no {call}() in {path}" for path, call in may_be
+               if (path, call) not in is_there]
+    print("1..1")
+    for fault in faults:
+        print("# " + fault)
+    print(("not ok" if faults else "ok") +
+          " 1 - the guardian waits for nobody but those who were looked at")
+
+
+if "--found" in sys.argv:
+    for (place, name), count in found().items():
+        print(f"{place} | {name} | {count} | ")
+else:
+    main()
