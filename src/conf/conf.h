@@ -146,10 +146,10 @@ struct conf_socket {
 	uid_t uid;   /* of its file; (uid_t)-1: supd's own */
 	gid_t gid;
 	enum while_down while_down;
-	char *reply;           /* WHILE_DOWN_REPLY, else NULL */
-	char *handler_path;    /* WHILE_DOWN_HANDLER, else NULL */
-	uint32_t handler;      /* … and which actor that is; CONF_NONE */
-	uint32_t rate;         /* so many clients a second are refused, or answered */
+	char *reply;        /* WHILE_DOWN_REPLY, else NULL */
+	char *handler_path; /* WHILE_DOWN_HANDLER, else NULL */
+	uint32_t handler;   /* … and which actor that is; CONF_NONE */
+	uint32_t rate;      /* so many clients a second are refused, or answered */
 	struct place place;
 	uint32_t column;
 };
@@ -321,6 +321,7 @@ struct conf {
 	uint16_t metrics_port;
 	/* log */
 	enum log_level log_level;
+	struct conf_log own_log; /* of supd itself, where it is a file: its sizes */
 	enum log_target log_target;
 	char *log_directory;
 	bool on_crash_kill; /* a new guardian kills what it finds, else adopts it */
@@ -341,9 +342,9 @@ struct conf {
 
 /* What the loader is told by its caller. */
 struct conf_options {
-	bool warn;      /* also look for what is probably not meant */
-	/* And at the programs and files of actors.  Not in the guardian: they may lie where
-	 * a file system never answers. */
+	bool warn; /* also look for what is probably not meant */
+	/* And at the programs and files of actors.  Not in the guardian: they may lie
+	 * where a file system never answers. */
 	bool look;
 	char **environ; /* for ${env:…} */
 	/* Of the machine's cgroup v2 hierarchy, parted by blanks; NULL: not looked at. */

@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -388,6 +390,33 @@ set_log_directory(struct load *load)
 		conf->log_directory = arena_dup(conf->memory, "/var/log/supd");
 }
 
+/*
+ * Can a file be made in this directory?  One without a name tells, where the file system
+ * has such; of the others those of the kernel take none, whatever their modes say.
+ */
+static bool
+takes_files(const char *directory)
+{
+	static const long kernels_own[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,
+	                                   CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
+	                                   TRACEFS_MAGIC,       SECURITYFS_MAGIC};
+	int fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	struct statfs system;
+
+	if (fd >= 0) {
+		(void)close(fd);
+		return true;
+	}
+	if (errno != EOPNOTSUPP && errno != EISDIR)
+		return false;
+	if (statfs(directory, &system) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(kernels_own); i++)
+		if ((long)system.f_type == kernels_own[i])
+			return false;
+	return true;
+}
+
 /* May files be made there, or in what there is of the way to it?  A path is absolute. */
 static bool
 is_writable(const char *directory)
@@ -401,8 +430,10 @@ is_writable(const char *directory)
 		char *slash = strrchr(path, '/');
 
 		r = faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS);
-		if (r == 0 || errno != ENOENT || slash == NULL || path[1] == '\0')
-			return r == 0;
+		if (r == 0)
+			return takes_files(path);
+		if (errno != ENOENT || slash == NULL || path[1] == '\0')
+			return false;
 		slash[slash == path ? 1 : 0] = '\0';
 	}
 }
@@ -420,7 +451,7 @@ check_log_directory(struct load *load)
 	    is_writable(node->text))
 		return;
 	reader_warn(reader, node, &trail,
-	            "user %u may not write there: actors whose output goes to their log "
+	            "user %u cannot write there: actors whose output goes to their log "
 	            "will wait for it",
 	            (unsigned int)geteuid());
 }
@@ -480,6 +511,7 @@ conf_new(void)
 	map_init(&conf->by_path);
 	conf->control_mode = 0660;
 	conf->log_level = LOG_LEVEL_INFO;
+	log_default(&conf->own_log);
 	conf->memory = calloc(1, sizeof(*conf->memory));
 	if (conf->memory == NULL) {
 		conf_free(conf);

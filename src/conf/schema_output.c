@@ -116,6 +116,15 @@ static const struct schema_key log_keys[] = {
     {"directory", &schema_path, "\"/var/log/supd\"",
      "Where the actors' log files are; for others than root $XDG_STATE_HOME/supd.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf, log_directory), NULL},
+    {"max_size", &file_size, "\"10M\"",
+     "With `target: file`: a supd.log that is so large is set aside.", CONF_IN_PLACE,
+     AT_NESTED, INTO(struct conf, own_log.max_size), NULL},
+    {"keep", &log_keep, "5", "How many of those that were set aside are kept.",
+     CONF_IN_PLACE, AT_NESTED, INTO(struct conf, own_log.keep), NULL},
+    {"total", &file_size, "\"50M\"", "How large all of them are together, at most.",
+     CONF_IN_PLACE, AT_NESTED, INTO(struct conf, own_log.total), NULL},
+    {"max_age", &log_age, "\"infinity\"", "How long what was set aside is kept, at most.",
+     CONF_IN_PLACE, AT_NESTED, INTO(struct conf, own_log.max_age_ms), NULL},
 };
 TABLE(log_table, log_keys, NULL);
 const struct schema_type schema_log = {

@@ -23,6 +23,8 @@
 #define LINE_MAX_BYTES 2048
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define SYSLOG_SOCKET  "/dev/log"
+/* Before each line of a file stand a time and a level. */
+#define STAMP_BYTES 33
 
 /* The one sink of the process. */
 static struct sink {
@@ -31,6 +33,8 @@ static struct sink {
 	int fd;        /* -1: stderr */
 	bool is_plain; /* it is a file that nobody else has to take anything from */
 	char path[4096];
+	struct conf_log limits; /* of the file; max_size 0: none */
+	uint64_t size;          /* of the file, about */
 	unsigned long dropped;
 } sink = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .fd = -1};
 
@@ -75,6 +79,14 @@ open_file(const char *path, struct err *err)
 	return fd_raise(fd);
 }
 
+static uint64_t
+size_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
 static bool
 is_plain(int fd)
 {
@@ -108,6 +120,7 @@ log_open(enum log_level level, enum log_target target, const char *directory,
 	sink.target = target;
 	sink.fd = fd;
 	sink.is_plain = is_plain(fd >= 0 ? fd : STDERR_FILENO);
+	sink.size = size_of(fd);
 	memcpy(sink.path, path, sizeof(path));
 	return 0;
 }
@@ -125,6 +138,28 @@ log_reopen(void)
 		return;
 	(void)close(sink.fd);
 	sink.fd = fd;
+	sink.size = size_of(fd);
+}
+
+void
+log_limit(const struct conf_log *limits)
+{
+	sink.limits = *limits;
+}
+
+/* The file has grown: is it to be set aside? */
+static void
+grow(size_t len)
+{
+	sink.size += len + STAMP_BYTES;
+	if (sink.target != LOG_TARGET_FILE || sink.limits.max_size == 0 ||
+	    sink.size < sink.limits.max_size)
+		return;
+	if (log_set_aside(sink.path, &sink.limits) == 0)
+		log_reopen();
+	else
+		/* Not again at each line. */
+		sink.size = 0;
 }
 
 /* Back to stderr. */
@@ -201,6 +236,8 @@ vlog(enum log_level level, const char *fmt, va_list ap)
 	}
 	if (!emit(level, line))
 		sink.dropped++;
+	else
+		grow(strlen(line));
 }
 
 /* Write one line, if its level is wanted. */

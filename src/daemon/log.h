@@ -17,6 +17,9 @@ int log_open(enum log_level level, enum log_target target, const char *directory
              struct err *err);
 void log_reopen(void);
 void log_close(void);
+/* How large its file may become, and what is kept of those before it. */
+void log_limit(const struct conf_log *limits);
+int log_set_aside(const char *path, const struct conf_log *limits);
 bool log_wants(enum log_level level);
 void log_line(enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -310,6 +310,7 @@ open_log(const struct conf *conf, const struct supd_options *options)
 		level = (enum log_level)options->log_level;
 	if (options->log_target >= 0)
 		target = (enum log_target)options->log_target;
+	log_limit(&conf->own_log);
 	if (log_open(level, target, conf->log_directory, &err) == 0)
 		return 0;
 	log_line(LOG_LEVEL_WARNING, "%s; logging to stderr", err.text);
@@ -348,6 +349,7 @@ shell_conf_changed(struct shell *shell, const struct conf *old)
 	if (conf->log_level != old->log_level || conf->log_target != old->log_target ||
 	    !is_same_text(conf->log_directory, old->log_directory))
 		(void)open_log(conf, shell->options);
+	log_limit(&conf->own_log);
 	if (!is_same_text(conf->control_socket, old->control_socket))
 		log_line(LOG_LEVEL_WARNING,
 		         "control.socket was changed: that takes a restart of supd");

@@ -49,7 +49,11 @@ static const struct {
     {"decider:\n  - default\n  - {when: killed, then: stop}\nchildren: {}\n",
      "3:5: warning: decider[1]", "shadowed"},
     {"log: {directory: /etc/passwd/logs}\nchildren: {}\n", "1:18: warning: log.directory",
-     "may not write there"},
+     "cannot write there"},
+    {"log: {directory: /proc/logs}\nchildren: {}\n", "1:18: warning: log.directory",
+     "cannot write there"},
+    {"log: {directory: /sys/kernel/logs}\nchildren: {}\n", "1:18: warning: log.directory",
+     "cannot write there"},
     {"children:\n  a: {command: echo hello}\n", "2:16: warning: children.a.command",
      "`echo` ends by itself, and is started again whenever it has, since the actor is "
      "permanent: write `restart: transient`"},

@@ -73,7 +73,7 @@ static const struct {
      "write a mapping such as {max_size: 10M, keep: 5}"},
     {"children: {s: {children: {}, log: {keep: 1}}}\n", "1:30: error: children.s.log",
      "`log` is a key of actors with a `command`"},
-    {"children: {}\nlog: {keep: 1}\n", "2:7: error: log.keep",
+    {"children: {}\nlog: {compress: true}\n", "2:7: error: log.compress",
      "there are: level, target, directory"},
     {"children: {}\non_crash: die\n", "2:11: error: on_crash", "`adopt` or `kill`"},
     {"children: {a: {command: [x], on_crash: kill}}\n",

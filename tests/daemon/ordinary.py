@@ -311,7 +311,7 @@ def no_log(box):
     file = plain.configure("config", f"log:\n  directory: {box.path('state/closed/log')}\n")
     result = plain.supd("--check", "-c", file)
     equal(result.code, 0, "exit status")
-    has(result.err, rf":3:\d+: warning: log.directory: user {UID} may not write there",
+    has(result.err, rf":3:\d+: warning: log.directory: user {UID} cannot write there",
         "stderr")
     plain.environ["SUPD_SOCKET"] = box.path("run/control.sock")
     process = plain.start("-c", file, "-r", box.path("run"))

@@ -162,6 +162,23 @@ def last_words_and_pkill(box):
     said_last(box, s)
 
 
+@test("supd's own log is set aside as those of actors are, and no line is lost")
+def own_log(box):
+    s = box.supd({"a": {}}, log={"directory": box.path("logs"), "target": "file",
+                                 "max_size": "4K", "keep": 90})
+    for _ in range(40):
+        s.call("Restart", names=["a"])
+    s.event("started", "a", 41)
+    names = ["supd.log"] + [f"supd.log.{i}" for i in range(1, 91)
+                            if os.path.exists(box.path(f"logs/supd.log.{i}"))]
+    check(len(names) > 2, names)
+    texts = [text_of(box.path("logs/" + name)) for name in names]
+    check(all(len(text) < 4096 + 200 for text in texts),
+          lambda: f"sizes {[len(text) for text in texts]}")
+    equal(re.findall(r"/user/a: started, pid (\d+)", "".join(reversed(texts))),
+          [str(one["pid"]) for one in s.seen("started", "a")], "the lives in the log")
+
+
 @test("what goes to the journal says of which life it is")
 def generations(box):
     if os.geteuid() != 0:
