@@ -181,6 +181,7 @@ children_open(struct turn *turn, struct node *supervisor)
 	struct core *core = turn->core;
 
 	supervisor->is_open = true;
+	suspend_below_end(core, supervisor);
 	if (supervisor->populated)
 		rejoin(core, supervisor);
 	else

@@ -304,8 +304,13 @@ static void
 freeze_others(struct core *core, struct node *node, struct node *origin,
               enum directive directive)
 {
-	if (directive == DIRECTIVE_RESUME && origin->bounce)
+	if (directive == DIRECTIVE_RESUME && origin->bounce) {
 		suspend_others(core, origin);
+		suspend_below(core, origin);
+	}
+	if (directive == DIRECTIVE_RESTART && !node_is_down(node) &&
+	    node_is_leaving(node))
+		suspend_below(core, node);
 	if (directive != DIRECTIVE_RESTART && directive != DIRECTIVE_STOP)
 		return;
 	CHILDREN_FOREACH (core, node_supervisor(core, node), member)

@@ -471,7 +471,7 @@ let_others_go_on(struct core *core, struct node *node)
 {
 	const struct node *top = node;
 
-	if (!node->decided)
+	if (!node->decided && !node->own_failure)
 		return;
 	for (const struct node *at = node; at->parent != NONE;
 	     at = node_supervisor(core, at))

@@ -170,7 +170,8 @@ struct node {
 	uint32_t deciding; /* … as a supervisor: children with `decided` */
 	bool
 	    decided; /* a failure is made good, or it goes for good: others wait for it */
-	bool frozen; /* it stands still, and that was told */
+	bool own_failure; /* as a supervisor: its own, for which all below stand still */
+	bool frozen;      /* it stands still, and that was told */
 
 	/* as a child: its part in what its supervisor does */
 	bool grouped;   /* stopped, and perhaps started again, with others */
@@ -638,6 +639,8 @@ bool suspend_add(struct core *core, struct node *node);
 void suspend_take(struct core *core, struct node *node);
 void suspend_clear(struct core *core, struct node *node);
 void suspend_others(struct core *core, struct node *node);
+void suspend_below(struct core *core, struct node *node);
+void suspend_below_end(struct core *core, struct node *node);
 void suspend_decided(struct core *core, struct node *node);
 void suspend_updated(struct core *core, struct node *supervisor);
 void suspend_apply(struct turn *turn, struct node *node);

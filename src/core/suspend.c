@@ -8,7 +8,9 @@
  * With `freeze_while_deciding` a supervisor counts the children whose failure is not made
  * good yet: until each of them is ready, or has ended for good, the others and all that
  * runs below stand still (A-05).  Whoever is on its way up goes on: nobody waits for
- * what waits for it.
+ * what waits for it.  If it has a process, so it is for a failure of its own: all that
+ * outlives that stands still until its process is ready again and its hooks are over
+ * (DECISIONS 47).
  */
 #include "config.h"
 
@@ -28,7 +30,7 @@ suspend_count(const struct core *core, const struct node *node)
 	for (const struct node *at = node; at != NULL; at = node_parent(core, at)) {
 		count += at->suspends;
 		if (at != node && node->state == STATE_RUNNING)
-			count += at->deciding;
+			count += at->deciding + at->own_failure;
 	}
 	return count;
 }
@@ -92,12 +94,39 @@ suspend_others(struct core *core, struct node *node)
 	look_below(core, supervisor);
 }
 
+/* It failed itself, and comes up again: all below it stand still for as long as that
+ * takes. */
+void
+suspend_below(struct core *core, struct node *node)
+{
+	if (node->spec.kind != NODE_BOTH || !node->spec.freeze_while_deciding ||
+	    node->own_failure)
+		return;
+	node->own_failure = true;
+	core->n_suspends++;
+	core->look_gates = true;
+	look_below(core, node);
+}
+
+/* Its process is ready, and its hooks are over: before its children come up again, which
+ * may need those that are there. */
+void
+suspend_below_end(struct core *core, struct node *node)
+{
+	if (!node->own_failure)
+		return;
+	node->own_failure = false;
+	core->n_suspends--;
+	look_below(core, node);
+}
+
 /* It is ready, or has ended for good: nobody stands still for it any more. */
 void
 suspend_decided(struct core *core, struct node *node)
 {
 	struct node *supervisor;
 
+	suspend_below_end(core, node);
 	if (!node->decided)
 		return;
 	supervisor = node_supervisor(core, node);
@@ -111,7 +140,10 @@ suspend_decided(struct core *core, struct node *node)
 void
 suspend_updated(struct core *core, struct node *supervisor)
 {
-	if (supervisor->deciding == 0 || supervisor->spec.freeze_while_deciding)
+	if (supervisor->spec.freeze_while_deciding)
+		return;
+	suspend_below_end(core, supervisor);
+	if (supervisor->deciding == 0)
 		return;
 	CHILDREN_FOREACH (core, supervisor, child)
 		suspend_decided(core, child);

@@ -213,6 +213,9 @@ check_node(const struct core *core, const struct node *node)
 		return "a child waits in a sequence that nobody works on";
 	if (node->suspends > 0 && node_is_down(node) && !node->up)
 		return "an actor that is down and suspended";
+	if (node->own_failure && (node_is_down(node) || (node->state == STATE_RUNNING &&
+	                                                 !node_is_leaving(node))))
+		return "all below stand still for an actor that is down, or ready";
 	if (node->decided && (parent == NULL || node_is_down(node)))
 		return "others stand still for an actor that is down";
 	if (node->decided && node->state == STATE_RUNNING && !node_is_leaving(node))
