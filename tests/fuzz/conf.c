@@ -53,6 +53,7 @@ keep(const struct conf *conf)
 
 	ASSERT(conf_freeze_block(conf, &block, &bytes, &err) == 0);
 	again = conf_thaw_block(block, bytes, &err);
+	free(block);
 	ASSERT(again != NULL);
 	if (conf_plan_make(conf, again, &plan) == 0)
 		conf_plan_done(&plan);
