@@ -238,6 +238,7 @@ settle_ready(struct reader *reader, const struct node *good, const struct trail 
 		            who_is_late(actor));
 }
 
+/* Does anything of it wait for what the process says: a report, or BACKOFF_RESET=1? */
 static bool
 asks_for_reports(const struct decider *decider)
 {
@@ -245,7 +246,7 @@ asks_for_reports(const struct decider *decider)
 		const struct rule *rule = &decider->rules[i];
 
 		/* `any` names no cause. */
-		if (rule->keys[0][0] != '\0' ||
+		if (rule->keys[0][0] != '\0' || rule->backoff.manual_reset ||
 		    (rule->kinds != RULE_KINDS_ANY &&
 		     (rule->kinds >> CAUSE_SELF_REPORT & 1) != 0))
 			return true;
@@ -259,6 +260,7 @@ settle_notify(const struct reader *reader, struct conf_actor *actor)
 {
 	uint32_t above = actor->parent;
 	bool wanted = actor->process.fd_store > 0 || actor->spec.watchdog_ms > 0 ||
+	              actor->spec.backoff.manual_reset ||
 	              asks_for_reports(&actor->spec.on_failure);
 
 	for (; above != CONF_NONE; above = reader->conf->actors[above].parent)

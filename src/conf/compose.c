@@ -197,7 +197,11 @@ compose_all(struct compose *compose)
 		    find_replicas(compose->recipes, addition->parent, addition->name,
 		                  strlen(addition->name), reader->scratch);
 
-		ASSERT(kept != NULL);
+		/* Its caller has seen it; only for want of memory it is not found. */
+		if (kept == NULL) {
+			reader->scratch->failed = true;
+			return;
+		}
 		actor = node_get(kept, RECIPE_OWN);
 		scope.with = node_get(kept, RECIPE_WITH);
 	} else {
@@ -215,7 +219,11 @@ compose_all(struct compose *compose)
 	                 addition->replica);
 	if (reader->reports->n_errors > 0 || reader->scratch->failed)
 		return;
-	ASSERT(reader->conf->n_actors > 1);
+	/* Nothing wrong, and nothing there: there was no memory for it. */
+	if (reader->conf->n_actors <= 1) {
+		reader->scratch->failed = true;
+		return;
+	}
 	drop_supervisor(reader->conf);
 	if (reader->conf->n_actors > CONF_ADDED_MAX)
 		reader_error(reader, &compose->here, NULL,
@@ -265,7 +273,7 @@ conf_compose(const struct conf *conf, const struct conf_addition *addition,
 	    .keep = composed->memory,
 	    .scratch = &compose.scratch,
 	    .users = &compose.users,
-		    .is_addition = true,
+	    .is_addition = true,
 	};
 	name_files(composed, conf);
 	compose.here = (struct node){.file = composed->n_files - 1};

@@ -168,6 +168,17 @@ _Static_assert(3 + CONF_SOCKETS_MAX + CONF_FD_STORE_MAX < SPAWN_FDS_MAX &&
                    CONF_READY_FD_MAX < SPAWN_FDS_MAX,
                "a process may have more descriptors than can be handed over");
 
+/* What is executed, and what it has besides what all processes of the actor have. */
+struct program {
+	const char *file;
+	char **argv;
+	struct passed passed; /* descriptors from 3 on */
+	char *listen_pid;     /* where its pid goes in the environment, or NULL */
+	char *watchdog_pid;
+	int cgroup_fd;
+	bool is_limited; /* that cgroup may run out of memory of its own */
+};
+
 static char *
 add_passed(struct environment *environment, const struct passed *passed)
 {
@@ -197,8 +208,7 @@ add_passed(struct environment *environment, const struct passed *passed)
 
 static int
 build_environment(struct launcher *launcher, const struct shell *shell,
-                  const struct actor *actor, const char *mark,
-                  const struct passed *passed, char **ret_listen_pid,
+                  const struct actor *actor, const char *mark, struct program *program,
                   enum spawn_step *ret_step)
 {
 	struct environment *environment = &launcher->environment;
@@ -217,10 +227,13 @@ build_environment(struct launcher *launcher, const struct shell *shell,
 			return r;
 		(void)environment_add(environment, "NOTIFY_SOCKET", "%s", address);
 	}
-	if (actor->conf->spec.watchdog_ms > 0)
+	if (actor->conf->spec.watchdog_ms > 0) {
 		(void)environment_add(environment, "WATCHDOG_USEC", "%llu",
 		                      (unsigned long long)actor->conf->spec.watchdog_ms *
 		                          1000);
+		program->watchdog_pid =
+		    environment_add(environment, "WATCHDOG_PID", "%010d", 0);
+	}
 	if (process->runtime_directory) {
 		char *directory = NULL;
 		int r = rundir_open(shell->rundirs, actor, &directory);
@@ -230,7 +243,7 @@ build_environment(struct launcher *launcher, const struct shell *shell,
 		(void)environment_add(environment, "RUNTIME_DIRECTORY", "%s", directory);
 		free(directory);
 	}
-	*ret_listen_pid = add_passed(environment, passed);
+	program->listen_pid = add_passed(environment, &program->passed);
 	return environment_end(environment, ret_step);
 }
 
@@ -308,16 +321,6 @@ find_passed(const struct shell *shell, const struct actor *actor, struct passed 
 	return r;
 }
 
-/* What is executed, and what it has besides what all processes of the actor have. */
-struct program {
-	const char *file;
-	char **argv;
-	struct passed passed; /* descriptors from 3 on */
-	char *listen_pid;
-	int cgroup_fd;
-	bool is_limited; /* that cgroup may run out of memory of its own */
-};
-
 static int
 spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *actor,
          const struct outputs *outputs, const struct program *program,
@@ -332,6 +335,7 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .argv = program->argv,
 	    .envp = launcher->environment.vars,
 	    .listen_pid = program->listen_pid,
+	    .watchdog_pid = program->watchdog_pid,
 	    .files = {outputs->in_file, outputs->out.file, outputs->err.file},
 	    .environment_files = process->environment_files,
 	    .on_file = environment_take_file,
@@ -472,8 +476,7 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 		goto done;
 	}
 	ret->step = SPAWN_STEP_ENVIRONMENT;
-	r = build_environment(launcher, shell, actor, mark, &program.passed,
-	                      &program.listen_pid, &ret->step);
+	r = build_environment(launcher, shell, actor, mark, &program, &ret->step);
 	if (r < 0)
 		goto done;
 	r = open_outputs(shell, actor, false, &outputs, &ret->step);

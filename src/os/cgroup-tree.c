@@ -4,9 +4,10 @@
 
 #include "os/cgroup-tree.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,16 +49,121 @@ cgroup_write(int directory, const char *file, const char *text)
 	return r;
 }
 
-static FTS *
-walk(const char *path)
-{
-	char *copy = strdup(path);
-	char *const paths[] = {copy, NULL};
-	FTS *tree =
-	    copy == NULL ? NULL : fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+/*
+ * The walk over a tree of directories: one open directory for each level, so that nothing
+ * is allocated but these.  Deeper than that no cgroup of ours is.
+ */
+#define DEPTH_MAX 32
 
-	free(copy);
-	return tree;
+struct walk {
+	DIR *dirs[DEPTH_MAX];
+	char names[DEPTH_MAX][NAME_MAX + 1]; /* as the level above has it */
+	size_t n;
+};
+
+/* Go down into a directory; 0 or -errno. */
+static int
+walk_down(struct walk *walk, int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int r = 0;
+
+	if (fd < 0)
+		return -errno;
+	walk->dirs[walk->n] = walk->n < DEPTH_MAX ? fdopendir(fd) : NULL;
+	if (walk->dirs[walk->n] == NULL) {
+		r = walk->n < DEPTH_MAX ? -errno : -ELOOP;
+		(void)close(fd);
+		return r;
+	}
+	(void)snprintf(walk->names[walk->n], sizeof(walk->names[0]), "%s", name);
+	walk->n++;
+	return 0;
+}
+
+static void
+walk_up(struct walk *walk)
+{
+	(void)closedir(walk->dirs[--walk->n]);
+}
+
+/* The next directory in the one that the walk is in, or NULL. */
+static const char *
+next_below(struct walk *walk)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(walk->dirs[walk->n - 1])) != NULL)
+		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			return entry->d_name;
+	return NULL;
+}
+
+/* What is done with each directory: before those below it, and after them. */
+struct visit {
+	int (*on_enter)(int directory, void *arg);
+	int (*on_leave)(int above, const char *name, void *arg);
+	void *arg;
+};
+
+/* Visit one directory, and go on below or above; r is what came of it, the first that is
+ * not 0 ends the walk. */
+static int
+walk_on(struct walk *walk, const struct visit *visit)
+{
+	const char *below = next_below(walk);
+	int r = 0;
+
+	if (below != NULL) {
+		r = walk_down(walk, dirfd(walk->dirs[walk->n - 1]), below);
+		/* It went meanwhile. */
+		if (r == -ENOENT)
+			return 0;
+		if (r == 0 && visit->on_enter != NULL)
+			r = visit->on_enter(dirfd(walk->dirs[walk->n - 1]), visit->arg);
+		return r;
+	}
+	walk_up(walk);
+	if (visit->on_leave != NULL)
+		r = visit->on_leave(walk->n > 0 ? dirfd(walk->dirs[walk->n - 1])
+		                                : AT_FDCWD,
+		                    walk->names[walk->n], visit->arg);
+	return r;
+}
+
+/* Visit a directory and all below it; 0 also if it is not there, else what a visit
+ * returned, or -errno. */
+static int
+walk_tree(const char *path, const struct visit *visit)
+{
+	struct walk walk;
+	int r;
+
+	walk.n = 0;
+	r = walk_down(&walk, AT_FDCWD, path);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	if (visit->on_enter != NULL)
+		r = visit->on_enter(dirfd(walk.dirs[0]), visit->arg);
+	while (r == 0 && walk.n > 0)
+		r = walk_on(&walk, visit);
+	while (walk.n > 0)
+		walk_up(&walk);
+	return r;
+}
+
+/* What cannot be removed is noted; the others go all the same. */
+static int
+remove_one(int above, const char *name, void *arg)
+{
+	int *failed = arg;
+
+	/* The top one has a path, which is not kept: it is the caller's. */
+	if (above != AT_FDCWD && unlinkat(above, name, AT_REMOVEDIR) < 0 &&
+	    errno != ENOENT)
+		*failed = -errno;
+	return 0;
 }
 
 /*
@@ -67,34 +173,39 @@ walk(const char *path)
 int
 cgroup_tree_remove(const char *path)
 {
-	FTS *tree = walk(path);
-	FTSENT *entry;
-	int r = 0;
+	int failed = 0;
+	const struct visit visit = {.on_leave = remove_one, .arg = &failed};
+	int r = walk_tree(path, &visit);
 
-	if (tree == NULL)
-		return -errno;
-	while ((entry = fts_read(tree)) != NULL)
-		if (entry->fts_info == FTS_DP && rmdir(entry->fts_accpath) < 0 &&
-		    errno != ENOENT)
-			r = -errno;
-	(void)fts_close(tree);
-	return r;
+	if (rmdir(path) < 0 && errno != ENOENT)
+		failed = -errno;
+	return r < 0 ? r : failed;
 }
 
+struct each {
+	int (*on_pid)(pid_t pid, void *arg);
+	void *arg;
+};
+
 static int
-each_in(const char *directory, int (*on_pid)(pid_t pid, void *arg), void *arg)
+each_in(int directory, void *arg)
 {
-	char path[4096 + 512];
+	const struct each *each = arg;
+	int fd = openat(directory, "cgroup.procs", O_RDONLY | O_CLOEXEC);
 	FILE *procs;
 	int pid;
 	int r = 0;
 
-	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", directory);
-	procs = fopen(path, "re");
-	if (procs == NULL)
+	if (fd < 0)
 		return errno == ENOENT || errno == EOPNOTSUPP ? 0 : -errno;
+	procs = fdopen(fd, "r");
+	if (procs == NULL) {
+		r = -errno;
+		(void)close(fd);
+		return r;
+	}
 	while (r == 0 && fscanf(procs, "%d", &pid) == 1)
-		r = on_pid(pid, arg);
+		r = each->on_pid(pid, each->arg);
 	(void)fclose(procs);
 	return r;
 }
@@ -106,15 +217,8 @@ each_in(const char *directory, int (*on_pid)(pid_t pid, void *arg), void *arg)
 int
 cgroup_tree_each(const char *path, int (*on_pid)(pid_t pid, void *arg), void *arg)
 {
-	FTS *tree = walk(path);
-	FTSENT *entry;
-	int r = 0;
+	struct each each = {.on_pid = on_pid, .arg = arg};
+	const struct visit visit = {.on_enter = each_in, .arg = &each};
 
-	if (tree == NULL)
-		return -errno;
-	while (r == 0 && (entry = fts_read(tree)) != NULL)
-		if (entry->fts_info == FTS_D)
-			r = each_in(entry->fts_path, on_pid, arg);
-	(void)fts_close(tree);
-	return r;
+	return walk_tree(path, &visit);
 }

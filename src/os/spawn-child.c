@@ -325,6 +325,8 @@ spawn_child_run(void *arg)
 	spawn_child_begin(child, SPAWN_STEP_EXEC);
 	if (spawn->listen_pid != NULL)
 		oom_print(spawn->listen_pid, (pid_t)syscall(SYS_getpid));
+	if (spawn->watchdog_pid != NULL)
+		oom_print(spawn->watchdog_pid, (pid_t)syscall(SYS_getpid));
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	exec_file(spawn);

@@ -116,7 +116,9 @@ struct spawn {
 	                     environment_files: what envp says */
 	char *const *argv;
 	char *const *envp;
-	char *listen_pid; /* inside envp: 11 bytes for the child's pid, or NULL */
+	/* Inside envp: 11 bytes for the child's pid, or NULL. */
+	char *listen_pid;
+	char *watchdog_pid;
 	/* What descriptors 0 to 2 are instead: files that the child opens as its user,
 	 * the first for reading, the others to append to; NULL: as fds says.  Where the
 	 * third is the second they are one open file. */

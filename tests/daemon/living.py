@@ -78,6 +78,7 @@ def periods(box):
     with open(box.path(f"report.a.{pid}/environ"), encoding="utf8") as text:
         environ = dict(pair.partition("=")[::2] for pair in text.read().split("\0"))
     equal(environ["WATCHDOG_USEC"], "1000000", "WATCHDOG_USEC")
+    equal(int(environ["WATCHDOG_PID"]), pid, "WATCHDOG_PID")
     s.event("failure", "b", count=8)
     equal(s.seen("failure", "a"), [], "failures of a")
 

@@ -69,8 +69,10 @@ def garbage(box):
 @test("the socket is an abstract one of the actor's own, and only where it is of use")
 def places(box):
     s = box.supd({"a": {"ready": "notify", "do": ["report", "ready"]},
-                  "b": {"notify": True, "do": ["report"]}, "c": {"do": ["report"]}})
-    a, b, c = [notify_socket(box, s, name) for name in "abc"]
+                  "b": {"notify": True, "do": ["report"]}, "c": {"do": ["report"]},
+                  "d": {"backoff": {"reset": "manual"}, "do": ["report"]}})
+    a, b, c, d = [notify_socket(box, s, name) for name in "abcd"]
+    check(d.startswith("@"), "none for BACKOFF_RESET=1, which it has to send")
     check(a.startswith("@") and b.startswith("@"), f"not abstract: {a}, {b}")
     check(a != b, "the same for both")
     equal(c, None, "the socket of one that has no use for it")

@@ -8,6 +8,7 @@
 
 #include "os/containment.h"
 
+#include "os/cgroup-tree.h"
 #include "os/usage.h"
 
 #include <check.h>
@@ -90,6 +91,51 @@ make_leaf(struct containment *c)
 	ck_assert(c->is_limited);
 	ck_assert_str_eq(c->leaf, "../limited/user:a");
 }
+
+static int
+sum_pids(pid_t pid, void *arg)
+{
+	int *sum = arg;
+
+	*sum += pid;
+	return *sum >= 100 ? 7 : 0;
+}
+
+/* Directories do for a walk; what is in them the kernel would have made. */
+START_TEST(a_tree_is_walked_to_its_end_and_goes_with_all_below_it)
+{
+	const char *const below[] = {"", "/a", "/a/b", "/a/b/c", "/d", "/e"};
+	char top[] = "/tmp/test-cgroup-tree.XXXXXX", path[256];
+	int sum = 0;
+
+	ck_assert_ptr_nonnull(mkdtemp(top));
+	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		FILE *procs;
+
+		(void)snprintf(path, sizeof(path), "%s%s", top, below[i]);
+		ck_assert(i == 0 || mkdir(path, 0755) == 0);
+		(void)snprintf(path, sizeof(path), "%s%s/cgroup.procs", top, below[i]);
+		procs = fopen(path, "w");
+		ck_assert_ptr_nonnull(procs);
+		(void)fprintf(procs, "%zu\n10\n", i);
+		(void)fclose(procs);
+	}
+	ck_assert_int_eq(cgroup_tree_each(top, sum_pids, &sum), 0);
+	ck_assert_int_eq(sum, 1 + 2 + 3 + 4 + 5 + 60);
+	/* What a visit returns ends the walk. */
+	sum = 80;
+	ck_assert_int_eq(cgroup_tree_each(top, sum_pids, &sum), 7);
+	ck_assert_int_eq(cgroup_tree_remove(top), -ENOTEMPTY);
+	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s%s/cgroup.procs", top, below[i]);
+		ck_assert_int_eq(unlink(path), 0);
+	}
+	ck_assert_int_eq(cgroup_tree_remove(top), 0);
+	ck_assert_int_lt(access(top, F_OK), 0);
+	ck_assert_int_eq(cgroup_tree_remove(top), 0);
+	ck_assert_int_eq(cgroup_tree_each(top, sum_pids, &sum), 0);
+}
+END_TEST
 
 START_TEST(controllers_are_enabled_all_the_way_down_and_those_that_are_there_are_known)
 {
@@ -346,6 +392,7 @@ main(void)
 
 	tcase_set_timeout(plain, 60);
 	tcase_add_checked_fixture(plain, set_up, tear_down);
+	tcase_add_test(plain, a_tree_is_walked_to_its_end_and_goes_with_all_below_it);
 	tcase_add_test(
 	    plain,
 	    controllers_are_enabled_all_the_way_down_and_those_that_are_there_are_known);
