@@ -15,6 +15,7 @@
 #include "daemon/letters.h"
 #include "daemon/log.h"
 #include "daemon/perform.h"
+#include "daemon/prober.h"
 #include "daemon/procs.h"
 #include "daemon/queue.h"
 #include "daemon/shell.h"
@@ -408,6 +409,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 		keeper_settled(shell);
 	additions_on_turn(shell);
 	helpers_on_turn(shell->helpers);
+	prober_on_turn(shell->prober);
 	letters_on_turn(shell->letters);
 	systemd_on_turn(shell);
 	trial_on_turn(shell->trial);

@@ -14,19 +14,21 @@
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/units.h"
+#include "daemon/helpers.h"
 #include "daemon/log.h"
 #include "daemon/shell.h"
 #include "daemon/tasks.h"
-#include "probe/probe.h"
 
 /* A question that was put, and is not answered. */
 struct asking {
 	struct prober *prober;
 	struct action action; /* that asked for it; its ref is REF_NONE: a free place */
-	struct probe probe;
-	struct probe_result result; /* BAD: to be told when the grace is over */
-	ev_io io;
-	ev_timer retry;
+	uint32_t id;          /* of the question, to /system/probe */
+	bool is_sent;         /* to the process that it has now */
+	uint64_t number;      /* … as the message of that number */
+	bool is_late;         /* its time is over: `number` is that it is forgotten */
+	struct helper_answer answer; /* to be told when the grace is over */
+	ev_timer grace;
 	ev_timer timeout;
 };
 
@@ -34,6 +36,9 @@ struct prober {
 	struct shell *shell;
 	struct asking at[PROBER_MAX];
 	uint32_t n;
+	uint32_t n_asked;   /* so many rounds of places were given away */
+	uint32_t n_late;    /* of those that are asked */
+	bool is_stale;      /* some may be asked what they are not to be any more */
 	struct map by_slot; /* of those that are asked, to their place */
 	/* Whose turn has not come: a ring.  Who need not be asked any more is passed
 	 * over. */
@@ -96,17 +101,34 @@ is_used(const struct asking *asking)
 	return asking->action.ref.slot != REF_NONE.slot;
 }
 
-/* Whatever came of it: the place is free. */
+/* Its answer is not wanted any more; false: /system/probe cannot be told now. */
+static bool
+forget(struct asking *asking)
+{
+	const struct helper_message message = {.kind = HELPER_FORGET, .id = asking->id};
+	struct helpers *helpers = asking->prober->shell->helpers;
+
+	if (!asking->is_sent ||
+	    helpers_send(helpers, HELPER_PROBE, &message, NULL, 0) < 0)
+		return false;
+	asking->number = helpers_sent(helpers, HELPER_PROBE);
+	return true;
+}
+
+/* The place is free, whatever came of it; /system/probe closes what it has. */
 static void
 drop(struct asking *asking)
 {
 	struct prober *prober = asking->prober;
 	struct ev_loop *loop = prober->shell->loop;
 
-	ev_io_stop(loop, &asking->io);
-	ev_timer_stop(loop, &asking->retry);
+	/* Where that does not arrive the next question in this place takes its place. */
+	if (!asking->is_late)
+		(void)forget(asking);
+	prober->n_late -= asking->is_late;
+	asking->is_sent = asking->is_late = false;
+	ev_timer_stop(loop, &asking->grace);
 	ev_timer_stop(loop, &asking->timeout);
-	probe_done(&asking->probe);
 	map_remove(&prober->by_slot, asking->action.ref.slot);
 	asking->action.ref = REF_NONE;
 	prober->n--;
@@ -120,58 +142,24 @@ find(struct prober *prober, struct ref ref)
 	return map_get(&prober->by_slot, ref.slot, &place) ? &prober->at[place] : NULL;
 }
 
-/* Wait for what the probe wants. */
-static void
-watch(struct asking *asking)
-{
-	struct ev_loop *loop = asking->prober->shell->loop;
-	const struct probe *probe = &asking->probe;
-
-	ev_io_stop(loop, &asking->io);
-	if (probe->wants == PROBE_WANTS_TIME) {
-		ev_timer_set(&asking->retry, PROBE_RETRY_MS / 1e3, 0.);
-		ev_timer_start(loop, &asking->retry);
-		return;
-	}
-	ev_io_set(&asking->io, probe->fd,
-	          probe->wants == PROBE_WANTS_READ ? EV_READ : EV_WRITE);
-	ev_io_start(loop, &asking->io);
-}
-
 static void
 finish(struct asking *asking)
 {
 	const struct action action = asking->action;
-	const struct probe_result result = asking->result;
+	const struct helper_answer said = asking->answer;
 	struct prober *prober = asking->prober;
 
 	drop(asking);
-	if (result.answer == PROBE_IS_GOOD)
+	if (said.is_good)
 		answer(prober, &action, PROBED_GOOD, 0, "%s", "");
-	else if (result.answer == PROBE_IS_NONE)
-		answer(prober, &action, PROBED_UNKNOWN, result.error, "%s", "");
-	else if (result.status != 0)
-		answer(prober, &action, PROBED_BAD, 0, "status %d", result.status);
+	else if (said.is_none)
+		answer(prober, &action, PROBED_UNKNOWN, said.error, "%s", "");
+	else if (said.status != 0)
+		answer(prober, &action, PROBED_BAD, 0, "status %d", said.status);
+	else if (said.error == EAGAIN)
+		answer(prober, &action, PROBED_BAD, 0, "queue full");
 	else
-		answer(prober, &action, PROBED_BAD, result.error, "%s", "");
-}
-
-/* What has come of it: it goes on, or it is over, or as good as over. */
-static void
-take(struct asking *asking)
-{
-	struct ev_loop *loop = asking->prober->shell->loop;
-
-	if (asking->result.answer == PROBE_GOES_ON) {
-		watch(asking);
-	} else if (asking->result.answer == PROBE_IS_BAD && asking->result.error != 0) {
-		ev_io_stop(loop, &asking->io);
-		ev_timer_stop(loop, &asking->timeout);
-		ev_timer_set(&asking->retry, GRACE_MS / 1e3, 0.);
-		ev_timer_start(loop, &asking->retry);
-	} else {
-		finish(asking);
-	}
+		answer(prober, &action, PROBED_BAD, said.error, "%s", "");
 }
 
 /* Whose turn it is; false: nobody waits. */
@@ -208,48 +196,150 @@ go_on(struct prober *prober)
 }
 
 static void
-on_io(struct ev_loop *loop, ev_io *io, int revents)
-{
-	struct asking *asking = io->data;
-	struct prober *prober = asking->prober;
-
-	(void)loop;
-	(void)revents;
-	probe_continue(&asking->probe, &asking->result);
-	take(asking);
-	go_on(prober);
-}
-
-static void
-on_retry(struct ev_loop *loop, ev_timer *timer, int revents)
+on_grace(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct asking *asking = timer->data;
 	struct prober *prober = asking->prober;
 
 	(void)loop;
 	(void)revents;
-	if (asking->result.answer == PROBE_IS_BAD) {
-		finish(asking);
-	} else {
-		probe_continue(&asking->probe, &asking->result);
-		take(asking);
+	finish(asking);
+	go_on(prober);
+}
+
+static void
+finish_late(struct asking *asking, bool was_asked)
+{
+	const struct action action = asking->action;
+	struct prober *prober = asking->prober;
+
+	drop(asking);
+	if (was_asked)
+		answer(prober, &action, PROBED_BAD, 0, "timeout");
+	else
+		answer(prober, &action, PROBED_UNKNOWN, 0, "nothing could ask");
+}
+
+/* That is a bad answer if /system/probe was well: it says so by forgetting the question.
+ */
+static void
+on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct asking *asking = timer->data;
+	struct prober *prober = asking->prober;
+
+	(void)loop;
+	(void)revents;
+	asking->is_late = forget(asking);
+	prober->n_late += asking->is_late;
+	if (asking->is_late)
+		return;
+	finish_late(asking, false);
+	go_on(prober);
+}
+
+/* What was late, and is forgotten. */
+static void
+judge_late(struct prober *prober)
+{
+	struct helpers *helpers = prober->shell->helpers;
+
+	for (uint32_t place = 0; place < PROBER_MAX && prober->n_late > 0; place++) {
+		struct asking *asking = &prober->at[place];
+
+		if (asking->is_late &&
+		    helpers_has_done(helpers, HELPER_PROBE, asking->number))
+			finish_late(asking, true);
 	}
 	go_on(prober);
 }
 
 static void
-on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
+take_answer(struct prober *prober, const struct helper_message *message)
 {
-	struct asking *asking = timer->data;
-	const struct action action = asking->action;
-	struct prober *prober = asking->prober;
+	struct asking *asking = &prober->at[message->id % PROBER_MAX];
+	struct ev_loop *loop = prober->shell->loop;
 
-	(void)loop;
-	(void)revents;
-	drop(asking);
-	answer(prober, &action, PROBED_BAD, 0, "timeout");
-	go_on(prober);
+	if (!is_used(asking) || !asking->is_sent || asking->id != message->id)
+		return;
+	asking->answer = message->answer;
+	/* It has closed the connection. */
+	asking->is_sent = false;
+	if (asking->answer.is_good || asking->answer.is_none ||
+	    asking->answer.error == 0) {
+		finish(asking);
+		go_on(prober);
+		return;
+	}
+	prober->n_late -= asking->is_late;
+	asking->is_late = false;
+	ev_timer_stop(loop, &asking->timeout);
+	ev_timer_set(&asking->grace, GRACE_MS / 1e3, 0.);
+	ev_timer_start(loop, &asking->grace);
 }
+
+static void
+on_message(struct shell *shell, const struct helper_message *message)
+{
+	if (message->kind == HELPER_ANSWER)
+		take_answer(shell->prober, message);
+	else if (message->kind == HELPER_DONE && shell->prober->n_late > 0)
+		judge_late(shell->prober);
+}
+
+/* Put the question to /system/probe, if it takes it now. */
+static void
+put(struct asking *asking)
+{
+	struct prober *prober = asking->prober;
+	struct helpers *helpers = prober->shell->helpers;
+	const struct conf_probe *what = what_is_asked(prober, &asking->action);
+	struct helper_message message = {.kind = HELPER_QUESTION, .id = asking->id};
+
+	if (what == NULL || what->address == NULL)
+		return;
+	message.question = (struct helper_question){.is_unix = what->kind == PROBE_UNIX,
+	                                            .is_http = what->resource != NULL,
+	                                            .port = what->port};
+	/* There is room for them, or it would not be a request: conf/probe.c. */
+	if (helper_add_text(&message, what->address) < 0 ||
+	    (what->resource != NULL && helper_add_text(&message, what->resource) < 0) ||
+	    (what->resource != NULL && helper_add_text(&message, what->host) < 0))
+		return;
+	asking->is_sent = helpers_send(helpers, HELPER_PROBE, &message, NULL, 0) == 0;
+	asking->number = helpers_sent(helpers, HELPER_PROBE);
+}
+
+/* All that was not put, or to a process that has died. */
+static void
+on_room(struct shell *shell, bool is_new)
+{
+	struct prober *prober = shell->prober;
+
+	(void)is_new;
+	for (uint32_t place = 0; place < PROBER_MAX; place++) {
+		struct asking *asking = &prober->at[place];
+
+		if (is_used(asking) && !asking->is_sent && !ev_is_active(&asking->grace))
+			put(asking);
+	}
+}
+
+static void
+on_lost(struct shell *shell)
+{
+	struct prober *prober = shell->prober;
+
+	for (uint32_t place = 0; place < PROBER_MAX; place++) {
+		struct asking *asking = &prober->at[place];
+
+		asking->is_sent = false;
+		if (asking->is_late)
+			finish_late(asking, false);
+	}
+}
+
+static const struct helper_user user = {on_room, on_message, on_lost};
 
 static struct asking *
 free_place(struct prober *prober)
@@ -265,26 +355,21 @@ free_place(struct prober *prober)
 static void
 begin(struct prober *prober, const struct action *action, const struct conf_probe *what)
 {
-	const struct probe_question question = {
-	    .path = what->kind == PROBE_UNIX ? what->address : NULL,
-	    .host = what->address,
-	    .port = what->port,
-	    .resource = what->resource,
-	    .name = what->host,
-	};
 	struct asking *asking = free_place(prober);
+	const uint32_t place = (uint32_t)(asking - prober->at);
 	struct ev_loop *loop = prober->shell->loop;
 
 	asking->action = *action;
 	prober->n++;
+	/* No two questions that may be under way have one number; none is 0. */
+	asking->id = ++prober->n_asked * PROBER_MAX + place;
 	/* There is room: prober_new(). */
-	(void)map_put(&prober->by_slot, action->ref.slot,
-	              (uint32_t)(asking - prober->at));
+	(void)map_put(&prober->by_slot, action->ref.slot, place);
 	ev_now_update(loop);
 	ev_timer_set(&asking->timeout, (double)what->timeout_ms / 1e3, 0.);
 	ev_timer_start(loop, &asking->timeout);
-	probe_begin(&asking->probe, &question, &asking->result);
-	take(asking);
+	helpers_want(prober->shell->helpers, HELPER_PROBE);
+	put(asking);
 }
 
 /* Remember it for later; false: there is no room. */
@@ -377,6 +462,7 @@ prober_ask(struct prober *prober, const struct action *action)
 		return;
 	if (before != NULL)
 		drop(before);
+	tasks_keep_only(prober->shell->tasks, action->ref, TASK_PROBE, action->serial);
 	if (what == NULL || what->kind == PROBE_NONE)
 		answer(prober, action, PROBED_UNKNOWN, 0, "nobody can be asked");
 	else if (what->kind == PROBE_EXEC)
@@ -398,17 +484,47 @@ prober_end_life(struct prober *prober, struct ref ref)
 	go_on(prober);
 }
 
-uint64_t
-prober_count_fds(const struct conf *conf)
+void
+prober_look_again(struct prober *prober)
 {
-	uint64_t n = 0;
+	prober->is_stale = true;
+}
 
-	for (uint32_t i = 0; i < conf->n_actors && n < PROBER_MAX; i++) {
-		const struct conf_process *process = &conf->actors[i].process;
+/* Is that what the core waits for? */
+static bool
+is_waited_for(const struct prober *prober, const struct action *action)
+{
+	struct action now;
 
-		n += process->ready.address != NULL || process->health.address != NULL;
+	return core_probe(prober->shell->core, action->ref, &now) &&
+	       now.serial == action->serial && now.life == action->life;
+}
+
+void
+prober_on_turn(struct prober *prober)
+{
+	struct shell *shell = prober->shell;
+	struct action now;
+
+	if (!prober->is_stale)
+		return;
+	prober->is_stale = false;
+	for (uint32_t place = 0; place < PROBER_MAX; place++) {
+		struct asking *asking = &prober->at[place];
+
+		if (is_used(asking) && !is_waited_for(prober, &asking->action))
+			drop(asking);
 	}
-	return n;
+	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
+		const struct ref ref = shell->actors.at[slot].ref;
+
+		if (core_valid(shell->core, ref) &&
+		    tasks_run(shell->tasks, ref, TASK_PROBE))
+			tasks_keep_only(shell->tasks, ref, TASK_PROBE,
+			                core_probe(shell->core, ref, &now) ? now.serial
+			                                                   : 0);
+	}
+	go_on(prober);
 }
 
 struct prober *
@@ -427,12 +543,11 @@ prober_new(struct shell *shell, struct err *err)
 
 		asking->prober = prober;
 		asking->action.ref = REF_NONE;
-		probe_init(&asking->probe);
-		ev_io_init(&asking->io, on_io, -1, 0);
-		ev_timer_init(&asking->retry, on_retry, 0., 0.);
+		ev_timer_init(&asking->grace, on_grace, 0., 0.);
 		ev_timer_init(&asking->timeout, on_timeout, 0., 0.);
-		asking->io.data = asking->retry.data = asking->timeout.data = asking;
+		asking->grace.data = asking->timeout.data = asking;
 	}
+	helpers_use(shell->helpers, HELPER_PROBE, &user);
 	if (map_reserve(&prober->by_slot, PROBER_MAX) < 0) {
 		err_set(err, ENOMEM, "table of probes");
 		prober_free(prober);

@@ -264,7 +264,7 @@ static uint64_t
 count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
 {
 	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR +
-	             prober_count_fds(conf) + additions_count_sockets(&shell->additions);
+	             additions_count_sockets(&shell->additions);
 
 	if (conf->has_metrics)
 		n++;
@@ -358,6 +358,7 @@ shell_conf_changed(struct shell *shell, const struct conf *old)
 	    conf->control_gid != old->control_gid)
 		set_control_mode(shell);
 	raise_limit(shell, conf);
+	prober_look_again(shell->prober);
 	if (output_configure(shell->output) < 0)
 		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
 }

@@ -37,6 +37,7 @@ static const char *const paths[SYSTEM_ACTORS] = {
     [SYSTEM_TOP] = SYSTEM_PATH,
     [SYSTEM_LOG] = SYSTEM_LOG_PATH,
     [SYSTEM_HELPERS + HELPER_LETTERS] = SYSTEM_PATH "/letters",
+    [SYSTEM_HELPERS + HELPER_PROBE] = SYSTEM_PATH "/probe",
     [SYSTEM_HELPERS + HELPER_METRICS] = SYSTEM_PATH "/metrics",
 };
 

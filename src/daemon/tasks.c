@@ -377,6 +377,19 @@ tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_lat
 }
 
 void
+tasks_keep_only(struct tasks *tasks, struct ref ref, enum task_kind kind, uint32_t serial)
+{
+	struct task *task = find(tasks, ref, kind);
+	uint32_t at;
+
+	if (map_get(&tasks->waiting, task_key(ref, kind), &at) &&
+	    tasks->wishes[at].order.serial != serial)
+		(void)cancel(tasks, ref, kind);
+	if (task != NULL && task->order.serial != serial)
+		task_kill(tasks, task, false);
+}
+
+void
 tasks_end_life(struct tasks *tasks, struct ref ref)
 {
 	static const enum task_kind useless[] = {TASK_RELOAD, TASK_PROBE};

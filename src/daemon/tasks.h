@@ -88,6 +88,10 @@ void tasks_react(struct tasks *tasks, const struct action *action);
  * of its end.  is_late: because its time is up. */
 void tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_late);
 
+/* Only the order with this serial is of use any more, 0: none: kill or forget another. */
+void tasks_keep_only(struct tasks *tasks, struct ref ref, enum task_kind kind,
+                     uint32_t serial);
+
 /* The process of the actor has ended: what was about it is of no use any more, but for a
  * stop command, which may have something left to do. */
 void tasks_end_life(struct tasks *tasks, struct ref ref);

@@ -24,6 +24,7 @@
 
 static const struct helper_role *const roles[] = {
     [HELPER_LETTERS] = &helper_letters,
+    [HELPER_PROBE] = &helper_probe,
     [HELPER_METRICS] = &helper_metrics,
 };
 

@@ -31,6 +31,7 @@ struct helper_role {
 
 extern const struct helper_role helper_letters;
 extern const struct helper_role helper_metrics;
+extern const struct helper_role helper_probe;
 
 int helper_find(const char *role);
 int helper_run(enum helper_name name);

@@ -5,10 +5,13 @@
 #include "helper/wire.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/pass.h"
+
+#define HEAD offsetof(struct helper_message, text)
 
 const char *const helper_names[] = {HELPER_NAME_MAP(AS_NAME)};
 
@@ -29,9 +32,32 @@ helper_pair(int ret_fds[2])
 int
 helper_send(int fd, const struct helper_message *message, const int *fds, size_t n_fds)
 {
-	int r = pass_send(fd, message, sizeof(*message), fds, n_fds, MSG_DONTWAIT);
+	int r =
+	    pass_send(fd, message, HEAD + message->text_len, fds, n_fds, MSG_DONTWAIT);
 
 	return r == -ETOOMANYREFS || r == -ENOBUFS ? -EAGAIN : r;
+}
+
+/* Add a text behind those that are there; -EMSGSIZE: it does not fit. */
+int
+helper_add_text(struct helper_message *message, const char *text)
+{
+	const size_t size = strlen(text) + 1;
+
+	if (size > sizeof(message->text) - message->text_len)
+		return -EMSGSIZE;
+	memcpy(message->text + message->text_len, text, size);
+	message->text_len += (uint32_t)size;
+	return 0;
+}
+
+/* The text behind that one, or the first (NULL); "" where there is none. */
+const char *
+helper_next_text(const struct helper_message *message, const char *before)
+{
+	const char *next = before == NULL ? message->text : before + strlen(before) + 1;
+
+	return next < message->text + message->text_len ? next : "";
 }
 
 static int
@@ -39,7 +65,12 @@ check(const struct helper_message *message, ssize_t n)
 {
 	if (n <= 0)
 		return (int)n;
-	return n == sizeof(*message) && message->kind < HELPER_KIND_MAX ? 1 : -EBADMSG;
+	if ((size_t)n < HEAD || message->kind >= HELPER_KIND_MAX ||
+	    message->text_len != (size_t)n - HEAD)
+		return -EBADMSG;
+	return message->text_len == 0 || message->text[message->text_len - 1] == '\0'
+	           ? 1
+	           : -EBADMSG;
 }
 
 /*

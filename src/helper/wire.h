@@ -24,6 +24,7 @@
 
 #define HELPER_NAME_MAP(X)           \
 	X(HELPER_LETTERS, "letters") \
+	X(HELPER_PROBE, "probe")     \
 	X(HELPER_METRICS, "metrics")
 enum helper_name { HELPER_NAME_MAP(AS_ENUM) HELPER_MAX };
 extern const char *const helper_names[];
@@ -36,13 +37,17 @@ extern const char *const helper_names[];
 
 enum helper_kind {
 	/* from a helper */
-	HELPER_DONE, /* `n` more messages were acted upon */
-	HELPER_DEAD, /* `n` more dead letters came to mailbox `id` */
-	HELPER_ASK,  /* the figures are asked for */
+	HELPER_DONE,   /* `n` more messages were acted upon */
+	HELPER_DEAD,   /* `n` more dead letters came to mailbox `id` */
+	HELPER_ASK,    /* the figures are asked for */
+	HELPER_ANSWER, /* what came of question `id` */
 	/* to /system/letters */
 	HELPER_LEASES, /* descriptor: the page of leases; always the first message */
 	HELPER_GIVE,   /* mailbox `id`; descriptors: its socket, the text of a reply */
 	HELPER_RETURN, /* mailbox `id` is not to be served any more */
+	/* to /system/probe */
+	HELPER_QUESTION, /* `id`: a connection is made, and perhaps a request */
+	HELPER_FORGET,   /* its answer is not wanted any more */
 	/* to /system/metrics */
 	HELPER_LISTEN, /* descriptor: the socket to serve; none: nothing any more */
 	HELPER_TEXT,   /* descriptor: the figures as a file; none: they cannot be had */
@@ -58,11 +63,34 @@ struct helper_mailbox {
 	uint32_t rate; /* so many of them a second */
 };
 
+/* What is asked, and where; names are in the text of the message. */
+struct helper_question {
+	bool is_unix; /* at a path; else at a numeric address and a port */
+	bool is_http; /* with a request for a resource, of a host */
+	uint16_t port;
+};
+
+struct helper_answer {
+	bool is_good;
+	bool is_none; /* it could not be asked */
+	int error;    /* of a bad answer: errno, or 0 */
+	int status;   /* … of http, or 0 */
+};
+
+/* Bytes of all names of a message, each with its NUL. */
+#define HELPER_TEXT_MAX 4608
+
 struct helper_message {
 	enum helper_kind kind;
 	uint32_t id;
 	uint32_t n;
-	struct helper_mailbox mailbox; /* HELPER_GIVE */
+	union {
+		struct helper_mailbox mailbox;   /* HELPER_GIVE */
+		struct helper_question question; /* HELPER_QUESTION */
+		struct helper_answer answer;     /* HELPER_ANSWER */
+	};
+	uint32_t text_len;          /* of what is sent; */
+	char text[HELPER_TEXT_MAX]; /* HELPER_QUESTION: address, resource, host */
 };
 
 /*
@@ -79,7 +107,12 @@ struct helper_leases {
 /* The helper holds a lease no longer than this: what blocks is interrupted. */
 #define HELPER_BUSY_MS 100
 
+/* So many questions at a time; `id` modulo this is the place of one. */
+#define HELPER_QUESTIONS_MAX 256
+
 int helper_pair(int ret_fds[2]);
+int helper_add_text(struct helper_message *message, const char *text);
+const char *helper_next_text(const struct helper_message *message, const char *before);
 int helper_send(int fd, const struct helper_message *message, const int *fds,
                 size_t n_fds);
 int helper_receive(int fd, struct helper_message *ret);

@@ -207,11 +207,9 @@ try_to_connect(struct probe *probe)
 	if (connect(probe->fd, (struct sockaddr *)&probe->address, probe->address_len) ==
 	    0)
 		return connected(probe);
-	/* The queue of a unix socket is full: nothing tells when it no longer is. */
-	if (errno == EAGAIN && probe->address.ss_family == AF_UNIX) {
-		probe->wants = PROBE_WANTS_TIME;
-		return going_on;
-	}
+	/* The queue of a unix socket is full: it is not served (DECISIONS 56). */
+	if (errno == EAGAIN && probe->address.ss_family == AF_UNIX)
+		return failed(EAGAIN);
 	if (errno != EINPROGRESS && errno != EINTR)
 		return failed(errno == EAGAIN ? EADDRNOTAVAIL : errno);
 	probe->wants = PROBE_WANTS_WRITE;
@@ -263,9 +261,7 @@ void
 probe_continue(struct probe *probe, struct probe_result *ret)
 {
 	ASSERT(probe->fd >= 0);
-	if (probe->wants == PROBE_WANTS_TIME)
-		*ret = try_to_connect(probe);
-	else if (!probe->is_connected)
+	if (!probe->is_connected)
 		*ret = look(probe);
 	else if (probe->sent < probe->request_len)
 		*ret = speak(probe);

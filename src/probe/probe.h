@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* probe.h - is somebody there, and well?  One question over one connection.
  *
- * A probe never waits: its owner calls it when its descriptor is ready, or, where it has
- * nothing to wait for, a little later, and ends it when its time is over.  A tcp or unix
+ * A probe never waits: its owner calls it when its descriptor is ready, and ends it when
+ * its time is over.  A tcp or unix
  * probe is answered well when the connection is accepted; http when GET is answered with
  * a status from 200 to 399.  What supd itself lacks (descriptors, memory, ports) is
  * nobody's bad answer.
@@ -43,9 +43,7 @@ struct probe_result {
 enum probe_wants {
 	PROBE_WANTS_READ,
 	PROBE_WANTS_WRITE,
-	PROBE_WANTS_TIME, /* nothing tells of it: to be called in PROBE_RETRY_MS */
 };
-#define PROBE_RETRY_MS 20
 
 struct probe {
 	int fd; /* -1: none */

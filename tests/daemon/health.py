@@ -7,7 +7,7 @@ import signal
 import socket
 
 from answering import Answering, free_port, script, status, told
-from lib import alive, check, equal, main, now_ns, test
+from lib import alive, check, equal, has_no_rights, main, now_ns, test
 
 RESUME = [{"when": "health", "then": "resume"}, "default"]
 NEVER = "1h"
@@ -313,11 +313,81 @@ def lacking(box):
     usual = resource.prlimit(guardian, resource.RLIMIT_NOFILE)
     resource.prlimit(guardian, resource.RLIMIT_NOFILE, (3, usual[1]))
     n = len(site.asked)
-    passed(s, now_ns(), 0.5)
-    check(len(site.asked) <= n + 1, "there were descriptors")
+    # The connections are not the guardian's.
+    s.until(lambda: len(site.asked) > n + 10, "questions meanwhile")
     resource.prlimit(guardian, resource.RLIMIT_NOFILE, usual)
+    n = len(site.asked)
     s.until(lambda: len(site.asked) > n + 2, "more questions")
     equal(s.seen("failure"), [], "failures")
+
+
+# ---- /system/probe -------------------------------------------------------------------------
+
+@test("what asks has no rights, but finds a socket whatever the modes on the way to it")
+def unprivileged(box):
+    os.mkdir(box.path("private"), 0o700)
+    path = box.path("private/socket")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        os.chmod(path, 0o600)
+        listener.listen(64)
+        s = box.supd({"a": health({"unix": path}, failures=1)}, decider=RESUME)
+        for _ in range(3):
+            listener.accept()[0].close()
+        equal(s.seen("failure"), [], "failures")
+        has_no_rights(s.actor("/system/probe")["pid"], 1 << 1)
+
+
+@test("a socket whose queue is full is a bad answer, at once")
+def full(box):
+    path = box.path("socket")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(0)
+        with socket.socket(socket.AF_UNIX) as waiting:
+            waiting.connect(path)
+            s = box.supd({"a": health({"unix": path}, failures=1, timeout="1000s")},
+                         decider=RESUME)
+            equal(s.event("failure", "a")["cause"]["key"], "queue full", "the cause")
+
+
+@test("that what asks is killed, or hangs, is nobody's bad answer", timeout=60)
+def replaced(box):
+    site = Answering(box)
+    s = box.supd({"a": health({"http": site.url()}, failures=1, timeout="1s")})
+    for signo in (signal.SIGKILL, signal.SIGSTOP):
+        s.until(lambda n=len(site.asked): len(site.asked) > n + 1, "questions")
+        old = s.actor("/system/probe")["pid"]
+        os.kill(old, signo)
+        s.until(lambda old=old: s.actor("/system/probe")["pid"] not in (None, old),
+                "the next one", 20)
+        s.until(lambda n=len(site.asked): len(site.asked) > n + 1, "more questions")
+    equal(s.seen("failure"), [], "failures")
+
+
+@test("a probe of which nobody wants to know any more is ended at once")
+def unwanted(box):
+    endless = script(box, "echo $$$$ >>@; exec sleep 1000")
+    site = Answering(box, speechless=True)
+    s = box.supd({"a": health({"exec": endless}, timeout="1000s"),
+                  "b": health({"http": site.url()}, timeout="1000s")})
+    pid, guardian = s.started("a"), s.guardian()
+    s.until(lambda: told(box) and site.accepted, "questions")
+    first = int(told(box)[0])
+    s.write({"a": health({"exec": endless}, timeout="999s", initial_delay="1ms"),
+             "b": {"health": "off"}})
+    s.ctl_ok("apply")
+    s.until(lambda: not alive(first), "the end of the first command")
+    site.kept[0].settimeout(20)
+    while site.kept[0].recv(4096):
+        pass  # the question, until its end
+    s.until(lambda: len(told(box)) > 1, "the next question")
+    second = int(told(box)[1])
+    s.write({"a": {"health": "off"}, "b": {"health": "off"}})
+    s.ctl_ok("apply")
+    s.until(lambda: not alive(second), "the end of the second command")
+    equal(s.guardian(), guardian, "the guardian")
+    equal((s.actor("a")["pid"], s.seen("failure")), (pid, []), "process and failures")
 
 
 # ---- the guardian dies ---------------------------------------------------------------------
