@@ -125,6 +125,17 @@ add_text(struct strbuf *sb, const char *text)
 	strbuf_add(sb, text, strlen(text) + 1);
 }
 
+/* Root reads the file with the rights that the actor has. */
+static void
+add_owner(struct strbuf *sb, const struct conf_process *process)
+{
+	if (!process->has_user)
+		return;
+	strbuf_addf(sb, " %u:%u", (unsigned int)process->uid, (unsigned int)process->gid);
+	for (size_t i = 0; i < process->n_groups; i++)
+		strbuf_addf(sb, ":%u", (unsigned int)process->groups[i]);
+}
+
 static void
 add_source(struct request *request, const struct actor *actor, size_t n,
            const struct conf_output *output, const char *stream)
@@ -140,7 +151,10 @@ add_source(struct request *request, const struct actor *actor, size_t n,
 		format = READER_PLAIN;
 	add_text(sb, actor->path);
 	add_text(sb, stream);
-	add_text(sb, reader_format_names[format]);
+	strbuf_adds(sb, reader_format_names[format]);
+	if (output->kind == OUTPUT_FILE)
+		add_owner(sb, &actor->conf->process);
+	strbuf_addc(sb, '\0');
 	add_text(sb, place_of(&request->wanted, actor->path, n, place));
 	if (output->kind == OUTPUT_FILE) {
 		add_text(sb, output->file);

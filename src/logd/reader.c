@@ -6,12 +6,14 @@
 
 #include "base/assert.h"
 #include "base/moment.h"
+#include "logd/reader_owner.h"
 #include "logd/reader_source.h"
 #include "logd/reader_watch.h"
 #include "os/fd.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
@@ -75,14 +77,20 @@ next_text(const struct reader *reader, size_t *at)
 static int
 parse_source(struct source *source, const char *const texts[FIELDS])
 {
-	int format = names_find(reader_format_names, READER_FORMAT_MAX, texts[2]);
+	const char *blank = strchrnul(texts[2], ' ');
+	const char *owner = blank + (*blank == ' ');
+	char name[16];
+	int format;
 
-	if (format < 0 || strchr(texts[4], '/') == NULL)
+	(void)snprintf(name, sizeof(name), "%.*s", (int)(blank - texts[2]), texts[2]);
+	format = names_find(reader_format_names, READER_FORMAT_MAX, name);
+	if (format < 0 || !reader_owner_is(owner) || strchr(texts[4], '/') == NULL)
 		return -EBADMSG;
 	*source = (struct source){
 	    .path = texts[0],
 	    .stream = texts[1],
 	    .format = (enum reader_format)format,
+	    .owner = owner,
 	    .position = texts[3],
 	    .name = texts[4],
 	    .is_changed = true,

@@ -14,6 +14,9 @@
  *	positions   "1" or "0"
  *	for each source: path of the actor, stream, format, position, file
  *
+ * The format of a foreign file, which the actor chose, goes on with a blank and the owner
+ * with whose rights it is read (reader_owner.h).
+ *
  * The answer goes to the other, a line for each line that an actor wrote,
  *
  *	{"path":"/user/a","time":"…"|null,"stream":"stdout","text":"…"}

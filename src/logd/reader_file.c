@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "logd/gzip.h"
 #include "logd/reader.h"
+#include "logd/reader_owner.h"
 #include "os/fd.h"
 
 #include <ctype.h>
@@ -70,22 +71,32 @@ end_gzip(struct reader_file *file)
 
 /* ---- open, close, seek ------------------------------------------------------------- */
 
-/* Open a file at its beginning; -errno, -EINVAL if it is no regular file. */
+/*
+ * Open a file at its beginning, with the rights of this owner (reader_owner.h).  -errno;
+ * -EINVAL if it is no regular file, -ELOOP or -EMLINK if it is one that a link has led
+ * to.
+ */
 int
-reader_file_open(struct reader_file *file, const char *path, bool packed)
+reader_file_open(struct reader_file *file, const char *path, bool packed,
+                 const char *owner)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
 	struct stat st;
 	int r = 0;
 
 	ASSERT(file->fd < 0);
-	file->fd = open(path, flags);
-	if (file->fd < 0)
-		return -errno;
+	file->fd = reader_owner_open(owner, path, flags);
+	if (file->fd < 0) {
+		r = file->fd;
+		file->fd = -1;
+		return r;
+	}
 	if (fstat(file->fd, &st) < 0)
 		r = -errno;
 	else if (!S_ISREG(st.st_mode))
 		r = -EINVAL;
+	else if (st.st_nlink > 1)
+		r = -EMLINK;
 	else if (packed)
 		r = unpack(file);
 	if (r < 0) {

@@ -25,7 +25,8 @@ struct reader_file {
 };
 
 void reader_file_init(struct reader_file *file);
-int reader_file_open(struct reader_file *file, const char *path, bool packed);
+int reader_file_open(struct reader_file *file, const char *path, bool packed,
+                     const char *owner);
 void reader_file_close(struct reader_file *file);
 void reader_file_done(struct reader_file *file);
 int reader_file_seek(struct reader_file *file, uint64_t offset);

@@ -71,9 +71,9 @@ open_number(const struct source *source, uint32_t n, struct reader_file *file)
 
 	reader_file_close(file);
 	if (name_of(source, n, false, name))
-		r = reader_file_open(file, name, false);
+		r = reader_file_open(file, name, false, source->owner);
 	if (r == -ENOENT && n > 0 && name_of(source, n, true, name))
-		r = reader_file_open(file, name, true);
+		r = reader_file_open(file, name, true, source->owner);
 	if (r == 0)
 		reader_file_find_mark(file);
 	return r;
@@ -300,8 +300,8 @@ find_own_number(const struct source *source)
 
 /*
  * Open the next file after number n; -ENOENT if there is none yet.  While files get other
- * numbers one is missing in the midst of them, and another a moment later: what was passed
- * over must be missing still when the next one is open, or all is looked at again.
+ * numbers one is missing in the midst of them, and another a moment later: what was
+ * passed over must be missing still when the next one is open, or all is looked at again.
  */
 static int
 open_newer(const struct source *source, uint32_t n, struct reader_file *file)

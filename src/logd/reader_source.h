@@ -23,6 +23,7 @@ struct source {
 	const char *name; /* of the newest file */
 	const char *position;
 	enum reader_format format;
+	const char *owner; /* with whose rights it is read, see reader_owner.h */
 
 	struct reader_file file;
 	struct reader_line head; /* the next line, if has_head */

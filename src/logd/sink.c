@@ -15,7 +15,9 @@
 static int
 open_file(struct sink *sink, struct stat *ret)
 {
-	const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	/* Where others may write in the directory, they may put a link there. */
+	const int flags =
+	    O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
 	int fd = open(sink->path, flags, 0640);
 
 	if (fd < 0 && errno == ENOENT) {

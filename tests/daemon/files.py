@@ -59,5 +59,34 @@ def closed(box):
     has(result.err, rf"warning: .*stdin: user {NOBODY.pw_uid} cannot read", "another")
 
 
+@test("logs reads a file of the actor's choice with the rights of the actor, not of root",
+      root=True)
+def logs(box):
+    secret, own = secret_of(box), own_directory(box)
+    closed_directory = box.path("closed")
+    os.mkdir(closed_directory, 0o700)
+    os.rename(secret, closed_directory + "/out")
+    os.chmod(closed_directory + "/out", 0o644)
+    s = box.supd({"a": {"user": "nobody", "output": f"file:{own}/d/out",
+                        "command": ["/bin/sh", "-c", "echo mine; exec sleep 1000"]}})
+    s.until(lambda: "mine" in s.ctl("logs", "a").out, "its line")
+    # What the actor may do with what is its own.
+    os.unlink(f"{own}/d/out")
+    os.symlink(closed_directory + "/out", f"{own}/d/out")
+    last = s.ctl("logs", "a")
+    check("SECRET" not in last.out and last.code != 0, f"through a link at the end: {last}")
+    os.unlink(f"{own}/d/out")
+    os.rmdir(f"{own}/d")
+    os.symlink(closed_directory, f"{own}/d")
+    middle = s.ctl("logs", "a")
+    check("SECRET" not in middle.out and middle.code != 0, f"through one in the middle: {middle}")
+    has(middle.err, "Permission denied", "what is said")
+    os.unlink(f"{own}/d")
+    os.mkdir(f"{own}/d")
+    os.link(closed_directory + "/out", f"{own}/d/out")
+    second = s.ctl("logs", "a")
+    check("SECRET" not in second.out and second.code != 0, f"by a second name: {second}")
+
+
 if __name__ == "__main__":
     main()
