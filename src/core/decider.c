@@ -12,6 +12,10 @@
  * time.  It may come later. */
 enum { TIMED_OUT = 110 };
 
+/* The step of a start that failed because somebody else has the address of a socket, or
+ * something else about it is not as it is to be: that may change. */
+#define SOCKET_STEP "open socket"
+
 /*
  * Was it the machine that was short of something, rather than the actor that is wrong?
  * Linux numbers: the core knows no <errno.h>.  EAGAIN, ENOMEM, EBUSY, ENFILE, EMFILE,
@@ -37,7 +41,8 @@ default_preset(const struct cause *cause, bool first, enum strategy strategy)
 	case CAUSE_STOPPED:
 		return DIRECTIVE_RESUME;
 	case CAUSE_EXEC:
-		if (!first || cause->error == TIMED_OUT)
+		if (!first || cause->error == TIMED_OUT ||
+		    strcmp(cause->key, SOCKET_STEP) == 0)
 			return DIRECTIVE_RESTART;
 		return strategy == STRATEGY_ONE_FOR_ONE ? DIRECTIVE_STOP
 		                                        : DIRECTIVE_ESCALATE;

@@ -470,6 +470,11 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	if (r < 0)
 		goto done;
 	program.is_limited = containment->is_limited;
+	r = mailboxes_reopen(shell, actor);
+	if (r < 0) {
+		ret->step = SPAWN_STEP_SOCKET;
+		goto done;
+	}
 	r = find_passed(shell, actor, &program.passed);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_FDS;

@@ -299,6 +299,9 @@ look_at_actor(struct letters *letters, struct ref ref)
 	mailboxes = mailboxes_for(shell, actor, &index);
 	if (mailboxes == NULL || !view_of(shell, ref, &view))
 		return;
+	/* Where a socket is missing no client can come: the start opens it, or fails. */
+	if (waits(&view) && mailboxes_are_missing(mailboxes, index))
+		shell_post(shell, &(struct event){.kind = EVENT_KNOCK, .ref = ref});
 	for (size_t i = 0; (mailbox = mailboxes_of(mailboxes, index, i)) != NULL; i++) {
 		look_at(shell, mailbox, ref, &view);
 		if (mailbox->socket->handler != CONF_NONE)

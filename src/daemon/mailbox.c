@@ -127,6 +127,15 @@ find_old(const struct mailboxes *old, const struct mailbox *wanted)
 	return &old->at[i];
 }
 
+/* The configuration before had this socket, and could not open it either. */
+static bool
+was_missing(const struct mailboxes *old, const struct mailbox *wanted)
+{
+	uint32_t i;
+
+	return map_get(&old->by_key, wanted->key, &i) && old->at[i].fd < 0;
+}
+
 /* Does an actor that was added, or is configured, have that address?  NULL: nobody. */
 static const char *
 find_owner(const struct shell *shell, const struct mailbox *wanted, bool is_added)
@@ -206,7 +215,12 @@ list_sockets(struct mailboxes *ret, const struct conf *conf)
 	return 0;
 }
 
-/* Open them all; whoever has one that we cannot have goes on with it. */
+/*
+ * Open them all.  One that cannot be opened is an error, and nothing is opened, when a
+ * configuration takes the place of another one, unless that had not got it either.  At
+ * the start of supd, and at an adoption, all others are open nevertheless: the start of
+ * the actor tries again (DECISIONS 62).
+ */
 static int
 open_all(struct shell *shell, struct mailboxes *mailboxes, const struct conf *conf,
          const struct mailboxes *old, bool is_added, struct err *err)
@@ -219,9 +233,9 @@ open_all(struct shell *shell, struct mailboxes *mailboxes, const struct conf *co
 			continue;
 		err_prefix(err, "%s: socket %s", conf->actors[mailbox->actor].path,
 		           mailbox->socket->name);
-		if (!shell->is_adopting)
+		if (is_added || (old != NULL && !was_missing(old, mailbox)))
 			return r;
-		log_line(LOG_LEVEL_ERROR, "%s; its next process has none", err->text);
+		log_line(LOG_LEVEL_ERROR, "%s", err->text);
 	}
 	return 0;
 }
@@ -386,6 +400,41 @@ mailboxes_for(const struct shell *shell, const struct actor *actor, uint32_t *re
 	return &shell->mailboxes;
 }
 
+/* Open those of the actor's sockets that could not be opened so far: 0, or -errno. */
+int
+mailboxes_reopen(struct shell *shell, const struct actor *actor)
+{
+	uint32_t index = 0;
+	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
+	struct mailbox *mailbox;
+	struct err err;
+
+	for (size_t i = 0;
+	     mailboxes != NULL && (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
+	     i++) {
+		int r = 0;
+
+		if (mailbox->fd < 0)
+			r = open_one(shell, mailbox, NULL, mailboxes != &shell->mailboxes,
+			             &err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Is one of the sockets of this actor of the configuration not open? */
+bool
+mailboxes_are_missing(const struct mailboxes *mailboxes, uint32_t actor)
+{
+	const struct mailbox *mailbox;
+
+	for (size_t i = 0; (mailbox = mailboxes_of(mailboxes, actor, i)) != NULL; i++)
+		if (mailbox->fd < 0)
+			return true;
+	return false;
+}
+
 /* It may have removed the files of its sockets: then they are restored, and clients find
  * the way to the next process. */
 void
@@ -395,8 +444,8 @@ mailboxes_mend(const struct shell *shell, const struct actor *actor)
 	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
 	const struct mailbox *mailbox;
 
-	for (size_t i = 0; mailboxes != NULL &&
-	                   (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
+	for (size_t i = 0;
+	     mailboxes != NULL && (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
 	     i++) {
 		const struct conf_socket *socket = mailbox->socket;
 		int r;
@@ -405,8 +454,9 @@ mailboxes_mend(const struct shell *shell, const struct actor *actor)
 			continue;
 		r = sockfile_restore(socket->address);
 		if (r > 0)
-			log_line(LOG_LEVEL_NOTICE, "%s: socket %s: %s was removed: restored",
-			         actor->path, socket->name, socket->address);
+			log_line(LOG_LEVEL_NOTICE,
+			         "%s: socket %s: %s was removed: restored", actor->path,
+			         socket->name, socket->address);
 		else if (r < 0)
 			(void)log_errno(r, "%s: socket %s: restore %s, which was removed",
 			                actor->path, socket->name, socket->address);

@@ -21,7 +21,7 @@ struct shell;
 
 /* One socket. */
 struct mailbox {
-	int fd; /* -1: it could not be opened, but whoever has it goes on with it */
+	int fd;                           /* -1: it could not be opened so far */
 	const struct conf_socket *socket; /* borrowed from the configuration */
 	uint32_t actor;                   /* of the configuration: whose it is */
 	uint64_t key;                     /* in the walker's vault */
@@ -51,11 +51,14 @@ void mailboxes_retire(struct shell *shell, struct mailboxes *old,
                       const struct mailboxes *successor);
 void mailboxes_close(struct shell *shell, struct mailboxes *mailboxes);
 
+int mailboxes_reopen(struct shell *shell, const struct actor *actor);
+bool mailboxes_are_missing(const struct mailboxes *mailboxes, uint32_t actor);
+
 /* A process of the actor has ended. */
 void mailboxes_mend(const struct shell *shell, const struct actor *actor);
 
-/* Where the sockets of an actor are, and which of the configuration's actors it is; NULL: it
- * has none. */
+/* Where the sockets of an actor are, and which of the configuration's actors it is; NULL:
+ * it has none. */
 const struct mailboxes *mailboxes_for(const struct shell *shell,
                                       const struct actor *actor, uint32_t *ret_index);
 

@@ -63,6 +63,7 @@
 	X(SPAWN_STEP_EXEC, "exec")                         \
 	X(SPAWN_STEP_ENVIRONMENT, "environment")           \
 	X(SPAWN_STEP_ENVIRONMENT_FILE, "environment_file") \
+	X(SPAWN_STEP_SOCKET, "open socket")                \
 	X(SPAWN_STEP_INPUT, "open stdin")                  \
 	X(SPAWN_STEP_OUTPUT, "open output")                \
 	X(SPAWN_STEP_REMOVED, "removed")

@@ -280,7 +280,7 @@ def alive(box):
             if kind != "unix-dgram":
                 other.listen()
         s = box.supd({"a": {"sockets": {"x": listen}}}, name=f"of-{kind}", wait=False)
-        s.ended(71)
+        equal(s.event("failure", "a")["step"], "open socket", "what failed")
         check(os.path.exists(address), f"{address} was taken away")
         with open(s.stderr, encoding="utf8") as text:
             check(address in text.read(), "the sentence lacks the path")

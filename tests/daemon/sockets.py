@@ -9,7 +9,7 @@ import stat
 import threading
 
 from callers import ask, clients, free_port
-from lib import Skip, check, equal, main, run, test, SUPD
+from lib import Skip, check, equal, has, main, run, test, SUPD
 
 
 def report(box, s, name, what):
@@ -170,19 +170,52 @@ def dead(box):
     equal(ask(path), s.started("a"), "who answered")
 
 
-@test("an address in use prevents the start, with a sentence that names it")
+@test("DECISIONS 62 an address in use fails the start of its actor only, until it is free")
 def in_use(box):
+    with socket.socket() as other, socket.socket() as second, socket.socket() as third:
+        for one in (other, second, third):
+            one.bind(("127.0.0.1", 0))
+            one.listen()
+        port, *more = (one.getsockname()[1] for one in (other, second, third))
+        backoff = {"min": "50ms", "max": "50ms"}
+        web = {"do": ["serve"], "sockets": {"web": f"tcp:127.0.0.1:{port}"}, "backoff": backoff}
+        group = {"group": {"strategy": "one_for_all", "I": "9999/1s", "children": {
+            "d": {"sockets": {"web": f"tcp:127.0.0.1:{more[0]}"}, "backoff": backoff}}}}
+        s = box.supd({"a": web, "b": {}, "c": {}, **group}, wait=False)
+        s.started("c")
+        failure = s.event("failure", "a", 2)
+        equal((failure["cause"]["kind"], failure["cause"]["errno"], failure["step"]),
+              ("exec", "EADDRINUSE", "open socket"), "the failure")
+        with open(s.stderr, encoding="utf8") as text:
+            has(text.read(), f"/user/a: socket web: .*{port}", "the log")
+        s.event("failure", "group/d", 2)
+        s.ctl_ok("stop", "group/d")
+        s.crash()
+        # What is applied meanwhile does not depend on it, unless it wants such a one, too.
+        s.write({"a": web, "b": {}, "c": {}, "e": {}, **group})
+        s.ctl_ok("apply")
+        s.started("e")
+        s.write({"a": web, "b": {}, "f": {"sockets": {"web": f"tcp:127.0.0.1:{more[1]}"}}})
+        check(s.ctl("apply").code == 1, "applied without its socket")
+    pid = s.started("a")
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        equal(int(client.recv(100).split()[1]), pid, "who answered")
+
+
+@test("DECISIONS 62 one that waits for clients at an address in use is called when it is free")
+def in_use_on_demand(box):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        s = box.supd({"a": {"sockets": {"web": f"tcp:127.0.0.1:{port}"}}}, wait=False)
-        s.acknowledged = True
-        s.until(lambda: s.process.poll() is not None, "supd's end")
-        check(s.process.returncode in (71, 78), f"exit status {s.process.returncode}")
-        with open(s.stderr, encoding="utf8") as text:
-            check(str(port) in text.read(), "the sentence lacks the port")
-        equal(s.order(), [], "what was started")
+        s = box.supd({"a": {"do": ["serve"], "sockets": {"web": f"tcp:127.0.0.1:{port}"},
+                            "start_on": "connect", "backoff": {"min": "50ms", "max": "50ms"}},
+                      "b": {}}, wait=False)
+        s.started("b")
+        s.event("failure", "a", 2)
+    s.until(lambda: s.actor("a")["state"] in ("waiting", "running"), "the socket")
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        equal(client.recv(100).split()[1], str(s.started("a")).encode(), "who answered")
 
 
 @test("an IPv6 address is written in brackets")
