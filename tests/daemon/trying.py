@@ -82,6 +82,7 @@ def observed(box):
             s.event("applied", count=2 * n + 1)
             s.wait_for(f"/user/{name}", state="running", ready=True,
                        generation=2 if name == "a" else 1)
+            s.started(name, 2 if name == "a" else 1)
             s.tell(name, "exit=9")
             reply = caller.receive()
         equal(reply.get("error", "").split(".")[-1], "StartFailed", f"the reply about {name}")
@@ -131,6 +132,7 @@ def meanwhile(box):
     s.write({"a": {}, "b": NEVER})
     with Varlink(s.socket) as caller:
         caller.send("Apply", {"rollback_ms": 3600000})
+        s.event("applied")
         s.wait_for("/user/b", state="starting")
         equal(s.error_of("Apply")[0], "InvalidState", "another Apply")
         equal(s.error_of("Apply", rollback_ms=5)[0], "InvalidState", "another trial")
