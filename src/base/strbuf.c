@@ -195,6 +195,46 @@ strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len)
 }
 
 /*
+ * Is the text such that strbuf_add_json_bytes() keeps every byte of it?
+ */
+bool
+strbuf_is_json_text(const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	while (text < end) {
+		size_t n = *text == '\0' ? 0 : strbuf_utf8_length(text, end);
+
+		if (n == 0)
+			return false;
+		text += n;
+	}
+	return true;
+}
+
+/* Append bytes in base64 (RFC 4648), without quotes. */
+void
+strbuf_add_base64(struct strbuf *sb, const char *bytes, size_t len)
+{
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	    "0123456789+/";
+
+	for (size_t i = 0; i < len; i += 3) {
+		uint32_t bits = (uint32_t)(unsigned char)bytes[i] << 16;
+		char group[4];
+
+		if (i + 1 < len)
+			bits |= (uint32_t)(unsigned char)bytes[i + 1] << 8;
+		if (i + 2 < len)
+			bits |= (unsigned char)bytes[i + 2];
+		for (unsigned int k = 0; k < 4; k++)
+			group[k] = i + k > len ? '=' : digits[bits >> (18 - 6 * k) & 63];
+		strbuf_add(sb, group, sizeof(group));
+	}
+}
+
+/*
  * Is there a control character at p, which is before end?  Its length, 0 if there is
  * none: those of C1 are two bytes in UTF-8.
  */

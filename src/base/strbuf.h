@@ -32,6 +32,8 @@ void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 void strbuf_add_number(struct strbuf *sb, uint64_t n);
 void strbuf_add_json(struct strbuf *sb, const char *s);
+bool strbuf_is_json_text(const char *text, size_t len);
+void strbuf_add_base64(struct strbuf *sb, const char *bytes, size_t len);
 void strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len);
 void strbuf_add_visible(struct strbuf *sb, const char *text, size_t len);
 size_t strbuf_control_length(const char *p, const char *end);

@@ -110,3 +110,28 @@ span_decode(struct span span, struct strbuf *out)
 		}
 	}
 }
+
+/* Append the bytes that a span has in base64; what follows a character of another kind,
+ * such as the filling at its end, is left out. */
+void
+span_decode_base64(struct span span, struct strbuf *out)
+{
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	    "0123456789+/";
+	uint32_t bits = 0;
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < span.len; i++) {
+		const char *digit = memchr(digits, span.at[i], sizeof(digits) - 1);
+
+		if (digit == NULL)
+			return;
+		bits = bits << 6 | (uint32_t)(digit - digits);
+		n += 6;
+		if (n < 8)
+			continue;
+		n -= 8;
+		strbuf_addc(out, (char)(bits >> n & 0xff));
+	}
+}

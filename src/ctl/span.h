@@ -19,5 +19,6 @@ struct span {
 bool span_is(struct span span, const char *text);
 bool span_is_object(struct span span);
 void span_decode(struct span span, struct strbuf *out);
+void span_decode_base64(struct span span, struct strbuf *out);
 
 #endif

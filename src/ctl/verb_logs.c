@@ -50,6 +50,7 @@ struct line {
 	struct span time;
 	struct span stream;
 	struct span text;
+	struct span bytes; /* in base64, where the text is not what was written */
 };
 
 /* ---- where we are --------------------------------------------------------------------
@@ -224,6 +225,8 @@ print_object(struct stream *stream, const struct line *line)
 	add_member(text, ", \"time\": ", line->time);
 	add_member(text, ", \"stream\": ", line->stream);
 	add_member(text, ", \"text\": ", line->text);
+	if (line->bytes.at != NULL)
+		add_member(text, ", \"bytes\": ", line->bytes);
 	strbuf_addc(text, '}');
 	print_json(&stream->ctl->out, (struct span){strbuf_str(text), text->len});
 }
@@ -241,7 +244,10 @@ print_line(struct stream *stream, const struct line *line)
 		if (stream->named)
 			print_name(stream, strbuf_str(text));
 		strbuf_clear(text);
-		span_decode(line->text, text);
+		if (line->bytes.at != NULL && !stream->ctl->out.terminal)
+			span_decode_base64(line->bytes, text);
+		else
+			span_decode(line->text, text);
 		print_output(stream, strbuf_str(text), text->len);
 	}
 	strbuf_addc(&stream->ctl->out.buf, '\n');
@@ -265,10 +271,11 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	    {"time", SCAN_STRING, offsetof(struct line, time)},
 	    {"stream", SCAN_STRING, offsetof(struct line, stream)},
 	    {"text", SCAN_STRING, offsetof(struct line, text)},
+	    {"bytes", SCAN_STRING, offsetof(struct line, bytes)},
 	};
 	struct stream *stream = user;
 	struct ctl *ctl = stream->ctl;
-	struct line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
+	struct line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
 	struct scan scan;
 
 	if (reply->parameters.at == NULL)

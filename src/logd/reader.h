@@ -21,6 +21,7 @@
  *
  *	{"path":"/user/a","time":"…"|null,"stream":"stdout","text":"…"}
  *
+ * with `"bytes":"…"`, in base64, where a byte of it is not in the text as it was written,
  * or for what cannot be read "!PATH SENTENCE", after which it ends.
  *
  * With positions each `stream` is followed by "@" and the place behind the line, and
@@ -49,7 +50,7 @@ enum reader_format { READER_FORMAT_MAP(AS_ENUM) READER_FORMAT_MAX };
 #define READER_BYTES_MAX   (16 * 1024 * 1024)
 /* Longer lines come in pieces; an answer is at most so long. */
 #define READER_LINE_MAX   (256 * 1024)
-#define READER_RECORD_MAX (6 * READER_LINE_MAX + 64 * 1024)
+#define READER_RECORD_MAX (8 * READER_LINE_MAX + 64 * 1024)
 /* argv[1] of the process. */
 #define READER_ROLE "@logs"
 #define READER_END  "end"

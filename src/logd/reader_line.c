@@ -150,5 +150,10 @@ reader_line_add(struct strbuf *out, const struct reader_line *line, const char *
 	} else {
 		strbuf_add_json_bytes(out, line->text, line->len);
 	}
+	if (!line->is_json && !strbuf_is_json_text(line->text, line->len)) {
+		strbuf_adds(out, ",\"bytes\":\"");
+		strbuf_add_base64(out, line->text, line->len);
+		strbuf_addc(out, '"');
+	}
 	strbuf_adds(out, "}\n");
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 """supctl against a supd of canned answers: what is asked, what is printed, how it ends."""
 
+import base64
 import json
 import os
 import pty
@@ -802,6 +803,22 @@ def test_logs_of_one_actor_are_printed_as_they_were_written():
     calls = one(Supd(Logs=answer), "logs", "web", out="one\ttwo \x1b[31mred ü\n\n")
     check(calls == [("Logs", {"names": ["web"], "since": "@"}, True)], calls)
     one(Supd(Logs=answer), "tail", "web", out="one\ttwo \x1b[31mred ü\n\n")
+
+
+def test_logs_that_are_not_text_are_the_bytes_that_were_written():
+    def answer(parameters, supd):
+        for i, line in enumerate(lines):
+            message = said("/user/web", "\ufffd", more=i + 1 < len(lines))
+            message.message["parameters"]["bytes"] = base64.b64encode(line).decode()
+            yield message
+    lines = [b"\xff", b"a\0b", b"\x1b[31m\xc3", bytes(range(1, 256)).replace(b"\n", b"")]
+
+    def body(s):
+        done = subprocess.run(command("-s", s.path, "logs", "web"), env=environment(),
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=GUARD_S)
+        check((done.returncode, done.stdout) == (0, b"\n".join(lines) + b"\n"), done)
+    using(Supd(Logs=answer), body)
+    one(Supd(Logs=lambda p, s: [said("/user/web", "x", more=False)]), "logs", "web", out="x\n")
 
 
 def test_logs_of_several_actors_have_their_names_in_front():

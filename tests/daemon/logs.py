@@ -70,6 +70,19 @@ def plain(box):
           {("/user/a", "path", "stream", "text", "time")}, "the members")
 
 
+@test("what is not read on a terminal is, byte for byte, what an actor wrote")
+def exact(box):
+    written = b"caf\xe9\nnull \0 here\n\x1b[31mred\n" + bytes(
+        n for n in range(1, 256) if n != 10) + b"\n"
+    with open(box.path("bytes"), "wb") as out:
+        out.write(written)
+    s = box.supd({"a": {"command": ["sh", "-c", f"cat {box.path('bytes')}; exec sleep 1000"]}})
+    until(lambda: s.ctl("logs", "a", "-o", "json").out.count("\n") == 4, "the lines")
+    read = subprocess.run([SUPCTL, "-s", s.socket, "logs", "a"], stdout=subprocess.PIPE,
+                          check=True).stdout
+    equal(read, written, "the bytes")
+
+
 @test("several actors, a pattern and a supervisor have names in front")
 def several(box):
     s = box.supd({"app": {"children": {"a": counter(2), "b": counter(2)}}, "c": counter(1)})

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """The process that reads what actors said: merging, rotation, places, following."""
+import base64
 import fcntl
 import gzip
 import json
@@ -192,6 +193,8 @@ def noise(p):
                   + b"x" * 200000 + b"\n" + b"y" * (256 * 1024) + b"\n" + b"z" * 600000 + b"\n\n")
     got = Reader(("/user/a", log)).all()
     equal(got[0]["text"], "\ufffd\ufffd\x1b[31m\ufffd")
+    equal(base64.b64decode(got[0]["bytes"]), b"\xff\x00\x1b[31m\xc3")
+    equal([one for one in got[1:] if "bytes" in one], [], "bytes of what is text")
     equal([len(a["text"]) for a in got[1:]],
           [200000, 262144, 262144, 262144, 600000 - 2 * 262144, 0], "the lengths")
 
