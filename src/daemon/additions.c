@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/sum.h"
+#include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/record.h"
@@ -452,7 +453,9 @@ additions_prepare(struct shell *shell, const struct conf *conf, struct ref paren
 
 	if (entry == NULL)
 		return NULL;
-	r = log_make_room(shell, entry->bytes);
+	r = keeper_has_room(shell, keeper_count(conf)) ? 0 : -EMFILE;
+	if (r == 0)
+		r = log_make_room(shell, entry->bytes);
 	grown = r < 0 ? NULL : make_grown(shell, entry, &above->conf->spec, err);
 	if (r < 0)
 		err_set(err, -r, "room for another actor");

@@ -202,49 +202,82 @@ keeper_take_newest_conf(struct shell *shell, struct err *err)
 	return keeper_take_conf(shell, shell->conf_id, err);
 }
 
-/* The walker could not take the ledger: what is done from now on would be unknown to a
- * successor, who goes on with the one before.  So let that be now. */
-static void
-must_have(const struct link_message *ack)
-{
-	if (ack->n == 0)
-		return;
-	(void)log_errno(-(int)ack->n, "hand the ledger to the walker");
-	abort();
-}
-
 /*
- * The walker answers when it has the ledger: until then a successor would get the one
- * before.  It is always prompt; what else it says meanwhile is for the next turn.
+ * Wait for the walker's answer, which is always prompt; what else it says meanwhile is
+ * for the next turn.  Returns 0, also when it is gone, or an errno.
  */
-void
-keeper_keep_ledger(struct shell *shell)
+static int
+wait_for_ack(struct shell *shell)
 {
-	struct link_message ledger = {.kind = LINK_LEDGER};
 	struct keeper *keeper = shell->keeper;
 	struct link_message message;
 	int fds[LINK_FDS_MAX];
-	int fd = ledger_fd(shell->ledger);
-	struct ledger_size size;
 	size_t n_fds;
-	int r;
+	int r, code = 0;
 
-	ledger_size(shell->ledger, &size);
-	ledger.n = size.slots;
-	tell(shell, &ledger, &fd, 1);
 	while ((r = link_receive(shell->link_fd, 0, &message, fds, &n_fds)) > 0 ||
 	       r == -EINTR) {
 		if (r < 0)
 			continue;
 		close_fds(fds, n_fds);
 		if (message.kind == LINK_ACK) {
-			must_have(&message);
+			code = (int)message.n;
 			break;
 		}
 		note(keeper, &message);
 	}
 	if (keeper->is_poked || keeper->is_asked || keeper->signals != 0 || r <= 0)
 		ev_feed_event(shell->loop, &keeper->io, EV_READ);
+	return code;
+}
+
+/*
+ * The walker answers when it has the ledger: until then a successor would get the one
+ * before.  Where it could not take it, what is done from now on would be unknown to a
+ * successor, who goes on with the one before: so let that be now.
+ */
+void
+keeper_keep_ledger(struct shell *shell)
+{
+	struct link_message ledger = {.kind = LINK_LEDGER};
+	int fd = ledger_fd(shell->ledger);
+	struct ledger_size size;
+	int code;
+
+	ledger_size(shell->ledger, &size);
+	ledger.n = size.slots;
+	tell(shell, &ledger, &fd, 1);
+	code = wait_for_ack(shell);
+	if (code == 0)
+		return;
+	(void)log_errno(-code, "hand the ledger to the walker");
+	abort();
+}
+
+uint32_t
+keeper_count(const struct conf *conf)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_process *process = &conf->actors[i].process;
+
+		/* One pipe where output and errors go the same way. */
+		if (process->argv != NULL)
+			n += 1 + process->notify + (uint32_t)process->n_sockets;
+	}
+	return n;
+}
+
+bool
+keeper_has_room(struct shell *shell, uint32_t n)
+{
+	const struct link_message room = {.kind = LINK_ROOM, .n = n};
+
+	if (shell->keeper == NULL || shell->keeper->is_gone)
+		return true;
+	tell(shell, &room, NULL, 0);
+	return wait_for_ack(shell) == 0;
 }
 
 void

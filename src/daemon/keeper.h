@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct conf;
@@ -24,6 +25,13 @@ void keeper_settled(struct shell *shell);
 /* In the midst of work that may take seconds: the walker is to know that we are alive.
  * Cheap; at most one message a second is sent. */
 void keeper_beat(struct shell *shell);
+
+/* How many descriptors the walker keeps for the actors of this configuration, at least. */
+uint32_t keeper_count(const struct conf *conf);
+
+/* Can the walker keep so many more, and what must be kept in any case?  To be asked
+ * before anything is changed that relies on it. */
+bool keeper_has_room(struct shell *shell, uint32_t n);
 
 /* Have the walker hold this lock of the runtime directory instead of the one before. */
 void keeper_lock(struct shell *shell, int fd);

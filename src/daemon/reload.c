@@ -126,6 +126,21 @@ keep_conf(struct shell *shell, const struct conf *conf, uint64_t *ret_id, struct
 	return 0;
 }
 
+/* Can the walker keep what this configuration needs beyond that in force?  Without that
+ * the next crash would end the actors. */
+static int
+find_room(struct shell *shell, const struct conf *conf, struct err *err)
+{
+	const uint32_t needed = keeper_count(conf), had = keeper_count(shell->conf);
+
+	if (keeper_has_room(shell, needed > had ? needed - had : 0))
+		return 0;
+	err_set(err, EMFILE,
+	        "supd can keep no more descriptors over a crash: raise LimitNOFILE= or "
+	        "'ulimit -Hn', and restart it");
+	return -EMFILE;
+}
+
 /* Memory that the steps below need, taken before the first of them. */
 struct tables {
 	char **paths;   /* of the new configuration's actors; what is left is freed */
@@ -408,7 +423,9 @@ prepare_apply(struct shell *shell, const struct conf *conf, struct tables *table
 
 	if (r < 0)
 		return r;
-	r = keep_conf(shell, conf, &tables->conf_id, err);
+	r = find_room(shell, conf, err);
+	if (r == 0)
+		r = keep_conf(shell, conf, &tables->conf_id, err);
 	if (r < 0) {
 		tables_done(tables);
 		return r;
@@ -587,6 +604,12 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	if (r < 0)
 		return r;
 	r = name_system(shell, &tables, err);
+	if (r == 0 && !keeper_has_room(shell, keeper_count(conf)))
+		log_line(
+		    LOG_LEVEL_ERROR,
+		    "so few descriptors may be open that not all sockets and pipes of "
+		    "the actors are kept over a crash of supd, and actors may end "
+		    "with it: raise LimitNOFILE= or 'ulimit -Hn'");
 	if (r == 0)
 		r = keep_conf(shell, conf, &tables.conf_id, err);
 	if (r == 0)

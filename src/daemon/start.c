@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -39,6 +40,10 @@
 /* So many guardians that died one after the other while they took over: the fault is in
  * what they took over (DECISIONS 9). */
 #define ATTEMPTS_MAX 5
+
+/* A supd that was killed holds its socket no longer than so long. */
+#define DYING_MS      1000
+#define DYING_LOOK_MS 20
 
 /* ---- which way --------------------------------------------------------------------- */
 
@@ -207,9 +212,15 @@ hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner,
 static bool
 is_another_alive(struct shell *shell, const struct conf *conf)
 {
+	bool is_live = sock_unix_is_live(shell->control_path);
 	pid_t owner = 0;
 
-	if (sock_unix_is_live(shell->control_path)) {
+	/* One that was killed just now may take a moment to let go of its socket. */
+	for (int ms = 0; is_live && ms < DYING_MS; ms += DYING_LOOK_MS) {
+		(void)poll(NULL, 0, DYING_LOOK_MS);
+		is_live = sock_unix_is_live(shell->control_path);
+	}
+	if (is_live) {
 		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",
 		         shell->control_path);
 		return true;

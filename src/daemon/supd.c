@@ -58,7 +58,7 @@
 #include "paths.h"
 
 /* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
-#define OWN_FDS (40 + HELPER_MAX)
+#define OWN_FDS (50 + HELPER_MAX)
 /* And of each actor: pidfd, a watch on its cgroup while it ends, notify socket. */
 #define FDS_PER_ACTOR 3
 /* One of each pipe: standard output, error, and input. */
@@ -278,11 +278,12 @@ count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
 	return n;
 }
 
-/* Ask for enough descriptors; what there are fewer of, clients go without first. */
+/* Ask for enough descriptors.  Where there are fewer, fast spawning goes first, then
+ * clients: what supd needs itself is set aside before any is let in. */
 static void
 raise_limit(struct shell *shell, const struct conf *conf)
 {
-	uint64_t needed = count_fds(shell, conf, shell->actors.cap);
+	uint64_t needed = count_fds(shell, conf, shell->actors.cap) + FD_WINDOW;
 	struct rlimit limit;
 	struct err err;
 
@@ -294,6 +295,10 @@ raise_limit(struct shell *shell, const struct conf *conf)
 	         err.text);
 	if (fd_limit(&limit) < 0 || limit.rlim_cur >= needed + CLIENTS_MAX)
 		return;
+	if (limit.rlim_cur < needed + CLIENTS_MIN) {
+		(void)os_spawn_give_window(&shell->spawner);
+		needed -= FD_WINDOW;
+	}
 	shell->clients_max = CLIENTS_MIN;
 	if (limit.rlim_cur > needed + CLIENTS_MIN)
 		shell->clients_max = (uint32_t)(limit.rlim_cur - needed);

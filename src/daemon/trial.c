@@ -17,6 +17,7 @@
 #include "base/assert.h"
 #include "base/strbuf.h"
 #include "daemon/cause.h"
+#include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/record.h"
 #include "daemon/reload.h"
@@ -303,6 +304,10 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 	int r;
 
 	ASSERT(!trial_is_on(trial));
+	if (!keeper_has_room(shell, 0)) {
+		err_set(err, EMFILE, "supd can keep no more descriptors over a crash");
+		return -EMFILE;
+	}
 	r = conf_freeze(shell->conf, err);
 	if (r < 0)
 		return r;

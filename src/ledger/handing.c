@@ -70,7 +70,7 @@ send_news(struct handing *handing)
 	int r;
 
 	if (handing->has_ack) {
-		r = send_short(handing, LINK_ACK, 0);
+		r = send_short(handing, LINK_ACK, handing->ack);
 		handing->has_ack = r < 0;
 		return r;
 	}

@@ -23,7 +23,8 @@ struct handing {
 	enum handing_step step;
 	struct link_hello hello; /* has_ledger is found out */
 	uint64_t at;             /* how far in the vault */
-	uint32_t has_ack;        /* the ledger was taken: its sender waits */
+	uint32_t has_ack;        /* the guardian waits for an answer ... */
+	uint32_t ack;            /* ... which is this */
 	uint32_t has_news;       /* in the exits */
 	uint32_t has_question;   /* is it alive? */
 	uint32_t signals;        /* not yet passed on: bit n */

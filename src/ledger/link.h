@@ -23,9 +23,11 @@
 #include <sys/resource.h>
 
 /* Both sides must speak the same; part of the ledger's version. */
-#define LINK_VERSION  2
-#define LINK_FDS_MAX  253 /* SCM_MAX_FD */
-#define LINK_TEXT_MAX 4096
+#define LINK_VERSION 2
+#define LINK_FDS_MAX 253 /* SCM_MAX_FD */
+/* Of the guardian to the walker, which has not many descriptors to spare. */
+#define LINK_STORE_MAX 16
+#define LINK_TEXT_MAX  4096
 
 /* From the guardian to the walker, then the other way round. */
 #define LINK_MAP(X)                \
@@ -37,6 +39,7 @@
 	X(LINK_UPGRADE, "upgrade") \
 	X(LINK_ALIVE, "alive")     \
 	X(LINK_LOCK, "lock")       \
+	X(LINK_ROOM, "room")       \
 	X(LINK_HELLO, "hello")     \
 	X(LINK_VAULT, "vault")     \
 	X(LINK_END, "end")         \
@@ -58,10 +61,12 @@ enum link_kind { LINK_MAP(AS_ENUM) LINK_KIND_MAX };
  * LINK_ALIVE    n: 1: the answer to LINK_ASK, given between two turns of the loop; 0: a
  *               sign of life in the midst of long work
  * LINK_LOCK     1 descriptor: from now on this is the lock of the runtime directory
+ * LINK_ROOM     n: is there room for so many descriptors more, and for what must be kept?
+ *               Answered by LINK_ACK
  * LINK_HELLO    hello; descriptors: the exits, and the ledger where there is one
  * LINK_VAULT    keys[n], n descriptors: what was stored
  * LINK_END      the vault is complete
- * LINK_ACK      LINK_LEDGER is done
+ * LINK_ACK      n: 0: LINK_LEDGER is done, or there is room; else an errno
  * LINK_POKE     there is news in the exits
  * LINK_SIGNAL   n: the walker got this signal, the guardian acts on it
  * LINK_ASK      is the guardian alive?  LINK_ALIVE is expected soon

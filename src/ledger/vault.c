@@ -112,14 +112,64 @@ let_go(struct vault *vault, uint64_t key, int take_fd)
 	vault_tend(vault);
 }
 
+/* Is it what actors could not run on without? */
+static bool
+is_vital(uint64_t key)
+{
+	switch (VAULT_KIND_OF(key)) {
+	case VAULT_CONTROL:
+	case VAULT_CONF:
+	case VAULT_LOG:
+	case VAULT_CGROUP:
+	case VAULT_ADDITIONS:
+	case VAULT_TRIAL:
+		return true;
+	case VAULT_SOCKET:
+	case VAULT_NOTIFY:
+	case VAULT_PIPE:
+	case VAULT_CALLER:
+	case VAULT_SHELF:
+	case VAULT_STORED:
+	case VAULT_READY:
+	case VAULT_METRICS:
+	case VAULT_GIVEN:
+		break;
+	}
+	return false;
+}
+
+/* How many there may be of those that are not vital. */
+static size_t
+ordinary_max(const struct vault *vault)
+{
+	return vault->max > VAULT_RESERVE ? vault->max - VAULT_RESERVE : 0;
+}
+
+/* What waits to be closed takes a place, too. */
+static size_t
+in_use(const struct vault *vault)
+{
+	return vault->n + vault->n_waiting;
+}
+
+/* Is there room for n more, and for a few vital ones? */
+bool
+vault_has_room(const struct vault *vault, size_t n)
+{
+	if (in_use(vault) + VAULT_RESERVE / 4 > vault->max)
+		return false;
+	return n == 0 || in_use(vault) + n <= ordinary_max(vault);
+}
+
 /* Keep a descriptor; the one that the key had is closed.  false when the vault is full:
  * then it is closed itself. */
 bool
 vault_store(struct vault *vault, uint64_t key, int take_fd)
 {
 	struct vault_slot *slot = &vault->slots[find(vault, key)];
+	const size_t max = is_vital(key) ? vault->max : ordinary_max(vault);
 
-	if (slot->fd == 0 && vault->n == vault->max) {
+	if (slot->fd == 0 && in_use(vault) >= max) {
 		let_go(vault, key, take_fd);
 		return false;
 	}

@@ -19,6 +19,10 @@
 /* Descriptors, however many the system would let us have. */
 #define VAULT_MAX (1 << 20)
 
+/* So many places are left to what must survive: configurations, what was added at run
+ * time, the control socket, the log process, the cgroups. */
+#define VAULT_RESERVE 24
+
 struct vault_slot {
 	uint64_t key;
 	int32_t fd; /* 0: free; a stored one never has that number */
@@ -40,6 +44,7 @@ bool vault_store(struct vault *vault, uint64_t key, int take_fd);
 size_t vault_store_all(struct vault *vault, const uint64_t *keys, const int *take_fds,
                        size_t n);
 int vault_peek(const struct vault *vault, uint64_t key);
+bool vault_has_room(const struct vault *vault, size_t n);
 void vault_drop(struct vault *vault, uint64_t key);
 void vault_drop_all(struct vault *vault, const uint64_t *keys, size_t n);
 size_t vault_next(const struct vault *vault, size_t *at, size_t max, uint64_t *ret_keys,

@@ -223,6 +223,25 @@ fail:
 	return r;
 }
 
+/*
+ * Give up the window: its numbers are needed for something else.  Spawning takes longer
+ * then.  Returns how many there were.
+ */
+size_t
+os_spawn_give_window(struct spawner *spawner)
+{
+	size_t n = 0;
+
+	for (int fd = 0; fd < FD_WINDOW; fd++) {
+		if (!spawner->is_slot[fd])
+			continue;
+		(void)close(fd);
+		spawner->is_slot[fd] = false;
+		n++;
+	}
+	return n;
+}
+
 /* Give everything back but the places of children that hang; the window is free again. */
 void
 os_spawn_done(struct spawner *spawner)
@@ -231,9 +250,7 @@ os_spawn_done(struct spawner *spawner)
 	place_free(spawner->place);
 	if (spawner->shared != NULL)
 		(void)munmap(spawner->shared, sizeof(*spawner->shared));
-	for (int fd = 0; fd < FD_WINDOW; fd++)
-		if (spawner->is_slot[fd])
-			(void)close(fd);
+	(void)os_spawn_give_window(spawner);
 	fd_close(&spawner->null_fd);
 	fd_close(&spawner->oom_fd);
 	*spawner = (struct spawner){.null_fd = -1, .oom_fd = -1};

@@ -167,6 +167,7 @@ struct spawn_result {
 extern const char *const spawn_step_names[];
 
 int os_spawn_init(struct spawner *spawner, struct err *err);
+size_t os_spawn_give_window(struct spawner *spawner);
 void os_spawn_done(struct spawner *spawner);
 void os_spawn_set_oom(struct spawner *spawner, int own, int of_children);
 int os_spawn(struct spawner *spawner, const struct spawn *spawn,

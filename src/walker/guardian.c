@@ -100,6 +100,7 @@ on_ledger(struct walker *walker, int take_fd, uint32_t n_actors)
 	fd_close(&walker->handing.ledger_fd);
 	walker->handing.ledger_fd = take_fd;
 	walker->handing.has_ack = true;
+	walker->handing.ack = 0;
 	walker->n_actors = n_actors;
 	watchdog_expect(&walker->watchdog, n_actors);
 }
@@ -140,6 +141,10 @@ on_message(struct walker *walker, const struct link_message *message, const int 
 		on_notify(walker, message->text);
 	} else if (message->kind == LINK_ADOPTED) {
 		on_adopted(walker);
+	} else if (message->kind == LINK_ROOM) {
+		walker->handing.has_ack = true;
+		walker->handing.ack =
+		    vault_has_room(&walker->vault, message->n) ? 0 : EMFILE;
 	} else if (message->kind == LINK_LOCK) {
 		fd_close(&walker->lock_fd);
 		walker->lock_fd = fds[0];

@@ -23,7 +23,7 @@
 #include "walker/private.h"
 
 /* Descriptors besides the vault: our own, and those of one message. */
-#define SPARE_FDS (FD_WINDOW + LINK_FDS_MAX + 50)
+#define SPARE_FDS (LINK_STORE_MAX + 50)
 /* So often one tries again what nobody tells that it can be done now. */
 #define AGAIN_MS 20
 
@@ -178,6 +178,11 @@ open_all(struct walker *walker)
 	spare(hello);
 	if (vault_open(&walker->vault, SPARE_FDS, &err) == 0)
 		walker->exits = exits_new(&err);
+	if (!vault_has_room(&walker->vault, 1))
+		say_error("%zu descriptors may be open, too few to keep those of actors: "
+		          "actors will not survive a crash of supd; raise LimitNOFILE= "
+		          "or 'ulimit -Hn'",
+		          walker->vault.max + SPARE_FDS);
 	walker->binary_fd = role_binary(hello->binary, sizeof(hello->binary));
 	if (walker->binary_fd < 0)
 		err_set(&err, -walker->binary_fd, "open /proc/self/exe");

@@ -7,7 +7,7 @@ import resource
 import signal
 import subprocess
 
-from lib import INSTRUMENTED, Skip, alive, check, equal, main, now_ns, test
+from lib import INSTRUMENTED, Skip, alive, check, equal, has, main, now_ns, test
 from varlink import Varlink
 
 MANY = 1000
@@ -116,6 +116,55 @@ def emfile(box):
     s.until(lambda: s.ctl("ping").code == 0, "supctl ping")
     s.wait_for("a", state="running")
     equal(s.process.poll(), None, "supd's end")
+
+
+@test("idle clients take no descriptor that a restart needs")
+def crowded(box):
+    def before():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+
+    s = box.supd({"a": {}}, before=before)
+    s.started("a")
+    held = []
+    try:
+        for _ in range(260):
+            client = Varlink(s.socket, timeout=1)
+            held.append(client)
+            client.send("Ping")
+    except OSError:
+        pass
+    s.tell("a", "exit=1")
+    s.started("a", 2)
+    equal([one["cause"]["errno"] for one in s.seen("failure", "a")], [None], "failures' errno")
+    for client in held:
+        client.close()
+
+
+def plain(n):
+    return {f"a{i}": {"command": ["sleep", "1000"]} for i in range(n)}
+
+
+@test("a reload of which not all could be kept over a crash is refused, and nothing changes")
+def too_many_to_keep(box):
+    def before():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (180, 180))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    s = box.supd(plain(10), before=before)
+    pids = {name: s.actor(name)["pid"] for name in plain(10)}
+    s.write(plain(200))
+    done = s.ctl("apply")
+    check(done.code != 0, f"apply: {done}")
+    has(done.err + done.out, "supd can keep no more descriptors over a crash")
+    s.write(plain(11))
+    s.ctl_ok("apply")
+    os.kill(s.guardian(), signal.SIGKILL)
+    s.until(lambda: "a10 " in s.ctl("status").out, "the next guardian")
+    for name, pid in pids.items():
+        equal(s.ctl("pid", name).out, f"{pid}\n", f"the pid of {name}")
+    s.acknowledged = True
+    s.signal(signal.SIGTERM)
+    s.ended(0)
 
 
 @test("a full disk under the log directory is told and does not stop the work", root=True)

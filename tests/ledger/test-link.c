@@ -105,7 +105,7 @@ END_TEST
 
 START_TEST(a_message_may_carry_253_descriptors)
 {
-	struct link_message message = {.kind = LINK_STORE, .n = LINK_FDS_MAX};
+	struct link_message message = {.kind = LINK_VAULT, .n = LINK_FDS_MAX};
 	int fds[2], file = some_file(), came[LINK_FDS_MAX], same[LINK_FDS_MAX];
 	size_t n;
 
@@ -257,7 +257,7 @@ compare_vault(const struct vault *vault, const int *expected)
 static int
 fill_flight(void)
 {
-	struct link_message message = {.kind = LINK_STORE, .n = 60};
+	struct link_message message = {.kind = LINK_VAULT, .n = 60};
 	int fds[2], passed[60], r;
 
 	for (size_t i = 0; i < 60; i++)

@@ -91,7 +91,7 @@ store(const struct fake *fake, unsigned long long first, unsigned long long n,
 	for (unsigned long long i = 0; i < n; i++) {
 		message.keys[message.n] = first + i;
 		fds[message.n++] = file_of(content + i);
-		if (message.n < LINK_FDS_MAX && i + 1 < n)
+		if (message.n < LINK_STORE_MAX && i + 1 < n)
 			continue;
 		send_link(fake, &message, fds, message.n);
 		while (message.n > 0)
@@ -147,8 +147,8 @@ static void
 store_until_killed(const struct fake *fake, int us)
 {
 	(void)ualarm((useconds_t)us, 0);
-	for (unsigned long long i = 0;; i = (i + 1) % 50)
-		store(fake, 5000 + i * 40, 40, 5000 + i * 40);
+	for (unsigned long long i = 0;; i = (i + 1) % 125)
+		store(fake, 5000 + i * 16, 16, 5000 + i * 16);
 }
 
 static void
@@ -215,6 +215,10 @@ obey(struct fake *fake, char *line)
 		fake->is_silent = a != 0;
 	else if (strcmp(line, "beat") == 0)
 		send_link(fake, &(struct link_message){.kind = LINK_ALIVE}, NULL, 0);
+	else if (strcmp(line, "room") == 0)
+		send_link(fake,
+		          &(struct link_message){.kind = LINK_ROOM, .n = (uint32_t)a},
+		          NULL, 0);
 	else if (strcmp(line, "nap") == 0)
 		nap();
 	tell(fake, "done %s", line);
@@ -293,8 +297,7 @@ guard(const char *dir)
 		return 1;
 	(void)sock_set_blocking(fake.control, true);
 	(void)fcntl(ROLE_FD, F_SETFD, FD_CLOEXEC);
-	fake.exits =
-	    exits_open(fcntl(fake.handover.exits_fd, F_DUPFD_CLOEXEC, 100), &err);
+	fake.exits = exits_open(fcntl(fake.handover.exits_fd, F_DUPFD_CLOEXEC, 3), &err);
 	control = fdopen(dup(fake.control), "re");
 	if (fake.exits == NULL || control == NULL)
 		return 1;
