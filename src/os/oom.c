@@ -38,14 +38,14 @@ oom_write(int fd, int value)
 	return pwrite(fd, text, strlen(text), 0) < 0 ? -errno : 0;
 }
 
-/* Have this value, or, where it is not allowed, 0, or what it is: never more than that.
+/* Have this value or, where it is below what is allowed, 0, unless it is lower already.
  */
 void
-oom_lower(int fd, int value)
+oom_set(int fd, int value)
 {
 	const int before = oom_read(fd);
 
-	if (value < before && oom_write(fd, value) < 0 && before > 0)
+	if (value != before && oom_write(fd, value) < 0 && before > 0)
 		(void)oom_write(fd, 0);
 }
 

@@ -14,7 +14,7 @@
 int oom_open(void);
 int oom_read(int fd);
 int oom_write(int fd, int value);
-void oom_lower(int fd, int value);
+void oom_set(int fd, int value);
 void oom_print(char at[OOM_NUMBER_MAX], int number);
 
 #endif

@@ -14,16 +14,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { STACK_SIZE = 64 * 1024, GUARD_SIZE = 64 * 1024 };
 
 /* A child that has failed closes its descriptors, which may take long, and ends. */
 enum { END_MS = 1000 };
+
+/* An exec goes from its futex to its own memory in microseconds, once it is scheduled. */
+enum { YIELDS_MAX = 100000 };
 
 const char *const spawn_step_names[] = {SPAWN_STEP_MAP(AS_NAME)};
 
@@ -147,13 +153,13 @@ place_leave(struct spawner *spawner)
  */
 
 /*
- * Have this oom_score_adj, or as low a one as oom_lower() gets; children that do not say
+ * Have this oom_score_adj, or the one that oom_set() gets; children that do not say
  * otherwise have `of_children`, and ours is never more than that.
  */
 void
 os_spawn_set_oom(struct spawner *spawner, int own, int of_children)
 {
-	oom_lower(spawner->oom_fd, own < of_children ? own : of_children);
+	oom_set(spawner->oom_fd, own < of_children ? own : of_children);
 	spawner->own_oom = oom_read(spawner->oom_fd);
 	spawner->child_oom = of_children;
 }
@@ -168,6 +174,28 @@ wants_oom(const struct spawner *spawner, const struct spawn *spawn, int *ret)
 	else if (spawn->keeps_oom)
 		return false;
 	return *ret != spawner->own_oom;
+}
+
+/* Does another process have our memory?  -1: the kernel does not say. */
+static int
+has_our_memory(pid_t pid)
+{
+	const long r = syscall(SYS_kcmp, getpid(), pid, KCMP_VM, 0, 0);
+
+	return r < 0 && errno != ESRCH ? -1 : r == 0;
+}
+
+/*
+ * Take back our own value, which a child that shares our memory has changed with its own.
+ * The child's futex is cleared by its exec a moment before it leaves our memory; until
+ * then the kernel would give the child, too, what we write.
+ */
+static void
+take_back_oom(const struct spawner *spawner, pid_t pid)
+{
+	for (int i = 0; i < YIELDS_MAX && pid > 0 && has_our_memory(pid) == 1; i++)
+		(void)sched_yield();
+	(void)oom_write(spawner->oom_fd, spawner->own_oom);
 }
 
 /* ---- the spawner ---------------------------------------------------------------------
@@ -212,6 +240,7 @@ os_spawn_init(struct spawner *spawner, struct err *err)
 	spawner->ignored = find_ignored();
 	spawner->is_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 	spawner->has_clone3 = os_clone3_exists();
+	spawner->has_kcmp = has_our_memory(getpid()) == 1;
 	spawner->has_close_range = spawn_close_range_exists();
 	if (spawner->has_clone3 && spawner->has_close_range)
 		fill_window(spawner);
@@ -285,7 +314,8 @@ start(struct spawner *spawner, struct spawn_child *child, struct spawn_result *r
 	int saved = errno;
 	int r;
 
-	if (spawner->has_clone3 && !child->spawn->is_apart)
+	if (spawner->has_clone3 && !child->spawn->is_apart &&
+	    (!child->writes_oom || spawner->has_kcmp))
 		place = place_take(spawner);
 	child->patience_ms =
 	    spawner->patience_ms >>
@@ -297,9 +327,8 @@ start(struct spawner *spawner, struct spawn_child *child, struct spawn_result *r
 		r = spawn_start_shared(spawner, &place->child, place_stack(place),
 		                       (size_t)((char *)place - place_stack(place)), ret);
 		*child = place->child;
-		/* The kernel has given it to us, too: we have the same memory. */
 		if (child->writes_oom)
-			(void)oom_write(spawner->oom_fd, spawner->own_oom);
+			take_back_oom(spawner, child->lives == 0 ? ret->pid : 0);
 		if (child->lives != 0)
 			place_leave(spawner);
 	} else {

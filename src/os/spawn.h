@@ -101,6 +101,7 @@ struct spawner {
 	int oom_fd;              /* /proc/self/oom_score_adj; -1: there is none */
 	int own_oom;             /* what this process has */
 	int child_oom;           /* … and its children, unless they say otherwise */
+	bool has_kcmp;           /* the kernel tells whether a process has our memory */
 	bool has_clone3;
 	bool has_close_range;
 	bool is_dumpable; /* we are, and stay it */

@@ -132,7 +132,7 @@ spare(struct link_hello *hello)
 	int fd = oom_open();
 
 	hello->oom_score_adj = oom_read(fd);
-	oom_lower(fd, OOM_OF_WALKER);
+	oom_set(fd, OOM_OF_WALKER);
 	fd_close(&fd);
 }
 
