@@ -154,6 +154,7 @@ give_up(struct turn *turn, struct node *supervisor, struct node *offender)
 	action->delay_ms = supervisor->spec.intensity.within_ms;
 	supervisor->gave_up = true;
 	supervisor->retired = false;
+	supervisor->start_failed = false;
 	supervisor->offender = node_ref(turn->core, offender);
 	offender->down_as = STATE_FAILED;
 	offender->up = false;
@@ -285,7 +286,7 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 		return;
 	}
 	if (ret->directive == DIRECTIVE_RESUME && node_is_supervisor(node) &&
-	    cause->kind == CAUSE_INTENSITY && node->gave_up)
+	    node->gave_up)
 		ret->directive = DIRECTIVE_RESTART;
 	if (ret->directive == DIRECTIVE_RESUME && !origin->main_alive &&
 	    node_has_process(origin) && !resume_guard_admits(origin, turn->now_ms)) {
@@ -410,6 +411,38 @@ absorb(struct turn *turn, struct node *node, struct node *origin,
 		take_along(turn, origin, node);
 }
 
+/* Does the start of the supervisor fail, with children that it has started already? */
+static bool
+has_started_others(const struct node *supervisor, const struct node *child,
+                   const struct cause *cause)
+{
+	return cause_is_init(cause) && supervisor->state == STATE_STARTING &&
+	       supervisor->phase == PHASE_CHILDREN && child->sequenced &&
+	       supervisor->n_live > node_is_live(child);
+}
+
+/*
+ * The supervisor cannot start, because of this child: before it fails in turn, and the
+ * one above counts or stops anything, it stops what it has started, in reverse (OTP's
+ * init_children and terminate_children; DECISIONS 64).
+ */
+static void
+fail_start(struct turn *turn, struct node *supervisor, struct node *child,
+           struct node *origin, const struct cause *cause)
+{
+	const struct decision none = {.directive = DIRECTIVE_ESCALATE};
+
+	remember(turn, supervisor, origin, cause, &none);
+	supervisor->gave_up = true;
+	supervisor->retired = false;
+	supervisor->start_failed = true;
+	child->down_as = STATE_FAILED;
+	child->up = false;
+	child->bounce = false;
+	wait_failed(turn->core, origin, cause);
+	down_bring(turn, supervisor);
+}
+
 /* The supervisor fails with this cause of somebody below it: its own decides. */
 void
 failure_escalate(struct turn *turn, struct node *supervisor, const struct cause *cause,
@@ -458,6 +491,11 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		if (!failure_is_moot(turn, supervisor))
 			report_escalated(turn, supervisor, origin, cause);
 		remember(turn, node, origin, cause, &decision);
+		if (!failure_is_moot(turn, supervisor) &&
+		    has_started_others(supervisor, node, cause)) {
+			fail_start(turn, supervisor, node, origin, cause);
+			return;
+		}
 		node = supervisor;
 	}
 	carry_out(turn, node, origin, cause, &decision);
@@ -561,16 +599,24 @@ failure_normal_end(struct turn *turn, struct node *node)
 void
 failure_give_up(struct turn *turn, struct node *supervisor)
 {
-	const struct cause cause = {.kind = CAUSE_INTENSITY, .code = -1};
+	struct cause cause = {.kind = CAUSE_INTENSITY, .code = -1};
 	const struct cause finished = {.kind = CAUSE_NORMAL, .code = -1};
+	struct node *origin = supervisor;
 
+	if (supervisor->start_failed) {
+		cause = supervisor->failure.cause;
+		origin = node_find(turn->core, supervisor->failure.origin);
+		if (origin == NULL)
+			origin = supervisor;
+	}
 	supervisor->end = supervisor->retired ? finished : cause;
 	if (failure_is_moot(turn, supervisor))
 		down_bring(turn, supervisor);
 	else if (supervisor->retired ||
-	         (supervisor->spec.decider.preset == PRESET_OTP && supervisor->depth > 1))
+	         (supervisor->spec.decider.preset == PRESET_OTP &&
+	          supervisor->depth > 1 && !supervisor->start_failed))
 		failure_normal_end(turn, supervisor);
 	else
-		failure_handle(turn, supervisor, &cause, supervisor);
+		failure_handle(turn, supervisor, &cause, origin);
 	supervisor->gave_up = false;
 }

@@ -193,6 +193,7 @@ struct node {
 	uint32_t group_index;  /* where rest_for_one begins; NONE: no strategy began it */
 	bool gave_up;          /* fails once its children are gone */
 	bool retired;          /* … having done its work: that is a normal end */
+	bool start_failed; /* … because of a child that could not start: see `failure` */
 	struct ref offender;
 
 	/* queue and deadlines */

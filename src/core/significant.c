@@ -52,6 +52,7 @@ significant_ended(struct turn *turn, struct node *child)
 		return;
 	supervisor->gave_up = true;
 	supervisor->retired = true;
+	supervisor->start_failed = false;
 	down_bring(turn, supervisor);
 }
 

@@ -355,3 +355,26 @@ after 200ms
 expect S a
 view a running
 view s window=0
+
+story a supervisor whose restart fails has stopped what it had started before the one above gives up
+tree
+  top one_for_one intensity=1/1m decider=otp
+    s one_for_one decider=otp
+      a
+      b
+    y
+boot
+expect S a, S b, S y
+slow a 1s
+broken b ENOENT 1
+kill s
+report failure s killed restart *
+expect t b, x b, t a
+after 1s
+expect x a, S a, S b, t a
+report escalated s exec:ENOENT *
+after 1s
+expect x a, t y, x y, S a, S b, S y
+report failure s exec:ENOENT escalate *
+report gave_up top *
+reports

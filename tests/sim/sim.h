@@ -225,7 +225,8 @@ struct witnessed {
 
 	/* this turn */
 	int owed;  /* failures that must be told */
-	int maybe; /* so many more may be told */
+	int maybe; /* so many more may be told, */
+	int late;  /* … and so many in a later turn */
 	int told;
 	enum node_state before; /* state before this input */
 	uint64_t before_since_ms;
@@ -249,6 +250,7 @@ struct witness {
 	bool punctual;     /* every tick came when it was due */
 	uint64_t hurry;    /* seq of the newest command that starts somebody */
 	bool undying;      /* a process was unkillable */
+	struct ref escalated; /* whose failure nobody has decided about yet */
 	bool quit;
 	bool shutdown;
 	bool exited;

@@ -481,17 +481,44 @@ saw_unkillable(struct witness *witness, const struct action *action)
 	node->renewed = true;
 }
 
+/*
+ * One that cannot start, because of a child, stops what it has started before it fails in
+ * turn: what was to be told of the child is told then.
+ */
+static void
+saw_failed_start(struct witness *witness, const struct witnessed *node)
+{
+	if (!ref_equal(witness->escalated, node->ref))
+		return;
+	witness->escalated = REF_NONE;
+	witness_mark(witness, node, &node->stop);
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		struct witnessed *child = &witness->nodes[i];
+
+		if (!child->used || !witness_below(witness, child, node))
+			continue;
+		child->late++;
+		if (child->owed > child->told)
+			child->owed = child->told;
+	}
+}
+
 /* ACTION_REPORT */
 void
 witness_report(struct witness *witness, const struct action *action)
 {
 	struct witnessed *node = witness_find(witness, action->ref);
 
-	if (node != NULL && action->report == REPORT_STOPPING)
+	if (node != NULL && action->report == REPORT_STOPPING) {
 		node->is_stopping = true;
-	else if (node != NULL &&
-	         (action->report == REPORT_STOPPED || action->report == REPORT_STARTED))
+		saw_failed_start(witness, node);
+	} else if (node != NULL &&
+	           (action->report == REPORT_STOPPED || action->report == REPORT_STARTED))
 		node->is_stopping = false;
+	if (action->report == REPORT_ESCALATED)
+		witness->escalated = action->ref;
+	else if (action->report == REPORT_FAILURE)
+		witness->escalated = REF_NONE;
 	witness_reports_reached(witness, action);
 	switch (action->report) {
 	case REPORT_FAILURE:

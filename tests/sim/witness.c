@@ -20,6 +20,7 @@ witness_init(struct witness *witness, struct rig *rig, const struct tape *tape)
 	witness->punctual = true;
 	witness->quiet = true;
 	witness->climber = UINT32_MAX;
+	witness->escalated = REF_NONE;
 	witness->hash = UINT64_C(14695981039346656037);
 }
 
