@@ -10,6 +10,7 @@
 
 #include "base/rng.h"
 #include "core/core.h"
+#include "core/pace.h"
 #include "core/window.h"
 
 #define NONE         UINT32_MAX
@@ -551,16 +552,6 @@ void failure_unkillable(struct turn *turn, struct node *node, const struct cause
 void failure_escalate(struct turn *turn, struct node *supervisor,
                       const struct cause *cause, struct node *origin);
 bool failure_is_moot(const struct turn *turn, const struct node *node);
-
-/* pace.c */
-void pace_begun(struct turn *turn, struct node *node);
-void pace_ended(const struct turn *turn, struct node *node, bool own);
-uint64_t pace_delay_floor(const struct turn *turn, struct node *node);
-uint64_t pace_delay(struct turn *turn, struct node *node,
-                    const struct decision *decision);
-void pace_forget(struct core *core, struct node *node);
-void pace_renew(struct core *core, struct node *node);
-bool pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *cause);
 
 /* strategy.c */
 void strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms);

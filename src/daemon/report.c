@@ -429,6 +429,25 @@ failure_line(struct shell *shell, const struct action *action, struct strbuf *sb
 }
 
 static void
+started_line(const struct shell *shell, const struct action *action, struct strbuf *sb)
+{
+	if (procs_pid(shell->procs, action->ref) != 0)
+		strbuf_addf(sb, ", pid %d", (int)procs_pid(shell->procs, action->ref));
+	if (action->window > 0)
+		strbuf_addf(sb, ", after %u starts that there was no room for",
+		            action->window);
+}
+
+static void
+shortage_line(const struct action *action, struct strbuf *sb)
+{
+	strbuf_adds(sb, ": ");
+	cause_text(sb, &action->cause, NULL);
+	strbuf_adds(sb, "; the machine is short of something, it is tried again until "
+	                "there is room");
+}
+
+static void
 line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 {
 	char text[DURATION_TEXT_MAX];
@@ -437,18 +456,10 @@ line_text(struct shell *shell, const struct action *action, struct strbuf *sb)
 	strbuf_addf(sb, "%s: %s", subject(shell, action), report_names[action->report]);
 	switch (action->report) {
 	case REPORT_STARTED:
-		if (procs_pid(shell->procs, action->ref) != 0)
-			strbuf_addf(sb, ", pid %d",
-			            (int)procs_pid(shell->procs, action->ref));
-		if (action->window > 0)
-			strbuf_addf(sb, ", after %u starts that there was no room for",
-			            action->window);
+		started_line(shell, action, sb);
 		break;
 	case REPORT_SHORTAGE:
-		strbuf_adds(sb, ": ");
-		cause_text(sb, &action->cause, NULL);
-		strbuf_adds(sb, "; the machine is short of something, it is tried "
-		                "again until there is room");
+		shortage_line(action, sb);
 		break;
 	case REPORT_EXITED:
 		strbuf_adds(sb, ": ");

@@ -262,11 +262,28 @@ decide(struct trial *trial, bool is_over)
 }
 
 static void
+arm(struct trial *trial)
+{
+	const uint64_t now_ms = clock_mono_ms();
+	const uint64_t until_ms = trial->shell->trial_until_ms;
+
+	ev_timer_set(&trial->timer,
+	             until_ms > now_ms ? (double)(until_ms - now_ms) / 1e3 : 0., 0.);
+	ev_timer_start(trial->shell->loop, &trial->timer);
+}
+
+/* Its time is over; the loop's idea of that may be early, by the length of a turn. */
+static void
 on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 {
+	struct trial *trial = timer->data;
+
 	(void)loop;
 	(void)revents;
-	decide(timer->data, true);
+	if (clock_mono_ms() < trial->shell->trial_until_ms)
+		arm(trial);
+	else
+		decide(trial, true);
 }
 
 /* After each turn: has anything failed, or is everything ready? */
@@ -278,17 +295,6 @@ trial_on_turn(struct trial *trial)
 }
 
 /* ---- its beginning ----------------------------------------------------------------- */
-
-static void
-arm(struct trial *trial)
-{
-	const uint64_t now_ms = clock_mono_ms();
-	const uint64_t until_ms = trial->shell->trial_until_ms;
-
-	ev_timer_set(&trial->timer,
-	             until_ms > now_ms ? (double)(until_ms - now_ms) / 1e3 : 0., 0.);
-	ev_timer_start(trial->shell->loop, &trial->timer);
-}
 
 /*
  * Put the configuration into force on trial: for so long nothing that it starts, restarts

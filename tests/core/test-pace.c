@@ -8,50 +8,40 @@
 
 #define LIVES_MAX 16
 
+static const struct {
+	uint64_t min_ms; /* of the backoff; 0: none */
+	uint32_t n;
+	struct {
+		uint64_t lived_ms;
+		uint64_t delay_ms;
+	} lives[LIVES_MAX];
+} rows[] = {
+    {0,
+     13,
+     {{0, 0},
+      {0, 0},
+      {0, 0},
+      {0, 10},
+      {0, 20},
+      {0, 40},
+      {0, 80},
+      {0, 160},
+      {0, 320},
+      {0, 640},
+      {0, 1000},
+      {0, 1000},
+      {0, 1000}}},
+    {0, 5, {{999, 0}, {999, 0}, {999, 0}, {999, 10}, {999, 20}}},
+    {0, 5, {{1000, 0}, {1000, 0}, {1000, 0}, {1000, 0}, {5000, 0}}},
+    {0, 6, {{0, 0}, {0, 0}, {0, 0}, {1000, 0}, {0, 0}, {0, 0}}},
+    {0, 9, {{0, 0}, {0, 0}, {0, 0}, {0, 10}, {2000, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 10}}},
+    {15, 7, {{0, 15}, {0, 15}, {0, 15}, {0, 15}, {0, 20}, {0, 40}, {0, 80}}},
+    {5000, 5, {{0, 5000}, {0, 5000}, {0, 5000}, {0, 5000}, {0, 5000}}},
+};
+
 /* DECISIONS 45. */
 START_TEST(the_floor_rises_with_short_lives_in_a_row_and_ends_with_a_long_one)
 {
-	static const struct {
-		uint64_t min_ms; /* of the backoff; 0: none */
-		uint32_t n;
-		struct {
-			uint64_t lived_ms;
-			uint64_t delay_ms;
-		} lives[LIVES_MAX];
-	} table[] = {
-	    {0,
-	     13,
-	     {{0, 0},
-	      {0, 0},
-	      {0, 0},
-	      {0, 10},
-	      {0, 20},
-	      {0, 40},
-	      {0, 80},
-	      {0, 160},
-	      {0, 320},
-	      {0, 640},
-	      {0, 1000},
-	      {0, 1000},
-	      {0, 1000}}},
-	    {0, 5, {{999, 0}, {999, 0}, {999, 0}, {999, 10}, {999, 20}}},
-	    {0, 5, {{1000, 0}, {1000, 0}, {1000, 0}, {1000, 0}, {5000, 0}}},
-	    {0, 6, {{0, 0}, {0, 0}, {0, 0}, {1000, 0}, {0, 0}, {0, 0}}},
-	    {0,
-	     9,
-	     {{0, 0},
-	      {0, 0},
-	      {0, 0},
-	      {0, 10},
-	      {2000, 0},
-	      {0, 0},
-	      {0, 0},
-	      {0, 0},
-	      {0, 10}}},
-	    {15, 7, {{0, 15}, {0, 15}, {0, 15}, {0, 15}, {0, 20}, {0, 40}, {0, 80}}},
-	    {5000, 5, {{0, 5000}, {0, 5000}, {0, 5000}, {0, 5000}, {0, 5000}}},
-	};
-
 	for (int code = 0; code < 2; code++) {
 		struct spec top = plain_supervisor();
 		struct spec worker = plain_worker();
@@ -59,22 +49,22 @@ START_TEST(the_floor_rises_with_short_lives_in_a_row_and_ends_with_a_long_one)
 
 		top.intensity.unlimited = true;
 		worker.backoff = (struct backoff_spec){
-		    .none = table[_i].min_ms == 0,
+		    .none = rows[_i].min_ms == 0,
 		    .on_stop = true,
-		    .min_ms = table[_i].min_ms,
-		    .max_ms = table[_i].min_ms,
+		    .min_ms = rows[_i].min_ms,
+		    .max_ms = rows[_i].min_ms,
 		    .reset_after_ms = 1000000,
 		};
 		family_init(&f, &top, &worker, 1);
 		family_boot(&f);
-		for (uint32_t n = 0; n < table[_i].n; n++) {
-			ck_assert(rig_advance(&f.rig, f.rig.now_ms +
-			                                  table[_i].lives[n].lived_ms));
+		for (uint32_t n = 0; n < rows[_i].n; n++) {
+			ck_assert(rig_advance(&f.rig,
+			                      f.rig.now_ms + rows[_i].lives[n].lived_ms));
 			rig_exits(&f.rig, f.child[0], code);
 			ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).delay_ms,
-			                  table[_i].lives[n].delay_ms);
-			ck_assert(rig_advance(&f.rig, f.rig.now_ms +
-			                                  table[_i].lives[n].delay_ms));
+			                  rows[_i].lives[n].delay_ms);
+			ck_assert(rig_advance(&f.rig,
+			                      f.rig.now_ms + rows[_i].lives[n].delay_ms));
 			rig_runs(&f.rig);
 			ck_assert_int_eq(rig_view(&f.rig, f.child[0]).state,
 			                 STATE_RUNNING);
