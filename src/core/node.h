@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* node.h - inside the decision room: the tree as one block, and a turn over it.
  *
- * A node has a goal (`up`, `bounce`) and a state.  Failures, commands and reloads change
- * goals; advance() in reconcile.c moves states towards them, one node at a time from a
- * queue.  Links are slots; NONE ends a list.
+ * A node has a goal (`up`, `bounce`), which failures, commands and reloads change, and a
+ * state, which advance() in reconcile.c moves there.  Links are slots; NONE ends a list.
  */
 #ifndef CORE_NODE_H
 #define CORE_NODE_H
@@ -113,8 +112,7 @@ struct node {
 	bool ready;     /* since the newest start */
 	bool was_ready; /* since its supervisor started */
 	bool was_up;    /* ready at least once in this incarnation */
-	bool created; /* there was a process (or, without one, children) to clean up after
-	               */
+	bool created; /* there was something to clean up after */
 	bool alive;   /* something of it may be left */
 	bool main_alive;
 	bool spawned;   /* the spawn was acknowledged */
@@ -169,8 +167,7 @@ struct node {
 	/* standing still */
 	uint32_t suspends; /* commands; not those of the nodes above */
 	uint32_t deciding; /* … as a supervisor: children with `decided` */
-	bool
-	    decided; /* a failure is made good, or it goes for good: others wait for it */
+	bool decided; /* others stand still until it is ready, or has ended for good */
 	bool own_failure; /* as a supervisor: its own, for which all below stand still */
 	bool frozen;      /* it stands still, and that was told */
 
@@ -453,9 +450,9 @@ node_has_process(const struct node *node)
 static inline bool
 node_is_dead(const struct node *node)
 {
-	if (node_has_process(node))
-		return !node->main_alive;
-	return node->state == STATE_STARTING && node->phase == PHASE_PRE_START;
+	return node_has_process(node) ? !node->main_alive
+	                              : node->state == STATE_STARTING &&
+	                                    node->phase == PHASE_PRE_START;
 }
 
 /* Its children outlive its next restart, or resume. */
