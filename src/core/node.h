@@ -646,39 +646,6 @@ bool unkillable_below(const struct core *core, const struct node *top);
 void significant_ended(struct turn *turn, struct node *child);
 void significant_group_stopped(struct turn *turn, struct node *supervisor);
 
-/* wait.c */
-void wait_init(struct core *core);
-void wait_move(struct core *core, const struct core *old);
-void wait_add(struct turn *turn, struct node *node, uint64_t token,
-              enum wait_for wait_for, bool command);
-void wait_remove(struct core *core, uint64_t token);
-void wait_state_changed(struct core *core, struct node *node);
-void wait_failed(struct core *core, struct node *node, const struct cause *cause);
-void wait_terminated(struct core *core, struct node *node);
-void wait_node_freed(struct core *core, struct node *node);
-bool wait_flush(struct turn *turn);
-
-/* watch.c */
-void watch_init(struct core *core);
-void watch_named(struct core *core, struct node *node);
-struct node *watch_find_named(const struct core *core, uint64_t name);
-bool watch_is_coming(const struct core *core, const struct node *node);
-void watch_move(struct core *core, const struct core *old);
-void watch_take_spec(struct core *core, struct node *node, const struct watch_spec *specs,
-                     uint32_t n);
-void watch_begun(struct core *core, struct node *node);
-void watch_revoke(struct core *core, struct node *node);
-void watch_restore(struct core *core, struct node *node);
-void watch_ended(struct core *core, struct node *node, bool was_born);
-void watch_node_freed(struct core *core, struct node *node);
-void watch_register(struct core *core, struct node *node);
-void watch_run_begun(struct core *core, struct watch *watch);
-void watch_run_ended(struct core *core, struct watch *watch);
-void watch_was_told(struct core *core, struct watch *watch);
-void watch_state_changed(struct core *core, struct node *node);
-void watch_look_early(struct core *core);
-const char *watch_check(const struct core *core);
-
 /* react.c */
 void react_advance(struct turn *turn, struct node *node);
 void react_done(struct turn *turn, const struct event *event);
@@ -696,5 +663,7 @@ struct action *turn_report(struct turn *turn, enum report report,
                            const struct node *node);
 void turn_exit(struct turn *turn);
 bool turn_has_room(const struct turn *turn);
+
+#include "core/watch.h"
 
 #endif
