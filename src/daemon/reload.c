@@ -68,12 +68,18 @@ reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
 {
 	const struct conf_options options = {
 	    .warn = true, .environ = shell->environ, .controllers = shell->controllers};
-	int r;
+	int r = 0;
 
 	*ret = (struct reload){0};
 	free_retired(shell, false);
 	ret->conf = conf_load(shell->conf_file, &options, &ret->reports);
-	if (ret->conf == NULL) {
+	if (ret->conf != NULL)
+		r = reload_look(shell, ret->conf, &ret->reports);
+	if (r < 0 && r != -EINVAL) {
+		err_set(err, -r, "look at the environment files");
+		return r;
+	}
+	if (ret->conf == NULL || r < 0) {
 		err_set(err, 0, "%s: %zu errors, nothing was changed", shell->conf_file,
 		        ret->reports.n_errors);
 		return -EINVAL;

@@ -3,6 +3,7 @@
 """What a process finds to read: files of variables, a cleared environment, its stdin."""
 import os
 
+from fuse import Fuse
 from lib import SUPD, check, equal, has, main, run, test
 from report import Report, reporting
 
@@ -74,6 +75,33 @@ def optional(box):
         equal(result.code, 78, f"status for {value}: {result}")
         has(result.err, rf"check\.yaml:4:23: error: children\.a\.environment_file: .*{words}",
             f"stderr for {value}")
+
+
+@test("apply refuses an environment file that is not there, is wrong, or does not answer")
+def applied(box):
+    s = box.supd({"a": {}})
+    bad = box.file("bad", "A=1\n2B=2\n")
+    for path, words in ((box.path("nowhere"), "there is no file"), (bad, "bad:2: ")):
+        s.write({"a": {}, "b": {"environment_file": path}})
+        result = s.ctl("apply")
+        equal(result.code, 1, f"the exit status of apply with {path}")
+        has(result.err, rf"children\.b\.environment_file: .*{words}", "the error")
+    equal(s.paths(), ["/user", "/user/a"], "actors")
+    s.write({"a": {}, "b": {"environment_file": box.file("good", "A=1\n")}})
+    s.ctl_ok("apply")
+    s.started("b")
+
+
+@test("apply does not wait for an environment file that does not answer", root=True)
+def hanging(box):
+    fuse = Fuse(box, "open", uid=0, gid=0, content=box.file("variables", "KEY=value\n"))
+    s = box.supd({"a": {}})
+    s.write({"a": {}, "b": {"environment_file": fuse.path("variables")}})
+    result = s.ctl("apply")
+    equal(result.code, 1, "the exit status of apply")
+    has(result.err, "environment_file: an environment file does not answer", "the error")
+    s.ctl_ok("restart", "a")
+    fuse.answer()
 
 
 @test("comments, quotes and long lines are read as systemd reads them")
