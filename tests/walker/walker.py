@@ -792,6 +792,7 @@ def relapse(box):
         has(w.said(), rf"the next one comes in {100 * 2 ** i} ms")
     check(alive(child), "an actor is dead")
     os.kill(child, signal.SIGKILL)
+    w.until(lambda: not alive(child), "its end")
     guardian.send("exit 0")
     w.ended(0)
 
