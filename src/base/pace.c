@@ -5,17 +5,23 @@
 #include "base/pace.h"
 
 /*
- * May it be told now?  Then ret_held says how many were not told since the last time;
- * else it is counted among them.
+ * May it be told now, as one of at most `max` in a period?  Then ret_held says how many
+ * were not told since the last one; else it is counted among them.
  */
 bool
-pace_admit(struct pace *pace, uint64_t period_ms, uint64_t now_ms, uint64_t *ret_held)
+pace_admit(struct pace *pace, uint64_t period_ms, uint64_t max, uint64_t now_ms,
+           uint64_t *ret_held)
 {
-	if (now_ms < pace->next_ms) {
+	if (now_ms >= pace->end_ms) {
+		pace->end_ms = now_ms + period_ms;
+		pace->n_told = 0;
+	}
+	if (pace->n_told == max) {
 		pace->n_held++;
 		return false;
 	}
+	pace->n_told++;
 	*ret_held = pace->n_held;
-	*pace = (struct pace){.next_ms = now_ms + period_ms};
+	pace->n_held = 0;
 	return true;
 }

@@ -6,6 +6,7 @@
 #define DAEMON_ACTORS_H
 
 #include "base/map.h"
+#include "base/pace.h"
 #include "conf/conf.h"
 #include "core/core.h"
 
@@ -35,6 +36,7 @@ struct actor {
 	uint64_t dead_letters;       /* clients whom nobody served */
 	bool is_touched;             /* letters.c: is to be looked at */
 	bool is_called;              /* letters.c: it is told already */
+	struct pace pace; /* of lines of log that its processes cause */
 	char *status;               /* STATUS= of the process, or NULL */
 	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
 };

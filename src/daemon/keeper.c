@@ -42,7 +42,8 @@ tell(struct shell *shell, const struct link_message *message, const int *fds, si
 
 	/* That the walker is gone is seen, and told, elsewhere. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
-		(void)log_errno(r, "tell the walker (%s)", link_names[message->kind]);
+		log_paced(&shell->link_pace, LOG_LEVEL_ERROR, "tell the walker (%s): %s",
+		          link_names[message->kind], strerror(-r));
 }
 
 /* ---- what it tells ----------------------------------------------------------------- */

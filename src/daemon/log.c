@@ -253,7 +253,8 @@ log_line(enum log_level level, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The same at most every PACE_LOG_MS, with how many lines were left out meanwhile. */
+/* The same at most PACE_LOG_MAX times in PACE_LOG_MS, with how many lines were left out
+ * meanwhile. */
 void
 log_paced(struct pace *pace, enum log_level level, const char *fmt, ...)
 {
@@ -261,7 +262,8 @@ log_paced(struct pace *pace, enum log_level level, const char *fmt, ...)
 	uint64_t n_held;
 	va_list ap;
 
-	if (!log_wants(level) || !pace_admit(pace, PACE_LOG_MS, clock_mono_ms(), &n_held))
+	if (!log_wants(level) ||
+	    !pace_admit(pace, PACE_LOG_MS, PACE_LOG_MAX, clock_mono_ms(), &n_held))
 		return;
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);

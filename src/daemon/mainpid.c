@@ -52,15 +52,16 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 		fd = hold(procs, ref.slot, pid);
 	if (fd < 0 || proc_look(pid, &parent, &start) < 0 || proc_is_ending(pid) ||
 	    map_put(&procs->by_pid, (uint64_t)pid, ref.slot) < 0) {
-		log_line(LOG_LEVEL_WARNING,
-		         "%s: MAINPID=%d is no process of its own that could be its "
-		         "main process, and is ignored",
-		         actor->path, (int)pid);
+		log_paced(&actor->pace, LOG_LEVEL_WARNING,
+		          "%s: MAINPID=%d is no process of its own that could be its "
+		          "main process, and is ignored",
+		          actor->path, (int)pid);
 		fd_close(&fd);
 		return;
 	}
-	log_line(LOG_LEVEL_INFO, "%s: its main process is pid %d now, pid %d was",
-	         actor->path, (int)pid, (int)proc->pid);
+	log_paced(&actor->pace, LOG_LEVEL_INFO,
+	          "%s: its main process is pid %d now, pid %d was", actor->path, (int)pid,
+	          (int)proc->pid);
 	map_remove(&procs->by_pid, (uint64_t)proc->pid);
 	ends_let_go(procs, &proc->pidfd);
 	if (proc->leader == 0)

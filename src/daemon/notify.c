@@ -424,10 +424,10 @@ notify_new(struct shell *shell, struct err *err)
 	}
 	notify->shell = shell;
 	notify->paused = NO_SLOT;
+	closer_init(&shell->closer);
 	notify->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
-	if (notify->epoll_fd < 0 || closer_open(&shell->closer) < 0) {
+	if (notify->epoll_fd < 0) {
 		err_set(err, errno, "notify sockets");
-		fd_close(&notify->epoll_fd);
 		free(notify);
 		return NULL;
 	}

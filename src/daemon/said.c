@@ -53,7 +53,7 @@ take_status(struct shell *shell, struct actor *actor,
 
 /* The events of one message. */
 struct said {
-	const struct actor *actor;
+	struct actor *actor;
 	const struct notify_message *message;
 	uint32_t life;
 	struct event *at; /* room for SAID_MAX */
@@ -93,10 +93,10 @@ number_of(const struct said *said, const char *name, uint64_t max, uint64_t *ret
 			n = n * 10 + (uint64_t)(text[i] - '0');
 	}
 	if (len == 0 || n > max) {
-		log_line(LOG_LEVEL_WARNING,
-		         "%s: %s= in a notification is no number up to %llu, and is "
-		         "ignored",
-		         said->actor->path, name, (unsigned long long)max);
+		log_paced(&said->actor->pace, LOG_LEVEL_WARNING,
+		          "%s: %s= in a notification is no number up to %llu, and is "
+		          "ignored",
+		          said->actor->path, name, (unsigned long long)max);
 		return false;
 	}
 	*ret = n;
@@ -116,9 +116,9 @@ take_main_pid(struct shell *shell, const struct said *said)
 	if (pid > 1 && procs_contains(procs, ref, (pid_t)pid, actors_uid(said->actor)))
 		procs_take_main(procs, ref, (pid_t)pid);
 	else
-		log_line(LOG_LEVEL_WARNING,
-		         "%s: MAINPID=%llu is no process of its own, and is ignored",
-		         said->actor->path, (unsigned long long)pid);
+		log_paced(&said->actor->pace, LOG_LEVEL_WARNING,
+		          "%s: MAINPID=%llu is no process of its own, and is ignored",
+		          said->actor->path, (unsigned long long)pid);
 }
 
 /*
@@ -135,11 +135,11 @@ take_phases(struct said *said, struct actor *actor)
 		if (number_of(said, "MONOTONIC_USEC", UINT64_MAX / 16, &since_us) &&
 		    since_us < actor->reloading_us)
 			actor->reloading_us = since_us;
-		log_line(LOG_LEVEL_INFO, "%s: reads its configuration again",
-		         actor->path);
+		log_paced(&actor->pace, LOG_LEVEL_INFO,
+		          "%s: reads its configuration again", actor->path);
 	} else if (said_is(said->message, "READY", "1") && actor->reloading_us > 0) {
-		log_line(
-		    LOG_LEVEL_INFO,
+		log_paced(
+		    &actor->pace, LOG_LEVEL_INFO,
 		    "%s: has read its configuration again, within %llu ms", actor->path,
 		    (unsigned long long)(clock_mono_ns() / 1000 - actor->reloading_us) /
 		        1000);

@@ -96,6 +96,7 @@ struct shell {
 	struct notifier systemd; /* towards whoever started supd */
 
 	int link_fd; /* to the walker */
+	struct pace link_pace; /* of lines about what cannot be told there */
 	struct keeper *keeper;
 	pid_t walker_pid;
 	/* Which process that is, as actors find it in their environment. */

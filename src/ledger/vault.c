@@ -31,7 +31,7 @@ map(struct vault *vault, size_t max, struct err *err)
 	*vault = (struct vault){.mask = SIZE_MIN - 1, .max = max};
 	vault->slots = mmap(NULL, 2 * size * sizeof(*vault->slots),
 	                    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (vault->slots != MAP_FAILED && closer_open(&vault->closer) == 0)
+	if (vault->slots != MAP_FAILED)
 		return 0;
 	err_set(err, errno, "memory for the vault");
 	return -err->code;
@@ -89,6 +89,13 @@ vault_tend(struct vault *vault)
 	    closer_close(&vault->closer, (uint64_t)vault->waiting[0], vault->waiting,
 	                 vault->n_waiting) == 0)
 		vault->n_waiting = 0;
+}
+
+/* Before the end: no child is left behind.  The descriptors are left to the exit. */
+void
+vault_done(struct vault *vault)
+{
+	closer_done(&vault->closer);
 }
 
 /* The last close of these is not ours to wait for. */

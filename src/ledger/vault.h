@@ -40,6 +40,7 @@ struct vault {
 };
 
 int vault_open(struct vault *vault, size_t spare, struct err *err);
+void vault_done(struct vault *vault);
 bool vault_store(struct vault *vault, uint64_t key, int take_fd);
 size_t vault_store_all(struct vault *vault, const uint64_t *keys, const int *take_fds,
                        size_t n);

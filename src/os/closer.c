@@ -10,65 +10,84 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The child makes system calls, nothing else. */
 enum { STACK_BYTES = 32 * 1024 };
-
-struct closer_progress {
-	atomic_bool is_done[CLOSERS_MAX];
-};
+/* So long children may take to die at the end. */
+#define END_MS 200
 
 /* What one child is to do, in its copy of our memory. */
 struct job {
 	pid_t parent;
-	atomic_bool *is_done;
 	const int *fds; /* to be closed … */
 	size_t n;
 	int socket_fd;     /* … or -1, or a socket whose next datagram goes … */
 	uint64_t stamp_ns; /* … if it was sent then */
 };
 
-/* Get ready; 0 or -errno, and then closer_has_room() never is. */
-int
-closer_open(struct closer *closer)
-{
-	void *map = mmap(NULL, sizeof(struct closer_progress), PROT_READ | PROT_WRITE,
-	                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	*closer = (struct closer){0};
-	if (map == MAP_FAILED)
-		return -errno;
-	closer->progress = map;
-	return 0;
-}
-
-/* Children that are at work go on. */
+/* No child is at work. */
 void
-closer_done(struct closer *closer)
+closer_init(struct closer *closer)
 {
-	if (closer->progress != NULL)
-		(void)munmap(closer->progress, sizeof(*closer->progress));
 	*closer = (struct closer){0};
 }
 
-/* Is this child, as closer_drop() named it, still at work? */
+/* Is this child, as closer_drop() named it, still at work?  Whoever reaps our children
+ * reaps it, too: it is only looked at here. */
 bool
 closer_works(struct closer *closer, int id)
 {
+	siginfo_t end = {0};
+
 	if (id < 0 || id >= CLOSERS_MAX || closer->pids[id] == 0)
 		return false;
-	/* It may have been killed before it could say so. */
-	if (!atomic_load(&closer->progress->is_done[id]) &&
-	    (kill(closer->pids[id], 0) == 0 || errno != ESRCH))
+	if (waitid(P_PID, (id_t)closer->pids[id], &end, WEXITED | WNOHANG | WNOWAIT) ==
+	        0 &&
+	    end.si_pid == 0)
 		return true;
 	closer->pids[id] = 0;
 	return false;
+}
+
+/* Kill and reap one; false: there is none any more. */
+static bool
+end_one(struct closer *closer, int id)
+{
+	if (closer->pids[id] == 0)
+		return false;
+	(void)kill(closer->pids[id], SIGKILL);
+	if (waitpid(closer->pids[id], NULL, WNOHANG) == 0)
+		return true;
+	closer->pids[id] = 0;
+	return false;
+}
+
+/*
+ * Before the end of this process, which closes the rest: nothing of ours is to be left
+ * behind.  What does not even die of SIGKILL is waited for no longer than END_MS.
+ */
+void
+closer_done(struct closer *closer)
+{
+	const struct timespec a_moment = {.tv_nsec = 1000000};
+	bool is_left = true;
+
+	/* What has ended may have been reaped, and its number be another's. */
+	for (int id = 0; id < CLOSERS_MAX; id++)
+		(void)closer_works(closer, id);
+	for (int ms = 0; is_left && ms < END_MS; ms++) {
+		is_left = false;
+		for (int id = 0; id < CLOSERS_MAX; id++)
+			is_left = end_one(closer, id) || is_left;
+		if (is_left)
+			(void)nanosleep(&a_moment, NULL);
+	}
 }
 
 /* A place for one more child of this owner; -EAGAIN. */
@@ -77,8 +96,6 @@ find_place(struct closer *closer, uint64_t owner)
 {
 	int place = -EAGAIN, n_own = 0;
 
-	if (closer->progress == NULL)
-		return -EAGAIN;
 	for (int id = CLOSERS_MAX - 1; id >= 0; id--) {
 		if (!closer_works(closer, id))
 			place = id;
@@ -109,7 +126,6 @@ work(void *arg)
 		(void)close(job->fds[i]);
 	if (job->socket_fd >= 0)
 		notify_skip_sent(job->socket_fd, job->stamp_ns);
-	atomic_store(job->is_done, true);
 	_exit(0);
 }
 
@@ -124,9 +140,7 @@ start(struct closer *closer, uint64_t owner, struct job *job)
 
 	if (place < 0)
 		return place;
-	atomic_store(&closer->progress->is_done[place], false);
 	job->parent = getpid();
-	job->is_done = &closer->progress->is_done[place];
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	/* Our memory it has as a copy, so a stack of ours will do. */

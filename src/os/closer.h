@@ -24,15 +24,12 @@
 /* So many descriptors are closed by one of them. */
 #define CLOSER_FDS_MAX 253
 
-struct closer_progress;
-
 struct closer {
-	struct closer_progress *progress; /* shared with the children */
-	pid_t pids[CLOSERS_MAX];          /* 0: the place is free */
+	pid_t pids[CLOSERS_MAX]; /* 0: the place is free */
 	uint64_t owners[CLOSERS_MAX];
 };
 
-int closer_open(struct closer *closer);
+void closer_init(struct closer *closer);
 void closer_done(struct closer *closer);
 bool closer_has_room(struct closer *closer, uint64_t owner);
 int closer_close(struct closer *closer, uint64_t owner, const int *take_fds, size_t n);

@@ -228,6 +228,7 @@ finish(struct walker *walker, int status)
 	if (walker->cgroup[0] != '\0')
 		cgroup_leave(walker->cgroup);
 	notifier_close(&walker->systemd);
+	vault_done(&walker->vault);
 	exits_free(walker->exits);
 	free(walker->arguments);
 	return status;

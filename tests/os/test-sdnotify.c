@@ -220,7 +220,7 @@ START_TEST(a_child_throws_away_the_message_that_it_was_told_of_and_no_other)
 	int fd = notify_pair(&notifier);
 	int id;
 
-	ck_assert_int_eq(closer_open(&closer), 0);
+	closer_init(&closer);
 	send_raw(&notifier, "A=1", 3, 1);
 	send_raw(&notifier, "A=2", 3, 1);
 	ck_assert_int_eq(notify_peek(fd, &message), 1);
@@ -249,7 +249,7 @@ START_TEST(what_is_closed_by_a_child_is_closed_here_and_few_hang_for_each_owner)
 	int fds[2], ends[2];
 	int reader, dirty, n = 0;
 
-	ck_assert_int_eq(closer_open(&closer), 0);
+	closer_init(&closer);
 	ck_assert_int_eq(pipe(fds), 0);
 	ck_assert_int_eq(closer_close(&closer, 1, &fds[1], 1), 0);
 	/* The end of the file comes when the last writer is closed. */
