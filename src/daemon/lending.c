@@ -38,6 +38,7 @@ struct loan {
 	uint64_t number;          /* LOAN_RETURNED: of the message that told so */
 	struct deadletters *dead; /* NULL: the mailbox is gone */
 	const struct mailbox *mailbox;
+	bool owes_count; /* the helper waits to hear that its letters are counted */
 	uint32_t
 	    *holder; /* LOAN_GIVEN: set to LENDING_NONE when it is not lent any more */
 };
@@ -237,6 +238,15 @@ lending_take_back(struct lending *lending, uint32_t *loan)
  */
 
 static void
+tell_counted(struct lending *lending, uint32_t id)
+{
+	const struct helper_message counted = {.kind = HELPER_COUNTED, .id = id};
+
+	lending->at[id].owes_count = helpers_send(lending->shell->helpers, HELPER_LETTERS,
+	                                          &counted, NULL, 0) == -EAGAIN;
+}
+
+static void
 on_room(struct shell *shell, bool is_new)
 {
 	struct lending *lending = letters_lending(shell->letters);
@@ -252,9 +262,12 @@ on_room(struct shell *shell, bool is_new)
 		(void)helpers_send(shell->helpers, HELPER_LETTERS, &leases, &fd, 1);
 		(void)close(fd);
 	}
-	for (uint32_t id = 0; id < HELPER_MAILBOXES_MAX; id++)
+	for (uint32_t id = 0; id < HELPER_MAILBOXES_MAX; id++) {
 		if (lending->at[id].state == LOAN_UNTOLD)
 			tell_return(lending, id);
+		if (lending->at[id].owes_count)
+			tell_counted(lending, id);
+	}
 	letters_touch_all(shell->letters);
 }
 
@@ -273,6 +286,8 @@ on_message(struct shell *shell, const struct helper_message *message)
 	loan = &lending->at[message->id];
 	if (loan->dead != NULL)
 		deadletters_count(loan->dead, loan->mailbox, message->n);
+	if (loan->state == LOAN_GIVEN)
+		tell_counted(lending, message->id);
 }
 
 /* The mailbox goes: what was not told of it is told to nothing. */

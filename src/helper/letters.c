@@ -54,6 +54,7 @@ struct mailbox {
 	uint64_t second_ms; /* when the second began, … */
 	uint32_t served;    /* … in which so many were dealt with */
 	uint32_t untold;    /* dead letters that the guardian does not know of */
+	bool awaits_count;  /* it was told of some, and may die before it counts them */
 	ev_io io;
 	ev_timer pause;
 	ev_timer tell_again;
@@ -239,10 +240,13 @@ tell(struct mailbox *mailbox)
 
 	if (mailbox->untold == 0)
 		return;
-	if (helper_send(HELPER_FD, &dead, NULL, 0) == 0)
+	if (helper_send(HELPER_FD, &dead, NULL, 0) == 0) {
 		mailbox->untold = 0;
-	else if (!ev_is_active(&mailbox->tell_again))
+		mailbox->awaits_count = true;
+		ev_io_stop(loop, &mailbox->io);
+	} else if (!ev_is_active(&mailbox->tell_again)) {
 		ev_timer_start(loop, &mailbox->tell_again);
+	}
 }
 
 static void
@@ -269,7 +273,17 @@ on_pause_over(struct ev_loop *loop, ev_timer *timer, int revents)
 	struct mailbox *mailbox = timer->data;
 
 	(void)revents;
-	ev_io_start(loop, &mailbox->io);
+	if (!mailbox->awaits_count)
+		ev_io_start(loop, &mailbox->io);
+}
+
+/* A guardian that dies now has forgotten none: the next clients are dealt with. */
+static void
+go_on(struct mailbox *mailbox)
+{
+	mailbox->awaits_count = false;
+	if (!ev_is_active(&mailbox->pause))
+		ev_io_start(mailbox->letters->loop, &mailbox->io);
 }
 
 static void
@@ -428,6 +442,8 @@ on_message(void *own, const struct helper_message *message, const int *take_fds,
 	           letters->at[message->id] == NULL) {
 		take_mailbox(letters, message, take_fds[0], n_fds > 1 ? take_fds[1] : -1);
 		kept = 1;
+	} else if (message->kind == HELPER_COUNTED && letters->at[message->id] != NULL) {
+		go_on(letters->at[message->id]);
 	} else if (message->kind == HELPER_RETURN) {
 		give_back(letters, message->id);
 	}

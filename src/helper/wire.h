@@ -45,6 +45,7 @@ enum helper_kind {
 	HELPER_LEASES, /* descriptor: the page of leases; always the first message */
 	HELPER_GIVE,   /* mailbox `id`; descriptors: its socket, the text of a reply */
 	HELPER_RETURN, /* mailbox `id` is not to be served any more */
+	HELPER_COUNTED, /* the dead letters of mailbox `id` are counted: it goes on */
 	/* to /system/probe */
 	HELPER_QUESTION, /* `id`: a connection is made, and perhaps a request */
 	HELPER_FORGET,   /* its answer is not wanted any more */
