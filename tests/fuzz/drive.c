@@ -110,7 +110,8 @@ splice_in(size_t at, size_t gone, const uint8_t *data, size_t size)
 	memcpy(rest, drive.now + at + gone, n_rest);
 	if (size > BYTES_MAX - at)
 		size = BYTES_MAX - at;
-	memmove(drive.now + at, data, size);
+	if (size > 0)
+		memmove(drive.now + at, data, size);
 	if (n_rest > BYTES_MAX - at - size)
 		n_rest = BYTES_MAX - at - size;
 	memcpy(drive.now + at + size, rest, n_rest);
