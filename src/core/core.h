@@ -390,6 +390,8 @@ extern const char *const hook_reason_names[];
 /* Memory and configuration. */
 size_t core_bytes(const struct core_size *size);
 uint32_t core_spec_bytes(const struct spec *spec, const struct spec *parent);
+uint64_t core_limit_bytes(const struct core *core, struct ref ref,
+                          const struct spec *spec);
 struct core *core_init(void *memory, const struct core_size *size, uint64_t seed);
 struct core *core_move(void *memory, const struct core_size *size,
                        const struct core *old);

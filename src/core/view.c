@@ -64,6 +64,21 @@ view_failure(const struct node *node, struct node_view *ret)
 	ret->failed_at_ms = node->failure.at_ms;
 }
 
+/*
+ * How much of the pool core_update() takes, given this spec, for the windows of the
+ * children that a supervisor has now: also those that were added at run time, or are
+ * being removed, which no configuration counts.  0 for an actor that is not there.
+ */
+uint64_t
+core_limit_bytes(const struct core *core, struct ref ref, const struct spec *spec)
+{
+	const struct node *node = node_find(core, ref);
+
+	if (node == NULL || !spec->limit.on || spec->limit.fixed)
+		return 0;
+	return (uint64_t)node->n_children * spec->limit.restarts * sizeof(uint64_t);
+}
+
 /* Fill in what there is to know of a valid actor. */
 void
 core_view(const struct core *core, struct ref ref, uint64_t now_ms,

@@ -47,6 +47,19 @@ reload_watches(const struct conf *conf)
 	return n;
 }
 
+/* How much the windows of the children that supervisors have now take with this one. */
+static uint64_t
+limit_bytes(const struct shell *shell, const struct conf *conf)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		bytes += core_limit_bytes(
+		    shell->core, actors_find_static(&shell->actors, conf->actors[i].path),
+		    &conf->actors[i].spec);
+	return bytes;
+}
+
 /* How large a core has to be for everything that is there and everything that comes. */
 static int
 size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
@@ -71,7 +84,8 @@ size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
 			size.watches = used.watches;
 		/* Twice: an updated node takes its new part before the old one is let go.
 		 */
-		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes);
+		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes) +
+		        limit_bytes(shell, conf);
 	}
 	if (bytes > UINT32_MAX / 2) {
 		err_set(err, ENOMEM, "%llu bytes of rules and windows",

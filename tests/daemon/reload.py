@@ -404,5 +404,21 @@ def too_late(box):
     equal(s.counts["S", "b"], 0, "starts of b")
 
 
+@test("a larger limit for a supervisor has room for the children that were added to it")
+def larger_limit(box):
+    def tree(restarts):
+        return {"sup": {"limit": {"restarts": restarts}, "children": {"a": {}}}}
+
+    s = box.supd(tree(1))
+    s.started("a")
+    for i in range(8):
+        s.ctl_ok("add", f"sup/w{i}", "--", "sleep", "1000")
+    guardian = s.guardian()
+    s.write(tree(10000))
+    s.ctl_ok("apply")
+    equal(s.guardian(), guardian, "the guardian")
+    has(s.ctl_ok("cat", "sup").out, "10000", "the new limit")
+
+
 if __name__ == "__main__":
     main()
