@@ -104,7 +104,7 @@ def replayed(box):
     s = Chaos(box, TREE)
     s.guardians = [s.guardian()]
     replay = Replay(box, s)
-    paths = ["/system", "/system/log"]
+    paths = ["/system", "/system/log", "/system/letters", "/system/probe", "/system/metrics"]
     paths += [actor["path"] for actor in s.call("Status")["actors"]]
     equal(len(replay.slots), len(paths), "the number of actors")
     end = time.monotonic() + SECONDS

@@ -246,7 +246,13 @@ def crash(box):
     guardian = s.guardian()
     s.signal(signal.SIGSTOP)
     os.kill(guardian, signal.SIGKILL)
-    s.until(lambda: not os.path.exists(f"/proc/{guardian}/exe"), "its end")
+
+    def ended():
+        with open(f"/proc/{guardian}/stat", encoding="utf8") as text:
+            return text.read().rpartition(")")[2].split()[0] == "Z"
+
+    # Only a zombie has closed its descriptors, by which the helper process knows.
+    s.until(ended, "its end")
     with connect(port, timeout=30) as client:
         client.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
         s.signal(signal.SIGCONT)

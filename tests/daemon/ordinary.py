@@ -330,18 +330,18 @@ def no_log(box):
 # ---- what takes root ------------------------------------------------------------------------
 
 
-@test("a port that is root's is refused before anything starts, by name (71)")
+@test("a port that is root's fails the start of its actor, by name; the others start")
 def port_of_root(box):
     with open("/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding="ascii") as text:
         if int(text.read()) <= 81:
             raise Skip("every port is everybody's here")
-    plain = Plain(box)
-    file = box.file("supd.yaml", "children: {a: {command: [/bin/sleep, '1'], sockets: {web: "
-                    "'tcp:127.0.0.1:81'}}}\n")
-    result = plain.supd("-c", file, "-r", box.path("run"))
-    equal(result.code, 71, "exit status")
-    has(result.err, r"/user/a: socket web: .*127\.0\.0\.1.*81.*Permission denied", "stderr")
-    check("/user/a: started" not in result.err, result.err)
+    s = Chaos(box, {"a": {"sockets": {"web": "tcp:127.0.0.1:81"}}, "b": {}}, uid=RUN_AS,
+              wait=False)
+    s.started("b")
+    failure = s.event("failure", "a")
+    equal((failure["step"], failure["cause"]["errno"]), ("open socket", "EACCES"), "the failure")
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), r"/user/a: socket web: .*127\.0\.0\.1.*81.*Permission denied", "the log")
 
 
 if __name__ == "__main__":

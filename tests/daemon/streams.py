@@ -97,15 +97,17 @@ def follow(box):
 
 @test("a reader that does not read gets SlowConsumer; supd's memory stays flat", timeout=60)
 def slow(box):
-    s = box.supd({"a": {"command": ["/bin/true"], "backoff": "none",
-                        "enabled": False}, "b": {}})
+    s = box.supd({"a": {"children": {"w": {"command": ["/bin/true"], "backoff": "none",
+                                           "replicas": 300}},
+                        "start": "parallel", "intensity": "unlimited", "enabled": False},
+                  "b": {}})
     sleepers = [Varlink(s.socket, receive_buffer=4096) for _ in range(5)]
     for sleeper in sleepers:
         sleeper.send("Events", {"since": 0, "follow": True}, more=True)
     s.call("Start", names=["/user/a"], wait=False)
-    s.event("exited", "a", 1500, timeout=40)
+    s.event("exited", None, 1500, timeout=40)
     before = s.memory_kib()
-    s.event("exited", "a", 4000, timeout=40)
+    s.event("exited", None, 4000, timeout=40)
     check(INSTRUMENTED or s.memory_kib() - before < 8192, f"memory: {before}, then {s.memory_kib()} KiB")
     s.call("Stop", names=["/user/a"])
     s.started("b")
