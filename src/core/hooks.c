@@ -212,6 +212,20 @@ fail_start(struct turn *turn, struct node *node, struct cause cause)
 }
 
 /*
+ * The machine was short of something when the process of pre_start was to be started: so
+ * it is with the start of the actor, as if that were its own process (DECISIONS 46).
+ */
+static bool
+waits_for_room(struct turn *turn, struct node *node, const struct cause *cause)
+{
+	if (node->hook != HOOK_PRE_START || node->state == STATE_STOPPING ||
+	    node_is_leaving(node) || !cause_is_shortage(cause))
+		return false;
+	node->end = *cause;
+	return pace_waits_for_room(turn, node, cause);
+}
+
+/*
  * EVENT_HOOK_DONE; one of another serial than that of the hook under way is stale.  A
  * hook that was killed because nobody needs it any more has not failed.
  */
@@ -228,6 +242,8 @@ hooks_done(struct turn *turn, const struct event *event)
 	deadline_clear(turn->core, node, LANE_HOOK);
 	failed = event->error != 0 || event->signal != 0 || event->code != 0;
 	failed = node->hook_killed ? node->hook_late : failed;
+	if (failed && waits_for_room(turn, node, &cause))
+		return;
 	if (failed)
 		report_failed(turn, node, &cause);
 	is_vital = node->hook == HOOK_PRE_START || node->hook == HOOK_POST_RESTART;

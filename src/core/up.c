@@ -62,7 +62,8 @@ create(struct turn *turn, struct node *node)
 		node->created = true;
 		node->generation++;
 		node->phase = PHASE_CHILDREN;
-		(void)turn_report(turn, REPORT_STARTED, node);
+		turn_report(turn, REPORT_STARTED, node)->window = node->no_room;
+		node->no_room = 0;
 		watch_state_changed(turn->core, node);
 		gate_state_changed(turn->core, node);
 		children_open(turn, node);

@@ -323,6 +323,50 @@ expect S a
 report failure a exec:ENOENT stop
 view a failed
 
+story DECISIONS 46 without room for its pre_start a start is tried again in the same way
+tree decider=stopping
+  a hooks=all backoff=1s/30s
+hear shortage
+hook a pre_start broken EAGAIN 3
+boot
+expect pre_start a start
+report shortage a exec:EAGAIN delay=200ms
+view a backoff due=200ms failures=0 restarts=0
+after 200ms
+expect pre_start a start
+after 400ms
+expect pre_start a start
+hear started
+after 800ms
+expect pre_start a start, S a, post_start a start
+report started a window=3
+view a running restarts=0 failures=0 generation=1
+
+story DECISIONS 46 so it is with the pre_start of a supervisor
+tree
+  s one_for_one hooks=pre_start
+    a
+hear shortage
+hook s pre_start broken ENOMEM 1
+boot
+expect pre_start s start
+report shortage s exec:ENOMEM delay=200ms
+hear started
+after 200ms
+expect pre_start s start, S a
+report started s window=1
+report started a
+
+story DECISIONS 46 one that waits for room for its pre_start can be stopped
+tree
+  a hooks=pre_start
+hook a pre_start broken ENOMEM
+boot
+expect pre_start a start
+stop a
+view a stopped
+reply stop a done
+
 story DECISIONS 46 those in order behind it wait in a group, and do not where each is alone
 tree
   s one_for_all

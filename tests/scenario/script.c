@@ -181,7 +181,7 @@ world_statement(struct stage *stage, struct player *player, const struct words *
 	return true;
 }
 
-/* hook A HOOK|run fails [N] | lasts D | hangs | works */
+/* hook A HOOK|run fails [N] | broken E [N] | lasts D | hangs | works */
 static bool
 hook_behaves(struct player *player, const struct words *words)
 {
@@ -195,7 +195,11 @@ hook_behaves(struct player *player, const struct words *words)
 		return false;
 	if (strcmp(how, "fails") == 0) {
 		behaviour->code = 1;
+		behaviour->error = 0;
 		behaviour->times = words->n > 4 ? (uint32_t)atoi(words->at[4]) : FOREVER;
+	} else if (strcmp(how, "broken") == 0 && words->n > 4) {
+		behaviour->error = err_code(words->at[4]);
+		behaviour->times = words->n > 5 ? (uint32_t)atoi(words->at[5]) : FOREVER;
 	} else if (strcmp(how, "lasts") == 0 && words->n > 4) {
 		return cast_duration(words->at[4], &behaviour->lasts_ms);
 	} else if (strcmp(how, "hangs") == 0) {

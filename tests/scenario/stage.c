@@ -237,15 +237,16 @@ on_end_wanted(struct stage *stage, struct player *player, const struct action *a
 	(void)stage_queue(stage, at_ms, &event, player);
 }
 
-/* With which code it ends this time. */
-static int32_t
-behaviour_code(struct behaviour *behaviour)
+/* How it ends this time, or why it cannot be started. */
+static void
+behave(struct behaviour *behaviour, struct event *event)
 {
 	if (behaviour->times == 0)
-		return 0;
+		return;
 	if (behaviour->times != FOREVER)
 		behaviour->times--;
-	return behaviour->code;
+	event->error = behaviour->error;
+	event->code = behaviour->error != 0 ? -1 : behaviour->code;
 }
 
 static void
@@ -264,7 +265,7 @@ on_hook(struct stage *stage, struct player *player, const struct action *action)
 		return;
 	}
 	player->hook_serial = action->serial;
-	event.code = behaviour_code(&player->hooks[action->hook]);
+	behave(&player->hooks[action->hook], &event);
 	if (player->hooks[action->hook].lasts_ms != DURATION_INFINITE)
 		(void)stage_queue(
 		    stage, stage->rig.now_ms + player->hooks[action->hook].lasts_ms,
@@ -310,7 +311,7 @@ on_run(struct stage *stage, struct player *player, const struct action *action)
 	if (player->run_serial != 0)
 		stage_blame(stage, "%s runs two commands", player->name);
 	player->run_serial = action->serial;
-	event.code = behaviour_code(run);
+	behave(run, &event);
 	if (run->lasts_ms != DURATION_INFINITE)
 		(void)stage_queue(stage, stage->rig.now_ms + run->lasts_ms, &event,
 		                  player);

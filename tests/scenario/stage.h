@@ -26,6 +26,7 @@
 /* What a helper process does. */
 struct behaviour {
 	int code;       /* it exits with this */
+	int error;      /* or cannot be started for this; 0: it can */
 	uint32_t times; /* so often, FOREVER; then with 0 */
 	uint64_t lasts_ms;
 };
