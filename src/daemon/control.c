@@ -11,6 +11,7 @@
 #include "ledger/ledger.h"
 #include "ledger/link.h"
 #include "os/fd.h"
+#include "os/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +73,7 @@ control_adopt(struct control *control, int take_fd, const struct sock_peer *peer
 	struct conn *conn;
 
 	if (!has_room_for(control, peer->uid)) {
-		(void)close(take_fd);
+		rights_close(control, take_fd, peer->uid);
 		return;
 	}
 	conn = control_insert(control, take_fd, peer);
@@ -108,15 +109,17 @@ static int
 accept_one(struct control *control)
 {
 	struct sock_peer peer;
-	int fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	int r;
+	int fd, r;
 
+	if (!rights_tend(control))
+		return -EMFILE;
+	fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	fd = fd_raise(fd);
 	r = sock_peer(fd, &peer);
 	if (r < 0) {
-		(void)close(fd);
+		rights_close(control, fd, (uid_t)-1);
 		return 0;
 	}
 	control_adopt(control, fd, &peer);
@@ -202,6 +205,9 @@ listen_at(struct control *control, struct err *err)
 
 	control->owns_path = fd >= 0;
 	control->listen_fd = fd;
+	/* An older supd may have made it. */
+	if (fd >= 0)
+		rights_refuse(fd);
 	if (fd < 0) {
 		fd = open_socket(control, err);
 		control->listen_fd = fd;

@@ -7,6 +7,7 @@
 #include "daemon/shell.h"
 #include "daemon/trial.h"
 #include "os/fd.h"
+#include "os/rights.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* So much is done for one connection before the others have their turn: a call is begun
  * and goes on once, or two calls are answered. */
@@ -89,7 +89,7 @@ conn_read(struct conn *conn)
 
 	if (!wants_input(conn))
 		return;
-	n = recv(conn->fd, data, sizeof(data), MSG_DONTWAIT);
+	n = rights_read(conn, data, sizeof(data));
 	if (n > 0) {
 		if (varlink_reader_feed(&conn->reader, data, (size_t)n) < 0)
 			conn->broken = true;
@@ -196,13 +196,14 @@ conn_new(struct control *control, int take_fd, const struct sock_peer *peer)
 	struct conn *conn = calloc(1, sizeof(*conn));
 
 	if (conn == NULL) {
-		(void)close(take_fd);
+		rights_close(control, take_fd, peer->uid);
 		return NULL;
 	}
 	conn->control = control;
 	conn->fd = take_fd;
 	conn->hangup_fd = -1;
 	conn->peer = *peer;
+	conn->may_bring = rights_may_come(take_fd);
 	conn->observes = !auth_allows(conn, ACCESS_CONTROL);
 	varlink_reader_init(&conn->reader, VARLINK_IN_MAX);
 	strbuf_init(&conn->out, CONTROL_OUT_MAX);
@@ -228,7 +229,7 @@ conn_free(struct conn *conn)
 	unwatch_hangup(conn);
 	/* Before the close: the kernel is to forget the number while it is still ours. */
 	ev_io_stop(control->shell->loop, &conn->io);
-	(void)close(conn->fd);
+	rights_close(control, conn->fd, conn->peer.uid);
 	varlink_reader_done(&conn->reader);
 	strbuf_done(&conn->out);
 	free(conn);
@@ -332,7 +333,7 @@ progress(struct conn *conn)
 	return true;
 }
 
-/* Is the call one that only ends when something happens, or of no use to nobody? */
+/* Does the call only end when something happens? */
 static bool
 waits(const struct conn *conn)
 {

@@ -6,6 +6,7 @@
  *	control_calls.c   the table of methods; from a message to its handler
  *	control_params.c  are the parameters what the interface says?
  *	control_auth.c    who may do what
+ *	control_rights.c  clients that send descriptors
  *	control_share.c   how much of it all an observer may take
  *	control_wait.c    calls that wait for actors
  *	control_token.c   answers that are given again
@@ -25,6 +26,7 @@
 #ifndef DAEMON_CONTROL_PRIVATE_H
 #define DAEMON_CONTROL_PRIVATE_H
 
+#include "base/pace.h"
 #include "conf/conf.h"
 #include "core/core.h"
 #include "daemon/control.h"
@@ -40,6 +42,8 @@
 
 #define CONTROL_CONNS_MAX     512
 #define CONTROL_CONNS_UID_MAX 128
+/* Connections, with those that no child could be had for that closes them. */
+#define CONTROL_LEFT_MAX (2 * CONTROL_CONNS_MAX)
 /* The last ones are for those who may control, so that nobody can shut them out. */
 #define CONTROL_CONNS_KEPT 32
 /* Calls of one connection that wait for their turn. */
@@ -205,6 +209,7 @@ struct conn {
 	bool awaits_end; /* its end tells the client that supd is gone */
 	bool observes;   /* by its last call: it may look and no more */
 	bool held_back;  /* its next call waits until others of its kind were answered */
+	bool may_bring;  /* the kernel lets descriptors through: see os/rights.h */
 	struct call call;
 };
 
@@ -277,6 +282,14 @@ struct control {
 
 	struct remembered *remembered; /* CONTROL_TOKENS_MAX of them, a ring; borrowed */
 	uint64_t next_remembered;
+
+	/* Connections that are still to be closed, of these users. */
+	struct left {
+		int fd;
+		uid_t uid;
+	} left[CONTROL_LEFT_MAX];
+	size_t n_left;
+	struct pace rights_pace; /* of lines about clients that send descriptors */
 };
 
 /* control.c */
@@ -321,6 +334,11 @@ void share_freed(struct control *control);
 bool share_has_waiters(const struct conn *conn, size_t n);
 bool share_has_stream(const struct conn *conn, enum call_state kind, size_t max);
 bool share_may_search(struct conn *conn, const json_t *names);
+
+/* control_rights.c */
+ssize_t rights_read(struct conn *conn, void *ret, size_t size);
+void rights_close(struct control *control, int take_fd, uid_t uid);
+bool rights_tend(struct control *control);
 
 /* control_auth.c */
 bool auth_allows(const struct conn *conn, enum access access);

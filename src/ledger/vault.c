@@ -102,7 +102,8 @@ vault_done(struct vault *vault)
 static const uint64_t shared_kinds =
     UINT64_C(1) << VAULT_CONTROL | UINT64_C(1) << VAULT_SOCKET |
     UINT64_C(1) << VAULT_NOTIFY | UINT64_C(1) << VAULT_STORED |
-    UINT64_C(1) << VAULT_GIVEN;
+    UINT64_C(1) << VAULT_GIVEN | UINT64_C(1) << VAULT_CALLER |
+    UINT64_C(1) << VAULT_METRICS;
 
 static void
 let_go(struct vault *vault, uint64_t key, int take_fd)

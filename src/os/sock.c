@@ -5,6 +5,7 @@
 #include "os/sock.h"
 
 #include "os/fd.h"
+#include "os/rights.h"
 #include "os/sockfile.h"
 
 #include <arpa/inet.h>
@@ -224,8 +225,10 @@ own_and_listen(int fd, const struct sock_file *file)
 	const bool has_owner = file->uid != (uid_t)-1 || file->gid != (gid_t)-1;
 	int r = 0;
 
-	/* Until listen(2) every connection is refused.  Nothing but a socket is given away,
-	 * whatever others may have put there meanwhile. */
+	/* Until listen(2) every connection is refused.  Nothing but a socket is given
+	 * away, whatever others may have put there meanwhile. */
+	if (file->refuses_rights)
+		rights_refuse(fd);
 	if (has_owner)
 		r = sockfile_adjust(file->path, file->mode, file->uid, file->gid);
 	if (r == 0 && file->type != SOCK_DGRAM && listen(fd, file->backlog) < 0)
@@ -272,7 +275,8 @@ fail:
 	return r;
 }
 
-/* A unix stream socket that listens, as sock_open_unix(). */
+/* A unix stream socket that listens, as sock_open_unix(), to which no descriptors can be
+ * sent where the kernel is able to refuse them. */
 int
 sock_listen_unix(const char *path, int backlog, mode_t mode, uid_t uid, gid_t gid,
                  struct err *err)
@@ -282,7 +286,8 @@ sock_listen_unix(const char *path, int backlog, mode_t mode, uid_t uid, gid_t gi
 	                               .backlog = backlog,
 	                               .mode = mode,
 	                               .uid = uid,
-	                               .gid = gid};
+	                               .gid = gid,
+	                               .refuses_rights = true};
 
 	return sock_open_unix(&file, err);
 }

@@ -39,6 +39,7 @@ struct sock_file {
 	mode_t mode;
 	uid_t uid; /* (uid_t)-1, and (gid_t)-1: the caller's own */
 	gid_t gid;
+	bool refuses_rights; /* descriptors cannot be sent to it: see rights.h */
 };
 
 int sock_listen_tcp(const char *host, uint16_t port, int backlog, struct err *err);
