@@ -122,8 +122,10 @@ strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
-	ASSERT(n >= 0);
-	if (!reserve(sb, (size_t)n))
+	/* No such characters, or printf(3) had no memory of its own. */
+	if (n < 0)
+		sb->failed = true;
+	if (n < 0 || !reserve(sb, (size_t)n))
 		return;
 	(void)vsnprintf(sb->data + sb->len, (size_t)n + 1, fmt, ap);
 	sb->len += (size_t)n;

@@ -14,6 +14,7 @@
 #include "daemon/keeper.h"
 #include "daemon/letters.h"
 #include "daemon/log.h"
+#include "daemon/memory.h"
 #include "daemon/perform.h"
 #include "daemon/prober.h"
 #include "daemon/procs.h"
@@ -38,15 +39,6 @@ struct loop {
 	struct action_list actions;
 };
 
-/* There is no memory for what cannot wait.  What is in the journal is not lost: the next
- * guardian goes on with it, and finds the rest as it is then. */
-static _Noreturn void
-give_up(void)
-{
-	log_line(LOG_LEVEL_ERROR, "out of memory: the next guardian goes on");
-	abort();
-}
-
 static void
 refuse(struct shell *shell, const struct event *event)
 {
@@ -68,7 +60,7 @@ shell_post(struct shell *shell, const struct event *event)
 	if (r == -EBUSY)
 		refuse(shell, event);
 	else if (r < 0)
-		give_up();
+		memory_give_up();
 }
 
 bool
@@ -321,7 +313,7 @@ step(struct loop *loop)
 	loop->stepping = queue;
 	queue_clear(&loop->posted);
 	if (queue_reserve(&loop->posted, queue.cap) < 0)
-		give_up();
+		memory_give_up();
 	loop->n_written = 0;
 	shell->n_turns++;
 	for (size_t i = 0; i < at; i++)

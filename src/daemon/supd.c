@@ -26,6 +26,7 @@
 #include "daemon/letters.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
+#include "daemon/memory.h"
 #include "daemon/metrics.h"
 #include "daemon/notify.h"
 #include "daemon/output.h"
@@ -418,6 +419,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 {
 	struct err err = {0};
 
+	memory_begin();
 	shell->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_AUTO);
 	if (shell->loop == NULL) {
 		log_line(LOG_LEVEL_ERROR, "event loop: %s", strerror(errno));

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 
 #include <check.h>
+#include <wchar.h>
 
 START_TEST(any_bytes_become_a_string_of_valid_json)
 {
@@ -42,6 +43,21 @@ START_TEST(any_bytes_become_a_string_of_valid_json)
 }
 END_TEST
 
+START_TEST(what_cannot_be_formatted_fails_and_leaves_the_text)
+{
+	/* A surrogate, which is no character. */
+	static const wchar_t wrong[] = {0xd800, 0};
+	struct strbuf sb;
+
+	strbuf_init(&sb, 4096);
+	strbuf_adds(&sb, "text");
+	strbuf_addf(&sb, "%ls", wrong);
+	ck_assert(sb.failed);
+	ck_assert_str_eq(strbuf_str(&sb), "text");
+	strbuf_done(&sb);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -51,6 +67,7 @@ main(void)
 	int failed;
 
 	tcase_add_test(tcase, any_bytes_become_a_string_of_valid_json);
+	tcase_add_test(tcase, what_cannot_be_formatted_fails_and_leaves_the_text);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Some calls of malloc fail in the guardian (starve.c) while supctl asks for everything: the
+call fails or the guardian ends, and the next one goes on; no actor is lost, none is there
+twice."""
+import os
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# pylint: disable=wrong-import-position
+from chaos import Chaos, alive
+from lib import INSTRUMENTED, SUPCTL, Skip, check, comment, equal, main, program, test
+from supd import full
+
+LIBRARY = program("starve.so", "tests/chaos", ".")
+WORDS = struct.Struct("=4IQ")
+# So many calls fail at most in one round of verbs.
+FAILURES = 20
+
+
+class Starve:
+    """The file that a starving guardian reads: struct starve."""
+
+    def __init__(self, box):
+        self.path = box.file("starve")
+        self.write(0, 0, 0, 0)
+
+    def write(self, pid, every, left, seed):
+        with open(self.path, "r+b") as out:
+            out.write(WORDS.pack(pid, every, left, 0, seed))
+
+    def failed(self):
+        with open(self.path, "rb") as words:
+            return WORDS.unpack(words.read(WORDS.size))[3]
+
+
+def begin(box):
+    try:
+        os.confstr("CS_GNU_LIBC_VERSION")
+    except (ValueError, OSError):
+        raise Skip("malloc can be replaced with the GNU C library only") from None
+    if INSTRUMENTED:
+        raise Skip("a sanitizer has an allocator of its own")
+    starve = Starve(box)
+    tree = {"a": {}, "b": {}, "g": {"children": {"c": {}, "d": {}}},
+            "w": {"replicas": 2, "command": ["sleep", "1000"]}}
+    s = Chaos(box, tree, env={"LD_PRELOAD": LIBRARY, "STARVE": starve.path})
+    s.until(s.was_ready, "READY=1", 20)
+    s.settle()
+    return s, starve
+
+
+def verbs(s, new):
+    """A call of each verb that leaves the actors as they were."""
+    yield from (["status"], ["status", "a"], ["list"], ["tree"], ["explain", "a"],
+                ["events"], ["logs", "a"], ["simulate", "a"], ["cat", "a"], ["diff"],
+                ["apply"], ["is-active", "a"], ["is-failed", "a"], ["is-ready", "a"],
+                ["pid", "a"], ["ping"], ["metrics"], ["version"], ["reset", "a"],
+                ["wait", "a"], ["start", "a"], ["suspend", "b"], ["resume", "b"],
+                ["signal", "WINCH", "b"], ["scale", "w", "3"], ["scale", "w", "2"],
+                ["add", new, "--", "sleep", "1000"], ["stop", new], ["delete", new],
+                ["restart", "g"], ["status", "--resources"],
+                ["check", "-c", s.file], ["watch", "nobody"])
+
+
+def ask(s, *args):
+    """Whatever it answers, and if the guardian has no memory for an answer."""
+    child = subprocess.run([SUPCTL, "-s", s.socket, "--timeout", "1s", *args],
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, timeout=20, check=False)
+    check(child.returncode >= 0, f"supctl {args} ended of signal {-child.returncode}")
+
+
+@test("with 1 of 200, 40, 18 calls of malloc failing no verb loses or doubles an actor",
+      timeout=120)
+def every_verb(box):
+    s, starve = begin(box)
+    actors = s.consistent()
+    kept = {full(name): actors[full(name)]["pid"] for name in ("a", "b", "w@1", "w@2")}
+    deaths, failed = 0, 0
+    for every in (200, 40, 18):
+        guardian = s.guardian()
+        starve.write(guardian, every, FAILURES, every)
+        for verb in verbs(s, f"n{every}"):
+            ask(s, *verb)
+            if not alive(guardian):
+                deaths += 1
+                failed += starve.failed()
+                guardian = s.successor(guardian)
+                s.aged()
+                starve.write(guardian, every, FAILURES, every + deaths)
+        failed += starve.failed()
+        starve.write(0, 0, 0, 0)
+        s.settle()
+        now = s.consistent()
+        equal({path: now[path]["pid"] for path in kept}, kept, f"the actors after {every}")
+    comment(f"{failed} calls failed, {deaths} guardians ended")
+
+
+if __name__ == "__main__":
+    main()
