@@ -189,7 +189,14 @@ enum ready_sign { READY_SIGN_MAP(AS_ENUM) READY_SIGN_MAX };
 
 struct conf_process {
 	char **argv;   /* NULL-terminated */
-	bool has_user; /* there are ids to switch to; false: supd's own */
+	/* A user or group of it was not known at boot: this sentence says so, NULL: all
+	 * were.  Until conf_take_identity() it has no ids, and nothing may be started. */
+	char *unknown;
+	bool unknown_is_group;
+	char *asked_user; /* what was asked for then, as written; or NULL */
+	char *asked_group;
+	char **asked_groups; /* NULL-terminated */
+	bool has_user;       /* there are ids to switch to; false: supd's own */
 	uid_t uid;
 	gid_t gid;
 	gid_t *groups; /* supplementary: of `user` as the group database has them, more */
@@ -335,6 +342,7 @@ struct conf {
 	/* private to conf/ */
 	struct map by_path;
 	struct arena *memory;
+	struct conf_found *found; /* of conf_take_identity() */
 	void *thawed; /* instead: the block that everything lies in */
 	size_t thawed_bytes;
 	bool is_mapped; /* the block is, else it was allocated */
@@ -346,6 +354,8 @@ struct conf_options {
 	/* And at the programs and files of actors.  Not in the guardian: they may lie
 	 * where a file system never answers. */
 	bool look;
+	/* An unknown user or group of an actor is no error: its start will fail. */
+	bool boot;
 	char **environ; /* for ${env:…} */
 	/* Of the machine's cgroup v2 hierarchy, parted by blanks; NULL: not looked at. */
 	const char *controllers;
@@ -354,6 +364,9 @@ struct conf_options {
 struct conf *conf_load(const char *file, const struct conf_options *options,
                        struct conf_reports *ret_reports);
 void conf_free(struct conf *conf);
+void conf_identify(const struct conf_process *process, int fd);
+int conf_take_identity(struct conf *conf, struct conf_process *process,
+                       const void *answer, size_t size);
 const char *conf_own_home(const char *variable, char *buf, size_t size);
 void conf_reports_init(struct conf_reports *reports);
 void conf_reports_done(struct conf_reports *reports);

@@ -154,6 +154,7 @@ freeze_all(struct freezer *freezer, const struct conf *conf)
 	copy = (struct conf *)(freezer->block + at);
 	copy->by_path = (struct map){0};
 	copy->memory = NULL;
+	copy->found = NULL;
 	copy->thawed = NULL;
 	copy->thawed_bytes = 0;
 	copy->is_mapped = false;

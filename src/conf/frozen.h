@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /* Count up when something in struct conf, or below, means something else than before. */
-#define FROZEN_VERSION 2
+#define FROZEN_VERSION 3
 
 #define FROZEN_MAGIC UINT64_C(0x6e657a6f72665573)
 

@@ -586,6 +586,7 @@ conf_free(struct conf *conf)
 	if (conf == NULL)
 		return;
 	map_done(&conf->by_path);
+	conf_drop_identities(conf);
 	if (conf->thawed == NULL)
 		free(conf->actors);
 	else if (conf->is_mapped)

@@ -12,6 +12,9 @@
 #include "conf/scan.h"
 #include "conf/schema_types.h"
 
+/* The kernel's "overflow" id: no rights, where a mistake would ask for it. */
+#define ID_NOBODY 65534
+
 /* A command, split into words already; *ret_argv is written only if it is one. */
 void
 read_words(struct reader *reader, const struct node *node, const struct trail *trail,
@@ -137,6 +140,23 @@ keep_own_user(struct reader *reader, struct conf_process *process)
 	process->n_groups = n > 0 ? (size_t)n : 0;
 }
 
+/* At boot the actor has to wait for it (DECISIONS 62), later the file is wrong. */
+static void
+report_unknown(struct reader *reader, const struct node *node, bool is_group,
+               struct conf_process *process, const struct trail *trail, const char *text)
+{
+	if (!reader->options->boot) {
+		reader_error(reader, node, trail, "%s", text);
+		return;
+	}
+	reader_warn(reader, node, trail, "%s; until then the actor cannot be started",
+	            text);
+	if (process->unknown != NULL)
+		return;
+	process->unknown = arena_dup(reader->keep, text);
+	process->unknown_is_group = is_group;
+}
+
 static void
 take_user(struct reader *reader, const struct node *node, bool has_group,
           struct conf_process *process, const struct trail *trail)
@@ -145,14 +165,16 @@ take_user(struct reader *reader, const struct node *node, bool has_group,
 	const struct user *user = users_find(reader->users, node->text, &err);
 
 	if (user == NULL) {
-		reader_error(reader, node, trail, "%s", err.text);
+		report_unknown(reader, node, false, process, trail, err.text);
 		return;
 	}
-	if (!user->has_gid && !has_group)
-		reader_error(reader, node, trail,
-		             "the user database does not know %s, and so no group of it; "
-		             "write `group` too",
-		             node->text);
+	if (!user->has_gid && !has_group) {
+		err_set(&err, 0,
+		        "the user database does not know %.100s, and so no group of it; "
+		        "write `group` too",
+		        node->text);
+		report_unknown(reader, node, false, process, trail, err.text);
+	}
 	process->uid = user->uid;
 	process->gid = user->gid;
 	process->groups = user->groups;
@@ -172,7 +194,7 @@ take_group(struct reader *reader, const struct node *node, const struct node *us
 	int r;
 
 	if (users_find_group(reader->users, node->text, &process->gid, &err) < 0) {
-		reader_error(reader, node, trail, "%s", err.text);
+		report_unknown(reader, node, true, process, trail, err.text);
 		return;
 	}
 	known = user != NULL ? users_find(reader->users, user->text, &err) : NULL;
@@ -214,9 +236,9 @@ add_groups(struct reader *reader, const struct node *node, struct conf_process *
 		gid_t gid;
 
 		if (users_find_group(reader->users, item->text, &gid, &err) < 0)
-			reader_error(reader, item,
-			             node->type == NODE_LIST ? &below : trail, "%s",
-			             err.text);
+			report_unknown(reader, item, true, process,
+			               node->type == NODE_LIST ? &below : trail,
+			               err.text);
 		else if (!has_group(groups, process->n_groups, gid))
 			groups[process->n_groups++] = gid;
 	}
@@ -247,11 +269,36 @@ want_rights(struct reader *reader, const struct node *node,
 		rights_want(reader, node, trail, CAPABILITY_SETGID, "another group");
 }
 
+/* What was asked for, to be looked up again; until then it has no ids of anyone. */
+static void
+keep_asked(struct reader *reader, const struct node *user, const struct node *group,
+           const struct node *more, struct conf_process *process)
+{
+	const bool is_list = more != NULL && more->type == NODE_LIST;
+	const size_t n = is_list ? more->n : more != NULL;
+
+	if (user != NULL)
+		process->asked_user = arena_dup(reader->keep, user->text);
+	if (group != NULL)
+		process->asked_group = arena_dup(reader->keep, group->text);
+	if (n > 0)
+		process->asked_groups = arena_alloc(reader->keep, n + 1, sizeof(char *));
+	for (size_t i = 0; process->asked_groups != NULL && i < n; i++)
+		process->asked_groups[i] =
+		    arena_dup(reader->keep, (is_list ? more->items[i] : more)->text);
+	process->has_user = true;
+	process->uid = ID_NOBODY;
+	process->gid = ID_NOBODY;
+	process->groups = NULL;
+	process->n_groups = 0;
+	process->user_name = process->home = process->shell = NULL;
+}
+
 /*
  * `user`, `group` and `supplementary_groups` of an actor, with all that the user database
- * knows: unknown ones are errors now, not when a process is started.  An ordinary user's
- * supd that is asked to run something as that very user has nothing to switch, which it
- * could not.
+ * knows: unknown ones are errors now, not when a process is started, but for boot.  An
+ * ordinary user's supd that is asked to run something as that very user has nothing to
+ * switch, which it could not.
  */
 void
 read_identity(struct reader *reader, const struct node *map, struct conf_actor *actor,
@@ -275,6 +322,10 @@ read_identity(struct reader *reader, const struct node *map, struct conf_actor *
 		take_group(reader, group, user, process, &group_trail);
 	if (more != NULL)
 		add_groups(reader, more, process, &more_trail);
+	if (process->unknown != NULL) {
+		keep_asked(reader, user, group, more, process);
+		return;
+	}
 	process->has_user = geteuid() == 0 || process->uid != geteuid() ||
 	                    process->gid != getegid() ||
 	                    (more != NULL && !groups_are_own(reader, process));

@@ -110,6 +110,7 @@ void cgroup_settle(struct reader *reader, const struct node *map,
                    struct conf_actor *actor, const struct trail *up);
 void read_identity(struct reader *reader, const struct node *map,
                    struct conf_actor *actor, const struct trail *up);
+void conf_drop_identities(struct conf *conf);
 void read_exit_set(const struct node *node, struct exit_set *ret);
 void read_signal_set(const struct node *node, struct signal_set *ret);
 

@@ -170,6 +170,7 @@ thaw_block(struct conf *conf)
 	*conf = *inner;
 	conf->by_path = (struct map){0};
 	conf->memory = NULL;
+	conf->found = NULL;
 	conf->thawed = block;
 	conf->thawed_bytes = bytes;
 	conf->is_mapped = is_mapped;

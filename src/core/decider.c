@@ -12,9 +12,11 @@
  * time.  It may come later. */
 enum { TIMED_OUT = 110 };
 
-/* The step of a start that failed because somebody else has the address of a socket, or
- * something else about it is not as it is to be: that may change. */
-#define SOCKET_STEP "open socket"
+/* Steps of a start that fail for what an actor needs from others, which may come: the
+ * address of a socket, a user, a file (DECISIONS 62). */
+static const char *const steps_to_come[] = {"open socket", "find user", "find group"};
+#define FILE_STEP "environment_file"
+enum { NO_FILE = 2 }; /* ENOENT */
 
 /*
  * Was it the machine that was short of something, rather than the actor that is wrong?
@@ -30,6 +32,16 @@ cause_is_shortage(const struct cause *cause)
 	       error == 26 || error == 28;
 }
 
+static bool
+may_come(const struct cause *cause)
+{
+	for (size_t i = 0; i < sizeof(steps_to_come) / sizeof(steps_to_come[0]); i++)
+		if (strcmp(cause->key, steps_to_come[i]) == 0)
+			return true;
+	return cause->error == TIMED_OUT ||
+	       (cause->error == NO_FILE && strcmp(cause->key, FILE_STEP) == 0);
+}
+
 /* Akka's default decider and OTP's, extended to processes: SEMANTICS 1.1. */
 static enum directive
 default_preset(const struct cause *cause, bool first, enum strategy strategy)
@@ -41,8 +53,7 @@ default_preset(const struct cause *cause, bool first, enum strategy strategy)
 	case CAUSE_STOPPED:
 		return DIRECTIVE_RESUME;
 	case CAUSE_EXEC:
-		if (!first || cause->error == TIMED_OUT ||
-		    strcmp(cause->key, SOCKET_STEP) == 0)
+		if (!first || may_come(cause))
 			return DIRECTIVE_RESTART;
 		return strategy == STRATEGY_ONE_FOR_ONE ? DIRECTIVE_STOP
 		                                        : DIRECTIVE_ESCALATE;

@@ -35,6 +35,8 @@ static const struct {
     {SPAWN_STEP_EXEC, {"command", NULL}},
     {SPAWN_STEP_ENVIRONMENT, {"environment", "environment_file", NULL}},
     {SPAWN_STEP_ENVIRONMENT_FILE, {"environment_file", NULL}},
+    {SPAWN_STEP_USER, {"user", NULL}},
+    {SPAWN_STEP_GROUP, {"group", "supplementary_groups", NULL}},
     {SPAWN_STEP_INPUT, {"stdin", NULL}},
     {SPAWN_STEP_OUTPUT, {"output.stdout", "output.stderr", NULL}},
 };

@@ -63,7 +63,7 @@ can_read(const char *kind, struct err *err)
 int
 candidate_run(const struct supd_options *options)
 {
-	const struct conf_options how = {.environ = environ};
+	const struct conf_options how = {.boot = true, .environ = environ};
 	struct conf_reports reports;
 	struct err err = {0};
 	struct conf *conf;

@@ -17,6 +17,7 @@
 #include "base/assert.h"
 #include "conf/envfile.h"
 #include "daemon/helpers.h"
+#include "daemon/identity.h"
 #include "daemon/letters.h"
 #include "daemon/limiting.h"
 #include "daemon/log.h"
@@ -364,6 +365,7 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	int r;
 
 	ASSERT(spawn.n_fds <= SPAWN_FDS_MAX);
+	ASSERT(process->unknown == NULL);
 	for (size_t i = 0; i < program->passed.n; i++)
 		fds[3 + i] = program->passed.fds[i];
 	r = os_spawn(&shell->spawner, &spawn, ret);
@@ -470,6 +472,9 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	if (r < 0)
 		goto done;
 	program.is_limited = containment->is_limited;
+	r = identity_settle(shell, actor, &ret->step);
+	if (r < 0)
+		goto done;
 	r = mailboxes_reopen(shell, actor);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_SOCKET;

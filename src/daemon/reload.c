@@ -132,6 +132,20 @@ keep_conf(struct shell *shell, const struct conf *conf, uint64_t *ret_id, struct
 	return 0;
 }
 
+void
+reload_keep_conf(struct shell *shell)
+{
+	struct err err;
+	int fd = conf_freeze(shell->conf, &err);
+
+	if (fd < 0) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return;
+	}
+	shell_keep(shell, VAULT_KEY(VAULT_CONF, shell->conf_id), fd);
+	(void)close(fd);
+}
+
 /* Can the walker keep what this configuration needs beyond that in force?  Without that
  * the next crash would end the actors. */
 static int

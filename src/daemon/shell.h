@@ -61,10 +61,11 @@ struct shell {
 	char **environ;     /* as supd was started */
 
 	struct mailboxes mailboxes; /* of conf */
+	uint64_t identity_ms;       /* before that no user is looked up, see identity.c */
 	struct scraper *scraper;
 	struct metrics *metrics;
 	struct trial *trial;
-	struct given *given; /* sockets that supd was started with, or NULL */
+	struct given *given;     /* sockets that supd was started with, or NULL */
 	struct helpers *helpers; /* processes that touch what is not ours */
 	struct letters *letters;
 
@@ -95,7 +96,7 @@ struct shell {
 	struct rlimit nofile;    /* as supd was started with: what actors inherit */
 	struct notifier systemd; /* towards whoever started supd */
 
-	int link_fd; /* to the walker */
+	int link_fd;           /* to the walker */
 	struct pace link_pace; /* of lines about what cannot be told there */
 	struct keeper *keeper;
 	pid_t walker_pid;

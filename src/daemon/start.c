@@ -64,8 +64,10 @@ is_safe_place(const char *directory)
 static int
 load(struct shell *shell, struct start *ret)
 {
-	const struct conf_options how = {
-	    .warn = true, .environ = shell->environ, .controllers = shell->controllers};
+	const struct conf_options how = {.warn = true,
+	                                 .boot = true,
+	                                 .environ = shell->environ,
+	                                 .controllers = shell->controllers};
 	struct conf_reports reports;
 
 	if (!is_safe_place(shell->runtime_dir))

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/units.h"
 #include "daemon/cause.h"
+#include "daemon/identity.h"
 #include "daemon/procs_private.h"
 #include "daemon/rundir.h"
 #include "daemon/shell.h"
@@ -239,11 +240,15 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 		ret->step = SPAWN_STEP_CGROUP;
 		return r;
 	}
+	r = identity_settle(shell, actor, &ret->step);
+	if (r < 0)
+		goto done;
 	ret->step = SPAWN_STEP_ENVIRONMENT;
 	r = build_environment(&launcher->environment, shell, actor, &task->order, mark,
 	                      &ret->step);
 	if (r == 0)
 		r = launch_helper(launcher, shell, actor, argv, cgroup_fd, ret);
+done:
 	fd_close(&cgroup_fd);
 	return r;
 }

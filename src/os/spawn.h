@@ -64,6 +64,8 @@
 	X(SPAWN_STEP_ENVIRONMENT, "environment")           \
 	X(SPAWN_STEP_ENVIRONMENT_FILE, "environment_file") \
 	X(SPAWN_STEP_SOCKET, "open socket")                \
+	X(SPAWN_STEP_USER, "find user")                    \
+	X(SPAWN_STEP_GROUP, "find group")                  \
 	X(SPAWN_STEP_INPUT, "open stdin")                  \
 	X(SPAWN_STEP_OUTPUT, "open output")                \
 	X(SPAWN_STEP_REMOVED, "removed")

@@ -5,11 +5,12 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import stat
 import subprocess
 
-from lib import SUPCTL, SUPD, alive, bury, check, equal, has, main, now_ns, run, test
+from lib import SUPCTL, SUPD, Skip, alive, bury, check, equal, has, main, now_ns, run, test
 
 
 @test("children start in the order of the file, depth first")
@@ -159,6 +160,57 @@ def schema(box):
     for key in ("children", "strategy", "intensity", "defaults", "templates", "control",
                 "command", "backoff", "restart", "sockets", "shutdown", "limits"):
         has(result.out, f'"{key}"', "the schema")
+
+
+@test("DECISIONS 62 a user, group or file missing at boot fails the start of its actor only",
+      root=True)
+def missing(box):
+    files = {name: box.path(name) for name in ("passwd", "group")}
+    for name, path in files.items():
+        shutil.copy("/etc/" + name, path)
+    mounts = "".join(f"mount --bind {path} /etc/{name} && " for name, path in files.items())
+    if subprocess.run(["unshare", "-m", "sh", "-c", mounts + "true"], capture_output=True,
+                      check=False).returncode != 0:
+        raise Skip("no namespace for mounts here")
+    soon = {"backoff": {"min": "50ms", "max": "50ms"}}
+    tree = {"u": {"user": "supd-late", "supplementary_groups": ["daemon", "supd-more"], **soon},
+            "g": {"group": "supd-more", "hooks": {"pre_start": "/bin/true"}, **soon},
+            "e": {"environment_file": box.path("late.env"), **soon},
+            "z": {},
+            "group": {"strategy": "one_for_all", "I": "9999/1s",
+                      "children": {"v": {"user": "supd-late", **soon}}}}
+    os.chmod(box.dir, 0o777)
+    s = box.supd(tree, wait=False,
+                 command=["unshare", "-m", "sh", "-c", mounts + 'exec "$0" "$@"', SUPD])
+    s.started("z")
+    for name, step in (("u", "find user"), ("e", "environment_file"), ("group/v", "find user")):
+        failure = s.event("failure", name, 2)
+        equal((failure["cause"]["kind"], failure["cause"]["errno"], failure["step"]),
+              ("exec", "ENOENT", step), f"the failure of {name}")
+    s.event("failure", "g", 2)
+    has(s.ctl_ok("explain", "u").out, r"`user` at .*:\d+", "the story of u")
+    check("supd-late" in s.ctl("apply").err, "apply took a file with an unknown user")
+    s.ctl_ok("stop", "group/v")
+    s.crash()
+    with open(files["group"], "a", encoding="utf8") as text:
+        text.write("supd-more:x:64321:\n")
+    with open(files["passwd"], "a", encoding="utf8") as text:
+        text.write("supd-late:x:64320:64320::/home/late:/bin/late\n")
+    box.file("late.env", "LATE=yes\n")
+    pids = {name: s.started(name) for name in ("u", "g", "e")}
+    with open(f"/proc/{pids['u']}/status", encoding="utf8") as text:
+        status = text.read()
+    has(status, r"Uid:\t64320\t64320\t64320\t64320\nGid:\t64320\t", "the ids of u")
+    has(status, r"Groups:\t1 64320 64321 ?\n", "the groups of u")
+    with open(f"/proc/{pids['u']}/environ", encoding="utf8") as text:
+        has(text.read(), "HOME=/home/late", "the environment of u")
+    # A new guardian knows what the one before it found.
+    for name, path in files.items():
+        shutil.copy("/etc/" + name, path)
+    s.crash()
+    s.tell("u", "exit=1")
+    with open(f"/proc/{s.started('u', 2)}/status", encoding="utf8") as text:
+        has(text.read(), "Uid:\t64320\t", "the ids of u afterwards")
 
 
 @test("a stderr that nobody reads does not stop supd (L-04)")

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: ISC */
+/* identity.h - as which user and groups is an actor started that were unknown at boot? */
+#ifndef DAEMON_IDENTITY_H
+#define DAEMON_IDENTITY_H
+
+#include "os/spawn.h"
+
+struct actor;
+struct shell;
+
+int identity_settle(struct shell *shell, const struct actor *actor,
+                    enum spawn_step *ret_step);
+
+#endif
