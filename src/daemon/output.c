@@ -325,8 +325,10 @@ heed(struct output *output)
 	} else if (message->kind == FEED_MATCH) {
 		take_match(output, message->key, message->awaits);
 	} else if (message->kind == FEED_TROUBLE) {
-		log_line(message->error != 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_NOTICE,
-		         "log: %s", feed_actor(message));
+		/* An actor that fills and empties a disk causes as many as it likes. */
+		log_paced(&output->trouble,
+		          message->error != 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_NOTICE,
+		          "log: %s", feed_actor(message));
 	}
 }
 

@@ -7,6 +7,7 @@
 #ifndef DAEMON_OUTPUT_PRIVATE_H
 #define DAEMON_OUTPUT_PRIVATE_H
 
+#include "base/pace.h"
 #include "daemon/output.h"
 #include "logd/tail.h"
 
@@ -42,8 +43,9 @@ struct output {
 	size_t n;
 	size_t cap;
 	struct map by_key;
-	uint64_t instance; /* of the log process, 0: it said nothing yet */
-	size_t cursor;     /* who is named next */
+	struct pace trouble; /* of the lines about files that cannot be written */
+	uint64_t instance;   /* of the log process, 0: it said nothing yet */
+	size_t cursor;       /* who is named next */
 	bool begun;
 	struct feed_message message;
 };

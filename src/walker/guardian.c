@@ -123,6 +123,16 @@ on_alive(struct walker *walker, bool is_answer)
 		watchdog_hear(&walker->watchdog, walker->now_ms);
 }
 
+/* Actors with a store of descriptors can have as many lost as they like. */
+static bool
+may_tell_loss(struct walker *walker)
+{
+	uint64_t n_held;
+
+	return pace_admit(&walker->losses, PACE_LOG_MS, PACE_LOG_MAX, walker->now_ms,
+	                  &n_held);
+}
+
 /* Its descriptors are ours now. */
 static void
 on_message(struct walker *walker, const struct link_message *message, const int *fds)
@@ -152,7 +162,7 @@ on_message(struct walker *walker, const struct link_message *message, const int 
 	} else if (message->kind == LINK_ALIVE) {
 		on_alive(walker, message->n != 0);
 	}
-	if (n_lost > 0)
+	if (n_lost > 0 && may_tell_loss(walker))
 		say("%zu descriptors are not kept: there are %zu already, raise the "
 		    "limit on open ones",
 		    n_lost, walker->vault.n);
@@ -175,7 +185,7 @@ guardian_receive(struct walker *walker)
 		                 &n_fds);
 		if (r == 1)
 			on_message(walker, &message, fds);
-		else if (r == -EMFILE || r == -EBADMSG)
+		else if ((r == -EMFILE || r == -EBADMSG) && may_tell_loss(walker))
 			say("a message of the guardian is lost: %s", strerror(-r));
 		if (r == -EMFILE && message.kind == LINK_LEDGER)
 			r = 0;

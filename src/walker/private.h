@@ -3,6 +3,7 @@
 #ifndef WALKER_PRIVATE_H
 #define WALKER_PRIVATE_H
 
+#include "base/pace.h"
 #include "base/respawn.h"
 #include "base/watchdog.h"
 #include "ledger/exits.h"
@@ -48,7 +49,8 @@ struct walker {
 	int signal_fd;
 	int exit_status; /* -1: goes on */
 	uint64_t now_ms;
-	char **arguments; /* with a place for the role */
+	struct pace losses; /* of the lines about what the guardian sent in vain */
+	char **arguments;   /* with a place for the role */
 };
 #define WALKER_KEPT offsetof(struct walker, vault)
 
