@@ -196,7 +196,8 @@ def crashing(box):
     check(restarts > 50 * seconds, f"only {restarts} restarts")
     check(INSTRUMENTED or share < 0.2, f"{share:.1%} of a processor")
     check(INSTRUMENTED or not ALL or p99 < 100, f"p99 of {p99} ms")
-    check(s.descriptors() <= fds + 1, f"descriptors: {fds}, then {s.descriptors()}")
+    # A start that is under way has some of its own.
+    s.until(lambda: s.descriptors() <= fds + 1, f"no more descriptors than {fds}")
     check(INSTRUMENTED or s.memory_kib() <= memory + 1024,
           f"memory: {memory}, then {s.memory_kib()} KiB")
     equal(s.guardian(), guardian, "the guardian")
