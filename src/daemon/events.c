@@ -185,6 +185,13 @@ events_raw(struct events *events, const char *key, const char *json)
 	keep_or_drop(events, mark);
 }
 
+/* The same from a buffer; null if there was no memory for all of it. */
+void
+events_buffer(struct events *events, const char *key, const struct strbuf *json)
+{
+	events_raw(events, key, json->failed ? "null" : strbuf_str(json));
+}
+
 static struct event_record *
 record_of(const struct events *events, uint64_t seq)
 {

@@ -66,6 +66,7 @@ void events_string(struct events *events, const char *key, const char *value);
 void events_number(struct events *events, const char *key, int64_t value);
 void events_raw(struct events *events, const char *key, const char *json);
 void events_end(struct events *events);
+void events_buffer(struct events *events, const char *key, const struct strbuf *json);
 
 /* The JSON text of a record, NUL-terminated, or false when it is no longer there. */
 bool events_get(const struct events *events, uint64_t seq, const char **ret_json,

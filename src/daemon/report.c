@@ -70,7 +70,7 @@ add_cause(struct shell *shell, const struct cause *cause, struct ref origin)
 
 	strbuf_init(&sb, LINE_BYTES_MAX);
 	cause_json(&sb, cause, cause_about(&shell->actors, cause, origin));
-	events_raw(&shell->events, "cause", strbuf_str(&sb));
+	events_buffer(&shell->events, "cause", &sb);
 	strbuf_done(&sb);
 }
 
@@ -109,7 +109,7 @@ add_scope(struct shell *shell, const struct action *action)
 		}
 	}
 	strbuf_addc(&sb, ']');
-	events_raw(&shell->events, "scope", strbuf_str(&sb));
+	events_buffer(&shell->events, "scope", &sb);
 	strbuf_done(&sb);
 }
 
@@ -121,7 +121,7 @@ add_last_words(struct shell *shell, struct ref origin)
 
 	strbuf_init(&sb, WORDS_JSON_MAX);
 	if (words_of_actor(shell, origin, &sb))
-		events_raw(&shell->events, "last_words", strbuf_str(&sb));
+		events_buffer(&shell->events, "last_words", &sb);
 	strbuf_done(&sb);
 }
 

@@ -194,6 +194,28 @@ START_TEST(the_number_of_records_is_bounded_too)
 }
 END_TEST
 
+START_TEST(a_field_that_there_was_no_memory_for_is_null)
+{
+	const struct event_head head = {"failure", "/user/a", 1, 1};
+	struct strbuf small;
+	struct events events;
+	json_t *event;
+
+	strbuf_init(&small, 4);
+	strbuf_adds(&small, "[\"does not fit\"]");
+	ck_assert(small.failed);
+	open_events(&events);
+	events_begin(&events, &head);
+	events_buffer(&events, "cause", &small);
+	events_end(&events);
+	event = read_event(&events, 1);
+	ck_assert(json_is_null(json_object_get(event, "cause")));
+	json_decref(event);
+	close_events(&events);
+	strbuf_done(&small);
+}
+END_TEST
+
 START_TEST(a_field_that_does_not_fit_is_left_out_and_the_event_says_so)
 {
 	const struct event_head head = {"failure", "/user/a", 1, 1};
@@ -396,6 +418,7 @@ main(void)
 	tcase_add_test(tcase, the_number_of_records_is_bounded_too);
 	tcase_add_test(tcase,
 	               a_field_that_does_not_fit_is_left_out_and_the_event_says_so);
+	tcase_add_test(tcase, a_field_that_there_was_no_memory_for_is_null);
 	tcase_add_test(tcase, a_filter_matches_paths_across_levels_and_last_names);
 	tcase_add_test(tcase, as_a_name_a_star_stays_within_its_level);
 	tcase_add_test(tcase, sets_have_ranges_and_negation_and_may_be_broken);
