@@ -72,6 +72,9 @@ is_as_far(const struct node *node, enum need need)
 	/* Who starts on demand is there for whoever needs it. */
 	if (node->asleep)
 		return need != NEED_COMPLETED;
+	/* Left behind, with a process that SIGKILL did not end: it has not ended yet. */
+	if (node->unkillable)
+		return false;
 	/* What a one-shot was started for is there when it has ended. */
 	if (node->state == STATE_DONE)
 		return need != NEED_READY || node->ready;

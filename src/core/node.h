@@ -270,7 +270,8 @@ struct watch {
 	enum reaction reaction;
 	int32_t signal;
 	enum watch_state state;
-	bool early; /* armed, though the target has not begun yet: it may never */
+	bool early;  /* armed, though the target has not begun yet: it may never */
+	bool unseen; /* revoked before the target had begun */
 
 	/* WATCH_DUE */
 	uint64_t order; /* the lower the earlier */

@@ -84,6 +84,7 @@ unkillable_gone(struct turn *turn, struct node *node)
 	if (node_is_live(node))
 		return;
 	down_terminated(turn, node);
+	gate_state_changed(core, node);
 	node->start_now = node_is_pending(node);
 	reconcile_queue(core, node);
 	reconcile_queue_parent(core, node);

@@ -175,6 +175,14 @@ is_below(const struct core *core, const struct node *node, const struct node *to
 	return node != NULL;
 }
 
+/* It is not told of an end until watch_restore(). */
+static void
+revoke(struct core *core, struct watch *watch)
+{
+	watch->unseen = !node_in(core, watch->target)->born;
+	set_state(core, watch, WATCH_REVOKED);
+}
+
 static void
 arm(struct core *core, struct watch *watch)
 {
@@ -183,7 +191,7 @@ arm(struct core *core, struct watch *watch)
 	/* As watch_revoke() has it, for one that is bound to its target only now. */
 	if (watcher->state == STATE_STOPPING && !watcher->populated &&
 	    is_below(core, node_at(core, watch->target), watcher)) {
-		set_state(core, watch, WATCH_REVOKED);
+		revoke(core, watch);
 		return;
 	}
 	set_state(core, watch, WATCH_ARMED);
@@ -487,10 +495,14 @@ watch_revoke(struct core *core, struct node *node)
 	     own = watch_at(core, own->next))
 		if ((own->state == WATCH_ARMED || own->state == WATCH_NEW) &&
 		    is_below(core, node_at(core, own->target), node))
-			set_state(core, own, WATCH_REVOKED);
+			revoke(core, own);
 }
 
-/* Its children start anew: those are watched that do, and those that will. */
+/*
+ * Its children start anew: those are watched that do, and those that will.  A target that
+ * neither ended with the restart nor begins after it is told of, as any that is not there
+ * (D-02).
+ */
 void
 watch_restore(struct core *core, struct node *node)
 {
@@ -502,6 +514,8 @@ watch_restore(struct core *core, struct node *node)
 			continue;
 		if (target != NULL && (target->born || watch_is_coming(core, target)))
 			arm(core, own);
+		else if (own->unseen)
+			fall_due(core, own, false);
 		else
 			set_state(core, own, WATCH_IDLE);
 	}

@@ -929,3 +929,20 @@ stop a
 expect t a, x a, run w a
 reply stop a done
 report terminated a normal
+
+story what had not begun before the restart, and is removed meanwhile, is told after it
+tree
+  app both watch=late:run
+    side ready=told
+    late
+boot
+expect S app, S side
+slow side 1s
+restart app
+expect t side
+remove late
+expect removed late
+after 1s
+expect x side, t app, x app, S app, S side, run app late
+ready side
+reply restart app done

@@ -283,3 +283,21 @@ reply stop a failed
 expect nothing
 signal a KILL
 expect x a, t w, x w
+
+story whose work is done has not completed before it is gone
+tree
+  s both transient auto_shutdown=any_significant
+    c temporary significant
+  w needs=s:completed
+boot
+expect S s, S c
+undying s
+exit c 0
+expect removed c, t s
+after 11s
+expect K s
+report killed_after_timeout s *
+report unkillable s unkillable
+view w waiting lacks=s
+signal s KILL
+expect x s, S w

@@ -402,6 +402,7 @@ void witness_significant(struct witness *witness, struct witnessed *child);
 bool witness_is_leaving(struct witness *witness, const struct witnessed *at);
 void witness_ended_normally(struct witness *witness, struct witnessed *supervisor);
 void witness_group_stopped(struct witness *witness, struct witnessed *leader);
+bool witness_retires(const struct witnessed *node);
 void witness_retiring(struct witness *witness, struct witnessed *node,
                       enum node_state state);
 void witness_check_retired(struct witness *witness, const struct witnessed *node);

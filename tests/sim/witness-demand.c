@@ -61,15 +61,18 @@ witness_listen(struct witness *witness, const struct action *action)
 	node->reached[NEED_STARTED] = node->reached[NEED_READY] = witness->seq;
 }
 
-/* Does it wait until it is needed, or until somebody above it is?  It has not ended. */
+/*
+ * Does it wait until it is needed, or until somebody above it is?  It has not ended, or
+ * is hidden and begins anew with its supervisor.
+ */
 bool
 witness_is_awaited(struct witness *witness, const struct witnessed *node)
 {
 	const struct rig *rig = witness->rig;
 
-	for (; node != NULL && core_valid(rig->core, node->ref);
+	for (; node != NULL && core_incarnation(rig->core, node->ref) != 0;
 	     node = witness_parent(witness, node)) {
-		if (rig_view(rig, node->ref).asleep)
+		if (core_valid(rig->core, node->ref) && rig_view(rig, node->ref).asleep)
 			return true;
 		if (node->ref.slot == CORE_USER)
 			break;

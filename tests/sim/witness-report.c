@@ -340,6 +340,24 @@ saw_resume(struct witness *witness, struct witnessed *origin, const struct actio
 	count_failure(witness, origin, action->delay_ms);
 }
 
+/*
+ * How many children have done their work and go down, to start anew?  They are counted
+ * some time on their way.
+ */
+static uint32_t
+count_retiring(const struct witness *witness, const struct witnessed *supervisor)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		const struct witnessed *node = &witness->nodes[i];
+
+		n += node->used && node->parent == supervisor->ref.slot &&
+		     node->ref.slot != CORE_USER && witness_retires(node);
+	}
+	return n;
+}
+
 /* I18: a resume is not counted. */
 static void
 check_resume(struct witness *witness, const struct witnessed *node,
@@ -348,7 +366,8 @@ check_resume(struct witness *witness, const struct witnessed *node,
 	const struct witnessed *parent = witness_parent(witness, node);
 
 	if (parent != NULL && !parent->intensity_changed &&
-	    action->window > grants_within(witness, parent, 0, true))
+	    action->window >
+	        grants_within(witness, parent, 0, true) + count_retiring(witness, parent))
 		witness_blame(witness, "I18 slot %u: %u restarts are counted",
 		              parent->ref.slot, action->window);
 }

@@ -160,16 +160,28 @@ is_at_work(struct witness *witness, const struct witnessed *node)
 	return true;
 }
 
-/* It is down because its work was done, and waits to start anew: so may its group. */
+/* Was its work done, so that it is to start anew? */
+bool
+witness_retires(const struct witnessed *node)
+{
+	return node->retired > node->started && node->told_down <= node->retired &&
+	       node->spec->restart == RESTART_PERMANENT;
+}
+
+/*
+ * It is down because its work was done, and waits to start anew: so may its group.  That
+ * was counted once its children were gone.
+ */
 void
 witness_retiring(struct witness *witness, struct witnessed *node, enum node_state state)
 {
 	if (state != STATE_BACKOFF || node->before == STATE_BACKOFF ||
-	    node->retired <= node->started || node->told_down > node->retired ||
-	    node->spec->restart != RESTART_PERMANENT)
+	    !witness_retires(node))
 		return;
 	witness->seq++;
 	witness_may_restart(witness, node);
+	if (node->ref.slot != CORE_USER)
+		witness_count(witness, witness_parent(witness, node), false);
 }
 
 /* The turn is over: who was done in it does not go on as if nothing were. */

@@ -53,7 +53,8 @@ note_own(struct witness *witness, const struct witnessed *target)
 			/* An end before this one may still have to be told. */
 			watch->is_only =
 			    witness->name_ended[target->name] <= watch->told ||
-			    witness->name_ended[target->name] <= watch->own;
+			    (watch->is_only &&
+			     witness->name_ended[target->name] <= watch->own);
 			watch->own = target->ended;
 		}
 		if (at->ref.slot == CORE_USER)
