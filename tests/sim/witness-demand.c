@@ -70,10 +70,13 @@ witness_is_awaited(struct witness *witness, const struct witnessed *node)
 {
 	const struct rig *rig = witness->rig;
 
-	for (; node != NULL && core_incarnation(rig->core, node->ref) != 0;
-	     node = witness_parent(witness, node)) {
-		if (core_valid(rig->core, node->ref) && rig_view(rig, node->ref).asleep)
-			return true;
+	for (; node != NULL; node = witness_parent(witness, node)) {
+		if (core_valid(rig->core, node->ref)) {
+			if (rig_view(rig, node->ref).asleep)
+				return true;
+		} else if (core_incarnation(rig->core, node->ref) == 0) {
+			return false;
+		}
 		if (node->ref.slot == CORE_USER)
 			break;
 	}

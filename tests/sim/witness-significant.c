@@ -14,6 +14,14 @@ is_to_begin(const struct witness *witness, const struct witnessed *supervisor,
 	       child->hold == 0;
 }
 
+/* Was it left behind, because SIGKILL did not end it?  It is as down as others are. */
+static bool
+is_left(const struct witnessed *child)
+{
+	return child->process.unkillable &&
+	       (child->natural || child->removing || child->down > child->up);
+}
+
 /* A child of weight is at work, or not down yet. */
 static bool
 is_one_active(const struct witness *witness, const struct witnessed *supervisor)
@@ -23,7 +31,8 @@ is_one_active(const struct witness *witness, const struct witnessed *supervisor)
 
 		if (child->used && child->parent == supervisor->ref.slot &&
 		    child->ref.slot != CORE_USER && child->spec->significant &&
-		    (child->begun != 0 || is_to_begin(witness, supervisor, child) ||
+		    ((child->begun != 0 && !is_left(child)) ||
+		     is_to_begin(witness, supervisor, child) ||
 		     (child->before == STATE_WAITING &&
 		      child->ended < witness->op_began)))
 			return true;

@@ -197,7 +197,7 @@ saw_no_start(struct witness *witness, struct witnessed *node, const struct event
 	if (witness_is_shortage(event)) {
 		if (!is_moot)
 			witness_no_room(witness, node);
-		else if (node->told_down < node->process.asked)
+		else if (node->told_down < node->process.asked && node->down <= node->up)
 			node->up = witness->seq;
 		return;
 	}
