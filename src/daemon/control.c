@@ -378,8 +378,9 @@ control_flush(struct control *control)
 	TAILQ_FOREACH (conn, &control->conns, link) {
 		conn_flush(conn);
 		/* The walker outlives us, and so does what it keeps. */
-		if (conn->awaits_end)
-			shell_keep(control->shell, VAULT_KEY(VAULT_CALLER, n++),
-			           conn->fd);
+		if (!conn->awaits_end)
+			continue;
+		conn->is_kept = true;
+		shell_keep(control->shell, VAULT_KEY(VAULT_CALLER, n++), conn->fd);
 	}
 }

@@ -229,7 +229,10 @@ conn_free(struct conn *conn)
 	unwatch_hangup(conn);
 	/* Before the close: the kernel is to forget the number while it is still ours. */
 	ev_io_stop(control->shell->loop, &conn->io);
-	rights_close(control, conn->fd, conn->peer.uid);
+	if (conn->is_kept)
+		(void)close(conn->fd);
+	else
+		rights_close(control, conn->fd, conn->peer.uid);
 	varlink_reader_done(&conn->reader);
 	strbuf_done(&conn->out);
 	free(conn);

@@ -210,6 +210,7 @@ struct conn {
 	bool observes;   /* by its last call: it may look and no more */
 	bool held_back;  /* its next call waits until others of its kind were answered */
 	bool may_bring;  /* the kernel lets descriptors through: see os/rights.h */
+	bool is_kept; /* the walker has it, too: for the next supd, or until the end */
 	struct call call;
 };
 

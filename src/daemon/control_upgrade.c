@@ -143,6 +143,7 @@ make_room(struct conn *conn)
 	shell_keep(shell, CALLER_CONNECTION, conn->fd);
 	(void)close(fd);
 	r = upgrade_go(conn->call.upgrade);
+	conn->is_kept = r == 0;
 	if (r < 0)
 		forget_caller(shell);
 	return r;
