@@ -774,6 +774,7 @@ def second_attempt(box):
     equal(os.readlink(f"/proc/{guardian.pid}/exe"), new, "what the guardian runs")
     has(w.said(), "the next one comes in 0 ms")
     guardian.do("adopt")
+    w.until(lambda: os.readlink(f"/proc/{w.pid}/exe") == new, "the walker's exec")
     guardian = crash(w, guardian)
     equal((guardian.hello["upgrade"], guardian.hello["back"]), (0, 0), "what it is told")
     guardian.send("exit 0")
