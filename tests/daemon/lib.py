@@ -30,6 +30,22 @@ class Skip(Exception):
     """This test cannot run here; the text says why."""
 
 
+# For a script of its own: a connection to a port, whose close waits for an hour.
+LINGERING = r"""
+import socket, struct
+def lingering(port):
+    one = socket.create_connection(("127.0.0.1", port))
+    one.setblocking(False)
+    try:
+        while True:
+            one.send(b"x" * 65536)
+    except BlockingIOError:
+        one.setblocking(True)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+    return one
+"""
+
+
 class Failure(Exception):
     """What the contract promises did not happen."""
 

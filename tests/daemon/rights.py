@@ -8,7 +8,7 @@ import socket
 import struct
 import subprocess
 
-from lib import Skip, check, equal, main, test
+from lib import LINGERING, Skip, check, equal, main, test
 
 SO_PASSRIGHTS = 83
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 22, 38
@@ -16,17 +16,10 @@ OPTION_CALLS = {"x86_64": (54, 55), "aarch64": (208, 209)}
 
 # Sends a connection to a port, whose close waits for an hour, in the midst of WORDS, and
 # has no reference of its own when it has ended.  With OOB as urgent data.
-CLIENT = r"""
+CLIENT = LINGERING + r"""
 import array, socket, struct, sys
 path, port, words, flag = sys.argv[1], int(sys.argv[2]), sys.argv[3].encode(), sys.argv[4]
-one = socket.create_connection(("127.0.0.1", port))
-one.setblocking(False)
-try:
-    while True:
-        one.send(b"x" * 65536)
-except BlockingIOError:
-    one.setblocking(True)
-one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+one = lingering(port)
 with socket.socket(socket.AF_UNIX) as out:
     out.connect(path)
     out.send(words)

@@ -7,24 +7,16 @@ import socket
 import subprocess
 
 from fuse import Fuse
-from lib import check, equal, main, test
+from lib import LINGERING, check, equal, main, test
 from storing import Storer
 
 # Sends TEXT with a descriptor: of a file, or of a connection to a port, whose close waits
 # for an hour.
-SENDER = r"""
+SENDER = LINGERING + r"""
 import array, os, socket, struct, sys
 address, text, what = sys.argv[1].replace("@", "\0", 1), sys.argv[2].replace("|", "\n"), sys.argv[3]
 if what.isdigit():
-    one = socket.create_connection(("127.0.0.1", int(what)))
-    one.setblocking(False)
-    try:
-        while True:
-            one.send(b"x" * 65536)
-    except BlockingIOError:
-        one.setblocking(True)
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
-    fd = one.detach()
+    fd = lingering(int(what)).detach()
 else:
     fd = os.open(what, os.O_RDONLY)
 with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
