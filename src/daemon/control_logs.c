@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "daemon/control_private.h"
 #include "daemon/shell.h"
-#include "logd/reader.h"
+#include "logd/read/reader.h"
 #include "os/fd.h"
 #include "os/reap.h"
 

@@ -6,7 +6,7 @@
 #include "daemon/control_private.h"
 #include "daemon/glob.h"
 #include "daemon/shell.h"
-#include "logd/reader.h"
+#include "logd/read/reader.h"
 #include "os/clock.h"
 #include "os/fd.h"
 

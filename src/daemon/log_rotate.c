@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 #include "conf/conf.h"
-#include "logd/sink.h"
+#include "logd/write/sink.h"
 
 /*
  * Set the file aside; whoever writes to it opens it anew.  A row of renames in the

@@ -19,8 +19,8 @@
 #include "daemon/procs.h"
 #include "daemon/shell.h"
 #include "ledger/link.h"
-#include "logd/state.h"
-#include "logd/tail.h"
+#include "logd/write/state.h"
+#include "logd/read/tail.h"
 #include "os/fd.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"

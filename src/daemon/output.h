@@ -12,8 +12,8 @@
 
 #include "base/err.h"
 #include "daemon/actors.h"
-#include "logd/feed.h"
-#include "logd/logd.h"
+#include "logd/write/feed.h"
+#include "logd/write/logd.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 
 #include "base/pace.h"
 #include "daemon/output.h"
-#include "logd/tail.h"
+#include "logd/read/tail.h"
 
 #include <ev.h>
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "logd/logd.h"
+#include "logd/write/logd.h"
 
 /* What is in the pipes is written before it ends: so long that may take. */
 #define SHUTDOWN_MS 10000

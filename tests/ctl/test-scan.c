@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "base/assert.h"
-#include "ctl/scan.h"
+#include "ctl/wire/scan.h"
 
 #include <check.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "base/strbuf.h"
-#include "logd/reader.h"
+#include "logd/read/reader.h"
 #include "tests/fuzz/file.h"
 
 #include <jansson.h>

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "logd/logd.h"
-#include "logd/state.h"
-#include "logd/tail.h"
+#include "logd/write/logd.h"
+#include "logd/write/state.h"
+#include "logd/read/tail.h"
 #include "os/pass.h"
 
 static int

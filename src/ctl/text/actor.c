@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: ISC */
+/* actor.c - the Actor of io.supd.Control and its words for people. */
+#include "config.h"
+
+#include "ctl/text/actor.h"
+
+#include "base/assert.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* In the order in which supd sends them: so each is found at once. */
+#define ACTOR(type, member)                                        \
+	{                                                          \
+#member, type, offsetof(struct actor_view, member) \
+	}
+static const struct scan_field actor_fields[] = {
+    ACTOR(SCAN_STRING, path),
+    ACTOR(SCAN_STRING, kind),
+    ACTOR(SCAN_STRING, state),
+    ACTOR(SCAN_INT, pid),
+    ACTOR(SCAN_INT, incarnation),
+    ACTOR(SCAN_INT, generation),
+    ACTOR(SCAN_BOOL, ready),
+    ACTOR(SCAN_BOOL, held),
+    ACTOR(SCAN_INT, suspended),
+    ACTOR(SCAN_BOOL, sigstopped),
+    ACTOR(SCAN_STRING, since),
+    ACTOR(SCAN_INT, uptime_ms),
+    ACTOR(SCAN_INT, restarts),
+    ACTOR(SCAN_INT, window),
+    {"backoff", SCAN_RAW, offsetof(struct actor_view, raw_backoff)},
+    {"last_failure", SCAN_RAW, offsetof(struct actor_view, raw_failure)},
+    ACTOR(SCAN_STRING, strategy),
+    ACTOR(SCAN_STRING, restart),
+    ACTOR(SCAN_STRING, description),
+    ACTOR(SCAN_INT, dead_letters),
+    ACTOR(SCAN_STRING, status),
+    {"waits_for", SCAN_RAW, offsetof(struct actor_view, raw_waits_for)},
+    {"resources", SCAN_RAW, offsetof(struct actor_view, raw_resources)},
+};
+
+#define BACKOFF(member)                                                  \
+	{                                                                \
+#member, SCAN_INT, offsetof(struct backoff_view, member) \
+	}
+static const struct scan_field backoff_fields[] = {
+    BACKOFF(failures),
+    BACKOFF(delay_ms),
+    BACKOFF(due_in_ms),
+};
+
+#define FAILURE(member)                                                     \
+	{                                                                   \
+#member, SCAN_STRING, offsetof(struct failure_view, member) \
+	}
+static const struct scan_field failure_fields[] = {
+    {"cause", SCAN_RAW, offsetof(struct failure_view, raw_cause)},
+    FAILURE(origin),
+    FAILURE(directive),
+    FAILURE(rule),
+    FAILURE(at),
+};
+
+static const struct scan_field cause_fields[] = {
+    {"kind", SCAN_STRING, offsetof(struct cause_view, kind)},
+    {"text", SCAN_STRING, offsetof(struct cause_view, text)},
+};
+
+#define RESOURCE(member)                                                   \
+	{                                                                  \
+#member, SCAN_INT, offsetof(struct resources_view, member) \
+	}
+static const struct scan_field resource_fields[] = {
+    RESOURCE(memory_bytes), RESOURCE(cpu_usec),   RESOURCE(processes),
+    RESOURCE(descriptors),  RESOURCE(read_bytes), RESOURCE(write_bytes),
+};
+
+/* Read an object inside the actor, if it is one; false when it is malformed. */
+static bool
+read_inner(struct span raw, const struct scan_field *fields, size_t n, void *ret,
+           bool *ret_present)
+{
+	struct scan scan;
+
+	*ret_present = span_is_object(raw);
+	if (!*ret_present)
+		return true;
+	scan_init(&scan, raw);
+	scan_fields(&scan, fields, n, ret);
+	return !scan.bad;
+}
+
+/* Read one Actor; false when it is malformed or has no path or no state. */
+bool
+actor_read(struct scan *scan, struct actor_view *ret)
+{
+	struct actor_view actor = {
+	    .uptime_ms = -1,
+	    .backoff = {.due_in_ms = -1},
+	    .resources = {-1, -1, -1, -1, -1, -1},
+	};
+	bool has_cause;
+
+	actor.raw.at = scan->p;
+	scan_fields(scan, actor_fields, ARRAY_SIZE(actor_fields), &actor);
+	actor.raw.len = (size_t)(scan->p - actor.raw.at);
+	if (scan->bad || actor.path.at == NULL || actor.state.at == NULL)
+		return false;
+	if (!read_inner(actor.raw_backoff, backoff_fields, ARRAY_SIZE(backoff_fields),
+	                &actor.backoff, &actor.has_backoff) ||
+	    !read_inner(actor.raw_failure, failure_fields, ARRAY_SIZE(failure_fields),
+	                &actor.failure, &actor.has_failure) ||
+	    !read_inner(actor.failure.raw_cause, cause_fields, ARRAY_SIZE(cause_fields),
+	                &actor.failure.cause, &has_cause) ||
+	    !read_inner(actor.raw_resources, resource_fields, ARRAY_SIZE(resource_fields),
+	                &actor.resources, &actor.has_resources))
+		return false;
+	*ret = actor;
+	return true;
+}
+
+/*
+ * Visit every actor of a reply that has `actors` (or one `actor`).  When the reply is
+ * malformed this is said, and CTL_FAILED returned.
+ */
+int
+actors_each(struct ctl *ctl, const struct call *call, const struct reply *reply,
+            on_actor visit, void *user)
+{
+	struct span name;
+	struct scan scan;
+	bool good = true;
+
+	if (reply->parameters.at == NULL)
+		return 0;
+	scan_init(&scan, reply->parameters);
+	scan_object(&scan);
+	while (good && scan_member(&scan, &name)) {
+		struct actor_view actor;
+
+		if (span_is(name, "actor")) {
+			good = actor_read(&scan, &actor);
+			if (good)
+				visit(user, &actor);
+		} else if (span_is(name, "actors")) {
+			scan_array(&scan);
+			while (good && scan_element(&scan)) {
+				good = actor_read(&scan, &actor);
+				if (good)
+					visit(user, &actor);
+			}
+		} else {
+			(void)scan_value(&scan);
+		}
+	}
+	if (good && !scan.bad)
+		return 0;
+	complain(ctl, call->target, "supd's answer is malformed");
+	return CTL_FAILED;
+}
+
+/* Visit the actors that a name selects (NULL: all), as they come from supd. */
+int
+actors_status(struct ctl *ctl, const char *name, bool resources, on_actor visit,
+              void *user)
+{
+	struct call call = {
+	    .method = "Status", .target = name, .more = true, .repeat = true};
+	struct reply reply;
+	int r;
+
+	call.parameters = json_object();
+	if (name != NULL)
+		(void)json_object_set_new(call.parameters, "names",
+		                          json_pack("[s]", name));
+	if (resources)
+		(void)json_object_set_new(call.parameters, "resources", json_true());
+	r = ctl_call(ctl, &call, &reply);
+	while (r == 0) {
+		r = actors_each(ctl, &call, &reply, visit, user);
+		if (r != 0 || !reply.continues)
+			break;
+		r = ctl_next(ctl, &call, &reply);
+	}
+	ctl_call_done(&call);
+	return r;
+}
+
+/* Has it children? */
+bool
+actor_is_supervisor(const struct actor_view *actor)
+{
+	return span_is(actor->kind, "supervisor") || span_is(actor->kind, "both");
+}
+
+/* The last part of its path. */
+struct span
+actor_name(const struct actor_view *actor)
+{
+	struct span path = actor->path;
+	const char *slash = memrchr(path.at, '/', path.len);
+	const char *name = slash != NULL ? slash + 1 : path.at;
+	size_t before = (size_t)(name - path.at);
+
+	return path.len > before ? (struct span){name, path.len - before} : path;
+}
+
+/* How a state is shown. */
+enum colour
+actor_state_colour(struct span state)
+{
+	static const struct {
+		const char *state;
+		enum colour colour;
+	} colours[] = {
+	    {"running", COLOUR_GOOD},   {"failed", COLOUR_BAD},
+	    {"backoff", COLOUR_BUSY},   {"degraded", COLOUR_BUSY},
+	    {"starting", COLOUR_BUSY},  {"stopping", COLOUR_BUSY},
+	    {"waiting", COLOUR_BUSY},   {"suspended", COLOUR_BUSY},
+	    {"stopped", COLOUR_DIM},    {"done", COLOUR_DIM},
+	    {"unkillable", COLOUR_BAD},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(colours); i++)
+		if (span_is(state, colours[i].state))
+			return colours[i].colour;
+	return COLOUR_NONE;
+}
+
+static bool
+waits_for_others(const struct actor_view *actor)
+{
+	struct scan scan;
+
+	if (actor->raw_waits_for.at == NULL || actor->raw_waits_for.at[0] != '[')
+		return false;
+	scan_init(&scan, actor->raw_waits_for);
+	scan_array(&scan);
+	return scan_element(&scan);
+}
+
+/* Does it wait for others, or, as ready as can be, for a client? */
+bool
+actor_waits(const struct actor_view *actor)
+{
+	return waits_for_others(actor) ||
+	       (actor->ready && span_is(actor->state, "waiting"));
+}
+
+/* What it waits for: "/user/db, /user/cache", or "a client". */
+void
+actor_print_waits_for(struct strbuf *sb, const struct actor_view *actor)
+{
+	const char *separator = "";
+	struct scan scan;
+
+	if (!actor_waits(actor))
+		return;
+	if (!waits_for_others(actor)) {
+		strbuf_adds(sb, "a client");
+		return;
+	}
+	scan_init(&scan, actor->raw_waits_for);
+	scan_array(&scan);
+	while (scan_element(&scan)) {
+		struct span path = scan_string(&scan);
+
+		strbuf_adds(sb, path.at != NULL ? separator : "");
+		print_span(sb, path);
+		separator = ", ";
+	}
+}
+
+static void
+begin_part(struct strbuf *sb, size_t start, const char *text)
+{
+	if (sb->len > start)
+		strbuf_adds(sb, "; ");
+	strbuf_adds(sb, text);
+}
+
+/* All that is remarkable about an actor, on one line; often nothing. */
+void
+actor_print_remark(struct strbuf *sb, const struct actor_view *actor)
+{
+	bool down = !span_is(actor->state, "running");
+	size_t start = sb->len;
+
+	if (actor->held)
+		begin_part(sb, start, "held");
+	if (actor->sigstopped)
+		begin_part(sb, start, "stopped by a signal");
+	if (!down && !actor->ready && !span_is(actor->kind, "supervisor"))
+		begin_part(sb, start, "not ready");
+	if (actor_waits(actor)) {
+		begin_part(sb, start, "waits for ");
+		actor_print_waits_for(sb, actor);
+	}
+	if (actor->has_backoff && actor->backoff.due_in_ms >= 0) {
+		begin_part(sb, start, "restart in ");
+		print_age(sb, (uint64_t)actor->backoff.due_in_ms);
+	}
+	if (actor->has_failure && actor->failure.cause.text.at != NULL) {
+		begin_part(sb, start, down ? "" : "last: ");
+		print_span(sb, actor->failure.cause.text);
+	}
+	if (actor->status.at != NULL && actor->status.len > 0) {
+		begin_part(sb, start, "\"");
+		print_span(sb, actor->status);
+		strbuf_addc(sb, '"');
+	}
+}
+
+/* Add a path to the list, ended by a NUL. */
+static void
+note_path(void *user, const struct actor_view *actor)
+{
+	struct strbuf *paths = user;
+
+	span_decode(actor->path, paths);
+	strbuf_add(paths, "", 1);
+}
+
+/*
+ * As ctl_each(), for methods that take one actor a call: a pattern stands for all that it
+ * matches, in start order.
+ */
+int
+actors_act(struct ctl *ctl, char **names, uint32_t n,
+           int (*act)(struct ctl *ctl, const char *name))
+{
+	int combined = 0;
+
+	for (uint32_t i = 0; i < n && ctl_may_go_on(ctl); i++) {
+		struct strbuf paths;
+		int status = 0;
+
+		strbuf_init(&paths, PATHS_BYTES_MAX);
+		if (strpbrk(names[i], "*?[") == NULL)
+			strbuf_add(&paths, names[i], strlen(names[i]) + 1);
+		else
+			status = actors_status(ctl, names[i], false, note_path, &paths);
+		if (paths.failed)
+			status = ctl_no_memory(ctl);
+		for (size_t at = 0; status == 0 && at < paths.len && ctl_may_go_on(ctl);
+		     at += strlen(paths.data + at) + 1)
+			status = act(ctl, paths.data + at);
+		strbuf_done(&paths);
+		if (i == 0)
+			combined = status;
+		else if (status != combined)
+			combined = CTL_FAILED;
+	}
+	return combined;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: ISC */
+/* actor.h - the Actor of io.supd.Control, as one reply has it, and its words for people.
+ *
+ * A view's spans point into the reply: they live as long as that.
+ */
+#ifndef CTL_ACTOR_H
+#define CTL_ACTOR_H
+
+#include "ctl/wire/ctl.h"
+#include "ctl/wire/scan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cause_view {
+	struct span kind;
+	struct span text;
+};
+
+struct failure_view {
+	struct span origin;
+	struct span directive;
+	struct span rule;
+	struct span at;
+	struct span raw_cause;
+	struct cause_view cause;
+};
+
+struct backoff_view {
+	int64_t failures;
+	int64_t delay_ms;
+	int64_t due_in_ms; /* -1: no start is waiting for it */
+};
+
+struct resources_view {
+	int64_t memory_bytes; /* -1: not known, as for the others */
+	int64_t cpu_usec;
+	int64_t processes;
+	int64_t descriptors;
+	int64_t read_bytes;
+	int64_t write_bytes;
+};
+
+struct actor_view {
+	struct span raw; /* the whole object */
+	struct span path;
+	struct span kind;
+	struct span state;
+	int64_t pid; /* 0: none */
+	int64_t incarnation;
+	int64_t generation;
+	bool ready;
+	bool held;
+	int64_t suspended;
+	bool sigstopped;
+	struct span since;
+	int64_t uptime_ms; /* -1: not running */
+	int64_t restarts;
+	int64_t window;
+	struct span strategy;
+	struct span restart;
+	struct span description;
+	int64_t dead_letters;
+	struct span status;
+	struct span raw_backoff;
+	struct span raw_failure;
+	struct span raw_waits_for;
+	struct span raw_resources;
+	struct backoff_view backoff;
+	struct failure_view failure;
+	struct resources_view resources;
+	bool has_backoff;
+	bool has_failure;
+	bool has_resources;
+};
+
+/* All paths that one pattern can match. */
+#define PATHS_BYTES_MAX (64 * 1024 * 1024)
+
+typedef void (*on_actor)(void *user, const struct actor_view *actor);
+
+bool actor_read(struct scan *scan, struct actor_view *ret);
+int actors_each(struct ctl *ctl, const struct call *call, const struct reply *reply,
+                on_actor visit, void *user);
+int actors_status(struct ctl *ctl, const char *name, bool resources, on_actor visit,
+                  void *user);
+
+int actors_act(struct ctl *ctl, char **names, uint32_t n,
+               int (*act)(struct ctl *ctl, const char *name));
+
+bool actor_is_supervisor(const struct actor_view *actor);
+struct span actor_name(const struct actor_view *actor);
+enum colour actor_state_colour(struct span state);
+void actor_print_remark(struct strbuf *sb, const struct actor_view *actor);
+bool actor_waits(const struct actor_view *actor);
+void actor_print_waits_for(struct strbuf *sb, const struct actor_view *actor);
+
+#endif

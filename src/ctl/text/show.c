@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: ISC */
+/* show.c - an actor in a block of lines. */
+#include "config.h"
+
+#include "ctl/text/show.h"
+
+#include "ctl/text/roster.h"
+
+#include <string.h>
+
+#define LABEL_WIDTH       10
+#define SHOWN_OUTPUTS_MAX 20
+
+/* Actors that were received, one behind the other as JSON. */
+struct collection {
+	struct strbuf text;
+	bool supervisors; /* there is one among them */
+	bool down;        /* there is one that does not run */
+};
+
+static void
+collect(void *user, const struct actor_view *actor)
+{
+	struct collection *collection = user;
+
+	strbuf_add(&collection->text, actor->raw.at, actor->raw.len);
+	if (actor_is_supervisor(actor))
+		collection->supervisors = true;
+	if (!span_is(actor->state, "running"))
+		collection->down = true;
+}
+
+/* Begin a line of a block. */
+void
+show_label(struct out *out, const char *label)
+{
+	size_t len = strlen(label);
+
+	for (size_t i = len; i < LABEL_WIDTH; i++)
+		strbuf_addc(&out->buf, ' ');
+	print_colour(out, COLOUR_DIM, label);
+	strbuf_adds(&out->buf, "  ");
+}
+
+/* A time of RFC 3339 for people. */
+void
+show_when(struct out *out, struct span when, bool with_ms)
+{
+	struct strbuf text;
+
+	strbuf_init(&text, 2 * when.len);
+	span_decode(when, &text);
+	print_when(&out->buf, strbuf_str(&text), with_ms);
+	strbuf_done(&text);
+}
+
+static void
+show_head(struct out *out, const struct actor_view *actor)
+{
+	struct strbuf path;
+
+	strbuf_init(&path, 8 * actor->path.len + 8);
+	print_span(&path, actor->path);
+	print_coloured(out, COLOUR_BOLD, strbuf_str(&path), path.len);
+	strbuf_done(&path);
+	if (actor->description.at != NULL && actor->description.len > 0) {
+		strbuf_adds(&out->buf, " - ");
+		print_span(&out->buf, actor->description);
+	}
+	strbuf_addc(&out->buf, '\n');
+
+	show_label(out, "kind");
+	print_span(&out->buf, actor->kind);
+	if (actor->restart.at != NULL) {
+		strbuf_adds(&out->buf, ", ");
+		print_span(&out->buf, actor->restart);
+	}
+	if (actor->strategy.at != NULL) {
+		strbuf_adds(&out->buf, ", ");
+		print_span(&out->buf, actor->strategy);
+	}
+	strbuf_addc(&out->buf, '\n');
+}
+
+static void
+show_state(struct out *out, const struct actor_view *actor, bool degraded)
+{
+	struct span state = actor->state;
+
+	if (degraded)
+		state = (struct span){"degraded", 8};
+	show_label(out, "state");
+	print_coloured(out, actor_state_colour(state), state.at, state.len);
+	if (actor->uptime_ms >= 0) {
+		strbuf_adds(&out->buf, " for ");
+		print_age(&out->buf, (uint64_t)actor->uptime_ms);
+	}
+	if (actor->since.at != NULL) {
+		strbuf_adds(&out->buf, ", since ");
+		show_when(out, actor->since, false);
+	}
+	if (span_is(actor->state, "running") && !actor->ready)
+		strbuf_adds(&out->buf, ", not ready");
+	if (actor->held)
+		strbuf_adds(&out->buf, ", held (start releases it)");
+	if (actor->sigstopped)
+		strbuf_adds(&out->buf, ", stopped by a signal that supd did not send");
+	if (actor->suspended > 1)
+		strbuf_addf(&out->buf, ", suspended %lld times",
+		            (long long)actor->suspended);
+	strbuf_addc(&out->buf, '\n');
+	if (actor_waits(actor)) {
+		show_label(out, "waits for");
+		actor_print_waits_for(&out->buf, actor);
+		strbuf_addc(&out->buf, '\n');
+	}
+}
+
+static void
+show_process(struct out *out, const struct actor_view *actor)
+{
+	if (actor->pid > 0) {
+		show_label(out, "pid");
+		strbuf_addf(&out->buf, "%lld (process number %lld)\n",
+		            (long long)actor->pid, (long long)actor->generation);
+	}
+	if (actor->status.at != NULL && actor->status.len > 0) {
+		show_label(out, "status");
+		strbuf_addc(&out->buf, '"');
+		print_span(&out->buf, actor->status);
+		strbuf_adds(&out->buf, "\"\n");
+	}
+	if (actor->dead_letters > 0) {
+		show_label(out, "dead");
+		strbuf_addf(&out->buf, "%lld letters\n", (long long)actor->dead_letters);
+	}
+}
+
+static void
+show_resources(struct out *out, const struct resources_view *resources)
+{
+	struct strbuf *sb = &out->buf;
+	size_t start;
+
+	show_label(out, "uses");
+	start = sb->len;
+	if (resources->memory_bytes >= 0) {
+		strbuf_adds(sb, "memory ");
+		print_bytes(sb, (uint64_t)resources->memory_bytes);
+	}
+	if (resources->cpu_usec >= 0) {
+		strbuf_adds(sb, sb->len > start ? ", cpu " : "cpu ");
+		print_age(sb, (uint64_t)resources->cpu_usec / 1000);
+	}
+	if (resources->processes >= 0)
+		strbuf_addf(sb, "%s%lld process%s", sb->len > start ? ", " : "",
+		            (long long)resources->processes,
+		            resources->processes == 1 ? "" : "es");
+	if (resources->descriptors >= 0)
+		strbuf_addf(sb, "%s%lld descriptors", sb->len > start ? ", " : "",
+		            (long long)resources->descriptors);
+	if (resources->read_bytes >= 0 && resources->write_bytes >= 0) {
+		strbuf_adds(sb, sb->len > start ? ", read " : "read ");
+		print_bytes(sb, (uint64_t)resources->read_bytes);
+		strbuf_adds(sb, ", written ");
+		print_bytes(sb, (uint64_t)resources->write_bytes);
+	}
+	strbuf_addc(sb, '\n');
+}
+
+static void
+show_restarts(struct out *out, const struct actor_view *actor)
+{
+	show_label(out, "restarts");
+	strbuf_addf(&out->buf, "%lld", (long long)actor->restarts);
+	if (actor->window > 0)
+		strbuf_addf(&out->buf, "; %lld %s now", (long long)actor->window,
+		            actor->window == 1 ? "counts" : "count");
+	strbuf_addc(&out->buf, '\n');
+	if (!actor->has_backoff)
+		return;
+	show_label(out, "backoff");
+	strbuf_addf(&out->buf, "%lld failure%s in a row, delay ",
+	            (long long)actor->backoff.failures,
+	            actor->backoff.failures == 1 ? "" : "s");
+	print_age(&out->buf, (uint64_t)actor->backoff.delay_ms);
+	if (actor->backoff.due_in_ms >= 0) {
+		strbuf_adds(&out->buf, ", restart in ");
+		print_age(&out->buf, (uint64_t)actor->backoff.due_in_ms);
+	}
+	strbuf_addc(&out->buf, '\n');
+}
+
+static void
+show_failure(struct out *out, const struct actor_view *actor)
+{
+	const struct failure_view *failure = &actor->failure;
+
+	show_label(out, "failure");
+	print_span(&out->buf, failure->cause.text);
+	if (failure->at.at != NULL) {
+		strbuf_adds(&out->buf, ", ");
+		show_when(out, failure->at, false);
+	}
+	if (failure->origin.at != NULL &&
+	    (failure->origin.len != actor->path.len ||
+	     memcmp(failure->origin.at, actor->path.at, actor->path.len) != 0)) {
+		strbuf_adds(&out->buf, ", began in ");
+		print_span(&out->buf, failure->origin);
+	}
+	strbuf_adds(&out->buf, out->utf8 ? " \xe2\x86\x92 " : " -> ");
+	print_span(&out->buf, failure->directive);
+	if (failure->rule.at != NULL) {
+		strbuf_adds(&out->buf, " (");
+		print_span(&out->buf, failure->rule);
+		strbuf_addc(&out->buf, ')');
+	}
+	strbuf_addc(&out->buf, '\n');
+}
+
+/* Is `path` that of a child of `parent`? */
+static bool
+is_child(struct span path, struct span parent)
+{
+	size_t len = span_is(parent, "/") ? 0 : parent.len;
+
+	return path.len > len + 1 && memcmp(path.at, parent.at, len) == 0 &&
+	       path.at[len] == '/' &&
+	       memchr(path.at + len + 1, '/', path.len - len - 1) == NULL;
+}
+
+/* The children of a supervisor, by their last names; has one of them failed? */
+static bool
+gather_children(const struct collection *all, const struct actor_view *parent,
+                struct roster *ret)
+{
+	struct actor_view child;
+	bool failed = false;
+	struct scan scan;
+
+	scan_init(&scan, (struct span){strbuf_str(&all->text), all->text.len});
+	while (scan.p < scan.end && actor_read(&scan, &child)) {
+		if (!is_child(child.path, parent->path))
+			continue;
+		failed = failed || span_is(child.state, "failed");
+		child.path = actor_name(&child);
+		roster_add(ret, &child);
+	}
+	return failed;
+}
+
+static int
+show_actor(struct out *out, const struct actor_view *actor, const struct collection *all)
+{
+	struct roster children;
+	bool degraded;
+	int r = 0;
+
+	roster_init(&children);
+	degraded =
+	    gather_children(all, actor, &children) && span_is(actor->state, "running");
+	show_head(out, actor);
+	show_state(out, actor, degraded);
+	show_process(out, actor);
+	if (actor->has_resources)
+		show_resources(out, &actor->resources);
+	show_restarts(out, actor);
+	if (actor->has_failure)
+		show_failure(out, actor);
+	if (table_rows(&children.table) > 0) {
+		show_label(out, "children");
+		strbuf_addf(&out->buf, "%zu\n", table_rows(&children.table));
+		r = roster_print(&children, out, "            ");
+	}
+	roster_done(&children);
+	return r;
+}
+
+static int
+show_all(struct ctl *ctl, const struct collection *selected, const struct collection *all)
+{
+	struct actor_view actor;
+	uint32_t shown = 0;
+	int status = 0;
+	struct scan scan;
+
+	scan_init(&scan, (struct span){strbuf_str(&selected->text), selected->text.len});
+	while (scan.p < scan.end && actor_read(&scan, &actor)) {
+		if (ctl->shown++ > 0)
+			strbuf_addc(&ctl->out.buf, '\n');
+		if (show_actor(&ctl->out, &actor, all) < 0)
+			return ctl_no_memory(ctl);
+		/* Each costs supd a process that reads. */
+		if (!span_is(actor.kind, "supervisor") && shown++ < SHOWN_OUTPUTS_MAX)
+			status = show_output(ctl, actor.path);
+		if (status != 0)
+			return status;
+		print_flush_if_full(&ctl->out);
+	}
+	return 0;
+}
+
+/* Print a block for each actor that a name selects.  *down: one of them does not run. */
+int
+show(struct ctl *ctl, const char *name, bool *down)
+{
+	struct collection selected = {0};
+	struct collection all = {0};
+	int status;
+
+	strbuf_init(&selected.text, OUT_BYTES_MAX);
+	strbuf_init(&all.text, OUT_BYTES_MAX);
+	status = actors_status(ctl, name, true, collect, &selected);
+	if (status == 0 && selected.supervisors)
+		status = actors_status(ctl, NULL, false, collect, &all);
+	if (status == 0 && (selected.text.failed || all.text.failed))
+		status = ctl_no_memory(ctl);
+	if (status == 0)
+		status = show_all(ctl, &selected, &all);
+	*down = *down || selected.down;
+	strbuf_done(&selected.text);
+	strbuf_done(&all.text);
+	return status;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC */
+/* show.h - an actor in a block of lines: all that supd says about it. */
+#ifndef CTL_SHOW_H
+#define CTL_SHOW_H
+
+#include "ctl/wire/ctl.h"
+
+#include <stdbool.h>
+
+int show(struct ctl *ctl, const char *name, bool *down);
+
+void show_label(struct out *out, const char *label);
+void show_when(struct out *out, struct span when, bool with_ms);
+/* show_output.c */
+int show_output(struct ctl *ctl, struct span path);
+
+#endif

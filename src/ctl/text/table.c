@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: ISC */
+/* table.c - aligned columns. */
+#include "config.h"
+
+#include "ctl/text/table.h"
+
+#include "base/assert.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An empty table of so many columns. */
+void
+table_init(struct table *table, uint32_t columns)
+{
+	ASSERT(columns > 0);
+	ASSERT(columns <= TABLE_COLUMNS_MAX);
+	*table = (struct table){.columns = columns};
+	strbuf_init(&table->text, TABLE_BYTES_MAX);
+}
+
+/* Give back the memory. */
+void
+table_done(struct table *table)
+{
+	free(table->cells);
+	strbuf_done(&table->text);
+}
+
+/* Begin a cell; its text is appended to what is returned. */
+struct strbuf *
+table_begin(struct table *table)
+{
+	table->cell_start = table->text.len;
+	return &table->text;
+}
+
+static struct cell
+make_cell(struct table *table, enum colour colour, uint32_t column)
+{
+	size_t len = table->text.len - table->cell_start;
+	const char *text = strbuf_str(&table->text) + table->cell_start;
+	size_t width = print_width(text, len);
+
+	if (width > table->widths[column])
+		table->widths[column] = width;
+	return (struct cell){
+	    .offset = (uint32_t)table->cell_start,
+	    .len = (uint32_t)len,
+	    .width = (uint32_t)width,
+	    .colour = colour,
+	};
+}
+
+static bool
+reserve_cell(struct table *table)
+{
+	size_t cap = table->cap == 0 ? 64 : table->cap * 2;
+	struct cell *cells;
+
+	if (table->n < table->cap)
+		return true;
+	if (cap > TABLE_CELLS_MAX)
+		return false;
+	cells = realloc(table->cells, cap * sizeof(*cells));
+	if (cells == NULL)
+		return false;
+	table->cells = cells;
+	table->cap = cap;
+	return true;
+}
+
+/* End a cell; rows fill from left to right. */
+void
+table_end(struct table *table, enum colour colour)
+{
+	if (table->failed || table->text.failed || !reserve_cell(table)) {
+		table->failed = true;
+		return;
+	}
+	table->cells[table->n] =
+	    make_cell(table, colour, (uint32_t)(table->n % table->columns));
+	table->n++;
+}
+
+/* A whole cell of trusted text. */
+void
+table_add(struct table *table, enum colour colour, const char *text)
+{
+	strbuf_adds(table_begin(table), text);
+	table_end(table, colour);
+}
+
+/* Put something else into a cell that is there. */
+void
+table_replace(struct table *table, size_t row, uint32_t column, enum colour colour,
+              const char *text)
+{
+	size_t at = row * table->columns + column;
+
+	strbuf_adds(table_begin(table), text);
+	if (table->text.failed || at >= table->n)
+		table->failed = true;
+	else
+		table->cells[at] = make_cell(table, colour, column);
+}
+
+/* Rows that are complete. */
+size_t
+table_rows(const struct table *table)
+{
+	return table->n / table->columns;
+}
+
+static void
+print_row(const struct table *table, struct out *out, const struct cell *cells)
+{
+	const char *text = strbuf_str(&table->text);
+	uint32_t last = table->columns;
+
+	while (last > 0 && cells[last - 1].len == 0)
+		last--;
+	for (uint32_t i = 0; i < last; i++) {
+		print_coloured(out, cells[i].colour, text + cells[i].offset,
+		               cells[i].len);
+		if (i + 1 < last)
+			print_pad(&out->buf, cells[i].width, table->widths[i]);
+	}
+	strbuf_addc(&out->buf, '\n');
+}
+
+/* Print all rows.  -ENOMEM when they could not all be collected; nothing is printed. */
+int
+table_print(struct table *table, struct out *out, const char *indent)
+{
+	if (table->failed)
+		return -ENOMEM;
+	for (size_t i = 0; i + table->columns <= table->n; i += table->columns) {
+		strbuf_adds(&out->buf, indent);
+		print_row(table, out, &table->cells[i]);
+		print_flush_if_full(out);
+	}
+	return 0;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: ISC */
+/* main.c - supctl: talk to a running supd. */
+#include "config.h"
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "ctl/verb/verb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	LONG_NO_COLOR = 256,
+	LONG_TIMEOUT,
+	LONG_DOT,
+	LONG_HOLD,
+	LONG_NO_WAIT,
+	LONG_SINCE,
+	LONG_FOR,
+	LONG_CAUSE,
+	LONG_TIMES,
+	LONG_USE,
+	LONG_WITH,
+	LONG_SORT,
+	LONG_ROLLBACK,
+	LONG_COMMIT,
+};
+
+/* The colon: getopt leaves it to us to say what is wrong. */
+#define SHORT_OPTIONS ":s:o:n:fhV"
+
+static const struct option long_options[] = {
+    {"socket", required_argument, NULL, 's'},
+    {"output", required_argument, NULL, 'o'},
+    {"no-color", no_argument, NULL, LONG_NO_COLOR},
+    {"timeout", required_argument, NULL, LONG_TIMEOUT},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {"dot", no_argument, NULL, LONG_DOT},
+    {"hold", no_argument, NULL, LONG_HOLD},
+    {"no-wait", no_argument, NULL, LONG_NO_WAIT},
+    {"follow", no_argument, NULL, 'f'},
+    {"lines", required_argument, NULL, 'n'},
+    {"since", required_argument, NULL, LONG_SINCE},
+    {"for", required_argument, NULL, LONG_FOR},
+    {"cause", required_argument, NULL, LONG_CAUSE},
+    {"times", required_argument, NULL, LONG_TIMES},
+    {"use", required_argument, NULL, LONG_USE},
+    {"with", required_argument, NULL, LONG_WITH},
+    {"sort", required_argument, NULL, LONG_SORT},
+    {"rollback", required_argument, NULL, LONG_ROLLBACK},
+    {"commit-when-ready", no_argument, NULL, LONG_COMMIT},
+    {NULL, 0, NULL, 0},
+};
+
+static const char usage_head[] =
+    "usage: supctl [-s SOCKET] [-o text|json] [--no-color] [--timeout D] VERB "
+    "[ARGS...]\n"
+    "\n"
+    "Talk to a running supd.\n"
+    "\n";
+
+static const char usage_tail[] =
+    "\n"
+    "  -s SOCKET      the control socket (else $SUPD_SOCKET, else the usual place)\n"
+    "  -o text|json   what to print\n"
+    "  --no-color     no colours, as with NO_COLOR in the environment\n"
+    "  --timeout D    give up after so long, as 500ms or 1m30s; exit status 124\n"
+    "\n"
+    "'supctl help VERB' says more about one verb.\n";
+
+static int
+bad_value(const struct ctl *ctl, const char *option, const char *value, const char *form)
+{
+	complain(ctl, NULL, "%s '%s': %s", option, value, form);
+	return CTL_USAGE;
+}
+
+/* The options of verbs: which flag each sets, and where its value goes. */
+static bool
+take_verb_option(int option, struct options *options)
+{
+	const struct {
+		int option;
+		unsigned int given;
+		const char **value;
+	} all[] = {
+	    {LONG_DOT, OPTION_DOT, NULL},
+	    {LONG_HOLD, OPTION_HOLD, NULL},
+	    {LONG_NO_WAIT, OPTION_NO_WAIT, NULL},
+	    {'f', OPTION_FOLLOW, NULL},
+	    {LONG_SINCE, OPTION_SINCE, &options->since},
+	    {'n', OPTION_LINES, &options->lines},
+	    {LONG_FOR, OPTION_FOR, &options->for_state},
+	    {LONG_CAUSE, OPTION_CAUSE, &options->cause},
+	    {LONG_TIMES, OPTION_TIMES, &options->times},
+	    {LONG_USE, OPTION_USE, &options->use},
+	    {LONG_SORT, OPTION_SORT, &options->sort},
+	    {LONG_ROLLBACK, OPTION_ROLLBACK, &options->rollback},
+	    {LONG_COMMIT, OPTION_COMMIT, NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (all[i].option != option)
+			continue;
+		options->given |= all[i].given;
+		if (all[i].value != NULL)
+			*all[i].value = optarg;
+		return true;
+	}
+	return false;
+}
+
+/* One option; `ctl` is for messages, `argument` the one that it came from. */
+static int
+take_option(const struct ctl *ctl, int option, const char *argument,
+            struct options *options)
+{
+	switch (option) {
+	case 's':
+		options->socket = optarg;
+		return 0;
+	case 'o':
+		options->json = strcmp(optarg, "json") == 0;
+		if (!options->json && strcmp(optarg, "text") != 0)
+			return bad_value(ctl, "-o", optarg, "write text or json");
+		return 0;
+	case LONG_NO_COLOR:
+		options->no_color = true;
+		return 0;
+	case LONG_TIMEOUT:
+		if (duration_parse(optarg, &options->timeout_ms) < 0)
+			return bad_value(ctl, "--timeout", optarg,
+			                 "write a duration, as 5s or 1m30s");
+		return 0;
+	case LONG_WITH:
+		if (options->n_with == OPTION_WITH_MAX)
+			return bad_value(ctl, "--with", optarg, "too many of them");
+		options->given |= OPTION_WITH;
+		options->with[options->n_with++] = optarg;
+		return 0;
+	case 'h':
+		options->help = true;
+		return 0;
+	case 'V':
+		options->version = true;
+		return 0;
+	case ':':
+		complain(ctl, NULL, "option '%s' wants a value", argument);
+		return CTL_USAGE;
+	default:
+		if (take_verb_option(option, options))
+			return 0;
+		complain(ctl, NULL, "unknown option '%s' ('supctl help' has them)",
+		         argument);
+		return CTL_USAGE;
+	}
+}
+
+static int
+take_options(const struct ctl *ctl, int argc, char **argv, const char *short_options,
+             struct options *options)
+{
+	int option;
+	int r = 0;
+
+	optind = 0;
+	opterr = 0;
+	while (r == 0 && (option = getopt_long(argc, argv, short_options, long_options,
+	                                       NULL)) != -1)
+		r = take_option(ctl, option, argv[optind - 1], options);
+	return r;
+}
+
+/* Help and version go to standard output, which is where they were asked to go. */
+static int
+print_and_exit(struct out *out)
+{
+	print_flush(out);
+	return out->error != 0 ? CTL_FAILED : CTL_OK;
+}
+
+static int
+print_usage(struct ctl *ctl)
+{
+	strbuf_adds(&ctl->out.buf, usage_head);
+	verb_print_list(&ctl->out.buf);
+	strbuf_adds(&ctl->out.buf, usage_tail);
+	return print_and_exit(&ctl->out);
+}
+
+static int
+unknown_verb(const struct ctl *ctl, const char *name)
+{
+	const char *nearest = verb_nearest(name);
+
+	if (nearest != NULL)
+		complain(ctl, NULL, "unknown verb '%s', did you mean '%s'?", name,
+		         nearest);
+	else
+		complain(ctl, NULL, "unknown verb '%s' ('supctl help' has them all)",
+		         name);
+	return CTL_USAGE;
+}
+
+static int
+print_verb_help(struct ctl *ctl, const char *name)
+{
+	const struct verb *verb = verb_find(name);
+
+	if (verb == NULL)
+		return unknown_verb(ctl, name);
+	verb_print_help(&ctl->out.buf, verb);
+	return print_and_exit(&ctl->out);
+}
+
+/* Do the arguments fit the verb? */
+static int
+check_arguments(const struct ctl *ctl, const struct verb *verb, uint32_t n)
+{
+	if ((ctl->options.given & ~verb->options) != 0)
+		complain(ctl, NULL,
+		         "an option does not belong here (usage: supctl %s %s)",
+		         verb->name, verb->arguments);
+	else if (n < verb->names_min)
+		complain(ctl, NULL, "something is missing (usage: supctl %s %s)",
+		         verb->name, verb->arguments);
+	else if (n > verb->names_max)
+		complain(ctl, NULL, "too much (usage: supctl %s %s)", verb->name,
+		         verb->arguments);
+	else
+		return 0;
+	return CTL_USAGE;
+}
+
+static int
+run_verb(struct ctl *ctl, const struct verb *verb, struct options *options, int argc,
+         char **argv)
+{
+	int status;
+	int r = take_options(ctl, argc, argv, SHORT_OPTIONS, options);
+	uint32_t n = (uint32_t)(argc - optind);
+
+	if (r != 0)
+		return r;
+	if (options->help)
+		return print_verb_help(ctl, verb->name);
+	ctl->verb = verb->name;
+	r = ctl_configure(ctl, options, verb->family);
+	if (r == 0)
+		r = check_arguments(ctl, verb, n);
+	if (r != 0)
+		return r;
+	status = verb->run(ctl, argv + optind, n);
+	print_flush(&ctl->out);
+	if (ctl->reader_gone || ctl->out.closed)
+		return CTL_OK;
+	if (ctl->out.error != 0) {
+		complain(ctl, NULL, "standard output: %s", strerror(ctl->out.error));
+		return CTL_FAILED;
+	}
+	return status;
+}
+
+static int
+run(struct ctl *ctl, int argc, char **argv)
+{
+	struct options options = {.timeout_ms = CLIENT_FOREVER};
+	const struct verb *verb;
+	const char *name;
+	int r = take_options(ctl, argc, argv, "+" SHORT_OPTIONS, &options);
+
+	if (r != 0)
+		return r;
+	if (options.version) {
+		strbuf_adds(&ctl->out.buf, "supctl " PACKAGE_VERSION "\n");
+		return print_and_exit(&ctl->out);
+	}
+	if (options.help)
+		return print_usage(ctl);
+	if (optind == argc) {
+		complain(ctl, NULL, "a verb is missing ('supctl help' has them all)");
+		return CTL_USAGE;
+	}
+	name = argv[optind];
+	if (strcmp(name, "help") == 0)
+		return optind + 1 < argc ? print_verb_help(ctl, argv[optind + 1])
+		                         : print_usage(ctl);
+	verb = verb_find(name);
+	if (verb == NULL)
+		return unknown_verb(ctl, name);
+	return run_verb(ctl, verb, &options, argc - optind, argv + optind);
+}
+
+/* Without this the socket would take the number of a closed standard output, and what is
+ * printed would go to supd.  Not writable: that nothing was printed is to be noticed.
+ */
+static void
+occupy_standard(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct ctl ctl;
+	int status;
+
+	/* A reader that goes away is found out by write(), so that all is cleaned up. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	occupy_standard();
+	ctl_init(&ctl);
+	status = run(&ctl, argc, argv);
+	ctl_done(&ctl);
+	return status;
+}

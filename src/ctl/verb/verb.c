@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: ISC */
+/* verb.c - the verbs of supctl: one table, a function each. */
+#include "config.h"
+
+#include "ctl/verb/verb.h"
+
+#include "base/assert.h"
+#include "base/names.h"
+#include "base/suggest.h"
+
+#include <string.h>
+
+#define ANY VERB_NAMES_ANY
+
+static const struct verb verbs[] = {
+    {"status", "", "[NAME...]", "how actors are: a line each; with names, a block each",
+     FAMILY_LOOK, 0, 0, ANY, verb_status},
+    {"list", "ls", "[NAME...]", "one line an actor", FAMILY_LOOK, 0, 0, ANY, verb_list},
+    {"tree", "", "[--dot] [NAME]", "the supervision tree, with strategies and states",
+     FAMILY_LOOK, OPTION_DOT, 0, 1, verb_tree},
+    {"start", "", "[--no-wait] NAME...", "start, and wait until ready", FAMILY_ACT,
+     OPTION_NO_WAIT, 1, ANY, verb_start},
+    {"stop", "", "[--hold] [--no-wait] NAME...",
+     "stop, and wait until gone; --hold keeps it down whatever happens", FAMILY_ACT,
+     OPTION_NO_WAIT | OPTION_HOLD, 1, ANY, verb_stop},
+    {"restart", "", "[--no-wait] NAME...", "stop and start again", FAMILY_ACT,
+     OPTION_NO_WAIT, 1, ANY, verb_restart},
+    {"suspend", "", "NAME...", "let an actor and all below it stand still", FAMILY_ACT, 0,
+     1, ANY, verb_suspend},
+    {"resume", "", "NAME...", "let it go on, once it was said as often as suspend",
+     FAMILY_ACT, 0, 1, ANY, verb_resume},
+    {"signal", "", "NAME SIGNAL", "send a signal to the process of an actor", FAMILY_ACT,
+     0, 2, 2, verb_signal},
+    {"kill", "", "NAME...", "let an actor fail with the cause \"killed\"", FAMILY_ACT, 0,
+     1, ANY, verb_kill},
+    {"reset", "reset-failed clear", "NAME...",
+     "forget failures: backoff, intensity and limit counters", FAMILY_ACT, 0, 1, ANY,
+     verb_reset},
+    {"add", "", "NAME --use TEMPLATE [--with KEY=VALUE...] | NAME -- COMMAND...",
+     "one more actor, until its supervisor is restarted", FAMILY_ACT,
+     OPTION_USE | OPTION_WITH, 1, ANY, verb_add},
+    {"delete", "", "NAME...", "take out actors that are stopped", FAMILY_ACT, 0, 1, ANY,
+     verb_delete},
+    {"scale", "", "NAME N", "have so many of an actor with replicas", FAMILY_ACT, 0, 2, 2,
+     verb_scale},
+    {"watch", "", "NAME...", "wait for the final end of actors, one line each",
+     FAMILY_ACT, 0, 1, ANY, verb_watch},
+    {"wait", "", "--for ready|stopped|failed|done NAME...",
+     "wait until actors have come so far", FAMILY_ACT, OPTION_FOR, 1, ANY, verb_wait},
+    {"events", "", "[-f] [--since SEQ] [PATTERN]", "what happened; -f: and what happens",
+     FAMILY_ACT, OPTION_FOLLOW | OPTION_SINCE, 0, 1, verb_events},
+    {"logs", "tail", "[-f] [-n N|all] [--since TIME] NAME...",
+     "what actors said; -f: and what they say", FAMILY_ACT,
+     OPTION_FOLLOW | OPTION_LINES | OPTION_SINCE, 1, ANY, verb_logs},
+    {"explain", "", "NAME...", "the story of the last failure", FAMILY_ACT, 0, 1, ANY,
+     verb_explain},
+    {"simulate", "", "[--cause CAUSE] [--times N] [NAME]",
+     "what the policy will do if an actor keeps failing; changes nothing", FAMILY_ACT,
+     OPTION_CAUSE | OPTION_TIMES, 0, 1, verb_simulate},
+    {"cat", "", "NAME...", "the configuration in force, and where it comes from",
+     FAMILY_ACT, 0, 1, ANY, verb_cat},
+    {"check", "", "[FILE]", "what is wrong with a configuration file", FAMILY_ACT, 0, 0,
+     1, verb_check},
+    {"diff", "reread", "", "what apply would do", FAMILY_ACT, 0, 0, 0, verb_diff},
+    {"apply", "update reload", "[--rollback D [--commit-when-ready]]",
+     "put the configuration file into force; with --rollback only if it holds",
+     FAMILY_ACT, OPTION_ROLLBACK | OPTION_COMMIT, 0, 0, verb_apply},
+    {"is-active", "", "NAME...", "exit status 0 if running", FAMILY_LOOK, 0, 1, ANY,
+     verb_is_active},
+    {"is-failed", "", "NAME...", "exit status 0 if failed", FAMILY_LOOK, 0, 1, ANY,
+     verb_is_failed},
+    {"is-ready", "", "NAME...", "exit status 0 if ready", FAMILY_LOOK, 0, 1, ANY,
+     verb_is_ready},
+    {"pid", "", "[NAME...]", "the process of an actor; without a name, of supd",
+     FAMILY_LOOK, 0, 0, ANY, verb_pid},
+    {"ping", "", "", "does supd answer?", FAMILY_ACT, 0, 0, 0, verb_ping},
+    {"metrics", "", "", "figures about supd and its actors, as OpenMetrics", FAMILY_LOOK,
+     0, 0, 0, verb_metrics},
+    {"version", "", "", "the versions of supctl and of the running supd", FAMILY_ACT, 0,
+     0, 0, verb_version},
+    {"upgrade", "", "",
+     "replace the running supd by the binary on disk; no actor notices", FAMILY_ACT, 0, 0,
+     0, verb_upgrade},
+    {"shutdown", "", "[--no-wait]", "ordered shutdown; wait until supd is gone",
+     FAMILY_ACT, OPTION_NO_WAIT, 0, 0, verb_shutdown},
+    {"top", "", "[-n N] [--sort cpu|memory|restarts|uptime|path]",
+     "what actors take of the machine, as it changes", FAMILY_LOOK,
+     OPTION_LINES | OPTION_SORT, 0, 0, verb_top},
+    {"completion", "", "bash|zsh|fish", "print what completes supctl in that shell",
+     FAMILY_ACT, 0, 1, 1, verb_completion},
+};
+
+/* What verbs may be told, besides what all of them understand. */
+static const struct verb_option options[] = {
+    {0, "--socket", "-s", "FILE", "the control socket"},
+    {0, "--output", "-o", "text|json", "what to print"},
+    {0, "--no-color", NULL, NULL, "no colours"},
+    {0, "--timeout", NULL, "DURATION", "give up after so long"},
+    {0, "--help", "-h", NULL, "how to use it"},
+    {0, "--version", "-V", NULL, "the version of supctl"},
+    {OPTION_DOT, "--dot", NULL, NULL, "for Graphviz"},
+    {OPTION_HOLD, "--hold", NULL, NULL, "keep it down whatever happens"},
+    {OPTION_NO_WAIT, "--no-wait", NULL, NULL, "do not wait until it is done"},
+    {OPTION_FOLLOW, "--follow", "-f", NULL, "go on with what happens"},
+    {OPTION_SINCE, "--since", NULL, "WHEN", "only what came later"},
+    {OPTION_FOR, "--for", NULL, "ready|stopped|failed|done", "what to wait for"},
+    {OPTION_LINES, "--lines", "-n", "N", "so many"},
+    {OPTION_CAUSE, "--cause", NULL,
+     "oom|killed|start_timeout|early_exit|watchdog|health|self_report|stopped|intensity",
+     "how it fails"},
+    {OPTION_TIMES, "--times", NULL, "N", "how often it fails"},
+    {OPTION_USE, "--use", NULL, "TEMPLATE", "the template"},
+    {OPTION_ROLLBACK, "--rollback", NULL, "DURATION", "how long it is on trial"},
+    {OPTION_COMMIT, "--commit-when-ready", NULL, NULL,
+     "the trial ends when all is ready"},
+    {OPTION_SORT, "--sort", NULL, "cpu|memory|restarts|uptime|path", "whose comes first"},
+    {OPTION_WITH, "--with", NULL, "KEY=VALUE", "a parameter of the template"},
+};
+
+/* The one after this in the table; NULL: the first, and after the last. */
+const struct verb *
+verb_next(const struct verb *verb)
+{
+	verb = verb == NULL ? verbs : verb + 1;
+	return verb < verbs + ARRAY_SIZE(verbs) ? verb : NULL;
+}
+
+/* The next option of this verb; without a verb, of those that all understand. */
+const struct verb_option *
+verb_option_next(const struct verb *verb, const struct verb_option *option)
+{
+	const unsigned int wanted = verb == NULL ? 0 : verb->options;
+
+	for (option = option == NULL ? options : option + 1;
+	     option < options + ARRAY_SIZE(options); option++)
+		if (verb == NULL ? option->bit == 0 : (option->bit & wanted) != 0)
+			return option;
+	return NULL;
+}
+
+/* A verb by its name or an alias; NULL if there is none. */
+const struct verb *
+verb_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (strcmp(verbs[i].name, name) == 0 ||
+		    names_list_has(verbs[i].alias, name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* The verb that was meant, perhaps, or NULL. */
+const char *
+verb_nearest(const char *name)
+{
+	struct suggest suggest;
+
+	suggest_init(&suggest, name);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		suggest_try(&suggest, verbs[i].name);
+	return suggest.best;
+}
+
+/* One line for each verb. */
+void
+verb_print_list(struct strbuf *sb)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		strbuf_addf(sb, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+}
+
+/* How to use one verb. */
+void
+verb_print_help(struct strbuf *sb, const struct verb *verb)
+{
+	strbuf_addf(sb, "usage: supctl %s%s%s\n\n%s\n", verb->name,
+	            verb->arguments[0] != '\0' ? " " : "", verb->arguments, verb->help);
+	if (verb->alias[0] != '\0')
+		strbuf_addf(sb, "also called: %s\n", verb->alias);
+	strbuf_adds(sb, "NAME is a path, a path below /user, a last name that occurs "
+	                "once, or a glob.\n"
+	                "supctl(1) has all the rest.\n");
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: ISC */
+/* verb_act.c - the verbs that change something: start, stop, restart, suspend, resume,
+ * reset, signal, kill, upgrade, shutdown.
+ */
+#include "config.h"
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "ctl/text/roster.h"
+#include "ctl/verb/verb.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A method that acts on actors and answers with how they are then. */
+struct deed {
+	const char *method;
+	bool waits; /* takes wait and timeout_ms */
+	bool hold;
+};
+
+static json_t *
+deed_parameters(struct ctl *ctl, const struct deed *deed, const char *name)
+{
+	json_t *parameters = json_pack("{s:[s]}", "names", name);
+	int64_t left_ms = ctl_give_timeout_ms(ctl);
+
+	if (deed->hold)
+		(void)json_object_set_new(parameters, "hold", json_true());
+	if (!deed->waits)
+		return parameters;
+	if ((ctl->options.given & OPTION_NO_WAIT) != 0)
+		(void)json_object_set_new(parameters, "wait", json_false());
+	if (left_ms >= 0)
+		(void)json_object_set_new(parameters, "timeout_ms",
+		                          json_integer(left_ms));
+	return parameters;
+}
+
+struct result {
+	struct ctl *ctl;
+	struct roster *roster;
+};
+
+static void
+take_result(void *user, const struct actor_view *actor)
+{
+	struct result *result = user;
+
+	if (result->ctl->options.json)
+		ctl_array_add(result->ctl, actor->raw);
+	else
+		roster_add(result->roster, actor);
+}
+
+static int
+do_deed(struct ctl *ctl, const struct deed *deed, const char *name)
+{
+	struct call call = {.method = deed->method, .target = name};
+	struct roster roster;
+	struct result result = {.ctl = ctl, .roster = &roster};
+	struct reply reply;
+	int status;
+
+	call.parameters = deed_parameters(ctl, deed, name);
+	ctl_do_once(&call);
+	roster_init(&roster);
+	status = ctl_call(ctl, &call, &reply);
+	if (status == 0)
+		status = actors_each(ctl, &call, &reply, take_result, &result);
+	if (roster_print(&roster, &ctl->out, "") < 0)
+		status = ctl_no_memory(ctl);
+	roster_done(&roster);
+	ctl_call_done(&call);
+	/* The next name may take long: show what is done. */
+	print_flush(&ctl->out);
+	return status;
+}
+
+static int
+start_one(struct ctl *ctl, const char *name)
+{
+	static const struct deed deed = {.method = "Start", .waits = true};
+
+	return do_deed(ctl, &deed, name);
+}
+
+static int
+stop_one(struct ctl *ctl, const char *name)
+{
+	struct deed deed = {.method = "Stop", .waits = true};
+
+	deed.hold = (ctl->options.given & OPTION_HOLD) != 0;
+	return do_deed(ctl, &deed, name);
+}
+
+static int
+restart_one(struct ctl *ctl, const char *name)
+{
+	static const struct deed deed = {.method = "Restart", .waits = true};
+
+	return do_deed(ctl, &deed, name);
+}
+
+static int
+reset_one(struct ctl *ctl, const char *name)
+{
+	static const struct deed deed = {.method = "Reset"};
+
+	return do_deed(ctl, &deed, name);
+}
+
+static int
+suspend_one(struct ctl *ctl, const char *name)
+{
+	static const struct deed deed = {.method = "Suspend"};
+
+	return do_deed(ctl, &deed, name);
+}
+
+static int
+resume_one(struct ctl *ctl, const char *name)
+{
+	static const struct deed deed = {.method = "Resume"};
+
+	return do_deed(ctl, &deed, name);
+}
+
+/* Each name in turn; with JSON the actors of all calls are one array. */
+static int
+act(struct ctl *ctl, char **names, uint32_t n,
+    int (*one)(struct ctl *ctl, const char *name))
+{
+	int status;
+
+	if (ctl->options.json)
+		ctl_array_begin(ctl);
+	status = ctl_each(ctl, names, n, one);
+	if (ctl->options.json)
+		ctl_array_end(ctl);
+	return status;
+}
+
+int
+verb_start(struct ctl *ctl, char **names, uint32_t n)
+{
+	return act(ctl, names, n, start_one);
+}
+
+int
+verb_stop(struct ctl *ctl, char **names, uint32_t n)
+{
+	return act(ctl, names, n, stop_one);
+}
+
+int
+verb_restart(struct ctl *ctl, char **names, uint32_t n)
+{
+	return act(ctl, names, n, restart_one);
+}
+
+int
+verb_suspend(struct ctl *ctl, char **names, uint32_t n)
+{
+	return act(ctl, names, n, suspend_one);
+}
+
+int
+verb_resume(struct ctl *ctl, char **names, uint32_t n)
+{
+	return act(ctl, names, n, resume_one);
+}
+
+int
+verb_reset(struct ctl *ctl, char **names, uint32_t n)
+{
+	return act(ctl, names, n, reset_one);
+}
+
+/* A call that has nothing to say when it went well. */
+static int
+do_silently(struct ctl *ctl, const char *method, const char *name, json_t *take)
+{
+	struct call call = {.method = method, .target = name, .parameters = take};
+	struct reply reply;
+	int status;
+
+	ctl_do_once(&call);
+	status = ctl_call(ctl, &call, &reply);
+	ctl_call_done(&call);
+	return status;
+}
+
+/* Send a signal, by name or number, or "reload". */
+int
+verb_signal(struct ctl *ctl, char **names, uint32_t n)
+{
+	(void)n;
+	if (signal_parse(names[1]) < 0 && strcmp(names[1], "reload") != 0) {
+		complain(ctl, names[0],
+		         "no signal is called '%s' (write HUP, SIGHUP or 1, or reload)",
+		         names[1]);
+		return CTL_USAGE;
+	}
+	return do_silently(ctl, "Signal", names[0],
+	                   json_pack("{s:s, s:s}", "name", names[0], "signal", names[1]));
+}
+
+static int
+kill_one(struct ctl *ctl, const char *name)
+{
+	return do_silently(ctl, "Kill", name, json_pack("{s:s}", "name", name));
+}
+
+int
+verb_kill(struct ctl *ctl, char **names, uint32_t n)
+{
+	return ctl_each(ctl, names, n, kill_one);
+}
+
+static void
+print_upgrade(struct ctl *ctl, const json_t *done)
+{
+	static const char *const keys[] = {"from", "to"};
+	struct strbuf *sb = &ctl->out.buf;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *version = json_string_value(json_object_get(done, keys[i]));
+
+		strbuf_adds(sb, i == 0 ? "supd " : " → ");
+		if (version != NULL)
+			print_text(sb, version, strlen(version));
+	}
+	strbuf_addf(sb, ", nobody supervised for %" JSON_INTEGER_FORMAT " ms\n",
+	            json_integer_value(json_object_get(done, "outage_ms")));
+}
+
+/*
+ * Replace supd by the binary on disk.  The one that takes over answers; if a supd died
+ * without an answer, asking the next one again is what was wanted.
+ */
+int
+verb_upgrade(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct call call = {.method = "Upgrade", .repeat = true};
+	struct reply reply;
+	json_t *done;
+	int status = ctl_call(ctl, &call, &reply);
+
+	(void)names;
+	(void)n;
+	/* No actor is in a wrong state: it is the binary. */
+	if (status == CTL_WRONG_STATE)
+		return CTL_FAILED;
+	if (status == 0 && ctl->options.json) {
+		print_json(&ctl->out, reply.parameters);
+		strbuf_addc(&ctl->out.buf, '\n');
+	} else if (status == 0) {
+		status = ctl_load(ctl, &call, &reply, &done);
+		if (status == 0) {
+			print_upgrade(ctl, done);
+			json_decref(done);
+		}
+	}
+	return status;
+}
+
+/*
+ * A descriptor that becomes readable when supd is gone, or -1.  The kernel tells who is
+ * at the other end; that supd was started by a walker is known from supd only, and to
+ * be trusted where both number processes alike.
+ */
+static int
+open_supd(struct ctl *ctl, const json_t *pong)
+{
+	pid_t peer = client_peer_pid(&ctl->client);
+	json_int_t pid = json_integer_value(json_object_get(pong, "pid"));
+	json_int_t walker = json_integer_value(json_object_get(pong, "walker_pid"));
+
+	if (walker > 0 && pid == peer)
+		peer = (pid_t)walker;
+	return peer > 0 ? (int)syscall(SYS_pidfd_open, peer, 0) : -1;
+}
+
+/* The reply may get lost when supd ends: the end of the connection is one too. */
+static int
+call_shutdown(struct ctl *ctl, const struct call *call)
+{
+	struct reply reply;
+	struct err err;
+	int r = client_send(&ctl->client, call->method, NULL, false, &err);
+
+	if (r == 0)
+		r = client_next(&ctl->client, &reply, &err);
+	if (r == 0 && reply.error.at != NULL)
+		return complain_refusal(ctl, call, &reply);
+	return r < 0 && r != -ECONNRESET ? ctl_give_up(ctl, call, r, &err) : 0;
+}
+
+/*
+ * Have supd shut down, and wait until it is gone.  That a connection ended may be the
+ * death of one guardian only, which perhaps had not heard what it was to do: the next
+ * one is asked again.
+ */
+static int
+shut_down(struct ctl *ctl, int pidfd)
+{
+	const struct call call = {.method = "Shutdown"};
+	struct err err;
+	int r = 1;
+
+	while (r == 1) {
+		int status = call_shutdown(ctl, &call);
+
+		if (status != 0 || (ctl->options.given & OPTION_NO_WAIT) != 0)
+			return status;
+		r = client_wait_end(&ctl->client, pidfd);
+		while (r == 1 && client_connect(&ctl->client, &err) < 0)
+			r = client_wait_gone(&ctl->client, pidfd);
+	}
+	return r < 0 ? ctl_give_up(ctl, &call, r, NULL) : 0;
+}
+
+/* Ordered shutdown; returns when supd is gone, which makes it the end of a service. */
+int
+verb_shutdown(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct call call = {.method = "Ping"};
+	struct reply reply;
+	json_t *pong;
+	int status = ctl_call(ctl, &call, &reply);
+	int pidfd;
+
+	(void)names;
+	(void)n;
+	if (status == 0)
+		status = ctl_load(ctl, &call, &reply, &pong);
+	if (status != 0)
+		return status;
+	pidfd = open_supd(ctl, pong);
+	json_decref(pong);
+	status = shut_down(ctl, pidfd);
+	if (pidfd >= 0)
+		(void)close(pidfd);
+	return status;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: ISC */
+/* verb_grow.c - actors that come and go at run time: add, delete, scale. */
+#include "config.h"
+
+#include "ctl/text/roster.h"
+#include "ctl/verb/verb.h"
+
+#include <string.h>
+
+static void
+take_json(void *user, const struct actor_view *actor)
+{
+	ctl_array_add(user, actor->raw);
+}
+
+static void
+take_text(void *user, const struct actor_view *actor)
+{
+	roster_add(user, actor);
+}
+
+/* Call, and show the actors that come back; the parameters are the call's. */
+static int
+call_and_show(struct ctl *ctl, struct call *call)
+{
+	struct roster roster;
+	struct reply reply;
+	int status;
+
+	ctl_do_once(call);
+	status = ctl_call(ctl, call, &reply);
+	roster_init(&roster);
+	if (ctl->options.json)
+		ctl_array_begin(ctl);
+	if (status == 0)
+		status = ctl->options.json
+		             ? actors_each(ctl, call, &reply, take_json, ctl)
+		             : actors_each(ctl, call, &reply, take_text, &roster);
+	if (ctl->options.json)
+		ctl_array_end(ctl);
+	if (roster_print(&roster, &ctl->out, "") < 0)
+		status = ctl_no_memory(ctl);
+	roster_done(&roster);
+	ctl_call_done(call);
+	return status;
+}
+
+/* Put "name=value" into `with`; false: it is not of that form, and that was said. */
+static bool
+put_parameter(const struct ctl *ctl, json_t *with, const char *name, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char key[256];
+
+	if (equals == NULL || equals == text || (size_t)(equals - text) >= sizeof(key)) {
+		complain(ctl, name, "'%s' is no parameter: write key=value", text);
+		return false;
+	}
+	memcpy(key, text, (size_t)(equals - text));
+	key[equals - text] = '\0';
+	if (json_object_set_new(with, key, json_string(equals + 1)) == 0)
+		return true;
+	complain(ctl, name, "'%s' is not UTF-8", text);
+	return false;
+}
+
+/* From a template: what follows the name are more parameters. */
+static json_t *
+template_parameters(const struct ctl *ctl, char **names, uint32_t n)
+{
+	const struct options *options = &ctl->options;
+	json_t *with = json_object();
+	bool fine = true;
+
+	for (uint32_t i = 0; fine && i < options->n_with; i++)
+		fine = put_parameter(ctl, with, names[0], options->with[i]);
+	for (uint32_t i = 1; fine && i < n; i++)
+		fine = put_parameter(ctl, with, names[0], names[i]);
+	if (fine)
+		return json_pack("{s:s, s:s, s:o}", "name", names[0], "use", options->use,
+		                 "with", with);
+	json_decref(with);
+	return NULL;
+}
+
+static json_t *
+command_parameters(const struct ctl *ctl, char **names, uint32_t n)
+{
+	json_t *command = json_array();
+
+	for (uint32_t i = 1; i < n; i++) {
+		if (json_array_append_new(command, json_string(names[i])) == 0)
+			continue;
+		complain(ctl, names[0], "an argument of the command is not UTF-8");
+		json_decref(command);
+		return NULL;
+	}
+	return json_pack("{s:s, s:o}", "name", names[0], "command", command);
+}
+
+/* One more actor, from a template or a command; its name says below whom. */
+int
+verb_add(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct call call = {.method = "Add", .target = names[0]};
+	bool has_template = (ctl->options.given & OPTION_USE) != 0;
+
+	if (!has_template && (n < 2 || ctl->options.n_with > 0)) {
+		complain(ctl, names[0], "write --use TEMPLATE, or a command after --");
+		return CTL_USAGE;
+	}
+	call.parameters = has_template ? template_parameters(ctl, names, n)
+	                               : command_parameters(ctl, names, n);
+	return call.parameters != NULL ? call_and_show(ctl, &call) : CTL_USAGE;
+}
+
+static int
+delete_one(struct ctl *ctl, const char *name)
+{
+	struct call call = {.method = "Delete", .target = name};
+	struct reply reply;
+	int status;
+
+	call.parameters = json_pack("{s:s}", "name", name);
+	ctl_do_once(&call);
+	status = ctl_call(ctl, &call, &reply);
+	ctl_call_done(&call);
+	return status;
+}
+
+/* Actors that are down disappear, with their specification. */
+int
+verb_delete(struct ctl *ctl, char **names, uint32_t n)
+{
+	return ctl_each(ctl, names, n, delete_one);
+}
+
+/* So many replicas; shows those that there are then. */
+int
+verb_scale(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct call call = {.method = "Scale", .target = names[0]};
+	int64_t replicas;
+
+	(void)n;
+	if (!ctl_parse_number(names[1], &replicas) || replicas < 0) {
+		complain(ctl, names[0], "'%s' is no number of replicas", names[1]);
+		return CTL_USAGE;
+	}
+	call.parameters =
+	    json_pack("{s:s, s:I}", "name", names[0], "replicas", (json_int_t)replicas);
+	return call_and_show(ctl, &call);
+}

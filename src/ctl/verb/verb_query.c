@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: ISC */
+/* verb_query.c - the verbs that ask one thing: is-active, is-failed, is-ready, pid, ping,
+ * version, metrics, explain.
+ */
+#include "config.h"
+
+#include "ctl/text/actor.h"
+#include "ctl/verb/verb.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What is asked about each actor, and how many said yes and no. */
+struct question {
+	bool (*is)(const struct actor_view *actor);
+	uint32_t yes;
+	uint32_t no;
+};
+
+static bool
+is_active(const struct actor_view *actor)
+{
+	return span_is(actor->state, "running");
+}
+
+static bool
+is_failed(const struct actor_view *actor)
+{
+	return span_is(actor->state, "failed");
+}
+
+static bool
+is_ready(const struct actor_view *actor)
+{
+	return actor->ready;
+}
+
+static void
+ask_actor(void *user, const struct actor_view *actor)
+{
+	struct question *question = user;
+
+	if (question->is(actor))
+		question->yes++;
+	else
+		question->no++;
+}
+
+/* Ask about all that the names select; an exit status that is not 0 or 3 ends it. */
+static int
+ask(struct ctl *ctl, char **names, uint32_t n, struct question *question)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; i < n && status == 0; i++)
+		status = actors_status(ctl, names[i], false, ask_actor, question);
+	return status;
+}
+
+/* 0 if all of them run, else 3. */
+int
+verb_is_active(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct question question = {.is = is_active};
+	int status = ask(ctl, names, n, &question);
+
+	return status == 0 && question.no > 0 ? CTL_NOT_RUNNING : status;
+}
+
+/* 0 if one of them failed, else 3. */
+int
+verb_is_failed(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct question question = {.is = is_failed};
+	int status = ask(ctl, names, n, &question);
+
+	return status == 0 && question.yes == 0 ? CTL_NOT_RUNNING : status;
+}
+
+/* 0 if all of them are ready, else 3. */
+int
+verb_is_ready(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct question question = {.is = is_ready};
+	int status = ask(ctl, names, n, &question);
+
+	return status == 0 && question.no > 0 ? CTL_NOT_RUNNING : status;
+}
+
+struct pids {
+	struct ctl *ctl;
+	bool missing;
+};
+
+static void
+print_pid(void *user, const struct actor_view *actor)
+{
+	struct pids *pids = user;
+	struct ctl *ctl = pids->ctl;
+	char text[24];
+	int len;
+
+	if (actor->pid <= 0) {
+		complain(ctl, NULL, "%.*s has no process (%.*s)", (int)actor->path.len,
+		         actor->path.at, (int)actor->state.len, actor->state.at);
+		pids->missing = true;
+		return;
+	}
+	len = snprintf(text, sizeof(text), "%lld", (long long)actor->pid);
+	if (ctl->options.json)
+		ctl_array_add(ctl, (struct span){text, (size_t)len});
+	else
+		strbuf_addf(&ctl->out.buf, "%s\n", text);
+}
+
+/* What Ping says; the caller owns the tree. */
+static int
+ping(struct ctl *ctl, struct reply *ret_reply, json_t **ret)
+{
+	struct call call = {.method = "Ping", .repeat = true};
+	int status = ctl_call(ctl, &call, ret_reply);
+
+	return status != 0 ? status : ctl_load(ctl, &call, ret_reply, ret);
+}
+
+static long long
+number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+static int
+print_own_pid(struct ctl *ctl)
+{
+	struct reply reply;
+	json_t *pong;
+	int status = ping(ctl, &reply, &pong);
+
+	if (status != 0)
+		return status;
+	strbuf_addf(&ctl->out.buf, ctl->options.json ? "[%lld]\n" : "%lld\n",
+	            number_of(pong, "pid"));
+	json_decref(pong);
+	return 0;
+}
+
+/* The process of each actor, 3 if one has none; without names that of supd. */
+int
+verb_pid(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct pids pids = {.ctl = ctl};
+	int status = 0;
+
+	if (n == 0)
+		return print_own_pid(ctl);
+	if (ctl->options.json)
+		ctl_array_begin(ctl);
+	for (uint32_t i = 0; i < n && ctl_may_go_on(ctl); i++) {
+		int r = actors_status(ctl, names[i], false, print_pid, &pids);
+
+		status = r > status ? r : status;
+	}
+	if (ctl->options.json)
+		ctl_array_end(ctl);
+	return status == 0 && pids.missing ? CTL_NOT_RUNNING : status;
+}
+
+/* Text of an answer that is to stay on one line. */
+static void
+add_text(struct ctl *ctl, const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	if (text != NULL)
+		print_text(&ctl->out.buf, text, strlen(text));
+}
+
+/* Does supd answer? */
+int
+verb_ping(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct reply reply;
+	json_t *pong;
+	int status = ping(ctl, &reply, &pong);
+
+	(void)names;
+	(void)n;
+	if (status != 0)
+		return status;
+	if (ctl->options.json) {
+		print_json(&ctl->out, reply.parameters);
+	} else {
+		strbuf_adds(&ctl->out.buf, "supd ");
+		add_text(ctl, pong, "version");
+		strbuf_addf(&ctl->out.buf, ", pid %lld, up ", number_of(pong, "pid"));
+		print_age(&ctl->out.buf, (uint64_t)number_of(pong, "uptime_ms"));
+	}
+	strbuf_addc(&ctl->out.buf, '\n');
+	json_decref(pong);
+	return 0;
+}
+
+/* The figures as they are served by HTTP. */
+int
+verb_metrics(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct call call = {.method = "Metrics", .repeat = true};
+	struct reply reply;
+	const char *text;
+	json_t *figures;
+	int status = ctl_call(ctl, &call, &reply);
+
+	(void)names;
+	(void)n;
+	if (status == 0 && ctl->options.json) {
+		print_json(&ctl->out, reply.parameters);
+		strbuf_addc(&ctl->out.buf, '\n');
+		return 0;
+	}
+	if (status == 0)
+		status = ctl_load(ctl, &call, &reply, &figures);
+	if (status != 0)
+		return status;
+	text = json_string_value(json_object_get(figures, "openmetrics"));
+	strbuf_adds(&ctl->out.buf, text != NULL ? text : "");
+	json_decref(figures);
+	return 0;
+}
+
+/* Both versions; that no supd runs is an answer too. */
+int
+verb_version(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct call call = {.method = "Ping"};
+	struct strbuf *sb = &ctl->out.buf;
+	json_t *pong = NULL;
+	const char *running = NULL;
+	struct reply reply;
+
+	(void)names;
+	(void)n;
+	if (client_connect(&ctl->client, NULL) == 0 &&
+	    client_send(&ctl->client, call.method, NULL, false, NULL) == 0 &&
+	    client_next(&ctl->client, &reply, NULL) == 0 && reply.error.at == NULL &&
+	    ctl_load(ctl, &call, &reply, &pong) == 0)
+		running = json_string_value(json_object_get(pong, "version"));
+	if (ctl->options.json) {
+		strbuf_adds(sb, "{\"supctl\": \"" PACKAGE_VERSION "\", \"supd\": ");
+		if (running != NULL)
+			strbuf_add_json(sb, running);
+		else
+			strbuf_adds(sb, "null");
+		strbuf_adds(sb, "}\n");
+	} else {
+		strbuf_adds(sb, "supctl " PACKAGE_VERSION "\nsupd   ");
+		if (running != NULL)
+			print_text(sb, running, strlen(running));
+		else
+			strbuf_addf(sb, "does not answer at %s", ctl->socket);
+		strbuf_addc(sb, '\n');
+	}
+	json_decref(pong);
+	return 0;
+}
+
+static int
+explain(struct ctl *ctl, const char *name)
+{
+	struct call call = {.method = "Explain", .target = name, .repeat = true};
+	struct reply reply;
+	const char *text;
+	json_t *story;
+	int status;
+
+	call.parameters = json_pack("{s:s}", "name", name);
+	status = ctl_call(ctl, &call, &reply);
+	if (status == 0 && ctl->options.json) {
+		print_json(&ctl->out, reply.parameters);
+		strbuf_addc(&ctl->out.buf, '\n');
+	} else if (status == 0) {
+		status = ctl_load(ctl, &call, &reply, &story);
+		if (status == 0) {
+			text = json_string_value(json_object_get(story, "text"));
+			if (ctl->shown++ > 0)
+				strbuf_addc(&ctl->out.buf, '\n');
+			if (text != NULL)
+				print_lines(&ctl->out.buf, text, strlen(text), "");
+			json_decref(story);
+		}
+	}
+	ctl_call_done(&call);
+	return status;
+}
+
+/* The story of the last failure of each actor. */
+int
+verb_explain(struct ctl *ctl, char **names, uint32_t n)
+{
+	return actors_act(ctl, names, n, explain);
+}

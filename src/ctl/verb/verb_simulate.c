@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: ISC */
+/* verb_simulate.c - what the policy will do if an actor keeps failing. */
+#include "config.h"
+
+#include "base/units.h"
+#include "ctl/text/phrase.h"
+#include "ctl/text/table.h"
+#include "ctl/verb/verb.h"
+
+#include <string.h>
+
+static enum colour
+step_colour(const char *event)
+{
+	if (strcmp(event, "failure") == 0 || strcmp(event, "gave_up") == 0 ||
+	    strcmp(event, "exit") == 0)
+		return COLOUR_BAD;
+	return strcmp(event, "started") == 0 ? COLOUR_GOOD : COLOUR_BUSY;
+}
+
+static void
+add_cell(struct table *table, enum colour colour, const char *text)
+{
+	print_text(table_begin(table), text, strlen(text));
+	table_end(table, colour);
+}
+
+/* A line a step: when, who, what; times count from the first failure. */
+static int
+print_steps(struct ctl *ctl, const json_t *steps)
+{
+	char at[DURATION_TEXT_MAX];
+	struct table table;
+	const json_t *step;
+	size_t i;
+	int r;
+
+	table_init(&table, 4);
+	json_array_foreach(steps, i, step)
+	{
+		const char *event = phrase_text(step, "event");
+
+		add_cell(&table, COLOUR_DIM,
+		         duration_format((uint64_t)phrase_number(step, "at_ms"), at));
+		add_cell(&table, COLOUR_NONE, phrase_text(step, "path"));
+		add_cell(&table, step_colour(event), event);
+		add_cell(&table, COLOUR_NONE, phrase_text(step, "text"));
+	}
+	r = table_print(&table, &ctl->out, "");
+	table_done(&table);
+	return r < 0 ? ctl_no_memory(ctl) : 0;
+}
+
+/* --times, or nothing; false: it is no number, which is said. */
+static bool
+read_times(struct ctl *ctl, json_t *parameters)
+{
+	int64_t times;
+
+	if ((ctl->options.given & OPTION_TIMES) == 0)
+		return true;
+	if (!ctl_parse_number(ctl->options.times, &times)) {
+		complain(ctl, NULL, "--times '%s': write a number, as 5",
+		         ctl->options.times);
+		return false;
+	}
+	return json_object_set_new(parameters, "times", json_integer(times)) == 0;
+}
+
+/* What would happen if it, or each of all in turn, kept failing; nothing does. */
+int
+verb_simulate(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct call call = {.method = "Simulate", .repeat = true};
+	struct reply reply;
+	json_t *answer;
+	int status;
+
+	call.target = n > 0 ? names[0] : NULL;
+	call.parameters = json_object();
+	if (n > 0)
+		(void)json_object_set_new(call.parameters, "name", json_string(names[0]));
+	if ((ctl->options.given & OPTION_CAUSE) != 0)
+		(void)json_object_set_new(call.parameters, "cause",
+		                          json_string(ctl->options.cause));
+	status =
+	    read_times(ctl, call.parameters) ? ctl_call(ctl, &call, &reply) : CTL_USAGE;
+	if (status == 0 && ctl->options.json) {
+		ctl_array_print(ctl, &reply, "steps");
+	} else if (status == 0) {
+		status = ctl_load(ctl, &call, &reply, &answer);
+		if (status == 0) {
+			status = print_steps(ctl, json_object_get(answer, "steps"));
+			json_decref(answer);
+		}
+	}
+	ctl_call_done(&call);
+	return status;
+}

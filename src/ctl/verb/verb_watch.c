@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: ISC */
+/* verb_watch.c - watch and wait: until actors have ended for good, or come so far. */
+#include "config.h"
+
+#include "base/assert.h"
+#include "base/names.h"
+#include "ctl/text/actor.h"
+#include "ctl/text/phrase.h"
+#include "ctl/verb/verb.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TARGETS_MAX (1024 * 1024)
+
+/* An actor that is waited for, and which of that name. */
+struct target {
+	char *path;          /* owned */
+	int64_t incarnation; /* 0: there is none of that name */
+	bool done;
+};
+
+struct targets {
+	struct ctl *ctl;
+	struct target *at;
+	size_t n;
+	size_t cap;
+	bool failed;
+};
+
+static void
+add_target(struct targets *targets, char *take_path, int64_t incarnation)
+{
+	size_t cap = targets->cap == 0 ? 16 : 2 * targets->cap;
+	struct target *at;
+
+	if (targets->n == targets->cap && cap <= TARGETS_MAX) {
+		at = realloc(targets->at, cap * sizeof(*at));
+		if (at != NULL) {
+			targets->at = at;
+			targets->cap = cap;
+		}
+	}
+	if (targets->n == targets->cap || take_path == NULL) {
+		targets->failed = true;
+		free(take_path);
+		return;
+	}
+	targets->at[targets->n++] =
+	    (struct target){.path = take_path, .incarnation = incarnation};
+}
+
+static void
+add_actor(void *user, const struct actor_view *actor)
+{
+	struct targets *targets = user;
+	struct strbuf path;
+
+	strbuf_init(&path, 2 * actor->path.len + 2);
+	span_decode(actor->path, &path);
+	add_target(targets, strbuf_take(&path), actor->incarnation);
+}
+
+static void
+targets_done(struct targets *targets)
+{
+	for (size_t i = 0; i < targets->n; i++)
+		free(targets->at[i].path);
+	free(targets->at);
+}
+
+/*
+ * Which actors does a name mean, and which incarnations of them?  A watch of what does
+ * not exist is answered by supd, so for it (`unknown_too`) the name is kept as it is.
+ */
+static int
+resolve(struct targets *targets, const char *name, bool unknown_too)
+{
+	struct call call = {
+	    .method = "Status", .target = name, .more = true, .repeat = true};
+	struct ctl *ctl = targets->ctl;
+	struct reply reply;
+	struct err err;
+	int r;
+
+	if (!unknown_too)
+		return actors_status(ctl, name, false, add_actor, targets);
+	call.parameters = json_pack("{s:[s]}", "names", name);
+	r = ctl_connect(ctl);
+	if (r != 0) {
+		ctl_call_done(&call);
+		return r;
+	}
+	/* Nothing is answered yet: whoever takes over is asked again. */
+	do {
+		r = client_send(&ctl->client, call.method, json_incref(call.parameters),
+		                call.more, &err);
+		if (r == 0)
+			r = client_next(&ctl->client, &reply, &err);
+	} while (r == -ECONNRESET && client_reconnect(&ctl->client, &err) == 0);
+	while (r == 0) {
+		if (span_is(reply.error, "io.supd.Control.NoSuchActor"))
+			add_target(targets, strdup(name), 0);
+		else if (reply.error.at != NULL)
+			r = complain_refusal(ctl, &call, &reply);
+		else
+			r = actors_each(ctl, &call, &reply, add_actor, targets);
+		if (r != 0 || reply.error.at != NULL || !reply.continues)
+			break;
+		r = client_next(&ctl->client, &reply, &err);
+	}
+	if (r < 0)
+		r = ctl_give_up(ctl, &call, r, &err);
+	ctl_call_done(&call);
+	return r;
+}
+
+static int
+resolve_all(struct targets *targets, char **names, uint32_t n, bool unknown_too)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; i < n && status == 0; i++)
+		status = resolve(targets, names[i], unknown_too);
+	if (status == 0 && targets->failed)
+		status = ctl_no_memory(targets->ctl);
+	return status;
+}
+
+/* Those that are not answered yet. */
+static json_t *
+watch_parameters(const struct targets *targets)
+{
+	json_t *names = json_array();
+	json_t *since = json_array();
+
+	for (size_t i = 0; i < targets->n; i++) {
+		const struct target *target = &targets->at[i];
+
+		if (target->done)
+			continue;
+		(void)json_array_append_new(names, json_string(target->path));
+		(void)json_array_append_new(since, json_integer(target->incarnation));
+	}
+	return json_pack("{s:o, s:o}", "names", names, "since", since);
+}
+
+/* Is the path that of this name?  Of an actor that was unknown only the name is known. */
+static bool
+is_answer(const struct target *target, const char *path)
+{
+	size_t len = strlen(target->path);
+	size_t path_len = strlen(path);
+
+	if (target->incarnation > 0 || path_len <= len)
+		return strcmp(target->path, path) == 0;
+	return path[path_len - len - 1] == '/' &&
+	       strcmp(path + path_len - len, target->path) == 0;
+}
+
+static void
+mark_done(struct targets *targets, const char *path)
+{
+	for (size_t i = 0; i < targets->n; i++) {
+		if (!targets->at[i].done && is_answer(&targets->at[i], path)) {
+			targets->at[i].done = true;
+			return;
+		}
+	}
+}
+
+static bool
+all_done(const struct targets *targets)
+{
+	for (size_t i = 0; i < targets->n; i++)
+		if (!targets->at[i].done)
+			return false;
+	return true;
+}
+
+static void
+print_terminated(struct ctl *ctl, const json_t *end)
+{
+	struct strbuf *sb = &ctl->out.buf;
+	const char *path = phrase_text(end, "path");
+	const char *cause = phrase_text(json_object_get(end, "cause"), "text");
+	const char *state = phrase_text(end, "state");
+
+	strbuf_adds(sb, "terminated  ");
+	print_text(sb, path, strlen(path));
+	strbuf_adds(sb, "  ");
+	print_text(sb, state, strlen(state));
+	if (cause[0] != '\0') {
+		strbuf_adds(sb, state[0] != '\0' ? ": " : "");
+		print_text(sb, cause, strlen(cause));
+	}
+	if (!json_is_true(json_object_get(end, "existence_confirmed")))
+		strbuf_adds(sb, state[0] != '\0' ? ", was not seen alive"
+		                                 : "was not seen alive");
+	strbuf_addc(sb, '\n');
+}
+
+static int
+take_terminated(struct targets *targets, const struct call *call,
+                const struct reply *reply)
+{
+	struct ctl *ctl = targets->ctl;
+	json_t *end;
+	int status = ctl_load(ctl, call, reply, &end);
+
+	if (status != 0)
+		return status;
+	mark_done(targets, phrase_text(end, "path"));
+	if (ctl->options.json) {
+		print_json(&ctl->out, reply->parameters);
+		strbuf_addc(&ctl->out.buf, '\n');
+	} else {
+		print_terminated(ctl, end);
+	}
+	print_flush(&ctl->out);
+	json_decref(end);
+	return 0;
+}
+
+/* One call of Watch, to its end: 0, or 0 and *again when the connection was lost. */
+static int
+watch(struct targets *targets, bool *again)
+{
+	struct call call = {.method = "Watch", .more = true, .repeat = true};
+	struct ctl *ctl = targets->ctl;
+	struct reply reply;
+	struct err err;
+	int status = 0;
+	int r;
+
+	*again = false;
+	r = client_send(&ctl->client, call.method, watch_parameters(targets), true, &err);
+	while (r == 0 && status == 0) {
+		r = client_next(&ctl->client, &reply, &err);
+		if (r < 0)
+			break;
+		if (reply.error.at != NULL)
+			return complain_refusal(ctl, &call, &reply);
+		status = take_terminated(targets, &call, &reply);
+		if (!reply.continues || !ctl_may_go_on(ctl))
+			return status;
+	}
+	if (status != 0)
+		return status;
+	if (r == -ECONNRESET) {
+		r = client_reconnect(&ctl->client, &err);
+		*again = r == 0 && !all_done(targets);
+	}
+	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : 0;
+}
+
+/* Print one Terminated for each actor, also of those that are dead or unknown. */
+int
+verb_watch(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct targets targets = {.ctl = ctl};
+	bool again = true;
+	int status = resolve_all(&targets, names, n, true);
+
+	ctl->client.hangup_fd = ctl->out.fd;
+	while (status == 0 && again)
+		status = watch(&targets, &again);
+	targets_done(&targets);
+	return status;
+}
+
+static void
+print_actor(void *user, const struct actor_view *actor)
+{
+	struct ctl *ctl = user;
+
+	if (ctl->options.json)
+		ctl_array_add(ctl, actor->raw);
+}
+
+/* Wait for one actor; what can no longer come is a failure, whatever supd calls it. */
+static int
+wait_for(struct ctl *ctl, const struct target *target)
+{
+	struct call call = {.method = "Wait", .target = target->path, .repeat = true};
+	int64_t left_ms = ctl_give_timeout_ms(ctl);
+	struct reply reply;
+	int status;
+
+	call.parameters = json_pack("{s:s, s:s, s:I}", "name", target->path, "for",
+	                            ctl->options.for_state, "incarnation",
+	                            (json_int_t)target->incarnation);
+	if (left_ms >= 0)
+		(void)json_object_set_new(call.parameters, "timeout_ms",
+		                          json_integer(left_ms));
+	status = ctl_call(ctl, &call, &reply);
+	if (status == 0)
+		status = actors_each(ctl, &call, &reply, print_actor, ctl);
+	ctl_call_done(&call);
+	return status == CTL_WRONG_STATE ? CTL_FAILED : status;
+}
+
+/* Wait until all that the names select have come so far; silent. */
+int
+verb_wait(struct ctl *ctl, char **names, uint32_t n)
+{
+	static const char *const states[] = {"ready", "stopped", "failed", "done"};
+	struct targets targets = {.ctl = ctl};
+	int status;
+
+	if ((ctl->options.given & OPTION_FOR) == 0 ||
+	    names_find(states, ARRAY_SIZE(states), ctl->options.for_state) < 0) {
+		complain(ctl, NULL, "what for? (--for ready|stopped|failed|done)");
+		return CTL_USAGE;
+	}
+	status = resolve_all(&targets, names, n, false);
+	if (ctl->options.json)
+		ctl_array_begin(ctl);
+	for (size_t i = 0; i < targets.n && status == 0; i++)
+		status = wait_for(ctl, &targets.at[i]);
+	if (ctl->options.json)
+		ctl_array_end(ctl);
+	targets_done(&targets);
+	return status;
+}

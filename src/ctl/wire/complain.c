@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: ISC */
+/* complain.c - from supd's errors to sentences and exit statuses. */
+#include "config.h"
+
+#include "ctl/wire/ctl.h"
+
+#include "base/assert.h"
+#include "ctl/wire/print.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_BYTES_MAX (64 * 1024)
+
+static void
+write_line(struct strbuf *line)
+{
+	strbuf_addc(line, '\n');
+	/* Standard error is the last resort: there is nobody to tell that it failed. */
+	if (write(STDERR_FILENO, strbuf_str(line), line->len) < 0)
+		line->failed = true;
+	strbuf_done(line);
+}
+
+/*
+ * One line on standard error about what supctl was asked for, and about which target
+ * (or NULL).  Whatever the arguments contain, it stays one line.
+ */
+void
+complain(const struct ctl *ctl, const char *target, const char *fmt, ...)
+{
+	struct strbuf line;
+	struct strbuf text;
+	va_list ap;
+
+	strbuf_init(&line, LINE_BYTES_MAX);
+	strbuf_init(&text, LINE_BYTES_MAX / 4);
+	strbuf_adds(&line, "supctl: ");
+	if (ctl->verb != NULL)
+		strbuf_adds(&line, ctl->verb);
+	if (target != NULL) {
+		strbuf_addc(&line, ' ');
+		print_text(&line, target, strlen(target));
+	}
+	if (ctl->verb != NULL || target != NULL)
+		strbuf_adds(&line, ": ");
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	print_text(&line, strbuf_str(&text), text.len);
+	strbuf_done(&text);
+	write_line(&line);
+}
+
+/* There is no connection to be had: which socket, why, and what to do. */
+int
+complain_unreachable(const struct ctl *ctl, int r)
+{
+	if (r == -EACCES || r == -EPERM) {
+		complain(ctl, NULL,
+		         "%s: permission denied (for root, the user of supd, and those "
+		         "whom its control.group or control.observers names)",
+		         ctl->socket);
+		return CTL_DENIED;
+	}
+	if (r == -ETIME) {
+		complain(ctl, NULL, "%s: supd does not take the connection in time",
+		         ctl->socket);
+		return CTL_TIMED_OUT;
+	}
+	complain(ctl, NULL,
+	         "no supd at %s: %s (start one with 'supd -c FILE' or 'systemctl start "
+	         "supd', or name its socket with -s)",
+	         ctl->socket, strerror(-r));
+	return ctl->family == FAMILY_LOOK ? CTL_NO_SUCH_ACTOR : CTL_FAILED;
+}
+
+/* A string of the error's parameters, "" where there is none. */
+static const char *
+text_of(const json_t *parameters, const char *key)
+{
+	const char *text = json_string_value(json_object_get(parameters, key));
+
+	return text != NULL ? text : "";
+}
+
+/* Do all candidates end in the name?  Then it is ambiguous, else they are guesses. */
+static bool
+is_ambiguous(const json_t *candidates, const char *name)
+{
+	size_t name_len = strlen(name);
+	const json_t *candidate;
+	size_t i;
+
+	json_array_foreach(candidates, i, candidate)
+	{
+		const char *path = json_string_value(candidate);
+		size_t len = path != NULL ? strlen(path) : 0;
+
+		if (len <= name_len || path[len - name_len - 1] != '/' ||
+		    strcmp(path + len - name_len, name) != 0)
+			return false;
+	}
+	return json_array_size(candidates) > 1;
+}
+
+static void
+say_no_such_actor(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	const json_t *candidates = json_object_get(parameters, "candidates");
+	const json_t *candidate;
+	struct strbuf list;
+	size_t i;
+
+	strbuf_init(&list, LINE_BYTES_MAX / 8);
+	json_array_foreach(candidates, i, candidate)
+	{
+		const char *path = json_string_value(candidate);
+
+		if (path != NULL)
+			strbuf_addf(&list, "%s%s", i > 0 ? ", " : "", path);
+	}
+	if (list.len > 0 && is_ambiguous(candidates, name))
+		complain(ctl, name, "the name is not unique: %s (write the path)",
+		         strbuf_str(&list));
+	else if (list.len > 0)
+		complain(ctl, name, "no such actor (did you mean %s?)",
+		         strbuf_str(&list));
+	else if (strpbrk(name, "*?[") != NULL)
+		complain(ctl, name, "no actor matches ('supctl list' has all)");
+	else
+		complain(ctl, name, "no such actor ('supctl list' has all)");
+	strbuf_done(&list);
+}
+
+static void
+say_invalid_state(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	const char *message = text_of(parameters, "message");
+
+	if (message[0] != '\0')
+		complain(ctl, name, "%s", message);
+	else
+		complain(ctl, name, "not possible while it is %s",
+		         text_of(parameters, "state"));
+}
+
+/* A trial is over; true: it was one.  The actor may be gone with it. */
+static bool
+say_rolled_back(const struct ctl *ctl, const char *name, const char *why,
+                const json_t *parameters)
+{
+	const char *since = text_of(parameters, "rolled_back_to");
+	struct strbuf when;
+
+	if (since[0] == '\0')
+		return false;
+	strbuf_init(&when, 128);
+	print_when(&when, since, false);
+	complain(ctl, NULL, "rolled back to the configuration of %s: %s %s",
+	         strbuf_str(&when), name, why);
+	strbuf_done(&when);
+	return true;
+}
+
+static void
+say_start_failed(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	const char *cause = text_of(json_object_get(parameters, "cause"), "text");
+
+	if (say_rolled_back(ctl, name, cause[0] != '\0' ? cause : "failed", parameters))
+		return;
+	complain(ctl, name, "%s ('supctl explain %s' has the story)",
+	         cause[0] != '\0' ? cause : "failed", name);
+}
+
+static void
+say_timeout(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	const char *state = text_of(parameters, "state");
+
+	if (say_rolled_back(ctl, name, "was not ready in time", parameters))
+		return;
+	complain(ctl, name, "timed out%s%s (supd goes on)",
+	         state[0] != '\0' ? " while it is " : "", state);
+}
+
+static void
+say_exists(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	(void)parameters;
+	complain(ctl, name, "exists already");
+}
+
+static void
+say_runs(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	(void)parameters;
+	complain(ctl, name, "runs already");
+}
+
+static void
+say_limit(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	complain(ctl, name, "the limit of %" JSON_INTEGER_FORMAT " is reached",
+	         json_integer_value(json_object_get(parameters, "limit")));
+}
+
+/* Every error of the file on a line of its own, as compilers do. */
+static void
+say_config_invalid(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	const json_t *errors = json_object_get(parameters, "errors");
+	const json_t *error;
+	size_t i;
+
+	json_array_foreach(errors, i, error)
+	{
+		const char *path = text_of(error, "path");
+		struct strbuf line;
+
+		strbuf_init(&line, LINE_BYTES_MAX);
+		print_text(&line, text_of(error, "file"), strlen(text_of(error, "file")));
+		/* Line 0: the file as a whole. */
+		if (json_integer_value(json_object_get(error, "line")) != 0)
+			strbuf_addf(&line,
+			            ":%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT,
+			            json_integer_value(json_object_get(error, "line")),
+			            json_integer_value(json_object_get(error, "column")));
+		strbuf_adds(&line, ": ");
+		print_text(&line, path, strlen(path));
+		strbuf_adds(&line, path[0] != '\0' ? ": " : "");
+		print_text(&line, text_of(error, "message"),
+		           strlen(text_of(error, "message")));
+		write_line(&line);
+	}
+	complain(ctl, name[0] != '\0' ? name : NULL,
+	         "the configuration has %zu error%s, nothing was changed",
+	         json_array_size(errors), json_array_size(errors) == 1 ? "" : "s");
+}
+
+static void
+say_slow(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	complain(ctl, name[0] != '\0' ? name : NULL,
+	         "too slow: supd dropped %" JSON_INTEGER_FORMAT " replies",
+	         json_integer_value(json_object_get(parameters, "dropped")));
+}
+
+static void
+say_unsupported(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	complain(ctl, name[0] != '\0' ? name : NULL,
+	         "not supported by this version of supd: %s",
+	         text_of(parameters, "what"));
+}
+
+static void
+say_denied(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	(void)parameters;
+	complain(ctl, name[0] != '\0' ? name : NULL,
+	         "permission denied (for root, the user of supd, and members of its "
+	         "control.group)");
+}
+
+static void
+say_bad_parameter(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	const char *parameter = text_of(parameters, "parameter");
+	const char *form = "";
+
+	if (strcmp(parameter, "cause") == 0)
+		form = ": write exit:3, signal:SEGV, core:ABRT, exec:ENOENT, normal, "
+		       "oom, killed, start_timeout, early_exit, watchdog, health, "
+		       "self_report, stopped or death_pact";
+	else if (strcmp(parameter, "times") == 0)
+		form = ": write a number from 1 to 1000";
+	else if (strncmp(parameter, "name", 4) == 0 || strcmp(parameter, "pattern") == 0)
+		form = ": a name has 1 to 1000 bytes, a pattern at most 255, and there "
+		       "are at most 256 names";
+	complain(ctl, name[0] != '\0' ? name : NULL, "supd does not take this '%s'%s",
+	         parameter, form);
+}
+
+static void
+say_unknown_method(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	(void)parameters;
+	complain(ctl, name[0] != '\0' ? name : NULL,
+	         "the running supd does not know this (it is of another version)");
+}
+
+static void
+say_unknown_outcome(const struct ctl *ctl, const char *name, const json_t *parameters)
+{
+	(void)parameters;
+	complain(ctl, name[0] != '\0' ? name : NULL,
+	         "supd died while it did it: whether it is done is not known");
+}
+
+struct refusal {
+	const char *error;
+	enum exit_status status;
+	void (*say)(const struct ctl *ctl, const char *name, const json_t *parameters);
+};
+
+static const struct refusal refusals[] = {
+    {"io.supd.Control.NoSuchActor", CTL_NO_SUCH_ACTOR, say_no_such_actor},
+    {"io.supd.Control.InvalidState", CTL_WRONG_STATE, say_invalid_state},
+    {"io.supd.Control.AlreadyPresent", CTL_WRONG_STATE, say_exists},
+    {"io.supd.Control.AlreadyStarted", CTL_WRONG_STATE, say_runs},
+    {"io.supd.Control.StartFailed", CTL_FAILED, say_start_failed},
+    {"io.supd.Control.LimitReached", CTL_FAILED, say_limit},
+    {"io.supd.Control.ConfigInvalid", CTL_FAILED, say_config_invalid},
+    {"io.supd.Control.Timeout", CTL_TIMED_OUT, say_timeout},
+    {"io.supd.Control.SlowConsumer", CTL_FAILED, say_slow},
+    {"io.supd.Control.OutcomeUnknown", CTL_FAILED, say_unknown_outcome},
+    {"io.supd.Control.Unsupported", CTL_FAILED, say_unsupported},
+    {"org.varlink.service.PermissionDenied", CTL_DENIED, say_denied},
+    {"org.varlink.service.InvalidParameter", CTL_USAGE, say_bad_parameter},
+    {"org.varlink.service.MethodNotFound", CTL_FAILED, say_unknown_method},
+    {"org.varlink.service.MethodNotImplemented", CTL_FAILED, say_unknown_method},
+    {"org.varlink.service.InterfaceNotFound", CTL_FAILED, say_unknown_method},
+};
+
+/* Say why supd refuses; the exit status that this error has. */
+int
+complain_refusal(const struct ctl *ctl, const struct call *call,
+                 const struct reply *reply)
+{
+	struct span text = reply->parameters;
+	json_t *parameters = NULL;
+	const char *name;
+	int status = -1;
+
+	if (text.at != NULL)
+		parameters = json_loadb(text.at, text.len, 0, NULL);
+	name = call->target != NULL ? call->target : text_of(parameters, "name");
+	for (size_t i = 0; i < ARRAY_SIZE(refusals) && status < 0; i++) {
+		if (!span_is(reply->error, refusals[i].error))
+			continue;
+		refusals[i].say(ctl, name, parameters);
+		status = (int)refusals[i].status;
+	}
+	if (status < 0) {
+		complain(ctl, call->target, "supd refuses: %.*s", (int)reply->error.len,
+		         reply->error.at);
+		status = CTL_FAILED;
+	}
+	json_decref(parameters);
+	return status;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: ISC */
+/* scan.c - read JSON text in place, from left to right. */
+#include "config.h"
+
+#include "ctl/wire/scan.h"
+
+#include <string.h>
+
+/* Begin at the start of the text, which is borrowed. */
+void
+scan_init(struct scan *scan, struct span text)
+{
+	scan->p = text.at;
+	scan->end = text.at + text.len;
+	scan->bad = text.at == NULL;
+}
+
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/* The next character that is no white space, or NUL at the end. */
+static char
+peek(struct scan *scan)
+{
+	if (scan->bad)
+		return '\0';
+	while (scan->p < scan->end && is_blank(*scan->p))
+		scan->p++;
+	return scan->p < scan->end ? *scan->p : '\0';
+}
+
+static bool
+expect(struct scan *scan, char c)
+{
+	if (peek(scan) != c) {
+		scan->bad = true;
+		return false;
+	}
+	scan->p++;
+	return true;
+}
+
+static bool
+accept_null(struct scan *scan)
+{
+	if (peek(scan) != 'n')
+		return false;
+	if (scan->end - scan->p < 4 || memcmp(scan->p, "null", 4) != 0) {
+		scan->bad = true;
+		return false;
+	}
+	scan->p += 4;
+	return true;
+}
+
+/* Is the quote at p escaped, by an odd number of backslashes?  Not before start. */
+static bool
+is_escaped(const char *start, const char *p)
+{
+	bool escaped = false;
+
+	while (p > start && *--p == '\\')
+		escaped = !escaped;
+	return escaped;
+}
+
+/* Past the end of the string whose opening quote is at scan->p. */
+static void
+skip_string(struct scan *scan)
+{
+	const char *start = scan->p + 1;
+	const char *quote = start;
+
+	do {
+		quote = memchr(quote, '"', (size_t)(scan->end - quote));
+		if (quote == NULL) {
+			scan->bad = true;
+			return;
+		}
+	} while (is_escaped(start, quote++));
+	scan->p = quote;
+}
+
+/* Enter an object; scan_member() goes through it. */
+void
+scan_object(struct scan *scan)
+{
+	(void)expect(scan, '{');
+}
+
+/* The next member of the object: its name, with the value to be read next. */
+bool
+scan_member(struct scan *scan, struct span *ret_name)
+{
+	char c = peek(scan);
+
+	if (c == '}') {
+		scan->p++;
+		return false;
+	}
+	if (c == ',')
+		scan->p++;
+	*ret_name = scan_string(scan);
+	if (ret_name->at == NULL)
+		scan->bad = true;
+	return expect(scan, ':');
+}
+
+/* Enter an array; scan_element() goes through it. */
+void
+scan_array(struct scan *scan)
+{
+	(void)expect(scan, '[');
+}
+
+/* Is there another element, to be read next? */
+bool
+scan_element(struct scan *scan)
+{
+	char c = peek(scan);
+
+	if (c == ']') {
+		scan->p++;
+		return false;
+	}
+	if (c == ',')
+		scan->p++;
+	return !scan->bad && peek(scan) != '\0';
+}
+
+/* A string without its quotes, escapes as they are (span_decode()); none for null. */
+struct span
+scan_string(struct scan *scan)
+{
+	const char *start;
+
+	if (accept_null(scan))
+		return (struct span){NULL, 0};
+	if (peek(scan) != '"') {
+		scan->bad = true;
+		return (struct span){NULL, 0};
+	}
+	start = scan->p + 1;
+	skip_string(scan);
+	if (scan->bad)
+		return (struct span){NULL, 0};
+	return (struct span){start, (size_t)(scan->p - start) - 1};
+}
+
+/* An integer; null leaves *ret as it was. */
+void
+scan_int(struct scan *scan, int64_t *ret)
+{
+	bool negative;
+	int64_t n = 0;
+	const char *start;
+
+	if (accept_null(scan))
+		return;
+	negative = peek(scan) == '-';
+	if (negative)
+		scan->p++;
+	start = scan->p;
+	while (scan->p < scan->end && *scan->p >= '0' && *scan->p <= '9' &&
+	       n <= (INT64_MAX - 9) / 10)
+		n = n * 10 + (*scan->p++ - '0');
+	if (scan->bad || scan->p == start ||
+	    (scan->p < scan->end && strchr("0123456789.eE", *scan->p) != NULL))
+		scan->bad = true;
+	else
+		*ret = negative ? -n : n;
+}
+
+/* true or false; null leaves *ret as it was. */
+void
+scan_bool(struct scan *scan, bool *ret)
+{
+	size_t left;
+
+	if (accept_null(scan))
+		return;
+	(void)peek(scan);
+	left = (size_t)(scan->end - scan->p);
+	if (!scan->bad && left >= 4 && memcmp(scan->p, "true", 4) == 0) {
+		*ret = true;
+		scan->p += 4;
+	} else if (!scan->bad && left >= 5 && memcmp(scan->p, "false", 5) == 0) {
+		*ret = false;
+		scan->p += 5;
+	} else {
+		scan->bad = true;
+	}
+}
+
+/* To the next bracket or quote of a value that has parts; false if there is none. */
+static bool
+skip_plain(struct scan *scan)
+{
+	const char *p = scan->p;
+
+	while (p < scan->end && *p != '"' && *p != '{' && *p != '}' && *p != '[' &&
+	       *p != ']')
+		p++;
+	scan->p = p;
+	return p < scan->end;
+}
+
+/* Past a number or a word. */
+static void
+skip_word(struct scan *scan)
+{
+	const char *start = scan->p;
+
+	while (scan->p < scan->end && !is_blank(*scan->p) && *scan->p != ',' &&
+	       *scan->p != ':' && *scan->p != '}' && *scan->p != ']')
+		scan->p++;
+	if (scan->p == start)
+		scan->bad = true;
+}
+
+/* Past an object or an array: brackets must match. */
+static void
+skip_parts(struct scan *scan)
+{
+	char closing[SCAN_DEPTH_MAX];
+	size_t depth = 0;
+
+	do {
+		char c;
+
+		if (!skip_plain(scan)) {
+			scan->bad = true;
+			break;
+		}
+		c = *scan->p;
+		if (c == '"') {
+			skip_string(scan);
+			continue;
+		}
+		scan->p++;
+		if ((c == '{' || c == '[') && depth < SCAN_DEPTH_MAX)
+			closing[depth++] = c == '{' ? '}' : ']';
+		else if (depth > 0 && c == closing[depth - 1])
+			depth--;
+		else
+			scan->bad = true;
+	} while (depth > 0 && !scan->bad);
+}
+
+/*
+ * Past any value; the span is the whole of it.  What is between its brackets is not
+ * looked at closely, since whoever wants it scans it.
+ */
+struct span
+scan_value(struct scan *scan)
+{
+	char c = peek(scan);
+	const char *start = scan->p;
+
+	if (c == '{' || c == '[')
+		skip_parts(scan);
+	else if (c == '"')
+		skip_string(scan);
+	else
+		skip_word(scan);
+	if (scan->bad)
+		return (struct span){NULL, 0};
+	return (struct span){start, (size_t)(scan->p - start)};
+}
+
+/* Members come in the order of the table as a rule, so the search begins at `next`. */
+static const struct scan_field *
+find_field(const struct scan_field *fields, size_t n, size_t next, struct span name)
+{
+	for (size_t i = next; i < n; i++)
+		if (span_is(name, fields[i].name))
+			return &fields[i];
+	for (size_t i = 0; i < next && i < n; i++)
+		if (span_is(name, fields[i].name))
+			return &fields[i];
+	return NULL;
+}
+
+/*
+ * Read an object into a struct, which the caller has filled with what holds for members
+ * that are absent or null.  Members that the table does not have are passed over.
+ */
+void
+scan_fields(struct scan *scan, const struct scan_field *fields, size_t n, void *ret)
+{
+	struct span name;
+	size_t next = 0;
+
+	scan_object(scan);
+	while (scan_member(scan, &name)) {
+		const struct scan_field *field = find_field(fields, n, next, name);
+		char *to;
+
+		if (field == NULL) {
+			(void)scan_value(scan);
+			continue;
+		}
+		next = (size_t)(field - fields) + 1;
+		to = (char *)ret + field->offset;
+		switch (field->type) {
+		case SCAN_STRING:
+			*(struct span *)(void *)to = scan_string(scan);
+			break;
+		case SCAN_INT:
+			scan_int(scan, (int64_t *)(void *)to);
+			break;
+		case SCAN_BOOL:
+			scan_bool(scan, (bool *)(void *)to);
+			break;
+		case SCAN_RAW:
+			*(struct span *)(void *)to = scan_value(scan);
+			break;
+		}
+	}
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC */
+/* span.c - a piece of JSON text that is borrowed. */
+#include "config.h"
+
+#include "ctl/wire/span.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Is the span exactly this text? */
+bool
+span_is(struct span span, const char *text)
+{
+	return span.at != NULL && strlen(text) == span.len &&
+	       memcmp(text, span.at, span.len) == 0;
+}
+
+/* Is this value an object, rather than null or nothing? */
+bool
+span_is_object(struct span span)
+{
+	return span.at != NULL && span.len > 0 && span.at[0] == '{';
+}
+
+/* Four hexadecimal digits, or -1. */
+static int32_t
+read_hex4(const char *p, const char *end)
+{
+	int32_t n = 0;
+
+	if (end - p < 4)
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		static const char digits[] = "0123456789abcdef";
+		const char *digit = strchr(digits, p[i] | 0x20);
+
+		if (p[i] == '\0' || digit == NULL || digit == digits + 16)
+			return -1;
+		n = n * 16 + (int32_t)(digit - digits);
+	}
+	return n;
+}
+
+static void
+add_utf8(struct strbuf *out, uint32_t c)
+{
+	if (c < 0x80) {
+		strbuf_addc(out, (char)c);
+	} else if (c < 0x800) {
+		strbuf_addc(out, (char)(0xc0 | c >> 6));
+		strbuf_addc(out, (char)(0x80 | (c & 0x3f)));
+	} else if (c < 0x10000) {
+		strbuf_addc(out, (char)(0xe0 | c >> 12));
+		strbuf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
+		strbuf_addc(out, (char)(0x80 | (c & 0x3f)));
+	} else {
+		strbuf_addc(out, (char)(0xf0 | c >> 18));
+		strbuf_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
+		strbuf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
+		strbuf_addc(out, (char)(0x80 | (c & 0x3f)));
+	}
+}
+
+/* The character of a \u escape, p behind the u; *ret_used: how much of the text it is. */
+static uint32_t
+read_unicode(const char *p, const char *end, size_t *ret_used)
+{
+	int32_t high = read_hex4(p, end);
+	int32_t low;
+
+	*ret_used = high < 0 ? 0 : 4;
+	if (high < 0xd800 || high > 0xdfff)
+		return high <= 0 ? 0xfffd : (uint32_t)high;
+	if (end - p < 10 || p[4] != '\\' || p[5] != 'u')
+		return 0xfffd;
+	low = read_hex4(p + 6, end);
+	if (high > 0xdbff || low < 0xdc00 || low > 0xdfff)
+		return 0xfffd;
+	*ret_used = 10;
+	return 0x10000 + ((uint32_t)(high - 0xd800) << 10) + (uint32_t)(low - 0xdc00);
+}
+
+/* The text that a string of scan_string() stands for; what cannot be is U+FFFD. */
+void
+span_decode(struct span span, struct strbuf *out)
+{
+	static const char from[] = "bfnrt";
+	static const char to[] = "\b\f\n\r\t";
+	const char *p = span.at;
+	const char *end = span.at + span.len;
+
+	while (p < end) {
+		const char *escape = memchr(p, '\\', (size_t)(end - p));
+		const char *plain;
+
+		if (escape == NULL || end - escape < 2) {
+			strbuf_add(out, p, (size_t)(end - p));
+			return;
+		}
+		strbuf_add(out, p, (size_t)(escape - p));
+		p = escape + 2;
+		plain = memchr(from, escape[1], sizeof(from) - 1);
+		if (escape[1] == 'u') {
+			size_t used;
+
+			add_utf8(out, read_unicode(p, end, &used));
+			p += used;
+		} else {
+			strbuf_addc(out, plain != NULL ? to[plain - from] : escape[1]);
+		}
+	}
+}
+
+/* Append the bytes that a span has in base64; what follows a character of another kind,
+ * such as the filling at its end, is left out. */
+void
+span_decode_base64(struct span span, struct strbuf *out)
+{
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	    "0123456789+/";
+	uint32_t bits = 0;
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < span.len; i++) {
+		const char *digit = memchr(digits, span.at[i], sizeof(digits) - 1);
+
+		if (digit == NULL)
+			return;
+		bits = bits << 6 | (uint32_t)(digit - digits);
+		n += 6;
+		if (n < 8)
+			continue;
+		n -= 8;
+		strbuf_addc(out, (char)(bits >> n & 0xff));
+	}
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: ISC */
+/* reader.c - the process that reads what actors said, for one caller of Logs. */
+#include "config.h"
+
+#include "logd/read/reader.h"
+
+#include "base/assert.h"
+#include "base/moment.h"
+#include "logd/read/reader_owner.h"
+#include "logd/read/reader_source.h"
+#include "logd/read/reader_watch.h"
+#include "os/fd.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+/* Answers are collected up to so many bytes. */
+#define OUT_BYTES    (32 * 1024)
+#define FIELDS       5
+#define NO_DIRECTORY (-1)
+
+const char *const reader_format_names[] = {READER_FORMAT_MAP(AS_NAME)};
+
+struct reader {
+	char *request; /* the texts that the sources point into */
+	size_t request_len;
+	struct source *sources;
+	size_t n;
+	bool follow;
+	bool positions;
+	struct source_start start;
+	int out_fd;
+	struct strbuf out;
+};
+
+/* ---- the request ---------------------------------------------------------------------
+ */
+
+static int
+read_request(struct reader *reader, int fd)
+{
+	struct strbuf text;
+	char data[16 * 1024];
+	ssize_t n;
+
+	strbuf_init(&text, READER_BYTES_MAX);
+	while ((n = read(fd, data, sizeof(data))) > 0)
+		strbuf_add(&text, data, (size_t)n);
+	reader->request_len = text.len;
+	reader->request = strbuf_take(&text);
+	if (n < 0 || reader->request == NULL)
+		return -ENOMEM;
+	return 0;
+}
+
+/* The next text of the request, or NULL. */
+static const char *
+next_text(const struct reader *reader, size_t *at)
+{
+	const char *text = reader->request + *at;
+	const char *end;
+
+	if (*at >= reader->request_len)
+		return NULL;
+	end = memchr(text, '\0', reader->request_len - *at);
+	if (end == NULL)
+		return NULL;
+	*at += (size_t)(end - text) + 1;
+	return text;
+}
+
+static int
+parse_source(struct source *source, const char *const texts[FIELDS])
+{
+	const char *blank = strchrnul(texts[2], ' ');
+	const char *owner = blank + (*blank == ' ');
+	char name[16];
+	int format;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)(blank - texts[2]), texts[2]);
+	format = names_find(reader_format_names, READER_FORMAT_MAX, name);
+	if (format < 0 || !reader_owner_is(owner) || strchr(texts[4], '/') == NULL)
+		return -EBADMSG;
+	*source = (struct source){
+	    .path = texts[0],
+	    .stream = texts[1],
+	    .format = (enum reader_format)format,
+	    .owner = owner,
+	    .position = texts[3],
+	    .name = texts[4],
+	    .is_changed = true,
+	    .file_watch = -1,
+	    .directory_watch = NO_DIRECTORY,
+	};
+	reader_file_init(&source->file);
+	return 0;
+}
+
+static int
+parse_head(struct reader *reader, size_t *at)
+{
+	const char *follow = next_text(reader, at);
+	const char *lines = next_text(reader, at);
+	const char *since = next_text(reader, at);
+	const char *positions = next_text(reader, at);
+	struct source_start *start = &reader->start;
+
+	if (positions == NULL)
+		return -EBADMSG;
+	reader->follow = follow[0] == '1';
+	reader->positions = positions[0] == '1';
+	start->lines = strcmp(lines, "all") == 0 ? -1 : strtoll(lines, NULL, 10);
+	if (since[0] == '\0')
+		return 0;
+	start->since = since;
+	if (!reader_time_is(since, strlen(since)))
+		return -EBADMSG;
+	return moment_parse(since, &start->since_us) < 0 ? -EBADMSG : 0;
+}
+
+static int
+parse_request(struct reader *reader)
+{
+	size_t at = 0;
+	int r = parse_head(reader, &at);
+
+	reader->sources = calloc(READER_SOURCES_MAX, sizeof(*reader->sources));
+	if (reader->sources == NULL)
+		return -ENOMEM;
+	while (r == 0 && at < reader->request_len) {
+		const char *texts[FIELDS];
+
+		for (size_t i = 0; i < FIELDS; i++) {
+			texts[i] = next_text(reader, &at);
+			if (texts[i] == NULL)
+				return -EBADMSG;
+		}
+		if (reader->n == READER_SOURCES_MAX)
+			return -E2BIG;
+		r = parse_source(&reader->sources[reader->n], texts);
+		if (r == 0)
+			reader->n++;
+	}
+	return r;
+}
+
+/* ---- the answer ----------------------------------------------------------------------
+ */
+
+/* Hand out what is collected; -EPIPE when nobody wants it any more. */
+static int
+flush(struct reader *reader)
+{
+	int r = fd_write_all(reader->out_fd, strbuf_str(&reader->out), reader->out.len);
+
+	if (reader->out.failed)
+		return -ENOMEM;
+	strbuf_clear(&reader->out);
+	return r;
+}
+
+/* The sources of one actor stand together. */
+static bool
+is_same_actor(const struct reader *reader, size_t a, size_t b)
+{
+	return strcmp(reader->sources[a].path, reader->sources[b].path) == 0;
+}
+
+/* The place that one actor has come to, all of its sources; "" if nobody asks. */
+static void
+add_position(struct reader *reader, size_t i, struct strbuf *sb)
+{
+	size_t first = i;
+	size_t end = i;
+
+	if (!reader->positions)
+		return;
+	while (first > 0 && is_same_actor(reader, first - 1, i))
+		first--;
+	while (end < reader->n && is_same_actor(reader, end, i))
+		end++;
+	for (size_t at = first; at < end; at++) {
+		char position[SOURCE_POSITION_MAX];
+
+		source_position(&reader->sources[at], position);
+		strbuf_addf(sb, "%s%s", at > first ? "+" : "", position);
+	}
+}
+
+static void
+add_answer(struct reader *reader, size_t i, const struct reader_line *line,
+           const char *stream)
+{
+	struct strbuf position;
+
+	strbuf_init(&position, READER_SOURCES_MAX * SOURCE_POSITION_MAX);
+	add_position(reader, i, &position);
+	reader_line_add(&reader->out, line, reader->sources[i].path, stream,
+	                strbuf_str(&position));
+	strbuf_done(&position);
+}
+
+/* This cannot be read; it is the last answer. */
+static int
+complain(struct reader *reader, size_t i, int r)
+{
+	const char *path = i < reader->n ? reader->sources[i].path : "/";
+	const char *name = i < reader->n ? reader->sources[i].name : "logs";
+
+	strbuf_addf(&reader->out, "!%s ", path);
+	if (r == -EINVAL)
+		strbuf_add_visible(&reader->out, "its output is no regular file", 29);
+	else if (r == -EIO)
+		strbuf_addf(&reader->out, "%s: cannot be read, or not unpacked", name);
+	else
+		strbuf_addf(&reader->out, "%s: %s", name, strerror(-r));
+	strbuf_addc(&reader->out, '\n');
+	(void)flush(reader);
+	return r;
+}
+
+/* ---- merging -------------------------------------------------------------------------
+ */
+
+/* When the next line of a source was written, as far as that is known; "" comes first. */
+static const char *
+time_of(const struct source *source)
+{
+	return source->head.time != NULL ? source->head.time : source->time;
+}
+
+/* Have the next lines of all sources; the earliest of them, or reader->n if there are
+ * none. */
+static int
+find_earliest(struct reader *reader, size_t *ret)
+{
+	const struct source *best = NULL;
+
+	*ret = reader->n;
+	for (size_t i = 0; i < reader->n; i++) {
+		struct source *source = &reader->sources[i];
+
+		if (!source->has_head && source->is_changed) {
+			int r = source_peek(source, reader->start.since, reader->follow);
+
+			if (r < 0)
+				return complain(reader, i, r);
+			source->is_changed = r > 0;
+		}
+		if (source->has_head &&
+		    (best == NULL ||
+		     strncmp(time_of(source), time_of(best), READER_TIME_LEN) < 0)) {
+			best = source;
+			*ret = i;
+		}
+	}
+	return 0;
+}
+
+/* Answer with everything that is there, in the order of time. */
+static int
+tell_all(struct reader *reader)
+{
+	for (;;) {
+		struct source *source;
+		size_t i;
+		int r = find_earliest(reader, &i);
+
+		if (r < 0)
+			return r;
+		if (i == reader->n)
+			return flush(reader);
+		source = &reader->sources[i];
+		source_take(source);
+		add_answer(reader, i, &source->head, source->stream);
+		if (reader->out.len >= OUT_BYTES)
+			r = flush(reader);
+		if (r < 0)
+			return r;
+	}
+}
+
+static int
+begin(struct reader *reader)
+{
+	const struct reader_line nothing = {.text = ""};
+
+	for (size_t i = 0; i < reader->n; i++) {
+		int r = source_begin(&reader->sources[i], &reader->start);
+
+		if (r < 0)
+			return complain(reader, i, r);
+	}
+	for (size_t i = 0; reader->positions && i < reader->n; i++)
+		if (i == 0 || !is_same_actor(reader, i - 1, i))
+			add_answer(reader, i, &nothing, "");
+	return 0;
+}
+
+static int
+serve(struct reader *reader)
+{
+	int inotify_fd = reader->follow ? watch_open() : -1;
+	bool more = reader->follow;
+	int r = begin(reader);
+
+	do {
+		if (r == 0)
+			r = tell_all(reader);
+		if (r < 0)
+			break;
+		more = reader->follow &&
+		       watch_wait(inotify_fd, reader->out_fd, reader->sources, reader->n);
+	} while (more);
+	fd_close(&inotify_fd);
+	return r;
+}
+
+/*
+ * Read the request, answer it, and, if it says so, go on until nobody reads the answers.
+ * An exit status.
+ */
+int
+reader_run(int request_fd, int out_fd)
+{
+	struct reader reader = {.out_fd = out_fd, .start.lines = -1};
+	int r;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	strbuf_init(&reader.out, OUT_BYTES + 2 * READER_RECORD_MAX);
+	r = read_request(&reader, request_fd);
+	if (r == 0)
+		r = parse_request(&reader);
+	if (r < 0)
+		(void)complain(&reader, reader.n, r);
+	else
+		r = serve(&reader);
+	for (size_t i = 0; i < reader.n; i++)
+		reader_file_done(&reader.sources[i].file);
+	free(reader.sources);
+	free(reader.request);
+	strbuf_done(&reader.out);
+	return r == 0 || r == -EPIPE ? EX_OK : EX_IOERR;
+}

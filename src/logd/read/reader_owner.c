@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: ISC */
+/* reader_owner.c - open a file that an actor chose, with no more rights than its user. */
+#include "config.h"
+
+#include "logd/read/reader_owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <unistd.h>
+
+/* Of more supplementary groups it has the first ones: fewer rights, never more. */
+enum { GROUPS_MAX = 256 };
+
+/* Is that an owner? */
+bool
+reader_owner_is(const char *text)
+{
+	return strspn(text, "0123456789:") == strlen(text) &&
+	       (text[0] == '\0' || strchr(text, ':') != NULL);
+}
+
+/* The next number of the text, which goes on behind it. */
+static unsigned int
+take_number(const char **text)
+{
+	char *end;
+	unsigned long number = strtoul(*text, &end, 10);
+
+	*text = end + (*end == ':');
+	return (unsigned int)number;
+}
+
+/* Have the rights of the owner at the file system; -EPERM. */
+static int
+enter(const char *owner)
+{
+	const uid_t uid = take_number(&owner);
+	const gid_t gid = take_number(&owner);
+	gid_t groups[GROUPS_MAX];
+	size_t n = 0;
+
+	while (*owner != '\0' && n < GROUPS_MAX)
+		groups[n++] = take_number(&owner);
+	if (setgroups(n, groups) < 0)
+		return -EPERM;
+	(void)setfsgid(gid);
+	/* With the user go the capabilities that are about files. */
+	(void)setfsuid(uid);
+	/* These calls do not tell of a failure; an id that cannot be set tells what is.
+	 */
+	if ((uid_t)setfsuid((uid_t)-1) != uid || (gid_t)setfsgid((gid_t)-1) != gid)
+		return -EPERM;
+	return 0;
+}
+
+static void
+leave(void)
+{
+	(void)setfsuid(geteuid());
+	(void)setfsgid(getegid());
+	(void)setgroups(0, NULL);
+}
+
+/*
+ * Open as this owner: root has its rights for that moment, any other user has no others
+ * than its own.  The descriptor or -errno.
+ */
+int
+reader_owner_open(const char *owner, const char *path, int flags)
+{
+	int r = 0;
+	int fd = -1;
+
+	if (owner[0] == '\0' || geteuid() != 0) {
+		fd = open(path, flags);
+		return fd < 0 ? -errno : fd;
+	}
+	r = enter(owner);
+	if (r == 0)
+		fd = open(path, flags);
+	if (r == 0 && fd < 0)
+		r = -errno;
+	leave();
+	return r < 0 ? r : fd;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: ISC */
+/* reader_watch.h - wait until there may be more to read, or nobody reads us. */
+#ifndef LOGD_READER_WATCH_H
+#define LOGD_READER_WATCH_H
+
+#include "logd/read/reader_source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+int watch_open(void);
+bool watch_wait(int inotify_fd, int out_fd, struct source *sources, size_t n);
+
+#endif

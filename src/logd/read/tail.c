@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: ISC */
+/* tail.c - the last that a stream said, for the guardian: read without waiting. */
+#include "config.h"
+
+#include "logd/read/tail.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "logd/write/state.h"
+#include "os/fd.h"
+
+/* So often we look again when the log process was at it just then. */
+#define TRIES 100
+
+/* Nothing is open; what tail_close() leaves. */
+void
+tail_init(struct tail *tail)
+{
+	*tail = (struct tail){.fd = -1, .copy = {-1, -1}};
+}
+
+/* Look at what the log process keeps of all streams, in this memfd of state_new(). */
+void
+tail_open(struct tail *tail, int state_fd)
+{
+	tail->fd = state_fd;
+	tail->head = state_look(state_fd, &tail->entries);
+}
+
+static void
+close_copy(struct tail *tail)
+{
+	fd_close(&tail->copy[0]);
+	fd_close(&tail->copy[1]);
+}
+
+/* Look no longer; the state stays open. */
+void
+tail_close(struct tail *tail)
+{
+	state_look_away(tail->head);
+	close_copy(tail);
+	tail_init(tail);
+}
+
+static bool
+is_at(const struct tail *tail, uint32_t entry, uint64_t key)
+{
+	return __atomic_load_n(&tail->entries[entry].key, __ATOMIC_ACQUIRE) == key;
+}
+
+/* Where a stream is, or NULL.  Who was not found the last time is looked for in all. */
+static const struct state_entry *
+find_entry(const struct tail *tail, struct tail_stream *stream)
+{
+	uint32_t used;
+
+	if (tail->head == NULL)
+		return NULL;
+	used = __atomic_load_n(&tail->head->used, __ATOMIC_ACQUIRE);
+	if (used > STATE_STREAMS_MAX)
+		return NULL;
+	if (stream->entry < used && is_at(tail, stream->entry, stream->key))
+		return &tail->entries[stream->entry];
+	for (uint32_t i = 0; i < used; i++) {
+		if (is_at(tail, i, stream->key)) {
+			stream->entry = i;
+			return &tail->entries[i];
+		}
+	}
+	return NULL;
+}
+
+/* Does what was read of a stream since it was at `turns` agree? */
+static bool
+is_settled(const struct state_entry *entry, uint32_t turns)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return turns % 2 == 0 &&
+	       __atomic_load_n(&entry->turns, __ATOMIC_RELAXED) == turns;
+}
+
+/* How many bytes are in its pipe. */
+static size_t
+count_waiting(const struct tail_stream *stream)
+{
+	int fill = 0;
+
+	if (stream->pipe_fd < 0 || ioctl(stream->pipe_fd, FIONREAD, &fill) < 0 ||
+	    fill <= 0)
+		return 0;
+	return (size_t)fill;
+}
+
+/* The last `len` bytes in the ring of an entry that has `total`; how many they are. */
+static size_t
+get_ring(const struct tail *tail, uint32_t entry, uint64_t total, char *ret, size_t len)
+{
+	const off_t ring = (off_t)state_ring_offset(entry);
+	const size_t at = (size_t)((total - len) % STATE_RING_BYTES);
+	const size_t first = len < STATE_RING_BYTES - at ? len : STATE_RING_BYTES - at;
+
+	if (pread(tail->fd, ret, first, ring + (off_t)at) != (ssize_t)first)
+		return 0;
+	if (first < len &&
+	    pread(tail->fd, ret + first, len - first, ring) != (ssize_t)(len - first))
+		return 0;
+	return len;
+}
+
+/* Copy the last `size` of the `fill` bytes that are in a pipe; how many they are. */
+static size_t
+copy_pipe(struct tail *tail, int pipe_fd, size_t fill, char *buf, size_t size)
+{
+	ssize_t n = tee(pipe_fd, tail->copy[1], fill, SPLICE_F_NONBLOCK);
+	size_t len = 0;
+
+	for (size_t left = n > 0 ? (size_t)n : 0; left > 0; left -= (size_t)n) {
+		/* What comes before the last `size` bytes is overwritten by them. */
+		const size_t skip = left > size ? left - size : 0;
+
+		n = read(tail->copy[0], buf + len,
+		         skip > 0 && skip < size ? skip : size - len);
+		if (n <= 0) {
+			/* The next one begins with an empty pipe. */
+			close_copy(tail);
+			break;
+		}
+		len = skip > 0 ? 0 : len + (size_t)n;
+	}
+	return len;
+}
+
+/* The last of the `fill` bytes in the pipe, without taking them out; how many. */
+static size_t
+peek_pipe(struct tail *tail, const struct tail_stream *stream, size_t fill, char *buf,
+          size_t size)
+{
+	const bool is_large = fill > TAIL_MAX - STATE_RING_BYTES;
+	size_t len;
+	int fd;
+
+	if (fill == 0)
+		return 0;
+	fd = fd_reopen(stream->pipe_fd, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	if (tail->copy[0] < 0 && pipe2(tail->copy, O_CLOEXEC | O_NONBLOCK) < 0) {
+		(void)close(fd);
+		return 0;
+	}
+	/* A busy one may have been made larger; then so must be its copy. */
+	if (is_large)
+		(void)fcntl(tail->copy[1], F_SETPIPE_SZ, fcntl(fd, F_GETPIPE_SZ));
+	len = copy_pipe(tail, fd, fill, buf, size);
+	(void)close(fd);
+	if (is_large)
+		close_copy(tail);
+	return len;
+}
+
+/*
+ * How many bytes the stream said in all, those in its pipe included.  Where the log
+ * process is between two steps of a batch, or died there, it may have said more than
+ * that: no less than `known`, what it had said before.
+ */
+uint64_t
+tail_total(const struct tail *tail, struct tail_stream *stream, uint64_t known)
+{
+	const struct state_entry *entry = find_entry(tail, stream);
+	uint64_t total = 0;
+
+	if (entry == NULL)
+		return count_waiting(stream);
+	for (unsigned int i = 0; i < TRIES; i++) {
+		const uint32_t turns = __atomic_load_n(&entry->turns, __ATOMIC_ACQUIRE);
+
+		total = __atomic_load_n(&entry->total, __ATOMIC_RELAXED);
+		total += count_waiting(stream);
+		if (is_settled(entry, turns))
+			return total;
+	}
+	return total > known ? total : known;
+}
+
+/*
+ * The last that the stream said, the newest at the end, at most size bytes of it: what
+ * the log process took since the total was `begun`, and behind it what its pipe still
+ * holds, which may be older.
+ *
+ * Returns how many bytes are in buf, 0 where nothing is known; *ret_total is how many
+ * the stream said in all.  While the log process is between two steps of a batch, or
+ * died there, the two parts may overlap.
+ */
+size_t
+tail_read(struct tail *tail, struct tail_stream *stream, uint64_t begun, char *buf,
+          size_t size, uint64_t *ret_total)
+{
+	const struct state_entry *entry = find_entry(tail, stream);
+	char both[TAIL_MAX];
+	uint64_t total = 0;
+	size_t len = 0;
+	size_t waiting = 0;
+	size_t taken;
+	uint32_t turns;
+
+	if (entry == NULL) {
+		waiting = count_waiting(stream);
+		len = peek_pipe(tail, stream, waiting, both, sizeof(both));
+	}
+	for (unsigned int i = 0; i < TRIES && entry != NULL; i++) {
+		turns = __atomic_load_n(&entry->turns, __ATOMIC_ACQUIRE);
+		total = __atomic_load_n(&entry->total, __ATOMIC_RELAXED);
+		taken = total > begun + STATE_RING_BYTES ? STATE_RING_BYTES : 0;
+		if (taken == 0 && total > begun)
+			taken = (size_t)(total - begun);
+		if (taken > 0)
+			taken = get_ring(tail, stream->entry, total, both, taken);
+		waiting = count_waiting(stream);
+		len = taken + peek_pipe(tail, stream, waiting, both + taken,
+		                        sizeof(both) - taken);
+		if (is_settled(entry, turns))
+			break;
+	}
+	*ret_total = total + waiting;
+	if (size > len)
+		size = len;
+	memcpy(buf, both + len - size, size);
+	return size;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: ISC */
+/* flow.c - streams from place to place: when they are looked at, and whose turn it is. */
+#include "config.h"
+
+#include "logd/write/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+
+#include "base/assert.h"
+#include "os/clock.h"
+
+/* How long to wait for more; a stream moves from one to the next as its pipe fills. */
+static const uint64_t pause_ns[LOOP_PAUSES] = {250000, 1000000, 4000000};
+
+#define PAUSE_FIRST 1
+
+/* A busy pipe is made so large, for as many streams as memory allows us to. */
+#define LARGE_BYTES (1024 * 1024)
+#define LARGE_MAX   64
+
+/* Of a file; they do not pass while supd ends. */
+static const int lasting_errors[] = {EROFS,  EACCES, EPERM, ENOTDIR,
+                                     EISDIR, ENOENT, ELOOP, ENAMETOOLONG};
+
+/* So many pieces are written before we look for events again. */
+#define TURN_MAX 64
+
+static size_t
+fill_of(const struct stream *stream)
+{
+	int n = 0;
+
+	return ioctl(stream->source.fd, FIONREAD, &n) == 0 && n > 0 ? (size_t)n : 0;
+}
+
+static int
+watch(struct logd *logd, struct stream *stream, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.u64 = stream->source.entry};
+
+	if (epoll_ctl(logd->epoll, EPOLL_CTL_ADD, stream->source.fd, &event) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Take the stream out of the place it is in. */
+void
+flow_leave(struct logd *logd, struct stream *stream)
+{
+	switch (stream->place) {
+	case STREAM_ARMED:
+	case STREAM_PARTIAL:
+		/* Out of epoll altogether: a writer pays for everybody who watches. */
+		(void)epoll_ctl(logd->epoll, EPOLL_CTL_DEL, stream->source.fd, NULL);
+		break;
+	case STREAM_PAUSING:
+		TAILQ_REMOVE(&logd->pausing[stream->pause], stream, by_place);
+		break;
+	case STREAM_READY:
+		TAILQ_REMOVE(&logd->ready, stream, by_place);
+		break;
+	case STREAM_WAITING:
+	case STREAM_ENDED:
+		break;
+	}
+	stream->place = STREAM_ENDED;
+}
+
+/* Its turn comes. */
+void
+flow_make_ready(struct logd *logd, struct stream *stream)
+{
+	flow_leave(logd, stream);
+	stream->place = STREAM_READY;
+	TAILQ_INSERT_TAIL(&logd->ready, stream, by_place);
+}
+
+/* More may be coming. */
+static void
+pause_stream(struct logd *logd, struct stream *stream)
+{
+	flow_leave(logd, stream);
+	stream->place = STREAM_PAUSING;
+	stream->due_ns = clock_mono_ns() + pause_ns[stream->pause];
+	/* All in one list wait equally long: so it is in order. */
+	TAILQ_INSERT_TAIL(&logd->pausing[stream->pause], stream, by_place);
+}
+
+/* Nothing is there: epoll is to tell when something is. */
+static void
+arm(struct logd *logd, struct stream *stream)
+{
+	flow_leave(logd, stream);
+	stream->pause = PAUSE_FIRST;
+	/* Without memory for it we look ourselves, now and then. */
+	if (watch(logd, stream, EPOLLIN) == 0)
+		stream->place = STREAM_ARMED;
+	else
+		pause_stream(logd, stream);
+}
+
+/* A part of a line is there: only what comes after it matters. */
+static void
+await_rest(struct logd *logd, struct stream *stream, size_t left)
+{
+	flow_leave(logd, stream);
+	stream->left = left;
+	stream->pause = PAUSE_FIRST;
+	if (watch(logd, stream, EPOLLIN | EPOLLET) == 0)
+		stream->place = STREAM_PARTIAL;
+	else
+		pause_stream(logd, stream);
+}
+
+/* A stream that is new: see what is in it.  0 or -errno. */
+int
+flow_start(struct logd *logd, struct stream *stream)
+{
+	int size = fcntl(stream->source.fd, F_GETPIPE_SZ);
+
+	if (size < 0)
+		return -errno;
+	stream->size = (size_t)size;
+	stream->place = STREAM_ENDED;
+	stream->pause = PAUSE_FIRST;
+	if (logd->stopping) {
+		stream->flush = true;
+		stream->owed = fill_of(stream);
+	}
+	flow_make_ready(logd, stream);
+	return 0;
+}
+
+/* epoll says that there is something, or that nobody can write any more. */
+void
+flow_on_event(struct logd *logd, struct stream *stream)
+{
+	const size_t fill = fill_of(stream);
+
+	if (stream->place != STREAM_ARMED && stream->place != STREAM_PARTIAL)
+		return;
+	/* Watching begins with one event for what was there. */
+	if (stream->place == STREAM_PARTIAL && fill == stream->left)
+		return;
+	if (fill == 0)
+		flow_leave(logd, stream);
+	else if (fill >= stream->size / 2)
+		flow_make_ready(logd, stream);
+	else
+		pause_stream(logd, stream);
+}
+
+/*
+ * Move those whose pause is over.  Returns when the next one is, UINT64_MAX: none.
+ */
+uint64_t
+flow_wake(struct logd *logd, uint64_t now_ns)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (unsigned int i = 0; i < LOOP_PAUSES; i++) {
+		struct stream *stream;
+
+		while ((stream = TAILQ_FIRST(&logd->pausing[i])) != NULL &&
+		       stream->due_ns <= now_ns)
+			flow_make_ready(logd, stream);
+		if (stream != NULL && stream->due_ns < next)
+			next = stream->due_ns;
+	}
+	return next;
+}
+
+/* Give a busy stream a larger pipe, so that it need not wait for us. */
+static void
+enlarge(struct logd *logd, struct stream *stream)
+{
+	int size;
+
+	if (stream->large || logd->n_large >= LARGE_MAX)
+		return;
+	/* Refused to users who have many: then it stays as it is. */
+	size = fcntl(stream->source.fd, F_SETPIPE_SZ, LARGE_BYTES);
+	stream->large = true;
+	logd->n_large++;
+	if (size > 0)
+		stream->size = (size_t)size;
+}
+
+/* All that it held when we were told to end is written. */
+static void
+settle_stop(struct stream *stream, size_t taken, size_t left)
+{
+	stream->owed -= taken < stream->owed ? taken : stream->owed;
+	if (stream->owed == 0 || left == 0)
+		stream->done = true;
+}
+
+/*
+ * Where a stream goes after a piece of `taken` bytes, when it had held `fill`.  What came
+ * since was not looked at: there may be a whole line in it.
+ */
+static void
+go_on(struct logd *logd, struct stream *stream, size_t fill, size_t taken)
+{
+	const size_t left = fill_of(stream);
+
+	if (left == 0)
+		stream->flush = false;
+	if (logd->stopping)
+		settle_stop(stream, taken, left);
+	if (stream->done) {
+		flow_leave(logd, stream);
+	} else if (left == 0 && stream->dropped) {
+		intake_forget(logd, stream);
+	} else if (left == 0 && fill < stream->size / 16) {
+		arm(logd, stream);
+	} else if (taken == 0 && !stream->flush && left <= fill) {
+		/* A pipe that is full of one line would never get its end. */
+		if (left < stream->size / 4 * 3) {
+			await_rest(logd, stream, left);
+			return;
+		}
+		stream->flush = true;
+		flow_make_ready(logd, stream);
+	} else if (stream->flush || stream->dropped || left >= stream->size / 4) {
+		flow_make_ready(logd, stream);
+	} else {
+		pause_stream(logd, stream);
+	}
+}
+
+/* Is it no use to try again in a few seconds?  Sockets and full disks come round. */
+static bool
+is_hopeless(const struct sink *sink)
+{
+	if (sink->target != FEED_TO_FILE)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(lasting_errors); i++)
+		if (sink->error == lasting_errors[i])
+			return true;
+	return false;
+}
+
+/* Its sink takes nothing now.  Who is to end does not wait for ever: what is in the pipe
+ * stays there, for the next log process if there is one. */
+static void
+wait_for_sink(const struct logd *logd, struct stream *stream)
+{
+	stream->place = STREAM_WAITING;
+	if (logd->stopping && is_hopeless(stream->sink))
+		stream->done = true;
+}
+
+/* One piece of one stream. */
+static void
+deliver_one(struct logd *logd, struct stream *stream)
+{
+	struct sink *sink = stream->sink;
+	const size_t fill = fill_of(stream);
+	ssize_t n;
+
+	if (sink->error != 0 && sink->retry_ms > clock_mono_ms()) {
+		wait_for_sink(logd, stream);
+		return;
+	}
+	n = fill > 0 ? deliver(&logd->delivery, stream) : 0;
+	match_tell(logd, stream);
+	logd_use_sink(logd, sink);
+	if (n == -EMFILE || n == -ENFILE)
+		logd_close_sinks(logd, logd->n_used / 2);
+	if (n < 0) {
+		trouble_begin(logd, sink, (int)-n);
+		wait_for_sink(logd, stream);
+		return;
+	}
+	if (sink->error != 0 && n > 0)
+		trouble_end(logd, sink);
+	trouble_rotation(logd, sink);
+	if (sink->log.compress)
+		logd_pack(logd, sink);
+	if (fill >= stream->size / 4 * 3)
+		enlarge(logd, stream);
+	if (fill >= stream->size / 2 && stream->pause > 0)
+		stream->pause--;
+	else if (fill < stream->size / 8 && stream->pause + 1 < LOOP_PAUSES)
+		stream->pause++;
+	go_on(logd, stream, fill, (size_t)n);
+}
+
+/* A piece of each stream that is ready, in turn. */
+void
+flow_deliver(struct logd *logd)
+{
+	struct stream *stream;
+
+	for (unsigned int i = 0; i < TURN_MAX; i++) {
+		stream = TAILQ_FIRST(&logd->ready);
+		if (stream == NULL)
+			return;
+		flow_leave(logd, stream);
+		deliver_one(logd, stream);
+	}
+}
+
+/* Write all that is in a pipe now, as far as its sink takes it. */
+void
+flow_deliver_all(struct logd *logd, struct stream *stream)
+{
+	size_t owed = fill_of(stream);
+
+	if (logd->pending)
+		return;
+	stream->flush = true;
+	while (owed > 0) {
+		ssize_t n = deliver(&logd->delivery, stream);
+
+		if (n <= 0)
+			break;
+		owed -= (size_t)n < owed ? (size_t)n : owed;
+	}
+	match_tell(logd, stream);
+	logd_use_sink(logd, stream->sink);
+	stream->flush = false;
+}
+
+/* We are to end: what is in the pipes now is written first. */
+void
+flow_stop(struct logd *logd)
+{
+	struct stream *stream;
+
+	logd->stopping = true;
+	TAILQ_FOREACH (stream, &logd->roster.all, all) {
+		stream->flush = true;
+		stream->owed = fill_of(stream);
+		/* Once more, at once, before it is given up. */
+		if (is_hopeless(stream->sink))
+			stream->sink->retry_ms = 0;
+		if (stream->place != STREAM_WAITING || is_hopeless(stream->sink))
+			flow_make_ready(logd, stream);
+	}
+}

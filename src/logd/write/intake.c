@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: ISC */
+/* intake.c - what the guardian says: which streams there are, and what became of them. */
+#include "config.h"
+
+#include "logd/write/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "os/clock.h"
+#include "os/fd.h"
+
+/* So many messages are heeded before the streams have their turn. */
+#define TURN_MAX 1000
+
+/* When a message was lost the guardian is asked for all again, after so long. */
+#define AGAIN_MS 1000
+
+/* Begin anew: a number that none had before, and the question for all. */
+void
+intake_hello(struct logd *logd)
+{
+	struct feed_message *message = &logd->message;
+
+	if (!logd->hello_owed) {
+		logd->instance = ++logd->state.head->instance;
+		logd->heeded = false;
+		logd->again_ms = 0;
+	}
+	*message = (struct feed_message){.kind = FEED_HELLO, .instance = logd->instance};
+	logd->hello_owed = feed_send(logd->feed, message, -1) == -EAGAIN;
+	logd_watch_feed(logd);
+}
+
+static void
+drop_sink(struct logd *logd, struct sink *sink)
+{
+	if (sink == NULL)
+		return;
+	trouble_leave(logd, sink);
+	logd_unuse_sink(logd, sink);
+	sink_free(sink);
+}
+
+/* Forget a stream and, if it was the last, its sink. */
+void
+intake_forget(struct logd *logd, struct stream *stream)
+{
+	flow_leave(logd, stream);
+	if (stream->large)
+		logd->n_large--;
+	drop_sink(logd, roster_remove(&logd->roster, stream));
+}
+
+/* Something cannot be heeded now: ask for it again later. */
+static void
+ask_again(struct logd *logd)
+{
+	logd_close_sinks(logd, logd->n_used / 2);
+	if (logd->again_ms == 0)
+		logd->again_ms = clock_mono_ms() + AGAIN_MS;
+}
+
+/* What is in its pipe goes to its sink, and it is forgotten: at once if that fails. */
+static void
+drop(struct logd *logd, struct stream *stream)
+{
+	stream->dropped = true;
+	stream->flush = true;
+	if (stream->place != STREAM_WAITING)
+		flow_make_ready(logd, stream);
+}
+
+static void
+resume(struct logd *logd, const struct stream *stream)
+{
+	if (logd->pending && batch_resume(&logd->delivery.batch, &stream->source) == 1)
+		logd->pending = false;
+}
+
+static void
+add(struct logd *logd, int fd)
+{
+	const struct feed_message *message = &logd->message;
+	struct stream *stream;
+	int r = roster_add(&logd->roster, message, fd, &stream);
+
+	if (r < 0) {
+		(void)close(fd);
+		ask_again(logd);
+		return;
+	}
+	resume(logd, stream);
+	stream->round = logd->instance;
+	match_tell(logd, stream);
+	r = flow_start(logd, stream);
+	if (r < 0)
+		intake_forget(logd, stream);
+}
+
+static void
+change(struct logd *logd, struct stream *stream)
+{
+	const struct feed_message *message = &logd->message;
+	struct sink *unused;
+
+	stream->round = logd->instance;
+	stream->dropped = false;
+	if (stream->incarnation != message->incarnation ||
+	    stream->generation != message->generation || stream->pid != message->pid)
+		flow_deliver_all(logd, stream);
+	flow_leave(logd, stream);
+	if (roster_change(&logd->roster, stream, message, &unused) < 0)
+		ask_again(logd);
+	else
+		drop_sink(logd, unused);
+	match_tell(logd, stream);
+	flow_make_ready(logd, stream);
+}
+
+/* A stream that is new, or of which something has changed. */
+static void
+take_stream(struct logd *logd, int fd)
+{
+	struct stream *stream = roster_find(&logd->roster, logd->message.key);
+	struct stat st;
+
+	if (stream != NULL && fd >= 0 &&
+	    (fstat(fd, &st) < 0 || st.st_ino != stream->source.pipe)) {
+		/* The same name with another pipe: what the old one holds comes first. */
+		flow_deliver_all(logd, stream);
+		intake_forget(logd, stream);
+		stream = NULL;
+	}
+	if (stream != NULL) {
+		fd_close(&fd);
+		change(logd, stream);
+	} else if (fd >= 0 && logd->message.key != 0) {
+		add(logd, fd);
+	} else {
+		fd_close(&fd);
+		ask_again(logd);
+	}
+}
+
+/* All were named: who was not is gone. */
+static void
+end(struct logd *logd)
+{
+	struct stream *stream;
+
+	if (logd->pending)
+		batch_give_up(&logd->delivery.batch);
+	logd->pending = false;
+	logd->complete = true;
+	TAILQ_FOREACH (stream, &logd->roster.all, all) {
+		if (stream->round != logd->instance)
+			drop(logd, stream);
+	}
+}
+
+/* Open the files by their names again. */
+void
+intake_reopen(struct logd *logd)
+{
+	logd_close_sinks(logd, 0);
+}
+
+static void
+heed(struct logd *logd, int fd)
+{
+	const struct feed_message *message = &logd->message;
+	const enum feed_kind kind = (enum feed_kind)message->kind;
+	struct stream *stream = roster_find(&logd->roster, message->key);
+
+	if (kind == FEED_ASK) {
+		logd->hello_owed = false;
+		intake_hello(logd);
+	} else if (kind == FEED_BEGIN) {
+		logd->heeded = message->instance == logd->instance;
+		logd->complete = false;
+	} else if (!logd->heeded) {
+		/* Said to a predecessor. */
+	} else if (kind == FEED_STREAM) {
+		take_stream(logd, fd);
+		return;
+	} else if (kind == FEED_DROP && stream != NULL) {
+		drop(logd, stream);
+	} else if (kind == FEED_FLUSH && stream != NULL) {
+		stream->flush = true;
+		if (stream->place != STREAM_WAITING)
+			flow_make_ready(logd, stream);
+	} else if (kind == FEED_END) {
+		end(logd);
+	} else if (kind == FEED_REOPEN) {
+		intake_reopen(logd);
+	}
+	fd_close(&fd);
+}
+
+/* Heed what is in the feed. */
+void
+intake_read(struct logd *logd)
+{
+	for (unsigned int i = 0; i < TURN_MAX; i++) {
+		int fd = -1;
+		int r = feed_receive(logd->feed, &logd->message, &fd);
+
+		if (r == -EAGAIN)
+			return;
+		if (r == 1) {
+			heed(logd, fd);
+			continue;
+		}
+		if (r == -EBADMSG) {
+			ask_again(logd);
+			continue;
+		}
+		/* Everybody is gone: write what is there, and end. */
+		logd->alone = true;
+		return;
+	}
+}

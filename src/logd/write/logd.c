@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: ISC */
+/* logd.c - /system/log: the loop, its signals, and how many files are open. */
+#include "config.h"
+
+#include "logd/write/logd.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "logd/write/loop.h"
+#include "os/clock.h"
+#include "os/confine.h"
+#include "os/fd.h"
+
+#define EVENTS_MAX 256
+
+/* What an event is about, where it is no stream. */
+#define ABOUT_FEED    UINT64_MAX
+#define ABOUT_SIGNALS (UINT64_MAX - 1)
+
+/* Descriptors for all but streams and sinks, and how many sinks may always be open. */
+#define FDS_SPARE 64
+#define SINKS_MIN 16
+#define SINKS_MAX 8192
+
+/* ---- which sinks are open ---- */
+
+/* The sink was used just now; those that were not for the longest time are closed. */
+void
+logd_use_sink(struct logd *logd, struct sink *sink)
+{
+	struct rlimit limit = {.rlim_cur = 1024};
+	uint64_t most = SINKS_MIN;
+
+	if (sink->in_use)
+		TAILQ_REMOVE(&logd->used, sink, by_use);
+	else
+		logd->n_used++;
+	sink->in_use = true;
+	TAILQ_INSERT_TAIL(&logd->used, sink, by_use);
+	if (logd->n_used <= SINKS_MIN)
+		return;
+	(void)getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur > FDS_SPARE + logd->roster.n_streams + SINKS_MIN)
+		most = limit.rlim_cur - FDS_SPARE - logd->roster.n_streams;
+	logd_close_sinks(logd, most < SINKS_MAX ? (uint32_t)most : SINKS_MAX);
+}
+
+/* The sink is not to be found by logd_close_sinks() any more. */
+void
+logd_unuse_sink(struct logd *logd, struct sink *sink)
+{
+	if (!sink->in_use)
+		return;
+	TAILQ_REMOVE(&logd->used, sink, by_use);
+	sink->in_use = false;
+	logd->n_used--;
+}
+
+/* Close sinks until at most so many are open. */
+void
+logd_close_sinks(struct logd *logd, uint32_t most)
+{
+	while (logd->n_used > most) {
+		struct sink *sink = TAILQ_FIRST(&logd->used);
+
+		logd_unuse_sink(logd, sink);
+		sink_close(sink);
+	}
+}
+
+/* ---- compressing ---- */
+
+/* Begin to compress what was set aside, if that is wanted and not under way. */
+void
+logd_pack(struct logd *logd, struct sink *sink)
+{
+	int r;
+
+	if (!sink->pack_due || sink->packer > 0)
+		return;
+	sink->pack_due = false;
+	r = sink_pack(sink);
+	if (r < 0)
+		trouble_packed(logd, sink, -r);
+}
+
+/* A child has ended: whose was it?  What else is to be compressed goes on. */
+static void
+reap(struct logd *logd)
+{
+	pid_t pid;
+	int status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (uint32_t i = 0; i < logd->roster.n_sinks; i++) {
+			struct sink *sink = logd->roster.sink_at[i];
+
+			if (sink->packer != pid)
+				continue;
+			sink->packer = 0;
+			trouble_packed(logd, sink, status == 0 ? 0 : EIO);
+			sink_tidy(sink);
+			sink->pack_due = status == 0;
+			logd_pack(logd, sink);
+			break;
+		}
+	}
+}
+
+/* ---- the loop ---- */
+
+/* epoll tells when the feed has something and, if we owe something, when it has room. */
+void
+logd_watch_feed(struct logd *logd)
+{
+	const bool owes = logd->hello_owed || logd->trouble_owed || logd->match_owed;
+	struct epoll_event event = {
+	    .events = owes ? EPOLLIN | EPOLLOUT : EPOLLIN,
+	    .data.u64 = ABOUT_FEED,
+	};
+
+	/* It was added at the start: this cannot fail. */
+	if (!logd->alone)
+		(void)epoll_ctl(logd->epoll, EPOLL_CTL_MOD, logd->feed, &event);
+}
+
+static void
+on_signal(struct logd *logd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(logd->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == LOGD_STOP && !logd->stopping)
+			flow_stop(logd);
+		else if (info.ssi_signo == SIGUSR1)
+			intake_reopen(logd);
+		else if (info.ssi_signo == SIGCHLD)
+			reap(logd);
+	}
+}
+
+static void
+on_feed(struct logd *logd, uint32_t events)
+{
+	if (events & EPOLLOUT) {
+		if (logd->hello_owed)
+			intake_hello(logd);
+		if (logd->trouble_owed)
+			trouble_tell(logd);
+		if (logd->match_owed)
+			match_tell_all(logd);
+	}
+	if ((events & ~(uint32_t)EPOLLOUT) != 0)
+		intake_read(logd);
+	if (logd->alone) {
+		(void)epoll_ctl(logd->epoll, EPOLL_CTL_DEL, logd->feed, NULL);
+		if (logd->pending)
+			batch_give_up(&logd->delivery.batch);
+		logd->pending = false;
+		flow_stop(logd);
+	}
+}
+
+/* Wait for events; until_ns: no longer than until then, UINT64_MAX: for ever. */
+static void
+wait_until(const struct logd *logd, uint64_t until_ns)
+{
+	struct pollfd fd = {.fd = logd->epoll, .events = POLLIN};
+	const uint64_t now_ns = clock_mono_ns();
+	const uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	const struct timespec left = {
+	    .tv_sec = (time_t)(left_ns / 1000000000),
+	    .tv_nsec = (long)(left_ns % 1000000000),
+	};
+
+	(void)ppoll(&fd, 1, until_ns == UINT64_MAX ? NULL : &left, NULL);
+}
+
+static void
+take_events(struct logd *logd)
+{
+	struct epoll_event events[EVENTS_MAX];
+	int n = epoll_wait(logd->epoll, events, EVENTS_MAX, 0);
+
+	for (int i = 0; i < n; i++) {
+		const uint64_t about = events[i].data.u64;
+
+		if (about < STATE_STREAMS_MAX && logd->roster.by_entry[about] != NULL)
+			flow_on_event(logd, logd->roster.by_entry[about]);
+	}
+	/* Last, since streams may go: an entry must mean what it meant to epoll. */
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.u64 == ABOUT_SIGNALS)
+			on_signal(logd);
+		else if (events[i].data.u64 == ABOUT_FEED)
+			on_feed(logd, events[i].events);
+	}
+}
+
+/* Are we to end, and is all written that is to be? */
+static bool
+is_over(const struct logd *logd)
+{
+	const struct stream *stream;
+
+	if (!logd->stopping || (!logd->complete && !logd->alone))
+		return false;
+	TAILQ_FOREACH (stream, &logd->roster.all, all) {
+		if (!stream->done)
+			return false;
+	}
+	return true;
+}
+
+/* When to wake, if nothing comes. */
+static uint64_t
+next_wake(struct logd *logd)
+{
+	const uint64_t now_ns = clock_mono_ns();
+	uint64_t next_ns = flow_wake(logd, now_ns);
+	uint64_t retry_ms = trouble_wake(logd, now_ns / 1000000);
+
+	if (logd->again_ms != 0 && now_ns / 1000000 >= logd->again_ms)
+		intake_hello(logd);
+	if (logd->again_ms != 0 && logd->again_ms < retry_ms)
+		retry_ms = logd->again_ms;
+	if (retry_ms != UINT64_MAX && retry_ms * 1000000 < next_ns)
+		next_ns = retry_ms * 1000000;
+	if (!TAILQ_EMPTY(&logd->ready) && !logd->pending)
+		next_ns = 0;
+	return next_ns;
+}
+
+static int
+watch(struct logd *logd, int fd, uint64_t about)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = about};
+
+	if (epoll_ctl(logd->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Signals come through a descriptor; a file that grows too large is an error. */
+static int
+open_loop(struct logd *logd)
+{
+	sigset_t all;
+	sigset_t ours;
+	int r = 0;
+
+	(void)sigemptyset(&ours);
+	(void)sigaddset(&ours, LOGD_STOP);
+	(void)sigaddset(&ours, SIGUSR1);
+	(void)sigaddset(&ours, SIGCHLD);
+	all = ours;
+	(void)sigaddset(&all, SIGXFSZ);
+	(void)sigaddset(&all, SIGPIPE);
+	(void)sigaddset(&all, SIGHUP);
+	(void)sigaddset(&all, SIGINT);
+	(void)sigaddset(&all, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &all, NULL);
+	logd->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	logd->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (logd->signals < 0 || logd->epoll < 0)
+		return -errno;
+	r = watch(logd, logd->signals, ABOUT_SIGNALS);
+	return r < 0 ? r : watch(logd, logd->feed, ABOUT_FEED);
+}
+
+static int
+start(struct logd *logd, const struct logd_fds *fds, struct err *err)
+{
+	int r;
+
+	/* Streams have a descriptor each; with a small limit they get fewer files. */
+	(void)fd_raise_limit(STATE_STREAMS_MAX, err);
+	r = open_loop(logd);
+	if (r == 0)
+		r = state_open(&logd->state, fds->state, err);
+	if (r == 0)
+		r = batch_open(&logd->delivery.batch, &logd->state, fds->staging, err);
+	if (r == 0)
+		r = roster_open(&logd->roster, &logd->state);
+	if (r < 0)
+		return r;
+	strbuf_init(&logd->delivery.text, DELIVER_TEXT_MAX);
+	r = batch_recover(&logd->delivery.batch);
+	logd->pending = r == 1;
+	/* What cannot be cut back stays: a piece of that file is there twice. */
+	if (r < 0)
+		(void)fprintf(stderr,
+		              "supd: log: %s: cannot undo what was half written: %s\n",
+		              logd->state.head->batch.path, strerror(-r));
+	intake_hello(logd);
+	return 0;
+}
+
+static void
+stop(struct logd *logd)
+{
+	logd_close_sinks(logd, 0);
+	if (logd->roster.by_entry != NULL)
+		roster_close(&logd->roster);
+	batch_close(&logd->delivery.batch);
+	strbuf_done(&logd->delivery.text);
+	state_close(&logd->state);
+	fd_close(&logd->epoll);
+	fd_close(&logd->signals);
+	free(logd);
+}
+
+/*
+ * Be the log process, until LOGD_STOP: then what is in the pipes at that moment is
+ * written first, whatever that takes.  The descriptors stay the caller's.
+ *
+ * Returns the exit status: 0, or 71 where it could not start, which was said on stderr.
+ */
+int
+logd_run(const struct logd_fds *fds)
+{
+	struct logd *logd = calloc(1, sizeof(*logd));
+	struct err err = {0};
+	int r;
+
+	if (logd == NULL)
+		return 71;
+	logd->feed = fds->feed;
+	logd->epoll = logd->signals = -1;
+	logd->delivery.batch = (struct batch){.scratch = {-1, -1}, .null = -1};
+	TAILQ_INIT(&logd->ready);
+	TAILQ_INIT(&logd->troubled);
+	TAILQ_INIT(&logd->used);
+	for (unsigned int i = 0; i < LOOP_PAUSES; i++)
+		TAILQ_INIT(&logd->pausing[i]);
+	r = start(logd, fds, &err);
+	if (r < 0)
+		(void)fprintf(stderr, "supd: log: cannot start: %s: %s\n", strerror(-r),
+		              err.text);
+	else if (os_confine(CONFINE_LOG, &err) < 0)
+		(void)fprintf(stderr, "supd: log: %s\n", err.text);
+	while (r == 0 && !is_over(logd)) {
+		wait_until(logd, next_wake(logd));
+		take_events(logd);
+		if (!logd->pending)
+			flow_deliver(logd);
+	}
+	stop(logd);
+	return r < 0 ? 71 : 0;
+}

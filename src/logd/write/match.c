@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: ISC */
+/* match.c - lines that somebody waits for: `ready: {log: ...}`.
+ *
+ * Where the newest one ended is put down before the piece it was in is written, and so
+ * before it is taken out of the pipe: a successor tells of it again, or finds it again.
+ * Told is what is awaited; whoever awaits something that was there before hears it, too.
+ */
+#include "config.h"
+
+#include "logd/write/match.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "logd/write/loop.h"
+
+/* Parts of a line come where it could not wait for its end: when a life was over, as it
+ * seemed, or its pipe was full. */
+#define PARTS_MAX 4
+
+struct match_begun {
+	size_t len;
+	size_t n_parts;
+	size_t parts[PARTS_MAX]; /* where they begin */
+	char text[PATTERN_LINE_MAX];
+};
+
+/* Was what is awaited said?  Then that is to be told. */
+static void
+look(const struct state *state, struct stream *stream)
+{
+	const struct state_entry *entry = &state->entries[stream->source.entry];
+
+	stream->match_owed = stream->pattern_text != NULL && entry->awaits != 0 &&
+	                     entry->matched >= entry->awaits;
+}
+
+/*
+ * How much of what is in the pipe is whole lines: a part of one waits for the rest where
+ * lines are matched.  All of it where they are not, or nothing more will come.
+ */
+size_t
+match_trim(const struct stream *stream, const char *data, size_t len)
+{
+	if (stream->pattern_text == NULL || stream->flush)
+		return len;
+	while (len > 0 && data[len - 1] != '\n')
+		len--;
+	return len;
+}
+
+/* Keep a part of a line; without memory, or beyond its bounds, it does not count. */
+static void
+keep_part(struct stream *stream, const char *data, size_t len)
+{
+	struct match_begun *begun = stream->begun;
+
+	if (begun == NULL)
+		begun = stream->begun = calloc(1, sizeof(*begun));
+	if (begun == NULL || begun->n_parts == PARTS_MAX)
+		return;
+	if (len > PATTERN_LINE_MAX - begun->len)
+		len = PATTERN_LINE_MAX - begun->len;
+	begun->parts[begun->n_parts++] = begun->len;
+	memcpy(begun->text + begun->len, data, len);
+	begun->len += len;
+}
+
+/*
+ * Does the end of a line complete one that matches?  Where a process ended in the midst of
+ * a line its successor's begins at one of the parts.
+ */
+static bool
+completes(struct stream *stream, const char *data, size_t len)
+{
+	struct match_begun *begun = stream->begun;
+	bool found = pattern_matches(&stream->pattern, data, len);
+
+	if (begun == NULL)
+		return found;
+	keep_part(stream, data, len);
+	for (size_t i = 0; i < begun->n_parts; i++)
+		found = found || pattern_matches(&stream->pattern,
+		                                 begun->text + begun->parts[i],
+		                                 begun->len - begun->parts[i]);
+	free(begun);
+	stream->begun = NULL;
+	return found;
+}
+
+/* Look through what is about to be written: `len` bytes of the stream. */
+void
+match_lines(const struct state *state, struct stream *stream, const char *data,
+            size_t len)
+{
+	struct state_entry *entry = &state->entries[stream->source.entry];
+	size_t at = 0;
+
+	while (stream->pattern_text != NULL && at < len) {
+		const char *newline = memchr(data + at, '\n', len - at);
+		const size_t end = newline == NULL ? len : (size_t)(newline - data);
+
+		if (newline == NULL)
+			keep_part(stream, data + at, end - at);
+		else if (completes(stream, data + at, end - at))
+			entry->matched = entry->total + end + 1;
+		at = end + 1;
+	}
+	look(state, stream);
+}
+
+/* What is said of the stream: its pattern, and from where on somebody waits for it. */
+void
+match_take(const struct state *state, struct stream *stream,
+           const struct feed_message *message)
+{
+	struct state_entry *entry = &state->entries[stream->source.entry];
+	const char *text = feed_pattern(message);
+	struct err err;
+
+	if (text == NULL || stream->pattern_text == NULL ||
+	    strcmp(text, stream->pattern_text) != 0) {
+		match_done(stream);
+		/* It was compiled before, by whoever read the configuration. */
+		if (text != NULL && pattern_compile(&stream->pattern, text, &err) == 0)
+			stream->pattern_text = strdup(text);
+	}
+	if (message->awaits != FEED_AS_BEFORE)
+		entry->awaits = message->awaits;
+	look(state, stream);
+}
+
+/* Nobody waits for anything here. */
+void
+match_done(struct stream *stream)
+{
+	pattern_done(&stream->pattern);
+	free(stream->pattern_text);
+	free(stream->begun);
+	stream->begun = NULL;
+	stream->pattern_text = NULL;
+	stream->match_owed = false;
+}
+
+/* Tell that the line came which is waited for, if it did; or later, when that can be. */
+void
+match_tell(struct logd *logd, struct stream *stream)
+{
+	const struct state_entry *entry = &logd->state.entries[stream->source.entry];
+	struct feed_message message = {0};
+
+	if (!stream->match_owed)
+		return;
+	/* Not in logd->message: what was said last may be needed still. */
+	message.kind = FEED_MATCH;
+	message.key = stream->source.key;
+	message.awaits = entry->awaits;
+	if (feed_send(logd->feed, &message, -1) == -EAGAIN) {
+		logd->match_owed = true;
+		logd_watch_feed(logd);
+		return;
+	}
+	stream->match_owed = false;
+}
+
+/* The feed takes messages again. */
+void
+match_tell_all(struct logd *logd)
+{
+	struct stream *stream;
+
+	logd->match_owed = false;
+	TAILQ_FOREACH (stream, &logd->roster.all, all)
+		match_tell(logd, stream);
+	logd_watch_feed(logd);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: ISC */
+/* pack.c - compress what was set aside: gzip(1), in a process that nobody waits for.
+ *
+ * The packed file gets its name when it is complete and on the disk, with the time of
+ * the other one, by which rotate.c knows that this one may go.  While that is being done
+ * no file of the log changes its number.
+ */
+#include "config.h"
+
+#include "logd/write/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "logd/write/gzip.h"
+#include "os/signals.h"
+
+struct names {
+	char plain[PATH_MAX];
+	char packed[PATH_MAX];
+	char partial[PATH_MAX];
+	struct gzip gzip;
+};
+
+/* The newest one that is not compressed. */
+static bool
+find_plain(const struct sink *sink, struct names *ret)
+{
+	struct stat st;
+
+	for (unsigned int i = 1; i <= sink->log.keep; i++) {
+		int n = snprintf(ret->partial, PATH_MAX, "%s.%u.gz.part", sink->path, i);
+
+		if (n >= PATH_MAX)
+			return false;
+		(void)snprintf(ret->plain, PATH_MAX, "%s.%u", sink->path, i);
+		(void)snprintf(ret->packed, PATH_MAX, "%.*s", n - 5, ret->partial);
+		if (lstat(ret->plain, &st) == 0 && S_ISREG(st.st_mode) &&
+		    access(ret->packed, F_OK) < 0)
+			return true;
+	}
+	return false;
+}
+
+/* Compress from the one to the other; true if that went well. */
+static bool
+run_gzip(const struct names *names, int in, int out)
+{
+	const pid_t pid = gzip_start(&names->gzip, "-c", in, out);
+	int status;
+
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static int
+pack(const struct names *names)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+	struct stat st;
+	int in = open(names->plain, O_RDONLY | O_CLOEXEC);
+	int out;
+
+	/* A gzip that was killed may be in the middle of its last write: not into this.
+	 */
+	(void)unlink(names->partial);
+	out = open(names->partial, flags, 0640);
+	if (in < 0 || out < 0 || fstat(in, &st) < 0)
+		return 1;
+	times[1] = st.st_mtim;
+	if (!run_gzip(names, in, out) || futimens(out, times) < 0 || fsync(out) < 0 ||
+	    rename(names->partial, names->packed) < 0) {
+		(void)unlink(names->partial);
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * Begin to compress the newest one that is not yet, where that is wanted and none is
+ * being compressed: sink->packer is the process, whose end the caller waits for.
+ * Returns 0, also where there is nothing to do; -ENOENT without gzip; -errno.
+ */
+int
+sink_pack(struct sink *sink)
+{
+	struct names names;
+	pid_t parent = getpid();
+	pid_t pid;
+
+	if (!sink->log.compress || sink->packer > 0 || !find_plain(sink, &names))
+		return 0;
+	if (!gzip_find(&names.gzip))
+		return -ENOENT;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		signals_reset();
+		/* Who renames files must not go on when another log process does. */
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+		(void)setpriority(PRIO_PROCESS, 0, 19);
+		_exit(pack(&names));
+	}
+	sink->packer = pid;
+	return 0;
+}
+
+/* End the compression that is under way: what it made so far is left behind. */
+void
+sink_pack_stop(struct sink *sink)
+{
+	if (sink->packer == 0)
+		return;
+	/* It may have ended already: its pid is ours until we wait for it. */
+	(void)kill(sink->packer, SIGKILL);
+	while (waitpid(sink->packer, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	sink->packer = 0;
+}

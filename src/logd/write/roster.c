@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: ISC */
+/* roster.c - the streams that are known and the sinks they go to. */
+#include "config.h"
+
+#include "logd/write/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/assert.h"
+#include "logd/write/match.h"
+#include "os/fd.h"
+
+/* A roster without streams.  0 or -ENOMEM. */
+int
+roster_open(struct roster *roster, struct state *state)
+{
+	*roster = (struct roster){.state = state};
+	TAILQ_INIT(&roster->all);
+	/* Only the pages that are used become memory. */
+	roster->by_entry = calloc(STATE_STREAMS_MAX, sizeof(struct stream *));
+	roster->sink_at = calloc(STATE_STREAMS_MAX, sizeof(struct sink *));
+	if (roster->by_entry == NULL || roster->sink_at == NULL) {
+		roster_close(roster);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Forget everything; what is in the pipes stays there. */
+void
+roster_close(struct roster *roster)
+{
+	struct stream *stream;
+
+	while ((stream = TAILQ_FIRST(&roster->all)) != NULL) {
+		/* The state keeps what it knows of the stream. */
+		TAILQ_REMOVE(&roster->all, stream, all);
+		fd_close(&stream->source.fd);
+		match_done(stream);
+		free(stream->actor);
+		free(stream);
+	}
+	for (uint32_t i = 0; i < roster->n_sinks; i++)
+		sink_free(roster->sink_at[i]);
+	free(roster->by_entry);
+	free(roster->sink_at);
+	map_done(&roster->sinks);
+	*roster = (struct roster){0};
+}
+
+/* The stream with this key, or NULL. */
+struct stream *
+roster_find(const struct roster *roster, uint64_t key)
+{
+	uint32_t entry;
+
+	if (!map_get(&roster->state->by_key, key, &entry))
+		return NULL;
+	return roster->by_entry[entry];
+}
+
+/* The sink that a message names; a new one where there is none.  0 or -errno. */
+static int
+find_sink(struct roster *roster, const struct feed_message *message, struct sink **ret)
+{
+	const char *path = feed_path(message);
+	struct sink *sink;
+	uint32_t at;
+
+	if (map_get_name(&roster->sinks, path, &at)) {
+		sink = roster->sink_at[at];
+		if (sink->target != message->target)
+			return -EINVAL;
+		sink->log = message->log;
+		*ret = sink;
+		return 0;
+	}
+	if (roster->n_sinks == STATE_STREAMS_MAX)
+		return -ENOSPC;
+	sink = calloc(1, sizeof(*sink));
+	if (sink == NULL)
+		return -ENOMEM;
+	sink->target = message->target;
+	sink->log = message->log;
+	sink->fd = -1;
+	sink->path = strdup(path);
+	TAILQ_INIT(&sink->streams);
+	if (sink->path == NULL ||
+	    map_put_name(&roster->sinks, sink->path, roster->n_sinks) < 0) {
+		sink_free(sink);
+		return -ENOMEM;
+	}
+	/* What a log process that was killed had begun with its files is ended. */
+	sink->pack_due = sink->log.compress;
+	if (sink->log.compress && sink->target == FEED_TO_FILE)
+		sink_tidy(sink);
+	roster->sink_at[roster->n_sinks++] = sink;
+	*ret = sink;
+	return 0;
+}
+
+/* A stream leaves its sink: the sink if no other goes to it, taken out, else NULL. */
+static struct sink *
+leave_sink(struct roster *roster, struct stream *stream)
+{
+	struct sink *sink = stream->sink;
+	struct sink *last;
+	uint32_t at;
+
+	TAILQ_REMOVE(&sink->streams, stream, by_sink);
+	stream->sink = NULL;
+	if (!TAILQ_EMPTY(&sink->streams))
+		return NULL;
+	ASSERT(map_get_name(&roster->sinks, sink->path, &at));
+	map_remove_name(&roster->sinks, sink->path);
+	last = roster->sink_at[--roster->n_sinks];
+	roster->sink_at[at] = last;
+	/* The name is there already: this cannot fail. */
+	if (last != sink)
+		ASSERT(map_put_name(&roster->sinks, last->path, at) == 0);
+	return sink;
+}
+
+/* Let go of a sink that no stream goes to. */
+void
+sink_free(struct sink *sink)
+{
+	if (sink == NULL)
+		return;
+	if (sink->packer > 0) {
+		sink_pack_stop(sink);
+		sink_tidy(sink);
+	}
+	sink_close(sink);
+	free(sink->path);
+	free(sink);
+}
+
+static void
+set_life(const struct roster *roster, struct stream *stream, const struct feed_message *message)
+{
+	stream->incarnation = message->incarnation;
+	stream->generation = message->generation;
+	stream->pid = message->pid;
+	stream->name = message->stream;
+	match_take(roster->state, stream, message);
+}
+
+/* A new stream; `fd`, its read end, is the roster's if this succeeds.  0 or -errno. */
+int
+roster_add(struct roster *roster, const struct feed_message *message, int fd,
+           struct stream **ret)
+{
+	struct stream *stream = calloc(1, sizeof(*stream));
+	struct sink *sink;
+	struct stat st;
+	int r;
+
+	if (stream == NULL)
+		return -ENOMEM;
+	stream->actor = strdup(feed_actor(message));
+	r = stream->actor == NULL ? -ENOMEM : 0;
+	if (r == 0 && fstat(fd, &st) < 0)
+		r = -errno;
+	if (r == 0)
+		r = state_find(roster->state, message->key, &stream->source.entry);
+	if (r == 0)
+		r = find_sink(roster, message, &sink);
+	if (r < 0) {
+		free(stream->actor);
+		free(stream);
+		return r;
+	}
+	stream->source.fd = fd;
+	stream->source.key = message->key;
+	stream->source.pipe = st.st_ino;
+	stream->sink = sink;
+	set_life(roster, stream, message);
+	TAILQ_INSERT_TAIL(&sink->streams, stream, by_sink);
+	TAILQ_INSERT_TAIL(&roster->all, stream, all);
+	roster->by_entry[stream->source.entry] = stream;
+	roster->n_streams++;
+	*ret = stream;
+	return 0;
+}
+
+/*
+ * What is known of a stream has changed.  *ret_unused is its former sink if no stream
+ * goes there any more: the caller frees it; else NULL.  On -errno nothing has changed.
+ */
+int
+roster_change(struct roster *roster, struct stream *stream,
+              const struct feed_message *message, struct sink **ret_unused)
+{
+	struct sink *sink;
+	char *actor = NULL;
+	int r;
+
+	*ret_unused = NULL;
+	if (strcmp(stream->actor, feed_actor(message)) != 0) {
+		actor = strdup(feed_actor(message));
+		if (actor == NULL)
+			return -ENOMEM;
+	}
+	r = find_sink(roster, message, &sink);
+	if (r < 0) {
+		free(actor);
+		return r;
+	}
+	if (sink != stream->sink) {
+		*ret_unused = leave_sink(roster, stream);
+		stream->sink = sink;
+		TAILQ_INSERT_TAIL(&sink->streams, stream, by_sink);
+	}
+	if (actor != NULL) {
+		free(stream->actor);
+		stream->actor = actor;
+	}
+	set_life(roster, stream, message);
+	return 0;
+}
+
+/*
+ * Forget a stream, also in the state.  Returns its sink if no stream goes there any
+ * more: the caller frees it; else NULL.
+ */
+struct sink *
+roster_remove(struct roster *roster, struct stream *stream)
+{
+	struct sink *unused = leave_sink(roster, stream);
+
+	TAILQ_REMOVE(&roster->all, stream, all);
+	roster->by_entry[stream->source.entry] = NULL;
+	roster->n_streams--;
+	state_drop(roster->state, stream->source.key);
+	match_done(stream);
+	fd_close(&stream->source.fd);
+	free(stream->actor);
+	free(stream);
+	return unused;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/* sink.h - where streams go: a file and those that were set aside, or a socket.
+ *
+ * A sink that cannot be written to is in trouble: it is left alone for a pause that
+ * grows, its streams wait in their pipes, and it is told once; once more when it is
+ * over.
+ */
+#ifndef LOGD_SINK_H
+#define LOGD_SINK_H
+
+#include "base/strbuf.h"
+#include "logd/write/feed.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+struct stream;
+
+TAILQ_HEAD(sinks, sink);
+TAILQ_HEAD(streams, stream);
+
+struct sink {
+	enum feed_target target;
+	char *path;
+	struct feed_log log;
+	struct streams streams;
+	int fd; /* -1: closed */
+	uint64_t device;
+	uint64_t inode;
+	TAILQ_ENTRY(sink) by_use; /* of those that may be open */
+	TAILQ_ENTRY(sink) by_trouble;
+	bool in_use;
+	bool in_trouble;
+	int error;        /* errno; 0: all is well */
+	int told;         /* the error that was told last */
+	int rotate_error; /* of the last time it should have been set aside */
+	int rotate_told;
+	int pack_told;
+	bool pack_due; /* something was set aside */
+	uint32_t pause_ms;
+	uint64_t retry_ms;
+	uint64_t aged_ms; /* when max_age was looked at last */
+	pid_t packer;     /* gzip of this log; 0: none */
+};
+
+/* Files. */
+int sink_open(struct sink *sink, uint64_t *ret_size);
+void sink_close(struct sink *sink);
+int sink_ends_in_line(const struct sink *sink, uint64_t size);
+int sink_write(const struct sink *sink, uint64_t offset, const char *data, size_t len);
+int sink_splice(const struct sink *sink, uint64_t offset, int pipe_fd, size_t len,
+                size_t *ret_done);
+int sink_cut(const struct sink *sink, uint64_t size);
+
+/* Those that were set aside: rotate.c. */
+uint64_t sink_limit(const struct sink *sink);
+int sink_rotate(struct sink *sink);
+void sink_tidy(struct sink *sink);
+
+/* Compression: pack.c. */
+int sink_pack(struct sink *sink);
+void sink_pack_stop(struct sink *sink);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: ISC */
+/* stream.h - the streams that are known and the sinks they go to.
+ *
+ * A stream owns its read end; a sink lives as long as a stream goes to it.
+ */
+#ifndef LOGD_STREAM_H
+#define LOGD_STREAM_H
+
+#include "base/map.h"
+#include "logd/write/batch.h"
+#include "logd/write/feed.h"
+#include "logd/write/sink.h"
+#include "logd/write/state.h"
+
+/* Where a stream is in the loop. */
+enum stream_place {
+	STREAM_ARMED,   /* epoll tells when something is there */
+	STREAM_PAUSING, /* more is coming: wait until it is worth while */
+	STREAM_READY,   /* a piece is to be written */
+	STREAM_WAITING, /* for its sink, which is in trouble */
+	STREAM_PARTIAL, /* for the rest of a line */
+	STREAM_ENDED,   /* nobody can write any more */
+};
+
+struct stream {
+	struct batch_source source;
+	struct sink *sink;
+	char *actor;
+	uint32_t incarnation;
+	uint32_t generation;
+	int32_t pid;
+	enum feed_stream name;
+	enum stream_place place;
+	bool flush;   /* the last line needs no newline */
+	bool dropped; /* forget it when its pipe is empty */
+	bool large;   /* its pipe was made larger */
+	bool match_owed; /* a line matched, and that could not be told yet */
+	struct pattern pattern;
+	char *pattern_text; /* NULL: none */
+	struct match_begun *begun; /* a line whose end has not come yet, or NULL */
+	bool done;    /* we are to end, and what it held then is written */
+	unsigned int pause;
+	size_t size; /* of its pipe */
+	size_t owed; /* we are to end: what it held then and is not written */
+	uint64_t due_ns;
+	uint64_t round; /* of FEED_BEGIN in which it was named */
+	size_t left;    /* STREAM_PARTIAL: what was in the pipe */
+	TAILQ_ENTRY(stream) by_place;
+	TAILQ_ENTRY(stream) by_sink;
+	TAILQ_ENTRY(stream) all;
+};
+
+struct roster {
+	struct state *state;
+	struct streams all;
+	struct stream **by_entry; /* STATE_STREAMS_MAX of them */
+	struct map sinks;         /* by path, into sink_at */
+	struct sink **sink_at;
+	uint32_t n_sinks;
+	uint32_t n_streams;
+};
+
+int roster_open(struct roster *roster, struct state *state);
+void roster_close(struct roster *roster);
+struct stream *roster_find(const struct roster *roster, uint64_t key);
+int roster_add(struct roster *roster, const struct feed_message *message, int fd,
+               struct stream **ret);
+int roster_change(struct roster *roster, struct stream *stream,
+                  const struct feed_message *message, struct sink **ret_unused);
+struct sink *roster_remove(struct roster *roster, struct stream *stream);
+void sink_free(struct sink *sink);
+
+#endif

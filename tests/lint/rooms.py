@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""rooms.py - the shelves of the larger rooms, and the budgets of all of them.
+
+A shelf is a folder of sources inside a room.  SHELVES gives their order: a shelf may include
+and call those to its left, never one to its right.  The budgets are in BUDGET.  What does not
+hold yet is listed in rooms.txt; an offence that is not listed fails, and so does a line of the
+list that is not an offence any more: the list only gets shorter.  Prints TAP.
+
+    rooms.py --write    prints the list as it would have to be
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+SHELVES = {
+    "ctl": ["wire", "text", "verb"],
+    "logd": ["write", "read"],
+}
+BUDGET = {
+    "lines of a shelf": 6000,
+    "files of a shelf": 30,
+    "lines of a file": 500,
+    "median lines of a file": 150,
+    "members of a struct": 30,
+    "bools of a struct": 8,
+    "files of a knot": 6,
+}
+
+TOP = os.environ.get("top_srcdir", ".")
+BUILD = os.environ.get("top_builddir", ".")
+SRC = os.path.join(TOP, "src")
+
+
+def without_comments(text):
+    return re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
+
+
+def read_sources():
+    sources = {}
+    for folder, _, names in os.walk(SRC):
+        for name in names:
+            if name.endswith((".c", ".h")):
+                path = os.path.join(folder, name)
+                with open(path, encoding="utf-8") as file:
+                    sources[os.path.relpath(path, SRC)] = file.read()
+    return dict(sorted(sources.items()))
+
+
+def room_of(path):
+    return path.split("/")[0]
+
+
+def shelf_of(path):
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 else None
+
+
+def goes_up(a, b):
+    """Does a file of one shelf use a file of a shelf to its right?"""
+    order = SHELVES.get(room_of(a))
+    if order is None or room_of(a) != room_of(b) or shelf_of(a) == shelf_of(b):
+        return False
+    return order.index(shelf_of(b)) > order.index(shelf_of(a))
+
+
+def look_at_shelves(sources):
+    for path in sources:
+        order = SHELVES.get(room_of(path))
+        if (order is None) != (shelf_of(path) is None) or (order and shelf_of(path) not in order):
+            yield f"{path}: lies on no shelf that is known"
+
+
+def look_at_includes(sources):
+    for path, text in sources.items():
+        for include in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.M):
+            if include in sources and goes_up(path, include):
+                yield f"{path}: includes {include}"
+
+
+def read_calls(sources):
+    """What file calls what file: by the symbols of the objects that were built."""
+    defined, wanted = {}, collections.defaultdict(set)
+    for path in sources:
+        if not path.endswith(".c"):
+            continue
+        folder, name = os.path.split(path[:-2])
+        folder = os.path.join(BUILD, "src", folder)
+        objects = [o for o in os.listdir(folder) if re.fullmatch(rf"(\w+-)?{re.escape(name)}\.o", o)] \
+            if os.path.isdir(folder) else []
+        if not objects:
+            continue
+        out = subprocess.run([os.environ.get("NM", "nm"), "-g", os.path.join(folder, objects[0])],
+                             capture_output=True, text=True, check=True).stdout
+        for line in out.splitlines():
+            parts = line.split()
+            if len(parts) == 3:
+                defined[parts[2]] = path
+            elif parts[0] == "U":
+                wanted[path].add(parts[1])
+    calls = collections.defaultdict(lambda: collections.defaultdict(set))
+    for path, symbols in wanted.items():
+        for symbol in symbols:
+            other = defined.get(symbol)
+            if other is not None and other != path:
+                calls[path][other].add(symbol)
+    return calls
+
+
+def look_at_calls(calls):
+    for path in sorted(calls):
+        for other in sorted(calls[path]):
+            if goes_up(path, other):
+                for symbol in sorted(calls[path][other]):
+                    yield f"{path}: calls {symbol}() of {other}"
+
+
+def find_knots(calls, files):
+    """Sets of files each of which reaches each other by calls (Tarjan, without recursion)."""
+    index, low, on_stack, stack, knots = {}, {}, set(), [], []
+    for root in files:
+        if root in index:
+            continue
+        work = [(root, iter(sorted(f for f in calls[root] if f in files)))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            path, others = work[-1]
+            other = next(others, None)
+            if other is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[path])
+                if low[path] == index[path]:
+                    knot = []
+                    while not knot or knot[-1] != path:
+                        knot.append(stack.pop())
+                        on_stack.discard(knot[-1])
+                    knots.append(sorted(knot))
+            elif other not in index:
+                index[other] = low[other] = len(index)
+                stack.append(other)
+                on_stack.add(other)
+                work.append((other, iter(sorted(f for f in calls[other] if f in files))))
+            elif other in on_stack:
+                low[path] = min(low[path], index[other])
+    return knots
+
+
+def group(sources):
+    groups = collections.defaultdict(list)
+    for path in sources:
+        groups[os.path.dirname(path)].append(path)
+    return groups
+
+
+def look_at_knots(sources, calls):
+    for folder, files in sorted(group(sources).items()):
+        largest = max((len(k) for k in find_knots(calls, {f for f in files if f.endswith(".c")})), default=0)
+        if largest > BUDGET["files of a knot"]:
+            yield f"{folder}: {largest} files call each other in a circle"
+
+
+def look_at_sizes(sources):
+    for folder, files in sorted(group(sources).items()):
+        lines = sum(sources[f].count("\n") for f in files)
+        if lines > BUDGET["lines of a shelf"]:
+            yield f"{folder}: more than {BUDGET['lines of a shelf']} lines"
+        if len(files) > BUDGET["files of a shelf"]:
+            yield f"{folder}: more than {BUDGET['files of a shelf']} files"
+    for path, text in sources.items():
+        if text.count("\n") > BUDGET["lines of a file"]:
+            yield f"{path}: more than {BUDGET['lines of a file']} lines"
+    median = sorted(t.count("\n") for t in sources.values())[len(sources) // 2]
+    if median > BUDGET["median lines of a file"]:
+        yield f"src: the median file has more than {BUDGET['median lines of a file']} lines"
+
+
+def find_structs(sources):
+    for path, text in sources.items():
+        text = without_comments(text)
+        for match in re.finditer(r"^(?:typedef )?struct (\w+) \{\n(.*?)^\}", text, re.M | re.S):
+            yield path, match[1], match[2]
+
+
+def look_at_structs(sources):
+    for path, tag, body in find_structs(sources):
+        members, bools = 0, 0
+        for declaration in re.sub(r"\([^()]*\)|\{|\}", "", body).split(";"):
+            declaration = " ".join(declaration.split())
+            if not declaration or declaration.startswith("#"):
+                continue
+            names = declaration.count(",") + 1
+            members += names
+            if declaration.startswith("bool "):
+                bools += names
+        if members > BUDGET["members of a struct"]:
+            yield f"{path}: struct {tag} has more than {BUDGET['members of a struct']} members"
+        if bools > BUDGET["bools of a struct"]:
+            yield f"{path}: struct {tag} has more than {BUDGET['bools of a struct']} bools"
+
+
+def look_at_names(sources):
+    seen = collections.defaultdict(list)
+    for path in sources:
+        seen[os.path.basename(path)].append(path)
+    for name, paths in sorted(seen.items()):
+        for path in paths[1:]:
+            yield f"{path}: has the name of {paths[0]}"
+    tags = collections.defaultdict(list)
+    for path, tag, _ in find_structs(sources):
+        tags[tag].append(path)
+    for tag, paths in sorted(tags.items()):
+        for path in sorted(set(paths))[1:]:
+            yield f"{path}: struct {tag} is another in {paths[0]}"
+    for path in sources:
+        if "-" in path:
+            yield f"{path}: has a dash in its name"
+
+
+def main():
+    sources = read_sources()
+    calls = read_calls(sources)
+    looks = [
+        ("every file of a room with shelves lies on one", look_at_shelves(sources)),
+        ("no file includes of a shelf to its right", look_at_includes(sources)),
+        ("no file calls one of a shelf to its right", look_at_calls(calls)),
+        ("no more than six files call each other in a circle", look_at_knots(sources, calls)),
+        ("shelves and files keep to their size", look_at_sizes(sources)),
+        ("structs keep to their size", look_at_structs(sources)),
+        ("a name means one file, one struct", look_at_names(sources)),
+    ]
+    with open(os.path.join(TOP, "tests/lint/rooms.txt"), encoding="utf-8") as file:
+        listed = {line.strip() for line in file if line.strip() and not line.startswith("#")}
+    if sys.argv[1:] == ["--write"]:
+        for _, found in looks:
+            for offence in found:
+                print(offence)
+        return 0
+    print(f"1..{len(looks) + 1}")
+    seen, failed = set(), False
+    for number, (name, found) in enumerate(looks, 1):
+        found = set(found)
+        new = sorted(found - listed)
+        seen |= found
+        for offence in new:
+            print(f"# {offence}")
+        failed |= bool(new)
+        print(f"{'not ok' if new else 'ok'} {number} - {name}")
+    stale = sorted(listed - seen)
+    for offence in stale:
+        print(f"# rooms.txt lists what holds now: {offence}")
+    print(f"{'not ok' if stale else 'ok'} {len(looks) + 1} - rooms.txt lists nothing that holds")
+    return failed or bool(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
