@@ -5,6 +5,7 @@
 #include "daemon/keeper.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "daemon/log.h"
 #include "daemon/procs.h"
 #include "daemon/shell.h"
+#include "daemon/unsent.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
@@ -23,6 +25,7 @@
 
 struct keeper {
 	struct shell *shell;
+	struct unsent *unsent; /* what the walker could not be told yet */
 	ev_io io;
 	/* What came while something else was waited for. */
 	bool is_poked;
@@ -34,16 +37,21 @@ struct keeper {
 
 /* A sign of life in the midst of long work is sent so often. */
 #define BEAT_MS 1000
+/* So long the ledger, which there is no going on without, may be on its way. */
+#define PATIENCE_MS 5000
 
-static void
-tell(struct shell *shell, const struct link_message *message, const int *fds, size_t n)
+/* A message without a descriptor: 0, also to a walker that is gone, or -errno. */
+static int
+tell(struct shell *shell, const struct link_message *message)
 {
-	int r = link_send(shell->link_fd, message, fds, n);
+	int r = link_send(shell->link_fd, message, NULL, 0);
 
 	/* That the walker is gone is seen, and told, elsewhere. */
-	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
-		log_paced(&shell->link_pace, LOG_LEVEL_ERROR, "tell the walker (%s): %s",
-		          link_names[message->kind], strerror(-r));
+	if (r == 0 || r == -EPIPE)
+		return 0;
+	log_paced(&shell->link_pace, LOG_LEVEL_ERROR, "tell the walker (%s): %s",
+	          link_names[message->kind], strerror(-r));
+	return r;
 }
 
 /* ---- what it tells ----------------------------------------------------------------- */
@@ -78,7 +86,7 @@ act(struct keeper *keeper)
 		const struct link_message alive = {.kind = LINK_ALIVE, .n = 1};
 
 		keeper->is_asked = false;
-		tell(keeper->shell, &alive, NULL, 0);
+		(void)tell(keeper->shell, &alive);
 	}
 	if (keeper->is_poked) {
 		keeper->is_poked = false;
@@ -124,7 +132,8 @@ keeper_new(struct shell *shell, struct err *err)
 {
 	struct keeper *keeper = calloc(1, sizeof(*keeper));
 
-	if (keeper == NULL) {
+	if (keeper == NULL || (keeper->unsent = unsent_new(shell)) == NULL) {
+		free(keeper);
 		err_set(err, ENOMEM, "link to the walker");
 		return NULL;
 	}
@@ -142,6 +151,7 @@ keeper_free(struct keeper *keeper)
 	if (keeper == NULL)
 		return;
 	ev_io_stop(keeper->shell->loop, &keeper->io);
+	unsent_free(keeper->unsent);
 	free(keeper);
 }
 
@@ -150,22 +160,19 @@ keeper_free(struct keeper *keeper)
 void
 shell_keep(struct shell *shell, uint64_t key, int fd)
 {
-	struct link_message message = {.kind = LINK_STORE, .n = 1};
 	/* What was handed over under this key is replaced: not to be dropped any more. */
 	int replaced = shell_take(shell, key);
 
 	fd_close(&replaced);
-	message.keys[0] = key;
-	tell(shell, &message, &fd, 1);
+	if (shell->keeper != NULL)
+		unsent_send(shell->keeper->unsent, LINK_STORE, key, fd);
 }
 
 void
 shell_release(struct shell *shell, uint64_t key)
 {
-	struct link_message message = {.kind = LINK_DROP, .n = 1};
-
-	message.keys[0] = key;
-	tell(shell, &message, NULL, 0);
+	if (shell->keeper != NULL)
+		unsent_send(shell->keeper->unsent, LINK_DROP, key, -1);
 }
 
 int
@@ -232,6 +239,22 @@ wait_for_ack(struct shell *shell)
 	return code;
 }
 
+/* There are too many descriptors on their way, of whomever: try again for so long.  0,
+ * also where the walker is gone, or -errno. */
+static int
+send_patiently(struct shell *shell, const struct link_message *message, int fd)
+{
+	const uint64_t end_ms = clock_mono_ms() + PATIENCE_MS;
+	int r;
+
+	while ((r = link_send(shell->link_fd, message, &fd, 1)) < 0 && r != -EPIPE &&
+	       clock_mono_ms() < end_ms) {
+		keeper_beat(shell);
+		(void)poll(NULL, 0, 1);
+	}
+	return r == -EPIPE ? 0 : r;
+}
+
 /*
  * The walker answers when it has the ledger: until then a successor would get the one
  * before.  Where it could not take it, what is done from now on would be unknown to a
@@ -247,8 +270,9 @@ keeper_keep_ledger(struct shell *shell)
 
 	ledger_size(shell->ledger, &size);
 	ledger.n = size.slots;
-	tell(shell, &ledger, &fd, 1);
-	code = wait_for_ack(shell);
+	code = -send_patiently(shell, &ledger, fd);
+	if (code == 0)
+		code = wait_for_ack(shell);
 	if (code == 0)
 		return;
 	(void)log_errno(-code, "hand the ledger to the walker");
@@ -277,7 +301,9 @@ keeper_has_room(struct shell *shell, uint32_t n)
 
 	if (shell->keeper == NULL || shell->keeper->is_gone)
 		return true;
-	tell(shell, &room, NULL, 0);
+	/* Not before it keeps what it has been given. */
+	if (unsent_flush(shell->keeper->unsent) < 0 || tell(shell, &room) < 0)
+		return false;
 	return wait_for_ack(shell) == 0;
 }
 
@@ -291,15 +317,13 @@ keeper_beat(struct shell *shell)
 	if (keeper == NULL || keeper->is_gone || now_ms - keeper->beat_ms < BEAT_MS)
 		return;
 	keeper->beat_ms = now_ms;
-	tell(shell, &alive, NULL, 0);
+	(void)tell(shell, &alive);
 }
 
 void
 keeper_lock(struct shell *shell, int fd)
 {
-	const struct link_message lock = {.kind = LINK_LOCK};
-
-	tell(shell, &lock, &fd, 1);
+	unsent_send(shell->keeper->unsent, LINK_LOCK, 0, fd);
 }
 
 void
@@ -307,7 +331,7 @@ keeper_settled(struct shell *shell)
 {
 	const struct link_message adopted = {.kind = LINK_ADOPTED};
 
-	tell(shell, &adopted, NULL, 0);
+	(void)tell(shell, &adopted);
 	(void)handover_drop_rest(shell->handover);
 	shell->handover = NULL;
 }
@@ -316,8 +340,10 @@ int
 keeper_upgrade(struct shell *shell, int binary_fd)
 {
 	const struct link_message upgrade = {.kind = LINK_UPGRADE};
+	/* What it does not keep by now would be lost with us. */
+	int r = unsent_flush(shell->keeper->unsent);
 
-	return link_send(shell->link_fd, &upgrade, &binary_fd, 1);
+	return r < 0 ? r : link_send(shell->link_fd, &upgrade, &binary_fd, 1);
 }
 
 void
@@ -334,5 +360,5 @@ keeper_notify(struct shell *shell, const char *text)
 	message.n = (uint32_t)n;
 	if (message.n >= sizeof(message.text))
 		message.n = sizeof(message.text) - 1;
-	tell(shell, &message, NULL, 0);
+	(void)tell(shell, &message);
 }

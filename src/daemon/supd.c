@@ -425,13 +425,13 @@ open_rooms(struct shell *shell, const struct conf *conf)
 		log_line(LOG_LEVEL_ERROR, "event loop: %s", strerror(errno));
 		return EX_OSERR;
 	}
+	shell->keeper = keeper_new(shell, &err);
 	open_cgroups(shell);
 	shell->given = given_new(shell);
 	shell->system = system_new();
-	if (shell->system == NULL || events_init(&shell->events) < 0)
+	if (shell->keeper == NULL || shell->system == NULL || events_init(&shell->events))
 		err_set(&err, ENOMEM, "event stream");
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
-	         (shell->keeper = keeper_new(shell, &err)) != NULL &&
 	         (shell->helpers = helpers_new(shell, &err)) != NULL &&
 	         (shell->letters = letters_new(shell, &err)) != NULL &&
 	         (shell->tasks = tasks_new(shell, &err)) != NULL &&
@@ -477,13 +477,13 @@ close_rooms(struct shell *shell)
 	rundirs_free(shell->rundirs);
 	output_free(shell->output);
 	loop_free(shell->turn);
-	keeper_free(shell->keeper);
 	events_done(&shell->events);
 	actors_done(&shell->actors);
 	additions_done(&shell->additions);
 	reload_free(shell);
 	system_free(shell->system);
 	shell_release(shell, VAULT_KEY(VAULT_CGROUP, 0));
+	keeper_free(shell->keeper);
 	cgroup_root_close(&shell->cgroups);
 	ledger_free(shell->ledger);
 	exits_free(shell->exits);

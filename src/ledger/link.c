@@ -123,16 +123,10 @@ wait_for_flight(int fd, int tries)
 	return true;
 }
 
-/*
- * Send one message and copies of n_fds descriptors, which stay the caller's.
- *
- * Returns 0; -EPIPE when the other side is gone; another -errno when it was not sent,
- * such as -ENOMEM.  At an end that does not wait -EAGAIN when the link is full.
- * -ETOOMANYREFS, at the other end after some milliseconds, when this user has too many
- * descriptors on their way: poll(2) may call the link writable then, so try again later.
- */
-int
-link_send(int fd, const struct link_message *message, const int *fds, size_t n_fds)
+/* Send with these flags; -errno. */
+static int
+send_with(int fd, const struct link_message *message, const int *fds, size_t n_fds,
+          int flags)
 {
 	union {
 		struct cmsghdr align;
@@ -156,12 +150,34 @@ link_send(int fd, const struct link_message *message, const int *fds, size_t n_f
 		memcpy(CMSG_DATA(c), fds, sizeof(int) * n_fds);
 	}
 	for (int tries = 0;;) {
-		int r = sendmsg(fd, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
+		int r = sendmsg(fd, &header, MSG_NOSIGNAL | flags) < 0 ? -errno : 0;
 
-		if (r == -EINTR || (r == -ETOOMANYREFS && wait_for_flight(fd, tries++)))
+		if (r == -EINTR || (r == -ETOOMANYREFS && (flags & MSG_DONTWAIT) == 0 &&
+		                    wait_for_flight(fd, tries++)))
 			continue;
 		return r == -ECONNRESET ? -EPIPE : r;
 	}
+}
+
+/*
+ * Send one message and copies of n_fds descriptors, which stay the caller's.
+ *
+ * Returns 0; -EPIPE when the other side is gone; another -errno when it was not sent,
+ * such as -ENOMEM.  At an end that does not wait -EAGAIN when the link is full.
+ * -ETOOMANYREFS, at the other end after some milliseconds, when this user has too many
+ * descriptors on their way: poll(2) may call the link writable then, so try again later.
+ */
+int
+link_send(int fd, const struct link_message *message, const int *fds, size_t n_fds)
+{
+	return send_with(fd, message, fds, n_fds, 0);
+}
+
+/* The same without waiting, whichever end it is. */
+int
+link_try(int fd, const struct link_message *message, const int *fds, size_t n_fds)
+{
+	return send_with(fd, message, fds, n_fds, MSG_DONTWAIT);
 }
 
 /* Take the descriptors, out of the way of those that a spawn arranges. */

@@ -134,6 +134,7 @@ extern const char *const link_names[];
 int link_pair(int ret_fds[2]);
 int link_adopt(int fd);
 int link_send(int fd, const struct link_message *message, const int *fds, size_t n_fds);
+int link_try(int fd, const struct link_message *message, const int *fds, size_t n_fds);
 int link_receive(int fd, int flags, struct link_message *ret, int ret_fds[LINK_FDS_MAX],
                  size_t *ret_n_fds);
 

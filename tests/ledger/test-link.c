@@ -283,11 +283,17 @@ send_beyond_the_limit(void)
 		return 1;
 	if (fill_flight() != -ETOOMANYREFS)
 		return 2;
-	if (link_send(fds[GUARDIAN], &message, &passed, 1) != -ETOOMANYREFS)
+	if (link_send(fds[GUARDIAN], &message, &passed, 1) != -ETOOMANYREFS ||
+	    link_try(fds[GUARDIAN], &message, &passed, 1) != -ETOOMANYREFS)
 		return 3;
 	/* What has no descriptors still arrives. */
 	message = (struct link_message){.kind = LINK_ADOPTED};
-	return link_send(fds[GUARDIAN], &message, NULL, 0) == 0 ? 0 : 4;
+	if (link_send(fds[GUARDIAN], &message, NULL, 0) != 0)
+		return 4;
+	/* The guardian's end, too, can be asked not to wait. */
+	while (link_try(fds[GUARDIAN], &message, NULL, 0) == 0)
+		continue;
+	return link_try(fds[GUARDIAN], &message, NULL, 0) == -EAGAIN ? 0 : 5;
 }
 
 START_TEST(descriptors_of_others_that_nobody_reads_are_not_waited_for_without_end)
