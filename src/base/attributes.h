@@ -26,7 +26,8 @@ struct attributes {
 	unsigned long *cpus; /* as in sched_setaffinity(2); NULL: inherited */
 	size_t n_cpus;       /* words of it */
 	uint64_t bounding;   /* capabilities that can be had at all: bit n is number n */
-	uint64_t ambient;    /* and those that it has, whoever its user is */
+	/* and the ambient ones, which a process keeps under any user */
+	uint64_t ambient;
 };
 
 #endif

@@ -34,7 +34,8 @@ mix(uint64_t x)
 	return x;
 }
 
-/* FNV-1a; the names are paths of our own tree, nobody gains by making them collide. */
+/* FNV-1a.  The names are paths of the tree itself; making them collide gains an attacker
+ * nothing. */
 static uint64_t
 hash_name(const char *name)
 {
@@ -158,7 +159,7 @@ map_get(const struct map *map, uint64_t key, uint32_t *ret_value)
 	return get(map, key, NULL, ret_value);
 }
 
-/* Forget a key; one that is not there is fine. */
+/* Remove a key; a key that is absent is fine. */
 void
 map_remove(struct map *map, uint64_t key)
 {

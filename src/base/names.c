@@ -16,7 +16,7 @@ names_find(const char *const *names, size_t n, const char *name)
 	return -1;
 }
 
-/* Is it one of these words, which blanks part? */
+/* True if `word` is among `words`, which are separated by blanks. */
 bool
 names_list_has(const char *words, const char *word)
 {

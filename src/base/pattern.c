@@ -85,7 +85,7 @@ pattern_compile(struct pattern *pattern, const char *text, struct err *why)
 	return 0;
 }
 
-/* Give back what pattern_compile() took; one that is not there is fine. */
+/* Free what pattern_compile() allocated; a pattern that was never compiled is fine. */
 void
 pattern_done(struct pattern *pattern)
 {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* respawn.h - when does the next one begin after one that has ended?
+/* respawn.h - when does the next process begin after one has ended?
  *
- * At once after one that lived; after one that hardly did there is a wait, which doubles
- * until one lives for long.  Nobody is ever given up.  Plain data, no I/O: times are
- * milliseconds of one clock, passed in.  Nothing here fails.
+ * At once after a process that lived; after a process that hardly lived there is a wait,
+ * which
+ * doubles until a process lives for long.  There is no giving up.
+ *
+ * Plain data, no I/O: times are milliseconds of one clock, passed in.  Nothing here
+ * fails.
  */
 #ifndef BASE_RESPAWN_H
 #define BASE_RESPAWN_H

@@ -299,7 +299,7 @@ strbuf_str(const struct strbuf *sb)
 	return sb->data != NULL ? sb->data : "";
 }
 
-/* Hand the content over to the caller, who frees it; NULL if anything had failed. */
+/* Hand the content over to the caller, which frees it; NULL after any failure. */
 char *
 strbuf_take(struct strbuf *sb)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* watchdog.c - is it silent for too long, and who speaks for it meanwhile? */
+/* watchdog.c - is a process silent for too long, and what is its superior told meanwhile?
+ */
 #include "config.h"
 
 #include "base/watchdog.h"
@@ -46,7 +47,8 @@ watchdog_enter(struct watchdog *watchdog, enum watchdog_state state, uint64_t no
 	watchdog->asked_ms = watchdog->unanswered_ms = 0;
 }
 
-/* It has so many actors to look after. */
+/* The number of actors the watched process looks after: the time that it is given grows
+ * with it. */
 void
 watchdog_expect(struct watchdog *watchdog, uint32_t n_actors)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* watchdog.h - is it silent for too long, and who speaks for it meanwhile?
+/* watchdog.h - is a process silent for too long, and what is its superior told meanwhile?
  *
- * The process that is watched must prove itself within a time.  After that it is asked
- * from time to time whether it is alive, and has to answer; its superior, a service
- * manager, may want to hear of it, too.  A process that is silent for too long is
- * aborted, killed where that is not enough, and left alone where it does not even end of
- * that: it sleeps in the kernel, and executes nothing any more.  In between the superior
- * is kept patient, but not for ever.
+ * The watched process must prove itself within a time.  After that the watchdog asks from
+ * time to time whether the process is alive, and the process has to answer; its superior,
+ * a service manager, may want to hear of it, too.  A process that is silent for too long
+ * is aborted, then killed, and left behind if even that does not end it: it sleeps in the
+ * kernel and executes nothing any more.  In between the superior is kept patient, but not
+ * for ever.
  *
  * Plain data, no I/O: times are milliseconds of one clock, passed in; the acts are the
  * caller's.  Nothing here fails.
@@ -29,7 +29,8 @@
  * most, and for so much longer with each actor. */
 #define WATCHDOG_TURN_MS          60000
 #define WATCHDOG_TURN_MS_AN_ACTOR 10
-/* So long the superior is kept patient; after that its own remedy is the better one. */
+/* How long the superior is kept patient; after that its own remedy is the better choice.
+ */
 #define WATCHDOG_GRACE_MS 300000
 
 enum watchdog_state {
@@ -52,9 +53,10 @@ enum watchdog_act {
 
 struct watchdog {
 	uint64_t period_ms; /* of the superior; 0: it wants to hear nothing */
-	uint64_t total_ms;  /* so long it may take until it has proved itself ... */
+	uint64_t total_ms;  /* time until the process must have proved itself ... */
 	uint64_t quiet_ms;  /* ... and be silent meanwhile */
-	uint64_t turn_ms;   /* so long it may go without an answer */
+	/* time without an answer after which the process counts as hung */
+	uint64_t turn_ms;
 	enum watchdog_state state;
 	uint64_t since_ms;    /* of the state */
 	uint64_t heard_ms;    /* the last sign of life */

@@ -152,13 +152,13 @@ exits_open(int take_fd, struct err *err)
 		return NULL;
 	added = atomic_load_explicit(&exits->writer->added, memory_order_acquire);
 	taken = atomic_load_explicit(&exits->reader->taken, memory_order_relaxed);
-	/* Where a predecessor wrote at random nobody knows how far it was. */
+	/* A predecessor that wrote at random may have spoiled both counters. */
 	if (added - taken > EXITS_MAX)
 		atomic_store_explicit(&exits->reader->taken, added, memory_order_release);
 	return exits;
 }
 
-/* Unmap and close; the records stay for whoever else has the descriptor. */
+/* Unmap and close; the records stay for other holders of the descriptor. */
 void
 exits_free(struct exits *exits)
 {
@@ -218,8 +218,8 @@ exits_peek(const struct exits *exits, struct reap *ret)
 }
 
 /*
- * Guardian: the record that exits_peek() gave is put down elsewhere, give its place
- * free.  Who dies between the two sees it again.
+ * Guardian: free the place of the record that exits_peek() gave, once the record is
+ * written elsewhere.  A guardian that dies between the two steps sees the record again.
  */
 void
 exits_take(struct exits *exits)

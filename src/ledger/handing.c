@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 /*
- * A new guardian is at the other end: it is told everything.  Signals that its
- * predecessor did not hear and news that it did not take are for this one; nobody waits
- * for an acknowledgement.
+ * A new guardian is at the other end: send it everything.  Signals that its predecessor
+ * did not hear and news that it did not take are for this guardian; acknowledgements of
+ * before are dropped.
  */
 void
 handing_begin(struct handing *handing, int take_link_fd)
@@ -94,11 +94,9 @@ send_news(struct handing *handing)
 }
 
 /*
- * Send what is due, as far as the link takes it.
- *
- * Returns 0 when all of it was sent, or nobody listens.  Else what was not stays due:
- * -EAGAIN until the link is writable, -EPIPE for the next guardian, anything else until a
- * little later.
+ * Send what is due, as far as the link takes it.  Returns 0 when all was sent, or no
+ * guardian listens.  Otherwise the rest stays due: -EAGAIN until the link is writable,
+ * -EPIPE for the next guardian, any other error until a little later.
  */
 int
 handing_send(struct handing *handing, const struct vault *vault)

@@ -16,7 +16,8 @@ handover_init(struct handover *handover)
 	*handover = (struct handover){.link_fd = -1, .exits_fd = -1, .ledger_fd = -1};
 }
 
-/* Close what nobody took; without a word to the walker, whose vault keeps it. */
+/* Close the descriptors that no room took; the walker is not told, and its vault keeps
+ * them. */
 void
 handover_done(struct handover *handover)
 {
@@ -124,7 +125,7 @@ handover_receive(int link_fd, struct handover *ret, struct err *err)
 			return r == 0 ? -EPIPE : end;
 		}
 	}
-	/* The walker's order is that of its table. */
+	/* The walker sends in the order of its hash table. */
 	if (handover.n > 1)
 		qsort(handover.vault, handover.n, sizeof(*handover.vault), compare);
 	handover.link_fd = link_fd;
@@ -155,8 +156,9 @@ handover_take(struct handover *handover, uint64_t key)
 }
 
 /*
- * Close what nobody took and tell the walker to do so, too.  To be called when everybody
- * has had the chance.  Returns 0, or -errno when the walker could not be told.
+ * Close the descriptors that no room took and tell the walker to close them, too.  To be
+ * called when every room has had the chance.  Returns 0, or -errno when the walker could
+ * not be told.
  */
 int
 handover_drop_rest(struct handover *handover)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* handover.h - what the walker gives to a new guardian.
  *
- * Received once, at the start; then each room takes what is its own by its key.  What
- * nobody took is closed, and dropped from the vault, when the guardian knows all that it
- * needs.  Owns the descriptors that nobody took, not the link.
+ * Received once, at the start; then each room takes its descriptors by their keys.  The
+ * rest is closed, and dropped from the vault, when the guardian knows all that it needs.
+ *
+ * Owns the descriptors that no room took, not the link.
  */
 #ifndef LEDGER_HANDOVER_H
 #define LEDGER_HANDOVER_H

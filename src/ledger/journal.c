@@ -17,7 +17,7 @@ epoch_of(uint64_t commit)
 	return (uint32_t)(commit >> 32);
 }
 
-/* The epoch after this one, of the other parity; 0 would mean that there is none. */
+/* The epoch after this one, of the other parity; never 0, which means no epoch. */
 static uint32_t
 epoch_after(uint32_t epoch)
 {
@@ -36,7 +36,7 @@ commit_now(const struct ledger *ledger)
 	return atomic_load_explicit(&ledger->header->commit, memory_order_acquire);
 }
 
-/* From the first store on it is so; nothing that follows may come before that. */
+/* The first store makes the entries valid, so no later store may be moved before it. */
 static void
 set_commit(struct ledger *ledger, uint64_t commit)
 {
@@ -84,7 +84,7 @@ performed_mark(uint32_t epoch, uint32_t n)
 	return (uint64_t)sum_fold(sum_bytes(&mark, sizeof(mark), 0)) << 32 | n;
 }
 
-/* False: it is not what anybody wrote. */
+/* False: the bytes cannot come from any guardian. */
 static bool
 find_performed(const struct ledger *ledger, uint32_t *ret_n)
 {
@@ -175,7 +175,7 @@ ledger_has_room(const struct ledger *ledger, uint32_t entries)
 	       ledger->header->journal - ledger_entries(ledger);
 }
 
-/* An event without what is between its fields: that is summed, too. */
+/* Copy an event without its padding, which the checksum covers, too. */
 static void
 copy_event(struct event *to, const struct event *from)
 {
@@ -300,7 +300,7 @@ journal_number_on(struct ledger *ledger, const struct ledger *old)
 	set_commit(ledger, commit_of(ledger_epoch(old), 0));
 }
 
-/* Which checkpoint this is; 0: there was none.  The next one has another number. */
+/* The number of the newest checkpoint, 0 before the first; each has another number. */
 uint32_t
 ledger_epoch(const struct ledger *ledger)
 {

@@ -142,7 +142,7 @@ memory_bytes(int fd, struct err *err)
 	return (size_t)st.st_size;
 }
 
-/* Is it a ledger, and one that this supd can read? */
+/* True if this is a ledger, of a version that this supd reads. */
 static bool
 check_header(const struct header *header, size_t bytes, struct err *err)
 {
@@ -207,7 +207,7 @@ ledger_open(int take_fd, struct err *err)
 	return ledger;
 }
 
-/* Unmap and close it; who else has the descriptor keeps what is in it. */
+/* Unmap and close; the content stays for other holders of the descriptor. */
 void
 ledger_free(struct ledger *ledger)
 {

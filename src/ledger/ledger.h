@@ -92,13 +92,14 @@ struct ledger_record {
 	struct ref ref;   /* REF_NONE: the slot is free */
 	struct ref elder; /* as in daemon/actors.h */
 	struct ref heir;
-	uint64_t conf_id; /* which configuration it came with; 0: supd's own actors */
+	/* the configuration the actor came with; 0: supd's own actors */
+	uint64_t conf_id;
 	uint32_t conf_index;
 	uint32_t life;       /* of the process that the rest is about; 0: none yet */
 	int32_t pid;         /* 0: none, or reaped */
 	int32_t error;       /* the spawn failed: errno */
 	uint32_t told;       /* the life that has said READY=1 */
-	int32_t leader;      /* whom `pid` was told in place of, by MAINPID=; 0: nobody */
+	int32_t leader;      /* the process that `pid` replaced by MAINPID=; 0: none */
 	uint64_t main_start; /* … and when that process was started */
 	/* 1 + how much its stdout and stderr had said before it; 0: not known */
 	uint64_t awaits[2];
@@ -141,11 +142,11 @@ const char *ledger_status(const struct ledger *ledger, uint32_t slot);
 
 /* A helper process of an actor, and what it was ordered for. */
 struct ledger_task {
-	struct ref ref; /* on whose behalf; REF_NONE: this place is free */
+	struct ref ref; /* the actor the task is for; REF_NONE: this place is free */
 	uint32_t serial;
 	uint32_t life;
 	uint64_t timeout_ms;
-	uint64_t deadline_ms; /* 0: it has not begun, or nobody counts */
+	uint64_t deadline_ms; /* 0: the task has not begun, or has no timeout */
 	uint64_t told_seq;    /* of the event that tells of its failure; 0: none yet */
 	struct cause cause;
 	int32_t pid;   /* 0: none, or reaped */
@@ -194,7 +195,7 @@ struct ledger_facts {
 	bool trial_ends_early;   /* as soon as everything is ready */
 	bool is_ready;           /* READY=1 was sent */
 	bool shutting_down;
-	char version[32]; /* of the binary that wrote it */
+	char version[32]; /* the version of the binary that wrote the ledger */
 };
 
 void ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts);

@@ -108,9 +108,9 @@ may_have(const struct link_message *message, size_t n_fds)
 	}
 }
 
-/* More descriptors are on their way than this user may have there: wait for the reader,
- * but not for long: they may be those of another process of the user, which nobody reads.
- * false: this end does not wait, or has waited. */
+/* More descriptors are in flight than this user may have.  Wait for the reader, but not
+ * for long: they may belong to another process of the same user, and stay unread. false:
+ * this end does not wait, or has waited. */
 static bool
 wait_for_flight(int fd, int tries)
 {

@@ -83,14 +83,14 @@ enum vault_kind {
 	VAULT_CONF,        /* a frozen configuration */
 	VAULT_PIPE,        /* an actor's output */
 	VAULT_LOG,         /* what the log process needs: see logd/ */
-	VAULT_CALLER,      /* the connection of the one who asked for an upgrade */
+	VAULT_CALLER,      /* the connection of the client that called Upgrade */
 	VAULT_CGROUP,      /* the directory of the actors' cgroups */
 	VAULT_SHELF,       /* what is in an actor's store of descriptors */
 	VAULT_STORED,      /* one of those */
 	VAULT_ADDITIONS,   /* what was added at run time */
 	VAULT_READY,       /* what an actor says on the descriptor of `ready: fd` */
-	VAULT_TRIAL,       /* the configuration before one that is on trial */
-	VAULT_METRICS,     /* the listening socket for those who fetch figures */
+	VAULT_TRIAL,       /* the configuration before the one on trial */
+	VAULT_METRICS,     /* the listening socket of the metrics */
 	VAULT_GIVEN,       /* a socket that supd was started with */
 };
 #define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))
@@ -100,7 +100,7 @@ enum vault_kind {
  * are left behind; with that many the next one waits for the end of one of them. */
 #define LINK_LEFT_MAX 8
 
-/* Without holes: it is sent as it is. */
+/* Without padding: the struct is sent as bytes. */
 struct link_hello {
 	uint32_t version;  /* LINK_VERSION */
 	uint32_t attempts; /* guardians in a row that died before LINK_ADOPTED */
@@ -108,7 +108,8 @@ struct link_hello {
 	int32_t walker_pid;
 	uint32_t has_ledger;
 	uint32_t is_upgrade; /* this is the new binary, which has adopted nothing yet */
-	uint32_t fell_back;  /* the new binary could not do it: this is the one before */
+	/* the new binary failed and the one before is running again */
+	uint32_t fell_back;
 	int32_t left[LINK_LEFT_MAX]; /* guardians that were left behind; 0: none */
 	int32_t oom_score_adj;       /* as supd was started with */
 	uint64_t lock_dev;           /* which file the lock of the runtime directory is */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* past.c - incarnations of names that are free, so that nobody is taken for another. */
+/* past.c - incarnations of free names, so that a later actor is not taken for an earlier
+ * one. */
 #include "config.h"
 
 #include "ledger/ledger.h"
@@ -30,7 +31,7 @@ value_of(uint64_t hash, uint32_t incarnation)
 {
 	uint32_t check = sum_fold(sum_bytes(&hash, sizeof(hash), incarnation));
 
-	/* None that is there may look like none. */
+	/* A used entry must not look like an empty one. */
 	return (uint64_t)(check | 1) << 32 | incarnation;
 }
 

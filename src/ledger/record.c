@@ -105,7 +105,7 @@ ledger_write(struct ledger *ledger, uint32_t slot, const struct ledger_record *r
 	struct ledger_record clean = *record;
 	struct reap *end = &clean.end;
 
-	/* What is between its fields is summed, too. */
+	/* The checksum covers the padding between the fields, too. */
 	_Static_assert(sizeof(struct ledger_record) == 160,
 	               "padding: look at ledger_write");
 	_Static_assert(sizeof(struct reap) == 40, "padding: look at ledger_write");
@@ -141,7 +141,7 @@ ledger_write_task(struct ledger *ledger, uint32_t place, const struct ledger_tas
 {
 	struct ledger_task clean = *task;
 
-	/* What is between its fields is summed, too. */
+	/* The checksum covers the padding between the fields, too. */
 	_Static_assert(sizeof(struct ledger_task) == 160,
 	               "padding: look at ledger_write_task");
 	memset((char *)&clean + offsetof(struct ledger_task, is_left) + 1, 0,

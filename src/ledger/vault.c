@@ -81,7 +81,7 @@ grow(struct vault *vault)
 			vault->slots[find(vault, old[i].key)] = old[i];
 }
 
-/* Close what waited for a child that does it, as far as there is one now. */
+/* Give the waiting descriptors to a child that closes them, if there is a child now. */
 void
 vault_tend(struct vault *vault)
 {
@@ -146,7 +146,7 @@ is_vital(uint64_t key)
 	return false;
 }
 
-/* How many there may be of those that are not vital. */
+/* The bound on keys that are not vital. */
 static size_t
 ordinary_max(const struct vault *vault)
 {
@@ -224,7 +224,8 @@ vault_drop(struct vault *vault, uint64_t key)
 		return;
 	let_go(vault, key, vault->slots[hole].fd);
 	vault->n--;
-	/* Those behind it move up, as far as that does not put them before their home. */
+	/* Entries behind the hole move up, as far as that does not put them before their
+	 * home. */
 	for (size_t i = (hole + 1) & vault->mask; vault->slots[i].fd != 0;
 	     i = (i + 1) & vault->mask) {
 		size_t from = home(vault, vault->slots[i].key);
@@ -261,7 +262,7 @@ vault_next(const struct vault *vault, size_t *at, size_t max, uint64_t *ret_keys
 	return n;
 }
 
-/* Whether an exec closes them: they are born so that it does. */
+/* Set whether an exec closes the descriptors; by default it does. */
 void
 vault_keep_open(const struct vault *vault, bool keep)
 {

@@ -25,7 +25,7 @@
 
 struct vault_slot {
 	uint64_t key;
-	int32_t fd; /* 0: free; a stored one never has that number */
+	int32_t fd; /* 0: free; a stored descriptor never has that number */
 	int32_t unused;
 };
 
@@ -35,7 +35,8 @@ struct vault {
 	size_t n;
 	size_t max;
 	struct closer closer;        /* of what strangers have a part in … */
-	int waiting[CLOSER_FDS_MAX]; /* … and what it has no child for yet */
+	/* … and descriptors for which there is no child yet */
+	int waiting[CLOSER_FDS_MAX];
 	size_t n_waiting;
 };
 

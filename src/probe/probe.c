@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* probe.c - is somebody there, and well?  One question over one connection. */
+/* probe.c - is a server there, and well? One question over one connection. */
 #include "config.h"
 
 #include "probe/probe.h"
@@ -20,7 +20,8 @@
 #define REQUEST_MAX 4096
 /* So much of an answer is taken in at a time. */
 #define PIECE_BYTES 4096
-/* And so many pieces behind its head, so that whoever sent them need not see a reset. */
+/* And the number of pieces read behind the head, so that the server need not see a reset.
+ */
 #define PIECES_DRAINED 16
 
 static const struct probe_result going_on = {.answer = PROBE_GOES_ON};
@@ -97,7 +98,8 @@ set_request(struct probe *probe, const struct probe_question *question)
 /* ---- how it is answered -------------------------------------------------------------
  */
 
-/* What the machine has too little of, ports among it, is not the fault of who is asked.
+/* A shortage of this machine, of ports for example, is not the fault of the probed
+ * server.
  */
 static struct probe_result
 failed(int error)
@@ -110,8 +112,8 @@ failed(int error)
 	};
 }
 
-/* Where nobody listens a port may be found to be our own: the kernel has joined us to
- * ourselves. */
+/* Where no server listens the kernel may choose the probed port as our own and connect
+ * the probe to itself. */
 static bool
 is_oneself(const struct probe *probe)
 {
@@ -160,7 +162,7 @@ listen_to(struct probe *probe)
 			return going_on;
 		if (n < 0)
 			return failed(errno);
-		/* It went away before it had answered. */
+		/* The server closed the connection before its answer. */
 		if (n == 0)
 			return failed(ECONNRESET);
 		r = head_take(&probe->head, piece, (size_t)n);
@@ -256,7 +258,7 @@ probe_begin(struct probe *probe, const struct probe_question *question,
 	*ret = try_to_connect(probe);
 }
 
-/* What it waited for has come. */
+/* The event that the probe waited for has come. */
 void
 probe_continue(struct probe *probe, struct probe_result *ret)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* probe.h - is somebody there, and well?  One question over one connection.
+/* probe.h - is a server there, and well?  One question over one connection.
  *
  * A probe never waits: its owner calls it when its descriptor is ready, and ends it when
- * its time is over.  A tcp or unix
- * probe is answered well when the connection is accepted; http when GET is answered with
- * a status from 200 to 399.  What supd itself lacks (descriptors, memory, ports) is
- * nobody's bad answer.
+ * its time is over.  A tcp or unix probe is answered well when the connection is
+ * accepted; http when GET is answered with a status from 200 to 399.  A shortage of supd
+ * itself (descriptors, memory, ports) is no bad answer.
  */
 #ifndef PROBE_PROBE_H
 #define PROBE_PROBE_H
@@ -23,7 +22,7 @@ struct probe_question {
 	const char *host; /* a numeric address */
 	uint16_t port;
 	const char *resource; /* asked for by http; NULL: that it is accepted is enough */
-	const char *name;     /* http: whom it is asked of */
+	const char *name;     /* http: the host in the request */
 };
 
 enum probe_answer {
@@ -35,7 +34,7 @@ enum probe_answer {
 
 struct probe_result {
 	enum probe_answer answer;
-	int error;  /* what went wrong: errno; a silent one is ETIMEDOUT, of its owner */
+	int error;  /* errno of the failure; ETIMEDOUT is set by the owner */
 	int status; /* http: that of a bad answer, else 0 */
 };
 

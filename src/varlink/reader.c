@@ -14,7 +14,8 @@ void
 varlink_reader_init(struct varlink_reader *reader, size_t max)
 {
 	*reader = (struct varlink_reader){.max = max};
-	/* Messages that wait, one that grows, and what a feed may bring at most. */
+	/* The messages that wait, a growing message, and the most that a feed may bring.
+	 */
 	strbuf_init(&reader->buf, 2 * max + 2 * VARLINK_FEED_MAX);
 }
 

@@ -26,7 +26,7 @@ struct varlink_reader {
 	size_t max;      /* of one message */
 	size_t start;    /* of the first message that was not taken out yet */
 	size_t tail;     /* behind the last NUL: the message that is still incomplete */
-	size_t messages; /* whole ones that wait to be taken out */
+	size_t messages; /* complete messages that wait to be taken */
 };
 
 void varlink_reader_init(struct varlink_reader *reader, size_t max);

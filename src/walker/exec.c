@@ -24,7 +24,7 @@ keep_open(const struct walker *walker, bool keep)
 	                   walker->handing.exits_fd,
 	                   walker->handing.ledger_fd};
 
-	/* That one of them may be -1 does not matter. */
+	/* An element of -1 does no harm. */
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		(void)fcntl(own[i], F_SETFD, keep ? 0 : FD_CLOEXEC);
 	vault_keep_open(&walker->vault, keep);
@@ -59,8 +59,8 @@ walker_kind(void)
 	return (uint64_t)LINK_VERSION << 32 | WALKER_KEPT;
 }
 
-/* Take what exec_walker() left for us.  Returns 0 or an exit status: EX_USAGE when nobody
- * but a user can have called. */
+/* Take what exec_walker() left for us.  Returns 0 or an exit status: EX_USAGE when the
+ * call can only come from a user. */
 int
 exec_resume(struct walker *walker)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* guardian.c - the walker's one child of its own: start it, hear it, judge it. */
+/* guardian.c - the walker's single child of its own: start, hear and judge the guardian.
+ */
 #include "config.h"
 
 #include "walker/private.h"
@@ -73,7 +74,7 @@ guardian_start(struct walker *walker)
 
 /* ---- what it says ------------------------------------------------------------------ */
 
-/* The binary replaces one that has not proved itself yet, if there is one. */
+/* The binary replaces a newer binary that has not proved itself yet, if there is any. */
 static void
 on_upgrade(struct walker *walker, int take_fd)
 {
@@ -169,8 +170,8 @@ on_message(struct walker *walker, const struct link_message *message, const int 
 }
 
 /*
- * Take in everything that the guardian has sent.  One that closed the link without
- * ending, or whose ledger was lost on the way, cannot be led any more: it is killed.
+ * Take in every message of the guardian.  A guardian is killed when it closed the link
+ * without ending, or when its ledger was lost on the way.
  */
 void
 guardian_receive(struct walker *walker)

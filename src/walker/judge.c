@@ -139,7 +139,7 @@ guardian_watch(struct walker *walker)
 		say_error("supd's guardian (pid %d) hangs%s: it is aborted", pid,
 		          walker->is_stopped ? ", it was stopped by a signal" : "");
 		(void)kill(walker->guardian, SIGABRT);
-		/* One that was stopped would not end of it. */
+		/* A stopped process would not end of the signal. */
 		(void)kill(walker->guardian, SIGCONT);
 		break;
 	case WATCHDOG_KILL:
@@ -176,14 +176,15 @@ is_final(const struct walker *walker, const struct reap *end)
 	        end->status == EX_OSERR || end->status == EX_CONFIG);
 }
 
-/* It failed: say so, and find out when and with which binary the next one begins. */
+/* The guardian failed: say so, and find out when and with which binary the next guardian
+ * begins. */
 static void
 count_crash(struct walker *walker, const struct reap *end, bool has_hung)
 {
 	uint64_t life_ms = walker->now_ms - walker->respawn.began_ms, delay_ms = 0;
 	char text[REAP_TEXT_MAX];
 
-	/* There are so few trials that none need wait. */
+	/* Trials are so few that they need no delay between them. */
 	if (!walker->is_new)
 		delay_ms = respawn_end(&walker->respawn, walker->now_ms);
 	say("supd's guardian (pid %d) ended after %ju ms, %s; the next one comes in "

@@ -29,11 +29,11 @@ struct walker {
 	int old_fd;        /* the one before, until the new one is trusted; or -1 */
 	pid_t guardian;    /* 0: none */
 	bool adopted;      /* this one supervises */
-	bool is_new;       /* this one runs a binary that is not trusted yet */
+	bool is_new;       /* this guardian runs a binary on trial */
 	bool is_stopped;   /* this one, by a signal */
 	bool ever_adopted; /* one of them did */
 	uint64_t adopted_ms;
-	uint32_t ending;   /* signals that end supd: every guardian hears them */
+	uint32_t ending;   /* signals that end supd: every guardian is told them */
 	uint32_t n_ending; /* how often supd was asked to end */
 	uint32_t n_actors; /* that the ledger has room for */
 	struct walker_times times;

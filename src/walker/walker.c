@@ -24,7 +24,7 @@
 
 /* Descriptors besides the vault: our own, and those of one message. */
 #define SPARE_FDS (LINK_STORE_MAX + 50)
-/* So often one tries again what nobody tells that it can be done now. */
+/* Retry interval for operations without a completion notice (milliseconds). */
 #define AGAIN_MS 20
 
 /* All that the guardian hears of. */
@@ -137,9 +137,9 @@ spare(struct link_hello *hello)
 }
 
 /*
- * There is one supd in a directory, also when that was removed and made anew: so its name
- * is locked, too.  A stranger who has taken the name keeps nobody from starting.  0 or an
- * exit status.
+ * Only a single supd may run in a directory, also when the directory was removed and made
+ * anew: so its name is locked, too.  A stranger's process that took the name does not
+ * prevent a start. 0 or an exit status.
  */
 static int
 lock_all(struct walker *walker, const char *runtime_dir)
@@ -212,7 +212,8 @@ take_given(int ret_fds[LISTEN_FDS_MAX])
 	return n;
 }
 
-/* They are for the guardians; one that was announced and is not there is left out. */
+/* Keep these descriptors for the guardians; a descriptor that was announced and is closed
+ * is left out. */
 static void
 keep_given(struct walker *walker, const int *fds, size_t n)
 {

@@ -74,7 +74,7 @@ struct actor_view {
 	bool has_resources;
 };
 
-/* All paths that one pattern can match. */
+/* The room for all paths that a single pattern can match. */
 #define PATHS_BYTES_MAX (64 * 1024 * 1024)
 
 typedef void (*on_actor)(void *user, const struct actor_view *actor);

@@ -103,7 +103,7 @@ say_exited(const struct phrase *phrase)
 	print_bytes(phrase->sb, (uint64_t)kib * 1024);
 }
 
-/* "with b, c": who is taken along by a strategy, besides the one that failed. */
+/* "with b, c": the siblings that a strategy stops together with the failed actor. */
 static void
 add_scope(const struct phrase *phrase)
 {
@@ -165,7 +165,8 @@ say_failure(const struct phrase *phrase)
 		add_delay(phrase, " in ", "delay_ms");
 	strbuf_adds(phrase->sb, " (");
 	add(phrase, rule);
-	/* What overruled it, or that none had part in it. */
+	/* The reason that overruled the rule, or that no rule had a part in the decision.
+	 */
 	if (reason[0] != '\0' && strcmp(reason, "rule") != 0 &&
 	    strcmp(reason, "on_failure") != 0 && strcmp(reason, rule) != 0)
 		add_field(phrase, " (", "reason", ")");

@@ -55,7 +55,7 @@ is_below(const struct roster *roster, const struct ancestor *ancestor, struct sp
 	       memcmp(path.at, text, len) == 0;
 }
 
-/* Note where this actor is, for its children; a failed one shows at its supervisor. */
+/* Note where this actor is, for its children; a failed child shows at its supervisor. */
 static void
 follow(struct roster *roster, const struct actor_view *actor, size_t row,
        size_t path_offset, size_t path_len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* roster.h - actors, a line each: path, state, pid, uptime, restarts, what is remarkable.
+/* roster.h - actors, a line each: path, state, pid, uptime, restarts, remarks.
  *
- * Filled from a stream of actors in start order (parents before their children), so a
- * supervisor whose child failed becomes "degraded" when the child comes by.
+ * Filled from a stream of actors in start order (parents before their children), and a
+ * supervisor becomes "degraded" when a failed child comes by.
  */
 #ifndef CTL_ROSTER_H
 #define CTL_ROSTER_H

@@ -80,7 +80,7 @@ screen_open(struct screen *screen, struct out *out)
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
-	/* Who is stopped would leave the terminal as it is. */
+	/* A stopped supctl would leave the terminal in raw mode. */
 	raw.c_cc[VSUSP] = _POSIX_VDISABLE;
 	(void)tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 	divert_messages(screen);

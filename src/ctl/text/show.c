@@ -15,7 +15,7 @@
 struct collection {
 	struct strbuf text;
 	bool supervisors; /* there is one among them */
-	bool down;        /* there is one that does not run */
+	bool down;        /* an actor among them is not running */
 };
 
 static void

@@ -116,7 +116,7 @@ take_verb_option(int option, struct options *options)
 	return false;
 }
 
-/* One option; `ctl` is for messages, `argument` the one that it came from. */
+/* Take one option; `ctl` is for messages, `argument` is the word on the command line. */
 static int
 take_option(const struct ctl *ctl, int option, const char *argument,
             struct options *options)

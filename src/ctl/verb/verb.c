@@ -90,7 +90,7 @@ static const struct verb verbs[] = {
      FAMILY_ACT, 0, 1, 1, verb_completion},
 };
 
-/* What verbs may be told, besides what all of them understand. */
+/* Options of single verbs, besides those that all verbs understand. */
 static const struct verb_option options[] = {
     {0, "--socket", "-s", "FILE", "the control socket"},
     {0, "--output", "-o", "text|json", "what to print"},

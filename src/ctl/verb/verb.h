@@ -27,7 +27,8 @@ struct verb_option {
 	unsigned int bit; /* OPTION_…; 0: of every verb */
 	const char *name;
 	const char *brief; /* NULL: it has none */
-	const char *value; /* what it takes, words between bars; NULL: nothing */
+	/* the values the option takes, words between bars; NULL: none */
+	const char *value;
 	const char *help;
 };
 

@@ -269,9 +269,10 @@ verb_upgrade(struct ctl *ctl, char **names, uint32_t n)
 }
 
 /*
- * A descriptor that becomes readable when supd is gone, or -1.  The kernel tells who is
- * at the other end; that supd was started by a walker is known from supd only, and to
- * be trusted where both number processes alike.
+ * A descriptor that becomes readable when supd is gone, or -1.  The kernel tells which
+ * process is at the other end of the connection.  That supd was started by a walker is
+ * known from supd alone, and is trusted only where supctl and supd number processes
+ * alike.
  */
 static int
 open_supd(struct ctl *ctl, const json_t *pong)

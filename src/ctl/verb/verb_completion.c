@@ -52,7 +52,7 @@ add_quoted(struct strbuf *sb, const char *text, const char *quote)
 	}
 }
 
-/* All its names, with something between them. */
+/* All names of a verb, with `between` between them. */
 static void
 add_names(struct strbuf *sb, const struct verb *verb, const char *between)
 {
@@ -140,7 +140,7 @@ bash_options(struct strbuf *sb, const struct verb *verb)
 	}
 }
 
-/* What comes behind an option that takes something. */
+/* The values of an option that takes a value. */
 static void
 bash_values(struct strbuf *sb, const struct verb *verb)
 {

@@ -51,7 +51,7 @@ event_colour(const char *event)
 	return COLOUR_NONE;
 }
 
-/* A line: when, who, what, and what that means. */
+/* Print a line: time, actor, event, and its meaning in words. */
 static void
 print_event(struct stream *stream, const json_t *event)
 {
@@ -139,8 +139,8 @@ take_event(void *user, const struct call *call, const struct reply *reply)
 }
 
 /*
- * Who numbers the events?  A guardian that came back goes on counting under the same
- * walker; another supd begins anew, and all that it has is new.
+ * Which supd numbers the events?  A guardian that came back goes on counting under the
+ * same walker; another supd begins anew, and all its events are new.
  */
 static int
 identify(struct stream *stream)

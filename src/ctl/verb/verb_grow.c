@@ -98,7 +98,7 @@ command_parameters(const struct ctl *ctl, char **names, uint32_t n)
 	return json_pack("{s:s, s:o}", "name", names[0], "command", command);
 }
 
-/* One more actor, from a template or a command; its name says below whom. */
+/* Add an actor, from a template or a command; its name says below which supervisor. */
 int
 verb_add(struct ctl *ctl, char **names, uint32_t n)
 {
@@ -135,7 +135,7 @@ verb_delete(struct ctl *ctl, char **names, uint32_t n)
 	return ctl_each(ctl, names, n, delete_one);
 }
 
-/* So many replicas; shows those that there are then. */
+/* Set the number of replicas; show the replicas that exist then. */
 int
 verb_scale(struct ctl *ctl, char **names, uint32_t n)
 {

@@ -288,7 +288,7 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 		return CTL_FAILED;
 	}
 	stream->progress = true;
-	/* Nothing was logged: one reply there must be. */
+	/* With nothing logged there is a single reply without a line. */
 	if (line.path.len == 0)
 		return 0;
 	if (take_position(stream, &line) < 0 || stream->text.failed)

@@ -67,7 +67,7 @@ verb_is_active(struct ctl *ctl, char **names, uint32_t n)
 	return status == 0 && question.no > 0 ? CTL_NOT_RUNNING : status;
 }
 
-/* 0 if one of them failed, else 3. */
+/* Exit status 0 if an actor of them failed, else 3. */
 int
 verb_is_failed(struct ctl *ctl, char **names, uint32_t n)
 {

@@ -25,7 +25,7 @@ add_cell(struct table *table, enum colour colour, const char *text)
 	table_end(table, colour);
 }
 
-/* A line a step: when, who, what; times count from the first failure. */
+/* A line a step: when, which actor, what; times count from the first failure. */
 static int
 print_steps(struct ctl *ctl, const json_t *steps)
 {

@@ -9,7 +9,7 @@
 struct listing {
 	struct ctl *ctl;
 	struct roster roster;
-	bool down; /* one of them is not running */
+	bool down; /* an actor of the list is not running */
 };
 
 static void

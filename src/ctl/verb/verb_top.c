@@ -41,7 +41,7 @@ struct row {
 	int64_t restarts;
 };
 
-/* What all actors were like at one moment. */
+/* The figures of all actors at one moment. */
 struct look {
 	struct strbuf texts;
 	struct row *rows;
@@ -166,7 +166,8 @@ on_actor_seen(void *user, const struct actor_view *actor)
 	seen->n++;
 }
 
-/* The greatest first; what is not known last; who is alike as supd told them. */
+/* The greatest first, unknown values last; equal rows stay in the order of supd's reply.
+ */
 static int
 compare_rows(const void *a, const void *b, void *user)
 {
@@ -490,7 +491,7 @@ stay(struct top *top)
 	return status;
 }
 
-/* So many times, one behind the other. */
+/* Print the table `times` times, each below the last. */
 static int
 print_times(struct top *top, int64_t times)
 {

@@ -151,7 +151,7 @@ draw_branch(struct strbuf *sb, const struct tree *tree, size_t at, bool utf8)
 		strbuf_adds(sb, steps[--n]);
 }
 
-/* What it is: "one_for_one, 2 restarts count" or "pid 4711, up 3m". */
+/* The text behind a name: "one_for_one, 2 restarts count" or "pid 4711, up 3m". */
 static void
 describe(struct strbuf *sb, const struct actor_view *actor)
 {
@@ -308,7 +308,7 @@ take_path(void *user, const struct actor_view *actor)
 		span_decode(actor->path, path);
 }
 
-/* The tree, or what is below one actor. */
+/* Print the tree, or the part below one actor. */
 int
 verb_tree(struct ctl *ctl, char **names, uint32_t n)
 {

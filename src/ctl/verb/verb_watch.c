@@ -14,10 +14,10 @@
 
 #define TARGETS_MAX (1024 * 1024)
 
-/* An actor that is waited for, and which of that name. */
+/* An actor that is waited for, with its incarnation. */
 struct target {
 	char *path;          /* owned */
-	int64_t incarnation; /* 0: there is none of that name */
+	int64_t incarnation; /* 0: no actor has that name */
 	bool done;
 };
 
@@ -92,7 +92,7 @@ resolve(struct targets *targets, const char *name, bool unknown_too)
 		ctl_call_done(&call);
 		return r;
 	}
-	/* Nothing is answered yet: whoever takes over is asked again. */
+	/* No target is answered yet: the guardian that takes over is asked again. */
 	do {
 		r = client_send(&ctl->client, call.method, json_incref(call.parameters),
 		                call.more, &err);
@@ -128,7 +128,7 @@ resolve_all(struct targets *targets, char **names, uint32_t n, bool unknown_too)
 	return status;
 }
 
-/* Those that are not answered yet. */
+/* The targets without an answer yet. */
 static json_t *
 watch_parameters(const struct targets *targets)
 {
@@ -279,7 +279,8 @@ print_actor(void *user, const struct actor_view *actor)
 		ctl_array_add(ctl, actor->raw);
 }
 
-/* Wait for one actor; what can no longer come is a failure, whatever supd calls it. */
+/* Wait for one actor.  A goal that can no longer come is a failure, whatever error supd
+ * gives. */
 static int
 wait_for(struct ctl *ctl, const struct target *target)
 {

@@ -300,9 +300,9 @@ receive(struct client *client)
 }
 
 /*
- * The next reply.  -ECONNRESET when the connection is lost (err says so), -ETIME past
- * the deadline, -EPIPE when nobody reads our output any more, -EBADMSG and -EMSGSIZE
- * when supd sent what it must not.
+ * The next reply. -ECONNRESET when the connection is lost (err says so), -ETIME past the
+ * deadline, -EPIPE when the reader of our output is gone, -EBADMSG and -EMSGSIZE when
+ * supd sent what the protocol forbids.
  */
 int
 client_next(struct client *client, struct reply *ret, struct err *err)
@@ -337,7 +337,7 @@ client_has_next(const struct client *client)
 }
 
 /*
- * Has the process of pidfd (-1: nobody asks for it) ended?  0 when it has, within
+ * Has the process of pidfd (-1: not asked for) ended? 0 when it has, within
  * CLIENT_GONE_MS; 1 when not; -ETIME past the deadline.
  */
 int

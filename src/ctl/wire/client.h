@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #define CLIENT_FOREVER      UINT64_MAX
-#define CLIENT_GONE_MS      100  /* after a connection, its process ends so soon */
+#define CLIENT_GONE_MS      100  /* how soon a process ends after its connection */
 #define CLIENT_RECONNECT_MS 5000 /* without a deadline, try again for so long */
 #define CLIENT_HELD_MS      250  /* so old, a connection was served, not refused */
 #define CLIENT_PAUSE_MS     10   /* between two attempts, doubled each time */
@@ -36,7 +36,7 @@ struct client {
 
 struct reply {
 	struct span parameters; /* an object; none if there were none */
-	struct span error;      /* its name; none: this is no error */
+	struct span error;      /* the name of the error; empty: no error */
 	bool continues;
 };
 

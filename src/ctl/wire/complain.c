@@ -18,7 +18,8 @@ static void
 write_line(struct strbuf *line)
 {
 	strbuf_addc(line, '\n');
-	/* Standard error is the last resort: there is nobody to tell that it failed. */
+	/* Standard error is the last resort: its own failure cannot be reported anywhere.
+	 */
 	if (write(STDERR_FILENO, strbuf_str(line), line->len) < 0)
 		line->failed = true;
 	strbuf_done(line);

@@ -78,12 +78,12 @@ struct ctl {
 	char *socket;       /* owned */
 	uint64_t end_ms;    /* of --timeout, CLOCK_MONOTONIC */
 	bool unreachable;   /* no supd there, which was said: do not try again */
-	bool reader_gone;   /* nobody reads our output: end without a word */
+	bool reader_gone;   /* the reader of our output is gone: end without a word */
 	uint32_t shown;     /* blocks printed: an empty line goes between two */
 	bool array_started; /* the JSON array that is being printed has an element */
 };
 
-/* A call of one method, and about what. */
+/* A call of a method, with its target for messages. */
 struct call {
 	const char *method;
 	const char *target; /* the name that messages are about, or NULL */

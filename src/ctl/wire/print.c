@@ -50,7 +50,7 @@ print_done(struct out *out)
 	strbuf_done(&out->buf);
 }
 
-/* Write everything that was printed so far. */
+/* Write everything printed up to now. */
 void
 print_flush(struct out *out)
 {

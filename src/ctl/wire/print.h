@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* print.h - standard output: buffered, coloured where that is wanted, and safe.
  *
- * What a program or a file name contains never reaches a terminal as a control
- * character.  Everything is collected in `buf`; print_flush() writes it.  A reader that
- * went away is no error: `closed` says that there is nobody left to print for.
+ * A control character from a program or a file name never reaches a terminal as such.
+ * Everything is collected in `buf`; print_flush() writes it.  A reader that went away is
+ * no error: `closed` says that no reader is left.
  */
 #ifndef CTL_PRINT_H
 #define CTL_PRINT_H

@@ -67,7 +67,7 @@ is_escaped(const char *start, const char *p)
 	return escaped;
 }
 
-/* Past the end of the string whose opening quote is at scan->p. */
+/* Skip the string that begins with the quote at scan->p. */
 static void
 skip_string(struct scan *scan)
 {
@@ -251,8 +251,8 @@ skip_parts(struct scan *scan)
 }
 
 /*
- * Past any value; the span is the whole of it.  What is between its brackets is not
- * looked at closely, since whoever wants it scans it.
+ * Skip any value; the span is the whole value.  The text between its brackets is not
+ * checked, as the caller that needs it scans it.
  */
 struct span
 scan_value(struct scan *scan)

@@ -152,7 +152,7 @@ parse_request(struct reader *reader)
 /* ---- the answer ----------------------------------------------------------------------
  */
 
-/* Hand out what is collected; -EPIPE when nobody wants it any more. */
+/* Write what is collected; -EPIPE when the reader of the answers is gone. */
 static int
 flush(struct reader *reader)
 {
@@ -171,7 +171,7 @@ is_same_actor(const struct reader *reader, size_t a, size_t b)
 	return strcmp(reader->sources[a].path, reader->sources[b].path) == 0;
 }
 
-/* The place that one actor has come to, all of its sources; "" if nobody asks. */
+/* The position of an actor in all of its sources; "" if positions were not asked for. */
 static void
 add_position(struct reader *reader, size_t i, struct strbuf *sb)
 {
@@ -322,8 +322,8 @@ serve(struct reader *reader)
 }
 
 /*
- * Read the request, answer it, and, if it says so, go on until nobody reads the answers.
- * An exit status.
+ * Read the request, answer it, and, if it asks to follow, go on until the answers find no
+ * reader.  Returns an exit status.
  */
 int
 reader_run(int request_fd, int out_fd)

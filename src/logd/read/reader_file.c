@@ -221,7 +221,7 @@ reader_file_next(struct reader_file *file, const char **ret, size_t *ret_len)
 			newline = memchr(file->data + seen, '\n', file->len - seen);
 		if (newline != NULL && file->is_cut &&
 		    newline == file->data + file->start) {
-			/* Of a line whose last piece was as long as a piece can be. */
+			/* The rest of a line after a piece of the greatest length. */
 			reader_file_take(file, 1);
 			file->is_cut = false;
 			seen = file->start;
@@ -247,7 +247,7 @@ reader_file_next(struct reader_file *file, const char **ret, size_t *ret_len)
 	}
 }
 
-/* What is there of the line that is not complete; its length. */
+/* The piece of the incomplete line that was read up to now; returns its length. */
 size_t
 reader_file_rest(const struct reader_file *file, const char **ret)
 {

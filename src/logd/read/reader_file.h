@@ -12,10 +12,10 @@ struct reader_file {
 	int fd; /* -1: none is open */
 	bool is_packed;
 	pid_t unpacker;  /* gzip(1), as long as it runs, or 0 */
-	int error;       /* what it had to say: -EIO, or 0 */
+	int error;       /* the end of gzip(1): -EIO, or 0 */
 	uint64_t inode;  /* of the file itself */
 	uint64_t offset; /* of the next byte that is not taken yet, unpacked */
-	uint64_t mark;   /* of its first line, 0: there is none yet */
+	uint64_t mark;   /* checksum of the first line, 0: no line yet */
 	uint64_t words;  /* the same without digits: what is written anew keeps it */
 	char *data;
 	size_t start; /* of what is not taken yet */

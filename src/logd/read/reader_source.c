@@ -14,7 +14,7 @@
 
 /* So many numbers in a row may be missing: files are renamed one after the other. */
 #define MISSES_MAX 3
-/* So often one looks again for a file that was renamed meanwhile. */
+/* How often a file that was renamed meanwhile is looked for again. */
 #define TRIES_MAX 100
 /* The clock of files is a little behind the one that lines are dated with. */
 #define MTIME_SLACK_US 1000000
@@ -36,7 +36,7 @@ name_of(const struct source *source, uint32_t n, bool packed, char buf[PATH_MAX]
 	return len > 0 && len < PATH_MAX;
 }
 
-/* Is there a file n, and which? */
+/* True if a file with this number exists; ret and ret_packed say which. */
 static bool
 stat_number(const struct source *source, uint32_t n, struct stat *ret, bool *ret_packed)
 {
@@ -49,7 +49,7 @@ stat_number(const struct source *source, uint32_t n, struct stat *ret, bool *ret
 	return n > 0 && name_of(source, n, true, name) && stat(name, ret) == 0;
 }
 
-/* The next file that is there, n or an older one; false: there are no more. */
+/* The next existing file, n or an older number; false: no more files. */
 static bool
 next_number(const struct source *source, uint32_t *n, struct stat *ret, bool *ret_packed)
 {
@@ -62,7 +62,7 @@ next_number(const struct source *source, uint32_t *n, struct stat *ret, bool *re
 	return false;
 }
 
-/* Open file n at its beginning; -ENOENT if it is not there. */
+/* Open file n at its beginning; -ENOENT if no file has that number. */
 static int
 open_number(const struct source *source, uint32_t n, struct reader_file *file)
 {
@@ -261,7 +261,7 @@ source_begin(struct source *source, const struct source_start *start)
 			                  start->since_us);
 		else
 			r = open_oldest(source, start->since_us);
-		/* Nothing is so new: what comes is. */
+		/* No file is as new as the position: begin with the lines to come. */
 		if (r == -ENOENT)
 			r = begin_at_end(source);
 	}
@@ -364,8 +364,9 @@ go_on(struct source *source)
 }
 
 /*
- * The file became shorter: either the log process takes back what it wrote and writes it
- * again, which changes nothing but times, or somebody emptied it, and it begins anew: 1.
+ * The file became shorter.  Either the log process takes back what it wrote and writes
+ * the same again, which changes nothing but times; or the file was emptied by hand, and
+ * reading begins anew: 1.
  */
 static int
 check_shorter(struct source *source, const struct stat *st)
@@ -415,7 +416,7 @@ next_line(struct source *source, bool follow, const char **text, size_t *len)
 				return r;
 			continue;
 		}
-		/* What was written until it was renamed. */
+		/* The lines written up to the renaming. */
 		r = file->fd < 0 ? 0 : reader_file_next(file, text, len);
 		if (r != 0)
 			return r;

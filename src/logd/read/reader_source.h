@@ -23,14 +23,15 @@ struct source {
 	const char *name; /* of the newest file */
 	const char *position;
 	enum reader_format format;
-	const char *owner; /* with whose rights it is read, see reader_owner.h */
+	/* the user that the file is read as, see reader_owner.h */
+	const char *owner;
 
 	struct reader_file file;
 	struct reader_line head; /* the next line, if has_head */
 	size_t head_bytes;
 	bool has_head;
 	bool skipping;                  /* lines before `since` */
-	char time[READER_TIME_LEN + 1]; /* of the newest line that has one */
+	char time[READER_TIME_LEN + 1]; /* time of the newest line that has a time */
 
 	/* reader_watch.c */
 	bool is_changed;  /* there may be something new */

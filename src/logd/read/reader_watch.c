@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* reader_watch.c - wait until there may be more to read, or nobody reads us. */
+/* reader_watch.c - wait for more to read, or until the reader of our output is gone. */
 #include "config.h"
 
 #include "logd/read/reader_watch.h"
@@ -53,7 +53,7 @@ unwatch_file(int inotify_fd, struct source *source, const struct source *sources
 	source->watched = 0;
 }
 
-/* The file that is open, whatever its name is by now. */
+/* Watch the open file, whatever its name is by now. */
 static void
 watch_file(int inotify_fd, struct source *source)
 {
@@ -142,8 +142,8 @@ take_events(int inotify_fd, struct source *sources, size_t n)
 }
 
 /*
- * Wait until a source may have more; its is_changed says so.  false: nobody reads what
- * we write any more.
+ * Wait until a source may have more; its is_changed says so. false: the reader of our
+ * output is gone.
  */
 bool
 watch_wait(int inotify_fd, int out_fd, struct source *sources, size_t n)

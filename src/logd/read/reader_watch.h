@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* reader_watch.h - wait until there may be more to read, or nobody reads us. */
+/* reader_watch.h - wait for more to read, or until the reader of our output is gone. */
 #ifndef LOGD_READER_WATCH_H
 #define LOGD_READER_WATCH_H
 

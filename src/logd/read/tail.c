@@ -53,7 +53,8 @@ is_at(const struct tail *tail, uint32_t entry, uint64_t key)
 	return __atomic_load_n(&tail->entries[entry].key, __ATOMIC_ACQUIRE) == key;
 }
 
-/* Where a stream is, or NULL.  Who was not found the last time is looked for in all. */
+/* The entry of a stream, or NULL.  A stream without a known entry is looked for in all of
+ * them. */
 static const struct state_entry *
 find_entry(const struct tail *tail, struct tail_stream *stream)
 {

@@ -20,10 +20,10 @@ struct tail {
 	int fd;                        /* the state: the caller's */
 	const struct state_head *head; /* NULL: nothing is known but what is in pipes */
 	const struct state_entry *entries;
-	int copy[2]; /* what is in a pipe is copied to this one; empty */
+	int copy[2]; /* an empty pipe that takes copies of what is in others */
 };
 
-/* One stream, as it is asked for. */
+/* A stream, in a request. */
 struct tail_stream {
 	uint64_t key;
 	int pipe_fd;    /* either end of its pipe, or -1 */

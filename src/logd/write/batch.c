@@ -206,7 +206,7 @@ batch_recover(struct batch *batch)
 	return r;
 }
 
-/* No stream will come whose batch must be finished. */
+/* No stream will come for this batch: abandon it. */
 void
 batch_give_up(struct batch *batch)
 {
@@ -342,8 +342,8 @@ batch_set_line(struct batch *batch, uint64_t inode, uint64_t end)
 }
 
 /*
- * `len` bytes of the stream are where they belong: take them out of its pipe.  Returns
- * 0; -errno where they were not there, so that somebody else must have taken them.
+ * `len` bytes of the stream are at their destination: take them out of its pipe.  Returns
+ * 0; -errno if the pipe does not hold them, so that another process must have taken them.
  */
 int
 batch_take(struct batch *batch, const struct batch_source *source, size_t len)

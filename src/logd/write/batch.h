@@ -21,7 +21,7 @@
 
 struct batch {
 	struct state *state;
-	int scratch[2]; /* of this process: what is looked at */
+	int scratch[2]; /* of this process: pieces are copied here to be looked at */
 	int staging[2]; /* of the vault: what is being taken out */
 	int null;
 	size_t max;

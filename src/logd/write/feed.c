@@ -114,9 +114,9 @@ is_well_formed(const struct feed_message *message, size_t len)
 }
 
 /*
- * Receive the next message; *ret_fd is its descriptor, the caller's, or -1.  Never
- * waits.  Returns 1; 0 at the end: nobody has the other side any more; -EAGAIN where
- * there is nothing; -EBADMSG for one that makes no sense and is gone.
+ * Receive the next message; ret_fd is its descriptor, the caller's, or -1.  Never waits.
+ * Returns 1; 0 at the end, when the other side is closed; -EAGAIN without a message;
+ * -EBADMSG for a message that makes no sense, which is discarded.
  */
 int
 feed_receive(int fd, struct feed_message *ret, int *ret_fd)

@@ -46,7 +46,7 @@ enum feed_kind { FEED_MAP(AS_ENUM) FEED_KIND_MAX };
  *               stream `key` has changed.  A changed life ends a line that is not
  *               complete: what the pipe holds belongs to the life before
  * FEED_DROP     key: write what is in its pipe and forget it
- * FEED_FLUSH    key: nobody writes now; a line that is not complete is one
+ * FEED_FLUSH    key: the pipe has no writer now; an incomplete line counts as complete
  * FEED_END      all streams were named
  * FEED_REOPEN   open the files by their names again, as after logrotate(8)
  * FEED_HELLO    instance: tell me all
@@ -71,7 +71,8 @@ enum feed_target { FEED_TARGET_MAP(AS_ENUM) FEED_TARGET_MAX };
 struct feed_log {
 	uint64_t max_size;   /* of one file; 0: without limit */
 	uint64_t total;      /* of all files of the log; 0: without limit */
-	uint64_t max_age_ms; /* of one that was set aside; 0: without limit */
+	/* the age at which a set-aside file is deleted; 0: without limit */
+	uint64_t max_age_ms;
 	uint32_t keep;
 	bool timestamps;
 	bool json;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* flow.c - streams from place to place: when they are looked at, and whose turn it is. */
+/* flow.c - streams from place to place: when a stream is looked at, and in which order.
+ */
 #include "config.h"
 
 #include "logd/write/loop.h"
@@ -53,7 +54,8 @@ flow_leave(struct logd *logd, struct stream *stream)
 	switch (stream->place) {
 	case STREAM_ARMED:
 	case STREAM_PARTIAL:
-		/* Out of epoll altogether: a writer pays for everybody who watches. */
+		/* Remove the pipe from epoll altogether: each watcher costs its writer
+		 * time. */
 		(void)epoll_ctl(logd->epoll, EPOLL_CTL_DEL, stream->source.fd, NULL);
 		break;
 	case STREAM_PAUSING:
@@ -85,7 +87,7 @@ pause_stream(struct logd *logd, struct stream *stream)
 	flow_leave(logd, stream);
 	stream->place = STREAM_PAUSING;
 	stream->due_ns = clock_mono_ns() + pause_ns[stream->pause];
-	/* All in one list wait equally long: so it is in order. */
+	/* All streams of a list pause equally long, so the list is in order. */
 	TAILQ_INSERT_TAIL(&logd->pausing[stream->pause], stream, by_place);
 }
 
@@ -115,7 +117,7 @@ await_rest(struct logd *logd, struct stream *stream, size_t left)
 		pause_stream(logd, stream);
 }
 
-/* A stream that is new: see what is in it.  0 or -errno. */
+/* Begin with a new stream: look at its pipe.  0 or -errno. */
 int
 flow_start(struct logd *logd, struct stream *stream)
 {
@@ -134,7 +136,7 @@ flow_start(struct logd *logd, struct stream *stream)
 	return 0;
 }
 
-/* epoll says that there is something, or that nobody can write any more. */
+/* epoll says that the pipe has data, or has lost its last writer. */
 void
 flow_on_event(struct logd *logd, struct stream *stream)
 {
@@ -142,7 +144,7 @@ flow_on_event(struct logd *logd, struct stream *stream)
 
 	if (stream->place != STREAM_ARMED && stream->place != STREAM_PARTIAL)
 		return;
-	/* Watching begins with one event for what was there. */
+	/* Watching begins with an event for data that was known before. */
 	if (stream->place == STREAM_PARTIAL && fill == stream->left)
 		return;
 	if (fill == 0)
@@ -154,7 +156,8 @@ flow_on_event(struct logd *logd, struct stream *stream)
 }
 
 /*
- * Move those whose pause is over.  Returns when the next one is, UINT64_MAX: none.
+ * Move the streams whose pause is over.  Returns the time of the next end of a pause,
+ * UINT64_MAX: none.
  */
 uint64_t
 flow_wake(struct logd *logd, uint64_t now_ns)
@@ -181,7 +184,7 @@ enlarge(struct logd *logd, struct stream *stream)
 
 	if (stream->large || logd->n_large >= LARGE_MAX)
 		return;
-	/* Refused to users who have many: then it stays as it is. */
+	/* Refused to users with many pipes: then the size stays. */
 	size = fcntl(stream->source.fd, F_SETPIPE_SZ, LARGE_BYTES);
 	stream->large = true;
 	logd->n_large++;
@@ -244,8 +247,8 @@ is_hopeless(const struct sink *sink)
 	return false;
 }
 
-/* Its sink takes nothing now.  Who is to end does not wait for ever: what is in the pipe
- * stays there, for the next log process if there is one. */
+/* The sink takes nothing now.  A stream that is to end does not wait for ever: the data
+ * stays in the pipe, for the next log process if there will be a next. */
 static void
 wait_for_sink(const struct logd *logd, struct stream *stream)
 {

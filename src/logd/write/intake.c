@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* intake.c - what the guardian says: which streams there are, and what became of them. */
+/* intake.c - messages of the guardian: which streams exist, and what changed. */
 #include "config.h"
 
 #include "logd/write/loop.h"
@@ -64,7 +64,8 @@ ask_again(struct logd *logd)
 		logd->again_ms = clock_mono_ms() + AGAIN_MS;
 }
 
-/* What is in its pipe goes to its sink, and it is forgotten: at once if that fails. */
+/* Write the rest of the pipe to the sink and forget the stream; at once if writing fails.
+ */
 static void
 drop(struct logd *logd, struct stream *stream)
 {
@@ -146,7 +147,7 @@ take_stream(struct logd *logd, int fd)
 	}
 }
 
-/* All were named: who was not is gone. */
+/* All streams were named: forget the others. */
 static void
 end(struct logd *logd)
 {
@@ -219,7 +220,7 @@ intake_read(struct logd *logd)
 			ask_again(logd);
 			continue;
 		}
-		/* Everybody is gone: write what is there, and end. */
+		/* All other processes of supd are gone: write the rest, and end. */
 		logd->alone = true;
 		return;
 	}

@@ -95,7 +95,7 @@ logd_pack(struct logd *logd, struct sink *sink)
 		trouble_packed(logd, sink, -r);
 }
 
-/* A child has ended: whose was it?  What else is to be compressed goes on. */
+/* A child has ended: find its sink, and begin with the next file to be compressed. */
 static void
 reap(struct logd *logd)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* loop.h - what the parts of the log process share; included by nobody else.
+/* loop.h - what the parts of the log process share; included only by them.
  *
  * A stream is in one place at a time (stream.h).  When something is in its pipe we wait
  * a little, so that a reader that wakes for every line does not slow the writer; then
@@ -31,7 +31,7 @@ struct logd {
 	bool heeded;       /* FEED_BEGIN came with our number */
 	bool complete;     /* and FEED_END */
 	bool pending;      /* a batch of a predecessor must be finished first */
-	bool alone;        /* nobody has the other end of the feed */
+	bool alone;        /* the other end of the feed is closed */
 	bool hello_owed;   /* the feed was full */
 	bool trouble_owed; /* the same */
 	bool match_owed;   /* the same */

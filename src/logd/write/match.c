@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* match.c - lines that somebody waits for: `ready: {log: ...}`.
+/* match.c - lines that are awaited: `ready: {log: ...}`.
  *
- * Where the newest one ended is put down before the piece it was in is written, and so
- * before it is taken out of the pipe: a successor tells of it again, or finds it again.
- * Told is what is awaited; whoever awaits something that was there before hears it, too.
+ * The end of the newest match is recorded before the piece that contains it is written, and
+ * so before the piece is taken out of the pipe: a successor tells of the match again, or
+ * finds it again.  Only awaited matches are told, also a match that came before the wait.
  */
 #include "config.h"
 
@@ -110,7 +110,8 @@ match_lines(const struct state *state, struct stream *stream, const char *data,
 	look(state, stream);
 }
 
-/* What is said of the stream: its pattern, and from where on somebody waits for it. */
+/* Take over what a message says of the stream: its pattern, and from where on a match is
+ * awaited. */
 void
 match_take(const struct state *state, struct stream *stream,
            const struct feed_message *message)
@@ -122,7 +123,7 @@ match_take(const struct state *state, struct stream *stream,
 	if (text == NULL || stream->pattern_text == NULL ||
 	    strcmp(text, stream->pattern_text) != 0) {
 		match_done(stream);
-		/* It was compiled before, by whoever read the configuration. */
+		/* The pattern was compiled before, when the configuration was read. */
 		if (text != NULL && pattern_compile(&stream->pattern, text, &err) == 0)
 			stream->pattern_text = strdup(text);
 	}

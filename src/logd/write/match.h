@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* match.h - lines that somebody waits for: a stream may have a pattern. */
+/* match.h - lines that are awaited: a stream may have a pattern. */
 #ifndef LOGD_MATCH_H
 #define LOGD_MATCH_H
 

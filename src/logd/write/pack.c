@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* pack.c - compress what was set aside: gzip(1), in a process that nobody waits for.
+/* pack.c - compress what was set aside: gzip(1), in a process of its own.
  *
  * The packed file gets its name when it is complete and on the disk, with the time of
  * the other one, by which rotate.c knows that this one may go.  While that is being done
@@ -32,7 +32,7 @@ struct names {
 	struct gzip gzip;
 };
 
-/* The newest one that is not compressed. */
+/* The newest file that is not compressed. */
 static bool
 find_plain(const struct sink *sink, struct names *ret)
 {
@@ -87,9 +87,9 @@ pack(const struct names *names)
 }
 
 /*
- * Begin to compress the newest one that is not yet, where that is wanted and none is
- * being compressed: sink->packer is the process, whose end the caller waits for.
- * Returns 0, also where there is nothing to do; -ENOENT without gzip; -errno.
+ * Begin to compress the newest plain file, where compression is wanted and none is under
+ * way: sink->packer is the process; the caller waits for its end.  Returns 0, also where
+ * nothing is to be done; -ENOENT without gzip; -errno.
  */
 int
 sink_pack(struct sink *sink)
@@ -107,7 +107,7 @@ sink_pack(struct sink *sink)
 		return -errno;
 	if (pid == 0) {
 		signals_reset();
-		/* Who renames files must not go on when another log process does. */
+		/* A process that renames files must not outlive its log process. */
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(1);
@@ -118,7 +118,7 @@ sink_pack(struct sink *sink)
 	return 0;
 }
 
-/* End the compression that is under way: what it made so far is left behind. */
+/* End the compression under way; its incomplete file stays behind. */
 void
 sink_pack_stop(struct sink *sink)
 {

@@ -118,7 +118,7 @@ leave_sink(struct roster *roster, struct stream *stream)
 	map_remove_name(&roster->sinks, sink->path);
 	last = roster->sink_at[--roster->n_sinks];
 	roster->sink_at[at] = last;
-	/* The name is there already: this cannot fail. */
+	/* The name is in the map already, so this cannot fail. */
 	if (last != sink)
 		ASSERT(map_put_name(&roster->sinks, last->path, at) == 0);
 	return sink;

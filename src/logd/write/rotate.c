@@ -20,7 +20,8 @@
 
 /* Numbers beyond this are never looked at. */
 #define NUMBERS_MAX 100000
-/* Nor those behind so many that are free: deaths leave one or two, people perhaps more.
+/* How many free numbers in a row are looked past: deaths leave one or two, people perhaps
+ * more.
  */
 #define FREE_MAX 100
 
@@ -35,10 +36,11 @@ name_of(const struct sink *sink, unsigned int number, bool packed, char ret[PATH
 }
 
 /*
- * Is there a file of this number?  If there are two, one is the other compressed, which
- * has its time to the nanosecond: then that one is complete, and the other goes.  A
- * compressed one with another time was put in place by somebody who was killed, when its
- * number belonged to another file already: that file is still there under its new one.
+ * True if a file has this number.  If two have it, the second is the compressed copy of
+ * the first and has its time to the nanosecond: then the copy is complete, and the plain
+ * file is removed.  A compressed file with another time was put in place by a process
+ * that was killed, when its number belonged to another file already: that file still
+ * exists under its new number.
  */
 static bool
 exists(const struct sink *sink, unsigned int number, char ret_name[PATH_MAX],

@@ -29,7 +29,7 @@ struct sink {
 	int fd; /* -1: closed */
 	uint64_t device;
 	uint64_t inode;
-	TAILQ_ENTRY(sink) by_use; /* of those that may be open */
+	TAILQ_ENTRY(sink) by_use; /* in the list of sinks that may be open */
 	TAILQ_ENTRY(sink) by_trouble;
 	bool in_use;
 	bool in_trouble;
@@ -54,7 +54,7 @@ int sink_splice(const struct sink *sink, uint64_t offset, int pipe_fd, size_t le
                 size_t *ret_done);
 int sink_cut(const struct sink *sink, uint64_t size);
 
-/* Those that were set aside: rotate.c. */
+/* Files that were set aside: rotate.c. */
 uint64_t sink_limit(const struct sink *sink);
 int sink_rotate(struct sink *sink);
 void sink_tidy(struct sink *sink);

@@ -47,7 +47,7 @@ state_new(struct err *err)
 		err_set(err, errno, "memory for the state of the log");
 		return -err->code;
 	}
-	/* The head is there from the beginning, so that touching it cannot fail. */
+	/* The head is allocated from the beginning, so that access cannot fail. */
 	if (ftruncate(fd, (off_t)ALL_BYTES) < 0 ||
 	    fallocate(fd, 0, 0, (off_t)HEAD_BYTES) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, seals) < 0) {
@@ -74,9 +74,9 @@ map_front(int fd, int prot)
 }
 
 /*
- * Look at the state that somebody else keeps: its head, and its entries, of which those
- * below head->used may be touched: their memory was there before they were counted, and
- * the seal keeps it.  NULL where that is not sure, and for one of another version.
+ * Look at the state that another process keeps: its head, and its entries, of which those
+ * below head->used may be read: their memory was allocated before they were counted, and
+ * the seal keeps the size.  NULL where that is not certain, and for another version.
  */
 const struct state_head *
 state_look(int fd, const struct state_entry **ret_entries)
@@ -217,7 +217,8 @@ state_drop(struct state *state, uint64_t key)
 	                STATE_RING_BYTES);
 }
 
-/* The one store between two phases: all before it is there when it is. */
+/* The single store between two phases: what was stored before becomes valid with this
+ * store. */
 void
 state_set_phase(struct state *state, enum batch_phase phase)
 {

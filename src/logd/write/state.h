@@ -35,9 +35,9 @@ enum batch_phase { BATCH_NONE, BATCH_WRITING, BATCH_TAKING, BATCH_DRAINING };
 
 struct state_entry {
 	uint64_t key;        /* 0: free */
-	uint64_t total;      /* bytes that were taken out of its pipe */
+	uint64_t total;      /* bytes taken out of the pipe */
 	uint64_t line_inode; /* the file that ends with a part of a line of this stream */
-	uint64_t line_end;   /* and its size then; 0: there is none */
+	uint64_t line_end;   /* and the size of the file then; 0: no such line */
 	uint64_t matched;    /* where the newest line ends that its pattern matched */
 	uint64_t awaits;     /* of which line to tell: feed.h; 0: of none */
 	uint32_t turns;      /* odd while `total` and the ring may not agree */

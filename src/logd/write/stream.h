@@ -17,7 +17,7 @@ enum stream_place {
 	STREAM_ARMED,   /* epoll tells when something is there */
 	STREAM_PAUSING, /* more is coming: wait until it is worth while */
 	STREAM_READY,   /* a piece is to be written */
-	STREAM_WAITING, /* for its sink, which is in trouble */
+	STREAM_WAITING, /* for its sink while that has trouble */
 	STREAM_PARTIAL, /* for the rest of a line */
 	STREAM_ENDED,   /* nobody can write any more */
 };
@@ -32,18 +32,18 @@ struct stream {
 	enum feed_stream name;
 	enum stream_place place;
 	bool flush;   /* the last line needs no newline */
-	bool dropped; /* forget it when its pipe is empty */
+	bool dropped; /* forget the stream when its pipe is empty */
 	bool large;   /* its pipe was made larger */
 	bool match_owed; /* a line matched, and that could not be told yet */
 	struct pattern pattern;
 	char *pattern_text; /* NULL: none */
-	struct match_begun *begun; /* a line whose end has not come yet, or NULL */
+	struct match_begun *begun; /* an incomplete line, or NULL */
 	bool done;    /* we are to end, and what it held then is written */
 	unsigned int pause;
 	size_t size; /* of its pipe */
 	size_t owed; /* we are to end: what it held then and is not written */
 	uint64_t due_ns;
-	uint64_t round; /* of FEED_BEGIN in which it was named */
+	uint64_t round; /* number of the FEED_BEGIN in which the stream was named */
 	size_t left;    /* STREAM_PARTIAL: what was in the pipe */
 	TAILQ_ENTRY(stream) by_place;
 	TAILQ_ENTRY(stream) by_sink;

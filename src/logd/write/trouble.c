@@ -25,7 +25,7 @@ enter(struct logd *logd, struct sink *sink)
 	sink->in_trouble = true;
 }
 
-/* Forget that the sink was in trouble: nobody needs it any more. */
+/* Forget that the sink had trouble: the sink is not needed any more. */
 void
 trouble_leave(struct logd *logd, struct sink *sink)
 {
@@ -54,7 +54,7 @@ trouble_begin(struct logd *logd, struct sink *sink, int error)
 	trouble_tell(logd);
 }
 
-/* It takes what comes again: so do all its streams. */
+/* The sink takes data again: let all its streams go on. */
 void
 trouble_end(struct logd *logd, struct sink *sink)
 {
@@ -70,7 +70,7 @@ trouble_end(struct logd *logd, struct sink *sink)
 	trouble_tell(logd);
 }
 
-/* Is there anything of this that was not told? */
+/* True if there is a change that the guardian was not told. */
 static bool
 is_news(const struct sink *sink)
 {
@@ -184,8 +184,8 @@ trouble_packed(struct logd *logd, struct sink *sink, int error)
 }
 
 /*
- * Let the streams of those whose pause is over try again.  Returns when the next one's
- * is, in milliseconds; UINT64_MAX: none.
+ * Let streams try again when the pause of their sink is over.  Returns the next end of a
+ * pause, in milliseconds; UINT64_MAX: none.
  */
 uint64_t
 trouble_wake(struct logd *logd, uint64_t now_ms)
