@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* actor.c - one actor from its effective keys. */
+/* actor.c - an actor from its effective keys. */
 #include "config.h"
 
 #include "conf/actor.h"
@@ -171,7 +171,8 @@ check_significant(struct reader *reader, const struct node *good, const struct t
 		             "`auto_shutdown` is `never`: write `auto_shutdown: "
 		             "any_significant` or `all_significant` for %s",
 		             reader->conf->actors[actor->parent].path);
-	/* As under OTP's simple_one_for_one: whose work would be done? */
+	/* As under OTP's simple_one_for_one: the work of an added actor is not the
+	 * supervisor's. */
 	if (actor->spec.significant && actor->base != NULL &&
 	    reader->conf->actors[actor->parent].spec.auto_shutdown != AUTO_SHUTDOWN_NEVER)
 		reader_error(
@@ -180,7 +181,7 @@ check_significant(struct reader *reader, const struct node *good, const struct t
 		    "`significant` or `replicas` out");
 }
 
-/* A one-shot is not restarted because it ended as it should. */
+/* A one-shot actor is not restarted after its normal end. */
 static void
 settle_restart(struct reader *reader, const struct node *good, const struct trail *up,
                struct conf_actor *actor)
@@ -207,7 +208,7 @@ settle_restart(struct reader *reader, const struct node *good, const struct trai
 		    "write `transient` or `temporary`");
 }
 
-/* Whoever is never ready, in a warning. */
+/* The words of a warning about an actor that is never ready. */
 static const char *
 who_is_late(const struct conf_actor *actor)
 {
@@ -254,7 +255,7 @@ asks_for_reports(const struct decider *decider)
 	return false;
 }
 
-/* Whoever has something to say needs somewhere to say it (DECISIONS 26). */
+/* An actor that notifies needs an address to notify (DECISIONS 26). */
 static void
 settle_notify(const struct reader *reader, struct conf_actor *actor)
 {
@@ -271,8 +272,8 @@ settle_notify(const struct reader *reader, struct conf_actor *actor)
 }
 
 /*
- * Fill in an actor whose name, path, place and kind are known.  `view` says which keys
- * it may have; all that is wrong is reported with `trail` as the way to the actor.
+ * Fill in an actor with a known name, path, place and kind. `view` has the keys that
+ * the actor may have; faults are reported with `trail` as the way to the actor.
  */
 void
 actor_read(struct reader *reader, const struct node *map, const struct schema_type *view,

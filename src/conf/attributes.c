@@ -286,7 +286,7 @@ read_capabilities(struct reader *reader, const struct node *node, void *target,
 
 /* ---- files ---- */
 
-/* `root`: only for who may change it. */
+/* `root`: only where supd may call chroot(2). */
 void
 read_root(struct reader *reader, const struct node *node, void *target,
           const struct trail *trail)

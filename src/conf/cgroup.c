@@ -162,8 +162,8 @@ asks_for_oom(const struct decider *decider)
 	return false;
 }
 
-/* Once all keys were read: limits need a cgroup; and so does who wants to know why it was
- * killed, where the kernel counts that. */
+/* After all keys were read: limits need a cgroup, and so does a rule about `oom`, where
+ * the kernel counts kills. */
 void
 cgroup_settle(struct reader *reader, const struct node *map, struct conf_actor *actor,
               const struct trail *up)

@@ -16,7 +16,7 @@
 #define MESSAGE_MAX   1024
 #define PATH_MAX_KEYS (2 * NODE_HEIGHT_MAX)
 
-/* One value that waits to be looked at. */
+/* A value that waits to be checked. */
 struct work {
 	const struct node *node;
 	const struct schema_type *type;

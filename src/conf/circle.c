@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* circle.c - cycles of `needs`: actors of whom none could ever start.
+/* circle.c - cycles of `needs`: actors that wait for each other and could never start.
  *
- * Not only what is written makes one start after another: so do a sequential start, a
- * supervisor that comes before its children, and one that is ready when they are
- * (DECISIONS 24).  Each actor is three steps: its turn comes, it begins, it is ready; who
- * starts on demand is as good as ready when its turn has come.  Each name of replicas is
- * two more, that all of them are.  Edges lead to what comes before.
+ * A need is not the only reason to start after another actor: a sequential start is
+ * another, a supervisor comes before its children, and may be ready only when they are
+ * (DECISIONS 24).  Each actor is three steps: its turn comes, it begins, it is ready; an
+ * actor that starts on demand is as good as ready when its turn has come.  The base name
+ * of replicas is two more steps: all of them have begun, all of them are ready.  Edges lead
+ * to the step that must come first.
  */
 #include "config.h"
 
@@ -43,7 +44,7 @@ actor_of(const struct search *search, uint32_t step)
 	return &search->conf->actors[step / STEPS];
 }
 
-/* The sequence of each supervisor, and who is whose sibling. */
+/* Put the children of each supervisor in a sequence. */
 static void
 line_up(struct search *search)
 {
@@ -71,7 +72,7 @@ line_up(struct search *search)
 	}
 }
 
-/* What the k-th of the needs of an actor leads to; CONF_NONE: to nobody. */
+/* The step that the k-th need of an actor leads to; CONF_NONE: to no actor. */
 static uint32_t
 needed_step(const struct search *search, const struct conf_actor *actor, uint32_t k)
 {
@@ -151,7 +152,7 @@ add_place(struct strbuf *sb, const struct conf *conf, uint32_t file, uint32_t li
 	strbuf_addf(sb, " (%s:%u)", conf->files[file], line);
 }
 
-/* The need that was tried last at this step; NULL: it is no such edge. */
+/* The need that was tried last at this step; NULL: the edge is not a need. */
 static const struct conf_need *
 tried_need(const struct search *search, uint32_t step, uint32_t *ret_k)
 {
@@ -243,7 +244,7 @@ refuse(struct search *search, uint32_t back)
 	strbuf_done(&message);
 }
 
-/* Follow the edges from one step; whom it leads to is done afterwards. */
+/* Follow the edges from a step; the steps reached are done afterwards. */
 static void
 follow(struct search *search, uint32_t first)
 {
@@ -267,7 +268,7 @@ follow(struct search *search, uint32_t first)
 	}
 }
 
-/* Report every circle, with all that makes it one. */
+/* Report every circle, with all edges of the circle. */
 void
 needs_circles(struct reader *reader)
 {

@@ -15,7 +15,7 @@
 /* Where what was said on the command line stands, so to speak. */
 static const char command_line[] = "supctl add";
 
-/* One composition: what is gone when it ends. */
+/* A composition; freed when it ends. */
 struct compose {
 	struct reader reader;
 	struct users users;
@@ -39,7 +39,7 @@ new_map(struct compose *compose, size_t n)
 	return map != NULL && map->pairs != NULL ? map : NULL;
 }
 
-/* A text that is taken as it is. */
+/* A text that is not expanded. */
 static const struct node *
 new_text(struct compose *compose, const char *text)
 {
@@ -110,7 +110,8 @@ write_actor(struct compose *compose)
 	return map;
 }
 
-/* ---- what the file has of it ---- */
+/* What is kept of the actor with replicas at this path; NULL: no replicas have the path.
+ */
 
 /* What is kept of the actor with replicas at this path; NULL: there is none. */
 static const struct node *
@@ -124,7 +125,7 @@ find_replicas(const struct node *recipes, const char *parent, const char *name,
 	return node_get(node_get(recipes, RECIPE_REPLICAS), path);
 }
 
-/* x@3 is a name of the replicas of x, whoever takes it. */
+/* The name x@3 belongs to the replicas of x alone. */
 static void
 check_name(struct compose *compose)
 {
@@ -219,7 +220,7 @@ compose_all(struct compose *compose)
 	                 addition->replica);
 	if (reader->reports->n_errors > 0 || reader->scratch->failed)
 		return;
-	/* Nothing wrong, and nothing there: there was no memory for it. */
+	/* No fault and no actor: there was no memory for either. */
 	if (reader->conf->n_actors <= 1) {
 		reader->scratch->failed = true;
 		return;
@@ -292,7 +293,7 @@ conf_compose(const struct conf *conf, const struct conf_addition *addition,
 
 /* ---- what there is ---- */
 
-/* Is there this key in this part of what was kept? */
+/* True if this part of what was kept has the key. */
 static bool
 has_recipe(const struct conf *conf, const char *part, const char *key)
 {
@@ -305,7 +306,7 @@ has_recipe(const struct conf *conf, const char *part, const char *key)
 	return has;
 }
 
-/* Is there a template of this name? */
+/* True if a template has this name. */
 bool
 conf_has_template(const struct conf *conf, const char *name)
 {

@@ -2,11 +2,11 @@
 /* conf.h - a configuration file, read, checked and turned into specs.
  *
  * conf_load() reads everything (includes, environment files, user database) and gives
- * back either a whole configuration or a list of all that is wrong with it.  A
- * configuration owns all its strings; it is never changed after loading.
+ * back either a whole configuration or a list of all faults.  A configuration owns all
+ * its strings; it is never changed after loading.
  *
- * conf_freeze() copies all of it: whoever adds a pointer here or to struct spec names it
- * in frozen.c, and whoever gives a member another meaning counts up FROZEN_VERSION.
+ * conf_freeze() copies all of it: a pointer that is added here or to struct spec must be
+ * named in frozen.c, and a change in the meaning of a member increases FROZEN_VERSION.
  */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
@@ -76,7 +76,7 @@ struct conf_output {
 /* How the lines of an actor are kept in its log. */
 struct conf_log {
 	uint64_t max_size;   /* of one file; a full one is set aside */
-	uint32_t keep;       /* so many of those that were set aside */
+	uint32_t keep;       /* number of set-aside files that are kept */
 	uint64_t total;      /* of all of them together */
 	uint64_t max_age_ms; /* a file older than this is set aside too */
 	bool timestamps;
@@ -148,7 +148,7 @@ struct conf_socket {
 	enum while_down while_down;
 	char *reply;        /* WHILE_DOWN_REPLY, else NULL */
 	char *handler_path; /* WHILE_DOWN_HANDLER, else NULL */
-	uint32_t handler;   /* … and which actor that is; CONF_NONE */
+	uint32_t handler;   /* … and the index of that actor; CONF_NONE */
 	uint32_t rate;      /* so many clients a second are refused, or answered */
 	struct place place;
 	uint32_t column;
@@ -174,7 +174,7 @@ struct conf_probe {
 	uint64_t timeout_ms;
 };
 
-/* By what a process tells that it is ready, with READY_TOLD. */
+/* How a process says that it is ready, with READY_TOLD. */
 #define READY_SIGN_MAP(X)            \
 	X(READY_BY_NOTIFY, "notify") \
 	X(READY_BY_FD, "fd")         \
@@ -231,7 +231,7 @@ struct conf_process {
 	bool notify; /* ready: notify, or notify: true: gets a NOTIFY_SOCKET */
 	struct conf_socket *sockets;
 	size_t n_sockets;
-	uint32_t fd_store; /* so many descriptors it may put down; 0: none */
+	uint32_t fd_store; /* number of descriptors the process may store; 0: none */
 	bool runtime_directory;
 	bool keep_fds; /* a restart does not clear it */
 	bool keep_runtime_directory;
@@ -244,13 +244,13 @@ struct conf_process {
 
 /* ---- the tree ---- */
 
-/* Who is watched; what comes of it is in the spec, at the same place. */
+/* The watched actor; the reaction is in the spec, at the same index. */
 struct conf_watch {
 	char *path; /* absolute; perhaps of nobody */
 	char **run; /* REACTION_RUN: NULL-terminated, else NULL */
 };
 
-/* Who is needed; how far it has to be is in the spec, at the same place. */
+/* The needed actor; the needed progress is in the spec, at the same index. */
 struct conf_need {
 	char *path; /* absolute; of an actor, or of replicas without "@N" */
 };
@@ -331,7 +331,8 @@ struct conf {
 	struct conf_log own_log; /* of supd itself, where it is a file: its sizes */
 	enum log_target log_target;
 	char *log_directory;
-	bool on_crash_kill; /* a new guardian kills what it finds, else adopts it */
+	/* a new guardian kills the processes that it finds, instead of adopting them */
+	bool on_crash_kill;
 	/* the tree: preorder, siblings in file order; [0] is /user */
 	struct conf_actor *actors;
 	uint32_t n_actors;
@@ -348,7 +349,7 @@ struct conf {
 	bool is_mapped; /* the block is, else it was allocated */
 };
 
-/* What the loader is told by its caller. */
+/* Options of the loader. */
 struct conf_options {
 	bool warn; /* also look for what is probably not meant */
 	/* And at the programs and files of actors.  Not in the guardian: they may lie
@@ -377,13 +378,13 @@ bool conf_output_is_captured(const struct conf_output *output);
 
 /* ---- more actors than the files have ---- */
 
-/* So many of them come with one addition: itself, and its children. */
+/* The most actors of an addition: the added actor and its children. */
 #define CONF_ADDED_MAX 64
 
 /* An actor that is wanted at run time.  Everything is borrowed. */
 struct conf_addition {
 	const char *parent; /* path of its supervisor */
-	const char *name;   /* of it, or of the replicas that it is one of */
+	const char *name;   /* name of the actor, or of the replicas that it belongs to */
 	uint32_t replica;   /* 1 and on: one more of the file's replicas; 0: it is not */
 	const char *use;    /* the template, or NULL */
 	const char *const *with; /* name, value, name, value, …, NULL */

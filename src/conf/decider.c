@@ -12,7 +12,7 @@
 
 #define KIND(kind) (UINT32_C(1) << (kind))
 #define ALL_KINDS  (KIND(CAUSE_KIND_MAX) - 1)
-/* A normal end is no failure: only who names it gets it. */
+/* A normal end is no failure: only a rule that names `normal` matches. */
 #define ANY_FAILURE (ALL_KINDS & ~KIND(CAUSE_NORMAL))
 #define INIT_KINDS  (KIND(CAUSE_EXEC) | KIND(CAUSE_START_TIMEOUT) | KIND(CAUSE_EARLY_EXIT))
 
@@ -125,7 +125,7 @@ add_self_report(struct reader *reader, const struct node *node, struct rule *rul
 		add_report_key(reader, node->items[i], rule, trail);
 }
 
-/* One word, or one mapping of alternatives. */
+/* Add a cause, or a mapping of alternative causes. */
 static void
 add_causes(struct reader *reader, const struct node *node, struct rule *rule,
            const struct trail *trail)
@@ -240,7 +240,7 @@ keys_are_done(const struct rule *rule, const struct rule *seen)
 	return true;
 }
 
-/* Does what the earlier rules match together leave nothing for this one? */
+/* True if the earlier rules together match every cause of this rule. */
 static bool
 is_shadowed(const struct rule *rule, const struct rule *seen)
 {

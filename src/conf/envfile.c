@@ -18,8 +18,7 @@
 #define SPECIAL   "\"\\`$" /* what a backslash protects in double quotes */
 #define BYTES_MAX (ENVFILE_BYTES_MAX + 64 * 1024)
 
-/* A file that is read in place: what is kept of it is never longer than what was there.
- */
+/* A file that is read in place: a value is never longer than its text in the file. */
 struct envfile {
 	const char *path;
 	char *at;
@@ -30,7 +29,7 @@ struct envfile {
 /* Where in a value: quotes count where a word begins, and only there. */
 enum where { BEFORE, WORD, SINGLE, DOUBLE };
 
-/* A value that grows behind what is read of it. */
+/* A value, written over the text that was read. */
 struct value {
 	enum where where;
 	char *to;   /* the next character goes here */
@@ -53,7 +52,7 @@ find_line(struct envfile *file)
 	}
 }
 
-/* What stands there may be a secret that went wrong: it is not repeated. */
+/* The text may be a misplaced secret, so the message does not repeat the text. */
 static int
 refuse_key(const struct envfile *file, const char *key)
 {

@@ -8,7 +8,8 @@
 /* The longest text that an expansion may give. */
 #define EXPAND_BYTES_MAX (1024 * 1024)
 
-/* What names mean, for one actor and, where it says nothing, for those above it. */
+/* The meaning of names: for an actor and, where this scope lacks a name, for the outer
+ * scopes. */
 struct scope {
 	const struct scope *outer;
 	const struct node *with; /* parameters, or NULL */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* freeze.c - a configuration as one sealed block that outlives its files. */
+/* freeze.c - pack a configuration into a sealed block that outlives its files. */
 #include "config.h"
 
 #include <errno.h>
@@ -181,7 +181,7 @@ write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-/* The block in memory that the kernel keeps for whoever holds the descriptor. */
+/* The kernel keeps the block for every holder of the descriptor. */
 static int
 write_block(const void *block, size_t bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* frozen.c - what a configuration consists of, for those who copy it as a whole. */
+/* frozen.c - the parts of a configuration, for packing and unpacking. */
 #include "config.h"
 
 #include "conf/frozen.h"
@@ -137,7 +137,7 @@ const struct frozen_shape frozen_conf = {sizeof(struct conf), TEXTS(conf_texts),
 
 /* ---- the way through it ---- */
 
-/* One array, and the texts of what is in it. */
+/* Visit an array, and the texts of its elements. */
 static int
 visit_array(struct frozen_visitor *visitor, const struct frozen_array *array, size_t at,
             size_t *ret_below, size_t *ret_n)
@@ -149,7 +149,7 @@ visit_array(struct frozen_visitor *visitor, const struct frozen_array *array, si
 	return r;
 }
 
-/* What has arrays of its own: those, thing by thing. */
+/* Visit the arrays of each element, element by element. */
 static int
 visit_things(struct frozen_visitor *visitor, const struct frozen_shape *shape, size_t at,
              size_t n)
@@ -167,7 +167,7 @@ visit_things(struct frozen_visitor *visitor, const struct frozen_shape *shape, s
 	return r;
 }
 
-/* One actor: its arrays, one after the other. */
+/* Visit an actor: its arrays, in a fixed order. */
 static int
 visit_actor(struct frozen_visitor *visitor, size_t at)
 {

@@ -23,7 +23,8 @@
 
 struct frozen_head {
 	uint64_t magic;
-	uint64_t layout; /* what frozen_layout() says where it was frozen */
+	/* result of frozen_layout() in the binary that wrote the block */
+	uint64_t layout;
 	uint64_t bytes;  /* of all, this included */
 	uint64_t texts;  /* where they begin */
 	uint64_t sum;    /* of what follows the head */
@@ -37,7 +38,7 @@ struct frozen_text {
 	bool required;
 };
 
-/* A member that points to an array, and the one that says how long it is. */
+/* A member that points to an array, and the member with its length. */
 struct frozen_array {
 	size_t offset;
 	size_t count_offset;
@@ -45,7 +46,7 @@ struct frozen_array {
 	const struct frozen_shape *of;
 };
 
-/* What a struct has that is not just its bytes. */
+/* The pointers of a struct; all other members are copied as bytes. */
 struct frozen_shape {
 	size_t size;
 	const struct frozen_text *texts;

@@ -71,9 +71,9 @@ write_answer(const struct conf_process *found, int fd)
 }
 
 /*
- * Look up what this process was to be started as, and write the answer to `fd`.  This may
- * take as long as the user database does: call it in a copy of the process, whose memory
- * need not be freed (os_run_bounded()).
+ * Look up the user and groups of a process, and write the answer to `fd`.  This may take
+ * as long as the user database does: call this function in a copy of the process, whose
+ * memory need not be freed (os_run_bounded()).
  */
 void
 conf_identify(const struct conf_process *process, int fd)

@@ -280,8 +280,8 @@ keys_report(struct conf_reports *reports, enum conf_severity severity,
 }
 
 /*
- * Report a key that names an actor which is not there, with the one that may have been
- * meant: whoever is named is to have a process.
+ * Report a key that names an actor without a process or an unknown actor, with the name
+ * that may have been meant.
  */
 void
 keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,

@@ -27,7 +27,8 @@
 
 #define MESSAGE_MAX     1024
 #define TERMS_SHOWN_MAX 6
-/* More restarts than this, one level's times the next one's, and nobody gives up soon. */
+/* With more restarts than this, a level's times the next level's, giving up takes too
+ * long. */
 #define PRODUCT_MAX 100
 
 /* Causes after which no process is left that could be resumed. */
@@ -249,7 +250,7 @@ check_shutdowns(struct lint *lint, uint64_t *needed)
 			continue;
 		if (actor->spec.kind == NODE_SUPERVISOR && own == DURATION_INFINITE)
 			own = needed[i - 1];
-		/* The process has its own time, and its children all they need. */
+		/* The process has its own time, and the children the sum of theirs. */
 		if (actor->spec.kind == NODE_BOTH)
 			own = add_times(own, needed[i - 1]);
 		above = &needed[actor->parent];
@@ -277,7 +278,7 @@ check_auto_shutdown(struct lint *lint, const struct conf_actor *supervisor)
 
 /* ---- resume ---- */
 
-/* Does the rule let somebody resume of whom no process is left? */
+/* True if the rule resumes an actor after causes that leave no process. */
 static bool
 resumes_the_dead(const struct rule *rule)
 {
@@ -456,8 +457,8 @@ look_in_path(const char *root, const char *path, const char *name,
 
 /*
  * Report a file that this actor's process executes or obeys, if others than root and the
- * actor's own user can change it: for everybody to write it is an error.  What a group
- * may write is /usr/local on many machines, and its owner may be a container's.
+ * actor's own user can change the file: an error if every user can.  A group may own
+ * /usr/local on many machines, and a container's user may own the files.
  */
 static void
 check_safety(struct lint *lint, const struct conf_actor *actor, const char *key,
@@ -535,8 +536,8 @@ check_commands(struct lint *lint, const struct conf_actor *actor)
 
 /* ---- what has to be there at a start ---- */
 
-/* Warn of a file that root can read, as whom the check is made, but the actor's user, as
- * whom the process opens it, cannot. */
+/* Warn of a file that root, the user of this check, can read, but the actor's user, the
+ * user of the process, cannot. */
 static void
 check_readable(struct lint *lint, const struct conf_actor *actor, const char *key,
                const char *path)
@@ -629,8 +630,8 @@ lint_tree(const struct conf *conf, const struct conf_options *options,
 }
 
 /*
- * Report a file that says what supd executes, and that others can write.  For root that
- * is an error, as for sshd; another owner, who is a container's at times, is none.
+ * Report a file with commands for supd that other users can write.  For root that is an
+ * error, as for sshd; another owner is none, as files in a container may have one.
  */
 void
 lint_file(const char *name, const struct stat *stat_buf, bool warn,

@@ -27,7 +27,7 @@
 #include "conf/schema_types.h"
 #include "conf/tree.h"
 
-/* One load: what is gone when it ends. */
+/* A load; freed when it ends. */
 struct load {
 	struct reader reader;
 	struct users users;
@@ -284,7 +284,7 @@ gather(struct load *load, const char *key)
 
 /* ---- supd's own keys ---- */
 
-/* `control`: its socket, and who may use it. */
+/* `control`: the control socket, its group and its observers. */
 void
 read_control(struct reader *reader, const struct node *node, void *target,
              const struct trail *trail)
@@ -300,7 +300,7 @@ read_control(struct reader *reader, const struct node *node, void *target,
 	struct trail mode_trail = {trail, "mode", 0};
 	struct err err;
 
-	/* Peer credentials decide; the mode only must not shut anybody out. */
+	/* Peer credentials decide; the mode must not shut out observers. */
 	conf->control_mode = observers != NULL ? 0666 : 0660;
 	read_table(reader, node, schema_control.table, conf);
 	if (socket != NULL && strlen(socket->text) > SOCKET_PATH_MAX)
@@ -526,7 +526,7 @@ conf_new(void)
 	return conf;
 }
 
-/* Report that there is not enough memory. */
+/* Report a lack of memory. */
 void
 report_no_memory(const char *file, struct conf_reports *reports)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* needs.c - `needs`: who has to be there before an actor starts. */
+/* needs.c - `needs`: the actors that must be there before an actor starts. */
 #include "config.h"
 
 #include "conf/needs.h"
@@ -79,7 +79,7 @@ needs_find(const struct conf *conf, const char *path)
 	return index == CONF_NONE || conf->actors[index].base == NULL ? CONF_NONE : index;
 }
 
-/* The next of the replicas that this one is one of; CONF_NONE: it is the last, or none. */
+/* The next replica of the same name; CONF_NONE: the last replica, or no replica. */
 uint32_t
 needs_next_replica(const struct conf *conf, uint32_t replica)
 {
@@ -88,7 +88,7 @@ needs_next_replica(const struct conf *conf, uint32_t replica)
 
 	if (actor->base == NULL)
 		return CONF_NONE;
-	/* Behind it there is what is below it, and then the next. */
+	/* Skip the actors below, to the next sibling. */
 	while (i < conf->n_actors && conf->actors[i].parent != actor->parent) {
 		if (conf->actors[i].parent == CONF_NONE ||
 		    conf->actors[i].parent < replica)
@@ -134,7 +134,7 @@ refuse_stranger(struct reader *reader, const struct conf_actor *actor, uint32_t 
 	report(reader->reports, CONF_ERROR, conf, actor, need, message);
 }
 
-/* Whoever is needed has to be there, and nobody may wait for itself. */
+/* Check that each needed actor exists, and that no actor waits for itself. */
 void
 needs_check(struct reader *reader)
 {

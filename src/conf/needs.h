@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* needs.h - `needs`: who has to be there before an actor starts (private to conf/). */
+/* needs.h - `needs`: the actors that must be there before an actor starts (private to
+ * conf/). */
 #ifndef CONF_NEEDS_H
 #define CONF_NEEDS_H
 

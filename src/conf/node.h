@@ -29,7 +29,7 @@ struct node {
 	enum node_type type;
 	bool plain;    /* text: written without quotes */
 	bool bad;      /* text: found wrong and reported already */
-	bool dollar;   /* there is a '$' in it or below it */
+	bool dollar;   /* the node or a node below has a '$' */
 	uint32_t file; /* index into the list of files */
 	uint32_t line;
 	uint32_t column;
@@ -46,7 +46,7 @@ struct node_pair {
 	const struct node *value;
 };
 
-/* What yaml_parse() needs to know and where it puts what it finds. */
+/* Input and output of yaml_parse(). */
 struct yaml_source {
 	const char *name;
 	uint32_t file;

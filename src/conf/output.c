@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* output.c - where an actor's output goes, how its log is kept, who reads from whom. */
+/* output.c - targets of an actor's output, keeping of its log, pipes between actors. */
 #include "config.h"
 
 #include "conf/output.h"
@@ -46,7 +46,7 @@ read_target(struct reader *reader, const struct node *node,
 	}
 }
 
-/* `output`: one target for both, or one each. */
+/* `output`: one target for both streams, or a target for each. */
 void
 read_output(struct reader *reader, const struct node *node, void *target,
             const struct trail *trail)
@@ -95,7 +95,7 @@ output_show(struct reader *reader, const struct conf_actor *actor,
 	return strbuf_take(&out);
 }
 
-/* What an actor that says nothing about its log has. */
+/* The log of an actor without a key about logs. */
 void
 log_default(struct conf_log *log)
 {
@@ -195,7 +195,7 @@ refuse_circle(const struct pipes *pipes, uint32_t index, const char *key)
 	strbuf_done(&circle);
 }
 
-/* Follow the pipes from one actor; whom it leads to is done afterwards. */
+/* Follow the pipes from an actor; the actors reached are done afterwards. */
 static void
 follow(struct pipes *pipes, uint32_t first)
 {

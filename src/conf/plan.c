@@ -50,7 +50,7 @@ find_pile(const struct sibling *siblings, const uint32_t *tails, uint32_t n_tail
 	return low;
 }
 
-/* Mark those that are not part of the longest run which kept its order. */
+/* Mark the siblings outside the longest run that kept its order. */
 static int
 mark_moved(struct sibling *siblings, uint32_t n, bool *moved)
 {
@@ -88,7 +88,7 @@ compare_siblings(const void *left, const void *right)
 	return a->new_index < b->new_index ? -1 : a->new_index > b->new_index;
 }
 
-/* Find who must move, supervisor by supervisor. */
+/* Find the siblings that must move, supervisor by supervisor. */
 static int
 find_moved(struct planner *planner)
 {
@@ -116,7 +116,7 @@ find_moved(struct planner *planner)
 
 /* ---- keys ---- */
 
-/* What a process has of this socket is as it was: where it listens, and its name. */
+/* True if the process would get the same socket: same address, same name. */
 static bool
 is_same_socket(const struct conf_actor *old, const struct conf_actor *new_actor,
                const char *name)

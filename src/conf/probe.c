@@ -77,7 +77,7 @@ scan_probe_path(const struct schema_type *type, const struct node *node,
 /* A URL that was taken apart. */
 struct url {
 	struct address address;
-	char host[PROBE_URL_MAX + 1]; /* with its port if that is written */
+	char host[PROBE_URL_MAX + 1]; /* with its port if the URL has a port */
 	const char *resource;         /* in the text; what is behind host and port */
 };
 
@@ -283,7 +283,7 @@ sum_text(const char *text, uint64_t sum)
 	return text == NULL ? sum : sum_bytes(text, strlen(text) + 1, sum);
 }
 
-/* A number that stands for what is asked. */
+/* A checksum of the question, equal for equal probes. */
 static uint64_t
 sum_probe(const struct conf_probe *probe)
 {
@@ -299,7 +299,7 @@ sum_probe(const struct conf_probe *probe)
 	return sum;
 }
 
-/* Keys that only make sense where somebody is asked. */
+/* Refuse keys about pace where no probe is made. */
 static void
 refuse_pace(struct reader *reader, const struct node *node, const char *kind,
             const struct trail *trail)
@@ -386,7 +386,7 @@ read_ready(struct reader *reader, const struct node *node, void *target,
 	}
 }
 
-/* `health`: what is not written keeps its default. */
+/* `health`: keys that are absent keep their defaults. */
 void
 read_health(struct reader *reader, const struct node *node, void *target,
             const struct trail *trail)
@@ -469,7 +469,7 @@ check_ready_fd(struct reader *reader, const struct node *map,
 		             first);
 }
 
-/* What nobody reads can tell nobody that it is ready. */
+/* ready.log needs the output to be read by the log process. */
 static void
 check_ready_log(struct reader *reader, const struct node *map,
                 const struct conf_process *process, const struct trail *up)
@@ -497,7 +497,7 @@ probes_check(struct reader *reader, const struct node *map,
 	check_ready_log(reader, map, process, up);
 	check_probe(reader, map, "ready", process, &process->ready, up);
 	check_probe(reader, map, "health", process, &process->health, up);
-	/* Whoever is ready only when it has ended is never asked. */
+	/* An actor that is ready only when it has ended is never probed. */
 	if (actor->spec.health.on && actor->spec.ready == READY_EXIT)
 		reader_warn(reader, node_get(map, "health"), &trail,
 		            "`health` has no effect with `ready: exit`: it is asked "

@@ -8,7 +8,7 @@
 /* The longest URL. */
 #define PROBE_URL_MAX 1000
 
-/* What is asked without a word about it. */
+/* Defaults of probes. */
 #define PROBE_TIMEOUT_MS   1000
 #define READY_INTERVAL_MS  1000
 #define HEALTH_INTERVAL_MS 10000

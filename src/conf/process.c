@@ -46,7 +46,7 @@ read_command(struct reader *reader, const struct node *node, void *target,
 	read_words(reader, node, trail, &((struct conf_actor *)target)->process.argv);
 }
 
-/* `stop_command`: what asks it to end. */
+/* `stop_command`: the command that asks the process to end. */
 void
 read_stop_command(struct reader *reader, const struct node *node, void *target,
                   const struct trail *trail)
@@ -55,7 +55,7 @@ read_stop_command(struct reader *reader, const struct node *node, void *target,
 	           &((struct conf_actor *)target)->process.stop_command);
 }
 
-/* `reload_command`: what has it read its configuration again. */
+/* `reload_command`: the command that makes the process read its configuration again. */
 void
 read_reload_command(struct reader *reader, const struct node *node, void *target,
                     const struct trail *trail)
@@ -269,7 +269,7 @@ want_rights(struct reader *reader, const struct node *node,
 		rights_want(reader, node, trail, CAPABILITY_SETGID, "another group");
 }
 
-/* What was asked for, to be looked up again; until then it has no ids of anyone. */
+/* Keep the names for a later lookup; until then the process has no user and groups. */
 static void
 keep_asked(struct reader *reader, const struct node *user, const struct node *group,
            const struct node *more, struct conf_process *process)

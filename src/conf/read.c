@@ -126,7 +126,7 @@ read_signal_set(const struct node *node, struct signal_set *ret)
 
 /* ---- every actor ---- */
 
-/* `success`: what is not written keeps its default. */
+/* `success`: keys that are absent keep their defaults. */
 void
 read_success(struct reader *reader, const struct node *node, void *target,
              const struct trail *trail)

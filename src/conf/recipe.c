@@ -47,7 +47,7 @@ recipes_forget(struct reader *reader)
 		reader->recipes->n = 0;
 }
 
-/* Whoever has this path has replicas.  All is borrowed until recipes_end(). */
+/* Note that the actor at this path has replicas.  All is borrowed until recipes_end(). */
 void
 recipes_note(struct reader *reader, const char *path, const struct node *own,
              const struct scope *scope)
@@ -160,7 +160,7 @@ add_to_row(struct recipes *recipes, struct arena *keep, const struct node *node)
 	return node->type != NODE_TEXT || piece->text != NULL;
 }
 
-/* A list or mapping whose parts are being looked at; keys count as parts. */
+/* A list or mapping under way to its parts; keys count as parts. */
 struct level {
 	const struct node *node;
 	size_t next;

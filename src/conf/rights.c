@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* rights.c - what this process may do, and so its children. */
+/* rights.c - the rights of this process, inherited by children. */
 #include "config.h"
 
 #include "conf/rights.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* rights.h - what this process may do, and so its children (private to conf/).
+/* rights.h - the rights of this process, and so of its children (private to conf/).
  *
- * Whoever checks a file need not be whoever runs it: that the kernel will refuse
- * something is a warning, that there is no such thing on this machine is an error.
+ * The user that checks a file may be another than the user that runs it: a right that the
+ * kernel will refuse is a warning, a right that does not exist on this machine is an
+ * error.
  */
 #ifndef CONF_RIGHTS_H
 #define CONF_RIGHTS_H

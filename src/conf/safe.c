@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* safe.c - who may change a file that root trusts. */
+/* safe.c - the users that may change a file that root trusts. */
 #include "config.h"
 
 #include "conf/safe.h"
@@ -30,9 +30,9 @@ look_at(const struct stat *stat, const struct stat *below, uid_t trusted)
 }
 
 /*
- * How safe the file is from everybody but root and the trusted user: the worst of what is
- * on the real way to it, and where.  A path that cannot be looked at is safe: something
- * else will be said of it.
+ * How safe the file is from all users but root and the trusted user: the worst member of
+ * the resolved path, and its place.  A path that cannot be examined counts as safe, as
+ * another message reports the failure.
  */
 enum safety
 safety_of(const char *path, uid_t trusted, struct safety_report *ret)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* safe.h - who may change a file that root trusts.
+/* safe.h - the users that may change a file that root trusts.
  *
  * The rule is safe_path() of sshd: the file, and each directory on the way to it, belong
- * to root or to the one user who is trusted as well, and neither group nor others may
- * write to them.  Other than there, a directory with the sticky bit is good if what is in
- * it belongs to one of the two: /tmp is such a directory.
+ * to root or to the trusted user, and neither group nor others may write to them.  In
+ * addition a directory with the sticky bit is good if its entry belongs to root or to the
+ * trusted user: /tmp is such a directory.
  */
 #ifndef CONF_SAFE_H
 #define CONF_SAFE_H
@@ -19,7 +19,7 @@
 
 enum safety {
 	SAFE,
-	SAFE_BUT_FOR_OWNER, /* who is neither root nor trusted */
+	SAFE_BUT_FOR_OWNER, /* an owner that is neither root nor trusted */
 	SAFE_BUT_FOR_GROUP, /* which may write */
 	UNSAFE,             /* everybody may write */
 };

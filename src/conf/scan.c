@@ -292,7 +292,7 @@ scan_mode(const struct schema_type *type, const struct node *node, uint64_t *ret
 	return 0;
 }
 
-/* A command as one text: only whether it can be split. */
+/* A command as a single text: check only that it can be split. */
 int
 scan_command(const struct schema_type *type, const struct node *node,
              uint64_t *ret_number, struct err *why)
@@ -525,8 +525,8 @@ parse_path(const char *text, struct address *address, struct err *why)
 }
 
 /*
- * "tcp:ADDRESS:PORT", "unix:PATH" and so on taken apart.  Addresses are numeric, so that
- * nobody ever waits for a name server; "localhost" is 127.0.0.1.  -EINVAL.
+ * Take apart "tcp:ADDRESS:PORT", "unix:PATH" and the other forms.  Addresses are numeric,
+ * so that no name server is ever asked; "localhost" is 127.0.0.1. -EINVAL.
  */
 int
 address_parse(const char *text, struct address *ret, struct err *why)

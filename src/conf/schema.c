@@ -231,8 +231,8 @@ const struct schema_type schema_actor = VIEW(
     "actor", "a mapping with `command`, `children` or `use`", AT_WORKER | AT_SUPERVISOR);
 
 /*
- * The key of that name that may stand at one of the places `where`; failing that, the
- * key of that name wherever it stands; NULL: there is none.
+ * The key of that name at a place of `where`; failing that, the key of that name at any
+ * place; NULL: no key has the name.
  */
 const struct schema_key *
 schema_find(const struct schema_table *table, const char *name, unsigned int where)

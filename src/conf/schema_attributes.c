@@ -8,7 +8,7 @@
 #include "conf/scan.h"
 #include "conf/schema_types.h"
 
-/* ---- who it is, and what it finds ---- */
+/* ---- user and groups, directory and input ---- */
 
 const struct schema_type schema_supplementary_groups = {
     .name = "supplementary_groups",

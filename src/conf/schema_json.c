@@ -11,7 +11,7 @@
 #define SCHEMA_BYTES_MAX (1024 * 1024)
 #define TYPES_MAX        256
 
-/* Types that were met: each becomes one definition, so that nothing nests. */
+/* Types met on the way: each becomes one definition, to keep the schema flat. */
 struct types {
 	const struct schema_type *at[TYPES_MAX];
 	size_t n;

@@ -8,7 +8,7 @@
 #include "conf/scan.h"
 #include "conf/schema_types.h"
 
-/* One of these words, or a mapping of these keys. */
+/* A word of a list, or a mapping with given keys. */
 #define WORD_OR_KEYS(title, sentence, list, keys)                                      \
 	{                                                                              \
 		.name = (title), .allowed = (sentence), WORDS(list), .table = &(keys), \

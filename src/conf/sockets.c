@@ -200,15 +200,15 @@ refuse(struct reader *reader, const struct conf_actor *actor,
 	strbuf_done(&path);
 }
 
-/* Who has which address, and which port on all addresses of a family. */
+/* The owner of each address, and of each port on all addresses of a family. */
 struct claims {
 	struct reader *reader;
 	struct map owners;
 };
 
 /*
- * Who has claimed this already; CONF_NONE: nobody, and then `wanted` is claimed from now
- * on, if it was not before.
+ * The actor that has claimed `against`; CONF_NONE: no actor has, and then `wanted` is
+ * claimed from now on, unless it was claimed before.
  */
 static uint32_t
 claim(struct claims *claims, uint32_t index, const char *wanted, const char *against)
@@ -243,7 +243,8 @@ claim_port(struct claims *claims, uint32_t index, const struct conf_socket *sock
 		owner = claim(claims, index, some, some);
 		return owner != CONF_NONE ? owner : claim(claims, index, all, all);
 	}
-	/* Others may have it on other addresses, but nobody on all of them. */
+	/* Other actors may have the port on other addresses, but none may have the port
+	 * on all addresses. */
 	owner = claim(claims, index, one, one);
 	return owner != CONF_NONE ? owner : claim(claims, index, some, all);
 }
@@ -263,7 +264,7 @@ claim_address(struct claims *claims, uint32_t index, const struct conf_socket *s
 	if (has_port)
 		(void)snprintf(port, sizeof(port), ":%u", socket->port);
 	if (!has_port) {
-		/* A path is one file, of whatever kind. */
+		/* A path is a single file, whatever the kind of socket. */
 		owner = claim(claims, index, socket->address, socket->address);
 	} else if (socket->address[0] != '\0') {
 		owner = claim_port(claims, index, socket, socket->address);
@@ -298,7 +299,7 @@ hands_over(const struct conf_process *process)
 	return false;
 }
 
-/* A handler runs only while somebody needs it: it starts on demand. */
+/* A handler runs only while a socket needs handling: it starts on demand. */
 static void
 find_handler(struct reader *reader, uint32_t index, struct conf_socket *socket,
              uint32_t *n_handled)
@@ -345,9 +346,9 @@ check_demand(struct reader *reader, const struct conf_actor *actor)
 }
 
 /*
- * Two sockets cannot listen at one address: what would fail at the start is an error of
- * the file.  Replicas that share an address are the usual case.  And who is to stand in
- * for others is looked up.
+ * Two sockets cannot listen at one address: a certain failure of the start is an error of
+ * the file.  Replicas that share an address are the usual case.  Handlers are looked up
+ * here, too.
  */
 void
 sockets_check(struct reader *reader)

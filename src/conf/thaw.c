@@ -201,7 +201,7 @@ check_head(const struct frozen_head *head, size_t bytes, struct err *err)
 	return 0;
 }
 
-/* Is there a block in this file?  *ret_bytes is its size. */
+/* True if the file holds a packed configuration; ret_bytes is its size. */
 static int
 check_file(int fd, size_t *ret_bytes, struct err *err)
 {

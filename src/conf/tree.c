@@ -15,7 +15,7 @@
 #include "conf/recipe.h"
 #include "conf/schema_types.h"
 
-/* A child as it is written, once its template is under it. */
+/* A child as in the file, with its template merged below its keys. */
 struct child {
 	const struct node *name;
 	const struct node *map;      /* NULL: reported, and left out */
@@ -25,7 +25,7 @@ struct child {
 	uint32_t done;
 };
 
-/* A supervisor whose children are being read. */
+/* A supervisor while its children are read. */
 struct frame {
 	uint32_t index;
 	const struct node *children;
@@ -46,7 +46,7 @@ struct builder {
 	uint32_t cap;
 	bool only_checks; /* also what has 0 replicas is built, and so checked */
 	bool has_nobody;  /* there was such a one */
-	bool is_addition; /* just one, whatever it says of `replicas` … */
+	bool is_addition; /* a single actor, `replicas` ignored … */
 	uint32_t replica; /* … or one of these */
 };
 
@@ -99,7 +99,7 @@ defaults_of_supervisors(struct reader *reader, const struct node *defaults)
 	return map;
 }
 
-/* ---- one child, as it is written ---- */
+/* ---- a child, as in the file ---- */
 
 static const struct node *
 find_template(struct builder *builder, const struct node *use, const struct trail *trail)
@@ -206,7 +206,7 @@ is_replicated(struct builder *builder, const struct node *own)
 	return node_get(builder->input->templates->pairs[i].value, "replicas") != NULL;
 }
 
-/* x@3 written by hand beside x with replicas: whose is it? */
+/* An actor x@3 written by hand beside x with replicas would be ambiguous. */
 static void
 check_replica_name(struct builder *builder, const struct frame *frame,
                    const struct node *name, const struct trail *trail)
@@ -330,7 +330,8 @@ make_scope(struct builder *builder, const struct frame *frame,
 	return scope;
 }
 
-/* Is there a key that was meant to be this one?  Then its absence is no news. */
+/* True if another key was probably meant to be this one: then the missing key is not
+ * reported. */
 static bool
 is_misspelt(const struct node *map, const char *key)
 {
@@ -585,7 +586,7 @@ tree_build(struct reader *reader, const struct tree_input *input)
 	free(builder);
 }
 
-/* Somebody who is there already, and what is to be below. */
+/* An actor that exists already, above the actor to be added. */
 static void
 build_below(struct builder *builder, const char *path, const struct scope *scope)
 {

@@ -38,7 +38,8 @@ users_done(struct users *users)
 	users->users = NULL;
 }
 
-/* A name that is a number in full; 2^32-1 means "nobody in particular" and is none. */
+/* A name that is a number in full; 2^32-1 means "unchanged" to the kernel and is refused.
+ */
 static bool
 parse_id(const char *name, id_t *ret_id)
 {
@@ -149,8 +150,8 @@ remember_user(struct users *users, const char *name, const struct user *user)
 }
 
 /*
- * The home of whoever supd runs as: $HOME, else what the user database says.  Both count
- * only where they are absolute.  NULL: there is none; otherwise it is in buf.
+ * The home of supd's own user: $HOME, else the home in the user database; either counts
+ * only if it is absolute.  NULL: no home; otherwise the path is in buf.
  */
 const char *
 conf_own_home(const char *variable, char *buf, size_t size)

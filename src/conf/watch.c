@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* watch.c - `watch`: whose end an actor is told of, and what comes of it. */
+/* watch.c - `watch`: the ends that an actor is told of, and the reactions. */
 #include "config.h"
 
 #include "conf/watch.h"
@@ -28,7 +28,7 @@ static const struct {
     {"stop", REACTION_STOP},
 };
 
-/* False: it is not one that this actor can have, which was reported. */
+/* False if this actor cannot have the reaction, which was reported. */
 static bool
 read_reaction(struct reader *reader, const struct conf_actor *actor,
               const struct node *node, struct watch_spec *spec, char ***ret_run,
@@ -140,8 +140,7 @@ read_watch(struct reader *reader, const struct node *node, void *target,
 		read_one(reader, &node->pairs[i], actor, specs, trail);
 }
 
-/* ---- whom the file does not know ----------------------------------------------------
- */
+/* ---- watched actors that the file does not have ---- */
 
 static void __attribute__((format(printf, 4, 5)))
 warn(const struct lint_watch *lint, const struct conf_actor *actor, uint32_t watch,
@@ -201,7 +200,7 @@ struct pacts {
 	uint32_t n_way;
 };
 
-/* The last one on the way watches `index`, which is on it. */
+/* The last pact on the way watches `index`, an actor of the way. */
 static void
 warn_circle(const struct pacts *pacts, uint32_t index, uint32_t watch)
 {
@@ -221,7 +220,7 @@ warn_circle(const struct pacts *pacts, uint32_t index, uint32_t watch)
 	strbuf_done(&circle);
 }
 
-/* Follow the pacts from one actor; whom it leads to is done afterwards. */
+/* Follow the pacts from an actor; the actors reached are done afterwards. */
 static void
 follow(struct pacts *pacts, uint32_t first)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* watch.h - `watch`: whose end an actor is told of (private to conf/). */
+/* watch.h - `watch`: the ends that an actor is told of (private to conf/). */
 #ifndef CONF_WATCH_H
 #define CONF_WATCH_H
 

@@ -2,7 +2,7 @@
 /* yaml.c - from text to a tree of nodes that know their line and column.
  *
  * libyaml's events are assembled with a stack of our own.  Anchors, aliases and `<<` are
- * resolved here; whoever reads the tree sees plain mappings.
+ * resolved here; readers of the tree see plain mappings.
  */
 #include "config.h"
 

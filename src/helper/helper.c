@@ -84,7 +84,7 @@ on_alarm(int signo)
 	(void)signo;
 }
 
-/* Which helper it is that is started with this argument; -1: none. */
+/* The kind of helper process that is started with this argument; -1: none. */
 int
 helper_find(const char *role)
 {

@@ -23,7 +23,8 @@ struct helper {
 
 /* What a helper does; a message's descriptors are on_message's from then on. */
 struct helper_role {
-	enum confine_kind needs;               /* it keeps no right that this does not */
+	/* the rights the helper needs; all others are dropped */
+	enum confine_kind needs;
 	void *(*start)(struct helper *helper); /* NULL: no memory */
 	void (*on_message)(void *own, const struct helper_message *message,
 	                   const int *take_fds, size_t n_fds);

@@ -52,9 +52,10 @@ struct mailbox {
 	char *reply; /* NULL: none */
 	size_t reply_len;
 	uint64_t second_ms; /* when the second began, … */
-	uint32_t served;    /* … in which so many were dealt with */
+	uint32_t served;    /* … number of clients dealt with in that time */
 	uint32_t untold;    /* dead letters that the guardian does not know of */
-	bool awaits_count;  /* it was told of some, and may die before it counts them */
+	/* the guardian was told of some, and may die before they are counted */
+	bool awaits_count;
 	ev_io io;
 	ev_timer pause;
 	ev_timer tell_again;
@@ -349,7 +350,8 @@ on_readable(struct ev_loop *loop, ev_io *io, int revents)
 		give_reply(mailbox, &clients[i]);
 		mailbox->untold += clients[i].outcome == IS_DEAD_LETTER;
 	}
-	/* Before they know it themselves: whoever was sent away finds itself counted. */
+	/* Tell the guardian before the client sees the end: a client that was sent away
+	 * finds itself counted. */
 	tell(mailbox);
 	atomic_store(lease, LEASE_GIVEN);
 	for (size_t i = 0; i < n; i++)

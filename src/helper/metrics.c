@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* metrics.c - /system/metrics: figures for those who fetch them, by HTTP.
+/* metrics.c - /system/metrics: figures by HTTP.
  *
  * One request a connection.  The guardian is asked for the figures once a second at the
- * most, however many clients there are: those that come later share what it said.
- * When all places are taken the client that has been idle for longest makes room.
+ * most, however many clients there are: later clients share the answer.  When all places
+ * are taken the client that has been idle for longest makes room.
  */
 #include "config.h"
 
@@ -77,7 +77,7 @@ struct metrics {
 	int fd; /* listening, or -1 */
 	ev_io accept_io;
 	ev_timer pause;
-	struct clients clients; /* the one that moved last is the last */
+	struct clients clients; /* the client that moved last is at the end */
 	size_t n_clients;
 	struct text *text; /* the newest; NULL: none yet */
 	uint64_t text_ms;
@@ -336,7 +336,7 @@ transmit(struct client *client)
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		drop(client);
 	} else if (client->sent < all) {
-		/* It moved: its time begins anew. */
+		/* The client took data: its time begins anew. */
 		watch(client, EV_WRITE, SEND_SECONDS);
 	} else {
 		(void)shutdown(client->fd, SHUT_WR);
@@ -421,7 +421,7 @@ make_room(struct metrics *metrics)
 	TAILQ_FOREACH (client, &metrics->clients, link) {
 		uint64_t idle_ms = now_ms - client->moved_ms;
 
-		/* That one waits for the guardian. */
+		/* This client waits for the guardian. */
 		if (client->state == CLIENT_WAITS)
 			continue;
 		if (client->state != CLIENT_ENDS && idle_ms < IDLE_MS)
@@ -441,7 +441,7 @@ pause_for(struct metrics *metrics, double seconds)
 	ev_timer_start(metrics->loop, &metrics->pause);
 }
 
-/* One at a time: what it has sent already is read before the next one may take its place.
+/* Accept a single client: its request is read before another client may take its place.
  */
 static void
 on_accept(struct ev_loop *loop, ev_io *io, int revents)
@@ -527,7 +527,7 @@ start(struct helper *helper)
 	metrics->fd = -1;
 	TAILQ_INIT(&metrics->clients);
 	ev_io_init(&metrics->accept_io, on_accept, -1, EV_READ);
-	/* Requests that are there are read first. */
+	/* Requests of connected clients are read first. */
 	ev_set_priority(&metrics->accept_io, EV_MINPRI);
 	ev_timer_init(&metrics->pause, on_pause, 0., 0.);
 	ev_timer_init(&metrics->again, on_again, 0., 0.);

@@ -60,7 +60,7 @@ answer(struct asking *asking)
 	ev_timer_start(asking->loop, &asking->again);
 }
 
-/* It goes on, or it is over. */
+/* Take the result: the probe goes on, or is over. */
 static void
 take(struct asking *asking)
 {

@@ -38,7 +38,7 @@ helper_send(int fd, const struct helper_message *message, const int *fds, size_t
 	return r == -ETOOMANYREFS || r == -ENOBUFS ? -EAGAIN : r;
 }
 
-/* Add a text behind those that are there; -EMSGSIZE: it does not fit. */
+/* Append a text; -EMSGSIZE: it does not fit. */
 int
 helper_add_text(struct helper_message *message, const char *text)
 {

@@ -61,7 +61,7 @@ struct helper_mailbox {
 	bool is_fifo;
 	bool resets;   /* its clients are sent away by a reset, else by an end */
 	bool replies;  /* its clients get the text of a reply */
-	uint32_t rate; /* so many of them a second */
+	uint32_t rate; /* rate of accepted clients, a second */
 };
 
 /* What is asked, and where; names are in the text of the message. */
@@ -95,9 +95,10 @@ struct helper_message {
 };
 
 /*
- * Who may take from a mailbox: one word for each that is given, in memory that both
- * share.  The helper makes it LEASE_BUSY for as long as it accepts or reads; the guardian
- * ends a lease only when that is not so, and from then on the helper takes nothing.
+ * The right to take from a mailbox: a word for each lent mailbox, in memory that the
+ * guardian and the helper share.  The helper sets LEASE_BUSY while it accepts or reads;
+ * the guardian ends a lease only when the word is not LEASE_BUSY, and from then on the
+ * helper takes nothing.
  */
 enum lease { LEASE_OVER, LEASE_GIVEN, LEASE_BUSY };
 #define HELPER_MAILBOXES_MAX 4096
