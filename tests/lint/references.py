@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""references.py - what comments and tests refer to stands in doc/.
+
+"DECISIONS 42" has to be a number of doc/DECISIONS.md; a rule (O-17, A-06, D-04, B-01, L-01, G-02,
+C4, E-01, M-1) and an invariant (I28) have to stand in doc/SEMANTICS.md; a document that is named
+(CONTROL.md) has to be in doc/.  Prints TAP."""
+import os
+import re
+import sys
+
+TOP = os.environ.get("top_srcdir", ".")
+FOLDERS = ["src", "tests", "man", "doc", "bench"]
+
+
+def read(path):
+    with open(os.path.join(TOP, path), encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def sources():
+    for folder in FOLDERS:
+        for place, _, names in os.walk(os.path.join(TOP, folder)):
+            for name in names:
+                path = os.path.relpath(os.path.join(place, name), TOP)
+                if re.search(r"\.([ch157]|8|py|sh|story|md|txt)$|README$|INDEX$|INVARIANTS$", name) \
+                        and "/corpus/" not in path:
+                    yield path
+
+
+def main():
+    decisions = {int(n) for n in re.findall(r"^(\d+)\. ", read("doc/DECISIONS.md"), re.M)}
+    semantics = read("doc/SEMANTICS.md")
+    rules = set(re.findall(r"\b([A-Z]-\d+)\b", semantics)) | set(re.findall(r"\bI\d+\b", semantics))
+    wrong = []
+    for path in sorted(sources()):
+        for number, line in enumerate(read(path).splitlines(), 1):
+            at = f"{path}:{number}"
+            for numbers in re.findall(r"\bDECISIONS(?:\.md)? ((?:\d+)(?:(?:, | and |–|-)\d+)*)", line):
+                for n in re.findall(r"\d+", numbers):
+                    if int(n) not in decisions:
+                        wrong.append(f"{at}: no DECISIONS {n}")
+            for rule in re.findall(r"(?<![\w-])([OADBLGE]-\d{2})(?![\w-])", line):
+                if rule not in rules:
+                    wrong.append(f"{at}: no rule {rule}")
+            for document in re.findall(r"\b([A-Z]{4,})\.md\b", line):
+                places = [f"doc/{document}.md", f"{document}.md"]
+                if not any(os.path.exists(os.path.join(TOP, p)) for p in places):
+                    wrong.append(f"{at}: no document {document}.md")
+    print("1..1")
+    for offence in wrong:
+        print(f"# {offence}")
+    print(f"{'not ok' if wrong else 'ok'} 1 - every reference leads to a line of doc/")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
