@@ -33,6 +33,7 @@ struct loop {
 	size_t n_written;    /* so many of those posted are in the journal already … */
 	uint64_t written_ms; /* … and dated so */
 	ev_prepare prepare;
+	ev_check check;
 	ev_timer timer;
 	ev_idle idle;
 	ev_periodic far_away;
@@ -418,6 +419,17 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	arm(loop);
 }
 
+/* Before all callbacks: what they do is dated to now, not to before the sleep. */
+static void
+on_check(struct ev_loop *ev, ev_check *watcher, int revents)
+{
+	const struct loop *loop = watcher->data;
+
+	(void)ev;
+	(void)revents;
+	set_time(loop->shell, false);
+}
+
 static void
 on_nothing(struct ev_loop *ev, ev_timer *watcher, int revents)
 {
@@ -456,6 +468,10 @@ loop_new(struct shell *shell, struct err *err)
 	ev_prepare_init(&loop->prepare, on_prepare);
 	loop->prepare.data = loop;
 	ev_prepare_start(shell->loop, &loop->prepare);
+	ev_check_init(&loop->check, on_check);
+	ev_set_priority(&loop->check, EV_MAXPRI);
+	loop->check.data = loop;
+	ev_check_start(shell->loop, &loop->check);
 	ev_timer_init(&loop->timer, on_nothing, 0., 0.);
 	ev_idle_init(&loop->idle, on_idle);
 	/* Without a periodic libev wakes every minute to look at the wall clock; with one

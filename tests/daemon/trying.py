@@ -100,6 +100,9 @@ def unconcerned(box):
     s = box.supd({"a": {}, "b": {}})
     s.started("b")
     s.write({"a": {}, "b": {}, "c": {}})
+    # A supd that has slept for as long as that counts from the call, not from its sleep.
+    idle = now_ns()
+    s.until(lambda: now_ns() >= idle + 1e9, "time to pass")
     with Varlink(s.socket) as caller:
         begun = now_ns()
         caller.send("Apply", {"rollback_ms": 1000})
