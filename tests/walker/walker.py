@@ -104,7 +104,7 @@ class Walker:
 
     def guardian(self, timeout=15):
         """The next one that says hello."""
-        self.listener.settimeout(timeout)
+        self.listener.settimeout(timeout * PATIENCE)
         try:
             connection, _ = self.listener.accept()
         except TimeoutError:
@@ -174,16 +174,13 @@ def at_once(box):
     equal(first.hello["group"], first.pid, "the process group of the guardian")
     first.do("adopt")
     time.sleep(1.05)
-    before = time.monotonic()
     second = crash(w, first, signal.SIGALRM)
-    took = time.monotonic() - before
     equal(second.hello["crashes"], 1, "crashes")
     equal(second.hello["attempts"], 0, "attempts after one that had adopted")
     equal(second.hello["last"], first.pid, "the guardian before")
     check(second.hello["kind"] in (SIGNALED, DUMPED), "how it died")
     equal(second.hello["status"], signal.SIGALRM, "what it died of")
     has(w.said(), rf"guardian \(pid {first.pid}\) ended after .*SIGALRM; .* in 0 ms")
-    check(took < 1, f"the next one came after {took} s")
     second.send("exit 0")
     w.ended(0)
 
@@ -242,14 +239,14 @@ def first_start(box):
 def lock(box):
     w = Walker(box)
     guardian = w.guardian()
-    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10)
+    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10 * PATIENCE)
     equal(second.returncode, 69, "the second walker's exit status")
     has(second.stderr.decode(), "another supd runs in .*; stop it, or choose another")
     guardian = crash(w, guardian)
-    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10)
+    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10 * PATIENCE)
     equal(second.returncode, 69, "its exit status after a crash of the first one's guardian")
     os.unlink(box.path("supd.lock"))
-    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10)
+    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10 * PATIENCE)
     equal(second.returncode, 69, "its exit status when the lock was removed")
     has(second.stderr.decode(), rf"the supd of pid {w.pid} runs in .*, whose files were removed")
     guardian.send("exit 0")
@@ -288,7 +285,7 @@ def no_directory(box):
     with open(os.path.join(box.dir, "file"), "w", encoding="utf8"):
         pass
     done = subprocess.run([FAKE, os.path.join(box.dir, "file", "run")], stderr=subprocess.PIPE,
-                          check=False, timeout=10)
+                          check=False, timeout=10 * PATIENCE)
     equal(done.returncode, 71, "the exit status")
     has(done.stderr.decode(), "create the directory .*/file/run: Not a directory "
         r"\(another runtime directory: -r\)")
@@ -602,19 +599,20 @@ def notifications(box):
     w = Walker(box)
     guardian = w.guardian()
     guardian.do("notify READY=1")
-    equal(w.note(5), "READY=1", "the notification")
+    equal(w.note(5 * PATIENCE), "READY=1", "the notification")
     guardian.send("exit 0")
     w.ended(0)
 
 
-@test("a guardian that misses its watchdog is aborted and replaced; nobody else notices")
+@test("a guardian that misses its watchdog is aborted and replaced: systemd is pinged meanwhile")
 def watchdog(box):
-    w = Walker(box, env={"WATCHDOG_USEC": "800000"})
+    period = 2.4
+    w = Walker(box, env={"WATCHDOG_USEC": str(int(period * 1e6))})
     guardian = w.guardian()
     guardian.do("adopt")
     for _ in range(4):
         guardian.do("notify WATCHDOG=1")
-        equal(w.note(5), "WATCHDOG=1", "the relayed ping")
+        equal(w.note(5 * PATIENCE), "WATCHDOG=1", "the relayed ping")
         time.sleep(0.2)
     guardian.do("notify WATCHDOG=1")
     guardian.send("hang 0")
@@ -623,12 +621,12 @@ def watchdog(box):
     while second is None or time.monotonic() < until:
         if second is None and select.select([w.listener], [], [], 0)[0]:
             second = w.guardian()
-            until = time.monotonic() + 1.5
+            until = time.monotonic() + 2 * period
         if w.note(0.05) == "WATCHDOG=1":
             now = time.monotonic()
             longest, last = max(longest, now - last), now
     equal(second.hello["status"], signal.SIGABRT, "what the first one died of")
-    check(longest < 0.79, f"the service manager was left alone for {longest} s")
+    check(longest < period, f"the service manager was left alone for {longest} s")
     has(w.said(), "hangs: it is aborted")
     second.do("adopt")
     second.send("hang 1")
@@ -696,7 +694,7 @@ def upgrade(box):
         guardian.expect("signal 1")
         equal(guardian.hello["vault"], 300, "descriptors")
         equal(guardian.hello["ledger"], 9, "the ledger")
-    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10)
+    second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10 * PATIENCE)
     equal(second.returncode, 69, "the lock")
     os.kill(orphan, signal.SIGTERM)
     equal(guardian.ends(1), [(orphan, EXITED, 44)], "the end of an adopted one")
@@ -813,14 +811,16 @@ def on_trial(box, new, **times):
 @test("a new binary that fails soon after it has adopted is given up for the old one")
 def trial(box):
     new = shutil.copy(FAKE, box.path("new"))
-    for words, status in (("die 11", signal.SIGSEGV), ("exit 3", 3), ("hang 0", signal.SIGABRT)):
-        sub = Sub(box, words.replace(" ", "-"))
-        w, guardian = on_trial(sub, new, env={"WATCHDOG_USEC": "800000"}, adopt_ms=20000,
-                               trial_ms=60000)
+    for words, status in (("die 11", signal.SIGSEGV), ("exit 3", 3), ("", signal.SIGABRT)):
+        sub = Sub(box, words.replace(" ", "-") or "silent")
+        # A fake guardian never speaks to its watchdog: only the silent one is to have one.
+        w, guardian = on_trial(sub, new, adopt_ms=60000, trial_ms=600000,
+                               env={} if words else {"WATCHDOG_USEC": "2000000"})
         equal(guardian.hello["upgrade"], 1, "upgrade")
         guardian.do("adopt")
         equal(os.readlink(f"/proc/{w.pid}/exe"), FAKE, "what the walker runs")
-        guardian.send(words)
+        if words:
+            guardian.send(words)
         guardian = w.guardian()
         equal(guardian.hello["status"], status, "how the new one ended")
         equal((guardian.hello["upgrade"], guardian.hello["back"]), (0, 1), "what it is told")
@@ -834,7 +834,7 @@ def trial(box):
 @test("a new binary that has supervised for long enough is trusted, also by the walker")
 def trusted(box):
     new = shutil.copy(FAKE, box.path("new"))
-    w, guardian = on_trial(box, new, adopt_ms=20000, trial_ms=300)
+    w, guardian = on_trial(box, new, adopt_ms=60000, trial_ms=300)
     guardian.do("adopt")
     w.until(lambda: os.readlink(f"/proc/{w.pid}/exe") == new, "the walker's exec")
     guardian = crash(w, guardian, signal.SIGSEGV)
@@ -847,7 +847,7 @@ def trusted(box):
 @test("a guardian that is killed after it has sent the new binary is no failure of that")
 def killed_before(box):
     new = shutil.copy(FAKE, box.path("new"))
-    w = Walker(box, adopt_ms=20000, trial_ms=60000)
+    w = Walker(box, adopt_ms=60000, trial_ms=600000)
     guardian = w.guardian()
     guardian.do("adopt")
     guardian.do(f"upgrade {new}")
@@ -877,9 +877,8 @@ def hurried(box):
 
 @test("a guardian that hangs before it has adopted is aborted, killed, and counts as an attempt")
 def hang_at_start(box):
-    w = Walker(box, adopt_ms=300)
-    guardian = w.guardian()
-    guardian.send("hang 0")
+    w = Walker(box, adopt_ms=1500)
+    guardian = w.guardian()  # it says no more than hello
     guardian = w.guardian()
     equal(guardian.hello["status"], signal.SIGABRT, "what the first one died of")
     equal(guardian.hello["attempts"], 1, "attempts")
@@ -894,7 +893,7 @@ def hang_at_start(box):
     guardian = w.guardian()
     equal(guardian.hello["attempts"], 3, "attempts")
     guardian.do("adopt")
-    time.sleep(0.5)
+    time.sleep(1.6)
     guardian.do("notify READY=1")
     equal(alive(guardian.pid), True, "one that has adopted lives")
     guardian.send("exit 0")
@@ -904,9 +903,8 @@ def hang_at_start(box):
 @test("a new binary that hangs before it has adopted is given up for the old one")
 def hanging_upgrade(box):
     new = shutil.copy(FAKE, box.path("new"))
-    w, guardian = on_trial(box, new, adopt_ms=300)
-    guardian.send("hang 1")
-    guardian = w.guardian()
+    w, guardian = on_trial(box, new, adopt_ms=1500)
+    guardian = w.guardian()  # the new one says no more than hello
     equal(os.readlink(f"/proc/{guardian.pid}/exe"), FAKE, "what the guardian runs")
     has(w.said(), "did not take over in time: back to the old one")
     guardian.do("adopt")
