@@ -385,6 +385,43 @@ START_TEST(a_deadline_that_is_due_stays_due_until_a_tick)
 }
 END_TEST
 
+/*
+ * The last of these goes to the place of what is cleared, and is sooner than what is
+ * above that place.
+ */
+START_TEST(whichever_deadline_is_cleared_the_others_come_in_order)
+{
+	static const uint64_t delay_s[] = {1, 4, 2, 5, 6, 7, 3};
+	enum { N = sizeof(delay_s) / sizeof(delay_s[0]) };
+	struct spec top = plain_supervisor();
+	struct spec worker = plain_worker();
+	struct family f;
+	uint64_t begun_ms;
+
+	top.intensity.unlimited = true;
+	family_init(&f, &top, &worker, 0);
+	worker.backoff.none = false;
+	worker.backoff.jitter_milli = 0;
+	for (int i = 0; i < N; i++) {
+		worker.backoff.min_ms = worker.backoff.max_ms = delay_s[i] * 1000;
+		family_add(&f, &worker);
+	}
+	family_boot(&f);
+	begun_ms = f.rig.now_ms;
+	for (int i = 0; i < N; i++)
+		rig_exits(&f.rig, f.child[i], 1);
+	rig_event(&f.rig, EVENT_STOP, f.child[_i]);
+	for (uint64_t due_s = 1; due_s <= N; due_s++) {
+		if (due_s == delay_s[_i])
+			continue;
+		ck_assert_uint_eq(core_deadline(f.rig.core), begun_ms + due_s * 1000);
+		ck_assert(rig_advance(&f.rig, begun_ms + due_s * 1000));
+	}
+	ck_assert_uint_eq(core_deadline(f.rig.core), DURATION_INFINITE);
+	family_done(&f);
+}
+END_TEST
+
 START_TEST(ten_thousand_restarts_leave_nothing_behind)
 {
 	const struct spec top = plain_supervisor();
@@ -431,6 +468,8 @@ suite_door(void)
 	tcase_add_test(tcase, an_exit_that_was_decided_can_be_asked_for_again);
 	tcase_add_test(tcase, an_idle_core_has_no_deadline);
 	tcase_add_test(tcase, a_deadline_that_is_due_stays_due_until_a_tick);
+	tcase_add_loop_test(tcase, whichever_deadline_is_cleared_the_others_come_in_order,
+	                    0, 7);
 	tcase_add_test(tcase, ten_thousand_restarts_leave_nothing_behind);
 	suite_add_tcase(suite, tcase);
 	return suite;

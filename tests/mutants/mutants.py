@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: ISC
 """Faults made by hand, one at a time, in the decision core: does a test see each of them?
 
-mutants.py [TEXT]: those whose title has the text.  README says how mutants.txt is read.
+mutants.py [TEXT | FIRST-LAST]: those whose title has the text, or by their number in
+mutants.txt; FIRST- goes on to the end.  README says how mutants.txt is read.
 The core's file is changed in a copy, compiled alone and linked in front of the core as it
 is built, into each of the programs that test it.
 """
 import collections
 import glob
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -57,6 +59,16 @@ def read_list():
             elif line.strip() and not line.startswith("#"):
                 raise SystemExit(f"mutants.txt:{number}: what is {word!r}?")
     return [Mutant(**one) for one in mutants]
+
+
+def chosen(mutants, wanted):
+    """Those wanted, each with its number in the whole list."""
+    span = re.fullmatch(r"(\d+)(-(\d*))?", wanted)
+    if not span:
+        return [(n, one) for n, one in enumerate(mutants, 1) if wanted in one.title]
+    first = int(span[1])
+    last = int(span[3] or len(mutants)) if span[2] else first
+    return [(n, one) for n, one in enumerate(mutants, 1) if first <= n <= last]
 
 
 def strip(text):
@@ -138,16 +150,15 @@ class Bench:
 
 
 def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    mutants = [one for one in read_list() if wanted in one.title]
+    mutants = chosen(read_list(), sys.argv[1] if len(sys.argv) > 1 else "")
     bench = Bench()
     counts = collections.Counter()
     for program in PROGRAMS:
         if bench.try_it(program, None):
             raise SystemExit(f"Bail out! {program} fails without any fault")
-    print(f"1..{len(mutants)}")
+    print(f"1..{len(mutants)}" if mutants else "1..0 # SKIP no such fault")
     try:
-        for number, mutant in enumerate(mutants, 1):
+        for number, mutant in mutants:
             begun = time.monotonic()
             verdict, words = bench.judge(mutant)
             counts[verdict] += 1
