@@ -82,7 +82,8 @@ file_name(const char *leaf, const char *file, char ret[LEAF_FILE_MAX])
 	(void)snprintf(ret, LEAF_FILE_MAX, "%s/%s", leaf, file);
 }
 
-/* Make it.  Returns 1; 0: it is there, whatever has happened to it; or -errno. */
+/* Make the leaf.  Returns 1; 0: the leaf exists already, whatever has happened to it; or
+ * -errno. */
 int
 cgroup_leaf_make(const struct cgroup_root *root, const char *leaf)
 {
@@ -100,7 +101,7 @@ cgroup_leaf_open(const struct cgroup_root *root, const char *leaf)
 	return fd < 0 ? -errno : fd_raise(fd);
 }
 
-/* Remove it.  Returns 0, -EBUSY while somebody lives in it: not yet, or -errno. */
+/* Remove the leaf.  Returns 0; -EBUSY while a process lives in the leaf; or -errno. */
 int
 cgroup_leaf_remove(const struct cgroup_root *root, const char *leaf)
 {
@@ -116,8 +117,8 @@ cgroup_leaf_remove(const struct cgroup_root *root, const char *leaf)
 }
 
 /*
- * Replace it by a fresh one of the same name.  Returns 0, -EBUSY if somebody lives in
- * the old one, or -errno.
+ * Replace the leaf by a fresh leaf of the same name.  Returns 0, -EBUSY if a process
+ * lives in the old leaf, or -errno.
  */
 int
 cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf)
@@ -130,8 +131,8 @@ cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf)
 }
 
 /*
- * Does anybody live in it, or below?  Asked through events_fd if that is not -1, which
- * makes a watch on it begin anew.  Returns 1, 0, or -errno.  Zombies do not live.
+ * Does a process live in the leaf or below?  Read through events_fd if that is not -1,
+ * which re-arms a watch on the file.  Returns 1, 0, or -errno.  Zombies do not count.
  */
 int
 cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf, int events_fd)
@@ -219,7 +220,7 @@ cgroup_leaf_each(const struct cgroup_root *root, const char *leaf,
 	return cgroup_tree_each(path, on_pid, arg);
 }
 
-/* Write one of its files, such as "memory.max".  Returns 0 or -errno. */
+/* Write a file of the leaf, such as "memory.max".  Returns 0 or -errno. */
 int
 cgroup_leaf_set(const struct cgroup_root *root, const char *leaf, const char *file,
                 const char *text)
@@ -291,7 +292,8 @@ signal_one(pid_t pid, void *arg)
 #else
 	int fd = -1;
 #endif
-	/* What is true now stays true of the pidfd: nobody else has this pid. */
+	/* The pidfd was opened first: if the pid is in the leaf now, the pidfd means that
+	 * process. */
 	if (cgroup_leaf_has(s->root, s->leaf, pid)) {
 #ifdef SYS_pidfd_send_signal
 		if (fd >= 0)
@@ -340,7 +342,7 @@ cgroup_leaf_freeze(const struct cgroup_root *root, const char *leaf, bool freeze
 	return r == -ENODEV || r == -ENOENT ? 0 : r;
 }
 
-/* Stop everybody, so that nobody forks on.  Waits for it, a tenth of a second at most. */
+/* Freeze the leaf, to stop all forking.  Waits a tenth of a second at most. */
 static void
 freeze(const struct cgroup_root *root, const char *leaf)
 {
@@ -372,7 +374,7 @@ cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf)
 	if (root->has_kill) {
 		file_name(leaf, "cgroup.kill", name);
 		r = cgroup_write(root->fd, name, "1");
-		/* It passes over a process whose first thread has ended. */
+		/* cgroup.kill passes over a process after the end of its first thread. */
 		if (r == 0)
 			r = cgroup_leaf_signal(root, leaf, SIGKILL);
 		if (r != -EOPNOTSUPP)

@@ -19,11 +19,11 @@
 
 #define SUBTREE "cgroup.subtree_control"
 
-/* Those that there are limits for; the words that enable and disable them. */
+/* The controllers with limits; the words that enable and disable them. */
 static const char *const enabling[] = {"+memory", "+cpu", "+pids", "+io"};
 static const char *const disabling[] = {"-memory", "-cpu", "-pids", "-io"};
 
-/* One after the other: one that cannot be had does not take the others with it. */
+/* Each word by itself: a controller that is missing does not prevent the others. */
 static void
 switch_controllers(int directory, const char *file, const char *const words[4])
 {
@@ -59,8 +59,9 @@ cgroup_machine_controllers(char ret[CGROUP_CONTROLLERS_MAX])
 	return 0;
 }
 
-/* In the root of the whole hierarchy processes may live beside controllers, and without
- * systemd nobody may have enabled them; any other cgroup above ours is not ours. */
+/* In the root of the hierarchy processes may live beside controllers, and without systemd
+ * the controllers may not be enabled yet.  Any other cgroup above ours belongs to others.
+ */
 static void
 enable_in_root(const struct cgroup_root *root)
 {

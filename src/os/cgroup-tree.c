@@ -100,7 +100,7 @@ next_below(struct walk *walk)
 	return NULL;
 }
 
-/* What is done with each directory: before those below it, and after them. */
+/* The visitor of each directory: before the directories below, and after them. */
 struct visit {
 	int (*on_enter)(int directory, void *arg);
 	int (*on_leave)(int above, const char *name, void *arg);
@@ -167,8 +167,9 @@ remove_one(int above, const char *name, void *arg)
 }
 
 /*
- * Remove a cgroup with all below it, which nobody must live in.  Returns 0, also when it
- * is not there, -EBUSY if somebody lives in it (then what is empty is gone), or -errno.
+ * Remove a cgroup and all cgroups below, which must be empty of processes.  Returns 0,
+ * also when the cgroup does not exist; -EBUSY if a process lives in it (then the empty
+ * parts are gone); or -errno.
  */
 int
 cgroup_tree_remove(const char *path)

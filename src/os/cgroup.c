@@ -27,7 +27,7 @@
 #define ACTORS     "/actors"
 #define ACTORS_LEN strlen(ACTORS)
 
-/* And those with limits, seen from there. */
+/* The leaves with limits, relative to that directory. */
 #define LIMITED "../limited"
 
 enum { CREATE_TRIES = 20, DEATH_TRIES = 2000 };
@@ -102,7 +102,7 @@ check_writable(const char *path, struct err *err)
 	return -errno;
 }
 
-/* Does this cgroup hold us and nobody else?  The root of all never does. */
+/* True if this cgroup holds this process alone; the root of the hierarchy never does. */
 static bool
 is_alone(const char *path)
 {
@@ -163,7 +163,8 @@ is_stale(const char *name)
 	return *end == '\0' && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Remove directories "supd-PID" whose supd has died; what still lives there stays. */
+/* Remove the directories "supd-PID" of dead supds; a leaf with a living process stays.
+ */
 static void
 remove_stale(const char *own)
 {
@@ -204,8 +205,8 @@ create_below(struct cgroup_root *root)
 	if (path_len + 64 > sizeof(root->path) || name_len + 64 > sizeof(root->name))
 		return -ENAMETOOLONG;
 	remove_stale(root->path);
-	/* Our pid may be that of another one, in another pid namespace; and who cleans
-	 * up may take the new directory away before we have locked it. */
+	/* In another pid namespace another supd may have the same pid; and a supd that
+	 * cleans up may remove the new directory before we have locked it. */
 	for (int i = 0; r < 0 && i < CREATE_TRIES; i++) {
 		char leaf[48];
 
@@ -276,7 +277,7 @@ move_into_leaf(struct cgroup_root *root)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	/* Staying outside is a loss only for those who want controllers. */
+	/* Staying outside matters only for actors with controllers. */
 	root->is_moved = cgroup_write(fd, "cgroup.procs", "0") == 0;
 	(void)close(fd);
 }
@@ -296,11 +297,10 @@ move_out_of_leaf(const char *path)
 }
 
 /*
- * Move this process, and so those that it will start, into the leaf for supd itself,
- * where our cgroup is delegated and nobody else lives in it: cgroup_root_open() of a
- * child then finds the directory that we came from.
- *
- * Returns 0 and that directory, for cgroup_leave(); or -errno, and nothing has changed.
+ * Move this process, and so all its future children, into the leaf for supd itself, where
+ * our cgroup is delegated and no other process lives in it: cgroup_root_open() of a child
+ * then finds the directory that we came from.  Returns 0 and that directory, for
+ * cgroup_leave(); or -errno, and nothing has changed.
  */
 int
 cgroup_enter(char ret_path[CGROUP_PATH_MAX])
@@ -448,8 +448,8 @@ cgroup_root_adopt(struct cgroup_root *root, int take_fd, struct err *err)
 }
 
 /*
- * Leave the directory as it was found.  Leaves that somebody still lives in stay; so
- * does what a process of ours other than this one keeps.
+ * Leave the directory as it was found.  Leaves with living processes stay; so does the
+ * directory while another process of supd holds its lock.
  */
 void
 cgroup_root_close(struct cgroup_root *root)
@@ -465,7 +465,8 @@ cgroup_root_close(struct cgroup_root *root)
 		(void)cgroup_tree_remove(path);
 		if (root->is_created)
 			(void)rmdir(root->path);
-		/* By this the next one finds the place; cgroup_leave() removes it. */
+		/* The next supd finds the place by this directory; cgroup_leave() removes
+		 * it. */
 		if (root->is_inner)
 			(void)mkdir(path, 0755);
 	}

@@ -2,13 +2,13 @@
 /* cgroup.h - supd's place in the cgroup v2 tree, and leaves below it.
  *
  *	<directory>/supd            supd itself, where the directory is its own
- *	<directory>/actors/a:b      one leaf for each actor
- *	<directory>/limited/a:b     instead, with controllers: for those with limits
+ *	<directory>/actors/a:b      a leaf for each actor
+ *	<directory>/limited/a:b     instead, with controllers: for actors with limits
  *
- * The directory is supd's own cgroup where nobody else lives in it (a delegated unit, a
- * container); else a new directory "supd-PID" below it, removed at the end.  It is
- * locked (flock) while its supd lives, so that another one can tell leftovers: by every
- * copy of cgroup_root.fd, so whoever is to take it over needs one.
+ * The directory is supd's own cgroup where no other process lives in it (a delegated
+ * unit, a container); else a new directory "supd-PID" below it, removed at the end.  The
+ * directory is locked (flock) while its supd lives, so that another supd can tell
+ * leftovers: by every copy of cgroup_root.fd, so a successor needs a copy.
  */
 #ifndef OS_CGROUP_H
 #define OS_CGROUP_H
@@ -34,7 +34,7 @@ struct cgroup_root {
 	bool has_kill;              /* cgroup.kill exists (Linux 5.14) */
 	bool is_created;            /* path is "supd-PID", ours to remove */
 	bool is_moved;              /* supd moved into path/supd */
-	bool is_inner;              /* its parent had done so: cgroup_enter() */
+	bool is_inner;              /* the parent had moved already: cgroup_enter() */
 	bool has_limited;           /* there is a place for leaves with limits */
 	char controllers[CGROUP_CONTROLLERS_MAX]; /* that leaves with limits have */
 };

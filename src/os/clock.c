@@ -57,9 +57,9 @@ clock_wait_ms(uint64_t now_ms, uint64_t until_ms)
 }
 
 /*
- * Disarm every timerfd of this process.  libev has one that wakes it whenever somebody
- * sets the wall clock, so that it can move its periodic watchers; who has none that
- * matter need not wake up for that.
+ * Disarm every timerfd of this process. libev has a timerfd that wakes it up when the
+ * wall clock is set, to move its periodic watchers; a process without periodic watchers
+ * need not wake up for that.
  */
 void
 clock_ignore_steps(void)

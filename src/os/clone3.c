@@ -130,7 +130,7 @@ os_clone3_exists(void)
 #ifdef NO_ENTRY
 	return false;
 #else
-	/* Arguments of no size are invalid for those who know the call. */
+	/* A kernel that has clone3 finds a size of 0 invalid. */
 	return syscall(SYS_clone3, NULL, (size_t)0) < 0 && errno == EINVAL;
 #endif
 }

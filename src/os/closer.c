@@ -22,12 +22,12 @@ enum { STACK_BYTES = 32 * 1024 };
 /* So long children may take to die at the end. */
 #define END_MS 200
 
-/* What one child is to do, in its copy of our memory. */
+/* The task of a child, in its copy of our memory. */
 struct job {
 	pid_t parent;
 	const int *fds; /* to be closed … */
 	size_t n;
-	int socket_fd;     /* … or -1, or a socket whose next datagram goes … */
+	int socket_fd;     /* … or -1, or a socket: its next datagram is discarded … */
 	uint64_t stamp_ns; /* … if it was sent then */
 };
 
@@ -38,8 +38,8 @@ closer_init(struct closer *closer)
 	*closer = (struct closer){0};
 }
 
-/* Is this child, as closer_drop() named it, still at work?  Whoever reaps our children
- * reaps it, too: it is only looked at here. */
+/* True if this child, by the id of closer_drop(), is still at work.  The child is not
+ * reaped here: the owner of all our children does that. */
 bool
 closer_works(struct closer *closer, int id)
 {
@@ -117,8 +117,8 @@ work(void *arg)
 {
 	const struct job *job = arg;
 
-	/* Whoever hangs is not to keep the descriptors of a parent that has died; nor is
-	 * what the next one reads ours to throw away. */
+	/* A child that hangs must not keep the descriptors of a dead parent, nor discard
+	 * a datagram that is meant for the next guardian. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != job->parent)
 		_exit(0);

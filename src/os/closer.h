@@ -21,7 +21,7 @@
 /* So many children may be at work, and so many for one owner. */
 #define CLOSERS_MAX     64
 #define CLOSERS_OWN_MAX 4
-/* So many descriptors are closed by one of them. */
+/* The number of descriptors that a child closes. */
 #define CLOSER_FDS_MAX 253
 
 struct closer {

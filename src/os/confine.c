@@ -24,7 +24,7 @@
 
 #define BIT(capability) (UINT64_C(1) << (capability))
 
-/* The capabilities that a kind keeps: of those that it has. */
+/* The capabilities that a kind of process keeps, if it has them. */
 static const uint64_t kept[CONFINE_MAX] = {
     /* log.directory may have any owner; and the bounds on the pipes of one user, and on
      * the last blocks of a disk, are not for it. */
@@ -71,7 +71,7 @@ drop_capabilities(uint64_t keep)
 #define CLONE_FLAGS_ARGUMENT 0
 #endif
 
-/* Names, not numbers: one that this machine or its libseccomp lacks is passed over. */
+/* Names, not numbers: a call that this machine or its libseccomp lacks is skipped. */
 
 #define RUNNING                                                                         \
 	"arch_prctl brk clock_getres clock_gettime clock_nanosleep close close_range "  \
@@ -164,7 +164,7 @@ allow_where(scmp_filter_ctx filter, const char *name, unsigned int argument,
 	return allow(filter, name, 1, &arg);
 }
 
-/* Calls of which only one use is harmless. */
+/* Calls of which a single use is harmless. */
 static int
 allow_uses(scmp_filter_ctx filter, enum confine_kind kind)
 {

@@ -26,7 +26,8 @@
 enum confine_kind {
 	CONFINE_LOG,     /* writes files of any owner, starts gzip, unix sockets */
 	CONFINE_READER,  /* reads files, as other users, starts gzip; no sockets */
-	CONFINE_GZIP,    /* executes one program, which reads and writes what it has */
+	/* executes a single program, which reads and writes open descriptors */
+	CONFINE_GZIP,
 	CONFINE_SERVER,  /* accepts on sockets that it was given; opens nothing */
 	CONFINE_LETTERS, /* the same, and sends to unix sockets whatever their modes */
 	CONFINE_CLIENT,  /* connects to internet sockets, and to unix sockets whatever

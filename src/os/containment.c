@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Nothing in it; what containment_close() leaves. */
+/* An empty containment, as containment_close() leaves it. */
 void
 containment_init(struct containment *c)
 {
@@ -39,7 +39,7 @@ make_leaf(struct containment *c, const struct cgroup_root *root)
 		return r;
 	}
 	c->is_cgroup = true;
-	/* One that was there may have been killed. */
+	/* An existing leaf may have been killed. */
 	c->is_spent = r == 0;
 	return 0;
 }
@@ -83,9 +83,9 @@ containment_open_limited(struct containment *c, struct cgroup_root *root,
 }
 
 /*
- * As containment_open() for an actor whose processes were started by a supd before us.
- * Its cgroup is expected to be there; it is not looked at: there are many of them.  Nor
- * is it known whether it was killed: the next life gets a fresh one.
+ * As containment_open(), for an actor whose processes were started by an earlier
+ * guardian.  The cgroup is expected to exist; with many actors it is not looked at.
+ * Whether it was killed is unknown, so the next life gets a fresh cgroup.
  */
 void
 containment_adopt(struct containment *c, const struct cgroup_root *root, const char *path,
@@ -131,13 +131,15 @@ containment_close(struct containment *c, struct cgroup_root *root)
 }
 
 /*
- * Get ready for a new main process.  ret_cgroup_fd is for os_spawn() and the caller's to
+ * Get ready for a new main process. ret_cgroup_fd is for os_spawn() and the caller's to
  * close: -1 without a cgroup.
  *
- * A leaf that was killed is replaced by a fresh one: seen on Linux 6.18, whatever is
- * born into it with CLONE_INTO_CGROUP afterwards is killed, too.  So is one with limits:
- * what it counts it counts of one life, and nobody has to remember more.  Returns 0;
- * -EBUSY when it is not empty: what lives in it is killed, so that it will be; or -errno.
+ * A leaf that was killed is replaced by a fresh leaf: on Linux 6.18 a process born into
+ * the old leaf with CLONE_INTO_CGROUP is killed, too.  A leaf with limits is replaced as
+ * well, so that its counters are those of a single life.
+ *
+ * Returns 0; -EBUSY when the leaf is not empty: its processes are killed, so that it will
+ * be; or -errno.
  */
 int
 containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cgroup_fd)
@@ -147,7 +149,8 @@ containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cg
 	if (c->is_spent || (c->is_limited && c->session != 0)) {
 		int r = cgroup_leaf_renew(root, c->leaf);
 
-		/* Whoever came into it meanwhile is nobody's: not there for long. */
+		/* A process that came into the leaf meanwhile belongs to no actor: kill
+		 * it. */
 		if (r == -EBUSY)
 			(void)cgroup_leaf_kill(root, c->leaf);
 		if (r < 0)
@@ -164,7 +167,7 @@ containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cg
 	}
 	if (c->is_cgroup) {
 		fd = cgroup_leaf_open(root, c->leaf);
-		/* Somebody took it away, empty as it was. */
+		/* The empty leaf was removed by hand. */
 		if (fd == -ENOENT && cgroup_leaf_make(root, c->leaf) >= 0)
 			fd = cgroup_leaf_open(root, c->leaf);
 		if (fd < 0)
@@ -185,8 +188,8 @@ containment_born(struct containment *c, pid_t pid)
 }
 
 /*
- * Another one of its processes is the main one from now on, and does not lead its
- * session; who was it before is one among others.
+ * Another process of the actor is the main process from now on.  It does not lead its
+ * session; the former main process is an ordinary member.
  */
 void
 containment_told(struct containment *c, pid_t pid)
@@ -203,7 +206,7 @@ containment_reaped(struct containment *c)
 	c->told = 0;
 }
 
-/* Does it take a sweep to know whether it is empty? */
+/* True if only a sweep can tell whether the containment is empty. */
 bool
 containment_needs_sweep(const struct containment *c)
 {
@@ -230,8 +233,9 @@ containment_is_empty(const struct containment *c, const struct cgroup_root *root
 }
 
 /*
- * Signal all of a session, where `sweep` was taken this turn.  The group as such only
- * while its leader is not reaped: after that its number may be somebody else's.
+ * Signal all processes of a session, where `sweep` was taken this turn.  The group is
+ * signalled as such only while its leader is not reaped: after that another group may
+ * have its number.
  */
 static int
 signal_session(const struct containment *c, struct proc_sweep *sweep, int signo)
@@ -250,7 +254,8 @@ signal_session(const struct containment *c, struct proc_sweep *sweep, int signo)
 		/* Look before: of a dead process the children cannot be found any more.
 		 */
 		code = proc_sweep_add_tree(sweep, c->session, c->mark);
-		/* Somebody else may reap it now: its number is not safe to use. */
+		/* If the walker reaps the process, its number may be reused at any
+		 * moment. */
 		if (!c->is_foreign && kill(whom, signo) < 0 && errno != ESRCH)
 			code = -errno;
 	}
@@ -312,13 +317,13 @@ containment_freeze(struct containment *c, const struct cgroup_root *root, bool f
 }
 
 /*
- * Without a cgroup: stop everybody of the actor, its main process excepted, which the
- * caller can signal by better means.  `sweep` must have been taken this turn.  Returns
- * how many still moved, the main process among them.
+ * Without a cgroup: stop all processes of the actor but its main process, which the
+ * caller can signal by better means. `sweep` must have been taken this turn.  Returns the
+ * number of processes that still ran, the main process among them.
  *
- * A fork that is under way when the signal comes is completed.  So call again, with a
- * new sweep, until nobody moved twice in a row: then everybody stood still already when
- * it was looked for children.
+ * A fork under way when the signal comes is completed.  So call this again, with a new
+ * sweep, until the number is 0 twice in a row: then all processes stood still already
+ * when their children were read.
  */
 int
 containment_stop(const struct containment *c, struct proc_sweep *sweep)
@@ -338,9 +343,9 @@ containment_stop(const struct containment *c, struct proc_sweep *sweep)
 }
 
 /*
- * Did the kernel kill anybody in it, since its main process was started, because the
- * memory that it may have ran out?  false also where that is not counted: without a
- * cgroup with the memory controller.
+ * True if the kernel has killed a process of this containment since its main process was
+ * started, because the memory limit was reached.  False also where that is not counted:
+ * without a cgroup with the memory controller.
  */
 bool
 containment_ran_out_of_memory(const struct containment *c, const struct cgroup_root *root)

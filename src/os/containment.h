@@ -28,8 +28,8 @@ struct containment {
 	bool is_foreign;    /* its main process is not a child of ours */
 	bool is_spent;      /* the leaf was killed, and cannot be born into */
 	bool is_limited;    /* the leaf may have controllers: a fresh one for each life */
-	bool is_frozen;     /* nobody could move who is born into the leaf */
-	int events_fd;      /* its cgroup.events while it is watched, or -1 */
+	bool is_frozen;     /* a process born into the leaf could not run */
+	int events_fd;      /* descriptor of cgroup.events while it is watched, or -1 */
 	pid_t session;      /* the main process: also its session and group; 0 */
 	char leaf[CGROUP_LEAF_MAX]; /* its name below the actors' directory */
 	char mark[PROC_MARK_MAX];   /* value of SUPD_ID */

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What it is permitted has its effect again, which the change of user took away. */
+/* Make the permitted capabilities effective again, after the change of user. */
 static int
 raise_capabilities(void)
 {

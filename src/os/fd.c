@@ -28,7 +28,7 @@ fd_open_standard(void)
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
-		/* The lowest free number is this one: those below are open. */
+		/* The lowest free number is this descriptor: those below are open. */
 		if (open("/dev/null", O_RDWR) < 0)
 			return -errno;
 	}
@@ -191,9 +191,9 @@ fd_write_all(int fd, const void *data, size_t len)
 }
 
 /*
- * Open a directory that another user may own, close-on-exec, and not what that user mounted
- * on it, whose file system may never answer: -EXDEV.  No link is followed.  Returns the
- * descriptor or -errno, which is in errno as well.
+ * Open a directory that may belong to another user, close-on-exec, but not a file system
+ * that the user mounted there, as that may never answer: -EXDEV.  No link is followed.
+ * Returns the descriptor or -errno, which is in errno as well.
  */
 int
 fd_open_directory(int dir_fd, const char *name)
@@ -232,7 +232,8 @@ fd_mkdir_parents(const char *path, mode_t mode)
 			continue;
 		if (errno != EEXIST && errno != EROFS && errno != EACCES)
 			return -errno;
-		/* A parent that exists may be in a place where nobody may mkdir. */
+		/* An existing directory may be in a place where no user may create
+		 * directories. */
 		int code = errno;
 
 		if (stat(part, &st) < 0)
@@ -244,10 +245,9 @@ fd_mkdir_parents(const char *path, mode_t mode)
 }
 
 /*
- * Make the file `name` in `dir`, and the directories that it needs, and lock it for as
+ * Make the file `name` in `dir`, and the directories on the way, and lock the file for as
  * long as the descriptor and its copies are open; close-on-exec, at or above FD_WINDOW.
- *
- * Returns the descriptor, -EWOULDBLOCK when somebody else has the lock, or another
+ * Returns the descriptor, -EWOULDBLOCK when another process has the lock, or another
  * -errno with a sentence.
  */
 int

@@ -16,8 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Is this a connection that was accepted at an address, rather than what listens there?
- */
+/* True if this connection was accepted at an address; false for the listening socket. */
 static bool
 is_accepted_at(int fd, const struct sockaddr_un *name, socklen_t len)
 {

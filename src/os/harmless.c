@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* File systems without a device of their own whose answers come from the kernel alone. */
+/* File systems without a device of their own that the kernel alone answers for. */
 static const char *const local_types[] = {
     "bcachefs", "btrfs",    "cgroup",   "cgroup2",   "configfs",   "debugfs",
     "devpts",   "devtmpfs", "efivarfs", "hugetlbfs", "mqueue",     "overlay",
@@ -89,8 +89,8 @@ is_local(unsigned int device_major, const char *type)
 }
 
 /*
- * Is this mount in the list, with a file system on a block device or one of those above?
- * What is mounted in another namespace, by whomever, is not in ours.
+ * True if the list has this mount, with a file system on a block device or of the types
+ * above.  A mount in another namespace is not in our list.
  */
 bool
 harmless_has_mount(FILE *mountinfo, unsigned long mount_id)

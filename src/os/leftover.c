@@ -30,13 +30,13 @@
 #define DEATH_TIMEOUT_MS 3000
 #define LOOK_AGAIN_MS    5
 
-/* One search: whose processes, and what was found so far. */
+/* A search for the processes of some users, and the findings up to now. */
 struct hunt {
 	const char *variable;
 	const uid_t *uids;
 	size_t n_uids;
 	struct map killed;   /* pids */
-	struct map sessions; /* of those that are one of the users' */
+	struct map sessions; /* sessions of processes of those users */
 	char *environment;   /* of the process that is looked at */
 	size_t environment_len;
 	pid_t walker; /* not 0: only find out whether another one of theirs lives */
@@ -93,9 +93,9 @@ is_in_our_namespace(pid_t pid)
 }
 
 /*
- * Anybody may put a mark into the environment of a process of their own.  So it counts
- * only if one of the users owns the process, or one in the same session: an actor may
- * have given up its rights since.
+ * Any user may put a mark into the environment of a process.  So the mark counts only if
+ * the process, or another process in the same session, belongs to one of the users: an
+ * actor may have dropped its rights since.
  */
 static bool
 is_theirs(struct hunt *hunt, pid_t pid)
@@ -133,7 +133,7 @@ kill_one(struct hunt *hunt, pid_t pid)
 		(void)close(fd);
 }
 
-/* Which process a walker is: its pid, and when it was started.  "" if it is none. */
+/* Identify a walker: by its pid and the time of its start.  "" if the process is none. */
 void
 leftover_mark(pid_t walker, char ret[LEFTOVER_MARK_MAX])
 {
@@ -164,8 +164,8 @@ is_of_our_name(pid_t pid)
 	       strncmp(slash, own_slash, strcspn(slash, " ")) == 0;
 }
 
-/* The walker that the process names, if it lives, is another than ours, and of a user
- * whom we trust: any user may name any process.  0: it is none. */
+/* The walker that the process names, if that walker lives, is not ours, and belongs to a
+ * user that we trust: any user may name any process. 0: none. */
 static pid_t
 find_owner(const struct hunt *hunt)
 {
@@ -183,7 +183,7 @@ find_owner(const struct hunt *hunt)
 	return is_of_our_name(pid) ? pid : 0;
 }
 
-/* It is there: killed before, or now. */
+/* Note a process: killed before, or now. */
 static void
 note(struct hunt *hunt, pid_t pid)
 {

@@ -13,7 +13,7 @@
 /* One that cannot be killed. */
 struct leftover {
 	pid_t pid;
-	char path[LEFTOVER_PATH_MAX]; /* of its actor, as its environment says, or "" */
+	char path[LEFTOVER_PATH_MAX]; /* path of the actor, from the environment, or "" */
 };
 
 struct leftovers {

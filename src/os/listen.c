@@ -20,9 +20,9 @@ value_of(char **variables, const char *name)
 }
 
 /*
- * How many descriptors, from LISTEN_FDS_START on, the process `pid` was started with, as
- * its environment has it.  0: none, or they were meant for somebody else; at most
- * LISTEN_FDS_MAX.
+ * The number of descriptors, from LISTEN_FDS_START on, that the process `pid` was started
+ * with according to its environment. 0: none, or they are meant for another process; at
+ * most LISTEN_FDS_MAX.
  */
 size_t
 listen_fds(char **variables, pid_t pid)

@@ -38,7 +38,8 @@ oom_write(int fd, int value)
 	return pwrite(fd, text, strlen(text), 0) < 0 ? -errno : 0;
 }
 
-/* Have this value or, where it is below what is allowed, 0, unless it is lower already.
+/* Set this value, or 0 where the value is below what is allowed, unless the present value
+ * is lower already.
  */
 void
 oom_set(int fd, int value)

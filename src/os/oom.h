@@ -4,8 +4,8 @@
 #ifndef OS_OOM_H
 #define OS_OOM_H
 
-/* Of supd's own processes: without the walker all is lost, without the guardian nobody
- * supervises for a moment.  Readers of logs and the like have what actors have. */
+/* Values of supd's own processes: without the walker all is lost, without the guardian
+ * supervision is lost for a moment.  Log readers and helpers have the value of actors. */
 #define OOM_OF_WALKER   (-1000)
 #define OOM_OF_GUARDIAN (-900)
 

@@ -7,16 +7,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Of /proc/PID/stat what somebody wants to know. */
+/* The fields of /proc/PID/stat that are used. */
 struct proc_stat {
 	char state;
 	pid_t parent;
 	pid_t session;
 	unsigned int flags;
-	int threads;    /* that have not ended; the first one counts until it is reaped */
-	uint64_t start; /* clock ticks since boot: with the pid, who it is */
+	int threads;    /* living threads; the first thread counts until it is reaped */
+	/* clock ticks since boot: with the pid this identifies the process */
+	uint64_t start;
 	uint64_t
-	    cpu_ticks; /* of all its threads, and of the children that it has reaped */
+	    cpu_ticks; /* of all threads, and of reaped children */
 	int64_t resident_pages;
 	int exit_code; /* of a zombie, as of waitpid(2); 0 where it is hidden from us */
 };

@@ -200,7 +200,7 @@ done:
 	return total;
 }
 
-/* A thread that has ended has no environment any more; those that go on have it. */
+/* A thread that has ended has no environment any more; living threads share it. */
 static void
 read_mark_of_threads(pid_t pid, char ret[PROC_MARK_MAX])
 {
@@ -248,8 +248,8 @@ proc_has_mark(pid_t pid, const char *mark)
 }
 
 /*
- * Has this child, of whomever, executed its program?  Told by a flag that everybody may
- * see; the environment of another user's process may be hidden from us.
+ * True if this child has executed its program.  Told by a flag that all users may read;
+ * the environment of another user's process may be hidden.
  */
 bool
 proc_has_execed(pid_t pid)
@@ -515,8 +515,8 @@ proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mar
 }
 
 /*
- * Stop (SIGSTOP) whoever in the sweep belongs to this session or mark.  Returns how many
- * still moved.
+ * Stop (SIGSTOP) the processes of the sweep that belong to this session or mark.  Returns
+ * the number of processes that still ran.
  */
 int
 proc_sweep_stop(const struct proc_sweep *sweep, pid_t session, const char *mark)
@@ -532,7 +532,7 @@ proc_sweep_stop(const struct proc_sweep *sweep, pid_t session, const char *mark)
 	return count;
 }
 
-/* Is this process, of whomever, stopped by a signal now? */
+/* True if this process, of any user, is stopped by a signal now. */
 bool
 proc_is_stopped(pid_t pid)
 {
@@ -553,8 +553,9 @@ proc_is_ending(pid_t pid)
 }
 
 /*
- * Who is this?  Its parent, and when it was started, in clock ticks since the system's
- * start: with the pid that is nobody else.  Also of a zombie.  0 or -errno.
+ * Identify a process: its parent, and the time of its start in clock ticks since the
+ * system's start; no other process has the same pid and start.  Works for zombies, too. 0
+ * or -errno.
  */
 int
 proc_look(pid_t pid, pid_t *ret_parent, uint64_t *ret_start)

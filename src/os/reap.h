@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* reap.h - learn how children ended: peek, then reap.
  *
- * A child that was peeked at is still a zombie: its pid, its process group and its
- * session cannot be anybody else's, so that is the time to record and to signal.
+ * A child that was peeked at is still a zombie: its pid, process group and session cannot
+ * be reused, so that is the time to record and to signal.
  */
 #ifndef OS_REAP_H
 #define OS_REAP_H
@@ -18,7 +18,7 @@ struct reap {
 	enum reap_kind kind;
 	int status;        /* exit code, or the signal */
 	uint32_t unused;   /* 0: no hole, for records are sent and summed up */
-	uint64_t utime_us; /* with that of its own reaped children */
+	uint64_t utime_us; /* including its own reaped children */
 	uint64_t stime_us;
 	uint64_t maxrss_kib;
 };

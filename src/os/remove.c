@@ -30,7 +30,7 @@ open_dir(int dir_fd, const char *name)
 	int fd = fd_open_directory(dir_fd, name);
 	DIR *dir;
 
-	/* Its owner, who is not root, may have locked himself out. */
+	/* The owner, if not root, may have removed the owner's own rights. */
 	if (fd < 0 && errno == EACCES && geteuid() != 0 &&
 	    fchmodat(dir_fd, name, 0700, 0) == 0)
 		fd = fd_open_directory(dir_fd, name);
@@ -65,7 +65,7 @@ remove_entry(struct removal *removal, int dir_fd, const char *name)
 	return false;
 }
 
-/* Move a directory up to the top, under a name that nobody else gives. */
+/* Move a directory up to the top, under a unique name. */
 static void
 hoist(struct removal *removal, int dir_fd, const char *name)
 {

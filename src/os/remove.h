@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* remove.h - remove a directory with all that is in it, a little at a time.
+/* remove.h - remove a directory with all its content, a little at a time.
  *
- * Whoever filled it may have made it as large, as deep and as strange as he likes: links
- * are removed and never followed, what is mounted there stays, depth costs no memory.
+ * The content may be as large, deep and strange as its author likes: links are removed
+ * and never followed, mounts stay, depth costs no memory.
  */
 #ifndef OS_REMOVE_H
 #define OS_REMOVE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* rights.c - unix stream sockets whose other ends could send descriptors. */
+/* rights.c - unix stream sockets on which clients could send descriptors. */
 #include "config.h"
 
 #include "os/rights.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* rights.h - unix stream sockets whose other ends could send descriptors.
+/* rights.h - unix stream sockets on which clients could send descriptors.
  *
- * The kernel throws away descriptors that the receiver has no room for, in the receiver:
- * if the sender has closed its own meanwhile, that is their last close, which may wait
- * without end (see closer.h).  Since Linux 6.16 a socket can refuse them
- * (SO_PASSRIGHTS); with an older kernel they are seen by looking at the data first.
+ * The kernel discards descriptors that the receiver has no room for, in the receiver: if
+ * the sender has closed its copies meanwhile, that is the last close, which may wait
+ * without end (see closer.h).  Since Linux 6.16 a socket can refuse descriptors
+ * (SO_PASSRIGHTS); with an older kernel supd looks for them before it reads the data.
  */
 #ifndef OS_RIGHTS_H
 #define OS_RIGHTS_H

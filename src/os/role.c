@@ -38,8 +38,8 @@ role_reserve(void)
 	return r;
 }
 
-/* The user's arguments with a place for the role; to be freed, the strings stay whose
- * they are.  NULL: no memory. */
+/* The user's arguments with a place for the role.  The caller frees the array; the
+ * strings stay borrowed.  NULL: no memory. */
 char **
 role_arguments(char **argv)
 {

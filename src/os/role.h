@@ -2,8 +2,8 @@
 /* role.h - the same program again, in another role: in a child, or in our place.
  *
  * argv[1] says which role it is, and stands before the user's own arguments; descriptor
- * ROLE_FD is what it gets from whoever gave it that role.  One that is executed in our
- * place finds a file there, with what we wrote for it.
+ * ROLE_FD is passed by the process that gave the role.  In our place it is a file that we
+ * wrote for the new program.
  */
 #ifndef OS_ROLE_H
 #define OS_ROLE_H

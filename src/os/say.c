@@ -34,11 +34,10 @@ say_is_journal(int fd)
 }
 
 /*
- * Write one line with its time and level; to the journal, which knows the time, with its
- * priority, a number of syslog(3), as sd-daemon(3) has it.  A pipe that nobody empties,
- * a terminal that was stopped: they are not waited for; what poll(2) calls writable takes
- * a line of PIPE_BUF bytes at once.  What is known to be a plain file takes it without
- * being asked.  false when it is lost.
+ * Write a line with its time and level; to the journal, which knows the time, with its
+ * priority, a number of syslog(3), as in sd-daemon(3).  A full pipe or a stopped terminal
+ * is not waited for; where poll(2) reports writable, a line of PIPE_BUF bytes fits.  A
+ * plain file is not polled. false when the line is lost.
  */
 bool
 say_line(int fd, bool is_plain, int priority, const char *level, const char *line)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* say.h - one line for people, in the form of supd's log, without ever waiting.
+/* say.h - a line for people, in the form of supd's log, without ever waiting.
  *
- * For those who have no log: whoever has one uses that.  Nothing here fails: a line that
- * nobody takes is lost.
+ * For processes without a log of their own.  Nothing here fails: a line that cannot be
+ * written is lost.
  */
 #ifndef OS_SAY_H
 #define OS_SAY_H

@@ -58,11 +58,10 @@ address_of(const char *name, struct sockaddr_un *ret)
 }
 
 /*
- * Find out who wants to hear from us: NOTIFY_SOCKET, a path or an abstract name, and
- * WATCHDOG_USEC, which counts only where WATCHDOG_PID is absent or main_pid, that of
- * the process that was started.  The
- * environment is not changed.  A notifier without a listener (fd -1) is fine: what it
- * sends goes nowhere.
+ * Read NOTIFY_SOCKET, a path or an abstract name, and WATCHDOG_USEC, which counts only
+ * where WATCHDOG_PID is absent or main_pid, the pid of the process that was started.  The
+ * environment is not changed.  A notifier without a listener (fd -1) is fine: its
+ * messages are dropped.
  */
 void
 notifier_open(struct notifier *notifier, char *const *environ_now, pid_t main_pid)
@@ -93,8 +92,8 @@ notifier_close(struct notifier *notifier)
 }
 
 /*
- * Send one message, lines KEY=value.  Never waits.  Returns 0, also where nobody
- * listens, or -errno: -EAGAIN when the listener's queue is full, try again later.
+ * Send a message, lines KEY=value.  Never waits.  Returns 0, also without a listener, or
+ * -errno: -EAGAIN when the listener's queue is full, try again later.
  */
 int
 notifier_send(const struct notifier *notifier, const char *text)
@@ -281,7 +280,7 @@ notify_peek_fds(int fd, struct notify_message *ret)
 	return peek(fd, sizeof(union control), ret);
 }
 
-/* Throw the next message away, whose descriptors, if it has any, others hold, too. */
+/* Discard the next message; other processes hold its descriptors, too, if it has any. */
 void
 notify_skip(int fd)
 {
@@ -292,8 +291,8 @@ notify_skip(int fd)
 	} while (n < 0 && errno == EINTR);
 }
 
-/* Throw the next message away if it was sent at this time.  May wait without end, if it
- * has descriptors that nobody else holds. */
+/* Discard the next message if it was sent at this time.  May wait without end, if the
+ * message holds the last reference to a descriptor. */
 void
 notify_skip_sent(int fd, uint64_t stamp_ns)
 {

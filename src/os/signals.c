@@ -31,11 +31,10 @@ signals_reset(void)
 }
 
 /*
- * From now on these signals do nothing but make the descriptor readable, and no other is
- * blocked; writing to a pipe that nobody reads is an error like others.  The mask and
- * what is pending stay over an exec, so whoever does this again misses none.
- *
- * Returns the descriptor, non-blocking, close-on-exec, at or above FD_WINDOW, or -errno.
+ * From now on these signals only make the descriptor readable, and no other signal is
+ * blocked; writing to a pipe without a reader is an ordinary error.  The mask and pending
+ * signals stay over an exec, so a program that calls this again misses none.  Returns the
+ * descriptor, non-blocking, close-on-exec, at or above FD_WINDOW, or -errno.
  */
 int
 signals_open(uint32_t wanted)
@@ -56,9 +55,9 @@ signals_open(uint32_t wanted)
 }
 
 /*
- * Only this signal, and the others stay as they are.  As long as it waits there another
- * one changes nothing and wakes nobody.  Programs that are started must have their mask
- * emptied.  Returns as signals_open().
+ * Listen to this signal alone; the others stay as they are.  While the signal is pending
+ * a second one changes nothing and causes no wakeup.  Programs that are started must have
+ * their mask emptied.  Returns as signals_open().
  */
 int
 signals_listen(int signo)
@@ -75,7 +74,7 @@ signals_listen(int signo)
 	return fd;
 }
 
-/* Which of them came since the last time. */
+/* The signals that came since the last call. */
 uint32_t
 signals_take(int fd)
 {

@@ -145,7 +145,7 @@ unix_address(const char *path, struct sockaddr_un *ret)
 }
 
 /*
- * Connect to the stream socket at path.  Never waits: a listener whose queue is full is
+ * Connect to the stream socket at path.  Never waits: a listener with a full queue is
  * -EAGAIN.  Returns a non-blocking descriptor, at or above FD_WINDOW, or -errno.
  */
 int
@@ -169,8 +169,9 @@ sock_connect_unix(const char *path)
 }
 
 /*
- * Does somebody hold the unix socket at path?  Only a refused connection, or no file at
- * all, says no; in doubt (a full queue, another type of socket, no permission) yes.
+ * True if a process holds the unix socket at path.  Only a refused connection, or a
+ * missing file, says no; in doubt (a full queue, another type of socket, no permission)
+ * the answer is yes.
  */
 bool
 sock_unix_is_live(const char *path)
@@ -218,7 +219,7 @@ bind_replacing(int fd, const struct sockaddr_un *address, mode_t mode)
 	return r < 0 ? r : bind_with_mode(fd, address, mode);
 }
 
-/* Both are in place before anybody can use it. */
+/* Set owner and mode before the first client can connect. */
 static int
 own_and_listen(int fd, const struct sock_file *file)
 {
@@ -237,13 +238,11 @@ own_and_listen(int fd, const struct sock_file *file)
 }
 
 /*
- * Open a unix socket of this type, its file with this mode and owner.
- *
- * What a dead owner left at path is replaced; a file of another kind, or a socket that
- * somebody still has, is not: -EADDRINUSE.  Two that start in the same instant are to be
- * kept apart by the caller's lock.  The directory must exist.
- *
- * Returns the descriptor, at or above FD_WINDOW, or -errno with a sentence.
+ * Open a unix socket of this type, its file with this mode and owner.  A file left at
+ * path by a dead owner is replaced; a file of another kind, or a socket with a living
+ * owner, is not: -EADDRINUSE.  Two processes that start in the same instant are to be
+ * kept apart by the caller's lock.  The directory must exist.  Returns the descriptor, at
+ * or above FD_WINDOW, or -errno with a sentence.
  */
 int
 sock_open_unix(const struct sock_file *file, struct err *err)
@@ -292,7 +291,8 @@ sock_listen_unix(const char *path, int backlog, mode_t mode, uid_t uid, gid_t gi
 	return sock_open_unix(&file, err);
 }
 
-/* Make the fifo, or take one that nobody reads from.  -EADDRINUSE: somebody does. */
+/* Make the fifo, or take an existing fifo without a reader. -EADDRINUSE: it has a reader.
+ */
 static int
 make_fifo(const char *path, mode_t mode)
 {
@@ -311,11 +311,10 @@ make_fifo(const char *path, mode_t mode)
 }
 
 /*
- * Open a fifo for reading, made with this mode and owner.  It is open for writing, too,
- * so that it does not end when those who write have closed it.  One that is there already
- * is used if nobody reads from it; any other file is in the way: -EADDRINUSE.
- *
- * Returns the descriptor, at or above FD_WINDOW, or -errno with a sentence.
+ * Open a fifo for reading, made with this mode and owner. supd holds it open for writing,
+ * too, so that the last writer's close is not its end.  An existing fifo is used if it
+ * has no reader; any other file is in the way: -EADDRINUSE.  Returns the descriptor, at
+ * or above FD_WINDOW, or -errno with a sentence.
  */
 int
 sock_open_fifo(const struct sock_file *file, struct err *err)
@@ -411,7 +410,7 @@ sock_set_blocking(int fd, bool blocking)
 	return fcntl(fd, F_SETFL, flags) == 0 ? 0 : -errno;
 }
 
-/* Who is at the other end of a unix connection.  Returns 0 or -errno. */
+/* The credentials of the other end of a unix connection.  Returns 0 or -errno. */
 int
 sock_peer(int fd, struct sock_peer *ret)
 {

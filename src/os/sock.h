@@ -24,7 +24,7 @@ struct sock_peer {
 
 /* What a descriptor is, and where others find it. */
 struct sock_name {
-	bool is_fifo; /* that is all that is known of it then */
+	bool is_fifo; /* then no other field is known */
 	int family;   /* AF_UNIX, or AF_INET for IPv6, too */
 	int type;
 	uint16_t port;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* sockfile.c - the file by which others find a unix socket or a fifo, and its second name.
+/* sockfile.c - the file of a unix socket or a fifo, and its second name.
  *
- * Programs that are given a socket may remove its file when they end, as they do with
- * those that they made themselves; nginx does when its parent is another one by then.  A
- * file that is gone cannot be made again for the same socket, and whoever waits in its
- * queue would wait for nobody.  So it has a second name beside it, from which the first
- * is restored.
+ * A program that is given a socket may remove its file when it ends, as if it had made
+ * the file; nginx does when its parent is another process by then.  A removed file cannot
+ * be made again for the same socket, and clients in its queue would wait for ever.  So
+ * the file has a second name beside it, from which the first is restored.
  */
 #include "config.h"
 
@@ -39,8 +38,7 @@ is_sockfile(mode_t mode)
 
 /*
  * Give the file this mode and owner ((uid_t)-1 and (gid_t)-1: unchanged).  A link is not
- * followed and another kind of file left alone, whoever put it there: -ENOTSOCK.  Returns 0
- * or -errno.
+ * followed, and another kind of file is left alone: -ENOTSOCK.  Returns 0 or -errno.
  */
 int
 sockfile_adjust(const char *path, mode_t mode, uid_t uid, gid_t gid)
@@ -64,8 +62,8 @@ sockfile_adjust(const char *path, mode_t mode, uid_t uid, gid_t gid)
 }
 
 /*
- * Give it its second name, if it is new in place of what a dead owner left there.  Returns 0,
- * also if there is one, or -errno.
+ * Give the file its second name, if the file is new in place of a dead owner's.  Returns
+ * 0, also if the second name exists, or -errno.
  */
 int
 sockfile_secure(const char *path, bool is_new)

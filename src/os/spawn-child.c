@@ -71,7 +71,8 @@ spawn_close_range_exists(void)
 	return close_range_from(INT_MAX, CLOSE_RANGE_UNSHARE) == 0;
 }
 
-/* Say what is done now, which may take long: if it takes too long, that is what failed.
+/* Note the step that begins, which may take long: if it takes too long, this step has
+ * failed.
  */
 void
 spawn_child_begin(const struct spawn_child *child, enum spawn_step step)
@@ -269,7 +270,7 @@ exec_file(const struct spawn *spawn)
 		exec_along(spawn, find_path(spawn));
 }
 
-/* Are there files that it opens by itself? */
+/* True if the child opens files by itself. */
 static bool
 has_files(const struct spawn *spawn)
 {

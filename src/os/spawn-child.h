@@ -24,11 +24,11 @@ struct spawn_child {
 	int null_fd;
 	bool has_close_range;
 	bool is_shared;  /* the table of descriptors is the parent's; they are staged */
-	bool is_joining; /* it has to enter its cgroup by itself */
+	bool is_joining; /* the child has to enter its cgroup by itself */
 	uint64_t patience_ms; /* the parent waits so long for `lives` to be 0 */
 	bool is_late;         /* it has waited longer, and sent SIGKILL */
 	_Atomic int lives; /* the kernel sets it to 0: our memory is not used any more */
-	bool writes_oom;   /* it is to have this oom_score_adj, which is not ours */
+	bool writes_oom;   /* the child sets this oom_score_adj, which is not ours */
 	int oom_score_adj;
 	int exec_fd;             /* close-on-exec, to be kept until then; or -1 */
 	int keep;                /* of a shared table, what is below this is needed */

@@ -29,8 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A child that is waited for is continued so often; one that was killed may take so long
- * to die. */
+/* How often a child that is waited for is continued (SIGCONT), and the time that a killed
+ * child may take to die, in milliseconds. */
 enum { STALL_MS = 20, KILL_MS = 200 };
 
 /* Put /dev/null back where a descriptor was staged. */
@@ -210,16 +210,16 @@ fork_child(const struct spawner *spawner, struct spawn_child *child, int *ret_pi
 	*ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (*ret_pidfd >= 0)
 		return pid;
-	/* Without it there is no waiting that has an end. */
+	/* Without a pidfd the wait would have no end. */
 	pid = -errno;
 	(void)kill(child->trace->pid, SIGKILL);
 	return pid;
 }
 
 /*
- * The child has a copy of our memory: for one whose cgroup may run out of memory, which
- * would otherwise be our end, too; where no place is left; where clone3 is refused; under
- * a sanitizer.  0 or -errno.
+ * The child has a copy of our memory: where its cgroup may run out of memory, which would
+ * otherwise end us, too; where no place is left; where clone3 is refused; under a
+ * sanitizer. 0 or -errno.
  */
 int
 spawn_start_copied(struct spawner *spawner, struct spawn_child *child,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* spawn-files.c - the files that the child opens for itself, as its user.
  *
- * They belong to the actor: it chose them, or may change what stands at their paths.  So
- * nothing is opened that its user could not open, and nothing that another one had put
- * there for it to follow.
+ * The files belong to the actor: the actor chose them, or may change their paths.  So no
+ * file is opened that its user could not open, and none that another user put there as a
+ * trap.
  */
 #include "config.h"
 
@@ -35,9 +35,9 @@ open_outside(const struct spawn_child *child, const char *path, int flags, mode_
 }
 
 /*
- * May this be what the path was meant for?  A regular file of root, of the child's user
- * or of supd's, that has no other name by which somebody brought it here; or a device;
- * or, with may_be_pipe, a named pipe.  0 or an errno: EINVAL, EMLINK, EPERM.
+ * May the actor have meant this file?  A regular file of root, of the child's user or of
+ * supd's, without a second name that could have brought it here; or a device; or, with
+ * may_be_pipe, a named pipe. 0 or an errno: EINVAL, EMLINK, EPERM.
  */
 static int
 judge(const struct spawn_child *child, int fd, bool may_be_pipe, struct stat *ret)
@@ -125,8 +125,7 @@ spawn_open_files(const struct spawn_child *child)
 	}
 }
 
-/* ---- what it finds in its environment ------------------------------------------------
- */
+/* ---- environment files ---- */
 
 /* Read all of it into the caller's room; the length or -errno.  By way of our stack: when
  * this process was given up the kernel may still write where read(2) said. */

@@ -78,7 +78,7 @@ fill_window(struct spawner *spawner)
 
 /* ---- places ------------------------------------------------------------------------ */
 
-/* Memory for one child, its stack below it; NULL with errno. */
+/* Memory for a child, its stack below it; NULL with errno. */
 static struct spawn_place *
 place_new(void)
 {

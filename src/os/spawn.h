@@ -75,7 +75,7 @@ struct spawn_trace {
 	volatile int32_t pid;  /* written by the kernel before the child does anything */
 	volatile int32_t step; /* what failed in the child: enum spawn_step; 0: nothing */
 	volatile int32_t
-	    code; /* its errno; before that, what may take long and is done now */
+	    code; /* errno of the failed step; before that, the slow step under way */
 	volatile int32_t which; /* as in struct spawn_result */
 };
 
@@ -102,7 +102,7 @@ struct spawner {
 	uint64_t ignored;        /* signals to reset that clone3 will not: bit n-1 */
 	int oom_fd;              /* /proc/self/oom_score_adj; -1: there is none */
 	int own_oom;             /* what this process has */
-	int child_oom;           /* … and its children, unless they say otherwise */
+	int child_oom;           /* … and of children without a value of their own */
 	bool has_kcmp;           /* the kernel tells whether a process has our memory */
 	bool has_clone3;
 	bool has_close_range;

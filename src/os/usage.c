@@ -69,7 +69,7 @@ add_member(pid_t pid, void *arg)
 	return add_child(arg, pid);
 }
 
-/* Each of those that were found, and with `descend` whoever descends from them. */
+/* Add each process found, and with `descend` all its descendants. */
 static void
 look_at_all(struct look *look, bool descend)
 {
@@ -83,7 +83,7 @@ look_at_all(struct look *look, bool descend)
 	}
 }
 
-/* Everybody in the cgroup; what the kernel counts of it counts more than their sum. */
+/* Add all processes in the cgroup; the kernel's own counts include dead processes. */
 static void
 look_into_cgroup(struct look *look, const struct containment *c,
                  const struct cgroup_root *root)
@@ -104,8 +104,8 @@ look_into_cgroup(struct look *look, const struct containment *c,
 }
 
 /*
- * What the processes of an actor take, of which this is the main one.  Returns 0, or
- * -errno if that is not there.
+ * Measure the processes of an actor with this main process.  Returns 0, or -errno if the
+ * main process is gone.
  */
 int
 usage_read(const struct containment *c, const struct cgroup_root *root, pid_t pid,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* usage.h - what the processes of an actor take of the machine.
  *
- * A glance, for people: processes come and go meanwhile.  Out of /proc it is that of a
- * process and all its descendants, and what left its forefathers is not counted; with a
- * cgroup it is that of everybody in it, and where the kernel keeps the account itself
- * also of those that have ended.
+ * A glance, for people: processes come and go meanwhile.  From /proc the figures are
+ * those of a process and all its descendants, without those that left the family; with a
+ * cgroup they are those of all its processes, and where the kernel keeps the account
+ * itself also of dead ones.
  */
 #ifndef OS_USAGE_H
 #define OS_USAGE_H
@@ -20,7 +20,7 @@
 struct usage {
 	uint64_t
 	    memory_bytes; /* resident; without a controller shared pages count for each */
-	uint64_t cpu_usec;     /* of those that live, and of whom they have reaped */
+	uint64_t cpu_usec;     /* of living processes, and of their reaped children */
 	uint32_t processes;
 	uint32_t descriptors;
 	bool has_io; /* the io controller counts it */
