@@ -155,11 +155,25 @@ is_settled(const struct node_view *view)
 	       state == STATE_FAILED;
 }
 
-/* Where somebody waits for what it needs, others wait with it. */
+/*
+ * Where somebody waits for what it needs, others wait with it; so does a restart whose
+ * delay is over, below a supervisor that is not up itself.
+ */
 static bool
-may_wait(enum node_state state)
+may_wait(struct witness *witness, const struct witnessed *node)
 {
-	return state == STATE_WAITING || state == STATE_STARTING;
+	const struct witnessed *at = node;
+	struct node_view view;
+	bool is_due;
+
+	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
+	is_due = view.state == STATE_BACKOFF && view.due_ms == 0;
+	while (is_due && view.state != STATE_WAITING && view.state != STATE_STARTING &&
+	       at->ref.slot != CORE_USER) {
+		at = witness_parent(witness, at);
+		core_view(witness->rig->core, at->ref, witness->rig->now_ms, &view);
+	}
+	return view.state == STATE_WAITING || view.state == STATE_STARTING;
 }
 
 /* In a group an elder that was stopped in the middle of a start holds up the rest. */
@@ -208,7 +222,7 @@ witness_calm(struct witness *witness)
 		if (view.suspended > 0)
 			witness_blame(witness, "I27 slot %u is suspended by nobody", i);
 		held_up = witness_holds_up(witness);
-		if (!is_settled(&view) && !(held_up && may_wait(view.state)))
+		if (!is_settled(&view) && !(held_up && may_wait(witness, node)))
 			witness_blame(witness, "I35 slot %u stays %s", i,
 			              node_state_names[view.state]);
 		witness_check_watches(witness, node);
@@ -229,7 +243,7 @@ witness_calm(struct witness *witness)
 		if (view.state != STATE_RUNNING)
 			continue;
 		core_view(core, node->ref, witness->rig->now_ms, &view);
-		if (held_up && may_wait(view.state))
+		if (held_up && may_wait(witness, node))
 			continue;
 		/* A limit may refuse the restart after a normal end as well. */
 		if (view.state != STATE_RUNNING && parent->spec->limit.on)
