@@ -91,12 +91,14 @@ witness_ends(struct witness *witness, const struct action *report)
 	witness_significant(witness, node);
 }
 
-/* Does it wait for its start? */
+/* Does it wait for its start?  Where its last process cannot be killed: for its end. */
 static bool
 is_pending(const struct witnessed *node)
 {
 	if (node->spec->kind == NODE_SUPERVISOR)
 		return node->was_stopped > node->started;
+	if (node->process.unkillable)
+		return true;
 	return !node->process.there && node->hook.serial == 0;
 }
 
