@@ -100,7 +100,7 @@ actors_restore(struct actors *actors, struct ref ref, const char *path, struct r
 	return 0;
 }
 
-/* From now on the actor is as this configuration, which outlives it, has it. */
+/* Take over the actor's part of this configuration, which must outlive the actor. */
 void
 actors_assign(struct actors *actors, struct ref ref, const struct conf *conf,
               uint64_t conf_id, uint32_t index)
@@ -124,8 +124,8 @@ actors_has_name(const struct actors *actors, struct ref ref)
 	       slot == ref.slot;
 }
 
-/* The slot is free again.  An elder that is still there has the name again: whoever gets
- * it next is to wait for that one. */
+/* The slot is free again.  A predecessor that still exists has the name again: the next
+ * actor of that name waits for the predecessor's end. */
 void
 actors_clear(struct actors *actors, struct ref ref)
 {
@@ -137,7 +137,7 @@ actors_clear(struct actors *actors, struct ref ref)
 	elder = actors_get(actors, actor->elder);
 	if (actors_has_name(actors, ref)) {
 		map_remove_name(&actors->by_path, actor->path);
-		/* There is room: one was taken out. */
+		/* There is room: an entry was removed just now. */
 		if (elder != NULL) {
 			elder->heir = REF_NONE;
 			(void)map_put_name(&actors->by_path, elder->path,
@@ -157,7 +157,7 @@ actors_get(const struct actors *actors, struct ref ref)
 	return &actors->at[ref.slot];
 }
 
-/* The user that its processes are started as. */
+/* The user that the actor's processes run as. */
 uid_t
 actors_uid(const struct actor *actor)
 {
@@ -177,7 +177,8 @@ actors_find(const struct actors *actors, const char *path)
 	return actors->at[slot].ref;
 }
 
-/* The actor of that path that the configuration has, whoever was added in its place. */
+/* The actor of that path in the configuration, even if an added actor has the path now.
+ */
 struct ref
 actors_find_static(const struct actors *actors, const char *path)
 {

@@ -20,11 +20,13 @@ struct grown;
 
 struct actor {
 	struct ref ref;   /* REF_NONE: the slot is free */
-	struct ref elder; /* who had this path and was not gone yet, or REF_NONE */
-	struct ref heir;  /* who got this path meanwhile, or REF_NONE */
+	/* the previous actor of this path, if not gone yet, or REF_NONE */
+	struct ref elder;
+	struct ref heir;  /* the next actor of this path, or REF_NONE */
 	char *path;       /* owned */
 	const struct conf_actor *conf; /* borrowed from the configuration it came with */
-	uint64_t conf_id;              /* which that is, and where in it */
+	/* number of that configuration, and the index in it */
+	uint64_t conf_id;
 	uint32_t conf_index;
 	struct grown *grown;         /* with which it was added at run time, or NULL */
 	struct conf *conf_owner;     /* kept alive for actors that are being removed */
@@ -36,7 +38,7 @@ struct actor {
 	uint64_t dead_letters;       /* clients whom nobody served */
 	bool is_touched;             /* letters.c: is to be looked at */
 	bool is_called;              /* letters.c: it is told already */
-	struct pace pace; /* of lines of log that its processes cause */
+	struct pace pace; /* pace of log lines about its processes */
 	char *status;               /* STATUS= of the process, or NULL */
 	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
 };

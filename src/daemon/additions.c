@@ -97,7 +97,7 @@ unmap(struct additions *additions)
 	fd_close(&additions->log_fd);
 }
 
-/* Forget everything; the walker keeps what it has. */
+/* Forget everything here; the walker keeps its copies. */
 void
 additions_done(struct additions *additions)
 {
@@ -162,7 +162,7 @@ drop(struct shell *shell, struct grown *grown)
 	if (!map_get(&additions->by_id, grown->id, &i))
 		return;
 	map_remove(&additions->by_id, grown->id);
-	/* The last one takes its place. */
+	/* The last element takes the free place. */
 	additions->at[i] = last;
 	if (last != grown)
 		(void)map_put(&additions->by_id, last->id, i);
@@ -195,7 +195,7 @@ log_map(int fd, size_t bytes, struct additions_log **ret)
 	return 0;
 }
 
-/* Empty memory of that size, all of it there. */
+/* Zeroed memory of that size, allocated in full. */
 static int
 log_new(size_t bytes, int *ret_fd, struct additions_log **ret)
 {
@@ -530,7 +530,7 @@ additions_on_turn(struct shell *shell)
 {
 	struct additions *additions = &shell->additions;
 
-	/* Those that go are replaced by the last one. */
+	/* A removed element is replaced by the last element. */
 	for (uint32_t i = additions->n; additions->n_posted > 0 && i-- > 0;) {
 		struct grown *grown = additions->at[i];
 
@@ -546,7 +546,7 @@ additions_on_turn(struct shell *shell)
 
 /* ---- after a death ---- */
 
-/* The newest log that was kept, and that it is the only one. */
+/* Take the newest log that the walker kept, and drop all others. */
 static int
 take_log(struct shell *shell)
 {

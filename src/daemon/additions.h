@@ -31,11 +31,11 @@ struct shell;
 struct grown {
 	uint64_t id;
 	struct conf *conf;
-	struct mailboxes mailboxes;  /* its sockets, once they are open */
+	struct mailboxes mailboxes;  /* its open sockets */
 	bool is_open;
 	struct addition spec;        /* as the core is told of it */
 	char *paths[CORE_ADDED_MAX]; /* of its actors, until they are in the tree */
-	uint32_t n_users;            /* of its actors, those that are in the tree */
+	uint32_t n_users;            /* number of its actors in the tree */
 	bool is_posted;              /* the core is to be told in the next turn */
 	uint64_t at;                 /* in the log … */
 	size_t bytes;                /* … and how much of it */
@@ -47,7 +47,7 @@ struct additions {
 	uint32_t cap;
 	uint32_t n;
 	uint32_t n_posted;
-	struct core_size posted; /* what the core will need for those */
+	struct core_size posted; /* what the core will need for the posted additions */
 	uint64_t next_id;
 	uint64_t generation; /* of the log */
 	size_t live_bytes;
@@ -61,7 +61,7 @@ void additions_done(struct additions *additions);
 /* Take over what the walker kept, before the tables are restored. */
 int additions_adopt(struct shell *shell, struct err *err);
 
-/* Nobody comes after those that were kept: there is a new tree. */
+/* Drop the additions that the walker kept: the tree is a new tree. */
 void additions_drop_kept(struct shell *shell);
 
 /* Have a composed configuration, which is the caller's, ready for the core: in the log,
@@ -70,10 +70,10 @@ void additions_drop_kept(struct shell *shell);
 struct grown *additions_prepare(struct shell *shell, const struct conf *conf,
                                 struct ref parent, struct err *err);
 
-/* The one of this number, or NULL. */
+/* The addition of this number, or NULL. */
 struct grown *additions_find(const struct shell *shell, uint64_t id);
 
-/* Is somebody of this path about to be added in the next turn? */
+/* True if an actor of this path is about to be added in the next turn. */
 bool additions_has_posted(const struct shell *shell, const char *path);
 
 /* The core has taken one of its actors in. */

@@ -41,7 +41,7 @@ static const struct {
     {SPAWN_STEP_OUTPUT, {"output.stdout", "output.stderr", NULL}},
 };
 
-/* The key of the file, if it is one that was written. */
+/* The key as the file has it, or NULL if the key is a default. */
 static const struct conf_key *
 find_written(const struct conf_actor *conf, const char *name, const char *detail)
 {

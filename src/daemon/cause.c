@@ -17,8 +17,8 @@
 #define FIRST_KERNEL    32
 #define FIRST_REAL_TIME 34
 
-/* Was this a failure, or an end that was normal or wanted?  Who is stopped by hand, and
- * not by a signal, has not failed. */
+/* True if this was a failure, false for a normal or wanted end.  A stop by hand is no
+ * failure, unless a signal that supd did not send ended the process. */
 bool
 cause_is_failure(const struct cause *cause)
 {
@@ -102,7 +102,7 @@ cause_step(char ret[CAUSE_KEY_MAX], enum spawn_step step, int which)
 		               detail != NULL ? " " : "", detail != NULL ? detail : "");
 }
 
-/* What the process calls it, and the error that it met with. */
+/* Add the process's own name of its failure, and the errno that it reported. */
 static void
 add_own(struct strbuf *sb, const struct cause *cause)
 {
@@ -113,8 +113,8 @@ add_own(struct strbuf *sb, const struct cause *cause)
 }
 
 /*
- * The path of the actor whose end a death pact is about, as `origin`, where it failed,
- * names it; NULL: the cause is none, or the origin watches that one no more.
+ * The path of the watched actor in a death pact, from `origin`, the failed watcher; NULL:
+ * the cause is another, or the origin does not watch that actor any more.
  */
 const char *
 cause_about(const struct actors *actors, const struct cause *cause, struct ref origin)
@@ -224,8 +224,8 @@ cause_key(struct strbuf *sb, const struct cause *cause)
 }
 
 /*
- * An object of type Cause of the interface; what does not apply is null.  Its key is, for
- * a death pact, who it is `about`.
+ * An object of type Cause of the interface; fields that do not apply are null.  The key
+ * of a death pact is `about`, the watched actor.
  */
 void
 cause_json(struct strbuf *sb, const struct cause *cause, const char *about)

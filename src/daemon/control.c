@@ -335,8 +335,8 @@ attend_followers(struct control *control)
 }
 
 /*
- * After every turn: answer what the core has answered, hand new events to those who
- * follow them.  Costs nothing when there is neither.
+ * After every turn: send what the core has answered, and new events to calls that follow
+ * them.  Costs nothing without either.
  */
 void
 control_on_turn(struct control *control)
@@ -377,7 +377,7 @@ control_flush(struct control *control)
 
 	TAILQ_FOREACH (conn, &control->conns, link) {
 		conn_flush(conn);
-		/* The walker outlives us, and so does what it keeps. */
+		/* The walker outlives us, and so do the connections in its vault. */
 		if (!conn->awaits_end)
 			continue;
 		conn->is_kept = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* control.h - the control socket: Varlink calls become events for the core and reads of
- * its state; replies, streams and who may do what.
+ * its state; replies, streams, permissions.
  *
  * Never blocks on a client and is bounded in connections, bytes and calls.
  */
@@ -23,7 +23,7 @@ struct upgrade_story;
 struct control *control_new(struct shell *shell, struct err *err);
 void control_free(struct control *control);
 
-/* Is the file there by which clients find it? */
+/* True if the socket's file, by which clients find it, exists. */
 bool control_is_found(const struct control *control);
 
 /* Make that file anew, with a socket of its own; connections that are open stay.  0, or
@@ -54,7 +54,8 @@ bool control_is_waiting(const struct control *control);
  * if supd is shutting down. */
 void control_upgrade_if_due(struct control *control);
 
-/* We are the one who was made room for, or who came back: tell whoever asked for it. */
+/* After an upgrade, or a return to the old binary: answer the client that called Upgrade.
+ */
 void control_answer_caller(struct control *control, const struct upgrade_story *story);
 
 /* All errors in a file, as ConfigInvalid has them; where there are none, the sentence. */

@@ -16,7 +16,7 @@
 
 /* ---- names ------------------------------------------------------------------------ */
 
-/* Nobody has that name, or several have: those are the candidates. */
+/* No actor has that name, or several have: these are the candidates. */
 void
 reply_no_such_actor(struct conn *conn, const char *name,
                     const struct candidates *candidates)
@@ -112,7 +112,8 @@ begin_command_event(struct conn *conn, struct ref ref, const char *verb)
 	events_number(&shell->events, "pid", conn->peer.pid);
 }
 
-/* Who did what to which actor; REF_NONE: to supd as a whole. */
+/* Write the event of a command: the client, the verb and the actor; REF_NONE: supd as a
+ * whole. */
 void
 command_event(struct conn *conn, struct ref ref, const char *verb)
 {
@@ -131,9 +132,10 @@ struct command {
 };
 
 /*
- * What to post for it.  Repeated while the first call waits: only wait, too.  Repeated
- * because a guardian before us died: its answer may have been given to nobody, and what
- * was wanted undone since, so it is wanted again; but nothing is restarted twice.
+ * The kind of event to post for a command.  A command repeated while the first call waits
+ * only waits, too.  After a guardian's death the answer may never have been sent, and the
+ * goal may have been undone since, so the command is posted again; but nothing is
+ * restarted twice.
  */
 static enum event_kind
 kind_of(const struct command *command, enum token_state state)
@@ -146,8 +148,8 @@ kind_of(const struct command *command, enum token_state state)
 }
 
 /*
- * A stop ends the retries of one whose start failed in a group restart: those who wait
- * for it stay down, and nobody else will say so (OTP O-36, scenario 89).
+ * A stop ends the retries of an actor whose start failed in a group restart: the siblings
+ * that wait for it stay down, and no other message says so (OTP O-36, scenario 89).
  */
 static void
 warn_of_waiting(const struct shell *shell, struct ref ref)
@@ -275,7 +277,7 @@ handle_reset(struct conn *conn)
 	act_once(conn, &reset);
 }
 
-/* Let it and all below it stand still; done when it does. */
+/* Freeze the actors and all below them; done when they stand still. */
 void
 handle_suspend(struct conn *conn)
 {
@@ -383,7 +385,7 @@ handle_signal(struct conn *conn)
 		signal_list(conn, memory);
 }
 
-/* The reply of those that are about one actor: it as it is now. */
+/* The reply of methods about a single actor: its present state. */
 void
 reply_actor(struct conn *conn)
 {
@@ -447,8 +449,8 @@ handle_wait(struct conn *conn)
 	wait_start_timer(conn);
 }
 
-/* Shut down in order.  It is put down before it is promised, and the reply is sent now:
- * afterwards nobody may be left to do either. */
+/* Shut down in order.  The event is in the journal before the reply promises it, and the
+ * reply is sent now: later no guardian may be left to send a reply. */
 void
 handle_shutdown(struct conn *conn)
 {

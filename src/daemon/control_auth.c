@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* control_auth.c - who may do what: by the peer's credentials, as of its connect. */
+/* control_auth.c - permissions: by the peer's credentials, as of its connect. */
 #include "config.h"
 
 #include "daemon/control_private.h"
@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 /*
- * May this client do what needs `access`?  Asked for each call, with the configuration as
- * it is now: control is uid 0, supd's own and members of control.group; those who control
- * and members of observers may look; introspection is for everybody.
+ * May this client do what needs `access`?  Asked for each call, with the present
+ * configuration: control is uid 0, supd's own uid and members of control.group; these and
+ * members of observers may look; introspection is for all users.
  */
 bool
 auth_allows(const struct conn *conn, enum access access)

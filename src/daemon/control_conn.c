@@ -212,7 +212,7 @@ conn_new(struct control *control, int take_fd, const struct sock_peer *peer)
 	return conn;
 }
 
-/* Close it, forget its call and take it out of all lists. */
+/* Close the connection, forget its call and remove it from all lists. */
 void
 conn_free(struct conn *conn)
 {
@@ -242,7 +242,7 @@ conn_free(struct conn *conn)
 
 /* ---- calls ------------------------------------------------------------------------ */
 
-/* The call is over: forget what it waited for and what it held. */
+/* The call is over: release its waiters and its memory. */
 void
 call_finish(struct conn *conn)
 {
@@ -357,7 +357,7 @@ is_over(const struct conn *conn)
 		return true;
 	if (!conn->eof)
 		return false;
-	/* The client went away: what it waited for goes on without it. */
+	/* The client went away: its commands go on without it. */
 	if (conn->busy)
 		return waits(conn) && conn_unsent(conn) == 0 &&
 		       (conn->mute || has_hung_up(conn));
@@ -422,7 +422,8 @@ reply_begin(struct conn *conn)
 	return &conn->out;
 }
 
-/* The message since the mark is whole: keep it, unless nobody is to get it. */
+/* The message since the mark is complete: keep it, unless the connection gets no replies.
+ */
 static void
 deliver(struct conn *conn)
 {

@@ -159,7 +159,7 @@ reply_not_deleted(struct conn *conn, const struct target *target)
 
 /* ---- more of them ----------------------------------------------------------------- */
 
-/* Is there an actor of this path, or are there replicas so called? */
+/* True if an actor, or replicas, of this path exist. */
 static bool
 is_somebody(const struct shell *shell, const struct conf *added, const char *path)
 {
@@ -169,7 +169,7 @@ is_somebody(const struct shell *shell, const struct conf *added, const char *pat
 	       conf_has_replicas(shell->conf, path);
 }
 
-/* Nobody may be waited for who is not there; -ENOENT with a sentence. */
+/* Check that each needed actor exists; -ENOENT with a sentence. */
 static int
 check_needs(const struct shell *shell, const struct conf *added, struct err *err)
 {
@@ -360,7 +360,7 @@ handle_delete(struct conn *conn)
 
 /* ---- so many of them -------------------------------------------------------------- */
 
-/* Replicas of one base below one supervisor. */
+/* The replicas of a base name below a supervisor. */
 struct replicas {
 	struct ref parent;
 	char *path;       /* of the base */
@@ -382,7 +382,7 @@ replicas_done(struct replicas *replicas)
 	free(replicas->surplus);
 }
 
-/* Which of the replicas is this child?  0: none of them. */
+/* The number of this child among the replicas; 0: it is no replica of them. */
 static uint32_t
 number_of(const struct shell *shell, const struct replicas *replicas, struct ref ref)
 {
@@ -411,7 +411,7 @@ note_surplus(struct replicas *replicas, struct ref ref)
 	return 0;
 }
 
-/* Who is there, and who is too many; -ENOMEM. */
+/* Count the existing replicas, and note those above the wanted number; -ENOMEM. */
 static int
 count_replicas(const struct shell *shell, struct replicas *replicas)
 {

@@ -92,7 +92,7 @@ logs_release(struct logs *logs)
 		logs_free(logs);
 }
 
-/* supd ends, and with it everything that its clients had. */
+/* supd ends, and with it all readers. */
 void
 logs_free_all(struct control *control)
 {
@@ -101,7 +101,8 @@ logs_free_all(struct control *control)
 		struct reap reap;
 
 		ASSERT(logs->conn == NULL);
-		/* It was killed.  One that a disk holds is left to whoever is next. */
+		/* The reader was killed.  A reader in D state is left to the next process
+		 * that reaps. */
 		if (logs->pid > 0)
 			(void)os_reap_wait(logs->pidfd, logs->pid, END_MS, &reap);
 		logs_free(logs);
@@ -212,7 +213,7 @@ start(struct conn *conn, int request_fd)
 	if (r == 0)
 		logs = logs_new(conn, ends[0], &result);
 	if (logs == NULL) {
-		/* A reader that nobody reads ends by itself. */
+		/* A reader without a reader of its own output ends by itself. */
 		fd_close(&ends[0]);
 		fd_close(&result.pidfd);
 	}
@@ -234,8 +235,8 @@ answer_length(const struct logs *logs, size_t from)
 	return newline != NULL ? (size_t)(newline - start) + 1 : 0;
 }
 
-/* The next answer that can be sent.  Of a call that ends the last one has to be known as
- * such: it waits for the one behind it. */
+/* The length of the next answer that can be sent.  The last answer of a call has to be
+ * known as such, so it waits until the answer behind it, or the end, is known. */
 static size_t
 next_answer(const struct logs *logs, bool *ret_last)
 {
@@ -324,7 +325,7 @@ logs_progress(struct conn *conn)
 	return any;
 }
 
-/* Is there room for one more reader?  The last ones are for those who may control. */
+/* True if another reader may start.  The last places are for clients with control. */
 static bool
 has_room(const struct conn *conn)
 {
@@ -336,7 +337,7 @@ has_room(const struct conn *conn)
 	       share_has_stream(conn, CALL_LOGS, CONTROL_READERS_UID);
 }
 
-/* What actors said, and with `follow` what they say from now on. */
+/* Logs: the captured output, and with `follow` also output to come. */
 void
 handle_logs(struct conn *conn)
 {

@@ -96,7 +96,8 @@ place_of(struct wanted *wanted, const char *path, size_t n, char buf[PLACE_MAX])
 
 	if (wanted->places == NULL)
 		return "";
-	/* It was not there: its past is none of what was missed. */
+	/* No position for this actor: it appeared after the client last read, so begin at
+	 * its end. */
 	if (!map_get_name(&wanted->by_path, path, &offset))
 		return READER_END;
 	position = wanted->places + offset;
@@ -115,7 +116,7 @@ struct request {
 	const struct shell *shell;
 	struct wanted wanted;
 	struct strbuf text;
-	struct map slots; /* of the actors that are in it */
+	struct map slots; /* slots of the actors in the request */
 	size_t n_sources;
 };
 
@@ -256,7 +257,7 @@ add_name(struct request *request, const char *name, struct ref_list *list)
 		return false;
 	for (size_t i = 0; i < list->n; i++) {
 		any = add_sources(request, list->at[i]) || any;
-		/* What a pattern selects it says itself. */
+		/* A pattern selects supervisors' children by itself. */
 		if (!glob_is_pattern(name) && is_supervisor(request->shell, list->at[i]))
 			any = add_subtree(request, list->at[i]) || any;
 	}

@@ -95,7 +95,8 @@ reply_plan(struct conn *conn, const char *plan)
 	reply_end(conn, false);
 }
 
-/* What was tried did not hold: who was the reason, and that all is as it was. */
+/* The configuration was rolled back: the actor that caused it, and that all is as before.
+ */
 static void
 reply_taken_back(struct conn *conn, const struct trial_result *result)
 {

@@ -5,20 +5,20 @@
  *	control_conn.c    one connection: bytes in and out, one call at a time, replies
  *	control_calls.c   the table of methods; from a message to its handler
  *	control_params.c  are the parameters what the interface says?
- *	control_auth.c    who may do what
+ *	control_auth.c    permissions
  *	control_rights.c  clients that send descriptors
- *	control_share.c   how much of it all an observer may take
+ *	control_share.c   the share of an observer
  *	control_wait.c    calls that wait for actors
  *	control_token.c   answers that are given again
  *	control_act.c     methods that change something
  *	control_grow.c    methods that make the tree larger and smaller
  *	control_plan.c    methods about the configuration
- *	control_upgrade.c  Upgrade: its call goes on with our successor
+ *	control_upgrade.c  Upgrade: its call goes on with the next guardian
  *	control_read.c    methods that only look
  *	control_simulate.c  Simulate
  *	control_stream.c  methods with many replies
  *	control_logs.c    Logs: a reader process for each call
- *	control_logs_request.c  what it is asked
+ *	control_logs_request.c  the request to a reader
  *
  * A connection owns the call that it is at.  Whoever finishes a call says so with
  * call_finish(); connections are only freed at the end of conn_run().
@@ -42,9 +42,10 @@
 
 #define CONTROL_CONNS_MAX     512
 #define CONTROL_CONNS_UID_MAX 128
-/* Connections, with those that no child could be had for that closes them. */
+/* The most connections, with those that wait for a child to close them. */
 #define CONTROL_LEFT_MAX (2 * CONTROL_CONNS_MAX)
-/* The last ones are for those who may control, so that nobody can shut them out. */
+/* The last places are for clients with control, so that observers cannot shut them out.
+ */
 #define CONTROL_CONNS_KEPT 32
 /* Calls of one connection that wait for their turn. */
 #define CONTROL_CALLS_MAX 64
@@ -62,11 +63,11 @@
  * their calls is begun. */
 #define CONTROL_OUT_UID      (16 * 1024 * 1024)
 #define CONTROL_OUT_OBSERVED (64 * 1024 * 1024)
-/* Actors that calls of one observer, and of all of them, may wait for; the others of
- * CONTROL_WAITERS_MAX are for those who may control. */
+/* Actors that calls of a single observer, and of all observers, may wait for; the rest of
+ * CONTROL_WAITERS_MAX is for clients with control. */
 #define CONTROL_WAITERS_UID      1024
 #define CONTROL_WAITERS_OBSERVED 3072
-/* Events of one observer: calls that follow. */
+/* Calls of a single observer that follow events. */
 #define CONTROL_FOLLOWERS_UID 32
 /* Processes that read logs. */
 #define CONTROL_READERS_MAX  16
@@ -120,17 +121,17 @@ struct method {
 	void (*handle)(struct conn *conn); /* NULL: not in this version */
 };
 
-/* One actor that a call waits for. */
+/* An actor that a call waits for. */
 struct target {
-	struct ref ref; /* REF_NONE: Watch of a name that nobody has */
+	struct ref ref; /* REF_NONE: Watch of a name that no actor has */
 	uint64_t token; /* 0: answered or nothing is waited for */
 	bool answered;
-	bool confirmed; /* Watch: it was there and ended */
+	bool confirmed; /* Watch: the actor existed and has ended */
 	enum reply_result result;
 	struct cause cause;
 	enum node_state state; /* when it was answered */
 	uint32_t incarnation;
-	char *path; /* owned; of one that is watched or added: it may not be there */
+	char *path; /* owned; for Watch and Add, as the actor may not exist */
 };
 
 enum call_state {
@@ -142,7 +143,7 @@ enum call_state {
 	CALL_LIST,      /* one reply an actor */
 	CALL_EVENTS,    /* one reply an event */
 	CALL_LOGS,      /* one reply a line */
-	CALL_UPGRADE,   /* answered by whoever comes after us */
+	CALL_UPGRADE,   /* answered by the next guardian */
 	CALL_TRIAL,     /* answered when the configuration is kept, or taken back */
 	CALL_METRICS,   /* answered when the figures were collected */
 };
@@ -167,7 +168,7 @@ struct call {
 
 	struct ref_list list; /* the actors that the call is about */
 	size_t position;      /* CALL_LIST: in it */
-	bool resources;       /* Status: what do they take of the machine? */
+	bool resources;       /* Status: with the resources of the processes */
 
 	uint64_t next_seq;  /* CALL_EVENTS: the next to be sent, or to be looked at */
 	uint64_t until_seq; /* CALL_EVENTS: behind the last, UINT64_MAX: follow */
@@ -183,7 +184,7 @@ struct call {
 
 	uint32_t memory; /* where the answer is kept, counted from 1; 0: nowhere */
 	uint64_t memory_serial;
-	bool keeps; /* what it began is waited for, whatever becomes of its caller */
+	bool keeps; /* the call goes on when its client goes away */
 };
 
 struct conn {
@@ -227,11 +228,11 @@ struct remembered {
 	uint32_t answer_len;
 	uint64_t serial;
 	uid_t uid;
-	bool is_orphaned;      /* begun under a guardian before this one */
+	bool is_orphaned;      /* begun under an earlier guardian */
 	uint32_t first_serial; /* of the token of its first target */
 	uint32_t n_targets;
 	uint32_t n_tried; /* Signal: targets that a signal was about to be sent to */
-	uint32_t n_done;  /* targets whose event the core has, or whose signal was sent */
+	uint32_t n_done;  /* targets posted to the core, or signalled */
 	uint32_t failed;  /* the first target that failed; n_targets: none so far */
 	enum reply_result result; /* … and how */
 	struct cause cause;
@@ -273,7 +274,7 @@ struct control {
 	size_t n_held_back;
 	struct logs_list readers;
 	size_t n_readers;
-	struct conn *upgrader; /* whose call is Upgrade; or NULL */
+	struct conn *upgrader; /* the connection that called Upgrade; or NULL */
 
 	struct waiter *waiters;
 	uint32_t waiters_cap;

@@ -85,7 +85,7 @@ on_figures(struct scrape_request *request, struct scrape_text *text)
 	conn_run(conn);
 }
 
-/* The figures that are served at metrics.listen, for whoever asks here. */
+/* Metrics: the figures that are served at metrics.listen. */
 void
 handle_metrics(struct conn *conn)
 {
@@ -94,7 +94,7 @@ handle_metrics(struct conn *conn)
 	scraper_ask(conn->control->shell->scraper, &conn->call.scrape);
 }
 
-/* org.varlink.service: who made this, and what it speaks. */
+/* org.varlink.service: vendor, product, version and interfaces. */
 void
 handle_get_info(struct conn *conn)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* control_share.c - how much an observer may take of what all clients share.
+/* control_share.c - the share of an observer in what all clients use.
  *
- * Connections, calls that wait, streams, readers and memory have bounds for all; below
- * each there is one for every user who may only look, and one for all of them together,
- * so that no observer keeps another one out, and none keeps out those who may control.
+ * Connections, waiting calls, streams, readers and memory have bounds for all clients;
+ * below each there is a bound for every user with mere observer rights, and another for
+ * all of them together, so that an observer keeps out neither other observers nor clients
+ * with control.
  */
 #include "config.h"
 
@@ -44,7 +45,7 @@ share_may_begin(struct conn *conn)
 	if (conn_unsent(conn) >= CONTROL_OUT_STREAM)
 		return false;
 	share_forget(conn);
-	/* One that went away gets no replies: it is soon over. */
+	/* A connection without its client gets no replies and is soon closed. */
 	if (conn->reader.messages == 0 || conn->mute || !conn->observes ||
 	    has_bytes(conn))
 		return true;
@@ -102,7 +103,8 @@ share_has_waiters(const struct conn *conn, size_t n)
 	return own <= CONTROL_WAITERS_UID && all <= CONTROL_WAITERS_OBSERVED;
 }
 
-/* May this observer have one more call of that kind, of so many?  Others always may. */
+/* May this observer have another call of that kind, below `max`?  Other clients always
+ * may. */
 bool
 share_has_stream(const struct conn *conn, enum call_state kind, size_t max)
 {

@@ -33,14 +33,14 @@ add_workers(const struct shell *shell, struct ref top, struct workers *workers)
 		if (workers->n == SIMULATE_ACTORS_MAX)
 			return false;
 		workers->at[workers->n++] = ref;
-		/* Of one that has both it is its own process that is asked about. */
+		/* For a supervisor with a process the question is about that process. */
 		if (ref.slot == top.slot)
 			break;
 	}
 	return true;
 }
 
-/* Whom the question is about; false: an error was replied. */
+/* The workers that the question is about; false: an error was replied. */
 static bool
 select_workers(struct conn *conn, const char *name, struct workers *workers)
 {

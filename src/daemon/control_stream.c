@@ -46,7 +46,8 @@ list_progress(struct conn *conn)
 		size_t next = at < call->list.n ? next_valid(conn, at + 1) : at;
 
 		strbuf_adds(out, "{\"actors\":[");
-		/* None: the last ones went away since the reply before this one. */
+		/* The list may be empty now: its last actors went away since the reply
+		 * before. */
 		if (at < call->list.n)
 			view_actor_json(out, shell, &clock, call->list.at[at]);
 		strbuf_adds(out, "]}");
@@ -208,7 +209,7 @@ is_final(enum node_state state)
 	return state == STATE_STOPPED || state == STATE_DONE || state == STATE_FAILED;
 }
 
-/* In which state it ended.  By now it may be gone altogether, or be there anew. */
+/* The state in which the target ended.  By now the actor may be gone, or exist anew. */
 static enum node_state
 final_state(const struct target *target)
 {
@@ -296,7 +297,7 @@ watch_actor(struct conn *conn, size_t i, struct ref ref, int64_t since)
 		wait_post(conn, i, &event);
 }
 
-/* A watch before it is registered: an actor, or a name that nobody has. */
+/* A watch before it is registered: an actor, or a name without an actor. */
 struct watch {
 	struct ref ref;
 	const char *path; /* borrowed */

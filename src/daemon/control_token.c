@@ -37,7 +37,8 @@ tokens_init(struct control *control, void *memory)
 		if (atomic_load(&memo->state) == REMEMBERED_BEGUN)
 			atomic_store(&memo->state, REMEMBERED_FREE);
 		memo->is_orphaned = true;
-		/* A token of that guardian is none of this one. */
+		/* A waiter's number of that guardian must not be given again by this
+		 * guardian. */
 		if (last > control->waiter_serial)
 			control->waiter_serial = last;
 		if (atomic_load(&memo->state) != REMEMBERED_FREE &&
@@ -222,7 +223,7 @@ control_on_posted(struct shell *shell, uint64_t token)
 		atomic_store(&memory->state, REMEMBERED_DONE);
 }
 
-/* Those that asked again look at it in the next turn. */
+/* Calls with the same token look at the memory in the next turn. */
 static void
 wake(struct control *control, const struct remembered *memory)
 {

@@ -142,7 +142,7 @@ wait_answered(struct conn *conn, size_t target)
 	call->answers[call->n_answers++] = (uint32_t)target;
 }
 
-/* The call is over: nobody waits for its open targets any more.  Nothing is undone. */
+/* The call is over: drop its open targets.  Nothing is undone. */
 void
 wait_forget(struct conn *conn)
 {
@@ -165,7 +165,7 @@ wait_forget(struct conn *conn)
 	}
 }
 
-/* What became of a target whose actor is known. */
+/* Take the core's answer about a target with a known actor. */
 void
 wait_target(const struct shell *shell, struct target *target, const struct action *action)
 {
@@ -272,7 +272,7 @@ reply_limit(struct conn *conn, const char *name, int limit)
 	            json_pack("{s:s,s:i}", "name", name, "limit", limit));
 }
 
-/* Whom it was about, who may never have been there. */
+/* The name of the target; as the client gave it if no such actor exists. */
 static const char *
 name_of(const struct conn *conn, const struct target *target)
 {

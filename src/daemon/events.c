@@ -49,7 +49,8 @@ events_init(struct events *events)
 	return 0;
 }
 
-/* Is every record where it says?  Whoever wrote it may have died of writing at random. */
+/* True if every record is where the index says; a guardian that wrote at random may have
+ * spoiled them. */
 static bool
 is_whole(const struct events_ring *ring)
 {
@@ -71,8 +72,8 @@ is_whole(const struct events_ring *ring)
 }
 
 /*
- * Go on with what is in this ring, which stays the caller's.  Events of one that is
- * damaged are lost; its numbers go on.
+ * Go on with this ring, which stays the caller's.  Events of a damaged ring are lost; its
+ * numbers go on.
  */
 void
 events_attach(struct events *events, struct events_ring *ring)
@@ -270,7 +271,8 @@ find(const struct events *events, uint64_t seq)
 	return record_of(events, seq);
 }
 
-/* What that event came of: its `by`; 0: of nothing, or there is no such event. */
+/* The `by` of that event, the number of the event that brought it about; 0: none, or the
+ * event is not in the ring. */
 uint64_t
 events_by(const struct events *events, uint64_t seq)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* events.h - the event stream: every change is one JSON object with a gapless number.
+/* events.h - the event stream: every change is a JSON object with a gapless number.
  *
- * Kept in a ring that is bounded in bytes; the oldest go first.  An event is in it as a
- * whole or not at all, whenever the process dies.  Readers keep the number
- * they want next and ask again; nobody is called back from here.  All memory is taken at
- * the start: writing an event cannot fail.  A field that does not fit any more is left
- * out, and the event says "truncated".
+ * Kept in a ring that is bounded in bytes; the oldest events go first.  An event is in
+ * the ring as a whole or not at all, whenever the process dies.  Readers keep the number
+ * they want next and ask again; the ring calls nothing back.
+ *
+ * All memory is taken at the start: writing an event cannot fail.  A field that does not
+ * fit any more is left out, and the event says "truncated".
  */
 #ifndef DAEMON_EVENTS_H
 #define DAEMON_EVENTS_H
@@ -23,7 +24,7 @@
 
 struct event_record {
 	uint64_t seq;
-	uint64_t by;   /* what it came of: events.by when it was written */
+	uint64_t by;   /* number of the causing event: events.by when it was written */
 	size_t offset; /* into data: the JSON text, a NUL, the path, a NUL */
 	uint32_t len;  /* of the JSON text */
 	uint32_t path_len;
@@ -31,7 +32,7 @@ struct event_record {
 
 /* The ring itself, in memory that outlives us; all zero is an empty one. */
 struct events_ring {
-	_Atomic uint64_t first_seq; /* the oldest that is still there; 0: none ever */
+	_Atomic uint64_t first_seq; /* the oldest event in the ring; 0: no event yet */
 	_Atomic uint64_t next_seq;  /* the next to be given out; the first ever is 1 */
 	struct event_record records[EVENTS_MAX];
 	char data[EVENTS_BYTES_MAX]; /* a record never wraps around */
@@ -60,7 +61,7 @@ void events_attach(struct events *events, struct events_ring *ring);
 void events_copy(struct events *events, const struct events_ring *from);
 void events_done(struct events *events);
 
-/* Write one: begin, any number of fields, end (which gives it its number). */
+/* Write an event: begin, any number of fields, end (which gives the number). */
 void events_begin(struct events *events, const struct event_head *head);
 void events_string(struct events *events, const char *key, const char *value);
 void events_number(struct events *events, const char *key, int64_t value);

@@ -48,8 +48,8 @@ explain_field(const json_t *event, const char *key)
 	return text != NULL ? text : "";
 }
 
-/* The last failure that the actor had part in: its own, one that it handled as a
- * supervisor, or one whose strategy took it along. */
+/* The last failure that concerns the actor: its own, a failure that it handled as a
+ * supervisor, or a failure of a sibling with a strategy that included it. */
 static void
 find_failure(struct story *story)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* explain.h - the story of an actor's last failure: what failed, which rule decided, who
- * was concerned, and what it led to.
+/* explain.h - the story of an actor's last failure: its cause, the rule that decided, the
+ * actors concerned, and the outcome.
  *
  * Told from the event stream as long as it remembers, then from what the core remembers.
  */
@@ -22,10 +22,10 @@ void explain_json(struct strbuf *out, const struct shell *shell, struct ref ref)
 
 const char *explain_field(const json_t *event, const char *key);
 
-/* What the event stream knows of it. */
+/* What the event stream knows of the failure. */
 struct explained {
 	const json_t *failure; /* NULL: what the core remembers is told */
-	const json_t *told;    /* the end of one that it watches, after that; or NULL */
+	const json_t *told;    /* the end of a watched actor, after that; or NULL */
 	const json_t *const *chain;
 	size_t n_chain;
 };

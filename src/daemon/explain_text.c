@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* explain_text.c - the story of a failure in sentences, for somebody who has never seen
- * supd.
- */
+/* explain_text.c - the story of a failure in sentences, for readers new to supd. */
 #include "config.h"
 
 #include "base/units.h"
@@ -143,7 +141,7 @@ step_command(struct strbuf *sb, const json_t *event)
 	            number(event, "pid"));
 }
 
-/* One event as a phrase about its actor. */
+/* An event as a phrase about its actor. */
 void
 explain_step(struct strbuf *sb, const json_t *event)
 {
@@ -185,7 +183,7 @@ explain_step(struct strbuf *sb, const json_t *event)
 
 /* What is known of the failure, from either source; all texts are borrowed. */
 struct facts {
-	const char *path;   /* as the level that decided saw it */
+	const char *path;   /* the failed child, as the level that decided saw it */
 	const char *origin; /* where it began */
 	const char *at;
 	const char *cause;
@@ -424,7 +422,7 @@ say_running(struct strbuf *sb, const struct shell *shell, const struct node_view
 		strbuf_adds(sb, ", not ready");
 }
 
-/* Whoever is suspended by command may be somebody above it. */
+/* A suspend by command may have named a supervisor above the actor. */
 static void
 say_suspended(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
               const char *since)
@@ -603,7 +601,7 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	strbuf_done(&rule);
 }
 
-/* What it did because another one ended that it watches; a death pact is a failure. */
+/* The actor's reaction to the end of a watched actor; a death pact is a failure. */
 static void
 say_told(struct strbuf *sb, const char *me, const json_t *told)
 {

@@ -11,7 +11,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* So many turns, and no end: something goes on for ever that nobody asked about. */
+/* After this many turns there is no end in sight: something repeats that the question was
+ * not about. */
 #define TURNS_MAX 100000
 
 struct forecast {
@@ -102,8 +103,8 @@ answer_command(struct forecast *forecast, enum event_kind kind,
 }
 
 /*
- * Who is asked whether it is ready is so, unless its start is one of those that fail. How
- * well it is nobody asks on: who is always well might as well not be asked.
+ * Readiness probes succeed unless the forecast assumes a failing start.  Health probes
+ * are not simulated: they would always succeed.
  */
 static void
 answer_probe(struct forecast *forecast, struct ref ref)
@@ -130,7 +131,7 @@ answer_spawn(struct forecast *forecast, struct ref ref, uint32_t life)
 
 	core_view(forecast->core, ref, forecast->now_ms, &view);
 	answer_kind(forecast, EVENT_SPAWNED, ref, life);
-	/* Who always reports in time might as well have no watchdog. */
+	/* A process that always reports in time needs no watchdog here. */
 	answer_kind(forecast, EVENT_WATCHDOG_EVERY, ref, life);
 	if (view.ready_mode == READY_TOLD)
 		answer_kind(forecast, EVENT_READY, ref, life);
@@ -283,7 +284,7 @@ pass_time(struct forecast *forecast)
 	return true;
 }
 
-/* Whom somebody waits for: who is down is started, who is at work completes. */
+/* Let a needed actor come: start it if it is down, complete it if it runs. */
 static bool
 come_as_far(struct forecast *forecast, struct ref needed)
 {
@@ -304,7 +305,7 @@ come_as_far(struct forecast *forecast, struct ref needed)
 	return true;
 }
 
-/* Nothing is due, but somebody waits for others: those come.  false: they do not. */
+/* Nothing is due, but an actor waits for others: let them come.  false: they do not. */
 static bool
 meet_needs(struct forecast *forecast)
 {
@@ -341,7 +342,7 @@ suppose(struct forecast *forecast, const struct cause *cause)
 	go_on(forecast);
 }
 
-/* Its start was asked for and is one of those that fail. */
+/* The core asked for this start, and it is among those that fail. */
 static void
 fail_start(struct forecast *forecast, const struct node_view *view)
 {
@@ -351,7 +352,7 @@ fail_start(struct forecast *forecast, const struct node_view *view)
 	                              .code = -1};
 
 	forecast->left--;
-	/* It takes its time: then it is the core's own clock that ends its start. */
+	/* A late start: the core's own clock ends it. */
 	if (forecast->cause.kind == CAUSE_START_TIMEOUT &&
 	    view->ready_mode != READY_EXEC) {
 		forecast->late_life = view->life;
@@ -391,7 +392,7 @@ is_over(enum node_state state)
 	return state == STATE_DONE || state == STATE_FAILED || state == STATE_STOPPED;
 }
 
-/* Is somebody above it on the way down or up, and will take it along? */
+/* True if a supervisor above is stopping or starting, and will include this actor. */
 static bool
 is_below_a_change(const struct forecast *forecast, struct ref ref)
 {
@@ -419,7 +420,7 @@ is_at_rest(const struct forecast *forecast, const struct node_view *view)
 	return is_over(view->state) && !is_below_a_change(forecast, view->ref);
 }
 
-/* One thing that happens next; false: there is nothing any more. */
+/* Let the next thing happen; false: nothing is left to happen. */
 static bool
 step(struct forecast *forecast, const struct node_view *view)
 {
@@ -434,7 +435,7 @@ step(struct forecast *forecast, const struct node_view *view)
 	return pass_time(forecast) || meet_needs(forecast);
 }
 
-/* Who is down is started, who waits for its backoff need not. */
+/* Start an actor that is down; end the wait of a backoff. */
 static int
 bring_up(struct forecast *forecast)
 {

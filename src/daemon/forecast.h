@@ -23,10 +23,10 @@ void forecast_free(struct forecast *forecast);
 bool forecast_boot(struct forecast *forecast);
 
 /*
- * Let this worker fail so, as soon as it runs, so many times, and then come to rest.  A
- * cause of a start that fails comes after a SIGKILL; who is down is started first.
- *
- * -EINVAL: it cannot be started where it is.  -EOVERFLOW: there was no end in sight.
+ * Let this worker fail with `cause`, as soon as it runs, `times` times, and then come to
+ * rest.  A cause of a failing start comes after a SIGKILL; an actor that is down is
+ * started first. -EINVAL: the worker cannot be started where it is. -EOVERFLOW: no end
+ * was in sight.
  */
 int forecast_fail(struct forecast *forecast, struct ref target, const struct cause *cause,
                   uint32_t times, forecast_tell *tell, void *user);

@@ -86,7 +86,7 @@ static bool
 match(const char *glob, const char *text, bool within_level)
 {
 	const char *star = NULL;  /* what follows the last star */
-	const char *taken = NULL; /* what follows the text that it took in */
+	const char *taken = NULL; /* the text behind what the last * took in */
 
 	while (*text != '\0') {
 		if (*glob == '*') {

@@ -31,7 +31,7 @@ static struct sink {
 	enum log_level level;
 	enum log_target target;
 	int fd;        /* -1: stderr */
-	bool is_plain; /* it is a file that nobody else has to take anything from */
+	bool is_plain; /* a plain file, which never makes a writer wait */
 	char path[4096];
 	struct conf_log limits; /* of the file; max_size 0: none */
 	uint64_t size;          /* of the file, about */
@@ -125,7 +125,7 @@ log_open(enum log_level level, enum log_target target, const char *directory,
 	return 0;
 }
 
-/* Open the log file again, after somebody moved it away. */
+/* Open the log file again, after it was moved away. */
 void
 log_reopen(void)
 {
@@ -240,7 +240,7 @@ vlog(enum log_level level, const char *fmt, va_list ap)
 		grow(strlen(line));
 }
 
-/* Write one line, if its level is wanted. */
+/* Write a line, if its level is wanted. */
 void
 log_line(enum log_level level, const char *fmt, ...)
 {

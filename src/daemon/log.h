@@ -17,7 +17,7 @@ int log_open(enum log_level level, enum log_target target, const char *directory
              struct err *err);
 void log_reopen(void);
 void log_close(void);
-/* How large its file may become, and what is kept of those before it. */
+/* How large the file may become, and how many older files are kept. */
 void log_limit(const struct conf_log *limits);
 int log_set_aside(const char *path, const struct conf_log *limits);
 bool log_wants(enum log_level level);

@@ -12,9 +12,9 @@
 #include "logd/write/sink.h"
 
 /*
- * Set the file aside; whoever writes to it opens it anew.  A row of renames in the
- * directory that the lines go to: what holds these up would have held up the last line.
- * 0 or -errno: then the file goes on.
+ * Set the file aside; its writers open it anew.  A row of renames in the directory of the
+ * log: a file system that hangs here would have hung the last line. 0 or -errno: then the
+ * file goes on.
  */
 int
 log_set_aside(const char *path, const struct conf_log *limits)

@@ -26,7 +26,7 @@
 struct metrics {
 	struct shell *shell;
 	int fd;          /* listening, or -1 */
-	uint64_t key;    /* under which the walker keeps it */
+	uint64_t key;    /* the key in the walker's vault */
 	char *unix_path; /* its file, or NULL */
 	bool is_told;    /* /system/metrics knows of fd */
 	bool is_owed;    /* it asked for figures, and they could not be sent */
@@ -36,8 +36,8 @@ struct metrics {
 /* ---- the helper ----------------------------------------------------------------------
  */
 
-/* Say which socket is to be served; without one there is no process, or it keeps on with
- * the clients that it has. */
+/* Say which socket is to be served; without a socket the process ends, or goes on with
+ * its clients. */
 static void
 tell(struct metrics *metrics)
 {
@@ -125,7 +125,8 @@ key_of(const struct conf *conf)
 	                                              conf->metrics_port));
 }
 
-/* Observers may, and whoever may control; as nobody is asked who he is, its group. */
+/* Observers and clients with control may read; as credentials are not asked for, the
+ * file's group decides. */
 static gid_t
 group_of(const struct conf *conf)
 {
@@ -148,7 +149,7 @@ metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 	*ret_fd = -1;
 	if (!conf->has_metrics || (metrics->fd >= 0 && metrics->key == key_of(conf)))
 		return 0;
-	/* One that a guardian before us had. */
+	/* Take the socket of the guardian before us. */
 	fd = shell_take(metrics->shell, key_of(conf));
 	if (fd < 0 && conf->metrics_kind == SOCKET_TCP)
 		fd = sock_listen_tcp(conf->metrics_address, conf->metrics_port, BACKLOG,

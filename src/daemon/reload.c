@@ -226,7 +226,7 @@ add(struct shell *shell, const struct conf *conf, uint32_t index, struct tables 
 		/* The new one waits until the old one is gone. */
 		core_view(shell->core, elder, shell->now_ms, &view);
 		incarnation = view.incarnation;
-		/* The file has the name now: whoever was added goes. */
+		/* The file has the name now: the added actor goes. */
 		if (view.is_added && !view.removing)
 			core_remove(shell->core, elder, shell->now_ms);
 		core_hasten(shell->core, elder);
@@ -288,7 +288,7 @@ actor_at(struct shell *shell, const struct conf_actor *conf)
 
 /*
  * Removed actors keep their configuration until they are gone.  They are stopped from the
- * last one backwards; whoever is below another that goes is stopped by that one.
+ * last one backwards; an actor below another removed actor is stopped by that supervisor.
  */
 static void
 remove_actors(struct shell *shell, const struct conf *old, const struct conf_plan *plan,
@@ -374,7 +374,8 @@ carry_out(struct shell *shell, const struct conf *conf, const struct conf_plan *
 {
 	const struct conf *old = shell->conf;
 
-	/* The removed ones first: one that changed its kind comes back under its name. */
+	/* Removed actors first: an actor of another kind comes back under the same name.
+	 */
 	remove_actors(shell, old, plan, retired);
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct conf_change *change = &plan->at[i];
@@ -486,8 +487,8 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 		free(retired);
 		return r;
 	}
-	/* Whoever dies from here on leaves what was before, and from the hand-over on
-	 * what is now. */
+	/* A guardian that dies from here on leaves the old state, and from the hand-over
+	 * on the new state. */
 	reload_use_ledger(shell, ledger);
 	retired->conf = shell->conf;
 	retired->id = shell->conf_id;
@@ -510,7 +511,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	 */
 	retired->next = shell->retired;
 	shell->retired = retired;
-	/* A turn, so that what was marked moves. */
+	/* Have a turn, so that the marked actors move. */
 	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	return 0;
 }
@@ -552,7 +553,8 @@ reload_now(struct shell *shell)
 	struct err err = {0};
 	int r;
 
-	/* Nothing is started any more; and who was told STOPPING=1 expects no READY=1. */
+	/* Nothing is started any more; and systemd, told STOPPING=1, expects no READY=1.
+	 */
 	if (shell->shutting_down) {
 		log_line(LOG_LEVEL_WARNING, "reload: not while supd shuts down");
 		return;

@@ -10,11 +10,11 @@
 struct ledger;
 struct shell;
 
-/* A configuration that was read, and what applying it would do. */
+/* A new configuration, and the plan of applying it. */
 struct reload {
 	struct conf *conf; /* the new one, owned until applied */
 	struct conf_plan plan;
-	struct conf_reports reports; /* warnings, or the errors that prevent it */
+	struct conf_reports reports; /* warnings, or the errors that prevent the reload */
 };
 
 /* Read and compare; changes nothing.  -EINVAL: reports say what is wrong. */
@@ -31,12 +31,12 @@ int reload_apply(struct shell *shell, struct reload *reload, struct err *err);
  */
 void reload_done(struct reload *reload);
 
-/* SIGHUP: prepare, apply, log what became of it. */
+/* SIGHUP: prepare, apply, log the outcome. */
 void reload_now(struct shell *shell);
 
 /* The first configuration: build the tree and open its sockets, in a new ledger. */
 int reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err);
-/* That is complete: a successor gets it. */
+/* The boot is complete: hand the state over, for a successor. */
 void reload_hand_over(struct shell *shell);
 
 /* What is known of the actors in force is more than it was: a successor gets that. */

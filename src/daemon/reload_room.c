@@ -75,7 +75,7 @@ size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
 	if (shell->core != NULL) {
 		core_size(shell->core, &used);
 		core_room(shell->core, &room);
-		/* Those that are there, not those that there ever was room for. */
+		/* Count the nodes in use, not the capacity. */
 		size.nodes = used.nodes - room.nodes + conf->n_actors;
 		if (size.nodes < used.nodes)
 			size.nodes = used.nodes;

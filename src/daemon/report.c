@@ -29,7 +29,7 @@
 #define SCOPE_BYTES_MAX (32 * 1024)
 #define WORDS_JSON_MAX  (6 * WORDS_BYTES_MAX + 64)
 
-/* Whom it is about: of an end that is told to a watcher, who ended. */
+/* The actor that an event is about: for an end told to a watcher, the watched actor. */
 static const char *
 subject(const struct shell *shell, const struct action *action)
 {
@@ -54,7 +54,7 @@ begin(struct shell *shell, const struct action *action)
 	events_begin(&shell->events, &head);
 }
 
-/* Where it began; an end that is told has no other origin than who ended. */
+/* The origin of a failure; for an end told to a watcher the watched actor itself. */
 static struct ref
 origin_of(const struct action *action)
 {
@@ -86,7 +86,7 @@ add_rule(struct shell *shell, const struct action *action)
 	strbuf_done(&sb);
 }
 
-/* Everyone whom the directive concerns; of very many the first ones. */
+/* All actors that the directive concerns; of very many the first. */
 static void
 add_scope(struct shell *shell, const struct action *action)
 {
@@ -113,7 +113,7 @@ add_scope(struct shell *shell, const struct action *action)
 	strbuf_done(&sb);
 }
 
-/* What the process wrote before it failed, where supd captures that. */
+/* The last lines of the process before it failed, where supd captures its output. */
 static void
 add_last_words(struct shell *shell, struct ref origin)
 {
@@ -233,7 +233,7 @@ add_hook_text(struct strbuf *sb, const struct hook_failure *failure)
 	cause_text(sb, &failure->cause, NULL);
 }
 
-/* The end of an actor; with a watcher, that this one is told of it. */
+/* The end of an actor; with a watcher, that the watcher is told. */
 static void
 add_terminated(struct shell *shell, const struct action *action)
 {
@@ -417,7 +417,7 @@ failure_line(struct shell *shell, const struct action *action, struct strbuf *sb
 	strbuf_addf(sb, "; %s", directive_names[action->directive]);
 	if (action->group)
 		strbuf_addf(sb, " of its group (%s)", strategy_of(shell, action));
-	/* Who lives need not be waited for. */
+	/* A resume of a living process has no delay to report. */
 	if (action->directive == DIRECTIVE_RESTART ||
 	    (action->directive == DIRECTIVE_RESUME && action->delay_ms > 0))
 		strbuf_addf(sb, " in %s", duration_format(action->delay_ms, text));

@@ -155,7 +155,7 @@ find_path(const struct shell *shell, const char *name)
 		ref = actors_find(&shell->actors, path);
 		free(path);
 	}
-	/* A temporary one that ended keeps its record until its supervisor starts anew.
+	/* A temporary actor that ended keeps its slot until its supervisor starts anew.
 	 */
 	if (ref.slot == CORE_ROOT || !core_valid(shell->core, ref))
 		return REF_NONE;

@@ -20,7 +20,7 @@ struct ref_list {
 	struct ref *at;
 	size_t n;
 	size_t cap;
-	struct map slots; /* of those that are in it */
+	struct map slots; /* slots of the actors in the list */
 };
 
 /* What was perhaps meant; the paths are borrowed until the tree changes. */

@@ -26,7 +26,7 @@
 #define LOOKED_AT_ONCE  32
 #define WRITTEN_AT_ONCE 512
 
-/* What was seen of one actor. */
+/* The figures of an actor. */
 struct sample {
 	struct ref ref;
 	struct node_view view;
@@ -43,7 +43,7 @@ struct scraper {
 	struct shell *shell;
 	ev_timer timer;          /* active while something is to be done */
 	struct requests waiting; /* for the next one */
-	struct requests served;  /* by the one that is being made */
+	struct requests served;  /* the requests that the text under way will answer */
 	struct ref_list list;
 	struct sample *samples;
 	size_t n_looked;  /* of the list */
@@ -217,7 +217,7 @@ get_written(const struct sample *sample, uint64_t *ret)
 }
 
 static const struct family {
-	const char *name; /* ends with its unit, if it has one */
+	const char *name; /* ends with the unit, if the figure has a unit */
 	bool is_counter;
 	const char *unit;
 	const char *help;
@@ -341,7 +341,7 @@ forget(struct scraper *scraper)
 	ref_list_init(&scraper->list);
 }
 
-/* Everybody who waited for it is told, in order; they may ask again at once. */
+/* Tell all waiting requests, in order; they may ask again at once. */
 static void
 answer(struct scraper *scraper)
 {
@@ -465,7 +465,7 @@ scraper_new(struct shell *shell)
 	return scraper;
 }
 
-/* Nobody waits any more; NULL is fine. */
+/* End: no request waits any more.  NULL is fine. */
 void
 scraper_free(struct scraper *scraper)
 {

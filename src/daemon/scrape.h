@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* scrape.h - the figures about supd and its actors, as OpenMetrics text.
  *
- * Looking at thousands of processes takes its time: it is done piece by piece, between
- * turns of the loop, for one reader at a time; who asks meanwhile shares the next one.
+ * Looking at thousands of processes takes time: it is done piece by piece, between turns
+ * of the loop, for a single reader at a time; readers that ask meanwhile share the next
+ * text.
  */
 #ifndef DAEMON_SCRAPE_H
 #define DAEMON_SCRAPE_H
@@ -19,13 +20,13 @@
 struct scraper;
 struct shell;
 
-/* A text that several hold: whoever takes it gives it back. */
+/* A text with several holders: each holder gives it back. */
 struct scrape_text {
 	uint32_t holders;
 	struct strbuf sb;
 };
 
-/* Somebody who asks; lives with its owner until it is answered or cancelled. */
+/* A request for the figures; lives with its owner until it is answered or cancelled. */
 struct scrape_request {
 	TAILQ_ENTRY(scrape_request) link;
 	bool is_waiting;

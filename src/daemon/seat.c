@@ -140,7 +140,7 @@ renew_lock(struct seat *seat)
 	}
 	keeper_lock(seat->shell, fd);
 	(void)close(fd);
-	/* What the actors have there was removed with it. */
+	/* The actors' directories were removed with the runtime directory. */
 	rundirs_renew(seat->shell->rundirs);
 	return 0;
 }

@@ -264,7 +264,7 @@ on_gave_up(struct writer *writer, const struct action *action, struct step *step
 	            path_of(writer, action->origin));
 }
 
-/* Fill in what there is to tell; false: nothing that anybody asked about. */
+/* Fill in the fields of a step; false: the report is not about the question. */
 static bool
 describe_report(struct writer *writer, const struct core *core,
                 const struct action *action, struct step *step)

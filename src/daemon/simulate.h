@@ -33,7 +33,7 @@ struct simulation {
 /* "exit:3", "signal:SEGV", "exec:ENOENT", "watchdog", …; false: that is none. */
 bool simulate_parse_cause(const char *text, struct cause *ret);
 
-/* Can a worker that is ready in this way fail so? */
+/* True if a worker with this kind of readiness can fail with this cause. */
 bool simulate_can_fail(const struct cause *cause, enum ready_mode ready);
 
 /*

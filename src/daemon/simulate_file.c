@@ -67,7 +67,7 @@ model_done(struct model *model)
 	free(model->refs);
 }
 
-/* What is said of a worker whose steps there are none of. */
+/* The sentence about a worker without steps. */
 static const char *
 why_not(int r)
 {

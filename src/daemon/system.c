@@ -12,7 +12,7 @@
 
 #include "logd/write/logd.h"
 
-/* What is in the pipes is written before it ends: so long that may take. */
+/* How long the log process may take to write the rest of the pipes before it ends. */
 #define SHUTDOWN_MS 10000
 
 /* It is started again at once, and for ever, but not in a circle. */
@@ -46,7 +46,7 @@ fill_actor(struct system *system, uint32_t i, enum node_kind kind)
 {
 	struct conf_actor *actor = &system->actors[i];
 
-	/* Of a configuration, which owns its texts and never changes them. */
+	/* The texts are owned by the configuration, which never changes them. */
 	actor->path = (char *)(uintptr_t)paths[i];
 	actor->name = strrchr(actor->path, '/') + 1;
 	actor->parent = i == SYSTEM_TOP ? CONF_NONE : SYSTEM_TOP;
@@ -76,8 +76,8 @@ fill_worker(struct system *system, uint32_t i)
 	return worker;
 }
 
-/* Started when it is needed; one that was killed, as the guardian does with those that
- * hang, is needed still. */
+/* Started when it is needed; a helper that the guardian killed because it hung is needed
+ * still. */
 static void
 fill_helper(struct system *system, enum helper_name name)
 {
@@ -100,7 +100,7 @@ system_new(void)
 
 	if (system == NULL)
 		return NULL;
-	/* Whatever it died of, and also when it could not be executed. */
+	/* Restart after any cause, also when the execution failed. */
 	system->always = (struct rule){.preset = PRESET_LIST,
 	                               .kinds = ~(UINT32_C(1) << CAUSE_NORMAL),
 	                               .then = DIRECTIVE_RESTART};
@@ -134,14 +134,14 @@ system_conf(struct system *system)
 	return &system->conf;
 }
 
-/* Is this one of supd's own? */
+/* True if this actor is supd's own. */
 bool
 system_has(const struct actor *actor)
 {
 	return actor->conf_id == 0;
 }
 
-/* Is it a helper process, and which? */
+/* True if this actor is a helper process, and its name. */
 bool
 system_is_helper(const struct system *system, const struct actor *actor,
                  enum helper_name *ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* systemd.c - towards whoever started supd: READY, STATUS, STOPPING, WATCHDOG. */
+/* systemd.c - towards the service manager: READY, STATUS, STOPPING, WATCHDOG. */
 #include "config.h"
 
 #include "daemon/systemd.h"
@@ -21,7 +21,8 @@
 #define TEXT_MAX 256
 /* Counting looks at every actor: not at each event, and at the end of a burst. */
 #define STATUS_SECONDS 0.2
-/* While it stops, supd asks this often for so much more time, as long as it may need it.
+/* While it stops, supd asks this often for this much more time, as long as it may need
+ * the time.
  */
 #define STOPPING_EVERY_S 10.
 #define STOPPING_MORE_MS UINT64_C(30000)
@@ -61,7 +62,7 @@ times(uint64_t ms, uint64_t factor)
 	return ms > DURATION_INFINITE / factor ? DURATION_INFINITE : ms * factor;
 }
 
-/* How long one actor may take to stop: its hooks, its process, and its death. */
+/* How long an actor may take to stop: its hooks, its process, and its death. */
 static uint64_t
 stop_time(const struct conf_actor *actor)
 {
@@ -197,7 +198,7 @@ systemd_open(struct shell *shell)
 	struct herald *herald = calloc(1, sizeof(*herald));
 	double period;
 
-	/* It is the walker that is meant, and that speaks. */
+	/* WATCHDOG_PID is the walker, and the walker speaks for us. */
 	notifier_open(&shell->systemd, shell->environ, shell->walker_pid);
 	shell->herald = herald;
 	if (herald == NULL)
@@ -248,7 +249,8 @@ systemd_on_turn(struct shell *shell)
 			shell->is_ready = true;
 			record_facts(shell);
 			report_supd(shell, "ready");
-			/* Before READY, so that whoever waited for that sees it. */
+			/* Before READY, so that a client that waited for READY sees it.
+			 */
 			tell_status(herald);
 			keeper_notify(shell, "READY=1");
 		}
@@ -285,7 +287,7 @@ systemd_reloaded(struct shell *shell)
 void
 systemd_stopping(struct shell *shell)
 {
-	/* One that takes over knows that it stops, but not yet what. */
+	/* A new guardian knows that supd stops, but has no core yet. */
 	const uint64_t until_ms =
 	    shell->core == NULL ? 0 : add_ms(clock_mono_ms(), stop_times(shell));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* systemd.h - towards whoever started supd: READY, STATUS, STOPPING, WATCHDOG. */
+/* systemd.h - towards the service manager: READY, STATUS, STOPPING, WATCHDOG. */
 #ifndef DAEMON_SYSTEMD_H
 #define DAEMON_SYSTEMD_H
 

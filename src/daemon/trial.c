@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* trial.c - a configuration on trial: nothing that it starts, restarts or updates fails
- * meanwhile, and all of that is ready at the end; else the one before is in force again.
+/* trial.c - a configuration on trial.
  *
- * Whoever dies before the new configuration was handed over leaves no trial; from then
- * on until its end was put down, one that a successor goes on with.
+ * Nothing that it starts, restarts or updates may fail meanwhile, and all of that must be
+ * ready at the end; else the configuration before is in force again.
+ *
+ * A guardian that dies before the new configuration was handed over leaves no trial; from
+ * then on, until its end is recorded, a successor goes on with the trial.
  */
 #include "config.h"
 
@@ -92,7 +94,7 @@ judge(const struct trial *trial, struct ref ref, struct node_view *ret_view)
 	const struct shell *shell = trial->shell;
 	const struct actor *actor = actors_get(&shell->actors, ref);
 
-	/* A temporary one that has ended is gone. */
+	/* A temporary actor that has ended is gone. */
 	if (actor == NULL || !core_valid(shell->core, ref))
 		return VERDICT_FINE;
 	core_view(shell->core, ref, shell->now_ms, ret_view);
@@ -101,7 +103,7 @@ judge(const struct trial *trial, struct ref ref, struct node_view *ret_view)
 	/* The process of the configuration before was not stopped yet. */
 	if (actor->pid != 0 && actor->process_started_ms < shell->trial_since_ms)
 		return VERDICT_WAIT;
-	/* Nobody wants it to run, or its work is done. */
+	/* The actor is not wanted, or its work is done. */
 	if (ret_view->ready || ret_view->state == STATE_DONE ||
 	    ret_view->state == STATE_STOPPED || ret_view->state == STATE_FAILED)
 		return VERDICT_FINE;
@@ -149,7 +151,7 @@ trial_on_failure(struct trial *trial, struct ref ref, const struct cause *cause)
 
 /* ---- its end ----------------------------------------------------------------------- */
 
-/* There is none any more; whoever waited is told last. */
+/* End the trial; the callback comes last because it may start another. */
 static void
 finish(struct trial *trial, const struct trial_result *result)
 {
@@ -330,7 +332,7 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 			arm(trial);
 			return 0;
 		}
-		/* It is in force, and nobody can judge it. */
+		/* The configuration is in force, and a trial cannot be held. */
 		log_line(LOG_LEVEL_ERROR, "out of memory: applied without a trial");
 		r = 0;
 	}
@@ -349,7 +351,7 @@ trial_await(struct trial *trial, trial_fn *on_end, void *user)
 	trial->user = user;
 }
 
-/* Whoever waited for its end does so no longer. */
+/* Drop the callback: its owner is gone. */
 void
 trial_forget(struct trial *trial)
 {
@@ -405,7 +407,7 @@ trial_new(struct shell *shell)
 	return trial;
 }
 
-/* Nobody looks any more; NULL is fine. */
+/* End without a verdict; NULL is fine. */
 void
 trial_free(struct trial *trial)
 {

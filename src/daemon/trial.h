@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* trial.h - a configuration on trial: nothing that it starts, restarts or updates fails
- * meanwhile, and all of that is ready at the end; else the one before is in force again.
+/* trial.h - a configuration on trial: nothing that it starts, restarts or updates may
+ * fail meanwhile, and all of that must be ready at the end; else the configuration before
+ * is in force again.
  *
- * The one before is kept by the walker and the end of the trial stands in the ledger: so
- * whoever takes over goes on with it.
+ * The walker keeps the configuration before, and the end of the trial stands in the
+ * ledger: so a new guardian goes on with the trial.
  */
 #ifndef DAEMON_TRIAL_H
 #define DAEMON_TRIAL_H
@@ -25,17 +26,18 @@ enum trial_end {
 	TRIAL_KEPT,  /* nothing failed, and everything is ready */
 	TRIAL_BACK,  /* the configuration before is in force again */
 	TRIAL_STUCK, /* it should be, but could not be put into force */
-	TRIAL_LEFT,  /* supd shuts down: nobody looks any more */
+	TRIAL_LEFT,  /* supd shuts down: no verdict */
 };
 
-/* How it ended, and for whose sake. */
+/* How a trial ended, and because of which actor. */
 struct trial_result {
 	enum trial_end end;
 	struct ref who;
 	enum node_state state; /* before anything was taken back */
 	bool has_failed;       /* for this cause; else it was not ready in time */
 	struct cause cause;
-	const char *path;       /* of `who`, who may be gone; while it is told */
+	/* of `who`, an actor that may be gone; borrowed during the call */
+	const char *path;
 	uint64_t since_wall_us; /* since when the one before is in force */
 };
 

@@ -61,7 +61,8 @@ add_time(struct strbuf *sb, uint64_t wall_us)
 	strbuf_addc(sb, '"');
 }
 
-/* Until the start that is due: never more than the delay, whoever rounds the time. */
+/* Time until the start that is due: never more than the delay, however the clocks round.
+ */
 static uint64_t
 left_ms(const struct node_view *view, uint64_t now_ms)
 {
@@ -184,8 +185,8 @@ add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *act
 	waiting_json(sb, shell, view);
 }
 
-/* What its processes take of the machine; null where there are none.  What few kernels
- * count is there only where it is counted. */
+/* What the processes take of the machine; null without processes.  A field that few
+ * kernels count is present only where it is counted. */
 static void
 add_resources(struct strbuf *sb, const struct shell *shell, const struct actor *actor)
 {
@@ -240,7 +241,7 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	strbuf_addc(sb, '}');
 }
 
-/* An array of those actors of the list that are still there. */
+/* An array of the actors of the list that still exist. */
 void
 view_actors_json(struct strbuf *sb, const struct shell *shell,
                  const struct ref_list *list, bool resources)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* waiting.c - for whom an actor waits before it is started: its elder sibling, and those
- * that it needs.
+/* waiting.c - the actors that an actor waits for before its start: an elder sibling, and
+ * its needs.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 /* So many of the replicas that are waited for are named; the rest is not. */
 #define NAMED_MAX 16
 
-/* One after the other of those for whom an actor waits. */
+/* Goes through the actors that an actor waits for. */
 struct waiting {
 	const struct shell *shell;
 	const struct node_view *view;
@@ -22,7 +22,7 @@ struct waiting {
 	const char *what; /* what they are to do */
 	bool elder_done;
 	uint32_t need;
-	uint32_t n; /* of this need, so many were named */
+	uint32_t n; /* number of actors named for this need */
 	struct ref at;
 };
 
@@ -32,7 +32,7 @@ lacks(const struct waiting *waiting, uint32_t need)
 	return (waiting->view->lacks >> need & 1) != 0;
 }
 
-/* The next of those of one need; nobody has that name: the name itself, once. */
+/* The next actor of a need; if no actor has that name, the name itself, once. */
 static bool
 next_of_need(struct waiting *waiting, const struct conf_actor *conf)
 {
@@ -68,7 +68,7 @@ phrase(enum need level)
 	return "";
 }
 
-/* The next one; false: there is none. */
+/* The next actor; false: none is left. */
 static bool
 next(struct waiting *waiting)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* waiting.h - for whom an actor waits before it is started. */
+/* waiting.h - the actors that an actor waits for before its start. */
 #ifndef DAEMON_WAITING_H
 #define DAEMON_WAITING_H
 
@@ -8,11 +8,11 @@
 
 struct shell;
 
-/* An array of paths, or null where it waits for nobody. */
+/* An array of paths, or null where the actor waits for nothing. */
 void waiting_json(struct strbuf *sb, const struct shell *shell,
                   const struct node_view *view);
 
-/* "/user/db to be ready, /user/job to complete"; false: it waits for nobody. */
+/* "/user/db to be ready, /user/job to complete"; false: the actor waits for nothing. */
 bool waiting_text(struct strbuf *sb, const struct shell *shell,
                   const struct node_view *view);
 

@@ -12,7 +12,7 @@ is_inside_character(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Put a line in front of those that are there; false: there is no room for it. */
+/* Put a line in front of the others; false: there is no room. */
 static bool
 put_first(struct words *words, const char *text, size_t len)
 {
