@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "core/pure.h"
 
-static const struct cause unkillable = {.kind = CAUSE_UNKILLABLE, .code = -1};
+const struct cause unkillable_cause = {.kind = CAUSE_UNKILLABLE, .code = -1};
 
 /* The time is over that SIGKILL had. */
 void
@@ -28,12 +28,12 @@ unkillable_found(struct turn *turn, struct node *node)
 	node->unkillable = true;
 	node->ready = false;
 	core->n_unkillable++;
-	turn_report(turn, REPORT_UNKILLABLE, node)->cause = unkillable;
+	turn_report(turn, REPORT_UNKILLABLE, node)->cause = unkillable_cause;
 	/* Neither a caller that asked for a restart nor its siblings wait for the end. */
 	wait_state_changed(core, node);
 	suspend_decided(core, node);
 	if (node_comes_back(node) && !reconcile_is_doomed(core, node))
-		failure_unkillable(turn, node, &unkillable);
+		failure_unkillable(turn, node, &unkillable_cause);
 	reconcile_queue(core, node);
 }
 

@@ -11,8 +11,6 @@
 #include "base/assert.h"
 #include "core/pure.h"
 
-static const struct cause unkillable = {.kind = CAUSE_UNKILLABLE, .code = -1};
-
 static struct waiter *
 waiter_at(const struct core *core, uint32_t i)
 {
@@ -149,7 +147,7 @@ wait_state_changed(struct core *core, struct node *node)
 		if (judged > 0)
 			fire(core, node, i, REPLY_DONE, &node->end);
 		else if (judged < 0 && is_kept_by_one(core, waiter, node))
-			fire(core, node, i, REPLY_FAILED, &unkillable);
+			fire(core, node, i, REPLY_FAILED, &unkillable_cause);
 		else if (judged < 0)
 			fire(core, node, i, refusal(waiter, node),
 			     node_final_cause(node));
