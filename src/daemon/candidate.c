@@ -37,7 +37,7 @@ answer(json_t *take_verdict, int status)
 	return r < 0 || fflush(stdout) != 0 ? EX_OSERR : status;
 }
 
-/* Can what the supd that runs has in its memory be read? */
+/* True if this binary can read the block that the running supd keeps in memory. */
 static bool
 can_read(const char *kind, struct err *err)
 {

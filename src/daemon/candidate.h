@@ -17,11 +17,12 @@
 
 struct supd_options;
 
-/* The descriptors that it is given. */
+/* The numbers of the descriptors that the candidate gets. */
 #define CANDIDATE_LEDGER_FD 3
 #define CANDIDATE_CONF_FD   4
 
-/* KIND, a number: whoever has the same can talk to our walker and be executed by it. */
+/* KIND, a number: a binary with the same number can talk to our walker and be executed by
+ * it. */
 #define CANDIDATE_KIND_MAX 24
 const char *candidate_kind(char buf[CANDIDATE_KIND_MAX]);
 

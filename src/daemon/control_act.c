@@ -148,8 +148,9 @@ kind_of(const struct command *command, enum token_state state)
 }
 
 /*
- * A stop ends the retries of an actor whose start failed in a group restart: the siblings
- * that wait for it stay down, and no other message says so (OTP O-36, scenario 89).
+ * A stop ends the retries of an actor after a failed start in a group restart: the
+ * siblings that wait for the actor stay down, and no other message says so (OTP O-36,
+ * scenario 89).
  */
 static void
 warn_of_waiting(const struct shell *shell, struct ref ref)

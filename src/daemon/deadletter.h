@@ -15,7 +15,7 @@
 struct mailbox;
 struct shell;
 
-/* What is counted at one mailbox. */
+/* The count of dead letters of a mailbox. */
 struct deadletters {
 	struct shell *shell;
 	struct ref owner;

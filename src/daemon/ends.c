@@ -85,7 +85,7 @@ leftover_remove(struct procs *procs, struct proc *proc)
 		procs->at[proc->next].prev = proc->prev;
 }
 
-/* Whoever ends may take the files of its sockets along. */
+/* A process that ends may remove the files of its sockets. */
 static void
 mend_mailboxes(const struct procs *procs, const struct proc *proc)
 {
@@ -108,15 +108,16 @@ tell_core(struct procs *procs, const struct proc *proc, bool is_gone)
 	else
 		event.signal = reap->status;
 	event.core = reap->kind == REAP_DUMPED;
-	/* Asked of the kernel whenever it is told: nobody has to remember it.  It counts
-	 * all that it killed: that was not the main process when we killed that. */
+	/* Read from the kernel each time, so that no count has to be remembered.  The
+	 * kernel counts every process that it killed: the main process is not among them
+	 * if supd killed it. */
 	event.oom =
 	    event.signal == SIGKILL && !proc->killing &&
 	    containment_ran_out_of_memory(&proc->containment, &procs->shell->cgroups);
 	proc_post(procs, proc, event);
 }
 
-/* It is not among those whose end matters. */
+/* Remove a process from the list of processes that are ending. */
 void
 ends_drop(struct procs *procs, struct proc *proc)
 {
@@ -181,7 +182,7 @@ is_empty(const struct procs *procs, const struct proc *proc)
 	                            procs->sweeper);
 }
 
-/* Look at everybody whose main process is gone: one sweep of /proc serves them all. */
+/* Look at all actors without a main process: a single sweep of /proc serves them all. */
 static void
 check_leftovers(struct procs *procs)
 {
@@ -297,7 +298,7 @@ tell_end(struct procs *procs, struct proc *proc)
 		procs_stop(procs, proc->ref, proc->life, false);
 }
 
-/* Tell of all that ended: one sweep of /proc serves them all. */
+/* Post all ends: a single sweep of /proc serves them all. */
 void
 ends_tell(struct procs *procs)
 {
@@ -335,8 +336,8 @@ ends_tell_stopped(struct procs *procs, const struct proc *proc, bool is_stopped,
 }
 
 /*
- * Somebody stopped it, or let it go on: put down, then told; a successor compares.
- * false: that has to wait, because the core has much to do.
+ * A process was stopped or continued from outside: record, then post; a new guardian
+ * compares. false: that has to wait, because the core has much to do.
  */
 static bool
 on_stopped_or_continued(struct procs *procs, const struct reap *reap)
@@ -362,8 +363,8 @@ on_stopped_or_continued(struct procs *procs, const struct reap *reap)
 	return true;
 }
 
-/* SIGCHLD: of whom, is seen by the walk.  Until then the signal stays where it is, and
- * the deaths that follow cost nothing here. */
+/* SIGCHLD: the walk over all children finds out of which process.  Until then the signal
+ * stays pending, and the deaths that follow cost nothing here. */
 static void
 arm_walk(struct procs *procs)
 {
@@ -373,7 +374,7 @@ arm_walk(struct procs *procs)
 	}
 }
 
-/* Everybody: strangers that came to us as orphans, stops, continues, merged signals. */
+/* Look at all children: orphans that came to us, stops, continues, merged signals. */
 static void
 on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 {
@@ -405,7 +406,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 	ends_tell(procs);
 }
 
-/* Somebody else reaps it: how it ended cannot be known. */
+/* Another process reaps this pid: the exit status cannot be known. */
 struct reap
 end_unknown(pid_t pid)
 {
@@ -499,14 +500,14 @@ ends_take_exits(struct procs *procs)
 }
 
 /* Hold a process that the walker would have reaped, to wait for its end by ourselves:
- * `who` is what the epoll says then.  -1: it has ended, nobody knows how. */
+ * `who` is the epoll's data then. -1: the process has ended with an unknown status. */
 int
 ends_hold(struct procs *procs, pid_t pid, uint32_t who)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
 	int fd = fd_raise((int)syscall(SYS_pidfd_open, pid, 0));
 
-	/* The pid is somebody else's by now, or nobody's. */
+	/* The pid belongs to another process by now, or is free. */
 	if (fd >= 0 && (getsid(pid) != pid ||
 	                epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0))
 		fd_close(&fd);

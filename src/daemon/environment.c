@@ -15,8 +15,8 @@
 #include "base/assert.h"
 #include "conf/envfile.h"
 
-/* supd's own protocol variables: nobody inherits them (DECISIONS 26).  A trailing '*'
- * stands for anything. */
+/* The variables of supd's own protocols, which are never inherited (DECISIONS 26).  A
+ * trailing '*' stands for any text. */
 static const char *const protocol_variables[] = {
     "NOTIFY_SOCKET",
     "WATCHDOG_*",

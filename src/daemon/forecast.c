@@ -284,7 +284,7 @@ pass_time(struct forecast *forecast)
 	return true;
 }
 
-/* Let a needed actor come: start it if it is down, complete it if it runs. */
+/* Let a needed actor come: start a stopped actor, complete a running one-shot. */
 static bool
 come_as_far(struct forecast *forecast, struct ref needed)
 {
@@ -342,7 +342,7 @@ suppose(struct forecast *forecast, const struct cause *cause)
 	go_on(forecast);
 }
 
-/* The core asked for this start, and it is among those that fail. */
+/* The core asked for this start, a start that has to fail. */
 static void
 fail_start(struct forecast *forecast, const struct node_view *view)
 {

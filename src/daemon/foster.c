@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* foster.c - processes whose parent is a guardian that was left behind.
+/* foster.c - children of a guardian that was left behind.
  *
- * A guardian that does not end of SIGKILL keeps its children until it does: the walker is
- * told nothing of them, and cannot reap them.  The next guardian holds each of them by a
- * pidfd, sees it end, and learns how from /proc.  When their parent ends at last they
- * are the walker's, like all that were adopted; of a zombie the walker then tells a
- * second time, which concerns nothing any more.
+ * A guardian that SIGKILL does not end keeps its children: the walker is told nothing of
+ * them, and cannot reap them.  The next guardian holds each of them by a pidfd, sees its
+ * end, and learns its exit status from /proc.  When the parent ends at last the processes
+ * are the walker's, like all adopted processes; of a zombie the walker then tells a
+ * second time, which has no effect.
  */
 #include "config.h"
 

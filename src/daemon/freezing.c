@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* freezing.c - processes that stand still, with everything that they forked.
+/* freezing.c - processes that stand still, with all their descendants.
  *
- * A cgroup is frozen by the kernel, as a whole.  Without one everybody gets SIGSTOP: the
- * main process at once, what it forked at the end of the turn, when one sweep of /proc
- * serves all actors; and again, until nobody moved when it was looked twice.
+ * A cgroup is frozen by the kernel, as a whole.  Without a cgroup each process gets
+ * SIGSTOP: the main process at once, the others at the end of the turn, when a single
+ * sweep of /proc serves all actors; and again, until no process moved in two sweeps.
  *
- * That an actor is to stand still is put down before it does, and taken back only when
- * all of it goes on: whoever comes after us begins anew with what the core says of it.
+ * The record that an actor is to stand still is written before the first SIGSTOP, and
+ * taken back only when all of its processes go on: a new guardian begins anew with what
+ * the core says.
  */
 #include "config.h"
 
@@ -18,8 +19,9 @@
 #include "daemon/log.h"
 #include "daemon/shell.h"
 
-/* So often it is looked again for those who fork on while we look: at once, then soon,
- * and in all.  Who waits for the child of a vfork never looks stopped, but is. */
+/* How often an actor is swept again for processes that fork meanwhile: at once, then
+ * soon, and in all.  A parent that waits for the child of a vfork never looks stopped,
+ * but is. */
 #define QUIET          2
 #define PASSES_AT_ONCE 4
 #define PASSES_MAX     50
@@ -92,7 +94,7 @@ freezing_adopt(struct procs *procs, struct proc *proc, bool freeze)
 	proc_record(procs, proc);
 }
 
-/* One look at each; those of whom anybody may still move are looked at again. */
+/* A sweep for each actor; an actor with a process that may still move is swept again. */
 static void
 pass(struct procs *procs)
 {
@@ -120,7 +122,7 @@ pass(struct procs *procs)
 	procs->n_unsettled = kept;
 }
 
-/* The end of a turn: everybody stands still or goes on before anyone is told so. */
+/* The end of a turn: all processes stand still or go on before any reply says so. */
 void
 procs_on_turn(struct procs *procs)
 {

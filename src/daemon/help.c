@@ -11,8 +11,8 @@
 #include "daemon/shell.h"
 #include "daemon/tasks.h"
 
-/* What the record says that is wanted of helper processes, for those who may not know;
- * what they know they do only once. */
+/* Repeat the helper orders found in the record after a takeover; tasks.c ignores orders
+ * it already has. */
 void
 procs_order_again(struct procs *procs, struct proc *proc)
 {
@@ -70,7 +70,7 @@ procs_reload_command_ended(struct procs *procs, const struct task_order *order,
 
 	if (proc == NULL || proc->reloads == 0)
 		return;
-	/* Its process has ended, and so had it to. */
+	/* The process has ended, so the stop command was useless but is no failure. */
 	if (!task_succeeded(result) && proc->pid != 0)
 		report_helper_failed(procs->shell, order, result);
 	proc->reloads--;
@@ -87,7 +87,8 @@ procs_reload(struct procs *procs, struct ref ref)
 		return -ESRCH;
 	if (actor->conf->process.reload_command == NULL)
 		return proc_signal(procs, proc, actor->conf->process.reload_signal);
-	/* Whatever changed since the one that runs was started, the next one sees. */
+	/* The reload under way may have missed the newest change; the next reload sees
+	 * it. */
 	proc->reloads = tasks_run(procs->shell->tasks, ref, TASK_RELOAD) ? 2 : 1;
 	proc_record(procs, proc);
 	procs_order_again(procs, proc);

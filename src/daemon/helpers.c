@@ -25,11 +25,11 @@ struct channel {
 	enum helper_name name;
 	const struct helper_user *user;
 	int fd;         /* -1: no process */
-	bool is_wanted; /* a process of it is to be there */
-	bool is_new;    /* its user was not told that there is room */
+	bool is_wanted; /* a process of this helper is wanted */
+	bool is_new;    /* the user was not told of the room yet */
 	bool is_full;   /* a message did not fit */
 	uint64_t sent;  /* messages, to its process */
-	uint64_t done;  /* of those it has acted upon */
+	uint64_t done;  /* messages that the process has acted upon */
 	ev_io io;
 	ev_timer hang; /* active while some are not done */
 };
@@ -71,7 +71,7 @@ watch(struct channel *channel)
 	ev_io_start(loop, &channel->io);
 }
 
-/* It is judged anew with each message that it has acted upon. */
+/* The time begins anew with each message that the helper has acted upon. */
 static void
 wait_for_done(struct channel *channel)
 {
@@ -101,7 +101,7 @@ heed(struct channel *channel, const struct helper_message *message)
 	channel->user->on_message(channel->helpers->shell, message);
 }
 
-/* Take in what it has said. */
+/* Take in the helper's messages. */
 static void
 hear(struct channel *channel)
 {
@@ -142,7 +142,7 @@ on_hang(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	/* It may be the guardian that stood still. */
+	/* Perhaps the guardian itself stood still: read before judging. */
 	hear(channel);
 	if (channel->fd >= 0 && channel->done == done)
 		helpers_kill(channel->helpers, channel->name, "it does not answer");

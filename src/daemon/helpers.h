@@ -22,13 +22,13 @@
 struct helpers;
 struct shell;
 
-/* Who uses a helper.  None of these calls the core. */
+/* The user of a helper.  None of these functions calls the core. */
 struct helper_user {
 	/* There is room for messages: in a channel to a new process, or again. */
 	void (*on_room)(struct shell *shell, bool is_new);
 	/* It said something. */
 	void (*on_message)(struct shell *shell, const struct helper_message *message);
-	/* Its process is gone, or as good as that: so is all that it was told. */
+	/* The process is gone, or hangs: all messages to it are lost. */
 	void (*on_lost)(struct shell *shell);
 };
 

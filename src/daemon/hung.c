@@ -9,7 +9,7 @@
 
 #include "os/fd.h"
 
-/* So many are remembered, of one actor one at most. */
+/* How many are remembered, at most a single child of an actor. */
 enum { HUNG_MAX = 1024 };
 
 struct hung_child {
@@ -25,7 +25,7 @@ has_ended(const struct hung_child *child)
 	return poll(&end, 1, 0) > 0;
 }
 
-/* Forget those that have ended meanwhile. */
+/* Forget children that have ended meanwhile. */
 static void
 drop_ended(struct hung *hung)
 {
@@ -63,7 +63,7 @@ hung_add(struct hung *hung, struct ref ref, int pidfd)
 		fd_close(&pidfd);
 }
 
-/* Is there a child of this actor that is not gone? */
+/* True if a given-up child of this actor is not gone. */
 bool
 hung_has(struct hung *hung, struct ref ref)
 {

@@ -64,7 +64,7 @@ launcher_done(struct launcher *launcher)
 struct output_fd {
 	int fd;           /* -1: none */
 	const char *file; /* that the child is to open; NULL: none */
-	bool is_ours;     /* to close it when the child has it */
+	bool is_ours;     /* the descriptor is ours: close it when the child has it */
 };
 
 /* What the child, a helper or the actor's own, will have as descriptor `own`; 0 or
@@ -135,7 +135,8 @@ open_outputs(const struct shell *shell, const struct actor *actor, bool is_helpe
 	                &ret->out);
 	if (r < 0)
 		return r;
-	/* What it reads from: a file, or the pipe of those that write to it, or nothing.
+	/* Standard input: a file, or the pipe of the actors that write to this actor, or
+	 * nothing.
 	 */
 	if (!is_helper && process->input != NULL)
 		ret->in_file = process->input;
@@ -155,9 +156,8 @@ open_outputs(const struct shell *shell, const struct actor *actor, bool is_helpe
 /* ---- environment
  * ------------------------------------------------------------------------ */
 
-/* What a process gets as descriptors from 3 on: sockets in the order of the file, those
- * that it stands in for, where it tells that it is ready, then what it has put down
- * (DECISIONS 28). */
+/* The descriptors of a process from 3 on: sockets in the order of the file, handled
+ * sockets, the descriptor of readiness, then its stored descriptors (DECISIONS 28). */
 struct passed {
 	int fds[SPAWN_FDS_MAX];
 	const char *names[SPAWN_FDS_MAX]; /* borrowed; of supd's own actors: none */
@@ -169,7 +169,7 @@ _Static_assert(3 + CONF_SOCKETS_MAX + CONF_FD_STORE_MAX < SPAWN_FDS_MAX &&
                    CONF_READY_FD_MAX < SPAWN_FDS_MAX,
                "a process may have more descriptors than can be handed over");
 
-/* What is executed, and what it has besides what all processes of the actor have. */
+/* The program to be executed, with its own part of arguments and environment. */
 struct program {
 	const char *file;
 	char **argv;
@@ -264,7 +264,7 @@ fill_limits(const struct shell *shell, const struct conf_process *process,
 	return n;
 }
 
-/* The descriptor by which it tells that it is ready, in its place; 0 or -errno. */
+/* Add the descriptor of readiness, at its number; 0 or -errno. */
 static int
 add_ready_fd(const struct shell *shell, const struct actor *actor, struct passed *passed)
 {
@@ -369,7 +369,7 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	for (size_t i = 0; i < program->passed.n; i++)
 		fds[3 + i] = program->passed.fds[i];
 	r = os_spawn(&shell->spawner, &spawn, ret);
-	/* Of one that took too long there is no sentence. */
+	/* After a timeout there is no sentence. */
 	if (r < 0 && shell->spawner.shared->err.text[0] != '\0')
 		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s", actor->path,
 		         shell->spawner.shared->err.text);

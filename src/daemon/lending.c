@@ -35,7 +35,8 @@ enum loan_state {
 
 struct loan {
 	enum loan_state state;
-	uint64_t number;          /* LOAN_RETURNED: of the message that told so */
+	/* LOAN_RETURNED: number of the message that returned it */
+	uint64_t number;
 	struct deadletters *dead; /* NULL: the mailbox is gone */
 	const struct mailbox *mailbox;
 	bool owes_count; /* the helper waits to hear that its letters are counted */
@@ -47,7 +48,7 @@ struct lending {
 	struct shell *shell;
 	struct helper_leases *leases; /* shared with the process of now; NULL: none */
 	uint32_t next;                /* where a free place is looked for */
-	bool is_short;                /* there was none: mailboxes wait for one */
+	bool is_short;                /* no place was free: mailboxes wait for a place */
 	struct loan at[HELPER_MAILBOXES_MAX];
 };
 

@@ -15,25 +15,25 @@
 #include "daemon/system.h"
 #include "os/sock.h"
 
-/* What is done about whoever comes. */
-enum listening { NOBODY_LISTENS, SOMEBODY_IS_CALLED, SOMEBODY_ANSWERS };
+/* The reaction to a client. */
+enum listening { UNATTENDED, ACTIVATING, ATTENDED };
 
 /* What listens at one mailbox. */
 struct letterbox {
 	struct shell *shell;
 	struct mailbox *mailbox;
 	enum listening listening;
-	struct ref called; /* SOMEBODY_IS_CALLED */
+	struct ref called; /* ACTIVATING */
 	struct deadletters dead;
-	uint32_t loan; /* SOMEBODY_ANSWERS: as of lending_give() */
-	ev_io io;      /* SOMEBODY_IS_CALLED */
+	uint32_t loan; /* ATTENDED: number from lending_give() */
+	ev_io io;      /* ACTIVATING */
 };
 
 struct letters {
 	struct shell *shell;
 	struct ref *touched;
 	size_t n, cap;
-	bool all; /* there was no memory to remember who */
+	bool all; /* all actors: there was no memory for a list */
 	struct lending *lending;
 };
 
@@ -117,10 +117,10 @@ stop(struct letterbox *letterbox)
 
 	ev_io_stop(shell->loop, &letterbox->io);
 	lending_take_back(shell->letters->lending, &letterbox->loan);
-	letterbox->listening = NOBODY_LISTENS;
+	letterbox->listening = UNATTENDED;
 }
 
-/* Somebody came for whom this actor is to start. */
+/* A client came for an actor that is to start on demand. */
 static void
 call(struct letterbox *letterbox)
 {
@@ -185,8 +185,8 @@ listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listenin
 {
 	struct letterbox *letterbox = mailbox->letterbox;
 
-	if (listening == NOBODY_LISTENS) {
-		if (letterbox != NULL && letterbox->listening != NOBODY_LISTENS)
+	if (listening == UNATTENDED) {
+		if (letterbox != NULL && letterbox->listening != UNATTENDED)
 			stop(letterbox);
 		return;
 	}
@@ -198,7 +198,7 @@ listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listenin
 	if (letterbox->listening != listening)
 		stop(letterbox);
 	letterbox->listening = listening;
-	if (listening == SOMEBODY_IS_CALLED)
+	if (listening == ACTIVATING)
 		ev_io_start(shell->loop, &letterbox->io);
 	else if (letterbox->loan == LENDING_NONE)
 		lending_give(shell->letters->lending, mailbox, &letterbox->dead,
@@ -230,27 +230,27 @@ view_of(const struct shell *shell, struct ref ref, struct node_view *ret)
 	return true;
 }
 
-/* Who listens at this socket now, seen from its owner. */
+/* Decide about a socket, as seen from its owner: what listens now? */
 static void
 look_at(struct shell *shell, struct mailbox *mailbox, struct ref owner,
         const struct node_view *view)
 {
-	enum listening listening = NOBODY_LISTENS;
+	enum listening listening = UNATTENDED;
 	struct ref called = owner;
 	struct node_view handler;
 
 	if (waits(view)) {
-		listening = SOMEBODY_IS_CALLED;
+		listening = ACTIVATING;
 	} else if (!view->alive && !view->asleep) {
 		switch (mailbox->socket->while_down) {
 		case WHILE_DOWN_REFUSE:
 		case WHILE_DOWN_REPLY:
-			listening = SOMEBODY_ANSWERS;
+			listening = ATTENDED;
 			break;
 		case WHILE_DOWN_HANDLER:
 			called = ref_of(shell, mailbox->socket->handler);
 			if (view_of(shell, called, &handler) && waits(&handler))
-				listening = SOMEBODY_IS_CALLED;
+				listening = ACTIVATING;
 			break;
 		case WHILE_DOWN_QUEUE:
 		case WHILE_DOWN_MAX:
@@ -260,7 +260,7 @@ look_at(struct shell *shell, struct mailbox *mailbox, struct ref owner,
 	listen_for(shell, mailbox, listening, owner, called);
 }
 
-/* A handler is needed as long as one for whom it stands in cannot serve. */
+/* A handler is needed as long as an actor that it stands in for cannot serve. */
 static void
 look_at_handled(struct letters *letters, const struct mailboxes *mailboxes,
                 uint32_t index, struct ref ref)
@@ -326,15 +326,17 @@ letters_on_turn(struct letters *letters)
 			look_at_actor(letters, shell->actors.at[slot].ref);
 		}
 	}
-	/* Looking touches those who stand in for others. */
+	/* look_at_actor() may append to `touched` (the handler of a socket), so
+	 * letters->n is read anew. */
 	for (size_t i = 0; i < letters->n; i++)
 		look_at_actor(letters, letters->touched[i]);
 	letters->n = 0;
 }
 
 /*
- * Programs expect an accept that waits; what the one before has set is forgotten, too.
- * One that could not be opened is left out by nobody: it has its place.
+ * Make the socket blocking: programs expect an accept that waits, and the process before
+ * may have changed the flag.  A socket that could not be opened has its place in the
+ * order, too.
  */
 struct mailbox *
 letters_hand_over(const struct shell *shell, const struct actor *actor, size_t i)

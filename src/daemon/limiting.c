@@ -57,7 +57,7 @@ find_key(const struct actor *actor, enum cgroup_key key)
 	return NULL;
 }
 
-/* A limit that cannot be kept: whose, which, where it is written and why. */
+/* Log a limit that cannot be kept: actor, key, place in the file and reason. */
 static void
 complain(const struct shell *shell, const struct actor *actor, enum cgroup_key key,
          const char *why, int error)
@@ -75,7 +75,7 @@ complain(const struct shell *shell, const struct actor *actor, enum cgroup_key k
 	         is_optional ? "; it runs without" : "");
 }
 
-/* Set one limit, of a cgroup that can have it; 0 or -errno, which was said. */
+/* Set a limit; 0 or -errno, which was logged. */
 static int
 set_one(const struct shell *shell, const struct actor *actor,
         const struct containment *containment, enum cgroup_key key)

@@ -29,7 +29,7 @@
 struct loop {
 	struct shell *shell;
 	struct queue posted;
-	struct queue stepping; /* the one that is being stepped */
+	struct queue stepping; /* the queue that the core is stepping through */
 	size_t n_written;    /* so many of those posted are in the journal already … */
 	uint64_t written_ms; /* … and dated so */
 	ev_prepare prepare;
@@ -114,7 +114,7 @@ by_start_order(const void *a, const void *b, void *arg)
 	return core_compare_order(arg, x->ref, y->ref);
 }
 
-/* Answers of probes come last: who has ended is not ill, but ended. */
+/* Answers of probes come last: a process that has ended is not unhealthy. */
 static void
 put_probes_last(struct event *events, size_t n, struct event *scratch)
 {
@@ -159,7 +159,7 @@ flush_actions(struct loop *loop)
 	loop->actions.n = 0;
 }
 
-/* False: what it is about is not there any more. */
+/* False if the actor the event names no longer exists; the event is dropped. */
 static bool
 post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 {
@@ -246,8 +246,8 @@ set_time(struct shell *shell, bool something_happened)
 }
 
 /*
- * Put down what was posted so far, so that whoever told us of it need not keep it any
- * longer.  false: the journal has no room before the turn is over.
+ * Write the posted events to the journal, so that their sources need not keep them any
+ * longer. false: the journal has no room before the turn is over.
  */
 static bool
 write_early(struct loop *loop)
@@ -287,7 +287,8 @@ shell_post_surely(struct shell *shell, const struct event *events, size_t n)
 	struct loop *loop = shell->turn;
 	const struct queue before = loop->posted;
 
-	/* What is performed belongs to a turn whose end is not written yet. */
+	/* Actions that are being performed belong to a turn without its end in the
+	 * journal. */
 	ASSERT(loop->actions.n == 0);
 	if (!shell_has_room(shell, n))
 		return false;
@@ -397,7 +398,8 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	}
 	tasks_on_turn(shell->tasks);
 	procs_on_turn(shell->procs);
-	/* Who got this far can take over what there is. */
+	/* One complete turn proves this guardian works: tell the walker to drop the
+	 * handover copies. */
 	if (shell->handover != NULL)
 		keeper_settled(shell);
 	additions_on_turn(shell);
@@ -407,7 +409,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	systemd_on_turn(shell);
 	trial_on_turn(shell->trial);
 	control_on_turn(shell->control);
-	/* Whoever follows us begins between two turns, not in the midst of one. */
+	/* Upgrade only with an empty journal, so the new binary repeats no decision. */
 	if (loop->posted.n == 0)
 		control_upgrade_if_due(shell->control);
 	if (shell->exiting) {

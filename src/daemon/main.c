@@ -159,7 +159,7 @@ parse(int argc, char **argv, struct supd_options *options)
 	return mode;
 }
 
-/* There is no default for somebody without a home. */
+/* Without a home there is no default. */
 static int
 no_conf_file(void)
 {

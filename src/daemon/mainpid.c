@@ -31,9 +31,9 @@ hold(const struct procs *procs, uint32_t slot, pid_t pid)
 }
 
 /*
- * The actor says that this process is its main process.  It has to be one of its own,
- * which was looked at; one that has ended, or is somebody else's main process, is not
- * taken.  The one before is waited for as everything else that it has left.
+ * The actor says that this process is its main process.  The process must be the actor's
+ * own, which the caller has checked; a process that has ended, or is another actor's main
+ * process, is refused.  The former main process is waited for like all other leftovers.
  */
 void
 procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
@@ -75,8 +75,9 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 }
 
 /*
- * It has ended, and is not to be reaped by us.  Whoever is the walker's is told of by
- * the walker; of others nobody tells how they ended.  false: that is still to come.
+ * The main process has ended, and we cannot reap it.  The walker tells of the walker's
+ * children; the status of others stays unknown. false: the walker's message is still to
+ * come.
  */
 bool
 mainpid_collect(struct procs *procs, struct proc *proc)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* mend.c - actors whose record in the ledger cannot be read: ended, to begin anew. */
+/* mend.c - repair: actors with an unreadable record in the ledger are ended, to begin
+ * anew. */
 #include "config.h"
 
 #include "daemon/mend.h"
@@ -30,8 +31,8 @@ find_nameless(const struct shell *shell, uint32_t parent)
 	return CONF_NONE;
 }
 
-/* Siblings stand in the tree as in the file: the first without a name has the first name
- * that nobody has. */
+/* Siblings stand in the tree as in the file: the first node without a name has the first
+ * name without a node. */
 static int
 name_added(struct shell *shell, struct ref ref, const struct node_view *view)
 {
@@ -120,7 +121,7 @@ kill_life(struct shell *shell, struct ref ref, uint32_t life)
 	launch_mark(shell, ref.slot, life, mark);
 	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
 	(void)leftover_kill(variable, NULL, 0, &found);
-	/* Also those that have no such environment any more. */
+	/* Find also the processes that have lost the mark in their environment. */
 	containment_adopt(containment, &shell->cgroups, path, mark);
 	if (!containment->is_cgroup)
 		return;

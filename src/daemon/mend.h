@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* mend.h - actors whose record in the ledger cannot be read: they are ended and begin
- * anew, the others notice nothing (DECISIONS 9).
+/* mend.h - repair: actors with an unreadable record in the ledger are ended and begin
+ * anew, the other actors notice nothing (DECISIONS 9).
  */
 #ifndef DAEMON_MEND_H
 #define DAEMON_MEND_H
@@ -13,7 +13,8 @@ struct shell;
  * place in the tree.  -errno: that is not possible. */
 int mend_names(struct shell *shell, struct err *err);
 
-/* The core is where it was: kill what those actors have, and have it found ended. */
+/* The core is restored: kill the processes of those actors, and let their ends be found.
+ */
 void mend_processes(struct shell *shell);
 
 #endif

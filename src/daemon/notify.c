@@ -27,7 +27,7 @@
 #define DRAIN_BATCH 64
 /* So many messages of one actor in a row; the rest waits for the next turn. */
 #define DRAIN_MESSAGES 64
-/* A socket whose next message has to be waited for is looked at again after so long. */
+/* The pause before a socket is read again whose next message has to be waited for. */
 #define PAUSE_S 0.01
 #define NO_SLOT UINT32_MAX
 
@@ -35,7 +35,7 @@
 struct notify_slot {
 	int fd;           /* -1: none */
 	int dropper;      /* which child throws a message away … */
-	uint64_t drop_ns; /* … namely the one that was sent then; 0: none */
+	uint64_t drop_ns; /* … namely the message sent at that time; 0: none */
 	uint64_t ping;    /* 1 + the turn of the last WATCHDOG=1 */
 	bool is_paused;   /* not read before notify->resume */
 	uint32_t next;    /* that is paused */
@@ -110,7 +110,7 @@ post_ping(struct notify *notify, const struct actor *actor)
 	post(notify, actor, EVENT_WATCHDOG);
 }
 
-/* That it is ready counts once in its life. */
+/* Readiness counts once in a life. */
 static void
 post_ready(struct notify *notify, const struct actor *actor)
 {
@@ -270,7 +270,7 @@ drain_one(struct notify *notify, uint32_t slot)
 				give_back(notify, slot);
 			return;
 		}
-		/* What it says is put down: now it may go. */
+		/* The message is recorded: now it may leave the queue. */
 		let_go(notify, slot);
 	}
 }
@@ -307,7 +307,7 @@ notify_drain(struct notify *notify)
 	readiness_drain(notify->shell->readiness);
 	if (notify->n_open == 0)
 		return;
-	/* Everybody once: the kernel puts those that were looked at last. */
+	/* Each socket once: the kernel moves a socket that was reported to the end. */
 	for (uint32_t seen = 0; seen < notify->n_open; seen += DRAIN_BATCH) {
 		n = epoll_wait(notify->epoll_fd, events, DRAIN_BATCH, 0);
 		for (int i = 0; i < n; i++)
@@ -376,7 +376,7 @@ notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_
 		return r;
 	}
 	r = watch(notify, ref, fd);
-	/* Not before: a copy that nobody drops would keep the address. */
+	/* Only now: a kept copy that is never dropped would keep the address. */
 	if (r == 0)
 		shell_keep(notify->shell, key_of(ref), fd);
 	return r;

@@ -281,7 +281,7 @@ tell(struct output *output, const struct output_pipe *pipe, bool is_new)
 {
 	if (output->instance == 0)
 		return;
-	/* Those that are not named yet will be, as they are then. */
+	/* Pipes behind the cursor will be named as they are then. */
 	if (output->cursor != IDLE &&
 	    (size_t)(pipe - output->pipes) >= (size_t)output->cursor)
 		return;
@@ -305,7 +305,7 @@ take_match(struct output *output, uint64_t key, uint64_t awaited)
 	actor = actors_get(&shell->actors, event.ref);
 	if (actor == NULL || actor->conf->process.ready_sign != READY_BY_LOG)
 		return;
-	/* A process before this one said it. */
+	/* An earlier process wrote that line. */
 	begun = begun_at(output, &output->pipes[at], event.ref);
 	if (begun != FEED_AS_BEFORE && awaited != begun)
 		return;
@@ -424,7 +424,7 @@ output_new(struct shell *shell, struct err *err)
 	ev_init(&output->io, on_feed);
 	output->io.data = output;
 	if (take_kept(output) == 0) {
-		/* The log process does not know that there is somebody new. */
+		/* The log process does not know that there is a new guardian. */
 		(void)output_say(output, FEED_ASK, 0);
 	} else {
 		close_kept(output);
@@ -562,7 +562,8 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 
 	if (r < 0)
 		return r;
-	/* So that it can open /dev/stdout and /dev/stderr. */
+	/* Give the pipe to the actor's user, so that the process can open /dev/stdout and
+	 * /dev/stderr. */
 	if (is_new && process->has_user)
 		(void)!fchown(pipe->stream.pipe_fd, process->uid, process->gid);
 	if (!is_helper) {
@@ -579,16 +580,15 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 		           : r;
 	pipe->is_quiet = false;
 	pipe->is_silent = false;
-	/* What the life before made of it (O_NONBLOCK, ...) is not for this one. */
+	/* Flags that an earlier life has set (O_NONBLOCK, ...) are not for this life. */
 	r = pipe->is_writer ? fcntl(pipe->stream.pipe_fd, F_SETFL, 0)
 	                    : become_writer(pipe);
 	return r < 0 ? r : pipe->stream.pipe_fd;
 }
 
 /*
- * An end of the pipe that is an actor's standard input: the one it reads from, or the
- * one that others write to.  The caller's; -errno; -ENOENT for a reader to which nobody
- * writes.
+ * An end of the pipe that is an actor's standard input: the read end, or the write end
+ * for other actors.  The caller's; -errno; -ENOENT for a reader without writers.
  */
 int
 output_open_input(struct output *output, const char *path, bool for_reader)
@@ -617,8 +617,8 @@ make_inputs(struct output *output, const struct conf_output *target)
 }
 
 /*
- * Another configuration is in force: make the pipes that lead from actor to actor, so
- * that whoever starts first finds them, and tell where everything goes.  -errno.
+ * Another configuration is in force: make the pipes from actor to actor, so that each
+ * actor finds them at its start, and tell the log process every target. -errno.
  */
 int
 output_configure(struct output *output)

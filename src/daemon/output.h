@@ -2,10 +2,10 @@
 /* output.h - the pipes between actors and the log process, and from actor to actor.
  *
  * Each is made once and outlives both of its ends, every guardian and every log process:
- * it is in the vault, as is what the log process needs.  What the walker keeps of a pipe
- * is both ends, so that no writer ever finds nobody who reads.  The guardian has one
- * descriptor of each, of what processes write to no more than the end that they get, so
- * that to start one opens nothing; it never reads from them.
+ * it is in the vault, as is the state of the log process.  The walker keeps both ends of
+ * a pipe, so that a writer always has a reader.  The guardian has a single descriptor of
+ * each pipe, for the output of processes the write end, so that a start opens nothing; it
+ * never reads from a pipe.
  */
 #ifndef DAEMON_OUTPUT_H
 #define DAEMON_OUTPUT_H

@@ -60,12 +60,12 @@ drop_pipe(struct output *output, struct output_pipe *pipe)
 	free(pipe->path);
 	if (pipe != last) {
 		*pipe = *last;
-		/* It is there already: this cannot fail. */
+		/* The key is in the map already, so this cannot fail. */
 		ASSERT(map_put(&output->by_key, pipe->stream.key,
 		               (uint32_t)(pipe - output->pipes)) == 0);
 	}
 	output->n--;
-	/* Who has another place now must not be left out. */
+	/* A pipe that moved to another place must not be left out. */
 	if (output->cursor != IDLE)
 		output_name_again(output);
 }
@@ -86,7 +86,7 @@ output_drop(struct output *output, const char *path)
 void
 output_reopen(struct output *output)
 {
-	/* One that does not listen opens them anew in any case. */
+	/* A log process that does not listen yet opens its files anew in any case. */
 	if (output->instance != 0)
 		(void)output_say(output, FEED_REOPEN, 0);
 }

@@ -20,15 +20,15 @@
 #define IDLE SIZE_MAX
 
 struct output_pipe {
-	/* Both ends of it, or its write end alone: the one that processes get. */
+	/* Both ends of a pipe, or the write end alone, for processes. */
 	struct tail_stream stream;
 	bool is_writer;
 	char *path;
 	unsigned int name; /* enum feed_stream or PIPE_INPUT */
 	uint64_t begun;    /* bytes that were said before the newest process began */
-	uint64_t said;     /* bytes that it is known to have said */
+	uint64_t said;     /* number of bytes known to be written */
 	bool is_adopted;   /* of a guardian before us: when it began is not known */
-	bool is_quiet;     /* nobody is there to say more */
+	bool is_quiet;     /* the pipe has no writer that could write more */
 	bool is_silent;    /* and the newest process had said nothing */
 };
 

@@ -67,7 +67,7 @@ clear(struct shell *shell, const struct action *action)
 		rundir_clear(shell->rundirs, actor);
 }
 
-/* Whoever has ended meanwhile needs none. */
+/* A process that has ended needs no signal. */
 static void
 send_signal(struct shell *shell, const struct action *action)
 {
@@ -146,11 +146,11 @@ perform_one(struct shell *shell, const struct action *action)
 }
 
 /*
- * Actions are numbered from the last checkpoint on, and how many were performed is put
- * down after each.  An event of the stream carries the number of its action: so of the
- * one that was in hand at a crash it is known whether it is in the stream.  The others
- * do no harm when they are done again: a spawn is known by its life, and who was told to
- * stop may be told twice.
+ * Actions are numbered from the last checkpoint on, and the number of performed actions
+ * is recorded after each.  An event of the stream carries the number of its action: so
+ * for the action under way at a crash it is known whether its event is in the stream.
+ * Other actions may be repeated without harm: a spawn is recognised by its life, and a
+ * process may be told to stop twice.
  */
 void
 perform(struct shell *shell, const struct action_list *actions)

@@ -22,11 +22,12 @@
 /* A question that was put, and is not answered. */
 struct asking {
 	struct prober *prober;
-	struct action action; /* that asked for it; its ref is REF_NONE: a free place */
+	/* the action that asked; its ref is REF_NONE: a free place */
+	struct action action;
 	uint32_t id;          /* of the question, to /system/probe */
-	bool is_sent;         /* to the process that it has now */
+	bool is_sent;         /* sent to the present process of the helper */
 	uint64_t number;      /* … as the message of that number */
-	bool is_late;         /* its time is over: `number` is that it is forgotten */
+	bool is_late;         /* timed out: `number` is of the message that cancels it */
 	struct helper_answer answer; /* to be told when the grace is over */
 	ev_timer grace;
 	ev_timer timeout;
@@ -39,15 +40,15 @@ struct prober {
 	uint32_t n_asked;   /* so many rounds of places were given away */
 	uint32_t n_late;    /* of those that are asked */
 	bool is_stale;      /* some may be asked what they are not to be any more */
-	struct map by_slot; /* of those that are asked, to their place */
-	/* Whose turn has not come: a ring.  Who need not be asked any more is passed
-	 * over. */
+	struct map by_slot; /* from the slot of a probed actor to its place */
+	/* Actors that wait for a place: a ring.  An actor that need not be probed any
+	 * more is skipped. */
 	struct ref *waiting;
 	uint32_t cap, first, n_waiting;
 };
 
-/* Whose connection breaks may be about to end: that is known a moment later, and counts
- * more than what became of the probe. */
+/* A process with a broken connection may be about to end: that is known a moment later,
+ * and counts more than the answer of the probe. */
 #define GRACE_MS 20
 
 /* ---- answers ------------------------------------------------------------------------
@@ -115,7 +116,7 @@ forget(struct asking *asking)
 	return true;
 }
 
-/* The place is free, whatever came of it; /system/probe closes what it has. */
+/* Free the place, whatever the result; /system/probe closes its connection. */
 static void
 drop(struct asking *asking)
 {
@@ -162,7 +163,7 @@ finish(struct asking *asking)
 		answer(prober, &action, PROBED_BAD, said.error, "%s", "");
 }
 
-/* Whose turn it is; false: nobody waits. */
+/* The next actor that waits for a place; false: none. */
 static bool
 next_waiting(struct prober *prober, struct action *ret)
 {
@@ -351,7 +352,7 @@ free_place(struct prober *prober)
 	return &prober->at[place];
 }
 
-/* There is a place for it. */
+/* Begin a probe in a free place. */
 static void
 begin(struct prober *prober, const struct action *action, const struct conf_probe *what)
 {
@@ -490,7 +491,7 @@ prober_look_again(struct prober *prober)
 	prober->is_stale = true;
 }
 
-/* Is that what the core waits for? */
+/* True if the core waits for this probe. */
 static bool
 is_waited_for(const struct prober *prober, const struct action *action)
 {

@@ -31,7 +31,7 @@ void prober_free(struct prober *prober);
 /* As the core asks.  May be called while actions are performed. */
 void prober_ask(struct prober *prober, const struct action *action);
 
-/* The process of the actor has ended: nobody need be asked any more. */
+/* The process of the actor has ended: cancel its probes. */
 void prober_end_life(struct prober *prober, struct ref ref);
 
 /* What came of a command that was run for a probe. */

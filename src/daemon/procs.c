@@ -53,7 +53,7 @@ procs_at(const struct procs *procs, uint32_t slot)
 	return &procs->at[slot];
 }
 
-/* Whose main process that is, or NULL. */
+/* The process with this main pid, or NULL. */
 struct proc *
 proc_by_pid(const struct procs *procs, pid_t pid)
 {
@@ -73,7 +73,7 @@ proc_post(struct procs *procs, const struct proc *proc, struct event event)
 	shell_post(procs->shell, &event);
 }
 
-/* Put down what is known of it now. */
+/* Write the present state of the process to the ledger. */
 void
 proc_record(struct procs *procs, const struct proc *proc)
 {
@@ -150,7 +150,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	proc->pid = result->pid;
 	proc->pidfd = result->pidfd;
 	containment_born(&proc->containment, result->pid);
-	/* Old news of this pid is about somebody who had it before. */
+	/* Take older news of this pid first: they are about an earlier process. */
 	ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->by_pid, (uint64_t)result->pid, proc->ref.slot);
@@ -194,7 +194,8 @@ launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
 	struct spawn_result result;
 	int r;
 
-	/* A successor that finds a life here and a pid knows whose process that is. */
+	/* A new guardian that finds a life here and a pid knows the actor of the process.
+	 */
 	intent->trace = (struct spawn_trace){0};
 	intent->task = 0;
 	intent->ref = proc->ref;
@@ -244,7 +245,8 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 		proc_record(procs, proc);
 }
 
-/* Is there an elder that has to go first?  A deleted one is gone, though it has its slot.
+/* True if a predecessor of the same name has to go first.  A deleted predecessor is gone,
+ * though its slot is still in use.
  */
 bool
 procs_waits_for(const struct shell *shell, struct ref elder)
@@ -292,7 +294,7 @@ stop_by_command(struct procs *procs, struct proc *proc, const struct actor *acto
 static void
 continue_if_stopped(struct procs *procs, struct proc *proc, const struct actor *actor)
 {
-	/* One that is stopped cannot hear it. */
+	/* A stopped process cannot react to the signal. */
 	if (proc->pid != 0 && (actor->sigstopped || os_reap_is_stopped(proc->pidfd)))
 		(void)proc_signal(procs, proc, SIGCONT);
 }
@@ -334,7 +336,7 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 	                         procs->sweeper, SIGCONT);
 }
 
-/* Let the main process go on that somebody stopped. */
+/* Continue a main process that was stopped from outside. */
 void
 procs_continue(struct procs *procs, struct ref ref, uint32_t life)
 {
@@ -349,7 +351,7 @@ procs_continue(struct procs *procs, struct ref ref, uint32_t life)
 	(void)proc_signal(procs, proc, SIGCONT);
 }
 
-/* Kill it and everything that it forked. */
+/* Kill the process and all its descendants. */
 void
 procs_kill(struct procs *procs, struct ref ref, uint32_t life)
 {

@@ -31,7 +31,7 @@ void procs_kill(struct procs *procs, struct ref ref, uint32_t life);
 void procs_freeze(struct procs *procs, struct ref ref, uint32_t life);
 void procs_thaw(struct procs *procs, struct ref ref, uint32_t life);
 void procs_forget(struct procs *procs, struct ref ref);
-/* Whoever had the name of this actor before is gone: its start need not wait longer. */
+/* The predecessor of the same name is gone: the actor's start need not wait longer. */
 bool procs_waits_for(const struct shell *shell, struct ref elder);
 void procs_inherit(struct procs *procs, struct ref heir);
 
@@ -47,7 +47,7 @@ void procs_reload_command_ended(struct procs *procs, const struct task_order *or
 /* Have the main process read its configuration again: reload_command or reload_signal.
  * -errno; -ESRCH: there is none. */
 int procs_reload(struct procs *procs, struct ref ref);
-/* The turn is over: whoever is to stand still or to go on does. */
+/* The turn is over: freeze and thaw processes. */
 void procs_on_turn(struct procs *procs);
 
 /* A signal for the main process, sent on behalf of a person; -ESRCH: there is none. */
@@ -56,14 +56,15 @@ int procs_signal(struct procs *procs, struct ref ref, int signo);
 /* Collect everything that is dead by now; returns how many ends were posted. */
 size_t procs_collect(struct procs *procs);
 
-/* It says that this process of its own is its main process from now on (MAINPID=). */
+/* The actor says that this process of its own is its main process from now on (MAINPID=).
+ */
 void procs_take_main(struct procs *procs, struct ref ref, pid_t pid);
 
-/* Its process has said that it is ready: put it down.  false: it had said so before, or
- * there is no process. */
+/* The actor's process has said that it is ready: record that. false: it had said so
+ * before, or there is no process. */
 bool procs_told(struct procs *procs, struct ref ref);
 
-/* Nobody tells of the ends of processes that we took over any more: look by ourselves. */
+/* The ends of adopted processes are not told any more: look for them by ourselves. */
 void procs_walker_died(struct procs *procs);
 
 /* The walker has news of its children: take and post it. */

@@ -48,17 +48,18 @@ struct proc {
 	bool killing;
 	bool late;       /* was asked to end later than the core thinks */
 	bool deferred;   /* waits for its elder: never two processes of one path */
-	bool adopted;    /* the walker is its parent, and reaps it */
+	bool adopted;    /* the walker is the parent, and reaps the process */
 	bool leftover;   /* the main process is reaped, something else may not be */
 	bool fresh;      /* the core was not told of its end yet */
-	bool uncompared; /* of what it does, until adopt.c compares it with the core */
-	bool frozen;     /* stands still, with all that it forked */
+	bool uncompared; /* its state is not compared with the core yet (adopt.c) */
+	bool frozen;     /* frozen, with all descendants */
 	bool unsettled;  /* not all of it does yet what `frozen` says */
-	uint8_t passes;  /* so often it was looked at for that */
-	uint8_t quiet;   /* … and so often in a row nobody moved */
+	uint8_t passes;  /* number of sweeps for that */
+	/* … and the number of sweeps in a row without a moving process */
+	uint8_t quiet;
 	uint32_t told;   /* the life that has said READY=1 */
-	pid_t leader;    /* whom `pid` was told in place of, by MAINPID=; 0: nobody */
-	uint64_t main_start; /* … and who that is, see proc_look() */
+	pid_t leader;    /* the process that `pid` replaced by MAINPID=; 0: none */
+	uint64_t main_start; /* … and its start, see proc_look() */
 	uint64_t awaits[2];  /* see output_begun() */
 	uint32_t next, prev; /* among the leftovers */
 	struct containment containment;
@@ -68,7 +69,7 @@ struct proc {
 	int failed_which; /* as in struct spawn_result */
 	int error;        /* errno of a start that failed */
 	enum stop_command stop_command;
-	uint8_t reloads; /* ordered, and not ended yet: one that runs, one that waits */
+	uint8_t reloads; /* reloads ordered and not ended yet: under way, and waiting */
 };
 
 struct procs {

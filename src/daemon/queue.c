@@ -44,7 +44,8 @@ queue_reserve_for(struct queue *queue, uint32_t actors)
 	                                2 * QUEUE_COMMANDS_MAX + QUEUE_SAID_MAX);
 }
 
-/* May processes say so much more with this turn?  Else it stays where it is. */
+/* True if so many more events of processes fit into this turn; else the messages stay in
+ * their sockets. */
 bool
 queue_has_room(const struct queue *queue, size_t n_said)
 {

@@ -21,7 +21,7 @@
 #define QUEUE_SAID_MAX 4096
 
 struct queue {
-	struct event *events; /* in the order in which they were posted */
+	struct event *events; /* in the order of posting */
 	size_t n;
 	size_t cap;
 	size_t n_commands;

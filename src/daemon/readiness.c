@@ -19,7 +19,7 @@
 #include "os/fd.h"
 
 #define DRAIN_BATCH 64
-/* What is looked at with one go; who says more than that is looked at again. */
+/* How much is looked at in one go; a pipe with more is looked at again. */
 #define LOOK_BYTES 4096
 
 struct readiness {
@@ -53,7 +53,7 @@ tell(const struct readiness *readiness, struct ref ref)
 		shell_post(readiness->shell, &event);
 }
 
-/* Look at what is in the pipe: how much, 0: nobody can write any more, -errno. */
+/* Look at the content of the pipe: its length; 0: no writer is left; -errno. */
 static ssize_t
 look(const struct readiness *readiness, int fd, char buf[LOOK_BYTES])
 {
@@ -110,7 +110,7 @@ readiness_drain(struct readiness *readiness)
 {
 	struct epoll_event events[DRAIN_BATCH];
 
-	/* Everybody once: the kernel puts those that were looked at last. */
+	/* Each pipe once: the kernel moves a pipe that was reported to the end. */
 	for (uint32_t seen = 0; seen < readiness->n_open; seen += DRAIN_BATCH) {
 		int n = epoll_wait(readiness->epoll_fd, events, DRAIN_BATCH, 0);
 
@@ -170,7 +170,7 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 	fds[0] = fd_raise(fds[0]);
 	fds[1] = fd_raise(fds[1]);
 	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	/* So that it can open /dev/fd/N. */
+	/* Give the pipe to the actor's user, so that the process can open /dev/fd/N. */
 	if (process->has_user)
 		(void)!fchown(fds[1], process->uid, process->gid);
 	r = watch(readiness, ref, fds[0]);
@@ -178,7 +178,7 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 		(void)close(fds[1]);
 		return r;
 	}
-	/* Before there is a process: whoever takes over hears it. */
+	/* Kept before there is a process, so that a new guardian reads the pipe. */
 	shell_keep(readiness->shell, key_of(ref), fds[0]);
 	return fds[1];
 }

@@ -2,8 +2,8 @@
 /* readiness.h - `ready: {fd: N}`: a process says that it is ready by a newline on a
  * descriptor that it was given, or by closing it (s6's notification-fd).
  *
- * The walker keeps our end of each pipe: what was said while nobody listened is heard by
- * whoever takes over.
+ * The walker keeps our end of each pipe: a newline written while no guardian listened is
+ * read by the next guardian.
  */
 #ifndef DAEMON_READINESS_H
 #define DAEMON_READINESS_H

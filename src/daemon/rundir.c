@@ -164,7 +164,7 @@ rundir_clear(struct rundirs *rundirs, const struct actor *actor)
 
 /* ---- there ------------------------------------------------------------------------- */
 
-/* Who it belongs to was root's until now: nobody else had a hand in it. */
+/* The directory was root's until now: no other user could change anything in it. */
 static int
 give_to_owner(int fd, const struct conf_process *process)
 {
@@ -192,7 +192,7 @@ rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 	is_new = mkdirat(rundirs->actors_fd, name, 0755) == 0;
 	if (!is_new && errno != EEXIST)
 		return -errno;
-	/* One that is kept is its actor's: something may be mounted on it. */
+	/* A kept directory is the actor's: a file system may be mounted on it. */
 	fd = fd_open_directory(rundirs->actors_fd, name);
 	if (fd < 0)
 		return fd;

@@ -16,19 +16,18 @@ struct shell;
 struct rundirs *rundirs_new(struct shell *shell, struct err *err);
 void rundirs_free(struct rundirs *rundirs);
 
-/* Go on removing what is to be removed; where nobody is left who filled the others, they
- * go too. */
+/* Go on with removals; at a new start all directories of earlier actors are removed. */
 void rundirs_begin(struct rundirs *rundirs, bool is_anew);
 
-/* Its directory, owned by its user, is there when this returns 0, with what was in it;
- * its path belongs to the caller.  -errno. */
+/* When this returns 0 the actor's directory exists, owned by its user, with its former
+ * content; the path belongs to the caller. -errno. */
 int rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path);
 
-/* supd's runtime directory was removed, with all that was in it: those of actors that run
- * are there again, empty. */
+/* supd's runtime directory was removed with its content: make the directories of running
+ * actors again, empty. */
 void rundirs_renew(struct rundirs *rundirs);
 
-/* What is in it is given up. */
+/* Remove the content of the directory. */
 void rundir_clear(struct rundirs *rundirs, const struct actor *actor);
 
 #endif

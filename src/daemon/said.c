@@ -103,7 +103,7 @@ number_of(const struct said *said, const char *name, uint64_t max, uint64_t *ret
 	return true;
 }
 
-/* MAINPID=: of one of its own, which is looked at. */
+/* MAINPID=: the process must be the actor's own, which is checked. */
 static void
 take_main_pid(struct shell *shell, const struct said *said)
 {
@@ -214,7 +214,7 @@ said_take(struct shell *shell, struct actor *actor, const struct notify_message 
 
 	take_status(shell, actor, message);
 	take_main_pid(shell, &said);
-	/* Of the process that it is now. */
+	/* The message is of the present process. */
 	said.life = procs_life(shell->procs, actor->ref);
 	take_down(&said);
 	take_phases(&said, actor);

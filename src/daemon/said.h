@@ -12,7 +12,7 @@
 
 struct shell;
 
-/* So many events may come of one message. */
+/* The most events that come of a message. */
 #define SAID_MAX 6
 
 bool said_is(const struct notify_message *message, const char *key, const char *value);

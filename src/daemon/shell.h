@@ -53,10 +53,12 @@ struct shell {
 	struct ev_loop *loop;
 
 	struct conf *conf; /* the effective configuration */
-	uint64_t conf_id;  /* its number; a later one is higher */
+	/* number of the configuration; a later configuration has a higher number */
+	uint64_t conf_id;
 	const char *conf_file;
 	const char *runtime_dir;
-	const char *binary; /* that supd was started from; what stands there may differ */
+	/* supd's binary as it was started; the file there may be another now */
+	const char *binary;
 	char *control_path; /* of the control socket */
 	char **environ;     /* as supd was started */
 
@@ -66,10 +68,10 @@ struct shell {
 	struct metrics *metrics;
 	struct trial *trial;
 	struct given *given;     /* sockets that supd was started with, or NULL */
-	struct helpers *helpers; /* processes that touch what is not ours */
+	struct helpers *helpers; /* processes that touch the objects of others */
 	struct letters *letters;
 
-	struct ledger *ledger; /* what survives us; the core lives in it */
+	struct ledger *ledger; /* the state that survives us; the core lives in it */
 	struct core *core;
 	uint32_t n_actions;         /* of the core since the checkpoint */
 	struct additions additions; /* actors that the configuration does not have */
@@ -97,10 +99,11 @@ struct shell {
 	struct notifier systemd; /* towards whoever started supd */
 
 	int link_fd;           /* to the walker */
-	struct pace link_pace; /* of lines about what cannot be told there */
+	/* pace of lines about messages that do not reach the walker */
+	struct pace link_pace;
 	struct keeper *keeper;
 	pid_t walker_pid;
-	/* Which process that is, as actors find it in their environment. */
+	/* pid and start of the walker, as in the environment of actors. */
 	char walker_mark[LEFTOVER_MARK_MAX];
 	bool walker_died;
 	struct exits *exits;       /* how its children ended */
@@ -137,20 +140,21 @@ struct shell {
 /* Queue an event for the core; it is stepped at the end of this turn of the loop. */
 void shell_post(struct shell *shell, const struct event *event);
 
-/* Is there room for so many more events, besides those that cannot wait? */
+/* True if there is room for so many more events, besides urgent events. */
 bool shell_has_room(const struct shell *shell, size_t n);
 
 /*
- * The same, and they are in the journal when this returns true: whoever comes after us
- * gives them to the core, and those who told us need not tell it again.  false: nothing
- * was queued, ask again in the next turn.  Not while actions are performed.
+ * The same, and the events are in the journal when this returns true: a new guardian
+ * gives them to the core, and their sources may forget them. false: nothing was queued,
+ * ask again in the next turn.  Not while actions are performed.
  */
 bool shell_post_surely(struct shell *shell, const struct event *events, size_t n);
 
 /* Act on a signal that the walker or we got. */
 void shell_signal(struct shell *shell, int signo);
 
-/* Nobody would take over from us: shut down in order and end with EX_SOFTWARE. */
+/* The walker is dead, so there would be no next guardian: shut down in order and end with
+ * EX_SOFTWARE. */
 void shell_walker_died(struct shell *shell);
 
 /* Begin the ordered shutdown. */
@@ -159,10 +163,10 @@ void shell_shut_down(struct shell *shell);
 /* Another configuration is in force: what is not in the tree (log, control) follows. */
 void shell_conf_changed(struct shell *shell, const struct conf *old);
 
-/* There is room for more actors: for what they need, too. */
+/* There is room for more actors: raise the limits they need, too. */
 void shell_grew(struct shell *shell);
 
-/* Have the walker keep a copy of this descriptor, for those who come after us. */
+/* Have the walker keep a copy of this descriptor, for the next guardian. */
 void shell_keep(struct shell *shell, uint64_t key, int fd);
 
 /* What was kept under this key for us; the caller's now.  -1: nothing, or taken already.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* stores.c - `fd_store`: descriptors that a process puts down for its successor.
+/* stores.c - `fd_store`: descriptors that a process stores for its successor.
  *
  * Each store has a table, a memfd that the walker keeps, and each descriptor in it a key
- * of its own.  A descriptor is kept before its entry says so, and an entry is taken back
- * before its descriptor is let go: whoever takes over finds each as a whole or not at
- * all, and what is in hand at a death comes again, with its message.
+ * of its own.  A descriptor is kept before its entry says so, and an entry is removed
+ * before its descriptor is released: a new guardian finds each as a whole or not at all,
+ * and a store under way at a death comes again, with its message.
  */
 #include "config.h"
 
@@ -43,7 +43,7 @@ struct entry {
 	char name[STORE_NAME_MAX];
 };
 
-/* In the memfd: laid out the same by whoever takes over (LEDGER_VERSION). */
+/* In the memfd: every guardian lays this out the same way (LEDGER_VERSION). */
 struct shelf {
 	uint64_t next_order;
 	struct entry entries[CONF_FD_STORE_MAX];
@@ -203,7 +203,7 @@ free_place(const struct store *store)
 	return place;
 }
 
-/* Put it down under this name. */
+/* Store the descriptor under this name. */
 static void
 add_entry(struct stores *stores, struct store *store, const char *name, int take_fd,
           bool is_polled)
@@ -385,7 +385,7 @@ stores_adopt(struct stores *stores, struct ref ref)
 
 /* ---- all of them ------------------------------------------------------------------- */
 
-/* Whose other end hung up is of no use to anybody (systemd's FDPOLL). */
+/* A descriptor with a hung-up other end is useless (systemd's FDPOLL). */
 static void
 on_hang_up(struct ev_loop *loop, ev_io *io, int revents)
 {

@@ -17,7 +17,7 @@
 
 struct shell;
 
-/* A name of one descriptor, with its NUL. */
+/* Room for the name of a descriptor, with its NUL. */
 #define STORE_NAME_MAX 256
 
 struct stores *stores_new(struct shell *shell, struct err *err);
@@ -30,10 +30,9 @@ void stores_adopt(struct stores *stores, struct ref ref);
 /* Does this actor put down the descriptors that are with the message? */
 bool stores_wants(const struct actor *actor, const struct notify_message *message);
 
-/* Do what the message says about the store.  Descriptors that are put down are -1 in the
- * message afterwards, the others stay the caller's.  A descriptor is refused whose file
- * could keep those waiting that hold it (os/harmless.h).  Harmless when the same message
- * comes twice. */
+/* Do what the message says about the store.  Stored descriptors are -1 in the message
+ * afterwards, the others stay the caller's.  A descriptor is refused if its file could
+ * keep its holders waiting (os/harmless.h).  The same message may come twice. */
 void stores_take(struct stores *stores, const struct actor *actor,
                  struct notify_message *message);
 

@@ -78,8 +78,8 @@ supd_version(void)
 /* ---- defaults ------------------------------------------------------------------------
  */
 
-/* /etc/supd/supd.yaml for root, below the user's configuration directory otherwise. NULL:
- * nobody knows where that is. */
+/* /etc/supd/supd.yaml for root, below the user's configuration directory otherwise.
+ * NULL: the user has no home. */
 const char *
 supd_default_conf(char buf[SUPD_PATH_MAX])
 {
@@ -241,8 +241,8 @@ watch_signals(struct shell *shell, struct signals *signals)
 	shell->signals = signals;
 }
 
-/* Only the walker is in the foreground of its terminal; who writes there from the
- * background may be stopped for it. */
+/* Only the walker is in the foreground of its terminal; a process that writes there from
+ * the background may be stopped for it. */
 static void
 set_signals(void)
 {
@@ -269,7 +269,7 @@ count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
 
 	if (conf->has_metrics)
 		n++;
-	/* There may be more than it has. */
+	/* The ledger may have room for more actors than the configuration has. */
 	if (n_slots > conf->n_actors)
 		n += (uint64_t)(n_slots - conf->n_actors) *
 		     (FDS_PER_ACTOR + PIPES_PER_ACTOR);
@@ -329,7 +329,7 @@ is_same_text(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Who may connect; what they may do is looked up at each call. */
+/* Set which users may connect; their rights are looked up at each call. */
 static void
 set_control_mode(const struct shell *shell)
 {
@@ -565,7 +565,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		if (shell.walker_died)
 			(void)start_end_leftovers(&shell, shell.conf);
 	} else if (start.how == START_ADOPT) {
-		/* What there is stays as it is, for the one who tries next. */
+		/* The state stays as it is, for the next guardian. */
 		return status;
 	}
 	close_rooms(&shell);

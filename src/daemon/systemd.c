@@ -249,8 +249,7 @@ systemd_on_turn(struct shell *shell)
 			shell->is_ready = true;
 			record_facts(shell);
 			report_supd(shell, "ready");
-			/* Before READY, so that a client that waited for READY sees it.
-			 */
+			/* Before READY, so that a reader of STATUS finds the text. */
 			tell_status(herald);
 			keeper_notify(shell, "READY=1");
 		}

@@ -35,7 +35,7 @@ task_key(struct ref ref, enum task_kind kind)
 	       (uint64_t)kind;
 }
 
-/* Is there a task at this place? */
+/* True if this place has a task. */
 bool
 task_is_used(const struct task *task)
 {

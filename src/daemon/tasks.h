@@ -57,14 +57,14 @@ struct task_order {
 	uint32_t serial;     /* tells orders of one kind apart; 0: each is a new one */
 	uint32_t life;       /* of the actor's process that it is about; 0: of none */
 	uint64_t timeout_ms; /* from its start; DURATION_INFINITE: tasks_kill() decides */
-	struct cause cause;  /* what it is about; CAUSE_NORMAL: nothing failed */
+	struct cause cause;  /* the failure it is about; CAUSE_NORMAL: none */
 };
 
 /* What became of it. */
 struct task_result {
-	bool is_late;         /* it was killed because its time was up */
-	enum spawn_step step; /* what failed when it was to be started */
-	int error; /* its errno; 0: it was started, and `end` is how it ended */
+	bool is_late;         /* killed because its time was up */
+	enum spawn_step step; /* the failed step of its start */
+	int error; /* errno of that step; 0: it was started, and `end` is its end */
 	struct reap end;
 	uint64_t told_seq; /* of the event that tells of its failure; 0: none yet */
 };
@@ -84,8 +84,8 @@ void tasks_hook(struct tasks *tasks, const struct action *action);
 /* As the core asks: order the command of a watch. */
 void tasks_react(struct tasks *tasks, const struct action *action);
 
-/* Kill it with all that it forked, or forget it if it waits; whoever ordered it is told
- * of its end.  is_late: because its time is up. */
+/* Kill the task with all its descendants, or forget the order if it waits; the result is
+ * told as usual. is_late: because its time is up. */
 void tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_late);
 
 /* Only the order with this serial is of use any more, 0: none: kill or forget another. */
@@ -99,14 +99,13 @@ void tasks_end_life(struct tasks *tasks, struct ref ref);
 /* Does one still run of those that belong to a process of the actor? */
 bool tasks_hold(const struct tasks *tasks, struct ref ref);
 
-/* Does one of this kind run? */
+/* True if a task of this kind runs. */
 bool tasks_run(const struct tasks *tasks, struct ref ref, enum task_kind kind);
 
-/* The actor is no more: nobody is told of what it still has. */
+/* The actor is no more: results of its tasks are not told. */
 void tasks_forget(struct tasks *tasks, struct ref ref);
 
-/* All that was posted is in the journal: whoever was told of a result knows it for good.
- */
+/* All that was posted is in the journal: results that were told are known for good. */
 void tasks_on_turn(struct tasks *tasks);
 
 /* supd ends: kill them all and wait until they are gone. */
@@ -115,11 +114,11 @@ void tasks_end_all(struct tasks *tasks);
 /* As it is called in the configuration: SUPD_HOOK. */
 const char *task_name(const struct task_order *order);
 
-/* An event is about to tell of this failure: what it comes of, which is put down.  0: one
- * told of it already, before its guardian died. */
+/* The number of the event that is about to tell of this failure is recorded. 0: a
+ * guardian that died told of the failure already. */
 uint64_t tasks_tell_by(struct tasks *tasks, const struct task_order *order);
 
-/* Did it do what it was for? */
+/* True if the command succeeded. */
 bool task_succeeded(const struct task_result *result);
 /* Why it did not, as a cause. */
 struct cause task_cause(const struct task_result *result);

@@ -18,7 +18,7 @@
 #include "os/clock.h"
 #include "os/leftover.h"
 
-/* Put down what is known of this place. */
+/* Write the present state of this place to the ledger. */
 void
 task_record(struct tasks *tasks, const struct task *task)
 {
@@ -47,7 +47,7 @@ task_record(struct tasks *tasks, const struct task *task)
 	ledger_write_task(tasks->shell->ledger, (uint32_t)(task - tasks->at), &record);
 }
 
-/* Its record is damaged: what may run there is killed; who still wants it done orders it
+/* The record is damaged: kill what may run there; a task that is still wanted is ordered
  * again. */
 static void
 kill_place(struct tasks *tasks, uint32_t place)
@@ -111,7 +111,8 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 	tasks->n_ended += task->ended || task->result.error != 0;
 }
 
-/* Those that the guardian before us had: before anything of what it did is done again. */
+/* Take over the tasks of the guardian before us, before any of its actions is repeated.
+ */
 void
 tasks_restore(struct tasks *tasks)
 {
@@ -215,7 +216,8 @@ adopt_wishes(struct tasks *tasks)
 	}
 }
 
-/* The core is what it was: start what was not started, tell of what has ended. */
+/* The core is restored: start tasks that were not started, tell of tasks that have ended.
+ */
 void
 tasks_adopt(struct tasks *tasks)
 {
@@ -228,14 +230,14 @@ tasks_adopt(struct tasks *tasks)
 			tasks->n--;
 			tasks_start(tasks, task);
 		}
-		/* It was to be killed, which may not have been done; or nobody is there
-		 * any more whose it is. */
+		/* The kill may not have been done; or the actor it was started for is
+		 * gone. */
 		if (task->killing ||
 		    actors_get(&tasks->shell->actors, task->order.ref) == NULL)
 			task_kill(tasks, task, task->result.is_late);
 	}
 	adopt_wishes(tasks);
 	tasks_check(tasks);
-	/* The time of those that run goes on. */
+	/* The timeouts of running tasks go on. */
 	tasks_arm(tasks);
 }

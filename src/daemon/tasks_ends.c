@@ -46,8 +46,8 @@ count_kill(struct tasks *tasks, struct task *task)
 }
 
 /*
- * SIGKILL does not end it: it counts as ended, killed, so that nobody waits any longer.
- * Its place, and with that its mark and its cgroup, stay its own until it is gone.
+ * SIGKILL does not end the task: it counts as ended, killed, so that its actor waits no
+ * longer.  The place, its mark and its cgroup stay in use until the process is gone.
  */
 static void
 leave(struct tasks *tasks, struct task *task)
@@ -133,7 +133,7 @@ tasks_arm(struct tasks *tasks)
 
 /* ---- the end ----------------------------------------------------------------------- */
 
-/* Kill it and everything that it forked. */
+/* Kill the task and all its descendants. */
 void
 task_kill(struct tasks *tasks, struct task *task, bool is_late)
 {
@@ -157,7 +157,7 @@ task_kill(struct tasks *tasks, struct task *task, bool is_late)
 	tasks_arm(tasks);
 }
 
-/* Whose main process that is, or NULL. */
+/* The task with this main pid, or NULL. */
 struct task *
 task_by_pid(struct tasks *tasks, pid_t pid)
 {
@@ -262,8 +262,8 @@ tasks_check(struct tasks *tasks)
 	tasks_arm(tasks);
 }
 
-/* The walker does not tell how those end that we took over, or with `only_fosters` those
- * whose parent it is not: look by ourselves. */
+/* The walker does not tell the ends of adopted tasks, or with `only_fosters` of tasks
+ * with another parent: look for them by ourselves. */
 void
 tasks_hold_adopted(struct tasks *tasks, bool only_fosters)
 {

@@ -28,7 +28,7 @@ struct task {
 	struct task_result result;
 	pid_t pid; /* 0: none, or reaped */
 	int pidfd;
-	bool adopted; /* the walker is its parent, and reaps it */
+	bool adopted; /* the walker is the parent, and reaps the process */
 	bool killing;
 	bool ended; /* the main process */
 	bool told;
@@ -38,7 +38,7 @@ struct task {
 	struct containment containment;
 };
 
-/* An order that waits for its turn. */
+/* An order that waits for a place. */
 struct wish {
 	struct task_order order;
 	uint32_t next, prev;

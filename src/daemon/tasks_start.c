@@ -24,10 +24,10 @@
 
 #define CAUSE_NAME_MAX 64
 
-/* ---- what is executed, and what it is told -------------------------------------------
- */
+/* ---- the program and its environment ---- */
 
-/* What the core says of the watch whose command this is; false: it has it no more. */
+/* The core's answer about the watch that this command belongs to; false: the watch is
+ * gone. */
 static bool
 told_of(const struct shell *shell, const struct actor *actor,
         const struct task_order *order, struct action *ret)
@@ -75,7 +75,7 @@ task_mark(const struct shell *shell, uint32_t place, char ret[PROC_MARK_MAX])
 	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-task-%u", place);
 }
 
-/* The path that its cgroup is named after: no actor has one like that. */
+/* The path that the task's cgroup is named after; no actor has such a path. */
 void
 task_leaf(uint32_t place, char ret[PROC_MARK_MAX])
 {
@@ -107,7 +107,8 @@ add_number(struct environment *environment, const char *name, bool is_known, int
 		(void)environment_add(environment, name, "%s", "");
 }
 
-/* Whose failure it is that a hook runs for: perhaps that of another of its group. */
+/* Add the origin of the failure that a hook runs for: perhaps another actor of the group.
+ */
 static void
 add_origin(struct environment *environment, const struct shell *shell,
            const struct task_order *order)
@@ -132,8 +133,9 @@ add_origin(struct environment *environment, const struct shell *shell,
 }
 
 /*
- * The process that it is about: the newest, or, before a start, one that is to come.  How
- * one ended is told of whom the cause is about: of the watched one, where it is a watch.
+ * Add the process that the command is about: the newest, or, before a start, the coming
+ * process.  Its exit status is that of the actor in the cause: for a watch, the watched
+ * actor.
  */
 static void
 add_process(struct environment *environment, const struct shell *shell,
@@ -263,7 +265,7 @@ born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 	task->pid = result->pid;
 	task->pidfd = fd_raise(result->pidfd);
 	containment_born(&task->containment, result->pid);
-	/* Old news of this pid is about somebody who had it before. */
+	/* Take older news of this pid first: they are about an earlier process. */
 	ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->by_pid, (uint64_t)result->pid, who);
@@ -292,7 +294,8 @@ tasks_start(struct tasks *tasks, struct task *task)
 	/* There is room: tasks_new(). */
 	(void)map_put(&tasks->owners, task_key(task->order.ref, task->order.kind), place);
 	tasks->n++;
-	/* A successor that finds this place here and a pid knows whose process that is.
+	/* A new guardian that finds this place here and a pid knows the task of the
+	 * process.
 	 */
 	task_record(tasks, task);
 	intent->trace = (struct spawn_trace){0};
@@ -304,7 +307,8 @@ tasks_start(struct tasks *tasks, struct task *task)
 	if (r == 0) {
 		born(tasks, task, &result);
 	} else if (result.pid > 0) {
-		/* It has failed when it is gone: its containment is not empty. */
+		/* The start counts as failed when the process is gone: its containment is
+		 * not empty. */
 		born(tasks, task, &result);
 		task_kill(tasks, task, true);
 	} else {

@@ -71,7 +71,7 @@ unkillable_text_below(struct strbuf *sb, const struct shell *shell, struct ref t
 	}
 }
 
-/* supd ends without them: that is the last that is heard of them. */
+/* supd ends without these processes: this is the last message about them. */
 void
 unkillable_log_left(const struct shell *shell)
 {

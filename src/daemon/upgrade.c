@@ -37,7 +37,7 @@
 #define END_MS 1000
 /* What it says: a thousand errors of a file at most. */
 #define SAID_MAX (4 * 1024 * 1024)
-/* And so much of what is none of that is told. */
+/* And how much of other output is quoted. */
 #define QUOTE_MAX    400
 #define SENTENCE_MAX 4096
 
@@ -48,7 +48,7 @@ struct upgrade {
 	int binary_fd;
 	pid_t pid;
 	int pidfd;
-	int fd; /* what it says; -1: it has ended */
+	int fd; /* its output; -1: it has ended */
 	ev_io io;
 	ev_timer timer;
 	struct strbuf said;
@@ -94,7 +94,7 @@ open_binary(const struct shell *shell, struct err *err)
 
 /* ---- what it says ------------------------------------------------------------------ */
 
-/* The end of what it said, on one line. */
+/* Quote the end of its output, on a single line. */
 static void
 add_quote(struct strbuf *sentence, const struct strbuf *said)
 {
@@ -154,8 +154,8 @@ judge(struct upgrade *upgrade)
 
 /* ---- the child --------------------------------------------------------------------- */
 
-/* It has ended, or is not wanted any more.  Nobody else would see to it that it is gone
- * before supd is.  Who takes longer to die than END_MS is reaped with the strangers. */
+/* The candidate has ended, or is not wanted any more.  It must be gone before supd is.  A
+ * candidate that takes longer to die than END_MS is reaped with the strangers. */
 static void
 stop(struct upgrade *upgrade)
 {
@@ -217,7 +217,7 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 	finish(upgrade);
 }
 
-/* Run what was opened, not what stands there by now. */
+/* Execute the file that was opened, even if another file has its name by now. */
 static int
 spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret)
 {

@@ -51,10 +51,10 @@ int upgrade_go(struct upgrade *upgrade);
 
 /* ---- on the other side ---- */
 
-/* What a guardian that took over has to tell of it. */
+/* The outcome of an upgrade, as the guardian that took over tells it. */
 struct upgrade_story {
 	bool is_upgrade; /* we are the new binary */
-	bool fell_back;  /* the new one could not do it */
+	bool fell_back;  /* the new binary failed */
 	char from[32];   /* version of the supd before us */
 	uint64_t outage_ms;
 };
