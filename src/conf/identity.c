@@ -10,6 +10,9 @@
 #include "conf/load.h"
 #include "conf/read.h"
 
+/* So much is written at once, as bounded_run() wants it. */
+#define PIECE_MAX 65536
+
 /* What was found.  The groups follow, and then the texts: name, home and shell, or the
  * sentence that says what is unknown; each is ended by a NUL. */
 struct answer {
@@ -35,7 +38,7 @@ write_all(int fd, const void *data, size_t size)
 	const char *at = data;
 
 	while (size > 0) {
-		ssize_t n = write(fd, at, size);
+		ssize_t n = write(fd, at, size < PIECE_MAX ? size : PIECE_MAX);
 
 		if (n < 0)
 			return;
@@ -73,7 +76,7 @@ write_answer(const struct conf_process *found, int fd)
 /*
  * Look up the user and groups of a process, and write the answer to `fd`.  This may take
  * as long as the user database does: call this function in a copy of the process, whose
- * memory need not be freed (os_run_bounded()).
+ * memory need not be freed (bounded_run()).
  */
 void
 conf_identify(const struct conf_process *process, int fd)

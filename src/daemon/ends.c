@@ -400,6 +400,9 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 			ends_add(procs, proc, &reap);
 		} else if (task != NULL) {
 			task_ended(procs->shell->tasks, task, &reap);
+		} else {
+			bounded_reaped(&procs->shell->closers, reap.pid);
+			bounded_reaped(&procs->shell->bounded, reap.pid);
 		}
 		os_reap_peeked(&reap);
 	}

@@ -43,7 +43,8 @@ ask_bounded(struct shell *shell, struct conf_process *process)
 	answer = malloc(ANSWER_MAX);
 	if (answer == NULL)
 		return -ENOMEM;
-	n = os_run_bounded(ask, process, ASK_MS, answer, ANSWER_MAX);
+	n = bounded_run(&shell->bounded, BOUNDED_USERS, ask, process, ASK_MS, answer,
+	                ANSWER_MAX);
 	if (n >= 0)
 		n = conf_take_identity(shell->conf, process, answer, (size_t)n);
 	free(answer);

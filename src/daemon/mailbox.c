@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/sum.h"
@@ -20,7 +19,7 @@
 #include "ledger/link.h"
 #include "os/fd.h"
 #include "os/sock.h"
-#include "os/sockfile.h"
+#include "os/sockwork.h"
 
 /* None open. */
 void
@@ -45,20 +44,17 @@ release(struct mailboxes *mailboxes)
 
 /* One that was taken over may have got another backlog, mode or owner. */
 static void
-adjust(const struct mailbox *mailbox)
+adjust(struct sockwork *work, const struct mailbox *mailbox)
 {
 	const struct conf_socket *socket = mailbox->socket;
+	struct err err;
 	int r;
 
 	if (mailbox->is_given)
 		return;
 	if (socket_accepts(socket->kind) && listen(mailbox->fd, socket->backlog) < 0)
 		(void)log_errno(-errno, "backlog of %s", socket->address);
-	if (socket_has_port(socket->kind))
-		return;
-	if (sockfile_restore(socket->address) >= 0)
-		(void)sockfile_secure(socket->address, false);
-	r = sockfile_adjust(socket->address, socket->mode, socket->uid, socket->gid);
+	r = mailbox_do_file(work, mailbox, SOCKWORK_ADJUST, &err);
 	if (r < 0)
 		(void)log_errno(r, "mode and owner of %s", socket->address);
 }
@@ -83,37 +79,16 @@ key_of(const struct conf *conf, const struct mailbox *mailbox)
 }
 
 static int
-open_new(const struct conf_socket *socket, struct err *err)
+open_new(struct sockwork *work, const struct mailbox *mailbox, struct err *err)
 {
-	struct sock_file file = {
-	    .path = socket->address,
-	    .type = SOCK_STREAM,
-	    .backlog = socket->backlog,
-	    .mode = socket->mode,
-	    .uid = socket->uid,
-	    .gid = socket->gid,
-	};
+	const struct conf_socket *socket = mailbox->socket;
 
-	switch (socket->kind) {
-	case SOCKET_TCP:
+	if (socket->kind == SOCKET_TCP)
 		return sock_listen_tcp(socket->address, socket->port, socket->backlog,
 		                       err);
-	case SOCKET_UDP:
+	if (socket->kind == SOCKET_UDP)
 		return sock_bind_udp(socket->address, socket->port, err);
-	case SOCKET_UNIX:
-		break;
-	case SOCKET_UNIX_DGRAM:
-		file.type = SOCK_DGRAM;
-		break;
-	case SOCKET_UNIX_SEQPACKET:
-		file.type = SOCK_SEQPACKET;
-		break;
-	case SOCKET_FIFO:
-		return sock_open_fifo(&file, err);
-	case SOCKET_KIND_MAX:
-		break;
-	}
-	return sock_open_unix(&file, err);
+	return mailbox_do_file(work, mailbox, SOCKWORK_OPEN, err);
 }
 
 /* The same socket in the configuration before, whoever had it there; NULL: none. */
@@ -158,8 +133,8 @@ find_owner(const struct shell *shell, const struct mailbox *wanted, bool is_adde
 
 /* The descriptor of one socket: there before, or a new one; -errno. */
 static int
-open_one(struct shell *shell, struct mailbox *mailbox, const struct mailboxes *old,
-         bool is_added, struct err *err)
+open_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox,
+         const struct mailboxes *old, bool is_added, struct err *err)
 {
 	const struct mailbox *before = find_old(old, mailbox);
 	const char *owner;
@@ -172,7 +147,7 @@ open_one(struct shell *shell, struct mailbox *mailbox, const struct mailboxes *o
 	if (fd >= 0) {
 		mailbox->fd = fd;
 		if (!mailbox->is_kept)
-			adjust(mailbox);
+			adjust(work, mailbox);
 		return 0;
 	}
 	owner = find_owner(shell, mailbox, is_added);
@@ -181,13 +156,9 @@ open_one(struct shell *shell, struct mailbox *mailbox, const struct mailboxes *o
 		        mailbox->socket->address, owner);
 		return -EADDRINUSE;
 	}
-	fd = open_new(mailbox->socket, err);
+	fd = open_new(work, mailbox, err);
 	if (fd < 0)
 		return fd;
-	if (!socket_has_port(mailbox->socket->kind) &&
-	    sockfile_secure(mailbox->socket->address, true) < 0)
-		log_line(LOG_LEVEL_DEBUG, "%s has no second name",
-		         mailbox->socket->address);
 	mailbox->fd = fd;
 	shell_keep(shell, mailbox->key, fd);
 	return 0;
@@ -225,19 +196,25 @@ static int
 open_all(struct shell *shell, struct mailboxes *mailboxes, const struct conf *conf,
          const struct mailboxes *old, bool is_added, struct err *err)
 {
-	for (uint32_t i = 0; i < mailboxes->n; i++) {
-		struct mailbox *mailbox = &mailboxes->at[i];
-		int r = open_one(shell, mailbox, old, is_added, err);
+	struct sockwork work;
+	bool is_fatal = false;
+	int r = 0;
 
+	sockwork_begin(&work, &shell->bounded, MAILBOX_FILES_MS);
+	for (uint32_t i = 0; i < mailboxes->n && !is_fatal; i++) {
+		struct mailbox *mailbox = &mailboxes->at[i];
+
+		r = open_one(shell, &work, mailbox, old, is_added, err);
 		if (r == 0)
 			continue;
 		err_prefix(err, "%s: socket %s", conf->actors[mailbox->actor].path,
 		           mailbox->socket->name);
-		if (is_added || (old != NULL && !was_missing(old, mailbox)))
-			return r;
-		log_line(LOG_LEVEL_ERROR, "%s", err->text);
+		is_fatal = is_added || (old != NULL && !was_missing(old, mailbox));
+		if (!is_fatal)
+			log_line(LOG_LEVEL_ERROR, "%s", err->text);
 	}
-	return 0;
+	sockwork_done(&work);
+	return is_fatal ? r : 0;
 }
 
 static uint32_t
@@ -333,14 +310,16 @@ mailboxes_open_added(struct shell *shell, struct mailboxes *ret, const struct co
 }
 
 static void
-close_one(struct shell *shell, struct mailbox *mailbox)
+close_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox)
 {
+	struct err err;
+
 	letters_forget(mailbox);
 	if (mailbox->fd < 0 || mailbox->is_given)
 		return;
 	shell_release(shell, mailbox->key);
-	if (!socket_has_port(mailbox->socket->kind))
-		sockfile_remove(mailbox->socket->address);
+	if (mailbox_do_file(work, mailbox, SOCKWORK_REMOVE, &err) < 0)
+		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	(void)close(mailbox->fd);
 }
 
@@ -348,9 +327,13 @@ close_one(struct shell *shell, struct mailbox *mailbox)
 void
 mailboxes_cancel(struct shell *shell, struct mailboxes *mailboxes)
 {
+	struct sockwork work;
+
+	sockwork_begin(&work, &shell->bounded, MAILBOX_FILES_MS);
 	for (uint32_t i = 0; i < mailboxes->n; i++)
 		if (!mailboxes->at[i].is_kept)
-			close_one(shell, &mailboxes->at[i]);
+			close_one(shell, &work, &mailboxes->at[i]);
+	sockwork_done(&work);
 	release(mailboxes);
 }
 
@@ -368,12 +351,16 @@ void
 mailboxes_retire(struct shell *shell, struct mailboxes *old,
                  const struct mailboxes *successor)
 {
+	struct sockwork work;
+
+	sockwork_begin(&work, &shell->bounded, MAILBOX_FILES_MS);
 	for (uint32_t i = 0; i < successor->n; i++)
 		if (successor->at[i].is_kept)
-			adjust(&successor->at[i]);
+			adjust(&work, &successor->at[i]);
 	for (uint32_t i = 0; i < old->n; i++)
 		if (!has_taken_over(successor, &old->at[i]))
-			close_one(shell, &old->at[i]);
+			close_one(shell, &work, &old->at[i]);
+	sockwork_done(&work);
 	release(old);
 }
 
@@ -407,20 +394,19 @@ mailboxes_reopen(struct shell *shell, const struct actor *actor)
 	uint32_t index = 0;
 	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
 	struct mailbox *mailbox;
+	struct sockwork work;
 	struct err err;
+	int r = 0;
 
-	for (size_t i = 0;
-	     mailboxes != NULL && (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
-	     i++) {
-		int r = 0;
-
+	sockwork_begin(&work, &shell->bounded, MAILBOX_FILES_MS);
+	for (size_t i = 0; mailboxes != NULL && r == 0 &&
+	                   (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
+	     i++)
 		if (mailbox->fd < 0)
-			r = open_one(shell, mailbox, NULL, mailboxes != &shell->mailboxes,
-			             &err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+			r = open_one(shell, &work, mailbox, NULL,
+			             mailboxes != &shell->mailboxes, &err);
+	sockwork_done(&work);
+	return r;
 }
 
 /* Is one of the sockets of this actor of the configuration not open? */
@@ -433,34 +419,6 @@ mailboxes_are_missing(const struct mailboxes *mailboxes, uint32_t actor)
 		if (mailbox->fd < 0)
 			return true;
 	return false;
-}
-
-/* It may have removed the files of its sockets: then they are restored, and clients find
- * the way to the next process. */
-void
-mailboxes_mend(const struct shell *shell, const struct actor *actor)
-{
-	uint32_t index = 0;
-	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
-	const struct mailbox *mailbox;
-
-	for (size_t i = 0;
-	     mailboxes != NULL && (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
-	     i++) {
-		const struct conf_socket *socket = mailbox->socket;
-		int r;
-
-		if (mailbox->fd < 0 || mailbox->is_given || socket_has_port(socket->kind))
-			continue;
-		r = sockfile_restore(socket->address);
-		if (r > 0)
-			log_line(LOG_LEVEL_NOTICE,
-			         "%s: socket %s: %s was removed: restored", actor->path,
-			         socket->name, socket->address);
-		else if (r < 0)
-			(void)log_errno(r, "%s: socket %s: restore %s, which was removed",
-			                actor->path, socket->name, socket->address);
-	}
 }
 
 struct mailbox *

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "conf/conf.h"
+#include "os/sockwork.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,9 @@
 struct actor;
 struct letterbox;
 struct shell;
+
+/* Files of sockets may hang: the guardian has so much time for them at once. */
+#define MAILBOX_FILES_MS 2000
 
 /* One socket. */
 struct mailbox {
@@ -54,8 +58,11 @@ void mailboxes_close(struct shell *shell, struct mailboxes *mailboxes);
 int mailboxes_reopen(struct shell *shell, const struct actor *actor);
 bool mailboxes_are_missing(const struct mailboxes *mailboxes, uint32_t actor);
 
+int mailbox_do_file(struct sockwork *work, const struct mailbox *mailbox,
+                    enum sockwork_kind kind, struct err *err);
+
 /* A process of the actor has ended. */
-void mailboxes_mend(const struct shell *shell, const struct actor *actor);
+void mailboxes_mend(struct shell *shell, const struct actor *actor);
 
 /* Where the sockets of an actor are, and which of the configuration's actors it is; NULL:
  * it has none. */

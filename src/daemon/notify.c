@@ -149,7 +149,8 @@ give_back(struct notify *notify, uint32_t slot)
 		if (message->fds[i] >= 0)
 			notify->left[notify->n_left++] = message->fds[i];
 	message->n_fds = 0;
-	if (closer_close(&notify->shell->closer, slot, notify->left, notify->n_left) == 0)
+	if (closer_close(&notify->shell->closers, slot, notify->left, notify->n_left) ==
+	    0)
 		notify->n_left = 0;
 	else
 		pause_place(notify, slot);
@@ -172,7 +173,7 @@ let_go(struct notify *notify, uint32_t slot)
 		give_back(notify, slot);
 	place->drop_ns = notify->message.stamp_ns;
 	place->dropper =
-	    closer_drop(&notify->shell->closer, slot, place->fd, place->drop_ns);
+	    closer_drop(&notify->shell->closers, slot, place->fd, place->drop_ns);
 	pause_place(notify, slot);
 }
 
@@ -186,7 +187,7 @@ is_going(struct notify *notify, uint32_t slot)
 		place->drop_ns = 0;
 		return false;
 	}
-	if (!closer_works(&notify->shell->closer, place->dropper))
+	if (!bounded_works(&notify->shell->closers, place->dropper))
 		let_go(notify, slot);
 	pause_place(notify, slot);
 	return true;
@@ -206,7 +207,7 @@ take_descriptors(struct notify *notify, const struct actor *actor)
 		return true;
 	if (notify->n_left > 0)
 		give_back(notify, slot);
-	if (notify->n_left > 0 || !closer_has_room(&notify->shell->closer, slot)) {
+	if (notify->n_left > 0 || !bounded_has_room(&notify->shell->closers, slot)) {
 		pause_place(notify, slot);
 		return false;
 	}
@@ -424,7 +425,8 @@ notify_new(struct shell *shell, struct err *err)
 	}
 	notify->shell = shell;
 	notify->paused = NO_SLOT;
-	closer_init(&shell->closer);
+	bounded_init(&shell->closers);
+	bounded_init(&shell->bounded);
 	notify->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	if (notify->epoll_fd < 0) {
 		err_set(err, errno, "notify sockets");
@@ -449,7 +451,8 @@ notify_free(struct notify *notify)
 	for (uint32_t slot = 0; slot < notify->cap; slot++)
 		fd_close(&notify->at[slot].fd);
 	fd_close(&notify->epoll_fd);
-	closer_done(&notify->shell->closer);
+	bounded_done(&notify->shell->closers);
+	bounded_done(&notify->shell->bounded);
 	free(notify->at);
 	free(notify);
 }

@@ -99,7 +99,8 @@ reload_look(struct shell *shell, const struct conf *conf, struct conf_reports *r
 	answer = malloc(LOOK_BYTES_MAX);
 	if (answer == NULL)
 		return -ENOMEM;
-	n = os_run_bounded(look, shell, LOOK_MS, answer, LOOK_BYTES_MAX);
+	n = bounded_run(&shell->bounded, BOUNDED_CONF, look, shell, LOOK_MS, answer,
+	                LOOK_BYTES_MAX);
 	if (n > 0)
 		take_reports(answer, (size_t)n, reports);
 	free(answer);

@@ -49,6 +49,9 @@ struct system;
 struct tasks;
 struct trial;
 
+/* Owners of children in struct shell's `bounded`; sockets have the keys of the vault. */
+enum { BOUNDED_USERS, BOUNDED_CONF };
+
 struct shell {
 	struct ev_loop *loop;
 
@@ -91,7 +94,8 @@ struct shell {
 	struct cgroup_root cgroups;
 	char controllers[CGROUP_CONTROLLERS_MAX]; /* of the machine */
 	struct spawner spawner;
-	struct closer closer; /* of what others have sent: notify.c */
+	struct bounded closers; /* of what others have sent: notify.c */
+	struct bounded bounded; /* what else is done in children */
 	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
 	 */
 	uint32_t clients_max;

@@ -50,7 +50,7 @@ send_item(const struct unsent *unsent, const struct item *item, bool may_wait)
 	int r;
 
 	if (item->kind == UNSENT_CLOSE)
-		return closer_close(&unsent->shell->closer, item->key, &item->fd, 1);
+		return closer_close(&unsent->shell->closers, item->key, &item->fd, 1);
 	if (item->kind != LINK_LOCK) {
 		message.n = 1;
 		message.keys[0] = item->key;

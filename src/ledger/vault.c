@@ -86,7 +86,7 @@ void
 vault_tend(struct vault *vault)
 {
 	if (vault->n_waiting > 0 &&
-	    closer_close(&vault->closer, (uint64_t)vault->waiting[0], vault->waiting,
+	    closer_close(&vault->closers, (uint64_t)vault->waiting[0], vault->waiting,
 	                 vault->n_waiting) == 0)
 		vault->n_waiting = 0;
 }
@@ -95,7 +95,7 @@ vault_tend(struct vault *vault)
 void
 vault_done(struct vault *vault)
 {
-	closer_done(&vault->closer);
+	bounded_done(&vault->closers);
 }
 
 /* The last close of these is not ours to wait for. */

@@ -34,7 +34,7 @@ struct vault {
 	size_t mask;              /* one less than their number, a power of two */
 	size_t n;
 	size_t max;
-	struct closer closer;        /* of what strangers have a part in … */
+	struct bounded closers; /* of what strangers have a part in … */
 	/* … and descriptors for which there is no child yet */
 	int waiting[CLOSER_FDS_MAX];
 	size_t n_waiting;

@@ -14,16 +14,19 @@ from lib import PATIENCE, Failure, Skip, for_everybody, program
 
 class Fuse:
     """`holds`: the operations that get no answer, with commas ("read,flush"); `content`:
-    the file whose bytes every file in it has; `mode`: as in hang-fuse.c."""
+    the file whose bytes every file in it has; `mode`: as in hang-fuse.c; `everybody`: root
+    may use it, too, and sockets can be made in it."""
 
-    def __init__(self, box, holds="", *, uid=65534, gid=65534, content=None, mode=()):
+    def __init__(self, box, holds="", *, uid=65534, gid=65534, content=None, mode=(),
+                 everybody=False):
         if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
             raise Skip("no FUSE here")
         self.dir = box.path(f"fuse{len(box.background)}")
         os.mkdir(self.dir)
         self.lines, self.tail = [], b""
         binary = for_everybody(program("hang-fuse", "tests/os", "."))
-        self.process = box.popen(binary, "-u", f"{uid}:{gid}", *(["-h", holds] if holds else []),
+        self.process = box.popen(binary, *(["-a"] if everybody else []),
+                                 "-u", f"{uid}:{gid}", *(["-h", holds] if holds else []),
                                  *(["-c", content] if content else []), self.dir, *mode,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         os.set_blocking(self.process.stdout.fileno(), False)

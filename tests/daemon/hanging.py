@@ -66,5 +66,55 @@ def files(box):
         equal(s.counts["S", name], 1, f"starts of {name}")
 
 
+@test("the file of a socket that cannot be made fails the start of its actor only", root=True)
+def sockets(box):
+    fuse = Fuse(box, "lookup", everybody=True)
+    s = box.supd({"a": {**CALM, "sockets": {"web": "unix:" + fuse.path("sock")}},
+                  "b": {**CALM, "sockets": {"fifo": "fifo:" + fuse.path("pipe")}},
+                  "c": {"sockets": {"web": "unix:" + box.path("c.sock")}},
+                  **OTHERS}, wait=False)
+    s.started("c")
+    for name in "ab":
+        failed_start(s, name, "exec: open socket: timeout")
+    others_work(s)
+    for name in "ab":
+        s.ctl_ok("stop", name)
+    s.crash()
+    others_work(s)
+    s.ctl_ok("stop", "c")
+
+
+@test("it is made when it can be: what was late, or hangs, is not tried at every start",
+      root=True)
+def answers(box):
+    fuse = Fuse(box, "mknod", everybody=True)
+    s = box.supd({"a": {**CALM, "user": "root", "do": ["serve"],
+                        "sockets": {"web": "unix:" + fuse.path("sock")}}, **OTHERS}, wait=False)
+    failed_start(s, "a", "exec: open socket: timeout")
+    fuse.held("mknod")
+    s.event("failure", "a", 4)
+    equal(len([line for line in fuse.lines if line.startswith("held")]), 1, "what hangs")
+    fuse.answer()
+    s.event("started", "a", timeout=60)
+    others_work(s)
+
+
+@test("the file of a socket that cannot be removed holds up neither its actor nor the end",
+      root=True)
+def removed(box):
+    fuse = Fuse(box, "unlink", everybody=True)
+    s = box.supd({"a": {"do": ["serve"], "sockets": {"web": "unix:" + fuse.path("sock")}},
+                  **OTHERS})
+    s.started("a")
+    s.ctl_ok("restart", "a")
+    s.started("a", 2)
+    s.write(OTHERS)
+    s.ctl_ok("apply")
+    fuse.held("unlink")
+    others_work(s)
+    s.crash()
+    others_work(s)
+
+
 if __name__ == "__main__":
     main()

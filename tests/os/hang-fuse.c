@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* hang-fuse.c - a file system whose answers come late or never, as a hung network mount.
  *
- * usage: hang-fuse [-u UID:GID] [-h OP,OP...] [-c FILE] DIR [MODE]
+ * usage: hang-fuse [-a] [-u UID:GID] [-h OP,OP...] [-c FILE] DIR [MODE]
  *
  * Mounts a FUSE file system on DIR in namespaces of its own, as the user UID:GID (root
  * only; default: the caller's).  Every name in it is a regular file of UID with mode 0755
  * and the content of FILE ("hang\n" without it), but "." and "dir", which are
  * directories. What is written to a file is taken and forgotten.  Other processes of
- * UID:GID reach it as /proc/PID/root/DIR/NAME; nothing is left when the server ends, and
+ * UID:GID reach it as /proc/PID/root/DIR/NAME; with -a, as root, so do all others, root
+ * among them, and unix sockets and fifos can be made in it, one of each name that begins
+ * with "s" or "p", and removed.  Nothing is left when the server ends, and
  * all that waits for it then gets ECONNABORTED.
  *
  * A request of a kind named by -h (see `operations`) gets no answer until SIGUSR1: then
@@ -47,7 +49,7 @@
 #include <unistd.h>
 
 enum { REQUEST_MAX = 1 << 17, CONTENT_MAX = 4 << 20, HELD_MAX = 256, HELD_BYTES = 512 };
-enum { NODE_ROOT = 1, NODE_FILE = 2, NODE_DIR = 3 };
+enum { NODE_ROOT = 1, NODE_FILE = 2, NODE_DIR = 3, NODE_MADE = 4 };
 
 static const struct operation {
 	const char *name;
@@ -56,6 +58,7 @@ static const struct operation {
     {"lookup", FUSE_LOOKUP}, {"getattr", FUSE_GETATTR}, {"access", FUSE_ACCESS},
     {"open", FUSE_OPEN},     {"read", FUSE_READ},       {"write", FUSE_WRITE},
     {"flush", FUSE_FLUSH},   {"release", FUSE_RELEASE}, {"poll", FUSE_POLL},
+    {"mknod", FUSE_MKNOD},   {"unlink", FUSE_UNLINK},
 };
 
 struct held {
@@ -69,6 +72,8 @@ static struct server {
 	gid_t gid;
 	const char *names; /* of the operations that are held, with commas; or NULL */
 	bool is_holding;
+	bool is_for_all;
+	uint32_t made; /* the mode of what was made last; 0: nothing is there */
 	char *content;
 	size_t size;
 	struct held held[HELD_MAX];
@@ -118,7 +123,9 @@ attributes_of(uint64_t node)
 	    .ino = node,
 	    .size = node == NODE_FILE ? server.size : 0,
 	    .nlink = 1,
-	    .mode = node == NODE_FILE ? S_IFREG | 0755 : S_IFDIR | 0755,
+	    .mode = node == NODE_FILE   ? S_IFREG | 0755
+	            : node == NODE_MADE ? server.made
+	                                : S_IFDIR | 0755,
 	    .uid = server.uid,
 	    .gid = server.gid,
 	};
@@ -131,6 +138,13 @@ reply_entry(const struct fuse_in_header *in, const char *name)
 	    .nodeid = strcmp(name, "dir") == 0 ? NODE_DIR : NODE_FILE,
 	};
 
+	if (server.is_for_all && (name[0] == 's' || name[0] == 'p' || name[0] == '.')) {
+		out.nodeid = NODE_MADE;
+		if (server.made == 0 || name[0] == '.') {
+			reply(in, ENOENT, NULL, 0);
+			return;
+		}
+	}
 	out.attr = attributes_of(out.nodeid);
 	reply(in, 0, &out, sizeof(out));
 }
@@ -161,6 +175,14 @@ answer(const struct fuse_in_header *in)
 		break;
 	case FUSE_LOOKUP:
 		reply_entry(in, body);
+		break;
+	case FUSE_MKNOD:
+		server.made = ((const struct fuse_mknod_in *)body)->mode;
+		reply_entry(in, (const char *)body + sizeof(struct fuse_mknod_in));
+		break;
+	case FUSE_UNLINK:
+		server.made = 0;
+		reply(in, 0, NULL, 0);
 		break;
 	case FUSE_GETATTR:
 	case FUSE_SETATTR:
@@ -301,12 +323,32 @@ make_device(const char *dir, char *path, size_t size)
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
+/* A mount of root's own: no other one has anything to say there, be it as root. */
+static void
+mount_for_all(const char *dir)
+{
+	char text[256];
+
+	server.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	(void)snprintf(text, sizeof(text),
+	               "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
+	               server.fd);
+	if (server.fd < 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("hang-fuse", dir, "fuse", MS_NOSUID | MS_NODEV, text) < 0)
+		fail("mount");
+}
+
 static void
 mount_it(const char *dir)
 {
 	char device[4096] = "/dev/fuse";
 	char text[256];
 
+	if (server.is_for_all) {
+		mount_for_all(dir);
+		return;
+	}
 	if (geteuid() == 0)
 		make_device(dir, device, sizeof(device));
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
@@ -425,8 +467,10 @@ main(int argc, char **argv)
 
 	server.uid = getuid();
 	server.gid = getgid();
-	while ((option = getopt(argc, argv, "+u:h:c:")) != -1) {
-		if (option == 'h')
+	while ((option = getopt(argc, argv, "+au:h:c:")) != -1) {
+		if (option == 'a')
+			server.is_for_all = true;
+		else if (option == 'h')
 			server.names = optarg;
 		else if (option == 'c')
 			file = optarg;

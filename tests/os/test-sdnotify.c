@@ -216,28 +216,28 @@ START_TEST(a_child_throws_away_the_message_that_it_was_told_of_and_no_other)
 {
 	struct notify_message message;
 	struct notifier notifier;
-	struct closer closer;
+	struct bounded closer;
 	int fd = notify_pair(&notifier);
 	int id;
 
-	closer_init(&closer);
+	bounded_init(&closer);
 	send_raw(&notifier, "A=1", 3, 1);
 	send_raw(&notifier, "A=2", 3, 1);
 	ck_assert_int_eq(notify_peek(fd, &message), 1);
 	id = closer_drop(&closer, 1, fd, message.stamp_ns + 1);
 	ck_assert_int_ge(id, 0);
-	while (closer_works(&closer, id))
+	while (bounded_works(&closer, id))
 		(void)poll(NULL, 0, 1);
 	ck_assert_int_eq(notify_peek(fd, &message), 1);
 	ck_assert_str_eq(message.text, "A=1");
 	id = closer_drop(&closer, 1, fd, message.stamp_ns);
-	while (closer_works(&closer, id))
+	while (bounded_works(&closer, id))
 		(void)poll(NULL, 0, 1);
 	ck_assert_int_eq(notify_peek(fd, &message), 1);
 	ck_assert_str_eq(message.text, "A=2");
 	while (waitpid(-1, NULL, 0) > 0)
 		;
-	closer_done(&closer);
+	bounded_done(&closer);
 	notifier_close(&notifier);
 	(void)close(fd);
 }
@@ -245,11 +245,11 @@ END_TEST
 
 START_TEST(what_is_closed_by_a_child_is_closed_here_and_few_hang_for_each_owner)
 {
-	struct closer closer;
+	struct bounded closer;
 	int fds[2], ends[2];
 	int reader, dirty, n = 0;
 
-	closer_init(&closer);
+	bounded_init(&closer);
 	ck_assert_int_eq(pipe(fds), 0);
 	ck_assert_int_eq(closer_close(&closer, 1, &fds[1], 1), 0);
 	/* The end of the file comes when the last writer is closed. */
@@ -258,23 +258,23 @@ START_TEST(what_is_closed_by_a_child_is_closed_here_and_few_hang_for_each_owner)
 	(void)close(fds[0]);
 	(void)waitpid(-1, NULL, 0);
 	/* One that lingers: nobody reads what it has sent. */
-	for (n = 0; n <= CLOSERS_OWN_MAX; n++) {
+	for (n = 0; n <= BOUNDED_OWN_MAX; n++) {
 		dirty = lingering_socket(&reader, ends);
-		if (n == CLOSERS_OWN_MAX)
+		if (n == BOUNDED_OWN_MAX)
 			break;
-		ck_assert(closer_has_room(&closer, 7));
+		ck_assert(bounded_has_room(&closer, 7));
 		ck_assert_int_eq(closer_close(&closer, 7, &dirty, 1), 0);
 	}
-	ck_assert(!closer_has_room(&closer, 7));
+	ck_assert(!bounded_has_room(&closer, 7));
 	ck_assert_int_eq(closer_close(&closer, 7, &dirty, 1), -EAGAIN);
 	ck_assert_int_ge(fcntl(dirty, F_GETFD), 0);
-	ck_assert(closer_has_room(&closer, 8));
-	for (n = 0; n < CLOSERS_OWN_MAX; n++)
+	ck_assert(bounded_has_room(&closer, 8));
+	for (n = 0; n < BOUNDED_OWN_MAX; n++)
 		ck_assert_int_eq(kill(closer.pids[n], SIGKILL), 0);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
-	ck_assert(closer_has_room(&closer, 7));
-	closer_done(&closer);
+	ck_assert(bounded_has_room(&closer, 7));
+	bounded_done(&closer);
 }
 END_TEST
 

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: ISC */
+/* sockwork.c - the files of unix sockets and fifos, made and removed by a child. */
+#include "config.h"
+
+#include "os/sockwork.h"
+
+#include "os/clock.h"
+#include "os/pass.h"
+#include "os/sockfile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One thing may take so long, and half of it with each that is late; so often halved. */
+#define PATIENCE_MS  1000
+#define HALVINGS_MAX 5
+
+struct order {
+	enum sockwork_kind kind;
+	struct sock_file file; /* its path is the one below */
+	char path[PATH_MAX];
+};
+
+struct answer {
+	int r;
+	struct err err;
+};
+
+/* ---- the child --------------------------------------------------------------------- */
+
+static int
+open_file(const struct sock_file *file, struct err *err)
+{
+	int fd = file->type == 0 ? sock_open_fifo(file, err) : sock_open_unix(file, err);
+
+	if (fd >= 0)
+		(void)sockfile_secure(file->path, true);
+	return fd;
+}
+
+static int
+adjust(const struct sock_file *file)
+{
+	if (sockfile_restore(file->path) >= 0)
+		(void)sockfile_secure(file->path, false);
+	return sockfile_adjust(file->path, file->mode, file->uid, file->gid);
+}
+
+static void
+carry_out(int fd, const struct order *order)
+{
+	struct answer answer = {0};
+	int opened = -1;
+
+	switch (order->kind) {
+	case SOCKWORK_OPEN:
+		opened = answer.r = open_file(&order->file, &answer.err);
+		break;
+	case SOCKWORK_ADJUST:
+		answer.r = adjust(&order->file);
+		break;
+	case SOCKWORK_RESTORE:
+		answer.r = sockfile_restore(order->path);
+		break;
+	case SOCKWORK_REMOVE:
+		sockfile_remove(order->path);
+		break;
+	}
+	(void)pass_send(fd, &answer, sizeof(answer), &opened, opened >= 0, 0);
+	if (opened >= 0)
+		(void)close(opened);
+}
+
+static void
+serve(int fd, void *data)
+{
+	struct order order;
+	size_t n_fds;
+
+	(void)data;
+	while (pass_receive(fd, 0, &order, sizeof(order), NULL, 0, &n_fds) ==
+	       sizeof(order)) {
+		order.file.path = order.path;
+		carry_out(fd, &order);
+	}
+}
+
+/* ---- the parent -------------------------------------------------------------------- */
+
+/* What is asked for takes at most this time altogether, and then sockwork_done(). */
+void
+sockwork_begin(struct sockwork *work, struct bounded *bounded, int timeout_ms)
+{
+	*work = (struct sockwork){.bounded = bounded,
+	                          .until_ms = clock_mono_ms() + (uint64_t)timeout_ms,
+	                          .id = -1,
+	                          .fd = -1};
+}
+
+/* End the child, if there was need of one. */
+void
+sockwork_done(struct sockwork *work)
+{
+	if (work->id >= 0)
+		bounded_end(work->bounded, work->id, &work->fd);
+	work->id = -1;
+}
+
+static uint64_t
+until(const struct sockwork *work)
+{
+	const unsigned int n_late = bounded_count_late(work->bounded);
+	const uint64_t until_ms =
+	    clock_mono_ms() +
+	    (PATIENCE_MS >> (n_late < HALVINGS_MAX ? n_late : HALVINGS_MAX));
+
+	return until_ms < work->until_ms ? until_ms : work->until_ms;
+}
+
+/* The answer of the child, which is made if there is none. */
+static int
+ask(struct sockwork *work, uint64_t owner, const struct order *order,
+    struct answer *ret_answer, int *ret_fd)
+{
+	int r;
+
+	if (bounded_hangs(work->bounded, owner) || clock_mono_ms() >= work->until_ms)
+		return -ETIMEDOUT;
+	if (work->id < 0)
+		work->id = bounded_open(work->bounded, owner, serve, NULL, &work->fd);
+	if (work->id < 0)
+		return work->id;
+	r = bounded_ask(work->fd, order, sizeof(*order), until(work), ret_answer,
+	                sizeof(*ret_answer), ret_fd);
+	if (r == 0)
+		return 0;
+	if (r == -ETIMEDOUT)
+		bounded_end_late(work->bounded, owner, work->id, &work->fd);
+	else
+		bounded_end(work->bounded, work->id, &work->fd);
+	work->id = -1;
+	return r;
+}
+
+/*
+ * Have one thing done with a unix socket (file->type is that of the socket) or a fifo
+ * (file->type is 0); of file only what it is about has to be set.
+ *
+ * Returns what the function in enum sockwork_kind does; -ETIMEDOUT: it was not done in
+ * time, or there is no time left; after that the owner, which is a number for the path,
+ * is not tried for some seconds, nor as long as its child hangs.  On an error of
+ * SOCKWORK_OPEN and on -ETIMEDOUT err has a sentence.
+ */
+int
+sockwork_do(struct sockwork *work, uint64_t owner, enum sockwork_kind kind,
+            const struct sock_file *file, struct err *err)
+{
+	struct order order = {.kind = kind, .file = *file};
+	struct answer answer = {0};
+	int fd = -1;
+	int r;
+
+	(void)snprintf(order.path, sizeof(order.path), "%s", file->path);
+	r = strlen(file->path) >= sizeof(order.path)
+	        ? -ENAMETOOLONG
+	        : ask(work, owner, &order, &answer, &fd);
+	if (r < 0) {
+		err_set(err, -r, "%s %s", file->type == 0 ? "fifo" : "unix socket",
+		        file->path);
+		return r;
+	}
+	*err = answer.err;
+	if (kind != SOCKWORK_OPEN || answer.r < 0 || fd >= 0)
+		return fd >= 0 ? fd : answer.r;
+	err_set(err, EMFILE, "unix socket %s", file->path);
+	return -EMFILE;
+}
