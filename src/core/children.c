@@ -34,7 +34,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 		child->again = false;
 		child->gave_up = false;
 		child->brutal = child->brutal || supervisor->hasty;
-		/* One that is down changes no state: its callers hear of it here. */
+		/* A stopped child changes no state, so its waiters are told here. */
 		wait_state_changed(core, child);
 		reconcile_pass(core, child);
 		wait_state_changed(core, child);
@@ -98,7 +98,7 @@ put_in_sequence(struct node *supervisor, struct node *child)
 {
 	supervisor->n_sequenced += !child->sequenced;
 	child->sequenced = true;
-	/* Whether it is needed is seen when it is its turn. */
+	/* Whether the child is needed is looked at when its turn comes. */
 	child->asleep = false;
 }
 
@@ -128,9 +128,9 @@ mark_all(struct core *core, struct node *supervisor)
 }
 
 /*
- * The supervisor is up again, and its children have outlived that: those that are to be
- * restarted are, one after the other, and so are those that failed below it; whoever
- * waited meanwhile goes on (Akka's step 6, A-20, A-21).
+ * The supervisor is up again, and its children have outlived that: the children to be
+ * restarted are restarted in order, and so are the children that failed meanwhile;
+ * children that waited go on (Akka's step 6, A-20, A-21).
  */
 static void
 rejoin(struct core *core, struct node *supervisor)
@@ -139,7 +139,7 @@ rejoin(struct core *core, struct node *supervisor)
 		mark_all(core, supervisor);
 	if (supervisor->op == OP_NONE)
 		supervisor->op = OP_START;
-	/* Whoever is left down does not come up with it. */
+	/* A child that is left down does not come up with the supervisor. */
 	core->look_early = true;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->absent || child->removing || child->deleted || child->grouped)
@@ -158,13 +158,13 @@ rejoin(struct core *core, struct node *supervisor)
 	}
 }
 
-/* Everyone below looks again at what had to wait. */
+/* All nodes below look again at starts that had to wait. */
 static void
 wake_all(struct core *core, struct node *supervisor)
 {
 	for (struct node *at = supervisor; at != NULL;
 	     at = node_next(core, supervisor, at)) {
-		/* Its delay ended while nobody could be started. */
+		/* The delay ended while no node below could be started. */
 		if (at != supervisor && at->state == STATE_BACKOFF && at->up &&
 		    !at->grouped && deadline_due(core, at, LANE_STATE) == 0)
 			at->start_now = true;
@@ -174,7 +174,7 @@ wake_all(struct core *core, struct node *supervisor)
 	}
 }
 
-/* What comes before the children is there: they start, or go on. */
+/* Everything before the children is done: the children start, or go on. */
 void
 children_open(struct turn *turn, struct node *supervisor)
 {
@@ -254,7 +254,7 @@ group_is_down(struct turn *turn, struct node *supervisor)
 	}
 	deadline_arm(core, supervisor, LANE_GROUP, turn->now_ms,
 	             supervisor->group_delay_ms);
-	/* The one that began it may be configured no longer. */
+	/* The child that began the group may be removed from the configuration. */
 	leader = node_at(core, supervisor->group_leader);
 	if (supervisor->group_delay_ms > 0 && leader != NULL)
 		turn_report(turn, REPORT_BACKOFF, leader)->delay_ms =

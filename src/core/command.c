@@ -6,7 +6,7 @@
 
 #include "core/pure.h"
 
-/* Answer a command; nobody is there to be told if it has no token. */
+/* Answer a command; without a token there is no caller to be told. */
 void
 command_reply(struct turn *turn, const struct event *event, enum reply_result result)
 {
@@ -53,7 +53,8 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	} else if (node_is_pending(node)) {
 		node->up = true;
 		node->start_now = true;
-		/* With its group: what it needs is looked at when that is its turn. */
+		/* Member of a group restart: its needs are checked when the group starts
+		 * it. */
 		if (node->grouped)
 			gate_leave(core, node);
 		hurry_group(turn, node);
@@ -84,8 +85,8 @@ on_start(struct turn *turn, struct node *node, const struct event *event)
 }
 
 /*
- * The one whose start failed is stopped: that ends the retries of its whole group, and
- * those that wait for it stay down (OTP's cancelled restart, O-36).
+ * The child whose start failed is stopped: that ends the retries of its whole group, and
+ * the siblings behind it stay down (OTP's cancelled restart, O-36).
  */
 static void
 cancel_group(struct turn *turn, struct node *node)
@@ -104,13 +105,13 @@ cancel_group(struct turn *turn, struct node *node)
 		member->bounce = false;
 		member->down_as = STATE_STOPPED;
 		reconcile_queue(core, member);
-		/* One that is down changes no state: its callers hear of it here. */
+		/* A stopped member changes no state, so its waiters are told here. */
 		wait_state_changed(core, member);
 	}
 	children_group_due(turn, supervisor);
 }
 
-/* Is its supervisor coming up, and about to start its children, or what it keeps? */
+/* True if the supervisor is coming up, and about to start or to continue its children. */
 static bool
 is_to_be_opened(const struct core *core, const struct node *node)
 {

@@ -64,7 +64,7 @@ turn_exit(struct turn *turn)
 	turn_act(turn, ACTION_EXIT, node_at(core, CORE_ROOT))->status = core->exit_status;
 }
 
-/* Is there room for whatever one more step may want to say? */
+/* True if there is room for all actions of another step. */
 bool
 turn_has_room(const struct turn *turn)
 {
@@ -97,7 +97,7 @@ on_spawned(struct turn *turn, struct node *node)
 	node->no_room = 0;
 	watch_state_changed(core, node);
 	gate_state_changed(core, node);
-	/* Below somebody who is suspended it stands still from the beginning. */
+	/* Below a suspended node the process stands still from the beginning. */
 	if (core->n_suspends > 0)
 		reconcile_queue(core, node);
 	if (node->state == STATE_STOPPING) {
@@ -181,7 +181,7 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 	turn_report(turn, REPORT_EXITED, node)->cause = node->end;
 	if (node->unkillable && !node->alive)
 		unkillable_gone(turn, node);
-	/* It was left behind, or waits for this. */
+	/* The node was left behind, or waits for this end. */
 	if (!node_is_live(node))
 		return;
 	if (node->state == STATE_STOPPING) {
@@ -224,7 +224,8 @@ on_told_ready(struct turn *turn, struct node *node)
 		up_step(turn, node);
 }
 
-/* Whose process the event is about; NULL: it is stale, of an earlier life. */
+/* The node of the process that the event is about; NULL: the event is stale, of an
+ * earlier life. */
 static struct node *
 find_process(const struct core *core, const struct event *event)
 {
@@ -315,7 +316,7 @@ on_state_due(struct turn *turn, struct node *node)
 		down_overdue(turn, node);
 		break;
 	case STATE_BACKOFF:
-		/* Below somebody who goes down it waits to be stopped. */
+		/* Below a node that stops the child waits to be stopped. */
 		if (node->up && reconcile_takes_starts(turn->core, node))
 			gate_start(turn, node);
 		break;

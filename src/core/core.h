@@ -74,7 +74,7 @@ enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 	X(EVENT_PROBED, "probed")                     \
 	X(EVENT_HOOK_DONE, "hook_done")               \
 	X(EVENT_REACT_DONE, "react_done")             \
-	/* of one that starts on demand: demand.c */  \
+	/* of an actor that starts on demand: demand.c */  \
 	X(EVENT_KNOCK, "knock")                       \
 	X(EVENT_REST, "rest")                         \
 	X(EVENT_START, "start")                       \
@@ -102,7 +102,7 @@ enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
 enum wait_for { WAIT_FOR_MAP(AS_ENUM) WAIT_FOR_MAX };
 
 #define TOKEN_ALL UINT64_MAX /* UNWAIT: every caller went away */
-/* UNWAIT: all went away but those whose tokens have this bit: what becomes of their
+/* UNWAIT: all waiters but those with this bit in their token; the outcome of their
  * commands is remembered for the call that asks again. */
 #define TOKEN_OTHERS (UINT64_MAX - 1)
 #define TOKEN_KEPT   (UINT64_C(1) << 31)
@@ -145,8 +145,8 @@ struct event {
 	uint32_t serial;
 	bool late;
 
-	/* KNOCK: somebody needs it; REST: nobody does any more.  Neither is about a
-	 * process, and who is in no state for it is not concerned. */
+	/* KNOCK: an actor on standby is demanded; REST: the demand is over.  Neither
+	 * event is about a process, and an actor in another state ignores both. */
 
 	/* actors at run time */
 	bool stop;                       /* DELETE: whatever runs is stopped first */
@@ -231,15 +231,15 @@ struct action {
 	uint64_t addition_id;     /* ADDED */
 	enum reply_result result; /* REPLY */
 	int32_t status;           /* EXIT: exit status of supd */
-	uint32_t addition_index;  /* ADDED: which of the addition's actors this is */
+	uint32_t addition_index;  /* ADDED: index of the actor in the addition */
 	/* LISTEN: it waits until it is needed; that is to be told with EVENT_KNOCK. */
 	/* CLEAR: what a resume keeps (fd store, runtime directory) is given up now. */
 	bool is_final; /* CLEAR: it is down for good, else it is about to be started */
 	bool kept;     /* REMOVED: comes back when its supervisor starts anew */
-	bool bark;     /* STOP: its watchdog ran out, or it said so: watchdog_signal */
+	bool bark;     /* STOP: because of the watchdog, so with watchdog_signal */
 	/* PROBE: ask once for each serial, and say EVENT_PROBED. No actor is asked two
 	 * things at a time: a question makes those before it void. */
-	bool is_start; /* whether it is ready; else how its health is */
+	bool is_start; /* probe of readiness; else of health */
 
 	/* REPORT (and REPLY with REPLY_FAILED: cause) */
 	enum report report;
@@ -292,7 +292,7 @@ struct action {
 	uint8_t unused[3];
 };
 
-/* Why a directive was what it was, besides the rule that matched. */
+/* Why a directive was chosen, besides the rule that matched. */
 #define DECISION_REASON_MAP(X)                                            \
 	X(DECIDED_BY_RULE, "rule")                                        \
 	X(DECIDED_BY_ON_FAILURE, "on_failure")                            \
@@ -322,7 +322,7 @@ struct core_size {
 	uint32_t watches; /* of all actors together */
 };
 
-/* One actor, as a reader sees it. */
+/* An actor, as readers see it. */
 struct node_view {
 	struct ref ref;
 	struct ref parent;
@@ -335,7 +335,9 @@ struct node_view {
 	bool removing; /* no longer configured; goes away when it is gone */
 	bool is_added; /* at run time: forgotten when its supervisor starts anew */
 	uint64_t
-	    addition_id; /* with which it, or somebody above it, was added; 0: none */
+	    /* number of the addition that brought the actor, or a supervisor above; 0:
+	     * none */
+	    addition_id;
 	uint32_t addition_index;
 	uint32_t suspended; /* how often, by itself and by all above it */
 	uint32_t suspends;  /* … of these, by commands about itself */
@@ -346,8 +348,8 @@ struct node_view {
 	bool main_alive;    /* … and its end is not known yet */
 	bool sigstopped;    /* it was stopped, and not by supd */
 	bool probing;       /* a probe was asked for and not answered yet */
-	bool watchdog;      /* it has one, whoever said so */
-	bool asleep;        /* WAITING until it is needed: somebody listens for it */
+	bool watchdog;      /* a watchdog is in force, from the file or the process */
+	bool asleep;        /* on standby: WAITING until it is demanded */
 	bool awake;         /* it starts on demand, and was needed */
 	uint32_t incarnation;
 	uint32_t generation;

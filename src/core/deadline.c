@@ -73,13 +73,13 @@ sift_down(struct core *core, uint32_t i, struct deadline entry)
 	put(core, i, entry);
 }
 
-/* Which clocks stand still together with the process that they are about. */
+/* Clocks that stand still together with the process of their node. */
 static const bool stands_still[LANE_MAX] = {
     [LANE_STATE] = true,    [LANE_READY] = true,  [LANE_RESET] = true,
     [LANE_WATCHDOG] = true, [LANE_HEALTH] = true,
 };
 
-/* Which count the time that the process was let run by everybody else, too. */
+/* Clocks that count only the time in which the process could run. */
 static const bool counts_own_time[LANE_MAX] = {
     [LANE_RESET] = true,
     [LANE_WATCHDOG] = true,
@@ -185,7 +185,7 @@ deadline_hold(struct core *core, struct node *node, uint64_t now_ms)
 	look_again(core, node, now_ms);
 }
 
-/* It goes on, and so do its clocks. */
+/* The node goes on, and so do its clocks. */
 void
 deadline_release(struct core *core, struct node *node, uint64_t now_ms)
 {
@@ -193,7 +193,7 @@ deadline_release(struct core *core, struct node *node, uint64_t now_ms)
 	look_again(core, node, now_ms);
 }
 
-/* Somebody else stopped the process, or let it go on: so do the clocks of its own time.
+/* The process was stopped or continued from outside: so are the clocks of its own time.
  */
 void
 deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* decider.c - from a cause to a directive: rules, presets, and who is asked first. */
+/* decider.c - from a cause to a directive: rules, presets, and the order of the lists. */
 #include "config.h"
 
 #include "core/node.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* demand.c - actors whose process starts when there is something for it to do.
+/* demand.c - actors that start on demand.
  *
- * Such an actor counts as ready while it waits for that (DECISIONS 24): whoever listens
- * for it says EVENT_KNOCK.  What failed is restarted as ever; what ended normally has
- * done what there was to do, and waits again.
+ * The actor counts as ready while it waits for demand (DECISIONS 24); the shell listens
+ * and posts EVENT_KNOCK.  After a failure the actor is restarted as usual; after a normal
+ * end its work is done, and it waits again.
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 
 #include "core/pure.h"
 
-/* Does its start wait until it is needed? */
+/* True if the start of this node waits for demand. */
 bool
 demand_waits(const struct node *node)
 {
@@ -19,8 +19,8 @@ demand_waits(const struct node *node)
 }
 
 /*
- * It is its turn to start, and nobody needs it: it waits, and holds up nobody.  The shell
- * is to listen for it.
+ * The node's turn to start has come without demand: it goes on standby, and its siblings
+ * go on.  The shell is to listen for clients.
  */
 void
 demand_doze(struct turn *turn, struct node *node)
@@ -41,7 +41,7 @@ demand_doze(struct turn *turn, struct node *node)
 	node->asleep = true;
 	reconcile_pass(core, node);
 	(void)turn_act(turn, ACTION_LISTEN, node);
-	/* It has been what they wait for only since then. */
+	/* Only from now on does the node count as ready. */
 	wait_state_changed(core, node);
 	gate_state_changed(core, node);
 	reconcile_queue_parent(core, node);
@@ -78,7 +78,7 @@ demand_done(struct turn *turn, struct node *node)
 	retire(turn, node, delay_ms);
 }
 
-/* There is something for it to do: it starts, if that is all that it waits for. */
+/* The actor is demanded: it starts, unless it waits for something else, too. */
 static void
 knock(struct turn *turn, struct node *node)
 {
@@ -89,8 +89,8 @@ knock(struct turn *turn, struct node *node)
 }
 
 /*
- * There is nothing more for it to do: whatever it is at, in the end it waits again.  Only
- * one whose children have outlived it comes back to them first.
+ * The demand is over: in the end the actor goes back to standby, whatever it is doing.
+ * Only a supervisor with surviving children comes back to them first.
  */
 static void
 rest(struct turn *turn, struct node *node)
@@ -101,11 +101,11 @@ rest(struct turn *turn, struct node *node)
 		retire(turn, node, 0);
 	else if (!node->populated || node_is_live(node))
 		node->awake = false;
-	/* Perhaps it only waits for what it needs itself. */
+	/* Perhaps the node only waits for a need of its own. */
 	reconcile_queue(turn->core, node);
 }
 
-/* EVENT_KNOCK, EVENT_REST: only who starts on demand heeds them. */
+/* EVENT_KNOCK, EVENT_REST: only actors that start on demand obey them. */
 void
 demand_post(struct turn *turn, const struct event *event)
 {
@@ -119,7 +119,7 @@ demand_post(struct turn *turn, const struct event *event)
 		rest(turn, node);
 }
 
-/* A new specification: who is to run in any case waits for nobody. */
+/* A new specification: an actor that starts at boot now does not wait for demand. */
 void
 demand_updated(struct core *core, struct node *node)
 {

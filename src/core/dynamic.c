@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* dynamic.c - actors that come and go at run time (OTP's start_child, delete_child).
  *
- * Added ones stand behind those of the file.  They are forgotten when their supervisor is
- * down, and so is one whose first start fails.  One of the file that is deleted is absent
- * until its supervisor starts anew.
+ * Added actors stand behind those of the file.  They are forgotten when their supervisor
+ * is down, and so is an added actor with a failed first start.  A deleted actor of the
+ * file is absent until its supervisor starts anew.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- add ---- */
 
-/* Is there room for all of them, with the windows and rules that they bring along? */
+/* True if there is room for all actors of the addition, with their windows and rules. */
 static bool
 has_room(const struct core *core, const struct node *supervisor,
          const struct addition *addition)
@@ -120,7 +120,7 @@ dynamic_first(const struct core *core, const struct node *supervisor)
 
 /* ---- delete ---- */
 
-/* It is down and deleted: nobody sees it until its supervisor starts anew. */
+/* The node is down and deleted: hide it until its supervisor starts anew. */
 static void
 hide(struct turn *turn, struct node *top)
 {
@@ -131,7 +131,7 @@ hide(struct turn *turn, struct node *top)
 	turn_act(turn, ACTION_REMOVED, top)->kept = true;
 }
 
-/* It was hidden, and is there again, with all below it: nothing is held against them. */
+/* A hidden node is there again, with all nodes below, and with a clean slate. */
 void
 dynamic_show(struct core *core, struct node *top)
 {
@@ -194,7 +194,7 @@ dynamic_settled(struct turn *turn, struct node *node)
 {
 	bool was_fresh = node->is_fresh && node->state != STATE_DONE;
 
-	/* Whoever is hidden is not heard of any more: unkillable_gone() comes back. */
+	/* A hidden node would get no more events: unkillable_gone() comes back here. */
 	if (unkillable_below(turn->core, node))
 		return;
 	node->is_fresh = false;
@@ -238,7 +238,8 @@ core_restore(struct core *core, struct ref ref, uint64_t now_ms)
 		node_join(core, node_supervisor(core, top), top);
 }
 
-/* How many of that name there were; of one that is hidden, too.  0: nobody is there. */
+/* The number of actors of that name up to now, hidden ones included. 0: the slot is free.
+ */
 uint32_t
 core_incarnation(const struct core *core, struct ref ref)
 {

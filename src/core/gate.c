@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* gate.c - `needs`: who may not start before others are started, ready or completed.
+/* gate.c - `needs`: nodes that wait until others are started, ready or completed.
  *
- * Every start passes the gate: the first one, one after a failure, one by hand.  A node
- * that is held up there is waiting; it stands in the list of the first name that it lacks
- * something of, and is looked at again when somebody of that name changes.
+ * Every start passes the gate: the first start, a start after a failure, a start by hand.
+ * A node that is held up there is waiting; it stands in the list of the first name with an
+ * unmet need, and is looked at again when a node of that name changes.
  *
  * Both kinds of lists are in the order of the slots, highest first, wherever the core was
  * moved to meanwhile: the same events give the same actions.
  *
- * A node has a name of its own, and replicas have that of all of them besides: who needs
- * that one needs each of them, however many there are just then.
+ * A node has a name of its own, and all replicas share their base name besides: a need of
+ * the base name needs each replica, however many there are at that time.
  */
 #include "config.h"
 
@@ -69,13 +69,13 @@ is_as_far(const struct node *node, enum need need)
 	const bool is_up = node->up && !node->bounce &&
 	                   (node->state == STATE_STARTING || node->state == STATE_RUNNING);
 
-	/* Who starts on demand is there for whoever needs it. */
+	/* An on-demand actor on standby counts as ready. */
 	if (node->asleep)
 		return need != NEED_COMPLETED;
 	/* Left behind, with a process that SIGKILL did not end: it has not ended yet. */
 	if (node->unkillable)
 		return false;
-	/* What a one-shot was started for is there when it has ended. */
+	/* A completed one-shot meets its needs. */
 	if (node->state == STATE_DONE)
 		return need != NEED_READY || node->ready;
 	switch (need) {
@@ -90,7 +90,7 @@ is_as_far(const struct node *node, enum need need)
 	return false;
 }
 
-/* One that was deleted, or goes, is none of the replicas; one that is done is. */
+/* A replica that was deleted, or goes, does not count; a completed replica does. */
 static bool
 is_counted(const struct node *replica)
 {
@@ -111,8 +111,8 @@ next_replica(const struct core *core, uint64_t name, const struct node *prev)
 }
 
 /*
- * Whom this need waits for: somebody who is not as far, *ret_met is false then.  NULL:
- * nobody, because it is met, or because there is nobody of that name.
+ * The first actor of that name that does not meet the need; ret_met is false then.  NULL:
+ * the need is met, or no actor has the name.
  */
 static struct node *
 find_lack(const struct core *core, const struct need_spec *need, bool *ret_met)
@@ -152,8 +152,8 @@ first_lack(const struct core *core, const struct node *node)
 }
 
 /*
- * Which of its needs are not met, a bit for each.  Of an actor that waits that is what
- * it waits for, if it is its turn.
+ * The unmet needs of an actor, a bit for each: what a waiting actor waits for, when its
+ * turn has come.
  */
 uint64_t
 gate_lacks(const struct core *core, const struct node *node)
@@ -171,8 +171,8 @@ gate_lacks(const struct core *core, const struct node *node)
 }
 
 /*
- * Walk over everyone whom this need of an actor waits for: REF_NONE begins and ends.  It
- * ends at once where the need is met, and where nobody has that name.
+ * Walk over all actors that a need waits for: REF_NONE begins and ends.  Ends at once
+ * where the need is met, and where no actor has the name.
  */
 struct ref
 core_lack_next(const struct core *core, struct ref ref, uint32_t need, struct ref prev)
@@ -242,8 +242,8 @@ gate_leave(struct core *core, struct node *node)
 }
 
 /*
- * May a node be started whose turn it is?  false: not all that it needs is there; it
- * waits, and is looked at again when that may have changed.
+ * May a node start now that its turn has come? false: a need is unmet; the node waits,
+ * and is looked at again when that may have changed.
  */
 bool
 gate_admits(struct core *core, struct node *node)
@@ -318,7 +318,7 @@ look_at_those_who_await(struct core *core, uint64_t name)
 		if (at->awaits != name)
 			continue;
 		reconcile_queue(core, at);
-		/* In a sequence it is its supervisor that starts it. */
+		/* In a sequence the supervisor starts the node. */
 		if (at->sequenced)
 			reconcile_queue_parent(core, at);
 	}
@@ -376,7 +376,8 @@ gate_move_needs(struct core *core, struct node *node, const struct core *old)
 	copy_needs(core, node, needs_of(old, node));
 }
 
-/* Carry over into other memory, where the names have been cleared, who is held up. */
+/* After the core was moved into other memory, with empty buckets: enter the waiting nodes
+ * again. */
 void
 gate_move(struct core *core)
 {
@@ -394,9 +395,9 @@ gate_move(struct core *core)
 /* ---- what may not come ------------------------------------------------------------- */
 
 /*
- * What keeps this node from coming up: whom it needs, its elder sibling, its supervisor,
- * its child.  NULL: itself, or nothing.  *ret_late: it has failed already, or nobody
- * starts it.
+ * The node that keeps this node from coming up: a needed node, its elder sibling, its
+ * supervisor, its child.  NULL: itself, or none. ret_late: the blocker has failed
+ * already, or will not start.
  */
 static const struct node *
 find_blocker(const struct core *core, const struct node *node, bool *ret_late)
@@ -430,8 +431,8 @@ find_blocker(const struct core *core, const struct node *node, bool *ret_late)
 }
 
 /*
- * Is what this node waits for not on its way?  It failed, was stopped, is not there; or
- * waits itself for such a one, or for this node.
+ * True if the need cannot be met without a command: the actor needed has failed, is
+ * stopped or absent, or is itself blocked on such an actor or on this one (a cycle).
  */
 static bool
 is_hopeless(const struct core *core, const struct node *node)
@@ -454,7 +455,7 @@ holds_up_others(const struct core *core, const struct node *node)
 	       parent->spec.strategy == STRATEGY_ONE_FOR_ONE;
 }
 
-/* Is somebody held up there, or below? */
+/* True if this node or a node below is held up. */
 static bool
 has_gated(const struct core *core, const struct node *top)
 {
@@ -466,8 +467,9 @@ has_gated(const struct core *core, const struct node *top)
 }
 
 /*
- * Whom somebody waits for must not stand still until that one is ready, nor until those
- * are who wait with it: behind it, because it is below them, or below such.
+ * A supervisor whose failure handling suspends the siblings would deadlock when a
+ * suspended sibling is what another node needs: resume the siblings of `node` if anything
+ * under the topmost waiting ancestor is blocked on a need.
  */
 static void
 let_others_go_on(struct core *core, struct node *node)
@@ -485,10 +487,10 @@ let_others_go_on(struct core *core, struct node *node)
 }
 
 /*
- * Something has failed, or ended, or waits now: under one_for_one those behind a child
- * whose needs are not on their way do not wait with it, no more than for a start that
- * failed (DECISIONS 18); and nobody stands still for what waits.  Linear in the number of
- * nodes, for each whom others stand still for, but only while somebody waits.
+ * A node has failed, ended or begun to wait: under one_for_one the siblings behind a
+ * child with hopeless needs do not wait for that child, as they do not for a failed start
+ * (DECISIONS 18); and nodes suspended for a waiting node go on.  Linear in the number of
+ * nodes for each suspending node, but only while a node waits.
  */
 void
 gate_look(struct core *core)
@@ -507,7 +509,7 @@ gate_look(struct core *core)
 
 /* ---- is everything as it must be? -------------------------------------------------- */
 
-/* NULL, or what is wrong with those who are held up; between two turns. */
+/* NULL, or what is wrong with the lists of waiting nodes; between two turns. */
 const char *
 gate_check(const struct core *core)
 {

@@ -29,7 +29,7 @@ reason_for(const struct node *node, enum hook hook)
 	return node_comes_back(node) ? HOOK_REASON_RESTART : HOOK_REASON_STOP;
 }
 
-/* Why it runs; and how the process that it is about ended, if it did. */
+/* The cause that a hook is told: the failure, or the end of the process. */
 static struct cause
 cause_for(const struct node *node)
 {
@@ -45,7 +45,7 @@ cause_for(const struct node *node)
 	return cause;
 }
 
-/* The one whose failure has its group stopped, or started; NULL: nobody's has. */
+/* The child whose failure makes the group stop or start; NULL: no failure does. */
 static const struct node *
 leader_of(const struct core *core, const struct node *node)
 {
@@ -58,8 +58,8 @@ leader_of(const struct core *core, const struct node *node)
 }
 
 /*
- * Whose failure is it that this node is stopped or started for: its own, that of one of
- * its group, or of an actor above?  NULL: nobody's.
+ * The node with the failure that this node is stopped or started for: itself, a member of
+ * its group, or a node above.  NULL: no failure.
  */
 static const struct node *
 failed_for(const struct core *core, const struct node *node)
@@ -98,9 +98,9 @@ describe(const struct core *core, const struct node *node, struct action *action
 }
 
 /*
- * The hook whose end this actor waits for, as the action that asked for it, or, when it
- * is to end now, HOOK_KILL.  For a shell that does not know what its predecessor did of
- * it.  False: there is none.
+ * The hook that this actor waits for, as the action that asked for it, or, when the hook
+ * is to end now, HOOK_KILL.  For a new guardian, which cannot know how much of it was
+ * done.  False: no hook is under way.
  */
 bool
 core_hook(const struct core *core, struct ref ref, struct action *ret)
@@ -208,7 +208,7 @@ fail_start(struct turn *turn, struct node *node, struct cause cause)
 		failure_handle(turn, node, &cause, node);
 	else if (!node->grouped || node_is_dead(node))
 		down_bring(turn, node);
-	/* Otherwise it goes when it is its turn among those that stop with it. */
+	/* Otherwise the node goes when its turn comes among those that stop. */
 }
 
 /*
@@ -226,8 +226,8 @@ waits_for_room(struct turn *turn, struct node *node, const struct cause *cause)
 }
 
 /*
- * EVENT_HOOK_DONE; one of another serial than that of the hook under way is stale.  A
- * hook that was killed because nobody needs it any more has not failed.
+ * EVENT_HOOK_DONE; with another serial than that of the hook under way it is stale.  A
+ * hook killed because it is not needed any more has not failed.
  */
 void
 hooks_done(struct turn *turn, const struct event *event)

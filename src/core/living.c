@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* living.c - failures of a process that lives: its watchdog, its health, what it says of
- * itself, and that somebody stopped it.
+/* living.c - failures of a living process: watchdog, health, its own report, and a stop
+ * from outside.
  *
  * The process is left as it is until a directive is carried out (SEMANTICS 1.2, "process
- * alive").  While it is stopped its clocks stand: nobody can report in time who is not
- * allowed to run.
+ * alive").  While the process is stopped its clocks stand, as it cannot report in time.
  */
 #include "config.h"
 
@@ -14,7 +13,7 @@
 
 #include "core/pure.h"
 
-/* Does this process run, or would it if it were let? */
+/* True if this process runs, or would run if it were not stopped. */
 static bool
 is_lived_in(const struct node *node)
 {
@@ -22,7 +21,7 @@ is_lived_in(const struct node *node)
 	       (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED);
 }
 
-/* What an event calls the failure that it tells of. */
+/* Take the event's name of the failure. */
 void
 living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event)
 {
@@ -51,12 +50,13 @@ bark(struct turn *turn, struct node *node)
 	const struct cause cause = {.kind = CAUSE_WATCHDOG, .code = -1};
 
 	node->barked = true;
-	/* One silence is one failure, whichever of the two tells of it. */
+	/* A single silence is a single failure, whether the clock or the process tells of
+	 * it. */
 	deadline_clear(turn->core, node, LANE_WATCHDOG);
 	failure_handle(turn, node, &cause, node);
 	if (failure_is_moot(turn, node))
 		return;
-	/* Whoever was only passed on goes on, and is heard of again. */
+	/* After a mere escalation the process goes on, and its watchdog, too. */
 	node->barked = false;
 	if (deadline_due(turn->core, node, LANE_WATCHDOG) == 0)
 		arm_watchdog(turn->core, node);
@@ -105,9 +105,8 @@ describe_probe(const struct node *node, struct action *action)
 }
 
 /*
- * The probe whose answer this actor waits for, as the action that asked for it; false:
- * there is none.  As core_hook(), for a shell that does not know what its predecessor did
- * of it.
+ * The probe that this actor waits for, as the action that asked for it; false: none.  As
+ * core_hook(), for a new guardian, which cannot know how much of it was done.
  */
 bool
 core_probe(const struct core *core, struct ref ref, struct action *ret)
@@ -121,7 +120,7 @@ core_probe(const struct core *core, struct ref ref, struct action *ret)
 	return true;
 }
 
-/* Is it asked anything, now that it is as it is? */
+/* True if the actor is probed in its current state. */
 static bool
 is_asked(const struct node *node)
 {
@@ -137,7 +136,7 @@ interval_ms(const struct node *node)
 	                            : node->spec.health.interval_ms;
 }
 
-/* It is its turn; the next one is counted out when this one is answered. */
+/* Ask for a probe; the time of the next probe counts from the answer. */
 static void
 probe(struct turn *turn, struct node *node)
 {
@@ -162,8 +161,8 @@ arm_next_probe(struct core *core, struct node *node)
 		             interval - since_ms % interval);
 }
 
-/* Whoever is stopped in the midst of a probe cannot answer in time: this one does not
- * count, whatever comes of it. */
+/* A process that is frozen during a probe cannot answer in time: this probe does not
+ * count, whatever its answer. */
 void
 living_frozen(struct core *core, struct node *node)
 {
@@ -174,7 +173,7 @@ living_frozen(struct core *core, struct node *node)
 		deadline_arm(core, node, LANE_HEALTH, core->now_ms, interval_ms(node));
 }
 
-/* Its clocks stand while it is stopped, and go on from there. */
+/* The clocks stand while the process is stopped, and go on from there. */
 void
 living_clocks(struct core *core, struct node *node)
 {
@@ -205,7 +204,7 @@ count_bad(struct turn *turn, struct node *node, const struct event *event)
 	failure_handle(turn, node, &cause, node);
 }
 
-/* In case that it never is. */
+/* For the cause, in case the actor never becomes ready. */
 static void
 note_unready(struct node *node, const struct event *event)
 {
@@ -213,7 +212,7 @@ note_unready(struct node *node, const struct event *event)
 	living_take_key(node->unready_key, event);
 }
 
-/* It was not ready in time: what was wrong, as far as somebody asked. */
+/* The cause of a start timeout: the last answer of the probes, if there was any. */
 struct cause
 living_unready(const struct node *node)
 {
@@ -251,7 +250,7 @@ on_probed(struct turn *turn, struct node *node, const struct event *event)
 		note_unready(node, event);
 }
 
-/* ---- what it says, and what is done to it ------------------------------------------ */
+/* ---- the process's own reports, and stops from outside ---- */
 
 static void
 on_self_report(struct turn *turn, struct node *node, const struct event *event)
@@ -341,7 +340,7 @@ is_repeated(struct node *node, const struct event *event)
 	return repeated;
 }
 
-/* An event about a process that is there: of this life, and its start acknowledged. */
+/* An event about a living process: of this life, with its start acknowledged. */
 void
 living_post(struct turn *turn, struct node *node, const struct event *event)
 {
@@ -366,7 +365,7 @@ living_post(struct turn *turn, struct node *node, const struct event *event)
 		on_probed(turn, node, event);
 }
 
-/* Its watchdog ran out, or it is its turn to be probed. */
+/* The watchdog expired, or the time for a probe has come. */
 void
 living_due(struct turn *turn, struct node *node, enum lane lane)
 {
@@ -376,8 +375,7 @@ living_due(struct turn *turn, struct node *node, enum lane lane)
 		probe(turn, node);
 }
 
-/* ---- from its birth to its end ------------------------------------------------------
- */
+/* ---- begin and end of a process ---- */
 
 /* A new process is asked for: nothing is held against it. */
 void
@@ -393,7 +391,7 @@ living_born(struct node *node)
 	node->watchdog_ms = node->spec.watchdog_ms;
 }
 
-/* It was started: it may have to be asked whether it is ready. */
+/* The process was started: it may have to be probed for readiness. */
 void
 living_spawned(struct turn *turn, struct node *node)
 {

@@ -24,7 +24,7 @@ enum lane {
 	LANE_RESET,    /* healthy for long enough: forget the backoff */
 	LANE_GROUP,    /* supervisors: the group's delay is over */
 	LANE_HOOK,     /* the hook under way has had its time */
-	LANE_WATCHDOG, /* it has to say that it lives before this */
+	LANE_WATCHDOG, /* the process has to send WATCHDOG=1 before this */
 	LANE_HEALTH,   /* the next probe */
 	LANE_MAX
 };
@@ -39,14 +39,14 @@ enum phase {
 	PHASE_PROCESS,    /* asked for, not ready yet */
 	PHASE_POST_START, /* post_start, or post_restart */
 	PHASE_CHILDREN,   /* they start */
-	PHASE_TURN,       /* only its children run; they stop when it is its turn */
+	PHASE_TURN,       /* only the children run; they stop when their turn comes */
 	PHASE_PRE_STOP,   /* pre_stop, or pre_restart; a hook of the start that ends */
 	PHASE_DISMISS,    /* the children stop */
 	PHASE_END,        /* the process stops */
 	PHASE_POST_STOP
 };
 
-/* What a supervisor is doing with its children. */
+/* The operation of a supervisor on its children. */
 enum operation { OP_NONE, OP_STOP, OP_DELAY, OP_START };
 
 struct failure {
@@ -92,7 +92,9 @@ struct node {
 	bool automatic; /* the bounce is a restart by policy: counted in `restarts` */
 	bool held;
 	bool resuming; /* the bounce is a resume: its children are left alone */
-	bool again;    /* to be restarted when it is its turn in its supervisor's start */
+	/* restart_in_sequence: to be restarted when its turn comes in the supervisor's
+	 * start */
+	bool again;
 	bool manual;   /* started by hand: a failed start is final */
 	bool start_now;    /* do not wait for the backoff */
 	bool kept_down;    /* stopped while its supervisor came up: not started with it */
@@ -107,7 +109,7 @@ struct node {
 	uint64_t since_ms;
 	bool asleep;    /* WAITING until it is needed, and as good as ready */
 	bool born;      /* started in this incarnation, not terminated yet */
-	bool natural;   /* it ended by itself, not because somebody wanted that */
+	bool natural;   /* exited by itself, without a stop */
 	bool ever;      /* started at all */
 	bool ready;     /* since the newest start */
 	bool was_ready; /* since its supervisor started */
@@ -134,22 +136,22 @@ struct node {
 	bool sigstopped;       /* by somebody else */
 	bool barked;           /* is to be ended because of its watchdog */
 	bool probing;          /* a probe is under way, … */
-	bool probe_is_start;   /* … which asks whether it is ready */
+	bool probe_is_start;   /* … a probe of readiness */
 	uint32_t probe_serial; /* of the newest probe, … */
-	uint64_t probed_ms;    /* … and when it was its turn */
+	uint64_t probed_ms;    /* … and its time */
 	int32_t unready_error; /* what was wrong when it was last found not to be ready */
 	char unready_key[CAUSE_KEY_MAX];
-	bool clocks_stand;    /* those of the lanes that count its own time */
+	bool clocks_stand;    /* clocks of the process's own time stand */
 	uint32_t bad, good;   /* probes in a row; bad ones are made up for by good ones */
 	uint64_t watchdog_ms; /* the period in force, 0: none */
 	uint64_t heard_stamp; /* the newest message … */
-	uint32_t heard;       /* … and what was taken in of it */
+	uint32_t heard;       /* … and how much of it was taken in */
 
 	/* counters */
 	uint64_t restarts;
 	uint32_t failures;
 	uint64_t begun_ms;    /* when the newest life began, … */
-	bool life_counted;    /* … and whether its end was taken into account */
+	bool life_counted;    /* … and whether its length was taken into account */
 	uint32_t short_lives; /* in a row that were shorter than a second */
 	uint32_t no_room;     /* starts in a row that the machine had no room for */
 	uint64_t shown_delay_ms;
@@ -162,23 +164,23 @@ struct node {
 
 	bool has_failure;
 	struct failure failure;
-	bool failing; /* it is what brings the node down, or brought it down last */
+	bool failing; /* this failure brings the node down, or brought it down last */
 
 	/* standing still */
 	uint32_t suspends; /* commands; not those of the nodes above */
 	uint32_t deciding; /* … as a supervisor: children with `decided` */
 	bool decided; /* others stand still until it is ready, or has ended for good */
 	bool own_failure; /* as a supervisor: its own, for which all below stand still */
-	bool frozen;      /* it stands still, and that was told */
+	bool frozen;      /* frozen, and reported as frozen */
 
-	/* as a child: its part in what its supervisor does */
+	/* as a child: its part in the operation of its supervisor */
 	bool grouped;   /* stopped, and perhaps started again, with others */
 	bool sequenced; /* a start in the sequence that has not passed yet */
 
 	/* as a supervisor */
 	bool populated; /* its children were started, and not stopped with it since */
-	bool is_open;   /* and may start: what comes before them is there */
-	bool hasty;     /* what is left of them is killed */
+	bool is_open;   /* and may start: everything before them is done */
+	bool hasty;     /* the rest of them is killed */
 	enum operation op;
 	uint32_t cursor;
 	uint32_t n_live;    /* children starting, running or stopping */
@@ -187,7 +189,7 @@ struct node {
 	uint32_t n_grouped; /* grouped and live */
 	uint32_t n_sequenced;
 	uint64_t group_delay_ms;
-	uint32_t group_leader; /* whose failure began it; NONE: it is gone */
+	uint32_t group_leader; /* the child whose failure began it; NONE: gone */
 	uint32_t group_index;  /* where rest_for_one begins; NONE: no strategy began it */
 	bool gave_up;          /* fails once its children are gone */
 	bool retired;          /* … having done its work: that is a normal end */
@@ -197,17 +199,17 @@ struct node {
 	/* queue and deadlines */
 	bool queued;
 	uint32_t waiters;      /* first of a list, NONE */
-	uint32_t watches;      /* … of those that it has, in their order */
-	uint32_t watchers;     /* … of those that are for it */
-	uint32_t next_named;   /* of those whose name falls in the same bucket */
+	uint32_t watches;      /* … the watches of this node, in their order */
+	uint32_t watchers;     /* … the watches that have this node as target */
+	uint32_t next_named;   /* the next node with its name in the same bucket */
 	uint32_t next_replica; /* … of those of the same replicas, or the same bucket */
 	bool gated;            /* it waits for somebody of … */
-	uint64_t awaits;       /* … this name, with others of that bucket */
+	uint64_t awaits;       /* … this name, the head of its list in that bucket */
 	uint32_t next_gated, prev_gated;
 	uint32_t n_watchers;
-	uint32_t n_due;   /* ends that it is to be told of */
+	uint32_t n_due;   /* ends that the watcher has not taken yet */
 	bool rewatch;     /* one of its watches has to be looked at */
-	uint32_t running; /* the one of its watches whose command runs; NONE */
+	uint32_t running; /* the watch with a running command; NONE */
 	uint32_t heap_at[LANE_MAX];
 	uint64_t left_ms[LANE_MAX]; /* of the deadlines that are held */
 	uint32_t lanes_held;        /* set of lanes */
@@ -233,7 +235,7 @@ struct waiter {
 	struct ref ref;
 };
 
-/* A bucket of names: who has one of them, and who looks for one of them. */
+/* A bucket of names: the nodes with a name, and the watches of a name. */
 struct names {
 	uint32_t nodes;
 	uint32_t replicas;
@@ -247,7 +249,8 @@ enum watch_state {
 	WATCH_NEW,     /* to be registered: is the target alive? */
 	WATCH_ARMED,   /* the end of the target will be told */
 	WATCH_DUE,     /* it ended; the watcher has not been told yet */
-	WATCH_REVOKED, /* of one below the watcher, which has stopped its children */
+	/* the target is below the watcher, which has stopped its children */
+	WATCH_REVOKED,
 };
 
 /* What a watcher is told of an end. */
@@ -265,7 +268,7 @@ struct watch {
 	uint32_t next;               /* of the same watcher; or of those not in use */
 	uint32_t target;             /* NONE: nobody has that path */
 	uint32_t next_for, prev_for; /* others for the same target */
-	uint32_t next_named;         /* of those whose name falls in the same bucket */
+	uint32_t next_named;         /* the next watch with its name in the same bucket */
 	uint32_t index;
 	enum reaction reaction;
 	int32_t signal;
@@ -310,7 +313,7 @@ struct core {
 	uint32_t n_early;
 	uint32_t n_unkillable; /* nodes with `unkillable` */
 	uint64_t n_told; /* to watchers, ever */
-	bool look_early; /* who was to begin may not do so any more */
+	bool look_early; /* a node that was coming may not come any more */
 	bool look_gates; /* nor who is needed */
 	uint32_t n_gated;
 
@@ -318,7 +321,7 @@ struct core {
 	uint64_t nodes_at, queue_at, heap_at, waiters_at, watches_at, names_at, pool_at;
 };
 
-/* One turn: what every mover needs. */
+/* A turn: the context of every move. */
 struct turn {
 	struct core *core;
 	uint64_t now_ms;
@@ -376,7 +379,7 @@ node_supervisor(const struct core *core, const struct node *node)
 	return node_in(core, node->parent);
 }
 
-/* A watch that is known to be there. */
+/* A watch that is known to exist. */
 static inline struct watch *
 watch_in(const struct core *core, uint32_t i)
 {
@@ -390,7 +393,7 @@ watch_at(const struct core *core, uint32_t i)
 	return i == NONE ? NULL : watch_in(core, i);
 }
 
-/* Something of it runs, or its children may. */
+/* A process of this node runs, or its children may. */
 static inline bool
 node_is_live(const struct node *node)
 {
@@ -440,7 +443,7 @@ node_is_supervisor(const struct node *node)
 	return node->spec.kind != NODE_WORKER;
 }
 
-/* It has a process of its own. */
+/* The node has a process of its own. */
 static inline bool
 node_has_process(const struct node *node)
 {
@@ -456,17 +459,17 @@ node_is_dead(const struct node *node)
 	                                    node->phase == PHASE_PRE_START;
 }
 
-/* Its children outlive its next restart, or resume. */
+/* The children outlive the next restart, or resume. */
 static inline bool
 node_keeps_children(const struct node *node)
 {
-	/* Nobody needs those of one that is not needed itself. */
+	/* The children of a sleeping on-demand supervisor are not kept. */
 	if (node->spec.on_demand && !node->awake)
 		return false;
 	return node->resuming || node->spec.keep_children != KEEP_NO;
 }
 
-/* Why it is down: the failure that stopped it, or how its process ended. */
+/* Why the node is down: the failure that stopped it, or the end of its process. */
 static inline const struct cause *
 node_final_cause(const struct node *node)
 {

@@ -122,10 +122,10 @@ pace_renew(struct core *core, struct node *node)
 /* ---- no room ----------------------------------------------------------------------- */
 
 /*
- * The start of a process failed because the machine is short of something (DECISIONS 46):
- * it is tried again after 200 ms, doubling to 5 s, and nobody is asked, nothing counted,
- * until there is room, or until somebody does not want it any more.  The first such
- * failure of an episode is told.  False: it failed for another reason, or a decider has a
+ * The start of a process failed for a shortage of the machine (DECISIONS 46): it is tried
+ * again after 200 ms, doubling to 5 s, without a decision and without counting, until
+ * there is room, or until the actor is not wanted any more.  The first such failure of an
+ * episode is reported.  False: the start failed for another reason, or a decider has a
  * rule for this errno.
  */
 bool
@@ -146,7 +146,8 @@ pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *ca
 	}
 	if (node->no_room < UINT32_MAX)
 		node->no_room++;
-	/* It is no attempt: what fails at the next one may be its first start still. */
+	/* This was no attempt: a failure of the next may still be a failure of the first
+	 * start. */
 	node->attempts--;
 	node->bounce = true;
 	node->automatic = false;

@@ -14,8 +14,8 @@ is_there(const struct node *node)
 }
 
 /*
- * Can the watcher take it now?  One that is stopped to be started again takes it
- * afterwards; one that waits for its start does what needs no process of it.
+ * True if the watcher can take the end now.  A watcher that is restarted takes it
+ * afterwards; a watcher that waits for its start takes reactions that need no process.
  */
 static bool
 can_take(const struct core *core, const struct node *node, const struct watch *watch)
@@ -44,9 +44,9 @@ can_take(const struct core *core, const struct node *node, const struct watch *w
 }
 
 /*
- * Restart, by nobody's failure.  Whoever starts after the end has been restarted by
- * that; a temporary one is stopped instead (OTP O-15).  A supervisor waits out its
- * backoff, because its restart may well be what ends its target again.
+ * Restart, without a failure.  A watcher that starts after the end has been restarted by
+ * that; a temporary watcher is stopped instead (OTP O-15).  A supervisor waits out its
+ * backoff, because its restart may well end its target again.
  */
 static void
 restart(struct turn *turn, struct node *node, bool confirmed)
@@ -118,9 +118,8 @@ run(struct turn *turn, struct node *node, struct watch *watch)
 }
 
 /*
- * The command of a watch whose end this actor waits for, as the action that asked for it;
- * false: there is none.  As core_hook(), for a shell that does not know what its
- * predecessor did of it.
+ * The watch's command that this actor waits for, as the action that asked for it; false:
+ * none.  As core_hook(), for a new guardian, which cannot know how much of it was done.
  */
 bool
 core_react(const struct core *core, struct ref ref, struct action *ret)
@@ -189,7 +188,7 @@ deliver(struct turn *turn, struct node *node, struct watch *watch)
 	}
 }
 
-/* Of what it can take now, that which came first; NULL: nothing. */
+/* The earliest of the ends that the watcher can take now; NULL: none. */
 static struct watch *
 next_due(const struct core *core, const struct node *node)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* reconcile.c - move states towards goals, one node at a time from a queue.
+/* reconcile.c - move states towards goals, node by node from a queue.
  *
- * Never by recursion: whoever changes a goal or a state queues the node and, where it
- * matters there, its supervisor.  The moves are in up.c, down.c and children.c.
+ * Never by recursion: a change of a goal or a state queues the node and, where it matters
+ * there, its supervisor.  The moves are in up.c, down.c and children.c.
  */
 #include "config.h"
 
@@ -49,8 +49,8 @@ is_ready_state(enum node_state state)
 }
 
 /*
- * Enter a state: the deadlines of the old one are cleared, the supervisor's counts of
- * its children are kept right, callers who wait are looked at.
+ * Enter a state: clear the deadlines of the old state, count the supervisor's children,
+ * look at waiting calls.
  */
 void
 reconcile_set_state(struct core *core, struct node *node, enum node_state state)
@@ -120,8 +120,8 @@ reconcile_takes_starts(const struct core *core, const struct node *node)
 }
 
 /*
- * Does the node go down, or stay down, together with somebody above it?  Not with one
- * whose children outlive its restart: below that a failure is decided as ever.
+ * Does the node go down, or stay down, together with a supervisor above?  Not below a
+ * supervisor with children that outlive its restart: there a failure is decided as usual.
  */
 bool
 reconcile_is_doomed(const struct core *core, const struct node *node)
@@ -133,7 +133,7 @@ reconcile_is_doomed(const struct core *core, const struct node *node)
 			continue;
 		if (!above->up || !above->populated)
 			return true;
-		/* Whoever has gone further has kept them already. */
+		/* A supervisor that has gone further has kept its children already. */
 		if ((above->is_open || above->phase == PHASE_PRE_STOP) &&
 		    !node_keeps_children(above))
 			return true;
@@ -163,7 +163,8 @@ advance_down(struct turn *turn, struct node *node)
 		gate_start(turn, node);
 }
 
-/* Is it not to wait for what it waits for? */
+/* True if a pending start may skip its delay: demand for a sleeping actor, or an explicit
+ * start during backoff. */
 static bool
 is_called(const struct node *node)
 {
@@ -223,7 +224,7 @@ advance(struct turn *turn, struct node *node)
 		suspend_apply(turn, node);
 }
 
-/* What has to wait until nobody moves any more: who does not come after all? */
+/* Decisions that wait until no node moves any more: which nodes do not come after all? */
 static void
 look_around(struct core *core)
 {

@@ -8,7 +8,8 @@
 
 #include "core/pure.h"
 
-/* Somebody else of weight is at work, or about to be (OTP O-43: a restart counts). */
+/* True if another significant child is running, or about to run (OTP O-43: a restart
+ * counts). */
 static bool
 is_one_active(const struct core *core, const struct node *supervisor)
 {
@@ -57,8 +58,8 @@ significant_ended(struct turn *turn, struct node *child)
 }
 
 /*
- * A group stop is over.  If it left nobody, `when_empty` says what that means for the
- * supervisor; whose failure began it is the leader of the group.
+ * A group stop is over.  If no child is left, `when_empty` decides about the supervisor;
+ * the leader of the group is the failed child.
  */
 void
 significant_group_stopped(struct turn *turn, struct node *supervisor)

@@ -135,7 +135,7 @@ enum shutdown_mode { SHUTDOWN_TIMEOUT, SHUTDOWN_BRUTAL_KILL, SHUTDOWN_INFINITY }
 /* When a started process counts as ready. */
 enum ready_mode {
 	READY_EXEC,   /* as soon as it was exec'd */
-	READY_EXIT,   /* a one-shot: once it ended normally */
+	READY_EXIT,   /* a one-shot: ready after its normal end */
 	READY_AFTER,  /* once it lived for ready_after_ms */
 	READY_TOLD,   /* when the shell posts EVENT_READY (notify, …) */
 	READY_PROBED, /* when a probe succeeds */
@@ -149,7 +149,7 @@ struct signal_set {
 	uint64_t bits; /* bit n-1 is signal n */
 };
 
-/* What a process calls the failure that it reports; one more for the NUL. */
+/* Room for a process's own name of a failure; one more for the NUL. */
 #define CAUSE_KEY_MAX 32
 
 /* Why something ended or failed. */
@@ -200,11 +200,12 @@ struct place {
 /* One decider rule, or, with preset other than PRESET_LIST, "go on with that preset". */
 struct rule {
 	enum preset preset;
-	uint32_t kinds;            /* bit per cause_kind: matches whatever its details */
-	struct exit_set exits;     /* cause exit with one of these codes */
-	struct signal_set signals; /* cause signal or core with one of these */
-	struct signal_set cores;   /* cause core with one of these */
-	int32_t errnos[SPEC_ERRNOS_MAX]; /* cause exec with one of these, 0 ends */
+	uint32_t kinds;            /* bit per cause_kind: matches regardless of details */
+	struct exit_set exits;     /* cause exit with a code of this set */
+	struct signal_set signals; /* cause signal or core with a signal of this set */
+	struct signal_set cores;   /* cause core with a signal of this set */
+	/* cause exec with an errno of this list, 0 ends */
+	int32_t errnos[SPEC_ERRNOS_MAX];
 	char keys[SPEC_KEYS_MAX][CAUSE_KEY_MAX]; /* cause self_report, "" ends */
 	enum directive then;
 	enum rule_log log;
@@ -220,14 +221,14 @@ struct decider {
 	uint32_t n_rules;
 };
 
-/* Who is watched, and what comes of its end. */
+/* A watched actor, and the reaction to its end. */
 struct watch_spec {
 	uint64_t target; /* the name of the actor */
 	enum reaction reaction;
 	int32_t signal; /* REACTION_SIGNAL */
 };
 
-/* Who has to be there before this one is started. */
+/* An actor that has to be there before this actor starts. */
 struct need_spec {
 	uint64_t target; /* the name of the actor, or of all of some replicas */
 	enum need level;
@@ -280,7 +281,7 @@ struct spec {
 	    significant; /* its end by itself counts for its supervisor's auto_shutdown */
 	bool keeps;      /* it has an fd store or a runtime directory */
 	bool on_demand;  /* its process starts when it is needed: EVENT_KNOCK */
-	uint32_t hooks;  /* bit per enum hook that it has */
+	uint32_t hooks;  /* bit per enum hook that is configured */
 	uint64_t hook_timeout_ms; /* of each of them; DURATION_INFINITE: none */
 	const struct watch_spec
 	    *watches;               /* borrowed; each target once; the core copies */
@@ -289,7 +290,7 @@ struct spec {
 	uint32_t n_needs;              /* 0..SPEC_NEEDS_MAX */
 	uint64_t ready_interval_ms;    /* READY_PROBED: between two probes */
 
-	/* what makes a process that lives a failure */
+	/* failures of a living process */
 	uint64_t watchdog_ms; /* 0: none */
 	struct probe_spec health;
 	bool stopped_is_failure;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* strategy.c - who is affected: marks on the tree, nothing is moved here. */
+/* strategy.c - which siblings are affected: marks on the tree, nothing is moved here. */
 #include "config.h"
 
 #include "core/node.h"
@@ -59,8 +59,8 @@ join_group(struct turn *turn, struct node *supervisor, struct node *member)
 }
 
 /*
- * Does anybody whom a restart of this child does not concern wait for the end of the
- * group's delay?  Their order has changed since.
+ * True if siblings outside the scope of this restart wait for the end of the group's
+ * delay: the order of the siblings has changed since.
  */
 static bool
 others_wait(const struct core *core, const struct node *node)
@@ -145,7 +145,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	begin_group(turn, supervisor, node, delay_ms);
 }
 
-/* Does anybody wait for the end of the group's delay, to be started then? */
+/* True if a child waits for the end of the group's delay, to be started then. */
 static bool
 group_is_awaited(const struct core *core, const struct node *supervisor)
 {
@@ -182,7 +182,7 @@ strategy_stop(struct turn *turn, struct node *node)
 		member->bounce = false;
 		if (member != node)
 			member->gave_up = false;
-		/* One that is down changes no state: its callers hear of it here. */
+		/* A stopped member changes no state, so its waiters are told here. */
 		wait_state_changed(core, member);
 		if (!node_is_down(member))
 			join_group(turn, supervisor, member);
@@ -210,14 +210,14 @@ strategy_joins(const struct core *core, const struct node *node)
 
 	if (supervisor->op != OP_STOP && supervisor->op != OP_DELAY)
 		return false;
-	/* Those that are removed one after the other concern nobody else. */
+	/* Children that are removed one by one are no group. */
 	if (supervisor->group_index == NONE)
 		return false;
 	return supervisor->spec.strategy == STRATEGY_ONE_FOR_ALL ||
 	       node->index >= supervisor->group_index;
 }
 
-/* One came between others, who get new numbers: a group begins where it began. */
+/* A child came between others, which get new numbers: a group begins where it began. */
 void
 strategy_number(struct core *core, struct node *parent, const struct node *newcomer)
 {
@@ -262,8 +262,8 @@ strategy_leave(struct core *core, struct node *node)
 }
 
 /*
- * Walk over everyone whom a restart of this child concerns, in start order: REF_NONE
- * begins and ends.
+ * Walk over all children in the scope of a restart of this child, in start order:
+ * REF_NONE begins and ends.
  */
 struct ref
 core_scope_next(const struct core *core, struct ref child, struct ref prev)

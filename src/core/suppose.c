@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* suppose.c - a failure that did not happen, for who looks ahead on a copy of the core.
- */
+/* suppose.c - a failure that did not happen, for forecasts on a copy of the core. */
 #include "config.h"
 
 #include "core/node.h"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* suspend.c - who stands still: a count in each node, for itself and all below it.
+/* suspend.c - suspension: a count in each node, for itself and all nodes below.
  *
- * A node stands still while the counts from it up to the root are more than nothing
- * (Akka A-26).  Counts are changed at once; processes are frozen and thawed when the
- * queue gets to them.
+ * A node stands still while a count on the way from it up to the root is above zero (Akka
+ * A-26).  Counts are changed at once; processes are frozen and thawed when the queue gets
+ * to them.
  *
- * With `freeze_while_deciding` a supervisor counts the children whose failure is not made
- * good yet: until each of them is ready, or has ended for good, the others and all that
- * runs below stand still (A-05).  Whoever is on its way up goes on: nobody waits for
- * what waits for it.  If it has a process, so it is for a failure of its own: all that
- * outlives that stands still until its process is ready again and its hooks are over
- * (DECISIONS 47).
+ * With `freeze_while_deciding` a supervisor counts its children with a failure that is
+ * not made good yet: until each of them is ready, or has ended for good, the other
+ * children and all that runs below stand still (A-05).  A starting node goes on, as its
+ * start must not wait for what waits for it.  A supervisor with a process does so for its
+ * own failure, too: everything that outlives the failure stands still until the process
+ * is ready again and its hooks are over (DECISIONS 47).
  */
 #include "config.h"
 
@@ -43,7 +43,7 @@ look_below(struct core *core, struct node *top)
 		reconcile_queue(core, node);
 }
 
-/* One suspension more; false: there are too many. */
+/* Add a suspension; false: there are too many. */
 bool
 suspend_add(struct core *core, struct node *node)
 {
@@ -108,8 +108,8 @@ suspend_below(struct core *core, struct node *node)
 	look_below(core, node);
 }
 
-/* Its process is ready, and its hooks are over: before its children come up again, which
- * may need those that are there. */
+/* The process is ready, and its hooks are over: thaw the nodes below before the children
+ * come up again, which may need nodes that are there. */
 void
 suspend_below_end(struct core *core, struct node *node)
 {
@@ -120,7 +120,7 @@ suspend_below_end(struct core *core, struct node *node)
 	look_below(core, node);
 }
 
-/* It is ready, or has ended for good: nobody stands still for it any more. */
+/* The child is ready, or has ended for good: its siblings need not stand still for it. */
 void
 suspend_decided(struct core *core, struct node *node)
 {
@@ -136,7 +136,7 @@ suspend_decided(struct core *core, struct node *node)
 	look_below(core, supervisor);
 }
 
-/* It has another policy: perhaps one under which nobody stands still. */
+/* The supervisor has another policy, perhaps without freezing. */
 void
 suspend_updated(struct core *core, struct node *supervisor)
 {
@@ -149,7 +149,7 @@ suspend_updated(struct core *core, struct node *supervisor)
 		suspend_decided(core, child);
 }
 
-/* Is there anything that could stand still?  Who is on the way down has to move. */
+/* True if the node has a process that could stand still.  A stopping node has to move. */
 static bool
 can_stand_still(const struct node *node)
 {
@@ -158,7 +158,7 @@ can_stand_still(const struct node *node)
 	return !node_has_process(node) || (node->spawned && node->main_alive);
 }
 
-/* Freeze or thaw the node if its count says so, and with it its clocks. */
+/* Freeze or thaw the node according to the counts, and its clocks with it. */
 void
 suspend_apply(struct turn *turn, struct node *node)
 {

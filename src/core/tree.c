@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* tree.c - the tree as one block of memory: build it, change it, walk it. */
+/* tree.c - the tree as a block of memory: build it, change it, walk it. */
 #include "config.h"
 
 #include "core/node.h"
@@ -362,7 +362,7 @@ core_pool_in_use(const struct core *core)
 	return (uint32_t)bytes;
 }
 
-/* It is down, and its supervisor runs perhaps: then it comes up with its siblings. */
+/* The node is down while its supervisor may run: then it comes up with its siblings. */
 void
 node_join(struct core *core, struct node *supervisor, struct node *node)
 {
@@ -373,7 +373,7 @@ node_join(struct core *core, struct node *supervisor, struct node *node)
 			node->grouped = true;
 			node->bounce = node->up;
 		} else if (node->up && supervisor->op == OP_START) {
-			/* So is a sequence: it waits for its elders. */
+			/* In a sequence the node waits for its elder siblings. */
 			reconcile_set_state(core, node, STATE_WAITING);
 			node->sequenced = true;
 			supervisor->n_sequenced++;
@@ -468,7 +468,7 @@ core_place_before(struct core *core, struct ref ref, struct ref before)
 	parent = node_supervisor(core, node);
 	unlink_child(core, node);
 	link_child(core, parent, node, sibling);
-	/* A sequence that is under way looks at everyone again. */
+	/* An operation under way looks at all children again. */
 	if (parent->op == OP_STOP)
 		parent->cursor = parent->last;
 	else if (parent->op == OP_START)
@@ -497,8 +497,8 @@ core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 }
 
 /*
- * Somebody waits for this node, which is removed: it, or whoever above it is removed, is
- * stopped now and not when its turn among the removed ones comes.
+ * A client waits for this node, which is being removed: stop it, or the removed node
+ * above it, now, and not in its turn among the removed nodes.
  */
 void
 core_hasten(struct core *core, struct ref ref)
@@ -520,7 +520,8 @@ core_hasten(struct core *core, struct ref ref)
 	reconcile_queue(core, parent);
 }
 
-/* How many of that name there were, this one included: for one that was just added. */
+/* Set the number of actors of that name, this one included: for an actor that was just
+ * added. */
 void
 core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
 {
@@ -544,7 +545,7 @@ core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
 	if (node->held || node->absent || node->deleted || !node->spec.enabled ||
 	    node_is_refused(node))
 		return;
-	/* Below somebody who is down or goes down it starts when that one does. */
+	/* Below a node that is down or stops this node starts when that node does. */
 	if (reconcile_is_doomed(core, node))
 		return;
 	if (node_is_down(node))

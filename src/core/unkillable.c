@@ -53,8 +53,8 @@ unkillable_leave(struct turn *turn, struct node *node)
 }
 
 /*
- * The actor is to start, but its last process is there still: it waits in its backoff,
- * and whoever asked for the start is told.  Under one_for_one it holds up nobody.
+ * The actor is to start, but a former process still exists: it waits in its backoff, and
+ * the caller of the start is told.  Under one_for_one its siblings go on.
  */
 void
 unkillable_hold(struct turn *turn, struct node *node)
@@ -88,7 +88,7 @@ unkillable_gone(struct turn *turn, struct node *node)
 	node->start_now = node_is_pending(node);
 	reconcile_queue(core, node);
 	reconcile_queue_parent(core, node);
-	/* What is above it may have been waiting for this to disappear. */
+	/* Nodes above may have waited for this process to disappear. */
 	for (struct node *at = node; at->parent != NONE; at = node_supervisor(core, at)) {
 		if (at != node && node_is_down(at) && !at->up && !at->absent)
 			dynamic_settled(turn, at);
@@ -96,7 +96,7 @@ unkillable_gone(struct turn *turn, struct node *node)
 	}
 }
 
-/* Is there an unkillable process of this actor, or below it? */
+/* True if this node, or a node below, has an unkillable process. */
 bool
 unkillable_below(const struct core *core, const struct node *top)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* wait.c - callers who wait for an actor: each gets exactly one reply.
+/* wait.c - calls that wait for an actor: each gets exactly one reply.
  *
  * A waiter is looked at whenever the state of its node changes; it fires once, and fired
- * ones are handed out at the end of the turn.
+ * waiters are handed out at the end of the turn.
  */
 #include "config.h"
 
@@ -122,7 +122,7 @@ is_kept_by_one(const struct core *core, const struct waiter *waiter,
 	                                        : node->unkillable;
 }
 
-/* What a caller is told whose wish cannot come true any more. */
+/* The reply for a waiter with a goal that cannot come true any more. */
 static enum reply_result
 refusal(const struct waiter *waiter, const struct node *node)
 {
@@ -133,7 +133,7 @@ refusal(const struct waiter *waiter, const struct node *node)
 	return REPLY_FAILED;
 }
 
-/* The state or the goal of the node changed: answer whom that concerns. */
+/* The state or the goal of the node changed: answer the waiters that this concerns. */
 void
 wait_state_changed(struct core *core, struct node *node)
 {
@@ -155,7 +155,7 @@ wait_state_changed(struct core *core, struct node *node)
 	}
 }
 
-/* The node failed: whoever asked for its start is told, whatever policy does next. */
+/* The node failed: tell the waiters for its start, whatever policy does next. */
 void
 wait_failed(struct core *core, struct node *node, const struct cause *cause)
 {
@@ -195,7 +195,7 @@ wait_node_freed(struct core *core, struct node *node)
 		fire(core, node, node->waiters, REPLY_NO_SUCH_ACTOR, &node->end);
 }
 
-/* Register a caller; one whose wish is true already is answered in this turn. */
+/* Register a waiter; a goal that is reached already is answered in this turn. */
 void
 wait_add(struct turn *turn, struct node *node, uint64_t token, enum wait_for wait_for,
          bool command)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* walk.c - from one actor of the tree to the next, and who comes before whom. */
+/* walk.c - from actor to actor of the tree, and their order. */
 #include "config.h"
 
 #include "core/node.h"
@@ -44,7 +44,7 @@ core_valid(const struct core *core, struct ref ref)
 	return node_lookup(core, ref) != NULL;
 }
 
-/* Whoever is in this slot now, or REF_NONE. */
+/* The actor in this slot now, or REF_NONE. */
 struct ref
 core_ref(const struct core *core, uint32_t slot)
 {

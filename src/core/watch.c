@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* watch.c - death watch: who is told of whose final end, and what comes of it.
+/* watch.c - death watch: telling watchers of final ends, and their reactions.
  *
- * A watch belongs to its watcher for as long as that is configured.  It is registered
- * when an incarnation of the watcher begins, and again when one of the target does; it is
- * told of one end, of that incarnation only (Akka's DeathWatch, D-01 to D-10).  What is
- * told waits until the watcher can take it: a restart of the watcher loses nothing.
+ * A watch belongs to its watcher for as long as it is configured.  It is registered when
+ * an incarnation of the watcher begins, and again when an incarnation of the target does;
+ * it tells of a single end, of that incarnation only (Akka's DeathWatch, D-01 to D-10).
  *
- * Both lists of a watch are two-way or short, so that an end costs what it concerns.
+ * An end waits until the watcher can take it: a restart of the watcher loses nothing.
+ * Both lists of a watch are two-way or short, so that the cost of an end does not grow
+ * with the tree.
  */
 #include "config.h"
 
@@ -91,7 +92,7 @@ gives_way(const struct node *node)
 	return node->removing || node->absent;
 }
 
-/* Who has this name now; NULL: nobody. */
+/* The node that has this name now; NULL: none. */
 struct node *
 watch_find_named(const struct core *core, uint64_t name)
 {
@@ -188,7 +189,7 @@ arm(struct core *core, struct watch *watch)
 {
 	const struct node *watcher = node_in(core, watch->watcher);
 
-	/* As watch_revoke() has it, for one that is bound to its target only now. */
+	/* As in watch_revoke(), for a watch that is bound to its target only now. */
 	if (watcher->state == STATE_STOPPING && !watcher->populated &&
 	    is_below(core, node_at(core, watch->target), watcher)) {
 		revoke(core, watch);
@@ -237,8 +238,8 @@ is_about_to_open(const struct node *supervisor, const struct node *child)
 }
 
 /*
- * It is down: will it begin without anybody asking for it?  Not if whoever is above it
- * has passed it over, or does not come up itself.
+ * The node is down: will it begin without a command?  Not if a supervisor above has
+ * passed it over, or does not come up.
  */
 bool
 watch_is_coming(const struct core *core, const struct node *node)
@@ -305,13 +306,14 @@ bind(struct core *core, struct watch *watch, struct node *target)
 		first->prev_for = i;
 	target->watchers = i;
 	target->n_watchers++;
-	/* It appeared anew, and its beginning was missed. */
+	/* The target appeared anew, and its beginning was missed. */
 	if (watch->state == WATCH_IDLE && target->born &&
 	    node_in(core, watch->watcher)->born)
 		arm(core, watch);
 }
 
-/* A new node: those who watch its name watch it, unless they have another one still. */
+/* A new node: watches of its name are bound to it, unless they have another target still.
+ */
 void
 watch_named(struct core *core, struct node *node)
 {
@@ -335,7 +337,7 @@ watch_named(struct core *core, struct node *node)
 static void
 drop(struct core *core, struct watch *watch)
 {
-	/* What it runs ends some time; nobody wants to know. */
+	/* The command ends some time; the result is not needed. */
 	if (watch->run_serial != 0)
 		watch_run_ended(core, watch);
 	set_state(core, watch, WATCH_IDLE);
@@ -433,8 +435,8 @@ drop_others(struct core *core, struct node *node, const struct watch_spec *specs
 }
 
 /*
- * The node has these watches now.  Those that it had before go on as they are, with
- * what is new about their reactions.
+ * Give the node these watches.  Watches that it had before go on as they are, with their
+ * new reactions.
  */
 void
 watch_take_spec(struct core *core, struct node *node, const struct watch_spec *specs,
@@ -499,8 +501,8 @@ watch_revoke(struct core *core, struct node *node)
 }
 
 /*
- * Its children start anew: those are watched that do, and those that will.  A target that
- * neither ended with the restart nor begins after it is told of, as any that is not there
+ * The children start anew: register watches of the children that start now or later.  A
+ * target that neither ended with the restart nor begins after it is reported as absent
  * (D-02).
  */
 void
@@ -538,7 +540,7 @@ watch_ended(struct core *core, struct node *node, bool was_born)
 	core->look_early = core->look_early || node_is_supervisor(node);
 }
 
-/* The node is no more; whoever has its path now is watched instead. */
+/* The node is no more; the watches go over to the node that has its path now. */
 void
 watch_node_freed(struct core *core, struct node *node)
 {
@@ -613,8 +615,9 @@ watch_state_changed(struct core *core, struct node *node)
 }
 
 /*
- * Somebody who was to come up does not, and those below with it: whoever waits for their
- * beginning is told.  Linear in the number of watches, but only while there are such.
+ * A node that was coming does not come, and so do the nodes below: tell the watchers that
+ * waited for their beginning.  Linear in the number of watches, but only while there are
+ * such nodes.
  */
 void
 watch_look_early(struct core *core)
