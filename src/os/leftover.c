@@ -25,8 +25,8 @@
 #include "os/proc-file.h"
 
 #define ENVIRON_MAX (128 * 1024)
-/* How long the kernel may take to end all that were killed, and how often that is seen.
- */
+/* How long the kernel may take to end all that were killed, and to end an exec, and how
+ * often that is seen. */
 #define DEATH_TIMEOUT_MS 3000
 #define LOOK_AGAIN_MS    5
 
@@ -42,7 +42,27 @@ struct hunt {
 	pid_t walker; /* not 0: only find out whether another one of theirs lives */
 	pid_t owner;  /* the answer; 0: none does */
 	struct leftovers found;
+	size_t n_unsure; /* processes whose environment the last look came too early for */
 };
+
+/* Of the kernel, and of a process that is about to be a zombie: see sched.h. */
+#define FLAGS_WITHOUT_MEMORY (UINT32_C(0x00200000) | UINT32_C(0x00000004))
+
+/* Is the process one of the users'? */
+static bool
+is_of_user(const struct hunt *hunt, pid_t pid)
+{
+	uid_t uid;
+
+	if (hunt->n_uids == 0)
+		return true;
+	if (proc_uid_read(pid, &uid) < 0)
+		return false;
+	for (size_t i = 0; i < hunt->n_uids; i++)
+		if (hunt->uids[i] == uid)
+			return true;
+	return false;
+}
 
 /* The value of a variable of the process that is looked at; NULL: it has none. */
 static const char *
@@ -56,6 +76,21 @@ value_of(const struct hunt *hunt, const char *name)
 		if ((size_t)(end - at) > len && memcmp(at, name, len) == 0)
 			return at + len;
 	return NULL;
+}
+
+/*
+ * For a process whose environment is empty: is it in the midst of an exec?  The kernel has
+ * a moment, long on a busy machine, in which the old environment is gone and the new one
+ * is not there yet.  Only the users' own count: others must not be able to hold us up.
+ */
+static bool
+is_executing(const struct hunt *hunt, pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(pid, &stat) == 0 && !stat.is_bare &&
+	       !proc_stat_is_dead(&stat) && (stat.flags & FLAGS_WITHOUT_MEMORY) == 0 &&
+	       is_of_user(hunt, pid);
 }
 
 /* An actor's process has this variable and a SUPD_ID; a person's shell may have the first
@@ -76,6 +111,8 @@ is_marked(struct hunt *hunt, pid_t pid)
 	(void)close(fd);
 	hunt->environment_len = n > 0 ? (size_t)n : 0;
 	hunt->environment[hunt->environment_len] = '\0';
+	if (n == 0 && is_executing(hunt, pid))
+		hunt->n_unsure++;
 	value = value_of(hunt, hunt->variable);
 	return value != NULL && *value == '\0' && value_of(hunt, "SUPD_ID=") != NULL;
 }
@@ -102,16 +139,12 @@ is_theirs(struct hunt *hunt, pid_t pid)
 {
 	const pid_t session = getsid(pid);
 	uint32_t value;
-	uid_t uid;
 
 	if (hunt->n_uids == 0)
 		return true;
-	if (proc_uid_read(pid, &uid) == 0) {
-		for (size_t i = 0; i < hunt->n_uids; i++)
-			if (hunt->uids[i] == uid)
-				return session <= 0 || map_put(&hunt->sessions,
-				                               (uint64_t)session, 0) == 0;
-	}
+	if (is_of_user(hunt, pid))
+		return session <= 0 ||
+		       map_put(&hunt->sessions, (uint64_t)session, 0) == 0;
 	return session > 0 && map_get(&hunt->sessions, (uint64_t)session, &value);
 }
 
@@ -205,7 +238,7 @@ look(struct hunt *hunt)
 
 	if (proc == NULL)
 		return -errno;
-	hunt->found.n_left = 0;
+	hunt->found.n_left = hunt->n_unsure = 0;
 	while ((entry = readdir(proc)) != NULL) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 
@@ -239,7 +272,11 @@ leftover_owner(const char *variable, const uid_t *uids, size_t n_uids, pid_t wal
 		return 0;
 	map_init(&hunt.killed);
 	map_init(&hunt.sessions);
-	(void)look(&hunt);
+	for (int ms = 0; ms <= DEATH_TIMEOUT_MS; ms += LOOK_AGAIN_MS) {
+		if (look(&hunt) < 0 || hunt.owner != 0 || hunt.n_unsure == 0)
+			break;
+		(void)poll(NULL, 0, LOOK_AGAIN_MS);
+	}
 	map_done(&hunt.killed);
 	map_done(&hunt.sessions);
 	free(hunt.environment);
@@ -273,7 +310,8 @@ leftover_kill(const char *variable, const uid_t *uids, size_t n_uids,
 	for (int ms = 0; ms <= DEATH_TIMEOUT_MS; ms += LOOK_AGAIN_MS) {
 		before = hunt.found.n_killed;
 		r = look(&hunt);
-		if (r < 0 || (hunt.found.n_left == 0 && hunt.found.n_killed == before))
+		if (r < 0 || (hunt.found.n_left == 0 && hunt.n_unsure == 0 &&
+		              hunt.found.n_killed == before))
 			break;
 		(void)poll(NULL, 0, LOOK_AGAIN_MS);
 	}

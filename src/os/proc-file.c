@@ -35,6 +35,23 @@ read_file(const char *name, char *buf, size_t size)
 	return n;
 }
 
+/* The last three fields: where the environment begins and ends, and the exit code. */
+static void
+take_last_fields(const char *stat, struct proc_stat *ret)
+{
+	const char *at[3] = {NULL};
+	uint64_t end;
+
+	for (const char *space = stat; space != NULL; space = strchr(space + 1, ' ')) {
+		at[0] = at[1];
+		at[1] = at[2];
+		at[2] = space;
+	}
+	end = at[1] == NULL ? 0 : strtoull(at[1], NULL, 10);
+	ret->exit_code = at[2] == NULL ? 0 : (int)strtol(at[2], NULL, 10);
+	ret->is_bare = end != 0 && strtoull(at[0], NULL, 10) == end;
+}
+
 /* Read /proc/PID/stat; -errno: there is no such process, or it cannot be understood. */
 int
 proc_stat_read(pid_t pid, struct proc_stat *ret)
@@ -58,8 +75,7 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 	           &user_of_reaped, &system_of_reaped, &ret->threads, &ret->start,
 	           &ret->resident_pages) != 11)
 		return -EBADMSG;
-	at = strrchr(at, ' ');
-	ret->exit_code = at == NULL ? 0 : (int)strtol(at, NULL, 10);
+	take_last_fields(at, ret);
 	ret->cpu_ticks = user + system + user_of_reaped + system_of_reaped;
 	return 0;
 }

@@ -19,6 +19,7 @@ struct proc_stat {
 	uint64_t
 	    cpu_ticks; /* of all threads, and of reaped children */
 	int64_t resident_pages;
+	bool is_bare; /* its environment is empty, and not only because of an exec */
 	int exit_code; /* of a zombie, as of waitpid(2); 0 where it is hidden from us */
 };
 

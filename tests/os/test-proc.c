@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* test-proc.c - sweeps: what lives below us, and what only seems to be gone. */
+/* test-proc.c - what lives below us, what only seems to be gone, and what is left of others. */
 #include "config.h"
 
 #include "os/proc.h"
 
+#include "os/leftover.h"
 #include "os/reap.h"
 
 #include <check.h>
@@ -121,6 +122,46 @@ START_TEST(an_orphan_that_ends_but_is_not_gone_is_not_taken_for_gone)
 }
 END_TEST
 
+/* Executes itself again and again: its environment is the same, but for moments empty. */
+static pid_t
+fork_restless(const char *variable)
+{
+	char mark[LEFTOVER_MARK_MAX], walker[LEFTOVER_MARK_MAX + 16], socket[64];
+	char shell[] = "sh", option[] = "-c", id[] = "SUPD_ID=1";
+	char again[] = "exec sh -c \"$0\" \"$0\"", text[] = "exec sh -c \"$0\" \"$0\"";
+	char *argv[] = {shell, option, again, text, NULL};
+	char *envp[] = {socket, id, walker, NULL};
+	pid_t pid;
+
+	leftover_mark(getpid(), mark);
+	(void)snprintf(walker, sizeof(walker), "SUPD_WALKER=%s", mark);
+	(void)snprintf(socket, sizeof(socket), "%s", variable);
+	pid = vfork();
+	if (pid == 0) {
+		(void)execve("/bin/sh", argv, envp);
+		_exit(1);
+	}
+	return pid;
+}
+
+START_TEST(a_leftover_in_the_midst_of_an_exec_is_found)
+{
+	const uid_t uid = getuid();
+	struct leftovers found;
+	char variable[64];
+	pid_t pid;
+
+	(void)snprintf(variable, sizeof(variable), "SUPD_SOCKET=/none/%d", (int)getpid());
+	pid = fork_restless(variable);
+	ck_assert_int_gt(pid, 0);
+	for (int i = 0; i < 200; i++)
+		ck_assert_int_eq(leftover_owner(variable, &uid, 1, 1), getpid());
+	ck_assert_int_eq(leftover_kill(variable, &uid, 1, &found), 0);
+	ck_assert_uint_eq(found.n_killed, 1);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -132,6 +173,10 @@ main(void)
 	tcase_set_tags(tcase, "deaths");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, an_orphan_that_ends_but_is_not_gone_is_not_taken_for_gone);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("leftovers");
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, a_leftover_in_the_midst_of_an_exec_is_found);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	int failed = srunner_ntests_failed(runner);
