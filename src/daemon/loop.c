@@ -425,11 +425,9 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 static void
 on_check(struct ev_loop *ev, ev_check *watcher, int revents)
 {
-	const struct loop *loop = watcher->data;
-
 	(void)ev;
 	(void)revents;
-	set_time(loop->shell, false);
+	set_time(watcher->data, false);
 }
 
 static void
@@ -472,7 +470,7 @@ loop_new(struct shell *shell, struct err *err)
 	ev_prepare_start(shell->loop, &loop->prepare);
 	ev_check_init(&loop->check, on_check);
 	ev_set_priority(&loop->check, EV_MAXPRI);
-	loop->check.data = loop;
+	loop->check.data = shell;
 	ev_check_start(shell->loop, &loop->check);
 	ev_timer_init(&loop->timer, on_nothing, 0., 0.);
 	ev_idle_init(&loop->idle, on_idle);

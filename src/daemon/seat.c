@@ -45,18 +45,24 @@ struct seat {
 /* ---- notice ------------------------------------------------------------------------ */
 
 static void
+look_soon(struct seat *seat)
+{
+	ev_timer_set(&seat->timer, CHECK_SECONDS, 0.);
+	ev_timer_start(seat->shell->loop, &seat->timer);
+}
+
+static void
 on_change(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct seat *seat = io->data;
 	char events[4096];
 
+	(void)loop;
 	(void)revents;
 	while (read(seat->inotify_fd, events, sizeof(events)) > 0)
 		continue;
-	if (ev_is_active(&seat->timer))
-		return;
-	ev_timer_set(&seat->timer, CHECK_SECONDS, 0.);
-	ev_timer_start(loop, &seat->timer);
+	if (!ev_is_active(&seat->timer))
+		look_soon(seat);
 }
 
 static int
@@ -199,6 +205,8 @@ seat_check(struct seat *seat)
 		}
 		report_supd(seat->shell, "files_lost");
 		watch(seat);
+		/* What was removed again before that is seen by one more look. */
+		look_soon(seat);
 	}
 	seat->retry_seconds = 0;
 }
