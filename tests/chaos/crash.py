@@ -289,7 +289,7 @@ def stopped(box):
 
 # ---- what an outage may not change ------------------------------------------------------------
 
-@test("whoever dies during an outage is handled as ever, with its true exit status",
+@test("an actor that dies during an outage is handled as ever, with its true exit status",
       timeout=120)
 def causes(box):
     names = {f"e{code}": code for code in range(1, 201)}
@@ -374,7 +374,7 @@ def group(box):
     equal((s.actor("g")["window"], len(s.seen("failure"))), (1, 1), "restarts counted")
 
 
-@test("whoever gets the pid of one that is dead is not mistaken for it", timeout=90)
+@test("a process that gets the pid of a dead actor is not mistaken for it", timeout=90)
 def same_pids(box):
     last = "/proc/sys/kernel/ns_last_pid"
     if not os.environ.get("CHAOS_INSIDE"):
@@ -750,7 +750,7 @@ def queued(box):
     s.consistent()
 
 
-@test("whoever connects to the control socket during an outage waits and is served")
+@test("a client that connects to the control socket during an outage waits and is served")
 def control(box):
     s = four(box)
     waiting = []

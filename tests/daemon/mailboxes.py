@@ -140,7 +140,7 @@ def kinds(box):
     all_answered(s, "a", come(box, addresses), seen.pid)
 
 
-@test("A-30 whoever came while the process was down is served by its successor, of every kind")
+@test("A-30 a client that came while the process was down is served by the next, of every kind")
 def queued(box):
     sockets, addresses = mailboxes(box)
     s = box.supd({"a": {"do": ["serve"], "sockets": sockets,
@@ -155,7 +155,7 @@ def queued(box):
     equal(letters(s), 0, "dead letters")
 
 
-@test("a guardian that dies: whoever came before, meanwhile and after is served")
+@test("a guardian that dies: clients that came before, meanwhile and after are served")
 def crashed(box):
     sockets, addresses = mailboxes(box)
     s = box.supd({"a": {"do": ["serve"], "sockets": sockets}})
@@ -174,7 +174,7 @@ def crashed(box):
     all_answered(s, "a", waiting, s.started("a", 2))
 
 
-@test("an upgrade: whoever came before is served, of every kind")
+@test("an upgrade: clients that came before are served, of every kind")
 def upgraded(box):
     sockets, addresses = mailboxes(box)
     s = box.supd({"a": {"do": ["serve"], "sockets": sockets},
@@ -323,7 +323,7 @@ def refused(box):
     equal(letters(s), len(KINDS), "dead letters")
 
 
-@test("149 reply: each client gets the text at once, also whoever has asked already")
+@test("149 reply: each client gets the text at once, also those that have asked already")
 def replied(box):
     text = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
     kinds = tuple(kind for kind in KINDS if kind != "fifo")
@@ -360,7 +360,7 @@ def replied_in_backoff(box):
     equal(ask(address), pid, "who answered")
 
 
-@test("a process that has come finds a socket that waits, whoever listened before")
+@test("a process that has come finds a socket that waits, whatever listened before")
 def blocks_again(box):
     listen, address = mailbox(box, "unix")
     code = ("import socket, os\n"

@@ -125,7 +125,7 @@ def called(box):
     check(not os.path.exists(box.path("m")), "the socket's file is left")
 
 
-@test("whoever does not ask for /metrics in HTTP is told so")
+@test("a client that does not ask for /metrics in HTTP is told so")
 def refused(box):
     s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
     for request, status in (("GET / HTTP/1.0\r\n\r\n", 404),

@@ -109,7 +109,7 @@ def nginx_drains(box):
     equal(answer(later), "one\n", "the answer to who came meanwhile")
 
 
-@test("nginx: reload keeps the process and whoever is connected, under load", timeout=60)
+@test("nginx: reload keeps the process and its connections, under load", timeout=60)
 def nginx_reloads(box):
     web = Web(box)
     s, slow, customers = web.s, web.slow(), Customers(web.address)

@@ -128,7 +128,7 @@ def log_is_renewed(box):
     equal(lines, [f"line {n + 1}" for n in range(3000)], "what was logged")
 
 
-@test("whoever asked over a plain connection is answered on it, in order, and it goes on")
+@test("a call over a plain connection is answered on it, in order, and it goes on")
 def plain(box):
     s, _ = start(box)
     old = s.guardian()
@@ -395,7 +395,7 @@ def broken_file(box):
     s.consistent()
 
 
-@test("whoever may only look is refused", root=True)
+@test("a client that may only look is refused", root=True)
 def observer(box):
     s, _ = start(box, control={"observers": "adm"})
     os.chmod(box.dir, 0o1777)
@@ -404,7 +404,7 @@ def observer(box):
     has(result.err, "permission denied", "stderr")
 
 
-@test("whoever goes away takes along what was begun for them; one upgrade at a time")
+@test("a client that goes away takes along its upgrade; one upgrade at a time")
 def hanging(box):
     s, binary = start(box)
     replace(binary, impostor("hangs"))

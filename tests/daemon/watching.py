@@ -110,7 +110,7 @@ def before(box):
     equal(len(s.lines("S", "b")), 1, "b's starts")
 
 
-@test("131 whoever comes back is watched anew: started again, or added by apply")
+@test("131 an actor that comes back is watched anew: started again, or added by apply")
 def anew(box):
     tree = {"a": {}, "b": {"watch": {"a": {"signal": "HUP"}, "c": {"signal": "USR1"}}}}
     s = box.supd(tree)

@@ -565,7 +565,7 @@ def _(logd, place):
     logd.until(lambda: logd.matches == [(stream.key, 1)], "it is told")
 
 
-@logd_test("a line that was waited for is told to whoever asks anew, whoever has died")
+@logd_test("a line that was waited for is told to each guardian that asks anew, whatever has died")
 def _(logd, place):
     logd.start()
     stream = logd.add(f"{place}/x.log", Log(timestamps=True))

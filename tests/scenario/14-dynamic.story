@@ -292,7 +292,7 @@ report failure s exec:ENOENT stop
 reply add s failed
 view /user running children=0
 
-story whoever stops it while it is being added takes it away
+story a stop while it is being added takes it away
 tree
 boot
 grow /user c ready=told
@@ -402,7 +402,7 @@ ready a
 expect S b
 reply start a done
 
-story one that failed before it was ready is not added, whoever starts it meanwhile (I31)
+story an actor that failed before it was ready is not added, also if it is started meanwhile (I31)
 tree
 boot
 cast c

@@ -729,7 +729,7 @@ after 1ms
 expect t a, x a, S a, p a
 report failure a start_timeout restart
 
-story whoever is resumed has its full period again
+story an actor that is resumed has its full period again
 tree
   s one_for_one decider=self_report->resume,default
     a watchdog=1s
@@ -745,7 +745,7 @@ after 1ms
 expect b a, x a, S a
 report failure a watchdog restart
 
-story whoever is kept after its watchdog ran out has its full period again, and is stopped as ever
+story an actor that is kept after its watchdog ran out has its full period again, and is stopped as ever
 tree
   s one_for_one keep_children=untouched decider=watchdog->escalate,default
     a temporary watchdog=1s

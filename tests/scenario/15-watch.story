@@ -768,7 +768,7 @@ expect t a, x a, run b a
 reply stop a done
 report told b * of=a incarnation=2
 
-story 124 whoever had ended and is left down by a restart of its supervisor is told of
+story 124 an actor that had ended and is left down by a restart of its supervisor is told of
 tree
   m one_for_one both keep_children=untouched
     a transient
@@ -791,7 +791,7 @@ expect x m, S m, signal w SIGHUP
 reply restart m done
 view a done
 
-story D-02 whose supervisor is coming up is about to begin, whoever else is stopped
+story D-02 a child whose supervisor is coming up is about to begin, whatever else is stopped
 tree
   w watch=a:signal:HUP
   z

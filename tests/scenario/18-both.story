@@ -325,7 +325,7 @@ expect t m, x m, S x, S m
 report failure x exit:1 restart
 view a running generation=1
 
-story whoever above is restarted starts everything below anew
+story a restart of any supervisor above starts everything below anew
 tree
   s one_for_one
     m one_for_one both keep_children=untouched

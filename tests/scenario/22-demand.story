@@ -14,7 +14,7 @@ expect nothing
 shutdown
 expect t b, x b, t a, x a, exit 0
 
-story whoever waits for its readiness is answered while it waits for a client
+story a call that waits for its readiness is answered while it waits for a client
 tree
   a on_demand
 wait a ready
