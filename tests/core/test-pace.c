@@ -134,6 +134,32 @@ START_TEST(however_long_there_is_no_room_it_is_told_once)
 }
 END_TEST
 
+/* The stop of the supervisor has come to its younger child, not yet to the elder. */
+START_TEST(what_goes_down_with_a_supervisor_far_above_does_not_wait_for_room)
+{
+	struct spec top = plain_supervisor();
+	const struct spec mid = plain_supervisor();
+	const struct spec worker = plain_worker();
+	struct family f;
+	struct ref leaf;
+
+	top.start_parallel = true;
+	family_init(&f, &top, &mid, 1);
+	leaf = rig_add(&f.rig, f.child[0], REF_NONE, &worker);
+	family_add(&f, &worker);
+	rig_event(&f.rig, EVENT_BOOT, REF_NONE);
+	rig_spawned(&f.rig, f.child[1]);
+	rig_event(&f.rig, EVENT_STOP, f.top);
+	ck_assert_int_eq(rig_view(&f.rig, leaf).state, STATE_STARTING);
+	rig_spawn_fails(&f.rig, leaf, ENOMEM);
+	ck_assert_ptr_null(rig_report(&f.rig, REPORT_SHORTAGE, leaf));
+	ck_assert_int_ne(rig_view(&f.rig, leaf).state, STATE_BACKOFF);
+	rig_exits(&f.rig, f.child[1], 0);
+	ck_assert_int_eq(rig_view(&f.rig, f.top).state, STATE_STOPPED);
+	family_done(&f);
+}
+END_TEST
+
 Suite *
 suite_pace(void)
 {
@@ -146,6 +172,8 @@ suite_pace(void)
 	tcase_add_loop_test(tcase, a_start_without_room_is_no_failure_and_any_other_is, 0,
 	                    14);
 	tcase_add_test(tcase, however_long_there_is_no_room_it_is_told_once);
+	tcase_add_test(tcase,
+	               what_goes_down_with_a_supervisor_far_above_does_not_wait_for_room);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

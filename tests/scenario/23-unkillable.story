@@ -301,3 +301,58 @@ report unkillable s unkillable
 view w waiting lacks=s
 signal s KILL
 expect x s, S w
+
+story what the supervisor says of it: resume is the restart that is under way
+tree
+  s one_for_one decider=unkillable->resume,default
+    a
+boot
+expect S a
+undying a
+restart a
+expect t a
+after 11s
+expect K a
+report killed_after_timeout a *
+report unkillable a unkillable
+report failure a unkillable restart *
+reply restart a failed
+signal a KILL
+expect x a, S a
+
+story nobody stands still for it
+tree
+  s one_for_one freezes=yes
+    a
+    b
+boot
+expect S a, S b
+undying a
+self_report a disk
+report failure a self_report:disk restart
+expect t a, freeze b
+after 1s
+expect K a
+report killed_after_timeout a *
+after 10s
+expect thaw b
+report unkillable a unkillable
+report failure a unkillable restart *
+signal a KILL
+expect x a, S a
+
+story post_stop is for what is gone
+tree
+  a hooks=post_stop
+boot
+expect S a
+undying a
+stop a
+expect t a
+after 11s
+expect K a
+report killed_after_timeout a *
+report unkillable a unkillable
+reply stop a failed
+signal a KILL
+expect x a
