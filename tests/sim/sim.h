@@ -355,8 +355,7 @@ void witness_not_added(struct witness *witness, struct witnessed *node,
 void witness_check_lost(struct witness *witness, const struct witnessed *node);
 
 /* witness-needs.c: who needs whom. */
-void witness_reached(struct witness *witness, struct witnessed *node,
-                     const struct node_view *view);
+void witness_reached(struct witness *witness, struct witnessed *node);
 void witness_reports_reached(struct witness *witness, const struct action *report);
 void witness_check_needs(struct witness *witness, const struct witnessed *node);
 bool witness_lacks(struct witness *witness, const struct witnessed *node);

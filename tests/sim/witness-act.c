@@ -231,7 +231,7 @@ killed_from_above(struct witness *witness, const struct witnessed *node)
 		core_view(witness->rig->core, at->ref, witness->rig->now_ms, &view);
 		if (at->spec_changed)
 			return true;
-		if (view.state == STATE_STOPPING) {
+		if (view.state == STATE_STOPPING || view.unkillable) {
 			if (at->spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL)
 				return true;
 			if (at->spec->kind == NODE_SUPERVISOR &&

@@ -4,17 +4,31 @@
 
 #include "tests/sim/sim.h"
 
-/* An input, or a report, is over: what others may need of this actor by now. */
+/*
+ * An input is over: what others may need of this actor by now.  One that has gone stays
+ * as it was, until it is there again.
+ */
 void
-witness_reached(struct witness *witness, struct witnessed *node,
-                const struct node_view *view)
+witness_reached(struct witness *witness, struct witnessed *node)
 {
-	const bool is_done = view->state == STATE_DONE;
-	const bool runs = view->state == STATE_STARTING || witness_runs(view->state);
+	struct node_view view;
+	bool is_done, runs;
 
-	if (is_done || view->asleep || (runs && (view->spawned || view->kind == NODE_SUPERVISOR)))
+	if (!node->used)
+		return;
+	if (!core_valid(witness->rig->core, node->ref)) {
+		for (uint32_t need = 0; need < NEED_MAX; need++)
+			if (node->reached[need] != 0)
+				node->reached[need] = witness->seq;
+		return;
+	}
+	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
+	is_done = view.state == STATE_DONE;
+	runs = view.state == STATE_STARTING || witness_runs(view.state);
+	if (is_done || view.asleep ||
+	    (runs && (view.spawned || view.kind == NODE_SUPERVISOR)))
 		node->reached[NEED_STARTED] = witness->seq;
-	if (view->ready)
+	if (view.ready)
 		node->reached[NEED_READY] = witness->seq;
 	if (is_done)
 		node->reached[NEED_COMPLETED] = witness->seq;

@@ -105,6 +105,16 @@ witness_ended_normally(struct witness *witness, struct witnessed *supervisor)
 	count_stop(supervisor);
 }
 
+/* Was it left behind when its supervisor began anew?  It comes up with that again. */
+static bool
+is_revived(struct witness *witness, const struct witnessed *supervisor,
+           const struct witnessed *child)
+{
+	return child->process.unkillable && supervisor->started > child->process.asked &&
+	       child->spec->enabled && child->hold == 0 &&
+	       !witness_is_kept(witness, child);
+}
+
 /* The final end of a child: does it end its supervisor, too? */
 void
 witness_significant(struct witness *witness, struct witnessed *child)
@@ -117,7 +127,8 @@ witness_significant(struct witness *witness, struct witnessed *child)
 	child->may_be_natural = false;
 	if ((!is_natural && !may_be_natural) || !child->spec->significant ||
 	    supervisor == NULL || child->ref.slot == CORE_USER ||
-	    supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_NEVER)
+	    supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_NEVER ||
+	    is_revived(witness, supervisor, child))
 		return;
 	if (!is_natural) {
 		witness_may_restart(witness, supervisor);

@@ -561,11 +561,11 @@ witness_after(struct witness *witness, const struct op *op)
 		struct witnessed *node = &witness->nodes[i];
 		struct node_view view;
 
+		witness_reached(witness, node);
 		if (!node->used || !core_valid(core, node->ref))
 			continue;
 		core_view(core, node->ref, witness->rig->now_ms, &view);
 		witness_retiring(witness, node, view.state);
-		witness_reached(witness, node, &view);
 		if (view.state != STATE_STOPPING)
 			node->stopping = 0;
 		else if (node->stopping == 0)
