@@ -55,9 +55,9 @@ class OneByOne(http.server.HTTPServer):
         with open(GREETING, encoding="utf8") as text:
             self.greeting = text.read().strip()
 
-    def end(self, *_):
-        # It waits for the loop that this signal has interrupted.
-        threading.Thread(target=self.shutdown).start()
+    def end_when(self, told):
+        os.read(told, 1)
+        self.shutdown()
 
 
 class AtOnce(socketserver.ThreadingMixIn, OneByOne):
@@ -76,7 +76,11 @@ def main():
     server = (OneByOne if "ONE_BY_ONE" in os.environ else AtOnce)()
     tell("S")
     server.read_greeting()
-    signal.signal(signal.SIGTERM, server.end)
+    # shutdown() waits for the loop that the signal interrupts, so that a thread calls it;
+    # one that the handler started would wait for locks that the loop may hold.
+    told, end = os.pipe()
+    threading.Thread(target=server.end_when, args=(told,), daemon=True).start()
+    signal.signal(signal.SIGTERM, lambda *_: os.write(end, b"x"))
     signal.signal(signal.SIGHUP, server.read_greeting)
     say(b"READY=1")
     server.serve_forever(0.02)

@@ -39,7 +39,7 @@ def seek(s, role):
             with open(f"/proc/{pid}/cmdline", "rb") as words:
                 if role in words.read().split(b"\0")[:2]:
                     return pid
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             pass
     return None
 
