@@ -34,7 +34,7 @@ void environment_begin(struct environment *environment,
 char *environment_add(struct environment *environment, const char *key, const char *fmt,
                       ...) __attribute__((format(printf, 3, 4)));
 int environment_end(struct environment *environment, enum spawn_step *ret_step);
-int environment_take_file(void *environment, const char *path, char *text, size_t len,
+int environment_take_file(void *data, const char *path, char *text, size_t len,
                           struct err *err);
 const char *environment_get(const struct environment *environment, const char *key);
 

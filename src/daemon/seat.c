@@ -158,13 +158,13 @@ renew(struct seat *seat, bool lost_lock, bool lost_socket)
 	struct err err = {0};
 	int r = 0;
 
-	if (lost_lock)
+	if (lost_lock) {
 		log_line(LOG_LEVEL_ERROR,
 		         "the runtime directory %s or the lock in it was removed: it is "
 		         "made anew",
 		         shell->runtime_dir);
-	if (lost_lock)
 		r = renew_lock(seat);
+	}
 	if (r < 0 || !lost_socket)
 		return r;
 	log_line(LOG_LEVEL_ERROR, "the control socket %s was removed: it is made anew",
