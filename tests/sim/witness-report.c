@@ -94,6 +94,8 @@ group_stopped(struct witness *witness, struct witnessed *node, bool group)
 			continue;
 		witness_mark(witness, member, &member->stop);
 		witness_mark(witness, member, &member->down);
+		/* That its work was done once does not bring it back. */
+		member->retired = 0;
 	}
 }
 
@@ -418,8 +420,6 @@ saw_failure(struct witness *witness, const struct action *action)
 		break;
 	case DIRECTIVE_STOP:
 		group_stopped(witness, node, group);
-		/* That its work was done once does not bring it back. */
-		node->retired = 0;
 		if (action->reason == DECIDED_TEMPORARY)
 			node->natural = true;
 		else if (group)
