@@ -14,6 +14,7 @@
 #include "conf/rights.h"
 #include "conf/scan.h"
 #include "conf/schema_types.h"
+#include "conf/wait.h"
 
 #define IO_LEVEL  4 /* as without any priority and with nice 0 */
 #define LONG_BITS (sizeof(long) * CHAR_BIT)
@@ -326,10 +327,12 @@ check_environment_file(struct reader *reader, const struct node *node,
 	struct err err;
 	int r;
 
-	if (!reader->options->look ||
+	if (!(reader->options->look || reader->options->look_environment) ||
 	    (reader->read_file != NULL && strcmp(reader->read_file, node->text) == 0))
 		return;
+	wait_begin(reader->options, false, "the environment file %s", node->text);
 	r = envfile_read(node->text, ignore_variable, NULL, &err);
+	wait_end(reader->options);
 	if (r == 0)
 		reader->read_file = arena_dup(reader->scratch, node->text);
 	else if (r == -EACCES)

@@ -266,7 +266,7 @@ conf_compose(const struct conf *conf, const struct conf_addition *addition,
 		return NULL;
 	}
 	arena_init(&compose.scratch, CONF_MEMORY_MAX);
-	users_init(&compose.users, composed->memory);
+	users_init(&compose.users, composed->memory, options);
 	compose.reader = (struct reader){
 	    .options = options,
 	    .reports = ret_reports,

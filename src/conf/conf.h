@@ -188,7 +188,7 @@ enum ready_sign { READY_SIGN_MAP(AS_ENUM) READY_SIGN_MAX };
 #define CONF_READY_FD_MAX 200
 
 struct conf_process {
-	char **argv;   /* NULL-terminated */
+	char **argv; /* NULL-terminated */
 	/* A user or group of it was not known at boot: this sentence says so, NULL: all
 	 * were.  Until conf_take_identity() it has no ids, and nothing may be started. */
 	char *unknown;
@@ -344,12 +344,20 @@ struct conf {
 	struct map by_path;
 	struct arena *memory;
 	struct conf_found *found; /* of conf_take_identity() */
-	void *thawed; /* instead: the block that everything lies in */
+	void *thawed;             /* instead: the block that everything lies in */
 	size_t thawed_bytes;
 	bool is_mapped; /* the block is, else it was allocated */
 };
 
 /* Options of the loader. */
+/* What a load waits for that may never answer: a file, or the user database.  For the
+ * process that has had a child load (the memory is shared by both). */
+struct conf_wait {
+	volatile bool is_on;
+	bool is_for_users;
+	char what[300]; /* "the user database (user x)" */
+};
+
 struct conf_options {
 	bool warn; /* also look for what is probably not meant */
 	/* And at the programs and files of actors.  Not in the guardian: they may lie
@@ -357,7 +365,11 @@ struct conf_options {
 	bool look;
 	/* An unknown user or group of an actor is no error: its start will fail. */
 	bool boot;
-	char **environ; /* for ${env:…} */
+	/* The environment files are looked at also without `look`. */
+	bool look_environment;
+	bool no_users;          /* the user database does not answer, and is not asked */
+	struct conf_wait *wait; /* NULL: nobody wants to know */
+	char **environ;         /* for ${env:…} */
 	/* Of the machine's cgroup v2 hierarchy, parted by blanks; NULL: not looked at. */
 	const char *controllers;
 };

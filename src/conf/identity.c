@@ -101,7 +101,7 @@ conf_identify(const struct conf_process *process, int fd)
 	conf->files[0] = arena_dup(conf->memory, "");
 	conf_reports_init(&reports);
 	arena_init(&scratch, CONF_MEMORY_MAX);
-	users_init(&users, conf->memory);
+	users_init(&users, conf->memory, &options);
 	reader.keep = conf->memory;
 	reader.scratch = &scratch;
 	reader.users = &users;

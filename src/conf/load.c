@@ -26,6 +26,7 @@
 #include "conf/scan.h"
 #include "conf/schema_types.h"
 #include "conf/tree.h"
+#include "conf/wait.h"
 
 /* A load; freed when it ends. */
 struct load {
@@ -71,11 +72,14 @@ load_file(struct load *load, const char *path, const struct node *from)
 	const struct node *root = NULL;
 	struct yaml_source source;
 	struct err err;
+	int r;
 
 	if (from == NULL)
 		conf->files[0] = arena_dup(reader->keep, path);
-	if (file_read(reader->scratch, path, CONF_BYTES_MAX - load->bytes, &file, &err) <
-	    0) {
+	wait_begin(reader->options, false, "the file %s", path);
+	r = file_read(reader->scratch, path, CONF_BYTES_MAX - load->bytes, &file, &err);
+	wait_end(reader->options);
+	if (r < 0) {
 		conf->n_files += from == NULL;
 		report_at(load, from, err.text);
 		return;
@@ -126,8 +130,11 @@ static void
 include_matches(struct load *load, const char *pattern, const struct node *from)
 {
 	glob_t found = {0};
-	int r = glob(pattern, 0, on_glob_error, &found);
+	int r;
 
+	wait_begin(load->reader.options, false, "the directory of %s", pattern);
+	r = glob(pattern, 0, on_glob_error, &found);
+	wait_end(load->reader.options);
 	if (r == GLOB_NOSPACE)
 		load->reader.scratch->failed = true;
 	else if (r == GLOB_ABORTED)
@@ -557,7 +564,7 @@ conf_load(const char *file, const struct conf_options *options,
 		return NULL;
 	}
 	arena_init(&load->scratch, CONF_MEMORY_MAX);
-	users_init(&load->users, conf->memory);
+	users_init(&load->users, conf->memory, options);
 	load->reader = (struct reader){
 	    .options = options,
 	    .reports = ret_reports,
@@ -577,33 +584,4 @@ conf_load(const char *file, const struct conf_options *options,
 		return conf;
 	conf_free(conf);
 	return NULL;
-}
-
-/* Free a configuration with everything it owns; NULL is fine. */
-void
-conf_free(struct conf *conf)
-{
-	if (conf == NULL)
-		return;
-	map_done(&conf->by_path);
-	conf_drop_identities(conf);
-	if (conf->thawed == NULL)
-		free(conf->actors);
-	else if (conf->is_mapped)
-		(void)munmap(conf->thawed, conf->thawed_bytes);
-	else
-		free(conf->thawed);
-	if (conf->memory != NULL)
-		arena_done(conf->memory);
-	free(conf->memory);
-	free(conf);
-}
-
-/* The index of the actor with this path; CONF_NONE: there is none. */
-uint32_t
-conf_find(const struct conf *conf, const char *path)
-{
-	uint32_t index;
-
-	return map_get_name(&conf->by_path, path, &index) ? index : CONF_NONE;
 }

@@ -15,15 +15,16 @@
 #include <unistd.h>
 
 #include "conf/conf.h"
+#include "conf/wait.h"
 
 #define LOOKUP_BYTES_MAX (1024 * 1024)
 #define GROUPS_MAX       65536
 
 /* Nothing is known yet; what is found will live in `arena`. */
 void
-users_init(struct users *users, struct arena *arena)
+users_init(struct users *users, struct arena *arena, const struct conf_options *options)
 {
-	*users = (struct users){.arena = arena};
+	*users = (struct users){.arena = arena, .options = options};
 	map_init(&users->user_index);
 	map_init(&users->group_index);
 }
@@ -56,6 +57,13 @@ parse_id(const char *name, id_t *ret_id)
 	return true;
 }
 
+/* The user database may be a server, which answers when it likes. */
+static void
+begin(const struct users *users, const char *kind, const char *name)
+{
+	wait_begin(users->options, true, "the user database (%s %.100s)", kind, name);
+}
+
 /*
  * The groups of a user with this group of its own: it, and those that list the user by
  * name (initgroups(3)).  The group of the user database is not among them where `group`
@@ -69,11 +77,14 @@ users_groups_with(struct users *users, const struct user *user, gid_t gid,
 
 	for (;;) {
 		gid_t *groups = calloc((size_t)n, sizeof(*groups));
-		int room = n;
+		int room = n, r;
 
 		if (groups == NULL)
 			return -ENOMEM;
-		if (getgrouplist(user->name, gid, groups, &n) >= 0) {
+		begin(users, "user", user->name);
+		r = getgrouplist(user->name, gid, groups, &n);
+		wait_end(users->options);
+		if (r >= 0) {
 			gid_t *kept = arena_alloc(users->arena, (size_t)n, sizeof(gid_t));
 
 			if (kept != NULL)
@@ -109,6 +120,8 @@ ask_user(struct users *users, const char *name, struct user *user)
 {
 	int r = ERANGE;
 
+	if (users->options->no_users)
+		return -ETIMEDOUT;
 	for (size_t size = 4096; r == ERANGE && size <= LOOKUP_BYTES_MAX; size *= 4) {
 		char *buffer = malloc(size);
 		struct passwd entry;
@@ -117,10 +130,12 @@ ask_user(struct users *users, const char *name, struct user *user)
 
 		if (buffer == NULL)
 			return -ENOMEM;
+		begin(users, "user", name);
 		if (parse_id(name, &id))
 			r = getpwuid_r(id, &entry, buffer, size, &found);
 		else
 			r = getpwnam_r(name, &entry, buffer, size, &found);
+		wait_end(users->options);
 		if (found != NULL)
 			r = fill_user(users, found, user);
 		free(buffer);
@@ -191,6 +206,10 @@ users_find(struct users *users, const char *name, struct err *err)
 	if (map_get_name(&users->user_index, name, &index))
 		return users->users[index];
 	r = ask_user(users, name, &user);
+	if (r == -ETIMEDOUT) {
+		err_set(err, 0, "the user database does not answer (user %.100s)", name);
+		return NULL;
+	}
 	if (r < 0) {
 		err_set(err, -r, "look up the user `%.100s`", name);
 		return NULL;
@@ -224,6 +243,10 @@ users_find_group(struct users *users, const char *name, gid_t *ret_gid, struct e
 		*ret_gid = id;
 		return 0;
 	}
+	if (users->options->no_users) {
+		err_set(err, 0, "the user database does not answer (group %.100s)", name);
+		return -ETIMEDOUT;
+	}
 	for (size_t size = 4096; r == ERANGE && size <= LOOKUP_BYTES_MAX; size *= 4) {
 		char *buffer = malloc(size);
 		struct group entry;
@@ -231,7 +254,9 @@ users_find_group(struct users *users, const char *name, gid_t *ret_gid, struct e
 
 		if (buffer == NULL)
 			return -ENOMEM;
+		begin(users, "group", name);
 		r = getgrnam_r(name, &entry, buffer, size, &found);
+		wait_end(users->options);
 		if (found != NULL)
 			known = found->gr_gid;
 		free(buffer);

@@ -22,7 +22,10 @@ struct user {
 	size_t n_groups;
 };
 
+struct conf_options;
+
 struct users {
+	const struct conf_options *options;
 	struct arena *arena; /* names, homes and groups: kept by the configuration */
 	struct map user_index;
 	struct map group_index;
@@ -30,7 +33,8 @@ struct users {
 	size_t n_users;
 };
 
-void users_init(struct users *users, struct arena *arena);
+void users_init(struct users *users, struct arena *arena,
+                const struct conf_options *options);
 void users_done(struct users *users);
 const struct user *users_find(struct users *users, const char *name, struct err *err);
 /* The groups of a user whose primary group is not that of the database; 0, or -errno. */

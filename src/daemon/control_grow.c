@@ -5,6 +5,7 @@
 #include "daemon/additions.h"
 #include "daemon/control_private.h"
 #include "daemon/glob.h"
+#include "daemon/loading.h"
 #include "daemon/shell.h"
 #include "daemon/system.h"
 
@@ -192,14 +193,12 @@ static struct grown *
 prepare(struct conn *conn, struct ref parent, const struct conf_addition *addition)
 {
 	struct shell *shell = conn->control->shell;
-	const struct conf_options options = {.environ = shell->environ,
-	                                     .controllers = shell->controllers};
 	struct conf_reports reports;
 	struct grown *grown = NULL;
 	struct conf *conf;
 	struct err err = {0};
 
-	conf = conf_compose(shell->conf, addition, &options, &reports);
+	conf = loading_add(shell, addition, &reports, &err);
 	if (conf != NULL && check_needs(shell, conf, &err) == 0)
 		grown = additions_prepare(shell, conf, parent, &err);
 	if (grown == NULL && conf != NULL && (err.code == EDQUOT || err.code == ENOMEM))

@@ -19,6 +19,7 @@
 #include "daemon/control.h"
 #include "daemon/keeper.h"
 #include "daemon/letters.h"
+#include "daemon/loading.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/metrics.h"
@@ -66,20 +67,14 @@ free_retired(struct shell *shell, bool all)
 int
 reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
 {
-	const struct conf_options options = {
-	    .warn = true, .environ = shell->environ, .controllers = shell->controllers};
-	int r = 0;
+	int r;
 
 	*ret = (struct reload){0};
 	free_retired(shell, false);
-	ret->conf = conf_load(shell->conf_file, &options, &ret->reports);
-	if (ret->conf != NULL)
-		r = reload_look(shell, ret->conf, &ret->reports);
-	if (r < 0 && r != -EINVAL) {
-		err_set(err, -r, "look at the environment files");
-		return r;
-	}
-	if (ret->conf == NULL || r < 0) {
+	ret->conf = loading_apply(shell, &ret->reports, err);
+	if (ret->conf == NULL && err->code != 0)
+		return -err->code;
+	if (ret->conf == NULL) {
 		err_set(err, 0, "%s: %zu errors, nothing was changed", shell->conf_file,
 		        ret->reports.n_errors);
 		return -EINVAL;

@@ -20,10 +20,6 @@ struct reload {
 /* Read and compare; changes nothing.  -EINVAL: reports say what is wrong. */
 int reload_prepare(struct shell *shell, struct reload *ret, struct err *err);
 
-/* Are its environment files there, and right?  The same errors; bounded in time. */
-int reload_look(struct shell *shell, const struct conf *conf,
-                struct conf_reports *reports);
-
 /* Carry it out.  On an error (memory, a socket that cannot be opened) nothing changed. */
 int reload_apply(struct shell *shell, struct reload *reload, struct err *err);
 

@@ -20,6 +20,7 @@
 #include "daemon/control.h"
 #include "daemon/keeper.h"
 #include "daemon/launch.h"
+#include "daemon/loading.h"
 #include "daemon/log.h"
 #include "daemon/output.h"
 #include "daemon/record.h"
@@ -64,17 +65,18 @@ is_safe_place(const char *directory)
 static int
 load(struct shell *shell, struct start *ret)
 {
-	const struct conf_options how = {.warn = true,
-	                                 .boot = true,
-	                                 .environ = shell->environ,
-	                                 .controllers = shell->controllers};
 	struct conf_reports reports;
+	struct err err;
 
 	if (!is_safe_place(shell->runtime_dir))
 		return EX_CONFIG;
-	ret->conf = conf_load(shell->conf_file, &how, &reports);
+	ret->conf = loading_boot(shell, &reports, &err);
 	supd_print_reports(&reports);
 	conf_reports_done(&reports);
+	if (ret->conf == NULL && err.code != 0) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
 	return ret->conf == NULL ? EX_CONFIG : 0;
 }
 

@@ -314,10 +314,10 @@ bounded_ask(int fd, const void *question, size_t question_size, uint64_t until_m
 	return n == (ssize_t)size ? 0 : -EPIPE;
 }
 
-/* All that is written until the writer closes the channel, fills the buffer or is late.
- */
-static ssize_t
-take(int fd, uint64_t until_ms, char *buf, size_t size)
+/* Take all that a child writes until it closes the channel, or `size` bytes.  How many;
+ * -ETIMEDOUT: it has not done that by then (clock_mono_ms()); or another -errno. */
+ssize_t
+bounded_take(int fd, uint64_t until_ms, char *buf, size_t size)
 {
 	size_t used = 0;
 	ssize_t n;
@@ -356,7 +356,7 @@ bounded_run(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *data
 	id = bounded_open(bounded, owner, run, data, &fd);
 	if (id < 0)
 		return id;
-	n = take(fd, until_ms, buf, size);
+	n = bounded_take(fd, until_ms, buf, size);
 	if (n == -ETIMEDOUT)
 		bounded_end_late(bounded, owner, id, &fd);
 	else

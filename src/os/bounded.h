@@ -49,6 +49,7 @@ void bounded_end_late(struct bounded *bounded, uint64_t owner, int id, int *fd);
 
 int bounded_ask(int fd, const void *question, size_t question_size, uint64_t until_ms,
                 void *ret_answer, size_t size, int *ret_fd);
+ssize_t bounded_take(int fd, uint64_t until_ms, char *buf, size_t size);
 ssize_t bounded_run(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *data,
                     int timeout_ms, char *buf, size_t size);
 

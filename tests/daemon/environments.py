@@ -99,7 +99,7 @@ def hanging(box):
     s.write({"a": {}, "b": {"environment_file": fuse.path("variables")}})
     result = s.ctl("apply")
     equal(result.code, 1, "the exit status of apply")
-    has(result.err, "environment_file: an environment file does not answer", "the error")
+    has(result.err, f"the environment file {fuse.path('variables')} does not answer", "the error")
     s.ctl_ok("restart", "a")
     fuse.answer()
 

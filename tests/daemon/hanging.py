@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """Files of an actor that do not answer: its start fails, and nothing else waits for it."""
+import os
+import subprocess
+
 from fuse import Fuse
-from lib import PROBE, check, equal, has, main, test
+from lib import PROBE, SUPD, Skip, check, equal, has, main, test
 
 
 def failed_start(s, name, words):
@@ -114,6 +117,59 @@ def removed(box):
     others_work(s)
     s.crash()
     others_work(s)
+
+
+def in_silence(box):
+    """What supd is started with so that a look-up in the user database waits for ever, and
+    how to have it answered again."""
+    fifo = box.path("passwd")
+    os.mkfifo(fifo)
+    silence = f"mount --bind {fifo} /etc/passwd"
+    if subprocess.run(["unshare", "-m", "sh", "-c", silence], check=False,
+                      stderr=subprocess.DEVNULL).returncode != 0:
+        raise Skip("nothing can be mounted here")
+
+    def answer(s):
+        subprocess.run(["nsenter", "-m", "-t", str(s.pid), "umount", "/etc/passwd"], check=True)
+
+    def be_silent(s):
+        subprocess.run(["nsenter", "-m", "-t", str(s.pid), "sh", "-c", silence], check=True)
+    return ["unshare", "-m", "sh", "-c", silence + ' && exec "$0" "$@"', SUPD], answer, be_silent
+
+
+@test("a user database that does not answer holds up only actors that need it, at boot; a "
+      "new configuration that does is refused", root=True)
+def users(box):
+    command, answer, be_silent = in_silence(box)
+    s = box.supd({"a": CALM, **OTHERS}, wait=False, command=command)
+    s.event("failure", "a", timeout=30)
+    has(open(s.stderr, encoding="utf8").read(),
+        r"supd.yaml:\d+:\d+: warning: .*the user database does not answer \(user nobody\)",
+        "what is told")
+    others_work(s)
+    answer(s)
+    s.event("started", "a", timeout=60)
+    be_silent(s)
+    s.write({"a": CALM, "b": {"user": "daemon"}, **OTHERS})
+    result = s.ctl("apply")
+    equal(result.code, 1, "the exit status of apply")
+    has(result.err, r"the user database \(user (nobody|daemon)\) does not answer", "the error")
+    others_work(s)
+    answer(s)
+    s.ctl_ok("apply")
+    s.started("b")
+
+
+@test("a configuration file that does not answer is an error, and nothing else", root=True)
+def configuration(box):
+    s = box.supd({"a": {}, **OTHERS})
+    os.rename(s.file, s.file + ".good")
+    os.mkfifo(s.file)
+    result = s.ctl("apply")
+    equal(result.code, 1, "the exit status of apply")
+    others_work(s)
+    os.rename(s.file + ".good", s.file)
+    s.ctl_ok("apply")
 
 
 if __name__ == "__main__":
