@@ -10,7 +10,7 @@ import re
 import sys
 
 TOP = os.environ.get("top_srcdir", ".")
-ROOMS = ("src/daemon", "src/walker")
+ROOMS = ("src/daemon", "src/os", "src/walker")
 LIST = "tests/lint/guardian.txt"
 
 # What opens, reads, executes, accepts, connects, looks up or waits.  Not close(): what
