@@ -432,9 +432,8 @@ static bool
 bind_name(const struct probe *probe, int fd, const char *kind, const char *who)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const char *slash = strrchr(probe->dir, '/');
 	int len = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s.%s.%s",
-	                   kind, slash == NULL ? probe->dir : slash + 1, who);
+	                   kind, probe->dir, who);
 
 	return bind(fd, (struct sockaddr *)&address,
 	            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +

@@ -337,7 +337,7 @@ class Supd:
         """Have the newest probe of that name do something."""
         if pid is None:
             self.until(lambda: name in self.pids, f"a probe {name}")
-        address = f"\0probe.{os.path.basename(self.dir)}.{pid or self.pids[name]}"
+        address = f"\0probe.{self.dir}.{pid or self.pids[name]}"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.sendto(action.encode(), address)
 
