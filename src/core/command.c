@@ -255,10 +255,9 @@ obey(struct turn *turn, struct node *node, const struct event *event)
 		dynamic_delete(turn, node, event);
 		break;
 	case EVENT_SUSPEND:
-		on_suspend(turn, node, event);
-		break;
 	case EVENT_RESUME:
-		on_resume(turn, node, event);
+		(event->kind == EVENT_SUSPEND ? on_suspend : on_resume)(turn, node,
+		                                                        event);
 		break;
 	case EVENT_BOOT:
 	case EVENT_TICK:
@@ -284,6 +283,7 @@ obey(struct turn *turn, struct node *node, const struct event *event)
 	case EVENT_UNWAIT:
 	case EVENT_SHUTDOWN:
 	case EVENT_QUIT:
+	case EVENT_LEFT:
 	case EVENT_KIND_MAX:
 		break;
 	}

@@ -80,8 +80,7 @@ forget_failures(struct core *core, struct node *node)
 	deadline_clear(core, node, LANE_RESET);
 }
 
-/* ---- processes -----------------------------------------------------------------------
- */
+/* ---- processes ----------------------------------------------------------------------- */
 
 static void
 on_spawned(struct turn *turn, struct node *node)
@@ -235,12 +234,10 @@ find_process(const struct core *core, const struct event *event)
 	return is_there && node->life == event->life ? node : NULL;
 }
 
-/* Events about a process: stale ones are dropped. */
+/* Events about a process; NULL: a stale one, which is dropped. */
 static void
-post_process(struct turn *turn, const struct event *event)
+post_process(struct turn *turn, struct node *node, const struct event *event)
 {
-	struct node *node = find_process(turn->core, event);
-
 	if (node == NULL)
 		return;
 	switch (event->kind) {
@@ -294,13 +291,13 @@ post_process(struct turn *turn, const struct event *event)
 	case EVENT_RESUME:
 	case EVENT_SHUTDOWN:
 	case EVENT_QUIT:
+	case EVENT_LEFT:
 	case EVENT_KIND_MAX:
 		break;
 	}
 }
 
-/* ---- deadlines ------------------------------------------------------------------------
- */
+/* ---- deadlines ----------------------------------------------------------------------- */
 
 static void
 on_state_due(struct turn *turn, struct node *node)
@@ -381,8 +378,7 @@ run_deadlines(struct turn *turn)
 	return false;
 }
 
-/* ---- a turn
- * ----------------------------------------------------------------------------- */
+/* ---- a turn -------------------------------------------------------------------------- */
 
 /*
  * In order: /user goes down first, and with it gone so does the rest (down.c).  Until
@@ -442,10 +438,11 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 		core->ticking = true;
 		break;
 	case EVENT_SHUTDOWN:
-		shut_down(&turn, false);
-		break;
 	case EVENT_QUIT:
-		shut_down(&turn, true);
+		shut_down(&turn, event->kind == EVENT_QUIT);
+		break;
+	case EVENT_LEFT:
+		unkillable_left(&turn, event);
 		break;
 	case EVENT_SPAWNED:
 	case EVENT_SPAWN_FAILED:
@@ -462,7 +459,7 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_PAUSED:
 	case EVENT_CONTINUED:
 	case EVENT_PROBED:
-		post_process(&turn, event);
+		post_process(&turn, find_process(core, event), event);
 		break;
 	case EVENT_HOOK_DONE:
 		hooks_done(&turn, event);

@@ -89,7 +89,9 @@ enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 	X(EVENT_SUSPEND, "suspend")                   \
 	X(EVENT_RESUME, "resume")                     \
 	X(EVENT_SHUTDOWN, "shutdown")                 \
-	X(EVENT_QUIT, "quit")
+	X(EVENT_QUIT, "quit")                         \
+	/* before BOOT: unkillable.c */               \
+	X(EVENT_LEFT, "left")
 enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
 
 /* What a waiting caller waits for. */
@@ -124,7 +126,8 @@ struct event {
 	enum event_kind kind;
 	struct ref ref; /* which actor; unused by BOOT, TICK, SHUTDOWN, QUIT, UNWAIT */
 	uint32_t
-	    life; /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE, STOP_SENT: of which */
+	    life; /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE, STOP_SENT: of which;
+	             LEFT: which it counts as, the one after the actor's last */
 	int32_t code;           /* EXITED: exit code, else -1 */
 	int32_t signal;         /* EXITED: killing signal, else 0 */
 	int32_t error;          /* SPAWN_FAILED: errno; key: at which step */

@@ -641,6 +641,7 @@ void suspend_end(struct turn *turn, struct node *node);
 
 /* unkillable.c */
 extern const struct cause unkillable_cause;
+void unkillable_left(struct turn *turn, const struct event *event);
 void unkillable_found(struct turn *turn, struct node *node);
 void unkillable_leave(struct turn *turn, struct node *node);
 void unkillable_hold(struct turn *turn, struct node *node);

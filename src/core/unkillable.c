@@ -7,6 +7,9 @@
  * about any failure.  One that is to stay down is left behind: whatever stops goes on
  * without it.  In both cases there is no second process of the actor before the first is
  * gone (I1), and that the actor has terminated is told only then (I24).
+ *
+ * What a supd that died has left, and cannot be killed, is there before its actor has begun
+ * anything: the actor has an unkillable process from the beginning, and waits for its end.
  */
 #include "config.h"
 
@@ -35,6 +38,27 @@ unkillable_found(struct turn *turn, struct node *node)
 	if (node_comes_back(node) && !reconcile_is_doomed(core, node))
 		failure_unkillable(turn, node, &unkillable_cause);
 	reconcile_queue(core, node);
+}
+
+/*
+ * Before the boot: a process of this actor is left of a supd that died, and SIGKILL has
+ * not ended it.  From now on it is as one of its own; EVENT_EXITED tells of its end.
+ */
+void
+unkillable_left(struct turn *turn, const struct event *event)
+{
+	struct node *node = node_lookup(turn->core, event->ref);
+
+	if (node == NULL || !node_has_process(node) || node->alive ||
+	    !node_is_down(node) || event->life != node->life + 1)
+		return;
+	node->life = event->life;
+	node->alive = node->main_alive = true;
+	node->spawned = node->kill_sent = true;
+	node->unkillable = true;
+	turn->core->n_unkillable++;
+	turn_report(turn, REPORT_UNKILLABLE, node)->cause = unkillable_cause;
+	wait_state_changed(turn->core, node);
 }
 
 /*
@@ -83,7 +107,11 @@ unkillable_gone(struct turn *turn, struct node *node)
 	core->n_unkillable--;
 	if (node_is_live(node))
 		return;
-	down_terminated(turn, node);
+	/* Of an actor that has not begun nothing terminates. */
+	if (node->born)
+		down_terminated(turn, node);
+	else if (!node->up)
+		dynamic_settled(turn, node);
 	gate_state_changed(core, node);
 	node->start_now = node_is_pending(node);
 	reconcile_queue(core, node);

@@ -237,8 +237,6 @@ on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
 	check_leftovers(procs);
 }
 
-/* ---- ends ---- */
-
 /* Wait no longer for the end of a process by its pidfd, which is closed if it is open. */
 void
 ends_let_go(const struct procs *procs, int *pidfd)
@@ -264,6 +262,8 @@ ends_add(struct procs *procs, struct proc *proc, const struct reap *reap)
 {
 	struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
 
+	if (mainpid_next(procs, proc))
+		return;
 	forget_pid(procs, proc);
 	containment_reaped(&proc->containment);
 	proc->end = *reap;

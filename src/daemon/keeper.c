@@ -321,6 +321,12 @@ keeper_beat(struct shell *shell)
 }
 
 void
+keeper_beat_of(void *shell)
+{
+	keeper_beat(shell);
+}
+
+void
 keeper_lock(struct shell *shell, int fd)
 {
 	unsent_send(shell->keeper->unsent, LINK_LOCK, 0, fd);

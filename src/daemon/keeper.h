@@ -25,6 +25,8 @@ void keeper_settled(struct shell *shell);
 /* In the midst of work that may take seconds: the walker is to know that we are alive.
  * Cheap; at most one message a second is sent. */
 void keeper_beat(struct shell *shell);
+/* The same as a callback; its argument is the shell. */
+void keeper_beat_of(void *shell);
 
 /* How many descriptors the walker keeps for the actors of this configuration, at least. */
 uint32_t keeper_count(const struct conf *conf);

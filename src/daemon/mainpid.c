@@ -132,3 +132,48 @@ mainpid_adopt(struct procs *procs)
 		(void)mainpid_collect(procs, proc);
 	}
 }
+
+/* Have what was left of the actor be its main process, if it is there still. */
+static bool
+take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
+{
+	uint64_t start;
+	pid_t parent;
+	int fd = hold(procs, proc->ref.slot, left->pid);
+
+	/* What is true of the pid now stays true of the pidfd. */
+	if (fd < 0 || proc_look(left->pid, &parent, &start) < 0 || start != left->start ||
+	    map_put(&procs->by_pid, (uint64_t)left->pid, proc->ref.slot) < 0) {
+		ends_let_go(procs, &fd);
+		return false;
+	}
+	if (proc->pid != 0) {
+		map_remove(&procs->by_pid, (uint64_t)proc->pid);
+		ends_let_go(procs, &proc->pidfd);
+	}
+	proc->pid = proc->leader = left->pid;
+	proc->pidfd = fd;
+	proc->main_start = start;
+	proc->used = proc->killing = true;
+	proc->containment.session = left->pid;
+	containment_told(&proc->containment, left->pid);
+	actors_get(&procs->shell->actors, proc->ref)->pid = left->pid;
+	proc_record(procs, proc);
+	return true;
+}
+
+/*
+ * The actor's process has ended, or the actor has none: is there another one that was
+ * left of it (strays.c)?  Then that is its process from now on.
+ */
+bool
+mainpid_next(struct procs *procs, struct proc *proc)
+{
+	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+	struct leftover left;
+
+	while (actor != NULL && leftovers_take(&procs->strays, actor->path, &left))
+		if (left.pid != proc->pid && take_left(procs, proc, &left))
+			return true;
+	return false;
+}

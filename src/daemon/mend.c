@@ -10,12 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
 #include "daemon/procs_private.h"
 #include "daemon/record.h"
 #include "daemon/shell.h"
-#include "os/leftover.h"
+#include "daemon/strays.h"
 
 /* An actor of the configuration below this one that has no slot yet, in file order. */
 static uint32_t
@@ -111,16 +112,17 @@ mend_names(struct shell *shell, struct err *err)
 }
 
 static void
-kill_life(struct shell *shell, struct ref ref, uint32_t life)
+kill_life(struct shell *shell, struct ref ref, uint32_t life, struct leftovers *ret_found)
 {
 	struct containment *containment = &shell->procs->at[ref.slot].containment;
 	const char *path = shell->actors.at[ref.slot].path;
 	char mark[PROC_MARK_MAX], variable[PROC_MARK_MAX + 16];
-	struct leftovers found;
+	const struct leftover_hunt hunt = {
+	    .variable = variable, .beat = keeper_beat_of, .arg = shell};
 
 	launch_mark(shell, ref.slot, life, mark);
 	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
-	(void)leftover_kill(variable, NULL, 0, &found);
+	(void)leftover_kill(&hunt, ret_found);
 	/* Find also the processes that have lost the mark in their environment. */
 	containment_adopt(containment, &shell->cgroups, path, mark);
 	if (!containment->is_cgroup)
@@ -136,6 +138,7 @@ mend_processes(struct shell *shell)
 {
 	for (uint32_t slot = 0; slot < shell->procs->cap; slot++) {
 		struct proc *proc = &shell->procs->at[slot];
+		struct leftovers found;
 		struct node_view view;
 
 		if (!shell->actors.at[slot].is_mended ||
@@ -146,10 +149,14 @@ mend_processes(struct shell *shell)
 		/* Started by us, in what the one before us did not get to. */
 		if (!view.alive || proc->life == view.life)
 			continue;
-		kill_life(shell, proc->ref, view.life);
+		kill_life(shell, proc->ref, view.life, &found);
 		proc->life = view.life;
-		proc->ended = true;
-		proc->end = (struct reap){.kind = REAP_SIGNALED, .status = SIGKILL};
-		record_slot(shell, slot);
+		if (!strays_mend(shell->procs, proc, &found)) {
+			proc->ended = true;
+			proc->end =
+			    (struct reap){.kind = REAP_SIGNALED, .status = SIGKILL};
+			record_slot(shell, slot);
+		}
+		leftovers_done(&found);
 	}
 }

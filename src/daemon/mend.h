@@ -13,8 +13,8 @@ struct shell;
  * place in the tree.  -errno: that is not possible. */
 int mend_names(struct shell *shell, struct err *err);
 
-/* The core is restored: kill the processes of those actors, and let their ends be found.
- */
+/* The core is restored: kill the processes of those actors, and let their ends be found,
+ * or hold those that do not end. */
 void mend_processes(struct shell *shell);
 
 #endif

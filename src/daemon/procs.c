@@ -274,8 +274,6 @@ procs_inherit(struct procs *procs, struct ref heir)
 		launch_it(procs, proc, actor);
 }
 
-/* ---- told ---- */
-
 /* Have stop_command ask it to end; false: there is none, or it has failed. */
 static bool
 stop_by_command(struct procs *procs, struct proc *proc, const struct actor *actor)
@@ -566,6 +564,7 @@ procs_free(struct procs *procs)
 		clear(procs, &procs->at[slot]);
 	fd_close(&procs->epoll_fd);
 	proc_sweep_free(procs->sweeper);
+	leftovers_done(&procs->strays);
 	hung_done(&procs->hung);
 	launcher_done(&procs->launcher);
 	map_done(&procs->by_pid);

@@ -8,6 +8,7 @@
  *	help.c    helped by commands of its own (tasks.h)
  *	foster.c  children of a guardian that was left behind
  *	mainpid.c   another process takes its place (MAINPID=)
+ *	strays.c  left of a supd that died, and not to be killed
  *
  * What is known of a process is put down in the ledger (procs_record) when it changes:
  * before a child is reaped, after it is born.
@@ -20,6 +21,7 @@
 #include "daemon/launch.h"
 #include "daemon/procs.h"
 #include "os/containment.h"
+#include "os/leftover.h"
 #include "os/proc.h"
 #include "os/reap.h"
 
@@ -87,6 +89,7 @@ struct procs {
 	ev_timer sweep;
 	struct proc_sweep *sweeper;
 	uint32_t leftovers;  /* first of the list */
+	struct leftovers strays; /* that wait to be held: strays.c */
 	uint32_t *unsettled; /* slots, of cap */
 	uint32_t n_unsettled;
 	ev_timer again; /* look at these */
@@ -110,6 +113,7 @@ void freezing_adopt(struct procs *procs, struct proc *proc, bool freeze);
 void freezing_done(struct procs *procs);
 
 /* mainpid.c */
+bool mainpid_next(struct procs *procs, struct proc *proc);
 bool mainpid_collect(struct procs *procs, struct proc *proc);
 void mainpid_adopt(struct procs *procs);
 

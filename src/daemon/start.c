@@ -29,6 +29,7 @@
 #include "daemon/rundir.h"
 #include "daemon/seat.h"
 #include "daemon/shell.h"
+#include "daemon/strays.h"
 #include "daemon/supd.h"
 #include "daemon/system.h"
 #include "ledger/exits.h"
@@ -170,42 +171,25 @@ list_users(const struct conf *conf, size_t *ret_n)
 	return uids;
 }
 
-/* What cannot be killed: supd goes on, and tells who it is. */
-static void
-report_left(const struct leftovers *found)
-{
-	size_t shown = found->n_left < LEFTOVERS_SHOWN ? found->n_left : LEFTOVERS_SHOWN;
-
-	for (size_t i = 0; i < shown; i++)
-		log_line(
-		    LOG_LEVEL_ERROR,
-		    "pid %d%s%s, of a supd that died, cannot be killed; supd goes on "
-		    "without it",
-		    (int)found->left[i].pid, found->left[i].path[0] != '\0' ? " of " : "",
-		    found->left[i].path);
-	if (found->n_left > shown)
-		log_line(LOG_LEVEL_ERROR, "so it is with %zu others",
-		         found->n_left - shown);
-}
-
 /* Look for what a supd before us left behind: kill it, or, with `ret_owner`, only find
  * out whether that supd lives. */
 static int
 hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner,
      struct leftovers *ret_found)
 {
+	struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = shell};
+	uid_t *uids = list_users(conf, &hunt.n_uids);
 	struct strbuf variable;
-	size_t n = 0;
-	uid_t *uids = list_users(conf, &n);
 	int r = uids == NULL ? -ENOMEM : 0;
 
 	strbuf_init(&variable, SUPD_PATH_MAX + 16);
 	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->control_path);
+	hunt.variable = strbuf_str(&variable);
+	hunt.uids = uids;
 	if (r == 0 && ret_owner != NULL)
-		*ret_owner =
-		    leftover_owner(strbuf_str(&variable), uids, n, shell->walker_pid);
+		*ret_owner = leftover_owner(&hunt, shell->walker_pid);
 	else if (r == 0)
-		r = leftover_kill(strbuf_str(&variable), uids, n, ret_found);
+		r = leftover_kill(&hunt, ret_found);
 	strbuf_done(&variable);
 	free(uids);
 	return r;
@@ -241,27 +225,40 @@ is_another_alive(struct shell *shell, const struct conf *conf)
 
 /*
  * Kill what a supd that is no more left behind: it would run twice, and holds sockets.
- * Only processes of users that this configuration has are looked at.  Returns how many
- * there were.
+ * Only processes of users that this configuration has are looked at.
  */
-size_t
-start_end_leftovers(struct shell *shell, const struct conf *conf)
+static void
+end_leftovers(struct shell *shell, const struct conf *conf, struct leftovers *ret_found)
 {
-	struct leftovers found = {0};
-	int r = hunt(shell, conf, NULL, &found);
+	int r;
 
+	*ret_found = (struct leftovers){0};
+	r = hunt(shell, conf, NULL, ret_found);
 	if (r < 0)
 		(void)log_errno(r, "look for processes of a supd that died");
-	report_left(&found);
-	return found.n_killed;
+}
+
+void
+start_end_leftovers(struct shell *shell, const struct conf *conf)
+{
+	struct leftovers found;
+
+	end_leftovers(shell, conf, &found);
+	if (found.n_left > 0)
+		log_line(LOG_LEVEL_ERROR,
+		         "%zu processes cannot be killed; supd ends without them",
+		         found.n_left);
+	leftovers_done(&found);
 }
 
 /* The same for the guardian before us: whose they are is known by their descent, too. */
 static size_t
 end_actors(struct shell *shell)
 {
+	const struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = shell};
 	size_t n = 0;
-	int r = leftover_kill_below(shell->walker_pid, &n);
+	int r = leftover_kill_below(&hunt, shell->walker_pid, shell->handover->hello.left,
+	                            LINK_LEFT_MAX, &n);
 
 	if (r < 0)
 		(void)log_errno(r, "end the processes of the guardian before");
@@ -272,6 +269,7 @@ end_actors(struct shell *shell)
 static int
 boot(struct shell *shell, const struct start *start)
 {
+	struct leftovers found;
 	struct err err = {0};
 	size_t n_leftovers = 0;
 	int r;
@@ -286,8 +284,10 @@ boot(struct shell *shell, const struct start *start)
 	additions_drop_kept(shell);
 	if (start->how == START_ANEW)
 		n_leftovers = end_actors(shell);
-	n_leftovers += start_end_leftovers(shell, start->conf);
+	end_leftovers(shell, start->conf, &found);
+	n_leftovers += found.n_killed - found.n_left;
 	if (reload_boot(shell, start->conf, seed_of(shell->options), &err) < 0) {
+		leftovers_done(&found);
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
@@ -298,6 +298,9 @@ boot(struct shell *shell, const struct start *start)
 	if (n_leftovers > 0)
 		report_leftovers(shell, n_leftovers);
 	report_supd(shell, "started");
+	/* They are in the ledger before anything is started. */
+	strays_take(shell->procs, &found);
+	leftovers_done(&found);
 	reload_hand_over(shell);
 	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	/* What the one before us was about: of the tree only the log process is started,

@@ -10,8 +10,6 @@
 
 #include "daemon/upgrade.h"
 
-#include <stddef.h>
-
 struct conf;
 struct ledger;
 struct shell;
@@ -25,8 +23,8 @@ struct start {
 	struct upgrade_story story;
 };
 
-/* Kill what is left of actors and belongs to nobody; how many there were. */
-size_t start_end_leftovers(struct shell *shell, const struct conf *conf);
+/* Before the end: kill what is left of actors, and tell of what does not end. */
+void start_end_leftovers(struct shell *shell, const struct conf *conf);
 
 /* Find out which it is and get the configuration; 0 or an exit status. */
 int start_choose(struct shell *shell, struct start *ret);

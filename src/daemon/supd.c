@@ -563,7 +563,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		status = shell.walker_died ? EX_SOFTWARE : shell.exit_status;
 		/* Orphans of those that we took over went to strangers. */
 		if (shell.walker_died)
-			(void)start_end_leftovers(&shell, shell.conf);
+			start_end_leftovers(&shell, shell.conf);
 	} else if (start.how == START_ADOPT) {
 		/* The state stays as it is, for the next guardian. */
 		return status;

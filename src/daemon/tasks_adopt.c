@@ -11,12 +11,12 @@
 
 #include "base/units.h"
 #include "daemon/adopt.h"
+#include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/prober.h"
 #include "daemon/procs_private.h"
 #include "daemon/shell.h"
 #include "os/clock.h"
-#include "os/leftover.h"
 
 /* Write the present state of this place to the ledger. */
 void
@@ -55,12 +55,15 @@ kill_place(struct tasks *tasks, uint32_t place)
 	struct shell *shell = tasks->shell;
 	struct task *task = &tasks->at[place];
 	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX], variable[PROC_MARK_MAX + 16];
+	const struct leftover_hunt hunt = {
+	    .variable = variable, .beat = keeper_beat_of, .arg = shell};
 	struct leftovers found;
 
 	task_leaf(place, leaf);
 	task_mark(shell, place, mark);
 	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
-	(void)leftover_kill(variable, NULL, 0, &found);
+	(void)leftover_kill(&hunt, &found);
+	leftovers_done(&found);
 	containment_adopt(&task->containment, &shell->cgroups, leaf, mark);
 	if (task->containment.is_cgroup)
 		(void)containment_kill(&task->containment, &shell->cgroups, NULL);

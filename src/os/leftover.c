@@ -22,27 +22,30 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "os/clock.h"
 #include "os/proc-file.h"
 
 #define ENVIRON_MAX (128 * 1024)
-/* How long the kernel may take to end all that were killed, and to end an exec, and how
- * often that is seen. */
+/* How long the kernel may take to end all that were killed, and to end an exec; how often
+ * that is seen, and after how many times all processes are looked at again. */
 #define DEATH_TIMEOUT_MS 3000
 #define LOOK_AGAIN_MS    5
+#define LOOKS            20
 
 /* A search for the processes of some users, and the findings up to now. */
 struct hunt {
-	const char *variable;
-	const uid_t *uids;
-	size_t n_uids;
-	struct map killed;   /* pids */
+	const struct leftover_hunt *of;
+	struct leftover *killed; /* n_killed of them */
+	size_t n_killed;
+	size_t cap;
+	struct map by_pid;   /* their places */
 	struct map sessions; /* sessions of processes of those users */
 	char *environment;   /* of the process that is looked at */
 	size_t environment_len;
 	pid_t walker; /* not 0: only find out whether another one of theirs lives */
 	pid_t owner;  /* the answer; 0: none does */
-	struct leftovers found;
-	size_t n_unsure; /* processes whose environment the last look came too early for */
+	size_t
+	    n_unsure; /* processes whose environment the last look came too early for */
 };
 
 /* Of the kernel, and of a process that is about to be a zombie: see sched.h. */
@@ -54,12 +57,12 @@ is_of_user(const struct hunt *hunt, pid_t pid)
 {
 	uid_t uid;
 
-	if (hunt->n_uids == 0)
+	if (hunt->of->n_uids == 0)
 		return true;
 	if (proc_uid_read(pid, &uid) < 0)
 		return false;
-	for (size_t i = 0; i < hunt->n_uids; i++)
-		if (hunt->uids[i] == uid)
+	for (size_t i = 0; i < hunt->of->n_uids; i++)
+		if (hunt->of->uids[i] == uid)
 			return true;
 	return false;
 }
@@ -79,9 +82,10 @@ value_of(const struct hunt *hunt, const char *name)
 }
 
 /*
- * For a process whose environment is empty: is it in the midst of an exec?  The kernel has
- * a moment, long on a busy machine, in which the old environment is gone and the new one
- * is not there yet.  Only the users' own count: others must not be able to hold us up.
+ * For a process whose environment is empty: is it in the midst of an exec?  The kernel
+ * has a moment, long on a busy machine, in which the old environment is gone and the new
+ * one is not there yet.  Only the users' own count: others must not be able to hold us
+ * up.
  */
 static bool
 is_executing(const struct hunt *hunt, pid_t pid)
@@ -113,7 +117,7 @@ is_marked(struct hunt *hunt, pid_t pid)
 	hunt->environment[hunt->environment_len] = '\0';
 	if (n == 0 && is_executing(hunt, pid))
 		hunt->n_unsure++;
-	value = value_of(hunt, hunt->variable);
+	value = value_of(hunt, hunt->of->variable);
 	return value != NULL && *value == '\0' && value_of(hunt, "SUPD_ID=") != NULL;
 }
 
@@ -140,7 +144,7 @@ is_theirs(struct hunt *hunt, pid_t pid)
 	const pid_t session = getsid(pid);
 	uint32_t value;
 
-	if (hunt->n_uids == 0)
+	if (hunt->of->n_uids == 0)
 		return true;
 	if (is_of_user(hunt, pid))
 		return session <= 0 ||
@@ -148,20 +152,58 @@ is_theirs(struct hunt *hunt, pid_t pid)
 	return session > 0 && map_get(&hunt->sessions, (uint64_t)session, &value);
 }
 
+/* Is it there still?  While a process ends nothing but this can be read of it. */
+static bool
+is_there(const struct leftover *left)
+{
+	struct proc_stat line;
+
+	return proc_stat_read(left->pid, &line) == 0 && line.start == left->start &&
+	       !proc_stat_is_dead(&line);
+}
+
+/* Remember what is about to be killed; false: it is gone, or there is no memory. */
+static bool
+put_down(struct hunt *hunt, pid_t pid)
+{
+	const char *path = value_of(hunt, "SUPD_PATH=");
+	struct leftover *left;
+	pid_t parent;
+
+	if (hunt->n_killed == hunt->cap) {
+		const size_t cap = hunt->cap == 0 ? 16 : 2 * hunt->cap;
+
+		left = reallocarray(hunt->killed, cap, sizeof(*left));
+		if (left == NULL)
+			return false;
+		hunt->killed = left;
+		hunt->cap = cap;
+	}
+	left = &hunt->killed[hunt->n_killed];
+	*left = (struct leftover){.pid = pid};
+	if (proc_look(pid, &parent, &left->start) < 0 ||
+	    proc_uid_read(pid, &left->uid) < 0 ||
+	    map_put(&hunt->by_pid, (uint64_t)pid, (uint32_t)hunt->n_killed) < 0)
+		return false;
+	(void)snprintf(left->path, sizeof(left->path), "%s", path == NULL ? "" : path);
+	return true;
+}
+
 /* Kill it, once; its pid is looked at again when it is held. */
 static void
 kill_one(struct hunt *hunt, pid_t pid)
 {
-	uint32_t value;
+	uint32_t place;
 	int fd;
 
-	if (map_get(&hunt->killed, (uint64_t)pid, &value))
+	if (map_get(&hunt->by_pid, (uint64_t)pid, &place) &&
+	    is_there(&hunt->killed[place]))
 		return;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (fd >= 0 && is_marked(hunt, pid) &&
-	    syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0 &&
-	    map_put(&hunt->killed, (uint64_t)pid, 0) == 0)
-		hunt->found.n_killed++;
+	if (fd >= 0 && is_marked(hunt, pid) && put_down(hunt, pid)) {
+		(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		hunt->n_killed++;
+	}
 	if (fd >= 0)
 		(void)close(fd);
 }
@@ -216,19 +258,6 @@ find_owner(const struct hunt *hunt)
 	return is_of_our_name(pid) ? pid : 0;
 }
 
-/* Note a process: killed before, or now. */
-static void
-note(struct hunt *hunt, pid_t pid)
-{
-	struct leftover *left = &hunt->found.left[hunt->found.n_left % LEFTOVERS_SHOWN];
-	const char *path = value_of(hunt, "SUPD_PATH=");
-
-	left->pid = pid;
-	(void)snprintf(left->path, sizeof(left->path), "%s", path == NULL ? "" : path);
-	hunt->found.n_left++;
-	kill_one(hunt, pid);
-}
-
 /* One look at all processes; 0 or -errno. */
 static int
 look(struct hunt *hunt)
@@ -238,7 +267,7 @@ look(struct hunt *hunt)
 
 	if (proc == NULL)
 		return -errno;
-	hunt->found.n_left = hunt->n_unsure = 0;
+	hunt->n_unsure = 0;
 	while ((entry = readdir(proc)) != NULL) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 
@@ -248,7 +277,7 @@ look(struct hunt *hunt)
 		    !is_theirs(hunt, pid))
 			continue;
 		if (hunt->walker == 0)
-			note(hunt, pid);
+			kill_one(hunt, pid);
 		else if (hunt->owner == 0)
 			hunt->owner = find_owner(hunt);
 	}
@@ -256,93 +285,194 @@ look(struct hunt *hunt)
 	return 0;
 }
 
-/*
- * Before leftover_kill() with the same arguments: is there a walker, other than ours,
- * that lives and has started any of these processes?  Returns its pid; 0: there is none,
- * or no memory.
- */
-pid_t
-leftover_owner(const char *variable, const uid_t *uids, size_t n_uids, pid_t walker)
+static void
+beat(const struct leftover_hunt *of)
 {
-	struct hunt hunt = {
-	    .variable = variable, .uids = uids, .n_uids = n_uids, .walker = walker};
+	if (of->beat != NULL)
+		of->beat(of->arg);
+}
 
-	hunt.environment = malloc(ENVIRON_MAX);
-	if (hunt.environment == NULL)
-		return 0;
-	map_init(&hunt.killed);
-	map_init(&hunt.sessions);
-	for (int ms = 0; ms <= DEATH_TIMEOUT_MS; ms += LOOK_AGAIN_MS) {
-		if (look(&hunt) < 0 || hunt.owner != 0 || hunt.n_unsure == 0)
-			break;
-		(void)poll(NULL, 0, LOOK_AGAIN_MS);
-	}
-	map_done(&hunt.killed);
-	map_done(&hunt.sessions);
-	free(hunt.environment);
-	return hunt.owner;
+static int
+begin(struct hunt *hunt, const struct leftover_hunt *of)
+{
+	*hunt = (struct hunt){.of = of, .environment = malloc(ENVIRON_MAX)};
+	if (hunt->environment == NULL)
+		return -ENOMEM;
+	map_init(&hunt->by_pid);
+	map_init(&hunt->sessions);
+	return 0;
+}
+
+static void
+end(struct hunt *hunt)
+{
+	map_done(&hunt->by_pid);
+	map_done(&hunt->sessions);
+	free(hunt->environment);
 }
 
 /*
- * Kill every process of an actor that has this variable
- * ("SUPD_SOCKET=/run/supd/control.sock") in the environment that it was started with,
- * and what they fork meanwhile: all at once, and with one wait of three seconds at most
- * for all of them.  For the one who holds the lock of that supd's directory: nobody
- * supervises them any more.  `uids`: of these users only; none: of any, where the
- * variable is known to nobody else.
- *
- * Returns 0, also when some are left, which cannot be killed; or -errno.
+ * Before leftover_kill() of the same: is there a walker, other than ours, that lives and
+ * has started any of these processes?  Returns its pid; 0: there is none, or no memory.
  */
-int
-leftover_kill(const char *variable, const uid_t *uids, size_t n_uids,
-              struct leftovers *ret)
+pid_t
+leftover_owner(const struct leftover_hunt *of, pid_t walker)
 {
-	struct hunt hunt = {.variable = variable, .uids = uids, .n_uids = n_uids};
-	size_t before;
-	int r = 0;
+	struct hunt hunt;
 
-	*ret = hunt.found;
-	hunt.environment = malloc(ENVIRON_MAX);
-	if (hunt.environment == NULL)
-		return -ENOMEM;
-	map_init(&hunt.killed);
-	map_init(&hunt.sessions);
+	if (begin(&hunt, of) < 0)
+		return 0;
+	hunt.walker = walker;
 	for (int ms = 0; ms <= DEATH_TIMEOUT_MS; ms += LOOK_AGAIN_MS) {
-		before = hunt.found.n_killed;
-		r = look(&hunt);
-		if (r < 0 || (hunt.found.n_left == 0 && hunt.n_unsure == 0 &&
-		              hunt.found.n_killed == before))
+		if (look(&hunt) < 0 || hunt.owner != 0 || hunt.n_unsure == 0)
 			break;
+		beat(of);
 		(void)poll(NULL, 0, LOOK_AGAIN_MS);
 	}
-	map_done(&hunt.killed);
-	map_done(&hunt.sessions);
-	free(hunt.environment);
-	*ret = hunt.found;
+	end(&hunt);
+	return hunt.owner;
+}
+
+/* How many of those that were killed are there still; wait a moment if any is. */
+static size_t
+count_left(const struct hunt *hunt)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < hunt->n_killed; i++)
+		n += is_there(&hunt->killed[i]);
+	return n;
+}
+
+/* Wait until none is left, or it is time to look at all processes again. */
+static void
+wait_a_moment(const struct hunt *hunt, uint64_t end_ms)
+{
+	for (int i = 0; i < LOOKS && clock_mono_ms() < end_ms; i++) {
+		beat(hunt->of);
+		(void)poll(NULL, 0, LOOK_AGAIN_MS);
+		if (hunt->n_unsure > 0 || count_left(hunt) == 0)
+			return;
+	}
+}
+
+/* Of those that were killed, leave those in the list that are there still. */
+static void
+take_left(struct hunt *hunt, struct leftovers *ret)
+{
+	*ret = (struct leftovers){.n_killed = hunt->n_killed, .left = hunt->killed};
+	for (size_t i = 0; i < hunt->n_killed; i++) {
+		if (!is_there(&hunt->killed[i]))
+			continue;
+		ret->n_left++;
+		if (ret->n < LEFTOVERS_MAX)
+			ret->left[ret->n++] = hunt->killed[i];
+	}
+}
+
+/*
+ * Kill every process of an actor that has the variable in the environment that it was
+ * started with, and what they fork meanwhile: all at once, and with one wait of three
+ * seconds at most for all of them.  For the one who holds the lock of that supd's
+ * directory: nobody supervises them any more.  Any user where the variable is known to
+ * nobody else.
+ *
+ * Returns 0, also when some are left, which cannot be killed; or -errno.  *ret is the
+ * caller's in any case: leftovers_done().
+ */
+int
+leftover_kill(const struct leftover_hunt *of, struct leftovers *ret)
+{
+	const uint64_t end_ms = clock_mono_ms() + DEATH_TIMEOUT_MS;
+	struct hunt hunt;
+	size_t before;
+	int r;
+
+	*ret = (struct leftovers){0};
+	if (begin(&hunt, of) < 0)
+		return -ENOMEM;
+	do {
+		beat(of);
+		before = hunt.n_killed;
+		r = look(&hunt);
+		if (r < 0 || (hunt.n_killed == before && hunt.n_unsure == 0 &&
+		              count_left(&hunt) == 0))
+			break;
+		wait_a_moment(&hunt, end_ms);
+	} while (clock_mono_ms() < end_ms);
+	take_left(&hunt, ret);
+	end(&hunt);
 	return r;
+}
+
+/* Put one more into a list; false without memory. */
+bool
+leftovers_add(struct leftovers *list, const struct leftover *left)
+{
+	struct leftover *all = reallocarray(list->left, list->n + 1, sizeof(*list->left));
+
+	if (all == NULL)
+		return false;
+	list->left = all;
+	all[list->n++] = *left;
+	return true;
+}
+
+/* Take one of this actor, which is there still, out of a list; false: none is in it. */
+bool
+leftovers_take(struct leftovers *list, const char *path, struct leftover *ret)
+{
+	size_t i = 0;
+
+	while (i < list->n) {
+		if (strncmp(list->left[i].path, path, LEFTOVER_PATH_MAX - 1) != 0) {
+			i++;
+			continue;
+		}
+		*ret = list->left[i];
+		list->left[i] = list->left[--list->n];
+		if (is_there(ret))
+			return true;
+	}
+	return false;
+}
+
+/* Give back the list; nothing is in it then. */
+void
+leftovers_done(struct leftovers *found)
+{
+	free(found->left);
+	*found = (struct leftovers){0};
 }
 
 /*
  * Kill everything that descends from a walker whose guardian has died, and from us, who
  * have started nothing yet: the actors, whatever they did to their environment.  What is
- * in the walker's own session was there before supd.  Waits for their end.
+ * in the walker's own session was there before supd.  Guardians that were left behind
+ * (`left`, which may have holes of 0) are not killed again, and not waited for: they do
+ * nothing any more.  But what they have started is still theirs, and is killed.  Waits
+ * three seconds at most for the end of the others; of `of` only the beat is used.
  *
  * Returns 0; -EBUSY when something would not die; or another -errno.
  */
 int
-leftover_kill_below(pid_t walker, size_t *ret_killed)
+leftover_kill_below(const struct leftover_hunt *of, pid_t walker, const pid_t *left,
+                    size_t n_left, size_t *ret_killed)
 {
+	const uint64_t end_ms = clock_mono_ms() + DEATH_TIMEOUT_MS;
 	struct proc_sweep *sweep = proc_sweep_new();
 	const pid_t session = getsid(walker);
 	struct map nobody;
-	int count, r = 0;
+	int count, r;
 
 	*ret_killed = 0;
 	if (sweep == NULL)
 		return -ENOMEM;
 	map_init(&nobody);
 	proc_sweep_include(sweep, walker);
-	for (int ms = 0; ms <= DEATH_TIMEOUT_MS; ms++) {
+	proc_sweep_include_left(sweep, left, n_left);
+	do {
+		beat(of);
 		r = proc_sweep_take(sweep, &nobody);
 		count = proc_sweep_kill(sweep, session);
 		if ((size_t)count > *ret_killed)
@@ -351,7 +481,7 @@ leftover_kill_below(pid_t walker, size_t *ret_killed)
 			break;
 		r = -EBUSY;
 		(void)poll(NULL, 0, 1);
-	}
+	} while (clock_mono_ms() < end_ms);
 	proc_sweep_free(sweep);
 	return r;
 }

@@ -22,8 +22,8 @@ def no_core():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def start(box, name):
-    s = Chaos(box, {"a": {}, "b": {}, "c": {}}, before=no_core, name=name)
+def start(box, name, more=(), **top):
+    s = Chaos(box, {"a": {}, "b": {}, "c": {}, **dict(more)}, before=no_core, name=name, **top)
     s.until(lambda: s.counts["supd", "/"] >= 2, "supd to be ready")
     s.settle()
     s.first = dict(s.pids)
@@ -103,6 +103,30 @@ def uninterruptible(box):
     equal(s.event("exited", "c")["cause"]["code"], 9, "the end of c")
     s.consistent()
     equal([s.counts["S", name] for name in "abc"], [2, 2, 2], "lives")
+    equal(s.lines("D"), [], "lives that began before the last one had ended")
+
+
+@test("on_crash: kill ends what one that is left behind has started, and does not wait for it",
+      timeout=60, root=True)
+def ended(box):
+    fuse = Fuse(box, "open", uid=0, gid=0)
+    # Known by its descent only.
+    nameless = {"command": ["env", "-i", "/bin/sh", "-c", "exec sleep 1000"],
+                "containment": "session"}
+    s = start(box, "ended", {"d": nameless}, on_crash="kill")
+    s.first["d"] = s.actor("d")["pid"]
+    inject(s.old, "open", fuse.path())
+    equal(fuse.held("open"), s.old, "the process that waits for an answer")
+    new = s.successor(s.old)
+    s.until(lambda: s.counts["started", "/user/d"] == 2, "the second lives")
+    for name, pid in s.first.items():
+        check(not alive(pid), f"the first life of {name} goes on")
+    equal(state(s.old), "D", "the state of the one that is left behind")
+    check("end the processes of the guardian before" not in said(s), f"it was waited for: {said(s)}")
+    has(said(s), "which were killed|were still there and were killed", "what was killed")
+    check(alive(new), "the next guardian has died")
+    fuse.answer()
+    s.until(lambda: "which was left behind, has ended" in said(s), "word of its end")
     equal(s.lines("D"), [], "lives that began before the last one had ended")
 
 

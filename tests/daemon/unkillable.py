@@ -144,5 +144,83 @@ def leftovers(box):
     fuse.answer()
 
 
+def mark(box, path):
+    """What an actor of a supd that died has in its environment."""
+    return {"SUPD_SOCKET": os.path.join(box.dir, "run", "control.sock"), "SUPD_ID": "x",
+            "SUPD_PATH": path, "PATH": os.environ["PATH"]}
+
+
+def leave(box, fuse, path, **options):
+    """A process of that actor which SIGKILL will not end."""
+    stuck = box.popen("cat", fuse.path(), env=mark(box, path), stdout=subprocess.DEVNULL, **options)
+    fuse.held("read")
+    return stuck
+
+
+@test("an actor whose process outlived a supd that died is not started before that is gone: "
+      "told, across a guardian's death, too", root=True)
+def held_down(box):
+    fuse = Fuse(box, "read", uid=0, gid=0)
+    stuck = leave(box, fuse, "/user/v")
+    s = box.supd({"v": {}, "w": {}})
+    s.started("w")
+    has(log(s), f"pid {stuck.pid} of /user/v, of a supd that died, cannot be killed; the actor "
+                "is not started before it is gone", "the log")
+    s.wait_for("v", state="unkillable", pid=stuck.pid)
+    has(s.event("unkillable", "v")["text"], rf"pid {stuck.pid} is in uninterruptible sleep")
+    has(s.ctl_ok("explain", "v").out, "no other process of it is started before that is gone")
+    result = s.ctl("start", "v")
+    equal(result.code, 7, "exit status of start")
+    s.ctl_ok("apply")
+    s.crash()
+    s.wait_for("v", state="unkillable")
+    s.ctl_ok("restart", "w")
+    equal(s.lines("S", "v"), [], "starts of v")
+    fuse.answer()
+    s.started("v")
+    equal(stuck.wait(), -signal.SIGKILL, "how it ended")
+    s.wait_for("v", state="running", generation=1, restarts=0)
+
+
+@test("two processes of one actor that outlived a supd: it starts when the second is gone", root=True)
+def held_by_two(box):
+    fuses = [Fuse(box, "read", uid=0, gid=0) for _ in range(2)]
+    stuck = {leave(box, fuse, "/user/v").pid: fuse for fuse in fuses}
+    s = box.supd({"v": {}})
+    pid = s.wait_for("v", state="unkillable")["pid"]
+    stuck.pop(pid).answer()
+    other, fuse = stuck.popitem()
+    s.wait_for("v", state="unkillable", pid=other)
+    equal(s.lines("S", "v"), [], "starts of v")
+    fuse.answer()
+    s.started("v")
+
+
+@test("a shutdown goes on without what outlived a supd, and a stop says that it is there",
+      root=True)
+def not_waited_for(box):
+    fuse = Fuse(box, "read", uid=0, gid=0)
+    stuck = leave(box, fuse, "/user/v")
+    s = box.supd({"v": {}, "w": {}})
+    s.started("w")
+    result = s.ctl("stop", "v")
+    equal(result.code, 7, "exit status of stop")
+    has(result.err, rf"cannot be killed \(pid {stuck.pid} is ", "stderr of stop")
+    s.stop()
+    has(log(s), rf"/user/v cannot be killed \(pid {stuck.pid} is .*supd ends without it", "the log")
+    fuse.answer()
+
+
+@test("what another user marks as of an actor does not hold it up", root=True)
+def strangers(box):
+    fuse = Fuse(box, "read")
+    stuck = leave(box, fuse, "/user/v", user=65534, group=65534, extra_groups=[])
+    s = box.supd({"v": {}, "w": {"user": "65534", "command": ["sleep", "1000"]}})
+    s.started("v")
+    has(log(s), f"pid {stuck.pid} of /user/v, of a supd that died, cannot be killed; supd goes on",
+        "the log")
+    fuse.answer()
+
+
 if __name__ == "__main__":
     main()

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* test-hanging.c - children whose program lies on a file system that does not answer. */
+/* test-hanging.c - processes that a file system keeps, which does not answer. */
 #include "config.h"
 
 #include "os/spawn.h"
 
 #include "os/fd.h"
+#include "os/leftover.h"
+#include "os/proc.h"
 #include "os/reap.h"
 
 #include <check.h>
@@ -245,6 +247,67 @@ START_TEST(a_child_apart_does_not_share_our_memory)
 }
 END_TEST
 
+static void
+count_beats(void *arg)
+{
+	(*(int *)arg)++;
+}
+
+/* Two actors of a supd that died: one that reads the file that hangs, and one that does
+ * not. */
+static pid_t
+start_leftover(const char *socket, const char *const *argv)
+{
+	const char *const envp[] = {socket, "SUPD_ID=x", "SUPD_PATH=/user/v", NULL};
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)execve(argv[0], (char *const *)(uintptr_t)argv,
+		             (char *const *)(uintptr_t)envp);
+		_exit(127);
+	}
+	return pid;
+}
+
+START_TEST(what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life)
+{
+	const char *const stuck_argv[] = {"/bin/cat", program, NULL};
+	const char *const other_argv[] = {"/bin/sleep", "1000", NULL};
+	char socket[200], line[64];
+	struct leftovers found;
+	int n_beats = 0, status;
+	const struct leftover_hunt hunt = {
+	    .variable = socket, .beat = count_beats, .arg = &n_beats};
+	pid_t stuck, other;
+
+	if (!start_server("read", 0))
+		return;
+	(void)snprintf(socket, sizeof(socket), "SUPD_SOCKET=%s/control.sock", directory);
+	stuck = start_leftover(socket, stuck_argv);
+	other = start_leftover(socket, other_argv);
+	ck_assert(next_line(line, sizeof(line)));
+	/* Until it has executed its program it has our environment. */
+	while (!proc_has_execed(other))
+		(void)usleep(1000);
+	ck_assert_int_eq(leftover_kill(&hunt, &found), 0);
+	ck_assert_uint_eq(found.n_killed, 2);
+	ck_assert_uint_eq(found.n_left, 1);
+	ck_assert_uint_eq(found.n, 1);
+	ck_assert_int_eq(found.left[0].pid, stuck);
+	ck_assert_str_eq(found.left[0].path, "/user/v");
+	leftovers_done(&found);
+	ck_assert_int_gt(n_beats, 5);
+	ck_assert_int_eq(waitpid(other, &status, 0), other);
+	ck_assert(WIFSIGNALED(status));
+	ck_assert_int_eq(kill(server, SIGUSR1), 0);
+	ck_assert_int_eq(waitpid(stuck, NULL, 0), stuck);
+	n_beats = 0;
+	ck_assert_int_eq(leftover_kill(&hunt, &found), 0);
+	ck_assert_uint_eq(found.n_killed, 0);
+	leftovers_done(&found);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -259,6 +322,9 @@ main(void)
 	tcase_add_test(tcase, no_program_is_executed_for_a_child_that_was_given_up);
 	tcase_add_test(tcase, with_all_places_taken_children_have_a_copy_and_start);
 	tcase_add_test(tcase, a_child_apart_does_not_share_our_memory);
+	tcase_add_test(
+	    tcase,
+	    what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	int failed = srunner_ntests_failed(runner);

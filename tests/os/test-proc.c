@@ -149,15 +149,18 @@ START_TEST(a_leftover_in_the_midst_of_an_exec_is_found)
 	const uid_t uid = getuid();
 	struct leftovers found;
 	char variable[64];
+	const struct leftover_hunt hunt = {
+	    .variable = variable, .uids = &uid, .n_uids = 1};
 	pid_t pid;
 
 	(void)snprintf(variable, sizeof(variable), "SUPD_SOCKET=/none/%d", (int)getpid());
 	pid = fork_restless(variable);
 	ck_assert_int_gt(pid, 0);
 	for (int i = 0; i < 200; i++)
-		ck_assert_int_eq(leftover_owner(variable, &uid, 1, 1), getpid());
-	ck_assert_int_eq(leftover_kill(variable, &uid, 1, &found), 0);
+		ck_assert_int_eq(leftover_owner(&hunt, 1), getpid());
+	ck_assert_int_eq(leftover_kill(&hunt, &found), 0);
 	ck_assert_uint_eq(found.n_killed, 1);
+	leftovers_done(&found);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
 END_TEST

@@ -356,3 +356,88 @@ report unkillable a unkillable
 reply stop a failed
 signal a KILL
 expect x a
+
+story what a supd that died has left holds its actor down, and no other
+tree
+  a
+  b
+left a
+report unkillable a unkillable
+boot
+expect S b
+view a unkillable generation=0
+start a
+reply start a failed
+after 1h
+expect nothing
+signal a KILL
+expect S a
+view a running generation=1 restarts=0
+report nothing
+
+story what a supd that died has left: a stop and a shutdown go on without it
+tree
+  a
+  b
+left a
+report unkillable a unkillable
+boot
+expect S b
+stop a
+reply stop a failed
+view a unkillable
+start a
+reply start a failed
+shutdown
+expect t b, x b, exit 0
+
+story what a supd that died has left of one that is stopped: it stays stopped
+tree
+  a disabled
+  b temporary
+left a
+report unkillable a unkillable
+left b
+report unkillable b unkillable
+boot
+stop b
+reply stop b failed
+expect nothing
+hear stopped terminated
+signal a KILL
+view a stopped
+signal b KILL
+expect removed b
+report nothing
+start a
+reply start a done
+expect S a
+
+story what a supd that died has left holds up those that start or stop together with it
+tree one_for_all
+  a
+  b
+left a
+report unkillable a unkillable
+boot
+expect nothing
+view b waiting
+signal a KILL
+expect S a, S b
+
+story what a supd that died has left of one below a supervisor that restarts
+tree
+  s one_for_all intensity=1/60s backoff=none
+    a
+    b needs=none
+left b
+report unkillable b unkillable
+boot
+expect S a
+exit a 1
+report failure a exit:1 restart *
+expect S a
+after 1h
+expect nothing
+signal b KILL
+expect S b

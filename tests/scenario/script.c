@@ -142,7 +142,7 @@ living_statement(struct stage *stage, const struct player *player,
 	return true;
 }
 
-/* exit a 1 | signal a SEGV [core|oom] | gone a | spawned a | ready a */
+/* exit a 1 | signal a SEGV [core|oom] | gone a | left a | spawned a | ready a */
 static bool
 world_statement(struct stage *stage, struct player *player, const struct words *words)
 {
@@ -163,6 +163,9 @@ world_statement(struct stage *stage, struct player *player, const struct words *
 		event.oom = words->n > 3 && strcmp(words->at[3], "oom") == 0;
 	} else if (strcmp(verb, "gone") == 0) {
 		event.kind = EVENT_GONE;
+	} else if (strcmp(verb, "left") == 0) {
+		event.kind = EVENT_LEFT;
+		event.life = player->life = rig_view(&stage->rig, player->ref).life + 1;
 	} else if (strcmp(verb, "spawned") == 0) {
 		event.kind = EVENT_SPAWNED;
 	} else if (strcmp(verb, "ready") == 0) {

@@ -289,6 +289,7 @@ saw_event(struct witness *witness, const struct event *event)
 
 	switch (event->kind) {
 	case EVENT_BOOT:
+	case EVENT_LEFT:
 	case EVENT_KIND_MAX:
 		break;
 	case EVENT_TICK:
