@@ -8,24 +8,8 @@
 
 #include "core/node.h"
 
-#include "base/assert.h"
+#include "core/limits.h"
 #include "core/pure.h"
-
-/* One question of one child's `limit`; the grant is counted. */
-static bool
-limit_admits(const struct core *core, struct node *child, const struct limit_spec *limit,
-             uint64_t now_ms)
-{
-	uint64_t *stamps = node_stamps(core, &child->limit);
-
-	if (limit->fixed)
-		return window_fixed_admit(&child->limit, limit->restarts,
-		                          limit->within_ms, now_ms);
-	if (!window_admits(&child->limit, stamps, limit->within_ms, now_ms))
-		return false;
-	window_count(&child->limit, stamps, now_ms);
-	return true;
-}
 
 /*
  * May everyone that this restart concerns be restarted once more?
@@ -42,53 +26,13 @@ limits_admit(struct turn *turn, struct node *node)
 	if (!limit->on)
 		return true;
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE)
-		return limit_admits(core, node, limit, turn->now_ms);
+		return limits_admit_child(core, node, limit, turn->now_ms);
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (!strategy_in_scope(core, node, child) || child->held)
 			continue;
-		if (!limit_admits(core, child, limit, turn->now_ms))
+		if (!limits_admit_child(core, child, limit, turn->now_ms))
 			return false;
 	}
-	return true;
-}
-
-/* May this supervisor restart something once more?  Counts it; OTP's add_restart. */
-static bool
-intensity_admits(struct turn *turn, struct node *supervisor)
-{
-	const struct intensity_spec *spec = &supervisor->spec.intensity;
-	uint64_t *stamps = node_stamps(turn->core, &supervisor->intensity);
-
-	if (spec->unlimited)
-		return true;
-	if (!window_admits(&supervisor->intensity, stamps, spec->within_ms, turn->now_ms))
-		return false;
-	window_count(&supervisor->intensity, stamps, turn->now_ms);
-	return true;
-}
-
-static uint32_t
-intensity_in_use(struct turn *turn, const struct node *supervisor)
-{
-	if (supervisor->spec.intensity.unlimited)
-		return 0;
-	return window_in_use(&supervisor->intensity,
-	                     node_stamps(turn->core, &supervisor->intensity),
-	                     supervisor->spec.intensity.within_ms, turn->now_ms);
-}
-
-/* The sixth resume of a dead process within a minute is a restart. */
-static bool
-resume_guard_admits(struct node *node, uint64_t now_ms)
-{
-	uint32_t at = node->guard_n % RESUME_GUARD;
-
-	if (node->guard_n >= RESUME_GUARD && now_ms - node->guard_ms[at] <= RESUME_MS)
-		return false;
-	node->guard_ms[at] = now_ms;
-	/* Wraps after RESUME_GUARD times a lot, to a value that still says "full". */
-	node->guard_n =
-	    node->guard_n == 2 * RESUME_GUARD - 1 ? RESUME_GUARD : node->guard_n + 1;
 	return true;
 }
 
@@ -116,7 +60,7 @@ report_failure(struct turn *turn, struct node *node, const struct node *origin,
 	                decision->reason != DECIDED_TEMPORARY &&
 	                decision->reason != DECIDED_MANUAL_START &&
 	                decision->reason != DECIDED_NOT_ADDED;
-	action->window = intensity_in_use(turn, supervisor);
+	action->window = limits_in_use(turn, supervisor);
 	action->limit = supervisor->spec.intensity.unlimited
 	                    ? 0
 	                    : supervisor->spec.intensity.restarts;
@@ -255,7 +199,7 @@ admit_restart(struct turn *turn, struct node *node, struct decision *decision)
 		decision->directive =
 		    supervisor->spec.limit.escalate ? DIRECTIVE_ESCALATE : DIRECTIVE_STOP;
 		decision->reason = DECIDED_LIMIT;
-	} else if (!intensity_admits(turn, supervisor)) {
+	} else if (!limits_admit_intensity(turn, supervisor)) {
 		decision->directive = DIRECTIVE_ESCALATE;
 		decision->reason = DECIDED_INTENSITY;
 	}
@@ -289,7 +233,7 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 	    node->gave_up)
 		ret->directive = DIRECTIVE_RESTART;
 	if (ret->directive == DIRECTIVE_RESUME && !origin->main_alive &&
-	    node_has_process(origin) && !resume_guard_admits(origin, turn->now_ms)) {
+	    node_has_process(origin) && !limits_admit_resume(origin, turn->now_ms)) {
 		ret->directive = DIRECTIVE_RESTART;
 		ret->reason = DECIDED_RESUME_GUARD;
 	}

@@ -486,7 +486,6 @@ struct node *node_add(struct core *core, struct node *supervisor, struct node *b
                       const struct spec *spec);
 void node_join(struct core *core, struct node *supervisor, struct node *node);
 void node_free(struct turn *turn, struct node *node);
-uint64_t *node_stamps(const struct core *core, const struct window *window);
 const struct rule *node_rules(const struct core *core, uint32_t at);
 void *node_pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at);
 

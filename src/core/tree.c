@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "core/limits.h"
 #include "core/pure.h"
 
 #define ALIGNED(n) (((n) + 7) & ~UINT64_C(7))
@@ -78,13 +79,6 @@ node_rules(const struct core *core, uint32_t at)
 	return core_block(core, core->pool_at + at);
 }
 
-/* The stamps of a window in the pool. */
-uint64_t *
-node_stamps(const struct core *core, const struct window *window)
-{
-	return core_block(core, core->pool_at + window->at);
-}
-
 /* The node that is meant, hidden or not, or NULL: REF_NONE, freed since. */
 struct node *
 node_find(const struct core *core, struct ref ref)
@@ -142,7 +136,7 @@ copy_rules(struct core *core, struct decider *decider, const struct rule *rules,
 static void
 take_spec(struct core *core, struct node *node, const struct spec *spec)
 {
-	const uint64_t *stamps = node_stamps(core, &node->intensity);
+	const uint64_t *stamps = limits_stamps(core, &node->intensity);
 	uint32_t cap = spec->intensity.unlimited ? 0 : spec->intensity.restarts;
 
 	node->spec = *spec;
@@ -272,8 +266,8 @@ static void
 move_pool(struct core *core, struct node *node, const struct core *old)
 {
 	struct node *parent = node_parent(core, node);
-	const uint64_t *intensity = node_stamps(old, &node->intensity);
-	const uint64_t *limit = node_stamps(old, &node->limit);
+	const uint64_t *intensity = limits_stamps(old, &node->intensity);
+	const uint64_t *limit = limits_stamps(old, &node->limit);
 
 	copy_rules(core, &node->spec.decider, node_rules(old, node->rules_at),
 	           &node->rules_at);
@@ -438,7 +432,7 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 	demand_updated(core, node);
 	cap = limit_stamps(node);
 	CHILDREN_FOREACH (core, node, child) {
-		const uint64_t *stamps = node_stamps(core, &child->limit);
+		const uint64_t *stamps = limits_stamps(core, &child->limit);
 
 		/* The one kind of window cannot read what the other counted. */
 		if (was_fixed != spec->limit.fixed)

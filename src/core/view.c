@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "core/limits.h"
 #include "core/pure.h"
 
 static uint32_t
@@ -18,14 +19,14 @@ window_now(const struct core *core, const struct node *node, uint64_t now_ms)
 		if (node->spec.intensity.unlimited)
 			return 0;
 		return window_in_use(&node->intensity,
-		                     node_stamps(core, &node->intensity),
+		                     limits_stamps(core, &node->intensity),
 		                     node->spec.intensity.within_ms, now_ms);
 	}
 	if (parent == NULL || !parent->spec.limit.on)
 		return 0;
 	if (parent->spec.limit.fixed)
 		return node->limit.count;
-	return window_in_use(&node->limit, node_stamps(core, &node->limit),
+	return window_in_use(&node->limit, limits_stamps(core, &node->limit),
 	                     parent->spec.limit.within_ms, now_ms);
 }
 
