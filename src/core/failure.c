@@ -36,9 +36,30 @@ limits_admit(struct turn *turn, struct node *node)
 	return true;
 }
 
+/* Does it fail because it could not start its children? */
+static bool
+has_failed_start(const struct node *supervisor)
+{
+	return supervisor->gave_up && supervisor->start_failed;
+}
+
+/*
+ * The actor that is named as the origin of a failure: where a supervisor could not start,
+ * the child because of which, unless that is configured no longer.
+ */
+static struct node *
+where_it_began(const struct core *core, struct node *origin)
+{
+	struct node *child = NULL;
+
+	if (has_failed_start(origin))
+		child = node_find(core, origin->failure.origin);
+	return child == NULL ? origin : child;
+}
+
 /* Tell of a failure, once, at the level that handles it. */
 static void
-report_failure(struct turn *turn, struct node *node, const struct node *origin,
+report_failure(struct turn *turn, struct node *node, struct node *origin,
                const struct cause *cause, const struct decision *decision,
                uint64_t delay_ms)
 {
@@ -46,7 +67,7 @@ report_failure(struct turn *turn, struct node *node, const struct node *origin,
 	struct action *action = turn_report(turn, REPORT_FAILURE, node);
 
 	action->cause = *cause;
-	action->origin = node_ref(turn->core, origin);
+	action->origin = node_ref(turn->core, where_it_began(turn->core, origin));
 	action->directive = decision->directive;
 	action->log = decision->log;
 	if (action->log == RULE_LOG_AS_DIRECTIVE && !supervisor->spec.log_failures)
@@ -68,19 +89,38 @@ report_failure(struct turn *turn, struct node *node, const struct node *origin,
 }
 
 static void
-remember(struct turn *turn, struct node *node, const struct node *origin,
+remember(struct turn *turn, struct node *node, struct node *origin,
          const struct cause *cause, const struct decision *decision)
 {
 	node->has_failure = true;
 	node->failure = (struct failure){
 	    .cause = *cause,
-	    .origin = node_ref(turn->core, origin),
+	    .origin = node_ref(turn->core, where_it_began(turn->core, origin)),
 	    .directive = decision->directive,
 	    .rule_preset = decision->preset,
 	    .rule_place = decision->place,
 	    .reason = decision->reason,
 	    .at_ms = turn->now_ms,
 	};
+}
+
+/* It does not come back by itself: once it is down it has failed. */
+static void
+stay_failed(struct node *node)
+{
+	node->up = false;
+	node->bounce = false;
+	node->down_as = STATE_FAILED;
+}
+
+/* The supervisor is to fail once its children are stopped, in reverse. */
+static void
+stop_before_failing(struct turn *turn, struct node *supervisor, struct node *offender)
+{
+	supervisor->gave_up = true;
+	supervisor->retired = false;
+	stay_failed(offender);
+	down_bring(turn, supervisor);
 }
 
 /*
@@ -96,14 +136,8 @@ give_up(struct turn *turn, struct node *supervisor, struct node *offender)
 	action->window = supervisor->spec.intensity.restarts + 1;
 	action->limit = supervisor->spec.intensity.restarts;
 	action->delay_ms = supervisor->spec.intensity.within_ms;
-	supervisor->gave_up = true;
-	supervisor->retired = false;
 	supervisor->start_failed = false;
-	supervisor->offender = node_ref(turn->core, offender);
-	offender->down_as = STATE_FAILED;
-	offender->up = false;
-	offender->bounce = false;
-	down_bring(turn, supervisor);
+	stop_before_failing(turn, supervisor, offender);
 }
 
 /* Is nothing left at the origin of a failure that could go on as it is? */
@@ -119,9 +153,7 @@ lay_down(struct turn *turn, struct node *origin)
 {
 	if (!node_is_live(origin) || !is_finished(origin))
 		return;
-	origin->up = false;
-	origin->bounce = false;
-	origin->down_as = STATE_FAILED;
+	stay_failed(origin);
 	down_bring(turn, origin);
 }
 
@@ -155,10 +187,8 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 		living_resume(turn, origin, cause);
 		return 0;
 	}
-	if (origin->spec.restart == RESTART_TEMPORARY) {
-		lay_down(turn, origin);
+	if (origin->spec.restart == RESTART_TEMPORARY)
 		return 0;
-	}
 	delay_ms = pace_delay(turn, origin, decision);
 	origin->up = true;
 	origin->bounce = true;
@@ -175,9 +205,7 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 static void
 carry_out_stop(struct turn *turn, struct node *node, const struct decision *decision)
 {
-	node->up = false;
-	node->bounce = false;
-	node->down_as = STATE_FAILED;
+	stay_failed(node);
 	node->natural = decision->reason == DECIDED_TEMPORARY;
 	/* What was to begin below it may not do so now. */
 	turn->core->look_early = true;
@@ -210,6 +238,8 @@ static void
 decide(struct turn *turn, struct node *node, struct node *origin,
        const struct cause *cause, struct decision *ret)
 {
+	bool is_down;
+
 	decider_decide(turn->core, node, cause, ret);
 	if (node->is_fresh) {
 		/* Whoever adds it is told; nobody else is concerned (SEMANTICS 2.6). */
@@ -232,8 +262,10 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 	if (ret->directive == DIRECTIVE_RESUME && node_is_supervisor(node) &&
 	    node->gave_up)
 		ret->directive = DIRECTIVE_RESTART;
-	if (ret->directive == DIRECTIVE_RESUME && !origin->main_alive &&
-	    node_has_process(origin) && !limits_admit_resume(origin, turn->now_ms)) {
+	is_down =
+	    (node_has_process(origin) && !origin->main_alive) || has_failed_start(origin);
+	if (ret->directive == DIRECTIVE_RESUME && is_down &&
+	    !limits_admit_resume(origin, turn->now_ms)) {
 		ret->directive = DIRECTIVE_RESTART;
 		ret->reason = DECIDED_RESUME_GUARD;
 	}
@@ -279,8 +311,8 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 	report_failure(turn, node, origin, cause, decision, delay_ms);
 	remember(turn, node, origin, cause, decision);
 	node->failing = true;
-	if (origin != node)
-		remember(turn, origin, origin, cause, decision);
+	remember(turn, origin, origin, cause, decision);
+	remember(turn, where_it_began(turn->core, origin), origin, cause, decision);
 	origin->failing = true;
 	wait_failed(turn->core, origin, cause);
 	if (origin != node)
@@ -291,6 +323,8 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 			down_come_back(turn, origin);
 		else if (origin->bounce)
 			down_bring(turn, origin);
+		else if (is_finished(origin))
+			lay_down(turn, origin);
 		else if (origin->phase == PHASE_POST_START)
 			up_step(turn, origin);
 		/* What lives on has nothing held against it. */
@@ -330,13 +364,13 @@ failure_is_moot(const struct turn *turn, const struct node *node)
 }
 
 static void
-report_escalated(struct turn *turn, const struct node *supervisor,
-                 const struct node *origin, const struct cause *cause)
+report_escalated(struct turn *turn, const struct node *supervisor, struct node *origin,
+                 const struct cause *cause)
 {
 	struct action *action = turn_report(turn, REPORT_ESCALATED, supervisor);
 
 	action->cause = *cause;
-	action->origin = node_ref(turn->core, origin);
+	action->origin = node_ref(turn->core, where_it_began(turn->core, origin));
 	action->to = node_ref(turn->core, node_supervisor(turn->core, supervisor));
 }
 
@@ -377,14 +411,14 @@ fail_start(struct turn *turn, struct node *supervisor, struct node *child,
 	const struct decision none = {.directive = DIRECTIVE_ESCALATE};
 
 	remember(turn, supervisor, origin, cause, &none);
-	supervisor->gave_up = true;
-	supervisor->retired = false;
-	supervisor->start_failed = true;
-	child->down_as = STATE_FAILED;
-	child->up = false;
-	child->bounce = false;
+	/* The hooks of all that stops now are told of it. */
+	supervisor->failing = true;
+	child->failing = true;
+	origin->failing = true;
 	wait_failed(turn->core, origin, cause);
-	down_bring(turn, supervisor);
+	stay_failed(origin);
+	supervisor->start_failed = true;
+	stop_before_failing(turn, supervisor, child);
 }
 
 /* The supervisor fails with this cause of somebody below it: its own decides. */
@@ -545,14 +579,9 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 {
 	struct cause cause = {.kind = CAUSE_INTENSITY, .code = -1};
 	const struct cause finished = {.kind = CAUSE_NORMAL, .code = -1};
-	struct node *origin = supervisor;
 
-	if (supervisor->start_failed) {
+	if (supervisor->start_failed)
 		cause = supervisor->failure.cause;
-		origin = node_find(turn->core, supervisor->failure.origin);
-		if (origin == NULL)
-			origin = supervisor;
-	}
 	supervisor->end = supervisor->retired ? finished : cause;
 	if (failure_is_moot(turn, supervisor))
 		down_bring(turn, supervisor);
@@ -561,6 +590,6 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 	          supervisor->depth > 1 && !supervisor->start_failed))
 		failure_normal_end(turn, supervisor);
 	else
-		failure_handle(turn, supervisor, &cause, origin);
+		failure_handle(turn, supervisor, &cause, supervisor);
 	supervisor->gave_up = false;
 }

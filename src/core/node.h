@@ -194,7 +194,6 @@ struct node {
 	bool gave_up;          /* fails once its children are gone */
 	bool retired;          /* … having done its work: that is a normal end */
 	bool start_failed; /* … because of a child that could not start: see `failure` */
-	struct ref offender;
 
 	/* queue and deadlines */
 	bool queued;

@@ -176,7 +176,6 @@ take_slot(struct core *core)
 	node->watches = NONE;
 	node->running = NONE;
 	node->watchers = NONE;
-	node->offender = REF_NONE;
 	for (int lane = 0; lane < LANE_MAX; lane++)
 		node->heap_at[lane] = NONE;
 	node->incarnation = 1;

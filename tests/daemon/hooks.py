@@ -260,5 +260,16 @@ def origin(box):
            "/user/g/a pre_start - /user/g/b exit:3"], "what the hooks were told")
 
 
+@test("hooks of what a failed start stops are told whose failure it was, and which")
+def failed_start(box):
+    line = script(box, "echo $SUPD_PATH $SUPD_HOOK ${SUPD_CAUSE:--} ${SUPD_ORIGIN:--} "
+                       "${SUPD_ORIGIN_CAUSE:--} >>@")
+    s = box.supd({"g": {"decider": "otp", "children": {
+        "a": {"hooks": {"post_stop": line}}, "b": {"command": ["/no/such/program"]}}}})
+    s.event("failure", "g")
+    equal([" ".join(words) for words in told(box)],
+          ["/user/g/a post_stop - /user/g/b exec:ENOENT"], "what the hook was told")
+
+
 if __name__ == "__main__":
     main()

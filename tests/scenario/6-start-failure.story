@@ -378,3 +378,71 @@ expect x a, t y, x y, S a, S b, S y
 report failure s exec:ENOENT escalate *
 report gave_up top *
 reports
+
+story a supervisor that cannot start is resumed two levels above: it starts anew once what it had started is gone
+tree
+  top one_for_one decider=init->resume,default
+    mid one_for_one decider=escalating
+      s one_for_one decider=escalating
+        a
+        b
+      y
+broken b ENOENT 1
+slow a 1s
+boot
+expect S a, S b, t a
+report escalated s exec:ENOENT origin=b
+report nothing
+after 1s
+expect x a, S y, S a, S b
+report escalated mid exec:ENOENT origin=b
+report failure mid exec:ENOENT resume origin=b
+view s running restarts=0 failures=1
+view a running
+view b running
+
+story a supervisor that cannot start is resumed by the one above: that means restart, and is counted
+tree
+  top one_for_one decider=init->resume,default
+    s one_for_one decider=escalating
+      a
+      b
+broken b ENOENT 1
+boot
+expect S a, S b, t a, x a, S a, S b
+report escalated s exec:ENOENT origin=b
+report failure s exec:ENOENT restart origin=b window=1
+view s running restarts=1
+
+story a supervisor that cannot start is resumed five times within a minute, then what fails is restarted
+tree
+  top one_for_one intensity=1/1m decider=init->resume,default
+    mid one_for_one decider=escalating
+      s one_for_one decider=escalating
+        a
+        b
+broken b ENOENT 6
+boot
+count S a 4, S b 4, t a 4, x a 4
+reports
+after 10s
+count S a 3, S b 3, t a 2, x a 2
+view mid running restarts=1
+reports
+
+story a temporary supervisor that cannot start is not resumed
+tree
+  top one_for_one decider=init->resume,default
+    mid one_for_one decider=escalating
+      s temporary one_for_one decider=escalating
+        a
+        b
+      y
+broken b ENOENT 1
+boot
+expect S a, S b, t a, x a, removed s, S y
+report escalated s exec:ENOENT origin=b
+report escalated mid exec:ENOENT origin=b
+report failure mid exec:ENOENT resume origin=b
+view mid running
+view y running

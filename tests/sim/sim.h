@@ -218,6 +218,9 @@ struct witnessed {
 	uint32_t first_grant; /* those before were forgotten with an earlier life */
 	bool intensity_changed;
 	uint64_t gave_up; /* seq, until that is decided */
+	bool start_failed;        /* it could not start, until that is decided, */
+	struct ref failed_child;  /* … because of this child, */
+	struct cause start_cause; /* … which failed with this cause */
 
 	/* resumes of a dead process: a ring, and how many there were */
 	uint64_t resumed_ms[5];
@@ -225,8 +228,7 @@ struct witnessed {
 
 	/* this turn */
 	int owed;  /* failures that must be told */
-	int maybe; /* so many more may be told, */
-	int late;  /* … and so many in a later turn */
+	int maybe; /* so many more may be told */
 	int told;
 	enum node_state before; /* state before this input */
 	uint64_t before_since_ms;
@@ -250,7 +252,7 @@ struct witness {
 	bool punctual;     /* every tick came when it was due */
 	uint64_t hurry;    /* seq of the newest command that starts somebody */
 	bool undying;      /* a process was unkillable */
-	struct ref escalated; /* whose failure nobody has decided about yet */
+	struct action escalated; /* the newest, unless a failure was decided since */
 	bool quit;
 	bool shutdown;
 	bool exited;
@@ -330,14 +332,6 @@ void witness_pace_normal(struct witness *witness, struct witnessed *node);
 void witness_no_room(struct witness *witness, struct witnessed *node);
 void witness_pace_spawn(struct witness *witness, struct witnessed *node);
 void witness_pace_renew(struct witness *witness);
-
-/* witness-climb.c: failures on their way up. */
-void witness_climbs(struct witness *witness, const struct action *report);
-void witness_decided(struct witness *witness, struct witnessed *node,
-                     struct witnessed *origin, const struct action *report);
-void witness_check_decided(struct witness *witness, const struct witnessed *node);
-void witness_resumed(struct witness *witness, struct witnessed *node);
-void witness_check_exit(struct witness *witness);
 
 /* witness-command.c: what people ask for, and what they are told. */
 bool witness_restart_is_due(struct witness *witness, const struct witnessed *node);

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/witness-climb.h"
 
 /* Everybody below is started anew: what was counted may be forgotten. */
 void
@@ -248,61 +249,6 @@ count_failure(struct witness *witness, struct witnessed *node, uint64_t delay_ms
 		check_delay(witness, node, delay_ms);
 }
 
-/* Was there such a failure?  The turn's end compares how many were told. */
-static void
-check_told(struct witness *witness, struct witnessed *origin, const struct action *action)
-{
-	const struct process *process = &origin->process;
-	const struct witnessed *parent = witness_parent(witness, origin);
-
-	if (origin->may_go_on && !ref_equal(action->ref, origin->ref) && parent != NULL &&
-	    parent->spec->when_empty == WHEN_EMPTY_ESCALATE) {
-		/* Its group was stopped, and that left nobody. */
-		origin->may_go_on = false;
-		return;
-	}
-	if (action->cause.kind == CAUSE_DEATH_PACT) {
-		if (origin->pacts == 0)
-			witness_blame(witness, "I26 slot %u fails of no end",
-			              origin->ref.slot);
-		else
-			origin->pacts--;
-	}
-	if (action->cause.kind == CAUSE_START_TIMEOUT) {
-		if (!process->spawned || process->ready ||
-		    origin->spec->start_timeout_ms == DURATION_INFINITE ||
-		    (!origin->spec_changed &&
-		     witness->rig->now_ms <
-		         process->spawned_ms + origin->spec->start_timeout_ms))
-			witness_blame(witness, "I33 slot %u: no such timeout",
-			              origin->ref.slot);
-		if (process->barrier != 0)
-			witness_blame(witness, "I13 slot %u: a timeout while it stops",
-			              origin->ref.slot);
-	} else if (action->cause.kind == CAUSE_UNKILLABLE) {
-		if (!process->unkillable)
-			witness_blame(witness, "I36 slot %u fails, and can be killed",
-			              origin->ref.slot);
-	} else if (witness_living_failed(witness, origin, &action->cause)) {
-		return;
-	} else if (action->cause.kind == CAUSE_INTENSITY ||
-	           action->cause.kind == CAUSE_KILLED) {
-		if (!origin->maybe && origin->spec->kind == NODE_WORKER)
-			witness_blame(witness, "I33 slot %u fails for no reason",
-			              origin->ref.slot);
-	} else if (action->cause.kind == CAUSE_NORMAL &&
-	           origin->spec->kind != NODE_WORKER && origin->may_be_retired != 0) {
-		/* A limit refuses to start it anew, though its work was done. */
-		return;
-	} else {
-		origin->told++;
-		/* What a limit refuses after a normal end can only climb. */
-		if (process->barrier != 0 && action->cause.kind != CAUSE_NORMAL)
-			witness_blame(witness, "I13 slot %u fails again in a group",
-			              origin->ref.slot);
-	}
-}
-
 static void
 resumed_supervisor(struct witness *witness, struct witnessed *node)
 {
@@ -313,14 +259,15 @@ resumed_supervisor(struct witness *witness, struct witnessed *node)
 
 /* A resume: what lives goes on, what is dead comes up again. */
 static void
-saw_resume(struct witness *witness, struct witnessed *origin, const struct action *action)
+saw_resume(struct witness *witness, struct witnessed *origin, bool start_failed,
+           const struct action *action)
 {
 	/* One that gave up has nothing to be resumed: it is restarted. */
 	if (action->cause.kind == CAUSE_INTENSITY) {
 		resumed_supervisor(witness, origin);
 		return;
 	}
-	if (origin->process.there && !origin->process.main_dead) {
+	if (!start_failed && origin->process.there && !origin->process.main_dead) {
 		witness_living_heard(witness, origin);
 		return;
 	}
@@ -328,14 +275,16 @@ saw_resume(struct witness *witness, struct witnessed *origin, const struct actio
 	if (origin->spec->restart == RESTART_TEMPORARY)
 		return;
 	/* It goes on, unless it had not begun. */
-	if (origin->spec->kind == NODE_SUPERVISOR &&
+	if (origin->spec->kind == NODE_SUPERVISOR && !start_failed &&
 	    (origin->hook.hook != HOOK_PRE_START ||
 	     (action->cause.kind != CAUSE_EARLY_EXIT && origin->hook.serial == 0)))
 		return;
-	if (origin->spec->kind == NODE_BOTH)
+	if (origin->spec->kind == NODE_BOTH || start_failed)
 		witness_mark(witness, origin, &origin->stop);
-	if (origin->spec->kind != NODE_SUPERVISOR)
+	if (origin->spec->kind != NODE_SUPERVISOR || start_failed)
 		witness_resumed(witness, origin);
+	if (start_failed)
+		witness_restarted(witness, origin, false);
 	origin->up = witness->seq;
 	witness_delayed(witness, origin, action->delay_ms);
 	witness_pace_told(witness, origin, action->delay_ms);
@@ -379,6 +328,7 @@ saw_failure(struct witness *witness, const struct action *action)
 {
 	struct witnessed *node = witness_find(witness, action->ref);
 	struct witnessed *origin = witness_find(witness, action->origin);
+	bool start_failed;
 	bool group = action->reason != DECIDED_TEMPORARY &&
 	             action->reason != DECIDED_MANUAL_START &&
 	             action->reason != DECIDED_NOT_ADDED;
@@ -387,7 +337,9 @@ saw_failure(struct witness *witness, const struct action *action)
 		witness_blame(witness, "I33 a failure of nobody");
 		return;
 	}
-	check_told(witness, origin, action);
+	origin = witness_failed(witness, node, origin);
+	start_failed = origin->start_failed;
+	witness_check_told(witness, origin, action);
 	witness_decided(witness, node, origin, action);
 	/* It comes up when it is gone, as was decided before: nothing is counted. */
 	if (action->cause.kind == CAUSE_UNKILLABLE && node == origin &&
@@ -416,7 +368,7 @@ saw_failure(struct witness *witness, const struct action *action)
 		count_failure(witness, node, action->delay_ms);
 		break;
 	case DIRECTIVE_RESUME:
-		saw_resume(witness, origin, action);
+		saw_resume(witness, origin, start_failed, action);
 		break;
 	case DIRECTIVE_STOP:
 		group_stopped(witness, node, group);
@@ -502,24 +454,26 @@ saw_unkillable(struct witness *witness, const struct action *action)
 
 /*
  * One that cannot start, because of a child, stops what it has started before it fails in
- * turn: what was to be told of the child is told then.
+ * turn: the failure of the child has been told with that.
  */
 static void
-saw_failed_start(struct witness *witness, const struct witnessed *node)
+saw_failed_start(struct witness *witness, struct witnessed *node)
 {
-	if (!ref_equal(witness->escalated, node->ref))
-		return;
-	witness->escalated = REF_NONE;
-	witness_mark(witness, node, &node->stop);
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
-		struct witnessed *child = &witness->nodes[i];
+	const struct action *escalated = &witness->escalated;
+	struct witnessed *origin = witness_find(witness, escalated->origin);
 
-		if (!child->used || !witness_below(witness, child, node))
-			continue;
-		child->late++;
-		if (child->owed > child->told)
-			child->owed = child->told;
-	}
+	if (!witness_start_fails(witness, node) || origin == NULL)
+		return;
+	origin = witness_failed(witness, node, origin);
+	witness_check_told(witness, origin, escalated);
+	witness_decided(witness, node, origin, escalated);
+	new_barrier(witness);
+	raise_barrier(witness, node);
+	witness_mark(witness, node, &node->stop);
+	node->gave_up = witness->seq;
+	node->start_failed = true;
+	node->failed_child = escalated->origin;
+	node->start_cause = escalated->cause;
 }
 
 /* ACTION_REPORT */
@@ -534,10 +488,6 @@ witness_report(struct witness *witness, const struct action *action)
 	} else if (node != NULL &&
 	           (action->report == REPORT_STOPPED || action->report == REPORT_STARTED))
 		node->is_stopping = false;
-	if (action->report == REPORT_ESCALATED)
-		witness->escalated = action->ref;
-	else if (action->report == REPORT_FAILURE)
-		witness->escalated = REF_NONE;
 	witness_reports_reached(witness, action);
 	switch (action->report) {
 	case REPORT_FAILURE:

@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "tests/sim/sim.h"
+#include "tests/sim/witness-climb.h"
 
 void
 witness_init(struct witness *witness, struct rig *rig, const struct tape *tape)
@@ -20,7 +21,6 @@ witness_init(struct witness *witness, struct rig *rig, const struct tape *tape)
 	witness->punctual = true;
 	witness->quiet = true;
 	witness->climber = UINT32_MAX;
-	witness->escalated = REF_NONE;
 	witness->hash = UINT64_C(14695981039346656037);
 }
 
@@ -473,6 +473,7 @@ hash_action(struct witness *witness, const struct action *action)
 static void
 saw_action(struct witness *witness, const struct action *action)
 {
+	witness_acts(witness, action);
 	switch (action->kind) {
 	case ACTION_SPAWN:
 		witness_spawn(witness, action);
