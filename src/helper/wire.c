@@ -5,6 +5,7 @@
 #include "helper/wire.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -55,9 +56,17 @@ helper_add_text(struct helper_message *message, const char *text)
 const char *
 helper_next_text(const struct helper_message *message, const char *before)
 {
-	const char *next = before == NULL ? message->text : before + strlen(before) + 1;
+	const uintptr_t first = (uintptr_t)message->text;
+	size_t at = 0;
 
-	return next < message->text + message->text_len ? next : "";
+	if (before != NULL) {
+		/* There is none behind the last, whatever lies behind that "". */
+		at = (uintptr_t)before - first;
+		if (at >= message->text_len)
+			return "";
+		at += strlen(before) + 1;
+	}
+	return at < message->text_len ? message->text + at : "";
 }
 
 static int
@@ -101,7 +110,8 @@ helper_receive_fds(int fd, struct helper_message *ret, int ret_fds[HELPER_FDS_MA
 	*ret_n_fds = 0;
 	r = check(ret, pass_receive(fd, MSG_DONTWAIT, ret, sizeof(*ret), ret_fds,
 	                            HELPER_FDS_MAX, ret_n_fds));
-	while (r < 0 && *ret_n_fds > 0)
+	/* Of an empty packet, too, which is taken for the end. */
+	while (r <= 0 && *ret_n_fds > 0)
 		(void)close(ret_fds[--*ret_n_fds]);
 	return r;
 }

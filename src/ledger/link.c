@@ -242,17 +242,20 @@ link_receive(int fd, int flags, struct link_message *ret, int ret_fds[LINK_FDS_M
 	size_t n_fds;
 	int r = 1;
 
-	if (n <= 0)
+	if (n < 0)
 		return (int)n;
 	n_fds = take_descriptors(&header, ret_fds);
-	if ((size_t)n < HEAD_BYTES || header.msg_flags & MSG_TRUNC ||
-	    (size_t)n != bytes_of(ret->kind, ret->n))
+	/* An empty packet is taken for the end, and may have descriptors all the same. */
+	if (n == 0)
+		r = 0;
+	else if ((size_t)n < HEAD_BYTES || header.msg_flags & MSG_TRUNC ||
+	         (size_t)n != bytes_of(ret->kind, ret->n))
 		r = -EBADMSG;
 	else if (header.msg_flags & MSG_CTRUNC)
 		r = -EMFILE;
 	else if (!may_have(ret, n_fds))
 		r = -EBADMSG;
-	for (size_t i = 0; r < 0 && i < n_fds; i++)
+	for (size_t i = 0; r <= 0 && i < n_fds; i++)
 		fd_close(&ret_fds[i]);
 	if (r == 1 && ret->kind == LINK_NOTIFY)
 		ret->text[ret->n] = '\0';

@@ -134,9 +134,10 @@ may_tell_loss(struct walker *walker)
 	                  &n_held);
 }
 
-/* Its descriptors are ours now. */
+/* Its descriptors are ours now: also those of what only a walker says. */
 static void
-on_message(struct walker *walker, const struct link_message *message, const int *fds)
+on_message(struct walker *walker, const struct link_message *message, const int *fds,
+           size_t n_fds)
 {
 	size_t n_lost = 0;
 
@@ -162,6 +163,9 @@ on_message(struct walker *walker, const struct link_message *message, const int 
 		guardian_know_lock(walker);
 	} else if (message->kind == LINK_ALIVE) {
 		on_alive(walker, message->n != 0);
+	} else {
+		for (size_t i = 0; i < n_fds; i++)
+			(void)close(fds[i]);
 	}
 	if (n_lost > 0 && may_tell_loss(walker))
 		say("%zu descriptors are not kept: there are %zu already, raise the "
@@ -185,7 +189,7 @@ guardian_receive(struct walker *walker)
 		r = link_receive(walker->handing.link_fd, MSG_DONTWAIT, &message, fds,
 		                 &n_fds);
 		if (r == 1)
-			on_message(walker, &message, fds);
+			on_message(walker, &message, fds, n_fds);
 		else if ((r == -EMFILE || r == -EBADMSG) && may_tell_loss(walker))
 			say("a message of the guardian is lost: %s", strerror(-r));
 		if (r == -EMFILE && message.kind == LINK_LEDGER)

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: ISC */
+/* helpers.c - the channel between guardian and helper processes: any packets.
+ *
+ * The same packets are what the guardian hears of its helpers, and what it says to them.
+ * No helper asks a question of it: the addresses would be those of strangers.
+ */
+#include "config.h"
+
+#include "tests/fuzz/fuzz.h"
+
+#include "base/assert.h"
+#include "daemon/fake.h"
+#include "daemon/helpers.h"
+#include "helper/helper.h"
+#include "tests/fuzz/packets.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+const unsigned int fuzz_runs = 100;
+
+/* ---- the guardian ---- */
+
+static void
+on_room(struct shell *shell, bool is_new)
+{
+	(void)shell;
+	(void)is_new;
+}
+
+/* Each text is in the message, and ends there. */
+static void
+check_texts(const struct helper_message *message)
+{
+	const char *end = message->text + message->text_len;
+	const char *at = NULL;
+
+	for (int i = 0; i < 4; i++) {
+		at = helper_next_text(message, at);
+		if (at[0] == '\0')
+			continue;
+		ASSERT(at >= message->text && at < end);
+		ASSERT(memchr(at, '\0', (size_t)(end - at)) != NULL);
+	}
+}
+
+static void
+on_heard(struct shell *shell, const struct helper_message *message)
+{
+	(void)shell;
+	ASSERT(message->kind < HELPER_KIND_MAX);
+	check_texts(message);
+}
+
+static void
+on_lost(struct shell *shell)
+{
+	(void)shell;
+}
+
+static const struct helper_user user = {on_room, on_heard, on_lost};
+
+static void
+as_guardian(struct packets packets)
+{
+	const struct helper_message said = {.kind = HELPER_RETURN};
+	static struct fake *fake;
+	struct shell *shell;
+	struct err err;
+	int fd;
+
+	/* It is large: made once. */
+	if (fake == NULL)
+		fake = fake_new();
+	shell = &fake->shell;
+	shell->helpers = helpers_new(shell, &err);
+	ASSERT(shell->helpers != NULL);
+	for (int i = 0; i < HELPER_MAX; i++)
+		helpers_use(shell->helpers, (enum helper_name)i, &user);
+	fd = helpers_launch(shell->helpers, HELPER_LETTERS);
+	ASSERT(fd >= 0);
+	helpers_on_turn(shell->helpers);
+	while (packets_send(&packets, fd)) {
+		(void)helpers_send(shell->helpers, HELPER_LETTERS, &said, NULL, 0);
+		ev_run(shell->loop, EVRUN_NOWAIT);
+	}
+	(void)close(fd);
+	helpers_free(shell->helpers);
+	ev_run(shell->loop, EVRUN_NOWAIT);
+}
+
+/* ---- the helpers ---- */
+
+static void
+on_alarm(int signo)
+{
+	(void)signo;
+}
+
+static void
+hear(struct helper *helper)
+{
+	struct helper_message message;
+	int fds[HELPER_FDS_MAX], r = 1;
+	size_t n_fds;
+
+	while (r == 1) {
+		r = helper_receive_fds(HELPER_FD, &message, fds, &n_fds);
+		ASSERT(r == 1 || n_fds == 0);
+		if (r != 1)
+			break;
+		check_texts(&message);
+		helper->role->on_message(helper->own, &message, fds, n_fds);
+		ev_run(helper->loop, EVRUN_NOWAIT);
+	}
+}
+
+/* One process of each kind for all inputs; the channel is that of this input. */
+static void
+as_helper(struct packets packets, const struct helper_role *role, struct helper *helper)
+{
+	struct sigaction before;
+	struct helper_message heard;
+	int fds[2];
+
+	ASSERT(helper_pair(fds) == 0);
+	if (fds[0] == HELPER_FD)
+		fds[0] = fcntl(HELPER_FD, F_DUPFD_CLOEXEC, HELPER_FD + 1);
+	ASSERT(dup2(fds[1], HELPER_FD) == HELPER_FD);
+	if (fds[1] != HELPER_FD)
+		(void)close(fds[1]);
+	if (helper->own == NULL) {
+		*helper = (struct helper){.role = role, .loop = ev_loop_new(EVFLAG_AUTO)};
+		ASSERT(helper->loop != NULL);
+		helper->own = role->start(helper);
+		ASSERT(helper->own != NULL);
+		/* Without one the alarm of /system/letters ends the program. */
+		ASSERT(sigaction(SIGALRM, NULL, &before) == 0);
+		if (before.sa_handler == SIG_DFL)
+			(void)signal(SIGALRM, on_alarm);
+	}
+	while (packets_send(&packets, fds[0])) {
+		hear(helper);
+		while (helper_receive(fds[0], &heard) == 1)
+			check_texts(&heard);
+	}
+	(void)close(fds[0]);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct helper letters, metrics;
+
+	/* The loops have descriptors, too, which are to be others. */
+	if (fcntl(HELPER_FD, F_GETFD) < 0)
+		ASSERT(dup2(STDIN_FILENO, HELPER_FD) == HELPER_FD);
+	as_guardian((struct packets){data, size});
+	as_helper((struct packets){data, size}, &helper_letters, &letters);
+	as_helper((struct packets){data, size}, &helper_metrics, &metrics);
+	return 0;
+}
