@@ -75,8 +75,8 @@ write_answer(const struct conf_process *found, int fd)
 
 /*
  * Look up the user and groups of a process, and write the answer to `fd`.  This may take
- * as long as the user database does: call this function in a copy of the process, whose
- * memory need not be freed (bounded_run()).
+ * as long as the user database does: call this function in a copy of the process, as the
+ * memory need not be freed there (bounded_run()).
  */
 void
 conf_identify(const struct conf_process *process, int fd)

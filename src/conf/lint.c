@@ -534,7 +534,7 @@ check_commands(struct lint *lint, const struct conf_actor *actor)
 	}
 }
 
-/* ---- what has to be there at a start ---- */
+/* ---- files and programs needed at a start ---- */
 
 /* Warn of a file that root, the user of this check, can read, but the actor's user, the
  * user of the process, cannot. */

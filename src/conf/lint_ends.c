@@ -52,7 +52,7 @@ goes_into_background(char *const *argv)
 	return false;
 }
 
-/* Warn of every permanent actor whose program is known to end by itself. */
+/* Warn of every permanent actor with a program that is known to end by itself. */
 void
 lint_ends(const struct conf *conf, struct conf_reports *reports)
 {

@@ -37,7 +37,7 @@ void users_init(struct users *users, struct arena *arena,
                 const struct conf_options *options);
 void users_done(struct users *users);
 const struct user *users_find(struct users *users, const char *name, struct err *err);
-/* The groups of a user whose primary group is not that of the database; 0, or -errno. */
+/* The groups of a user with another primary group than in the database; 0, or -errno. */
 int users_groups_with(struct users *users, const struct user *user, gid_t gid,
                       gid_t **ret_groups, size_t *ret_n);
 int users_find_group(struct users *users, const char *name, gid_t *ret_gid,

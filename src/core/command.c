@@ -85,8 +85,8 @@ on_start(struct turn *turn, struct node *node, const struct event *event)
 }
 
 /*
- * The child whose start failed is stopped: that ends the retries of its whole group, and
- * the siblings behind it stay down (OTP's cancelled restart, O-36).
+ * A child with a failed start is stopped: that ends the retries of the whole group, and
+ * the siblings behind stay down (OTP's cancelled restart, O-36).
  */
 static void
 cancel_group(struct turn *turn, struct node *node)

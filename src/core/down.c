@@ -20,7 +20,7 @@ user_ended(struct core *core, struct node *user)
 	reconcile_queue(core, root);
 }
 
-/* Nothing of it is left, and that is its final end: told to everyone. */
+/* Nothing of the actor is left, and that is its final end: tell waiters and watchers. */
 void
 down_terminated(struct turn *turn, struct node *node)
 {
@@ -95,7 +95,7 @@ down_pending_state(const struct core *core, const struct node *node)
 	return STATE_BACKOFF;
 }
 
-/* Its own delay begins: after that it is started. */
+/* The node's own delay begins, and then its start. */
 static void
 begin_delay(struct turn *turn, struct node *node)
 {
@@ -145,7 +145,7 @@ be_gone(struct turn *turn, struct node *node)
 		living_ended(turn->core, node);
 	if (!node_has_process(node))
 		pace_ended(turn, node, false);
-	/* What it was doing with its children is over with them. */
+	/* All children are gone, so is the group operation on them. */
 	if (!node->populated) {
 		node->op = OP_NONE;
 		dynamic_forget(turn->core, node);
@@ -185,8 +185,8 @@ send_stop(struct turn *turn, struct node *node)
 		living_grant(turn, node, spec->shutdown_ms);
 }
 
-/* The start of a process that is to end already was acknowledged: now there is somebody
- * to be told. */
+/* The start was acknowledged after the decision to stop: now there is a process to be
+ * told. */
 void
 down_spawned(struct turn *turn, struct node *node)
 {
@@ -238,8 +238,7 @@ run_post_hook(struct turn *turn, struct node *node)
 	return is_due && hooks_run(turn, node, HOOK_POST_STOP);
 }
 
-/* Its children stop, unless they outlive what happens to it; false: nothing is to stop.
- */
+/* Stop the children, unless they outlive this stop; false: no child has to stop. */
 static bool
 dismiss(struct turn *turn, struct node *node)
 {
@@ -261,7 +260,7 @@ end_process(struct turn *turn, struct node *node)
 	node->phase = PHASE_END;
 	if (!node->alive || node->unkillable)
 		return false;
-	/* Before the spawn is acknowledged there is nobody to be told. */
+	/* Before the spawn is acknowledged there is no process to be told. */
 	if (node->spawned)
 		send_stop(turn, node);
 	return true;
@@ -286,7 +285,7 @@ down_step(struct turn *turn, struct node *node)
 			return;
 		__attribute__((fallthrough));
 	case PHASE_POST_STOP:
-		/* Meanwhile it may have been decided that it does not come back. */
+		/* Meanwhile the goal may have become to stay down. */
 		if (!dismiss(turn, node))
 			be_gone(turn, node);
 		return;
@@ -319,7 +318,7 @@ begin_stop(struct turn *turn, struct node *node)
 	    node->spec.hooks != 0 && (node->ready || node->created) && !node->brutal;
 
 	node->is_open = false;
-	/* What was to begin below it may not do so now. */
+	/* Nodes below that were coming do not come now. */
 	turn->core->look_early = turn->core->look_early || node_is_supervisor(node);
 	suspend_end(turn, node);
 	if (is_over(node) && !has_hooks) {
@@ -384,7 +383,7 @@ down_overdue(struct turn *turn, struct node *node)
 		unkillable_found(turn, node);
 		return;
 	}
-	/* Unless somebody above had it killed already. */
+	/* Unless a stop of a supervisor above had the process killed already. */
 	if (is_process || !node->hasty)
 		(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
 	/* The children of a process have all the time that they need. */
@@ -407,7 +406,7 @@ down_bring(struct turn *turn, struct node *node)
 		if (!run_pre_hook(turn, node))
 			down_step(turn, node);
 	} else if (node->phase == PHASE_DISMISS && node->op == OP_NONE) {
-		/* It gave up, and it is decided what becomes of it. */
+		/* The supervisor gave up, and its failure is decided now. */
 		node->gave_up = false;
 		if (!run_pre_hook(turn, node))
 			down_step(turn, node);

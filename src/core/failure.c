@@ -12,9 +12,8 @@
 #include "core/pure.h"
 
 /*
- * May everyone that this restart concerns be restarted once more?
- *
- * As Akka's AllForOneStrategy: each member's own counter, and the first refusal ends it.
+ * True if every member in the scope of this restart may be restarted again.  As in Akka's
+ * AllForOneStrategy: each member's own counter, and the first refusal ends the question.
  */
 static bool
 limits_admit(struct turn *turn, struct node *node)
@@ -36,7 +35,7 @@ limits_admit(struct turn *turn, struct node *node)
 	return true;
 }
 
-/* Does it fail because it could not start its children? */
+/* True if the supervisor fails because its children could not be started. */
 static bool
 has_failed_start(const struct node *supervisor)
 {
@@ -158,8 +157,8 @@ lay_down(struct turn *turn, struct node *origin)
 }
 
 /*
- * `top` is restarted, or is about to be, for what failed at `origin` below it.  Whoever
- * outlives that on the way up is restarted, too, when it is its turn (A-20).
+ * `top` is restarted, or about to be, for a failure of `origin` below.  Nodes on the way
+ * up that outlive that restart are restarted, too, in their turn (A-20).
  */
 static void
 take_along(struct turn *turn, struct node *origin, const struct node *top)
@@ -207,7 +206,7 @@ carry_out_stop(struct turn *turn, struct node *node, const struct decision *deci
 {
 	stay_failed(node);
 	node->natural = decision->reason == DECIDED_TEMPORARY;
-	/* What was to begin below it may not do so now. */
+	/* Nodes below that were coming do not come now. */
 	turn->core->look_early = true;
 	if (decision->reason == DECIDED_TEMPORARY ||
 	    decision->reason == DECIDED_MANUAL_START ||
@@ -233,7 +232,7 @@ admit_restart(struct turn *turn, struct node *node, struct decision *decision)
 	}
 }
 
-/* Decide for one level: what is asked, and what overrules the answer. */
+/* Decide for a level: ask its rules, and apply the overruling reasons. */
 static void
 decide(struct turn *turn, struct node *node, struct node *origin,
        const struct cause *cause, struct decision *ret)
@@ -242,7 +241,8 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 
 	decider_decide(turn->core, node, cause, ret);
 	if (node->is_fresh) {
-		/* Whoever adds it is told; nobody else is concerned (SEMANTICS 2.6). */
+		/* The caller of Add is told; no other actor is concerned (SEMANTICS 2.6).
+		 */
 		ret->directive = DIRECTIVE_STOP;
 		ret->reason = DECIDED_NOT_ADDED;
 		return;
@@ -274,8 +274,8 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 }
 
 /*
- * Everyone whom the directive concerns is on its way down, or up again: whoever else is
- * below the same supervisor stands still meanwhile, if that is what it asks for.
+ * All nodes in the scope of the directive are on their way down, or up again: freeze the
+ * other nodes below the same supervisor meanwhile, if its policy says so.
  */
 static void
 freeze_others(struct core *core, struct node *node, struct node *origin,
@@ -327,7 +327,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 			lay_down(turn, origin);
 		else if (origin->phase == PHASE_POST_START)
 			up_step(turn, origin);
-		/* What lives on has nothing held against it. */
+		/* The process lives on with a clean slate. */
 		if (!origin->bounce)
 			origin->failing = false;
 		break;
@@ -353,8 +353,8 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 }
 
 /*
- * It goes down anyway, alone or with somebody above it, or is down and about to start:
- * nothing is to be decided.
+ * True if nothing is to be decided: the node goes down anyway, alone or with a supervisor
+ * above, or is down and about to start.
  */
 bool
 failure_is_moot(const struct turn *turn, const struct node *node)
@@ -375,8 +375,8 @@ report_escalated(struct turn *turn, const struct node *supervisor, struct node *
 }
 
 /*
- * The failure climbed to somebody who is on the way down already: that serves it, too.
- * To restart it now would keep its own supervisor from ever being down.
+ * The failure climbed to a node on the way down already: that stop serves the failure,
+ * too.  A restart of the node now would keep its own supervisor from ever being down.
  */
 static void
 absorb(struct turn *turn, struct node *node, struct node *origin,
@@ -421,7 +421,8 @@ fail_start(struct turn *turn, struct node *supervisor, struct node *child,
 	stop_before_failing(turn, supervisor, child);
 }
 
-/* The supervisor fails with this cause of somebody below it: its own decides. */
+/* The supervisor fails with this cause of a node below: the supervisor's own supervisor
+ * decides. */
 void
 failure_escalate(struct turn *turn, struct node *supervisor, const struct cause *cause,
                  struct node *origin)
@@ -453,7 +454,7 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		decide(turn, node, origin, cause, &decision);
 		if (supervisor->parent == NONE &&
 		    decision.directive == DIRECTIVE_ESCALATE) {
-			/* There is nobody above the root. */
+			/* The root has no supervisor. */
 			decision.directive = DIRECTIVE_STOP;
 			decision.reason = DECIDED_ROOT;
 		}
@@ -508,7 +509,7 @@ failure_unkillable(struct turn *turn, struct node *node, const struct cause *cau
 		carry_out_stop(turn, node, &decision);
 }
 
-/* A restart after a normal end of a permanent node: counted, but nobody is asked. */
+/* A restart after a normal end of a permanent node: counted, but without a decision. */
 static void
 restart_normal(struct turn *turn, struct node *node)
 {

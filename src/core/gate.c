@@ -75,7 +75,7 @@ is_as_far(const struct node *node, enum need need)
 	/* Left behind, with a process that SIGKILL did not end: it has not ended yet. */
 	if (node->unkillable)
 		return false;
-	/* A completed one-shot meets its needs. */
+	/* A completed one-shot meets all needs of it. */
 	if (node->state == STATE_DONE)
 		return need != NEED_READY || node->ready;
 	switch (need) {
@@ -467,9 +467,9 @@ has_gated(const struct core *core, const struct node *top)
 }
 
 /*
- * A supervisor whose failure handling suspends the siblings would deadlock when a
- * suspended sibling is what another node needs: resume the siblings of `node` if anything
- * under the topmost waiting ancestor is blocked on a need.
+ * Failure handling that suspends siblings would deadlock when a suspended sibling is what
+ * another node needs: resume the siblings of `node` if anything under the topmost waiting
+ * ancestor is blocked on a need.
  */
 static void
 let_others_go_on(struct core *core, struct node *node)

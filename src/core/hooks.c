@@ -45,7 +45,7 @@ cause_for(const struct node *node)
 	return cause;
 }
 
-/* The child whose failure makes the group stop or start; NULL: no failure does. */
+/* The failed child that makes the group stop or start; NULL: no failure does. */
 static const struct node *
 leader_of(const struct core *core, const struct node *node)
 {
@@ -208,7 +208,7 @@ fail_start(struct turn *turn, struct node *node, struct cause cause)
 		failure_handle(turn, node, &cause, node);
 	else if (!node->grouped || node_is_dead(node))
 		down_bring(turn, node);
-	/* Otherwise the node goes when its turn comes among those that stop. */
+	/* Otherwise the node goes in its order of the stop. */
 }
 
 /*

@@ -151,7 +151,7 @@ struct node {
 	uint64_t restarts;
 	uint32_t failures;
 	uint64_t begun_ms;    /* when the newest life began, … */
-	bool life_counted;    /* … and whether its length was taken into account */
+	bool life_counted;    /* … and if the length was taken into account */
 	uint32_t short_lives; /* in a row that were shorter than a second */
 	uint32_t no_room;     /* starts in a row that the machine had no room for */
 	uint64_t shown_delay_ms;
@@ -189,7 +189,7 @@ struct node {
 	uint32_t n_grouped; /* grouped and live */
 	uint32_t n_sequenced;
 	uint64_t group_delay_ms;
-	uint32_t group_leader; /* the child whose failure began it; NONE: gone */
+	uint32_t group_leader; /* the failed child that began the operation; NONE: gone */
 	uint32_t group_index;  /* where rest_for_one begins; NONE: no strategy began it */
 	bool gave_up;          /* fails once its children are gone */
 	bool retired;          /* … having done its work: that is a normal end */
@@ -199,11 +199,11 @@ struct node {
 	bool queued;
 	uint32_t waiters;      /* first of a list, NONE */
 	uint32_t watches;      /* … the watches of this node, in their order */
-	uint32_t watchers;     /* … the watches that have this node as target */
+	uint32_t watchers;     /* … watches with this node as target */
 	uint32_t next_named;   /* the next node with its name in the same bucket */
 	uint32_t next_replica; /* … of those of the same replicas, or the same bucket */
 	bool gated;            /* it waits for somebody of … */
-	uint64_t awaits;       /* … this name, the head of its list in that bucket */
+	uint64_t awaits;       /* … this name, head of the list in the bucket */
 	uint32_t next_gated, prev_gated;
 	uint32_t n_watchers;
 	uint32_t n_due;   /* ends that the watcher has not taken yet */

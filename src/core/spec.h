@@ -135,7 +135,7 @@ enum shutdown_mode { SHUTDOWN_TIMEOUT, SHUTDOWN_BRUTAL_KILL, SHUTDOWN_INFINITY }
 /* When a started process counts as ready. */
 enum ready_mode {
 	READY_EXEC,   /* as soon as it was exec'd */
-	READY_EXIT,   /* a one-shot: ready after its normal end */
+	READY_EXIT,   /* a one-shot: ready after a normal end */
 	READY_AFTER,  /* once it lived for ready_after_ms */
 	READY_TOLD,   /* when the shell posts EVENT_READY (notify, …) */
 	READY_PROBED, /* when a probe succeeds */
@@ -228,7 +228,7 @@ struct watch_spec {
 	int32_t signal; /* REACTION_SIGNAL */
 };
 
-/* An actor that has to be there before this actor starts. */
+/* An actor needed before the start of another. */
 struct need_spec {
 	uint64_t target; /* the name of the actor, or of all of some replicas */
 	enum need level;

@@ -210,7 +210,7 @@ strategy_joins(const struct core *core, const struct node *node)
 
 	if (supervisor->op != OP_STOP && supervisor->op != OP_DELAY)
 		return false;
-	/* Children that are removed one by one are no group. */
+	/* Children removed one by one form no group. */
 	if (supervisor->group_index == NONE)
 		return false;
 	return supervisor->spec.strategy == STRATEGY_ONE_FOR_ALL ||

@@ -45,7 +45,7 @@ up_start(struct turn *turn, struct node *node)
 	reconcile_set_state(core, node, STATE_STARTING);
 	if (begins)
 		watch_begun(core, node);
-	/* Below somebody who is suspended it stands still from the beginning. */
+	/* Below a suspended node the process stands still from the beginning. */
 	if (core->n_suspends > 0)
 		reconcile_queue(core, node);
 	node->phase = PHASE_PRE_START;
@@ -95,7 +95,7 @@ be_ready(struct turn *turn, struct node *node)
 	node->failing = false;
 	suspend_decided(core, node);
 	if (node_has_process(node) && !node->main_alive) {
-		/* A one-shot: ready now that it has ended. */
+		/* A one-shot is ready at its end. */
 		(void)turn_report(turn, REPORT_READY, node);
 		if (node_is_leaving(node))
 			down_bring(turn, node);
@@ -109,11 +109,12 @@ be_ready(struct turn *turn, struct node *node)
 		             node->spec.backoff.reset_after_ms);
 	living_ready(core, node);
 	(void)turn_report(turn, REPORT_READY, node);
-	/* One that is to be restarted when it is its turn has that turn still. */
+	/* A node with a restart queued in the supervisor's start sequence keeps its
+	 * place. */
 	if (!node->again)
 		reconcile_pass(core, node);
 	reconcile_queue_parent(core, node);
-	/* Who comes up while others stand still does so, too, now that it is ready. */
+	/* A node that becomes ready during a suspend is suspended now. */
 	if (core->n_suspends > 0)
 		reconcile_queue(core, node);
 }
@@ -134,7 +135,8 @@ up_step(struct turn *turn, struct node *node)
 {
 	switch (node->phase) {
 	case PHASE_PRE_START:
-		/* Who waits below a restart that it outlives is looked at again then. */
+		/* A child kept across its supervisor's restart starts when the supervisor
+		 * is ready. */
 		if (!node_is_leaving(node) && reconcile_takes_starts(turn->core, node))
 			create(turn, node);
 		return;

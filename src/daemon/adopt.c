@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* adopt.c - take over what a guardian that died has left: its state and its processes. */
+/* adopt.c - take over the state and the processes of a guardian that died. */
 #include "config.h"
 
 #include "daemon/adopt.h"
@@ -229,7 +229,7 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 	return 0;
 }
 
-/* ---- the one that was on its way --------------------------------------------------- */
+/* ---- the spawn under way ---- */
 
 /*
  * The dead one was between clone and exec.  A child of such a clone goes on without its
@@ -245,7 +245,7 @@ adopt_is_born(struct shell *shell, const bool *ended)
 
 	while (spawn->trace.step == SPAWN_STEP_NONE) {
 		ends_take_exits(shell->procs);
-		/* What it failed in is put down before it ends of that. */
+		/* The child records its failed step before it ends. */
 		if (*ended || proc_has_execed(pid))
 			return spawn->trace.step == SPAWN_STEP_NONE;
 		if (clock_mono_ms() > end_ms) {
@@ -268,7 +268,7 @@ undo_birth(struct procs *procs, struct proc *proc)
 	containment_reaped(&proc->containment);
 }
 
-/* What a child was born into whose birth was not put down. */
+/* The containment of a child that was started without an acknowledgement. */
 static void
 enter_containment(struct shell *shell, struct proc *proc, const struct actor *actor,
                   uint32_t life)
@@ -300,7 +300,7 @@ finish_spawn(struct shell *shell)
 
 	if (life == 0 || pid == 0)
 		return;
-	/* Whoever had this pid before has ended, and that was told before. */
+	/* An earlier process of this pid has ended, and the walker has told of that. */
 	while (
 	    (proc_by_pid(procs, pid) != NULL || task_by_pid(shell->tasks, pid) != NULL) &&
 	    ends_take_exit(procs))
@@ -341,8 +341,9 @@ finish_spawn(struct shell *shell)
 	proc->failed_step = (enum spawn_step)spawn->trace.step;
 	proc->failed_which = spawn->trace.which;
 	proc->error = proc->failed_step != SPAWN_STEP_NONE ? spawn->trace.code : 0;
-	/* Killed on its way: not started at all, and will be: by the action that asks for
-	 * it again, or, where that was done long ago, as one whose elder has gone. */
+	/* Killed during its start: not started at all.  The action that asks for it again
+	 * starts it, or, if that action was performed long ago, the end of its
+	 * predecessor does. */
 	if (proc->failed_step == SPAWN_STEP_NONE && was_deferred)
 		proc->used = proc->deferred = true;
 	else if (proc->failed_step == SPAWN_STEP_NONE)
@@ -361,13 +362,13 @@ report_adopted(struct shell *shell, const struct proc *proc)
 	report_process_adopted(shell, &view, proc->pid);
 }
 
-/* What may have gone by unseen while nobody supervised it. */
+/* Post what may have happened unseen while no guardian ran. */
 static void
 tell_living(struct procs *procs, struct proc *proc, const struct node_view *view)
 {
 	const bool is_stopped = actors_get(&procs->shell->actors, proc->ref)->sigstopped;
 
-	/* Nobody was there to hear it: its watchdog begins anew. */
+	/* No guardian could hear the process: its watchdog begins anew. */
 	if (view->watchdog)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_WATCHDOG, .code = -1});
@@ -413,7 +414,7 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 	}
 }
 
-/* What the core knows of whom this process belongs to; false: of nobody any more. */
+/* The core's view of the actor of this process; false: the actor is gone. */
 static bool
 view_owner(const struct shell *shell, const struct proc *proc, struct node_view *ret)
 {
@@ -424,7 +425,7 @@ view_owner(const struct shell *shell, const struct proc *proc, struct node_view 
 	return true;
 }
 
-/* Whom the core does not know to be there: it is told before anything that they said. */
+/* Processes spawned but not acknowledged: post SPAWNED before any message of theirs. */
 static void
 acknowledge(struct shell *shell)
 {
@@ -454,7 +455,7 @@ compare(struct shell *shell)
 	ends_tell(shell->procs);
 }
 
-/* Actions whose event is in the stream were performed, whatever was put down of it. */
+/* Actions with an event in the stream were performed, even if the count is lower. */
 static void
 count_performed(struct shell *shell)
 {
@@ -522,7 +523,7 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 		return r;
 	shell->exiting = core_exited(shell->core, &shell->exit_status);
 	shell->now_ms = clock_mono_ms() + 1;
-	/* What they said before they ended comes before their end. */
+	/* Messages of a process come before its end. */
 	mend_processes(shell);
 	acknowledge(shell);
 	notify_drain(shell->notify);

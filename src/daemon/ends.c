@@ -502,8 +502,8 @@ ends_take_exits(struct procs *procs)
 		continue;
 }
 
-/* Hold a process that the walker would have reaped, to wait for its end by ourselves:
- * `who` is the epoll's data then. -1: the process has ended with an unknown status. */
+/* Hold a process of the walker, to wait for its end by ourselves; the epoll reports
+ * `data` then. -1: the process has ended with an unknown status. */
 int
 ends_hold(struct procs *procs, pid_t pid, uint32_t who)
 {

@@ -37,7 +37,7 @@ struct keeper {
 
 /* A sign of life in the midst of long work is sent so often. */
 #define BEAT_MS 1000
-/* So long the ledger, which there is no going on without, may be on its way. */
+/* How long the ledger, which is indispensable, may wait for the link, in milliseconds. */
 #define PATIENCE_MS 5000
 
 /* A message without a descriptor: 0, also to a walker that is gone, or -errno. */
@@ -239,8 +239,8 @@ wait_for_ack(struct shell *shell)
 	return code;
 }
 
-/* There are too many descriptors on their way, of whomever: try again for so long.  0,
- * also where the walker is gone, or -errno. */
+/* Too many descriptors of this user are in flight: try again for that long. 0, also where
+ * the walker is gone, or -errno. */
 static int
 send_patiently(struct shell *shell, const struct link_message *message, int fd)
 {
@@ -256,9 +256,9 @@ send_patiently(struct shell *shell, const struct link_message *message, int fd)
 }
 
 /*
- * The walker answers when it has the ledger: until then a successor would get the one
- * before.  Where it could not take it, what is done from now on would be unknown to a
- * successor, who goes on with the one before: so let that be now.
+ * The walker acknowledges the ledger: until then a successor would get the ledger before.
+ * If the walker cannot take it, everything from now on would be unknown to a successor,
+ * so this guardian ends at once and the successor goes on with the ledger before.
  */
 void
 keeper_keep_ledger(struct shell *shell)
@@ -301,7 +301,7 @@ keeper_has_room(struct shell *shell, uint32_t n)
 
 	if (shell->keeper == NULL || shell->keeper->is_gone)
 		return true;
-	/* Not before it keeps what it has been given. */
+	/* Descriptors that wait to be sent count, too. */
 	if (unsent_flush(shell->keeper->unsent) < 0 || tell(shell, &room) < 0)
 		return false;
 	return wait_for_ack(shell) == 0;

@@ -18,8 +18,8 @@ struct shell;
 struct keeper *keeper_new(struct shell *shell, struct err *err);
 void keeper_free(struct keeper *keeper);
 
-/* The start has succeeded: from now on our death is a crash of a supd that ran.  What
- * nobody took of what was kept is let go. */
+/* The start has succeeded: from now on our death is a crash of a supd that ran.
+ * Descriptors that no room took are dropped. */
 void keeper_settled(struct shell *shell);
 
 /* In the midst of work that may take seconds: the walker is to know that we are alive.
@@ -38,7 +38,7 @@ bool keeper_has_room(struct shell *shell, uint32_t n);
 /* Have the walker hold this lock of the runtime directory instead of the one before. */
 void keeper_lock(struct shell *shell, int fd);
 
-/* Have the walker give the ledger in force to whoever comes after us. */
+/* Have the walker give the ledger in force to the next guardian. */
 void keeper_keep_ledger(struct shell *shell);
 
 /* A frozen configuration that the walker kept; NULL and a sentence. */

@@ -34,7 +34,8 @@
 struct load {
 	const char *file;
 	const struct conf_addition *addition; /* NULL: the file is read … */
-	const struct conf *conf;              /* … else it is an addition to this one */
+	/* … else an addition to this configuration */
+	const struct conf *conf;
 	struct conf_options options;
 };
 

@@ -60,8 +60,8 @@ adjust(struct sockwork *work, const struct mailbox *mailbox)
 }
 
 /*
- * Under which name the walker keeps it: what it listens to, whoever has it.  Port 0 is
- * another one for each that asks for it.
+ * The key in the walker's vault: kind and address, the same for every owner.  With port 0
+ * each owner gets another port.
  */
 static uint64_t
 key_of(const struct conf *conf, const struct mailbox *mailbox)
@@ -91,7 +91,7 @@ open_new(struct sockwork *work, const struct mailbox *mailbox, struct err *err)
 	return mailbox_do_file(work, mailbox, SOCKWORK_OPEN, err);
 }
 
-/* The same socket in the configuration before, whoever had it there; NULL: none. */
+/* The same socket in the configuration before, of any actor; NULL: none. */
 static const struct mailbox *
 find_old(const struct mailboxes *old, const struct mailbox *wanted)
 {
@@ -111,7 +111,7 @@ was_missing(const struct mailboxes *old, const struct mailbox *wanted)
 	return map_get(&old->by_key, wanted->key, &i) && old->at[i].fd < 0;
 }
 
-/* Does an actor that was added, or is configured, have that address?  NULL: nobody. */
+/* The path of the added or configured actor with that address; NULL: none. */
 static const char *
 find_owner(const struct shell *shell, const struct mailbox *wanted, bool is_added)
 {
@@ -131,7 +131,7 @@ find_owner(const struct shell *shell, const struct mailbox *wanted, bool is_adde
 	return NULL;
 }
 
-/* The descriptor of one socket: there before, or a new one; -errno. */
+/* The descriptor of a socket: kept from before, or newly opened; -errno. */
 static int
 open_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox,
          const struct mailboxes *old, bool is_added, struct err *err)
@@ -164,7 +164,7 @@ open_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox,
 	return 0;
 }
 
-/* What there is to be opened; 0 or -ENOMEM. */
+/* List the sockets of a configuration; 0 or -ENOMEM. */
 static int
 list_sockets(struct mailboxes *ret, const struct conf *conf)
 {
@@ -227,7 +227,7 @@ count_sockets(const struct conf *conf)
 	return n;
 }
 
-/* Who stands in for whom: all sockets are there. */
+/* Index the handlers, now that all sockets are listed. */
 static void
 index_handled(struct mailboxes *mailboxes)
 {

@@ -25,13 +25,14 @@ struct shell;
 
 /* One socket. */
 struct mailbox {
-	int fd;                           /* -1: it could not be opened so far */
+	int fd;                           /* -1: not opened yet */
 	const struct conf_socket *socket; /* borrowed from the configuration */
-	uint32_t actor;                   /* of the configuration: whose it is */
+	uint32_t actor;                   /* index of the owner in the configuration */
 	uint64_t key;                     /* in the walker's vault */
 	bool is_kept;                /* it was taken over from the configuration before */
 	bool is_given;               /* supd was started with it, and does not close it */
-	struct letterbox *letterbox; /* letters.c: what listens while nobody else does */
+	/* letters.c: the listener while the actor has no process */
+	struct letterbox *letterbox;
 };
 
 /* All sockets of one configuration, in the order of its actors. */
@@ -72,7 +73,7 @@ const struct mailboxes *mailboxes_for(const struct shell *shell,
 /* The i-th of the sockets of an actor; NULL: it has fewer. */
 struct mailbox *mailboxes_of(const struct mailboxes *mailboxes, uint32_t actor, size_t i);
 
-/* The i-th of those that it stands in for; NULL: there are fewer. */
+/* The i-th socket that the actor is a handler of; NULL: there are fewer. */
 struct mailbox *mailboxes_handled(const struct mailboxes *mailboxes, uint32_t actor,
                                   size_t i);
 

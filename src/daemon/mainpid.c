@@ -133,7 +133,7 @@ mainpid_adopt(struct procs *procs)
 	}
 }
 
-/* Have what was left of the actor be its main process, if it is there still. */
+/* Make a leftover of the actor its main process, if the leftover still exists. */
 static bool
 take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 {

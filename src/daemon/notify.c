@@ -27,7 +27,7 @@
 #define DRAIN_BATCH 64
 /* So many messages of one actor in a row; the rest waits for the next turn. */
 #define DRAIN_MESSAGES 64
-/* The pause before a socket is read again whose next message has to be waited for. */
+/* The pause before a busy socket is read again, in seconds. */
 #define PAUSE_S 0.01
 #define NO_SLOT UINT32_MAX
 

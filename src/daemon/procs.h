@@ -60,8 +60,8 @@ size_t procs_collect(struct procs *procs);
  */
 void procs_take_main(struct procs *procs, struct ref ref, pid_t pid);
 
-/* The actor's process has said that it is ready: record that. false: it had said so
- * before, or there is no process. */
+/* The actor's process said READY=1: record that. false: said before, or there is no
+ * process. */
 bool procs_told(struct procs *procs, struct ref ref);
 
 /* The ends of adopted processes are not told any more: look for them by ourselves. */

@@ -205,7 +205,8 @@ seat_check(struct seat *seat)
 		}
 		report_supd(seat->shell, "files_lost");
 		watch(seat);
-		/* What was removed again before that is seen by one more look. */
+		/* Look once more, as a file may have been removed again before the watch.
+		 */
 		look_soon(seat);
 	}
 	seat->retry_seconds = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* shell.h - the shell around the decision core: one running supd.
  *
- * Everything that the rooms of the daemon share.  The world becomes events
- * (shell_post), the core's actions become system calls (perform.c).  Whoever is called
- * from perform never calls the core: it posts.
+ * State that all rooms of the daemon share.  The world becomes events (shell_post), the
+ * core's actions become system calls (perform.c).  A function called from perform never
+ * calls the core: it posts.
  */
 #ifndef DAEMON_SHELL_H
 #define DAEMON_SHELL_H

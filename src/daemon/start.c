@@ -39,8 +39,8 @@
 #include "os/leftover.h"
 #include "os/sock.h"
 
-/* So many guardians that died one after the other while they took over: the fault is in
- * what they took over (DECISIONS 9). */
+/* The number of guardians in a row that died during their takeover, after which the state
+ * counts as the fault (DECISIONS 9). */
 #define ATTEMPTS_MAX 5
 
 /* A supd that was killed holds its socket no longer than so long. */
@@ -49,7 +49,7 @@
 
 /* ---- which way --------------------------------------------------------------------- */
 
-/* For root: may nobody else put something in the place of what supd has there? */
+/* For root: true if no other user may replace a file in this directory. */
 static bool
 is_safe_place(const char *directory)
 {
@@ -115,7 +115,7 @@ start_choose(struct shell *shell, struct start *ret)
 	if (shell->handover->ledger_fd < 0)
 		return load(shell, ret);
 	if (adopt_open(shell, &ret->ledger, &err) < 0) {
-		/* The binary before us can read it: nobody need die for that. */
+		/* The binary before us can read the state: no actor need end for that. */
 		if (hello->is_upgrade) {
 			log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
 			return EX_OSERR;
@@ -151,7 +151,7 @@ seed_of(const struct supd_options *options)
 	return seed;
 }
 
-/* Whose processes actors of this configuration are: a list, NULL without memory. */
+/* The users of all actors of this configuration; NULL without memory. */
 static uid_t *
 list_users(const struct conf *conf, size_t *ret_n)
 {
@@ -195,7 +195,7 @@ hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner,
 	return r;
 }
 
-/* Is there another supd whose actors look like leftovers?  Then they are not to be
+/* True if another supd lives with actors that look like leftovers: they are not to be
  * touched. */
 static bool
 is_another_alive(struct shell *shell, const struct conf *conf)
@@ -251,7 +251,7 @@ start_end_leftovers(struct shell *shell, const struct conf *conf)
 	leftovers_done(&found);
 }
 
-/* The same for the guardian before us: whose they are is known by their descent, too. */
+/* The same for the guardian before us: descent identifies its processes, too. */
 static size_t
 end_actors(struct shell *shell)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* strays.c - what is left of actors that nobody supervised, and SIGKILL does not end. */
+/* strays.c - leftovers that SIGKILL does not end. */
 #include "config.h"
 
 #include "daemon/strays.h"
@@ -13,8 +13,8 @@
 #include "daemon/shell.h"
 
 /*
- * A process may say of itself that it is of any actor: that counts where its user is the
- * actor's, or one who may do anything to it.
+ * A process may claim to be of any actor: that counts where its user is the actor's, or a
+ * user with all rights over the actor.
  */
 static bool
 may_be_of(const struct actor *actor, const struct leftover *left)
@@ -27,7 +27,7 @@ may_be_of(const struct actor *actor, const struct leftover *left)
 	        left->uid == (process->has_user ? process->uid : own));
 }
 
-/* Whose it is; NULL: of nobody that counts. */
+/* The actor of a leftover; NULL: no actor that counts. */
 static const struct actor *
 owner_of(const struct procs *procs, const struct leftover *left)
 {
@@ -65,7 +65,7 @@ begin(struct procs *procs, struct ref ref)
 		shell_post(shell, &left);
 }
 
-/* Of nobody: supd goes on, and tells which it is. */
+/* A leftover without an actor: log the process and go on. */
 static void
 tell(const struct leftover *left, const struct actor *actor)
 {
@@ -106,8 +106,8 @@ strays_take(struct procs *procs, const struct leftovers *found)
 }
 
 /*
- * All these are of the actor, whose record in the ledger is damaged, and were killed.
- * True: one of them is its process until it is gone.
+ * All leftovers in the list are of this actor, whose record in the ledger is damaged, and
+ * were killed.  True: the actor's process is one of them, until it is gone.
  */
 bool
 strays_mend(struct procs *procs, struct proc *proc, const struct leftovers *found)

@@ -64,7 +64,7 @@ struct task_order {
 struct task_result {
 	bool is_late;         /* killed because its time was up */
 	enum spawn_step step; /* the failed step of its start */
-	int error; /* errno of that step; 0: it was started, and `end` is its end */
+	int error; /* errno of the step; 0: it was started, and `end` is the end */
 	struct reap end;
 	uint64_t told_seq; /* of the event that tells of its failure; 0: none yet */
 };

@@ -36,7 +36,7 @@ struct trial_result {
 	enum node_state state; /* before anything was taken back */
 	bool has_failed;       /* for this cause; else it was not ready in time */
 	struct cause cause;
-	/* path of `who`, perhaps gone by now; borrowed during the call */
+	/* path of the actor; borrowed during the call */
 	const char *path;
 	uint64_t since_wall_us; /* since when the one before is in force */
 };

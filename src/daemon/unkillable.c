@@ -71,7 +71,7 @@ unkillable_text_below(struct strbuf *sb, const struct shell *shell, struct ref t
 	}
 }
 
-/* supd ends without these processes: this is the last message about them. */
+/* supd ends without these processes and mentions them a last time. */
 void
 unkillable_log_left(const struct shell *shell)
 {

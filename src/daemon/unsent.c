@@ -112,7 +112,7 @@ try_all(struct unsent *unsent, bool drops)
 		    (r = send_item(unsent, &item, false)) < 0)
 			unsent->items[n++] = item;
 		else if (item.kind != LINK_DROP && item.kind != UNSENT_CLOSE)
-			/* The walker has it: this is not the last one. */
+			/* The walker has the descriptor: close this copy. */
 			fd_close(&item.fd);
 		if (r < 0)
 			code = r;
@@ -221,7 +221,7 @@ unsent_send(struct unsent *unsent, enum link_kind kind, uint64_t key, int fd)
 
 	forget(unsent, kind, key);
 	if (!waits_for_newer(unsent, kind, key)) {
-		/* Once is enough to wait for those who do not read. */
+		/* Wait only once for a reader that does not read. */
 		r = send_item(unsent, &item, unsent->n == 0);
 		if (r == 0)
 			return;

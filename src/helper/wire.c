@@ -60,7 +60,7 @@ helper_next_text(const struct helper_message *message, const char *before)
 	size_t at = 0;
 
 	if (before != NULL) {
-		/* There is none behind the last, whatever lies behind that "". */
+		/* No text follows the last, whatever bytes lie behind that "". */
 		at = (uintptr_t)before - first;
 		if (at >= message->text_len)
 			return "";

@@ -19,13 +19,13 @@
 
 /* The end of a child that was killed, or has said all, is waited for so long. */
 #define END_MS 100
-/* An owner whose child was late rests for so long. */
+/* How long an owner with a late child rests, in milliseconds. */
 #define REST_MS 10000
 /* The stack of a child that shares our descriptors: it makes system calls, nothing else.
  */
 enum { STACK_BYTES = 32 * 1024 };
 
-/* What one child is to do, in its copy of our memory. */
+/* The work of a child, in its copy of our memory. */
 struct job {
 	pid_t parent;
 	bounded_fn *run;
@@ -50,8 +50,8 @@ bounded_reaped(struct bounded *bounded, pid_t pid)
 			bounded->pids[id] = 0;
 }
 
-/* Is this child still at work?  It is only looked at: whoever reaps our children reaps
- * it, too. */
+/* True if this child is still at work.  The child is not reaped here; the reaper of all
+ * our children does that. */
 bool
 bounded_works(struct bounded *bounded, int id)
 {
@@ -67,7 +67,7 @@ bounded_works(struct bounded *bounded, int id)
 	return false;
 }
 
-/* Kill and reap one; false: it is still there. */
+/* Kill and reap a child; false: the child still exists. */
 static bool
 end_one(struct bounded *bounded, int id)
 {
@@ -108,7 +108,8 @@ rests(const struct bounded *bounded, int id, uint64_t now_ms)
 	return bounded->is_late[id] && now_ms < bounded->rest_until_ms[id];
 }
 
-/* A place for one more child of this owner; -EAGAIN.  One that nobody rests in, if any.
+/* A place for another child of this owner, if possible a place where no owner rests;
+ * -EAGAIN.
  */
 static int
 find_place(struct bounded *bounded, uint64_t owner)
@@ -219,8 +220,8 @@ begin(struct bounded *bounded, uint64_t owner, struct job *job)
 }
 
 /*
- * Start a child that shares our descriptors, so that it can close some of them, and for
- * which nobody waits.  It makes system calls only.  Returns a number for bounded_works();
+ * Start a child that shares our descriptors, so that it can close some of them, and that
+ * is not waited for.  It makes system calls only.  Returns a number for bounded_works();
  * -EAGAIN while too many children are at work, or another -errno.
  */
 int
@@ -254,7 +255,7 @@ bounded_open(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *dat
 	return id;
 }
 
-/* End a child with its channel, whatever it does: before any other child is reaped.  One
+/* End a child with its channel, at any moment, before another child is reaped.  A child
  * that hangs in the kernel keeps its place. */
 void
 bounded_end(struct bounded *bounded, int id, int *fd)
@@ -266,7 +267,7 @@ bounded_end(struct bounded *bounded, int id, int *fd)
 		(void)poll(NULL, 0, 1);
 }
 
-/* The same for one that did not do in time what it was to do for this owner. */
+/* The same for a child that was too late for this owner. */
 void
 bounded_end_late(struct bounded *bounded, uint64_t owner, int id, int *fd)
 {

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* So many descriptors are closed by one child. */
+/* The number of descriptors that a child closes. */
 #define CLOSER_FDS_MAX 253
 
 int closer_close(struct bounded *bounded, uint64_t owner, const int *take_fds, size_t n);

@@ -24,7 +24,7 @@
 
 #define BIT(capability) (UINT64_C(1) << (capability))
 
-/* The capabilities that a kind of process keeps, if it has them. */
+/* The capabilities that each kind of process keeps. */
 static const uint64_t kept[CONFINE_MAX] = {
     /* log.directory may have any owner; and the bounds on the pipes of one user, and on
      * the last blocks of a disk, are not for it. */

@@ -83,9 +83,9 @@ containment_open_limited(struct containment *c, struct cgroup_root *root,
 }
 
 /*
- * As containment_open(), for an actor whose processes were started by an earlier
- * guardian.  The cgroup is expected to exist; with many actors it is not looked at.
- * Whether it was killed is unknown, so the next life gets a fresh cgroup.
+ * As containment_open(), for an actor with processes started by an earlier guardian.  The
+ * cgroup is expected to exist; with many actors it is not looked at.  As it may have been
+ * killed, the next life gets a fresh cgroup.
  */
 void
 containment_adopt(struct containment *c, const struct cgroup_root *root, const char *path,

@@ -45,7 +45,7 @@ struct hunt {
 	pid_t walker; /* not 0: only find out whether another one of theirs lives */
 	pid_t owner;  /* the answer; 0: none does */
 	size_t
-	    n_unsure; /* processes whose environment the last look came too early for */
+	    n_unsure; /* processes that were executing a program just then */
 };
 
 /* Of the kernel, and of a process that is about to be a zombie: see sched.h. */
@@ -82,10 +82,9 @@ value_of(const struct hunt *hunt, const char *name)
 }
 
 /*
- * For a process whose environment is empty: is it in the midst of an exec?  The kernel
- * has a moment, long on a busy machine, in which the old environment is gone and the new
- * one is not there yet.  Only the users' own count: others must not be able to hold us
- * up.
+ * True if a process with an empty environment is in the midst of an exec: the kernel has
+ * a moment, long on a busy machine, between the old environment and the new.  Only
+ * processes of these users count: other users must not be able to delay us.
  */
 static bool
 is_executing(const struct hunt *hunt, pid_t pid)
@@ -152,7 +151,8 @@ is_theirs(struct hunt *hunt, pid_t pid)
 	return session > 0 && map_get(&hunt->sessions, (uint64_t)session, &value);
 }
 
-/* Is it there still?  While a process ends nothing but this can be read of it. */
+/* True if the process still exists.  While a process ends /proc shows nothing else of it.
+ */
 static bool
 is_there(const struct leftover *left)
 {
@@ -356,7 +356,7 @@ wait_a_moment(const struct hunt *hunt, uint64_t end_ms)
 	}
 }
 
-/* Of those that were killed, leave those in the list that are there still. */
+/* Keep the killed processes that still exist in the list. */
 static void
 take_left(struct hunt *hunt, struct leftovers *ret)
 {
@@ -371,14 +371,13 @@ take_left(struct hunt *hunt, struct leftovers *ret)
 }
 
 /*
- * Kill every process of an actor that has the variable in the environment that it was
- * started with, and what they fork meanwhile: all at once, and with one wait of three
- * seconds at most for all of them.  For the one who holds the lock of that supd's
- * directory: nobody supervises them any more.  Any user where the variable is known to
- * nobody else.
+ * Kill every process of an actor that was started with this variable
+ * ("SUPD_SOCKET=/run/supd/control.sock"), and its new children: all at once, and with a
+ * single wait of three seconds at most.  To be called by the holder of the lock of that
+ * supd's directory, as these processes have no supervisor. `uids`: processes of these
+ * users only; none: of any user, where the variable is a secret.
  *
- * Returns 0, also when some are left, which cannot be killed; or -errno.  *ret is the
- * caller's in any case: leftovers_done().
+ * Returns 0, also when some are left, which cannot be killed; or -errno.
  */
 int
 leftover_kill(const struct leftover_hunt *of, struct leftovers *ret)
@@ -418,7 +417,7 @@ leftovers_add(struct leftovers *list, const struct leftover *left)
 	return true;
 }
 
-/* Take one of this actor, which is there still, out of a list; false: none is in it. */
+/* Take an existing leftover of this actor out of a list; false: none. */
 bool
 leftovers_take(struct leftovers *list, const char *path, struct leftover *ret)
 {
@@ -446,14 +445,11 @@ leftovers_done(struct leftovers *found)
 }
 
 /*
- * Kill everything that descends from a walker whose guardian has died, and from us, who
- * have started nothing yet: the actors, whatever they did to their environment.  What is
- * in the walker's own session was there before supd.  Guardians that were left behind
- * (`left`, which may have holes of 0) are not killed again, and not waited for: they do
- * nothing any more.  But what they have started is still theirs, and is killed.  Waits
- * three seconds at most for the end of the others; of `of` only the beat is used.
+ * Kill all descendants of a walker without its guardian, and ours, as we have started
+ * nothing yet: the actors, whatever their environment.  Processes of the walker's own
+ * session were there before supd.  Waits for their end.
  *
- * Returns 0; -EBUSY when something would not die; or another -errno.
+ * Returns 0; -EBUSY when a process would not die; or another -errno.
  */
 int
 leftover_kill_below(const struct leftover_hunt *of, pid_t walker, const pid_t *left,

@@ -12,8 +12,8 @@
 #define LEFTOVER_PATH_MAX 256
 #define LEFTOVER_MARK_MAX 40
 
-/* Whose processes are looked for: with this variable in their environment
- * ("SUPD_SOCKET=/run/supd/control.sock"), of these users; none: of any. */
+/* The processes to look for: with this variable in their environment
+ * ("SUPD_SOCKET=/run/supd/control.sock"), of these users; none: of any user. */
 struct leftover_hunt {
 	const char *variable;
 	const uid_t *uids;
@@ -23,7 +23,7 @@ struct leftover_hunt {
 	void *arg;
 };
 
-/* One that SIGKILL does not end. */
+/* A process that SIGKILL does not end. */
 struct leftover {
 	pid_t pid;
 	uid_t uid;

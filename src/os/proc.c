@@ -46,7 +46,7 @@ struct proc_sweep {
 	size_t n;
 	size_t cap;
 	pid_t self;                /* asked for once: the list of children is long */
-	pid_t walker;              /* 0, or whose children are looked at like ours */
+	pid_t walker;              /* 0, or the walker: its children count as ours */
 	pid_t left[PROC_LEFT_MAX]; /* 0, or the same */
 	bool is_unsure;  /* everything changed while we looked, again and again */
 	struct map seen; /* pid to index */
@@ -388,18 +388,17 @@ try_sweep(struct proc_sweep *sweep, const struct map *known)
 }
 
 /*
- * Find every living orphan that came to us, that is every child of ours that is not in
- * `known` (keyed by pid), and all its descendants.  Reap first: what has ended only
- * makes work.
+ * Find every living orphan that came to us, that is every child of ours outside `known`
+ * (keyed by pid), and all its descendants.  Reap first: dead children only make work.
  *
- * A process that forks another and ends, again and again, may be gone when we look at
- * it, and the next one not yet in our list.  So the list counts only if everything in it
- * lived when it was looked at, or had ended before it was made: then whoever lived when
- * it was begun has a forefather in it.  Else it is made again; and if that does not come
- * to rest, proc_sweep_has() says that anything may be there.
+ * A process that forks and ends, again and again, may be gone when we look at it, before
+ * its child is in our list.  So the list counts only if every process in it lived when it
+ * was looked at, or had ended before the list was made: then each process that lived at
+ * the beginning has an ancestor in the list.  Otherwise the list is made again; if that
+ * never succeeds, proc_sweep_has() says that any process may exist.
  *
- * Returns 0, -E2BIG when there are more than PROC_SWEEP_MAX (those are in it), -ENOMEM,
- * or another -errno when /proc cannot be read; then nothing is sure either.
+ * Returns 0, -E2BIG when there are more than PROC_SWEEP_MAX (the first are listed),
+ * -ENOMEM, or another -errno when /proc cannot be read; then nothing is certain either.
  */
 int
 proc_sweep_take(struct proc_sweep *sweep, const struct map *known)

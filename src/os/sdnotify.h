@@ -37,7 +37,7 @@ struct notify_message {
 	size_t len;
 	char text[NOTIFY_MESSAGE_MAX + 1]; /* lines KEY=value, NUL-terminated */
 	uint64_t stamp_ns; /* when it was sent: tells it from others; 0: unknown */
-	bool has_more_fds; /* descriptors beyond these, which were not taken */
+	bool has_more_fds; /* further descriptors, not taken */
 	size_t n_fds;
 	int fds[NOTIFY_FDS_MAX]; /* owned by the caller, CLOEXEC */
 };

@@ -14,13 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One thing may take so long, and half of it with each that is late; so often halved. */
+/* The time for an operation, halved with each late operation; and how often it is halved.
+ */
 #define PATIENCE_MS  1000
 #define HALVINGS_MAX 5
 
 struct order {
 	enum sockwork_kind kind;
-	struct sock_file file; /* its path is the one below */
+	struct sock_file file; /* with `path` below */
 	char path[PATH_MAX];
 };
 

@@ -28,7 +28,7 @@ enum sockwork_kind {
 struct sockwork {
 	struct bounded *bounded;
 	uint64_t until_ms;
-	int id; /* -1: there is no child so far */
+	int id; /* -1: no child yet */
 	int fd;
 };
 

@@ -184,7 +184,7 @@ count_crash(struct walker *walker, const struct reap *end, bool has_hung)
 	uint64_t life_ms = walker->now_ms - walker->respawn.began_ms, delay_ms = 0;
 	char text[REAP_TEXT_MAX];
 
-	/* Trials are so few that they need no delay between them. */
+	/* Trials are few and need no delay between them. */
 	if (!walker->is_new)
 		delay_ms = respawn_end(&walker->respawn, walker->now_ms);
 	say("supd's guardian (pid %d) ended after %ju ms, %s; the next one comes in "

@@ -156,7 +156,7 @@ flow_on_event(struct logd *logd, struct stream *stream)
 }
 
 /*
- * Move the streams whose pause is over.  Returns the time of the next end of a pause,
+ * Move the streams at the end of their pause.  Returns the next end of a pause,
  * UINT64_MAX: none.
  */
 uint64_t

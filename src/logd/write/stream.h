@@ -17,7 +17,7 @@ enum stream_place {
 	STREAM_ARMED,   /* epoll tells when something is there */
 	STREAM_PAUSING, /* more is coming: wait until it is worth while */
 	STREAM_READY,   /* a piece is to be written */
-	STREAM_WAITING, /* for its sink while that has trouble */
+	STREAM_WAITING, /* for a sink with trouble */
 	STREAM_PARTIAL, /* for the rest of a line */
 	STREAM_ENDED,   /* nobody can write any more */
 };
