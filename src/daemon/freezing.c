@@ -98,7 +98,6 @@ freezing_adopt(struct procs *procs, struct proc *proc, bool freeze)
 static void
 pass(struct procs *procs)
 {
-	struct shell *shell = procs->shell;
 	uint32_t kept = 0;
 
 	(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
@@ -109,8 +108,7 @@ pass(struct procs *procs)
 		if (proc->used && proc->frozen)
 			n = containment_stop(&proc->containment, procs->sweeper);
 		else if (proc->used)
-			(void)containment_signal(&proc->containment, &shell->cgroups,
-			                         procs->sweeper, SIGCONT);
+			containment_continue(&proc->containment, procs->sweeper);
 		proc->quiet = n > 0 ? 0 : proc->quiet + 1;
 		if (proc->frozen && proc->quiet < QUIET && ++proc->passes < PASSES_MAX) {
 			procs->unsettled[kept++] = procs->unsettled[i];

@@ -316,6 +316,16 @@ containment_freeze(struct containment *c, const struct cgroup_root *root, bool f
 	return r;
 }
 
+/* Add what the main process, wherever it is, has below it. */
+static void
+add_below_main(const struct containment *c, struct proc_sweep *sweep)
+{
+	if (c->is_main_alive)
+		(void)proc_sweep_add_tree(sweep, c->session, c->mark);
+	if (c->told > 0)
+		(void)proc_sweep_add_tree(sweep, c->told, c->mark);
+}
+
 /*
  * Without a cgroup: stop all processes of the actor but its main process, which the
  * caller can signal by better means. `sweep` must have been taken this turn.  Returns the
@@ -333,13 +343,22 @@ containment_stop(const struct containment *c, struct proc_sweep *sweep)
 	if (c->session == 0)
 		return 0;
 	moved = c->is_main_alive && !proc_is_stopped(c->session);
-	if (c->is_main_alive)
-		(void)proc_sweep_add_tree(sweep, c->session, c->mark);
-	if (c->told > 0) {
-		moved += !proc_is_stopped(c->told);
-		(void)proc_sweep_add_tree(sweep, c->told, c->mark);
-	}
+	moved += c->told > 0 && !proc_is_stopped(c->told);
+	add_below_main(c, sweep);
 	return moved + proc_sweep_stop(sweep, c->session, c->mark);
+}
+
+/*
+ * Without a cgroup: continue all processes that containment_stop() stops, so not the main
+ * process: one that handles SIGCONT gets it once.  `sweep` must have been taken this turn.
+ */
+void
+containment_continue(const struct containment *c, struct proc_sweep *sweep)
+{
+	if (c->session == 0)
+		return;
+	add_below_main(c, sweep);
+	(void)proc_sweep_signal(sweep, c->session, c->mark, SIGCONT);
 }
 
 /*

@@ -60,6 +60,7 @@ int containment_kill(struct containment *c, const struct cgroup_root *root,
 int containment_freeze(struct containment *c, const struct cgroup_root *root,
                        bool freeze);
 int containment_stop(const struct containment *c, struct proc_sweep *sweep);
+void containment_continue(const struct containment *c, struct proc_sweep *sweep);
 bool containment_ran_out_of_memory(const struct containment *c,
                                    const struct cgroup_root *root);
 bool containment_has(const struct containment *c, const struct cgroup_root *root,

@@ -38,6 +38,22 @@ def subtree(box, kind, options, _):
     equal(s.seen("failure"), [], "failures")
 
 
+@contained("a process hears once that it goes on, and not at all where the kernel froze it")
+def told_once(box, kind, options, _):
+    names = [f"a{i}" for i in range(5)]
+    s = box.supd({"s": {"children": {name: {"containment": kind, "do": ["fork=20"]}
+                                     for name in names}}}, **options)
+    for name in names:
+        s.line("F", name)
+    s.ctl_ok("suspend", "s")
+    s.ctl_ok("resume", "s")
+    for name in names:
+        s.tell(name, "echo")
+        s.line("E", name)
+    equal([len(s.lines("s", name)) for name in names],
+          [1 if kind == "session" else 0] * len(names), "signals that came")
+
+
 @contained("what forks on and on stands still as a whole, and goes on as a whole")
 def forking(box, kind, options, _):
     counter = box.file("counter")
