@@ -10,6 +10,8 @@
  * new child exists that has not run yet ("born").  The target's own children run on
  * untouched.  With -w PID is the parent of the targets: each child of it is a target from
  * its birth on, and TIMES of them are ended, one after the other, each at its N-th stop.
+ * No target is a child that shares the descriptors of its parent, to close some of them,
+ * nor any that is born while a target lives.
  *
  * stdout: "attached" once stops are counted; "killed PID N entry|born|exit NAME"; "ended
  * PID N" if a target ended by itself after N stops.  At the end of stdin: "stops N" and a
@@ -19,6 +21,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -270,7 +273,16 @@ note_early(struct killer *killer, pid_t child)
 	fail("too many children");
 }
 
-/* `pid` has a new child: a target if pid is the parent, else it is let go at once. */
+/* Has this child of the parent come to be a target, or only to do the parent's work?
+ * Where the kernel cannot compare them it is a target. */
+static bool
+is_target(const struct killer *killer, pid_t child)
+{
+	return killer->times > 0 && killer->target == 0 &&
+	       syscall(SYS_kcmp, killer->parent, child, KCMP_FILES, 0, 0) != 0;
+}
+
+/* `pid` has a new child: a target perhaps if pid is the parent, else it is let go at once. */
 static void
 on_born(struct killer *killer, pid_t pid)
 {
@@ -285,7 +297,7 @@ on_born(struct killer *killer, pid_t pid)
 			;
 	}
 	if (pid == killer->parent) {
-		if (killer->times > 0) {
+		if (is_target(killer, child)) {
 			killer->target = child;
 			killer->n_stops = 0;
 			go_on(PTRACE_SYSCALL, child, 0);
