@@ -334,8 +334,8 @@ def handed_on(box):
         raise Skip("no setpriv(1) here")
     from lib import SUPD
     words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
-             "--inh-caps=+net_bind_service,+net_raw,+setpcap",
-             "--ambient-caps=+net_bind_service,+net_raw,+setpcap"]
+             "--inh-caps=-all,+net_bind_service,+net_raw,+setpcap",
+             "--ambient-caps=-all,+net_bind_service,+net_raw,+setpcap"]
     if subprocess.run([*words, "true"], check=False, capture_output=True).returncode != 0:
         raise Skip("setpriv(1) cannot do that here")
     os.makedirs(box.path("run"))
