@@ -90,7 +90,7 @@ uint64_t ledger_position(const struct ledger *ledger);
 
 struct ledger_record {
 	struct ref ref;   /* REF_NONE: the slot is free */
-	struct ref elder; /* as in daemon/actors.h */
+	struct ref elder; /* as in daemon/state/actors.h */
 	struct ref heir;
 	/* the configuration the actor came with; 0: supd's own actors */
 	uint64_t conf_id;
@@ -137,7 +137,7 @@ const char *ledger_status(const struct ledger *ledger, uint32_t slot);
 
 /* ---- helper processes ---- */
 
-/* So many at once; see daemon/tasks.h. */
+/* So many at once; see daemon/processes/tasks.h. */
 #define LEDGER_TASKS_MAX 512
 
 /* A helper process of an actor, and what it was ordered for. */
@@ -188,7 +188,7 @@ struct ledger_facts {
 	uint64_t conf_id;    /* the configuration in force: VAULT_KEY(VAULT_CONF, id) */
 	uint64_t started_ms; /* the first guardian */
 	uint64_t upgrade_ms; /* when the last one made room; 0: it did not */
-	uint64_t trial_since_ms; /* the configuration is on trial: daemon/trial.h */
+	uint64_t trial_since_ms; /* the configuration is on trial: daemon/reload/trial.h */
 	uint64_t trial_until_ms; /* 0: it is not */
 	uint64_t conf_wall_us;   /* since when the configuration is in force */
 	uint64_t before_wall_us; /* … and was the one before, while it is on trial */

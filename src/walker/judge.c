@@ -74,7 +74,7 @@ judge_binary(struct walker *walker, bool has_hung)
  * closed here, so nothing that it has sent is ever read.  What it shares with its
  * successor (ledger, sockets) nothing touches on its behalf.  Its children are the
  * walker's only when it is dead: until then the successor watches them by itself
- * (daemon/foster.c).  Its clients would wait for it: their connections are shut down.
+ * (daemon/processes/foster.c).  Its clients would wait for it: their connections are shut down.
  */
 static void
 leave(struct walker *walker)

@@ -3,7 +3,7 @@
 #ifndef TESTS_CONF_SUPPORT_H
 #define TESTS_CONF_SUPPORT_H
 
-#include "conf/conf.h"
+#include "conf/text/conf.h"
 
 #include <check.h>
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conf/conf.h"
+#include "conf/text/conf.h"
 
 static int
 tell_schema(void)

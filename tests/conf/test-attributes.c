@@ -13,7 +13,7 @@
 
 #include "base/assert.h"
 #include "base/rng.h"
-#include "conf/envfile.h"
+#include "conf/read/envfile.h"
 #include "tests/conf/support.h"
 
 /* One key of a worker `a`, and the JSON of the key that comes of it. */

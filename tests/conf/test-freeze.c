@@ -16,8 +16,8 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "base/sum.h"
-#include "conf/arena.h"
-#include "conf/frozen.h"
+#include "conf/text/arena.h"
+#include "conf/keep/frozen.h"
 #include "tests/conf/support.h"
 
 /* ---- use ---- */

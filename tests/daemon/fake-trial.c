@@ -4,8 +4,8 @@
 
 #include "fake.h"
 
-#include "daemon/reload.h"
-#include "daemon/trial.h"
+#include "daemon/reload/reload.h"
+#include "daemon/reload/trial.h"
 
 #include <errno.h>
 #include <stdlib.h>

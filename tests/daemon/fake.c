@@ -5,8 +5,8 @@
 #include "fake.h"
 
 #include "base/assert.h"
-#include "daemon/cause.h"
-#include "daemon/procs.h"
+#include "daemon/state/cause.h"
+#include "daemon/processes/procs.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
 

@@ -9,10 +9,10 @@
 #define TESTS_DAEMON_FAKE_H
 
 #include "core/rig.h"
-#include "daemon/control_private.h"
-#include "daemon/reload.h"
-#include "daemon/shell.h"
-#include "daemon/upgrade.h"
+#include "daemon/control/control_private.h"
+#include "daemon/reload/reload.h"
+#include "daemon/state/shell.h"
+#include "daemon/recovery/upgrade.h"
 
 #include <check.h>
 #include <jansson.h>

@@ -5,7 +5,7 @@
 
 #include "fake.h"
 
-#include "daemon/control_private.h"
+#include "daemon/control/control_private.h"
 
 #include <check.h>
 #include <errno.h>

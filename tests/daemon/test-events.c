@@ -3,9 +3,9 @@
 #include "config.h"
 
 #include "base/rng.h"
-#include "daemon/cause.h"
-#include "daemon/events.h"
-#include "daemon/glob.h"
+#include "daemon/state/cause.h"
+#include "daemon/state/events.h"
+#include "daemon/state/glob.h"
 
 #include <check.h>
 #include <errno.h>

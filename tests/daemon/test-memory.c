@@ -2,7 +2,7 @@
 /* test-memory.c - the event loop has a reserve; without it the guardian ends. */
 #include "config.h"
 
-#include "daemon/memory.h"
+#include "daemon/state/memory.h"
 
 #include <check.h>
 #include <limits.h>

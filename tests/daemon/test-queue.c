@@ -2,7 +2,7 @@
 /* test-queue.c - what comes from outside has to wait, what has happened never. */
 #include "config.h"
 
-#include "daemon/queue.h"
+#include "daemon/state/queue.h"
 
 #include <check.h>
 #include <errno.h>

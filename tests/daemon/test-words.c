@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "base/assert.h"
-#include "daemon/words.h"
+#include "daemon/state/words.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
-#include "conf/conf.h"
+#include "conf/text/conf.h"
 #include "tests/fuzz/file.h"
 
 #include <stdlib.h>

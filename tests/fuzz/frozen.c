@@ -11,7 +11,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/sum.h"
-#include "conf/frozen.h"
+#include "conf/keep/frozen.h"
 #include "tests/fuzz/file.h"
 
 #include <stdlib.h>
@@ -42,26 +42,27 @@ struct whole {
 	size_t bytes;
 };
 
+static char *no_environment[] = {NULL};
+static struct whole the_whole; /* made once */
+
 static const struct whole *
 whole_get(void)
 {
-	static char *no_environment[] = {NULL};
 	const struct conf_options options = {.environ = no_environment};
-	static struct whole whole;
 	struct conf_reports reports;
 	struct err err;
 	void *block;
 
-	if (whole.conf != NULL)
-		return &whole;
-	whole.conf =
+	if (the_whole.conf != NULL)
+		return &the_whole;
+	the_whole.conf =
 	    conf_load(fuzz_file("frozen.yaml", (const uint8_t *)text, sizeof(text) - 1),
 	              &options, &reports);
 	conf_reports_done(&reports);
-	ASSERT(whole.conf != NULL);
-	ASSERT(conf_freeze_block(whole.conf, &block, &whole.bytes, &err) == 0);
-	whole.block = block;
-	return &whole;
+	ASSERT(the_whole.conf != NULL);
+	ASSERT(conf_freeze_block(the_whole.conf, &block, &the_whole.bytes, &err) == 0);
+	the_whole.block = block;
+	return &the_whole;
 }
 
 static void

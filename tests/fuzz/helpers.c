@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "daemon/fake.h"
-#include "daemon/helpers.h"
+#include "daemon/sockets/helpers.h"
 #include "helper/helper.h"
 #include "tests/fuzz/packets.h"
 
@@ -63,11 +63,12 @@ on_lost(struct shell *shell)
 
 static const struct helper_user user = {on_room, on_heard, on_lost};
 
+static struct fake *fake; /* made once */
+
 static void
 as_guardian(struct packets packets)
 {
 	const struct helper_message said = {.kind = HELPER_RETURN};
-	static struct fake *fake;
 	struct shell *shell;
 	struct err err;
 	int fd;
@@ -150,11 +151,11 @@ as_helper(struct packets packets, const struct helper_role *role, struct helper 
 	(void)close(fds[0]);
 }
 
+static struct helper letters, metrics; /* made once */
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct helper letters, metrics;
-
 	/* The loops have descriptors, too, which are to be others. */
 	if (fcntl(HELPER_FD, F_GETFD) < 0)
 		ASSERT(dup2(STDIN_FILENO, HELPER_FD) == HELPER_FD);

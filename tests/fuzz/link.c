@@ -30,10 +30,11 @@ pair(int fds[2])
 }
 
 /* Its table is made once: a walker keeps it until the end. */
+static struct walker walker;
+
 static struct walker *
 walker_get(int link_fd)
 {
-	static struct walker walker;
 	struct err err;
 
 	if (walker.vault.slots == NULL)

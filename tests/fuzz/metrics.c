@@ -57,10 +57,11 @@ listen_somewhere(struct served *served)
 	say(served, HELPER_LISTEN, &fd, 1);
 }
 
+static struct served served; /* made once */
+
 static struct served *
 served_get(void)
 {
-	static struct served served;
 	int fds[2];
 
 	if (served.helper.own != NULL)

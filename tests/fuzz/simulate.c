@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/assert.h"
-#include "daemon/simulate.h"
+#include "daemon/forecast/simulate.h"
 #include "tests/fuzz/file.h"
 
 #include <fcntl.h>

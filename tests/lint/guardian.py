@@ -44,10 +44,12 @@ def found_in(path):
 def found():
     calls = {}
     for room in ROOMS:
-        for name in sorted(os.listdir(os.path.join(TOP, room))):
-            if name.endswith(".c"):
-                for call, n in found_in(f"{room}/{name}").items():
-                    calls[f"{room}/{name}", call] = n
+        for folder, _, names in os.walk(os.path.join(TOP, room)):
+            for name in sorted(names):
+                path = os.path.relpath(os.path.join(folder, name), TOP)
+                if name.endswith(".c"):
+                    for call, n in found_in(path).items():
+                        calls[path, call] = n
     return calls
 
 

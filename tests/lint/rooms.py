@@ -16,7 +16,10 @@ import subprocess
 import sys
 
 SHELVES = {
+    "conf": ["text", "schema", "read", "tree", "keep"],
     "ctl": ["wire", "text", "verb"],
+    "daemon": ["state", "sockets", "messages", "processes", "report", "metrics", "reload", "recovery", "forecast",
+               "control", "loop"],
     "logd": ["write", "read"],
 }
 BUDGET = {

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: ISC */
+/* frozen.c - the parts of a configuration, for packing and unpacking. */
+#include "config.h"
+
+#include "conf/keep/frozen.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/sum.h"
+
+#define TEXT(type, member)                    \
+	{                                     \
+		offsetof(type, member), false \
+	}
+#define NAME(type, member)                   \
+	{                                    \
+		offsetof(type, member), true \
+	}
+#define ARRAY(type, member, count, shape)                      \
+	{                                                      \
+		offsetof(type, member), offsetof(type, count), \
+		    sizeof(((type *)NULL)->count), &(shape)    \
+	}
+#define LIST(type, member)                              \
+	{                                               \
+		offsetof(type, member), 0, 0, &one_text \
+	}
+#define TEXTS(list)  .texts = (list), .n_texts = ARRAY_SIZE(list)
+#define ARRAYS(list) .arrays = (list), .n_arrays = ARRAY_SIZE(list)
+
+/* ---- the small ones ---- */
+
+static const struct frozen_text one_text_texts[] = {{0, true}};
+static const struct frozen_shape one_text = {sizeof(char *), TEXTS(one_text_texts)};
+
+static const struct frozen_shape group = {.size = sizeof(gid_t)};
+static const struct frozen_shape cpus = {.size = sizeof(unsigned long)};
+static const struct frozen_shape limit = {.size = sizeof(struct conf_limit)};
+static const struct frozen_shape rule = {.size = sizeof(struct rule)};
+
+static const struct frozen_text key_texts[] = {
+    NAME(struct conf_key, key),
+    NAME(struct conf_key, value),
+};
+static const struct frozen_shape key = {sizeof(struct conf_key), TEXTS(key_texts)};
+
+static const struct frozen_text socket_texts[] = {
+    NAME(struct conf_socket, name),
+    NAME(struct conf_socket, address),
+    TEXT(struct conf_socket, reply),
+    TEXT(struct conf_socket, handler_path),
+};
+static const struct frozen_shape a_socket = {sizeof(struct conf_socket),
+                                             TEXTS(socket_texts)};
+
+static const struct frozen_text recipe_texts[] = {TEXT(struct conf_recipe, text)};
+static const struct frozen_shape recipe = {sizeof(struct conf_recipe),
+                                           TEXTS(recipe_texts)};
+static const struct frozen_text watch_texts[] = {NAME(struct conf_watch, path)};
+static const struct frozen_array watch_arrays[] = {LIST(struct conf_watch, run)};
+static const struct frozen_shape watch = {sizeof(struct conf_watch), TEXTS(watch_texts),
+                                          ARRAYS(watch_arrays)};
+static const struct frozen_shape watch_spec = {.size = sizeof(struct watch_spec)};
+static const struct frozen_text need_texts[] = {NAME(struct conf_need, path)};
+static const struct frozen_shape need = {sizeof(struct conf_need), TEXTS(need_texts)};
+static const struct frozen_shape need_spec = {.size = sizeof(struct need_spec)};
+
+/* ---- the two that have some ---- */
+
+static const struct frozen_text actor_texts[] = {
+    NAME(struct conf_actor, name),
+    NAME(struct conf_actor, path),
+    TEXT(struct conf_actor, description),
+    TEXT(struct conf_actor, base),
+    TEXT(struct conf_actor, process.unknown),
+    TEXT(struct conf_actor, process.asked_user),
+    TEXT(struct conf_actor, process.asked_group),
+    TEXT(struct conf_actor, process.user_name),
+    TEXT(struct conf_actor, process.home),
+    TEXT(struct conf_actor, process.shell),
+    TEXT(struct conf_actor, process.root),
+    TEXT(struct conf_actor, process.directory),
+    TEXT(struct conf_actor, process.input),
+    TEXT(struct conf_actor, process.out.file),
+    TEXT(struct conf_actor, process.err.file),
+    TEXT(struct conf_actor, process.ready_pattern),
+    TEXT(struct conf_actor, process.ready.address),
+    TEXT(struct conf_actor, process.ready.host),
+    TEXT(struct conf_actor, process.ready.resource),
+    TEXT(struct conf_actor, process.health.address),
+    TEXT(struct conf_actor, process.health.host),
+    TEXT(struct conf_actor, process.health.resource),
+};
+static const struct frozen_array actor_arrays[] = {
+    ARRAY(struct conf_actor, keys, n_keys, key),
+    ARRAY(struct conf_actor, spec.on_failure.rules, spec.on_failure.n_rules, rule),
+    ARRAY(struct conf_actor, spec.decider.rules, spec.decider.n_rules, rule),
+    ARRAY(struct conf_actor, spec.watches, spec.n_watches, watch_spec),
+    ARRAY(struct conf_actor, watches, spec.n_watches, watch),
+    ARRAY(struct conf_actor, spec.needs, spec.n_needs, need_spec),
+    ARRAY(struct conf_actor, needs, spec.n_needs, need),
+    LIST(struct conf_actor, process.argv),
+    LIST(struct conf_actor, process.asked_groups),
+    LIST(struct conf_actor, process.environment),
+    LIST(struct conf_actor, process.environment_files),
+    LIST(struct conf_actor, process.stop_command),
+    LIST(struct conf_actor, process.reload_command),
+    LIST(struct conf_actor, process.ready.command),
+    LIST(struct conf_actor, process.health.command),
+    LIST(struct conf_actor, process.hooks[HOOK_PRE_START]),
+    LIST(struct conf_actor, process.hooks[HOOK_POST_START]),
+    LIST(struct conf_actor, process.hooks[HOOK_PRE_RESTART]),
+    LIST(struct conf_actor, process.hooks[HOOK_POST_RESTART]),
+    LIST(struct conf_actor, process.hooks[HOOK_PRE_STOP]),
+    LIST(struct conf_actor, process.hooks[HOOK_POST_STOP]),
+    ARRAY(struct conf_actor, process.groups, process.n_groups, group),
+    ARRAY(struct conf_actor, process.attributes.cpus, process.attributes.n_cpus, cpus),
+    ARRAY(struct conf_actor, process.limits, process.n_limits, limit),
+    ARRAY(struct conf_actor, process.sockets, process.n_sockets, a_socket),
+};
+const struct frozen_shape frozen_actor = {sizeof(struct conf_actor), TEXTS(actor_texts),
+                                          ARRAYS(actor_arrays)};
+
+static const struct frozen_text conf_texts[] = {
+    TEXT(struct conf, control_socket),
+    TEXT(struct conf, metrics_address),
+    NAME(struct conf, log_directory),
+};
+static const struct frozen_array conf_arrays[] = {
+    ARRAY(struct conf, files, n_files, one_text),
+    ARRAY(struct conf, recipes, n_recipes, recipe),
+    ARRAY(struct conf, actors, n_actors, frozen_actor),
+};
+const struct frozen_shape frozen_conf = {sizeof(struct conf), TEXTS(conf_texts),
+                                         ARRAYS(conf_arrays)};
+
+/* ---- the way through it ---- */
+
+/* Visit an array, and the texts of its elements. */
+static int
+visit_array(struct frozen_visitor *visitor, const struct frozen_array *array, size_t at,
+            size_t *ret_below, size_t *ret_n)
+{
+	int r = visitor->on_array(visitor, array, at, ret_below, ret_n);
+
+	if (r == 0 && array->of->n_texts > 0)
+		r = visitor->on_things(visitor, array->of, *ret_below, *ret_n);
+	return r;
+}
+
+/* Visit the arrays of each element, element by element. */
+static int
+visit_things(struct frozen_visitor *visitor, const struct frozen_shape *shape, size_t at,
+             size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n * shape->n_arrays; i++) {
+		const size_t thing = at + i / shape->n_arrays * shape->size;
+		size_t below;
+		size_t n_below;
+
+		r = visit_array(visitor, &shape->arrays[i % shape->n_arrays], thing,
+		                &below, &n_below);
+	}
+	return r;
+}
+
+/* Visit an actor: its arrays, in a fixed order. */
+static int
+visit_actor(struct frozen_visitor *visitor, size_t at)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < frozen_actor.n_arrays; i++) {
+		const struct frozen_array *array = &frozen_actor.arrays[i];
+		size_t below;
+		size_t n;
+
+		r = visit_array(visitor, array, at, &below, &n);
+		if (r == 0)
+			r = visit_things(visitor, array->of, below, n);
+	}
+	return r;
+}
+
+/*
+ * Take the visitor through the configuration at `at`: itself, its files, its actors, and
+ * what each of those has.  What a visitor returns below 0 ends the visit.
+ */
+int
+frozen_visit(struct frozen_visitor *visitor, size_t at)
+{
+	size_t actors = 0;
+	size_t n = 0;
+	int r = visitor->on_things(visitor, &frozen_conf, at, 1);
+
+	for (size_t i = 0; r == 0 && i < frozen_conf.n_arrays; i++) {
+		r = visitor->on_array(visitor, &frozen_conf.arrays[i], at, &actors, &n);
+		if (r == 0)
+			r = visitor->on_things(visitor, frozen_conf.arrays[i].of, actors,
+			                       n);
+	}
+	/* The actors are the last of the arrays. */
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = visit_actor(visitor, actors + i * sizeof(struct conf_actor));
+	return r;
+}
+
+/* How long an array is, if a member of the struct at `thing` says so. */
+size_t
+frozen_count(const struct frozen_array *array, const void *thing)
+{
+	const char *at = (const char *)thing + array->count_offset;
+	uint32_t narrow;
+	size_t count;
+
+	ASSERT(array->count_size == sizeof(narrow) || array->count_size == sizeof(count));
+	if (array->count_size == sizeof(narrow)) {
+		memcpy(&narrow, at, sizeof(narrow));
+		return narrow;
+	}
+	memcpy(&count, at, sizeof(count));
+	return count;
+}
+
+/* So many bytes, and those up to the next multiple of FROZEN_ALIGN. */
+size_t
+frozen_align(size_t bytes)
+{
+	return (bytes + FROZEN_ALIGN - 1) / FROZEN_ALIGN * FROZEN_ALIGN;
+}
+
+/* ---- the layout ---- */
+
+static uint64_t
+add_number(uint64_t sum, size_t number)
+{
+	return sum_bytes(&number, sizeof(number), sum);
+}
+
+static uint64_t
+add_shape(uint64_t sum, const struct frozen_shape *shape)
+{
+	sum = add_number(sum, shape->size);
+	for (size_t i = 0; i < shape->n_texts; i++)
+		sum = add_number(sum, shape->texts[i].offset);
+	for (size_t i = 0; i < shape->n_arrays; i++) {
+		const struct frozen_array *array = &shape->arrays[i];
+
+		sum = add_number(sum, array->offset);
+		sum = add_number(sum, array->count_offset);
+		sum = add_number(sum, array->of->size);
+		for (size_t j = 0; j < array->of->n_texts; j++)
+			sum = add_number(sum, array->of->texts[j].offset);
+	}
+	return sum;
+}
+
+/*
+ * A number that another program has only if it means the same by a block: the version,
+ * sizes and places of members, and the words for what is kept as a number.
+ */
+uint64_t
+frozen_layout(void)
+{
+	static const struct {
+		const char *const *words;
+		size_t n;
+	} lists[] = {
+	    {node_kind_names, NODE_KIND_MAX},
+	    {restart_type_names, RESTART_TYPE_MAX},
+	    {strategy_names, STRATEGY_MAX},
+	    {directive_names, DIRECTIVE_MAX},
+	    {cause_kind_names, CAUSE_KIND_MAX},
+	    {preset_names, PRESET_MAX},
+	    {rule_log_names, RULE_LOG_MAX},
+	    {reaction_names, REACTION_MAX},
+	    {need_names, NEED_MAX},
+	    {hook_names, HOOK_MAX},
+	    {output_names, OUTPUT_MAX},
+	    {containment_names, CONTAINMENT_MAX},
+	    {probe_kind_names, PROBE_KIND_MAX},
+	    {socket_kind_names, SOCKET_KIND_MAX},
+	    {while_down_names, WHILE_DOWN_MAX},
+	    {log_level_names, LOG_LEVEL_MAX},
+	    {log_target_names, LOG_TARGET_MAX},
+	};
+	uint64_t sum = add_number(FROZEN_VERSION, sizeof(struct frozen_head));
+
+	sum = add_shape(sum, &frozen_conf);
+	sum = add_shape(sum, &frozen_actor);
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		for (size_t j = 0; j < lists[i].n; j++)
+			sum =
+			    sum_bytes(lists[i].words[j], strlen(lists[i].words[j]), sum);
+	return sum;
+}

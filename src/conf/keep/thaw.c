@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: ISC */
+/* thaw.c - a configuration from the block that it was frozen to. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/sum.h"
+#include "conf/keep/frozen.h"
+
+/* A block in which places become pointers again. */
+struct thaw {
+	struct frozen_visitor visitor;
+	unsigned char *block;
+	size_t used;  /* up to here everything has its owner */
+	size_t texts; /* where they begin; the last byte of all is a NUL */
+	size_t bytes;
+};
+
+static int
+thaw_texts(struct frozen_visitor *visitor, const struct frozen_shape *shape, size_t at,
+           size_t n)
+{
+	struct thaw *thaw = (struct thaw *)visitor;
+	unsigned char *thing = thaw->block + at;
+	const char *texts = (const char *)thaw->block + thaw->texts;
+	const size_t len = thaw->bytes - thaw->texts;
+
+	for (size_t i = 0; i < n; i++, thing += shape->size) {
+		for (size_t j = 0; j < shape->n_texts; j++) {
+			unsigned char *member = thing + shape->texts[j].offset;
+			const char *text;
+			uint64_t place;
+
+			memcpy(&place, member, sizeof(place));
+			if (place > len || (place == 0 && shape->texts[j].required))
+				return -EBADMSG;
+			text = place > 0 ? texts + (place - 1) : NULL;
+			memcpy(member, &text, sizeof(text));
+		}
+	}
+	return 0;
+}
+
+/* How many there are before the NULL at the end, which must be there. */
+static int
+count_list(const struct thaw *thaw, size_t at, size_t *ret_n)
+{
+	uint64_t place = 1;
+
+	for (*ret_n = 0; thaw->texts - at >= sizeof(place); at += sizeof(place)) {
+		memcpy(&place, thaw->block + at, sizeof(place));
+		if (place == 0)
+			return 0;
+		(*ret_n)++;
+	}
+	return -EBADMSG;
+}
+
+/* An array can only be where the one before it ends. */
+static int
+thaw_array(struct frozen_visitor *visitor, const struct frozen_array *array, size_t at,
+           size_t *ret_at, size_t *ret_n)
+{
+	struct thaw *thaw = (struct thaw *)visitor;
+	unsigned char *member = thaw->block + at + array->offset;
+	const bool has_end = array->count_size == 0;
+	const void *pointer;
+	uint64_t place;
+
+	memcpy(&place, member, sizeof(place));
+	*ret_at = thaw->used;
+	*ret_n = has_end ? 0 : frozen_count(array, thaw->block + at);
+	if (place == 0)
+		return *ret_n == 0 ? 0 : -EBADMSG;
+	if (place != thaw->used || (has_end && count_list(thaw, thaw->used, ret_n) < 0) ||
+	    *ret_n > (thaw->texts - thaw->used) / array->of->size)
+		return -EBADMSG;
+	thaw->used = frozen_align(thaw->used + (*ret_n + has_end) * array->of->size);
+	pointer = thaw->block + place;
+	memcpy(member, &pointer, sizeof(pointer));
+	return thaw->used <= thaw->texts ? 0 : -EBADMSG;
+}
+
+/* ---- is it whole? ---- */
+
+/* What is used as an index must be one. */
+static bool
+actor_is_sound(const struct conf *conf, uint32_t index)
+{
+	const struct conf_actor *actor = &conf->actors[index];
+	const bool has_process = actor->spec.kind != NODE_SUPERVISOR;
+
+	if (index == 0 ? actor->parent != CONF_NONE : actor->parent >= index)
+		return false;
+	if (actor->place.file >= conf->n_files ||
+	    (unsigned int)actor->spec.kind >= NODE_KIND_MAX ||
+	    (has_process && actor->process.argv == NULL))
+		return false;
+	if (actor->spec.n_watches > SPEC_WATCHES_MAX)
+		return false;
+	for (uint32_t i = 0; i < actor->spec.n_watches; i++)
+		if ((unsigned int)actor->spec.watches[i].reaction >= REACTION_MAX ||
+		    (actor->spec.watches[i].reaction == REACTION_RUN) !=
+		        (actor->watches[i].run != NULL))
+			return false;
+	if (actor->spec.n_needs > SPEC_NEEDS_MAX)
+		return false;
+	for (uint32_t i = 0; i < actor->spec.n_needs; i++)
+		if ((unsigned int)actor->spec.needs[i].level >= NEED_MAX)
+			return false;
+	for (size_t i = 0; i < actor->n_keys; i++)
+		if (actor->keys[i].file >= conf->n_files &&
+		    actor->keys[i].file != CONF_NONE)
+			return false;
+	return true;
+}
+
+static int
+index_paths(struct conf *conf)
+{
+	int r = map_reserve(&conf->by_path, conf->n_actors);
+
+	for (uint32_t i = 0; r == 0 && i < conf->n_actors; i++) {
+		if (!actor_is_sound(conf, i))
+			return -EBADMSG;
+		r = map_put_name(&conf->by_path, conf->actors[i].path, i);
+	}
+	if (r == 0 && conf->by_path.n != conf->n_actors)
+		return -EBADMSG;
+	return r;
+}
+
+/* Pointers for places, in the copy that is ours. */
+static int
+thaw_block(struct conf *conf)
+{
+	struct frozen_head head;
+	const size_t at = frozen_align(sizeof(head));
+	struct thaw thaw = {.visitor = {thaw_texts, thaw_array}};
+	unsigned char *block = conf->thawed;
+	size_t bytes = conf->thawed_bytes;
+	struct conf *inner = (struct conf *)(block + at);
+	const bool is_mapped = conf->is_mapped;
+	int r;
+
+	memcpy(&head, block, sizeof(head));
+	if (sum_bytes(block + sizeof(head), bytes - sizeof(head), 0) != head.sum)
+		return -EBADMSG;
+	thaw.block = block;
+	thaw.bytes = bytes;
+	thaw.texts = head.texts;
+	thaw.used = frozen_align(at + sizeof(*conf));
+	if (head.texts < thaw.used || head.texts >= bytes || block[bytes - 1] != '\0')
+		return -EBADMSG;
+	r = frozen_visit(&thaw.visitor, at);
+	if (r < 0)
+		return r;
+	if (thaw.used != thaw.texts || inner->n_actors == 0 ||
+	    inner->n_actors > CONF_ACTORS_MAX || inner->n_files == 0 ||
+	    inner->n_files > CONF_FILES_MAX)
+		return -EBADMSG;
+	*conf = *inner;
+	conf->by_path = (struct map){0};
+	conf->memory = NULL;
+	conf->found = NULL;
+	conf->thawed = block;
+	conf->thawed_bytes = bytes;
+	conf->is_mapped = is_mapped;
+	return index_paths(conf);
+}
+
+/* ---- the file ---- */
+
+/* Is this the head of a block, and of one that we understand, of so many bytes? */
+static int
+check_head(const struct frozen_head *head, size_t bytes, struct err *err)
+{
+	if (head->magic != FROZEN_MAGIC) {
+		err_set(err, 0, "there is no configuration in this memory");
+		return -EBADMSG;
+	}
+	if (head->layout != frozen_layout()) {
+		err_set(err, 0,
+		        "the configuration in memory was put there by another version "
+		        "of supd");
+		return -EPROTO;
+	}
+	if (head->bytes != bytes ||
+	    bytes < frozen_align(sizeof(*head)) + frozen_align(sizeof(struct conf))) {
+		err_set(err, 0, "the configuration in memory is not whole");
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+/* True if the file holds a packed configuration; ret_bytes is its size. */
+static int
+check_file(int fd, size_t *ret_bytes, struct err *err)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_WRITE;
+	struct frozen_head head = {0};
+	struct stat stat_buf;
+	int r = fcntl(fd, F_GET_SEALS);
+
+	if (r < 0 || (r & seals) != seals) {
+		err_set(err, 0, "there is no sealed configuration in this descriptor");
+		return -EBADMSG;
+	}
+	if (fstat(fd, &stat_buf) < 0) {
+		err_set(err, errno, "the configuration in memory");
+		return -errno;
+	}
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+		head.magic = 0;
+	*ret_bytes = stat_buf.st_size < 0 ? 0 : (size_t)stat_buf.st_size;
+	return check_head(&head, *ret_bytes, err);
+}
+
+/* A copy of the block that is our own to change. */
+static int
+read_block(int fd, size_t bytes, struct conf *conf)
+{
+	unsigned char *block =
+	    mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+
+	if (block == MAP_FAILED)
+		return -errno;
+	conf->thawed = block;
+	conf->thawed_bytes = bytes;
+	conf->is_mapped = true;
+	return 0;
+}
+
+static void
+blame(int r, struct err *err)
+{
+	if (r == -EBADMSG)
+		err_set(err, 0, "the configuration in memory is damaged");
+	else if (r < 0)
+		err_set(err, -r, "the configuration in memory");
+}
+
+/*
+ * The configuration that was frozen to this descriptor, which stays the caller's.  It is
+ * equal to that which was frozen and is used and freed like one that was loaded.  NULL:
+ * the block is damaged, strange, or from another version, or there is no memory; `err`
+ * says which.
+ */
+struct conf *
+conf_thaw(int fd, struct err *err)
+{
+	struct conf *conf = calloc(1, sizeof(*conf));
+	size_t bytes = 0;
+	int r;
+
+	if (conf == NULL) {
+		blame(-ENOMEM, err);
+		return NULL;
+	}
+	r = check_file(fd, &bytes, err);
+	if (r == 0) {
+		r = read_block(fd, bytes, conf);
+		if (r == 0)
+			r = thaw_block(conf);
+		blame(r, err);
+	}
+	if (r == 0)
+		return conf;
+	conf_free(conf);
+	return NULL;
+}
+
+/*
+ * The same of what conf_freeze_block() made, which stays the caller's; it begins at a
+ * multiple of FROZEN_ALIGN.
+ */
+struct conf *
+conf_thaw_block(const void *block, size_t bytes, struct err *err)
+{
+	struct conf *conf;
+	struct frozen_head head = {0};
+	int r;
+
+	if (bytes >= sizeof(head))
+		memcpy(&head, block, sizeof(head));
+	if (check_head(&head, bytes, err) < 0)
+		return NULL;
+	conf = calloc(1, sizeof(*conf));
+	if (conf != NULL)
+		conf->thawed = malloc(bytes);
+	if (conf == NULL || conf->thawed == NULL) {
+		conf_free(conf);
+		blame(-ENOMEM, err);
+		return NULL;
+	}
+	memcpy(conf->thawed, block, bytes);
+	conf->thawed_bytes = bytes;
+	r = thaw_block(conf);
+	blame(r, err);
+	if (r == 0)
+		return conf;
+	conf_free(conf);
+	return NULL;
+}

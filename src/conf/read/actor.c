@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: ISC */
+/* actor.c - an actor from its effective keys. */
+#include "config.h"
+
+#include "conf/read/actor.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/sum.h"
+#include "base/units.h"
+#include "conf/read/keys.h"
+#include "conf/read/output.h"
+#include "conf/schema/schema_types.h"
+#include "conf/text/words.h"
+
+/* Where readiness has to be told, or found. */
+#define START_TIMEOUT_MS 90000
+
+/* ---- commands ---- */
+
+/* A command in one text becomes a list before ${…}: no value can change its words. */
+static const struct node *
+split_command(struct reader *reader, const struct node *command)
+{
+	struct arena *arena = reader->scratch;
+	struct node *list;
+	struct err err;
+	char **words;
+	size_t n;
+
+	if (command->type != NODE_TEXT || node_is_empty(command) ||
+	    words_split(arena, command->text, &words, &n, &err) < 0)
+		return command;
+	list = node_new(arena, NODE_LIST, command);
+	if (list == NULL)
+		return command;
+	list->items = arena_alloc(arena, n, sizeof(*list->items));
+	if (list->items == NULL)
+		return command;
+	for (size_t i = 0; i < n; i++)
+		list->items[list->n++] = node_text(arena, command, words[i]);
+	list->dollar = command->dollar;
+	return list;
+}
+
+/* What a key of a mapping of this type may hold; NULL: there is no such key. */
+static const struct schema_type *
+type_below(const struct schema_type *type, const char *name)
+{
+	const struct schema_key *key;
+
+	if (type->values != NULL || type->table == NULL)
+		return type->values;
+	key = schema_find(type->table, name, AT_NESTED);
+	return key != NULL ? key->type : NULL;
+}
+
+static bool
+has_command_below(const struct node *map, const struct schema_type *type)
+{
+	for (size_t i = 0; i < map->n; i++)
+		if (type_below(type, map->pairs[i].key->text) == &schema_command)
+			return true;
+	return false;
+}
+
+/* A mapping like this one, for other values; NULL: out of memory. */
+static struct node *
+copy_map(struct reader *reader, const struct node *map)
+{
+	struct node *copy = node_new(reader->scratch, NODE_MAP, map);
+
+	if (copy == NULL)
+		return NULL;
+	copy->pairs = arena_alloc(reader->scratch, map->n, sizeof(*copy->pairs));
+	if (copy->pairs == NULL)
+		return NULL;
+	memcpy(copy->pairs, map->pairs, map->n * sizeof(*copy->pairs));
+	copy->dollar = map->dollar;
+	copy->n = map->n;
+	return copy;
+}
+
+/* What may be a mapping, with the commands in it split. */
+static const struct node *
+split_below(struct reader *reader, const struct node *node,
+            const struct schema_type *type)
+{
+	struct node *copy;
+
+	if (node->type != NODE_MAP || !has_command_below(node, type))
+		return node;
+	copy = copy_map(reader, node);
+	if (copy == NULL)
+		return node;
+	for (size_t i = 0; i < copy->n; i++)
+		if (type_below(type, copy->pairs[i].key->text) == &schema_command)
+			copy->pairs[i].value =
+			    split_command(reader, node->pairs[i].value);
+	return copy;
+}
+
+/* The value of a key with its command split: itself, or those one or two levels down. */
+static const struct node *
+split_commands(struct reader *reader, const struct node *node,
+               const struct schema_type *type)
+{
+	struct node *copy;
+
+	if (type == &schema_command)
+		return split_command(reader, node);
+	if (node->type != NODE_MAP || type->values == NULL || type->values->table == NULL)
+		return split_below(reader, node, type);
+	copy = copy_map(reader, node);
+	if (copy == NULL)
+		return node;
+	for (size_t i = 0; i < copy->n; i++)
+		copy->pairs[i].value =
+		    split_below(reader, node->pairs[i].value, type->values);
+	return copy;
+}
+
+/* ---- the keys ---- */
+
+/*
+ * Expand, check and take over each key that an actor may have here.  What was good is
+ * also put into `good`.
+ */
+static void
+take_keys(struct reader *reader, const struct node *map, const struct schema_type *view,
+          const struct scope *scope, const struct trail *up, struct conf_actor *actor,
+          struct node *good)
+{
+	for (size_t i = 0; i < map->n; i++) {
+		const struct node *name = map->pairs[i].key;
+		const struct schema_key *key = check_key(reader, name, view, up);
+		struct trail trail = {up, name->text, 0};
+		const struct node *value;
+
+		if (key == NULL || key->is_structure)
+			continue;
+		value = split_commands(reader, map->pairs[i].value, key->type);
+		value = expand(reader, value, scope, &trail);
+		if (value == NULL || !check_value(reader, value, key->type, &trail))
+			continue;
+		read_key(reader, key, value, actor, &trail);
+		good->pairs[good->n++] = (struct node_pair){name, value};
+	}
+}
+
+/* Only work that ends by itself can count (OTP O-40). */
+static void
+check_significant(struct reader *reader, const struct node *good, const struct trail *up,
+                  const struct conf_actor *actor)
+{
+	const struct node *significant = node_get(good, "significant");
+	struct trail trail = {up, "significant", 0};
+
+	if (actor->spec.significant && actor->spec.restart == RESTART_PERMANENT)
+		reader_error(reader, significant, &trail,
+		             "a permanent actor never ends by itself: write `restart: "
+		             "transient` or `restart: temporary` with `significant`");
+	else if (actor->spec.significant && actor->parent != CONF_NONE &&
+	         !reader->is_addition &&
+	         reader->conf->actors[actor->parent].spec.auto_shutdown ==
+	             AUTO_SHUTDOWN_NEVER)
+		/* OTP's bad_combination (DECISIONS 59). */
+		reader_error(reader, significant, &trail,
+		             "`significant` has no effect where the supervisor's "
+		             "`auto_shutdown` is `never`: write `auto_shutdown: "
+		             "any_significant` or `all_significant` for %s",
+		             reader->conf->actors[actor->parent].path);
+	/* As under OTP's simple_one_for_one: the work of an added actor is not the
+	 * supervisor's. */
+	if (actor->spec.significant && actor->base != NULL &&
+	    reader->conf->actors[actor->parent].spec.auto_shutdown != AUTO_SHUTDOWN_NEVER)
+		reader_error(
+		    reader, significant, &trail,
+		    "one of several instances cannot end their supervisor: leave "
+		    "`significant` or `replicas` out");
+}
+
+/* A one-shot actor is not restarted after its normal end. */
+static void
+settle_restart(struct reader *reader, const struct node *good, const struct trail *up,
+               struct conf_actor *actor)
+{
+	const struct node *restart = node_get(good, "restart");
+	struct trail trail = {up, "restart", 0};
+
+	if (actor->spec.ready != READY_EXIT)
+		return;
+	if (actor->spec.kind == NODE_BOTH) {
+		trail.name = "ready";
+		reader_error(
+		    reader, node_get(good, "ready"), &trail,
+		    "`exit` is for actors without `children`, which would have to stop "
+		    "when the process has ended; put it into an actor of its own");
+		return;
+	}
+	if (restart == NULL)
+		actor->spec.restart = RESTART_TRANSIENT;
+	else if (actor->spec.restart == RESTART_PERMANENT)
+		reader_error(
+		    reader, restart, &trail,
+		    "`permanent` contradicts `ready: exit`, which waits for the end; "
+		    "write `transient` or `temporary`");
+}
+
+/* The words of a warning about an actor that is never ready. */
+static const char *
+who_is_late(const struct conf_actor *actor)
+{
+	if (actor->spec.ready == READY_PROBED)
+		return "a process that its probe never finds ready";
+	if (actor->process.ready_sign == READY_BY_NOTIFY)
+		return "with `ready: notify` a process that never says READY=1";
+	return "a process that never tells that it is ready";
+}
+
+static void
+settle_ready(struct reader *reader, const struct node *good, const struct trail *up,
+             struct conf_actor *actor)
+{
+	const struct node *start_timeout = node_get(good, "start_timeout");
+	struct trail trail = {up, "start_timeout", 0};
+
+	if (actor->spec.ready != READY_TOLD && actor->spec.ready != READY_PROBED)
+		return;
+	if (actor->spec.ready == READY_TOLD &&
+	    actor->process.ready_sign == READY_BY_NOTIFY)
+		actor->process.notify = true;
+	if (start_timeout == NULL)
+		actor->spec.start_timeout_ms = START_TIMEOUT_MS;
+	else if (actor->spec.start_timeout_ms == DURATION_INFINITE)
+		reader_warn(reader, start_timeout, &trail,
+		            "%s keeps the ones after it waiting for ever",
+		            who_is_late(actor));
+}
+
+/* Does anything of it wait for what the process says: a report, or BACKOFF_RESET=1? */
+static bool
+asks_for_reports(const struct decider *decider)
+{
+	for (uint32_t i = 0; i < decider->n_rules; i++) {
+		const struct rule *rule = &decider->rules[i];
+
+		/* `any` names no cause. */
+		if (rule->keys[0][0] != '\0' || rule->backoff.manual_reset ||
+		    (rule->kinds != RULE_KINDS_ANY &&
+		     (rule->kinds >> CAUSE_SELF_REPORT & 1) != 0))
+			return true;
+	}
+	return false;
+}
+
+/* An actor that notifies needs an address to notify (DECISIONS 26). */
+static void
+settle_notify(const struct reader *reader, struct conf_actor *actor)
+{
+	uint32_t above = actor->parent;
+	bool wanted = actor->process.fd_store > 0 || actor->spec.watchdog_ms > 0 ||
+	              actor->spec.backoff.manual_reset ||
+	              asks_for_reports(&actor->spec.on_failure);
+
+	for (; above != CONF_NONE; above = reader->conf->actors[above].parent)
+		wanted =
+		    wanted || asks_for_reports(&reader->conf->actors[above].spec.decider);
+	if (wanted)
+		actor->process.notify = true;
+}
+
+/*
+ * Fill in an actor with a known name, path, place and kind. `view` has the keys that
+ * the actor may have; faults are reported with `trail` as the way to the actor.
+ */
+void
+actor_read(struct reader *reader, const struct node *map, const struct schema_type *view,
+           const struct scope *scope, const struct trail *trail, struct conf_actor *actor)
+{
+	struct node *good = node_new(reader->scratch, NODE_MAP, map);
+
+	spec_default(&actor->spec, actor->spec.kind);
+	actor->spec.name = sum_bytes(actor->path, strlen(actor->path), 0);
+	if (actor->base != NULL)
+		actor->spec.base = sum_bytes(
+		    actor->path, (size_t)(strrchr(actor->path, '@') - actor->path), 0);
+	if (actor->parent == CONF_NONE)
+		actor->spec.intensity.unlimited = true;
+	actor->process.umask = 0022;
+	actor->process.stop_signal = SIGTERM;
+	actor->process.reload_signal = SIGHUP;
+	actor->process.watchdog_signal = SIGABRT;
+	actor->process.out_is_err = true;
+	log_default(&actor->process.log);
+	if (good != NULL)
+		good->pairs = arena_alloc(reader->scratch, map->n, sizeof(*good->pairs));
+	if (good == NULL || good->pairs == NULL)
+		return;
+	take_keys(reader, map, view, scope, trail, actor, good);
+	settle_restart(reader, good, trail, actor);
+	check_significant(reader, good, trail, actor);
+	settle_ready(reader, good, trail, actor);
+	probes_check(reader, good, actor, trail);
+	settle_notify(reader, actor);
+	cgroup_settle(reader, good, actor, trail);
+	actor->spec.keeps =
+	    actor->process.fd_store > 0 || actor->process.runtime_directory;
+	read_identity(reader, good, actor, trail);
+	keys_make(reader, good, view->where, actor);
+}

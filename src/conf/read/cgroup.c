@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: ISC */
+/* cgroup.c - what all processes of an actor together may use: `cgroup`. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/names.h"
+#include "conf/read/read.h"
+#include "conf/schema/scan.h"
+#include "conf/schema/schema_types.h"
+
+#define AS_KEY_NAME(id, key, controller, file)   key,
+#define AS_CONTROLLER(id, key, controller, file) controller,
+#define AS_FILE(id, key, controller, file)       file,
+const char *const cgroup_key_names[] = {CGROUP_KEY_MAP(AS_KEY_NAME)};
+const char *const cgroup_controllers[] = {CGROUP_KEY_MAP(AS_CONTROLLER)};
+const char *const cgroup_files[] = {CGROUP_KEY_MAP(AS_FILE)};
+
+/* "50%", in thousandths of a percent: which are microseconds of CGROUP_CPU_PERIOD_US. */
+static int
+scan_percent(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	const size_t len = strlen(node->text);
+	struct node number = *node;
+	char text[32];
+
+	if (len == 0 || len >= sizeof(text) || node->text[len - 1] != '%')
+		return -EINVAL;
+	memcpy(text, node->text, len - 1);
+	text[len - 1] = '\0';
+	number.text = text;
+	return scan_decimal(type, &number, ret_number, why);
+}
+
+static const char *const max_words[] = {"max"};
+static const struct schema_type cgroup_memory = {
+    .name = "cgroup_memory",
+    .allowed = "a size of 64K or more, such as 512M, or `max`",
+    WORDS(max_words),
+    .scan = scan_size,
+    .show = SHOW_SIZE,
+    .integers = true,
+    .min = 65536,
+    .max = INT64_MAX,
+    .pattern = "^[0-9]+[KMGT]?$",
+};
+static const struct schema_type cgroup_cpu = {
+    .name = "cgroup_cpu",
+    .allowed = "a share of one processor from 1% to 1000000%, such as \"50%\" or "
+               "\"250%\", or `max`",
+    WORDS(max_words),
+    .scan = scan_percent,
+    .min = 1000,
+    .max = UINT64_C(1000000000),
+    .pattern = "^[0-9]+([.][0-9]{1,3})?%$",
+};
+static const struct schema_type cgroup_weight = {
+    .name = "cgroup_weight",
+    .allowed = "a number from 1 to 10000; 100 is what others have",
+    .scan = scan_integer,
+    .show = SHOW_INTEGER,
+    .min = 1,
+    .max = 10000,
+};
+static const struct schema_type cgroup_pids = {
+    .name = "cgroup_pids",
+    .allowed = "a number from 1 to 4194304, or `max`",
+    WORDS(max_words),
+    .scan = scan_integer,
+    .show = SHOW_INTEGER,
+    .min = 1,
+    .max = 4194304,
+};
+
+#define LIMIT(key, type, sentence)                                                \
+	{                                                                         \
+		key, type, NULL, sentence, CONF_RESTARTS, AT_NESTED, .read = NULL \
+	}
+static const struct schema_key cgroup_table_keys[] = {
+    LIMIT("memory_max", &cgroup_memory, "Memory; whoever needs more is killed: `oom`."),
+    LIMIT("memory_high", &cgroup_memory, "Memory; whoever needs more is slowed down."),
+    LIMIT("cpu_max", &cgroup_cpu, "Time on processors; 100% is one of them."),
+    LIMIT("cpu_weight", &cgroup_weight, "Share of scarce time on processors."),
+    LIMIT("pids_max", &cgroup_pids, "Processes and threads."),
+    LIMIT("io_weight", &cgroup_weight, "Share of scarce time of disks."),
+    {"optional", &schema_boolean, "false",
+     "Without what the machine cannot do, with a warning.", CONF_RESTARTS, AT_NESTED,
+     INTO(struct conf_cgroup, optional), NULL},
+};
+TABLE(cgroup_table, cgroup_table_keys, NULL);
+const struct schema_type schema_cgroup = {
+    .name = "cgroup",
+    .allowed = "a mapping such as {memory_max: 512M, cpu_max: \"50%\"}",
+    .table = &cgroup_table,
+    .where = AT_NESTED,
+};
+
+/* A limit of a controller that the machine does not have. */
+static void
+refuse(struct reader *reader, const struct node *value, const struct trail *trail,
+       const char *controller, bool optional)
+{
+	const char *there = reader->options->controllers;
+	const char *all = there[0] != '\0' ? there : "none";
+
+	if (optional)
+		reader_warn(
+		    reader, value, trail,
+		    "the controller `%s` is missing in the cgroup v2 hierarchy of "
+		    "this machine (there: %s): it will run without this limit",
+		    controller, all);
+	else
+		reader_error(
+		    reader, value, trail,
+		    "the controller `%s` is missing in the cgroup v2 hierarchy of "
+		    "this machine (there: %s); with `optional: true` it runs "
+		    "without this limit",
+		    controller, all);
+}
+
+/* `cgroup`: limits, and whether they have to be kept. */
+void
+read_cgroup(struct reader *reader, const struct node *node, void *target,
+            const struct trail *trail)
+{
+	struct conf_cgroup *cgroup = &((struct conf_actor *)target)->process.cgroup;
+	const struct node *optional = node_get(node, "optional");
+
+	*cgroup = (struct conf_cgroup){0};
+	if (optional != NULL)
+		cgroup->optional = read_value(&schema_boolean, optional).number != 0;
+	for (size_t i = 0; i < CGROUP_KEY_MAX; i++) {
+		const struct node *value = node_get(node, cgroup_key_names[i]);
+		const struct trail below = {trail, cgroup_key_names[i], 0};
+		struct value limit;
+
+		if (value == NULL)
+			continue;
+		limit = read_value(
+		    schema_find(&cgroup_table, cgroup_key_names[i], AT_NESTED)->type,
+		    value);
+		cgroup->given |= 1u << i;
+		cgroup->value[i] = limit.word >= 0 ? CGROUP_UNLIMITED : limit.number;
+		if (reader->options->controllers != NULL &&
+		    !names_list_has(reader->options->controllers, cgroup_controllers[i]))
+			refuse(reader, value, &below, cgroup_controllers[i],
+			       cgroup->optional);
+	}
+}
+
+/* Does a rule speak of want of memory?  `any` names no cause. */
+static bool
+asks_for_oom(const struct decider *decider)
+{
+	for (uint32_t i = 0; i < decider->n_rules; i++)
+		if (decider->rules[i].kinds != RULE_KINDS_ANY &&
+		    (decider->rules[i].kinds >> CAUSE_OOM & 1) != 0)
+			return true;
+	return false;
+}
+
+/* After all keys were read: limits need a cgroup, and so does a rule about `oom`, where
+ * the kernel counts kills. */
+void
+cgroup_settle(struct reader *reader, const struct node *map, struct conf_actor *actor,
+              const struct trail *up)
+{
+	const struct node *cgroup = node_get(map, "cgroup");
+	struct trail trail = {up, "cgroup", 0};
+	uint32_t above = actor->parent;
+
+	if (actor->process.cgroup.given != 0 &&
+	    actor->process.containment == CONTAINMENT_SESSION)
+		reader_error(reader, cgroup, &trail,
+		             "with `containment: session` there is no cgroup to limit; "
+		             "leave one of both out");
+	actor->process.asks_for_oom = asks_for_oom(&actor->spec.on_failure);
+	for (; above != CONF_NONE; above = reader->conf->actors[above].parent)
+		actor->process.asks_for_oom =
+		    actor->process.asks_for_oom ||
+		    asks_for_oom(&reader->conf->actors[above].spec.decider);
+}

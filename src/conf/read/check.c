@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: ISC */
+/* check.c - is this what the schema allows?  And if not, a report for each fault. */
+#include "config.h"
+
+#include "conf/read/read.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/suggest.h"
+
+#define MESSAGE_MAX   1024
+#define PATH_MAX_KEYS (2 * NODE_HEIGHT_MAX)
+
+/* A value that waits to be checked. */
+struct work {
+	const struct node *node;
+	const struct schema_type *type;
+	const struct trail *trail;
+};
+
+struct checker {
+	struct reader *reader;
+	struct work *work;
+	size_t n_work;
+	size_t cap;
+	bool good;
+};
+
+/* "children.db.command[2]" */
+static void
+write_trail(const struct trail *trail, struct strbuf *out)
+{
+	const struct trail *steps[PATH_MAX_KEYS];
+	size_t n = 0;
+
+	for (; trail != NULL && n < PATH_MAX_KEYS; trail = trail->up)
+		steps[n++] = trail;
+	while (n > 0) {
+		const struct trail *step = steps[--n];
+
+		if (step->name == NULL)
+			strbuf_addf(out, "[%zu]", step->index);
+		else
+			strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", step->name);
+	}
+}
+
+static void __attribute__((format(printf, 5, 0)))
+report(struct reader *reader, enum conf_severity severity, const struct node *at,
+       const struct trail *trail, const char *fmt, va_list ap)
+{
+	char message[MESSAGE_MAX];
+	struct strbuf path;
+	struct spot spot = {reader->conf->files[at->file], at->line, at->column};
+
+	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	strbuf_init(&path, 65536);
+	write_trail(trail, &path);
+	reports_add(reader->reports, severity, &spot, strbuf_str(&path), message);
+	strbuf_done(&path);
+}
+
+/* Report a fault at a node; the file will not be used. */
+void
+reader_error(struct reader *reader, const struct node *at, const struct trail *trail,
+             const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	report(reader, CONF_ERROR, at, trail, fmt, ap);
+	va_end(ap);
+}
+
+/* Report something doubtful, if the caller wants to hear of it. */
+void
+reader_warn(struct reader *reader, const struct node *at, const struct trail *trail,
+            const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!reader->options->warn || reader->lenient)
+		return;
+	va_start(ap, fmt);
+	report(reader, CONF_WARNING, at, trail, fmt, ap);
+	va_end(ap);
+}
+
+static void
+push(struct checker *checker, const struct node *node, const struct schema_type *type,
+     const struct trail *up, const char *name, size_t index)
+{
+	struct trail *trail = arena_alloc(checker->reader->scratch, 1, sizeof(*trail));
+
+	if (trail == NULL)
+		return;
+	if (checker->n_work == checker->cap) {
+		size_t cap = checker->cap == 0 ? 32 : checker->cap * 2;
+		struct work *larger = reallocarray(checker->work, cap, sizeof(*larger));
+
+		if (larger == NULL) {
+			checker->reader->scratch->failed = true;
+			return;
+		}
+		checker->work = larger;
+		checker->cap = cap;
+	}
+	*trail = (struct trail){up, name, index};
+	checker->work[checker->n_work++] = (struct work){node, type, trail};
+}
+
+static void
+check_text(struct checker *checker, const struct work *work)
+{
+	const struct schema_type *type = work->type;
+	struct value value;
+	struct err why;
+
+	if (work->node->bad) {
+		checker->good = false;
+		return;
+	}
+	if (checker->reader->lenient && strstr(work->node->text, "${") != NULL)
+		return;
+	if (type->scan == NULL && type->n_words == 0) {
+		reader_error(checker->reader, work->node, work->trail, "%s; write %s",
+		             node_is_empty(work->node) ? "nothing is written here"
+		                                       : "a text is not allowed here",
+		             type->allowed);
+		checker->good = false;
+		return;
+	}
+	if (schema_scan(type, work->node, &value, &why) == 0)
+		return;
+	reader_error(checker->reader, work->node, work->trail, "%s", why.text);
+	checker->good = false;
+}
+
+static void
+check_list(struct checker *checker, const struct work *work)
+{
+	if (work->type->items == NULL) {
+		reader_error(checker->reader, work->node, work->trail,
+		             "a list is not allowed here; write %s", work->type->allowed);
+		checker->good = false;
+		return;
+	}
+	for (size_t i = 0; i < work->node->n; i++)
+		push(checker, work->node->items[i], work->type->items, work->trail, NULL,
+		     i);
+}
+
+static const char *
+misplaced(const struct schema_key *key, unsigned int where)
+{
+	if ((key->where & (AT_WORKER | AT_SUPERVISOR | AT_NESTED)) == 0)
+		return "belongs at the top level of the main file";
+	if (where == AT_TOP)
+		return "is not a key of the top level, which describes /user; "
+		       "it belongs to an actor in `children`";
+	if (where == AT_INCLUDED)
+		return "cannot stand in an included file; that may have `children` and "
+		       "`templates`";
+	if (where == AT_DEFAULTS)
+		return "cannot stand in `defaults`; those are keys of actors with a "
+		       "command";
+	if (where == AT_TEMPLATE)
+		return "cannot stand in a template";
+	if (where == AT_SUPERVISOR)
+		return "is a key of actors with a `command`; this one has `children`";
+	return "is a key of supervisors; this actor has no `children`";
+}
+
+/* A key that resembles none: name all there are, if they are few. */
+static void
+refuse_stranger(struct reader *reader, const struct node *name,
+                const struct schema_table *table, const struct trail *trail)
+{
+	struct strbuf all;
+
+	if (table == &schema_keys) {
+		reader_error(reader, name, trail,
+		             "unknown key `%.100s`; supd.yaml(5) has all that there are",
+		             name->text);
+		return;
+	}
+	strbuf_init(&all, MESSAGE_MAX / 2);
+	for (size_t i = 0; i < table->n_keys; i++)
+		if (table->keys[i].type != NULL)
+			strbuf_addf(&all, "%s%s", all.len > 0 ? ", " : "",
+			            table->keys[i].name);
+	reader_error(reader, name, trail, "unknown key `%.100s`; there are: %s",
+	             name->text, strbuf_str(&all));
+	strbuf_done(&all);
+}
+
+/*
+ * The key of that name, if it may stand in a mapping of this type.  NULL: it may not,
+ * which was reported.
+ */
+const struct schema_key *
+check_key(struct reader *reader, const struct node *name, const struct schema_type *type,
+          const struct trail *up)
+{
+	const struct schema_key *key = schema_find(type->table, name->text, type->where);
+	struct trail trail = {up, name->text, 0};
+	struct suggest suggest;
+
+	if (key != NULL && (key->where & type->where) != 0)
+		return key;
+	if (key != NULL) {
+		reader_error(reader, name, &trail, "`%s` %s", name->text,
+		             misplaced(key, type->where));
+		return NULL;
+	}
+	suggest_init(&suggest, name->text);
+	for (size_t i = 0; i < type->table->n_keys; i++)
+		if ((type->table->keys[i].where & type->where) != 0)
+			suggest_try(&suggest, type->table->keys[i].name);
+	if (suggest.best != NULL)
+		reader_error(reader, name, &trail,
+		             "unknown key `%.100s`, did you mean `%s`?", name->text,
+		             suggest.best);
+	else
+		refuse_stranger(reader, name, type->table, &trail);
+	return NULL;
+}
+
+static void
+check_known_keys(struct checker *checker, const struct work *work)
+{
+	const char *required = work->type->table->required;
+	size_t n_good = 0;
+
+	for (size_t i = 0; i < work->node->n; i++) {
+		const struct node_pair *pair = &work->node->pairs[i];
+		const struct schema_key *key =
+		    check_key(checker->reader, pair->key, work->type, work->trail);
+
+		if (key == NULL)
+			continue;
+		n_good++;
+		push(checker, pair->value, key->type, work->trail, pair->key->text, 0);
+	}
+	if (n_good < work->node->n)
+		checker->good = false;
+	/* With another key refused, the missing one would only be noise. */
+	if (required == NULL || n_good < work->node->n ||
+	    node_get(work->node, required) != NULL)
+		return;
+	reader_error(checker->reader, work->node, work->trail, "`%s` is missing here",
+	             required);
+	checker->good = false;
+}
+
+/* Names that become part of paths, of environment variables or of LISTEN_FDNAMES. */
+static bool
+name_matches(const struct schema_type *type, const char *name)
+{
+	if (type->names_pattern == NULL)
+		return true;
+	if (strcmp(type->names_pattern, "^[^=]+$") == 0)
+		return name[0] != '\0' && strchr(name, '=') == NULL;
+	return reader_name_is_good(name);
+}
+
+static void
+check_any_keys(struct checker *checker, const struct work *work)
+{
+	for (size_t i = 0; i < work->node->n; i++) {
+		const struct node_pair *pair = &work->node->pairs[i];
+
+		if (!name_matches(work->type, pair->key->text)) {
+			reader_error(checker->reader, pair->key, work->trail,
+			             "`%.100s` cannot be a name here; names match %s",
+			             pair->key->text, work->type->names_pattern);
+			checker->good = false;
+		}
+		push(checker, pair->value, work->type->values, work->trail,
+		     pair->key->text, 0);
+	}
+}
+
+static void
+check_map(struct checker *checker, const struct work *work)
+{
+	if (work->type->values != NULL) {
+		check_any_keys(checker, work);
+	} else if (work->type->table != NULL) {
+		check_known_keys(checker, work);
+	} else {
+		reader_error(checker->reader, work->node, work->trail,
+		             "a mapping is not allowed here; write %s",
+		             work->type->allowed);
+		checker->good = false;
+	}
+}
+
+/*
+ * Look at a value and everything below it, and report all that the schema does not
+ * allow.  True: nothing was found, and the value can be read.
+ */
+bool
+check_value(struct reader *reader, const struct node *node,
+            const struct schema_type *type, const struct trail *trail)
+{
+	struct checker checker = {.reader = reader, .good = true};
+	struct work work = {node, type, trail};
+
+	for (;;) {
+		switch (work.node->type) {
+		case NODE_TEXT:
+			check_text(&checker, &work);
+			break;
+		case NODE_LIST:
+			check_list(&checker, &work);
+			break;
+		case NODE_MAP:
+			check_map(&checker, &work);
+			break;
+		}
+		if (checker.n_work == 0)
+			break;
+		work = checker.work[--checker.n_work];
+	}
+	free(checker.work);
+	return checker.good && !reader->scratch->failed;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: ISC */
+/* circle.c - cycles of `needs`: actors that wait for each other and could never start.
+ *
+ * A need is not the only reason to start after another actor: a sequential start is
+ * another, a supervisor comes before its children, and may be ready only when they are
+ * (DECISIONS 24).  Each actor is three steps: its turn comes, it begins, it is ready; an
+ * actor that starts on demand is as good as ready when its turn has come.  The base name
+ * of replicas is two more steps: all of them have begun, all of them are ready.  Edges lead
+ * to the step that must come first.
+ */
+#include "config.h"
+
+#include "conf/read/needs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "conf/read/keys.h"
+
+#define CIRCLE_TEXT_MAX 16384
+
+enum step { STEP_TURN, STEP_BEGIN, STEP_READY, STEP_ALL_BEGIN, STEP_ALL_READY, STEPS };
+#define STEP_OF(index, step) ((index) * STEPS + (step))
+
+enum visit { NOT_SEEN, ON_THE_WAY, DONE };
+
+struct search {
+	struct reader *reader;
+	const struct conf *conf;
+	uint32_t *elder;       /* by actor: the sibling before it in the sequence */
+	uint32_t *sibling;     /* … the next one */
+	uint32_t *first;       /* … its first child */
+	unsigned char *visits; /* enum visit, by step */
+	uint32_t *tried;       /* by step: how many of its edges */
+	uint32_t *at;          /* … and the child or replica that is next */
+	uint32_t *way;         /* steps, from the first to where the search is */
+	uint32_t n_way;
+};
+
+static const struct conf_actor *
+actor_of(const struct search *search, uint32_t step)
+{
+	return &search->conf->actors[step / STEPS];
+}
+
+/* Put the children of each supervisor in a sequence. */
+static void
+line_up(struct search *search)
+{
+	const struct conf *conf = search->conf;
+	uint32_t *last = search->way; /* not in use yet: by supervisor, the newest child */
+	uint32_t *enabled = search->way + conf->n_actors;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const uint32_t parent = conf->actors[i].parent;
+
+		search->first[i] = search->sibling[i] = search->elder[i] = CONF_NONE;
+		last[i] = enabled[i] = CONF_NONE;
+		if (parent == CONF_NONE)
+			continue;
+		if (last[parent] == CONF_NONE)
+			search->first[parent] = i;
+		else
+			search->sibling[last[parent]] = i;
+		last[parent] = i;
+		if (!conf->actors[i].spec.enabled)
+			continue;
+		if (!conf->actors[parent].spec.start_parallel)
+			search->elder[i] = enabled[parent];
+		enabled[parent] = i;
+	}
+}
+
+/* The step that the k-th need of an actor leads to; CONF_NONE: to no actor. */
+static uint32_t
+needed_step(const struct search *search, const struct conf_actor *actor, uint32_t k)
+{
+	const struct conf *conf = search->conf;
+	const uint32_t target = needs_find(conf, actor->needs[k].path);
+	enum need level = actor->spec.needs[k].level;
+	bool is_all;
+
+	if (target == CONF_NONE)
+		return CONF_NONE;
+	is_all = strcmp(conf->actors[target].path, actor->needs[k].path) != 0;
+	/* A one-shot is ready when it has completed; others need not be ready for it. */
+	if (level == NEED_COMPLETED && conf->actors[target].spec.ready == READY_EXIT)
+		level = NEED_READY;
+	if (level == NEED_READY)
+		return STEP_OF(target, is_all ? STEP_ALL_READY : STEP_READY);
+	return STEP_OF(target, is_all ? STEP_ALL_BEGIN : STEP_BEGIN);
+}
+
+/* The next of those children that are started by themselves. */
+static uint32_t
+next_child(const struct search *search, uint32_t child)
+{
+	while (child != CONF_NONE && !search->conf->actors[child].spec.enabled)
+		child = search->sibling[child];
+	return child;
+}
+
+/* The next edge of a step: where it leads to.  false: there is none; a step CONF_NONE
+ * leads nowhere. */
+static bool
+next_edge(struct search *search, uint32_t step, uint32_t *ret)
+{
+	const struct conf_actor *actor = actor_of(search, step);
+	const uint32_t index = step / STEPS;
+	const enum step kind = (enum step)(step % STEPS);
+	const uint32_t n = search->tried[step]++;
+	uint32_t *at = &search->at[step];
+
+	*ret = CONF_NONE;
+	if (kind == STEP_TURN) {
+		if (n == 0 && actor->parent != CONF_NONE)
+			*ret = STEP_OF(actor->parent, STEP_BEGIN);
+		else if (n == 1 && search->elder[index] != CONF_NONE)
+			*ret = STEP_OF(search->elder[index], STEP_READY);
+		return n < 2;
+	}
+	if (kind == STEP_BEGIN) {
+		if (n == 0)
+			*ret = STEP_OF(index, STEP_TURN);
+		else if (n - 1 < actor->spec.n_needs)
+			*ret = needed_step(search, actor, n - 1);
+		return n < actor->spec.n_needs + 1;
+	}
+	if (kind == STEP_READY) {
+		*at = n == 0 ? CONF_NONE
+		             : next_child(search, n == 1 ? search->first[index]
+		                                         : search->sibling[*at]);
+		if (n == 0)
+			*ret = STEP_OF(index, actor->spec.on_demand ? STEP_TURN
+			                                            : STEP_BEGIN);
+		else if (*at != CONF_NONE)
+			*ret = STEP_OF(*at, STEP_READY);
+		return *ret != CONF_NONE;
+	}
+	*at = n == 0 ? index : needs_next_replica(search->conf, *at);
+	if (*at != CONF_NONE)
+		*ret = STEP_OF(*at, kind == STEP_ALL_READY ? STEP_READY : STEP_BEGIN);
+	return *ret != CONF_NONE;
+}
+
+/* ---- what is said of a circle -------------------------------------------------------- */
+
+static void
+add_place(struct strbuf *sb, const struct conf *conf, uint32_t file, uint32_t line)
+{
+	strbuf_addf(sb, " (%s:%u)", conf->files[file], line);
+}
+
+/* The need that was tried last at this step; NULL: the edge is not a need. */
+static const struct conf_need *
+tried_need(const struct search *search, uint32_t step, uint32_t *ret_k)
+{
+	const struct conf_actor *actor = actor_of(search, step);
+
+	if (step % STEPS != STEP_BEGIN || search->tried[step] < 2)
+		return NULL;
+	*ret_k = search->tried[step] - 2;
+	return &actor->needs[*ret_k];
+}
+
+/* Say why what is at this step of the way comes after the next; nothing where that is
+ * plain. */
+static void
+add_link(const struct search *search, uint32_t step, struct strbuf *sb)
+{
+	const struct conf_actor *actor = actor_of(search, step);
+	const char *comma = sb->len > 0 ? ", " : "";
+	uint32_t k = 0;
+	const struct conf_need *need = tried_need(search, step, &k);
+	const struct conf_key *key;
+	char name[CONF_PATH_MAX + 8];
+
+	if (need != NULL) {
+		(void)snprintf(name, sizeof(name), "needs.%.1000s", need->path);
+		key = keys_find(actor, name);
+		strbuf_addf(sb, "%s%s needs %s %s", comma, actor->path, need->path,
+		            need_names[actor->spec.needs[k].level]);
+		if (key != NULL && key->file != CONF_NONE)
+			add_place(sb, search->conf, key->file, key->line);
+		return;
+	}
+	if (step % STEPS == STEP_TURN && search->tried[step] == 1)
+		strbuf_addf(sb, "%s%s starts below %s", comma, actor->path,
+		            search->conf->actors[actor->parent].path);
+	else if (step % STEPS == STEP_TURN)
+		strbuf_addf(sb, "%s%s starts after %s", comma, actor->path,
+		            search->conf->actors[search->elder[step / STEPS]].path);
+	else if (step % STEPS == STEP_READY && search->tried[step] > 1)
+		strbuf_addf(sb, "%s%s is ready when %s is", comma, actor->path,
+		            search->conf->actors[search->at[step]].path);
+	else
+		return;
+	add_place(sb, search->conf, actor->place.file, actor->place.line);
+}
+
+/* The way has come back to a step that is on it. */
+static void
+refuse(struct search *search, uint32_t back)
+{
+	const struct conf_actor *actor = NULL;
+	const struct conf_key *key;
+	char name[CONF_PATH_MAX + 8] = "needs";
+	struct spot spot;
+	struct strbuf links, path, message;
+	uint32_t i = 0;
+
+	while (search->way[i] != back)
+		i++;
+	strbuf_init(&links, CIRCLE_TEXT_MAX);
+	strbuf_init(&message, 2 * CIRCLE_TEXT_MAX);
+	strbuf_init(&path, 65536);
+	for (; i < search->n_way; i++) {
+		uint32_t k = 0;
+		const struct conf_need *need = tried_need(search, search->way[i], &k);
+
+		add_link(search, search->way[i], &links);
+		if (need == NULL || actor != NULL)
+			continue;
+		actor = actor_of(search, search->way[i]);
+		(void)snprintf(name, sizeof(name), "needs.%.1000s", need->path);
+	}
+	/* Without a need there is no circle. */
+	if (actor == NULL)
+		actor = actor_of(search, back);
+	key = keys_find(actor, name);
+	spot = (struct spot){search->conf->files[actor->place.file], actor->place.line,
+	                     actor->column};
+	if (key != NULL && key->file != CONF_NONE)
+		spot = (struct spot){search->conf->files[key->file], key->line,
+		                     key->column};
+	keys_path(search->conf, actor, name, &path);
+	strbuf_addf(&message, "a cycle, of which nobody could ever start: %s%s",
+	            strbuf_str(&links), links.failed ? ", ..." : "");
+	reports_add(search->reader->reports, CONF_ERROR, &spot, strbuf_str(&path),
+	            strbuf_str(&message));
+	strbuf_done(&links);
+	strbuf_done(&path);
+	strbuf_done(&message);
+}
+
+/* Follow the edges from a step; the steps reached are done afterwards. */
+static void
+follow(struct search *search, uint32_t first)
+{
+	search->way[0] = first;
+	search->n_way = 1;
+	while (search->n_way > 0) {
+		uint32_t step = search->way[search->n_way - 1];
+		uint32_t next;
+
+		search->visits[step] = ON_THE_WAY;
+		if (!next_edge(search, step, &next)) {
+			search->visits[step] = DONE;
+			search->n_way--;
+		} else if (next == CONF_NONE || search->visits[next] == DONE) {
+			continue;
+		} else if (search->visits[next] == ON_THE_WAY) {
+			refuse(search, next);
+		} else {
+			search->way[search->n_way++] = next;
+		}
+	}
+}
+
+/* Report every circle, with all edges of the circle. */
+void
+needs_circles(struct reader *reader)
+{
+	const struct conf *conf = reader->conf;
+	const size_t n = conf->n_actors;
+	struct search search = {
+	    .reader = reader,
+	    .conf = conf,
+	    .elder = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
+	    .sibling = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
+	    .first = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
+	    .visits = arena_alloc(reader->scratch, n * STEPS, 1),
+	    .tried = arena_alloc(reader->scratch, n * STEPS, sizeof(uint32_t)),
+	    .at = arena_alloc(reader->scratch, n * STEPS, sizeof(uint32_t)),
+	    .way = arena_alloc(reader->scratch, n * STEPS, sizeof(uint32_t)),
+	};
+
+	if (reader->scratch->failed)
+		return;
+	line_up(&search);
+	for (uint32_t step = 0; step < n * STEPS; step++)
+		if (search.visits[step] == NOT_SEEN)
+			follow(&search, step);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: ISC */
+/* expand.c - ${name} in texts: parameters, the actor itself, the environment. */
+#include "config.h"
+
+#include "conf/read/expand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+
+/* A text that is being expanded, and what to say if it cannot be. */
+struct expansion {
+	struct reader *reader;
+	const struct scope *scope;
+	struct strbuf out;
+	struct err why;
+	bool failed;
+};
+
+/* The value of a variable in a list of "NAME=value" (NULL is empty); NULL: not there. */
+const char *
+environ_find(char *const *variables, const char *name, size_t len)
+{
+	for (size_t i = 0; variables != NULL && variables[i] != NULL; i++)
+		if (strncmp(variables[i], name, len) == 0 && variables[i][len] == '=')
+			return variables[i] + len + 1;
+	return NULL;
+}
+
+/* ${env:NAME} or ${env:NAME:-TEXT}; as in the shell, :- also stands in for an empty one.
+ */
+static void
+add_env(struct expansion *expansion, const char *text)
+{
+	const char *fallback = strstr(text, ":-");
+	size_t len = fallback != NULL ? (size_t)(fallback - text) : strlen(text);
+	const char *value = environ_find(expansion->reader->options->environ, text, len);
+
+	if (fallback != NULL && (value == NULL || value[0] == '\0'))
+		value = fallback + 2;
+	if (value != NULL) {
+		strbuf_adds(&expansion->out, value);
+		return;
+	}
+	err_set(&expansion->why, 0,
+	        "`${env:%.80s}`: there is no such environment variable; write "
+	        "${env:%.80s:-TEXT} to go on without it",
+	        text, text);
+	expansion->failed = true;
+}
+
+static const char *
+find_parameter(const struct scope *scope, const char *name)
+{
+	for (; scope != NULL; scope = scope->outer) {
+		const struct node *value = node_get(scope->with, name);
+
+		if (value != NULL && value->type == NODE_TEXT)
+			return value->text;
+	}
+	return NULL;
+}
+
+static void
+explain_undefined(struct expansion *expansion, const char *name)
+{
+	static const char *const built_in[] = {"actor.name", "actor.path", "replica"};
+	struct suggest suggest;
+
+	suggest_init(&suggest, name);
+	for (const struct scope *scope = expansion->scope; scope != NULL;
+	     scope = scope->outer)
+		for (size_t i = 0; scope->with != NULL && i < scope->with->n; i++)
+			suggest_try(&suggest, scope->with->pairs[i].key->text);
+	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
+		suggest_try(&suggest, built_in[i]);
+	expansion->failed = true;
+	if (strcmp(name, "replica") == 0)
+		err_set(&expansion->why, 0,
+		        "`${replica}` has a meaning only with `replicas`");
+	else if (suggest.best != NULL)
+		err_set(&expansion->why, 0,
+		        "`${%.80s}` is not defined, did you mean `${%.80s}`?", name,
+		        suggest.best);
+	else
+		err_set(&expansion->why, 0,
+		        "`${%.80s}` is not defined: no parameter of that name in `with`; "
+		        "write $${ for a dollar",
+		        name);
+}
+
+static const char *
+find_built_in(const struct scope *scope, const char *name)
+{
+	if (strcmp(name, "actor.name") == 0)
+		return scope->name;
+	if (strcmp(name, "actor.path") == 0)
+		return scope->path;
+	if (strcmp(name, "replica") != 0)
+		return NULL;
+	while (scope != NULL && scope->replica == NULL)
+		scope = scope->outer;
+	return scope != NULL ? scope->replica : NULL;
+}
+
+static void
+add_name(struct expansion *expansion, const char *name)
+{
+	const char *value;
+
+	if (strncmp(name, "env:", 4) == 0) {
+		add_env(expansion, name + 4);
+		return;
+	}
+	value = find_built_in(expansion->scope, name);
+	if (value == NULL)
+		value = find_parameter(expansion->scope, name);
+	if (value != NULL)
+		strbuf_adds(&expansion->out, value);
+	else
+		explain_undefined(expansion, name);
+}
+
+/* What stands between "${" and "}" at `text`; returns what follows, NULL at a fault. */
+static const char *
+add_braced(struct expansion *expansion, const char *text)
+{
+	const char *end = strchr(text, '}');
+	char name[256];
+
+	if (end == NULL || (size_t)(end - text) >= sizeof(name)) {
+		err_set(&expansion->why, 0,
+		        "`${%.40s` has no closing `}`; write $${ for a dollar", text);
+		expansion->failed = true;
+		return NULL;
+	}
+	memcpy(name, text, (size_t)(end - text));
+	name[end - text] = '\0';
+	add_name(expansion, name);
+	return end + 1;
+}
+
+static struct node *
+expand_text(struct expansion *expansion, const struct node *node,
+            const struct trail *trail)
+{
+	const char *text = node->text;
+	struct node *copy = node_text(expansion->reader->scratch, node, text);
+
+	if (copy == NULL)
+		return NULL;
+	strbuf_clear(&expansion->out);
+	expansion->failed = false;
+	while (text != NULL && *text != '\0') {
+		if (text[0] == '$' && text[1] == '{') {
+			text = add_braced(expansion, text + 2);
+		} else {
+			strbuf_addc(&expansion->out, *text);
+			text += text[0] == '$' && text[1] == '$' ? 2 : 1;
+		}
+	}
+	if (!expansion->failed && expansion->out.failed) {
+		err_set(&expansion->why, 0, "the text grows beyond %d bytes",
+		        EXPAND_BYTES_MAX);
+		expansion->failed = true;
+	}
+	copy->dollar = false;
+	copy->bad = expansion->failed;
+	if (expansion->failed)
+		reader_error(expansion->reader, node, trail, "%s", expansion->why.text);
+	else
+		copy->text =
+		    arena_dup(expansion->reader->scratch, strbuf_str(&expansion->out));
+	return copy->text != NULL ? copy : NULL;
+}
+
+/* A list or mapping that is being copied. */
+struct step {
+	const struct node *from;
+	struct node *to;
+	size_t next;
+	const struct trail *trail;
+};
+
+static struct node *
+open_copy(struct arena *arena, const struct node *from)
+{
+	struct node *to = node_new(arena, from->type, from);
+
+	if (to == NULL)
+		return NULL;
+	to->n = from->n;
+	if (from->type == NODE_LIST)
+		to->items = arena_alloc(arena, from->n, sizeof(*to->items));
+	else
+		to->pairs = arena_alloc(arena, from->n, sizeof(*to->pairs));
+	return to->items != NULL || to->pairs != NULL ? to : NULL;
+}
+
+static void
+put_part(struct step *step, const struct node *part)
+{
+	size_t i = step->next++;
+
+	if (step->from->type == NODE_LIST)
+		step->to->items[i] = part;
+	else
+		step->to->pairs[i] = (struct node_pair){step->from->pairs[i].key, part};
+}
+
+/* Copy what has a dollar in it; the rest is shared.  False: out of memory. */
+static bool
+copy_all(struct expansion *expansion, struct step *steps, size_t n)
+{
+	struct arena *arena = expansion->reader->scratch;
+
+	while (n > 0) {
+		struct step *step = &steps[n - 1];
+		const struct node *part;
+		struct trail *trail;
+
+		if (step->next == step->from->n) {
+			n--;
+			continue;
+		}
+		part = step->from->type == NODE_LIST
+		           ? step->from->items[step->next]
+		           : step->from->pairs[step->next].value;
+		if (!part->dollar) {
+			put_part(step, part);
+			continue;
+		}
+		trail = arena_alloc(arena, 1, sizeof(*trail));
+		if (trail == NULL)
+			return false;
+		*trail = (struct trail){step->trail, NULL, step->next};
+		if (step->from->type == NODE_MAP)
+			trail->name = step->from->pairs[step->next].key->text;
+		if (part->type == NODE_TEXT) {
+			struct node *text = expand_text(expansion, part, trail);
+
+			if (text == NULL)
+				return false;
+			put_part(step, text);
+			continue;
+		}
+		if (n == NODE_HEIGHT_MAX)
+			return false;
+		steps[n] = (struct step){part, open_copy(arena, part), 0, trail};
+		if (steps[n].to == NULL)
+			return false;
+		put_part(step, steps[n++].to);
+	}
+	return true;
+}
+
+/*
+ * A copy of a value with every ${name} replaced; `$$` becomes `$`, a `$` before anything
+ * else stands for itself.  What is not defined is reported, and its text marked as bad.
+ * NULL: out of memory.
+ */
+const struct node *
+expand(struct reader *reader, const struct node *node, const struct scope *scope,
+       const struct trail *trail)
+{
+	struct expansion expansion = {.reader = reader, .scope = scope};
+	const struct node *copy = NULL;
+	struct step *steps;
+
+	if (!node->dollar)
+		return node;
+	strbuf_init(&expansion.out, EXPAND_BYTES_MAX);
+	if (node->type == NODE_TEXT) {
+		copy = expand_text(&expansion, node, trail);
+		strbuf_done(&expansion.out);
+		return copy;
+	}
+	steps = calloc(NODE_HEIGHT_MAX, sizeof(*steps));
+	if (steps != NULL) {
+		steps[0] =
+		    (struct step){node, open_copy(reader->scratch, node), 0, trail};
+		if (steps[0].to != NULL && copy_all(&expansion, steps, 1))
+			copy = steps[0].to;
+	}
+	free(steps);
+	strbuf_done(&expansion.out);
+	return copy;
+}

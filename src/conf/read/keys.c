@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: ISC */
+/* keys.c - every effective key of an actor, and where its value came from. */
+#include "config.h"
+
+#include "conf/read/keys.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/suggest.h"
+#include "base/units.h"
+#include "conf/read/output.h"
+#include "conf/schema/schema_types.h"
+
+#define MESSAGE_MAX 1024
+
+/* Keys as they are found, before they are sorted. */
+struct collection {
+	struct reader *reader;
+	const struct conf_actor *actor;
+	enum conf_effect effect;
+	struct conf_key *at;
+	size_t n;
+	size_t cap;
+};
+
+static void
+add(struct collection *collection, const char *name, const char *value,
+    const struct node *origin)
+{
+	if (collection->n == collection->cap) {
+		size_t cap = collection->cap == 0 ? 64 : collection->cap * 2;
+		struct conf_key *larger =
+		    reallocarray(collection->at, cap, sizeof(*collection->at));
+
+		if (larger == NULL) {
+			collection->reader->keep->failed = true;
+			return;
+		}
+		collection->at = larger;
+		collection->cap = cap;
+	}
+	if (name == NULL || value == NULL)
+		return;
+	collection->at[collection->n++] = (struct conf_key){
+	    .key = name,
+	    .value = value,
+	    .file = origin != NULL ? origin->file : CONF_NONE,
+	    .line = origin != NULL ? origin->line : 0,
+	    .column = origin != NULL ? origin->column : 0,
+	    .effect = collection->effect,
+	};
+}
+
+static const char *
+dotted(struct collection *collection, const char *name, const char *below)
+{
+	return arena_printf(collection->reader->keep, "%s.%s", name, below);
+}
+
+static void
+add_value(struct collection *collection, const char *name, const struct schema_type *type,
+          const struct node *node)
+{
+	char *json = type == &schema_output_target
+	                 ? output_show(collection->reader, collection->actor, node)
+	                 : schema_show(type, node);
+
+	if (json != NULL)
+		add(collection, name, arena_dup(collection->reader->keep, json), node);
+	else
+		collection->reader->keep->failed = true;
+	free(json);
+}
+
+/* Defaults that depend on other keys, or on what the actor is; NULL: the table's own. */
+static const char *
+computed_default(struct collection *collection, const char *name)
+{
+	const struct attributes *attributes = &collection->actor->process.attributes;
+	const struct spec *spec = &collection->actor->spec;
+	char buf[DURATION_TEXT_MAX];
+
+	if (strcmp(name, "restart") == 0 && spec->ready == READY_EXIT)
+		return "\"transient\"";
+	if (strcmp(name, "start_timeout") == 0 &&
+	    spec->start_timeout_ms != DURATION_INFINITE)
+		return "\"1m30s\"";
+	if (spec->ready == READY_PROBED &&
+	    (strcmp(name, "ready.interval") == 0 || strcmp(name, "ready.timeout") == 0))
+		return "\"1s\"";
+	if (strcmp(name, "shutdown") == 0 && spec->kind == NODE_SUPERVISOR)
+		return "\"infinity\"";
+	if (strcmp(name, "intensity") == 0 && collection->actor->parent == CONF_NONE)
+		return "\"unlimited\"";
+	if (strcmp(name, "scheduler.priority") == 0 && attributes->priority > 0)
+		return "1";
+	if (strcmp(name, "io_priority.level") == 0 && attributes->has_io_priority &&
+	    IO_CLASS(attributes->io_priority) != IO_CLASS_IDLE)
+		return "4";
+	if (strcmp(name, "backoff.reset_after") == 0)
+		return arena_printf(collection->reader->keep, "\"%s\"",
+		                    duration_format(spec->backoff.reset_after_ms, buf));
+	return NULL;
+}
+
+/* The keys of a small mapping that were not written. */
+static void
+add_table_defaults(struct collection *collection, const struct schema_key *key,
+                   const struct node *map)
+{
+	const struct schema_table *table = key->type->table;
+
+	for (size_t i = 0; i < table->n_keys; i++) {
+		const char *value = table->keys[i].fallback;
+		const char *name;
+
+		if (map != NULL && node_get(map, table->keys[i].name) != NULL)
+			continue;
+		name = dotted(collection, key->name, table->keys[i].name);
+		if (name != NULL && value == NULL)
+			value = computed_default(collection, name);
+		if (value != NULL)
+			add(collection, name, value, NULL);
+	}
+}
+
+static void
+add_default(struct collection *collection, const struct schema_key *key)
+{
+	const char *value = computed_default(collection, key->name);
+
+	if (value == NULL)
+		value = key->fallback;
+	if (value != NULL)
+		add(collection, key->name, value, NULL);
+	else if (key->type->table != NULL && key->type != &schema_limit)
+		add_table_defaults(collection, key, NULL);
+}
+
+static void
+add_map(struct collection *collection, const struct schema_key *key,
+        const struct node *map)
+{
+	for (size_t i = 0; i < map->n; i++) {
+		const char *below = map->pairs[i].key->text;
+		const struct schema_type *type = key->type->values;
+
+		/* The whole path, which is the same however it was written. */
+		if (key->type == &schema_watch || key->type == &schema_needs)
+			below =
+			    read_reference(collection->reader, collection->actor, below);
+		if (below == NULL)
+			return;
+		if (type == NULL)
+			type = schema_find(key->type->table, below, AT_NESTED)->type;
+		add_value(collection, dotted(collection, key->name, below), type,
+		          map->pairs[i].value);
+	}
+	if (key->type->table != NULL)
+		add_table_defaults(collection, key, map);
+}
+
+static void
+add_key(struct collection *collection, const struct schema_key *key,
+        const struct node *value)
+{
+	collection->effect = key->effect;
+	if (value == NULL) {
+		add_default(collection, key);
+	} else if (value->type == NODE_MAP) {
+		add_map(collection, key, value);
+	} else if (key->type == &schema_output) {
+		/* One target for both is the same as twice the same target. */
+		add_value(collection, "output.stdout", &schema_output_target, value);
+		add_value(collection, "output.stderr", &schema_output_target, value);
+	} else {
+		add_value(collection, key->name, key->type, value);
+	}
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	const struct conf_key *left = a;
+	const struct conf_key *right = b;
+
+	return strcmp(left->key, right->key);
+}
+
+/*
+ * List all keys that an actor at `where` has, those of `map` with the place where they
+ * were written, the others with their defaults.  The actor's spec is complete already.
+ */
+void
+keys_make(struct reader *reader, const struct node *map, unsigned int where,
+          struct conf_actor *actor)
+{
+	struct collection collection = {.reader = reader, .actor = actor};
+
+	for (size_t i = 0; i < schema_keys.n_keys; i++) {
+		const struct schema_key *key = &schema_keys.keys[i];
+
+		if (key->type != NULL && !key->is_structure && (key->where & where) != 0)
+			add_key(&collection, key, node_get(map, key->name));
+	}
+	actor->keys = arena_alloc(reader->keep, collection.n, sizeof(*actor->keys));
+	if (actor->keys != NULL && collection.n > 0) {
+		memcpy(actor->keys, collection.at, collection.n * sizeof(*actor->keys));
+		actor->n_keys = collection.n;
+		qsort(actor->keys, actor->n_keys, sizeof(*actor->keys), compare_keys);
+	}
+	free(collection.at);
+}
+
+/* One key of an actor; NULL: it has no value, not even a default. */
+const struct conf_key *
+keys_find(const struct conf_actor *actor, const char *key)
+{
+	struct conf_key wanted = {.key = key};
+
+	if (actor->n_keys == 0)
+		return NULL;
+	return bsearch(&wanted, actor->keys, actor->n_keys, sizeof(wanted), compare_keys);
+}
+
+/* Where a key of an actor stands in the file: "children.app.children.api.command". */
+void
+keys_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
+          struct strbuf *out)
+{
+	const char *names[SPEC_DEPTH_MAX];
+	size_t n = 0;
+
+	while (actor->parent != CONF_NONE && n < SPEC_DEPTH_MAX) {
+		names[n++] = actor->base != NULL ? actor->base : actor->name;
+		actor = &conf->actors[actor->parent];
+	}
+	while (n > 0)
+		strbuf_addf(out, "%schildren.%s", out->len > 0 ? "." : "", names[--n]);
+	if (key != NULL)
+		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", key);
+}
+
+/* As keys_report(). */
+void
+keys_vreport(struct conf_reports *reports, enum conf_severity severity,
+             const struct conf *conf, const struct conf_actor *actor, const char *key,
+             const char *fmt, va_list ap)
+{
+	const struct conf_key *origin = keys_find(actor, key);
+	struct spot spot = {conf->files[actor->place.file], actor->place.line,
+	                    actor->column};
+	char message[MESSAGE_MAX];
+	struct strbuf path;
+
+	if (origin != NULL && origin->file != CONF_NONE)
+		spot = (struct spot){conf->files[origin->file], origin->line,
+		                     origin->column};
+	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	strbuf_init(&path, 65536);
+	keys_path(conf, actor, key, &path);
+	reports_add(reports, severity, &spot, strbuf_str(&path), message);
+	strbuf_done(&path);
+}
+
+/* Report about a key of an actor, where it is written, or else where the actor is. */
+void
+keys_report(struct conf_reports *reports, enum conf_severity severity,
+            const struct conf *conf, const struct conf_actor *actor, const char *key,
+            const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	keys_vreport(reports, severity, conf, actor, key, fmt, ap);
+	va_end(ap);
+}
+
+/*
+ * Report a key that names an actor without a process or an unknown actor, with the name
+ * that may have been meant.
+ */
+void
+keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,
+                     const char *key, const char *path)
+{
+	const struct conf *conf = reader->conf;
+	struct suggest suggest;
+	char first[CONF_PATH_MAX + 1];
+	uint32_t replica;
+
+	(void)snprintf(first, sizeof(first), "%.990s@1", path);
+	replica = conf_find(conf, first);
+	if (replica != CONF_NONE && conf->actors[replica].base != NULL) {
+		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
+		            "`%.200s` has replicas; name one of them, such as `%.200s`",
+		            path, first);
+		return;
+	}
+	suggest_init(&suggest, path);
+	for (uint32_t i = 0; i < conf->n_actors && !reader->reports->truncated; i++)
+		if (conf->actors[i].spec.kind != NODE_SUPERVISOR)
+			suggest_try(&suggest, conf->actors[i].path);
+	if (suggest.best != NULL)
+		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
+		            "there is no actor `%.200s`, did you mean `%.200s`?", path,
+		            suggest.best);
+	else
+		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
+		            "there is no actor `%.200s`", path);
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: ISC */
+/* probe.c - `health`, and the kinds of `ready` for which an actor is asked. */
+#include "config.h"
+
+#include "conf/read/probe.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/pattern.h"
+#include "base/sum.h"
+#include "conf/read/read.h"
+#include "conf/schema/scan.h"
+#include "conf/schema/schema_types.h"
+
+/* The port that a URL means by itself. */
+#define HTTP_PORT ":80"
+
+/* ---- what may be asked --------------------------------------------------------------
+ */
+
+/* Somewhere to connect to: "ADDRESS:PORT", both of them.  -EINVAL. */
+static int
+parse_endpoint(const char *text, struct address *ret, struct err *why)
+{
+	int r = endpoint_parse(text, ret);
+
+	if (r == -ERANGE || (r == 0 && ret->port == 0))
+		err_set(
+		    why, 0,
+		    "`%.80s` has no port from 1 to 65535; write ADDRESS:PORT, such as "
+		    "127.0.0.1:8080",
+		    text);
+	else if (r == 0 && ret->text[0] == '\0')
+		err_set(why, 0,
+		        "`%.80s` says nowhere to connect to; write an address, such as "
+		        "127.0.0.1 or [::1]",
+		        text);
+	else if (r < 0)
+		err_set(why, 0,
+		        "`%.80s` is no address; write a numeric one or `localhost`, an "
+		        "IPv6 address in brackets: names are not looked up",
+		        ret->text);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+/* A port to connect to. */
+int
+scan_probe_tcp(const struct schema_type *type, const struct node *node,
+               uint64_t *ret_number, struct err *why)
+{
+	struct address address;
+
+	(void)type;
+	*ret_number = 0;
+	return parse_endpoint(node->text, &address, why);
+}
+
+/* The path of a socket to connect to. */
+int
+scan_probe_path(const struct schema_type *type, const struct node *node,
+                uint64_t *ret_number, struct err *why)
+{
+	size_t len = strlen(node->text);
+	int r = scan_path(type, node, ret_number, why);
+
+	if (r < 0 || len <= SOCKET_PATH_MAX)
+		return r;
+	err_set(why, 0, "the path of a unix socket has at most %zu bytes, this one %zu",
+	        SOCKET_PATH_MAX, len);
+	return -EINVAL;
+}
+
+/* A URL that was taken apart. */
+struct url {
+	struct address address;
+	char host[PROBE_URL_MAX + 1]; /* with its port if the URL has a port */
+	const char *resource;         /* in the text; what is behind host and port */
+};
+
+/* Only what can stand in a request as it is. */
+static bool
+is_plain(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (*text <= ' ' || *text > '~' || *text == '#')
+			return false;
+	return true;
+}
+
+/* Host and port of a URL; a port that is not written is that of http. */
+static int
+parse_host(const char *text, struct url *url, struct err *why)
+{
+	char whole[PROBE_URL_MAX + 8];
+	const char *bracket = strrchr(url->host, ']');
+	const char *colon = strrchr(url->host, ':');
+	bool has_port = colon != NULL && (bracket == NULL || colon > bracket);
+
+	if (strchr(url->host, '@') != NULL) {
+		err_set(why, 0,
+		        "`%.80s`: a user in a URL is not supported; use {exec: ...}",
+		        text);
+		return -EINVAL;
+	}
+	strcpy(whole, url->host);
+	if (!has_port)
+		strcat(whole, HTTP_PORT);
+	return parse_endpoint(whole, &url->address, why);
+}
+
+static int
+parse_url(const char *text, struct url *url, struct err *why)
+{
+	static const char scheme[] = "http://";
+	const char *host = text + strlen(scheme);
+	size_t len;
+
+	if (strncmp(text, "https://", 8) == 0) {
+		err_set(why, 0,
+		        "`%.80s`: TLS is not supported; write an http:// URL, or {exec: "
+		        "[curl, ...]}",
+		        text);
+		return -EINVAL;
+	}
+	if (strncmp(text, scheme, strlen(scheme)) != 0) {
+		err_set(why, 0,
+		        "`%.80s` is no URL that can be asked; write one such as "
+		        "http://127.0.0.1:8080/health",
+		        text);
+		return -EINVAL;
+	}
+	if (strlen(text) > PROBE_URL_MAX) {
+		err_set(why, 0, "a URL has at most %d bytes here, this one %zu",
+		        PROBE_URL_MAX, strlen(text));
+		return -EINVAL;
+	}
+	if (!is_plain(text)) {
+		err_set(why, 0,
+		        "`%.80s` has a blank, a # or another character that must be "
+		        "written as %%XX in a URL",
+		        text);
+		return -EINVAL;
+	}
+	len = strcspn(host, "/?");
+	*url = (struct url){.resource = host + len};
+	memcpy(url->host, host, len);
+	return parse_host(text, url, why);
+}
+
+/* What is asked for by http. */
+int
+scan_probe_url(const struct schema_type *type, const struct node *node,
+               uint64_t *ret_number, struct err *why)
+{
+	struct url url;
+
+	(void)type;
+	*ret_number = 0;
+	return parse_url(node->text, &url, why);
+}
+
+/* What a line has to match. */
+int
+scan_pattern(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	struct pattern pattern;
+	int r = pattern_compile(&pattern, node->text, why);
+
+	(void)type;
+	*ret_number = 0;
+	pattern_done(&pattern);
+	return r;
+}
+
+/* ---- what is asked ------------------------------------------------------------------
+ */
+
+static void
+read_url(struct reader *reader, const char *text, struct conf_probe *probe)
+{
+	struct url url;
+	struct err why;
+
+	if (parse_url(text, &url, &why) < 0)
+		return;
+	probe->address = arena_dup(reader->keep, url.address.text);
+	probe->port = url.address.port;
+	probe->host = arena_dup(reader->keep, url.host);
+	probe->resource = arena_printf(reader->keep, "%s%s",
+	                               url.resource[0] == '/' ? "" : "/", url.resource);
+}
+
+static void
+read_kind(struct reader *reader, const struct node *node, struct conf_probe *probe,
+          const struct trail *trail)
+{
+	struct address address;
+
+	switch (probe->kind) {
+	case PROBE_TCP:
+		if (endpoint_parse(node->text, &address) < 0)
+			return;
+		probe->address = arena_dup(reader->keep, address.text);
+		probe->port = address.port;
+		return;
+	case PROBE_UNIX:
+		probe->address = arena_dup(reader->keep, node->text);
+		return;
+	case PROBE_HTTP:
+		read_url(reader, node->text, probe);
+		return;
+	case PROBE_EXEC:
+		read_words(reader, node, trail, &probe->command);
+		return;
+	case PROBE_NONE:
+	case PROBE_KIND_MAX:
+		return;
+	}
+}
+
+/* The names of the two first of those keys that a mapping has. */
+struct kinds {
+	const char *first;
+	const char *second;
+};
+
+static void
+note_kind(struct kinds *kinds, const struct node *map, const char *name)
+{
+	if (node_get(map, name) == NULL)
+		return;
+	if (kinds->first == NULL)
+		kinds->first = name;
+	else
+		kinds->second = name;
+}
+
+/*
+ * Which of the kinds a mapping has, of those of a probe and of more, which end with
+ * NULL.  NULL: none or two, which was reported.
+ */
+static const char *
+the_kind(struct reader *reader, const struct node *node, const char *const *more,
+         const char *examples, const struct trail *trail)
+{
+	struct kinds kinds = {NULL, NULL};
+
+	for (; *more != NULL; more++)
+		note_kind(&kinds, node, *more);
+	for (int kind = PROBE_TCP; kind < PROBE_KIND_MAX; kind++)
+		note_kind(&kinds, node, probe_kind_names[kind]);
+	if (kinds.first == NULL)
+		reader_error(reader, node, trail,
+		             "nothing says how it is asked; write %s", examples);
+	else if (kinds.second != NULL)
+		reader_error(reader, node, trail, "both `%s` and `%s`; keep one of them",
+		             kinds.first, kinds.second);
+	return kinds.second == NULL ? kinds.first : NULL;
+}
+
+static void
+read_probe(struct reader *reader, const struct node *node, const char *kind,
+           struct conf_probe *probe, const struct trail *trail)
+{
+	const struct node *timeout = node_get(node, "timeout");
+	const struct trail below = {trail, kind, 0};
+
+	probe->timeout_ms = PROBE_TIMEOUT_MS;
+	probe->kind = (enum probe_kind)names_find(probe_kind_names, PROBE_KIND_MAX, kind);
+	if (timeout != NULL)
+		probe->timeout_ms = read_value(&schema_duration, timeout).number;
+	read_kind(reader, node_get(node, kind), probe, &below);
+}
+
+static uint64_t
+sum_text(const char *text, uint64_t sum)
+{
+	return text == NULL ? sum : sum_bytes(text, strlen(text) + 1, sum);
+}
+
+/* A checksum of the question, equal for equal probes. */
+static uint64_t
+sum_probe(const struct conf_probe *probe)
+{
+	const uint64_t numbers[] = {(uint64_t)probe->kind, probe->port,
+	                            probe->timeout_ms};
+	uint64_t sum = sum_bytes(numbers, sizeof(numbers), 0);
+
+	sum = sum_text(probe->address, sum);
+	sum = sum_text(probe->host, sum);
+	sum = sum_text(probe->resource, sum);
+	for (char **word = probe->command; word != NULL && *word != NULL; word++)
+		sum = sum_text(*word, sum);
+	return sum;
+}
+
+/* Refuse keys about pace where no probe is made. */
+static void
+refuse_pace(struct reader *reader, const struct node *node, const char *kind,
+            const struct trail *trail)
+{
+	static const char *const pace[] = {"interval", "timeout"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(pace); i++) {
+		const struct node *key = node_key(node, pace[i]);
+		struct trail below = {trail, pace[i], 0};
+
+		if (key != NULL)
+			reader_error(reader, key, &below,
+			             "`%s` is for probes; with `%s` nobody is asked",
+			             pace[i], kind);
+	}
+}
+
+/* How a process tells by itself, without being asked. */
+static const char *const ready_kinds[] = {"after", "fd", "log", NULL};
+
+static void
+read_unasked(struct reader *reader, const struct node *node, const char *kind,
+             struct conf_actor *actor)
+{
+	struct conf_process *process = &actor->process;
+
+	if (strcmp(kind, "after") == 0) {
+		actor->spec.ready = READY_AFTER;
+		actor->spec.ready_after_ms = read_value(&schema_duration, node).number;
+		return;
+	}
+	actor->spec.ready = READY_TOLD;
+	if (strcmp(kind, "log") == 0) {
+		process->ready_sign = READY_BY_LOG;
+		process->ready_pattern = arena_dup(reader->keep, node->text);
+		return;
+	}
+	process->ready_sign = READY_BY_FD;
+	process->ready_fd = (int)read_value(&schema_ready_fd, node).number;
+}
+
+static void
+read_ready_map(struct reader *reader, const struct node *node, struct conf_actor *actor,
+               const struct trail *trail)
+{
+	const struct node *interval = node_get(node, "interval");
+	const char *kind =
+	    the_kind(reader, node, ready_kinds, schema_ready.allowed, trail);
+
+	if (kind == NULL)
+		return;
+	if (names_find(probe_kind_names, PROBE_KIND_MAX, kind) < 0) {
+		refuse_pace(reader, node, kind, trail);
+		read_unasked(reader, node_get(node, kind), kind, actor);
+		return;
+	}
+	read_probe(reader, node, kind, &actor->process.ready, trail);
+	actor->spec.ready = READY_PROBED;
+	actor->spec.ready_interval_ms =
+	    interval == NULL ? READY_INTERVAL_MS
+	                     : read_value(&schema_duration, interval).number;
+}
+
+/* `ready`; what follows from it for other keys is seen to when all of them are read. */
+void
+read_ready(struct reader *reader, const struct node *node, void *target,
+           const struct trail *trail)
+{
+	struct conf_actor *actor = target;
+
+	if (node->type == NODE_MAP) {
+		read_ready_map(reader, node, actor, trail);
+		return;
+	}
+	switch (read_value(&schema_ready, node).word) {
+	case READY_WORD_NOTIFY:
+		actor->spec.ready = READY_TOLD;
+		return;
+	case READY_WORD_EXIT:
+		actor->spec.ready = READY_EXIT;
+		return;
+	default:
+		actor->spec.ready = READY_EXEC;
+	}
+}
+
+/* `health`: keys that are absent keep their defaults. */
+void
+read_health(struct reader *reader, const struct node *node, void *target,
+            const struct trail *trail)
+{
+	struct conf_actor *actor = target;
+	struct probe_spec *spec = &actor->spec.health;
+	static const char *const no_kinds[] = {NULL};
+	const char *kind;
+
+	if (node->type == NODE_TEXT)
+		return;
+	kind = the_kind(reader, node, no_kinds, schema_health.allowed, trail);
+	if (kind == NULL)
+		return;
+	spec->on = true;
+	spec->interval_ms = HEALTH_INTERVAL_MS;
+	spec->failures = HEALTH_FAILURES;
+	spec->successes = HEALTH_SUCCESSES;
+	read_table(reader, node, schema_health.table, spec);
+	read_probe(reader, node, kind, &actor->process.health, trail);
+	spec->what = sum_probe(&actor->process.health);
+}
+
+/* ---- what is probably not meant -------------------------------------------------------
+ */
+
+/* Does supd hold the very socket that is connected to? */
+static bool
+is_own_socket(const struct conf_socket *socket, const struct conf_probe *probe)
+{
+	if (socket->address == NULL || probe->address == NULL)
+		return false;
+	if (probe->kind == PROBE_UNIX)
+		return socket->kind == SOCKET_UNIX &&
+		       strcmp(socket->address, probe->address) == 0;
+	return probe->kind == PROBE_TCP && socket->kind == SOCKET_TCP &&
+	       socket->port == probe->port &&
+	       (socket->address[0] == '\0' ||
+	        strcmp(socket->address, probe->address) == 0);
+}
+
+static void
+check_probe(struct reader *reader, const struct node *map, const char *name,
+            const struct conf_process *process, const struct conf_probe *probe,
+            const struct trail *up)
+{
+	const struct trail trail = {up, name, 0};
+
+	for (size_t i = 0; i < process->n_sockets; i++)
+		if (is_own_socket(&process->sockets[i], probe))
+			reader_warn(
+			    reader, node_get(map, name), &trail,
+			    "supd itself holds this socket (`sockets.%.100s`): a "
+			    "connection succeeds though nobody serves it; ask with "
+			    "`http` or `exec`",
+			    process->sockets[i].name);
+}
+
+/* The descriptor of `ready: fd` comes behind the sockets, and before the fd store. */
+static void
+check_ready_fd(struct reader *reader, const struct node *map,
+               const struct conf_process *process, const struct trail *up)
+{
+	const struct trail above = {up, "ready", 0};
+	const struct trail trail = {&above, "fd", 0};
+	const struct node *node = node_get(node_get(map, "ready"), "fd");
+	const int first = 3 + (int)process->n_sockets;
+
+	if (process->ready_sign != READY_BY_FD || node == NULL)
+		return;
+	if (process->ready_fd < first)
+		reader_error(reader, node, &trail,
+		             "descriptor %d is one of its sockets; the first that is "
+		             "free is %d",
+		             process->ready_fd, first);
+	else if (process->fd_store > 0 && process->ready_fd != first)
+		reader_error(reader, node, &trail,
+		             "what is in its `fd_store` comes right behind this "
+		             "descriptor, which has to be %d then",
+		             first);
+}
+
+/* ready.log needs the output to be read by the log process. */
+static void
+check_ready_log(struct reader *reader, const struct node *map,
+                const struct conf_process *process, const struct trail *up)
+{
+	const struct trail above = {up, "ready", 0};
+	const struct trail trail = {&above, "log", 0};
+	const struct node *node = node_get(node_get(map, "ready"), "log");
+
+	if (process->ready_sign == READY_BY_LOG && node != NULL &&
+	    !conf_output_is_captured(&process->out) && !conf_output_is_captured(&process->err))
+		reader_error(reader, node, &trail,
+		             "nothing that it prints is looked at: its `output` is "
+		             "neither `log` nor `journal` nor `syslog`");
+}
+
+/* Warn of probes that are never made, or never fail.  All keys were read. */
+void
+probes_check(struct reader *reader, const struct node *map,
+             const struct conf_actor *actor, const struct trail *up)
+{
+	const struct conf_process *process = &actor->process;
+	const struct trail trail = {up, "health", 0};
+
+	check_ready_fd(reader, map, process, up);
+	check_ready_log(reader, map, process, up);
+	check_probe(reader, map, "ready", process, &process->ready, up);
+	check_probe(reader, map, "health", process, &process->health, up);
+	/* An actor that is ready only when it has ended is never probed. */
+	if (actor->spec.health.on && actor->spec.ready == READY_EXIT)
+		reader_warn(reader, node_get(map, "health"), &trail,
+		            "`health` has no effect with `ready: exit`: it is asked "
+		            "only once it is ready, and then it has ended");
+}

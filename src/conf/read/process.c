@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: ISC */
+/* process.c - what a process needs: command, identity, environment, output. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "conf/read/read.h"
+#include "conf/schema/rights.h"
+#include "conf/schema/scan.h"
+#include "conf/schema/schema_types.h"
+
+/* The kernel's "overflow" id: no rights, where a mistake would ask for it. */
+#define ID_NOBODY 65534
+
+/* A command, split into words already; *ret_argv is written only if it is one. */
+void
+read_words(struct reader *reader, const struct node *node, const struct trail *trail,
+           char ***ret_argv)
+{
+	char **argv;
+
+	if (node->type != NODE_LIST)
+		return;
+	if (node->n == 0 || node->items[0]->text[0] == '\0') {
+		reader_error(
+		    reader, node, trail,
+		    "the command is empty; its first word is the program to execute");
+		return;
+	}
+	argv = arena_alloc(reader->keep, node->n + 1, sizeof(*argv));
+	if (argv == NULL)
+		return;
+	for (size_t i = 0; i < node->n; i++)
+		argv[i] = arena_dup(reader->keep, node->items[i]->text);
+	*ret_argv = argv;
+}
+
+/* `command`: what the actor is. */
+void
+read_command(struct reader *reader, const struct node *node, void *target,
+             const struct trail *trail)
+{
+	read_words(reader, node, trail, &((struct conf_actor *)target)->process.argv);
+}
+
+/* `stop_command`: the command that asks the process to end. */
+void
+read_stop_command(struct reader *reader, const struct node *node, void *target,
+                  const struct trail *trail)
+{
+	read_words(reader, node, trail,
+	           &((struct conf_actor *)target)->process.stop_command);
+}
+
+/* `reload_command`: the command that makes the process read its configuration again. */
+void
+read_reload_command(struct reader *reader, const struct node *node, void *target,
+                    const struct trail *trail)
+{
+	read_words(reader, node, trail,
+	           &((struct conf_actor *)target)->process.reload_command);
+}
+
+/* `environment`: what the file adds, as KEY=value. */
+void
+read_environment(struct reader *reader, const struct node *node, void *target,
+                 const struct trail *trail)
+{
+	struct conf_actor *actor = target;
+	char **environment = arena_alloc(reader->keep, node->n + 1, sizeof(*environment));
+
+	(void)trail;
+	if (environment == NULL)
+		return;
+	for (size_t i = 0; i < node->n; i++)
+		environment[i] =
+		    arena_printf(reader->keep, "%s=%s", node->pairs[i].key->text,
+		                 node->pairs[i].value->text);
+	actor->process.environment = environment;
+}
+
+/* What can never be set is an error, what cannot be set by us a warning. */
+static void
+check_limit(struct reader *reader, const struct node *node, const struct trail *trail,
+            const struct conf_limit *limit)
+{
+	const struct rights *rights = rights_get(reader);
+	struct rlimit own;
+
+	if (rights == NULL || getrlimit((__rlimit_resource_t)limit->resource, &own) < 0)
+		return;
+	if (limit->resource == RLIMIT_NOFILE && limit->value.rlim_max > rights->nr_open)
+		reader_error(reader, node, trail,
+		             "no process of this machine may have more than %llu "
+		             "descriptors (sysctl fs.nr_open)",
+		             (unsigned long long)rights->nr_open);
+	else if (limit->value.rlim_max > own.rlim_max)
+		rights_want(reader, node, trail, CAPABILITY_SYS_RESOURCE,
+		            "a hard limit above %llu, which supd has itself,",
+		            (unsigned long long)own.rlim_max);
+}
+
+/* `limits`: the soft limit is set with the hard one unless both are written. */
+void
+read_limits(struct reader *reader, const struct node *node, void *target,
+            const struct trail *trail)
+{
+	struct conf_process *process = &((struct conf_actor *)target)->process;
+
+	process->limits = arena_alloc(reader->keep, node->n, sizeof(*process->limits));
+	for (size_t i = 0; process->limits != NULL && i < node->n; i++) {
+		const struct schema_key *key =
+		    schema_find(&schema_limit_names, node->pairs[i].key->text, AT_NESTED);
+		struct conf_limit *limit = &process->limits[process->n_limits++];
+		struct trail below = {trail, node->pairs[i].key->text, 0};
+
+		ASSERT(key != NULL);
+		limit->resource =
+		    schema_limit_resource((size_t)(key - schema_limit_names.keys));
+		(void)rlimit_parse(node->pairs[i].value->text, &limit->value);
+		check_limit(reader, node->pairs[i].value, &below, limit);
+	}
+}
+
+/* Without `user`: supd's own user, and the groups that it has. */
+static void
+keep_own_user(struct reader *reader, struct conf_process *process)
+{
+	int n = getgroups(0, NULL);
+
+	process->uid = geteuid();
+	process->gid = getegid();
+	process->groups = arena_alloc(reader->keep, n > 0 ? (size_t)n : 1, sizeof(gid_t));
+	if (process->groups == NULL)
+		return;
+	n = getgroups(n > 0 ? n : 0, process->groups);
+	process->n_groups = n > 0 ? (size_t)n : 0;
+}
+
+/* At boot the actor has to wait for it (DECISIONS 62), later the file is wrong. */
+static void
+report_unknown(struct reader *reader, const struct node *node, bool is_group,
+               struct conf_process *process, const struct trail *trail, const char *text)
+{
+	if (!reader->options->boot) {
+		reader_error(reader, node, trail, "%s", text);
+		return;
+	}
+	reader_warn(reader, node, trail, "%s; until then the actor cannot be started",
+	            text);
+	if (process->unknown != NULL)
+		return;
+	process->unknown = arena_dup(reader->keep, text);
+	process->unknown_is_group = is_group;
+}
+
+static void
+take_user(struct reader *reader, const struct node *node, bool has_group,
+          struct conf_process *process, const struct trail *trail)
+{
+	struct err err;
+	const struct user *user = users_find(reader->users, node->text, &err);
+
+	if (user == NULL) {
+		report_unknown(reader, node, false, process, trail, err.text);
+		return;
+	}
+	if (!user->has_gid && !has_group) {
+		err_set(&err, 0,
+		        "the user database does not know %.100s, and so no group of it; "
+		        "write `group` too",
+		        node->text);
+		report_unknown(reader, node, false, process, trail, err.text);
+	}
+	process->uid = user->uid;
+	process->gid = user->gid;
+	process->groups = user->groups;
+	process->n_groups = user->n_groups;
+	process->user_name = user->name;
+	process->home = user->home;
+	process->shell = user->shell;
+}
+
+/* `group`: in place of that of the user database, also among its other groups. */
+static void
+take_group(struct reader *reader, const struct node *node, const struct node *user,
+           struct conf_process *process, const struct trail *trail)
+{
+	const struct user *known;
+	struct err err;
+	int r;
+
+	if (users_find_group(reader->users, node->text, &process->gid, &err) < 0) {
+		report_unknown(reader, node, true, process, trail, err.text);
+		return;
+	}
+	known = user != NULL ? users_find(reader->users, user->text, &err) : NULL;
+	if (known == NULL || known->name == NULL)
+		return;
+	r = users_groups_with(reader->users, known, process->gid, &process->groups,
+	                      &process->n_groups);
+	if (r < 0)
+		reader_error(reader, node, trail, "look up the groups of `%.100s`: %s",
+		             user->text, strerror(-r));
+}
+
+static bool
+has_group(const gid_t *groups, size_t n, gid_t gid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (groups[i] == gid)
+			return true;
+	return false;
+}
+
+/* `supplementary_groups`: besides those that the user has anyway. */
+static void
+add_groups(struct reader *reader, const struct node *node, struct conf_process *process,
+           const struct trail *trail)
+{
+	const size_t n = node->type == NODE_LIST ? node->n : 1;
+	gid_t *groups = arena_alloc(reader->keep, process->n_groups + n, sizeof(gid_t));
+	struct err err;
+
+	if (groups == NULL)
+		return;
+	if (process->n_groups > 0)
+		memcpy(groups, process->groups, process->n_groups * sizeof(gid_t));
+	process->groups = groups;
+	for (size_t i = 0; i < n; i++) {
+		const struct node *item = node->type == NODE_LIST ? node->items[i] : node;
+		struct trail below = {trail, NULL, i};
+		gid_t gid;
+
+		if (users_find_group(reader->users, item->text, &gid, &err) < 0)
+			report_unknown(reader, item, true, process,
+			               node->type == NODE_LIST ? &below : trail,
+			               err.text);
+		else if (!has_group(groups, process->n_groups, gid))
+			groups[process->n_groups++] = gid;
+	}
+}
+
+/* Has supd itself all groups that were asked for? */
+static bool
+groups_are_own(struct reader *reader, const struct conf_process *process)
+{
+	struct conf_process own = {0};
+
+	keep_own_user(reader, &own);
+	for (size_t i = 0; i < process->n_groups; i++)
+		if (process->groups[i] != own.gid &&
+		    !has_group(own.groups, own.n_groups, process->groups[i]))
+			return false;
+	return true;
+}
+
+static void
+want_rights(struct reader *reader, const struct node *node,
+            const struct conf_process *process, const struct trail *trail)
+{
+	if (process->has_user && process->uid != geteuid())
+		rights_want(reader, node, trail, CAPABILITY_SETUID, "to become user %u",
+		            (unsigned int)process->uid);
+	else if (process->has_user)
+		rights_want(reader, node, trail, CAPABILITY_SETGID, "another group");
+}
+
+/* Keep the names for a later lookup; until then the process has no user and groups. */
+static void
+keep_asked(struct reader *reader, const struct node *user, const struct node *group,
+           const struct node *more, struct conf_process *process)
+{
+	const bool is_list = more != NULL && more->type == NODE_LIST;
+	const size_t n = is_list ? more->n : more != NULL;
+
+	if (user != NULL)
+		process->asked_user = arena_dup(reader->keep, user->text);
+	if (group != NULL)
+		process->asked_group = arena_dup(reader->keep, group->text);
+	if (n > 0)
+		process->asked_groups = arena_alloc(reader->keep, n + 1, sizeof(char *));
+	for (size_t i = 0; process->asked_groups != NULL && i < n; i++)
+		process->asked_groups[i] =
+		    arena_dup(reader->keep, (is_list ? more->items[i] : more)->text);
+	process->has_user = true;
+	process->uid = ID_NOBODY;
+	process->gid = ID_NOBODY;
+	process->groups = NULL;
+	process->n_groups = 0;
+	process->user_name = process->home = process->shell = NULL;
+}
+
+/*
+ * `user`, `group` and `supplementary_groups` of an actor, with all that the user database
+ * knows: unknown ones are errors now, not when a process is started, but for boot.  An
+ * ordinary user's supd that is asked to run something as that very user has nothing to
+ * switch, which it could not.
+ */
+void
+read_identity(struct reader *reader, const struct node *map, struct conf_actor *actor,
+              const struct trail *up)
+{
+	struct conf_process *process = &actor->process;
+	const struct node *user = node_get(map, "user");
+	const struct node *group = node_get(map, "group");
+	const struct node *more = node_get(map, "supplementary_groups");
+	struct trail user_trail = {up, "user", 0};
+	struct trail group_trail = {up, "group", 0};
+	struct trail more_trail = {up, "supplementary_groups", 0};
+
+	if (user == NULL && group == NULL && more == NULL)
+		return;
+	if (user != NULL)
+		take_user(reader, user, group != NULL, process, &user_trail);
+	else
+		keep_own_user(reader, process);
+	if (group != NULL)
+		take_group(reader, group, user, process, &group_trail);
+	if (more != NULL)
+		add_groups(reader, more, process, &more_trail);
+	if (process->unknown != NULL) {
+		keep_asked(reader, user, group, more, process);
+		return;
+	}
+	process->has_user = geteuid() == 0 || process->uid != geteuid() ||
+	                    process->gid != getegid() ||
+	                    (more != NULL && !groups_are_own(reader, process));
+	if (user != NULL)
+		want_rights(reader, user, process, &user_trail);
+	else if (group != NULL)
+		want_rights(reader, group, process, &group_trail);
+	else
+		want_rights(reader, more, process, &more_trail);
+}
+
+/* `keep_on_restart`: a list of words. */
+void
+read_keep_on_restart(struct reader *reader, const struct node *node, void *target,
+                     const struct trail *trail)
+{
+	struct conf_process *process = &((struct conf_actor *)target)->process;
+
+	(void)reader;
+	(void)trail;
+	process->keep_fds = false;
+	process->keep_runtime_directory = false;
+	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++) {
+		if (read_value(&schema_keep_item, node->items[i]).word == 0)
+			process->keep_fds = true;
+		else
+			process->keep_runtime_directory = true;
+	}
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: ISC */
+/* read.c - from checked values to the members of specs. */
+#include "config.h"
+
+#include "conf/read/read.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "conf/schema/scan.h"
+#include "conf/schema/schema_types.h"
+
+/* The value of a text that was found to be good. */
+struct value
+read_value(const struct schema_type *type, const struct node *node)
+{
+	struct value value = {.word = -1};
+	struct err why;
+
+	(void)schema_scan(type, node, &value, &why);
+	return value;
+}
+
+static void
+store_number(uint64_t number, void *member, size_t size)
+{
+	uint32_t narrow = (uint32_t)number;
+	bool truth = number != 0;
+
+	ASSERT(size == sizeof(bool) || size == sizeof(uint32_t) ||
+	       size == sizeof(uint64_t));
+	if (size == sizeof(bool))
+		memcpy(member, &truth, size);
+	else if (size == sizeof(uint32_t))
+		memcpy(member, &narrow, size);
+	else
+		memcpy(member, &number, size);
+}
+
+/* Into the member of `target` that the table names: a copy of a text, a word's index. */
+static void
+store(struct reader *reader, const struct schema_key *key, const struct node *node,
+      void *target)
+{
+	char *member = (char *)target + key->offset;
+	struct value value;
+
+	if (key->size == 0)
+		return;
+	if (key->type->scan == scan_text || key->type->scan == scan_path) {
+		char *copy = arena_dup(reader->keep, node->text);
+
+		ASSERT(key->size == sizeof(copy));
+		memcpy(member, &copy, sizeof(copy));
+		return;
+	}
+	value = read_value(key->type, node);
+	store_number(value.word >= 0 ? (uint64_t)value.word : value.number, member,
+	             key->size);
+}
+
+/* Take over one value: by the key's own reader, or into a member of `target`. */
+void
+read_key(struct reader *reader, const struct schema_key *key, const struct node *node,
+         void *target, const struct trail *trail)
+{
+	if (key->read != NULL)
+		key->read(reader, node, target, trail);
+	else
+		store(reader, key, node, target);
+}
+
+/* Take over the plain keys of one of the small mappings. */
+void
+read_table(struct reader *reader, const struct node *map,
+           const struct schema_table *table, void *target)
+{
+	for (size_t i = 0; i < map->n; i++) {
+		const struct schema_key *key =
+		    schema_find(table, map->pairs[i].key->text, AT_NESTED);
+
+		ASSERT(key != NULL);
+		ASSERT(key->read == NULL);
+		store(reader, key, map->pairs[i].value, target);
+	}
+}
+
+/* ---- sets ---- */
+
+static void
+add_exit_codes(const struct node *node, struct exit_set *set)
+{
+	struct value value = read_value(&schema_exit_codes, node);
+
+	exit_set_add(set, RANGE_FIRST(value.number), RANGE_LAST(value.number));
+}
+
+/* A list of exit codes, or one. */
+void
+read_exit_set(const struct node *node, struct exit_set *ret)
+{
+	*ret = (struct exit_set){0};
+	if (node->type == NODE_TEXT)
+		add_exit_codes(node, ret);
+	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++)
+		add_exit_codes(node->items[i], ret);
+}
+
+static void
+add_signal(const struct node *node, struct signal_set *set)
+{
+	signal_set_add(set, (int)read_value(&schema_signal, node).number);
+}
+
+/* A list of signals, or one. */
+void
+read_signal_set(const struct node *node, struct signal_set *ret)
+{
+	*ret = (struct signal_set){0};
+	if (node->type == NODE_TEXT)
+		add_signal(node, ret);
+	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++)
+		add_signal(node->items[i], ret);
+}
+
+/* ---- every actor ---- */
+
+/* `success`: keys that are absent keep their defaults. */
+void
+read_success(struct reader *reader, const struct node *node, void *target,
+             const struct trail *trail)
+{
+	struct conf_actor *actor = target;
+	const struct node *exits = node_get(node, "exit");
+	const struct node *signals = node_get(node, "signals");
+
+	(void)reader;
+	(void)trail;
+	if (exits != NULL)
+		read_exit_set(exits, &actor->spec.success_exits);
+	if (signals != NULL)
+		read_signal_set(signals, &actor->spec.success_signals);
+}
+
+/* What the backoff's keys must be to each other: Akka's BackoffSupervisor, and ours. */
+static void
+check_backoff(struct reader *reader, const struct node *node,
+              const struct backoff_spec *backoff, const struct trail *trail)
+{
+	const struct node *reset_after = node_get(node, "reset_after");
+	struct trail below = {trail, "reset_after", 0};
+	char buf[3][DURATION_TEXT_MAX];
+
+	if (backoff->max_ms < backoff->min_ms) {
+		reader_error(reader, node, trail, "`max` (%s) is smaller than `min` (%s)",
+		             duration_format(backoff->max_ms, buf[0]),
+		             duration_format(backoff->min_ms, buf[1]));
+		return;
+	}
+	if (reset_after != NULL && (backoff->reset_after_ms < backoff->min_ms ||
+	                            backoff->reset_after_ms > backoff->max_ms))
+		reader_warn(reader, reset_after, &below,
+		            "%s is outside of `min` to `max` (%s to %s)",
+		            duration_format(backoff->reset_after_ms, buf[0]),
+		            duration_format(backoff->min_ms, buf[1]),
+		            duration_format(backoff->max_ms, buf[2]));
+}
+
+/* `backoff`: `none` or a mapping; reset_after follows from min and max by default. */
+void
+read_backoff(struct reader *reader, const struct node *node, void *target,
+             const struct trail *trail)
+{
+	struct backoff_spec *backoff = &((struct conf_actor *)target)->spec.backoff;
+
+	if (node->type == NODE_TEXT) {
+		backoff->none = true;
+		return;
+	}
+	read_table(reader, node, schema_backoff.table, backoff);
+	if (node_get(node, "reset_after") == NULL)
+		backoff->reset_after_ms = (backoff->min_ms + backoff->max_ms) / 2;
+	check_backoff(reader, node, backoff, trail);
+}
+
+/* `shutdown`: a duration, brutal_kill or infinity. */
+void
+read_shutdown(struct reader *reader, const struct node *node, void *target,
+              const struct trail *trail)
+{
+	struct spec *spec = &((struct conf_actor *)target)->spec;
+	struct value value = read_value(&schema_shutdown, node);
+
+	(void)reader;
+	(void)trail;
+	if (value.word == SHUTDOWN_WORD_BRUTAL_KILL) {
+		spec->shutdown_mode = SHUTDOWN_BRUTAL_KILL;
+	} else if (value.number == DURATION_INFINITE) {
+		spec->shutdown_mode = SHUTDOWN_INFINITY;
+	} else {
+		spec->shutdown_mode = SHUTDOWN_TIMEOUT;
+		spec->shutdown_ms = value.number;
+	}
+}
+
+/* ---- supervisors ---- */
+
+/* `intensity`: of a mapping what is not written keeps its default. */
+void
+read_intensity(struct reader *reader, const struct node *node, void *target,
+               const struct trail *trail)
+{
+	struct intensity_spec *intensity = &((struct conf_actor *)target)->spec.intensity;
+
+	(void)trail;
+	intensity->unlimited = node->type == NODE_TEXT;
+	if (node->type == NODE_MAP)
+		read_table(reader, node, schema_intensity.table, intensity);
+}
+
+/* `limit`: -1 restarts is no limit, which makes sense only without a period. */
+void
+read_limit(struct reader *reader, const struct node *node, void *target,
+           const struct trail *trail)
+{
+	struct limit_spec *limit = &((struct conf_actor *)target)->spec.limit;
+	const struct node *restarts = node_get(node, "restarts");
+	uint64_t n = read_value(&schema_limit_restarts, restarts).number;
+
+	*limit =
+	    (struct limit_spec){.on = n != UINT64_MAX, .within_ms = DURATION_INFINITE};
+	read_table(reader, node, schema_limit.table, limit);
+	if (limit->on)
+		limit->restarts = (uint32_t)n;
+	else if (limit->within_ms != DURATION_INFINITE)
+		reader_error(reader, restarts, trail,
+		             "`restarts: -1` is no limit, and has no use for `within`; "
+		             "write a number of restarts, or no `within`");
+}
+
+/*
+ * Which actor is meant by a name that another one refers to, as an absolute path: a
+ * relative one begins at the supervisor of that actor.  Lives as long as the
+ * configuration; NULL: out of memory.
+ */
+char *
+read_reference(struct reader *reader, const struct conf_actor *actor, const char *name)
+{
+	const char *above;
+
+	if (name[0] == '/')
+		return arena_dup(reader->keep, name);
+	ASSERT(actor->parent != CONF_NONE);
+	above = reader->conf->actors[actor->parent].path;
+	return arena_printf(reader->keep, "%s/%s", above, name);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: ISC */
+/* read.h - turning checked YAML into specs (private to conf/).
+ *
+ * The schema says what is right; check_value() reports all that is not, read_table()
+ * then takes over what is good.  So a reader never meets a value of a wrong form.
+ */
+#ifndef CONF_READ_H
+#define CONF_READ_H
+
+#include "conf/text/node.h"
+#include "conf/schema/schema.h"
+#include "conf/read/users.h"
+
+/* The way from the top of the file down to a key, for reports. */
+struct trail {
+	const struct trail *up;
+	const char *name; /* NULL: the index-th item of a list */
+	size_t index;
+};
+
+struct recipes;
+struct rights;
+
+/* Everything that reading a configuration needs at hand. */
+struct reader {
+	const struct conf_options *options;
+	struct conf_reports *reports;
+	struct conf *conf;
+	struct arena *keep;    /* the configuration's own memory */
+	struct arena *scratch; /* gone when loading ends */
+	struct users *users;
+	struct recipes *recipes;     /* recipe.c */
+	const struct rights *rights; /* rights.c */
+	const char *read_file;       /* the last environment file that was good */
+	bool is_addition; /* below a stand-in for a supervisor that runs */
+	bool lenient; /* texts with ${…} are not looked at: there is no actor yet */
+};
+
+void reader_error(struct reader *reader, const struct node *at, const struct trail *trail,
+                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void reader_warn(struct reader *reader, const struct node *at, const struct trail *trail,
+                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+bool check_value(struct reader *reader, const struct node *node,
+                 const struct schema_type *type, const struct trail *trail);
+
+const struct schema_key *check_key(struct reader *reader, const struct node *name,
+                                   const struct schema_type *type,
+                                   const struct trail *up);
+bool reader_name_is_good(const char *name);
+
+void read_table(struct reader *reader, const struct node *map,
+                const struct schema_table *table, void *target);
+void read_key(struct reader *reader, const struct schema_key *key,
+              const struct node *node, void *target, const struct trail *trail);
+struct value read_value(const struct schema_type *type, const struct node *node);
+
+char *read_reference(struct reader *reader, const struct conf_actor *actor,
+                     const char *name);
+
+/* Of the kernel, in linux/ioprio.h. */
+#define IO_CLASS_REALTIME    1
+#define IO_CLASS_BEST_EFFORT 2
+#define IO_CLASS_IDLE        3
+#define IO_PRIORITY(c, n)    ((c) << 13 | (n))
+#define IO_CLASS(priority)   ((priority) >> 13)
+
+/* Readers of keys that are more than one member; the schema table names them. */
+read_fn read_actor_log;
+read_fn read_backoff;
+read_fn read_capabilities;
+read_fn read_cgroup;
+read_fn read_command;
+read_fn read_cpu_affinity;
+read_fn read_stop_command;
+read_fn read_reload_command;
+read_fn read_control;
+read_fn read_decider;
+read_fn read_environment;
+read_fn read_environment_file;
+read_fn read_health;
+read_fn read_hooks;
+read_fn read_intensity;
+read_fn read_io_priority;
+read_fn read_limit;
+read_fn read_keep_on_restart;
+read_fn read_limits;
+read_fn read_log;
+read_fn read_needs;
+read_fn read_nice;
+read_fn read_metrics;
+read_fn read_on_failure;
+read_fn read_oom_score_adj;
+read_fn read_output;
+read_fn read_ready;
+read_fn read_root;
+read_fn read_scheduler;
+read_fn read_shutdown;
+read_fn read_sockets;
+read_fn read_stdin;
+read_fn read_success;
+read_fn read_watch;
+
+void read_words(struct reader *reader, const struct node *node, const struct trail *trail,
+                char ***ret_argv);
+void probes_check(struct reader *reader, const struct node *map,
+                  const struct conf_actor *actor, const struct trail *up);
+void sockets_check(struct reader *reader);
+void cgroup_settle(struct reader *reader, const struct node *map,
+                   struct conf_actor *actor, const struct trail *up);
+void read_identity(struct reader *reader, const struct node *map,
+                   struct conf_actor *actor, const struct trail *up);
+void conf_drop_identities(struct conf *conf);
+void read_exit_set(const struct node *node, struct exit_set *ret);
+void read_signal_set(const struct node *node, struct signal_set *ret);
+
+#endif

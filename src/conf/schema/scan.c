@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: ISC */
+/* scan.c - texts of a configuration file and what they stand for. */
+#include "config.h"
+
+#include "conf/schema/scan.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "conf/schema/capability.h"
+#include "conf/text/words.h"
+
+/* Digits only, up to `max`; -EINVAL, -ERANGE. */
+static int
+parse_digits(const char *text, uint64_t max, uint64_t *ret)
+{
+	uint64_t n = 0;
+
+	if (*text == '\0')
+		return -EINVAL;
+	for (; *text != '\0'; text++) {
+		if (!isdigit((unsigned char)*text))
+			return -EINVAL;
+		if (n > (UINT64_MAX - 9) / 10)
+			return -ERANGE;
+		n = n * 10 + (uint64_t)(*text - '0');
+	}
+	if (n > max)
+		return -ERANGE;
+	*ret = n;
+	return 0;
+}
+
+/* Any text. */
+int
+scan_text(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	(void)type;
+	(void)node;
+	(void)why;
+	*ret_number = 0;
+	return 0;
+}
+
+/* An absolute path. */
+int
+scan_path(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	(void)type;
+	*ret_number = 0;
+	if (node->text[0] == '/')
+		return 0;
+	err_set(why, 0, "`%.100s` is not an absolute path; write one that begins with /",
+	        node->text);
+	return -EINVAL;
+}
+
+/* true or false; the old spellings get a hint. */
+int
+scan_boolean(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	static const char *const yes[] = {"true", "True", "TRUE"};
+	static const char *const no[] = {"false", "False", "FALSE"};
+	static const char *const old[] = {"yes", "no", "on", "off",
+	                                  "Yes", "No", "On", "Off"};
+	bool is_true = names_find(yes, ARRAY_SIZE(yes), node->text) >= 0;
+
+	(void)type;
+	if (is_true || names_find(no, ARRAY_SIZE(no), node->text) >= 0) {
+		*ret_number = is_true;
+		return 0;
+	}
+	if (names_find(old, ARRAY_SIZE(old), node->text) >= 0)
+		err_set(why, 0, "`%s` is not allowed here; write `true` or `false`",
+		        node->text);
+	return -EINVAL;
+}
+
+/* A whole number within the type's bounds; one below 0 as what int64_t makes of it. */
+int
+scan_integer(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	(void)why;
+	if (type->min < 0 && node->text[0] == '-') {
+		if (parse_digits(node->text + 1, (uint64_t)-type->min, ret_number) < 0)
+			return -EINVAL;
+		*ret_number = -*ret_number;
+		return 0;
+	}
+	if (parse_digits(node->text, type->max, ret_number) < 0)
+		return -EINVAL;
+	return type->min > 0 && *ret_number < (uint64_t)type->min ? -EINVAL : 0;
+}
+
+/* A number with up to three decimals, in thousandths; bounds are in thousandths too. */
+int
+scan_decimal(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	const char *point = strchr(node->text, '.');
+	size_t whole_len =
+	    point != NULL ? (size_t)(point - node->text) : strlen(node->text);
+	size_t decimals = point != NULL ? strlen(point + 1) : 0;
+	char digits[16] = "";
+	uint64_t n;
+
+	if (whole_len == 0 || (point != NULL && decimals == 0))
+		return -EINVAL;
+	if (decimals > 3) {
+		err_set(why, 0, "`%.40s` has more than three decimals", node->text);
+		return -EINVAL;
+	}
+	if (whole_len > 9)
+		return -EINVAL;
+	memcpy(digits, node->text, whole_len);
+	memcpy(digits + whole_len, "000", 3);
+	if (decimals > 0)
+		memcpy(digits + whole_len, point + 1, decimals);
+	if (parse_digits(digits, type->max, &n) < 0 || n < (uint64_t)type->min)
+		return -EINVAL;
+	*ret_number = n;
+	return 0;
+}
+
+/* A duration with its unit, in milliseconds. */
+int
+scan_duration(const struct schema_type *type, const struct node *node,
+              uint64_t *ret_number, struct err *why)
+{
+	uint64_t ms;
+	uint64_t bare;
+	int r = duration_parse(node->text, &ms);
+
+	if (r < 0) {
+		if (r == -ERANGE)
+			err_set(why, 0,
+			        "`%.40s` is longer than 100 years; write `infinity`",
+			        node->text);
+		else if (parse_digits(node->text, UINT64_MAX, &bare) == 0)
+			err_set(why, 0, "`%s` has no unit: write %ss, not %s", node->text,
+			        node->text, node->text);
+		return -EINVAL;
+	}
+	if (type->min > 0 && ms < (uint64_t)type->min) {
+		if (type->min == 1)
+			err_set(why, 0, "`%.40s` is too short: it must be longer than 0s",
+			        node->text);
+		return -EINVAL;
+	}
+	if (ms == DURATION_INFINITE && type->max != DURATION_INFINITE) {
+		err_set(why, 0, "`infinity` is not allowed here; write %s",
+		        type->allowed);
+		return -EINVAL;
+	}
+	*ret_number = ms;
+	return 0;
+}
+
+/* A signal by name or number. */
+int
+scan_signal(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+            struct err *why)
+{
+	int signo = signal_parse(node->text);
+
+	(void)type;
+	if (signo < 0) {
+		err_set(why, 0,
+		        "`%.40s` is no signal; write a name such as TERM or SIGTERM, "
+		        "or a number",
+		        node->text);
+		return -EINVAL;
+	}
+	*ret_number = (uint64_t)signo;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	unsigned int code;
+} sysexits[] = {
+    {"ok", EX_OK},
+    {"usage", EX_USAGE},
+    {"dataerr", EX_DATAERR},
+    {"noinput", EX_NOINPUT},
+    {"nouser", EX_NOUSER},
+    {"nohost", EX_NOHOST},
+    {"unavailable", EX_UNAVAILABLE},
+    {"software", EX_SOFTWARE},
+    {"oserr", EX_OSERR},
+    {"osfile", EX_OSFILE},
+    {"cantcreat", EX_CANTCREAT},
+    {"ioerr", EX_IOERR},
+    {"tempfail", EX_TEMPFAIL},
+    {"protocol", EX_PROTOCOL},
+    {"noperm", EX_NOPERM},
+    {"config", EX_CONFIG},
+};
+
+/* "N" or "N-M"; see RANGE_FIRST. */
+static int
+parse_range(const char *text, uint64_t max, uint64_t *ret, struct err *why)
+{
+	const char *dash = strchr(text, '-');
+	char first[16] = "";
+	uint64_t from;
+	uint64_t to;
+
+	if (dash != NULL && (size_t)(dash - text) < sizeof(first)) {
+		memcpy(first, text, (size_t)(dash - text));
+		if (parse_digits(first, max, &from) < 0 ||
+		    parse_digits(dash + 1, max, &to) < 0)
+			return -EINVAL;
+	} else {
+		if (parse_digits(text, max, &from) < 0)
+			return -EINVAL;
+		to = from;
+	}
+	if (from > to) {
+		err_set(why, 0, "the range `%.40s` runs backwards", text);
+		return -EINVAL;
+	}
+	*ret = from << 32 | to;
+	return 0;
+}
+
+/* The number of a processor, or a range of them. */
+int
+scan_cpus(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	return parse_range(node->text, type->max, ret_number, why);
+}
+
+/* An exit code, a range of them, or a name of sysexits.h; see RANGE_FIRST. */
+int
+scan_exit_codes(const struct schema_type *type, const struct node *node,
+                uint64_t *ret_number, struct err *why)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sysexits); i++) {
+		if (strcmp(sysexits[i].name, node->text) != 0)
+			continue;
+		*ret_number = (uint64_t)sysexits[i].code << 32 | sysexits[i].code;
+		return 0;
+	}
+	return parse_range(node->text, type->max, ret_number, why);
+}
+
+/* The symbolic name of an errno value. */
+int
+scan_errno(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+           struct err *why)
+{
+	int code = err_code(node->text);
+
+	(void)type;
+	(void)why;
+	if (code <= 0)
+		return -EINVAL;
+	*ret_number = (uint64_t)code;
+	return 0;
+}
+
+/* An octal mode, in quotes: unquoted, YAML readers disagree about what 0644 is. */
+int
+scan_mode(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	size_t len = strlen(node->text);
+
+	(void)type;
+	if (len < 3 || len > 5 || strspn(node->text, "01234567") != len ||
+	    strtoul(node->text, NULL, 8) > 07777)
+		return -EINVAL;
+	if (node->plain) {
+		err_set(why, 0, "an octal mode stands in quotes: write \"%s\"",
+		        node->text);
+		return -EINVAL;
+	}
+	*ret_number = strtoul(node->text, NULL, 8);
+	return 0;
+}
+
+/* A command as a single text: check only that it can be split. */
+int
+scan_command(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	struct arena arena;
+	char **words;
+	size_t n;
+	int r;
+
+	(void)type;
+	arena_init(&arena, CONF_BYTES_MAX);
+	r = words_split(&arena, node->text, &words, &n, why);
+	arena_done(&arena);
+	*ret_number = 0;
+	return r;
+}
+
+/* A size within the type's bounds. */
+int
+scan_size(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	uint64_t bytes;
+
+	(void)why;
+	if (size_parse(node->text, &bytes) < 0 || bytes < (uint64_t)type->min ||
+	    bytes > type->max)
+		return -EINVAL;
+	*ret_number = bytes;
+	return 0;
+}
+
+/* file:PATH or pipe:ACTOR; what else there is stands in the type's words. */
+int
+scan_output(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+            struct err *why)
+{
+	(void)type;
+	*ret_number = 0;
+	if (strncmp(node->text, "pipe:", 5) == 0)
+		return node->text[5] != '\0' ? 0 : -EINVAL;
+	if (strncmp(node->text, "file:", 5) != 0)
+		return -EINVAL;
+	if (node->text[5] == '/')
+		return 0;
+	err_set(why, 0, "`%.100s`: the path must be absolute, as in file:/var/log/x.log",
+	        node->text);
+	return -EINVAL;
+}
+
+/* file:PATH; what else there is stands in the type's words. */
+int
+scan_input(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+           struct err *why)
+{
+	(void)type;
+	*ret_number = 0;
+	if (strncmp(node->text, "file:", 5) != 0)
+		return -EINVAL;
+	if (node->text[5] == '/')
+		return 0;
+	err_set(why, 0, "`%.100s`: the path must be absolute, as in file:/srv/input",
+	        node->text);
+	return -EINVAL;
+}
+
+/* An absolute path, perhaps with a "-" before it. */
+int
+scan_environment_file(const struct schema_type *type, const struct node *node,
+                      uint64_t *ret_number, struct err *why)
+{
+	(void)type;
+	*ret_number = 0;
+	if (node->text[node->text[0] == '-'] == '/')
+		return 0;
+	err_set(why, 0,
+	        "`%.100s` is not an absolute path; write one that begins with /, or with "
+	        "-/ if there need not be such a file",
+	        node->text);
+	return -EINVAL;
+}
+
+/* A capability by name, with or without CAP_. */
+int
+scan_capability(const struct schema_type *type, const struct node *node,
+                uint64_t *ret_number, struct err *why)
+{
+	int number = capability_parse(node->text);
+
+	(void)type;
+	(void)why;
+	if (number < 0)
+		return -EINVAL;
+	*ret_number = (uint64_t)number;
+	return 0;
+}
+
+static int
+parse_rlimit_value(const char *text, size_t len, rlim_t *ret)
+{
+	char copy[32];
+	uint64_t n;
+
+	if (len >= sizeof(copy))
+		return -EINVAL;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	if (strcmp(copy, "unlimited") == 0 || strcmp(copy, "infinity") == 0) {
+		*ret = RLIM_INFINITY;
+		return 0;
+	}
+	if (size_parse(copy, &n) < 0)
+		return -EINVAL;
+	*ret = (rlim_t)n;
+	return 0;
+}
+
+/* "N", "soft:hard", each a number, a size or "unlimited"; -ERANGE: soft over hard. */
+int
+rlimit_parse(const char *text, struct rlimit *ret)
+{
+	const char *colon = strchr(text, ':');
+	size_t soft_len = colon != NULL ? (size_t)(colon - text) : strlen(text);
+	const char *hard = colon != NULL ? colon + 1 : text;
+	struct rlimit limit;
+
+	if (parse_rlimit_value(text, soft_len, &limit.rlim_cur) < 0 ||
+	    parse_rlimit_value(hard, strlen(hard), &limit.rlim_max) < 0)
+		return -EINVAL;
+	if (limit.rlim_cur > limit.rlim_max)
+		return -ERANGE;
+	*ret = limit;
+	return 0;
+}
+
+/* A resource limit. */
+int
+scan_rlimit(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+            struct err *why)
+{
+	struct rlimit limit;
+	int r = rlimit_parse(node->text, &limit);
+
+	(void)type;
+	*ret_number = 0;
+	if (r == -ERANGE)
+		err_set(why, 0, "`%.60s`: the soft limit is above the hard one",
+		        node->text);
+	return r < 0 ? -EINVAL : 0;
+}
+
+/*
+ * "ADDRESS:PORT" taken apart: a numeric address, in brackets if it is an IPv6 one,
+ * "localhost", which is 127.0.0.1, or "*" or nothing for any, which is "".  -ERANGE: it
+ * is the port that is none; -EINVAL: the address, as far as it goes, is in ret->text.
+ */
+int
+endpoint_parse(const char *text, struct address *ret)
+{
+	const char *colon = strrchr(text, ':');
+	unsigned char binary[sizeof(struct in6_addr)];
+	size_t len = colon != NULL ? (size_t)(colon - text) : 0;
+	int family = AF_INET;
+	uint64_t port;
+
+	*ret = (struct address){.kind = SOCKET_TCP};
+	if (colon == NULL || parse_digits(colon + 1, UINT16_MAX, &port) < 0)
+		return -ERANGE;
+	ret->port = (uint16_t)port;
+	if (len == 0 || (len == 1 && text[0] == '*'))
+		return 0;
+	if (text[0] == '[' && text[len - 1] == ']') {
+		family = AF_INET6;
+		text++;
+		len -= 2;
+	}
+	if (len >= sizeof(ret->text))
+		len = sizeof(ret->text) - 1;
+	memcpy(ret->text, text, len);
+	if (strcmp(ret->text, "localhost") == 0)
+		strcpy(ret->text, "127.0.0.1");
+	if (inet_pton(family, ret->text, binary) != 1)
+		return -EINVAL;
+	/* One spelling for each. */
+	(void)inet_ntop(family, binary, ret->text, sizeof(ret->text));
+	return 0;
+}
+
+static int
+parse_port(const char *text, struct address *address, struct err *why)
+{
+	const enum socket_kind which = address->kind;
+	const char *kind = socket_kind_names[which];
+	const int r = endpoint_parse(text, address);
+
+	address->kind = which;
+	if (r == -ERANGE)
+		err_set(
+		    why, 0,
+		    "`%s:%.80s` has no port from 0 to 65535; write %s:ADDRESS:PORT, "
+		    "such as %s:127.0.0.1:8080 or %s:*:8080",
+		    kind, text, kind, kind, kind);
+	else if (r < 0)
+		err_set(why, 0,
+		        "`%.80s` is no address; write a numeric one, `localhost` or "
+		        "`*`, an IPv6 address in brackets",
+		        address->text);
+	return r < 0 ? -EINVAL : 0;
+}
+
+static int
+parse_path(const char *text, struct address *address, struct err *why)
+{
+	const size_t max =
+	    address->kind == SOCKET_FIFO ? sizeof(address->text) - 1 : SOCKET_PATH_MAX;
+	const char *kind = socket_kind_names[address->kind];
+	size_t len = strlen(text);
+
+	if (text[0] != '/') {
+		err_set(why, 0, "`%s:%.80s`: the path must be absolute", kind, text);
+		return -EINVAL;
+	}
+	if (len > max) {
+		err_set(why, 0, "the path of a %s has at most %zu bytes, this one %zu",
+		        address->kind == SOCKET_FIFO ? "fifo" : "unix socket", max, len);
+		return -EINVAL;
+	}
+	memcpy(address->text, text, len);
+	return 0;
+}
+
+/*
+ * Take apart "tcp:ADDRESS:PORT", "unix:PATH" and the other forms.  Addresses are numeric,
+ * so that no name server is ever asked; "localhost" is 127.0.0.1. -EINVAL.
+ */
+int
+address_parse(const char *text, struct address *ret, struct err *why)
+{
+	struct address address = {.kind = SOCKET_KIND_MAX};
+	const char *colon = strchr(text, ':');
+	int kind = -1;
+	int r;
+
+	for (int i = 0; colon != NULL && i < SOCKET_KIND_MAX; i++)
+		if (strlen(socket_kind_names[i]) == (size_t)(colon - text) &&
+		    strncmp(text, socket_kind_names[i], (size_t)(colon - text)) == 0)
+			kind = i;
+	if (kind < 0)
+		return -EINVAL;
+	address.kind = (enum socket_kind)kind;
+	if (socket_has_port(address.kind))
+		r = parse_port(colon + 1, &address, why);
+	else
+		r = parse_path(colon + 1, &address, why);
+	if (r == 0)
+		*ret = address;
+	return r;
+}
+
+/* The address of a socket. */
+int
+scan_address(const struct schema_type *type, const struct node *node,
+             uint64_t *ret_number, struct err *why)
+{
+	struct address address;
+
+	(void)type;
+	*ret_number = 0;
+	return address_parse(node->text, &address, why);
+}
+
+/* "100/s": how many of something come in a second. */
+int
+scan_rate(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+          struct err *why)
+{
+	const char *slash = strchr(node->text, '/');
+	char digits[16];
+
+	(void)type;
+	*ret_number = 0;
+	if (slash == NULL || strcmp(slash, "/s") != 0 ||
+	    (size_t)(slash - node->text) >= sizeof(digits))
+		return -EINVAL;
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)(slash - node->text),
+	               node->text);
+	if (parse_digits(digits, RATE_MAX, ret_number) == 0 && *ret_number > 0)
+		return 0;
+	err_set(why, 0, "`%.40s` is not from 1/s to %d/s", node->text, RATE_MAX);
+	return -EINVAL;
+}
+
+/* What clients are told: some bytes, not too many. */
+int
+scan_reply(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
+           struct err *why)
+{
+	const size_t len = strlen(node->text);
+
+	(void)type;
+	*ret_number = 0;
+	if (len > 0 && len <= CONF_REPLY_MAX)
+		return 0;
+	err_set(why, 0, "a reply has from 1 to %d bytes, this one %zu; see `refuse`",
+	        CONF_REPLY_MAX, len);
+	return -EINVAL;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: ISC */
+/* scan.h - texts of a configuration file and what they stand for (private to conf/). */
+#ifndef CONF_SCAN_H
+#define CONF_SCAN_H
+
+#include "conf/schema/schema.h"
+
+#include <sys/un.h>
+
+scan_fn scan_address;
+scan_fn scan_boolean;
+scan_fn scan_capability;
+scan_fn scan_command;
+scan_fn scan_cpus;
+scan_fn scan_decimal;
+scan_fn scan_duration;
+scan_fn scan_environment_file;
+scan_fn scan_errno;
+scan_fn scan_exit_codes;
+scan_fn scan_input;
+scan_fn scan_integer;
+scan_fn scan_mode;
+scan_fn scan_output;
+scan_fn scan_path;
+scan_fn scan_rate;
+scan_fn scan_reply;
+scan_fn scan_rlimit;
+scan_fn scan_signal;
+scan_fn scan_size;
+scan_fn scan_text;
+
+/* What scan_exit_codes() or scan_cpus() made of "64-78": first in the high half, last in
+ * the low one. */
+#define RANGE_FIRST(n) ((unsigned int)((n) >> 32))
+#define RANGE_LAST(n)  ((unsigned int)((n)&UINT32_MAX))
+
+#define RATE_MAX 1000000
+
+/* The longest path that a unix socket can have. */
+#define SOCKET_PATH_MAX (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
+
+/* An address that scan_address() accepted, taken apart. */
+struct address {
+	enum socket_kind kind;
+	char text[256]; /* host, "" for any, or path */
+	uint16_t port;
+};
+
+int endpoint_parse(const char *text, struct address *ret);
+int address_parse(const char *text, struct address *ret, struct err *why);
+int rlimit_parse(const char *text, struct rlimit *ret);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: ISC */
+/* schema.h - one table of every key that a file may have (private to conf/).
+ *
+ * It drives the parser, the JSON Schema, `supctl cat`, the plan of a reload and the
+ * check of the manual page.  A type says what may stand behind a key: a text, a list, a
+ * mapping, or several of them.
+ */
+#ifndef CONF_SCHEMA_H
+#define CONF_SCHEMA_H
+
+#include "base/err.h"
+#include "conf/text/conf.h"
+#include "conf/text/node.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reader;
+struct schema_table;
+struct schema_type;
+struct trail;
+
+/* Where a key may stand. */
+enum schema_where {
+	AT_WORKER = 1,     /* an actor with a command */
+	AT_SUPERVISOR = 2, /* an actor with children */
+	AT_TOP = 4,        /* the top level of the main file */
+	AT_DEFAULTS = 8,
+	AT_TEMPLATE = 16,
+	AT_INCLUDED = 32, /* the top level of an included file */
+	AT_NESTED = 64,   /* in one of the small mappings */
+};
+
+/* What a text stands for; which member counts follows from the type. */
+struct value {
+	int word;        /* index into the type's words, or -1 */
+	uint64_t number; /* anything that is not a word */
+};
+
+/*
+ * Understand a text that is none of the type's words.  -EINVAL: `why` may have a better
+ * sentence than the type's general one.
+ */
+typedef int scan_fn(const struct schema_type *type, const struct node *node,
+                    uint64_t *ret_number, struct err *why);
+
+/* Take a value that was found to be good over into `target`. */
+typedef void read_fn(struct reader *reader, const struct node *node, void *target,
+                     const struct trail *trail);
+
+/* How the value of a text is shown, which is also its type in JSON. */
+enum schema_show {
+	SHOW_TEXT,
+	SHOW_INTEGER,
+	SHOW_MILLI,
+	SHOW_BOOLEAN,
+	SHOW_DURATION,
+	SHOW_SIZE,
+	SHOW_SIGNAL,
+	SHOW_CAPABILITY,
+	SHOW_RANGE,
+};
+
+struct schema_type {
+	const char *name;    /* of its definition in the JSON Schema */
+	const char *allowed; /* end of a sentence: "a duration such as 5s" */
+
+	/* as a text */
+	const char *const *words;
+	size_t n_words;
+	scan_fn *scan; /* NULL: only the words */
+	enum schema_show show;
+	const char *pattern; /* of a string that is no word */
+	bool integers;       /* may be written as a bare number though it is none */
+	int64_t min;
+	uint64_t max;
+	bool empty_is_word; /* a key without a value means the same as true */
+
+	/* as a list */
+	const struct schema_type *items;
+
+	/* as a mapping: of known keys, or of any names to one type */
+	const struct schema_table *table;
+	unsigned int where;
+	const struct schema_type *values;
+	const char *names_pattern;
+};
+
+struct schema_key {
+	const char *name;
+	const struct schema_type *type; /* NULL: not built */
+	const char *fallback;           /* the default as JSON; NULL: none */
+	const char *text;               /* what it means, one sentence */
+	enum conf_effect effect;
+	unsigned int where; /* set of enum schema_where */
+	size_t offset;      /* of the member that takes the value */
+	size_t size;
+	read_fn *read;     /* instead of offset and size */
+	bool is_structure; /* makes the tree; no property of one actor */
+};
+
+struct schema_table {
+	const char *name;
+	const struct schema_key *keys;
+	size_t n_keys;
+	const char *required; /* a key that cannot be left out */
+};
+
+/* The one table, as it looks from each of the places where its keys may stand. */
+extern const struct schema_type schema_top;
+extern const struct schema_type schema_included;
+extern const struct schema_type schema_defaults;
+extern const struct schema_type schema_template;
+extern const struct schema_type schema_worker;
+extern const struct schema_type schema_supervisor;
+extern const struct schema_type schema_actor;
+extern const struct schema_table schema_keys;
+
+/* The words of `when:`, in the order of enum when_word. */
+#define WHEN_WORD_MAP(X)                       \
+	X(WHEN_ANY, "any")                     \
+	X(WHEN_INIT, "init")                   \
+	X(WHEN_NORMAL, "normal")               \
+	X(WHEN_OOM, "oom")                     \
+	X(WHEN_KILLED, "killed")               \
+	X(WHEN_EXEC, "exec")                   \
+	X(WHEN_START_TIMEOUT, "start_timeout") \
+	X(WHEN_EARLY_EXIT, "early_exit")       \
+	X(WHEN_WATCHDOG, "watchdog")           \
+	X(WHEN_HEALTH, "health")               \
+	X(WHEN_SELF_REPORT, "self_report")     \
+	X(WHEN_STOPPED, "stopped")             \
+	X(WHEN_DEATH_PACT, "death_pact")       \
+	X(WHEN_INTENSITY, "intensity")         \
+	X(WHEN_UNKILLABLE, "unkillable")
+enum when_word { WHEN_WORD_MAP(AS_ENUM) WHEN_WORD_MAX };
+
+/* Words with a meaning of their own, in the order of the tables of types. */
+enum shutdown_word { SHUTDOWN_WORD_BRUTAL_KILL };
+enum target_word {
+	TARGET_WORD_LOG,
+	TARGET_WORD_JOURNAL,
+	TARGET_WORD_SYSLOG,
+	TARGET_WORD_INHERIT,
+	TARGET_WORD_NULL,
+};
+enum policy_word {
+	POLICY_WORD_OTHER,
+	POLICY_WORD_BATCH,
+	POLICY_WORD_IDLE,
+	POLICY_WORD_FIFO,
+	POLICY_WORD_RR,
+	POLICY_WORD_MAX
+};
+enum class_word {
+	CLASS_WORD_REALTIME,
+	CLASS_WORD_BEST_EFFORT,
+	CLASS_WORD_IDLE,
+	CLASS_WORD_MAX
+};
+enum ready_word { READY_WORD_EXEC, READY_WORD_NOTIFY, READY_WORD_EXIT, READY_WORD_MAX };
+
+extern const char *const when_words[WHEN_WORD_MAX];
+
+const struct schema_key *schema_find(const struct schema_table *table, const char *name,
+                                     unsigned int where);
+int schema_scan(const struct schema_type *type, const struct node *node,
+                struct value *ret_value, struct err *why);
+char *schema_show(const struct schema_type *type, const struct node *node);
+
+#endif

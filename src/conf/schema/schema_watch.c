@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC */
+/* schema_watch.c - what may stand behind `watch` and `needs`: other actors. */
+#include "config.h"
+
+#include "base/assert.h"
+#include "conf/read/read.h"
+#include "conf/schema/schema_types.h"
+
+static const char *const true_words[] = {"true"};
+static const struct schema_type only_true = {
+    .name = "only_true",
+    .allowed = "`true`",
+    WORDS(true_words),
+};
+static const struct schema_key reaction_keys[] = {
+    {"signal", &schema_signal, NULL, "Its process is sent this signal.", CONF_IN_PLACE,
+     AT_NESTED, .read = NULL},
+    {"restart", &only_true, NULL, "It is restarted, without having failed.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
+    {"stop", &only_true, NULL, "It is stopped, without having failed.", CONF_IN_PLACE,
+     AT_NESTED, .read = NULL},
+    {"run", &schema_command, NULL, "This is run, as a hook of the actor is.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
+};
+TABLE(reaction_table, reaction_keys, NULL);
+static const char *const reaction_words[] = {"fail"};
+const struct schema_type schema_reaction = {
+    .name = "reaction",
+    .allowed = "`fail`, {signal: HUP}, {run: CMD}, {restart: true} or {stop: true}",
+    WORDS(reaction_words),
+    .table = &reaction_table,
+    .where = AT_NESTED,
+};
+const struct schema_type schema_watch = {
+    .name = "watch",
+    .allowed = "a mapping from actors to what comes of their end, such as {db: fail}",
+    .values = &schema_reaction,
+};
+
+static const char *const need_words[] = {NEED_MAP(AS_NAME)};
+const struct schema_type schema_need = {
+    .name = "need",
+    .allowed = "`started`, `ready` or `completed`",
+    WORDS(need_words),
+};
+const struct schema_type schema_needs = {
+    .name = "needs",
+    .allowed = "a mapping from actors to how far they have to be, such as {db: ready}",
+    .values = &schema_need,
+};

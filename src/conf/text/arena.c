@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: ISC */
+/* arena.c - memory that is given back all at once. */
+#include "config.h"
+
+#include "conf/text/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES 65536
+
+struct arena_chunk {
+	struct arena_chunk *older;
+	size_t used;
+	size_t cap;
+	alignas(max_align_t) unsigned char data[];
+};
+
+/* An empty arena that hands out up to `limit` bytes. */
+void
+arena_init(struct arena *arena, size_t limit)
+{
+	*arena = (struct arena){.limit = limit};
+}
+
+/* Give everything back; the arena is empty and usable again. */
+void
+arena_done(struct arena *arena)
+{
+	struct arena_chunk *chunk = arena->newest;
+
+	while (chunk != NULL) {
+		struct arena_chunk *older = chunk->older;
+
+		free(chunk);
+		chunk = older;
+	}
+	arena_init(arena, arena->limit);
+}
+
+static struct arena_chunk *
+add_chunk(struct arena *arena, size_t bytes)
+{
+	size_t cap = bytes > CHUNK_BYTES / 4 ? bytes : CHUNK_BYTES;
+	struct arena_chunk *chunk = calloc(1, sizeof(*chunk) + cap);
+
+	if (chunk == NULL)
+		return NULL;
+	chunk->cap = cap;
+	if (cap == bytes && arena->newest != NULL) {
+		/* A large block of its own goes behind, the newest still has room. */
+		chunk->older = arena->newest->older;
+		arena->newest->older = chunk;
+	} else {
+		chunk->older = arena->newest;
+		arena->newest = chunk;
+	}
+	return chunk;
+}
+
+/* Room for n things of `size` bytes, zeroed; NULL past the limit or without memory. */
+void *
+arena_alloc(struct arena *arena, size_t n, size_t size)
+{
+	const size_t align = alignof(max_align_t);
+	struct arena_chunk *chunk = arena->newest;
+	size_t bytes;
+	void *data;
+
+	if (size != 0 && n > (SIZE_MAX / 2) / size)
+		arena->failed = true;
+	if (arena->failed)
+		return NULL;
+	bytes = (n * size + align - 1) / align * align;
+	if (bytes == 0)
+		bytes = align;
+	if (bytes > arena->limit - arena->used)
+		chunk = NULL;
+	else if (chunk == NULL || bytes > chunk->cap - chunk->used)
+		chunk = add_chunk(arena, bytes);
+	if (chunk == NULL) {
+		arena->failed = true;
+		return NULL;
+	}
+	data = chunk->data + chunk->used;
+	chunk->used += bytes;
+	arena->used += bytes;
+	return data;
+}
+
+/* A string of len bytes from `text`, NUL added; NULL as arena_alloc(). */
+char *
+arena_copy(struct arena *arena, const char *text, size_t len)
+{
+	char *copy = arena_alloc(arena, len + 1, 1);
+
+	if (copy != NULL && len > 0)
+		memcpy(copy, text, len);
+	return copy;
+}
+
+/* A copy of a string; NULL as arena_alloc(). */
+char *
+arena_dup(struct arena *arena, const char *text)
+{
+	return arena_copy(arena, text, strlen(text));
+}
+
+/* Formatted text; NULL as arena_alloc(). */
+char *
+arena_printf(struct arena *arena, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return NULL;
+	text = arena_alloc(arena, (size_t)n + 1, 1);
+	if (text == NULL)
+		return NULL;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return text;
+}

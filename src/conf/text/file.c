@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC */
+/* file.c - a configuration file as text. */
+#include "config.h"
+
+#include "conf/text/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+/* Until `len` bytes are there, or the file turns out to be shorter. */
+static ssize_t
+read_all(int fd, char *text, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = read(fd, text + done, len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+static int
+read_open(struct arena *arena, int fd, const char *path, size_t bytes_max,
+          struct file_text *file, struct err *err)
+{
+	ssize_t n;
+
+	if (fstat(fd, &file->stat) < 0) {
+		err_set(err, errno, "cannot read %s", path);
+		return -errno;
+	}
+	if (!S_ISREG(file->stat.st_mode)) {
+		err_set(err, 0, "%s is not a regular file", path);
+		return -EINVAL;
+	}
+	if ((unsigned long long)file->stat.st_size > bytes_max) {
+		err_set(err, 0,
+		        "%s is too large: all files together have at most %zu bytes",
+		        path, bytes_max);
+		return -EFBIG;
+	}
+	file->text = arena_alloc(arena, (size_t)file->stat.st_size + 1, 1);
+	if (file->text == NULL) {
+		err_set(err, ENOMEM, "cannot read %s", path);
+		return -ENOMEM;
+	}
+	n = read_all(fd, file->text, (size_t)file->stat.st_size);
+	if (n < 0) {
+		err_set(err, (int)-n, "cannot read %s", path);
+		return (int)n;
+	}
+	file->len = (size_t)n;
+	return 0;
+}
+
+/*
+ * Read a whole regular file into the arena.  What is no regular file (a pipe could block
+ * for ever), is larger than bytes_max or cannot be read is an error, and err says which.
+ */
+int
+file_read(struct arena *arena, const char *path, size_t bytes_max, struct file_text *ret,
+          struct err *err)
+{
+	struct file_text file = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int r;
+
+	if (fd < 0) {
+		r = -errno;
+		err_set(err, -r, "cannot read %s", path);
+		return r;
+	}
+	r = read_open(arena, fd, path, bytes_max, &file, err);
+	(void)close(fd);
+	if (r == 0)
+		*ret = file;
+	return r;
+}

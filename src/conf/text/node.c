@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: ISC */
+/* node.c - looking things up in a YAML tree, and laying one mapping over another. */
+#include "config.h"
+
+#include "conf/text/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+static const struct node_pair *
+find(const struct node *map, const char *key)
+{
+	if (map == NULL || map->type != NODE_MAP)
+		return NULL;
+	for (size_t i = 0; i < map->n; i++)
+		if (strcmp(map->pairs[i].key->text, key) == 0)
+			return &map->pairs[i];
+	return NULL;
+}
+
+/* The value of a key; NULL where there is none, or no mapping. */
+const struct node *
+node_get(const struct node *map, const char *key)
+{
+	const struct node_pair *pair = find(map, key);
+
+	return pair != NULL ? pair->value : NULL;
+}
+
+/* The key itself, for the place where it was written; NULL where there is none. */
+const struct node *
+node_key(const struct node *map, const char *key)
+{
+	const struct node_pair *pair = find(map, key);
+
+	return pair != NULL ? pair->key : NULL;
+}
+
+/* Was nothing written behind the colon (or YAML's words for nothing)? */
+bool
+node_is_empty(const struct node *node)
+{
+	if (node->type != NODE_TEXT || !node->plain)
+		return false;
+	return node->text[0] == '\0' || strcmp(node->text, "~") == 0 ||
+	       strcmp(node->text, "null") == 0;
+}
+
+/* What a node is, in words. */
+const char *
+node_type_name(const struct node *node)
+{
+	switch (node->type) {
+	case NODE_TEXT:
+		return node_is_empty(node) ? "nothing" : "a text";
+	case NODE_LIST:
+		return "a list";
+	case NODE_MAP:
+		return "a mapping";
+	}
+	return "?";
+}
+
+/* A new node that claims to stand where `at` stands; NULL without memory. */
+struct node *
+node_new(struct arena *arena, enum node_type type, const struct node *at)
+{
+	struct node *node = arena_alloc(arena, 1, sizeof(*node));
+
+	if (node == NULL)
+		return NULL;
+	node->type = type;
+	node->file = at->file;
+	node->line = at->line;
+	node->column = at->column;
+	node->weight = 1;
+	node->height = 1;
+	node->text = "";
+	return node;
+}
+
+/* A text that was made of another one, as if in quotes; borrowed.  NULL: no memory. */
+struct node *
+node_text(struct arena *arena, const struct node *at, const char *text)
+{
+	struct node *node = node_new(arena, NODE_TEXT, at);
+
+	if (node == NULL)
+		return NULL;
+	node->text = text;
+	node->dollar = strchr(text, '$') != NULL;
+	return node;
+}
+
+/* Two mappings that become one. */
+struct merge {
+	const struct node *base;
+	const struct node *over;
+	struct node *out;
+};
+
+/* Lay `over` on `base`; mappings on both sides are left in `out` as work to be done. */
+static void
+merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
+            size_t *n_work)
+{
+	const struct node *base = merge->base;
+	const struct node *over = merge->over;
+	struct node *out = merge->out;
+
+	out->dollar = base->dollar || over->dollar;
+	out->pairs = arena_alloc(arena, base->n + over->n, sizeof(*out->pairs));
+	if (out->pairs == NULL)
+		return;
+	for (size_t i = 0; i < base->n; i++) {
+		const struct node_pair *winner = find(over, base->pairs[i].key->text);
+		const struct node *below = base->pairs[i].value;
+		struct node *both;
+
+		out->pairs[i] = winner != NULL ? *winner : base->pairs[i];
+		if (winner == NULL || winner->value->type != NODE_MAP ||
+		    below->type != NODE_MAP)
+			continue;
+		both = node_new(arena, NODE_MAP, winner->value);
+		if (both == NULL)
+			return;
+		out->pairs[i].value = both;
+		work[(*n_work)++] = (struct merge){below, winner->value, both};
+	}
+	out->n = base->n;
+	for (size_t i = 0; i < over->n; i++)
+		if (find(base, over->pairs[i].key->text) == NULL)
+			out->pairs[out->n++] = over->pairs[i];
+}
+
+/*
+ * One mapping laid over another: where both have a mapping under the same key these are
+ * merged likewise, anything else of `over` replaces what is below it.  The order is that
+ * of `base`, then what `over` adds.  Either may be NULL.  NULL also without memory.
+ */
+const struct node *
+node_merge(struct arena *arena, const struct node *base, const struct node *over)
+{
+	struct merge *work;
+	size_t n_work = 0;
+	size_t cap = 64;
+	struct node *top;
+
+	if (base == NULL || over == NULL)
+		return base != NULL ? base : over;
+	top = node_new(arena, NODE_MAP, over);
+	work = calloc(cap, sizeof(*work));
+	if (top == NULL || work == NULL) {
+		free(work);
+		return NULL;
+	}
+	work[n_work++] = (struct merge){base, over, top};
+	while (n_work > 0 && !arena->failed) {
+		struct merge merge = work[--n_work];
+
+		if (n_work + merge.base->n > cap) {
+			struct merge *larger;
+
+			cap = 2 * (n_work + merge.base->n);
+			larger = reallocarray(work, cap, sizeof(*work));
+			if (larger == NULL)
+				break;
+			work = larger;
+		}
+		merge_pairs(&merge, arena, work, &n_work);
+	}
+	free(work);
+	return arena->failed || n_work > 0 ? NULL : top;
+}

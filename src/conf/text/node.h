@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: ISC */
+/* node.h - a YAML document as a tree that knows where each piece stands (private to
+ * conf/).
+ *
+ * Nodes live in an arena and are never changed once they are built.  An alias shares the
+ * node of its anchor, so the tree may be a graph, but never a circle; `weight` says how
+ * large it is when written out in full.
+ */
+#ifndef CONF_NODE_H
+#define CONF_NODE_H
+
+#include "conf/text/arena.h"
+#include "conf/text/report.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How deep mappings and lists may nest: two levels for each level of the tree. */
+#define NODE_HEIGHT_MAX 256
+/* How many nodes all aliases of a file together may stand for. */
+#define NODE_ALIASED_MAX 1000000
+
+enum node_type { NODE_TEXT, NODE_LIST, NODE_MAP };
+
+struct node_pair;
+
+struct node {
+	enum node_type type;
+	bool plain;    /* text: written without quotes */
+	bool bad;      /* text: found wrong and reported already */
+	bool dollar;   /* the node or a node below has a '$' */
+	uint32_t file; /* index into the list of files */
+	uint32_t line;
+	uint32_t column;
+	uint32_t weight; /* nodes from here down, aliases written out; saturates */
+	uint32_t height; /* 1: text */
+	const char *text;
+	size_t n;
+	const struct node **items; /* list */
+	struct node_pair *pairs;   /* map */
+};
+
+struct node_pair {
+	const struct node *key; /* always text */
+	const struct node *value;
+};
+
+/* Input and output of yaml_parse(). */
+struct yaml_source {
+	const char *name;
+	uint32_t file;
+	const char *text;
+	size_t len;
+	struct arena *arena;
+	struct conf_reports *reports;
+};
+
+int yaml_parse(const struct yaml_source *source, const struct node **ret_root);
+
+const struct node *node_get(const struct node *map, const char *key);
+const struct node *node_key(const struct node *map, const char *key);
+bool node_is_empty(const struct node *node);
+const char *node_type_name(const struct node *node);
+struct node *node_new(struct arena *arena, enum node_type type, const struct node *at);
+struct node *node_text(struct arena *arena, const struct node *at, const char *text);
+const struct node *node_merge(struct arena *arena, const struct node *base,
+                              const struct node *over);
+
+#endif

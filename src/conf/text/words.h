@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/* words.h - a command line split by the shell's quoting rules, and nothing else of it
+ * (private to conf/).
+ */
+#ifndef CONF_WORDS_H
+#define CONF_WORDS_H
+
+#include "base/err.h"
+#include "conf/text/arena.h"
+
+#include <stddef.h>
+
+#define WORDS_MAX 4096
+
+int words_split(struct arena *arena, const char *text, char ***ret_words, size_t *ret_n,
+                struct err *err);
+
+#endif

@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: ISC */
+/* yaml.c - from text to a tree of nodes that know their line and column.
+ *
+ * libyaml's events are assembled with a stack of our own.  Anchors, aliases and `<<` are
+ * resolved here; readers of the tree see plain mappings.
+ */
+#include "config.h"
+
+#include "conf/text/node.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/assert.h"
+#include "base/map.h"
+
+/* A list or mapping that is not complete yet; its parts are pile[first] and on. */
+struct frame {
+	struct node *node;
+	const char *anchor;
+	size_t first;
+};
+
+struct assembly {
+	const struct yaml_source *source;
+	struct frame frames[NODE_HEIGHT_MAX];
+	size_t n_frames;
+	const struct node **pile;
+	size_t n_pile;
+	size_t pile_cap;
+	struct map anchor_index;
+	const struct node **anchors;
+	size_t n_anchors;
+	size_t anchors_cap;
+	uint64_t aliased;
+	size_t n_documents;
+	const struct node *root;
+};
+
+/* The keys and indexes that lead to what is being read, and `last` if there is one. */
+static void
+write_way(const struct assembly *assembly, const char *last, struct strbuf *out)
+{
+	for (size_t i = 0; i < assembly->n_frames; i++) {
+		const struct frame *frame = &assembly->frames[i];
+		size_t end =
+		    i + 1 < assembly->n_frames ? frame[1].first : assembly->n_pile;
+		const struct node *key =
+		    end > frame->first ? assembly->pile[end - 1] : NULL;
+
+		if (frame->node->type == NODE_LIST)
+			strbuf_addf(out, "[%zu]", end - frame->first);
+		else if ((end - frame->first) % 2 == 1 && key->type == NODE_TEXT)
+			strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", key->text);
+	}
+	if (last != NULL)
+		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", last);
+}
+
+static void __attribute__((format(printf, 5, 6)))
+complain(const struct assembly *assembly, const char *last, size_t line, size_t column,
+         const char *fmt, ...)
+{
+	const struct yaml_source *source = assembly->source;
+	struct spot spot = {source->name, (uint32_t)line, (uint32_t)column};
+	char message[512];
+	struct strbuf way;
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	va_end(ap);
+	strbuf_init(&way, 65536);
+	write_way(assembly, last, &way);
+	reports_add(source->reports, CONF_ERROR, &spot, strbuf_str(&way), message);
+	strbuf_done(&way);
+}
+
+/* libyaml's words for what people do most often, and ours. */
+static const struct {
+	const char *theirs;
+	const char *ours;
+} sentences[] = {
+    {"found character that cannot start any token",
+     "this character cannot stand here; quote the text, and indent with spaces, not "
+     "tabs"},
+    {"mapping values are not allowed in this context",
+     "a second `:` in this line; quote the text, or mend the indentation"},
+    {"did not find expected key",
+     "a key was expected here; look at the indentation, and for a missing `:`"},
+    {"could not find expected ':'", "a key without its `:`"},
+    {"did not find expected node content", "a value was expected here"},
+    {"did not find expected '-' indicator",
+     "a `-` was expected here; look at the indentation of the list"},
+    {"did not find expected ',' or ']'", "a `,` or the closing `]` is missing"},
+    {"did not find expected ',' or '}'", "a `,` or the closing `}` is missing"},
+    {"found unexpected end of stream", "the file ends in the middle of a quoted text"},
+    {"found undefined tag handle", "an unknown `!` tag; quote the text"},
+    {"control characters are not allowed", "a control character; a file is plain UTF-8"},
+    {"invalid leading UTF-8 octet", "a byte that is not UTF-8"},
+    {"invalid trailing UTF-8 octet", "a byte that is not UTF-8"},
+    {"incomplete UTF-8 octet sequence", "a byte that is not UTF-8"},
+};
+
+static const char *
+in_our_words(const char *problem)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++)
+		if (strcmp(sentences[i].theirs, problem) == 0)
+			return sentences[i].ours;
+	return problem;
+}
+
+/* The reader of libyaml knows only the offset. */
+static void
+locate_offset(const struct yaml_source *source, size_t offset, size_t *ret_line,
+              size_t *ret_column)
+{
+	size_t line = 1;
+	size_t column = 1;
+
+	for (size_t i = 0; i < offset && i < source->len; i++) {
+		unsigned char c = (unsigned char)source->text[i];
+
+		if (c == '\n') {
+			line++;
+			column = 1;
+		} else if ((c & 0xc0) != 0x80) {
+			column++;
+		}
+	}
+	*ret_line = line;
+	*ret_column = column;
+}
+
+static void
+complain_of_syntax(const struct assembly *assembly, const yaml_parser_t *parser)
+{
+	const struct yaml_source *source = assembly->source;
+	const char *problem =
+	    parser->problem != NULL ? parser->problem : "it makes no sense";
+	size_t line = parser->problem_mark.line + 1;
+	size_t column = parser->problem_mark.column + 1;
+
+	if (parser->error == YAML_READER_ERROR)
+		locate_offset(source, parser->problem_offset, &line, &column);
+	if (parser->context != NULL && parser->context_mark.line + 1 < line)
+		complain(assembly, NULL, line, column,
+		         "not valid YAML: %s (%s that begins at line %zu)",
+		         in_our_words(problem), parser->context,
+		         parser->context_mark.line + 1);
+	else
+		complain(assembly, NULL, line, column, "not valid YAML: %s",
+		         in_our_words(problem));
+}
+
+/* Make sure that one more fits into a growing array of node pointers. */
+static int
+grow(const struct node ***array, size_t n, size_t *cap)
+{
+	size_t larger_cap = *cap == 0 ? 256 : *cap * 2;
+	const struct node **larger;
+
+	if (n < *cap)
+		return 0;
+	larger = reallocarray(*array, larger_cap, sizeof(**array));
+	if (larger == NULL)
+		return -ENOMEM;
+	*array = larger;
+	*cap = larger_cap;
+	return 0;
+}
+
+/* Put a complete node where it belongs: into the innermost open one, or at the top. */
+static int
+put(struct assembly *assembly, const struct node *node)
+{
+	int r;
+
+	if (assembly->n_frames == 0) {
+		assembly->root = node;
+		return 0;
+	}
+	r = grow(&assembly->pile, assembly->n_pile, &assembly->pile_cap);
+	if (r == 0)
+		assembly->pile[assembly->n_pile++] = node;
+	return r;
+}
+
+static int
+remember_anchor(struct assembly *assembly, const char *anchor, const struct node *node)
+{
+	int r;
+
+	if (anchor == NULL)
+		return 0;
+	r = grow(&assembly->anchors, assembly->n_anchors, &assembly->anchors_cap);
+	if (r < 0)
+		return r;
+	assembly->anchors[assembly->n_anchors] = node;
+	return map_put_name(&assembly->anchor_index, anchor,
+	                    (uint32_t)assembly->n_anchors++);
+}
+
+static struct node *
+node_at(struct assembly *assembly, enum node_type type, const yaml_event_t *event)
+{
+	struct node at = {
+	    .file = assembly->source->file,
+	    .line = (uint32_t)event->start_mark.line + 1,
+	    .column = (uint32_t)event->start_mark.column + 1,
+	};
+
+	return node_new(assembly->source->arena, type, &at);
+}
+
+/* Count a part into its whole. */
+static void
+count_part(struct node *whole, const struct node *part)
+{
+	uint64_t weight = (uint64_t)whole->weight + part->weight;
+
+	whole->weight = weight > UINT32_MAX ? UINT32_MAX : (uint32_t)weight;
+	if (whole->height <= part->height)
+		whole->height = part->height + 1;
+	whole->dollar = whole->dollar || part->dollar;
+}
+
+/* YAML's own tags say nothing new; `!include` and the like would be ignored silently. */
+static bool
+tag_is_known(const yaml_char_t *tag)
+{
+	const char *text = (const char *)tag;
+
+	return text == NULL || strncmp(text, "tag:yaml.org,2002:", 18) == 0 ||
+	       strcmp(text, "!") == 0;
+}
+
+static int
+check_tag(struct assembly *assembly, const yaml_event_t *event, const yaml_char_t *tag)
+{
+	if (tag_is_known(tag))
+		return 0;
+	complain(
+	    assembly, NULL, event->start_mark.line + 1, event->start_mark.column + 1,
+	    "the tag `%.60s` means nothing here; quote the text if it begins with `!`",
+	    (const char *)tag);
+	return 0;
+}
+
+static char *
+copy_anchor(struct assembly *assembly, const yaml_char_t *anchor)
+{
+	return anchor == NULL ? NULL
+	                      : arena_dup(assembly->source->arena, (const char *)anchor);
+}
+
+static int
+on_text(struct assembly *assembly, const yaml_event_t *event)
+{
+	const char *value = (const char *)event->data.scalar.value;
+	size_t len = event->data.scalar.length;
+	struct node *node = node_at(assembly, NODE_TEXT, event);
+	int r;
+
+	if (node == NULL)
+		return -ENOMEM;
+	if (memchr(value, '\0', len) != NULL)
+		complain(assembly, NULL, node->line, node->column,
+		         "a text cannot hold a NUL character");
+	node->text = arena_copy(assembly->source->arena, value, len);
+	if (node->text == NULL)
+		return -ENOMEM;
+	node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+	              event->data.scalar.plain_implicit != 0;
+	node->dollar = strchr(node->text, '$') != NULL;
+	(void)check_tag(assembly, event, event->data.scalar.tag);
+	r = remember_anchor(assembly, copy_anchor(assembly, event->data.scalar.anchor),
+	                    node);
+	return r < 0 ? r : put(assembly, node);
+}
+
+static int
+on_open(struct assembly *assembly, const yaml_event_t *event, enum node_type type,
+        const yaml_char_t *anchor, const yaml_char_t *tag)
+{
+	struct node *node;
+
+	if (assembly->n_frames == NODE_HEIGHT_MAX) {
+		complain(assembly, NULL, event->start_mark.line + 1,
+		         event->start_mark.column + 1,
+		         "nested deeper than %d levels of lists and mappings",
+		         NODE_HEIGHT_MAX);
+		return -EINVAL;
+	}
+	node = node_at(assembly, type, event);
+	if (node == NULL)
+		return -ENOMEM;
+	(void)check_tag(assembly, event, tag);
+	assembly->frames[assembly->n_frames++] = (struct frame){
+	    .node = node,
+	    .anchor = copy_anchor(assembly, anchor),
+	    .first = assembly->n_pile,
+	};
+	return 0;
+}
+
+static int
+on_alias(struct assembly *assembly, const yaml_event_t *event)
+{
+	const char *name = (const char *)event->data.alias.anchor;
+	size_t line = event->start_mark.line + 1;
+	size_t column = event->start_mark.column + 1;
+	const struct node *target;
+	uint32_t index;
+
+	for (size_t i = 0; i < assembly->n_frames; i++) {
+		const char *open = assembly->frames[i].anchor;
+
+		if (open == NULL || strcmp(open, name) != 0)
+			continue;
+		complain(assembly, NULL, line, column,
+		         "the alias `*%.60s` stands inside the very thing it names",
+		         name);
+		return -EINVAL;
+	}
+	if (!map_get_name(&assembly->anchor_index, name, &index)) {
+		complain(assembly, NULL, line, column,
+		         "the alias `*%.60s` has no anchor `&%.60s` before it", name,
+		         name);
+		return -EINVAL;
+	}
+	target = assembly->anchors[index];
+	assembly->aliased += target->weight;
+	if (assembly->aliased > NODE_ALIASED_MAX) {
+		complain(assembly, NULL, line, column,
+		         "the aliases up to here stand for more than %d nodes; "
+		         "this file is refused",
+		         NODE_ALIASED_MAX);
+		return -EINVAL;
+	}
+	if (assembly->n_frames + target->height > NODE_HEIGHT_MAX) {
+		complain(assembly, NULL, line, column,
+		         "nested deeper than %d levels of lists and mappings",
+		         NODE_HEIGHT_MAX);
+		return -EINVAL;
+	}
+	return put(assembly, target);
+}
+
+static int
+finish_list(struct assembly *assembly, const struct frame *frame)
+{
+	struct node *node = frame->node;
+
+	node->n = assembly->n_pile - frame->first;
+	node->items = arena_alloc(assembly->source->arena, node->n, sizeof(*node->items));
+	if (node->items == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < node->n; i++) {
+		node->items[i] = assembly->pile[frame->first + i];
+		count_part(node, node->items[i]);
+	}
+	return 0;
+}
+
+static bool
+is_merge_key(const struct node *key)
+{
+	return key->type == NODE_TEXT && key->plain && strcmp(key->text, "<<") == 0;
+}
+
+/* How many pairs the mapping or mappings behind `<<` have; -EINVAL: not a mapping. */
+static ssize_t
+merged_size(const struct node *value)
+{
+	size_t n = value->n;
+
+	if (value->type == NODE_MAP)
+		return (ssize_t)n;
+	if (value->type != NODE_LIST)
+		return -EINVAL;
+	n = 0;
+	for (size_t i = 0; i < value->n; i++) {
+		if (value->items[i]->type != NODE_MAP)
+			return -EINVAL;
+		n += value->items[i]->n;
+	}
+	return (ssize_t)n;
+}
+
+/*
+ * First look at the keys of a mapping: every one a text, none twice.  `seen` gets the
+ * mapping's own keys.  Returns how many pairs there can be, merged ones included.
+ */
+static ssize_t
+check_keys(struct assembly *assembly, const struct node **parts, size_t n_parts,
+           struct map *seen)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i + 1 < n_parts; i += 2) {
+		const struct node *key = parts[i];
+		ssize_t merged = 1;
+		uint32_t first;
+
+		if (key->type != NODE_TEXT) {
+			complain(assembly, NULL, key->line, key->column,
+			         "%s cannot be a key; a key is a plain word",
+			         node_type_name(key));
+			continue;
+		}
+		if (map_get_name(seen, key->text, &first)) {
+			complain(assembly, key->text, key->line, key->column,
+			         "the key `%.80s` is written twice, first at line %u",
+			         key->text, parts[first]->line);
+			continue;
+		}
+		if (map_put_name(seen, key->text, (uint32_t)i) < 0)
+			return -ENOMEM;
+		if (is_merge_key(key))
+			merged = merged_size(parts[i + 1]);
+		if (merged < 0) {
+			complain(assembly, key->text, parts[i + 1]->line,
+			         parts[i + 1]->column,
+			         "`<<` takes a mapping or a list of mappings, not %s",
+			         node_type_name(parts[i + 1]));
+			continue;
+		}
+		n += (size_t)merged;
+	}
+	return (ssize_t)n;
+}
+
+/* Add the pairs of a merged mapping that are not there yet. */
+static int
+merge_map(struct node *node, const struct node *from, struct map *seen)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		uint32_t known;
+
+		if (map_get_name(seen, from->pairs[i].key->text, &known))
+			continue;
+		if (map_put_name(seen, from->pairs[i].key->text, UINT32_MAX) < 0)
+			return -ENOMEM;
+		node->pairs[node->n++] = from->pairs[i];
+		count_part(node, from->pairs[i].value);
+	}
+	return 0;
+}
+
+static int
+merge_value(struct node *node, const struct node *value, struct map *seen)
+{
+	int r = 0;
+
+	if (merged_size(value) < 0)
+		return 0; /* reported */
+	if (value->type == NODE_MAP)
+		return merge_map(node, value, seen);
+	for (size_t i = 0; i < value->n && r == 0; i++)
+		r = merge_map(node, value->items[i], seen);
+	return r;
+}
+
+static int
+fill_map(struct assembly *assembly, const struct frame *frame, struct map *seen)
+{
+	const struct node **parts = assembly->pile + frame->first;
+	size_t n_parts = assembly->n_pile - frame->first;
+	ssize_t n = check_keys(assembly, parts, n_parts, seen);
+	struct node *node = frame->node;
+
+	if (n < 0)
+		return (int)n;
+	node->pairs =
+	    arena_alloc(assembly->source->arena, (size_t)n, sizeof(*node->pairs));
+	if (node->pairs == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i + 1 < n_parts; i += 2) {
+		uint32_t first;
+		int r = 0;
+
+		/* Duplicates and what is no key were reported: the first one counts. */
+		if (parts[i]->type != NODE_TEXT ||
+		    !map_get_name(seen, parts[i]->text, &first) || first != i)
+			continue;
+		if (is_merge_key(parts[i])) {
+			r = merge_value(node, parts[i + 1], seen);
+		} else {
+			node->pairs[node->n++] =
+			    (struct node_pair){parts[i], parts[i + 1]};
+			count_part(node, parts[i + 1]);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int
+on_close(struct assembly *assembly)
+{
+	struct frame frame;
+	int r;
+
+	ASSERT(assembly->n_frames > 0);
+	frame = assembly->frames[assembly->n_frames - 1];
+	if (frame.node->type == NODE_LIST) {
+		r = finish_list(assembly, &frame);
+	} else {
+		struct map seen;
+
+		map_init(&seen);
+		r = fill_map(assembly, &frame, &seen);
+		map_done(&seen);
+	}
+	if (r < 0)
+		return r;
+	assembly->n_pile = frame.first;
+	assembly->n_frames--;
+	r = remember_anchor(assembly, frame.anchor, frame.node);
+	return r < 0 ? r : put(assembly, frame.node);
+}
+
+static int
+on_document(struct assembly *assembly, const yaml_event_t *event)
+{
+	if (assembly->n_documents++ == 0)
+		return 0;
+	complain(assembly, NULL, event->start_mark.line + 1, event->start_mark.column + 1,
+	         "a second document begins here; a file holds one");
+	return -EINVAL;
+}
+
+static int
+on_event(struct assembly *assembly, const yaml_event_t *event)
+{
+	switch (event->type) {
+	case YAML_NO_EVENT:
+	case YAML_STREAM_START_EVENT:
+	case YAML_STREAM_END_EVENT:
+	case YAML_DOCUMENT_END_EVENT:
+		return 0;
+	case YAML_DOCUMENT_START_EVENT:
+		return on_document(assembly, event);
+	case YAML_SCALAR_EVENT:
+		return on_text(assembly, event);
+	case YAML_ALIAS_EVENT:
+		return on_alias(assembly, event);
+	case YAML_SEQUENCE_START_EVENT:
+		return on_open(assembly, event, NODE_LIST,
+		               event->data.sequence_start.anchor,
+		               event->data.sequence_start.tag);
+	case YAML_MAPPING_START_EVENT:
+		return on_open(assembly, event, NODE_MAP,
+		               event->data.mapping_start.anchor,
+		               event->data.mapping_start.tag);
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		return on_close(assembly);
+	}
+	return 0;
+}
+
+static int
+parse_events(struct assembly *assembly, yaml_parser_t *parser)
+{
+	bool ended = false;
+
+	while (!ended) {
+		yaml_event_t event;
+		int r;
+
+		if (yaml_parser_parse(parser, &event) == 0) {
+			if (parser->error == YAML_MEMORY_ERROR)
+				return -ENOMEM;
+			complain_of_syntax(assembly, parser);
+			return -EINVAL;
+		}
+		ended = event.type == YAML_STREAM_END_EVENT;
+		r = on_event(assembly, &event);
+		yaml_event_delete(&event);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * Read one document.  *ret_root is NULL for a file without any content; it lives in
+ * source->arena.  What is wrong is added to source->reports: -EINVAL if reading could
+ * not go on to the end, 0 otherwise (with duplicate keys, say, reported all the same).
+ * -ENOMEM is not reported.
+ */
+int
+yaml_parse(const struct yaml_source *source, const struct node **ret_root)
+{
+	struct assembly *assembly = calloc(1, sizeof(*assembly));
+	yaml_parser_t parser;
+	int r;
+
+	if (assembly == NULL)
+		return -ENOMEM;
+	if (yaml_parser_initialize(&parser) == 0) {
+		free(assembly);
+		return -ENOMEM;
+	}
+	assembly->source = source;
+	map_init(&assembly->anchor_index);
+	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)source->text,
+	                             source->len);
+	r = parse_events(assembly, &parser);
+	if (r == 0)
+		*ret_root = assembly->root;
+	yaml_parser_delete(&parser);
+	map_done(&assembly->anchor_index);
+	free(assembly->pile);
+	free(assembly->anchors);
+	free(assembly);
+	return r;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: ISC */
+/* identity.c - users and groups that were not known at boot, looked up again. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/tree/load.h"
+#include "conf/read/read.h"
+
+/* So much is written at once, as bounded_run() wants it. */
+#define PIECE_MAX 65536
+
+/* What was found.  The groups follow, and then the texts: name, home and shell, or the
+ * sentence that says what is unknown; each is ended by a NUL. */
+struct answer {
+	bool is_found;
+	bool is_group; /* not found: that is a group */
+	bool has_user; /* as in struct conf_process */
+	bool has_name; /* the texts are those of a user; else they are empty */
+	uid_t uid;
+	gid_t gid;
+	uint64_t n_groups;
+	uint64_t n_text; /* bytes */
+};
+
+/* What an answer said, for as long as the configuration. */
+struct conf_found {
+	struct conf_found *next;
+	gid_t bytes[];
+};
+
+static void
+write_all(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+
+	while (size > 0) {
+		ssize_t n = write(fd, at, size < PIECE_MAX ? size : PIECE_MAX);
+
+		if (n < 0)
+			return;
+		at += n;
+		size -= (size_t)n;
+	}
+}
+
+static void
+write_answer(const struct conf_process *found, int fd)
+{
+	const char *const of_user[] = {found->user_name, found->home, found->shell};
+	struct answer answer = {
+	    .is_found = found->unknown == NULL,
+	    .is_group = found->unknown_is_group,
+	    .has_user = found->has_user,
+	    .has_name = found->user_name != NULL,
+	    .uid = found->uid,
+	    .gid = found->gid,
+	    .n_groups = found->n_groups,
+	};
+
+	if (!answer.is_found)
+		answer.n_text = strlen(found->unknown) + 1;
+	for (size_t i = 0; answer.is_found && answer.has_name && i < 3; i++)
+		answer.n_text += strlen(of_user[i]) + 1;
+	write_all(fd, &answer, sizeof(answer));
+	write_all(fd, found->groups, found->n_groups * sizeof(gid_t));
+	if (!answer.is_found)
+		write_all(fd, found->unknown, strlen(found->unknown) + 1);
+	for (size_t i = 0; answer.is_found && answer.has_name && i < 3; i++)
+		write_all(fd, of_user[i], strlen(of_user[i]) + 1);
+}
+
+/*
+ * Look up the user and groups of a process, and write the answer to `fd`.  This may take
+ * as long as the user database does: call this function in a copy of the process, as the
+ * memory need not be freed there (bounded_run()).
+ */
+void
+conf_identify(const struct conf_process *process, int fd)
+{
+	const struct conf_options options = {.boot = true};
+	struct conf_actor actor = {0};
+	struct conf_reports reports;
+	struct conf *conf = conf_new();
+	struct arena scratch;
+	struct users users;
+	struct node keys[] = {
+	    {.text = "user"}, {.text = "group"}, {.text = "supplementary_groups"}};
+	struct node values[3] = {{.text = process->asked_user},
+	                         {.text = process->asked_group},
+	                         {.type = NODE_LIST}};
+	struct node_pair pairs[3];
+	struct node map = {.type = NODE_MAP, .pairs = pairs};
+	struct reader reader = {.options = &options, .reports = &reports, .conf = conf};
+
+	if (conf == NULL)
+		return;
+	conf->files[0] = arena_dup(conf->memory, "");
+	conf_reports_init(&reports);
+	arena_init(&scratch, CONF_MEMORY_MAX);
+	users_init(&users, conf->memory, &options);
+	reader.keep = conf->memory;
+	reader.scratch = &scratch;
+	reader.users = &users;
+	while (process->asked_groups != NULL &&
+	       process->asked_groups[values[2].n] != NULL)
+		values[2].n++;
+	values[2].items = arena_alloc(&scratch, values[2].n + 1, sizeof(struct node *));
+	for (size_t i = 0; values[2].items != NULL && i < values[2].n; i++)
+		values[2].items[i] = node_text(&scratch, &map, process->asked_groups[i]);
+	for (size_t i = 0; i < 3; i++)
+		if (i < 2 ? values[i].text != NULL : values[i].n > 0)
+			pairs[map.n++] = (struct node_pair){&keys[i], &values[i]};
+	read_identity(&reader, &map, &actor, NULL);
+	if (!conf->memory->failed && !scratch.failed)
+		write_answer(&actor.process, fd);
+}
+
+/* Forget the answers. */
+void
+conf_drop_identities(struct conf *conf)
+{
+	while (conf->found != NULL) {
+		struct conf_found *next = conf->found->next;
+
+		free(conf->found);
+		conf->found = next;
+	}
+}
+
+static void
+take_found(struct conf_process *process, const struct answer *answer,
+           struct conf_found *found)
+{
+	char *text = (char *)(found->bytes + answer->n_groups);
+
+	process->unknown = NULL;
+	process->has_user = answer->has_user;
+	process->uid = answer->uid;
+	process->gid = answer->gid;
+	process->groups = answer->n_groups > 0 ? found->bytes : NULL;
+	process->n_groups = answer->n_groups;
+	if (!answer->has_name)
+		return;
+	process->user_name = text;
+	process->home = process->user_name + strlen(process->user_name) + 1;
+	process->shell = process->home + strlen(process->home) + 1;
+}
+
+/*
+ * Take over what conf_identify() wrote about this process, which is one of the
+ * configuration's.  0: it has its ids now; -ENOENT: process->unknown_is_group says of
+ * which kind is what is unknown still; -EBADMSG: that is no answer; -ENOMEM.
+ */
+int
+conf_take_identity(struct conf *conf, struct conf_process *process, const void *answer,
+                   size_t size)
+{
+	struct answer head;
+	struct conf_found *found;
+
+	if (size < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, answer, sizeof(head));
+	size -= sizeof(head);
+	if (head.n_groups > size / sizeof(gid_t) ||
+	    head.n_text != size - head.n_groups * sizeof(gid_t))
+		return -EBADMSG;
+	if (!head.is_found) {
+		process->unknown_is_group = head.is_group;
+		return -ENOENT;
+	}
+	found = malloc(sizeof(*found) + size + 1);
+	if (found == NULL)
+		return -ENOMEM;
+	memcpy(found->bytes, (const char *)answer + sizeof(head), size);
+	found->next = conf->found;
+	conf->found = found;
+	take_found(process, &head, found);
+	return 0;
+}

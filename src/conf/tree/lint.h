@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: ISC */
+/* lint.h - what is legal and probably not meant (private to conf/). */
+#ifndef CONF_LINT_H
+#define CONF_LINT_H
+
+#include "conf/text/conf.h"
+
+#include <sys/stat.h>
+
+void lint_tree(const struct conf *conf, const struct conf_options *options,
+               struct conf_reports *reports);
+void lint_ends(const struct conf *conf, struct conf_reports *reports);
+void lint_file(const char *name, const struct stat *stat_buf, bool warn,
+               struct conf_reports *reports);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC */
+/* lint_ends.c - permanent actors with a program that is known to end by itself. */
+#include "config.h"
+
+#include "conf/tree/lint.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "conf/read/keys.h"
+
+/* The last part of a path. */
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static bool
+ends_by_itself(const char *name)
+{
+	static const char *const programs[] = {"true", "false", "echo",  "printf",
+	                                       "date", "ls",    "mkdir", "rm",
+	                                       "id",   "uname", "whoami"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		if (strcmp(programs[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* `sh -c "daemon &"`: the shell ends, what it has started goes on. */
+static bool
+goes_into_background(char *const *argv)
+{
+	static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
+	const char *name = base_name(argv[0]);
+	size_t len;
+
+	if (argv[1] == NULL || strcmp(argv[1], "-c") != 0 || argv[2] == NULL)
+		return false;
+	len = strlen(argv[2]);
+	while (len > 0 && strchr(" \t\n;", argv[2][len - 1]) != NULL)
+		len--;
+	if (len == 0 || argv[2][len - 1] != '&')
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+		if (strcmp(shells[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Warn of every permanent actor with a program that is known to end by itself. */
+void
+lint_ends(const struct conf *conf, struct conf_reports *reports)
+{
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_actor *actor = &conf->actors[i];
+		char *const *argv = actor->process.argv;
+
+		if (argv == NULL || actor->spec.restart != RESTART_PERMANENT ||
+		    actor->spec.on_demand)
+			continue;
+		if (goes_into_background(argv))
+			keys_report(reports, CONF_WARNING, conf, actor, "command",
+			            "the shell ends when it has started this in the "
+			            "background, and is started again, since the actor "
+			            "is permanent: write it without the `&`");
+		else if (ends_by_itself(base_name(argv[0])))
+			keys_report(reports, CONF_WARNING, conf, actor, "command",
+			            "`%.200s` ends by itself, and is started again "
+			            "whenever it has, since the actor is permanent: "
+			            "write `restart: transient`, or `ready: exit`",
+			            argv[0]);
+	}
+}

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: ISC */
+/* load.c - read a file and all that it includes; give back a whole configuration. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "conf/read/expand.h"
+#include "conf/text/file.h"
+#include "conf/tree/lint.h"
+#include "conf/tree/load.h"
+#include "conf/read/needs.h"
+#include "conf/read/output.h"
+#include "conf/read/read.h"
+#include "conf/tree/recipe.h"
+#include "conf/schema/scan.h"
+#include "conf/schema/schema_types.h"
+#include "conf/tree/tree.h"
+#include "conf/text/wait.h"
+
+/* A load; freed when it ends. */
+struct load {
+	struct reader reader;
+	struct users users;
+	struct arena scratch;
+	struct stat stats[CONF_FILES_MAX];
+	size_t bytes;                             /* read so far */
+	const struct node *roots[CONF_FILES_MAX]; /* NULL: could not be read */
+};
+
+static void
+report_at(struct load *load, const struct node *at, const char *message)
+{
+	static const struct trail trail = {NULL, "include", 0};
+	struct spot spot = {load->reader.conf->files[0], 0, 0};
+
+	if (at != NULL)
+		reader_error(&load->reader, at, &trail, "%s", message);
+	else
+		reports_add(load->reader.reports, CONF_ERROR, &spot, "", message);
+}
+
+/* ---- files ---- */
+
+static bool
+was_read(const struct load *load, const struct stat *stat)
+{
+	for (uint32_t i = 0; i < load->reader.conf->n_files; i++)
+		if (load->stats[i].st_dev == stat->st_dev &&
+		    load->stats[i].st_ino == stat->st_ino)
+			return true;
+	return false;
+}
+
+/* Read one file; `from` is where it was included, NULL for the main file. */
+static void
+load_file(struct load *load, const char *path, const struct node *from)
+{
+	struct reader *reader = &load->reader;
+	struct conf *conf = reader->conf;
+	struct file_text file;
+	const struct node *root = NULL;
+	struct yaml_source source;
+	struct err err;
+	int r;
+
+	if (from == NULL)
+		conf->files[0] = arena_dup(reader->keep, path);
+	wait_begin(reader->options, false, "the file %s", path);
+	r = file_read(reader->scratch, path, CONF_BYTES_MAX - load->bytes, &file, &err);
+	wait_end(reader->options);
+	if (r < 0) {
+		conf->n_files += from == NULL;
+		report_at(load, from, err.text);
+		return;
+	}
+	if (from != NULL && was_read(load, &file.stat))
+		return;
+	if (conf->n_files == CONF_FILES_MAX) {
+		report_at(load, from, "too many files are included");
+		return;
+	}
+	load->bytes += file.len;
+	load->stats[conf->n_files] = file.stat;
+	conf->files[conf->n_files] = arena_dup(reader->keep, path);
+	source = (struct yaml_source){
+	    .name = conf->files[conf->n_files],
+	    .file = conf->n_files++,
+	    .text = file.text,
+	    .len = file.len,
+	    .arena = reader->scratch,
+	    .reports = reader->reports,
+	};
+	if (source.name == NULL)
+		return;
+	if (yaml_parse(&source, &root) == -ENOMEM)
+		reader->scratch->failed = true;
+	if (root != NULL && !(root->type == NODE_TEXT && node_is_empty(root)))
+		load->roots[source.file] = root;
+	else if (from == NULL && reader->reports->n_errors == 0)
+		report_at(load, NULL, "the file is empty; write at least `children: {}`");
+	lint_file(source.name, &file.stat, reader->options->warn, reader->reports);
+}
+
+static bool
+is_pattern(const char *path)
+{
+	return strpbrk(path, "*?[") != NULL;
+}
+
+/* For glob(): a directory that is not there has no matches, which is fine. */
+static int
+on_glob_error(const char *path, int code)
+{
+	(void)path;
+	return code != ENOENT && code != ENOTDIR;
+}
+
+static void
+include_matches(struct load *load, const char *pattern, const struct node *from)
+{
+	glob_t found = {0};
+	int r;
+
+	wait_begin(load->reader.options, false, "the directory of %s", pattern);
+	r = glob(pattern, 0, on_glob_error, &found);
+	wait_end(load->reader.options);
+	if (r == GLOB_NOSPACE)
+		load->reader.scratch->failed = true;
+	else if (r == GLOB_ABORTED)
+		report_at(load, from, "a directory of this pattern cannot be read");
+	for (size_t i = 0; r == 0 && i < found.gl_pathc; i++)
+		load_file(load, found.gl_pathv[i], from);
+	globfree(&found);
+}
+
+/* One entry of `include`, relative to the main file. */
+static void
+include_entry(struct load *load, const struct node *entry, const char *main_file)
+{
+	const char *slash = strrchr(main_file, '/');
+	int dir_len = slash != NULL ? (int)(slash - main_file) + 1 : 0;
+	char *path;
+
+	if (entry->text[0] == '/')
+		dir_len = 0;
+	if (entry->text[0] == '\0') {
+		report_at(load, entry, "an empty path");
+		return;
+	}
+	path =
+	    arena_printf(load->reader.scratch, "%.*s%s", dir_len, main_file, entry->text);
+	if (path == NULL)
+		return;
+	if (is_pattern(entry->text))
+		include_matches(load, path, entry);
+	else
+		load_file(load, path, entry);
+}
+
+static void
+load_includes(struct load *load, const char *main_file)
+{
+	static const struct scope nothing = {0};
+	static const struct trail trail = {NULL, "include", 0};
+	const struct node *include = node_get(load->roots[0], "include");
+
+	if (include != NULL)
+		include = expand(&load->reader, include, &nothing, &trail);
+	if (include == NULL ||
+	    !check_value(&load->reader, include, &schema_include, &trail))
+		return;
+	if (include->type == NODE_TEXT)
+		include_entry(load, include, main_file);
+	for (size_t i = 0; include->type == NODE_LIST && i < include->n; i++)
+		include_entry(load, include->items[i], main_file);
+}
+
+/* ---- what the files say together ---- */
+
+/* A file is a mapping, and an included one has only some of the keys. */
+static void
+check_roots(struct load *load)
+{
+	struct reader *reader = &load->reader;
+
+	for (uint32_t i = 0; i < reader->conf->n_files; i++) {
+		const struct node *root = load->roots[i];
+
+		if (root == NULL)
+			continue;
+		if (root->type != NODE_MAP) {
+			reader_error(
+			    reader, root, NULL, "%s instead of %s", node_type_name(root),
+			    i == 0 ? schema_top.allowed : schema_included.allowed);
+			load->roots[i] = NULL;
+			continue;
+		}
+		for (size_t j = 0; i > 0 && j < root->n; j++)
+			(void)check_key(reader, root->pairs[j].key, &schema_included,
+			                NULL);
+	}
+}
+
+static size_t
+count_pairs(const struct load *load, const char *key)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < load->reader.conf->n_files; i++) {
+		const struct node *map = node_get(load->roots[i], key);
+
+		if (map != NULL && map->type == NODE_MAP)
+			n += map->n;
+	}
+	return n;
+}
+
+static void
+gather_from(struct load *load, const struct node *map, const char *key, struct node *all,
+            struct map *seen)
+{
+	struct reader *reader = &load->reader;
+	struct trail top = {NULL, key, 0};
+
+	for (size_t i = 0; i < map->n; i++) {
+		const struct node *name = map->pairs[i].key;
+		struct trail trail = {&top, name->text, 0};
+		uint32_t first;
+
+		if (map_get_name(seen, name->text, &first)) {
+			const struct node *other = all->pairs[first].key;
+
+			reader_error(reader, name, &trail,
+			             "`%.100s` is written twice, first at %s:%u",
+			             name->text, reader->conf->files[other->file],
+			             other->line);
+			continue;
+		}
+		if (map_put_name(seen, name->text, (uint32_t)all->n) < 0)
+			reader->scratch->failed = true;
+		all->dollar = all->dollar || map->pairs[i].value->dollar;
+		all->pairs[all->n++] = map->pairs[i];
+	}
+}
+
+/* The mappings under `key` of all files as one, those of the main file first. */
+static const struct node *
+gather(struct load *load, const char *key)
+{
+	struct reader *reader = &load->reader;
+	const struct node *first = node_get(load->roots[0], key);
+	struct trail trail = {NULL, key, 0};
+	struct node *all;
+	struct map seen;
+
+	if (reader->conf->n_files == 1 && (first == NULL || first->type == NODE_MAP))
+		return first;
+	all = node_new(reader->scratch, NODE_MAP, first != NULL ? first : load->roots[0]);
+	if (all == NULL)
+		return NULL;
+	all->pairs =
+	    arena_alloc(reader->scratch, count_pairs(load, key), sizeof(*all->pairs));
+	if (all->pairs == NULL)
+		return NULL;
+	map_init(&seen);
+	for (uint32_t i = 0; i < reader->conf->n_files; i++) {
+		const struct node *map = node_get(load->roots[i], key);
+
+		if (map != NULL && map->type == NODE_MAP)
+			gather_from(load, map, key, all, &seen);
+		else if (map != NULL)
+			reader_error(
+			    reader, map, &trail,
+			    "%s is not allowed here; write a mapping, {} for none",
+			    node_type_name(map));
+	}
+	map_done(&seen);
+	return all;
+}
+
+/* ---- supd's own keys ---- */
+
+/* `control`: the control socket, its group and its observers. */
+void
+read_control(struct reader *reader, const struct node *node, void *target,
+             const struct trail *trail)
+{
+	struct conf *conf = target;
+	const struct node *group = node_get(node, "group");
+	const struct node *observers = node_get(node, "observers");
+	const struct node *mode = node_get(node, "mode");
+	const struct node *socket = node_get(node, "socket");
+	struct trail socket_trail = {trail, "socket", 0};
+	struct trail group_trail = {trail, "group", 0};
+	struct trail observers_trail = {trail, "observers", 0};
+	struct trail mode_trail = {trail, "mode", 0};
+	struct err err;
+
+	/* Peer credentials decide; the mode must not shut out observers. */
+	conf->control_mode = observers != NULL ? 0666 : 0660;
+	read_table(reader, node, schema_control.table, conf);
+	if (socket != NULL && strlen(socket->text) > SOCKET_PATH_MAX)
+		reader_error(reader, socket, &socket_trail,
+		             "the path of a socket has at most %zu bytes, this one %zu",
+		             SOCKET_PATH_MAX, strlen(socket->text));
+	conf->has_control_group = group != NULL;
+	conf->has_observers = observers != NULL;
+	if (group != NULL &&
+	    users_find_group(reader->users, group->text, &conf->control_gid, &err) < 0)
+		reader_error(reader, group, &group_trail, "%s", err.text);
+	if (observers != NULL && users_find_group(reader->users, observers->text,
+	                                          &conf->observers_gid, &err) < 0)
+		reader_error(reader, observers, &observers_trail, "%s", err.text);
+	if (mode != NULL && observers != NULL && (conf->control_mode & 0002) == 0)
+		reader_warn(
+		    reader, mode, &mode_trail,
+		    "\"%s\" shuts the `observers` out: who cannot write to the socket "
+		    "cannot connect; peer credentials decide what they may do",
+		    mode->text);
+}
+
+/* `log`: where supd logs, and where the actors' files are. */
+void
+read_log(struct reader *reader, const struct node *node, void *target,
+         const struct trail *trail)
+{
+	(void)trail;
+	read_table(reader, node, schema_log.table, target);
+}
+
+static void
+read_own_key(struct load *load, const char *name)
+{
+	static const struct scope nothing = {0};
+	struct reader *reader = &load->reader;
+	const struct node *value = node_get(load->roots[0], name);
+	const struct schema_key *key = schema_find(&schema_keys, name, AT_TOP);
+	struct trail trail = {NULL, name, 0};
+
+	ASSERT(key != NULL);
+	if (value != NULL)
+		value = expand(reader, value, &nothing, &trail);
+	if (value != NULL && check_value(reader, value, key->type, &trail))
+		read_key(reader, key, value, reader->conf, &trail);
+}
+
+/* Look at what no actor may ever use, too. */
+static void
+check_unused(struct load *load, const struct node *node, const char *name)
+{
+	struct reader *reader = &load->reader;
+	const struct schema_key *key = schema_find(&schema_keys, name, AT_TOP);
+	struct trail trail = {NULL, name, 0};
+
+	ASSERT(key != NULL);
+	if (node == NULL)
+		return;
+	reader->lenient = true;
+	(void)check_value(reader, node, key->type, &trail);
+	reader->lenient = false;
+}
+
+/* Where the actors' log files go by default. */
+static void
+set_log_directory(struct load *load)
+{
+	struct conf *conf = load->reader.conf;
+	char **variables = load->reader.options->environ;
+	const char *state =
+	    environ_find(variables, "XDG_STATE_HOME", strlen("XDG_STATE_HOME"));
+	const char *home = environ_find(variables, "HOME", strlen("HOME"));
+	char buf[PATH_MAX];
+
+	if (conf->log_directory != NULL)
+		return;
+	if (geteuid() == 0)
+		home = NULL;
+	else
+		home = conf_own_home(home, buf, sizeof(buf));
+	if (geteuid() != 0 && state != NULL && state[0] == '/')
+		conf->log_directory = arena_printf(conf->memory, "%s/supd", state);
+	else if (home != NULL)
+		conf->log_directory =
+		    arena_printf(conf->memory, "%s/.local/state/supd", home);
+	else
+		conf->log_directory = arena_dup(conf->memory, "/var/log/supd");
+}
+
+/*
+ * Can a file be made in this directory?  One without a name tells, where the file system
+ * has such; of the others those of the kernel take none, whatever their modes say.
+ */
+static bool
+takes_files(const char *directory)
+{
+	static const long kernels_own[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,
+	                                   CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
+	                                   TRACEFS_MAGIC,       SECURITYFS_MAGIC};
+	int fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	struct statfs system;
+
+	if (fd >= 0) {
+		(void)close(fd);
+		return true;
+	}
+	if (errno != EOPNOTSUPP && errno != EISDIR)
+		return false;
+	if (statfs(directory, &system) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(kernels_own); i++)
+		if ((long)system.f_type == kernels_own[i])
+			return false;
+	return true;
+}
+
+/* May files be made there, or in what there is of the way to it?  A path is absolute. */
+static bool
+is_writable(const char *directory)
+{
+	char path[PATH_MAX];
+	int r;
+
+	if (snprintf(path, sizeof(path), "%s", directory) >= (int)sizeof(path))
+		return false;
+	for (;;) {
+		char *slash = strrchr(path, '/');
+
+		r = faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS);
+		if (r == 0)
+			return takes_files(path);
+		if (errno != ENOENT || slash == NULL || path[1] == '\0')
+			return false;
+		slash[slash == path ? 1 : 0] = '\0';
+	}
+}
+
+/* `log.directory`: known now rather than when the first line is lost. */
+static void
+check_log_directory(struct load *load)
+{
+	struct reader *reader = &load->reader;
+	const struct node *node = node_get(node_get(load->roots[0], "log"), "directory");
+	struct trail log_trail = {NULL, "log", 0};
+	struct trail trail = {&log_trail, "directory", 0};
+
+	if (node == NULL || node->type != NODE_TEXT || node->text[0] != '/' ||
+	    is_writable(node->text))
+		return;
+	reader_warn(reader, node, &trail,
+	            "user %u cannot write there: actors whose output goes to their log "
+	            "will wait for it",
+	            (unsigned int)geteuid());
+}
+
+/* ---- the whole ---- */
+
+static void
+load_all(struct load *load, const char *file)
+{
+	struct reader *reader = &load->reader;
+	struct tree_input input;
+
+	load_file(load, file, NULL);
+	if (reader->conf->n_files == 0 || reader->scratch->failed)
+		return;
+	if (load->roots[0] != NULL && load->roots[0]->type == NODE_MAP)
+		load_includes(load, file);
+	check_roots(load);
+	if (load->roots[0] == NULL)
+		return;
+	read_own_key(load, "control");
+	read_own_key(load, "log");
+	read_own_key(load, "metrics");
+	read_own_key(load, "on_crash");
+	set_log_directory(load);
+	check_log_directory(load);
+	input = (struct tree_input){
+	    .top = load->roots[0],
+	    .children = gather(load, "children"),
+	    .templates = gather(load, "templates"),
+	    .defaults = node_get(load->roots[0], "defaults"),
+	};
+	check_unused(load, input.templates, "templates");
+	check_unused(load, input.defaults, "defaults");
+	if (input.templates != NULL && input.templates->type != NODE_MAP)
+		input.templates = NULL;
+	if (input.defaults != NULL && input.defaults->type != NODE_MAP)
+		input.defaults = NULL;
+	recipes_begin(reader, &input);
+	tree_build(reader, &input);
+	recipes_end(reader);
+	sockets_check(reader);
+	pipes_check(reader);
+	needs_check(reader);
+	if (reader->options->warn && reader->reports->n_errors == 0)
+		lint_tree(reader->conf, reader->options, reader->reports);
+}
+
+/* An empty configuration with memory of its own; NULL without any. */
+struct conf *
+conf_new(void)
+{
+	struct conf *conf = calloc(1, sizeof(*conf));
+
+	if (conf == NULL)
+		return NULL;
+	map_init(&conf->by_path);
+	conf->control_mode = 0660;
+	conf->log_level = LOG_LEVEL_INFO;
+	log_default(&conf->own_log);
+	conf->memory = calloc(1, sizeof(*conf->memory));
+	if (conf->memory == NULL) {
+		conf_free(conf);
+		return NULL;
+	}
+	arena_init(conf->memory, CONF_MEMORY_MAX);
+	conf->files = arena_alloc(conf->memory, CONF_FILES_MAX, sizeof(*conf->files));
+	if (conf->files == NULL) {
+		conf_free(conf);
+		return NULL;
+	}
+	return conf;
+}
+
+/* Report a lack of memory. */
+void
+report_no_memory(const char *file, struct conf_reports *reports)
+{
+	struct spot spot = {file, 0, 0};
+
+	reports_add(reports, CONF_ERROR, &spot, "",
+	            "there is not enough memory for what this file asks for");
+}
+
+/*
+ * Read `file` and what it includes.  Either all is well, and a configuration comes back,
+ * which the caller frees; or NULL, and ret_reports has every fault that was found, in the
+ * order of the files and lines.  Warnings are there in both cases, if options->warn.
+ * ret_reports need not be initialised; the caller calls conf_reports_done().
+ */
+struct conf *
+conf_load(const char *file, const struct conf_options *options,
+          struct conf_reports *ret_reports)
+{
+	struct load *load = calloc(1, sizeof(*load));
+	struct conf *conf = conf_new();
+
+	conf_reports_init(ret_reports);
+	if (load == NULL || conf == NULL) {
+		report_no_memory(file, ret_reports);
+		free(load);
+		conf_free(conf);
+		return NULL;
+	}
+	arena_init(&load->scratch, CONF_MEMORY_MAX);
+	users_init(&load->users, conf->memory, options);
+	load->reader = (struct reader){
+	    .options = options,
+	    .reports = ret_reports,
+	    .conf = conf,
+	    .keep = conf->memory,
+	    .scratch = &load->scratch,
+	    .users = &load->users,
+	};
+	load_all(load, file);
+	if (load->scratch.failed || conf->memory->failed)
+		report_no_memory(file, ret_reports);
+	reports_sort(ret_reports, conf->files, conf->n_files);
+	users_done(&load->users);
+	arena_done(&load->scratch);
+	free(load);
+	if (ret_reports->n_errors == 0)
+		return conf;
+	conf_free(conf);
+	return NULL;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: ISC */
+/* plan.c - what changes from one configuration to the next. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "conf/text/conf.h"
+
+/* Names of differences that are no keys of the file. */
+static const char key_kind[] = "kind";
+static const char key_order[] = "order";
+
+struct planner {
+	const struct conf *old;
+	const struct conf *new_conf;
+	uint32_t *old_of; /* for each new actor the old one of its path, or CONF_NONE */
+	bool *moved;      /* for each new actor: it changed places with siblings */
+	struct conf_plan plan;
+};
+
+/* ---- order ---- */
+
+/* Where each child of one supervisor came from, to find the fewest that must move. */
+struct sibling {
+	uint32_t parent;
+	uint32_t new_index;
+	uint32_t old_index;
+	uint32_t before; /* the one before it in the longest run, or CONF_NONE */
+};
+
+/* The shortest tail that a run of each length can have (patience sorting). */
+static uint32_t
+find_pile(const struct sibling *siblings, const uint32_t *tails, uint32_t n_tails,
+          uint32_t old_index)
+{
+	uint32_t low = 0;
+	uint32_t high = n_tails;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (siblings[tails[middle]].old_index < old_index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Mark the siblings outside the longest run that kept its order. */
+static int
+mark_moved(struct sibling *siblings, uint32_t n, bool *moved)
+{
+	uint32_t *tails = calloc(n, sizeof(*tails));
+	uint32_t n_tails = 0;
+	uint32_t last;
+
+	if (tails == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t pile =
+		    find_pile(siblings, tails, n_tails, siblings[i].old_index);
+
+		siblings[i].before = pile > 0 ? tails[pile - 1] : CONF_NONE;
+		tails[pile] = i;
+		if (pile == n_tails)
+			n_tails++;
+		moved[siblings[i].new_index] = true;
+	}
+	last = n_tails > 0 ? tails[n_tails - 1] : CONF_NONE;
+	for (; last != CONF_NONE; last = siblings[last].before)
+		moved[siblings[last].new_index] = false;
+	free(tails);
+	return 0;
+}
+
+static int
+compare_siblings(const void *left, const void *right)
+{
+	const struct sibling *a = left;
+	const struct sibling *b = right;
+
+	if (a->parent != b->parent)
+		return a->parent < b->parent ? -1 : 1;
+	return a->new_index < b->new_index ? -1 : a->new_index > b->new_index;
+}
+
+/* Find the siblings that must move, supervisor by supervisor. */
+static int
+find_moved(struct planner *planner)
+{
+	const struct conf *conf = planner->new_conf;
+	struct sibling *siblings = calloc(conf->n_actors, sizeof(*siblings));
+	uint32_t n = 0;
+	int r = 0;
+
+	if (siblings == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < conf->n_actors; i++)
+		if (planner->old_of[i] != CONF_NONE)
+			siblings[n++] = (struct sibling){conf->actors[i].parent, i,
+			                                 planner->old_of[i], CONF_NONE};
+	qsort(siblings, n, sizeof(*siblings), compare_siblings);
+	for (uint32_t i = 0, end; i < n && r == 0; i = end) {
+		end = i + 1;
+		while (end < n && siblings[end].parent == siblings[i].parent)
+			end++;
+		r = mark_moved(siblings + i, end - i, planner->moved);
+	}
+	free(siblings);
+	return r;
+}
+
+/* ---- keys ---- */
+
+/* True if the process would get the same socket: same address, same name. */
+static bool
+is_same_socket(const struct conf_actor *old, const struct conf_actor *new_actor,
+               const char *name)
+{
+	const struct conf_socket *a = NULL, *b = NULL;
+
+	for (size_t i = 0; i < old->process.n_sockets; i++)
+		if (strcmp(old->process.sockets[i].name, name) == 0)
+			a = &old->process.sockets[i];
+	for (size_t i = 0; i < new_actor->process.n_sockets; i++)
+		if (strcmp(new_actor->process.sockets[i].name, name) == 0)
+			b = &new_actor->process.sockets[i];
+	return a != NULL && b != NULL && a->kind == b->kind && a->port == b->port &&
+	       strcmp(a->address, b->address) == 0;
+}
+
+static bool
+needs_process(const struct conf_actor *old, const struct conf_actor *new_actor,
+              const struct conf_key *differs)
+{
+	static const char sockets[] = "sockets.";
+	const size_t len = sizeof(sockets) - 1;
+
+	if (strncmp(differs->key, sockets, len) == 0 &&
+	    is_same_socket(old, new_actor, differs->key + len))
+		return false;
+	return differs->effect == CONF_RESTARTS;
+}
+
+/* The keys that differ between two sorted lists; `ret_keys` has room for both. */
+static size_t
+compare_keys(const struct conf_actor *old, const struct conf_actor *new_actor,
+             const char **ret_keys, bool *ret_restarts)
+{
+	size_t i = 0;
+	size_t j = 0;
+	size_t n = 0;
+
+	while (i < old->n_keys || j < new_actor->n_keys) {
+		const struct conf_key *a = i < old->n_keys ? &old->keys[i] : NULL;
+		const struct conf_key *b =
+		    j < new_actor->n_keys ? &new_actor->keys[j] : NULL;
+		const struct conf_key *differs = NULL;
+		int order = 0;
+
+		if (a == NULL || b == NULL)
+			order = a == NULL ? 1 : -1;
+		else
+			order = strcmp(a->key, b->key);
+		if (order < 0)
+			differs = a;
+		else if (order > 0 || strcmp(a->value, b->value) != 0)
+			differs = b;
+		i += order <= 0;
+		j += order >= 0;
+		if (differs == NULL)
+			continue;
+		ret_keys[n++] = differs->key;
+		*ret_restarts = *ret_restarts || needs_process(old, new_actor, differs);
+	}
+	return n;
+}
+
+static int
+compare_actor(struct planner *planner, uint32_t new_index, struct conf_change *change)
+{
+	const struct conf_actor *old = &planner->old->actors[change->old_index];
+	const struct conf_actor *actor = &planner->new_conf->actors[new_index];
+	bool restarts = false;
+
+	change->keys = calloc(old->n_keys + actor->n_keys + 1, sizeof(*change->keys));
+	if (change->keys == NULL)
+		return -ENOMEM;
+	change->n_keys = compare_keys(old, actor, change->keys, &restarts);
+	if (planner->moved[new_index])
+		change->keys[change->n_keys++] = key_order;
+	if (restarts)
+		change->kind = CHANGE_RESTARTED;
+	else if (change->n_keys > 0)
+		change->kind = CHANGE_UPDATED;
+	return 0;
+}
+
+static int
+add_kind_key(struct conf_change *change)
+{
+	change->keys = calloc(1, sizeof(*change->keys));
+	if (change->keys == NULL)
+		return -ENOMEM;
+	change->keys[change->n_keys++] = key_kind;
+	return 0;
+}
+
+/* ---- the plan ---- */
+
+static bool
+is_same_kind(const struct planner *planner, uint32_t old_index, uint32_t new_index)
+{
+	return planner->old->actors[old_index].spec.kind ==
+	       planner->new_conf->actors[new_index].spec.kind;
+}
+
+static int
+plan_new_actor(struct planner *planner, uint32_t new_index)
+{
+	struct conf_change *change = &planner->plan.at[planner->plan.n++];
+	uint32_t old_index =
+	    conf_find(planner->old, planner->new_conf->actors[new_index].path);
+
+	*change = (struct conf_change){
+	    .kind = CHANGE_UNCHANGED,
+	    .old_index = planner->old_of[new_index],
+	    .new_index = new_index,
+	};
+	if (change->old_index != CONF_NONE)
+		return compare_actor(planner, new_index, change);
+	change->kind = CHANGE_ADDED;
+	return old_index != CONF_NONE ? add_kind_key(change) : 0;
+}
+
+static int
+plan_old_actor(struct planner *planner, uint32_t old_index)
+{
+	uint32_t new_index =
+	    conf_find(planner->new_conf, planner->old->actors[old_index].path);
+	struct conf_change *change;
+
+	if (new_index != CONF_NONE && planner->old_of[new_index] != CONF_NONE)
+		return 0;
+	change = &planner->plan.at[planner->plan.n++];
+	*change = (struct conf_change){
+	    .kind = CHANGE_REMOVED,
+	    .old_index = old_index,
+	    .new_index = CONF_NONE,
+	};
+	return new_index != CONF_NONE ? add_kind_key(change) : 0;
+}
+
+static int
+plan_all(struct planner *planner)
+{
+	const struct conf *conf = planner->new_conf;
+	int r;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		uint32_t old_index = conf_find(planner->old, conf->actors[i].path);
+
+		if (old_index != CONF_NONE && !is_same_kind(planner, old_index, i))
+			old_index = CONF_NONE;
+		planner->old_of[i] = old_index;
+	}
+	r = find_moved(planner);
+	if (r < 0)
+		return r;
+	planner->plan.at = calloc((size_t)planner->old->n_actors + conf->n_actors,
+	                          sizeof(*planner->plan.at));
+	if (planner->plan.at == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < conf->n_actors && r == 0; i++)
+		r = plan_new_actor(planner, i);
+	for (uint32_t i = 0; i < planner->old->n_actors && r == 0; i++)
+		r = plan_old_actor(planner, i);
+	return r;
+}
+
+/*
+ * Compare two configurations, actor by actor, by path.  See conf.h for what the changes
+ * mean.  The plan borrows from both configurations and is freed with conf_plan_done().
+ * -ENOMEM: *ret_plan is as it was.
+ */
+int
+conf_plan_make(const struct conf *old, const struct conf *new_conf,
+               struct conf_plan *ret_plan)
+{
+	struct planner planner = {.old = old, .new_conf = new_conf};
+	int r = -ENOMEM;
+
+	planner.old_of = calloc(new_conf->n_actors, sizeof(*planner.old_of));
+	planner.moved = calloc(new_conf->n_actors, sizeof(*planner.moved));
+	if (planner.old_of != NULL && planner.moved != NULL)
+		r = plan_all(&planner);
+	free(planner.old_of);
+	free(planner.moved);
+	if (r < 0)
+		conf_plan_done(&planner.plan);
+	else
+		*ret_plan = planner.plan;
+	return r;
+}
+
+/* Free a plan; one that was never made (all zero) is fine. */
+void
+conf_plan_done(struct conf_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		free(plan->at[i].keys);
+	free(plan->at);
+	*plan = (struct conf_plan){0};
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: ISC */
+/* recipe.c - what is kept of the files for actors that come later. */
+#include "config.h"
+
+#include "conf/tree/recipe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "conf/tree/tree.h"
+
+/* An actor with replicas: its path without "@N", what is written, what ${…} means. */
+struct noted {
+	const char *path;
+	const struct node *own;
+	const struct scope *scope;
+};
+
+struct recipes {
+	const struct tree_input *input;
+	struct noted *at;
+	size_t n;
+	size_t cap;
+	/* the row in the making */
+	struct conf_recipe *row;
+	size_t n_row;
+	size_t cap_row;
+};
+
+/* Begin to take notes; the input is borrowed until recipes_end(). */
+void
+recipes_begin(struct reader *reader, const struct tree_input *input)
+{
+	reader->recipes = calloc(1, sizeof(*reader->recipes));
+	if (reader->recipes == NULL)
+		reader->scratch->failed = true;
+	else
+		reader->recipes->input = input;
+}
+
+/* The tree is built anew: so are the notes. */
+void
+recipes_forget(struct reader *reader)
+{
+	if (reader->recipes != NULL)
+		reader->recipes->n = 0;
+}
+
+/* Note that the actor at this path has replicas.  All is borrowed until recipes_end(). */
+void
+recipes_note(struct reader *reader, const char *path, const struct node *own,
+             const struct scope *scope)
+{
+	struct recipes *recipes = reader->recipes;
+
+	if (recipes == NULL || path == NULL)
+		return;
+	if (recipes->n == recipes->cap) {
+		size_t cap = recipes->cap == 0 ? 16 : 2 * recipes->cap;
+		struct noted *larger =
+		    reallocarray(recipes->at, cap, sizeof(*recipes->at));
+
+		if (larger == NULL) {
+			reader->scratch->failed = true;
+			return;
+		}
+		recipes->at = larger;
+		recipes->cap = cap;
+	}
+	recipes->at[recipes->n++] = (struct noted){path, own, scope};
+}
+
+/* ---- into a row ---- */
+
+/* A mapping with room for n pairs. */
+static struct node *
+new_map(struct arena *arena, const struct node *at, size_t n)
+{
+	struct node *map = node_new(arena, NODE_MAP, at);
+
+	if (map != NULL)
+		map->pairs = arena_alloc(arena, n == 0 ? 1 : n, sizeof(*map->pairs));
+	return map != NULL && map->pairs != NULL ? map : NULL;
+}
+
+static void
+put(struct arena *arena, struct node *map, const char *key, const struct node *value)
+{
+	const struct node *name = node_text(arena, map, key);
+
+	if (name != NULL && value != NULL)
+		map->pairs[map->n++] = (struct node_pair){name, value};
+}
+
+/* All parameters that are in force in a scope; the inner ones hide the outer. */
+static const struct node *
+flatten_scope(struct arena *arena, const struct scope *scope, const struct node *at)
+{
+	struct node *map;
+	size_t n = 0;
+
+	for (const struct scope *s = scope; s != NULL; s = s->outer)
+		n += s->with != NULL ? s->with->n : 0;
+	map = new_map(arena, at, n);
+	for (; map != NULL && scope != NULL; scope = scope->outer)
+		for (size_t i = 0; scope->with != NULL && i < scope->with->n; i++)
+			if (node_get(map, scope->with->pairs[i].key->text) == NULL)
+				map->pairs[map->n++] = scope->with->pairs[i];
+	return map;
+}
+
+static const struct node *
+make_replicas(struct reader *reader, const struct node *at)
+{
+	const struct recipes *recipes = reader->recipes;
+	struct arena *arena = reader->scratch;
+	struct node *all = new_map(arena, at, recipes->n);
+
+	for (size_t i = 0; all != NULL && i < recipes->n; i++) {
+		const struct noted *noted = &recipes->at[i];
+		struct node *one = new_map(arena, noted->own, 2);
+
+		if (one == NULL)
+			return NULL;
+		put(arena, one, RECIPE_OWN, noted->own);
+		put(arena, one, RECIPE_WITH,
+		    flatten_scope(arena, noted->scope, noted->own));
+		put(arena, all, noted->path, one);
+	}
+	return all;
+}
+
+static bool
+add_to_row(struct recipes *recipes, struct arena *keep, const struct node *node)
+{
+	struct conf_recipe *piece;
+
+	if (recipes->n_row == recipes->cap_row) {
+		size_t cap = recipes->cap_row == 0 ? 64 : 2 * recipes->cap_row;
+		struct conf_recipe *larger =
+		    reallocarray(recipes->row, cap, sizeof(*larger));
+
+		if (larger == NULL || cap > UINT32_MAX / 2)
+			return false;
+		recipes->row = larger;
+		recipes->cap_row = cap;
+	}
+	piece = &recipes->row[recipes->n_row++];
+	memset(piece, 0, sizeof(*piece));
+	piece->is_map = node->type == NODE_MAP;
+	piece->is_plain = node->plain;
+	piece->has_dollar = node->dollar;
+	piece->n = node->type == NODE_TEXT ? 0 : (uint32_t)node->n;
+	piece->file = node->file;
+	piece->line = node->line;
+	piece->column = node->column;
+	if (node->type == NODE_TEXT)
+		piece->text = arena_dup(keep, node->text);
+	return node->type != NODE_TEXT || piece->text != NULL;
+}
+
+/* A list or mapping under way to its parts; keys count as parts. */
+struct level {
+	const struct node *node;
+	size_t next;
+};
+
+static const struct node *
+next_part(struct level *level)
+{
+	const struct node *node = level->node;
+	size_t i = level->next++;
+
+	if (node->type == NODE_LIST)
+		return i < node->n ? node->items[i] : NULL;
+	if (i >= 2 * node->n)
+		return NULL;
+	return i % 2 == 0 ? node->pairs[i / 2].key : node->pairs[i / 2].value;
+}
+
+static bool
+write_row(struct recipes *recipes, struct arena *keep, const struct node *root)
+{
+	struct level *levels = calloc(NODE_HEIGHT_MAX + 8, sizeof(*levels));
+	size_t n = 0;
+	bool fine = levels != NULL && add_to_row(recipes, keep, root);
+
+	if (fine)
+		levels[n++] = (struct level){root, 0};
+	while (fine && n > 0) {
+		const struct node *part = next_part(&levels[n - 1]);
+
+		if (part == NULL) {
+			n--;
+			continue;
+		}
+		fine = add_to_row(recipes, keep, part);
+		if (part->type == NODE_TEXT)
+			continue;
+		if (n == NODE_HEIGHT_MAX + 8)
+			fine = false;
+		else
+			levels[n++] = (struct level){part, 0};
+	}
+	free(levels);
+	return fine;
+}
+
+/* Put what was noted, and templates and defaults, into the configuration. */
+void
+recipes_end(struct reader *reader)
+{
+	struct recipes *recipes = reader->recipes;
+	struct conf *conf = reader->conf;
+	struct arena *scratch = reader->scratch;
+	struct node *root;
+
+	if (recipes == NULL)
+		return;
+	root = new_map(scratch, recipes->input->top, 3);
+	if (root != NULL && reader->reports->n_errors == 0) {
+		put(scratch, root, RECIPE_TEMPLATES, recipes->input->templates);
+		put(scratch, root, RECIPE_DEFAULTS, recipes->input->defaults);
+		put(scratch, root, RECIPE_REPLICAS, make_replicas(reader, root));
+		if (!write_row(recipes, reader->keep, root))
+			scratch->failed = true;
+		conf->recipes =
+		    arena_alloc(reader->keep, recipes->n_row, sizeof(*conf->recipes));
+		if (conf->recipes != NULL && !scratch->failed) {
+			memcpy(conf->recipes, recipes->row,
+			       recipes->n_row * sizeof(*conf->recipes));
+			conf->n_recipes = (uint32_t)recipes->n_row;
+		}
+	}
+	free(recipes->row);
+	free(recipes->at);
+	free(recipes);
+	reader->recipes = NULL;
+}
+
+/* ---- and back ---- */
+
+/* A list or mapping that is being filled. */
+struct filling {
+	struct node *node;
+	size_t next;
+};
+
+static struct node *
+read_piece(const struct conf_recipe *piece, size_t left, struct arena *arena)
+{
+	const struct node at = {
+	    .file = piece->file, .line = piece->line, .column = piece->column};
+	struct node *node;
+
+	if (piece->text != NULL) {
+		node = node_text(arena, &at, piece->text);
+		if (node != NULL)
+			node->plain = piece->is_plain;
+	} else if (piece->n > left) {
+		return NULL;
+	} else if (piece->is_map) {
+		node = new_map(arena, &at, piece->n);
+	} else {
+		node = node_new(arena, NODE_LIST, &at);
+		if (node != NULL)
+			node->items = arena_alloc(arena, piece->n == 0 ? 1 : piece->n,
+			                          sizeof(*node->items));
+		if (node != NULL && node->items == NULL)
+			return NULL;
+	}
+	if (node == NULL)
+		return NULL;
+	node->n = piece->n;
+	node->dollar = piece->has_dollar;
+	return node;
+}
+
+/* Put the part where it belongs; false: all parts are there. */
+static bool
+is_full(const struct filling *filling)
+{
+	size_t parts =
+	    filling->node->type == NODE_MAP ? 2 * filling->node->n : filling->node->n;
+
+	return filling->next == parts;
+}
+
+static void
+put_part(struct filling *filling, const struct node *part)
+{
+	size_t i = filling->next++;
+
+	if (filling->node->type == NODE_LIST)
+		filling->node->items[i] = part;
+	else if (i % 2 == 0)
+		filling->node->pairs[i / 2].key = part;
+	else
+		filling->node->pairs[i / 2].value = part;
+}
+
+/*
+ * What was kept, as one mapping in the arena (RECIPE_TEMPLATES, …).  The texts are the
+ * configuration's.  NULL: there is no memory.
+ */
+const struct node *
+recipes_read(const struct conf *conf, struct arena *arena)
+{
+	struct filling *levels = calloc(NODE_HEIGHT_MAX + 8, sizeof(*levels));
+	struct node *root = NULL;
+	size_t n = 0;
+	uint32_t i = 0;
+
+	while (levels != NULL && i < conf->n_recipes) {
+		struct node *node =
+		    read_piece(&conf->recipes[i], conf->n_recipes - i, arena);
+
+		if (node == NULL || (n == 0 && root != NULL))
+			break;
+		i++;
+		if (n > 0)
+			put_part(&levels[n - 1], node);
+		else
+			root = node;
+		if (node->type != NODE_TEXT && n < NODE_HEIGHT_MAX + 8)
+			levels[n++] = (struct filling){node, 0};
+		while (n > 0 && is_full(&levels[n - 1]))
+			n--;
+	}
+	free(levels);
+	return i == conf->n_recipes && n == 0 ? root : NULL;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: ISC */
+/* schema_json.c - the table of keys as a JSON Schema, for editors and other programs. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "conf/schema/scan.h"
+#include "conf/schema/schema_types.h"
+
+#define SCHEMA_BYTES_MAX (1024 * 1024)
+#define TYPES_MAX        256
+
+/* Types met on the way: each becomes one definition, to keep the schema flat. */
+struct types {
+	const struct schema_type *at[TYPES_MAX];
+	size_t n;
+};
+
+static void
+meet(struct types *types, const struct schema_type *type)
+{
+	if (type == NULL)
+		return;
+	for (size_t i = 0; i < types->n; i++)
+		if (types->at[i] == type)
+			return;
+	ASSERT(types->n < TYPES_MAX);
+	types->at[types->n++] = type;
+}
+
+/* All types that can be reached from the top. */
+static void
+meet_all(struct types *types)
+{
+	meet(types, &schema_top);
+	for (size_t i = 0; i < types->n; i++) {
+		const struct schema_type *type = types->at[i];
+
+		meet(types, type->items);
+		meet(types, type->values);
+		for (size_t j = 0; type->table != NULL && j < type->table->n_keys; j++)
+			if ((type->table->keys[j].where & type->where) != 0)
+				meet(types, type->table->keys[j].type);
+	}
+}
+
+static void
+separate(struct strbuf *out, bool *any)
+{
+	if (*any)
+		strbuf_adds(out, ",");
+	*any = true;
+}
+
+static void
+add_words(struct strbuf *out, const struct schema_type *type)
+{
+	strbuf_adds(out, "{\"enum\":[");
+	for (size_t i = 0; i < type->n_words; i++) {
+		strbuf_adds(out, i > 0 ? "," : "");
+		if (type->show == SHOW_BOOLEAN)
+			strbuf_adds(out, "true");
+		else
+			strbuf_add_json(out, type->words[i]);
+		/* What YAML reads as nothing is meant as the word. */
+		if (strcmp(type->words[i], "null") == 0)
+			strbuf_adds(out, ",null");
+	}
+	strbuf_adds(out, type->empty_is_word ? ",null]}" : "]}");
+}
+
+static void
+add_bounds(struct strbuf *out, const struct schema_type *type, uint64_t unit)
+{
+	strbuf_addf(out, ",\"minimum\":%lld,\"maximum\":%llu",
+	            (long long)type->min / (long long)unit,
+	            (unsigned long long)(type->max / unit));
+}
+
+static void
+add_pattern(struct strbuf *out, const struct schema_type *type)
+{
+	strbuf_adds(out, "{\"type\":\"string\"");
+	if (type->pattern != NULL) {
+		strbuf_adds(out, ",\"pattern\":");
+		strbuf_add_json(out, type->pattern);
+	}
+	strbuf_adds(out, "}");
+}
+
+static void
+add_scanned(struct strbuf *out, const struct schema_type *type)
+{
+	switch (type->show) {
+	case SHOW_BOOLEAN:
+		strbuf_adds(out, "{\"type\":\"boolean\"}");
+		return;
+	case SHOW_INTEGER:
+		strbuf_adds(out, "{\"type\":\"integer\"");
+		add_bounds(out, type, 1);
+		strbuf_adds(out, "}");
+		return;
+	case SHOW_MILLI:
+		strbuf_adds(out, "{\"type\":\"number\"");
+		add_bounds(out, type, 1000);
+		strbuf_adds(out, "}");
+		return;
+	case SHOW_TEXT:
+	case SHOW_DURATION:
+	case SHOW_SIZE:
+	case SHOW_SIGNAL:
+	case SHOW_CAPABILITY:
+	case SHOW_RANGE:
+		break;
+	}
+	if (type->scan == scan_text) {
+		strbuf_adds(out, "{\"type\":[\"string\",\"number\",\"boolean\"]}");
+		return;
+	}
+	add_pattern(out, type);
+	if (!type->integers)
+		return;
+	strbuf_adds(out, ",{\"type\":\"integer\"");
+	add_bounds(out, type, 1);
+	strbuf_adds(out, "}");
+}
+
+static void
+add_reference(struct strbuf *out, const struct schema_type *type)
+{
+	strbuf_addf(out, "{\"$ref\":\"#/$defs/%s\"}", type->name);
+}
+
+static void
+add_property(struct strbuf *out, const struct schema_key *key)
+{
+	strbuf_add_json(out, key->name);
+	strbuf_addf(out, ":{\"$ref\":\"#/$defs/%s\",\"description\":", key->type->name);
+	strbuf_add_json(out, key->text);
+	if (key->fallback != NULL)
+		strbuf_addf(out, ",\"default\":%s", key->fallback);
+	strbuf_adds(out, "}");
+}
+
+static void
+add_table(struct strbuf *out, const struct schema_type *type)
+{
+	bool any = false;
+
+	strbuf_adds(
+	    out, "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
+	for (size_t i = 0; i < type->table->n_keys; i++) {
+		const struct schema_key *key = &type->table->keys[i];
+
+		if ((key->where & type->where) == 0)
+			continue;
+		separate(out, &any);
+		add_property(out, key);
+	}
+	strbuf_adds(out, "}");
+	if (type->table->required != NULL)
+		strbuf_addf(out, ",\"required\":[\"%s\"]", type->table->required);
+	strbuf_adds(out, "}");
+}
+
+static void
+add_mapping(struct strbuf *out, const struct schema_type *type)
+{
+	strbuf_adds(out, "{\"type\":\"object\",\"additionalProperties\":");
+	add_reference(out, type->values);
+	if (type->names_pattern != NULL) {
+		strbuf_adds(out, ",\"propertyNames\":{\"pattern\":");
+		strbuf_add_json(out, type->names_pattern);
+		strbuf_adds(out, "}");
+	}
+	strbuf_adds(out, "}");
+}
+
+/* Is there any key in this view of the table, or would the object always be empty? */
+static bool
+has_properties(const struct schema_type *type)
+{
+	for (size_t i = 0; type->table != NULL && i < type->table->n_keys; i++)
+		if (type->table->keys[i].type != NULL &&
+		    (type->table->keys[i].where & type->where) != 0)
+			return true;
+	return false;
+}
+
+static void
+add_definition(struct strbuf *out, const struct schema_type *type)
+{
+	bool any = false;
+
+	strbuf_add_json(out, type->name);
+	strbuf_adds(out, ":{\"description\":");
+	strbuf_add_json(out, type->allowed);
+	strbuf_adds(out, ",\"anyOf\":[");
+	if (type->n_words > 0) {
+		separate(out, &any);
+		add_words(out, type);
+	}
+	if (type->scan != NULL) {
+		separate(out, &any);
+		add_scanned(out, type);
+	}
+	if (type->n_words > 0 || type->scan != NULL) {
+		separate(out, &any);
+		strbuf_adds(out, "{\"type\":\"string\",\"pattern\":\"\\\\$\\\\{\"}");
+	}
+	if (type->items != NULL) {
+		separate(out, &any);
+		strbuf_adds(out, "{\"type\":\"array\",\"items\":");
+		add_reference(out, type->items);
+		strbuf_adds(out, "}");
+	}
+	if (has_properties(type)) {
+		separate(out, &any);
+		add_table(out, type);
+	}
+	if (type->values != NULL) {
+		separate(out, &any);
+		add_mapping(out, type);
+	}
+	strbuf_adds(out, "]}");
+}
+
+/*
+ * The JSON Schema (draft 2020-12) of a configuration file, made from the table that
+ * drives the parser.  The caller frees it.  NULL: out of memory.
+ */
+char *
+conf_schema_json(void)
+{
+	struct types types = {.n = 0};
+	struct strbuf out;
+
+	meet_all(&types);
+	strbuf_init(&out, SCHEMA_BYTES_MAX);
+	strbuf_adds(&out,
+	            "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+	            "\"title\":\"supd.yaml\",\"$ref\":\"#/$defs/top\",\"$defs\":{\n");
+	for (size_t i = 0; i < types.n; i++) {
+		if (i > 0)
+			strbuf_adds(&out, ",\n");
+		add_definition(&out, types.at[i]);
+	}
+	strbuf_adds(&out, "\n}}\n");
+	return strbuf_take(&out);
+}

@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: ISC */
+/* tree.c - from mappings of children to the list of actors, parents before children. */
+#include "config.h"
+
+#include "conf/tree/tree.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/suggest.h"
+#include "conf/read/actor.h"
+#include "conf/tree/recipe.h"
+#include "conf/schema/schema_types.h"
+
+/* A child as in the file, with its template merged below its keys. */
+struct child {
+	const struct node *name;
+	const struct node *map;      /* NULL: reported, and left out */
+	const struct node *replicas; /* NULL: just one */
+	bool is_broken;              /* its template is not there */
+	uint32_t n;
+	uint32_t done;
+};
+
+/* A supervisor while its children are read. */
+struct frame {
+	uint32_t index;
+	const struct node *children;
+	size_t next;
+	const struct scope *scope;
+	const struct trail *trail; /* up to "children" */
+	struct map names;
+	struct child child;
+};
+
+struct builder {
+	struct reader *reader;
+	const struct tree_input *input;
+	struct map templates;
+	const struct node *supervisor_defaults;
+	struct frame frames[SPEC_DEPTH_MAX];
+	size_t n_frames;
+	uint32_t cap;
+	bool only_checks; /* also what has 0 replicas is built, and so checked */
+	bool has_nobody;  /* there was such a one */
+	bool is_addition; /* a single actor, `replicas` ignored … */
+	uint32_t replica; /* … or one of these */
+};
+
+/* Names become parts of paths, of files and of cgroups. */
+bool
+reader_name_is_good(const char *name)
+{
+	if (!isalnum((unsigned char)name[0]))
+		return false;
+	for (; *name != '\0'; name++)
+		if (!isalnum((unsigned char)*name) && strchr("_.@-", *name) == NULL)
+			return false;
+	return true;
+}
+
+/* Index the keys of a mapping.  False: out of memory. */
+static bool
+index_names(const struct node *map, struct map *ret_index)
+{
+	for (size_t i = 0; map != NULL && i < map->n; i++)
+		if (map_put_name(ret_index, map->pairs[i].key->text, (uint32_t)i) < 0)
+			return false;
+	return true;
+}
+
+/* Of the defaults what a supervisor takes; its own shutdown waits for its children. */
+static const struct node *
+defaults_of_supervisors(struct reader *reader, const struct node *defaults)
+{
+	struct node *map;
+
+	if (defaults == NULL)
+		return NULL;
+	map = node_new(reader->scratch, NODE_MAP, defaults);
+	if (map != NULL)
+		map->pairs =
+		    arena_alloc(reader->scratch, defaults->n, sizeof(*map->pairs));
+	if (map == NULL || map->pairs == NULL)
+		return NULL;
+	map->dollar = defaults->dollar;
+	for (size_t i = 0; i < defaults->n; i++) {
+		const char *name = defaults->pairs[i].key->text;
+		const struct schema_key *key =
+		    schema_find(&schema_keys, name, AT_SUPERVISOR);
+
+		if (key != NULL && (key->where & AT_SUPERVISOR) != 0 &&
+		    strcmp(name, "shutdown") != 0)
+			map->pairs[map->n++] = defaults->pairs[i];
+	}
+	return map;
+}
+
+/* ---- a child, as in the file ---- */
+
+static const struct node *
+find_template(struct builder *builder, const struct node *use, const struct trail *trail)
+{
+	const struct node *templates = builder->input->templates;
+	struct suggest suggest;
+	uint32_t i;
+
+	if (map_get_name(&builder->templates, use->text, &i))
+		return templates->pairs[i].value;
+	suggest_init(&suggest, use->text);
+	for (size_t j = 0; templates != NULL && j < templates->n; j++)
+		suggest_try(&suggest, templates->pairs[j].key->text);
+	if (suggest.best != NULL)
+		reader_error(builder->reader, use, trail,
+		             "there is no template `%.100s`, did you mean `%s`?",
+		             use->text, suggest.best);
+	else
+		reader_error(builder->reader, use, trail, "there is no template `%.100s`",
+		             use->text);
+	return NULL;
+}
+
+/* An actor's own keys over its template's over the defaults. */
+static const struct node *
+lay_over(struct builder *builder, const struct frame *frame, const struct node *own,
+         const struct trail *trail, bool *ret_is_broken)
+{
+	struct reader *reader = builder->reader;
+	const struct node *use = node_get(own, "use");
+	const struct node *map = own;
+	const struct node *defaults = builder->input->defaults;
+	struct trail below = {trail, "use", 0};
+
+	if (use != NULL)
+		use = expand(reader, use, frame->scope, &below);
+	if (use != NULL && check_value(reader, use, &schema_text, &below)) {
+		const struct node *base = find_template(builder, use, &below);
+
+		if (base != NULL && base->type == NODE_MAP)
+			map = node_merge(reader->scratch, base, own);
+	}
+	*ret_is_broken = use != NULL && map == own;
+	if (map == NULL)
+		return NULL;
+	if (node_get(map, "children") != NULL && node_get(map, "command") == NULL)
+		defaults = builder->supervisor_defaults;
+	return node_merge(reader->scratch, defaults, map);
+}
+
+/* There may be more of them at run time. */
+static void
+note_replicas(struct builder *builder, const struct frame *frame,
+              const struct child *child)
+{
+	struct reader *reader = builder->reader;
+
+	recipes_note(reader,
+	             arena_printf(reader->scratch, "%s/%s",
+	                          reader->conf->actors[frame->index].path,
+	                          child->name->text),
+	             frame->children->pairs[frame->next - 1].value, frame->scope);
+}
+
+static void
+count_replicas(struct builder *builder, const struct frame *frame, struct child *child,
+               const struct trail *trail)
+{
+	struct trail below = {trail, "replicas", 0};
+	const struct node *replicas = node_get(child->map, "replicas");
+
+	child->n = 1;
+	if (replicas == NULL || (builder->is_addition && builder->n_frames == 1)) {
+		child->replicas = builder->replica > 0 ? child->name : NULL;
+		child->n = builder->replica > 0 ? builder->replica : 1;
+		child->done = child->n - 1;
+		return;
+	}
+	replicas = expand(builder->reader, replicas, frame->scope, &below);
+	if (replicas == NULL ||
+	    !check_value(builder->reader, replicas, &schema_replicas, &below))
+		return;
+	child->replicas = replicas;
+	note_replicas(builder, frame, child);
+	child->n = (uint32_t)read_value(&schema_replicas, replicas).number;
+	if (child->n == 0) {
+		builder->has_nobody = true;
+		child->n = builder->only_checks;
+	}
+}
+
+/* Does a child have replicas, by itself or by its template? */
+static bool
+is_replicated(struct builder *builder, const struct node *own)
+{
+	const struct node *use = node_get(own, "use");
+	uint32_t i;
+
+	if (node_get(own, "replicas") != NULL)
+		return true;
+	if (use == NULL || use->type != NODE_TEXT ||
+	    !map_get_name(&builder->templates, use->text, &i))
+		return false;
+	return node_get(builder->input->templates->pairs[i].value, "replicas") != NULL;
+}
+
+/* An actor x@3 written by hand beside x with replicas would be ambiguous. */
+static void
+check_replica_name(struct builder *builder, const struct frame *frame,
+                   const struct node *name, const struct trail *trail)
+{
+	const char *at = strrchr(name->text, '@');
+	char base[CONF_NAME_MAX + 1];
+	const struct node_pair *pair;
+	size_t len;
+	uint32_t i;
+
+	if (at == NULL || at[1] == '\0' || strspn(at + 1, "0123456789") != strlen(at + 1))
+		return;
+	len = (size_t)(at - name->text);
+	if (len >= sizeof(base))
+		return;
+	memcpy(base, name->text, len);
+	base[len] = '\0';
+	if (!map_get_name(&frame->names, base, &i))
+		return;
+	pair = &frame->children->pairs[i];
+	if (is_replicated(builder, pair->value))
+		reader_error(
+		    builder->reader, name, trail,
+		    "`%s` is a name of the replicas of `%s` (line %u); take another",
+		    name->text, base, pair->key->line);
+}
+
+static bool
+check_name(struct builder *builder, const struct node *name, const struct trail *trail)
+{
+	if (!reader_name_is_good(name->text)) {
+		reader_error(
+		    builder->reader, name, trail,
+		    "`%.100s` cannot be the name of an actor; names begin with a "
+		    "letter or digit and go on with letters, digits and _ . @ -",
+		    name->text);
+		return false;
+	}
+	if (strlen(name->text) <= CONF_NAME_MAX)
+		return true;
+	reader_error(builder->reader, name, trail, "a name has at most %d characters",
+	             CONF_NAME_MAX);
+	return false;
+}
+
+/* Make ready the next child that is written in a frame. */
+static void
+open_child(struct builder *builder, struct frame *frame)
+{
+	const struct node_pair *pair = &frame->children->pairs[frame->next++];
+	struct trail trail = {frame->trail, pair->key->text, 0};
+	struct child child = {.name = pair->key};
+
+	check_replica_name(builder, frame, pair->key, &trail);
+	if (!check_name(builder, pair->key, &trail)) {
+		frame->child = child;
+		return;
+	}
+	if (pair->value->type != NODE_MAP) {
+		if (node_is_empty(pair->value))
+			reader_error(builder->reader, pair->value, &trail,
+			             "nothing is written here; write %s",
+			             schema_actor.allowed);
+		else
+			reader_error(builder->reader, pair->value, &trail,
+			             "%s is not an actor; write %s",
+			             node_type_name(pair->value), schema_actor.allowed);
+		frame->child = child;
+		return;
+	}
+	child.map = lay_over(builder, frame, pair->value, &trail, &child.is_broken);
+	if (child.map != NULL)
+		count_replicas(builder, frame, &child, &trail);
+	frame->child = child;
+}
+
+/* ---- one actor ---- */
+
+/* One more in the list of actors; NULL: there are too many, or no memory. */
+static struct conf_actor *
+add_actor(struct builder *builder)
+{
+	struct conf *conf = builder->reader->conf;
+	uint32_t cap = builder->cap == 0 ? 64 : builder->cap * 2;
+	struct conf_actor *larger;
+
+	if (conf->n_actors == builder->cap) {
+		larger = reallocarray(conf->actors, cap, sizeof(*larger));
+		if (larger == NULL) {
+			builder->reader->keep->failed = true;
+			return NULL;
+		}
+		conf->actors = larger;
+		builder->cap = cap;
+	}
+	conf->actors[conf->n_actors] = (struct conf_actor){0};
+	return &conf->actors[conf->n_actors++];
+}
+
+static struct scope *
+make_scope(struct builder *builder, const struct frame *frame,
+           const struct conf_actor *actor, const struct trail *trail)
+{
+	struct reader *reader = builder->reader;
+	const struct child *child = &frame->child;
+	const struct node *with = node_get(child->map, "with");
+	struct scope *scope = arena_alloc(reader->scratch, 1, sizeof(*scope));
+	struct trail below = {trail, "with", 0};
+
+	if (scope == NULL)
+		return NULL;
+	*scope = (struct scope){
+	    .outer = frame->scope, .name = actor->name, .path = actor->path};
+	if (child->replicas != NULL)
+		scope->replica = arena_printf(reader->scratch, "%u", child->done + 1);
+	if (with == NULL)
+		return scope;
+	with = expand(reader, with, scope, &below);
+	if (with != NULL && check_value(reader, with, &schema_with, &below))
+		scope->with = with;
+	return scope;
+}
+
+/* True if another key was probably meant to be this one: then the missing key is not
+ * reported. */
+static bool
+is_misspelt(const struct node *map, const char *key)
+{
+	for (size_t i = 0; i < map->n; i++) {
+		const char *name = map->pairs[i].key->text;
+
+		if (schema_find(&schema_keys, name, AT_WORKER) == NULL &&
+		    suggest_distance(name, key) <= 2)
+			return true;
+	}
+	return false;
+}
+
+static void
+check_kind(struct builder *builder, const struct child *child, const struct trail *trail)
+{
+	const struct node *command = node_get(child->map, "command");
+	const struct node *children = node_get(child->map, "children");
+
+	if (command != NULL || children != NULL)
+		return;
+	/* A template that is not there, or a typing error, was reported already. */
+	if (child->is_broken || is_misspelt(child->map, "command") ||
+	    is_misspelt(child->map, "children"))
+		return;
+	reader_error(
+	    builder->reader, child->name, trail,
+	    "`command` is missing; an actor has a `command`, or `children` if it "
+	    "is a supervisor");
+}
+
+/* Put together the path; false: it is too long, or there is no memory. */
+static bool
+name_actor(struct builder *builder, const struct frame *frame, struct conf_actor *actor,
+           const struct trail *trail)
+{
+	struct reader *reader = builder->reader;
+	const struct child *child = &frame->child;
+	const char *above = reader->conf->actors[frame->index].path;
+
+	actor->parent = frame->index;
+	actor->place = (struct place){child->name->file, child->name->line};
+	actor->column = child->name->column;
+	if (child->replicas == NULL) {
+		actor->name = arena_dup(reader->keep, child->name->text);
+	} else {
+		actor->base = arena_dup(reader->keep, child->name->text);
+		actor->name = arena_printf(reader->keep, "%s@%u", child->name->text,
+		                           child->done + 1);
+	}
+	if (actor->name == NULL)
+		return false;
+	actor->path = arena_printf(reader->keep, "%s/%s", above, actor->name);
+	if (actor->path == NULL)
+		return false;
+	if (strlen(actor->name) <= CONF_NAME_MAX && strlen(actor->path) <= CONF_PATH_MAX)
+		return true;
+	reader_error(reader, child->name, trail,
+	             "the name or the path is too long: at most %d and %d characters",
+	             CONF_NAME_MAX, CONF_PATH_MAX);
+	return false;
+}
+
+static void
+push_children(struct builder *builder, const struct node *children,
+              const struct scope *scope, const struct trail *up, uint32_t index)
+{
+	struct reader *reader = builder->reader;
+	struct trail *trail = arena_alloc(reader->scratch, 1, sizeof(*trail));
+	struct frame *frame;
+
+	if (trail == NULL)
+		return;
+	*trail = (struct trail){up, "children", 0};
+	if (children->type != NODE_MAP) {
+		reader_error(reader, children, trail, "%s is not allowed here; write %s",
+		             node_type_name(children), schema_children.allowed);
+		return;
+	}
+	/* The root is 0, /user is 1; a child of the innermost frame is one deeper. */
+	if (builder->n_frames + 1 >= SPEC_DEPTH_MAX && children->n > 0) {
+		reader_error(reader, children, trail,
+		             "the tree is deeper than %d levels here", SPEC_DEPTH_MAX);
+		return;
+	}
+	frame = &builder->frames[builder->n_frames];
+	*frame = (struct frame){
+	    .index = index, .children = children, .scope = scope, .trail = trail};
+	if (index_names(children, &frame->names)) {
+		builder->n_frames++;
+	} else {
+		map_done(&frame->names);
+		reader->scratch->failed = true;
+	}
+}
+
+static enum node_kind
+kind_of(const struct node *map)
+{
+	if (node_get(map, "children") == NULL)
+		return NODE_WORKER;
+	return node_get(map, "command") == NULL ? NODE_SUPERVISOR : NODE_BOTH;
+}
+
+/* Build the next instance of the child at hand, and go down into its children. */
+static void
+build_actor(struct builder *builder, struct frame *frame)
+{
+	static const struct schema_type *const views[] = {
+	    [NODE_WORKER] = &schema_worker,
+	    [NODE_SUPERVISOR] = &schema_supervisor,
+	    [NODE_BOTH] = &schema_actor,
+	};
+	struct reader *reader = builder->reader;
+	const struct child *child = &frame->child;
+	const struct node *children = node_get(child->map, "children");
+	const enum node_kind kind = kind_of(child->map);
+	struct trail *trail = arena_alloc(reader->scratch, 1, sizeof(*trail));
+	struct conf_actor *actor = add_actor(builder);
+	const struct scope *scope;
+	uint32_t index;
+
+	if (trail == NULL || actor == NULL)
+		return;
+	*trail = (struct trail){frame->trail, child->name->text, 0};
+	if (!name_actor(builder, frame, actor, trail)) {
+		reader->conf->n_actors--;
+		frame->child.done = child->n;
+		return;
+	}
+	index = reader->conf->n_actors - 1;
+	if (map_put_name(&reader->conf->by_path, actor->path, index) < 0)
+		reader->keep->failed = true;
+	scope = make_scope(builder, frame, actor, trail);
+	if (scope == NULL)
+		return;
+	check_kind(builder, child, trail);
+	actor->spec.kind = kind;
+	actor_read(reader, child->map, views[kind], scope, trail, actor);
+	frame->child.done++;
+	if (children != NULL)
+		push_children(builder, children, scope, trail, index);
+}
+
+/* ---- all of them ---- */
+
+static bool
+is_full(struct builder *builder, const struct frame *frame)
+{
+	struct reader *reader = builder->reader;
+	struct trail trail = {frame->trail, frame->child.name->text, 0};
+
+	if (reader->conf->n_actors < CONF_ACTORS_MAX)
+		return false;
+	reader_error(reader, frame->child.name, &trail, "more than %d actors",
+	             CONF_ACTORS_MAX);
+	return true;
+}
+
+static void
+build_all(struct builder *builder)
+{
+	const struct reader *reader = builder->reader;
+
+	while (builder->n_frames > 0 && !reader->keep->failed &&
+	       !reader->scratch->failed) {
+		struct frame *frame = &builder->frames[builder->n_frames - 1];
+
+		if (frame->child.map != NULL && frame->child.done < frame->child.n) {
+			if (is_full(builder, frame))
+				break;
+			build_actor(builder, frame);
+		} else if (frame->next < frame->children->n) {
+			open_child(builder, frame);
+		} else {
+			map_done(&frame->names);
+			builder->n_frames--;
+		}
+	}
+	while (builder->n_frames > 0)
+		map_done(&builder->frames[--builder->n_frames].names);
+}
+
+static void
+build_user(struct builder *builder)
+{
+	static const struct scope nothing = {0};
+	struct reader *reader = builder->reader;
+	const struct tree_input *input = builder->input;
+	struct conf_actor *user = add_actor(builder);
+
+	if (user == NULL)
+		return;
+	user->name = arena_dup(reader->keep, "user");
+	user->path = arena_dup(reader->keep, "/user");
+	user->parent = CONF_NONE;
+	user->spec.kind = NODE_SUPERVISOR;
+	user->place = (struct place){input->top->file, input->top->line};
+	user->column = input->top->column;
+	if (user->path == NULL ||
+	    map_put_name(&reader->conf->by_path, user->path, 0) < 0) {
+		reader->keep->failed = true;
+		return;
+	}
+	actor_read(reader, input->top, &schema_top, &nothing, NULL, user);
+	if (input->children != NULL)
+		push_children(builder, input->children, &nothing, NULL, 0);
+}
+
+/* Begin again with an empty list. */
+static void
+forget_actors(struct builder *builder)
+{
+	struct conf *conf = builder->reader->conf;
+
+	map_done(&conf->by_path);
+	map_init(&conf->by_path);
+	conf->n_actors = 0;
+	recipes_forget(builder->reader);
+}
+
+/*
+ * Fill conf->actors with /user and everything below it.  All that is wrong is reported;
+ * the list is complete only if nothing was.
+ */
+void
+tree_build(struct reader *reader, const struct tree_input *input)
+{
+	struct builder *builder = calloc(1, sizeof(*builder));
+
+	if (builder == NULL) {
+		reader->scratch->failed = true;
+		return;
+	}
+	builder->reader = reader;
+	builder->input = input;
+	builder->supervisor_defaults = defaults_of_supervisors(reader, input->defaults);
+	if (index_names(input->templates, &builder->templates)) {
+		builder->only_checks = true;
+		build_user(builder);
+		build_all(builder);
+		builder->only_checks = false;
+		if (builder->has_nobody && reader->reports->n_errors == 0) {
+			forget_actors(builder);
+			build_user(builder);
+			build_all(builder);
+		}
+	} else {
+		reader->scratch->failed = true;
+	}
+	map_done(&builder->templates);
+	free(builder);
+}
+
+/* An actor that exists already, above the actor to be added. */
+static void
+build_below(struct builder *builder, const char *path, const struct scope *scope)
+{
+	struct reader *reader = builder->reader;
+	struct conf_actor *parent = add_actor(builder);
+
+	if (parent == NULL)
+		return;
+	parent->name = arena_dup(reader->keep, path);
+	parent->path = parent->name;
+	parent->parent = CONF_NONE;
+	parent->spec.kind = NODE_SUPERVISOR;
+	parent->place = (struct place){builder->input->top->file, 0};
+	push_children(builder, builder->input->children, scope, NULL, 0);
+	build_all(builder);
+}
+
+/*
+ * Fill conf->actors with a stand-in for the supervisor at the path `parent` and, below
+ * it, with the one actor that the input has, and those below that.  replica: which of the
+ * actor's `replicas` this is, 1 and on; 0: it has none.
+ */
+void
+tree_build_below(struct reader *reader, const struct tree_input *input,
+                 const char *parent, const struct scope *scope, uint32_t replica)
+{
+	struct builder *builder = calloc(1, sizeof(*builder));
+
+	if (builder == NULL) {
+		reader->scratch->failed = true;
+		return;
+	}
+	builder->reader = reader;
+	builder->input = input;
+	builder->is_addition = true;
+	builder->replica = replica;
+	builder->supervisor_defaults = defaults_of_supervisors(reader, input->defaults);
+	if (index_names(input->templates, &builder->templates))
+		build_below(builder, parent, scope);
+	else
+		reader->scratch->failed = true;
+	map_done(&builder->templates);
+	free(builder);
+}

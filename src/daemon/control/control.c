@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: ISC */
+/* control.c - the control socket: listening, accepting, the list of connections, turns.
+ */
+#include "config.h"
+
+#include "daemon/control/control.h"
+
+#include "base/assert.h"
+#include "daemon/control/control_private.h"
+#include "daemon/state/shell.h"
+#include "ledger/ledger.h"
+#include "ledger/link.h"
+#include "os/fd.h"
+#include "os/rights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A descriptor that can be given up, to let one more client in when all are in use. */
+static void
+hold_reserve(struct control *control)
+{
+	if (control->reserve_fd < 0)
+		control->reserve_fd = fd_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+static size_t
+count_of_uid(const struct control *control, uid_t uid)
+{
+	const struct conn *conn;
+	size_t n = 0;
+
+	TAILQ_FOREACH (conn, &control->conns, link) {
+		if (conn->peer.uid == uid)
+			n++;
+	}
+	return n;
+}
+
+static bool
+has_room_for(const struct control *control, uid_t uid)
+{
+	bool privileged = uid == 0 || uid == geteuid();
+	size_t max = control->shell->clients_max;
+
+	if (max == 0)
+		max = CONTROL_CONNS_MAX;
+	if (!privileged)
+		max -= max / 4 < CONTROL_CONNS_KEPT ? max / 4 : CONTROL_CONNS_KEPT;
+	return control->n_conns < max &&
+	       count_of_uid(control, uid) < CONTROL_CONNS_UID_MAX;
+}
+
+/* A connection that nothing was read from yet; NULL without memory. */
+struct conn *
+control_insert(struct control *control, int take_fd, const struct sock_peer *peer)
+{
+	struct conn *conn = conn_new(control, take_fd, peer);
+
+	if (conn == NULL)
+		return NULL;
+	TAILQ_INSERT_TAIL(&control->conns, conn, link);
+	control->n_conns++;
+	return conn;
+}
+
+/* Serve a connected client; refused by closing when there are too many already. */
+void
+control_adopt(struct control *control, int take_fd, const struct sock_peer *peer)
+{
+	struct conn *conn;
+
+	if (!has_room_for(control, peer->uid)) {
+		rights_close(control, take_fd, peer->uid);
+		return;
+	}
+	conn = control_insert(control, take_fd, peer);
+	if (conn == NULL)
+		return;
+	/* Most clients have written their call by now: one turn of the loop less. */
+	conn_read(conn);
+	conn_run(conn);
+}
+
+/* No more of them for a while: a level-triggered socket would otherwise wake us at once.
+ */
+static void
+pause_accepting(struct control *control)
+{
+	ev_io_stop(control->shell->loop, &control->accept_io);
+	ev_timer_stop(control->shell->loop, &control->accept_timer);
+	ev_timer_set(&control->accept_timer, CONTROL_ACCEPT_PAUSE, 0.);
+	ev_timer_start(control->shell->loop, &control->accept_timer);
+}
+
+static void
+on_accept_again(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct control *control = timer->data;
+
+	(void)revents;
+	hold_reserve(control);
+	ev_io_start(loop, &control->accept_io);
+}
+
+static int
+accept_one(struct control *control)
+{
+	struct sock_peer peer;
+	int fd, r;
+
+	if (!rights_tend(control))
+		return -EMFILE;
+	fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	fd = fd_raise(fd);
+	r = sock_peer(fd, &peer);
+	if (r < 0) {
+		rights_close(control, fd, (uid_t)-1);
+		return 0;
+	}
+	control_adopt(control, fd, &peer);
+	return 0;
+}
+
+static void
+on_accept(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct control *control = io->data;
+	int r = 0;
+
+	(void)loop;
+	(void)revents;
+	/* A bounded number at a time: a flood of clients does not hold up the actors. */
+	for (int i = 0; r == 0 && i < 64; i++)
+		r = accept_one(control);
+	if (err_is_shortage(-r) && control->reserve_fd >= 0) {
+		fd_close(&control->reserve_fd);
+		/* With every descriptor taken an operator can still get in. */
+		r = accept_one(control);
+		hold_reserve(control);
+	}
+	if (err_is_shortage(-r))
+		pause_accepting(control);
+}
+
+/* A server without a socket. NULL: out of memory. */
+struct control *
+control_alloc(struct shell *shell)
+{
+	struct control *control = calloc(1, sizeof(*control));
+
+	if (control == NULL)
+		return NULL;
+	control->shell = shell;
+	control->listen_fd = -1;
+	control->reserve_fd = -1;
+	control->free_waiter = UINT32_MAX;
+	TAILQ_INIT(&control->conns);
+	TAILQ_INIT(&control->attention);
+	TAILQ_INIT(&control->readers);
+	ev_init(&control->accept_timer, on_accept_again);
+	control->accept_timer.data = control;
+	control->seen_seq = shell->events.next_seq;
+	return control;
+}
+
+/* Note which file has the path now, if it is a socket. */
+static void
+note_file(struct control *control)
+{
+	struct stat st;
+	bool is_there =
+	    lstat(control->shell->control_path, &st) == 0 && S_ISSOCK(st.st_mode);
+
+	control->file_dev = is_there ? st.st_dev : 0;
+	control->file_ino = is_there ? st.st_ino : 0;
+}
+
+/* A new socket at the path, which the walker keeps; -errno with a sentence. */
+static int
+open_socket(struct control *control, struct err *err)
+{
+	const struct shell *shell = control->shell;
+	const struct conf *conf = shell->conf;
+	gid_t gid = conf->has_control_group ? conf->control_gid : (gid_t)-1;
+	int fd = sock_listen_unix(shell->control_path, CONTROL_CONNS_MAX,
+	                          conf->control_mode, (uid_t)-1, gid, err);
+
+	if (fd < 0)
+		return fd;
+	shell_keep(control->shell, VAULT_KEY(VAULT_CONTROL, 0), fd);
+	control->owns_path = true;
+	note_file(control);
+	return fd;
+}
+
+static int
+listen_at(struct control *control, struct err *err)
+{
+	int fd = shell_take(control->shell, VAULT_KEY(VAULT_CONTROL, 0));
+
+	control->owns_path = fd >= 0;
+	control->listen_fd = fd;
+	/* An older supd may have made it. */
+	if (fd >= 0)
+		rights_refuse(fd);
+	if (fd < 0) {
+		fd = open_socket(control, err);
+		control->listen_fd = fd;
+	} else if (sock_unix_is_live(control->shell->control_path)) {
+		/* A guardian may have died between making its file and telling. */
+		note_file(control);
+	}
+	return fd < 0 ? fd : 0;
+}
+
+bool
+control_is_found(const struct control *control)
+{
+	struct stat st;
+
+	return control->file_ino != 0 && lstat(control->shell->control_path, &st) == 0 &&
+	       st.st_dev == control->file_dev && st.st_ino == control->file_ino;
+}
+
+int
+control_listen_again(struct control *control, struct err *err)
+{
+	struct shell *shell = control->shell;
+	const bool is_paused = ev_is_active(&control->accept_timer);
+	int fd = open_socket(control, err);
+
+	if (fd < 0)
+		return fd;
+	ev_io_stop(shell->loop, &control->accept_io);
+	(void)close(control->listen_fd);
+	control->listen_fd = fd;
+	ev_io_set(&control->accept_io, fd, EV_READ);
+	if (!is_paused)
+		ev_io_start(shell->loop, &control->accept_io);
+	return 0;
+}
+
+/*
+ * Serve shell->control_path, with mode and group of the configuration.
+ *
+ * NULL and a sentence when it cannot be had, in particular when another supd listens
+ * there; the socket of a dead one is replaced.
+ */
+struct control *
+control_new(struct shell *shell, struct err *err)
+{
+	struct control *control = control_alloc(shell);
+
+	if (control == NULL) {
+		err_set(err, ENOMEM, "control server");
+		return NULL;
+	}
+	if (listen_at(control, err) < 0) {
+		control_free(control);
+		return NULL;
+	}
+	tokens_init(control, ledger_tokens(shell->ledger));
+	hold_reserve(control);
+	ev_io_init(&control->accept_io, on_accept, control->listen_fd, EV_READ);
+	control->accept_io.data = control;
+	ev_io_start(shell->loop, &control->accept_io);
+	return control;
+}
+
+/* Close everything and remove the socket; NULL is fine.  Nothing is posted any more. */
+void
+control_free(struct control *control)
+{
+	if (control == NULL)
+		return;
+	control->closing = true;
+	while (!TAILQ_EMPTY(&control->conns))
+		conn_free(TAILQ_FIRST(&control->conns));
+	logs_free_all(control);
+	if (control->listen_fd >= 0) {
+		ev_io_stop(control->shell->loop, &control->accept_io);
+		fd_close(&control->listen_fd);
+	}
+	ev_timer_stop(control->shell->loop, &control->accept_timer);
+	if (control->owns_path)
+		(void)unlink(control->shell->control_path);
+	fd_close(&control->reserve_fd);
+	free(control->waiters);
+	free(control);
+}
+
+void
+control_use_ledger(struct control *control)
+{
+	control->remembered = ledger_tokens(control->shell->ledger);
+}
+
+/* A descriptor is free again: fill up the reserve, and go on accepting. */
+void
+control_conn_closed(struct control *control)
+{
+	if (control->closing || control->listen_fd < 0)
+		return;
+	hold_reserve(control);
+	if (ev_is_active(&control->accept_timer)) {
+		ev_timer_stop(control->shell->loop, &control->accept_timer);
+		ev_io_start(control->shell->loop, &control->accept_io);
+	}
+}
+
+/* Look at this connection's call at the end of the turn. */
+void
+control_attend(struct conn *conn)
+{
+	if (conn->in_attention)
+		return;
+	conn->in_attention = true;
+	TAILQ_INSERT_TAIL(&conn->control->attention, conn, attention_link);
+}
+
+static void
+attend_followers(struct control *control)
+{
+	struct conn *conn;
+
+	TAILQ_FOREACH (conn, &control->conns, link) {
+		if (conn->busy && conn->call.state == CALL_EVENTS)
+			control_attend(conn);
+	}
+}
+
+/*
+ * After every turn: send what the core has answered, and new events to calls that follow
+ * them.  Costs nothing without either.
+ */
+void
+control_on_turn(struct control *control)
+{
+	size_t n = 0;
+	struct conn *conn;
+
+	control->turn++;
+	if (control->seen_seq != control->shell->events.next_seq) {
+		control->seen_seq = control->shell->events.next_seq;
+		if (control->n_followers > 0)
+			attend_followers(control);
+	}
+	TAILQ_FOREACH (conn, &control->attention, attention_link) {
+		n++;
+	}
+	/* Those that come to the list meanwhile are for the next turn. */
+	for (; n > 0; n--) {
+		conn = TAILQ_FIRST(&control->attention);
+		TAILQ_REMOVE(&control->attention, conn, attention_link);
+		conn->in_attention = false;
+		conn_run(conn);
+	}
+}
+
+bool
+control_is_waiting(const struct control *control)
+{
+	return !TAILQ_EMPTY(&control->attention);
+}
+
+/* A last attempt to hand out what is queued, never blocking. */
+void
+control_flush(struct control *control)
+{
+	struct conn *conn;
+	uint64_t n = 0;
+
+	TAILQ_FOREACH (conn, &control->conns, link) {
+		conn_flush(conn);
+		/* The walker outlives us, and so do the connections in its vault. */
+		if (!conn->awaits_end)
+			continue;
+		conn->is_kept = true;
+		shell_keep(control->shell, VAULT_KEY(VAULT_CALLER, n++), conn->fd);
+	}
+}

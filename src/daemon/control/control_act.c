@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: ISC */
+/* control_act.c - methods that change something: they become events for the core. */
+#include "config.h"
+
+#include "base/names.h"
+#include "base/units.h"
+#include "daemon/control/control_private.h"
+#include "daemon/state/log.h"
+#include "daemon/processes/procs.h"
+#include "daemon/state/shell.h"
+#include "daemon/report/view.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- names ------------------------------------------------------------------------ */
+
+/* No actor has that name, or several have: these are the candidates. */
+void
+reply_no_such_actor(struct conn *conn, const char *name,
+                    const struct candidates *candidates)
+{
+	json_t *paths = json_array();
+
+	for (size_t i = 0; i < candidates->n; i++)
+		(void)json_array_append_new(paths, json_string(candidates->at[i]));
+	reply_error(conn, CONTROL_INTERFACE ".NoSuchActor",
+	            json_pack("{s:s,s:o}", "name", name, "candidates", paths));
+}
+
+/* Add the actors of one name; false: an error was replied. */
+bool
+call_resolve_name(struct conn *conn, const char *name, struct ref_list *list)
+{
+	struct candidates candidates;
+	int r = resolve_name(conn->control->shell, name, list, &candidates);
+
+	if (r == -ENOMEM)
+		reply_limit(conn, name, 0);
+	else if (r < 0 && conn->call.method->access == ACCESS_CONTROL &&
+	         conf_has_template(conn->control->shell->conf, name))
+		reply_error(conn, CONTROL_INTERFACE ".InvalidState",
+		            json_pack("{s:s,s:s,s:s}", "name", name, "state", "template",
+		                      "message",
+		                      "it is a template: name an actor that uses it"));
+	else if (r < 0)
+		reply_no_such_actor(conn, name, &candidates);
+	return r > 0;
+}
+
+/* The actors of `names` in the order of the names; false: an error was replied. */
+bool
+call_resolve(struct conn *conn, struct ref_list *list)
+{
+	const json_t *names = param_array(conn, "names");
+
+	if (json_array_size(names) == 0) {
+		reply_invalid_parameter(conn, "names");
+		return false;
+	}
+	if (!share_may_search(conn, names))
+		return false;
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+
+		if (!call_resolve_name(conn, name, list))
+			return false;
+	}
+	return true;
+}
+
+/* The one actor that `name` means; false: an error was replied. */
+bool
+call_resolve_one(struct conn *conn, struct ref *ret)
+{
+	const struct shell *shell = conn->control->shell;
+	const char *name = param_string(conn, "name");
+	struct candidates candidates = {.n = 0};
+	struct ref_list *list = &conn->call.list;
+
+	if (!call_resolve_name(conn, name, list))
+		return false;
+	if (list->n > 1) {
+		for (size_t i = 0; i < list->n && i < CANDIDATES_MAX; i++)
+			candidates.at[candidates.n++] = shell_path(shell, list->at[i]);
+		reply_no_such_actor(conn, name, &candidates);
+		return false;
+	}
+	*ret = list->at[0];
+	return true;
+}
+
+/* ---- what is carried out is an event ---------------------------------------------- */
+
+static void
+begin_command_event(struct conn *conn, struct ref ref, const char *verb)
+{
+	struct shell *shell = conn->control->shell;
+	struct event_head head = {.event = "command", .path = "/"};
+	struct node_view view;
+
+	if (!ref_is_none(ref)) {
+		core_view(shell->core, ref, shell->now_ms, &view);
+		head.path = shell_path(shell, ref);
+		head.incarnation = view.incarnation;
+		head.generation = view.generation;
+	}
+	events_begin(&shell->events, &head);
+	events_string(&shell->events, "verb", verb);
+	events_number(&shell->events, "uid", conn->peer.uid);
+	events_number(&shell->events, "pid", conn->peer.pid);
+}
+
+/* Write the event of a command: the client, the verb and the actor; REF_NONE: supd as a
+ * whole. */
+void
+command_event(struct conn *conn, struct ref ref, const char *verb)
+{
+	begin_command_event(conn, ref, verb);
+	events_end(&conn->control->shell->events);
+}
+
+/* ---- start, stop, restart, reset, kill -------------------------------------------- */
+
+/* A command, and what is waited for when it is repeated. */
+struct command {
+	const char *verb;
+	enum event_kind kind;
+	enum wait_for goal;
+	bool hold;
+};
+
+/*
+ * The kind of event to post for a command.  A command repeated while the first call waits
+ * only waits, too.  After a guardian's death the answer may never have been sent, and the
+ * goal may have been undone since, so the command is posted again; but nothing is
+ * restarted twice.
+ */
+static enum event_kind
+kind_of(const struct command *command, enum token_state state)
+{
+	if (state == TOKEN_NEW)
+		return command->kind;
+	if (state == TOKEN_WAITING)
+		return EVENT_WAIT;
+	return command->kind == EVENT_RESTART ? EVENT_START : command->kind;
+}
+
+/*
+ * A stop ends the retries of an actor after a failed start in a group restart: the
+ * siblings that wait for the actor stay down, and no other message says so (OTP O-36,
+ * scenario 89).
+ */
+static void
+warn_of_waiting(const struct shell *shell, struct ref ref)
+{
+	struct node_view view, other;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	if (view.state != STATE_BACKOFF)
+		return;
+	for (struct ref at = core_first_child(shell->core, view.parent); !ref_is_none(at);
+	     at = core_next_sibling(shell->core, at)) {
+		core_view(shell->core, at, shell->now_ms, &other);
+		if (other.state == STATE_WAITING)
+			log_line(LOG_LEVEL_WARNING,
+			         "%s: stays down: its start waited for %s, which was "
+			         "stopped; start it, or restart their supervisor",
+			         shell_path(shell, at), shell_path(shell, ref));
+	}
+}
+
+/* Post it for all actors of the list; the call then waits for the answers. */
+static void
+carry_out(struct conn *conn, const struct command *command, enum token_state state)
+{
+	struct call *call = &conn->call;
+
+	for (size_t i = 0; i < call->list.n; i++) {
+		const struct event event = {
+		    .kind = kind_of(command, state),
+		    .ref = call->list.at[i],
+		    .hold = command->hold,
+		    .wait_for = command->goal,
+		};
+
+		if (state == TOKEN_NEW)
+			command_event(conn, event.ref, command->verb);
+		if (state == TOKEN_NEW && command->kind == EVENT_STOP)
+			warn_of_waiting(conn->control->shell, event.ref);
+		wait_post(conn, i, &event);
+	}
+	call->state = CALL_TARGETS;
+}
+
+static bool
+refuses_starts(struct conn *conn)
+{
+	if (!conn->control->shell->shutting_down)
+		return false;
+	reply_invalid_state(conn, conn->call.list.at[0], "supd is shutting down");
+	return true;
+}
+
+static void
+start_stop_restart(struct conn *conn, const struct command *command)
+{
+	struct call *call = &conn->call;
+	enum token_state state;
+
+	if (!call_resolve(conn, &call->list))
+		return;
+	if (command->kind != EVENT_STOP && refuses_starts(conn))
+		return;
+	if (!wait_prepare(conn, call->list.n) || !token_begin(conn, &state))
+		return;
+	call->finish = reply_actors;
+	carry_out(conn, command, state);
+	if (param_bool(conn, "wait", true) && !call->message.oneway) {
+		wait_start_timer(conn);
+	} else {
+		/* Still after the core's turn: what it refuses is to be told. */
+		call->state = CALL_NEXT_TURN;
+		call->turn = conn->control->turn;
+		control_attend(conn);
+	}
+}
+
+/* Start what does not run; done when it is ready. */
+void
+handle_start(struct conn *conn)
+{
+	const struct command start = {"start", EVENT_START, WAIT_READY, false};
+
+	start_stop_restart(conn, &start);
+}
+
+/* Stop; done when nothing of it is left. */
+void
+handle_stop(struct conn *conn)
+{
+	const struct command stop = {"stop", EVENT_STOP, WAIT_STOPPED,
+	                             param_bool(conn, "hold", false)};
+
+	start_stop_restart(conn, &stop);
+}
+
+/* Stop and start again; done when it is ready again. */
+void
+handle_restart(struct conn *conn)
+{
+	const struct command restart = {"restart", EVENT_RESTART, WAIT_READY, false};
+
+	start_stop_restart(conn, &restart);
+}
+
+/* What is done at once, and not again by a call that is repeated. */
+static void
+act_once(struct conn *conn, const struct command *command)
+{
+	struct call *call = &conn->call;
+
+	if (!call_resolve(conn, &call->list) || token_resumes(conn, reply_actors, NULL) ||
+	    !wait_prepare(conn, call->list.n))
+		return;
+	token_keep(conn);
+	call->finish = reply_actors;
+	carry_out(conn, command, TOKEN_NEW);
+}
+
+/* Forget failures and counters; done at once. */
+void
+handle_reset(struct conn *conn)
+{
+	const struct command reset = {"reset", EVENT_RESET, WAIT_READY, false};
+
+	act_once(conn, &reset);
+}
+
+/* Freeze the actors and all below them; done when they stand still. */
+void
+handle_suspend(struct conn *conn)
+{
+	const struct command suspend = {"suspend", EVENT_SUSPEND, WAIT_READY, false};
+
+	act_once(conn, &suspend);
+}
+
+/* Take one suspension back. */
+void
+handle_resume(struct conn *conn)
+{
+	const struct command resume = {"resume", EVENT_RESUME, WAIT_READY, false};
+
+	act_once(conn, &resume);
+}
+
+/* Akka's Kill: the actors of that name fail with cause `killed`. */
+void
+handle_kill(struct conn *conn)
+{
+	const struct command kill_it = {"kill", EVENT_KILL, WAIT_READY, false};
+	struct call *call = &conn->call;
+	const char *name = param_string(conn, "name");
+
+	/* Afterwards it may be gone. */
+	if (token_resumes(conn, reply_empty, NULL) ||
+	    !call_resolve_name(conn, name, &call->list) ||
+	    !wait_prepare(conn, call->list.n))
+		return;
+	token_keep(conn);
+	call->finish = reply_empty;
+	carry_out(conn, &kill_it, TOKEN_NEW);
+}
+
+/* ---- signal, wait, shutdown ------------------------------------------------------- */
+
+/* Send it, with a note of what is about to be done before and of what is done after. */
+static int
+signal_one(struct conn *conn, struct ref ref, struct remembered *memory)
+{
+	const struct shell *shell = conn->control->shell;
+	const char *text = param_string(conn, "signal");
+	const int signo = signal_parse(text);
+	int r;
+
+	if (memory != NULL) {
+		memory->n_tried = memory->n_done + 1;
+		atomic_store(&memory->state, REMEMBERED_DONE);
+	}
+	r = signo < 0 ? procs_reload(shell->procs, ref)
+	              : procs_signal(shell->procs, ref, signo);
+	if (memory != NULL)
+		memory->n_done = memory->n_tried;
+	return r;
+}
+
+/* Signal all of the list, from where an earlier call with this token came to. */
+static void
+signal_list(struct conn *conn, struct remembered *memory)
+{
+	struct events *events = &conn->control->shell->events;
+	const struct ref_list *list = &conn->call.list;
+	const char *text = param_string(conn, "signal");
+	const int signo = signal_parse(text);
+
+	for (size_t i = memory != NULL ? memory->n_done : 0; i < list->n; i++) {
+		int r = signal_one(conn, list->at[i], memory);
+
+		if (r < 0) {
+			reply_invalid_state(conn, list->at[i],
+			                    r == -ESRCH ? "it has no process"
+			                                : strerror(-r));
+			return;
+		}
+		begin_command_event(conn, list->at[i], "signal");
+		events_string(events, "signal", signo < 0 ? text : signal_name(signo));
+		events_end(events);
+	}
+	reply_empty(conn);
+}
+
+/* Send a signal to the main processes of the actors of that name; "reload": have them
+ * read their configuration again. */
+void
+handle_signal(struct conn *conn)
+{
+	const char *text = param_string(conn, "signal");
+	struct remembered *memory;
+	bool replied;
+
+	if (signal_parse(text) < 0 && strcmp(text, "reload") != 0) {
+		reply_invalid_parameter(conn, "signal");
+		return;
+	}
+	if (!call_resolve_name(conn, param_string(conn, "name"), &conn->call.list))
+		return;
+	memory = token_find(conn, &replied);
+	if (replied)
+		return;
+	/* The guardian before died between the one note and the other. */
+	if (memory != NULL && memory->n_tried > memory->n_done)
+		reply_outcome_unknown(conn);
+	else
+		signal_list(conn, memory);
+}
+
+/* The reply of methods about a single actor: its present state. */
+void
+reply_actor(struct conn *conn)
+{
+	const struct shell *shell = conn->control->shell;
+	struct ref ref = conn->call.list.at[0];
+	struct view_clock clock;
+	struct strbuf *out;
+
+	if (!core_valid(shell->core, ref)) {
+		const struct target gone = {.ref = ref, .result = REPLY_NO_SUCH_ACTOR};
+
+		reply_target_error(conn, &gone);
+		return;
+	}
+	view_clock_init(&clock);
+	out = reply_begin(conn);
+	strbuf_adds(out, "{\"actor\":");
+	view_actor_json(out, shell, &clock, ref);
+	strbuf_addc(out, '}');
+	reply_end(conn, false);
+}
+
+/* The life that the caller knew is over: what it waits for has come, or never will. */
+static bool
+answers_for_old_life(struct conn *conn, struct ref ref, enum wait_for wait_for)
+{
+	const struct shell *shell = conn->control->shell;
+	int64_t known = param_int(conn, "incarnation", -1);
+	struct node_view view;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	if (known < 0 || known == (int64_t)view.incarnation || wait_for == WAIT_READY)
+		return false;
+	if (wait_for == WAIT_STOPPED)
+		reply_actor(conn);
+	else
+		reply_invalid_state(conn, ref, "it is another one of that name now");
+	return true;
+}
+
+/* Wait until an actor is ready, stopped, failed or done. */
+void
+handle_wait(struct conn *conn)
+{
+	int found =
+	    names_find(wait_for_names, WAIT_TERMINATED, param_string(conn, "for"));
+	struct event event = {.kind = EVENT_WAIT};
+
+	if (found < 0) {
+		reply_invalid_parameter(conn, "for");
+		return;
+	}
+	event.wait_for = (enum wait_for)found;
+	if (!call_resolve_one(conn, &event.ref) ||
+	    answers_for_old_life(conn, event.ref, event.wait_for) ||
+	    !wait_prepare(conn, 1))
+		return;
+	conn->call.finish = reply_actor;
+	conn->call.state = CALL_TARGETS;
+	wait_post(conn, 0, &event);
+	wait_start_timer(conn);
+}
+
+/* Shut down in order.  The event is in the journal before the reply promises it, and the
+ * reply is sent now: later no guardian may be left to send a reply. */
+void
+handle_shutdown(struct conn *conn)
+{
+	command_event(conn, REF_NONE, "shutdown");
+	shell_shut_down(conn->control->shell);
+	reply_empty(conn);
+	conn_flush(conn);
+	conn->awaits_end = true;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/* control_auth.c - permissions: by the peer's credentials, as of its connect. */
+#include "config.h"
+
+#include "daemon/control/control_private.h"
+#include "daemon/state/shell.h"
+
+#include <unistd.h>
+
+/*
+ * May this client do what needs `access`?  Asked for each call, with the present
+ * configuration: control is uid 0, supd's own uid and members of control.group; these and
+ * members of observers may look; introspection is for all users.
+ */
+bool
+auth_allows(const struct conn *conn, enum access access)
+{
+	const struct conf *conf = conn->control->shell->conf;
+	const struct sock_peer *peer = &conn->peer;
+
+	if (access == ACCESS_EVERYBODY)
+		return true;
+	if (peer->uid == 0 || peer->uid == geteuid())
+		return true;
+	if (conf->has_control_group && sock_peer_has_group(peer, conf->control_gid))
+		return true;
+	return access == ACCESS_OBSERVE && conf->has_observers &&
+	       sock_peer_has_group(peer, conf->observers_gid);
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: ISC */
+/* control_conn.c - one connection: bytes in and out, one call at a time, replies. */
+#include "config.h"
+
+#include "base/assert.h"
+#include "daemon/control/control_private.h"
+#include "daemon/state/shell.h"
+#include "daemon/reload/trial.h"
+#include "os/fd.h"
+#include "os/rights.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+/* So much is done for one connection before the others have their turn: a call is begun
+ * and goes on once, or two calls are answered. */
+#define STEPS_MAX 2
+
+/* ---- bytes ------------------------------------------------------------------------- */
+
+/* How many bytes are still to be sent. */
+size_t
+conn_unsent(const struct conn *conn)
+{
+	return conn->out.len - conn->sent;
+}
+
+/* Nothing can be delivered any more; what the client asked for already is still done. */
+static void
+go_mute(struct conn *conn)
+{
+	conn->mute = true;
+	strbuf_done(&conn->out);
+	conn->sent = 0;
+}
+
+/* Send what the socket takes without blocking. */
+void
+conn_flush(struct conn *conn)
+{
+	while (conn_unsent(conn) > 0) {
+		ssize_t n = send(conn->fd, conn->out.data + conn->sent, conn_unsent(conn),
+		                 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0) {
+			go_mute(conn);
+			return;
+		}
+		conn->sent += (size_t)n;
+		share_freed(conn->control);
+	}
+	if (conn_unsent(conn) > 0) {
+		/* Move only what is shorter than the room it gives back. */
+		if (conn->sent > conn_unsent(conn)) {
+			strbuf_consume(&conn->out, conn->sent);
+			conn->sent = 0;
+		}
+		return;
+	}
+	conn->sent = 0;
+	if (conn->out.cap > VARLINK_FEED_MAX)
+		strbuf_done(&conn->out);
+	else
+		strbuf_clear(&conn->out);
+}
+
+static bool
+wants_input(const struct conn *conn)
+{
+	return !conn->eof && !conn->broken && conn->reader.messages < CONTROL_CALLS_MAX &&
+	       varlink_reader_waiting(&conn->reader) <= VARLINK_IN_MAX &&
+	       conn_unsent(conn) < CONTROL_OUT_STREAM;
+}
+
+/* Read once: what came, or that nothing will come any more. */
+void
+conn_read(struct conn *conn)
+{
+	char data[VARLINK_FEED_MAX];
+	ssize_t n;
+
+	if (!wants_input(conn))
+		return;
+	n = rights_read(conn, data, sizeof(data));
+	if (n > 0) {
+		if (varlink_reader_feed(&conn->reader, data, (size_t)n) < 0)
+			conn->broken = true;
+	} else if (n == 0) {
+		conn->eof = true;
+	} else if (errno != EAGAIN && errno != EINTR) {
+		conn->eof = true;
+		go_mute(conn);
+	}
+}
+
+/* ---- hang-ups -------------------------------------------------------------------- */
+
+/* Did the client close its end altogether, not only for writing? */
+static bool
+has_hung_up(const struct conn *conn)
+{
+	struct pollfd poll_fd = {.fd = conn->fd};
+
+	return poll(&poll_fd, 1, 0) > 0;
+}
+
+static void
+on_hangup(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct conn *conn = io->data;
+
+	(void)loop;
+	(void)revents;
+	conn->eof = true;
+	go_mute(conn);
+	conn_run(conn);
+}
+
+/*
+ * A client that closed its sending side, or that has sent as many calls as may wait, is
+ * always readable and always writable: neither can be watched without spinning.  That it
+ * goes away is to be seen all the same, and only epoll itself can tell.
+ */
+static void
+watch_hangup(struct conn *conn)
+{
+	struct epoll_event nothing = {.events = 0};
+
+	if (conn->hangup_fd >= 0)
+		return;
+	conn->hangup_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
+	if (conn->hangup_fd < 0 ||
+	    epoll_ctl(conn->hangup_fd, EPOLL_CTL_ADD, conn->fd, &nothing) < 0) {
+		/* Out of descriptors: it is seen when there is something to send. */
+		fd_close(&conn->hangup_fd);
+		return;
+	}
+	ev_io_init(&conn->hangup_io, on_hangup, conn->hangup_fd, EV_READ);
+	conn->hangup_io.data = conn;
+	ev_io_start(conn->control->shell->loop, &conn->hangup_io);
+}
+
+static void
+unwatch_hangup(struct conn *conn)
+{
+	if (conn->hangup_fd < 0)
+		return;
+	ev_io_stop(conn->control->shell->loop, &conn->hangup_io);
+	fd_close(&conn->hangup_fd);
+}
+
+static void
+update_watcher(struct conn *conn)
+{
+	int events =
+	    (wants_input(conn) ? EV_READ : 0) | (conn_unsent(conn) > 0 ? EV_WRITE : 0);
+	struct ev_loop *loop = conn->control->shell->loop;
+
+	if (events == 0)
+		watch_hangup(conn);
+	else
+		unwatch_hangup(conn);
+	if (ev_is_active(&conn->io) && (conn->io.events & (EV_READ | EV_WRITE)) == events)
+		return;
+	ev_io_stop(loop, &conn->io);
+	ev_io_set(&conn->io, conn->fd, events);
+	if (events != 0)
+		ev_io_start(loop, &conn->io);
+}
+
+static void
+on_io(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct conn *conn = io->data;
+
+	(void)loop;
+	if ((revents & EV_READ) != 0)
+		conn_read(conn);
+	conn_run(conn);
+}
+
+/* ---- life ------------------------------------------------------------------------- */
+
+/* A new connection, not in any list yet; takes the descriptor, also on failure. */
+struct conn *
+conn_new(struct control *control, int take_fd, const struct sock_peer *peer)
+{
+	struct conn *conn = calloc(1, sizeof(*conn));
+
+	if (conn == NULL) {
+		rights_close(control, take_fd, peer->uid);
+		return NULL;
+	}
+	conn->control = control;
+	conn->fd = take_fd;
+	conn->hangup_fd = -1;
+	conn->peer = *peer;
+	conn->may_bring = rights_may_come(take_fd);
+	conn->observes = !auth_allows(conn, ACCESS_CONTROL);
+	varlink_reader_init(&conn->reader, VARLINK_IN_MAX);
+	strbuf_init(&conn->out, CONTROL_OUT_MAX);
+	ev_io_init(&conn->io, on_io, take_fd, EV_READ);
+	conn->io.data = conn;
+	return conn;
+}
+
+/* Close the connection, forget its call and remove it from all lists. */
+void
+conn_free(struct conn *conn)
+{
+	struct control *control = conn->control;
+
+	ASSERT(!conn->running);
+	if (conn->busy)
+		call_finish(conn);
+	if (conn->in_attention)
+		TAILQ_REMOVE(&control->attention, conn, attention_link);
+	share_forget(conn);
+	TAILQ_REMOVE(&control->conns, conn, link);
+	control->n_conns--;
+	unwatch_hangup(conn);
+	/* Before the close: the kernel is to forget the number while it is still ours. */
+	ev_io_stop(control->shell->loop, &conn->io);
+	if (conn->is_kept)
+		(void)close(conn->fd);
+	else
+		rights_close(control, conn->fd, conn->peer.uid);
+	varlink_reader_done(&conn->reader);
+	strbuf_done(&conn->out);
+	free(conn);
+	share_freed(control);
+	control_conn_closed(control);
+}
+
+/* ---- calls ------------------------------------------------------------------------ */
+
+/* The call is over: release its waiters and its memory. */
+void
+call_finish(struct conn *conn)
+{
+	struct call *call = &conn->call;
+
+	wait_forget(conn);
+	ev_timer_stop(conn->control->shell->loop, &call->timer);
+	for (size_t i = 0; i < call->n_targets; i++)
+		free(call->targets[i].path);
+	free(call->targets);
+	free(call->answers);
+	free(call->base_path);
+	ref_list_done(&call->list);
+	if (call->state == CALL_EVENTS)
+		conn->control->n_followers--;
+	if (call->state == CALL_LOGS)
+		logs_release(call->logs);
+	if (call->state == CALL_UPGRADE)
+		upgrade_release(conn);
+	if (call->state == CALL_TRIAL)
+		trial_forget(conn->control->shell->trial);
+	free(call->plan);
+	if (call->state == CALL_METRICS)
+		scraper_cancel(conn->control->shell->scraper, &call->scrape);
+	varlink_call_done(&call->message);
+	*call = (struct call){0};
+	conn->busy = false;
+}
+
+/* Take the next call out of the buffer and begin it; false: there is none. */
+static bool
+next_call(struct conn *conn)
+{
+	json_t *message;
+	int r;
+
+	if (!share_may_begin(conn))
+		return false;
+	r = varlink_reader_next(&conn->reader, &message, NULL);
+	if (r == 0)
+		return false;
+	conn->call = (struct call){0};
+	ref_list_init(&conn->call.list);
+	if (r < 0 || varlink_call_parse(message, &conn->call.message, NULL) < 0) {
+		conn->broken = true;
+		return false;
+	}
+	conn->busy = true;
+	call_dispatch(conn);
+	if (conn->call.state == CALL_FINISHED)
+		call_finish(conn);
+	return true;
+}
+
+/* Go on with the call; false: it waits. */
+static bool
+progress(struct conn *conn)
+{
+	struct call *call = &conn->call;
+
+	switch (call->state) {
+	case CALL_NEXT_TURN:
+		if (conn->control->turn <= call->turn) {
+			control_attend(conn);
+			return false;
+		}
+		wait_finish(conn);
+		return true;
+	case CALL_TARGETS:
+		if (call->n_open > 0)
+			return false;
+		wait_finish(conn);
+		return true;
+	case CALL_AGAIN:
+		return token_progress(conn);
+	case CALL_WATCH:
+		return watch_progress(conn);
+	case CALL_LIST:
+	case CALL_EVENTS:
+		return stream_progress(conn);
+	case CALL_LOGS:
+		return logs_progress(conn);
+	case CALL_UPGRADE:
+	case CALL_TRIAL:
+	case CALL_METRICS:
+		return false;
+	case CALL_FINISHED:
+		break;
+	}
+	call_finish(conn);
+	return true;
+}
+
+/* Does the call only end when something happens? */
+static bool
+waits(const struct conn *conn)
+{
+	const struct call *call = &conn->call;
+
+	return conn->busy &&
+	       (call->state == CALL_TARGETS || call->state == CALL_WATCH ||
+	        call->state == CALL_AGAIN || call->state == CALL_LOGS ||
+	        call->state == CALL_UPGRADE || call->state == CALL_METRICS ||
+	        call->state == CALL_TRIAL ||
+	        (call->state == CALL_EVENTS && call->until_seq == UINT64_MAX));
+}
+
+static bool
+is_over(const struct conn *conn)
+{
+	if (conn->broken)
+		return true;
+	if (!conn->eof)
+		return false;
+	/* The client went away: its commands go on without it. */
+	if (conn->busy)
+		return waits(conn) && conn_unsent(conn) == 0 &&
+		       (conn->mute || has_hung_up(conn));
+	return conn->reader.messages == 0 && conn_unsent(conn) == 0;
+}
+
+/*
+ * Do what can be done now: send, go on with the call, begin the next one.  What is left
+ * to do after that comes after the others have had their turn.
+ *
+ * The connection is freed here, and only here, when it has come to its end: the caller
+ * does not touch it afterwards.
+ */
+void
+conn_run(struct conn *conn)
+{
+	bool moved = true;
+
+	conn->running = true;
+	for (int steps = 0; moved && steps < STEPS_MAX && !conn->broken; steps++) {
+		conn_flush(conn);
+		moved = conn->busy ? progress(conn) : next_call(conn);
+	}
+	conn_flush(conn);
+	conn->running = false;
+	if (moved)
+		control_attend(conn);
+	if (is_over(conn))
+		conn_free(conn);
+	else
+		update_watcher(conn);
+}
+
+/* ---- replies ---------------------------------------------------------------------- */
+
+static void
+take_back(struct conn *conn)
+{
+	conn->out.failed = false;
+	conn->out.len = conn->mark;
+	if (conn->out.data != NULL)
+		conn->out.data[conn->mark] = '\0';
+}
+
+/* Begin a message at the end of what is to be sent; there is room for the longest. */
+static void
+set_mark(struct conn *conn)
+{
+	if (conn->out.limit - conn->out.len < VARLINK_REPLY_MAX + 1024) {
+		strbuf_consume(&conn->out, conn->sent);
+		conn->sent = 0;
+	}
+	conn->mark = conn->out.len;
+}
+
+/* A reply: the caller appends the parameters, an object, and calls reply_end(). */
+struct strbuf *
+reply_begin(struct conn *conn)
+{
+	set_mark(conn);
+	strbuf_adds(&conn->out, "{\"parameters\":");
+	return &conn->out;
+}
+
+/* The message since the mark is complete: keep it, unless the connection gets no replies.
+ */
+static void
+deliver(struct conn *conn)
+{
+	token_answer(conn, conn->out.data + conn->mark, conn->out.len - conn->mark);
+	if (conn->call.message.oneway || conn->mute)
+		take_back(conn);
+}
+
+/*
+ * End the reply.  One that became longer than VARLINK_REPLY_MAX is replaced by the error
+ * LimitReached; where even that finds no memory the connection is closed.
+ */
+void
+reply_end(struct conn *conn, bool continues)
+{
+	struct strbuf *out = &conn->out;
+
+	ASSERT(!continues || conn->call.message.more);
+	strbuf_adds(out, continues ? ",\"continues\":true}" : "}");
+	strbuf_add(out, "", 1);
+	if (out->failed || out->len - conn->mark > VARLINK_REPLY_MAX + 1) {
+		take_back(conn);
+		reply_error(
+		    conn, CONTROL_INTERFACE ".LimitReached",
+		    json_pack("{s:s,s:i}", "name", "reply", "limit", VARLINK_REPLY_MAX));
+		return;
+	}
+	deliver(conn);
+}
+
+/* A reply without parameters. */
+void
+reply_empty(struct conn *conn)
+{
+	strbuf_adds(reply_begin(conn), "{}");
+	reply_end(conn, false);
+}
+
+/* A reply that was given before, its NUL included. */
+void
+reply_raw(struct conn *conn, const char *message, size_t len)
+{
+	set_mark(conn);
+	strbuf_add(&conn->out, message, len);
+	if (conn->out.failed)
+		conn->broken = true;
+	if (conn->out.failed || conn->call.message.oneway || conn->mute)
+		take_back(conn);
+}
+
+static void
+write_message(struct conn *conn, json_t *take_message)
+{
+	int r;
+
+	set_mark(conn);
+	r = varlink_write(&conn->out, take_message, VARLINK_REPLY_MAX);
+	json_decref(take_message);
+	if (r < 0)
+		conn->broken = true;
+	else
+		deliver(conn);
+}
+
+/* The only reply to a call, made with jansson; NULL parameters: memory ran out. */
+void
+reply_json(struct conn *conn, json_t *take_parameters)
+{
+	if (take_parameters == NULL)
+		conn->broken = true;
+	else
+		write_message(conn, varlink_make_reply(take_parameters, false));
+}
+
+/* An error, fully qualified; always the last reply to a call.  NULL: no parameters. */
+void
+reply_error(struct conn *conn, const char *error, json_t *take_parameters)
+{
+	write_message(conn, varlink_make_error(error, take_parameters));
+}

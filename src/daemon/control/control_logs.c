@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: ISC */
+/* control_logs.c - Logs: what actors said, read by a process of its own.
+ *
+ * The answers of the reader go to the client as they come, only as fast as it takes them:
+ * else they stay in the pipe, and the reader waits.  Nothing here waits for a disk.
+ */
+#include "config.h"
+
+#include "base/assert.h"
+#include "daemon/control/control_private.h"
+#include "daemon/state/shell.h"
+#include "logd/read/reader.h"
+#include "os/fd.h"
+#include "os/reap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* So much is read at a time: one client never keeps the loop for long. */
+#define READ_BYTES (64 * 1024)
+/* How long the end of one that was killed is waited for when supd ends. */
+#define END_MS 100
+
+/* A reader: as long as the call lasts it has a connection, then only to be reaped. */
+struct logs {
+	struct control *control;
+	TAILQ_ENTRY(logs) link;
+	struct conn *conn; /* NULL: the call is over */
+	pid_t pid;
+	int pidfd;
+	int fd; /* what it answers, -1: closed */
+	ev_io io;
+	ev_io end_io;
+	bool follow;
+	bool is_over; /* it has answered all */
+	struct strbuf in;
+	size_t used; /* of in */
+};
+
+/* ---- the process ----------------------------------------------------------------------
+ */
+
+static void
+logs_free(struct logs *logs)
+{
+	struct control *control = logs->control;
+
+	TAILQ_REMOVE(&control->readers, logs, link);
+	control->n_readers--;
+	ev_io_stop(control->shell->loop, &logs->io);
+	ev_io_stop(control->shell->loop, &logs->end_io);
+	fd_close(&logs->fd);
+	fd_close(&logs->pidfd);
+	strbuf_done(&logs->in);
+	free(logs);
+}
+
+/* It ended: reaped here, or already with the strangers among our children. */
+static void
+on_end(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct logs *logs = io->data;
+	struct reap reap;
+
+	(void)revents;
+	ev_io_stop(loop, io);
+	(void)os_reap_pidfd(logs->pidfd, logs->pid, &reap);
+	logs->pid = 0;
+	if (logs->conn == NULL)
+		logs_free(logs);
+}
+
+/* The call is over: whatever the reader is doing is not wanted any more. */
+void
+logs_release(struct logs *logs)
+{
+	struct reap reap;
+
+	logs->conn = NULL;
+	ev_io_stop(logs->control->shell->loop, &logs->io);
+	fd_close(&logs->fd);
+	strbuf_done(&logs->in);
+	/* As long as it is ours to reap the pid is its own. */
+	if (logs->pid > 0 && os_reap_peek(logs->pidfd, logs->pid, &reap) == 0)
+		(void)kill(logs->pid, SIGKILL);
+	/* Without a pidfd it is reaped with the strangers. */
+	if (logs->pid == 0 || logs->pidfd < 0)
+		logs_free(logs);
+}
+
+/* supd ends, and with it all readers. */
+void
+logs_free_all(struct control *control)
+{
+	while (!TAILQ_EMPTY(&control->readers)) {
+		struct logs *logs = TAILQ_FIRST(&control->readers);
+		struct reap reap;
+
+		ASSERT(logs->conn == NULL);
+		/* The reader was killed.  A reader in D state is left to the next process
+		 * that reaps. */
+		if (logs->pid > 0)
+			(void)os_reap_wait(logs->pidfd, logs->pid, END_MS, &reap);
+		logs_free(logs);
+	}
+}
+
+/* Read what the reader answered, once, and hand it on. */
+static void
+on_answer(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct logs *logs = io->data;
+	char data[READ_BYTES];
+	ssize_t n = read(logs->fd, data, sizeof(data));
+
+	(void)revents;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0) {
+		strbuf_consume(&logs->in, logs->used);
+		logs->used = 0;
+		strbuf_add(&logs->in, data, (size_t)n);
+	}
+	if (n <= 0 || logs->in.failed) {
+		logs->is_over = true;
+		ev_io_stop(loop, io);
+	}
+	conn_run(logs->conn);
+}
+
+/* Where the reader finds gzip: of supd's environment, which may hold secrets, the rest is
+ * not its business. */
+static char *
+find_path(char *const *environment)
+{
+	for (; environment != NULL && *environment != NULL; environment++)
+		if (strncmp(*environment, "PATH=", 5) == 0)
+			return *environment;
+	return NULL;
+}
+
+static int
+spawn_reader(struct control *control, int request_fd, int answer_fd,
+             struct spawn_result *ret)
+{
+	struct shell *shell = control->shell;
+	char *const environment[] = {find_path(shell->environ), NULL};
+	char *const argv[] = {(char *)(uintptr_t) "supd", (char *)(uintptr_t)READER_ROLE,
+	                      NULL};
+	const int fds[] = {request_fd, answer_fd, -1};
+	const struct spawn spawn = {
+	    .file = "/proc/self/exe",
+	    .argv = argv,
+	    .envp = environment,
+	    .fds = fds,
+	    .n_fds = ARRAY_SIZE(fds),
+	    .cgroup_fd = -1,
+	    .umask = SPAWN_UMASK_INHERIT,
+	};
+
+	return os_spawn(&shell->spawner, &spawn, ret);
+}
+
+static struct logs *
+logs_new(struct conn *conn, int take_fd, const struct spawn_result *result)
+{
+	struct control *control = conn->control;
+	struct ev_loop *loop = control->shell->loop;
+	struct logs *logs = calloc(1, sizeof(*logs));
+
+	if (logs == NULL)
+		return NULL;
+	*logs = (struct logs){
+	    .control = control,
+	    .conn = conn,
+	    .pid = result->pid,
+	    .pidfd = result->pidfd,
+	    .fd = take_fd,
+	    .follow = param_bool(conn, "follow", false),
+	};
+	strbuf_init(&logs->in, READER_RECORD_MAX + 2 * READ_BYTES);
+	ev_io_init(&logs->io, on_answer, logs->fd, EV_READ);
+	logs->io.data = logs;
+	ev_io_init(&logs->end_io, on_end, logs->pidfd, EV_READ);
+	logs->end_io.data = logs;
+	if (logs->pidfd >= 0)
+		ev_io_start(loop, &logs->end_io);
+	TAILQ_INSERT_TAIL(&control->readers, logs, link);
+	control->n_readers++;
+	return logs;
+}
+
+/* Start a reader for the request; NULL: there is no room for one more. */
+static struct logs *
+start(struct conn *conn, int request_fd)
+{
+	struct spawn_result result = {.pid = -1, .pidfd = -1};
+	struct logs *logs = NULL;
+	int ends[2];
+	int r;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return NULL;
+	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	ends[0] = fd_raise(ends[0]);
+	r = spawn_reader(conn->control, request_fd, ends[1], &result);
+	(void)close(ends[1]);
+	/* A reader that could not be started and does not end is reaped as a stranger. */
+	if (r == 0)
+		logs = logs_new(conn, ends[0], &result);
+	if (logs == NULL) {
+		/* A reader without a reader of its own output ends by itself. */
+		fd_close(&ends[0]);
+		fd_close(&result.pidfd);
+	}
+	return logs;
+}
+
+/* ---- the call ------------------------------------------------------------------------
+ */
+
+/* The length of the next whole answer, its newline included, behind `from`; or 0. */
+static size_t
+answer_length(const struct logs *logs, size_t from)
+{
+	const char *start = logs->in.data + from;
+	const char *newline = NULL;
+
+	if (logs->in.len > from)
+		newline = memchr(start, '\n', logs->in.len - from);
+	return newline != NULL ? (size_t)(newline - start) + 1 : 0;
+}
+
+/* The length of the next answer that can be sent.  The last answer of a call has to be
+ * known as such, so it waits until the answer behind it, or the end, is known. */
+static size_t
+next_answer(const struct logs *logs, bool *ret_last)
+{
+	size_t len = answer_length(logs, logs->used);
+	size_t next = len > 0 ? answer_length(logs, logs->used + len) : 0;
+
+	*ret_last = !logs->follow && logs->is_over && next == 0;
+	if (logs->follow || logs->is_over || next > 0)
+		return len;
+	return 0;
+}
+
+/* "!PATH SENTENCE" */
+static void
+reply_trouble(struct conn *conn, const char *text, size_t len)
+{
+	const char *blank = memchr(text, ' ', len);
+	size_t path_len = blank != NULL ? (size_t)(blank - text) : len;
+
+	reply_error(conn, CONTROL_INTERFACE ".InvalidState",
+	            json_pack("{s:s%,s:s,s:s%}", "name", text + 1, path_len - 1, "state",
+	                      "", "message", text + path_len + (blank != NULL),
+	                      len - path_len - (blank != NULL)));
+}
+
+static void
+send_answer(struct conn *conn, size_t len, bool last)
+{
+	struct logs *logs = conn->call.logs;
+	const char *text = logs->in.data + logs->used;
+
+	logs->used += len;
+	if (text[0] == '!') {
+		reply_trouble(conn, text, len - 1);
+		call_finish(conn);
+		return;
+	}
+	strbuf_add(reply_begin(conn), text, len - 1);
+	reply_end(conn, !last);
+	if (last)
+		call_finish(conn);
+}
+
+/* There is nothing more: nothing was said, or the reader of a follower is gone. */
+static void
+finish(struct conn *conn)
+{
+	struct strbuf *out;
+
+	if (conn->call.logs->follow) {
+		reply_error(conn, CONTROL_INTERFACE ".SlowConsumer",
+		            json_pack("{s:i}", "dropped", 0));
+	} else {
+		out = reply_begin(conn);
+		strbuf_adds(
+		    out, "{\"path\":\"\",\"time\":null,\"stream\":\"\",\"text\":\"\"}");
+		reply_end(conn, false);
+	}
+	call_finish(conn);
+}
+
+/* Send more of what the reader answered; false: there is nothing, or no room. */
+bool
+logs_progress(struct conn *conn)
+{
+	struct logs *logs = conn->call.logs;
+	struct ev_loop *loop = conn->control->shell->loop;
+	bool any = false;
+
+	while (conn->busy && conn_unsent(conn) < CONTROL_OUT_STREAM) {
+		bool last;
+		size_t len = next_answer(logs, &last);
+
+		if (len == 0 && !logs->is_over) {
+			ev_io_start(loop, &logs->io);
+			return any;
+		}
+		any = true;
+		if (len > 0)
+			send_answer(conn, len, last);
+		else
+			finish(conn);
+	}
+	if (conn->busy)
+		ev_io_stop(loop, &logs->io);
+	return any;
+}
+
+/* True if another reader may start.  The last places are for clients with control. */
+static bool
+has_room(const struct conn *conn)
+{
+	size_t max = CONTROL_READERS_MAX;
+
+	if (!auth_allows(conn, ACCESS_CONTROL))
+		max -= CONTROL_READERS_KEPT;
+	return conn->control->n_readers < max &&
+	       share_has_stream(conn, CALL_LOGS, CONTROL_READERS_UID);
+}
+
+/* Logs: the captured output, and with `follow` also output to come. */
+void
+handle_logs(struct conn *conn)
+{
+	int request_fd;
+
+	if (!has_room(conn)) {
+		reply_limit(conn, "logs", CONTROL_READERS_MAX);
+		return;
+	}
+	request_fd = logs_request(conn);
+	if (request_fd < 0)
+		return;
+	conn->call.logs = start(conn, request_fd);
+	(void)close(request_fd);
+	if (conn->call.logs == NULL)
+		reply_limit(conn, "logs", 0);
+	else
+		conn->call.state = CALL_LOGS;
+}

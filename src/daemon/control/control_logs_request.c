@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: ISC */
+/* control_logs_request.c - from a call of Logs to what its reader is asked. */
+#include "config.h"
+
+#include "base/moment.h"
+#include "daemon/control/control_private.h"
+#include "daemon/state/glob.h"
+#include "daemon/state/shell.h"
+#include "logd/read/reader.h"
+#include "os/clock.h"
+#include "os/fd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PLACE_MAX 64
+
+/* ---- what is to be read ---------------------------------------------------------------
+ */
+
+/* What the caller asks for, with the places that it had come to. */
+struct wanted {
+	const char *since; /* as the reader wants it, "" for none */
+	char since_text[CLOCK_TEXT_MAX];
+	bool positions;
+	char *places; /* owned; PATH NUL POSITION NUL, or NULL */
+	struct map by_path;
+};
+
+static void
+wanted_done(struct wanted *wanted)
+{
+	free(wanted->places);
+	map_done(&wanted->by_path);
+}
+
+/* " PATH POSITION PATH POSITION": take it apart in place. */
+static bool
+parse_places(struct wanted *wanted, const char *text)
+{
+	char *p = wanted->places = strdup(text);
+
+	while (p != NULL && *p != '\0') {
+		char *path = p;
+		char *position = strchr(p, ' ');
+
+		if (position == NULL)
+			return false;
+		*position++ = '\0';
+		p = strchr(position, ' ');
+		if (p != NULL)
+			*p++ = '\0';
+		if (map_put_name(&wanted->by_path, path,
+		                 (uint32_t)(position - wanted->places)) < 0)
+			return false;
+	}
+	return wanted->places != NULL;
+}
+
+/*
+ * `since` is a time of RFC 3339.  With "@" in front the places are told as well, which is
+ * also possible without a time; places that were told, behind "@ ", are where to go on.
+ */
+static bool
+parse_since(struct wanted *wanted, const char *text)
+{
+	uint64_t us;
+
+	*wanted = (struct wanted){.since = ""};
+	map_init(&wanted->by_path);
+	if (text == NULL)
+		return true;
+	wanted->positions = text[0] == '@';
+	text += wanted->positions;
+	if (wanted->positions && text[0] == '\0')
+		return true;
+	if (wanted->positions && text[0] == ' ')
+		return parse_places(wanted, text + 1);
+	if (moment_parse(text, &us) < 0)
+		return false;
+	wanted->since = clock_format(us, 3, wanted->since_text);
+	return true;
+}
+
+/* The place of source n of an actor, "" if it is to begin as the others do. */
+static const char *
+place_of(struct wanted *wanted, const char *path, size_t n, char buf[PLACE_MAX])
+{
+	const char *position;
+	uint32_t offset;
+	size_t len;
+
+	if (wanted->places == NULL)
+		return "";
+	/* No position for this actor: it appeared after the client last read, so begin at
+	 * its end. */
+	if (!map_get_name(&wanted->by_path, path, &offset))
+		return READER_END;
+	position = wanted->places + offset;
+	for (; n > 0 && *position != '\0'; n--)
+		position += strcspn(position, "+") + (strchr(position, '+') != NULL);
+	len = strcspn(position, "+");
+	if (len == 0 || len >= PLACE_MAX)
+		return READER_END;
+	memcpy(buf, position, len);
+	buf[len] = '\0';
+	return buf;
+}
+
+struct request {
+	struct conn *conn;
+	const struct shell *shell;
+	struct wanted wanted;
+	struct strbuf text;
+	struct map slots; /* slots of the actors in the request */
+	size_t n_sources;
+};
+
+static void
+add_text(struct strbuf *sb, const char *text)
+{
+	strbuf_add(sb, text, strlen(text) + 1);
+}
+
+/* Root reads the file with the rights that the actor has. */
+static void
+add_owner(struct strbuf *sb, const struct conf_process *process)
+{
+	if (!process->has_user)
+		return;
+	strbuf_addf(sb, " %u:%u", (unsigned int)process->uid, (unsigned int)process->gid);
+	for (size_t i = 0; i < process->n_groups; i++)
+		strbuf_addf(sb, ":%u", (unsigned int)process->groups[i]);
+}
+
+static void
+add_source(struct request *request, const struct actor *actor, size_t n,
+           const struct conf_output *output, const char *stream)
+{
+	const struct conf_log *log = &actor->conf->process.log;
+	enum reader_format format = log->json ? READER_JSON : READER_TIMED;
+	struct strbuf *sb = &request->text;
+	char place[PLACE_MAX];
+
+	if (output->kind == OUTPUT_FILE)
+		format = READER_FOREIGN;
+	else if (!log->json && !log->timestamps)
+		format = READER_PLAIN;
+	add_text(sb, actor->path);
+	add_text(sb, stream);
+	strbuf_adds(sb, reader_format_names[format]);
+	if (output->kind == OUTPUT_FILE)
+		add_owner(sb, &actor->conf->process);
+	strbuf_addc(sb, '\0');
+	add_text(sb, place_of(&request->wanted, actor->path, n, place));
+	if (output->kind == OUTPUT_FILE) {
+		add_text(sb, output->file);
+	} else {
+		strbuf_addf(sb, "%s%s.log", request->shell->conf->log_directory,
+		            actor->path);
+		strbuf_addc(sb, '\0');
+	}
+	request->n_sources++;
+}
+
+static bool
+is_readable(const struct conf_output *output)
+{
+	return output->kind == OUTPUT_LOG || output->kind == OUTPUT_FILE;
+}
+
+/* What can be read of one actor; false: nothing. */
+static bool
+add_sources(struct request *request, struct ref ref)
+{
+	const struct actor *actor = actors_get(&request->shell->actors, ref);
+	const struct conf_process *process;
+	uint32_t index;
+	size_t n = 0;
+
+	if (actor == NULL || actor->conf->spec.kind == NODE_SUPERVISOR)
+		return false;
+	if (map_get(&request->slots, ref.slot, &index))
+		return true;
+	if (map_put(&request->slots, ref.slot, 0) < 0)
+		request->text.failed = true;
+	process = &actor->conf->process;
+	if (is_readable(&process->out))
+		add_source(request, actor, n++, &process->out,
+		           process->out_is_err ? "output" : "stdout");
+	if (!process->out_is_err && is_readable(&process->err))
+		add_source(request, actor, n++, &process->err, "stderr");
+	return n > 0;
+}
+
+/* Where else the output of an actor goes. */
+static void
+reply_not_captured(struct conn *conn, struct ref ref)
+{
+	const struct actor *actor = actors_get(&conn->control->shell->actors, ref);
+	const struct conf_output *output = &actor->conf->process.out;
+	struct strbuf text;
+
+	strbuf_init(&text, 4096);
+	if (actor->conf->spec.kind == NODE_SUPERVISOR)
+		strbuf_adds(&text, "it is a supervisor, and nothing below it has a log");
+	else if (output->kind == OUTPUT_JOURNAL)
+		strbuf_addf(&text,
+		            "its output goes to the journal: journalctl SUPD_PATH=%s",
+		            actor->path);
+	else if (output->kind == OUTPUT_SYSLOG)
+		strbuf_adds(&text, "its output goes to syslog (output: syslog)");
+	else if (output->kind == OUTPUT_PIPE)
+		strbuf_addf(&text, "its output goes to the standard input of %s",
+		            output->file);
+	else if (output->kind == OUTPUT_INHERIT)
+		strbuf_adds(&text, "its output goes where that of supd itself goes "
+		                   "(output: inherit)");
+	else
+		strbuf_adds(&text, "its output is thrown away (output: null)");
+	reply_invalid_state(conn, ref, strbuf_str(&text));
+	strbuf_done(&text);
+}
+
+/* A supervisor means everything below it. */
+static bool
+add_subtree(struct request *request, struct ref top)
+{
+	const struct core *core = request->shell->core;
+	bool any = false;
+
+	for (struct ref ref = core_next(core, top, top); !ref_is_none(ref);
+	     ref = core_next(core, top, ref))
+		any = add_sources(request, ref) || any;
+	return any;
+}
+
+static bool
+is_supervisor(const struct shell *shell, struct ref ref)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	return actor != NULL && actor->conf->spec.kind != NODE_WORKER;
+}
+
+/* Everything that one name means; false: an error was replied. */
+static bool
+add_name(struct request *request, const char *name, struct ref_list *list)
+{
+	bool any = false;
+
+	if (!call_resolve_name(request->conn, name, list))
+		return false;
+	for (size_t i = 0; i < list->n; i++) {
+		any = add_sources(request, list->at[i]) || any;
+		/* A pattern selects supervisors' children by itself. */
+		if (!glob_is_pattern(name) && is_supervisor(request->shell, list->at[i]))
+			any = add_subtree(request, list->at[i]) || any;
+	}
+	if (!any)
+		reply_not_captured(request->conn, list->at[0]);
+	return any;
+}
+
+static bool
+add_names(struct request *request)
+{
+	const json_t *names = param_array(request->conn, "names");
+
+	if (json_array_size(names) == 0) {
+		reply_invalid_parameter(request->conn, "names");
+		return false;
+	}
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		struct ref_list list;
+		bool good;
+
+		ref_list_init(&list);
+		good =
+		    add_name(request, json_string_value(json_array_get(names, i)), &list);
+		ref_list_done(&list);
+		if (!good)
+			return false;
+	}
+	if (request->n_sources <= READER_SOURCES_MAX && !request->text.failed)
+		return true;
+	reply_limit(request->conn, "logs", READER_SOURCES_MAX);
+	return false;
+}
+
+static void
+add_head(struct request *request)
+{
+	int64_t lines = param_int(request->conn, "lines", -1);
+	struct strbuf *sb = &request->text;
+
+	add_text(sb, param_bool(request->conn, "follow", false) ? "1" : "0");
+	if (lines < 0)
+		add_text(sb, "all");
+	else
+		strbuf_addf(sb, "%" PRId64 "%c", lines, '\0');
+	add_text(sb, request->wanted.since);
+	add_text(sb, request->wanted.positions ? "1" : "0");
+}
+
+/* The request for the reader as a file at its beginning; -errno. */
+static int
+make_file(const struct strbuf *text)
+{
+	int fd = fd_raise(memfd_create("logs", MFD_CLOEXEC));
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = fd_write_all(fd, strbuf_str(text), text->len);
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	if (r == 0)
+		return fd;
+	(void)close(fd);
+	return r;
+}
+
+/*
+ * What the reader is to be asked for this call of Logs, as a file; -1: an error was
+ * replied.
+ */
+int
+logs_request(struct conn *conn)
+{
+	struct request request = {.conn = conn, .shell = conn->control->shell};
+	int fd = -1;
+
+	strbuf_init(&request.text, READER_BYTES_MAX);
+	map_init(&request.slots);
+	if (!parse_since(&request.wanted, param_string(conn, "since"))) {
+		reply_invalid_parameter(conn, "since");
+	} else {
+		add_head(&request);
+		if (add_names(&request)) {
+			fd = make_file(&request.text);
+			if (fd < 0)
+				reply_limit(conn, "logs", 0);
+		}
+	}
+	wanted_done(&request.wanted);
+	map_done(&request.slots);
+	strbuf_done(&request.text);
+	return fd < 0 ? -1 : fd;
+}

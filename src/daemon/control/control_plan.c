@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: ISC */
+/* control_plan.c - methods about the configuration: Describe, Diff, Apply. */
+#include "config.h"
+
+#include "daemon/state/cause.h"
+#include "daemon/control/control_private.h"
+#include "daemon/reload/reload.h"
+#include "daemon/state/shell.h"
+#include "daemon/reload/trial.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Diff and Apply --------------------------------------------------------------- */
+
+static json_t *
+make_config_error(const char *file, const struct conf_report *report, const char *message)
+{
+	return json_pack("{s:s,s:i,s:i,s:s,s:s}", "file", file, "line",
+	                 report != NULL ? (int)report->line : 0, "column",
+	                 report != NULL ? (int)report->column : 0, "path",
+	                 report != NULL && report->path != NULL ? report->path : "",
+	                 "message", message);
+}
+
+json_t *
+control_config_errors(const struct conf_reports *reports, const char *file,
+                      const char *sentence)
+{
+	json_t *errors = json_array();
+
+	for (size_t i = 0; i < reports->n; i++) {
+		const struct conf_report *report = &reports->at[i];
+
+		if (report->severity != CONF_ERROR)
+			continue;
+		(void)json_array_append_new(
+		    errors, make_config_error(report->file != NULL ? report->file : file,
+		                              report, report->message));
+	}
+	if (json_array_size(errors) == 0)
+		(void)json_array_append_new(errors,
+		                            make_config_error(file, NULL, sentence));
+	return json_pack("{s:o}", "errors", errors);
+}
+
+/* All that is wrong with the file; where the file is not the reason, one sentence. */
+static void
+reply_config_invalid(struct conn *conn, const struct reload *reload,
+                     const struct err *err)
+{
+	reply_error(conn, CONTROL_INTERFACE ".ConfigInvalid",
+	            control_config_errors(&reload->reports,
+	                                  conn->control->shell->conf_file, err->text));
+}
+
+static const char *
+path_of_change(const struct shell *shell, const struct reload *reload,
+               const struct conf_change *change)
+{
+	if (change->new_index != CONF_NONE)
+		return reload->conf->actors[change->new_index].path;
+	return shell->conf->actors[change->old_index].path;
+}
+
+static void
+add_plan(struct strbuf *out, const struct shell *shell, const struct reload *reload)
+{
+	strbuf_adds(out, "{\"plan\":[");
+	for (size_t i = 0; i < reload->plan.n; i++) {
+		const struct conf_change *change = &reload->plan.at[i];
+
+		strbuf_adds(out, i > 0 ? ",{\"path\":" : "{\"path\":");
+		strbuf_add_json(out, path_of_change(shell, reload, change));
+		strbuf_addf(out, ",\"change\":\"%s\",\"keys\":[",
+		            change_names[change->kind]);
+		for (size_t k = 0; k < change->n_keys; k++) {
+			if (k > 0)
+				strbuf_addc(out, ',');
+			strbuf_add_json(out, change->keys[k]);
+		}
+		strbuf_adds(out, "]}");
+	}
+	strbuf_adds(out, "]}");
+}
+
+static void
+reply_plan(struct conn *conn, const char *plan)
+{
+	struct strbuf *out = reply_begin(conn);
+
+	strbuf_adds(out, plan);
+	reply_end(conn, false);
+}
+
+/* The configuration was rolled back: the actor that caused it, and that all is as before.
+ */
+static void
+reply_taken_back(struct conn *conn, const struct trial_result *result)
+{
+	const struct shell *shell = conn->control->shell;
+	char since[CLOCK_TEXT_MAX];
+	struct strbuf cause;
+
+	(void)clock_format(result->since_wall_us, 3, since);
+	if (!result->has_failed) {
+		reply_error(conn, CONTROL_INTERFACE ".Timeout",
+		            json_pack("{s:s,s:s,s:s}", "name", result->path, "state",
+		                      node_state_names[result->state], "rolled_back_to",
+		                      since));
+		return;
+	}
+	strbuf_init(&cause, 4096);
+	cause_json(&cause, &result->cause,
+	           cause_about(&shell->actors, &result->cause, result->who));
+	reply_error(conn, CONTROL_INTERFACE ".StartFailed",
+	            json_pack("{s:s,s:o*,s:s}", "name", result->path, "cause",
+	                      json_loads(strbuf_str(&cause), 0, NULL), "rolled_back_to",
+	                      since));
+	strbuf_done(&cause);
+}
+
+static void
+on_trial_end(void *user, const struct trial_result *result)
+{
+	struct conn *conn = user;
+	const struct shell *shell = conn->control->shell;
+
+	switch (result->end) {
+	case TRIAL_KEPT:
+		reply_plan(conn, conn->call.plan);
+		break;
+	case TRIAL_BACK:
+		reply_taken_back(conn, result);
+		break;
+	case TRIAL_STUCK:
+		reply_invalid_state(conn, result->who,
+		                    "it is not ready, and the configuration before "
+		                    "could not be put back: the log says why");
+		break;
+	case TRIAL_LEFT:
+		reply_invalid_state(conn, core_ref(shell->core, CORE_USER),
+		                    "supd is shutting down");
+		break;
+	}
+	conn->call.state = CALL_FINISHED;
+	conn_run(conn);
+}
+
+/* Put it into force, for good or on trial; 0 or -errno with a sentence. */
+static int
+apply_it(struct conn *conn, struct reload *reload, uint64_t trial_ms, struct err *err)
+{
+	struct shell *shell = conn->control->shell;
+
+	command_event(conn, REF_NONE, "apply");
+	return trial_ms > 0
+	           ? trial_apply(shell->trial, reload, trial_ms,
+	                         param_bool(conn, "commit_when_ready", false), err)
+	           : reload_apply(shell, reload, err);
+}
+
+static void
+diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
+{
+	struct shell *shell = conn->control->shell;
+	struct reload reload = {0};
+	struct err err = {0};
+	struct strbuf plan;
+	int r;
+
+	strbuf_init(&plan, VARLINK_REPLY_MAX);
+	r = reload_prepare(shell, &reload, &err);
+	if (r == 0) {
+		/* Before it is applied: the plan borrows from both configurations. */
+		add_plan(&plan, shell, &reload);
+		if (plan.failed)
+			r = -ENOMEM;
+		else if (apply)
+			r = apply_it(conn, &reload, trial_ms, &err);
+	}
+	if (r < 0) {
+		reply_config_invalid(conn, &reload, &err);
+	} else if (apply && trial_is_on(shell->trial)) {
+		conn->call.plan = strbuf_take(&plan);
+		conn->call.state = CALL_TRIAL;
+		trial_await(shell->trial, on_trial_end, conn);
+	} else {
+		reply_plan(conn, strbuf_str(&plan));
+	}
+	strbuf_done(&plan);
+	reload_done(&reload);
+}
+
+/* What applying the file would do; changes nothing. */
+void
+handle_diff(struct conn *conn)
+{
+	diff_or_apply(conn, false, 0);
+}
+
+/*
+ * From the configuration that runs to the one on disk, all or nothing.  With rollback_ms
+ * it is on trial for so long: see trial_apply().
+ */
+void
+handle_apply(struct conn *conn)
+{
+	const struct shell *shell = conn->control->shell;
+	const uint64_t trial_ms = (uint64_t)param_int(conn, "rollback_ms", 0);
+	const char *why = NULL;
+
+	if (trial_ms > TRIAL_MS_MAX) {
+		reply_invalid_parameter(conn, "rollback_ms");
+		return;
+	}
+	if (shell->shutting_down)
+		why = "supd is shutting down";
+	else if (trial_is_on(shell->trial))
+		why = "a configuration is being tried: wait until that is over";
+	if (why != NULL)
+		reply_invalid_state(conn, core_ref(shell->core, CORE_USER), why);
+	else
+		diff_or_apply(conn, true, trial_ms);
+}
+
+/* ---- Describe --------------------------------------------------------------------- */
+
+/*
+ * Set a dotted key in nested objects.  A part that is in use for a plain value already
+ * (keys that users choose may have dots) keeps the rest of the key in one piece.
+ */
+static int
+set_nested(json_t *object, const char *key, json_t *take_value)
+{
+	for (;;) {
+		const char *dot = strchr(key, '.');
+		char *part;
+		json_t *inner;
+		int r = 0;
+
+		if (dot == NULL)
+			return json_object_set_new(object, key, take_value);
+		part = strndup(key, (size_t)(dot - key));
+		inner = part != NULL ? json_object_get(object, part) : NULL;
+		if (part != NULL && inner == NULL) {
+			inner = json_object();
+			r = json_object_set_new(object, part, inner);
+		}
+		free(part);
+		if (r < 0 || !json_is_object(inner))
+			return json_object_set_new(object, key, take_value);
+		object = inner;
+		key = dot + 1;
+	}
+}
+
+static void
+add_key(json_t *spec, json_t *origin, const struct conf *conf, const struct conf_key *key)
+{
+	json_t *value = json_loads(key->value, JSON_DECODE_ANY, NULL);
+
+	if (value == NULL)
+		value = json_string(key->value);
+	(void)set_nested(spec, key->key, value);
+	if (key->file >= conf->n_files)
+		return;
+	(void)json_array_append_new(origin, json_pack("{s:s,s:s,s:i}", "key", key->key,
+	                                              "file", conf->files[key->file],
+	                                              "line", (int)key->line));
+}
+
+/* The effective keys of an actor, and where those that are not defaults came from. */
+void
+handle_describe(struct conn *conn)
+{
+	const struct shell *shell = conn->control->shell;
+	const struct actor *actor;
+	const struct conf *conf;
+	json_t *parameters;
+	struct ref ref;
+
+	if (!call_resolve_one(conn, &ref))
+		return;
+	actor = actors_get(&shell->actors, ref);
+	if (actor == NULL || actor->conf == NULL) {
+		reply_invalid_state(conn, ref, "it is not configured any more");
+		return;
+	}
+	conf = shell_conf_of(shell, actor);
+	parameters = json_pack("{s:{},s:[]}", "spec", "origin");
+	for (size_t i = 0; parameters != NULL && i < actor->conf->n_keys; i++)
+		add_key(json_object_get(parameters, "spec"),
+		        json_object_get(parameters, "origin"), conf,
+		        &actor->conf->keys[i]);
+	reply_json(conn, parameters);
+}

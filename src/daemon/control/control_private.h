@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: ISC */
+/* control_private.h - what the files of the control server share.
+ *
+ *	control.c         listening, accepting, the list of connections, turns
+ *	control_conn.c    one connection: bytes in and out, one call at a time, replies
+ *	control_calls.c   the table of methods; from a message to its handler
+ *	control_params.c  are the parameters what the interface says?
+ *	control_auth.c    permissions
+ *	control_rights.c  clients that send descriptors
+ *	control_share.c   the share of an observer
+ *	control_wait.c    calls that wait for actors
+ *	control_token.c   answers that are given again
+ *	control_act.c     methods that change something
+ *	control_grow.c    methods that make the tree larger and smaller
+ *	control_plan.c    methods about the configuration
+ *	control_upgrade.c  Upgrade: its call goes on with the next guardian
+ *	control_read.c    methods that only look
+ *	control_simulate.c  Simulate
+ *	control_stream.c  methods with many replies
+ *	control_logs.c    Logs: a reader process for each call
+ *	control_logs_request.c  the request to a reader
+ *
+ * A connection owns the call that it is at.  Whoever finishes a call says so with
+ * call_finish(); connections are only freed at the end of conn_run().
+ */
+#ifndef DAEMON_CONTROL_PRIVATE_H
+#define DAEMON_CONTROL_PRIVATE_H
+
+#include "base/pace.h"
+#include "conf/text/conf.h"
+#include "core/core.h"
+#include "daemon/control/control.h"
+#include "daemon/state/resolve.h"
+#include "daemon/metrics/scrape.h"
+#include "os/sock.h"
+#include "varlink/varlink.h"
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#define CONTROL_CONNS_MAX     512
+#define CONTROL_CONNS_UID_MAX 128
+/* The most connections, with those that wait for a child to close them. */
+#define CONTROL_LEFT_MAX (2 * CONTROL_CONNS_MAX)
+/* The last places are for clients with control, so that observers cannot shut them out.
+ */
+#define CONTROL_CONNS_KEPT 32
+/* Calls of one connection that wait for their turn. */
+#define CONTROL_CALLS_MAX 64
+/* Names in one call. */
+#define CONTROL_NAMES_MAX 256
+/* Bytes of a name and of a pattern: a pattern is compared with every actor. */
+#define CONTROL_NAME_MAX    CONF_PATH_MAX
+#define CONTROL_PATTERN_MAX 255
+/* Names that are to be looked for, times actors, in one call of an observer. */
+#define CONTROL_SEARCH_MAX 1000000
+/* Bytes that one connection may have to be sent, and when a call or a stream goes on. */
+#define CONTROL_OUT_MAX    (2 * VARLINK_REPLY_MAX)
+#define CONTROL_OUT_STREAM (256 * 1024)
+/* … that all connections of one observer, and of all of them, may have before another of
+ * their calls is begun. */
+#define CONTROL_OUT_UID      (16 * 1024 * 1024)
+#define CONTROL_OUT_OBSERVED (64 * 1024 * 1024)
+/* Actors that calls of a single observer, and of all observers, may wait for; the rest of
+ * CONTROL_WAITERS_MAX is for clients with control. */
+#define CONTROL_WAITERS_UID      1024
+#define CONTROL_WAITERS_OBSERVED 3072
+/* Calls of a single observer that follow events. */
+#define CONTROL_FOLLOWERS_UID 32
+/* Processes that read logs. */
+#define CONTROL_READERS_MAX  16
+#define CONTROL_READERS_KEPT 4
+#define CONTROL_READERS_UID  6 /* of one observer */
+/* Commands whose answers are remembered. */
+#define CONTROL_TOKENS_MAX 256
+#define CONTROL_TOKEN_LEN  128
+#define CONTROL_ANSWER_MAX 4096
+/* The parts of a token that the core is given: see control_wait.c. */
+#define TOKEN_WAITER_MASK  UINT32_C(0xffff)
+#define TOKEN_MEMORY_SHIFT 16
+/* How long no connection is accepted after descriptors or memory ran out. */
+#define CONTROL_ACCEPT_PAUSE 1.0
+
+#define CONTROL_INTERFACE "io.supd.Control"
+#define SERVICE_INTERFACE "org.varlink.service"
+
+enum access {
+	ACCESS_EVERYBODY,
+	ACCESS_OBSERVE,
+	ACCESS_CONTROL,
+};
+
+enum param_type {
+	PARAM_STRING,
+	PARAM_STRINGS,
+	PARAM_NAME, /* of an actor, or a pattern */
+	PARAM_NAMES,
+	PARAM_INT, /* never negative */
+	PARAM_INTS,
+	PARAM_BOOL,
+	PARAM_TEXTS, /* an object of texts */
+};
+
+struct param {
+	const char *name; /* NULL ends a list */
+	enum param_type type;
+	bool required; /* else absent and null mean the same */
+};
+
+struct conn;
+struct logs;
+struct upgrade;
+
+struct method {
+	const char *name; /* without the interface; NULL ends a table */
+	enum access access;
+	bool needs_more;
+	const struct param *params;
+	void (*handle)(struct conn *conn); /* NULL: not in this version */
+};
+
+/* An actor that a call waits for. */
+struct target {
+	struct ref ref; /* REF_NONE: Watch of a name that no actor has */
+	uint64_t token; /* 0: answered or nothing is waited for */
+	bool answered;
+	bool confirmed; /* Watch: the actor existed and has ended */
+	enum reply_result result;
+	struct cause cause;
+	enum node_state state; /* when it was answered */
+	uint32_t incarnation;
+	char *path; /* owned; for Watch and Add, as the actor may not exist */
+};
+
+enum call_state {
+	CALL_FINISHED,  /* nothing more to do */
+	CALL_NEXT_TURN, /* answered once the core had its turn */
+	CALL_TARGETS,   /* answered once all targets are */
+	CALL_AGAIN,     /* made before: answered once all that it did then has come */
+	CALL_WATCH,     /* one reply a target */
+	CALL_LIST,      /* one reply an actor */
+	CALL_EVENTS,    /* one reply an event */
+	CALL_LOGS,      /* one reply a line */
+	CALL_UPGRADE,   /* answered by the next guardian */
+	CALL_TRIAL,     /* answered when the configuration is kept, or taken back */
+	CALL_METRICS,   /* answered when the figures were collected */
+};
+
+struct call {
+	struct varlink_call message;
+	const struct method *method;
+	enum call_state state;
+	uint64_t turn; /* CALL_NEXT_TURN: the turn in which it came */
+	ev_timer timer;
+
+	struct target *targets;
+	size_t n_targets;
+	size_t n_open;     /* not answered */
+	uint32_t *answers; /* the targets in the order in which they were answered */
+	size_t n_answers;
+	size_t n_sent;                     /* Watch: of the answers */
+	void (*finish)(struct conn *conn); /* all went well: the reply */
+	/* the first that did not: the error; NULL: as for all */
+	void (*fail)(struct conn *conn, const struct target *target);
+	char *base_path; /* Scale: of whom; owned */
+
+	struct ref_list list; /* the actors that the call is about */
+	size_t position;      /* CALL_LIST: in it */
+	bool resources;       /* Status: with the resources of the processes */
+
+	uint64_t next_seq;  /* CALL_EVENTS: the next to be sent, or to be looked at */
+	uint64_t until_seq; /* CALL_EVENTS: behind the last, UINT64_MAX: follow */
+	const char *pattern;
+
+	struct logs *logs; /* CALL_LOGS: the reader */
+
+	struct scrape_request scrape; /* CALL_METRICS */
+
+	char *plan; /* CALL_TRIAL: of what was applied; owned */
+
+	struct upgrade *upgrade; /* CALL_UPGRADE: the look at the new binary */
+
+	uint32_t memory; /* where the answer is kept, counted from 1; 0: nowhere */
+	uint64_t memory_serial;
+	bool keeps; /* the call goes on when its client goes away */
+};
+
+struct conn {
+	struct control *control;
+	TAILQ_ENTRY(conn) link;
+	TAILQ_ENTRY(conn) attention_link;
+	bool in_attention;
+
+	int fd;
+	ev_io io;
+	int hangup_fd; /* tells of a hang-up while nothing is read or written; or -1 */
+	ev_io hangup_io;
+	struct sock_peer peer;
+	struct varlink_reader reader;
+	struct strbuf out;
+	size_t sent;     /* of out */
+	size_t mark;     /* where the reply that is being written begins */
+	bool eof;        /* nothing more comes in */
+	bool mute;       /* nothing more can go out */
+	bool broken;     /* to be closed at once */
+	bool busy;       /* call is in use */
+	bool running;    /* conn_run() is below us */
+	bool awaits_end; /* its end tells the client that supd is gone */
+	bool observes;   /* by its last call: it may look and no more */
+	bool held_back;  /* its next call waits until others of its kind were answered */
+	bool may_bring;  /* the kernel lets descriptors through: see os/rights.h */
+	bool is_kept; /* the walker has it, too: for the next supd, or until the end */
+	struct call call;
+};
+
+struct waiter {
+	struct conn *conn; /* NULL: free */
+	uint32_t target;
+	uint32_t serial;
+	uint32_t next_free;
+};
+
+/* A command that came with a token, in the ledger: it outlives this guardian. */
+struct remembered {
+	_Atomic uint32_t state; /* enum remembered_state */
+	uint32_t answer_len;
+	uint64_t serial;
+	uid_t uid;
+	bool is_orphaned;      /* begun under an earlier guardian */
+	uint32_t first_serial; /* of the token of its first target */
+	uint32_t n_targets;
+	uint32_t n_tried; /* Signal: targets that a signal was about to be sent to */
+	uint32_t n_done;  /* targets posted to the core, or signalled */
+	uint32_t failed;  /* the first target that failed; n_targets: none so far */
+	enum reply_result result; /* … and how */
+	struct cause cause;
+	struct ref ref;
+	enum node_state node_state;
+	uint8_t answered[CONTROL_WAITERS_MAX / 8]; /* a bit a target */
+	char method[32];
+	char token[CONTROL_TOKEN_LEN + 1];
+	char answer[CONTROL_ANSWER_MAX];
+};
+
+enum remembered_state {
+	REMEMBERED_FREE,
+	REMEMBERED_BEGUN,    /* nothing of it was carried out yet */
+	REMEMBERED_DONE,     /* its events are in the journal, or some signal was sent */
+	REMEMBERED_ANSWERED, /* the answer is kept */
+};
+
+TAILQ_HEAD(conn_list, conn);
+TAILQ_HEAD(logs_list, logs);
+
+struct control {
+	struct shell *shell;
+	int listen_fd;
+	int reserve_fd; /* given up to serve one more when descriptors ran out */
+	bool owns_path;
+	/* The file of the socket; 0: not known to be there. */
+	dev_t file_dev;
+	ino_t file_ino;
+	bool closing;
+	ev_io accept_io;
+	ev_timer accept_timer;
+	struct conn_list conns;
+	size_t n_conns;
+	struct conn_list attention; /* something may have happened to their calls */
+	uint64_t turn;
+	uint64_t seen_seq; /* of the events that followers were told of */
+	size_t n_followers;
+	size_t n_held_back;
+	struct logs_list readers;
+	size_t n_readers;
+	struct conn *upgrader; /* the connection that called Upgrade; or NULL */
+
+	struct waiter *waiters;
+	uint32_t waiters_cap;
+	uint32_t n_waiters;
+	uint32_t free_waiter; /* UINT32_MAX: none */
+	uint32_t waiter_serial;
+
+	struct remembered *remembered; /* CONTROL_TOKENS_MAX of them, a ring; borrowed */
+	uint64_t next_remembered;
+
+	/* Connections that are still to be closed, of these users. */
+	struct left {
+		int fd;
+		uid_t uid;
+	} left[CONTROL_LEFT_MAX];
+	size_t n_left;
+	struct pace rights_pace; /* of lines about clients that send descriptors */
+};
+
+/* control.c */
+struct control *control_alloc(struct shell *shell);
+void control_adopt(struct control *control, int take_fd, const struct sock_peer *peer);
+struct conn *control_insert(struct control *control, int take_fd,
+                            const struct sock_peer *peer);
+void control_attend(struct conn *conn);
+void control_conn_closed(struct control *control);
+
+/* control_conn.c */
+struct conn *conn_new(struct control *control, int take_fd, const struct sock_peer *peer);
+void conn_free(struct conn *conn);
+void conn_run(struct conn *conn);
+void conn_read(struct conn *conn);
+void conn_flush(struct conn *conn);
+size_t conn_unsent(const struct conn *conn);
+void call_finish(struct conn *conn);
+struct strbuf *reply_begin(struct conn *conn);
+void reply_end(struct conn *conn, bool continues);
+void reply_empty(struct conn *conn);
+void reply_json(struct conn *conn, json_t *take_parameters);
+void reply_raw(struct conn *conn, const char *message, size_t len);
+void reply_error(struct conn *conn, const char *error, json_t *take_parameters);
+
+/* control_calls.c */
+void call_dispatch(struct conn *conn);
+
+/* control_params.c */
+const char *params_check(const struct param *params, const json_t *parameters);
+const char *param_string(const struct conn *conn, const char *name);
+bool param_bool(const struct conn *conn, const char *name, bool otherwise);
+int64_t param_int(const struct conn *conn, const char *name, int64_t otherwise);
+const json_t *param_object(const struct conn *conn, const char *name);
+const json_t *param_array(const struct conn *conn, const char *name);
+void reply_invalid_parameter(struct conn *conn, const char *name);
+
+/* control_share.c */
+bool share_may_begin(struct conn *conn);
+void share_forget(struct conn *conn);
+void share_freed(struct control *control);
+bool share_has_waiters(const struct conn *conn, size_t n);
+bool share_has_stream(const struct conn *conn, enum call_state kind, size_t max);
+bool share_may_search(struct conn *conn, const json_t *names);
+
+/* control_rights.c */
+ssize_t rights_read(struct conn *conn, void *ret, size_t size);
+void rights_close(struct control *control, int take_fd, uid_t uid);
+bool rights_tend(struct control *control);
+
+/* control_auth.c */
+bool auth_allows(const struct conn *conn, enum access access);
+
+/* control_wait.c */
+bool wait_prepare(struct conn *conn, size_t n_targets);
+void wait_target(const struct shell *shell, struct target *target,
+                 const struct action *action);
+void wait_post(struct conn *conn, size_t target, const struct event *event);
+void wait_answered(struct conn *conn, size_t target);
+void wait_forget(struct conn *conn);
+void wait_start_timer(struct conn *conn);
+void wait_finish(struct conn *conn);
+void reply_invalid_state(struct conn *conn, struct ref ref, const char *message);
+void reply_limit(struct conn *conn, const char *name, int limit);
+void reply_target_error(struct conn *conn, const struct target *target);
+void reply_actors(struct conn *conn);
+
+/* control_token.c */
+enum token_state {
+	TOKEN_NEW,      /* or there is none */
+	TOKEN_WAITING,  /* begun by a call that still waits */
+	TOKEN_ORPHANED, /* begun under a guardian before us */
+};
+bool token_begin(struct conn *conn, enum token_state *ret_state);
+void token_keep(struct conn *conn);
+bool token_resumes(struct conn *conn, void (*finish)(struct conn *conn),
+                   void (*fail)(struct conn *conn, const struct target *target));
+bool token_progress(struct conn *conn);
+struct remembered *token_memory(struct conn *conn);
+struct remembered *token_find(struct conn *conn, bool *ret_replied);
+void reply_outcome_unknown(struct conn *conn);
+void token_answer(struct conn *conn, const char *message, size_t len);
+void tokens_init(struct control *control, void *memory);
+
+/* control_act.c, control_plan.c, control_read.c, control_stream.c: handlers */
+bool call_resolve_name(struct conn *conn, const char *name, struct ref_list *list);
+bool call_resolve(struct conn *conn, struct ref_list *list);
+bool call_resolve_one(struct conn *conn, struct ref *ret);
+void reply_no_such_actor(struct conn *conn, const char *name,
+                         const struct candidates *candidates);
+void command_event(struct conn *conn, struct ref ref, const char *verb);
+void handle_start(struct conn *conn);
+void handle_stop(struct conn *conn);
+void handle_restart(struct conn *conn);
+void handle_suspend(struct conn *conn);
+void handle_resume(struct conn *conn);
+void handle_reset(struct conn *conn);
+void handle_signal(struct conn *conn);
+void handle_kill(struct conn *conn);
+void handle_wait(struct conn *conn);
+void reply_actor(struct conn *conn);
+void handle_add(struct conn *conn);
+void handle_delete(struct conn *conn);
+void handle_scale(struct conn *conn);
+void handle_shutdown(struct conn *conn);
+void handle_diff(struct conn *conn);
+void handle_apply(struct conn *conn);
+void handle_describe(struct conn *conn);
+void handle_status(struct conn *conn);
+void handle_explain(struct conn *conn);
+void handle_simulate(struct conn *conn);
+void handle_ping(struct conn *conn);
+void handle_metrics(struct conn *conn);
+void handle_get_info(struct conn *conn);
+void handle_get_interface_description(struct conn *conn);
+void handle_watch(struct conn *conn);
+void handle_events(struct conn *conn);
+bool stream_progress(struct conn *conn);
+void handle_logs(struct conn *conn);
+bool logs_progress(struct conn *conn);
+void logs_release(struct logs *logs);
+void logs_free_all(struct control *control);
+int logs_request(struct conn *conn);
+bool watch_progress(struct conn *conn);
+void handle_upgrade(struct conn *conn);
+void upgrade_release(struct conn *conn);
+
+#endif

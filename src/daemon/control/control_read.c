@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: ISC */
+/* control_read.c - methods that only look: Status, Explain, Ping, and introspection. */
+#include "config.h"
+
+#include "daemon/control/control_private.h"
+#include "daemon/report/explain.h"
+#include "daemon/state/shell.h"
+#include "daemon/report/view.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The actors of some names, or all; in one reply, or with `more` one in each. */
+void
+handle_status(struct conn *conn)
+{
+	struct call *call = &conn->call;
+
+	call->resources = param_bool(conn, "resources", false);
+	if (param_array(conn, "names") == NULL) {
+		if (resolve_all(conn->control->shell, &call->list) < 0) {
+			reply_limit(conn, call->method->name, 0);
+			return;
+		}
+	} else if (!call_resolve(conn, &call->list)) {
+		return;
+	}
+	if (call->message.more)
+		call->state = CALL_LIST;
+	else
+		reply_actors(conn);
+}
+
+/* The story of the last failure. */
+void
+handle_explain(struct conn *conn)
+{
+	struct strbuf *out;
+	struct ref ref;
+
+	if (!call_resolve_one(conn, &ref))
+		return;
+	out = reply_begin(conn);
+	explain_json(out, conn->control->shell, ref);
+	reply_end(conn, false);
+}
+
+/* Is anybody there, and who? */
+void
+handle_ping(struct conn *conn)
+{
+	const struct shell *shell = conn->control->shell;
+	uint64_t uptime_ms = clock_mono_ms() - shell->started_ms;
+	struct strbuf *out = reply_begin(conn);
+
+	strbuf_addf(out,
+	            "{\"version\":\"%s\",\"pid\":%d,\"walker_pid\":%d,"
+	            "\"uptime_ms\":%" PRIu64 "}",
+	            PACKAGE_VERSION, (int)getpid(), (int)shell->walker_pid, uptime_ms);
+	reply_end(conn, false);
+}
+
+static void
+on_figures(struct scrape_request *request, struct scrape_text *text)
+{
+	struct call *call =
+	    (struct call *)(void *)((char *)request - offsetof(struct call, scrape));
+	struct conn *conn =
+	    (struct conn *)(void *)((char *)call - offsetof(struct conn, call));
+	struct strbuf *out;
+
+	if (text == NULL) {
+		reply_limit(conn, "metrics", SCRAPE_BYTES_MAX);
+	} else {
+		out = reply_begin(conn);
+		strbuf_adds(out, "{\"openmetrics\":");
+		strbuf_add_json_bytes(out, text->sb.data, text->sb.len);
+		strbuf_addc(out, '}');
+		reply_end(conn, false);
+	}
+	call->state = CALL_FINISHED;
+	conn_run(conn);
+}
+
+/* Metrics: the figures that are served at metrics.listen. */
+void
+handle_metrics(struct conn *conn)
+{
+	conn->call.state = CALL_METRICS;
+	conn->call.scrape = (struct scrape_request){.on_text = on_figures};
+	scraper_ask(conn->control->shell->scraper, &conn->call.scrape);
+}
+
+/* org.varlink.service: vendor, product, version and interfaces. */
+void
+handle_get_info(struct conn *conn)
+{
+	struct strbuf *out = reply_begin(conn);
+
+	strbuf_adds(out, "{\"vendor\":\"supd\",\"product\":\"supd\",\"version\":"
+	                 "\"" PACKAGE_VERSION "\",\"url\":\"" PACKAGE_URL
+	                 "\",\"interfaces\":[\"" SERVICE_INTERFACE
+	                 "\",\"" CONTROL_INTERFACE "\"]}");
+	reply_end(conn, false);
+}
+
+/* org.varlink.service: the text of an interface. */
+void
+handle_get_interface_description(struct conn *conn)
+{
+	const char *name = param_string(conn, "interface");
+	const char *text = NULL;
+	struct strbuf *out;
+
+	if (strcmp(name, CONTROL_INTERFACE) == 0)
+		text = varlink_control_description;
+	else if (strcmp(name, SERVICE_INTERFACE) == 0)
+		text = varlink_service_description;
+	if (text == NULL) {
+		reply_error(conn, SERVICE_INTERFACE ".InterfaceNotFound",
+		            json_pack("{s:s}", "interface", name));
+		return;
+	}
+	out = reply_begin(conn);
+	strbuf_adds(out, "{\"description\":");
+	strbuf_add_json(out, text);
+	strbuf_addc(out, '}');
+	reply_end(conn, false);
+}

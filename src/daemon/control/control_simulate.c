@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: ISC */
+/* control_simulate.c - Simulate: what the policy will do. */
+#include "config.h"
+
+#include "daemon/control/control_private.h"
+#include "daemon/state/shell.h"
+#include "daemon/forecast/simulate.h"
+
+#include <errno.h>
+
+static const char *
+path_of(const void *user, struct ref ref)
+{
+	return shell_path(user, ref);
+}
+
+struct workers {
+	struct ref at[SIMULATE_ACTORS_MAX];
+	size_t n;
+};
+
+/* This actor, or all below it that have a process; false: too many. */
+static bool
+add_workers(const struct shell *shell, struct ref top, struct workers *workers)
+{
+	struct node_view view;
+
+	for (struct ref ref = top; ref.slot != REF_NONE.slot;
+	     ref = core_next(shell->core, top, ref)) {
+		core_view(shell->core, ref, shell->now_ms, &view);
+		if (view.kind == NODE_SUPERVISOR)
+			continue;
+		if (workers->n == SIMULATE_ACTORS_MAX)
+			return false;
+		workers->at[workers->n++] = ref;
+		/* For a supervisor with a process the question is about that process. */
+		if (ref.slot == top.slot)
+			break;
+	}
+	return true;
+}
+
+/* The workers that the question is about; false: an error was replied. */
+static bool
+select_workers(struct conn *conn, const char *name, struct workers *workers)
+{
+	const struct shell *shell = conn->control->shell;
+	struct ref_list *list = &conn->call.list;
+	bool fits = true;
+
+	if (name == NULL)
+		fits = add_workers(shell, core_ref(shell->core, CORE_USER), workers);
+	else if (!call_resolve_name(conn, name, list))
+		return false;
+	for (size_t i = 0; i < list->n && fits; i++)
+		fits = add_workers(shell, list->at[i], workers);
+	if (!fits)
+		reply_limit(conn, name != NULL ? name : "/user", SIMULATE_ACTORS_MAX);
+	return fits;
+}
+
+/* Why there are no steps. */
+static void
+reply_failure(struct conn *conn, struct ref ref, int r)
+{
+	if (r == -EINVAL)
+		reply_invalid_state(conn, ref,
+		                    "it cannot be started where it is: its supervisor "
+		                    "is down or it waits for somebody");
+	else if (r == -EOVERFLOW)
+		reply_invalid_state(conn, ref, "there is no end in sight");
+	else
+		reply_limit(conn, shell_path(conn->control->shell, ref),
+		            SIMULATE_BYTES_MAX);
+}
+
+/* The parameters; false: an error was replied. */
+static bool
+read_question(struct conn *conn, struct simulation *ret)
+{
+	const char *cause = param_string(conn, "cause");
+	int64_t times = param_int(conn, "times", SIMULATE_TIMES);
+
+	if (times < 1 || times > SIMULATE_TIMES_MAX) {
+		reply_invalid_parameter(conn, "times");
+		return false;
+	}
+	if (!simulate_parse_cause(cause != NULL ? cause : "signal:KILL", &ret->cause)) {
+		reply_invalid_parameter(conn, "cause");
+		return false;
+	}
+	ret->times = (uint32_t)times;
+	return true;
+}
+
+/* One worker; false: an error was replied. */
+static bool
+add_worker(struct conn *conn, const struct simulation *simulation, struct ref ref,
+           struct strbuf *steps)
+{
+	struct node_view view;
+	int r;
+
+	core_view(simulation->core, ref, simulation->now_ms, &view);
+	if (!simulate_can_fail(&simulation->cause, view.ready_mode)) {
+		reply_invalid_state(conn, ref,
+		                    "it is ready as soon as it is executed: there is no "
+		                    "start_timeout");
+		return false;
+	}
+	r = simulate(simulation, ref, steps);
+	if (r < 0)
+		reply_failure(conn, ref, r);
+	return r == 0;
+}
+
+/* What the policy will do if it, or each worker in turn, keeps failing.  Nothing real is
+ * touched: each question is put to a copy of the core. */
+void
+handle_simulate(struct conn *conn)
+{
+	const struct shell *shell = conn->control->shell;
+	struct simulation simulation = {
+	    .core = shell->core,
+	    .conf = shell->conf,
+	    .now_ms = shell->now_ms,
+	    .path = path_of,
+	    .user = shell,
+	    .json = true,
+	};
+	struct workers workers = {.n = 0};
+	struct strbuf steps;
+	bool good;
+
+	strbuf_init(&steps, SIMULATE_BYTES_MAX);
+	good = read_question(conn, &simulation) &&
+	       select_workers(conn, param_string(conn, "name"), &workers);
+	for (size_t i = 0; good && i < workers.n; i++)
+		good = add_worker(conn, &simulation, workers.at[i], &steps);
+	if (good) {
+		struct strbuf *out = reply_begin(conn);
+
+		strbuf_adds(out, "{\"steps\":[");
+		strbuf_adds(out, strbuf_str(&steps));
+		strbuf_adds(out, "]}");
+		reply_end(conn, false);
+	}
+	strbuf_done(&steps);
+}

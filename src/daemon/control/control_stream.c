@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: ISC */
+/* control_stream.c - methods with many replies: Status with `more`, Events, Watch.
+ *
+ * Nothing is queued for a client that does not read: a stream is a place in the tree or
+ * in the ring of events, and moves on when the client has taken what was sent.
+ */
+#include "config.h"
+
+#include "base/assert.h"
+#include "daemon/state/cause.h"
+#include "daemon/control/control_private.h"
+#include "daemon/state/glob.h"
+#include "daemon/state/shell.h"
+#include "daemon/report/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Status with `more` ----------------------------------------------------------- */
+
+/* The next actor of the list, from `at` on, that is still there. */
+static size_t
+next_valid(const struct conn *conn, size_t at)
+{
+	const struct ref_list *list = &conn->call.list;
+
+	while (at < list->n && !core_valid(conn->control->shell->core, list->at[at]))
+		at++;
+	return at;
+}
+
+static void
+list_progress(struct conn *conn)
+{
+	const struct shell *shell = conn->control->shell;
+	struct call *call = &conn->call;
+	size_t at = next_valid(conn, call->position);
+	struct view_clock clock;
+	bool last = false;
+
+	view_clock_init(&clock);
+	clock.resources = call->resources;
+	while (!last && conn_unsent(conn) < CONTROL_OUT_STREAM) {
+		struct strbuf *out = reply_begin(conn);
+		size_t next = at < call->list.n ? next_valid(conn, at + 1) : at;
+
+		strbuf_adds(out, "{\"actors\":[");
+		/* The list may be empty now: its last actors went away since the reply
+		 * before. */
+		if (at < call->list.n)
+			view_actor_json(out, shell, &clock, call->list.at[at]);
+		strbuf_adds(out, "]}");
+		last = next == call->list.n;
+		reply_end(conn, !last);
+		at = next;
+	}
+	call->position = at;
+	if (last)
+		call_finish(conn);
+}
+
+/* ---- Events ----------------------------------------------------------------------- */
+
+/* The next event from `seq` on that is to be sent, or until_seq. */
+static uint64_t
+next_match(const struct conn *conn, uint64_t seq)
+{
+	const struct events *events = &conn->control->shell->events;
+	const struct call *call = &conn->call;
+	uint64_t end =
+	    call->until_seq < events->next_seq ? call->until_seq : events->next_seq;
+
+	while (seq < end && !events_match(events, seq, call->pattern))
+		seq++;
+	return seq;
+}
+
+static void
+send_event(struct conn *conn, uint64_t seq, bool continues)
+{
+	const char *json = "{}";
+	size_t len = 2;
+	struct strbuf *out = reply_begin(conn);
+
+	(void)events_get(&conn->control->shell->events, seq, &json, &len);
+	strbuf_adds(out, "{\"event\":");
+	strbuf_add(out, json, len);
+	strbuf_addc(out, '}');
+	reply_end(conn, continues);
+}
+
+/* The client was too slow: what it was to get next was overwritten. */
+static bool
+has_lost(struct conn *conn)
+{
+	const struct events *events = &conn->control->shell->events;
+	const struct call *call = &conn->call;
+
+	if (call->next_seq >= events->first_seq)
+		return false;
+	reply_error(conn, CONTROL_INTERFACE ".SlowConsumer",
+	            json_pack("{s:I}", "dropped",
+	                      (json_int_t)(events->first_seq - call->next_seq)));
+	return true;
+}
+
+/* What is there up to until_seq; the last one ends the call. */
+static void
+replay_progress(struct conn *conn)
+{
+	struct call *call = &conn->call;
+	uint64_t seq = next_match(conn, call->next_seq);
+	bool last = false;
+
+	while (!last && conn_unsent(conn) < CONTROL_OUT_STREAM) {
+		uint64_t next = seq < call->until_seq ? next_match(conn, seq + 1) : seq;
+
+		last = next == call->until_seq;
+		/* Where nothing matched the one reply that must be is an empty object. */
+		send_event(conn, seq, !last);
+		seq = next;
+	}
+	call->next_seq = seq;
+}
+
+static void
+follow_progress(struct conn *conn)
+{
+	struct call *call = &conn->call;
+	const uint64_t end = conn->control->shell->events.next_seq;
+
+	while (conn_unsent(conn) < CONTROL_OUT_STREAM) {
+		call->next_seq = next_match(conn, call->next_seq);
+		if (call->next_seq >= end)
+			break;
+		send_event(conn, call->next_seq, true);
+		call->next_seq++;
+	}
+}
+
+static void
+events_progress(struct conn *conn)
+{
+	struct call *call = &conn->call;
+	bool last = has_lost(conn);
+
+	if (!last && call->until_seq == UINT64_MAX) {
+		follow_progress(conn);
+	} else if (!last) {
+		replay_progress(conn);
+		last = call->next_seq == call->until_seq;
+	}
+	if (last)
+		call_finish(conn);
+}
+
+/* Send more of a stream; false: the client has to read first, or there is nothing. */
+bool
+stream_progress(struct conn *conn)
+{
+	size_t before = conn_unsent(conn);
+
+	if (before >= CONTROL_OUT_STREAM)
+		return false;
+	if (conn->call.state == CALL_LIST)
+		list_progress(conn);
+	else
+		events_progress(conn);
+	return !conn->busy || conn_unsent(conn) != before;
+}
+
+/* Where a client that has seen `since` goes on.  Numbers that were never given out are
+ * those of a supd before this one: it gets everything. */
+static uint64_t
+first_wanted(const struct events *events, int64_t since)
+{
+	if (since < 0 || (uint64_t)since >= events->next_seq ||
+	    (uint64_t)since + 1 < events->first_seq)
+		return events->first_seq;
+	return (uint64_t)since + 1;
+}
+
+/* The ring, and with `follow` all that comes later. */
+void
+handle_events(struct conn *conn)
+{
+	const struct events *events = &conn->control->shell->events;
+	struct call *call = &conn->call;
+
+	if (!share_has_stream(conn, CALL_EVENTS, CONTROL_FOLLOWERS_UID)) {
+		reply_limit(conn, call->method->name, CONTROL_FOLLOWERS_UID);
+		return;
+	}
+	call->pattern = param_string(conn, "pattern");
+	call->next_seq = first_wanted(events, param_int(conn, "since", -1));
+	call->until_seq = events->next_seq;
+	if (param_bool(conn, "follow", false))
+		call->until_seq = UINT64_MAX;
+	call->state = CALL_EVENTS;
+	conn->control->n_followers++;
+}
+
+/* ---- Watch ------------------------------------------------------------------------ */
+
+static bool
+is_final(enum node_state state)
+{
+	return state == STATE_STOPPED || state == STATE_DONE || state == STATE_FAILED;
+}
+
+/* The state in which the target ended.  By now the actor may be gone, or exist anew. */
+static enum node_state
+final_state(const struct target *target)
+{
+	if (is_final(target->state))
+		return target->state;
+	return cause_is_failure(&target->cause) ? STATE_FAILED : STATE_DONE;
+}
+
+static void
+send_terminated(struct conn *conn, const struct target *target, bool continues)
+{
+	const struct cause by_hand = {.kind = CAUSE_STOPPED, .code = -1};
+	struct strbuf *out = reply_begin(conn);
+	const char *state = "unknown";
+
+	if (target->confirmed)
+		state = node_state_names[final_state(target)];
+	else if (!ref_is_none(target->ref))
+		state = node_state_names[target->state];
+	strbuf_adds(out, "{\"path\":");
+	strbuf_add_json(out, target->path);
+	strbuf_addf(out,
+	            ",\"incarnation\":%u,\"cause\":", (unsigned int)target->incarnation);
+	/* How the process took the signal of a stop does not matter. */
+	if (!target->confirmed)
+		strbuf_adds(out, "null");
+	else if (target->state == STATE_STOPPED)
+		cause_json(out, &by_hand, NULL);
+	else
+		cause_json(out, &target->cause,
+		           cause_about(&conn->control->shell->actors, &target->cause,
+		                       target->ref));
+	strbuf_addf(out, ",\"state\":\"%s\",\"existence_confirmed\":%s}", state,
+	            target->confirmed ? "true" : "false");
+	reply_end(conn, continues);
+}
+
+/* Send those that ended, in the order in which they did; false: the others live, or the
+ * client has to read first. */
+bool
+watch_progress(struct conn *conn)
+{
+	struct call *call = &conn->call;
+	bool any = false;
+
+	while (call->n_sent < call->n_answers) {
+		struct target *target = &call->targets[call->answers[call->n_sent]];
+
+		if (conn_unsent(conn) >= CONTROL_OUT_STREAM)
+			return any;
+		if (target->token != 0 && target->result == REPLY_BUSY) {
+			reply_target_error(conn, target);
+			call_finish(conn);
+			return true;
+		}
+		if (target->token != 0)
+			target->confirmed = target->result == REPLY_DONE;
+		call->n_sent++;
+		any = true;
+		send_terminated(conn, target, call->n_sent < call->n_targets);
+	}
+	if (call->n_sent < call->n_targets)
+		return any;
+	call_finish(conn);
+	return true;
+}
+
+/* Watch one actor; `since` is the incarnation that the caller knew, or -1. */
+static void
+watch_actor(struct conn *conn, size_t i, struct ref ref, int64_t since)
+{
+	const struct shell *shell = conn->control->shell;
+	const struct event event = {
+	    .kind = EVENT_WAIT, .ref = ref, .wait_for = WAIT_TERMINATED};
+	struct target *target = &conn->call.targets[i];
+	struct node_view view;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	target->ref = ref;
+	target->incarnation = view.incarnation;
+	target->state = view.state;
+	if (is_final(view.state) || (since >= 0 && since != (int64_t)view.incarnation))
+		wait_answered(conn, i);
+	else
+		wait_post(conn, i, &event);
+}
+
+/* A watch before it is registered: an actor, or a name without an actor. */
+struct watch {
+	struct ref ref;
+	const char *path; /* borrowed */
+	int64_t since;
+};
+
+static bool
+register_watches(struct conn *conn, const struct watch *watches, size_t n)
+{
+	struct call *call = &conn->call;
+
+	if (!wait_prepare(conn, n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		struct target *target = &call->targets[i];
+
+		target->path = strdup(watches[i].path);
+		if (target->path == NULL) {
+			reply_limit(conn, call->method->name, 0);
+			return false;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (ref_is_none(watches[i].ref)) {
+			call->targets[i].ref = REF_NONE;
+			wait_answered(conn, i);
+		} else {
+			watch_actor(conn, i, watches[i].ref, watches[i].since);
+		}
+	}
+	call->state = CALL_WATCH;
+	return true;
+}
+
+/* Append what a name means; how many, -ENOTUNIQ, -ENOMEM or -E2BIG. */
+static int
+add_watches(const struct shell *shell, const char *name, int64_t since,
+            struct watch *watches, size_t *n, struct candidates *candidates)
+{
+	struct ref_list list;
+	int r;
+
+	ref_list_init(&list);
+	r = resolve_name(shell, name, &list, candidates);
+	if (r == -ENOENT) {
+		watches[(*n)++] = (struct watch){REF_NONE, name, since};
+		r = 1;
+	} else if (r > 0 && *n + list.n > CONTROL_WAITERS_MAX) {
+		r = -E2BIG;
+	} else if (r > 0) {
+		for (size_t i = 0; i < list.n; i++)
+			watches[(*n)++] = (struct watch){
+			    list.at[i], shell_path(shell, list.at[i]), since};
+	}
+	ref_list_done(&list);
+	return r;
+}
+
+static void
+watch_names(struct conn *conn, const json_t *names, const json_t *since,
+            struct watch *watches)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+		const json_t *known = json_array_get(since, i);
+		struct candidates candidates;
+		int r = add_watches(conn->control->shell, name,
+		                    known != NULL ? json_integer_value(known) : -1,
+		                    watches, &n, &candidates);
+
+		if (r == -ENOTUNIQ) {
+			reply_no_such_actor(conn, name, &candidates);
+			return;
+		}
+		if (r < 0) {
+			reply_limit(conn, name, CONTROL_WAITERS_MAX);
+			return;
+		}
+	}
+	(void)register_watches(conn, watches, n);
+}
+
+/* Death watch: one reply for each actor, at its final end or at once if it is over. */
+void
+handle_watch(struct conn *conn)
+{
+	const json_t *names = param_array(conn, "names");
+	const json_t *since = param_array(conn, "since");
+	struct watch *watches;
+
+	if (json_array_size(names) == 0) {
+		reply_invalid_parameter(conn, "names");
+		return;
+	}
+	if (since != NULL && json_array_size(since) != json_array_size(names)) {
+		reply_invalid_parameter(conn, "since");
+		return;
+	}
+	if (!share_may_search(conn, names))
+		return;
+	watches = calloc(CONTROL_WAITERS_MAX + CONTROL_NAMES_MAX, sizeof(*watches));
+	if (watches == NULL) {
+		reply_limit(conn, conn->call.method->name, 0);
+		return;
+	}
+	watch_names(conn, names, since, watches);
+	free(watches);
+}

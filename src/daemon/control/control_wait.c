@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: ISC */
+/* control_wait.c - calls that wait for actors: each target is a token that the core
+ * answers once.
+ */
+#include "config.h"
+
+#include "base/assert.h"
+#include "daemon/state/cause.h"
+#include "daemon/control/control_private.h"
+#include "daemon/state/shell.h"
+#include "daemon/processes/unkillable.h"
+#include "daemon/report/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tokens ----------------------------------------------------------------------- */
+
+_Static_assert(CONTROL_WAITERS_MAX < TOKEN_WAITER_MASK, "a token has room for them");
+_Static_assert(CONTROL_TOKENS_MAX < TOKEN_KEPT >> TOKEN_MEMORY_SHIFT, "and for these");
+
+/*
+ * A token is the number of its waiter plus one, above that where its call is remembered,
+ * and above that a serial number: a late answer never reaches a later call.
+ */
+static uint64_t
+make_token(const struct call *call, uint32_t waiter, uint32_t serial)
+{
+	return (uint64_t)serial << 32 | (call->keeps ? TOKEN_KEPT : 0) |
+	       (uint64_t)call->memory << TOKEN_MEMORY_SHIFT | (waiter + 1);
+}
+
+static struct waiter *
+find_waiter(struct control *control, uint64_t token)
+{
+	uint32_t i = ((uint32_t)token & TOKEN_WAITER_MASK) - 1;
+	struct waiter *waiter;
+
+	if (i >= control->waiters_cap)
+		return NULL;
+	waiter = &control->waiters[i];
+	if (waiter->conn == NULL || waiter->serial != (uint32_t)(token >> 32))
+		return NULL;
+	return waiter;
+}
+
+static void
+free_waiter(struct control *control, uint64_t token)
+{
+	struct waiter *waiter = find_waiter(control, token);
+
+	ASSERT(waiter != NULL);
+	waiter->conn = NULL;
+	waiter->next_free = control->free_waiter;
+	control->free_waiter = (uint32_t)(waiter - control->waiters);
+	control->n_waiters--;
+}
+
+/* Have at least n free waiters. */
+static bool
+reserve_waiters(struct control *control, size_t n)
+{
+	uint32_t cap = control->waiters_cap == 0 ? 64 : control->waiters_cap;
+	struct waiter *waiters;
+
+	while (cap < control->n_waiters + n)
+		cap *= 2;
+	if (cap == control->waiters_cap)
+		return true;
+	waiters = reallocarray(control->waiters, cap, sizeof(*waiters));
+	if (waiters == NULL)
+		return false;
+	for (uint32_t i = cap; i-- > control->waiters_cap;) {
+		waiters[i] = (struct waiter){.next_free = control->free_waiter};
+		control->free_waiter = i;
+	}
+	control->waiters = waiters;
+	control->waiters_cap = cap;
+	return true;
+}
+
+/* ---- waiting ---------------------------------------------------------------------- */
+
+/*
+ * Make room for the targets of a call before anything is done; false: there is none, and
+ * the error is replied.
+ */
+bool
+wait_prepare(struct conn *conn, size_t n_targets)
+{
+	struct control *control = conn->control;
+	struct call *call = &conn->call;
+
+	ASSERT(call->targets == NULL);
+	ASSERT(n_targets > 0);
+	if (!share_has_waiters(conn, n_targets) || !reserve_waiters(control, n_targets)) {
+		reply_limit(conn, call->method->name, CONTROL_WAITERS_MAX);
+		return false;
+	}
+	call->targets = calloc(n_targets, sizeof(*call->targets));
+	call->answers = calloc(n_targets, sizeof(*call->answers));
+	if (call->targets == NULL || call->answers == NULL) {
+		reply_limit(conn, call->method->name, 0);
+		return false;
+	}
+	call->n_targets = n_targets;
+	return true;
+}
+
+/* Post an event that the core answers, on behalf of a target. */
+void
+wait_post(struct conn *conn, size_t target, const struct event *event)
+{
+	struct control *control = conn->control;
+	uint32_t i = control->free_waiter;
+	struct waiter *waiter = &control->waiters[i];
+	struct event with_token = *event;
+
+	ASSERT(i != UINT32_MAX);
+	control->free_waiter = waiter->next_free;
+	control->n_waiters++;
+	*waiter = (struct waiter){
+	    .conn = conn,
+	    .target = (uint32_t)target,
+	    .serial = ++control->waiter_serial,
+	};
+	with_token.token = make_token(&conn->call, i, waiter->serial);
+	conn->call.targets[target].ref = event->ref;
+	conn->call.targets[target].token = with_token.token;
+	conn->call.n_open++;
+	shell_post(control->shell, &with_token);
+}
+
+/* This target has its answer. */
+void
+wait_answered(struct conn *conn, size_t target)
+{
+	struct call *call = &conn->call;
+
+	ASSERT(!call->targets[target].answered);
+	call->targets[target].answered = true;
+	call->answers[call->n_answers++] = (uint32_t)target;
+}
+
+/* The call is over: drop its open targets.  Nothing is undone. */
+void
+wait_forget(struct conn *conn)
+{
+	struct control *control = conn->control;
+	struct call *call = &conn->call;
+
+	for (size_t i = 0; i < call->n_targets; i++) {
+		struct target *target = &call->targets[i];
+		const struct event unwait = {.kind = EVENT_UNWAIT,
+		                             .token = target->token};
+
+		if (target->token == 0 || target->answered)
+			continue;
+		free_waiter(control, target->token);
+		target->answered = true;
+		call->n_open--;
+		/* A kept one is answered to the memory of its call. */
+		if (!control->closing && !call->keeps)
+			shell_post(control->shell, &unwait);
+	}
+}
+
+/* Take the core's answer about a target with a known actor. */
+void
+wait_target(const struct shell *shell, struct target *target, const struct action *action)
+{
+	struct node_view view;
+
+	target->result = action->result;
+	target->cause = action->cause;
+	target->state = NODE_STATE_MAX; /* gone */
+	if (core_valid(shell->core, target->ref)) {
+		core_view(shell->core, target->ref, shell->now_ms, &view);
+		target->state = view.state;
+	}
+}
+
+/* During perform: note the answer of the core; the client is told after the turn, when
+ * the states are settled. */
+void
+control_on_reply(struct control *control, const struct action *action)
+{
+	struct waiter *waiter = find_waiter(control, action->token);
+	struct target *target;
+	struct conn *conn;
+
+	if (waiter == NULL)
+		return;
+	conn = waiter->conn;
+	target = &conn->call.targets[waiter->target];
+	wait_answered(conn, waiter->target);
+	free_waiter(control, action->token);
+	wait_target(control->shell, target, action);
+	conn->call.n_open--;
+	control_attend(conn);
+}
+
+static const char *
+state_of(const struct shell *shell, struct ref ref)
+{
+	struct node_view view;
+
+	if (!core_valid(shell->core, ref))
+		return node_state_names[STATE_STOPPED];
+	core_view(shell->core, ref, shell->now_ms, &view);
+	return node_state_names[view.state];
+}
+
+static void
+on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct conn *conn = timer->data;
+	const struct shell *shell = conn->control->shell;
+	const struct target *target = conn->call.targets;
+
+	(void)loop;
+	(void)revents;
+	/* The last answer came in this very turn. */
+	if (conn->call.n_open == 0)
+		return;
+	while (target->answered)
+		target++;
+	reply_error(conn, CONTROL_INTERFACE ".Timeout",
+	            json_pack("{s:s,s:s}", "name", shell_path(shell, target->ref),
+	                      "state", state_of(shell, target->ref)));
+	call_finish(conn);
+	conn_run(conn);
+}
+
+/* Start the clock of `timeout_ms`, if the call has one. */
+void
+wait_start_timer(struct conn *conn)
+{
+	ev_timer *timer = &conn->call.timer;
+	struct ev_loop *loop = conn->control->shell->loop;
+	int64_t timeout_ms = param_int(conn, "timeout_ms", -1);
+
+	if (timeout_ms < 0)
+		return;
+	ev_timer_init(timer, on_timeout, 0., 0.);
+	timer->data = conn;
+	/* The loop's idea of now, which it counts from, may be as old as its last
+	 * wakeup. */
+	ev_now_update(loop);
+	ev_timer_set(timer, (double)timeout_ms / 1e3, 0.);
+	ev_timer_start(loop, timer);
+}
+
+/* ---- replies ---------------------------------------------------------------------- */
+
+/* What was asked for is not possible in the state that the actor is in. */
+void
+reply_invalid_state(struct conn *conn, struct ref ref, const char *message)
+{
+	const struct shell *shell = conn->control->shell;
+
+	reply_error(conn, CONTROL_INTERFACE ".InvalidState",
+	            json_pack("{s:s,s:s,s:s}", "name", shell_path(shell, ref), "state",
+	                      state_of(shell, ref), "message", message));
+}
+
+/* There is more of something than supd has room for. */
+void
+reply_limit(struct conn *conn, const char *name, int limit)
+{
+	reply_error(conn, CONTROL_INTERFACE ".LimitReached",
+	            json_pack("{s:s,s:i}", "name", name, "limit", limit));
+}
+
+/* The name of the target; as the client gave it if no such actor exists. */
+static const char *
+name_of(const struct conn *conn, const struct target *target)
+{
+	return target->path != NULL ? target->path
+	                            : shell_path(conn->control->shell, target->ref);
+}
+
+static void
+reply_start_failed(struct conn *conn, const struct target *target)
+{
+	struct strbuf cause;
+	json_t *object;
+
+	strbuf_init(&cause, 4096);
+	cause_json(
+	    &cause, &target->cause,
+	    cause_about(&conn->control->shell->actors, &target->cause, target->ref));
+	object = json_loads(strbuf_str(&cause), 0, NULL);
+	strbuf_done(&cause);
+	reply_error(
+	    conn, CONTROL_INTERFACE ".StartFailed",
+	    json_pack("{s:s,s:o}", "name", name_of(conn, target), "cause", object));
+}
+
+/* What is in the way of a command, and what to do about it. */
+static void
+reply_not_now(struct conn *conn, struct ref ref)
+{
+	const struct shell *shell = conn->control->shell;
+	const bool wants_up = strcmp(conn->call.method->name, "Start") == 0 ||
+	                      strcmp(conn->call.method->name, "Restart") == 0;
+	struct node_view view = {.parent = REF_NONE, .state = STATE_STOPPED};
+	struct strbuf why;
+
+	strbuf_init(&why, 65536);
+	if (core_valid(shell->core, ref))
+		core_view(shell->core, ref, shell->now_ms, &view);
+	if (wants_up && view.held) {
+		strbuf_adds(&why, "it is held down; start it, and it is no longer");
+	} else if (wants_up && core_valid(shell->core, view.parent)) {
+		strbuf_addf(&why, "its supervisor %s does not run; start that first",
+		            shell_path(shell, view.parent));
+	} else {
+		strbuf_adds(&why, view.state == STATE_STOPPING
+		                      ? "it is being stopped already"
+		                      : "nothing of it runs; start it first");
+	}
+	reply_invalid_state(conn, ref, strbuf_str(&why));
+	strbuf_done(&why);
+}
+
+/* It was to end, or to start anew, and SIGKILL does not end what there is of it. */
+static void
+reply_unkillable(struct conn *conn, struct ref ref)
+{
+	const struct shell *shell = conn->control->shell;
+	struct strbuf why;
+
+	strbuf_init(&why, 65536);
+	unkillable_text_below(&why, shell, ref);
+	strbuf_adds(&why, "; supd goes on without it");
+	reply_invalid_state(conn, ref, strbuf_str(&why));
+	strbuf_done(&why);
+}
+
+/* Why it did not come, in the words of the interface. */
+void
+reply_target_error(struct conn *conn, const struct target *target)
+{
+	const struct shell *shell = conn->control->shell;
+
+	switch (target->result) {
+	case REPLY_FAILED:
+		if (target->cause.kind == CAUSE_UNKILLABLE)
+			reply_unkillable(conn, target->ref);
+		else if (cause_is_failure(&target->cause))
+			reply_start_failed(conn, target);
+		else
+			reply_invalid_state(conn, target->ref,
+			                    "it ended, and what was waited for can no "
+			                    "longer come");
+		break;
+	case REPLY_NO_SUCH_ACTOR:
+		reply_error(
+		    conn, CONTROL_INTERFACE ".NoSuchActor",
+		    json_pack("{s:s,s:[]}", "name", name_of(conn, target), "candidates"));
+		break;
+	case REPLY_BUSY:
+		reply_limit(conn, shell_path(shell, target->ref), CONTROL_WAITERS_MAX);
+		break;
+	case REPLY_LIMIT:
+		reply_limit(conn, shell_path(shell, target->ref), 0);
+		break;
+	case REPLY_SUPERSEDED:
+		reply_invalid_state(conn, target->ref,
+		                    shell->shutting_down
+		                        ? "supd shuts down"
+		                        : "a later command wanted something else");
+		break;
+	case REPLY_INVALID_STATE:
+	case REPLY_DONE:
+		reply_not_now(conn, target->ref);
+		break;
+	}
+}
+
+/* The reply of the acting methods: the actors as they are now. */
+void
+reply_actors(struct conn *conn)
+{
+	struct strbuf *out = reply_begin(conn);
+
+	strbuf_adds(out, "{\"actors\":");
+	view_actors_json(out, conn->control->shell, &conn->call.list,
+	                 conn->call.resources);
+	strbuf_addc(out, '}');
+	reply_end(conn, false);
+}
+
+/* All that was waited for has come: reply, the first error before all else. */
+void
+wait_finish(struct conn *conn)
+{
+	struct call *call = &conn->call;
+	const struct target *failed = NULL;
+
+	for (size_t i = 0; failed == NULL && i < call->n_targets; i++) {
+		const struct target *target = &call->targets[i];
+
+		if (target->answered && target->result != REPLY_DONE)
+			failed = target;
+	}
+	if (failed != NULL && call->fail != NULL)
+		call->fail(conn, failed);
+	else if (failed != NULL)
+		reply_target_error(conn, failed);
+	else
+		call->finish(conn);
+	call_finish(conn);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: ISC */
+/* simulate.c - what the policy will do if an actor keeps failing: the steps. */
+#include "config.h"
+
+#include "daemon/forecast/simulate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/names.h"
+#include "base/units.h"
+#include "daemon/state/cause.h"
+#include "daemon/forecast/forecast.h"
+
+#define TEXT_BYTES_MAX 2048
+
+/* ---- causes ------------------------------------------------------------------------ */
+
+static bool
+parse_code(const char *text, struct cause *ret)
+{
+	char *end;
+	long code = strtol(text, &end, 10);
+
+	ret->code = (int32_t)code;
+	return end != text && *end == '\0' && code >= 0 && code <= 255;
+}
+
+static bool
+parse_errno(const char *text, struct cause *ret)
+{
+	ret->error = err_code(text);
+	return ret->error > 0;
+}
+
+static bool
+parse_signal(const char *text, struct cause *ret)
+{
+	ret->signal = signal_parse(text);
+	ret->core = ret->kind == CAUSE_CORE;
+	return ret->signal > 0;
+}
+
+/* What comes behind the colon; "" is what is most usual. */
+static bool
+parse_detail(const char *text, struct cause *ret)
+{
+	switch (ret->kind) {
+	case CAUSE_NORMAL:
+		ret->code = 0;
+		return *text == '\0';
+	case CAUSE_EXIT:
+		return parse_code(*text == '\0' ? "1" : text, ret) && ret->code != 0;
+	case CAUSE_SIGNAL:
+		return parse_signal(*text == '\0' ? "KILL" : text, ret);
+	case CAUSE_CORE:
+		return parse_signal(*text == '\0' ? "SEGV" : text, ret);
+	case CAUSE_EXEC:
+		return parse_errno(*text == '\0' ? "ENOENT" : text, ret);
+	case CAUSE_EARLY_EXIT:
+		return parse_code(*text == '\0' ? "1" : text, ret);
+	case CAUSE_OOM:
+	case CAUSE_KILLED:
+	case CAUSE_START_TIMEOUT:
+	case CAUSE_WATCHDOG:
+	case CAUSE_HEALTH:
+	case CAUSE_SELF_REPORT:
+	case CAUSE_STOPPED:
+	case CAUSE_DEATH_PACT:
+		return *text == '\0';
+	case CAUSE_INTENSITY:
+	case CAUSE_UNKILLABLE:
+	case CAUSE_UNKNOWN:
+	case CAUSE_KIND_MAX:
+		break;
+	}
+	return false;
+}
+
+bool
+simulate_parse_cause(const char *text, struct cause *ret)
+{
+	char name[32];
+	size_t len = strcspn(text, ":");
+	int kind;
+
+	if (len >= sizeof(name))
+		return false;
+	memcpy(name, text, len);
+	name[len] = '\0';
+	kind = names_find(cause_kind_names, CAUSE_KIND_MAX, name);
+	if (kind < 0)
+		return false;
+	*ret = (struct cause){.kind = (enum cause_kind)kind, .code = -1};
+	return parse_detail(text[len] == ':' ? text + len + 1 : "", ret);
+}
+
+bool
+simulate_can_fail(const struct cause *cause, enum ready_mode ready)
+{
+	return cause->kind != CAUSE_START_TIMEOUT || ready != READY_EXEC;
+}
+
+/* ---- steps ------------------------------------------------------------------------- */
+
+struct step {
+	uint64_t at_ms;
+	const char *event;
+	const char *path;
+	bool has_delay;
+	uint64_t delay_ms;
+	uint64_t min_ms;
+	uint64_t max_ms;
+	bool has_window;
+	uint32_t window;
+	uint32_t limit;
+	struct strbuf text;
+};
+
+struct writer {
+	const struct simulation *simulation;
+	struct strbuf *out;
+	/* The bounds of each delay belong to the failure that it came of. */
+	uint64_t min_ms;
+	uint64_t max_ms;
+};
+
+static void
+add_optional(struct strbuf *out, const char *key, bool there, uint64_t value)
+{
+	if (there)
+		strbuf_addf(out, ",\"%s\":%" PRIu64, key, value);
+	else
+		strbuf_addf(out, ",\"%s\":null", key);
+}
+
+static void
+write_json(struct strbuf *out, const struct step *step)
+{
+	if (out->len > 0)
+		strbuf_addc(out, ',');
+	strbuf_addf(out, "{\"at_ms\":%" PRIu64 ",\"event\":\"%s\",\"path\":", step->at_ms,
+	            step->event);
+	strbuf_add_json(out, step->path);
+	add_optional(out, "delay_ms", step->has_delay, step->delay_ms);
+	add_optional(out, "delay_min_ms", step->has_delay, step->min_ms);
+	add_optional(out, "delay_max_ms", step->has_delay, step->max_ms);
+	add_optional(out, "window", step->has_window, step->window);
+	add_optional(out, "limit", step->has_window && step->limit > 0, step->limit);
+	strbuf_adds(out, ",\"text\":");
+	strbuf_add_json(out, strbuf_str(&step->text));
+	strbuf_addc(out, '}');
+}
+
+static void
+write_line(struct strbuf *out, const struct step *step)
+{
+	char text[DURATION_TEXT_MAX];
+
+	strbuf_addf(out, "%12s  %-10s  %s  %s\n", duration_format(step->at_ms, text),
+	            step->event, step->path, strbuf_str(&step->text));
+}
+
+static const char *
+path_of(const struct writer *writer, struct ref ref)
+{
+	return writer->simulation->path(writer->simulation->user, ref);
+}
+
+static void
+add_range(struct strbuf *sb, uint64_t min_ms, uint64_t max_ms)
+{
+	char text[DURATION_TEXT_MAX];
+
+	strbuf_adds(sb, duration_format(min_ms, text));
+	if (max_ms > min_ms)
+		strbuf_addf(sb, " to %s", duration_format(max_ms, text));
+}
+
+/* How far the intensity is used up, or the child's own limit. */
+static void
+describe_failure(struct writer *writer, const struct action *action, struct step *step)
+{
+	struct strbuf *sb = &step->text;
+
+	cause_text(sb, &action->cause, NULL);
+	if (memcmp(&action->origin, &action->ref, sizeof(action->ref)) != 0)
+		strbuf_addf(sb, " in %s", path_of(writer, action->origin));
+	strbuf_addf(sb, ": %s", directive_names[action->directive]);
+	if (action->group)
+		strbuf_adds(sb, " of its group");
+	if (step->has_delay) {
+		strbuf_adds(sb, " in ");
+		add_range(sb, step->min_ms, step->max_ms);
+	}
+	strbuf_adds(sb, ", by ");
+	rule_text(sb, writer->simulation->conf, action->rule_preset, action->rule_place,
+	          action->reason);
+	if (action->limit > 0)
+		strbuf_addf(sb, "; %u of %u restarts", action->window, action->limit);
+}
+
+static void
+on_failure(struct writer *writer, const struct core *core, const struct action *action,
+           struct step *step)
+{
+	bool later = action->directive == DIRECTIVE_RESTART ||
+	             action->directive == DIRECTIVE_RESUME;
+	const struct ref whose =
+	    action->directive == DIRECTIVE_RESUME ? action->origin : action->ref;
+	struct node_view view;
+
+	writer->min_ms = 0;
+	writer->max_ms = 0;
+	if (later && core_valid(core, whose)) {
+		core_view(core, whose, writer->simulation->now_ms, &view);
+		/* Nothing waits for the resume of a process that lives. */
+		writer->min_ms = action->delay_ms > 0 ? view.delay_min_ms : 0;
+		writer->max_ms = action->delay_ms > 0 ? view.delay_max_ms : 0;
+	}
+	step->has_delay = later;
+	step->delay_ms = action->delay_ms;
+	step->has_window = true;
+	step->window = action->window;
+	step->limit = action->limit;
+	step->min_ms = writer->min_ms;
+	step->max_ms = writer->max_ms;
+	describe_failure(writer, action, step);
+}
+
+static void
+on_backoff(struct writer *writer, const struct core *core, const struct action *action,
+           struct step *step)
+{
+	struct node_view view;
+
+	step->has_delay = true;
+	step->delay_ms = action->delay_ms;
+	if (core_valid(core, action->ref)) {
+		core_view(core, action->ref, writer->simulation->now_ms, &view);
+		step->min_ms = view.delay_min_ms;
+		step->max_ms = view.delay_max_ms;
+	}
+	strbuf_adds(&step->text, "waits ");
+	add_range(&step->text, step->min_ms, step->max_ms);
+	strbuf_adds(&step->text, " before it starts again");
+}
+
+static void
+on_gave_up(struct writer *writer, const struct action *action, struct step *step)
+{
+	char text[DURATION_TEXT_MAX];
+
+	step->has_window = true;
+	step->window = action->window;
+	step->limit = action->limit;
+	strbuf_addf(&step->text,
+	            "gives up: more than %u restarts within %s, the last of %s",
+	            action->limit, duration_format(action->delay_ms, text),
+	            path_of(writer, action->origin));
+}
+
+/* Fill in the fields of a step; false: the report is not about the question. */
+static bool
+describe_report(struct writer *writer, const struct core *core,
+                const struct action *action, struct step *step)
+{
+	switch (action->report) {
+	case REPORT_FAILURE:
+		on_failure(writer, core, action, step);
+		return true;
+	case REPORT_BACKOFF:
+		on_backoff(writer, core, action, step);
+		return true;
+	case REPORT_GAVE_UP:
+		on_gave_up(writer, action, step);
+		return true;
+	case REPORT_ESCALATED:
+		strbuf_addf(&step->text, "cannot handle it, and passes it on to %s",
+		            path_of(writer, action->to));
+		return true;
+	case REPORT_STARTED:
+		strbuf_adds(&step->text, "is started");
+		return true;
+	case REPORT_STOPPING:
+		strbuf_adds(&step->text, "is stopped");
+		return true;
+	case REPORT_TERMINATED:
+		strbuf_adds(&step->text, "is down for good");
+		return true;
+	case REPORT_READY:
+	case REPORT_EXITED:
+	case REPORT_STOPPED:
+	case REPORT_KILLED_AFTER_TIMEOUT:
+	case REPORT_UNKILLABLE:
+	case REPORT_HOOK_FAILED:
+	case REPORT_SHORTAGE:
+	case REPORT_SUSPENDED:
+	case REPORT_RESUMED:
+	case REPORT_MAX:
+		break;
+	}
+	return false;
+}
+
+static void
+take_action(void *user, uint64_t at_ms, const struct core *core,
+            const struct action *action)
+{
+	struct writer *writer = user;
+	struct step step = {.at_ms = at_ms};
+	bool wanted = false;
+
+	strbuf_init(&step.text, TEXT_BYTES_MAX);
+	if (action->kind == ACTION_EXIT) {
+		step.event = "exit";
+		step.path = "/";
+		strbuf_addf(&step.text, "supd ends with status %d", (int)action->status);
+		wanted = true;
+	} else if (action->kind == ACTION_REPORT && action->ref.slot != CORE_ROOT) {
+		step.event = report_names[action->report];
+		step.path = path_of(writer, action->ref);
+		wanted = describe_report(writer, core, action, &step);
+	}
+	if (wanted && writer->simulation->json)
+		write_json(writer->out, &step);
+	else if (wanted)
+		write_line(writer->out, &step);
+	strbuf_done(&step.text);
+}
+
+int
+simulate(const struct simulation *simulation, struct ref worker, struct strbuf *out)
+{
+	struct writer writer = {.simulation = simulation, .out = out};
+	struct forecast *forecast = forecast_new(simulation->core, simulation->now_ms);
+	int r;
+
+	if (forecast == NULL)
+		return -ENOMEM;
+	r = forecast_fail(forecast, worker, &simulation->cause, simulation->times,
+	                  take_action, &writer);
+	forecast_free(forecast);
+	return r == 0 && out->failed ? -E2BIG : r;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: ISC */
+/* main.c - supd: what the command line wants. */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/names.h"
+#include "base/strbuf.h"
+#include "conf/text/conf.h"
+#include "daemon/recovery/candidate.h"
+#include "daemon/state/log.h"
+#include "daemon/forecast/simulate.h"
+#include "daemon/loop/supd.h"
+#include "daemon/state/system.h"
+#include "helper/helper.h"
+#include "ledger/handover.h"
+#include "logd/write/logd.h"
+#include "logd/read/reader.h"
+#include "os/cgroup.h"
+#include "os/confine.h"
+#include "os/fd.h"
+#include "os/signals.h"
+#include "paths.h"
+#include "walker/walker.h"
+
+static const char usage_text[] =
+    "Usage: supd [-c FILE] [-r DIR] [OPTION…]\n"
+    "Supervise the processes of a tree declared in FILE, in the foreground.\n"
+    "\n"
+    "  -c, --config FILE       the tree (default " SUPD_CONF ", or\n"
+    "                          $XDG_CONFIG_HOME/supd/supd.yaml for others than root)\n"
+    "  -r, --runtime-dir DIR   control socket and lock (default $RUNTIME_DIRECTORY,\n"
+    "                          " SUPD_RUNDIR " or $XDG_RUNTIME_DIR/supd)\n"
+    "      --check             only say what is wrong with FILE\n"
+    "      --schema            print the JSON Schema of FILE\n"
+    "      --simulate          print what the policy of FILE will do if actors keep\n"
+    "                          failing\n"
+    "      --log-level LEVEL   debug, info, notice, warning or error\n"
+    "      --log-target TARGET auto, journal, syslog, stderr or file\n"
+    "      --seed N            make the jitter of backoffs reproducible\n"
+    "  -V, --version           print the version\n"
+    "  -h, --help              print this\n"
+    "\n"
+    "Exit status: 0 ordered shutdown, 64 usage, 69 another supd has DIR, 70 a failure\n"
+    "climbed past /user, 71 the system refused something, 78 FILE has errors.\n"
+    "See supd(8), supd.yaml(5), supctl(1).\n";
+
+enum option_code {
+	OPTION_CHECK = 256,
+	OPTION_SCHEMA,
+	OPTION_SIMULATE,
+	OPTION_LOG_LEVEL,
+	OPTION_LOG_TARGET,
+	OPTION_SEED,
+	OPTION_CAN_ADOPT,
+};
+
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"runtime-dir", required_argument, NULL, 'r'},
+    {"check", no_argument, NULL, OPTION_CHECK},
+    {"schema", no_argument, NULL, OPTION_SCHEMA},
+    {"simulate", no_argument, NULL, OPTION_SIMULATE},
+    {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
+    {"log-target", required_argument, NULL, OPTION_LOG_TARGET},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"can-adopt", required_argument, NULL, OPTION_CAN_ADOPT},
+    {"version", no_argument, NULL, 'V'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+enum mode {
+	MODE_RUN,
+	MODE_CHECK,
+	MODE_SCHEMA,
+	MODE_SIMULATE,
+	MODE_CAN_ADOPT,
+	MODE_DONE,
+	MODE_USAGE
+};
+
+static enum mode
+usage_error(const char *what, const char *value)
+{
+	(void)fprintf(stderr, "supd: %s%s\nTry 'supd --help'.\n", what, value);
+	return MODE_USAGE;
+}
+
+static enum mode
+take_option(int code, struct supd_options *options, enum mode mode)
+{
+	char *end;
+
+	switch (code) {
+	case 'c':
+		options->conf_file = optarg;
+		return mode;
+	case 'r':
+		options->runtime_dir = optarg;
+		return mode;
+	case OPTION_CHECK:
+		return MODE_CHECK;
+	case OPTION_SCHEMA:
+		return MODE_SCHEMA;
+	case OPTION_SIMULATE:
+		return MODE_SIMULATE;
+	case OPTION_LOG_LEVEL:
+		options->log_level = names_find(log_level_names, LOG_LEVEL_MAX, optarg);
+		return options->log_level < 0 ? usage_error("unknown log level ", optarg)
+		                              : mode;
+	case OPTION_LOG_TARGET:
+		options->log_target =
+		    names_find(log_target_names, LOG_TARGET_MAX, optarg);
+		return options->log_target < 0
+		           ? usage_error("unknown log target ", optarg)
+		           : mode;
+	case OPTION_SEED:
+		options->seed = strtoull(optarg, &end, 0);
+		options->has_seed = true;
+		return *optarg == '\0' || *end != '\0' ? usage_error("bad seed ", optarg)
+		                                       : mode;
+	case OPTION_CAN_ADOPT:
+		options->can_adopt = optarg;
+		return MODE_CAN_ADOPT;
+	case 'V':
+		(void)printf("supd %s\n", PACKAGE_VERSION);
+		return MODE_DONE;
+	case 'h':
+		(void)fputs(usage_text, stdout);
+		return MODE_DONE;
+	default:
+		/* getopt_long(3) said already what is wrong. */
+		(void)fputs("Try 'supd --help'.\n", stderr);
+		return MODE_USAGE;
+	}
+}
+
+static enum mode
+parse(int argc, char **argv, struct supd_options *options)
+{
+	enum mode mode = MODE_RUN;
+	int code;
+
+	while ((code = getopt_long(argc, argv, "c:r:Vh", long_options, NULL)) != -1) {
+		mode = take_option(code, options, mode);
+		if (mode == MODE_DONE || mode == MODE_USAGE)
+			return mode;
+	}
+	if (optind < argc)
+		return usage_error("unexpected argument ", argv[optind]);
+	return mode;
+}
+
+/* Without a home there is no default. */
+static int
+no_conf_file(void)
+{
+	(void)fprintf(
+	    stderr,
+	    "supd: no configuration: user %u has no home directory, in which supd.yaml "
+	    "would be looked for; set XDG_CONFIG_HOME or HOME, or name the file with "
+	    "-c\n",
+	    (unsigned int)geteuid());
+	return EX_CONFIG;
+}
+
+static int
+check(const struct supd_options *options)
+{
+	char controllers[CGROUP_CONTROLLERS_MAX] = "";
+	const struct conf_options how = {
+	    .warn = true, .look = true, .environ = environ, .controllers = controllers};
+	struct conf_reports reports;
+	struct conf *conf;
+	int status;
+
+	(void)cgroup_machine_controllers(controllers);
+	conf = conf_load(options->conf_file, &how, &reports);
+	status = conf == NULL ? EX_CONFIG : EX_OK;
+	supd_print_reports(&reports);
+	if (conf != NULL && reports.n == 0)
+		(void)printf("%s: good, %u actor%s\n", options->conf_file,
+		             conf->n_actors - 1, conf->n_actors == 2 ? "" : "s");
+	conf_reports_done(&reports);
+	conf_free(conf);
+	return status;
+}
+
+static int
+schema(void)
+{
+	char *json = conf_schema_json();
+
+	if (json == NULL) {
+		(void)fputs("supd: out of memory\n", stderr);
+		return EX_OSERR;
+	}
+	(void)fputs(json, stdout);
+	free(json);
+	return fflush(stdout) == 0 && ferror(stdout) == 0 ? EX_OK : EX_OSERR;
+}
+
+/* What the walker started: the same command line again, and what it hands over. */
+static int
+guard(const struct supd_options *options, int link_fd)
+{
+	struct handover handover;
+	struct err err;
+	int status;
+
+	if (handover_receive(link_fd, &handover, &err) < 0) {
+		(void)fprintf(stderr, "supd: %s\n", err.text);
+		return EX_OSERR;
+	}
+	status = supd_run(options, &handover);
+	handover_done(&handover);
+	return status;
+}
+
+/* /system/log, which the guardian started with these descriptors. */
+static int
+log_role(void)
+{
+	const struct logd_fds fds = {
+	    LOGD_FEED, LOGD_STATE, {LOGD_STAGING, LOGD_STAGING + 1}};
+
+	/* Started by way of /proc it would be called "exe". */
+	(void)prctl(PR_SET_NAME, "supd");
+	return logd_run(&fds);
+}
+
+/* The reader of one call of Logs: its caller sees nothing of what it cannot give up. */
+static int
+reader_role(void)
+{
+	(void)os_confine(CONFINE_READER, NULL);
+	return reader_run(STDIN_FILENO, STDOUT_FILENO);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct supd_options options = {.log_level = -1, .log_target = -1};
+	char conf_file[SUPD_PATH_MAX];
+	char runtime_dir[SUPD_PATH_MAX];
+	enum mode mode;
+	const struct walker_times times = {WALKER_ADOPT_MS, WALKER_TRIAL_MS};
+	int link_fd = -1;
+
+	if (argc > 1 && strcmp(argv[1], ROLE_WALKER) == 0) {
+		argv[1] = argv[0];
+		return walker_resume(argv + 1);
+	}
+	if (argc > 1 && strcmp(argv[1], ROLE_GUARDIAN) == 0 &&
+	    (link_fd = link_adopt(ROLE_FD)) >= 0) {
+		argv[1] = argv[0];
+		argv++;
+		argc--;
+	}
+	if (argc == 2 && strcmp(argv[1], SYSTEM_LOG_ROLE) == 0)
+		return log_role();
+	if (argc == 2 && helper_find(argv[1]) >= 0)
+		return helper_run((enum helper_name)helper_find(argv[1]));
+	if (argc == 2 && strcmp(argv[1], READER_ROLE) == 0)
+		return reader_role();
+	options.argv = argv;
+	mode = parse(argc, argv, &options);
+	if (mode == MODE_DONE)
+		return fflush(stdout) == 0 ? EX_OK : EX_OSERR;
+	if (mode == MODE_USAGE)
+		return EX_USAGE;
+	if (mode == MODE_SCHEMA)
+		return schema();
+	if (options.conf_file == NULL)
+		options.conf_file = supd_default_conf(conf_file);
+	if (options.conf_file == NULL)
+		return no_conf_file();
+	if (mode == MODE_CHECK)
+		return check(&options);
+	if (mode == MODE_SIMULATE)
+		return simulate_file(options.conf_file, options.seed);
+	if (mode == MODE_CAN_ADOPT)
+		return candidate_run(&options);
+	if (options.runtime_dir == NULL)
+		options.runtime_dir = supd_default_runtime_dir(runtime_dir);
+	if (link_fd >= 0)
+		return guard(&options, link_fd);
+	return walker_run(options.runtime_dir, argv, &times);
+}

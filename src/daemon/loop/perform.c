@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: ISC */
+/* perform.c - each action of the core to exactly one room. */
+#include "config.h"
+
+#include "daemon/loop/perform.h"
+
+#include "daemon/control/control.h"
+#include "daemon/state/keeper.h"
+#include "daemon/sockets/letters.h"
+#include "daemon/messages/notify.h"
+#include "daemon/messages/output.h"
+#include "daemon/processes/prober.h"
+#include "daemon/processes/procs.h"
+#include "daemon/messages/readiness.h"
+#include "daemon/processes/record.h"
+#include "daemon/reload/reload.h"
+#include "daemon/report/report.h"
+#include "daemon/messages/rundir.h"
+#include "daemon/state/shell.h"
+#include "daemon/messages/stores.h"
+#include "daemon/processes/tasks.h"
+#include "daemon/processes/unkillable.h"
+#include "ledger/ledger.h"
+
+static void
+removed(struct shell *shell, const struct action *action)
+{
+	const struct actor *actor = actors_get(&shell->actors, action->ref);
+	const struct ref elder = actor != NULL ? actor->elder : REF_NONE;
+	struct grown *grown = actor != NULL ? actor->grown : NULL;
+	const struct ref heir = actor != NULL ? actor->heir : REF_NONE;
+
+	if (action->kept || actor == NULL)
+		return;
+	notify_close(shell->notify, action->ref);
+	readiness_close(shell->readiness, action->ref);
+	stores_clear(shell->stores, action->ref);
+	procs_forget(shell->procs, action->ref);
+	reload_release(shell, action->ref);
+	if (actors_has_name(&shell->actors, action->ref)) {
+		ledger_set_past(shell->ledger, actor->path, action->incarnation);
+		output_drop(shell->output, actor->path);
+	}
+	actors_clear(&shell->actors, action->ref);
+	record_slot(shell, action->ref.slot);
+	if (grown != NULL)
+		additions_release(shell, grown);
+	if (actors_get(&shell->actors, elder) != NULL)
+		record_slot(shell, elder.slot);
+	procs_inherit(shell->procs, heir);
+}
+
+/* What only a resume keeps, or nothing at all, is given up. */
+static void
+clear(struct shell *shell, const struct action *action)
+{
+	const struct actor *actor = actors_get(&shell->actors, action->ref);
+	const struct conf_process *process;
+
+	if (actor == NULL)
+		return;
+	process = &actor->conf->process;
+	if (action->is_final || !process->keep_fds)
+		stores_clear(shell->stores, action->ref);
+	if (process->runtime_directory &&
+	    (action->is_final || !process->keep_runtime_directory))
+		rundir_clear(shell->rundirs, actor);
+}
+
+/* A process that has ended needs no signal. */
+static void
+send_signal(struct shell *shell, const struct action *action)
+{
+	if (procs_life(shell->procs, action->ref) == action->life)
+		(void)procs_signal(shell->procs, action->ref, action->signal);
+}
+
+/* Without a control socket yet the caller was connected to the guardian before. */
+static void
+reply(struct shell *shell, const struct action *action)
+{
+	control_remember(shell, action);
+	if (shell->control != NULL)
+		control_on_reply(shell->control, action);
+}
+
+static void
+perform_one(struct shell *shell, const struct action *action)
+{
+	switch (action->kind) {
+	case ACTION_SPAWN:
+		procs_spawn(shell->procs, action->ref, action->life);
+		break;
+	case ACTION_STOP:
+		procs_stop(shell->procs, action->ref, action->life, action->bark);
+		break;
+	case ACTION_KILL:
+		procs_kill(shell->procs, action->ref, action->life);
+		break;
+	case ACTION_CONTINUE:
+		procs_continue(shell->procs, action->ref, action->life);
+		break;
+	case ACTION_PROBE:
+		prober_ask(shell->prober, action);
+		break;
+	case ACTION_HOOK:
+	case ACTION_HOOK_KILL:
+		tasks_hook(shell->tasks, action);
+		break;
+	case ACTION_ADDED:
+		additions_name(shell, action);
+		break;
+	case ACTION_CLEAR:
+		clear(shell, action);
+		break;
+	case ACTION_FREEZE:
+		procs_freeze(shell->procs, action->ref, action->life);
+		break;
+	case ACTION_THAW:
+		procs_thaw(shell->procs, action->ref, action->life);
+		break;
+	case ACTION_REMOVED:
+		removed(shell, action);
+		break;
+	case ACTION_REPLY:
+		reply(shell, action);
+		break;
+	case ACTION_EXIT:
+		unkillable_log_left(shell);
+		shell->exiting = true;
+		shell->exit_status = action->status;
+		break;
+	case ACTION_SIGNAL:
+		send_signal(shell, action);
+		break;
+	case ACTION_REACT:
+		tasks_react(shell->tasks, action);
+		break;
+	case ACTION_REPORT:
+		report(shell, action);
+		break;
+	case ACTION_LISTEN: /* letters.c sees it, as all that happens to an actor */
+	case ACTION_KIND_MAX:
+		break;
+	}
+}
+
+/*
+ * Actions are numbered from the last checkpoint on, and the number of performed actions
+ * is recorded after each.  An event of the stream carries the number of its action: so
+ * for the action under way at a crash it is known whether its event is in the stream.
+ * Other actions may be repeated without harm: a spawn is recognised by its life, and a
+ * process may be told to stop twice.
+ */
+void
+perform(struct shell *shell, const struct action_list *actions)
+{
+	const uint64_t epoch = (uint64_t)ledger_epoch(shell->ledger) << 32;
+	const uint32_t performed = ledger_performed(shell->ledger);
+
+	for (uint32_t i = 0; i < actions->n; i++) {
+		const uint32_t number = ++shell->n_actions;
+
+		if (number <= performed)
+			continue;
+		shell->events.by = epoch | number;
+		perform_one(shell, &actions->at[i]);
+		/* Starting ten thousand actors takes a while. */
+		keeper_beat(shell);
+		letters_touch(shell->letters, actions->at[i].ref);
+		shell->events.by = 0;
+		ledger_set_performed(shell->ledger, number);
+	}
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: ISC */
+/* seat.c - the files by which supd is found: runtime directory, lock, control socket. */
+#include "config.h"
+
+#include "daemon/loop/seat.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "daemon/control/control.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/log.h"
+#include "daemon/report/report.h"
+#include "daemon/messages/rundir.h"
+#include "daemon/state/shell.h"
+#include "ledger/handover.h"
+#include "os/fd.h"
+
+#define LOCK "supd.lock"
+/* Whatever is done in the directories, it is looked at so often at most. */
+#define CHECK_SECONDS 0.1
+/* When something cannot be made anew it is tried again after so long, then twice as long.
+ */
+#define RETRY_SECONDS_MIN 1.
+#define RETRY_SECONDS_MAX 60.
+
+#define WATCHED (IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+
+struct seat {
+	struct shell *shell;
+	dev_t lock_dev;
+	ino_t lock_ino;
+	int inotify_fd; /* -1: nothing tells of a removal */
+	ev_io io;
+	ev_timer timer;
+	double retry_seconds; /* 0: nothing is missing */
+};
+
+/* ---- notice ------------------------------------------------------------------------ */
+
+static void
+look_soon(struct seat *seat)
+{
+	ev_timer_set(&seat->timer, CHECK_SECONDS, 0.);
+	ev_timer_start(seat->shell->loop, &seat->timer);
+}
+
+static void
+on_change(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct seat *seat = io->data;
+	char events[4096];
+
+	(void)loop;
+	(void)revents;
+	while (read(seat->inotify_fd, events, sizeof(events)) > 0)
+		continue;
+	if (!ev_is_active(&seat->timer))
+		look_soon(seat);
+}
+
+static int
+watch_parent_of(int fd, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct strbuf dir;
+	int r;
+
+	strbuf_init(&dir, PATH_MAX);
+	if (slash == NULL)
+		strbuf_adds(&dir, ".");
+	else
+		strbuf_add(&dir, path, (size_t)(slash - path) + 1);
+	r = inotify_add_watch(fd, strbuf_str(&dir), WATCHED);
+	strbuf_done(&dir);
+	return r < 0 ? -errno : 0;
+}
+
+/* Watch the directories that have the names now. */
+static void
+watch(struct seat *seat)
+{
+	const struct shell *shell = seat->shell;
+	int r = 0;
+
+	ev_io_stop(shell->loop, &seat->io);
+	fd_close(&seat->inotify_fd);
+	seat->inotify_fd = fd_raise(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+	if (seat->inotify_fd < 0 ||
+	    inotify_add_watch(seat->inotify_fd, shell->runtime_dir, WATCHED) < 0)
+		r = -errno;
+	if (r == 0)
+		r = watch_parent_of(seat->inotify_fd, shell->control_path);
+	if (r < 0) {
+		(void)log_errno(r, "watch %s: that it is removed is seen at SIGHUP only",
+		                shell->runtime_dir);
+		fd_close(&seat->inotify_fd);
+		return;
+	}
+	ev_io_set(&seat->io, seat->inotify_fd, EV_READ);
+	ev_io_start(shell->loop, &seat->io);
+}
+
+/* ---- make anew --------------------------------------------------------------------- */
+
+static bool
+has_lock(const struct seat *seat)
+{
+	struct strbuf path;
+	struct stat st;
+	bool has;
+
+	strbuf_init(&path, PATH_MAX);
+	strbuf_addf(&path, "%s/" LOCK, seat->shell->runtime_dir);
+	has = !path.failed && lstat(strbuf_str(&path), &st) == 0 &&
+	      st.st_dev == seat->lock_dev && st.st_ino == seat->lock_ino;
+	strbuf_done(&path);
+	return has;
+}
+
+/* The directory and the lock in it; the walker holds it, as it did the one before. */
+static int
+renew_lock(struct seat *seat)
+{
+	const char *dir = seat->shell->runtime_dir;
+	struct err err = {0};
+	struct stat st;
+	int fd = fd_lock(dir, LOCK, &err);
+
+	if (fd < 0) {
+		log_line(LOG_LEVEL_ERROR, "%s",
+		         fd == -EWOULDBLOCK ? "another supd has locked the runtime "
+		                              "directory that was removed"
+		                            : err.text);
+		return fd;
+	}
+	if (fstat(fd, &st) == 0) {
+		seat->lock_dev = st.st_dev;
+		seat->lock_ino = st.st_ino;
+	}
+	keeper_lock(seat->shell, fd);
+	(void)close(fd);
+	/* The actors' directories were removed with the runtime directory. */
+	rundirs_renew(seat->shell->rundirs);
+	return 0;
+}
+
+static int
+renew(struct seat *seat, bool lost_lock, bool lost_socket)
+{
+	struct shell *shell = seat->shell;
+	struct err err = {0};
+	int r = 0;
+
+	if (lost_lock) {
+		log_line(LOG_LEVEL_ERROR,
+		         "the runtime directory %s or the lock in it was removed: it is "
+		         "made anew",
+		         shell->runtime_dir);
+		r = renew_lock(seat);
+	}
+	if (r < 0 || !lost_socket)
+		return r;
+	log_line(LOG_LEVEL_ERROR, "the control socket %s was removed: it is made anew",
+	         shell->control_path);
+	r = control_listen_again(shell->control, &err);
+	if (r < 0)
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+	return r;
+}
+
+/* Try again later, and tell that only now and then. */
+static void
+retry(struct seat *seat)
+{
+	seat->retry_seconds *= 2;
+	if (seat->retry_seconds < RETRY_SECONDS_MIN)
+		seat->retry_seconds = RETRY_SECONDS_MIN;
+	if (seat->retry_seconds > RETRY_SECONDS_MAX)
+		seat->retry_seconds = RETRY_SECONDS_MAX;
+	ev_timer_set(&seat->timer, seat->retry_seconds, 0.);
+	ev_timer_start(seat->shell->loop, &seat->timer);
+}
+
+void
+seat_check(struct seat *seat)
+{
+	bool lost_lock, lost_socket;
+
+	if (seat == NULL)
+		return;
+	ev_timer_stop(seat->shell->loop, &seat->timer);
+	lost_lock = !has_lock(seat);
+	lost_socket = !control_is_found(seat->shell->control);
+	if (lost_lock || lost_socket) {
+		if (renew(seat, lost_lock, lost_socket) < 0) {
+			retry(seat);
+			return;
+		}
+		report_supd(seat->shell, "files_lost");
+		watch(seat);
+		/* Look once more, as a file may have been removed again before the watch.
+		 */
+		look_soon(seat);
+	}
+	seat->retry_seconds = 0;
+}
+
+static void
+on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	(void)loop;
+	(void)revents;
+	seat_check(timer->data);
+}
+
+/* ---- start and end ----------------------------------------------------------------- */
+
+struct seat *
+seat_new(struct shell *shell, struct err *err)
+{
+	struct seat *seat = calloc(1, sizeof(*seat));
+
+	if (seat == NULL) {
+		err_set(err, ENOMEM, "watch over the runtime directory");
+		return NULL;
+	}
+	seat->shell = shell;
+	seat->inotify_fd = -1;
+	seat->lock_dev = (dev_t)shell->handover->hello.lock_dev;
+	seat->lock_ino = (ino_t)shell->handover->hello.lock_ino;
+	ev_io_init(&seat->io, on_change, -1, EV_READ);
+	seat->io.data = seat;
+	ev_init(&seat->timer, on_timer);
+	seat->timer.data = seat;
+	watch(seat);
+	/* They may have been removed while nothing watched. */
+	seat_check(seat);
+	return seat;
+}
+
+void
+seat_free(struct seat *seat)
+{
+	if (seat == NULL)
+		return;
+	ev_io_stop(seat->shell->loop, &seat->io);
+	ev_timer_stop(seat->shell->loop, &seat->timer);
+	fd_close(&seat->inotify_fd);
+	free(seat);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: ISC */
+/* start.c - the ways in which a guardian begins. */
+#include "config.h"
+
+#include "daemon/loop/start.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "conf/text/safe.h"
+#include "daemon/recovery/adopt.h"
+#include "daemon/control/control.h"
+#include "daemon/state/keeper.h"
+#include "daemon/processes/launch.h"
+#include "daemon/reload/loading.h"
+#include "daemon/state/log.h"
+#include "daemon/messages/output.h"
+#include "daemon/processes/record.h"
+#include "daemon/reload/reload.h"
+#include "daemon/report/report.h"
+#include "daemon/messages/rundir.h"
+#include "daemon/loop/seat.h"
+#include "daemon/state/shell.h"
+#include "daemon/processes/strays.h"
+#include "daemon/loop/supd.h"
+#include "daemon/state/system.h"
+#include "ledger/exits.h"
+#include "ledger/handover.h"
+#include "ledger/ledger.h"
+#include "os/clock.h"
+#include "os/leftover.h"
+#include "os/sock.h"
+
+/* The number of guardians in a row that died during their takeover, after which the state
+ * counts as the fault (DECISIONS 9). */
+#define ATTEMPTS_MAX 5
+
+/* A supd that was killed holds its socket no longer than so long. */
+#define DYING_MS      1000
+#define DYING_LOOK_MS 20
+
+/* ---- which way --------------------------------------------------------------------- */
+
+/* For root: true if no other user may replace a file in this directory. */
+static bool
+is_safe_place(const char *directory)
+{
+	struct safety_report report;
+	char text[SAFETY_TEXT_MAX];
+
+	if (geteuid() != 0 || safety_of(directory, 0, &report) < SAFE_BUT_FOR_GROUP)
+		return true;
+	log_line(LOG_LEVEL_ERROR, "the runtime directory %s: %s", directory,
+	         safety_format(&report, text, sizeof(text)));
+	return false;
+}
+
+static int
+load(struct shell *shell, struct start *ret)
+{
+	struct conf_reports reports;
+	struct err err;
+
+	if (!is_safe_place(shell->runtime_dir))
+		return EX_CONFIG;
+	ret->conf = loading_boot(shell, &reports, &err);
+	supd_print_reports(&reports);
+	conf_reports_done(&reports);
+	if (ret->conf == NULL && err.code != 0) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
+	return ret->conf == NULL ? EX_CONFIG : 0;
+}
+
+/* What is left cannot be taken over: the last good configuration, else the file. */
+static int
+choose_anew(struct shell *shell, struct start *ret, const char *what)
+{
+	struct conf *conf = shell->conf;
+	struct err err;
+
+	shell->conf = NULL;
+	shell->is_ready = false;
+	shell->started_ms = shell->now_ms;
+	ret->how = START_ANEW;
+	ret->what = what;
+	if (conf == NULL)
+		conf = keeper_take_newest_conf(shell, &err);
+	ret->conf = conf;
+	return conf != NULL ? 0 : load(shell, ret);
+}
+
+int
+start_choose(struct shell *shell, struct start *ret)
+{
+	const struct link_hello *hello = &shell->handover->hello;
+	struct err err = {0};
+
+	*ret = (struct start){.how = START_FRESH};
+	shell->exits = exits_open(shell->handover->exits_fd, &err);
+	shell->handover->exits_fd = -1;
+	if (shell->exits == NULL) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
+	if (shell->handover->ledger_fd < 0)
+		return load(shell, ret);
+	if (adopt_open(shell, &ret->ledger, &err) < 0) {
+		/* The binary before us can read the state: no actor need end for that. */
+		if (hello->is_upgrade) {
+			log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
+			return EX_OSERR;
+		}
+		log_line(LOG_LEVEL_ERROR, "%s: all actors are ended and begin anew",
+		         err.text);
+		return choose_anew(shell, ret, "ledger_lost");
+	}
+	if (hello->attempts >= ATTEMPTS_MAX) {
+		log_line(
+		    LOG_LEVEL_ERROR,
+		    "%u guardians in a row died while they took over: all actors are "
+		    "ended and begin anew",
+		    hello->attempts);
+		return choose_anew(shell, ret, "ledger_lost");
+	}
+	if (shell->conf->on_crash_kill && !hello->is_upgrade && !hello->fell_back)
+		return choose_anew(shell, ret, "actors_killed");
+	ret->how = START_ADOPT;
+	ret->conf = shell->conf;
+	return 0;
+}
+
+/* ---- begin ------------------------------------------------------------------------- */
+
+static uint64_t
+seed_of(const struct supd_options *options)
+{
+	uint64_t seed = options->seed;
+
+	if (!options->has_seed && getrandom(&seed, sizeof(seed), 0) < 0)
+		seed = clock_mono_ns();
+	return seed;
+}
+
+/* The users of all actors of this configuration; NULL without memory. */
+static uid_t *
+list_users(const struct conf *conf, size_t *ret_n)
+{
+	uid_t *uids = calloc((conf == NULL ? 0 : conf->n_actors) + 1, sizeof(*uids));
+	size_t n = 0;
+
+	if (uids == NULL)
+		return NULL;
+	uids[n++] = getuid();
+	for (size_t i = 0; conf != NULL && i < conf->n_actors; i++) {
+		const struct conf_process *process = &conf->actors[i].process;
+
+		if (process->has_user && process->uid != uids[n - 1])
+			uids[n++] = process->uid;
+	}
+	*ret_n = n;
+	return uids;
+}
+
+/* Look for what a supd before us left behind: kill it, or, with `ret_owner`, only find
+ * out whether that supd lives. */
+static int
+hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner,
+     struct leftovers *ret_found)
+{
+	struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = shell};
+	uid_t *uids = list_users(conf, &hunt.n_uids);
+	struct strbuf variable;
+	int r = uids == NULL ? -ENOMEM : 0;
+
+	strbuf_init(&variable, SUPD_PATH_MAX + 16);
+	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->control_path);
+	hunt.variable = strbuf_str(&variable);
+	hunt.uids = uids;
+	if (r == 0 && ret_owner != NULL)
+		*ret_owner = leftover_owner(&hunt, shell->walker_pid);
+	else if (r == 0)
+		r = leftover_kill(&hunt, ret_found);
+	strbuf_done(&variable);
+	free(uids);
+	return r;
+}
+
+/* True if another supd lives with actors that look like leftovers: they are not to be
+ * touched. */
+static bool
+is_another_alive(struct shell *shell, const struct conf *conf)
+{
+	bool is_live = sock_unix_is_live(shell->control_path);
+	pid_t owner = 0;
+
+	/* One that was killed just now may take a moment to let go of its socket. */
+	for (int ms = 0; is_live && ms < DYING_MS; ms += DYING_LOOK_MS) {
+		(void)poll(NULL, 0, DYING_LOOK_MS);
+		is_live = sock_unix_is_live(shell->control_path);
+	}
+	if (is_live) {
+		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",
+		         shell->control_path);
+		return true;
+	}
+	(void)hunt(shell, conf, &owner, NULL);
+	if (owner == 0)
+		return false;
+	log_line(LOG_LEVEL_ERROR,
+	         "another supd with the control socket %s is alive (pid %d), although "
+	         "its socket is gone: stop it first",
+	         shell->control_path, (int)owner);
+	return true;
+}
+
+/*
+ * Kill what a supd that is no more left behind: it would run twice, and holds sockets.
+ * Only processes of users that this configuration has are looked at.
+ */
+static void
+end_leftovers(struct shell *shell, const struct conf *conf, struct leftovers *ret_found)
+{
+	int r;
+
+	*ret_found = (struct leftovers){0};
+	r = hunt(shell, conf, NULL, ret_found);
+	if (r < 0)
+		(void)log_errno(r, "look for processes of a supd that died");
+}
+
+void
+start_end_leftovers(struct shell *shell, const struct conf *conf)
+{
+	struct leftovers found;
+
+	end_leftovers(shell, conf, &found);
+	if (found.n_left > 0)
+		log_line(LOG_LEVEL_ERROR,
+		         "%zu processes cannot be killed; supd ends without them",
+		         found.n_left);
+	leftovers_done(&found);
+}
+
+/* The same for the guardian before us: descent identifies its processes, too. */
+static size_t
+end_actors(struct shell *shell)
+{
+	const struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = shell};
+	size_t n = 0;
+	int r = leftover_kill_below(&hunt, shell->walker_pid, shell->handover->hello.left,
+	                            LINK_LEFT_MAX, &n);
+
+	if (r < 0)
+		(void)log_errno(r, "end the processes of the guardian before");
+	return n;
+}
+
+/* Begin with this configuration and nothing else; 0 or an exit status. */
+static int
+boot(struct shell *shell, const struct start *start)
+{
+	struct leftovers found;
+	struct err err = {0};
+	size_t n_leftovers = 0;
+	int r;
+
+	if (start->how == START_FRESH && is_another_alive(shell, start->conf))
+		return EX_UNAVAILABLE;
+	r = launch_draw_secret(shell);
+	if (r < 0) {
+		log_line(LOG_LEVEL_ERROR, "no random numbers: %s", strerror(-r));
+		return EX_OSERR;
+	}
+	additions_drop_kept(shell);
+	if (start->how == START_ANEW)
+		n_leftovers = end_actors(shell);
+	end_leftovers(shell, start->conf, &found);
+	n_leftovers += found.n_killed - found.n_left;
+	if (reload_boot(shell, start->conf, seed_of(shell->options), &err) < 0) {
+		leftovers_done(&found);
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
+	if (start->ledger != NULL)
+		events_copy(&shell->events, ledger_events(start->ledger));
+	if (start->what != NULL)
+		report_supd(shell, start->what);
+	if (n_leftovers > 0)
+		report_leftovers(shell, n_leftovers);
+	report_supd(shell, "started");
+	/* They are in the ledger before anything is started. */
+	strays_take(shell->procs, &found);
+	leftovers_done(&found);
+	reload_hand_over(shell);
+	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
+	/* What the one before us was about: of the tree only the log process is started,
+	 * for what is still in the pipes. */
+	if (shell->shutting_down)
+		shell_post(shell,
+		           &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
+	return 0;
+}
+
+/* Does it run the same binary as we do? */
+static bool
+is_same_binary(pid_t pid)
+{
+	struct stat own, other;
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return stat(path, &other) < 0 || stat("/proc/self/exe", &own) < 0 ||
+	       (own.st_dev == other.st_dev && own.st_ino == other.st_ino);
+}
+
+/* After an upgrade the log process is still the old one: it is restarted as by a command,
+ * when it has written what it has. */
+static void
+renew_log(struct shell *shell)
+{
+	const struct ref ref = actors_find(&shell->actors, SYSTEM_LOG_PATH);
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	if (actor == NULL || actor->pid == 0 || shell->shutting_down ||
+	    is_same_binary(actor->pid))
+		return;
+	shell_post(shell, &(struct event){.kind = EVENT_RESTART, .ref = ref});
+}
+
+/* Go on where the guardian before us was. */
+static int
+take_over(struct shell *shell, struct start *start)
+{
+	struct err err = {0};
+
+	if (adopt(shell, start->ledger, &err) < 0) {
+		log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
+		return EX_OSERR;
+	}
+	upgrade_tell(shell, &start->story);
+	report_taken_over(shell, &start->story, &shell->handover->hello.last_end);
+	renew_log(shell);
+	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	return 0;
+}
+
+int
+start_begin(struct shell *shell, struct start *start)
+{
+	struct err err = {0};
+	int status;
+
+	if (start->how == START_ADOPT)
+		status = take_over(shell, start);
+	else
+		status = boot(shell, start);
+	if (start->how == START_ANEW)
+		ledger_free(start->ledger);
+	if (status != 0)
+		return status;
+	rundirs_begin(shell->rundirs, start->how != START_ADOPT);
+	output_adopt(shell->output);
+	if (output_configure(shell->output) < 0) {
+		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
+		return EX_OSERR;
+	}
+	shell->control = control_new(shell, &err);
+	if (shell->control == NULL) {
+		log_line(LOG_LEVEL_ERROR, "control socket: %s", err.text);
+		return err.code == EADDRINUSE ? EX_UNAVAILABLE : EX_OSERR;
+	}
+	shell->seat = seat_new(shell, &err);
+	if (shell->seat == NULL) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
+	if (start->how == START_ADOPT)
+		control_answer_caller(shell->control, &start->story);
+	if (shell->upgrade_ms != 0) {
+		shell->upgrade_ms = 0;
+		record_facts(shell);
+	}
+	/* Reading the configuration took more memory than keeping it does. */
+	(void)malloc_trim(0);
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: ISC */
+/* start.h - the ways in which a guardian begins.
+ *
+ *	fresh   there was none before, or none that started anything: from the file
+ *	adopt   take over what the one before us left
+ *	anew    end what the one before us left, and begin with its configuration
+ */
+#ifndef DAEMON_START_H
+#define DAEMON_START_H
+
+#include "daemon/recovery/upgrade.h"
+
+struct conf;
+struct ledger;
+struct shell;
+
+struct start {
+	enum { START_FRESH, START_ADOPT, START_ANEW } how;
+	struct conf *conf;
+	struct ledger
+	    *ledger;      /* START_ADOPT; START_ANEW: where the events are, or NULL */
+	const char *what; /* START_ANEW: the event that tells why */
+	struct upgrade_story story;
+};
+
+/* Before the end: kill what is left of actors, and tell of what does not end. */
+void start_end_leftovers(struct shell *shell, const struct conf *conf);
+
+/* Find out which it is and get the configuration; 0 or an exit status. */
+int start_choose(struct shell *shell, struct start *ret);
+
+/* All rooms are open: begin, and serve clients; 0 or an exit status. */
+int start_begin(struct shell *shell, struct start *start);
+
+#endif

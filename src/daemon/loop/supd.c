@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: ISC */
+/* supd.c - one run of supd, from a configuration file to an exit status. */
+#include "config.h"
+
+#include "daemon/loop/supd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "daemon/control/control.h"
+#include "daemon/sockets/given.h"
+#include "daemon/sockets/helpers.h"
+#include "daemon/state/keeper.h"
+#include "daemon/sockets/letters.h"
+#include "daemon/state/log.h"
+#include "daemon/loop/loop.h"
+#include "daemon/state/memory.h"
+#include "daemon/metrics/metrics.h"
+#include "daemon/messages/notify.h"
+#include "daemon/messages/output.h"
+#include "daemon/processes/prober.h"
+#include "daemon/processes/procs.h"
+#include "daemon/messages/readiness.h"
+#include "daemon/processes/record.h"
+#include "daemon/reload/reload.h"
+#include "daemon/report/report.h"
+#include "daemon/messages/rundir.h"
+#include "daemon/metrics/scrape.h"
+#include "daemon/loop/seat.h"
+#include "daemon/state/shell.h"
+#include "daemon/loop/start.h"
+#include "daemon/messages/stores.h"
+#include "daemon/state/system.h"
+#include "daemon/loop/systemd.h"
+#include "daemon/processes/tasks.h"
+#include "daemon/reload/trial.h"
+#include "ledger/exits.h"
+#include "ledger/handover.h"
+#include "ledger/ledger.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/oom.h"
+#include "os/reap.h"
+#include "os/signals.h"
+#include "os/sockfile.h"
+#include "os/spawn.h"
+#include "paths.h"
+
+/* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
+#define OWN_FDS (50 + HELPER_MAX)
+/* And of each actor: pidfd, a watch on its cgroup while it ends, notify socket. */
+#define FDS_PER_ACTOR 3
+/* One of each pipe: standard output, error, and input. */
+#define PIPES_PER_ACTOR 3
+/* And so many clients, fewer where descriptors are short. */
+#define CLIENTS_MAX 512
+#define CLIENTS_MIN 8
+
+/* The version of this binary. */
+const char *
+supd_version(void)
+{
+	return PACKAGE_VERSION;
+}
+
+/* ---- defaults ------------------------------------------------------------------------
+ */
+
+/* /etc/supd/supd.yaml for root, below the user's configuration directory otherwise.
+ * NULL: the user has no home. */
+const char *
+supd_default_conf(char buf[SUPD_PATH_MAX])
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+	char home_buf[SUPD_PATH_MAX];
+	const char *home;
+	int n = -1;
+
+	if (geteuid() == 0)
+		return SUPD_CONF;
+	if (config != NULL && config[0] == '/') {
+		n = snprintf(buf, SUPD_PATH_MAX, "%s/supd/supd.yaml", config);
+	} else {
+		home = conf_own_home(getenv("HOME"), home_buf, sizeof(home_buf));
+		if (home != NULL)
+			n = snprintf(buf, SUPD_PATH_MAX, "%s/.config/supd/supd.yaml",
+			             home);
+	}
+	return n >= 0 && n < SUPD_PATH_MAX ? buf : NULL;
+}
+
+/* $RUNTIME_DIRECTORY, else /run/supd, else $XDG_RUNTIME_DIR/supd (CONTROL.md). */
+const char *
+supd_default_runtime_dir(char buf[SUPD_PATH_MAX])
+{
+	const char *given = getenv("RUNTIME_DIRECTORY");
+	const char *user = getenv("XDG_RUNTIME_DIR");
+
+	if (given != NULL && given[0] == '/') {
+		/* systemd may name several, the first is ours. */
+		(void)snprintf(buf, SUPD_PATH_MAX, "%.*s", (int)strcspn(given, ":"),
+		               given);
+		return buf;
+	}
+	if (geteuid() == 0 || user == NULL || user[0] != '/')
+		return SUPD_RUNDIR;
+	(void)snprintf(buf, SUPD_PATH_MAX, "%s/supd", user);
+	return buf;
+}
+
+/* Everything that was found, one line each, on stderr. */
+void
+supd_print_reports(const struct conf_reports *reports)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, 16 * 1024 * 1024);
+	conf_reports_format(reports, &sb);
+	(void)fputs(strbuf_str(&sb), stderr);
+	strbuf_done(&sb);
+}
+
+/* ---- signals
+ * --------------------------------------------------------------------------- */
+
+enum { SIGNALS = 5 };
+
+struct signals {
+	ev_signal watchers[SIGNALS];
+	bool has_terminal;
+};
+
+static void
+begin_shutdown(struct shell *shell, enum event_kind kind)
+{
+	/* Once is enough, however often it is asked for. */
+	if (shell->shutting_down && kind == EVENT_SHUTDOWN)
+		return;
+	if (!shell->shutting_down) {
+		shell->shutting_down = true;
+		record_facts(shell);
+		systemd_stopping(shell);
+		report_supd(shell, "shutting_down");
+	}
+	shell_post(shell, &(struct event){.kind = kind, .ref = REF_NONE, .code = -1});
+}
+
+void
+shell_shut_down(struct shell *shell)
+{
+	begin_shutdown(shell, EVENT_SHUTDOWN);
+}
+
+static bool
+has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return false;
+	(void)close(fd);
+	return true;
+}
+
+/* From a person it asks for the new configuration; from a terminal that went away it is
+ * the end (DECISIONS 13). */
+static void
+hang_up(struct shell *shell)
+{
+	if (shell->signals->has_terminal && !has_terminal())
+		begin_shutdown(shell, EVENT_SHUTDOWN);
+	else
+		reload_now(shell);
+}
+
+void
+shell_signal(struct shell *shell, int signo)
+{
+	switch (signo) {
+	case SIGTERM:
+	case SIGINT:
+		begin_shutdown(shell, EVENT_SHUTDOWN);
+		break;
+	case SIGQUIT:
+		begin_shutdown(shell, EVENT_QUIT);
+		break;
+	case SIGHUP:
+		seat_check(shell->seat);
+		hang_up(shell);
+		break;
+	case SIGUSR1:
+		log_reopen();
+		output_reopen(shell->output);
+		break;
+	default:
+		break;
+	}
+}
+
+void
+shell_walker_died(struct shell *shell)
+{
+	log_line(LOG_LEVEL_ERROR, "the outermost process of supd has died: shutting down "
+	                          "in order, as nobody would take over from us");
+	shell->walker_died = true;
+	procs_walker_died(shell->procs);
+	begin_shutdown(shell, EVENT_SHUTDOWN);
+}
+
+static void
+on_signal(struct ev_loop *loop, ev_signal *watcher, int revents)
+{
+	(void)loop;
+	(void)revents;
+	shell_signal(watcher->data, watcher->signum);
+}
+
+static void
+watch_signals(struct shell *shell, struct signals *signals)
+{
+	static const int wanted[SIGNALS] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1};
+
+	for (size_t i = 0; i < SIGNALS; i++) {
+		ev_signal_init(&signals->watchers[i], on_signal, wanted[i]);
+		signals->watchers[i].data = shell;
+		ev_signal_start(shell->loop, &signals->watchers[i]);
+	}
+	signals->has_terminal = has_terminal();
+	shell->signals = signals;
+}
+
+/* Only the walker is in the foreground of its terminal; a process that writes there from
+ * the background may be stopped for it. */
+static void
+set_signals(void)
+{
+	sigset_t output;
+
+	signals_reset();
+	(void)signal(SIGPIPE, SIG_IGN);
+	/* Memory that is a file, and larger than files may be: an error is better. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)sigemptyset(&output);
+	(void)sigaddset(&output, SIGTTOU);
+	(void)sigprocmask(SIG_BLOCK, &output, NULL);
+}
+
+/* ---- start
+ * ------------------------------------------------------------------------------ */
+
+/* How many descriptors the actors and supd's own rooms need. */
+static uint64_t
+count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
+{
+	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR +
+	             additions_count_sockets(&shell->additions);
+
+	if (conf->has_metrics)
+		n++;
+	/* The ledger may have room for more actors than the configuration has. */
+	if (n_slots > conf->n_actors)
+		n += (uint64_t)(n_slots - conf->n_actors) *
+		     (FDS_PER_ACTOR + PIPES_PER_ACTOR);
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		n += conf->actors[i].process.n_sockets +
+		     conf->actors[i].process.fd_store + PIPES_PER_ACTOR;
+	return n;
+}
+
+/* Ask for enough descriptors.  Where there are fewer, fast spawning goes first, then
+ * clients: what supd needs itself is set aside before any is let in. */
+static void
+raise_limit(struct shell *shell, const struct conf *conf)
+{
+	uint64_t needed = count_fds(shell, conf, shell->actors.cap) + FD_WINDOW;
+	struct rlimit limit;
+	struct err err;
+
+	shell->clients_max = CLIENTS_MAX;
+	if (fd_raise_limit(needed + CLIENTS_MAX, &err) == 0)
+		return;
+	log_line(LOG_LEVEL_WARNING,
+	         "%s; starts may fail and be retried: raise LimitNOFILE= or 'ulimit -Hn'",
+	         err.text);
+	if (fd_limit(&limit) < 0 || limit.rlim_cur >= needed + CLIENTS_MAX)
+		return;
+	if (limit.rlim_cur < needed + CLIENTS_MIN) {
+		(void)os_spawn_give_window(&shell->spawner);
+		needed -= FD_WINDOW;
+	}
+	shell->clients_max = CLIENTS_MIN;
+	if (limit.rlim_cur > needed + CLIENTS_MIN)
+		shell->clients_max = (uint32_t)(limit.rlim_cur - needed);
+}
+
+static int
+open_log(const struct conf *conf, const struct supd_options *options)
+{
+	enum log_level level = conf->log_level;
+	enum log_target target = conf->log_target;
+	struct err err;
+
+	if (options->log_level >= 0)
+		level = (enum log_level)options->log_level;
+	if (options->log_target >= 0)
+		target = (enum log_target)options->log_target;
+	log_limit(&conf->own_log);
+	if (log_open(level, target, conf->log_directory, &err) == 0)
+		return 0;
+	log_line(LOG_LEVEL_WARNING, "%s; logging to stderr", err.text);
+	return log_open(level, LOG_TARGET_STDERR, conf->log_directory, &err);
+}
+
+static bool
+is_same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Set which users may connect; their rights are looked up at each call. */
+static void
+set_control_mode(const struct shell *shell)
+{
+	const struct conf *conf = shell->conf;
+	gid_t gid = conf->has_control_group ? conf->control_gid : getegid();
+	int r = sockfile_adjust(shell->control_path, conf->control_mode, (uid_t)-1, gid);
+
+	if (r < 0)
+		(void)log_errno(r, "mode of %s", shell->control_path);
+}
+
+void
+shell_grew(struct shell *shell)
+{
+	raise_limit(shell, shell->conf);
+}
+
+void
+shell_conf_changed(struct shell *shell, const struct conf *old)
+{
+	const struct conf *conf = shell->conf;
+
+	if (conf->log_level != old->log_level || conf->log_target != old->log_target ||
+	    !is_same_text(conf->log_directory, old->log_directory))
+		(void)open_log(conf, shell->options);
+	log_limit(&conf->own_log);
+	if (!is_same_text(conf->control_socket, old->control_socket))
+		log_line(LOG_LEVEL_WARNING,
+		         "control.socket was changed: that takes a restart of supd");
+	if (conf->control_mode != old->control_mode ||
+	    conf->has_control_group != old->has_control_group ||
+	    conf->control_gid != old->control_gid)
+		set_control_mode(shell);
+	raise_limit(shell, conf);
+	prober_look_again(shell->prober);
+	if (output_configure(shell->output) < 0)
+		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
+}
+
+static char *
+control_path(const struct conf *conf, const char *runtime_dir)
+{
+	struct strbuf sb;
+
+	if (conf->control_socket != NULL)
+		return strdup(conf->control_socket);
+	strbuf_init(&sb, SUPD_PATH_MAX);
+	strbuf_addf(&sb, "%s/control.sock", runtime_dir);
+	return strbuf_take(&sb);
+}
+
+static void
+open_cgroups(struct shell *shell)
+{
+	const uint64_t key = VAULT_KEY(VAULT_CGROUP, 0);
+	int fd = shell_take(shell, key);
+	struct err err;
+
+	if (fd >= 0) {
+		if (cgroup_root_adopt(&shell->cgroups, fd, &err) < 0)
+			log_line(LOG_LEVEL_ERROR, "%s", err.text);
+	} else if (cgroup_root_open(&shell->cgroups, &err) == 0) {
+		/* Its lock, too, is to outlive us. */
+		shell_keep(shell, key, shell->cgroups.fd);
+	} else {
+		log_line(LOG_LEVEL_INFO,
+		         "no cgroup of its own for each actor (%s): sessions instead",
+		         err.text);
+	}
+}
+
+static bool
+open_metrics(struct shell *shell, struct err *err)
+{
+	shell->scraper = scraper_new(shell);
+	shell->metrics = metrics_new(shell);
+	shell->trial = trial_new(shell);
+	if (shell->scraper != NULL && shell->metrics != NULL && shell->trial != NULL)
+		return true;
+	err_set(err, ENOMEM, "metrics");
+	return false;
+}
+
+/* Everything that runs around the tree; 0 or an exit status. */
+static int
+open_rooms(struct shell *shell, const struct conf *conf)
+{
+	struct err err = {0};
+
+	memory_begin();
+	shell->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_AUTO);
+	if (shell->loop == NULL) {
+		log_line(LOG_LEVEL_ERROR, "event loop: %s", strerror(errno));
+		return EX_OSERR;
+	}
+	shell->keeper = keeper_new(shell, &err);
+	open_cgroups(shell);
+	shell->given = given_new(shell);
+	shell->system = system_new();
+	if (shell->keeper == NULL || shell->system == NULL || events_init(&shell->events))
+		err_set(&err, ENOMEM, "event stream");
+	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
+	         (shell->helpers = helpers_new(shell, &err)) != NULL &&
+	         (shell->letters = letters_new(shell, &err)) != NULL &&
+	         (shell->tasks = tasks_new(shell, &err)) != NULL &&
+	         (shell->prober = prober_new(shell, &err)) != NULL &&
+	         (shell->procs = procs_new(shell, &err)) != NULL &&
+	         (shell->notify = notify_new(shell, &err)) != NULL &&
+	         (shell->readiness = readiness_new(shell, &err)) != NULL &&
+	         (shell->stores = stores_new(shell, &err)) != NULL &&
+	         (shell->rundirs = rundirs_new(shell, &err)) != NULL &&
+	         open_metrics(shell, &err) &&
+	         (shell->output = output_new(shell, &err)) != NULL)
+		shell->control_path = control_path(conf, shell->runtime_dir);
+	if (shell->control_path == NULL) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
+	return 0;
+}
+
+static void
+close_rooms(struct shell *shell)
+{
+	seat_free(shell->seat);
+	if (shell->control != NULL)
+		control_flush(shell->control);
+	control_free(shell->control);
+	trial_free(shell->trial);
+	helpers_free(shell->helpers);
+	metrics_free(shell->metrics);
+	scraper_free(shell->scraper);
+	systemd_close(shell);
+	if (shell->conf != NULL)
+		mailboxes_close(shell, &shell->mailboxes);
+	additions_close(shell);
+	letters_free(shell->letters);
+	given_free(shell->given);
+	prober_free(shell->prober);
+	tasks_free(shell->tasks);
+	procs_free(shell->procs);
+	notify_free(shell->notify);
+	readiness_free(shell->readiness);
+	stores_free(shell->stores);
+	rundirs_free(shell->rundirs);
+	output_free(shell->output);
+	loop_free(shell->turn);
+	events_done(&shell->events);
+	actors_done(&shell->actors);
+	additions_done(&shell->additions);
+	reload_free(shell);
+	system_free(shell->system);
+	shell_release(shell, VAULT_KEY(VAULT_CGROUP, 0));
+	keeper_free(shell->keeper);
+	cgroup_root_close(&shell->cgroups);
+	ledger_free(shell->ledger);
+	exits_free(shell->exits);
+	free(shell->control_path);
+	if (shell->loop != NULL)
+		ev_loop_destroy(shell->loop);
+	os_spawn_done(&shell->spawner);
+	log_close();
+}
+
+/* Everything up to the first turn; 0 or an exit status. */
+static int
+prepare(struct shell *shell, struct start *start, struct signals *signals)
+{
+	int status;
+
+	(void)open_log(start->conf, shell->options);
+	raise_limit(shell, start->conf);
+	if (os_become_subreaper() < 0)
+		log_line(LOG_LEVEL_WARNING, "cannot become a subreaper: %s",
+		         strerror(errno));
+	status = open_rooms(shell, start->conf);
+	if (status != 0)
+		return status;
+	watch_signals(shell, signals);
+	systemd_open(shell);
+	return start_begin(shell, start);
+}
+
+/*
+ * Run until the end, with what the walker handed over; returns the exit status
+ * (CONTROL.md).
+ */
+int
+supd_run(const struct supd_options *options, struct handover *handover)
+{
+	struct shell shell = {.environ = environ, .systemd.fd = -1};
+	struct start start = {0};
+	struct signals signals;
+	struct err err;
+	int status;
+
+	set_signals();
+	cgroup_root_init(&shell.cgroups);
+	(void)cgroup_machine_controllers(shell.controllers);
+	additions_init(&shell.additions);
+	shell.handover = handover;
+	shell.link_fd = handover->link_fd;
+	shell.walker_pid = handover->hello.walker_pid;
+	leftover_mark(shell.walker_pid, shell.walker_mark);
+	shell.nofile = handover->hello.nofile;
+	shell.clients_max = CLIENTS_MAX;
+	shell.now_ms = clock_mono_ms();
+	shell.started_ms = shell.now_ms;
+	shell.conf_file = options->conf_file;
+	shell.runtime_dir = options->runtime_dir;
+	shell.binary = handover->hello.binary;
+	shell.options = options;
+	if (os_spawn_init(&shell.spawner, &err) < 0) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return EX_OSERR;
+	}
+	os_spawn_set_oom(&shell.spawner, OOM_OF_GUARDIAN, handover->hello.oom_score_adj);
+	status = start_choose(&shell, &start);
+	if (status != 0) {
+		exits_free(shell.exits);
+		os_spawn_done(&shell.spawner);
+		return status;
+	}
+	status = prepare(&shell, &start, &signals);
+	if (status == 0) {
+		loop_run(shell.turn);
+		/* Nothing is cleaned up: our successor goes on with it. */
+		if (shell.exit_status == LINK_EXIT_UPGRADE)
+			_exit(LINK_EXIT_UPGRADE);
+		tasks_end_all(shell.tasks);
+		status = shell.walker_died ? EX_SOFTWARE : shell.exit_status;
+		/* Orphans of those that we took over went to strangers. */
+		if (shell.walker_died)
+			start_end_leftovers(&shell, shell.conf);
+	} else if (start.how == START_ADOPT) {
+		/* The state stays as it is, for the next guardian. */
+		return status;
+	}
+	close_rooms(&shell);
+	conf_free(shell.conf != NULL ? shell.conf : start.conf);
+	return status;
+}

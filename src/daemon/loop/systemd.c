@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: ISC */
+/* systemd.c - towards the service manager: READY, STATUS, STOPPING, WATCHDOG. */
+#include "config.h"
+
+#include "daemon/loop/systemd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/keeper.h"
+#include "daemon/processes/record.h"
+#include "daemon/report/report.h"
+#include "daemon/state/shell.h"
+#include "ledger/handover.h"
+#include "os/clock.h"
+
+#define TEXT_MAX 256
+/* Counting looks at every actor: not at each event, and at the end of a burst. */
+#define STATUS_SECONDS 0.2
+/* While it stops, supd asks this often for this much more time, as long as it may need
+ * the time.
+ */
+#define STOPPING_EVERY_S 10.
+#define STOPPING_MORE_MS UINT64_C(30000)
+/* What supd itself needs to end, besides its actors. */
+#define STOPPING_OWN_MS UINT64_C(5000)
+
+struct herald {
+	struct shell *shell;
+	ev_timer watchdog;
+	ev_timer count; /* something happened: STATUS= is due */
+	ev_timer stopping;
+	uint64_t stop_by_ms; /* the ordered stop has ended then, DURATION_INFINITE:
+	                        perhaps not */
+	uint64_t told_seq;
+	char status[TEXT_MAX];
+};
+
+static void
+on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct herald *herald = timer->data;
+
+	(void)loop;
+	(void)revents;
+	keeper_notify(herald->shell, "WATCHDOG=1");
+}
+
+static uint64_t
+add_ms(uint64_t a, uint64_t b)
+{
+	return a > DURATION_INFINITE - b ? DURATION_INFINITE : a + b;
+}
+
+static uint64_t
+times(uint64_t ms, uint64_t factor)
+{
+	return ms > DURATION_INFINITE / factor ? DURATION_INFINITE : ms * factor;
+}
+
+/* How long an actor may take to stop: its hooks, its process, and its death. */
+static uint64_t
+stop_time(const struct conf_actor *actor)
+{
+	const struct spec *spec = &actor->spec;
+	uint64_t ms = 0;
+
+	for (int hook = HOOK_PRE_RESTART; hook < HOOK_MAX; hook++)
+		if (hook != HOOK_POST_RESTART && (spec->hooks >> hook & 1) != 0)
+			ms = add_ms(ms,
+			            add_ms(spec->hook_timeout_ms, spec->kill_timeout_ms));
+	if (spec->kind == NODE_SUPERVISOR)
+		return ms;
+	if (spec->shutdown_mode == SHUTDOWN_INFINITY)
+		return DURATION_INFINITE;
+	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
+		ms = add_ms(ms, times(spec->shutdown_ms,
+		                      actor->process.notify ? CORE_EXTEND_FACTOR : 1));
+	return add_ms(ms, spec->kill_timeout_ms);
+}
+
+/* The sum for all that run: no ordered stop takes longer (DECISIONS 57). */
+static uint64_t
+stop_times(const struct shell *shell)
+{
+	const struct ref root = core_ref(shell->core, CORE_ROOT);
+	uint64_t ms = STOPPING_OWN_MS;
+	struct node_view view;
+
+	for (struct ref ref = core_next(shell->core, root, root);
+	     ref.slot != REF_NONE.slot; ref = core_next(shell->core, root, ref)) {
+		const struct actor *actor = actors_get(&shell->actors, ref);
+
+		core_view(shell->core, ref, shell->now_ms, &view);
+		if (actor != NULL && (view.alive || view.kind == NODE_SUPERVISOR))
+			ms = add_ms(ms, stop_time(actor->conf));
+	}
+	return ms;
+}
+
+/* So much more time, but no more than until then. */
+static void
+ask_for_time(struct shell *shell, const char *first, uint64_t until_ms)
+{
+	const uint64_t now_ms = clock_mono_ms();
+	uint64_t more_ms = until_ms > now_ms ? until_ms - now_ms : 0;
+	char text[TEXT_MAX];
+
+	if (more_ms > STOPPING_MORE_MS)
+		more_ms = STOPPING_MORE_MS;
+	(void)snprintf(text, sizeof(text), "%sEXTEND_TIMEOUT_USEC=%llu", first,
+	               (unsigned long long)more_ms * 1000);
+	keeper_notify(shell, text);
+}
+
+static void
+on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct herald *herald = timer->data;
+
+	(void)revents;
+	if (herald->stop_by_ms == 0)
+		herald->stop_by_ms = add_ms(clock_mono_ms(), stop_times(herald->shell));
+	if (clock_mono_ms() < herald->stop_by_ms)
+		ask_for_time(herald->shell, "", herald->stop_by_ms);
+	else
+		ev_timer_stop(loop, timer);
+}
+
+/* "STATUS=42 running, 1 failed", and how many wait for others. */
+static void
+count(const struct shell *shell, char text[TEXT_MAX])
+{
+	struct ref top = core_ref(shell->core, CORE_USER);
+	unsigned int running = 0, failed = 0, waiting = 0;
+	int n;
+	struct node_view view;
+
+	for (struct ref ref = top; ref.slot != REF_NONE.slot;
+	     ref = core_next(shell->core, top, ref)) {
+		core_view(shell->core, ref, shell->now_ms, &view);
+		if (view.kind == NODE_SUPERVISOR)
+			continue;
+		running += view.state == STATE_RUNNING;
+		failed += view.state == STATE_FAILED;
+		waiting += view.state == STATE_WAITING;
+	}
+	n = snprintf(text, TEXT_MAX, "STATUS=%u running, %u failed", running, failed);
+	if (waiting > 0 && n > 0 && n < TEXT_MAX)
+		(void)snprintf(text + n, (size_t)(TEXT_MAX - n), ", %u waiting",
+		               waiting);
+}
+
+static void
+tell_status(struct herald *herald)
+{
+	char text[TEXT_MAX];
+
+	if (herald->shell->systemd.fd < 0)
+		return;
+	count(herald->shell, text);
+	if (strcmp(text, herald->status) == 0)
+		return;
+	(void)snprintf(herald->status, sizeof(herald->status), "%s", text);
+	keeper_notify(herald->shell, text);
+}
+
+static void
+on_count(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	(void)loop;
+	(void)revents;
+	tell_status(timer->data);
+}
+
+/*
+ * What the guardian before us was to say: that it did is not known.  systemd does not
+ * mind hearing it twice, but waits for what it never heard, after RELOADING=1 too; and
+ * its patience with a stop has to be asked for again and again.
+ */
+static void
+say_again(struct shell *shell)
+{
+	if (shell->shutting_down)
+		systemd_stopping(shell);
+	else if (shell->is_ready)
+		keeper_notify(shell, "READY=1");
+}
+
+/* Listen to NOTIFY_SOCKET and WATCHDOG_USEC; without them nothing is ever sent. */
+void
+systemd_open(struct shell *shell)
+{
+	struct herald *herald = calloc(1, sizeof(*herald));
+	double period;
+
+	/* WATCHDOG_PID is the walker, and the walker speaks for us. */
+	notifier_open(&shell->systemd, shell->environ, shell->walker_pid);
+	shell->herald = herald;
+	if (herald == NULL)
+		return;
+	herald->shell = shell;
+	ev_timer_init(&herald->stopping, on_still_stopping, STOPPING_EVERY_S,
+	              STOPPING_EVERY_S);
+	herald->stopping.data = herald;
+	ev_timer_init(&herald->count, on_count, STATUS_SECONDS, 0.);
+	herald->count.data = herald;
+	say_again(shell);
+	if (shell->systemd.watchdog_us == 0)
+		return;
+	period = (double)shell->systemd.watchdog_us / 1e6 / 2.;
+	/* At once, too: the last one to speak may have done so a while ago. */
+	ev_timer_init(&herald->watchdog, on_watchdog, 0., period);
+	herald->watchdog.data = herald;
+	ev_timer_start(shell->loop, &herald->watchdog);
+}
+
+void
+systemd_close(struct shell *shell)
+{
+	if (shell->herald != NULL) {
+		ev_timer_stop(shell->loop, &shell->herald->watchdog);
+		ev_timer_stop(shell->loop, &shell->herald->stopping);
+		ev_timer_stop(shell->loop, &shell->herald->count);
+	}
+	notifier_close(&shell->systemd);
+	free(shell->herald);
+	shell->herald = NULL;
+}
+
+void
+systemd_on_turn(struct shell *shell)
+{
+	struct herald *herald = shell->herald;
+	struct node_view view;
+
+	if (herald == NULL || herald->told_seq == shell->events.next_seq)
+		return;
+	herald->told_seq = shell->events.next_seq;
+	if (!shell->is_ready &&
+	    core_valid(shell->core, core_ref(shell->core, CORE_USER))) {
+		core_view(shell->core, core_ref(shell->core, CORE_USER), shell->now_ms,
+		          &view);
+		if (view.state == STATE_RUNNING) {
+			shell->is_ready = true;
+			record_facts(shell);
+			report_supd(shell, "ready");
+			/* Before READY, so that a reader of STATUS finds the text. */
+			tell_status(herald);
+			keeper_notify(shell, "READY=1");
+		}
+	}
+	if (shell->systemd.fd < 0 || ev_is_active(&herald->count))
+		return;
+	ev_timer_set(&herald->count, STATUS_SECONDS, 0.);
+	ev_timer_start(shell->loop, &herald->count);
+}
+
+void
+systemd_reloading(struct shell *shell)
+{
+	char text[TEXT_MAX];
+
+	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
+	               (unsigned long long)(clock_mono_ns() / 1000));
+	keeper_notify(shell, text);
+}
+
+void
+systemd_reloaded(struct shell *shell)
+{
+	if (shell->is_ready)
+		keeper_notify(shell, "READY=1");
+}
+
+/*
+ * The ordered stop has begun.  How long it may take is known to the tree only; so the
+ * service manager's timeout is put off for as long as that.  Without that its timeout had
+ * to be infinite, and one actor that ignores SIGTERM would keep a killed supd from being
+ * started again.
+ */
+void
+systemd_stopping(struct shell *shell)
+{
+	/* A new guardian knows that supd stops, but has no core yet. */
+	const uint64_t until_ms =
+	    shell->core == NULL ? 0 : add_ms(clock_mono_ms(), stop_times(shell));
+
+	ask_for_time(shell, "STOPPING=1\n", until_ms == 0 ? DURATION_INFINITE : until_ms);
+	if (shell->herald == NULL)
+		return;
+	shell->herald->stop_by_ms = until_ms;
+	if (shell->systemd.fd >= 0)
+		ev_timer_start(shell->loop, &shell->herald->stopping);
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: ISC */
+/* notify.c - what processes say of themselves, over sd_notify(3). */
+#include "config.h"
+
+#include "daemon/messages/notify.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/pace.h"
+#include "daemon/state/log.h"
+#include "daemon/processes/procs.h"
+#include "daemon/messages/readiness.h"
+#include "daemon/messages/said.h"
+#include "daemon/state/shell.h"
+#include "daemon/messages/stores.h"
+#include "ledger/link.h"
+#include "os/closer.h"
+#include "os/fd.h"
+
+#define DRAIN_BATCH 64
+/* So many messages of one actor in a row; the rest waits for the next turn. */
+#define DRAIN_MESSAGES 64
+/* The pause before a busy socket is read again, in seconds. */
+#define PAUSE_S 0.01
+#define NO_SLOT UINT32_MAX
+
+/* The socket of one actor. */
+struct notify_slot {
+	int fd;           /* -1: none */
+	int dropper;      /* which child throws a message away … */
+	uint64_t drop_ns; /* … namely the message sent at that time; 0: none */
+	uint64_t ping;    /* 1 + the turn of the last WATCHDOG=1 */
+	bool is_paused;   /* not read before notify->resume */
+	uint32_t next;    /* that is paused */
+	struct pace pace; /* of lines about messages that are not believed or not used */
+};
+
+struct notify {
+	struct shell *shell;
+	int epoll_fd;
+	ev_io io;
+	struct notify_slot *at; /* by slot */
+	uint32_t cap;
+	uint32_t n_open;
+	uint32_t paused; /* the first one, NO_SLOT: none */
+	ev_timer resume;
+	struct notify_message message;
+	/* Descriptors that no child could be had for that closes them; while there are
+	 * any no others are taken. */
+	int left[NOTIFY_FDS_MAX];
+	size_t n_left;
+};
+
+/*
+ * May this process speak for the actor?  The main process may, whatever user it has
+ * become; every other one is to be in the actor's containment, where a session of a user
+ * of its own (a job of cron, a login) may be as well, so its user is compared: the
+ * actor's, root, or supd's.  A process that is gone is known by its user alone.
+ */
+static bool
+may_speak(struct notify *notify, const struct actor *actor,
+          const struct notify_message *message)
+{
+	struct procs *procs = notify->shell->procs;
+	const uid_t uid = actors_uid(actor);
+
+	if (procs_is_main(procs, actor->ref, message->pid))
+		return true;
+	if (message->uid != uid && message->uid != 0 && message->uid != geteuid())
+		return false;
+	if (procs_contains(procs, actor->ref, message->pid, uid))
+		return true;
+	if (message->pid > 0 && (kill(message->pid, 0) == 0 || errno != ESRCH))
+		return false;
+	return message->uid == uid;
+}
+
+/* ---- what may be told again -----------------------------------------------------------
+ */
+
+static void
+post(struct notify *notify, const struct actor *actor, enum event_kind kind)
+{
+	const struct event event = {
+	    .kind = kind,
+	    .ref = actor->ref,
+	    .life = procs_life(notify->shell->procs, actor->ref),
+	    .code = -1,
+	};
+
+	shell_post(notify->shell, &event);
+}
+
+/* That it lives need be told once a turn. */
+static void
+post_ping(struct notify *notify, const struct actor *actor)
+{
+	uint64_t *ping = &notify->at[actor->ref.slot].ping;
+
+	if (*ping == notify->shell->n_turns + 1)
+		return;
+	*ping = notify->shell->n_turns + 1;
+	post(notify, actor, EVENT_WATCHDOG);
+}
+
+/* Readiness counts once in a life. */
+static void
+post_ready(struct notify *notify, const struct actor *actor)
+{
+	if (actor->conf->process.ready_sign == READY_BY_NOTIFY &&
+	    procs_told(notify->shell->procs, actor->ref))
+		post(notify, actor, EVENT_READY);
+}
+
+/* ---- descriptors ----------------------------------------------------------------------
+ */
+
+/* Read this socket again a little later. */
+static void
+pause_place(struct notify *notify, uint32_t slot)
+{
+	struct epoll_event event = {.events = 0, .data.u32 = slot};
+	struct notify_slot *place = &notify->at[slot];
+
+	if (place->is_paused)
+		return;
+	(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_MOD, place->fd, &event);
+	place->is_paused = true;
+	place->next = notify->paused;
+	notify->paused = slot;
+	ev_timer_set(&notify->resume, PAUSE_S, 0.);
+	ev_timer_start(notify->shell->loop, &notify->resume);
+}
+
+/* Close what came and was not kept: in a child, see os/closer.h. */
+static void
+give_back(struct notify *notify, uint32_t slot)
+{
+	struct notify_message *message = &notify->message;
+
+	for (size_t i = 0; i < message->n_fds; i++)
+		if (message->fds[i] >= 0)
+			notify->left[notify->n_left++] = message->fds[i];
+	message->n_fds = 0;
+	if (closer_close(&notify->shell->closers, slot, notify->left, notify->n_left) ==
+	    0)
+		notify->n_left = 0;
+	else
+		pause_place(notify, slot);
+}
+
+/* The message is done with: let it go, and what came with it. */
+static void
+let_go(struct notify *notify, uint32_t slot)
+{
+	struct notify_slot *place = &notify->at[slot];
+
+	if (!notify->message.has_more_fds) {
+		/* While we hold the descriptors ourselves this closes none. */
+		notify_skip(place->fd);
+		if (notify->message.n_fds > 0)
+			give_back(notify, slot);
+		return;
+	}
+	if (notify->message.n_fds > 0)
+		give_back(notify, slot);
+	place->drop_ns = notify->message.stamp_ns;
+	place->dropper =
+	    closer_drop(&notify->shell->closers, slot, place->fd, place->drop_ns);
+	pause_place(notify, slot);
+}
+
+/* Is the next message one that goes already?  A child that was killed goes again. */
+static bool
+is_going(struct notify *notify, uint32_t slot)
+{
+	struct notify_slot *place = &notify->at[slot];
+
+	if (!notify->message.has_more_fds || place->drop_ns != notify->message.stamp_ns) {
+		place->drop_ns = 0;
+		return false;
+	}
+	if (!bounded_works(&notify->shell->closers, place->dropper))
+		let_go(notify, slot);
+	pause_place(notify, slot);
+	return true;
+}
+
+/*
+ * The sender may put descriptors down, and wants to: take them.  false: not now, because
+ * too much of what the actor has sent before is still to be closed.
+ */
+static bool
+take_descriptors(struct notify *notify, const struct actor *actor)
+{
+	const uint32_t slot = actor->ref.slot;
+	struct notify_message *message = &notify->message;
+
+	if (!message->has_more_fds || !stores_wants(actor, message))
+		return true;
+	if (notify->n_left > 0)
+		give_back(notify, slot);
+	if (notify->n_left > 0 || !bounded_has_room(&notify->shell->closers, slot)) {
+		pause_place(notify, slot);
+		return false;
+	}
+	(void)notify_peek_fds(notify->at[slot].fd, message);
+	if (message->has_more_fds)
+		log_paced(&notify->at[slot].pace, LOG_LEVEL_WARNING,
+		          "%s: the descriptors of a notification are lost: more than %d, "
+		          "or no room for them",
+		          actor->path, NOTIFY_FDS_MAX);
+	return true;
+}
+
+/* false: it cannot be taken now, and stays where it is. */
+static bool
+take_message(struct notify *notify, struct actor *actor)
+{
+	const struct notify_message *message = &notify->message;
+	struct event events[SAID_MAX];
+	size_t n;
+
+	if (!may_speak(notify, actor, message)) {
+		log_paced(
+		    &notify->at[actor->ref.slot].pace, LOG_LEVEL_WARNING,
+		    "%s: a notification of pid %d, which is not its own, is ignored",
+		    actor->path, (int)message->pid);
+		return true;
+	}
+	if (!shell_has_room(notify->shell, SAID_MAX + 1) ||
+	    !take_descriptors(notify, actor))
+		return false;
+	n = said_take(notify->shell, actor, message, events);
+	if (said_is(message, "READY", "1"))
+		post_ready(notify, actor);
+	if (said_is(message, "WATCHDOG", "1"))
+		post_ping(notify, actor);
+	if (n > 0 && !shell_post_surely(notify->shell, events, n))
+		return false;
+	if (!message->has_more_fds)
+		stores_take(notify->shell->stores, actor, &notify->message);
+	return true;
+}
+
+static void
+drain_one(struct notify *notify, uint32_t slot)
+{
+	struct shell *shell = notify->shell;
+
+	for (int n = 0; n < DRAIN_MESSAGES && !notify->at[slot].is_paused; n++) {
+		struct actor *actor;
+		bool is_taken;
+		int r = notify_peek(notify->at[slot].fd, &notify->message);
+
+		if (r == 0 || notify->at[slot].fd < 0 || is_going(notify, slot))
+			return;
+		actor = slot < shell->actors.cap ? &shell->actors.at[slot] : NULL;
+		is_taken = true;
+		if (r > 0 && actor != NULL && actor->path != NULL)
+			is_taken = take_message(notify, actor);
+		if (!is_taken) {
+			if (notify->message.n_fds > 0)
+				give_back(notify, slot);
+			return;
+		}
+		/* The message is recorded: now it may leave the queue. */
+		let_go(notify, slot);
+	}
+}
+
+static void
+on_resume(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct notify *notify = timer->data;
+
+	(void)loop;
+	(void)revents;
+	while (notify->paused != NO_SLOT) {
+		struct notify_slot *place = &notify->at[notify->paused];
+		struct epoll_event event = {.events = EPOLLIN,
+		                            .data.u32 = notify->paused};
+
+		notify->paused = place->next;
+		place->is_paused = false;
+		if (place->fd >= 0)
+			(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_MOD, place->fd,
+			                &event);
+	}
+}
+
+void
+notify_drain(struct notify *notify)
+{
+	struct epoll_event events[DRAIN_BATCH];
+	int n;
+
+	if (notify == NULL)
+		return;
+	/* The other way to say it. */
+	readiness_drain(notify->shell->readiness);
+	if (notify->n_open == 0)
+		return;
+	/* Each socket once: the kernel moves a socket that was reported to the end. */
+	for (uint32_t seen = 0; seen < notify->n_open; seen += DRAIN_BATCH) {
+		n = epoll_wait(notify->epoll_fd, events, DRAIN_BATCH, 0);
+		for (int i = 0; i < n; i++)
+			drain_one(notify, events[i].data.u32);
+		if (n < DRAIN_BATCH)
+			return;
+	}
+}
+
+static void
+on_readable(struct ev_loop *loop, ev_io *io, int revents)
+{
+	(void)loop;
+	(void)revents;
+	notify_drain(io->data);
+}
+
+static uint64_t
+key_of(struct ref ref)
+{
+	return VAULT_KEY(VAULT_NOTIFY, (uint64_t)ref.slot << 32 | ref.tenant);
+}
+
+static int
+watch(struct notify *notify, struct ref ref, int take_fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = ref.slot};
+
+	if (epoll_ctl(notify->epoll_fd, EPOLL_CTL_ADD, take_fd, &event) < 0) {
+		int r = -errno;
+
+		(void)close(take_fd);
+		return r;
+	}
+	notify->at[ref.slot].fd = take_fd;
+	notify->at[ref.slot].drop_ns = 0;
+	notify->n_open++;
+	return 0;
+}
+
+/* Go on with the socket that this actor had under a guardian before us, if it had. */
+void
+notify_adopt(struct notify *notify, struct ref ref)
+{
+	int fd = shell_take(notify->shell, key_of(ref));
+
+	if (fd >= 0)
+		(void)watch(notify, ref, fd);
+}
+
+int
+notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_MAX])
+{
+	struct err err;
+	int fd, r;
+
+	ASSERT(ref.slot < notify->cap);
+	if (notify->at[ref.slot].fd >= 0)
+		return notify_address(notify->at[ref.slot].fd, ret_address);
+	fd = notify_listen("supd", &err);
+	if (fd < 0)
+		return fd;
+	r = notify_address(fd, ret_address);
+	if (r < 0) {
+		(void)close(fd);
+		return r;
+	}
+	r = watch(notify, ref, fd);
+	/* Only now: a kept copy that is never dropped would keep the address. */
+	if (r == 0)
+		shell_keep(notify->shell, key_of(ref), fd);
+	return r;
+}
+
+/* The slot is given back. */
+void
+notify_close(struct notify *notify, struct ref ref)
+{
+	if (ref.slot >= notify->cap || notify->at[ref.slot].fd < 0)
+		return;
+	(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_DEL, notify->at[ref.slot].fd, NULL);
+	/* The walker has a copy until it is told: what is in the queue goes there. */
+	fd_close(&notify->at[ref.slot].fd);
+	shell_release(notify->shell, key_of(ref));
+	notify->n_open--;
+}
+
+/* Room for so many slots; -ENOMEM. */
+int
+notify_reserve(struct notify *notify, uint32_t slots)
+{
+	struct notify_slot *grown;
+
+	if (slots <= notify->cap)
+		return 0;
+	grown = reallocarray(notify->at, slots, sizeof(*grown));
+	if (grown == NULL)
+		return -ENOMEM;
+	notify->at = grown;
+	for (uint32_t slot = notify->cap; slot < slots; slot++)
+		grown[slot] = (struct notify_slot){.fd = -1};
+	notify->cap = slots;
+	return 0;
+}
+
+struct notify *
+notify_new(struct shell *shell, struct err *err)
+{
+	struct notify *notify = calloc(1, sizeof(*notify));
+
+	if (notify == NULL) {
+		err_set(err, ENOMEM, "notify sockets");
+		return NULL;
+	}
+	notify->shell = shell;
+	notify->paused = NO_SLOT;
+	bounded_init(&shell->closers);
+	bounded_init(&shell->bounded);
+	notify->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
+	if (notify->epoll_fd < 0) {
+		err_set(err, errno, "notify sockets");
+		free(notify);
+		return NULL;
+	}
+	ev_io_init(&notify->io, on_readable, notify->epoll_fd, EV_READ);
+	notify->io.data = notify;
+	ev_io_start(shell->loop, &notify->io);
+	ev_init(&notify->resume, on_resume);
+	notify->resume.data = notify;
+	return notify;
+}
+
+void
+notify_free(struct notify *notify)
+{
+	if (notify == NULL)
+		return;
+	ev_io_stop(notify->shell->loop, &notify->io);
+	ev_timer_stop(notify->shell->loop, &notify->resume);
+	for (uint32_t slot = 0; slot < notify->cap; slot++)
+		fd_close(&notify->at[slot].fd);
+	fd_close(&notify->epoll_fd);
+	bounded_done(&notify->shell->closers);
+	bounded_done(&notify->shell->bounded);
+	free(notify->at);
+	free(notify);
+}

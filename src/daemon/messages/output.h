@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/* output.h - the pipes between actors and the log process, and from actor to actor.
+ *
+ * Each is made once and outlives both of its ends, every guardian and every log process:
+ * it is in the vault, as is the state of the log process.  The walker keeps both ends of
+ * a pipe, so that a writer always has a reader.  The guardian has a single descriptor of
+ * each pipe, for the output of processes the write end, so that a start opens nothing; it
+ * never reads from a pipe.
+ */
+#ifndef DAEMON_OUTPUT_H
+#define DAEMON_OUTPUT_H
+
+#include "base/err.h"
+#include "daemon/state/actors.h"
+#include "logd/write/feed.h"
+#include "logd/write/logd.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct output;
+struct shell;
+
+struct output *output_new(struct shell *shell, struct err *err);
+void output_free(struct output *output);
+void output_log_fds(const struct output *output, int ret[4]);
+void output_adopt(struct output *output);
+int output_configure(struct output *output);
+int output_open(struct output *output, const struct actor *actor, bool is_helper,
+                enum feed_stream name);
+int output_open_input(struct output *output, const char *path, bool for_reader);
+void output_begun(const struct output *output, const struct actor *actor,
+                  uint64_t ret_awaits[2]);
+void output_flush(struct output *output, const struct actor *actor);
+void output_drop(struct output *output, const char *path);
+void output_reopen(struct output *output);
+size_t output_tail(struct output *output, const char *path, enum feed_stream name,
+                   char *buf, size_t size, bool *ret_is_cut);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: ISC */
+/* output_last.c - what actors said last, and the end of their pipes. */
+#include "config.h"
+
+#include "daemon/messages/output_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "daemon/state/shell.h"
+#include "os/fd.h"
+
+/*
+ * What is to be remembered of a process that has just begun: 1 + how much was said before
+ * it on its stdout (or both), and on its stderr; 0 where that is not captured.
+ */
+void
+output_begun(const struct output *output, const struct actor *actor,
+             uint64_t ret_awaits[2])
+{
+	const bool is_one = actor->conf->process.out_is_err;
+	const struct output_pipe *out =
+	    output_find(output, actor->path, is_one ? FEED_OUTPUT : FEED_STDOUT);
+	const struct output_pipe *err = output_find(output, actor->path, FEED_STDERR);
+
+	ret_awaits[0] = out == NULL ? 0 : out->begun + 1;
+	ret_awaits[1] = err == NULL ? 0 : err->begun + 1;
+}
+
+/* All that a process of this actor forked is gone: what it began to say is all. */
+void
+output_flush(struct output *output, const struct actor *actor)
+{
+	const bool is_told = output_is_told_of_lives(&actor->conf->process);
+
+	for (unsigned int name = 0; name < FEED_STREAM_MAX; name++) {
+		struct output_pipe *pipe = output_find(output, actor->path, name);
+
+		if (pipe == NULL)
+			continue;
+		pipe->is_quiet = true;
+		/* What the feed has no room for the next life brings about. */
+		if (is_told && output->instance != 0 && output->cursor == IDLE)
+			(void)output_say(output, FEED_FLUSH, pipe->stream.key);
+	}
+}
+
+static void
+drop_pipe(struct output *output, struct output_pipe *pipe)
+{
+	struct output_pipe *last = &output->pipes[output->n - 1];
+
+	if (pipe->name < FEED_STREAM_MAX && output->instance != 0 &&
+	    output_say(output, FEED_DROP, pipe->stream.key) < 0)
+		output_name_again(output);
+	shell_release(output->shell, pipe->stream.key);
+	map_remove(&output->by_key, pipe->stream.key);
+	fd_close(&pipe->stream.pipe_fd);
+	free(pipe->path);
+	if (pipe != last) {
+		*pipe = *last;
+		/* The key is in the map already, so this cannot fail. */
+		ASSERT(map_put(&output->by_key, pipe->stream.key,
+		               (uint32_t)(pipe - output->pipes)) == 0);
+	}
+	output->n--;
+	/* A pipe that moved to another place must not be left out. */
+	if (output->cursor != IDLE)
+		output_name_again(output);
+}
+
+/* The actor with this path is no more, and has no heir. */
+void
+output_drop(struct output *output, const char *path)
+{
+	for (unsigned int name = 0; name <= PIPE_INPUT; name++) {
+		struct output_pipe *pipe = output_find(output, path, name);
+
+		if (pipe != NULL)
+			drop_pipe(output, pipe);
+	}
+}
+
+/* Log files are opened by their names again: something else has moved them. */
+void
+output_reopen(struct output *output)
+{
+	/* A log process that does not listen yet opens its files anew in any case. */
+	if (output->instance != 0)
+		(void)output_say(output, FEED_REOPEN, 0);
+}
+
+/*
+ * The last that the newest process of an actor said on a stream, at most size bytes of
+ * it; *ret_is_cut: there is more in front of that.  Never waits.
+ */
+size_t
+output_tail(struct output *output, const char *path, enum feed_stream name, char *buf,
+            size_t size, bool *ret_is_cut)
+{
+	struct output_pipe *pipe = output_find(output, path, name);
+	uint64_t total;
+	uint64_t said;
+	size_t len;
+
+	*ret_is_cut = false;
+	if (pipe == NULL)
+		return 0;
+	len = tail_read(&output->tail, &pipe->stream, pipe->begun, buf, size, &total);
+	if (total > pipe->said)
+		pipe->said = total;
+	said = total > pipe->begun ? total - pipe->begun : 0;
+	pipe->is_silent = pipe->is_quiet && total == pipe->begun;
+	if (said < len) {
+		memmove(buf, buf + len - said, (size_t)said);
+		return (size_t)said;
+	}
+	*ret_is_cut = said > len;
+	return len;
+}

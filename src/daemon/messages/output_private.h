@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC */
+/* output_private.h - what the files about pipes share.
+ *
+ *	output.c       made, named, given to processes
+ *	output_last.c  what was said, and the end of a pipe
+ */
+#ifndef DAEMON_OUTPUT_PRIVATE_H
+#define DAEMON_OUTPUT_PRIVATE_H
+
+#include "base/pace.h"
+#include "daemon/messages/output.h"
+#include "logd/read/tail.h"
+
+#include <ev.h>
+
+/* Beside the streams of feed.h: what is an actor's standard input. */
+#define PIPE_INPUT FEED_STREAM_MAX
+
+/* No message for all is under way. */
+#define IDLE SIZE_MAX
+
+struct output_pipe {
+	/* Both ends of a pipe, or the write end alone, for processes. */
+	struct tail_stream stream;
+	bool is_writer;
+	char *path;
+	unsigned int name; /* enum feed_stream or PIPE_INPUT */
+	uint64_t begun;    /* bytes that were said before the newest process began */
+	uint64_t said;     /* number of bytes known to be written */
+	bool is_adopted;   /* of a guardian before us: when it began is not known */
+	bool is_quiet;     /* the pipe has no writer that could write more */
+	bool is_silent;    /* and the newest process had said nothing */
+};
+
+struct output {
+	struct shell *shell;
+	ev_io io;
+	int feed[2]; /* ours, the log process's */
+	int state;
+	struct tail tail;
+	int staging[2];
+	struct output_pipe *pipes;
+	size_t n;
+	size_t cap;
+	struct map by_key;
+	struct pace trouble; /* of the lines about files that cannot be written */
+	uint64_t instance;   /* of the log process, 0: it said nothing yet */
+	size_t cursor;       /* who is named next */
+	bool begun;
+	struct feed_message message;
+};
+
+struct output_pipe *output_find(const struct output *output, const char *path,
+                                unsigned int name);
+int output_say(struct output *output, enum feed_kind kind, uint64_t key);
+void output_name_again(struct output *output);
+bool output_is_told_of_lives(const struct conf_process *process);
+
+#endif

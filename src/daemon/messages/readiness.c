@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: ISC */
+/* readiness.c - `ready: {fd: N}`: a newline on a descriptor that the process was given.
+ */
+#include "config.h"
+
+#include "daemon/messages/readiness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "daemon/processes/procs.h"
+#include "daemon/state/shell.h"
+#include "ledger/link.h"
+#include "os/fd.h"
+
+#define DRAIN_BATCH 64
+/* How much is looked at in one go; a pipe with more is looked at again. */
+#define LOOK_BYTES 4096
+
+struct readiness {
+	struct shell *shell;
+	int epoll_fd;
+	ev_io io;
+	int scratch[2]; /* what is looked at without being taken out */
+	int *fds;       /* by slot, our end; -1: none */
+	uint32_t cap;
+	uint32_t n_open;
+};
+
+static uint64_t
+key_of(struct ref ref)
+{
+	return VAULT_KEY(VAULT_READY, (uint64_t)ref.slot << 24 | (ref.tenant & 0xffffff));
+}
+
+/* It is ready: put down first, then told. */
+static void
+tell(const struct readiness *readiness, struct ref ref)
+{
+	const struct event event = {
+	    .kind = EVENT_READY,
+	    .ref = ref,
+	    .life = procs_life(readiness->shell->procs, ref),
+	    .code = -1,
+	};
+
+	if (procs_told(readiness->shell->procs, ref))
+		shell_post(readiness->shell, &event);
+}
+
+/* Look at the content of the pipe: its length; 0: no writer is left; -errno. */
+static ssize_t
+look(const struct readiness *readiness, int fd, char buf[LOOK_BYTES])
+{
+	ssize_t n;
+
+	do {
+		n = tee(fd, readiness->scratch[1], LOOK_BYTES, SPLICE_F_NONBLOCK);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	return read(readiness->scratch[0], buf, (size_t)n) == n ? n : -EIO;
+}
+
+void
+readiness_close(struct readiness *readiness, struct ref ref)
+{
+	if (ref.slot >= readiness->cap || readiness->fds[ref.slot] < 0)
+		return;
+	(void)epoll_ctl(readiness->epoll_fd, EPOLL_CTL_DEL, readiness->fds[ref.slot],
+	                NULL);
+	fd_close(&readiness->fds[ref.slot]);
+	shell_release(readiness->shell, key_of(ref));
+	readiness->n_open--;
+}
+
+/*
+ * Take in what this actor says.  A newline is not taken out before it is put down.  That
+ * the other end is closed means the same, unless it is the end of the process that has
+ * closed it.
+ */
+static void
+listen_to(struct readiness *readiness, uint32_t slot)
+{
+	const struct ref ref = readiness->shell->actors.at[slot].ref;
+	const int fd = readiness->fds[slot];
+	char buf[LOOK_BYTES];
+	ssize_t n;
+
+	/* Else it stays where it is until the next turn. */
+	if (!shell_has_room(readiness->shell, 1))
+		return;
+	n = look(readiness, fd, buf);
+	if ((n > 0 && memchr(buf, '\n', (size_t)n) != NULL) ||
+	    (n == 0 && !procs_is_ending(readiness->shell->procs, ref)))
+		tell(readiness, ref);
+	if (n > 0)
+		(void)!read(fd, buf, (size_t)n);
+	else if (n != -EAGAIN)
+		readiness_close(readiness, ref);
+}
+
+void
+readiness_drain(struct readiness *readiness)
+{
+	struct epoll_event events[DRAIN_BATCH];
+
+	/* Each pipe once: the kernel moves a pipe that was reported to the end. */
+	for (uint32_t seen = 0; seen < readiness->n_open; seen += DRAIN_BATCH) {
+		int n = epoll_wait(readiness->epoll_fd, events, DRAIN_BATCH, 0);
+
+		for (int i = 0; i < n; i++)
+			if (readiness->fds[events[i].data.u32] >= 0)
+				listen_to(readiness, events[i].data.u32);
+		if (n < DRAIN_BATCH)
+			return;
+	}
+}
+
+static void
+on_readable(struct ev_loop *loop, ev_io *io, int revents)
+{
+	(void)loop;
+	(void)revents;
+	readiness_drain(io->data);
+}
+
+static int
+watch(struct readiness *readiness, struct ref ref, int take_fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = ref.slot};
+
+	if (epoll_ctl(readiness->epoll_fd, EPOLL_CTL_ADD, take_fd, &event) < 0) {
+		int r = -errno;
+
+		(void)close(take_fd);
+		return r;
+	}
+	readiness->fds[ref.slot] = take_fd;
+	readiness->n_open++;
+	return 0;
+}
+
+void
+readiness_adopt(struct readiness *readiness, struct ref ref)
+{
+	int fd = shell_take(readiness->shell, key_of(ref));
+
+	if (fd >= 0)
+		(void)watch(readiness, ref, fd);
+}
+
+int
+readiness_open(struct readiness *readiness, const struct actor *actor)
+{
+	const struct conf_process *process = &actor->conf->process;
+	const struct ref ref = actor->ref;
+	int fds[2];
+	int r;
+
+	ASSERT(ref.slot < readiness->cap);
+	readiness_close(readiness, ref);
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	fds[0] = fd_raise(fds[0]);
+	fds[1] = fd_raise(fds[1]);
+	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	/* Give the pipe to the actor's user, so that the process can open /dev/fd/N. */
+	if (process->has_user)
+		(void)!fchown(fds[1], process->uid, process->gid);
+	r = watch(readiness, ref, fds[0]);
+	if (r < 0) {
+		(void)close(fds[1]);
+		return r;
+	}
+	/* Kept before there is a process, so that a new guardian reads the pipe. */
+	shell_keep(readiness->shell, key_of(ref), fds[0]);
+	return fds[1];
+}
+
+/* Room for so many slots; -ENOMEM. */
+int
+readiness_reserve(struct readiness *readiness, uint32_t slots)
+{
+	int *grown;
+
+	if (slots <= readiness->cap)
+		return 0;
+	grown = reallocarray(readiness->fds, slots, sizeof(*grown));
+	if (grown == NULL)
+		return -ENOMEM;
+	for (uint32_t slot = readiness->cap; slot < slots; slot++)
+		grown[slot] = -1;
+	readiness->fds = grown;
+	readiness->cap = slots;
+	return 0;
+}
+
+struct readiness *
+readiness_new(struct shell *shell, struct err *err)
+{
+	struct readiness *readiness = calloc(1, sizeof(*readiness));
+
+	if (readiness == NULL) {
+		err_set(err, ENOMEM, "pipes for readiness");
+		return NULL;
+	}
+	readiness->shell = shell;
+	readiness->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
+	if (readiness->epoll_fd < 0 ||
+	    pipe2(readiness->scratch, O_CLOEXEC | O_NONBLOCK) < 0) {
+		err_set(err, errno, "pipes for readiness");
+		fd_close(&readiness->epoll_fd);
+		free(readiness);
+		return NULL;
+	}
+	readiness->scratch[0] = fd_raise(readiness->scratch[0]);
+	readiness->scratch[1] = fd_raise(readiness->scratch[1]);
+	ev_io_init(&readiness->io, on_readable, readiness->epoll_fd, EV_READ);
+	readiness->io.data = readiness;
+	ev_io_start(shell->loop, &readiness->io);
+	return readiness;
+}
+
+void
+readiness_free(struct readiness *readiness)
+{
+	if (readiness == NULL)
+		return;
+	ev_io_stop(readiness->shell->loop, &readiness->io);
+	for (uint32_t slot = 0; slot < readiness->cap; slot++)
+		fd_close(&readiness->fds[slot]);
+	fd_close(&readiness->epoll_fd);
+	fd_close(&readiness->scratch[0]);
+	fd_close(&readiness->scratch[1]);
+	free(readiness->fds);
+	free(readiness);
+}

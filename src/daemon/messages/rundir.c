@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: ISC */
+/* rundir.c - `runtime_directory`: a directory of its own for an actor. */
+#include "config.h"
+
+#include "daemon/messages/rundir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+#include "os/cgroup.h"
+#include "os/fd.h"
+#include "os/remove.h"
+
+#define ACTORS "actors"
+#define GONE   "gone"
+/* So many entries a turn of the loop, and, at the end of supd, at most. */
+#define REMOVE_TURN 256
+#define REMOVE_END  100000
+
+struct rundirs {
+	struct shell *shell;
+	int top_fd; /* supd's runtime directory */
+	int actors_fd;
+	int gone_fd; /* -1: neither is there yet */
+	uint32_t serial;
+	ev_idle idle; /* something is left to be removed */
+	bool complained;
+};
+
+/* Descriptors that stay open while any actor has a directory; made at the first. */
+static int
+open_places(struct rundirs *rundirs)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+	if (rundirs->gone_fd >= 0)
+		return 0;
+	if (rundirs->top_fd < 0)
+		rundirs->top_fd = fd_raise(open(rundirs->shell->runtime_dir, flags));
+	if (rundirs->top_fd < 0)
+		return -errno;
+	if ((mkdirat(rundirs->top_fd, ACTORS, 0755) < 0 && errno != EEXIST) ||
+	    (mkdirat(rundirs->top_fd, GONE, 0700) < 0 && errno != EEXIST))
+		return -errno;
+	if (rundirs->actors_fd < 0)
+		rundirs->actors_fd = fd_raise(openat(rundirs->top_fd, ACTORS, flags));
+	if (rundirs->actors_fd < 0)
+		return -errno;
+	/* Whatever umask supd was started with. */
+	(void)fchmod(rundirs->actors_fd, 0755);
+	rundirs->gone_fd = fd_raise(openat(rundirs->top_fd, GONE, flags));
+	return rundirs->gone_fd < 0 ? -errno : 0;
+}
+
+/* ---- away -------------------------------------------------------------------------- */
+
+/* One of what is being removed; false: nothing is, or it cannot be. */
+static bool
+remove_next(struct rundirs *rundirs)
+{
+	int fd = openat(rundirs->gone_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry = NULL;
+	int r = -ENOENT;
+
+	if (dir == NULL) {
+		fd_close(&fd);
+		return false;
+	}
+	while (r < 0 && (entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		r = os_remove_some(rundirs->gone_fd, entry->d_name, REMOVE_TURN);
+		if (r < 0 && !rundirs->complained)
+			(void)log_errno(r, "remove what is left of a runtime directory "
+			                   "(" GONE "/)");
+		rundirs->complained = rundirs->complained || r < 0;
+	}
+	(void)closedir(dir);
+	return r >= 0;
+}
+
+static void
+on_idle(struct ev_loop *loop, ev_idle *idle, int revents)
+{
+	(void)revents;
+	if (!remove_next(idle->data))
+		ev_idle_stop(loop, idle);
+}
+
+/* Move it out of the way, under a name that is free. */
+static void
+set_aside(struct rundirs *rundirs, const char *name)
+{
+	char aside[16];
+	int r;
+
+	do {
+		(void)snprintf(aside, sizeof(aside), "%u", rundirs->serial++);
+		r = renameat2(rundirs->actors_fd, name, rundirs->gone_fd, aside,
+		              RENAME_NOREPLACE);
+	} while (r < 0 && errno == EEXIST);
+	if (r == 0)
+		ev_idle_start(rundirs->shell->loop, &rundirs->idle);
+	else if (errno != ENOENT)
+		(void)log_errno(-errno, "clear the runtime directory %s", name);
+}
+
+/* All that is in actors/ is moved out of the way. */
+static void
+set_all_aside(struct rundirs *rundirs)
+{
+	int fd = openat(rundirs->actors_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (dir == NULL) {
+		fd_close(&fd);
+		return;
+	}
+	while ((entry = readdir(dir)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			set_aside(rundirs, entry->d_name);
+	(void)closedir(dir);
+}
+
+void
+rundirs_begin(struct rundirs *rundirs, bool is_anew)
+{
+	struct strbuf path;
+	bool is_there;
+
+	strbuf_init(&path, PATH_MAX);
+	strbuf_addf(&path, "%s/" GONE, rundirs->shell->runtime_dir);
+	is_there = !path.failed && access(strbuf_str(&path), F_OK) == 0;
+	strbuf_done(&path);
+	if (!is_there || open_places(rundirs) < 0)
+		return;
+	if (is_anew)
+		set_all_aside(rundirs);
+	ev_idle_start(rundirs->shell->loop, &rundirs->idle);
+}
+
+void
+rundir_clear(struct rundirs *rundirs, const struct actor *actor)
+{
+	char name[CGROUP_LEAF_MAX];
+
+	if (open_places(rundirs) < 0)
+		return;
+	cgroup_leaf_name(actor->path, name);
+	set_aside(rundirs, name);
+}
+
+/* ---- there ------------------------------------------------------------------------- */
+
+/* The directory was root's until now: no other user could change anything in it. */
+static int
+give_to_owner(int fd, const struct conf_process *process)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!process->has_user ||
+	    (st.st_uid == process->uid && st.st_gid == process->gid))
+		return 0;
+	return fchown(fd, process->uid, process->gid) < 0 ? -errno : 0;
+}
+
+int
+rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
+{
+	char name[CGROUP_LEAF_MAX];
+	bool is_new;
+	int r = open_places(rundirs);
+	int fd;
+
+	if (r < 0)
+		return r;
+	cgroup_leaf_name(actor->path, name);
+	is_new = mkdirat(rundirs->actors_fd, name, 0755) == 0;
+	if (!is_new && errno != EEXIST)
+		return -errno;
+	/* A kept directory is the actor's: a file system may be mounted on it. */
+	fd = fd_open_directory(rundirs->actors_fd, name);
+	if (fd < 0)
+		return fd;
+	r = give_to_owner(fd, &actor->conf->process);
+	if (is_new && r == 0 && fchmod(fd, 0755) < 0)
+		r = -errno;
+	(void)close(fd);
+	if (r < 0)
+		return r;
+	if (asprintf(ret_path, "%s/" ACTORS "/%s", rundirs->shell->runtime_dir, name) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+void
+rundirs_renew(struct rundirs *rundirs)
+{
+	struct shell *shell = rundirs->shell;
+
+	ev_idle_stop(shell->loop, &rundirs->idle);
+	fd_close(&rundirs->gone_fd);
+	fd_close(&rundirs->actors_fd);
+	fd_close(&rundirs->top_fd);
+	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
+		const struct actor *actor = &shell->actors.at[slot];
+		char *path = NULL;
+		int r;
+
+		if (actor->ref.slot == REF_NONE.slot || actor->pid == 0 ||
+		    !actor->conf->process.runtime_directory)
+			continue;
+		r = rundir_open(rundirs, actor, &path);
+		if (r < 0)
+			(void)log_errno(r, "the runtime directory of %s", actor->path);
+		free(path);
+	}
+}
+
+/* ---- all of them ------------------------------------------------------------------- */
+
+struct rundirs *
+rundirs_new(struct shell *shell, struct err *err)
+{
+	struct rundirs *rundirs = calloc(1, sizeof(*rundirs));
+
+	if (rundirs == NULL) {
+		err_set(err, ENOMEM, "runtime directories");
+		return NULL;
+	}
+	rundirs->shell = shell;
+	rundirs->top_fd = rundirs->actors_fd = rundirs->gone_fd = -1;
+	ev_idle_init(&rundirs->idle, on_idle);
+	ev_set_priority(&rundirs->idle, EV_MINPRI);
+	rundirs->idle.data = rundirs;
+	return rundirs;
+}
+
+/* Once the last actor is gone: so is, as far as that is quickly done, what they left. */
+void
+rundirs_free(struct rundirs *rundirs)
+{
+	if (rundirs == NULL)
+		return;
+	ev_idle_stop(rundirs->shell->loop, &rundirs->idle);
+	if (rundirs->gone_fd >= 0) {
+		for (int i = 0; i < REMOVE_END / REMOVE_TURN; i++)
+			if (!remove_next(rundirs))
+				break;
+		(void)unlinkat(rundirs->top_fd, GONE, AT_REMOVEDIR);
+		(void)unlinkat(rundirs->top_fd, ACTORS, AT_REMOVEDIR);
+	}
+	fd_close(&rundirs->gone_fd);
+	fd_close(&rundirs->actors_fd);
+	fd_close(&rundirs->top_fd);
+	free(rundirs);
+}

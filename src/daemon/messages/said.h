@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: ISC */
+/* said.h - what one notification says, line by line. */
+#ifndef DAEMON_SAID_H
+#define DAEMON_SAID_H
+
+#include "core/core.h"
+#include "daemon/state/actors.h"
+#include "os/sdnotify.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct shell;
+
+/* The most events that come of a message. */
+#define SAID_MAX 6
+
+bool said_is(const struct notify_message *message, const char *key, const char *value);
+
+/* Note what the shell keeps itself (STATUS, MAINPID, RELOADING); what has to reach the
+ * core, exactly once, is in ret.  Returns how many.  Harmless when it is done again. */
+size_t said_take(struct shell *shell, struct actor *actor,
+                 const struct notify_message *message, struct event ret[SAID_MAX]);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC */
+/* words_actor.c - the last words of an actor's process, from its pipes. */
+#include "config.h"
+
+#include "daemon/messages/output.h"
+#include "daemon/state/shell.h"
+#include "daemon/state/words.h"
+
+/* More than the lines can have: what is in front of them tells where they begin. */
+#define TAIL_BYTES (WORDS_BYTES_MAX + 1024)
+
+/*
+ * Append the last words of an actor's newest process as an array of strings, also what
+ * the log process did not get to yet.  false: its output is not captured.  Never waits.
+ */
+bool
+words_of_actor(const struct shell *shell, struct ref ref, struct strbuf *out)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct conf_process *process;
+	struct words words = {.n = 0};
+	char last[TAIL_BYTES];
+	char first[TAIL_BYTES];
+	bool is_cut;
+	size_t len;
+
+	if (actor == NULL || actor->conf == NULL ||
+	    actor->conf->spec.kind == NODE_SUPERVISOR || shell->output == NULL)
+		return false;
+	process = &actor->conf->process;
+	if (!conf_output_is_captured(&process->out) && !conf_output_is_captured(&process->err))
+		return false;
+	/* What went wrong is on the standard error: it stands last. */
+	if (!process->out_is_err && conf_output_is_captured(&process->err)) {
+		len = output_tail(shell->output, actor->path, FEED_STDERR, last,
+		                  sizeof(last), &is_cut);
+		words_add(&words, last, len, is_cut);
+	}
+	if (conf_output_is_captured(&process->out)) {
+		len = output_tail(shell->output, actor->path,
+		                  process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, first,
+		                  sizeof(first), &is_cut);
+		words_add(&words, first, len, is_cut);
+	}
+	words_json(out, &words);
+	return true;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: ISC */
+/* metrics.c - where figures are fetched: the socket, which /system/metrics serves. */
+#include "config.h"
+
+#include "daemon/metrics/metrics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/sum.h"
+#include "daemon/sockets/helpers.h"
+#include "daemon/state/log.h"
+#include "daemon/metrics/scrape.h"
+#include "daemon/state/shell.h"
+#include "ledger/link.h"
+#include "os/fd.h"
+#include "os/sock.h"
+#include "os/sockfile.h"
+
+#define BACKLOG 64
+
+struct metrics {
+	struct shell *shell;
+	int fd;          /* listening, or -1 */
+	uint64_t key;    /* the key in the walker's vault */
+	char *unix_path; /* its file, or NULL */
+	bool is_told;    /* /system/metrics knows of fd */
+	bool is_owed;    /* it asked for figures, and they could not be sent */
+	struct scrape_request request;
+};
+
+/* ---- the helper ----------------------------------------------------------------------
+ */
+
+/* Say which socket is to be served; without a socket the process ends, or goes on with
+ * its clients. */
+static void
+tell(struct metrics *metrics)
+{
+	const struct helper_message message = {.kind = HELPER_LISTEN};
+	struct helpers *helpers = metrics->shell->helpers;
+
+	if (metrics->fd >= 0)
+		helpers_want(helpers, HELPER_METRICS);
+	metrics->is_told = helpers_send(helpers, HELPER_METRICS, &message, &metrics->fd,
+	                                metrics->fd >= 0) == 0;
+}
+
+/* Ask for figures, unless they are being collected already. */
+static void
+collect(struct metrics *metrics)
+{
+	metrics->is_owed = false;
+	if (!metrics->request.is_waiting)
+		scraper_ask(metrics->shell->scraper, &metrics->request);
+}
+
+/* The text as a file: in memory, so that no disk is waited for.  -1: no memory. */
+static int
+text_file(const struct strbuf *text)
+{
+	int fd = memfd_create("supd-metrics", MFD_CLOEXEC);
+
+	if (fd >= 0 && fd_write_all(fd, text->data, text->len) < 0)
+		fd_close(&fd);
+	return fd < 0 ? -1 : fd_raise(fd);
+}
+
+static void
+on_text(struct scrape_request *request, struct scrape_text *text)
+{
+	struct metrics *metrics =
+	    (struct metrics *)(void *)((char *)request -
+	                               offsetof(struct metrics, request));
+	const struct helper_message message = {.kind = HELPER_TEXT};
+	int fd = text == NULL ? -1 : text_file(&text->sb);
+
+	metrics->is_owed = helpers_send(metrics->shell->helpers, HELPER_METRICS, &message,
+	                                &fd, fd >= 0) == -EAGAIN;
+	fd_close(&fd);
+}
+
+static void
+on_room(struct shell *shell, bool is_new)
+{
+	struct metrics *metrics = shell->metrics;
+
+	if (is_new || !metrics->is_told)
+		tell(metrics);
+	if (metrics->is_owed)
+		collect(metrics);
+}
+
+static void
+on_message(struct shell *shell, const struct helper_message *message)
+{
+	if (message->kind == HELPER_ASK)
+		collect(shell->metrics);
+}
+
+static void
+on_lost(struct shell *shell)
+{
+	struct metrics *metrics = shell->metrics;
+
+	scraper_cancel(shell->scraper, &metrics->request);
+	metrics->is_told = metrics->is_owed = false;
+}
+
+static const struct helper_user user = {on_room, on_message, on_lost};
+
+/* ---- the socket -------------------------------------------------------------------- */
+
+static uint64_t
+key_of(const struct conf *conf)
+{
+	const char *address = conf->metrics_address;
+
+	return VAULT_KEY(VAULT_METRICS, sum_bytes(address, strlen(address),
+	                                          (uint64_t)conf->metrics_kind << 16 |
+	                                              conf->metrics_port));
+}
+
+/* Observers and clients with control may read; as credentials are not asked for, the
+ * file's group decides. */
+static gid_t
+group_of(const struct conf *conf)
+{
+	if (conf->has_observers)
+		return conf->observers_gid;
+	return conf->has_control_group ? conf->control_gid : getegid();
+}
+
+/*
+ * Open what the configuration asks for: the caller then uses or cancels it.  *ret_fd is
+ * -1 where there is nothing to be opened: it listens there already, or nowhere.  -errno
+ * and a sentence.
+ */
+int
+metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
+             struct err *err)
+{
+	int fd;
+
+	*ret_fd = -1;
+	if (!conf->has_metrics || (metrics->fd >= 0 && metrics->key == key_of(conf)))
+		return 0;
+	/* Take the socket of the guardian before us. */
+	fd = shell_take(metrics->shell, key_of(conf));
+	if (fd < 0 && conf->metrics_kind == SOCKET_TCP)
+		fd = sock_listen_tcp(conf->metrics_address, conf->metrics_port, BACKLOG,
+		                     err);
+	else if (fd < 0)
+		fd = sock_listen_unix(conf->metrics_address, BACKLOG, 0660, (uid_t)-1,
+		                      group_of(conf), err);
+	if (fd < 0) {
+		err_prefix(err, "metrics.listen");
+		return fd;
+	}
+	*ret_fd = fd_raise(fd);
+	shell_keep(metrics->shell, key_of(conf), *ret_fd);
+	return 0;
+}
+
+static void
+close_socket(struct metrics *metrics, uint64_t key, const char *unix_path, int *fd)
+{
+	if (*fd < 0)
+		return;
+	shell_release(metrics->shell, key);
+	if (unix_path != NULL)
+		(void)unlink(unix_path);
+	fd_close(fd);
+}
+
+/* What metrics_open() opened is not used after all. */
+void
+metrics_cancel(struct metrics *metrics, const struct conf *conf, int take_fd)
+{
+	if (take_fd >= 0)
+		close_socket(metrics, key_of(conf),
+		             conf->metrics_kind == SOCKET_UNIX ? conf->metrics_address
+		                                               : NULL,
+		             &take_fd);
+}
+
+static void
+stop_listening(struct metrics *metrics)
+{
+	/* For all that have it, now: the helper closes it a little later. */
+	if (metrics->fd >= 0)
+		(void)shutdown(metrics->fd, SHUT_RDWR);
+	close_socket(metrics, metrics->key, metrics->unix_path, &metrics->fd);
+	free(metrics->unix_path);
+	metrics->unix_path = NULL;
+}
+
+/* The configuration is in force: listen where it says, with what metrics_open() gave.
+ * Clients that are being served are served. */
+void
+metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
+{
+	int r = 0;
+
+	if (!conf->has_metrics || take_fd >= 0)
+		stop_listening(metrics);
+	if (take_fd >= 0) {
+		metrics->fd = take_fd;
+		metrics->key = key_of(conf);
+		if (conf->metrics_kind == SOCKET_UNIX)
+			metrics->unix_path = strdup(conf->metrics_address);
+	}
+	tell(metrics);
+	if (metrics->unix_path != NULL)
+		r = sockfile_adjust(metrics->unix_path, 0660, (uid_t)-1, group_of(conf));
+	if (r < 0)
+		(void)log_errno(r, "mode of %s", metrics->unix_path);
+}
+
+/* NULL: out of memory. */
+struct metrics *
+metrics_new(struct shell *shell)
+{
+	struct metrics *metrics = calloc(1, sizeof(*metrics));
+
+	if (metrics == NULL)
+		return NULL;
+	metrics->shell = shell;
+	metrics->fd = -1;
+	metrics->request.on_text = on_text;
+	helpers_use(shell->helpers, HELPER_METRICS, &user);
+	return metrics;
+}
+
+/* It is served no longer; NULL is fine. */
+void
+metrics_free(struct metrics *metrics)
+{
+	if (metrics == NULL)
+		return;
+	scraper_cancel(metrics->shell->scraper, &metrics->request);
+	stop_listening(metrics);
+	free(metrics);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: ISC */
+/* metrics.h - where figures are fetched: the socket, which /system/metrics serves.
+ *
+ * The guardian opens it, and collects the figures when /system/metrics asks for them; it
+ * speaks to no client.  The listening socket is kept by the walker: while a guardian
+ * takes over, clients queue.
+ */
+#ifndef DAEMON_METRICS_H
+#define DAEMON_METRICS_H
+
+#include "base/err.h"
+#include "conf/text/conf.h"
+
+struct metrics;
+struct shell;
+
+struct metrics *metrics_new(struct shell *shell);
+void metrics_free(struct metrics *metrics);
+
+int metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
+                 struct err *err);
+void metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd);
+void metrics_cancel(struct metrics *metrics, const struct conf *conf, int take_fd);
+
+#endif

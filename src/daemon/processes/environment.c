@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: ISC */
+/* environment.c - what a process finds in its environment. */
+#include "config.h"
+
+#include "daemon/processes/environment.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "conf/read/envfile.h"
+
+/* The variables of supd's own protocols, which are never inherited (DECISIONS 26).  A
+ * trailing '*' stands for any text. */
+static const char *const protocol_variables[] = {
+    "NOTIFY_SOCKET",
+    "WATCHDOG_*",
+    "LISTEN_*",
+    "MAINPID",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "SYSTEMD_EXEC_PID",
+    "MANAGERPID",
+    "MEMORY_PRESSURE_*",
+    "CREDENTIALS_DIRECTORY",
+    "RUNTIME_DIRECTORY",
+    "STATE_DIRECTORY",
+    "CACHE_DIRECTORY",
+    "LOGS_DIRECTORY",
+    "CONFIGURATION_DIRECTORY",
+    "SUPD_*",
+};
+
+static size_t
+key_length(const char *var)
+{
+	return strcspn(var, "=");
+}
+
+static bool
+is_protocol(const char *var)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(protocol_variables); i++) {
+		const char *name = protocol_variables[i];
+		size_t len = strlen(name);
+
+		if (name[len - 1] == '*'
+		        ? strncmp(var, name, len - 1) == 0
+		        : key_length(var) == len && strncmp(var, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Take supd's own environment as the base; -ENOMEM. */
+int
+environment_init(struct environment *environment, char **own)
+{
+	size_t n = 0;
+
+	*environment = (struct environment){0};
+	while (own[n] != NULL)
+		n++;
+	environment->base = calloc(n + 1, sizeof(char *));
+	environment->vars = calloc(ENVIRONMENT_VARS_MAX + 1, sizeof(char *));
+	environment->bytes = malloc(ENVIRONMENT_BYTES_MAX);
+	environment->room = malloc(ENVFILE_BYTES_MAX + 1);
+	if (environment->base == NULL || environment->vars == NULL ||
+	    environment->bytes == NULL || environment->room == NULL) {
+		environment_done(environment);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!is_protocol(own[i]))
+			environment->base[environment->n_base++] = own[i];
+	return 0;
+}
+
+/* Give back the memory. */
+void
+environment_done(struct environment *environment)
+{
+	free(environment->base);
+	free(environment->vars);
+	free(environment->bytes);
+	free(environment->room);
+	*environment = (struct environment){0};
+}
+
+static char **
+find(const struct environment *environment, const char *key, size_t len)
+{
+	for (size_t i = 0; i < environment->n; i++)
+		if (strncmp(environment->vars[i], key, len) == 0 &&
+		    environment->vars[i][len] == '=')
+			return &environment->vars[i];
+	return NULL;
+}
+
+static void
+put(struct environment *environment, char *var, size_t key_len)
+{
+	char **old = find(environment, var, key_len);
+
+	if (old != NULL)
+		*old = var;
+	else if (environment->n < ENVIRONMENT_VARS_MAX)
+		environment->vars[environment->n++] = var;
+	else
+		environment->failed = -E2BIG;
+}
+
+static void
+inherit(struct environment *environment)
+{
+	for (size_t i = 0; i < environment->n_base && i < ENVIRONMENT_VARS_MAX; i++)
+		environment->vars[environment->n++] = environment->base[i];
+}
+
+static void
+drop(struct environment *environment, const char *key)
+{
+	char **var = find(environment, key, strlen(key));
+
+	if (var != NULL)
+		*var = environment->vars[--environment->n];
+}
+
+/* What the user database says, or, of a number that it does not know, nothing: supd's own
+ * home is not that of another user. */
+static void
+add_user(struct environment *environment, const struct conf_process *process)
+{
+	static const char *const keys[] = {"USER", "LOGNAME", "HOME", "SHELL"};
+	const char *const values[] = {process->user_name, process->user_name,
+	                              process->home, process->shell};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (process->user_name != NULL)
+			(void)environment_add(environment, keys[i], "%s", values[i]);
+		else if (process->has_user && process->uid != geteuid())
+			drop(environment, keys[i]);
+	}
+}
+
+/*
+ * Start a new one: what is inherited, what the user database says, what the configuration
+ * says.  What is added then is supd's own.
+ */
+void
+environment_begin(struct environment *environment, const struct conf_process *process)
+{
+	environment->n = 0;
+	environment->used = 0;
+	environment->failed = 0;
+	if (!process->clear_environment)
+		inherit(environment);
+	add_user(environment, process);
+	for (char **var = process->environment; var != NULL && *var != NULL; var++)
+		put(environment, *var, key_length(*var));
+	environment->own_from = environment->used;
+}
+
+/* Set KEY to the formatted value; returns where the value is, NULL if it did not fit. */
+char *
+environment_add(struct environment *environment, const char *key, const char *fmt, ...)
+{
+	char *var = environment->bytes + environment->used;
+	size_t room = ENVIRONMENT_BYTES_MAX - environment->used;
+	size_t key_len = strlen(key);
+	va_list ap;
+	int n;
+
+	if (key_len + 2 > room) {
+		environment->failed = -E2BIG;
+		return NULL;
+	}
+	memcpy(var, key, key_len);
+	var[key_len] = '=';
+	va_start(ap, fmt);
+	n = vsnprintf(var + key_len + 1, room - key_len - 1, fmt, ap);
+	va_end(ap);
+	if (n < 0 || key_len + 2 + (size_t)n > room) {
+		environment->failed = -E2BIG;
+		return NULL;
+	}
+	environment->used += key_len + 2 + (size_t)n;
+	put(environment, var, key_len);
+	return var + key_len + 1;
+}
+
+/*
+ * Finish: vars is what execve(2) wants, but for what the files say, which the process
+ * reads itself.  -E2BIG if something did not fit: *ret_step is written then.
+ */
+int
+environment_end(struct environment *environment, enum spawn_step *ret_step)
+{
+	environment->vars[environment->n] = NULL;
+	environment->own_until = environment->used;
+	if (environment->failed != 0)
+		*ret_step = SPAWN_STEP_ENVIRONMENT;
+	return environment->failed;
+}
+
+static void
+put_file_variable(void *data, const char *key, const char *value)
+{
+	struct environment *environment = data;
+	const size_t key_len = strlen(key), value_len = strlen(value);
+	char **old = find(environment, key, key_len);
+	char *var = environment->bytes + environment->used;
+
+	if (old != NULL && *old >= environment->bytes + environment->own_from &&
+	    *old < environment->bytes + environment->own_until)
+		return;
+	if (key_len + value_len + 2 > ENVIRONMENT_BYTES_MAX - environment->used) {
+		environment->failed = -E2BIG;
+		return;
+	}
+	memcpy(var, key, key_len);
+	var[key_len] = '=';
+	memcpy(var + key_len + 1, value, value_len + 1);
+	environment->used += key_len + value_len + 2;
+	put(environment, var, key_len);
+}
+
+/*
+ * What one more file says, before all that the configuration says, as in systemd: in the
+ * child, see struct spawn; `data` is the environment, which is ended already.
+ */
+int
+environment_take_file(void *data, const char *path, char *text, size_t len,
+                      struct err *err)
+{
+	struct environment *environment = data;
+	int r = envfile_parse(path, text, len, put_file_variable, environment, err);
+
+	environment->vars[environment->n] = NULL;
+	return r < 0 ? r : environment->failed;
+}
+
+/* The value of a variable, or NULL. */
+const char *
+environment_get(const struct environment *environment, const char *key)
+{
+	size_t len = strlen(key);
+	char **var = find(environment, key, len);
+
+	return var == NULL ? NULL : *var + len + 1;
+}

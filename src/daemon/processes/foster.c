@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: ISC */
+/* foster.c - children of a guardian that was left behind.
+ *
+ * A guardian that SIGKILL does not end keeps its children: the walker is told nothing of
+ * them, and cannot reap them.  The next guardian holds each of them by a pidfd, sees its
+ * end, and learns its exit status from /proc.  When the parent ends at last the processes
+ * are the walker's, like all adopted processes; of a zombie the walker then tells a
+ * second time, which has no effect.
+ */
+#include "config.h"
+
+#include "daemon/processes/procs_private.h"
+
+#include "daemon/state/shell.h"
+#include "daemon/processes/tasks_private.h"
+#include "ledger/handover.h"
+
+/* While we take over: is the parent of this process a guardian that was left behind? */
+bool
+foster_is(const struct procs *procs, pid_t pid)
+{
+	const struct link_hello *hello = &procs->shell->handover->hello;
+	uint64_t start;
+	pid_t parent;
+
+	if (proc_look(pid, &parent, &start) < 0)
+		return false;
+	for (size_t i = 0; i < LINK_LEFT_MAX; i++)
+		if (hello->left[i] != 0 && hello->left[i] == parent)
+			return true;
+	return false;
+}
+
+/* Wait by ourselves for the ends of those that the walker cannot tell of. */
+void
+fosters_adopt(struct procs *procs)
+{
+	const struct link_hello *hello = &procs->shell->handover->hello;
+	bool any = false;
+
+	for (size_t i = 0; i < LINK_LEFT_MAX; i++)
+		any = any || hello->left[i] != 0;
+	if (!any)
+		return;
+	for (uint32_t slot = 0; slot < procs->cap; slot++) {
+		struct proc *proc = &procs->at[slot];
+
+		if (proc->pid != 0 && proc->pidfd < 0 && foster_is(procs, proc->pid))
+			proc->pidfd = ends_hold(procs, proc->pid, proc->ref.slot);
+	}
+	tasks_hold_adopted(procs->shell->tasks, true);
+}
+
+/*
+ * A process that we took over has ended, as its pidfd says.  True: *ret is how, which may
+ * be that it is not known.  False: the walker is its parent by now, and has told or will
+ * tell; *pid is 0 if it has, and *pidfd is closed in any case.
+ */
+bool
+foster_collect(struct procs *procs, const pid_t *pid, int *pidfd, struct reap *ret)
+{
+	const struct shell *shell = procs->shell;
+	pid_t parent = 0;
+	/* Look before: what the walker has reaped by then it has told. */
+	int r = proc_zombie(*pid, &parent, ret);
+
+	ends_take_exits(procs);
+	if (*pid == 0)
+		return false;
+	if (parent == shell->walker_pid && !shell->walker_died) {
+		ends_let_go(procs, pidfd);
+		return false;
+	}
+	if (r < 0)
+		*ret = end_unknown(*pid);
+	return true;
+}

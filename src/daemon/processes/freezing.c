@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: ISC */
+/* freezing.c - processes that stand still, with all their descendants.
+ *
+ * A cgroup is frozen by the kernel, as a whole.  Without a cgroup each process gets
+ * SIGSTOP: the main process at once, the others at the end of the turn, when a single
+ * sweep of /proc serves all actors; and again, until no process moved in two sweeps.
+ *
+ * The record that an actor is to stand still is written before the first SIGSTOP, and
+ * taken back only when all of its processes go on: a new guardian begins anew with what
+ * the core says.
+ */
+#include "config.h"
+
+#include "daemon/processes/procs_private.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+
+/* How often an actor is swept again for processes that fork meanwhile: at once, then
+ * soon, and in all.  A parent that waits for the child of a vfork never looks stopped,
+ * but is. */
+#define QUIET          2
+#define PASSES_AT_ONCE 4
+#define PASSES_MAX     50
+#define AGAIN_SECONDS  0.02
+
+static void
+put_off(struct procs *procs, struct proc *proc)
+{
+	proc->passes = 0;
+	proc->quiet = 0;
+	if (proc->unsettled)
+		return;
+	proc->unsettled = true;
+	procs->unsettled[procs->n_unsettled++] = (uint32_t)(proc - procs->at);
+}
+
+/* Freeze or thaw what can be done at once; the rest is put off. */
+static void
+begin(struct procs *procs, struct proc *proc)
+{
+	struct shell *shell = procs->shell;
+	int r;
+
+	if (!proc->containment.is_cgroup) {
+		if (proc->pid != 0)
+			(void)proc_signal(procs, proc, proc->frozen ? SIGSTOP : SIGCONT);
+		put_off(procs, proc);
+		return;
+	}
+	r = containment_freeze(&proc->containment, &shell->cgroups, proc->frozen);
+	if (r < 0)
+		log_errno(r, "%s: cannot %s its cgroup", shell_path(shell, proc->ref),
+		          proc->frozen ? "freeze" : "thaw");
+}
+
+/* Action of the core: everything of this life stands still. */
+void
+procs_freeze(struct procs *procs, struct ref ref, uint32_t life)
+{
+	struct proc *proc = proc_of(procs, ref, life);
+
+	if (proc == NULL)
+		return;
+	proc->frozen = true;
+	proc_record(procs, proc);
+	begin(procs, proc);
+}
+
+/* Action of the core: it goes on. */
+void
+procs_thaw(struct procs *procs, struct ref ref, uint32_t life)
+{
+	struct proc *proc = proc_of(procs, ref, life);
+
+	if (proc == NULL)
+		return;
+	proc->frozen = false;
+	begin(procs, proc);
+	proc_record(procs, proc);
+}
+
+/* It came from a guardian before us, which may not have got to the end of either. */
+void
+freezing_adopt(struct procs *procs, struct proc *proc, bool freeze)
+{
+	if (!freeze && !proc->frozen)
+		return;
+	proc->frozen = freeze;
+	begin(procs, proc);
+	proc_record(procs, proc);
+}
+
+/* A sweep for each actor; an actor with a process that may still move is swept again. */
+static void
+pass(struct procs *procs)
+{
+	uint32_t kept = 0;
+
+	(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+	for (uint32_t i = 0; i < procs->n_unsettled; i++) {
+		struct proc *proc = &procs->at[procs->unsettled[i]];
+		int n = 0;
+
+		if (proc->used && proc->frozen)
+			n = containment_stop(&proc->containment, procs->sweeper);
+		else if (proc->used)
+			containment_continue(&proc->containment, procs->sweeper);
+		proc->quiet = n > 0 ? 0 : proc->quiet + 1;
+		if (proc->frozen && proc->quiet < QUIET && ++proc->passes < PASSES_MAX) {
+			procs->unsettled[kept++] = procs->unsettled[i];
+			continue;
+		}
+		proc->unsettled = false;
+		proc_record(procs, proc);
+	}
+	procs->n_unsettled = kept;
+}
+
+/* The end of a turn: all processes stand still or go on before any reply says so. */
+void
+procs_on_turn(struct procs *procs)
+{
+	for (int i = 0; i < PASSES_AT_ONCE && procs->n_unsettled > 0; i++)
+		pass(procs);
+	if (procs->n_unsettled == 0 || ev_is_active(&procs->again))
+		return;
+	ev_timer_set(&procs->again, AGAIN_SECONDS, 0.);
+	ev_timer_start(procs->shell->loop, &procs->again);
+}
+
+static void
+on_again(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	/* Waking up is all: the turn does the rest. */
+	(void)loop;
+	(void)timer;
+	(void)revents;
+}
+
+/* Nobody stands still yet. */
+void
+freezing_init(struct procs *procs)
+{
+	ev_timer_init(&procs->again, on_again, AGAIN_SECONDS, 0.);
+	procs->again.data = procs;
+}
+
+/* Look no longer. */
+void
+freezing_done(struct procs *procs)
+{
+	ev_timer_stop(procs->shell->loop, &procs->again);
+	free(procs->unsettled);
+	procs->unsettled = NULL;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: ISC */
+/* help.c - processes that are stopped, or told to reload, by commands of their own. */
+#include "config.h"
+
+#include "daemon/processes/procs_private.h"
+
+#include <errno.h>
+
+#include "base/units.h"
+#include "daemon/report/report.h"
+#include "daemon/state/shell.h"
+#include "daemon/processes/tasks.h"
+
+/* Repeat the helper orders found in the record after a takeover; tasks.c ignores orders
+ * it already has. */
+void
+procs_order_again(struct procs *procs, struct proc *proc)
+{
+	struct tasks *tasks = procs->shell->tasks;
+	struct task_order order = {
+	    .ref = proc->ref,
+	    .life = proc->life,
+	    .cause = {.kind = CAUSE_NORMAL, .code = -1},
+	};
+	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+
+	if (proc->pid == 0 || actor == NULL)
+		return;
+	if (proc->stop_command == STOP_COMMAND_ORDERED) {
+		order.kind = TASK_STOP;
+		order.serial = proc->life;
+		order.reason = TASK_ON_STOP;
+		order.timeout_ms = DURATION_INFINITE;
+		tasks_order(tasks, &order);
+	}
+	if (proc->reloads > tasks_run(tasks, proc->ref, TASK_RELOAD)) {
+		order.kind = TASK_RELOAD;
+		order.serial = 0;
+		order.reason = TASK_ON_RELOAD;
+		order.timeout_ms = actor->conf->spec.hook_timeout_ms;
+		tasks_order(tasks, &order);
+	}
+}
+
+/* Where it could not ask the process to end, the signal does. */
+void
+procs_stop_command_ended(struct procs *procs, const struct task_order *order,
+                         const struct task_result *result)
+{
+	struct proc *proc = proc_of(procs, order->ref, order->life);
+	const bool is_fine = task_succeeded(result);
+
+	if (proc == NULL || proc->stop_command != STOP_COMMAND_ORDERED)
+		return;
+	/* What was killed because its time was up is told of as the process itself. */
+	if (!is_fine && !proc->killing)
+		report_helper_failed(procs->shell, order, result);
+	proc->stop_command = is_fine ? STOP_COMMAND_ENDED : STOP_COMMAND_FAILED;
+	if (!is_fine && !proc->killing && proc->pid != 0)
+		procs_stop(procs, order->ref, order->life, false);
+	proc_record(procs, proc);
+}
+
+/* It is done, well or not. */
+void
+procs_reload_command_ended(struct procs *procs, const struct task_order *order,
+                           const struct task_result *result)
+{
+	struct proc *proc = proc_of(procs, order->ref, order->life);
+
+	if (proc == NULL || proc->reloads == 0)
+		return;
+	/* The process has ended, so the stop command was useless but is no failure. */
+	if (!task_succeeded(result) && proc->pid != 0)
+		report_helper_failed(procs->shell, order, result);
+	proc->reloads--;
+	proc_record(procs, proc);
+}
+
+int
+procs_reload(struct procs *procs, struct ref ref)
+{
+	const struct actor *actor = actors_get(&procs->shell->actors, ref);
+	struct proc *proc = proc_of(procs, ref, procs_life(procs, ref));
+
+	if (proc == NULL || proc->pid == 0 || actor == NULL)
+		return -ESRCH;
+	if (actor->conf->process.reload_command == NULL)
+		return proc_signal(procs, proc, actor->conf->process.reload_signal);
+	/* The reload under way may have missed the newest change; the next reload sees
+	 * it. */
+	proc->reloads = tasks_run(procs->shell->tasks, ref, TASK_RELOAD) ? 2 : 1;
+	proc_record(procs, proc);
+	procs_order_again(procs, proc);
+	return 0;
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: ISC */
+/* launch.c - from an actor's configuration to a running process. */
+#include "config.h"
+
+#include "daemon/processes/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "conf/read/envfile.h"
+#include "daemon/sockets/helpers.h"
+#include "daemon/reload/identity.h"
+#include "daemon/sockets/letters.h"
+#include "daemon/processes/limiting.h"
+#include "daemon/state/log.h"
+#include "daemon/sockets/mailbox.h"
+#include "daemon/messages/notify.h"
+#include "daemon/messages/output.h"
+#include "daemon/messages/readiness.h"
+#include "daemon/messages/rundir.h"
+#include "daemon/state/shell.h"
+#include "daemon/messages/stores.h"
+#include "daemon/state/system.h"
+#include "ledger/ledger.h"
+#include "os/fd.h"
+
+#define LIMITS_MAX 32
+#define NAMES_MAX  (SPAWN_FDS_MAX * STORE_NAME_MAX)
+
+/* Prepare what all launches share; -errno. */
+int
+launcher_init(struct launcher *launcher, char **own_environ, struct err *err)
+{
+	int r;
+
+	*launcher = (struct launcher){0};
+	r = environment_init(&launcher->environment, own_environ);
+	if (r < 0) {
+		err_set(err, -r, "environment");
+		return r;
+	}
+	return 0;
+}
+
+/* Give back what launcher_init() took. */
+void
+launcher_done(struct launcher *launcher)
+{
+	environment_done(&launcher->environment);
+}
+
+/* ---- output --------------------------------------------------------------------------
+ */
+
+/* Where a child's output goes. */
+struct output_fd {
+	int fd;           /* -1: none */
+	const char *file; /* that the child is to open; NULL: none */
+	bool is_ours;     /* the descriptor is ours: close it when the child has it */
+};
+
+/* What the child, a helper or the actor's own, will have as descriptor `own`; 0 or
+ * -errno. */
+static int
+open_output(const struct shell *shell, const struct actor *actor, bool is_helper,
+            enum feed_stream name, int own, struct output_fd *ret)
+{
+	const struct conf_process *process = &actor->conf->process;
+	const struct conf_output *output =
+	    name == FEED_STDERR ? &process->err : &process->out;
+	int fd = -1;
+
+	*ret = (struct output_fd){.fd = -1};
+	switch (output->kind) {
+	case OUTPUT_LOG:
+	case OUTPUT_JOURNAL:
+	case OUTPUT_SYSLOG:
+		fd = output_open(shell->output, actor, is_helper, name);
+		break;
+	case OUTPUT_PIPE:
+		fd = output_open_input(shell->output, output->file, false);
+		ret->is_ours = true;
+		break;
+	case OUTPUT_FILE:
+		ret->file = output->file;
+		return 0;
+	case OUTPUT_INHERIT:
+		fd = own;
+		break;
+	case OUTPUT_NULL:
+	case OUTPUT_MAX:
+		return 0;
+	}
+	if (fd < 0)
+		return fd;
+	ret->fd = fd;
+	return 0;
+}
+
+struct outputs {
+	int in;
+	const char *in_file; /* that the child is to open; NULL: none */
+	struct output_fd out, err;
+};
+
+static void
+close_outputs(struct outputs *outputs)
+{
+	fd_close(&outputs->in);
+	if (outputs->err.is_ours)
+		fd_close(&outputs->err.fd);
+	if (outputs->out.is_ours)
+		fd_close(&outputs->out.fd);
+}
+
+static int
+open_outputs(const struct shell *shell, const struct actor *actor, bool is_helper,
+             struct outputs *ret, enum spawn_step *ret_step)
+{
+	const struct conf_process *process = &actor->conf->process;
+	int r;
+
+	*ret = (struct outputs){.in = -1, .err.fd = -1};
+	*ret_step = SPAWN_STEP_OUTPUT;
+	r = open_output(shell, actor, is_helper,
+	                process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, STDOUT_FILENO,
+	                &ret->out);
+	if (r < 0)
+		return r;
+	/* Standard input: a file, or the pipe of the actors that write to this actor, or
+	 * nothing.
+	 */
+	if (!is_helper && process->input != NULL)
+		ret->in_file = process->input;
+	else if (!is_helper)
+		ret->in = output_open_input(shell->output, actor->path, true);
+	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
+		ret->err.fd = ret->out.fd;
+		ret->err.file = ret->out.file;
+		return 0;
+	}
+	r = open_output(shell, actor, is_helper, FEED_STDERR, STDERR_FILENO, &ret->err);
+	if (r < 0)
+		close_outputs(ret);
+	return r;
+}
+
+/* ---- environment
+ * ------------------------------------------------------------------------ */
+
+/* The descriptors of a process from 3 on: sockets in the order of the file, handled
+ * sockets, the descriptor of readiness, then its stored descriptors (DECISIONS 28). */
+struct passed {
+	int fds[SPAWN_FDS_MAX];
+	const char *names[SPAWN_FDS_MAX]; /* borrowed; of supd's own actors: none */
+	size_t n;
+	size_t n_listen; /* so many of them are told of in LISTEN_FDS */
+	int ready_fd; /* among them, to be closed, as is a helper's channel; -1: none */
+};
+_Static_assert(3 + CONF_SOCKETS_MAX + CONF_FD_STORE_MAX < SPAWN_FDS_MAX &&
+                   CONF_READY_FD_MAX < SPAWN_FDS_MAX,
+               "a process may have more descriptors than can be handed over");
+
+/* The program to be executed, with its own part of arguments and environment. */
+struct program {
+	const char *file;
+	char **argv;
+	struct passed passed; /* descriptors from 3 on */
+	char *listen_pid;     /* where its pid goes in the environment, or NULL */
+	char *watchdog_pid;
+	int cgroup_fd;
+	bool is_limited; /* that cgroup may run out of memory of its own */
+};
+
+static char *
+add_passed(struct environment *environment, const struct passed *passed)
+{
+	char names[NAMES_MAX];
+	size_t used = 0;
+	char *pid;
+
+	if (passed->n_listen == 0 || passed->names[0] == NULL)
+		return NULL;
+	names[0] = '\0';
+	for (size_t i = 0; i < passed->n_listen; i++) {
+		int n = snprintf(names + used, sizeof(names) - used, "%s%s",
+		                 i == 0 ? "" : ":", passed->names[i]);
+
+		if (n < 0 || (size_t)n >= sizeof(names) - used) {
+			environment->failed = -E2BIG;
+			return NULL;
+		}
+		used += (size_t)n;
+	}
+	(void)environment_add(environment, "LISTEN_FDS", "%zu", passed->n_listen);
+	(void)environment_add(environment, "LISTEN_FDNAMES", "%s", names);
+	/* Room for the child's own pid, which is known only when it is born. */
+	pid = environment_add(environment, "LISTEN_PID", "%010d", 0);
+	return pid;
+}
+
+static int
+build_environment(struct launcher *launcher, const struct shell *shell,
+                  const struct actor *actor, const char *mark, struct program *program,
+                  enum spawn_step *ret_step)
+{
+	struct environment *environment = &launcher->environment;
+	const struct conf_process *process = &actor->conf->process;
+	char address[NOTIFY_NAME_MAX];
+
+	environment_begin(environment, process);
+	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
+	(void)environment_add(environment, "SUPD_SOCKET", "%s", shell->control_path);
+	(void)environment_add(environment, "SUPD_ID", "%s", mark);
+	(void)environment_add(environment, "SUPD_WALKER", "%s", shell->walker_mark);
+	if (process->notify) {
+		int r = notify_open(shell->notify, actor->ref, address);
+
+		if (r < 0)
+			return r;
+		(void)environment_add(environment, "NOTIFY_SOCKET", "%s", address);
+	}
+	if (actor->conf->spec.watchdog_ms > 0) {
+		(void)environment_add(environment, "WATCHDOG_USEC", "%llu",
+		                      (unsigned long long)actor->conf->spec.watchdog_ms *
+		                          1000);
+		program->watchdog_pid =
+		    environment_add(environment, "WATCHDOG_PID", "%010d", 0);
+	}
+	if (process->runtime_directory) {
+		char *directory = NULL;
+		int r = rundir_open(shell->rundirs, actor, &directory);
+
+		if (r < 0)
+			return r;
+		(void)environment_add(environment, "RUNTIME_DIRECTORY", "%s", directory);
+		free(directory);
+	}
+	program->listen_pid = add_passed(environment, &program->passed);
+	return environment_end(environment, ret_step);
+}
+
+/* ---- the process
+ * -------------------------------------------------------------------------- */
+
+static size_t
+fill_limits(const struct shell *shell, const struct conf_process *process,
+            struct spawn_limit limits[LIMITS_MAX])
+{
+	size_t n = 0;
+
+	limits[n++] = (struct spawn_limit){RLIMIT_NOFILE, shell->nofile};
+	for (size_t i = 0; i < process->n_limits && n < LIMITS_MAX; i++)
+		limits[n++] = (struct spawn_limit){process->limits[i].resource,
+		                                   process->limits[i].value};
+	return n;
+}
+
+/* Add the descriptor of readiness, at its number; 0 or -errno. */
+static int
+add_ready_fd(const struct shell *shell, const struct actor *actor, struct passed *passed)
+{
+	const struct conf_process *process = &actor->conf->process;
+
+	if (process->ready_sign != READY_BY_FD)
+		return 0;
+	passed->ready_fd = readiness_open(shell->readiness, actor);
+	if (passed->ready_fd < 0)
+		return passed->ready_fd;
+	while (passed->n < (size_t)process->ready_fd - 3)
+		passed->fds[passed->n++] = SPAWN_FD_CLOSED;
+	passed->names[passed->n] = "ready";
+	passed->fds[passed->n++] = passed->ready_fd;
+	return 0;
+}
+
+/* What it put down comes behind all else; only then what is in between is told of. */
+static void
+add_stored(const struct shell *shell, const struct actor *actor, struct passed *passed)
+{
+	size_t n = stores_of(shell->stores, actor->ref, passed->fds + passed->n,
+	                     passed->names + passed->n);
+
+	passed->n += n;
+	if (n > 0)
+		passed->n_listen = passed->n;
+}
+
+static int
+find_passed(const struct shell *shell, const struct actor *actor, struct passed *ret)
+{
+	enum helper_name helper;
+	struct mailbox *mailbox;
+	int r;
+
+	*ret = (struct passed){.ready_fd = -1};
+	if (system_is_helper(shell->system, actor, &helper)) {
+		ret->fds[0] = ret->ready_fd = helpers_launch(shell->helpers, helper);
+		ret->n = 1;
+		return ret->ready_fd < 0 ? ret->ready_fd : 0;
+	}
+	if (system_has(actor)) {
+		output_log_fds(shell->output, ret->fds);
+		ret->n = 4;
+		return 0;
+	}
+	for (size_t i = 0; (mailbox = letters_hand_over(shell, actor, i)) != NULL; i++) {
+		ret->fds[ret->n] = mailbox->fd;
+		ret->names[ret->n++] = mailbox->socket->name;
+	}
+	ret->n_listen = ret->n;
+	r = add_ready_fd(shell, actor, ret);
+	add_stored(shell, actor, ret);
+	return r;
+}
+
+static int
+spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *actor,
+         const struct outputs *outputs, const struct program *program,
+         struct spawn_result *ret)
+{
+	const struct conf_process *process = &actor->conf->process;
+	struct spawn_limit limits[LIMITS_MAX];
+	int fds[SPAWN_FDS_MAX] = {outputs->in, outputs->out.fd, outputs->err.fd};
+	const struct spawn spawn = {
+	    .file = program->file,
+	    .path = environment_get(&launcher->environment, "PATH"),
+	    .argv = program->argv,
+	    .envp = launcher->environment.vars,
+	    .listen_pid = program->listen_pid,
+	    .watchdog_pid = program->watchdog_pid,
+	    .files = {outputs->in_file, outputs->out.file, outputs->err.file},
+	    .environment_files = process->environment_files,
+	    .on_file = environment_take_file,
+	    .on_file_data = &launcher->environment,
+	    .room = launcher->environment.room,
+	    .room_size = ENVFILE_BYTES_MAX + 1,
+	    .fds = fds,
+	    .n_fds = 3 + program->passed.n,
+	    .cgroup_fd = program->cgroup_fd,
+	    .has_ids = process->has_user,
+	    .uid = process->uid,
+	    .gid = process->gid,
+	    .groups = process->groups,
+	    .n_groups = process->n_groups,
+	    .limits = limits,
+	    .n_limits = fill_limits(shell, process, limits),
+	    .attributes = &process->attributes,
+	    .root = process->root,
+	    .is_apart = program->is_limited,
+	    .keeps_oom = system_is_spared(shell->system, actor),
+	    .umask = process->umask,
+	    .trace = &ledger_spawn(shell->ledger)->trace,
+	    .directory = process->directory != NULL ? process->directory : "/",
+	};
+
+	int r;
+
+	ASSERT(spawn.n_fds <= SPAWN_FDS_MAX);
+	ASSERT(process->unknown == NULL);
+	for (size_t i = 0; i < program->passed.n; i++)
+		fds[3 + i] = program->passed.fds[i];
+	r = os_spawn(&shell->spawner, &spawn, ret);
+	/* After a timeout there is no sentence. */
+	if (r < 0 && shell->spawner.shared->err.text[0] != '\0')
+		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s", actor->path,
+		         shell->spawner.shared->err.text);
+	return r;
+}
+
+/* Do the processes of this actor live in a cgroup of its own? */
+bool
+launch_in_cgroup(const struct shell *shell, const struct actor *actor)
+{
+	return actor->conf->process.containment != CONTAINMENT_SESSION &&
+	       shell->cgroups.fd >= 0;
+}
+
+/* The containment for one more life; a cgroup that the actor has already is used again.
+ */
+static int
+open_containment(struct shell *shell, const struct actor *actor, const char *mark,
+                 struct containment *containment, int *ret_cgroup_fd)
+{
+	const bool in_cgroup = launch_in_cgroup(shell, actor);
+	const bool limited = in_cgroup && limiting_is_wanted(shell, actor);
+	int r = 0;
+
+	if (containment->is_cgroup && (!in_cgroup || containment->is_limited != limited))
+		r = containment_close(containment, &shell->cgroups);
+	if (r == -EBUSY)
+		return r;
+	if (!containment->is_cgroup)
+		r = limited ? containment_open_limited(containment, &shell->cgroups,
+		                                       actor->path, mark)
+		            : containment_open(containment,
+		                               in_cgroup ? &shell->cgroups : NULL,
+		                               actor->path, mark);
+	if (r < 0)
+		return r;
+	containment_mark(containment, mark);
+	return containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
+}
+
+/* Draw the secret in the marks of this supd, which every guardian after this one takes
+ * over.  0 or -errno: without it strangers could speak for actors. */
+int
+launch_draw_secret(struct shell *shell)
+{
+	ssize_t n;
+
+	do {
+		n = getrandom(shell->secret, sizeof(shell->secret), 0);
+	} while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(shell->secret) ? 0 : -errno;
+}
+
+/* What the SUPD_ID of every process of this supd begins with. */
+void
+launch_mark_begin(const struct shell *shell, char ret[PROC_MARK_MAX])
+{
+	(void)snprintf(ret, PROC_MARK_MAX, "%016llx%016llx",
+	               (unsigned long long)shell->secret[0],
+	               (unsigned long long)shell->secret[1]);
+}
+
+/* The SUPD_ID of one life of the actor in this slot. */
+void
+launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
+            char ret[PROC_MARK_MAX])
+{
+	size_t used;
+
+	launch_mark_begin(shell, ret);
+	used = strlen(ret);
+	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-%u-%u", slot, life);
+}
+
+/*
+ * Start one process of the actor; its containment is opened in any case and is the
+ * caller's to close.  -errno with ret->step saying what failed.
+ */
+int
+launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
+       uint32_t life, struct containment *containment, struct spawn_result *ret)
+{
+	const struct conf_process *process = &actor->conf->process;
+	struct program program = {
+	    .passed.ready_fd = -1,
+	    .file = system_has(actor) ? system_file(shell->system) : process->argv[0],
+	    .argv = process->argv,
+	    .cgroup_fd = -1,
+	};
+	struct outputs outputs;
+	char mark[PROC_MARK_MAX];
+	int r;
+
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
+	launch_mark(shell, actor->ref.slot, life, mark);
+	ret->step = SPAWN_STEP_CGROUP;
+	r = open_containment(shell, actor, mark, containment, &program.cgroup_fd);
+	if (r == 0)
+		r = limiting_apply(shell, actor, containment, &ret->which);
+	if (r < 0)
+		goto done;
+	program.is_limited = containment->is_limited;
+	r = identity_settle(shell, actor, &ret->step);
+	if (r < 0)
+		goto done;
+	r = mailboxes_reopen(shell, actor);
+	if (r < 0) {
+		ret->step = SPAWN_STEP_SOCKET;
+		goto done;
+	}
+	r = find_passed(shell, actor, &program.passed);
+	if (r < 0) {
+		ret->step = SPAWN_STEP_FDS;
+		goto done;
+	}
+	ret->step = SPAWN_STEP_ENVIRONMENT;
+	r = build_environment(launcher, shell, actor, mark, &program, &ret->step);
+	if (r < 0)
+		goto done;
+	r = open_outputs(shell, actor, false, &outputs, &ret->step);
+	if (r < 0)
+		goto done;
+	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
+	close_outputs(&outputs);
+done:
+	fd_close(&program.passed.ready_fd);
+	fd_close(&program.cgroup_fd);
+	return r;
+}
+
+/*
+ * Start another command as the actor's own would be: with its user, its directory, its
+ * output, but nothing to read and none of its sockets.  The environment was built by the
+ * caller, in the launcher.  -errno with ret->step saying what failed.
+ */
+int
+launch_helper(struct launcher *launcher, struct shell *shell, const struct actor *actor,
+              char **argv, int cgroup_fd, struct spawn_result *ret)
+{
+	const struct program program = {
+	    .file = argv[0], .argv = argv, .cgroup_fd = cgroup_fd};
+	struct outputs outputs;
+	int r;
+
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
+	r = open_outputs(shell, actor, true, &outputs, &ret->step);
+	if (r < 0)
+		return r;
+	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
+	close_outputs(&outputs);
+	return r;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC */
+/* limiting.h - what all processes of an actor together may use: its cgroup's limits. */
+#ifndef DAEMON_LIMITING_H
+#define DAEMON_LIMITING_H
+
+#include "daemon/state/actors.h"
+#include "os/containment.h"
+
+#include <stdbool.h>
+
+struct shell;
+
+bool limiting_is_wanted(struct shell *shell, const struct actor *actor);
+int limiting_apply(const struct shell *shell, const struct actor *actor,
+                   const struct containment *containment, int *ret_which);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: ISC */
+/* mainpid.c - MAINPID=: another process of the actor is its main process from now on.
+ *
+ * It need not be a child of ours.  Its own parent may live and reap it: then its end is
+ * seen, but not how it ended.  When its parent has ended it is ours, or the walker's
+ * where its parent was; until then we hold it by a pidfd.
+ */
+#include "config.h"
+
+#include "daemon/processes/procs_private.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+#include "os/fd.h"
+
+/* Hold a process, to be told of its end; -1: it has ended, or there is no memory. */
+static int
+hold(const struct procs *procs, uint32_t slot, pid_t pid)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = slot};
+	int fd = fd_raise((int)syscall(SYS_pidfd_open, pid, 0));
+
+	if (fd >= 0 && epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		fd_close(&fd);
+	return fd;
+}
+
+/*
+ * The actor says that this process is its main process.  The process must be the actor's
+ * own, which the caller has checked; a process that has ended, or is another actor's main
+ * process, is refused.  The former main process is waited for like all other leftovers.
+ */
+void
+procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
+{
+	struct proc *proc = proc_of(procs, ref, procs_life(procs, ref));
+	struct actor *actor = actors_get(&procs->shell->actors, ref);
+	uint64_t start = 0;
+	pid_t parent;
+	uint32_t who;
+	int fd;
+
+	if (proc == NULL || actor == NULL || proc->pid == 0 || proc->pid == pid)
+		return;
+	fd = -1;
+	if (!map_get(&procs->by_pid, (uint64_t)pid, &who))
+		fd = hold(procs, ref.slot, pid);
+	if (fd < 0 || proc_look(pid, &parent, &start) < 0 || proc_is_ending(pid) ||
+	    map_put(&procs->by_pid, (uint64_t)pid, ref.slot) < 0) {
+		log_paced(&actor->pace, LOG_LEVEL_WARNING,
+		          "%s: MAINPID=%d is no process of its own that could be its "
+		          "main process, and is ignored",
+		          actor->path, (int)pid);
+		fd_close(&fd);
+		return;
+	}
+	log_paced(&actor->pace, LOG_LEVEL_INFO,
+	          "%s: its main process is pid %d now, pid %d was", actor->path, (int)pid,
+	          (int)proc->pid);
+	map_remove(&procs->by_pid, (uint64_t)proc->pid);
+	ends_let_go(procs, &proc->pidfd);
+	if (proc->leader == 0)
+		proc->leader = proc->pid;
+	proc->pid = pid;
+	proc->pidfd = fd;
+	proc->main_start = start;
+	containment_told(&proc->containment, pid);
+	actor->pid = pid;
+	proc_record(procs, proc);
+}
+
+/*
+ * The main process has ended, and we cannot reap it.  The walker tells of the walker's
+ * children; the status of others stays unknown. false: the walker's message is still to
+ * come.
+ */
+bool
+mainpid_collect(struct procs *procs, struct proc *proc)
+{
+	const pid_t pid = proc->pid;
+	uint64_t start;
+	pid_t parent = 0;
+	struct reap reap;
+
+	/* Look before: what the walker has reaped by then it has told. */
+	if (proc_look(pid, &parent, &start) < 0 || start != proc->main_start)
+		parent = 0;
+	ends_take_exits(procs);
+	if (proc->pid == 0)
+		return true;
+	/* It came to us just now: it will be reaped as any child. */
+	if (parent == getpid())
+		return false;
+	if (parent == procs->shell->walker_pid) {
+		/* Not to be woken by it again and again. */
+		ends_let_go(procs, &proc->pidfd);
+		return false;
+	}
+	reap = end_unknown(pid);
+	log_line(LOG_LEVEL_NOTICE,
+	         "%s: pid %d has ended; how is not known, because another process is its "
+	         "parent",
+	         shell_path(procs->shell, proc->ref), (int)pid);
+	ends_add(procs, proc, &reap);
+	return true;
+}
+
+/*
+ * Those that a guardian before us was told of.  Of what the walker does not reap the pid
+ * may be anybody's by now.
+ */
+void
+mainpid_adopt(struct procs *procs)
+{
+	for (uint32_t slot = 0; slot < procs->cap; slot++) {
+		struct proc *proc = &procs->at[slot];
+		uint64_t start;
+		pid_t parent;
+
+		if (proc->leader == 0 || proc->pid == 0)
+			continue;
+		proc->pidfd = hold(procs, slot, proc->pid);
+		if (proc->pidfd >= 0 && proc_look(proc->pid, &parent, &start) == 0 &&
+		    start == proc->main_start)
+			continue;
+		ends_let_go(procs, &proc->pidfd);
+		(void)mainpid_collect(procs, proc);
+	}
+}
+
+/* Make a leftover of the actor its main process, if the leftover still exists. */
+static bool
+take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
+{
+	uint64_t start;
+	pid_t parent;
+	int fd = hold(procs, proc->ref.slot, left->pid);
+
+	/* What is true of the pid now stays true of the pidfd. */
+	if (fd < 0 || proc_look(left->pid, &parent, &start) < 0 || start != left->start ||
+	    map_put(&procs->by_pid, (uint64_t)left->pid, proc->ref.slot) < 0) {
+		ends_let_go(procs, &fd);
+		return false;
+	}
+	if (proc->pid != 0) {
+		map_remove(&procs->by_pid, (uint64_t)proc->pid);
+		ends_let_go(procs, &proc->pidfd);
+	}
+	proc->pid = proc->leader = left->pid;
+	proc->pidfd = fd;
+	proc->main_start = start;
+	proc->used = proc->killing = true;
+	proc->containment.session = left->pid;
+	containment_told(&proc->containment, left->pid);
+	actors_get(&procs->shell->actors, proc->ref)->pid = left->pid;
+	proc_record(procs, proc);
+	return true;
+}
+
+/*
+ * The actor's process has ended, or the actor has none: is there another one that was
+ * left of it (strays.c)?  Then that is its process from now on.
+ */
+bool
+mainpid_next(struct procs *procs, struct proc *proc)
+{
+	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+	struct leftover left;
+
+	while (actor != NULL && leftovers_take(&procs->strays, actor->path, &left))
+		if (left.pid != proc->pid && take_left(procs, proc, &left))
+			return true;
+	return false;
+}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: ISC */
+/* prober.c - asks actors whether they are ready, or well, as the core wants to know. */
+#include "config.h"
+
+#include "daemon/processes/prober.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/map.h"
+#include "base/units.h"
+#include "daemon/sockets/helpers.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+#include "daemon/processes/tasks.h"
+
+/* A question that was put, and is not answered. */
+struct asking {
+	struct prober *prober;
+	/* the action that asked; its ref is REF_NONE: a free place */
+	struct action action;
+	uint32_t id;          /* of the question, to /system/probe */
+	bool is_sent;         /* sent to the present process of the helper */
+	uint64_t number;      /* … as the message of that number */
+	bool is_late;         /* timed out: `number` is of the message that cancels it */
+	struct helper_answer answer; /* to be told when the grace is over */
+	ev_timer grace;
+	ev_timer timeout;
+};
+
+struct prober {
+	struct shell *shell;
+	struct asking at[PROBER_MAX];
+	uint32_t n;
+	uint32_t n_asked;   /* so many rounds of places were given away */
+	uint32_t n_late;    /* of those that are asked */
+	bool is_stale;      /* some may be asked what they are not to be any more */
+	struct map by_slot; /* from the slot of a probed actor to its place */
+	/* Actors that wait for a place: a ring.  An actor that need not be probed any
+	 * more is skipped. */
+	struct ref *waiting;
+	uint32_t cap, first, n_waiting;
+};
+
+/* A process with a broken connection may be about to end: that is known a moment later,
+ * and counts more than the answer of the probe. */
+#define GRACE_MS 20
+
+/* ---- answers ------------------------------------------------------------------------
+ */
+
+/* Tell the core; of a bad answer also what was wrong, in one of two ways. */
+static void __attribute__((format(printf, 5, 6)))
+answer(struct prober *prober, const struct action *action, enum probed probed, int error,
+       const char *fmt, ...)
+{
+	struct shell *shell = prober->shell;
+	struct event event = {
+	    .kind = EVENT_PROBED,
+	    .ref = action->ref,
+	    .life = action->life,
+	    .serial = action->serial,
+	    .code = probed,
+	    .error = error,
+	};
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(event.key, sizeof(event.key), fmt, ap);
+	va_end(ap);
+	if (probed != PROBED_GOOD)
+		log_line(LOG_LEVEL_DEBUG, "%s: %s: %s%s%s",
+		         shell_path(shell, action->ref),
+		         action->is_start ? "not ready" : "not well", event.key,
+		         event.key[0] != '\0' && error != 0 ? ": " : "",
+		         error != 0 ? strerror(error) : "");
+	shell_post(shell, &event);
+}
+
+static const struct conf_probe *
+what_is_asked(const struct prober *prober, const struct action *action)
+{
+	const struct actor *actor = actors_get(&prober->shell->actors, action->ref);
+
+	if (actor == NULL)
+		return NULL;
+	return action->is_start ? &actor->conf->process.ready
+	                        : &actor->conf->process.health;
+}
+
+/* ---- connections --------------------------------------------------------------------
+ */
+
+static bool
+is_used(const struct asking *asking)
+{
+	return asking->action.ref.slot != REF_NONE.slot;
+}
+
+/* Its answer is not wanted any more; false: /system/probe cannot be told now. */
+static bool
+forget(struct asking *asking)
+{
+	const struct helper_message message = {.kind = HELPER_FORGET, .id = asking->id};
+	struct helpers *helpers = asking->prober->shell->helpers;
+
+	if (!asking->is_sent ||
+	    helpers_send(helpers, HELPER_PROBE, &message, NULL, 0) < 0)
+		return false;
+	asking->number = helpers_sent(helpers, HELPER_PROBE);
+	return true;
+}
+
+/* Free the place, whatever the result; /system/probe closes its connection. */
+static void
+drop(struct asking *asking)
+{
+	struct prober *prober = asking->prober;
+	struct ev_loop *loop = prober->shell->loop;
+
+	/* Where that does not arrive the next question in this place takes its place. */
+	if (!asking->is_late)
+		(void)forget(asking);
+	prober->n_late -= asking->is_late;
+	asking->is_sent = asking->is_late = false;
+	ev_timer_stop(loop, &asking->grace);
+	ev_timer_stop(loop, &asking->timeout);
+	map_remove(&prober->by_slot, asking->action.ref.slot);
+	asking->action.ref = REF_NONE;
+	prober->n--;
+}
+
+static struct asking *
+find(struct prober *prober, struct ref ref)
+{
+	uint32_t place;
+
+	return map_get(&prober->by_slot, ref.slot, &place) ? &prober->at[place] : NULL;
+}
+
+static void
+finish(struct asking *asking)
+{
+	const struct action action = asking->action;
+	const struct helper_answer said = asking->answer;
+	struct prober *prober = asking->prober;
+
+	drop(asking);
+	if (said.is_good)
+		answer(prober, &action, PROBED_GOOD, 0, "%s", "");
+	else if (said.is_none)
+		answer(prober, &action, PROBED_UNKNOWN, said.error, "%s", "");
+	else if (said.status != 0)
+		answer(prober, &action, PROBED_BAD, 0, "status %d", said.status);
+	else if (said.error == EAGAIN)
+		answer(prober, &action, PROBED_BAD, 0, "queue full");
+	else
+		answer(prober, &action, PROBED_BAD, said.error, "%s", "");
+}
+
+/* The next actor that waits for a place; false: none. */
+static bool
+next_waiting(struct prober *prober, struct action *ret)
+{
+	while (prober->n_waiting > 0) {
+		const struct ref ref = prober->waiting[prober->first];
+
+		prober->first = (prober->first + 1) % prober->cap;
+		prober->n_waiting--;
+		if (core_valid(prober->shell->core, ref) && find(prober, ref) == NULL &&
+		    core_probe(prober->shell->core, ref, ret))
+			return true;
+	}
+	return false;
+}
+
+static void begin(struct prober *prober, const struct action *action,
+                  const struct conf_probe *what);
+
+/* Places have become free. */
+static void
+go_on(struct prober *prober)
+{
+	struct action action;
+
+	while (prober->n < PROBER_MAX && next_waiting(prober, &action)) {
+		const struct conf_probe *what = what_is_asked(prober, &action);
+
+		if (what != NULL && what->kind != PROBE_EXEC && what->kind != PROBE_NONE)
+			begin(prober, &action, what);
+	}
+}
+
+static void
+on_grace(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct asking *asking = timer->data;
+	struct prober *prober = asking->prober;
+
+	(void)loop;
+	(void)revents;
+	finish(asking);
+	go_on(prober);
+}
+
+static void
+finish_late(struct asking *asking, bool was_asked)
+{
+	const struct action action = asking->action;
+	struct prober *prober = asking->prober;
+
+	drop(asking);
+	if (was_asked)
+		answer(prober, &action, PROBED_BAD, 0, "timeout");
+	else
+		answer(prober, &action, PROBED_UNKNOWN, 0, "nothing could ask");
+}
+
+/* That is a bad answer if /system/probe was well: it says so by forgetting the question.
+ */
+static void
+on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct asking *asking = timer->data;
+	struct prober *prober = asking->prober;
+
+	(void)loop;
+	(void)revents;
+	asking->is_late = forget(asking);
+	prober->n_late += asking->is_late;
+	if (asking->is_late)
+		return;
+	finish_late(asking, false);
+	go_on(prober);
+}
+
+/* What was late, and is forgotten. */
+static void
+judge_late(struct prober *prober)
+{
+	struct helpers *helpers = prober->shell->helpers;
+
+	for (uint32_t place = 0; place < PROBER_MAX && prober->n_late > 0; place++) {
+		struct asking *asking = &prober->at[place];
+
+		if (asking->is_late &&
+		    helpers_has_done(helpers, HELPER_PROBE, asking->number))
+			finish_late(asking, true);
+	}
+	go_on(prober);
+}
+
+static void
+take_answer(struct prober *prober, const struct helper_message *message)
+{
+	struct asking *asking = &prober->at[message->id % PROBER_MAX];
+	struct ev_loop *loop = prober->shell->loop;
+
+	if (!is_used(asking) || !asking->is_sent || asking->id != message->id)
+		return;
+	asking->answer = message->answer;
+	/* It has closed the connection. */
+	asking->is_sent = false;
+	if (asking->answer.is_good || asking->answer.is_none ||
+	    asking->answer.error == 0) {
+		finish(asking);
+		go_on(prober);
+		return;
+	}
+	prober->n_late -= asking->is_late;
+	asking->is_late = false;
+	ev_timer_stop(loop, &asking->timeout);
+	ev_timer_set(&asking->grace, GRACE_MS / 1e3, 0.);
+	ev_timer_start(loop, &asking->grace);
+}
+
+static void
+on_message(struct shell *shell, const struct helper_message *message)
+{
+	if (message->kind == HELPER_ANSWER)
+		take_answer(shell->prober, message);
+	else if (message->kind == HELPER_DONE && shell->prober->n_late > 0)
+		judge_late(shell->prober);
+}
+
+/* Put the question to /system/probe, if it takes it now. */
+static void
+put(struct asking *asking)
+{
+	struct prober *prober = asking->prober;
+	struct helpers *helpers = prober->shell->helpers;
+	const struct conf_probe *what = what_is_asked(prober, &asking->action);
+	struct helper_message message = {.kind = HELPER_QUESTION, .id = asking->id};
+
+	if (what == NULL || what->address == NULL)
+		return;
+	message.question = (struct helper_question){.is_unix = what->kind == PROBE_UNIX,
+	                                            .is_http = what->resource != NULL,
+	                                            .port = what->port};
+	/* There is room for them, or it would not be a request: conf/read/probe.c. */
+	if (helper_add_text(&message, what->address) < 0 ||
+	    (what->resource != NULL && helper_add_text(&message, what->resource) < 0) ||
+	    (what->resource != NULL && helper_add_text(&message, what->host) < 0))
+		return;
+	asking->is_sent = helpers_send(helpers, HELPER_PROBE, &message, NULL, 0) == 0;
+	asking->number = helpers_sent(helpers, HELPER_PROBE);
+}
+
+/* All that was not put, or to a process that has died. */
+static void
+on_room(struct shell *shell, bool is_new)
+{
+	struct prober *prober = shell->prober;
+
+	(void)is_new;
+	for (uint32_t place = 0; place < PROBER_MAX; place++) {
+		struct asking *asking = &prober->at[place];
+
+		if (is_used(asking) && !asking->is_sent && !ev_is_active(&asking->grace))
+			put(asking);
+	}
+}
+
+static void
+on_lost(struct shell *shell)
+{
+	struct prober *prober = shell->prober;
+
+	for (uint32_t place = 0; place < PROBER_MAX; place++) {
+		struct asking *asking = &prober->at[place];
+
+		asking->is_sent = false;
+		if (asking->is_late)
+			finish_late(asking, false);
+	}
+}
+
+static const struct helper_user user = {on_room, on_message, on_lost};
+
+static struct asking *
+free_place(struct prober *prober)
+{
+	uint32_t place = 0;
+
+	while (is_used(&prober->at[place]))
+		place++;
+	return &prober->at[place];
+}
+
+/* Begin a probe in a free place. */
+static void
+begin(struct prober *prober, const struct action *action, const struct conf_probe *what)
+{
+	struct asking *asking = free_place(prober);
+	const uint32_t place = (uint32_t)(asking - prober->at);
+	struct ev_loop *loop = prober->shell->loop;
+
+	asking->action = *action;
+	prober->n++;
+	/* No two questions that may be under way have one number; none is 0. */
+	asking->id = ++prober->n_asked * PROBER_MAX + place;
+	/* There is room: prober_new(). */
+	(void)map_put(&prober->by_slot, action->ref.slot, place);
+	ev_now_update(loop);
+	ev_timer_set(&asking->timeout, (double)what->timeout_ms / 1e3, 0.);
+	ev_timer_start(loop, &asking->timeout);
+	helpers_want(prober->shell->helpers, HELPER_PROBE);
+	put(asking);
+}
+
+/* Remember it for later; false: there is no room. */
+static bool
+wait_for_turn(struct prober *prober, struct ref ref)
+{
+	if (prober->n_waiting == prober->cap) {
+		const uint32_t cap = 2 * prober->cap + PROBER_MAX;
+		struct ref *larger = NULL;
+
+		/* Each actor once, and some that need it no more. */
+		if (prober->cap <= 2 * prober->shell->actors.cap)
+			larger = reallocarray(NULL, cap, sizeof(*larger));
+		if (larger == NULL)
+			return false;
+		for (uint32_t i = 0; i < prober->n_waiting; i++)
+			larger[i] = prober->waiting[(prober->first + i) % prober->cap];
+		free(prober->waiting);
+		prober->waiting = larger;
+		prober->cap = cap;
+		prober->first = 0;
+	}
+	prober->waiting[(prober->first + prober->n_waiting++) % prober->cap] = ref;
+	return true;
+}
+
+/* ---- commands -----------------------------------------------------------------------
+ */
+
+static void
+order(struct prober *prober, const struct action *action, const struct conf_probe *what)
+{
+	const struct task_order task = {
+	    .ref = action->ref,
+	    .kind = TASK_PROBE,
+	    .which = action->is_start,
+	    .reason = action->is_start ? TASK_ON_START : TASK_ON_HEALTH,
+	    .serial = action->serial,
+	    .life = action->life,
+	    .timeout_ms = what->timeout_ms,
+	};
+
+	tasks_order(prober->shell->tasks, &task);
+}
+
+/* It may be the fault of supd, or of the machine, that it could not be started. */
+static bool
+is_our_fault(int error)
+{
+	return err_is_shortage(error) || error == EAGAIN || error == ECANCELED;
+}
+
+void
+prober_command_ended(struct prober *prober, const struct task_order *task,
+                     const struct task_result *result)
+{
+	const struct action action = {
+	    .ref = task->ref,
+	    .life = task->life,
+	    .serial = task->serial,
+	    .is_start = task->which != 0,
+	};
+	const struct cause cause = task_cause(result);
+
+	if (task_succeeded(result))
+		answer(prober, &action, PROBED_GOOD, 0, "%s", "");
+	else if (result->is_late)
+		answer(prober, &action, PROBED_BAD, 0, "timeout");
+	else if (result->error != 0)
+		answer(prober, &action,
+		       is_our_fault(result->error) ? PROBED_UNKNOWN : PROBED_BAD,
+		       result->error, "%s", "");
+	else if (cause.signal != 0)
+		answer(prober, &action, PROBED_BAD, 0, "%s", signal_name(cause.signal));
+	else
+		answer(prober, &action, PROBED_BAD, 0, "exit %d", (int)cause.code);
+}
+
+/* ---- the door -----------------------------------------------------------------------
+ */
+
+void
+prober_ask(struct prober *prober, const struct action *action)
+{
+	const struct conf_probe *what = what_is_asked(prober, action);
+	struct asking *before = find(prober, action->ref);
+
+	/* What is to be asked still is known when all is replayed: tasks_adopt(). */
+	if (prober->shell->is_replaying)
+		return;
+	if (before != NULL)
+		drop(before);
+	tasks_keep_only(prober->shell->tasks, action->ref, TASK_PROBE, action->serial);
+	if (what == NULL || what->kind == PROBE_NONE)
+		answer(prober, action, PROBED_UNKNOWN, 0, "nobody can be asked");
+	else if (what->kind == PROBE_EXEC)
+		order(prober, action, what);
+	else if (prober->n < PROBER_MAX)
+		begin(prober, action, what);
+	else if (!wait_for_turn(prober, action->ref))
+		answer(prober, action, PROBED_UNKNOWN, ENOMEM, "%s", "");
+}
+
+void
+prober_end_life(struct prober *prober, struct ref ref)
+{
+	struct asking *asking = find(prober, ref);
+
+	if (asking == NULL)
+		return;
+	drop(asking);
+	go_on(prober);
+}
+
+void
+prober_look_again(struct prober *prober)
+{
+	prober->is_stale = true;
+}
+
+/* True if the core waits for this probe. */
+static bool
+is_waited_for(const struct prober *prober, const struct action *action)
+{
+	struct action now;
+
+	return core_probe(prober->shell->core, action->ref, &now) &&
+	       now.serial == action->serial && now.life == action->life;
+}
+
+void
+prober_on_turn(struct prober *prober)
+{
+	struct shell *shell = prober->shell;
+	struct action now;
+
+	if (!prober->is_stale)
+		return;
+	prober->is_stale = false;
+	for (uint32_t place = 0; place < PROBER_MAX; place++) {
+		struct asking *asking = &prober->at[place];
+
+		if (is_used(asking) && !is_waited_for(prober, &asking->action))
+			drop(asking);
+	}
+	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
+		const struct ref ref = shell->actors.at[slot].ref;
+
+		if (core_valid(shell->core, ref) &&
+		    tasks_run(shell->tasks, ref, TASK_PROBE))
+			tasks_keep_only(shell->tasks, ref, TASK_PROBE,
+			                core_probe(shell->core, ref, &now) ? now.serial
+			                                                   : 0);
+	}
+	go_on(prober);
+}
+
+struct prober *
+prober_new(struct shell *shell, struct err *err)
+{
+	struct prober *prober = calloc(1, sizeof(*prober));
+
+	if (prober == NULL) {
+		err_set(err, ENOMEM, "table of probes");
+		return NULL;
+	}
+	prober->shell = shell;
+	map_init(&prober->by_slot);
+	for (uint32_t place = 0; place < PROBER_MAX; place++) {
+		struct asking *asking = &prober->at[place];
+
+		asking->prober = prober;
+		asking->action.ref = REF_NONE;
+		ev_timer_init(&asking->grace, on_grace, 0., 0.);
+		ev_timer_init(&asking->timeout, on_timeout, 0., 0.);
+		asking->grace.data = asking->timeout.data = asking;
+	}
+	helpers_use(shell->helpers, HELPER_PROBE, &user);
+	if (map_reserve(&prober->by_slot, PROBER_MAX) < 0) {
+		err_set(err, ENOMEM, "table of probes");
+		prober_free(prober);
+		return NULL;
+	}
+	return prober;
+}
+
+void
+prober_free(struct prober *prober)
+{
+	if (prober == NULL)
+		return;
+	for (uint32_t place = 0; place < PROBER_MAX; place++)
+		if (is_used(&prober->at[place]))
+			drop(&prober->at[place]);
+	map_done(&prober->by_slot);
+	free(prober->waiting);
+	free(prober);
+}

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: ISC */
+/* procs.c - the processes of the actors: born, told, asked. */
+#include "config.h"
+
+#include "daemon/processes/procs_private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "daemon/state/cause.h"
+#include "daemon/state/log.h"
+#include "daemon/messages/output.h"
+#include "daemon/processes/record.h"
+#include "daemon/state/shell.h"
+#include "daemon/processes/tasks.h"
+#include "ledger/ledger.h"
+#include "os/fd.h"
+#include "os/usage.h"
+
+/* The process of this life, until nothing is left of it; else NULL. */
+struct proc *
+proc_of(const struct procs *procs, struct ref ref, uint32_t life)
+{
+	struct proc *proc;
+
+	if (ref.slot >= procs->cap)
+		return NULL;
+	proc = &procs->at[ref.slot];
+	return proc->used && proc->life == life && proc->ref.tenant == ref.tenant ? proc
+	                                                                          : NULL;
+}
+
+static const struct proc *
+current(const struct procs *procs, struct ref ref)
+{
+	const struct proc *proc = ref.slot < procs->cap ? &procs->at[ref.slot] : NULL;
+
+	return proc != NULL && proc->used && proc->ref.tenant == ref.tenant ? proc : NULL;
+}
+
+/* What is known of the process in a slot. */
+const struct proc *
+procs_at(const struct procs *procs, uint32_t slot)
+{
+	ASSERT(slot < procs->cap);
+	return &procs->at[slot];
+}
+
+/* The process with this main pid, or NULL. */
+struct proc *
+proc_by_pid(const struct procs *procs, pid_t pid)
+{
+	uint32_t slot;
+
+	if (!map_get(&procs->by_pid, (uint64_t)pid, &slot) || (slot & PROCS_TASK) != 0)
+		return NULL;
+	return &procs->at[slot];
+}
+
+/* Post an event of this life. */
+void
+proc_post(struct procs *procs, const struct proc *proc, struct event event)
+{
+	event.ref = proc->ref;
+	event.life = proc->life;
+	shell_post(procs->shell, &event);
+}
+
+/* Write the present state of the process to the ledger. */
+void
+proc_record(struct procs *procs, const struct proc *proc)
+{
+	record_slot(procs->shell, (uint32_t)(proc - procs->at));
+}
+
+/*
+ * Signal a main process.  A child of ours keeps its pid until we reap it; one of the
+ * walker's may be reaped at any time, but not before we can know: so hold it first, then
+ * look whether it has ended (*pid is 0 then).
+ */
+int
+proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted, int signo)
+{
+	int fd, r;
+
+	if (!adopted)
+		return kill(*pid, signo) < 0 ? -errno : 0;
+	/* Its reaper is not the walker any more: it is held already. */
+	if (pidfd >= 0)
+		return (int)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0) < 0
+		           ? -errno
+		           : 0;
+	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
+	ends_take_exits(procs);
+	if (fd < 0 || *pid == 0) {
+		fd_close(&fd);
+		return -ESRCH;
+	}
+	r = (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) < 0 ? -errno : 0;
+	fd_close(&fd);
+	return r;
+}
+
+/* Signal the main process of an actor. */
+int
+proc_signal(struct procs *procs, struct proc *proc, int signo)
+{
+	return proc_signal_pid(procs, &proc->pid, proc->pidfd,
+	                       proc->adopted || proc->leader != 0, signo);
+}
+
+/* ---- births ---- */
+
+/* Tell the core of a start that failed, and at which step. */
+void
+proc_post_failed(struct procs *procs, const struct proc *proc)
+{
+	struct event event = {
+	    .kind = EVENT_SPAWN_FAILED, .code = -1, .error = proc->error};
+
+	cause_step(event.key, proc->failed_step, proc->failed_which);
+	proc_post(procs, proc, event);
+}
+
+static void
+spawn_failed(struct procs *procs, struct proc *proc, int error,
+             const struct spawn_result *result)
+{
+	proc->failed_step = result->step;
+	proc->failed_which = result->which;
+	proc->error = error;
+	proc_post_failed(procs, proc);
+	ends_close(procs, proc);
+}
+
+static void
+proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *result)
+{
+	struct shell *shell = procs->shell;
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = proc->ref.slot};
+	struct actor *actor = actors_get(&shell->actors, proc->ref);
+
+	proc->pid = result->pid;
+	proc->pidfd = result->pidfd;
+	containment_born(&proc->containment, result->pid);
+	/* Take older news of this pid first: they are about an earlier process. */
+	ends_take_exits(procs);
+	/* There is room: procs_reserve(). */
+	(void)map_put(&procs->by_pid, (uint64_t)result->pid, proc->ref.slot);
+	proc->uncompared = procs->shell->is_replaying;
+	if (result->pidfd >= 0) {
+		/* Out of the window of low numbers, which spawns need. */
+		proc->pidfd = fd_raise(result->pidfd);
+		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, proc->pidfd, &event);
+	}
+	if (actor != NULL) {
+		actor->pid = result->pid;
+		actor->reloading_us = 0;
+		actor->process_started_ms = shell->now_ms;
+		actor->sigstopped = false;
+		free(actor->status);
+		actor->status = NULL;
+	}
+	proc_record(procs, proc);
+	proc_post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
+}
+
+/* The start has failed, but its child may not be gone. */
+static void
+remember_hung(struct procs *procs, const struct proc *proc,
+              const struct spawn_result *result)
+{
+	if (result->pid <= 0)
+		return;
+	log_line(LOG_LEVEL_WARNING,
+	         "%s: process %d took too long (%s) and was killed, but does not end; "
+	         "the actor is not started again before it is gone",
+	         shell_path(procs->shell, proc->ref), (int)result->pid,
+	         spawn_step_names[result->step]);
+	hung_add(&procs->hung, proc->ref, result->pidfd);
+}
+
+static void
+launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
+{
+	struct ledger_spawn *intent = ledger_spawn(procs->shell->ledger);
+	struct spawn_result result;
+	int r;
+
+	/* A new guardian that finds a life here and a pid knows the actor of the process.
+	 */
+	intent->trace = (struct spawn_trace){0};
+	intent->task = 0;
+	intent->ref = proc->ref;
+	if (hung_has(&procs->hung, proc->ref)) {
+		result = (struct spawn_result){.step = SPAWN_STEP_EXEC, .which = -1};
+		spawn_failed(procs, proc, EBUSY, &result);
+		return;
+	}
+	atomic_store(&intent->life, proc->life);
+	r = launch(&procs->launcher, procs->shell, actor, proc->life, &proc->containment,
+	           &result);
+	if (r < 0) {
+		remember_hung(procs, proc, &result);
+		spawn_failed(procs, proc, -r, &result);
+	} else {
+		output_begun(procs->shell->output, actor, proc->awaits);
+		proc_born(procs, proc, &result);
+	}
+	atomic_store(&intent->life, 0);
+}
+
+void
+procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
+{
+	struct shell *shell = procs->shell;
+	const struct actor *actor = actors_get(&shell->actors, ref);
+	struct proc *proc = &procs->at[ref.slot];
+
+	ASSERT(actor != NULL);
+	/* A guardian before us was that far already, or further. */
+	if (proc->life == life && proc->ref.tenant == ref.tenant)
+		return;
+	ASSERT(!proc->used);
+	*proc = (struct proc){
+	    .containment = proc->containment,
+	    .ref = ref,
+	    .life = life,
+	    .pidfd = -1,
+	    .used = true,
+	    .next = PROCS_NONE,
+	    .prev = PROCS_NONE,
+	};
+	proc->deferred = procs_waits_for(shell, actor->elder);
+	if (!proc->deferred)
+		launch_it(procs, proc, actor);
+	else
+		proc_record(procs, proc);
+}
+
+/* True if a predecessor of the same name has to go first.  A deleted predecessor is gone,
+ * though its slot is still in use.
+ */
+bool
+procs_waits_for(const struct shell *shell, struct ref elder)
+{
+	return actors_get(&shell->actors, elder) != NULL &&
+	       core_valid(shell->core, elder);
+}
+
+/* The elder of this actor is gone. */
+void
+procs_inherit(struct procs *procs, struct ref heir)
+{
+	const struct actor *actor = actors_get(&procs->shell->actors, heir);
+	const struct spawn_result removed = {.step = SPAWN_STEP_REMOVED, .which = -1};
+	struct proc *proc = actor == NULL ? NULL : &procs->at[heir.slot];
+
+	if (proc == NULL || !proc->used || !proc->deferred ||
+	    proc->ref.tenant != heir.tenant)
+		return;
+	proc->deferred = false;
+	/* Removed as well, meanwhile: it has no place among the actors any more. */
+	if (actor->conf_owner != NULL)
+		spawn_failed(procs, proc, ECANCELED, &removed);
+	else
+		launch_it(procs, proc, actor);
+}
+
+/* Have stop_command ask it to end; false: there is none, or it has failed. */
+static bool
+stop_by_command(struct procs *procs, struct proc *proc, const struct actor *actor)
+{
+	if (proc->pid == 0 || actor->conf->process.stop_command == NULL ||
+	    proc->stop_command == STOP_COMMAND_FAILED)
+		return false;
+	if (proc->stop_command == STOP_COMMAND_NOT_ASKED) {
+		proc->stop_command = STOP_COMMAND_ORDERED;
+		proc_record(procs, proc);
+	}
+	procs_order_again(procs, proc);
+	return true;
+}
+
+static void
+continue_if_stopped(struct procs *procs, struct proc *proc, const struct actor *actor)
+{
+	/* A stopped process cannot react to the signal. */
+	if (proc->pid != 0 && (actor->sigstopped || os_reap_is_stopped(proc->pidfd)))
+		(void)proc_signal(procs, proc, SIGCONT);
+}
+
+/*
+ * Ask it to end: the main process, or, when that is gone already, whatever is left.  One
+ * that does not answer to its watchdog is asked with another signal.
+ */
+void
+procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
+{
+	struct proc *proc = proc_of(procs, ref, life);
+	const struct actor *actor = actors_get(&procs->shell->actors, ref);
+	int signo;
+
+	if (proc == NULL || actor == NULL)
+		return;
+	if (!proc->stopping || procs->shell->is_replaying) {
+		proc->stopping = true;
+		proc->late = procs->shell->is_replaying;
+		proc_record(procs, proc);
+	}
+	if (!bark && stop_by_command(procs, proc, actor)) {
+		continue_if_stopped(procs, proc, actor);
+		return;
+	}
+	signo = bark ? actor->conf->process.watchdog_signal
+	             : actor->conf->process.stop_signal;
+	if (proc->pid != 0) {
+		(void)proc_signal(procs, proc, signo);
+		continue_if_stopped(procs, proc, actor);
+		return;
+	}
+	if (containment_needs_sweep(&proc->containment))
+		(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+	(void)containment_signal(&proc->containment, &procs->shell->cgroups,
+	                         procs->sweeper, signo);
+	(void)containment_signal(&proc->containment, &procs->shell->cgroups,
+	                         procs->sweeper, SIGCONT);
+}
+
+/* Continue a main process that was stopped from outside. */
+void
+procs_continue(struct procs *procs, struct ref ref, uint32_t life)
+{
+	struct proc *proc = proc_of(procs, ref, life);
+	struct actor *actor = actors_get(&procs->shell->actors, ref);
+
+	if (proc == NULL || actor == NULL || proc->pid == 0)
+		return;
+	/* Before: when it stops itself again, that is news. */
+	actor->sigstopped = false;
+	proc_record(procs, proc);
+	(void)proc_signal(procs, proc, SIGCONT);
+}
+
+/* Kill the process and all its descendants. */
+void
+procs_kill(struct procs *procs, struct ref ref, uint32_t life)
+{
+	struct proc *proc = proc_of(procs, ref, life);
+
+	if (proc == NULL)
+		return;
+	if (!proc->killing) {
+		proc->killing = true;
+		proc->stopping = true;
+		proc_record(procs, proc);
+	}
+	tasks_kill(procs->shell->tasks, ref, TASK_STOP, true);
+	if (proc->pid != 0)
+		(void)proc_signal(procs, proc, SIGKILL);
+	if (!proc->containment.is_cgroup)
+		(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+	(void)containment_kill(&proc->containment, &procs->shell->cgroups,
+	                       procs->sweeper);
+}
+
+static void
+clear(struct procs *procs, struct proc *proc)
+{
+	fd_close(&proc->pidfd);
+	(void)containment_close(&proc->containment, &procs->shell->cgroups);
+	*proc = (struct proc){.ref = REF_NONE, .pidfd = -1};
+	containment_init(&proc->containment);
+}
+
+/* The slot is given back; the core waited until nothing was left. */
+void
+procs_forget(struct procs *procs, struct ref ref)
+{
+	tasks_forget(procs->shell->tasks, ref);
+	if (ref.slot < procs->cap && procs->at[ref.slot].ref.tenant == ref.tenant)
+		clear(procs, &procs->at[ref.slot]);
+}
+
+int
+procs_signal(struct procs *procs, struct ref ref, int signo)
+{
+	if (current(procs, ref) == NULL || procs->at[ref.slot].pid == 0)
+		return -ESRCH;
+	return proc_signal(procs, &procs->at[ref.slot], signo);
+}
+
+bool
+procs_told(struct procs *procs, struct ref ref)
+{
+	struct proc *proc = &procs->at[ref.slot];
+
+	if (current(procs, ref) == NULL || proc->told == proc->life)
+		return false;
+	proc->told = proc->life;
+	proc_record(procs, proc);
+	return true;
+}
+
+/* ---- asked ---- */
+
+bool
+procs_contains(struct procs *procs, struct ref ref, pid_t pid, uid_t uid)
+{
+	const struct proc *proc = current(procs, ref);
+
+	if (proc == NULL || pid <= 0)
+		return false;
+	return proc->pid == pid ||
+	       containment_has(&proc->containment, &procs->shell->cgroups, pid, uid);
+}
+
+bool
+procs_is_main(const struct procs *procs, struct ref ref, pid_t pid)
+{
+	const struct proc *proc = current(procs, ref);
+
+	return proc != NULL && pid > 0 && proc->pid == pid;
+}
+
+uint32_t
+procs_life(const struct procs *procs, struct ref ref)
+{
+	const struct proc *proc = current(procs, ref);
+
+	return proc == NULL ? 0 : proc->life;
+}
+
+bool
+procs_is_ending(const struct procs *procs, struct ref ref)
+{
+	const struct proc *proc = current(procs, ref);
+
+	return proc == NULL || proc->pid == 0 || proc_is_ending(proc->pid);
+}
+
+bool
+procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
+{
+	const struct proc *proc = current(procs, ref);
+
+	return proc != NULL && proc->pid != 0 &&
+	       usage_read(&proc->containment, &procs->shell->cgroups, proc->pid, ret) ==
+	           0;
+}
+
+uint64_t
+procs_awaits(const struct procs *procs, struct ref ref, bool is_stderr)
+{
+	const struct proc *proc = current(procs, ref);
+
+	return proc == NULL ? 0 : proc->awaits[is_stderr];
+}
+
+const struct reap *
+procs_last_end(const struct procs *procs, struct ref ref)
+{
+	const struct proc *proc = ref.slot < procs->cap ? &procs->at[ref.slot] : NULL;
+
+	return proc != NULL && proc->ended ? &proc->end : NULL;
+}
+
+pid_t
+procs_pid(const struct procs *procs, struct ref ref)
+{
+	const struct proc *proc = ref.slot < procs->cap ? &procs->at[ref.slot] : NULL;
+
+	if (proc == NULL)
+		return 0;
+	return proc->ended ? proc->end.pid : proc->pid;
+}
+
+const char *
+procs_failed_step(const struct procs *procs, struct ref ref)
+{
+	const struct proc *proc = ref.slot < procs->cap ? &procs->at[ref.slot] : NULL;
+
+	return proc != NULL && proc->failed_step != SPAWN_STEP_NONE
+	           ? spawn_step_names[proc->failed_step]
+	           : "";
+}
+
+/* ---- all of them ---- */
+
+int
+procs_reserve(struct procs *procs, uint32_t slots)
+{
+	struct proc *grown;
+	uint32_t *unsettled;
+
+	if (map_reserve(&procs->by_pid, slots + LEDGER_TASKS_MAX) < 0)
+		return -ENOMEM;
+	if (slots <= procs->cap)
+		return 0;
+	grown = realloc(procs->at, sizeof(*grown) * slots);
+	if (grown == NULL)
+		return -ENOMEM;
+	for (uint32_t slot = procs->cap; slot < slots; slot++) {
+		grown[slot] = (struct proc){.ref = REF_NONE, .pidfd = -1};
+		containment_init(&grown[slot].containment);
+	}
+	procs->at = grown;
+	unsettled = realloc(procs->unsettled, sizeof(*unsettled) * slots);
+	if (unsettled == NULL)
+		return -ENOMEM;
+	procs->unsettled = unsettled;
+	procs->cap = slots;
+	return 0;
+}
+
+struct procs *
+procs_new(struct shell *shell, struct err *err)
+{
+	struct procs *procs = calloc(1, sizeof(*procs));
+	int r;
+
+	if (procs == NULL) {
+		err_set(err, ENOMEM, "table of processes");
+		return NULL;
+	}
+	procs->shell = shell;
+	procs->leftovers = PROCS_NONE;
+	procs->child_fd = -1;
+	map_init(&procs->by_pid);
+	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
+	procs->sweeper = proc_sweep_new();
+	freezing_init(procs);
+	r = launcher_init(&procs->launcher, shell->environ, err);
+	if (r == 0 && (procs->epoll_fd < 0 || procs->sweeper == NULL)) {
+		r = -errno;
+		err_set(err, errno, "watch processes");
+	} else if (r == 0) {
+		r = ends_watch(procs);
+		if (r < 0)
+			err_set(err, -r, "watch processes");
+	}
+	if (r < 0) {
+		procs_free(procs);
+		return NULL;
+	}
+	return procs;
+}
+
+void
+procs_free(struct procs *procs)
+{
+	if (procs == NULL)
+		return;
+	ends_unwatch(procs);
+	freezing_done(procs);
+	for (uint32_t slot = 0; slot < procs->cap; slot++)
+		clear(procs, &procs->at[slot]);
+	fd_close(&procs->epoll_fd);
+	proc_sweep_free(procs->sweeper);
+	leftovers_done(&procs->strays);
+	hung_done(&procs->hung);
+	launcher_done(&procs->launcher);
+	map_done(&procs->by_pid);
+	free(procs->at);
+	free(procs);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: ISC */
+/* record.c - what the shell knows of a slot, put down in the ledger. */
+#include "config.h"
+
+#include "daemon/processes/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "daemon/messages/notify.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/state/shell.h"
+#include "daemon/loop/supd.h"
+#include "ledger/ledger.h"
+
+static void
+add_process(struct ledger_record *record, const struct proc *proc)
+{
+	record->life = proc->life;
+	record->pid = proc->pid;
+	record->error = proc->error;
+	record->step = (uint8_t)proc->failed_step;
+	record->which = (int8_t)proc->failed_which;
+	record->told = proc->told;
+	record->leader = proc->leader;
+	record->main_start = proc->main_start;
+	memcpy(record->awaits, proc->awaits, sizeof(record->awaits));
+	record->used = proc->used;
+	record->deferred = proc->deferred;
+	record->stopping = proc->stopping;
+	record->killing = proc->killing;
+	record->frozen = proc->frozen || proc->unsettled;
+	record->ended = proc->ended;
+	record->late = proc->late;
+	record->stop_command = (uint8_t)proc->stop_command;
+	record->reloads = proc->reloads;
+	record->is_cgroup = proc->containment.is_cgroup;
+	record->is_limited = proc->containment.is_limited;
+	record->end = proc->end;
+}
+
+/*
+ * Put down what is known of the tenant of this slot and of its process.  To be called
+ * before what is known can be learned from nowhere else any more: before a zombie is
+ * reaped, before a message is taken from its queue.
+ */
+void
+record_slot(struct shell *shell, uint32_t slot)
+{
+	const struct actor *actor = &shell->actors.at[slot];
+	struct ledger_record record = {
+	    .ref = actor->ref,
+	    .elder = actor->elder,
+	    .heir = actor->heir,
+	    .conf_id = actor->conf_id,
+	    .conf_index = actor->conf_index,
+	    .removed = actor->conf_owner != NULL,
+	    .sigstopped = actor->sigstopped,
+	    .process_started_ms = actor->process_started_ms,
+	    .dead_letters = actor->dead_letters,
+	    .failed_at_wall_us = actor->failed_at_wall_us,
+	};
+
+	ASSERT(slot < shell->actors.cap);
+	add_process(&record, procs_at(shell->procs, slot));
+	ledger_write(shell->ledger, slot, &record);
+}
+
+/* Put down what concerns supd as a whole. */
+void
+record_facts(struct shell *shell)
+{
+	struct ledger_facts facts = {
+	    .secret = {shell->secret[0], shell->secret[1]},
+	    .conf_id = shell->conf_id,
+	    .started_ms = shell->started_ms,
+	    .upgrade_ms = shell->upgrade_ms,
+	    .trial_since_ms = shell->trial_since_ms,
+	    .trial_until_ms = shell->trial_until_ms,
+	    .conf_wall_us = shell->conf_wall_us,
+	    .before_wall_us = shell->before_wall_us,
+	    .trial_ends_early = shell->trial_ends_early,
+	    .is_ready = shell->is_ready,
+	    .shutting_down = shell->shutting_down,
+	};
+
+	(void)snprintf(facts.version, sizeof(facts.version), "%s", supd_version());
+	ledger_set_facts(shell->ledger, &facts);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC */
+/* strays.c - leftovers that SIGKILL does not end. */
+#include "config.h"
+
+#include "daemon/processes/strays.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "daemon/state/log.h"
+#include "daemon/loop/loop.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/state/shell.h"
+
+/*
+ * A process may claim to be of any actor: that counts where its user is the actor's, or a
+ * user with all rights over the actor.
+ */
+static bool
+may_be_of(const struct actor *actor, const struct leftover *left)
+{
+	const struct conf_process *process = &actor->conf->process;
+	const uid_t own = geteuid();
+
+	return process->argv != NULL &&
+	       (left->uid == 0 || left->uid == own ||
+	        left->uid == (process->has_user ? process->uid : own));
+}
+
+/* The actor of a leftover; NULL: no actor that counts. */
+static const struct actor *
+owner_of(const struct procs *procs, const struct leftover *left)
+{
+	const struct actors *actors = &procs->shell->actors;
+	const struct actor *actor = actors_get(actors, actors_find(actors, left->path));
+
+	return actor != NULL && may_be_of(actor, left) ? actor : NULL;
+}
+
+/* The actor has nothing of its own yet: this is its first life. */
+static void
+begin(struct procs *procs, struct ref ref)
+{
+	struct shell *shell = procs->shell;
+	struct proc *proc = &procs->at[ref.slot];
+	struct event left = {.kind = EVENT_LEFT, .ref = ref, .code = -1};
+	char mark[PROC_MARK_MAX];
+	struct node_view view;
+
+	if (proc->used)
+		return;
+	core_view(shell->core, ref, shell->now_ms, &view);
+	left.life = view.life + 1;
+	*proc = (struct proc){.ref = ref,
+	                      .life = left.life,
+	                      .pidfd = -1,
+	                      .next = PROCS_NONE,
+	                      .prev = PROCS_NONE};
+	launch_mark(shell, ref.slot, left.life, mark);
+	containment_adopt(&proc->containment, NULL, shell_path(shell, ref), mark);
+	if (!mainpid_next(procs, proc))
+		return;
+	/* A successor must not start what we have held back. */
+	if (!shell_post_surely(shell, &left, 1))
+		shell_post(shell, &left);
+}
+
+/* A leftover without an actor: log the process and go on. */
+static void
+tell(const struct leftover *left, const struct actor *actor)
+{
+	log_line(LOG_LEVEL_ERROR, "pid %d%s%s, of a supd that died, cannot be killed; %s",
+	         (int)left->pid, left->path[0] != '\0' ? " of " : "", left->path,
+	         actor != NULL ? "the actor is not started before it is gone"
+	                       : "supd goes on without it");
+}
+
+/*
+ * At the boot, before anything is started: these are processes of a supd that died, and
+ * were killed, but do not end.  Those of actors that there are hold them up.
+ */
+void
+strays_take(struct procs *procs, const struct leftovers *found)
+{
+	for (size_t i = 0; i < found->n; i++) {
+		const struct leftover *left = &found->left[i];
+		const struct actor *actor = owner_of(procs, left);
+
+		if (actor != NULL && !leftovers_add(&procs->strays, left))
+			actor = NULL;
+		tell(left, actor);
+	}
+	if (found->n_left > found->n)
+		log_line(LOG_LEVEL_ERROR,
+		         "so it is with %zu others; supd goes on without them",
+		         found->n_left - found->n);
+	/* What is posted surely needs a journal that has begun. */
+	if (procs->strays.n > 0)
+		loop_checkpoint(procs->shell->turn);
+	for (size_t i = 0; i < found->n; i++) {
+		const struct actor *actor = owner_of(procs, &found->left[i]);
+
+		if (actor != NULL)
+			begin(procs, actor->ref);
+	}
+}
+
+/*
+ * All leftovers in the list are of this actor, whose record in the ledger is damaged, and
+ * were killed.  True: the actor's process is one of them, until it is gone.
+ */
+bool
+strays_mend(struct procs *procs, struct proc *proc, const struct leftovers *found)
+{
+	const char *path = shell_path(procs->shell, proc->ref);
+
+	for (size_t i = 0; i < found->n; i++) {
+		struct leftover left = found->left[i];
+
+		(void)snprintf(left.path, sizeof(left.path), "%s", path);
+		(void)leftovers_add(&procs->strays, &left);
+	}
+	return mainpid_next(procs, proc);
+}

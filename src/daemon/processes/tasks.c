@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: ISC */
+/* tasks.c - helper processes of actors: ordered, waiting for their turn, told. */
+#include "config.h"
+
+#include "daemon/processes/tasks_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/cause.h"
+#include "daemon/processes/prober.h"
+#include "daemon/processes/procs.h"
+#include "daemon/state/shell.h"
+#include "os/fd.h"
+
+const char *const task_kind_names[] = {TASK_KIND_MAP(AS_NAME)};
+const char *const task_reason_names[] = {TASK_REASON_MAP(AS_NAME)};
+
+/* More slots than a tree can have. */
+#define SLOT_BITS 24
+
+/* What the event of a failed task comes of: this and its place, of no action ever. */
+#define NO_ACTION ((uint64_t)UINT32_MAX << 32)
+
+/* What stands for an actor and a kind in a map. */
+uint64_t
+task_key(struct ref ref, enum task_kind kind)
+{
+	ASSERT(ref.slot >> SLOT_BITS == 0);
+	return (uint64_t)ref.slot << (64 - SLOT_BITS) | (uint64_t)ref.tenant << 8 |
+	       (uint64_t)kind;
+}
+
+/* True if this place has a task. */
+bool
+task_is_used(const struct task *task)
+{
+	return task->order.ref.slot != REF_NONE.slot;
+}
+
+static struct task *
+find(struct tasks *tasks, struct ref ref, enum task_kind kind)
+{
+	uint32_t place;
+
+	return map_get(&tasks->owners, task_key(ref, kind), &place) ? &tasks->at[place]
+	                                                            : NULL;
+}
+
+const char *
+task_name(const struct task_order *order)
+{
+	if (order->kind == TASK_HOOK)
+		return hook_names[order->which];
+	if (order->kind == TASK_PROBE)
+		return order->which != 0 ? "ready" : "health";
+	return task_kind_names[order->kind];
+}
+
+/* ---- the result -------------------------------------------------------------------- */
+
+bool
+task_succeeded(const struct task_result *result)
+{
+	return result->error == 0 && !result->is_late &&
+	       result->end.kind == REAP_EXITED && result->end.status == 0;
+}
+
+struct cause
+task_cause(const struct task_result *result)
+{
+	struct cause cause = {.kind = CAUSE_EXIT, .code = -1};
+
+	if (result->error != 0) {
+		cause.kind = CAUSE_EXEC;
+		cause.error = result->error;
+		cause_step(cause.key, result->step, -1);
+	} else if (result->end.kind == REAP_EXITED) {
+		cause.kind = result->end.status == 0 ? CAUSE_NORMAL : CAUSE_EXIT;
+		cause.code = result->end.status;
+	} else {
+		cause.core = result->end.kind == REAP_DUMPED;
+		cause.kind = cause.core ? CAUSE_CORE : CAUSE_SIGNAL;
+		cause.signal = result->end.status;
+	}
+	return cause;
+}
+
+const char *
+tasks_failed_step(const struct tasks *tasks, struct ref ref, enum task_kind kind)
+{
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
+		const struct task *task = &tasks->at[place];
+
+		if (task->order.ref.slot == ref.slot &&
+		    task->order.ref.tenant == ref.tenant && task->order.kind == kind &&
+		    task->result.error != 0)
+			return spawn_step_names[task->result.step];
+	}
+	return "";
+}
+
+/*
+ * The number of the event is put down before the event is there: so of a failure that was
+ * in hand at a crash it is known whether it is in the stream.
+ */
+uint64_t
+tasks_tell_by(struct tasks *tasks, const struct task_order *order)
+{
+	const struct events *events = &tasks->shell->events;
+	struct task *task = find(tasks, order->ref, order->kind);
+	uint64_t by;
+
+	if (task == NULL)
+		return NO_ACTION;
+	by = NO_ACTION + (uint64_t)(task - tasks->at);
+	if (task->result.told_seq != 0 && events_by(events, task->result.told_seq) == by)
+		return 0;
+	task->result.told_seq = events->next_seq;
+	task_record(tasks, task);
+	return by;
+}
+
+static void
+tell_core(struct tasks *tasks, enum event_kind kind, const struct task_order *order,
+          const struct task_result *result)
+{
+	const struct cause cause = task_cause(result);
+	struct event event = {
+	    .kind = kind,
+	    .ref = order->ref,
+	    .life = order->life,
+	    .code = cause.code,
+	    .signal = cause.signal,
+	    .core = cause.core,
+	    .error = cause.error,
+	    .serial = order->serial,
+	    .late = result->is_late,
+	};
+
+	memcpy(event.key, cause.key, sizeof(event.key));
+	shell_post(tasks->shell, &event);
+}
+
+/* Whoever ordered it. */
+static void
+tell(struct tasks *tasks, const struct task_order *order,
+     const struct task_result *result)
+{
+	struct procs *procs = tasks->shell->procs;
+
+	switch (order->kind) {
+	case TASK_HOOK:
+		tell_core(tasks, EVENT_HOOK_DONE, order, result);
+		break;
+	case TASK_RUN:
+		tell_core(tasks, EVENT_REACT_DONE, order, result);
+		break;
+	case TASK_PROBE:
+		prober_command_ended(tasks->shell->prober, order, result);
+		break;
+	case TASK_STOP:
+		procs_stop_command_ended(procs, order, result);
+		break;
+	case TASK_RELOAD:
+		procs_reload_command_ended(procs, order, result);
+		break;
+	case TASK_KIND_MAX:
+		break;
+	}
+}
+
+/* It is over, and nothing of it is left: its place is free when that is known for good.
+ */
+void
+tasks_finish(struct tasks *tasks, struct task *task)
+{
+	const struct task_order order = task->order;
+	const struct task_result result = task->result;
+
+	ASSERT(!task->told);
+	task->told = true;
+	tasks->n_told++;
+	if (actors_get(&tasks->shell->actors, order.ref) != NULL)
+		tell(tasks, &order, &result);
+	map_remove(&tasks->owners, task_key(order.ref, order.kind));
+}
+
+/* ---- what waits -------------------------------------------------------------------- */
+
+static int
+grow_wishes(struct tasks *tasks)
+{
+	const uint32_t cap = tasks->wishes_cap == 0 ? 64 : 2 * tasks->wishes_cap;
+	struct wish *wishes = reallocarray(tasks->wishes, cap, sizeof(*wishes));
+
+	if (wishes == NULL)
+		return -ENOMEM;
+	tasks->wishes = wishes;
+	for (uint32_t i = tasks->wishes_cap; i < cap; i++) {
+		wishes[i].next = tasks->free;
+		tasks->free = i;
+	}
+	tasks->wishes_cap = cap;
+	return 0;
+}
+
+static int
+wish_add(struct tasks *tasks, const struct task_order *order)
+{
+	const uint64_t key = task_key(order->ref, order->kind);
+	uint32_t at;
+	int r = 0;
+
+	if (map_get(&tasks->waiting, key, &at)) {
+		tasks->wishes[at].order = *order;
+		return 0;
+	}
+	if (tasks->free == TASKS_NONE)
+		r = grow_wishes(tasks);
+	if (r == 0)
+		r = map_put(&tasks->waiting, key, tasks->free);
+	if (r < 0)
+		return r;
+	at = tasks->free;
+	tasks->free = tasks->wishes[at].next;
+	tasks->wishes[at] =
+	    (struct wish){.order = *order, .next = TASKS_NONE, .prev = tasks->last};
+	if (tasks->last != TASKS_NONE)
+		tasks->wishes[tasks->last].next = at;
+	else
+		tasks->first = at;
+	tasks->last = at;
+	return 0;
+}
+
+static void
+wish_remove(struct tasks *tasks, uint32_t at)
+{
+	struct wish *wish = &tasks->wishes[at];
+
+	map_remove(&tasks->waiting, task_key(wish->order.ref, wish->order.kind));
+	if (wish->prev != TASKS_NONE)
+		tasks->wishes[wish->prev].next = wish->next;
+	else
+		tasks->first = wish->next;
+	if (wish->next != TASKS_NONE)
+		tasks->wishes[wish->next].prev = wish->prev;
+	else
+		tasks->last = wish->prev;
+	wish->next = tasks->free;
+	tasks->free = at;
+}
+
+/* It waited, and will not be done: false, there was none. */
+static bool
+cancel(struct tasks *tasks, struct ref ref, enum task_kind kind)
+{
+	uint32_t at;
+
+	if (!map_get(&tasks->waiting, task_key(ref, kind), &at))
+		return false;
+	wish_remove(tasks, at);
+	return true;
+}
+
+static struct task *
+free_place(struct tasks *tasks)
+{
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++)
+		if (!task_is_used(&tasks->at[place]))
+			return &tasks->at[place];
+	return NULL;
+}
+
+/* Start what waits, as far as there are places. */
+static void
+start_waiting(struct tasks *tasks)
+{
+	uint32_t at = tasks->first;
+
+	while (at != TASKS_NONE && tasks->n < LEDGER_TASKS_MAX) {
+		const struct task_order order = tasks->wishes[at].order;
+		const uint32_t next = tasks->wishes[at].next;
+		struct task *task = free_place(tasks);
+
+		if (find(tasks, order.ref, order.kind) == NULL) {
+			wish_remove(tasks, at);
+			task->order = order;
+			tasks_start(tasks, task);
+		}
+		at = next;
+	}
+	tasks_arm(tasks);
+}
+
+/* ---- the door ---------------------------------------------------------------------- */
+
+void
+tasks_order(struct tasks *tasks, const struct task_order *order)
+{
+	struct task *task = find(tasks, order->ref, order->kind);
+	int r;
+
+	if (task != NULL && order->serial != 0 && task->order.serial == order->serial)
+		return;
+	r = wish_add(tasks, order);
+	if (r < 0) {
+		const struct task_result result = {.step = SPAWN_STEP_CLONE, .error = -r};
+
+		tell(tasks, order, &result);
+		return;
+	}
+	if (tasks->n < LEDGER_TASKS_MAX)
+		start_waiting(tasks);
+}
+
+void
+tasks_hook(struct tasks *tasks, const struct action *action)
+{
+	const struct task_order order = {
+	    .ref = action->ref,
+	    .kind = TASK_HOOK,
+	    .which = (uint8_t)action->hook,
+	    .reason = (enum task_reason)action->hook_reason,
+	    .serial = action->serial,
+	    .life = action->life,
+	    .timeout_ms = DURATION_INFINITE, /* the core counts */
+	    .cause = action->cause,
+	};
+
+	_Static_assert((int)TASK_ON_STOP == (int)HOOK_REASON_STOP, "reasons differ");
+	if (action->kind == ACTION_HOOK)
+		tasks_order(tasks, &order);
+	else
+		tasks_kill(tasks, action->ref, TASK_HOOK, true);
+}
+
+void
+tasks_react(struct tasks *tasks, const struct action *action)
+{
+	const struct actor *actor = actors_get(&tasks->shell->actors, action->ref);
+	const struct task_order order = {
+	    .ref = action->ref,
+	    .kind = TASK_RUN,
+	    .reason = TASK_ON_TERMINATED,
+	    .serial = action->serial,
+	    .life = action->life,
+	    .timeout_ms =
+	        actor == NULL ? DURATION_INFINITE : actor->conf->spec.hook_timeout_ms,
+	    .cause = action->cause,
+	};
+
+	tasks_order(tasks, &order);
+}
+
+void
+tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_late)
+{
+	struct task *task = find(tasks, ref, kind);
+	uint32_t at;
+
+	if (map_get(&tasks->waiting, task_key(ref, kind), &at)) {
+		const struct task_order order = tasks->wishes[at].order;
+		const struct task_result result = {
+		    .is_late = is_late, .step = SPAWN_STEP_CLONE, .error = ECANCELED};
+
+		wish_remove(tasks, at);
+		tell(tasks, &order, &result);
+	}
+	if (task != NULL)
+		task_kill(tasks, task, is_late);
+}
+
+void
+tasks_keep_only(struct tasks *tasks, struct ref ref, enum task_kind kind, uint32_t serial)
+{
+	struct task *task = find(tasks, ref, kind);
+	uint32_t at;
+
+	if (map_get(&tasks->waiting, task_key(ref, kind), &at) &&
+	    tasks->wishes[at].order.serial != serial)
+		(void)cancel(tasks, ref, kind);
+	if (task != NULL && task->order.serial != serial)
+		task_kill(tasks, task, false);
+}
+
+void
+tasks_end_life(struct tasks *tasks, struct ref ref)
+{
+	static const enum task_kind useless[] = {TASK_RELOAD, TASK_PROBE};
+
+	(void)cancel(tasks, ref, TASK_STOP);
+	for (size_t i = 0; i < ARRAY_SIZE(useless); i++) {
+		struct task *task = find(tasks, ref, useless[i]);
+
+		(void)cancel(tasks, ref, useless[i]);
+		if (task != NULL)
+			task_kill(tasks, task, false);
+	}
+}
+
+bool
+tasks_hold(const struct tasks *tasks, struct ref ref)
+{
+	return tasks->n > tasks->n_told &&
+	       (tasks_run(tasks, ref, TASK_STOP) || tasks_run(tasks, ref, TASK_RELOAD) ||
+	        tasks_run(tasks, ref, TASK_PROBE));
+}
+
+bool
+tasks_run(const struct tasks *tasks, struct ref ref, enum task_kind kind)
+{
+	uint32_t place;
+
+	return map_get(&tasks->owners, task_key(ref, kind), &place);
+}
+
+void
+tasks_forget(struct tasks *tasks, struct ref ref)
+{
+	for (int kind = 0; kind < TASK_KIND_MAX; kind++) {
+		struct task *task = find(tasks, ref, (enum task_kind)kind);
+
+		(void)cancel(tasks, ref, (enum task_kind)kind);
+		if (task != NULL)
+			task_kill(tasks, task, false);
+	}
+}
+
+void
+tasks_on_turn(struct tasks *tasks)
+{
+	if (tasks->n_told == 0)
+		return;
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
+		struct task *task = &tasks->at[place];
+
+		if (!task_is_used(task) || !task->told || task->is_left)
+			continue;
+		*task = (struct task){
+		    .order.ref = REF_NONE, .pidfd = -1, .containment = task->containment};
+		task_record(tasks, task);
+		tasks->n--;
+	}
+	tasks->n_told = 0;
+	start_waiting(tasks);
+}
+
+struct tasks *
+tasks_new(struct shell *shell, struct err *err)
+{
+	struct tasks *tasks = calloc(1, sizeof(*tasks));
+
+	if (tasks == NULL) {
+		err_set(err, ENOMEM, "table of helper processes");
+		return NULL;
+	}
+	tasks->shell = shell;
+	tasks->first = tasks->last = tasks->free = TASKS_NONE;
+	map_init(&tasks->owners);
+	map_init(&tasks->waiting);
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
+		tasks->at[place].order.ref = REF_NONE;
+		tasks->at[place].pidfd = -1;
+		containment_init(&tasks->at[place].containment);
+	}
+	if (map_reserve(&tasks->owners, LEDGER_TASKS_MAX) < 0 ||
+	    map_reserve(&tasks->waiting, 1) < 0) {
+		err_set(err, ENOMEM, "table of helper processes");
+		tasks_free(tasks);
+		return NULL;
+	}
+	tasks_arm(tasks);
+	return tasks;
+}
+
+/* What still runs goes on. */
+void
+tasks_free(struct tasks *tasks)
+{
+	struct cgroup_root *cgroups;
+
+	if (tasks == NULL)
+		return;
+	cgroups = &tasks->shell->cgroups;
+	ev_timer_stop(tasks->shell->loop, &tasks->timer);
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
+		(void)containment_close(&tasks->at[place].containment, cgroups);
+		fd_close(&tasks->at[place].pidfd);
+	}
+	map_done(&tasks->owners);
+	map_done(&tasks->waiting);
+	free(tasks->wishes);
+	free(tasks);
+}

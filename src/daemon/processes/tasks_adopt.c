@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: ISC */
+/* tasks_adopt.c - tasks in the ledger, and taken over from a guardian that died. */
+#include "config.h"
+
+#include "daemon/processes/tasks_private.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "daemon/recovery/adopt.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/log.h"
+#include "daemon/processes/prober.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/state/shell.h"
+#include "os/clock.h"
+
+/* Write the present state of this place to the ledger. */
+void
+task_record(struct tasks *tasks, const struct task *task)
+{
+	const struct ledger_task record = {
+	    .ref = task->order.ref,
+	    .serial = task->order.serial,
+	    .life = task->order.life,
+	    .timeout_ms = task->order.timeout_ms,
+	    .deadline_ms = task->deadline_ms,
+	    .told_seq = task->result.told_seq,
+	    .cause = task->order.cause,
+	    .pid = task->pid,
+	    .error = task->result.error,
+	    .kind = (uint8_t)task->order.kind,
+	    .which = task->order.which,
+	    .reason = (uint8_t)task->order.reason,
+	    .step = (uint8_t)task->result.step,
+	    .is_late = task->result.is_late,
+	    .killing = task->killing,
+	    .ended = task->ended,
+	    .is_left = task->is_left,
+	    .is_cgroup = task->containment.is_cgroup,
+	    .end = task->result.end,
+	};
+
+	ledger_write_task(tasks->shell->ledger, (uint32_t)(task - tasks->at), &record);
+}
+
+/* The record is damaged: kill what may run there; a task that is still wanted is ordered
+ * again. */
+static void
+kill_place(struct tasks *tasks, uint32_t place)
+{
+	struct shell *shell = tasks->shell;
+	struct task *task = &tasks->at[place];
+	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX], variable[PROC_MARK_MAX + 16];
+	const struct leftover_hunt hunt = {
+	    .variable = variable, .beat = keeper_beat_of, .arg = shell};
+	struct leftovers found;
+
+	task_leaf(place, leaf);
+	task_mark(shell, place, mark);
+	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
+	(void)leftover_kill(&hunt, &found);
+	leftovers_done(&found);
+	containment_adopt(&task->containment, &shell->cgroups, leaf, mark);
+	if (task->containment.is_cgroup)
+		(void)containment_kill(&task->containment, &shell->cgroups, NULL);
+	log_line(LOG_LEVEL_ERROR,
+	         "what was put down of a helper process is damaged: it is killed");
+	task_record(tasks, task);
+}
+
+static void
+restore(struct tasks *tasks, struct task *task, const struct ledger_task *record)
+{
+	const uint32_t place = (uint32_t)(task - tasks->at);
+	struct shell *shell = tasks->shell;
+	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX];
+
+	task_leaf(place, leaf);
+	task_mark(shell, place, mark);
+	task->order = (struct task_order){
+	    .ref = record->ref,
+	    .kind = (enum task_kind)record->kind,
+	    .which = record->which,
+	    .reason = (enum task_reason)record->reason,
+	    .serial = record->serial,
+	    .life = record->life,
+	    .timeout_ms = record->timeout_ms,
+	    .cause = record->cause,
+	};
+	task->result = (struct task_result){
+	    .is_late = record->is_late,
+	    .told_seq = record->told_seq,
+	    .step = (enum spawn_step)record->step,
+	    .error = record->error,
+	    .end = record->end,
+	};
+	task->pid = record->pid;
+	task->adopted = record->pid != 0;
+	task->killing = record->killing;
+	task->ended = record->ended;
+	task->is_left = task->told = record->is_left;
+	task->deadline_ms = record->deadline_ms;
+	containment_adopt(&task->containment, record->is_cgroup ? &shell->cgroups : NULL,
+	                  leaf, mark);
+	task->containment.session = record->pid != 0 ? record->pid : record->end.pid;
+	task->containment.is_main_alive = record->pid != 0;
+	if (task->pid != 0)
+		(void)map_put(&shell->procs->by_pid, (uint64_t)task->pid,
+		              PROCS_TASK | place);
+	tasks->n_ended += task->ended || task->result.error != 0;
+}
+
+/* Take over the tasks of the guardian before us, before any of its actions is repeated.
+ */
+void
+tasks_restore(struct tasks *tasks)
+{
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
+		struct task *task = &tasks->at[place];
+		struct ledger_task record;
+		int r = ledger_read_task(tasks->shell->ledger, place, &record);
+
+		if (r == -EBADMSG || (r == 0 && record.ref.slot != REF_NONE.slot &&
+		                      record.kind >= TASK_KIND_MAX))
+			kill_place(tasks, place);
+		if (r < 0 || record.ref.slot == REF_NONE.slot ||
+		    record.kind >= TASK_KIND_MAX)
+			continue;
+		restore(tasks, task, &record);
+		if (!task->is_left)
+			(void)map_put(&tasks->owners,
+			              task_key(task->order.ref, task->order.kind), place);
+		tasks->n++;
+	}
+}
+
+/* The dead one was between clone and exec of a task: what became of that? */
+void
+tasks_finish_spawn(struct tasks *tasks)
+{
+	struct shell *shell = tasks->shell;
+	struct ledger_spawn *spawn = ledger_spawn(shell->ledger);
+	const pid_t pid = spawn->trace.pid;
+	struct task *task = &tasks->at[(spawn->task - 1) % LEDGER_TASKS_MAX];
+	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
+	char leaf[PROC_MARK_MAX];
+
+	if (!task_is_used(task) || actor == NULL || task->pid != 0 || task->ended ||
+	    task->result.error != 0)
+		return;
+	task->pid = pid;
+	task->adopted = true;
+	task_leaf((uint32_t)(task - tasks->at), leaf);
+	if (!task->containment.is_cgroup && launch_in_cgroup(shell, actor))
+		containment_adopt(&task->containment, &shell->cgroups, leaf,
+		                  task->containment.mark);
+	containment_born(&task->containment, pid);
+	task->containment.is_foreign = true;
+	(void)map_put(&shell->procs->by_pid, (uint64_t)pid,
+	              PROCS_TASK | (uint32_t)(task - tasks->at));
+	if (adopt_is_born(shell, &task->ended)) {
+		if (!task->ended && task->order.timeout_ms != DURATION_INFINITE)
+			task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
+		task_record(tasks, task);
+		return;
+	}
+	if (task->ended) {
+		task->ended = false;
+		task->result.end = (struct reap){0};
+		tasks->n_ended--;
+	} else {
+		map_remove(&shell->procs->by_pid, (uint64_t)pid);
+		containment_reaped(&task->containment);
+	}
+	task->pid = 0;
+	task->adopted = false;
+	/* Without a step: killed on its way, and to be started by tasks_adopt(). */
+	if (spawn->trace.step != SPAWN_STEP_NONE) {
+		task->result.step = (enum spawn_step)spawn->trace.step;
+		task->result.error = spawn->trace.code;
+		tasks->n_ended++;
+	}
+	task_record(tasks, task);
+}
+
+/* The core waits for what was never started, or was killed as it waited. */
+static void
+adopt_wishes(struct tasks *tasks)
+{
+	struct shell *shell = tasks->shell;
+	struct action action;
+
+	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
+		const struct ref ref = shell->actors.at[slot].ref;
+
+		if (ref.slot == REF_NONE.slot)
+			continue;
+		if (core_react(shell->core, ref, &action))
+			tasks_react(tasks, &action);
+		if (core_probe(shell->core, ref, &action))
+			prober_ask(shell->prober, &action);
+		if (!core_hook(shell->core, ref, &action))
+			continue;
+		if (action.kind == ACTION_HOOK_KILL && !tasks_run(tasks, ref, TASK_HOOK))
+			shell_post(shell, &(struct event){
+			                      .kind = EVENT_HOOK_DONE,
+			                      .ref = ref,
+			                      .life = action.life,
+			                      .code = -1,
+			                      .error = ECANCELED,
+			                      .serial = action.serial,
+			                  });
+		else
+			tasks_hook(tasks, &action);
+	}
+}
+
+/* The core is restored: start tasks that were not started, tell of tasks that have ended.
+ */
+void
+tasks_adopt(struct tasks *tasks)
+{
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
+		struct task *task = &tasks->at[place];
+
+		if (!task_is_used(task))
+			continue;
+		if (task->pid == 0 && !task->ended && task->result.error == 0) {
+			tasks->n--;
+			tasks_start(tasks, task);
+		}
+		/* The kill may not have been done; or the actor it was started for is
+		 * gone. */
+		if (task->killing ||
+		    actors_get(&tasks->shell->actors, task->order.ref) == NULL)
+			task_kill(tasks, task, task->result.is_late);
+	}
+	adopt_wishes(tasks);
+	tasks_check(tasks);
+	/* The timeouts of running tasks go on. */
+	tasks_arm(tasks);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC */
+/* tasks_private.h - what the files about tasks share.
+ *
+ *	tasks.c        ordered, waiting, told
+ *	tasks_start.c  from an order to a process
+ *	tasks_ends.c   ended, out of time, killed, gone
+ *	tasks_adopt.c  taken over from a guardian before us
+ *
+ * A task has one of LEDGER_TASKS_MAX places, and with it a record in the ledger: written
+ * before it is started, when it is born, before it is reaped, and cleared when the news
+ * of its end is in the journal.  In struct procs a place stands for a process as
+ * PROCS_TASK | place.
+ */
+#ifndef DAEMON_TASKS_PRIVATE_H
+#define DAEMON_TASKS_PRIVATE_H
+
+#include "base/map.h"
+#include "daemon/processes/tasks.h"
+#include "ledger/ledger.h"
+#include "os/containment.h"
+
+#include <ev.h>
+
+#define TASKS_NONE UINT32_MAX
+
+struct task {
+	struct task_order order; /* ref is REF_NONE: the place is free */
+	struct task_result result;
+	pid_t pid; /* 0: none, or reaped */
+	int pidfd;
+	bool adopted; /* the walker is the parent, and reaps the process */
+	bool killing;
+	bool ended; /* the main process */
+	bool told;
+	bool is_left; /* told, though it could not be killed: its place is in use */
+	uint64_t deadline_ms;   /* 0: nobody counts */
+	uint64_t kill_until_ms; /* it was killed, and has so long to be gone; or 0 */
+	struct containment containment;
+};
+
+/* An order that waits for a place. */
+struct wish {
+	struct task_order order;
+	uint32_t next, prev;
+};
+
+struct tasks {
+	struct shell *shell;
+	struct task at[LEDGER_TASKS_MAX];
+	uint32_t n;        /* places in use */
+	uint32_t n_told;   /* of those: nothing is left to do but to free them */
+	uint32_t n_ended;  /* of those: ended or failed, and something may be left */
+	bool is_fresh;     /* one has ended that tasks_check() did not see yet */
+	struct map owners; /* actor and kind to the place of what runs */
+	struct wish *wishes;
+	uint32_t wishes_cap;
+	uint32_t first, last, free; /* lists of wishes */
+	struct map waiting;         /* actor and kind to what waits */
+	ev_timer timer;
+};
+
+/* tasks.c */
+uint64_t task_key(struct ref ref, enum task_kind kind);
+bool task_is_used(const struct task *task);
+void tasks_finish(struct tasks *tasks, struct task *task);
+
+/* tasks_start.c */
+void tasks_start(struct tasks *tasks, struct task *task);
+void task_mark(const struct shell *shell, uint32_t place, char ret[PROC_MARK_MAX]);
+void task_leaf(uint32_t place, char ret[PROC_MARK_MAX]);
+
+/* tasks_ends.c */
+void tasks_arm(struct tasks *tasks);
+void task_kill(struct tasks *tasks, struct task *task, bool is_late);
+void task_ended(struct tasks *tasks, struct task *task, const struct reap *reap);
+struct task *task_by_pid(struct tasks *tasks, pid_t pid);
+bool tasks_collect(struct tasks *tasks, uint32_t place);
+void tasks_check(struct tasks *tasks);
+void tasks_hold_adopted(struct tasks *tasks, bool only_fosters);
+
+/* tasks_adopt.c */
+void task_record(struct tasks *tasks, const struct task *task);
+void tasks_restore(struct tasks *tasks);
+void tasks_finish_spawn(struct tasks *tasks);
+void tasks_adopt(struct tasks *tasks);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: ISC */
+/* tasks_start.c - from the order of a task to a running process. */
+#include "config.h"
+
+#include "daemon/processes/tasks_private.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "daemon/state/cause.h"
+#include "daemon/reload/identity.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/messages/rundir.h"
+#include "daemon/state/shell.h"
+#include "os/clock.h"
+#include "os/fd.h"
+
+#define CAUSE_NAME_MAX 64
+
+/* ---- the program and its environment ---- */
+
+/* The core's answer about the watch that this command belongs to; false: the watch is
+ * gone. */
+static bool
+told_of(const struct shell *shell, const struct actor *actor,
+        const struct task_order *order, struct action *ret)
+{
+	return core_react(shell->core, order->ref, ret) && ret->serial == order->serial &&
+	       ret->watch <= actor->conf->spec.n_watches;
+}
+
+/* The command that is meant; NULL: the configuration does not have it any more. */
+static char **
+argv_of(const struct shell *shell, const struct actor *actor,
+        const struct task_order *order)
+{
+	const struct conf_process *process = &actor->conf->process;
+	struct action action;
+
+	switch (order->kind) {
+	case TASK_HOOK:
+		return process->hooks[order->which];
+	case TASK_STOP:
+		return process->stop_command;
+	case TASK_RELOAD:
+		return process->reload_command;
+	case TASK_RUN:
+		return told_of(shell, actor, order, &action)
+		           ? actor->conf->watches[action.watch - 1].run
+		           : NULL;
+	case TASK_PROBE:
+		return order->which != 0 ? process->ready.command
+		                         : process->health.command;
+	case TASK_KIND_MAX:
+		break;
+	}
+	return NULL;
+}
+
+/* The SUPD_ID of what runs at this place; nothing of the one before is left then. */
+void
+task_mark(const struct shell *shell, uint32_t place, char ret[PROC_MARK_MAX])
+{
+	size_t used;
+
+	launch_mark_begin(shell, ret);
+	used = strlen(ret);
+	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-task-%u", place);
+}
+
+/* The path that the task's cgroup is named after; no actor has such a path. */
+void
+task_leaf(uint32_t place, char ret[PROC_MARK_MAX])
+{
+	(void)snprintf(ret, PROC_MARK_MAX, "task:%u", place);
+}
+
+/* Whose end it is about. */
+static void
+add_watched(struct environment *environment, const struct shell *shell,
+            const struct actor *actor, const struct task_order *order)
+{
+	struct action action;
+
+	if (order->kind != TASK_RUN || !told_of(shell, actor, order, &action))
+		return;
+	(void)environment_add(environment, "SUPD_WATCHED", "%s",
+	                      actor->conf->watches[action.watch - 1].path);
+	(void)environment_add(environment, "SUPD_EXISTENCE_CONFIRMED", "%s",
+	                      action.confirmed ? "true" : "false");
+}
+
+/* A number that may be unknown: then the variable is there, and empty. */
+static void
+add_number(struct environment *environment, const char *name, bool is_known, int number)
+{
+	if (is_known)
+		(void)environment_add(environment, name, "%d", number);
+	else
+		(void)environment_add(environment, name, "%s", "");
+}
+
+/* Add the origin of the failure that a hook runs for: perhaps another actor of the group.
+ */
+static void
+add_origin(struct environment *environment, const struct shell *shell,
+           const struct task_order *order)
+{
+	struct action action;
+	struct strbuf cause;
+
+	if (order->kind != TASK_HOOK)
+		return;
+	if (!core_hook(shell->core, order->ref, &action) ||
+	    !core_valid(shell->core, action.origin)) {
+		(void)environment_add(environment, "SUPD_ORIGIN", "%s", "");
+		(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", "");
+		return;
+	}
+	strbuf_init(&cause, CAUSE_NAME_MAX);
+	cause_key(&cause, &action.origin_cause);
+	(void)environment_add(environment, "SUPD_ORIGIN", "%s",
+	                      shell_path(shell, action.origin));
+	(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", strbuf_str(&cause));
+	strbuf_done(&cause);
+}
+
+/*
+ * Add the process that the command is about: the newest, or, before a start, the coming
+ * process.  Its exit status is that of the actor in the cause: for a watch, the watched
+ * actor.
+ */
+static void
+add_process(struct environment *environment, const struct shell *shell,
+            const struct task_order *order)
+{
+	const struct proc *proc = procs_at(shell->procs, order->ref.slot);
+	const bool is_there = proc->life == order->life && proc->life != 0;
+	const pid_t pid = is_there ? procs_pid(shell->procs, order->ref) : 0;
+	int code = order->cause.signal == 0 ? order->cause.code : -1;
+	int signo = order->cause.signal;
+
+	if (is_there && proc->ended && order->kind != TASK_RUN) {
+		code = proc->end.kind == REAP_EXITED ? proc->end.status : -1;
+		signo = proc->end.kind == REAP_EXITED ? 0 : proc->end.status;
+	}
+	add_number(environment, "SUPD_PID", pid != 0, (int)pid);
+	add_number(environment, "SUPD_EXIT_CODE", code >= 0, code);
+	(void)environment_add(environment, "SUPD_SIGNAL", "%s",
+	                      signo == 0 ? "" : signal_name(signo) + strlen("SIG"));
+}
+
+/* What DECISIONS 27 adds to the environment of the actor; -errno. */
+static int
+build_environment(struct environment *environment, const struct shell *shell,
+                  const struct actor *actor, const struct task_order *order,
+                  const char *mark, enum spawn_step *ret_step)
+{
+	/* A process that is to come is of the generation after this one. */
+	const bool is_before = order->kind == TASK_HOOK && order->which == HOOK_PRE_START;
+	struct node_view view = {0};
+	struct strbuf cause;
+
+	if (core_valid(shell->core, order->ref))
+		core_view(shell->core, order->ref, shell->now_ms, &view);
+	environment_begin(environment, &actor->conf->process);
+	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
+	(void)environment_add(environment, "SUPD_SOCKET", "%s", shell->control_path);
+	(void)environment_add(environment, "SUPD_ID", "%s", mark);
+	(void)environment_add(environment, "SUPD_WALKER", "%s", shell->walker_mark);
+	(void)environment_add(environment, "SUPD_HOOK", "%s", task_name(order));
+	(void)environment_add(environment, "SUPD_REASON", "%s",
+	                      task_reason_names[order->reason]);
+	if (actor->conf->process.runtime_directory) {
+		char *directory = NULL;
+		int r = rundir_open(shell->rundirs, actor, &directory);
+
+		if (r < 0)
+			return r;
+		(void)environment_add(environment, "RUNTIME_DIRECTORY", "%s", directory);
+		free(directory);
+	}
+	strbuf_init(&cause, CAUSE_NAME_MAX);
+	cause_key(&cause, &order->cause);
+	(void)environment_add(environment, "SUPD_CAUSE", "%s", strbuf_str(&cause));
+	strbuf_done(&cause);
+	add_process(environment, shell, order);
+	add_watched(environment, shell, actor, order);
+	add_origin(environment, shell, order);
+	(void)environment_add(environment, "SUPD_GENERATION", "%u",
+	                      view.generation + is_before);
+	(void)environment_add(environment, "SUPD_RESTART_COUNT", "%llu",
+	                      (unsigned long long)view.restarts);
+	return environment_end(environment, ret_step);
+}
+
+/* ---- the process ---------------------------------------------------------------------
+ */
+
+/* The containment of this place, for one more; -errno. */
+static int
+open_containment(struct shell *shell, const struct actor *actor, struct task *task,
+                 const char *leaf, const char *mark, int *ret_cgroup_fd)
+{
+	const bool in_cgroup = launch_in_cgroup(shell, actor);
+	struct containment *containment = &task->containment;
+	int r = 0;
+
+	if (containment->is_cgroup && !in_cgroup)
+		(void)containment_close(containment, &shell->cgroups);
+	if (!containment->is_cgroup)
+		r = containment_open(containment, in_cgroup ? &shell->cgroups : NULL,
+		                     leaf, mark);
+	if (r < 0)
+		return r;
+	containment_mark(containment, mark);
+	return containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
+}
+
+static int
+launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, char **argv,
+          struct spawn_result *ret)
+{
+	const uint32_t place = (uint32_t)(task - tasks->at);
+	struct shell *shell = tasks->shell;
+	struct launcher *launcher = &shell->procs->launcher;
+	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX];
+	int cgroup_fd = -1;
+	int r;
+
+	task_leaf(place, leaf);
+	task_mark(shell, place, mark);
+	r = open_containment(shell, actor, task, leaf, mark, &cgroup_fd);
+	if (r < 0) {
+		ret->step = SPAWN_STEP_CGROUP;
+		return r;
+	}
+	r = identity_settle(shell, actor, &ret->step);
+	if (r < 0)
+		goto done;
+	ret->step = SPAWN_STEP_ENVIRONMENT;
+	r = build_environment(&launcher->environment, shell, actor, &task->order, mark,
+	                      &ret->step);
+	if (r == 0)
+		r = launch_helper(launcher, shell, actor, argv, cgroup_fd, ret);
+done:
+	fd_close(&cgroup_fd);
+	return r;
+}
+
+static void
+born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
+{
+	const uint32_t who = PROCS_TASK | (uint32_t)(task - tasks->at);
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
+	struct procs *procs = tasks->shell->procs;
+
+	task->pid = result->pid;
+	task->pidfd = fd_raise(result->pidfd);
+	containment_born(&task->containment, result->pid);
+	/* Take older news of this pid first: they are about an earlier process. */
+	ends_take_exits(procs);
+	/* There is room: procs_reserve(). */
+	(void)map_put(&procs->by_pid, (uint64_t)result->pid, who);
+	if (task->pidfd >= 0)
+		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, task->pidfd, &event);
+	if (task->order.timeout_ms != DURATION_INFINITE)
+		task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
+	task_record(tasks, task);
+}
+
+/*
+ * Start what this place was given an order for.  What cannot be started has failed, and
+ * is told of like one that has ended: never from within here.
+ */
+void
+tasks_start(struct tasks *tasks, struct task *task)
+{
+	const uint32_t place = (uint32_t)(task - tasks->at);
+	struct shell *shell = tasks->shell;
+	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
+	char **argv = actor == NULL ? NULL : argv_of(shell, actor, &task->order);
+	struct ledger_spawn *intent = ledger_spawn(shell->ledger);
+	struct spawn_result result = {.pid = -1, .pidfd = -1, .step = SPAWN_STEP_REMOVED};
+	int r = -ECANCELED;
+
+	/* There is room: tasks_new(). */
+	(void)map_put(&tasks->owners, task_key(task->order.ref, task->order.kind), place);
+	tasks->n++;
+	/* A new guardian that finds this place here and a pid knows the task of the
+	 * process.
+	 */
+	task_record(tasks, task);
+	intent->trace = (struct spawn_trace){0};
+	intent->ref = task->order.ref;
+	intent->task = place + 1;
+	atomic_store(&intent->life, 1);
+	if (argv != NULL)
+		r = launch_it(tasks, task, actor, argv, &result);
+	if (r == 0) {
+		born(tasks, task, &result);
+	} else if (result.pid > 0) {
+		/* The start counts as failed when the process is gone: its containment is
+		 * not empty. */
+		born(tasks, task, &result);
+		task_kill(tasks, task, true);
+	} else {
+		task->result.step = result.step;
+		task->result.error = -r;
+		tasks->n_ended++;
+		tasks->is_fresh = true;
+		task_record(tasks, task);
+	}
+	atomic_store(&intent->life, 0);
+}

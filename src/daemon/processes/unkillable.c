@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: ISC */
+/* unkillable.c - what SIGKILL did not end, in words: which process, and why. */
+#include "config.h"
+
+#include "daemon/processes/unkillable.h"
+
+#include "base/strbuf.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+#include "os/hindrance.h"
+
+#define TEXT_MAX 4096
+
+/* "cannot be killed (pid 12 is traced by pid 34)" */
+void
+unkillable_text(struct strbuf *sb, const struct shell *shell, struct ref ref)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+	const pid_t pid = actor == NULL ? 0 : actor->pid;
+	struct hindrance why;
+
+	strbuf_adds(sb, "cannot be killed (");
+	if (pid == 0) {
+		strbuf_adds(sb, "what it has forked is still there)");
+		return;
+	}
+	strbuf_addf(sb, "pid %d is ", (int)pid);
+	hindrance_read(pid, &why);
+	if (why.tracer != 0) {
+		strbuf_addf(sb, "traced by pid %d", (int)why.tracer);
+	} else {
+		if (why.state == 'D')
+			strbuf_adds(sb, "in uninterruptible sleep");
+		else
+			strbuf_addf(sb, "in state %c", why.state);
+		if (why.wchan[0] != '\0')
+			strbuf_addf(sb, ", in %s", why.wchan);
+	}
+	strbuf_addc(sb, ')');
+}
+
+/* The next actor, at or below the top, with an unkillable process; REF_NONE ends. */
+static struct ref
+next_left(const struct shell *shell, struct ref top, struct ref ref)
+{
+	struct node_view view;
+
+	for (; ref.slot != REF_NONE.slot; ref = core_next(shell->core, top, ref)) {
+		core_view(shell->core, ref, shell->now_ms, &view);
+		if (view.unkillable)
+			break;
+	}
+	return ref;
+}
+
+/* The same of each that is at or below the top, with its path where that is another. */
+void
+unkillable_text_below(struct strbuf *sb, const struct shell *shell, struct ref top)
+{
+	struct ref ref = next_left(shell, top, top);
+	bool is_first = true;
+
+	while (ref.slot != REF_NONE.slot) {
+		if (!is_first)
+			strbuf_adds(sb, "; ");
+		is_first = false;
+		strbuf_addf(sb, "%s ",
+		            ref.slot == top.slot ? "it" : shell_path(shell, ref));
+		unkillable_text(sb, shell, ref);
+		ref = next_left(shell, top, core_next(shell->core, top, ref));
+	}
+}
+
+/* supd ends without these processes and mentions them a last time. */
+void
+unkillable_log_left(const struct shell *shell)
+{
+	const struct ref top = core_ref(shell->core, CORE_ROOT);
+	struct ref ref = next_left(shell, top, top);
+	struct strbuf why;
+
+	while (ref.slot != REF_NONE.slot) {
+		strbuf_init(&why, TEXT_MAX);
+		unkillable_text(&why, shell, ref);
+		log_line(LOG_LEVEL_ERROR, "%s %s; supd ends without it",
+		         shell_path(shell, ref), strbuf_str(&why));
+		strbuf_done(&why);
+		ref = next_left(shell, top, core_next(shell->core, top, ref));
+	}
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: ISC */
+/* adopt.c - take over the state and the processes of a guardian that died. */
+#include "config.h"
+
+#include "daemon/recovery/adopt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "daemon/state/keeper.h"
+#include "daemon/processes/limiting.h"
+#include "daemon/state/log.h"
+#include "daemon/loop/loop.h"
+#include "daemon/recovery/mend.h"
+#include "daemon/sockets/helpers.h"
+#include "daemon/metrics/metrics.h"
+#include "daemon/messages/notify.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/messages/readiness.h"
+#include "daemon/reload/reload.h"
+#include "daemon/report/report.h"
+#include "daemon/state/shell.h"
+#include "daemon/messages/stores.h"
+#include "daemon/state/system.h"
+#include "daemon/processes/tasks_private.h"
+#include "daemon/reload/trial.h"
+#include "ledger/handover.h"
+#include "ledger/ledger.h"
+#include "os/clock.h"
+
+/* How long a child that was on its way to exec may take to get there. */
+#define EXEC_TIMEOUT_MS 5000
+
+/* ---- is it whole? ------------------------------------------------------------------ */
+
+static int
+check_ledger(struct ledger *ledger, struct ledger_facts *ret, struct err *err)
+{
+	int r = ledger_facts(ledger, ret);
+
+	if (r == 0)
+		r = ledger_restore(ledger);
+	if (r < 0)
+		err_set(err, -r, "the ledger is damaged");
+	return r;
+}
+
+int
+adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
+{
+	struct ledger_facts facts;
+	struct ledger *ledger;
+
+	ledger = ledger_open(shell->handover->ledger_fd, err);
+	shell->handover->ledger_fd = -1;
+	if (ledger == NULL)
+		return -EBADMSG;
+	if (check_ledger(ledger, &facts, err) < 0) {
+		ledger_free(ledger);
+		return -EBADMSG;
+	}
+	shell->conf = keeper_take_conf(shell, facts.conf_id, err);
+	if (shell->conf == NULL) {
+		ledger_free(ledger);
+		return -EBADMSG;
+	}
+	shell->conf_id = facts.conf_id;
+	memcpy(shell->secret, facts.secret, sizeof(shell->secret));
+	shell->started_ms = facts.started_ms;
+	shell->upgrade_ms = facts.upgrade_ms;
+	shell->trial_since_ms = facts.trial_since_ms;
+	shell->trial_until_ms = facts.trial_until_ms;
+	shell->conf_wall_us = facts.conf_wall_us;
+	shell->before_wall_us = facts.before_wall_us;
+	shell->trial_ends_early = facts.trial_ends_early;
+	shell->is_ready = facts.is_ready;
+	shell->shutting_down = facts.shutting_down;
+	*ret_ledger = ledger;
+	return 0;
+}
+
+/* ---- the tables -------------------------------------------------------------------- */
+
+static int
+find_conf(struct shell *shell, const struct ledger_record *record, struct conf **ret,
+          struct err *err)
+{
+	if (record->conf_id == 0) {
+		*ret = system_conf(shell->system);
+		return record->conf_index < SYSTEM_ACTORS ? 0 : -EBADMSG;
+	}
+	if ((record->conf_id & ADDITION_BIT) != 0) {
+		const struct grown *grown = additions_find(shell, record->conf_id);
+
+		*ret = grown == NULL ? NULL : grown->conf;
+		if (grown != NULL && record->conf_index < grown->spec.n)
+			return 0;
+		err_set(err, 0, "an actor that was added at run time is unknown");
+		return -EBADMSG;
+	}
+	*ret = shell->conf;
+	if (record->conf_id != shell->conf_id &&
+	    reload_adopt_retired(shell, record->conf_id, ret, err) < 0)
+		return -EBADMSG;
+	if (record->conf_index < (*ret)->n_actors)
+		return 0;
+	err_set(err, 0, "the ledger names an actor that the configuration does not have");
+	return -EBADMSG;
+}
+
+static int
+restore_actor(struct shell *shell, const struct ledger_record *record, struct err *err)
+{
+	struct actor *actor;
+	struct conf *conf;
+	int r = find_conf(shell, record, &conf, err);
+
+	if (r < 0)
+		return r;
+	r = actors_restore(&shell->actors, record->ref,
+	                   conf->actors[record->conf_index].path, record->heir);
+	if (r < 0) {
+		err_set(err, -r, "an actor's name");
+		return r;
+	}
+	actors_assign(&shell->actors, record->ref, conf, record->conf_id,
+	              record->conf_index);
+	actor = actors_get(&shell->actors, record->ref);
+	actor->elder = record->elder;
+	actor->conf_owner = record->removed ? conf : NULL;
+	actor->grown = additions_find(shell, record->conf_id);
+	if (actor->grown != NULL)
+		additions_use(actor->grown);
+	actor->pid = record->pid;
+	actor->process_started_ms = record->process_started_ms;
+	actor->sigstopped = record->sigstopped;
+	actor->dead_letters = record->dead_letters;
+	actor->failed_at_wall_us = record->failed_at_wall_us;
+	if (ledger_status(shell->ledger, record->ref.slot)[0] != '\0')
+		actor->status = strdup(ledger_status(shell->ledger, record->ref.slot));
+	return 0;
+}
+
+static void
+restore_containment(struct shell *shell, struct proc *proc,
+                    const struct ledger_record *record)
+{
+	pid_t main = record->pid != 0 ? record->pid : record->end.pid;
+	char mark[PROC_MARK_MAX];
+
+	launch_mark(shell, record->ref.slot, record->life, mark);
+	containment_adopt(&proc->containment, record->is_cgroup ? &shell->cgroups : NULL,
+	                  shell->actors.at[record->ref.slot].path, mark);
+	/* Another main process does not lead the session. */
+	if (record->leader != 0)
+		main = record->leader;
+	if (record->is_limited)
+		containment_adopt_limited(&proc->containment,
+		                          shell->actors.at[record->ref.slot].path);
+	proc->containment.session = main;
+	proc->containment.is_main_alive = record->pid != 0 && record->leader == 0;
+	if (record->pid != 0 && record->leader != 0)
+		containment_told(&proc->containment, record->pid);
+}
+
+static void
+restore_process(struct shell *shell, const struct ledger_record *record)
+{
+	struct procs *procs = shell->procs;
+	struct proc *proc = &procs->at[record->ref.slot];
+
+	*proc = (struct proc){
+	    .ref = record->ref,
+	    .life = record->life,
+	    .pid = record->pid,
+	    .pidfd = -1,
+	    .used = record->used,
+	    .stopping = record->stopping,
+	    .killing = record->killing,
+	    .frozen = record->frozen,
+	    .late = record->late,
+	    .deferred = record->deferred,
+	    .adopted = record->pid != 0,
+	    .uncompared = true,
+	    .told = record->told,
+	    .leader = record->leader,
+	    .main_start = record->main_start,
+	    .awaits = {record->awaits[0], record->awaits[1]},
+	    .next = PROCS_NONE,
+	    .prev = PROCS_NONE,
+	    .end = record->end,
+	    .ended = record->ended,
+	    .failed_step = record->step,
+	    .failed_which = record->which,
+	    .error = record->error,
+	    .stop_command = (enum stop_command)record->stop_command,
+	    .reloads = record->reloads,
+	};
+	restore_containment(shell, proc, record);
+	if (proc->pid != 0)
+		(void)map_put(&procs->by_pid, (uint64_t)proc->pid, proc->ref.slot);
+	notify_adopt(shell->notify, proc->ref);
+	readiness_adopt(shell->readiness, proc->ref);
+	stores_adopt(shell->stores, proc->ref);
+}
+
+static int
+restore_slots(struct shell *shell, uint32_t slots, struct err *err)
+{
+	for (uint32_t slot = 0; slot < slots; slot++) {
+		struct ledger_record record;
+		int r = ledger_read(shell->ledger, slot, &record);
+
+		keeper_beat(shell);
+		shell->actors.at[slot].is_mended = r == -EBADMSG;
+		if (r < 0 || record.ref.slot == REF_NONE.slot)
+			continue;
+		r = restore_actor(shell, &record, err);
+		if (r < 0)
+			return r;
+		restore_process(shell, &record);
+	}
+	return 0;
+}
+
+/* ---- the spawn under way ---- */
+
+/*
+ * The dead one was between clone and exec.  A child of such a clone goes on without its
+ * parent: wait until it is what it was to be, or *ended.  Returns whether there is a
+ * process, alive or dead.
+ */
+bool
+adopt_is_born(struct shell *shell, const bool *ended)
+{
+	const struct ledger_spawn *spawn = ledger_spawn(shell->ledger);
+	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
+	const pid_t pid = spawn->trace.pid;
+
+	while (spawn->trace.step == SPAWN_STEP_NONE) {
+		ends_take_exits(shell->procs);
+		/* The child records its failed step before it ends. */
+		if (*ended || proc_has_execed(pid))
+			return spawn->trace.step == SPAWN_STEP_NONE;
+		if (clock_mono_ms() > end_ms) {
+			(void)kill(pid, SIGKILL);
+			break;
+		}
+		(void)poll(NULL, 0, 1);
+	}
+	return false;
+}
+
+/* Forget the child that did not get as far as its program. */
+static void
+undo_birth(struct procs *procs, struct proc *proc)
+{
+	map_remove(&procs->by_pid, (uint64_t)proc->pid);
+	actors_get(&procs->shell->actors, proc->ref)->pid = 0;
+	proc->pid = 0;
+	proc->adopted = false;
+	containment_reaped(&proc->containment);
+}
+
+/* The containment of a child that was started without an acknowledgement. */
+static void
+enter_containment(struct shell *shell, struct proc *proc, const struct actor *actor,
+                  uint32_t life)
+{
+	char mark[PROC_MARK_MAX];
+
+	launch_mark(shell, proc->ref.slot, life, mark);
+	if (launch_in_cgroup(shell, actor)) {
+		/* Not where it was before, if limits were given or taken meanwhile. */
+		containment_adopt(&proc->containment, &shell->cgroups, actor->path, mark);
+		if (limiting_is_wanted(shell, actor))
+			containment_adopt_limited(&proc->containment, actor->path);
+	}
+	containment_mark(&proc->containment, mark);
+	containment_born(&proc->containment, proc->pid);
+	proc->containment.is_foreign = true;
+}
+
+/*
+ * The child did not get as far as its program: the start has failed in a step, or, if the
+ * child was killed before that, there was no start at all.  In that case the action that
+ * asks for it again starts it, or, if that action was performed long ago, the end of its
+ * predecessor does.
+ */
+static void
+fail_spawn(struct procs *procs, struct proc *proc, const struct ledger_spawn *spawn,
+           bool was_deferred)
+{
+	if (!proc->ended)
+		undo_birth(procs, proc);
+	proc->used = false;
+	proc->ended = false;
+	ends_drop(procs, proc);
+	proc->failed_step = (enum spawn_step)spawn->trace.step;
+	proc->failed_which = spawn->trace.which;
+	proc->error = proc->failed_step != SPAWN_STEP_NONE ? spawn->trace.code : 0;
+	if (proc->failed_step == SPAWN_STEP_NONE && was_deferred)
+		proc->used = proc->deferred = true;
+	else if (proc->failed_step == SPAWN_STEP_NONE)
+		proc->life--;
+}
+
+static void
+finish_spawn(struct shell *shell)
+{
+	struct ledger_spawn *spawn = ledger_spawn(shell->ledger);
+	struct actor *actor = actors_get(&shell->actors, spawn->ref);
+	const uint32_t life = atomic_load(&spawn->life);
+	struct procs *procs = shell->procs;
+	const pid_t pid = spawn->trace.pid;
+	struct proc *proc;
+	bool was_deferred;
+
+	if (life == 0 || pid == 0)
+		return;
+	/* An earlier process of this pid has ended, and the walker has told of that. */
+	while (
+	    (proc_by_pid(procs, pid) != NULL || task_by_pid(shell->tasks, pid) != NULL) &&
+	    ends_take_exit(procs))
+		continue;
+	if (spawn->task != 0)
+		tasks_finish_spawn(shell->tasks);
+	if (spawn->task != 0 || actor == NULL)
+		return;
+	proc = &procs->at[spawn->ref.slot];
+	if (proc->life == life && (proc->pid != 0 || proc->ended || proc->error != 0))
+		return;
+	was_deferred = proc->life == life && proc->deferred;
+	*proc = (struct proc){
+	    .containment = proc->containment,
+	    .ref = spawn->ref,
+	    .life = life,
+	    .pid = pid,
+	    .pidfd = -1,
+	    .used = true,
+	    .adopted = true,
+	    .uncompared = true,
+	    .next = PROCS_NONE,
+	    .prev = PROCS_NONE,
+	};
+	enter_containment(shell, proc, actor, life);
+	actor->pid = pid;
+	actor->process_started_ms = shell->now_ms;
+	(void)map_put(&procs->by_pid, (uint64_t)pid, spawn->ref.slot);
+	if (adopt_is_born(shell, &proc->ended)) {
+		proc_record(procs, proc);
+		return;
+	}
+	fail_spawn(procs, proc, spawn, was_deferred);
+	proc_record(procs, proc);
+}
+
+/* ---- what the core does not know --------------------------------------------------- */
+
+static void
+report_adopted(struct shell *shell, const struct proc *proc)
+{
+	struct node_view view;
+
+	core_view(shell->core, proc->ref, shell->now_ms, &view);
+	report_process_adopted(shell, &view, proc->pid);
+}
+
+/* Post what may have happened unseen while no guardian ran. */
+static void
+tell_living(struct procs *procs, struct proc *proc, const struct node_view *view)
+{
+	const bool is_stopped = actors_get(&procs->shell->actors, proc->ref)->sigstopped;
+
+	/* No guardian could hear the process: its watchdog begins anew. */
+	if (view->watchdog)
+		proc_post(procs, proc,
+		          (struct event){.kind = EVENT_WATCHDOG, .code = -1});
+	proc->uncompared = false;
+	if (view->sigstopped != is_stopped)
+		ends_tell_stopped(procs, proc, is_stopped, is_stopped ? SIGSTOP : 0);
+}
+
+static void
+tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
+{
+	if (proc->told == proc->life && !view->ready)
+		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
+	freezing_adopt(procs, proc, view->state == STATE_SUSPENDED);
+	if (proc->late)
+		proc_post(procs, proc,
+		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
+	procs_order_again(procs, proc);
+	if (proc->ended)
+		ends_adopt(procs, proc, view->main_alive);
+	else if (proc->pid != 0)
+		report_adopted(procs->shell, proc);
+	if (proc->pid != 0)
+		tell_living(procs, proc, view);
+}
+
+static void
+compare_slot(struct procs *procs, struct proc *proc, const struct node_view *view)
+{
+	struct shell *shell = procs->shell;
+	const struct actor *actor = actors_get(&shell->actors, proc->ref);
+
+	if (!view->alive || proc->life != view->life)
+		return;
+	if (proc->deferred) {
+		if (!procs_waits_for(shell, actor->elder))
+			procs_inherit(procs, proc->ref);
+	} else if (proc->failed_step != SPAWN_STEP_NONE) {
+		if (!view->spawned)
+			proc_post_failed(procs, proc);
+	} else {
+		tell_alive(procs, proc, view);
+	}
+}
+
+/* The core's view of the actor of this process; false: the actor is gone. */
+static bool
+view_owner(const struct shell *shell, const struct proc *proc, struct node_view *ret)
+{
+	if (!core_valid(shell->core, proc->ref) ||
+	    actors_get(&shell->actors, proc->ref) == NULL)
+		return false;
+	core_view(shell->core, proc->ref, shell->now_ms, ret);
+	return true;
+}
+
+/* Processes spawned but not acknowledged: post SPAWNED before any message of theirs. */
+static void
+acknowledge(struct shell *shell)
+{
+	for (uint32_t slot = 0; slot < shell->procs->cap; slot++) {
+		struct proc *proc = &shell->procs->at[slot];
+		struct node_view view;
+
+		if (view_owner(shell, proc, &view) && view.alive && !view.spawned &&
+		    proc->life == view.life && !proc->deferred &&
+		    proc->failed_step == SPAWN_STEP_NONE)
+			proc_post(shell->procs, proc,
+			          (struct event){.kind = EVENT_SPAWNED, .code = -1});
+	}
+}
+
+static void
+compare(struct shell *shell)
+{
+	for (uint32_t slot = 0; slot < shell->procs->cap; slot++) {
+		struct proc *proc = &shell->procs->at[slot];
+		struct node_view view;
+
+		keeper_beat(shell);
+		if (view_owner(shell, proc, &view))
+			compare_slot(shell->procs, proc, &view);
+	}
+	ends_tell(shell->procs);
+}
+
+/* Actions with an event in the stream were performed, even if the count is lower. */
+static void
+count_performed(struct shell *shell)
+{
+	const uint64_t by = events_by(&shell->events, shell->events.next_seq - 1);
+	const uint32_t number = (uint32_t)by;
+
+	if (by >> 32 == ledger_epoch(shell->ledger) &&
+	    number > ledger_performed(shell->ledger))
+		ledger_set_performed(shell->ledger, number);
+}
+
+/* Where they cannot be served any more, actors need not end for that. */
+static void
+adopt_metrics(struct shell *shell)
+{
+	struct err err;
+	int fd;
+
+	if (metrics_open(shell->metrics, shell->conf, &fd, &err) < 0)
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+	else
+		metrics_use(shell->metrics, shell->conf, fd);
+}
+
+int
+adopt(struct shell *shell, struct ledger *ledger, struct err *err)
+{
+	const struct event everybody = {
+	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
+	const struct event shutdown = {.kind = EVENT_SHUTDOWN, .ref = REF_NONE};
+	struct ledger_size size;
+	int r;
+
+	ledger_size(ledger, &size);
+	reload_use_ledger(shell, ledger);
+	r = reload_reserve(shell, size.slots, err);
+	if (r == 0)
+		r = additions_adopt(shell, err);
+	if (r == 0)
+		r = restore_slots(shell, size.slots, err);
+	if (r == 0)
+		r = mend_names(shell, err);
+	shell->is_adopting = true;
+	if (r == 0)
+		r = mailboxes_open(shell, &shell->mailboxes, shell->conf, NULL, err);
+	shell->is_adopting = false;
+	if (r < 0)
+		return r;
+	adopt_metrics(shell);
+	additions_open(shell);
+	proc_sweep_include(shell->procs->sweeper, shell->walker_pid);
+	proc_sweep_include_left(shell->procs->sweeper, shell->handover->hello.left,
+	                        LINK_LEFT_MAX);
+	tasks_restore(shell->tasks);
+	finish_spawn(shell);
+	ends_take_exits(shell->procs);
+	mainpid_adopt(shell->procs);
+	fosters_adopt(shell->procs);
+	helpers_adopt(shell->helpers);
+	count_performed(shell);
+	shell->is_replaying = true;
+	r = loop_replay(shell->turn);
+	shell->is_replaying = false;
+	if (r < 0)
+		return r;
+	shell->exiting = core_exited(shell->core, &shell->exit_status);
+	shell->now_ms = clock_mono_ms() + 1;
+	/* Messages of a process come before its end. */
+	mend_processes(shell);
+	acknowledge(shell);
+	notify_drain(shell->notify);
+	tasks_adopt(shell->tasks);
+	trial_adopt(shell->trial);
+	compare(shell);
+	shell_post(shell, &everybody);
+	/* Unless it was told already. */
+	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
+	if (shell->shutting_down)
+		shell_post(shell, &shutdown);
+	return 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC */
+/* candidate.c - can this binary go on where another supd is?  Asked before an upgrade. */
+#include "config.h"
+
+#include "daemon/recovery/candidate.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "conf/text/conf.h"
+#include "daemon/control/control.h"
+#include "daemon/loop/supd.h"
+#include "ledger/ledger.h"
+#include "walker/walker.h"
+
+const char *
+candidate_kind(char buf[CANDIDATE_KIND_MAX])
+{
+	(void)snprintf(buf, CANDIDATE_KIND_MAX, "%" PRIx64, walker_kind());
+	return buf;
+}
+
+/* The last line of what we say; returns the exit status. */
+static int
+answer(json_t *take_verdict, int status)
+{
+	char *text = json_dumps(take_verdict, JSON_COMPACT);
+	int r = text != NULL ? printf("\n%s\n", text) : -1;
+
+	free(text);
+	json_decref(take_verdict);
+	return r < 0 || fflush(stdout) != 0 ? EX_OSERR : status;
+}
+
+/* True if this binary can read the block that the running supd keeps in memory. */
+static bool
+can_read(const char *kind, struct err *err)
+{
+	char own[CANDIDATE_KIND_MAX];
+	struct ledger *ledger;
+	struct conf *conf;
+
+	if (strcmp(kind, candidate_kind(own)) != 0) {
+		err_set(err, 0,
+		        "supd " PACKAGE_VERSION " talks to its outermost process "
+		        "in another way than the supd that runs");
+		return false;
+	}
+	ledger = ledger_open(CANDIDATE_LEDGER_FD, err);
+	if (ledger == NULL)
+		return false;
+	ledger_free(ledger);
+	conf = conf_thaw(CANDIDATE_CONF_FD, err);
+	conf_free(conf);
+	return conf != NULL;
+}
+
+int
+candidate_run(const struct supd_options *options)
+{
+	const struct conf_options how = {.boot = true, .environ = environ};
+	struct conf_reports reports;
+	struct err err = {0};
+	struct conf *conf;
+	json_t *verdict;
+
+	if (!can_read(options->can_adopt, &err))
+		return answer(json_pack("{s:s}", "message", err.text), EX_DATAERR);
+	conf = conf_load(options->conf_file, &how, &reports);
+	if (conf == NULL)
+		verdict = control_config_errors(&reports, options->conf_file,
+		                                "it cannot be read");
+	else
+		verdict = json_pack("{s:s}", "version", PACKAGE_VERSION);
+	conf_reports_done(&reports);
+	conf_free(conf);
+	return answer(verdict, conf == NULL ? EX_CONFIG : EX_OK);
+}

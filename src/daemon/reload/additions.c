@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: ISC */
+/* additions.c - actors that were added at run time: their configurations, and the log. */
+#include "config.h"
+
+#include "daemon/reload/additions.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/sum.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/log.h"
+#include "daemon/loop/loop.h"
+#include "daemon/processes/record.h"
+#include "daemon/reload/reload.h"
+#include "daemon/state/shell.h"
+#include "ledger/handover.h"
+#include "ledger/ledger.h"
+#include "ledger/link.h"
+#include "os/fd.h"
+
+_Static_assert(CONF_ADDED_MAX <= CORE_ADDED_MAX, "the core takes them at once");
+
+#define LOG_MAGIC     UINT64_C(0x646e656464617573)
+#define LOG_BYTES_MIN (128 * 1024)
+#define LOG_ALIGN     8
+
+/* The memory that the walker keeps; the entries follow. */
+struct additions_log {
+	uint64_t magic;
+	uint64_t bytes;        /* of all, this included */
+	_Atomic uint64_t used; /* of all: what is behind was never finished */
+};
+
+/* Before each frozen configuration. */
+struct entry {
+	uint64_t id;
+	uint64_t bytes; /* of all, this included */
+	uint64_t frozen;
+	uint64_t sum; /* of what follows */
+	uint32_t incarnations[CORE_ADDED_MAX];
+};
+
+static size_t
+aligned(size_t bytes)
+{
+	return (bytes + LOG_ALIGN - 1) / LOG_ALIGN * LOG_ALIGN;
+}
+
+static struct entry *
+entry_at(const struct additions *additions, uint64_t at)
+{
+	return (struct entry *)((char *)additions->log + at);
+}
+
+static uint64_t
+entry_sum(const struct entry *entry)
+{
+	return sum_bytes(entry->incarnations,
+	                 entry->bytes - offsetof(struct entry, incarnations), entry->id);
+}
+
+/* ---- the table ---- */
+
+/* Nothing was added. */
+void
+additions_init(struct additions *additions)
+{
+	*additions = (struct additions){.next_id = ADDITION_BIT | 1, .log_fd = -1};
+	map_init(&additions->by_id);
+}
+
+static void
+grown_free(struct grown *grown)
+{
+	if (grown == NULL)
+		return;
+	for (uint32_t i = 0; i < CORE_ADDED_MAX; i++)
+		free(grown->paths[i]);
+	conf_free(grown->conf);
+	free(grown);
+}
+
+static void
+unmap(struct additions *additions)
+{
+	if (additions->log != NULL)
+		(void)munmap(additions->log, additions->log->bytes);
+	additions->log = NULL;
+	fd_close(&additions->log_fd);
+}
+
+/* Forget everything here; the walker keeps its copies. */
+void
+additions_done(struct additions *additions)
+{
+	for (uint32_t i = 0; i < additions->cap; i++)
+		grown_free(additions->at[i]);
+	free(additions->at);
+	map_done(&additions->by_id);
+	unmap(additions);
+	additions_init(additions);
+}
+
+/* Everything that the core will ask for, from the configuration. */
+static int
+describe(struct grown *grown, const uint32_t incarnations[CORE_ADDED_MAX])
+{
+	const struct conf *conf = grown->conf;
+
+	grown->spec.n = conf->n_actors;
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		grown->spec.at[i].spec = &conf->actors[i].spec;
+		grown->spec.at[i].parent = i == 0 ? 0 : conf->actors[i].parent;
+		grown->spec.at[i].incarnation = incarnations[i];
+		grown->paths[i] = strdup(conf->actors[i].path);
+		if (grown->paths[i] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int
+insert(struct additions *additions, struct grown *grown)
+{
+	uint32_t i = additions->n;
+
+	if (additions->n == additions->cap) {
+		uint32_t cap = additions->cap == 0 ? 64 : 2 * additions->cap;
+		struct grown **larger =
+		    reallocarray(additions->at, cap, sizeof(struct grown *));
+
+		if (larger == NULL)
+			return -ENOMEM;
+		memset(larger + additions->cap, 0,
+		       (cap - additions->cap) * sizeof(struct grown *));
+		additions->at = larger;
+		additions->cap = cap;
+	}
+	if (map_put(&additions->by_id, grown->id, i) < 0)
+		return -ENOMEM;
+	additions->at[i] = grown;
+	additions->n++;
+	additions->live_bytes += grown->bytes;
+	return 0;
+}
+
+static void
+drop(struct shell *shell, struct grown *grown)
+{
+	struct additions *additions = &shell->additions;
+	uint32_t i = 0;
+	struct grown *last = additions->at[additions->n - 1];
+
+	if (!map_get(&additions->by_id, grown->id, &i))
+		return;
+	map_remove(&additions->by_id, grown->id);
+	/* The last element takes the free place. */
+	additions->at[i] = last;
+	if (last != grown)
+		(void)map_put(&additions->by_id, last->id, i);
+	additions->at[--additions->n] = NULL;
+	additions->live_bytes -= grown->bytes;
+	if (grown->is_open)
+		mailboxes_close(shell, &grown->mailboxes);
+	grown_free(grown);
+}
+
+struct grown *
+additions_find(const struct shell *shell, uint64_t id)
+{
+	const struct additions *additions = &shell->additions;
+	uint32_t i;
+
+	return map_get(&additions->by_id, id, &i) ? additions->at[i] : NULL;
+}
+
+/* ---- the log ---- */
+
+static int
+log_map(int fd, size_t bytes, struct additions_log **ret)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	*ret = memory;
+	return 0;
+}
+
+/* Zeroed memory of that size, allocated in full. */
+static int
+log_new(size_t bytes, int *ret_fd, struct additions_log **ret)
+{
+	int fd = memfd_create("supd-additions", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct additions_log *log = NULL;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = -posix_fallocate(fd, 0, (off_t)bytes);
+	if (r == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+		r = -errno;
+	if (r == 0)
+		r = log_map(fd, bytes, &log);
+	if (log == NULL) {
+		(void)close(fd);
+		return r;
+	}
+	log->magic = LOG_MAGIC;
+	log->bytes = bytes;
+	atomic_store(&log->used, aligned(sizeof(*log)));
+	*ret = log;
+	*ret_fd = fd;
+	return 0;
+}
+
+static uint64_t
+log_append(struct additions_log *log, const struct entry *entry)
+{
+	uint64_t at = atomic_load(&log->used);
+
+	ASSERT(at + entry->bytes <= log->bytes);
+	memcpy((char *)log + at, entry, entry->bytes);
+	atomic_store_explicit(&log->used, at + entry->bytes, memory_order_release);
+	return at;
+}
+
+static size_t
+log_room(const struct additions *additions)
+{
+	const struct additions_log *log = additions->log;
+
+	return log == NULL ? 0 : log->bytes - atomic_load(&log->used);
+}
+
+/*
+ * Have room for so many more bytes: in another log, twice as large as what is in use, to
+ * which those that are there move.  Nothing of the journal needs the old one any more.
+ */
+static int
+log_make_room(struct shell *shell, size_t more)
+{
+	struct additions *additions = &shell->additions;
+	size_t bytes =
+	    aligned(sizeof(struct additions_log)) + 2 * (additions->live_bytes + more);
+	struct additions_log *log = NULL;
+	int fd = -1;
+	int r;
+
+	if (log_room(additions) >= more)
+		return 0;
+	if (additions->live_bytes + more > ADDITIONS_BYTES_MAX)
+		return -EDQUOT;
+	r = log_new(bytes < LOG_BYTES_MIN ? LOG_BYTES_MIN : bytes, &fd, &log);
+	if (r < 0)
+		return r;
+	loop_checkpoint(shell->turn);
+	for (uint32_t i = 0; i < additions->n; i++)
+		additions->at[i]->at =
+		    log_append(log, entry_at(additions, additions->at[i]->at));
+	shell_keep(shell, VAULT_KEY(VAULT_ADDITIONS, additions->generation + 1), fd);
+	if (additions->log != NULL)
+		shell_release(shell, VAULT_KEY(VAULT_ADDITIONS, additions->generation));
+	additions->generation++;
+	unmap(additions);
+	additions->log = log;
+	additions->log_fd = fd;
+	return 0;
+}
+
+/* ---- a new one ---- */
+
+/* How many of each name there will have been. */
+static void
+set_incarnations(const struct shell *shell, const struct conf *conf, struct entry *entry)
+{
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const char *path = conf->actors[i].path;
+		struct ref elder = actors_find(&shell->actors, path);
+		uint32_t incarnation = ledger_past(shell->ledger, path);
+
+		if (elder.slot != REF_NONE.slot)
+			incarnation = core_incarnation(shell->core, elder);
+		entry->incarnations[i] = incarnation + 1;
+	}
+}
+
+static struct entry *
+make_entry(struct shell *shell, const struct conf *conf, struct err *err)
+{
+	struct entry *entry;
+	size_t frozen;
+	void *block;
+
+	if (conf_freeze_block(conf, &block, &frozen, err) < 0)
+		return NULL;
+	entry = calloc(1, aligned(sizeof(*entry) + frozen));
+	if (entry != NULL) {
+		entry->id = shell->additions.next_id++;
+		entry->frozen = frozen;
+		entry->bytes = aligned(sizeof(*entry) + frozen);
+		set_incarnations(shell, conf, entry);
+		memcpy(entry + 1, block, frozen);
+		entry->sum = entry_sum(entry);
+	} else {
+		err_set(err, ENOMEM, "an actor to be added");
+	}
+	free(block);
+	return entry;
+}
+
+/* As a successor would have it. */
+static struct grown *
+read_entry(const struct entry *entry, struct err *err)
+{
+	struct grown *grown = calloc(1, sizeof(*grown));
+
+	if (grown == NULL) {
+		err_set(err, ENOMEM, "an actor to be added");
+		return NULL;
+	}
+	grown->id = entry->id;
+	grown->bytes = entry->bytes;
+	grown->conf = conf_thaw_block(entry + 1, entry->frozen, err);
+	if (grown->conf == NULL || grown->conf->n_actors > CORE_ADDED_MAX) {
+		grown_free(grown);
+		return NULL;
+	}
+	if (describe(grown, entry->incarnations) == 0)
+		return grown;
+	err_set(err, ENOMEM, "names of actors to be added");
+	grown_free(grown);
+	return NULL;
+}
+
+/* What the core needs in addition to what it has promised to others. */
+static int
+reserve(struct shell *shell, const struct conf *conf, const struct spec *above,
+        struct err *err)
+{
+	struct additions *additions = &shell->additions;
+	struct core_size need = additions->posted;
+	int r;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct spec *spec = &conf->actors[i].spec;
+
+		if (i > 0)
+			above = &conf->actors[conf->actors[i].parent].spec;
+		need.pool_bytes += core_spec_bytes(spec, above);
+		need.watches += spec->n_watches;
+	}
+	need.nodes += conf->n_actors;
+	r = reload_make_room(shell, &need, err);
+	if (r < 0)
+		return r;
+	additions->posted = need;
+	return 0;
+}
+
+/* Its sockets, as those of the file before the first process of any of its actors. */
+static int
+open_sockets(struct shell *shell, struct grown *grown, struct err *err)
+{
+	int r;
+
+	if (grown->is_open)
+		return 0;
+	r = mailboxes_open_added(shell, &grown->mailboxes, grown->conf, err);
+	grown->is_open = r == 0;
+	return r;
+}
+
+/* It is in the tree already: better without them than not at all. */
+static void
+open_sockets_anyway(struct shell *shell, struct grown *grown)
+{
+	const bool was_adopting = shell->is_adopting;
+	struct err err;
+
+	shell->is_adopting = true;
+	if (open_sockets(shell, grown, &err) < 0)
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+	shell->is_adopting = was_adopting;
+}
+
+void
+additions_open(struct shell *shell)
+{
+	for (uint32_t i = 0; i < shell->additions.n; i++)
+		if (shell->additions.at[i]->n_users > 0)
+			open_sockets_anyway(shell, shell->additions.at[i]);
+}
+
+void
+additions_close(struct shell *shell)
+{
+	for (uint32_t i = 0; i < shell->additions.n; i++) {
+		struct grown *grown = shell->additions.at[i];
+
+		if (grown->is_open)
+			mailboxes_close(shell, &grown->mailboxes);
+		grown->is_open = false;
+	}
+}
+
+uint64_t
+additions_count_sockets(const struct additions *additions)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < additions->n; i++)
+		n += additions->at[i]->mailboxes.n;
+	return n;
+}
+
+/* A configuration that is in nobody's table yet, with its sockets; NULL and a sentence. */
+static struct grown *
+make_grown(struct shell *shell, const struct entry *entry, const struct spec *above,
+           struct err *err)
+{
+	struct grown *grown = read_entry(entry, err);
+
+	if (grown == NULL)
+		return NULL;
+	if (reserve(shell, grown->conf, above, err) == 0 &&
+	    open_sockets(shell, grown, err) == 0) {
+		if (insert(&shell->additions, grown) == 0)
+			return grown;
+		err_set(err, ENOMEM, "one more actor");
+		mailboxes_close(shell, &grown->mailboxes);
+	}
+	grown_free(grown);
+	return NULL;
+}
+
+struct grown *
+additions_prepare(struct shell *shell, const struct conf *conf, struct ref parent,
+                  struct err *err)
+{
+	const struct actor *above = actors_get(&shell->actors, parent);
+	struct entry *entry = make_entry(shell, conf, err);
+	struct grown *grown;
+	int r;
+
+	if (entry == NULL)
+		return NULL;
+	r = keeper_has_room(shell, keeper_count(conf)) ? 0 : -EMFILE;
+	if (r == 0)
+		r = log_make_room(shell, entry->bytes);
+	grown = r < 0 ? NULL : make_grown(shell, entry, &above->conf->spec, err);
+	if (r < 0)
+		err_set(err, -r, "room for another actor");
+	if (grown != NULL) {
+		grown->at = log_append(shell->additions.log, entry);
+		grown->is_posted = true;
+		shell->additions.n_posted++;
+	}
+	free(entry);
+	return grown;
+}
+
+bool
+additions_has_posted(const struct shell *shell, const char *path)
+{
+	const struct additions *additions = &shell->additions;
+	uint32_t left = additions->n_posted;
+
+	/* They are the last ones, few, and soon none. */
+	for (uint32_t i = additions->n; left > 0 && i-- > 0;) {
+		const struct grown *grown = additions->at[i];
+
+		left -= grown->is_posted;
+		if (grown->is_posted && strcmp(grown->conf->actors[0].path, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- in the tree, and out of it ---- */
+
+void
+additions_use(struct grown *grown)
+{
+	grown->n_users++;
+}
+
+void
+additions_name(struct shell *shell, const struct action *action)
+{
+	struct grown *grown = additions_find(shell, action->addition_id);
+	const uint32_t i = action->addition_index;
+	struct actor *actor;
+
+	/* A guardian before us named it, and put that down. */
+	if (actors_get(&shell->actors, action->ref) != NULL)
+		return;
+	ASSERT(grown != NULL && i < grown->spec.n && grown->paths[i] != NULL);
+	open_sockets_anyway(shell, grown);
+	actors_set(&shell->actors, action->ref, grown->paths[i]);
+	grown->paths[i] = NULL;
+	actors_assign(&shell->actors, action->ref, grown->conf, grown->id, i);
+	actor = actors_get(&shell->actors, action->ref);
+	actor->grown = grown;
+	additions_use(grown);
+	record_slot(shell, action->ref.slot);
+	if (actor->elder.slot != REF_NONE.slot)
+		record_slot(shell, actor->elder.slot);
+}
+
+void
+additions_release(struct shell *shell, struct grown *grown)
+{
+	ASSERT(grown->n_users > 0);
+	grown->n_users--;
+	if (grown->n_users == 0 && !grown->is_posted)
+		drop(shell, grown);
+}
+
+void
+additions_on_turn(struct shell *shell)
+{
+	struct additions *additions = &shell->additions;
+
+	/* A removed element is replaced by the last element. */
+	for (uint32_t i = additions->n; additions->n_posted > 0 && i-- > 0;) {
+		struct grown *grown = additions->at[i];
+
+		if (!grown->is_posted)
+			continue;
+		grown->is_posted = false;
+		additions->n_posted--;
+		if (grown->n_users == 0)
+			drop(shell, grown);
+	}
+	additions->posted = (struct core_size){0};
+}
+
+/* ---- after a death ---- */
+
+/* Take the newest log that the walker kept, and drop all others. */
+static int
+take_log(struct shell *shell)
+{
+	const struct handover *handover = shell->handover;
+	uint64_t newest = 0;
+
+	for (size_t i = 0; i < handover->n; i++)
+		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_ADDITIONS &&
+		    handover->vault[i].key > newest)
+			newest = handover->vault[i].key;
+	for (size_t i = 0; i < handover->n; i++)
+		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_ADDITIONS &&
+		    handover->vault[i].key != newest)
+			shell_release(shell, handover->vault[i].key);
+	if (newest == 0)
+		return -1;
+	shell->additions.generation = newest & ~VAULT_KEY(0xff, 0);
+	return shell_take(shell, newest);
+}
+
+static int
+read_log(struct shell *shell, struct err *err)
+{
+	struct additions *additions = &shell->additions;
+	const struct additions_log *log = additions->log;
+	const uint64_t used = atomic_load(&log->used);
+	uint64_t at = aligned(sizeof(*log));
+
+	while (at < used) {
+		const struct entry *entry = entry_at(additions, at);
+		struct grown *grown;
+
+		if (used - at < sizeof(*entry) || entry->bytes > used - at ||
+		    entry->bytes < sizeof(*entry) ||
+		    entry->frozen > entry->bytes - sizeof(*entry) ||
+		    entry->sum != entry_sum(entry)) {
+			err_set(err, 0, "what was added at run time is damaged");
+			return -EBADMSG;
+		}
+		grown = read_entry(entry, err);
+		if (grown == NULL)
+			return -EBADMSG;
+		grown->at = at;
+		grown->is_posted = true;
+		if (insert(additions, grown) < 0) {
+			grown_free(grown);
+			err_set(err, ENOMEM, "what was added at run time");
+			return -ENOMEM;
+		}
+		additions->n_posted++;
+		if (entry->id >= additions->next_id)
+			additions->next_id = entry->id + 1;
+		at += entry->bytes;
+	}
+	return 0;
+}
+
+int
+additions_adopt(struct shell *shell, struct err *err)
+{
+	struct additions *additions = &shell->additions;
+	struct stat stat_buf;
+	int fd = take_log(shell);
+	int r;
+
+	if (fd < 0)
+		return 0;
+	additions->log_fd = fd;
+	if (fstat(fd, &stat_buf) < 0 ||
+	    stat_buf.st_size < (off_t)sizeof(struct additions_log)) {
+		err_set(err, 0, "what was added at run time is not whole");
+		return -EBADMSG;
+	}
+	r = log_map(fd, (size_t)stat_buf.st_size, &additions->log);
+	if (r < 0) {
+		err_set(err, -r, "what was added at run time");
+		return r;
+	}
+	if (additions->log->magic != LOG_MAGIC ||
+	    additions->log->bytes != (uint64_t)stat_buf.st_size ||
+	    atomic_load(&additions->log->used) > additions->log->bytes) {
+		(void)munmap(additions->log, (size_t)stat_buf.st_size);
+		additions->log = NULL;
+		err_set(err, 0, "what was added at run time is damaged");
+		return -EBADMSG;
+	}
+	return read_log(shell, err);
+}
+
+void
+additions_drop_kept(struct shell *shell)
+{
+	const struct handover *handover = shell->handover;
+
+	for (size_t i = 0; handover != NULL && i < handover->n; i++)
+		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_ADDITIONS)
+			shell_release(shell, handover->vault[i].key);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: ISC */
+/* additions.h - actors that were added at run time: their configurations, and the log in
+ * the walker's vault from which a successor has them.
+ *
+ * An addition is a configuration of its own, with a number; it is in the log before the
+ * core is told, and goes when the last of its actors is gone.
+ */
+#ifndef DAEMON_ADDITIONS_H
+#define DAEMON_ADDITIONS_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "conf/text/conf.h"
+#include "core/core.h"
+#include "daemon/sockets/mailbox.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct additions_log;
+struct shell;
+
+/* Of all that were added and are still there, in bytes. */
+#define ADDITIONS_BYTES_MAX (256 * 1024 * 1024)
+
+/* Numbers of configurations with this bit are those of additions. */
+#define ADDITION_BIT (UINT64_C(1) << 55)
+
+/* One addition. */
+struct grown {
+	uint64_t id;
+	struct conf *conf;
+	struct mailboxes mailboxes;  /* its open sockets */
+	bool is_open;
+	struct addition spec;        /* as the core is told of it */
+	char *paths[CORE_ADDED_MAX]; /* of its actors, until they are in the tree */
+	uint32_t n_users;            /* number of its actors in the tree */
+	bool is_posted;              /* the core is to be told in the next turn */
+	uint64_t at;                 /* in the log … */
+	size_t bytes;                /* … and how much of it */
+};
+
+struct additions {
+	struct map by_id;  /* to the index in `at` */
+	struct grown **at; /* NULL: free */
+	uint32_t cap;
+	uint32_t n;
+	uint32_t n_posted;
+	struct core_size posted; /* what the core will need for the posted additions */
+	uint64_t next_id;
+	uint64_t generation; /* of the log */
+	size_t live_bytes;
+	struct additions_log *log; /* mapped, or NULL */
+	int log_fd;
+};
+
+void additions_init(struct additions *additions);
+void additions_done(struct additions *additions);
+
+/* Take over what the walker kept, before the tables are restored. */
+int additions_adopt(struct shell *shell, struct err *err);
+
+/* Drop the additions that the walker kept: the tree is a new tree. */
+void additions_drop_kept(struct shell *shell);
+
+/* Have a composed configuration, which is the caller's, ready for the core: in the log,
+ * with room everywhere.  The event of it may be posted, and is stepped in the next turn.
+ * NULL and a sentence; -EDQUOT in err->code: there are too many. */
+struct grown *additions_prepare(struct shell *shell, const struct conf *conf,
+                                struct ref parent, struct err *err);
+
+/* The addition of this number, or NULL. */
+struct grown *additions_find(const struct shell *shell, uint64_t id);
+
+/* True if an actor of this path is about to be added in the next turn. */
+bool additions_has_posted(const struct shell *shell, const char *path);
+
+/* The core has taken one of its actors in. */
+void additions_name(struct shell *shell, const struct action *action);
+
+/* At an adoption: those that are in the tree have their sockets. */
+void additions_open(struct shell *shell);
+
+/* supd ends in order: their sockets go. */
+void additions_close(struct shell *shell);
+
+/* How many sockets they have. */
+uint64_t additions_count_sockets(const struct additions *additions);
+
+/* At an adoption: an actor of it is in the tree. */
+void additions_use(struct grown *grown);
+
+/* One of its actors is gone from the tree. */
+void additions_release(struct shell *shell, struct grown *grown);
+
+/* After the core's turn: what it did not want goes. */
+void additions_on_turn(struct shell *shell);
+
+#endif

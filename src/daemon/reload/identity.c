@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+/* identity.c - as which user and groups is an actor started that were unknown at boot?
+ *
+ * The user database may be a server that does not answer.  So a copy of the guardian asks
+ * it, and is not waited for any longer than ASK_MS; and one that is slow is asked rarely.
+ */
+#include "config.h"
+
+#include "daemon/reload/identity.h"
+
+#include "conf/text/conf.h"
+#include "daemon/state/log.h"
+#include "daemon/reload/reload.h"
+#include "daemon/state/shell.h"
+#include "os/bounded.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ASK_MS     500
+#define SLOW_MS    50
+#define PAUSES     20 /* times what the last answer took */
+#define ANSWER_MAX (512 * 1024)
+
+static void
+ask(int fd, void *data)
+{
+	conf_identify(data, fd);
+}
+
+static int
+ask_bounded(struct shell *shell, struct conf_process *process)
+{
+	const uint64_t begun_ms = clock_mono_ms();
+	uint64_t took_ms;
+	char *answer;
+	ssize_t n;
+
+	if (begun_ms < shell->identity_ms)
+		return -ETIMEDOUT;
+	answer = malloc(ANSWER_MAX);
+	if (answer == NULL)
+		return -ENOMEM;
+	n = bounded_run(&shell->bounded, BOUNDED_USERS, ask, process, ASK_MS, answer,
+	                ANSWER_MAX);
+	if (n >= 0)
+		n = conf_take_identity(shell->conf, process, answer, (size_t)n);
+	free(answer);
+	took_ms = clock_mono_ms() - begun_ms;
+	if (took_ms >= SLOW_MS)
+		shell->identity_ms = begun_ms + took_ms * PAUSES;
+	return (int)n;
+}
+
+/*
+ * Look up the users and groups of an actor that were not known at boot, before one of its
+ * processes is started; at once 0 where all are known.  -ENOENT: there is still none;
+ * -ETIMEDOUT: the user database does not answer; or another error.  *ret_step says which
+ * step of the start that was.  Takes ASK_MS at most.
+ */
+int
+identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step *ret_step)
+{
+	struct conf_process *process;
+	int r;
+
+	if (actor->conf->process.unknown == NULL)
+		return 0;
+	*ret_step = SPAWN_STEP_USER;
+	/* Of an earlier configuration: it is about to go. */
+	if (shell_conf_of(shell, actor) != shell->conf || actor->grown != NULL)
+		return -ENOENT;
+	process = &shell->conf->actors[actor->conf - shell->conf->actors].process;
+	r = ask_bounded(shell, process);
+	if (process->unknown_is_group)
+		*ret_step = SPAWN_STEP_GROUP;
+	if (r < 0) {
+		log_line(LOG_LEVEL_ERROR, "%s: %s", actor->path,
+		         r == -ETIMEDOUT ? "the user database does not answer"
+		                         : process->unknown);
+		return r;
+	}
+	/* The next guardian is to know it, too: the process is about to be there. */
+	reload_keep_conf(shell);
+	return 0;
+}

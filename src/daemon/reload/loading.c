@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: ISC */
+/* loading.c - read the configuration in a child.
+ *
+ * Its files, and the environment files of actors, may lie in a file system that does not
+ * answer, and the user database may be a server.  So a child (os/bounded.h) reads the
+ * configuration, and gives back what the walker keeps of one, too: the frozen form.
+ */
+#include "config.h"
+
+#include "daemon/reload/loading.h"
+
+#include "conf/text/report.h"
+#include "daemon/state/shell.h"
+#include "os/bounded.h"
+#include "os/clock.h"
+#include "os/pass.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* So long the child may wait altogether for what may never answer; what it computes
+ * itself is not counted. */
+#define WAIT_MS      3000
+#define LOOK_MS      20
+#define REPORT_BYTES (1024 * 1024)
+/* The reports are written at once. */
+#define REPORTS_MS 1000
+
+struct load {
+	const char *file;
+	const struct conf_addition *addition; /* NULL: the file is read … */
+	/* … else an addition to this configuration */
+	const struct conf *conf;
+	struct conf_options options;
+};
+
+/* The first thing that the child says, with the frozen configuration if there is one. */
+struct head {
+	int code;
+	struct err err;
+};
+
+/* ---- the child --------------------------------------------------------------------- */
+
+/* Each report as its numbers and three texts, each ended by a NUL. */
+static void
+load_it(int fd, void *data)
+{
+	const struct load *load = data;
+	struct conf_reports reports;
+	struct conf *conf =
+	    load->addition == NULL
+	        ? conf_load(load->file, &load->options, &reports)
+	        : conf_compose(load->conf, load->addition, &load->options, &reports);
+	struct head head = {0};
+	int frozen = -1;
+
+	if (conf != NULL)
+		frozen = conf_freeze(conf, &head.err);
+	if (conf != NULL && frozen < 0)
+		head.code = frozen;
+	if (pass_send(fd, &head, sizeof(head), &frozen, frozen >= 0, 0) < 0)
+		return;
+	for (size_t i = 0; i < reports.n; i++) {
+		const struct conf_report *at = &reports.at[i];
+
+		(void)dprintf(fd, "%u %u %u%c%s%c%s%c%s%c", (unsigned int)at->severity,
+		              at->line, at->column, 0, at->file, 0, at->path, 0,
+		              at->message, 0);
+	}
+}
+
+/* ---- its parent -------------------------------------------------------------------- */
+
+/* The next text of the answer, and where the one after it begins; NULL: there is none. */
+static const char *
+next_text(const char **at, const char *end)
+{
+	const char *text = *at;
+	const char *nul = memchr(text, 0, (size_t)(end - text));
+
+	if (nul == NULL)
+		return NULL;
+	*at = nul + 1;
+	return text;
+}
+
+static void
+take_reports(const char *answer, size_t size, struct conf_reports *reports)
+{
+	const char *at = answer, *end = answer + size;
+
+	for (;;) {
+		const char *numbers = next_text(&at, end);
+		const char *file = numbers == NULL ? NULL : next_text(&at, end);
+		const char *path = file == NULL ? NULL : next_text(&at, end);
+		const char *message = path == NULL ? NULL : next_text(&at, end);
+		struct spot spot = {.file = file};
+		unsigned int severity;
+
+		if (message == NULL ||
+		    sscanf(numbers, "%u %u %u", &severity, &spot.line, &spot.column) != 3)
+			return;
+		reports_add(reports, (enum conf_severity)severity, &spot, path, message);
+	}
+}
+
+/* Wait until the child says something: 0; or -ETIMEDOUT. */
+static int
+wait_for(int fd, const struct conf_wait *wait)
+{
+	struct pollfd in = {.fd = fd, .events = POLLIN};
+	int waited_ms = 0;
+
+	while (poll(&in, 1, LOOK_MS) <= 0) {
+		waited_ms += wait->is_on ? LOOK_MS : 0;
+		if (waited_ms >= WAIT_MS)
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+/* What the child says. */
+static int
+take(int fd, struct conf **ret_conf, struct conf_reports *reports, struct err *err)
+{
+	char *text = malloc(REPORT_BYTES);
+	struct head head;
+	size_t n_fds = 0;
+	int frozen = -1;
+	ssize_t n;
+
+	if (text == NULL)
+		return -ENOMEM;
+	n = pass_receive(fd, MSG_DONTWAIT, &head, sizeof(head), &frozen, 1, &n_fds);
+	if (n == sizeof(head)) {
+		*err = head.err;
+		n = head.code < 0 ? head.code
+		                  : bounded_take(fd, clock_mono_ms() + REPORTS_MS, text,
+		                                 REPORT_BYTES);
+	} else {
+		n = n < 0 ? n : -ENOMEM; /* it has died */
+	}
+	if (n > 0)
+		take_reports(text, (size_t)n, reports);
+	if (n >= 0 && n_fds > 0) {
+		*ret_conf = conf_thaw(frozen, err);
+		n = *ret_conf == NULL ? -ENOMEM : n;
+	}
+	if (n_fds > 0)
+		(void)close(frozen);
+	free(text);
+	return n < 0 ? (int)n : 0;
+}
+
+static int
+load_bounded(struct shell *shell, struct load *load, struct conf **ret_conf,
+             struct conf_reports *reports, struct err *err)
+{
+	int id, fd, r;
+
+	id = bounded_open(&shell->bounded, BOUNDED_CONF, load_it, load, &fd);
+	if (id < 0)
+		return id;
+	r = wait_for(fd, load->options.wait);
+	if (r == 0)
+		r = take(fd, ret_conf, reports, err);
+	if (r == -ETIMEDOUT)
+		bounded_end_late(&shell->bounded, BOUNDED_CONF, id, &fd);
+	else
+		bounded_end(&shell->bounded, id, &fd);
+	return r;
+}
+
+/* The configuration; NULL: what is wrong with it is in the reports, or, where it could
+ * not be looked at at all, err->code is set. */
+static struct conf *
+load_with(struct shell *shell, struct load *load, struct conf_reports *ret_reports,
+          struct err *err)
+{
+	struct conf_wait *wait = mmap(NULL, sizeof(*wait), PROT_READ | PROT_WRITE,
+	                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct spot spot = {.file = load->file};
+	struct conf *conf = NULL;
+	char message[400];
+	int r;
+
+	*err = (struct err){0};
+	conf_reports_init(ret_reports);
+	if (wait == MAP_FAILED) {
+		err_set(err, errno, "read %s", load->file);
+		return NULL;
+	}
+	load->options.wait = wait;
+	r = load_bounded(shell, load, &conf, ret_reports, err);
+	if (r == -ETIMEDOUT && load->options.boot && wait->is_for_users &&
+	    !load->options.no_users) {
+		load->options.no_users = true;
+		r = load_bounded(shell, load, &conf, ret_reports, err);
+	}
+	if (r == -ETIMEDOUT) {
+		(void)snprintf(message, sizeof(message), "%s does not answer",
+		               wait->what);
+		reports_add(ret_reports, CONF_ERROR, &spot, "", message);
+	} else if (r < 0) {
+		err_set(err, -r, "read %s", load->file);
+	}
+	(void)munmap(wait, sizeof(*wait));
+	return conf;
+}
+
+/*
+ * Read the configuration that supd begins with.  A user database that does not answer is
+ * done without: an actor with a user or group is started once it does.  The caller frees
+ * what it gets, and the reports with conf_reports_done() in any case.  NULL: errors are
+ * among the reports, or err->code says what prevented it.
+ */
+struct conf *
+loading_boot(struct shell *shell, struct conf_reports *ret_reports, struct err *err)
+{
+	struct load load = {.file = shell->conf_file,
+	                    .options = {.warn = true,
+	                                .boot = true,
+	                                .environ = shell->environ,
+	                                .controllers = shell->controllers}};
+
+	return load_with(shell, &load, ret_reports, err);
+}
+
+/* The same for one that is to take the place of that in force: what does not answer is an
+ * error, and the environment files of its actors are looked at. */
+struct conf *
+loading_apply(struct shell *shell, struct conf_reports *ret_reports, struct err *err)
+{
+	struct load load = {.file = shell->conf_file,
+	                    .options = {.warn = true,
+	                                .look_environment = true,
+	                                .environ = shell->environ,
+	                                .controllers = shell->controllers}};
+
+	return load_with(shell, &load, ret_reports, err);
+}
+
+/* The same for an actor that is added at run time: see conf_compose(). */
+struct conf *
+loading_add(struct shell *shell, const struct conf_addition *addition,
+            struct conf_reports *ret_reports, struct err *err)
+{
+	struct load load = {
+	    .file = shell->conf_file,
+	    .addition = addition,
+	    .conf = shell->conf,
+	    .options = {.environ = shell->environ, .controllers = shell->controllers}};
+
+	return load_with(shell, &load, ret_reports, err);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/* loading.h - read the configuration in a child. */
+#ifndef DAEMON_LOADING_H
+#define DAEMON_LOADING_H
+
+#include "base/err.h"
+#include "conf/text/conf.h"
+
+struct shell;
+
+struct conf *loading_boot(struct shell *shell, struct conf_reports *ret_reports,
+                          struct err *err);
+struct conf *loading_apply(struct shell *shell, struct conf_reports *ret_reports,
+                           struct err *err);
+struct conf *loading_add(struct shell *shell, const struct conf_addition *addition,
+                         struct conf_reports *ret_reports, struct err *err);
+
+#endif

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: ISC */
+/* reload.c - from the configuration that runs to the one on disk, all or nothing.
+ *
+ * Everything that can fail (reading, memory, sockets) comes first; then the tree is
+ * changed by steps that cannot.  Actors that are removed keep the configuration that they
+ * came with alive until they are gone.
+ */
+#include "config.h"
+
+#include "daemon/reload/reload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/strbuf.h"
+#include "daemon/control/control.h"
+#include "daemon/state/keeper.h"
+#include "daemon/sockets/letters.h"
+#include "daemon/reload/loading.h"
+#include "daemon/state/log.h"
+#include "daemon/loop/loop.h"
+#include "daemon/metrics/metrics.h"
+#include "daemon/messages/notify.h"
+#include "daemon/processes/procs.h"
+#include "daemon/processes/record.h"
+#include "daemon/state/shell.h"
+#include "daemon/messages/stores.h"
+#include "daemon/state/system.h"
+#include "daemon/loop/systemd.h"
+#include "daemon/reload/trial.h"
+#include "ledger/ledger.h"
+#include "ledger/link.h"
+#include "os/clock.h"
+
+#define PLAN_BYTES_MAX (48 * 1024)
+
+/* A configuration that is not in force any more, but still has actors. */
+struct retired {
+	struct retired *next;
+	struct conf *conf;
+	uint64_t id;
+	uint32_t users;
+};
+
+static void
+free_retired(struct shell *shell, bool all)
+{
+	struct retired **link = &shell->retired;
+
+	while (*link != NULL) {
+		struct retired *retired = *link;
+
+		if (!all && retired->users > 0) {
+			link = &retired->next;
+			continue;
+		}
+		*link = retired->next;
+		shell_release(shell, VAULT_KEY(VAULT_CONF, retired->id));
+		conf_free(retired->conf);
+		free(retired);
+	}
+}
+
+int
+reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
+{
+	int r;
+
+	*ret = (struct reload){0};
+	free_retired(shell, false);
+	ret->conf = loading_apply(shell, &ret->reports, err);
+	if (ret->conf == NULL && err->code != 0)
+		return -err->code;
+	if (ret->conf == NULL) {
+		err_set(err, 0, "%s: %zu errors, nothing was changed", shell->conf_file,
+		        ret->reports.n_errors);
+		return -EINVAL;
+	}
+	r = conf_plan_make(shell->conf, ret->conf, &ret->plan);
+	if (r < 0)
+		err_set(err, -r, "compare with %s", shell->conf_file);
+	return r;
+}
+
+void
+reload_done(struct reload *reload)
+{
+	conf_plan_done(&reload->plan);
+	conf_reports_done(&reload->reports);
+	conf_free(reload->conf);
+	*reload = (struct reload){0};
+}
+
+void
+reload_use_ledger(struct shell *shell, struct ledger *ledger)
+{
+	shell->ledger = ledger;
+	shell->core = ledger_core(ledger);
+	events_attach(&shell->events, ledger_events(ledger));
+	if (shell->control != NULL)
+		control_use_ledger(shell->control);
+}
+
+/* The ledger is complete: from now on the walker gives this one to our successor. */
+void
+reload_hand_over(struct shell *shell)
+{
+	record_facts(shell);
+	loop_checkpoint(shell->turn);
+	keeper_keep_ledger(shell);
+}
+
+/* Have the walker keep the configuration; under which number, or -errno. */
+static int
+keep_conf(struct shell *shell, const struct conf *conf, uint64_t *ret_id, struct err *err)
+{
+	int fd = conf_freeze(conf, err);
+
+	if (fd < 0)
+		return fd;
+	*ret_id = shell->conf_id + 1;
+	shell_keep(shell, VAULT_KEY(VAULT_CONF, *ret_id), fd);
+	(void)close(fd);
+	return 0;
+}
+
+void
+reload_keep_conf(struct shell *shell)
+{
+	struct err err;
+	int fd = conf_freeze(shell->conf, &err);
+
+	if (fd < 0) {
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		return;
+	}
+	shell_keep(shell, VAULT_KEY(VAULT_CONF, shell->conf_id), fd);
+	(void)close(fd);
+}
+
+/* Can the walker keep what this configuration needs beyond that in force?  Without that
+ * the next crash would end the actors. */
+static int
+find_room(struct shell *shell, const struct conf *conf, struct err *err)
+{
+	const uint32_t needed = keeper_count(conf), had = keeper_count(shell->conf);
+
+	if (keeper_has_room(shell, needed > had ? needed - had : 0))
+		return 0;
+	err_set(err, EMFILE,
+	        "supd can keep no more descriptors over a crash: raise LimitNOFILE= or "
+	        "'ulimit -Hn', and restart it");
+	return -EMFILE;
+}
+
+/* Memory that the steps below need, taken before the first of them. */
+struct tables {
+	char **paths;   /* of the new configuration's actors; what is left is freed */
+	uint32_t *seen; /* by supervisor */
+	uint32_t n;
+	uint64_t conf_id;               /* the new configuration's */
+	char *own_paths[SYSTEM_ACTORS]; /* at the start: of supd's own actors */
+	int metrics_fd;                 /* as of metrics_open() */
+};
+
+static void
+tables_done(struct tables *tables)
+{
+	for (uint32_t i = 0; tables->paths != NULL && i < tables->n; i++)
+		free(tables->paths[i]);
+	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++)
+		free(tables->own_paths[i]);
+	free(tables->paths);
+	free(tables->seen);
+}
+
+static int
+tables_init(struct tables *tables, const struct conf *conf, struct err *err)
+{
+	uint32_t n = 0;
+
+	*tables = (struct tables){.n = conf->n_actors, .metrics_fd = -1};
+	tables->paths = calloc(conf->n_actors, sizeof(*tables->paths));
+	tables->seen = calloc(conf->n_actors, sizeof(*tables->seen));
+	for (uint32_t i = 0; tables->paths != NULL && i < conf->n_actors; i++)
+		if ((tables->paths[i] = strdup(conf->actors[i].path)) != NULL)
+			n++;
+	if (tables->seen != NULL && n == conf->n_actors)
+		return 0;
+	tables_done(tables);
+	err_set(err, ENOMEM, "names of %u actors", conf->n_actors);
+	return -ENOMEM;
+}
+
+/* ---- then the steps that cannot fail
+ * ---------------------------------------------------- */
+
+static struct ref
+parent_ref(const struct shell *shell, const struct conf *conf,
+           const struct conf_actor *actor)
+{
+	if (actor->parent == CONF_NONE)
+		return core_ref(shell->core, CORE_ROOT);
+	return actors_find_static(&shell->actors, conf->actors[actor->parent].path);
+}
+
+static void
+add(struct shell *shell, const struct conf *conf, uint32_t index, struct tables *tables)
+{
+	const struct conf_actor *actor = &conf->actors[index];
+	struct ref elder = actors_find(&shell->actors, actor->path);
+	struct ref ref = core_add(shell->core, parent_ref(shell, conf, actor), REF_NONE,
+	                          &actor->spec, shell->now_ms);
+	uint32_t incarnation = ledger_past(shell->ledger, actor->path);
+	struct node_view view;
+
+	if (core_valid(shell->core, elder)) {
+		/* The new one waits until the old one is gone. */
+		core_view(shell->core, elder, shell->now_ms, &view);
+		incarnation = view.incarnation;
+		/* The file has the name now: the added actor goes. */
+		if (view.is_added && !view.removing)
+			core_remove(shell->core, elder, shell->now_ms);
+		core_hasten(shell->core, elder);
+	}
+	core_set_incarnation(shell->core, ref, incarnation + 1);
+	actors_set(&shell->actors, ref, tables->paths[index]);
+	tables->paths[index] = NULL;
+	actors_assign(&shell->actors, ref, conf, tables->conf_id, index);
+	record_slot(shell, ref.slot);
+	if (shell->actors.at[ref.slot].elder.slot != REF_NONE.slot)
+		record_slot(shell, shell->actors.at[ref.slot].elder.slot);
+}
+
+static void
+keep(struct shell *shell, const struct conf *conf, const struct conf_change *change,
+     uint64_t conf_id)
+{
+	const struct conf_actor *actor = &conf->actors[change->new_index];
+	struct ref ref = actors_find_static(&shell->actors, actor->path);
+
+	ASSERT(ref.slot != REF_NONE.slot);
+	actors_assign(&shell->actors, ref, conf, conf_id, change->new_index);
+	record_slot(shell, ref.slot);
+	/* Rules carry places: after an edit even an unchanged actor has new ones. */
+	core_update(shell->core, ref, &actor->spec, shell->now_ms);
+	if (change->kind == CHANGE_RESTARTED)
+		core_bounce(shell->core, ref, shell->now_ms);
+}
+
+/* Siblings in the order of the file: from the last one backwards, each before the next.
+ */
+static void
+put_in_order(struct shell *shell, const struct conf *conf, uint32_t *seen)
+{
+	memset(seen, 0xff, sizeof(*seen) * conf->n_actors);
+	for (uint32_t i = conf->n_actors; i-- > 1;) {
+		const struct conf_actor *actor = &conf->actors[i];
+		struct ref ref = actors_find_static(&shell->actors, actor->path);
+		struct ref before = REF_NONE;
+		uint32_t next = seen[actor->parent];
+
+		if (next != CONF_NONE)
+			before =
+			    actors_find_static(&shell->actors, conf->actors[next].path);
+		core_place_before(shell->core, ref, before);
+		seen[actor->parent] = i;
+	}
+}
+
+/* What the shell knows of an actor of the configuration that runs. */
+static struct actor *
+actor_at(struct shell *shell, const struct conf_actor *conf)
+{
+	struct ref ref = actors_find_static(&shell->actors, conf->path);
+
+	ASSERT(ref.slot != REF_NONE.slot);
+	return &shell->actors.at[ref.slot];
+}
+
+/*
+ * Removed actors keep their configuration until they are gone.  They are stopped from the
+ * last one backwards; an actor below another removed actor is stopped by that supervisor.
+ */
+static void
+remove_actors(struct shell *shell, const struct conf *old, const struct conf_plan *plan,
+              struct retired *retired)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		struct actor *actor;
+
+		if (plan->at[i].kind != CHANGE_REMOVED)
+			continue;
+		actor = actor_at(shell, &old->actors[plan->at[i].old_index]);
+		actor->conf_owner = retired->conf;
+		retired->users++;
+		record_slot(shell, actor->ref.slot);
+	}
+	for (size_t i = plan->n; i-- > 0;) {
+		const struct conf_actor *actor = NULL;
+
+		if (plan->at[i].kind != CHANGE_REMOVED)
+			continue;
+		actor = &old->actors[plan->at[i].old_index];
+		if (actor_at(shell, &old->actors[actor->parent])->conf_owner == NULL)
+			core_remove(shell->core, actor_at(shell, actor)->ref,
+			            shell->now_ms);
+	}
+}
+
+/*
+ * The file has another number of replicas than before: that is how many there are.  What
+ * `scale` added beyond is removed, what it took away is back.
+ */
+static void
+follow_replicas(struct shell *shell, const struct conf *conf,
+                const struct conf_actor *one)
+{
+	struct ref parent = parent_ref(shell, conf, one);
+
+	for (struct ref ref = core_first_child(shell->core, parent);
+	     ref.slot != REF_NONE.slot; ref = core_next_sibling(shell->core, ref)) {
+		const struct actor *actor = actors_get(&shell->actors, ref);
+
+		if (actor->grown != NULL && actor->conf->base != NULL &&
+		    strcmp(actor->conf->base, one->base) == 0 &&
+		    conf_find(conf, actor->path) == CONF_NONE)
+			core_remove(shell->core, ref, shell->now_ms);
+	}
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_actor *actor = &conf->actors[i];
+		struct ref ref = actors_find(&shell->actors, actor->path);
+
+		if (actor->parent == one->parent && actor->base != NULL &&
+		    strcmp(actor->base, one->base) == 0 && ref.slot != REF_NONE.slot &&
+		    !core_valid(shell->core, ref))
+			core_restore(shell->core, ref, shell->now_ms);
+	}
+}
+
+/* The actor in the new configuration, or any other of the same base; NULL: none is left.
+ */
+static const struct conf_actor *
+namesake(const struct conf *old, const struct conf *conf,
+         const struct conf_change *change)
+{
+	const struct conf_actor *gone;
+
+	if (change->new_index != CONF_NONE)
+		return &conf->actors[change->new_index];
+	gone = &old->actors[change->old_index];
+	for (uint32_t i = 1; i < conf->n_actors && gone->base != NULL; i++) {
+		const struct conf_actor *actor = &conf->actors[i];
+
+		if (actor->base != NULL && strcmp(actor->base, gone->base) == 0 &&
+		    strcmp(conf->actors[actor->parent].path,
+		           old->actors[gone->parent].path) == 0)
+			return actor;
+	}
+	return NULL;
+}
+
+static void
+carry_out(struct shell *shell, const struct conf *conf, const struct conf_plan *plan,
+          struct tables *tables, struct retired *retired)
+{
+	const struct conf *old = shell->conf;
+
+	/* Removed actors first: an actor of another kind comes back under the same name.
+	 */
+	remove_actors(shell, old, plan, retired);
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct conf_change *change = &plan->at[i];
+
+		if (change->kind == CHANGE_ADDED)
+			add(shell, conf, change->new_index, tables);
+		else if (change->kind != CHANGE_REMOVED)
+			keep(shell, conf, change, tables->conf_id);
+	}
+	put_in_order(shell, conf, tables->seen);
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct conf_change *change = &plan->at[i];
+		const struct conf_actor *one = NULL;
+
+		if (change->kind == CHANGE_ADDED || change->kind == CHANGE_REMOVED)
+			one = namesake(old, conf, change);
+		if (one != NULL && one->base != NULL)
+			follow_replicas(shell, conf, one);
+	}
+}
+
+static void
+report_applied(struct shell *shell, const struct conf *conf, const struct conf *old,
+               const struct conf_plan *plan)
+{
+	const struct event_head head = {.event = "applied", .path = "/user"};
+	uint32_t counts[CHANGE_MAX] = {0};
+	const char *comma = "";
+	struct strbuf sb;
+
+	strbuf_init(&sb, PLAN_BYTES_MAX);
+	strbuf_addc(&sb, '[');
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct conf_change *change = &plan->at[i];
+		const char *path = change->new_index != CONF_NONE
+		                       ? conf->actors[change->new_index].path
+		                       : old->actors[change->old_index].path;
+
+		counts[change->kind]++;
+		if (change->kind == CHANGE_UNCHANGED || sb.len > PLAN_BYTES_MAX - 8192)
+			continue;
+		strbuf_adds(&sb, comma);
+		strbuf_adds(&sb, "{\"path\":");
+		strbuf_add_json(&sb, path);
+		strbuf_addf(&sb, ",\"change\":\"%s\"}", change_names[change->kind]);
+		comma = ",";
+	}
+	strbuf_addc(&sb, ']');
+	events_begin(&shell->events, &head);
+	events_raw(&shell->events, "plan", strbuf_str(&sb));
+	events_end(&shell->events);
+	strbuf_done(&sb);
+	log_line(
+	    LOG_LEVEL_NOTICE,
+	    "applied %s: %u unchanged, %u updated, %u restarted, %u added, %u removed",
+	    shell->conf_file, counts[CHANGE_UNCHANGED], counts[CHANGE_UPDATED],
+	    counts[CHANGE_RESTARTED], counts[CHANGE_ADDED], counts[CHANGE_REMOVED]);
+}
+
+/* Everything that can fail; on an error all of it is undone. */
+static int
+prepare_apply(struct shell *shell, const struct conf *conf, struct tables *tables,
+              struct mailboxes *mailboxes, struct ledger **ret_ledger, struct err *err)
+{
+	int r = tables_init(tables, conf, err);
+
+	if (r < 0)
+		return r;
+	r = find_room(shell, conf, err);
+	if (r == 0)
+		r = keep_conf(shell, conf, &tables->conf_id, err);
+	if (r < 0) {
+		tables_done(tables);
+		return r;
+	}
+	r = mailboxes_open(shell, mailboxes, conf, &shell->mailboxes, err);
+	if (r == 0) {
+		r = metrics_open(shell->metrics, conf, &tables->metrics_fd, err);
+		*ret_ledger = r < 0 ? NULL : reload_new_ledger(shell, conf, 0, err);
+		if (*ret_ledger != NULL)
+			return 0;
+		if (r == 0)
+			metrics_cancel(shell->metrics, conf, tables->metrics_fd);
+		mailboxes_cancel(shell, mailboxes);
+		r = r < 0 ? r : -ENOMEM;
+	}
+	shell_release(shell, VAULT_KEY(VAULT_CONF, tables->conf_id));
+	tables_done(tables);
+	return r;
+}
+
+int
+reload_apply(struct shell *shell, struct reload *reload, struct err *err)
+{
+	struct retired *retired = calloc(1, sizeof(*retired));
+	struct ledger *before = shell->ledger, *ledger;
+	struct mailboxes mailboxes;
+	struct tables tables;
+	int r;
+
+	if (retired == NULL || shell->shutting_down) {
+		r = retired == NULL ? ENOMEM : ESHUTDOWN;
+		free(retired);
+		err_set(err, r, "apply %s", shell->conf_file);
+		return -r;
+	}
+	r = prepare_apply(shell, reload->conf, &tables, &mailboxes, &ledger, err);
+	if (r < 0) {
+		free(retired);
+		return r;
+	}
+	/* A guardian that dies from here on leaves the old state, and from the hand-over
+	 * on the new state. */
+	reload_use_ledger(shell, ledger);
+	retired->conf = shell->conf;
+	retired->id = shell->conf_id;
+	carry_out(shell, reload->conf, &reload->plan, &tables, retired);
+	report_applied(shell, reload->conf, shell->conf, &reload->plan);
+	shell->conf_id = tables.conf_id;
+	shell->before_wall_us = shell->conf_wall_us;
+	shell->conf_wall_us = clock_wall_us();
+	reload_hand_over(shell);
+	ledger_free(before);
+	tables_done(&tables);
+	mailboxes_retire(shell, &shell->mailboxes, &mailboxes);
+	shell->mailboxes = mailboxes;
+	letters_touch_all(shell->letters);
+	shell->conf = reload->conf;
+	metrics_use(shell->metrics, shell->conf, tables.metrics_fd);
+	shell_conf_changed(shell, retired->conf);
+	reload->conf = NULL;
+	/* The plan borrows from the old one: it goes at the next reload at the earliest.
+	 */
+	retired->next = shell->retired;
+	shell->retired = retired;
+	/* Have a turn, so that the marked actors move. */
+	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	return 0;
+}
+
+void
+reload_release(struct shell *shell, struct ref ref)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	if (actor == NULL || actor->conf_owner == NULL)
+		return;
+	for (struct retired *r = shell->retired; r != NULL; r = r->next)
+		if (r->conf == actor->conf_owner)
+			r->users--;
+}
+
+void
+reload_free(struct shell *shell)
+{
+	free_retired(shell, true);
+}
+
+static void
+log_report(const struct conf_report *report)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, 8192);
+	conf_report_format(report, &sb);
+	log_line(report->severity == CONF_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING,
+	         "%s", strbuf_str(&sb));
+	strbuf_done(&sb);
+}
+
+void
+reload_now(struct shell *shell)
+{
+	struct reload reload;
+	struct err err = {0};
+	int r;
+
+	/* Nothing is started any more; and systemd, told STOPPING=1, expects no READY=1.
+	 */
+	if (shell->shutting_down) {
+		log_line(LOG_LEVEL_WARNING, "reload: not while supd shuts down");
+		return;
+	}
+	if (trial_is_on(shell->trial)) {
+		log_line(LOG_LEVEL_WARNING, "reload: not while a configuration is tried");
+		return;
+	}
+	systemd_reloading(shell);
+	r = reload_prepare(shell, &reload, &err);
+	for (size_t i = 0; i < reload.reports.n; i++)
+		log_report(&reload.reports.at[i]);
+	if (r == 0)
+		r = reload_apply(shell, &reload, &err);
+	if (r < 0)
+		log_line(LOG_LEVEL_ERROR, "reload: %s", err.text);
+	reload_done(&reload);
+	systemd_reloaded(shell);
+}
+
+/* ---- the first one
+ * --------------------------------------------------------------------- */
+
+static int
+name_system(struct shell *shell, struct tables *tables, struct err *err)
+{
+	const struct conf *conf = system_conf(shell->system);
+
+	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
+		tables->own_paths[i] = strdup(conf->actors[i].path);
+		if (tables->own_paths[i] == NULL) {
+			err_set(err, ENOMEM, "names of supd's own actors");
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* supd's own actors: before /user, so that they are started first and stopped last. */
+static void
+add_system(struct shell *shell, struct tables *tables)
+{
+	const struct conf *conf = system_conf(shell->system);
+	struct ref parent = core_ref(shell->core, CORE_ROOT);
+	struct ref before = core_ref(shell->core, CORE_USER);
+
+	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
+		struct ref ref = core_add(shell->core, parent, before,
+		                          &conf->actors[i].spec, shell->now_ms);
+
+		core_set_incarnation(shell->core, ref, 1);
+		actors_set(&shell->actors, ref, tables->own_paths[i]);
+		tables->own_paths[i] = NULL;
+		actors_assign(&shell->actors, ref, conf, 0, i);
+		record_slot(shell, ref.slot);
+		if (i == SYSTEM_TOP)
+			parent = ref;
+		before = REF_NONE;
+	}
+}
+
+int
+reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err)
+{
+	struct ledger *ledger = NULL;
+	struct tables tables;
+	int r = tables_init(&tables, conf, err);
+
+	if (r < 0)
+		return r;
+	r = name_system(shell, &tables, err);
+	if (r == 0 && !keeper_has_room(shell, keeper_count(conf)))
+		log_line(
+		    LOG_LEVEL_ERROR,
+		    "so few descriptors may be open that not all sockets and pipes of "
+		    "the actors are kept over a crash of supd, and actors may end "
+		    "with it: raise LimitNOFILE= or 'ulimit -Hn'");
+	if (r == 0)
+		r = keep_conf(shell, conf, &tables.conf_id, err);
+	if (r == 0)
+		r = mailboxes_open(shell, &shell->mailboxes, conf, NULL, err);
+	if (r == 0)
+		r = metrics_open(shell->metrics, conf, &tables.metrics_fd, err);
+	if (r == 0)
+		ledger = reload_new_ledger(shell, conf, seed, err);
+	if (ledger == NULL) {
+		metrics_cancel(shell->metrics, conf, tables.metrics_fd);
+		mailboxes_cancel(shell, &shell->mailboxes);
+		tables_done(&tables);
+		return r < 0 ? r : -ENOMEM;
+	}
+	reload_use_ledger(shell, ledger);
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		add(shell, conf, i, &tables);
+	add_system(shell, &tables);
+	shell->conf_id = tables.conf_id;
+	shell->conf_wall_us = clock_wall_us();
+	shell->conf = conf;
+	metrics_use(shell->metrics, conf, tables.metrics_fd);
+	tables_done(&tables);
+	return 0;
+}
+
+/* The configuration before, which removed actors still have; taken over at an adoption.
+ */
+int
+reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret, struct err *err)
+{
+	struct retired *retired;
+
+	for (retired = shell->retired; retired != NULL; retired = retired->next) {
+		if (retired->id == id) {
+			retired->users++;
+			*ret = retired->conf;
+			return 0;
+		}
+	}
+	retired = calloc(1, sizeof(*retired));
+	if (retired == NULL) {
+		err_set(err, ENOMEM, "an earlier configuration");
+		return -ENOMEM;
+	}
+	*retired = (struct retired){.next = shell->retired, .id = id, .users = 1};
+	retired->conf = keeper_take_conf(shell, id, err);
+	if (retired->conf == NULL) {
+		free(retired);
+		return -EBADMSG;
+	}
+	shell->retired = retired;
+	*ret = retired->conf;
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/* reload.h - from the configuration that runs to the one on disk, all or nothing. */
+#ifndef DAEMON_RELOAD_H
+#define DAEMON_RELOAD_H
+
+#include "base/err.h"
+#include "conf/text/conf.h"
+#include "core/core.h"
+
+struct ledger;
+struct shell;
+
+/* A new configuration, and the plan of applying it. */
+struct reload {
+	struct conf *conf; /* the new one, owned until applied */
+	struct conf_plan plan;
+	struct conf_reports reports; /* warnings, or the errors that prevent the reload */
+};
+
+/* Read and compare; changes nothing.  -EINVAL: reports say what is wrong. */
+int reload_prepare(struct shell *shell, struct reload *ret, struct err *err);
+
+/* Carry it out.  On an error (memory, a socket that cannot be opened) nothing changed. */
+int reload_apply(struct shell *shell, struct reload *reload, struct err *err);
+
+/* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned).
+ */
+void reload_done(struct reload *reload);
+
+/* SIGHUP: prepare, apply, log the outcome. */
+void reload_now(struct shell *shell);
+
+/* The first configuration: build the tree and open its sockets, in a new ledger. */
+int reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err);
+/* The boot is complete: hand the state over, for a successor. */
+void reload_hand_over(struct shell *shell);
+
+/* What is known of the actors in force is more than it was: a successor gets that. */
+void reload_keep_conf(struct shell *shell);
+
+/* An actor of an earlier configuration is gone: that may be free to go too. */
+void reload_release(struct shell *shell, struct ref ref);
+void reload_free(struct shell *shell);
+
+/* A ledger with room for everything that is there and everything that comes with this
+ * configuration; the one in force stays as it is.  NULL and a sentence. */
+struct ledger *reload_new_ledger(struct shell *shell, const struct conf *conf,
+                                 uint64_t seed, struct err *err);
+
+/* Room for so much more than there is (actors, rules and windows, watches);
+ * where there is none the tree moves to a ledger that is twice as large.  -errno. */
+int reload_make_room(struct shell *shell, const struct core_size *need, struct err *err);
+
+/* For an adoption: room for so many slots in every table; work in this ledger; a
+ * configuration that is not in force but has actors (one user more). */
+int reload_reserve(struct shell *shell, uint32_t slots, struct err *err);
+void reload_use_ledger(struct shell *shell, struct ledger *ledger);
+int reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret,
+                         struct err *err);
+
+/* How much of a core's pool the actors of this configuration take, and how many watches
+ * they have. */
+uint64_t reload_pool_bytes(const struct conf *conf);
+uint32_t reload_watches(const struct conf *conf);
+
+#endif

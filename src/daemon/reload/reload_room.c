@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: ISC */
+/* reload_room.c - a ledger and tables that are large enough for the actors that come. */
+#include "config.h"
+
+#include "daemon/reload/reload.h"
+
+#include <errno.h>
+
+#include "daemon/control/control.h"
+#include "daemon/state/events.h"
+#include "daemon/loop/loop.h"
+#include "daemon/messages/notify.h"
+#include "daemon/processes/procs.h"
+#include "daemon/messages/readiness.h"
+#include "daemon/state/shell.h"
+#include "daemon/messages/stores.h"
+#include "daemon/state/system.h"
+#include "ledger/ledger.h"
+
+/* So many events are replayed at most by a successor. */
+#define JOURNAL_MIN      4096
+#define JOURNAL_PER_SLOT 2
+
+uint64_t
+reload_pool_bytes(const struct conf *conf)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_actor *actor = &conf->actors[i];
+		const struct spec *parent =
+		    actor->parent == CONF_NONE ? NULL : &conf->actors[actor->parent].spec;
+
+		bytes += core_spec_bytes(&actor->spec, parent);
+	}
+	return bytes;
+}
+
+/* How many watches the actors of this configuration have together. */
+uint32_t
+reload_watches(const struct conf *conf)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		n += conf->actors[i].spec.n_watches;
+	return n;
+}
+
+/* How much the windows of the children that supervisors have now take with this one. */
+static uint64_t
+limit_bytes(const struct shell *shell, const struct conf *conf)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		bytes += core_limit_bytes(
+		    shell->core, actors_find_static(&shell->actors, conf->actors[i].path),
+		    &conf->actors[i].spec);
+	return bytes;
+}
+
+/* How large a core has to be for everything that is there and everything that comes. */
+static int
+size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
+          struct err *err)
+{
+	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS + conf->n_actors,
+	                         .waiters = CONTROL_WAITERS_MAX,
+	                         .watches = reload_watches(conf)};
+	uint64_t bytes =
+	    reload_pool_bytes(conf) + reload_pool_bytes(system_conf(shell->system));
+	struct core_size used, room;
+
+	if (shell->core != NULL) {
+		core_size(shell->core, &used);
+		core_room(shell->core, &room);
+		/* Count the nodes in use, not the capacity. */
+		size.nodes = used.nodes - room.nodes + conf->n_actors;
+		if (size.nodes < used.nodes)
+			size.nodes = used.nodes;
+		size.watches += used.watches - room.watches;
+		if (size.watches < used.watches)
+			size.watches = used.watches;
+		/* Twice: an updated node takes its new part before the old one is let go.
+		 */
+		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes) +
+		        limit_bytes(shell, conf);
+	}
+	if (bytes > UINT32_MAX / 2) {
+		err_set(err, ENOMEM, "%llu bytes of rules and windows",
+		        (unsigned long long)bytes);
+		return -ENOMEM;
+	}
+	size.pool_bytes = (uint32_t)bytes;
+	*ret = size;
+	return 0;
+}
+
+int
+reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
+{
+	if (actors_reserve(&shell->actors, slots, slots) == 0 &&
+	    procs_reserve(shell->procs, slots) == 0 &&
+	    notify_reserve(shell->notify, slots) == 0 &&
+	    readiness_reserve(shell->readiness, slots) == 0 &&
+	    stores_reserve(shell->stores, slots) == 0 &&
+	    loop_reserve(shell->turn, slots) == 0)
+		return 0;
+	err_set(err, ENOMEM, "a tree of %u actors", slots);
+	return -ENOMEM;
+}
+
+/* A ledger for a core of that size: the present one, moved, or an empty one.  The one in
+ * force stays as it is. */
+static struct ledger *
+make_ledger(struct shell *shell, const struct core_size *core, uint64_t seed,
+            struct err *err)
+{
+	struct ledger_size size = {.events_bytes = sizeof(struct events_ring)};
+	struct ledger *ledger;
+
+	if (reload_reserve(shell, core->nodes, err) < 0)
+		return NULL;
+	size.slots = core->nodes;
+	size.journal = JOURNAL_MIN + JOURNAL_PER_SLOT * core->nodes;
+	size.core_bytes = core_bytes(core);
+	ledger = ledger_new(&size, err);
+	if (ledger == NULL)
+		return NULL;
+	if (shell->ledger != NULL)
+		ledger_copy(ledger, shell->ledger);
+	if (shell->core != NULL)
+		(void)core_move(ledger_core(ledger), core, shell->core);
+	else
+		(void)core_init(ledger_core(ledger), core, seed);
+	return ledger;
+}
+
+struct ledger *
+reload_new_ledger(struct shell *shell, const struct conf *conf, uint64_t seed,
+                  struct err *err)
+{
+	struct core_size core;
+
+	if (size_core(shell, conf, &core, err) < 0)
+		return NULL;
+	core.nodes += shell->additions.posted.nodes;
+	core.pool_bytes += shell->additions.posted.pool_bytes;
+	core.watches += shell->additions.posted.watches;
+	return make_ledger(shell, &core, seed, err);
+}
+
+int
+reload_make_room(struct shell *shell, const struct core_size *need, struct err *err)
+{
+	struct ledger *before = shell->ledger, *ledger;
+	struct core_size size, room;
+	uint64_t in_use = core_pool_in_use(shell->core);
+
+	core_size(shell->core, &size);
+	core_room(shell->core, &room);
+	if (room.nodes >= need->nodes && room.pool_bytes >= need->pool_bytes &&
+	    room.watches >= need->watches)
+		return 0;
+	if (size.nodes - room.nodes + need->nodes > CONF_ACTORS_MAX ||
+	    in_use + need->pool_bytes > UINT32_MAX / 4) {
+		err_set(err, EDQUOT, "more than %d actors", CONF_ACTORS_MAX);
+		return -EDQUOT;
+	}
+	if (room.nodes < need->nodes)
+		size.nodes = 2 * size.nodes + need->nodes;
+	if (room.watches < need->watches)
+		size.watches = 2 * size.watches + need->watches;
+	size.pool_bytes = (uint32_t)(2 * (in_use + need->pool_bytes));
+	ledger = make_ledger(shell, &size, 0, err);
+	if (ledger == NULL)
+		return -ENOMEM;
+	reload_use_ledger(shell, ledger);
+	reload_hand_over(shell);
+	ledger_free(before);
+	shell_grew(shell);
+	return 0;
+}

@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: ISC */
+/* explain_text.c - the story of a failure in sentences, for readers new to supd. */
+#include "config.h"
+
+#include "base/units.h"
+#include "daemon/report/blame.h"
+#include "daemon/state/cause.h"
+#include "daemon/report/explain.h"
+#include "daemon/state/glob.h"
+#include "daemon/state/shell.h"
+#include "daemon/processes/unkillable.h"
+#include "daemon/report/view.h"
+#include "daemon/report/waiting.h"
+#include "os/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static json_int_t
+number(const json_t *event, const char *key)
+{
+	return json_integer_value(json_object_get(event, key));
+}
+
+static const char *
+cause_of(const json_t *event)
+{
+	const char *text = explain_field(json_object_get(event, "cause"), "text");
+
+	return text[0] != '\0' ? text : "failed";
+}
+
+static void
+add_duration(struct strbuf *sb, json_int_t ms)
+{
+	char text[DURATION_TEXT_MAX];
+
+	strbuf_adds(sb, duration_format(ms > 0 ? (uint64_t)ms : 0, text));
+}
+
+/* ---- one event -------------------------------------------------------------------- */
+
+static void
+step_started(struct strbuf *sb, const json_t *event)
+{
+	strbuf_adds(sb, "started");
+	if (number(event, "pid") > 0)
+		strbuf_addf(sb, " as process %" JSON_INTEGER_FORMAT,
+		            number(event, "pid"));
+}
+
+static void
+step_cause(struct strbuf *sb, const json_t *event)
+{
+	strbuf_adds(sb, cause_of(event));
+}
+
+/* What overruled the rule; NULL: nothing, or no rule had part in it. */
+static const char *
+overruled_by(const char *rule, const char *reason)
+{
+	const bool by_rule =
+	    strcmp(reason, decision_reason_names[DECIDED_BY_RULE]) == 0 ||
+	    strcmp(reason, decision_reason_names[DECIDED_BY_ON_FAILURE]) == 0;
+
+	return by_rule || reason[0] == '\0' || strcmp(rule, reason) == 0 ? NULL : reason;
+}
+
+static void
+step_failure(struct strbuf *sb, const json_t *event)
+{
+	const char *rule = explain_field(event, "rule");
+	const char *reason = overruled_by(rule, explain_field(event, "reason"));
+
+	strbuf_addf(sb, "failed (%s): %s, decided by %s", cause_of(event),
+	            explain_field(event, "directive"), rule);
+	if (reason != NULL)
+		strbuf_addf(sb, " (%s)", reason);
+}
+
+static void
+step_backoff(struct strbuf *sb, const json_t *event)
+{
+	strbuf_adds(sb, "waits ");
+	add_duration(sb, number(event, "delay_ms"));
+	strbuf_adds(sb, " before it starts again");
+}
+
+static void
+step_terminated(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb, "over for good (%s)", cause_of(event));
+}
+
+static void
+step_gave_up(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb,
+	            "gave up: one more restart would be more than %" JSON_INTEGER_FORMAT,
+	            number(event, "intensity"));
+	if (json_object_get(event, "within") != NULL) {
+		const json_t *within = json_object_get(event, "within");
+
+		strbuf_adds(sb, " within ");
+		if (json_is_string(within))
+			strbuf_adds(sb, json_string_value(within));
+		else
+			add_duration(sb, json_integer_value(within));
+	}
+	strbuf_addf(sb, ", the last to fail was %s", explain_field(event, "offender"));
+}
+
+static void
+step_hook_failed(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb, "%s failed (%s%s)", explain_field(event, "hook"),
+	            json_is_true(json_object_get(event, "timed_out")) ? "timed out, "
+	                                                              : "",
+	            cause_of(event));
+}
+
+static void
+step_unkillable(struct strbuf *sb, const json_t *event)
+{
+	strbuf_adds(sb, explain_field(event, "text"));
+}
+
+static void
+step_escalated(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb, "passed the failure on to %s", explain_field(event, "to"));
+}
+
+static void
+step_command(struct strbuf *sb, const json_t *event)
+{
+	strbuf_addf(sb,
+	            "command %s of user %" JSON_INTEGER_FORMAT
+	            " (process %" JSON_INTEGER_FORMAT ")",
+	            explain_field(event, "verb"), number(event, "uid"),
+	            number(event, "pid"));
+}
+
+/* An event as a phrase about its actor. */
+void
+explain_step(struct strbuf *sb, const json_t *event)
+{
+	static const struct {
+		const char *event;
+		const char *text;
+		void (*add)(struct strbuf *sb, const json_t *event);
+	} steps[] = {
+	    {"started", NULL, step_started},
+	    {"ready", "ready", NULL},
+	    {"exited", NULL, step_cause},
+	    {"failure", NULL, step_failure},
+	    {"backoff", NULL, step_backoff},
+	    {"shortage", NULL, step_cause},
+	    {"stopping", "is being stopped", NULL},
+	    {"stopped", "is gone", NULL},
+	    {"killed_after_timeout", "did not stop in time and was killed", NULL},
+	    {"unkillable", NULL, step_unkillable},
+	    {"terminated", NULL, step_terminated},
+	    {"gave_up", NULL, step_gave_up},
+	    {"escalated", NULL, step_escalated},
+	    {"hook_failed", NULL, step_hook_failed},
+	    {"command", NULL, step_command},
+	};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (strcmp(steps[i].event, explain_field(event, "event")) != 0)
+			continue;
+		if (steps[i].add != NULL)
+			steps[i].add(sb, event);
+		else
+			strbuf_adds(sb, steps[i].text);
+		return;
+	}
+	strbuf_adds(sb, explain_field(event, "event"));
+}
+
+/* ---- the story -------------------------------------------------------------------- */
+
+/* What is known of the failure, from either source; all texts are borrowed. */
+struct facts {
+	const char *path;   /* the failed child, as the level that decided saw it */
+	const char *origin; /* where it began */
+	const char *at;
+	const char *cause;
+	const char *step; /* of a start that failed; NULL: there was none */
+	const char *directive;
+	const char *rule;
+	const char *reason;
+	const json_t *scope; /* NULL: not known any more */
+	json_int_t delay_ms;
+	json_int_t window; /* -1: not known any more */
+};
+
+static void
+say_what(struct strbuf *sb, const struct facts *facts, const char *me)
+{
+	strbuf_addf(sb, "%s failed at %s: %s.\n", facts->origin, facts->at, facts->cause);
+	if (facts->step != NULL && strcmp(facts->step, "exec") != 0)
+		strbuf_addf(sb,
+		            "The step that failed was %s, before its program was "
+		            "executed.\n",
+		            facts->step);
+	if (strcmp(facts->path, facts->origin) != 0)
+		strbuf_addf(sb,
+		            "No level below could handle that, so it counted as a "
+		            "failure of %s.\n",
+		            facts->path);
+	if (strcmp(me, facts->path) != 0 && strcmp(me, facts->origin) != 0)
+		strbuf_addf(sb, "%s did not fail itself; it was concerned by that.\n",
+		            me);
+}
+
+/* What could not be executed, or entered, if the actor still is there. */
+static void
+say_program(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+{
+	const struct actor *actor =
+	    actors_get(&shell->actors, actors_find(&shell->actors, facts->origin));
+	const char *name = NULL;
+
+	if (actor == NULL || actor->conf == NULL || facts->step == NULL)
+		return;
+	if (strcmp(facts->step, "exec") == 0 && actor->conf->process.argv != NULL)
+		name = actor->conf->process.argv[0];
+	else if (strcmp(facts->step, "chdir") == 0)
+		name = actor->conf->process.directory;
+	if (name == NULL)
+		return;
+	strbuf_adds(sb, facts->step[0] == 'e' ? "Its program is " : "Its directory is ");
+	strbuf_add_visible(sb, name, strlen(name));
+	strbuf_adds(sb, ".\n");
+}
+
+/* Which line of the file asked for what could not be done. */
+static void
+say_blame(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+{
+	const struct actor *actor =
+	    actors_get(&shell->actors, actors_find(&shell->actors, facts->origin));
+	struct strbuf blame;
+
+	if (facts->step == NULL)
+		return;
+	strbuf_init(&blame, EVENT_BYTES_MAX);
+	if (blame_step(&blame, shell, actor, facts->step))
+		strbuf_addf(sb, "That is %s.\n", strbuf_str(&blame));
+	strbuf_done(&blame);
+}
+
+static const char *
+meaning(const char *directive)
+{
+	if (strcmp(directive, "restart") == 0)
+		return "restart: start it again with nothing kept";
+	if (strcmp(directive, "resume") == 0)
+		return "resume: let it go on, its state is kept";
+	if (strcmp(directive, "stop") == 0)
+		return "stop: do not start it again";
+	return "escalate: let the next level decide";
+}
+
+/* "The rule at supd.yaml:12", "The built-in rule (preset default)"; else nothing. */
+static void
+say_rule(struct strbuf *sb, const struct facts *facts)
+{
+	const char *reason = overruled_by(facts->rule, facts->reason);
+	const char *colon = strrchr(facts->rule, ':');
+
+	if (strncmp(facts->rule, "preset ", 7) == 0)
+		strbuf_addf(sb, "The built-in rules (%s)", facts->rule);
+	else if (colon != NULL)
+		strbuf_addf(sb, "The rule at %s", facts->rule);
+	else
+		strbuf_addf(sb, "No rule (%s)", facts->rule);
+	if (reason != NULL)
+		strbuf_addf(sb, " did not have the last word (%s): it became", reason);
+	else
+		strbuf_adds(sb, " decided");
+	strbuf_addf(sb, " %s.\n", meaning(facts->directive));
+}
+
+/* "/user/a, /user/b and 3 more" */
+static size_t
+add_others(struct strbuf *sb, const struct facts *facts)
+{
+	const size_t shown_max = 5;
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(facts->scope); i++) {
+		const char *path = json_string_value(json_array_get(facts->scope, i));
+
+		if (path == NULL || strcmp(path, facts->path) == 0)
+			continue;
+		if (n < shown_max)
+			strbuf_addf(sb, "%s%s", n > 0 ? ", " : "", path);
+		n++;
+	}
+	if (n > shown_max)
+		strbuf_addf(sb, " and %zu more", n - shown_max);
+	return n;
+}
+
+/* The supervisor of the actor that failed; NULL: the actor is gone, or is /user. */
+static const struct conf_actor *
+supervisor_of(const struct shell *shell, const char *path, struct ref *ret)
+{
+	struct ref ref = actors_find(&shell->actors, path);
+	const struct actor *actor;
+
+	if (ref_is_none(ref) || !core_valid(shell->core, ref) || ref.slot == CORE_USER)
+		return NULL;
+	*ret = core_parent(shell->core, ref);
+	actor = actors_get(&shell->actors, *ret);
+	return actor != NULL ? actor->conf : NULL;
+}
+
+static void
+say_scope(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+{
+	struct ref ref;
+	const struct conf_actor *supervisor = supervisor_of(shell, facts->path, &ref);
+	struct strbuf others;
+	size_t n;
+
+	if (supervisor == NULL)
+		return;
+	strbuf_init(&others, EVENT_BYTES_MAX);
+	n = add_others(&others, facts);
+	strbuf_addf(sb, "Its supervisor is %s, strategy %s: ", shell_path(shell, ref),
+	            strategy_names[supervisor->spec.strategy]);
+	if (n > 0)
+		strbuf_addf(sb, "taken along: %s.\n", strbuf_str(&others));
+	else
+		strbuf_adds(sb, "no other actor was taken along.\n");
+	strbuf_done(&others);
+}
+
+static void
+say_counters(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+{
+	struct ref ref;
+	const struct conf_actor *supervisor = supervisor_of(shell, facts->path, &ref);
+	const struct intensity_spec *intensity;
+
+	if (supervisor == NULL || facts->window < 0 ||
+	    strcmp(facts->directive, "restart") != 0)
+		return;
+	intensity = &supervisor->spec.intensity;
+	if (intensity->unlimited)
+		return;
+	strbuf_addf(
+	    sb,
+	    "That made %" JSON_INTEGER_FORMAT " of at most %u restarts below %s within ",
+	    facts->window, (unsigned int)intensity->restarts, shell_path(shell, ref));
+	add_duration(sb, (json_int_t)intensity->within_ms);
+	strbuf_adds(sb, ".\n");
+}
+
+static void
+say_delay(struct strbuf *sb, const struct facts *facts)
+{
+	if (facts->delay_ms <= 0)
+		return;
+	strbuf_adds(sb, "The backoff put the next start off by ");
+	add_duration(sb, facts->delay_ms);
+	strbuf_adds(sb, ".\n");
+}
+
+/* The last lines that the process wrote, which often say more than all the rest. */
+static void
+say_last_words(struct strbuf *sb, const json_t *failure)
+{
+	const json_t *words = json_object_get(failure, "last_words");
+
+	if (json_array_size(words) == 0)
+		return;
+	strbuf_addf(sb, "The last that %s wrote:\n", explain_field(failure, "origin"));
+	for (size_t i = 0; i < json_array_size(words); i++) {
+		const json_t *line = json_array_get(words, i);
+
+		strbuf_adds(sb, "  | ");
+		strbuf_add_visible(sb, json_string_value(line), json_string_length(line));
+		strbuf_addc(sb, '\n');
+	}
+}
+
+/* Hooks that failed, giving up and escalating, in the order in which they happened. */
+static void
+say_consequences(struct strbuf *sb, const json_t *const *chain, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *event = explain_field(chain[i], "event");
+
+		if (strcmp(event, "gave_up") != 0 && strcmp(event, "escalated") != 0 &&
+		    strcmp(event, "killed_after_timeout") != 0 &&
+		    strcmp(event, "unkillable") != 0 && strcmp(event, "hook_failed") != 0)
+			continue;
+		strbuf_addf(sb, "%s ", explain_field(chain[i], "path"));
+		explain_step(sb, chain[i]);
+		strbuf_adds(sb, ".\n");
+	}
+}
+
+static void
+say_running(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+            const char *since)
+{
+	const struct actor *actor = actors_get(&shell->actors, view->ref);
+
+	strbuf_adds(sb, "running");
+	if (actor != NULL && actor->pid != 0)
+		strbuf_addf(sb, " as process %d", (int)actor->pid);
+	strbuf_addf(sb, " since %s", since);
+	if (view->degraded)
+		strbuf_adds(sb, ", but a child of it failed");
+	else if (!view->ready)
+		strbuf_adds(sb, ", not ready");
+}
+
+/* A suspend by command may have named a supervisor above the actor. */
+static void
+say_suspended(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+              const char *since)
+{
+	struct node_view above = *view;
+
+	strbuf_addf(sb, "standing still since %s", since);
+	while (above.suspends == 0 && !ref_is_none(above.parent))
+		core_view(shell->core, above.parent, shell->now_ms, &above);
+	if (above.suspends > 0)
+		strbuf_addf(sb, ", until somebody says 'supctl resume %s'",
+		            glob_below_user(shell_path(shell, above.ref)));
+	if (view->suspended > 1)
+		strbuf_addf(sb, "; it is suspended %u times in all", view->suspended);
+}
+
+static void
+say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+            uint64_t now_ms)
+{
+	if (view->state == STATE_BACKOFF) {
+		strbuf_adds(sb, "waiting for its next start");
+		if (view->due_ms > now_ms) {
+			strbuf_adds(sb, ", in ");
+			add_duration(sb, (json_int_t)(view->due_ms - now_ms));
+		}
+		return;
+	}
+	strbuf_adds(sb, "waiting for ");
+	if (view->asleep)
+		strbuf_adds(sb, "a client");
+	else if (!waiting_text(sb, shell, view))
+		strbuf_adds(sb, "its turn");
+}
+
+static void
+say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+          const char *since, uint64_t now_ms)
+{
+	switch (view->state) {
+	case STATE_SUSPENDED:
+		say_suspended(sb, shell, view, since);
+		break;
+	case STATE_RUNNING:
+		say_running(sb, shell, view, since);
+		break;
+	case STATE_BACKOFF:
+	case STATE_WAITING:
+		say_waiting(sb, shell, view, now_ms);
+		break;
+	case STATE_STARTING:
+		strbuf_addf(sb, "starting since %s, not ready yet", since);
+		break;
+	case STATE_STOPPING:
+		strbuf_addf(sb, "stopping since %s", since);
+		break;
+	case STATE_FAILED:
+		strbuf_addf(sb, "failed since %s, until somebody says 'supctl start %s'",
+		            since, glob_below_user(shell_path(shell, view->ref)));
+		break;
+	case STATE_STOPPED:
+		strbuf_addf(sb, "stopped since %s", since);
+		if (view->held)
+			strbuf_adds(sb, ", and held until somebody starts it");
+		break;
+	case STATE_UNKILLABLE:
+		unkillable_text(sb, shell, view->ref);
+		strbuf_adds(sb,
+		            "; no other process of it is started before that is gone");
+		break;
+	case STATE_DONE:
+	case NODE_STATE_MAX:
+		strbuf_addf(sb, "done since %s: it ended normally", since);
+		break;
+	}
+}
+
+/* Where all that led to: the state now. */
+static void
+say_now(struct strbuf *sb, const struct shell *shell, struct ref ref)
+{
+	struct view_clock clock;
+	struct node_view view;
+	char since[CLOCK_TEXT_MAX];
+
+	view_clock_init(&clock);
+	core_view(shell->core, ref, clock.mono_ms, &view);
+	(void)clock_format(view_wall_us(&clock, view.since_ms), 3, since);
+	strbuf_adds(sb, "Now: ");
+	say_state(sb, shell, &view, since, clock.mono_ms);
+	if (view.restarts > 0)
+		strbuf_addf(sb, "; %llu automatic restart%s in all",
+		            (unsigned long long)view.restarts,
+		            view.restarts == 1 ? "" : "s");
+	strbuf_adds(sb, ".\n");
+}
+
+static void
+say_facts(struct strbuf *sb, const struct shell *shell, struct ref ref,
+          const struct facts *facts)
+{
+	say_what(sb, facts, shell_path(shell, ref));
+	say_program(sb, shell, facts);
+	say_blame(sb, shell, facts);
+	say_rule(sb, facts);
+	say_scope(sb, shell, facts);
+	say_counters(sb, shell, facts);
+	say_delay(sb, facts);
+}
+
+/* Which step of a start failed, as the cause has it: nothing of the last one, the exec.
+ */
+static const char *
+step_of(const char *key)
+{
+	return key[0] != '\0' ? key : "exec";
+}
+
+static void
+say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
+               const json_t *failure)
+{
+	const json_t *cause = json_object_get(failure, "cause");
+	const bool is_exec = strcmp(explain_field(cause, "kind"), "exec") == 0;
+	const struct facts facts = {
+	    .path = explain_field(failure, "path"),
+	    .origin = explain_field(failure, "origin"),
+	    .at = explain_field(failure, "time"),
+	    .cause = cause_of(failure),
+	    .step = is_exec ? step_of(explain_field(cause, "key")) : NULL,
+	    .directive = explain_field(failure, "directive"),
+	    .rule = explain_field(failure, "rule"),
+	    .reason = explain_field(failure, "reason"),
+	    .scope = json_object_get(failure, "scope"),
+	    .delay_ms = number(failure, "delay_ms"),
+	    .window = number(failure, "window"),
+	};
+
+	say_facts(sb, shell, ref, &facts);
+}
+
+/* The event is not in the ring any more: the core remembers the most important. */
+static void
+say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
+{
+	const struct actor *actor = actors_get(&shell->actors, view->ref);
+	struct view_clock clock;
+	struct strbuf cause;
+	struct strbuf rule;
+	char at[CLOCK_TEXT_MAX];
+	uint64_t at_us;
+
+	view_clock_init(&clock);
+	at_us = view_wall_us(&clock, view->failed_at_ms);
+	if (actor != NULL && actor->failed_at_wall_us != 0)
+		at_us = actor->failed_at_wall_us;
+	(void)clock_format(at_us, 3, at);
+	strbuf_init(&cause, 4096);
+	strbuf_init(&rule, 4096);
+	cause_text(&cause, &view->cause,
+	           cause_about(&shell->actors, &view->cause, view->origin));
+	rule_name(&rule, shell->conf, view->rule_preset, view->rule_place, view->reason);
+	const struct facts facts = {
+	    .path = shell_path(shell, view->ref),
+	    .origin = shell_path(shell, view->origin),
+	    .at = at,
+	    .cause = strbuf_str(&cause),
+	    .step = view->cause.kind == CAUSE_EXEC ? step_of(view->cause.key) : NULL,
+	    .directive = directive_names[view->directive],
+	    .rule = strbuf_str(&rule),
+	    .reason = decision_reason_names[view->reason],
+	    .window = -1,
+	};
+	say_facts(sb, shell, view->ref, &facts);
+	strbuf_done(&cause);
+	strbuf_done(&rule);
+}
+
+/* The actor's reaction to the end of a watched actor; a death pact is a failure. */
+static void
+say_told(struct strbuf *sb, const char *me, const json_t *told)
+{
+	static const char *const deeds[REACTION_MAX] = {
+	    [REACTION_SIGNAL] = "got a signal",
+	    [REACTION_RUN] = "ran a command",
+	    [REACTION_RESTART] = "was restarted",
+	    [REACTION_STOP] = "was stopped",
+	};
+	const char *reaction = explain_field(told, "reaction");
+
+	for (size_t i = 0; i < REACTION_MAX; i++)
+		if (deeds[i] != NULL && strcmp(reaction, reaction_names[i]) == 0)
+			strbuf_addf(
+			    sb, "%s watches %s, which ended for good at %s: so it %s.\n",
+			    me, explain_field(told, "path"), explain_field(told, "time"),
+			    deeds[i]);
+}
+
+/* `shell` is asked for what is true now. */
+void
+explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
+             const struct explained *explained)
+{
+	const char *me = shell_path(shell, ref);
+	struct node_view view;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	if (explained->failure != NULL)
+		say_from_event(sb, shell, ref, explained->failure);
+	else if (view.has_failure)
+		say_from_view(sb, shell, &view);
+	else
+		strbuf_addf(sb, "%s has not failed since it was added.\n", me);
+	say_last_words(sb, explained->failure);
+	say_consequences(sb, explained->chain, explained->n_chain);
+	if (explained->told != NULL)
+		say_told(sb, me, explained->told);
+	say_now(sb, shell, ref);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: ISC */
+/* view.c - an actor as a reader sees it: the core's view joined with the shell's, as
+ * JSON.
+ *
+ * Written by hand, because ten thousand actors are to be shown in a few milliseconds.
+ */
+#include "config.h"
+
+#include "daemon/report/view.h"
+
+#include "daemon/state/cause.h"
+#include "daemon/processes/procs.h"
+#include "daemon/state/shell.h"
+#include "daemon/report/waiting.h"
+#include "os/clock.h"
+#include "os/usage.h"
+
+/* Append a string that is known when compiling. */
+#define ADD(sb, text) strbuf_add(sb, text, sizeof(text) - 1)
+
+/* Read both clocks. */
+void
+view_clock_init(struct view_clock *clock)
+{
+	clock->mono_ms = clock_mono_ms();
+	clock->wall_us = clock_wall_us();
+	clock->resources = false;
+}
+
+/* The wall clock's time, in µs, of a moment of the monotonic clock, in ms. */
+uint64_t
+view_wall_us(const struct view_clock *clock, uint64_t at_ms)
+{
+	uint64_t ago_ms = clock->mono_ms > at_ms ? clock->mono_ms - at_ms : 0;
+
+	return clock->wall_us - ago_ms * 1000;
+}
+
+static void
+add_bool(struct strbuf *sb, bool value)
+{
+	strbuf_adds(sb, value ? "true" : "false");
+}
+
+static void
+add_string(struct strbuf *sb, const char *text)
+{
+	if (text == NULL)
+		ADD(sb, "null");
+	else
+		strbuf_add_json(sb, text);
+}
+
+static void
+add_time(struct strbuf *sb, uint64_t wall_us)
+{
+	char text[CLOCK_TEXT_MAX];
+
+	strbuf_addc(sb, '"');
+	strbuf_adds(sb, clock_format(wall_us, 3, text));
+	strbuf_addc(sb, '"');
+}
+
+/* Time until the start that is due: never more than the delay, however the clocks round.
+ */
+static uint64_t
+left_ms(const struct node_view *view, uint64_t now_ms)
+{
+	uint64_t ms = view->due_ms > now_ms ? view->due_ms - now_ms : 0;
+
+	return ms < view->delay_ms ? ms : view->delay_ms;
+}
+
+/* Type Backoff, or null. */
+static void
+add_backoff(struct strbuf *sb, const struct node_view *view, uint64_t now_ms)
+{
+	if (view->failures == 0) {
+		ADD(sb, "null");
+		return;
+	}
+	ADD(sb, "{\"failures\":");
+	strbuf_add_number(sb, view->failures);
+	ADD(sb, ",\"delay_ms\":");
+	strbuf_add_number(sb, view->delay_ms);
+	ADD(sb, ",\"due_in_ms\":");
+	if (view->due_ms == 0)
+		ADD(sb, "null");
+	else
+		strbuf_add_number(sb, left_ms(view, now_ms));
+	strbuf_addc(sb, '}');
+}
+
+/* Type Failure, or null. */
+static void
+add_failure(struct strbuf *sb, const struct shell *shell, const struct view_clock *clock,
+            const struct actor *actor, const struct node_view *view)
+{
+	struct strbuf rule;
+
+	if (!view->has_failure) {
+		ADD(sb, "null");
+		return;
+	}
+	ADD(sb, "{\"cause\":");
+	cause_json(sb, &view->cause,
+	           cause_about(&shell->actors, &view->cause, view->origin));
+	ADD(sb, ",\"origin\":");
+	strbuf_add_json(sb, shell_path(shell, view->origin));
+	ADD(sb, ",\"directive\":\"");
+	strbuf_adds(sb, directive_names[view->directive]);
+	ADD(sb, "\",\"rule\":");
+	strbuf_init(&rule, 4096);
+	rule_name(&rule, shell->conf, view->rule_preset, view->rule_place, view->reason);
+	strbuf_add_json(sb, strbuf_str(&rule));
+	strbuf_done(&rule);
+	ADD(sb, ",\"at\":");
+	if (actor != NULL && actor->failed_at_wall_us != 0)
+		add_time(sb, actor->failed_at_wall_us);
+	else
+		add_time(sb, view_wall_us(clock, view->failed_at_ms));
+	strbuf_addc(sb, '}');
+}
+
+static void
+add_uptime(struct strbuf *sb, const struct actor *actor, const struct node_view *view,
+           uint64_t now_ms)
+{
+	uint64_t since_ms = view->since_ms;
+
+	if (view->state != STATE_RUNNING && view->state != STATE_SUSPENDED) {
+		ADD(sb, "null");
+		return;
+	}
+	if (actor != NULL && actor->pid != 0)
+		since_ms = actor->process_started_ms;
+	strbuf_add_number(sb, now_ms > since_ms ? now_ms - since_ms : 0);
+}
+
+static void
+add_identity(struct strbuf *sb, const struct shell *shell, const struct actor *actor,
+             const struct node_view *view)
+{
+	ADD(sb, "{\"path\":");
+	strbuf_add_json(sb, shell_path(shell, view->ref));
+	ADD(sb, ",\"kind\":\"");
+	strbuf_adds(sb, node_kind_names[view->kind]);
+	ADD(sb, "\",\"state\":\"");
+	strbuf_adds(sb, node_state_names[view->state]);
+	ADD(sb, "\",\"pid\":");
+	if (actor != NULL && actor->pid != 0)
+		strbuf_add_number(sb, (uint64_t)actor->pid);
+	else
+		ADD(sb, "null");
+	ADD(sb, ",\"incarnation\":");
+	strbuf_add_number(sb, view->incarnation);
+	ADD(sb, ",\"generation\":");
+	strbuf_add_number(sb, view->generation);
+	ADD(sb, ",\"ready\":");
+	add_bool(sb, view->ready);
+	ADD(sb, ",\"held\":");
+	add_bool(sb, view->held);
+	ADD(sb, ",\"suspended\":");
+	strbuf_add_number(sb, view->suspended);
+	ADD(sb, ",\"sigstopped\":");
+	add_bool(sb, actor != NULL && actor->sigstopped);
+}
+
+static void
+add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *actor,
+           const struct node_view *view)
+{
+	ADD(sb, ",\"strategy\":");
+	add_string(sb, view->kind != NODE_WORKER ? strategy_names[view->strategy] : NULL);
+	ADD(sb, ",\"restart\":\"");
+	strbuf_adds(sb, restart_type_names[view->restart]);
+	ADD(sb, "\",\"description\":");
+	add_string(sb, actor != NULL && actor->conf != NULL ? actor->conf->description
+	                                                    : NULL);
+	ADD(sb, ",\"dead_letters\":");
+	strbuf_add_number(sb, actor != NULL ? actor->dead_letters : 0);
+	ADD(sb, ",\"status\":");
+	add_string(sb, actor != NULL ? actor->status : NULL);
+	ADD(sb, ",\"waits_for\":");
+	waiting_json(sb, shell, view);
+}
+
+/* What the processes take of the machine; null without processes.  A field that few
+ * kernels count is present only where it is counted. */
+static void
+add_resources(struct strbuf *sb, const struct shell *shell, const struct actor *actor)
+{
+	struct usage usage;
+
+	ADD(sb, ",\"resources\":");
+	if (actor == NULL || !procs_usage(shell->procs, actor->ref, &usage)) {
+		ADD(sb, "null");
+		return;
+	}
+	ADD(sb, "{\"memory_bytes\":");
+	strbuf_add_number(sb, usage.memory_bytes);
+	ADD(sb, ",\"cpu_usec\":");
+	strbuf_add_number(sb, usage.cpu_usec);
+	ADD(sb, ",\"processes\":");
+	strbuf_add_number(sb, usage.processes);
+	ADD(sb, ",\"descriptors\":");
+	strbuf_add_number(sb, usage.descriptors);
+	if (usage.has_io) {
+		ADD(sb, ",\"read_bytes\":");
+		strbuf_add_number(sb, usage.read_bytes);
+		ADD(sb, ",\"write_bytes\":");
+		strbuf_add_number(sb, usage.write_bytes);
+	}
+	strbuf_addc(sb, '}');
+}
+
+/* An object of type Actor, every field of it; the actor must be there. */
+void
+view_actor_json(struct strbuf *sb, const struct shell *shell,
+                const struct view_clock *clock, struct ref ref)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+	struct node_view view;
+
+	core_view(shell->core, ref, clock->mono_ms, &view);
+	add_identity(sb, shell, actor, &view);
+	ADD(sb, ",\"since\":");
+	add_time(sb, view_wall_us(clock, view.since_ms));
+	ADD(sb, ",\"uptime_ms\":");
+	add_uptime(sb, actor, &view, clock->mono_ms);
+	ADD(sb, ",\"restarts\":");
+	strbuf_add_number(sb, view.restarts);
+	ADD(sb, ",\"window\":");
+	strbuf_add_number(sb, view.window);
+	ADD(sb, ",\"backoff\":");
+	add_backoff(sb, &view, clock->mono_ms);
+	ADD(sb, ",\"last_failure\":");
+	add_failure(sb, shell, clock, actor, &view);
+	add_policy(sb, shell, actor, &view);
+	add_resources(sb, shell, clock->resources ? actor : NULL);
+	strbuf_addc(sb, '}');
+}
+
+/* An array of the actors of the list that still exist. */
+void
+view_actors_json(struct strbuf *sb, const struct shell *shell,
+                 const struct ref_list *list, bool resources)
+{
+	struct view_clock clock;
+	bool any = false;
+
+	view_clock_init(&clock);
+	clock.resources = resources;
+	strbuf_addc(sb, '[');
+	for (size_t i = 0; i < list->n; i++) {
+		if (!core_valid(shell->core, list->at[i]))
+			continue;
+		if (any)
+			strbuf_addc(sb, ',');
+		view_actor_json(sb, shell, &clock, list->at[i]);
+		any = true;
+	}
+	strbuf_addc(sb, ']');
+}

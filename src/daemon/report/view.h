@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: ISC */
+/* view.h - an actor as a reader sees it: the core's view joined with the shell's, as
+ * JSON. */
+#ifndef DAEMON_VIEW_H
+#define DAEMON_VIEW_H
+
+#include "base/strbuf.h"
+#include "core/core.h"
+#include "daemon/state/resolve.h"
+
+struct shell;
+
+/* Both clocks at one moment, to tell when something happened that the core timed, and
+ * whether to look what processes take of the machine: that costs a few system calls. */
+struct view_clock {
+	uint64_t mono_ms;
+	uint64_t wall_us;
+	bool resources;
+};
+
+void view_clock_init(struct view_clock *clock);
+uint64_t view_wall_us(const struct view_clock *clock, uint64_t at_ms);
+void view_actor_json(struct strbuf *sb, const struct shell *shell,
+                     const struct view_clock *clock, struct ref ref);
+void view_actors_json(struct strbuf *sb, const struct shell *shell,
+                      const struct ref_list *list, bool resources);
+
+#endif

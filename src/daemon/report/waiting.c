@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: ISC */
+/* waiting.c - the actors that an actor waits for before its start: an elder sibling, and
+ * its needs.
+ */
+#include "config.h"
+
+#include "daemon/report/waiting.h"
+
+#include <string.h>
+
+#include "daemon/state/resolve.h"
+#include "daemon/state/shell.h"
+
+/* So many of the replicas that are waited for are named; the rest is not. */
+#define NAMED_MAX 16
+
+/* Goes through the actors that an actor waits for. */
+struct waiting {
+	const struct shell *shell;
+	const struct node_view *view;
+	const char *path; /* whom */
+	const char *what; /* what they are to do */
+	bool elder_done;
+	uint32_t need;
+	uint32_t n; /* number of actors named for this need */
+	struct ref at;
+};
+
+static bool
+lacks(const struct waiting *waiting, uint32_t need)
+{
+	return (waiting->view->lacks >> need & 1) != 0;
+}
+
+/* The next actor of a need; if no actor has that name, the name itself, once. */
+static bool
+next_of_need(struct waiting *waiting, const struct conf_actor *conf)
+{
+	const struct shell *shell = waiting->shell;
+	const bool is_first = waiting->n++ == 0;
+
+	if (waiting->n > NAMED_MAX)
+		return false;
+	waiting->at = core_lack_next(shell->core, waiting->view->ref, waiting->need,
+	                             waiting->at);
+	if (!ref_is_none(waiting->at))
+		waiting->path = shell_path(shell, waiting->at);
+	else if (is_first)
+		waiting->path = conf->needs[waiting->need].path;
+	else
+		return false;
+	return true;
+}
+
+static const char *
+phrase(enum need level)
+{
+	switch (level) {
+	case NEED_STARTED:
+		return "to be started";
+	case NEED_READY:
+		return "to be ready";
+	case NEED_COMPLETED:
+		return "to complete";
+	case NEED_MAX:
+		break;
+	}
+	return "";
+}
+
+/* The next actor; false: none is left. */
+static bool
+next(struct waiting *waiting)
+{
+	const struct node_view *view = waiting->view;
+	const struct actor *actor = actors_get(&waiting->shell->actors, view->ref);
+	const struct conf_actor *conf = actor == NULL ? NULL : actor->conf;
+
+	if (!waiting->elder_done) {
+		waiting->elder_done = true;
+		waiting->what = "to be ready";
+		if (!ref_is_none(view->waits_for)) {
+			waiting->path = shell_path(waiting->shell, view->waits_for);
+			return true;
+		}
+	}
+	while (conf != NULL && waiting->need < conf->spec.n_needs) {
+		waiting->what = phrase(conf->spec.needs[waiting->need].level);
+		/* As an elder sibling it has been named already. */
+		while (lacks(waiting, waiting->need) && next_of_need(waiting, conf))
+			if (ref_is_none(waiting->at) ||
+			    waiting->at.slot != view->waits_for.slot)
+				return true;
+		waiting->need++;
+		waiting->n = 0;
+		waiting->at = REF_NONE;
+	}
+	return false;
+}
+
+static struct waiting
+begin(const struct shell *shell, const struct node_view *view)
+{
+	return (struct waiting){.shell = shell, .view = view, .at = REF_NONE};
+}
+
+void
+waiting_json(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
+{
+	struct waiting waiting = begin(shell, view);
+	char separator = '[';
+
+	if (ref_is_none(view->waits_for) && view->lacks == 0) {
+		strbuf_adds(sb, "null");
+		return;
+	}
+	while (next(&waiting)) {
+		strbuf_addc(sb, separator);
+		strbuf_add_json(sb, waiting.path);
+		separator = ',';
+	}
+	strbuf_adds(sb, separator == '[' ? "null" : "]");
+}
+
+bool
+waiting_text(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
+{
+	struct waiting waiting = begin(shell, view);
+	const char *separator = "";
+
+	while (next(&waiting)) {
+		strbuf_addf(sb, "%s%s %s", separator, waiting.path, waiting.what);
+		separator = ", ";
+	}
+	return *separator != '\0';
+}

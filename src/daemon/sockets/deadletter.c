@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: ISC */
+/* deadletter.c - clients of an actor that is down, and that nothing serves, are counted.
+ */
+#include "config.h"
+
+#include "daemon/sockets/deadletter.h"
+
+#include "daemon/state/log.h"
+#include "daemon/sockets/mailbox.h"
+#include "daemon/processes/record.h"
+#include "daemon/state/shell.h"
+
+/* An event tells of all dead letters of so long. */
+#define TELL_EVERY_S 0.1
+
+/* Tell of what was not told yet. */
+static void
+tell(struct deadletters *dead)
+{
+	struct shell *shell = dead->shell;
+	struct event_head head = {.event = "dead_letter"};
+	struct node_view view;
+
+	if (dead->untold == 0 || !core_valid(shell->core, dead->owner))
+		return;
+	core_view(shell->core, dead->owner, shell->now_ms, &view);
+	head.path = shell_path(shell, dead->owner);
+	head.incarnation = view.incarnation;
+	head.generation = view.generation;
+	events_begin(&shell->events, &head);
+	events_string(&shell->events, "socket", dead->socket);
+	events_number(&shell->events, "count", dead->untold);
+	events_end(&shell->events);
+	log_line(LOG_LEVEL_DEBUG, "%s: %u dead letters at socket %s", head.path,
+	         dead->untold, dead->socket);
+	dead->untold = 0;
+}
+
+static void
+on_tell(struct ev_loop *loop, ev_timer *watcher, int revents)
+{
+	(void)loop;
+	(void)revents;
+	tell(watcher->data);
+}
+
+void
+deadletters_init(struct deadletters *dead, struct shell *shell)
+{
+	*dead = (struct deadletters){.shell = shell, .owner = REF_NONE};
+	ev_timer_init(&dead->tell, on_tell, TELL_EVERY_S, 0.);
+	dead->tell.data = dead;
+}
+
+void
+deadletters_done(struct deadletters *dead)
+{
+	ev_timer_stop(dead->shell->loop, &dead->tell);
+	tell(dead);
+}
+
+/* So many more came.  The first is told at once, those of the next moment together. */
+void
+deadletters_count(struct deadletters *dead, const struct mailbox *mailbox, uint32_t n)
+{
+	struct shell *shell = dead->shell;
+	struct actor *actor = actors_get(&shell->actors, dead->owner);
+
+	if (actor == NULL || n == 0)
+		return;
+	actor->dead_letters += n;
+	record_slot(shell, actor->ref.slot);
+	dead->untold += n;
+	dead->socket = mailbox->socket->name;
+	if (ev_is_active(&dead->tell))
+		return;
+	tell(dead);
+	ev_timer_set(&dead->tell, TELL_EVERY_S, 0.);
+	ev_timer_start(shell->loop, &dead->tell);
+}

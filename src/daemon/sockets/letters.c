@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: ISC */
+/* letters.c - listens at the mailboxes of actors that have no process. */
+#include "config.h"
+
+#include "daemon/sockets/letters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "daemon/sockets/deadletter.h"
+#include "daemon/sockets/lending.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+#include "daemon/state/system.h"
+#include "os/sock.h"
+
+/* The reaction to a client. */
+enum listening { UNATTENDED, ACTIVATING, ATTENDED };
+
+/* What listens at one mailbox. */
+struct letterbox {
+	struct shell *shell;
+	struct mailbox *mailbox;
+	enum listening listening;
+	struct ref called; /* ACTIVATING */
+	struct deadletters dead;
+	uint32_t loan; /* ATTENDED: number from lending_give() */
+	ev_io io;      /* ACTIVATING */
+};
+
+struct letters {
+	struct shell *shell;
+	struct ref *touched;
+	size_t n, cap;
+	bool all; /* all actors: there was no memory for a list */
+	struct lending *lending;
+};
+
+struct letters *
+letters_new(struct shell *shell, struct err *err)
+{
+	struct letters *letters = calloc(1, sizeof(*letters));
+
+	if (letters == NULL) {
+		err_set(err, ENOMEM, "mailboxes");
+		return NULL;
+	}
+	letters->shell = shell;
+	letters->all = true;
+	letters->lending = lending_new(shell, err);
+	if (letters->lending == NULL) {
+		letters_free(letters);
+		return NULL;
+	}
+	return letters;
+}
+
+void
+letters_free(struct letters *letters)
+{
+	if (letters == NULL)
+		return;
+	lending_free(letters->lending);
+	free(letters->touched);
+	free(letters);
+}
+
+/* What is lent to /system/letters. */
+struct lending *
+letters_lending(const struct letters *letters)
+{
+	return letters->lending;
+}
+
+void
+letters_touch(struct letters *letters, struct ref ref)
+{
+	struct actor *actor;
+	struct ref *larger;
+
+	actor = actors_get(&letters->shell->actors, ref);
+	if (actor == NULL)
+		return;
+	actor->is_called = false;
+	if (letters->all || actor->is_touched ||
+	    (actor->conf->process.n_sockets == 0 && !actor->conf->spec.on_demand))
+		return;
+	if (letters->n == letters->cap) {
+		size_t cap = letters->cap == 0 ? 64 : 2 * letters->cap;
+
+		larger = reallocarray(letters->touched, cap, sizeof(*larger));
+		if (larger == NULL) {
+			letters->all = true;
+			return;
+		}
+		letters->touched = larger;
+		letters->cap = cap;
+	}
+	actor->is_touched = true;
+	letters->touched[letters->n++] = ref;
+}
+
+void
+letters_touch_all(struct letters *letters)
+{
+	letters->all = true;
+}
+
+/* ---- one mailbox ---------------------------------------------------------------------
+ */
+
+static void
+stop(struct letterbox *letterbox)
+{
+	struct shell *shell = letterbox->shell;
+
+	ev_io_stop(shell->loop, &letterbox->io);
+	lending_take_back(shell->letters->lending, &letterbox->loan);
+	letterbox->listening = UNATTENDED;
+}
+
+/* A client came for an actor that is to start on demand. */
+static void
+call(struct letterbox *letterbox)
+{
+	struct shell *shell = letterbox->shell;
+	struct actor *actor = actors_get(&shell->actors, letterbox->called);
+	const struct event knock = {.kind = EVENT_KNOCK, .ref = letterbox->called};
+
+	stop(letterbox);
+	if (actor == NULL || actor->is_called)
+		return;
+	actor->is_called = true;
+	shell_post(shell, &knock);
+}
+
+static void
+on_readable(struct ev_loop *loop, ev_io *watcher, int revents)
+{
+	(void)loop;
+	(void)revents;
+	call(watcher->data);
+}
+
+static struct letterbox *
+letterbox_of(struct shell *shell, struct mailbox *mailbox)
+{
+	struct letterbox *letterbox = mailbox->letterbox;
+
+	if (letterbox != NULL || mailbox->fd < 0)
+		return letterbox;
+	letterbox = calloc(1, sizeof(*letterbox));
+	if (letterbox == NULL) {
+		(void)log_errno(-ENOMEM, "listen at %s", mailbox->socket->address);
+		return NULL;
+	}
+	letterbox->shell = shell;
+	letterbox->mailbox = mailbox;
+	deadletters_init(&letterbox->dead, shell);
+	ev_io_init(&letterbox->io, on_readable, mailbox->fd, EV_READ);
+	letterbox->io.data = letterbox;
+	letterbox->loan = LENDING_NONE;
+	mailbox->letterbox = letterbox;
+	return letterbox;
+}
+
+void
+letters_forget(struct mailbox *mailbox)
+{
+	struct letterbox *letterbox = mailbox->letterbox;
+
+	if (letterbox == NULL)
+		return;
+	stop(letterbox);
+	lending_forget(letterbox->shell->letters->lending, mailbox);
+	deadletters_done(&letterbox->dead);
+	free(letterbox);
+	mailbox->letterbox = NULL;
+}
+
+static void
+listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listening,
+           struct ref owner, struct ref called)
+{
+	struct letterbox *letterbox = mailbox->letterbox;
+
+	if (listening == UNATTENDED) {
+		if (letterbox != NULL && letterbox->listening != UNATTENDED)
+			stop(letterbox);
+		return;
+	}
+	letterbox = letterbox_of(shell, mailbox);
+	if (letterbox == NULL)
+		return;
+	letterbox->dead.owner = owner;
+	letterbox->called = called;
+	if (letterbox->listening != listening)
+		stop(letterbox);
+	letterbox->listening = listening;
+	if (listening == ACTIVATING)
+		ev_io_start(shell->loop, &letterbox->io);
+	else if (letterbox->loan == LENDING_NONE)
+		lending_give(shell->letters->lending, mailbox, &letterbox->dead,
+		             &letterbox->loan);
+}
+
+/* ---- one actor -----------------------------------------------------------------------
+ */
+
+static bool
+waits(const struct node_view *view)
+{
+	return view->asleep && !view->awake;
+}
+
+/* The actor that a configured one of ours has become. */
+static struct ref
+ref_of(const struct shell *shell, uint32_t index)
+{
+	return actors_find_static(&shell->actors, shell->conf->actors[index].path);
+}
+
+static bool
+view_of(const struct shell *shell, struct ref ref, struct node_view *ret)
+{
+	if (!core_valid(shell->core, ref))
+		return false;
+	core_view(shell->core, ref, shell->now_ms, ret);
+	return true;
+}
+
+/* Decide about a socket, as seen from its owner: what listens now? */
+static void
+look_at(struct shell *shell, struct mailbox *mailbox, struct ref owner,
+        const struct node_view *view)
+{
+	enum listening listening = UNATTENDED;
+	struct ref called = owner;
+	struct node_view handler;
+
+	if (waits(view)) {
+		listening = ACTIVATING;
+	} else if (!view->alive && !view->asleep) {
+		switch (mailbox->socket->while_down) {
+		case WHILE_DOWN_REFUSE:
+		case WHILE_DOWN_REPLY:
+			listening = ATTENDED;
+			break;
+		case WHILE_DOWN_HANDLER:
+			called = ref_of(shell, mailbox->socket->handler);
+			if (view_of(shell, called, &handler) && waits(&handler))
+				listening = ACTIVATING;
+			break;
+		case WHILE_DOWN_QUEUE:
+		case WHILE_DOWN_MAX:
+			break;
+		}
+	}
+	listen_for(shell, mailbox, listening, owner, called);
+}
+
+/* A handler is needed as long as an actor that it stands in for cannot serve. */
+static void
+look_at_handled(struct letters *letters, const struct mailboxes *mailboxes,
+                uint32_t index, struct ref ref)
+{
+	struct shell *shell = letters->shell;
+	struct mailbox *mailbox;
+	struct node_view view;
+	bool is_needed = mailboxes_of(mailboxes, index, 0) != NULL;
+
+	for (size_t i = 0; (mailbox = mailboxes_handled(mailboxes, index, i)) != NULL;
+	     i++) {
+		const struct ref owner = ref_of(shell, mailbox->actor);
+
+		if (!view_of(shell, owner, &view))
+			continue;
+		look_at(shell, mailbox, owner, &view);
+		is_needed = is_needed || (!view.asleep && !(view.alive && view.ready));
+	}
+	if (!is_needed && view_of(shell, ref, &view) && view.awake)
+		shell_post(shell, &(struct event){.kind = EVENT_REST, .ref = ref});
+}
+
+static void
+look_at_actor(struct letters *letters, struct ref ref)
+{
+	struct shell *shell = letters->shell;
+	struct actor *actor = actors_get(&shell->actors, ref);
+	const struct mailboxes *mailboxes;
+	struct mailbox *mailbox;
+	struct node_view view;
+	uint32_t index;
+
+	if (actor == NULL)
+		return;
+	actor->is_touched = false;
+	mailboxes = mailboxes_for(shell, actor, &index);
+	if (mailboxes == NULL || !view_of(shell, ref, &view))
+		return;
+	/* Where a socket is missing no client can come: the start opens it, or fails. */
+	if (waits(&view) && mailboxes_are_missing(mailboxes, index))
+		shell_post(shell, &(struct event){.kind = EVENT_KNOCK, .ref = ref});
+	for (size_t i = 0; (mailbox = mailboxes_of(mailboxes, index, i)) != NULL; i++) {
+		look_at(shell, mailbox, ref, &view);
+		if (mailbox->socket->handler != CONF_NONE)
+			letters_touch(letters, ref_of(shell, mailbox->socket->handler));
+	}
+	if (mailboxes_handled(mailboxes, index, 0) != NULL)
+		look_at_handled(letters, mailboxes, index, ref);
+}
+
+void
+letters_on_turn(struct letters *letters)
+{
+	struct shell *shell = letters->shell;
+
+	if (shell->exiting)
+		return;
+	if (letters->all) {
+		letters->all = false;
+		letters->n = 0;
+		for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
+			shell->actors.at[slot].is_touched = false;
+			look_at_actor(letters, shell->actors.at[slot].ref);
+		}
+	}
+	/* look_at_actor() may append to `touched` (the handler of a socket), so
+	 * letters->n is read anew. */
+	for (size_t i = 0; i < letters->n; i++)
+		look_at_actor(letters, letters->touched[i]);
+	letters->n = 0;
+}
+
+/*
+ * Make the socket blocking: programs expect an accept that waits, and the process before
+ * may have changed the flag.  A socket that could not be opened has its place in the
+ * order, too.
+ */
+struct mailbox *
+letters_hand_over(const struct shell *shell, const struct actor *actor, size_t i)
+{
+	uint32_t index = 0;
+	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
+	struct mailbox *mailbox;
+
+	if (mailboxes == NULL)
+		return NULL;
+	mailbox = mailboxes_of(mailboxes, index, i);
+	if (mailbox == NULL)
+		mailbox = mailboxes_handled(mailboxes, index,
+		                            i - actor->conf->process.n_sockets);
+	if (mailbox == NULL || mailbox->fd < 0)
+		return mailbox;
+	if (mailbox->letterbox != NULL)
+		stop(mailbox->letterbox);
+	(void)sock_set_blocking(mailbox->fd, true);
+	return mailbox;
+}

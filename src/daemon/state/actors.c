@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: ISC */
+/* actors.c - what the shell knows of an actor that the core does not. */
+#include "config.h"
+
+#include "daemon/state/actors.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+
+/* Nothing known; holds no memory. */
+void
+actors_init(struct actors *actors)
+{
+	*actors = (struct actors){0};
+	map_init(&actors->by_path);
+}
+
+static void
+clear(struct actor *actor)
+{
+	free(actor->path);
+	free(actor->status);
+	*actor = (struct actor){.ref = REF_NONE, .elder = REF_NONE, .heir = REF_NONE};
+}
+
+/* Forget everything. */
+void
+actors_done(struct actors *actors)
+{
+	for (uint32_t slot = 0; slot < actors->cap; slot++)
+		clear(&actors->at[slot]);
+	free(actors->at);
+	map_done(&actors->by_path);
+	actors_init(actors);
+}
+
+/* Make room for slots below cap and n_paths names, so that actors_set cannot fail. */
+int
+actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths)
+{
+	struct actor *grown;
+
+	if (map_reserve(&actors->by_path, n_paths) < 0)
+		return -ENOMEM;
+	if (cap <= actors->cap)
+		return 0;
+	grown = realloc(actors->at, sizeof(*grown) * cap);
+	if (grown == NULL)
+		return -ENOMEM;
+	for (uint32_t slot = actors->cap; slot < cap; slot++)
+		grown[slot] = (struct actor){
+		    .ref = REF_NONE,
+		    .elder = REF_NONE,
+		    .heir = REF_NONE,
+		};
+	actors->at = grown;
+	actors->cap = cap;
+	return 0;
+}
+
+/* Name the tenant of a slot; there must be room.  A removed namesake keeps its slot, but
+ * the name now means the new one. */
+void
+actors_set(struct actors *actors, struct ref ref, char *take_path)
+{
+	struct actor *actor = &actors->at[ref.slot];
+	uint32_t elder;
+
+	ASSERT(ref.slot < actors->cap);
+	clear(actor);
+	if (map_get_name(&actors->by_path, take_path, &elder)) {
+		actor->elder = actors->at[elder].ref;
+		actors->at[elder].heir = ref;
+	}
+	actor->ref = ref;
+	actor->path = take_path;
+	map_remove_name(&actors->by_path, take_path);
+	(void)map_put_name(&actors->by_path, actor->path, ref.slot);
+}
+
+/* Name the tenant of a slot again, as it was; the path means it if it has no heir. */
+int
+actors_restore(struct actors *actors, struct ref ref, const char *path, struct ref heir)
+{
+	struct actor *actor = &actors->at[ref.slot];
+
+	ASSERT(ref.slot < actors->cap);
+	clear(actor);
+	actor->path = strdup(path);
+	if (actor->path == NULL)
+		return -ENOMEM;
+	actor->ref = ref;
+	actor->heir = heir;
+	if (heir.slot == REF_NONE.slot)
+		(void)map_put_name(&actors->by_path, actor->path, ref.slot);
+	return 0;
+}
+
+/* Take over the actor's part of this configuration, which must outlive the actor. */
+void
+actors_assign(struct actors *actors, struct ref ref, const struct conf *conf,
+              uint64_t conf_id, uint32_t index)
+{
+	struct actor *actor = actors_get(actors, ref);
+
+	ASSERT(actor != NULL);
+	actor->conf = &conf->actors[index];
+	actor->conf_id = conf_id;
+	actor->conf_index = index;
+}
+
+/* Does the path mean this actor, and not a younger one of the same name? */
+bool
+actors_has_name(const struct actors *actors, struct ref ref)
+{
+	const struct actor *actor = actors_get(actors, ref);
+	uint32_t slot;
+
+	return actor != NULL && map_get_name(&actors->by_path, actor->path, &slot) &&
+	       slot == ref.slot;
+}
+
+/* The slot is free again.  A predecessor that still exists has the name again: the next
+ * actor of that name waits for the predecessor's end. */
+void
+actors_clear(struct actors *actors, struct ref ref)
+{
+	struct actor *actor = actors_get(actors, ref);
+	struct actor *elder;
+
+	if (actor == NULL)
+		return;
+	elder = actors_get(actors, actor->elder);
+	if (actors_has_name(actors, ref)) {
+		map_remove_name(&actors->by_path, actor->path);
+		/* There is room: an entry was removed just now. */
+		if (elder != NULL) {
+			elder->heir = REF_NONE;
+			(void)map_put_name(&actors->by_path, elder->path,
+			                   elder->ref.slot);
+		}
+	}
+	clear(actor);
+}
+
+/* What is known of an actor, or NULL. */
+struct actor *
+actors_get(const struct actors *actors, struct ref ref)
+{
+	if (ref.slot >= actors->cap || actors->at[ref.slot].ref.slot != ref.slot ||
+	    actors->at[ref.slot].ref.tenant != ref.tenant)
+		return NULL;
+	return &actors->at[ref.slot];
+}
+
+/* The user that the actor's processes run as. */
+uid_t
+actors_uid(const struct actor *actor)
+{
+	const struct conf_process *process = &actor->conf->process;
+
+	return process->has_user ? process->uid : geteuid();
+}
+
+/* The actor of that path, or REF_NONE. */
+struct ref
+actors_find(const struct actors *actors, const char *path)
+{
+	uint32_t slot;
+
+	if (!map_get_name(&actors->by_path, path, &slot))
+		return REF_NONE;
+	return actors->at[slot].ref;
+}
+
+/* The actor of that path in the configuration, even if an added actor has the path now.
+ */
+struct ref
+actors_find_static(const struct actors *actors, const char *path)
+{
+	struct ref ref = actors_find(actors, path);
+	const struct actor *actor = actors_get(actors, ref);
+
+	while (actor != NULL && actor->grown != NULL) {
+		ref = actor->elder;
+		actor = actors_get(actors, ref);
+	}
+	return actor == NULL ? REF_NONE : ref;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: ISC */
+/* actors.h - what the shell knows of an actor that the core does not: its names, its
+ * configuration, and what is known of its process from outside.
+ */
+#ifndef DAEMON_ACTORS_H
+#define DAEMON_ACTORS_H
+
+#include "base/map.h"
+#include "base/pace.h"
+#include "conf/text/conf.h"
+#include "core/core.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define ACTOR_STATUS_MAX 256
+
+struct grown;
+
+struct actor {
+	struct ref ref;   /* REF_NONE: the slot is free */
+	/* the previous actor of this path, if not gone yet, or REF_NONE */
+	struct ref elder;
+	struct ref heir;  /* the next actor of this path, or REF_NONE */
+	char *path;       /* owned */
+	const struct conf_actor *conf; /* borrowed from the configuration it came with */
+	/* number of that configuration, and the index in it */
+	uint64_t conf_id;
+	uint32_t conf_index;
+	struct grown *grown;         /* with which it was added at run time, or NULL */
+	struct conf *conf_owner;     /* kept alive for actors that are being removed */
+	pid_t pid;                   /* 0: no process */
+	uint64_t process_started_ms; /* when it was spawned, CLOCK_MONOTONIC */
+	bool is_mended;              /* its record was damaged: see mend.h */
+	uint64_t reloading_us; /* it said RELOADING=1 then, and not READY=1 since; 0 */
+	bool sigstopped;             /* by a signal that supd did not send */
+	uint64_t dead_letters;       /* clients whom nobody served */
+	bool is_touched;             /* letters.c: is to be looked at */
+	bool is_called;              /* letters.c: it is told already */
+	struct pace pace; /* pace of log lines about its processes */
+	char *status;               /* STATUS= of the process, or NULL */
+	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
+};
+
+struct actors {
+	struct actor *at; /* by slot */
+	uint32_t cap;
+	struct map by_path;
+};
+
+void actors_init(struct actors *actors);
+void actors_done(struct actors *actors);
+int actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths);
+void actors_set(struct actors *actors, struct ref ref, char *take_path);
+int actors_restore(struct actors *actors, struct ref ref, const char *path,
+                   struct ref heir);
+void actors_assign(struct actors *actors, struct ref ref, const struct conf *conf,
+                   uint64_t conf_id, uint32_t index);
+void actors_clear(struct actors *actors, struct ref ref);
+bool actors_has_name(const struct actors *actors, struct ref ref);
+uid_t actors_uid(const struct actor *actor);
+struct actor *actors_get(const struct actors *actors, struct ref ref);
+struct ref actors_find(const struct actors *actors, const char *path);
+struct ref actors_find_static(const struct actors *actors, const char *path);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: ISC */
+/* cause.c - why something failed and which rule decided, in words and as JSON. */
+#include "config.h"
+
+#include "daemon/state/cause.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/units.h"
+#include "daemon/state/actors.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Linux: 32 and 33 are the C library's own, so SIGRTMIN is 34 for programs. */
+#define FIRST_KERNEL    32
+#define FIRST_REAL_TIME 34
+
+/* True if this was a failure, false for a normal or wanted end.  A stop by hand is no
+ * failure, unless a signal that supd did not send ended the process. */
+bool
+cause_is_failure(const struct cause *cause)
+{
+	return cause->kind != CAUSE_NORMAL &&
+	       (cause->kind != CAUSE_STOPPED || cause->signal != 0);
+}
+
+/*
+ * "TERM", as in the configuration; real-time signals count from the first that programs
+ * may use.
+ */
+static void
+add_signal(struct strbuf *sb, int signo)
+{
+	if (signo >= FIRST_REAL_TIME && signo <= SPEC_SIGNAL_MAX)
+		strbuf_addf(sb, "RTMIN+%d", signo - FIRST_REAL_TIME);
+	else if (signo > 0 && signo < FIRST_KERNEL)
+		strbuf_adds(sb, signal_name(signo) + strlen("SIG"));
+	else
+		strbuf_addf(sb, "%d", signo);
+}
+
+/* How the process ended, where that adds to the kind of the cause. */
+static void
+add_end(struct strbuf *sb, const struct cause *cause, const char *exited,
+        const char *killed)
+{
+	if (cause->signal != 0) {
+		strbuf_addf(sb, "%sSIG", killed);
+		add_signal(sb, cause->signal);
+		if (cause->core)
+			strbuf_adds(sb, " (core dumped)");
+	} else if (cause->code >= 0) {
+		strbuf_addf(sb, "%s%d", exited, cause->code);
+	}
+}
+
+static void
+add_in_brackets(struct strbuf *sb, const struct cause *cause)
+{
+	if (cause->signal == 0 && cause->code < 0)
+		return;
+	strbuf_adds(sb, " (");
+	add_end(sb, cause, "exited with ", "killed by ");
+	strbuf_addc(sb, ')');
+}
+
+static void
+add_exec(struct strbuf *sb, const struct cause *cause)
+{
+	strbuf_adds(sb, "could not be executed");
+	if (cause->error == ETIMEDOUT)
+		strbuf_addf(sb, " (exec: %s%stimeout)", cause->key,
+		            cause->key[0] != '\0' ? ": " : "");
+	else if (cause->key[0] != '\0')
+		strbuf_addf(sb, " (exec: %s: %s, %s)", cause->key, err_name(cause->error),
+		            strerror(cause->error));
+	else if (cause->error != 0)
+		strbuf_addf(sb, ": %s (%s)", err_name(cause->error),
+		            strerror(cause->error));
+}
+
+/*
+ * What a cause calls a step that failed before the program was executed: "setgid", or
+ * "setrlimit nofile" where `which` says of what it is one.  "" for the exec itself.
+ */
+void
+cause_step(char ret[CAUSE_KEY_MAX], enum spawn_step step, int which)
+{
+	const char *detail = NULL;
+
+	if (step == SPAWN_STEP_LIMIT)
+		detail = conf_limit_name(which);
+	else if (step == SPAWN_STEP_CGROUP && which >= 0 && which < CGROUP_KEY_MAX)
+		detail = cgroup_key_names[which];
+	else if (step == SPAWN_STEP_BOUNDING || step == SPAWN_STEP_AMBIENT)
+		detail = conf_capability_name(which);
+	memset(ret, 0, CAUSE_KEY_MAX);
+	if (step != SPAWN_STEP_NONE && step != SPAWN_STEP_EXEC)
+		(void)snprintf(ret, CAUSE_KEY_MAX, "%s%s%s", spawn_step_names[step],
+		               detail != NULL ? " " : "", detail != NULL ? detail : "");
+}
+
+/* Add the process's own name of its failure, and the errno that it reported. */
+static void
+add_own(struct strbuf *sb, const struct cause *cause)
+{
+	if (cause->key[0] != '\0')
+		strbuf_addf(sb, ": %s", cause->key);
+	if (cause->error != 0)
+		strbuf_addf(sb, " (%s)", strerror(cause->error));
+}
+
+/*
+ * The path of the watched actor in a death pact, from `origin`, the failed watcher; NULL:
+ * the cause is another, or the origin does not watch that actor any more.
+ */
+const char *
+cause_about(const struct actors *actors, const struct cause *cause, struct ref origin)
+{
+	const struct actor *actor = actors_get(actors, origin);
+
+	if (cause->kind != CAUSE_DEATH_PACT || cause->watch == 0 || actor == NULL ||
+	    cause->watch > actor->conf->spec.n_watches)
+		return NULL;
+	return actor->conf->watches[cause->watch - 1].path;
+}
+
+static void
+add_death_pact(struct strbuf *sb, const char *about)
+{
+	if (about != NULL)
+		strbuf_addf(sb, "watches %s, which ended for good", about);
+	else
+		strbuf_adds(sb, "watches an actor that ended for good");
+}
+
+/*
+ * One phrase that completes "it …": "exited with 3", "killed by SIGSEGV (core dumped)",
+ * "could not be executed: ENOENT (No such file or directory)", "could not be executed
+ * (exec: setgid: EPERM, Operation not permitted)".  `about` is what
+ * cause_about() gave, or NULL.
+ */
+void
+cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
+{
+	switch (cause->kind) {
+	case CAUSE_NORMAL:
+		strbuf_adds(sb, "ended normally");
+		add_in_brackets(sb, cause);
+		break;
+	case CAUSE_EXIT:
+		strbuf_addf(sb, "exited with %d", (int)cause->code);
+		break;
+	case CAUSE_SIGNAL:
+	case CAUSE_CORE:
+		add_end(sb, cause, "exited with ", "killed by ");
+		break;
+	case CAUSE_OOM:
+		strbuf_adds(sb, "killed because memory ran out");
+		break;
+	case CAUSE_KILLED:
+		strbuf_adds(sb, "killed by command");
+		break;
+	case CAUSE_EXEC:
+		add_exec(sb, cause);
+		break;
+	case CAUSE_START_TIMEOUT:
+		strbuf_adds(sb, "did not become ready within its start_timeout");
+		add_own(sb, cause);
+		break;
+	case CAUSE_EARLY_EXIT:
+		strbuf_adds(sb, "ended before it was ready");
+		add_in_brackets(sb, cause);
+		break;
+	case CAUSE_WATCHDOG:
+		strbuf_adds(sb, "did not report to its watchdog in time");
+		break;
+	case CAUSE_HEALTH:
+		strbuf_adds(sb, "failed its health check");
+		add_own(sb, cause);
+		break;
+	case CAUSE_SELF_REPORT:
+		strbuf_adds(sb, "reported a failure of its own");
+		add_own(sb, cause);
+		break;
+	case CAUSE_STOPPED:
+		strbuf_adds(sb, cause->signal == 0 ? "stopped" : "was stopped");
+		add_end(sb, cause, "", " by ");
+		break;
+	case CAUSE_DEATH_PACT:
+		add_death_pact(sb, about);
+		break;
+	case CAUSE_INTENSITY:
+		strbuf_adds(sb, "its children were restarted too often");
+		break;
+	case CAUSE_UNKILLABLE:
+		strbuf_adds(sb, "cannot be killed");
+		break;
+	case CAUSE_UNKNOWN:
+	case CAUSE_KIND_MAX:
+		strbuf_adds(sb, "ended in an unknown way");
+		break;
+	}
+}
+
+/* One word for a program: "exit:3", "signal:KILL", "exec:ENOENT", "watchdog"; "" for a
+ * normal end. */
+void
+cause_key(struct strbuf *sb, const struct cause *cause)
+{
+	if (cause->kind == CAUSE_NORMAL)
+		return;
+	strbuf_adds(sb, cause_kind_names[cause->kind]);
+	if (cause->kind == CAUSE_EXIT) {
+		strbuf_addf(sb, ":%d", (int)cause->code);
+	} else if (cause->kind == CAUSE_SIGNAL || cause->kind == CAUSE_CORE) {
+		strbuf_addc(sb, ':');
+		add_signal(sb, cause->signal);
+	} else if (cause->kind == CAUSE_EXEC && cause->error != 0) {
+		strbuf_addf(sb, ":%s", err_name(cause->error));
+	}
+}
+
+/*
+ * An object of type Cause of the interface; fields that do not apply are null.  The key
+ * of a death pact is `about`, the watched actor.
+ */
+void
+cause_json(struct strbuf *sb, const struct cause *cause, const char *about)
+{
+	struct strbuf text;
+
+	ASSERT(cause->kind < CAUSE_KIND_MAX);
+	strbuf_addf(sb, "{\"kind\":\"%s\",\"code\":", cause_kind_names[cause->kind]);
+	if (cause->code >= 0 && cause->signal == 0 && cause->kind != CAUSE_EXEC)
+		strbuf_addf(sb, "%d", (int)cause->code);
+	else
+		strbuf_adds(sb, "null");
+	strbuf_adds(sb, ",\"signal\":");
+	if (cause->signal != 0) {
+		strbuf_addc(sb, '"');
+		add_signal(sb, cause->signal);
+		strbuf_addf(sb, "\",\"core\":%s", cause->core ? "true" : "false");
+	} else {
+		strbuf_adds(sb, "null,\"core\":null");
+	}
+	if (cause->error != 0)
+		strbuf_addf(sb, ",\"errno\":\"%s\"", err_name(cause->error));
+	else
+		strbuf_adds(sb, ",\"errno\":null");
+	strbuf_adds(sb, ",\"key\":");
+	if (about != NULL)
+		strbuf_add_json(sb, about);
+	else if (cause->key[0] != '\0')
+		strbuf_add_json(sb, cause->key);
+	else
+		strbuf_adds(sb, "null");
+	strbuf_adds(sb, ",\"text\":");
+	strbuf_init(&text, 512);
+	cause_text(&text, cause, about);
+	strbuf_add_json(sb, strbuf_str(&text));
+	strbuf_done(&text);
+	strbuf_addc(sb, '}');
+}
+
+static bool
+is_placed(const struct conf *conf, struct place place)
+{
+	return place.line > 0 && place.file < conf->n_files;
+}
+
+/*
+ * Which rule decided: "supd.yaml:12", "preset default"; where no rule had part in it,
+ * why.
+ *
+ * A rule of a preset that was named in a list is the line that named it.
+ */
+void
+rule_name(struct strbuf *sb, const struct conf *conf, enum preset preset,
+          struct place place, uint8_t reason)
+{
+	ASSERT(reason < DECISION_REASON_MAX);
+	ASSERT(preset < PRESET_MAX);
+	if (is_placed(conf, place))
+		strbuf_addf(sb, "%s:%u", conf->files[place.file],
+		            (unsigned int)place.line);
+	else if (preset != PRESET_LIST)
+		strbuf_addf(sb, "preset %s", preset_names[preset]);
+	else
+		strbuf_adds(sb, decision_reason_names[reason]);
+}
+
+/* The same, and what overruled it: "supd.yaml:12 (limit exceeded)". */
+void
+rule_text(struct strbuf *sb, const struct conf *conf, enum preset preset,
+          struct place place, uint8_t reason)
+{
+	bool by_rule = reason == DECIDED_BY_RULE || reason == DECIDED_BY_ON_FAILURE;
+	bool is_reason = !is_placed(conf, place) && preset == PRESET_LIST;
+
+	rule_name(sb, conf, preset, place, reason);
+	if (!by_rule && !is_reason)
+		strbuf_addf(sb, " (%s)", decision_reason_names[reason]);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: ISC */
+/* glob.c - which actors does a pattern mean? */
+#include "config.h"
+
+#include "daemon/state/glob.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Does the text have a wildcard in it: a star, '?' or '['?  No name of an actor has one.
+ */
+bool
+glob_is_pattern(const char *text)
+{
+	return strpbrk(text, "*?[") != NULL;
+}
+
+/* The path without "/user/", as people write it; /user and "/" as they are. */
+const char *
+glob_below_user(const char *path)
+{
+	return strncmp(path, "/user/", 6) == 0 ? path + 6 : path;
+}
+
+/* What is behind the last slash. */
+const char *
+glob_last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/*
+ * Is c in the set that begins behind a '['?  *ret_end is what follows the set; a set
+ * without an end matches nothing.
+ */
+static bool
+set_has(const char *set, char c, const char **ret_end)
+{
+	bool negated = *set == '!' || *set == '^';
+	bool found = false;
+	const char *p = set + negated;
+
+	do {
+		char from = *p;
+		char to = from;
+
+		if (from == '\0')
+			return false;
+		if (p[1] == '-' && p[2] != ']' && p[2] != '\0') {
+			to = p[2];
+			p += 2;
+		}
+		found = found || (c >= from && c <= to);
+		p++;
+	} while (*p != ']');
+	*ret_end = p + 1;
+	return found != negated;
+}
+
+/* Does one element of the pattern match the character?  *glob moves behind it then. */
+static bool
+match_one(const char **glob, char c, bool within_level)
+{
+	const char *end = *glob + 1;
+	bool matched;
+
+	if (**glob == '[')
+		matched = !(within_level && c == '/') && set_has(*glob + 1, c, &end);
+	else if (**glob == '?')
+		matched = !(within_level && c == '/');
+	else
+		matched = **glob == c;
+	if (matched)
+		*glob = end;
+	return matched;
+}
+
+/*
+ * The wildcards of fnmatch(3), in time that grows with both lengths and no more: only the
+ * last star can ever have to take in more.  The C library's tries all stars, and patterns
+ * come from clients.
+ */
+static bool
+match(const char *glob, const char *text, bool within_level)
+{
+	const char *star = NULL;  /* what follows the last star */
+	const char *taken = NULL; /* the text behind what the last * took in */
+
+	while (*text != '\0') {
+		if (*glob == '*') {
+			star = ++glob;
+			taken = text;
+		} else if (*glob != '\0' && match_one(&glob, *text, within_level)) {
+			text++;
+		} else if (star != NULL && !(within_level && *taken == '/')) {
+			glob = star;
+			text = ++taken;
+		} else {
+			return false;
+		}
+	}
+	while (*glob == '*')
+		glob++;
+	return *glob == '\0';
+}
+
+static bool
+matches(const char *glob, const char *path, bool within_level)
+{
+	if (match(glob, path, within_level))
+		return true;
+	return glob[0] != '/' && match(glob, glob_below_user(path), within_level);
+}
+
+/*
+ * As a name: a wildcard stays within one level, so that "app/" and a star is the children
+ * of app and not their children too.
+ */
+bool
+glob_selects(const char *glob, const char *path)
+{
+	return matches(glob, path, true);
+}
+
+/* A pattern without a slash, against the last name of a path. */
+bool
+glob_selects_last_name(const char *glob, const char *path)
+{
+	return strchr(glob, '/') == NULL && match(glob, glob_last_name(path), true);
+}
+
+/*
+ * As a filter of the event stream: a wildcard matches across levels, and a pattern
+ * without a slash matches the last name as well.  NULL lets everything pass.
+ */
+bool
+glob_filters(const char *glob, const char *path)
+{
+	if (glob == NULL)
+		return true;
+	return matches(glob, path, false) || glob_selects_last_name(glob, path);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: ISC */
+/* log.c - what supd itself has to say. */
+#include "config.h"
+
+#include "daemon/state/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/say.h"
+
+#define LINE_MAX_BYTES 2048
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
+#define SYSLOG_SOCKET  "/dev/log"
+/* Before each line of a file stand a time and a level. */
+#define STAMP_BYTES 33
+
+/* The one sink of the process. */
+static struct sink {
+	enum log_level level;
+	enum log_target target;
+	int fd;        /* -1: stderr */
+	bool is_plain; /* a plain file, which never makes a writer wait */
+	char path[4096];
+	struct conf_log limits; /* of the file; max_size 0: none */
+	uint64_t size;          /* of the file, about */
+	unsigned long dropped;
+} sink = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .fd = -1};
+
+/* syslog(3)'s numbers for our levels. */
+static const int priorities[] = {
+    [LOG_LEVEL_DEBUG] = 7,   [LOG_LEVEL_INFO] = 6,  [LOG_LEVEL_NOTICE] = 5,
+    [LOG_LEVEL_WARNING] = 4, [LOG_LEVEL_ERROR] = 3,
+};
+
+static int
+open_socket(const char *path, struct err *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0) {
+		err_set(err, errno, "log socket");
+		return -errno;
+	}
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		int r = -errno;
+
+		err_set(err, errno, "log to %s", path);
+		(void)close(fd);
+		return r;
+	}
+	return fd_raise(fd);
+}
+
+static int
+open_file(const char *path, struct err *err)
+{
+	int fd;
+
+	(void)fd_mkdir_parents(path, 0755);
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640);
+	if (fd < 0) {
+		err_set(err, errno, "log to %s", path);
+		return -errno;
+	}
+	return fd_raise(fd);
+}
+
+static uint64_t
+size_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static bool
+is_plain(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+int
+log_open(enum log_level level, enum log_target target, const char *directory,
+         struct err *err)
+{
+	char path[sizeof(sink.path)] = "";
+	int fd = -1;
+
+	if (target == LOG_TARGET_AUTO)
+		target = say_is_journal(STDERR_FILENO) ? LOG_TARGET_JOURNAL
+		                                       : LOG_TARGET_STDERR;
+	if (target == LOG_TARGET_JOURNAL)
+		fd = open_socket(JOURNAL_SOCKET, err);
+	else if (target == LOG_TARGET_SYSLOG)
+		fd = open_socket(SYSLOG_SOCKET, err);
+	else if (target == LOG_TARGET_FILE) {
+		(void)snprintf(path, sizeof(path), "%s/supd.log", directory);
+		fd = open_file(path, err);
+	}
+	if (fd < 0 && target != LOG_TARGET_STDERR)
+		return fd;
+	log_close();
+	sink.level = level;
+	sink.target = target;
+	sink.fd = fd;
+	sink.is_plain = is_plain(fd >= 0 ? fd : STDERR_FILENO);
+	sink.size = size_of(fd);
+	memcpy(sink.path, path, sizeof(path));
+	return 0;
+}
+
+/* Open the log file again, after it was moved away. */
+void
+log_reopen(void)
+{
+	int fd;
+
+	if (sink.target != LOG_TARGET_FILE)
+		return;
+	fd = open_file(sink.path, NULL);
+	if (fd < 0)
+		return;
+	(void)close(sink.fd);
+	sink.fd = fd;
+	sink.size = size_of(fd);
+}
+
+void
+log_limit(const struct conf_log *limits)
+{
+	sink.limits = *limits;
+}
+
+/* The file has grown: is it to be set aside? */
+static void
+grow(size_t len)
+{
+	sink.size += len + STAMP_BYTES;
+	if (sink.target != LOG_TARGET_FILE || sink.limits.max_size == 0 ||
+	    sink.size < sink.limits.max_size)
+		return;
+	if (log_set_aside(sink.path, &sink.limits) == 0)
+		log_reopen();
+	else
+		/* Not again at each line. */
+		sink.size = 0;
+}
+
+/* Back to stderr. */
+void
+log_close(void)
+{
+	if (sink.fd >= 0)
+		(void)close(sink.fd);
+	sink.fd = -1;
+	sink.is_plain = false;
+	sink.target = LOG_TARGET_STDERR;
+}
+
+/* Would a line of this level be written? */
+bool
+log_wants(enum log_level level)
+{
+	return level >= sink.level;
+}
+
+static bool
+send_datagram(const char *text, size_t len)
+{
+	return send(sink.fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+}
+
+static bool
+emit(enum log_level level, const char *line)
+{
+	char text[LINE_MAX_BYTES + 256];
+	int n = 0;
+
+	switch (sink.target) {
+	case LOG_TARGET_JOURNAL:
+		n = snprintf(text, sizeof(text),
+		             "PRIORITY=%d\nSYSLOG_IDENTIFIER=supd\nMESSAGE=%s\n",
+		             priorities[level], line);
+		return send_datagram(text, (size_t)n);
+	case LOG_TARGET_SYSLOG:
+		n = snprintf(text, sizeof(text), "<%d>supd[%d]: %s",
+		             (3 << 3) | priorities[level], (int)getpid(), line);
+		return send_datagram(text, (size_t)n);
+	case LOG_TARGET_AUTO:
+	case LOG_TARGET_STDERR:
+	case LOG_TARGET_FILE:
+	case LOG_TARGET_MAX:
+		break;
+	}
+	return say_line(sink.fd >= 0 ? sink.fd : STDERR_FILENO, sink.is_plain,
+	                priorities[level], log_level_names[level], line);
+}
+
+static void vlog(enum log_level level, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+
+static void
+vlog(enum log_level level, const char *fmt, va_list ap)
+{
+	char line[LINE_MAX_BYTES];
+	char note[64];
+
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	for (char *p = line; *p != '\0'; p++)
+		if ((unsigned char)*p < 0x20)
+			*p = ' ';
+	if (sink.dropped > 0) {
+		(void)snprintf(note, sizeof(note), "%lu lines of this log were lost",
+		               sink.dropped);
+		if (!emit(LOG_LEVEL_WARNING, note)) {
+			sink.dropped++;
+			return;
+		}
+		sink.dropped = 0;
+	}
+	if (!emit(level, line))
+		sink.dropped++;
+	else
+		grow(strlen(line));
+}
+
+/* Write a line, if its level is wanted. */
+void
+log_line(enum log_level level, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!log_wants(level))
+		return;
+	va_start(ap, fmt);
+	vlog(level, fmt, ap);
+	va_end(ap);
+}
+
+/* The same at most PACE_LOG_MAX times in PACE_LOG_MS, with how many lines were left out
+ * meanwhile. */
+void
+log_paced(struct pace *pace, enum log_level level, const char *fmt, ...)
+{
+	char text[LINE_MAX_BYTES];
+	uint64_t n_held;
+	va_list ap;
+
+	if (!log_wants(level) ||
+	    !pace_admit(pace, PACE_LOG_MS, PACE_LOG_MAX, clock_mono_ms(), &n_held))
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n_held == 0)
+		log_line(level, "%s", text);
+	else
+		log_line(level, "%s (and %llu more like it, not logged)", text,
+		         (unsigned long long)n_held);
+}
+
+/* Log a system error (r is -errno) and return it: the caller decides and logs, once. */
+int
+log_errno(int r, const char *fmt, ...)
+{
+	char text[LINE_MAX_BYTES];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_line(LOG_LEVEL_ERROR, "%s: %s", text, strerror(-r));
+	return r;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+/* queue.c - the events of one turn that wait for the core. */
+#include "config.h"
+
+#include "daemon/state/queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Of one actor there can wait at most: spawned (or not), ready, alive, probed, exited,
+ * gone, the end of a hook, needed, not needed. */
+#define EVENTS_PER_ACTOR 9
+
+/* Give back its memory. */
+void
+queue_done(struct queue *queue)
+{
+	free(queue->events);
+	*queue = (struct queue){0};
+}
+
+/* Room for so many events in all; -ENOMEM. */
+int
+queue_reserve(struct queue *queue, size_t cap)
+{
+	struct event *events;
+
+	if (cap <= queue->cap)
+		return 0;
+	events = reallocarray(queue->events, cap, sizeof(*events));
+	if (events == NULL)
+		return -ENOMEM;
+	queue->events = events;
+	queue->cap = cap;
+	return 0;
+}
+
+/* Room for all that so many actors can bring about in one turn, for commands, and for
+ * clients that wait no longer; -ENOMEM. */
+int
+queue_reserve_for(struct queue *queue, uint32_t actors)
+{
+	return queue_reserve(queue, (size_t)actors * EVENTS_PER_ACTOR +
+	                                2 * QUEUE_COMMANDS_MAX + QUEUE_SAID_MAX);
+}
+
+/* True if so many more events of processes fit into this turn; else the messages stay in
+ * their sockets. */
+bool
+queue_has_room(const struct queue *queue, size_t n_said)
+{
+	return queue->n_said + n_said <= QUEUE_SAID_MAX;
+}
+
+/* Did a client command it? */
+bool
+queue_is_command(const struct event *event)
+{
+	return event->token != 0 && event->kind != EVENT_UNWAIT;
+}
+
+#define BIT(kind) (UINT64_C(1) << (kind))
+_Static_assert(EVENT_KIND_MAX <= 64, "kinds have too many bits");
+
+/* What processes say of themselves, and what other processes of their user do to them. */
+static const uint64_t said_kinds =
+    BIT(EVENT_READY) | BIT(EVENT_WATCHDOG) | BIT(EVENT_WATCHDOG_EVERY) |
+    BIT(EVENT_WATCHDOG_TRIGGER) | BIT(EVENT_EXTEND) | BIT(EVENT_SELF_REPORT) |
+    BIT(EVENT_BACKOFF_RESET) | BIT(EVENT_PAUSED) | BIT(EVENT_CONTINUED);
+
+/*
+ * Add an event to this turn.  Returns 0; -EBUSY for a command for which there is no room;
+ * -ENOMEM.  What a process says is always taken: ask queue_has_room() before.
+ */
+int
+queue_post(struct queue *queue, const struct event *event)
+{
+	if (queue_is_command(event) && queue->n_commands == QUEUE_COMMANDS_MAX)
+		return -EBUSY;
+	if (queue->n == queue->cap && queue_reserve(queue, 2 * queue->cap + 64) < 0)
+		return -ENOMEM;
+	queue->n_commands += queue_is_command(event);
+	queue->n_said += (said_kinds & BIT(event->kind)) != 0;
+	queue->events[queue->n++] = *event;
+	return 0;
+}
+
+/* Nothing waits any more. */
+void
+queue_clear(struct queue *queue)
+{
+	queue->n = queue->n_commands = queue->n_said = 0;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: ISC */
+/* resolve.c - from the names that people write to actors. */
+#include "config.h"
+
+#include "daemon/state/resolve.h"
+
+#include "base/suggest.h"
+#include "daemon/state/glob.h"
+#include "daemon/state/shell.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Is it the reference to no actor? */
+bool
+ref_is_none(struct ref ref)
+{
+	return ref.slot == REF_NONE.slot;
+}
+
+/* An empty list. */
+void
+ref_list_init(struct ref_list *list)
+{
+	*list = (struct ref_list){0};
+	map_init(&list->slots);
+}
+
+/* Give back the memory; the list is empty and usable again. */
+void
+ref_list_done(struct ref_list *list)
+{
+	free(list->at);
+	map_done(&list->slots);
+	ref_list_init(list);
+}
+
+/* Add an actor unless it is there already; -ENOMEM. */
+static int
+append(struct ref_list *list, struct ref ref)
+{
+	uint32_t index;
+
+	if (map_get(&list->slots, ref.slot, &index))
+		return 0;
+	if (list->n == list->cap) {
+		size_t cap = list->cap == 0 ? 8 : 2 * list->cap;
+		struct ref *at = reallocarray(list->at, cap, sizeof(*at));
+
+		if (at == NULL)
+			return -ENOMEM;
+		list->at = at;
+		list->cap = cap;
+	}
+	if (map_put(&list->slots, ref.slot, (uint32_t)list->n) < 0)
+		return -ENOMEM;
+	list->at[list->n++] = ref;
+	return 0;
+}
+
+static struct ref
+first(const struct shell *shell)
+{
+	return core_ref(shell->core, CORE_USER);
+}
+
+static struct ref
+next(const struct shell *shell, struct ref ref)
+{
+	return core_next(shell->core, first(shell), ref);
+}
+
+/* What a name can mean, in the order in which it is tried. */
+typedef bool meaning(const struct shell *shell, struct ref ref, const char *name);
+
+static bool
+is_glob_of_path(const struct shell *shell, struct ref ref, const char *name)
+{
+	return glob_selects(name, shell_path(shell, ref));
+}
+
+static bool
+is_glob_of_last_name(const struct shell *shell, struct ref ref, const char *name)
+{
+	return glob_selects_last_name(name, shell_path(shell, ref));
+}
+
+/* A replica's path, without "@N", with or without "/user/". */
+static bool
+is_base_of_path(const struct shell *shell, struct ref ref, const char *name)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+	const char *path = shell_path(shell, ref);
+	const char *base;
+	size_t parent_len;
+
+	if (actor == NULL || actor->conf == NULL || actor->conf->base == NULL)
+		return false;
+	base = actor->conf->base;
+	if (name[0] != '/')
+		path = glob_below_user(path);
+	parent_len = (size_t)(glob_last_name(path) - path);
+	return strncmp(path, name, parent_len) == 0 &&
+	       strcmp(name + parent_len, base) == 0;
+}
+
+static bool
+is_last_name(const struct shell *shell, struct ref ref, const char *name)
+{
+	return strcmp(glob_last_name(shell_path(shell, ref)), name) == 0;
+}
+
+static bool
+is_base_of_last_name(const struct shell *shell, struct ref ref, const char *name)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	return actor != NULL && actor->conf != NULL && actor->conf->base != NULL &&
+	       strcmp(actor->conf->base, name) == 0;
+}
+
+/* Add all that the name means in this sense; how many they are, or -ENOMEM. */
+static int
+collect(const struct shell *shell, meaning *means, const char *name,
+        struct ref_list *list)
+{
+	int found = 0;
+
+	for (struct ref ref = first(shell); !ref_is_none(ref); ref = next(shell, ref)) {
+		if (!means(shell, ref, name))
+			continue;
+		if (append(list, ref) < 0)
+			return -ENOMEM;
+		found++;
+	}
+	return found;
+}
+
+/* An exact path, with or without "/user/": a lookup. */
+static struct ref
+find_path(const struct shell *shell, const char *name)
+{
+	static const char prefix[] = "/user/";
+	struct ref ref = REF_NONE;
+	char *path;
+
+	if (name[0] == '/')
+		ref = actors_find(&shell->actors, name);
+	else if (name[0] != '\0') {
+		path = malloc(sizeof(prefix) + strlen(name));
+		if (path == NULL)
+			return REF_NONE;
+		(void)stpcpy(stpcpy(path, prefix), name);
+		ref = actors_find(&shell->actors, path);
+		free(path);
+	}
+	/* A temporary actor that ended keeps its slot until its supervisor starts anew.
+	 */
+	if (ref.slot == CORE_ROOT || !core_valid(shell->core, ref))
+		return REF_NONE;
+	return ref;
+}
+
+/* All of them must have the same parent: else the name is ambiguous. */
+static bool
+are_siblings(const struct shell *shell, const struct ref_list *list)
+{
+	for (size_t i = 1; i < list->n; i++)
+		if (core_parent(shell->core, list->at[i]).slot !=
+		    core_parent(shell->core, list->at[0]).slot)
+			return false;
+	return true;
+}
+
+static void
+suggest_candidates(const struct shell *shell, const char *name, struct candidates *ret)
+{
+	const char *wanted = glob_last_name(name);
+	struct suggest suggest;
+
+	suggest_init(&suggest, wanted);
+	for (struct ref ref = first(shell); !ref_is_none(ref); ref = next(shell, ref)) {
+		const char *path = shell_path(shell, ref);
+		size_t best = suggest.distance;
+
+		/* Right last name, wrong path: also worth a hint. */
+		suggest_try(&suggest, glob_last_name(path));
+		if (suggest.distance < best)
+			ret->n = 0;
+		if (suggest.best != NULL && ret->n < CANDIDATES_MAX &&
+		    suggest_distance(wanted, glob_last_name(path)) == suggest.distance)
+			ret->at[ret->n++] = path;
+	}
+}
+
+/* A last name: fine if only one actor has it, or if all are replicas of one. */
+static int
+resolve_last_name(const struct shell *shell, const char *name, struct ref_list *list,
+                  struct candidates *ret)
+{
+	struct ref_list found;
+	bool single;
+	int r;
+
+	ref_list_init(&found);
+	r = collect(shell, is_last_name, name, &found);
+	single = r == 1;
+
+	if (r == 0) {
+		r = collect(shell, is_base_of_last_name, name, &found);
+		single = r > 0 && are_siblings(shell, &found);
+	}
+	for (size_t i = 0; r > 0 && single && i < found.n; i++)
+		if (append(list, found.at[i]) < 0)
+			r = -ENOMEM;
+	for (size_t i = 0; r > 0 && !single && i < found.n && i < CANDIDATES_MAX; i++)
+		ret->at[ret->n++] = shell_path(shell, found.at[i]);
+	ref_list_done(&found);
+	return r > 0 && !single ? -ENOTUNIQ : r;
+}
+
+/*
+ * Add the actors that a name means to the list, each only once.
+ *
+ * The number of actors meant; -ENOENT: none, the candidates are those with the nearest
+ * last name; -ENOTUNIQ: several have that last name, they are the candidates; -ENOMEM.
+ */
+int
+resolve_name(const struct shell *shell, const char *name, struct ref_list *list,
+             struct candidates *ret_candidates)
+{
+	struct ref ref = find_path(shell, name);
+	int r;
+
+	ret_candidates->n = 0;
+	if (!ref_is_none(ref))
+		return append(list, ref) < 0 ? -ENOMEM : 1;
+	if (glob_is_pattern(name)) {
+		r = collect(shell, is_glob_of_path, name, list);
+		if (r == 0)
+			r = collect(shell, is_glob_of_last_name, name, list);
+		return r == 0 ? -ENOENT : r;
+	}
+	r = collect(shell, is_base_of_path, name, list);
+	if (r == 0 && strchr(name, '/') == NULL)
+		r = resolve_last_name(shell, name, list, ret_candidates);
+	if (r == 0) {
+		suggest_candidates(shell, name, ret_candidates);
+		r = -ENOENT;
+	}
+	return r;
+}
+
+/* All actors in start order, /user first; -ENOMEM. */
+int
+resolve_all(const struct shell *shell, struct ref_list *list)
+{
+	for (struct ref ref = first(shell); !ref_is_none(ref); ref = next(shell, ref))
+		if (append(list, ref) < 0)
+			return -ENOMEM;
+	return 0;
+}

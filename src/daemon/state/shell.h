@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: ISC */
+/* shell.h - the shell around the decision core: one running supd.
+ *
+ * State that all rooms of the daemon share.  The world becomes events (shell_post), the
+ * core's actions become system calls (perform.c).  A function called from perform never
+ * calls the core: it posts.
+ */
+#ifndef DAEMON_SHELL_H
+#define DAEMON_SHELL_H
+
+#include "conf/text/conf.h"
+#include "core/core.h"
+#include "daemon/state/actors.h"
+#include "daemon/reload/additions.h"
+#include "daemon/state/events.h"
+#include "daemon/sockets/mailbox.h"
+#include "os/closer.h"
+#include "os/containment.h"
+#include "os/leftover.h"
+#include "os/sdnotify.h"
+#include "os/spawn.h"
+
+#include <ev.h>
+
+struct control;
+struct exits;
+struct given;
+struct handover;
+struct helpers;
+struct herald;
+struct keeper;
+struct ledger;
+struct letters;
+struct loop;
+struct metrics;
+struct notify;
+struct output;
+struct prober;
+struct procs;
+struct readiness;
+struct retired;
+struct rundirs;
+struct scraper;
+struct seat;
+struct signals;
+struct stores;
+struct supd_options;
+struct system;
+struct tasks;
+struct trial;
+
+/* Owners of children in struct shell's `bounded`; sockets have the keys of the vault. */
+enum { BOUNDED_USERS, BOUNDED_CONF };
+
+struct shell {
+	struct ev_loop *loop;
+
+	struct conf *conf; /* the effective configuration */
+	/* number of the configuration; a later configuration has a higher number */
+	uint64_t conf_id;
+	const char *conf_file;
+	const char *runtime_dir;
+	/* supd's binary as it was started; the file there may be another now */
+	const char *binary;
+	char *control_path; /* of the control socket */
+	char **environ;     /* as supd was started */
+
+	struct mailboxes mailboxes; /* of conf */
+	uint64_t identity_ms;       /* before that no user is looked up, see identity.c */
+	struct scraper *scraper;
+	struct metrics *metrics;
+	struct trial *trial;
+	struct given *given;     /* sockets that supd was started with, or NULL */
+	struct helpers *helpers; /* processes that touch the objects of others */
+	struct letters *letters;
+
+	struct ledger *ledger; /* the state that survives us; the core lives in it */
+	struct core *core;
+	uint32_t n_actions;         /* of the core since the checkpoint */
+	struct additions additions; /* actors that the configuration does not have */
+	struct actors actors;       /* what the shell knows of each slot of the core */
+	struct events events;       /* the event stream */
+	struct procs *procs;
+	struct tasks *tasks; /* helper processes of actors */
+	struct prober *prober;
+	struct notify *notify;
+	struct readiness *readiness;
+	struct stores *stores;
+	struct rundirs *rundirs;
+	struct output *output;
+	struct system *system; /* supd's own actors */
+	struct control *control;
+	struct seat *seat;
+	struct cgroup_root cgroups;
+	char controllers[CGROUP_CONTROLLERS_MAX]; /* of the machine */
+	struct spawner spawner;
+	struct bounded closers; /* of what others have sent: notify.c */
+	struct bounded bounded; /* what else is done in children */
+	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
+	 */
+	uint32_t clients_max;
+	struct rlimit nofile;    /* as supd was started with: what actors inherit */
+	struct notifier systemd; /* towards whoever started supd */
+
+	int link_fd;           /* to the walker */
+	/* pace of lines about messages that do not reach the walker */
+	struct pace link_pace;
+	struct keeper *keeper;
+	pid_t walker_pid;
+	/* pid and start of the walker, as in the environment of actors. */
+	char walker_mark[LEFTOVER_MARK_MAX];
+	bool walker_died;
+	struct exits *exits;       /* how its children ended */
+	struct handover *handover; /* what it kept for us; NULL once we are settled */
+	/* 128 random bits that no other process can guess: in the SUPD_ID of every
+	 * process of this supd, by which it is told from another's and from a stranger's.
+	 */
+	uint64_t secret[2];
+
+	uint64_t now_ms;         /* one time for a whole turn */
+	uint64_t n_turns;        /* that were stepped */
+	uint64_t started_ms;     /* when the first guardian did */
+	uint64_t upgrade_ms;     /* when the guardian before us made room, or 0 */
+	uint64_t trial_since_ms; /* the configuration in force is on trial since then */
+	uint64_t trial_until_ms; /* … and until then; 0: it is not */
+	bool trial_ends_early;   /* … or until everything is ready */
+	uint64_t conf_wall_us;   /* since when the configuration is in force */
+	uint64_t before_wall_us; /* … and was the one before, while it is on trial */
+	bool is_ready;
+	bool shutting_down;
+	bool is_adopting;  /* a process before us has opened what there is */
+	bool is_replaying; /* what is performed should have been some time ago */
+	bool exiting;
+	int32_t exit_status;
+
+	/* private to the room that is named */
+	struct loop *turn;                  /* loop.c */
+	struct herald *herald;              /* systemd.c */
+	struct retired *retired;            /* reload.c */
+	struct signals *signals;            /* supd.c */
+	const struct supd_options *options; /* supd.c */
+};
+
+/* Queue an event for the core; it is stepped at the end of this turn of the loop. */
+void shell_post(struct shell *shell, const struct event *event);
+
+/* True if there is room for so many more events, besides urgent events. */
+bool shell_has_room(const struct shell *shell, size_t n);
+
+/*
+ * The same, and the events are in the journal when this returns true: a new guardian
+ * gives them to the core, and their sources may forget them. false: nothing was queued,
+ * ask again in the next turn.  Not while actions are performed.
+ */
+bool shell_post_surely(struct shell *shell, const struct event *events, size_t n);
+
+/* Act on a signal that the walker or we got. */
+void shell_signal(struct shell *shell, int signo);
+
+/* The walker is dead, so there would be no next guardian: shut down in order and end with
+ * EX_SOFTWARE. */
+void shell_walker_died(struct shell *shell);
+
+/* Begin the ordered shutdown. */
+void shell_shut_down(struct shell *shell);
+
+/* Another configuration is in force: what is not in the tree (log, control) follows. */
+void shell_conf_changed(struct shell *shell, const struct conf *old);
+
+/* There is room for more actors: raise the limits they need, too. */
+void shell_grew(struct shell *shell);
+
+/* Have the walker keep a copy of this descriptor, for the next guardian. */
+void shell_keep(struct shell *shell, uint64_t key, int fd);
+
+/* What was kept under this key for us; the caller's now.  -1: nothing, or taken already.
+ */
+int shell_take(struct shell *shell, uint64_t key);
+
+/* It need not be kept any longer. */
+void shell_release(struct shell *shell, uint64_t key);
+
+/* The path of an actor; of one that is gone already its last path, or "?". */
+const char *shell_path(const struct shell *shell, struct ref ref);
+
+/* The configuration that an actor came with. */
+const struct conf *shell_conf_of(const struct shell *shell, const struct actor *actor);
+
+/* The index of an actor in shell->conf, which one of supd's own is not in. */
+uint32_t shell_index(const struct shell *shell, const struct actor *actor);
+
+#endif
