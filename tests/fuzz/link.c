@@ -30,20 +30,20 @@ pair(int fds[2])
 }
 
 /* Its table is made once: a walker keeps it until the end. */
-static struct walker walker;
+static struct walker the_walker;
 
 static struct walker *
 walker_get(int link_fd)
 {
 	struct err err;
 
-	if (walker.vault.slots == NULL)
-		ASSERT(vault_open(&walker.vault, 0, &err) == 0);
-	notifier_open(&walker.systemd, (char *[]){NULL}, 0);
-	watchdog_init(&walker.watchdog, 0, 0);
-	walker.handing = (struct handing){link_fd, -1, -1, HANDING_NEWS, .at = 0};
-	walker.lock_fd = walker.name_fd = walker.binary_fd = walker.old_fd = -1;
-	return &walker;
+	if (the_walker.vault.slots == NULL)
+		ASSERT(vault_open(&the_walker.vault, 0, &err) == 0);
+	notifier_open(&the_walker.systemd, (char *[]){NULL}, 0);
+	watchdog_init(&the_walker.watchdog, 0, 0);
+	the_walker.handing = (struct handing){link_fd, -1, -1, HANDING_NEWS, .at = 0};
+	the_walker.lock_fd = the_walker.name_fd = the_walker.binary_fd = the_walker.old_fd = -1;
+	return &the_walker;
 }
 
 /* Close what it keeps, and have its children close what they were given. */

@@ -57,26 +57,26 @@ listen_somewhere(struct served *served)
 	say(served, HELPER_LISTEN, &fd, 1);
 }
 
-static struct served served; /* made once */
+static struct served the_server; /* made once */
 
 static struct served *
 served_get(void)
 {
 	int fds[2];
 
-	if (served.helper.own != NULL)
-		return &served;
+	if (the_server.helper.own != NULL)
+		return &the_server;
 	ASSERT(helper_pair(fds) == 0);
-	served.guardian_fd = fcntl(fds[0], F_DUPFD_CLOEXEC, HELPER_FD + 1);
-	ASSERT(served.guardian_fd >= 0);
+	the_server.guardian_fd = fcntl(fds[0], F_DUPFD_CLOEXEC, HELPER_FD + 1);
+	ASSERT(the_server.guardian_fd >= 0);
 	ASSERT(dup2(fds[1], HELPER_FD) == HELPER_FD);
-	served.helper.role = &helper_metrics;
-	served.helper.loop = ev_loop_new(EVFLAG_AUTO);
-	ASSERT(served.helper.loop != NULL);
-	served.helper.own = helper_metrics.start(&served.helper);
-	ASSERT(served.helper.own != NULL);
-	listen_somewhere(&served);
-	return &served;
+	the_server.helper.role = &helper_metrics;
+	the_server.helper.loop = ev_loop_new(EVFLAG_AUTO);
+	ASSERT(the_server.helper.loop != NULL);
+	the_server.helper.own = helper_metrics.start(&the_server.helper);
+	ASSERT(the_server.helper.own != NULL);
+	listen_somewhere(&the_server);
+	return &the_server;
 }
 
 /* The guardian's answer, if it is asked. */
