@@ -13,10 +13,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* "/run/app/web.sock" has "/run/app/.web.sock.supd"; false: too long. */
@@ -102,6 +104,24 @@ sockfile_restore(const char *path)
 	if (!is_sockfile(st.st_mode))
 		return -ENOTSOCK;
 	return link(second, path) < 0 ? -errno : 1;
+}
+
+/*
+ * Is there certainly something under the first name?  It is asked of what the kernel has
+ * in memory alone, so it never waits for a file system; false: nothing is there, or it is
+ * not known, also where the kernel is older than 5.12.
+ */
+bool
+sockfile_is_there(const char *path)
+{
+	const struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+	                             .resolve = RESOLVE_CACHED};
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	/* Of an O_PATH descriptor the file system is told nothing. */
+	if (fd >= 0)
+		(void)close(fd);
+	return fd >= 0;
 }
 
 /* Both names go. */

@@ -10,6 +10,7 @@
 int sockfile_adjust(const char *path, mode_t mode, uid_t uid, gid_t gid);
 int sockfile_secure(const char *path, bool is_new);
 int sockfile_restore(const char *path);
+bool sockfile_is_there(const char *path);
 void sockfile_remove(const char *path);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/assert.h"
 #include "daemon/control/control.h"
@@ -105,52 +104,6 @@ shell_index(const struct shell *shell, const struct actor *actor)
 
 /* ---- one turn -------------------------------------------------------------------------
  */
-
-static int
-by_start_order(const void *a, const void *b, void *arg)
-{
-	const struct event *x = a, *y = b;
-
-	return core_compare_order(arg, x->ref, y->ref);
-}
-
-/* Answers of probes come last: a process that has ended is not unhealthy. */
-static void
-put_probes_last(struct event *events, size_t n, struct event *scratch)
-{
-	size_t n_probes = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (events[i].kind == EVENT_PROBED)
-			scratch[n_probes++] = events[i];
-		else if (n_probes > 0)
-			events[i - n_probes] = events[i];
-	}
-	memcpy(events + n - n_probes, scratch, n_probes * sizeof(*events));
-}
-
-/*
- * Ends that were collected together are stepped in start order (DECISIONS 5), so that
- * the outcome does not depend on which of them the kernel named first.  `scratch` has
- * room for all of the events.
- */
-static void
-sort_ends(const struct core *core, struct event *events, size_t n, struct event *scratch)
-{
-	size_t i = 0;
-
-	put_probes_last(events, n, scratch);
-	while (i < n) {
-		size_t end = i;
-
-		while (end < n && events[end].kind == EVENT_EXITED)
-			end++;
-		if (end - i > 1)
-			qsort_r(events + i, end - i, sizeof(*events), by_start_order,
-			        (void *)(uintptr_t)core);
-		i = end + 1;
-	}
-}
 
 static void
 flush_actions(struct loop *loop)
@@ -272,7 +225,7 @@ write_early(struct loop *loop)
 		if (!ledger_has_room(shell->ledger, (uint32_t)n + 1))
 			return false;
 	}
-	sort_ends(shell->core, events, n, loop->stepping.events);
+	queue_sort_ends(shell->core, events, n, loop->stepping.events);
 	for (size_t i = 0; i < n; i++)
 		ledger_prepare(shell->ledger, JOURNAL_POST, loop->written_ms, &events[i],
 		               0);
@@ -320,7 +273,7 @@ step(struct loop *loop)
 	shell->n_turns++;
 	for (size_t i = 0; i < at; i++)
 		(void)post_one(loop, loop->written_ms, &events[i]);
-	sort_ends(shell->core, events + at, n - at, loop->posted.events);
+	queue_sort_ends(shell->core, events + at, n - at, loop->posted.events);
 	do {
 		size_t written = write_journal(loop, events + at, n - at);
 
@@ -377,9 +330,22 @@ arm(struct loop *loop)
 	ev_timer_start(shell->loop, &loop->timer);
 }
 
+/* Step until nothing is posted any more. */
+static void
+step_all(struct loop *loop)
+{
+	struct shell *shell = loop->shell;
+
+	while (loop->posted.n > 0 && !shell->exiting) {
+		step(loop);
+		set_time(shell, loop->posted.n > 0);
+	}
+}
+
 static void
 on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 {
+	const struct event tick = {.kind = EVENT_TICK, .ref = REF_NONE};
 	struct loop *loop = watcher->data;
 	struct shell *shell = loop->shell;
 	bool is_due;
@@ -391,10 +357,13 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	         (loop->n_written > 0 ? clock_mono_ms() : shell->now_ms);
 	set_time(shell, loop->posted.n > 0);
 	if (is_due)
-		shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
-	while (loop->posted.n > 0 && !shell->exiting) {
-		step(loop);
-		set_time(shell, loop->posted.n > 0);
+		shell_post(shell, &tick);
+	step_all(loop);
+	/* A restart without a delay is due by now, and no poll comes before it.  But only
+	 * so once a turn: what is due again and again must not keep others waiting. */
+	if (!shell->exiting && core_deadline(shell->core) <= shell->now_ms) {
+		shell_post(shell, &tick);
+		step_all(loop);
 	}
 	tasks_on_turn(shell->tasks);
 	procs_on_turn(shell->procs);

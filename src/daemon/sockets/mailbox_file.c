@@ -8,6 +8,7 @@
 
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
+#include "os/sockfile.h"
 #include "os/sockwork.h"
 
 /* The file of a unix socket or a fifo. */
@@ -60,7 +61,9 @@ mailboxes_mend(struct shell *shell, const struct actor *actor)
 		const struct conf_socket *socket = mailbox->socket;
 		int r;
 
-		if (mailbox->fd < 0 || mailbox->is_given)
+		/* Mostly it is there: no child is needed to see that. */
+		if (mailbox->fd < 0 || mailbox->is_given ||
+		    socket_has_port(socket->kind) || sockfile_is_there(socket->address))
 			continue;
 		r = mailbox_do_file(&work, mailbox, SOCKWORK_RESTORE, &err);
 		if (r > 0)

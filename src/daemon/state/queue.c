@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of one actor there can wait at most: spawned (or not), ready, alive, probed, exited,
  * gone, the end of a hook, needed, not needed. */
@@ -90,4 +91,51 @@ void
 queue_clear(struct queue *queue)
 {
 	queue->n = queue->n_commands = queue->n_said = 0;
+}
+
+static int
+by_start_order(const void *a, const void *b, void *arg)
+{
+	const struct event *x = a, *y = b;
+
+	return core_compare_order(arg, x->ref, y->ref);
+}
+
+/* Answers of probes come last: a process that has ended is not unhealthy. */
+static void
+put_probes_last(struct event *events, size_t n, struct event *scratch)
+{
+	size_t n_probes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (events[i].kind == EVENT_PROBED)
+			scratch[n_probes++] = events[i];
+		else if (n_probes > 0)
+			events[i - n_probes] = events[i];
+	}
+	memcpy(events + n - n_probes, scratch, n_probes * sizeof(*events));
+}
+
+/*
+ * Ends that were collected together are stepped in start order (DECISIONS 5), so that
+ * the outcome does not depend on which of them the kernel named first.  `scratch` has
+ * room for all of the events.
+ */
+void
+queue_sort_ends(const struct core *core, struct event *events, size_t n,
+                struct event *scratch)
+{
+	size_t i = 0;
+
+	put_probes_last(events, n, scratch);
+	while (i < n) {
+		size_t end = i;
+
+		while (end < n && events[end].kind == EVENT_EXITED)
+			end++;
+		if (end - i > 1)
+			qsort_r(events + i, end - i, sizeof(*events), by_start_order,
+			        (void *)(uintptr_t)core);
+		i = end + 1;
+	}
 }

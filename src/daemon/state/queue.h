@@ -35,5 +35,7 @@ bool queue_is_command(const struct event *event);
 bool queue_has_room(const struct queue *queue, size_t n_said);
 int queue_post(struct queue *queue, const struct event *event);
 void queue_clear(struct queue *queue);
+void queue_sort_ends(const struct core *core, struct event *events, size_t n,
+                     struct event *scratch);
 
 #endif
