@@ -4,7 +4,7 @@
 
 #include "os/cgroup.h"
 
-#include "os/cgroup-tree.h"
+#include "os/cgroup_tree.h"
 #include "os/fd.h"
 
 #include <dirent.h>

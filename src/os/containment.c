@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "os/fd.h"
-#include "os/proc-file.h"
+#include "os/proc_file.h"
 
 #include <errno.h>
 #include <signal.h>

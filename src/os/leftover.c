@@ -23,7 +23,7 @@
 
 #include "base/map.h"
 #include "os/clock.h"
-#include "os/proc-file.h"
+#include "os/proc_file.h"
 
 #define ENVIRON_MAX (128 * 1024)
 /* How long the kernel may take to end all that were killed, and to end an exec; how often

@@ -5,7 +5,7 @@
 #include "os/proc.h"
 
 #include "base/assert.h"
-#include "os/proc-file.h"
+#include "os/proc_file.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -10,7 +10,7 @@
 #include "os/fd.h"
 #include "os/oom.h"
 #include "os/reap.h"
-#include "os/spawn-child.h"
+#include "os/spawn_child.h"
 
 #include <errno.h>
 #include <fcntl.h>

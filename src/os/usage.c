@@ -4,7 +4,7 @@
 
 #include "os/usage.h"
 
-#include "os/proc-file.h"
+#include "os/proc_file.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A file system of a test that does not answer until it is told to: tests/os/hang-fuse.c.
+"""A file system of a test that does not answer until it is told to: tests/os/hang_fuse.c.
 
 Only for tests of root.  The server ends with the test, and with it every wait for it.
 """
@@ -14,7 +14,7 @@ from lib import PATIENCE, Failure, Skip, for_everybody, program
 
 class Fuse:
     """`holds`: the operations that get no answer, with commas ("read,flush"); `content`:
-    the file whose bytes every file in it has; `mode`: as in hang-fuse.c; `everybody`: root
+    the file whose bytes every file in it has; `mode`: as in hang_fuse.c; `everybody`: root
     may use it, too, and sockets can be made in it."""
 
     def __init__(self, box, holds="", *, uid=65534, gid=65534, content=None, mode=(),
@@ -24,7 +24,7 @@ class Fuse:
         self.dir = box.path(f"fuse{len(box.background)}")
         os.mkdir(self.dir)
         self.lines, self.tail = [], b""
-        binary = for_everybody(program("hang-fuse", "tests/os", "."))
+        binary = for_everybody(program("hang_fuse", "tests/os", "."))
         self.process = box.popen(binary, *(["-a"] if everybody else []),
                                  "-u", f"{uid}:{gid}", *(["-h", holds] if holds else []),
                                  *(["-c", content] if content else []), self.dir, *mode,
@@ -48,10 +48,10 @@ class Fuse:
                 return found[count - 1]
             if not select.select([self.process.stdout], [], [],
                                  max(end - time.monotonic(), 0))[0]:
-                raise Failure(f"hang-fuse never said {words!r}, only {self.lines}")
+                raise Failure(f"hang_fuse never said {words!r}, only {self.lines}")
             data = os.read(self.process.stdout.fileno(), 4096)
             if not data:
-                raise Failure(f"hang-fuse ended: {self.process.stderr.read().decode()}")
+                raise Failure(f"hang_fuse ended: {self.process.stderr.read().decode()}")
             *lines, self.tail = (self.tail + data).split(b"\n")
             self.lines += [line.decode() for line in lines]
 

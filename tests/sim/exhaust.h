@@ -46,7 +46,7 @@ struct explorer {
 	uint32_t spare; /* spec of who is added */
 };
 
-/* exhaust-trees.c */
+/* exhaust_trees.c */
 struct shape {
 	const char *text;
 	uint32_t actors;

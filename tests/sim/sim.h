@@ -297,7 +297,7 @@ void witness_owe(struct witness *witness, struct witnessed *node);
 void witness_blame(struct witness *witness, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* witness-tree.c: what the parts of the witness share. */
+/* witness_tree.c: what the parts of the witness share. */
 struct witnessed *witness_find(struct witness *witness, struct ref ref);
 struct witnessed *witness_parent(struct witness *witness, const struct witnessed *node);
 bool witness_below(const struct witness *witness, const struct witnessed *node,
@@ -310,7 +310,7 @@ bool witness_group_is_doomed(struct witness *witness, const struct witnessed *no
 bool witness_is_kept(struct witness *witness, const struct witnessed *node);
 bool witness_anyone_there(const struct witness *witness, const struct witnessed *top);
 
-/* witness-act.c, witness-report.c */
+/* witness_act.c, witness_report.c */
 void witness_spawn(struct witness *witness, const struct action *action);
 void witness_signal(struct witness *witness, const struct action *action);
 void witness_report(struct witness *witness, const struct action *action);
@@ -322,7 +322,7 @@ void witness_delayed(struct witness *witness, const struct witnessed *node,
 void witness_gone(struct witness *witness, const struct witnessed *node);
 void witness_count(struct witness *witness, struct witnessed *supervisor, bool sure);
 
-/* witness-pace.c: how fast what ends at once, or cannot be started, is tried again. */
+/* witness_pace.c: how fast what ends at once, or cannot be started, is tried again. */
 bool witness_is_shortage(const struct event *event);
 void witness_pace_ended(struct witness *witness, struct witnessed *node, bool own);
 void witness_pace_told(struct witness *witness, struct witnessed *node,
@@ -333,12 +333,12 @@ void witness_no_room(struct witness *witness, struct witnessed *node);
 void witness_pace_spawn(struct witness *witness, struct witnessed *node);
 void witness_pace_renew(struct witness *witness);
 
-/* witness-command.c: what people ask for, and what they are told. */
+/* witness_command.c: what people ask for, and what they are told. */
 bool witness_restart_is_due(struct witness *witness, const struct witnessed *node);
 void witness_command(struct witness *witness, const struct event *event);
 void witness_reply(struct witness *witness, const struct action *action);
 
-/* witness-dynamic.c: who comes and goes at run time. */
+/* witness_dynamic.c: who comes and goes at run time. */
 void witness_joined(struct witness *witness, const struct action *action);
 void witness_check_joined(struct witness *witness);
 void witness_delete(struct witness *witness, const struct event *event);
@@ -348,14 +348,14 @@ void witness_not_added(struct witness *witness, struct witnessed *node,
                        const struct action *report);
 void witness_check_lost(struct witness *witness, const struct witnessed *node);
 
-/* witness-needs.c: who needs whom. */
+/* witness_needs.c: who needs whom. */
 void witness_reached(struct witness *witness, struct witnessed *node);
 void witness_reports_reached(struct witness *witness, const struct action *report);
 void witness_check_needs(struct witness *witness, const struct witnessed *node);
 bool witness_lacks(struct witness *witness, const struct witnessed *node);
 bool witness_holds_up(struct witness *witness);
 
-/* witness-living.c: failures of a process that lives. */
+/* witness_living.c: failures of a process that lives. */
 bool witness_living(struct witness *witness, struct witnessed *node,
                     const struct event *event);
 void witness_living_ready(struct witness *witness, struct witnessed *node);
@@ -367,7 +367,7 @@ bool witness_living_failed(struct witness *witness, struct witnessed *node,
 void witness_check_living(struct witness *witness, const struct witnessed *node,
                           const struct node_view *view);
 
-/* witness-demand.c: who starts only when it is needed. */
+/* witness_demand.c: who starts only when it is needed. */
 bool witness_demand(struct witness *witness, const struct event *event);
 void witness_is_done(struct witness *witness, struct witnessed *node);
 void witness_listen(struct witness *witness, const struct action *action);
@@ -376,12 +376,12 @@ void witness_demand_changed(struct witness *witness, struct witnessed *node,
                             const struct spec *spec);
 void witness_demanded(struct witness *witness, struct witnessed *node);
 
-/* witness-hook.c */
+/* witness_hook.c */
 void witness_hook(struct witness *witness, const struct action *action);
 void witness_hook_kill(struct witness *witness, const struct action *action);
 bool witness_hook_done(struct witness *witness, const struct event *event);
 void witness_check_hook(struct witness *witness, const struct witnessed *node);
-/* witness-suspend.c: who stands still. */
+/* witness_suspend.c: who stands still. */
 void witness_suspended(struct witness *witness, const struct action *reply,
                        enum event_kind kind);
 void witness_freeze(struct witness *witness, const struct action *action);
@@ -390,7 +390,7 @@ void witness_check_suspended(struct witness *witness, struct witnessed *node,
                              const struct node_view *view);
 bool witness_runs(enum node_state state);
 
-/* witness-significant.c: what ends with the work of others. */
+/* witness_significant.c: what ends with the work of others. */
 void witness_significant(struct witness *witness, struct witnessed *child);
 bool witness_is_leaving(struct witness *witness, const struct witnessed *at);
 void witness_ended_normally(struct witness *witness, struct witnessed *supervisor);
@@ -400,7 +400,7 @@ void witness_retiring(struct witness *witness, struct witnessed *node,
                       enum node_state state);
 void witness_check_retired(struct witness *witness, const struct witnessed *node);
 
-/* witness-watch.c: who is told of whose end. */
+/* witness_watch.c: who is told of whose end. */
 void witness_watches(struct witness *witness, struct witnessed *node);
 void witness_begins(struct witness *witness, struct witnessed *node);
 void witness_ends(struct witness *witness, const struct action *report);
@@ -409,7 +409,7 @@ void witness_message(struct witness *witness, const struct action *action);
 bool witness_message_done(struct witness *witness, const struct event *event);
 void witness_check_watches(struct witness *witness, const struct witnessed *node);
 
-/* witness-turn.c: what must hold between turns, and when the world is calm. */
+/* witness_turn.c: what must hold between turns, and when the world is calm. */
 bool witness_is_healthy(const struct witness *witness, const struct witnessed *node);
 void witness_turn_over(struct witness *witness);
 void witness_calm(struct witness *witness);

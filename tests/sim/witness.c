@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 #include "tests/sim/sim.h"
-#include "tests/sim/witness-climb.h"
+#include "tests/sim/witness_climb.h"
 
 void
 witness_init(struct witness *witness, struct rig *rig, const struct tape *tape)

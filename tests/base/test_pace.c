@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC */
+/* test_pace.c - a line that others cause comes at a pace, and none is forgotten. */
+#include "config.h"
+
+#include "base/assert.h"
+#include "base/pace.h"
+
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define PERIOD 1000
+
+static const struct {
+	uint64_t at_ms;
+	bool is_told;
+	uint64_t n_held;
+} calls[] = {
+    {0, true, 0},                    /* the first ones, at once */
+    {0, true, 0},     {0, false, 0}, /* and no other … */
+    {999, false, 0},                 /* … in the same period */
+    {1000, true, 2},                 /* the next one has the others with it */
+    {1001, true, 0},  {1002, false, 0}, {5000, true, 1}, /* after a long rest */
+    {6000, true, 0},                                     /* nothing was left out */
+    {5999, true, 0},                                     /* a clock that does not go on */
+    {5999, false, 0}, {7000, true, 1},
+};
+
+START_TEST(the_first_are_told_at_once_and_the_others_with_the_next_that_is)
+{
+	struct pace pace = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		uint64_t n_held = 0;
+
+		ck_assert_msg(pace_admit(&pace, PERIOD, 2, calls[i].at_ms, &n_held) ==
+		                  calls[i].is_told,
+		              "call %zu", i);
+		ck_assert_uint_eq(n_held, calls[i].n_held);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("pace");
+	TCase *tcase = tcase_create("pace");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase,
+	               the_first_are_told_at_once_and_the_others_with_the_next_that_is);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

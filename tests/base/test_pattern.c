@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: ISC */
+/* test_pattern.c - expressions that lines are matched with, and their bounds. */
+#include "config.h"
+
+#include "base/assert.h"
+#include "base/pattern.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+matches(const char *text, const char *line, size_t len)
+{
+	struct pattern pattern;
+	struct err why;
+	bool found;
+
+	ck_assert_int_eq(pattern_compile(&pattern, text, &why), 0);
+	found = pattern_matches(&pattern, line, len);
+	pattern_done(&pattern);
+	return found;
+}
+
+START_TEST(a_line_matches_anywhere_unless_the_expression_is_anchored)
+{
+	ck_assert(matches("up", "it is up now", 12));
+	ck_assert(!matches("^up", "it is up now", 12));
+	ck_assert(matches("^listening on [0-9]+$", "listening on 80", 15));
+	ck_assert(!matches("^listening on [0-9]+$", "listening on 80", 13));
+	ck_assert(matches("a|b", "xb", 2));
+	ck_assert(matches("\\{1\\}", "{1}", 3));
+	ck_assert(matches("^$", "", 0));
+}
+END_TEST
+
+START_TEST(what_is_behind_a_nul_or_too_far_behind_does_not_count)
+{
+	char *line = malloc(PATTERN_LINE_MAX + 2);
+
+	ck_assert(!matches("up", "a\0up", 4));
+	ck_assert_ptr_nonnull(line);
+	memset(line, 'x', PATTERN_LINE_MAX + 2);
+	line[PATTERN_LINE_MAX - 1] = 'u';
+	ck_assert(matches("u", line, PATTERN_LINE_MAX + 2));
+	line[PATTERN_LINE_MAX - 1] = 'x';
+	line[PATTERN_LINE_MAX] = 'u';
+	ck_assert(!matches("u", line, PATTERN_LINE_MAX + 2));
+	free(line);
+}
+END_TEST
+
+START_TEST(what_is_none_or_has_no_bound_is_refused_with_a_sentence)
+{
+	static const struct {
+		const char *text;
+		const char *said;
+	} cases[] = {
+	    {"(", "`(` is no regular expression"},
+	    {"[a", "is no regular expression"},
+	    {"(a)\\1", "back-reference (\\1)"},
+	    {"a{2,1001}", "too many repetitions"},
+	    {"((a{10}){10}){11}", "too many repetitions"},
+	    {"a{99999999999999999999}", "too many repetitions"},
+	};
+	char longest[PATTERN_MAX + 2];
+	struct pattern pattern;
+	struct err why;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		ck_assert_int_eq(pattern_compile(&pattern, cases[i].text, &why), -EINVAL);
+		ck_assert_ptr_nonnull(strstr(why.text, cases[i].said));
+		pattern_done(&pattern);
+	}
+	memset(longest, 'x', PATTERN_MAX + 1);
+	longest[PATTERN_MAX + 1] = '\0';
+	ck_assert_int_eq(pattern_compile(&pattern, longest, &why), -EINVAL);
+	longest[PATTERN_MAX] = '\0';
+	ck_assert_int_eq(pattern_compile(&pattern, longest, &why), 0);
+	pattern_done(&pattern);
+	ck_assert_int_eq(pattern_compile(&pattern, "((a{10}){10}){10}", &why), 0);
+	pattern_done(&pattern);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("pattern");
+	TCase *tcase = tcase_create("pattern");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, a_line_matches_anywhere_unless_the_expression_is_anchored);
+	tcase_add_test(tcase, what_is_behind_a_nul_or_too_far_behind_does_not_count);
+	tcase_add_test(tcase, what_is_none_or_has_no_bound_is_refused_with_a_sentence);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: ISC */
+/* test_watchdog.c - what is silent for too long, and what follows when. */
+#include "config.h"
+
+#include "base/assert.h"
+#include "base/respawn.h"
+#include "base/watchdog.h"
+
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define PROVE  120000
+#define PERIOD 30000
+#define T0     UINT64_C(1000000)
+
+START_TEST(without_anything_to_watch_there_is_nothing_to_do)
+{
+	struct watchdog dog;
+
+	watchdog_init(&dog, 0, T0);
+	ck_assert_uint_eq(watchdog_deadline_ms(&dog), UINT64_MAX);
+	ck_assert_int_eq(watchdog_next(&dog, T0 + 10 * PROVE), WATCHDOG_WAIT);
+	ck_assert(!watchdog_hurry(&dog, T0));
+}
+END_TEST
+
+/* Aborted at now: killed, and left again and again, each after its time. */
+static void
+check_bites(struct watchdog *dog, uint64_t now)
+{
+	ck_assert_int_eq(watchdog_next(dog, now - 1), WATCHDOG_WAIT);
+	ck_assert_uint_eq(watchdog_deadline_ms(dog), now);
+	ck_assert(!watchdog_has_bitten(dog));
+	ck_assert_int_eq(watchdog_next(dog, now), WATCHDOG_ABORT);
+	ck_assert(watchdog_has_bitten(dog));
+	ck_assert_uint_eq(watchdog_deadline_ms(dog), now + WATCHDOG_ABORT_MS);
+	/* Too late to be heard. */
+	watchdog_answered(dog, now + 1);
+	now += WATCHDOG_ABORT_MS;
+	ck_assert_int_eq(watchdog_next(dog, now), WATCHDOG_KILL);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_uint_eq(watchdog_deadline_ms(dog), now + WATCHDOG_KILL_MS);
+		now += WATCHDOG_KILL_MS;
+		ck_assert_int_eq(watchdog_next(dog, now), WATCHDOG_LEAVE);
+		ck_assert_int_eq(watchdog_next(dog, now), WATCHDOG_WAIT);
+	}
+	watchdog_enter(dog, WATCHDOG_NONE, now);
+	ck_assert_uint_eq(watchdog_deadline_ms(dog), UINT64_MAX);
+}
+
+START_TEST(what_does_not_prove_itself_in_time_is_aborted_killed_and_left)
+{
+	struct watchdog dog;
+
+	watchdog_init(&dog, 0, T0);
+	watchdog_begin(&dog, PROVE, PROVE, T0);
+	/* Whatever it says: only proof counts. */
+	watchdog_answered(&dog, T0 + PROVE / 2);
+	check_bites(&dog, T0 + PROVE);
+}
+END_TEST
+
+START_TEST(what_takes_over_may_be_silent_for_a_time_of_its_own)
+{
+	struct watchdog dog;
+
+	watchdog_init(&dog, 0, T0);
+	watchdog_begin(&dog, PROVE, PROVE / 10, T0);
+	for (uint64_t now = T0; now < T0 + PROVE / 2; now += PROVE / 20) {
+		watchdog_hear(&dog, now);
+		ck_assert_uint_eq(watchdog_deadline_ms(&dog), now + PROVE / 10);
+	}
+	check_bites(&dog, T0 + PROVE / 2 - PROVE / 20 + PROVE / 10);
+}
+END_TEST
+
+START_TEST(what_supervises_is_asked_and_has_to_answer)
+{
+	struct watchdog dog;
+	uint64_t now = T0;
+
+	watchdog_init(&dog, 0, T0);
+	watchdog_begin(&dog, PROVE, PROVE, T0);
+	watchdog_enter(&dog, WATCHDOG_PROVED, T0);
+	for (int i = 0; i < 100; i++) {
+		ck_assert_uint_eq(watchdog_deadline_ms(&dog), now + WATCHDOG_ASK_MS);
+		ck_assert_int_eq(watchdog_next(&dog, now + WATCHDOG_ASK_MS - 1),
+		                 WATCHDOG_WAIT);
+		now += WATCHDOG_ASK_MS;
+		ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_ASK);
+		ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_WAIT);
+		watchdog_answered(&dog, now);
+	}
+	now += WATCHDOG_ASK_MS;
+	ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_ASK);
+	check_bites(&dog, now + WATCHDOG_ANSWER_MS);
+	/* It takes a second to take over, and that is all in 10 s. */
+	ck_assert_uint_le(WATCHDOG_ASK_MS + WATCHDOG_ANSWER_MS + WATCHDOG_ABORT_MS +
+	                      WATCHDOG_KILL_MS + 1000,
+	                  10000);
+}
+END_TEST
+
+START_TEST(when_the_one_that_asks_stood_still_itself_it_asks_first)
+{
+	struct watchdog dog;
+	uint64_t now = T0 + 3600000;
+
+	watchdog_init(&dog, 0, T0);
+	watchdog_enter(&dog, WATCHDOG_PROVED, T0);
+	ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_ASK);
+	ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_WAIT);
+	check_bites(&dog, now + WATCHDOG_ANSWER_MS);
+}
+END_TEST
+
+START_TEST(
+    signs_of_life_without_an_answer_are_enough_for_a_while_that_grows_with_the_actors)
+{
+	static const uint32_t actors[] = {0, 1000};
+
+	for (size_t i = 0; i < ARRAY_SIZE(actors); i++) {
+		const uint64_t end = T0 + WATCHDOG_ASK_MS + WATCHDOG_TURN_MS +
+		                     actors[i] * (uint64_t)WATCHDOG_TURN_MS_AN_ACTOR;
+		struct watchdog dog;
+
+		watchdog_init(&dog, 0, T0);
+		watchdog_expect(&dog, actors[i]);
+		watchdog_enter(&dog, WATCHDOG_PROVED, T0);
+		for (uint64_t now = T0 + 500; now < end; now += 1000) {
+			enum watchdog_act act = watchdog_next(&dog, now);
+
+			ck_assert(act == WATCHDOG_WAIT || act == WATCHDOG_ASK);
+			watchdog_hear(&dog, now);
+		}
+		check_bites(&dog, end + 500);
+	}
+}
+END_TEST
+
+START_TEST(in_a_hurry_it_is_asked_at_once)
+{
+	struct watchdog dog;
+
+	watchdog_init(&dog, 0, T0);
+	watchdog_enter(&dog, WATCHDOG_PROVED, T0);
+	ck_assert(watchdog_hurry(&dog, T0 + 10));
+	ck_assert(!watchdog_hurry(&dog, T0 + 20));
+	watchdog_answered(&dog, T0 + 30);
+	ck_assert_uint_eq(watchdog_deadline_ms(&dog), T0 + 30 + WATCHDOG_ASK_MS);
+	ck_assert(watchdog_hurry(&dog, T0 + 40));
+	check_bites(&dog, T0 + 40 + WATCHDOG_ANSWER_MS);
+
+	/* What takes over is not asked; it has to show that it is alive. */
+	watchdog_begin(&dog, PROVE, PROVE, T0);
+	ck_assert(!watchdog_hurry(&dog, T0 + 10));
+	check_bites(&dog, T0 + 10 + WATCHDOG_ANSWER_MS);
+}
+END_TEST
+
+START_TEST(three_quarters_of_the_period_are_allowed_from_the_last_sign_of_life)
+{
+	const uint64_t period = WATCHDOG_ASK_MS;
+	struct watchdog dog;
+
+	watchdog_init(&dog, period, T0);
+	watchdog_enter(&dog, WATCHDOG_PROVED, T0);
+	ck_assert_uint_eq(watchdog_deadline_ms(&dog), T0 + period * 3 / 4);
+	watchdog_pinged(&dog, T0 + 1000);
+	ck_assert_uint_eq(watchdog_deadline_ms(&dog), T0 + 1000 + period * 3 / 4);
+	ck_assert_int_eq(watchdog_next(&dog, T0 + period * 3 / 4), WATCHDOG_WAIT);
+	ck_assert_int_eq(watchdog_next(&dog, T0 + 1000 + period * 3 / 4), WATCHDOG_ABORT);
+}
+END_TEST
+
+START_TEST(the_superior_is_told_every_half_period_while_nothing_works)
+{
+	struct watchdog dog;
+
+	watchdog_init(&dog, PERIOD, T0);
+	watchdog_begin(&dog, PROVE, PROVE, T0 + 100);
+	for (uint64_t now = T0 + PERIOD / 2; now < T0 + PROVE; now += PERIOD / 2) {
+		ck_assert_uint_eq(watchdog_deadline_ms(&dog), now);
+		ck_assert_int_eq(watchdog_next(&dog, now - 1), WATCHDOG_WAIT);
+		ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_PING);
+		ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_WAIT);
+	}
+	watchdog_enter(&dog, WATCHDOG_PROVED, T0 + PROVE);
+	watchdog_pinged(&dog, T0 + PROVE);
+	ck_assert_int_eq(watchdog_next(&dog, T0 + PROVE + WATCHDOG_ASK_MS), WATCHDOG_ASK);
+	watchdog_answered(&dog, T0 + PROVE + PERIOD / 2 - 1);
+	ck_assert_int_eq(watchdog_next(&dog, T0 + PROVE + PERIOD / 2), WATCHDOG_WAIT);
+}
+END_TEST
+
+START_TEST(the_superior_is_not_kept_patient_for_ever)
+{
+	const uint64_t lost = T0 + 1000000;
+	struct watchdog dog;
+	uint64_t now = lost, last = 0;
+
+	watchdog_init(&dog, PERIOD, T0);
+	watchdog_enter(&dog, WATCHDOG_PROVED, T0);
+	watchdog_pinged(&dog, lost);
+	watchdog_enter(&dog, WATCHDOG_NONE, lost);
+	/* Attempts that come to nothing prolong nothing. */
+	while (watchdog_deadline_ms(&dog) != UINT64_MAX) {
+		now = watchdog_deadline_ms(&dog);
+		ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_PING);
+		last = now;
+		watchdog_begin(&dog, PROVE, PROVE, now);
+		watchdog_enter(&dog, WATCHDOG_NONE, now);
+	}
+	ck_assert_uint_le(last, lost + WATCHDOG_GRACE_MS);
+	ck_assert_uint_gt(last, lost + WATCHDOG_GRACE_MS - PERIOD);
+	/* An attempt that hangs, and another one, fit in. */
+	ck_assert_uint_ge(WATCHDOG_GRACE_MS, 2 * (PROVE + WATCHDOG_ABORT_MS));
+}
+END_TEST
+
+START_TEST(one_that_lived_is_followed_at_once_and_the_others_ever_later)
+{
+	static const struct {
+		uint64_t life_ms, delay_ms;
+	} lives[] = {
+	    {5000, 0}, {999, 100}, {0, 200},  {10, 400}, {1000, 0}, {10, 800},  {0, 1600},
+	    {0, 3200}, {0, 5000},  {0, 5000}, {9999, 0}, {0, 5000}, {10000, 0}, {0, 100},
+	};
+	struct respawn respawn = {0};
+	uint64_t now = T0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lives); i++) {
+		respawn_begin(&respawn, now);
+		now += lives[i].life_ms;
+		ck_assert_uint_eq(respawn_end(&respawn, now), lives[i].delay_ms);
+		ck_assert_uint_eq(respawn.next_ms, now + lives[i].delay_ms);
+		now = respawn.next_ms;
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	const TTest *const tests[] = {
+	    without_anything_to_watch_there_is_nothing_to_do,
+	    what_does_not_prove_itself_in_time_is_aborted_killed_and_left,
+	    what_takes_over_may_be_silent_for_a_time_of_its_own,
+	    what_supervises_is_asked_and_has_to_answer,
+	    when_the_one_that_asks_stood_still_itself_it_asks_first,
+	    signs_of_life_without_an_answer_are_enough_for_a_while_that_grows_with_the_actors,
+	    in_a_hurry_it_is_asked_at_once,
+	    three_quarters_of_the_period_are_allowed_from_the_last_sign_of_life,
+	    the_superior_is_told_every_half_period_while_nothing_works,
+	    the_superior_is_not_kept_patient_for_ever,
+	    one_that_lived_is_followed_at_once_and_the_others_ever_later,
+	};
+	Suite *suite = suite_create("watchdog");
+	TCase *tcase = tcase_create("watchdog");
+	SRunner *runner;
+	int failed;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
+		tcase_add_test(tcase, tests[i]);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: ISC */
+/* test_conf.c - run the tables of the configuration room. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "tests/conf/support.h"
+
+int
+main(void)
+{
+	SRunner *runner = srunner_create(suite_yaml());
+	int failed;
+
+	srunner_add_suite(runner, suite_faults());
+	srunner_add_suite(runner, suite_values());
+	srunner_add_suite(runner, suite_attributes());
+	srunner_add_suite(runner, suite_compose());
+	srunner_add_suite(runner, suite_freeze());
+	srunner_add_suite(runner, suite_output());
+	srunner_add_suite(runner, suite_plan());
+	srunner_add_suite(runner, suite_lint());
+	srunner_add_suite(runner, suite_noise());
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

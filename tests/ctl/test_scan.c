@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: ISC */
+/* test_scan.c - reading JSON in place: what it finds, and that it never leaves the text.
+ */
+#include "config.h"
+
+#include "base/assert.h"
+#include "ctl/wire/scan.h"
+
+#include <check.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An exact copy on the heap, so that a read past its end is seen by the sanitizers. */
+static struct span
+copy(const char *text, size_t len)
+{
+	char *at = malloc(len + (len == 0));
+
+	ck_assert_ptr_nonnull(at);
+	memcpy(at, text, len);
+	return (struct span){at, len};
+}
+
+static struct span
+of(const char *text)
+{
+	return (struct span){text, strlen(text)};
+}
+
+START_TEST(members_of_an_object_come_in_order)
+{
+	struct scan scan;
+	struct span name;
+	int64_t n = 0;
+	bool yes = false;
+
+	scan_init(&scan, of(" { \"a\" : -12 , \"b\":true,\"c\":\"x\\\"y\" } "));
+	scan_object(&scan);
+	ck_assert(scan_member(&scan, &name) && span_is(name, "a"));
+	scan_int(&scan, &n);
+	ck_assert_int_eq(n, -12);
+	ck_assert(scan_member(&scan, &name) && span_is(name, "b"));
+	scan_bool(&scan, &yes);
+	ck_assert(yes);
+	ck_assert(scan_member(&scan, &name) && span_is(name, "c"));
+	ck_assert(span_is(scan_string(&scan), "x\\\"y"));
+	ck_assert(!scan_member(&scan, &name));
+	ck_assert(!scan.bad);
+}
+END_TEST
+
+START_TEST(null_is_nothing_of_any_type)
+{
+	struct scan scan;
+	int64_t n = 7;
+	bool yes = true;
+
+	scan_init(&scan, of("[null,null,null]"));
+	scan_array(&scan);
+	ck_assert(scan_element(&scan));
+	scan_int(&scan, &n);
+	ck_assert(scan_element(&scan));
+	scan_bool(&scan, &yes);
+	ck_assert(scan_element(&scan));
+	ck_assert_ptr_null(scan_string(&scan).at);
+	ck_assert(!scan_element(&scan));
+	ck_assert(!scan.bad);
+	ck_assert_int_eq(n, 7);
+	ck_assert(yes);
+}
+END_TEST
+
+struct thing {
+	struct span name;
+	int64_t count;
+	struct span rest;
+};
+
+static const struct scan_field thing_fields[] = {
+    {"name", SCAN_STRING, offsetof(struct thing, name)},
+    {"count", SCAN_INT, offsetof(struct thing, count)},
+    {"rest", SCAN_RAW, offsetof(struct thing, rest)},
+};
+
+START_TEST(fields_are_found_in_any_order_among_strangers)
+{
+	struct thing thing = {.count = -1};
+	struct scan scan;
+
+	scan_init(&scan, of("{\"x\":[1,{\"count\":5}],\"rest\":{\"a\":[\"]}\"]},"
+	                    "\"name\":\"n\",\"y\":\"\\\\\"}"));
+	scan_fields(&scan, thing_fields, ARRAY_SIZE(thing_fields), &thing);
+	ck_assert(!scan.bad);
+	ck_assert(span_is(thing.name, "n"));
+	ck_assert_int_eq(thing.count, -1);
+	ck_assert(span_is(thing.rest, "{\"a\":[\"]}\"]}"));
+}
+END_TEST
+
+START_TEST(numbers_that_are_no_integers_are_refused)
+{
+	static const char *const bad[] = {
+	    "1.5", "1e3", "-", "", "x", "\"1\"", "99999999999999999999", "nul", "truE"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct scan scan;
+		int64_t n = 3;
+
+		scan_init(&scan, of(bad[i]));
+		scan_int(&scan, &n);
+		ck_assert_msg(scan.bad, "%s", bad[i]);
+		ck_assert_int_eq(n, 3);
+	}
+}
+END_TEST
+
+START_TEST(the_largest_integers_are_read)
+{
+	struct scan scan;
+	int64_t n = 0;
+
+	scan_init(&scan, of("922337203685477579"));
+	scan_int(&scan, &n);
+	ck_assert(!scan.bad);
+	ck_assert_int_eq(n, INT64_C(922337203685477579));
+}
+END_TEST
+
+START_TEST(every_beginning_of_a_message_is_safe)
+{
+	static const char whole[] =
+	    "{\"name\":\"a\\u00e9\\\"\",\"count\":null,\"rest\":[{\"k\":[tru"
+	    "e,false,-1.5e3,\"\\\\\"]},\"}\"],\"z\":{\"\":{}}}";
+
+	for (size_t len = 0; len < sizeof(whole) - 1; len++) {
+		struct span text = copy(whole, len);
+		struct thing thing = {0};
+		struct scan scan;
+
+		scan_init(&scan, text);
+		scan_fields(&scan, thing_fields, ARRAY_SIZE(thing_fields), &thing);
+		ck_assert_msg(scan.bad, "%zu bytes", len);
+		free((char *)(uintptr_t)text.at);
+	}
+}
+END_TEST
+
+START_TEST(every_single_changed_byte_is_safe)
+{
+	static const char whole[] =
+	    "{\"name\":\"a\\u00e9\",\"count\":12,\"rest\":[{},\"]\"]}";
+
+	for (size_t at = 0; at < sizeof(whole) - 1; at++) {
+		for (int c = 1; c < 256; c++) {
+			struct span text = copy(whole, sizeof(whole) - 1);
+			struct thing thing = {0};
+			struct scan scan;
+
+			((char *)(uintptr_t)text.at)[at] = (char)c;
+			scan_init(&scan, text);
+			scan_fields(&scan, thing_fields, ARRAY_SIZE(thing_fields),
+			            &thing);
+			ck_assert(scan.p <= scan.end);
+			free((char *)(uintptr_t)text.at);
+		}
+	}
+}
+END_TEST
+
+START_TEST(too_many_levels_are_refused)
+{
+	char text[2 * SCAN_DEPTH_MAX + 3];
+	struct scan scan;
+
+	memset(text, '[', SCAN_DEPTH_MAX);
+	memset(text + SCAN_DEPTH_MAX, ']', SCAN_DEPTH_MAX);
+	scan_init(&scan, (struct span){text, 2 * SCAN_DEPTH_MAX});
+	ck_assert_uint_eq(scan_value(&scan).len, 2 * SCAN_DEPTH_MAX);
+	ck_assert(!scan.bad);
+	memset(text, '[', SCAN_DEPTH_MAX + 1);
+	memset(text + SCAN_DEPTH_MAX + 1, ']', SCAN_DEPTH_MAX + 1);
+	scan_init(&scan, (struct span){text, 2 * SCAN_DEPTH_MAX + 2});
+	ck_assert_ptr_null(scan_value(&scan).at);
+	ck_assert(scan.bad);
+}
+END_TEST
+
+START_TEST(brackets_must_match)
+{
+	static const char *const bad[] = {"[}", "{]", "[[]", "{\"a\":[}", "]", ",", ":"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct scan scan;
+
+		scan_init(&scan, of(bad[i]));
+		(void)scan_value(&scan);
+		ck_assert_msg(scan.bad, "%s", bad[i]);
+	}
+}
+END_TEST
+
+START_TEST(escapes_stand_for_what_they_stand_for)
+{
+	static const struct {
+		const char *json;
+		const char *text;
+	} cases[] = {
+	    {"plain", "plain"},
+	    {"a\\n\\t\\r\\b\\f\\\"\\\\\\/z", "a\n\t\r\b\f\"\\/z"},
+	    {"\\u0041\\u00e9\\u20ac", "A\xc3\xa9\xe2\x82\xac"},
+	    {"\\ud83d\\ude00", "\xf0\x9f\x98\x80"},
+	    {"\\ud83d", "\xef\xbf\xbd"},
+	    {"\\ude00", "\xef\xbf\xbd"},
+	    {"\\ud83d\\u0041", "\xef\xbf\xbd"
+	                       "A"},
+	    {"\\u12", "\xef\xbf\xbd"
+	              "12"},
+	    {"\\u0000", "\xef\xbf\xbd"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct span text = copy(cases[i].json, strlen(cases[i].json));
+		struct strbuf out;
+
+		strbuf_init(&out, 256);
+		span_decode(text, &out);
+		ck_assert_str_eq(strbuf_str(&out), cases[i].text);
+		strbuf_done(&out);
+		free((char *)(uintptr_t)text.at);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("scan");
+	TCase *tcase = tcase_create("scan");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, members_of_an_object_come_in_order);
+	tcase_add_test(tcase, null_is_nothing_of_any_type);
+	tcase_add_test(tcase, fields_are_found_in_any_order_among_strangers);
+	tcase_add_test(tcase, numbers_that_are_no_integers_are_refused);
+	tcase_add_test(tcase, the_largest_integers_are_read);
+	tcase_add_test(tcase, every_beginning_of_a_message_is_safe);
+	tcase_add_test(tcase, every_single_changed_byte_is_safe);
+	tcase_add_test(tcase, too_many_levels_are_refused);
+	tcase_add_test(tcase, brackets_must_match);
+	tcase_add_test(tcase, escapes_stand_for_what_they_stand_for);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+/* fake_trial.c - no configuration is ever on trial. */
+#include "config.h"
+
+#include "fake.h"
+
+#include "daemon/reload/reload.h"
+#include "daemon/reload/trial.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+bool
+trial_is_on(const struct trial *trial)
+{
+	(void)trial;
+	return false;
+}
+
+int
+trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_early,
+            struct err *err)
+{
+	(void)trial;
+	(void)reload;
+	(void)ms;
+	(void)ends_early;
+	err_set(err, ENOMEM, "nothing is tried here");
+	return -ENOMEM;
+}
+
+void
+trial_await(struct trial *trial, trial_fn *on_end, void *user)
+{
+	(void)trial;
+	(void)on_end;
+	(void)user;
+}
+
+void
+trial_forget(struct trial *trial)
+{
+	(void)trial;
+}
+
+/* ---- a file that is reloaded ---- */
+
+static char conf_file[] = FAKE_CONF_FILE;
+
+int
+reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
+{
+	struct fake *fake = (struct fake *)(void *)shell;
+	static const char *keys[] = {"shutdown"};
+
+	*ret = (struct reload){.conf = shell->conf};
+	if (fake->prepare_result < 0) {
+		ret->reports.at = calloc(1, sizeof(*ret->reports.at));
+		ret->reports.at[0] = (struct conf_report){
+		    .severity = CONF_ERROR,
+		    .file = conf_file,
+		    .line = 3,
+		    .column = 5,
+		    .path = conf_file,
+		    .message = conf_file,
+		};
+		ret->reports.n = 1;
+		err_set(err, 0, "not loaded");
+		return fake->prepare_result;
+	}
+	ret->plan.at = calloc(1, sizeof(*ret->plan.at));
+	ret->plan.at[0] =
+	    (struct conf_change){CHANGE_UPDATED, CORE_USER, CORE_USER, keys, 1};
+	ret->plan.n = 1;
+	return 0;
+}
+
+int
+reload_apply(struct shell *shell, struct reload *reload, struct err *err)
+{
+	(void)reload;
+	(void)err;
+	((struct fake *)(void *)shell)->applied = true;
+	return 0;
+}
+
+void
+reload_done(struct reload *reload)
+{
+	free(reload->reports.at);
+	free(reload->plan.at);
+	*reload = (struct reload){0};
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: ISC */
+/* fake_upgrade.c - an upgrade without a binary: a test says what became of it. */
+#include "config.h"
+
+#include "fake.h"
+
+#include "base/assert.h"
+#include "ledger/ledger.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct upgrade {
+	struct fake *fake;
+	upgrade_on_checked *on_checked;
+	void *user;
+	enum upgrade_verdict verdict;
+};
+
+static struct fake *
+of(struct shell *shell)
+{
+	/* The shell is the first member. */
+	return (struct fake *)(void *)shell;
+}
+
+struct upgrade *
+upgrade_new(struct shell *shell, upgrade_on_checked *on_checked, void *user,
+            struct err *err)
+{
+	struct upgrade *upgrade = calloc(1, sizeof(*upgrade));
+
+	(void)err;
+	ASSERT(of(shell)->upgrade == NULL);
+	*upgrade = (struct upgrade){of(shell), on_checked, user, UPGRADE_OPEN};
+	of(shell)->upgrade = upgrade;
+	return upgrade;
+}
+
+void
+upgrade_free(struct upgrade *upgrade)
+{
+	upgrade->fake->upgrade = NULL;
+	free(upgrade);
+}
+
+enum upgrade_verdict
+upgrade_verdict(const struct upgrade *upgrade)
+{
+	return upgrade->verdict;
+}
+
+json_t *
+upgrade_errors(const struct upgrade *upgrade)
+{
+	(void)upgrade;
+	return NULL;
+}
+
+const char *
+upgrade_sentence(const struct upgrade *upgrade)
+{
+	(void)upgrade;
+	return "it is a fake";
+}
+
+const char *
+upgrade_path(const struct shell *shell, char buf[UPGRADE_PATH_MAX])
+{
+	(void)shell;
+	(void)snprintf(buf, UPGRADE_PATH_MAX, "/fake");
+	return buf;
+}
+
+int
+upgrade_go(struct upgrade *upgrade)
+{
+	if (upgrade->fake->go_result == 0)
+		upgrade->fake->gone = true;
+	return upgrade->fake->go_result;
+}
+
+/* The look at the new binary is over. */
+void
+fake_checked(struct fake *fake, enum upgrade_verdict verdict)
+{
+	fake->upgrade->verdict = verdict;
+	fake->upgrade->on_checked(fake->upgrade->user);
+	if (!fake->gone)
+		control_upgrade_if_due(fake->shell.control);
+}
+
+/* The next supd, as far as clients can tell. */
+void
+fake_successor(struct fake *fake, const struct upgrade_story *story)
+{
+	control_free(fake->shell.control);
+	fake->gone = false;
+	fake->shell.control = control_alloc(&fake->shell);
+	control_use_ledger(fake->shell.control);
+	fake->taking_over = true;
+	control_answer_caller(fake->shell.control, story);
+	fake->taking_over = false;
+}
+
+/* A guardian dies, and what was posted and not stepped with it; the next one goes on with
+ * the same ledger and core. */
+void
+fake_guardian_dies(struct fake *fake)
+{
+	const struct event others = {
+	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
+
+	control_free(fake->shell.control);
+	fake->n_queue = 0;
+	fake->cut = false;
+	fake->shell.control = control_alloc(&fake->shell);
+	tokens_init(fake->shell.control, ledger_tokens(fake->shell.ledger));
+	shell_post(&fake->shell, &others);
+}

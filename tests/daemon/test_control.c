@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: ISC */
+/* test_control.c - calls to the control server: who may, what is said, what is done. */
+#include "config.h"
+
+#include "fake.h"
+
+#include "base/assert.h"
+
+#include <check.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct fake *fake;
+static struct client client;
+
+/* /user with a, b, and app, which has api and two replicas of crawl. */
+static void
+set_up(void)
+{
+	fake = fake_new();
+	(void)fake_add(fake, "/user/a", NODE_WORKER);
+	(void)fake_add(fake, "/user/b", NODE_WORKER);
+	(void)fake_add(fake, "/user/app", NODE_SUPERVISOR);
+	(void)fake_add(fake, "/user/app/api", NODE_WORKER);
+	(void)fake_add(fake, "/user/app/crawl@1", NODE_WORKER);
+	(void)fake_add(fake, "/user/app/crawl@2", NODE_WORKER);
+	fake_boot(fake);
+	client_open(&client, fake);
+}
+
+static void
+tear_down(void)
+{
+	client_close(&client);
+	fake_free(fake);
+}
+
+/* ---- protocol ------------------------------------------------------------------------
+ */
+
+START_TEST(info_and_interfaces_are_for_everybody)
+{
+	struct client nobody;
+	json_t *reply;
+
+	client_open_as(&nobody, fake, 54321, 54321);
+	reply =
+	    check_reply(client_call(&nobody, "org.varlink.service.GetInfo", "{}", ""));
+	ck_assert_str_eq(text_at(parameters_of(reply), "version"), PACKAGE_VERSION);
+	ck_assert_uint_eq(
+	    json_array_size(json_object_get(parameters_of(reply), "interfaces")), 2);
+	ck_assert_uint_eq(json_object_size(parameters_of(reply)), 5);
+	json_decref(reply);
+	reply = check_reply(client_call(&nobody,
+	                                "org.varlink.service.GetInterfaceDescription",
+	                                "{\"interface\":\"io.supd.Control\"}", ""));
+	ck_assert_str_eq(text_at(parameters_of(reply), "description"),
+	                 varlink_control_description);
+	json_decref(reply);
+	check_error(client_call(&nobody, "Ping", "{}", ""),
+	            "org.varlink.service.PermissionDenied", NULL, NULL);
+	client_close(&nobody);
+}
+END_TEST
+
+START_TEST(observers_may_look_and_the_control_group_may_act)
+{
+	struct client observer;
+	struct client operator;
+
+	fake->conf.has_observers = true;
+	fake->conf.observers_gid = 777;
+	fake->conf.has_control_group = true;
+	fake->conf.control_gid = 778;
+	client_open_as(&observer, fake, 54321, 777);
+	client_open_as(&operator, fake, 54321, 778);
+	check_done(client_call(&observer, "Ping", "{}", ""));
+	check_done(client_call(&observer, "Status", "{}", ""));
+	check_done(client_call(&observer, "Explain", "{\"name\":\"a\"}", ""));
+	check_done(client_call(&observer, "Metrics", "{}", ""));
+	/* Permission comes before parameters. */
+	check_error(client_call(&observer, "Stop", "{}", ""),
+	            "org.varlink.service.PermissionDenied", NULL, NULL);
+	check_error(client_call(&observer, "Describe", "{\"name\":\"a\"}", ""),
+	            "org.varlink.service.PermissionDenied", NULL, NULL);
+	check_error(
+	    client_call(&observer, "Wait", "{\"name\":\"a\",\"for\":\"done\"}", ""),
+	    "org.varlink.service.PermissionDenied", NULL, NULL);
+	check_done(client_call(&operator, "Stop", "{\"names\":[\"a\"]}", ""));
+	/* A reload may change the groups: the next call is judged by the new ones. */
+	fake->conf.has_control_group = false;
+	check_error(client_call(&operator, "Stop", "{\"names\":[\"a\"]}", ""),
+	            "org.varlink.service.PermissionDenied", NULL, NULL);
+	client_close(&operator);
+	client_close(&observer);
+}
+END_TEST
+
+START_TEST(what_does_not_exist_has_its_standard_errors)
+{
+	check_error(client_call(&client, "Fly", "{}", ""),
+	            "org.varlink.service.MethodNotFound", "method",
+	            "io.supd.Control.Fly");
+	check_error(client_call(&client, "io.other.Fly", "{}", ""),
+	            "org.varlink.service.InterfaceNotFound", "interface", "io.other");
+	check_error(client_call(&client, "org.varlink.service.GetInterfaceDescription",
+	                        "{\"interface\":\"x.y\"}", ""),
+	            "org.varlink.service.InterfaceNotFound", "interface", "x.y");
+	check_error(client_call(&client, "Ping", "{}", ",\"upgrade\":true"),
+	            "org.varlink.service.MethodNotImplemented", "method",
+	            "io.supd.Control.Ping");
+	check_error(client_call(&client, "Watch", "{\"names\":[\"a\"]}", ""),
+	            "org.varlink.service.ExpectedMore", NULL, NULL);
+	check_error(client_call(&client, "Logs", "{\"names\":[\"a\"]}", ""),
+	            "org.varlink.service.ExpectedMore", NULL, NULL);
+}
+END_TEST
+
+START_TEST(a_parameter_that_is_missing_wrong_or_unknown_is_named)
+{
+	static const struct {
+		const char *method;
+		const char *parameters;
+		const char *wrong;
+	} calls[] = {
+	    {"Signal", "{}", "name"},
+	    {"Signal", "{\"name\":7,\"signal\":\"HUP\"}", "name"},
+	    {"Signal", "{\"name\":\"a\",\"signal\":\"NOSUCH\"}", "signal"},
+	    {"Start", "{\"names\":\"a\"}", "names"},
+	    {"Start", "{\"names\":[1]}", "names"},
+	    {"Start", "{\"names\":[]}", "names"},
+	    {"Start", "{\"names\":null}", "names"},
+	    {"Stop", "{\"names\":[\"a\"],\"hold\":\"yes\"}", "hold"},
+	    {"Stop", "{\"names\":[\"a\"],\"timeout_ms\":-1}", "timeout_ms"},
+	    {"Stop", "{\"names\":[\"a\"],\"timeout\":1}", "timeout"},
+	    {"Wait", "{\"name\":\"a\",\"for\":\"godot\"}", "for"},
+	    {"Wait", "{\"name\":\"a\",\"for\":\"terminated\"}", "for"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		check_error(
+		    client_call(&client, calls[i].method, calls[i].parameters, ""),
+		    "org.varlink.service.InvalidParameter", "parameter", calls[i].wrong);
+	check_done(client_call(&client, "Status",
+	                       "{\"names\":null,\"allowInteractiveAuthentication\":true}",
+	                       ""));
+}
+END_TEST
+
+START_TEST(oneway_calls_are_done_and_never_answered)
+{
+	json_t *reply;
+
+	client_send(&client, "{\"method\":\"a.B\",\"oneway\":true}");
+	client_send(&client, "{\"method\":\"io.supd.Control.Stop\",\"oneway\":true,"
+	                     "\"parameters\":{\"names\":[\"nobody\"]}}");
+	client_send(&client, "{\"method\":\"io.supd.Control.Stop\",\"oneway\":true,"
+	                     "\"parameters\":{\"names\":[\"a\"]}}");
+	reply = check_reply(client_call(&client, "Ping", "{}", ""));
+	ck_assert_ptr_nonnull(json_object_get(parameters_of(reply), "version"));
+	json_decref(reply);
+	ck_assert_int_eq(fake_state(fake, "/user/a"), STATE_STOPPED);
+}
+END_TEST
+
+START_TEST(pipelined_calls_are_answered_in_order_also_behind_one_that_waits)
+{
+	fake->keeps_alive = true;
+	client_send(&client, "{\"method\":\"io.supd.Control.Stop\","
+	                     "\"parameters\":{\"names\":[\"a\"]}}");
+	client_send(&client, "{\"method\":\"io.supd.Control.Ping\"}");
+	client_send(&client, "{\"method\":\"a.B\"}");
+	ck_assert_ptr_null(client_reply(&client));
+	fake_dies(fake, "/user/a", -1, 15);
+	json_t *reply = check_reply(client_reply(&client));
+	ck_assert_str_eq(text_at(actor_of(reply, 0), "state"), "stopped");
+	json_decref(reply);
+	check_done(client_reply(&client));
+	check_error(client_reply(&client), "org.varlink.service.InterfaceNotFound", NULL,
+	            NULL);
+}
+END_TEST
+
+START_TEST(any_number_of_pipelined_calls_is_answered)
+{
+	static const char ping[] = "{\"method\":\"io.supd.Control.Ping\"}";
+
+	for (int i = 0; i < 500; i++) {
+		client_send(&client, ping);
+		/* The socket of the test holds less than that. */
+		if (i % 90 == 89)
+			fake_run(fake);
+	}
+	for (int i = 0; i < 500; i++)
+		check_done(client_reply(&client));
+}
+END_TEST
+
+START_TEST(a_malformed_message_closes_its_connection_and_no_other)
+{
+	static const char *const messages[] = {
+	    "{",
+	    "",
+	    "[]",
+	    "garbage",
+	    "{\"method\":7}",
+	    "{\"method\":\"io.supd.Control.Ping\",\"more\":\"yes\"}",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++) {
+		struct client bad;
+
+		client_open(&bad, fake);
+		client_send(&bad, messages[i]);
+		ck_assert_msg(client_is_closed(&bad), "%s", messages[i]);
+		client_close(&bad);
+		check_done(client_call(&client, "Ping", "{}", ""));
+	}
+}
+END_TEST
+
+START_TEST(bytes_without_an_end_close_the_connection_at_the_limit)
+{
+	struct client bad;
+	char data[4096];
+	size_t sent = 0;
+
+	memset(data, ' ', sizeof(data));
+	client_open(&bad, fake);
+	while (sent < 3 * VARLINK_IN_MAX) {
+		ssize_t n = send(bad.fd, data, sizeof(data), MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EAGAIN)
+			break;
+		sent += n > 0 ? (size_t)n : 0;
+		fake_run(fake);
+	}
+	ck_assert_uint_lt(sent, 2 * VARLINK_IN_MAX);
+	ck_assert(client_is_closed(&bad));
+	client_close(&bad);
+	check_done(client_call(&client, "Ping", "{}", ""));
+}
+END_TEST
+
+START_TEST(connections_are_bounded_per_user_and_some_are_kept_for_who_may_control)
+{
+	struct client clients[CONTROL_CONNS_MAX];
+	struct client one_more;
+	/* Strangers, whoever runs the tests. */
+	const uid_t first = getuid() + 1000;
+	size_t n = 0;
+
+	for (uid_t uid = first; uid < first + 3; uid++) {
+		for (int i = 0; i < CONTROL_CONNS_UID_MAX; i++)
+			client_open_as(&clients[n++], fake, uid, 1000);
+		client_open_as(&one_more, fake, uid, 1000);
+		ck_assert(client_is_closed(&one_more));
+		client_close(&one_more);
+	}
+	for (int i = 0; i < CONTROL_CONNS_UID_MAX; i++) {
+		client_open_as(&clients[n], fake, first + 3, 1000);
+		if (client_is_closed(&clients[n]))
+			break;
+		n++;
+	}
+	ck_assert_uint_eq(n + 1, CONTROL_CONNS_MAX - CONTROL_CONNS_KEPT);
+	client_open(&one_more, fake);
+	check_done(client_call(&one_more, "Ping", "{}", ""));
+	client_close(&one_more);
+	for (size_t i = 0; i < n; i++)
+		client_close(&clients[i]);
+	ck_assert_uint_eq(fake->shell.control->n_conns, 1);
+}
+END_TEST
+
+/* ---- reading
+ * --------------------------------------------------------------------------- */
+
+START_TEST(status_has_every_field_of_every_actor_in_start_order)
+{
+	static const char *const paths[] = {
+	    "/user",         "/user/a",           "/user/b",           "/user/app",
+	    "/user/app/api", "/user/app/crawl@1", "/user/app/crawl@2",
+	};
+	json_t *reply = check_reply(client_call(&client, "Status", "{}", ""));
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		const json_t *actor = actor_of(reply, i);
+
+		ck_assert_str_eq(text_at(actor, "path"), paths[i]);
+		ck_assert_str_eq(text_at(actor, "state"), "running");
+		ck_assert_uint_eq(json_object_size(actor), 23);
+	}
+	ck_assert_ptr_null(actor_of(reply, ARRAY_SIZE(paths)));
+	ck_assert_str_eq(text_at(actor_of(reply, 0), "kind"), "supervisor");
+	ck_assert_str_eq(text_at(actor_of(reply, 0), "strategy"), "one_for_one");
+	ck_assert(json_is_null(json_object_get(actor_of(reply, 0), "pid")));
+	ck_assert(json_is_integer(json_object_get(actor_of(reply, 1), "pid")));
+	ck_assert(json_is_null(json_object_get(actor_of(reply, 1), "strategy")));
+	ck_assert(json_is_null(json_object_get(actor_of(reply, 1), "backoff")));
+	ck_assert(json_is_null(json_object_get(actor_of(reply, 1), "last_failure")));
+	json_decref(reply);
+}
+END_TEST
+
+START_TEST(status_tells_of_the_last_failure)
+{
+	const json_t *failure;
+	json_t *reply;
+
+	fake_dies(fake, "/user/a", -1, SIGSEGV);
+	fake_run(fake);
+	reply = check_reply(client_call(&client, "Status", "{\"names\":[\"a\"]}", ""));
+	failure = json_object_get(actor_of(reply, 0), "last_failure");
+	ck_assert_uint_eq(json_object_size(failure), 5);
+	ck_assert_str_eq(text_at(failure, "origin"), "/user/a");
+	ck_assert_str_eq(text_at(failure, "directive"), "restart");
+	ck_assert_str_eq(text_at(failure, "rule"), "preset default");
+	ck_assert_str_eq(text_at(json_object_get(failure, "cause"), "signal"), "SEGV");
+	ck_assert_int_eq(
+	    json_integer_value(json_object_get(actor_of(reply, 0), "restarts")), 1);
+	json_decref(reply);
+}
+END_TEST
+
+static void
+check_names(const char *name, const char *expected)
+{
+	char parameters[200];
+	struct strbuf paths;
+	json_t *reply;
+
+	(void)snprintf(parameters, sizeof(parameters), "{\"names\":[\"%s\"]}", name);
+	reply = check_reply(client_call(&client, "Status", parameters, ""));
+	strbuf_init(&paths, 1000);
+	for (size_t i = 0; actor_of(reply, i) != NULL; i++)
+		strbuf_addf(&paths, "%s ", text_at(actor_of(reply, i), "path"));
+	ck_assert_msg(strcmp(strbuf_str(&paths), expected) == 0, "%s: %s", name,
+	              strbuf_str(&paths));
+	strbuf_done(&paths);
+	json_decref(reply);
+}
+
+START_TEST(names_are_paths_last_names_globs_and_replicas)
+{
+	check_names("/user", "/user ");
+	check_names("/user/app/api", "/user/app/api ");
+	check_names("app/api", "/user/app/api ");
+	check_names("api", "/user/app/api ");
+	check_names("app", "/user/app ");
+	check_names("app/*", "/user/app/api /user/app/crawl@1 /user/app/crawl@2 ");
+	check_names("*", "/user/a /user/b /user/app ");
+	check_names("crawl@*", "/user/app/crawl@1 /user/app/crawl@2 ");
+	check_names("crawl", "/user/app/crawl@1 /user/app/crawl@2 ");
+	check_names("app/crawl", "/user/app/crawl@1 /user/app/crawl@2 ");
+	check_names("/user/app/crawl", "/user/app/crawl@1 /user/app/crawl@2 ");
+	check_names("crawl@2", "/user/app/crawl@2 ");
+	check_names("a\",\"*\",\"b", "/user/a /user/b /user/app ");
+}
+END_TEST
+
+START_TEST(a_name_that_nobody_has_gets_the_nearest_ones)
+{
+	json_t *reply = client_call(&client, "Status", "{\"names\":[\"apu\"]}", "");
+	const json_t *candidates = json_object_get(parameters_of(reply), "candidates");
+
+	ck_assert_str_eq(text_at(reply, "error"), "io.supd.Control.NoSuchActor");
+	ck_assert_str_eq(text_at(parameters_of(reply), "name"), "apu");
+	ck_assert_uint_eq(json_array_size(candidates), 2);
+	ck_assert_str_eq(json_string_value(json_array_get(candidates, 0)), "/user/app");
+	ck_assert_str_eq(json_string_value(json_array_get(candidates, 1)),
+	                 "/user/app/api");
+	json_decref(reply);
+	check_error(client_call(&client, "Status", "{\"names\":[\"x*\"]}", ""),
+	            "io.supd.Control.NoSuchActor", "name", "x*");
+	check_error(client_call(&client, "Status", "{\"names\":[\"/\"]}", ""),
+	            "io.supd.Control.NoSuchActor", "name", "/");
+	check_error(client_call(&client, "Status", "{\"names\":[\"\"]}", ""),
+	            "io.supd.Control.NoSuchActor", "name", "");
+}
+END_TEST
+
+START_TEST(a_last_name_that_several_have_is_ambiguous)
+{
+	json_t *reply;
+
+	(void)fake_add(fake, "/user/app/a", NODE_WORKER);
+	fake_run(fake);
+	check_names("a", "/user/a ");
+	check_names("app/a", "/user/app/a ");
+	(void)fake_add(fake, "/user/app2", NODE_SUPERVISOR);
+	(void)fake_add(fake, "/user/app2/api", NODE_WORKER);
+	fake_run(fake);
+	reply = client_call(&client, "Status", "{\"names\":[\"api\"]}", "");
+	ck_assert_str_eq(text_at(reply, "error"), "io.supd.Control.NoSuchActor");
+	ck_assert_uint_eq(
+	    json_array_size(json_object_get(parameters_of(reply), "candidates")), 2);
+	json_decref(reply);
+	/* Where one is meant, several are ambiguous too. */
+	check_error(client_call(&client, "Explain", "{\"name\":\"crawl\"}", ""),
+	            "io.supd.Control.NoSuchActor", "name", "crawl");
+}
+END_TEST
+
+START_TEST(the_story_of_a_failure_is_told_in_plain_words)
+{
+	static const char *const parts[] = {
+	    "/user/a failed at ", "killed by SIGSEGV",
+	    "preset default",     "restart",
+	    "one_for_one",        "1 of at most 5 restarts",
+	    "within 1m",          "Now: running as process 1",
+	};
+	const json_t *chain;
+	json_t *reply;
+
+	fake_dies(fake, "/user/a", -1, SIGSEGV);
+	fake_run(fake);
+	reply = check_reply(client_call(&client, "Explain", "{\"name\":\"a\"}", ""));
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		ck_assert_msg(strstr(text_at(parameters_of(reply), "text"), parts[i]) !=
+		                  NULL,
+		              "'%s' is not in: %s", parts[i],
+		              text_at(parameters_of(reply), "text"));
+	chain = json_object_get(parameters_of(reply), "chain");
+	ck_assert_uint_ge(json_array_size(chain), 3);
+	ck_assert_str_eq(text_at(json_array_get(chain, 0), "event"), "exited");
+	ck_assert_uint_eq(json_object_size(json_array_get(chain, 0)), 4);
+	json_decref(reply);
+	reply = check_reply(client_call(&client, "Explain", "{\"name\":\"b\"}", ""));
+	ck_assert_ptr_nonnull(
+	    strstr(text_at(parameters_of(reply), "text"), "has not failed"));
+	ck_assert_uint_eq(json_array_size(json_object_get(parameters_of(reply), "chain")),
+	                  0);
+	json_decref(reply);
+}
+END_TEST
+
+START_TEST(a_story_that_the_stream_forgot_is_told_from_the_core)
+{
+	json_t *reply;
+
+	fake_dies(fake, "/user/a", 3, 0);
+	fake_run(fake);
+	memset(fake->shell.events.ring, 0, sizeof(*fake->shell.events.ring));
+	events_attach(&fake->shell.events, fake->shell.events.ring);
+	reply = check_reply(client_call(&client, "Explain", "{\"name\":\"a\"}", ""));
+	ck_assert_ptr_nonnull(
+	    strstr(text_at(parameters_of(reply), "text"), "exited with 3"));
+	json_decref(reply);
+}
+END_TEST
+
+START_TEST(giving_up_and_escalating_are_part_of_the_story)
+{
+	const json_t *chain;
+	const char *text;
+	json_t *reply;
+
+	for (int i = 0; i < 6; i++) {
+		fake_dies(fake, "/user/app/api", 3, 0);
+		fake_run(fake);
+		/* Restarts of what dies at once are paced. */
+		fake->rig.now_ms += 1000;
+		fake_run(fake);
+	}
+	reply = check_reply(client_call(&client, "Explain", "{\"name\":\"app\"}", ""));
+	text = text_at(parameters_of(reply), "text");
+	ck_assert_msg(strstr(text, "/user/app failed at ") != NULL, "%s", text);
+	ck_assert_msg(strstr(text, "/user/app gave up") != NULL, "%s", text);
+	ck_assert_msg(strstr(text, "the last to fail was /user/app/api") != NULL, "%s",
+	              text);
+	chain = json_object_get(parameters_of(reply), "chain");
+	ck_assert_str_eq(text_at(json_array_get(chain, 0), "event"), "exited");
+	ck_assert_str_eq(text_at(json_array_get(chain, 0), "path"), "/user/app/api");
+	json_decref(reply);
+	reply = check_reply(client_call(&client, "Explain", "{\"name\":\"api\"}", ""));
+	text = text_at(parameters_of(reply), "text");
+	ck_assert_msg(strstr(text, "/user/app/api failed at ") != NULL, "%s", text);
+	ck_assert_msg(strstr(text, "(intensity exceeded)") != NULL, "%s", text);
+	ck_assert_msg(strstr(text, "/user/app gave up") != NULL, "%s", text);
+	json_decref(reply);
+}
+END_TEST
+
+static char key_names[3][12] = {"backoff.max", "backoff.min", "command"};
+static char key_values[3][8] = {"\"30s\"", "\"1s\"", "[\"x\"]"};
+static struct conf_key keys[] = {
+    {.key = key_names[0], .value = key_values[0], .file = CONF_NONE},
+    {.key = key_names[1], .value = key_values[1], .file = 0, .line = 7},
+    {.key = key_names[2], .value = key_values[2], .file = 0, .line = 6},
+};
+
+START_TEST(the_effective_keys_are_nested_and_have_their_places)
+{
+	struct conf_actor *conf = &fake->confs[fake_ref(fake, "/user/a").slot];
+	const json_t *spec;
+	const json_t *origin;
+	json_t *reply;
+
+	conf->keys = keys;
+	conf->n_keys = ARRAY_SIZE(keys);
+	reply = check_reply(client_call(&client, "Describe", "{\"name\":\"a\"}", ""));
+	spec = json_object_get(parameters_of(reply), "spec");
+	origin = json_object_get(parameters_of(reply), "origin");
+	ck_assert_str_eq(text_at(json_object_get(spec, "backoff"), "min"), "1s");
+	ck_assert_str_eq(text_at(json_object_get(spec, "backoff"), "max"), "30s");
+	ck_assert_uint_eq(json_array_size(json_object_get(spec, "command")), 1);
+	ck_assert_uint_eq(json_array_size(origin), 2);
+	ck_assert_str_eq(text_at(json_array_get(origin, 0), "key"), "backoff.min");
+	ck_assert_str_eq(text_at(json_array_get(origin, 0), "file"), "supd.yaml");
+	json_decref(reply);
+}
+END_TEST
+
+START_TEST(a_plan_is_shown_and_applied_and_a_bad_file_is_told_with_its_places)
+{
+	json_t *reply = check_reply(client_call(&client, "Diff", "{}", ""));
+	const json_t *plan = json_object_get(parameters_of(reply), "plan");
+
+	ck_assert_str_eq(text_at(json_array_get(plan, 0), "change"), "updated");
+	ck_assert_str_eq(text_at(json_array_get(plan, 0), "path"), "/user");
+	json_decref(reply);
+	ck_assert(!fake->applied);
+	check_done(client_call(&client, "Apply", "{}", ""));
+	ck_assert(fake->applied);
+	check_error(client_call(&client, "Apply", "{\"rollback_ms\":86400001}", ""),
+	            "org.varlink.service.InvalidParameter", "parameter", "rollback_ms");
+	fake->prepare_result = -EINVAL;
+	reply = client_call(&client, "Apply", "{}", "");
+	ck_assert_str_eq(text_at(reply, "error"), "io.supd.Control.ConfigInvalid");
+	ck_assert_uint_eq(json_object_size(json_array_get(
+	                      json_object_get(parameters_of(reply), "errors"), 0)),
+	                  5);
+	json_decref(reply);
+}
+END_TEST
+
+static void
+add_tests(TCase *tcase)
+{
+	const TTest *const tests[] = {
+	    info_and_interfaces_are_for_everybody,
+	    observers_may_look_and_the_control_group_may_act,
+	    what_does_not_exist_has_its_standard_errors,
+	    a_parameter_that_is_missing_wrong_or_unknown_is_named,
+	    oneway_calls_are_done_and_never_answered,
+	    pipelined_calls_are_answered_in_order_also_behind_one_that_waits,
+	    any_number_of_pipelined_calls_is_answered,
+	    a_malformed_message_closes_its_connection_and_no_other,
+	    bytes_without_an_end_close_the_connection_at_the_limit,
+	    connections_are_bounded_per_user_and_some_are_kept_for_who_may_control,
+	    status_has_every_field_of_every_actor_in_start_order,
+	    status_tells_of_the_last_failure,
+	    names_are_paths_last_names_globs_and_replicas,
+	    a_name_that_nobody_has_gets_the_nearest_ones,
+	    a_last_name_that_several_have_is_ambiguous,
+	    the_story_of_a_failure_is_told_in_plain_words,
+	    a_story_that_the_stream_forgot_is_told_from_the_core,
+	    giving_up_and_escalating_are_part_of_the_story,
+	    the_effective_keys_are_nested_and_have_their_places,
+	    a_plan_is_shown_and_applied_and_a_bad_file_is_told_with_its_places,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
+		tcase_add_test(tcase, tests[i]);
+}
+
+int
+main(void)
+{
+	return fake_main("control", set_up, tear_down, add_tests);
+}
