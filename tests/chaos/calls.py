@@ -68,15 +68,15 @@ def defaults(box):
     count(box, 20)
 
 
-@test("one after a few lines of output takes no more than 22", timeout=60)
+@test("one after a few lines of output takes no more than 23", timeout=60)
 def talking(box):
-    count(box, 22, command=["/bin/sh", "-c", "echo one; echo two; echo three >&2; "
+    count(box, 23, command=["/bin/sh", "-c", "echo one; echo two; echo three >&2; "
                             'exec "$@" "$${SUPD_PATH##*/}"', "-", PROBE, box.dir])
 
 
-@test("one with a unix socket takes no more than 26", timeout=60)
+@test("one with a unix socket takes no more than 27", timeout=60)
 def listening(box):
-    count(box, 26, listens=True)
+    count(box, 27, listens=True)
 
 
 @test("one without either takes no more than 14", timeout=60)

@@ -31,7 +31,7 @@ fake_of(const struct shell *shell)
 	return (struct fake *)(uintptr_t)shell;
 }
 
-void
+bool
 shell_post(struct shell *shell, const struct event *event)
 {
 	struct fake *fake = fake_of(shell);
@@ -42,6 +42,7 @@ shell_post(struct shell *shell, const struct event *event)
 	if (event->kind == EVENT_SHUTDOWN)
 		fake->shut_down = true;
 	fake->queue[fake->n_queue++] = *event;
+	return true;
 }
 
 /* What the walker would keep. */

@@ -4,6 +4,7 @@
 
 #include "conf/text/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,4 +171,16 @@ conf_reports_format(const struct conf_reports *reports, struct strbuf *out)
 	if (reports->truncated)
 		strbuf_addf(out, "and more: only the first %zu are shown (%zu errors)\n",
 		            reports->n, reports->n_errors);
+}
+
+/* All reports, a line each, on standard error. */
+void
+conf_reports_print(const struct conf_reports *reports)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, 16 * 1024 * 1024);
+	conf_reports_format(reports, &sb);
+	(void)fputs(strbuf_str(&sb), stderr);
+	strbuf_done(&sb);
 }

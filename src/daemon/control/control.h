@@ -58,10 +58,6 @@ void control_upgrade_if_due(struct control *control);
  */
 void control_answer_caller(struct control *control, const struct upgrade_story *story);
 
-/* All errors in a file, as ConfigInvalid has them; where there are none, the sentence. */
-json_t *control_config_errors(const struct conf_reports *reports, const char *file,
-                              const char *sentence);
-
 /* supd is about to exit: a last attempt to hand out what is queued, never blocking. */
 void control_flush(struct control *control);
 

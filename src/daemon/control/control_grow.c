@@ -8,6 +8,7 @@
 #include "daemon/reload/loading.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
+#include "daemon/report/config_errors.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -205,7 +206,7 @@ prepare(struct conn *conn, struct ref parent, const struct conf_addition *additi
 		reply_limit(conn, addition->name, CONF_ACTORS_MAX);
 	else if (grown == NULL)
 		reply_error(conn, CONTROL_INTERFACE ".ConfigInvalid",
-		            control_config_errors(&reports, shell->conf_file, err.text));
+		            config_errors_json(&reports, shell->conf_file, err.text));
 	conf_reports_done(&reports);
 	conf_free(conf);
 	return grown;

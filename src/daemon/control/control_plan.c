@@ -4,6 +4,7 @@
 
 #include "daemon/state/cause.h"
 #include "daemon/control/control_private.h"
+#include "daemon/report/config_errors.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/shell.h"
 #include "daemon/reload/trial.h"
@@ -13,46 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Diff and Apply --------------------------------------------------------------- */
-
-static json_t *
-make_config_error(const char *file, const struct conf_report *report, const char *message)
-{
-	return json_pack("{s:s,s:i,s:i,s:s,s:s}", "file", file, "line",
-	                 report != NULL ? (int)report->line : 0, "column",
-	                 report != NULL ? (int)report->column : 0, "path",
-	                 report != NULL && report->path != NULL ? report->path : "",
-	                 "message", message);
-}
-
-json_t *
-control_config_errors(const struct conf_reports *reports, const char *file,
-                      const char *sentence)
-{
-	json_t *errors = json_array();
-
-	for (size_t i = 0; i < reports->n; i++) {
-		const struct conf_report *report = &reports->at[i];
-
-		if (report->severity != CONF_ERROR)
-			continue;
-		(void)json_array_append_new(
-		    errors, make_config_error(report->file != NULL ? report->file : file,
-		                              report, report->message));
-	}
-	if (json_array_size(errors) == 0)
-		(void)json_array_append_new(errors,
-		                            make_config_error(file, NULL, sentence));
-	return json_pack("{s:o}", "errors", errors);
-}
-
 /* All that is wrong with the file; where the file is not the reason, one sentence. */
 static void
 reply_config_invalid(struct conn *conn, const struct reload *reload,
                      const struct err *err)
 {
 	reply_error(conn, CONTROL_INTERFACE ".ConfigInvalid",
-	            control_config_errors(&reload->reports,
+	            config_errors_json(&reload->reports,
 	                                  conn->control->shell->conf_file, err->text));
 }
 

@@ -128,7 +128,13 @@ wait_post(struct conn *conn, size_t target, const struct event *event)
 	conn->call.targets[target].ref = event->ref;
 	conn->call.targets[target].token = with_token.token;
 	conn->call.n_open++;
-	shell_post(control->shell, &with_token);
+	if (!shell_post(control->shell, &with_token))
+		control_on_reply(control, &(struct action){
+		                              .kind = ACTION_REPLY,
+		                              .ref = with_token.ref,
+		                              .token = with_token.token,
+		                              .result = REPLY_BUSY,
+		                          });
 }
 
 /* This target has its answer. */

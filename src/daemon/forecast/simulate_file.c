@@ -13,7 +13,6 @@
 
 #include "daemon/forecast/forecast.h"
 #include "daemon/reload/reload.h"
-#include "daemon/loop/supd.h"
 
 /* The tree of a file, of which nothing runs. */
 struct model {
@@ -134,7 +133,7 @@ simulate_file(const char *file, uint64_t seed)
 	struct model model;
 	int status = EX_CONFIG;
 
-	supd_print_reports(&reports);
+	conf_reports_print(&reports);
 	conf_reports_done(&reports);
 	if (conf != NULL) {
 		status =

@@ -18,17 +18,11 @@ struct shell;
 struct loop *loop_new(struct shell *shell, struct err *err);
 void loop_free(struct loop *loop);
 
-/* Room for the events of so many actors, so that shell_post() cannot fail; -ENOMEM. */
-int loop_reserve(struct loop *loop, uint32_t actors);
-
 /* Bring the core of a ledger that was restored to where the guardian before us was, and
  * perform what that one did not get to.  What performing posts waits for the first turn.
  * -EBADMSG: the journal is damaged.
  */
 int loop_replay(struct loop *loop);
-
-/* What the core is now is put down as a whole; the journal begins anew. */
-void loop_checkpoint(struct loop *loop);
 
 /* Run until the core says that supd is done. */
 void loop_run(struct loop *loop);

@@ -185,7 +185,7 @@ check(const struct supd_options *options)
 	(void)cgroup_machine_controllers(controllers);
 	conf = conf_load(options->conf_file, &how, &reports);
 	status = conf == NULL ? EX_CONFIG : EX_OK;
-	supd_print_reports(&reports);
+	conf_reports_print(&reports);
 	if (conf != NULL && reports.n == 0)
 		(void)printf("%s: good, %u actor%s\n", options->conf_file,
 		             conf->n_actors - 1, conf->n_actors == 2 ? "" : "s");

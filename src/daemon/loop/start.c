@@ -72,7 +72,7 @@ load(struct shell *shell, struct start *ret)
 	if (!is_safe_place(shell->runtime_dir))
 		return EX_CONFIG;
 	ret->conf = loading_boot(shell, &reports, &err);
-	supd_print_reports(&reports);
+	conf_reports_print(&reports);
 	conf_reports_done(&reports);
 	if (ret->conf == NULL && err.code != 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);

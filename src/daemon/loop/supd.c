@@ -27,6 +27,7 @@
 #include "daemon/state/log.h"
 #include "daemon/loop/loop.h"
 #include "daemon/state/memory.h"
+#include "daemon/state/post.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
@@ -67,13 +68,6 @@
 /* And so many clients, fewer where descriptors are short. */
 #define CLIENTS_MAX 512
 #define CLIENTS_MIN 8
-
-/* The version of this binary. */
-const char *
-supd_version(void)
-{
-	return PACKAGE_VERSION;
-}
 
 /* ---- defaults ------------------------------------------------------------------------
  */
@@ -118,18 +112,6 @@ supd_default_runtime_dir(char buf[SUPD_PATH_MAX])
 		return SUPD_RUNDIR;
 	(void)snprintf(buf, SUPD_PATH_MAX, "%s/supd", user);
 	return buf;
-}
-
-/* Everything that was found, one line each, on stderr. */
-void
-supd_print_reports(const struct conf_reports *reports)
-{
-	struct strbuf sb;
-
-	strbuf_init(&sb, 16 * 1024 * 1024);
-	conf_reports_format(reports, &sb);
-	(void)fputs(strbuf_str(&sb), stderr);
-	strbuf_done(&sb);
 }
 
 /* ---- signals
@@ -185,8 +167,9 @@ hang_up(struct shell *shell)
 		reload_now(shell);
 }
 
-void
-shell_signal(struct shell *shell, int signo)
+/* Act on a signal that the walker or this process got. */
+static void
+on_signo(struct shell *shell, int signo)
 {
 	switch (signo) {
 	case SIGTERM:
@@ -209,8 +192,9 @@ shell_signal(struct shell *shell, int signo)
 	}
 }
 
-void
-shell_walker_died(struct shell *shell)
+/* Without the walker there would be no next guardian. */
+static void
+on_walker_death(struct shell *shell)
 {
 	log_line(LOG_LEVEL_ERROR, "the outermost process of supd has died: shutting down "
 	                          "in order, as nobody would take over from us");
@@ -220,11 +204,20 @@ shell_walker_died(struct shell *shell)
 }
 
 static void
+on_walker_exits(struct shell *shell)
+{
+	procs_take_exits(shell->procs);
+}
+
+static const struct keeper_news walker_news = {on_signo, on_walker_exits,
+                                               on_walker_death};
+
+static void
 on_signal(struct ev_loop *loop, ev_signal *watcher, int revents)
 {
 	(void)loop;
 	(void)revents;
-	shell_signal(watcher->data, watcher->signum);
+	on_signo(watcher->data, watcher->signum);
 }
 
 static void
@@ -425,12 +418,14 @@ open_rooms(struct shell *shell, const struct conf *conf)
 		log_line(LOG_LEVEL_ERROR, "event loop: %s", strerror(errno));
 		return EX_OSERR;
 	}
-	shell->keeper = keeper_new(shell, &err);
+	shell->keeper = keeper_new(shell, &walker_news, &err);
 	open_cgroups(shell);
 	shell->given = given_new(shell);
 	shell->system = system_new();
 	if (shell->keeper == NULL || shell->system == NULL || events_init(&shell->events))
 		err_set(&err, ENOMEM, "event stream");
+	else if ((shell->post = post_new()) == NULL)
+		err_set(&err, ENOMEM, "queue of events");
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
 	         (shell->helpers = helpers_new(shell, &err)) != NULL &&
 	         (shell->letters = letters_new(shell, &err)) != NULL &&
@@ -477,6 +472,7 @@ close_rooms(struct shell *shell)
 	rundirs_free(shell->rundirs);
 	output_free(shell->output);
 	loop_free(shell->turn);
+	post_free(shell->post);
 	events_done(&shell->events);
 	actors_done(&shell->actors);
 	additions_done(&shell->additions);

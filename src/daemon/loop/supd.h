@@ -23,10 +23,8 @@ struct supd_options {
 	uint64_t seed;
 };
 
-const char *supd_version(void);
 const char *supd_default_conf(char buf[SUPD_PATH_MAX]);
 const char *supd_default_runtime_dir(char buf[SUPD_PATH_MAX]);
-void supd_print_reports(const struct conf_reports *reports);
 int supd_run(const struct supd_options *options, struct handover *handover);
 
 #endif

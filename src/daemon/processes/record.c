@@ -11,7 +11,6 @@
 #include "daemon/messages/notify.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/shell.h"
-#include "daemon/loop/supd.h"
 #include "ledger/ledger.h"
 
 static void
@@ -85,6 +84,6 @@ record_facts(struct shell *shell)
 	    .shutting_down = shell->shutting_down,
 	};
 
-	(void)snprintf(facts.version, sizeof(facts.version), "%s", supd_version());
+	(void)snprintf(facts.version, sizeof(facts.version), "%s", PACKAGE_VERSION);
 	ledger_set_facts(shell->ledger, &facts);
 }

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "daemon/state/log.h"
-#include "daemon/loop/loop.h"
 #include "daemon/processes/procs_private.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 
 /*
@@ -96,7 +96,7 @@ strays_take(struct procs *procs, const struct leftovers *found)
 		         found->n_left - found->n);
 	/* What is posted surely needs a journal that has begun. */
 	if (procs->strays.n > 0)
-		loop_checkpoint(procs->shell->turn);
+		post_checkpoint(procs->shell);
 	for (size_t i = 0; i < found->n; i++) {
 		const struct actor *actor = owner_of(procs, &found->left[i]);
 

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "daemon/recovery/candidate.h"
+#include "daemon/report/config_errors.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include "conf/text/conf.h"
-#include "daemon/control/control.h"
 #include "daemon/loop/supd.h"
 #include "ledger/ledger.h"
 #include "walker/walker.h"
@@ -73,7 +73,7 @@ candidate_run(const struct supd_options *options)
 		return answer(json_pack("{s:s}", "message", err.text), EX_DATAERR);
 	conf = conf_load(options->conf_file, &how, &reports);
 	if (conf == NULL)
-		verdict = control_config_errors(&reports, options->conf_file,
+		verdict = config_errors_json(&reports, options->conf_file,
 		                                "it cannot be read");
 	else
 		verdict = json_pack("{s:s}", "version", PACKAGE_VERSION);

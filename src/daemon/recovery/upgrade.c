@@ -19,8 +19,8 @@
 #include "conf/text/conf.h"
 #include "daemon/recovery/candidate.h"
 #include "daemon/state/keeper.h"
-#include "daemon/loop/loop.h"
 #include "daemon/processes/record.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "daemon/loop/supd.h"
 #include "ledger/handover.h"
@@ -366,7 +366,7 @@ upgrade_go(struct upgrade *upgrade)
 	int r;
 
 	ASSERT(upgrade->verdict == UPGRADE_FIT);
-	loop_checkpoint(shell->turn);
+	post_checkpoint(shell);
 	shell->upgrade_ms = clock_mono_ms();
 	record_facts(shell);
 	r = keeper_upgrade(shell, upgrade->binary_fd);

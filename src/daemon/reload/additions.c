@@ -17,9 +17,9 @@
 #include "base/sum.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/loop/loop.h"
 #include "daemon/processes/record.h"
 #include "daemon/reload/reload.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
@@ -262,7 +262,7 @@ log_make_room(struct shell *shell, size_t more)
 	r = log_new(bytes < LOG_BYTES_MIN ? LOG_BYTES_MIN : bytes, &fd, &log);
 	if (r < 0)
 		return r;
-	loop_checkpoint(shell->turn);
+	post_checkpoint(shell);
 	for (uint32_t i = 0; i < additions->n; i++)
 		additions->at[i]->at =
 		    log_append(log, entry_at(additions, additions->at[i]->at));

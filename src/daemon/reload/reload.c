@@ -21,11 +21,11 @@
 #include "daemon/sockets/letters.h"
 #include "daemon/reload/loading.h"
 #include "daemon/state/log.h"
-#include "daemon/loop/loop.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/messages/notify.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/record.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "daemon/messages/stores.h"
 #include "daemon/state/system.h"
@@ -109,7 +109,7 @@ void
 reload_hand_over(struct shell *shell)
 {
 	record_facts(shell);
-	loop_checkpoint(shell->turn);
+	post_checkpoint(shell);
 	keeper_keep_ledger(shell);
 }
 

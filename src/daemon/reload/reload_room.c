@@ -8,10 +8,10 @@
 
 #include "daemon/control/control.h"
 #include "daemon/state/events.h"
-#include "daemon/loop/loop.h"
 #include "daemon/messages/notify.h"
 #include "daemon/processes/procs.h"
 #include "daemon/messages/readiness.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "daemon/messages/stores.h"
 #include "daemon/state/system.h"
@@ -105,7 +105,7 @@ reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
 	    notify_reserve(shell->notify, slots) == 0 &&
 	    readiness_reserve(shell->readiness, slots) == 0 &&
 	    stores_reserve(shell->stores, slots) == 0 &&
-	    loop_reserve(shell->turn, slots) == 0)
+	    post_reserve(shell->post, slots) == 0)
 		return 0;
 	err_set(err, ENOMEM, "a tree of %u actors", slots);
 	return -ENOMEM;

@@ -14,7 +14,6 @@
 
 #include "base/assert.h"
 #include "daemon/state/log.h"
-#include "daemon/processes/procs.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/unsent.h"
 #include "ledger/handover.h"
@@ -25,6 +24,7 @@
 
 struct keeper {
 	struct shell *shell;
+	const struct keeper_news *news;
 	struct unsent *unsent; /* what the walker could not be told yet */
 	ev_io io;
 	/* What came while something else was waited for. */
@@ -63,7 +63,7 @@ on_gone(struct keeper *keeper)
 		return;
 	keeper->is_gone = true;
 	ev_io_stop(keeper->shell->loop, &keeper->io);
-	shell_walker_died(keeper->shell);
+	keeper->news->on_death(keeper->shell);
 }
 
 static void
@@ -90,12 +90,12 @@ act(struct keeper *keeper)
 	}
 	if (keeper->is_poked) {
 		keeper->is_poked = false;
-		procs_take_exits(keeper->shell->procs);
+		keeper->news->on_exits(keeper->shell);
 	}
 	keeper->signals = 0;
 	for (int signo = 1; signals != 0; signo++, signals >>= 1)
 		if ((signals & 1) != 0)
-			shell_signal(keeper->shell, signo);
+			keeper->news->on_signal(keeper->shell, signo);
 }
 
 static void
@@ -128,7 +128,7 @@ on_link(struct ev_loop *loop, ev_io *io, int revents)
 
 /* Listen to the walker; NULL without memory. */
 struct keeper *
-keeper_new(struct shell *shell, struct err *err)
+keeper_new(struct shell *shell, const struct keeper_news *news, struct err *err)
 {
 	struct keeper *keeper = calloc(1, sizeof(*keeper));
 
@@ -138,6 +138,7 @@ keeper_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	keeper->shell = shell;
+	keeper->news = news;
 	ev_io_init(&keeper->io, on_link, shell->link_fd, EV_READ);
 	keeper->io.data = keeper;
 	ev_io_start(shell->loop, &keeper->io);

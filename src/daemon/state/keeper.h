@@ -15,7 +15,15 @@ struct conf;
 struct keeper;
 struct shell;
 
-struct keeper *keeper_new(struct shell *shell, struct err *err);
+/* What is done with the news that the walker sends. */
+struct keeper_news {
+	void (*on_signal)(struct shell *shell, int signo); /* the walker got this signal */
+	void (*on_exits)(struct shell *shell);             /* children of it have ended */
+	void (*on_death)(struct shell *shell);             /* the walker is gone */
+};
+
+struct keeper *keeper_new(struct shell *shell, const struct keeper_news *news,
+                          struct err *err);
 void keeper_free(struct keeper *keeper);
 
 /* The start has succeeded: from now on our death is a crash of a supd that ran.

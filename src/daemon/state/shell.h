@@ -35,6 +35,7 @@ struct loop;
 struct metrics;
 struct notify;
 struct output;
+struct post;
 struct prober;
 struct procs;
 struct readiness;
@@ -76,6 +77,7 @@ struct shell {
 
 	struct ledger *ledger; /* the state that survives us; the core lives in it */
 	struct core *core;
+	struct post *post;          /* events on their way to the core */
 	uint32_t n_actions;         /* of the core since the checkpoint */
 	struct additions additions; /* actors that the configuration does not have */
 	struct actors actors;       /* what the shell knows of each slot of the core */
@@ -141,8 +143,9 @@ struct shell {
 	const struct supd_options *options; /* supd.c */
 };
 
-/* Queue an event for the core; it is stepped at the end of this turn of the loop. */
-void shell_post(struct shell *shell, const struct event *event);
+/* Queue an event for the core; it is stepped at the end of this turn of the loop.  False
+ * for a command that this turn has no room for; other events are always taken. */
+bool shell_post(struct shell *shell, const struct event *event);
 
 /* True if there is room for so many more events, besides urgent events. */
 bool shell_has_room(const struct shell *shell, size_t n);
@@ -153,13 +156,6 @@ bool shell_has_room(const struct shell *shell, size_t n);
  * ask again in the next turn.  Not while actions are performed.
  */
 bool shell_post_surely(struct shell *shell, const struct event *events, size_t n);
-
-/* Act on a signal that the walker or we got. */
-void shell_signal(struct shell *shell, int signo);
-
-/* The walker is dead, so there would be no next guardian: shut down in order and end with
- * EX_SOFTWARE. */
-void shell_walker_died(struct shell *shell);
 
 /* Begin the ordered shutdown. */
 void shell_shut_down(struct shell *shell);

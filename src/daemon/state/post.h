@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/* post.h - events on their way to the core.
+ *
+ * Rooms post events; the turn (daemon/loop) gives them to the core.  An event that must not
+ * be lost can be written to the journal before the turn is over.  See shell.h for
+ * shell_post(), shell_has_room() and shell_post_surely().
+ */
+#ifndef DAEMON_POST_H
+#define DAEMON_POST_H
+
+#include "core/core.h"
+#include "daemon/state/queue.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct shell;
+
+struct post {
+	struct queue posted;
+	struct queue stepping; /* the queue that the core is stepping through */
+	size_t n_written;      /* posted events that are in the journal already … */
+	uint64_t written_ms;   /* … and their time there */
+	struct action_list actions; /* of the core, not performed yet */
+};
+
+/* Empty; NULL without memory. */
+struct post *post_new(void);
+void post_free(struct post *post);
+
+/* Room for the events of so many actors, so that shell_post() cannot fail; -ENOMEM. */
+int post_reserve(struct post *post, uint32_t actors);
+
+/* Write the state of the core as a whole; the journal begins anew.  Not while actions are
+ * performed. */
+void post_checkpoint(struct shell *shell);
+
+/* Set the time of this turn.  Past events are dated to the end of their millisecond, due
+ * deadlines to the beginning: so no delay is ever shorter than it should be. */
+void post_set_time(struct shell *shell, bool something_happened);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/* shell.c - path and configuration of an actor. */
+#include "config.h"
+
+#include "daemon/state/shell.h"
+
+#include "base/assert.h"
+
+const char *
+shell_path(const struct shell *shell, struct ref ref)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	if (actor != NULL)
+		return actor->path;
+	return ref.slot == CORE_ROOT ? "/" : "?";
+}
+
+const struct conf *
+shell_conf_of(const struct shell *shell, const struct actor *actor)
+{
+	if (actor->grown != NULL)
+		return actor->grown->conf;
+	return actor->conf_owner != NULL ? actor->conf_owner : shell->conf;
+}
+
+uint32_t
+shell_index(const struct shell *shell, const struct actor *actor)
+{
+	ASSERT(actor->conf_owner == NULL && actor->grown == NULL);
+	return (uint32_t)(actor->conf - shell->conf->actors);
+}
