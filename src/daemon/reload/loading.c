@@ -59,12 +59,19 @@ load_it(int fd, void *data)
 	        : conf_compose(load->conf, load->addition, &load->options, &reports);
 	struct head head = {0};
 	int frozen = -1;
+	int r;
 
 	if (conf != NULL)
 		frozen = conf_freeze(conf, &head.err);
 	if (conf != NULL && frozen < 0)
 		head.code = frozen;
-	if (pass_send(fd, &head, sizeof(head), &frozen, frozen >= 0, 0) < 0)
+	r = pass_send(fd, &head, sizeof(head), &frozen, frozen >= 0, 0);
+	/* Too many descriptors of this user are in flight: say so without one. */
+	if (r < 0 && frozen >= 0) {
+		head.code = r;
+		r = pass_send(fd, &head, sizeof(head), NULL, 0, 0);
+	}
+	if (r < 0)
 		return;
 	for (size_t i = 0; i < reports.n; i++) {
 		const struct conf_report *at = &reports.at[i];
