@@ -98,11 +98,10 @@ drop_capabilities(uint64_t keep)
 	"mkdirat open openat rename renameat renameat2 rmdir sendfile splice "   \
 	"sync_file_range tee truncate umask unlink unlinkat utimensat vmsplice "
 
-/* What is executed is confined in its turn: hence the first three. */
-#define STARTING                                                                       \
-	"capget capset seccomp execve fork kill pidfd_open pidfd_send_signal setpgid " \
-	"setpriority setsid "                                                          \
-	"vfork wait4 waitid waitpid "
+/* What is forked is confined in its turn: hence the first three. */
+#define FORKING                                                                     \
+	"capget capset seccomp fork kill pidfd_open pidfd_send_signal setpriority " \
+	"wait4 waitid waitpid "
 
 #define OTHER_USER                                                           \
 	"setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups " \
@@ -115,11 +114,13 @@ drop_capabilities(uint64_t keep)
 	"shutdown socketpair splice "
 
 static const char *const allowed[CONFINE_MAX] = {
-    [CONFINE_LOG] = RUNNING SEARCHING WRITING STARTING
+    [CONFINE_LOG] = RUNNING SEARCHING WRITING FORKING
     "connect getpeername getsockname getsockopt recvmsg sendmsg sendto setsockopt",
-    [CONFINE_READER] = RUNNING SEARCHING STARTING OTHER_USER,
-    [CONFINE_GZIP] = RUNNING "access execve faccessat faccessat2 fadvise64 "
-                             "fadvise64_64 newfstatat readlink stat statx umask",
+    [CONFINE_READER] = RUNNING SEARCHING FORKING OTHER_USER,
+    /* Memory, and the two descriptors that it has. */
+    [CONFINE_GZIP] = "brk exit exit_group futex futex_time64 madvise mmap mmap2 mprotect "
+                     "mremap munmap read restart_syscall rt_sigprocmask rt_sigreturn "
+                     "sigreturn write",
     [CONFINE_SERVER] = RUNNING TALKING,
     [CONFINE_LETTERS] = RUNNING TALKING,
     [CONFINE_CLIENT] = RUNNING TALKING,
@@ -174,29 +175,31 @@ allow_uses(scmp_filter_ctx filter, enum confine_kind kind)
 	const uint64_t writes = O_ACCMODE | O_CREAT | O_TRUNC;
 	const uint64_t spaces = CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET |
 	                        CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS;
-	const bool starts = kind == CONFINE_LOG || kind == CONFINE_READER;
+	const bool forks = kind == CONFINE_LOG || kind == CONFINE_READER;
 	size_t n_families = 0;
 	int r = 0;
 
+	if (kind == CONFINE_GZIP)
+		return 0;
 	if (kind == CONFINE_LOG || kind == CONFINE_CLIENT)
 		n_families = kind == CONFINE_LOG ? 1 : ARRAY_SIZE(families);
 	for (size_t i = 0; i < ARRAY_SIZE(requests) && r == 0; i++)
 		r = allow_where(filter, "ioctl", 1, UINT32_MAX, (uint32_t)requests[i]);
-	/* What starts programs gives up more in their place, by prctl(2). */
-	if (r == 0 && starts)
+	/* Its children give up more, by prctl(2). */
+	if (r == 0 && forks)
 		r = allow(filter, "prctl", 0, NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(options) && r == 0 && !starts; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(options) && r == 0 && !forks; i++)
 		r = allow_where(filter, "prctl", 0, UINT32_MAX, (uint32_t)options[i]);
 	for (size_t i = 0; i < n_families && r == 0; i++)
 		r = allow_where(filter, "socket", 0, UINT32_MAX, (uint32_t)families[i]);
 	/* Files for reading only; what may write has the whole of open(2). */
-	if (r == 0 && (kind == CONFINE_READER || kind == CONFINE_GZIP)) {
+	if (r == 0 && kind == CONFINE_READER) {
 		r = allow_where(filter, "open", 1, writes, O_RDONLY);
 		if (r == 0)
 			r = allow_where(filter, "openat", 2, writes, O_RDONLY);
 	}
 	/* Not clone3, the flags of which are out of a filter's sight. */
-	if (r == 0 && starts)
+	if (r == 0 && forks)
 		r = allow_where(filter, "clone", CLONE_FLAGS_ARGUMENT, spaces, 0);
 	return r;
 }

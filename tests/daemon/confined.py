@@ -21,12 +21,14 @@ def status(pid):
         return dict(line.rstrip("\n").split(":\t", 1) for line in text if ":\t" in line)
 
 
-def is_confined(pid, kept):
+def is_confined(pid, kept, bound=0):
     is_now = status(pid)
     for which in "CapInh", "CapPrm", "CapEff", "CapAmb", "CapBnd":
-        # Without CAP_SETPCAP nothing can be taken from the bounding set.
+        # Without CAP_SETPCAP nothing can be taken from the bounding set: of what is forked it
+        # is that of its parent.
         if which != "CapBnd" or os.geteuid() == 0:
-            equal(int(is_now[which], 16) & ~kept, 0, f"{which} beside what is needed")
+            keep = kept | bound if which == "CapBnd" else kept
+            equal(int(is_now[which], 16) & ~keep, 0, f"{which} beside what is needed")
     equal(is_now["NoNewPrivs"], "1", "no_new_privs")
     if SECCOMP:
         equal(is_now["Seccomp"], "2", "seccomp")
@@ -70,6 +72,20 @@ def reader(box):
     is_confined(pid, READER)
     with open(f"/proc/{pid}/environ", "rb") as text:
         check(b"SECRET" not in text.read(), "the environment of supd is the reader's")
+
+
+@test("what unpacks, and so what packs, has no rights but to read and write what it was given")
+def unpacker(box):
+    s = box.supd({"a": {"command": ["/bin/sh", "-c", "yes | head -c 9000000; exec sleep 1000"],
+                        "log": {"max_size": "4M", "keep": 9, "compress": True}}})
+    s.until(lambda: os.path.exists(box.path("logs/user/a.log.2.gz")), "packed files")
+    # Nothing reads what is unpacked: it waits in the midst of that.
+    box.popen(SUPCTL, "-s", s.socket, "logs", "-n", "9000000", "a", stdout=subprocess.PIPE)
+    pid = s.until(lambda: (top := of_role(s, b"@logs")) and (below := children(top)) and
+                  (not SECCOMP or status(below[0])["Seccomp_filters"] > "1") and below[0],
+                  "what unpacks")
+    is_confined(pid, 0, READER)
+    equal(sorted(os.listdir(f"/proc/{pid}/fd")), ["0", "1"], "its descriptors")
 
 
 main()

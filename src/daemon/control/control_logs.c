@@ -132,23 +132,13 @@ on_answer(struct ev_loop *loop, ev_io *io, int revents)
 	conn_run(logs->conn);
 }
 
-/* Where the reader finds gzip: of supd's environment, which may hold secrets, the rest is
- * not its business. */
-static char *
-find_path(char *const *environment)
-{
-	for (; environment != NULL && *environment != NULL; environment++)
-		if (strncmp(*environment, "PATH=", 5) == 0)
-			return *environment;
-	return NULL;
-}
-
+/* It gets nothing of supd's environment, which may hold secrets. */
 static int
 spawn_reader(struct control *control, int request_fd, int answer_fd,
              struct spawn_result *ret)
 {
 	struct shell *shell = control->shell;
-	char *const environment[] = {find_path(shell->environ), NULL};
+	char *const environment[] = {NULL};
 	char *const argv[] = {(char *)(uintptr_t) "supd", (char *)(uintptr_t)READER_ROLE,
 	                      NULL};
 	const int fds[] = {request_fd, answer_fd, -1};

@@ -36,15 +36,12 @@ reader_file_init(struct reader_file *file)
 static int
 unpack(struct reader_file *file)
 {
-	struct gzip gzip;
 	int ends[2];
 	pid_t pid;
 
-	if (!gzip_find(&gzip))
-		return -ENOENT;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	pid = gzip_start(&gzip, "-dc", file->fd, ends[1]);
+	pid = gzip_start(GZIP_UNPACK, file->fd, ends[1]);
 	(void)close(ends[1]);
 	if (pid < 0) {
 		(void)close(ends[0]);

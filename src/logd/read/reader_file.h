@@ -11,8 +11,8 @@
 struct reader_file {
 	int fd; /* -1: none is open */
 	bool is_packed;
-	pid_t unpacker;  /* gzip(1), as long as it runs, or 0 */
-	int error;       /* the end of gzip(1): -EIO, or 0 */
+	pid_t unpacker;  /* as long as it runs, or 0 */
+	int error;       /* its end: -EIO, or 0 */
 	uint64_t inode;  /* of the file itself */
 	uint64_t offset; /* of the next byte that is not taken yet, unpacked */
 	uint64_t mark;   /* checksum of the first line, 0: no line yet */

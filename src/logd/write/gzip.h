@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* gzip.h - gzip(1) between two descriptors, in a process with no other rights. */
+/* gzip.h - pack and unpack as gzip(1) does, in a process that can do nothing else. */
 #ifndef LOGD_GZIP_H
 #define LOGD_GZIP_H
 
-#include <limits.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
-/* The absolute name of the program. */
-struct gzip {
-	char file[PATH_MAX];
-};
+enum gzip_mode { GZIP_PACK, GZIP_UNPACK };
 
-bool gzip_find(struct gzip *ret);
-pid_t gzip_start(const struct gzip *gzip, const char *mode, int in, int out);
+pid_t gzip_start(enum gzip_mode mode, int in, int out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* pack.c - compress what was set aside: gzip(1), in a process of its own.
+/* pack.c - compress what was set aside, in a process of its own.
  *
  * The packed file gets its name when it is complete and on the disk, with the time of
  * the other one, by which rotate.c knows that this one may go.  While that is being done
@@ -29,7 +29,6 @@ struct names {
 	char plain[PATH_MAX];
 	char packed[PATH_MAX];
 	char partial[PATH_MAX];
-	struct gzip gzip;
 };
 
 /* The newest file that is not compressed. */
@@ -54,9 +53,9 @@ find_plain(const struct sink *sink, struct names *ret)
 
 /* Compress from the one to the other; true if that went well. */
 static bool
-run_gzip(const struct names *names, int in, int out)
+run_gzip(int in, int out)
 {
-	const pid_t pid = gzip_start(&names->gzip, "-c", in, out);
+	const pid_t pid = gzip_start(GZIP_PACK, in, out);
 	int status;
 
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
@@ -78,7 +77,7 @@ pack(const struct names *names)
 	if (in < 0 || out < 0 || fstat(in, &st) < 0)
 		return 1;
 	times[1] = st.st_mtim;
-	if (!run_gzip(names, in, out) || futimens(out, times) < 0 || fsync(out) < 0 ||
+	if (!run_gzip(in, out) || futimens(out, times) < 0 || fsync(out) < 0 ||
 	    rename(names->partial, names->packed) < 0) {
 		(void)unlink(names->partial);
 		return 1;
@@ -89,7 +88,7 @@ pack(const struct names *names)
 /*
  * Begin to compress the newest plain file, where compression is wanted and none is under
  * way: sink->packer is the process; the caller waits for its end.  Returns 0, also where
- * nothing is to be done; -ENOENT without gzip; -errno.
+ * nothing is to be done, or -errno.
  */
 int
 sink_pack(struct sink *sink)
@@ -100,8 +99,6 @@ sink_pack(struct sink *sink)
 
 	if (!sink->log.compress || sink->packer > 0 || !find_plain(sink, &names))
 		return 0;
-	if (!gzip_find(&names.gzip))
-		return -ENOENT;
 	pid = fork();
 	if (pid < 0)
 		return -errno;

@@ -42,7 +42,7 @@ struct sink {
 	uint32_t pause_ms;
 	uint64_t retry_ms;
 	uint64_t aged_ms; /* when max_age was looked at last */
-	pid_t packer;     /* gzip of this log; 0: none */
+	pid_t packer;     /* it compresses this log; 0: none */
 };
 
 /* Files. */

@@ -165,7 +165,7 @@ trouble_rotation(struct logd *logd, struct sink *sink)
 		sink->rotate_told = sink->rotate_error;
 }
 
-/* Compressing has failed (errno, or EIO for gzip's own failure), or succeeded. */
+/* Compressing has failed (errno, or EIO for a failure of its process), or succeeded. */
 void
 trouble_packed(struct logd *logd, struct sink *sink, int error)
 {
@@ -174,9 +174,8 @@ trouble_packed(struct logd *logd, struct sink *sink, int error)
 	if (error != 0 && sink->pack_told != error) {
 		(void)snprintf(
 		    sentence, sizeof(sentence),
-		    "cannot compress what was set aside of %s: %s: it stays as "
-		    "it is",
-		    sink->path, error == ENOENT ? "gzip is not in PATH" : "gzip failed");
+		    "cannot compress what was set aside of %s: it stays as it is",
+		    sink->path);
 		if (say(logd, sink, error, sentence) < 0)
 			return;
 	}
