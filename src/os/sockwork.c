@@ -12,12 +12,17 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The time for an operation, halved with each late operation; and how often it is halved.
  */
 #define PATIENCE_MS  1000
 #define HALVINGS_MAX 5
+/* All that sockwork_once() does may take so long. */
+#define ONCE_MS 2000
+#define WATCHED (IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
 struct order {
 	enum sockwork_kind kind;
@@ -30,14 +35,27 @@ struct answer {
 	struct err err;
 };
 
+/* What sockwork_look() is about. */
+struct sockwork_query {
+	const char *path;
+	bool connects;
+};
+
 /* ---- the child --------------------------------------------------------------------- */
+
+/* A socket that supd serves itself is in the hands of no program that may remove it. */
+static bool
+has_second_name(const struct sock_file *file)
+{
+	return !file->refuses_rights;
+}
 
 static int
 open_file(const struct sock_file *file, struct err *err)
 {
 	int fd = file->type == 0 ? sock_open_fifo(file, err) : sock_open_unix(file, err);
 
-	if (fd >= 0)
+	if (fd >= 0 && has_second_name(file))
 		(void)sockfile_secure(file->path, true);
 	return fd;
 }
@@ -45,9 +63,26 @@ open_file(const struct sock_file *file, struct err *err)
 static int
 adjust(const struct sock_file *file)
 {
-	if (sockfile_restore(file->path) >= 0)
+	if (has_second_name(file) && sockfile_restore(file->path) >= 0)
 		(void)sockfile_secure(file->path, false);
 	return sockfile_adjust(file->path, file->mode, file->uid, file->gid);
+}
+
+static int
+watch_directory(const char *path, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX] = ".";
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	if (slash != NULL)
+		(void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path) + 1, path);
+	if (fd >= 0 && inotify_add_watch(fd, dir, WATCHED) >= 0)
+		return fd;
+	err_set(err, errno, "watch %s", dir);
+	if (fd >= 0)
+		(void)close(fd);
+	return -err->code;
 }
 
 static void
@@ -69,6 +104,9 @@ carry_out(int fd, const struct order *order)
 	case SOCKWORK_REMOVE:
 		sockfile_remove(order->path);
 		break;
+	case SOCKWORK_WATCH:
+		opened = answer.r = watch_directory(order->path, &answer.err);
+		break;
 	}
 	(void)pass_send(fd, &answer, sizeof(answer), &opened, opened >= 0, 0);
 	if (opened >= 0)
@@ -87,6 +125,21 @@ serve(int fd, void *data)
 		order.file.path = order.path;
 		carry_out(fd, &order);
 	}
+}
+
+static void
+look_at(int fd, void *data)
+{
+	const struct sockwork_query *look = data;
+	struct sockwork_seen seen = {0};
+	struct stat st;
+
+	if (lstat(look->path, &st) == 0 && S_ISSOCK(st.st_mode)) {
+		seen.dev = st.st_dev;
+		seen.ino = st.st_ino;
+	}
+	seen.is_live = look->connects && sock_unix_is_live(look->path);
+	(void)pass_send(fd, &seen, sizeof(seen), NULL, 0, 0);
 }
 
 /* ---- the parent -------------------------------------------------------------------- */
@@ -153,7 +206,7 @@ ask(struct sockwork *work, uint64_t owner, const struct order *order,
  * Returns what the function in enum sockwork_kind does; -ETIMEDOUT: it was not done in
  * time, or there is no time left; after that the owner, which is a number for the path,
  * is not tried for some seconds, nor as long as its child hangs.  On an error of
- * SOCKWORK_OPEN and on -ETIMEDOUT err has a sentence.
+ * SOCKWORK_OPEN and _WATCH and on -ETIMEDOUT err has a sentence.
  */
 int
 sockwork_do(struct sockwork *work, uint64_t owner, enum sockwork_kind kind,
@@ -174,8 +227,42 @@ sockwork_do(struct sockwork *work, uint64_t owner, enum sockwork_kind kind,
 		return r;
 	}
 	*err = answer.err;
-	if (kind != SOCKWORK_OPEN || answer.r < 0 || fd >= 0)
+	if ((kind != SOCKWORK_OPEN && kind != SOCKWORK_WATCH) || answer.r < 0 || fd >= 0)
 		return fd >= 0 ? fd : answer.r;
 	err_set(err, EMFILE, "unix socket %s", file->path);
 	return -EMFILE;
+}
+
+/* A single sockwork_do(), with a child of its own. */
+int
+sockwork_once(struct bounded *bounded, uint64_t owner, enum sockwork_kind kind,
+              const struct sock_file *file, struct err *err)
+{
+	struct sockwork work;
+	int r;
+
+	sockwork_begin(&work, bounded, ONCE_MS);
+	r = sockwork_do(&work, owner, kind, file, err);
+	sockwork_done(&work);
+	return r;
+}
+
+/*
+ * Look at the file of a unix socket, and connect to it, if that is wanted, to see whether
+ * it is live.  0; or -errno, also -ETIMEDOUT, as sockwork_do(): then nothing is known.
+ */
+int
+sockwork_look(struct bounded *bounded, uint64_t owner, const char *path, bool connects,
+              struct sockwork_seen *ret)
+{
+	struct sockwork_query look = {.path = path, .connects = connects};
+	ssize_t n = -ETIMEDOUT;
+
+	*ret = (struct sockwork_seen){0};
+	if (!bounded_hangs(bounded, owner))
+		n = bounded_run(bounded, owner, look_at, &look, PATIENCE_MS, (char *)ret,
+		                sizeof(*ret));
+	if (n == (ssize_t)sizeof(*ret))
+		return 0;
+	return n < 0 ? (int)n : -EPIPE;
 }

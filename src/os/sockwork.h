@@ -23,6 +23,15 @@ enum sockwork_kind {
 	SOCKWORK_ADJUST,  /* both names, mode and owner of what is open */
 	SOCKWORK_RESTORE, /* sockfile_restore(): 1 if that was necessary */
 	SOCKWORK_REMOVE,  /* sockfile_remove() */
+	SOCKWORK_WATCH,   /* inotify(7), not blocking, for removals from its directory:
+	                     returns it */
+};
+
+/* What is at a path. */
+struct sockwork_seen {
+	dev_t dev;    /* of the file of a socket … */
+	ino_t ino;    /* … 0: there is none */
+	bool is_live; /* as sock_unix_is_live() */
 };
 
 struct sockwork {
@@ -36,5 +45,10 @@ void sockwork_begin(struct sockwork *work, struct bounded *bounded, int timeout_
 int sockwork_do(struct sockwork *work, uint64_t owner, enum sockwork_kind kind,
                 const struct sock_file *file, struct err *err);
 void sockwork_done(struct sockwork *work);
+
+int sockwork_once(struct bounded *bounded, uint64_t owner, enum sockwork_kind kind,
+                  const struct sock_file *file, struct err *err);
+int sockwork_look(struct bounded *bounded, uint64_t owner, const char *path,
+                  bool connects, struct sockwork_seen *ret);
 
 #endif

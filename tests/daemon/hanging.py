@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 """Files of an actor that do not answer: its start fails, and nothing else waits for it."""
 import os
+import signal
 import subprocess
 
 from fuse import Fuse
@@ -117,6 +118,50 @@ def removed(box):
     others_work(s)
     s.crash()
     others_work(s)
+
+
+@test("the file of metrics that cannot be made fails apply, and what cannot be removed is left",
+      root=True)
+def metrics(box):
+    fuse = Fuse(box, "lookup,unlink", everybody=True)
+    s = box.supd(OTHERS)
+    s.write(OTHERS, metrics={"listen": "unix:" + fuse.path("sock")})
+    old, result = s.guardian(), s.ctl("apply")
+    equal(result.code, 1, "the exit status of apply")
+    has(result.err, "metrics.listen: unix socket .*: Connection timed out", "the error")
+    others_work(s)
+    fuse.answer()
+    s.until(lambda: s.ctl("apply").code == 0, "an apply that succeeds")
+    fuse.hold()
+    s.write(OTHERS)
+    s.ctl_ok("apply")
+    others_work(s)
+    equal(s.guardian(), old, "the guardian")
+    s.crash()
+    others_work(s)
+
+
+@test("a control socket the path of which hangs: no client comes in, and actors go on", root=True)
+def control_socket(box):
+    fuse = Fuse(box, "lookup,unlink", everybody=True)
+    fuse.answer()
+    s = box.supd(OTHERS, control={"socket": fuse.path("sock")})
+    s.socket = fuse.path("sock")
+    old = s.guardian()
+    # From here on the test itself stays away from it.
+    s.socket = box.path("none")
+    fuse.hold()
+    for _ in range(2):
+        count = s.counts["S", "clock"]
+        os.kill(s.pid, signal.SIGHUP)
+        s.started("clock", count + 2)
+    fuse.held("lookup")
+    equal(s.guardian(), old, "the guardian, on a connection that was there before")
+    os.kill(old, signal.SIGKILL)
+    s.until(lambda: "took over after a crash" in open(s.stderr, encoding="utf8").read(),
+            "the next guardian")
+    s.started("clock", s.counts["S", "clock"] + 2)
+    fuse.answer()
 
 
 def in_silence(box):

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "daemon/control/control_private.h"
+#include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
@@ -168,33 +169,56 @@ control_alloc(struct shell *shell)
 	return control;
 }
 
-/* Note which file has the path now, if it is a socket. */
-static void
-note_file(struct control *control)
+/* Look at the file of the socket, in a child: the path is what its author chose. */
+int
+control_look(struct shell *shell, bool connects, struct sockwork_seen *ret)
 {
-	struct stat st;
-	bool is_there =
-	    lstat(control->shell->control_path, &st) == 0 && S_ISSOCK(st.st_mode);
+	return sockwork_look(&shell->bounded, VAULT_KEY(VAULT_CONTROL, 0),
+	                     shell->control_path, connects, ret);
+}
 
-	control->file_dev = is_there ? st.st_dev : 0;
-	control->file_ino = is_there ? st.st_ino : 0;
+/* The same for what is to be done with it. */
+int
+control_do_file(struct shell *shell, enum sockwork_kind kind, gid_t gid, struct err *err)
+{
+	const struct sock_file file = {
+	    .path = shell->control_path,
+	    .type = SOCK_STREAM,
+	    .backlog = CONTROL_CONNS_MAX,
+	    .mode = shell->conf != NULL ? shell->conf->control_mode : 0,
+	    .uid = (uid_t)-1,
+	    .gid = gid,
+	    .refuses_rights = true,
+	};
+
+	return sockwork_once(&shell->bounded, VAULT_KEY(VAULT_CONTROL, 0), kind, &file,
+	                     err);
+}
+
+static void
+note_file(struct control *control, const struct sockwork_seen *seen)
+{
+	control->file_dev = seen->dev;
+	control->file_ino = seen->ino;
 }
 
 /* A new socket at the path, which the walker keeps; -errno with a sentence. */
 static int
 open_socket(struct control *control, struct err *err)
 {
-	const struct shell *shell = control->shell;
-	const struct conf *conf = shell->conf;
+	const struct conf *conf = control->shell->conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : (gid_t)-1;
-	int fd = sock_listen_unix(shell->control_path, CONTROL_CONNS_MAX,
-	                          conf->control_mode, (uid_t)-1, gid, err);
+	int fd = control_do_file(control->shell, SOCKWORK_OPEN, gid, err);
+	struct sockwork_seen seen;
 
 	if (fd < 0)
 		return fd;
+	/* Clients are to see that we are at the other end, not the child that made it. */
+	(void)listen(fd, CONTROL_CONNS_MAX);
 	shell_keep(control->shell, VAULT_KEY(VAULT_CONTROL, 0), fd);
 	control->owns_path = true;
-	note_file(control);
+	(void)control_look(control->shell, false, &seen);
+	note_file(control, &seen);
 	return fd;
 }
 
@@ -202,6 +226,7 @@ static int
 listen_at(struct control *control, struct err *err)
 {
 	int fd = shell_take(control->shell, VAULT_KEY(VAULT_CONTROL, 0));
+	struct sockwork_seen seen;
 
 	control->owns_path = fd >= 0;
 	control->listen_fd = fd;
@@ -211,9 +236,9 @@ listen_at(struct control *control, struct err *err)
 	if (fd < 0) {
 		fd = open_socket(control, err);
 		control->listen_fd = fd;
-	} else if (sock_unix_is_live(control->shell->control_path)) {
+	} else if (control_look(control->shell, true, &seen) == 0 && seen.is_live) {
 		/* A guardian may have died between making its file and telling. */
-		note_file(control);
+		note_file(control, &seen);
 	}
 	return fd < 0 ? fd : 0;
 }
@@ -221,10 +246,13 @@ listen_at(struct control *control, struct err *err)
 bool
 control_is_found(const struct control *control)
 {
-	struct stat st;
+	struct sockwork_seen seen;
 
-	return control->file_ino != 0 && lstat(control->shell->control_path, &st) == 0 &&
-	       st.st_dev == control->file_dev && st.st_ino == control->file_ino;
+	/* Where nothing can be seen, nothing can be made anew. */
+	if (control_look(control->shell, false, &seen) < 0)
+		return true;
+	return seen.ino != 0 && seen.dev == control->file_dev &&
+	       seen.ino == control->file_ino;
 }
 
 int
@@ -276,6 +304,8 @@ control_new(struct shell *shell, struct err *err)
 void
 control_free(struct control *control)
 {
+	struct err err;
+
 	if (control == NULL)
 		return;
 	control->closing = true;
@@ -287,8 +317,9 @@ control_free(struct control *control)
 		fd_close(&control->listen_fd);
 	}
 	ev_timer_stop(control->shell->loop, &control->accept_timer);
-	if (control->owns_path)
-		(void)unlink(control->shell->control_path);
+	if (control->owns_path &&
+	    control_do_file(control->shell, SOCKWORK_REMOVE, (gid_t)-1, &err) < 0)
+		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	fd_close(&control->reserve_fd);
 	free(control->waiters);
 	free(control);

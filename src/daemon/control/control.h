@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "core/core.h"
+#include "os/sockwork.h"
 
 #include <jansson.h>
 
@@ -23,7 +24,17 @@ struct upgrade_story;
 struct control *control_new(struct shell *shell, struct err *err);
 void control_free(struct control *control);
 
-/* True if the socket's file, by which clients find it, exists. */
+/* Look at the file of the socket, and with `connects` whether it is live: as
+ * sockwork_look(). */
+int control_look(struct shell *shell, bool connects, struct sockwork_seen *ret);
+
+/* Have something done with it, its mode being that of the configuration: as
+ * sockwork_do(). */
+int control_do_file(struct shell *shell, enum sockwork_kind kind, gid_t gid,
+                    struct err *err);
+
+/* True if the socket's file, by which clients find it, exists, or
+ * it cannot be looked at now. */
 bool control_is_found(const struct control *control);
 
 /* Make that file anew, with a socket of its own; connections that are open stay.  0, or

@@ -32,12 +32,18 @@
 
 #define WATCHED (IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
+/* inotify(7) of a directory. */
+struct seat_watch {
+	int fd; /* -1: nothing tells of a removal */
+	ev_io io;
+};
+
 struct seat {
 	struct shell *shell;
 	dev_t lock_dev;
 	ino_t lock_ino;
-	int inotify_fd; /* -1: nothing tells of a removal */
-	ev_io io;
+	struct seat_watch of_lock;   /* the runtime directory */
+	struct seat_watch of_socket; /* that of the control socket */
 	ev_timer timer;
 	double retry_seconds; /* 0: nothing is missing */
 };
@@ -59,52 +65,57 @@ on_change(struct ev_loop *loop, ev_io *io, int revents)
 
 	(void)loop;
 	(void)revents;
-	while (read(seat->inotify_fd, events, sizeof(events)) > 0)
+	while (read(io->fd, events, sizeof(events)) > 0)
 		continue;
 	if (!ev_is_active(&seat->timer))
 		look_soon(seat);
 }
 
 static int
-watch_parent_of(int fd, const char *path)
+watch_runtime_dir(const struct shell *shell, struct err *err)
 {
-	const char *slash = strrchr(path, '/');
-	struct strbuf dir;
-	int r;
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 
-	strbuf_init(&dir, PATH_MAX);
-	if (slash == NULL)
-		strbuf_adds(&dir, ".");
-	else
-		strbuf_add(&dir, path, (size_t)(slash - path) + 1);
-	r = inotify_add_watch(fd, strbuf_str(&dir), WATCHED);
-	strbuf_done(&dir);
-	return r < 0 ? -errno : 0;
+	if (fd >= 0 && inotify_add_watch(fd, shell->runtime_dir, WATCHED) >= 0)
+		return fd;
+	err_set(err, errno, "watch %s", shell->runtime_dir);
+	fd_close(&fd);
+	return -err->code;
+}
+
+static void
+stop_watch(const struct seat *seat, struct seat_watch *watch)
+{
+	ev_io_stop(seat->shell->loop, &watch->io);
+	fd_close(&watch->fd);
+}
+
+static void
+begin_watch(const struct seat *seat, struct seat_watch *watch, int take_fd,
+            const struct err *err)
+{
+	stop_watch(seat, watch);
+	if (take_fd < 0) {
+		log_line(LOG_LEVEL_ERROR, "%s: that it is removed is seen at SIGHUP only",
+		         err->text);
+		return;
+	}
+	watch->fd = fd_raise(take_fd);
+	ev_io_set(&watch->io, watch->fd, EV_READ);
+	ev_io_start(seat->shell->loop, &watch->io);
 }
 
 /* Watch the directories that have the names now. */
 static void
 watch(struct seat *seat)
 {
-	const struct shell *shell = seat->shell;
-	int r = 0;
+	struct err err;
+	int fd = watch_runtime_dir(seat->shell, &err);
 
-	ev_io_stop(shell->loop, &seat->io);
-	fd_close(&seat->inotify_fd);
-	seat->inotify_fd = fd_raise(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-	if (seat->inotify_fd < 0 ||
-	    inotify_add_watch(seat->inotify_fd, shell->runtime_dir, WATCHED) < 0)
-		r = -errno;
-	if (r == 0)
-		r = watch_parent_of(seat->inotify_fd, shell->control_path);
-	if (r < 0) {
-		(void)log_errno(r, "watch %s: that it is removed is seen at SIGHUP only",
-		                shell->runtime_dir);
-		fd_close(&seat->inotify_fd);
-		return;
-	}
-	ev_io_set(&seat->io, seat->inotify_fd, EV_READ);
-	ev_io_start(shell->loop, &seat->io);
+	begin_watch(seat, &seat->of_lock, fd, &err);
+	/* Its author chose the path: a child enters the directory. */
+	fd = control_do_file(seat->shell, SOCKWORK_WATCH, (gid_t)-1, &err);
+	begin_watch(seat, &seat->of_socket, fd, &err);
 }
 
 /* ---- make anew --------------------------------------------------------------------- */
@@ -222,6 +233,14 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 
 /* ---- start and end ----------------------------------------------------------------- */
 
+static void
+init_watch(struct seat *seat, struct seat_watch *watch)
+{
+	watch->fd = -1;
+	ev_io_init(&watch->io, on_change, -1, EV_READ);
+	watch->io.data = seat;
+}
+
 struct seat *
 seat_new(struct shell *shell, struct err *err)
 {
@@ -232,11 +251,10 @@ seat_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	seat->shell = shell;
-	seat->inotify_fd = -1;
+	init_watch(seat, &seat->of_lock);
+	init_watch(seat, &seat->of_socket);
 	seat->lock_dev = (dev_t)shell->handover->hello.lock_dev;
 	seat->lock_ino = (ino_t)shell->handover->hello.lock_ino;
-	ev_io_init(&seat->io, on_change, -1, EV_READ);
-	seat->io.data = seat;
 	ev_init(&seat->timer, on_timer);
 	seat->timer.data = seat;
 	watch(seat);
@@ -250,8 +268,8 @@ seat_free(struct seat *seat)
 {
 	if (seat == NULL)
 		return;
-	ev_io_stop(seat->shell->loop, &seat->io);
+	stop_watch(seat, &seat->of_lock);
+	stop_watch(seat, &seat->of_socket);
 	ev_timer_stop(seat->shell->loop, &seat->timer);
-	fd_close(&seat->inotify_fd);
 	free(seat);
 }

@@ -195,18 +195,28 @@ hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner,
 	return r;
 }
 
+/* Does a process answer at our control socket?  If the path does not answer, none does.
+ */
+static bool
+is_control_live(struct shell *shell)
+{
+	struct sockwork_seen seen;
+
+	return control_look(shell, true, &seen) == 0 && seen.is_live;
+}
+
 /* True if another supd lives with actors that look like leftovers: they are not to be
  * touched. */
 static bool
 is_another_alive(struct shell *shell, const struct conf *conf)
 {
-	bool is_live = sock_unix_is_live(shell->control_path);
+	bool is_live = is_control_live(shell);
 	pid_t owner = 0;
 
 	/* One that was killed just now may take a moment to let go of its socket. */
 	for (int ms = 0; is_live && ms < DYING_MS; ms += DYING_LOOK_MS) {
 		(void)poll(NULL, 0, DYING_LOOK_MS);
-		is_live = sock_unix_is_live(shell->control_path);
+		is_live = is_control_live(shell);
 	}
 	if (is_live) {
 		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",

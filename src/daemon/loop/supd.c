@@ -55,7 +55,6 @@
 #include "os/oom.h"
 #include "os/reap.h"
 #include "os/signals.h"
-#include "os/sockfile.h"
 #include "os/spawn.h"
 #include "paths.h"
 
@@ -324,11 +323,12 @@ is_same_text(const char *a, const char *b)
 
 /* Set which users may connect; their rights are looked up at each call. */
 static void
-set_control_mode(const struct shell *shell)
+set_control_mode(struct shell *shell)
 {
 	const struct conf *conf = shell->conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : getegid();
-	int r = sockfile_adjust(shell->control_path, conf->control_mode, (uid_t)-1, gid);
+	struct err err;
+	int r = control_do_file(shell, SOCKWORK_ADJUST, gid, &err);
 
 	if (r < 0)
 		(void)log_errno(r, "mode of %s", shell->control_path);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/sum.h"
 #include "daemon/sockets/helpers.h"
@@ -19,7 +18,7 @@
 #include "ledger/link.h"
 #include "os/fd.h"
 #include "os/sock.h"
-#include "os/sockfile.h"
+#include "os/sockwork.h"
 
 #define BACKLOG 64
 
@@ -135,6 +134,22 @@ group_of(const struct conf *conf)
 	return conf->has_control_group ? conf->control_gid : getegid();
 }
 
+/* Have a child do this with the file of the socket: its author chose the path. */
+static int
+do_file(struct metrics *metrics, enum sockwork_kind kind, const char *path, uint64_t key,
+        gid_t gid, struct err *err)
+{
+	const struct sock_file file = {.path = path,
+	                               .type = SOCK_STREAM,
+	                               .backlog = BACKLOG,
+	                               .mode = 0660,
+	                               .uid = (uid_t)-1,
+	                               .gid = gid,
+	                               .refuses_rights = true};
+
+	return sockwork_once(&metrics->shell->bounded, key, kind, &file, err);
+}
+
 /*
  * Open what the configuration asks for: the caller then uses or cancels it.  *ret_fd is
  * -1 where there is nothing to be opened: it listens there already, or nowhere.  -errno
@@ -155,8 +170,8 @@ metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 		fd = sock_listen_tcp(conf->metrics_address, conf->metrics_port, BACKLOG,
 		                     err);
 	else if (fd < 0)
-		fd = sock_listen_unix(conf->metrics_address, BACKLOG, 0660, (uid_t)-1,
-		                      group_of(conf), err);
+		fd = do_file(metrics, SOCKWORK_OPEN, conf->metrics_address, key_of(conf),
+		             group_of(conf), err);
 	if (fd < 0) {
 		err_prefix(err, "metrics.listen");
 		return fd;
@@ -169,11 +184,14 @@ metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 static void
 close_socket(struct metrics *metrics, uint64_t key, const char *unix_path, int *fd)
 {
+	struct err err;
+
 	if (*fd < 0)
 		return;
 	shell_release(metrics->shell, key);
-	if (unix_path != NULL)
-		(void)unlink(unix_path);
+	if (unix_path != NULL && do_file(metrics, SOCKWORK_REMOVE, unix_path, key,
+	                                 (gid_t)-1, &err) < 0)
+		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	fd_close(fd);
 }
 
@@ -204,6 +222,7 @@ stop_listening(struct metrics *metrics)
 void
 metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 {
+	struct err err;
 	int r = 0;
 
 	if (!conf->has_metrics || take_fd >= 0)
@@ -216,7 +235,8 @@ metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 	}
 	tell(metrics);
 	if (metrics->unix_path != NULL)
-		r = sockfile_adjust(metrics->unix_path, 0660, (uid_t)-1, group_of(conf));
+		r = do_file(metrics, SOCKWORK_ADJUST, metrics->unix_path, metrics->key,
+		            group_of(conf), &err);
 	if (r < 0)
 		(void)log_errno(r, "mode of %s", metrics->unix_path);
 }
