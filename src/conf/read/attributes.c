@@ -11,10 +11,10 @@
 
 #include "base/assert.h"
 #include "conf/read/envfile.h"
-#include "conf/schema/rights.h"
-#include "conf/schema/scan.h"
+#include "conf/read/own_rights.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
-#include "conf/text/wait.h"
+#include "conf/text/load_wait.h"
 
 #define IO_LEVEL  4 /* as without any priority and with nice 0 */
 #define LONG_BITS (sizeof(long) * CHAR_BIT)

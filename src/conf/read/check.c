@@ -183,7 +183,7 @@ refuse_stranger(struct reader *reader, const struct node *name,
 {
 	struct strbuf all;
 
-	if (table == &schema_keys) {
+	if (table->is_long) {
 		reader_error(reader, name, trail,
 		             "unknown key `%.100s`; supd.yaml(5) has all that there are",
 		             name->text);
@@ -260,13 +260,13 @@ check_known_keys(struct checker *checker, const struct work *work)
 
 /* Names that become part of paths, of environment variables or of LISTEN_FDNAMES. */
 static bool
-name_matches(const struct schema_type *type, const char *name)
+name_matches(const struct schema_type *type, const struct node *name)
 {
 	if (type->names_pattern == NULL)
 		return true;
 	if (strcmp(type->names_pattern, "^[^=]+$") == 0)
-		return name[0] != '\0' && strchr(name, '=') == NULL;
-	return reader_name_is_good(name);
+		return name->text[0] != '\0' && strchr(name->text, '=') == NULL;
+	return node_is_name(name);
 }
 
 static void
@@ -275,7 +275,7 @@ check_any_keys(struct checker *checker, const struct work *work)
 	for (size_t i = 0; i < work->node->n; i++) {
 		const struct node_pair *pair = &work->node->pairs[i];
 
-		if (!name_matches(work->type, pair->key->text)) {
+		if (!name_matches(work->type, pair->key)) {
 			reader_error(checker->reader, pair->key, work->trail,
 			             "`%.100s` cannot be a name here; names match %s",
 			             pair->key->text, work->type->names_pattern);

@@ -30,7 +30,7 @@ struct envfile {
 enum where { BEFORE, WORD, SINGLE, DOUBLE };
 
 /* A value, written over the text that was read. */
-struct value {
+struct unquoted {
 	enum where where;
 	char *to;   /* the next character goes here */
 	char *keep; /* behind the last one that is no blank at the end */
@@ -93,7 +93,7 @@ take_key(struct envfile *file, char **ret)
 }
 
 static void
-add(struct value *value, char c)
+add(struct unquoted *value, char c)
 {
 	*value->to++ = c;
 	value->keep = value->to;
@@ -101,7 +101,7 @@ add(struct value *value, char c)
 
 /* A backslash, and what it is before: the end of a line is left out together with it. */
 static void
-take_escaped(struct envfile *file, struct value *value)
+take_escaped(struct envfile *file, struct unquoted *value)
 {
 	char c = *++file->at;
 
@@ -122,7 +122,7 @@ take_escaped(struct envfile *file, struct value *value)
 }
 
 static void
-take_quoted(struct envfile *file, struct value *value)
+take_quoted(struct envfile *file, struct unquoted *value)
 {
 	const char end = value->where == SINGLE ? '\'' : '"';
 	char c = *file->at;
@@ -140,7 +140,7 @@ take_quoted(struct envfile *file, struct value *value)
 }
 
 static void
-take_bare(struct envfile *file, struct value *value)
+take_bare(struct envfile *file, struct unquoted *value)
 {
 	char c = *file->at;
 
@@ -165,7 +165,7 @@ take_value(struct envfile *file, char **ret)
 {
 	const unsigned int line = file->line;
 	char *begin = file->at;
-	struct value value = {.to = begin, .keep = begin};
+	struct unquoted value = {.to = begin, .keep = begin};
 
 	while (*file->at != '\0') {
 		if (value.where == SINGLE || value.where == DOUBLE)

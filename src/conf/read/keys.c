@@ -11,7 +11,8 @@
 #include "base/assert.h"
 #include "base/suggest.h"
 #include "base/units.h"
-#include "conf/read/output.h"
+#include "conf/read/read_output.h"
+#include "conf/read/read.h"
 #include "conf/schema/schema_types.h"
 
 #define MESSAGE_MAX 1024
@@ -191,19 +192,19 @@ compare_keys(const void *a, const void *b)
 }
 
 /*
- * List all keys that an actor at `where` has, those of `map` with the place where they
+ * List all keys that an actor has from this view of the table, those of `map` with the place where they
  * were written, the others with their defaults.  The actor's spec is complete already.
  */
 void
-keys_make(struct reader *reader, const struct node *map, unsigned int where,
+keys_make(struct reader *reader, const struct node *map, const struct schema_type *view,
           struct conf_actor *actor)
 {
 	struct collection collection = {.reader = reader, .actor = actor};
 
-	for (size_t i = 0; i < schema_keys.n_keys; i++) {
-		const struct schema_key *key = &schema_keys.keys[i];
+	for (size_t i = 0; i < view->table->n_keys; i++) {
+		const struct schema_key *key = &view->table->keys[i];
 
-		if (key->type != NULL && !key->is_structure && (key->where & where) != 0)
+		if (key->type != NULL && !key->is_structure && (key->where & view->where) != 0)
 			add_key(&collection, key, node_get(map, key->name));
 	}
 	actor->keys = arena_alloc(reader->keep, collection.n, sizeof(*actor->keys));

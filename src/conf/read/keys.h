@@ -9,7 +9,7 @@
 
 #include <stdarg.h>
 
-void keys_make(struct reader *reader, const struct node *map, unsigned int where,
+void keys_make(struct reader *reader, const struct node *map, const struct schema_type *view,
                struct conf_actor *actor);
 void keys_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
                struct strbuf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* needs.h - `needs`: the actors that must be there before an actor starts (private to
+/* needs.h - `needs` and `watch`: other actors that an actor depends on (private to
  * conf/). */
 #ifndef CONF_NEEDS_H
 #define CONF_NEEDS_H
@@ -11,5 +11,13 @@ uint32_t needs_next_replica(const struct conf *conf, uint32_t replica);
 void needs_check(struct reader *reader);
 void needs_circles(struct reader *reader);
 void needs_lint(const struct conf *conf, struct conf_reports *reports);
+
+/* A whole configuration, and where warnings about it go. */
+struct lint_watch {
+	const struct conf *conf;
+	struct conf_reports *reports;
+};
+
+void watches_lint(const struct lint_watch *lint);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "base/assert.h"
 #include "conf/read/read.h"
-#include "conf/schema/rights.h"
-#include "conf/schema/scan.h"
+#include "conf/read/own_rights.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 
 /* The kernel's "overflow" id: no rights, where a mistake would ask for it. */

@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 
 /* The value of a text that was found to be good. */

@@ -7,9 +7,9 @@
 #ifndef CONF_READ_H
 #define CONF_READ_H
 
-#include "conf/text/node.h"
-#include "conf/schema/schema.h"
 #include "conf/read/users.h"
+#include "conf/schema/schema.h"
+#include "conf/text/node.h"
 
 /* The way from the top of the file down to a key, for reports. */
 struct trail {
@@ -30,9 +30,9 @@ struct reader {
 	struct arena *scratch; /* gone when loading ends */
 	struct users *users;
 	struct recipes *recipes;     /* recipe.c */
-	const struct rights *rights; /* rights.c */
+	const struct rights *rights; /* own_rights.c */
 	const char *read_file;       /* the last environment file that was good */
-	bool is_addition; /* below a stand-in for a supervisor that runs */
+	bool is_addition;            /* below a stand-in for a supervisor that runs */
 	bool lenient; /* texts with ${…} are not looked at: there is no actor yet */
 };
 
@@ -47,7 +47,6 @@ bool check_value(struct reader *reader, const struct node *node,
 const struct schema_key *check_key(struct reader *reader, const struct node *name,
                                    const struct schema_type *type,
                                    const struct trail *up);
-bool reader_name_is_good(const char *name);
 
 void read_table(struct reader *reader, const struct node *map,
                 const struct schema_table *table, void *target);
@@ -57,6 +56,17 @@ struct value read_value(const struct schema_type *type, const struct node *node)
 
 char *read_reference(struct reader *reader, const struct conf_actor *actor,
                      const char *name);
+
+/* The one table, as it looks from each of the places where its keys may stand. */
+extern const struct schema_type schema_top;
+extern const struct schema_type schema_included;
+extern const struct schema_type schema_defaults;
+extern const struct schema_type schema_template;
+extern const struct schema_type schema_worker;
+extern const struct schema_type schema_supervisor;
+extern const struct schema_type schema_actor;
+extern const struct schema_type schema_children;
+extern const struct schema_table schema_keys;
 
 /* Of the kernel, in linux/ioprio.h. */
 #define IO_CLASS_REALTIME    1

@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "conf/read/keys.h"
 #include "conf/read/read.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 
 #define RATE_DEFAULT 1000

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "conf/text/conf.h"
-#include "conf/text/wait.h"
+#include "conf/text/load_wait.h"
 
 #define LOOKUP_BYTES_MAX (1024 * 1024)
 #define GROUPS_MAX       65536

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* schema.h - one table of every key that a file may have (private to conf/).
+/* schema.h - what a table of keys is made of (private to conf/); the tables of all keys
+ * are in schema_types.h and read/key_table.c.
  *
- * It drives the parser, the JSON Schema, `supctl cat`, the plan of a reload and the
+ * They drive the parser, the JSON Schema, `supctl cat`, the plan of a reload and the
  * check of the manual page.  A type says what may stand behind a key: a text, a list, a
  * mapping, or several of them.
  */
@@ -105,17 +106,8 @@ struct schema_table {
 	const struct schema_key *keys;
 	size_t n_keys;
 	const char *required; /* a key that cannot be left out */
+	bool is_long;         /* too many keys to name them all in a message */
 };
-
-/* The one table, as it looks from each of the places where its keys may stand. */
-extern const struct schema_type schema_top;
-extern const struct schema_type schema_included;
-extern const struct schema_type schema_defaults;
-extern const struct schema_type schema_template;
-extern const struct schema_type schema_worker;
-extern const struct schema_type schema_supervisor;
-extern const struct schema_type schema_actor;
-extern const struct schema_table schema_keys;
 
 /* The words of `when:`, in the order of enum when_word. */
 #define WHEN_WORD_MAP(X)                       \

@@ -4,8 +4,7 @@
 
 #include "base/assert.h"
 #include "conf/schema/capability.h"
-#include "conf/read/read.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 
 /* ---- user and groups, directory and input ---- */

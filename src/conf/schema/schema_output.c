@@ -4,8 +4,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "conf/read/read.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 
 /* ---- where an actor's output goes ---- */

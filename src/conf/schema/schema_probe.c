@@ -3,9 +3,7 @@
 #include "config.h"
 
 #include "base/assert.h"
-#include "conf/read/probe.h"
-#include "conf/read/read.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/scan_probe.h"
 #include "conf/schema/schema_types.h"
 
 /* A word of a list, or a mapping with given keys. */

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "base/assert.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 
 #define ADDRESS_PATTERN "^(tcp|udp):.*:[0-9]+$|^(unix|unix-dgram|unix-seqpacket|fifo):/"

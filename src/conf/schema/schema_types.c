@@ -6,8 +6,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "conf/read/read.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 
 /* ---- plain texts ---- */
 
@@ -237,8 +236,7 @@ static const struct schema_key rule_backoff_keys[] = {
     {"jitter", &jitter, NULL, "Up to this share of the delay is added by chance.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, jitter_milli), NULL},
 };
-const struct schema_table schema_rule_backoff = {"rule_backoff", rule_backoff_keys,
-                                                 ARRAY_SIZE(rule_backoff_keys), NULL};
+const struct schema_table schema_rule_backoff = {KEYS("rule_backoff", rule_backoff_keys)};
 static const struct schema_type rule_backoff = {
     .name = "rule_backoff",
     .allowed = "`none`, or a mapping with `min`, `max`, `factor` or `jitter`",
@@ -526,8 +524,7 @@ const struct schema_type schema_rlimit = {
 #define AS_RESOURCE(key, resource, sentence) resource,
 static const struct schema_key limits_keys[] = {LIMIT_MAP(AS_LIMIT_KEY)};
 static const int limits_resources[] = {LIMIT_MAP(AS_RESOURCE)};
-const struct schema_table schema_limit_names = {"limits", limits_keys,
-                                                ARRAY_SIZE(limits_keys), NULL};
+const struct schema_table schema_limit_names = {KEYS("limits", limits_keys)};
 const struct schema_type schema_limits = {
     .name = "limits",
     .allowed = "a mapping such as {nofile: 65536, core: unlimited}",
@@ -573,16 +570,4 @@ const struct schema_type schema_control = {
     .allowed = "a mapping with `socket`, `mode`, `group` or `observers`",
     .table = &control_table,
     .where = AT_NESTED,
-};
-const struct schema_type schema_children = {
-    .name = "children",
-    .allowed = "a mapping from names to actors; write {} for none",
-    .values = &schema_actor,
-    .names_pattern = "^[A-Za-z0-9][A-Za-z0-9_.@-]*$",
-};
-const struct schema_type schema_templates = {
-    .name = "templates",
-    .allowed = "a mapping from names to templates",
-    .values = &schema_template,
-    .names_pattern = "^[A-Za-z0-9][A-Za-z0-9_.@-]*$",
 };

@@ -10,10 +10,10 @@
 	.offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 
 /* Parts of the tables of types. */
-#define WORDS(list) .words = (list), .n_words = ARRAY_SIZE(list)
-#define TABLE(name, list, ...)                                                  \
-	static const struct schema_table name = {#name, list, ARRAY_SIZE(list), \
-	                                         __VA_ARGS__}
+#define WORDS(list)       .words = (list), .n_words = ARRAY_SIZE(list)
+#define KEYS(title, list) .name = (title), .keys = (list), .n_keys = ARRAY_SIZE(list)
+#define TABLE(name, list, must) \
+	static const struct schema_table name = {KEYS(#name, list), .required = (must)}
 #define DURATION_PATTERN "^([0-9]+(ms|s|m|h|d))+$"
 
 /* For functions that read or check one value of a list or mapping by itself. */
@@ -46,7 +46,6 @@ extern const struct schema_type schema_backoff;
 extern const struct schema_type schema_boolean;
 extern const struct schema_type schema_capabilities;
 extern const struct schema_type schema_cgroup;
-extern const struct schema_type schema_children;
 extern const struct schema_type schema_command;
 extern const struct schema_type schema_containment;
 extern const struct schema_type schema_control;
@@ -87,7 +86,6 @@ extern const struct schema_type schema_strategy;
 extern const struct schema_type schema_success;
 extern const struct schema_type schema_supplementary_groups;
 extern const struct schema_type schema_hooks;
-extern const struct schema_type schema_templates;
 extern const struct schema_type schema_text;
 extern const struct schema_type schema_watch;
 extern const struct schema_type schema_when_empty;

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include "base/assert.h"
-#include "conf/read/read.h"
 #include "conf/schema/schema_types.h"
 
 static const char *const true_words[] = {"true"};

@@ -4,6 +4,7 @@
 
 #include "conf/text/node.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,20 @@ node_is_empty(const struct node *node)
 		return false;
 	return node->text[0] == '\0' || strcmp(node->text, "~") == 0 ||
 	       strcmp(node->text, "null") == 0;
+}
+
+/* Can a text be the name of an actor?  Names become parts of paths and of files. */
+bool
+node_is_name(const struct node *node)
+{
+	const char *at = node->text;
+
+	if (!isalnum((unsigned char)*at))
+		return false;
+	while (isalnum((unsigned char)*at) ||
+	       (*at != '\0' && strchr("_.@-", *at) != NULL))
+		at++;
+	return *at == '\0';
 }
 
 /* What a node is, in words. */

@@ -10,7 +10,7 @@
 #define CONF_NODE_H
 
 #include "conf/text/arena.h"
-#include "conf/text/report.h"
+#include "conf/text/reports.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,6 +61,7 @@ int yaml_parse(const struct yaml_source *source, const struct node **ret_root);
 const struct node *node_get(const struct node *map, const char *key);
 const struct node *node_key(const struct node *map, const char *key);
 bool node_is_empty(const struct node *node);
+bool node_is_name(const struct node *node);
 const char *node_type_name(const struct node *node);
 struct node *node_new(struct arena *arena, enum node_type type, const struct node *at);
 struct node *node_text(struct arena *arena, const struct node *at, const char *text);

@@ -10,7 +10,7 @@
 #include "conf/tree/load.h"
 #include "conf/read/needs.h"
 #include "conf/tree/recipe.h"
-#include "conf/tree/tree.h"
+#include "conf/tree/build.h"
 
 /* Where what was said on the command line stands, so to speak. */
 static const char command_line[] = "supctl add";

@@ -21,9 +21,8 @@
 #include "conf/read/expand.h"
 #include "conf/read/keys.h"
 #include "conf/read/needs.h"
-#include "conf/text/report.h"
+#include "conf/text/reports.h"
 #include "conf/text/safe.h"
-#include "conf/read/watch.h"
 
 #define MESSAGE_MAX     1024
 #define TERMS_SHOWN_MAX 6

@@ -20,13 +20,13 @@
 #include "conf/tree/lint.h"
 #include "conf/tree/load.h"
 #include "conf/read/needs.h"
-#include "conf/read/output.h"
+#include "conf/read/read_output.h"
 #include "conf/read/read.h"
 #include "conf/tree/recipe.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
-#include "conf/tree/tree.h"
-#include "conf/text/wait.h"
+#include "conf/tree/build.h"
+#include "conf/text/load_wait.h"
 
 /* A load; freed when it ends. */
 struct load {

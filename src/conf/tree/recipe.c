@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "conf/tree/tree.h"
+#include "conf/tree/build.h"
 
 /* An actor with replicas: its path without "@N", what is written, what ${…} means. */
 struct noted {

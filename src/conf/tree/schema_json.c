@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "conf/schema/scan.h"
+#include "conf/read/read.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 
 #define SCHEMA_BYTES_MAX (1024 * 1024)

@@ -302,7 +302,7 @@ put(struct asking *asking)
 	message.question = (struct helper_question){.is_unix = what->kind == PROBE_UNIX,
 	                                            .is_http = what->resource != NULL,
 	                                            .port = what->port};
-	/* There is room for them, or it would not be a request: conf/read/probe.c. */
+	/* There is room for them, or it would not be a request: conf/read/read_probe.c. */
 	if (helper_add_text(&message, what->address) < 0 ||
 	    (what->resource != NULL && helper_add_text(&message, what->resource) < 0) ||
 	    (what->resource != NULL && helper_add_text(&message, what->host) < 0))

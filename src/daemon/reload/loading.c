@@ -9,7 +9,7 @@
 
 #include "daemon/reload/loading.h"
 
-#include "conf/text/report.h"
+#include "conf/text/reports.h"
 #include "daemon/state/shell.h"
 #include "os/bounded.h"
 #include "os/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* actor.h - one actor from its effective keys (private to conf/). */
+/* read_actor.h - one actor from its effective keys (private to conf/). */
 #ifndef CONF_ACTOR_H
 #define CONF_ACTOR_H
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC */
-/* show.c - a value as JSON, in one spelling only: 60s and 1m are the same. */
+/* schema_show.c - a value as JSON, in one spelling only: 60s and 1m are the same. */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 
 #define SHOW_BYTES_MAX  (16 * 1024 * 1024)
 #define SHOW_HEIGHT_MAX 8
 
 /* A list or mapping that is being printed. */
-struct level {
+struct open_part {
 	const struct node *node;
 	const struct schema_type *type;
 	size_t next;
@@ -123,7 +123,7 @@ show_text(const struct schema_type *type, const struct node *node, struct strbuf
 }
 
 static const struct schema_type *
-type_below(const struct level *level)
+type_below(const struct open_part *level)
 {
 	const struct schema_type *type = level->type;
 	const struct schema_key *key;
@@ -139,7 +139,7 @@ type_below(const struct level *level)
 
 /* Print the opening of the next part of a list or mapping, and say what it is. */
 static const struct node *
-next_part(struct level *level, struct strbuf *out)
+next_part(struct open_part *level, struct strbuf *out)
 {
 	const struct node *node = level->node;
 	size_t i = level->next++;
@@ -160,7 +160,7 @@ next_part(struct level *level, struct strbuf *out)
 char *
 schema_show(const struct schema_type *type, const struct node *node)
 {
-	struct level levels[SHOW_HEIGHT_MAX];
+	struct open_part levels[SHOW_HEIGHT_MAX];
 	size_t n = 0;
 	struct strbuf out;
 
@@ -172,7 +172,7 @@ schema_show(const struct schema_type *type, const struct node *node)
 			show_text(type, node, &out);
 		} else {
 			strbuf_addc(&out, node->type == NODE_LIST ? '[' : '{');
-			levels[n++] = (struct level){node, type, 0};
+			levels[n++] = (struct open_part){node, type, 0};
 		}
 		node = NULL;
 		while (n > 0 && levels[n - 1].next == levels[n - 1].node->n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* decider.c - lists of rules: which directive answers which cause. */
+/* read_decider.c - lists of rules: which directive answers which cause. */
 #include "config.h"
 
 #include <stdlib.h>

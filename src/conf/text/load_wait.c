@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* wait.c - what a load waits for, for the process that waits for the load. */
+/* load_wait.c - what a load waits for, for the process that waits for the load. */
 #include "config.h"
 
-#include "conf/text/wait.h"
+#include "conf/text/load_wait.h"
 
 #include <stdarg.h>
 #include <stdio.h>

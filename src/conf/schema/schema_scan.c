@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* scan.c - texts of a configuration file and what they stand for. */
+/* schema_scan.c - texts of a configuration file and what they stand for. */
 #include "config.h"
 
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "base/units.h"
 #include "conf/schema/capability.h"
-#include "conf/text/words.h"
+#include "conf/text/shell_words.h"
 
 /* Digits only, up to `max`; -EINVAL, -ERANGE. */
 static int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* cgroup.c - what all processes of an actor together may use: `cgroup`. */
+/* read_cgroup.c - what all processes of an actor together may use: `cgroup`. */
 #include "config.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "base/names.h"
 #include "conf/read/read.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 
 #define AS_KEY_NAME(id, key, controller, file)   key,

@@ -1,184 +1,24 @@
 /* SPDX-License-Identifier: ISC */
-/* probe.c - `health`, and the kinds of `ready` for which an actor is asked. */
+/* read_probe.c - `health`, and the kinds of `ready` for which an actor is asked. */
 #include "config.h"
 
-#include "conf/read/probe.h"
+#include "conf/read/read.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/pattern.h"
 #include "base/sum.h"
-#include "conf/read/read.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/scan_probe.h"
 #include "conf/schema/schema_types.h"
 
-/* The port that a URL means by itself. */
-#define HTTP_PORT ":80"
+/* Defaults of probes. */
+#define PROBE_TIMEOUT_MS   1000
+#define READY_INTERVAL_MS  1000
+#define HEALTH_INTERVAL_MS 10000
+#define HEALTH_FAILURES    3
+#define HEALTH_SUCCESSES   1
 
-/* ---- what may be asked --------------------------------------------------------------
- */
-
-/* Somewhere to connect to: "ADDRESS:PORT", both of them.  -EINVAL. */
-static int
-parse_endpoint(const char *text, struct address *ret, struct err *why)
-{
-	int r = endpoint_parse(text, ret);
-
-	if (r == -ERANGE || (r == 0 && ret->port == 0))
-		err_set(
-		    why, 0,
-		    "`%.80s` has no port from 1 to 65535; write ADDRESS:PORT, such as "
-		    "127.0.0.1:8080",
-		    text);
-	else if (r == 0 && ret->text[0] == '\0')
-		err_set(why, 0,
-		        "`%.80s` says nowhere to connect to; write an address, such as "
-		        "127.0.0.1 or [::1]",
-		        text);
-	else if (r < 0)
-		err_set(why, 0,
-		        "`%.80s` is no address; write a numeric one or `localhost`, an "
-		        "IPv6 address in brackets: names are not looked up",
-		        ret->text);
-	else
-		return 0;
-	return -EINVAL;
-}
-
-/* A port to connect to. */
-int
-scan_probe_tcp(const struct schema_type *type, const struct node *node,
-               uint64_t *ret_number, struct err *why)
-{
-	struct address address;
-
-	(void)type;
-	*ret_number = 0;
-	return parse_endpoint(node->text, &address, why);
-}
-
-/* The path of a socket to connect to. */
-int
-scan_probe_path(const struct schema_type *type, const struct node *node,
-                uint64_t *ret_number, struct err *why)
-{
-	size_t len = strlen(node->text);
-	int r = scan_path(type, node, ret_number, why);
-
-	if (r < 0 || len <= SOCKET_PATH_MAX)
-		return r;
-	err_set(why, 0, "the path of a unix socket has at most %zu bytes, this one %zu",
-	        SOCKET_PATH_MAX, len);
-	return -EINVAL;
-}
-
-/* A URL that was taken apart. */
-struct url {
-	struct address address;
-	char host[PROBE_URL_MAX + 1]; /* with its port if the URL has a port */
-	const char *resource;         /* in the text; what is behind host and port */
-};
-
-/* Only what can stand in a request as it is. */
-static bool
-is_plain(const char *text)
-{
-	for (; *text != '\0'; text++)
-		if (*text <= ' ' || *text > '~' || *text == '#')
-			return false;
-	return true;
-}
-
-/* Host and port of a URL; a port that is not written is that of http. */
-static int
-parse_host(const char *text, struct url *url, struct err *why)
-{
-	char whole[PROBE_URL_MAX + 8];
-	const char *bracket = strrchr(url->host, ']');
-	const char *colon = strrchr(url->host, ':');
-	bool has_port = colon != NULL && (bracket == NULL || colon > bracket);
-
-	if (strchr(url->host, '@') != NULL) {
-		err_set(why, 0,
-		        "`%.80s`: a user in a URL is not supported; use {exec: ...}",
-		        text);
-		return -EINVAL;
-	}
-	strcpy(whole, url->host);
-	if (!has_port)
-		strcat(whole, HTTP_PORT);
-	return parse_endpoint(whole, &url->address, why);
-}
-
-static int
-parse_url(const char *text, struct url *url, struct err *why)
-{
-	static const char scheme[] = "http://";
-	const char *host = text + strlen(scheme);
-	size_t len;
-
-	if (strncmp(text, "https://", 8) == 0) {
-		err_set(why, 0,
-		        "`%.80s`: TLS is not supported; write an http:// URL, or {exec: "
-		        "[curl, ...]}",
-		        text);
-		return -EINVAL;
-	}
-	if (strncmp(text, scheme, strlen(scheme)) != 0) {
-		err_set(why, 0,
-		        "`%.80s` is no URL that can be asked; write one such as "
-		        "http://127.0.0.1:8080/health",
-		        text);
-		return -EINVAL;
-	}
-	if (strlen(text) > PROBE_URL_MAX) {
-		err_set(why, 0, "a URL has at most %d bytes here, this one %zu",
-		        PROBE_URL_MAX, strlen(text));
-		return -EINVAL;
-	}
-	if (!is_plain(text)) {
-		err_set(why, 0,
-		        "`%.80s` has a blank, a # or another character that must be "
-		        "written as %%XX in a URL",
-		        text);
-		return -EINVAL;
-	}
-	len = strcspn(host, "/?");
-	*url = (struct url){.resource = host + len};
-	memcpy(url->host, host, len);
-	return parse_host(text, url, why);
-}
-
-/* What is asked for by http. */
-int
-scan_probe_url(const struct schema_type *type, const struct node *node,
-               uint64_t *ret_number, struct err *why)
-{
-	struct url url;
-
-	(void)type;
-	*ret_number = 0;
-	return parse_url(node->text, &url, why);
-}
-
-/* What a line has to match. */
-int
-scan_pattern(const struct schema_type *type, const struct node *node,
-             uint64_t *ret_number, struct err *why)
-{
-	struct pattern pattern;
-	int r = pattern_compile(&pattern, node->text, why);
-
-	(void)type;
-	*ret_number = 0;
-	pattern_done(&pattern);
-	return r;
-}
-
-/* ---- what is asked ------------------------------------------------------------------
- */
+/* ---- what is asked ---- */
 
 static void
 read_url(struct reader *reader, const char *text, struct conf_probe *probe)
@@ -186,7 +26,7 @@ read_url(struct reader *reader, const char *text, struct conf_probe *probe)
 	struct url url;
 	struct err why;
 
-	if (parse_url(text, &url, &why) < 0)
+	if (url_parse(text, &url, &why) < 0)
 		return;
 	probe->address = arena_dup(reader->keep, url.address.text);
 	probe->port = url.address.port;
@@ -410,8 +250,7 @@ read_health(struct reader *reader, const struct node *node, void *target,
 	spec->what = sum_probe(&actor->process.health);
 }
 
-/* ---- what is probably not meant -------------------------------------------------------
- */
+/* ---- what is probably not meant ---- */
 
 /* Does supd hold the very socket that is connected to? */
 static bool
@@ -479,7 +318,8 @@ check_ready_log(struct reader *reader, const struct node *map,
 	const struct node *node = node_get(node_get(map, "ready"), "log");
 
 	if (process->ready_sign == READY_BY_LOG && node != NULL &&
-	    !conf_output_is_captured(&process->out) && !conf_output_is_captured(&process->err))
+	    !conf_output_is_captured(&process->out) &&
+	    !conf_output_is_captured(&process->err))
 		reader_error(reader, node, &trail,
 		             "nothing that it prints is looked at: its `output` is "
 		             "neither `log` nor `journal` nor `syslog`");

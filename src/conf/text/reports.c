@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* report.c - collecting what is wrong with a configuration, and printing it. */
+/* reports.c - collecting what is wrong with a configuration, and printing it. */
 #include "config.h"
 
-#include "conf/text/report.h"
+#include "conf/text/reports.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,13 +103,13 @@ reports_add(struct conf_reports *reports, enum conf_severity severity,
 	}
 }
 
-struct order {
+struct file_order {
 	char *const *files;
 	size_t n_files;
 };
 
 static size_t
-file_rank(const struct order *order, const char *file)
+file_rank(const struct file_order *order, const char *file)
 {
 	for (size_t i = 0; i < order->n_files; i++)
 		if (strcmp(order->files[i], file) == 0)
@@ -138,7 +138,7 @@ compare(const void *left, const void *right, void *data)
 void
 reports_sort(struct conf_reports *reports, char *const *files, size_t n_files)
 {
-	struct order order = {files, n_files};
+	struct file_order order = {files, n_files};
 
 	if (reports->n > 1)
 		qsort_r(reports->at, reports->n, sizeof(*reports->at), compare, &order);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* report.h - collecting what is wrong with a configuration (private to conf/). */
+/* reports.h - collecting what is wrong with a configuration (private to conf/). */
 #ifndef CONF_REPORT_H
 #define CONF_REPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* tree.h - from mappings of children to the list of actors (private to conf/). */
+/* build.h - from mappings of children to the list of actors (private to conf/). */
 #ifndef CONF_TREE_H
 #define CONF_TREE_H
 

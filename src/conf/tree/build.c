@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* tree.c - from mappings of children to the list of actors, parents before children. */
+/* build.c - from mappings of children to the list of actors, parents before children. */
 #include "config.h"
 
-#include "conf/tree/tree.h"
+#include "conf/tree/build.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/suggest.h"
-#include "conf/read/actor.h"
-#include "conf/tree/recipe.h"
+#include "conf/read/read.h"
+#include "conf/read/read_actor.h"
 #include "conf/schema/schema_types.h"
+#include "conf/tree/recipe.h"
 
 /* A child as in the file, with its template merged below its keys. */
 struct child {
@@ -26,7 +26,7 @@ struct child {
 };
 
 /* A supervisor while its children are read. */
-struct frame {
+struct brood {
 	uint32_t index;
 	const struct node *children;
 	size_t next;
@@ -41,7 +41,7 @@ struct builder {
 	const struct tree_input *input;
 	struct map templates;
 	const struct node *supervisor_defaults;
-	struct frame frames[SPEC_DEPTH_MAX];
+	struct brood frames[SPEC_DEPTH_MAX];
 	size_t n_frames;
 	uint32_t cap;
 	bool only_checks; /* also what has 0 replicas is built, and so checked */
@@ -49,18 +49,6 @@ struct builder {
 	bool is_addition; /* a single actor, `replicas` ignored … */
 	uint32_t replica; /* … or one of these */
 };
-
-/* Names become parts of paths, of files and of cgroups. */
-bool
-reader_name_is_good(const char *name)
-{
-	if (!isalnum((unsigned char)name[0]))
-		return false;
-	for (; *name != '\0'; name++)
-		if (!isalnum((unsigned char)*name) && strchr("_.@-", *name) == NULL)
-			return false;
-	return true;
-}
 
 /* Index the keys of a mapping.  False: out of memory. */
 static bool
@@ -125,7 +113,7 @@ find_template(struct builder *builder, const struct node *use, const struct trai
 
 /* An actor's own keys over its template's over the defaults. */
 static const struct node *
-lay_over(struct builder *builder, const struct frame *frame, const struct node *own,
+lay_over(struct builder *builder, const struct brood *frame, const struct node *own,
          const struct trail *trail, bool *ret_is_broken)
 {
 	struct reader *reader = builder->reader;
@@ -152,7 +140,7 @@ lay_over(struct builder *builder, const struct frame *frame, const struct node *
 
 /* There may be more of them at run time. */
 static void
-note_replicas(struct builder *builder, const struct frame *frame,
+note_replicas(struct builder *builder, const struct brood *frame,
               const struct child *child)
 {
 	struct reader *reader = builder->reader;
@@ -165,7 +153,7 @@ note_replicas(struct builder *builder, const struct frame *frame,
 }
 
 static void
-count_replicas(struct builder *builder, const struct frame *frame, struct child *child,
+count_replicas(struct builder *builder, const struct brood *frame, struct child *child,
                const struct trail *trail)
 {
 	struct trail below = {trail, "replicas", 0};
@@ -208,7 +196,7 @@ is_replicated(struct builder *builder, const struct node *own)
 
 /* An actor x@3 written by hand beside x with replicas would be ambiguous. */
 static void
-check_replica_name(struct builder *builder, const struct frame *frame,
+check_replica_name(struct builder *builder, const struct brood *frame,
                    const struct node *name, const struct trail *trail)
 {
 	const char *at = strrchr(name->text, '@');
@@ -237,7 +225,7 @@ check_replica_name(struct builder *builder, const struct frame *frame,
 static bool
 check_name(struct builder *builder, const struct node *name, const struct trail *trail)
 {
-	if (!reader_name_is_good(name->text)) {
+	if (!node_is_name(name)) {
 		reader_error(
 		    builder->reader, name, trail,
 		    "`%.100s` cannot be the name of an actor; names begin with a "
@@ -254,7 +242,7 @@ check_name(struct builder *builder, const struct node *name, const struct trail 
 
 /* Make ready the next child that is written in a frame. */
 static void
-open_child(struct builder *builder, struct frame *frame)
+open_child(struct builder *builder, struct brood *frame)
 {
 	const struct node_pair *pair = &frame->children->pairs[frame->next++];
 	struct trail trail = {frame->trail, pair->key->text, 0};
@@ -307,7 +295,7 @@ add_actor(struct builder *builder)
 }
 
 static struct scope *
-make_scope(struct builder *builder, const struct frame *frame,
+make_scope(struct builder *builder, const struct brood *frame,
            const struct conf_actor *actor, const struct trail *trail)
 {
 	struct reader *reader = builder->reader;
@@ -365,7 +353,7 @@ check_kind(struct builder *builder, const struct child *child, const struct trai
 
 /* Put together the path; false: it is too long, or there is no memory. */
 static bool
-name_actor(struct builder *builder, const struct frame *frame, struct conf_actor *actor,
+name_actor(struct builder *builder, const struct brood *frame, struct conf_actor *actor,
            const struct trail *trail)
 {
 	struct reader *reader = builder->reader;
@@ -401,7 +389,7 @@ push_children(struct builder *builder, const struct node *children,
 {
 	struct reader *reader = builder->reader;
 	struct trail *trail = arena_alloc(reader->scratch, 1, sizeof(*trail));
-	struct frame *frame;
+	struct brood *frame;
 
 	if (trail == NULL)
 		return;
@@ -418,7 +406,7 @@ push_children(struct builder *builder, const struct node *children,
 		return;
 	}
 	frame = &builder->frames[builder->n_frames];
-	*frame = (struct frame){
+	*frame = (struct brood){
 	    .index = index, .children = children, .scope = scope, .trail = trail};
 	if (index_names(children, &frame->names)) {
 		builder->n_frames++;
@@ -438,7 +426,7 @@ kind_of(const struct node *map)
 
 /* Build the next instance of the child at hand, and go down into its children. */
 static void
-build_actor(struct builder *builder, struct frame *frame)
+build_actor(struct builder *builder, struct brood *frame)
 {
 	static const struct schema_type *const views[] = {
 	    [NODE_WORKER] = &schema_worker,
@@ -479,7 +467,7 @@ build_actor(struct builder *builder, struct frame *frame)
 /* ---- all of them ---- */
 
 static bool
-is_full(struct builder *builder, const struct frame *frame)
+is_full(struct builder *builder, const struct brood *frame)
 {
 	struct reader *reader = builder->reader;
 	struct trail trail = {frame->trail, frame->child.name->text, 0};
@@ -498,7 +486,7 @@ build_all(struct builder *builder)
 
 	while (builder->n_frames > 0 && !reader->keep->failed &&
 	       !reader->scratch->failed) {
-		struct frame *frame = &builder->frames[builder->n_frames - 1];
+		struct brood *frame = &builder->frames[builder->n_frames - 1];
 
 		if (frame->child.map != NULL && frame->child.done < frame->child.n) {
 			if (is_full(builder, frame))

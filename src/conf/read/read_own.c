@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* metrics.c - where figures about the actors can be fetched: `metrics`. */
+/* read_own.c - supd's own keys. */
 #include "config.h"
 
 #include "base/assert.h"
 #include "conf/read/read.h"
-#include "conf/schema/scan.h"
+#include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 
 static const struct schema_type listen_address = {

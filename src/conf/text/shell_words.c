@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* words.c - a command line split by the shell's quoting rules, and nothing else of it. */
+/* shell_words.c - a command line split by the shell's quoting rules, and nothing else of it. */
 #include "config.h"
 
-#include "conf/text/words.h"
+#include "conf/text/shell_words.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* output.h - targets of an actor's output, keeping of its log, pipes between actors
+/* read_output.h - targets of an actor's output, keeping of its log, pipes between actors
  * (private to conf/).
  */
 #ifndef CONF_OUTPUT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* hooks.c - the actor's own commands around its starts and stops. */
+/* read_hooks.c - the actor's own commands around its starts and stops. */
 #include "config.h"
 
 #include "base/assert.h"

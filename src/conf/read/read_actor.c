@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* actor.c - an actor from its effective keys. */
+/* read_actor.c - an actor from its effective keys. */
 #include "config.h"
 
-#include "conf/read/actor.h"
+#include "conf/read/read_actor.h"
 
 #include <signal.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "base/sum.h"
 #include "base/units.h"
 #include "conf/read/keys.h"
-#include "conf/read/output.h"
+#include "conf/read/read_output.h"
 #include "conf/schema/schema_types.h"
-#include "conf/text/words.h"
+#include "conf/text/shell_words.h"
 
 /* Where readiness has to be told, or found. */
 #define START_TIMEOUT_MS 90000
@@ -308,5 +308,5 @@ actor_read(struct reader *reader, const struct node *map, const struct schema_ty
 	actor->spec.keeps =
 	    actor->process.fd_store > 0 || actor->process.runtime_directory;
 	read_identity(reader, good, actor, trail);
-	keys_make(reader, good, view->where, actor);
+	keys_make(reader, good, view, actor);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* rights.c - the rights of this process, inherited by children. */
+/* own_rights.c - the rights of this process, inherited by children. */
 #include "config.h"
 
-#include "conf/schema/rights.h"
+#include "conf/read/own_rights.h"
 
 #include <ctype.h>
 #include <fcntl.h>

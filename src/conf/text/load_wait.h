@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* wait.h - what a load waits for, for the process that waits for the load (private to
+/* load_wait.h - what a load waits for, for the process that waits for the load (private to
  * conf/). */
 #ifndef CONF_WAIT_H
 #define CONF_WAIT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* watch.c - `watch`: the ends that an actor is told of, and the reactions. */
+/* read_watch.c - `watch`: the ends that an actor is told of, and the reactions. */
 #include "config.h"
 
-#include "conf/read/watch.h"
+#include "conf/read/needs.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* words.h - a command line split by the shell's quoting rules, and nothing else of it
+/* shell_words.h - a command line split by the shell's quoting rules, and nothing else of it
  * (private to conf/).
  */
 #ifndef CONF_WORDS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* rights.h - the rights of this process, and so of its children (private to conf/).
+/* own_rights.h - the rights of this process, and so of its children (private to conf/).
  *
  * The user that checks a file may be another than the user that runs it: a right that the
  * kernel will refuse is a warning, a right that does not exist on this machine is an
@@ -8,8 +8,8 @@
 #ifndef CONF_RIGHTS_H
 #define CONF_RIGHTS_H
 
-#include "conf/schema/capability.h"
 #include "conf/read/read.h"
+#include "conf/schema/capability.h"
 
 struct rights {
 	uint64_t effective; /* capabilities: bit n is number n */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* output.c - targets of an actor's output, keeping of its log, pipes between actors. */
+/* read_output.c - targets of an actor's output, keeping of its log, pipes between actors. */
 #include "config.h"
 
-#include "conf/read/output.h"
+#include "conf/read/read_output.h"
 
 #include <stdio.h>
 #include <string.h>

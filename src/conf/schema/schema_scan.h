@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* scan.h - texts of a configuration file and what they stand for (private to conf/). */
+/* schema_scan.h - texts of a configuration file and what they stand for (private to conf/). */
 #ifndef CONF_SCAN_H
 #define CONF_SCAN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* names.c - the words for what a configuration can say. */
+/* conf_names.c - the words for what a configuration can say. */
 #include "config.h"
 
 #include "conf/text/conf.h"

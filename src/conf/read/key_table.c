@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: ISC */
+/* key_table.c - the table of every key that a file may have, with the functions that read
+ * it. */
+#include "config.h"
+
+#include "conf/read/read.h"
+
+#include "base/assert.h"
+#include "conf/schema/schema_types.h"
+
+#define ACTOR      (AT_WORKER | AT_SUPERVISOR | AT_DEFAULTS | AT_TEMPLATE)
+#define WORKER     (AT_WORKER | AT_DEFAULTS | AT_TEMPLATE)
+#define ONE_ACTOR  (AT_WORKER | AT_SUPERVISOR | AT_TEMPLATE)
+#define SUPERVISOR (AT_TOP | AT_SUPERVISOR | AT_TEMPLATE)
+
+const struct schema_type schema_children = {
+    .name = "children",
+    .allowed = "a mapping from names to actors; write {} for none",
+    .values = &schema_actor,
+    .names_pattern = "^[A-Za-z0-9][A-Za-z0-9_.@-]*$",
+};
+static const struct schema_type templates = {
+    .name = "templates",
+    .allowed = "a mapping from names to templates",
+    .values = &schema_template,
+    .names_pattern = "^[A-Za-z0-9][A-Za-z0-9_.@-]*$",
+};
+
+static const struct schema_key keys[] = {
+    /* supd itself */
+    {"control", &schema_control, NULL, "The control socket, and who may use it.",
+     CONF_RESTARTS, AT_TOP, .read = read_control, .is_structure = true},
+    {"log", &schema_log, NULL, "Where supd logs, and where the actors' output goes.",
+     CONF_IN_PLACE, AT_TOP, .read = read_log, .is_structure = true},
+    {"include", &schema_include, NULL,
+     "More files; each may add `children` and `templates`.", CONF_IN_PLACE, AT_TOP,
+     .read = NULL, .is_structure = true},
+    {"defaults", &schema_defaults, NULL, "Keys that every actor starts from.",
+     CONF_IN_PLACE, AT_TOP, .read = NULL, .is_structure = true},
+    {"templates", &templates, NULL, "Keys for actors that `use` them by name.",
+     CONF_IN_PLACE, AT_TOP | AT_INCLUDED, .read = NULL, .is_structure = true},
+    {"on_crash", &schema_on_crash, "\"adopt\"",
+     "What a new guardian does with the actors of one that crashed.", CONF_IN_PLACE,
+     AT_TOP, INTO(struct conf, on_crash_kill), .is_structure = true},
+    {"metrics", &schema_metrics, NULL, "Where figures about the actors can be fetched.",
+     CONF_IN_PLACE, AT_TOP, .read = read_metrics, .is_structure = true},
+
+    /* supervisors */
+    {"strategy", &schema_strategy, "\"one_for_one\"", "Who is affected by a failure.",
+     CONF_IN_PLACE, SUPERVISOR, INTO(struct conf_actor, spec.strategy), NULL},
+    {"intensity", &schema_intensity, NULL,
+     "How many restarts in all before the supervisor itself fails.", CONF_IN_PLACE,
+     SUPERVISOR, .read = read_intensity},
+    {"limit", &schema_limit, NULL, "How many restarts each child is granted.",
+     CONF_IN_PLACE, SUPERVISOR, .read = read_limit},
+    {"decider", &schema_decider, "\"default\"", "What is done about which cause.",
+     CONF_IN_PLACE, SUPERVISOR, .read = read_decider},
+    {"start", &schema_order, "\"sequential\"",
+     "Whether a child waits until the one before it is ready.", CONF_IN_PLACE, SUPERVISOR,
+     INTO(struct conf_actor, spec.start_parallel), NULL},
+    {"stop", &schema_order, "\"sequential\"",
+     "Whether a child is stopped only once the one after it is gone.", CONF_IN_PLACE,
+     SUPERVISOR, INTO(struct conf_actor, spec.stop_parallel), NULL},
+    {"auto_shutdown", &schema_auto_shutdown, "\"never\"",
+     "Whether it ends with the work of its significant children.", CONF_IN_PLACE,
+     SUPERVISOR, INTO(struct conf_actor, spec.auto_shutdown), NULL},
+    {"when_empty", &schema_when_empty, "\"ignore\"",
+     "What becomes of it when a group stop has left no child.", CONF_IN_PLACE, SUPERVISOR,
+     INTO(struct conf_actor, spec.when_empty), NULL},
+    {"children", &schema_children, NULL, "The actors below, in the order of their start.",
+     CONF_IN_PLACE, SUPERVISOR | AT_INCLUDED, .read = NULL, .is_structure = true},
+    {"keep_children", &schema_keep_children, "\"no\"",
+     "What a restart of the supervisor does to its children.", CONF_IN_PLACE, SUPERVISOR,
+     INTO(struct conf_actor, spec.keep_children), NULL},
+    {"freeze_while_deciding", &schema_boolean, "false",
+     "The others stand still until a failure is made good.", CONF_IN_PLACE, SUPERVISOR,
+     INTO(struct conf_actor, spec.freeze_while_deciding), NULL},
+    {"log_failures", &schema_boolean, "true",
+     "Failures of its children are logged, unless a rule says otherwise.", CONF_IN_PLACE,
+     SUPERVISOR, INTO(struct conf_actor, spec.log_failures), NULL},
+    {"max_children", &schema_replicas, NULL, "How many may be added at run time.",
+     CONF_IN_PLACE, SUPERVISOR, INTO(struct conf_actor, spec.max_children), NULL},
+
+    /* every actor */
+    {"use", &schema_text, NULL, "The template to start from.", CONF_IN_PLACE,
+     AT_WORKER | AT_SUPERVISOR, .read = NULL, .is_structure = true},
+    {"with", &schema_with, NULL, "Parameters for ${name}.", CONF_IN_PLACE, ONE_ACTOR,
+     .read = NULL, .is_structure = true},
+    {"replicas", &schema_replicas, NULL, "So many instances, named name@1 and on.",
+     CONF_IN_PLACE, ONE_ACTOR, .read = NULL, .is_structure = true},
+    {"description", &schema_text, NULL, "For people.", CONF_IN_PLACE, ACTOR,
+     INTO(struct conf_actor, description), NULL},
+    {"enabled", &schema_boolean, "true",
+     "With false it stays stopped until started by hand.", CONF_IN_PLACE, ACTOR,
+     INTO(struct conf_actor, spec.enabled), NULL},
+    {"significant", &schema_boolean, "false",
+     "Its end by itself counts for its supervisor's auto_shutdown.", CONF_IN_PLACE, ACTOR,
+     INTO(struct conf_actor, spec.significant), NULL},
+    {"restart", &schema_restart, "\"permanent\"", "After which ends it is started again.",
+     CONF_IN_PLACE, ACTOR, INTO(struct conf_actor, spec.restart), NULL},
+    {"backoff", &schema_backoff, NULL, "How long automatic restarts are delayed.",
+     CONF_IN_PLACE, ACTOR | AT_TOP, .read = read_backoff},
+    {"on_failure", &schema_decider, NULL, "Rules that are asked before the supervisor's.",
+     CONF_IN_PLACE, ACTOR | AT_TOP, .read = read_on_failure},
+    {"shutdown", &schema_shutdown, "\"5s\"",
+     "How long it may take to end before it is killed; supervisors: infinity.",
+     CONF_IN_PLACE, ACTOR, .read = read_shutdown},
+    {"kill_timeout", &schema_duration, "\"10s\"",
+     "How long after SIGKILL it counts as unkillable.", CONF_IN_PLACE, ACTOR,
+     INTO(struct conf_actor, spec.kill_timeout_ms), NULL},
+    {"needs", &schema_needs, NULL, "Who has to be there before it is started.",
+     CONF_IN_PLACE, ACTOR, .read = read_needs},
+    {"watch", &schema_watch, NULL, "Whose final end it is told of, and what comes of it.",
+     CONF_IN_PLACE, ACTOR, .read = read_watch},
+    {"hook_timeout", &schema_period, "\"10s\"", "How long a helper process may take.",
+     CONF_IN_PLACE, ACTOR, INTO(struct conf_actor, spec.hook_timeout_ms), NULL},
+    {"hooks", &schema_hooks, NULL, "Commands around its starts and stops.", CONF_IN_PLACE,
+     ACTOR, .read = read_hooks},
+
+    /* workers */
+    {"command", &schema_command, NULL,
+     "What is executed; beside `children` it is the supervisor's own process.",
+     CONF_RESTARTS, AT_WORKER | AT_TEMPLATE, .read = read_command},
+    {"success", &schema_success, NULL, "What counts as a normal end.", CONF_IN_PLACE,
+     WORKER, .read = read_success},
+    {"stop_signal", &schema_signal, "\"TERM\"", "The signal that asks it to end.",
+     CONF_IN_PLACE, WORKER, INTO(struct conf_actor, process.stop_signal), NULL},
+    {"watchdog", &schema_duration, NULL,
+     "It fails when it does not send WATCHDOG=1 for so long.", CONF_RESTARTS, WORKER,
+     INTO(struct conf_actor, spec.watchdog_ms), NULL},
+    {"watchdog_signal", &schema_signal, "\"ABRT\"",
+     "The signal that asks it to end when its watchdog ran out.", CONF_IN_PLACE, WORKER,
+     INTO(struct conf_actor, process.watchdog_signal), NULL},
+    {"stopped_is_failure", &schema_boolean, "false",
+     "Whether it is a failure when a signal such as SIGSTOP stops it.", CONF_IN_PLACE,
+     WORKER, INTO(struct conf_actor, spec.stopped_is_failure), NULL},
+    {"stop_command", &schema_command, NULL,
+     "What is executed to ask it to end, instead of the signal.", CONF_IN_PLACE, WORKER,
+     .read = read_stop_command},
+    {"reload_signal", &schema_signal, "\"HUP\"",
+     "The signal that has it read its configuration again.", CONF_IN_PLACE, WORKER,
+     INTO(struct conf_actor, process.reload_signal), NULL},
+    {"reload_command", &schema_command, NULL,
+     "What is executed to have it read its configuration again, instead of the signal.",
+     CONF_IN_PLACE, WORKER, .read = read_reload_command},
+    {"ready", &schema_ready, "\"exec\"", "When it counts as started.", CONF_RESTARTS,
+     WORKER, .read = read_ready},
+    {"start_timeout", &schema_period, "\"infinity\"",
+     "How long it may take to be ready; with `ready: notify`, `fd`,"
+     " `log` or a probe 90s.",
+     CONF_IN_PLACE, WORKER, INTO(struct conf_actor, spec.start_timeout_ms), NULL},
+    {"health", &schema_health, "\"off\"",
+     "How it is asked, again and again, whether it is well.", CONF_IN_PLACE, WORKER,
+     .read = read_health},
+    {"user", &schema_text, NULL, "User to run as.", CONF_RESTARTS, WORKER, .read = NULL},
+    {"group", &schema_text, NULL, "Group to run as.", CONF_RESTARTS, WORKER,
+     .read = NULL},
+    {"supplementary_groups", &schema_supplementary_groups, NULL,
+     "Groups that it is in besides.", CONF_RESTARTS, WORKER, .read = NULL},
+    {"root", &schema_path, NULL, "Its root directory, see chroot(2).", CONF_RESTARTS,
+     WORKER, .read = read_root},
+    {"directory", &schema_path, "\"/\"", "Working directory.", CONF_RESTARTS, WORKER,
+     INTO(struct conf_actor, process.directory), NULL},
+    {"umask", &schema_mode, "\"0022\"", "File mode creation mask.", CONF_RESTARTS, WORKER,
+     INTO(struct conf_actor, process.umask), NULL},
+    {"environment", &schema_environment, NULL, "Environment variables, added to supd's.",
+     CONF_RESTARTS, WORKER, .read = read_environment},
+    {"environment_file", &schema_environment_file, NULL,
+     "Files of KEY=value that are read at each start.", CONF_RESTARTS, WORKER,
+     .read = read_environment_file},
+    {"clear_environment", &schema_boolean, "false",
+     "Whether nothing of supd's own environment is inherited.", CONF_RESTARTS, WORKER,
+     INTO(struct conf_actor, process.clear_environment), NULL},
+    {"nice", &schema_nice, NULL, "Nice value.", CONF_RESTARTS, WORKER, .read = read_nice},
+    {"oom_score_adj", &schema_oom_score_adj, NULL,
+     "How much rather than others it is killed when memory runs out.", CONF_RESTARTS,
+     WORKER, .read = read_oom_score_adj},
+    {"cpu_affinity", &schema_cpu_affinity, NULL, "The processors that it may run on.",
+     CONF_RESTARTS, WORKER, .read = read_cpu_affinity},
+    {"io_priority", &schema_io_priority, NULL, "Priority when it reads and writes.",
+     CONF_RESTARTS, WORKER, .read = read_io_priority},
+    {"scheduler", &schema_scheduler, NULL, "Scheduling policy.", CONF_RESTARTS, WORKER,
+     .read = read_scheduler},
+    {"capabilities", &schema_capabilities, NULL, "Rights of root, one by one.",
+     CONF_RESTARTS, WORKER, .read = read_capabilities},
+    {"no_new_privileges", &schema_boolean, "false",
+     "Whether no program that it executes can have more rights.", CONF_RESTARTS, WORKER,
+     INTO(struct conf_actor, process.attributes.no_new_privileges), NULL},
+    {"stdin", &schema_stdin, "\"null\"", "What it reads from.", CONF_RESTARTS, WORKER,
+     .read = read_stdin},
+    {"limits", &schema_limits, NULL, "Resource limits.", CONF_RESTARTS, WORKER,
+     .read = read_limits},
+    {"notify", &schema_boolean, "false", "Give it a NOTIFY_SOCKET in any case.",
+     CONF_RESTARTS, WORKER, INTO(struct conf_actor, process.notify), NULL},
+    {"output", &schema_output, NULL, "Where what it prints goes.", CONF_RESTARTS, WORKER,
+     .read = read_output},
+    {"log", &schema_actor_log, NULL, "How what goes to its log is kept.", CONF_IN_PLACE,
+     WORKER, .read = read_actor_log},
+    {"sockets", &schema_sockets, NULL, "Sockets that supd opens and passes on.",
+     CONF_RESTARTS, WORKER, .read = read_sockets},
+    {"start_on", &schema_start_on, "\"boot\"",
+     "Whether it is started at boot, or by the first client of one of its sockets.",
+     CONF_IN_PLACE, WORKER, INTO(struct conf_actor, spec.on_demand), NULL},
+    {"fd_store", &schema_fd_store, "0",
+     "How many descriptors it may put down for its successor, with FDSTORE=1.",
+     CONF_RESTARTS, WORKER, INTO(struct conf_actor, process.fd_store), NULL},
+    {"runtime_directory", &schema_boolean, "false",
+     "A directory of its own, in RUNTIME_DIRECTORY.", CONF_RESTARTS, WORKER,
+     INTO(struct conf_actor, process.runtime_directory), NULL},
+    {"keep_on_restart", &schema_keep_on_restart, "[]",
+     "What not only a resume but also a restart keeps.", CONF_IN_PLACE, WORKER,
+     .read = read_keep_on_restart},
+    {"containment", &schema_containment, "\"auto\"",
+     "What holds its processes together: an own cgroup, or session and group.",
+     CONF_RESTARTS, WORKER, INTO(struct conf_actor, process.containment), NULL},
+    {"cgroup", &schema_cgroup, NULL, "What all of its processes together may use.",
+     CONF_RESTARTS, WORKER, .read = read_cgroup},
+};
+
+const struct schema_table schema_keys = {KEYS("keys", keys), .is_long = true};
+
+#define VIEW(view, sentence, places)                                          \
+	{                                                                     \
+		.name = (view), .allowed = (sentence), .table = &schema_keys, \
+		.where = (places),                                            \
+	}
+const struct schema_type schema_top =
+    VIEW("top", "a mapping with `children` and other keys", AT_TOP);
+const struct schema_type schema_included =
+    VIEW("included", "a mapping with `children` or `templates`", AT_INCLUDED);
+const struct schema_type schema_defaults =
+    VIEW("defaults", "a mapping of an actor's keys", AT_DEFAULTS);
+const struct schema_type schema_template =
+    VIEW("template", "a mapping of an actor's keys", AT_TEMPLATE);
+const struct schema_type schema_worker =
+    VIEW("worker", "a key of an actor with a command, such as `restart`", AT_WORKER);
+const struct schema_type schema_supervisor =
+    VIEW("supervisor", "a key of a supervisor, such as `strategy`", AT_SUPERVISOR);
+const struct schema_type schema_actor = VIEW(
+    "actor", "a mapping with `command`, `children` or `use`", AT_WORKER | AT_SUPERVISOR);
