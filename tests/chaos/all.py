@@ -11,11 +11,10 @@ os.environ.setdefault("CHAOS_UPGRADES", "100")
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = ("turn", "storm", "crash", "both", "damage", "following", "grown", "hooked", "standing",
          "stored", "telling", "unlucky", "watching", "../daemon/upgrade")
-sys.path.insert(0, HERE)
 
-# pylint: disable=wrong-import-position,unused-import
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import chaos
-from lib import main
+from harness import main
 
 # By their files: some have the names of tests in ../daemon.
 for file in FILES:

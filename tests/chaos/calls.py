@@ -12,11 +12,9 @@ import re
 import signal
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import INSTRUMENTED, Killer
-from lib import PROBE, Skip, check, comment, main, test
+from harness import PROBE, Skip, check, comment, main, test
 from supd import Supd
 
 RESTARTS = 50

@@ -10,12 +10,10 @@ import subprocess
 import sys
 import threading
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, Killer, Wish, alive, check, equal, now_ns, outage
-from lib import (INSTRUMENTED, SUPCTL, SUPD, Skip, children, comment, has, main, run, test,
-                 unshare)
+from harness import (INSTRUMENTED, SUPCTL, SUPD, Skip, children, comment, has, main, run, test,
+                     unshare)
 from varlink import Closed, Varlink, VarlinkError
 
 MS = 1_000_000

@@ -6,11 +6,9 @@ import os
 import struct
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos
-from lib import check, equal, main, test
+from harness import check, equal, main, test
 
 
 def ledger_of(pid):

@@ -13,12 +13,11 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../systemd"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos
-from lib import SUPCTL, SUPD, Failure, Skip, alive, check, equal, has, main, test, unshare
+from harness import SUPCTL, SUPD, Failure, Skip, alive, check, equal, has, main, test, unshare
 from machine import ROOT, look_at
 
 NOBODY = 65534
@@ -31,7 +30,7 @@ def by_unshare(_):
 
 def nspawn(box):
     if shutil.which("systemd-nspawn") is None or not os.path.isdir(ROOT):
-        raise Skip("no systemd-nspawn with a root directory: see tests/systemd/machine.py")
+        raise Skip("no systemd-nspawn with a root directory: see tests/lib/machine.py")
     name = re.sub("[^a-z0-9]", "", os.path.basename(box.dir).lower())
     return ["systemd-nspawn", "-q", "-D", ROOT, "--machine=t" + name, "--volatile=overlay",
             "--register=no", "--keep-unit", "--link-journal=no", "--kill-signal=SIGTERM",

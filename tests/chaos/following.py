@@ -6,11 +6,9 @@ import signal
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, alive, equal
-from lib import SUPCTL, children, main, test
+from harness import SUPCTL, children, main, test
 
 TURNS = 5  # the walker waits longer and longer before it starts the next guardian
 

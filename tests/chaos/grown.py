@@ -4,11 +4,9 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, Killer, at_every_call, equal
-from lib import PROBE, check, main, test
+from harness import PROBE, check, main, test
 from varlink import VarlinkError
 
 

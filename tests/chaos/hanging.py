@@ -6,14 +6,12 @@ import signal
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, alive, check, equal, now_ns
 from fuse import Fuse
-from lib import Skip, comment, has, main, program, test
+from harness import Skip, comment, has, main, program, test
 
-INJECT = program("inject", "tests/daemon", ".")
+INJECT = program("inject", "tests/lib", ".")
 SECOND = 1_000_000_000
 
 

@@ -4,11 +4,9 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, Killer, at_every_call, open_gate, outage, told, wait_told
-from lib import check, equal, main, test
+from harness import check, equal, main, test
 
 START = ["pre_start", "post_start"]
 RESTART = ["pre_restart", "post_stop", "pre_start", "post_restart"]

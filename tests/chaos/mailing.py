@@ -5,12 +5,10 @@ import os
 import socket
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, Killer, at_every_call
-from callers import ask, clients
-from lib import check, equal, main, test
+from harness import check, equal, main, test
+from mailbox_clients import ask, clients
 
 
 def pids(s, name):

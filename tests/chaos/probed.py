@@ -4,12 +4,10 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, Killer, at_every_call, open_gate, outage, told
-from answering import Answering, status
-from lib import alive, check, equal, main, test
+from harness import alive, check, equal, main, test
+from probe_target import Answering, status
 
 RESUME = [{"when": "health", "then": "resume"}, "default"]
 PACE = {"interval": "30ms", "timeout": "1m", "failures": 2}

@@ -12,13 +12,11 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import ALL, Chaos, check, comment, equal
-from lib import Failure, main, program, test
+from harness import Failure, main, program, test
 
-REPLAY = os.environ.get("REPLAY") or program("replay", "tests/chaos", ".")
+REPLAY = os.environ.get("REPLAY") or program("replay", "tests/lib", ".")
 SEED = int(os.environ.get("CHAOS_SEED", "1"))
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "60" if ALL else "6"))
 ENOUGH = 6500  # events: more than a journal has entries

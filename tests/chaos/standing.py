@@ -5,12 +5,10 @@ import os
 import signal
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, alive, check, equal
 from containments import contained
-from lib import children, main
+from harness import children, main
 from suspended import all_stand_still, moves, stands_still
 
 

@@ -8,14 +8,12 @@ import struct
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, alive
-from lib import INSTRUMENTED, SUPCTL, Skip, check, comment, equal, main, program, test
+from harness import INSTRUMENTED, SUPCTL, Skip, check, comment, equal, main, program, test
 from supd import full
 
-LIBRARY = program("starve.so", "tests/chaos", ".")
+LIBRARY = program("starve.so", "tests/lib", ".")
 WORDS = struct.Struct("=4IQ")
 # So many calls fail at most in one round of verbs.
 FAILURES = 20

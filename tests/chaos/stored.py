@@ -4,12 +4,10 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, Killer, equal
-from lib import main, test
-from storing import Storer
+from harness import main, test
+from storer import Storer
 
 
 def storer(box, **more):

@@ -10,11 +10,9 @@ import random
 import signal
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import ALL, Chaos, Killer, Wish, alive, check, equal, in_parallel, now_ns
-from lib import COUNTS, comment, main, test
+from harness import COUNTS, comment, main, test
 from varlink import VarlinkError
 
 SEEDS = int(os.environ.get("CHAOS_SEEDS", "150" if ALL else "6"))

@@ -14,11 +14,9 @@ import shutil
 import signal
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import ALL, CUT, Chaos, Killer, Wish, alive, check, equal, in_parallel
-from lib import PROBE, comment, main, test
+from harness import PROBE, comment, main, test
 from varlink import VarlinkError
 
 SOME = 10  # of each story, where not all are wanted

@@ -6,11 +6,9 @@ import shutil
 import signal
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import CUT, Chaos, Killer, alive
-from lib import INSTRUMENTED, SUPD, Skip, check, equal, main, test
+from harness import INSTRUMENTED, SUPD, Skip, check, equal, main, test
 
 # Asked to end by what nobody minds, from its first moment on.
 DEAF = {"a": {"command": ["sleep", "1000"], "stop_signal": "WINCH", "shutdown": "60s"}}

@@ -4,11 +4,9 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import ALL, Chaos, Killer, in_parallel, open_gate, outage, told, wait_told
-from lib import alive, check, comment, equal, main, test
+from harness import alive, check, comment, equal, main, test
 
 
 def script(box, gate=False, code=0):

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 SRC = os.environ.get("top_srcdir", ".")
-TELL = os.path.join(os.environ.get("top_builddir", "."), "tests/conf/tell")
+TELL = os.path.join(os.environ.get("top_builddir", "."), "tests/lib/conf_tell")
 
 
 def tell(*args):

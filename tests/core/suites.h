@@ -3,7 +3,7 @@
 #ifndef TESTS_CORE_SUITES_H
 #define TESTS_CORE_SUITES_H
 
-#include "tests/core/rig.h"
+#include "tests/lib/rig.h"
 
 #include <check.h>
 

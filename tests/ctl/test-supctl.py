@@ -12,12 +12,12 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 
-from fake import (Close, Error, Hang, Raw, Reply, Skip, Supd, TREE, actor, cause, command,  # noqa: E402
-                  environment, failure, run, status_of, stream, supctl, supervisor,
-                  tree, GUARD_S)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from fake_supd import (Close, Error, Hang, Raw, Reply, Skip, Supd, TREE, actor, cause, command,
+                       environment, failure, run, status_of, stream, supctl, supervisor, tree,
+                       GUARD_S)
 
 RECONNECT_S = 5.1  # a little more than CLIENT_RECONNECT_MS
 

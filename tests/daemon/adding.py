@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """Actors at run time: add and delete, OTP's results, and what becomes of the added ones."""
-from lib import PROBE, check, equal, has, main, test
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import PROBE, check, equal, has, main, test
 
 
 def probe(s, name, *actions):

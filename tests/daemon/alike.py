@@ -3,9 +3,11 @@
 """The same tree in different worlds has the same history."""
 import os
 import pwd
+import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from containments import delegated
-from lib import Skip, check, equal, main, test
+from harness import Skip, check, equal, main, test
 
 RULES = [{"when": {"exit": [10]}, "then": "resume"}, {"when": {"exit": [30]}, "then": "stop"},
          {"when": {"exit": [40]}, "then": "escalate"}, "default"]

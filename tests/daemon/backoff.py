@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """Backoff: the delays, their reset, and what may cut them short."""
-from lib import alive, check, equal, main, now_ns, test
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import alive, check, equal, main, now_ns, test
 
 
 def fixed(low, high=None, **more):

@@ -9,8 +9,10 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 
-from lib import SUPCTL, SUPD, Skip, alive, bury, check, equal, has, main, now_ns, run, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPCTL, SUPD, Skip, alive, bury, check, equal, has, main, now_ns, run, test
 
 
 @test("children start in the order of the file, depth first")

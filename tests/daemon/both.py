@@ -3,8 +3,10 @@
 """Supervisors with a process of their own, and children that outlive a restart."""
 import os
 import signal
+import sys
 
-from lib import check, equal, has, main, run, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, has, main, run, test
 from supd import SUPD
 
 

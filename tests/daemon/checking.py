@@ -3,8 +3,10 @@
 """Bad configuration files: every fault is named with its place, and nothing is started."""
 import os
 import re
+import sys
 
-from lib import SUPCTL, SUPD, check, equal, has, main, run, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPCTL, SUPD, check, equal, has, main, run, test
 
 
 def checked(box, text, *args):

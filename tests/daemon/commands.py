@@ -4,8 +4,10 @@
 import os
 import signal
 import subprocess
+import sys
 
-from lib import PROBE, SUPCTL, check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import PROBE, SUPCTL, check, equal, has, main, test
 
 
 def kids(names, **common):

@@ -4,8 +4,10 @@
 import os
 import shutil
 import subprocess
+import sys
 
-from lib import SUPCTL, Skip, check, equal, main, run, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPCTL, Skip, check, equal, main, run, test
 
 TREE = {"db": {}, "web": {"replicas": 2}, "app": {"children": {"api": {}}}}
 

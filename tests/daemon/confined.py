@@ -4,8 +4,10 @@
 import gzip
 import os
 import subprocess
+import sys
 
-from lib import SUPCTL, SUPD, check, children, equal, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPCTL, SUPD, check, children, equal, main, test
 
 SECCOMP = b"libseccomp.so" in open(SUPD, "rb").read()
 # As in capabilities(7): the log may write where its directory has another owner, and has

@@ -8,8 +8,10 @@ import resource
 import shutil
 import socket
 import struct
+import sys
 
-from lib import TOP_SRC, Skip, check, equal, has, main, offspring, run, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import TOP_SRC, Skip, check, equal, has, main, offspring, run, test
 from varlink import Closed, Varlink, VarlinkError, message
 
 SERVICE = "org.varlink.service."

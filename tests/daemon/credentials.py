@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import sys
 
-from lib import PROBE, Skip, check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import PROBE, Skip, check, equal, has, main, test
 from report import Report, reporting
 
 NOBODY = pwd.getpwnam("nobody").pw_uid
@@ -332,7 +333,7 @@ def handed_on(box):
     need("net_bind_service", "net_raw", "setpcap")
     if shutil.which("setpriv") is None:
         raise Skip("no setpriv(1) here")
-    from lib import SUPD
+    from harness import SUPD
     words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
              "--inh-caps=-all,+net_bind_service,+net_raw,+setpcap",
              "--ambient-caps=-all,+net_bind_service,+net_raw,+setpcap"]

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: ISC
 """What a process finds to read: files of variables, a cleared environment, its stdin."""
 import os
+import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from fuse import Fuse
-from lib import SUPD, check, equal, has, main, run, test
+from harness import SUPD, check, equal, has, main, run, test
 from report import Report, reporting
 
 INHERITED = {"FROM_SUPD": "supd", "BOTH": "supd"}

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """What no level handles climbs: deciders, directives for supervisors, the root."""
-from lib import check, equal, has, main, test
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, has, main, test
 
 ANY = [{"when": "any", "then": "restart"}]
 

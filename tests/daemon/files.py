@@ -3,8 +3,10 @@
 """The files of an actor are opened as its user, and nothing is followed that stands there."""
 import os
 import pwd
+import sys
 
-from lib import check, equal, has, main, run, test, SUPD
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, has, main, run, test, SUPD
 
 NOBODY = pwd.getpwnam("nobody")
 

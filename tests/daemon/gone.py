@@ -3,9 +3,11 @@
 """An actor is gone when everything that it forked is gone, whatever that did to hide."""
 import os
 import signal
+import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from containments import contained, delegated
-from lib import alive, check, children, equal, main, test
+from harness import alive, check, children, equal, main, test
 
 @contained("a daemon that forked twice and ignores TERM is gone when stop returns")
 def daemon(box, kind, options, path):

@@ -4,9 +4,11 @@
 import os
 import signal
 import subprocess
+import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from fuse import Fuse
-from lib import PROBE, SUPD, Skip, check, equal, has, main, test
+from harness import PROBE, SUPD, Skip, check, equal, has, main, test
 
 
 def failed_start(s, name, words):

@@ -5,9 +5,11 @@ import os
 import resource
 import signal
 import socket
+import sys
 
-from answering import Answering, free_port, script, status, told
-from lib import alive, check, equal, has_no_rights, main, now_ns, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import alive, check, equal, has_no_rights, main, now_ns, test
+from probe_target import Answering, free_port, script, status, told
 
 RESUME = [{"when": "health", "then": "resume"}, "default"]
 NEVER = "1h"

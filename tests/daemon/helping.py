@@ -4,8 +4,10 @@
 import os
 import signal
 import socket
+import sys
 
-from lib import check, equal, has, has_no_rights, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, has, has_no_rights, main, test
 
 DAC_OVERRIDE = 1 << 1  # sockets that a path leads to, whatever its modes
 

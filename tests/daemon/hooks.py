@@ -4,8 +4,10 @@
 import collections
 import os
 import pwd
+import sys
 
-from lib import PROBE, SUPD, alive, check, equal, has, main, run, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import PROBE, SUPD, alive, check, equal, has, main, run, test
 
 HOOKS = ["pre_start", "post_start", "pre_restart", "post_restart", "pre_stop", "post_stop"]
 TELL = ("echo $SUPD_HOOK $SUPD_PATH $SUPD_REASON ${SUPD_CAUSE:--} ${SUPD_EXIT_CODE:--} "

@@ -5,8 +5,10 @@ stream with the fields that make it of use."""
 import os
 import re
 import signal
+import sys
 
-from lib import check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, has, main, test
 
 LOUD = ("error", "warning")
 LEVELS = [{"when": {"exit": [1]}, "then": "resume"},

@@ -7,9 +7,11 @@ The kernel of the test may have the controllers or not: both is tested, where it
 import os
 import re
 import signal
+import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from containments import delegated
-from lib import SUPD, Skip, alive, check, equal, has, main, run, test
+from harness import SUPD, Skip, alive, check, equal, has, main, run, test
 
 KEYS = {"memory_max": "64M", "memory_high": "32M", "cpu_max": "50%", "cpu_weight": 50,
         "pids_max": 64, "io_weight": 50}

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: ISC
 """Intensity of supervisors and limits of children: how often is too often, exactly."""
 import os
+import sys
 
-from lib import PROBE, check, equal, has, main, now_ns, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import PROBE, check, equal, has, main, now_ns, test
 
 STOP_GIVEN_UP = [{"when": "intensity", "then": "stop"}, "default"]
 

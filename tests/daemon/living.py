@@ -3,8 +3,10 @@
 """Failures of processes that live: the watchdog, their own reports, a signal that stops them."""
 import os
 import signal
+import sys
 
-from lib import check, equal, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, main, test
 
 RESUME = [{"when": ["watchdog", "self_report"], "then": "resume"}, "default"]
 

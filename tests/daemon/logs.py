@@ -5,9 +5,11 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
-from lib import SUPCTL, alive, check, children, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPCTL, alive, check, children, equal, has, main, test
 from varlink import Varlink, VarlinkError
 
 COUNT = "i=0; while [ $i -lt %d ]; do i=$((i+1)); echo line $i; done; exec sleep 1000"

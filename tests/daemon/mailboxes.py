@@ -10,12 +10,10 @@ import stat
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
-
-# pylint: disable=wrong-import-position
-from callers import ask, clients, free_port
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, outage
-from lib import PROBE, Failure, check, equal, has, main, run, test, SUPD
+from harness import PROBE, Failure, check, equal, has, main, run, test, SUPD
+from mailbox_clients import ask, clients, free_port
 from report import Report
 
 KINDS = ("tcp", "udp", "unix", "unix-dgram", "unix-seqpacket", "fifo")

@@ -5,8 +5,10 @@ STOPPING; and systemd's own client."""
 import os
 import shutil
 import signal
+import sys
 
-from lib import Skip, alive, check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import Skip, alive, check, equal, has, main, test
 
 # Forks a worker that obeys a fifo, says that this is the main process, and leaves or stays.
 FORKER = r"""

@@ -7,9 +7,11 @@ it with CHAOS_ALL=1, otherwise fewer rounds.
 """
 import os
 import random
+import sys
 import time
 
-from lib import INSTRUMENTED, alive, check, comment, equal, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import INSTRUMENTED, alive, check, comment, equal, main, test
 from varlink import Varlink
 
 ALL = bool(os.environ.get("CHAOS_ALL"))

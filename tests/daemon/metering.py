@@ -5,9 +5,11 @@ import os
 import re
 import signal
 import socket
+import sys
 import threading
 
-from lib import SUPCTL, SUPD, check, equal, has, has_no_rights, main, run, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPCTL, SUPD, check, equal, has, has_no_rights, main, run, test
 from varlink import Varlink
 
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"

@@ -4,8 +4,10 @@
 import json
 import os
 import signal
+import sys
 
-from lib import SUPD, check, equal, has, main, run, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPD, check, equal, has, main, run, test
 
 TELLS = {"ready": "notify"}
 

@@ -5,8 +5,10 @@ import os
 import re
 import socket
 import subprocess
+import sys
 
-from lib import INSTRUMENTED, check, equal, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import INSTRUMENTED, check, equal, main, test
 
 
 def notify_socket(box, s, name):

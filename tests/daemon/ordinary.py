@@ -13,15 +13,13 @@ import stat
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
-
-# pylint: disable=wrong-import-position
-from answering import free_port
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, outage, wait_told
-from customers import family_of
-from lib import SUPCTL, SUPD, Skip, check, children, equal, has, main, run, test
-from storing import Storer
+from harness import SUPCTL, SUPD, Skip, check, children, equal, has, main, run, test
+from probe_target import free_port
+from storer import Storer
 from suspended import all_stand_still
+from web_clients import family_of
 
 UID = 54321 if os.geteuid() == 0 else os.geteuid()
 RUN_AS = UID if os.geteuid() == 0 else None

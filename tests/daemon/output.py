@@ -6,8 +6,10 @@ import os
 import re
 import signal
 import socket
+import sys
 
-from lib import SUPD, Skip, check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPD, Skip, check, equal, has, main, test
 
 STAMP = r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
 COUNT = """i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done

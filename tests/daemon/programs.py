@@ -10,13 +10,11 @@ import socket
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
-
-# pylint: disable=wrong-import-position
-from answering import free_port
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, cmdline
-from customers import Customers, answer, ask, get
-from lib import Skip, alive, check, equal, has, main, offspring, run, test
+from harness import Skip, alive, check, equal, has, main, offspring, run, test
+from probe_target import free_port
+from web_clients import Customers, answer, ask, get
 
 LARGE = 8 << 20  # more than fits into any buffer on the way
 

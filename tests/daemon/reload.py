@@ -4,8 +4,10 @@
 import os
 import signal
 import socket
+import sys
 
-from lib import INSTRUMENTED, PROBE, SUPCTL, alive, check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import INSTRUMENTED, PROBE, SUPCTL, alive, check, equal, has, main, test
 from varlink import VarlinkError
 
 

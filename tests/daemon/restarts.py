@@ -4,8 +4,10 @@
 import os
 import resource
 import signal
+import sys
 
-from lib import check, equal, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, main, test
 from supd import plain_signal
 
 

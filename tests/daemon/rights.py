@@ -3,12 +3,15 @@
 """Clients of the control socket that send descriptors: supd never closes the last reference."""
 import ctypes
 import errno
+import os
 import platform
 import socket
 import struct
 import subprocess
+import sys
 
-from lib import LINGERING, Skip, check, equal, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import LINGERING, Skip, check, equal, main, test
 
 SO_PASSRIGHTS = 83
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 22, 38

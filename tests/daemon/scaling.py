@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """scale: more and fewer replicas than the file has, and what an apply makes of it."""
-from lib import PROBE, check, equal, has, main, test
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import PROBE, check, equal, has, main, test
 
 
 def replicas(s):

@@ -5,10 +5,12 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from fuse import Fuse
-from lib import LINGERING, check, equal, main, test
-from storing import Storer
+from harness import LINGERING, check, equal, main, test
+from storer import Storer
 
 # Sends TEXT with a descriptor: of a file, or of a connection to a port, whose close waits
 # for an hour.

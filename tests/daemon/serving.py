@@ -9,16 +9,13 @@ import os
 import signal
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
-
-# pylint: disable=wrong-import-position
-from answering import free_port
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos
-from customers import Customers, Cut, answer, ask, get
-from lib import Failure, check, equal, has, main, test
+from harness import TOP_SRC, Failure, check, equal, has, main, test
+from probe_target import free_port
+from web_clients import Customers, Cut, answer, ask, get
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SERVER = [sys.executable, "-B", os.path.join(HERE, "activated.py")]
+SERVER = [sys.executable, "-B", os.path.join(TOP_SRC, "tests/lib/web_server.py")]
 ROUNDS = 5
 
 

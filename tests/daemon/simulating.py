@@ -4,8 +4,10 @@
 import glob
 import os
 import subprocess
+import sys
 
-from lib import SUPCTL, SUPD, TOP_SRC, check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPCTL, SUPD, TOP_SRC, check, equal, has, main, test
 
 PLAIN = {"backoff": {"min": "100ms", "max": "400ms", "jitter": 0.5}}
 

@@ -6,10 +6,12 @@ import pwd
 import signal
 import socket
 import stat
+import sys
 import threading
 
-from callers import ask, clients, free_port
-from lib import Skip, check, equal, has, main, run, test, SUPD
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import Skip, check, equal, has, main, run, test, SUPD
+from mailbox_clients import ask, clients, free_port
 
 
 def report(box, s, name, what):

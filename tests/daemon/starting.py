@@ -4,8 +4,10 @@
 import os
 import resource
 import shutil
+import sys
 
-from lib import PROBE, Skip, alive, check, equal, has, main, now_ns, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import PROBE, Skip, alive, check, equal, has, main, now_ns, test
 
 NOWHERE = {"command": ["/nonexistent/program"]}
 READY = {"ready": "notify", "do": ["ready"]}  # is surely able to tell how it ends

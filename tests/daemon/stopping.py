@@ -3,8 +3,10 @@
 """How actors are stopped: order, patience, and the end of supd itself."""
 import os
 import signal
+import sys
 
-from lib import alive, check, children, equal, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import alive, check, children, equal, main, test
 
 
 def kids(names, **common):

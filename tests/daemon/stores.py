@@ -4,9 +4,11 @@
 import os
 import pwd
 import subprocess
+import sys
 
-from lib import SUPD, check, equal, main, test
-from storing import Storer
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPD, check, equal, main, test
+from storer import Storer
 
 
 @test("161 resume: the descriptors are handed back under their names; restart: none are")

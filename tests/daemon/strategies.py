@@ -3,8 +3,10 @@
 """The three strategies: who is concerned by a failure, and in which order."""
 import os
 import signal
+import sys
 
-from lib import alive, check, equal, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import alive, check, equal, main, test
 
 
 def kids(names, **common):

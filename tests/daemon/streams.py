@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: ISC
 """Events and death watch: nothing missing, nothing twice, no reader can hurt."""
 import json
+import os
 import subprocess
+import sys
 
-from lib import INSTRUMENTED, SUPCTL, check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import INSTRUMENTED, SUPCTL, check, equal, has, main, test
 from varlink import Closed, Varlink, VarlinkError
 
 RFC3339_US = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$"

@@ -6,8 +6,10 @@ import random
 import resource
 import signal
 import subprocess
+import sys
 
-from lib import INSTRUMENTED, Skip, alive, check, equal, has, main, now_ns, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import INSTRUMENTED, Skip, alive, check, equal, has, main, now_ns, test
 from varlink import Varlink
 
 MANY = 1000

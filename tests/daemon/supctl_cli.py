@@ -4,8 +4,10 @@
 import json
 import os
 import re
+import sys
 
-from lib import SUPCTL, check, equal, has, main, run, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPCTL, check, equal, has, main, run, test
 
 FIELDS = {  # of an actor: the types that its value may have
     "path": (str,), "kind": (str,), "state": (str,), "pid": (int, None),

@@ -3,9 +3,11 @@
 """Suspend and resume: who stands still, with all that it forked, and what that changes."""
 import os
 import signal
+import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from containments import contained
-from lib import alive, check, children, equal, has, main, now_ns, offspring, test
+from harness import alive, check, children, equal, has, main, now_ns, offspring, test
 from suspended import all_stand_still, moves, stands_still
 
 

@@ -3,8 +3,10 @@
 """Commands that stop a process, or have it read its configuration again."""
 import os
 import pwd
+import sys
 
-from lib import PROBE, alive, check, equal, has, main, run, test, SUPD
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import PROBE, alive, check, equal, has, main, run, test, SUPD
 
 
 def script(box, text):

@@ -2,7 +2,7 @@
 /* test_control.c - calls to the control server: who may, what is said, what is done. */
 #include "config.h"
 
-#include "fake.h"
+#include "tests/lib/fake_shell.h"
 
 #include "base/assert.h"
 

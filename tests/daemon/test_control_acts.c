@@ -2,7 +2,7 @@
 /* test_control_acts.c - calls that change something, and those that wait for it. */
 #include "config.h"
 
-#include "fake.h"
+#include "tests/lib/fake_shell.h"
 
 #include "base/assert.h"
 

@@ -2,7 +2,7 @@
 /* test_control_shares.c - what an observer may take of what all clients share. */
 #include "config.h"
 
-#include "fake.h"
+#include "tests/lib/fake_shell.h"
 
 #include "base/assert.h"
 

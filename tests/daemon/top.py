@@ -9,10 +9,12 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 
-from lib import SUPCTL, check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPCTL, check, equal, has, main, test
 
 TREE = {"db": {}, "app": {"children": {"api": {"do": ["fork=2"]}}}, "off": {"enabled": False}}
 

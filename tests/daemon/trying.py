@@ -3,8 +3,10 @@
 """A configuration on trial: nothing of it fails meanwhile, or all is as it was."""
 import os
 import signal
+import sys
 
-from lib import check, equal, has, main, now_ns, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, has, main, now_ns, test
 from varlink import Varlink
 
 NEVER = {"ready": "notify", "start_timeout": "1h"}  # it never says so

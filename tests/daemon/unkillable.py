@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from fuse import Fuse
-from lib import alive, check, equal, has, main, test
+from harness import alive, check, equal, has, main, test
 
 # Seize the process whose pid is given, say so, and never wait for it.
 TRACER = """

@@ -7,8 +7,9 @@ import resource
 import subprocess
 import sys
 
-from lib import SUPCTL, Skip, check, equal, for_everybody, has, main, run, test
-from lib import SUPD
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import SUPCTL, Skip, check, equal, for_everybody, has, main, run, test
+from harness import SUPD
 
 # The kernel counts for each user: one that no other test has.
 UID = 54331

@@ -12,18 +12,16 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../chaos"))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos
-from lib import (SUPCTL, SUPD, Skip, alive, check, children, comment, equal, has, main,
-                 program, run, test, unshare)
+from harness import (SUPCTL, SUPD, Skip, alive, check, children, comment, equal, has, main,
+                     program, run, test, unshare)
 from varlink import Closed, Varlink, VarlinkError
 
 UPGRADES = int(os.environ.get("CHAOS_UPGRADES", "20"))
-IMPOSTOR = program("impostor", "tests/daemon", ".")
+IMPOSTOR = program("impostor", "tests/lib", ".")
 CLIENT_RECONNECT_S = 5.1  # a little more than supctl looks for a supd
-STRANGER = program("stranger", "tests/daemon", ".")
+STRANGER = program("stranger", "tests/lib", ".")
 VERSION = run(SUPD, "--version").out.split()[1]
 OTHER = VERSION[:-1] + ("7" if VERSION[-1] != "7" else "8")
 

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """Death watch by the file: who is told of whose end, and what comes of it."""
+import os
 import signal
+import sys
 
-from lib import PROBE, alive, check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import PROBE, alive, check, equal, has, main, test
 
 TELL = ("echo $SUPD_HOOK $SUPD_PATH $SUPD_REASON ${SUPD_CAUSE:--} ${SUPD_EXIT_CODE:--} "
         "${SUPD_SIGNAL:--} ${SUPD_PID:--} $SUPD_WATCHED $SUPD_EXISTENCE_CONFIRMED >>@")

@@ -3,8 +3,10 @@
 """The last words of a process: in the failure event, in explain, in the block of status."""
 import os
 import signal
+import sys
 
-from lib import check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, has, main, test
 
 ONCE = {"restart": "permanent", "backoff": {"min": "1h", "max": "1h"}}
 SAY = "i=0; while [ $i -lt %d ]; do i=$((i+1)); echo line $i; done; %s"

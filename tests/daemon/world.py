@@ -6,8 +6,10 @@ import pwd
 import resource
 import signal
 import stat
+import sys
 
-from lib import check, equal, has, main, test
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, has, main, test
 from report import Report, reporting
 
 

@@ -7,7 +7,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/fake.h"
+#include "tests/lib/fake_shell.h"
 
 #include <sys/socket.h>
 

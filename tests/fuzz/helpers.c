@@ -9,7 +9,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/assert.h"
-#include "daemon/fake.h"
+#include "tests/lib/fake_shell.h"
 #include "daemon/sockets/helpers.h"
 #include "helper/helper.h"
 #include "tests/fuzz/packets.h"

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from logd import Log, alive, check, children, comment, equal, logd_test, main, program, read
 
 LINES = int(os.environ.get("LINES_EACH", "100000"))
 KILLS = int(os.environ.get("KILLS", "150"))
 # Every so many system calls; one in a run of all of them.
 STEP = int(os.environ.get("STEP", "17"))
-KILLER = program("killer", "tests/chaos")
+KILLER = program("killer", "tests/lib")
 WRITER = """
 import os, random, sys, time
 n, most = int(sys.argv[1]), int(sys.argv[2])

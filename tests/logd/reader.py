@@ -16,7 +16,7 @@ import time
 import traceback
 
 BUILD = os.environ.get("top_builddir", ".")
-KILLER = os.path.join(BUILD, "tests/chaos/killer")
+KILLER = os.path.join(BUILD, "tests/lib/killer")
 SUPD = os.environ.get("SUPD") or os.path.join(BUILD, "supd")
 GUARD_S = 20
 TESTS = []

@@ -40,7 +40,7 @@ set_up(void)
 	char name[4096];
 	struct err err;
 
-	(void)snprintf(name, sizeof(name), "%s/tests/os/hider",
+	(void)snprintf(name, sizeof(name), "%s/tests/lib/hider",
 	               build != NULL ? build : ".");
 	ck_assert_ptr_nonnull(realpath(name, hider));
 	ck_assert_int_eq(os_become_subreaper(), 0);

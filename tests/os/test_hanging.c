@@ -55,7 +55,7 @@ start_server(const char *operation, uid_t uid)
 
 	if (geteuid() != 0)
 		return false;
-	(void)snprintf(file, sizeof(file), "%s/tests/os/hang_fuse",
+	(void)snprintf(file, sizeof(file), "%s/tests/lib/hang_fuse",
 	               build != NULL ? build : ".");
 	(void)snprintf(ids, sizeof(ids), "%u:%u", uid, uid);
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);

@@ -32,7 +32,7 @@ set_up(void)
 	const char *build = getenv("top_builddir");
 	char name[4096];
 
-	(void)snprintf(name, sizeof(name), "%s/tests/os/probe",
+	(void)snprintf(name, sizeof(name), "%s/tests/lib/surroundings",
 	               build != NULL ? build : ".");
 	ck_assert_ptr_nonnull(realpath(name, probe));
 	(void)snprintf(directory, sizeof(directory), "/tmp/test_spawn.XXXXXX");
@@ -437,7 +437,7 @@ write_file(const char *name, const char *content, mode_t mode)
 
 START_TEST(a_name_without_slash_is_looked_up_as_in_execvp_but_without_a_shell)
 {
-	char *argv[] = {strdup("probe"), NULL};
+	char *argv[] = {strdup("surroundings"), NULL};
 	int fds[] = {-1, -1, -1};
 	struct spawn spawn = plain(argv, fds, 3);
 	char path[5000], text[8192];
@@ -448,7 +448,7 @@ START_TEST(a_name_without_slash_is_looked_up_as_in_execvp_but_without_a_shell)
 	run_probe(&spawn, fds, text, sizeof(text));
 
 	/* Forbidden in one place, but found in a later one. */
-	write_file("probe", "", 0600);
+	write_file("surroundings", "", 0600);
 	run_probe(&spawn, fds, text, sizeof(text));
 
 	/* Forbidden and found nowhere. */
@@ -458,12 +458,12 @@ START_TEST(a_name_without_slash_is_looked_up_as_in_execvp_but_without_a_shell)
 	assert_fails(&spawn, ENOENT, "exec");
 
 	/* A text without an interpreter line is the end of the search. */
-	write_file("probe", "echo hello\n", 0700);
+	write_file("surroundings", "echo hello\n", 0700);
 	spawn.path = path;
 	assert_fails(&spawn, ENOEXEC, "exec");
 
 	/* An empty entry is the directory of the child. */
-	write_file("probe", "#!/bin/sh\necho; echo end\n", 0700);
+	write_file("surroundings", "#!/bin/sh\necho; echo end\n", 0700);
 	spawn.directory = directory;
 	spawn.path = ":/nowhere";
 	run_probe(&spawn, fds, text, sizeof(text));

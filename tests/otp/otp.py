@@ -199,7 +199,7 @@ def main():
         print("1..0 # SKIP no Erlang here (escript, of erlang-base)")
         return 0
     otp = Side("escript", os.path.join(HERE, "oracle.escript"))
-    supd = Side(os.path.join(TOP_BUILD, "tests/otp/stage"))
+    supd = Side(os.path.join(TOP_BUILD, "tests/lib/otp_stage"))
     failed = steps = 0
     for seed in range(SEED, SEED + SCRIPTS):
         lines, theirs, ours = play(Script(seed), otp, supd)

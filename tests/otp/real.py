@@ -11,12 +11,11 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../daemon"))
 
-# pylint: disable=wrong-import-position
-from lib import PROBE, Failure, Skip, alive, equal, main, offspring, test
-from otp import SEED, SHOW, Script, Side, comment_script
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import PROBE, Failure, Skip, alive, equal, main, offspring, test
 from varlink import Closed, VarlinkError
+from otp import SEED, SHOW, Script, Side, comment_script
 
 SCRIPTS = int(os.environ.get("OTP_REAL", "12"))
 PART = 6  # scripts a test

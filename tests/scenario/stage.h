@@ -9,7 +9,7 @@
 #define TESTS_SCENARIO_STAGE_H
 
 #include "core/core.h"
-#include "tests/core/rig.h"
+#include "tests/lib/rig.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 #include "core/core.h"
-#include "tests/core/rig.h"
+#include "tests/lib/rig.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,9 +10,7 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from machine import CGROUP, check, main, sh, test, until
 
 DEADLY = [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT]

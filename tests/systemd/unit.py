@@ -6,9 +6,7 @@ import re
 import socket
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-# pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from machine import CGROUP, DEADLINE_S, check, main, marked, sh, test, until
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The walker with real processes; its guardian is fake.c, which does as it is told."""
+"""The walker with real processes; its guardian is walker_host.c, which does as it is told."""
 import errno
 import os
 import random
@@ -13,10 +13,11 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
-from lib import PATIENCE, TOP_BUILD, Failure, Skip, alive, check, children, equal, has, main, test, unshare  # noqa: E402, pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import (PATIENCE, TOP_BUILD, Failure, Skip, alive, check, children, equal, has, main,
+                     test, unshare)
 
-FAKE = os.path.join(TOP_BUILD, "tests/walker/fake")
+FAKE = os.path.join(TOP_BUILD, "tests/lib/walker_host")
 EXITED, SIGNALED, DUMPED, STOPPED, CONTINUED = range(5)
 
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* fake.h - a shell without processes around the real core and the real control server,
+/* fake_shell.h - a shell without processes around the real core and the real control server,
  * and a client that talks to it over a socket pair.
  *
  * Spawns succeed and whoever is to stop dies of it, each in a turn of its own, unless a
  * test says otherwise.  For tests only: what cannot be had ends the program.
  */
-#ifndef TESTS_DAEMON_FAKE_H
-#define TESTS_DAEMON_FAKE_H
+#ifndef TESTS_LIB_FAKE_SHELL_H
+#define TESTS_LIB_FAKE_SHELL_H
 
-#include "core/rig.h"
+#include "tests/lib/rig.h"
 #include "daemon/control/control_private.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/shell.h"

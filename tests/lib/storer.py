@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: ISC
-"""An actor that puts things down for its successor (storer.py), and what it has found."""
+"""An actor that puts things down for its successor (storer_actor.py), and what it has found."""
 import json
 import os
 
-from lib import TOP_SRC, for_everybody
+from harness import TOP_SRC, for_everybody
 
-STORER = for_everybody(os.path.join(TOP_SRC, "tests/daemon/storer.py"))
+STORER = for_everybody(os.path.join(TOP_SRC, "tests/lib/storer_actor.py"))
 RULES = [{"when": {"exit": [10]}, "then": "resume"}, {"when": {"exit": [20]}, "then": "restart"},
          {"when": {"exit": [30]}, "then": "stop"}, "default"]
 

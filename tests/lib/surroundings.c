@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* probe.c - what a program sees of the world that it was started in, on stdout. */
+/* surroundings.c - what a program sees of the world that it was started in, on stdout. */
 #include "config.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* tell.c - print what the configuration room says: of a file, or its schema. */
+/* conf_tell.c - print what the configuration room says: of a file, or its schema. */
 #include "config.h"
 
 #include <stdio.h>
@@ -56,6 +56,6 @@ main(int argc, char **argv)
 		return tell_schema();
 	if (argc == 2)
 		return tell_file(argv[1]);
-	(void)fputs("usage: tell FILE | --schema\n", stderr);
+	(void)fputs("usage: conf_tell FILE | --schema\n", stderr);
 	return 64;
 }

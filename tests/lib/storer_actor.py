@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 """An actor that puts things down for its successor, and tells what it has found.
 
-storer.py DIR NAME: appends a line of JSON to DIR/NAME.found at each start, then obeys the
+storer_actor.py DIR NAME: appends a line of JSON to DIR/NAME.found at each start, then obeys the
 lines that it reads from the fifo DIR/NAME.do: put NAME TEXT [FDPOLL=0], open NAME FILE
 (which is not closed), drop NAME, pipe NAME (a pipe whose other end it holds), again (the newest once more), file NAME TEXT, exit CODE.
 Each is answered by a line "done" in DIR/NAME.found.

@@ -2,7 +2,7 @@
 /* fake_upgrade.c - an upgrade without a binary: a test says what became of it. */
 #include "config.h"
 
-#include "fake.h"
+#include "tests/lib/fake_shell.h"
 
 #include "base/assert.h"
 #include "ledger/ledger.h"

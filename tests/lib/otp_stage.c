@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* stage.c - supd's core, told the same as OTP's supervisors, answers in the same words.
+/* otp_stage.c - supd's core, told the same as OTP's supervisors, answers in the same words.
  *
  * One command a line on stdin, as in README; for each one line on stdout:
  * RESULT | TRACE | STATES.  Preset otp, no backoff; whoever is asked to end does at once.
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "tests/core/rig.h"
+#include "tests/lib/rig.h"
 
 #define ACTORS_MAX 64
 #define NAME_MAX_  16

@@ -12,14 +12,12 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
-# pylint: disable=wrong-import-position,unused-import
-from lib import PATIENCE, Failure, Skip, alive, check, children, comment, equal, has, main, program, test
+from harness import (PATIENCE, Failure, Skip, alive, check, children, comment, equal, has, main,
+                     program, test)
 
-HOST = program("host", "tests/logd")
+HOST = program("logd_host", "tests/lib")
 ASK, BEGIN, STREAM, DROP, FLUSH, END, REOPEN, HELLO, TROUBLE, MATCH = range(10)
 AS_BEFORE = 2 ** 64 - 1
 STDOUT, STDERR, OUTPUT = range(3)

@@ -2,7 +2,7 @@
 /* fake_trial.c - no configuration is ever on trial. */
 #include "config.h"
 
-#include "fake.h"
+#include "tests/lib/fake_shell.h"
 
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"

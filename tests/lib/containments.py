@@ -2,7 +2,7 @@
 """A test for each containment: a session, and a cgroup of the test's own."""
 import os
 
-from lib import Skip, test
+from harness import Skip, test
 
 CONTAINMENTS = ("session", "cgroup")
 

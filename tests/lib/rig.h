@@ -4,8 +4,8 @@
  * For tests only.  Running out of memory ends the program.  A rig grows its core by
  * itself when an actor is added; `moves` counts how often it changed its address.
  */
-#ifndef TESTS_CORE_RIG_H
-#define TESTS_CORE_RIG_H
+#ifndef TESTS_LIB_RIG_H
+#define TESTS_LIB_RIG_H
 
 #include "core/core.h"
 

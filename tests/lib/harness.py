@@ -81,7 +81,7 @@ SUPCTL = os.environ.get("SUPCTL") or for_everybody(program("supctl", ".", "src",
 INSTRUMENTED = os.path.exists(SUPD) and b"__asan_init" in open(SUPD, "rb").read()
 # How much longer a wait may last than it would on an idle machine; only a failure does.
 PATIENCE = 12 if INSTRUMENTED else 4
-PROBE = os.environ.get("PROBE") or for_everybody(program("probe", "tests/daemon", "."))
+PROBE = os.environ.get("PROBE") or for_everybody(program("probe", "tests/lib", "."))
 
 
 def test(sentence, timeout=30, root=False):

@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from lib import check
+from harness import check
 
 
 def free_port():

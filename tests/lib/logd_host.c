@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* host.c - the log process on its own, for tests.
+/* logd_host.c - the log process on its own, for tests.
  *
- *	host run          with the descriptors of logd.h
- *	host state        sends a new state over the socket at descriptor 3
- *	host tail KEY     the last that a stream said: state at 4, its pipe at 5 or closed
+ *	logd_host run          with the descriptors of logd.h
+ *	logd_host state        sends a new state over the socket at descriptor 3
+ *	logd_host tail KEY     the last that a stream said: state at 4, its pipe at 5 or closed
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A file system of a test that does not answer until it is told to: tests/os/hang_fuse.c.
+"""A file system of a test that does not answer until it is told to: tests/lib/hang_fuse.c.
 
 Only for tests of root.  The server ends with the test, and with it every wait for it.
 """
@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from lib import PATIENCE, Failure, Skip, for_everybody, program
+from harness import PATIENCE, Failure, Skip, for_everybody, program
 
 
 class Fuse:
@@ -24,7 +24,7 @@ class Fuse:
         self.dir = box.path(f"fuse{len(box.background)}")
         os.mkdir(self.dir)
         self.lines, self.tail = [], b""
-        binary = for_everybody(program("hang_fuse", "tests/os", "."))
+        binary = for_everybody(program("hang_fuse", "tests/lib", "."))
         self.process = box.popen(binary, *(["-a"] if everybody else []),
                                  "-u", f"{uid}:{gid}", *(["-h", holds] if holds else []),
                                  *(["-c", content] if content else []), self.dir, *mode,

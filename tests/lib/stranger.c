@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* other_ledger.c - the ledger of a supd that is of another version. */
+/* stranger.c - the ledger of a supd that is of another version. */
 #include "config.h"
 
 #include "ledger/ledger.h"

@@ -2,7 +2,7 @@
 /* rig.c - a core on the bench: its memory, its turns, and all that came out of them. */
 #include "config.h"
 
-#include "tests/core/rig.h"
+#include "tests/lib/rig.h"
 
 #include <stdio.h>
 #include <stdlib.h>

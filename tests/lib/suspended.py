@@ -2,7 +2,7 @@
 """Does a process stand still, with all below it?"""
 import os
 
-from lib import children, offspring
+from harness import children, offspring
 
 
 def state_of(pid):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* fake.c - a shell without processes around the real core and the real control server. */
+/* fake_shell.c - a shell without processes around the real core and the real control server. */
 #include "config.h"
 
-#include "fake.h"
+#include "tests/lib/fake_shell.h"
 
 #include "base/assert.h"
 #include "daemon/state/cause.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """A supd whose guardian dies, and what has to be true all the same.
 
-Chaos is a Supd (tests/daemon/supd.py) that outlives its guardians: it follows the event
+Chaos is a Supd (tests/lib/supd.py) that outlives its guardians: it follows the event
 stream from one to the next, repeats calls that a death cut off, and can say at any time
 whether the tree is consistent: by the actors' own records of their lives, by the events,
 by /proc.  Killer ends a guardian at a chosen system call (killer.c).  `in_parallel` runs
@@ -19,16 +19,13 @@ import sys
 import time
 import traceback
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../daemon"))
-
-# pylint: disable=wrong-import-position
-from lib import (COUNTS, INSTRUMENTED, PATIENCE, SUPD, Box, Failure, Skip, alive, bury, check,
-                 children, comment, equal, now_ns, offspring, on_alarm, prctl_subreaper,
-                 program)
+from harness import (COUNTS, INSTRUMENTED, PATIENCE, SUPD, Box, Failure, Skip, alive, bury, check,
+                     children, comment, equal, now_ns, offspring, on_alarm, prctl_subreaper,
+                     program)
 from supd import CLEAN, Supd, full
 from varlink import Closed, Varlink, VarlinkError
 
-KILLER = os.environ.get("KILLER") or program("killer", "tests/chaos", ".")
+KILLER = os.environ.get("KILLER") or program("killer", "tests/lib", ".")
 CUT = (Closed, BrokenPipeError, ConnectionResetError)
 WORKERS = int(os.environ.get("CHAOS_WORKERS", "6"))
 ALL = bool(os.environ.get("CHAOS_ALL"))  # every system call, not some of them

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* fake.c - the real walker with a guardian that does what a test tells it.
+/* walker_host.c - the real walker with a guardian that does what a test tells it.
  *
- * fake DIR [MS [TRIAL]]: the walker, with DIR as its runtime directory; a guardian has MS
+ * walker_host DIR [MS [TRIAL]]: the walker, with DIR as its runtime directory; a guardian has MS
  * to adopt, a new binary TRIAL to be trusted (0). Its guardian connects to the socket
  * DIR/control, tells there what happens to it, and obeys, a line each.
  */

@@ -10,8 +10,8 @@ import socket
 import subprocess
 import time
 
-from lib import (PATIENCE, PROBE, SUPCTL, SUPD, Failure, alive, check, children, comment, equal,
-                 offspring, run)
+from harness import (PATIENCE, PROBE, SUPCTL, SUPD, Failure, alive, check, children, comment,
+                     equal, offspring, run)
 from varlink import Closed, Varlink, VarlinkError
 
 Line = collections.namedtuple("Line", "ns kind name pid more")
