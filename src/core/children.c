@@ -11,7 +11,8 @@
 static bool
 has_failed_alive(const struct node *child)
 {
-	return child->failing && child->up && !child->bounce && child->main_alive;
+	return child->failing && child->up && !child->restart_pending &&
+	       child->main_alive;
 }
 
 /* A supervisor stops: its children's goals are taken away, in reverse they go. */
@@ -20,25 +21,25 @@ children_stop(struct turn *turn, struct node *supervisor)
 {
 	struct core *core = turn->core;
 
-	deadline_clear(core, supervisor, LANE_GROUP);
-	supervisor->populated = false;
+	deadline_clear(core, supervisor, TIMER_GROUP);
+	supervisor->children_started = false;
 	watch_revoke(core, supervisor);
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->absent)
 			continue;
-		if (child->up || child->bounce)
+		if (child->up || child->restart_pending)
 			child->down_as =
 			    has_failed_alive(child) ? STATE_FAILED : STATE_STOPPED;
 		child->up = false;
-		child->bounce = false;
-		child->again = false;
+		child->restart_pending = false;
+		child->restart_in_sequence = false;
 		child->gave_up = false;
 		child->brutal = child->brutal || supervisor->hasty;
 		/* A stopped child changes no state, so its waiters are told here. */
 		wait_state_changed(core, child);
 		reconcile_pass(core, child);
 		wait_state_changed(core, child);
-		if (node_is_pending(child) && child->populated)
+		if (node_is_pending(child) && child->children_started)
 			down_wait_turn(core, child);
 		if (node_is_live(child) && !child->grouped) {
 			child->grouped = true;
@@ -69,8 +70,8 @@ renew_child(struct core *core, struct node *child)
 	child->was_ready = false;
 	child->manual = false;
 	pace_forget(core, child);
-	child->bounce = false;
-	child->again = false;
+	child->restart_pending = false;
+	child->restart_in_sequence = false;
 	child->automatic = false;
 	child->grouped = false;
 	child->down_as = STATE_STOPPED;
@@ -99,14 +100,14 @@ put_in_sequence(struct node *supervisor, struct node *child)
 	supervisor->n_sequenced += !child->sequenced;
 	child->sequenced = true;
 	/* Whether the child is needed is looked at when its turn comes. */
-	child->asleep = false;
+	child->on_standby = false;
 }
 
 /* Each child is to be restarted, when it is its turn: no group is under way any more. */
 static void
 mark_all(struct core *core, struct node *supervisor)
 {
-	deadline_clear(core, supervisor, LANE_GROUP);
+	deadline_clear(core, supervisor, TIMER_GROUP);
 	supervisor->op = OP_START;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->grouped && node_is_live(child))
@@ -114,16 +115,16 @@ mark_all(struct core *core, struct node *supervisor)
 		child->grouped = false;
 		if (child->absent || child->removing || child->deleted)
 			continue;
-		child->again = strategy_revives(child) && !child->kept_down;
+		child->restart_in_sequence = strategy_revives(child) && !child->kept_down;
 		child->kept_down = false;
 		child->manual = false;
-		if (child->again || node_is_down(child))
+		if (child->restart_in_sequence || node_is_down(child))
 			continue;
 		/* A temporary one is never started again (OTP O-20). */
 		if (child->up)
 			child->down_as = STATE_STOPPED;
 		child->up = false;
-		child->bounce = false;
+		child->restart_pending = false;
 	}
 }
 
@@ -144,16 +145,17 @@ rejoin(struct core *core, struct node *supervisor)
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->absent || child->removing || child->deleted || child->grouped)
 			continue;
-		if (child->again) {
+		if (child->restart_in_sequence) {
 			child->up = true;
 			child->automatic = true;
 			child->delay_ms = 0;
 		}
 		if (!child->up)
 			continue;
-		if (node_is_down(child) || (child->again && node_is_pending(child)))
+		if (node_is_down(child) ||
+		    (child->restart_in_sequence && node_is_pending(child)))
 			reconcile_set_state(core, child, STATE_WAITING);
-		if (child->again || child->state == STATE_WAITING)
+		if (child->restart_in_sequence || child->state == STATE_WAITING)
 			put_in_sequence(supervisor, child);
 	}
 }
@@ -166,7 +168,7 @@ wake_all(struct core *core, struct node *supervisor)
 	     at = node_next(core, supervisor, at)) {
 		/* The delay ended while no node below could be started. */
 		if (at != supervisor && at->state == STATE_BACKOFF && at->up &&
-		    !at->grouped && deadline_due(core, at, LANE_STATE) == 0)
+		    !at->grouped && deadline_due(core, at, TIMER_STATE) == 0)
 			at->start_now = true;
 		reconcile_queue(core, at);
 		/* What ended meanwhile can be told now. */
@@ -180,17 +182,17 @@ children_open(struct turn *turn, struct node *supervisor)
 {
 	struct core *core = turn->core;
 
-	supervisor->is_open = true;
+	supervisor->may_start_children = true;
 	suspend_below_end(core, supervisor);
-	if (supervisor->populated)
+	if (supervisor->children_started)
 		rejoin(core, supervisor);
 	else
 		start_anew(core, supervisor);
 	supervisor->cursor =
 	    supervisor->op == OP_STOP ? supervisor->last : supervisor->first;
-	if (supervisor->populated)
+	if (supervisor->children_started)
 		wake_all(core, supervisor);
-	supervisor->populated = true;
+	supervisor->children_started = true;
 	watch_restore(core, supervisor);
 	reconcile_queue(core, supervisor);
 }
@@ -203,7 +205,7 @@ children_group_due(struct turn *turn, struct node *supervisor)
 
 	if (supervisor->op != OP_DELAY)
 		return;
-	deadline_clear(core, supervisor, LANE_GROUP);
+	deadline_clear(core, supervisor, TIMER_GROUP);
 	if (supervisor->n_grouped > 0) {
 		/* A member is stopped after all, with children that had outlived it. */
 		supervisor->op = OP_STOP;
@@ -219,7 +221,7 @@ children_group_due(struct turn *turn, struct node *supervisor)
 		child->grouped = false;
 		if (!child->up)
 			continue;
-		child->bounce = false;
+		child->restart_pending = false;
 		reconcile_set_state(core, child, STATE_WAITING);
 		put_in_sequence(supervisor, child);
 	}
@@ -252,7 +254,7 @@ group_is_down(struct turn *turn, struct node *supervisor)
 			significant_group_stopped(turn, supervisor);
 		return;
 	}
-	deadline_arm(core, supervisor, LANE_GROUP, turn->now_ms,
+	deadline_arm(core, supervisor, TIMER_GROUP, turn->now_ms,
 	             supervisor->group_delay_ms);
 	/* The child that began the group may be removed from the configuration. */
 	leader = node_at(core, supervisor->group_leader);
@@ -288,8 +290,8 @@ advance_stop(struct turn *turn, struct node *supervisor)
 static bool
 is_to_go_down(const struct node *child)
 {
-	return child->again && !child->bounce && node_is_live(child) &&
-	       child->state != STATE_STOPPING;
+	return child->restart_in_sequence && !child->restart_pending &&
+	       node_is_live(child) && child->state != STATE_STOPPING;
 }
 
 static void
@@ -310,7 +312,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 				return;
 			}
 			if (child->state != STATE_WAITING) {
-				child->bounce = true;
+				child->restart_pending = true;
 				down_bring(turn, child);
 				/* Gone at once, or later. */
 				continue;
@@ -324,7 +326,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 	if (supervisor->n_sequenced > 0)
 		return;
 	/* Below a process that is not there yet the end of the sequence is no news. */
-	if (!supervisor->is_open)
+	if (!supervisor->may_start_children)
 		return;
 	supervisor->op = OP_NONE;
 	if (supervisor->phase == PHASE_CHILDREN)

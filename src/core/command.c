@@ -27,7 +27,7 @@ hurry_group(struct turn *turn, struct node *node)
 	struct node *supervisor = node_supervisor(turn->core, node);
 
 	if (node->grouped && supervisor->op == OP_DELAY)
-		deadline_arm(turn->core, supervisor, LANE_GROUP, turn->now_ms, 0);
+		deadline_arm(turn->core, supervisor, TIMER_GROUP, turn->now_ms, 0);
 }
 
 /* Make it come up: from stopped at once, from a backoff now, while stopping when gone. */
@@ -38,7 +38,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 
 	node->held = false;
 	node->deleted = false;
-	node->awake = true;
+	node->demanded = true;
 	if (!node_is_live(node) || node->state == STATE_STOPPING)
 		suspend_clear(core, node);
 	/* A start after a final end, or after a stop, begins anew (DECISIONS 49). */
@@ -49,7 +49,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 		node->up = true;
 		node->manual = true;
 		node->automatic = false;
-		node->bounce = node->grouped;
+		node->restart_pending = node->grouped;
 	} else if (node_is_pending(node)) {
 		node->up = true;
 		node->start_now = true;
@@ -58,10 +58,11 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 		if (node->grouped)
 			gate_leave(core, node);
 		hurry_group(turn, node);
-	} else if (!node->bounce && (node->state == STATE_STOPPING || !node->up)) {
+	} else if (!node->restart_pending &&
+	           (node->state == STATE_STOPPING || !node->up)) {
 		/* Its stop has begun, or waits for its turn. */
 		node->up = true;
-		node->bounce = true;
+		node->restart_pending = true;
 		node->manual = true;
 		node->automatic = false;
 		node->gave_up = false;
@@ -102,7 +103,7 @@ cancel_group(struct turn *turn, struct node *node)
 		if (!member->grouped)
 			continue;
 		member->up = false;
-		member->bounce = false;
+		member->restart_pending = false;
 		member->down_as = STATE_STOPPED;
 		reconcile_queue(core, member);
 		/* A stopped member changes no state, so its waiters are told here. */
@@ -117,7 +118,7 @@ is_to_be_opened(const struct core *core, const struct node *node)
 {
 	const struct node *supervisor = node_supervisor(core, node);
 
-	return supervisor->state == STATE_STARTING && !supervisor->is_open;
+	return supervisor->state == STATE_STARTING && !supervisor->may_start_children;
 }
 
 /* Make it go down and stay there, without anything having failed. */
@@ -126,10 +127,10 @@ command_want_down(struct turn *turn, struct node *node)
 {
 	cancel_group(turn, node);
 	node->kept_down = is_to_be_opened(turn->core, node);
-	if (node->up || node->bounce)
+	if (node->up || node->restart_pending)
 		node->down_as = STATE_STOPPED;
 	node->up = false;
-	node->bounce = false;
+	node->restart_pending = false;
 	node->start_now = false;
 	node->manual = false;
 	node->gave_up = false;
@@ -158,7 +159,7 @@ on_restart(struct turn *turn, struct node *node, const struct event *event)
 	if (node_is_live(node)) {
 		suspend_clear(turn->core, node);
 		node->up = true;
-		node->bounce = true;
+		node->restart_pending = true;
 		node->automatic = false;
 		node->manual = true;
 		node->resuming = false;
@@ -278,8 +279,8 @@ obey(struct turn *turn, struct node *node, const struct event *event)
 	case EVENT_PROBED:
 	case EVENT_HOOK_DONE:
 	case EVENT_REACT_DONE:
-	case EVENT_KNOCK:
-	case EVENT_REST:
+	case EVENT_DEMAND:
+	case EVENT_IDLE:
 	case EVENT_UNWAIT:
 	case EVENT_SHUTDOWN:
 	case EVENT_QUIT:
@@ -299,7 +300,7 @@ command_post(struct turn *turn, const struct event *event)
 		wait_remove(turn->core, event->token);
 		return;
 	}
-	if (event->kind == EVENT_KNOCK || event->kind == EVENT_REST) {
+	if (event->kind == EVENT_DEMAND || event->kind == EVENT_IDLE) {
 		demand_post(turn, event);
 		return;
 	}

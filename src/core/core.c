@@ -77,7 +77,7 @@ forget_failures(struct core *core, struct node *node)
 {
 	node->failures = 0;
 	node->shown_delay_ms = 0;
-	deadline_clear(core, node, LANE_RESET);
+	deadline_clear(core, node, TIMER_RESET);
 }
 
 /* ---- processes ----------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ on_spawned(struct turn *turn, struct node *node)
 		return;
 	}
 	if (node->spec.ready == READY_AFTER)
-		deadline_arm(core, node, LANE_READY, turn->now_ms,
+		deadline_arm(core, node, TIMER_READY, turn->now_ms,
 		             node->spec.ready_after_ms);
 	living_grant(turn, node, node->spec.start_timeout_ms);
 	living_spawned(turn, node);
@@ -274,8 +274,8 @@ post_process(struct turn *turn, struct node *node, const struct event *event)
 		break;
 	case EVENT_HOOK_DONE:
 	case EVENT_REACT_DONE:
-	case EVENT_KNOCK:
-	case EVENT_REST:
+	case EVENT_DEMAND:
+	case EVENT_IDLE:
 	case EVENT_BOOT:
 	case EVENT_TICK:
 	case EVENT_START:
@@ -306,7 +306,7 @@ on_state_due(struct turn *turn, struct node *node)
 
 	switch (node->state) {
 	case STATE_STARTING:
-		if (node->up && !node->bounce)
+		if (node->up && !node->restart_pending)
 			failure_handle(turn, node, &timeout, node);
 		break;
 	case STATE_STOPPING:
@@ -330,30 +330,30 @@ on_state_due(struct turn *turn, struct node *node)
 }
 
 static void
-on_due(struct turn *turn, struct node *node, enum lane lane)
+on_due(struct turn *turn, struct node *node, enum node_timer timer)
 {
-	switch (lane) {
-	case LANE_STATE:
+	switch (timer) {
+	case TIMER_STATE:
 		on_state_due(turn, node);
 		break;
-	case LANE_READY:
+	case TIMER_READY:
 		if (node->phase == PHASE_PROCESS)
 			up_step(turn, node);
 		break;
-	case LANE_RESET:
+	case TIMER_RESET:
 		forget_failures(turn->core, node);
 		break;
-	case LANE_GROUP:
+	case TIMER_GROUP:
 		children_group_due(turn, node);
 		break;
-	case LANE_HOOK:
+	case TIMER_HOOK:
 		hooks_due(turn, node);
 		break;
-	case LANE_WATCHDOG:
-	case LANE_HEALTH:
-		living_due(turn, node, lane);
+	case TIMER_WATCHDOG:
+	case TIMER_HEALTH:
+		living_due(turn, node, timer);
 		break;
-	case LANE_MAX:
+	case TIMER_MAX:
 		break;
 	}
 }
@@ -366,12 +366,12 @@ run_deadlines(struct turn *turn)
 
 	while (core->ticking) {
 		uint32_t slot;
-		enum lane lane;
+		enum node_timer timer;
 
 		if (!turn_has_room(turn))
 			return true;
-		if (deadline_next(core, turn->now_ms, &slot, &lane))
-			on_due(turn, node_at(core, slot), lane);
+		if (deadline_next(core, turn->now_ms, &slot, &timer))
+			on_due(turn, node_at(core, slot), timer);
 		else
 			core->ticking = false;
 	}
@@ -478,8 +478,8 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	case EVENT_UNWAIT:
 	case EVENT_SUSPEND:
 	case EVENT_RESUME:
-	case EVENT_KNOCK:
-	case EVENT_REST:
+	case EVENT_DEMAND:
+	case EVENT_IDLE:
 	case EVENT_KIND_MAX:
 		command_post(&turn, event);
 		break;

@@ -53,44 +53,44 @@ struct ref {
 	X(STATE_UNKILLABLE, "unkillable")
 enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 
-#define EVENT_KIND_MAP(X)                             \
-	X(EVENT_BOOT, "boot")                         \
-	X(EVENT_TICK, "tick")                         \
-	X(EVENT_SPAWNED, "spawned")                   \
-	X(EVENT_SPAWN_FAILED, "spawn_failed")         \
-	X(EVENT_READY, "ready")                       \
-	X(EVENT_EXITED, "exited")                     \
-	X(EVENT_GONE, "gone")                         \
-	X(EVENT_BACKOFF_RESET, "backoff_reset")       \
-	X(EVENT_STOP_SENT, "stop_sent")               \
-	/* of a process that lives: living.c */       \
-	X(EVENT_WATCHDOG, "watchdog")                 \
-	X(EVENT_WATCHDOG_TRIGGER, "watchdog_trigger") \
-	X(EVENT_WATCHDOG_EVERY, "watchdog_every")     \
-	X(EVENT_EXTEND, "extend")                     \
-	X(EVENT_SELF_REPORT, "self_report")           \
-	X(EVENT_PAUSED, "paused")                     \
-	X(EVENT_CONTINUED, "continued")               \
-	X(EVENT_PROBED, "probed")                     \
-	X(EVENT_HOOK_DONE, "hook_done")               \
-	X(EVENT_REACT_DONE, "react_done")             \
-	/* of an actor that starts on demand: demand.c */  \
-	X(EVENT_KNOCK, "knock")                       \
-	X(EVENT_REST, "rest")                         \
-	X(EVENT_START, "start")                       \
-	X(EVENT_STOP, "stop")                         \
-	X(EVENT_RESTART, "restart")                   \
-	X(EVENT_RESET, "reset")                       \
-	X(EVENT_KILL, "kill")                         \
-	X(EVENT_ADD, "add")                           \
-	X(EVENT_DELETE, "delete")                     \
-	X(EVENT_WAIT, "wait")                         \
-	X(EVENT_UNWAIT, "unwait")                     \
-	X(EVENT_SUSPEND, "suspend")                   \
-	X(EVENT_RESUME, "resume")                     \
-	X(EVENT_SHUTDOWN, "shutdown")                 \
-	X(EVENT_QUIT, "quit")                         \
-	/* before BOOT: unkillable.c */               \
+#define EVENT_KIND_MAP(X)                                 \
+	X(EVENT_BOOT, "boot")                             \
+	X(EVENT_TICK, "tick")                             \
+	X(EVENT_SPAWNED, "spawned")                       \
+	X(EVENT_SPAWN_FAILED, "spawn_failed")             \
+	X(EVENT_READY, "ready")                           \
+	X(EVENT_EXITED, "exited")                         \
+	X(EVENT_GONE, "gone")                             \
+	X(EVENT_BACKOFF_RESET, "backoff_reset")           \
+	X(EVENT_STOP_SENT, "stop_sent")                   \
+	/* of a process that lives: living.c */           \
+	X(EVENT_WATCHDOG, "watchdog")                     \
+	X(EVENT_WATCHDOG_TRIGGER, "watchdog_trigger")     \
+	X(EVENT_WATCHDOG_EVERY, "watchdog_every")         \
+	X(EVENT_EXTEND, "extend")                         \
+	X(EVENT_SELF_REPORT, "self_report")               \
+	X(EVENT_PAUSED, "paused")                         \
+	X(EVENT_CONTINUED, "continued")                   \
+	X(EVENT_PROBED, "probed")                         \
+	X(EVENT_HOOK_DONE, "hook_done")                   \
+	X(EVENT_REACT_DONE, "react_done")                 \
+	/* of an actor that starts on demand: demand.c */ \
+	X(EVENT_DEMAND, "demand")                         \
+	X(EVENT_IDLE, "idle")                             \
+	X(EVENT_START, "start")                           \
+	X(EVENT_STOP, "stop")                             \
+	X(EVENT_RESTART, "restart")                       \
+	X(EVENT_RESET, "reset")                           \
+	X(EVENT_KILL, "kill")                             \
+	X(EVENT_ADD, "add")                               \
+	X(EVENT_DELETE, "delete")                         \
+	X(EVENT_WAIT, "wait")                             \
+	X(EVENT_UNWAIT, "unwait")                         \
+	X(EVENT_SUSPEND, "suspend")                       \
+	X(EVENT_RESUME, "resume")                         \
+	X(EVENT_SHUTDOWN, "shutdown")                     \
+	X(EVENT_QUIT, "quit")                             \
+	/* before BOOT: unkillable.c */                   \
 	X(EVENT_LEFT, "left")
 enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
 
@@ -148,7 +148,7 @@ struct event {
 	uint32_t serial;
 	bool late;
 
-	/* KNOCK: an actor on standby is demanded; REST: the demand is over.  Neither
+	/* DEMAND: an actor on standby is demanded; IDLE: the demand is over.  Neither
 	 * event is about a process, and an actor in another state ignores both. */
 
 	/* actors at run time */
@@ -235,11 +235,12 @@ struct action {
 	enum reply_result result; /* REPLY */
 	int32_t status;           /* EXIT: exit status of supd */
 	uint32_t addition_index;  /* ADDED: index of the actor in the addition */
-	/* LISTEN: it waits until it is needed; that is to be told with EVENT_KNOCK. */
+	/* LISTEN: it waits until it is needed; that is to be told with EVENT_DEMAND. */
 	/* CLEAR: what a resume keeps (fd store, runtime directory) is given up now. */
 	bool is_final; /* CLEAR: it is down for good, else it is about to be started */
 	bool kept;     /* REMOVED: comes back when its supervisor starts anew */
-	bool bark;     /* STOP: because of the watchdog, so with watchdog_signal */
+	bool
+	    watchdog_expired; /* STOP: because of the watchdog, so with watchdog_signal */
 	/* PROBE: ask once for each serial, and say EVENT_PROBED. No actor is asked two
 	 * things at a time: a question makes those before it void. */
 	bool is_start; /* probe of readiness; else of health */
@@ -352,8 +353,8 @@ struct node_view {
 	bool sigstopped;    /* it was stopped, and not by supd */
 	bool probing;       /* a probe was asked for and not answered yet */
 	bool watchdog;      /* a watchdog is in force, from the file or the process */
-	bool asleep;        /* on standby: WAITING until it is demanded */
-	bool awake;         /* it starts on demand, and was needed */
+	bool on_standby;    /* on standby: WAITING until it is demanded */
+	bool demanded;      /* it starts on demand, and was needed */
 	uint32_t incarnation;
 	uint32_t generation;
 	uint64_t since_ms; /* when the state was entered */
@@ -376,7 +377,7 @@ struct node_view {
 	enum ready_mode ready_mode;
 	enum strategy strategy;
 	struct ref waits_for; /* WAITING: the elder sibling, else REF_NONE */
-	uint64_t lacks;       /* … and which of its needs are not met, a bit for each */
+	uint64_t unmet;       /* … and which of its needs are not met, a bit for each */
 	uint32_t children;
 	uint32_t watches;  /* so many others it watches, */
 	uint32_t watchers; /* and so many watch it */
@@ -413,7 +414,7 @@ void core_remove(struct core *core, struct ref ref, uint64_t now_ms);
 void core_hasten(struct core *core, struct ref ref);
 void core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation);
 uint32_t core_incarnation(const struct core *core, struct ref ref);
-void core_bounce(struct core *core, struct ref ref, uint64_t now_ms);
+void core_restart(struct core *core, struct ref ref, uint64_t now_ms);
 
 /* A turn. */
 void core_post(struct core *core, uint64_t now_ms, const struct event *event,
@@ -437,8 +438,8 @@ struct ref core_first_child(const struct core *core, struct ref ref);
 struct ref core_next_sibling(const struct core *core, struct ref ref);
 struct ref core_next(const struct core *core, struct ref top, struct ref ref);
 int core_compare_order(const struct core *core, struct ref a, struct ref b);
-struct ref core_lack_next(const struct core *core, struct ref ref, uint32_t need,
-                          struct ref prev);
+struct ref core_unmet_next(const struct core *core, struct ref ref, uint32_t need,
+                           struct ref prev);
 struct ref core_scope_next(const struct core *core, struct ref child, struct ref prev);
 size_t core_snapshot_bytes(const struct core *core);
 const char *core_check(const struct core *core);

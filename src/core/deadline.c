@@ -21,7 +21,7 @@ heap(const struct core *core)
 static uint32_t *
 position(const struct core *core, uint32_t id)
 {
-	return &node_at(core, id / LANE_MAX)->heap_at[id % LANE_MAX];
+	return &node_at(core, id / TIMER_MAX)->heap_at[id % TIMER_MAX];
 }
 
 static bool
@@ -74,45 +74,45 @@ sift_down(struct core *core, uint32_t i, struct deadline entry)
 }
 
 /* Clocks that stand still together with the process of their node. */
-static const bool stands_still[LANE_MAX] = {
-    [LANE_STATE] = true,    [LANE_READY] = true,  [LANE_RESET] = true,
-    [LANE_WATCHDOG] = true, [LANE_HEALTH] = true,
+static const bool stands_still[TIMER_MAX] = {
+    [TIMER_STATE] = true,    [TIMER_READY] = true,  [TIMER_RESET] = true,
+    [TIMER_WATCHDOG] = true, [TIMER_HEALTH] = true,
 };
 
 /* Clocks that count only the time in which the process could run. */
-static const bool counts_own_time[LANE_MAX] = {
-    [LANE_RESET] = true,
-    [LANE_WATCHDOG] = true,
-    [LANE_HEALTH] = true,
+static const bool counts_own_time[TIMER_MAX] = {
+    [TIMER_RESET] = true,
+    [TIMER_WATCHDOG] = true,
+    [TIMER_HEALTH] = true,
 };
 
 static bool
-is_held(const struct node *node, enum lane lane)
+is_held(const struct node *node, enum node_timer timer)
 {
-	return (node->clocks_held && stands_still[lane]) ||
-	       (node->clocks_stand && counts_own_time[lane]);
+	return (node->clocks_held && stands_still[timer]) ||
+	       (node->clocks_stand && counts_own_time[timer]);
 }
 
 /*
- * Set a deadline of the node, delay_ms from now, in place of the one it had in this lane.
+ * Set a deadline of the node, delay_ms from now, in place of the one that this timer had.
  * DURATION_INFINITE: none.  While its clocks are held, from their release on.
  */
 void
-deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t now_ms,
+deadline_arm(struct core *core, struct node *node, enum node_timer timer, uint64_t now_ms,
              uint64_t delay_ms)
 {
 	struct deadline entry = {
 	    .due_ms = now_ms + delay_ms,
 	    .armed = core->tick,
-	    .id = node_slot(core, node) * LANE_MAX + (uint32_t)lane,
+	    .id = node_slot(core, node) * TIMER_MAX + (uint32_t)timer,
 	};
 
-	deadline_clear(core, node, lane);
+	deadline_clear(core, node, timer);
 	if (delay_ms == UINT64_MAX)
 		return;
-	if (is_held(node, lane)) {
-		node->left_ms[lane] = delay_ms;
-		node->lanes_held |= 1u << lane;
+	if (is_held(node, timer)) {
+		node->left_ms[timer] = delay_ms;
+		node->timers_held |= 1u << timer;
 		return;
 	}
 	sift_up(core, core->heap_n++, entry);
@@ -120,16 +120,16 @@ deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t now_
 
 /* Forget a deadline; none is fine. */
 void
-deadline_clear(struct core *core, struct node *node, enum lane lane)
+deadline_clear(struct core *core, struct node *node, enum node_timer timer)
 {
-	uint32_t i = node->heap_at[lane];
+	uint32_t i = node->heap_at[timer];
 	struct deadline last;
 
-	node->lanes_held &= ~(1u << lane);
+	node->timers_held &= ~(1u << timer);
 	if (i == NONE)
 		return;
 	ASSERT(i < core->heap_n);
-	node->heap_at[lane] = NONE;
+	node->heap_at[timer] = NONE;
 	last = heap(core)[--core->heap_n];
 	if (i == core->heap_n)
 		return;
@@ -139,23 +139,23 @@ deadline_clear(struct core *core, struct node *node, enum lane lane)
 		sift_down(core, i, last);
 }
 
-/* Put off what is armed in this lane, if it would be due before delay_ms from now. */
+/* Put off what this timer is armed for, if it would be due before delay_ms from now. */
 void
-deadline_extend(struct core *core, struct node *node, enum lane lane, uint64_t now_ms,
-                uint64_t delay_ms)
+deadline_extend(struct core *core, struct node *node, enum node_timer timer,
+                uint64_t now_ms, uint64_t delay_ms)
 {
-	uint64_t due_ms = deadline_due(core, node, lane);
+	uint64_t due_ms = deadline_due(core, node, timer);
 
 	if ((due_ms != 0 && due_ms < now_ms + delay_ms) ||
-	    ((node->lanes_held >> lane & 1) != 0 && node->left_ms[lane] < delay_ms))
-		deadline_arm(core, node, lane, now_ms, delay_ms);
+	    ((node->timers_held >> timer & 1) != 0 && node->left_ms[timer] < delay_ms))
+		deadline_arm(core, node, timer, now_ms, delay_ms);
 }
 
-/* When a lane of the node is due, or 0 if nothing is armed there. */
+/* When a timer of the node is due, or 0 if nothing is armed there. */
 uint64_t
-deadline_due(const struct core *core, const struct node *node, enum lane lane)
+deadline_due(const struct core *core, const struct node *node, enum node_timer timer)
 {
-	uint32_t i = node->heap_at[lane];
+	uint32_t i = node->heap_at[timer];
 
 	return i == NONE ? 0 : heap(core)[i].due_ms;
 }
@@ -164,15 +164,15 @@ deadline_due(const struct core *core, const struct node *node, enum lane lane)
 static void
 look_again(struct core *core, struct node *node, uint64_t now_ms)
 {
-	for (int i = 0; i < LANE_MAX; i++) {
-		enum lane lane = (enum lane)i;
-		uint64_t due_ms = deadline_due(core, node, lane);
+	for (int i = 0; i < TIMER_MAX; i++) {
+		enum node_timer timer = (enum node_timer)i;
+		uint64_t due_ms = deadline_due(core, node, timer);
 
-		if (node->heap_at[lane] != NONE && is_held(node, lane))
-			deadline_arm(core, node, lane, now_ms,
+		if (node->heap_at[timer] != NONE && is_held(node, timer))
+			deadline_arm(core, node, timer, now_ms,
 			             due_ms > now_ms ? due_ms - now_ms : 0);
-		else if ((node->lanes_held >> i & 1) != 0 && !is_held(node, lane))
-			deadline_arm(core, node, lane, now_ms, node->left_ms[i]);
+		else if ((node->timers_held >> i & 1) != 0 && !is_held(node, timer))
+			deadline_arm(core, node, timer, now_ms, node->left_ms[i]);
 	}
 }
 
@@ -206,7 +206,8 @@ deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand
 
 /* Take the next one that is due at now_ms and was armed before this tick. */
 bool
-deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot, enum lane *ret_lane)
+deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
+              enum node_timer *ret_timer)
 {
 	const struct deadline *top = heap(core);
 	uint32_t id;
@@ -214,9 +215,9 @@ deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot, enum lane 
 	if (core->heap_n == 0 || top->due_ms > now_ms || top->armed >= core->tick)
 		return false;
 	id = top->id;
-	*ret_slot = id / LANE_MAX;
-	*ret_lane = (enum lane)(id % LANE_MAX);
-	deadline_clear(core, node_at(core, *ret_slot), *ret_lane);
+	*ret_slot = id / TIMER_MAX;
+	*ret_timer = (enum node_timer)(id % TIMER_MAX);
+	deadline_clear(core, node_at(core, *ret_slot), *ret_timer);
 	return true;
 }
 

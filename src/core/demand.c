@@ -2,8 +2,8 @@
 /* demand.c - actors that start on demand.
  *
  * The actor counts as ready while it waits for demand (DECISIONS 24); the shell listens
- * and posts EVENT_KNOCK.  After a failure the actor is restarted as usual; after a normal
- * end its work is done, and it waits again.
+ * and posts EVENT_DEMAND.  After a failure the actor is restarted as usual; after a
+ * normal end its work is done, and it waits again.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 bool
 demand_waits(const struct node *node)
 {
-	return node->spec.on_demand && !node->awake;
+	return node->spec.on_demand && !node->demanded;
 }
 
 /*
@@ -23,13 +23,13 @@ demand_waits(const struct node *node)
  * go on.  The shell is to listen for clients.
  */
 void
-demand_doze(struct turn *turn, struct node *node)
+demand_stand_by(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	node->bounce = false;
+	node->restart_pending = false;
 	node->automatic = false;
-	node->again = false;
+	node->restart_in_sequence = false;
 	node->manual = false;
 	node->start_now = false;
 	node->resuming = false;
@@ -38,7 +38,7 @@ demand_doze(struct turn *turn, struct node *node)
 	node->is_fresh = false;
 	suspend_decided(core, node);
 	reconcile_set_state(core, node, STATE_WAITING);
-	node->asleep = true;
+	node->on_standby = true;
 	reconcile_pass(core, node);
 	(void)turn_act(turn, ACTION_LISTEN, node);
 	/* Only from now on does the node count as ready. */
@@ -51,9 +51,9 @@ demand_doze(struct turn *turn, struct node *node)
 static void
 retire(struct turn *turn, struct node *node, uint64_t delay_ms)
 {
-	node->awake = false;
+	node->demanded = false;
 	node->up = true;
-	node->bounce = true;
+	node->restart_pending = true;
 	node->automatic = false;
 	node->manual = false;
 	node->resuming = false;
@@ -80,11 +80,11 @@ demand_done(struct turn *turn, struct node *node)
 
 /* The actor is demanded: it starts, unless it waits for something else, too. */
 static void
-knock(struct turn *turn, struct node *node)
+demand(struct turn *turn, struct node *node)
 {
-	if (!node->asleep || node->awake)
+	if (!node->on_standby || node->demanded)
 		return;
-	node->awake = true;
+	node->demanded = true;
 	reconcile_queue(turn->core, node);
 }
 
@@ -93,19 +93,19 @@ knock(struct turn *turn, struct node *node)
  * Only a supervisor with surviving children comes back to them first.
  */
 static void
-rest(struct turn *turn, struct node *node)
+idle(struct turn *turn, struct node *node)
 {
-	if (!node->spec.on_demand || !node->awake)
+	if (!node->spec.on_demand || !node->demanded)
 		return;
 	if (node_is_live(node) && node->state != STATE_STOPPING && !node_is_leaving(node))
 		retire(turn, node, 0);
-	else if (!node->populated || node_is_live(node))
-		node->awake = false;
+	else if (!node->children_started || node_is_live(node))
+		node->demanded = false;
 	/* Perhaps the node only waits for a need of its own. */
 	reconcile_queue(turn->core, node);
 }
 
-/* EVENT_KNOCK, EVENT_REST: only actors that start on demand obey them. */
+/* EVENT_DEMAND, EVENT_IDLE: only actors that start on demand obey them. */
 void
 demand_post(struct turn *turn, const struct event *event)
 {
@@ -113,18 +113,18 @@ demand_post(struct turn *turn, const struct event *event)
 
 	if (node == NULL)
 		return;
-	if (event->kind == EVENT_KNOCK)
-		knock(turn, node);
+	if (event->kind == EVENT_DEMAND)
+		demand(turn, node);
 	else
-		rest(turn, node);
+		idle(turn, node);
 }
 
 /* A new specification: an actor that starts at boot now does not wait for demand. */
 void
 demand_updated(struct core *core, struct node *node)
 {
-	if (node->spec.on_demand || !node->asleep)
+	if (node->spec.on_demand || !node->on_standby)
 		return;
-	node->awake = true;
+	node->demanded = true;
 	reconcile_queue(core, node);
 }

@@ -24,21 +24,21 @@ user_ended(struct core *core, struct node *user)
 void
 down_terminated(struct turn *turn, struct node *node)
 {
-	const bool was_born = node->born;
+	const bool was_started = node->started;
 
-	if (node->born) {
+	if (node->started) {
 		turn_report(turn, REPORT_STOPPED, node)->cause = *node_final_cause(node);
 		turn_report(turn, REPORT_TERMINATED, node)->cause =
 		    *node_final_cause(node);
-		node->born = false;
+		node->started = false;
 		wait_terminated(turn->core, node);
 	}
-	if (node->spec.keeps && node->ever)
+	if (node->spec.keeps && node->started_ever)
 		turn_act(turn, ACTION_CLEAR, node)->is_final = true;
 	if (!node->up)
 		dynamic_settled(turn, node);
 	/* Its supervisor is told first (D-05). */
-	watch_ended(turn->core, node, was_born);
+	watch_ended(turn->core, node, was_started);
 	if (!node->up)
 		significant_ended(turn, node);
 }
@@ -50,8 +50,8 @@ down_settle(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 
 	node->up = false;
-	node->bounce = false;
-	node->again = false;
+	node->restart_pending = false;
+	node->restart_in_sequence = false;
 	node->resuming = false;
 	node->was_up = false;
 	node->failing = false;
@@ -60,7 +60,7 @@ down_settle(struct turn *turn, struct node *node)
 	    node->ready && node->down_as == STATE_DONE && node->spec.ready == READY_EXIT;
 	node->manual = false;
 	node->start_now = false;
-	node->awake = false;
+	node->demanded = false;
 	node->brutal = false;
 	node->no_room = 0;
 	suspend_clear(core, node);
@@ -87,7 +87,7 @@ down_settle(struct turn *turn, struct node *node)
 enum node_state
 down_pending_state(const struct core *core, const struct node *node)
 {
-	if (node->again)
+	if (node->restart_in_sequence)
 		return STATE_WAITING;
 	if (node->grouped &&
 	    node_supervisor(core, node)->group_leader != node_slot(core, node))
@@ -99,7 +99,7 @@ down_pending_state(const struct core *core, const struct node *node)
 static void
 begin_delay(struct turn *turn, struct node *node)
 {
-	deadline_arm(turn->core, node, LANE_STATE, turn->now_ms, node->delay_ms);
+	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms, node->delay_ms);
 	/* An episode of no room is told once, when it begins. */
 	if (node->delay_ms > 0 && node->no_room == 0)
 		turn_report(turn, REPORT_BACKOFF, node)->delay_ms = node->delay_ms;
@@ -125,10 +125,10 @@ enter_backoff(struct turn *turn, struct node *node)
 		turn_report(turn, REPORT_STOPPED, node)->cause = node->end;
 	reconcile_set_state(core, node, down_pending_state(core, node));
 	node->ready = false;
-	if (node->again && node_supervisor(core, node)->op == OP_START) {
+	if (node->restart_in_sequence && node_supervisor(core, node)->op == OP_START) {
 		/* Its turn was here, and is again. */
 		node_supervisor(core, node)->cursor = node_supervisor(core, node)->first;
-	} else if (!node->grouped && !node->again) {
+	} else if (!node->grouped && !node->restart_in_sequence) {
 		begin_delay(turn, node);
 	}
 	reconcile_queue(core, node);
@@ -137,16 +137,16 @@ enter_backoff(struct turn *turn, struct node *node)
 
 /* Nothing of the node is left: down for good, or on its way up again. */
 static void
-be_gone(struct turn *turn, struct node *node)
+finish_stop(struct turn *turn, struct node *node)
 {
 	node->phase = PHASE_NONE;
-	node->is_open = false;
+	node->may_start_children = false;
 	if (!node->unkillable)
 		living_ended(turn->core, node);
 	if (!node_has_process(node))
 		pace_ended(turn, node, false);
 	/* All children are gone, so is the group operation on them. */
-	if (!node->populated) {
+	if (!node->children_started) {
 		node->op = OP_NONE;
 		dynamic_forget(turn->core, node);
 	}
@@ -163,7 +163,7 @@ send_kill(struct turn *turn, struct node *node)
 		return;
 	node->kill_sent = true;
 	turn_act(turn, ACTION_KILL, node)->life = node->life;
-	deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
+	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
 	             node->spec.kill_timeout_ms);
 }
 
@@ -180,7 +180,7 @@ send_stop(struct turn *turn, struct node *node)
 	}
 	action = turn_act(turn, ACTION_STOP, node);
 	action->life = node->life;
-	action->bark = node->barked;
+	action->watchdog_expired = node->watchdog_expired;
 	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
 		living_grant(turn, node, spec->shutdown_ms);
 }
@@ -203,7 +203,7 @@ down_stop_sent(struct turn *turn, struct node *node)
 {
 	if (node->phase == PHASE_END && !node->kill_sent &&
 	    node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
-		deadline_extend(turn->core, node, LANE_STATE, turn->now_ms,
+		deadline_extend(turn->core, node, TIMER_STATE, turn->now_ms,
 		                node->spec.shutdown_ms);
 }
 
@@ -214,7 +214,8 @@ down_stop_sent(struct turn *turn, struct node *node)
 static bool
 run_pre_hook(struct turn *turn, struct node *node)
 {
-	const bool is_there = node_has_process(node) ? node->main_alive : node->populated;
+	const bool is_there =
+	    node_has_process(node) ? node->main_alive : node->children_started;
 
 	node->phase = PHASE_PRE_STOP;
 	if (!node->ready || node->resuming || (node->gave_up && !node->retired))
@@ -242,11 +243,12 @@ run_post_hook(struct turn *turn, struct node *node)
 static bool
 dismiss(struct turn *turn, struct node *node)
 {
-	if (!node->populated || (node_comes_back(node) && node_keeps_children(node)))
+	if (!node->children_started ||
+	    (node_comes_back(node) && node_keeps_children(node)))
 		return false;
 	node->phase = PHASE_DISMISS;
 	if (!node_has_process(node) && node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
-		deadline_arm(turn->core, node, LANE_STATE, turn->now_ms,
+		deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
 		             node->spec.shutdown_ms);
 	children_stop(turn, node);
 	return true;
@@ -256,7 +258,7 @@ dismiss(struct turn *turn, struct node *node)
 static bool
 end_process(struct turn *turn, struct node *node)
 {
-	deadline_clear(turn->core, node, LANE_STATE);
+	deadline_clear(turn->core, node, TIMER_STATE);
 	node->phase = PHASE_END;
 	if (!node->alive || node->unkillable)
 		return false;
@@ -280,14 +282,14 @@ down_step(struct turn *turn, struct node *node)
 			return;
 		__attribute__((fallthrough));
 	case PHASE_END:
-		deadline_clear(turn->core, node, LANE_STATE);
+		deadline_clear(turn->core, node, TIMER_STATE);
 		if (run_post_hook(turn, node))
 			return;
 		__attribute__((fallthrough));
 	case PHASE_POST_STOP:
 		/* Meanwhile the goal may have become to stay down. */
 		if (!dismiss(turn, node))
-			be_gone(turn, node);
+			finish_stop(turn, node);
 		return;
 	case PHASE_NONE:
 	case PHASE_PRE_START:
@@ -306,9 +308,9 @@ is_over(const struct node *node)
 	if (node->alive || node->hook_serial != 0)
 		return false;
 	if (node_has_process(node))
-		return !node->populated ||
+		return !node->children_started ||
 		       (node_comes_back(node) && node_keeps_children(node));
-	return node_is_dead(node) && !node->populated;
+	return node_is_dead(node) && !node->children_started;
 }
 
 static void
@@ -317,12 +319,12 @@ begin_stop(struct turn *turn, struct node *node)
 	const bool has_hooks =
 	    node->spec.hooks != 0 && (node->ready || node->created) && !node->brutal;
 
-	node->is_open = false;
+	node->may_start_children = false;
 	/* Nodes below that were coming do not come now. */
 	turn->core->look_early = turn->core->look_early || node_is_supervisor(node);
 	suspend_end(turn, node);
 	if (is_over(node) && !has_hooks) {
-		be_gone(turn, node);
+		finish_stop(turn, node);
 		return;
 	}
 	reconcile_set_state(turn->core, node, STATE_STOPPING);

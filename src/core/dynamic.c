@@ -46,9 +46,10 @@ has_room(const struct core *core, const struct node *supervisor,
 static bool
 takes_children(const struct core *core, const struct node *node)
 {
-	if (!node_is_supervisor(node) || !node->populated || !node->up || node->bounce)
+	if (!node_is_supervisor(node) || !node->children_started || !node->up ||
+	    node->restart_pending)
 		return false;
-	return node->is_open && reconcile_takes_starts(core, node);
+	return node->may_start_children && reconcile_takes_starts(core, node);
 }
 
 static void
@@ -172,10 +173,10 @@ dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
 	if (node->is_added) {
 		core_remove(core, node_ref(core, node), turn->now_ms);
 	} else {
-		if (node->up || node->bounce)
+		if (node->up || node->restart_pending)
 			node->down_as = STATE_STOPPED;
 		node->up = false;
-		node->bounce = false;
+		node->restart_pending = false;
 		node->deleted = true;
 		strategy_leave(core, node);
 		reconcile_queue(core, node);

@@ -108,7 +108,7 @@ static void
 stay_failed(struct node *node)
 {
 	node->up = false;
-	node->bounce = false;
+	node->restart_pending = false;
 	node->down_as = STATE_FAILED;
 }
 
@@ -148,7 +148,7 @@ is_finished(const struct node *origin)
 
 /* The failed process is not coming back by itself: it is down, or going down. */
 static void
-lay_down(struct turn *turn, struct node *origin)
+stop_origin(struct turn *turn, struct node *origin)
 {
 	if (!node_is_live(origin) || !is_finished(origin))
 		return;
@@ -161,16 +161,16 @@ lay_down(struct turn *turn, struct node *origin)
  * up that outlive that restart are restarted, too, in their turn (A-20).
  */
 static void
-take_along(struct turn *turn, struct node *origin, const struct node *top)
+restart_survivors(struct turn *turn, struct node *origin, const struct node *top)
 {
 	struct core *core = turn->core;
 
 	for (struct node *at = origin; at != top; at = node_supervisor(core, at))
-		at->again = at->up && !at->grouped &&
-		            at->spec.restart != RESTART_TEMPORARY &&
-		            node_keeps_children(node_supervisor(core, at));
-	if (!origin->again)
-		lay_down(turn, origin);
+		at->restart_in_sequence = at->up && !at->grouped &&
+		                          at->spec.restart != RESTART_TEMPORARY &&
+		                          node_keeps_children(node_supervisor(core, at));
+	if (!origin->restart_in_sequence)
+		stop_origin(turn, origin);
 	else if (is_finished(origin))
 		down_bring(turn, origin);
 }
@@ -190,9 +190,9 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 		return 0;
 	delay_ms = pace_delay(turn, origin, decision);
 	origin->up = true;
-	origin->bounce = true;
+	origin->restart_pending = true;
 	origin->automatic = false;
-	origin->again = false;
+	origin->restart_in_sequence = false;
 	origin->delay_ms = delay_ms;
 	origin->resuming = origin->ready && !origin->gave_up;
 	/* A first attempt that failed counts as passed (DECISIONS 18). */
@@ -205,7 +205,7 @@ static void
 carry_out_stop(struct turn *turn, struct node *node, const struct decision *decision)
 {
 	stay_failed(node);
-	node->natural = decision->reason == DECIDED_TEMPORARY;
+	node->exited_by_itself = decision->reason == DECIDED_TEMPORARY;
 	/* Nodes below that were coming do not come now. */
 	turn->core->look_early = true;
 	if (decision->reason == DECIDED_TEMPORARY ||
@@ -281,7 +281,7 @@ static void
 freeze_others(struct core *core, struct node *node, struct node *origin,
               enum directive directive)
 {
-	if (directive == DIRECTIVE_RESUME && origin->bounce) {
+	if (directive == DIRECTIVE_RESUME && origin->restart_pending) {
 		suspend_others(core, origin);
 		suspend_below(core, origin);
 	}
@@ -319,31 +319,31 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 		wait_failed(turn->core, node, cause);
 	switch (decision->directive) {
 	case DIRECTIVE_RESUME:
-		if (origin->bounce && node_is_down(origin))
+		if (origin->restart_pending && node_is_down(origin))
 			down_come_back(turn, origin);
-		else if (origin->bounce)
+		else if (origin->restart_pending)
 			down_bring(turn, origin);
 		else if (is_finished(origin))
-			lay_down(turn, origin);
+			stop_origin(turn, origin);
 		else if (origin->phase == PHASE_POST_START)
 			up_step(turn, origin);
 		/* The process lives on with a clean slate. */
-		if (!origin->bounce)
+		if (!origin->restart_pending)
 			origin->failing = false;
 		break;
 	case DIRECTIVE_RESTART:
 		if (origin != node)
-			take_along(turn, origin, node);
+			restart_survivors(turn, origin, node);
 		strategy_restart(turn, node, delay_ms);
 		break;
 	case DIRECTIVE_STOP:
 		if (origin != node)
-			lay_down(turn, origin);
+			stop_origin(turn, origin);
 		carry_out_stop(turn, node, decision);
 		break;
 	case DIRECTIVE_ESCALATE:
 		/* Only an exceeded intensity is handled by escalating. */
-		lay_down(turn, origin);
+		stop_origin(turn, origin);
 		give_up(turn, supervisor, node);
 		break;
 	case DIRECTIVE_MAX:
@@ -379,14 +379,14 @@ report_escalated(struct turn *turn, const struct node *supervisor, struct node *
  * too.  A restart of the node now would keep its own supervisor from ever being down.
  */
 static void
-absorb(struct turn *turn, struct node *node, struct node *origin,
-       const struct cause *cause)
+merge_into_stop(struct turn *turn, struct node *node, struct node *origin,
+                const struct cause *cause)
 {
 	wait_failed(turn->core, origin, cause);
 	if (reconcile_is_doomed(turn->core, node) || !node->up)
-		lay_down(turn, origin);
+		stop_origin(turn, origin);
 	else if (node != origin)
-		take_along(turn, origin, node);
+		restart_survivors(turn, origin, node);
 }
 
 /* Does the start of the supervisor fail, with children that it has started already? */
@@ -448,7 +448,7 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		struct node *supervisor = node_supervisor(turn->core, node);
 
 		if (failure_is_moot(turn, node)) {
-			absorb(turn, node, origin, cause);
+			merge_into_stop(turn, node, origin, cause);
 			return;
 		}
 		decide(turn, node, origin, cause, &decision);
@@ -463,7 +463,7 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		if (decision.reason == DECIDED_INTENSITY) {
 			if (!failure_is_moot(turn, supervisor))
 				break;
-			absorb(turn, supervisor, origin, cause);
+			merge_into_stop(turn, supervisor, origin, cause);
 			return;
 		}
 		/* This level is passed: the supervisor fails, and its own decides. */
@@ -531,11 +531,11 @@ restart_normal(struct turn *turn, struct node *node)
 		return;
 	}
 	if (decision.reason == DECIDED_INTENSITY && failure_is_moot(turn, supervisor)) {
-		absorb(turn, supervisor, node, &node->end);
+		merge_into_stop(turn, supervisor, node, &node->end);
 		return;
 	}
 	if (decision.reason == DECIDED_INTENSITY) {
-		lay_down(turn, node);
+		stop_origin(turn, node);
 		give_up(turn, supervisor, node);
 		return;
 	}
@@ -563,9 +563,9 @@ failure_normal_end(struct turn *turn, struct node *node)
 		restart_normal(turn, node);
 		return;
 	}
-	node->natural = !failure_is_moot(turn, node);
+	node->exited_by_itself = !failure_is_moot(turn, node);
 	node->up = false;
-	node->bounce = false;
+	node->restart_pending = false;
 	node->down_as = STATE_DONE;
 	down_bring(turn, node);
 }

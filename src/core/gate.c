@@ -66,11 +66,12 @@ needs_of(const struct core *core, const struct node *node)
 static bool
 is_as_far(const struct node *node, enum need need)
 {
-	const bool is_up = node->up && !node->bounce &&
-	                   (node->state == STATE_STARTING || node->state == STATE_RUNNING);
+	const bool is_up =
+	    node->up && !node->restart_pending &&
+	    (node->state == STATE_STARTING || node->state == STATE_RUNNING);
 
 	/* An on-demand actor on standby counts as ready. */
-	if (node->asleep)
+	if (node->on_standby)
 		return need != NEED_COMPLETED;
 	/* Left behind, with a process that SIGKILL did not end: it has not ended yet. */
 	if (node->unkillable)
@@ -115,7 +116,7 @@ next_replica(const struct core *core, uint64_t name, const struct node *prev)
  * the need is met, or no actor has the name.
  */
 static struct node *
-find_lack(const struct core *core, const struct need_spec *need, bool *ret_met)
+find_unmet(const struct core *core, const struct need_spec *need, bool *ret_met)
 {
 	struct node *target = watch_find_named(core, need->target);
 	struct node *replica;
@@ -137,14 +138,14 @@ find_lack(const struct core *core, const struct need_spec *need, bool *ret_met)
 
 /* The first of its needs that is not met, or n_needs. */
 static uint32_t
-first_lack(const struct core *core, const struct node *node)
+first_unmet(const struct core *core, const struct node *node)
 {
 	const struct need_spec *needs = needs_of(core, node);
 	bool is_met = true;
 	uint32_t i = 0;
 
 	for (; i < node->spec.n_needs; i++) {
-		(void)find_lack(core, &needs[i], &is_met);
+		(void)find_unmet(core, &needs[i], &is_met);
 		if (!is_met)
 			break;
 	}
@@ -156,18 +157,18 @@ first_lack(const struct core *core, const struct node *node)
  * turn has come.
  */
 uint64_t
-gate_lacks(const struct core *core, const struct node *node)
+gate_unmet(const struct core *core, const struct node *node)
 {
 	const struct need_spec *needs = needs_of(core, node);
-	uint64_t lacks = 0;
+	uint64_t unmet = 0;
 
 	for (uint32_t i = 0; i < node->spec.n_needs; i++) {
 		bool is_met;
 
-		(void)find_lack(core, &needs[i], &is_met);
-		lacks |= (uint64_t)!is_met << i;
+		(void)find_unmet(core, &needs[i], &is_met);
+		unmet |= (uint64_t)!is_met << i;
 	}
-	return lacks;
+	return unmet;
 }
 
 /*
@@ -175,7 +176,7 @@ gate_lacks(const struct core *core, const struct node *node)
  * where the need is met, and where no actor has the name.
  */
 struct ref
-core_lack_next(const struct core *core, struct ref ref, uint32_t need, struct ref prev)
+core_unmet_next(const struct core *core, struct ref ref, uint32_t need, struct ref prev)
 {
 	const struct node *node = node_lookup(core, ref);
 	const struct node *at = node_find(core, prev);
@@ -186,7 +187,7 @@ core_lack_next(const struct core *core, struct ref ref, uint32_t need, struct re
 		return REF_NONE;
 	spec = &needs_of(core, node)[need];
 	if (at == NULL) {
-		at = find_lack(core, spec, &is_met);
+		at = find_unmet(core, spec, &is_met);
 		return at == NULL ? REF_NONE : node_ref(core, at);
 	}
 	if (at->spec.name == spec->target)
@@ -203,42 +204,42 @@ static void
 enter(struct core *core, struct node *node, uint64_t name)
 {
 	const uint32_t slot = node_slot(core, node);
-	uint32_t *link = &names_of(core, name)->gated;
+	uint32_t *link = &names_of(core, name)->blocked;
 	struct node *next;
 
-	node->awaits = name;
-	node->prev_gated = NONE;
-	for (; *link != NONE && *link > slot; link = &node_in(core, *link)->next_gated)
-		node->prev_gated = *link;
-	node->next_gated = *link;
+	node->blocked_on = name;
+	node->prev_blocked = NONE;
+	for (; *link != NONE && *link > slot; link = &node_in(core, *link)->next_blocked)
+		node->prev_blocked = *link;
+	node->next_blocked = *link;
 	next = node_at(core, *link);
 	if (next != NULL)
-		next->prev_gated = slot;
+		next->prev_blocked = slot;
 	*link = slot;
 }
 
 static void
 leave(struct core *core, struct node *node)
 {
-	struct node *next = node_at(core, node->next_gated);
-	struct node *prev = node_at(core, node->prev_gated);
+	struct node *next = node_at(core, node->next_blocked);
+	struct node *prev = node_at(core, node->prev_blocked);
 
-	*(prev != NULL ? &prev->next_gated : &names_of(core, node->awaits)->gated) =
-	    node->next_gated;
+	*(prev != NULL ? &prev->next_blocked
+	               : &names_of(core, node->blocked_on)->blocked) = node->next_blocked;
 	if (next != NULL)
-		next->prev_gated = node->prev_gated;
-	node->next_gated = node->prev_gated = NONE;
+		next->prev_blocked = node->prev_blocked;
+	node->next_blocked = node->prev_blocked = NONE;
 }
 
 /* It is held up no longer, or in another state: whatever it waits for is not this. */
 void
 gate_leave(struct core *core, struct node *node)
 {
-	if (!node->gated)
+	if (!node->is_blocked)
 		return;
 	leave(core, node);
-	node->gated = false;
-	core->n_gated--;
+	node->is_blocked = false;
+	core->n_blocked--;
 }
 
 /*
@@ -248,20 +249,21 @@ gate_leave(struct core *core, struct node *node)
 bool
 gate_admits(struct core *core, struct node *node)
 {
-	const uint32_t lack = first_lack(core, node);
+	const uint32_t unmet = first_unmet(core, node);
 	uint64_t name;
 
-	if (lack == node->spec.n_needs)
+	if (unmet == node->spec.n_needs)
 		return true;
-	name = needs_of(core, node)[lack].target;
-	core->look_gates = core->look_gates || !node->gated || node->awaits != name;
-	if (node->gated) {
+	name = needs_of(core, node)[unmet].target;
+	core->recheck_needs =
+	    core->recheck_needs || !node->is_blocked || node->blocked_on != name;
+	if (node->is_blocked) {
 		leave(core, node);
 	} else {
 		if (node->state != STATE_WAITING)
 			reconcile_set_state(core, node, STATE_WAITING);
-		node->gated = true;
-		core->n_gated++;
+		node->is_blocked = true;
+		core->n_blocked++;
 	}
 	enter(core, node, name);
 	return false;
@@ -279,10 +281,10 @@ gate_start(struct turn *turn, struct node *node)
 		return;
 	}
 	if (demand_waits(node)) {
-		demand_doze(turn, node);
+		demand_stand_by(turn, node);
 		return;
 	}
-	node->asleep = false;
+	node->on_standby = false;
 	if (gate_admits(turn->core, node))
 		up_start(turn, node);
 }
@@ -297,7 +299,7 @@ gate_is_next(const struct core *core, const struct node *node)
 	const struct node *parent = node_parent(core, node);
 	const struct node *turn = parent == NULL ? NULL : node_at(core, parent->cursor);
 
-	if (!node->gated || node->grouped || parent == NULL)
+	if (!node->is_blocked || node->grouped || parent == NULL)
 		return false;
 	if (node->sequenced && (parent->op != OP_START ||
 	                        (turn != NULL && turn->index < node->index)))
@@ -306,16 +308,16 @@ gate_is_next(const struct core *core, const struct node *node)
 }
 
 static void
-look_at_those_who_await(struct core *core, uint64_t name)
+recheck_blocked_on(struct core *core, uint64_t name)
 {
-	struct node *at = node_at(core, names_of(core, name)->gated);
+	struct node *at = node_at(core, names_of(core, name)->blocked);
 
 	if (name == 0 || at == NULL)
 		return;
-	while (at->next_gated != NONE)
-		at = node_in(core, at->next_gated);
-	for (; at != NULL; at = node_at(core, at->prev_gated)) {
-		if (at->awaits != name)
+	while (at->next_blocked != NONE)
+		at = node_in(core, at->next_blocked);
+	for (; at != NULL; at = node_at(core, at->prev_blocked)) {
+		if (at->blocked_on != name)
 			continue;
 		reconcile_queue(core, at);
 		/* In a sequence the supervisor starts the node. */
@@ -328,12 +330,12 @@ look_at_those_who_await(struct core *core, uint64_t name)
 void
 gate_state_changed(struct core *core, const struct node *node)
 {
-	if (core->n_gated == 0)
+	if (core->n_blocked == 0)
 		return;
-	look_at_those_who_await(core, node->spec.name);
-	look_at_those_who_await(core, node->spec.base);
+	recheck_blocked_on(core, node->spec.name);
+	recheck_blocked_on(core, node->spec.base);
 	if (node_is_pending(node) || node_is_down(node))
-		core->look_gates = true;
+		core->recheck_needs = true;
 }
 
 /* The node is no more, nor can it be held up. */
@@ -363,10 +365,10 @@ void
 gate_take_spec(struct core *core, struct node *node, const struct need_spec *needs)
 {
 	copy_needs(core, node, needs);
-	if (!node->gated || node->removing)
+	if (!node->is_blocked || node->removing)
 		return;
 	reconcile_queue(core, node);
-	core->look_gates = true;
+	core->recheck_needs = true;
 }
 
 /* Its needs are copied out of the pool of another core. */
@@ -387,8 +389,8 @@ gate_move(struct core *core)
 		if (!node->used)
 			continue;
 		gate_named(core, node);
-		if (node->gated)
-			enter(core, node, node->awaits);
+		if (node->is_blocked)
+			enter(core, node, node->blocked_on);
 	}
 }
 
@@ -404,18 +406,18 @@ find_blocker(const struct core *core, const struct node *node, bool *ret_late)
 {
 	const struct node *parent = node_parent(core, node);
 	const struct node *blocker;
-	uint32_t lack;
+	uint32_t unmet;
 	bool is_met;
 
 	*ret_late = node->removing || node->state == STATE_BACKOFF ||
 	            (node_is_down(node) && !watch_is_coming(core, node));
 	if (*ret_late)
 		return NULL;
-	if (node->gated) {
-		lack = first_lack(core, node);
-		if (lack == node->spec.n_needs)
+	if (node->is_blocked) {
+		unmet = first_unmet(core, node);
+		if (unmet == node->spec.n_needs)
 			return NULL;
-		blocker = find_lack(core, &needs_of(core, node)[lack], &is_met);
+		blocker = find_unmet(core, &needs_of(core, node)[unmet], &is_met);
 		*ret_late = blocker == NULL;
 		return blocker;
 	}
@@ -424,7 +426,7 @@ find_blocker(const struct core *core, const struct node *node, bool *ret_late)
 		return node_at(core, node->cursor);
 	if (node->state == STATE_STARTING || node_is_live(node) || parent == NULL)
 		return NULL;
-	if (!parent->is_open)
+	if (!parent->may_start_children)
 		return parent;
 	blocker = parent->op == OP_START ? node_at(core, parent->cursor) : NULL;
 	return blocker == node ? NULL : blocker;
@@ -451,17 +453,17 @@ holds_up_others(const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
 
-	return node->gated && node->sequenced && parent != NULL &&
+	return node->is_blocked && node->sequenced && parent != NULL &&
 	       parent->spec.strategy == STRATEGY_ONE_FOR_ONE;
 }
 
 /* True if this node or a node below is held up. */
 static bool
-has_gated(const struct core *core, const struct node *top)
+has_blocked(const struct core *core, const struct node *top)
 {
 	for (const struct node *node = top; node != NULL;
 	     node = node_next(core, top, node))
-		if (node->gated)
+		if (node->is_blocked)
 			return true;
 	return false;
 }
@@ -482,7 +484,7 @@ let_others_go_on(struct core *core, struct node *node)
 	     at = node_supervisor(core, at))
 		if (at->state == STATE_WAITING)
 			top = node_supervisor(core, at);
-	if (has_gated(core, top))
+	if (has_blocked(core, top))
 		suspend_decided(core, node);
 }
 
@@ -495,8 +497,8 @@ let_others_go_on(struct core *core, struct node *node)
 void
 gate_look(struct core *core)
 {
-	core->look_gates = false;
-	for (uint32_t slot = 0; slot < core->top && core->n_gated > 0; slot++) {
+	core->recheck_needs = false;
+	for (uint32_t slot = 0; slot < core->top && core->n_blocked > 0; slot++) {
 		struct node *node = node_in(core, slot);
 
 		if (!node->used)
@@ -513,29 +515,30 @@ gate_look(struct core *core)
 const char *
 gate_check(const struct core *core)
 {
-	uint32_t gated = 0, listed = 0;
+	uint32_t blocked = 0, listed = 0;
 
 	for (uint32_t slot = 0; slot < core->top; slot++) {
 		const struct node *node = node_in(core, slot);
 
-		if (!node->used || !node->gated)
+		if (!node->used || !node->is_blocked)
 			continue;
-		gated++;
+		blocked++;
 		if (node->state != STATE_WAITING || (node->grouped && node->up))
 			return "one is held up by its needs that is not waiting";
 		if (node->up && !node->queued && gate_is_next(core, node) &&
-		    first_lack(core, node) == node->spec.n_needs)
+		    first_unmet(core, node) == node->spec.n_needs)
 			return "one waits for what is there";
 	}
 	for (uint32_t i = 0; i < core->size.nodes; i++) {
 		const struct names *names =
 		    (const struct names *)core_block(core, core->names_at) + i;
 
-		for (const struct node *at = node_at(core, names->gated); at != NULL;
-		     at = node_at(core, at->next_gated))
-			listed += at->gated && at->awaits % core->size.nodes == i;
+		for (const struct node *at = node_at(core, names->blocked); at != NULL;
+		     at = node_at(core, at->next_blocked))
+			listed +=
+			    at->is_blocked && at->blocked_on % core->size.nodes == i;
 	}
-	if (gated != core->n_gated || listed != gated)
+	if (blocked != core->n_blocked || listed != blocked)
 		return "wrong count of those who are held up";
 	return NULL;
 }

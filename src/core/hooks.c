@@ -138,7 +138,7 @@ hooks_run(struct turn *turn, struct node *node, enum hook hook)
 	node->hook_late = false;
 	action = turn_act(turn, ACTION_HOOK, node);
 	describe(core, node, action);
-	deadline_arm(core, node, LANE_HOOK, turn->now_ms, node->spec.hook_timeout_ms);
+	deadline_arm(core, node, TIMER_HOOK, turn->now_ms, node->spec.hook_timeout_ms);
 	return true;
 }
 
@@ -149,7 +149,7 @@ hooks_kill(struct turn *turn, struct node *node)
 	if (node->hook_serial == 0 || node->hook_killed)
 		return;
 	node->hook_killed = true;
-	deadline_clear(turn->core, node, LANE_HOOK);
+	deadline_clear(turn->core, node, TIMER_HOOK);
 	turn_act(turn, ACTION_HOOK_KILL, node)->serial = node->hook_serial;
 }
 
@@ -239,7 +239,7 @@ hooks_done(struct turn *turn, const struct event *event)
 	if (node == NULL || node->hook_serial == 0 || node->hook_serial != event->serial)
 		return;
 	node->hook_serial = 0;
-	deadline_clear(turn->core, node, LANE_HOOK);
+	deadline_clear(turn->core, node, TIMER_HOOK);
 	failed = event->error != 0 || event->signal != 0 || event->code != 0;
 	failed = node->hook_killed ? node->hook_late : failed;
 	if (failed && waits_for_room(turn, node, &cause))

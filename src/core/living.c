@@ -39,26 +39,26 @@ static void
 arm_watchdog(struct core *core, struct node *node)
 {
 	if (is_lived_in(node))
-		deadline_arm(core, node, LANE_WATCHDOG, core->now_ms,
+		deadline_arm(core, node, TIMER_WATCHDOG, core->now_ms,
 		             node->watchdog_ms == 0 ? UINT64_MAX : node->watchdog_ms);
 }
 
 /* It was silent for too long, or says that this is how it is to be treated. */
 static void
-bark(struct turn *turn, struct node *node)
+watchdog_expired(struct turn *turn, struct node *node)
 {
 	const struct cause cause = {.kind = CAUSE_WATCHDOG, .code = -1};
 
-	node->barked = true;
+	node->watchdog_expired = true;
 	/* A single silence is a single failure, whether the clock or the process tells of
 	 * it. */
-	deadline_clear(turn->core, node, LANE_WATCHDOG);
+	deadline_clear(turn->core, node, TIMER_WATCHDOG);
 	failure_handle(turn, node, &cause, node);
 	if (failure_is_moot(turn, node))
 		return;
 	/* After a mere escalation the process goes on, and its watchdog, too. */
-	node->barked = false;
-	if (deadline_due(turn->core, node, LANE_WATCHDOG) == 0)
+	node->watchdog_expired = false;
+	if (deadline_due(turn->core, node, TIMER_WATCHDOG) == 0)
 		arm_watchdog(turn->core, node);
 }
 
@@ -90,7 +90,7 @@ arm_health(struct core *core, struct node *node)
 
 	if (!is_lived_in(node))
 		return;
-	deadline_arm(core, node, LANE_HEALTH, core->now_ms,
+	deadline_arm(core, node, TIMER_HEALTH, core->now_ms,
 	             health->on ? health->initial_delay_ms + phase_ms(core, node)
 	                        : UINT64_MAX);
 }
@@ -122,7 +122,7 @@ core_probe(const struct core *core, struct ref ref, struct action *ret)
 
 /* True if the actor is probed in its current state. */
 static bool
-is_asked(const struct node *node)
+is_probed(const struct node *node)
 {
 	if (node->state == STATE_STARTING)
 		return node->phase == PHASE_PROCESS && node->spec.ready == READY_PROBED;
@@ -156,8 +156,8 @@ arm_next_probe(struct core *core, struct node *node)
 	const uint64_t interval = interval_ms(node);
 	const uint64_t since_ms = core->now_ms - node->probed_ms;
 
-	if (is_asked(node))
-		deadline_arm(core, node, LANE_HEALTH, core->now_ms,
+	if (is_probed(node))
+		deadline_arm(core, node, TIMER_HEALTH, core->now_ms,
 		             interval - since_ms % interval);
 }
 
@@ -169,8 +169,8 @@ living_frozen(struct core *core, struct node *node)
 	if (!node->probing)
 		return;
 	node->probing = false;
-	if (is_asked(node))
-		deadline_arm(core, node, LANE_HEALTH, core->now_ms, interval_ms(node));
+	if (is_probed(node))
+		deadline_arm(core, node, TIMER_HEALTH, core->now_ms, interval_ms(node));
 }
 
 /* The clocks stand while the process is stopped, and go on from there. */
@@ -238,7 +238,7 @@ on_probed(struct turn *turn, struct node *node, const struct event *event)
 	arm_next_probe(turn->core, node);
 	if (event->code == PROBED_UNKNOWN)
 		return;
-	if (!is_asked(node))
+	if (!is_probed(node))
 		return;
 	if (!node->probe_is_start && is_good)
 		count_good(node);
@@ -272,7 +272,7 @@ living_grant(struct turn *turn, struct node *node, uint64_t granted_ms)
 {
 	const uint64_t bound_ms = (UINT64_MAX - turn->now_ms) / CORE_EXTEND_FACTOR;
 
-	deadline_arm(turn->core, node, LANE_STATE, turn->now_ms, granted_ms);
+	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms, granted_ms);
 	node->extend_until_ms = granted_ms > bound_ms
 	                            ? UINT64_MAX
 	                            : turn->now_ms + granted_ms * CORE_EXTEND_FACTOR;
@@ -290,7 +290,7 @@ on_extend(struct core *core, struct node *node, uint64_t period_ms)
 		period_ms = most_ms;
 	if (node->phase == PHASE_PROCESS ||
 	    (node->phase == PHASE_END && !node->kill_sent))
-		deadline_extend(core, node, LANE_STATE, core->now_ms, period_ms);
+		deadline_extend(core, node, TIMER_STATE, core->now_ms, period_ms);
 }
 
 /* A signal stopped it that supd did not send. */
@@ -350,7 +350,7 @@ living_post(struct turn *turn, struct node *node, const struct event *event)
 		arm_watchdog(turn->core, node);
 	else if (event->kind == EVENT_WATCHDOG_TRIGGER &&
 	         (node->state == STATE_STARTING || is_lived_in(node)))
-		bark(turn, node);
+		watchdog_expired(turn, node);
 	else if (event->kind == EVENT_WATCHDOG_EVERY)
 		on_every(turn->core, node, event->period_ms);
 	else if (event->kind == EVENT_EXTEND)
@@ -367,10 +367,10 @@ living_post(struct turn *turn, struct node *node, const struct event *event)
 
 /* The watchdog expired, or the time for a probe has come. */
 void
-living_due(struct turn *turn, struct node *node, enum lane lane)
+living_due(struct turn *turn, struct node *node, enum node_timer timer)
 {
-	if (lane == LANE_WATCHDOG)
-		bark(turn, node);
+	if (timer == TIMER_WATCHDOG)
+		watchdog_expired(turn, node);
 	else
 		probe(turn, node);
 }
@@ -379,10 +379,10 @@ living_due(struct turn *turn, struct node *node, enum lane lane)
 
 /* A new process is asked for: nothing is held against it. */
 void
-living_born(struct node *node)
+living_renewed(struct node *node)
 {
 	node->sigstopped = false;
-	node->barked = false;
+	node->watchdog_expired = false;
 	node->probing = false;
 	node->unready_error = 0;
 	node->unready_key[0] = '\0';
@@ -396,7 +396,7 @@ void
 living_spawned(struct turn *turn, struct node *node)
 {
 	if (node->spec.ready == READY_PROBED)
-		deadline_arm(turn->core, node, LANE_HEALTH, turn->now_ms, 0);
+		deadline_arm(turn->core, node, TIMER_HEALTH, turn->now_ms, 0);
 }
 
 /* It is ready: from now on it has to report, and is asked. */
@@ -414,7 +414,7 @@ living_ready(struct core *core, struct node *node)
 void
 living_resume(struct turn *turn, struct node *node, const struct cause *cause)
 {
-	node->barked = false;
+	node->watchdog_expired = false;
 	if (node->phase == PHASE_PROCESS && node->spawned)
 		living_grant(turn, node, node->spec.start_timeout_ms);
 	if (cause->kind == CAUSE_STOPPED && node->sigstopped) {

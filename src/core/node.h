@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* node.h - inside the decision room: the tree as one block, and a turn over it.
  *
- * A node has a goal (`up`, `bounce`), which failures, commands and reloads change, and a
- * state, which advance() in reconcile.c moves there.  Links are slots; NONE ends a list.
+ * A node has a goal (`up`, `restart_pending`), which failures, commands and reloads
+ * change, and a state, which advance() in reconcile.c moves there.  Links are slots; NONE
+ * ends a list.
  */
 #ifndef CORE_NODE_H
 #define CORE_NODE_H
@@ -18,15 +19,15 @@
 #define SUSPENDS_MAX 1000000
 
 /* What a deadline of a node is for; a node has at most one of each. */
-enum lane {
-	LANE_STATE,    /* start timeout, stop timeout, restart due: by state */
-	LANE_READY,    /* ready: after */
-	LANE_RESET,    /* healthy for long enough: forget the backoff */
-	LANE_GROUP,    /* supervisors: the group's delay is over */
-	LANE_HOOK,     /* the hook under way has had its time */
-	LANE_WATCHDOG, /* the process has to send WATCHDOG=1 before this */
-	LANE_HEALTH,   /* the next probe */
-	LANE_MAX
+enum node_timer {
+	TIMER_STATE,    /* start timeout, stop timeout, restart due: by state */
+	TIMER_READY,    /* ready: after */
+	TIMER_RESET,    /* healthy for long enough: forget the backoff */
+	TIMER_GROUP,    /* supervisors: the group's delay is over */
+	TIMER_HOOK,     /* the hook under way has had its time */
+	TIMER_WATCHDOG, /* the process has to send WATCHDOG=1 before this */
+	TIMER_HEALTH,   /* the next probe */
+	TIMER_MAX
 };
 
 /*
@@ -88,18 +89,16 @@ struct node {
 
 	/* goal */
 	bool up;
-	bool bounce;    /* down first, then up again */
-	bool automatic; /* the bounce is a restart by policy: counted in `restarts` */
+	bool restart_pending; /* down first, then up again */
+	bool automatic;       /* the restart is by policy: counted in `restarts` */
 	bool held;
-	bool resuming; /* the bounce is a resume: its children are left alone */
-	/* restart_in_sequence: to be restarted when its turn comes in the supervisor's
-	 * start */
-	bool again;
+	bool resuming; /* the restart is a resume: its children are left alone */
+	bool restart_in_sequence; /* when its turn comes in the supervisor's start */
 	bool manual;   /* started by hand: a failed start is final */
 	bool start_now;    /* do not wait for the backoff */
 	bool kept_down;    /* stopped while its supervisor came up: not started with it */
 	bool brutal;       /* whatever it takes, at once */
-	bool awake;        /* it starts on demand, and is needed */
+	bool demanded;     /* it starts on demand, and is needed */
 	uint64_t delay_ms; /* before it comes up again */
 	enum node_state down_as;
 
@@ -107,10 +106,10 @@ struct node {
 	enum node_state state;
 	enum phase phase;
 	uint64_t since_ms;
-	bool asleep;    /* WAITING until it is needed, and as good as ready */
-	bool born;      /* started in this incarnation, not terminated yet */
-	bool natural;   /* exited by itself, without a stop */
-	bool ever;      /* started at all */
+	bool on_standby;       /* WAITING until it is needed, and as good as ready */
+	bool started;          /* in this incarnation, and not terminated yet */
+	bool exited_by_itself; /* without a stop */
+	bool started_ever;     /* in any incarnation */
 	bool ready;     /* since the newest start */
 	bool was_ready; /* since its supervisor started */
 	bool was_up;    /* ready at least once in this incarnation */
@@ -134,7 +133,7 @@ struct node {
 	bool hook_late; /* killed, because its time was over */
 	/* state, while it lives: living.c */
 	bool sigstopped;       /* by somebody else */
-	bool barked;           /* is to be ended because of its watchdog */
+	bool watchdog_expired; /* is to be ended because of its watchdog */
 	bool probing;          /* a probe is under way, … */
 	bool probe_is_start;   /* … a probe of readiness */
 	uint32_t probe_serial; /* of the newest probe, … */
@@ -178,8 +177,9 @@ struct node {
 	bool sequenced; /* a start in the sequence that has not passed yet */
 
 	/* as a supervisor */
-	bool populated; /* its children were started, and not stopped with it since */
-	bool is_open;   /* and may start: everything before them is done */
+	bool children_started; /* its children were started, and not stopped with it since
+	                        */
+	bool may_start_children; /* and may start: everything before them is done */
 	bool hasty;     /* the rest of them is killed */
 	enum operation op;
 	uint32_t cursor;
@@ -202,16 +202,16 @@ struct node {
 	uint32_t watchers;     /* … watches with this node as target */
 	uint32_t next_named;   /* the next node with its name in the same bucket */
 	uint32_t next_replica; /* … of those of the same replicas, or the same bucket */
-	bool gated;            /* it waits for somebody of … */
-	uint64_t awaits;       /* … this name, head of the list in the bucket */
-	uint32_t next_gated, prev_gated;
+	bool is_blocked;       /* by an unmet need: it waits for an actor of … */
+	uint64_t blocked_on;   /* … this name, head of the list in the bucket */
+	uint32_t next_blocked, prev_blocked;
 	uint32_t n_watchers;
 	uint32_t n_due;   /* ends that the watcher has not taken yet */
 	bool rewatch;     /* one of its watches has to be looked at */
 	uint32_t running; /* the watch with a running command; NONE */
-	uint32_t heap_at[LANE_MAX];
-	uint64_t left_ms[LANE_MAX]; /* of the deadlines that are held */
-	uint32_t lanes_held;        /* set of lanes */
+	uint32_t heap_at[TIMER_MAX];
+	uint64_t left_ms[TIMER_MAX]; /* of the deadlines that are held */
+	uint32_t timers_held;        /* set of timers */
 	uint64_t extend_until_ms; /* a start or stop timeout is not put off any longer */
 	bool clocks_held;
 };
@@ -219,7 +219,7 @@ struct node {
 struct deadline {
 	uint64_t due_ms;
 	uint64_t armed; /* the tick it was armed in */
-	uint32_t id;    /* slot * LANE_MAX + lane */
+	uint32_t id;    /* slot * TIMER_MAX + timer */
 };
 
 struct waiter {
@@ -239,7 +239,7 @@ struct names {
 	uint32_t nodes;
 	uint32_t replicas;
 	uint32_t watches;
-	uint32_t gated;
+	uint32_t blocked;
 };
 
 /* How far a watch has come with the present incarnation of its watcher. */
@@ -313,8 +313,8 @@ struct core {
 	uint32_t n_unkillable; /* nodes with `unkillable` */
 	uint64_t n_told; /* to watchers, ever */
 	bool look_early; /* a node that was coming may not come any more */
-	bool look_gates; /* nor who is needed */
-	uint32_t n_gated;
+	bool recheck_needs; /* … nor a node that is needed */
+	uint32_t n_blocked;
 
 	/* offsets from the start of the block */
 	uint64_t nodes_at, queue_at, heap_at, waiters_at, watches_at, names_at, pool_at;
@@ -418,7 +418,8 @@ node_is_down(const struct node *node)
 static inline bool
 node_is_leaving(const struct node *node)
 {
-	return !node->up || node->bounce || node->grouped || node->again;
+	return !node->up || node->restart_pending || node->grouped ||
+	       node->restart_in_sequence;
 }
 
 /* It was to be added at run time, and is not: it failed before it was ready. */
@@ -432,7 +433,8 @@ node_is_refused(const struct node *node)
 static inline bool
 node_comes_back(const struct node *node)
 {
-	return node->up && !node->removing && (node->bounce || node->again);
+	return node->up && !node->removing &&
+	       (node->restart_pending || node->restart_in_sequence);
 }
 
 /* It may have children. */
@@ -463,7 +465,7 @@ static inline bool
 node_keeps_children(const struct node *node)
 {
 	/* The children of a sleeping on-demand supervisor are not kept. */
-	if (node->spec.on_demand && !node->awake)
+	if (node->spec.on_demand && !node->demanded)
 		return false;
 	return node->resuming || node->spec.keep_children != KEEP_NO;
 }
@@ -498,17 +500,18 @@ void dynamic_forget(struct core *core, struct node *supervisor);
 struct node *dynamic_first(const struct core *core, const struct node *supervisor);
 
 /* deadline.c */
-void deadline_arm(struct core *core, struct node *node, enum lane lane, uint64_t now_ms,
-                  uint64_t delay_ms);
-void deadline_clear(struct core *core, struct node *node, enum lane lane);
-void deadline_extend(struct core *core, struct node *node, enum lane lane,
+void deadline_arm(struct core *core, struct node *node, enum node_timer timer,
+                  uint64_t now_ms, uint64_t delay_ms);
+void deadline_clear(struct core *core, struct node *node, enum node_timer timer);
+void deadline_extend(struct core *core, struct node *node, enum node_timer timer,
                      uint64_t now_ms, uint64_t delay_ms);
 void deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand);
-uint64_t deadline_due(const struct core *core, const struct node *node, enum lane lane);
+uint64_t deadline_due(const struct core *core, const struct node *node,
+                      enum node_timer timer);
 void deadline_hold(struct core *core, struct node *node, uint64_t now_ms);
 void deadline_release(struct core *core, struct node *node, uint64_t now_ms);
 bool deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
-                   enum lane *ret_lane);
+                   enum node_timer *ret_timer);
 
 /* decider.c */
 struct decision {
@@ -530,8 +533,8 @@ bool decider_names_errno(const struct core *core, const struct node *node, int32
 /* living.c */
 void living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event);
 void living_post(struct turn *turn, struct node *node, const struct event *event);
-void living_due(struct turn *turn, struct node *node, enum lane lane);
-void living_born(struct node *node);
+void living_due(struct turn *turn, struct node *node, enum node_timer timer);
+void living_renewed(struct node *node);
 void living_grant(struct turn *turn, struct node *node, uint64_t granted_ms);
 void living_spawned(struct turn *turn, struct node *node);
 void living_ready(struct core *core, struct node *node);
@@ -583,7 +586,7 @@ void gate_leave(struct core *core, struct node *node);
 void gate_state_changed(struct core *core, const struct node *node);
 void gate_node_freed(struct core *core, struct node *node);
 void gate_look(struct core *core);
-uint64_t gate_lacks(const struct core *core, const struct node *node);
+uint64_t gate_unmet(const struct core *core, const struct node *node);
 const char *gate_check(const struct core *core);
 
 /* up.c */
@@ -592,7 +595,7 @@ void up_step(struct turn *turn, struct node *node);
 
 /* demand.c */
 bool demand_waits(const struct node *node);
-void demand_doze(struct turn *turn, struct node *node);
+void demand_stand_by(struct turn *turn, struct node *node);
 void demand_done(struct turn *turn, struct node *node);
 void demand_post(struct turn *turn, const struct event *event);
 void demand_updated(struct core *core, struct node *node);

@@ -96,7 +96,7 @@ pace_delay(struct turn *turn, struct node *node, const struct decision *decision
 	if (node->failures < UINT32_MAX)
 		node->failures++;
 	/* However long it lives on: it is not healthy any more. */
-	deadline_clear(turn->core, node, LANE_RESET);
+	deadline_clear(turn->core, node, TIMER_RESET);
 	return node->shown_delay_ms;
 }
 
@@ -108,7 +108,7 @@ pace_forget(struct core *core, struct node *node)
 	node->shown_delay_ms = 0;
 	node->guard_n = 0;
 	window_clear(&node->limit);
-	deadline_clear(core, node, LANE_RESET);
+	deadline_clear(core, node, TIMER_RESET);
 }
 
 /* The node is started by a person: nothing of before is held against it. */
@@ -149,7 +149,7 @@ pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *ca
 	/* This was no attempt: a failure of the next may still be a failure of the first
 	 * start. */
 	node->attempts--;
-	node->bounce = true;
+	node->restart_pending = true;
 	node->automatic = false;
 	/* As any first attempt that failed (DECISIONS 18). */
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE)

@@ -61,7 +61,7 @@ restart(struct turn *turn, struct node *node, bool confirmed)
 		return;
 	}
 	node->up = true;
-	node->bounce = true;
+	node->restart_pending = true;
 	node->automatic = true;
 	node->manual = false;
 	node->delay_ms =

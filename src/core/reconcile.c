@@ -59,13 +59,13 @@ reconcile_set_state(struct core *core, struct node *node, enum node_state state)
 	bool was_live = node_is_live(node);
 
 	gate_leave(core, node);
-	deadline_clear(core, node, LANE_STATE);
-	deadline_clear(core, node, LANE_READY);
+	deadline_clear(core, node, TIMER_STATE);
+	deadline_clear(core, node, TIMER_READY);
 	/* One that is suspended was ready before, and will go on. */
 	if (!is_ready_state(node->state) || !is_ready_state(state)) {
-		deadline_clear(core, node, LANE_RESET);
-		deadline_clear(core, node, LANE_WATCHDOG);
-		deadline_clear(core, node, LANE_HEALTH);
+		deadline_clear(core, node, TIMER_RESET);
+		deadline_clear(core, node, TIMER_WATCHDOG);
+		deadline_clear(core, node, TIMER_HEALTH);
 	}
 	if (parent != NULL) {
 		parent->n_live -= was_live;
@@ -76,7 +76,7 @@ reconcile_set_state(struct core *core, struct node *node, enum node_state state)
 	if (state != node->state)
 		node->since_ms = core->now_ms;
 	node->state = state;
-	node->asleep = false;
+	node->on_standby = false;
 	if (parent != NULL) {
 		parent->n_live += node_is_live(node);
 		parent->n_pending += node_is_pending(node);
@@ -114,7 +114,7 @@ reconcile_takes_starts(const struct core *core, const struct node *node)
 	if (core->shutting_down && node_slot(core, node) == CORE_USER)
 		return false;
 	for (; above != NULL; above = node_parent(core, above))
-		if (!above->is_open || !above->up || above->bounce)
+		if (!above->may_start_children || !above->up || above->restart_pending)
 			return false;
 	return true;
 }
@@ -129,12 +129,12 @@ reconcile_is_doomed(const struct core *core, const struct node *node)
 	const struct node *above = node_parent(core, node);
 
 	for (; above != NULL; above = node_parent(core, above)) {
-		if (above->is_open && above->up && !above->bounce)
+		if (above->may_start_children && above->up && !above->restart_pending)
 			continue;
-		if (!above->up || !above->populated)
+		if (!above->up || !above->children_started)
 			return true;
 		/* A supervisor that has gone further has kept its children already. */
-		if ((above->is_open || above->phase == PHASE_PRE_STOP) &&
+		if ((above->may_start_children || above->phase == PHASE_PRE_STOP) &&
 		    !node_keeps_children(above))
 			return true;
 	}
@@ -166,23 +166,23 @@ advance_down(struct turn *turn, struct node *node)
 /* True if a pending start may skip its delay: demand for a sleeping actor, or an explicit
  * start during backoff. */
 static bool
-is_called(const struct node *node)
+may_start_now(const struct node *node)
 {
-	return node->asleep ? node->awake
-	                    : node->start_now && node->state == STATE_BACKOFF;
+	return node->on_standby ? node->demanded
+	                        : node->start_now && node->state == STATE_BACKOFF;
 }
 
 static void
 advance_pending(struct turn *turn, struct node *node)
 {
 	if (!node->up || node->removing) {
-		if (!node->populated) {
+		if (!node->children_started) {
 			down_settle(turn, node);
 			return;
 		}
 		down_wait_turn(turn->core, node);
 		down_bring(turn, node);
-	} else if ((is_called(node) && !node->grouped &&
+	} else if ((may_start_now(node) && !node->grouped &&
 	            reconcile_takes_starts(turn->core, node)) ||
 	           gate_is_next(turn->core, node)) {
 		gate_start(turn, node);
@@ -192,7 +192,7 @@ advance_pending(struct turn *turn, struct node *node)
 static void
 advance_live(struct turn *turn, struct node *node)
 {
-	bool wants_down = !node->up || node->bounce;
+	bool wants_down = !node->up || node->restart_pending;
 
 	if (node->state == STATE_STOPPING) {
 		if (node->brutal)
@@ -230,7 +230,7 @@ look_around(struct core *core)
 {
 	if (core->look_early)
 		watch_look_early(core);
-	if (core->look_gates)
+	if (core->recheck_needs)
 		gate_look(core);
 }
 

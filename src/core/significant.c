@@ -44,10 +44,10 @@ void
 significant_ended(struct turn *turn, struct node *child)
 {
 	struct node *supervisor = node_parent(turn->core, child);
-	const bool is_natural = child->natural;
+	const bool by_itself = child->exited_by_itself;
 
-	child->natural = false;
-	if (!is_natural || !child->spec.significant || supervisor == NULL ||
+	child->exited_by_itself = false;
+	if (!by_itself || !child->spec.significant || supervisor == NULL ||
 	    failure_is_moot(turn, supervisor) || supervisor->gave_up ||
 	    !is_time_to_end(turn->core, supervisor))
 		return;
@@ -76,7 +76,7 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 		supervisor->has_failure = true;
 		supervisor->failure = leader->failure;
 		supervisor->up = false;
-		supervisor->bounce = false;
+		supervisor->restart_pending = false;
 		supervisor->down_as = STATE_FAILED;
 		down_bring(turn, supervisor);
 	}

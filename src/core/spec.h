@@ -280,7 +280,7 @@ struct spec {
 	bool
 	    significant; /* its end by itself counts for its supervisor's auto_shutdown */
 	bool keeps;      /* it has an fd store or a runtime directory */
-	bool on_demand;  /* its process starts when it is needed: EVENT_KNOCK */
+	bool on_demand;  /* its process starts when it is needed: EVENT_DEMAND */
 	uint32_t hooks;  /* bit per enum hook that is configured */
 	uint64_t hook_timeout_ms; /* of each of them; DURATION_INFINITE: none */
 	const struct watch_spec

@@ -42,10 +42,10 @@ join_group(struct turn *turn, struct node *supervisor, struct node *member)
 {
 	reconcile_pass(turn->core, member);
 	member->start_now = false;
-	member->again = false;
+	member->restart_in_sequence = false;
 	member->resuming = false;
-	member->asleep = false;
-	if (!member->up && node_is_pending(member) && member->populated)
+	member->on_standby = false;
+	if (!member->up && node_is_pending(member) && member->children_started)
 		down_wait_turn(turn->core, member);
 	if (!member->grouped && node_is_live(member))
 		supervisor->n_grouped++;
@@ -82,7 +82,7 @@ begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
 {
 	struct core *core = turn->core;
 
-	deadline_clear(core, supervisor, LANE_GROUP);
+	deadline_clear(core, supervisor, TIMER_GROUP);
 	supervisor->op = OP_STOP;
 	supervisor->cursor = supervisor->last;
 	supervisor->group_delay_ms = delay_ms;
@@ -105,10 +105,10 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	struct node *supervisor = node_supervisor(core, node);
 
 	node->up = true;
-	node->bounce = true;
+	node->restart_pending = true;
 	node->automatic = true;
 	node->manual = false;
-	node->again = false;
+	node->restart_in_sequence = false;
 	node->resuming = false;
 	node->delay_ms = delay_ms;
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
@@ -127,7 +127,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 			continue;
 		if (strategy_revives(member)) {
 			member->up = true;
-			member->bounce = true;
+			member->restart_pending = true;
 			member->automatic = true;
 			member->manual = false;
 			member->gave_up = member == node && member->gave_up;
@@ -135,7 +135,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 			if (member->up)
 				member->down_as = STATE_STOPPED;
 			member->up = false;
-			member->bounce = false;
+			member->restart_pending = false;
 			wait_state_changed(core, member);
 			if (node_is_down(member))
 				continue;
@@ -176,10 +176,10 @@ strategy_stop(struct turn *turn, struct node *node)
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
-		if (member != node && (member->up || member->bounce))
+		if (member != node && (member->up || member->restart_pending))
 			member->down_as = STATE_STOPPED;
 		member->up = false;
-		member->bounce = false;
+		member->restart_pending = false;
 		if (member != node)
 			member->gave_up = false;
 		/* A stopped member changes no state, so its waiters are told here. */
@@ -255,7 +255,7 @@ strategy_leave(struct core *core, struct node *node)
 		supervisor->group_leader = NONE;
 		supervisor->group_index = NONE;
 	}
-	deadline_clear(core, supervisor, LANE_GROUP);
+	deadline_clear(core, supervisor, TIMER_GROUP);
 	supervisor->op = OP_STOP;
 	supervisor->cursor = supervisor->last;
 	reconcile_queue(core, supervisor);

@@ -90,7 +90,7 @@ suspend_others(struct core *core, struct node *node)
 	node->decided = true;
 	supervisor->deciding++;
 	core->n_suspends++;
-	core->look_gates = true;
+	core->recheck_needs = true;
 	look_below(core, supervisor);
 }
 
@@ -104,7 +104,7 @@ suspend_below(struct core *core, struct node *node)
 		return;
 	node->own_failure = true;
 	core->n_suspends++;
-	core->look_gates = true;
+	core->recheck_needs = true;
 	look_below(core, node);
 }
 

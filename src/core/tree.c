@@ -22,7 +22,7 @@ lay_out(struct core *core, const struct core_size *size)
 	core->queue_at = at;
 	at += ALIGNED(sizeof(uint32_t) * size->nodes);
 	core->heap_at = at;
-	at += ALIGNED(sizeof(struct deadline) * size->nodes * LANE_MAX);
+	at += ALIGNED(sizeof(struct deadline) * size->nodes * TIMER_MAX);
 	core->waiters_at = at;
 	at += ALIGNED(sizeof(struct waiter) * size->waiters);
 	core->watches_at = at;
@@ -176,8 +176,8 @@ take_slot(struct core *core)
 	node->watches = NONE;
 	node->running = NONE;
 	node->watchers = NONE;
-	for (int lane = 0; lane < LANE_MAX; lane++)
-		node->heap_at[lane] = NONE;
+	for (int timer = 0; timer < TIMER_MAX; timer++)
+		node->heap_at[timer] = NONE;
 	node->incarnation = 1;
 	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
 	node->since_ms = core->now_ms;
@@ -359,12 +359,12 @@ core_pool_in_use(const struct core *core)
 void
 node_join(struct core *core, struct node *supervisor, struct node *node)
 {
-	if (supervisor->populated) {
+	if (supervisor->children_started) {
 		node->up = node->spec.enabled;
 		if (strategy_joins(core, node)) {
 			/* A group is on its way down: it comes up together with it. */
 			node->grouped = true;
-			node->bounce = node->up;
+			node->restart_pending = node->up;
 		} else if (node->up && supervisor->op == OP_START) {
 			/* In a sequence the node waits for its elder siblings. */
 			reconcile_set_state(core, node, STATE_WAITING);
@@ -482,10 +482,10 @@ core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 	core->now_ms = now_ms;
 	dynamic_remove(core, top);
 	core->look_early = true;
-	if (top->up || top->bounce)
+	if (top->up || top->restart_pending)
 		top->down_as = STATE_STOPPED;
 	top->up = false;
-	top->bounce = false;
+	top->restart_pending = false;
 	strategy_leave(core, top);
 }
 
@@ -520,7 +520,7 @@ core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
 {
 	struct node *node = node_find(core, ref);
 
-	ASSERT(node != NULL && !node->ever);
+	ASSERT(node != NULL && !node->started_ever);
 	node->incarnation = incarnation;
 }
 
@@ -529,7 +529,7 @@ core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
  * that was stopped by hand is started (DECISIONS 20), a held one stays as it is.
  */
 void
-core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
+core_restart(struct core *core, struct ref ref, uint64_t now_ms)
 {
 	struct node *node = node_find(core, ref);
 
@@ -544,7 +544,7 @@ core_bounce(struct core *core, struct ref ref, uint64_t now_ms)
 	if (node_is_down(node))
 		node->grouped = node->grouped || strategy_joins(core, node);
 	node->up = true;
-	node->bounce = node_is_live(node) || node->grouped;
+	node->restart_pending = node_is_live(node) || node->grouped;
 	node->automatic = false;
 	node->resuming = false;
 	node->delay_ms = 0;
@@ -566,8 +566,8 @@ node_free(struct turn *turn, struct node *node)
 	watch_node_freed(core, node);
 	gate_node_freed(core, node);
 	reconcile_pass(core, node);
-	for (int lane = 0; lane < LANE_MAX; lane++)
-		deadline_clear(core, node, (enum lane)lane);
+	for (int timer = 0; timer < TIMER_MAX; timer++)
+		deadline_clear(core, node, (enum node_timer)timer);
 	if (node->state == STATE_FAILED)
 		parent->n_failed--;
 	unlink_child(core, node);

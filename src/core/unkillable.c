@@ -70,7 +70,7 @@ unkillable_leave(struct turn *turn, struct node *node)
 {
 	if (node->phase != PHASE_END)
 		return;
-	deadline_clear(turn->core, node, LANE_STATE);
+	deadline_clear(turn->core, node, TIMER_STATE);
 	node->created = false;
 	node->phase = PHASE_POST_STOP;
 	down_step(turn, node);
@@ -108,7 +108,7 @@ unkillable_gone(struct turn *turn, struct node *node)
 	if (node_is_live(node))
 		return;
 	/* Of an actor that has not begun nothing terminates. */
-	if (node->born)
+	if (node->started)
 		down_terminated(turn, node);
 	else if (!node->up)
 		dynamic_settled(turn, node);

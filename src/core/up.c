@@ -12,21 +12,21 @@ void
 up_start(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
-	const bool begins = !node->born;
+	const bool begins = !node->started;
 
-	if (begins && node->ever)
+	if (begins && node->started_ever)
 		node->incarnation++;
 	/* A stop of before is forgotten now that their supervisor begins anew. */
 	CHILDREN_FOREACH (core, node, child)
 		child->kept_down = false;
 	node->restarts += node->automatic;
-	node->born = true;
-	node->ever = true;
+	node->started = true;
+	node->started_ever = true;
 	node->automatic = false;
-	node->bounce = false;
-	node->again = false;
+	node->restart_pending = false;
+	node->restart_in_sequence = false;
 	node->start_now = false;
-	node->awake = true;
+	node->demanded = true;
 	if (node->spec.keeps && !node->resuming)
 		(void)turn_act(turn, ACTION_CLEAR, node);
 	node->brutal = false;
@@ -34,7 +34,7 @@ up_start(struct turn *turn, struct node *node)
 	node->created = false;
 	node->gave_up = false;
 	node->retired = false;
-	node->natural = false;
+	node->exited_by_itself = false;
 	node->down_as = STATE_STOPPED;
 	node->attempts++;
 	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
@@ -75,7 +75,7 @@ create(struct turn *turn, struct node *node)
 	node->main_alive = true;
 	node->spawned = false;
 	node->kill_sent = false;
-	living_born(node);
+	living_renewed(node);
 	turn_act(turn, ACTION_SPAWN, node)->life = node->life;
 }
 
@@ -105,13 +105,13 @@ be_ready(struct turn *turn, struct node *node)
 	}
 	reconcile_set_state(core, node, STATE_RUNNING);
 	if (node->failures > 0 && !node->spec.backoff.manual_reset)
-		deadline_arm(core, node, LANE_RESET, turn->now_ms,
+		deadline_arm(core, node, TIMER_RESET, turn->now_ms,
 		             node->spec.backoff.reset_after_ms);
 	living_ready(core, node);
 	(void)turn_report(turn, REPORT_READY, node);
 	/* A node with a restart queued in the supervisor's start sequence keeps its
 	 * place. */
-	if (!node->again)
+	if (!node->restart_in_sequence)
 		reconcile_pass(core, node);
 	reconcile_queue_parent(core, node);
 	/* A node that becomes ready during a suspend is suspended now. */
@@ -141,9 +141,9 @@ up_step(struct turn *turn, struct node *node)
 			create(turn, node);
 		return;
 	case PHASE_PROCESS:
-		deadline_clear(turn->core, node, LANE_STATE);
-		deadline_clear(turn->core, node, LANE_READY);
-		deadline_clear(turn->core, node, LANE_HEALTH);
+		deadline_clear(turn->core, node, TIMER_STATE);
+		deadline_clear(turn->core, node, TIMER_READY);
+		deadline_clear(turn->core, node, TIMER_HEALTH);
 		if (run_post_hook(turn, node))
 			return;
 		break;

@@ -36,8 +36,8 @@ start_due(const struct core *core, const struct node *node)
 	if (node->state != STATE_BACKOFF)
 		return 0;
 	if (node->grouped)
-		return deadline_due(core, node_parent(core, node), LANE_GROUP);
-	return deadline_due(core, node, LANE_STATE);
+		return deadline_due(core, node_parent(core, node), TIMER_GROUP);
+	return deadline_due(core, node, TIMER_STATE);
 }
 
 /* The sibling that a waiting child waits for. */
@@ -103,7 +103,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 		ret_view->state = STATE_UNKILLABLE;
 	ret_view->unkillable = node->unkillable;
 	ret_view->ready =
-	    (node->ready && node->state != STATE_STOPPING) || node->asleep;
+	    (node->ready && node->state != STATE_STOPPING) || node->on_standby;
 	ret_view->held = node->held;
 	ret_view->degraded = node_is_supervisor(node) && node->n_failed > 0;
 	ret_view->removing = node->removing;
@@ -119,8 +119,8 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->sigstopped = node->sigstopped;
 	ret_view->probing = node->probing;
 	ret_view->watchdog = node->main_alive && node->watchdog_ms > 0;
-	ret_view->asleep = node->asleep;
-	ret_view->awake = node->spec.on_demand && node->awake;
+	ret_view->on_standby = node->on_standby;
+	ret_view->demanded = node->spec.on_demand && node->demanded;
 	ret_view->incarnation = node->incarnation;
 	ret_view->generation = node->generation;
 	ret_view->since_ms = node->since_ms;
@@ -136,8 +136,8 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->ready_mode = node->spec.ready;
 	ret_view->strategy = node->spec.strategy;
 	ret_view->waits_for = waits_for(core, node);
-	if (node->state == STATE_WAITING && !node->asleep)
-		ret_view->lacks = gate_lacks(core, node);
+	if (node->state == STATE_WAITING && !node->on_standby)
+		ret_view->unmet = gate_unmet(core, node);
 	ret_view->children = node->n_children;
 	ret_view->watches = node->spec.n_watches;
 	ret_view->watchers = node->n_watchers;
@@ -205,19 +205,20 @@ check_node(const struct core *core, const struct node *node)
 	if (node->main_alive && !node->alive)
 		return "a main process outside of what is alive";
 	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent) &&
-	    !parent->populated)
+	    !parent->children_started)
 		return "a child that runs below a supervisor that does not";
 	if (node->hook_serial != 0 && !live)
 		return "a hook of an actor that is down";
-	if (node->is_open && (!node->populated || node->state == STATE_STOPPING || !live))
+	if (node->may_start_children &&
+	    (!node->children_started || node->state == STATE_STOPPING || !live))
 		return "children may start where there is nothing to start them for";
-	if (node->populated && !live && !node_is_pending(node))
+	if (node->children_started && !live && !node_is_pending(node))
 		return "children outlive a supervisor that does not come back";
 	if (live != (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED ||
 	             node->phase != PHASE_NONE))
 		return "a start or a stop of an actor that is at rest";
-	if (node->asleep && (node->state != STATE_WAITING || node->grouped ||
-	                     node->sequenced))
+	if (node->on_standby &&
+	    (node->state != STATE_WAITING || node->grouped || node->sequenced))
 		return "an actor that waits for somebody, and for something else";
 	if (node->absent && (live || node_is_pending(node)))
 		return "a hidden actor that runs";
@@ -242,7 +243,7 @@ check_node(const struct core *core, const struct node *node)
 		return "an actor that stands still and does not run";
 	if ((node->sigstopped || node->probing) && !node->main_alive)
 		return "a process that was stopped, or is probed, and is no more";
-	if (node->clocks_stand && deadline_due(core, node, LANE_WATCHDOG) != 0)
+	if (node->clocks_stand && deadline_due(core, node, TIMER_WATCHDOG) != 0)
 		return "a watchdog that runs while its clock stands";
 	return node_is_supervisor(node) ? check_children(core, node) : NULL;
 }
@@ -269,7 +270,7 @@ core_check(const struct core *core)
 		const struct deadline *heap = core_block(core, core->heap_at);
 		uint32_t id = heap[i].id;
 
-		if (node_at(core, id / LANE_MAX)->heap_at[id % LANE_MAX] != i)
+		if (node_at(core, id / TIMER_MAX)->heap_at[id % TIMER_MAX] != i)
 			return "a deadline that does not know its place";
 		if (i > 0 && heap[(i - 1) / 2].due_ms > heap[i].due_ms)
 			return "a deadline behind one that is due later";

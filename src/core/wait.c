@@ -81,12 +81,12 @@ judge(const struct core *core, const struct waiter *waiter, const struct node *n
 		if (waiter->command && node->unkillable)
 			return -1;
 		if (node->state == STATE_RUNNING && node->ready && node->up &&
-		    !node->bounce)
+		    !node->restart_pending)
 			return 1;
 		if (node->state == STATE_DONE && node->spec.ready == READY_EXIT)
 			return 1;
 		/* Unless it was told to start anyway. */
-		if (node->asleep && !node->awake && node->up)
+		if (node->on_standby && !node->demanded && node->up)
 			return 1;
 		if (waiter->command)
 			return settled ? -1 : 0;

@@ -180,7 +180,7 @@ is_below(const struct core *core, const struct node *node, const struct node *to
 static void
 revoke(struct core *core, struct watch *watch)
 {
-	watch->unseen = !node_in(core, watch->target)->born;
+	watch->unseen = !node_in(core, watch->target)->started;
 	set_state(core, watch, WATCH_REVOKED);
 }
 
@@ -190,13 +190,13 @@ arm(struct core *core, struct watch *watch)
 	const struct node *watcher = node_in(core, watch->watcher);
 
 	/* As in watch_revoke(), for a watch that is bound to its target only now. */
-	if (watcher->state == STATE_STOPPING && !watcher->populated &&
+	if (watcher->state == STATE_STOPPING && !watcher->children_started &&
 	    is_below(core, node_at(core, watch->target), watcher)) {
 		revoke(core, watch);
 		return;
 	}
 	set_state(core, watch, WATCH_ARMED);
-	watch->early = !node_in(core, watch->target)->born;
+	watch->early = !node_in(core, watch->target)->started;
 	core->n_early += watch->early;
 }
 
@@ -229,10 +229,10 @@ fall_due(struct core *core, struct watch *watch, bool confirmed)
 static bool
 is_about_to_open(const struct node *supervisor, const struct node *child)
 {
-	if (supervisor->state != STATE_STARTING || supervisor->is_open ||
+	if (supervisor->state != STATE_STARTING || supervisor->may_start_children ||
 	    child->kept_down)
 		return false;
-	return !supervisor->populated ||
+	return !supervisor->children_started ||
 	       (!supervisor->resuming && supervisor->spec.keep_children == KEEP_RESTART &&
 	        strategy_revives(child));
 }
@@ -253,7 +253,7 @@ watch_is_coming(const struct core *core, const struct node *node)
 		if (above == NULL)
 			return false;
 		if (above->up && node_is_live(above))
-			return above->bounce || is_about_to_open(above, node);
+			return above->restart_pending || is_about_to_open(above, node);
 	}
 	return true;
 }
@@ -264,7 +264,7 @@ begin(struct core *core, struct watch *watch)
 {
 	const struct node *target = node_at(core, watch->target);
 
-	if (target != NULL && (target->born || watch_is_coming(core, target)))
+	if (target != NULL && (target->started || watch_is_coming(core, target)))
 		arm(core, watch);
 	else
 		fall_due(core, watch, false);
@@ -307,8 +307,8 @@ bind(struct core *core, struct watch *watch, struct node *target)
 	target->watchers = i;
 	target->n_watchers++;
 	/* The target appeared anew, and its beginning was missed. */
-	if (watch->state == WATCH_IDLE && target->born &&
-	    node_in(core, watch->watcher)->born)
+	if (watch->state == WATCH_IDLE && target->started &&
+	    node_in(core, watch->watcher)->started)
 		arm(core, watch);
 }
 
@@ -327,7 +327,7 @@ watch_named(struct core *core, struct node *node)
 
 		next = watch_at(core, of->next_named);
 		if (of->name != name || name == 0 ||
-		    (target != NULL && (target->born || !gives_way(target))))
+		    (target != NULL && (target->started || !gives_way(target))))
 			continue;
 		unbind(core, of);
 		bind(core, of, node);
@@ -368,7 +368,7 @@ take(struct core *core, struct node *node, const struct watch_spec *spec)
 	target = watch_find_named(core, watch->name);
 	if (target != NULL)
 		bind(core, watch, target);
-	if (node->born)
+	if (node->started)
 		set_state(core, watch, WATCH_NEW);
 	return watch;
 }
@@ -481,7 +481,7 @@ watch_begun(struct core *core, struct node *node)
 	for (struct watch *of = watch_at(core, node->watchers); of != NULL;
 	     of = watch_at(core, of->next_for)) {
 		if (of->state == WATCH_ARMED ||
-		    (of->state == WATCH_IDLE && node_in(core, of->watcher)->born))
+		    (of->state == WATCH_IDLE && node_in(core, of->watcher)->started))
 			arm(core, of);
 	}
 }
@@ -514,7 +514,7 @@ watch_restore(struct core *core, struct node *node)
 
 		if (own->state != WATCH_REVOKED)
 			continue;
-		if (target != NULL && (target->born || watch_is_coming(core, target)))
+		if (target != NULL && (target->started || watch_is_coming(core, target)))
 			arm(core, own);
 		else if (own->unseen)
 			fall_due(core, own, false);
@@ -524,16 +524,16 @@ watch_restore(struct core *core, struct node *node)
 }
 
 /*
- * The final end of a node, or, if it was not `was_born`, of what could have begun.  It is
- * told to its watchers; itself it is not told of anything any more (D-08).
+ * The final end of a node, or, if it was not `was_started`, of what could have begun.  It
+ * is told to its watchers; itself it is not told of anything any more (D-08).
  */
 void
-watch_ended(struct core *core, struct node *node, bool was_born)
+watch_ended(struct core *core, struct node *node, bool was_started)
 {
 	for (struct watch *of = watch_at(core, node->watchers); of != NULL;
 	     of = watch_at(core, of->next_for))
 		if (of->state == WATCH_ARMED)
-			fall_due(core, of, was_born);
+			fall_due(core, of, was_started);
 	for (struct watch *own = watch_at(core, node->watches); own != NULL;
 	     own = watch_at(core, own->next))
 		set_state(core, own, WATCH_IDLE);
@@ -600,7 +600,7 @@ watch_was_told(struct core *core, struct watch *watch)
 {
 	const struct node *target = node_at(core, watch->target);
 
-	if (target != NULL && target->born)
+	if (target != NULL && target->started)
 		arm(core, watch);
 	else
 		set_state(core, watch, WATCH_IDLE);
@@ -623,7 +623,7 @@ void
 watch_look_early(struct core *core)
 {
 	core->look_early = false;
-	core->look_gates = true;
+	core->recheck_needs = true;
 	for (uint32_t i = 0; i < core->size.watches && core->n_early > 0; i++) {
 		struct watch *watch = watch_in(core, i);
 
@@ -644,11 +644,11 @@ check_watch(const struct core *core, const struct watch *watch)
 
 	if (!watcher->used || (target != NULL && !target->used))
 		return "a watch of or for nobody";
-	if (watch->state != WATCH_IDLE && !watcher->born)
+	if (watch->state != WATCH_IDLE && !watcher->started)
 		return "a watch of an actor that is down";
 	if (watch->state == WATCH_ARMED && target == NULL)
 		return "a watch for nobody that waits for an end";
-	if (watch->state == WATCH_ARMED && watch->early == target->born)
+	if (watch->state == WATCH_ARMED && watch->early == target->started)
 		return "a watch that is wrong about the beginning of its target";
 	if (watch->early && watch->state != WATCH_ARMED)
 		return "a watch that waits for a beginning and not for the end";

@@ -34,7 +34,7 @@ void watch_take_spec(struct core *core, struct node *node, const struct watch_sp
 void watch_begun(struct core *core, struct node *node);
 void watch_revoke(struct core *core, struct node *node);
 void watch_restore(struct core *core, struct node *node);
-void watch_ended(struct core *core, struct node *node, bool was_born);
+void watch_ended(struct core *core, struct node *node, bool was_started);
 void watch_node_freed(struct core *core, struct node *node);
 void watch_register(struct core *core, struct node *node);
 void watch_run_begun(struct core *core, struct watch *watch);

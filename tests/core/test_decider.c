@@ -125,7 +125,7 @@ bring_about(struct family *family, enum way way)
 		                              .life = 1});
 		/* Somebody restarts it: whatever fails now is not the first start. */
 		rig_event(rig, EVENT_BOOT, REF_NONE);
-		core_bounce(rig->core, family->child[0], rig->now_ms);
+		core_restart(rig->core, family->child[0], rig->now_ms);
 		rig_settle(rig);
 		rig_exits(rig, family->child[0], 0);
 		rig_tick(rig);

@@ -167,7 +167,7 @@ reload(struct stage *stage, const struct op *op)
 		core_remove(stage->core, op->ref, op->now_ms);
 		break;
 	case OP_BOUNCE:
-		core_bounce(stage->core, op->ref, op->now_ms);
+		core_restart(stage->core, op->ref, op->now_ms);
 		break;
 	case OP_PLACE:
 		core_place_before(stage->core, op->ref, op->before);

@@ -454,6 +454,6 @@ expect listen g
 reply restart s done
 view b stopped
 wait b ready
-knock g
+demand g
 expect S g, S b
 reply wait b done

@@ -479,7 +479,7 @@ slow b 1h
 self_report b disk
 report failure b self_report:disk restart
 expect t b, freeze c
-knock a
+demand a
 view a waiting lacks=c
 exit g 1
 report failure g exit:1 restart

@@ -6,10 +6,10 @@ boot
 expect listen a, S b
 view a waiting ready=yes generation=0
 view b running
-knock a
+demand a
 expect S a
 view a running ready=yes generation=1 restarts=0
-knock a
+demand a
 expect nothing
 shutdown
 expect t b, x b, t a, x a, exit 0
@@ -24,7 +24,7 @@ reply wait a done
 stop a
 reply stop a done
 view a stopped ready=no
-knock a
+demand a
 expect nothing
 start a
 expect S a
@@ -48,11 +48,11 @@ tree
   a on_demand backoff=1s/8s/10s/2000/0
 boot
 expect listen a
-knock a
+demand a
 expect S a
 exit a 1
 report failure a exit:1 restart delay=1s
-knock a
+demand a
 expect nothing
 view a backoff ready=no
 after 999ms
@@ -68,14 +68,14 @@ tree intensity=0/60s
     b
 boot
 expect listen a, S b
-knock a
+demand a
 expect S a
 exit a 0
 expect listen a
 reports
 view a waiting ready=yes restarts=0
 view s running window=0
-knock a
+demand a
 expect S a
 view a running generation=2 restarts=0
 view b generation=1
@@ -86,9 +86,9 @@ tree
   b on_demand temporary
 boot
 expect listen a, listen b
-knock a
+demand a
 expect S a
-knock b
+demand b
 expect S b
 exit a 0
 expect listen a
@@ -102,18 +102,18 @@ tree
   a on_demand backoff=200ms/30s
 boot
 expect listen a
-knock a
+demand a
 expect S a
 after 50ms
 exit a 0
-knock a
+demand a
 expect nothing
 view a backoff due=150ms failures=0
 after 149ms
 expect nothing
 after 1ms
 expect listen a
-knock a
+demand a
 expect S a
 after 250ms
 exit a 0
@@ -127,7 +127,7 @@ tree
     c
 boot
 expect listen a, listen b, S c
-knock a
+demand a
 expect S a
 exit c 1
 report failure c exit:1 restart group=yes
@@ -141,7 +141,7 @@ tree
     a on_demand
 boot
 expect listen a
-knock a
+demand a
 expect S a
 restart s
 expect t a, x a, listen a
@@ -156,12 +156,12 @@ boot
 expect listen a, S b
 stop a
 reply stop a done
-knock a
+demand a
 expect nothing
 stop s
 expect t b, x b
 reply stop s done
-knock a
+demand a
 expect nothing
 view a stopped
 
@@ -170,11 +170,11 @@ tree
   a on_demand
 boot
 expect listen a
-rest a
+idle a
 expect nothing
-knock a
+demand a
 expect S a
-rest a
+idle a
 expect t a, x a, listen a
 view a waiting ready=yes restarts=0
 reports
@@ -184,11 +184,11 @@ tree
   a on_demand backoff=1s/8s/10s/2000/0
 boot
 expect listen a
-knock a
+demand a
 expect S a
 exit a 1
 reports
-rest a
+idle a
 expect nothing
 view a backoff
 after 1s
@@ -200,14 +200,14 @@ tree
   a
 boot
 expect S a
-rest a
+idle a
 expect nothing
 exit a 0
 expect S a
 stop a
 expect t a, x a
 reply stop a done
-knock a
+demand a
 expect nothing
 
 story a reload that has it run in any case starts it
@@ -222,7 +222,7 @@ exit a 0
 expect listen a
 bounce a
 expect nothing
-knock a
+demand a
 expect S a
 bounce a
 expect t a, x a, S a
@@ -237,7 +237,7 @@ grow s a on_demand
 expect listen a
 reply add a done
 view a waiting
-knock a
+demand a
 expect S a
 
 story it stands still from the beginning below somebody who is suspended
@@ -248,7 +248,7 @@ boot
 expect listen a
 suspend s
 reply suspend s done
-knock a
+demand a
 expect S a, freeze a
 resume s
 reply resume s done
@@ -262,7 +262,7 @@ tree start=parallel
   d ready=told
 boot
 expect listen b, listen c, S d, S a
-knock b
+demand b
 expect nothing
 view b waiting ready=no lacks=d
 ready d

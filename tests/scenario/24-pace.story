@@ -197,13 +197,13 @@ tree
 boot
 expect listen a
 loops a 0
-knock a
+demand a
 expect S a, listen a
-knock a
+demand a
 expect S a, listen a
-knock a
+demand a
 expect S a, listen a
-knock a
+demand a
 expect S a
 view a backoff due=10ms
 after 10ms

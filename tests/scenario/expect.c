@@ -279,14 +279,14 @@ lacks_are(struct stage *stage, const struct node_view *view, const char *text)
 		struct ref ref = REF_NONE;
 		char name[STAGE_NAME_MAX];
 
-		if ((view->lacks >> i & 1) == 0)
+		if ((view->unmet >> i & 1) == 0)
 			continue;
-		ref = core_lack_next(stage->rig.core, view->ref, i, ref);
+		ref = core_unmet_next(stage->rig.core, view->ref, i, ref);
 		if (ref.slot == REF_NONE.slot)
 			used += (size_t)snprintf(found + used, sizeof(found) - used,
 			                         ",%s?", player->needed[i]);
 		for (; ref.slot != REF_NONE.slot && used < sizeof(found) - STAGE_NAME_MAX;
-		     ref = core_lack_next(stage->rig.core, view->ref, i, ref))
+		     ref = core_unmet_next(stage->rig.core, view->ref, i, ref))
 			used +=
 			    (size_t)snprintf(found + used, sizeof(found) - used, ",%s",
 			                     stage_name(stage, ref, name));

@@ -260,7 +260,7 @@ behaviour_statement(struct player *player, const struct words *words)
 }
 
 /* start, stop [hold], restart, reset, kill, suspend, resume, wait FOR, delete [stop],
- * knock, rest */
+ * demand, idle */
 static bool
 command_statement(struct stage *stage, struct player *player, const struct words *words)
 {
@@ -273,7 +273,7 @@ command_statement(struct stage *stage, struct player *player, const struct words
 	if (kind != EVENT_START && kind != EVENT_STOP && kind != EVENT_RESTART &&
 	    kind != EVENT_RESET && kind != EVENT_KILL && kind != EVENT_WAIT &&
 	    kind != EVENT_DELETE && kind != EVENT_SUSPEND && kind != EVENT_RESUME &&
-	    kind != EVENT_KNOCK && kind != EVENT_REST)
+	    kind != EVENT_DEMAND && kind != EVENT_IDLE)
 		return false;
 	event.kind = (enum event_kind)kind;
 	event.hold = strcmp(detail, "hold") == 0;
@@ -285,8 +285,8 @@ command_statement(struct stage *stage, struct player *player, const struct words
 		event.wait_for = wait_for < 0 ? WAIT_READY : (enum wait_for)wait_for;
 	}
 	(void)stage_flush(stage);
-	if (kind != EVENT_RESET && kind != EVENT_KILL && kind != EVENT_KNOCK &&
-	    kind != EVENT_REST)
+	if (kind != EVENT_RESET && kind != EVENT_KILL && kind != EVENT_DEMAND &&
+	    kind != EVENT_IDLE)
 		event.token = stage_token(stage, verb, player);
 	stage_post(stage, &event);
 	return true;
@@ -303,7 +303,7 @@ reload_statement(struct stage *stage, struct player *player, const struct words 
 	if (strcmp(verb, "remove") == 0) {
 		core_remove(core, player->ref, stage->rig.now_ms);
 	} else if (strcmp(verb, "bounce") == 0) {
-		core_bounce(core, player->ref, stage->rig.now_ms);
+		core_restart(core, player->ref, stage->rig.now_ms);
 	} else if (strcmp(verb, "update") == 0) {
 		for (uint32_t i = 2; i < words->n; i++)
 			if (!cast_word(stage, player, words->at[i]))

@@ -409,7 +409,8 @@ on_action(struct stage *stage, const struct action *action)
 	case ACTION_KILL:
 	case ACTION_CONTINUE:
 	case ACTION_PROBE:
-		note_act(stage, action->bark ? "b" : letters[action->kind], action->ref);
+		note_act(stage, action->watchdog_expired ? "b" : letters[action->kind],
+		         action->ref);
 		on_process(stage, player, action);
 		break;
 	case ACTION_ADDED:

@@ -70,12 +70,12 @@ mix_deadlines(uint64_t hash, const struct core *core, const struct node *node)
 {
 	const struct deadline *heap = core_block(core, core->heap_at);
 
-	for (uint32_t lane = 0; lane < LANE_MAX; lane++) {
-		const uint32_t i = node->heap_at[lane];
+	for (uint32_t timer = 0; timer < TIMER_MAX; timer++) {
+		const uint32_t i = node->heap_at[timer];
 
 		if (i == NONE)
 			continue;
-		hash = mix(hash, lane);
+		hash = mix(hash, timer);
 		hash = mix(hash, heap[i].due_ms - core->now_ms);
 		hash = mix(hash, heap[i].armed >= core->tick);
 	}

@@ -195,7 +195,7 @@ apply(struct run *run, const struct op *op)
 		core_remove(rig->core, op->ref, rig->now_ms);
 		break;
 	case OP_BOUNCE:
-		core_bounce(rig->core, op->ref, rig->now_ms);
+		core_restart(rig->core, op->ref, rig->now_ms);
 		break;
 	case OP_PLACE:
 		core_place_before(rig->core, op->ref, op->before);

@@ -131,7 +131,7 @@ struct wellbeing {
 	uint32_t serial; /* of the newest probe */
 	uint32_t bad, good;
 	uint64_t sick;   /* seq of the probe that was one too many */
-	uint64_t barked; /* seq of its own word that it hangs */
+	uint64_t watchdog_expired; /* seq of its own word that it hangs */
 	uint64_t stamp;  /* of the newest message */
 	uint32_t kinds;  /* … and what was in it */
 };
@@ -192,7 +192,7 @@ struct witnessed {
 	uint32_t pacts;   /* so many ends it has to fail of, and did not yet */
 
 	/* significance */
-	bool natural; /* its end is by itself */
+	bool exited_by_itself; /* its end is by itself */
 	bool may_be_natural;
 	bool may_go_on;          /* its failure may be told once more, one level up */
 	uint64_t retired;        /* as a supervisor: seq when its work was done, */
@@ -352,7 +352,7 @@ void witness_check_lost(struct witness *witness, const struct witnessed *node);
 void witness_reached(struct witness *witness, struct witnessed *node);
 void witness_reports_reached(struct witness *witness, const struct action *report);
 void witness_check_needs(struct witness *witness, const struct witnessed *node);
-bool witness_lacks(struct witness *witness, const struct witnessed *node);
+bool witness_unmet(struct witness *witness, const struct witnessed *node);
 bool witness_holds_up(struct witness *witness);
 
 /* witness_living.c: failures of a process that lives. */

@@ -230,9 +230,9 @@ is_noise(const struct world *world, const struct event *event)
 	if (event->kind == EVENT_REACT_DONE)
 		return !node->used || !ref_equal(node->ref, event->ref) ||
 		       node->running == 0 || node->running != event->serial;
-	if (event->kind == EVENT_KNOCK)
+	if (event->kind == EVENT_DEMAND)
 		return !core_valid(world->run->rig.core, event->ref) ||
-		       !rig_view(&world->run->rig, event->ref).asleep;
+		       !rig_view(&world->run->rig, event->ref).on_standby;
 	if (!node->used || !ref_equal(node->ref, event->ref) || !process->there ||
 	    process->life != event->life)
 		return true;
@@ -271,7 +271,7 @@ stimulus_noise(struct world *world)
 		    (uint32_t)rng_below(rng, world->run->witness.run_serial + 2);
 	}
 	if (one_in(rng, 10))
-		event.kind = EVENT_KNOCK;
+		event.kind = EVENT_DEMAND;
 	if (one_in(rng, 10))
 		event.ref.tenant += (uint32_t)rng_below(rng, 3) - 1;
 	if (one_in(rng, 20))

@@ -140,7 +140,7 @@ normal_end(struct witness *witness, struct witnessed *node)
 		witness_pace_normal(witness, node);
 		node->counted_stop = node->spec->backoff.on_stop;
 	} else {
-		node->natural = true;
+		node->exited_by_itself = true;
 		node->down = witness->seq;
 		if (node->spec->kind == NODE_BOTH) {
 			witness_mark(witness, node, &node->stop);
@@ -331,8 +331,8 @@ saw_event(struct witness *witness, const struct event *event)
 	case EVENT_UNWAIT:
 		witness_command(witness, event);
 		break;
-	case EVENT_KNOCK:
-	case EVENT_REST:
+	case EVENT_DEMAND:
+	case EVENT_IDLE:
 		had_effect = witness_demand(witness, event);
 		break;
 	case EVENT_SHUTDOWN:

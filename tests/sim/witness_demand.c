@@ -5,7 +5,7 @@
 #include "tests/sim/sim.h"
 
 /*
- * EVENT_KNOCK, EVENT_REST; false: it cannot have any effect (I34), as it is in no state
+ * EVENT_DEMAND, EVENT_IDLE; false: it cannot have any effect (I34), as it is in no state
  * for it.
  */
 bool
@@ -17,14 +17,14 @@ witness_demand(struct witness *witness, const struct event *event)
 	if (node == NULL || !core_valid(witness->rig->core, node->ref))
 		return false;
 	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
-	if (event->kind == EVENT_KNOCK) {
-		if (!view.asleep)
+	if (event->kind == EVENT_DEMAND) {
+		if (!view.on_standby)
 			return false;
 		node->is_needed = true;
 		witness_mark(witness, node, &node->up);
 		return true;
 	}
-	if (!view.awake)
+	if (!view.demanded)
 		return false;
 	node->is_needed = false;
 	if (witness_runs(view.state))
@@ -72,7 +72,7 @@ witness_is_awaited(struct witness *witness, const struct witnessed *node)
 
 	for (; node != NULL; node = witness_parent(witness, node)) {
 		if (core_valid(rig->core, node->ref)) {
-			if (rig_view(rig, node->ref).asleep)
+			if (rig_view(rig, node->ref).on_standby)
 				return true;
 		} else if (core_incarnation(rig->core, node->ref) == 0) {
 			return false;

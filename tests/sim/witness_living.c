@@ -93,7 +93,7 @@ witness_living(struct witness *witness, struct witnessed *node, const struct eve
 	if (event->kind == EVENT_WATCHDOG) {
 		witness_living_heard(witness, node);
 	} else if (event->kind == EVENT_WATCHDOG_TRIGGER) {
-		wellbeing->barked = witness->seq;
+		wellbeing->watchdog_expired = witness->seq;
 	} else if (event->kind == EVENT_WATCHDOG_EVERY) {
 		wellbeing->every_ms = event->period_ms;
 		witness_living_heard(witness, node);
@@ -175,7 +175,7 @@ witness_living_failed(struct witness *witness, struct witnessed *node,
 	const uint64_t due_ms = wellbeing->heard_ms + wellbeing->every_ms;
 
 	if (cause->kind == CAUSE_WATCHDOG) {
-		if (wellbeing->barked < witness->op_began &&
+		if (wellbeing->watchdog_expired < witness->op_began &&
 		    (!wellbeing->armed || wellbeing->every_ms == 0 ||
 		     witness->rig->now_ms < due_ms))
 			witness_blame(witness, "I33 slot %u: its watchdog had time",

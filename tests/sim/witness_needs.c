@@ -25,7 +25,7 @@ witness_reached(struct witness *witness, struct witnessed *node)
 	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
 	is_done = view.state == STATE_DONE;
 	runs = view.state == STATE_STARTING || witness_runs(view.state);
-	if (is_done || view.asleep ||
+	if (is_done || view.on_standby ||
 	    (runs && (view.spawned || view.kind == NODE_SUPERVISOR)))
 		node->reached[NEED_STARTED] = witness->seq;
 	if (view.ready)
@@ -102,7 +102,7 @@ is_met(struct witness *witness, const struct need_spec *need)
 		if (need->level == NEED_COMPLETED ? view.state == STATE_DONE
 		    : need->level == NEED_READY
 		        ? view.ready
-		        : view.state == STATE_DONE || view.asleep ||
+		        : view.state == STATE_DONE || view.on_standby ||
 		              witness_runs(view.state))
 			return true;
 	}
@@ -111,13 +111,13 @@ is_met(struct witness *witness, const struct need_spec *need)
 
 /* Does it wait, as it may, because something is not there? */
 bool
-witness_lacks(struct witness *witness, const struct witnessed *node)
+witness_unmet(struct witness *witness, const struct witnessed *node)
 {
 	struct node_view view;
 
 	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
 	for (uint32_t i = 0; i < node->spec->n_needs; i++)
-		if ((view.lacks >> i & 1) != 0 && !is_met(witness, &node->spec->needs[i]))
+		if ((view.unmet >> i & 1) != 0 && !is_met(witness, &node->spec->needs[i]))
 			return true;
 	return false;
 }
@@ -129,7 +129,7 @@ witness_holds_up(struct witness *witness)
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
 		if (witness->nodes[i].used &&
 		    core_valid(witness->rig->core, witness->nodes[i].ref) &&
-		    witness_lacks(witness, &witness->nodes[i]))
+		    witness_unmet(witness, &witness->nodes[i]))
 			return true;
 	return false;
 }

@@ -373,7 +373,7 @@ saw_failure(struct witness *witness, const struct action *action)
 	case DIRECTIVE_STOP:
 		group_stopped(witness, node, group);
 		if (action->reason == DECIDED_TEMPORARY)
-			node->natural = true;
+			node->exited_by_itself = true;
 		else if (group)
 			witness_group_stopped(witness, node);
 		break;

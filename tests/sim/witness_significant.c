@@ -19,7 +19,7 @@ static bool
 is_left(const struct witnessed *child)
 {
 	return child->process.unkillable &&
-	       (child->natural || child->removing || child->down > child->up);
+	       (child->exited_by_itself || child->removing || child->down > child->up);
 }
 
 /* A child of weight is at work, or not down yet. */
@@ -96,7 +96,7 @@ void
 witness_ended_normally(struct witness *witness, struct witnessed *supervisor)
 {
 	if (supervisor->spec->restart != RESTART_PERMANENT) {
-		supervisor->natural = true;
+		supervisor->exited_by_itself = true;
 		return;
 	}
 	witness->seq++;
@@ -120,17 +120,17 @@ void
 witness_significant(struct witness *witness, struct witnessed *child)
 {
 	struct witnessed *supervisor = witness_parent(witness, child);
-	bool is_natural = child->natural;
+	bool by_itself = child->exited_by_itself;
 	bool may_be_natural = child->may_be_natural;
 
-	child->natural = false;
+	child->exited_by_itself = false;
 	child->may_be_natural = false;
-	if ((!is_natural && !may_be_natural) || !child->spec->significant ||
+	if ((!by_itself && !may_be_natural) || !child->spec->significant ||
 	    supervisor == NULL || child->ref.slot == CORE_USER ||
 	    supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_NEVER ||
 	    is_revived(witness, supervisor, child))
 		return;
-	if (!is_natural) {
+	if (!by_itself) {
 		witness_may_restart(witness, supervisor);
 		witness_count(witness, witness_parent(witness, supervisor), false);
 		count_stop(supervisor);

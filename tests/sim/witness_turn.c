@@ -150,8 +150,8 @@ is_settled(const struct node_view *view)
 {
 	const enum node_state state = view->state;
 
-	return view->asleep || state == STATE_RUNNING || state == STATE_STOPPED || state == STATE_DONE ||
-	       state == STATE_FAILED;
+	return view->on_standby || state == STATE_RUNNING || state == STATE_STOPPED ||
+	       state == STATE_DONE || state == STATE_FAILED;
 }
 
 /*
@@ -247,7 +247,7 @@ witness_calm(struct witness *witness)
 		/* A limit may refuse the restart after a normal end as well. */
 		if (view.state != STATE_RUNNING && parent->spec->limit.on)
 			continue;
-		if (view.state != STATE_RUNNING && !view.asleep)
+		if (view.state != STATE_RUNNING && !view.on_standby)
 			witness_blame(witness, "I10 slot %u should run, it is %s", i,
 			              node_state_names[view.state]);
 	}

@@ -31,7 +31,7 @@ void
 witness_begins(struct witness *witness, struct witnessed *node)
 {
 	node->may_go_on = false;
-	node->natural = false;
+	node->exited_by_itself = false;
 	if (node->begun != 0)
 		return;
 	node->begun = witness->seq;

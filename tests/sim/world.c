@@ -257,12 +257,12 @@ do_probe(struct world *world, const struct action *action)
 static void
 do_listen(struct world *world, const struct action *action)
 {
-	struct event event = {.kind = EVENT_KNOCK, .ref = action->ref};
+	struct event event = {.kind = EVENT_DEMAND, .ref = action->ref};
 
 	if (world->calm || one_in(&world->rng, 4))
 		return;
 	world_expect(world, rng_below(&world->rng, 300), &event, true);
-	event.kind = EVENT_REST;
+	event.kind = EVENT_IDLE;
 	if (one_in(&world->rng, 4))
 		world_expect(world, rng_below(&world->rng, 900), &event, true);
 }
@@ -316,7 +316,7 @@ comes_true(struct world *world, const struct event *event)
 		hook->serial = 0;
 		return true;
 	}
-	if (event->kind == EVENT_KNOCK || event->kind == EVENT_REST)
+	if (event->kind == EVENT_DEMAND || event->kind == EVENT_IDLE)
 		return true;
 	if (who->life != event->life || !ref_equal(who->ref, event->ref))
 		return false;
@@ -509,7 +509,7 @@ is_in_a_cycle(struct world *world, uint32_t turn)
 
 /* Run on until nothing is due any more, or supd has ended. */
 static void
-rest(struct world *world, const char *what)
+come_to_rest(struct world *world, const char *what)
 {
 	struct run *run = world->run;
 	const uint64_t half_ms = run->rig.now_ms + CALM_MS / 2;
@@ -562,7 +562,7 @@ end_of_the_world(struct world *world)
 	(void)run_event(run, &event);
 	(void)run_settle(run);
 	perform(world);
-	rest(world, "the shutdown");
+	come_to_rest(world, "the shutdown");
 	if (run->witness.wrong[0] == '\0' && !run->witness.exited)
 		witness_blame(&run->witness, "I35 a shutdown that never ends");
 }
@@ -593,7 +593,7 @@ world_play(struct run *run)
 		chaos_turn(&world);
 	if (!run->witness.exited && run->witness.wrong[0] == '\0') {
 		calm_down(&world);
-		rest(&world, "a calm world");
+		come_to_rest(&world, "a calm world");
 	}
 	if (!run->witness.exited && run->witness.wrong[0] == '\0' &&
 	    !run->witness.shutdown && !world.in_a_cycle)

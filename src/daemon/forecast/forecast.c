@@ -317,8 +317,8 @@ meet_needs(struct forecast *forecast)
 		struct node_view view;
 
 		core_view(core, ref, forecast->now_ms, &view);
-		for (uint32_t need = 0; view.lacks >> need != 0; need++) {
-			struct ref needed = core_lack_next(core, ref, need, REF_NONE);
+		for (uint32_t need = 0; view.unmet >> need != 0; need++) {
+			struct ref needed = core_unmet_next(core, ref, need, REF_NONE);
 
 			if (needed.slot != REF_NONE.slot &&
 			    needed.slot != forecast->target.slot &&

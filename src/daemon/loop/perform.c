@@ -92,7 +92,8 @@ perform_one(struct shell *shell, const struct action *action)
 		procs_spawn(shell->procs, action->ref, action->life);
 		break;
 	case ACTION_STOP:
-		procs_stop(shell->procs, action->ref, action->life, action->bark);
+		procs_stop(shell->procs, action->ref, action->life,
+		           action->watchdog_expired);
 		break;
 	case ACTION_KILL:
 		procs_kill(shell->procs, action->ref, action->life);

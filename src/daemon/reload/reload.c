@@ -248,7 +248,7 @@ keep(struct shell *shell, const struct conf *conf, const struct conf_change *cha
 	/* Rules carry places: after an edit even an unchanged actor has new ones. */
 	core_update(shell->core, ref, &actor->spec, shell->now_ms);
 	if (change->kind == CHANGE_RESTARTED)
-		core_bounce(shell->core, ref, shell->now_ms);
+		core_restart(shell->core, ref, shell->now_ms);
 }
 
 /* Siblings in the order of the file: from the last one backwards, each before the next.

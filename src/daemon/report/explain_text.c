@@ -452,7 +452,7 @@ say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view
 		return;
 	}
 	strbuf_adds(sb, "waiting for ");
-	if (view->asleep)
+	if (view->on_standby)
 		strbuf_adds(sb, "a client");
 	else if (!waiting_text(sb, shell, view))
 		strbuf_adds(sb, "its turn");

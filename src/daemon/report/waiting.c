@@ -29,7 +29,7 @@ struct waiting {
 static bool
 lacks(const struct waiting *waiting, uint32_t need)
 {
-	return (waiting->view->lacks >> need & 1) != 0;
+	return (waiting->view->unmet >> need & 1) != 0;
 }
 
 /* The next actor of a need; if no actor has that name, the name itself, once. */
@@ -41,8 +41,8 @@ next_of_need(struct waiting *waiting, const struct conf_actor *conf)
 
 	if (waiting->n > NAMED_MAX)
 		return false;
-	waiting->at = core_lack_next(shell->core, waiting->view->ref, waiting->need,
-	                             waiting->at);
+	waiting->at =
+	    core_unmet_next(shell->core, waiting->view->ref, waiting->need, waiting->at);
 	if (!ref_is_none(waiting->at))
 		waiting->path = shell_path(shell, waiting->at);
 	else if (is_first)
@@ -110,7 +110,7 @@ waiting_json(struct strbuf *sb, const struct shell *shell, const struct node_vie
 	struct waiting waiting = begin(shell, view);
 	char separator = '[';
 
-	if (ref_is_none(view->waits_for) && view->lacks == 0) {
+	if (ref_is_none(view->waits_for) && view->unmet == 0) {
 		strbuf_adds(sb, "null");
 		return;
 	}

@@ -164,14 +164,14 @@ static void
 wake(struct channel *channel)
 {
 	struct shell *shell = channel->helpers->shell;
-	const struct event knock = {.kind = EVENT_KNOCK, .ref = ref_of(channel)};
+	const struct event demand = {.kind = EVENT_DEMAND, .ref = ref_of(channel)};
 	struct node_view view;
 
-	if (channel->fd >= 0 || !core_valid(shell->core, knock.ref))
+	if (channel->fd >= 0 || !core_valid(shell->core, demand.ref))
 		return;
-	core_view(shell->core, knock.ref, shell->now_ms, &view);
-	if (view.asleep && !view.awake)
-		shell_post(shell, &knock);
+	core_view(shell->core, demand.ref, shell->now_ms, &view);
+	if (view.on_standby && !view.demanded)
+		shell_post(shell, &demand);
 }
 
 /* A process of it is to be there from now on. */

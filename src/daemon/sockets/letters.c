@@ -126,13 +126,13 @@ call(struct letterbox *letterbox)
 {
 	struct shell *shell = letterbox->shell;
 	struct actor *actor = actors_get(&shell->actors, letterbox->called);
-	const struct event knock = {.kind = EVENT_KNOCK, .ref = letterbox->called};
+	const struct event demand = {.kind = EVENT_DEMAND, .ref = letterbox->called};
 
 	stop(letterbox);
 	if (actor == NULL || actor->is_called)
 		return;
 	actor->is_called = true;
-	shell_post(shell, &knock);
+	shell_post(shell, &demand);
 }
 
 static void
@@ -211,7 +211,7 @@ listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listenin
 static bool
 waits(const struct node_view *view)
 {
-	return view->asleep && !view->awake;
+	return view->on_standby && !view->demanded;
 }
 
 /* The actor that a configured one of ours has become. */
@@ -241,7 +241,7 @@ look_at(struct shell *shell, struct mailbox *mailbox, struct ref owner,
 
 	if (waits(view)) {
 		listening = ACTIVATING;
-	} else if (!view->alive && !view->asleep) {
+	} else if (!view->alive && !view->on_standby) {
 		switch (mailbox->socket->while_down) {
 		case WHILE_DOWN_REFUSE:
 		case WHILE_DOWN_REPLY:
@@ -277,10 +277,11 @@ look_at_handled(struct letters *letters, const struct mailboxes *mailboxes,
 		if (!view_of(shell, owner, &view))
 			continue;
 		look_at(shell, mailbox, owner, &view);
-		is_needed = is_needed || (!view.asleep && !(view.alive && view.ready));
+		is_needed =
+		    is_needed || (!view.on_standby && !(view.alive && view.ready));
 	}
-	if (!is_needed && view_of(shell, ref, &view) && view.awake)
-		shell_post(shell, &(struct event){.kind = EVENT_REST, .ref = ref});
+	if (!is_needed && view_of(shell, ref, &view) && view.demanded)
+		shell_post(shell, &(struct event){.kind = EVENT_IDLE, .ref = ref});
 }
 
 static void
@@ -301,7 +302,7 @@ look_at_actor(struct letters *letters, struct ref ref)
 		return;
 	/* Where a socket is missing no client can come: the start opens it, or fails. */
 	if (waits(&view) && mailboxes_are_missing(mailboxes, index))
-		shell_post(shell, &(struct event){.kind = EVENT_KNOCK, .ref = ref});
+		shell_post(shell, &(struct event){.kind = EVENT_DEMAND, .ref = ref});
 	for (size_t i = 0; (mailbox = mailboxes_of(mailboxes, index, i)) != NULL; i++) {
 		look_at(shell, mailbox, ref, &view);
 		if (mailbox->socket->handler != CONF_NONE)
