@@ -6,6 +6,7 @@
 #include "tests/lib/fake_shell.h"
 
 #include "daemon/control/control_private.h"
+#include "daemon/report/shut_down.h"
 
 #include <check.h>
 #include <errno.h>
@@ -213,7 +214,7 @@ START_TEST(a_shutdown_that_begins_meanwhile_wins)
 {
 	client_send(&client, CALL_UPGRADE_TEXT);
 	fake_run(fake);
-	shell_shut_down(&fake->shell);
+	shut_down(&fake->shell, EVENT_SHUTDOWN);
 	fake_checked(fake, UPGRADE_FIT);
 	ck_assert(!fake->gone);
 	check_error(client_reply(&client), "io.supd.Control.InvalidState", "message",

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "daemon/state/cause.h"
 #include "daemon/processes/procs.h"
+#include "daemon/report/shut_down.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
 
@@ -90,8 +91,9 @@ shell_release(struct shell *shell, uint64_t key)
 }
 
 void
-shell_shut_down(struct shell *shell)
+shut_down(struct shell *shell, enum event_kind kind)
 {
+	ck_assert_int_eq(kind, EVENT_SHUTDOWN);
 	shell->shutting_down = true;
 	shell_post(shell, &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
 }

@@ -9,6 +9,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/state/shell.h"
 #include "daemon/report/view.h"
+#include "daemon/report/shut_down.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -456,7 +457,7 @@ void
 handle_shutdown(struct conn *conn)
 {
 	command_event(conn, REF_NONE, "shutdown");
-	shell_shut_down(conn->control->shell);
+	shut_down(conn->control->shell, EVENT_SHUTDOWN);
 	reply_empty(conn);
 	conn_flush(conn);
 	conn->awaits_end = true;

@@ -19,7 +19,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
-#include "daemon/loop/systemd.h"
+#include "daemon/report/systemd.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/reload/trial.h"
 #include "ledger/ledger.h"

@@ -19,6 +19,7 @@
 #include "daemon/state/shell.h"
 #include "daemon/messages/stores.h"
 #include "daemon/processes/tasks.h"
+#include "daemon/reload/trial.h"
 #include "daemon/processes/unkillable.h"
 #include "ledger/ledger.h"
 
@@ -65,6 +66,16 @@ clear(struct shell *shell, const struct action *action)
 	if (process->runtime_directory &&
 	    (action->is_final || !process->keep_runtime_directory))
 		rundir_clear(shell->rundirs, actor);
+}
+
+/* A failure may end the trial of a configuration. */
+static void
+judge_trial(struct shell *shell, const struct action *action)
+{
+	if (action->report != REPORT_FAILURE || action->ref.slot == CORE_ROOT)
+		return;
+	trial_on_failure(shell->trial, action->ref, &action->cause);
+	trial_on_failure(shell->trial, action->origin, &action->cause);
 }
 
 /* A process that has ended needs no signal. */
@@ -138,6 +149,7 @@ perform_one(struct shell *shell, const struct action *action)
 		tasks_react(shell->tasks, action);
 		break;
 	case ACTION_REPORT:
+		judge_trial(shell, action);
 		report(shell, action);
 		break;
 	case ACTION_LISTEN: /* letters.c sees it, as all that happens to an actor */

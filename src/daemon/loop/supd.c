@@ -37,6 +37,7 @@
 #include "daemon/processes/record.h"
 #include "daemon/reload/reload.h"
 #include "daemon/report/report.h"
+#include "daemon/report/shut_down.h"
 #include "daemon/messages/rundir.h"
 #include "daemon/metrics/scrape.h"
 #include "daemon/loop/seat.h"
@@ -44,7 +45,7 @@
 #include "daemon/loop/start.h"
 #include "daemon/messages/stores.h"
 #include "daemon/state/system.h"
-#include "daemon/loop/systemd.h"
+#include "daemon/report/systemd.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/reload/trial.h"
 #include "ledger/exits.h"
@@ -123,27 +124,6 @@ struct signals {
 	bool has_terminal;
 };
 
-static void
-begin_shutdown(struct shell *shell, enum event_kind kind)
-{
-	/* Once is enough, however often it is asked for. */
-	if (shell->shutting_down && kind == EVENT_SHUTDOWN)
-		return;
-	if (!shell->shutting_down) {
-		shell->shutting_down = true;
-		record_facts(shell);
-		systemd_stopping(shell);
-		report_supd(shell, "shutting_down");
-	}
-	shell_post(shell, &(struct event){.kind = kind, .ref = REF_NONE, .code = -1});
-}
-
-void
-shell_shut_down(struct shell *shell)
-{
-	begin_shutdown(shell, EVENT_SHUTDOWN);
-}
-
 static bool
 has_terminal(void)
 {
@@ -161,7 +141,7 @@ static void
 hang_up(struct shell *shell)
 {
 	if (shell->signals->has_terminal && !has_terminal())
-		begin_shutdown(shell, EVENT_SHUTDOWN);
+		shut_down(shell, EVENT_SHUTDOWN);
 	else
 		reload_now(shell);
 }
@@ -173,10 +153,10 @@ on_signo(struct shell *shell, int signo)
 	switch (signo) {
 	case SIGTERM:
 	case SIGINT:
-		begin_shutdown(shell, EVENT_SHUTDOWN);
+		shut_down(shell, EVENT_SHUTDOWN);
 		break;
 	case SIGQUIT:
-		begin_shutdown(shell, EVENT_QUIT);
+		shut_down(shell, EVENT_QUIT);
 		break;
 	case SIGHUP:
 		seat_check(shell->seat);
@@ -199,7 +179,7 @@ on_walker_death(struct shell *shell)
 	                          "in order, as nobody would take over from us");
 	shell->walker_died = true;
 	procs_walker_died(shell->procs);
-	begin_shutdown(shell, EVENT_SHUTDOWN);
+	shut_down(shell, EVENT_SHUTDOWN);
 }
 
 static void

@@ -29,7 +29,7 @@
 #include "daemon/state/shell.h"
 #include "daemon/messages/stores.h"
 #include "daemon/state/system.h"
-#include "daemon/loop/systemd.h"
+#include "daemon/report/systemd.h"
 #include "daemon/reload/trial.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"

@@ -17,7 +17,6 @@
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "daemon/processes/tasks.h"
-#include "daemon/reload/trial.h"
 #include "daemon/processes/unkillable.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/state/words.h"
@@ -541,9 +540,6 @@ report(struct shell *shell, const struct action *action)
 		return;
 	if (action->report == REPORT_FAILURE) {
 		struct actor *actor = actors_get(&shell->actors, action->ref);
-
-		trial_on_failure(shell->trial, action->ref, &action->cause);
-		trial_on_failure(shell->trial, action->origin, &action->cause);
 
 		if (actor != NULL)
 			actor->failed_at_wall_us = clock_wall_us();

@@ -157,9 +157,6 @@ bool shell_has_room(const struct shell *shell, size_t n);
  */
 bool shell_post_surely(struct shell *shell, const struct event *events, size_t n);
 
-/* Begin the ordered shutdown. */
-void shell_shut_down(struct shell *shell);
-
 /* Another configuration is in force: what is not in the tree (log, control) follows. */
 void shell_conf_changed(struct shell *shell, const struct conf *old);
 

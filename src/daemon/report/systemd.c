@@ -2,7 +2,7 @@
 /* systemd.c - towards the service manager: READY, STATUS, STOPPING, WATCHDOG. */
 #include "config.h"
 
-#include "daemon/loop/systemd.h"
+#include "daemon/report/systemd.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/* shut_down.c - the end of supd is decided: written down, told, posted. */
+#include "config.h"
+
+#include "daemon/report/shut_down.h"
+
+#include "daemon/processes/record.h"
+#include "daemon/report/report.h"
+#include "daemon/report/systemd.h"
+#include "daemon/state/shell.h"
+
+/*
+ * Begin the shutdown: EVENT_SHUTDOWN stops all actors in order, EVENT_QUIT kills them.  A
+ * further EVENT_SHUTDOWN changes nothing.
+ */
+void
+shut_down(struct shell *shell, enum event_kind kind)
+{
+	if (shell->shutting_down && kind == EVENT_SHUTDOWN)
+		return;
+	if (!shell->shutting_down) {
+		shell->shutting_down = true;
+		record_facts(shell);
+		systemd_stopping(shell);
+		report_supd(shell, "shutting_down");
+	}
+	(void)shell_post(shell,
+	                 &(struct event){.kind = kind, .ref = REF_NONE, .code = -1});
+}
