@@ -91,7 +91,7 @@ explain(int r, struct err *err)
 	else if (r == -EPROTO)
 		err_set(err, 0, "the walker is of another version");
 	else if (r == -EBADMSG)
-		err_set(err, 0, "the walker says what cannot be understood");
+		err_set(err, 0, "the walker sent a message that cannot be understood");
 	else
 		err_set(err, -r, "receive from the walker");
 }

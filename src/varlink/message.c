@@ -52,7 +52,7 @@ varlink_call_parse(json_t *take_message, struct varlink_call *ret, struct err *e
 	if (call.method == NULL)
 		err_set(err, 0, "a call without a method");
 	else if (call.parameters == NULL)
-		err_set(err, 0, "a call whose parameters are not an object");
+		err_set(err, 0, "a call with parameters that are not an object");
 	else if (!read_flag(take_message, "more", &call.more) ||
 	         !read_flag(take_message, "oneway", &call.oneway) ||
 	         !read_flag(take_message, "upgrade", &call.upgrade))

@@ -9,7 +9,7 @@ const char varlink_service_description[] =
     "# What every Varlink service can tell about itself.\n"
     "interface org.varlink.service\n"
     "\n"
-    "# Who made the service, and the interfaces that it has.\n"
+    "# The maker of the service, and the interfaces that it has.\n"
     "method GetInfo() -> (\n"
     "\tvendor: string,\n"
     "\tproduct: string,\n"

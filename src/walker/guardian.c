@@ -168,8 +168,8 @@ on_message(struct walker *walker, const struct link_message *message, const int 
 			(void)close(fds[i]);
 	}
 	if (n_lost > 0 && may_tell_loss(walker))
-		say("%zu descriptors are not kept: there are %zu already, raise the "
-		    "limit on open ones",
+		say("%zu descriptors are not kept: there are %zu already; raise "
+		    "LimitNOFILE= or 'ulimit -Hn'",
 		    n_lost, walker->vault.n);
 }
 

@@ -91,8 +91,8 @@ leave(struct walker *walker)
 	left[n] = walker->guardian;
 	(void)os_hang_up(walker->guardian,
 	                 vault_peek(&walker->vault, VAULT_KEY(VAULT_CONTROL, 0)));
-	say_error("supd's guardian (pid %d) was killed and does not end, it waits in the "
-	          "kernel: it is left behind",
+	say_error("supd's guardian (pid %d) was killed and does not end, because it waits "
+	          "in the kernel: it is left behind, and the next guardian starts",
 	          (int)walker->guardian);
 	guardian_died(walker, &end);
 }

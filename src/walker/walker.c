@@ -148,17 +148,18 @@ lock_all(struct walker *walker, const char *runtime_dir)
 
 	walker->lock_fd = fd_lock(runtime_dir, "supd.lock", &err);
 	if (walker->lock_fd == -EWOULDBLOCK)
-		say_error("another supd runs in %s; stop it, or choose another with -r",
+		say_error("another supd runs in %s; stop it, or choose another runtime "
+		          "directory with -r",
 		          runtime_dir);
 	else if (walker->lock_fd < 0)
-		say_error("%s (another runtime directory: -r)", err.text);
+		say_error("%s (-r chooses another runtime directory)", err.text);
 	if (walker->lock_fd < 0)
 		return walker->lock_fd == -EWOULDBLOCK ? EX_UNAVAILABLE : EX_OSERR;
 	guardian_know_lock(walker);
 	walker->name_fd = name_lock(runtime_dir, &err);
 	if (walker->name_fd == -EADDRINUSE) {
-		say_error("%s, whose files were removed; stop it, or choose another "
-		          "with -r",
+		say_error("%s, although its files were removed; stop it, or choose "
+		          "another runtime directory with -r",
 		          err.text);
 		return EX_UNAVAILABLE;
 	}

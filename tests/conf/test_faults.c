@@ -210,7 +210,7 @@ static const struct {
      "did you mean `exec`?"},
     /* probes */
     {"children: {a: {command: [x], ready: {after: 1s, interval: 1s}}}\n",
-     "1:49: error: children.a.ready.interval", "with `after` nobody is asked"},
+     "1:49: error: children.a.ready.interval", "with `after` there are none"},
     {"children: {a: {command: [x], ready: {tcp: 'localhost:80', exec: [x]}}}\n",
      "1:37: error: children.a.ready", "both `tcp` and `exec`; keep one of them"},
     {"children: {a: {command: [x], ready: {tcp: 'localhost'}}}\n",
@@ -334,7 +334,7 @@ static const struct {
      "there is no actor `/user/nobody`"},
     {"children: {a: {command: [x], needs: {b: ready}}, b: {command: [x]}}\n",
      "1:41: error: children.a.needs./user/b",
-     "a cycle, of which nobody could ever start: /user/a needs /user/b ready"},
+     "a cycle, of which no actor could ever start: /user/a needs /user/b ready"},
     {"children: {}\nlog: {level: loud}\n", "2:14: error: log.level",
      "`debug`, `info`, `notice`, `warning` or `error`"},
     {"children: {}\ncontrol: {group: no-such-group-here}\n", "2:18: error: control.group",

@@ -399,7 +399,7 @@ def test_every_error_has_its_status_and_a_sentence():
         (Error("Unsupported", what="start"), 1, "not supported by this version of supd"),
         (Error("org.varlink.service.PermissionDenied"), 5, "permission denied"),
         (Error("org.varlink.service.InvalidParameter", parameter="names"), 2,
-         "does not take this 'names'"),
+         "does not accept this 'names'"),
         (Error("org.varlink.service.MethodNotFound", method="x"), 1, "another version"),
         (Error("com.example.Strange"), 1, "com.example.Strange"),
     ]
@@ -460,7 +460,7 @@ def test_every_acting_verb_calls_again_with_its_token_when_the_connection_is_los
 
 def test_an_acting_verb_says_when_its_outcome_is_not_known():
     one(Supd(Signal=lambda p, s: [Error("OutcomeUnknown", method="Signal")]),
-        "signal", "a", "HUP", status=1, err="signal a: supd died while it did it")
+        "signal", "a", "HUP", status=1, err="signal a: supd died while it carried this out")
 
     def vanish(parameters, supd):
         os.unlink(supd.path)
@@ -645,10 +645,10 @@ def test_what_happened_to_supd_itself_is_told_in_words():
     one(Supd(Events=events_of(stories)), "events", out="".join(
         when + line + "\n" for line in (
             "ready", "shutting down",
-            "took over after a crash (SIGKILL), nobody supervised for 4ms",
-            "upgraded from 0.1.0 to 0.2.0, nobody supervised for 18ms",
+            "took over after a crash (SIGKILL), no guardian for 4ms",
+            "upgraded from 0.1.0 to 0.2.0, no guardian for 18ms",
             "the upgrade failed, the binary before is back (exit status 1), "
-            "nobody supervised for 9ms",
+            "no guardian for 9ms",
             "its state was lost: all actors begin anew",
             "all actors were killed and begin anew",
             "killed what a supd before had left, 1 process",

@@ -816,7 +816,7 @@ def errors(box):
             (one("udp:127.0.0.1"), "udp:ADDRESS:PORT"),
             (one("fifo:relative"), "must be absolute"),
             (one("pipe:/x"), "unix-seqpacket:PATH"),
-            (one({"listen": "udp:*:53", "backlog": 5}), "nobody connects"),
+            (one({"listen": "udp:*:53", "backlog": 5}), "a udp socket has none"),
             (one({"listen": "udp:*:53", "mode": "0600"}), "a udp port has none"),
             (one({"listen": "fifo:/tmp/x", "while_down": {"reply": "no"}}), "fifo"),
             (one({"listen": "tcp:*:80", "while_down": {"reply": ""}}), "bytes"),

@@ -144,7 +144,7 @@ def wrong(box):
             ({"fd": 3}, {"sockets": {"a": "tcp:127.0.0.1:0", "b": "tcp:127.0.0.1:0"}},
              "descriptor 3 is one of its sockets; the first that is free is 5"),
             ({"fd": 4}, {"fd_store": 1}, "has to be 3 then"),
-            ({"fd": 3, "interval": "1s"}, {}, "with `fd` nobody is asked"),
+            ({"fd": 3, "interval": "1s"}, {}, "with `fd` there are none"),
             ({"fd": 3, "after": "1s"}, {}, "both `after` and `fd`")):
         result = check_file(box, ready=ready, **more)
         equal(result.code, 78, f"{ready}: {result}; status")
@@ -232,9 +232,9 @@ def wrong_log(box):
             ({"log": "(a)\\1"}, {}, "back-reference"),
             ({"log": "x{100}{100}"}, {}, "too many repetitions"),
             ({"log": "x" * 501}, {}, "at most 500 bytes"),
-            ({"log": "up"}, {"output": "null"}, "its `output` is neither"),
-            ({"log": "up"}, {"output": "file:/tmp/x"}, "its `output` is neither"),
-            ({"log": "up", "timeout": "1s"}, {}, "with `log` nobody is asked")):
+            ({"log": "up"}, {"output": "null"}, "supd does not see what this actor prints"),
+            ({"log": "up"}, {"output": "file:/tmp/x"}, "supd does not see what this actor prints"),
+            ({"log": "up", "timeout": "1s"}, {}, "with `log` there are none")):
         result = check_file(box, ready=ready, **more)
         equal(result.code, 78, f"{ready}: {result}; status")
         has(result.err, text, f"{ready}")

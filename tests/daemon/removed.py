@@ -84,7 +84,7 @@ def unseen(box):
     shutil.rmtree(s.runtime)
     done = second(s, "-r", s.runtime)
     equal(done.code, 69, f"a second supd: {done}; status")
-    has(done.err, rf"the supd of pid {s.process.pid} runs in .*, whose files were removed")
+    has(done.err, rf"the supd of pid {s.process.pid} runs in .*, although its files were removed")
     os.kill(guardian, signal.SIGKILL)
     s.until(lambda: "files_lost" in said(s), "word of it")
     s.until(lambda: s.ctl("is-ready", "a").code == 0, "an answer on the new socket")

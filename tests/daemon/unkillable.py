@@ -169,7 +169,7 @@ def held_down(box):
                 "is not started before it is gone", "the log")
     s.wait_for("v", state="unkillable", pid=stuck.pid)
     has(s.event("unkillable", "v")["text"], rf"pid {stuck.pid} is in uninterruptible sleep")
-    has(s.ctl_ok("explain", "v").out, "no other process of it is started before that is gone")
+    has(s.ctl_ok("explain", "v").out, "the actor is not started again before that is gone")
     result = s.ctl("start", "v")
     equal(result.code, 7, "exit status of start")
     s.ctl_ok("apply")

@@ -91,7 +91,7 @@ def another(box):
     pids, old = dict(s.pids), s.guardian()
     replace(binary, of_version(OTHER))
     result = s.ctl_ok("upgrade")
-    has(result.out, rf"^supd {VERSION} → {OTHER}, nobody supervised for \d+ ms\n$", "the output")
+    has(result.out, rf"^supd {VERSION} → {OTHER}, no guardian for \d+ ms\n$", "the output")
     equal(result.err, "", "stderr")
     event = s.event("supd", "/", what="upgraded")
     equal((event["from"], event["to"]), (VERSION, OTHER), "the versions in the event")

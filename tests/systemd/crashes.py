@@ -118,7 +118,7 @@ def walker_killed(m):
     check(procs == set(now), f"{procs} in the cgroup, {now} below the walker")
     check(not doubles(m), lambda: doubles(m))
     journal = m.journal(cursor)
-    check("the outermost process of supd has died" in journal, journal)
+    check("the walker, supd's outermost process, has died" in journal, journal)
     until(lambda: m.show("StatusText") == "2 running, 0 failed", "both actors")
 
 

@@ -253,8 +253,8 @@ read_ambient(struct reader *reader, const struct node *node, const struct trail 
 	    node, attributes->has_bounding ? attributes->bounding : UINT64_MAX, &refused);
 	if (refused != NULL) {
 		reader_error(reader, refused, trail,
-		             "`%.40s` is not among those of `bounding`, beyond which "
-		             "there are none",
+		             "`%.40s` is not in `bounding`, and so the actor cannot have it; "
+		             "add it there",
 		             refused->text);
 		return;
 	}
@@ -263,7 +263,7 @@ read_ambient(struct reader *reader, const struct node *node, const struct trail 
 	(void)read_capability_set(node, rights->permitted, &refused);
 	if (refused != NULL)
 		reader_warn(reader, refused, trail,
-		            "`%.40s` cannot be handed on by user %u, who has not got it "
+		            "`%.40s` cannot be handed on, because user %u does not have it "
 		            "here: the start will fail",
 		            refused->text, (unsigned int)geteuid());
 }

@@ -235,7 +235,7 @@ refuse(struct search *search, uint32_t back)
 		spot = (struct spot){search->conf->files[key->file], key->line,
 		                     key->column};
 	keys_path(search->conf, actor, name, &path);
-	strbuf_addf(&message, "a cycle, of which nobody could ever start: %s%s",
+	strbuf_addf(&message, "a cycle, of which no actor could ever start: %s%s",
 	            strbuf_str(&links), links.failed ? ", ..." : "");
 	reports_add(search->reader->reports, CONF_ERROR, &spot, strbuf_str(&path),
 	            strbuf_str(&message));

@@ -129,7 +129,7 @@ refuse_stranger(struct reader *reader, const struct conf_actor *actor, uint32_t 
 		               suggest.best);
 	else
 		(void)snprintf(message, sizeof(message),
-		               "there is no actor `%.180s`; it would be waited for for ever",
+		               "there is no actor `%.180s`; this actor would never start",
 		               path);
 	report(reader->reports, CONF_ERROR, conf, actor, need, message);
 }
@@ -161,8 +161,8 @@ static const char *
 doubt(const struct conf_actor *target, enum need level)
 {
 	if (!target->spec.enabled)
-		return "is not started by itself (`enabled: false`): this one waits until "
-		       "somebody starts it";
+		return "is not started by itself (`enabled: false`): this actor waits until "
+		       "that one is started by hand";
 	if (level != NEED_COMPLETED)
 		return NULL;
 	if (target->spec.restart == RESTART_PERMANENT)

@@ -152,7 +152,7 @@ refuse_pace(struct reader *reader, const struct node *node, const char *kind,
 
 		if (key != NULL)
 			reader_error(reader, key, &below,
-			             "`%s` is for probes; with `%s` nobody is asked",
+			             "`%s` is for probes; with `%s` there are none",
 			             pace[i], kind);
 	}
 }
@@ -278,9 +278,9 @@ check_probe(struct reader *reader, const struct node *map, const char *name,
 		if (is_own_socket(&process->sockets[i], probe))
 			reader_warn(
 			    reader, node_get(map, name), &trail,
-			    "supd itself holds this socket (`sockets.%.100s`): a "
-			    "connection succeeds though nobody serves it; ask with "
-			    "`http` or `exec`",
+			    "supd itself keeps this socket open (`sockets.%.100s`): a "
+			    "connection succeeds even when no process serves it; probe "
+			    "with `http` or `exec`",
 			    process->sockets[i].name);
 }
 
@@ -321,8 +321,8 @@ check_ready_log(struct reader *reader, const struct node *map,
 	    !conf_output_is_captured(&process->out) &&
 	    !conf_output_is_captured(&process->err))
 		reader_error(reader, node, &trail,
-		             "nothing that it prints is looked at: its `output` is "
-		             "neither `log` nor `journal` nor `syslog`");
+		             "supd does not see what this actor prints: write `output: log`, "
+		             "`journal` or `syslog`");
 }
 
 /* Warn of probes that are never made, or never fail.  All keys were read. */
@@ -340,6 +340,6 @@ probes_check(struct reader *reader, const struct node *map,
 	/* An actor that is ready only when it has ended is never probed. */
 	if (actor->spec.health.on && actor->spec.ready == READY_EXIT)
 		reader_warn(reader, node_get(map, "health"), &trail,
-		            "`health` has no effect with `ready: exit`: it is asked "
-		            "only once it is ready, and then it has ended");
+		            "`health` has no effect with `ready: exit`: probes begin when "
+		            "the actor is ready, and then it has ended");
 }

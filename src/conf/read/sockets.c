@@ -62,8 +62,8 @@ check_keys(struct reader *reader, const struct node *node, enum socket_kind kind
 		struct trail below = {trail, "backlog", 0};
 
 		reader_error(reader, backlog, &below,
-		             "`backlog` is for sockets that are connected to; nobody "
-		             "connects to a %s one",
+		             "`backlog` is for sockets that accept connections; a %s socket "
+		             "has none",
 		             socket_kind_names[kind]);
 	}
 }
@@ -85,14 +85,15 @@ read_while_down(struct reader *reader, const struct conf_actor *actor,
 	reply = node_get(node, while_down_names[WHILE_DOWN_REPLY]);
 	handler = node_get(node, while_down_names[WHILE_DOWN_HANDLER]);
 	if ((reply == NULL) == (handler == NULL)) {
-		reader_error(reader, node, &trail, "one of `reply` and `handler`, not %s",
+		reader_error(reader, node, &trail,
+		             "write one of `reply` and `handler`, not %s",
 		             reply == NULL ? "none" : "both");
 	} else if (handler != NULL) {
 		socket->while_down = WHILE_DOWN_HANDLER;
 		socket->handler_path = read_reference(reader, actor, handler->text);
 	} else if (socket->kind == SOCKET_FIFO) {
 		reader_error(reader, reply, &trail,
-		             "nothing can be sent to those who write to a fifo");
+		             "a fifo cannot carry a reply; write `queue` or `refuse`");
 	} else {
 		socket->while_down = WHILE_DOWN_REPLY;
 		socket->reply = arena_dup(reader->keep, reply->text);
@@ -320,7 +321,7 @@ find_handler(struct reader *reader, uint32_t index, struct conf_socket *socket,
 	} else if (handler->spec.kind == NODE_SUPERVISOR) {
 		refuse(reader, actor, socket,
 		       "`%.200s` is a supervisor, and has no process that could serve "
-		       "anybody",
+		       "clients",
 		       handler->path);
 	} else if (hands_over(&handler->process)) {
 		refuse(reader, actor, socket,
@@ -341,8 +342,8 @@ check_demand(struct reader *reader, const struct conf_actor *actor)
 {
 	if (actor->spec.on_demand && actor->process.n_sockets == 0)
 		keys_report(reader->reports, CONF_ERROR, reader->conf, actor, "start_on",
-		            "`start_on: connect` is for who has `sockets` that one could "
-		            "connect to");
+		            "`start_on: connect` needs `sockets`: a client of one of them "
+		            "starts the actor");
 }
 
 /*

@@ -184,8 +184,7 @@ check_products(struct lint *lint, uint64_t *products)
 			continue;
 		warn(lint, actor, "intensity.restarts",
 		     "%llu restarts here for each of %llu further up: together more than "
-		     "%d "
-		     "before anybody gives up",
+		     "%d before the upper supervisor gives up",
 		     (unsigned long long)restarts, (unsigned long long)above,
 		     PRODUCT_MAX);
 	}

@@ -325,8 +325,9 @@ read_control(struct reader *reader, const struct node *node, void *target,
 	if (mode != NULL && observers != NULL && (conf->control_mode & 0002) == 0)
 		reader_warn(
 		    reader, mode, &mode_trail,
-		    "\"%s\" shuts the `observers` out: who cannot write to the socket "
-		    "cannot connect; peer credentials decide what they may do",
+		    "\"%s\" shuts the `observers` out: without the right to write to the "
+		    "socket they cannot connect; write \"0666\", since the credentials of "
+		    "each client decide what it may do",
 		    mode->text);
 }
 
@@ -458,8 +459,8 @@ check_log_directory(struct load *load)
 	    is_writable(node->text))
 		return;
 	reader_warn(reader, node, &trail,
-	            "user %u cannot write there: actors whose output goes to their log "
-	            "will wait for it",
+	            "user %u cannot write there: actors with `output: log` will wait when "
+	            "they print",
 	            (unsigned int)geteuid());
 }
 

@@ -314,7 +314,7 @@ say_supd(const struct phrase *phrase)
 	add_field(phrase, " (", "after", ")");
 	add_field(phrase, " from ", "from", "");
 	add_field(phrase, " to ", "to", "");
-	add_delay(phrase, ", nobody supervised for ", "outage_ms");
+	add_delay(phrase, ", no guardian for ", "outage_ms");
 	if (processes >= 0)
 		strbuf_addf(phrase->sb, ", %lld process%s", (long long)processes,
 		            processes == 1 ? "" : "es");

@@ -70,7 +70,7 @@ static const char usage_tail[] =
     "  -s SOCKET      the control socket (else $SUPD_SOCKET, else the usual place)\n"
     "  -o text|json   what to print\n"
     "  --no-color     no colours, as with NO_COLOR in the environment\n"
-    "  --timeout D    give up after so long, as 500ms or 1m30s; exit status 124\n"
+    "  --timeout D    give up after this time, as 500ms or 1m30s; exit status 124\n"
     "\n"
     "'supctl help VERB' says more about one verb.\n";
 

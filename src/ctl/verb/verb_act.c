@@ -234,7 +234,7 @@ print_upgrade(struct ctl *ctl, const json_t *done)
 		if (version != NULL)
 			print_text(sb, version, strlen(version));
 	}
-	strbuf_addf(sb, ", nobody supervised for %" JSON_INTEGER_FORMAT " ms\n",
+	strbuf_addf(sb, ", no guardian for %" JSON_INTEGER_FORMAT " ms\n",
 	            json_integer_value(json_object_get(done, "outage_ms")));
 }
 

@@ -217,6 +217,6 @@ verb_apply(struct ctl *ctl, char **names, uint32_t n)
 	if (on_trial && (status == CTL_FAILED || status == CTL_TIMED_OUT) &&
 	    !ctl->unreachable)
 		complain(ctl, NULL,
-		         "not kept: what is in force now, 'supctl diff' tells");
+		         "not kept: 'supctl diff' compares the file with what is in force");
 	return status;
 }

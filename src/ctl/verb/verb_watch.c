@@ -312,7 +312,8 @@ verb_wait(struct ctl *ctl, char **names, uint32_t n)
 
 	if ((ctl->options.given & OPTION_FOR) == 0 ||
 	    names_find(states, ARRAY_SIZE(states), ctl->options.for_state) < 0) {
-		complain(ctl, NULL, "what for? (--for ready|stopped|failed|done)");
+		complain(ctl, NULL,
+		         "write what to wait for: --for ready|stopped|failed|done");
 		return CTL_USAGE;
 	}
 	status = resolve_all(&targets, names, n, false);

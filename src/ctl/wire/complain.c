@@ -61,13 +61,13 @@ complain_unreachable(const struct ctl *ctl, int r)
 {
 	if (r == -EACCES || r == -EPERM) {
 		complain(ctl, NULL,
-		         "%s: permission denied (for root, the user of supd, and those "
-		         "whom its control.group or control.observers names)",
+		         "%s: permission denied (allowed are root, the user of supd, and "
+		         "the members of its control.group and control.observers)",
 		         ctl->socket);
 		return CTL_DENIED;
 	}
 	if (r == -ETIME) {
-		complain(ctl, NULL, "%s: supd does not take the connection in time",
+		complain(ctl, NULL, "%s: supd did not accept the connection in time",
 		         ctl->socket);
 		return CTL_TIMED_OUT;
 	}
@@ -263,8 +263,8 @@ say_denied(const struct ctl *ctl, const char *name, const json_t *parameters)
 {
 	(void)parameters;
 	complain(ctl, name[0] != '\0' ? name : NULL,
-	         "permission denied (for root, the user of supd, and members of its "
-	         "control.group)");
+	         "permission denied (allowed are root, the user of supd, and members of "
+	         "its control.group)");
 }
 
 static void
@@ -282,7 +282,7 @@ say_bad_parameter(const struct ctl *ctl, const char *name, const json_t *paramet
 	else if (strncmp(parameter, "name", 4) == 0 || strcmp(parameter, "pattern") == 0)
 		form = ": a name has 1 to 1000 bytes, a pattern at most 255, and there "
 		       "are at most 256 names";
-	complain(ctl, name[0] != '\0' ? name : NULL, "supd does not take this '%s'%s",
+	complain(ctl, name[0] != '\0' ? name : NULL, "supd does not accept this '%s'%s",
 	         parameter, form);
 }
 
@@ -291,7 +291,7 @@ say_unknown_method(const struct ctl *ctl, const char *name, const json_t *parame
 {
 	(void)parameters;
 	complain(ctl, name[0] != '\0' ? name : NULL,
-	         "the running supd does not know this (it is of another version)");
+	         "the running supd does not know this method (it is of another version)");
 }
 
 static void
@@ -299,7 +299,7 @@ say_unknown_outcome(const struct ctl *ctl, const char *name, const json_t *param
 {
 	(void)parameters;
 	complain(ctl, name[0] != '\0' ? name : NULL,
-	         "supd died while it did it: whether it is done is not known");
+	         "supd died while it carried this out: whether it is done is not known");
 }
 
 struct refusal {

@@ -65,8 +65,8 @@ reply_failure(struct conn *conn, struct ref ref, int r)
 {
 	if (r == -EINVAL)
 		reply_invalid_state(conn, ref,
-		                    "it cannot be started where it is: its supervisor "
-		                    "is down or it waits for somebody");
+		                    "it cannot be started now: its supervisor is down, "
+		                    "or it waits for another actor or a client");
 	else if (r == -EOVERFLOW)
 		reply_invalid_state(conn, ref, "there is no end in sight");
 	else

@@ -175,8 +175,9 @@ on_signo(struct shell *shell, int signo)
 static void
 on_walker_death(struct shell *shell)
 {
-	log_line(LOG_LEVEL_ERROR, "the outermost process of supd has died: shutting down "
-	                          "in order, as nobody would take over from us");
+	log_line(LOG_LEVEL_ERROR,
+	         "the walker, supd's outermost process, has died: shutting down in "
+	         "order, because nothing would replace this guardian");
 	shell->walker_died = true;
 	procs_walker_died(shell->procs);
 	shut_down(shell, EVENT_SHUTDOWN);

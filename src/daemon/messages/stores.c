@@ -253,9 +253,9 @@ why_refused(const struct store *store, uint32_t max, int fd)
 	if (store == NULL)
 		return "there is no memory for it";
 	if (store->n >= max)
-		return "as many as fd_store allows are there";
+		return "fd_store allows no more";
 	if (!fd_is_harmless(fd))
-		return "its file system is not a local one, and could keep supd waiting";
+		return "its file system is not local, and could keep supd waiting";
 	return NULL;
 }
 

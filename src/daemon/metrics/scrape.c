@@ -224,21 +224,21 @@ static const struct family {
 	enum figure_form form;
 	figure_fn *figure;
 } families[] = {
-    {"supd_actor_up", false, NULL, "1 while it is running.", FORM_WHOLE, is_up},
-    {"supd_actor_ready", false, NULL, "1 while it is ready.", FORM_WHOLE, is_ready},
-    {"supd_actor_failed", false, NULL, "1 if it was stopped for good by a failure.",
+    {"supd_actor_up", false, NULL, "1 while the actor is running.", FORM_WHOLE, is_up},
+    {"supd_actor_ready", false, NULL, "1 while the actor is ready.", FORM_WHOLE, is_ready},
+    {"supd_actor_failed", false, NULL, "1 if a failure has stopped the actor for good.",
      FORM_WHOLE, is_failed},
     {"supd_actor_restarts", true, NULL, "Automatic restarts.", FORM_WHOLE,
      count_restarts},
     {"supd_actor_starts", true, NULL, "Processes that were started.", FORM_WHOLE,
      count_starts},
     {"supd_actor_window", false, NULL,
-     "Restarts that count now against its intensity or limit.", FORM_WHOLE, count_window},
-    {"supd_actor_consecutive_failures", false, NULL, "Failures since its backoff began.",
+     "Restarts that count now for its intensity or limit.", FORM_WHOLE, count_window},
+    {"supd_actor_consecutive_failures", false, NULL, "Failures since its backoff was reset.",
      FORM_WHOLE, count_failures},
     {"supd_actor_backoff_delay_seconds", false, "seconds",
      "The delay after its last failure.", FORM_MS, get_delay},
-    {"supd_actor_dead_letters", true, NULL, "Messages that nobody was there for.",
+    {"supd_actor_dead_letters", true, NULL, "Clients that none of its processes served.",
      FORM_WHOLE, count_dead_letters},
     {"supd_actor_uptime_seconds", false, "seconds", "How long its process has lived.",
      FORM_MS, get_uptime},
@@ -295,7 +295,7 @@ add_own(struct strbuf *sb, const struct scraper *scraper)
 	strbuf_adds(sb, "supd_info{version=\"" PACKAGE_VERSION "\"} 1\n");
 	view_clock_init(&clock);
 	add_head(sb, "supd_start_time_seconds", "gauge", "seconds",
-	         "When it was started, since the Epoch.");
+	         "When supd was started, since the Epoch.");
 	strbuf_adds(sb, "supd_start_time_seconds ");
 	add_decimal(sb, view_wall_us(&clock, shell->started_ms), 1000000);
 	strbuf_addc(sb, '\n');

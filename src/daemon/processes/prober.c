@@ -465,7 +465,7 @@ prober_ask(struct prober *prober, const struct action *action)
 		drop(before);
 	tasks_keep_only(prober->shell->tasks, action->ref, TASK_PROBE, action->serial);
 	if (what == NULL || what->kind == PROBE_NONE)
-		answer(prober, action, PROBED_UNKNOWN, 0, "nobody can be asked");
+		answer(prober, action, PROBED_UNKNOWN, 0, "there is nothing to probe");
 	else if (what->kind == PROBE_EXEC)
 		order(prober, action, what);
 	else if (prober->n < PROBER_MAX)

@@ -211,7 +211,7 @@ say_what(struct strbuf *sb, const struct facts *facts, const char *me)
 		            "failure of %s.\n",
 		            facts->path);
 	if (strcmp(me, facts->path) != 0 && strcmp(me, facts->origin) != 0)
-		strbuf_addf(sb, "%s did not fail itself; it was concerned by that.\n",
+		strbuf_addf(sb, "%s did not fail itself; that failure concerned it.\n",
 		            me);
 }
 
@@ -433,7 +433,7 @@ say_suspended(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	while (above.suspends == 0 && !ref_is_none(above.parent))
 		core_view(shell->core, above.parent, shell->now_ms, &above);
 	if (above.suspends > 0)
-		strbuf_addf(sb, ", until somebody says 'supctl resume %s'",
+		strbuf_addf(sb, ", until 'supctl resume %s'",
 		            glob_below_user(shell_path(shell, above.ref)));
 	if (view->suspended > 1)
 		strbuf_addf(sb, "; it is suspended %u times in all", view->suspended);
@@ -480,18 +480,18 @@ say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *
 		strbuf_addf(sb, "stopping since %s", since);
 		break;
 	case STATE_FAILED:
-		strbuf_addf(sb, "failed since %s, until somebody says 'supctl start %s'",
+		strbuf_addf(sb, "failed since %s, until 'supctl start %s'",
 		            since, glob_below_user(shell_path(shell, view->ref)));
 		break;
 	case STATE_STOPPED:
 		strbuf_addf(sb, "stopped since %s", since);
 		if (view->held)
-			strbuf_adds(sb, ", and held until somebody starts it");
+			strbuf_adds(sb, ", and held until it is started by hand");
 		break;
 	case STATE_UNKILLABLE:
 		unkillable_text(sb, shell, view->ref);
 		strbuf_adds(sb,
-		            "; no other process of it is started before that is gone");
+		            "; the actor is not started again before that is gone");
 		break;
 	case STATE_DONE:
 	case NODE_STATE_MAX:

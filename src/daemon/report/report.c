@@ -433,7 +433,7 @@ started_line(const struct shell *shell, const struct action *action, struct strb
 	if (procs_pid(shell->procs, action->ref) != 0)
 		strbuf_addf(sb, ", pid %d", (int)procs_pid(shell->procs, action->ref));
 	if (action->window > 0)
-		strbuf_addf(sb, ", after %u starts that there was no room for",
+		strbuf_addf(sb, ", after %u starts for which the machine had no room",
 		            action->window);
 }
 
@@ -442,8 +442,8 @@ shortage_line(const struct action *action, struct strbuf *sb)
 {
 	strbuf_adds(sb, ": ");
 	cause_text(sb, &action->cause, NULL);
-	strbuf_adds(sb, "; the machine is short of something, it is tried again until "
-	                "there is room");
+	strbuf_adds(sb, "; the machine has no room for it now, the start is tried again "
+	                "until there is room");
 }
 
 static void
@@ -614,17 +614,16 @@ log_taken_over(const struct upgrade_story *story, const char *end)
 
 	if (story->is_upgrade)
 		log_line(LOG_LEVEL_NOTICE,
-		         "supd %s: upgraded from %s, nobody supervised for %llu ms",
+		         "supd %s: upgraded from %s, no guardian for %llu ms",
 		         PACKAGE_VERSION, story->from, outage_ms);
 	else if (story->fell_back)
 		log_line(LOG_LEVEL_ERROR,
-		         "supd %s: is back after the binary that was upgraded to failed "
-		         "(%s), nobody supervised for %llu ms",
+		         "supd %s: is back, because the binary that it was upgraded to "
+		         "failed (%s), no guardian for %llu ms",
 		         PACKAGE_VERSION, end, outage_ms);
 	else
 		log_line(LOG_LEVEL_WARNING,
-		         "supd %s: took over after a crash (%s), nobody supervised for "
-		         "%llu ms",
+		         "supd %s: took over after a crash (%s), no guardian for %llu ms",
 		         PACKAGE_VERSION, end, outage_ms);
 }
 

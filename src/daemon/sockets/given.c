@@ -144,7 +144,7 @@ given_assign(const struct given *given, struct mailboxes *mailboxes)
 	for (size_t i = 0; i < given->n; i++)
 		if (!is_used[i])
 			log_line(LOG_LEVEL_WARNING,
-			         "no actor has a socket of the kind and the name of the "
-			         "one that supd was started with, `%.*s`",
+			         "no actor has a socket of the kind and the name of "
+			         "`%.*s`, with which supd was started",
 			         (int)given->at[i].name_len, given->at[i].name);
 }

@@ -115,7 +115,7 @@ hear(struct channel *channel)
 			heed(channel, &message);
 	}
 	if (r == -EBADMSG)
-		helpers_kill(channel->helpers, channel->name, "it makes no sense");
+		helpers_kill(channel->helpers, channel->name, "it sent a malformed message");
 	else if (r != 1 && r != -EAGAIN)
 		lose(channel);
 }
