@@ -10,11 +10,12 @@ import re
 import sys
 
 TOP = os.environ.get("top_srcdir", ".")
-ROOMS = ("src/daemon", "src/os", "src/walker")
+ROOMS = ("src/daemon", "src/ledger", "src/os", "src/walker")
 LIST = "tests/lint/guardian.txt"
 
-# What opens, reads, executes, accepts, connects, looks up or waits.  Not close(): what
-# supd closes is its own, but for the descriptors that are received; tests see to those.
+# What opens, reads, executes, accepts, connects, looks up or waits.  A close() is among them
+# in a file that receives descriptors: one that is another's may hang, and goes to a child
+# (os/closer.h).
 CALLS = """
 accept accept4 connect recv recvfrom recvmsg recvmmsg notify_receive
 open openat openat2 fopen freopen opendir fdopendir open_by_handle_at
@@ -28,7 +29,17 @@ getaddrinfo gethostbyname getpwnam getpwuid getgrnam getgrgid getgrouplist
 getpwnam_r getpwuid_r getgrnam_r getgrgid_r
 sock_connect_unix sock_unix_is_live os_reap_wait fd_lock
 """.split()
-PATTERN = re.compile(r"(?<![A-Za-z0-9_.>])(" + "|".join(CALLS) + r")\s*\(")
+RECEIVES = """
+accept4 recvmsg recvmmsg notify_receive pass_receive link_receive bounded_ask
+handover_receive handover_take shell_take
+""".split()
+CLOSES = ["close", "fd_close"]
+
+
+def pattern(calls):
+    return re.compile(r"(?<![A-Za-z0-9_.>])(" + "|".join(calls) + r")\s*\(")
+
+
 # What is no code: comments and texts.
 PASSED_OVER = re.compile(r"""/\*.*?\*/|'(?:\\.|[^'\\\n])'|"(?:\\.|[^"\\\n])*\"""", re.S)
 
@@ -37,7 +48,8 @@ def found_in(path):
     with open(os.path.join(TOP, path), encoding="utf8") as text:
         code = PASSED_OVER.sub("", text.read())
     # A definition of that name is none: it begins its line.
-    return collections.Counter(match[1] for match in PATTERN.finditer(code)
+    calls = CALLS + (CLOSES if pattern(RECEIVES).search(code) else [])
+    return collections.Counter(match[1] for match in pattern(calls).finditer(code)
                                if match.start() > 0 and code[match.start() - 1] != "\n")
 
 

@@ -236,7 +236,7 @@ answer(struct control *control, int take_fd, int bytes_fd,
 	struct conn *conn;
 
 	if (sock_peer(take_fd, &peer) < 0) {
-		(void)close(take_fd);
+		rights_close(control, take_fd, (uid_t)-1);
 		return;
 	}
 	conn = control_insert(control, take_fd, &peer);

@@ -188,11 +188,12 @@ close_socket(struct metrics *metrics, uint64_t key, const char *unix_path, int *
 
 	if (*fd < 0)
 		return;
-	shell_release(metrics->shell, key);
 	if (unix_path != NULL && do_file(metrics, SOCKWORK_REMOVE, unix_path, key,
 	                                 (gid_t)-1, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
+	/* The walker has a copy until it is told: what is in the queue goes there. */
 	fd_close(fd);
+	shell_release(metrics->shell, key);
 }
 
 /* What metrics_open() opened is not used after all. */

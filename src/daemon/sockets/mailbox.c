@@ -317,10 +317,11 @@ close_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox)
 	letters_forget(mailbox);
 	if (mailbox->fd < 0 || mailbox->is_given)
 		return;
-	shell_release(shell, mailbox->key);
 	if (mailbox_do_file(work, mailbox, SOCKWORK_REMOVE, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
+	/* The walker has a copy until it is told: what is in the queue goes there. */
 	(void)close(mailbox->fd);
+	shell_release(shell, mailbox->key);
 }
 
 /* Undo mailboxes_open(): what was taken over stays with its old owner. */
