@@ -524,10 +524,10 @@ gate_check(const struct core *core)
 			continue;
 		blocked++;
 		if (node->state != STATE_WAITING || (node->grouped && node->up))
-			return "one is held up by its needs that is not waiting";
+			return "an actor is held up by its needs and is not waiting";
 		if (node->up && !node->queued && gate_is_next(core, node) &&
 		    first_unmet(core, node) == node->spec.n_needs)
-			return "one waits for what is there";
+			return "an actor waits although all its needs are met";
 	}
 	for (uint32_t i = 0; i < core->size.nodes; i++) {
 		const struct names *names =
@@ -539,6 +539,6 @@ gate_check(const struct core *core)
 			    at->is_blocked && at->blocked_on % core->size.nodes == i;
 	}
 	if (blocked != core->n_blocked || listed != blocked)
-		return "wrong count of those who are held up";
+		return "wrong count of actors that are held up";
 	return NULL;
 }

@@ -186,7 +186,7 @@ check_children(const struct core *core, const struct node *node)
 	if (grouped != node->n_grouped)
 		return "wrong count of grouped children";
 	if (decided != node->deciding)
-		return "wrong count of children for whom others stand still";
+		return "wrong count of children that others stand still for";
 	return NULL;
 }
 
@@ -211,7 +211,7 @@ check_node(const struct core *core, const struct node *node)
 		return "a hook of an actor that is down";
 	if (node->may_start_children &&
 	    (!node->children_started || node->state == STATE_STOPPING || !live))
-		return "children may start where there is nothing to start them for";
+		return "children may start below a supervisor that does not run";
 	if (node->children_started && !live && !node_is_pending(node))
 		return "children outlive a supervisor that does not come back";
 	if (live != (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED ||
@@ -219,15 +219,15 @@ check_node(const struct core *core, const struct node *node)
 		return "a start or a stop of an actor that is at rest";
 	if (node->on_standby &&
 	    (node->state != STATE_WAITING || node->grouped || node->sequenced))
-		return "an actor that waits for somebody, and for something else";
+		return "an actor that waits for a client, and for something else";
 	if (node->absent && (live || node_is_pending(node)))
 		return "a hidden actor that runs";
 	if (node->is_added && node->addition_id == 0)
-		return "an actor that was added by nobody";
+		return "an actor that was added without an addition";
 	if (node->is_fresh && (!node->is_added || node->ready))
 		return "an actor that is being added and is there already";
 	if (node->sequenced && parent != NULL && parent->op == OP_NONE)
-		return "a child waits in a sequence that nobody works on";
+		return "a child waits in a sequence while its supervisor is at rest";
 	if (node->suspends > 0 && node_is_down(node) && !node->up)
 		return "an actor that is down and suspended";
 	if (node->own_failure && (node_is_down(node) || (node->state == STATE_RUNNING &&

@@ -643,11 +643,11 @@ check_watch(const struct core *core, const struct watch *watch)
 	const struct node *target = node_at(core, watch->target);
 
 	if (!watcher->used || (target != NULL && !target->used))
-		return "a watch of or for nobody";
+		return "a watch by or for an actor that does not exist";
 	if (watch->state != WATCH_IDLE && !watcher->started)
 		return "a watch of an actor that is down";
 	if (watch->state == WATCH_ARMED && target == NULL)
-		return "a watch for nobody that waits for an end";
+		return "a watch without a target that waits for its end";
 	if (watch->state == WATCH_ARMED && watch->early == target->started)
 		return "a watch that is wrong about the beginning of its target";
 	if (watch->early && watch->state != WATCH_ARMED)
@@ -686,7 +686,7 @@ watch_check(const struct core *core)
 			listed += own->watcher == slot;
 			if ((own->run_serial != 0) !=
 			    (node->running == watch_index(core, own)))
-				return "wrong about whose command runs";
+				return "wrong about the watch for which a command runs";
 		}
 		if (due != node->n_due)
 			return "wrong count of what an actor is to be told";

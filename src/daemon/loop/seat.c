@@ -96,7 +96,7 @@ begin_watch(const struct seat *seat, struct seat_watch *watch, int take_fd,
 {
 	stop_watch(seat, watch);
 	if (take_fd < 0) {
-		log_line(LOG_LEVEL_ERROR, "%s: that it is removed is seen at SIGHUP only",
+		log_line(LOG_LEVEL_ERROR, "%s: its removal is noticed at SIGHUP only",
 		         err->text);
 		return;
 	}
