@@ -4,7 +4,6 @@
 
 #include "conf/schema/schema_scan.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,8 +17,8 @@
 #include "conf/text/shell_words.h"
 
 /* Digits only, up to `max`; -EINVAL, -ERANGE. */
-static int
-parse_digits(const char *text, uint64_t max, uint64_t *ret)
+int
+scan_digits(const char *text, uint64_t max, uint64_t *ret)
 {
 	uint64_t n = 0;
 
@@ -93,12 +92,12 @@ scan_integer(const struct schema_type *type, const struct node *node,
 {
 	(void)why;
 	if (type->min < 0 && node->text[0] == '-') {
-		if (parse_digits(node->text + 1, (uint64_t)-type->min, ret_number) < 0)
+		if (scan_digits(node->text + 1, (uint64_t)-type->min, ret_number) < 0)
 			return -EINVAL;
 		*ret_number = -*ret_number;
 		return 0;
 	}
-	if (parse_digits(node->text, type->max, ret_number) < 0)
+	if (scan_digits(node->text, type->max, ret_number) < 0)
 		return -EINVAL;
 	return type->min > 0 && *ret_number < (uint64_t)type->min ? -EINVAL : 0;
 }
@@ -127,7 +126,7 @@ scan_decimal(const struct schema_type *type, const struct node *node,
 	memcpy(digits + whole_len, "000", 3);
 	if (decimals > 0)
 		memcpy(digits + whole_len, point + 1, decimals);
-	if (parse_digits(digits, type->max, &n) < 0 || n < (uint64_t)type->min)
+	if (scan_digits(digits, type->max, &n) < 0 || n < (uint64_t)type->min)
 		return -EINVAL;
 	*ret_number = n;
 	return 0;
@@ -147,7 +146,7 @@ scan_duration(const struct schema_type *type, const struct node *node,
 			err_set(why, 0,
 			        "`%.40s` is longer than 100 years; write `infinity`",
 			        node->text);
-		else if (parse_digits(node->text, UINT64_MAX, &bare) == 0)
+		else if (scan_digits(node->text, UINT64_MAX, &bare) == 0)
 			err_set(why, 0, "`%s` has no unit: write %ss, not %s", node->text,
 			        node->text, node->text);
 		return -EINVAL;
@@ -219,11 +218,11 @@ parse_range(const char *text, uint64_t max, uint64_t *ret, struct err *why)
 
 	if (dash != NULL && (size_t)(dash - text) < sizeof(first)) {
 		memcpy(first, text, (size_t)(dash - text));
-		if (parse_digits(first, max, &from) < 0 ||
-		    parse_digits(dash + 1, max, &to) < 0)
+		if (scan_digits(first, max, &from) < 0 ||
+		    scan_digits(dash + 1, max, &to) < 0)
 			return -EINVAL;
 	} else {
-		if (parse_digits(text, max, &from) < 0)
+		if (scan_digits(text, max, &from) < 0)
 			return -EINVAL;
 		to = from;
 	}
@@ -444,126 +443,6 @@ scan_rlimit(const struct schema_type *type, const struct node *node, uint64_t *r
 	return r < 0 ? -EINVAL : 0;
 }
 
-/*
- * "ADDRESS:PORT" taken apart: a numeric address, in brackets if it is an IPv6 one,
- * "localhost", which is 127.0.0.1, or "*" or nothing for any, which is "".  -ERANGE: it
- * is the port that is none; -EINVAL: the address, as far as it goes, is in ret->text.
- */
-int
-endpoint_parse(const char *text, struct address *ret)
-{
-	const char *colon = strrchr(text, ':');
-	unsigned char binary[sizeof(struct in6_addr)];
-	size_t len = colon != NULL ? (size_t)(colon - text) : 0;
-	int family = AF_INET;
-	uint64_t port;
-
-	*ret = (struct address){.kind = SOCKET_TCP};
-	if (colon == NULL || parse_digits(colon + 1, UINT16_MAX, &port) < 0)
-		return -ERANGE;
-	ret->port = (uint16_t)port;
-	if (len == 0 || (len == 1 && text[0] == '*'))
-		return 0;
-	if (text[0] == '[' && text[len - 1] == ']') {
-		family = AF_INET6;
-		text++;
-		len -= 2;
-	}
-	if (len >= sizeof(ret->text))
-		len = sizeof(ret->text) - 1;
-	memcpy(ret->text, text, len);
-	if (strcmp(ret->text, "localhost") == 0)
-		strcpy(ret->text, "127.0.0.1");
-	if (inet_pton(family, ret->text, binary) != 1)
-		return -EINVAL;
-	/* One spelling for each. */
-	(void)inet_ntop(family, binary, ret->text, sizeof(ret->text));
-	return 0;
-}
-
-static int
-parse_port(const char *text, struct address *address, struct err *why)
-{
-	const enum socket_kind which = address->kind;
-	const char *kind = socket_kind_names[which];
-	const int r = endpoint_parse(text, address);
-
-	address->kind = which;
-	if (r == -ERANGE)
-		err_set(
-		    why, 0,
-		    "`%s:%.80s` has no port from 0 to 65535; write %s:ADDRESS:PORT, "
-		    "such as %s:127.0.0.1:8080 or %s:*:8080",
-		    kind, text, kind, kind, kind);
-	else if (r < 0)
-		err_set(why, 0,
-		        "`%.80s` is no address; write a numeric one, `localhost` or "
-		        "`*`, an IPv6 address in brackets",
-		        address->text);
-	return r < 0 ? -EINVAL : 0;
-}
-
-static int
-parse_path(const char *text, struct address *address, struct err *why)
-{
-	const size_t max =
-	    address->kind == SOCKET_FIFO ? sizeof(address->text) - 1 : SOCKET_PATH_MAX;
-	const char *kind = socket_kind_names[address->kind];
-	size_t len = strlen(text);
-
-	if (text[0] != '/') {
-		err_set(why, 0, "`%s:%.80s`: the path must be absolute", kind, text);
-		return -EINVAL;
-	}
-	if (len > max) {
-		err_set(why, 0, "the path of a %s has at most %zu bytes, this one %zu",
-		        address->kind == SOCKET_FIFO ? "fifo" : "unix socket", max, len);
-		return -EINVAL;
-	}
-	memcpy(address->text, text, len);
-	return 0;
-}
-
-/*
- * Take apart "tcp:ADDRESS:PORT", "unix:PATH" and the other forms.  Addresses are numeric,
- * so that no name server is ever asked; "localhost" is 127.0.0.1. -EINVAL.
- */
-int
-address_parse(const char *text, struct address *ret, struct err *why)
-{
-	struct address address = {.kind = SOCKET_KIND_MAX};
-	const char *colon = strchr(text, ':');
-	int kind = -1;
-	int r;
-
-	for (int i = 0; colon != NULL && i < SOCKET_KIND_MAX; i++)
-		if (strlen(socket_kind_names[i]) == (size_t)(colon - text) &&
-		    strncmp(text, socket_kind_names[i], (size_t)(colon - text)) == 0)
-			kind = i;
-	if (kind < 0)
-		return -EINVAL;
-	address.kind = (enum socket_kind)kind;
-	if (socket_has_port(address.kind))
-		r = parse_port(colon + 1, &address, why);
-	else
-		r = parse_path(colon + 1, &address, why);
-	if (r == 0)
-		*ret = address;
-	return r;
-}
-
-/* The address of a socket. */
-int
-scan_address(const struct schema_type *type, const struct node *node,
-             uint64_t *ret_number, struct err *why)
-{
-	struct address address;
-
-	(void)type;
-	*ret_number = 0;
-	return address_parse(node->text, &address, why);
-}
-
 /* "100/s": how many of something come in a second. */
 int
 scan_rate(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
@@ -579,7 +458,7 @@ scan_rate(const struct schema_type *type, const struct node *node, uint64_t *ret
 		return -EINVAL;
 	(void)snprintf(digits, sizeof(digits), "%.*s", (int)(slash - node->text),
 	               node->text);
-	if (parse_digits(digits, RATE_MAX, ret_number) == 0 && *ret_number > 0)
+	if (scan_digits(digits, RATE_MAX, ret_number) == 0 && *ret_number > 0)
 		return 0;
 	err_set(why, 0, "`%.40s` is not from 1/s to %d/s", node->text, RATE_MAX);
 	return -EINVAL;

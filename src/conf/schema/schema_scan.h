@@ -46,6 +46,7 @@ struct address {
 	uint16_t port;
 };
 
+int scan_digits(const char *text, uint64_t max, uint64_t *ret);
 int endpoint_parse(const char *text, struct address *ret);
 int address_parse(const char *text, struct address *ret, struct err *why);
 int rlimit_parse(const char *text, struct rlimit *ret);

@@ -172,7 +172,7 @@ const struct schema_type schema_containment = {
 };
 /* ---- backoff ---- */
 
-static const struct schema_type factor = {
+const struct schema_type schema_factor = {
     .name = "factor",
     .allowed = "a number from 1 to 100 with up to three decimals",
     .scan = scan_decimal,
@@ -180,7 +180,7 @@ static const struct schema_type factor = {
     .min = 1000,
     .max = 100000,
 };
-static const struct schema_type jitter = {
+const struct schema_type schema_jitter = {
     .name = "jitter",
     .allowed = "a number from 0 to 1 with up to three decimals",
     .scan = scan_decimal,
@@ -204,9 +204,9 @@ static const struct schema_key backoff_keys[] = {
      INTO(struct backoff_spec, min_ms), NULL},
     {"max", &schema_duration, "\"30s\"", "The longest delay, before jitter.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, max_ms), NULL},
-    {"factor", &factor, "2", "What each further failure multiplies the delay by.",
+    {"factor", &schema_factor, "2", "What each further failure multiplies the delay by.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, factor_milli), NULL},
-    {"jitter", &jitter, "0.2", "Up to this share of the delay is added by chance.",
+    {"jitter", &schema_jitter, "0.2", "Up to this share of the delay is added by chance.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, jitter_milli), NULL},
     {"reset_after", &schema_duration_or_zero, NULL,
      "After so long without a failure the next delay is `min` again; (min+max)/2 by "
@@ -226,25 +226,6 @@ const struct schema_type schema_backoff = {
     .table = &backoff_table,
     .where = AT_NESTED,
 };
-static const struct schema_key rule_backoff_keys[] = {
-    {"min", &schema_duration, NULL, "The first delay.", CONF_IN_PLACE, AT_NESTED,
-     INTO(struct backoff_spec, min_ms), NULL},
-    {"max", &schema_duration, NULL, "The longest delay, before jitter.", CONF_IN_PLACE,
-     AT_NESTED, INTO(struct backoff_spec, max_ms), NULL},
-    {"factor", &factor, NULL, "What each further failure multiplies the delay by.",
-     CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, factor_milli), NULL},
-    {"jitter", &jitter, NULL, "Up to this share of the delay is added by chance.",
-     CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, jitter_milli), NULL},
-};
-const struct schema_table schema_rule_backoff = {KEYS("rule_backoff", rule_backoff_keys)};
-static const struct schema_type rule_backoff = {
-    .name = "rule_backoff",
-    .allowed = "`none`, or a mapping with `min`, `max`, `factor` or `jitter`",
-    WORDS(none_words),
-    .table = &schema_rule_backoff,
-    .where = AT_NESTED,
-};
-
 /* ---- sets ---- */
 
 #define SYSEXITS                                                                    \
@@ -261,7 +242,7 @@ const struct schema_type schema_exit_codes = {
     .max = 255,
     .pattern = "^[0-9]{1,3}(-[0-9]{1,3})?$|^(" SYSEXITS ")$",
 };
-static const struct schema_type exit_set = {
+const struct schema_type schema_exit_set = {
     .name = "exit_set",
     .allowed = "a list of exit codes, such as [75, 64-78, tempfail]",
     .scan = scan_exit_codes,
@@ -271,7 +252,7 @@ static const struct schema_type exit_set = {
     .pattern = "^[0-9]{1,3}(-[0-9]{1,3})?$|^(" SYSEXITS ")$",
     .items = &schema_exit_codes,
 };
-static const struct schema_type signal_set = {
+const struct schema_type schema_signal_set = {
     .name = "signal_set",
     .allowed = "a list of signals, such as [SEGV, ABRT]",
     .scan = scan_signal,
@@ -288,9 +269,9 @@ const struct schema_type schema_errno = {
     .pattern = "^E[A-Z0-9]+$",
 };
 static const struct schema_key success_keys[] = {
-    {"exit", &exit_set, "[0]", "Exit codes that count as a normal end.", CONF_IN_PLACE,
-     AT_NESTED, .read = NULL},
-    {"signals", &signal_set, "[\"HUP\",\"INT\",\"TERM\",\"PIPE\"]",
+    {"exit", &schema_exit_set, "[0]", "Exit codes that count as a normal end.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
+    {"signals", &schema_signal_set, "[\"HUP\",\"INT\",\"TERM\",\"PIPE\"]",
      "Signals whose death counts as a normal end.", CONF_IN_PLACE, AT_NESTED,
      .read = NULL},
 };
@@ -348,122 +329,6 @@ const struct schema_type schema_limit = {
     .allowed = "a mapping such as {restarts: 3, within: 10s}",
     .table = &limit_table,
     .where = AT_NESTED,
-};
-
-/* ---- deciders ---- */
-
-const char *const when_words[WHEN_WORD_MAX] = {WHEN_WORD_MAP(AS_NAME)};
-
-static const char *const true_words[] = {"true"};
-static const struct schema_type errnos = {
-    .name = "errnos",
-    .allowed = "nothing, or a list of system errors, such as [ENOENT, EACCES]",
-    WORDS(true_words),
-    .scan = scan_errno,
-    .pattern = "^E[A-Z0-9]+$",
-    .empty_is_word = true,
-    .items = &schema_errno,
-};
-static const struct schema_type flag = {
-    .name = "flag",
-    .allowed = "nothing, or `true`",
-    WORDS(true_words),
-    .show = SHOW_BOOLEAN,
-    .empty_is_word = true,
-};
-static const struct schema_type self_report = {
-    .name = "self_report",
-    .allowed = "nothing, `true`, or a list of names such as [disk, EIO]",
-    WORDS(true_words),
-    .show = SHOW_BOOLEAN,
-    .empty_is_word = true,
-    .items = &schema_text,
-};
-#define WHEN_FLAG(word, sentence)                                                   \
-	{                                                                           \
-		word, &flag, NULL, sentence, CONF_IN_PLACE, AT_NESTED, .read = NULL \
-	}
-static const struct schema_key when_keys[] = {
-    {"exit", &exit_set, NULL, "It ended with one of these exit codes.", CONF_IN_PLACE,
-     AT_NESTED, .read = NULL},
-    {"signal", &signal_set, NULL, "One of these signals killed it, core dump or not.",
-     CONF_IN_PLACE, AT_NESTED, .read = NULL},
-    {"core", &signal_set, NULL, "One of these signals killed it with a core dump.",
-     CONF_IN_PLACE, AT_NESTED, .read = NULL},
-    {"exec", &errnos, NULL, "It could not be executed, for one of these errors or any.",
-     CONF_IN_PLACE, AT_NESTED, .read = NULL},
-    {"self_report", &self_report, NULL, "It reported a failure of its own.",
-     CONF_IN_PLACE, AT_NESTED, .read = NULL},
-    WHEN_FLAG("any", "Any failure."),
-    WHEN_FLAG("init", "exec, start_timeout or early_exit."),
-    WHEN_FLAG("normal", "It ended normally."),
-    WHEN_FLAG("oom", "The kernel killed it for want of memory."),
-    WHEN_FLAG("killed", "An operator killed it."),
-    WHEN_FLAG("start_timeout", "It was not ready in time."),
-    WHEN_FLAG("early_exit", "It ended before it was ready."),
-    WHEN_FLAG("watchdog", "It missed its watchdog."),
-    WHEN_FLAG("health", "Its health check failed."),
-    WHEN_FLAG("stopped", "It stopped itself."),
-    WHEN_FLAG("death_pact", "An actor that it depends on is gone."),
-    WHEN_FLAG("intensity", "A supervisor gave up."),
-    WHEN_FLAG("unkillable", "Its process outlived SIGKILL for its kill_timeout."),
-};
-TABLE(when_table, when_keys, NULL);
-#define CAUSES                                                                          \
-	"`any`, `init`, or causes such as `killed`, {exit: [75]}, {signal: [SEGV]} or " \
-	"{exec: [ENOENT]}"
-const struct schema_type schema_when_item = {
-    .name = "when_item",
-    .allowed = CAUSES,
-    WORDS(when_words),
-    .table = &when_table,
-    .where = AT_NESTED,
-};
-static const struct schema_type when = {
-    .name = "when",
-    .allowed = CAUSES,
-    WORDS(when_words),
-    .items = &schema_when_item,
-    .table = &when_table,
-    .where = AT_NESTED,
-};
-static const struct schema_type directive = {
-    .name = "directive",
-    .allowed = "`resume`, `restart`, `stop` or `escalate`",
-    .words = directive_names,
-    .n_words = DIRECTIVE_MAX,
-};
-static const char *const rule_log_words[] = {"error", "warning", "info", "off"};
-static const struct schema_type rule_log = {
-    .name = "rule_log",
-    .allowed = "`error`, `warning`, `info` or `off`",
-    WORDS(rule_log_words),
-};
-static const struct schema_key rule_keys[] = {
-    {"when", &when, NULL, "The causes that this rule is for.", CONF_IN_PLACE, AT_NESTED,
-     .read = NULL},
-    {"then", &directive, NULL, "What is done about it.", CONF_IN_PLACE, AT_NESTED,
-     INTO(struct rule, then), NULL},
-    {"log", &rule_log, NULL, "How loud it is logged.", CONF_IN_PLACE, AT_NESTED,
-     .read = NULL},
-    {"backoff", &rule_backoff, NULL, "Replaces the keys that it names.", CONF_IN_PLACE,
-     AT_NESTED, .read = NULL},
-};
-TABLE(rule_table, rule_keys, NULL);
-static const char *const preset_words[] = {"default", "otp", "stopping", "escalating"};
-const struct schema_type schema_rule_entry = {
-    .name = "rule",
-    .allowed = "a rule such as {when: {exit: [75]}, then: stop}, or the name of a preset",
-    WORDS(preset_words),
-    .table = &rule_table,
-    .where = AT_NESTED,
-};
-const struct schema_type schema_decider = {
-    .name = "decider",
-    .allowed = "a list of rules, or a preset: `default`, `otp`, `stopping` or "
-               "`escalating`",
-    WORDS(preset_words),
-    .items = &schema_rule_entry,
 };
 
 /* ---- processes ---- */

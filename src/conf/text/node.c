@@ -109,6 +109,18 @@ node_text(struct arena *arena, const struct node *at, const char *text)
 	return node;
 }
 
+/* Count a part into its whole: how large, how high, whether with a $. */
+void
+node_count_part(struct node *whole, const struct node *part)
+{
+	uint64_t weight = (uint64_t)whole->weight + part->weight;
+
+	whole->weight = weight > UINT32_MAX ? UINT32_MAX : (uint32_t)weight;
+	if (whole->height <= part->height)
+		whole->height = part->height + 1;
+	whole->dollar = whole->dollar || part->dollar;
+}
+
 /* Two mappings that become one. */
 struct merge {
 	const struct node *base;

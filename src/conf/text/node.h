@@ -65,6 +65,7 @@ bool node_is_name(const struct node *node);
 const char *node_type_name(const struct node *node);
 struct node *node_new(struct arena *arena, enum node_type type, const struct node *at);
 struct node *node_text(struct arena *arena, const struct node *at, const char *text);
+void node_count_part(struct node *whole, const struct node *part);
 const struct node *node_merge(struct arena *arena, const struct node *base,
                               const struct node *over);
 

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "conf/text/node.h"
+#include "conf/text/yaml_assembly.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -16,30 +16,6 @@
 #include <yaml.h>
 
 #include "base/assert.h"
-#include "base/map.h"
-
-/* A list or mapping that is not complete yet; its parts are pile[first] and on. */
-struct frame {
-	struct node *node;
-	const char *anchor;
-	size_t first;
-};
-
-struct assembly {
-	const struct yaml_source *source;
-	struct frame frames[NODE_HEIGHT_MAX];
-	size_t n_frames;
-	const struct node **pile;
-	size_t n_pile;
-	size_t pile_cap;
-	struct map anchor_index;
-	const struct node **anchors;
-	size_t n_anchors;
-	size_t anchors_cap;
-	uint64_t aliased;
-	size_t n_documents;
-	const struct node *root;
-};
 
 /* The keys and indexes that lead to what is being read, and `last` if there is one. */
 static void
@@ -61,9 +37,10 @@ write_way(const struct assembly *assembly, const char *last, struct strbuf *out)
 		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", last);
 }
 
-static void __attribute__((format(printf, 5, 6)))
-complain(const struct assembly *assembly, const char *last, size_t line, size_t column,
-         const char *fmt, ...)
+/* Report a fault of the text; `last`: the key that it is about, or NULL. */
+void
+yaml_complain(const struct assembly *assembly, const char *last, size_t line,
+              size_t column, const char *fmt, ...)
 {
 	const struct yaml_source *source = assembly->source;
 	struct spot spot = {source->name, (uint32_t)line, (uint32_t)column};
@@ -149,13 +126,13 @@ complain_of_syntax(const struct assembly *assembly, const yaml_parser_t *parser)
 	if (parser->error == YAML_READER_ERROR)
 		locate_offset(source, parser->problem_offset, &line, &column);
 	if (parser->context != NULL && parser->context_mark.line + 1 < line)
-		complain(assembly, NULL, line, column,
-		         "not valid YAML: %s (%s that begins at line %zu)",
-		         in_our_words(problem), parser->context,
-		         parser->context_mark.line + 1);
+		yaml_complain(assembly, NULL, line, column,
+		              "not valid YAML: %s (%s that begins at line %zu)",
+		              in_our_words(problem), parser->context,
+		              parser->context_mark.line + 1);
 	else
-		complain(assembly, NULL, line, column, "not valid YAML: %s",
-		         in_our_words(problem));
+		yaml_complain(assembly, NULL, line, column, "not valid YAML: %s",
+		              in_our_words(problem));
 }
 
 /* Make sure that one more fits into a growing array of node pointers. */
@@ -218,18 +195,6 @@ node_at(struct assembly *assembly, enum node_type type, const yaml_event_t *even
 	return node_new(assembly->source->arena, type, &at);
 }
 
-/* Count a part into its whole. */
-static void
-count_part(struct node *whole, const struct node *part)
-{
-	uint64_t weight = (uint64_t)whole->weight + part->weight;
-
-	whole->weight = weight > UINT32_MAX ? UINT32_MAX : (uint32_t)weight;
-	if (whole->height <= part->height)
-		whole->height = part->height + 1;
-	whole->dollar = whole->dollar || part->dollar;
-}
-
 /* YAML's own tags say nothing new; `!include` and the like would be ignored silently. */
 static bool
 tag_is_known(const yaml_char_t *tag)
@@ -245,7 +210,7 @@ check_tag(struct assembly *assembly, const yaml_event_t *event, const yaml_char_
 {
 	if (tag_is_known(tag))
 		return 0;
-	complain(
+	yaml_complain(
 	    assembly, NULL, event->start_mark.line + 1, event->start_mark.column + 1,
 	    "the tag `%.60s` means nothing here; quote the text if it begins with `!`",
 	    (const char *)tag);
@@ -270,8 +235,8 @@ on_text(struct assembly *assembly, const yaml_event_t *event)
 	if (node == NULL)
 		return -ENOMEM;
 	if (memchr(value, '\0', len) != NULL)
-		complain(assembly, NULL, node->line, node->column,
-		         "a text cannot hold a NUL character");
+		yaml_complain(assembly, NULL, node->line, node->column,
+		              "a text cannot hold a NUL character");
 	node->text = arena_copy(assembly->source->arena, value, len);
 	if (node->text == NULL)
 		return -ENOMEM;
@@ -291,10 +256,10 @@ on_open(struct assembly *assembly, const yaml_event_t *event, enum node_type typ
 	struct node *node;
 
 	if (assembly->n_frames == NODE_HEIGHT_MAX) {
-		complain(assembly, NULL, event->start_mark.line + 1,
-		         event->start_mark.column + 1,
-		         "nested deeper than %d levels of lists and mappings",
-		         NODE_HEIGHT_MAX);
+		yaml_complain(assembly, NULL, event->start_mark.line + 1,
+		              event->start_mark.column + 1,
+		              "nested deeper than %d levels of lists and mappings",
+		              NODE_HEIGHT_MAX);
 		return -EINVAL;
 	}
 	node = node_at(assembly, type, event);
@@ -323,30 +288,30 @@ on_alias(struct assembly *assembly, const yaml_event_t *event)
 
 		if (open == NULL || strcmp(open, name) != 0)
 			continue;
-		complain(assembly, NULL, line, column,
-		         "the alias `*%.60s` stands inside the very thing it names",
-		         name);
+		yaml_complain(assembly, NULL, line, column,
+		              "the alias `*%.60s` stands inside the very thing it names",
+		              name);
 		return -EINVAL;
 	}
 	if (!map_get_name(&assembly->anchor_index, name, &index)) {
-		complain(assembly, NULL, line, column,
-		         "the alias `*%.60s` has no anchor `&%.60s` before it", name,
-		         name);
+		yaml_complain(assembly, NULL, line, column,
+		              "the alias `*%.60s` has no anchor `&%.60s` before it", name,
+		              name);
 		return -EINVAL;
 	}
 	target = assembly->anchors[index];
 	assembly->aliased += target->weight;
 	if (assembly->aliased > NODE_ALIASED_MAX) {
-		complain(assembly, NULL, line, column,
-		         "the aliases up to here stand for more than %d nodes; "
-		         "this file is refused",
-		         NODE_ALIASED_MAX);
+		yaml_complain(assembly, NULL, line, column,
+		              "the aliases up to here stand for more than %d nodes; "
+		              "this file is refused",
+		              NODE_ALIASED_MAX);
 		return -EINVAL;
 	}
 	if (assembly->n_frames + target->height > NODE_HEIGHT_MAX) {
-		complain(assembly, NULL, line, column,
-		         "nested deeper than %d levels of lists and mappings",
-		         NODE_HEIGHT_MAX);
+		yaml_complain(assembly, NULL, line, column,
+		              "nested deeper than %d levels of lists and mappings",
+		              NODE_HEIGHT_MAX);
 		return -EINVAL;
 	}
 	return put(assembly, target);
@@ -363,141 +328,7 @@ finish_list(struct assembly *assembly, const struct frame *frame)
 		return -ENOMEM;
 	for (size_t i = 0; i < node->n; i++) {
 		node->items[i] = assembly->pile[frame->first + i];
-		count_part(node, node->items[i]);
-	}
-	return 0;
-}
-
-static bool
-is_merge_key(const struct node *key)
-{
-	return key->type == NODE_TEXT && key->plain && strcmp(key->text, "<<") == 0;
-}
-
-/* How many pairs the mapping or mappings behind `<<` have; -EINVAL: not a mapping. */
-static ssize_t
-merged_size(const struct node *value)
-{
-	size_t n = value->n;
-
-	if (value->type == NODE_MAP)
-		return (ssize_t)n;
-	if (value->type != NODE_LIST)
-		return -EINVAL;
-	n = 0;
-	for (size_t i = 0; i < value->n; i++) {
-		if (value->items[i]->type != NODE_MAP)
-			return -EINVAL;
-		n += value->items[i]->n;
-	}
-	return (ssize_t)n;
-}
-
-/*
- * First look at the keys of a mapping: every one a text, none twice.  `seen` gets the
- * mapping's own keys.  Returns how many pairs there can be, merged ones included.
- */
-static ssize_t
-check_keys(struct assembly *assembly, const struct node **parts, size_t n_parts,
-           struct map *seen)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i + 1 < n_parts; i += 2) {
-		const struct node *key = parts[i];
-		ssize_t merged = 1;
-		uint32_t first;
-
-		if (key->type != NODE_TEXT) {
-			complain(assembly, NULL, key->line, key->column,
-			         "%s cannot be a key; a key is a plain word",
-			         node_type_name(key));
-			continue;
-		}
-		if (map_get_name(seen, key->text, &first)) {
-			complain(assembly, key->text, key->line, key->column,
-			         "the key `%.80s` is written twice, first at line %u",
-			         key->text, parts[first]->line);
-			continue;
-		}
-		if (map_put_name(seen, key->text, (uint32_t)i) < 0)
-			return -ENOMEM;
-		if (is_merge_key(key))
-			merged = merged_size(parts[i + 1]);
-		if (merged < 0) {
-			complain(assembly, key->text, parts[i + 1]->line,
-			         parts[i + 1]->column,
-			         "`<<` takes a mapping or a list of mappings, not %s",
-			         node_type_name(parts[i + 1]));
-			continue;
-		}
-		n += (size_t)merged;
-	}
-	return (ssize_t)n;
-}
-
-/* Add the pairs of a merged mapping that are not there yet. */
-static int
-merge_map(struct node *node, const struct node *from, struct map *seen)
-{
-	for (size_t i = 0; i < from->n; i++) {
-		uint32_t known;
-
-		if (map_get_name(seen, from->pairs[i].key->text, &known))
-			continue;
-		if (map_put_name(seen, from->pairs[i].key->text, UINT32_MAX) < 0)
-			return -ENOMEM;
-		node->pairs[node->n++] = from->pairs[i];
-		count_part(node, from->pairs[i].value);
-	}
-	return 0;
-}
-
-static int
-merge_value(struct node *node, const struct node *value, struct map *seen)
-{
-	int r = 0;
-
-	if (merged_size(value) < 0)
-		return 0; /* reported */
-	if (value->type == NODE_MAP)
-		return merge_map(node, value, seen);
-	for (size_t i = 0; i < value->n && r == 0; i++)
-		r = merge_map(node, value->items[i], seen);
-	return r;
-}
-
-static int
-fill_map(struct assembly *assembly, const struct frame *frame, struct map *seen)
-{
-	const struct node **parts = assembly->pile + frame->first;
-	size_t n_parts = assembly->n_pile - frame->first;
-	ssize_t n = check_keys(assembly, parts, n_parts, seen);
-	struct node *node = frame->node;
-
-	if (n < 0)
-		return (int)n;
-	node->pairs =
-	    arena_alloc(assembly->source->arena, (size_t)n, sizeof(*node->pairs));
-	if (node->pairs == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i + 1 < n_parts; i += 2) {
-		uint32_t first;
-		int r = 0;
-
-		/* Duplicates and what is no key were reported: the first one counts. */
-		if (parts[i]->type != NODE_TEXT ||
-		    !map_get_name(seen, parts[i]->text, &first) || first != i)
-			continue;
-		if (is_merge_key(parts[i])) {
-			r = merge_value(node, parts[i + 1], seen);
-		} else {
-			node->pairs[node->n++] =
-			    (struct node_pair){parts[i], parts[i + 1]};
-			count_part(node, parts[i + 1]);
-		}
-		if (r < 0)
-			return r;
+		node_count_part(node, node->items[i]);
 	}
 	return 0;
 }
@@ -516,7 +347,7 @@ on_close(struct assembly *assembly)
 		struct map seen;
 
 		map_init(&seen);
-		r = fill_map(assembly, &frame, &seen);
+		r = yaml_fill_map(assembly, &frame, &seen);
 		map_done(&seen);
 	}
 	if (r < 0)
@@ -532,8 +363,9 @@ on_document(struct assembly *assembly, const yaml_event_t *event)
 {
 	if (assembly->n_documents++ == 0)
 		return 0;
-	complain(assembly, NULL, event->start_mark.line + 1, event->start_mark.column + 1,
-	         "a second document begins here; a file holds one");
+	yaml_complain(assembly, NULL, event->start_mark.line + 1,
+	              event->start_mark.column + 1,
+	              "a second document begins here; a file holds one");
 	return -EINVAL;
 }
 

@@ -2,7 +2,7 @@
 /* build.c - from mappings of children to the list of actors, parents before children. */
 #include "config.h"
 
-#include "conf/tree/build.h"
+#include "conf/tree/child.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,41 +14,6 @@
 #include "conf/read/read_actor.h"
 #include "conf/schema/schema_types.h"
 #include "conf/tree/recipe.h"
-
-/* A child as in the file, with its template merged below its keys. */
-struct child {
-	const struct node *name;
-	const struct node *map;      /* NULL: reported, and left out */
-	const struct node *replicas; /* NULL: just one */
-	bool is_broken;              /* its template is not there */
-	uint32_t n;
-	uint32_t done;
-};
-
-/* A supervisor while its children are read. */
-struct brood {
-	uint32_t index;
-	const struct node *children;
-	size_t next;
-	const struct scope *scope;
-	const struct trail *trail; /* up to "children" */
-	struct map names;
-	struct child child;
-};
-
-struct builder {
-	struct reader *reader;
-	const struct tree_input *input;
-	struct map templates;
-	const struct node *supervisor_defaults;
-	struct brood frames[SPEC_DEPTH_MAX];
-	size_t n_frames;
-	uint32_t cap;
-	bool only_checks; /* also what has 0 replicas is built, and so checked */
-	bool has_nobody;  /* there was such a one */
-	bool is_addition; /* a single actor, `replicas` ignored … */
-	uint32_t replica; /* … or one of these */
-};
 
 /* Index the keys of a mapping.  False: out of memory. */
 static bool
@@ -87,190 +52,6 @@ defaults_of_supervisors(struct reader *reader, const struct node *defaults)
 	return map;
 }
 
-/* ---- a child, as in the file ---- */
-
-static const struct node *
-find_template(struct builder *builder, const struct node *use, const struct trail *trail)
-{
-	const struct node *templates = builder->input->templates;
-	struct suggest suggest;
-	uint32_t i;
-
-	if (map_get_name(&builder->templates, use->text, &i))
-		return templates->pairs[i].value;
-	suggest_init(&suggest, use->text);
-	for (size_t j = 0; templates != NULL && j < templates->n; j++)
-		suggest_try(&suggest, templates->pairs[j].key->text);
-	if (suggest.best != NULL)
-		reader_error(builder->reader, use, trail,
-		             "there is no template `%.100s`, did you mean `%s`?",
-		             use->text, suggest.best);
-	else
-		reader_error(builder->reader, use, trail, "there is no template `%.100s`",
-		             use->text);
-	return NULL;
-}
-
-/* An actor's own keys over its template's over the defaults. */
-static const struct node *
-lay_over(struct builder *builder, const struct brood *frame, const struct node *own,
-         const struct trail *trail, bool *ret_is_broken)
-{
-	struct reader *reader = builder->reader;
-	const struct node *use = node_get(own, "use");
-	const struct node *map = own;
-	const struct node *defaults = builder->input->defaults;
-	struct trail below = {trail, "use", 0};
-
-	if (use != NULL)
-		use = expand(reader, use, frame->scope, &below);
-	if (use != NULL && check_value(reader, use, &schema_text, &below)) {
-		const struct node *base = find_template(builder, use, &below);
-
-		if (base != NULL && base->type == NODE_MAP)
-			map = node_merge(reader->scratch, base, own);
-	}
-	*ret_is_broken = use != NULL && map == own;
-	if (map == NULL)
-		return NULL;
-	if (node_get(map, "children") != NULL && node_get(map, "command") == NULL)
-		defaults = builder->supervisor_defaults;
-	return node_merge(reader->scratch, defaults, map);
-}
-
-/* There may be more of them at run time. */
-static void
-note_replicas(struct builder *builder, const struct brood *frame,
-              const struct child *child)
-{
-	struct reader *reader = builder->reader;
-
-	recipes_note(reader,
-	             arena_printf(reader->scratch, "%s/%s",
-	                          reader->conf->actors[frame->index].path,
-	                          child->name->text),
-	             frame->children->pairs[frame->next - 1].value, frame->scope);
-}
-
-static void
-count_replicas(struct builder *builder, const struct brood *frame, struct child *child,
-               const struct trail *trail)
-{
-	struct trail below = {trail, "replicas", 0};
-	const struct node *replicas = node_get(child->map, "replicas");
-
-	child->n = 1;
-	if (replicas == NULL || (builder->is_addition && builder->n_frames == 1)) {
-		child->replicas = builder->replica > 0 ? child->name : NULL;
-		child->n = builder->replica > 0 ? builder->replica : 1;
-		child->done = child->n - 1;
-		return;
-	}
-	replicas = expand(builder->reader, replicas, frame->scope, &below);
-	if (replicas == NULL ||
-	    !check_value(builder->reader, replicas, &schema_replicas, &below))
-		return;
-	child->replicas = replicas;
-	note_replicas(builder, frame, child);
-	child->n = (uint32_t)read_value(&schema_replicas, replicas).number;
-	if (child->n == 0) {
-		builder->has_nobody = true;
-		child->n = builder->only_checks;
-	}
-}
-
-/* Does a child have replicas, by itself or by its template? */
-static bool
-is_replicated(struct builder *builder, const struct node *own)
-{
-	const struct node *use = node_get(own, "use");
-	uint32_t i;
-
-	if (node_get(own, "replicas") != NULL)
-		return true;
-	if (use == NULL || use->type != NODE_TEXT ||
-	    !map_get_name(&builder->templates, use->text, &i))
-		return false;
-	return node_get(builder->input->templates->pairs[i].value, "replicas") != NULL;
-}
-
-/* An actor x@3 written by hand beside x with replicas would be ambiguous. */
-static void
-check_replica_name(struct builder *builder, const struct brood *frame,
-                   const struct node *name, const struct trail *trail)
-{
-	const char *at = strrchr(name->text, '@');
-	char base[CONF_NAME_MAX + 1];
-	const struct node_pair *pair;
-	size_t len;
-	uint32_t i;
-
-	if (at == NULL || at[1] == '\0' || strspn(at + 1, "0123456789") != strlen(at + 1))
-		return;
-	len = (size_t)(at - name->text);
-	if (len >= sizeof(base))
-		return;
-	memcpy(base, name->text, len);
-	base[len] = '\0';
-	if (!map_get_name(&frame->names, base, &i))
-		return;
-	pair = &frame->children->pairs[i];
-	if (is_replicated(builder, pair->value))
-		reader_error(
-		    builder->reader, name, trail,
-		    "`%s` is a name of the replicas of `%s` (line %u); take another",
-		    name->text, base, pair->key->line);
-}
-
-static bool
-check_name(struct builder *builder, const struct node *name, const struct trail *trail)
-{
-	if (!node_is_name(name)) {
-		reader_error(
-		    builder->reader, name, trail,
-		    "`%.100s` cannot be the name of an actor; names begin with a "
-		    "letter or digit and go on with letters, digits and _ . @ -",
-		    name->text);
-		return false;
-	}
-	if (strlen(name->text) <= CONF_NAME_MAX)
-		return true;
-	reader_error(builder->reader, name, trail, "a name has at most %d characters",
-	             CONF_NAME_MAX);
-	return false;
-}
-
-/* Make ready the next child that is written in a frame. */
-static void
-open_child(struct builder *builder, struct brood *frame)
-{
-	const struct node_pair *pair = &frame->children->pairs[frame->next++];
-	struct trail trail = {frame->trail, pair->key->text, 0};
-	struct child child = {.name = pair->key};
-
-	check_replica_name(builder, frame, pair->key, &trail);
-	if (!check_name(builder, pair->key, &trail)) {
-		frame->child = child;
-		return;
-	}
-	if (pair->value->type != NODE_MAP) {
-		if (node_is_empty(pair->value))
-			reader_error(builder->reader, pair->value, &trail,
-			             "nothing is written here; write %s",
-			             schema_actor.allowed);
-		else
-			reader_error(builder->reader, pair->value, &trail,
-			             "%s is not an actor; write %s",
-			             node_type_name(pair->value), schema_actor.allowed);
-		frame->child = child;
-		return;
-	}
-	child.map = lay_over(builder, frame, pair->value, &trail, &child.is_broken);
-	if (child.map != NULL)
-		count_replicas(builder, frame, &child, &trail);
-	frame->child = child;
-}
-
 /* ---- one actor ---- */
 
 /* One more in the list of actors; NULL: there are too many, or no memory. */
@@ -295,11 +76,11 @@ add_actor(struct builder *builder)
 }
 
 static struct scope *
-make_scope(struct builder *builder, const struct brood *frame,
+make_scope(struct builder *builder, const struct brood *brood,
            const struct conf_actor *actor, const struct trail *trail)
 {
 	struct reader *reader = builder->reader;
-	const struct child *child = &frame->child;
+	const struct child *child = &brood->child;
 	const struct node *with = node_get(child->map, "with");
 	struct scope *scope = arena_alloc(reader->scratch, 1, sizeof(*scope));
 	struct trail below = {trail, "with", 0};
@@ -307,7 +88,7 @@ make_scope(struct builder *builder, const struct brood *frame,
 	if (scope == NULL)
 		return NULL;
 	*scope = (struct scope){
-	    .outer = frame->scope, .name = actor->name, .path = actor->path};
+	    .outer = brood->scope, .name = actor->name, .path = actor->path};
 	if (child->replicas != NULL)
 		scope->replica = arena_printf(reader->scratch, "%u", child->done + 1);
 	if (with == NULL)
@@ -353,14 +134,14 @@ check_kind(struct builder *builder, const struct child *child, const struct trai
 
 /* Put together the path; false: it is too long, or there is no memory. */
 static bool
-name_actor(struct builder *builder, const struct brood *frame, struct conf_actor *actor,
+name_actor(struct builder *builder, const struct brood *brood, struct conf_actor *actor,
            const struct trail *trail)
 {
 	struct reader *reader = builder->reader;
-	const struct child *child = &frame->child;
-	const char *above = reader->conf->actors[frame->index].path;
+	const struct child *child = &brood->child;
+	const char *above = reader->conf->actors[brood->index].path;
 
-	actor->parent = frame->index;
+	actor->parent = brood->index;
 	actor->place = (struct place){child->name->file, child->name->line};
 	actor->column = child->name->column;
 	if (child->replicas == NULL) {
@@ -389,7 +170,7 @@ push_children(struct builder *builder, const struct node *children,
 {
 	struct reader *reader = builder->reader;
 	struct trail *trail = arena_alloc(reader->scratch, 1, sizeof(*trail));
-	struct brood *frame;
+	struct brood *brood;
 
 	if (trail == NULL)
 		return;
@@ -399,19 +180,19 @@ push_children(struct builder *builder, const struct node *children,
 		             node_type_name(children), schema_children.allowed);
 		return;
 	}
-	/* The root is 0, /user is 1; a child of the innermost frame is one deeper. */
-	if (builder->n_frames + 1 >= SPEC_DEPTH_MAX && children->n > 0) {
+	/* The root is 0, /user is 1; a child of the innermost brood is one deeper. */
+	if (builder->n_broods + 1 >= SPEC_DEPTH_MAX && children->n > 0) {
 		reader_error(reader, children, trail,
 		             "the tree is deeper than %d levels here", SPEC_DEPTH_MAX);
 		return;
 	}
-	frame = &builder->frames[builder->n_frames];
-	*frame = (struct brood){
+	brood = &builder->broods[builder->n_broods];
+	*brood = (struct brood){
 	    .index = index, .children = children, .scope = scope, .trail = trail};
-	if (index_names(children, &frame->names)) {
-		builder->n_frames++;
+	if (index_names(children, &brood->names)) {
+		builder->n_broods++;
 	} else {
-		map_done(&frame->names);
+		map_done(&brood->names);
 		reader->scratch->failed = true;
 	}
 }
@@ -426,7 +207,7 @@ kind_of(const struct node *map)
 
 /* Build the next instance of the child at hand, and go down into its children. */
 static void
-build_actor(struct builder *builder, struct brood *frame)
+build_actor(struct builder *builder, struct brood *brood)
 {
 	static const struct schema_type *const views[] = {
 	    [NODE_WORKER] = &schema_worker,
@@ -434,7 +215,7 @@ build_actor(struct builder *builder, struct brood *frame)
 	    [NODE_BOTH] = &schema_actor,
 	};
 	struct reader *reader = builder->reader;
-	const struct child *child = &frame->child;
+	const struct child *child = &brood->child;
 	const struct node *children = node_get(child->map, "children");
 	const enum node_kind kind = kind_of(child->map);
 	struct trail *trail = arena_alloc(reader->scratch, 1, sizeof(*trail));
@@ -444,22 +225,22 @@ build_actor(struct builder *builder, struct brood *frame)
 
 	if (trail == NULL || actor == NULL)
 		return;
-	*trail = (struct trail){frame->trail, child->name->text, 0};
-	if (!name_actor(builder, frame, actor, trail)) {
+	*trail = (struct trail){brood->trail, child->name->text, 0};
+	if (!name_actor(builder, brood, actor, trail)) {
 		reader->conf->n_actors--;
-		frame->child.done = child->n;
+		brood->child.done = child->n;
 		return;
 	}
 	index = reader->conf->n_actors - 1;
 	if (map_put_name(&reader->conf->by_path, actor->path, index) < 0)
 		reader->keep->failed = true;
-	scope = make_scope(builder, frame, actor, trail);
+	scope = make_scope(builder, brood, actor, trail);
 	if (scope == NULL)
 		return;
 	check_kind(builder, child, trail);
 	actor->spec.kind = kind;
 	actor_read(reader, child->map, views[kind], scope, trail, actor);
-	frame->child.done++;
+	brood->child.done++;
 	if (children != NULL)
 		push_children(builder, children, scope, trail, index);
 }
@@ -467,14 +248,14 @@ build_actor(struct builder *builder, struct brood *frame)
 /* ---- all of them ---- */
 
 static bool
-is_full(struct builder *builder, const struct brood *frame)
+is_full(struct builder *builder, const struct brood *brood)
 {
 	struct reader *reader = builder->reader;
-	struct trail trail = {frame->trail, frame->child.name->text, 0};
+	struct trail trail = {brood->trail, brood->child.name->text, 0};
 
 	if (reader->conf->n_actors < CONF_ACTORS_MAX)
 		return false;
-	reader_error(reader, frame->child.name, &trail, "more than %d actors",
+	reader_error(reader, brood->child.name, &trail, "more than %d actors",
 	             CONF_ACTORS_MAX);
 	return true;
 }
@@ -484,23 +265,23 @@ build_all(struct builder *builder)
 {
 	const struct reader *reader = builder->reader;
 
-	while (builder->n_frames > 0 && !reader->keep->failed &&
+	while (builder->n_broods > 0 && !reader->keep->failed &&
 	       !reader->scratch->failed) {
-		struct brood *frame = &builder->frames[builder->n_frames - 1];
+		struct brood *brood = &builder->broods[builder->n_broods - 1];
 
-		if (frame->child.map != NULL && frame->child.done < frame->child.n) {
-			if (is_full(builder, frame))
+		if (brood->child.map != NULL && brood->child.done < brood->child.n) {
+			if (is_full(builder, brood))
 				break;
-			build_actor(builder, frame);
-		} else if (frame->next < frame->children->n) {
-			open_child(builder, frame);
+			build_actor(builder, brood);
+		} else if (brood->next < brood->children->n) {
+			child_open(builder, brood);
 		} else {
-			map_done(&frame->names);
-			builder->n_frames--;
+			map_done(&brood->names);
+			builder->n_broods--;
 		}
 	}
-	while (builder->n_frames > 0)
-		map_done(&builder->frames[--builder->n_frames].names);
+	while (builder->n_broods > 0)
+		map_done(&builder->broods[--builder->n_broods].names);
 }
 
 static void
@@ -562,7 +343,7 @@ tree_build(struct reader *reader, const struct tree_input *input)
 		build_user(builder);
 		build_all(builder);
 		builder->only_checks = false;
-		if (builder->has_nobody && reader->reports->n_errors == 0) {
+		if (builder->left_out_some && reader->reports->n_errors == 0) {
 			forget_actors(builder);
 			build_user(builder);
 			build_all(builder);

@@ -7,9 +7,19 @@
 
 #include <sys/stat.h>
 
+/* A whole configuration, and where warnings about it go. */
+struct lint {
+	const struct conf *conf;
+	const struct conf_options *options;
+	struct conf_reports *reports;
+};
+
 void lint_tree(const struct conf *conf, const struct conf_options *options,
                struct conf_reports *reports);
 void lint_ends(const struct conf *conf, struct conf_reports *reports);
+void lint_files(const struct lint *lint, const struct conf_actor *actor);
+void lint_warn(const struct lint *lint, const struct conf_actor *actor, const char *key,
+               const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void lint_file(const char *name, const struct stat *stat_buf, bool warn,
                struct conf_reports *reports);
 

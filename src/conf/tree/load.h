@@ -4,9 +4,11 @@
 #ifndef CONF_LOAD_H
 #define CONF_LOAD_H
 
-#include "conf/text/conf.h"
+#include "conf/read/read.h"
 
 struct conf *conf_new(void);
+void log_directory_set(struct reader *reader);
+void log_directory_check(struct reader *reader, const struct node *top);
 void report_no_memory(const char *file, struct conf_reports *reports);
 
 #endif

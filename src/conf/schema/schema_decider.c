@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: ISC */
+/* schema_decider.c - what may stand behind `decider` and `on_failure`: rules. */
+#include "config.h"
+
+#include "base/assert.h"
+#include "conf/schema/schema_scan.h"
+#include "conf/schema/schema_types.h"
+
+const char *const when_words[WHEN_WORD_MAX] = {WHEN_WORD_MAP(AS_NAME)};
+
+static const char *const true_words[] = {"true"};
+static const struct schema_type errnos = {
+    .name = "errnos",
+    .allowed = "nothing, or a list of system errors, such as [ENOENT, EACCES]",
+    WORDS(true_words),
+    .scan = scan_errno,
+    .pattern = "^E[A-Z0-9]+$",
+    .empty_is_word = true,
+    .items = &schema_errno,
+};
+static const struct schema_type flag = {
+    .name = "flag",
+    .allowed = "nothing, or `true`",
+    WORDS(true_words),
+    .show = SHOW_BOOLEAN,
+    .empty_is_word = true,
+};
+static const struct schema_type self_report = {
+    .name = "self_report",
+    .allowed = "nothing, `true`, or a list of names such as [disk, EIO]",
+    WORDS(true_words),
+    .show = SHOW_BOOLEAN,
+    .empty_is_word = true,
+    .items = &schema_text,
+};
+#define WHEN_FLAG(word, sentence)                                                   \
+	{                                                                           \
+		word, &flag, NULL, sentence, CONF_IN_PLACE, AT_NESTED, .read = NULL \
+	}
+static const struct schema_key when_keys[] = {
+    {"exit", &schema_exit_set, NULL, "It ended with one of these exit codes.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
+    {"signal", &schema_signal_set, NULL,
+     "One of these signals killed it, core dump or not.", CONF_IN_PLACE, AT_NESTED,
+     .read = NULL},
+    {"core", &schema_signal_set, NULL, "One of these signals killed it with a core dump.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
+    {"exec", &errnos, NULL, "It could not be executed, for one of these errors or any.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
+    {"self_report", &self_report, NULL, "It reported a failure of its own.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
+    WHEN_FLAG("any", "Any failure."),
+    WHEN_FLAG("init", "exec, start_timeout or early_exit."),
+    WHEN_FLAG("normal", "It ended normally."),
+    WHEN_FLAG("oom", "The kernel killed it for want of memory."),
+    WHEN_FLAG("killed", "An operator killed it."),
+    WHEN_FLAG("start_timeout", "It was not ready in time."),
+    WHEN_FLAG("early_exit", "It ended before it was ready."),
+    WHEN_FLAG("watchdog", "It missed its watchdog."),
+    WHEN_FLAG("health", "Its health check failed."),
+    WHEN_FLAG("stopped", "It stopped itself."),
+    WHEN_FLAG("death_pact", "An actor that it depends on is gone."),
+    WHEN_FLAG("intensity", "A supervisor gave up."),
+    WHEN_FLAG("unkillable", "Its process outlived SIGKILL for its kill_timeout."),
+};
+TABLE(when_table, when_keys, NULL);
+#define CAUSES                                                                          \
+	"`any`, `init`, or causes such as `killed`, {exit: [75]}, {signal: [SEGV]} or " \
+	"{exec: [ENOENT]}"
+const struct schema_type schema_when_item = {
+    .name = "when_item",
+    .allowed = CAUSES,
+    WORDS(when_words),
+    .table = &when_table,
+    .where = AT_NESTED,
+};
+static const struct schema_type when = {
+    .name = "when",
+    .allowed = CAUSES,
+    WORDS(when_words),
+    .items = &schema_when_item,
+    .table = &when_table,
+    .where = AT_NESTED,
+};
+static const char *const none_words[] = {"none"};
+static const struct schema_key rule_backoff_keys[] = {
+    {"min", &schema_duration, NULL, "The first delay.", CONF_IN_PLACE, AT_NESTED,
+     INTO(struct backoff_spec, min_ms), NULL},
+    {"max", &schema_duration, NULL, "The longest delay, before jitter.", CONF_IN_PLACE,
+     AT_NESTED, INTO(struct backoff_spec, max_ms), NULL},
+    {"factor", &schema_factor, NULL, "What each further failure multiplies the delay by.",
+     CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, factor_milli), NULL},
+    {"jitter", &schema_jitter, NULL, "Up to this share of the delay is added by chance.",
+     CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, jitter_milli), NULL},
+};
+const struct schema_table schema_rule_backoff = {KEYS("rule_backoff", rule_backoff_keys)};
+static const struct schema_type rule_backoff = {
+    .name = "rule_backoff",
+    .allowed = "`none`, or a mapping with `min`, `max`, `factor` or `jitter`",
+    WORDS(none_words),
+    .table = &schema_rule_backoff,
+    .where = AT_NESTED,
+};
+static const struct schema_type directive = {
+    .name = "directive",
+    .allowed = "`resume`, `restart`, `stop` or `escalate`",
+    .words = directive_names,
+    .n_words = DIRECTIVE_MAX,
+};
+static const char *const rule_log_words[] = {"error", "warning", "info", "off"};
+static const struct schema_type rule_log = {
+    .name = "rule_log",
+    .allowed = "`error`, `warning`, `info` or `off`",
+    WORDS(rule_log_words),
+};
+static const struct schema_key rule_keys[] = {
+    {"when", &when, NULL, "The causes that this rule is for.", CONF_IN_PLACE, AT_NESTED,
+     .read = NULL},
+    {"then", &directive, NULL, "What is done about it.", CONF_IN_PLACE, AT_NESTED,
+     INTO(struct rule, then), NULL},
+    {"log", &rule_log, NULL, "How loud it is logged.", CONF_IN_PLACE, AT_NESTED,
+     .read = NULL},
+    {"backoff", &rule_backoff, NULL, "Replaces the keys that it names.", CONF_IN_PLACE,
+     AT_NESTED, .read = NULL},
+};
+TABLE(rule_table, rule_keys, NULL);
+static const char *const preset_words[] = {"default", "otp", "stopping", "escalating"};
+const struct schema_type schema_rule_entry = {
+    .name = "rule",
+    .allowed = "a rule such as {when: {exit: [75]}, then: stop}, or the name of a preset",
+    WORDS(preset_words),
+    .table = &rule_table,
+    .where = AT_NESTED,
+};
+const struct schema_type schema_decider = {
+    .name = "decider",
+    .allowed = "a list of rules, or a preset: `default`, `otp`, `stopping` or "
+               "`escalating`",
+    WORDS(preset_words),
+    .items = &schema_rule_entry,
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC */
+/* child.h - supervisors and their children while the tree is built (private to conf/). */
+#ifndef CONF_CHILD_H
+#define CONF_CHILD_H
+
+#include "conf/tree/build.h"
+
+/* A child as in the file, with its template merged below its keys. */
+struct child {
+	const struct node *name;
+	const struct node *map;      /* NULL: reported, and left out */
+	const struct node *replicas; /* NULL: just one */
+	bool is_broken;              /* its template is not there */
+	uint32_t n;
+	uint32_t done;
+};
+
+/* A supervisor while its children are read. */
+struct brood {
+	uint32_t index;
+	const struct node *children;
+	size_t next;
+	const struct scope *scope;
+	const struct trail *trail; /* up to "children" */
+	struct map names;
+	struct child child;
+};
+
+struct builder {
+	struct reader *reader;
+	const struct tree_input *input;
+	struct map templates;
+	const struct node *supervisor_defaults;
+	struct brood broods[SPEC_DEPTH_MAX];
+	size_t n_broods;
+	uint32_t cap;
+	bool only_checks;   /* an actor with 0 replicas is built, too, and so checked */
+	bool left_out_some; /* an actor with 0 replicas was left out */
+	bool is_addition;   /* a single actor, `replicas` ignored … */
+	uint32_t replica;   /* … or one of these */
+};
+
+void child_open(struct builder *builder, struct brood *brood);
+
+#endif
