@@ -36,27 +36,12 @@ commit_now(const struct ledger *ledger)
 	return atomic_load_explicit(&ledger->header->commit, memory_order_acquire);
 }
 
-/* The first store makes the entries valid, so no later store may be moved before it. */
+/* No later store may be moved before this one, which makes the entries valid. */
 static void
 set_commit(struct ledger *ledger, uint64_t commit)
 {
 	atomic_store_explicit(&ledger->header->commit, commit, memory_order_release);
-	atomic_store_explicit(&ledger->header->echo, commit, memory_order_release);
 	atomic_signal_fence(memory_order_seq_cst);
-}
-
-/* Death between the two stores of set_commit() leaves them one step apart: more entries,
- * or the next epoch. */
-static bool
-commit_is_sound(const struct ledger *ledger)
-{
-	uint64_t commit = commit_now(ledger);
-	uint64_t echo = atomic_load(&ledger->header->echo);
-
-	if ((uint32_t)commit > ledger->header->journal)
-		return false;
-	return (epoch_of(commit) == epoch_of(echo) && commit >= echo) ||
-	       commit == commit_of(epoch_after(epoch_of(echo)), 0);
 }
 
 static void *
@@ -75,30 +60,18 @@ ledger_core(const struct ledger *ledger)
 	return core_copy(ledger, ~ledger_epoch(ledger) & 1);
 }
 
-/* How many actions were performed, with a check that knows the epoch. */
-static uint64_t
-performed_mark(uint32_t epoch, uint32_t n)
-{
-	const uint64_t mark = commit_of(epoch, n);
-
-	return (uint64_t)sum_fold(sum_bytes(&mark, sizeof(mark), 0)) << 32 | n;
-}
-
-/* False: the bytes cannot come from any guardian. */
+/* False: no guardian can have written it. */
 static bool
 find_performed(const struct ledger *ledger, uint32_t *ret_n)
 {
-	uint64_t mark = atomic_load(&ledger->header->performed);
+	uint64_t performed = atomic_load(&ledger->header->performed);
 	uint32_t epoch = ledger_epoch(ledger);
 
-	if (mark == performed_mark(epoch, (uint32_t)mark)) {
-		*ret_n = (uint32_t)mark;
-		return true;
-	}
-	/* Death between the checkpoint and the mark that belongs to it. */
-	*ret_n = 0;
-	return mark == performed_mark(epoch - 1, (uint32_t)mark) ||
-	       (mark == 0 && epoch <= 1);
+	/* Death between the checkpoint and the number that belongs to it leaves the
+	 * number of the checkpoint before. */
+	*ret_n = epoch_of(performed) == epoch ? (uint32_t)performed : 0;
+	return epoch_of(performed) == epoch ||
+	       epoch_after(epoch_of(performed)) == epoch || performed == 0;
 }
 
 /*
@@ -117,18 +90,18 @@ ledger_checkpoint(struct ledger *ledger)
 
 	header->core_sums[epoch & 1] = sum_bytes(live, header->core_bytes, epoch);
 	set_commit(ledger, commit_of(epoch, 0));
-	atomic_store_explicit(&header->performed, performed_mark(epoch, 0),
+	atomic_store_explicit(&header->performed, commit_of(epoch, 0),
 	                      memory_order_release);
 	memcpy(ledger_core(ledger), live, header->core_bytes);
 }
 
 /*
  * After the death of the one before: the live copy is the checkpoint again, for the
- * journal to be replayed into.  All that is needed for that was looked at: entries and
- * the number of performed actions can be trusted from here on.
+ * journal to be replayed into.  All of it was looked at: entries, the number of performed
+ * actions and the records can be read from here on.
  *
- * Returns 0; -ENODATA when there was no checkpoint; -EBADMSG when any of this was damaged
- * by more than the death of its writer, and the live copy is as it was.
+ * Returns 0; -ENODATA when there was no checkpoint; -EBADMSG when no guardian can have
+ * written what is there, and the live copy is as it was.
  */
 int
 ledger_restore(struct ledger *ledger)
@@ -138,7 +111,8 @@ ledger_restore(struct ledger *ledger)
 	const void *checkpoint = core_copy(ledger, epoch & 1);
 	uint32_t performed;
 
-	if (!commit_is_sound(ledger) || !find_performed(ledger, &performed))
+	if ((uint32_t)commit_now(ledger) > header->journal ||
+	    !find_performed(ledger, &performed))
 		return -EBADMSG;
 	if (epoch == 0)
 		return -ENODATA;
@@ -148,6 +122,8 @@ ledger_restore(struct ledger *ledger)
 	for (uint32_t i = 0; i < ledger_entries(ledger); i++)
 		if (ledger_entry(ledger, i) == NULL)
 			return -EBADMSG;
+	if (!records_are_possible(ledger))
+		return -EBADMSG;
 	memcpy(ledger_core(ledger), checkpoint, header->core_bytes);
 	return 0;
 }
@@ -288,8 +264,7 @@ void
 ledger_set_performed(struct ledger *ledger, uint32_t n)
 {
 	atomic_store_explicit(&ledger->header->performed,
-	                      performed_mark(ledger_epoch(ledger), n),
-	                      memory_order_release);
+	                      commit_of(ledger_epoch(ledger), n), memory_order_release);
 }
 
 /* The checkpoints of a new ledger get the numbers after those of the old one. */

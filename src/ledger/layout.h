@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* layout.h - inside the ledger: what is where in the memory that survives.
  *
- * Nothing in the memory is believed before its checksum was looked at; numbers that are
- * used as an index are bounded wherever they are read.
+ * Numbers that are used as an index are bounded wherever they are read.
  */
 #ifndef LEDGER_LAYOUT_H
 #define LEDGER_LAYOUT_H
@@ -16,18 +15,12 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock would be held by the dead");
 
 #define LEDGER_MAGIC UINT64_C(0x6764656c64707573) /* "supdledg", little-endian */
 
-/* Two copies of something behind this, each a struct twin_copy with its bytes.  The low
- * bit of `current`, a generation, says which one counts. */
+/* Two copies of something behind this: the low bit of `written` says which one counts. */
 struct twin {
-	_Atomic uint64_t current; /* 0: never written */
+	_Atomic uint64_t written; /* so many times; 0: never */
 };
 
-struct twin_copy {
-	uint64_t generation;
-	uint64_t sum;
-};
-
-#define TWIN_BYTES(bytes) (sizeof(struct twin) + 2 * (sizeof(struct twin_copy) + (bytes)))
+#define TWIN_BYTES(bytes) (sizeof(struct twin) + 2 * (bytes))
 
 struct header {
 	/* Never changes; the first two are where they are in every version. */
@@ -42,11 +35,8 @@ struct header {
 	uint32_t unused;
 	uint64_t sum; /* of everything above */
 
-	/* epoch << 32 | entries in the journal.  The second follows the first: they
-	 * differ by one step at most, unless one of them was changed by accident. */
-	_Atomic uint64_t commit;
-	_Atomic uint64_t echo;
-	_Atomic uint64_t performed; /* check << 32 | actions */
+	_Atomic uint64_t commit;    /* epoch << 32 | entries in the journal */
+	_Atomic uint64_t performed; /* epoch << 32 | actions */
 	uint64_t core_sums[2];
 	struct ledger_spawn spawn;
 	char facts[TWIN_BYTES(sizeof(struct ledger_facts))]
@@ -56,10 +46,11 @@ struct header {
 #define RECORD_BYTES TWIN_BYTES(sizeof(struct ledger_record))
 #define TASK_BYTES   TWIN_BYTES(sizeof(struct ledger_task))
 
-/* A name that is free; `value` is check << 32 | incarnation, 0: nothing is here. */
+/* A name that is free. */
 struct past {
 	uint64_t hash;
-	_Atomic uint64_t value;
+	_Atomic uint32_t incarnation; /* 0: nothing is here */
+	uint32_t unused;
 };
 
 struct past_ring {
@@ -103,8 +94,9 @@ uint64_t layout_shape(void);
 void journal_number_on(struct ledger *ledger, const struct ledger *old);
 
 /* record.c */
-void twin_write(struct twin *twin, const void *data, size_t bytes, uint64_t seed);
-int twin_read(struct twin *twin, size_t bytes, uint64_t seed, void *ret);
+void twin_write(struct twin *twin, const void *data, size_t bytes);
+int twin_read(const struct twin *twin, size_t bytes, void *ret);
+bool records_are_possible(const struct ledger *ledger);
 
 /* past.c */
 int past_index(struct ledger *ledger);

@@ -160,7 +160,7 @@ check_header(const struct header *header, size_t bytes, struct err *err)
 	else if (header->bytes != bytes)
 		err_set(err, 0, "the ledger has %zu bytes instead of %" PRIu64, bytes,
 		        header->bytes);
-	else if (atomic_load(&header->commit) == 0 && atomic_load(&header->echo) == 0)
+	else if (atomic_load(&header->commit) == 0)
 		err_set(err, 0, "the ledger was never completed");
 	else
 		return true;
@@ -263,8 +263,8 @@ copy_area(struct ledger *ledger, size_t to, const struct ledger *old, size_t fro
 /*
  * Everything of another ledger but its core and its journal, to a new one that has at
  * least as many slots and as much memory for events; before its core is put into it.
- * What was damaged stays so: it will be noticed here as there.  Checkpoints are numbered
- * on: what is copied names some of the old ones, and must not mean one of the new ones.
+ * Checkpoints are numbered on: what is copied names some of the old ones, and must not
+ * mean one of the new ones.
  */
 void
 ledger_copy(struct ledger *ledger, const struct ledger *old)

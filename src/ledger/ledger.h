@@ -16,11 +16,11 @@
  * whatever became of the live copy.  A successor restores the checkpoint, replays the
  * journal, performs what was not performed, and compares the records with the core.
  *
- * Whatever can be torn is kept twice, with a checksum and a generation, and switched by
- * one store: death at any instruction leaves the one or the other, and what a successor
- * has read once is not undone by its own death.  A changed bit is told apart from that
- * and reported (-EBADMSG), never taken for something older.  Nothing here allocates after
- * ledger_new() and ledger_open().  One process writes at a time.
+ * Whatever can be torn is kept twice and switched by one store: death at any instruction
+ * leaves the one or the other.  A header, a core, a journal or a record that no guardian
+ * can have written is reported (-EBADMSG), and the ledger with it is given up: see
+ * DECISIONS 9.  Nothing here allocates after ledger_new() and ledger_open().  One process
+ * writes at a time.
  */
 #ifndef LEDGER_LEDGER_H
 #define LEDGER_LEDGER_H
@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 10
+#define LEDGER_VERSION 11
 
 struct ledger;
 
@@ -188,7 +188,8 @@ struct ledger_facts {
 	uint64_t conf_id;    /* the configuration in force: VAULT_KEY(VAULT_CONF, id) */
 	uint64_t started_ms; /* the first guardian */
 	uint64_t upgrade_ms; /* when the last one made room; 0: it did not */
-	uint64_t trial_since_ms; /* the configuration is on trial: daemon/reload/trial.h */
+	uint64_t
+	    trial_since_ms; /* the configuration is on trial: daemon/reload/trial.h */
 	uint64_t trial_until_ms; /* 0: it is not */
 	uint64_t conf_wall_us;   /* since when the configuration is in force */
 	uint64_t before_wall_us; /* … and was the one before, while it is on trial */

@@ -11,9 +11,6 @@
 #include "base/sum.h"
 #include "ledger/layout.h"
 
-/* Reserved in the values of the ring. */
-#define EMPTY 0
-
 static struct past_ring *
 ring_of(const struct ledger *ledger)
 {
@@ -26,26 +23,16 @@ hash_path(const char *path)
 	return sum_bytes(path, strlen(path), 0);
 }
 
-static uint64_t
-value_of(uint64_t hash, uint32_t incarnation)
+/* 0: nothing is here. */
+static uint32_t
+incarnation_of(const struct past *past)
 {
-	uint32_t check = sum_fold(sum_bytes(&hash, sizeof(hash), incarnation));
-
-	/* A used entry must not look like an empty one. */
-	return (uint64_t)(check | 1) << 32 | incarnation;
-}
-
-static bool
-is_sound(const struct past *past)
-{
-	uint64_t value = atomic_load(&past->value);
-
-	return value != EMPTY && value == value_of(past->hash, (uint32_t)value);
+	return atomic_load_explicit(&past->incarnation, memory_order_acquire);
 }
 
 /*
- * Find again by hash what is in the ring; a damaged entry is a forgotten one.  Returns 0,
- * or -ENOMEM, which cannot be the second time.
+ * Find again by hash what is in the ring.  Returns 0, or -ENOMEM, which cannot be the
+ * second time.
  */
 int
 past_index(struct ledger *ledger)
@@ -54,7 +41,7 @@ past_index(struct ledger *ledger)
 	int r = map_reserve(&ledger->past, LEDGER_PAST_MAX);
 
 	for (uint32_t i = 0; i < LEDGER_PAST_MAX && r == 0; i++)
-		if (is_sound(&ring->at[i]))
+		if (incarnation_of(&ring->at[i]) != 0)
 			r = map_put(&ledger->past, ring->at[i].hash, i);
 	return r;
 }
@@ -70,9 +57,10 @@ take_place(struct ledger *ledger, uint64_t hash)
 
 	/* First, so that death does not leave the newest as the next to go. */
 	atomic_store_explicit(&ring->next, next + 1, memory_order_release);
-	if (is_sound(past))
+	if (incarnation_of(past) != 0)
 		map_remove(&ledger->past, past->hash);
-	atomic_store_explicit(&past->value, EMPTY, memory_order_seq_cst);
+	atomic_store_explicit(&past->incarnation, 0, memory_order_seq_cst);
+	atomic_signal_fence(memory_order_seq_cst);
 	past->hash = hash;
 	r = map_put(&ledger->past, hash, (uint32_t)(next % LEDGER_PAST_MAX));
 	/* There is room for as many as the ring has. */
@@ -95,21 +83,16 @@ ledger_set_past(struct ledger *ledger, const char *path, uint32_t incarnation)
 		past = &ring_of(ledger)->at[i];
 	else
 		past = take_place(ledger, hash);
-	atomic_store_explicit(&past->value, value_of(hash, incarnation),
-	                      memory_order_release);
+	atomic_store_explicit(&past->incarnation, incarnation, memory_order_release);
 }
 
 /* The incarnation that the last actor of this name had; 0: it is not known. */
 uint32_t
 ledger_past(const struct ledger *ledger, const char *path)
 {
-	uint64_t hash = hash_path(path);
-	const struct past *past;
 	uint32_t i;
 
-	if (!map_get(&ledger->past, hash, &i))
-		return 0;
-	past = &ring_of(ledger)->at[i];
-	return past->hash == hash && is_sound(past) ? (uint32_t)atomic_load(&past->value)
-	                                            : 0;
+	return map_get(&ledger->past, hash_path(path), &i)
+	           ? incarnation_of(&ring_of(ledger)->at[i])
+	           : 0;
 }

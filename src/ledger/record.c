@@ -8,83 +8,31 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/sum.h"
 #include "ledger/layout.h"
-
-/* Facts have no slot. */
-#define FACTS_SEED UINT64_MAX
-#define TASK_SEED  (UINT64_C(1) << 32) /* above all slots */
 
 /* ---- two copies -------------------------------------------------------------------- */
 
-static struct twin_copy *
-copy_of(struct twin *twin, uint64_t generation, size_t bytes)
-{
-	char *first = (char *)(twin + 1);
-
-	return (struct twin_copy *)(first + (generation & 1) *
-	                                        (sizeof(struct twin_copy) + bytes));
-}
-
-static uint64_t
-copy_sum(const struct twin_copy *copy, size_t bytes, uint64_t seed)
-{
-	return sum_bytes(copy + 1, bytes, seed ^ copy->generation << 32);
-}
-
-/* Is the copy where this generation belongs complete, and of this generation? */
-static bool
-has_generation(struct twin *twin, uint64_t generation, size_t bytes, uint64_t seed)
-{
-	const struct twin_copy *copy = copy_of(twin, generation, bytes);
-
-	return copy->generation == generation && copy->sum == copy_sum(copy, bytes, seed);
-}
-
-/* The newest that is complete: death before the switch does not undo it. */
-static uint64_t
-newest_generation(struct twin *twin, size_t bytes, uint64_t seed)
-{
-	uint64_t current = atomic_load_explicit(&twin->current, memory_order_acquire);
-
-	return current + has_generation(twin, current + 1, bytes, seed);
-}
-
-/* Write to the older copy and make it count. */
+/* Write to the copy that does not count, and let it count by one store. */
 void
-twin_write(struct twin *twin, const void *data, size_t bytes, uint64_t seed)
+twin_write(struct twin *twin, const void *data, size_t bytes)
 {
-	uint64_t generation = newest_generation(twin, bytes, seed);
-	struct twin_copy *copy = copy_of(twin, generation + 1, bytes);
+	uint64_t next = atomic_load_explicit(&twin->written, memory_order_relaxed) + 1;
 
-	/* The writer before may have died before its switch: what is overwritten now must
-	 * not be what counts. */
-	atomic_store_explicit(&twin->current, generation, memory_order_release);
+	memcpy((char *)(twin + 1) + (next & 1) * bytes, data, bytes);
+	atomic_store_explicit(&twin->written, next, memory_order_release);
+	/* No later store is moved before this one. */
 	atomic_signal_fence(memory_order_seq_cst);
-	generation++;
-	memcpy(copy + 1, data, bytes);
-	copy->generation = generation;
-	copy->sum = copy_sum(copy, bytes, seed);
-	atomic_store_explicit(&twin->current, generation, memory_order_release);
 }
 
-/*
- * The newest of the two.  0; -ENOENT when there never was one; -EBADMSG when the one that
- * counts is damaged: the older one would be the past, which was acted on since.
- */
+/* The copy that counts.  0, or -ENOENT when there never was one. */
 int
-twin_read(struct twin *twin, size_t bytes, uint64_t seed, void *ret)
+twin_read(const struct twin *twin, size_t bytes, void *ret)
 {
-	uint64_t current = atomic_load_explicit(&twin->current, memory_order_acquire);
-	uint64_t newest = newest_generation(twin, bytes, seed);
-	bool sound = current == 0 ? copy_of(twin, 0, bytes)->generation == 0
-	                          : has_generation(twin, current, bytes, seed);
+	uint64_t written = atomic_load_explicit(&twin->written, memory_order_acquire);
 
-	if (!sound)
-		return -EBADMSG;
-	if (newest == 0)
+	if (written == 0)
 		return -ENOENT;
-	memcpy(ret, copy_of(twin, newest, bytes) + 1, bytes);
+	memcpy(ret, (const char *)(twin + 1) + (written & 1) * bytes, bytes);
 	return 0;
 }
 
@@ -102,27 +50,28 @@ record_at(const struct ledger *ledger, uint32_t slot)
 void
 ledger_write(struct ledger *ledger, uint32_t slot, const struct ledger_record *record)
 {
-	struct ledger_record clean = *record;
-	struct reap *end = &clean.end;
+	twin_write(record_at(ledger, slot), record, sizeof(*record));
+}
 
-	/* The checksum covers the padding between the fields, too. */
-	_Static_assert(sizeof(struct ledger_record) == 160,
-	               "padding: look at ledger_write");
-	_Static_assert(sizeof(struct reap) == 40, "padding: look at ledger_write");
-	memset((char *)end + offsetof(struct reap, status) + sizeof(end->status), 0,
-	       offsetof(struct reap, utime_us) - offsetof(struct reap, status) -
-	           sizeof(end->status));
-	twin_write(record_at(ledger, slot), &clean, sizeof(clean), slot);
+/* Could a guardian have written this about the slot? */
+static bool
+is_possible(const struct ledger_record *record, uint32_t slot)
+{
+	return (record->ref.slot == REF_NONE.slot || record->ref.slot == slot) &&
+	       record->step < SPAWN_STEP_MAX && record->pid >= 0 && record->leader >= 0 &&
+	       record->end.kind <= REAP_CONTINUED;
 }
 
 /*
- * The record of a slot.  Returns 0; -ENOENT when it was never written; -EBADMSG when it
- * is damaged: by no death of a writer, that leaves one or the other whole.
+ * The record of a slot.  Returns 0; -ENOENT when it was never written; -EBADMSG when no
+ * guardian can have written it.
  */
 int
 ledger_read(const struct ledger *ledger, uint32_t slot, struct ledger_record *ret)
 {
-	return twin_read(record_at(ledger, slot), sizeof(*ret), slot, ret);
+	int r = twin_read(record_at(ledger, slot), sizeof(*ret), ret);
+
+	return r < 0 || is_possible(ret, slot) ? r : -EBADMSG;
 }
 
 /* ---- helper processes ---------------------------------------------------------------
@@ -139,22 +88,41 @@ task_at(const struct ledger *ledger, uint32_t place)
 void
 ledger_write_task(struct ledger *ledger, uint32_t place, const struct ledger_task *task)
 {
-	struct ledger_task clean = *task;
+	twin_write(task_at(ledger, place), task, sizeof(*task));
+}
 
-	/* The checksum covers the padding between the fields, too. */
-	_Static_assert(sizeof(struct ledger_task) == 160,
-	               "padding: look at ledger_write_task");
-	memset((char *)&clean + offsetof(struct ledger_task, is_left) + 1, 0,
-	       offsetof(struct ledger_task, end) - offsetof(struct ledger_task, is_left) -
-	           1);
-	twin_write(task_at(ledger, place), &clean, sizeof(clean), TASK_SEED + place);
+static bool
+is_possible_task(const struct ledger *ledger, const struct ledger_task *task)
+{
+	return (task->ref.slot == REF_NONE.slot ||
+	        task->ref.slot < ledger->header->slots) &&
+	       task->step < SPAWN_STEP_MAX && task->pid >= 0 &&
+	       task->end.kind <= REAP_CONTINUED;
 }
 
 /* The task of a place.  Returns 0, -ENOENT or -EBADMSG as ledger_read(). */
 int
 ledger_read_task(const struct ledger *ledger, uint32_t place, struct ledger_task *ret)
 {
-	return twin_read(task_at(ledger, place), sizeof(*ret), TASK_SEED + place, ret);
+	int r = twin_read(task_at(ledger, place), sizeof(*ret), ret);
+
+	return r < 0 || is_possible_task(ledger, ret) ? r : -EBADMSG;
+}
+
+/* Are they all such as a guardian can have written? */
+bool
+records_are_possible(const struct ledger *ledger)
+{
+	struct ledger_record record;
+	struct ledger_task task;
+
+	for (uint32_t slot = 0; slot < ledger->header->slots; slot++)
+		if (ledger_read(ledger, slot, &record) == -EBADMSG)
+			return false;
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++)
+		if (ledger_read_task(ledger, place, &task) == -EBADMSG)
+			return false;
+	return true;
 }
 
 /* ---- status texts -------------------------------------------------------------------
@@ -194,7 +162,7 @@ ledger_set_status(struct ledger *ledger, uint32_t slot, const char *text)
 	}
 }
 
-/* What was set last, "" at first.  Not summed: it ends, but may be damaged. */
+/* What was set last, "" at first; it always ends. */
 const char *
 ledger_status(const struct ledger *ledger, uint32_t slot)
 {
@@ -208,7 +176,8 @@ ledger_status(const struct ledger *ledger, uint32_t slot)
 /* ---- a spawn, and supd as a whole -----------------------------------------------------
  */
 
-/* What is on the way to be started: one at a time.  Not summed: others write here. */
+/* What is on the way to be started: one at a time.  The kernel and the
+ * child write here, too. */
 struct ledger_spawn *
 ledger_spawn(const struct ledger *ledger)
 {
@@ -219,32 +188,16 @@ ledger_spawn(const struct ledger *ledger)
 void
 ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts)
 {
-	struct ledger_facts clean;
-
-	memset(&clean, 0, sizeof(clean));
-	clean.secret[0] = facts->secret[0];
-	clean.secret[1] = facts->secret[1];
-	clean.conf_id = facts->conf_id;
-	clean.started_ms = facts->started_ms;
-	clean.upgrade_ms = facts->upgrade_ms;
-	clean.trial_since_ms = facts->trial_since_ms;
-	clean.trial_until_ms = facts->trial_until_ms;
-	clean.conf_wall_us = facts->conf_wall_us;
-	clean.before_wall_us = facts->before_wall_us;
-	clean.trial_ends_early = facts->trial_ends_early;
-	clean.is_ready = facts->is_ready;
-	clean.shutting_down = facts->shutting_down;
-	memcpy(clean.version, facts->version,
-	       strnlen(facts->version, sizeof(clean.version) - 1));
-	_Static_assert(sizeof(clean) == 112, "a new field is to be copied here");
-	twin_write((struct twin *)ledger->header->facts, &clean, sizeof(clean),
-	           FACTS_SEED);
+	twin_write((struct twin *)ledger->header->facts, facts, sizeof(*facts));
 }
 
-/* The facts.  Returns 0, -ENOENT or -EBADMSG as ledger_read(). */
+/* The facts.  Returns 0, or -ENOENT when there never were any. */
 int
 ledger_facts(const struct ledger *ledger, struct ledger_facts *ret)
 {
-	return twin_read((struct twin *)ledger->header->facts, sizeof(*ret), FACTS_SEED,
-	                 ret);
+	int r = twin_read((struct twin *)ledger->header->facts, sizeof(*ret), ret);
+
+	if (r == 0)
+		ret->version[sizeof(ret->version) - 1] = '\0';
+	return r;
 }

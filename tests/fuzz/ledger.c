@@ -25,7 +25,7 @@ make(void)
 
 	for (uint32_t n = 0; n < 4; n++) {
 		const struct event event = event_of(n);
-		const struct ledger_record record = record_of(n);
+		const struct ledger_record record = record_of(n, n);
 
 		ledger_append(ledger, JOURNAL_POST, n, &event, n);
 		ledger_write(ledger, n, &record);

@@ -22,7 +22,7 @@ struct ledger *new_ledger(void);
 struct ledger *open_again(const struct ledger *ledger);
 struct ledger *try_again(const struct ledger *ledger, struct err *err);
 void replicate(struct ledger *to, const struct ledger *from);
-struct ledger_record record_of(uint32_t n);
+struct ledger_record record_of(uint32_t slot, uint32_t n);
 bool record_is(const struct ledger_record *record, uint32_t n);
 struct event event_of(uint32_t n);
 bool event_is(const struct event *event, uint32_t n);

@@ -55,14 +55,14 @@ replicate(struct ledger *to, const struct ledger *from)
 	memcpy(to->header, from->header, from->layout.tokens);
 }
 
-/* A record in which every byte is about n. */
+/* A record of this slot in which every other byte is about n. */
 struct ledger_record
-record_of(uint32_t n)
+record_of(uint32_t slot, uint32_t n)
 {
 	struct ledger_record record;
 
 	memset(&record, 0, sizeof(record));
-	record.ref = (struct ref){n, n};
+	record.ref = (struct ref){slot, n};
 	record.elder = (struct ref){n, n};
 	record.heir = (struct ref){n, n};
 	record.conf_id = n;
@@ -71,7 +71,7 @@ record_of(uint32_t n)
 	record.pid = (int32_t)n;
 	record.error = (int32_t)n;
 	record.told = n;
-	record.step = (uint8_t)n;
+	record.step = (uint8_t)(n % SPAWN_STEP_MAX);
 	record.used = n % 2;
 	record.late = n % 2;
 	record.end = (struct reap){.pid = (int)n,
@@ -89,15 +89,15 @@ record_of(uint32_t n)
 bool
 record_is(const struct ledger_record *record, uint32_t n)
 {
-	const struct ledger_record want = record_of(n);
+	const struct ledger_record want = record_of(0, n);
 
-	return record->ref.slot == n && record->ref.tenant == n &&
-	       record->elder.slot == n && record->heir.tenant == n &&
-	       record->conf_id == n && record->conf_index == n && record->life == n &&
-	       record->pid == want.pid && record->error == want.error &&
-	       record->told == n && record->step == want.step &&
-	       record->used == want.used && record->late == want.late &&
-	       record->end.pid == want.end.pid && record->end.kind == want.end.kind &&
+	return record->ref.tenant == n && record->elder.slot == n &&
+	       record->heir.tenant == n && record->conf_id == n &&
+	       record->conf_index == n && record->life == n && record->pid == want.pid &&
+	       record->error == want.error && record->told == n &&
+	       record->step == want.step && record->used == want.used &&
+	       record->late == want.late && record->end.pid == want.end.pid &&
+	       record->end.kind == want.end.kind &&
 	       record->end.status == want.end.status && record->end.utime_us == n &&
 	       record->end.stime_us == n && record->end.maxrss_kib == n &&
 	       record->process_started_ms == n && record->dead_letters == n &&

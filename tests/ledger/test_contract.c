@@ -249,7 +249,7 @@ START_TEST(a_record_is_the_newest_that_was_written)
 
 	for (uint32_t n = 1; n < 10; n++)
 		for (uint32_t slot = 0; slot < SLOTS; slot += 2) {
-			const struct ledger_record want = record_of(n + slot);
+			const struct ledger_record want = record_of(slot, n + slot);
 
 			ledger_write(n % 2 == 0 ? ledger : again, slot, &want);
 			ck_assert_int_eq(ledger_read(ledger, slot, &record), 0);
@@ -393,7 +393,7 @@ START_TEST(a_copy_has_everything_but_the_core_and_the_journal)
 	struct ledger *old = new_ledger();
 	struct err err;
 	struct ledger *ledger = ledger_new(&size, &err);
-	const struct ledger_record want = record_of(9);
+	const struct ledger_record want = record_of(SLOTS - 1, 9);
 	const struct ledger_facts facts = {.secret = {11}};
 	const struct event event = event_of(1);
 	struct ledger_record record;

@@ -159,7 +159,7 @@ go_on(struct ledger *ledger, struct progress *progress)
 	struct chain *chain = ledger_core(ledger);
 	const uint32_t n = chain->n + 1;
 	const struct event event = event_of(n);
-	const struct ledger_record record = record_of(n);
+	const struct ledger_record record = record_of(n % SLOTS, n);
 	const struct ledger_facts facts = {.secret = {n}, .conf_id = n};
 	char text[64];
 
@@ -186,7 +186,7 @@ make_up(struct ledger *ledger)
 {
 	const struct chain *chain = ledger_core(ledger);
 	const uint32_t n = chain->n;
-	const struct ledger_record record = record_of(n);
+	const struct ledger_record record = record_of(n % SLOTS, n);
 	const struct ledger_facts facts = {.secret = {n}, .conf_id = n};
 
 	if (n > 0) {

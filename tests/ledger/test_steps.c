@@ -315,7 +315,7 @@ END_TEST
 static void
 write_record(struct ledger *ledger, uint32_t n)
 {
-	const struct ledger_record record = record_of(n);
+	const struct ledger_record record = record_of(3, n);
 
 	ledger_write(ledger, 3, &record);
 }

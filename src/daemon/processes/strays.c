@@ -4,11 +4,10 @@
 
 #include "daemon/processes/strays.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
-#include "daemon/state/log.h"
 #include "daemon/processes/procs_private.h"
+#include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 
@@ -104,22 +103,4 @@ strays_take(struct procs *procs, const struct leftovers *found)
 		if (actor != NULL)
 			begin(procs, actor->ref);
 	}
-}
-
-/*
- * All leftovers in the list are of this actor, whose record in the ledger is damaged, and
- * were killed.  True: the actor's process is one of them, until it is gone.
- */
-bool
-strays_mend(struct procs *procs, struct proc *proc, const struct leftovers *found)
-{
-	const char *path = shell_path(procs->shell, proc->ref);
-
-	for (size_t i = 0; i < found->n; i++) {
-		struct leftover left = found->left[i];
-
-		(void)snprintf(left.path, sizeof(left.path), "%s", path);
-		(void)leftovers_add(&procs->strays, &left);
-	}
-	return mainpid_next(procs, proc);
 }

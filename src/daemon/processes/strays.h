@@ -17,6 +17,5 @@ struct proc;
 struct procs;
 
 void strays_take(struct procs *procs, const struct leftovers *found);
-bool strays_mend(struct procs *procs, struct proc *proc, const struct leftovers *found);
 
 #endif

@@ -6,15 +6,13 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/units.h"
-#include "daemon/recovery/adopt.h"
-#include "daemon/state/keeper.h"
-#include "daemon/state/log.h"
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs_private.h"
+#include "daemon/recovery/adopt.h"
 #include "daemon/state/shell.h"
 #include "os/clock.h"
 
@@ -45,31 +43,6 @@ task_record(struct tasks *tasks, const struct task *task)
 	};
 
 	ledger_write_task(tasks->shell->ledger, (uint32_t)(task - tasks->at), &record);
-}
-
-/* The record is damaged: kill what may run there; a task that is still wanted is ordered
- * again. */
-static void
-kill_place(struct tasks *tasks, uint32_t place)
-{
-	struct shell *shell = tasks->shell;
-	struct task *task = &tasks->at[place];
-	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX], variable[PROC_MARK_MAX + 16];
-	const struct leftover_hunt hunt = {
-	    .variable = variable, .beat = keeper_beat_of, .arg = shell};
-	struct leftovers found;
-
-	task_leaf(place, leaf);
-	task_mark(shell, place, mark);
-	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
-	(void)leftover_kill(&hunt, &found);
-	leftovers_done(&found);
-	containment_adopt(&task->containment, &shell->cgroups, leaf, mark);
-	if (task->containment.is_cgroup)
-		(void)containment_kill(&task->containment, &shell->cgroups, NULL);
-	log_line(LOG_LEVEL_ERROR,
-	         "what was put down of a helper process is damaged: it is killed");
-	task_record(tasks, task);
 }
 
 static void
@@ -124,12 +97,10 @@ tasks_restore(struct tasks *tasks)
 		struct ledger_task record;
 		int r = ledger_read_task(tasks->shell->ledger, place, &record);
 
-		if (r == -EBADMSG || (r == 0 && record.ref.slot != REF_NONE.slot &&
-		                      record.kind >= TASK_KIND_MAX))
-			kill_place(tasks, place);
-		if (r < 0 || record.ref.slot == REF_NONE.slot ||
-		    record.kind >= TASK_KIND_MAX)
+		if (r < 0 || record.ref.slot == REF_NONE.slot)
 			continue;
+		/* Else this is a ledger that kills its reader: DECISIONS 9. */
+		ASSERT(record.kind < TASK_KIND_MAX);
 		restore(tasks, task, &record);
 		if (!task->is_left)
 			(void)map_put(&tasks->owners,

@@ -13,23 +13,22 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "daemon/state/keeper.h"
-#include "daemon/processes/limiting.h"
-#include "daemon/state/log.h"
 #include "daemon/loop/loop.h"
-#include "daemon/recovery/mend.h"
-#include "daemon/sockets/helpers.h"
-#include "daemon/metrics/metrics.h"
 #include "daemon/messages/notify.h"
-#include "daemon/processes/procs_private.h"
 #include "daemon/messages/readiness.h"
-#include "daemon/reload/reload.h"
-#include "daemon/report/report.h"
-#include "daemon/state/shell.h"
 #include "daemon/messages/stores.h"
-#include "daemon/state/system.h"
+#include "daemon/metrics/metrics.h"
+#include "daemon/processes/limiting.h"
+#include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
+#include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
+#include "daemon/report/report.h"
+#include "daemon/sockets/helpers.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+#include "daemon/state/system.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
@@ -42,13 +41,16 @@
 static int
 check_ledger(struct ledger *ledger, struct ledger_facts *ret, struct err *err)
 {
+	const char *wrong = "a part of it is not what a guardian writes";
 	int r = ledger_facts(ledger, ret);
 
 	if (r == 0)
 		r = ledger_restore(ledger);
-	if (r < 0)
-		err_set(err, -r, "the ledger is damaged");
-	return r;
+	if (r == 0)
+		wrong = core_check(ledger_core(ledger));
+	if (wrong != NULL)
+		err_set(err, 0, "the ledger is damaged: %s", wrong);
+	return wrong != NULL ? -EBADMSG : 0;
 }
 
 int
@@ -218,7 +220,6 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 		int r = ledger_read(shell->ledger, slot, &record);
 
 		keeper_beat(shell);
-		shell->actors.at[slot].is_mended = r == -EBADMSG;
 		if (r < 0 || record.ref.slot == REF_NONE.slot)
 			continue;
 		r = restore_actor(shell, &record, err);
@@ -506,8 +507,6 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 		r = additions_adopt(shell, err);
 	if (r == 0)
 		r = restore_slots(shell, size.slots, err);
-	if (r == 0)
-		r = mend_names(shell, err);
 	shell->is_adopting = true;
 	if (r == 0)
 		r = mailboxes_open(shell, &shell->mailboxes, shell->conf, NULL, err);
@@ -533,9 +532,8 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 		return r;
 	shell->exiting = core_exited(shell->core, &shell->exit_status);
 	shell->now_ms = clock_mono_ms() + 1;
-	/* Messages of a process come before its end. */
-	mend_processes(shell);
 	acknowledge(shell);
+	/* Messages of a process come before its end. */
 	notify_drain(shell->notify);
 	tasks_adopt(shell->tasks);
 	trial_adopt(shell->trial);

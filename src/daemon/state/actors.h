@@ -19,11 +19,11 @@
 struct grown;
 
 struct actor {
-	struct ref ref;   /* REF_NONE: the slot is free */
+	struct ref ref; /* REF_NONE: the slot is free */
 	/* the previous actor of this path, if not gone yet, or REF_NONE */
 	struct ref elder;
-	struct ref heir;  /* the next actor of this path, or REF_NONE */
-	char *path;       /* owned */
+	struct ref heir;               /* the next actor of this path, or REF_NONE */
+	char *path;                    /* owned */
 	const struct conf_actor *conf; /* borrowed from the configuration it came with */
 	/* number of that configuration, and the index in it */
 	uint64_t conf_id;
@@ -32,14 +32,13 @@ struct actor {
 	struct conf *conf_owner;     /* kept alive for actors that are being removed */
 	pid_t pid;                   /* 0: no process */
 	uint64_t process_started_ms; /* when it was spawned, CLOCK_MONOTONIC */
-	bool is_mended;              /* its record was damaged: see mend.h */
 	uint64_t reloading_us; /* it said RELOADING=1 then, and not READY=1 since; 0 */
-	bool sigstopped;             /* by a signal that supd did not send */
-	uint64_t dead_letters;       /* clients whom nobody served */
-	bool is_touched;             /* letters.c: is to be looked at */
-	bool is_called;              /* letters.c: it is told already */
-	struct pace pace; /* pace of log lines about its processes */
-	char *status;               /* STATUS= of the process, or NULL */
+	bool sigstopped;       /* by a signal that supd did not send */
+	uint64_t dead_letters; /* clients whom nobody served */
+	bool is_touched;       /* letters.c: is to be looked at */
+	bool is_called;        /* letters.c: it is told already */
+	struct pace pace;      /* pace of log lines about its processes */
+	char *status;          /* STATUS= of the process, or NULL */
 	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
 };
 
