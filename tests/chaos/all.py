@@ -9,8 +9,9 @@ os.environ.setdefault("CHAOS_ALL", "1")
 os.environ.setdefault("CHAOS_CRASHES", "1000")
 os.environ.setdefault("CHAOS_UPGRADES", "100")
 HERE = os.path.dirname(os.path.abspath(__file__))
-FILES = ("turn", "storm", "crash", "both", "damage", "following", "grown", "hooked", "standing",
-         "stored", "telling", "unlucky", "watching", "../daemon/upgrade")
+FILES = ("every_call", "storm", "crash", "supervisor_process", "ledger_damage", "logs_follow",
+         "add_delete", "hooks", "suspend", "stores", "failures_told", "worst_moments",
+         "death_watch", "../daemon/upgrade")
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import chaos

@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from harness import PROBE, Skip, check, equal, has, main, test
-from report import Report, reporting
+from probe_report import Report, reporting
 
 NOBODY = pwd.getpwnam("nobody").pw_uid
 CAPS = {"chown": 0, "kill": 5, "setpcap": 8, "net_bind_service": 10, "net_raw": 13,

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from chaos import Chaos, outage
 from harness import PROBE, Failure, check, equal, has, main, run, test, SUPD
 from mailbox_clients import ask, clients, free_port
-from report import Report
+from probe_report import Report
 
 KINDS = ("tcp", "udp", "unix", "unix-dgram", "unix-seqpacket", "fifo")
 STEAL_SECONDS = 1.5

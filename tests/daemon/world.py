@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from harness import check, equal, has, main, test
-from report import Report, reporting
+from probe_report import Report, reporting
 
 
 @test("no signal is ignored, blocked or pending")

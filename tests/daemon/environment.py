@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from fuse import Fuse
 from harness import SUPD, check, equal, has, main, run, test
-from report import Report, reporting
+from probe_report import Report, reporting
 
 INHERITED = {"FROM_SUPD": "supd", "BOTH": "supd"}
 
