@@ -80,15 +80,17 @@ static const struct schema_type cgroup_pids = {
 		key, type, NULL, sentence, CONF_RESTARTS, AT_NESTED, .read = NULL \
 	}
 static const struct schema_key cgroup_table_keys[] = {
-    LIMIT("memory_max", &cgroup_memory, "Memory; whoever needs more is killed: `oom`."),
-    LIMIT("memory_high", &cgroup_memory, "Memory; whoever needs more is slowed down."),
+    LIMIT("memory_max", &cgroup_memory,
+          "Memory; the kernel kills processes that need more: `oom`."),
+    LIMIT("memory_high", &cgroup_memory,
+          "Memory; processes that need more are slowed down."),
     LIMIT("cpu_max", &cgroup_cpu, "Time on processors; 100% is one of them."),
     LIMIT("cpu_weight", &cgroup_weight, "Share of scarce time on processors."),
     LIMIT("pids_max", &cgroup_pids, "Processes and threads."),
     LIMIT("io_weight", &cgroup_weight, "Share of scarce time of disks."),
     {"optional", &schema_boolean, "false",
-     "Without what the machine cannot do, with a warning.", CONF_RESTARTS, AT_NESTED,
-     INTO(struct conf_cgroup, optional), NULL},
+     "Whether limits that the machine cannot set are left out with a warning.",
+     CONF_RESTARTS, AT_NESTED, INTO(struct conf_cgroup, optional), NULL},
 };
 TABLE(cgroup_table, cgroup_table_keys, NULL);
 const struct schema_type schema_cgroup = {

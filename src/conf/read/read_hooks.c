@@ -13,11 +13,12 @@
 	}
 static const struct schema_key hooks_keys[] = {
     HOOK("pre_start", "Run before each start; if it fails, so has the start."),
-    HOOK("post_start", "Run once it is ready, the first time."),
-    HOOK("pre_restart", "Run before it is stopped to be started again."),
-    HOOK("post_restart", "Run once it is ready again; if it fails, so has the start."),
-    HOOK("pre_stop", "Run before it is stopped."),
-    HOOK("post_stop", "Run when nothing of it is left."),
+    HOOK("post_start", "Run once the actor is ready, the first time."),
+    HOOK("pre_restart", "Run before the actor is stopped to be started again."),
+    HOOK("post_restart",
+         "Run once the actor is ready again; if it fails, so has the start."),
+    HOOK("pre_stop", "Run before the actor is stopped."),
+    HOOK("post_stop", "Run when no process of the actor is left."),
     {"hook_timeout", &schema_period, NULL, "The same as the actor's own hook_timeout.",
      CONF_IN_PLACE, AT_NESTED, .read = NULL},
 };

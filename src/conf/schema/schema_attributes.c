@@ -87,11 +87,12 @@ const struct schema_type schema_real_time = {
     .max = 99,
 };
 static const struct schema_key scheduler_keys[] = {
-    {"policy", &schema_policy, NULL, "How it shares the processors with others.",
-     CONF_RESTARTS, AT_NESTED, .read = NULL},
+    {"policy", &schema_policy, NULL,
+     "How the process shares the processors with other processes.", CONF_RESTARTS,
+     AT_NESTED, .read = NULL},
     {"priority", &schema_real_time, NULL,
-     "With `fifo` and `rr`: who goes first; 1 by default.", CONF_RESTARTS, AT_NESTED,
-     .read = NULL},
+     "With `fifo` and `rr`: the priority, 99 goes first; 1 by default.", CONF_RESTARTS,
+     AT_NESTED, .read = NULL},
 };
 TABLE(scheduler_table, scheduler_keys, "policy");
 const struct schema_type schema_scheduler = {
@@ -118,10 +119,11 @@ const struct schema_type schema_io_level = {
     .max = 7,
 };
 static const struct schema_key io_priority_keys[] = {
-    {"class", &schema_io_class, NULL, "Before whom it reads and writes.", CONF_RESTARTS,
-     AT_NESTED, .read = NULL},
-    {"level", &schema_io_level, NULL, "Who goes first in the class; 4 by default.",
+    {"class", &schema_io_class, NULL, "The class of input and output priority.",
      CONF_RESTARTS, AT_NESTED, .read = NULL},
+    {"level", &schema_io_level, NULL,
+     "Priority in the class, 0 goes first; 4 by default.", CONF_RESTARTS, AT_NESTED,
+     .read = NULL},
 };
 TABLE(io_priority_table, io_priority_keys, "class");
 const struct schema_type schema_io_priority = {
@@ -149,10 +151,11 @@ static const struct schema_type capability_set = {
 };
 static const struct schema_key capabilities_keys[] = {
     {"bounding", &capability_set, NULL,
-     "All that the process and its children can ever have.", CONF_RESTARTS, AT_NESTED,
+     "All capabilities that the process and its children can ever have.", CONF_RESTARTS,
+     AT_NESTED, .read = NULL},
+    {"ambient", &capability_set, NULL,
+     "Capabilities that the process has whatever its user is.", CONF_RESTARTS, AT_NESTED,
      .read = NULL},
-    {"ambient", &capability_set, NULL, "What the process has, whoever its user is.",
-     CONF_RESTARTS, AT_NESTED, .read = NULL},
 };
 TABLE(capabilities_table, capabilities_keys, NULL);
 const struct schema_type schema_capabilities = {

@@ -68,19 +68,19 @@ static const struct schema_type log_format = {
     WORDS(format_words),
 };
 static const struct schema_key actor_log_keys[] = {
-    {"max_size", &file_size, "\"10M\"", "A file that is so large is set aside.",
-     CONF_IN_PLACE, AT_NESTED, INTO(struct conf_log, max_size), NULL},
-    {"keep", &log_keep, "5", "How many of those that were set aside are kept.",
-     CONF_IN_PLACE, AT_NESTED, INTO(struct conf_log, keep), NULL},
-    {"total", &file_size, "\"50M\"", "How large all of them are together, at most.",
+    {"max_size", &file_size, "\"10M\"", "A file is rotated at this size.", CONF_IN_PLACE,
+     AT_NESTED, INTO(struct conf_log, max_size), NULL},
+    {"keep", &log_keep, "5", "How many rotated files are kept.", CONF_IN_PLACE, AT_NESTED,
+     INTO(struct conf_log, keep), NULL},
+    {"total", &file_size, "\"50M\"", "How large all files of the log may be together.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf_log, total), NULL},
-    {"max_age", &log_age, "\"infinity\"", "How long what was set aside is kept, at most.",
+    {"max_age", &log_age, "\"infinity\"", "How long rotated files are kept.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf_log, max_age_ms), NULL},
     {"timestamps", &schema_boolean, "true", "Whether each line begins with the time.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf_log, timestamps), NULL},
     {"format", &log_format, "\"text\"", "Lines as they are, or each as one JSON object.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf_log, json), NULL},
-    {"compress", &schema_boolean, "false", "Whether what was set aside is compressed.",
+    {"compress", &schema_boolean, "false", "Whether rotated files are compressed.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf_log, compress), NULL},
 };
 TABLE(actor_log_table, actor_log_keys, NULL);
@@ -107,22 +107,22 @@ static const struct schema_type log_target = {
 };
 
 static const struct schema_key log_keys[] = {
-    {"level", &log_level, "\"info\"", "What is not worth less than this is logged.",
+    {"level", &log_level, "\"info\"", "Messages of this level and above are logged.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf, log_level), NULL},
     {"target", &log_target, "\"auto\"",
      "Where supd logs: `auto` is the journal under systemd, else standard error.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf, log_target), NULL},
     {"directory", &schema_path, "\"/var/log/supd\"",
-     "Where the actors' log files are; for others than root $XDG_STATE_HOME/supd.",
+     "Where the actors' log files are; $XDG_STATE_HOME/supd for users other than root.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf, log_directory), NULL},
     {"max_size", &file_size, "\"10M\"",
-     "With `target: file`: a supd.log that is so large is set aside.", CONF_IN_PLACE,
-     AT_NESTED, INTO(struct conf, own_log.max_size), NULL},
-    {"keep", &log_keep, "5", "How many of those that were set aside are kept.",
-     CONF_IN_PLACE, AT_NESTED, INTO(struct conf, own_log.keep), NULL},
-    {"total", &file_size, "\"50M\"", "How large all of them are together, at most.",
+     "With `target: file`: supd.log is rotated at this size.", CONF_IN_PLACE, AT_NESTED,
+     INTO(struct conf, own_log.max_size), NULL},
+    {"keep", &log_keep, "5", "How many rotated files are kept.", CONF_IN_PLACE, AT_NESTED,
+     INTO(struct conf, own_log.keep), NULL},
+    {"total", &file_size, "\"50M\"", "How large all files of the log may be together.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf, own_log.total), NULL},
-    {"max_age", &log_age, "\"infinity\"", "How long what was set aside is kept, at most.",
+    {"max_age", &log_age, "\"infinity\"", "How long rotated files are kept.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf, own_log.max_age_ms), NULL},
 };
 TABLE(log_table, log_keys, NULL);

@@ -54,35 +54,38 @@ static const struct schema_type count = {
     .max = 1000,
 };
 
-#define PROBES(effect)                                                             \
-	{"tcp",  &probe_tcp, NULL,        "A connection is accepted there.",       \
-	 effect, AT_NESTED,  .read = NULL},                                        \
-	    {"unix", &probe_unix, NULL,        "A connection is accepted there.",  \
-	     effect, AT_NESTED,   .read = NULL},                                   \
-	    {"http",      &probe_url,                                              \
-	     NULL,        "GET is answered with a status from 200 to 399.",        \
-	     effect,      AT_NESTED,                                               \
-	     .read = NULL},                                                        \
-	{                                                                          \
-		"exec", &schema_command, NULL, "This ends with status 0.", effect, \
-		    AT_NESTED, .read = NULL                                        \
+#define PROBES(effect)                                                                  \
+	{"tcp",  &probe_tcp, NULL,        "A connection to this address is accepted.",  \
+	 effect, AT_NESTED,  .read = NULL},                                             \
+	    {"unix",      &probe_unix,                                                  \
+	     NULL,        "A connection to this address is accepted.",                  \
+	     effect,      AT_NESTED,                                                    \
+	     .read = NULL},                                                             \
+	    {"http",      &probe_url,                                                   \
+	     NULL,        "GET of this URL is answered with a status from 200 to 399.", \
+	     effect,      AT_NESTED,                                                    \
+	     .read = NULL},                                                             \
+	{                                                                               \
+		"exec", &schema_command, NULL, "This command ends with status 0.",      \
+		    effect, AT_NESTED, .read = NULL                                     \
 	}
 
 static const char *const ready_words[] = {[READY_WORD_EXEC] = "exec",
                                           [READY_WORD_NOTIFY] = "notify",
                                           [READY_WORD_EXIT] = "exit"};
 static const struct schema_key ready_keys[] = {
-    {"after", &schema_duration, NULL, "Ready once it has lived so long.", CONF_RESTARTS,
-     AT_NESTED, .read = NULL},
-    PROBES(CONF_RESTARTS),
-    {"interval", &schema_duration, NULL, "From one probe to the next; 1s by default.",
+    {"after", &schema_duration, NULL, "Ready once the process has lived this long.",
      CONF_RESTARTS, AT_NESTED, .read = NULL},
+    PROBES(CONF_RESTARTS),
+    {"interval", &schema_duration, NULL,
+     "Time from one probe to the next; 1s by default.", CONF_RESTARTS, AT_NESTED,
+     .read = NULL},
     {"timeout", &schema_duration, NULL, "How long an answer may take; 1s by default.",
      CONF_RESTARTS, AT_NESTED, .read = NULL},
     {"fd", &schema_ready_fd, NULL,
-     "Ready once it writes a newline to this descriptor, or closes it.", CONF_RESTARTS,
-     AT_NESTED, .read = NULL},
-    {"log", &ready_log, NULL, "Ready once a line that it prints matches this.",
+     "Ready once the process writes a newline to this descriptor, or closes it.",
+     CONF_RESTARTS, AT_NESTED, .read = NULL},
+    {"log", &ready_log, NULL, "Ready once a line of its output matches this expression.",
      CONF_RESTARTS, AT_NESTED, .read = NULL},
 };
 TABLE(ready_table, ready_keys, NULL);
@@ -95,17 +98,18 @@ const struct schema_type schema_ready =
 static const char *const health_words[] = {"off"};
 static const struct schema_key health_keys[] = {
     PROBES(CONF_IN_PLACE),
-    {"interval", &schema_duration, "\"10s\"", "From one probe to the next.",
+    {"interval", &schema_duration, "\"10s\"", "Time from one probe to the next.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct probe_spec, interval_ms), NULL},
     {"timeout", &schema_duration, "\"1s\"", "How long an answer may take.", CONF_IN_PLACE,
      AT_NESTED, .read = NULL},
-    {"failures", &count, "3", "So many bad answers in a row are a failure.",
+    {"failures", &count, "3", "How many bad answers in a row are a failure.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct probe_spec, failures), NULL},
-    {"successes", &count, "1", "So many good ones in a row make up for bad ones before.",
-     CONF_IN_PLACE, AT_NESTED, INTO(struct probe_spec, successes), NULL},
+    {"successes", &count, "1",
+     "How many good answers in a row make up for bad answers before.", CONF_IN_PLACE,
+     AT_NESTED, INTO(struct probe_spec, successes), NULL},
     {"initial_delay", &schema_duration_or_zero, "\"0s\"",
-     "How long after it is ready it is left alone.", CONF_IN_PLACE, AT_NESTED,
-     INTO(struct probe_spec, initial_delay_ms), NULL},
+     "How long after the actor is ready the first probe is made.", CONF_IN_PLACE,
+     AT_NESTED, INTO(struct probe_spec, initial_delay_ms), NULL},
 };
 TABLE(health_table, health_keys, NULL);
 const struct schema_type schema_health = WORD_OR_KEYS(

@@ -37,8 +37,8 @@ static const struct schema_type reply = {
     .scan = scan_reply,
 };
 static const struct schema_key while_down_keys[] = {
-    {"reply", &reply, NULL, "Each client gets this text, and no more.", CONF_IN_PLACE,
-     AT_NESTED, .read = NULL},
+    {"reply", &reply, NULL, "Each client gets this text, and its connection is closed.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
     {"handler", &schema_text, NULL,
      "This actor gets the socket, and runs while clients come to it.", CONF_IN_PLACE,
      AT_NESTED, .read = NULL},
@@ -53,21 +53,23 @@ const struct schema_type schema_while_down = {
     .where = AT_NESTED,
 };
 static const struct schema_key socket_keys[] = {
-    {"listen", &address, NULL, "Where it listens.", CONF_RESTARTS, AT_NESTED,
+    {"listen", &address, NULL, "The address to listen at.", CONF_RESTARTS, AT_NESTED,
      .read = NULL},
     {"backlog", &backlog, "4096", "How many connections may queue.", CONF_IN_PLACE,
      AT_NESTED, INTO(struct conf_socket, backlog), NULL},
-    {"mode", &schema_mode, "\"0666\"", "Permissions of its file.", CONF_IN_PLACE,
-     AT_NESTED, INTO(struct conf_socket, mode), NULL},
-    {"user", &schema_text, NULL, "Owner of its file; supd's own by default.",
-     CONF_IN_PLACE, AT_NESTED, .read = NULL},
-    {"group", &schema_text, NULL, "Group of its file; supd's own by default.",
-     CONF_IN_PLACE, AT_NESTED, .read = NULL},
+    {"mode", &schema_mode, "\"0666\"", "Permissions of the file of the socket.",
+     CONF_IN_PLACE, AT_NESTED, INTO(struct conf_socket, mode), NULL},
+    {"user", &schema_text, NULL,
+     "Owner of the file of the socket; supd's own by default.", CONF_IN_PLACE, AT_NESTED,
+     .read = NULL},
+    {"group", &schema_text, NULL,
+     "Group of the file of the socket; supd's own by default.", CONF_IN_PLACE, AT_NESTED,
+     .read = NULL},
     {"while_down", &schema_while_down, "\"queue\"",
      "What becomes of clients while no process is there to serve them.", CONF_IN_PLACE,
      AT_NESTED, .read = NULL},
     {"rate", &rate, "\"1000/s\"",
-     "So many of them are refused, or get a reply; the others wait for their turn.",
+     "How many clients a second are refused, or get a reply; the others wait.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf_socket, rate), NULL},
 };
 TABLE(socket_table, socket_keys, "listen");

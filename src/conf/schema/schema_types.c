@@ -320,8 +320,9 @@ static const struct schema_key limit_keys[] = {
     {"window", &window, "\"sliding\"",
      "Whether the period slides, or begins with the first restart after it ran out.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct limit_spec, fixed), NULL},
-    {"on_exceed", &on_exceed, "\"stop\"", "What becomes of a child that exceeds it.",
-     CONF_IN_PLACE, AT_NESTED, INTO(struct limit_spec, escalate), NULL},
+    {"on_exceed", &on_exceed, "\"stop\"",
+     "What becomes of a child that exceeds the limit.", CONF_IN_PLACE, AT_NESTED,
+     INTO(struct limit_spec, escalate), NULL},
 };
 TABLE(limit_table, limit_keys, "restarts");
 const struct schema_type schema_limit = {
@@ -422,8 +423,8 @@ static const struct schema_key control_keys[] = {
      "Path of the control socket; control.sock in the runtime directory by default.",
      CONF_RESTARTS, AT_NESTED, INTO(struct conf, control_socket), NULL},
     {"mode", &schema_mode, "\"0660\"",
-     "Its permissions; \"0666\" by default where `observers` is set.", CONF_RESTARTS,
-     AT_NESTED, INTO(struct conf, control_mode), NULL},
+     "Permissions of the socket; \"0666\" by default where `observers` is set.",
+     CONF_RESTARTS, AT_NESTED, INTO(struct conf, control_mode), NULL},
     {"group", &schema_text, NULL, "Members of this group may do everything.",
      CONF_RESTARTS, AT_NESTED, .read = NULL},
     {"observers", &schema_text, NULL, "Members of this group may look, and no more.",

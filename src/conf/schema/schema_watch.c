@@ -12,13 +12,13 @@ static const struct schema_type only_true = {
     WORDS(true_words),
 };
 static const struct schema_key reaction_keys[] = {
-    {"signal", &schema_signal, NULL, "Its process is sent this signal.", CONF_IN_PLACE,
+    {"signal", &schema_signal, NULL, "The process is sent this signal.", CONF_IN_PLACE,
      AT_NESTED, .read = NULL},
-    {"restart", &only_true, NULL, "It is restarted, without having failed.",
+    {"restart", &only_true, NULL, "The actor is restarted, without having failed.",
      CONF_IN_PLACE, AT_NESTED, .read = NULL},
-    {"stop", &only_true, NULL, "It is stopped, without having failed.", CONF_IN_PLACE,
-     AT_NESTED, .read = NULL},
-    {"run", &schema_command, NULL, "This is run, as a hook of the actor is.",
+    {"stop", &only_true, NULL, "The actor is stopped, without having failed.",
+     CONF_IN_PLACE, AT_NESTED, .read = NULL},
+    {"run", &schema_command, NULL, "This command is run, as a hook of the actor is.",
      CONF_IN_PLACE, AT_NESTED, .read = NULL},
 };
 TABLE(reaction_table, reaction_keys, NULL);
