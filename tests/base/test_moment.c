@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/moment.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -110,22 +111,7 @@ START_TEST(what_people_cannot_mean_is_refused)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("moment");
-	TCase *tcase = tcase_create("moment");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tcase, a_time_of_rfc_3339_is_read_whatever_its_zone_and_fraction);
-	tcase_add_test(tcase, what_is_no_time_of_rfc_3339_is_refused);
-	tcase_add_test(tcase, people_write_times_of_their_zone_or_how_long_ago);
-	tcase_add_test(tcase, what_people_cannot_mean_is_refused);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+CHECK_MAIN("moment", a_time_of_rfc_3339_is_read_whatever_its_zone_and_fraction,
+           what_is_no_time_of_rfc_3339_is_refused,
+           people_write_times_of_their_zone_or_how_long_ago,
+           what_people_cannot_mean_is_refused)

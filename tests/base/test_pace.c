@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/pace.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <stdint.h>
@@ -41,20 +42,4 @@ START_TEST(the_first_are_told_at_once_and_the_others_with_the_next_that_is)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("pace");
-	TCase *tcase = tcase_create("pace");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tcase,
-	               the_first_are_told_at_once_and_the_others_with_the_next_that_is);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+CHECK_MAIN("pace", the_first_are_told_at_once_and_the_others_with_the_next_that_is)

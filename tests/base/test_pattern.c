@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/pattern.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -84,21 +85,6 @@ START_TEST(what_is_none_or_has_no_bound_is_refused_with_a_sentence)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("pattern");
-	TCase *tcase = tcase_create("pattern");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tcase, a_line_matches_anywhere_unless_the_expression_is_anchored);
-	tcase_add_test(tcase, what_is_behind_a_nul_or_too_far_behind_does_not_count);
-	tcase_add_test(tcase, what_is_none_or_has_no_bound_is_refused_with_a_sentence);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+CHECK_MAIN("pattern", a_line_matches_anywhere_unless_the_expression_is_anchored,
+           what_is_behind_a_nul_or_too_far_behind_does_not_count,
+           what_is_none_or_has_no_bound_is_refused_with_a_sentence)

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/strbuf.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <wchar.h>
@@ -58,20 +59,5 @@ START_TEST(what_cannot_be_formatted_fails_and_leaves_the_text)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("strbuf");
-	TCase *tcase = tcase_create("strbuf");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tcase, any_bytes_become_a_string_of_valid_json);
-	tcase_add_test(tcase, what_cannot_be_formatted_fails_and_leaves_the_text);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+CHECK_MAIN("strbuf", any_bytes_become_a_string_of_valid_json,
+           what_cannot_be_formatted_fails_and_leaves_the_text)

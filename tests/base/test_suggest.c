@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/suggest.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <stdint.h>
@@ -65,21 +66,6 @@ START_TEST(the_nearest_name_is_suggested_and_nothing_if_all_are_far)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("suggest");
-	TCase *tcase = tcase_create("suggest");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tcase, a_distance_counts_insertions_deletions_changes_and_swaps);
-	tcase_add_test(tcase, a_name_that_is_too_long_is_infinitely_far);
-	tcase_add_test(tcase, the_nearest_name_is_suggested_and_nothing_if_all_are_far);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+CHECK_MAIN("suggest", a_distance_counts_insertions_deletions_changes_and_swaps,
+           a_name_that_is_too_long_is_infinitely_far,
+           the_nearest_name_is_suggested_and_nothing_if_all_are_far)

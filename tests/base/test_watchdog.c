@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/respawn.h"
 #include "base/watchdog.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <stdint.h>
@@ -240,33 +241,15 @@ START_TEST(one_that_lived_is_followed_at_once_and_the_others_ever_later)
 }
 END_TEST
 
-int
-main(void)
-{
-	const TTest *const tests[] = {
-	    without_anything_to_watch_there_is_nothing_to_do,
-	    what_does_not_prove_itself_in_time_is_aborted_killed_and_left,
-	    what_takes_over_may_be_silent_for_a_time_of_its_own,
-	    what_supervises_is_asked_and_has_to_answer,
-	    when_the_one_that_asks_stood_still_itself_it_asks_first,
-	    signs_of_life_without_an_answer_are_enough_for_a_while_that_grows_with_the_actors,
-	    in_a_hurry_it_is_asked_at_once,
-	    three_quarters_of_the_period_are_allowed_from_the_last_sign_of_life,
-	    the_superior_is_told_every_half_period_while_nothing_works,
-	    the_superior_is_not_kept_patient_for_ever,
-	    one_that_lived_is_followed_at_once_and_the_others_ever_later,
-	};
-	Suite *suite = suite_create("watchdog");
-	TCase *tcase = tcase_create("watchdog");
-	SRunner *runner;
-	int failed;
-
-	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
-		tcase_add_test(tcase, tests[i]);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+CHECK_MAIN(
+    "watchdog", without_anything_to_watch_there_is_nothing_to_do,
+    what_does_not_prove_itself_in_time_is_aborted_killed_and_left,
+    what_takes_over_may_be_silent_for_a_time_of_its_own,
+    what_supervises_is_asked_and_has_to_answer,
+    when_the_one_that_asks_stood_still_itself_it_asks_first,
+    signs_of_life_without_an_answer_are_enough_for_a_while_that_grows_with_the_actors,
+    in_a_hurry_it_is_asked_at_once,
+    three_quarters_of_the_period_are_allowed_from_the_last_sign_of_life,
+    the_superior_is_told_every_half_period_while_nothing_works,
+    the_superior_is_not_kept_patient_for_ever,
+    one_that_lived_is_followed_at_once_and_the_others_ever_later)

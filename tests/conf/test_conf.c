@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 #include "tests/conf/support.h"
+#include "tests/lib/check_main.h"
 
 int
 main(void)
 {
 	SRunner *runner = srunner_create(suite_yaml());
-	int failed;
 
 	srunner_add_suite(runner, suite_faults());
 	srunner_add_suite(runner, suite_values());
@@ -21,8 +21,5 @@ main(void)
 	srunner_add_suite(runner, suite_plan());
 	srunner_add_suite(runner, suite_lint());
 	srunner_add_suite(runner, suite_noise());
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_run(runner);
 }

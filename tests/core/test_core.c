@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "tests/core/suites.h"
+#include "tests/lib/check_main.h"
 
 struct spec
 plain_worker(void)
@@ -73,7 +74,6 @@ int
 main(void)
 {
 	SRunner *runner = srunner_create(suite_cause());
-	int failed;
 
 	srunner_add_suite(runner, suite_decider());
 	srunner_add_suite(runner, suite_window());
@@ -81,8 +81,5 @@ main(void)
 	srunner_add_suite(runner, suite_pace());
 	srunner_add_suite(runner, suite_group());
 	srunner_add_suite(runner, suite_door());
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_run(runner);
 }

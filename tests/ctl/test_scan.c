@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "ctl/wire/scan.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <stddef.h>
@@ -232,28 +233,9 @@ START_TEST(escapes_stand_for_what_they_stand_for)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("scan");
-	TCase *tcase = tcase_create("scan");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tcase, members_of_an_object_come_in_order);
-	tcase_add_test(tcase, null_is_nothing_of_any_type);
-	tcase_add_test(tcase, fields_are_found_in_any_order_among_strangers);
-	tcase_add_test(tcase, numbers_that_are_no_integers_are_refused);
-	tcase_add_test(tcase, the_largest_integers_are_read);
-	tcase_add_test(tcase, every_beginning_of_a_message_is_safe);
-	tcase_add_test(tcase, every_single_changed_byte_is_safe);
-	tcase_add_test(tcase, too_many_levels_are_refused);
-	tcase_add_test(tcase, brackets_must_match);
-	tcase_add_test(tcase, escapes_stand_for_what_they_stand_for);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+CHECK_MAIN("scan", members_of_an_object_come_in_order, null_is_nothing_of_any_type,
+           fields_are_found_in_any_order_among_strangers,
+           numbers_that_are_no_integers_are_refused, the_largest_integers_are_read,
+           every_beginning_of_a_message_is_safe, every_single_changed_byte_is_safe,
+           too_many_levels_are_refused, brackets_must_match,
+           escapes_stand_for_what_they_stand_for)

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/rng.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -189,8 +190,6 @@ main(void)
 	Suite *suite = suite_create("control socket");
 	TCase *tcase = tcase_create("control socket");
 	TCase *limits = tcase_create("limits of the kernel");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -204,8 +203,5 @@ main(void)
 	tcase_add_test(limits,
 	               without_descriptors_one_more_is_served_and_accepting_rests);
 	suite_add_tcase(suite, limits);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

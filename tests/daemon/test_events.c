@@ -6,6 +6,7 @@
 #include "daemon/state/cause.h"
 #include "daemon/state/events.h"
 #include "daemon/state/glob.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -401,33 +402,15 @@ START_TEST(a_rule_is_a_place_a_preset_or_a_reason)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("events");
-	TCase *tcase = tcase_create("events");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_test(tcase, an_event_has_its_number_times_path_and_fields);
-	tcase_add_test(tcase, the_ring_goes_on_where_another_process_left_it);
-	tcase_add_test(tcase,
-	               a_ring_that_was_written_over_is_begun_anew_with_the_next_number);
-	tcase_add_test(tcase, the_oldest_go_first_and_whatever_is_left_is_whole);
-	tcase_add_test(tcase, the_number_of_records_is_bounded_too);
-	tcase_add_test(tcase,
-	               a_field_that_does_not_fit_is_left_out_and_the_event_says_so);
-	tcase_add_test(tcase, a_field_that_there_was_no_memory_for_is_null);
-	tcase_add_test(tcase, a_filter_matches_paths_across_levels_and_last_names);
-	tcase_add_test(tcase, as_a_name_a_star_stays_within_its_level);
-	tcase_add_test(tcase, sets_have_ranges_and_negation_and_may_be_broken);
-	tcase_add_test(tcase, a_pattern_full_of_stars_costs_no_more_than_any_other);
-	tcase_add_test(tcase, causes_are_told_in_plain_words);
-	tcase_add_test(tcase, a_rule_is_a_place_a_preset_or_a_reason);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+CHECK_MAIN("events", an_event_has_its_number_times_path_and_fields,
+           the_ring_goes_on_where_another_process_left_it,
+           a_ring_that_was_written_over_is_begun_anew_with_the_next_number,
+           the_oldest_go_first_and_whatever_is_left_is_whole,
+           the_number_of_records_is_bounded_too,
+           a_field_that_does_not_fit_is_left_out_and_the_event_says_so,
+           a_field_that_there_was_no_memory_for_is_null,
+           a_filter_matches_paths_across_levels_and_last_names,
+           as_a_name_a_star_stays_within_its_level,
+           sets_have_ranges_and_negation_and_may_be_broken,
+           a_pattern_full_of_stars_costs_no_more_than_any_other,
+           causes_are_told_in_plain_words, a_rule_is_a_place_a_preset_or_a_reason)

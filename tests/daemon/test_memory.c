@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "daemon/state/memory.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <limits.h>
@@ -61,7 +62,6 @@ main(void)
 {
 	Suite *suite = suite_create("memory");
 	TCase *tcase = tcase_create("memory");
-	SRunner *runner = srunner_create(suite);
 
 	if (HAS_LIMITS) {
 		tcase_add_test_raise_signal(
@@ -71,8 +71,5 @@ main(void)
 		    tcase, what_no_reserve_can_serve_ends_the_guardian, SIGABRT);
 	}
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "daemon/state/queue.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -77,22 +78,6 @@ START_TEST(more_than_was_foreseen_makes_it_grow_and_nothing_is_lost)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("queue");
-	TCase *tcase = tcase_create("queue");
-	SRunner *runner = srunner_create(suite);
-
-	tcase_add_test(
-	    tcase, what_processes_say_is_let_in_up_to_a_number_and_ends_still_have_room);
-	tcase_add_test(
-	    tcase,
-	    commands_are_refused_beyond_a_number_and_what_is_said_does_not_take_theirs);
-	tcase_add_test(tcase, more_than_was_foreseen_makes_it_grow_and_nothing_is_lost);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+CHECK_MAIN("queue", what_processes_say_is_let_in_up_to_a_number_and_ends_still_have_room,
+           commands_are_refused_beyond_a_number_and_what_is_said_does_not_take_theirs,
+           more_than_was_foreseen_makes_it_grow_and_nothing_is_lost)

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "daemon/state/words.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -107,23 +108,6 @@ START_TEST(what_is_added_later_goes_in_front_while_there_is_room)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("words");
-	TCase *tcase = tcase_create("words");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tcase, lines_are_split_wherever_they_end);
-	tcase_add_test(tcase, only_the_last_ten_lines_are_kept);
-	tcase_add_test(
-	    tcase, all_together_are_bounded_and_a_line_that_is_too_long_keeps_its_end);
-	tcase_add_test(tcase, what_is_added_later_goes_in_front_while_there_is_room);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+CHECK_MAIN("words", lines_are_split_wherever_they_end, only_the_last_ten_lines_are_kept,
+           all_together_are_bounded_and_a_line_that_is_too_long_keeps_its_end,
+           what_is_added_later_goes_in_front_while_there_is_room)

@@ -5,19 +5,16 @@
 #include <stdlib.h>
 
 #include "tests/ledger/suites.h"
+#include "tests/lib/check_main.h"
 
 int
 main(void)
 {
 	SRunner *runner = srunner_create(contract_suite());
-	int failed;
 
 	srunner_add_suite(runner, damage_suite());
 	srunner_add_suite(runner, death_suite());
 	srunner_add_suite(runner, replay_suite());
 	srunner_add_suite(runner, steps_suite());
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_run(runner);
 }

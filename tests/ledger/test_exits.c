@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "ledger/exits.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -332,24 +333,9 @@ START_TEST(writers_killed_at_random_lose_nothing_and_tear_nothing)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("exits");
-	TCase *tcase = tcase_create("exits");
-	SRunner *runner = srunner_create(suite);
-
-	tcase_set_timeout(tcase, 120);
-	tcase_add_test(tcase, records_come_in_order_and_stay_until_they_are_taken);
-	tcase_add_test(tcase, a_full_ring_takes_no_more_until_there_is_room);
-	tcase_add_test(tcase, the_walker_goes_on_where_it_was_after_it_executed_itself);
-	tcase_add_test(tcase, what_is_no_ring_is_refused);
-	tcase_add_test(tcase, a_reader_that_went_mad_is_survived);
-	tcase_add_test(tcase, readers_killed_at_random_lose_and_double_nothing);
-	tcase_add_test(tcase, writers_killed_at_random_lose_nothing_and_tear_nothing);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+CHECK_MAIN("exits", records_come_in_order_and_stay_until_they_are_taken,
+           a_full_ring_takes_no_more_until_there_is_room,
+           the_walker_goes_on_where_it_was_after_it_executed_itself,
+           what_is_no_ring_is_refused, a_reader_that_went_mad_is_survived,
+           readers_killed_at_random_lose_and_double_nothing,
+           writers_killed_at_random_lose_nothing_and_tear_nothing)

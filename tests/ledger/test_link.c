@@ -7,6 +7,7 @@
 #include "ledger/handing.h"
 #include "ledger/handover.h"
 #include "os/fd.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -569,7 +570,6 @@ main(void)
 	Suite *suite = suite_create("link");
 	TCase *tcase = tcase_create("link");
 	TCase *limits = tcase_create("limits of the kernel");
-	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, every_kind_of_message_arrives_as_it_was_sent);
@@ -594,8 +594,5 @@ main(void)
 	tcase_set_tags(limits, "kernel_limits");
 	tcase_add_test(limits, descriptors_that_do_not_fit_are_closed_and_told);
 	suite_add_tcase(suite, limits);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

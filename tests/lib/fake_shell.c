@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "tests/lib/fake_shell.h"
+#include "tests/lib/check_main.h"
 
 #include "base/assert.h"
 #include "daemon/state/cause.h"
@@ -657,15 +658,10 @@ fake_main(const char *name, void (*set_up)(void), void (*tear_down)(void),
 {
 	Suite *suite = suite_create(name);
 	TCase *tcase = tcase_create(name);
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, CHECK_TIMEOUT_S);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	add_tests(tcase);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

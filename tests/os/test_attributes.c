@@ -8,6 +8,7 @@
 
 #include "os/fd.h"
 #include "os/reap.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -286,8 +287,6 @@ main(void)
 {
 	Suite *suite = suite_create("attributes");
 	TCase *tcase = tcase_create("attributes");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 60);
@@ -300,8 +299,5 @@ main(void)
 	tcase_add_loop_test(tcase, where_we_lower_ours_children_have_what_was_said, 0, 2);
 	tcase_add_test(tcase, what_an_ordinary_user_may_not_is_named);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_run(srunner_create(suite));
 }

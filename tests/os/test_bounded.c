@@ -5,6 +5,7 @@
 
 #include "os/bounded.h"
 #include "os/sockwork.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -191,7 +192,6 @@ main(void)
 {
 	Suite *suite = suite_create("bounded");
 	TCase *tcase = tcase_create("bounded");
-	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -204,8 +204,5 @@ main(void)
 	tcase_add_test(tcase,
 	               what_is_in_the_way_is_told_and_without_time_nothing_is_tried);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

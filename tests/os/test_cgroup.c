@@ -10,6 +10,7 @@
 
 #include "os/cgroup_tree.h"
 #include "os/usage.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -387,7 +388,6 @@ main(void)
 	Suite *suite = suite_create("cgroup");
 	TCase *plain = tcase_create("plain");
 	TCase *kernel = tcase_create("kernel");
-	SRunner *runner = srunner_create(suite);
 	const int n_places = (int)(sizeof(places) / sizeof(places[0]));
 
 	tcase_set_timeout(plain, 60);
@@ -412,8 +412,5 @@ main(void)
 	    kernel,
 	    who_has_limits_lives_beside_the_others_and_each_life_in_a_fresh_cgroup);
 	suite_add_tcase(suite, kernel);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

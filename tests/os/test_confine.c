@@ -5,6 +5,7 @@
 #include "os/confine.h"
 
 #include "base/assert.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -183,17 +184,11 @@ main(void)
 	Suite *suite = suite_create("os/confine");
 	TCase *calls = tcase_create("system calls");
 	TCase *rights = tcase_create("rights");
-	SRunner *runner;
-	int failed;
 
 	if (has_filters)
 		tcase_add_test(calls, each_kind_keeps_the_system_calls_that_it_needs);
 	tcase_add_test(rights, no_capability_and_no_new_privilege_is_left);
 	suite_add_tcase(suite, calls);
 	suite_add_tcase(suite, rights);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_run(srunner_create(suite));
 }

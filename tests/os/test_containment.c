@@ -9,6 +9,7 @@
 #include "os/fd.h"
 #include "os/reap.h"
 #include "os/spawn.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -628,7 +629,6 @@ main(void)
 {
 	Suite *suite = suite_create("containment");
 	TCase *tcase = tcase_create("containment");
-	SRunner *runner = srunner_create(suite);
 	const int n_modes = (int)(sizeof(modes) / sizeof(modes[0]));
 
 	tcase_set_timeout(tcase, 120);
@@ -659,8 +659,5 @@ main(void)
 	tcase_add_test(tcase, what_a_dead_supd_left_empty_is_removed_by_the_next);
 	tcase_add_test(tcase, a_path_too_long_for_a_file_gets_a_name_of_its_own);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

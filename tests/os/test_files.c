@@ -8,6 +8,7 @@
 
 #include "os/fd.h"
 #include "os/reap.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -338,7 +339,6 @@ main(void)
 {
 	Suite *suite = suite_create("files");
 	TCase *tcase = tcase_create("files");
-	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -352,8 +352,5 @@ main(void)
 	tcase_add_loop_test(tcase, environment_files_are_read_by_the_child_as_its_user, 0,
 	                    2);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

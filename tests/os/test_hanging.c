@@ -8,6 +8,7 @@
 #include "os/leftover.h"
 #include "os/proc.h"
 #include "os/reap.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -313,7 +314,6 @@ main(void)
 {
 	Suite *suite = suite_create("hanging");
 	TCase *tcase = tcase_create("hanging");
-	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -326,8 +326,5 @@ main(void)
 	    tcase,
 	    what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

@@ -6,6 +6,7 @@
 
 #include "os/leftover.h"
 #include "os/reap.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -170,7 +171,6 @@ main(void)
 {
 	Suite *suite = suite_create("proc");
 	TCase *tcase = tcase_create("proc");
-	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 120);
 	tcase_set_tags(tcase, "deaths");
@@ -181,8 +181,5 @@ main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, a_leftover_in_the_midst_of_an_exec_is_found);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

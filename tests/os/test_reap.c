@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/signals.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -372,30 +373,14 @@ START_TEST(times_are_written_for_people)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("reap");
-	TCase *tcase = tcase_create("reap");
-	SRunner *runner = srunner_create(suite);
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_test(tcase, an_end_is_waited_for_whatever_signals_come_meanwhile);
-	tcase_add_test(tcase, an_end_is_seen_as_often_as_one_peeks_and_once_when_reaped);
-	tcase_add_test(tcase, the_living_have_no_news_for_those_who_ask_for_an_end);
-	tcase_add_test(tcase, a_stop_and_a_continue_are_told_each_once);
-	tcase_add_test(tcase, many_ends_at_once_are_all_seen);
-	tcase_add_test(tcase, an_orphan_comes_to_a_subreaper);
-	tcase_add_test(tcase, a_parent_that_ignored_and_blocked_sigchld_is_overcome);
-	tcase_add_test(tcase, a_descriptor_is_raised_once_and_an_error_passes_through);
-	tcase_add_test(tcase, a_descriptor_that_cannot_be_raised_stays);
-	tcase_add_test(tcase, the_limit_on_descriptors_is_raised_to_the_hard_one);
-	tcase_add_test(tcase, directories_are_made_as_far_as_a_slash_goes);
-	tcase_add_test(tcase, all_of_it_is_written_or_an_error_told);
-	tcase_add_test(tcase, times_are_written_for_people);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+CHECK_MAIN("reap", an_end_is_waited_for_whatever_signals_come_meanwhile,
+           an_end_is_seen_as_often_as_one_peeks_and_once_when_reaped,
+           the_living_have_no_news_for_those_who_ask_for_an_end,
+           a_stop_and_a_continue_are_told_each_once, many_ends_at_once_are_all_seen,
+           an_orphan_comes_to_a_subreaper,
+           a_parent_that_ignored_and_blocked_sigchld_is_overcome,
+           a_descriptor_is_raised_once_and_an_error_passes_through,
+           a_descriptor_that_cannot_be_raised_stays,
+           the_limit_on_descriptors_is_raised_to_the_hard_one,
+           directories_are_made_as_far_as_a_slash_goes,
+           all_of_it_is_written_or_an_error_told, times_are_written_for_people)

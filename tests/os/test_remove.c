@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "os/remove.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -114,15 +115,10 @@ main(void)
 {
 	Suite *suite = suite_create("os/remove");
 	TCase *tcase = tcase_create("remove");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_directory_goes_with_all_that_is_in_it);
 	tcase_add_test(tcase, what_somebody_mounted_in_it_is_not_entered);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_run(srunner_create(suite));
 }

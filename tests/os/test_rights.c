@@ -5,6 +5,7 @@
 #include "os/rights.h"
 
 #include "os/pass.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -100,8 +101,6 @@ main(void)
 {
 	Suite *suite = suite_create("os/rights");
 	TCase *tcase = tcase_create("rights");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, data_is_read_and_descriptors_stay);
@@ -109,8 +108,5 @@ main(void)
 	tcase_add_test(tcase, the_end_is_seen_and_an_empty_queue_holds_nothing);
 	tcase_add_test(tcase, what_refuses_them_needs_no_second_look);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_run(srunner_create(suite));
 }

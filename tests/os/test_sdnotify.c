@@ -8,6 +8,7 @@
 #include "os/closer.h"
 #include "os/fd.h"
 #include "os/harmless.h"
+#include "tests/lib/check_main.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -446,7 +447,6 @@ main(void)
 {
 	Suite *suite = suite_create("sdnotify");
 	TCase *tcase = tcase_create("sdnotify");
-	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -465,8 +465,5 @@ main(void)
 	tcase_add_test(tcase, the_notifier_finds_its_listener_in_the_environment);
 	tcase_add_test(tcase, a_listener_that_reads_nothing_does_not_make_us_wait);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

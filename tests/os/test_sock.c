@@ -6,6 +6,7 @@
 
 #include "os/fd.h"
 #include "os/listen.h"
+#include "tests/lib/check_main.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -426,7 +427,6 @@ main(void)
 {
 	Suite *suite = suite_create("sock");
 	TCase *tcase = tcase_create("sock");
-	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -450,8 +450,5 @@ main(void)
 	tcase_add_test(tcase, blocking_can_be_turned_on_and_off);
 	tcase_add_loop_test(tcase, the_peer_is_known_with_all_its_groups, 0, 2);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(srunner_create(suite));
 }

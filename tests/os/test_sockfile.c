@@ -5,6 +5,7 @@
 #include "os/sockfile.h"
 
 #include "os/sock.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -169,8 +170,6 @@ main(void)
 {
 	Suite *suite = suite_create("sockfile");
 	TCase *tcase = tcase_create("sockfile");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, who_waits_in_the_queue_waits_on_and_others_find_it_again);
@@ -179,9 +178,5 @@ main(void)
 	tcase_add_test(tcase, without_a_second_name_it_stays_away);
 	tcase_add_test(tcase, mode_and_owner_are_those_of_a_socket_and_of_nothing_else);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_run(srunner_create(suite));
 }

@@ -7,6 +7,7 @@
 #include "os/fd.h"
 #include "os/reap.h"
 #include "os/signals.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -661,8 +662,5 @@ main(void)
 		tcase_add_test(tcase, a_process_too_many_is_a_failed_fork);
 		suite_add_tcase(suite, tcase);
 	}
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return check_run(runner);
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "tests/lib/check_main.h"
 
 /* Longer than anything takes here; only a failure waits for it. */
 #define PATIENCE_MS 10000
@@ -469,8 +470,6 @@ main(void)
 {
 	Suite *suite = suite_create("probe");
 	TCase *tcase = tcase_create("probe");
-	SRunner *runner;
-	int n_failed;
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_port_that_listens_is_well);
@@ -492,9 +491,5 @@ main(void)
 	tcase_add_test(tcase, who_went_away_is_bad);
 	tcase_add_test(tcase, what_was_begun_can_be_dropped_at_any_time);
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	n_failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_run(srunner_create(suite));
 }

@@ -5,6 +5,7 @@
 #include "varlink/varlink.h"
 
 #include "base/rng.h"
+#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <errno.h>
@@ -461,38 +462,18 @@ START_TEST(mutated_calls_are_parsed_or_refused_and_never_leak)
 }
 END_TEST
 
-int
-main(void)
-{
-	Suite *suite = suite_create("varlink");
-	TCase *tcase = tcase_create("varlink");
-	SRunner *runner = srunner_create(suite);
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_test(tcase, a_message_split_at_any_byte_is_whole_again);
-	tcase_add_test(tcase, several_messages_in_one_piece_wait_their_turn);
-	tcase_add_test(tcase, messages_can_be_had_as_text);
-	tcase_add_test(tcase,
-	               a_message_of_exactly_the_limit_passes_and_one_byte_more_does_not);
-	tcase_add_test(tcase, bytes_without_an_end_are_refused_before_they_fill_memory);
-	tcase_add_test(tcase, messages_that_nobody_takes_out_are_bounded_too);
-	tcase_add_test(tcase, what_is_not_an_object_in_json_is_refused);
-	tcase_add_test(tcase, of_a_key_that_occurs_twice_the_last_one_counts);
-	tcase_add_test(tcase, nesting_is_bounded_and_brackets_in_strings_do_not_count);
-	tcase_add_test(tcase, a_call_is_taken_apart);
-	tcase_add_test(tcase,
-	               parameters_and_flags_that_are_absent_or_null_are_empty_and_false);
-	tcase_add_test(tcase, a_call_that_breaks_the_protocol_is_refused);
-	tcase_add_test(tcase, messages_have_parameters_always_and_never_a_key_too_many);
-	tcase_add_test(tcase, a_message_that_is_too_long_is_not_written_at_all);
-	tcase_add_test(tcase,
-	               the_interface_is_in_the_program_exactly_as_it_is_in_the_file);
-	tcase_add_test(tcase,
-	               mutated_messages_are_read_or_refused_alike_however_they_are_cut);
-	tcase_add_test(tcase, mutated_calls_are_parsed_or_refused_and_never_leak);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+CHECK_MAIN("varlink", a_message_split_at_any_byte_is_whole_again,
+           several_messages_in_one_piece_wait_their_turn, messages_can_be_had_as_text,
+           a_message_of_exactly_the_limit_passes_and_one_byte_more_does_not,
+           bytes_without_an_end_are_refused_before_they_fill_memory,
+           messages_that_nobody_takes_out_are_bounded_too,
+           what_is_not_an_object_in_json_is_refused,
+           of_a_key_that_occurs_twice_the_last_one_counts,
+           nesting_is_bounded_and_brackets_in_strings_do_not_count, a_call_is_taken_apart,
+           parameters_and_flags_that_are_absent_or_null_are_empty_and_false,
+           a_call_that_breaks_the_protocol_is_refused,
+           messages_have_parameters_always_and_never_a_key_too_many,
+           a_message_that_is_too_long_is_not_written_at_all,
+           the_interface_is_in_the_program_exactly_as_it_is_in_the_file,
+           mutated_messages_are_read_or_refused_alike_however_they_are_cut,
+           mutated_calls_are_parsed_or_refused_and_never_leak)
