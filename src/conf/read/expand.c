@@ -176,7 +176,7 @@ expand_text(struct expansion *expansion, const struct node *node,
 }
 
 /* A list or mapping that is being copied. */
-struct step {
+struct expansion_step {
 	const struct node *from;
 	struct node *to;
 	size_t next;
@@ -199,7 +199,7 @@ open_copy(struct arena *arena, const struct node *from)
 }
 
 static void
-put_part(struct step *step, const struct node *part)
+put_part(struct expansion_step *step, const struct node *part)
 {
 	size_t i = step->next++;
 
@@ -211,12 +211,12 @@ put_part(struct step *step, const struct node *part)
 
 /* Copy what has a dollar in it; the rest is shared.  False: out of memory. */
 static bool
-copy_all(struct expansion *expansion, struct step *steps, size_t n)
+copy_all(struct expansion *expansion, struct expansion_step *steps, size_t n)
 {
 	struct arena *arena = expansion->reader->scratch;
 
 	while (n > 0) {
-		struct step *step = &steps[n - 1];
+		struct expansion_step *step = &steps[n - 1];
 		const struct node *part;
 		struct trail *trail;
 
@@ -247,7 +247,8 @@ copy_all(struct expansion *expansion, struct step *steps, size_t n)
 		}
 		if (n == NODE_HEIGHT_MAX)
 			return false;
-		steps[n] = (struct step){part, open_copy(arena, part), 0, trail};
+		steps[n] =
+		    (struct expansion_step){part, open_copy(arena, part), 0, trail};
 		if (steps[n].to == NULL)
 			return false;
 		put_part(step, steps[n++].to);
@@ -266,7 +267,7 @@ expand(struct reader *reader, const struct node *node, const struct scope *scope
 {
 	struct expansion expansion = {.reader = reader, .scope = scope};
 	const struct node *copy = NULL;
-	struct step *steps;
+	struct expansion_step *steps;
 
 	if (!node->dollar)
 		return node;
@@ -278,8 +279,8 @@ expand(struct reader *reader, const struct node *node, const struct scope *scope
 	}
 	steps = calloc(NODE_HEIGHT_MAX, sizeof(*steps));
 	if (steps != NULL) {
-		steps[0] =
-		    (struct step){node, open_copy(reader->scratch, node), 0, trail};
+		steps[0] = (struct expansion_step){node, open_copy(reader->scratch, node),
+		                                   0, trail};
 		if (steps[0].to != NULL && copy_all(&expansion, steps, 1))
 			copy = steps[0].to;
 	}

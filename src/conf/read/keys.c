@@ -11,14 +11,14 @@
 #include "base/assert.h"
 #include "base/suggest.h"
 #include "base/units.h"
-#include "conf/read/read_output.h"
 #include "conf/read/read.h"
+#include "conf/read/read_output.h"
 #include "conf/schema/schema_types.h"
 
 #define MESSAGE_MAX 1024
 
 /* Keys as they are found, before they are sorted. */
-struct collection {
+struct key_list {
 	struct reader *reader;
 	const struct conf_actor *actor;
 	enum conf_effect effect;
@@ -28,7 +28,7 @@ struct collection {
 };
 
 static void
-add(struct collection *collection, const char *name, const char *value,
+add(struct key_list *collection, const char *name, const char *value,
     const struct node *origin)
 {
 	if (collection->n == collection->cap) {
@@ -56,13 +56,13 @@ add(struct collection *collection, const char *name, const char *value,
 }
 
 static const char *
-dotted(struct collection *collection, const char *name, const char *below)
+dotted(struct key_list *collection, const char *name, const char *below)
 {
 	return arena_printf(collection->reader->keep, "%s.%s", name, below);
 }
 
 static void
-add_value(struct collection *collection, const char *name, const struct schema_type *type,
+add_value(struct key_list *collection, const char *name, const struct schema_type *type,
           const struct node *node)
 {
 	char *json = type == &schema_output_target
@@ -78,7 +78,7 @@ add_value(struct collection *collection, const char *name, const struct schema_t
 
 /* Defaults that depend on other keys, or on what the actor is; NULL: the table's own. */
 static const char *
-computed_default(struct collection *collection, const char *name)
+computed_default(struct key_list *collection, const char *name)
 {
 	const struct attributes *attributes = &collection->actor->process.attributes;
 	const struct spec *spec = &collection->actor->spec;
@@ -109,7 +109,7 @@ computed_default(struct collection *collection, const char *name)
 
 /* The keys of a small mapping that were not written. */
 static void
-add_table_defaults(struct collection *collection, const struct schema_key *key,
+add_table_defaults(struct key_list *collection, const struct schema_key *key,
                    const struct node *map)
 {
 	const struct schema_table *table = key->type->table;
@@ -129,7 +129,7 @@ add_table_defaults(struct collection *collection, const struct schema_key *key,
 }
 
 static void
-add_default(struct collection *collection, const struct schema_key *key)
+add_default(struct key_list *collection, const struct schema_key *key)
 {
 	const char *value = computed_default(collection, key->name);
 
@@ -142,8 +142,7 @@ add_default(struct collection *collection, const struct schema_key *key)
 }
 
 static void
-add_map(struct collection *collection, const struct schema_key *key,
-        const struct node *map)
+add_map(struct key_list *collection, const struct schema_key *key, const struct node *map)
 {
 	for (size_t i = 0; i < map->n; i++) {
 		const char *below = map->pairs[i].key->text;
@@ -165,7 +164,7 @@ add_map(struct collection *collection, const struct schema_key *key,
 }
 
 static void
-add_key(struct collection *collection, const struct schema_key *key,
+add_key(struct key_list *collection, const struct schema_key *key,
         const struct node *value)
 {
 	collection->effect = key->effect;
@@ -192,19 +191,21 @@ compare_keys(const void *a, const void *b)
 }
 
 /*
- * List all keys that an actor has from this view of the table, those of `map` with the place where they
- * were written, the others with their defaults.  The actor's spec is complete already.
+ * List all keys that an actor has from this view of the table, those of `map` with the
+ * place where they were written, the others with their defaults.  The actor's spec is
+ * complete already.
  */
 void
 keys_make(struct reader *reader, const struct node *map, const struct schema_type *view,
           struct conf_actor *actor)
 {
-	struct collection collection = {.reader = reader, .actor = actor};
+	struct key_list collection = {.reader = reader, .actor = actor};
 
 	for (size_t i = 0; i < view->table->n_keys; i++) {
 		const struct schema_key *key = &view->table->keys[i];
 
-		if (key->type != NULL && !key->is_structure && (key->where & view->where) != 0)
+		if (key->type != NULL && !key->is_structure &&
+		    (key->where & view->where) != 0)
 			add_key(&collection, key, node_get(map, key->name));
 	}
 	actor->keys = arena_alloc(reader->keep, collection.n, sizeof(*actor->keys));

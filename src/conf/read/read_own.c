@@ -2,6 +2,8 @@
 /* read_own.c - supd's own keys. */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "conf/read/read.h"
 #include "conf/schema/schema_scan.h"
@@ -47,4 +49,54 @@ read_metrics(struct reader *reader, const struct node *node, void *target,
 	conf->metrics_kind = address.kind;
 	conf->metrics_address = arena_dup(reader->keep, address.text);
 	conf->metrics_port = address.port;
+}
+
+/* `control`: the control socket, its group and its observers. */
+void
+read_control(struct reader *reader, const struct node *node, void *target,
+             const struct trail *trail)
+{
+	struct conf *conf = target;
+	const struct node *group = node_get(node, "group");
+	const struct node *observers = node_get(node, "observers");
+	const struct node *mode = node_get(node, "mode");
+	const struct node *socket = node_get(node, "socket");
+	struct trail socket_trail = {trail, "socket", 0};
+	struct trail group_trail = {trail, "group", 0};
+	struct trail observers_trail = {trail, "observers", 0};
+	struct trail mode_trail = {trail, "mode", 0};
+	struct err err;
+
+	/* Peer credentials decide; the mode must not shut out observers. */
+	conf->control_mode = observers != NULL ? 0666 : 0660;
+	read_table(reader, node, schema_control.table, conf);
+	if (socket != NULL && strlen(socket->text) > SOCKET_PATH_MAX)
+		reader_error(reader, socket, &socket_trail,
+		             "the path of a socket has at most %zu bytes, this one %zu",
+		             SOCKET_PATH_MAX, strlen(socket->text));
+	conf->has_control_group = group != NULL;
+	conf->has_observers = observers != NULL;
+	if (group != NULL &&
+	    users_find_group(reader->users, group->text, &conf->control_gid, &err) < 0)
+		reader_error(reader, group, &group_trail, "%s", err.text);
+	if (observers != NULL && users_find_group(reader->users, observers->text,
+	                                          &conf->observers_gid, &err) < 0)
+		reader_error(reader, observers, &observers_trail, "%s", err.text);
+	if (mode != NULL && observers != NULL && (conf->control_mode & 0002) == 0)
+		reader_warn(
+		    reader, mode, &mode_trail,
+		    "\"%s\" shuts the `observers` out: without the right to write to the "
+		    "socket they cannot connect; write \"0666\", since the credentials "
+		    "of "
+		    "each client decide what it may do",
+		    mode->text);
+}
+
+/* `log`: where supd logs, and where the actors' files are. */
+void
+read_log(struct reader *reader, const struct node *node, void *target,
+         const struct trail *trail)
+{
+	(void)trail;
+	read_table(reader, node, schema_log.table, target);
 }

@@ -14,20 +14,20 @@
 
 #include "base/assert.h"
 #include "conf/read/expand.h"
-#include "conf/text/file.h"
-#include "conf/tree/lint.h"
-#include "conf/tree/load.h"
 #include "conf/read/needs.h"
-#include "conf/read/read_output.h"
 #include "conf/read/read.h"
-#include "conf/tree/recipe.h"
+#include "conf/read/read_output.h"
 #include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
-#include "conf/tree/build.h"
+#include "conf/text/file.h"
 #include "conf/text/load_wait.h"
+#include "conf/tree/build.h"
+#include "conf/tree/lint.h"
+#include "conf/tree/load.h"
+#include "conf/tree/recipe.h"
 
 /* A load; freed when it ends. */
-struct load {
+struct file_load {
 	struct reader reader;
 	struct users users;
 	struct arena scratch;
@@ -37,7 +37,7 @@ struct load {
 };
 
 static void
-report_at(struct load *load, const struct node *at, const char *message)
+report_at(struct file_load *load, const struct node *at, const char *message)
 {
 	static const struct trail trail = {NULL, "include", 0};
 	struct spot spot = {load->reader.conf->files[0], 0, 0};
@@ -51,7 +51,7 @@ report_at(struct load *load, const struct node *at, const char *message)
 /* ---- files ---- */
 
 static bool
-was_read(const struct load *load, const struct stat *stat)
+was_read(const struct file_load *load, const struct stat *stat)
 {
 	for (uint32_t i = 0; i < load->reader.conf->n_files; i++)
 		if (load->stats[i].st_dev == stat->st_dev &&
@@ -62,7 +62,7 @@ was_read(const struct load *load, const struct stat *stat)
 
 /* Read one file; `from` is where it was included, NULL for the main file. */
 static void
-load_file(struct load *load, const char *path, const struct node *from)
+load_file(struct file_load *load, const char *path, const struct node *from)
 {
 	struct reader *reader = &load->reader;
 	struct conf *conf = reader->conf;
@@ -125,7 +125,7 @@ on_glob_error(const char *path, int code)
 }
 
 static void
-include_matches(struct load *load, const char *pattern, const struct node *from)
+include_matches(struct file_load *load, const char *pattern, const struct node *from)
 {
 	glob_t found = {0};
 	int r;
@@ -144,7 +144,7 @@ include_matches(struct load *load, const char *pattern, const struct node *from)
 
 /* One entry of `include`, relative to the main file. */
 static void
-include_entry(struct load *load, const struct node *entry, const char *main_file)
+include_entry(struct file_load *load, const struct node *entry, const char *main_file)
 {
 	const char *slash = strrchr(main_file, '/');
 	int dir_len = slash != NULL ? (int)(slash - main_file) + 1 : 0;
@@ -167,7 +167,7 @@ include_entry(struct load *load, const struct node *entry, const char *main_file
 }
 
 static void
-load_includes(struct load *load, const char *main_file)
+load_includes(struct file_load *load, const char *main_file)
 {
 	static const struct scope nothing = {0};
 	static const struct trail trail = {NULL, "include", 0};
@@ -188,7 +188,7 @@ load_includes(struct load *load, const char *main_file)
 
 /* A file is a mapping, and an included one has only some of the keys. */
 static void
-check_roots(struct load *load)
+check_roots(struct file_load *load)
 {
 	struct reader *reader = &load->reader;
 
@@ -211,7 +211,7 @@ check_roots(struct load *load)
 }
 
 static size_t
-count_pairs(const struct load *load, const char *key)
+count_pairs(const struct file_load *load, const char *key)
 {
 	size_t n = 0;
 
@@ -225,8 +225,8 @@ count_pairs(const struct load *load, const char *key)
 }
 
 static void
-gather_from(struct load *load, const struct node *map, const char *key, struct node *all,
-            struct map *seen)
+gather_from(struct file_load *load, const struct node *map, const char *key,
+            struct node *all, struct map *seen)
 {
 	struct reader *reader = &load->reader;
 	struct trail top = {NULL, key, 0};
@@ -254,7 +254,7 @@ gather_from(struct load *load, const struct node *map, const char *key, struct n
 
 /* The mappings under `key` of all files as one, those of the main file first. */
 static const struct node *
-gather(struct load *load, const char *key)
+gather(struct file_load *load, const char *key)
 {
 	struct reader *reader = &load->reader;
 	const struct node *first = node_get(load->roots[0], key);
@@ -289,57 +289,8 @@ gather(struct load *load, const char *key)
 
 /* ---- supd's own keys ---- */
 
-/* `control`: the control socket, its group and its observers. */
-void
-read_control(struct reader *reader, const struct node *node, void *target,
-             const struct trail *trail)
-{
-	struct conf *conf = target;
-	const struct node *group = node_get(node, "group");
-	const struct node *observers = node_get(node, "observers");
-	const struct node *mode = node_get(node, "mode");
-	const struct node *socket = node_get(node, "socket");
-	struct trail socket_trail = {trail, "socket", 0};
-	struct trail group_trail = {trail, "group", 0};
-	struct trail observers_trail = {trail, "observers", 0};
-	struct trail mode_trail = {trail, "mode", 0};
-	struct err err;
-
-	/* Peer credentials decide; the mode must not shut out observers. */
-	conf->control_mode = observers != NULL ? 0666 : 0660;
-	read_table(reader, node, schema_control.table, conf);
-	if (socket != NULL && strlen(socket->text) > SOCKET_PATH_MAX)
-		reader_error(reader, socket, &socket_trail,
-		             "the path of a socket has at most %zu bytes, this one %zu",
-		             SOCKET_PATH_MAX, strlen(socket->text));
-	conf->has_control_group = group != NULL;
-	conf->has_observers = observers != NULL;
-	if (group != NULL &&
-	    users_find_group(reader->users, group->text, &conf->control_gid, &err) < 0)
-		reader_error(reader, group, &group_trail, "%s", err.text);
-	if (observers != NULL && users_find_group(reader->users, observers->text,
-	                                          &conf->observers_gid, &err) < 0)
-		reader_error(reader, observers, &observers_trail, "%s", err.text);
-	if (mode != NULL && observers != NULL && (conf->control_mode & 0002) == 0)
-		reader_warn(
-		    reader, mode, &mode_trail,
-		    "\"%s\" shuts the `observers` out: without the right to write to the "
-		    "socket they cannot connect; write \"0666\", since the credentials of "
-		    "each client decide what it may do",
-		    mode->text);
-}
-
-/* `log`: where supd logs, and where the actors' files are. */
-void
-read_log(struct reader *reader, const struct node *node, void *target,
-         const struct trail *trail)
-{
-	(void)trail;
-	read_table(reader, node, schema_log.table, target);
-}
-
 static void
-read_own_key(struct load *load, const char *name)
+read_own_key(struct file_load *load, const char *name)
 {
 	static const struct scope nothing = {0};
 	struct reader *reader = &load->reader;
@@ -356,7 +307,7 @@ read_own_key(struct load *load, const char *name)
 
 /* Look at what no actor may ever use, too. */
 static void
-check_unused(struct load *load, const struct node *node, const char *name)
+check_unused(struct file_load *load, const struct node *node, const char *name)
 {
 	struct reader *reader = &load->reader;
 	const struct schema_key *key = schema_find(&schema_keys, name, AT_TOP);
@@ -373,7 +324,7 @@ check_unused(struct load *load, const struct node *node, const char *name)
 /* ---- the whole ---- */
 
 static void
-load_all(struct load *load, const char *file)
+load_all(struct file_load *load, const char *file)
 {
 	struct reader *reader = &load->reader;
 	struct tree_input input;
@@ -412,6 +363,26 @@ load_all(struct load *load, const char *file)
 	needs_check(reader);
 	if (reader->options->warn && reader->reports->n_errors == 0)
 		lint_tree(reader->conf, reader->options, reader->reports);
+}
+
+/* Free a configuration with everything it owns; NULL is fine. */
+void
+conf_free(struct conf *conf)
+{
+	if (conf == NULL)
+		return;
+	map_done(&conf->by_path);
+	conf_drop_identities(conf);
+	if (conf->thawed == NULL)
+		free(conf->actors);
+	else if (conf->is_mapped)
+		(void)munmap(conf->thawed, conf->thawed_bytes);
+	else
+		free(conf->thawed);
+	if (conf->memory != NULL)
+		arena_done(conf->memory);
+	free(conf->memory);
+	free(conf);
 }
 
 /* An empty configuration with memory of its own; NULL without any. */
@@ -460,7 +431,7 @@ struct conf *
 conf_load(const char *file, const struct conf_options *options,
           struct conf_reports *ret_reports)
 {
-	struct load *load = calloc(1, sizeof(*load));
+	struct file_load *load = calloc(1, sizeof(*load));
 	struct conf *conf = conf_new();
 
 	conf_reports_init(ret_reports);

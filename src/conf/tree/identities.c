@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* identity.c - users and groups that were not known at boot, looked up again. */
+/* identities.c - users and groups that were not known at boot, looked up again. */
 #include "config.h"
 
 #include <errno.h>
@@ -7,15 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conf/tree/load.h"
 #include "conf/read/read.h"
+#include "conf/tree/load.h"
 
 /* So much is written at once, as bounded_run() wants it. */
 #define PIECE_MAX 65536
 
 /* What was found.  The groups follow, and then the texts: name, home and shell, or the
  * sentence that says what is unknown; each is ended by a NUL. */
-struct answer {
+struct identity_answer {
 	bool is_found;
 	bool is_group; /* not found: that is a group */
 	bool has_user; /* as in struct conf_process */
@@ -51,7 +51,7 @@ static void
 write_answer(const struct conf_process *found, int fd)
 {
 	const char *const of_user[] = {found->user_name, found->home, found->shell};
-	struct answer answer = {
+	struct identity_answer answer = {
 	    .is_found = found->unknown == NULL,
 	    .is_group = found->unknown_is_group,
 	    .has_user = found->has_user,
@@ -132,7 +132,7 @@ conf_drop_identities(struct conf *conf)
 }
 
 static void
-take_found(struct conf_process *process, const struct answer *answer,
+take_found(struct conf_process *process, const struct identity_answer *answer,
            struct conf_found *found)
 {
 	char *text = (char *)(found->bytes + answer->n_groups);
@@ -159,7 +159,7 @@ int
 conf_take_identity(struct conf *conf, struct conf_process *process, const void *answer,
                    size_t size)
 {
-	struct answer head;
+	struct identity_answer head;
 	struct conf_found *found;
 
 	if (size < sizeof(head))
