@@ -69,13 +69,29 @@ helper_next_text(const struct helper_message *message, const char *before)
 	return at < message->text_len ? message->text + at : "";
 }
 
+/* The process at the other end may have written anything. */
+static bool
+has_good_flags(const struct helper_message *message)
+{
+	const struct helper_mailbox *mailbox = &message->mailbox;
+
+	if (message->kind == HELPER_GIVE)
+		return (mailbox->accepts | mailbox->is_fifo | mailbox->resets |
+		        mailbox->replies) <= 1;
+	if (message->kind == HELPER_QUESTION)
+		return (message->question.is_unix | message->question.is_http) <= 1;
+	if (message->kind == HELPER_ANSWER)
+		return (message->answer.is_good | message->answer.is_none) <= 1;
+	return true;
+}
+
 static int
 check(const struct helper_message *message, ssize_t n)
 {
 	if (n <= 0)
 		return (int)n;
 	if ((size_t)n < HEAD || message->kind >= HELPER_KIND_MAX ||
-	    message->text_len != (size_t)n - HEAD)
+	    message->text_len != (size_t)n - HEAD || !has_good_flags(message))
 		return -EBADMSG;
 	return message->text_len == 0 || message->text[message->text_len - 1] == '\0'
 	           ? 1

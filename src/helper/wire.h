@@ -55,27 +55,29 @@ enum helper_kind {
 	HELPER_KIND_MAX
 };
 
+/* Flags are bytes, and checked: a bool that is neither 0 nor 1 is undefined. */
+
 /* How a mailbox is served. */
 struct helper_mailbox {
-	bool accepts; /* it has connections; else datagrams, or a fifo's bytes */
-	bool is_fifo;
-	bool resets;   /* its clients are sent away by a reset, else by an end */
-	bool replies;  /* its clients get the text of a reply */
-	uint32_t rate; /* rate of accepted clients, a second */
+	uint8_t accepts; /* it has connections; else datagrams, or a fifo's bytes */
+	uint8_t is_fifo;
+	uint8_t resets;  /* its clients are sent away by a reset, else by an end */
+	uint8_t replies; /* its clients get the text of a reply */
+	uint32_t rate;   /* rate of accepted clients, a second */
 };
 
 /* What is asked, and where; names are in the text of the message. */
 struct helper_question {
-	bool is_unix; /* at a path; else at a numeric address and a port */
-	bool is_http; /* with a request for a resource, of a host */
+	uint8_t is_unix; /* at a path; else at a numeric address and a port */
+	uint8_t is_http; /* with a request for a resource, of a host */
 	uint16_t port;
 };
 
 struct helper_answer {
-	bool is_good;
-	bool is_none; /* it could not be asked */
-	int error;    /* of a bad answer: errno, or 0 */
-	int status;   /* … of http, or 0 */
+	uint8_t is_good;
+	uint8_t is_none; /* it could not be asked */
+	int error;       /* of a bad answer: errno, or 0 */
+	int status;      /* … of http, or 0 */
 };
 
 /* Bytes of all names of a message, each with its NUL. */
