@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The guardian depends on nobody: calls that may wait for others, and why each of them may be.
+"""The guardian depends on no actor: calls that may wait for others, and why each of them may be.
 
 guardian.txt has a line for each call of a file: file | call | how many | why.
 """
