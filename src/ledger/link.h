@@ -23,7 +23,7 @@
 #include <sys/resource.h>
 
 /* Both sides must speak the same; part of the ledger's version. */
-#define LINK_VERSION 2
+#define LINK_VERSION 3
 #define LINK_FDS_MAX 253 /* SCM_MAX_FD */
 /* Of the guardian to the walker, which has not many descriptors to spare. */
 #define LINK_STORE_MAX 16
@@ -112,6 +112,8 @@ struct link_hello {
 	uint32_t fell_back;
 	int32_t left[LINK_LEFT_MAX]; /* guardians that were left behind; 0: none */
 	int32_t oom_score_adj;       /* as supd was started with */
+	uint32_t ignores_hangup;     /* supd was started with SIGHUP ignored (nohup(1)) */
+	uint32_t unused;
 	uint64_t lock_dev;           /* which file the lock of the runtime directory is */
 	uint64_t lock_ino;
 	struct reap last_end; /* of the guardian before; pid 0: this is the first */

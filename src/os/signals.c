@@ -12,6 +12,16 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+/* True if this process ignores the signal, as after nohup(1).  To be called before
+ * signals_reset(). */
+bool
+signals_is_ignored(int signo)
+{
+	struct sigaction now;
+
+	return sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 /*
  * Set every disposition to its default and empty the mask.  The first thing that supd
  * does: a parent that ignores SIGCHLD would make our children vanish unreaped, one that

@@ -3,11 +3,13 @@
 #ifndef OS_SIGNALS_H
 #define OS_SIGNALS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A set of them; those from 32 on are in none. */
 #define SIGNAL_BIT(signo) (UINT32_C(1) << (signo))
 
+bool signals_is_ignored(int signo);
 void signals_reset(void);
 int signals_open(uint32_t wanted);
 int signals_listen(int signo);

@@ -255,6 +255,7 @@ walker_run(const char *runtime_dir, char **argv, const struct walker_times *time
 	size_t n_given;
 	int status;
 
+	walker.handing.hello.ignores_hangup = signals_is_ignored(SIGHUP);
 	signals_reset();
 	(void)fd_open_standard();
 	n_given = take_given(given);

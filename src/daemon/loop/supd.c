@@ -122,6 +122,7 @@ enum { SIGNALS = 5 };
 struct signals {
 	ev_signal watchers[SIGNALS];
 	bool has_terminal;
+	bool ignores_hangup; /* of the terminal, as after nohup(1) */
 };
 
 static bool
@@ -135,15 +136,24 @@ has_terminal(void)
 	return true;
 }
 
-/* From a person it asks for the new configuration; from a terminal that went away it is
- * the end (DECISIONS 13). */
+/* SIGHUP from a person asks for the new configuration; from a terminal that went away it
+ * is the end, unless supd was started to ignore that (DECISIONS 13). */
 static void
 hang_up(struct shell *shell)
 {
-	if (shell->signals->has_terminal && !has_terminal())
-		shut_down(shell, EVENT_SHUTDOWN);
-	else
+	if (!shell->signals->has_terminal || has_terminal()) {
 		reload_now(shell);
+		return;
+	}
+	shell->signals->has_terminal = false;
+	if (shell->signals->ignores_hangup) {
+		log_line(LOG_LEVEL_NOTICE, "the terminal went away: supd goes on, as it was "
+		                           "started with SIGHUP ignored");
+		return;
+	}
+	log_line(LOG_LEVEL_NOTICE, "the terminal went away: shutting down; nohup(1) or "
+	                           "systemd keep supd running without it");
+	shut_down(shell, EVENT_SHUTDOWN);
 }
 
 /* Act on a signal that the walker or this process got. */
@@ -499,7 +509,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 {
 	struct shell shell = {.environ = environ, .systemd.fd = -1};
 	struct start start = {0};
-	struct signals signals;
+	struct signals signals = {.ignores_hangup = handover->hello.ignores_hangup != 0};
 	struct err err;
 	int status;
 
