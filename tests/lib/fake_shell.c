@@ -94,7 +94,7 @@ shell_release(struct shell *shell, uint64_t key)
 void
 shut_down(struct shell *shell, enum event_kind kind)
 {
-	ck_assert_int_eq(kind, EVENT_SHUTDOWN);
+	ASSERT(kind == EVENT_SHUTDOWN);
 	shell->shutting_down = true;
 	shell_post(shell, &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
 }
