@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "conf/schema/schema.h"
 #include "tests/conf/support.h"
 
 /* One key of a worker `a`, and the JSON of the key that comes of it. */
@@ -622,6 +623,42 @@ START_TEST(home_is_the_variable_s_or_the_user_s)
 }
 END_TEST
 
+static unsigned int n_scans;
+
+static int
+count_scan(struct text_scan *scan)
+{
+	n_scans++;
+	scan->number = strlen(scan->text);
+	return scan->text[0] == '?' ? -EINVAL : 0;
+}
+
+START_TEST(a_text_is_scanned_once_for_a_type)
+{
+	const struct schema_type one = {.name = "one", .scan = count_scan};
+	const struct schema_type other = {.name = "other", .scan = count_scan};
+	struct node node = {.type = NODE_TEXT, .text = "four"};
+	struct node wrong = {.type = NODE_TEXT, .text = "?"};
+	struct value value;
+	struct err why;
+
+	n_scans = 0;
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(schema_scan(&one, &node, &value, &why), 0);
+		ck_assert_int_eq(value.word, -1);
+		ck_assert_uint_eq(value.number, 4);
+	}
+	ck_assert_uint_eq(n_scans, 1);
+	/* An alias may stand where the anchor's type is not meant. */
+	ck_assert_int_eq(schema_scan(&other, &node, &value, &why), 0);
+	ck_assert_uint_eq(n_scans, 2);
+	/* What is refused is not kept. */
+	ck_assert_int_eq(schema_scan(&one, &wrong, &value, &why), -EINVAL);
+	ck_assert_int_eq(schema_scan(&one, &wrong, &value, &why), -EINVAL);
+	ck_assert_uint_eq(n_scans, 4);
+}
+END_TEST
+
 Suite *
 suite_values(void)
 {
@@ -652,6 +689,7 @@ suite_values(void)
 	tcase_add_test(tcase, users_and_groups_are_resolved);
 	tcase_add_test(tcase, supds_own_keys_arrive);
 	tcase_add_test(tcase, home_is_the_variable_s_or_the_user_s);
+	tcase_add_test(tcase, a_text_is_scanned_once_for_a_type);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

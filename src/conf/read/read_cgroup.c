@@ -20,19 +20,17 @@ const char *const cgroup_files[] = {CGROUP_KEY_MAP(AS_FILE)};
 
 /* "50%", in thousandths of a percent: which are microseconds of CGROUP_CPU_PERIOD_US. */
 static int
-scan_percent(const struct schema_type *type, const struct node *node,
-             uint64_t *ret_number, struct err *why)
+scan_percent(struct text_scan *scan)
 {
-	const size_t len = strlen(node->text);
-	struct node number = *node;
+	const size_t len = strlen(scan->text);
 	char text[32];
 
-	if (len == 0 || len >= sizeof(text) || node->text[len - 1] != '%')
+	if (len == 0 || len >= sizeof(text) || scan->text[len - 1] != '%')
 		return -EINVAL;
-	memcpy(text, node->text, len - 1);
+	memcpy(text, scan->text, len - 1);
 	text[len - 1] = '\0';
-	number.text = text;
-	return scan_decimal(type, &number, ret_number, why);
+	scan->text = text;
+	return scan_decimal(scan);
 }
 
 static const char *const max_words[] = {"max"};

@@ -117,12 +117,9 @@ address_parse(const char *text, struct address *ret, struct err *why)
 
 /* The address of a socket. */
 int
-scan_address(const struct schema_type *type, const struct node *node,
-             uint64_t *ret_number, struct err *why)
+scan_address(struct text_scan *scan)
 {
 	struct address address;
 
-	(void)type;
-	*ret_number = 0;
-	return address_parse(node->text, &address, why);
+	return address_parse(scan->text, &address, scan->why);
 }

@@ -42,27 +42,24 @@ parse_endpoint(const char *text, struct address *ret, struct err *why)
 
 /* A port to connect to. */
 int
-scan_probe_tcp(const struct schema_type *type, const struct node *node,
-               uint64_t *ret_number, struct err *why)
+scan_probe_tcp(struct text_scan *scan)
 {
 	struct address address;
 
-	(void)type;
-	*ret_number = 0;
-	return parse_endpoint(node->text, &address, why);
+	return parse_endpoint(scan->text, &address, scan->why);
 }
 
 /* The path of a socket to connect to. */
 int
-scan_probe_path(const struct schema_type *type, const struct node *node,
-                uint64_t *ret_number, struct err *why)
+scan_probe_path(struct text_scan *scan)
 {
-	size_t len = strlen(node->text);
-	int r = scan_path(type, node, ret_number, why);
+	size_t len = strlen(scan->text);
+	int r = scan_path(scan);
 
 	if (r < 0 || len <= SOCKET_PATH_MAX)
 		return r;
-	err_set(why, 0, "the path of a unix socket has at most %zu bytes, this one %zu",
+	err_set(scan->why, 0,
+	        "the path of a unix socket has at most %zu bytes, this one %zu",
 	        SOCKET_PATH_MAX, len);
 	return -EINVAL;
 }
@@ -143,26 +140,20 @@ url_parse(const char *text, struct url *ret, struct err *why)
 
 /* What is asked for by http. */
 int
-scan_probe_url(const struct schema_type *type, const struct node *node,
-               uint64_t *ret_number, struct err *why)
+scan_probe_url(struct text_scan *scan)
 {
 	struct url url;
 
-	(void)type;
-	*ret_number = 0;
-	return url_parse(node->text, &url, why);
+	return url_parse(scan->text, &url, scan->why);
 }
 
 /* What a line has to match. */
 int
-scan_pattern(const struct schema_type *type, const struct node *node,
-             uint64_t *ret_number, struct err *why)
+scan_pattern(struct text_scan *scan)
 {
 	struct pattern pattern;
-	int r = pattern_compile(&pattern, node->text, why);
+	int r = pattern_compile(&pattern, scan->text, scan->why);
 
-	(void)type;
-	*ret_number = 0;
 	pattern_done(&pattern);
 	return r;
 }

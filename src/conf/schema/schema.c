@@ -54,6 +54,18 @@ explain(const struct schema_type *type, const struct node *node, struct err *why
 		        type->allowed);
 }
 
+/* Keep the value of a text: it is checked, read and shown, but scanned only once.  Nodes
+ * lie in arenas, so none is constant memory. */
+static void
+keep_value(const struct node *node, const struct schema_type *type,
+           const struct value *value)
+{
+	struct node *own = (struct node *)(uintptr_t)node;
+
+	own->scanned_as = type;
+	own->value = *value;
+}
+
 /*
  * Understand a text as a value of this type.  -EINVAL with the whole sentence in `why`;
  * otherwise *ret_value is filled.
@@ -62,23 +74,25 @@ int
 schema_scan(const struct schema_type *type, const struct node *node,
             struct value *ret_value, struct err *why)
 {
-	struct value value = {.word = -1};
-	int r = -EINVAL;
+	struct text_scan scan = {
+	    .type = type, .node = node, .text = node->text, .why = why};
+	int word = -1;
 
-	why->text[0] = '\0';
-	value.word =
-	    type->n_words == 0 ? -1 : names_find(type->words, type->n_words, node->text);
-	if (value.word < 0 && type->empty_is_word && node_is_empty(node))
-		value.word = 0;
-	if (value.word >= 0) {
-		*ret_value = value;
-		return 0;
+	ASSERT(node->type == NODE_TEXT);
+	if (node->scanned_as != type) {
+		why->text[0] = '\0';
+		if (type->n_words > 0)
+			word = names_find(type->words, type->n_words, node->text);
+		if (word < 0 && type->empty_is_word && node_is_empty(node))
+			word = 0;
+		if (word < 0 && (type->scan == NULL || node_is_empty(node) ||
+		                 type->scan(&scan) < 0)) {
+			if (why->text[0] == '\0')
+				explain(type, node, why);
+			return -EINVAL;
+		}
+		keep_value(node, type, &(struct value){word, scan.number});
 	}
-	if (type->scan != NULL && !node_is_empty(node))
-		r = type->scan(type, node, &value.number, why);
-	if (r == 0)
-		*ret_value = value;
-	else if (why->text[0] == '\0')
-		explain(type, node, why);
-	return r;
+	*ret_value = node->value;
+	return 0;
 }

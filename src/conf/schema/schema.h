@@ -33,18 +33,17 @@ enum schema_where {
 	AT_NESTED = 64,   /* in one of the small mappings */
 };
 
-/* What a text stands for; which member counts follows from the type. */
-struct value {
-	int word;        /* index into the type's words, or -1 */
-	uint64_t number; /* anything that is not a word */
+/* A text that is scanned. */
+struct text_scan {
+	const struct schema_type *type;
+	const struct node *node; /* where the text stands */
+	const char *text;        /* not empty, and none of the type's words */
+	uint64_t number;         /* result; 0: the text itself is the value */
+	struct err *why; /* may get a better sentence than the type's general one */
 };
 
-/*
- * Understand a text that is none of the type's words.  -EINVAL: `why` may have a better
- * sentence than the type's general one.
- */
-typedef int scan_fn(const struct schema_type *type, const struct node *node,
-                    uint64_t *ret_number, struct err *why);
+/* Understand the text of a scan; 0 or -EINVAL. */
+typedef int scan_fn(struct text_scan *scan);
 
 /* Take a value that was found to be good over into `target`. */
 typedef void read_fn(struct reader *reader, const struct node *node, void *target,

@@ -39,77 +39,68 @@ scan_digits(const char *text, uint64_t max, uint64_t *ret)
 
 /* Any text. */
 int
-scan_text(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-          struct err *why)
+scan_text(struct text_scan *scan)
 {
-	(void)type;
-	(void)node;
-	(void)why;
-	*ret_number = 0;
+	(void)scan;
 	return 0;
 }
 
 /* An absolute path. */
 int
-scan_path(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-          struct err *why)
+scan_path(struct text_scan *scan)
 {
-	(void)type;
-	*ret_number = 0;
-	if (node->text[0] == '/')
+	if (scan->text[0] == '/')
 		return 0;
-	err_set(why, 0, "`%.100s` is not an absolute path; write one that begins with /",
-	        node->text);
+	err_set(scan->why, 0,
+	        "`%.100s` is not an absolute path; write one that begins with /",
+	        scan->text);
 	return -EINVAL;
 }
 
 /* true or false; the old spellings get a hint. */
 int
-scan_boolean(const struct schema_type *type, const struct node *node,
-             uint64_t *ret_number, struct err *why)
+scan_boolean(struct text_scan *scan)
 {
 	static const char *const yes[] = {"true", "True", "TRUE"};
 	static const char *const no[] = {"false", "False", "FALSE"};
 	static const char *const old[] = {"yes", "no", "on", "off",
 	                                  "Yes", "No", "On", "Off"};
-	bool is_true = names_find(yes, ARRAY_SIZE(yes), node->text) >= 0;
+	bool is_true = names_find(yes, ARRAY_SIZE(yes), scan->text) >= 0;
 
-	(void)type;
-	if (is_true || names_find(no, ARRAY_SIZE(no), node->text) >= 0) {
-		*ret_number = is_true;
+	if (is_true || names_find(no, ARRAY_SIZE(no), scan->text) >= 0) {
+		scan->number = is_true;
 		return 0;
 	}
-	if (names_find(old, ARRAY_SIZE(old), node->text) >= 0)
-		err_set(why, 0, "`%s` is not allowed here; write `true` or `false`",
-		        node->text);
+	if (names_find(old, ARRAY_SIZE(old), scan->text) >= 0)
+		err_set(scan->why, 0, "`%s` is not allowed here; write `true` or `false`",
+		        scan->text);
 	return -EINVAL;
 }
 
 /* A whole number within the type's bounds; one below 0 as what int64_t makes of it. */
 int
-scan_integer(const struct schema_type *type, const struct node *node,
-             uint64_t *ret_number, struct err *why)
+scan_integer(struct text_scan *scan)
 {
-	(void)why;
-	if (type->min < 0 && node->text[0] == '-') {
-		if (scan_digits(node->text + 1, (uint64_t)-type->min, ret_number) < 0)
+	if (scan->type->min < 0 && scan->text[0] == '-') {
+		if (scan_digits(scan->text + 1, (uint64_t)-scan->type->min,
+		                &scan->number) < 0)
 			return -EINVAL;
-		*ret_number = -*ret_number;
+		scan->number = -scan->number;
 		return 0;
 	}
-	if (scan_digits(node->text, type->max, ret_number) < 0)
+	if (scan_digits(scan->text, scan->type->max, &scan->number) < 0)
 		return -EINVAL;
-	return type->min > 0 && *ret_number < (uint64_t)type->min ? -EINVAL : 0;
+	return scan->type->min > 0 && scan->number < (uint64_t)scan->type->min ? -EINVAL
+	                                                                       : 0;
 }
 
 /* A number with up to three decimals, in thousandths; bounds are in thousandths too. */
 int
-scan_decimal(const struct schema_type *type, const struct node *node,
-             uint64_t *ret_number, struct err *why)
+scan_decimal(struct text_scan *scan)
 {
-	const char *point = strchr(node->text, '.');
+	const char *point = strchr(scan->text, '.');
 	size_t whole_len =
-	    point != NULL ? (size_t)(point - node->text) : strlen(node->text);
+	    point != NULL ? (size_t)(point - scan->text) : strlen(scan->text);
 	size_t decimals = point != NULL ? strlen(point + 1) : 0;
 	char digits[16] = "";
 	uint64_t n;
@@ -117,71 +108,69 @@ scan_decimal(const struct schema_type *type, const struct node *node,
 	if (whole_len == 0 || (point != NULL && decimals == 0))
 		return -EINVAL;
 	if (decimals > 3) {
-		err_set(why, 0, "`%.40s` has more than three decimals", node->text);
+		err_set(scan->why, 0, "`%.40s` has more than three decimals", scan->text);
 		return -EINVAL;
 	}
 	if (whole_len > 9)
 		return -EINVAL;
-	memcpy(digits, node->text, whole_len);
+	memcpy(digits, scan->text, whole_len);
 	memcpy(digits + whole_len, "000", 3);
 	if (decimals > 0)
 		memcpy(digits + whole_len, point + 1, decimals);
-	if (scan_digits(digits, type->max, &n) < 0 || n < (uint64_t)type->min)
+	if (scan_digits(digits, scan->type->max, &n) < 0 || n < (uint64_t)scan->type->min)
 		return -EINVAL;
-	*ret_number = n;
+	scan->number = n;
 	return 0;
 }
 
 /* A duration with its unit, in milliseconds. */
 int
-scan_duration(const struct schema_type *type, const struct node *node,
-              uint64_t *ret_number, struct err *why)
+scan_duration(struct text_scan *scan)
 {
 	uint64_t ms;
 	uint64_t bare;
-	int r = duration_parse(node->text, &ms);
+	int r = duration_parse(scan->text, &ms);
 
 	if (r < 0) {
 		if (r == -ERANGE)
-			err_set(why, 0,
+			err_set(scan->why, 0,
 			        "`%.40s` is longer than 100 years; write `infinity`",
-			        node->text);
-		else if (scan_digits(node->text, UINT64_MAX, &bare) == 0)
-			err_set(why, 0, "`%s` has no unit: write %ss, not %s", node->text,
-			        node->text, node->text);
+			        scan->text);
+		else if (scan_digits(scan->text, UINT64_MAX, &bare) == 0)
+			err_set(scan->why, 0, "`%s` has no unit: write %ss, not %s",
+			        scan->text, scan->text, scan->text);
 		return -EINVAL;
 	}
-	if (type->min > 0 && ms < (uint64_t)type->min) {
-		if (type->min == 1)
-			err_set(why, 0, "`%.40s` is too short: it must be longer than 0s",
-			        node->text);
+	if (scan->type->min > 0 && ms < (uint64_t)scan->type->min) {
+		if (scan->type->min == 1)
+			err_set(scan->why, 0,
+			        "`%.40s` is too short: it must be longer than 0s",
+			        scan->text);
 		return -EINVAL;
 	}
-	if (ms == DURATION_INFINITE && type->max != DURATION_INFINITE) {
-		err_set(why, 0, "`infinity` is not allowed here; write %s",
-		        type->allowed);
+	if (ms == DURATION_INFINITE && scan->type->max != DURATION_INFINITE) {
+		err_set(scan->why, 0, "`infinity` is not allowed here; write %s",
+		        scan->type->allowed);
 		return -EINVAL;
 	}
-	*ret_number = ms;
+	scan->number = ms;
 	return 0;
 }
 
 /* A signal by name or number. */
 int
-scan_signal(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-            struct err *why)
+scan_signal(struct text_scan *scan)
 {
-	int signo = signal_parse(node->text);
+	int signo = signal_parse(scan->text);
 
-	(void)type;
 	if (signo < 0) {
-		err_set(why, 0,
+		err_set(scan->why, 0,
 		        "`%.40s` is no signal; write a name such as TERM or SIGTERM, "
 		        "or a number",
-		        node->text);
+		        scan->text);
 		return -EINVAL;
 	}
-	*ret_number = (uint64_t)signo;
+	scan->number = (uint64_t)signo;
 	return 0;
 }
 
@@ -236,156 +225,133 @@ parse_range(const char *text, uint64_t max, uint64_t *ret, struct err *why)
 
 /* The number of a processor, or a range of them. */
 int
-scan_cpus(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-          struct err *why)
+scan_cpus(struct text_scan *scan)
 {
-	return parse_range(node->text, type->max, ret_number, why);
+	return parse_range(scan->text, scan->type->max, &scan->number, scan->why);
 }
 
 /* An exit code, a range of them, or a name of sysexits.h; see RANGE_FIRST. */
 int
-scan_exit_codes(const struct schema_type *type, const struct node *node,
-                uint64_t *ret_number, struct err *why)
+scan_exit_codes(struct text_scan *scan)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sysexits); i++) {
-		if (strcmp(sysexits[i].name, node->text) != 0)
+		if (strcmp(sysexits[i].name, scan->text) != 0)
 			continue;
-		*ret_number = (uint64_t)sysexits[i].code << 32 | sysexits[i].code;
+		scan->number = (uint64_t)sysexits[i].code << 32 | sysexits[i].code;
 		return 0;
 	}
-	return parse_range(node->text, type->max, ret_number, why);
+	return parse_range(scan->text, scan->type->max, &scan->number, scan->why);
 }
 
 /* The symbolic name of an errno value. */
 int
-scan_errno(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-           struct err *why)
+scan_errno(struct text_scan *scan)
 {
-	int code = err_code(node->text);
+	int code = err_code(scan->text);
 
-	(void)type;
-	(void)why;
 	if (code <= 0)
 		return -EINVAL;
-	*ret_number = (uint64_t)code;
+	scan->number = (uint64_t)code;
 	return 0;
 }
 
 /* An octal mode, in quotes: unquoted, YAML readers disagree about what 0644 is. */
 int
-scan_mode(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-          struct err *why)
+scan_mode(struct text_scan *scan)
 {
-	size_t len = strlen(node->text);
+	size_t len = strlen(scan->text);
 
-	(void)type;
-	if (len < 3 || len > 5 || strspn(node->text, "01234567") != len ||
-	    strtoul(node->text, NULL, 8) > 07777)
+	if (len < 3 || len > 5 || strspn(scan->text, "01234567") != len ||
+	    strtoul(scan->text, NULL, 8) > 07777)
 		return -EINVAL;
-	if (node->plain) {
-		err_set(why, 0, "an octal mode stands in quotes: write \"%s\"",
-		        node->text);
+	if (scan->node->plain) {
+		err_set(scan->why, 0, "an octal mode stands in quotes: write \"%s\"",
+		        scan->text);
 		return -EINVAL;
 	}
-	*ret_number = strtoul(node->text, NULL, 8);
+	scan->number = strtoul(scan->text, NULL, 8);
 	return 0;
 }
 
 /* A command as a single text: check only that it can be split. */
 int
-scan_command(const struct schema_type *type, const struct node *node,
-             uint64_t *ret_number, struct err *why)
+scan_command(struct text_scan *scan)
 {
 	struct arena arena;
 	char **words;
 	size_t n;
 	int r;
 
-	(void)type;
 	arena_init(&arena, CONF_BYTES_MAX);
-	r = words_split(&arena, node->text, &words, &n, why);
+	r = words_split(&arena, scan->text, &words, &n, scan->why);
 	arena_done(&arena);
-	*ret_number = 0;
 	return r;
 }
 
 /* A size within the type's bounds. */
 int
-scan_size(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-          struct err *why)
+scan_size(struct text_scan *scan)
 {
 	uint64_t bytes;
 
-	(void)why;
-	if (size_parse(node->text, &bytes) < 0 || bytes < (uint64_t)type->min ||
-	    bytes > type->max)
+	if (size_parse(scan->text, &bytes) < 0 || bytes < (uint64_t)scan->type->min ||
+	    bytes > scan->type->max)
 		return -EINVAL;
-	*ret_number = bytes;
+	scan->number = bytes;
 	return 0;
 }
 
 /* file:PATH or pipe:ACTOR; what else there is stands in the type's words. */
 int
-scan_output(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-            struct err *why)
+scan_output(struct text_scan *scan)
 {
-	(void)type;
-	*ret_number = 0;
-	if (strncmp(node->text, "pipe:", 5) == 0)
-		return node->text[5] != '\0' ? 0 : -EINVAL;
-	if (strncmp(node->text, "file:", 5) != 0)
+	if (strncmp(scan->text, "pipe:", 5) == 0)
+		return scan->text[5] != '\0' ? 0 : -EINVAL;
+	if (strncmp(scan->text, "file:", 5) != 0)
 		return -EINVAL;
-	if (node->text[5] == '/')
+	if (scan->text[5] == '/')
 		return 0;
-	err_set(why, 0, "`%.100s`: the path must be absolute, as in file:/var/log/x.log",
-	        node->text);
+	err_set(scan->why, 0,
+	        "`%.100s`: the path must be absolute, as in file:/var/log/x.log",
+	        scan->text);
 	return -EINVAL;
 }
 
 /* file:PATH; what else there is stands in the type's words. */
 int
-scan_input(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-           struct err *why)
+scan_input(struct text_scan *scan)
 {
-	(void)type;
-	*ret_number = 0;
-	if (strncmp(node->text, "file:", 5) != 0)
+	if (strncmp(scan->text, "file:", 5) != 0)
 		return -EINVAL;
-	if (node->text[5] == '/')
+	if (scan->text[5] == '/')
 		return 0;
-	err_set(why, 0, "`%.100s`: the path must be absolute, as in file:/srv/input",
-	        node->text);
+	err_set(scan->why, 0,
+	        "`%.100s`: the path must be absolute, as in file:/srv/input", scan->text);
 	return -EINVAL;
 }
 
 /* An absolute path, perhaps with a "-" before it. */
 int
-scan_environment_file(const struct schema_type *type, const struct node *node,
-                      uint64_t *ret_number, struct err *why)
+scan_environment_file(struct text_scan *scan)
 {
-	(void)type;
-	*ret_number = 0;
-	if (node->text[node->text[0] == '-'] == '/')
+	if (scan->text[scan->text[0] == '-'] == '/')
 		return 0;
-	err_set(why, 0,
+	err_set(scan->why, 0,
 	        "`%.100s` is not an absolute path; write one that begins with /, or with "
 	        "-/ if there need not be such a file",
-	        node->text);
+	        scan->text);
 	return -EINVAL;
 }
 
 /* A capability by name, with or without CAP_. */
 int
-scan_capability(const struct schema_type *type, const struct node *node,
-                uint64_t *ret_number, struct err *why)
+scan_capability(struct text_scan *scan)
 {
-	int number = capability_parse(node->text);
+	int number = capability_parse(scan->text);
 
-	(void)type;
-	(void)why;
 	if (number < 0)
 		return -EINVAL;
-	*ret_number = (uint64_t)number;
+	scan->number = (uint64_t)number;
 	return 0;
 }
 
@@ -429,53 +395,45 @@ rlimit_parse(const char *text, struct rlimit *ret)
 
 /* A resource limit. */
 int
-scan_rlimit(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-            struct err *why)
+scan_rlimit(struct text_scan *scan)
 {
 	struct rlimit limit;
-	int r = rlimit_parse(node->text, &limit);
+	int r = rlimit_parse(scan->text, &limit);
 
-	(void)type;
-	*ret_number = 0;
 	if (r == -ERANGE)
-		err_set(why, 0, "`%.60s`: the soft limit is above the hard one",
-		        node->text);
+		err_set(scan->why, 0, "`%.60s`: the soft limit is above the hard one",
+		        scan->text);
 	return r < 0 ? -EINVAL : 0;
 }
 
 /* "100/s": how many of something come in a second. */
 int
-scan_rate(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-          struct err *why)
+scan_rate(struct text_scan *scan)
 {
-	const char *slash = strchr(node->text, '/');
+	const char *slash = strchr(scan->text, '/');
 	char digits[16];
 
-	(void)type;
-	*ret_number = 0;
 	if (slash == NULL || strcmp(slash, "/s") != 0 ||
-	    (size_t)(slash - node->text) >= sizeof(digits))
+	    (size_t)(slash - scan->text) >= sizeof(digits))
 		return -EINVAL;
-	(void)snprintf(digits, sizeof(digits), "%.*s", (int)(slash - node->text),
-	               node->text);
-	if (scan_digits(digits, RATE_MAX, ret_number) == 0 && *ret_number > 0)
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)(slash - scan->text),
+	               scan->text);
+	if (scan_digits(digits, RATE_MAX, &scan->number) == 0 && scan->number > 0)
 		return 0;
-	err_set(why, 0, "`%.40s` is not from 1/s to %d/s", node->text, RATE_MAX);
+	err_set(scan->why, 0, "`%.40s` is not from 1/s to %d/s", scan->text, RATE_MAX);
 	return -EINVAL;
 }
 
 /* What clients are told: some bytes, not too many. */
 int
-scan_reply(const struct schema_type *type, const struct node *node, uint64_t *ret_number,
-           struct err *why)
+scan_reply(struct text_scan *scan)
 {
-	const size_t len = strlen(node->text);
+	const size_t len = strlen(scan->text);
 
-	(void)type;
-	*ret_number = 0;
 	if (len > 0 && len <= CONF_REPLY_MAX)
 		return 0;
-	err_set(why, 0, "a reply has from 1 to %d bytes, this one %zu; see `refuse`",
+	err_set(scan->why, 0,
+	        "a reply has from 1 to %d bytes, this one %zu; see `refuse`",
 	        CONF_REPLY_MAX, len);
 	return -EINVAL;
 }

@@ -2,7 +2,8 @@
 /* node.h - a YAML document as a tree that knows where each piece stands (private to
  * conf/).
  *
- * Nodes live in an arena and are never changed once they are built.  An alias shares the
+ * Nodes live in an arena and are never changed once they are built,
+ * but for what their text was found to stand for.  An alias shares the
  * node of its anchor, so the tree may be a graph, but never a circle; `weight` says how
  * large it is when written out in full.
  */
@@ -24,6 +25,13 @@
 enum node_type { NODE_TEXT, NODE_LIST, NODE_MAP };
 
 struct node_pair;
+struct schema_type;
+
+/* What a text stands for; which member counts follows from the type. */
+struct value {
+	int word;        /* index into the type's words, or -1 */
+	uint64_t number; /* anything that is not a word */
+};
 
 struct node {
 	enum node_type type;
@@ -37,8 +45,12 @@ struct node {
 	uint32_t height; /* 1: text */
 	const char *text;
 	size_t n;
-	const struct node **items; /* list */
-	struct node_pair *pairs;   /* map */
+	union {
+		const struct node **items; /* list */
+		struct node_pair *pairs;   /* map */
+		struct value value;        /* text: what it is as a `scanned_as` */
+	};
+	const struct schema_type *scanned_as; /* text: NULL until it was scanned */
 };
 
 struct node_pair {
