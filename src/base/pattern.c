@@ -34,7 +34,7 @@ check(const char *text, struct err *why)
 	unsigned long product = 1;
 
 	if (strlen(text) > PATTERN_MAX) {
-		err_set(why, 0, "an expression has at most %d bytes, this one %zu",
+		err_set(why, 0, "an expression has at most %d bytes, and here %zu",
 		        PATTERN_MAX, strlen(text));
 		return -EINVAL;
 	}

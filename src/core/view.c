@@ -244,7 +244,7 @@ check_node(const struct core *core, const struct node *node)
 	if ((node->sigstopped || node->probing) && !node->main_alive)
 		return "a process that was stopped, or is probed, and is no more";
 	if (node->clocks_stand && deadline_due(core, node, TIMER_WATCHDOG) != 0)
-		return "a watchdog that runs while its clock stands";
+		return "a watchdog that runs while the clock stands";
 	return node_is_supervisor(node) ? check_children(core, node) : NULL;
 }
 
@@ -271,9 +271,9 @@ core_check(const struct core *core)
 		uint32_t id = heap[i].id;
 
 		if (node_at(core, id / TIMER_MAX)->heap_at[id % TIMER_MAX] != i)
-			return "a deadline that does not know its place";
+			return "a deadline with a wrong index in the heap";
 		if (i > 0 && heap[(i - 1) / 2].due_ms > heap[i].due_ms)
-			return "a deadline behind one that is due later";
+			return "a deadline behind a later deadline";
 	}
 	return NULL;
 }

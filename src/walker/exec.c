@@ -49,7 +49,8 @@ exec_walker(struct walker *walker)
 		r = role_exec(walker->binary_fd, walker->arguments, ROLE_WALKER);
 		keep_open(walker, false);
 	}
-	say("the walker stays the old one, it cannot run the new one: %s", strerror(-r));
+	say("the walker keeps the old binary, because the new binary cannot be executed: %s",
+	    strerror(-r));
 }
 
 /* What exec_walker() leaves can be taken by binaries that have the same number here. */

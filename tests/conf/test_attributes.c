@@ -125,7 +125,7 @@ static const struct {
      "write a capability such as net_bind_service or CAP_NET_BIND_SERVICE"},
     {"capabilities: {bounding: [kill], ambient: [chown]}",
      "1:73: error: children.a.capabilities.ambient",
-     "`chown` is not in `bounding`"},
+     "`chown` is missing in `bounding`"},
     {"capabilities: {permitted: []}", "1:45: error: children.a.capabilities.permitted",
      "there are: bounding, ambient"},
     {"capabilities: [kill]", "1:44: error: children.a.capabilities",

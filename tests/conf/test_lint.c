@@ -97,7 +97,7 @@ static const struct {
     {"children:\n  a: {" SH ", ready: notify, start_timeout: infinity}\n",
      "2:57: warning: children.a.start_timeout", "READY=1"},
     {"children:\n  a: {" SH ", ready: {unix: /s}, start_timeout: infinity}\n",
-     "2:61: warning: children.a.start_timeout", "that its probe never finds ready"},
+     "2:61: warning: children.a.start_timeout", "with a probe that never succeeds"},
     {"children:\n  a: {" SH ", sockets: {s: {listen: 'unix:/s', rate: 5/s}}}\n",
      "2:60: warning: children.a.sockets.s.rate",
      "has no effect with `while_down: queue`"},

@@ -466,7 +466,7 @@ def test_an_acting_verb_says_when_its_outcome_is_not_known():
         os.unlink(supd.path)
         return [Close]
     one(Supd(Kill=vanish), "kill", "a", status=1,
-        err="kill a: whether it is done is not known")
+        err="kill a: the outcome is not known")
 
 
 def test_a_caller_survives_a_second_takeover_long_after_the_first():

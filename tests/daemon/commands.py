@@ -62,11 +62,11 @@ def in_the_way(box):
     s.ctl_ok("stop", "g")
     s.ctl_ok("stop", "--hold", "a")
     for arguments, words in (
-            (("start", "g/x"), "its supervisor /user/g does not run; start that first"),
-            (("restart", "g/x"), "its supervisor /user/g does not run; start that first"),
-            (("restart", "a"), "it is held down; start it, and it is no longer"),
-            (("kill", "a"), "nothing of it runs; start it first"),
-            (("suspend", "a"), "nothing of it runs; start it first")):
+            (("start", "g/x"), "its supervisor /user/g does not run; start the supervisor first"),
+            (("restart", "g/x"), "its supervisor /user/g does not run; start the supervisor first"),
+            (("restart", "a"), "it is held down; 'start' releases the hold"),
+            (("kill", "a"), "the actor has no process; start the actor first"),
+            (("suspend", "a"), "the actor has no process; start the actor first")):
         r = s.ctl(*arguments)
         equal(r.code, 7, f"the exit status of {arguments}")
         has(r.err, words, f"what {arguments} says")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""comments.py - do comments name the things that they speak of?
+"""comments.py - do comments, messages and manuals name the things that they speak of?
 
-Of the comments in src that have six words or more, at most one in a hundred may consist of pronouns
-to a quarter or more, and at most one in a hundred may have a pronoun of persons: "it is done when that
-is what it waits for" leaves the reader to guess.  Prints TAP; every offence is a comment, so that the
-worst can be mended first.
+Of the comments in src, the messages in src, and the sentences of README.md, SECURITY.md, doc and man that
+have six words or more, at most one in a hundred may consist of pronouns to a quarter or more, and at most
+one in a hundred may have a pronoun of persons: "it is done when that is what it waits for" leaves the
+reader to guess; phrases such as "so that" and "there is" are none.  doc/SEMANTICS.md speaks in short notes about OTP and Akka: its pronouns are not counted.
+Prints TAP; every offence is a comment, so that the worst can be mended first.
 
     comments.py FILE...     looks at these files alone, without a limit
 """
@@ -18,47 +19,97 @@ LIMIT = 0.01
 PERSONS = set("who whom whose whoever whomever somebody anybody nobody everybody someone anyone everyone".split())
 PRONOUNS = PERSONS | set("it its that this these those what whatever which one ones such so there them they he she "
                          "whether".split())
+NOTES = ("SEMANTICS.md",)
+PHRASES = r"\b(such as|no such|so that|there (is|are|was|were)|one for (one|all)|more than one|one of|one by one)\b"
 
 
-def sources():
-    for folder, _, names in os.walk(os.path.join(TOP, "src")):
-        for name in names:
-            if name.endswith((".c", ".h")):
-                yield os.path.join(folder, name)
+def files(folder, *ends):
+    for path, _, names in os.walk(os.path.join(TOP, folder)):
+        yield from (os.path.join(path, name) for name in names if name.endswith(ends))
+
+
+def words(text):
+    return [word.lower() for word in re.findall(r"[A-Za-z']+", text)]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def comments(path):
-    """Line and text of each comment with six words or more."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    """Line and text of each comment."""
+    text = read(path)
     for match in re.finditer(r"/\*(.*?)\*/", text, re.S):
-        words = [word.lower() for word in re.findall(r"[A-Za-z']+", match[1])]
-        if len(words) >= 6 and "spdx" not in words:
-            yield text.count("\n", 0, match.start()) + 1, " ".join(match[1].replace("*", " ").split()), words
+        if "SPDX" not in match[1]:
+            yield text.count("\n", 0, match.start()) + 1, match[1].replace("*", " ")
+
+
+def messages(path):
+    """Line and text of each string; pieces that stand together are one."""
+    text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m[0]), read(path), flags=re.S)
+    piece = r'"(?:[^"\\\n]|\\.)*"'
+    for match in re.finditer(rf"{piece}(?:\s*(?:[A-Z][A-Z_a-z0-9]+\s*)?{piece})*", text):
+        said = "".join(part[1:-1] for part in re.findall(piece, match[0]))
+        yield text.count("\n", 0, match.start()) + 1, re.sub(r"%[-+ #0-9.*]*[a-z]*|\\[nt]", " ", said)
+
+
+def sentences(path):
+    """Line and text of each sentence: of mdoc without the macros, of Markdown without code and addresses."""
+    said, at, code = "", 1, False
+    for number, line in enumerate(read(path).splitlines() + [""], 1):
+        ends = not line.strip() or re.match(r"\.(Pp|It|Sh|Ss|Bl|El|Bd|Ed|D1|Dl)\b|```|#|\||[-*] ", line)
+        if ends and said:
+            yield from ((at, part) for part in re.split(r"(?<=[.!?])\s+", said))
+        said, at = ("", number) if ends else (said, at)
+        if re.match(r"```|\.[BE]d\b", line):
+            code = line.startswith("```") and not code or line.startswith(".Bd")
+        elif not code:
+            line = re.sub(r"^\.\\\".*|^\.[A-Z][a-z0-9]\b(?: (?:Ns|Pq|Po|Pc)\b)*", "", line)
+            said += " " + re.sub(r"`[^`]*`|\]\([^)]*\)|\\[a-z&^]|^\||[|*]", " ", line)
+
+
+def look(found):
+    """The number of texts, those that are vague, worst first, and those that speak of persons."""
+    total, vague, persons = 0, [], []
+    for path, line, text in found:
+        said = words(text)
+        if len(said) < 6:
+            continue
+        total += 1
+        place = f"{os.path.relpath(path, TOP)}:{line}: {' '.join(text.split())[:100]}"
+        share = sum(word in PRONOUNS for word in words(re.sub(PHRASES, "", text, flags=re.I))) / len(said)
+        if share >= 0.25 and not path.endswith(NOTES):
+            vague.append((share, place))
+        if PERSONS.intersection(said):
+            persons.append(place)
+    return total, [place for _, place in sorted(vague, reverse=True)], persons
+
+
+def gather():
+    code = sorted(files("src", ".c", ".h"))
+    texts = sorted([os.path.join(TOP, "README.md"), os.path.join(TOP, "SECURITY.md"),
+                    *files("doc", ".md"), *files("man", ".1", ".5", ".7", ".8")])
+    if sys.argv[1:]:
+        code = [path for path in sys.argv[1:] if path.endswith((".c", ".h"))]
+        texts = [path for path in sys.argv[1:] if path not in code]
+    for kind, paths, take in (("comments", code, comments), ("messages", code, messages),
+                              ("sentences of the manuals", texts, sentences)):
+        yield kind, look((path, line, text) for path in paths for line, text in take(path))
 
 
 def main():
-    total, vague, persons = 0, [], []
-    for path in sorted(sys.argv[1:] or sources()):
-        for line, text, words in comments(path):
-            total += 1
-            place = f"{os.path.relpath(path, TOP)}:{line}: {text[:100]}"
-            share = sum(word in PRONOUNS for word in words) / len(words)
-            if share >= 0.25:
-                vague.append((share, place))
-            if PERSONS.intersection(words):
-                persons.append(place)
-    print("1..2")
-    failed = False
-    for number, (name, found) in enumerate([
-            ("comments name the things", [place for _, place in sorted(vague, reverse=True)]),
-            ("only persons are somebody", persons)], 1):
-        over = not sys.argv[1:] and len(found) > LIMIT * total
-        failed |= over
-        for place in found if over or sys.argv[1:] else []:
-            print(f"# {place}")
-        print(f"# {len(found)} of {total} comments, at most {int(LIMIT * total)}")
-        print(f"{'not ok' if over else 'ok'} {number} - {name}")
+    number, failed = 0, False
+    print("1..6")
+    for kind, (total, *offences) in gather():
+        for name, found in zip((f"{kind} name the things", f"{kind}: only persons are somebody"), offences):
+            number += 1
+            over = not sys.argv[1:] and len(found) > LIMIT * total
+            failed |= over
+            for place in found if over or sys.argv[1:] else []:
+                print(f"# {place}")
+            print(f"# {len(found)} of {total} {kind}, at most {int(LIMIT * total)}")
+            print(f"{'not ok' if over else 'ok'} {number} - {name}")
     return failed
 
 

@@ -253,8 +253,8 @@ read_ambient(struct reader *reader, const struct node *node, const struct trail 
 	    node, attributes->has_bounding ? attributes->bounding : UINT64_MAX, &refused);
 	if (refused != NULL) {
 		reader_error(reader, refused, trail,
-		             "`%.40s` is not in `bounding`, and so the actor cannot have it; "
-		             "add it there",
+		             "`%.40s` is missing in `bounding`, and would have no effect; add "
+		             "it there",
 		             refused->text);
 		return;
 	}

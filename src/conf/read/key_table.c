@@ -28,7 +28,7 @@ static const struct schema_type templates = {
 
 static const struct schema_key keys[] = {
     /* supd itself */
-    {"control", &schema_control, NULL, "The control socket, and who may use it.",
+    {"control", &schema_control, NULL, "The control socket, and the users that may use it.",
      CONF_RESTARTS, AT_TOP, .read = read_control, .is_structure = true},
     {"log", &schema_log, NULL, "Where supd logs, and where the actors' output goes.",
      CONF_IN_PLACE, AT_TOP, .read = read_log, .is_structure = true},
@@ -37,10 +37,10 @@ static const struct schema_key keys[] = {
      .read = NULL, .is_structure = true},
     {"defaults", &schema_defaults, NULL, "Keys that every actor starts from.",
      CONF_IN_PLACE, AT_TOP, .read = NULL, .is_structure = true},
-    {"templates", &templates, NULL, "Keys for actors that `use` them by name.",
+    {"templates", &templates, NULL, "Sets of keys that actors `use` by name.",
      CONF_IN_PLACE, AT_TOP | AT_INCLUDED, .read = NULL, .is_structure = true},
     {"on_crash", &schema_on_crash, "\"adopt\"",
-     "What a new guardian does with the actors of one that crashed.", CONF_IN_PLACE,
+     "What a new guardian does with the actors after a crash.", CONF_IN_PLACE,
      AT_TOP, INTO(struct conf, on_crash_kill), .is_structure = true},
     {"metrics", &schema_metrics, NULL, "Where figures about the actors can be fetched.",
      CONF_IN_PLACE, AT_TOP, .read = read_metrics, .is_structure = true},
@@ -58,7 +58,7 @@ static const struct schema_key keys[] = {
      "Which directive answers which cause of a failure.", CONF_IN_PLACE, SUPERVISOR,
      .read = read_decider},
     {"start", &schema_order, "\"sequential\"",
-     "Whether a child waits until the one before it is ready.", CONF_IN_PLACE, SUPERVISOR,
+     "Whether a child waits until the child before is ready.", CONF_IN_PLACE, SUPERVISOR,
      INTO(struct conf_actor, spec.start_parallel), NULL},
     {"stop", &schema_order, "\"sequential\"",
      "Whether a child is stopped only once the one after it is gone.", CONF_IN_PLACE,

@@ -213,10 +213,10 @@ static const char *
 who_is_late(const struct conf_actor *actor)
 {
 	if (actor->spec.ready == READY_PROBED)
-		return "a process that its probe never finds ready";
+		return "a process with a probe that never succeeds";
 	if (actor->process.ready_sign == READY_BY_NOTIFY)
-		return "with `ready: notify` a process that never says READY=1";
-	return "a process that never tells that it is ready";
+		return "with `ready: notify` a process that never sends READY=1";
+	return "a process that never reports readiness";
 }
 
 static void
@@ -235,7 +235,7 @@ settle_ready(struct reader *reader, const struct node *good, const struct trail 
 		actor->spec.start_timeout_ms = START_TIMEOUT_MS;
 	else if (actor->spec.start_timeout_ms == DURATION_INFINITE)
 		reader_warn(reader, start_timeout, &trail,
-		            "%s keeps the ones after it waiting for ever",
+		            "%s keeps the actors after it waiting for ever; write a `start_timeout`",
 		            who_is_late(actor));
 }
 

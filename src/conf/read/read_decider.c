@@ -310,8 +310,8 @@ warn_of_rules(struct reader *reader, const struct node *node,
 		    is_shadowed(&whole, &seen))
 			reader_warn(
 			    reader, node->items[i], &below,
-			    "this rule is shadowed: the ones before it match all that it "
-			    "is for");
+			    "this rule is shadowed: earlier rules match all its causes; put "
+			    "it before them");
 		add_seen(&seen, rule);
 		catches_all = catches_all || rule->preset != PRESET_LIST;
 	}

@@ -303,8 +303,8 @@ check_ready_fd(struct reader *reader, const struct node *map,
 		             process->ready_fd, first);
 	else if (process->fd_store > 0 && process->ready_fd != first)
 		reader_error(reader, node, &trail,
-		             "what is in its `fd_store` comes right behind this "
-		             "descriptor, which has to be %d then",
+		             "with `fd_store` this descriptor has to be %d, because stored "
+		             "descriptors follow right behind",
 		             first);
 }
 

@@ -328,8 +328,8 @@ find_handler(struct reader *reader, uint32_t index, struct conf_socket *socket,
 		       "`%.200s` has a handler itself; one is enough", handler->path);
 	} else if (handler->process.n_sockets + ++n_handled[found] > CONF_SOCKETS_MAX) {
 		refuse(reader, actor, socket,
-		       "`%.200s` would have more than %d sockets, with those that it "
-		       "handles",
+		       "`%.200s` would have more than %d sockets, with those of the "
+		       "actors for which it is the `handler`",
 		       handler->path, CONF_SOCKETS_MAX);
 	} else {
 		socket->handler = found;

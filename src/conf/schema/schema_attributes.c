@@ -154,7 +154,7 @@ static const struct schema_key capabilities_keys[] = {
      "All capabilities that the process and its children can ever have.", CONF_RESTARTS,
      AT_NESTED, .read = NULL},
     {"ambient", &capability_set, NULL,
-     "Capabilities that the process has whatever its user is.", CONF_RESTARTS, AT_NESTED,
+     "Capabilities of the process, also without root.", CONF_RESTARTS, AT_NESTED,
      .read = NULL},
 };
 TABLE(capabilities_table, capabilities_keys, NULL);

@@ -66,7 +66,7 @@ static const struct schema_key socket_keys[] = {
      "Group of the file of the socket; supd's own by default.", CONF_IN_PLACE, AT_NESTED,
      .read = NULL},
     {"while_down", &schema_while_down, "\"queue\"",
-     "What becomes of clients while no process is there to serve them.", CONF_IN_PLACE,
+     "What clients get while the actor has no process.", CONF_IN_PLACE,
      AT_NESTED, .read = NULL},
     {"rate", &rate, "\"1000/s\"",
      "How many clients a second are refused, or get a reply; the others wait.",

@@ -47,7 +47,7 @@ static const struct verb verbs[] = {
      FAMILY_ACT, 0, 1, ANY, verb_watch},
     {"wait", "", "--for ready|stopped|failed|done NAME...",
      "wait until actors are in that state", FAMILY_ACT, OPTION_FOR, 1, ANY, verb_wait},
-    {"events", "", "[-f] [--since SEQ] [PATTERN]", "the events so far; -f: and new ones",
+    {"events", "", "[-f] [--since SEQ] [PATTERN]", "the events so far; -f: and new events",
      FAMILY_ACT, OPTION_FOLLOW | OPTION_SINCE, 0, 1, verb_events},
     {"logs", "tail", "[-f] [-n N|all] [--since TIME] NAME...",
      "the output of actors; -f: and new lines", FAMILY_ACT,

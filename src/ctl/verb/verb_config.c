@@ -92,7 +92,7 @@ verb_check(struct ctl *ctl, char **names, uint32_t n)
 	find_supd(program);
 	status = posix_spawnp(&pid, program, NULL, NULL, argv, environ);
 	if (status != 0) {
-		complain(ctl, NULL, "%s: %s (it does the checking; $SUPD may name it)",
+		complain(ctl, NULL, "%s: %s (supd checks the file; $SUPD may name the program)",
 		         program, strerror(status));
 		return CTL_FAILED;
 	}

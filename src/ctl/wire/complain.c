@@ -299,7 +299,7 @@ say_unknown_outcome(const struct ctl *ctl, const char *name, const json_t *param
 {
 	(void)parameters;
 	complain(ctl, name[0] != '\0' ? name : NULL,
-	         "supd died while it carried this out: whether it is done is not known");
+	         "supd died while it carried this out: the outcome is not known");
 }
 
 struct refusal {

@@ -163,7 +163,7 @@ ctl_give_up(struct ctl *ctl, const struct call *call, int r, const struct err *e
 	}
 	if (ctl->client.fd < 0) {
 		if (call->once)
-			complain(ctl, call->target, "whether it is done is not known");
+			complain(ctl, call->target, "the outcome is not known");
 		return complain_unreachable(ctl, r);
 	}
 	if (r != -ECONNRESET) {
@@ -171,7 +171,7 @@ ctl_give_up(struct ctl *ctl, const struct call *call, int r, const struct err *e
 		return CTL_FAILED;
 	}
 	complain(ctl, call->target, "supd closed the connection%s",
-	         call->repeat && !call->once ? "" : " (whether it is done is not known)");
+	         call->repeat && !call->once ? "" : " (the outcome is not known)");
 	return ctl->family == FAMILY_LOOK ? CTL_NO_SUCH_ACTOR : CTL_FAILED;
 }
 

@@ -44,7 +44,7 @@ call_resolve_name(struct conn *conn, const char *name, struct ref_list *list)
 		reply_error(conn, CONTROL_INTERFACE ".InvalidState",
 		            json_pack("{s:s,s:s,s:s}", "name", name, "state", "template",
 		                      "message",
-		                      "it is a template: name an actor that uses it"));
+		                      "this is a template: name an actor that uses the template"));
 	else if (r < 0)
 		reply_no_such_actor(conn, name, &candidates);
 	return r > 0;
@@ -424,7 +424,7 @@ answers_for_old_life(struct conn *conn, struct ref ref, enum wait_for wait_for)
 	if (wait_for == WAIT_STOPPED)
 		reply_actor(conn);
 	else
-		reply_invalid_state(conn, ref, "it is another one of that name now");
+		reply_invalid_state(conn, ref, "another actor has that name now");
 	return true;
 }
 

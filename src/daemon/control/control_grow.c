@@ -156,7 +156,7 @@ reply_not_deleted(struct conn *conn, const struct target *target)
 	else
 		reply_state(conn, shell_path(shell, target->ref),
 		            is_pending ? "restarting" : "running",
-		            "stop it first, then delete it");
+		            "stop the actor first, then delete it");
 }
 
 /* ---- more of them ----------------------------------------------------------------- */
@@ -339,7 +339,7 @@ handle_delete(struct conn *conn)
 		return;
 	if (list->n > 1) {
 		reply_state(conn, name, "template",
-		            "it stands for several: delete one of them, or scale it");
+		            "the name stands for several replicas: delete one of them, or scale");
 		return;
 	}
 	event.ref = list->at[0];

@@ -317,14 +317,14 @@ reply_not_now(struct conn *conn, struct ref ref)
 	if (core_valid(shell->core, ref))
 		core_view(shell->core, ref, shell->now_ms, &view);
 	if (wants_up && view.held) {
-		strbuf_adds(&why, "it is held down; start it, and it is no longer");
+		strbuf_adds(&why, "it is held down; 'start' releases the hold");
 	} else if (wants_up && core_valid(shell->core, view.parent)) {
-		strbuf_addf(&why, "its supervisor %s does not run; start that first",
+		strbuf_addf(&why, "its supervisor %s does not run; start the supervisor first",
 		            shell_path(shell, view.parent));
 	} else {
 		strbuf_adds(&why, view.state == STATE_STOPPING
 		                      ? "it is being stopped already"
-		                      : "nothing of it runs; start it first");
+		                      : "the actor has no process; start the actor first");
 	}
 	reply_invalid_state(conn, ref, strbuf_str(&why));
 	strbuf_done(&why);

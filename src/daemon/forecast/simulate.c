@@ -280,7 +280,7 @@ describe_report(struct writer *writer, const struct core *core,
 		on_gave_up(writer, action, step);
 		return true;
 	case REPORT_ESCALATED:
-		strbuf_addf(&step->text, "cannot handle it, and passes it on to %s",
+		strbuf_addf(&step->text, "cannot handle the failure, and passes it on to %s",
 		            path_of(writer, action->to));
 		return true;
 	case REPORT_STARTED:

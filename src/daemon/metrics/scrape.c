@@ -238,7 +238,7 @@ static const struct family {
      FORM_WHOLE, count_failures},
     {"supd_actor_backoff_delay_seconds", false, "seconds",
      "The delay after its last failure.", FORM_MS, get_delay},
-    {"supd_actor_dead_letters", true, NULL, "Clients that none of its processes served.",
+    {"supd_actor_dead_letters", true, NULL, "Clients that no process of the actor served.",
      FORM_WHOLE, count_dead_letters},
     {"supd_actor_uptime_seconds", false, "seconds", "How long its process has lived.",
      FORM_MS, get_uptime},

@@ -21,7 +21,7 @@ unkillable_text(struct strbuf *sb, const struct shell *shell, struct ref ref)
 
 	strbuf_adds(sb, "cannot be killed (");
 	if (pid == 0) {
-		strbuf_adds(sb, "what it has forked is still there)");
+		strbuf_adds(sb, "processes that the actor has forked are still there)");
 		return;
 	}
 	strbuf_addf(sb, "pid %d is ", (int)pid);

@@ -146,7 +146,7 @@ judge(struct upgrade *upgrade)
 		strbuf_adds(&upgrade->sentence, message);
 	} else {
 		strbuf_adds(&upgrade->sentence,
-		            "it is not a supd that could take over from this one");
+		            "the binary is not a supd that can take over from the running supd");
 		add_quote(&upgrade->sentence, &upgrade->said);
 	}
 	json_decref(said);
@@ -213,7 +213,7 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)loop;
 	(void)revents;
 	strbuf_addf(&upgrade->sentence,
-	            "it did not say within %d s whether it can take over", CHECK_SECONDS);
+	            "the new binary did not say within %d s whether it can take over", CHECK_SECONDS);
 	finish(upgrade);
 }
 

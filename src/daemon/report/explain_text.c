@@ -211,7 +211,7 @@ say_what(struct strbuf *sb, const struct facts *facts, const char *me)
 		            "failure of %s.\n",
 		            facts->path);
 	if (strcmp(me, facts->path) != 0 && strcmp(me, facts->origin) != 0)
-		strbuf_addf(sb, "%s did not fail itself; that failure concerned it.\n",
+		strbuf_addf(sb, "%s did not fail itself; it was affected by that failure.\n",
 		            me);
 }
 

@@ -174,7 +174,7 @@ trouble_packed(struct logd *logd, struct sink *sink, int error)
 	if (error != 0 && sink->pack_told != error) {
 		(void)snprintf(
 		    sentence, sizeof(sentence),
-		    "cannot compress what was set aside of %s: it stays as it is",
+		    "cannot compress a rotated file of %s: it stays uncompressed",
 		    sink->path);
 		if (say(logd, sink, error, sentence) < 0)
 			return;
