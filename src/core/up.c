@@ -30,6 +30,7 @@ up_start(struct turn *turn, struct node *node)
 	if (node->spec.keeps && !node->resuming)
 		(void)turn_act(turn, ACTION_CLEAR, node);
 	node->brutal = false;
+	node->hasty = false;
 	node->ready = false;
 	node->created = false;
 	node->gave_up = false;

@@ -315,3 +315,24 @@ expect nothing
 report failure x exit:9 stop
 after 1s
 expect S a
+
+story 16 a group stops in reverse also after its supervisor killed its children once
+tree
+  s one_for_all shutdown=brutal_kill
+    a
+    b
+    c
+boot
+expect S a, S b, S c
+stop s
+expect K c, K b, K a, x a, x b, x c
+reply stop s done
+start s
+expect S a, S b, S c
+reply start s done
+slow c 300ms
+exit a 1
+expect t c
+report failure a exit:1 restart group=yes
+after 300ms
+expect x c, t b, x b, S a, S b, S c
