@@ -11,8 +11,7 @@
 static bool
 has_failed_alive(const struct node *child)
 {
-	return child->failing && child->up && !child->restart_pending &&
-	       child->main_alive;
+	return child->failing && child->goal == GOAL_UP && child->main_alive;
 }
 
 /* A supervisor stops: its children's goals are taken away, in reverse they go. */
@@ -27,14 +26,14 @@ children_stop(struct turn *turn, struct node *supervisor)
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->absent)
 			continue;
-		if (child->up || child->restart_pending)
-			child->down_as =
-			    has_failed_alive(child) ? STATE_FAILED : STATE_STOPPED;
-		child->up = false;
-		child->restart_pending = false;
-		child->restart_in_sequence = false;
+		if (has_failed_alive(child))
+			goal_down_as(child, STATE_FAILED);
+		else
+			goal_down(child);
+		goal_mark_for_sequence(child, false);
 		child->gave_up = false;
-		child->brutal = child->brutal || supervisor->hasty;
+		if (stop_kills_children(supervisor))
+			goal_kill(child);
 		/* A stopped child changes no state, so its waiters are told here. */
 		wait_state_changed(core, child);
 		reconcile_pass(core, child);
@@ -45,7 +44,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 			child->grouped = true;
 			supervisor->n_grouped++;
 		}
-		if (node_is_pending(child) || child->brutal || child->unkillable)
+		if (node_is_pending(child) || stop_kills(child) || child->unkillable)
 			reconcile_queue(core, child);
 	}
 	supervisor->op = OP_STOP;
@@ -68,17 +67,13 @@ renew_child(struct core *core, struct node *child)
 	child->deleted = false;
 	child->attempts = 0;
 	child->was_ready = false;
-	child->manual = false;
 	pace_forget(core, child);
-	child->restart_pending = false;
-	child->restart_in_sequence = false;
-	child->automatic = false;
 	child->grouped = false;
-	child->down_as = STATE_STOPPED;
-	child->up =
-	    child->spec.enabled && !child->held && !child->removing && !child->kept_down;
+	goal_renew(child, child->spec.enabled && !child->held && !child->removing &&
+	                      !child->kept_down);
 	child->kept_down = false;
-	reconcile_set_state(core, child, child->up ? STATE_WAITING : STATE_STOPPED);
+	reconcile_set_state(core, child,
+	                    child->goal == GOAL_UP ? STATE_WAITING : STATE_STOPPED);
 }
 
 /* The children begin anew, in order, those that are enabled and not held. */
@@ -88,8 +83,8 @@ start_anew(struct core *core, struct node *supervisor)
 	supervisor->n_sequenced = 0;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		renew_child(core, child);
-		child->sequenced = child->up;
-		supervisor->n_sequenced += child->up;
+		child->sequenced = child->goal == GOAL_UP;
+		supervisor->n_sequenced += child->sequenced;
 	}
 	supervisor->op = OP_START;
 }
@@ -115,16 +110,14 @@ mark_all(struct core *core, struct node *supervisor)
 		child->grouped = false;
 		if (child->absent || child->removing || child->deleted)
 			continue;
-		child->restart_in_sequence = strategy_revives(child) && !child->kept_down;
+		goal_mark_for_sequence(child,
+		                       strategy_revives(child) && !child->kept_down);
 		child->kept_down = false;
-		child->manual = false;
+		goal_forget_command(child);
 		if (child->restart_in_sequence || node_is_down(child))
 			continue;
 		/* A temporary one is never started again (OTP O-20). */
-		if (child->up)
-			child->down_as = STATE_STOPPED;
-		child->up = false;
-		child->restart_pending = false;
+		goal_down(child);
 	}
 }
 
@@ -145,12 +138,9 @@ rejoin(struct core *core, struct node *supervisor)
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->absent || child->removing || child->deleted || child->grouped)
 			continue;
-		if (child->restart_in_sequence) {
-			child->up = true;
-			child->automatic = true;
-			child->delay_ms = 0;
-		}
-		if (!child->up)
+		if (child->restart_in_sequence)
+			goal_revive(child);
+		if (child->goal == GOAL_DOWN)
 			continue;
 		if (node_is_down(child) ||
 		    (child->restart_in_sequence && node_is_pending(child)))
@@ -167,8 +157,9 @@ wake_all(struct core *core, struct node *supervisor)
 	for (struct node *at = supervisor; at != NULL;
 	     at = node_next(core, supervisor, at)) {
 		/* The delay ended while no node below could be started. */
-		if (at != supervisor && at->state == STATE_BACKOFF && at->up &&
-		    !at->grouped && deadline_due(core, at, TIMER_STATE) == 0)
+		if (at != supervisor && at->state == STATE_BACKOFF &&
+		    at->goal != GOAL_DOWN && !at->grouped &&
+		    deadline_due(core, at, TIMER_STATE) == 0)
 			at->start_now = true;
 		reconcile_queue(core, at);
 		/* What ended meanwhile can be told now. */
@@ -219,9 +210,9 @@ children_group_due(struct turn *turn, struct node *supervisor)
 		if (!child->grouped)
 			continue;
 		child->grouped = false;
-		if (!child->up)
+		if (child->goal == GOAL_DOWN)
 			continue;
-		child->restart_pending = false;
+		goal_restart_is_due(child);
 		reconcile_set_state(core, child, STATE_WAITING);
 		put_in_sequence(supervisor, child);
 	}
@@ -266,7 +257,7 @@ group_is_down(struct turn *turn, struct node *supervisor)
 static void
 advance_stop(struct turn *turn, struct node *supervisor)
 {
-	bool parallel = supervisor->spec.stop_parallel || supervisor->hasty;
+	bool parallel = supervisor->spec.stop_parallel || stop_kills_children(supervisor);
 
 	while (supervisor->cursor != NONE) {
 		struct node *child = node_at(turn->core, supervisor->cursor);
@@ -290,7 +281,7 @@ advance_stop(struct turn *turn, struct node *supervisor)
 static bool
 is_to_go_down(const struct node *child)
 {
-	return child->restart_in_sequence && !child->restart_pending &&
+	return child->restart_in_sequence && child->goal != GOAL_RESTART &&
 	       node_is_live(child) && child->state != STATE_STOPPING;
 }
 
@@ -301,7 +292,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 		struct node *child = node_at(turn->core, supervisor->cursor);
 
 		/* One that is to stop only waits to be looked at. */
-		if (child->state == STATE_WAITING && !child->up)
+		if (child->state == STATE_WAITING && child->goal == GOAL_DOWN)
 			reconcile_pass(turn->core, child);
 		if (child->sequenced &&
 		    (child->state == STATE_WAITING || is_to_go_down(child))) {
@@ -312,7 +303,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 				return;
 			}
 			if (child->state != STATE_WAITING) {
-				child->restart_pending = true;
+				goal_take_turn(child);
 				down_bring(turn, child);
 				/* Gone at once, or later. */
 				continue;

@@ -42,31 +42,24 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	if (!node_is_live(node) || node->state == STATE_STOPPING)
 		suspend_clear(core, node);
 	/* A start after a final end, or after a stop, begins anew (DECISIONS 49). */
-	if (node_is_down(node) || !node->up)
+	if (node_is_down(node) || node->goal == GOAL_DOWN)
 		pace_renew(core, node);
 	if (node_is_down(node)) {
 		node->grouped = node->grouped || strategy_joins(core, node);
-		node->up = true;
-		node->manual = true;
-		node->automatic = false;
-		node->restart_pending = node->grouped;
+		goal_command(node);
 	} else if (node_is_pending(node)) {
-		node->up = true;
+		goal_up(node);
 		node->start_now = true;
 		/* Member of a group restart: its needs are checked when the group starts
 		 * it. */
 		if (node->grouped)
 			gate_leave(core, node);
 		hurry_group(turn, node);
-	} else if (!node->restart_pending &&
-	           (node->state == STATE_STOPPING || !node->up)) {
+	} else if (node->goal != GOAL_RESTART &&
+	           (node->state == STATE_STOPPING || node->goal == GOAL_DOWN)) {
 		/* Its stop has begun, or waits for its turn. */
-		node->up = true;
-		node->restart_pending = true;
-		node->manual = true;
-		node->automatic = false;
+		goal_restart(node, START_BY_COMMAND, 0);
 		node->gave_up = false;
-		node->delay_ms = 0;
 	} else if (node->state == STATE_STOPPING) {
 		node->delay_ms = 0;
 	}
@@ -102,9 +95,7 @@ cancel_group(struct turn *turn, struct node *node)
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!member->grouped)
 			continue;
-		member->up = false;
-		member->restart_pending = false;
-		member->down_as = STATE_STOPPED;
+		goal_down_as(member, STATE_STOPPED);
 		reconcile_queue(core, member);
 		/* A stopped member changes no state, so its waiters are told here. */
 		wait_state_changed(core, member);
@@ -127,12 +118,9 @@ command_want_down(struct turn *turn, struct node *node)
 {
 	cancel_group(turn, node);
 	node->kept_down = is_to_be_opened(turn->core, node);
-	if (node->up || node->restart_pending)
-		node->down_as = STATE_STOPPED;
-	node->up = false;
-	node->restart_pending = false;
+	goal_down(node);
+	goal_forget_command(node);
 	node->start_now = false;
-	node->manual = false;
 	node->gave_up = false;
 	/* What was to begin, here or below, may not do so now. */
 	turn->core->look_early = true;
@@ -158,14 +146,10 @@ on_restart(struct turn *turn, struct node *node, const struct event *event)
 	}
 	if (node_is_live(node)) {
 		suspend_clear(turn->core, node);
-		node->up = true;
-		node->restart_pending = true;
-		node->automatic = false;
-		node->manual = true;
-		node->resuming = false;
+		goal_end_resume(node);
+		goal_restart(node, START_BY_COMMAND, 0);
 		node->failing = false;
 		node->gave_up = false;
-		node->delay_ms = 0;
 	}
 	want_up(turn, node, event);
 }
@@ -194,7 +178,7 @@ on_reset(struct turn *turn, struct node *top, const struct event *event)
 		pace_renew(core, node);
 		window_clear(&node->intensity);
 		if (node->state == STATE_FAILED && !node->absent) {
-			node->down_as = STATE_STOPPED;
+			goal_forget_failure(node);
 			reconcile_set_state(core, node, STATE_STOPPED);
 		}
 	}
@@ -205,7 +189,7 @@ on_reset(struct turn *turn, struct node *top, const struct event *event)
 static void
 on_suspend(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (node_is_down(node) || !node->up) {
+	if (node_is_down(node) || node->goal == GOAL_DOWN) {
 		command_reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}

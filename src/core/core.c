@@ -306,7 +306,7 @@ on_state_due(struct turn *turn, struct node *node)
 
 	switch (node->state) {
 	case STATE_STARTING:
-		if (node->up && !node->restart_pending)
+		if (node->goal == GOAL_UP)
 			failure_handle(turn, node, &timeout, node);
 		break;
 	case STATE_STOPPING:
@@ -314,7 +314,7 @@ on_state_due(struct turn *turn, struct node *node)
 		break;
 	case STATE_BACKOFF:
 		/* Below a node that stops the child waits to be stopped. */
-		if (node->up && reconcile_takes_starts(turn->core, node))
+		if (node->goal != GOAL_DOWN && reconcile_takes_starts(turn->core, node))
 			gate_start(turn, node);
 		break;
 	case STATE_STOPPED:
@@ -395,12 +395,12 @@ shut_down(struct turn *turn, bool brutal)
 		return;
 	core->shutting_down = true;
 	if (brutal) {
-		root->brutal = true;
-	} else if (node_is_live(root) && root->up && !node_is_down(user)) {
+		goal_kill(root);
+	} else if (node_is_live(root) && root->goal != GOAL_DOWN && !node_is_down(user)) {
 		command_want_down(turn, user);
 		return;
 	}
-	root->up = false;
+	goal_down(root);
 	if (node_is_live(root))
 		reconcile_queue(core, root);
 	else
@@ -414,7 +414,7 @@ boot(struct core *core)
 
 	if (core->shutting_down || core->exited || node_is_live(root))
 		return;
-	root->up = true;
+	goal_up(root);
 	reconcile_queue(core, root);
 }
 

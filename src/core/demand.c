@@ -27,13 +27,8 @@ demand_stand_by(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	node->restart_pending = false;
-	node->automatic = false;
-	node->restart_in_sequence = false;
-	node->manual = false;
+	goal_stood_by(node);
 	node->start_now = false;
-	node->resuming = false;
-	node->brutal = false;
 	node->failing = false;
 	node->is_fresh = false;
 	suspend_decided(core, node);
@@ -52,12 +47,8 @@ static void
 retire(struct turn *turn, struct node *node, uint64_t delay_ms)
 {
 	node->demanded = false;
-	node->up = true;
-	node->restart_pending = true;
-	node->automatic = false;
-	node->manual = false;
-	node->resuming = false;
-	node->delay_ms = delay_ms;
+	goal_end_resume(node);
+	goal_restart(node, START_IN_TURN, delay_ms);
 	down_bring(turn, node);
 }
 

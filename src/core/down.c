@@ -16,7 +16,7 @@ user_ended(struct core *core, struct node *user)
 	if (!core->shutting_down)
 		core->exit_status = user->state == STATE_FAILED ? CORE_EXIT_GAVE_UP : 0;
 	core->shutting_down = true;
-	root->up = false;
+	goal_down(root);
 	reconcile_queue(core, root);
 }
 
@@ -35,11 +35,11 @@ down_terminated(struct turn *turn, struct node *node)
 	}
 	if (node->spec.keeps && node->started_ever)
 		turn_act(turn, ACTION_CLEAR, node)->is_final = true;
-	if (!node->up)
+	if (node->goal == GOAL_DOWN)
 		dynamic_settled(turn, node);
 	/* Its supervisor is told first (D-05). */
 	watch_ended(turn->core, node, was_started);
-	if (!node->up)
+	if (node->goal == GOAL_DOWN)
 		significant_ended(turn, node);
 }
 
@@ -49,19 +49,14 @@ down_settle(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	node->up = false;
-	node->restart_pending = false;
-	node->restart_in_sequence = false;
-	node->resuming = false;
+	goal_settled(node);
 	node->was_up = false;
 	node->failing = false;
 	/* A one-shot is ready once it is done. */
 	node->ready =
 	    node->ready && node->down_as == STATE_DONE && node->spec.ready == READY_EXIT;
-	node->manual = false;
 	node->start_now = false;
 	node->demanded = false;
-	node->brutal = false;
 	node->no_room = 0;
 	suspend_clear(core, node);
 	suspend_decided(core, node);
@@ -174,7 +169,7 @@ send_stop(struct turn *turn, struct node *node)
 	const struct spec *spec = &node->spec;
 	struct action *action;
 
-	if (node->brutal || spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL) {
+	if (stop_kills(node) || spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL) {
 		send_kill(turn, node);
 		return;
 	}
@@ -317,7 +312,7 @@ static void
 begin_stop(struct turn *turn, struct node *node)
 {
 	const bool has_hooks =
-	    node->spec.hooks != 0 && (node->ready || node->created) && !node->brutal;
+	    node->spec.hooks != 0 && (node->ready || node->created) && !stop_kills(node);
 
 	node->may_start_children = false;
 	/* Nodes below that were coming do not come now. */
@@ -330,8 +325,8 @@ begin_stop(struct turn *turn, struct node *node)
 	reconcile_set_state(turn->core, node, STATE_STOPPING);
 	(void)turn_report(turn, REPORT_STOPPING, node);
 	node->kill_sent = false;
-	node->hasty = node->brutal || (node_is_supervisor(node) &&
-	                               node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL);
+	goal_begin_stop(node, node_is_supervisor(node) &&
+	                          node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL);
 	if (node->hook_serial != 0) {
 		/* The start is not wanted any more. */
 		node->phase = PHASE_PRE_STOP;
@@ -350,15 +345,15 @@ down_wait_turn(struct core *core, struct node *node)
 {
 	reconcile_set_state(core, node, STATE_STOPPING);
 	node->phase = PHASE_TURN;
-	node->hasty = node->brutal;
+	goal_begin_stop(node, false);
 }
 
 static void
 hasten(struct turn *turn, struct node *node)
 {
 	hooks_kill(turn, node);
-	if (node_is_supervisor(node) && !node->hasty) {
-		node->hasty = true;
+	if (node_is_supervisor(node) && !stop_kills_children(node)) {
+		goal_kill_children(node);
 		if (node->phase == PHASE_DISMISS)
 			children_stop(turn, node);
 	}
@@ -370,7 +365,7 @@ hasten(struct turn *turn, struct node *node)
 void
 down_kill(struct turn *turn, struct node *node)
 {
-	node->brutal = true;
+	goal_kill(node);
 	if (node->state == STATE_STOPPING)
 		hasten(turn, node);
 }
@@ -386,7 +381,7 @@ down_overdue(struct turn *turn, struct node *node)
 		return;
 	}
 	/* Unless a stop of a supervisor above had the process killed already. */
-	if (is_process || !node->hasty)
+	if (is_process || !stop_kills_children(node))
 		(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
 	/* The children of a process have all the time that they need. */
 	if (is_process)

@@ -46,8 +46,7 @@ has_room(const struct core *core, const struct node *supervisor,
 static bool
 takes_children(const struct core *core, const struct node *node)
 {
-	if (!node_is_supervisor(node) || !node->children_started || !node->up ||
-	    node->restart_pending)
+	if (!node_is_supervisor(node) || !node->children_started || node->goal != GOAL_UP)
 		return false;
 	return node->may_start_children && reconcile_takes_starts(core, node);
 }
@@ -80,7 +79,7 @@ add_all(struct turn *turn, struct node *supervisor, const struct event *event)
 		return;
 	}
 	nodes[0]->is_fresh = true;
-	nodes[0]->manual = true;
+	goal_mark_command(nodes[0]);
 	wait_add(turn, nodes[0], event->token, WAIT_READY, true);
 }
 
@@ -173,10 +172,7 @@ dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
 	if (node->is_added) {
 		core_remove(core, node_ref(core, node), turn->now_ms);
 	} else {
-		if (node->up || node->restart_pending)
-			node->down_as = STATE_STOPPED;
-		node->up = false;
-		node->restart_pending = false;
+		goal_down(node);
 		node->deleted = true;
 		strategy_leave(core, node);
 		reconcile_queue(core, node);

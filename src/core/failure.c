@@ -107,9 +107,7 @@ remember(struct turn *turn, struct node *node, struct node *origin,
 static void
 stay_failed(struct node *node)
 {
-	node->up = false;
-	node->restart_pending = false;
-	node->down_as = STATE_FAILED;
+	goal_down_as(node, STATE_FAILED);
 }
 
 /* The supervisor is to fail once its children are stopped, in reverse. */
@@ -166,9 +164,10 @@ restart_survivors(struct turn *turn, struct node *origin, const struct node *top
 	struct core *core = turn->core;
 
 	for (struct node *at = origin; at != top; at = node_supervisor(core, at))
-		at->restart_in_sequence = at->up && !at->grouped &&
-		                          at->spec.restart != RESTART_TEMPORARY &&
-		                          node_keeps_children(node_supervisor(core, at));
+		goal_mark_for_sequence(
+		    at, at->goal != GOAL_DOWN && !at->grouped &&
+		            at->spec.restart != RESTART_TEMPORARY &&
+		            node_keeps_children(node_supervisor(core, at)));
 	if (!origin->restart_in_sequence)
 		stop_origin(turn, origin);
 	else if (is_finished(origin))
@@ -189,12 +188,7 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 	if (origin->spec.restart == RESTART_TEMPORARY)
 		return 0;
 	delay_ms = pace_delay(turn, origin, decision);
-	origin->up = true;
-	origin->restart_pending = true;
-	origin->automatic = false;
-	origin->restart_in_sequence = false;
-	origin->delay_ms = delay_ms;
-	origin->resuming = origin->ready && !origin->gave_up;
+	goal_resume(origin, origin->ready && !origin->gave_up, delay_ms);
 	/* A first attempt that failed counts as passed (DECISIONS 18). */
 	if (node_supervisor(turn->core, origin)->spec.strategy == STRATEGY_ONE_FOR_ONE)
 		reconcile_pass(turn->core, origin);
@@ -254,7 +248,7 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 		ret->reason = DECIDED_TEMPORARY;
 		return;
 	}
-	if (node->manual && cause_is_init(cause)) {
+	if (node->start_reason == START_BY_COMMAND && cause_is_init(cause)) {
 		ret->directive = DIRECTIVE_STOP;
 		ret->reason = DECIDED_MANUAL_START;
 		return;
@@ -281,7 +275,7 @@ static void
 freeze_others(struct core *core, struct node *node, struct node *origin,
               enum directive directive)
 {
-	if (directive == DIRECTIVE_RESUME && origin->restart_pending) {
+	if (directive == DIRECTIVE_RESUME && origin->goal == GOAL_RESTART) {
 		suspend_others(core, origin);
 		suspend_below(core, origin);
 	}
@@ -319,16 +313,16 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 		wait_failed(turn->core, node, cause);
 	switch (decision->directive) {
 	case DIRECTIVE_RESUME:
-		if (origin->restart_pending && node_is_down(origin))
+		if (origin->goal == GOAL_RESTART && node_is_down(origin))
 			down_come_back(turn, origin);
-		else if (origin->restart_pending)
+		else if (origin->goal == GOAL_RESTART)
 			down_bring(turn, origin);
 		else if (is_finished(origin))
 			stop_origin(turn, origin);
 		else if (origin->phase == PHASE_POST_START)
 			up_step(turn, origin);
 		/* The process lives on with a clean slate. */
-		if (!origin->restart_pending)
+		if (origin->goal != GOAL_RESTART)
 			origin->failing = false;
 		break;
 	case DIRECTIVE_RESTART:
@@ -383,7 +377,7 @@ merge_into_stop(struct turn *turn, struct node *node, struct node *origin,
                 const struct cause *cause)
 {
 	wait_failed(turn->core, origin, cause);
-	if (reconcile_is_doomed(turn->core, node) || !node->up)
+	if (reconcile_is_doomed(turn->core, node) || node->goal == GOAL_DOWN)
 		stop_origin(turn, origin);
 	else if (node != origin)
 		restart_survivors(turn, origin, node);
@@ -564,9 +558,7 @@ failure_normal_end(struct turn *turn, struct node *node)
 		return;
 	}
 	node->exited_by_itself = !failure_is_moot(turn, node);
-	node->up = false;
-	node->restart_pending = false;
-	node->down_as = STATE_DONE;
+	goal_down_as(node, STATE_DONE);
 	down_bring(turn, node);
 }
 

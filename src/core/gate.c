@@ -66,9 +66,8 @@ needs_of(const struct core *core, const struct node *node)
 static bool
 is_as_far(const struct node *node, enum need need)
 {
-	const bool is_up =
-	    node->up && !node->restart_pending &&
-	    (node->state == STATE_STARTING || node->state == STATE_RUNNING);
+	const bool is_up = node->goal == GOAL_UP && (node->state == STATE_STARTING ||
+	                                             node->state == STATE_RUNNING);
 
 	/* An on-demand actor on standby counts as ready. */
 	if (node->on_standby)
@@ -523,9 +522,11 @@ gate_check(const struct core *core)
 		if (!node->used || !node->is_blocked)
 			continue;
 		blocked++;
-		if (node->state != STATE_WAITING || (node->grouped && node->up))
+		if (node->state != STATE_WAITING ||
+		    (node->grouped && node->goal != GOAL_DOWN))
 			return "an actor is held up by its needs and is not waiting";
-		if (node->up && !node->queued && gate_is_next(core, node) &&
+		if (node->goal != GOAL_DOWN && !node->queued &&
+		    gate_is_next(core, node) &&
 		    first_unmet(core, node) == node->spec.n_needs)
 			return "an actor waits although all its needs are met";
 	}

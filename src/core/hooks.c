@@ -128,7 +128,7 @@ hooks_run(struct turn *turn, struct node *node, enum hook hook)
 	struct action *action;
 
 	ASSERT(node->hook_serial == 0);
-	if ((node->spec.hooks >> hook & 1) == 0 || node->brutal)
+	if ((node->spec.hooks >> hook & 1) == 0 || stop_kills(node))
 		return false;
 	core->hook_serial += core->hook_serial == UINT32_MAX ? 2 : 1;
 	node->hook_serial = core->hook_serial;

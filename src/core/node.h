@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* node.h - inside the decision room: the tree as one block, and a turn over it.
  *
- * A node has a goal (`up`, `restart_pending`), which failures, commands and reloads
- * change, and a state, which advance() in reconcile.c moves there.  Links are slots; NONE
- * ends a list.
+ * goal.h says what is wanted of a node.  Links are slots; NONE ends a list.
  */
 #ifndef CORE_NODE_H
 #define CORE_NODE_H
 
 #include "base/rng.h"
 #include "core/core.h"
+#include "core/goal.h"
 #include "core/pace.h"
 #include "core/window.h"
 
@@ -88,19 +87,17 @@ struct node {
 	uint32_t needs_at; /* so are its needs */
 
 	/* goal */
-	bool up;
-	bool restart_pending; /* down first, then up again */
-	bool automatic;       /* the restart is by policy: counted in `restarts` */
+	enum goal goal;
+	enum start_reason start_reason;
+	enum stop_how stop_how;
+	enum node_state down_as;
 	bool held;
 	bool resuming; /* the restart is a resume: its children are left alone */
 	bool restart_in_sequence; /* when its turn comes in the supervisor's start */
-	bool manual;   /* started by hand: a failed start is final */
 	bool start_now;    /* do not wait for the backoff */
 	bool kept_down;    /* stopped while its supervisor came up: not started with it */
-	bool brutal;       /* whatever it takes, at once */
 	bool demanded;     /* it starts on demand, and is needed */
 	uint64_t delay_ms; /* before it comes up again */
-	enum node_state down_as;
 
 	/* state */
 	enum node_state state;
@@ -180,7 +177,6 @@ struct node {
 	bool children_started; /* its children were started, and not stopped with it since
 	                        */
 	bool may_start_children; /* and may start: everything before them is done */
-	bool hasty;     /* the rest of them is killed */
 	enum operation op;
 	uint32_t cursor;
 	uint32_t n_live;    /* children starting, running or stopping */
@@ -418,23 +414,36 @@ node_is_down(const struct node *node)
 static inline bool
 node_is_leaving(const struct node *node)
 {
-	return !node->up || node->restart_pending || node->grouped ||
-	       node->restart_in_sequence;
+	return node->goal != GOAL_UP || node->grouped || node->restart_in_sequence;
 }
 
 /* It was to be added at run time, and is not: it failed before it was ready. */
 static inline bool
 node_is_refused(const struct node *node)
 {
-	return node->is_fresh && node->failing && !node->up;
+	return node->is_fresh && node->failing && node->goal == GOAL_DOWN;
 }
 
 /* When it is down it is to come up again. */
 static inline bool
 node_comes_back(const struct node *node)
 {
-	return node->up && !node->removing &&
-	       (node->restart_pending || node->restart_in_sequence);
+	return node->goal != GOAL_DOWN && !node->removing &&
+	       (node->goal == GOAL_RESTART || node->restart_in_sequence);
+}
+
+/* Whatever is left of it is to be killed. */
+static inline bool
+stop_kills(const struct node *node)
+{
+	return node->stop_how == STOP_KILL || node->stop_how == STOP_KILL_ORDERED;
+}
+
+/* Its children are killed, in parallel, and not stopped in order. */
+static inline bool
+stop_kills_children(const struct node *node)
+{
+	return node->stop_how == STOP_KILL || node->stop_how == STOP_KILL_CHILDREN;
 }
 
 /* It may have children. */

@@ -149,8 +149,7 @@ pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *ca
 	/* This was no attempt: a failure of the next may still be a failure of the first
 	 * start. */
 	node->attempts--;
-	node->restart_pending = true;
-	node->automatic = false;
+	goal_retry(node);
 	/* As any first attempt that failed (DECISIONS 18). */
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE)
 		reconcile_pass(turn->core, node);

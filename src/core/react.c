@@ -24,7 +24,7 @@ can_take(const struct core *core, const struct node *node, const struct watch *w
 	bool runs = (node->state == STATE_STARTING || node->state == STATE_RUNNING) &&
 	            !node_is_leaving(node);
 
-	if (!node->up || node->removing || (!waits && !runs) ||
+	if (node->goal == GOAL_DOWN || node->removing || (!waits && !runs) ||
 	    !reconcile_takes_starts(core, node))
 		return false;
 	switch (watch->reaction) {
@@ -60,12 +60,9 @@ restart(struct turn *turn, struct node *node, bool confirmed)
 		command_want_down(turn, node);
 		return;
 	}
-	node->up = true;
-	node->restart_pending = true;
-	node->automatic = true;
-	node->manual = false;
-	node->delay_ms =
-	    delayed ? pace_delay(turn, node, &none) : pace_delay_floor(turn, node);
+	goal_restart(node, START_BY_POLICY,
+	             delayed ? pace_delay(turn, node, &none)
+	                     : pace_delay_floor(turn, node));
 	reconcile_queue(turn->core, node);
 }
 

@@ -114,7 +114,7 @@ reconcile_takes_starts(const struct core *core, const struct node *node)
 	if (core->shutting_down && node_slot(core, node) == CORE_USER)
 		return false;
 	for (; above != NULL; above = node_parent(core, above))
-		if (!above->may_start_children || !above->up || above->restart_pending)
+		if (!above->may_start_children || above->goal != GOAL_UP)
 			return false;
 	return true;
 }
@@ -129,9 +129,9 @@ reconcile_is_doomed(const struct core *core, const struct node *node)
 	const struct node *above = node_parent(core, node);
 
 	for (; above != NULL; above = node_parent(core, above)) {
-		if (above->may_start_children && above->up && !above->restart_pending)
+		if (above->may_start_children && above->goal == GOAL_UP)
 			continue;
-		if (!above->up || !above->children_started)
+		if (above->goal == GOAL_DOWN || !above->children_started)
 			return true;
 		/* A supervisor that has gone further has kept its children already. */
 		if ((above->may_start_children || above->phase == PHASE_PRE_STOP) &&
@@ -158,7 +158,7 @@ advance_down(struct turn *turn, struct node *node)
 			queue_children(turn->core, node);
 		return;
 	}
-	if (node->up && !node->grouped && !node->absent &&
+	if (node->goal != GOAL_DOWN && !node->grouped && !node->absent &&
 	    reconcile_takes_starts(turn->core, node))
 		gate_start(turn, node);
 }
@@ -175,7 +175,7 @@ may_start_now(const struct node *node)
 static void
 advance_pending(struct turn *turn, struct node *node)
 {
-	if (!node->up || node->removing) {
+	if (node->goal == GOAL_DOWN || node->removing) {
 		if (!node->children_started) {
 			down_settle(turn, node);
 			return;
@@ -192,10 +192,10 @@ advance_pending(struct turn *turn, struct node *node)
 static void
 advance_live(struct turn *turn, struct node *node)
 {
-	bool wants_down = !node->up || node->restart_pending;
+	bool wants_down = node->goal != GOAL_UP;
 
 	if (node->state == STATE_STOPPING) {
-		if (node->brutal)
+		if (stop_kills(node))
 			down_kill(turn, node);
 		if (node->unkillable && !node_comes_back(node))
 			unkillable_leave(turn, node);

@@ -15,7 +15,8 @@ is_one_active(const struct core *core, const struct node *supervisor)
 {
 	CHILDREN_FOREACH (core, supervisor, child)
 		if (child->spec.significant && !child->absent &&
-		    (node_is_live(child) || node_is_pending(child) || child->up))
+		    (node_is_live(child) || node_is_pending(child) ||
+		     child->goal != GOAL_DOWN))
 			return true;
 	return false;
 }
@@ -75,9 +76,7 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 	} else if (supervisor->spec.when_empty == WHEN_EMPTY_STOP) {
 		supervisor->has_failure = true;
 		supervisor->failure = leader->failure;
-		supervisor->up = false;
-		supervisor->restart_pending = false;
-		supervisor->down_as = STATE_FAILED;
+		goal_down_as(supervisor, STATE_FAILED);
 		down_bring(turn, supervisor);
 	}
 }

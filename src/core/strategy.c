@@ -42,15 +42,15 @@ join_group(struct turn *turn, struct node *supervisor, struct node *member)
 {
 	reconcile_pass(turn->core, member);
 	member->start_now = false;
-	member->restart_in_sequence = false;
-	member->resuming = false;
+	goal_leave_sequence(member);
 	member->on_standby = false;
-	if (!member->up && node_is_pending(member) && member->children_started)
+	if (member->goal == GOAL_DOWN && node_is_pending(member) &&
+	    member->children_started)
 		down_wait_turn(turn->core, member);
 	if (!member->grouped && node_is_live(member))
 		supervisor->n_grouped++;
 	member->grouped = true;
-	if (member->up && node_is_pending(member)) {
+	if (member->goal != GOAL_DOWN && node_is_pending(member)) {
 		/* Its own delay is over: the group's counts. */
 		reconcile_set_state(turn->core, member,
 		                    down_pending_state(turn->core, member));
@@ -70,7 +70,7 @@ others_wait(const struct core *core, const struct node *node)
 	if (supervisor->group_delay_ms == DURATION_INFINITE)
 		return false;
 	CHILDREN_FOREACH (core, supervisor, member)
-		if (member->grouped && member->up &&
+		if (member->grouped && member->goal != GOAL_DOWN &&
 		    !strategy_in_scope(core, node, member))
 			return true;
 	return false;
@@ -104,13 +104,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	struct core *core = turn->core;
 	struct node *supervisor = node_supervisor(core, node);
 
-	node->up = true;
-	node->restart_pending = true;
-	node->automatic = true;
-	node->manual = false;
-	node->restart_in_sequence = false;
-	node->resuming = false;
-	node->delay_ms = delay_ms;
+	goal_restart_by_policy(node, delay_ms);
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
 		/* A first attempt that failed counts as passed (DECISIONS 18). */
 		reconcile_pass(core, node);
@@ -126,16 +120,10 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 		if (!strategy_in_scope(core, node, member))
 			continue;
 		if (strategy_revives(member)) {
-			member->up = true;
-			member->restart_pending = true;
-			member->automatic = true;
-			member->manual = false;
+			goal_restart_by_policy(member, member->delay_ms);
 			member->gave_up = member == node && member->gave_up;
 		} else {
-			if (member->up)
-				member->down_as = STATE_STOPPED;
-			member->up = false;
-			member->restart_pending = false;
+			goal_down(member);
 			wait_state_changed(core, member);
 			if (node_is_down(member))
 				continue;
@@ -150,7 +138,7 @@ static bool
 group_is_awaited(const struct core *core, const struct node *supervisor)
 {
 	CHILDREN_FOREACH (core, supervisor, member)
-		if (member->grouped && member->up)
+		if (member->grouped && member->goal != GOAL_DOWN)
 			return true;
 	return false;
 }
@@ -176,10 +164,7 @@ strategy_stop(struct turn *turn, struct node *node)
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
-		if (member != node && (member->up || member->restart_pending))
-			member->down_as = STATE_STOPPED;
-		member->up = false;
-		member->restart_pending = false;
+		goal_down(member);
 		if (member != node)
 			member->gave_up = false;
 		/* A stopped member changes no state, so its waiters are told here. */

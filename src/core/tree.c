@@ -360,12 +360,11 @@ void
 node_join(struct core *core, struct node *supervisor, struct node *node)
 {
 	if (supervisor->children_started) {
-		node->up = node->spec.enabled;
-		if (strategy_joins(core, node)) {
-			/* A group is on its way down: it comes up together with it. */
+		/* A group is on its way down: it comes up together with it. */
+		if (strategy_joins(core, node))
 			node->grouped = true;
-			node->restart_pending = node->up;
-		} else if (node->up && supervisor->op == OP_START) {
+		goal_join(node);
+		if (node->goal == GOAL_UP && supervisor->op == OP_START) {
 			/* In a sequence the node waits for its elder siblings. */
 			reconcile_set_state(core, node, STATE_WAITING);
 			node->sequenced = true;
@@ -482,10 +481,7 @@ core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 	core->now_ms = now_ms;
 	dynamic_remove(core, top);
 	core->look_early = true;
-	if (top->up || top->restart_pending)
-		top->down_as = STATE_STOPPED;
-	top->up = false;
-	top->restart_pending = false;
+	goal_down(top);
 	strategy_leave(core, top);
 }
 
@@ -543,11 +539,7 @@ core_restart(struct core *core, struct ref ref, uint64_t now_ms)
 		return;
 	if (node_is_down(node))
 		node->grouped = node->grouped || strategy_joins(core, node);
-	node->up = true;
-	node->restart_pending = node_is_live(node) || node->grouped;
-	node->automatic = false;
-	node->resuming = false;
-	node->delay_ms = 0;
+	goal_reload(node, node_is_live(node));
 	node->start_now = true;
 	node->short_lives = 0;
 	reconcile_queue(core, node);

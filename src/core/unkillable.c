@@ -110,7 +110,7 @@ unkillable_gone(struct turn *turn, struct node *node)
 	/* Of an actor that has not begun nothing terminates. */
 	if (node->started)
 		down_terminated(turn, node);
-	else if (!node->up)
+	else if (node->goal == GOAL_DOWN)
 		dynamic_settled(turn, node);
 	gate_state_changed(core, node);
 	node->start_now = node_is_pending(node);
@@ -118,7 +118,8 @@ unkillable_gone(struct turn *turn, struct node *node)
 	reconcile_queue_parent(core, node);
 	/* Nodes above may have waited for this process to disappear. */
 	for (struct node *at = node; at->parent != NONE; at = node_supervisor(core, at)) {
-		if (at != node && node_is_down(at) && !at->up && !at->absent)
+		if (at != node && node_is_down(at) && at->goal == GOAL_DOWN &&
+		    !at->absent)
 			dynamic_settled(turn, at);
 		wait_state_changed(core, at);
 	}

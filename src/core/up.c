@@ -19,24 +19,19 @@ up_start(struct turn *turn, struct node *node)
 	/* A stop of before is forgotten now that their supervisor begins anew. */
 	CHILDREN_FOREACH (core, node, child)
 		child->kept_down = false;
-	node->restarts += node->automatic;
+	node->restarts += node->start_reason == START_BY_POLICY;
 	node->started = true;
 	node->started_ever = true;
-	node->automatic = false;
-	node->restart_pending = false;
-	node->restart_in_sequence = false;
+	goal_started(node);
 	node->start_now = false;
 	node->demanded = true;
 	if (node->spec.keeps && !node->resuming)
 		(void)turn_act(turn, ACTION_CLEAR, node);
-	node->brutal = false;
-	node->hasty = false;
 	node->ready = false;
 	node->created = false;
 	node->gave_up = false;
 	node->retired = false;
 	node->exited_by_itself = false;
-	node->down_as = STATE_STOPPED;
 	node->attempts++;
 	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
 	/* What a supervisor counted is lost when it starts anew (OTP O-31). */
@@ -90,9 +85,9 @@ be_ready(struct turn *turn, struct node *node)
 	node->ready = true;
 	node->was_ready = true;
 	node->was_up = true;
-	node->manual = false;
+	goal_forget_command(node);
 	node->is_fresh = false;
-	node->resuming = false;
+	goal_end_resume(node);
 	node->failing = false;
 	suspend_decided(core, node);
 	if (node_has_process(node) && !node->main_alive) {

@@ -190,12 +190,40 @@ check_children(const struct core *core, const struct node *node)
 	return NULL;
 }
 
+/* What goal.h says that cannot be; a core that was found in memory may hold any value. */
+static const char *
+check_goal(const struct node *node)
+{
+	if (node->goal > GOAL_RESTART || node->stop_how > STOP_KILL ||
+	    node->start_reason > START_BY_COMMAND || node->state >= NODE_STATE_MAX ||
+	    node->phase > PHASE_POST_STOP || node->op > OP_START)
+		return "a goal or a state that there is none of";
+	if (node->down_as != STATE_STOPPED && node->down_as != STATE_DONE &&
+	    node->down_as != STATE_FAILED)
+		return "an actor that is to be down in a state in which it is not";
+	if (node->held && node->goal != GOAL_DOWN)
+		return "a held actor that is wanted";
+	if (node_is_down(node) && node->goal == GOAL_RESTART && !node->grouped)
+		return "a restart of an actor that is down, and in no group";
+	if (node_is_down(node) && (node->restart_in_sequence || node->resuming))
+		return "a restart in a sequence, or a resume, of an actor that is down";
+	if (node->state == STATE_STOPPING && node->goal == GOAL_UP && !node->gave_up &&
+	    !node->restart_in_sequence)
+		return "an actor that stops although it is wanted";
+	if (node->resuming && node->start_reason == START_BY_COMMAND)
+		return "a resume by command";
+	return NULL;
+}
+
 static const char *
 check_node(const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
 	bool live = node_is_live(node);
+	const char *wrong = check_goal(node);
 
+	if (wrong != NULL)
+		return wrong;
 	if (!node_is_supervisor(node) && node->n_children > 0)
 		return "a worker with children";
 	if (node->alive && !live && !node->unkillable)
@@ -228,7 +256,7 @@ check_node(const struct core *core, const struct node *node)
 		return "an actor that is being added and is there already";
 	if (node->sequenced && parent != NULL && parent->op == OP_NONE)
 		return "a child waits in a sequence while its supervisor is at rest";
-	if (node->suspends > 0 && node_is_down(node) && !node->up)
+	if (node->suspends > 0 && node_is_down(node) && node->goal == GOAL_DOWN)
 		return "an actor that is down and suspended";
 	if (node->own_failure && (node_is_down(node) || (node->state == STATE_RUNNING &&
 	                                                 !node_is_leaving(node))))

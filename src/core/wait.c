@@ -73,20 +73,20 @@ static int
 judge(const struct core *core, const struct waiter *waiter, const struct node *node)
 {
 	bool down = node_is_down(node);
-	bool settled = down && !node->up;
+	bool settled = down && node->goal == GOAL_DOWN;
 
 	switch (waiter->wait_for) {
 	case WAIT_READY:
 		/* It starts when its last process is gone, and that may be never. */
 		if (waiter->command && node->unkillable)
 			return -1;
-		if (node->state == STATE_RUNNING && node->ready && node->up &&
-		    !node->restart_pending)
+		if (node->state == STATE_RUNNING && node->ready &&
+		    node->goal != GOAL_DOWN && node->goal != GOAL_RESTART)
 			return 1;
 		if (node->state == STATE_DONE && node->spec.ready == READY_EXIT)
 			return 1;
 		/* Unless it was told to start anyway. */
-		if (node->on_standby && !node->demanded && node->up)
+		if (node->on_standby && !node->demanded && node->goal != GOAL_DOWN)
 			return 1;
 		if (waiter->command)
 			return settled ? -1 : 0;
@@ -97,7 +97,7 @@ judge(const struct core *core, const struct waiter *waiter, const struct node *n
 		if (settled)
 			return 1;
 		/* A later command wanted it up again. */
-		return waiter->command && node->up ? -1 : 0;
+		return waiter->command && node->goal != GOAL_DOWN ? -1 : 0;
 	case WAIT_FAILED:
 		if (settled && node->state == STATE_FAILED)
 			return 1;

@@ -246,14 +246,15 @@ watch_is_coming(const struct core *core, const struct node *node)
 {
 	const struct node *above;
 
-	for (; !node->up; node = above) {
+	for (; node->goal == GOAL_DOWN; node = above) {
 		if (!node->spec.enabled || node->held || node->removing)
 			return false;
 		above = node_parent(core, node);
 		if (above == NULL)
 			return false;
-		if (above->up && node_is_live(above))
-			return above->restart_pending || is_about_to_open(above, node);
+		if (above->goal != GOAL_DOWN && node_is_live(above))
+			return above->goal == GOAL_RESTART ||
+			       is_about_to_open(above, node);
 	}
 	return true;
 }

@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 11
+#define LEDGER_VERSION 12
 
 struct ledger;
 

@@ -6,7 +6,7 @@
 set -eu
 src=${top_srcdir:-.}/src
 
-echo 1..3
+echo 1..4
 files=$(cd "$src" && find . -name '*.[ch]' | sed 's|^\./||' | LC_ALL=C sort)
 
 verdict() { # number, name, what was found
@@ -83,3 +83,12 @@ END {
 			print file[i] ":" line[i] ": core/pure.h must be included last"
 }' $files)
 verdict 3 "every file of the core includes core/pure.h last" "$found"
+
+# What is wanted of a node has a single writer; core/goal.h is the table of it.
+# shellcheck disable=SC2086
+found=$(cd "$src" && awk '
+FILENAME ~ /^core\/.*\.c$/ && FILENAME != "core/goal.c" &&
+/->(goal|start_reason|stop_how|down_as|resuming|restart_in_sequence) = / {
+	print FILENAME ":" FNR ": only core/goal.c may change " $1
+}' $files)
+verdict 4 "what is wanted of a node is changed only by core/goal.c" "$found"

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: ISC */
+/* goal.h - what is wanted of a node: read by all of the core, changed only by goal.c.
+ *
+ * A node has a goal, which failures, commands and reloads set, and a state, which
+ * reconcile.c moves there, one step at each look.  The total state is a combination:
+ *
+ *	goal     down (STOPPED, DONE, FAILED)   pending (WAITING, BACKOFF)
+ *	DOWN     stays down                     down at once, as `down_as`
+ *	UP       starts, if its supervisor      starts when its turn, need, demand or
+ *	         takes starts                   delay has come
+ *	RESTART  a member of a group: starts    the same, as what was to go down is down
+ *	         together with it
+ *
+ *	goal     STARTING, RUNNING, SUSPENDED   STOPPING
+ *	DOWN     begins to stop                 goes on, and is then down as `down_as`
+ *	UP       goes on                        does not occur, but below a supervisor
+ *that gave up and still stops its children RESTART  begins to stop                 goes
+ *on, and is then pending
+ *
+ * A member of a group (`grouped`) takes the step of STARTING and RUNNING in the order of
+ * the group.  A node to be restarted in its supervisor's sequence (`restart_in_sequence`)
+ * has the goal UP until its turn has come.
+ */
+#ifndef CORE_GOAL_H
+#define CORE_GOAL_H
+
+#include "core/core.h"
+
+struct node;
+
+enum goal {
+	GOAL_DOWN,
+	GOAL_UP,
+	GOAL_RESTART, /* down first, then up again */
+};
+
+/*
+ * How a node is stopped.  An order to kill is carried out when the node is looked at: a
+ * supervisor stops its children anew then.
+ */
+enum stop_how {
+	STOP_IN_ORDER,
+	STOP_KILL_CHILDREN, /* the children are killed at once, and in parallel */
+	STOP_KILL_ORDERED,  /* all that is left of it is to be killed */
+	STOP_KILL,          /* … and so its children were told */
+};
+
+/* Why a node is started. */
+enum start_reason {
+	START_IN_TURN,
+	START_BY_POLICY,  /* a restart that is counted in `restarts` */
+	START_BY_COMMAND, /* a failed start is final */
+};
+
+void goal_up(struct node *node);
+void goal_command(struct node *node);
+void goal_join(struct node *node);
+void goal_renew(struct node *node, bool is_wanted);
+void goal_down(struct node *node);
+void goal_down_as(struct node *node, enum node_state down_as);
+void goal_settled(struct node *node);
+void goal_forget_failure(struct node *node);
+void goal_restart(struct node *node, enum start_reason reason, uint64_t delay_ms);
+void goal_restart_by_policy(struct node *node, uint64_t delay_ms);
+void goal_retry(struct node *node);
+void goal_resume(struct node *node, bool keeps_all, uint64_t delay_ms);
+void goal_end_resume(struct node *node);
+void goal_reload(struct node *node, bool is_live);
+void goal_mark_for_sequence(struct node *node, bool is_marked);
+void goal_revive(struct node *node);
+void goal_take_turn(struct node *node);
+void goal_leave_sequence(struct node *node);
+void goal_restart_is_due(struct node *node);
+void goal_started(struct node *node);
+void goal_stood_by(struct node *node);
+void goal_mark_command(struct node *node);
+void goal_forget_command(struct node *node);
+void goal_kill(struct node *node);
+void goal_kill_children(struct node *node);
+void goal_begin_stop(struct node *node, bool kills_children);
+
+#endif
