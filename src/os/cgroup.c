@@ -375,7 +375,6 @@ cgroup_root_open(struct cgroup_root *root, struct err *err)
 		err_set(err, -r, "make cgroup %s", root->path);
 		goto fail;
 	}
-	root->has_kill = faccessat(root->fd, "cgroup.kill", F_OK, 0) == 0;
 	if (!root->is_created) {
 		kill_leftovers(root, ".");
 		kill_leftovers(root, LIMITED);
@@ -441,7 +440,6 @@ cgroup_root_adopt(struct cgroup_root *root, int take_fd, struct err *err)
 		cgroup_root_init(root);
 		return r;
 	}
-	root->has_kill = faccessat(root->fd, "cgroup.kill", F_OK, 0) == 0;
 	if (faccessat(root->fd, LIMITED, F_OK, 0) == 0)
 		(void)cgroup_root_limit(root);
 	return 0;

@@ -31,7 +31,6 @@ struct cgroup_root {
 	char name[CGROUP_PATH_MAX]; /* the same as /proc/PID/cgroup writes it */
 	int fd;                     /* its directory of actors, locked, or -1 */
 	int watch_fd;               /* readable when a watched leaf changed, or -1 */
-	bool has_kill;              /* cgroup.kill exists (Linux 5.14) */
 	bool is_created;            /* path is "supd-PID", ours to remove */
 	bool is_moved;              /* supd moved into path/supd */
 	bool is_inner;              /* the parent had moved already: cgroup_enter() */

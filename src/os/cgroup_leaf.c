@@ -17,14 +17,13 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The way from the directory of actors to that of those with limits. */
 #define LIMITED     "../limited/"
 #define LIMITED_LEN (sizeof(LIMITED) - 1)
 
-enum { HASH_DIGITS = 16, FREEZE_TRIES = 100, KILL_TRIES = 3 };
+enum { HASH_DIGITS = 16 };
 
 #define LEAF_PATH_MAX (CGROUP_PATH_MAX + CGROUP_LEAF_MAX + 16)
 #define LEAF_FILE_MAX (CGROUP_LEAF_MAX + 16)
@@ -283,24 +282,16 @@ static int
 signal_one(pid_t pid, void *arg)
 {
 	struct signalling *s = arg;
-	int r;
-#ifdef SYS_pidfd_open
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int r;
 
 	if (fd < 0 && errno == ESRCH)
 		return 0;
-#else
-	int fd = -1;
-#endif
 	/* The pidfd was opened first: if the pid is in the leaf now, the pidfd means that
 	 * process. */
 	if (cgroup_leaf_has(s->root, s->leaf, pid)) {
-#ifdef SYS_pidfd_send_signal
-		if (fd >= 0)
-			r = (int)syscall(SYS_pidfd_send_signal, fd, s->signo, NULL, 0);
-		else
-#endif
-			r = kill(pid, s->signo);
+		r = fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, s->signo, NULL, 0)
+		            : kill(pid, s->signo);
 		if (r == 0)
 			s->count++;
 		else if (errno != ESRCH)
@@ -342,50 +333,20 @@ cgroup_leaf_freeze(const struct cgroup_root *root, const char *leaf, bool freeze
 	return r == -ENODEV || r == -ENOENT ? 0 : r;
 }
 
-/* Freeze the leaf, to stop all forking.  Waits a tenth of a second at most. */
-static void
-freeze(const struct cgroup_root *root, const char *leaf)
-{
-	const struct timespec a_millisecond = {.tv_nsec = 1000000};
-	char name[LEAF_FILE_MAX], buf[128];
-
-	if (cgroup_leaf_freeze(root, leaf, true) < 0)
-		return;
-	file_name(leaf, "cgroup.events", name);
-	for (int i = 0; i < FREEZE_TRIES; i++) {
-		if (cgroup_read(root->fd, name, buf, sizeof(buf)) < 0 ||
-		    strstr(buf, "frozen 1") != NULL)
-			return;
-		(void)nanosleep(&a_millisecond, NULL);
-	}
-}
-
 /*
- * Kill everything in it, however it forks: by cgroup.kill, or before Linux 5.14 by
- * freezing it first.  They are dying when this returns; ask until it is not populated.
- * Returns 0 or -errno.
+ * Kill everything in it, however it forks.  The processes are dying when this returns;
+ * ask until it is not populated.  Returns 0 or -errno.
  */
 int
 cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf)
 {
 	char name[LEAF_FILE_MAX];
-	int r = 0;
+	int r;
 
-	if (root->has_kill) {
-		file_name(leaf, "cgroup.kill", name);
-		r = cgroup_write(root->fd, name, "1");
-		/* cgroup.kill passes over a process after the end of its first thread. */
-		if (r == 0)
-			r = cgroup_leaf_signal(root, leaf, SIGKILL);
-		if (r != -EOPNOTSUPP)
-			return r >= 0 || r == -ENODEV || r == -ENOENT ? 0 : r;
-	}
-	for (int i = 0; i < KILL_TRIES; i++) {
-		freeze(root, leaf);
+	file_name(leaf, "cgroup.kill", name);
+	r = cgroup_write(root->fd, name, "1");
+	/* cgroup.kill passes over a process after the end of its first thread. */
+	if (r == 0)
 		r = cgroup_leaf_signal(root, leaf, SIGKILL);
-		(void)cgroup_leaf_freeze(root, leaf, false);
-		if (r <= 0)
-			break;
-	}
-	return r < 0 ? r : 0;
+	return r >= 0 || r == -ENODEV || r == -ENOENT ? 0 : r;
 }

@@ -36,22 +36,13 @@ fd_open_standard(void)
 }
 
 /*
- * Close every descriptor from `first` on: what a careless parent left open.  Called first,
- * when none is ours.
+ * Close every descriptor from `first` on: what a careless parent left open.  Called
+ * first, when none is ours.
  */
 void
 fd_close_strangers(int first)
 {
-	struct rlimit limit;
-
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, first, ~0U, 0) == 0)
-		return;
-#endif
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > 65536)
-		limit.rlim_cur = 65536;
-	for (int fd = first; fd < (int)limit.rlim_cur; fd++)
-		(void)close(fd);
+	(void)close_range((unsigned int)first, ~0U, 0);
 }
 
 /*

@@ -464,24 +464,16 @@ static int
 signal_one(const struct swept *swept, int signo)
 {
 	struct proc_stat line;
-	int r = 0;
-#ifdef SYS_pidfd_open
 	int fd = (int)syscall(SYS_pidfd_open, swept->pid, 0);
+	int r = 0;
 
 	if (fd < 0 && errno == ESRCH)
 		return 0;
-#else
-	int fd = -1;
-#endif
 	/* What is true now stays true of the pidfd. */
 	if (proc_stat_read(swept->pid, &line) < 0 || line.start != swept->start)
 		goto out;
-#ifdef SYS_pidfd_send_signal
-	if (fd >= 0)
-		r = (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0);
-	else
-#endif
-		r = kill(swept->pid, signo);
+	r = fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0)
+	            : kill(swept->pid, signo);
 	r = r < 0 && errno != ESRCH ? -errno : r == 0;
 out:
 	if (fd >= 0)

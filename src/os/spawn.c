@@ -241,8 +241,7 @@ os_spawn_init(struct spawner *spawner, struct err *err)
 	spawner->is_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 	spawner->has_clone3 = os_clone3_exists();
 	spawner->has_kcmp = has_our_memory(getpid()) == 1;
-	spawner->has_close_range = spawn_close_range_exists();
-	if (spawner->has_clone3 && spawner->has_close_range)
+	if (spawner->has_clone3)
 		fill_window(spawner);
 	return 0;
 fail:
@@ -382,7 +381,6 @@ os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result
 	    .parent_uid = spawner->uid,
 	    .root_fd = -1,
 	    .null_fd = spawner->null_fd,
-	    .has_close_range = spawner->has_close_range,
 	    .exec_fd = -1,
 	    .lives = 1,
 	};

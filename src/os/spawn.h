@@ -105,7 +105,6 @@ struct spawner {
 	int child_oom;           /* … and of children without a value of their own */
 	bool has_kcmp;           /* the kernel tells whether a process has our memory */
 	bool has_clone3;
-	bool has_close_range;
 	bool is_dumpable; /* we are, and stay it */
 };
 

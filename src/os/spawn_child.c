@@ -51,26 +51,6 @@ spawn_signal_is_ignored(int signo)
 	       now.handler == SIG_IGN;
 }
 
-static int
-close_range_from(int low, unsigned int flags)
-{
-#ifdef SYS_close_range
-	return (int)syscall(SYS_close_range, low, ~0U, flags);
-#else
-	(void)low;
-	(void)flags;
-	errno = ENOSYS;
-	return -1;
-#endif
-}
-
-/* Linux 5.9, and not filtered out: tried where nothing is open. */
-bool
-spawn_close_range_exists(void)
-{
-	return close_range_from(INT_MAX, CLOSE_RANGE_UNSHARE) == 0;
-}
-
 /* Note the step that begins, which may take long: if it takes too long, this step has
  * failed.
  */
@@ -142,18 +122,6 @@ stage_own(struct spawn_child *child)
 	return 0;
 }
 
-/* Without close_range: ours are all close-on-exec, so this is about strangers. */
-static void
-close_each_from(int low)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > 65536)
-		limit.rlim_cur = 65536;
-	for (int fd = low; fd < (int)limit.rlim_cur; fd++)
-		(void)close(fd);
-}
-
 /* Have the descriptors that were asked for, in their places, and no others. */
 static int
 arrange_fds(struct spawn_child *child)
@@ -163,7 +131,7 @@ arrange_fds(struct spawn_child *child)
 
 	/* Until this is done, nothing may touch a descriptor: they are the parent's. */
 	if (child->is_shared) {
-		if (close_range_from(child->keep, CLOSE_RANGE_UNSHARE) < 0)
+		if (close_range((unsigned int)child->keep, ~0U, CLOSE_RANGE_UNSHARE) < 0)
 			return -1;
 	} else if (stage_own(child) < 0) {
 		return -1;
@@ -183,9 +151,7 @@ arrange_fds(struct spawn_child *child)
 		if (child->exec_fd != n && dup3(child->exec_fd, n, O_CLOEXEC) < 0)
 			return -1;
 	}
-	if (!child->has_close_range || close_range_from(rest, 0) < 0)
-		close_each_from(rest);
-	return 0;
+	return close_range((unsigned int)rest, ~0U, 0);
 }
 
 static void

@@ -22,7 +22,6 @@ struct spawn_child {
 	uid_t parent_uid;
 	int root_fd; /* the parent's root, for a child with another one; else -1 */
 	int null_fd;
-	bool has_close_range;
 	bool is_shared;  /* the table of descriptors is the parent's; they are staged */
 	bool is_joining; /* the child has to enter its cgroup by itself */
 	uint64_t patience_ms; /* the parent waits so long for `lives` to be 0 */
@@ -58,6 +57,5 @@ void spawn_priorities(const struct spawn_child *child);
 void spawn_before_ids(const struct spawn_child *child);
 void spawn_after_ids(const struct spawn_child *child);
 bool spawn_signal_is_ignored(int signo);
-bool spawn_close_range_exists(void);
 
 #endif

@@ -396,7 +396,6 @@ def test_every_error_has_its_status_and_a_sentence():
         (Error("LimitReached", name="a", limit=5), 1, "the limit of 5 is reached"),
         (Error("Timeout", name="a", state="starting"), 124,
          "timed out while it is starting"),
-        (Error("Unsupported", what="start"), 1, "not supported by this version of supd"),
         (Error("org.varlink.service.PermissionDenied"), 5, "permission denied"),
         (Error("org.varlink.service.InvalidParameter", parameter="names"), 2,
          "does not accept this 'names'"),
@@ -410,7 +409,7 @@ def test_every_error_has_its_status_and_a_sentence():
 
 def test_errors_without_parameters_do_no_harm():
     for name in ("NoSuchActor", "InvalidState", "StartFailed", "LimitReached", "Timeout",
-                 "ConfigInvalid", "SlowConsumer", "Unsupported"):
+                 "ConfigInvalid", "SlowConsumer"):
         message = b'{"error":"io.supd.Control.' + name.encode() + b'"}\0'
         def body(s):
             result = supctl(s, "start", "a")

@@ -197,22 +197,6 @@ START_TEST(in_a_cgroup_nothing_survives_a_kill)
 }
 END_TEST
 
-START_TEST(without_cgroup_kill_the_cgroup_is_frozen_and_killed)
-{
-	struct containment c;
-	struct spawn_result child;
-
-	if (root.fd < 0)
-		return;
-	root.has_kill = false;
-	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.cgroup.2"), 0);
-	start(&c, modes[_i], &child);
-	kill_all(&c);
-	ck_assert_int_eq(containment_close(&c, &root), 0);
-	close_result(&child);
-}
-END_TEST
-
 START_TEST(what_is_never_long_the_same_process_is_never_taken_for_gone)
 {
 	struct containment c;
@@ -635,8 +619,6 @@ main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(tcase, in_a_session_nothing_survives_a_kill, 0, n_modes);
 	tcase_add_loop_test(tcase, in_a_cgroup_nothing_survives_a_kill, 0, n_modes);
-	tcase_add_loop_test(tcase, without_cgroup_kill_the_cgroup_is_frozen_and_killed, 0,
-	                    n_modes);
 	tcase_add_test(tcase,
 	               what_is_never_long_the_same_process_is_never_taken_for_gone);
 	tcase_add_test(tcase, what_the_main_process_left_is_seen_after_its_own_end);

@@ -523,11 +523,6 @@ START_TEST(where_clone3_is_refused_the_same_child_comes_out)
 	HAS(text, "fds 0 1 2 3");
 	HAS(text, "SigIgn:\t0000000000000000");
 	HAS(text, "leader 1");
-	spawner.has_close_range = false;
-	ck_assert_int_eq(dup2(2, 150), 150);
-	run_probe(&spawn, fds, text, sizeof(text));
-	HAS(text, "fds 0 1 2 3");
-	(void)close(150);
 	spawn.file = "/nowhere";
 	assert_fails(&spawn, ENOENT, "exec");
 }

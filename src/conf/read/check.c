@@ -191,9 +191,8 @@ refuse_stranger(struct reader *reader, const struct node *name,
 	}
 	strbuf_init(&all, MESSAGE_MAX / 2);
 	for (size_t i = 0; i < table->n_keys; i++)
-		if (table->keys[i].type != NULL)
-			strbuf_addf(&all, "%s%s", all.len > 0 ? ", " : "",
-			            table->keys[i].name);
+		strbuf_addf(&all, "%s%s", all.len > 0 ? ", " : "",
+		            table->keys[i].name);
 	reader_error(reader, name, trail, "unknown key `%.100s`; there are: %s",
 	             name->text, strbuf_str(&all));
 	strbuf_done(&all);

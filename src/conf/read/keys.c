@@ -204,8 +204,7 @@ keys_make(struct reader *reader, const struct node *map, const struct schema_typ
 	for (size_t i = 0; i < view->table->n_keys; i++) {
 		const struct schema_key *key = &view->table->keys[i];
 
-		if (key->type != NULL && !key->is_structure &&
-		    (key->where & view->where) != 0)
+		if (!key->is_structure && (key->where & view->where) != 0)
 			add_key(&collection, key, node_get(map, key->name));
 	}
 	actor->keys = arena_alloc(reader->keep, collection.n, sizeof(*actor->keys));

@@ -89,7 +89,7 @@ struct schema_type {
 
 struct schema_key {
 	const char *name;
-	const struct schema_type *type; /* NULL: not built */
+	const struct schema_type *type;
 	const char *fallback;           /* the default as JSON; NULL: none */
 	const char *text;               /* what it means, one sentence */
 	enum conf_effect effect;

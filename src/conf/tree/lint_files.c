@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,36 +25,12 @@
 
 enum found { FOUND_NOTHING, FOUND_NOT_EXECUTABLE, FOUND_PROGRAM };
 
-/* Linux 5.6, and the same everywhere. */
-#ifndef SYS_openat2
-#define SYS_openat2 437
-#endif
-#define IN_ROOT 0x10
-struct how {
-	uint64_t flags;
-	uint64_t mode;
-	uint64_t resolve;
-};
-
-/* What is below a directory where openat2(2) is refused: what a link means is not told.
- */
-static int
-stat_without_links(int top, const char *path, struct stat *ret)
-{
-	int r = fstatat(top, path + strspn(path, "/"), ret, AT_SYMLINK_NOFOLLOW);
-
-	if (r == 0 && S_ISLNK(ret->st_mode)) {
-		errno = ENOSYS;
-		return -1;
-	}
-	return r;
-}
-
 /* As stat(2), but the root is this directory, also of links; NULL: the root of all. */
 static int
 stat_below(const char *root, const char *path, struct stat *ret)
 {
-	const struct how how = {.flags = O_PATH | O_CLOEXEC, .resolve = IN_ROOT};
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+	                             .resolve = RESOLVE_IN_ROOT};
 	int top = -1;
 	int fd = -1;
 	int r;
@@ -64,8 +41,6 @@ stat_below(const char *root, const char *path, struct stat *ret)
 	if (top >= 0)
 		fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
 	r = fd >= 0 ? fstat(fd, ret) : -1;
-	if (top >= 0 && fd < 0 && (errno == ENOSYS || errno == EPERM))
-		r = stat_without_links(top, path, ret);
 	if (fd >= 0)
 		(void)close(fd);
 	if (top >= 0)
@@ -79,7 +54,7 @@ look_at(const char *root, const char *path)
 	struct stat stat_buf;
 
 	if (stat_below(root, path, &stat_buf) < 0)
-		return errno == ENOSYS || errno == EACCES ? FOUND_PROGRAM : FOUND_NOTHING;
+		return errno == EACCES ? FOUND_PROGRAM : FOUND_NOTHING;
 	if (!S_ISREG(stat_buf.st_mode) || (stat_buf.st_mode & 0111) == 0)
 		return FOUND_NOT_EXECUTABLE;
 	return FOUND_PROGRAM;

@@ -183,8 +183,7 @@ static bool
 has_properties(const struct schema_type *type)
 {
 	for (size_t i = 0; type->table != NULL && i < type->table->n_keys; i++)
-		if (type->table->keys[i].type != NULL &&
-		    (type->table->keys[i].where & type->where) != 0)
+		if ((type->table->keys[i].where & type->where) != 0)
 			return true;
 	return false;
 }

@@ -40,7 +40,7 @@ const char *verb_nearest(const char *name);
 void verb_print_list(struct strbuf *sb);
 void verb_print_help(struct strbuf *sb, const struct verb *verb);
 
-/* verb_status.c, verb_show.c, verb_tree.c */
+/* verb_status.c, verb_tree.c */
 int verb_status(struct ctl *ctl, char **names, uint32_t n);
 int verb_list(struct ctl *ctl, char **names, uint32_t n);
 int verb_tree(struct ctl *ctl, char **names, uint32_t n);

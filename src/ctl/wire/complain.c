@@ -251,14 +251,6 @@ say_slow(const struct ctl *ctl, const char *name, const json_t *parameters)
 }
 
 static void
-say_unsupported(const struct ctl *ctl, const char *name, const json_t *parameters)
-{
-	complain(ctl, name[0] != '\0' ? name : NULL,
-	         "not supported by this version of supd: %s",
-	         text_of(parameters, "what"));
-}
-
-static void
 say_denied(const struct ctl *ctl, const char *name, const json_t *parameters)
 {
 	(void)parameters;
@@ -319,7 +311,6 @@ static const struct refusal refusals[] = {
     {"io.supd.Control.Timeout", CTL_TIMED_OUT, say_timeout},
     {"io.supd.Control.SlowConsumer", CTL_FAILED, say_slow},
     {"io.supd.Control.OutcomeUnknown", CTL_FAILED, say_unknown_outcome},
-    {"io.supd.Control.Unsupported", CTL_FAILED, say_unsupported},
     {"org.varlink.service.PermissionDenied", CTL_DENIED, say_denied},
     {"org.varlink.service.InvalidParameter", CTL_USAGE, say_bad_parameter},
     {"org.varlink.service.MethodNotFound", CTL_FAILED, say_unknown_method},

@@ -74,7 +74,7 @@ static const struct method service_methods[] = {
 	{.name = NULL},
 };
 
-/* All of the interface: what has no handler answers Unsupported. */
+/* All of the interface. */
 static const struct method control_methods[] = {
 	{"Status", ACCESS_OBSERVE, false, status_params, handle_status},
 	{"Start", ACCESS_CONTROL, false, start_params, handle_start},
@@ -178,11 +178,6 @@ call_dispatch(struct conn *conn)
 	}
 	if (method->needs_more && !message->more) {
 		reply_error(conn, SERVICE_INTERFACE ".ExpectedMore", NULL);
-		return;
-	}
-	if (method->handle == NULL) {
-		reply_error(conn, CONTROL_INTERFACE ".Unsupported",
-		            json_pack("{s:s}", "what", method->name));
 		return;
 	}
 	wrong = params_check(method->params, message->parameters);

@@ -118,7 +118,7 @@ struct method {
 	enum access access;
 	bool needs_more;
 	const struct param *params;
-	void (*handle)(struct conn *conn); /* NULL: not in this version */
+	void (*handle)(struct conn *conn);
 };
 
 /* An actor that a call waits for. */

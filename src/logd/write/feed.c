@@ -14,7 +14,6 @@
 
 #define HEAD offsetof(struct feed_message, text)
 
-const char *const feed_names[] = {FEED_MAP(AS_NAME)};
 const char *const feed_stream_names[] = {FEED_STREAM_MAP(AS_NAME)};
 
 /* Both ends of a new feed: [0] for the guardian, [1] for the log process.  0, -errno. */

@@ -102,7 +102,6 @@ struct feed_message {
 	char text[FEED_TEXT_MAX];
 };
 
-extern const char *const feed_names[];
 extern const char *const feed_stream_names[];
 
 int feed_pair(int ret_fds[2]);
