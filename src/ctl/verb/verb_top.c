@@ -7,229 +7,21 @@
 #include "ctl/text/actor.h"
 #include "ctl/text/screen.h"
 #include "ctl/text/table.h"
+#include "ctl/verb/top_rows.h"
 #include "ctl/verb/verb.h"
 
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define REFRESH_MS 1000
-/* How long supd may take to answer, without --timeout. */
-#define ANSWER_MS 10000
-#define ROWS_MAX  (1024 * 1024)
 /* On the page: the width of everything behind the path, and the lines around the rows. */
 #define FIGURES_WIDTH 57
 #define PATH_MIN      8
 #define LINES_AROUND  3
 
-enum sort_key { SORT_CPU, SORT_MEMORY, SORT_RESTARTS, SORT_UPTIME, SORT_PATH, SORT_MAX };
 static const char *const sort_names[SORT_MAX] = {"cpu", "memory", "restarts", "uptime",
                                                  "path"};
-
-struct row {
-	uint32_t path; /* in texts, as the state */
-	uint32_t state;
-	uint32_t order; /* as supd told them */
-	bool is_supervisor;
-	int64_t pid;
-	int64_t cpu_usec;  /* -1: not known, as for the others */
-	int64_t cpu_milli; /* of one processor, in thousandths */
-	int64_t memory;
-	int64_t processes;
-	int64_t uptime_ms;
-	int64_t restarts;
-};
-
-/* The figures of all actors at one moment. */
-struct look {
-	struct strbuf texts;
-	struct row *rows;
-	size_t n;
-	size_t cap;
-	uint64_t at_ms;
-	bool failed;
-};
-
-struct top {
-	struct ctl *ctl;
-	enum sort_key sort;
-	struct look now;
-	struct look before; /* in the order of the pids */
-	uint32_t running;
-	uint32_t failed;
-	size_t first; /* row on the page */
-};
-
-/* ---- to look ----------------------------------------------------------------------- */
-
-static void
-look_done(struct look *look)
-{
-	strbuf_done(&look->texts);
-	free(look->rows);
-	*look = (struct look){0};
-}
-
-static uint32_t
-keep_text(struct look *look, struct span text)
-{
-	const uint32_t at = (uint32_t)look->texts.len;
-
-	print_span(&look->texts, text);
-	strbuf_add(&look->texts, "", 1);
-	return at;
-}
-
-static const char *
-text_at(const struct look *look, uint32_t at)
-{
-	return look->texts.data + at;
-}
-
-static bool
-has_room(struct look *look)
-{
-	const size_t cap = look->cap == 0 ? 64 : 2 * look->cap;
-	struct row *rows;
-
-	if (look->n < look->cap)
-		return true;
-	rows = cap > ROWS_MAX ? NULL : realloc(look->rows, cap * sizeof(*rows));
-	if (rows == NULL)
-		return false;
-	look->rows = rows;
-	look->cap = cap;
-	return true;
-}
-
-static int
-compare_pids(const void *a, const void *b)
-{
-	const struct row *left = a, *right = b;
-
-	return left->pid < right->pid ? -1 : left->pid > right->pid;
-}
-
-/* Of the same process: what it took since the last look; else since it was started. */
-static int64_t
-share_of_time(const struct top *top, const struct row *row)
-{
-	const struct look *before = &top->before;
-	const struct row *same =
-	    before->n == 0 || row->pid <= 0
-	        ? NULL
-	        : bsearch(row, before->rows, before->n, sizeof(*row), compare_pids);
-	int64_t usec = row->cpu_usec, ms = row->uptime_ms;
-
-	if (row->cpu_usec < 0)
-		return -1;
-	if (same != NULL && same->cpu_usec >= 0 && same->cpu_usec <= row->cpu_usec) {
-		usec -= same->cpu_usec;
-		ms = (int64_t)(top->now.at_ms - before->at_ms);
-	}
-	/* Microseconds in milliseconds are thousandths. */
-	return ms > 0 ? usec / ms : 0;
-}
-
-static void
-on_actor_seen(void *user, const struct actor_view *actor)
-{
-	struct top *top = user;
-	struct look *seen = &top->now;
-	struct row *row;
-
-	if (top->ctl->options.json) {
-		ctl_array_add(top->ctl, actor->raw);
-		return;
-	}
-	if (!has_room(seen)) {
-		seen->failed = true;
-		return;
-	}
-	row = &seen->rows[seen->n];
-	*row = (struct row){
-	    .path = keep_text(seen, actor->path),
-	    .state = keep_text(seen, actor->state),
-	    .order = (uint32_t)seen->n,
-	    .is_supervisor = actor_is_supervisor(actor),
-	    .pid = actor->pid,
-	    .cpu_usec = actor->has_resources ? actor->resources.cpu_usec : -1,
-	    .memory = actor->has_resources ? actor->resources.memory_bytes : -1,
-	    .processes = actor->has_resources ? actor->resources.processes : -1,
-	    .uptime_ms = actor->uptime_ms,
-	    .restarts = actor->restarts,
-	};
-	row->cpu_milli = share_of_time(top, row);
-	top->running += span_is(actor->state, "running");
-	top->failed += span_is(actor->state, "failed");
-	seen->n++;
-}
-
-/* The greatest first, unknown values last; equal rows stay in the order of supd's reply.
- */
-static int
-compare_rows(const void *a, const void *b, void *user)
-{
-	const struct top *top = user;
-	const struct row *left = a, *right = b;
-	int64_t l = 0, r = 0;
-
-	switch (top->sort) {
-	case SORT_CPU:
-		l = left->cpu_milli;
-		r = right->cpu_milli;
-		break;
-	case SORT_MEMORY:
-		l = left->memory;
-		r = right->memory;
-		break;
-	case SORT_RESTARTS:
-		l = left->restarts;
-		r = right->restarts;
-		break;
-	case SORT_UPTIME:
-		l = left->uptime_ms;
-		r = right->uptime_ms;
-		break;
-	case SORT_PATH:
-	case SORT_MAX:
-		break;
-	}
-	if (l != r)
-		return l > r ? -1 : 1;
-	return left->order < right->order ? -1 : left->order > right->order;
-}
-
-/* Look at all actors; what was seen last is what was before. */
-static int
-look(struct top *top)
-{
-	int status;
-
-	look_done(&top->before);
-	top->before = top->now;
-	if (top->before.n > 0)
-		qsort(top->before.rows, top->before.n, sizeof(*top->before.rows),
-		      compare_pids);
-	top->now = (struct look){.at_ms = client_now_ms()};
-	strbuf_init(&top->now.texts, OUT_BYTES_MAX);
-	top->running = top->failed = 0;
-	if (top->ctl->options.timeout_ms == CLIENT_FOREVER)
-		top->ctl->client.deadline_ms = client_now_ms() + ANSWER_MS;
-	status = actors_status(top->ctl, NULL, true, on_actor_seen, top);
-	if (status == 0 && (top->now.failed || top->now.texts.failed))
-		status = ctl_no_memory(top->ctl);
-	return status;
-}
-
-static void
-sort_rows(struct top *top)
-{
-	if (top->now.n > 0)
-		qsort_r(top->now.rows, top->now.n, sizeof(*top->now.rows), compare_rows,
-		        top);
-}
 
 /* ---- to show ----------------------------------------------------------------------- */
 
@@ -277,15 +69,15 @@ static const char *const titles[COLUMNS] = {"ACTOR",  "STATE", "PID",    "CPU",
 static const uint32_t widths[COLUMNS] = {0, 9, 8, 7, 8, 6, 8, 9};
 
 static void
-add_cell(struct strbuf *sb, const struct look *seen, const struct row *row,
+add_cell(struct strbuf *sb, const struct snapshot *seen, const struct row *row,
          uint32_t column)
 {
 	switch (column) {
 	case 0:
-		strbuf_adds(sb, text_at(seen, row->path));
+		strbuf_adds(sb, snapshot_text(seen, row->path));
 		break;
 	case 1:
-		strbuf_adds(sb, text_at(seen, row->state));
+		strbuf_adds(sb, snapshot_text(seen, row->state));
 		break;
 	case 2:
 		add_number(sb, row->pid > 0 ? row->pid : -1);
@@ -309,9 +101,9 @@ add_cell(struct strbuf *sb, const struct look *seen, const struct row *row,
 }
 
 static enum colour
-colour_of(const struct look *seen, const struct row *row)
+colour_of(const struct snapshot *seen, const struct row *row)
 {
-	const char *state = text_at(seen, row->state);
+	const char *state = snapshot_text(seen, row->state);
 
 	return actor_state_colour((struct span){state, strlen(state)});
 }
@@ -361,7 +153,7 @@ draw_row(struct top *top, const struct row *row, size_t path_room)
 {
 	struct out *out = &top->ctl->out;
 
-	draw_path(out, text_at(&top->now, row->path), path_room);
+	draw_path(out, snapshot_text(&top->now, row->path), path_room);
 	for (uint32_t column = 1; column < COLUMNS; column++) {
 		struct strbuf cell;
 
@@ -453,7 +245,7 @@ take_key(struct top *top, int key)
 		if (key != sort_keys[i])
 			continue;
 		top->sort = (enum sort_key)i;
-		sort_rows(top);
+		top_sort(top);
 		top->first = 0;
 	}
 	if (key == 'j')
@@ -479,8 +271,8 @@ stay(struct top *top)
 		const uint64_t next_ms = client_now_ms() + REFRESH_MS;
 		int key = SCREEN_RESIZED;
 
-		status = look(top);
-		sort_rows(top);
+		status = top_look(top);
+		top_sort(top);
 		while (goes_on && status == 0 && key != SCREEN_TIME) {
 			draw(top, &screen);
 			key = screen_wait(&screen, next_ms);
@@ -506,11 +298,11 @@ print_times(struct top *top, int64_t times)
 		}
 		if (ctl->options.json)
 			ctl_array_begin(ctl);
-		status = look(top);
+		status = top_look(top);
 		if (ctl->options.json) {
 			ctl_array_end(ctl);
 		} else if (status == 0) {
-			sort_rows(top);
+			top_sort(top);
 			status = print_plain(top);
 		}
 	}
@@ -556,7 +348,7 @@ verb_top(struct ctl *ctl, char **names, uint32_t n)
 		status = stay(&top);
 	else if (status == 0)
 		status = print_times(&top, times);
-	look_done(&top.now);
-	look_done(&top.before);
+	snapshot_done(&top.now);
+	snapshot_done(&top.before);
 	return status;
 }

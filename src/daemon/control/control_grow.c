@@ -1,32 +1,25 @@
 /* SPDX-License-Identifier: ISC */
-/* control_grow.c - methods that make the tree larger and smaller: Add, Delete, Scale. */
+/* control_grow.c - methods that make the tree larger and smaller: Add, Delete. */
 #include "config.h"
 
-#include "daemon/reload/additions.h"
 #include "daemon/control/control_private.h"
-#include "daemon/state/glob.h"
+#include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
+#include "daemon/report/config_errors.h"
+#include "daemon/state/glob.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
-#include "daemon/report/config_errors.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SCALE_MAX CONTROL_WAITERS_MAX
-
 /* ---- who is meant ----------------------------------------------------------------- */
 
-static enum node_state
-state_of(const struct shell *shell, struct ref ref, struct node_view *ret)
-{
-	core_view(shell->core, ref, shell->now_ms, ret);
-	return ret->state;
-}
-
-static void
-reply_state(struct conn *conn, const char *name, const char *state, const char *message)
+/* InvalidState of an actor that need not exist. */
+void
+grow_reply_state(struct conn *conn, const char *name, const char *state,
+                 const char *message)
 {
 	reply_error(
 	    conn, CONTROL_INTERFACE ".InvalidState",
@@ -34,12 +27,12 @@ reply_state(struct conn *conn, const char *name, const char *state, const char *
 }
 
 /* Nothing of this is done by a supd on its way out. */
-static bool
-refuses(struct conn *conn, const char *name)
+bool
+grow_refuses(struct conn *conn, const char *name)
 {
 	if (!conn->control->shell->shutting_down)
 		return false;
-	reply_state(conn, name, "stopping", "supd is shutting down");
+	grow_reply_state(conn, name, "stopping", "supd is shutting down");
 	return true;
 }
 
@@ -68,7 +61,7 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 	if (!found)
 		return false;
 	*ret = list->at[0];
-	(void)state_of(shell, *ret, &view);
+	core_view(shell->core, *ret, shell->now_ms, &view);
 	if (list->n == 1 && view.kind != NODE_WORKER &&
 	    !system_has(actors_get(&shell->actors, *ret)))
 		return true;
@@ -78,8 +71,9 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 	return false;
 }
 
-static char *
-path_below(const struct shell *shell, struct ref parent, const char *name)
+/* The path of a child of this name; the caller's; NULL without memory. */
+char *
+grow_path(const struct shell *shell, struct ref parent, const char *name)
 {
 	struct strbuf sb;
 
@@ -90,7 +84,7 @@ path_below(const struct shell *shell, struct ref parent, const char *name)
 
 /* Is the name taken?  Then an error is replied (OTP's already_started and _present). */
 static bool
-is_taken(struct conn *conn, const char *path)
+reply_if_taken(struct conn *conn, const char *path)
 {
 	const struct shell *shell = conn->control->shell;
 	struct ref ref = actors_find(&shell->actors, path);
@@ -98,10 +92,9 @@ is_taken(struct conn *conn, const char *path)
 	bool is_up = true;
 
 	if (core_valid(shell->core, ref)) {
-		enum node_state state = state_of(shell, ref, &view);
-
-		is_up = state == STATE_STARTING || state == STATE_RUNNING ||
-		        state == STATE_SUSPENDED;
+		core_view(shell->core, ref, shell->now_ms, &view);
+		is_up = view.state == STATE_STARTING || view.state == STATE_RUNNING ||
+		        view.state == STATE_SUSPENDED;
 	} else if (!additions_has_posted(shell, path)) {
 		return false;
 	}
@@ -112,8 +105,9 @@ is_taken(struct conn *conn, const char *path)
 	return true;
 }
 
-static void
-command_event_at(struct conn *conn, const char *path, const char *verb)
+/* Put the command into the stream, for a path that need not exist. */
+void
+grow_event(struct conn *conn, const char *path, const char *verb)
 {
 	struct events *events = &conn->control->shell->events;
 	const struct event_head head = {.event = "command", .path = path};
@@ -128,8 +122,8 @@ command_event_at(struct conn *conn, const char *path, const char *verb)
 /* ---- what is wrong, in the words of the interface --------------------------------- */
 
 /* What became of an actor that was to be added. */
-static void
-reply_not_added(struct conn *conn, const struct target *target)
+void
+grow_reply_not_added(struct conn *conn, const struct target *target)
 {
 	const struct shell *shell = conn->control->shell;
 	const struct actor *above = actors_get(&shell->actors, target->ref);
@@ -154,16 +148,16 @@ reply_not_deleted(struct conn *conn, const struct target *target)
 	if (target->result != REPLY_INVALID_STATE)
 		reply_target_error(conn, target);
 	else
-		reply_state(conn, shell_path(shell, target->ref),
-		            is_pending ? "restarting" : "running",
-		            "stop the actor first, then delete it");
+		grow_reply_state(conn, shell_path(shell, target->ref),
+		                 is_pending ? "restarting" : "running",
+		                 "stop the actor first, then delete it");
 }
 
 /* ---- more of them ----------------------------------------------------------------- */
 
 /* True if an actor, or replicas, of this path exist. */
 static bool
-is_somebody(const struct shell *shell, const struct conf *added, const char *path)
+exists_somewhere(const struct shell *shell, const struct conf *added, const char *path)
 {
 	const struct ref ref = actors_find(&shell->actors, path);
 
@@ -179,7 +173,7 @@ check_needs(const struct shell *shell, const struct conf *added, struct err *err
 		const struct conf_actor *actor = &added->actors[i];
 
 		for (uint32_t k = 0; k < actor->spec.n_needs; k++) {
-			if (is_somebody(shell, added, actor->needs[k].path))
+			if (exists_somewhere(shell, added, actor->needs[k].path))
 				continue;
 			err_set(err, 0, "%s needs %s, and there is no such actor",
 			        actor->path, actor->needs[k].path);
@@ -190,8 +184,8 @@ check_needs(const struct shell *shell, const struct conf *added, struct err *err
 }
 
 /* Compose an actor and have it ready for the core; NULL: an error was replied. */
-static struct grown *
-prepare(struct conn *conn, struct ref parent, const struct conf_addition *addition)
+struct grown *
+grow_prepare(struct conn *conn, struct ref parent, const struct conf_addition *addition)
 {
 	struct shell *shell = conn->control->shell;
 	struct conf_reports reports;
@@ -212,9 +206,9 @@ prepare(struct conn *conn, struct ref parent, const struct conf_addition *additi
 	return grown;
 }
 
-static void
-post_addition(struct conn *conn, size_t target, struct ref parent,
-              const struct grown *grown)
+/* Post what was prepared; the call waits for it as its target of this number. */
+void
+grow_post(struct conn *conn, size_t target, struct ref parent, const struct grown *grown)
 {
 	const struct event event = {
 	    .kind = EVENT_ADD, .ref = parent, .addition_id = grown->id};
@@ -270,7 +264,7 @@ static void
 add_one(struct conn *conn, struct ref parent, const char *name)
 {
 	struct shell *shell = conn->control->shell;
-	char *path = path_below(shell, parent, name);
+	char *path = grow_path(shell, parent, name);
 	const char **with = list_with(conn);
 	char **command = list_command(conn);
 	struct grown *grown;
@@ -278,8 +272,8 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 	conn->call.base_path = path;
 	if (path == NULL || with == NULL || command == NULL) {
 		reply_limit(conn, name, 0);
-	} else if (!token_resumes(conn, reply_added, reply_not_added) &&
-	           !is_taken(conn, path) && wait_prepare(conn, 1)) {
+	} else if (!token_resumes(conn, reply_added, grow_reply_not_added) &&
+	           !reply_if_taken(conn, path) && wait_prepare(conn, 1)) {
 		const struct conf_addition addition = {
 		    .parent = shell_path(shell, parent),
 		    .name = name,
@@ -288,14 +282,14 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 		    .command = command[0] != NULL ? command : NULL,
 		};
 
-		grown = prepare(conn, parent, &addition);
+		grown = grow_prepare(conn, parent, &addition);
 		if (grown != NULL) {
 			conn->call.finish = reply_added;
-			conn->call.fail = reply_not_added;
+			conn->call.fail = grow_reply_not_added;
 			conn->call.state = CALL_TARGETS;
 			token_keep(conn);
-			command_event_at(conn, path, "add");
-			post_addition(conn, 0, parent, grown);
+			grow_event(conn, path, "add");
+			grow_post(conn, 0, parent, grown);
 		}
 	}
 	free(command);
@@ -317,7 +311,7 @@ handle_add(struct conn *conn)
 		reply_invalid_parameter(conn, use != NULL ? "command" : "use");
 	else if (use == NULL && json_object_size(param_object(conn, "with")) > 0)
 		reply_invalid_parameter(conn, "with");
-	else if (!refuses(conn, name) && find_supervisor(conn, name, &parent))
+	else if (!grow_refuses(conn, name) && find_supervisor(conn, name, &parent))
 		add_one(conn, parent, glob_last_name(name));
 }
 
@@ -334,16 +328,17 @@ handle_delete(struct conn *conn)
 	struct node_view view;
 
 	/* Afterwards it is gone. */
-	if (token_resumes(conn, reply_empty, reply_not_deleted) || refuses(conn, name) ||
-	    !call_resolve_name(conn, name, list))
+	if (token_resumes(conn, reply_empty, reply_not_deleted) ||
+	    grow_refuses(conn, name) || !call_resolve_name(conn, name, list))
 		return;
 	if (list->n > 1) {
-		reply_state(conn, name, "template",
-		            "the name stands for several replicas: delete one of them, or scale");
+		grow_reply_state(
+		    conn, name, "template",
+		    "the name stands for several replicas: delete one of them, or scale");
 		return;
 	}
 	event.ref = list->at[0];
-	(void)state_of(shell, event.ref, &view);
+	core_view(shell->core, event.ref, shell->now_ms, &view);
 	if (view.depth < 2 || system_has(actors_get(&shell->actors, event.ref))) {
 		reply_invalid_state(conn, event.ref, "it is part of supd itself");
 		return;
@@ -356,228 +351,4 @@ handle_delete(struct conn *conn)
 	token_keep(conn);
 	command_event(conn, event.ref, "delete");
 	wait_post(conn, 0, &event);
-}
-
-/* ---- so many of them -------------------------------------------------------------- */
-
-/* The replicas of a base name below a supervisor. */
-struct replicas {
-	struct ref parent;
-	char *path;       /* of the base */
-	const char *base; /* its last part */
-	uint32_t wanted;
-	bool *is_there; /* by number - 1, as far as they are wanted */
-	struct ref
-	    *surplus; /* in the order of their start: they go in the reverse of it */
-	size_t n_surplus;
-	size_t cap_surplus;
-	uint32_t n_missing;
-};
-
-static void
-replicas_done(struct replicas *replicas)
-{
-	free(replicas->path);
-	free(replicas->is_there);
-	free(replicas->surplus);
-}
-
-/* The number of this child among the replicas; 0: it is no replica of them. */
-static uint32_t
-number_of(const struct shell *shell, const struct replicas *replicas, struct ref ref)
-{
-	const struct actor *actor = actors_get(&shell->actors, ref);
-
-	if (actor == NULL || actor->conf->base == NULL || actor->conf_owner != NULL ||
-	    strcmp(actor->conf->base, replicas->base) != 0)
-		return 0;
-	return (uint32_t)strtoul(strrchr(actor->path, '@') + 1, NULL, 10);
-}
-
-static int
-note_surplus(struct replicas *replicas, struct ref ref)
-{
-	if (replicas->n_surplus == replicas->cap_surplus) {
-		size_t cap = replicas->cap_surplus == 0 ? 16 : 2 * replicas->cap_surplus;
-		struct ref *larger =
-		    reallocarray(replicas->surplus, cap, sizeof(*replicas->surplus));
-
-		if (larger == NULL)
-			return -ENOMEM;
-		replicas->surplus = larger;
-		replicas->cap_surplus = cap;
-	}
-	replicas->surplus[replicas->n_surplus++] = ref;
-	return 0;
-}
-
-/* Count the existing replicas, and note those above the wanted number; -ENOMEM. */
-static int
-count_replicas(const struct shell *shell, struct replicas *replicas)
-{
-	struct ref ref = core_first_child(shell->core, replicas->parent);
-
-	replicas->is_there = calloc(replicas->wanted + 1, sizeof(bool));
-	if (replicas->is_there == NULL)
-		return -ENOMEM;
-	replicas->n_missing = replicas->wanted;
-	for (; !ref_is_none(ref); ref = core_next_sibling(shell->core, ref)) {
-		uint32_t number = number_of(shell, replicas, ref);
-		struct node_view view;
-
-		(void)state_of(shell, ref, &view);
-		if (number == 0 || view.removing)
-			continue;
-		if (number > replicas->wanted) {
-			if (note_surplus(replicas, ref) < 0)
-				return -ENOMEM;
-		} else {
-			replicas->is_there[number - 1] = true;
-			replicas->n_missing--;
-		}
-	}
-	return 0;
-}
-
-/* The highest first. */
-static void
-reply_scaled(struct conn *conn)
-{
-	struct call *call = &conn->call;
-	struct candidates candidates;
-
-	ref_list_done(&call->list);
-	/* None is left: that is an answer, too. */
-	(void)resolve_name(conn->control->shell, call->base_path, &call->list,
-	                   &candidates);
-	reply_actors(conn);
-}
-
-static bool
-add_missing(struct conn *conn, const struct replicas *replicas, struct grown **grown)
-{
-	struct conf_addition addition = {
-	    .parent = shell_path(conn->control->shell, replicas->parent),
-	    .name = replicas->base,
-	};
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < replicas->wanted; i++) {
-		if (replicas->is_there[i])
-			continue;
-		addition.replica = i + 1;
-		grown[n] = prepare(conn, replicas->parent, &addition);
-		if (grown[n++] == NULL)
-			return false;
-	}
-	return true;
-}
-
-/* All of it is posted, or nothing. */
-static void
-scale(struct conn *conn, struct replicas *replicas)
-{
-	const size_t n = replicas->n_surplus + replicas->n_missing;
-	struct grown **grown = calloc(replicas->n_missing + 1, sizeof(struct grown *));
-	struct call *call = &conn->call;
-	size_t target = 0;
-
-	if (grown == NULL) {
-		reply_limit(conn, replicas->base, 0);
-	} else if (n == 0) {
-		reply_scaled(conn);
-	} else if (wait_prepare(conn, n) && add_missing(conn, replicas, grown)) {
-		token_keep(conn);
-		command_event_at(conn, replicas->path, "scale");
-		for (size_t i = 0; i < replicas->n_surplus; i++) {
-			const struct event event = {.kind = EVENT_DELETE,
-			                            .ref = replicas->surplus[i],
-			                            .stop = true};
-
-			wait_post(conn, target++, &event);
-		}
-		for (uint32_t i = 0; i < replicas->n_missing; i++)
-			post_addition(conn, target++, replicas->parent, grown[i]);
-		call->finish = reply_scaled;
-		call->fail = reply_not_added;
-		call->state = CALL_TARGETS;
-	}
-	free(grown);
-}
-
-/* The path of the base that a name means; NULL: an error was replied. */
-static char *
-find_base(struct conn *conn, const char *name)
-{
-	const struct shell *shell = conn->control->shell;
-	struct ref_list *list = &conn->call.list;
-	const struct actor *actor;
-	char *path = name[0] == '/'
-	                 ? strdup(name)
-	                 : path_below(shell, core_ref(shell->core, CORE_USER), name);
-
-	/* As it is written, even if none is there. */
-	if (path != NULL && conf_has_replicas(shell->conf, path))
-		return path;
-	free(path);
-	if (!call_resolve_name(conn, name, list))
-		return NULL;
-	actor = actors_get(&shell->actors, list->at[0]);
-	path = NULL;
-	if (actor != NULL && actor->conf->base != NULL &&
-	    strcmp(glob_last_name(name), actor->conf->base) == 0)
-		path = path_below(shell, core_parent(shell->core, list->at[0]),
-		                  actor->conf->base);
-	if (path != NULL && conf_has_replicas(shell->conf, path))
-		return path;
-	free(path);
-	reply_invalid_state(conn, list->at[0],
-	                    "it has no `replicas` in the configuration");
-	return NULL;
-}
-
-/* So many instances of an actor with `replicas`: the missing are added, or those with the
- * highest numbers stopped and deleted. */
-void
-handle_scale(struct conn *conn)
-{
-	struct shell *shell = conn->control->shell;
-	const char *name = param_string(conn, "name");
-	int64_t wanted = param_int(conn, "replicas", 0);
-	struct replicas replicas = {.parent = REF_NONE};
-	char *above;
-
-	if (refuses(conn, name))
-		return;
-	replicas.path = find_base(conn, name);
-	if (replicas.path == NULL)
-		return;
-	conn->call.base_path = strdup(replicas.path);
-	if (conn->call.base_path == NULL) {
-		reply_limit(conn, name, 0);
-		replicas_done(&replicas);
-		return;
-	}
-	if (token_resumes(conn, reply_scaled, reply_not_added)) {
-		replicas_done(&replicas);
-		return;
-	}
-	replicas.base = glob_last_name(replicas.path);
-	above = strndup(replicas.path, (size_t)(replicas.base - replicas.path) - 1);
-	if (above != NULL)
-		replicas.parent = actors_find(&shell->actors, above);
-	if (wanted > SCALE_MAX)
-		reply_limit(conn, replicas.path, SCALE_MAX);
-	else if (!core_valid(shell->core, replicas.parent))
-		reply_state(conn, replicas.path, "stopped",
-		            "its supervisor is not there");
-	else {
-		replicas.wanted = (uint32_t)wanted;
-		if (count_replicas(shell, &replicas) < 0)
-			reply_limit(conn, replicas.path, 0);
-		else
-			scale(conn, &replicas);
-	}
-	free(above);
-	replicas_done(&replicas);
 }

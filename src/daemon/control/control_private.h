@@ -2,7 +2,8 @@
 /* control_private.h - what the files of the control server share.
  *
  *	control.c         listening, accepting, the list of connections, turns
- *	control_conn.c    one connection: bytes in and out, one call at a time, replies
+ *	control_conn.c    one connection: bytes in and out, one call at a time
+ *	control_reply.c   replies and errors
  *	control_calls.c   the table of methods; from a message to its handler
  *	control_params.c  are the parameters what the interface says?
  *	control_auth.c    permissions
@@ -11,7 +12,8 @@
  *	control_wait.c    calls that wait for actors
  *	control_token.c   answers that are given again
  *	control_act.c     methods that change something
- *	control_grow.c    methods that make the tree larger and smaller
+ *	control_grow.c    Add, Delete
+ *	control_scale.c   Scale
  *	control_plan.c    methods about the configuration
  *	control_upgrade.c  Upgrade: its call goes on with the next guardian
  *	control_read.c    methods that only look
@@ -30,8 +32,8 @@
 #include "conf/text/conf.h"
 #include "core/core.h"
 #include "daemon/control/control.h"
-#include "daemon/state/resolve.h"
 #include "daemon/metrics/scrape.h"
+#include "daemon/state/resolve.h"
 #include "os/sock.h"
 #include "varlink/varlink.h"
 
@@ -211,7 +213,7 @@ struct conn {
 	bool observes;   /* by its last call: it may look and no more */
 	bool held_back;  /* its next call waits until others of its kind were answered */
 	bool may_bring;  /* the kernel lets descriptors through: see os/rights.h */
-	bool is_kept; /* the walker has it, too: for the next supd, or until the end */
+	bool is_kept;    /* the walker has it, too: for the next supd, or until the end */
 	struct call call;
 };
 
@@ -310,6 +312,8 @@ void conn_read(struct conn *conn);
 void conn_flush(struct conn *conn);
 size_t conn_unsent(const struct conn *conn);
 void call_finish(struct conn *conn);
+
+/* control_reply.c */
 struct strbuf *reply_begin(struct conn *conn);
 void reply_end(struct conn *conn, bool continues);
 void reply_empty(struct conn *conn);
@@ -393,9 +397,6 @@ void handle_signal(struct conn *conn);
 void handle_kill(struct conn *conn);
 void handle_wait(struct conn *conn);
 void reply_actor(struct conn *conn);
-void handle_add(struct conn *conn);
-void handle_delete(struct conn *conn);
-void handle_scale(struct conn *conn);
 void handle_shutdown(struct conn *conn);
 void handle_diff(struct conn *conn);
 void handle_apply(struct conn *conn);
@@ -416,6 +417,24 @@ void logs_release(struct logs *logs);
 void logs_free_all(struct control *control);
 int logs_request(struct conn *conn);
 bool watch_progress(struct conn *conn);
+
+/* control_grow.c, control_scale.c */
+struct grown;
+struct conf_addition;
+bool grow_refuses(struct conn *conn, const char *name);
+char *grow_path(const struct shell *shell, struct ref parent, const char *name);
+void grow_event(struct conn *conn, const char *path, const char *verb);
+void grow_reply_state(struct conn *conn, const char *name, const char *state,
+                      const char *message);
+void grow_reply_not_added(struct conn *conn, const struct target *target);
+struct grown *grow_prepare(struct conn *conn, struct ref parent,
+                           const struct conf_addition *addition);
+void grow_post(struct conn *conn, size_t target, struct ref parent,
+               const struct grown *grown);
+void handle_add(struct conn *conn);
+void handle_delete(struct conn *conn);
+void handle_scale(struct conn *conn);
+
 void handle_upgrade(struct conn *conn);
 void upgrade_release(struct conn *conn);
 

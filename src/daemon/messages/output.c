@@ -7,24 +7,16 @@
 #include <errno.h>
 #include <ev.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/units.h"
-#include "daemon/state/log.h"
-#include "daemon/processes/procs.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
-#include "logd/write/state.h"
 #include "logd/read/tail.h"
+#include "logd/write/state.h"
 #include "os/fd.h"
-
-#define JOURNAL_SOCKET "/run/systemd/journal/socket"
-#define SYSLOG_SOCKET  "/dev/log"
 
 /* As many pipes as the log process takes. */
 #define PIPES_MAX STATE_STREAMS_MAX
@@ -37,7 +29,7 @@ enum kept { KEPT_FEED = 1, KEPT_FEED_LOG, KEPT_STATE, KEPT_STAGING, KEPT_STAGING
 
 /* 56 bits of FNV-1a of the path and what it is for. */
 static uint64_t
-key_of(const char *path, unsigned int name)
+output_key(const char *path, unsigned int name)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -53,7 +45,7 @@ output_find(const struct output *output, const char *path, unsigned int name)
 {
 	uint32_t at;
 
-	if (!map_get(&output->by_key, key_of(path, name), &at) ||
+	if (!map_get(&output->by_key, output_key(path, name), &at) ||
 	    strcmp(output->pipes[at].path, path) != 0)
 		return NULL;
 	return &output->pipes[at];
@@ -74,7 +66,7 @@ make_pipe(void)
 }
 
 static int
-reserve(struct output *output)
+output_reserve_pipe(struct output *output)
 {
 	size_t cap = output->cap == 0 ? 16 : 2 * output->cap;
 	struct output_pipe *pipes;
@@ -93,13 +85,13 @@ reserve(struct output *output)
 
 /* Enter a pipe; `fd` is the table's if this succeeds.  -errno. */
 static int
-enter(struct output *output, const char *path, unsigned int name, int fd,
-      struct output_pipe **ret)
+output_enter(struct output *output, const char *path, unsigned int name, int fd,
+             struct output_pipe **ret)
 {
-	const uint64_t key = key_of(path, name);
+	const uint64_t key = output_key(path, name);
 	char *copy = strdup(path);
 	uint32_t at;
-	int r = copy == NULL ? -ENOMEM : reserve(output);
+	int r = copy == NULL ? -ENOMEM : output_reserve_pipe(output);
 
 	if (r == 0 && map_get(&output->by_key, key, &at))
 		r = -EEXIST;
@@ -116,236 +108,6 @@ enter(struct output *output, const char *path, unsigned int name, int fd,
 	    .name = name,
 	};
 	return 0;
-}
-
-/* ---- the feed ------------------------------------------------------------------------
- */
-
-static void
-watch(struct output *output, int events)
-{
-	ev_io_stop(output->shell->loop, &output->io);
-	ev_io_set(&output->io, output->feed[0], events);
-	ev_io_start(output->shell->loop, &output->io);
-}
-
-static void
-fill_log(struct feed_log *ret, const struct conf_log *log)
-{
-	*ret = (struct feed_log){
-	    .max_size = log->max_size,
-	    .total = log->total,
-	    .max_age_ms = log->max_age_ms == DURATION_INFINITE ? 0 : log->max_age_ms,
-	    .keep = log->keep,
-	    .timestamps = log->timestamps,
-	    .json = log->json,
-	    .compress = log->compress,
-	};
-}
-
-/* Where a line begins to count for the process that is there; FEED_AS_BEFORE: only the
- * log process may know. */
-static uint64_t
-begun_at(const struct output *output, const struct output_pipe *pipe, struct ref ref)
-{
-	uint64_t first = pipe->begun + 1;
-
-	if (pipe->is_adopted)
-		first =
-		    procs_awaits(output->shell->procs, ref, pipe->name == FEED_STDERR);
-	return first == 0 ? FEED_AS_BEFORE : first;
-}
-
-/* From where on the line counts that tells that the actor is ready; 0: not any more. */
-static uint64_t
-awaits(const struct output *output, const struct output_pipe *pipe, struct ref ref,
-       const struct node_view *view)
-{
-	if (view->state != STATE_STARTING && view->state != STATE_SUSPENDED)
-		return 0;
-	return begun_at(output, pipe, ref);
-}
-
-/* Say of a stream what is known of it; false: it goes nowhere (any more). */
-static bool
-describe(struct output *output, const struct output_pipe *pipe)
-{
-	struct shell *shell = output->shell;
-	const struct ref ref = actors_find(&shell->actors, pipe->path);
-	const struct actor *actor = actors_get(&shell->actors, ref);
-	struct feed_message *message = &output->message;
-	const struct conf_process *process;
-	const struct conf_output *target;
-	char file[PATH_MAX];
-	struct node_view view = {0};
-
-	if (actor == NULL || pipe->name >= FEED_STREAM_MAX)
-		return false;
-	process = &actor->conf->process;
-	target = pipe->name == FEED_STDERR ? &process->err : &process->out;
-	/* A temporary one that has gone may have left something in its pipe. */
-	if (core_valid(shell->core, ref))
-		core_view(shell->core, ref, shell->now_ms, &view);
-	*message = (struct feed_message){
-	    .kind = FEED_STREAM,
-	    .key = pipe->stream.key,
-	    .stream = pipe->name,
-	    .incarnation = view.incarnation,
-	    /* The core counts a process when its start is acknowledged. */
-	    .generation = view.generation + (view.alive && !view.spawned),
-	};
-	fill_log(&message->log, &process->log);
-	(void)snprintf(file, sizeof(file), "%s%s.log", shell->conf->log_directory,
-	               pipe->path);
-	if (target->kind == OUTPUT_JOURNAL) {
-		message->target = FEED_TO_JOURNAL;
-		(void)snprintf(file, sizeof(file), "%s", JOURNAL_SOCKET);
-	} else if (target->kind == OUTPUT_SYSLOG) {
-		message->target = FEED_TO_SYSLOG;
-		(void)snprintf(file, sizeof(file), "%s", SYSLOG_SOCKET);
-	}
-	if (feed_set_text(message, pipe->path, file) < 0)
-		return false;
-	if (process->ready_sign != READY_BY_LOG)
-		return true;
-	message->awaits = awaits(output, pipe, ref, &view);
-	return feed_set_pattern(message, process->ready_pattern) == 0;
-}
-
-/* Name one stream, with its descriptor or, if it is known already, without. */
-static int
-name_stream(struct output *output, const struct output_pipe *pipe, bool is_new)
-{
-	int fd = -1;
-	int r;
-
-	if (!describe(output, pipe))
-		return 0;
-	if (is_new) {
-		fd = fd_reopen(pipe->stream.pipe_fd, O_RDONLY | O_NONBLOCK);
-		if (fd < 0)
-			return fd;
-	}
-	r = feed_send(output->feed[0], &output->message, fd);
-	fd_close(&fd);
-	return r;
-}
-
-/* Say something that needs no more than a key.  0 or -errno. */
-int
-output_say(struct output *output, enum feed_kind kind, uint64_t key)
-{
-	output->message =
-	    (struct feed_message){.kind = kind, .key = key, .instance = output->instance};
-	return feed_send(output->feed[0], &output->message, -1);
-}
-
-/* Go on naming all streams, as far as the feed takes it now. */
-static void
-name_all(struct output *output)
-{
-	int r = 0;
-
-	if (output->cursor == IDLE)
-		return;
-	if (!output->begun)
-		r = output_say(output, FEED_BEGIN, 0);
-	output->begun = r == 0;
-	while (r == 0 && output->cursor < output->n) {
-		r = name_stream(output, &output->pipes[output->cursor], true);
-		/* Without a descriptor for it now it is named another time. */
-		if (r == 0)
-			output->cursor++;
-	}
-	if (r == 0)
-		r = output_say(output, FEED_END, 0);
-	if (r == 0)
-		output->cursor = IDLE;
-	watch(output, r == 0 ? EV_READ : EV_READ | EV_WRITE);
-}
-
-/* All have to be named anew: something could not be said. */
-void
-output_name_again(struct output *output)
-{
-	if (output->instance == 0)
-		return;
-	output->cursor = 0;
-	output->begun = false;
-	watch(output, EV_READ | EV_WRITE);
-}
-
-/* Say something of one stream, if the log process knows of streams already. */
-static void
-tell(struct output *output, const struct output_pipe *pipe, bool is_new)
-{
-	if (output->instance == 0)
-		return;
-	/* Pipes behind the cursor will be named as they are then. */
-	if (output->cursor != IDLE &&
-	    (size_t)(pipe - output->pipes) >= (size_t)output->cursor)
-		return;
-	if (name_stream(output, pipe, is_new) < 0)
-		output_name_again(output);
-}
-
-/* A line has come that tells that an actor is ready: put down first, then told. */
-static void
-take_match(struct output *output, uint64_t key, uint64_t awaited)
-{
-	struct shell *shell = output->shell;
-	struct event event = {.kind = EVENT_READY, .code = -1};
-	const struct actor *actor;
-	uint64_t begun;
-	uint32_t at;
-
-	if (!map_get(&output->by_key, key, &at))
-		return;
-	event.ref = actors_find(&shell->actors, output->pipes[at].path);
-	actor = actors_get(&shell->actors, event.ref);
-	if (actor == NULL || actor->conf->process.ready_sign != READY_BY_LOG)
-		return;
-	/* An earlier process wrote that line. */
-	begun = begun_at(output, &output->pipes[at], event.ref);
-	if (begun != FEED_AS_BEFORE && awaited != begun)
-		return;
-	event.life = procs_life(shell->procs, event.ref);
-	if (procs_told(shell->procs, event.ref))
-		shell_post(shell, &event);
-}
-
-static void
-heed(struct output *output)
-{
-	const struct feed_message *message = &output->message;
-
-	if (message->kind == FEED_HELLO) {
-		output->instance = message->instance;
-		output_name_again(output);
-	} else if (message->kind == FEED_MATCH) {
-		take_match(output, message->key, message->awaits);
-	} else if (message->kind == FEED_TROUBLE) {
-		/* An actor that fills and empties a disk causes as many as it likes. */
-		log_paced(&output->trouble,
-		          message->error != 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_NOTICE,
-		          "log: %s", feed_actor(message));
-	}
-}
-
-static void
-on_feed(struct ev_loop *loop, ev_io *io, int revents)
-{
-	struct output *output = io->data;
-	int fd = -1;
-
-	(void)loop;
-	if ((revents & EV_READ) != 0) {
-		while (feed_receive(output->feed[0], &output->message, &fd) == 1) {
-			fd_close(&fd);
-			heed(output);
-		}
-	}
-	name_all(output);
 }
 
 /* ---- what outlives us ----------------------------------------------------------------
@@ -421,7 +183,7 @@ output_new(struct shell *shell, struct err *err)
 	                          .staging = {-1, -1},
 	                          .cursor = IDLE};
 	tail_init(&output->tail);
-	ev_init(&output->io, on_feed);
+	ev_init(&output->io, output_on_feed);
 	output->io.data = output;
 	if (take_kept(output) == 0) {
 		/* The log process does not know that there is a new guardian. */
@@ -480,9 +242,10 @@ output_adopt(struct output *output)
 		if (actor->path == NULL)
 			continue;
 		for (unsigned int name = 0; name <= PIPE_INPUT; name++) {
-			int fd = shell_take(shell, key_of(actor->path, name));
+			int fd = shell_take(shell, output_key(actor->path, name));
 
-			if (fd >= 0 && enter(output, actor->path, name, fd, &pipe) < 0)
+			if (fd >= 0 &&
+			    output_enter(output, actor->path, name, fd, &pipe) < 0)
 				(void)close(fd);
 			else if (fd >= 0)
 				pipe->is_adopted = true;
@@ -495,8 +258,8 @@ output_adopt(struct output *output)
 
 /* The pipe of this actor and purpose; a new one where there is none.  -errno. */
 static int
-get(struct output *output, const char *path, unsigned int name, struct output_pipe **ret,
-    bool *ret_is_new)
+output_get(struct output *output, const char *path, unsigned int name,
+           struct output_pipe **ret, bool *ret_is_new)
 {
 	bool is_kept;
 	int fd, r;
@@ -505,13 +268,13 @@ get(struct output *output, const char *path, unsigned int name, struct output_pi
 	*ret_is_new = *ret == NULL;
 	if (*ret != NULL)
 		return 0;
-	fd = shell_take(output->shell, key_of(path, name));
+	fd = shell_take(output->shell, output_key(path, name));
 	is_kept = fd >= 0;
 	if (!is_kept)
 		fd = make_pipe();
 	if (fd < 0)
 		return fd;
-	r = enter(output, path, name, fd, ret);
+	r = output_enter(output, path, name, fd, ret);
 	if (r < 0) {
 		(void)close(fd);
 		return r;
@@ -558,7 +321,7 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 	const struct conf_process *process = &actor->conf->process;
 	struct output_pipe *pipe;
 	bool is_new;
-	int r = get(output, actor->path, name, &pipe, &is_new);
+	int r = output_get(output, actor->path, name, &pipe, &is_new);
 
 	if (r < 0)
 		return r;
@@ -573,7 +336,7 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 		pipe->is_adopted = false;
 	}
 	if (is_new || (!is_helper && output_is_told_of_lives(process)))
-		tell(output, pipe, is_new);
+		output_name_one(output, pipe, is_new);
 	if (is_helper)
 		return pipe->is_writer || (r = become_writer(pipe)) == 0
 		           ? pipe->stream.pipe_fd
@@ -599,7 +362,7 @@ output_open_input(struct output *output, const char *path, bool for_reader)
 
 	if (for_reader && output_find(output, path, PIPE_INPUT) == NULL)
 		return -ENOENT;
-	r = get(output, path, PIPE_INPUT, &pipe, &is_new);
+	r = output_get(output, path, PIPE_INPUT, &pipe, &is_new);
 	if (r < 0)
 		return r;
 	return fd_reopen(pipe->stream.pipe_fd, for_reader ? O_RDONLY : O_WRONLY);
@@ -613,7 +376,7 @@ make_inputs(struct output *output, const struct conf_output *target)
 
 	if (target->kind != OUTPUT_PIPE)
 		return 0;
-	return get(output, target->file, PIPE_INPUT, &pipe, &is_new);
+	return output_get(output, target->file, PIPE_INPUT, &pipe, &is_new);
 }
 
 /*
@@ -636,6 +399,6 @@ output_configure(struct output *output)
 			r = make_inputs(output, &actor->process.err);
 	}
 	output_name_again(output);
-	name_all(output);
+	output_name_all(output);
 	return r < 0 ? r : 0;
 }

@@ -2,6 +2,7 @@
 /* output_private.h - what the files about pipes share.
  *
  *	output.c       made, named, given to processes
+ *	output_feed.c  what the log process is told of them, and says
  *	output_last.c  what was said, and the end of a pipe
  */
 #ifndef DAEMON_OUTPUT_PRIVATE_H
@@ -54,6 +55,9 @@ struct output_pipe *output_find(const struct output *output, const char *path,
                                 unsigned int name);
 int output_say(struct output *output, enum feed_kind kind, uint64_t key);
 void output_name_again(struct output *output);
+void output_name_all(struct output *output);
+void output_name_one(struct output *output, const struct output_pipe *pipe, bool is_new);
+void output_on_feed(struct ev_loop *loop, ev_io *io, int revents);
 bool output_is_told_of_lives(const struct conf_process *process);
 
 #endif

@@ -30,8 +30,17 @@ struct explained {
 	size_t n_chain;
 };
 
-/* explain_text.c: one event as a phrase, and the whole story in sentences. */
+/* explain_step.c: one event as a phrase. */
+json_int_t explain_number(const json_t *event, const char *key);
+const char *explain_cause(const json_t *event);
+const char *explain_overruled_by(const char *rule, const char *reason);
+void explain_add_duration(struct strbuf *sb, json_int_t ms);
 void explain_step(struct strbuf *sb, const json_t *event);
+
+/* explain_now.c: how the actor is now. */
+void explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref);
+
+/* explain_text.c: the whole story in sentences. */
 void explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
                   const struct explained *explained);
 

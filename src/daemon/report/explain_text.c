@@ -4,182 +4,14 @@
 
 #include "base/units.h"
 #include "daemon/report/blame.h"
-#include "daemon/state/cause.h"
 #include "daemon/report/explain.h"
-#include "daemon/state/glob.h"
-#include "daemon/state/shell.h"
-#include "daemon/processes/unkillable.h"
 #include "daemon/report/view.h"
-#include "daemon/report/waiting.h"
+#include "daemon/state/cause.h"
+#include "daemon/state/shell.h"
 #include "os/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static json_int_t
-number(const json_t *event, const char *key)
-{
-	return json_integer_value(json_object_get(event, key));
-}
-
-static const char *
-cause_of(const json_t *event)
-{
-	const char *text = explain_field(json_object_get(event, "cause"), "text");
-
-	return text[0] != '\0' ? text : "failed";
-}
-
-static void
-add_duration(struct strbuf *sb, json_int_t ms)
-{
-	char text[DURATION_TEXT_MAX];
-
-	strbuf_adds(sb, duration_format(ms > 0 ? (uint64_t)ms : 0, text));
-}
-
-/* ---- one event -------------------------------------------------------------------- */
-
-static void
-step_started(struct strbuf *sb, const json_t *event)
-{
-	strbuf_adds(sb, "started");
-	if (number(event, "pid") > 0)
-		strbuf_addf(sb, " as process %" JSON_INTEGER_FORMAT,
-		            number(event, "pid"));
-}
-
-static void
-step_cause(struct strbuf *sb, const json_t *event)
-{
-	strbuf_adds(sb, cause_of(event));
-}
-
-/* What overruled the rule; NULL: nothing, or no rule had part in it. */
-static const char *
-overruled_by(const char *rule, const char *reason)
-{
-	const bool by_rule =
-	    strcmp(reason, decision_reason_names[DECIDED_BY_RULE]) == 0 ||
-	    strcmp(reason, decision_reason_names[DECIDED_BY_ON_FAILURE]) == 0;
-
-	return by_rule || reason[0] == '\0' || strcmp(rule, reason) == 0 ? NULL : reason;
-}
-
-static void
-step_failure(struct strbuf *sb, const json_t *event)
-{
-	const char *rule = explain_field(event, "rule");
-	const char *reason = overruled_by(rule, explain_field(event, "reason"));
-
-	strbuf_addf(sb, "failed (%s): %s, decided by %s", cause_of(event),
-	            explain_field(event, "directive"), rule);
-	if (reason != NULL)
-		strbuf_addf(sb, " (%s)", reason);
-}
-
-static void
-step_backoff(struct strbuf *sb, const json_t *event)
-{
-	strbuf_adds(sb, "waits ");
-	add_duration(sb, number(event, "delay_ms"));
-	strbuf_adds(sb, " before it starts again");
-}
-
-static void
-step_terminated(struct strbuf *sb, const json_t *event)
-{
-	strbuf_addf(sb, "over for good (%s)", cause_of(event));
-}
-
-static void
-step_gave_up(struct strbuf *sb, const json_t *event)
-{
-	strbuf_addf(sb,
-	            "gave up: one more restart would be more than %" JSON_INTEGER_FORMAT,
-	            number(event, "intensity"));
-	if (json_object_get(event, "within") != NULL) {
-		const json_t *within = json_object_get(event, "within");
-
-		strbuf_adds(sb, " within ");
-		if (json_is_string(within))
-			strbuf_adds(sb, json_string_value(within));
-		else
-			add_duration(sb, json_integer_value(within));
-	}
-	strbuf_addf(sb, ", the last to fail was %s", explain_field(event, "offender"));
-}
-
-static void
-step_hook_failed(struct strbuf *sb, const json_t *event)
-{
-	strbuf_addf(sb, "%s failed (%s%s)", explain_field(event, "hook"),
-	            json_is_true(json_object_get(event, "timed_out")) ? "timed out, "
-	                                                              : "",
-	            cause_of(event));
-}
-
-static void
-step_unkillable(struct strbuf *sb, const json_t *event)
-{
-	strbuf_adds(sb, explain_field(event, "text"));
-}
-
-static void
-step_escalated(struct strbuf *sb, const json_t *event)
-{
-	strbuf_addf(sb, "passed the failure on to %s", explain_field(event, "to"));
-}
-
-static void
-step_command(struct strbuf *sb, const json_t *event)
-{
-	strbuf_addf(sb,
-	            "command %s of user %" JSON_INTEGER_FORMAT
-	            " (process %" JSON_INTEGER_FORMAT ")",
-	            explain_field(event, "verb"), number(event, "uid"),
-	            number(event, "pid"));
-}
-
-/* An event as a phrase about its actor. */
-void
-explain_step(struct strbuf *sb, const json_t *event)
-{
-	static const struct {
-		const char *event;
-		const char *text;
-		void (*add)(struct strbuf *sb, const json_t *event);
-	} steps[] = {
-	    {"started", NULL, step_started},
-	    {"ready", "ready", NULL},
-	    {"exited", NULL, step_cause},
-	    {"failure", NULL, step_failure},
-	    {"backoff", NULL, step_backoff},
-	    {"shortage", NULL, step_cause},
-	    {"stopping", "is being stopped", NULL},
-	    {"stopped", "is gone", NULL},
-	    {"killed_after_timeout", "did not stop in time and was killed", NULL},
-	    {"unkillable", NULL, step_unkillable},
-	    {"terminated", NULL, step_terminated},
-	    {"gave_up", NULL, step_gave_up},
-	    {"escalated", NULL, step_escalated},
-	    {"hook_failed", NULL, step_hook_failed},
-	    {"command", NULL, step_command},
-	};
-
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		if (strcmp(steps[i].event, explain_field(event, "event")) != 0)
-			continue;
-		if (steps[i].add != NULL)
-			steps[i].add(sb, event);
-		else
-			strbuf_adds(sb, steps[i].text);
-		return;
-	}
-	strbuf_adds(sb, explain_field(event, "event"));
-}
-
-/* ---- the story -------------------------------------------------------------------- */
 
 /* What is known of the failure, from either source; all texts are borrowed. */
 struct facts {
@@ -268,7 +100,7 @@ meaning(const char *directive)
 static void
 say_rule(struct strbuf *sb, const struct facts *facts)
 {
-	const char *reason = overruled_by(facts->rule, facts->reason);
+	const char *reason = explain_overruled_by(facts->rule, facts->reason);
 	const char *colon = strrchr(facts->rule, ':');
 
 	if (strncmp(facts->rule, "preset ", 7) == 0)
@@ -357,7 +189,7 @@ say_counters(struct strbuf *sb, const struct shell *shell, const struct facts *f
 	    sb,
 	    "That made %" JSON_INTEGER_FORMAT " of at most %u restarts below %s within ",
 	    facts->window, (unsigned int)intensity->restarts, shell_path(shell, ref));
-	add_duration(sb, (json_int_t)intensity->within_ms);
+	explain_add_duration(sb, (json_int_t)intensity->within_ms);
 	strbuf_adds(sb, ".\n");
 }
 
@@ -367,7 +199,7 @@ say_delay(struct strbuf *sb, const struct facts *facts)
 	if (facts->delay_ms <= 0)
 		return;
 	strbuf_adds(sb, "The backoff put the next start off by ");
-	add_duration(sb, facts->delay_ms);
+	explain_add_duration(sb, facts->delay_ms);
 	strbuf_adds(sb, ".\n");
 }
 
@@ -407,120 +239,6 @@ say_consequences(struct strbuf *sb, const json_t *const *chain, size_t n)
 }
 
 static void
-say_running(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
-            const char *since)
-{
-	const struct actor *actor = actors_get(&shell->actors, view->ref);
-
-	strbuf_adds(sb, "running");
-	if (actor != NULL && actor->pid != 0)
-		strbuf_addf(sb, " as process %d", (int)actor->pid);
-	strbuf_addf(sb, " since %s", since);
-	if (view->degraded)
-		strbuf_adds(sb, ", but a child of it failed");
-	else if (!view->ready)
-		strbuf_adds(sb, ", not ready");
-}
-
-/* A suspend by command may have named a supervisor above the actor. */
-static void
-say_suspended(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
-              const char *since)
-{
-	struct node_view above = *view;
-
-	strbuf_addf(sb, "standing still since %s", since);
-	while (above.suspends == 0 && !ref_is_none(above.parent))
-		core_view(shell->core, above.parent, shell->now_ms, &above);
-	if (above.suspends > 0)
-		strbuf_addf(sb, ", until 'supctl resume %s'",
-		            glob_below_user(shell_path(shell, above.ref)));
-	if (view->suspended > 1)
-		strbuf_addf(sb, "; it is suspended %u times in all", view->suspended);
-}
-
-static void
-say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
-            uint64_t now_ms)
-{
-	if (view->state == STATE_BACKOFF) {
-		strbuf_adds(sb, "waiting for its next start");
-		if (view->due_ms > now_ms) {
-			strbuf_adds(sb, ", in ");
-			add_duration(sb, (json_int_t)(view->due_ms - now_ms));
-		}
-		return;
-	}
-	strbuf_adds(sb, "waiting for ");
-	if (view->on_standby)
-		strbuf_adds(sb, "a client");
-	else if (!waiting_text(sb, shell, view))
-		strbuf_adds(sb, "its turn");
-}
-
-static void
-say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
-          const char *since, uint64_t now_ms)
-{
-	switch (view->state) {
-	case STATE_SUSPENDED:
-		say_suspended(sb, shell, view, since);
-		break;
-	case STATE_RUNNING:
-		say_running(sb, shell, view, since);
-		break;
-	case STATE_BACKOFF:
-	case STATE_WAITING:
-		say_waiting(sb, shell, view, now_ms);
-		break;
-	case STATE_STARTING:
-		strbuf_addf(sb, "starting since %s, not ready yet", since);
-		break;
-	case STATE_STOPPING:
-		strbuf_addf(sb, "stopping since %s", since);
-		break;
-	case STATE_FAILED:
-		strbuf_addf(sb, "failed since %s, until 'supctl start %s'",
-		            since, glob_below_user(shell_path(shell, view->ref)));
-		break;
-	case STATE_STOPPED:
-		strbuf_addf(sb, "stopped since %s", since);
-		if (view->held)
-			strbuf_adds(sb, ", and held until it is started by hand");
-		break;
-	case STATE_UNKILLABLE:
-		unkillable_text(sb, shell, view->ref);
-		strbuf_adds(sb,
-		            "; the actor is not started again before that is gone");
-		break;
-	case STATE_DONE:
-	case NODE_STATE_MAX:
-		strbuf_addf(sb, "done since %s: it ended normally", since);
-		break;
-	}
-}
-
-/* Where all that led to: the state now. */
-static void
-say_now(struct strbuf *sb, const struct shell *shell, struct ref ref)
-{
-	struct view_clock clock;
-	struct node_view view;
-	char since[CLOCK_TEXT_MAX];
-
-	view_clock_init(&clock);
-	core_view(shell->core, ref, clock.mono_ms, &view);
-	(void)clock_format(view_wall_us(&clock, view.since_ms), 3, since);
-	strbuf_adds(sb, "Now: ");
-	say_state(sb, shell, &view, since, clock.mono_ms);
-	if (view.restarts > 0)
-		strbuf_addf(sb, "; %llu automatic restart%s in all",
-		            (unsigned long long)view.restarts,
-		            view.restarts == 1 ? "" : "s");
-	strbuf_adds(sb, ".\n");
-}
-
-static void
 say_facts(struct strbuf *sb, const struct shell *shell, struct ref ref,
           const struct facts *facts)
 {
@@ -551,14 +269,14 @@ say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	    .path = explain_field(failure, "path"),
 	    .origin = explain_field(failure, "origin"),
 	    .at = explain_field(failure, "time"),
-	    .cause = cause_of(failure),
+	    .cause = explain_cause(failure),
 	    .step = is_exec ? step_of(explain_field(cause, "key")) : NULL,
 	    .directive = explain_field(failure, "directive"),
 	    .rule = explain_field(failure, "rule"),
 	    .reason = explain_field(failure, "reason"),
 	    .scope = json_object_get(failure, "scope"),
-	    .delay_ms = number(failure, "delay_ms"),
-	    .window = number(failure, "window"),
+	    .delay_ms = explain_number(failure, "delay_ms"),
+	    .window = explain_number(failure, "window"),
 	};
 
 	say_facts(sb, shell, ref, &facts);
@@ -640,5 +358,5 @@ explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	say_consequences(sb, explained->chain, explained->n_chain);
 	if (explained->told != NULL)
 		say_told(sb, me, explained->told);
-	say_now(sb, shell, ref);
+	explain_now(sb, shell, ref);
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: ISC */
+/* top_rows.c - the figures of all actors at one moment, as rows in an order. */
+#include "config.h"
+
+#include "ctl/verb/top_rows.h"
+
+#include "ctl/text/actor.h"
+#include "ctl/verb/verb.h"
+
+#include <stdlib.h>
+
+/* How long supd may take to answer, without --timeout. */
+#define ANSWER_MS 10000
+#define ROWS_MAX  (1024 * 1024)
+
+/* Give back what it holds; it is empty then. */
+void
+snapshot_done(struct snapshot *seen)
+{
+	strbuf_done(&seen->texts);
+	free(seen->rows);
+	*seen = (struct snapshot){0};
+}
+
+static uint32_t
+snapshot_keep_text(struct snapshot *seen, struct span text)
+{
+	const uint32_t at = (uint32_t)seen->texts.len;
+
+	print_span(&seen->texts, text);
+	strbuf_add(&seen->texts, "", 1);
+	return at;
+}
+
+/* A text of a row of this snapshot, borrowed. */
+const char *
+snapshot_text(const struct snapshot *seen, uint32_t at)
+{
+	return seen->texts.data + at;
+}
+
+static bool
+snapshot_has_room(struct snapshot *seen)
+{
+	const size_t cap = seen->cap == 0 ? 64 : 2 * seen->cap;
+	struct row *rows;
+
+	if (seen->n < seen->cap)
+		return true;
+	rows = cap > ROWS_MAX ? NULL : realloc(seen->rows, cap * sizeof(*rows));
+	if (rows == NULL)
+		return false;
+	seen->rows = rows;
+	seen->cap = cap;
+	return true;
+}
+
+static int
+compare_pids(const void *a, const void *b)
+{
+	const struct row *left = a, *right = b;
+
+	return left->pid < right->pid ? -1 : left->pid > right->pid;
+}
+
+/* Of the same process: what it took since the last look; else since it was started. */
+static int64_t
+share_of_time(const struct top *top, const struct row *row)
+{
+	const struct snapshot *before = &top->before;
+	const struct row *same =
+	    before->n == 0 || row->pid <= 0
+	        ? NULL
+	        : bsearch(row, before->rows, before->n, sizeof(*row), compare_pids);
+	int64_t usec = row->cpu_usec, ms = row->uptime_ms;
+
+	if (row->cpu_usec < 0)
+		return -1;
+	if (same != NULL && same->cpu_usec >= 0 && same->cpu_usec <= row->cpu_usec) {
+		usec -= same->cpu_usec;
+		ms = (int64_t)(top->now.at_ms - before->at_ms);
+	}
+	/* Microseconds in milliseconds are thousandths. */
+	return ms > 0 ? usec / ms : 0;
+}
+
+static void
+on_actor_seen(void *user, const struct actor_view *actor)
+{
+	struct top *top = user;
+	struct snapshot *seen = &top->now;
+	struct row *row;
+
+	if (top->ctl->options.json) {
+		ctl_array_add(top->ctl, actor->raw);
+		return;
+	}
+	if (!snapshot_has_room(seen)) {
+		seen->failed = true;
+		return;
+	}
+	row = &seen->rows[seen->n];
+	*row = (struct row){
+	    .path = snapshot_keep_text(seen, actor->path),
+	    .state = snapshot_keep_text(seen, actor->state),
+	    .order = (uint32_t)seen->n,
+	    .is_supervisor = actor_is_supervisor(actor),
+	    .pid = actor->pid,
+	    .cpu_usec = actor->has_resources ? actor->resources.cpu_usec : -1,
+	    .memory = actor->has_resources ? actor->resources.memory_bytes : -1,
+	    .processes = actor->has_resources ? actor->resources.processes : -1,
+	    .uptime_ms = actor->uptime_ms,
+	    .restarts = actor->restarts,
+	};
+	row->cpu_milli = share_of_time(top, row);
+	top->running += span_is(actor->state, "running");
+	top->failed += span_is(actor->state, "failed");
+	seen->n++;
+}
+
+/* The greatest first, unknown values last; equal rows stay in the order of supd's reply.
+ */
+static int
+compare_rows(const void *a, const void *b, void *user)
+{
+	const struct top *top = user;
+	const struct row *left = a, *right = b;
+	int64_t l = 0, r = 0;
+
+	switch (top->sort) {
+	case SORT_CPU:
+		l = left->cpu_milli;
+		r = right->cpu_milli;
+		break;
+	case SORT_MEMORY:
+		l = left->memory;
+		r = right->memory;
+		break;
+	case SORT_RESTARTS:
+		l = left->restarts;
+		r = right->restarts;
+		break;
+	case SORT_UPTIME:
+		l = left->uptime_ms;
+		r = right->uptime_ms;
+		break;
+	case SORT_PATH:
+	case SORT_MAX:
+		break;
+	}
+	if (l != r)
+		return l > r ? -1 : 1;
+	return left->order < right->order ? -1 : left->order > right->order;
+}
+
+/* Look at all actors; what was seen last is what was before. */
+int
+top_look(struct top *top)
+{
+	int status;
+
+	snapshot_done(&top->before);
+	top->before = top->now;
+	if (top->before.n > 0)
+		qsort(top->before.rows, top->before.n, sizeof(*top->before.rows),
+		      compare_pids);
+	top->now = (struct snapshot){.at_ms = client_now_ms()};
+	strbuf_init(&top->now.texts, OUT_BYTES_MAX);
+	top->running = top->failed = 0;
+	if (top->ctl->options.timeout_ms == CLIENT_FOREVER)
+		top->ctl->client.deadline_ms = client_now_ms() + ANSWER_MS;
+	status = actors_status(top->ctl, NULL, true, on_actor_seen, top);
+	if (status == 0 && (top->now.failed || top->now.texts.failed))
+		status = ctl_no_memory(top->ctl);
+	return status;
+}
+
+/* Put the rows into the order that is wanted. */
+void
+top_sort(struct top *top)
+{
+	if (top->now.n > 0)
+		qsort_r(top->now.rows, top->now.n, sizeof(*top->now.rows), compare_rows,
+		        top);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: ISC */
+/* control_reply.c - replies and errors, at the end of what a connection is to be sent. */
+#include "config.h"
+
+#include "base/assert.h"
+#include "daemon/control/control_private.h"
+
+static void
+reply_take_back(struct conn *conn)
+{
+	conn->out.failed = false;
+	conn->out.len = conn->mark;
+	if (conn->out.data != NULL)
+		conn->out.data[conn->mark] = '\0';
+}
+
+/* Begin a message at the end of what is to be sent; there is room for the longest. */
+static void
+reply_set_mark(struct conn *conn)
+{
+	if (conn->out.limit - conn->out.len < VARLINK_REPLY_MAX + 1024) {
+		strbuf_consume(&conn->out, conn->sent);
+		conn->sent = 0;
+	}
+	conn->mark = conn->out.len;
+}
+
+/* A reply: the caller appends the parameters, an object, and calls reply_end(). */
+struct strbuf *
+reply_begin(struct conn *conn)
+{
+	reply_set_mark(conn);
+	strbuf_adds(&conn->out, "{\"parameters\":");
+	return &conn->out;
+}
+
+/* The message since the mark is complete: keep it, unless the connection gets no replies.
+ */
+static void
+reply_deliver(struct conn *conn)
+{
+	token_answer(conn, conn->out.data + conn->mark, conn->out.len - conn->mark);
+	if (conn->call.message.oneway || conn->mute)
+		reply_take_back(conn);
+}
+
+/*
+ * End the reply.  One that became longer than VARLINK_REPLY_MAX is replaced by the error
+ * LimitReached; where even that finds no memory the connection is closed.
+ */
+void
+reply_end(struct conn *conn, bool continues)
+{
+	struct strbuf *out = &conn->out;
+
+	ASSERT(!continues || conn->call.message.more);
+	strbuf_adds(out, continues ? ",\"continues\":true}" : "}");
+	strbuf_add(out, "", 1);
+	if (out->failed || out->len - conn->mark > VARLINK_REPLY_MAX + 1) {
+		reply_take_back(conn);
+		reply_error(
+		    conn, CONTROL_INTERFACE ".LimitReached",
+		    json_pack("{s:s,s:i}", "name", "reply", "limit", VARLINK_REPLY_MAX));
+		return;
+	}
+	reply_deliver(conn);
+}
+
+/* A reply without parameters. */
+void
+reply_empty(struct conn *conn)
+{
+	strbuf_adds(reply_begin(conn), "{}");
+	reply_end(conn, false);
+}
+
+/* A reply that was given before, its NUL included. */
+void
+reply_raw(struct conn *conn, const char *message, size_t len)
+{
+	reply_set_mark(conn);
+	strbuf_add(&conn->out, message, len);
+	if (conn->out.failed)
+		conn->broken = true;
+	if (conn->out.failed || conn->call.message.oneway || conn->mute)
+		reply_take_back(conn);
+}
+
+static void
+reply_write(struct conn *conn, json_t *take_message)
+{
+	int r;
+
+	reply_set_mark(conn);
+	r = varlink_write(&conn->out, take_message, VARLINK_REPLY_MAX);
+	json_decref(take_message);
+	if (r < 0)
+		conn->broken = true;
+	else
+		reply_deliver(conn);
+}
+
+/* The only reply to a call, made with jansson; NULL parameters: memory ran out. */
+void
+reply_json(struct conn *conn, json_t *take_parameters)
+{
+	if (take_parameters == NULL)
+		conn->broken = true;
+	else
+		reply_write(conn, varlink_make_reply(take_parameters, false));
+}
+
+/* An error, fully qualified; always the last reply to a call.  NULL: no parameters. */
+void
+reply_error(struct conn *conn, const char *error, json_t *take_parameters)
+{
+	reply_write(conn, varlink_make_error(error, take_parameters));
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: ISC */
+/* control_scale.c - Scale: so many instances of an actor with `replicas`. */
+#include "config.h"
+
+#include "daemon/control/control_private.h"
+#include "daemon/reload/additions.h"
+#include "daemon/state/glob.h"
+#include "daemon/state/shell.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCALE_MAX CONTROL_WAITERS_MAX
+
+/* The replicas of a base name below a supervisor. */
+struct replicas {
+	struct ref parent;
+	char *path;       /* of the base */
+	const char *base; /* its last part */
+	uint32_t wanted;
+	bool *is_there; /* by number - 1, as far as they are wanted */
+	struct ref
+	    *surplus; /* in the order of their start: they go in the reverse of it */
+	size_t n_surplus;
+	size_t cap_surplus;
+	uint32_t n_missing;
+};
+
+static void
+replicas_done(struct replicas *replicas)
+{
+	free(replicas->path);
+	free(replicas->is_there);
+	free(replicas->surplus);
+}
+
+/* The number of this child among the replicas; 0: it is no replica of them. */
+static uint32_t
+replicas_number_of(const struct shell *shell, const struct replicas *replicas,
+                   struct ref ref)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	if (actor == NULL || actor->conf->base == NULL || actor->conf_owner != NULL ||
+	    strcmp(actor->conf->base, replicas->base) != 0)
+		return 0;
+	return (uint32_t)strtoul(strrchr(actor->path, '@') + 1, NULL, 10);
+}
+
+static int
+replicas_note_surplus(struct replicas *replicas, struct ref ref)
+{
+	if (replicas->n_surplus == replicas->cap_surplus) {
+		size_t cap = replicas->cap_surplus == 0 ? 16 : 2 * replicas->cap_surplus;
+		struct ref *larger =
+		    reallocarray(replicas->surplus, cap, sizeof(*replicas->surplus));
+
+		if (larger == NULL)
+			return -ENOMEM;
+		replicas->surplus = larger;
+		replicas->cap_surplus = cap;
+	}
+	replicas->surplus[replicas->n_surplus++] = ref;
+	return 0;
+}
+
+/* Count the existing replicas, and note those above the wanted number; -ENOMEM. */
+static int
+replicas_count(const struct shell *shell, struct replicas *replicas)
+{
+	struct ref ref = core_first_child(shell->core, replicas->parent);
+
+	replicas->is_there = calloc(replicas->wanted + 1, sizeof(bool));
+	if (replicas->is_there == NULL)
+		return -ENOMEM;
+	replicas->n_missing = replicas->wanted;
+	for (; !ref_is_none(ref); ref = core_next_sibling(shell->core, ref)) {
+		uint32_t number = replicas_number_of(shell, replicas, ref);
+		struct node_view view;
+
+		core_view(shell->core, ref, shell->now_ms, &view);
+		if (number == 0 || view.removing)
+			continue;
+		if (number > replicas->wanted) {
+			if (replicas_note_surplus(replicas, ref) < 0)
+				return -ENOMEM;
+		} else {
+			replicas->is_there[number - 1] = true;
+			replicas->n_missing--;
+		}
+	}
+	return 0;
+}
+
+/* The highest first. */
+static void
+reply_scaled(struct conn *conn)
+{
+	struct call *call = &conn->call;
+	struct candidates candidates;
+
+	ref_list_done(&call->list);
+	/* None is left: that is an answer, too. */
+	(void)resolve_name(conn->control->shell, call->base_path, &call->list,
+	                   &candidates);
+	reply_actors(conn);
+}
+
+static bool
+replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **grown)
+{
+	struct conf_addition addition = {
+	    .parent = shell_path(conn->control->shell, replicas->parent),
+	    .name = replicas->base,
+	};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < replicas->wanted; i++) {
+		if (replicas->is_there[i])
+			continue;
+		addition.replica = i + 1;
+		grown[n] = grow_prepare(conn, replicas->parent, &addition);
+		if (grown[n++] == NULL)
+			return false;
+	}
+	return true;
+}
+
+/* All of it is posted, or nothing. */
+static void
+replicas_scale(struct conn *conn, struct replicas *replicas)
+{
+	const size_t n = replicas->n_surplus + replicas->n_missing;
+	struct grown **grown = calloc(replicas->n_missing + 1, sizeof(struct grown *));
+	struct call *call = &conn->call;
+	size_t target = 0;
+
+	if (grown == NULL) {
+		reply_limit(conn, replicas->base, 0);
+	} else if (n == 0) {
+		reply_scaled(conn);
+	} else if (wait_prepare(conn, n) && replicas_add(conn, replicas, grown)) {
+		token_keep(conn);
+		grow_event(conn, replicas->path, "scale");
+		for (size_t i = 0; i < replicas->n_surplus; i++) {
+			const struct event event = {.kind = EVENT_DELETE,
+			                            .ref = replicas->surplus[i],
+			                            .stop = true};
+
+			wait_post(conn, target++, &event);
+		}
+		for (uint32_t i = 0; i < replicas->n_missing; i++)
+			grow_post(conn, target++, replicas->parent, grown[i]);
+		call->finish = reply_scaled;
+		call->fail = grow_reply_not_added;
+		call->state = CALL_TARGETS;
+	}
+	free(grown);
+}
+
+/* The path of the base that a name means; NULL: an error was replied. */
+static char *
+replicas_find_base(struct conn *conn, const char *name)
+{
+	const struct shell *shell = conn->control->shell;
+	struct ref_list *list = &conn->call.list;
+	const struct actor *actor;
+	char *path = name[0] == '/'
+	                 ? strdup(name)
+	                 : grow_path(shell, core_ref(shell->core, CORE_USER), name);
+
+	/* As it is written, even if none is there. */
+	if (path != NULL && conf_has_replicas(shell->conf, path))
+		return path;
+	free(path);
+	if (!call_resolve_name(conn, name, list))
+		return NULL;
+	actor = actors_get(&shell->actors, list->at[0]);
+	path = NULL;
+	if (actor != NULL && actor->conf->base != NULL &&
+	    strcmp(glob_last_name(name), actor->conf->base) == 0)
+		path = grow_path(shell, core_parent(shell->core, list->at[0]),
+		                 actor->conf->base);
+	if (path != NULL && conf_has_replicas(shell->conf, path))
+		return path;
+	free(path);
+	reply_invalid_state(conn, list->at[0],
+	                    "it has no `replicas` in the configuration");
+	return NULL;
+}
+
+/* So many instances of an actor with `replicas`: the missing are added, or those with the
+ * highest numbers stopped and deleted. */
+void
+handle_scale(struct conn *conn)
+{
+	struct shell *shell = conn->control->shell;
+	const char *name = param_string(conn, "name");
+	int64_t wanted = param_int(conn, "replicas", 0);
+	struct replicas replicas = {.parent = REF_NONE};
+	char *above;
+
+	if (grow_refuses(conn, name))
+		return;
+	replicas.path = replicas_find_base(conn, name);
+	if (replicas.path == NULL)
+		return;
+	conn->call.base_path = strdup(replicas.path);
+	if (conn->call.base_path == NULL) {
+		reply_limit(conn, name, 0);
+		replicas_done(&replicas);
+		return;
+	}
+	if (token_resumes(conn, reply_scaled, grow_reply_not_added)) {
+		replicas_done(&replicas);
+		return;
+	}
+	replicas.base = glob_last_name(replicas.path);
+	above = strndup(replicas.path, (size_t)(replicas.base - replicas.path) - 1);
+	if (above != NULL)
+		replicas.parent = actors_find(&shell->actors, above);
+	if (wanted > SCALE_MAX)
+		reply_limit(conn, replicas.path, SCALE_MAX);
+	else if (!core_valid(shell->core, replicas.parent))
+		grow_reply_state(conn, replicas.path, "stopped",
+		                 "its supervisor is not there");
+	else {
+		replicas.wanted = (uint32_t)wanted;
+		if (replicas_count(shell, &replicas) < 0)
+			reply_limit(conn, replicas.path, 0);
+		else
+			replicas_scale(conn, &replicas);
+	}
+	free(above);
+	replicas_done(&replicas);
+}

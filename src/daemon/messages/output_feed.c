@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: ISC */
+/* output_feed.c - what the log process is told of streams, and says of them. */
+#include "config.h"
+
+#include "daemon/messages/output_private.h"
+
+#include <ev.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/units.h"
+#include "daemon/processes/procs.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+#include "os/fd.h"
+
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
+#define SYSLOG_SOCKET  "/dev/log"
+
+static void
+output_watch_feed(struct output *output, int events)
+{
+	ev_io_stop(output->shell->loop, &output->io);
+	ev_io_set(&output->io, output->feed[0], events);
+	ev_io_start(output->shell->loop, &output->io);
+}
+
+static void
+fill_feed_log(struct feed_log *ret, const struct conf_log *log)
+{
+	*ret = (struct feed_log){
+	    .max_size = log->max_size,
+	    .total = log->total,
+	    .max_age_ms = log->max_age_ms == DURATION_INFINITE ? 0 : log->max_age_ms,
+	    .keep = log->keep,
+	    .timestamps = log->timestamps,
+	    .json = log->json,
+	    .compress = log->compress,
+	};
+}
+
+/* Where a line begins to count for the process that is there; FEED_AS_BEFORE: only the
+ * log process may know. */
+static uint64_t
+pipe_begun_at(const struct output *output, const struct output_pipe *pipe, struct ref ref)
+{
+	uint64_t first = pipe->begun + 1;
+
+	if (pipe->is_adopted)
+		first =
+		    procs_awaits(output->shell->procs, ref, pipe->name == FEED_STDERR);
+	return first == 0 ? FEED_AS_BEFORE : first;
+}
+
+/* From where on the line counts that tells that the actor is ready; 0: not any more. */
+static uint64_t
+pipe_awaits(const struct output *output, const struct output_pipe *pipe, struct ref ref,
+            const struct node_view *view)
+{
+	if (view->state != STATE_STARTING && view->state != STATE_SUSPENDED)
+		return 0;
+	return pipe_begun_at(output, pipe, ref);
+}
+
+/* Say of a stream what is known of it; false: it goes nowhere (any more). */
+static bool
+pipe_describe(struct output *output, const struct output_pipe *pipe)
+{
+	struct shell *shell = output->shell;
+	const struct ref ref = actors_find(&shell->actors, pipe->path);
+	const struct actor *actor = actors_get(&shell->actors, ref);
+	struct feed_message *message = &output->message;
+	const struct conf_process *process;
+	const struct conf_output *target;
+	char file[PATH_MAX];
+	struct node_view view = {0};
+
+	if (actor == NULL || pipe->name >= FEED_STREAM_MAX)
+		return false;
+	process = &actor->conf->process;
+	target = pipe->name == FEED_STDERR ? &process->err : &process->out;
+	/* A temporary one that has gone may have left something in its pipe. */
+	if (core_valid(shell->core, ref))
+		core_view(shell->core, ref, shell->now_ms, &view);
+	*message = (struct feed_message){
+	    .kind = FEED_STREAM,
+	    .key = pipe->stream.key,
+	    .stream = pipe->name,
+	    .incarnation = view.incarnation,
+	    /* The core counts a process when its start is acknowledged. */
+	    .generation = view.generation + (view.alive && !view.spawned),
+	};
+	fill_feed_log(&message->log, &process->log);
+	(void)snprintf(file, sizeof(file), "%s%s.log", shell->conf->log_directory,
+	               pipe->path);
+	if (target->kind == OUTPUT_JOURNAL) {
+		message->target = FEED_TO_JOURNAL;
+		(void)snprintf(file, sizeof(file), "%s", JOURNAL_SOCKET);
+	} else if (target->kind == OUTPUT_SYSLOG) {
+		message->target = FEED_TO_SYSLOG;
+		(void)snprintf(file, sizeof(file), "%s", SYSLOG_SOCKET);
+	}
+	if (feed_set_text(message, pipe->path, file) < 0)
+		return false;
+	if (process->ready_sign != READY_BY_LOG)
+		return true;
+	message->awaits = pipe_awaits(output, pipe, ref, &view);
+	return feed_set_pattern(message, process->ready_pattern) == 0;
+}
+
+/* Name one stream, with its descriptor or, if it is known already, without. */
+static int
+pipe_name(struct output *output, const struct output_pipe *pipe, bool is_new)
+{
+	int fd = -1;
+	int r;
+
+	if (!pipe_describe(output, pipe))
+		return 0;
+	if (is_new) {
+		fd = fd_reopen(pipe->stream.pipe_fd, O_RDONLY | O_NONBLOCK);
+		if (fd < 0)
+			return fd;
+	}
+	r = feed_send(output->feed[0], &output->message, fd);
+	fd_close(&fd);
+	return r;
+}
+
+/* Say something that needs no more than a key.  0 or -errno. */
+int
+output_say(struct output *output, enum feed_kind kind, uint64_t key)
+{
+	output->message =
+	    (struct feed_message){.kind = kind, .key = key, .instance = output->instance};
+	return feed_send(output->feed[0], &output->message, -1);
+}
+
+/* Go on naming all streams, as far as the feed takes it now. */
+void
+output_name_all(struct output *output)
+{
+	int r = 0;
+
+	if (output->cursor == IDLE)
+		return;
+	if (!output->begun)
+		r = output_say(output, FEED_BEGIN, 0);
+	output->begun = r == 0;
+	while (r == 0 && output->cursor < output->n) {
+		r = pipe_name(output, &output->pipes[output->cursor], true);
+		/* Without a descriptor for it now it is named another time. */
+		if (r == 0)
+			output->cursor++;
+	}
+	if (r == 0)
+		r = output_say(output, FEED_END, 0);
+	if (r == 0)
+		output->cursor = IDLE;
+	output_watch_feed(output, r == 0 ? EV_READ : EV_READ | EV_WRITE);
+}
+
+/* All have to be named anew: something could not be said. */
+void
+output_name_again(struct output *output)
+{
+	if (output->instance == 0)
+		return;
+	output->cursor = 0;
+	output->begun = false;
+	output_watch_feed(output, EV_READ | EV_WRITE);
+}
+
+/* Say something of one stream, if the log process knows of streams already. */
+void
+output_name_one(struct output *output, const struct output_pipe *pipe, bool is_new)
+{
+	if (output->instance == 0)
+		return;
+	/* Pipes behind the cursor will be named as they are then. */
+	if (output->cursor != IDLE &&
+	    (size_t)(pipe - output->pipes) >= (size_t)output->cursor)
+		return;
+	if (pipe_name(output, pipe, is_new) < 0)
+		output_name_again(output);
+}
+
+/* A line has come that tells that an actor is ready: put down first, then told. */
+static void
+output_take_match(struct output *output, uint64_t key, uint64_t awaited)
+{
+	struct shell *shell = output->shell;
+	struct event event = {.kind = EVENT_READY, .code = -1};
+	const struct actor *actor;
+	uint64_t begun;
+	uint32_t at;
+
+	if (!map_get(&output->by_key, key, &at))
+		return;
+	event.ref = actors_find(&shell->actors, output->pipes[at].path);
+	actor = actors_get(&shell->actors, event.ref);
+	if (actor == NULL || actor->conf->process.ready_sign != READY_BY_LOG)
+		return;
+	/* An earlier process wrote that line. */
+	begun = pipe_begun_at(output, &output->pipes[at], event.ref);
+	if (begun != FEED_AS_BEFORE && awaited != begun)
+		return;
+	event.life = procs_life(shell->procs, event.ref);
+	if (procs_told(shell->procs, event.ref))
+		shell_post(shell, &event);
+}
+
+static void
+output_take_message(struct output *output)
+{
+	const struct feed_message *message = &output->message;
+
+	if (message->kind == FEED_HELLO) {
+		output->instance = message->instance;
+		output_name_again(output);
+	} else if (message->kind == FEED_MATCH) {
+		output_take_match(output, message->key, message->awaits);
+	} else if (message->kind == FEED_TROUBLE) {
+		/* An actor that fills and empties a disk causes as many as it likes. */
+		log_paced(&output->trouble,
+		          message->error != 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_NOTICE,
+		          "log: %s", feed_actor(message));
+	}
+}
+
+/* The log process says something, or the feed takes more. */
+void
+output_on_feed(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct output *output = io->data;
+	int fd = -1;
+
+	(void)loop;
+	if ((revents & EV_READ) != 0) {
+		while (feed_receive(output->feed[0], &output->message, &fd) == 1) {
+			fd_close(&fd);
+			output_take_message(output);
+		}
+	}
+	output_name_all(output);
+}

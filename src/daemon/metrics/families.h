@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/* families.h - the families of figures, in the text form of OpenMetrics. */
+#ifndef DAEMON_FAMILIES_H
+#define DAEMON_FAMILIES_H
+
+#include "core/core.h"
+#include "os/usage.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct shell;
+struct strbuf;
+
+/* The figures of an actor. */
+struct sample {
+	struct ref ref;
+	struct node_view view;
+	uint64_t dead_letters;
+	uint64_t uptime_ms; /* of its process */
+	bool has_uptime;
+	bool has_usage;
+	struct usage usage;
+};
+
+void families_write_own(struct strbuf *sb, const struct shell *shell,
+                        const struct sample *samples, size_t n_samples);
+bool families_write(struct strbuf *sb, size_t place, bool is_first,
+                    const struct shell *shell, const struct sample *sample);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: ISC */
+/* explain_now.c - how an actor is now, in a sentence. */
+#include "config.h"
+
+#include "daemon/processes/unkillable.h"
+#include "daemon/report/explain.h"
+#include "daemon/report/view.h"
+#include "daemon/report/waiting.h"
+#include "daemon/state/glob.h"
+#include "daemon/state/shell.h"
+#include "os/clock.h"
+
+static void
+say_running(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+            const char *since)
+{
+	const struct actor *actor = actors_get(&shell->actors, view->ref);
+
+	strbuf_adds(sb, "running");
+	if (actor != NULL && actor->pid != 0)
+		strbuf_addf(sb, " as process %d", (int)actor->pid);
+	strbuf_addf(sb, " since %s", since);
+	if (view->degraded)
+		strbuf_adds(sb, ", but a child of it failed");
+	else if (!view->ready)
+		strbuf_adds(sb, ", not ready");
+}
+
+/* A suspend by command may have named a supervisor above the actor. */
+static void
+say_suspended(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+              const char *since)
+{
+	struct node_view above = *view;
+
+	strbuf_addf(sb, "standing still since %s", since);
+	while (above.suspends == 0 && !ref_is_none(above.parent))
+		core_view(shell->core, above.parent, shell->now_ms, &above);
+	if (above.suspends > 0)
+		strbuf_addf(sb, ", until 'supctl resume %s'",
+		            glob_below_user(shell_path(shell, above.ref)));
+	if (view->suspended > 1)
+		strbuf_addf(sb, "; it is suspended %u times in all", view->suspended);
+}
+
+static void
+say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+            uint64_t now_ms)
+{
+	if (view->state == STATE_BACKOFF) {
+		strbuf_adds(sb, "waiting for its next start");
+		if (view->due_ms > now_ms) {
+			strbuf_adds(sb, ", in ");
+			explain_add_duration(sb, (json_int_t)(view->due_ms - now_ms));
+		}
+		return;
+	}
+	strbuf_adds(sb, "waiting for ");
+	if (view->on_standby)
+		strbuf_adds(sb, "a client");
+	else if (!waiting_text(sb, shell, view))
+		strbuf_adds(sb, "its turn");
+}
+
+static void
+say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
+          const char *since, uint64_t now_ms)
+{
+	switch (view->state) {
+	case STATE_SUSPENDED:
+		say_suspended(sb, shell, view, since);
+		break;
+	case STATE_RUNNING:
+		say_running(sb, shell, view, since);
+		break;
+	case STATE_BACKOFF:
+	case STATE_WAITING:
+		say_waiting(sb, shell, view, now_ms);
+		break;
+	case STATE_STARTING:
+		strbuf_addf(sb, "starting since %s, not ready yet", since);
+		break;
+	case STATE_STOPPING:
+		strbuf_addf(sb, "stopping since %s", since);
+		break;
+	case STATE_FAILED:
+		strbuf_addf(sb, "failed since %s, until 'supctl start %s'",
+		            since, glob_below_user(shell_path(shell, view->ref)));
+		break;
+	case STATE_STOPPED:
+		strbuf_addf(sb, "stopped since %s", since);
+		if (view->held)
+			strbuf_adds(sb, ", and held until it is started by hand");
+		break;
+	case STATE_UNKILLABLE:
+		unkillable_text(sb, shell, view->ref);
+		strbuf_adds(sb,
+		            "; the actor is not started again before that is gone");
+		break;
+	case STATE_DONE:
+	case NODE_STATE_MAX:
+		strbuf_addf(sb, "done since %s: it ended normally", since);
+		break;
+	}
+}
+
+/* Where all that led to: the state now. */
+void
+explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref)
+{
+	struct view_clock clock;
+	struct node_view view;
+	char since[CLOCK_TEXT_MAX];
+
+	view_clock_init(&clock);
+	core_view(shell->core, ref, clock.mono_ms, &view);
+	(void)clock_format(view_wall_us(&clock, view.since_ms), 3, since);
+	strbuf_adds(sb, "Now: ");
+	say_state(sb, shell, &view, since, clock.mono_ms);
+	if (view.restarts > 0)
+		strbuf_addf(sb, "; %llu automatic restart%s in all",
+		            (unsigned long long)view.restarts,
+		            view.restarts == 1 ? "" : "s");
+	strbuf_adds(sb, ".\n");
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: ISC */
+/* report_fields.c - what the core reports, as the fields of an event. */
+#include "config.h"
+
+#include "daemon/report/report_private.h"
+
+#include "base/strbuf.h"
+#include "daemon/processes/procs.h"
+#include "daemon/processes/tasks.h"
+#include "daemon/processes/unkillable.h"
+#include "daemon/state/cause.h"
+#include "daemon/state/shell.h"
+#include "daemon/state/words.h"
+#include "os/reap.h"
+
+#define SCOPE_BYTES_MAX (32 * 1024)
+#define WORDS_JSON_MAX  (6 * WORDS_BYTES_MAX + 64)
+
+/* The actor that an event is about: for an end told to a watcher, the watched actor. */
+const char *
+report_subject(const struct shell *shell, const struct action *action)
+{
+	const struct actor *actor = actors_get(&shell->actors, action->ref);
+
+	if (action->report != REPORT_TERMINATED || action->watch == 0 || actor == NULL ||
+	    action->watch > actor->conf->spec.n_watches)
+		return shell_path(shell, action->ref);
+	return actor->conf->watches[action->watch - 1].path;
+}
+
+/* The origin of a failure; for an end told to a watcher the watched actor itself. */
+struct ref
+report_origin(const struct action *action)
+{
+	return action->report == REPORT_FAILURE || action->report == REPORT_ESCALATED
+	           ? action->origin
+	           : action->ref;
+}
+
+static void
+add_cause(struct shell *shell, const struct cause *cause, struct ref origin)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, LINE_BYTES_MAX);
+	cause_json(&sb, cause, cause_about(&shell->actors, cause, origin));
+	events_buffer(&shell->events, "cause", &sb);
+	strbuf_done(&sb);
+}
+
+static void
+add_rule(struct shell *shell, const struct action *action)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, LINE_BYTES_MAX);
+	rule_name(&sb, shell->conf, action->rule_preset, action->rule_place,
+	          action->reason);
+	events_string(&shell->events, "rule", strbuf_str(&sb));
+	strbuf_done(&sb);
+}
+
+/* All actors that the directive concerns; of very many the first. */
+static void
+add_scope(struct shell *shell, const struct action *action)
+{
+	struct strbuf sb;
+	struct ref ref = action->ref;
+
+	strbuf_init(&sb, SCOPE_BYTES_MAX);
+	strbuf_addc(&sb, '[');
+	if (!action->group) {
+		strbuf_add_json(&sb, shell_path(shell, ref));
+	} else {
+		const char *comma = "";
+
+		ref = core_scope_next(shell->core, action->ref, REF_NONE);
+		while (ref.slot != REF_NONE.slot && sb.len < SCOPE_BYTES_MAX - 4096) {
+			strbuf_adds(&sb, comma);
+			strbuf_add_json(&sb, shell_path(shell, ref));
+			comma = ",";
+			ref = core_scope_next(shell->core, action->ref, ref);
+		}
+	}
+	strbuf_addc(&sb, ']');
+	events_buffer(&shell->events, "scope", &sb);
+	strbuf_done(&sb);
+}
+
+/* The last lines of the process before it failed, where supd captures its output. */
+static void
+add_last_words(struct shell *shell, struct ref origin)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, WORDS_JSON_MAX);
+	if (words_of_actor(shell, origin, &sb))
+		events_buffer(&shell->events, "last_words", &sb);
+	strbuf_done(&sb);
+}
+
+/* The strategy of the supervisor of the actor that the action is about. */
+const char *
+report_strategy(struct shell *shell, const struct action *action)
+{
+	struct ref parent = core_parent(shell->core, action->ref);
+	struct node_view view;
+
+	if (parent.slot == REF_NONE.slot)
+		return strategy_names[STRATEGY_ONE_FOR_ONE];
+	core_view(shell->core, parent, shell->now_ms, &view);
+	return strategy_names[view.strategy];
+}
+
+static void
+add_failure(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+
+	add_cause(shell, &action->cause, report_origin(action));
+	events_string(events, "origin", shell_path(shell, action->origin));
+	events_string(events, "directive", directive_names[action->directive]);
+	add_rule(shell, action);
+	events_string(events, "reason", decision_reason_names[action->reason]);
+	events_string(events, "strategy", report_strategy(shell, action));
+	add_scope(shell, action);
+	events_number(events, "window", action->window);
+	events_number(events, "limit", action->limit);
+	events_number(events, "delay_ms", (int64_t)action->delay_ms);
+	if (action->cause.kind == CAUSE_EXEC)
+		events_string(events, "step",
+		              procs_failed_step(shell->procs, action->origin));
+	else
+		add_last_words(shell, action->origin);
+}
+
+static void
+add_exited(struct shell *shell, const struct action *action)
+{
+	const struct reap *end = procs_last_end(shell->procs, action->ref);
+	struct events *events = &shell->events;
+
+	add_cause(shell, &action->cause, report_origin(action));
+	if (end == NULL)
+		return;
+	if (end->pid != 0)
+		events_number(events, "pid", end->pid);
+	events_number(events, "utime_us", (int64_t)end->utime_us);
+	events_number(events, "stime_us", (int64_t)end->stime_us);
+	events_number(events, "maxrss_kib", (int64_t)end->maxrss_kib);
+}
+
+static void
+add_gave_up(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+
+	events_number(events, "intensity", action->limit);
+	events_number(events, "within", (int64_t)action->delay_ms);
+	events_string(events, "offender", shell_path(shell, action->origin));
+}
+
+/* What an action says of a hook, or a command, that failed. */
+void
+report_hook_failure(const struct shell *shell, const struct action *action,
+                    struct hook_failure *ret)
+{
+	const bool is_run = action->watch != 0;
+
+	*ret = (struct hook_failure){
+	    .hook = is_run ? task_kind_names[TASK_RUN] : hook_names[action->hook],
+	    .reason = is_run ? task_reason_names[TASK_ON_TERMINATED]
+	                     : hook_reason_names[action->hook_reason],
+	    .timed_out = action->timed_out,
+	    .cause = action->cause,
+	    .step = tasks_failed_step(shell->tasks, action->ref,
+	                              is_run ? TASK_RUN : TASK_HOOK),
+	};
+}
+
+/* The fields of an event about it. */
+void
+report_hook_fields(struct shell *shell, const struct hook_failure *failure)
+{
+	struct events *events = &shell->events;
+
+	events_string(events, "hook", failure->hook);
+	events_string(events, "reason", failure->reason);
+	events_raw(events, "timed_out", failure->timed_out ? "true" : "false");
+	add_cause(shell, &failure->cause, REF_NONE);
+	if (failure->step[0] != '\0')
+		events_string(events, "step", failure->step);
+}
+
+/* The end of an actor; with a watcher, that the watcher is told. */
+static void
+add_terminated(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+	bool is_told = action->watch != 0;
+
+	if (!is_told || action->child_failed)
+		add_cause(shell, &action->cause, report_origin(action));
+	events_raw(events, "existence_confirmed",
+	           is_told && !action->confirmed ? "false" : "true");
+	if (!is_told)
+		return;
+	events_string(events, "watcher", shell_path(shell, action->ref));
+	events_string(events, "reaction", reaction_names[action->reaction]);
+	if (action->child_failed)
+		events_raw(events, "child_failed", "true");
+}
+
+/* Which of its processes could not be killed, and why. */
+static void
+add_unkillable(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+	struct strbuf why;
+
+	if (procs_pid(shell->procs, action->ref) != 0)
+		events_number(events, "pid", procs_pid(shell->procs, action->ref));
+	strbuf_init(&why, LINE_BYTES_MAX);
+	unkillable_text(&why, shell, action->ref);
+	events_string(events, "text", strbuf_str(&why));
+	strbuf_done(&why);
+}
+
+/* The fields of the event that has begun, besides its head. */
+void
+report_fields(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+	struct hook_failure failure;
+
+	switch (action->report) {
+	case REPORT_STARTED:
+		if (procs_pid(shell->procs, action->ref) != 0)
+			events_number(events, "pid",
+			              procs_pid(shell->procs, action->ref));
+		else
+			events_raw(events, "pid", "null");
+		if (action->window > 0)
+			events_number(events, "shortages", action->window);
+		break;
+	case REPORT_SHORTAGE:
+		add_cause(shell, &action->cause, action->ref);
+		events_string(events, "step",
+		              procs_failed_step(shell->procs, action->ref));
+		events_number(events, "delay_ms", (int64_t)action->delay_ms);
+		break;
+	case REPORT_EXITED:
+		add_exited(shell, action);
+		break;
+	case REPORT_FAILURE:
+		add_failure(shell, action);
+		break;
+	case REPORT_BACKOFF:
+		events_number(events, "delay_ms", (int64_t)action->delay_ms);
+		break;
+	case REPORT_TERMINATED:
+		add_terminated(shell, action);
+		break;
+	case REPORT_GAVE_UP:
+		add_gave_up(shell, action);
+		break;
+	case REPORT_ESCALATED:
+		events_string(events, "to", shell_path(shell, action->to));
+		add_cause(shell, &action->cause, report_origin(action));
+		events_string(events, "origin", shell_path(shell, action->origin));
+		break;
+	case REPORT_HOOK_FAILED:
+		report_hook_failure(shell, action, &failure);
+		report_hook_fields(shell, &failure);
+		break;
+	case REPORT_UNKILLABLE:
+		add_unkillable(shell, action);
+		break;
+	case REPORT_READY:
+	case REPORT_STOPPING:
+	case REPORT_STOPPED:
+	case REPORT_KILLED_AFTER_TIMEOUT:
+	case REPORT_SUSPENDED:
+	case REPORT_RESUMED:
+	case REPORT_MAX:
+		break;
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC */
+/* report_private.h - what the files about reports share.
+ *
+ *	report.c         which reports go where
+ *	report_fields.c  a report as the fields of an event
+ *	report_line.c    a report as a line of the log
+ *	report_supd.c    what happens to supd itself
+ */
+#ifndef DAEMON_REPORT_PRIVATE_H
+#define DAEMON_REPORT_PRIVATE_H
+
+#include "core/core.h"
+#include "daemon/report/report.h"
+
+#define LINE_BYTES_MAX 2048
+
+struct strbuf;
+
+/* A helper process of an actor that did not do what it was for. */
+struct hook_failure {
+	const char *hook; /* as in the configuration */
+	const char *reason;
+	bool timed_out;
+	struct cause cause;
+	const char *step; /* what failed when it was to be started, or "" */
+};
+
+/* report.c */
+bool report_is_for_stream(struct shell *shell, struct ref ref, enum report what);
+
+/* report_fields.c */
+const char *report_subject(const struct shell *shell, const struct action *action);
+struct ref report_origin(const struct action *action);
+const char *report_strategy(struct shell *shell, const struct action *action);
+void report_hook_failure(const struct shell *shell, const struct action *action,
+                         struct hook_failure *ret);
+void report_hook_fields(struct shell *shell, const struct hook_failure *failure);
+void report_fields(struct shell *shell, const struct action *action);
+
+/* report_line.c */
+void report_hook_text(struct strbuf *sb, const struct hook_failure *failure);
+void report_line(struct shell *shell, const struct action *action);
+
+#endif

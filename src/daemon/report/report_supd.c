@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: ISC */
+/* report_supd.c - what happens to supd itself, as events and as lines of the log. */
+#include "config.h"
+
+#include "daemon/report/report_private.h"
+
+#include "daemon/recovery/upgrade.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+#include "os/reap.h"
+
+void
+report_process_adopted(struct shell *shell, const struct node_view *view, pid_t pid)
+{
+	const struct event_head head = {
+	    .event = "adopted",
+	    .path = shell_path(shell, view->ref),
+	    .incarnation = view->incarnation,
+	    .generation = view->generation,
+	};
+
+	if (report_is_for_stream(shell, view->ref, REPORT_STARTED)) {
+		events_begin(&shell->events, &head);
+		events_number(&shell->events, "pid", pid);
+		events_end(&shell->events);
+	}
+	log_line(LOG_LEVEL_NOTICE, "%s: adopted, pid %d", head.path, (int)pid);
+}
+
+static void
+log_taken_over(const struct upgrade_story *story, const char *end)
+{
+	const unsigned long long outage_ms = story->outage_ms;
+
+	if (story->is_upgrade)
+		log_line(LOG_LEVEL_NOTICE,
+		         "supd %s: upgraded from %s, no guardian for %llu ms",
+		         PACKAGE_VERSION, story->from, outage_ms);
+	else if (story->fell_back)
+		log_line(LOG_LEVEL_ERROR,
+		         "supd %s: is back, because the binary that it was upgraded to "
+		         "failed (%s), no guardian for %llu ms",
+		         PACKAGE_VERSION, end, outage_ms);
+	else
+		log_line(LOG_LEVEL_WARNING,
+		         "supd %s: took over after a crash (%s), no guardian for %llu ms",
+		         PACKAGE_VERSION, end, outage_ms);
+}
+
+void
+report_taken_over(struct shell *shell, const struct upgrade_story *story,
+                  const struct reap *reap)
+{
+	const struct event_head head = {.event = "supd", .path = "/"};
+	struct events *events = &shell->events;
+	char end[REAP_TEXT_MAX];
+
+	(void)os_reap_text(reap, end);
+	events_begin(events, &head);
+	if (story->is_upgrade) {
+		events_string(events, "what", "upgraded");
+		events_string(events, "from", story->from);
+		events_string(events, "to", PACKAGE_VERSION);
+	} else {
+		events_string(events, "what",
+		              story->fell_back ? "upgrade_failed" : "started");
+		events_string(events, "after", end);
+	}
+	events_number(events, "outage_ms", (int64_t)story->outage_ms);
+	events_end(events);
+	log_taken_over(story, end);
+}
+
+void
+report_supd(struct shell *shell, const char *what)
+{
+	const struct event_head head = {.event = "supd", .path = "/"};
+
+	events_begin(&shell->events, &head);
+	events_string(&shell->events, "what", what);
+	events_end(&shell->events);
+	log_line(LOG_LEVEL_NOTICE, "supd %s: %s", PACKAGE_VERSION, what);
+}
+
+void
+report_leftovers(struct shell *shell, size_t n)
+{
+	const struct event_head head = {.event = "supd", .path = "/"};
+
+	events_begin(&shell->events, &head);
+	events_string(&shell->events, "what", "leftovers_killed");
+	events_number(&shell->events, "processes", (int64_t)n);
+	events_end(&shell->events);
+	log_line(LOG_LEVEL_WARNING,
+	         "%zu processes of a supd that died were still there and were killed", n);
+}
