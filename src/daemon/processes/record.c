@@ -84,6 +84,6 @@ record_facts(struct shell *shell)
 	    .shutting_down = shell->shutting_down,
 	};
 
-	(void)snprintf(facts.version, sizeof(facts.version), "%s", PACKAGE_VERSION);
+	(void)snprintf(facts.version, sizeof(facts.version), "%s", shell_version());
 	ledger_set_facts(shell->ledger, &facts);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* shell.c - path and configuration of an actor. */
+/* shell.c - path and configuration of an actor, and which supd this is. */
 #include "config.h"
 
 #include "daemon/state/shell.h"
@@ -29,4 +29,10 @@ shell_index(const struct shell *shell, const struct actor *actor)
 {
 	ASSERT(actor->conf_owner == NULL && actor->grown == NULL);
 	return (uint32_t)(actor->conf - shell->conf->actors);
+}
+
+const char *
+shell_version(void)
+{
+	return PACKAGE_VERSION;
 }

@@ -176,6 +176,9 @@ void shell_release(struct shell *shell, uint64_t key);
 /* The path of an actor; of one that is gone already its last path, or "?". */
 const char *shell_path(const struct shell *shell, struct ref ref);
 
+/* The version of this supd. */
+const char *shell_version(void);
+
 /* The configuration that an actor came with. */
 const struct conf *shell_conf_of(const struct shell *shell, const struct actor *actor);
 
