@@ -2,20 +2,27 @@
 /* goal.h - what is wanted of a node: read by all of the core, changed only by goal.c.
  *
  * A node has a goal, which failures, commands and reloads set, and a state, which
- * reconcile.c moves there, one step at each look.  The total state is a combination:
+ * reconcile.c moves there, one step at each look.  The total state is a combination.
  *
- *	goal     down (STOPPED, DONE, FAILED)   pending (WAITING, BACKOFF)
- *	DOWN     stays down                     down at once, as `down_as`
- *	UP       starts, if its supervisor      starts when its turn, need, demand or
- *	         takes starts                   delay has come
- *	RESTART  a member of a group: starts    the same, as what was to go down is down
- *	         together with it
+ * Down (STOPPED, DONE, FAILED) and
+ *	DOWN     stays so
+ *	UP       starts as soon as its supervisor takes starts
+ *	RESTART  is a member of a group, and starts together with it
  *
- *	goal     STARTING, RUNNING, SUSPENDED   STOPPING
- *	DOWN     begins to stop                 goes on, and is then down as `down_as`
- *	UP       goes on                        does not occur, but below a supervisor
- *that gave up and still stops its children RESTART  begins to stop                 goes
- *on, and is then pending
+ * Pending (WAITING, BACKOFF) and
+ *	DOWN     is down at once, in the state `down_as`
+ *	UP       starts when its turn, its needs, its demand or its delay let it
+ *	RESTART  the same: what had to go down is down
+ *
+ * STARTING, RUNNING, SUSPENDED and
+ *	DOWN     begins to stop
+ *	UP       goes on
+ *	RESTART  begins to stop
+ *
+ * STOPPING and
+ *	DOWN     goes on, and is then down in the state `down_as`
+ *	UP       the same: a supervisor that gave up, until its failure is decided
+ *	RESTART  goes on, and is then pending
  *
  * A member of a group (`grouped`) takes the step of STARTING and RUNNING in the order of
  * the group.  A node to be restarted in its supervisor's sequence (`restart_in_sequence`)

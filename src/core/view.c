@@ -207,9 +207,6 @@ check_goal(const struct node *node)
 		return "a restart of an actor that is down, and in no group";
 	if (node_is_down(node) && (node->restart_in_sequence || node->resuming))
 		return "a restart in a sequence, or a resume, of an actor that is down";
-	if (node->state == STATE_STOPPING && node->goal == GOAL_UP && !node->gave_up &&
-	    !node->restart_in_sequence)
-		return "an actor that stops although it is wanted";
 	if (node->resuming && node->start_reason == START_BY_COMMAND)
 		return "a resume by command";
 	return NULL;
