@@ -414,7 +414,7 @@ def same_pids(box):
     s.consistent()
 
 
-@test("a stop goes on: who ignores TERM is killed when its time has come, not later")
+@test("a stop goes on: an actor that ignores TERM is killed when its time has come, not later")
 def deaf(box):
     s = start(box, {"a": {"do": ["ignore"], "shutdown": "400ms"}, "b": {}})
     wish = Wish(s, "Stop", names=["/user/a"])
@@ -427,7 +427,7 @@ def deaf(box):
     s.consistent()
 
 
-@test("a stop command that nobody waits for is carried out by the successor")
+@test("a stop command without a waiting client is carried out by the next guardian")
 def wanted(box):
     s = four(box)
 
@@ -590,7 +590,7 @@ def readiness(box):
     s.consistent()
 
 
-@test("READY=1 that is sent while nobody is there is not lost")
+@test("READY=1 that is sent while there is no guardian is not lost")
 def ready_in_outage(box):
     s = Chaos(box, {"a": {"ready": "notify"}, "b": {}}, wait=False)
     s.line("S", "a")
@@ -605,7 +605,7 @@ def ready_in_outage(box):
     s.consistent()
 
 
-@test("READY=1 and an end right after it, both while nobody is there: it was ready")
+@test("READY=1 and an end right after it, both without a guardian: the actor was ready")
 def ready_and_gone(box):
     s = Chaos(box, {"a": {"ready": "notify", "on_failure": [
         {"when": {"exit": [3]}, "then": "stop"}]}, "b": {}}, wait=False)
@@ -1015,7 +1015,7 @@ def output_log(box):
     s.consistent()
 
 
-@test("an actor's last words, said while nobody was there, are in the file and explained",
+@test("an actor's last words, said while there was no guardian, are in the file and explained",
       timeout=60)
 def last_words(box):
     s = start(box, {"a": {}, "b": {}})

@@ -46,7 +46,7 @@ def within(box):
     s.consistent()
 
 
-@test("a command that ends while nobody supervises: its status is the true one, told once")
+@test("a command that ends while there is no guardian: its true status is told once")
 def ends_meanwhile(box):
     s = Chaos(box, tree(box, gate=True, code=7))
     s.started("b")

@@ -41,7 +41,7 @@ def within(box):
     s.consistent()
 
 
-@test("a probe's command that ends while nobody supervises: its status counts, once")
+@test("a probe's command that ends while there is no guardian: its status counts, once")
 def ends_meanwhile(box):
     s = Chaos(box, {"a": {"health": {**PACE, "failures": 1,
                                      "exec": script(box, gated=True, code=7)}}},
@@ -75,7 +75,7 @@ def timed_out(box):
     s.consistent()
 
 
-@test("who dies while nobody supervises has died, though its probe failed before")
+@test("a process that dies while there is no guardian has died, though its probe failed before")
 def died(box):
     s = Chaos(box, {"a": {"health": {**PACE, "failures": 1,
                                      "exec": script(box, gated=True)}}})

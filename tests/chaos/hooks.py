@@ -66,7 +66,7 @@ for one in RESTART:
 die_within("pre_stop", START, STOP, stop)
 
 
-@test("a hook that ends while nobody supervises: its status is the true one, told once")
+@test("a hook that ends while there is no guardian: its true status is told once")
 def ends_meanwhile(box):
     s = Chaos(box, {"a": {"hooks": {"pre_stop": script(box, ["pre_stop"], 7)}}})
     s.started("a")

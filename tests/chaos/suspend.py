@@ -36,7 +36,7 @@ def guardian_dies(box, kind, options, _):
     equal(s.lines("D"), [], "two lives of one name")
 
 
-@contained("it ends while nobody supervises: its successor stands still, too")
+@contained("a suspended process ends while there is no guardian: its successor is suspended, too")
 def ends_unseen(box, kind, options, _):
     s = Chaos(box, {"a": {"containment": kind}, "b": {"containment": kind}}, **options)
     a = s.started("a")

@@ -30,7 +30,7 @@ def what(s):
 
 # ---- on_crash: kill ----------------------------------------------------------------------------
 
-@test("on_crash: kill ends who has cleared its environment, too, and what that forked away")
+@test("on_crash: kill also ends a process that cleared its environment, and what it has forked")
 def cleared(box):
     child = box.path("child")
     script = f"setsid sleep 1000 & echo $! >{child}; exec sleep 1000"
@@ -136,7 +136,7 @@ def hidden(box):
 
 # ---- the service manager -----------------------------------------------------------------------
 
-@test("who was told of a reload that a guardian died in is told of its end")
+@test("systemd is told of the end of a reload during which the guardian died")
 def reloading(box):
     s = start(box, {"a": {}})
     old = s.guardian()

@@ -215,7 +215,7 @@ def missing(box):
         has(text.read(), "Uid:\t64320\t", "the ids of u afterwards")
 
 
-@test("a stderr that nobody reads does not stop supd (L-04)")
+@test("a stderr without a reader does not stop supd (L-04)")
 def deaf_stderr(box):
     with open(box.path("deaf.yaml"), "w", encoding="utf8") as text:
         text.write("children: {loop: {command: [/bin/true], backoff: none, output: 'null', "
@@ -299,7 +299,7 @@ def huge_environment(box):
     surroundings(box, None, {f"FILLER_{i}": "x" * 1000 for i in range(500)})
 
 
-@test("a supd with another runtime directory but the same socket touches nobody")
+@test("a supd with another runtime directory but the same socket touches no actor")
 def same_socket(box):
     path = box.path("shared.sock")
     first = box.supd({"a": {}}, name="one", wait=False, control={"socket": path})

@@ -103,7 +103,7 @@ def refused(box):
             rf"`{controller(key)}`.*optional", "stderr")
 
 
-@test("supd does not start on a file with a limit that nobody could keep")
+@test("supd does not start on a file with a limit for which the controller is missing")
 def not_started(box):
     key = missing()[0]
     s = box.supd(wait=False, text=text_of(key))
@@ -250,7 +250,7 @@ def every_life(box):
         equal(content(path, "a", "memory.max"), "33554432", "the limit after it")
 
 
-@test("who is killed because it did not stop was not killed for want of memory, though one "
+@test("an actor that is killed because it did not stop was not killed for want of memory, though one "
       "of its children was", timeout=60)
 def own_kill(box):
     enter, path = delegated_memory(box)

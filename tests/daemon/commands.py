@@ -288,7 +288,7 @@ def wait(box):
           "exit status of a wait in vain")
 
 
-@test("who did what is in the event stream")
+@test("each command is in the event stream with its user and process")
 def who(box):
     s = box.supd(kids("a"))
     s.started("a")

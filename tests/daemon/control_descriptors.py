@@ -96,7 +96,7 @@ def refused(box):
         s.call("Ping")
 
 
-@test("with an older kernel it is sent away, and closed by nobody who is waited for", timeout=60)
+@test("with an older kernel it is sent away, and closed by no process that supd waits for", timeout=60)
 def sent_away(box):
     s = box.supd({"a": {}}, before=forget_option)
     guardian = s.guardian()

@@ -229,7 +229,7 @@ def supplementary(box):
     equal(groups(d), sorted(of_nobody), "d's groups")
 
 
-@test("a user that nobody knows has not got supd's home, but what the file says", root=True)
+@test("a user that the database does not know has not got supd's home, but what the file says", root=True)
 def unknown(box):
     s = box.supd({"a": reporting(user="4000001", group="4000002"),
                   "b": reporting(user="4000001", group="0", environment={"HOME": "/srv"}),

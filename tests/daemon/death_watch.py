@@ -37,7 +37,7 @@ def tellings(s, watcher):
             if one["event"] == "terminated" and one.get("watcher") == f"/user/{watcher}"]
 
 
-@test("128 a death pact: who watches fails after the end, its own watcher is told of it")
+@test("128 a death pact: the watcher fails after the end, its own watcher is told of it")
 def pact(box):
     s = box.supd({"a": {}, "b": {"watch": {"a": "fail"}},
                   "c": {"watch": {"/user/b": {"signal": "USR1"}}}})
@@ -71,7 +71,7 @@ def restarted(box):
     equal(len(tellings(s, "b")), 1, "how often it was told")
 
 
-@test("D-01 a restart of the target is told to nobody")
+@test("D-01 no watcher is told of a restart of the target")
 def invisible(box):
     s = box.supd({"a": {}, "b": {"watch": {"a": {"signal": "HUP"}}}})
     s.started("b")
@@ -131,7 +131,7 @@ def anew(box):
     equal(len(s.lines("S", "b")), 1, "b's starts")
 
 
-@test("126 apply changes watches in place: who watches no longer is not told")
+@test("126 apply changes watches in place: an actor that no longer watches is not told")
 def changed(box):
     tree = {"a": {}, "n": {}, "b": {"watch": {"a": {"signal": "HUP"}}}}
     s = box.supd(tree)
@@ -185,7 +185,7 @@ def circle(box):
     equal([len(s.seen("failure", name)) for name in "abc"], [1, 1, 1], "failures")
 
 
-@test("run: a command is told who ended and how, once for each end")
+@test("run: a command is told which actor ended and how, once for each end")
 def run_command(box):
     s = box.supd({"a": {"on_failure": "stopping"}, "n": {"enabled": False},
                   "b": {"environment": {"MINE": "yes"}, "watch": {

@@ -185,7 +185,7 @@ def stdin(box):
     equal(Report(s, "b").fds["0"], "/dev/null", "b's stdin")
 
 
-@test("a named pipe as stdin makes nobody wait, and has no end when its writers go")
+@test("a named pipe as stdin makes no start wait, and has no end when its writers go")
 def fifo(box):
     os.mkfifo(box.path("pipe"))
     out = box.file("out")
@@ -200,7 +200,7 @@ def fifo(box):
     equal(s.actor("a")["state"], "running", "the state of who reads")
 
 
-@test("who reads from a file can be nobody's pipe")
+@test("an actor that reads from a file cannot be the target of a pipe")
 def no_pipe(box):
     text = ("children:\n  a: {command: [/bin/cat], stdin: file:/dev/null}\n"
             "  b: {command: [/bin/true], output: 'pipe:a'}\n")

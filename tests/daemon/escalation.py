@@ -70,7 +70,7 @@ def resume_above(box):
           [s.pids["b"], s.pids["c"]], "pids")
 
 
-@test("a stop further up stops the whole inner subtree in reverse and nobody else")
+@test("a stop further up stops the whole inner subtree in reverse and no other actor")
 def stop_above(box):
     s = box.supd({"outer": {"decider": "stopping", "children": {
         "x": {}, "inner": {"decider": "escalating", "children": kids("abc")}, "y": {}}}})

@@ -66,7 +66,7 @@ wrong("an end in the midst of the head", b"HTTP/1.1 200 x\r\n", None, "ECONNRESE
 wrong("no answer within `timeout`", None, "timeout", None, timeout="100ms")
 
 
-@test("a port where nobody listens, and a socket that is not there, are bad answers")
+@test("a port without a listener, and a socket that is not there, are bad answers")
 def refused(box):
     s = box.supd({"a": health({"tcp": f"127.0.0.1:{free_port()}"}),
                   "b": health({"unix": box.path("none")})}, decider=RESUME)
@@ -77,7 +77,7 @@ def refused(box):
     equal((s.actor("a")["generation"], s.actor("b")["restarts"]), (1, 0), "starts")
 
 
-@test("who accepts connections is well, by tcp and unix, until nobody does")
+@test("an actor is healthy, by tcp and unix, as long as it accepts connections")
 def accepted(box):
     tcp = Answering(box, speechless=True)
     unix = Answering(box, path=box.path("s"), speechless=True)
@@ -161,7 +161,7 @@ def successes(box):
     equal(len(s.seen("failure", "a")), 1, "failures")
 
 
-@test("who ends in the midst of a probe has ended, and is not ill")
+@test("a process that ends during a probe has ended, and did not fail its health check")
 def ended(box):
     port = free_port()
     s = box.supd({"a": {"ready": {"tcp": f"127.0.0.1:{port}", "interval": "20ms"},
@@ -181,7 +181,7 @@ def ended(box):
     equal(s.seen("failure", "a")[0]["cause"]["kind"], "signal", "the cause")
 
 
-@test("who is suspended is not asked, and what that came in between of does not count")
+@test("a suspended actor is not probed, and a probe that was under way does not count")
 def suspended(box):
     site = Answering(box, None, status(200))
     s = box.supd({"a": health({"http": site.url()}, timeout="300ms")})
@@ -195,7 +195,7 @@ def suspended(box):
     equal(s.seen("failure"), [], "failures")
 
 
-@test("whom a signal has stopped is not asked either")
+@test("a process that a signal has stopped is not probed either")
 def stopped(box):
     site = Answering(box, None, status(200))
     s = box.supd({"a": health({"http": site.url()}, timeout="300ms")})
@@ -274,7 +274,7 @@ def ready(box):
     equal(s.seen("failure"), [], "failures")
 
 
-@test("90 who is never found ready has its start_timeout, and is tried again")
+@test("90 an actor whose probe never succeeds has its start_timeout, and is tried again")
 def never(box):
     s = box.supd({"a": {"start_timeout": "200ms",
                         "ready": {"tcp": f"127.0.0.1:{free_port()}", "interval": "20ms"}},
@@ -306,7 +306,7 @@ def many(box):
             "everybody to have been asked", 20)
 
 
-@test("that supd lacks descriptors is nobody's bad answer")
+@test("a lack of descriptors in supd is no bad answer of an actor")
 def lacking(box):
     site = Answering(box)
     s = box.supd({"a": health({"http": site.url()}), "b": health({"exec": "true"})})
@@ -353,7 +353,7 @@ def full(box):
             equal(s.event("failure", "a")["cause"]["key"], "queue full", "the cause")
 
 
-@test("that what asks is killed, or hangs, is nobody's bad answer", timeout=60)
+@test("a probing helper that is killed, or hangs, is no bad answer of an actor", timeout=60)
 def replaced(box):
     site = Answering(box)
     s = box.supd({"a": health({"http": site.url()}, failures=1, timeout="1s")})
@@ -367,7 +367,7 @@ def replaced(box):
     equal(s.seen("failure"), [], "failures")
 
 
-@test("a probe of which nobody wants to know any more is ended at once")
+@test("a probe that is no longer needed is ended at once")
 def unwanted(box):
     endless = script(box, "echo $$$$ >>@; exec sleep 1000")
     site = Answering(box, speechless=True)

@@ -46,7 +46,7 @@ def letters(box):
           "it is in the status")
 
 
-@test("a helper that is killed is replaced: nothing of it is in the stream, nobody is lost")
+@test("a helper that is killed is replaced: no event tells of it, no client is lost")
 def killed(box):
     s, address = refusing(box)
     s.ctl_ok("stop", "a")

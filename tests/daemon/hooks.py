@@ -186,7 +186,7 @@ def wrong_user(box):
     equal(told(box), [[str(nobody.pw_uid)]], "the user")
 
 
-@test("without being root nobody can have another user's hook run", root=True)
+@test("a supd that is not root's cannot run a hook of another user", root=True)
 def no_root(box):
     nobody = pwd.getpwnam("nobody")
     s = box.supd({"a": {"user": "root", "hooks": {"pre_start": "/bin/true"}}},

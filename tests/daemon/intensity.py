@@ -150,7 +150,7 @@ def unlimited(box):
     s.wait_for("a", restarts=100, state="running")
 
 
-@test("a limit stops the child that exceeds it, and nobody else")
+@test("a limit stops the child that exceeds it, and no other")
 def limit(box):
     s = box.supd({"a": {}, "b": {}}, limit={"restarts": 2, "within": "60s"})
     b = s.started("b")

@@ -62,7 +62,7 @@ def restarted(box):
     equal(len(s.seen("started", "b")), 1, "starts of b")
 
 
-@test("watchdog_signal is what is sent; who ignores it is killed after its shutdown time")
+@test("watchdog_signal is what is sent; a process that ignores it is killed after its shutdown time")
 def deaf(box):
     s = box.supd({"a": {"watchdog": "200ms", "watchdog_signal": "USR1", "shutdown": "300ms"}})
     line = s.line("s", "a")
@@ -112,7 +112,7 @@ def reports(box):
     equal(s.actor("a")["last_failure"]["cause"]["key"], "other", "the key")
 
 
-@test("160 stopped_is_failure: who stops itself is continued, the same process")
+@test("160 stopped_is_failure: a process that stops itself is continued, the same process")
 def continued(box):
     s = box.supd({"a": {"stopped_is_failure": True}})
     pid = s.started("a")
@@ -126,7 +126,7 @@ def continued(box):
     equal(len(warnings(s)), 1, "lines of the log")
 
 
-@test("168 while a signal has stopped it nobody expects to hear of it")
+@test("168 while a signal has stopped a process its watchdog does not expire")
 def stopped(box):
     s = box.supd({"a": {"watchdog": "2s"}, "b": {"watchdog": "800ms"}}, decider=RESUME)
     pid = s.started("a")

@@ -131,7 +131,7 @@ def follow(box):
     until(lambda: not readers(s), "the reader has ended")
 
 
-@test("readers are bounded in number, and the last are kept for those who may control")
+@test("readers are bounded in number, and the last are kept for clients that may control")
 def bounded(box):
     s = box.supd({"a": counter(1)})
     logged(s, 1)

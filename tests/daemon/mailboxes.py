@@ -264,7 +264,7 @@ def left_over(box):
     all_answered(s, "a", come(box, addresses), pid)
 
 
-@test("a mailbox that somebody else has is left alone, and named")
+@test("a socket file of another living process is left alone, and named")
 def alive(box):
     for kind in ("unix-dgram", "unix-seqpacket", "fifo"):
         listen, address = mailbox(box, kind)
@@ -340,7 +340,7 @@ def replied(box):
     all_answered(s, "a", come(box, addresses), s.started("a", 2))
 
 
-@test("a reply during a backoff, and a datagram of nobody who could be answered")
+@test("a reply during a backoff, and a datagram of a sender that cannot be answered")
 def replied_in_backoff(box):
     listen, address = mailbox(box, "unix")
     dgram, nameless = mailbox(box, "unix-dgram")
@@ -380,7 +380,7 @@ def blocks_again(box):
     check("False" not in s.ctl("logs", "a", "-n", "9").out, "a socket that does not wait")
 
 
-@test("rate: of those who come at once only so many are sent away, the others are served")
+@test("rate: of the clients that come at once only so many are sent away, the others are served")
 def rate(box):
     s, addresses = down(box, "refuse", ("unix",), rate="3/s")
     waiting = [Client(box, "unix", addresses["unix"], b"") for _ in range(4)]
@@ -409,7 +409,7 @@ def counted(box):
     s.wait_for("a", dead_letters=6)
 
 
-@test("a flood at a mailbox of nobody is bounded: in the event stream, and in what it keeps")
+@test("a flood at a socket of an actor that is down is bounded: in events, and in what supd keeps")
 def flood(box):
     s, addresses = down(box, "refuse", ("unix",), rate="1000000/s")
     for _ in range(2000):
@@ -587,7 +587,7 @@ def lives_on(box):
     equal(ask(path), s.started("a", 3), "who answered after the end")
 
 
-@test("one that was stopped is not started by a client, who waits until it is started by hand")
+@test("a stopped actor is not started by a client, which waits until it is started by hand")
 def stays_stopped(box):
     path = box.path("lazy.sock")
     s = box.supd({"a": {"do": ["serve"], "start_on": "connect", "sockets": {"box": f"unix:{path}"}}})
@@ -644,7 +644,7 @@ def lazy_without(box):
 # ---- other configurations ------------------------------------------------------------------
 
 
-@test("an apply that adds, removes and renames sockets of others refuses nobody")
+@test("an apply that adds, removes and renames sockets of other actors refuses no client")
 def applied(box):
     paths = [box.path(f"{n}.sock") for n in range(4)]
     tree = {"a": {"do": ["serve"], "sockets": {"box": f"unix:{paths[0]}"}},

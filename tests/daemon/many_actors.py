@@ -127,7 +127,7 @@ def disturb(s, dice, client, leaves, supervisors):
     client.send(verb.title(), {"names": [f"/user/{path}"], "wait": False}, oneway=True)
 
 
-@test("180 two hundred actors, thousands of random disturbances: who lives answers, the dead "
+@test("180 two hundred actors, thousands of random disturbances: the living answer, the dead "
       "are dead", timeout=600 if ALL else 150)
 def disturbed(box):
     dice = random.Random(180)

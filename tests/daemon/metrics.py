@@ -240,7 +240,7 @@ def crowd(box):
     s.ctl_ok("ping")
 
 
-@test("who connects while no guardian lives is served by the next")
+@test("a client that connects while there is no guardian is served by the next")
 def crash(box):
     port = free_port()
     s = box.supd({"a": {}}, metrics={"listen": f"tcp:127.0.0.1:{port}"})

@@ -32,7 +32,7 @@ def check_file(box, children, **top):
 SLEEP = {"command": ["/bin/sleep", "1000"]}
 
 
-@test("an actor waits for others across the tree, and says for whom")
+@test("an actor waits for others across the tree, and names them")
 def across(box):
     s = box.supd({"db": TELLS,
                   "app": {"needs": {"job": "completed"}, "children": {
@@ -57,7 +57,7 @@ def across(box):
     equal(s.wait_for("app/api", state="running")["waits_for"], None, "waits_for")
 
 
-@test("who waits behind an elder sibling and for one that it needs says both, each once")
+@test("an actor that waits for an elder sibling and for a need names both, each once")
 def both(box):
     s = box.supd({"x": TELLS, "sup": {"children": {
         "a": TELLS, "b": {"needs": {"/user/x": "ready", "a": "ready"}}}}}, start="parallel",
@@ -70,7 +70,7 @@ def both(box):
     s.started("b")
 
 
-@test("supd is ready though somebody waits for one that has failed")
+@test("supd is ready though an actor waits for an actor that has failed")
 def failed(box):
     s = box.supd({"db": {"command": ["/nonexistent/db"]}, "api": {"needs": {"db": "ready"}},
                   "web": {}})
@@ -121,7 +121,7 @@ def replicas(box):
     s.started("api")
 
 
-@test("an actor that is added may need others; nobody may be needed who is not there")
+@test("an actor that is added may need others, but none that is not there")
 def added(box):
     template = {"command": ["/bin/sleep", "1000"], "backoff": "none"}
     s = box.supd({"db": {**TELLS, "enabled": False}}, templates={
@@ -158,7 +158,7 @@ def reload(box):
     s.started("web", 2)
 
 
-@test("a guardian dies while somebody waits: its successor lets it start in time, once")
+@test("a guardian dies while an actor waits: its successor lets the actor start in time, once")
 def crash(box):
     s = box.supd({"db": TELLS, "job": {"ready": "exit"},
                   "api": {"needs": {"db": "ready", "job": "completed"}}}, start="parallel",
@@ -210,7 +210,7 @@ def cycles(box):
     has(result.err, "/user/w@1 needs /user/w ready", "replicas of itself")
 
 
-@test("whom nobody knows is an error, and what is hardly ever met a warning")
+@test("a need of an unknown actor is an error, and a need that is hardly ever met a warning")
 def strangers(box):
     result = check_file(box, {"db": SLEEP, "api": {**SLEEP, "needs": {"dbb": "ready"}}})
     equal(result.code, 78, "its status")

@@ -45,7 +45,7 @@ def status(box):
     s.wait_for("a", status="warming up")
 
 
-@test("READY=1 that nobody waits for is ignored")
+@test("READY=1 without `ready: notify` is ignored")
 def unwanted(box):
     s = box.supd({"a": {"notify": True, "do": ["ready", "ready", "notify=STATUS=here"]}})
     s.wait_for("a", status="here", state="running", ready=True)

@@ -61,7 +61,7 @@ def start(box, mode, **more):
     return s, first, pid
 
 
-@test("MAINPID: the process that is named is the main one; who named it may leave")
+@test("MAINPID: the process that is named is the main process; the process that named it may end")
 def leaves(box):
     s, first, pid = start(box, "leaves")
     s.until(lambda: not alive(first), "the end of the first one")
@@ -122,7 +122,7 @@ def crashes(box):
     check(not alive(parent), "the parent was left")
 
 
-@test("MAINPID: of who is not one of its own it is not believed")
+@test("MAINPID: a process that is not of the actor is not believed")
 def strangers(box):
     s = box.supd({"other": {}, "a": {"notify": True, "do": []}})
     pid = s.started("a")

@@ -67,7 +67,7 @@ def strange_file(box):
         sender.communicate()
 
 
-@test("what a stranger sends is closed by nobody who is waited for, be it the last reference", root=True)
+@test("what a stranger sends is closed by no process supd waits for, even the last reference", root=True)
 def last_reference(box):
     s = box.supd({"a": {"fd_store": 4, "ready": "notify", "do": ["ready"]}, "b": {"backoff": "none"}})
     address = address_of(s.pids["a"])

@@ -91,7 +91,7 @@ class Web:
               f"{size} bytes of {LARGE} arrived")
 
 
-@test("nginx: a stop drains it, and who comes meanwhile is served when it is started",
+@test("nginx: a stop drains it, and clients that come meanwhile are served when it is started",
       timeout=60)
 def nginx_drains(box):
     web = Web(box)
@@ -123,7 +123,7 @@ def nginx_reloads(box):
     equal((customers.refused, customers.cut), ([], []), "refused and lost")
 
 
-@test("nginx: killed, its workers go with it, and who waits is served by the next", timeout=60)
+@test("nginx: killed, its workers go with it, and waiting clients are served by the next", timeout=60)
 def nginx_killed(box):
     web = Web(box)
     s = web.s

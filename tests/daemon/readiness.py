@@ -96,7 +96,7 @@ def places(box):
         check("LISTEN_FDS=1\0" in text.read(), "LISTEN_FDS")
 
 
-@test("ready: fd: what is said while nobody supervises is heard")
+@test("ready: fd: what is written while there is no guardian is heard")
 def crashes(box):
     s = box.supd({"a": {"ready": {"fd": 3}, "command": waiter(box, "a", "echo >&3; exec 3>&-")},
                   "b": {"ready": {"fd": 3}, "command": waiter(box, "b", "exec 3>&-")}},
@@ -197,7 +197,7 @@ def at_once(box):
         equal(s.wait_for("a0", state="running")["generation"], n, "generation")
 
 
-@test("ready: log: what is said while nobody supervises, or nobody logs, is found")
+@test("ready: log: a line that is written without a guardian, or without a log process, is found")
 def log_crashes(box):
     s = box.supd({name: {"ready": {"log": "^up$"}} for name in "abc"}, start="parallel",
                  wait=False)

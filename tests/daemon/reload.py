@@ -339,7 +339,7 @@ def flat(box):
     check(INSTRUMENTED or size[-1] - size[20] < 1024, f"memory grew from {size[20]} to {size[-1]} KiB")
 
 
-@test("who comes back while it is still stopping waits until it is gone")
+@test("an actor that comes back while its process is still stopping waits until that is gone")
 def namesake(box):
     tree = {"a": {"containment": "session", "shutdown": "infinity", "do": ["ignore"]}, "b": {}}
     s = box.supd(tree)
@@ -369,7 +369,7 @@ def namesake(box):
     equal(s.counts["S", "a"], 2, "starts of a")
 
 
-@test("who comes back a second time waits for the first, though the one between never lived")
+@test("an actor that comes back twice waits for the first, though the one between never lived")
 def thrice(box):
     stubborn = {"containment": "session", "shutdown": "infinity", "do": ["ignore"]}
     s = box.supd({"a": stubborn, "b": {}})

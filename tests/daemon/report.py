@@ -168,7 +168,7 @@ def shutdown(box):
     has(everything[-1], "supd|/system", "the last line")
 
 
-@test("/system/log is killed again and again: nobody below /user notices (G-05, G-06)")
+@test("/system/log is killed again and again: no actor below /user notices (G-05, G-06)")
 def system_fails(box):
     s = box.supd({"a": {"do": ["say=hello"]}})
     pid = s.started("a")

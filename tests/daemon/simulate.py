@@ -28,7 +28,7 @@ def refused(s, *arguments):
     return done.returncode, done.stderr
 
 
-@test("the delays, between their bounds, and nothing happens to anybody")
+@test("the delays, between their bounds, and nothing happens to any actor")
 def delays(box):
     s = box.supd({"a": PLAIN, "b": {}})
     s.started("b")
@@ -45,7 +45,7 @@ def delays(box):
           "what really happened")
 
 
-@test("who is taken along, the giving up with its supervisor's path, and the end of supd")
+@test("the actors that are affected, the giving up with its supervisor's path, the end of supd")
 def gives_up(box):
     s = box.supd({"sup": {"strategy": "rest_for_one", "I": "1/60s",
                           "children": {"a": {}, "b": {}, "c": {}}}},
@@ -63,7 +63,7 @@ def gives_up(box):
     equal(s.actor("sup/b")["state"], "running", "the real one")
 
 
-@test("who is asked, or found ready, is well all the time, unless its starts are to fail")
+@test("a probed actor is healthy all the time in a simulation, unless its starts are to fail")
 def asked(box):
     s = box.supd({"a": {"health": {"exec": "true", "interval": "20ms"}, "backoff": {
                       "min": "1h", "max": "12h", "jitter": 0, "reset_after": "1h"}},

@@ -76,7 +76,7 @@ def generations(s):
     return [event["pid"] for event in s.seen("started", "web")]
 
 
-@test("started when it says so, and customers who come before that wait")
+@test("started when it says so, and clients that come before that wait")
 def started(box):
     box.file("greeting", "hello\n")
     address = box.path("web.sock")
@@ -91,7 +91,7 @@ def started(box):
     satisfied(s, customers)
 
 
-@test("killed: who is being served is lost, who waits is served by the next", timeout=60)
+@test("killed: the request being served is lost, a waiting client is served by the next", timeout=60)
 def killed(box):
     s, address = serve(box)
     for n in range(1, ROUNDS + 1):
@@ -106,7 +106,7 @@ def killed(box):
         equal(answers, {f"{new} hello\n"}, "the answers to who waited")
 
 
-@test("killed again and again under load: one request is lost at a kill, nobody is refused",
+@test("killed again and again under load: one request is lost at a kill, no client is refused",
       timeout=90)
 def killed_under_load(box):
     s, address = serve(box, environment={"ONE_BY_ONE": "1"})
@@ -118,7 +118,7 @@ def killed_under_load(box):
     satisfied(s, customers, 2 * ROUNDS)
 
 
-@test("drained: a stop waits for who is being served, who comes later waits for the start")
+@test("drained: a stop waits for the client being served, a later client waits for the start")
 def drained(box):
     s, address = serve(box)
     pid = s.actor("web")["pid"]
@@ -147,7 +147,7 @@ def restarted(box):
     check(len(set(generations(s))) == ROUNDS + 1, "it was not restarted")
 
 
-@test("reloaded under load: the same process, and who is being served is served")
+@test("reloaded under load: the same process, and the client being served is served")
 def reloaded(box):
     s, address = serve(box)
     customers = Customers(address)
@@ -206,7 +206,7 @@ def guardians_killed(box):
     undisturbed(box, lambda s: s.crash())
 
 
-@test("server and guardian killed together: who waits is served by the next", timeout=60)
+@test("server and guardian killed together: a waiting client is served by the next", timeout=60)
 def both_killed(box):
     s, address = serve(box, environment={"ONE_BY_ONE": "1"})
     customers = Customers(address)

@@ -116,7 +116,7 @@ def retried(box):
               "the cause of a retry")
 
 
-@test("89 a stop ends the retries under rest_for_one: it is told who stays down for that")
+@test("89 a stop ends the retries under rest_for_one: the log names the actors that stay down")
 def stays_down(box):
     program = box.path("program")
     shutil.copy(PROBE, program)

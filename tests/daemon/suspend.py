@@ -141,7 +141,7 @@ def kill(box, kind, options, _):
     equal([pid for pid in all_of_them if alive(pid)], [], "what is left")
 
 
-@contained("who dies while it stands still has failed; its successor stands still, too")
+@contained("an actor that dies while it is suspended has failed; its next process is suspended, too")
 def death(box, kind, options, _):
     s = box.supd({"a": {"containment": kind, "do": ["fork=2"]}}, **options)
     first = s.line("F", "a").pid
@@ -194,7 +194,7 @@ def start_timeout(box):
     equal(s.seen("failure"), [], "failures")
 
 
-@test("what is down cannot be suspended, what nobody knows neither")
+@test("an actor that is down cannot be suspended, an unknown actor neither")
 def refused(box):
     s = box.supd({"a": {}})
     s.started("a")

@@ -192,7 +192,7 @@ def surroundings(box):
     has(text, f"said word in {box.dir}", "the log")
 
 
-@test("it runs as the actor's user, who cannot be changed without being root", root=True)
+@test("it runs as the actor's user, which only root can change", root=True)
 def user(box):
     nobody = pwd.getpwnam("nobody")
     s = box.supd({"a": {"user": "nobody", "reload_command": "/bin/sh -c 'id -u; id -g'"}})

@@ -104,7 +104,7 @@ def once(box):
     equal(found["/user/off"][1:6], ["stopped", "-", "-", "-", "-"], "one without a process")
 
 
-@test("top -n prints so often, and --sort says who comes first")
+@test("top -n prints so often, and --sort gives the order")
 def several(box):
     s = box.supd(TREE)
     s.line("F", "api")

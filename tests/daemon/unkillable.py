@@ -41,7 +41,7 @@ def release(box, tracer):
     box.background.remove(tracer)
 
 
-@test("a traced one: stop says that it cannot be killed and by whom it is traced", root=True)
+@test("a traced process: stop says that it cannot be killed and which process traces it", root=True)
 def traced(box):
     s = box.supd({"v": {"kill_timeout": "300ms", "shutdown": "100ms"}, "w": {}})
     pid = s.started("v")

@@ -359,7 +359,7 @@ def shorter(p):
     reader.close()
 
 
-@test("a reader ends when nobody reads it, also while nothing happens")
+@test("a reader ends when its client is gone, also while nothing happens")
 def ends(p):
     reader = Reader(("/user/a", p.path("a.log")), follow=True)
     reader.quiet()

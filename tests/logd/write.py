@@ -465,7 +465,7 @@ def _(logd, place):
     stale.close()
 
 
-@logd_test("a new guardian names the streams again; who is not named is gone")
+@logd_test("a new guardian names the streams again; a stream that is not named is gone")
 def _(logd, place):
     logd.start()
     one = logd.add(f"{place}/a.log", Log())
@@ -485,7 +485,7 @@ def _(logd, place):
     two.close()
 
 
-@logd_test("a file that was packed by one who died before it removed it is removed")
+@logd_test("a file that was packed by a log process which died before it removed it is removed")
 def _(logd, place):
     path = f"{place}/a.log"
     for number, seconds in (1, 1), (2, 2):

@@ -264,7 +264,7 @@ def name_of(path):
     return (f"\0supd/lock/{os.geteuid()}/{os.major(dev)}:{os.minor(dev)}/{total:016x}")
 
 
-@test("another user who has taken the name of the lock keeps no walker from starting", root=True)
+@test("another user that has taken the name of the lock keeps no walker from starting", root=True)
 def squatter(box):
     stranger = box.popen(sys.executable, "-c", "import os, socket, sys\n"
                          "os.setgid(65534); os.setuid(65534)\n"
@@ -530,7 +530,7 @@ def queued(box):
     w.ended(0)
 
 
-@test("who asks for the end gets it even where no guardian can be had", timeout=60)
+@test("a signal to end is obeyed even where no guardian can be started", timeout=60)
 def hopeless(box):
     w = Walker(box)
     guardian = w.guardian()
@@ -913,7 +913,7 @@ def hanging_upgrade(box):
     w.ended(0)
 
 
-@test("who makes room without having adopted anything is a failed attempt like others")
+@test("a guardian that makes room without having adopted anything is a failed attempt like others")
 def no_upgrade(box):
     w = Walker(box)
     guardian = w.guardian()
