@@ -249,20 +249,20 @@ same_conf(const struct conf *a, const struct conf *b)
 
 /* What must succeed. */
 int
-freeze(const struct conf *conf)
+pack_good(const struct conf *conf)
 {
 	struct err err = {0};
-	int fd = conf_freeze(conf, &err);
+	int fd = conf_pack(conf, &err);
 
 	ck_assert_msg(fd >= 0, "not frozen: %s", err.text);
 	return fd;
 }
 
 struct conf *
-thaw(int fd)
+unpack_good(int fd)
 {
 	struct err err = {0};
-	struct conf *conf = conf_thaw(fd, &err);
+	struct conf *conf = conf_unpack(fd, &err);
 
 	ck_assert_msg(conf != NULL, "not thawed: %s", err.text);
 	return conf;
@@ -272,10 +272,10 @@ thaw(int fd)
 void
 expect_same_when_thawed(const struct conf *conf)
 {
-	int first = freeze(conf);
-	struct conf *once = thaw(first);
-	int second = freeze(once);
-	struct conf *twice = thaw(second);
+	int first = pack_good(conf);
+	struct conf *once = unpack_good(first);
+	int second = pack_good(once);
+	struct conf *twice = unpack_good(second);
 
 	same_conf(conf, once);
 	same_conf(once, twice);

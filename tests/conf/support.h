@@ -29,8 +29,8 @@ const struct conf_actor *actor_at(const struct conf *conf, const char *path);
 const char *key_of(const struct conf *conf, const char *path, const char *key);
 
 void same_conf(const struct conf *a, const struct conf *b);
-int freeze(const struct conf *conf);
-struct conf *thaw(int fd);
+int pack_good(const struct conf *conf);
+struct conf *unpack_good(int fd);
 /* Every configuration that a test loads goes through this. */
 void expect_same_when_thawed(const struct conf *conf);
 
@@ -41,7 +41,7 @@ Suite *suite_yaml(void);
 Suite *suite_faults(void);
 Suite *suite_values(void);
 Suite *suite_compose(void);
-Suite *suite_freeze(void);
+Suite *suite_pack(void);
 Suite *suite_output(void);
 Suite *suite_plan(void);
 Suite *suite_lint(void);

@@ -16,7 +16,7 @@ main(void)
 	srunner_add_suite(runner, suite_values());
 	srunner_add_suite(runner, suite_attributes());
 	srunner_add_suite(runner, suite_compose());
-	srunner_add_suite(runner, suite_freeze());
+	srunner_add_suite(runner, suite_pack());
 	srunner_add_suite(runner, suite_output());
 	srunner_add_suite(runner, suite_plan());
 	srunner_add_suite(runner, suite_lint());

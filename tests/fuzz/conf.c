@@ -51,8 +51,8 @@ keep(const struct conf *conf)
 	size_t bytes;
 	void *block;
 
-	ASSERT(conf_freeze_block(conf, &block, &bytes, &err) == 0);
-	again = conf_thaw_block(block, bytes, &err);
+	ASSERT(conf_pack_block(conf, &block, &bytes, &err) == 0);
+	again = conf_unpack_block(block, bytes, &err);
 	free(block);
 	ASSERT(again != NULL);
 	if (conf_plan_make(conf, again, &plan) == 0)

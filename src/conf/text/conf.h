@@ -5,8 +5,8 @@
  * back either a whole configuration or a list of all faults.  A configuration owns all
  * its strings; it is never changed after loading.
  *
- * conf_freeze() copies all of it: a pointer that is added here or to struct spec must be
- * named in frozen.c, and a change in the meaning of a member increases FROZEN_VERSION.
+ * conf_pack() copies all of it: a pointer that is added here or to struct spec must be
+ * named in packed.c, and a change in the meaning of a member increases PACKED_VERSION.
  */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
@@ -344,8 +344,8 @@ struct conf {
 	struct map by_path;
 	struct arena *memory;
 	struct conf_found *found; /* of conf_take_identity() */
-	void *thawed;             /* instead: the block that everything lies in */
-	size_t thawed_bytes;
+	void *unpacked;             /* instead: the block that everything lies in */
+	size_t unpacked_bytes;
 	bool is_mapped; /* the block is, else it was allocated */
 };
 
@@ -412,11 +412,11 @@ bool conf_has_replicas(const struct conf *conf, const char *path);
 
 /* ---- without its files ---- */
 
-int conf_freeze_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
+int conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
                       struct err *err);
-struct conf *conf_thaw_block(const void *block, size_t bytes, struct err *err);
-int conf_freeze(const struct conf *conf, struct err *err);
-struct conf *conf_thaw(int fd, struct err *err);
+struct conf *conf_unpack_block(const void *block, size_t bytes, struct err *err);
+int conf_pack(const struct conf *conf, struct err *err);
+struct conf *conf_unpack(int fd, struct err *err);
 
 /* The JSON Schema of everything above; the caller frees it.  NULL: out of memory. */
 char *conf_schema_json(void);

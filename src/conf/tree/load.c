@@ -373,12 +373,12 @@ conf_free(struct conf *conf)
 		return;
 	map_done(&conf->by_path);
 	conf_drop_identities(conf);
-	if (conf->thawed == NULL)
+	if (conf->unpacked == NULL)
 		free(conf->actors);
 	else if (conf->is_mapped)
-		(void)munmap(conf->thawed, conf->thawed_bytes);
+		(void)munmap(conf->unpacked, conf->unpacked_bytes);
 	else
-		free(conf->thawed);
+		free(conf->unpacked);
 	if (conf->memory != NULL)
 		arena_done(conf->memory);
 	free(conf->memory);

@@ -55,7 +55,7 @@ can_read(const char *kind, struct err *err)
 	if (ledger == NULL)
 		return false;
 	ledger_free(ledger);
-	conf = conf_thaw(CANDIDATE_CONF_FD, err);
+	conf = conf_unpack(CANDIDATE_CONF_FD, err);
 	conf_free(conf);
 	return conf != NULL;
 }

@@ -258,7 +258,7 @@ start(struct upgrade *upgrade, struct err *err)
 {
 	struct spawn_result result = {.pid = -1, .pidfd = -1};
 	struct shell *shell = upgrade->shell;
-	int conf_fd = conf_freeze(shell->conf, err);
+	int conf_fd = conf_pack(shell->conf, err);
 	int ends[2];
 	int r;
 

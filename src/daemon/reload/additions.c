@@ -300,7 +300,7 @@ make_entry(struct shell *shell, const struct conf *conf, struct err *err)
 	size_t frozen;
 	void *block;
 
-	if (conf_freeze_block(conf, &block, &frozen, err) < 0)
+	if (conf_pack_block(conf, &block, &frozen, err) < 0)
 		return NULL;
 	entry = calloc(1, aligned(sizeof(*entry) + frozen));
 	if (entry != NULL) {
@@ -329,7 +329,7 @@ read_entry(const struct entry *entry, struct err *err)
 	}
 	grown->id = entry->id;
 	grown->bytes = entry->bytes;
-	grown->conf = conf_thaw_block(entry + 1, entry->frozen, err);
+	grown->conf = conf_unpack_block(entry + 1, entry->frozen, err);
 	if (grown->conf == NULL || grown->conf->n_actors > CORE_ADDED_MAX) {
 		grown_free(grown);
 		return NULL;

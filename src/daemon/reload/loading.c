@@ -62,7 +62,7 @@ load_it(int fd, void *data)
 	int r;
 
 	if (conf != NULL)
-		frozen = conf_freeze(conf, &head.err);
+		frozen = conf_pack(conf, &head.err);
 	if (conf != NULL && frozen < 0)
 		head.code = frozen;
 	r = pass_send(fd, &head, sizeof(head), &frozen, frozen >= 0, 0);
@@ -156,7 +156,7 @@ take(int fd, struct conf **ret_conf, struct conf_reports *reports, struct err *e
 	if (n > 0)
 		take_reports(text, (size_t)n, reports);
 	if (n >= 0 && n_fds > 0) {
-		*ret_conf = conf_thaw(frozen, err);
+		*ret_conf = conf_unpack(frozen, err);
 		n = *ret_conf == NULL ? -ENOMEM : n;
 	}
 	if (n_fds > 0)

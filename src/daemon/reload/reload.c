@@ -117,7 +117,7 @@ reload_hand_over(struct shell *shell)
 static int
 keep_conf(struct shell *shell, const struct conf *conf, uint64_t *ret_id, struct err *err)
 {
-	int fd = conf_freeze(conf, err);
+	int fd = conf_pack(conf, err);
 
 	if (fd < 0)
 		return fd;
@@ -131,7 +131,7 @@ void
 reload_keep_conf(struct shell *shell)
 {
 	struct err err;
-	int fd = conf_freeze(shell->conf, &err);
+	int fd = conf_pack(shell->conf, &err);
 
 	if (fd < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);

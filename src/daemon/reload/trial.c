@@ -177,7 +177,7 @@ apply_before(struct trial *trial, struct err *err)
 	struct reload reload = {0};
 	int r = -EBADMSG;
 
-	reload.conf = conf_thaw(trial->before_fd, err);
+	reload.conf = conf_unpack(trial->before_fd, err);
 	if (reload.conf != NULL)
 		r = conf_plan_make(shell->conf, reload.conf, &reload.plan);
 	/* By the hand-over it is put down that the trial is over. */
@@ -316,7 +316,7 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 		err_set(err, EMFILE, "supd can keep no more descriptors over a crash");
 		return -EMFILE;
 	}
-	r = conf_freeze(shell->conf, err);
+	r = conf_pack(shell->conf, err);
 	if (r < 0)
 		return r;
 	trial->before_fd = fd_raise(r);
@@ -373,7 +373,7 @@ trial_adopt(struct trial *trial)
 		return;
 	trial->before_fd = shell_take(shell, KEY);
 	if (trial->before_fd >= 0)
-		before = conf_thaw(trial->before_fd, &err);
+		before = conf_unpack(trial->before_fd, &err);
 	if (before != NULL)
 		r = conf_plan_make(before, shell->conf, &plan);
 	if (r == 0)

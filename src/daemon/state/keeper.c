@@ -192,7 +192,7 @@ keeper_take_conf(struct shell *shell, uint64_t id, struct err *err)
 		err_set(err, 0, "the configuration was not kept");
 		return NULL;
 	}
-	conf = conf_thaw(fd, err);
+	conf = conf_unpack(fd, err);
 	(void)close(fd);
 	return conf;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* frozen.c - a damaged configuration in memory: what a guardian finds when it takes over.
+/* packed.c - a damaged configuration in memory: what a guardian finds when it takes over.
  *
  * The input is four bytes for each change, three where and one what; the sum is made
  * right again, so that everything behind it is met.
@@ -11,7 +11,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/sum.h"
-#include "conf/keep/frozen.h"
+#include "conf/keep/packed.h"
 #include "tests/fuzz/file.h"
 
 #include <stdlib.h>
@@ -56,11 +56,11 @@ whole_get(void)
 	if (the_whole.conf != NULL)
 		return &the_whole;
 	the_whole.conf =
-	    conf_load(fuzz_file("frozen.yaml", (const uint8_t *)text, sizeof(text) - 1),
+	    conf_load(fuzz_file("packed.yaml", (const uint8_t *)text, sizeof(text) - 1),
 	              &options, &reports);
 	conf_reports_done(&reports);
 	ASSERT(the_whole.conf != NULL);
-	ASSERT(conf_freeze_block(the_whole.conf, &block, &the_whole.bytes, &err) == 0);
+	ASSERT(conf_pack_block(the_whole.conf, &block, &the_whole.bytes, &err) == 0);
 	the_whole.block = block;
 	return &the_whole;
 }
@@ -68,7 +68,7 @@ whole_get(void)
 static void
 damage(unsigned char *block, size_t bytes, const uint8_t *data, size_t size)
 {
-	struct frozen_head *head = (struct frozen_head *)(void *)block;
+	struct packed_head *head = (struct packed_head *)(void *)block;
 
 	for (size_t i = 0; i + 3 < size; i += 4) {
 		const size_t at =
@@ -91,7 +91,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ASSERT(block != NULL);
 	memcpy(block, whole->block, whole->bytes);
 	damage(block, whole->bytes, data, size);
-	conf = conf_thaw_block(block, whole->bytes, &err);
+	conf = conf_unpack_block(block, whole->bytes, &err);
 	free(block);
 	if (conf == NULL)
 		return 0;

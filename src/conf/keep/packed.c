@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* frozen.c - the parts of a configuration, for packing and unpacking. */
+/* packed.c - the parts of a configuration, for packing and unpacking. */
 #include "config.h"
 
-#include "conf/keep/frozen.h"
+#include "conf/keep/packed.h"
 
 #include <string.h>
 
@@ -31,44 +31,44 @@
 
 /* ---- the small ones ---- */
 
-static const struct frozen_text one_text_texts[] = {{0, true}};
-static const struct frozen_shape one_text = {sizeof(char *), TEXTS(one_text_texts)};
+static const struct packed_text one_text_texts[] = {{0, true}};
+static const struct packed_shape one_text = {sizeof(char *), TEXTS(one_text_texts)};
 
-static const struct frozen_shape group = {.size = sizeof(gid_t)};
-static const struct frozen_shape cpus = {.size = sizeof(unsigned long)};
-static const struct frozen_shape limit = {.size = sizeof(struct conf_limit)};
-static const struct frozen_shape rule = {.size = sizeof(struct rule)};
+static const struct packed_shape group = {.size = sizeof(gid_t)};
+static const struct packed_shape cpus = {.size = sizeof(unsigned long)};
+static const struct packed_shape limit = {.size = sizeof(struct conf_limit)};
+static const struct packed_shape rule = {.size = sizeof(struct rule)};
 
-static const struct frozen_text key_texts[] = {
+static const struct packed_text key_texts[] = {
     NAME(struct conf_key, key),
     NAME(struct conf_key, value),
 };
-static const struct frozen_shape key = {sizeof(struct conf_key), TEXTS(key_texts)};
+static const struct packed_shape key = {sizeof(struct conf_key), TEXTS(key_texts)};
 
-static const struct frozen_text socket_texts[] = {
+static const struct packed_text socket_texts[] = {
     NAME(struct conf_socket, name),
     NAME(struct conf_socket, address),
     TEXT(struct conf_socket, reply),
     TEXT(struct conf_socket, handler_path),
 };
-static const struct frozen_shape a_socket = {sizeof(struct conf_socket),
+static const struct packed_shape a_socket = {sizeof(struct conf_socket),
                                              TEXTS(socket_texts)};
 
-static const struct frozen_text recipe_texts[] = {TEXT(struct conf_recipe, text)};
-static const struct frozen_shape recipe = {sizeof(struct conf_recipe),
+static const struct packed_text recipe_texts[] = {TEXT(struct conf_recipe, text)};
+static const struct packed_shape recipe = {sizeof(struct conf_recipe),
                                            TEXTS(recipe_texts)};
-static const struct frozen_text watch_texts[] = {NAME(struct conf_watch, path)};
-static const struct frozen_array watch_arrays[] = {LIST(struct conf_watch, run)};
-static const struct frozen_shape watch = {sizeof(struct conf_watch), TEXTS(watch_texts),
+static const struct packed_text watch_texts[] = {NAME(struct conf_watch, path)};
+static const struct packed_array watch_arrays[] = {LIST(struct conf_watch, run)};
+static const struct packed_shape watch = {sizeof(struct conf_watch), TEXTS(watch_texts),
                                           ARRAYS(watch_arrays)};
-static const struct frozen_shape watch_spec = {.size = sizeof(struct watch_spec)};
-static const struct frozen_text need_texts[] = {NAME(struct conf_need, path)};
-static const struct frozen_shape need = {sizeof(struct conf_need), TEXTS(need_texts)};
-static const struct frozen_shape need_spec = {.size = sizeof(struct need_spec)};
+static const struct packed_shape watch_spec = {.size = sizeof(struct watch_spec)};
+static const struct packed_text need_texts[] = {NAME(struct conf_need, path)};
+static const struct packed_shape need = {sizeof(struct conf_need), TEXTS(need_texts)};
+static const struct packed_shape need_spec = {.size = sizeof(struct need_spec)};
 
 /* ---- the two that have some ---- */
 
-static const struct frozen_text actor_texts[] = {
+static const struct packed_text actor_texts[] = {
     NAME(struct conf_actor, name),
     NAME(struct conf_actor, path),
     TEXT(struct conf_actor, description),
@@ -92,7 +92,7 @@ static const struct frozen_text actor_texts[] = {
     TEXT(struct conf_actor, process.health.host),
     TEXT(struct conf_actor, process.health.resource),
 };
-static const struct frozen_array actor_arrays[] = {
+static const struct packed_array actor_arrays[] = {
     ARRAY(struct conf_actor, keys, n_keys, key),
     ARRAY(struct conf_actor, spec.on_failure.rules, spec.on_failure.n_rules, rule),
     ARRAY(struct conf_actor, spec.decider.rules, spec.decider.n_rules, rule),
@@ -119,27 +119,27 @@ static const struct frozen_array actor_arrays[] = {
     ARRAY(struct conf_actor, process.limits, process.n_limits, limit),
     ARRAY(struct conf_actor, process.sockets, process.n_sockets, a_socket),
 };
-const struct frozen_shape frozen_actor = {sizeof(struct conf_actor), TEXTS(actor_texts),
+const struct packed_shape packed_actor = {sizeof(struct conf_actor), TEXTS(actor_texts),
                                           ARRAYS(actor_arrays)};
 
-static const struct frozen_text conf_texts[] = {
+static const struct packed_text conf_texts[] = {
     TEXT(struct conf, control_socket),
     TEXT(struct conf, metrics_address),
     NAME(struct conf, log_directory),
 };
-static const struct frozen_array conf_arrays[] = {
+static const struct packed_array conf_arrays[] = {
     ARRAY(struct conf, files, n_files, one_text),
     ARRAY(struct conf, recipes, n_recipes, recipe),
-    ARRAY(struct conf, actors, n_actors, frozen_actor),
+    ARRAY(struct conf, actors, n_actors, packed_actor),
 };
-const struct frozen_shape frozen_conf = {sizeof(struct conf), TEXTS(conf_texts),
+const struct packed_shape packed_conf = {sizeof(struct conf), TEXTS(conf_texts),
                                          ARRAYS(conf_arrays)};
 
 /* ---- the way through it ---- */
 
 /* Visit an array, and the texts of its elements. */
 static int
-visit_array(struct frozen_visitor *visitor, const struct frozen_array *array, size_t at,
+visit_array(struct packed_visitor *visitor, const struct packed_array *array, size_t at,
             size_t *ret_below, size_t *ret_n)
 {
 	int r = visitor->on_array(visitor, array, at, ret_below, ret_n);
@@ -151,7 +151,7 @@ visit_array(struct frozen_visitor *visitor, const struct frozen_array *array, si
 
 /* Visit the arrays of each element, element by element. */
 static int
-visit_things(struct frozen_visitor *visitor, const struct frozen_shape *shape, size_t at,
+visit_things(struct packed_visitor *visitor, const struct packed_shape *shape, size_t at,
              size_t n)
 {
 	int r = 0;
@@ -169,12 +169,12 @@ visit_things(struct frozen_visitor *visitor, const struct frozen_shape *shape, s
 
 /* Visit an actor: its arrays, in a fixed order. */
 static int
-visit_actor(struct frozen_visitor *visitor, size_t at)
+visit_actor(struct packed_visitor *visitor, size_t at)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < frozen_actor.n_arrays; i++) {
-		const struct frozen_array *array = &frozen_actor.arrays[i];
+	for (size_t i = 0; r == 0 && i < packed_actor.n_arrays; i++) {
+		const struct packed_array *array = &packed_actor.arrays[i];
 		size_t below;
 		size_t n;
 
@@ -190,16 +190,16 @@ visit_actor(struct frozen_visitor *visitor, size_t at)
  * what each of those has.  What a visitor returns below 0 ends the visit.
  */
 int
-frozen_visit(struct frozen_visitor *visitor, size_t at)
+packed_visit(struct packed_visitor *visitor, size_t at)
 {
 	size_t actors = 0;
 	size_t n = 0;
-	int r = visitor->on_things(visitor, &frozen_conf, at, 1);
+	int r = visitor->on_things(visitor, &packed_conf, at, 1);
 
-	for (size_t i = 0; r == 0 && i < frozen_conf.n_arrays; i++) {
-		r = visitor->on_array(visitor, &frozen_conf.arrays[i], at, &actors, &n);
+	for (size_t i = 0; r == 0 && i < packed_conf.n_arrays; i++) {
+		r = visitor->on_array(visitor, &packed_conf.arrays[i], at, &actors, &n);
 		if (r == 0)
-			r = visitor->on_things(visitor, frozen_conf.arrays[i].of, actors,
+			r = visitor->on_things(visitor, packed_conf.arrays[i].of, actors,
 			                       n);
 	}
 	/* The actors are the last of the arrays. */
@@ -210,7 +210,7 @@ frozen_visit(struct frozen_visitor *visitor, size_t at)
 
 /* How long an array is, if a member of the struct at `thing` says so. */
 size_t
-frozen_count(const struct frozen_array *array, const void *thing)
+packed_count(const struct packed_array *array, const void *thing)
 {
 	const char *at = (const char *)thing + array->count_offset;
 	uint32_t narrow;
@@ -225,11 +225,11 @@ frozen_count(const struct frozen_array *array, const void *thing)
 	return count;
 }
 
-/* So many bytes, and those up to the next multiple of FROZEN_ALIGN. */
+/* So many bytes, and those up to the next multiple of PACKED_ALIGN. */
 size_t
-frozen_align(size_t bytes)
+packed_align(size_t bytes)
 {
-	return (bytes + FROZEN_ALIGN - 1) / FROZEN_ALIGN * FROZEN_ALIGN;
+	return (bytes + PACKED_ALIGN - 1) / PACKED_ALIGN * PACKED_ALIGN;
 }
 
 /* ---- the layout ---- */
@@ -241,13 +241,13 @@ add_number(uint64_t sum, size_t number)
 }
 
 static uint64_t
-add_shape(uint64_t sum, const struct frozen_shape *shape)
+add_shape(uint64_t sum, const struct packed_shape *shape)
 {
 	sum = add_number(sum, shape->size);
 	for (size_t i = 0; i < shape->n_texts; i++)
 		sum = add_number(sum, shape->texts[i].offset);
 	for (size_t i = 0; i < shape->n_arrays; i++) {
-		const struct frozen_array *array = &shape->arrays[i];
+		const struct packed_array *array = &shape->arrays[i];
 
 		sum = add_number(sum, array->offset);
 		sum = add_number(sum, array->count_offset);
@@ -263,7 +263,7 @@ add_shape(uint64_t sum, const struct frozen_shape *shape)
  * sizes and places of members, and the words for what is kept as a number.
  */
 uint64_t
-frozen_layout(void)
+packed_layout(void)
 {
 	static const struct {
 		const char *const *words;
@@ -287,10 +287,10 @@ frozen_layout(void)
 	    {log_level_names, LOG_LEVEL_MAX},
 	    {log_target_names, LOG_TARGET_MAX},
 	};
-	uint64_t sum = add_number(FROZEN_VERSION, sizeof(struct frozen_head));
+	uint64_t sum = add_number(PACKED_VERSION, sizeof(struct packed_head));
 
-	sum = add_shape(sum, &frozen_conf);
-	sum = add_shape(sum, &frozen_actor);
+	sum = add_shape(sum, &packed_conf);
+	sum = add_shape(sum, &packed_actor);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		for (size_t j = 0; j < lists[i].n; j++)
 			sum =

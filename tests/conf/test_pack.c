@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* test_freeze.c - what was frozen is thawed as it was, or not at all. */
+/* test_pack.c - what was packed is unpacked as it was, or not at all. */
 #include "config.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "base/sum.h"
+#include "conf/keep/packed.h"
 #include "conf/text/arena.h"
-#include "conf/keep/frozen.h"
 #include "tests/conf/support.h"
 
 /* ---- use ---- */
@@ -57,7 +57,8 @@ static const char everything[] =
     "    on_failure: [{when: {signal: [SEGV]}, then: escalate}]\n"
     "    ready: {http: 'http://localhost:80/x?y', interval: 3s}\n"
     "    health: {exec: [test, -e, /x], failures: 4}\n"
-    "  s: {needs: {a: ready, w: started}, start: parallel, children: {w: {command: [z], environment: {}, limits: {}}}}\n"
+    "  s: {needs: {a: ready, w: started}, start: parallel, children: {w: {command: [z], "
+    "environment: {}, limits: {}}}}\n"
     "  w: {command: [w], replicas: 3}\n";
 
 static struct conf *
@@ -71,20 +72,20 @@ START_TEST(a_thawed_configuration_needs_nothing_of_the_old_one)
 {
 	struct conf *conf = load_everything();
 	struct conf *again = load_everything();
-	int fd = freeze(conf);
-	struct conf *thawed;
+	int fd = pack_good(conf);
+	struct conf *unpacked;
 
 	conf_free(conf);
 	ck_assert_int_eq(unlink(support_path("main.yaml")), 0);
 	ck_assert_int_eq(unlink(support_path("more.yaml")), 0);
 	ck_assert_int_eq(lseek(fd, 0, SEEK_END) > 0, 1);
-	thawed = thaw(fd);
+	unpacked = unpack_good(fd);
 	ck_assert_int_eq(close(fd), 0);
-	same_conf(again, thawed);
-	ck_assert_str_eq(key_of(thawed, "/user/a", "output.stderr"),
+	same_conf(again, unpacked);
+	ck_assert_str_eq(key_of(unpacked, "/user/a", "output.stderr"),
 	                 "\"pipe:/user/w@2\"");
-	ck_assert_uint_eq(thawed->n_files, 2);
-	conf_free(thawed);
+	ck_assert_uint_eq(unpacked->n_files, 2);
+	conf_free(unpacked);
 	conf_free(again);
 }
 END_TEST
@@ -92,9 +93,9 @@ END_TEST
 START_TEST(one_block_is_thawed_as_often_as_one_likes)
 {
 	struct conf *conf = load_everything();
-	int fd = freeze(conf);
-	struct conf *one = thaw(fd);
-	struct conf *two = thaw(fd);
+	int fd = pack_good(conf);
+	struct conf *one = unpack_good(fd);
+	struct conf *two = unpack_good(fd);
 
 	same_conf(one, two);
 	conf_free(one);
@@ -111,19 +112,19 @@ START_TEST(a_plan_sees_what_changed_since_it_was_frozen)
 	    load_text("children: {a: {command: [x]}, b: {command: [x]}}\n");
 	struct conf *now =
 	    load_text("children: {a: {command: [y]}, c: {command: [x]}}\n");
-	int fd = freeze(conf);
-	struct conf *thawed = thaw(fd);
+	int fd = pack_good(conf);
+	struct conf *unpacked = unpack_good(fd);
 	struct conf_plan plan = {0};
 
 	conf_free(conf);
-	ck_assert_int_eq(conf_plan_make(thawed, now, &plan), 0);
+	ck_assert_int_eq(conf_plan_make(unpacked, now, &plan), 0);
 	ck_assert_uint_eq(plan.n, 4);
 	ck_assert_int_eq(plan.at[1].kind, CHANGE_RESTARTED);
 	ck_assert_str_eq(plan.at[1].keys[0], "command");
 	ck_assert_int_eq(plan.at[2].kind, CHANGE_ADDED);
 	ck_assert_int_eq(plan.at[3].kind, CHANGE_REMOVED);
 	conf_plan_done(&plan);
-	conf_free(thawed);
+	conf_free(unpacked);
 	conf_free(now);
 	(void)close(fd);
 }
@@ -132,7 +133,7 @@ END_TEST
 START_TEST(a_frozen_configuration_cannot_be_changed)
 {
 	struct conf *conf = load_everything();
-	int fd = freeze(conf);
+	int fd = pack_good(conf);
 	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 
 	ck_assert_int_eq(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
@@ -150,7 +151,7 @@ START_TEST(a_block_is_not_larger_than_what_it_was_made_of)
 	struct conf *conf =
 	    load_text("defaults: {environment: {A: b}, output: {stdout: file:/x}}\n"
 	              "children: {w: {command: [x, '${replica}'], replicas: 1000}}\n");
-	int fd = freeze(conf);
+	int fd = pack_good(conf);
 	struct stat stat_buf;
 
 	ck_assert_int_eq(fstat(fd, &stat_buf), 0);
@@ -172,13 +173,13 @@ START_TEST(what_the_system_refuses_is_said)
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &usual), 0);
 	tight = (struct rlimit){1000, usual.rlim_max};
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &tight), 0);
-	ck_assert_int_eq(conf_freeze(conf, &err), -EFBIG);
+	ck_assert_int_eq(conf_pack(conf, &err), -EFBIG);
 	ck_assert_ptr_nonnull(strstr(err.text, "File too large"));
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &usual), 0);
 	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
 	tight = (struct rlimit){0, usual.rlim_max};
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &tight), 0);
-	ck_assert_int_eq(conf_freeze(conf, &err), -EMFILE);
+	ck_assert_int_eq(conf_pack(conf, &err), -EMFILE);
 	ck_assert_ptr_nonnull(strstr(err.text, "Too many open files"));
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
 	expect_same_when_thawed(conf);
@@ -197,7 +198,7 @@ static struct block
 take_block(void)
 {
 	struct conf *conf = load_everything();
-	int fd = freeze(conf);
+	int fd = pack_good(conf);
 	struct block block;
 	struct stat stat_buf;
 
@@ -232,7 +233,7 @@ try_thaw(int take_fd, struct err *err)
 	struct conf *conf;
 
 	*err = (struct err){0};
-	conf = conf_thaw(take_fd, err);
+	conf = conf_unpack(take_fd, err);
 	ck_assert_int_eq(conf == NULL, err->text[0] != '\0');
 	(void)close(take_fd);
 	return conf;
@@ -273,7 +274,7 @@ END_TEST
 static void
 repair(struct block *block)
 {
-	struct frozen_head head;
+	struct packed_head head;
 
 	memcpy(&head, block->bytes, sizeof(head));
 	head.sum = sum_bytes(block->bytes + sizeof(head), block->len - sizeof(head), 0);
@@ -285,7 +286,7 @@ static void
 use(const struct conf *conf)
 {
 	struct conf_plan plan = {0};
-	int fd = freeze(conf);
+	int fd = pack_good(conf);
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
@@ -311,7 +312,7 @@ START_TEST(damage_that_the_sum_does_not_show_leads_nowhere)
 	ck_assert_ptr_nonnull(bad.bytes);
 	rng_seed(&rng, 2);
 	for (unsigned int i = 0; i < 8000; i++) {
-		const size_t first = sizeof(struct frozen_head);
+		const size_t first = sizeof(struct packed_head);
 		struct conf *conf;
 		struct err err;
 		int fd;
@@ -355,7 +356,7 @@ START_TEST(what_is_no_frozen_configuration_is_refused)
 {
 	static const char zeros[65536];
 	struct block block = take_block();
-	struct frozen_head head;
+	struct packed_head head;
 	int ends[2];
 
 	expect_refused(put_block("", 0, true), "no configuration in this memory");
@@ -416,10 +417,10 @@ START_TEST(the_examples_are_the_same_when_thawed)
 END_TEST
 
 Suite *
-suite_freeze(void)
+suite_pack(void)
 {
-	Suite *suite = suite_create("freeze");
-	TCase *tcase = new_case("freeze");
+	Suite *suite = suite_create("pack");
+	TCase *tcase = new_case("pack");
 
 	tcase_add_test(tcase, a_thawed_configuration_needs_nothing_of_the_old_one);
 	tcase_add_test(tcase, one_block_is_thawed_as_often_as_one_likes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* thaw.c - a configuration from the block that it was frozen to. */
+/* unpack_conf.c - a configuration from the block that it was packed to. */
 #include "config.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/sum.h"
-#include "conf/keep/frozen.h"
+#include "conf/keep/packed.h"
 
 /* A block in which places become pointers again. */
-struct thaw {
-	struct frozen_visitor visitor;
+struct unpack {
+	struct packed_visitor visitor;
 	unsigned char *block;
 	size_t used;  /* up to here everything has its owner */
 	size_t texts; /* where they begin; the last byte of all is a NUL */
@@ -25,13 +25,13 @@ struct thaw {
 };
 
 static int
-thaw_texts(struct frozen_visitor *visitor, const struct frozen_shape *shape, size_t at,
-           size_t n)
+unpack_texts(struct packed_visitor *visitor, const struct packed_shape *shape, size_t at,
+             size_t n)
 {
-	struct thaw *thaw = (struct thaw *)visitor;
-	unsigned char *thing = thaw->block + at;
-	const char *texts = (const char *)thaw->block + thaw->texts;
-	const size_t len = thaw->bytes - thaw->texts;
+	struct unpack *unpack = (struct unpack *)visitor;
+	unsigned char *thing = unpack->block + at;
+	const char *texts = (const char *)unpack->block + unpack->texts;
+	const size_t len = unpack->bytes - unpack->texts;
 
 	for (size_t i = 0; i < n; i++, thing += shape->size) {
 		for (size_t j = 0; j < shape->n_texts; j++) {
@@ -51,12 +51,12 @@ thaw_texts(struct frozen_visitor *visitor, const struct frozen_shape *shape, siz
 
 /* How many there are before the NULL at the end, which must be there. */
 static int
-count_list(const struct thaw *thaw, size_t at, size_t *ret_n)
+count_list(const struct unpack *unpack, size_t at, size_t *ret_n)
 {
 	uint64_t place = 1;
 
-	for (*ret_n = 0; thaw->texts - at >= sizeof(place); at += sizeof(place)) {
-		memcpy(&place, thaw->block + at, sizeof(place));
+	for (*ret_n = 0; unpack->texts - at >= sizeof(place); at += sizeof(place)) {
+		memcpy(&place, unpack->block + at, sizeof(place));
 		if (place == 0)
 			return 0;
 		(*ret_n)++;
@@ -66,27 +66,28 @@ count_list(const struct thaw *thaw, size_t at, size_t *ret_n)
 
 /* An array can only be where the one before it ends. */
 static int
-thaw_array(struct frozen_visitor *visitor, const struct frozen_array *array, size_t at,
-           size_t *ret_at, size_t *ret_n)
+unpack_array(struct packed_visitor *visitor, const struct packed_array *array, size_t at,
+             size_t *ret_at, size_t *ret_n)
 {
-	struct thaw *thaw = (struct thaw *)visitor;
-	unsigned char *member = thaw->block + at + array->offset;
+	struct unpack *unpack = (struct unpack *)visitor;
+	unsigned char *member = unpack->block + at + array->offset;
 	const bool has_end = array->count_size == 0;
 	const void *pointer;
 	uint64_t place;
 
 	memcpy(&place, member, sizeof(place));
-	*ret_at = thaw->used;
-	*ret_n = has_end ? 0 : frozen_count(array, thaw->block + at);
+	*ret_at = unpack->used;
+	*ret_n = has_end ? 0 : packed_count(array, unpack->block + at);
 	if (place == 0)
 		return *ret_n == 0 ? 0 : -EBADMSG;
-	if (place != thaw->used || (has_end && count_list(thaw, thaw->used, ret_n) < 0) ||
-	    *ret_n > (thaw->texts - thaw->used) / array->of->size)
+	if (place != unpack->used ||
+	    (has_end && count_list(unpack, unpack->used, ret_n) < 0) ||
+	    *ret_n > (unpack->texts - unpack->used) / array->of->size)
 		return -EBADMSG;
-	thaw->used = frozen_align(thaw->used + (*ret_n + has_end) * array->of->size);
-	pointer = thaw->block + place;
+	unpack->used = packed_align(unpack->used + (*ret_n + has_end) * array->of->size);
+	pointer = unpack->block + place;
 	memcpy(member, &pointer, sizeof(pointer));
-	return thaw->used <= thaw->texts ? 0 : -EBADMSG;
+	return unpack->used <= unpack->texts ? 0 : -EBADMSG;
 }
 
 /* ---- is it whole? ---- */
@@ -140,13 +141,13 @@ index_paths(struct conf *conf)
 
 /* Pointers for places, in the copy that is ours. */
 static int
-thaw_block(struct conf *conf)
+unpack_block(struct conf *conf)
 {
-	struct frozen_head head;
-	const size_t at = frozen_align(sizeof(head));
-	struct thaw thaw = {.visitor = {thaw_texts, thaw_array}};
-	unsigned char *block = conf->thawed;
-	size_t bytes = conf->thawed_bytes;
+	struct packed_head head;
+	const size_t at = packed_align(sizeof(head));
+	struct unpack unpack = {.visitor = {unpack_texts, unpack_array}};
+	unsigned char *block = conf->unpacked;
+	size_t bytes = conf->unpacked_bytes;
 	struct conf *inner = (struct conf *)(block + at);
 	const bool is_mapped = conf->is_mapped;
 	int r;
@@ -154,16 +155,16 @@ thaw_block(struct conf *conf)
 	memcpy(&head, block, sizeof(head));
 	if (sum_bytes(block + sizeof(head), bytes - sizeof(head), 0) != head.sum)
 		return -EBADMSG;
-	thaw.block = block;
-	thaw.bytes = bytes;
-	thaw.texts = head.texts;
-	thaw.used = frozen_align(at + sizeof(*conf));
-	if (head.texts < thaw.used || head.texts >= bytes || block[bytes - 1] != '\0')
+	unpack.block = block;
+	unpack.bytes = bytes;
+	unpack.texts = head.texts;
+	unpack.used = packed_align(at + sizeof(*conf));
+	if (head.texts < unpack.used || head.texts >= bytes || block[bytes - 1] != '\0')
 		return -EBADMSG;
-	r = frozen_visit(&thaw.visitor, at);
+	r = packed_visit(&unpack.visitor, at);
 	if (r < 0)
 		return r;
-	if (thaw.used != thaw.texts || inner->n_actors == 0 ||
+	if (unpack.used != unpack.texts || inner->n_actors == 0 ||
 	    inner->n_actors > CONF_ACTORS_MAX || inner->n_files == 0 ||
 	    inner->n_files > CONF_FILES_MAX)
 		return -EBADMSG;
@@ -171,8 +172,8 @@ thaw_block(struct conf *conf)
 	conf->by_path = (struct map){0};
 	conf->memory = NULL;
 	conf->found = NULL;
-	conf->thawed = block;
-	conf->thawed_bytes = bytes;
+	conf->unpacked = block;
+	conf->unpacked_bytes = bytes;
 	conf->is_mapped = is_mapped;
 	return index_paths(conf);
 }
@@ -181,20 +182,20 @@ thaw_block(struct conf *conf)
 
 /* Is this the head of a block, and of one that we understand, of so many bytes? */
 static int
-check_head(const struct frozen_head *head, size_t bytes, struct err *err)
+check_head(const struct packed_head *head, size_t bytes, struct err *err)
 {
-	if (head->magic != FROZEN_MAGIC) {
+	if (head->magic != PACKED_MAGIC) {
 		err_set(err, 0, "there is no configuration in this memory");
 		return -EBADMSG;
 	}
-	if (head->layout != frozen_layout()) {
+	if (head->layout != packed_layout()) {
 		err_set(err, 0,
 		        "the configuration in memory was put there by another version "
 		        "of supd");
 		return -EPROTO;
 	}
 	if (head->bytes != bytes ||
-	    bytes < frozen_align(sizeof(*head)) + frozen_align(sizeof(struct conf))) {
+	    bytes < packed_align(sizeof(*head)) + packed_align(sizeof(struct conf))) {
 		err_set(err, 0, "the configuration in memory is not whole");
 		return -EBADMSG;
 	}
@@ -206,7 +207,7 @@ static int
 check_file(int fd, size_t *ret_bytes, struct err *err)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_WRITE;
-	struct frozen_head head = {0};
+	struct packed_head head = {0};
 	struct stat stat_buf;
 	int r = fcntl(fd, F_GET_SEALS);
 
@@ -233,8 +234,8 @@ read_block(int fd, size_t bytes, struct conf *conf)
 
 	if (block == MAP_FAILED)
 		return -errno;
-	conf->thawed = block;
-	conf->thawed_bytes = bytes;
+	conf->unpacked = block;
+	conf->unpacked_bytes = bytes;
 	conf->is_mapped = true;
 	return 0;
 }
@@ -249,13 +250,13 @@ blame(int r, struct err *err)
 }
 
 /*
- * The configuration that was frozen to this descriptor, which stays the caller's.  It is
- * equal to that which was frozen and is used and freed like one that was loaded.  NULL:
+ * The configuration that was packed to this descriptor, which stays the caller's.  It is
+ * equal to that which was packed and is used and freed like one that was loaded.  NULL:
  * the block is damaged, strange, or from another version, or there is no memory; `err`
  * says which.
  */
 struct conf *
-conf_thaw(int fd, struct err *err)
+conf_unpack(int fd, struct err *err)
 {
 	struct conf *conf = calloc(1, sizeof(*conf));
 	size_t bytes = 0;
@@ -269,7 +270,7 @@ conf_thaw(int fd, struct err *err)
 	if (r == 0) {
 		r = read_block(fd, bytes, conf);
 		if (r == 0)
-			r = thaw_block(conf);
+			r = unpack_block(conf);
 		blame(r, err);
 	}
 	if (r == 0)
@@ -279,14 +280,14 @@ conf_thaw(int fd, struct err *err)
 }
 
 /*
- * The same of what conf_freeze_block() made, which stays the caller's; it begins at a
- * multiple of FROZEN_ALIGN.
+ * The same of what conf_pack_block() made, which stays the caller's; it begins at a
+ * multiple of PACKED_ALIGN.
  */
 struct conf *
-conf_thaw_block(const void *block, size_t bytes, struct err *err)
+conf_unpack_block(const void *block, size_t bytes, struct err *err)
 {
 	struct conf *conf;
-	struct frozen_head head = {0};
+	struct packed_head head = {0};
 	int r;
 
 	if (bytes >= sizeof(head))
@@ -295,15 +296,15 @@ conf_thaw_block(const void *block, size_t bytes, struct err *err)
 		return NULL;
 	conf = calloc(1, sizeof(*conf));
 	if (conf != NULL)
-		conf->thawed = malloc(bytes);
-	if (conf == NULL || conf->thawed == NULL) {
+		conf->unpacked = malloc(bytes);
+	if (conf == NULL || conf->unpacked == NULL) {
 		conf_free(conf);
 		blame(-ENOMEM, err);
 		return NULL;
 	}
-	memcpy(conf->thawed, block, bytes);
-	conf->thawed_bytes = bytes;
-	r = thaw_block(conf);
+	memcpy(conf->unpacked, block, bytes);
+	conf->unpacked_bytes = bytes;
+	r = unpack_block(conf);
 	blame(r, err);
 	if (r == 0)
 		return conf;
