@@ -190,25 +190,20 @@ check_children(const struct core *core, const struct node *node)
 	return NULL;
 }
 
-/* What goal.h says that cannot be; a core that was found in memory may hold any value. */
+/*
+ * Every enum must have one of its values, in a core that was found in memory, too.
+ * Combinations of goal and state are not refused: a rare combination is no damage.
+ */
 static const char *
 check_goal(const struct node *node)
 {
 	if (node->goal > GOAL_RESTART || node->stop_how > STOP_KILL ||
 	    node->start_reason > START_BY_COMMAND || node->state >= NODE_STATE_MAX ||
 	    node->phase > PHASE_POST_STOP || node->op > OP_START)
-		return "a goal or a state that there is none of";
+		return "a goal or a state that does not exist";
 	if (node->down_as != STATE_STOPPED && node->down_as != STATE_DONE &&
 	    node->down_as != STATE_FAILED)
 		return "an actor that is to be down in a state in which it is not";
-	if (node->held && node->goal != GOAL_DOWN)
-		return "a held actor that is wanted";
-	if (node_is_down(node) && node->goal == GOAL_RESTART && !node->grouped)
-		return "a restart of an actor that is down, and in no group";
-	if (node_is_down(node) && (node->restart_in_sequence || node->resuming))
-		return "a restart in a sequence, or a resume, of an actor that is down";
-	if (node->resuming && node->start_reason == START_BY_COMMAND)
-		return "a resume by command";
 	return NULL;
 }
 

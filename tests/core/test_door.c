@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "core/node.h"
 #include "tests/core/suites.h"
 
 START_TEST(a_new_core_has_a_root_and_takes_user_as_its_first_child)
@@ -23,6 +24,27 @@ START_TEST(a_new_core_has_a_root_and_takes_user_as_its_first_child)
 	ck_assert(!core_valid(rig.core, (struct ref){2, 1}));
 	ck_assert_uint_eq(core_deadline(rig.core), DURATION_INFINITE);
 	ck_assert_ptr_null(core_check(rig.core));
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(a_core_with_a_goal_that_does_not_exist_is_refused)
+{
+	const struct spec user = plain_supervisor();
+	struct rig rig;
+	struct node *node;
+
+	rig_init(&rig, 4, 1);
+	node = node_at(rig.core, rig_user(&rig, &user).slot);
+	ck_assert_ptr_null(core_check(rig.core));
+	node->goal = (enum goal)(GOAL_RESTART + 1);
+	ck_assert_ptr_nonnull(core_check(rig.core));
+	node->goal = GOAL_UP;
+	node->stop_how = (enum stop_how)(STOP_KILL + 1);
+	ck_assert_ptr_nonnull(core_check(rig.core));
+	node->stop_how = STOP_IN_ORDER;
+	node->down_as = STATE_RUNNING;
+	ck_assert_ptr_nonnull(core_check(rig.core));
 	rig_done(&rig);
 }
 END_TEST
@@ -456,6 +478,7 @@ suite_door(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, a_new_core_has_a_root_and_takes_user_as_its_first_child);
+	tcase_add_test(tcase, a_core_with_a_goal_that_does_not_exist_is_refused);
 	tcase_add_test(tcase, a_copy_of_the_memory_is_the_same_core);
 	tcase_add_test(tcase, a_reference_to_an_earlier_tenant_of_a_slot_is_not_valid);
 	tcase_add_test(tcase, stale_and_impossible_events_do_nothing);
