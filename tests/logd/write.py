@@ -232,7 +232,7 @@ def _(logd, place):
                                            one.path) if os.path.exists(name))
     equal(got, text, "the text")
     equal(len(logd.troubles), 1, "the troubles")
-    has(logd.troubles[0][2], "cannot compress what was set aside", "the sentence")
+    has(logd.troubles[0][2], "cannot compress a rotated file of .*: it stays uncompressed", "the sentence")
 
 
 @logd_test("files that were moved away are left, and made anew, with USR1 or REOPEN")

@@ -21,6 +21,8 @@
 #define GZIP_MEMORY      8
 #define CHUNK            (64 * 1024)
 
+static unsigned char input[CHUNK], output[CHUNK];
+
 static ssize_t
 read_some(unsigned char *ret, size_t size)
 {
@@ -40,27 +42,26 @@ read_some(unsigned char *ret, size_t size)
 static bool
 pump(z_stream *stream, enum gzip_mode mode)
 {
-	static unsigned char in[CHUNK], out[CHUNK];
 	int r = Z_OK;
 	ssize_t n;
 
 	do {
-		n = read_some(in, sizeof(in));
+		n = read_some(input, sizeof(input));
 		if (n < 0 || (n == 0 && mode == GZIP_UNPACK))
 			return n == 0 && r == Z_STREAM_END;
-		stream->next_in = in;
+		stream->next_in = input;
 		stream->avail_in = (unsigned int)n;
 		do {
 			if (r == Z_STREAM_END)
 				(void)inflateReset(stream);
-			stream->next_out = out;
-			stream->avail_out = sizeof(out);
+			stream->next_out = output;
+			stream->avail_out = sizeof(output);
 			r = mode == GZIP_UNPACK
 			        ? inflate(stream, Z_NO_FLUSH)
 			        : deflate(stream, n == 0 ? Z_FINISH : Z_NO_FLUSH);
 			if ((r != Z_OK && r != Z_STREAM_END && r != Z_BUF_ERROR) ||
-			    fd_write_all(STDOUT_FILENO, out,
-			                 sizeof(out) - stream->avail_out) < 0)
+			    fd_write_all(STDOUT_FILENO, output,
+			                 sizeof(output) - stream->avail_out) < 0)
 				return false;
 		} while (stream->avail_in > 0 ||
 		         (stream->avail_out == 0 && r != Z_STREAM_END));
