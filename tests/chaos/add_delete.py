@@ -127,7 +127,7 @@ def acted(box, n):
     except VarlinkError as error:
         equal(error.name, "OutcomeUnknown", "the answer to Signal")
         sent = None  # killed between the note of it and the note that it was sent
-    s.call("Kill", name="a")
+    s.call("Fail", name="a")
     s.wait_for("a", state="failed")
     stops = killer.end()
     s.consistent()

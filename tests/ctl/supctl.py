@@ -437,8 +437,19 @@ def test_signal_takes_names_and_numbers_of_signals():
     check(calls == [], calls)
 
 
-def test_kill_calls_once_for_each_name():
-    calls = one(Supd(Kill=lambda p, s: [Reply({})]), "kill", "a", "b", out="")
+def test_kill_sends_a_signal_term_by_default():
+    def signals(*args):
+        calls = one(Supd(Signal=lambda p, s: [Reply({})]), "kill", *args, out="")
+        return [c[1] for c in without_token(calls)]
+    check(signals("a", "b") == [{"name": "a", "signal": "TERM"}, {"name": "b", "signal": "TERM"}],
+          "TERM to each")
+    check(signals("-s", "HUP", "a") == [{"name": "a", "signal": "HUP"}], "-s HUP")
+    check(signals("a", "--signal", "9") == [{"name": "a", "signal": "9"}], "--signal 9")
+    one(Supd(), "kill", "-s", "HUPP", "a", status=2, err="no signal is called 'HUPP'")
+
+
+def test_fail_calls_once_for_each_name():
+    calls = one(Supd(Fail=lambda p, s: [Reply({})]), "fail", "a", "b", out="")
     check(calls[0][1]["token"] != calls[1][1]["token"], calls)
     check([c[1] for c in without_token(calls)] == [{"name": "a"}, {"name": "b"}], calls)
 
@@ -449,7 +460,7 @@ def test_every_acting_verb_calls_again_with_its_token_when_the_connection_is_los
             return [Close]
         return [Reply({"actors": [actor("/user/a")], "actor": actor("/user/a")})]
     for verb in (("start", "a"), ("stop", "a"), ("restart", "a"), ("suspend", "a"),
-                 ("resume", "a"), ("reset", "a"), ("signal", "a", "HUP"), ("kill", "a"),
+                 ("resume", "a"), ("reset", "a"), ("signal", "a", "HUP"), ("fail", "a"),
                  ("add", "a", "--", "true"), ("delete", "a"), ("scale", "a", "2")):
         supd = Supd(**{verb[0].capitalize(): answer})
         using(supd, lambda s, verb=verb: expect(supctl(s, *verb), 0))
@@ -464,8 +475,8 @@ def test_an_acting_verb_says_when_its_outcome_is_not_known():
     def vanish(parameters, supd):
         os.unlink(supd.path)
         return [Close]
-    one(Supd(Kill=vanish), "kill", "a", status=1,
-        err="kill a: the outcome is not known")
+    one(Supd(Fail=vanish), "fail", "a", status=1,
+        err="fail a: the outcome is not known")
 
 
 def test_a_caller_survives_a_second_takeover_long_after_the_first():

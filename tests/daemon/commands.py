@@ -65,7 +65,7 @@ def in_the_way(box):
             (("start", "g/x"), "its supervisor /user/g does not run; start the supervisor first"),
             (("restart", "g/x"), "its supervisor /user/g does not run; start the supervisor first"),
             (("restart", "a"), "it is held down; 'start' releases the hold"),
-            (("kill", "a"), "the actor has no process; start the actor first"),
+            (("fail", "a"), "the actor has no process; start the actor first"),
             (("suspend", "a"), "the actor has no process; start the actor first")):
         r = s.ctl(*arguments)
         equal(r.code, 7, f"the exit status of {arguments}")
@@ -152,7 +152,7 @@ def restart_supervisor(box):
 def kill(box):
     s = box.supd(kids("ab"))
     s.started("b")
-    s.ctl_ok("kill", "a")
+    s.ctl_ok("fail", "a")
     actor = s.wait_for("a", state="failed")
     equal((actor["last_failure"]["cause"]["kind"], actor["last_failure"]["directive"]),
           ("killed", "stop"), "the failure")
@@ -164,7 +164,7 @@ def kill(box):
 def kill_rule(box):
     s = box.supd(kids("a"), decider=[{"when": "killed", "then": "restart"}, "default"])
     s.started("a")
-    s.ctl_ok("kill", "a")
+    s.ctl_ok("fail", "a")
     s.started("a", 2)
 
 

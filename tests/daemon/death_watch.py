@@ -43,7 +43,7 @@ def pact(box):
                   "c": {"watch": {"/user/b": {"signal": "USR1"}}}})
     s.started("c")
     mark = s.mark()
-    s.ctl_ok("kill", "a")
+    s.ctl_ok("fail", "a")
     s.line("s", "c")
     equal(s.order(mark), ["t a", "x a", "t b", "x b"], "the order")
     failure = s.event("failure", "b")
@@ -178,7 +178,7 @@ def circle(box):
     s = box.supd({"a": {"watch": {"c": "fail"}}, "b": {"watch": {"a": "fail"}},
                   "c": {"watch": {"b": "fail"}}})
     s.started("c")
-    s.ctl_ok("kill", "a")
+    s.ctl_ok("fail", "a")
     for name in "abc":
         s.wait_for(name, state="failed")
     s.settle()

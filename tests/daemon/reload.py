@@ -281,7 +281,7 @@ def while_stopping(verb, state, starts):
 
 while_stopping("stop", "stopped", 1)
 while_stopping("restart", "running", 2)
-while_stopping("kill", "running", 2)
+while_stopping("fail", "running", 2)
 
 
 @test("a change during the boot: the start goes on with the new file")

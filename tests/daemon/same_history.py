@@ -43,7 +43,7 @@ def history(box, name, keys, **options):
     s.ctl_ok("stop", "e")
     s.ctl_ok("start", "e")
     s.started("e", 2)
-    s.ctl_ok("kill", "e")
+    s.ctl_ok("fail", "e")
     s.wait_for("e", state="failed")
     s.ctl_ok("stop", "rest")
     s.pump(0)

@@ -32,6 +32,7 @@ def more(box):
     equal(replicas(s), names(1, 2, 3, 4), "the replicas")
     equal(s.paths()[-3:], ["/user/sup/z", "/user/sup/r@3", "/user/sup/r@4"], "the order")
     has(result.out, r"r@1 (.|\n)*r@4 ", "what scale prints")
+    s.started("r@4")
     with open(f"/proc/{s.actor('sup/r@4')['pid']}/cmdline", "rb") as line:
         check(b"delay=14" in line.read().split(b"\0"), "the parameters of the fourth")
     s.ctl_ok("scale", "r", "4")

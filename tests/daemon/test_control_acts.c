@@ -248,10 +248,10 @@ START_TEST(kill_makes_the_actor_fail_and_reset_forgets_it)
 {
 	json_t *reply;
 
-	check_done(client_call(&client, "Kill", "{\"name\":\"a\"}", ""));
+	check_done(client_call(&client, "Fail", "{\"name\":\"a\"}", ""));
 	fake_run(fake);
 	ck_assert_int_eq(fake_state(fake, "/user/a"), STATE_FAILED);
-	check_error(client_call(&client, "Kill", "{\"name\":\"a\"}", ""),
+	check_error(client_call(&client, "Fail", "{\"name\":\"a\"}", ""),
 	            "io.supd.Control.InvalidState", "state", "failed");
 	reply = check_reply(client_call(&client, "Reset", "{\"names\":[\"a\"]}", ""));
 	ck_assert_str_eq(text_at(actor_of(reply, 0), "state"), "stopped");
@@ -404,12 +404,12 @@ START_TEST(a_failure_by_hand_is_one_whenever_the_guardian_dies)
 	static const char first[] = "{\"name\":\"a\",\"token\":\"k1\"}";
 	static const char second[] = "{\"name\":\"a\",\"token\":\"k2\"}";
 
-	call_and_die("Kill", first, false);
-	check_done(client_call(&client, "Kill", first, ""));
+	call_and_die("Fail", first, false);
+	check_done(client_call(&client, "Fail", first, ""));
 	ck_assert_uint_eq(count_events(fake, "\"event\":\"failure\""), 1);
 	check_done(client_call(&client, "Start", "{\"names\":[\"a\"]}", ""));
-	call_and_die("Kill", second, true);
-	check_done(client_call(&client, "Kill", second, ""));
+	call_and_die("Fail", second, true);
+	check_done(client_call(&client, "Fail", second, ""));
 	ck_assert_uint_eq(count_events(fake, "\"event\":\"failure\""), 2);
 }
 END_TEST

@@ -30,7 +30,7 @@ CUT = (Closed, BrokenPipeError, ConnectionResetError)
 WORKERS = int(os.environ.get("CHAOS_WORKERS", "6"))
 ALL = bool(os.environ.get("CHAOS_ALL"))  # every system call, not some of them
 Life = collections.namedtuple("Life", "pid cause ended")  # None, None while it lives
-ACTING = {"Start", "Stop", "Restart", "Suspend", "Resume", "Reset", "Signal", "Kill", "Add",
+ACTING = {"Start", "Stop", "Restart", "Suspend", "Resume", "Reset", "Signal", "Fail", "Add",
           "Delete", "Scale"}
 
 

@@ -249,7 +249,7 @@ def lock(box):
     os.unlink(box.path("supd.lock"))
     second = subprocess.run([FAKE, box.dir], stderr=subprocess.PIPE, check=False, timeout=10 * PATIENCE)
     equal(second.returncode, 69, "its exit status when the lock was removed")
-    has(second.stderr.decode(), rf"the supd of pid {w.pid} runs in .*, whose files were removed")
+    has(second.stderr.decode(), rf"the supd of pid {w.pid} runs in .*, although its files were removed")
     guardian.send("exit 0")
     w.ended(0)
 
@@ -289,7 +289,7 @@ def no_directory(box):
                           check=False, timeout=10 * PATIENCE)
     equal(done.returncode, 71, "the exit status")
     has(done.stderr.decode(), "create the directory .*/file/run: Not a directory "
-        r"\(another runtime directory: -r\)")
+        r"\(-r chooses another runtime directory\)")
 
 
 @test("children of a dead guardian stay, and how they end is told with the right status")

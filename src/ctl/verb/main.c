@@ -29,6 +29,7 @@ enum {
 	LONG_SORT,
 	LONG_ROLLBACK,
 	LONG_COMMIT,
+	LONG_SIGNAL,
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
@@ -55,6 +56,7 @@ static const struct option long_options[] = {
     {"sort", required_argument, NULL, LONG_SORT},
     {"rollback", required_argument, NULL, LONG_ROLLBACK},
     {"commit-when-ready", no_argument, NULL, LONG_COMMIT},
+    {"signal", required_argument, NULL, LONG_SIGNAL},
     {NULL, 0, NULL, 0},
 };
 
@@ -103,6 +105,7 @@ take_verb_option(int option, struct options *options)
 	    {LONG_SORT, OPTION_SORT, &options->sort},
 	    {LONG_ROLLBACK, OPTION_ROLLBACK, &options->rollback},
 	    {LONG_COMMIT, OPTION_COMMIT, NULL},
+	    {LONG_SIGNAL, OPTION_SIGNAL, &options->signal},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
@@ -123,6 +126,8 @@ take_option(const struct ctl *ctl, int option, const char *argument,
 {
 	switch (option) {
 	case 's':
+		if (options->s_is_signal)
+			return take_verb_option(LONG_SIGNAL, options) ? 0 : CTL_USAGE;
 		options->socket = optarg;
 		return 0;
 	case 'o':
@@ -242,9 +247,14 @@ static int
 run_verb(struct ctl *ctl, const struct verb *verb, struct options *options, int argc,
          char **argv)
 {
+	uint32_t n;
 	int status;
-	int r = take_options(ctl, argc, argv, SHORT_OPTIONS, options);
-	uint32_t n = (uint32_t)(argc - optind);
+	int r;
+
+	/* As in kill(1); before the verb it is the socket. */
+	options->s_is_signal = (verb->options & OPTION_SIGNAL) != 0;
+	r = take_options(ctl, argc, argv, SHORT_OPTIONS, options);
+	n = (uint32_t)(argc - optind);
 
 	if (r != 0)
 		return r;

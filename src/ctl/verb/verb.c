@@ -31,8 +31,11 @@ static const struct verb verbs[] = {
      FAMILY_ACT, 0, 1, ANY, verb_resume},
     {"signal", "", "NAME SIGNAL", "send a signal to the process of an actor", FAMILY_ACT,
      0, 2, 2, verb_signal},
-    {"kill", "", "NAME...", "let an actor fail with the cause \"killed\"", FAMILY_ACT, 0,
-     1, ANY, verb_kill},
+    {"kill", "", "[-s SIGNAL] NAME...",
+     "send a signal, TERM by default; the actor goes on as its policy says", FAMILY_ACT,
+     OPTION_SIGNAL, 1, ANY, verb_kill},
+    {"fail", "", "NAME...", "let an actor fail with the cause \"killed\"", FAMILY_ACT, 0,
+     1, ANY, verb_fail},
     {"reset", "reset-failed clear", "NAME...",
      "forget failures: backoff, intensity and limit counters", FAMILY_ACT, 0, 1, ANY,
      verb_reset},
@@ -114,6 +117,7 @@ static const struct verb_option options[] = {
     {OPTION_COMMIT, "--commit-when-ready", NULL, NULL,
      "the trial ends when all is ready"},
     {OPTION_SORT, "--sort", NULL, "cpu|memory|restarts|uptime|path", "the order of the lines"},
+    {OPTION_SIGNAL, "--signal", NULL, "SIGNAL", "which signal"},
     {OPTION_WITH, "--with", NULL, "KEY=VALUE", "a parameter of the template"},
 };
 

@@ -62,6 +62,7 @@ int verb_resume(struct ctl *ctl, char **names, uint32_t n);
 int verb_reset(struct ctl *ctl, char **names, uint32_t n);
 int verb_signal(struct ctl *ctl, char **names, uint32_t n);
 int verb_kill(struct ctl *ctl, char **names, uint32_t n);
+int verb_fail(struct ctl *ctl, char **names, uint32_t n);
 int verb_upgrade(struct ctl *ctl, char **names, uint32_t n);
 int verb_shutdown(struct ctl *ctl, char **names, uint32_t n);
 /* verb_grow.c */

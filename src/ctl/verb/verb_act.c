@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* verb_act.c - the verbs that change something: start, stop, restart, suspend, resume,
- * reset, signal, kill, upgrade, shutdown.
+ * reset, signal, kill, fail, upgrade, shutdown.
  */
 #include "config.h"
 
@@ -212,13 +212,35 @@ verb_signal(struct ctl *ctl, char **names, uint32_t n)
 static int
 kill_one(struct ctl *ctl, const char *name)
 {
-	return do_silently(ctl, "Kill", name, json_pack("{s:s}", "name", name));
+	const char *signal = ctl->options.signal != NULL ? ctl->options.signal : "TERM";
+
+	return do_silently(ctl, "Signal", name,
+	                   json_pack("{s:s, s:s}", "name", name, "signal", signal));
 }
 
+/* Send a signal, TERM by default, as kill(1) does: the actor goes on as its policy says. */
 int
 verb_kill(struct ctl *ctl, char **names, uint32_t n)
 {
+	if (ctl->options.signal != NULL && signal_parse(ctl->options.signal) < 0) {
+		complain(ctl, NULL, "no signal is called '%s' (write HUP, SIGHUP or 1)",
+		         ctl->options.signal);
+		return CTL_USAGE;
+	}
 	return ctl_each(ctl, names, n, kill_one);
+}
+
+static int
+fail_one(struct ctl *ctl, const char *name)
+{
+	return do_silently(ctl, "Fail", name, json_pack("{s:s}", "name", name));
+}
+
+/* Let actors fail with the cause "killed", as Akka's Kill does. */
+int
+verb_fail(struct ctl *ctl, char **names, uint32_t n)
+{
+	return ctl_each(ctl, names, n, fail_one);
 }
 
 static void

@@ -43,6 +43,7 @@ enum exit_status {
 #define OPTION_SORT     0x800u
 #define OPTION_ROLLBACK 0x1000u
 #define OPTION_COMMIT   0x2000u
+#define OPTION_SIGNAL   0x4000u
 
 #define OPTION_WITH_MAX 64
 
@@ -61,6 +62,8 @@ struct options {
 	const char *times; /* the verb knows its form */
 	const char *use;
 	const char *rollback; /* the same */
+	const char *signal;   /* name or number, checked by its verb; NULL: none */
+	bool s_is_signal;     /* -s means --signal, not --socket */
 	const char *sort;     /* the verb knows the words */
 	const char *with[OPTION_WITH_MAX];
 	uint32_t n_with;

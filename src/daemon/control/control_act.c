@@ -122,7 +122,7 @@ command_event(struct conn *conn, struct ref ref, const char *verb)
 	events_end(&conn->control->shell->events);
 }
 
-/* ---- start, stop, restart, reset, kill -------------------------------------------- */
+/* ---- start, stop, restart, reset, fail -------------------------------------------- */
 
 /* A command, and what is waited for when it is repeated. */
 struct command {
@@ -299,9 +299,9 @@ handle_resume(struct conn *conn)
 
 /* Akka's Kill: the actors of that name fail with cause `killed`. */
 void
-handle_kill(struct conn *conn)
+handle_fail(struct conn *conn)
 {
-	const struct command kill_it = {"kill", EVENT_KILL, WAIT_READY, false};
+	const struct command fail = {"fail", EVENT_KILL, WAIT_READY, false};
 	struct call *call = &conn->call;
 	const char *name = param_string(conn, "name");
 
@@ -312,7 +312,7 @@ handle_kill(struct conn *conn)
 		return;
 	token_keep(conn);
 	call->finish = reply_empty;
-	carry_out(conn, &kill_it, TOKEN_NEW);
+	carry_out(conn, &fail, TOKEN_NEW);
 }
 
 /* ---- signal, wait, shutdown ------------------------------------------------------- */

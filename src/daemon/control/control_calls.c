@@ -84,7 +84,7 @@ static const struct method control_methods[] = {
 	{"Resume", ACCESS_CONTROL, false, names_once_params, handle_resume},
 	{"Reset", ACCESS_CONTROL, false, names_once_params, handle_reset},
 	{"Signal", ACCESS_CONTROL, false, signal_params, handle_signal},
-	{"Kill", ACCESS_CONTROL, false, name_once_params, handle_kill},
+	{"Fail", ACCESS_CONTROL, false, name_once_params, handle_fail},
 	{"Wait", ACCESS_CONTROL, false, wait_params, handle_wait},
 	{"Watch", ACCESS_OBSERVE, true, watch_params, handle_watch},
 	{"Events", ACCESS_OBSERVE, true, events_params, handle_events},

@@ -394,7 +394,7 @@ void handle_suspend(struct conn *conn);
 void handle_resume(struct conn *conn);
 void handle_reset(struct conn *conn);
 void handle_signal(struct conn *conn);
-void handle_kill(struct conn *conn);
+void handle_fail(struct conn *conn);
 void handle_wait(struct conn *conn);
 void reply_actor(struct conn *conn);
 void handle_shutdown(struct conn *conn);
