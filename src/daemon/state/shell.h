@@ -185,6 +185,4 @@ const struct conf *shell_conf_of(const struct shell *shell, const struct actor *
 /* The index of an actor in shell->conf, which one of supd's own is not in. */
 uint32_t shell_index(const struct shell *shell, const struct actor *actor);
 
-const char *supd_version(void);
-
 #endif
