@@ -143,7 +143,7 @@ def wrong(box):
             ({"fd": 2}, {}, "write a number from 3 to 200"),
             ({"fd": 3}, {"sockets": {"a": "tcp:127.0.0.1:0", "b": "tcp:127.0.0.1:0"}},
              "descriptor 3 is one of its sockets; the first that is free is 5"),
-            ({"fd": 4}, {"fd_store": 1}, "has to be 3 then"),
+            ({"fd": 4}, {"fd_store": 1}, "this descriptor has to be 3"),
             ({"fd": 3, "interval": "1s"}, {}, "with `fd` there are none"),
             ({"fd": 3, "after": "1s"}, {}, "both `after` and `fd`")):
         result = check_file(box, ready=ready, **more)
