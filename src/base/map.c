@@ -2,6 +2,7 @@
 /* map.c - two small hash maps: number to number, and string to number. */
 #include "config.h"
 
+#include "base/fnv.h"
 #include "base/map.h"
 
 #include "base/assert.h"
@@ -34,18 +35,7 @@ mix(uint64_t x)
 	return x;
 }
 
-/* FNV-1a.  The names are paths of the tree itself; making them collide gains an attacker
- * nothing. */
-static uint64_t
-hash_name(const char *name)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name != '\0'; name++)
-		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-	return h;
-}
-
+/* A collision of names, which are paths of the tree itself, gains an attacker nothing. */
 static bool
 same(const struct map_entry *entry, uint64_t key, const char *name)
 {
@@ -170,19 +160,19 @@ map_remove(struct map *map, uint64_t key)
 int
 map_put_name(struct map *map, const char *name, uint32_t value)
 {
-	return put(map, hash_name(name), name, value);
+	return put(map, fnv_text(name), name, value);
 }
 
 /* As map_get(), by name. */
 bool
 map_get_name(const struct map *map, const char *name, uint32_t *ret_value)
 {
-	return get(map, hash_name(name), name, ret_value);
+	return get(map, fnv_text(name), name, ret_value);
 }
 
 /* As map_remove(), by name. */
 void
 map_remove_name(struct map *map, const char *name)
 {
-	take_out(map, hash_name(name), name);
+	take_out(map, fnv_text(name), name);
 }

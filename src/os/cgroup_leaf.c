@@ -2,6 +2,7 @@
 /* cgroup_leaf.c - one actor's cgroup: make, look into, signal, kill, remove. */
 #include "config.h"
 
+#include "base/fnv.h"
 #include "os/cgroup.h"
 
 #include "os/cgroup_tree.h"
@@ -31,13 +32,13 @@ enum { HASH_DIGITS = 16 };
 static void
 write_name(const char *path, char *ret)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = FNV_BEGIN;
 	size_t len = 0;
 
 	if (*path == '/')
 		path++;
 	for (; path[len] != '\0'; len++) {
-		hash = (hash ^ (unsigned char)path[len]) * UINT64_C(0x100000001b3);
+		hash = fnv_add(hash, (unsigned char)path[len]);
 		if (len < NAME_MAX)
 			ret[len] = path[len] == '/' ? ':' : path[len];
 	}

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "base/fnv.h"
 #include "os/namelock.h"
 
 #include "os/fd.h"
@@ -28,17 +29,6 @@
 #define TRIES  20
 #define TRY_MS 5
 
-/* FNV-1a: a path may be longer than the name of a socket. */
-static uint64_t
-hash(const char *text)
-{
-	uint64_t sum = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text != '\0'; text++)
-		sum = (sum ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return sum;
-}
-
 /* Containers may share the names of sockets, and have other file systems at the same
  * path.  Returns the length of the address, or -errno. */
 static int
@@ -53,7 +43,8 @@ address_of(const char *dir, struct sockaddr_un *ret)
 	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
 	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1,
 	             "supd/lock/%u/%u:%u/%016llx", (unsigned int)geteuid(),
-	             major(st.st_dev), minor(st.st_dev), (unsigned long long)hash(path));
+	             major(st.st_dev), minor(st.st_dev),
+	             (unsigned long long)fnv_text(path));
 	return (int)offsetof(struct sockaddr_un, sun_path) + 1 + n;
 }
 

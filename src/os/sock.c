@@ -145,11 +145,12 @@ unix_address(const char *path, struct sockaddr_un *ret)
 }
 
 /*
- * Connect to the stream socket at path.  Never waits: a listener with a full queue is
- * -EAGAIN.  Returns a non-blocking descriptor, at or above FD_WINDOW, or -errno.
+ * Connect to the socket at path, of type SOCK_STREAM or SOCK_DGRAM.  Never waits: a
+ * listener with a full queue is -EAGAIN.  Returns a non-blocking descriptor, at or above
+ * FD_WINDOW, or -errno.
  */
 int
-sock_connect_unix(const char *path)
+sock_connect_unix(const char *path, int type)
 {
 	struct sockaddr_un address;
 	int fd, r;
@@ -157,7 +158,7 @@ sock_connect_unix(const char *path)
 	r = unix_address(path, &address);
 	if (r < 0)
 		return r;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_FLAGS, 0);
+	fd = socket(AF_UNIX, type | SOCK_FLAGS, 0);
 	if (fd < 0)
 		return -errno;
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
@@ -176,7 +177,7 @@ sock_connect_unix(const char *path)
 bool
 sock_unix_is_live(const char *path)
 {
-	int fd = sock_connect_unix(path);
+	int fd = sock_connect_unix(path, SOCK_STREAM);
 
 	if (fd >= 0)
 		(void)close(fd);

@@ -48,7 +48,7 @@ int sock_open_unix(const struct sock_file *file, struct err *err);
 int sock_open_fifo(const struct sock_file *file, struct err *err);
 int sock_listen_unix(const char *path, int backlog, mode_t mode, uid_t uid, gid_t gid,
                      struct err *err);
-int sock_connect_unix(const char *path);
+int sock_connect_unix(const char *path, int type);
 bool sock_unix_is_live(const char *path);
 int sock_name(int fd, struct sock_name *ret);
 int sock_set_blocking(int fd, bool blocking);

@@ -54,7 +54,7 @@ tear_down(void)
 static void
 connect_client(struct client *client)
 {
-	*client = (struct client){.fake = fake, .fd = sock_connect_unix(path)};
+	*client = (struct client){.fake = fake, .fd = sock_connect_unix(path, SOCK_STREAM)};
 	ck_assert_int_ge(client->fd, 0);
 	varlink_reader_init(&client->reader, VARLINK_REPLY_MAX);
 }

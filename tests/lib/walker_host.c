@@ -300,7 +300,7 @@ guard(const char *dir)
 	(void)sigaddset(&term, SIGTERM);
 	(void)sigprocmask(SIG_BLOCK, &term, NULL);
 	(void)snprintf(path, sizeof(path), "%s/control", dir);
-	fake.control = sock_connect_unix(path);
+	fake.control = sock_connect_unix(path, SOCK_STREAM);
 	if (fake.control < 0 || handover_receive(ROLE_FD, &fake.handover, &err) < 0)
 		return 1;
 	(void)sock_set_blocking(fake.control, true);

@@ -188,7 +188,7 @@ START_TEST(a_living_socket_with_a_full_queue_is_not_replaced)
 	int n = 0;
 
 	ck_assert_int_ge(fd, 0);
-	while (n < 16 && (clients[n] = sock_connect_unix(path)) >= 0)
+	while (n < 16 && (clients[n] = sock_connect_unix(path, SOCK_STREAM)) >= 0)
 		n++;
 	ck_assert_int_lt(n, 16);
 	ck_assert_int_eq(clients[n], -EAGAIN);
@@ -221,7 +221,7 @@ START_TEST(a_path_that_no_socket_can_have_is_refused)
 	                 -ENAMETOOLONG);
 	ck_assert_int_eq(sock_listen_unix("", 8, 0600, (uid_t)-1, (gid_t)-1, &err),
 	                 -EINVAL);
-	ck_assert_int_eq(sock_connect_unix(path), -ENOENT);
+	ck_assert_int_eq(sock_connect_unix(path, SOCK_STREAM), -ENOENT);
 }
 END_TEST
 
@@ -383,7 +383,7 @@ connect_as(uid_t uid, const gid_t *groups, size_t n, int *ret_go)
 	}
 	(void)close(ends[1]);
 	if (setgroups(n, groups) < 0 || setresgid(777, 777, 777) < 0 ||
-	    setresuid(uid, uid, uid) < 0 || sock_connect_unix(path) < 0)
+	    setresuid(uid, uid, uid) < 0 || sock_connect_unix(path, SOCK_STREAM) < 0)
 		_exit(1);
 	(void)!read(ends[0], &byte, 1);
 	_exit(0);

@@ -64,15 +64,15 @@ START_TEST(who_waits_in_the_queue_waits_on_and_others_find_it_again)
 
 	ck_assert_int_eq(sockfile_secure(path, true), 0);
 	ck_assert(sockfile_is_there(path));
-	first = sock_connect_unix(path);
+	first = sock_connect_unix(path, SOCK_STREAM);
 	ck_assert_int_ge(first, 0);
 	ck_assert_int_eq(sockfile_restore(path), 0);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert(!sockfile_is_there(path));
-	ck_assert_int_eq(sock_connect_unix(path), -ENOENT);
+	ck_assert_int_eq(sock_connect_unix(path, SOCK_STREAM), -ENOENT);
 	ck_assert_int_eq(sockfile_restore(path), 1);
 	ck_assert(sockfile_is_there(path));
-	second_fd = sock_connect_unix(path);
+	second_fd = sock_connect_unix(path, SOCK_STREAM);
 	ck_assert_int_ge(second_fd, 0);
 	for (int i = 0; i < 2; i++) {
 		int client = accept(fd, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/fnv.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "logd/read/tail.h"
@@ -31,11 +32,8 @@ enum kept { KEPT_FEED = 1, KEPT_FEED_LOG, KEPT_STATE, KEPT_STAGING, KEPT_STAGING
 static uint64_t
 output_key(const char *path, unsigned int name)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	const uint64_t hash = fnv_add(fnv_text(path), 0x100 + name);
 
-	for (; *path != '\0'; path++)
-		hash = (hash ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
-	hash = (hash ^ (0x100 + name)) * UINT64_C(0x100000001b3);
 	return VAULT_KEY(VAULT_PIPE, hash ^ hash >> 56);
 }
 

@@ -12,13 +12,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/say.h"
+#include "os/sock.h"
 
 #define LINE_MAX_BYTES 2048
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
@@ -47,22 +47,11 @@ static const int priorities[] = {
 static int
 open_socket(const char *path, struct err *err)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = sock_connect_unix(path, SOCK_DGRAM);
 
-	if (fd < 0) {
-		err_set(err, errno, "log socket");
-		return -errno;
-	}
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-		int r = -errno;
-
-		err_set(err, errno, "log to %s", path);
-		(void)close(fd);
-		return r;
-	}
-	return fd_raise(fd);
+	if (fd < 0)
+		err_set(err, -fd, "log to %s", path);
+	return fd;
 }
 
 static int

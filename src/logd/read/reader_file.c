@@ -2,12 +2,13 @@
 /* reader_file.c - one file of an actor's log, read line by line, packed or not. */
 #include "config.h"
 
+#include "base/fnv.h"
 #include "logd/read/reader_file.h"
 
 #include "base/assert.h"
-#include "logd/write/gzip.h"
 #include "logd/read/reader.h"
 #include "logd/read/reader_owner.h"
+#include "logd/write/gzip.h"
 #include "os/fd.h"
 
 #include <ctype.h>
@@ -272,8 +273,7 @@ reader_file_take(struct reader_file *file, size_t len)
 void
 reader_file_find_mark(struct reader_file *file)
 {
-	/* FNV-1a, 64 bits. */
-	uint64_t mark = UINT64_C(0xcbf29ce484222325);
+	uint64_t mark = FNV_BEGIN;
 	uint64_t words = mark;
 	char line[MARK_SIZE];
 	const char *text = line;
@@ -295,10 +295,9 @@ reader_file_find_mark(struct reader_file *file)
 	if (n <= 0 || (n < MARK_SIZE && memchr(text, '\n', (size_t)n) == NULL))
 		return;
 	for (ssize_t i = 0; i < n && text[i] != '\n'; i++) {
-		mark = (mark ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+		mark = fnv_add(mark, (unsigned char)text[i]);
 		if (!isdigit((unsigned char)text[i]))
-			words =
-			    (words ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+			words = fnv_add(words, (unsigned char)text[i]);
 	}
 	file->mark = mark != 0 ? mark : 1;
 	file->words = words;

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "logd/write/match.h"
 #include "os/fd.h"
 #include "os/pass.h"
+#include "os/sock.h"
 
 #define PRIORITY_INFO   6
 #define FACILITY_DAEMON 3
@@ -49,23 +49,14 @@ read_priority(const char *line, size_t len)
 static int
 connect_sink(struct sink *sink)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const int type = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int fd;
 
 	if (sink->fd >= 0)
 		return 0;
-	if (strlen(sink->path) >= sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, sink->path, strlen(sink->path) + 1);
-	sink->fd = socket(AF_UNIX, type, 0);
-	if (sink->fd < 0)
-		return -errno;
-	if (connect(sink->fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-		int r = -errno;
-
-		sink_close(sink);
-		return r;
-	}
+	fd = sock_connect_unix(sink->path, SOCK_DGRAM);
+	if (fd < 0)
+		return fd;
+	sink->fd = fd;
 	return 0;
 }
 
