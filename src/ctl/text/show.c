@@ -12,7 +12,7 @@
 #define SHOWN_OUTPUTS_MAX 20
 
 /* Actors that were received, one behind the other as JSON. */
-struct collection {
+struct shown_collection {
 	struct strbuf text;
 	bool supervisors; /* there is one among them */
 	bool down;        /* an actor among them is not running */
@@ -21,7 +21,7 @@ struct collection {
 static void
 collect(void *user, const struct actor_view *actor)
 {
-	struct collection *collection = user;
+	struct shown_collection *collection = user;
 
 	strbuf_add(&collection->text, actor->raw.at, actor->raw.len);
 	if (actor_is_supervisor(actor))
@@ -231,7 +231,7 @@ is_child(struct span path, struct span parent)
 
 /* The children of a supervisor, by their last names; has one of them failed? */
 static bool
-gather_children(const struct collection *all, const struct actor_view *parent,
+gather_children(const struct shown_collection *all, const struct actor_view *parent,
                 struct roster *ret)
 {
 	struct actor_view child;
@@ -250,7 +250,8 @@ gather_children(const struct collection *all, const struct actor_view *parent,
 }
 
 static int
-show_actor(struct out *out, const struct actor_view *actor, const struct collection *all)
+show_actor(struct out *out, const struct actor_view *actor,
+           const struct shown_collection *all)
 {
 	struct roster children;
 	bool degraded;
@@ -277,7 +278,8 @@ show_actor(struct out *out, const struct actor_view *actor, const struct collect
 }
 
 static int
-show_all(struct ctl *ctl, const struct collection *selected, const struct collection *all)
+show_all(struct ctl *ctl, const struct shown_collection *selected,
+         const struct shown_collection *all)
 {
 	struct actor_view actor;
 	uint32_t shown = 0;
@@ -304,8 +306,8 @@ show_all(struct ctl *ctl, const struct collection *selected, const struct collec
 int
 show(struct ctl *ctl, const char *name, bool *down)
 {
-	struct collection selected = {0};
-	struct collection all = {0};
+	struct shown_collection selected = {0};
+	struct shown_collection all = {0};
 	int status;
 
 	strbuf_init(&selected.text, OUT_BYTES_MAX);

@@ -11,14 +11,14 @@
 
 #define LINES 10
 
-struct output {
+struct shown_output {
 	struct out *out;
 	const char *label;
 	const char *indent;
 	uint32_t n;
 };
 
-struct line {
+struct shown_line {
 	struct span time;
 	struct span stream;
 	struct span text;
@@ -28,13 +28,13 @@ static int
 take_line(void *user, const struct call *call, const struct reply *reply)
 {
 	static const struct scan_field fields[] = {
-	    {"time", SCAN_STRING, offsetof(struct line, time)},
-	    {"stream", SCAN_STRING, offsetof(struct line, stream)},
-	    {"text", SCAN_STRING, offsetof(struct line, text)},
+	    {"time", SCAN_STRING, offsetof(struct shown_line, time)},
+	    {"stream", SCAN_STRING, offsetof(struct shown_line, stream)},
+	    {"text", SCAN_STRING, offsetof(struct shown_line, text)},
 	};
-	struct output *output = user;
+	struct shown_output *output = user;
 	struct strbuf *sb = &output->out->buf;
-	struct line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+	struct shown_line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
 	struct scan scan;
 
 	(void)call;
@@ -64,7 +64,7 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 int
 show_output(struct ctl *ctl, struct span path)
 {
-	struct output output = {&ctl->out, "output", "            ", 0};
+	struct shown_output output = {&ctl->out, "output", "            ", 0};
 	struct call call = {.method = "Logs", .more = true};
 	struct strbuf name;
 	struct reply reply;

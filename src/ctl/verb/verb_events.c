@@ -14,7 +14,7 @@
 #define PATH_WIDTH_MAX 48
 #define EVENT_WIDTH    9
 
-struct stream {
+struct event_stream {
 	struct ctl *ctl;
 	const char *pattern; /* or NULL */
 	bool follow;
@@ -53,7 +53,7 @@ event_colour(const char *event)
 
 /* Print a line: time, actor, event, and its meaning in words. */
 static void
-print_event(struct stream *stream, const json_t *event)
+print_event(struct event_stream *stream, const json_t *event)
 {
 	struct out *out = &stream->ctl->out;
 	const char *path = phrase_text(event, "path");
@@ -87,7 +87,7 @@ print_event(struct stream *stream, const json_t *event)
 
 /* Events that were dropped before they could be read; only without a pattern one sees. */
 static void
-note_gap(const struct stream *stream, int64_t seq)
+note_gap(const struct event_stream *stream, int64_t seq)
 {
 	if (stream->again && stream->pattern == NULL && stream->since >= 0 &&
 	    seq > stream->since + 1)
@@ -99,7 +99,7 @@ static int
 take_event(void *user, const struct call *call, const struct reply *reply)
 {
 	static const struct scan_field fields[] = {{"event", SCAN_RAW, 0}};
-	struct stream *stream = user;
+	struct event_stream *stream = user;
 	struct ctl *ctl = stream->ctl;
 	struct span raw = {NULL, 0};
 	struct reply inner = {0};
@@ -143,7 +143,7 @@ take_event(void *user, const struct call *call, const struct reply *reply)
  * same walker; another supd begins anew, and all its events are new.
  */
 static int
-identify(struct stream *stream)
+identify(struct event_stream *stream)
 {
 	struct call call = {.method = "Ping", .repeat = true};
 	struct reply reply;
@@ -166,7 +166,7 @@ identify(struct stream *stream)
 }
 
 static json_t *
-make_parameters(const struct stream *stream)
+make_parameters(const struct event_stream *stream)
 {
 	json_t *parameters = json_object();
 
@@ -183,7 +183,7 @@ make_parameters(const struct stream *stream)
 
 /* One subscription, to its end: 0 and *again, or the exit status. */
 static int
-subscribe(struct stream *stream, bool *again)
+subscribe(struct event_stream *stream, bool *again)
 {
 	struct ctl *ctl = stream->ctl;
 	struct call call = {.method = "Events", .target = stream->pattern, .more = true};
@@ -215,7 +215,7 @@ subscribe(struct stream *stream, bool *again)
 int
 verb_events(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct stream stream = {
+	struct event_stream stream = {
 	    .ctl = ctl,
 	    .pattern = n > 0 ? names[0] : NULL,
 	    .follow = (ctl->options.given & OPTION_FOLLOW) != 0,

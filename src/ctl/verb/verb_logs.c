@@ -23,19 +23,19 @@
 #define NAME_WIDTH   32
 
 /* An actor and how far its log was read. */
-struct place {
+struct log_place {
 	char *path;     /* owned */
 	char *position; /* owned, NULL: not known */
 };
 
-struct stream {
+struct log_stream {
 	struct ctl *ctl;
 	char **names;
 	uint32_t n_names;
 	bool follow;
 	int64_t lines; /* -1: all */
 	char since[64];
-	struct place places[ACTORS_MAX];
+	struct log_place places[ACTORS_MAX];
 	uint32_t n;
 	struct map by_path;
 	bool named;    /* more than one actor: their names go in front */
@@ -45,7 +45,7 @@ struct stream {
 };
 
 /* One reply. */
-struct line {
+struct log_line {
 	struct span path;
 	struct span time;
 	struct span stream;
@@ -57,11 +57,11 @@ struct line {
  */
 
 /* The place of an actor, a new one if need be; NULL: there is no room. */
-static struct place *
-find_place(struct stream *stream, struct span path)
+static struct log_place *
+find_place(struct log_stream *stream, struct span path)
 {
 	struct strbuf *text = &stream->text;
-	struct place *place;
+	struct log_place *place;
 	uint32_t i;
 
 	strbuf_clear(text);
@@ -82,10 +82,10 @@ find_place(struct stream *stream, struct span path)
 /* Remember how far we are: the place stands behind the "@" of the stream, which is cut.
  */
 static int
-take_position(struct stream *stream, struct line *line)
+take_position(struct log_stream *stream, struct log_line *line)
 {
 	const char *at = memchr(line->stream.at, '@', line->stream.len);
-	struct place *place = find_place(stream, line->path);
+	struct log_place *place = find_place(stream, line->path);
 	size_t len;
 
 	if (place == NULL)
@@ -100,7 +100,7 @@ take_position(struct stream *stream, struct line *line)
 }
 
 static void
-places_done(struct stream *stream)
+places_done(struct log_stream *stream)
 {
 	for (uint32_t i = 0; i < stream->n; i++) {
 		free(stream->places[i].path);
@@ -111,7 +111,7 @@ places_done(struct stream *stream)
 
 /* Where to begin: at the first call by what the user wants, then by where we are. */
 static void
-add_since(const struct stream *stream, json_t *parameters)
+add_since(const struct log_stream *stream, json_t *parameters)
 {
 	struct strbuf since;
 	bool known = false;
@@ -119,7 +119,7 @@ add_since(const struct stream *stream, json_t *parameters)
 	strbuf_init(&since, TEXT_MAX);
 	strbuf_addc(&since, '@');
 	for (uint32_t i = 0; i < stream->n; i++) {
-		const struct place *place = &stream->places[i];
+		const struct log_place *place = &stream->places[i];
 
 		if (place->position == NULL)
 			continue;
@@ -137,7 +137,7 @@ add_since(const struct stream *stream, json_t *parameters)
 }
 
 static json_t *
-make_parameters(const struct stream *stream)
+make_parameters(const struct log_stream *stream)
 {
 	json_t *parameters = json_object();
 	json_t *names = json_array();
@@ -161,7 +161,7 @@ short_name(const char *path)
 }
 
 static void
-print_name(struct stream *stream, const char *path)
+print_name(struct log_stream *stream, const char *path)
 {
 	struct out *out = &stream->ctl->out;
 	const char *name = short_name(path);
@@ -182,7 +182,7 @@ print_name(struct stream *stream, const char *path)
 
 /* As it was written; what a terminal would obey is shown instead, but for tabs. */
 static void
-print_output(struct stream *stream, const char *text, size_t len)
+print_output(struct log_stream *stream, const char *text, size_t len)
 {
 	struct out *out = &stream->ctl->out;
 	const char *end = text + len;
@@ -216,7 +216,7 @@ add_member(struct strbuf *sb, const char *name, struct span value)
 }
 
 static void
-print_object(struct stream *stream, const struct line *line)
+print_object(struct log_stream *stream, const struct log_line *line)
 {
 	struct strbuf *text = &stream->text;
 
@@ -232,7 +232,7 @@ print_object(struct stream *stream, const struct line *line)
 }
 
 static void
-print_line(struct stream *stream, const struct line *line)
+print_line(struct log_stream *stream, const struct log_line *line)
 {
 	struct strbuf *text = &stream->text;
 
@@ -258,7 +258,7 @@ print_line(struct stream *stream, const struct line *line)
 
 /* Several names mean several actors; else supd tells of all before the first line. */
 static bool
-is_named(const struct stream *stream)
+is_named(const struct log_stream *stream)
 {
 	return stream->n > 1 || stream->n_names > 1;
 }
@@ -267,15 +267,15 @@ static int
 take_line(void *user, const struct call *call, const struct reply *reply)
 {
 	static const struct scan_field fields[] = {
-	    {"path", SCAN_STRING, offsetof(struct line, path)},
-	    {"time", SCAN_STRING, offsetof(struct line, time)},
-	    {"stream", SCAN_STRING, offsetof(struct line, stream)},
-	    {"text", SCAN_STRING, offsetof(struct line, text)},
-	    {"bytes", SCAN_STRING, offsetof(struct line, bytes)},
+	    {"path", SCAN_STRING, offsetof(struct log_line, path)},
+	    {"time", SCAN_STRING, offsetof(struct log_line, time)},
+	    {"stream", SCAN_STRING, offsetof(struct log_line, stream)},
+	    {"text", SCAN_STRING, offsetof(struct log_line, text)},
+	    {"bytes", SCAN_STRING, offsetof(struct log_line, bytes)},
 	};
-	struct stream *stream = user;
+	struct log_stream *stream = user;
 	struct ctl *ctl = stream->ctl;
-	struct line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
+	struct log_line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
 	struct scan scan;
 
 	if (reply->parameters.at == NULL)
@@ -307,7 +307,7 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 
 /* Of several that are followed one is gone: the others go on. */
 static bool
-drop_name(struct stream *stream, const struct reply *reply)
+drop_name(struct log_stream *stream, const struct reply *reply)
 {
 	json_t *parameters;
 	const char *name;
@@ -331,7 +331,7 @@ drop_name(struct stream *stream, const struct reply *reply)
 
 /* May an error of a call that follows be answered with another call? */
 static bool
-goes_on(struct stream *stream, const struct reply *reply)
+goes_on(struct log_stream *stream, const struct reply *reply)
 {
 	if (span_is(reply->error, "io.supd.Control.SlowConsumer"))
 		return stream->progress;
@@ -340,7 +340,7 @@ goes_on(struct stream *stream, const struct reply *reply)
 
 /* One call, to its end: 0 and *again, or the exit status. */
 static int
-subscribe(struct stream *stream, bool *again)
+subscribe(struct log_stream *stream, bool *again)
 {
 	struct ctl *ctl = stream->ctl;
 	struct call call = {.method = "Logs", .more = true};
@@ -406,7 +406,7 @@ parse_lines(const char *text, int64_t *ret)
 
 /* What the options say; without them all of it, and before following the last lines. */
 static int
-configure(struct stream *stream)
+configure(struct log_stream *stream)
 {
 	const struct options *options = &stream->ctl->options;
 
@@ -435,7 +435,7 @@ configure(struct stream *stream)
 int
 verb_logs(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct stream *stream = calloc(1, sizeof(*stream));
+	struct log_stream *stream = calloc(1, sizeof(*stream));
 	bool again = true;
 	int status;
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What is asked about each actor, and how many said yes and no. */
-struct question {
+struct state_question {
 	bool (*is)(const struct actor_view *actor);
 	uint32_t yes;
 	uint32_t no;
@@ -38,7 +38,7 @@ is_ready(const struct actor_view *actor)
 static void
 ask_actor(void *user, const struct actor_view *actor)
 {
-	struct question *question = user;
+	struct state_question *question = user;
 
 	if (question->is(actor))
 		question->yes++;
@@ -48,7 +48,7 @@ ask_actor(void *user, const struct actor_view *actor)
 
 /* Ask about all that the names select; an exit status that is not 0 or 3 ends it. */
 static int
-ask(struct ctl *ctl, char **names, uint32_t n, struct question *question)
+ask(struct ctl *ctl, char **names, uint32_t n, struct state_question *question)
 {
 	int status = 0;
 
@@ -61,7 +61,7 @@ ask(struct ctl *ctl, char **names, uint32_t n, struct question *question)
 int
 verb_is_active(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct question question = {.is = is_active};
+	struct state_question question = {.is = is_active};
 	int status = ask(ctl, names, n, &question);
 
 	return status == 0 && question.no > 0 ? CTL_NOT_RUNNING : status;
@@ -71,7 +71,7 @@ verb_is_active(struct ctl *ctl, char **names, uint32_t n)
 int
 verb_is_failed(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct question question = {.is = is_failed};
+	struct state_question question = {.is = is_failed};
 	int status = ask(ctl, names, n, &question);
 
 	return status == 0 && question.yes == 0 ? CTL_NOT_RUNNING : status;
@@ -81,7 +81,7 @@ verb_is_failed(struct ctl *ctl, char **names, uint32_t n)
 int
 verb_is_ready(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct question question = {.is = is_ready};
+	struct state_question question = {.is = is_ready};
 	int status = ask(ctl, names, n, &question);
 
 	return status == 0 && question.no > 0 ? CTL_NOT_RUNNING : status;

@@ -13,7 +13,7 @@
 enum tree_column { COLUMN_NAME, COLUMN_STATE, COLUMN_WHAT, COLUMN_REMARK, TREE_COLUMNS };
 
 /* An actor of the tree; the offsets are into tree.text. */
-struct node {
+struct tree_node {
 	size_t path;
 	size_t path_len;
 	size_t json;
@@ -28,14 +28,14 @@ struct tree {
 	struct ctl *ctl;
 	const char *top; /* the path it begins at, NULL: all of it */
 	struct strbuf text;
-	struct node *nodes;
+	struct tree_node *nodes;
 	size_t n;
 	size_t cap;
 	bool failed;
 };
 
 static struct span
-node_path(const struct tree *tree, const struct node *node)
+node_path(const struct tree *tree, const struct tree_node *node)
 {
 	return (struct span){strbuf_str(&tree->text) + node->path, node->path_len};
 }
@@ -51,11 +51,11 @@ is_within(struct span path, const char *top)
 	       (path.len == len || path.at[len] == '/');
 }
 
-static struct node *
+static struct tree_node *
 new_node(struct tree *tree)
 {
 	size_t cap = tree->cap == 0 ? 64 : 2 * tree->cap;
-	struct node *nodes;
+	struct tree_node *nodes;
 
 	if (tree->n == tree->cap) {
 		nodes = cap > TREE_NODES_MAX ? NULL
@@ -65,7 +65,7 @@ new_node(struct tree *tree)
 		tree->nodes = nodes;
 		tree->cap = cap;
 	}
-	tree->nodes[tree->n] = (struct node){.parent = SIZE_MAX};
+	tree->nodes[tree->n] = (struct tree_node){.parent = SIZE_MAX};
 	return &tree->nodes[tree->n++];
 }
 
@@ -84,7 +84,7 @@ static void
 add_node(void *user, const struct actor_view *actor)
 {
 	struct tree *tree = user;
-	struct node *node;
+	struct tree_node *node;
 
 	if (tree->top != NULL && !is_within(actor->path, tree->top))
 		return;
@@ -177,7 +177,7 @@ describe(struct strbuf *sb, const struct actor_view *actor)
 
 /* What supd said about a node, read once more. */
 static struct actor_view
-node_actor(const struct tree *tree, const struct node *node)
+node_actor(const struct tree *tree, const struct tree_node *node)
 {
 	struct span json = {strbuf_str(&tree->text) + node->json, node->json_len};
 	struct actor_view actor = {0};
@@ -200,7 +200,7 @@ draw(struct tree *tree)
 	mark_last(tree);
 	table_init(&table, TREE_COLUMNS);
 	for (size_t i = 0; i < tree->n; i++) {
-		const struct node *node = &tree->nodes[i];
+		const struct tree_node *node = &tree->nodes[i];
 		struct actor_view actor = node_actor(tree, node);
 		struct strbuf *sb = table_begin(&table);
 
@@ -262,7 +262,7 @@ draw_dot(struct tree *tree)
 
 	strbuf_adds(sb, "digraph supd {\n\tnode [shape=box];\n");
 	for (size_t i = 0; i < tree->n; i++) {
-		const struct node *node = &tree->nodes[i];
+		const struct tree_node *node = &tree->nodes[i];
 		struct actor_view actor = node_actor(tree, node);
 
 		strbuf_adds(sb, "\t\"");

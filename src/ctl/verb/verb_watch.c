@@ -15,7 +15,7 @@
 #define TARGETS_MAX (1024 * 1024)
 
 /* An actor that is waited for, with its incarnation. */
-struct target {
+struct watch_target {
 	char *path;          /* owned */
 	int64_t incarnation; /* 0: no actor has that name */
 	bool done;
@@ -23,7 +23,7 @@ struct target {
 
 struct targets {
 	struct ctl *ctl;
-	struct target *at;
+	struct watch_target *at;
 	size_t n;
 	size_t cap;
 	bool failed;
@@ -33,7 +33,7 @@ static void
 add_target(struct targets *targets, char *take_path, int64_t incarnation)
 {
 	size_t cap = targets->cap == 0 ? 16 : 2 * targets->cap;
-	struct target *at;
+	struct watch_target *at;
 
 	if (targets->n == targets->cap && cap <= TARGETS_MAX) {
 		at = realloc(targets->at, cap * sizeof(*at));
@@ -48,7 +48,7 @@ add_target(struct targets *targets, char *take_path, int64_t incarnation)
 		return;
 	}
 	targets->at[targets->n++] =
-	    (struct target){.path = take_path, .incarnation = incarnation};
+	    (struct watch_target){.path = take_path, .incarnation = incarnation};
 }
 
 static void
@@ -136,7 +136,7 @@ watch_parameters(const struct targets *targets)
 	json_t *since = json_array();
 
 	for (size_t i = 0; i < targets->n; i++) {
-		const struct target *target = &targets->at[i];
+		const struct watch_target *target = &targets->at[i];
 
 		if (target->done)
 			continue;
@@ -148,7 +148,7 @@ watch_parameters(const struct targets *targets)
 
 /* Is the path that of this name?  Of an actor that was unknown only the name is known. */
 static bool
-is_answer(const struct target *target, const char *path)
+is_answer(const struct watch_target *target, const char *path)
 {
 	size_t len = strlen(target->path);
 	size_t path_len = strlen(path);
@@ -282,7 +282,7 @@ print_actor(void *user, const struct actor_view *actor)
 /* Wait for one actor.  A goal that can no longer come is a failure, whatever error supd
  * gives. */
 static int
-wait_for(struct ctl *ctl, const struct target *target)
+wait_for(struct ctl *ctl, const struct watch_target *target)
 {
 	struct call call = {.method = "Wait", .target = target->path, .repeat = true};
 	int64_t left_ms = ctl_give_timeout_ms(ctl);
