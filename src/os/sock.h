@@ -39,6 +39,9 @@ struct sock_file {
 	mode_t mode;
 	uid_t uid; /* (uid_t)-1, and (gid_t)-1: the caller's own */
 	gid_t gid;
+	/* Names in place of the two, for sockwork_do() alone: see there; NULL: none. */
+	const char *user;
+	const char *group;
 	bool refuses_rights; /* descriptors cannot be sent to it: see rights.h */
 };
 

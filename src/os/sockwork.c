@@ -9,8 +9,11 @@
 #include "os/sockfile.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -22,12 +25,16 @@
 #define HALVINGS_MAX 5
 /* All that sockwork_once() does may take so long. */
 #define ONCE_MS 2000
+/* The bytes of the name of a user or group. */
+#define OWNER_MAX 256
 #define WATCHED (IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
 struct order {
 	enum sockwork_kind kind;
-	struct sock_file file; /* with `path` below */
+	struct sock_file file; /* with the texts below */
 	char path[PATH_MAX];
+	char user[OWNER_MAX]; /* "": file.uid says it */
+	char group[OWNER_MAX];
 };
 
 struct answer {
@@ -68,6 +75,45 @@ adjust(const struct sock_file *file)
 	return sockfile_adjust(file->path, file->mode, file->uid, file->gid);
 }
 
+/* A number needs no user database: that may be why it has to be looked up here. */
+static bool
+is_number(const char *name, id_t *ret)
+{
+	char *end;
+	unsigned long n = strtoul(name, &end, 10);
+
+	*ret = (id_t)n;
+	return name[0] >= '0' && name[0] <= '9' && *end == '\0' && n < UINT32_MAX;
+}
+
+/* Set the owner from the names, which may take as long as the user database does; 0, or
+ * -ENOENT with a sentence. */
+static int
+find_owner(struct order *order, struct err *err)
+{
+	const char *user = order->user, *group = order->group;
+	const struct passwd *passwd;
+	const struct group *entry;
+
+	if (user[0] != '\0' && !is_number(user, &order->file.uid)) {
+		passwd = getpwnam(user);
+		if (passwd == NULL) {
+			err_set(err, 0, "user %s is unknown", user);
+			return -ENOENT;
+		}
+		order->file.uid = passwd->pw_uid;
+	}
+	if (group[0] != '\0' && !is_number(group, &order->file.gid)) {
+		entry = getgrnam(group);
+		if (entry == NULL) {
+			err_set(err, 0, "group %s is unknown", group);
+			return -ENOENT;
+		}
+		order->file.gid = entry->gr_gid;
+	}
+	return 0;
+}
+
 static int
 watch_directory(const char *path, struct err *err)
 {
@@ -86,17 +132,21 @@ watch_directory(const char *path, struct err *err)
 }
 
 static void
-carry_out(int fd, const struct order *order)
+carry_out(int fd, struct order *order)
 {
 	struct answer answer = {0};
 	int opened = -1;
 
 	switch (order->kind) {
 	case SOCKWORK_OPEN:
-		opened = answer.r = open_file(&order->file, &answer.err);
+		answer.r = find_owner(order, &answer.err);
+		if (answer.r == 0)
+			opened = answer.r = open_file(&order->file, &answer.err);
 		break;
 	case SOCKWORK_ADJUST:
-		answer.r = adjust(&order->file);
+		answer.r = find_owner(order, &answer.err);
+		if (answer.r == 0)
+			answer.r = adjust(&order->file);
 		break;
 	case SOCKWORK_RESTORE:
 		answer.r = sockfile_restore(order->path);
@@ -163,6 +213,15 @@ sockwork_done(struct sockwork *work)
 	work->id = -1;
 }
 
+/* Copy a text that may be NULL; false: there is no room for it. */
+static bool
+copy(char *to, size_t size, const char *text)
+{
+	const int n = snprintf(to, size, "%s", text != NULL ? text : "");
+
+	return n >= 0 && (size_t)n < size;
+}
+
 static uint64_t
 until(const struct sockwork *work)
 {
@@ -201,7 +260,8 @@ ask(struct sockwork *work, uint64_t owner, const struct order *order,
 
 /*
  * Have one thing done with a unix socket (file->type is that of the socket) or a fifo
- * (file->type is 0); of file only what it is about has to be set.
+ * (file->type is 0); of file only what it is about has to be set.  The child looks up
+ * file->user and file->group, which take the place of the ids; -ENOENT: one is unknown.
  *
  * Returns what the function in enum sockwork_kind does; -ETIMEDOUT: it was not done in
  * time, or there is no time left; after that the owner, which is a number for the path,
@@ -217,10 +277,11 @@ sockwork_do(struct sockwork *work, uint64_t owner, enum sockwork_kind kind,
 	int fd = -1;
 	int r;
 
-	(void)snprintf(order.path, sizeof(order.path), "%s", file->path);
-	r = strlen(file->path) >= sizeof(order.path)
-	        ? -ENAMETOOLONG
-	        : ask(work, owner, &order, &answer, &fd);
+	r = copy(order.path, sizeof(order.path), file->path) &&
+	            copy(order.user, sizeof(order.user), file->user) &&
+	            copy(order.group, sizeof(order.group), file->group)
+	        ? ask(work, owner, &order, &answer, &fd)
+	        : -ENAMETOOLONG;
 	if (r < 0) {
 		err_set(err, -r, "%s %s", file->type == 0 ? "fifo" : "unix socket",
 		        file->path);

@@ -178,20 +178,30 @@ def missing(box):
     tree = {"u": {"user": "supd-late", "supplementary_groups": ["daemon", "supd-more"], **soon},
             "g": {"group": "supd-more", "hooks": {"pre_start": "/bin/true"}, **soon},
             "e": {"environment_file": box.path("late.env"), **soon},
+            "s": {"sockets": {"x": {"listen": "unix:" + box.path("late.sock"), "mode": "0600",
+                                    "user": "supd-late", "group": "supd-more"}}, **soon},
             "z": {},
             "group": {"strategy": "one_for_all", "I": "9999/1s",
                       "children": {"v": {"user": "supd-late", **soon}}}}
     os.chmod(box.dir, 0o777)
-    s = box.supd(tree, wait=False,
+    s = box.supd(tree, wait=False, control={"group": "supd-more", "observers": "supd-more"},
                  command=["unshare", "-m", "sh", "-c", mounts + 'exec "$0" "$@"', SUPD])
     s.started("z")
-    for name, step in (("u", "find user"), ("e", "environment_file"), ("group/v", "find user")):
+    for name, step in (("u", "find user"), ("e", "environment_file"), ("group/v", "find user"),
+                       ("s", "open socket")):
         failure = s.event("failure", name, 2)
         equal((failure["cause"]["kind"], failure["cause"]["errno"], failure["step"]),
               ("exec", "ENOENT", step), f"the failure of {name}")
     s.event("failure", "g", 2)
     has(s.ctl_ok("explain", "u").out, r"`user` at .*:\d+", "the story of u")
     check("supd-late" in s.ctl("apply").err, "apply took a file with an unknown user")
+    check(not os.path.exists(box.path("late.sock")), "a socket without its owner was made")
+    with open(s.stderr, encoding="utf8") as text:
+        said = text.read()
+    for key in ("group", "observers"):
+        has(said, rf"supd\.yaml:\d+:.*control\.{key}: there is no group `supd-more`.*apply",
+            f"the warning of control.{key}")
+    has(said, r"(?s)(/user/s: socket x: user supd-late is unknown.*){3}", "each failed attempt")
     s.ctl_ok("stop", "group/v")
     s.crash()
     with open(files["group"], "a", encoding="utf8") as text:
@@ -199,13 +209,19 @@ def missing(box):
     with open(files["passwd"], "a", encoding="utf8") as text:
         text.write("supd-late:x:64320:64320::/home/late:/bin/late\n")
     box.file("late.env", "LATE=yes\n")
-    pids = {name: s.started(name) for name in ("u", "g", "e")}
+    pids = {name: s.started(name) for name in ("u", "g", "e", "s")}
+    status = os.stat(box.path("late.sock"))
+    equal((status.st_uid, status.st_gid, status.st_mode & 0o777), (64320, 64321, 0o600),
+          "owner and mode of the socket")
     with open(f"/proc/{pids['u']}/status", encoding="utf8") as text:
         status = text.read()
     has(status, r"Uid:\t64320\t64320\t64320\t64320\nGid:\t64320\t", "the ids of u")
     has(status, r"Groups:\t1 64320 64321 ?\n", "the groups of u")
     with open(f"/proc/{pids['u']}/environ", encoding="utf8") as text:
         has(text.read(), "HOME=/home/late", "the environment of u")
+    equal(os.stat(s.socket).st_gid, os.getegid(), "the group of the control socket at first")
+    s.ctl_ok("apply")
+    equal(os.stat(s.socket).st_gid, 64321, "the group of the control socket after apply")
     # A new guardian knows what the one before it found.
     for name, path in files.items():
         shutil.copy("/etc/" + name, path)

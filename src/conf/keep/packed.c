@@ -48,6 +48,8 @@ static const struct packed_shape key = {sizeof(struct conf_key), TEXTS(key_texts
 static const struct packed_text socket_texts[] = {
     NAME(struct conf_socket, name),
     NAME(struct conf_socket, address),
+    TEXT(struct conf_socket, asked_user),
+    TEXT(struct conf_socket, asked_group),
     TEXT(struct conf_socket, reply),
     TEXT(struct conf_socket, handler_path),
 };

@@ -51,6 +51,26 @@ read_metrics(struct reader *reader, const struct node *node, void *target,
 	conf->metrics_port = address.port;
 }
 
+/* A group of `control`; false: there is none.  At boot supd does without an unknown one,
+ * rather than let all actors wait for it. */
+static bool
+find_group(struct reader *reader, const struct node *group, gid_t *ret,
+           const struct trail *trail)
+{
+	struct err err;
+
+	if (group == NULL || users_find_group(reader->users, group->text, ret, &err) == 0)
+		return group != NULL;
+	if (reader->options->boot)
+		reader_warn(reader, group, trail,
+		            "%s; its members are refused until `supctl apply` looks it up "
+		            "again",
+		            err.text);
+	else
+		reader_error(reader, group, trail, "%s", err.text);
+	return false;
+}
+
 /* `control`: the control socket, its group and its observers. */
 void
 read_control(struct reader *reader, const struct node *node, void *target,
@@ -65,7 +85,6 @@ read_control(struct reader *reader, const struct node *node, void *target,
 	struct trail group_trail = {trail, "group", 0};
 	struct trail observers_trail = {trail, "observers", 0};
 	struct trail mode_trail = {trail, "mode", 0};
-	struct err err;
 
 	/* Peer credentials decide; the mode must not shut out observers. */
 	conf->control_mode = observers != NULL ? 0666 : 0660;
@@ -74,14 +93,10 @@ read_control(struct reader *reader, const struct node *node, void *target,
 		reader_error(reader, socket, &socket_trail,
 		             "the path of a socket has at most %zu bytes, this one %zu",
 		             SOCKET_PATH_MAX, strlen(socket->text));
-	conf->has_control_group = group != NULL;
-	conf->has_observers = observers != NULL;
-	if (group != NULL &&
-	    users_find_group(reader->users, group->text, &conf->control_gid, &err) < 0)
-		reader_error(reader, group, &group_trail, "%s", err.text);
-	if (observers != NULL && users_find_group(reader->users, observers->text,
-	                                          &conf->observers_gid, &err) < 0)
-		reader_error(reader, observers, &observers_trail, "%s", err.text);
+	conf->has_control_group =
+	    find_group(reader, group, &conf->control_gid, &group_trail);
+	conf->has_observers =
+	    find_group(reader, observers, &conf->observers_gid, &observers_trail);
 	if (mode != NULL && observers != NULL && (conf->control_mode & 0002) == 0)
 		reader_warn(
 		    reader, mode, &mode_trail,

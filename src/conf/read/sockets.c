@@ -14,6 +14,21 @@
 
 #define RATE_DEFAULT 1000
 
+/* At boot the actor has to wait for it (DECISIONS 62), later the file is wrong.  Returns
+ * what is to be looked up when the socket is opened. */
+static char *
+keep_unknown(struct reader *reader, const struct node *name, const struct trail *trail,
+             const char *text)
+{
+	if (!reader->options->boot) {
+		reader_error(reader, name, trail, "%s", text);
+		return NULL;
+	}
+	reader_warn(reader, name, trail, "%s; until then the actor cannot be started",
+	            text);
+	return arena_dup(reader->keep, name->text);
+}
+
 static void
 read_owner(struct reader *reader, const struct node *node, struct conf_socket *socket,
            const struct trail *trail)
@@ -30,13 +45,15 @@ read_owner(struct reader *reader, const struct node *node, struct conf_socket *s
 		if (found != NULL)
 			socket->uid = found->uid;
 		else
-			reader_error(reader, user, &below, "%s", err.text);
+			socket->asked_user =
+			    keep_unknown(reader, user, &below, err.text);
 	}
 	if (group != NULL) {
 		struct trail below = {trail, "group", 0};
 
 		if (users_find_group(reader->users, group->text, &socket->gid, &err) < 0)
-			reader_error(reader, group, &below, "%s", err.text);
+			socket->asked_group =
+			    keep_unknown(reader, group, &below, err.text);
 	}
 }
 

@@ -145,6 +145,8 @@ struct conf_socket {
 	mode_t mode; /* of its file */
 	uid_t uid;   /* of its file; (uid_t)-1: supd's own */
 	gid_t gid;
+	char *asked_user; /* unknown at boot: looked up when the file is made; else NULL */
+	char *asked_group;
 	enum while_down while_down;
 	char *reply;        /* WHILE_DOWN_REPLY, else NULL */
 	char *handler_path; /* WHILE_DOWN_HANDLER, else NULL */

@@ -407,6 +407,9 @@ mailboxes_reopen(struct shell *shell, const struct actor *actor)
 			r = open_one(shell, &work, mailbox, NULL,
 			             mailboxes != &shell->mailboxes, &err);
 	sockwork_done(&work);
+	if (r < 0)
+		log_line(LOG_LEVEL_ERROR, "%s: socket %s: %s", actor->path,
+		         mailbox->socket->name, err.text);
 	return r;
 }
 

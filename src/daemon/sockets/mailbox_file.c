@@ -28,6 +28,8 @@ file_of(const struct conf_socket *socket)
 	    .mode = socket->mode,
 	    .uid = socket->uid,
 	    .gid = socket->gid,
+	    .user = socket->asked_user,
+	    .group = socket->asked_group,
 	};
 }
 
