@@ -2,14 +2,14 @@
 /* map.c - two small hash maps: number to number, and string to number. */
 #include "config.h"
 
-#include "base/fnv.h"
 #include "base/map.h"
-
-#include "base/assert.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "base/fnv.h"
 
 /* An empty map; holds no memory until something is put. */
 void

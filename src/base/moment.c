@@ -4,13 +4,13 @@
 
 #include "base/moment.h"
 
-#include "base/units.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
+
+#include "base/units.h"
 
 /* Exactly n digits at *p, a number from 0 to max; -1 if they are not there. */
 static int

@@ -7,11 +7,11 @@
 #ifndef BASE_PATTERN_H
 #define BASE_PATTERN_H
 
-#include "base/err.h"
-
 #include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/err.h"
 
 #define PATTERN_MAX      500  /* bytes, without the NUL */
 #define PATTERN_LINE_MAX 8192 /* of a line that is longer only the beginning counts */

@@ -4,11 +4,11 @@
 
 #include "base/strbuf.h"
 
-#include "base/assert.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/assert.h"
 
 /* An empty buffer that will hold up to `limit` bytes, its NUL not counted. */
 void

@@ -4,8 +4,6 @@
 
 #include "base/units.h"
 
-#include "base/assert.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
@@ -13,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/assert.h"
 
 struct unit {
 	const char *name;

@@ -2,9 +2,9 @@
 /* children.c - a supervisor and its children: sequences of starts and stops, groups. */
 #include "config.h"
 
+#include "base/units.h"
 #include "core/node.h"
 
-#include "base/units.h"
 #include "core/pure.h"
 
 /* Did it fail, and live on while the failure climbed? Then that is what it ends of. */

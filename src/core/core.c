@@ -4,11 +4,11 @@
 
 #include "core/core.h"
 
-#include "core/node.h"
-
 #include <string.h>
 
 #include "base/assert.h"
+#include "core/node.h"
+
 #include "core/pure.h"
 
 const char *const node_state_names[] = {NODE_STATE_MAP(AS_NAME)};
@@ -80,7 +80,7 @@ forget_failures(struct core *core, struct node *node)
 	deadline_clear(core, node, TIMER_RESET);
 }
 
-/* ---- processes ----------------------------------------------------------------------- */
+/* ---- processes --------------------------------------------------------------------- */
 
 static void
 on_spawned(struct turn *turn, struct node *node)
@@ -297,7 +297,7 @@ post_process(struct turn *turn, struct node *node, const struct event *event)
 	}
 }
 
-/* ---- deadlines ----------------------------------------------------------------------- */
+/* ---- deadlines --------------------------------------------------------------------- */
 
 static void
 on_state_due(struct turn *turn, struct node *node)
@@ -378,7 +378,7 @@ run_deadlines(struct turn *turn)
 	return false;
 }
 
-/* ---- a turn -------------------------------------------------------------------------- */
+/* ---- a turn ------------------------------------------------------------------------ */
 
 /*
  * In order: /user goes down first, and with it gone so does the rest (down.c).  Until

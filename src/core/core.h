@@ -20,9 +20,9 @@
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 
-#include "core/spec.h"
-
 #include <stddef.h>
+
+#include "core/spec.h"
 
 /* An actor: a slot of the tree, and which of its tenants is meant. */
 struct ref {
@@ -125,10 +125,9 @@ struct addition {
 struct event {
 	enum event_kind kind;
 	struct ref ref; /* which actor; unused by BOOT, TICK, SHUTDOWN, QUIT, UNWAIT */
-	uint32_t
-	    life; /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE, STOP_SENT: of which;
-	             LEFT: which it counts as, the one after the actor's last */
-	int32_t code;           /* EXITED: exit code, else -1 */
+	uint32_t life; /* SPAWNED, SPAWN_FAILED, READY, EXITED, GONE, STOP_SENT: of which;
+	                  LEFT: which it counts as, the one after the actor's last */
+	int32_t code;  /* EXITED: exit code, else -1 */
 	int32_t signal;         /* EXITED: killing signal, else 0 */
 	int32_t error;          /* SPAWN_FAILED: errno; key: at which step */
 	bool core;              /* EXITED: dumped core */
@@ -252,7 +251,7 @@ struct action {
 	struct cause cause;
 	struct cause origin_cause; /* HOOK: of the failure at origin */
 	struct ref origin; /* FAILURE, ESCALATED, GAVE_UP (offender), HOOK: see below */
-	struct ref to;            /* ESCALATED: the supervisor that decides next */
+	struct ref to;     /* ESCALATED: the supervisor that decides next */
 	enum directive directive; /* FAILURE */
 	enum rule_log log;        /* FAILURE */
 	enum preset rule_preset;  /* FAILURE: the preset that matched, or PRESET_LIST */

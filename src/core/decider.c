@@ -2,9 +2,9 @@
 /* decider.c - from a cause to a directive: rules, presets, and the order of the lists. */
 #include "config.h"
 
-#include "core/node.h"
-
 #include <string.h>
+
+#include "core/node.h"
 
 #include "core/pure.h"
 

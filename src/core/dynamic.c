@@ -7,9 +7,9 @@
  */
 #include "config.h"
 
+#include "base/assert.h"
 #include "core/node.h"
 
-#include "base/assert.h"
 #include "core/pure.h"
 
 /* ---- add ---- */

@@ -6,9 +6,9 @@
  */
 #include "config.h"
 
+#include "core/limits.h"
 #include "core/node.h"
 
-#include "core/limits.h"
 #include "core/pure.h"
 
 /*

@@ -2,8 +2,8 @@
 /* gate.c - `needs`: nodes that wait until others are started, ready or completed.
  *
  * Every start passes the gate: the first start, a start after a failure, a start by hand.
- * A node that is held up there is waiting; it stands in the list of the first name with an
- * unmet need, and is looked at again when a node of that name changes.
+ * A node that is held up there is waiting; it stands in the list of the first name with
+ * an unmet need, and is looked at again when a node of that name changes.
  *
  * Both kinds of lists are in the order of the slots, highest first, wherever the core was
  * moved to meanwhile: the same events give the same actions.
@@ -13,9 +13,9 @@
  */
 #include "config.h"
 
-#include "core/node.h"
-
 #include <string.h>
+
+#include "core/node.h"
 
 #include "core/pure.h"
 
@@ -102,8 +102,8 @@ is_counted(const struct node *replica)
 static struct node *
 next_replica(const struct core *core, uint64_t name, const struct node *prev)
 {
-	struct node *node =
-	    node_at(core, prev == NULL ? names_of(core, name)->replicas : prev->next_replica);
+	struct node *node = node_at(core, prev == NULL ? names_of(core, name)->replicas
+	                                               : prev->next_replica);
 
 	while (node != NULL && (node->spec.base != name || !is_counted(node)))
 		node = node_at(core, node->next_replica);
@@ -289,8 +289,8 @@ gate_start(struct turn *turn, struct node *node)
 }
 
 /*
- * Is it held up by nothing but its needs?  Its turn in a sequence has come once, but there
- * may be a group that has to be gone, or another order, since then.
+ * Is it held up by nothing but its needs?  Its turn in a sequence has come once, but
+ * there may be a group that has to be gone, or another order, since then.
  */
 bool
 gate_is_next(const struct core *core, const struct node *node)
@@ -300,8 +300,8 @@ gate_is_next(const struct core *core, const struct node *node)
 
 	if (!node->is_blocked || node->grouped || parent == NULL)
 		return false;
-	if (node->sequenced && (parent->op != OP_START ||
-	                        (turn != NULL && turn->index < node->index)))
+	if (node->sequenced &&
+	    (parent->op != OP_START || (turn != NULL && turn->index < node->index)))
 		return false;
 	return reconcile_takes_starts(core, node);
 }

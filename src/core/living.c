@@ -7,9 +7,9 @@
  */
 #include "config.h"
 
-#include "core/node.h"
-
 #include <string.h>
+
+#include "core/node.h"
 
 #include "core/pure.h"
 

@@ -94,7 +94,7 @@ struct node {
 	bool held;
 	bool resuming; /* the restart is a resume: its children are left alone */
 	bool restart_in_sequence; /* when its turn comes in the supervisor's start */
-	bool start_now;    /* do not wait for the backoff */
+	bool start_now;           /* do not wait for the backoff */
 	bool kept_down;    /* stopped while its supervisor came up: not started with it */
 	bool demanded;     /* it starts on demand, and is needed */
 	uint64_t delay_ms; /* before it comes up again */
@@ -107,14 +107,14 @@ struct node {
 	bool started;          /* in this incarnation, and not terminated yet */
 	bool exited_by_itself; /* without a stop */
 	bool started_ever;     /* in any incarnation */
-	bool ready;     /* since the newest start */
-	bool was_ready; /* since its supervisor started */
-	bool was_up;    /* ready at least once in this incarnation */
-	bool created; /* there was something to clean up after */
-	bool alive;   /* something of it may be left */
+	bool ready;            /* since the newest start */
+	bool was_ready;        /* since its supervisor started */
+	bool was_up;           /* ready at least once in this incarnation */
+	bool created;          /* there was something to clean up after */
+	bool alive;            /* something of it may be left */
 	bool main_alive;
-	bool spawned;   /* the spawn was acknowledged */
-	bool kill_sent; /* to the process */
+	bool spawned;    /* the spawn was acknowledged */
+	bool kill_sent;  /* to the process */
 	bool unkillable; /* … and something is left for longer than its kill_timeout */
 	uint32_t life;
 	uint32_t incarnation;
@@ -240,10 +240,10 @@ struct names {
 
 /* How far a watch has come with the present incarnation of its watcher. */
 enum watch_state {
-	WATCH_IDLE,    /* nothing to tell: the watcher is down, or was told already */
-	WATCH_NEW,     /* to be registered: is the target alive? */
-	WATCH_ARMED,   /* the end of the target will be told */
-	WATCH_DUE,     /* it ended; the watcher has not been told yet */
+	WATCH_IDLE,  /* nothing to tell: the watcher is down, or was told already */
+	WATCH_NEW,   /* to be registered: is the target alive? */
+	WATCH_ARMED, /* the end of the target will be told */
+	WATCH_DUE,   /* it ended; the watcher has not been told yet */
 	/* the target is below the watcher, which has stopped its children */
 	WATCH_REVOKED,
 };
@@ -307,9 +307,9 @@ struct core {
 	uint32_t n_watches; /* in use */
 	uint32_t n_early;
 	uint32_t n_unkillable; /* nodes with `unkillable` */
-	uint64_t n_told; /* to watchers, ever */
-	bool look_early; /* a node that was coming may not come any more */
-	bool recheck_needs; /* … nor a node that is needed */
+	uint64_t n_told;       /* to watchers, ever */
+	bool look_early;       /* a node that was coming may not come any more */
+	bool recheck_needs;    /* … nor a node that is needed */
 	uint32_t n_blocked;
 
 	/* offsets from the start of the block */
@@ -464,9 +464,9 @@ node_has_process(const struct node *node)
 static inline bool
 node_is_dead(const struct node *node)
 {
-	return node_has_process(node) ? !node->main_alive
-	                              : node->state == STATE_STARTING &&
-	                                    node->phase == PHASE_PRE_START;
+	return node_has_process(node)
+	           ? !node->main_alive
+	           : node->state == STATE_STARTING && node->phase == PHASE_PRE_START;
 }
 
 /* The children outlive the next restart, or resume. */

@@ -4,9 +4,9 @@
  */
 #include "config.h"
 
+#include "core/backoff.h"
 #include "core/node.h"
 
-#include "core/backoff.h"
 #include "core/pure.h"
 
 /* A life of so long is none that ended at once. */

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
+
 #include "core/pure.h"
 
 const char *const node_kind_names[] = {NODE_KIND_MAP(AS_NAME)};

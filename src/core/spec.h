@@ -8,10 +8,10 @@
 #ifndef CORE_SPEC_H
 #define CORE_SPEC_H
 
-#include "base/names.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/names.h"
 
 /* The deepest tree: "/" is 0, /user is 1. */
 #define SPEC_DEPTH_MAX     100
@@ -272,7 +272,7 @@ struct spec {
 	struct backoff_spec backoff;
 	struct decider on_failure;
 	enum shutdown_mode shutdown_mode;
-	uint64_t shutdown_ms; /* SHUTDOWN_TIMEOUT only; 0 is legal */
+	uint64_t shutdown_ms;     /* SHUTDOWN_TIMEOUT only; 0 is legal */
 	uint64_t kill_timeout_ms; /* after SIGKILL; more is unkillable */
 	enum ready_mode ready;
 	uint64_t ready_after_ms;
@@ -284,8 +284,8 @@ struct spec {
 	uint32_t hooks;  /* bit per enum hook that is configured */
 	uint64_t hook_timeout_ms; /* of each of them; DURATION_INFINITE: none */
 	const struct watch_spec
-	    *watches;               /* borrowed; each target once; the core copies */
-	uint32_t n_watches;         /* 0..SPEC_WATCHES_MAX */
+	    *watches;                  /* borrowed; each target once; the core copies */
+	uint32_t n_watches;            /* 0..SPEC_WATCHES_MAX */
 	const struct need_spec *needs; /* borrowed; each target once; the core copies */
 	uint32_t n_needs;              /* 0..SPEC_NEEDS_MAX */
 	uint64_t ready_interval_ms;    /* READY_PROBED: between two probes */

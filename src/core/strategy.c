@@ -2,10 +2,10 @@
 /* strategy.c - which siblings are affected: marks on the tree, nothing is moved here. */
 #include "config.h"
 
-#include "core/node.h"
-
 #include "base/assert.h"
 #include "base/units.h"
+#include "core/node.h"
+
 #include "core/pure.h"
 
 /* Is the sibling concerned when this child is restarted or stopped (OTP O-17 to O-19)? */

@@ -14,9 +14,9 @@
  */
 #include "config.h"
 
+#include "base/assert.h"
 #include "core/node.h"
 
-#include "base/assert.h"
 #include "core/pure.h"
 
 /* How often this node is suspended, by itself and by all above it. */

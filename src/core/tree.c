@@ -2,12 +2,12 @@
 /* tree.c - the tree as a block of memory: build it, change it, walk it. */
 #include "config.h"
 
-#include "core/node.h"
-
 #include <string.h>
 
 #include "base/assert.h"
 #include "core/limits.h"
+#include "core/node.h"
+
 #include "core/pure.h"
 
 #define ALIGNED(n) (((n) + 7) & ~UINT64_C(7))

@@ -8,14 +8,15 @@
  * without it.  In both cases there is no second process of the actor before the first is
  * gone (I1), and that the actor has terminated is told only then (I24).
  *
- * What a supd that died has left, and cannot be killed, is there before its actor has begun
- * anything: the actor has an unkillable process from the beginning, and waits for its end.
+ * What a supd that died has left, and cannot be killed, is there before its actor has
+ * begun anything: the actor has an unkillable process from the beginning, and waits for
+ * its end.
  */
 #include "config.h"
 
+#include "base/assert.h"
 #include "core/node.h"
 
-#include "base/assert.h"
 #include "core/pure.h"
 
 const struct cause unkillable_cause = {.kind = CAUSE_UNKILLABLE, .code = -1};

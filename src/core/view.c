@@ -2,12 +2,12 @@
 /* view.c - one actor as a reader sees it, and whether the tree is whole. */
 #include "config.h"
 
-#include "core/node.h"
-
 #include <string.h>
 
 #include "base/assert.h"
 #include "core/limits.h"
+#include "core/node.h"
+
 #include "core/pure.h"
 
 static uint32_t

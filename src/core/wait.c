@@ -6,9 +6,9 @@
  */
 #include "config.h"
 
+#include "base/assert.h"
 #include "core/node.h"
 
-#include "base/assert.h"
 #include "core/pure.h"
 
 static struct waiter *

@@ -11,9 +11,9 @@
  */
 #include "config.h"
 
+#include "base/assert.h"
 #include "core/node.h"
 
-#include "base/assert.h"
 #include "core/pure.h"
 
 static uint32_t
@@ -29,11 +29,10 @@ put_back(struct core *core, struct watch *watch)
 	core->watch_free = watch_index(core, watch);
 }
 
-/* ---- names ---------------------------------------------------------------------------
- *
- * Both lists of a name are in the order of the indices, highest first, wherever the core
- * was moved to meanwhile: the same events give the same actions.
- */
+/* ---- names ----------------------------------------------------------------------- */
+
+/* Both lists of a name are in the order of the indices, highest first, wherever the
+ * core was moved to meanwhile: the same events give the same actions. */
 
 static struct names *
 names_of(const struct core *core, uint64_t name)
@@ -144,8 +143,7 @@ watch_move(struct core *core, const struct core *old)
 			name_node(core, node_in(core, slot));
 }
 
-/* ---- from one state to the next ------------------------------------------------------
- */
+/* ---- from one state to the next ---------------------------------------------------- */
 
 static void
 look_at(struct core *core, struct node *watcher)
@@ -271,8 +269,7 @@ begin(struct core *core, struct watch *watch)
 		fall_due(core, watch, false);
 }
 
-/* ---- who watches whom
- * ------------------------------------------------------------------ */
+/* ---- who watches whom -------------------------------------------------------------- */
 
 static void
 unbind(struct core *core, struct watch *watch)
@@ -469,8 +466,7 @@ watch_take_spec(struct core *core, struct node *node, const struct watch_spec *s
 	core->look_early = true;
 }
 
-/* ---- what happens to nodes
- * -------------------------------------------------------------- */
+/* ---- what happens to nodes --------------------------------------------------------- */
 
 /* A new incarnation begins: it watches, and is watched. */
 void
@@ -634,8 +630,7 @@ watch_look_early(struct core *core)
 	}
 }
 
-/* ---- is everything as it must be?
- * ------------------------------------------------------- */
+/* ---- is everything as it must be? -------------------------------------------------- */
 
 static const char *
 check_watch(const struct core *core, const struct watch *watch)

@@ -5,6 +5,7 @@
 #include "core/window.h"
 
 #include "base/assert.h"
+
 #include "core/pure.h"
 
 /*

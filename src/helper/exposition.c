@@ -168,8 +168,7 @@ on_pause(struct ev_loop *loop, ev_timer *timer, int revents)
 		ev_io_start(loop, &metrics->accept_io);
 }
 
-/* ---- what the guardian says -----------------------------------------------------------
- */
+/* ---- what the guardian says -------------------------------------------------------- */
 
 /* Serve this socket from now on, or none; clients that are there are served. */
 static void

@@ -6,10 +6,10 @@
 #ifndef HELPER_HELPER_H
 #define HELPER_HELPER_H
 
+#include <ev.h>
+
 #include "helper/wire.h"
 #include "os/confine.h"
-
-#include <ev.h>
 
 /* What all helpers have in common. */
 struct helper {

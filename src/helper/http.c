@@ -2,8 +2,6 @@
 /* http.c - a client of /system/metrics: one request, one answer. */
 #include "config.h"
 
-#include "helper/exposition.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "helper/exposition.h"
 #include "os/clock.h"
 
 #define CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"

@@ -9,8 +9,6 @@
  */
 #include "config.h"
 
-#include "helper/helper.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,6 +19,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "helper/helper.h"
 #include "os/clock.h"
 #include "os/fd.h"
 
@@ -82,8 +81,7 @@ struct client {
 	enum outcome outcome;
 };
 
-/* ---- clients that got a reply --------------------------------------------------------
- */
+/* ---- clients that got a reply ------------------------------------------------------ */
 
 /* Read what has come; false: it is over, or too much. */
 static bool
@@ -142,8 +140,7 @@ linger(struct letters *letters, int take_fd)
 	ev_timer_start(letters->loop, &lingerer->timeout);
 }
 
-/* ---- one client ----------------------------------------------------------------------
- */
+/* ---- one client -------------------------------------------------------------------- */
 
 /* A tcp client is reset, any other sees the end. */
 static void
@@ -229,8 +226,7 @@ give_reply(const struct mailbox *mailbox, struct client *client)
 	client->fd = -1;
 }
 
-/* ---- one mailbox ---------------------------------------------------------------------
- */
+/* ---- one mailbox ------------------------------------------------------------------- */
 
 static void
 tell(struct mailbox *mailbox)
@@ -359,8 +355,7 @@ on_readable(struct ev_loop *loop, ev_io *io, int revents)
 			send_away(mailbox, clients[i].fd);
 }
 
-/* ---- what the guardian says ----------------------------------------------------------
- */
+/* ---- what the guardian says -------------------------------------------------------- */
 
 /* The whole text of a file; NULL without memory. */
 static char *

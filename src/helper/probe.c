@@ -6,11 +6,10 @@
  */
 #include "config.h"
 
-#include "helper/helper.h"
-
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "helper/helper.h"
 #include "probe/probe.h"
 
 /* An answer for which there was no room is told again after so long. */

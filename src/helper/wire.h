@@ -15,12 +15,12 @@
 #ifndef HELPER_WIRE_H
 #define HELPER_WIRE_H
 
-#include "base/names.h"
-
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/names.h"
 
 #define HELPER_NAME_MAP(X)           \
 	X(HELPER_LETTERS, "letters") \
@@ -42,9 +42,9 @@ enum helper_kind {
 	HELPER_ASK,    /* the figures are asked for */
 	HELPER_ANSWER, /* what came of question `id` */
 	/* to /system/letters */
-	HELPER_LEASES, /* descriptor: the page of leases; always the first message */
-	HELPER_GIVE,   /* mailbox `id`; descriptors: its socket, the text of a reply */
-	HELPER_RETURN, /* mailbox `id` is not to be served any more */
+	HELPER_LEASES,  /* descriptor: the page of leases; always the first message */
+	HELPER_GIVE,    /* mailbox `id`; descriptors: its socket, the text of a reply */
+	HELPER_RETURN,  /* mailbox `id` is not to be served any more */
 	HELPER_COUNTED, /* the dead letters of mailbox `id` are counted: it goes on */
 	/* to /system/probe */
 	HELPER_QUESTION, /* `id`: a connection is made, and perhaps a request */

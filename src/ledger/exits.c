@@ -4,9 +4,6 @@
 
 #include "ledger/exits.h"
 
-#include "base/assert.h"
-#include "os/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -14,6 +11,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "os/fd.h"
 
 /* Two mappings, for the two sides may not write the same; a multiple of every page size.
  */

@@ -11,10 +11,10 @@
 #ifndef LEDGER_EXITS_H
 #define LEDGER_EXITS_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "os/reap.h"
-
-#include <stdbool.h>
 
 #define EXITS_MAX 8192
 

@@ -8,11 +8,11 @@
 #ifndef LEDGER_HANDING_H
 #define LEDGER_HANDING_H
 
-#include "ledger/link.h"
-#include "ledger/vault.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#include "ledger/link.h"
+#include "ledger/vault.h"
 
 enum handing_step { HANDING_HELLO, HANDING_VAULT, HANDING_NEWS };
 

@@ -4,10 +4,10 @@
 
 #include "ledger/handover.h"
 
-#include "os/fd.h"
-
 #include <errno.h>
 #include <stdlib.h>
+
+#include "os/fd.h"
 
 /* Nothing was handed over. */
 void

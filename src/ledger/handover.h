@@ -9,11 +9,11 @@
 #ifndef LEDGER_HANDOVER_H
 #define LEDGER_HANDOVER_H
 
-#include "base/err.h"
-#include "ledger/link.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/err.h"
+#include "ledger/link.h"
 
 struct handover_entry {
 	uint64_t key;

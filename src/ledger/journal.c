@@ -2,14 +2,13 @@
 /* journal.c - the core, its checkpoint, and what was given to it since. */
 #include "config.h"
 
-#include "ledger/ledger.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/sum.h"
 #include "ledger/layout.h"
+#include "ledger/ledger.h"
 
 static uint32_t
 epoch_of(uint64_t commit)

@@ -6,10 +6,10 @@
 #ifndef LEDGER_LAYOUT_H
 #define LEDGER_LAYOUT_H
 
+#include <stdatomic.h>
+
 #include "base/map.h"
 #include "ledger/ledger.h"
-
-#include <stdatomic.h>
 
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock would be held by the dead");
 

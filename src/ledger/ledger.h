@@ -25,14 +25,14 @@
 #ifndef LEDGER_LEDGER_H
 #define LEDGER_LEDGER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/err.h"
 #include "core/core.h"
 #include "os/reap.h"
 #include "os/spawn.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Of layout and meaning: another version cannot be read. */
 #define LEDGER_VERSION 12

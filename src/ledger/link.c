@@ -4,9 +4,6 @@
 
 #include "ledger/link.h"
 
-#include "base/assert.h"
-#include "os/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,6 +11,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "os/fd.h"
 
 /* So many milliseconds a sender waits for descriptors that are on their way. */
 #define FLIGHT_TRIES 20

@@ -15,12 +15,12 @@
 #ifndef LEDGER_LINK_H
 #define LEDGER_LINK_H
 
-#include "base/names.h"
-#include "os/reap.h"
-
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
+
+#include "base/names.h"
+#include "os/reap.h"
 
 /* Both sides must speak the same; part of the ledger's version. */
 #define LINK_VERSION 3
@@ -114,7 +114,7 @@ struct link_hello {
 	int32_t oom_score_adj;       /* as supd was started with */
 	uint32_t ignores_hangup;     /* supd was started with SIGHUP ignored (nohup(1)) */
 	uint32_t unused;
-	uint64_t lock_dev;           /* which file the lock of the runtime directory is */
+	uint64_t lock_dev; /* which file the lock of the runtime directory is */
 	uint64_t lock_ino;
 	struct reap last_end; /* of the guardian before; pid 0: this is the first */
 	uint64_t died_ms;     /* when it was last heard of, CLOCK_MONOTONIC */

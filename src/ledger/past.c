@@ -3,13 +3,12 @@
  * one. */
 #include "config.h"
 
-#include "ledger/ledger.h"
-
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/sum.h"
 #include "ledger/layout.h"
+#include "ledger/ledger.h"
 
 static struct past_ring *
 ring_of(const struct ledger *ledger)

@@ -2,13 +2,12 @@
 /* record.c - what is kept twice: a record for each slot, and facts of supd as a whole. */
 #include "config.h"
 
-#include "ledger/ledger.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "ledger/layout.h"
+#include "ledger/ledger.h"
 
 /* ---- two copies -------------------------------------------------------------------- */
 
@@ -36,8 +35,7 @@ twin_read(const struct twin *twin, size_t bytes, void *ret)
 	return 0;
 }
 
-/* ---- records ------------------------------------------------------------------------
- */
+/* ---- records ----------------------------------------------------------------------- */
 
 static struct twin *
 record_at(const struct ledger *ledger, uint32_t slot)
@@ -74,8 +72,7 @@ ledger_read(const struct ledger *ledger, uint32_t slot, struct ledger_record *re
 	return r < 0 || is_possible(ret, slot) ? r : -EBADMSG;
 }
 
-/* ---- helper processes ---------------------------------------------------------------
- */
+/* ---- helper processes -------------------------------------------------------------- */
 
 static struct twin *
 task_at(const struct ledger *ledger, uint32_t place)
@@ -125,8 +122,7 @@ records_are_possible(const struct ledger *ledger)
 	return true;
 }
 
-/* ---- status texts -------------------------------------------------------------------
- */
+/* ---- status texts ------------------------------------------------------------------ */
 
 static char *
 status_at(const struct ledger *ledger, uint32_t slot)
@@ -173,8 +169,7 @@ ledger_status(const struct ledger *ledger, uint32_t slot)
 	return status;
 }
 
-/* ---- a spawn, and supd as a whole -----------------------------------------------------
- */
+/* ---- a spawn, and supd as a whole -------------------------------------------------- */
 
 /* What is on the way to be started: one at a time.  The kernel and the
  * child write here, too. */

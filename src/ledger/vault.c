@@ -4,14 +4,14 @@
 
 #include "ledger/vault.h"
 
-#include "ledger/link.h"
-#include "os/fd.h"
-#include "os/role.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "ledger/link.h"
+#include "os/fd.h"
+#include "os/role.h"
 
 #define SIZE_MIN 64
 

@@ -9,12 +9,12 @@
 #ifndef LEDGER_VAULT_H
 #define LEDGER_VAULT_H
 
-#include "base/err.h"
-#include "os/closer.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/err.h"
+#include "os/closer.h"
 
 /* Descriptors, however many the system would let us have. */
 #define VAULT_MAX (1 << 20)

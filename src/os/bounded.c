@@ -4,10 +4,6 @@
 
 #include "os/bounded.h"
 
-#include "os/clock.h"
-#include "os/fd.h"
-#include "os/pass.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -16,6 +12,10 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/pass.h"
 
 /* The end of a child that was killed, or has said all, is waited for so long. */
 #define END_MS 100

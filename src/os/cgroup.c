@@ -4,9 +4,6 @@
 
 #include "os/cgroup.h"
 
-#include "os/cgroup_tree.h"
-#include "os/fd.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +17,9 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "os/cgroup_tree.h"
+#include "os/fd.h"
 
 /* Where supd itself lives. */
 #define LEAF "/supd"

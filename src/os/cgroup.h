@@ -13,13 +13,13 @@
 #ifndef OS_CGROUP_H
 #define OS_CGROUP_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+
+#include "base/err.h"
 
 #define CGROUP_PATH_MAX 4096
 #define CGROUP_LEAF_MAX 272

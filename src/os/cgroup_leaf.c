@@ -2,12 +2,6 @@
 /* cgroup_leaf.c - one actor's cgroup: make, look into, signal, kill, remove. */
 #include "config.h"
 
-#include "base/fnv.h"
-#include "os/cgroup.h"
-
-#include "os/cgroup_tree.h"
-#include "os/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,6 +13,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/fnv.h"
+#include "os/cgroup.h"
+#include "os/cgroup_tree.h"
+#include "os/fd.h"
 
 /* The way from the directory of actors to that of those with limits. */
 #define LIMITED     "../limited/"

@@ -6,16 +6,15 @@
  */
 #include "config.h"
 
-#include "os/cgroup.h"
-
-#include "base/assert.h"
-#include "os/cgroup_tree.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "os/cgroup.h"
+#include "os/cgroup_tree.h"
 
 #define SUBTREE "cgroup.subtree_control"
 

@@ -2,12 +2,12 @@
 /* cgroup_locate.c - which directory is our own cgroup? */
 #include "config.h"
 
-#include "os/cgroup.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+
+#include "os/cgroup.h"
 
 /* In mountinfo blanks, newlines and backslashes are written \ooo (proc(5)). */
 static void

@@ -4,8 +4,6 @@
 
 #include "os/clock.h"
 
-#include "base/assert.h"
-
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,6 +12,8 @@
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/assert.h"
 
 static uint64_t
 read_ns(clockid_t id)

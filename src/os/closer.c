@@ -4,10 +4,10 @@
 
 #include "os/closer.h"
 
+#include <unistd.h>
+
 #include "base/assert.h"
 #include "os/sdnotify.h"
-
-#include <unistd.h>
 
 /* The task of a child: descriptors, or the next datagram of a socket if it was sent then.
  */

@@ -9,10 +9,10 @@
 #ifndef OS_CLOSER_H
 #define OS_CLOSER_H
 
-#include "os/bounded.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#include "os/bounded.h"
 
 /* The number of descriptors that a child closes. */
 #define CLOSER_FDS_MAX 253

@@ -4,8 +4,6 @@
 
 #include "os/confine.h"
 
-#include "base/assert.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -18,6 +16,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/assert.h"
 #ifdef HAVE_SECCOMP
 #include <seccomp.h>
 #endif

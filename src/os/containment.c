@@ -4,15 +4,15 @@
 
 #include "os/containment.h"
 
-#include "base/assert.h"
-#include "os/fd.h"
-#include "os/proc_file.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "os/fd.h"
+#include "os/proc_file.h"
 
 /* An empty containment, as containment_close() leaves it. */
 void
@@ -350,7 +350,8 @@ containment_stop(const struct containment *c, struct proc_sweep *sweep)
 
 /*
  * Without a cgroup: continue all processes that containment_stop() stops, so not the main
- * process: one that handles SIGCONT gets it once.  `sweep` must have been taken this turn.
+ * process: one that handles SIGCONT gets it once.  `sweep` must have been taken this
+ * turn.
  */
 void
 containment_continue(const struct containment *c, struct proc_sweep *sweep)

@@ -14,12 +14,12 @@
 #ifndef OS_CONTAINMENT_H
 #define OS_CONTAINMENT_H
 
-#include "os/cgroup.h"
-#include "os/proc.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "os/cgroup.h"
+#include "os/proc.h"
 
 struct containment {
 	bool is_cgroup;

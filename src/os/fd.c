@@ -4,8 +4,6 @@
 
 #include "os/fd.h"
 
-#include "base/assert.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,6 +15,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/assert.h"
 
 /*
  * Open /dev/null for each of the descriptors 0, 1 and 2 that is closed, so that nothing

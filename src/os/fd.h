@@ -3,12 +3,12 @@
 #ifndef OS_FD_H
 #define OS_FD_H
 
-#include "base/err.h"
-
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+#include "base/err.h"
 
 /* supd's own descriptors live at or above this number, so that a spawn can arrange the
  * child's in the window below.  Once os_spawn_init() holds the window all new ones do;

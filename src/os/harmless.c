@@ -9,8 +9,6 @@
 
 #include "os/harmless.h"
 
-#include "base/assert.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +17,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/assert.h"
 
 /* File systems without a device of their own that the kernel alone answers for. */
 static const char *const local_types[] = {

@@ -4,8 +4,6 @@
 
 #include "os/leftover.h"
 
-#include "os/proc.h"
-
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +21,7 @@
 
 #include "base/map.h"
 #include "os/clock.h"
+#include "os/proc.h"
 #include "os/proc_file.h"
 
 #define ENVIRON_MAX (128 * 1024)
@@ -42,10 +41,9 @@ struct hunt {
 	struct map sessions; /* sessions of processes of those users */
 	char *environment;   /* of the process that is looked at */
 	size_t environment_len;
-	pid_t walker; /* not 0: only find out whether another one of theirs lives */
-	pid_t owner;  /* the answer; 0: none does */
-	size_t
-	    n_unsure; /* processes that were executing a program just then */
+	pid_t walker;    /* not 0: only find out whether another one of theirs lives */
+	pid_t owner;     /* the answer; 0: none does */
+	size_t n_unsure; /* processes that were executing a program just then */
 };
 
 /* Of the kernel, and of a process that is about to be a zombie: see sched.h. */

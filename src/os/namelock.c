@@ -6,10 +6,7 @@
  */
 #include "config.h"
 
-#include "base/fnv.h"
 #include "os/namelock.h"
-
-#include "os/fd.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -24,6 +21,9 @@
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/fnv.h"
+#include "os/fd.h"
 
 /* Between bind and listen a holder refuses connections. */
 #define TRIES  20

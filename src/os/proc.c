@@ -4,9 +4,6 @@
 
 #include "os/proc.h"
 
-#include "base/assert.h"
-#include "os/proc_file.h"
-
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +16,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "os/proc_file.h"
 
 #define MARK_NAME     "SUPD_ID="
 #define ENVIRON_MAX   ((size_t)2 << 20)

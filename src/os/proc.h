@@ -12,13 +12,13 @@
 #ifndef OS_PROC_H
 #define OS_PROC_H
 
-#include "base/map.h"
-#include "os/reap.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "base/map.h"
+#include "os/reap.h"
 
 #define PROC_MARK_MAX  128
 #define PROC_SWEEP_MAX 65536

@@ -13,13 +13,12 @@ struct proc_stat {
 	pid_t parent;
 	pid_t session;
 	unsigned int flags;
-	int threads;    /* living threads; the first thread counts until it is reaped */
+	int threads; /* living threads; the first thread counts until it is reaped */
 	/* clock ticks since boot: with the pid this identifies the process */
 	uint64_t start;
-	uint64_t
-	    cpu_ticks; /* of all threads, and of reaped children */
+	uint64_t cpu_ticks; /* of all threads, and of reaped children */
 	int64_t resident_pages;
-	bool is_bare; /* its environment is empty, and not only because of an exec */
+	bool is_bare;  /* its environment is empty, and not only because of an exec */
 	int exit_code; /* of a zombie, as of waitpid(2); 0 where it is hidden from us */
 };
 

@@ -4,10 +4,6 @@
 
 #include "os/reap.h"
 
-#include "base/assert.h"
-#include "base/units.h"
-#include "os/clock.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,6 +14,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "os/clock.h"
 
 /* Missing in older C libraries. */
 enum { OS_P_PIDFD = 3 };

@@ -4,8 +4,6 @@
 
 #include "os/remove.h"
 
-#include "os/fd.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "os/fd.h"
 
 /* What is in the midst of being removed. */
 struct removal {

@@ -4,9 +4,6 @@
 
 #include "os/role.h"
 
-#include "os/fd.h"
-#include "os/say.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,6 +13,9 @@
 #include <sys/mman.h>
 #include <sysexits.h>
 #include <unistd.h>
+
+#include "os/fd.h"
+#include "os/say.h"
 
 /*
  * Open the file for the one that is executed in our place, close-on-exec, at its number,

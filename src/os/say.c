@@ -4,8 +4,6 @@
 
 #include "os/say.h"
 
-#include "os/clock.h"
-
 #include <poll.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,6 +13,8 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "os/clock.h"
 
 /* syslog(3)'s number for a warning. */
 #define PRIORITY_ERROR   3

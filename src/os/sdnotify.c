@@ -4,8 +4,6 @@
 
 #include "os/sdnotify.h"
 
-#include "os/fd.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +12,8 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "os/fd.h"
 
 static const char *
 value_in(char *const *environ_now, const char *name)

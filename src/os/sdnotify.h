@@ -3,14 +3,14 @@
 #ifndef OS_SDNOTIFY_H
 #define OS_SDNOTIFY_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
+
+#include "base/err.h"
 
 /* The sending side: supd to its service manager. */
 struct notifier {

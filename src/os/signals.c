@@ -4,13 +4,13 @@
 
 #include "os/signals.h"
 
-#include "os/fd.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#include "os/fd.h"
 
 /* True if this process ignores the signal, as after nohup(1).  To be called before
  * signals_reset(). */

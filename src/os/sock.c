@@ -4,10 +4,6 @@
 
 #include "os/sock.h"
 
-#include "os/fd.h"
-#include "os/rights.h"
-#include "os/sockfile.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +16,10 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "os/fd.h"
+#include "os/rights.h"
+#include "os/sockfile.h"
 
 enum { SOCK_FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
 

@@ -7,12 +7,12 @@
 #ifndef OS_SOCK_H
 #define OS_SOCK_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+
+#include "base/err.h"
 
 /* Who connected, as of connect(2). */
 struct sock_peer {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* sockfile.h - the file by which others find a unix socket or a fifo, and its second name.
+/* sockfile.h - the file by which others find a unix socket or a fifo, and its second
+ * name.
  */
 #ifndef OS_SOCKFILE_H
 #define OS_SOCKFILE_H

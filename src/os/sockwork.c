@@ -4,10 +4,6 @@
 
 #include "os/sockwork.h"
 
-#include "os/clock.h"
-#include "os/pass.h"
-#include "os/sockfile.h"
-
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
@@ -19,6 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/clock.h"
+#include "os/pass.h"
+#include "os/sockfile.h"
+
 /* The time for an operation, halved with each late operation; and how often it is halved.
  */
 #define PATIENCE_MS  1000
@@ -27,7 +27,7 @@
 #define ONCE_MS 2000
 /* The bytes of the name of a user or group. */
 #define OWNER_MAX 256
-#define WATCHED (IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+#define WATCHED   (IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
 struct order {
 	enum sockwork_kind kind;

@@ -4,14 +4,6 @@
 
 #include "os/spawn.h"
 
-#include "base/assert.h"
-#include "base/names.h"
-#include "os/clone3.h"
-#include "os/fd.h"
-#include "os/oom.h"
-#include "os/reap.h"
-#include "os/spawn_child.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -22,6 +14,14 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/names.h"
+#include "os/clone3.h"
+#include "os/fd.h"
+#include "os/oom.h"
+#include "os/reap.h"
+#include "os/spawn_child.h"
 
 enum { STACK_SIZE = 64 * 1024, GUARD_SIZE = 64 * 1024 };
 
@@ -149,8 +149,7 @@ place_leave(struct spawner *spawner)
 	spawner->n_hung++;
 }
 
-/* ---- oom_score_adj -------------------------------------------------------------------
- */
+/* ---- oom_score_adj ----------------------------------------------------------------- */
 
 /*
  * Have this oom_score_adj, or the one that oom_set() gets; children that do not say
@@ -198,8 +197,7 @@ take_back_oom(const struct spawner *spawner, pid_t pid)
 	(void)oom_write(spawner->oom_fd, spawner->own_oom);
 }
 
-/* ---- the spawner ---------------------------------------------------------------------
- */
+/* ---- the spawner ------------------------------------------------------------------- */
 
 /*
  * Find out what the kernel offers and get ready.  To be called when the process has
@@ -284,8 +282,7 @@ os_spawn_done(struct spawner *spawner)
 	*spawner = (struct spawner){.null_fd = -1, .oom_fd = -1};
 }
 
-/* ---- a start -------------------------------------------------------------------------
- */
+/* ---- a start ----------------------------------------------------------------------- */
 
 /* Which of its two parts failed when the clone as a whole was refused? */
 static enum spawn_step

@@ -17,17 +17,17 @@
 #ifndef OS_SPAWN_H
 #define OS_SPAWN_H
 
-#include "base/attributes.h"
-#include "base/err.h"
-#include "base/names.h"
-#include "os/fd.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/err.h"
+#include "base/names.h"
+#include "os/fd.h"
 
 #define SPAWN_FDS_MAX       256
 #define SPAWN_FD_CLOSED     INT_MIN /* among the descriptors of a child: a hole */

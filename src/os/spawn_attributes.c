@@ -6,10 +6,6 @@
  */
 #include "config.h"
 
-#include "os/spawn_child.h"
-
-#include "os/oom.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -17,6 +13,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "os/oom.h"
+#include "os/spawn_child.h"
 
 /* Not in every libc's headers. */
 #ifndef PR_CAP_AMBIENT

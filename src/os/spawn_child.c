@@ -4,8 +4,6 @@
 
 #include "os/spawn_child.h"
 
-#include "os/oom.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "os/oom.h"
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE 2U

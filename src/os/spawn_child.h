@@ -7,10 +7,10 @@
 #ifndef OS_SPAWN_CHILD_H
 #define OS_SPAWN_CHILD_H
 
+#include <stdatomic.h>
+
 #include "base/names.h"
 #include "os/spawn.h"
-
-#include <stdatomic.h>
 
 #define SPAWN_SIGNAL_MAX 64
 

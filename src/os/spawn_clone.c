@@ -12,12 +12,6 @@
  */
 #include "config.h"
 
-#include "os/spawn_child.h"
-
-#include "os/clock.h"
-#include "os/clone3.h"
-#include "os/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -28,6 +22,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "os/clock.h"
+#include "os/clone3.h"
+#include "os/fd.h"
+#include "os/spawn_child.h"
 
 /* How often a child that is waited for is continued (SIGCONT), and the time that a killed
  * child may take to die, in milliseconds. */

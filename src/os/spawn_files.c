@@ -7,8 +7,6 @@
  */
 #include "config.h"
 
-#include "os/spawn_child.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -16,6 +14,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "os/spawn_child.h"
 
 enum { CHUNK = 8192 };
 

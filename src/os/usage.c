@@ -4,11 +4,11 @@
 
 #include "os/usage.h"
 
-#include "os/proc_file.h"
-
 #include <dirent.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "os/proc_file.h"
 
 #define NAME_BYTES   64
 #define USEC_PER_SEC 1000000

@@ -9,10 +9,10 @@
 #ifndef OS_USAGE_H
 #define OS_USAGE_H
 
-#include "os/containment.h"
-
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "os/containment.h"
 
 /* So many are looked at, and no more. */
 #define USAGE_PROCESSES_MAX 256
@@ -20,7 +20,7 @@
 struct usage {
 	uint64_t
 	    memory_bytes; /* resident; without a controller shared pages count for each */
-	uint64_t cpu_usec;     /* of living processes, and of their reaped children */
+	uint64_t cpu_usec; /* of living processes, and of their reaped children */
 	uint32_t processes;
 	uint32_t descriptors;
 	bool has_io; /* the io controller counts it */

@@ -27,8 +27,7 @@
 static const struct probe_result going_on = {.answer = PROBE_GOES_ON};
 static const struct probe_result good = {.answer = PROBE_IS_GOOD};
 
-/* ---- what is asked ------------------------------------------------------------------
- */
+/* ---- what is asked ----------------------------------------------------------------- */
 
 /* Nothing is asked, and nothing to be given back. */
 void
@@ -95,8 +94,7 @@ set_request(struct probe *probe, const struct probe_question *question)
 	return probe->request == NULL ? -ENOMEM : 0;
 }
 
-/* ---- how it is answered -------------------------------------------------------------
- */
+/* ---- how it is answered ------------------------------------------------------------ */
 
 /* A shortage of this machine, of ports for example, is not the fault of the probed
  * server.

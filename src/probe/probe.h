@@ -9,12 +9,12 @@
 #ifndef PROBE_PROBE_H
 #define PROBE_PROBE_H
 
-#include "probe/head.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+
+#include "probe/head.h"
 
 /* What is asked, and where; everything is borrowed until probe_begin() returns. */
 struct probe_question {

@@ -2,12 +2,11 @@
 /* message.c - Varlink calls, replies and errors, taken apart and put together. */
 #include "config.h"
 
-#include "varlink/varlink.h"
-
-#include "base/assert.h"
-
 #include <errno.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "varlink/varlink.h"
 
 /* A flag of a call: absent and null are false; false when it is not a boolean. */
 static bool

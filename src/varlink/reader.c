@@ -2,12 +2,11 @@
 /* reader.c - from a stream of bytes to Varlink messages. */
 #include "config.h"
 
-#include "varlink/varlink.h"
-
-#include "base/assert.h"
-
 #include <errno.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "varlink/varlink.h"
 
 /* An empty reader that accepts messages of up to `max` bytes, their NUL not counted. */
 void

@@ -8,12 +8,12 @@
 #ifndef VARLINK_VARLINK_H
 #define VARLINK_VARLINK_H
 
-#include "base/err.h"
-#include "base/strbuf.h"
-
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
 
 #define VARLINK_IN_MAX    (1024 * 1024)     /* one message that comes in */
 #define VARLINK_REPLY_MAX (8 * 1024 * 1024) /* one reply that goes out */

@@ -2,8 +2,6 @@
 /* ending.c - the end of everything, where no guardian can be had that would see to it. */
 #include "config.h"
 
-#include "walker/private.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +12,7 @@
 #include "os/clock.h"
 #include "os/proc.h"
 #include "os/say.h"
+#include "walker/private.h"
 
 /* So long what is there may take to end after SIGTERM, and after SIGKILL. */
 #define POLITE_MS 5000

@@ -2,9 +2,6 @@
 /* exec.c - the walker becomes another binary, with everything that it holds. */
 #include "config.h"
 
-#include "walker/private.h"
-#include "walker/walker.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,6 +9,8 @@
 #include <unistd.h>
 
 #include "os/say.h"
+#include "walker/private.h"
+#include "walker/walker.h"
 
 static void
 keep_open(const struct walker *walker, bool keep)
@@ -49,7 +48,8 @@ exec_walker(struct walker *walker)
 		r = role_exec(walker->binary_fd, walker->arguments, ROLE_WALKER);
 		keep_open(walker, false);
 	}
-	say("the walker keeps the old binary, because the new binary cannot be executed: %s",
+	say("the walker keeps the old binary, because the new binary cannot be executed: "
+	    "%s",
 	    strerror(-r));
 }
 

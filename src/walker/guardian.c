@@ -3,9 +3,6 @@
  */
 #include "config.h"
 
-#include "walker/private.h"
-#include "walker/walker.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -17,6 +14,8 @@
 
 #include "os/fd.h"
 #include "os/say.h"
+#include "walker/private.h"
+#include "walker/walker.h"
 
 /* Guardians compare the lock with the file of its name. */
 void

@@ -2,8 +2,6 @@
 /* judge.c - how the guardian is, how it ended, and what follows from that. */
 #include "config.h"
 
-#include "walker/private.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -13,6 +11,7 @@
 #include "os/fd.h"
 #include "os/hangup.h"
 #include "os/say.h"
+#include "walker/private.h"
 
 /* A new binary that dies so often before it has adopted anything is not used. */
 #define TRIALS_MAX 2
@@ -74,7 +73,8 @@ judge_binary(struct walker *walker, bool has_hung)
  * closed here, so nothing that it has sent is ever read.  What it shares with its
  * successor (ledger, sockets) nothing touches on its behalf.  Its children are the
  * walker's only when it is dead: until then the successor watches them by itself
- * (daemon/processes/foster.c).  Its clients would wait for it: their connections are shut down.
+ * (daemon/processes/foster.c).  Its clients would wait for it: their connections are shut
+ * down.
  */
 static void
 leave(struct walker *walker)
@@ -91,9 +91,10 @@ leave(struct walker *walker)
 	left[n] = walker->guardian;
 	(void)os_hang_up(walker->guardian,
 	                 vault_peek(&walker->vault, VAULT_KEY(VAULT_CONTROL, 0)));
-	say_error("supd's guardian (pid %d) was killed and does not end, because it waits "
-	          "in the kernel: it is left behind, and the next guardian starts",
-	          (int)walker->guardian);
+	say_error(
+	    "supd's guardian (pid %d) was killed and does not end, because it waits "
+	    "in the kernel: it is left behind, and the next guardian starts",
+	    (int)walker->guardian);
 	guardian_died(walker, &end);
 }
 

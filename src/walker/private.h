@@ -3,6 +3,10 @@
 #ifndef WALKER_PRIVATE_H
 #define WALKER_PRIVATE_H
 
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/pace.h"
 #include "base/respawn.h"
 #include "base/watchdog.h"
@@ -12,10 +16,6 @@
 #include "os/sdnotify.h"
 #include "os/signals.h"
 #include "walker/walker.h"
-
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 /* Signals that end supd. */
 #define ENDING (SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGQUIT))

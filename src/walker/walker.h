@@ -10,9 +10,9 @@
 #ifndef WALKER_WALKER_H
 #define WALKER_WALKER_H
 
-#include "os/role.h"
-
 #include <stdint.h>
+
+#include "os/role.h"
 
 /* The guardian has its end of the link at ROLE_FD. */
 #define ROLE_GUARDIAN "@guardian"

@@ -2,14 +2,14 @@
 /* test_moment.c - times as RFC 3339 and as people write them. */
 #include "config.h"
 
-#include "base/assert.h"
-#include "base/moment.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "base/assert.h"
+#include "base/moment.h"
+#include "tests/lib/check_main.h"
 
 #define S UINT64_C(1000000)
 /* 2026-11-21T09:12:33.123Z */

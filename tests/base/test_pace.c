@@ -2,13 +2,13 @@
 /* test_pace.c - a line that others cause comes at a pace, and none is forgotten. */
 #include "config.h"
 
-#include "base/assert.h"
-#include "base/pace.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/pace.h"
+#include "tests/lib/check_main.h"
 
 #define PERIOD 1000
 

@@ -2,14 +2,14 @@
 /* test_pattern.c - expressions that lines are matched with, and their bounds. */
 #include "config.h"
 
-#include "base/assert.h"
-#include "base/pattern.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "base/pattern.h"
+#include "tests/lib/check_main.h"
 
 static bool
 matches(const char *text, const char *line, size_t len)

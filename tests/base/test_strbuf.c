@@ -2,12 +2,12 @@
 /* test_strbuf.c - any bytes as a string of JSON. */
 #include "config.h"
 
+#include <check.h>
+#include <wchar.h>
+
 #include "base/assert.h"
 #include "base/strbuf.h"
 #include "tests/lib/check_main.h"
-
-#include <check.h>
-#include <wchar.h>
 
 START_TEST(any_bytes_become_a_string_of_valid_json)
 {

@@ -2,13 +2,13 @@
 /* test_suggest.c - "did you mean". */
 #include "config.h"
 
-#include "base/assert.h"
-#include "base/suggest.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/suggest.h"
+#include "tests/lib/check_main.h"
 
 START_TEST(a_distance_counts_insertions_deletions_changes_and_swaps)
 {

@@ -2,14 +2,14 @@
 /* test_watchdog.c - what is silent for too long, and what follows when. */
 #include "config.h"
 
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+
 #include "base/assert.h"
 #include "base/respawn.h"
 #include "base/watchdog.h"
 #include "tests/lib/check_main.h"
-
-#include <check.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #define PROVE  120000
 #define PERIOD 30000

@@ -3,9 +3,9 @@
 #ifndef TESTS_CONF_SUPPORT_H
 #define TESTS_CONF_SUPPORT_H
 
-#include "conf/text/conf.h"
-
 #include <check.h>
+
+#include "conf/text/conf.h"
 
 /* Each test has a directory of its own, made and removed by the fixture. */
 void support_setup(void);

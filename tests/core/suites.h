@@ -3,9 +3,9 @@
 #ifndef TESTS_CORE_SUITES_H
 #define TESTS_CORE_SUITES_H
 
-#include "tests/lib/rig.h"
-
 #include <check.h>
+
+#include "tests/lib/rig.h"
 
 /* /user with one supervisor that has n workers; all of them run. */
 #define FAMILY_MAX 8

@@ -2,9 +2,8 @@
 /* test_backoff.c - when: delays, their bounds, and what resets them. */
 #include "config.h"
 
-#include "core/backoff.h"
-
 #include "base/units.h"
+#include "core/backoff.h"
 #include "tests/core/suites.h"
 
 #define MINUTE 60000

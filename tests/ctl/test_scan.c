@@ -3,14 +3,14 @@
  */
 #include "config.h"
 
-#include "base/assert.h"
-#include "ctl/wire/scan.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "ctl/wire/scan.h"
+#include "tests/lib/check_main.h"
 
 /* An exact copy on the heap, so that a read past its end is seen by the sanitizers. */
 static struct span

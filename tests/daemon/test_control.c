@@ -2,10 +2,6 @@
 /* test_control.c - calls to the control server: who may, what is said, what is done. */
 #include "config.h"
 
-#include "tests/lib/fake_shell.h"
-
-#include "base/assert.h"
-
 #include <check.h>
 #include <errno.h>
 #include <poll.h>
@@ -14,6 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "tests/lib/fake_shell.h"
 
 static struct fake *fake;
 static struct client client;
@@ -40,8 +39,7 @@ tear_down(void)
 	fake_free(fake);
 }
 
-/* ---- protocol ------------------------------------------------------------------------
- */
+/* ---- protocol ---------------------------------------------------------------------- */
 
 START_TEST(info_and_interfaces_are_for_everybody)
 {
@@ -278,8 +276,7 @@ START_TEST(connections_are_bounded_per_user_and_some_are_kept_for_who_may_contro
 }
 END_TEST
 
-/* ---- reading
- * --------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------- */
 
 START_TEST(status_has_every_field_of_every_actor_in_start_order)
 {

@@ -2,10 +2,6 @@
 /* test_control_acts.c - calls that change something, and those that wait for it. */
 #include "config.h"
 
-#include "tests/lib/fake_shell.h"
-
-#include "base/assert.h"
-
 #include <check.h>
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +11,9 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "tests/lib/fake_shell.h"
 
 static struct fake *fake;
 static struct client client;
@@ -41,8 +40,7 @@ tear_down(void)
 	fake_free(fake);
 }
 
-/* ---- acting
- * ---------------------------------------------------------------------------- */
+/* ---- acting ------------------------------------------------------------------------ */
 
 START_TEST(stop_and_start_answer_when_done_with_the_actors_as_they_are)
 {

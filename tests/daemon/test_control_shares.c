@@ -2,15 +2,14 @@
 /* test_control_shares.c - what an observer may take of what all clients share. */
 #include "config.h"
 
-#include "tests/lib/fake_shell.h"
-
-#include "base/assert.h"
-
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "tests/lib/fake_shell.h"
 
 #define OBSERVERS 777
 #define CLIENTS   40

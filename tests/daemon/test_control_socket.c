@@ -3,12 +3,6 @@
  */
 #include "config.h"
 
-#include "tests/lib/fake_shell.h"
-
-#include "base/assert.h"
-#include "base/rng.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +11,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/rng.h"
+#include "tests/lib/check_main.h"
+#include "tests/lib/fake_shell.h"
 
 #define DESCRIPTORS_MAX 160
 #define FILLERS_MAX     200
@@ -54,7 +53,8 @@ tear_down(void)
 static void
 connect_client(struct client *client)
 {
-	*client = (struct client){.fake = fake, .fd = sock_connect_unix(path, SOCK_STREAM)};
+	*client =
+	    (struct client){.fake = fake, .fd = sock_connect_unix(path, SOCK_STREAM)};
 	ck_assert_int_ge(client->fd, 0);
 	varlink_reader_init(&client->reader, VARLINK_REPLY_MAX);
 }

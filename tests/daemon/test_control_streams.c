@@ -4,14 +4,13 @@
  */
 #include "config.h"
 
-#include "tests/lib/fake_shell.h"
-
-#include "base/assert.h"
-
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "base/assert.h"
+#include "tests/lib/fake_shell.h"
 
 static struct fake *fake;
 static struct client client;
@@ -75,8 +74,7 @@ write_events(size_t n, const char *path, size_t filler)
 	free(text);
 }
 
-/* ---- Status
- * ---------------------------------------------------------------------------- */
+/* ---- Status ------------------------------------------------------------------------ */
 
 START_TEST(status_with_more_is_one_actor_a_reply_and_the_last_ends_it)
 {
@@ -131,8 +129,7 @@ START_TEST(ten_thousand_actors_are_streamed_to_a_reader_however_slow)
 }
 END_TEST
 
-/* ---- Events
- * ---------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------ */
 
 START_TEST(without_follow_the_ring_is_replayed_and_the_stream_ends)
 {
@@ -279,8 +276,7 @@ START_TEST(a_follower_that_goes_away_is_forgotten)
 }
 END_TEST
 
-/* ---- Watch
- * ----------------------------------------------------------------------------- */
+/* ---- Watch ------------------------------------------------------------------------- */
 
 START_TEST(a_watch_tells_of_the_final_end_once_and_never_of_a_restart)
 {

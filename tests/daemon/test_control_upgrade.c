@@ -3,15 +3,14 @@
  */
 #include "config.h"
 
-#include "tests/lib/fake_shell.h"
-
-#include "daemon/control/control_private.h"
-#include "daemon/report/shut_down.h"
-
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "daemon/control/control_private.h"
+#include "daemon/report/shut_down.h"
+#include "tests/lib/fake_shell.h"
 
 #define CALL_UPGRADE_TEXT "{\"method\":\"io.supd.Control.Upgrade\"}"
 #define CALL_PING_TEXT    "{\"method\":\"io.supd.Control.Ping\"}"

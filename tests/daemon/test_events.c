@@ -2,18 +2,18 @@
 /* test_events.c - the ring of events, patterns, and causes in words. */
 #include "config.h"
 
-#include "base/rng.h"
-#include "daemon/state/cause.h"
-#include "daemon/state/events.h"
-#include "daemon/state/glob.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/rng.h"
+#include "daemon/state/cause.h"
+#include "daemon/state/events.h"
+#include "daemon/state/glob.h"
+#include "tests/lib/check_main.h"
 
 static void
 write_event(struct events *events, const char *path, size_t filler)

@@ -2,14 +2,14 @@
 /* test_memory.c - the event loop has a reserve; without it the guardian ends. */
 #include "config.h"
 
-#include "daemon/state/memory.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+
+#include "daemon/state/memory.h"
+#include "tests/lib/check_main.h"
 
 #define PART ((long)200 * 1024)
 

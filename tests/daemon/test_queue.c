@@ -2,12 +2,12 @@
 /* test_queue.c - what comes from outside has to wait, what has happened never. */
 #include "config.h"
 
-#include "daemon/state/queue.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
+
+#include "daemon/state/queue.h"
+#include "tests/lib/check_main.h"
 
 #define ACTORS 3
 

@@ -2,13 +2,13 @@
 /* test_words.c - the last lines that a process wrote, within their bounds. */
 #include "config.h"
 
-#include "base/assert.h"
-#include "daemon/state/words.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "daemon/state/words.h"
+#include "tests/lib/check_main.h"
 
 /* The last words of one stream as JSON. */
 static const char *

@@ -2,15 +2,14 @@
 /* conf.c - a configuration: read, told, frozen, thawed, compared, grown. */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/err.h"
 #include "conf/text/conf.h"
 #include "tests/fuzz/file.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/fuzz/fuzz.h"
 
 const unsigned int fuzz_runs = 800;
 

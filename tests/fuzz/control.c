@@ -5,11 +5,10 @@
  */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
-
-#include "tests/lib/fake_shell.h"
-
 #include <sys/socket.h>
+
+#include "tests/fuzz/fuzz.h"
+#include "tests/lib/fake_shell.h"
 
 const unsigned int fuzz_runs = 120;
 

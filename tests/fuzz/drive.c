@@ -6,11 +6,6 @@
  */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
-
-#include "base/assert.h"
-#include "base/rng.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,6 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/rng.h"
+#include "tests/fuzz/fuzz.h"
 
 #define INPUTS_MAX 256
 #define BYTES_MAX  (64 * 1024)

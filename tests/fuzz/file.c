@@ -4,14 +4,14 @@
 
 #include "tests/fuzz/file.h"
 
-#include "base/assert.h"
-
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/assert.h"
 
 #define NAMES_MAX 8
 

@@ -6,19 +6,18 @@
  */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
-
-#include "base/assert.h"
-#include "tests/lib/fake_shell.h"
-#include "daemon/sockets/helpers.h"
-#include "helper/helper.h"
-#include "tests/fuzz/packets.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "daemon/sockets/helpers.h"
+#include "helper/helper.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/packets.h"
+#include "tests/lib/fake_shell.h"
 
 const unsigned int fuzz_runs = 100;
 

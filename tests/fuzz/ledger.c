@@ -6,14 +6,13 @@
  */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/sum.h"
 #include "ledger/layout.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/ledger/suites.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 const unsigned int fuzz_runs = 300;
 

@@ -5,18 +5,17 @@
  */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
-
-#include "base/assert.h"
-#include "ledger/handover.h"
-#include "os/fd.h"
-#include "tests/fuzz/packets.h"
-#include "walker/private.h"
-
 #include <fcntl.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "ledger/handover.h"
+#include "os/fd.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/packets.h"
+#include "walker/private.h"
 
 const unsigned int fuzz_runs = 300;
 
@@ -42,7 +41,8 @@ walker_get(int link_fd)
 	notifier_open(&the_walker.systemd, (char *[]){NULL}, 0);
 	watchdog_init(&the_walker.watchdog, 0, 0);
 	the_walker.handing = (struct handing){link_fd, -1, -1, HANDING_NEWS, .at = 0};
-	the_walker.lock_fd = the_walker.name_fd = the_walker.binary_fd = the_walker.old_fd = -1;
+	the_walker.lock_fd = the_walker.name_fd = the_walker.binary_fd =
+	    the_walker.old_fd = -1;
 	return &the_walker;
 }
 

@@ -6,18 +6,17 @@
  */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
-
-#include "base/assert.h"
-#include "base/strbuf.h"
-#include "logd/read/reader.h"
-#include "tests/fuzz/file.h"
-
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/strbuf.h"
+#include "logd/read/reader.h"
+#include "tests/fuzz/file.h"
+#include "tests/fuzz/fuzz.h"
 
 const unsigned int fuzz_runs = 200;
 

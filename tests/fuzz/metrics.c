@@ -6,11 +6,6 @@
  */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
-
-#include "base/assert.h"
-#include "helper/helper.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +14,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "helper/helper.h"
+#include "tests/fuzz/fuzz.h"
 
 const unsigned int fuzz_runs = 400;
 

@@ -6,16 +6,15 @@
  */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/sum.h"
 #include "conf/keep/packed.h"
 #include "tests/fuzz/file.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/fuzz/fuzz.h"
 
 const unsigned int fuzz_runs = 800;
 

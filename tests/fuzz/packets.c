@@ -4,14 +4,14 @@
 
 #include "tests/fuzz/packets.h"
 
-#include "base/assert.h"
-#include "os/fd.h"
-
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "os/fd.h"
 
 #define FDS_MAX 8
 /* More than a page of leases has. */

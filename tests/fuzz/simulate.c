@@ -2,15 +2,14 @@
 /* simulate.c - what supd --simulate does with any configuration. */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "daemon/forecast/simulate.h"
 #include "tests/fuzz/file.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
+#include "tests/fuzz/fuzz.h"
 
 const unsigned int fuzz_runs = 300;
 

@@ -3,7 +3,8 @@
  */
 #include "config.h"
 
-#include "tests/fuzz/fuzz.h"
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/moment.h"
@@ -14,10 +15,8 @@
 #include "os/sdnotify.h"
 #include "probe/head.h"
 #include "tests/fuzz/file.h"
+#include "tests/fuzz/fuzz.h"
 #include "varlink/varlink.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 const unsigned int fuzz_runs = 600;
 

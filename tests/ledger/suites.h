@@ -3,9 +3,9 @@
 #ifndef TESTS_LEDGER_SUITES_H
 #define TESTS_LEDGER_SUITES_H
 
-#include "ledger/ledger.h"
-
 #include <check.h>
+
+#include "ledger/ledger.h"
 
 #define CORE_BYTES   4096
 #define EVENTS_BYTES 4096

@@ -2,8 +2,6 @@
 /* test_contract.c - what is put in comes out again, here and in a successor. */
 #include "config.h"
 
-#include "base/sum.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/sum.h"
 #include "tests/ledger/suites.h"
 
 START_TEST(a_sum_depends_on_every_bit_the_length_and_the_seed)

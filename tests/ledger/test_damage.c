@@ -3,13 +3,12 @@
  * written is reported; whatever else is in there, it can be read and gone on with. */
 #include "config.h"
 
-#include "base/rng.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "ledger/layout.h"
 #include "tests/ledger/suites.h"
 

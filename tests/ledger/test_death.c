@@ -7,9 +7,6 @@
  */
 #include "config.h"
 
-#include "base/rng.h"
-#include "base/sum.h"
-
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/rng.h"
+#include "base/sum.h"
 #include "tests/ledger/suites.h"
 
 #define KILLS       3000

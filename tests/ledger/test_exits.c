@@ -2,9 +2,6 @@
 /* test_exits.c - records of ended processes, with writer and reader dying at random. */
 #include "config.h"
 
-#include "ledger/exits.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -15,6 +12,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "ledger/exits.h"
+#include "tests/lib/check_main.h"
 
 /* Of each side; so many that the ring goes round several times. */
 #define DEATHS 500

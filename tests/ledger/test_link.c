@@ -2,13 +2,6 @@
 /* test_link.c - messages between walker and guardian, and what is handed over. */
 #include "config.h"
 
-#include "ledger/link.h"
-
-#include "ledger/handing.h"
-#include "ledger/handover.h"
-#include "os/fd.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +15,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "ledger/handing.h"
+#include "ledger/handover.h"
+#include "ledger/link.h"
+#include "os/fd.h"
+#include "tests/lib/check_main.h"
 
 enum { WALKER, GUARDIAN };
 

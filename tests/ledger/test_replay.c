@@ -9,8 +9,6 @@
  */
 #include "config.h"
 
-#include "base/rng.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/rng.h"
 #include "tests/ledger/suites.h"
 #include "tests/sim/sim.h"
 

@@ -212,8 +212,7 @@ START_TEST(an_action_counts_as_performed_or_not)
 }
 END_TEST
 
-/* ---- the checkpoint ------------------------------------------------------------------
- */
+/* ---- the checkpoint ---------------------------------------------------------------- */
 
 /* Checkpoint 'a', two entries, then the live copy goes on to 'b'. */
 static void
@@ -309,8 +308,7 @@ START_TEST(death_while_restoring_changes_nothing)
 }
 END_TEST
 
-/* ---- records and facts
- * ------------------------------------------------------------------ */
+/* ---- records and facts ------------------------------------------------------------- */
 
 static void
 write_record(struct ledger *ledger, uint32_t n)
@@ -489,8 +487,7 @@ START_TEST(facts_are_the_old_ones_or_the_new_ones)
 }
 END_TEST
 
-/* ---- texts and names ------------------------------------------------------------------
- */
+/* ---- texts and names --------------------------------------------------------------- */
 
 static void
 first_text(struct ledger *ledger)

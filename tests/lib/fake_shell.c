@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* fake_shell.c - a shell without processes around the real core and the real control server. */
+/* fake_shell.c - a shell without processes around the real core and the real control
+ * server. */
 #include "config.h"
 
 #include "tests/lib/fake_shell.h"
-#include "tests/lib/check_main.h"
-
-#include "base/assert.h"
-#include "daemon/state/cause.h"
-#include "daemon/processes/procs.h"
-#include "daemon/report/shut_down.h"
-#include "ledger/ledger.h"
-#include "os/clock.h"
 
 #include <check.h>
 #include <errno.h>
@@ -20,11 +13,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/assert.h"
+#include "daemon/processes/procs.h"
+#include "daemon/report/shut_down.h"
+#include "daemon/state/cause.h"
+#include "ledger/ledger.h"
+#include "os/clock.h"
+#include "tests/lib/check_main.h"
+
 static char fake_conf_file[] = FAKE_CONF_FILE;
 static char *fake_conf_files[] = {fake_conf_file};
 
-/* ---- what the control server expects of the shell ------------------------------------
- */
+/* ---- what the control server expects of the shell ---------------------------------- */
 
 static struct fake *
 fake_of(const struct shell *shell)
@@ -178,8 +178,7 @@ procs_reload(struct procs *procs, struct ref ref)
 	return procs_signal(procs, ref, SIGHUP);
 }
 
-/* ---- the shell -----------------------------------------------------------------------
- */
+/* ---- the shell --------------------------------------------------------------------- */
 
 struct fake *
 fake_new(void)
@@ -468,8 +467,7 @@ fake_dies(struct fake *fake, const char *path, int code, int signo)
 	shell_post(&fake->shell, &event);
 }
 
-/* ---- the client
- * ------------------------------------------------------------------------ */
+/* ---- the client -------------------------------------------------------------------- */
 
 static int
 adopt(struct client *client, struct fake *fake, const struct sock_peer *peer)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* fake_shell.h - a shell without processes around the real core and the real control server,
- * and a client that talks to it over a socket pair.
+/* fake_shell.h - a shell without processes around the real core and the real control
+ * server, and a client that talks to it over a socket pair.
  *
  * Spawns succeed and whoever is to stop dies of it, each in a turn of its own, unless a
  * test says otherwise.  For tests only: what cannot be had ends the program.
@@ -8,14 +8,14 @@
 #ifndef TESTS_LIB_FAKE_SHELL_H
 #define TESTS_LIB_FAKE_SHELL_H
 
-#include "tests/lib/rig.h"
-#include "daemon/control/control_private.h"
-#include "daemon/reload/reload.h"
-#include "daemon/state/shell.h"
-#include "daemon/recovery/upgrade.h"
-
 #include <check.h>
 #include <jansson.h>
+
+#include "daemon/control/control_private.h"
+#include "daemon/recovery/upgrade.h"
+#include "daemon/reload/reload.h"
+#include "daemon/state/shell.h"
+#include "tests/lib/rig.h"
 
 #define FAKE_ACTORS_MAX 16384
 #define FAKE_CONF_FILE  "supd.yaml"

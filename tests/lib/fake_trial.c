@@ -2,13 +2,12 @@
 /* fake_trial.c - no configuration is ever on trial. */
 #include "config.h"
 
-#include "tests/lib/fake_shell.h"
+#include <errno.h>
+#include <stdlib.h>
 
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
-
-#include <errno.h>
-#include <stdlib.h>
+#include "tests/lib/fake_shell.h"
 
 bool
 trial_is_on(const struct trial *trial)

@@ -2,13 +2,12 @@
 /* fake_upgrade.c - an upgrade without a binary: a test says what became of it. */
 #include "config.h"
 
-#include "tests/lib/fake_shell.h"
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/assert.h"
 #include "ledger/ledger.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "tests/lib/fake_shell.h"
 
 struct upgrade {
 	struct fake *fake;

@@ -388,8 +388,7 @@ read_content(const char *path)
 	(void)close(fd);
 }
 
-/* ---- the child that MODE asks for ---------------------------------------------------
- */
+/* ---- the child that MODE asks for -------------------------------------------------- */
 
 static void
 send_file(const char *path, const char *address, const char *text)

@@ -55,8 +55,8 @@ static int
 linger(void)
 {
 	const size_t size = (size_t)1 << 30;
-	char *much = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-	                  -1, 0);
+	char *much =
+	    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (much == MAP_FAILED)
 		return EXIT_FAILURE;

@@ -282,7 +282,8 @@ is_target(const struct killer *killer, pid_t child)
 	       syscall(SYS_kcmp, killer->parent, child, KCMP_FILES, 0, 0) != 0;
 }
 
-/* `pid` has a new child: a target perhaps if pid is the parent, else it is let go at once. */
+/* `pid` has a new child: a target perhaps if pid is the parent, else it is let go at
+ * once. */
 static void
 on_born(struct killer *killer, pid_t pid)
 {

@@ -3,7 +3,8 @@
  *
  *	logd_host run          with the descriptors of logd.h
  *	logd_host state        sends a new state over the socket at descriptor 3
- *	logd_host tail KEY     the last that a stream said: state at 4, its pipe at 5 or closed
+ *	logd_host tail KEY     the last that a stream said: state at 4, its pipe at 5 or
+ *closed
  */
 #include "config.h"
 
@@ -14,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "logd/read/tail.h"
 #include "logd/write/logd.h"
 #include "logd/write/state.h"
-#include "logd/read/tail.h"
 #include "os/pass.h"
 
 static int

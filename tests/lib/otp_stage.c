@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* otp_stage.c - supd's core, told the same as OTP's supervisors, answers in the same words.
+/* otp_stage.c - supd's core, told the same as OTP's supervisors, answers in the same
+ * words.
  *
  * One command a line on stdin, as in README; for each one line on stdout:
  * RESULT | TRACE | STATES.  Preset otp, no backoff; whoever is asked to end does at once.
@@ -226,8 +227,7 @@ print_states(struct stage *stage)
 	}
 }
 
-/* ---- commands ------------------------------------------------------------------------
- */
+/* ---- commands ---------------------------------------------------------------------- */
 
 struct words {
 	char *at[WORDS_MAX];

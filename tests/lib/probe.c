@@ -108,8 +108,7 @@ signal_number(const char *name)
 	return atoi(name);
 }
 
-/* ---- reports: what the process finds around itself ----------------------------------
- */
+/* ---- reports: what the process finds around itself --------------------------------- */
 
 static void
 report_copy(const char *dir, const char *file)
@@ -202,8 +201,7 @@ report(const struct probe *probe)
 	(void)!symlink(target, cwd);
 }
 
-/* ---- offspring that hides
- * -------------------------------------------------------------- */
+/* ---- offspring that hides ---------------------------------------------------------- */
 
 static void
 ignore_polite_signals(void)
@@ -277,8 +275,7 @@ end_forks(struct probe *probe)
 	tell(probe, 'F', "0 0");
 }
 
-/* ---- actions ------------------------------------------------------------------------
- */
+/* ---- actions ----------------------------------------------------------------------- */
 
 static void
 notify(const struct probe *probe, const char *text)
@@ -527,8 +524,7 @@ obey(struct probe *probe, const char *action)
 	obey_plain(probe, text, value == NULL ? "" : value);
 }
 
-/* ---- the loop
- * ----------------------------------------------------------------------------- */
+/* ---- the loop ---------------------------------------------------------------------- */
 
 static void
 on_signal(struct probe *probe)
@@ -557,14 +553,15 @@ on_letter(struct probe *probe, int fd)
 {
 	struct sockaddr_storage from;
 	socklen_t from_len = sizeof(from);
+	struct sockaddr *sender = (struct sockaddr *)&from;
 	char text[200];
 
-	if (recvfrom(fd, text, sizeof(text) - 1, 0, (struct sockaddr *)&from, &from_len) < 0)
+	if (recvfrom(fd, text, sizeof(text) - 1, 0, sender, &from_len) < 0)
 		from_len = read(fd, text, sizeof(text) - 1) < 0;
 	tell(probe, 'a', NULL);
 	snprintf(text, sizeof(text), "%.100s %ld\n", probe->name, (long)getpid());
 	if (from_len > sizeof(from.ss_family))
-		(void)sendto(fd, text, strlen(text), 0, (struct sockaddr *)&from, from_len);
+		(void)sendto(fd, text, strlen(text), 0, sender, from_len);
 }
 
 /* Every client is told who answered it, and the connection is closed. */

@@ -54,8 +54,7 @@ copy_of(const struct reader *reader, uint32_t which)
 	return ledger_at(reader->ledger, reader->ledger->layout.cores[which & 1]);
 }
 
-/* ---- our core ------------------------------------------------------------------------
- */
+/* ---- our core ---------------------------------------------------------------------- */
 
 static void
 take_actions(struct reader *reader)
@@ -91,8 +90,7 @@ replay(struct reader *reader)
 	}
 }
 
-/* ---- reading --------------------------------------------------------------------------
- */
+/* ---- reading ----------------------------------------------------------------------- */
 
 /* The i-th entry, if it is one of this epoch. */
 static bool

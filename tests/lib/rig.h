@@ -7,11 +7,11 @@
 #ifndef TESTS_LIB_RIG_H
 #define TESTS_LIB_RIG_H
 
-#include "core/core.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "core/core.h"
 
 struct rig {
 	struct core *core;

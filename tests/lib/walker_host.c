@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* walker_host.c - the real walker with a guardian that does what a test tells it.
  *
- * walker_host DIR [MS [TRIAL]]: the walker, with DIR as its runtime directory; a guardian has MS
- * to adopt, a new binary TRIAL to be trusted (0). Its guardian connects to the socket
- * DIR/control, tells there what happens to it, and obeys, a line each.
+ * walker_host DIR [MS [TRIAL]]: the walker, with DIR as its runtime directory; a guardian
+ * has MS to adopt, a new binary TRIAL to be trusted (0). Its guardian connects to the
+ * socket DIR/control, tells there what happens to it, and obeys, a line each.
  */
 #include "config.h"
-
-#include "walker/walker.h"
-
-#include "ledger/exits.h"
-#include "ledger/handover.h"
-#include "os/clock.h"
-#include "os/fd.h"
-#include "os/sock.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -26,6 +18,13 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "ledger/exits.h"
+#include "ledger/handover.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/sock.h"
+#include "walker/walker.h"
 
 #define KEYS_MAX 4096
 

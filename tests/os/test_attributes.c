@@ -4,12 +4,6 @@
  */
 #include "config.h"
 
-#include "os/spawn.h"
-
-#include "os/fd.h"
-#include "os/reap.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +17,11 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/fd.h"
+#include "os/reap.h"
+#include "os/spawn.h"
+#include "tests/lib/check_main.h"
 
 #define NOBODY 65534
 #define BIT(n) (UINT64_C(1) << (n))

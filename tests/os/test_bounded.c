@@ -3,10 +3,6 @@
  * make. */
 #include "config.h"
 
-#include "os/bounded.h"
-#include "os/sockwork.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +13,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/bounded.h"
+#include "os/sockwork.h"
+#include "tests/lib/check_main.h"
 
 #define PATIENCE_MS 60000
 

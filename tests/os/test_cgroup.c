@@ -6,12 +6,6 @@
  */
 #include "config.h"
 
-#include "os/containment.h"
-
-#include "os/cgroup_tree.h"
-#include "os/usage.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +16,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/cgroup_tree.h"
+#include "os/containment.h"
+#include "os/usage.h"
+#include "tests/lib/check_main.h"
 
 static char directory[64];
 static struct cgroup_root root;

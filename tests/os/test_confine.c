@@ -2,11 +2,6 @@
 /* test_confine.c - what a confined process can do no more, and what it still can. */
 #include "config.h"
 
-#include "os/confine.h"
-
-#include "base/assert.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +16,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "os/confine.h"
+#include "tests/lib/check_main.h"
 
 #ifdef HAVE_SECCOMP
 static const bool has_filters = true;

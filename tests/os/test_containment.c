@@ -2,15 +2,6 @@
 /* test_containment.c - programs that hide, and nothing of them left, in both ways. */
 #include "config.h"
 
-#include "os/containment.h"
-
-#include "os/cgroup_tree.h"
-#include "os/clock.h"
-#include "os/fd.h"
-#include "os/reap.h"
-#include "os/spawn.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +14,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/cgroup_tree.h"
+#include "os/clock.h"
+#include "os/containment.h"
+#include "os/fd.h"
+#include "os/reap.h"
+#include "os/spawn.h"
+#include "tests/lib/check_main.h"
 
 enum { PATIENCE_MS = 20000 };
 

@@ -4,12 +4,6 @@
  */
 #include "config.h"
 
-#include "os/spawn.h"
-
-#include "os/fd.h"
-#include "os/reap.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +13,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "os/fd.h"
+#include "os/reap.h"
+#include "os/spawn.h"
+#include "tests/lib/check_main.h"
 
 #define NOBODY 65534
 #define OTHER  65533
@@ -262,8 +261,7 @@ START_TEST(with_a_root_of_its_own_the_paths_count_from_ours)
 }
 END_TEST
 
-/* ---- environment files ---------------------------------------------------------------
- */
+/* ---- environment files ------------------------------------------------------------- */
 
 static char variable[256];
 

@@ -2,14 +2,6 @@
 /* test_hanging.c - processes that a file system keeps, which does not answer. */
 #include "config.h"
 
-#include "os/spawn.h"
-
-#include "os/fd.h"
-#include "os/leftover.h"
-#include "os/proc.h"
-#include "os/reap.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +14,13 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/fd.h"
+#include "os/leftover.h"
+#include "os/proc.h"
+#include "os/reap.h"
+#include "os/spawn.h"
+#include "tests/lib/check_main.h"
 
 #define NOBODY      65534
 #define PATIENCE_MS 300
@@ -323,8 +322,7 @@ main(void)
 	tcase_add_test(tcase, with_all_places_taken_children_have_a_copy_and_start);
 	tcase_add_test(tcase, a_child_apart_does_not_share_our_memory);
 	tcase_add_test(
-	    tcase,
-	    what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life);
+	    tcase, what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life);
 	suite_add_tcase(suite, tcase);
 	return check_run(srunner_create(suite));
 }

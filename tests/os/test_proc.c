@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* test_proc.c - what lives below us, what only seems to be gone, and what is left of others. */
+/* test_proc.c - what lives below us, what only seems to be gone, and what is left of
+ * others. */
 #include "config.h"
-
-#include "os/proc.h"
-
-#include "os/leftover.h"
-#include "os/reap.h"
-#include "tests/lib/check_main.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -17,6 +12,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/leftover.h"
+#include "os/proc.h"
+#include "os/reap.h"
+#include "tests/lib/check_main.h"
 
 static struct proc_sweep *sweep;
 static struct map known;

@@ -2,13 +2,6 @@
 /* test_reap.c - ends of children, descriptors, clocks. */
 #include "config.h"
 
-#include "os/reap.h"
-
-#include "os/clock.h"
-#include "os/fd.h"
-#include "os/signals.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +14,12 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/reap.h"
+#include "os/signals.h"
+#include "tests/lib/check_main.h"
 
 static void
 child_life(int way)

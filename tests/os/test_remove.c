@@ -2,9 +2,6 @@
 /* test_remove.c - a directory goes with what is in it, but for what is mounted there. */
 #include "config.h"
 
-#include "os/remove.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +12,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/remove.h"
+#include "tests/lib/check_main.h"
 
 #define TURN    4
 #define SKIPPED 77

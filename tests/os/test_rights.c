@@ -2,17 +2,16 @@
 /* test_rights.c - descriptors that the other end of a stream sends are not taken. */
 #include "config.h"
 
-#include "os/rights.h"
-
-#include "os/pass.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "os/pass.h"
+#include "os/rights.h"
+#include "tests/lib/check_main.h"
 
 static int ends[2];
 

@@ -2,14 +2,6 @@
 /* test_sdnotify.c - both ends of the notify protocol, and what comes along with it. */
 #include "config.h"
 
-#include "os/sdnotify.h"
-
-#include "base/assert.h"
-#include "os/closer.h"
-#include "os/fd.h"
-#include "os/harmless.h"
-#include "tests/lib/check_main.h"
-
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -25,6 +17,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "os/closer.h"
+#include "os/fd.h"
+#include "os/harmless.h"
+#include "os/sdnotify.h"
+#include "tests/lib/check_main.h"
 
 static char directory[64];
 static char path[100];

@@ -2,12 +2,6 @@
 /* test_sock.c - sockets to listen on. */
 #include "config.h"
 
-#include "os/sock.h"
-
-#include "os/fd.h"
-#include "os/listen.h"
-#include "tests/lib/check_main.h"
-
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -20,6 +14,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/fd.h"
+#include "os/listen.h"
+#include "os/sock.h"
+#include "tests/lib/check_main.h"
 
 static char directory[64];
 static char path[100];

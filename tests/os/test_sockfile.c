@@ -2,11 +2,6 @@
 /* test_sockfile.c - the file of a socket, what may become of it, and its second name. */
 #include "config.h"
 
-#include "os/sockfile.h"
-
-#include "os/sock.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -16,6 +11,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "os/sock.h"
+#include "os/sockfile.h"
+#include "tests/lib/check_main.h"
 
 static char directory[64];
 static char path[100];

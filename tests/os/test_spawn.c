@@ -2,13 +2,6 @@
 /* test_spawn.c - real programs, started with a clean world from a dirty one. */
 #include "config.h"
 
-#include "os/spawn.h"
-
-#include "os/fd.h"
-#include "os/reap.h"
-#include "os/signals.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +13,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/fd.h"
+#include "os/reap.h"
+#include "os/signals.h"
+#include "os/spawn.h"
+#include "tests/lib/check_main.h"
 
 extern char **environ;
 

@@ -2,8 +2,6 @@
 /* test_probe.c - questions over real sockets, to whoever answers well, badly or never. */
 #include "config.h"
 
-#include "probe/probe.h"
-
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -18,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "probe/probe.h"
 #include "tests/lib/check_main.h"
 
 /* Longer than anything takes here; only a failure waits for it. */

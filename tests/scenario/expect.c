@@ -267,7 +267,8 @@ expect_report(struct stage *stage, const struct words *words)
 		stage_blame(stage, "got: %s", report_text(stage, action, text));
 }
 
-/* "a,b": whose needs are not met; those of whom nobody is there with a "?" behind them. */
+/* "a,b": whose needs are not met; those of whom nobody is there with a "?" behind them.
+ */
 static bool
 lacks_are(struct stage *stage, const struct node_view *view, const char *text)
 {
@@ -287,9 +288,8 @@ lacks_are(struct stage *stage, const struct node_view *view, const char *text)
 			                         ",%s?", player->needed[i]);
 		for (; ref.slot != REF_NONE.slot && used < sizeof(found) - STAGE_NAME_MAX;
 		     ref = core_unmet_next(stage->rig.core, view->ref, i, ref))
-			used +=
-			    (size_t)snprintf(found + used, sizeof(found) - used, ",%s",
-			                     stage_name(stage, ref, name));
+			used += (size_t)snprintf(found + used, sizeof(found) - used,
+			                         ",%s", stage_name(stage, ref, name));
 	}
 	if (strcmp(used == 0 ? "no" : found + 1, text) == 0)
 		return true;

@@ -392,8 +392,8 @@ on_removed(struct stage *stage, const struct player *player, const struct action
 }
 
 static const char *const letters[ACTION_KIND_MAX] = {
-    [ACTION_SPAWN] = "S",    [ACTION_STOP] = "t",  [ACTION_KILL] = "K",
-    [ACTION_CONTINUE] = "c", [ACTION_PROBE] = "p", [ACTION_FREEZE] = "freeze",
+    [ACTION_SPAWN] = "S",    [ACTION_STOP] = "t",        [ACTION_KILL] = "K",
+    [ACTION_CONTINUE] = "c", [ACTION_PROBE] = "p",       [ACTION_FREEZE] = "freeze",
     [ACTION_THAW] = "thaw",  [ACTION_LISTEN] = "listen",
 };
 

@@ -8,11 +8,11 @@
 #ifndef TESTS_SCENARIO_STAGE_H
 #define TESTS_SCENARIO_STAGE_H
 
-#include "core/core.h"
-#include "tests/lib/rig.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "core/core.h"
+#include "tests/lib/rig.h"
 
 #define STAGE_PLAYERS_MAX 64
 #define STAGE_PENDING_MAX 256

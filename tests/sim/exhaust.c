@@ -12,6 +12,8 @@
  */
 #include "config.h"
 
+#include "tests/sim/exhaust.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +24,6 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "tests/sim/exhaust.h"
 
 #define LENGTH 4 /* of `make check` */
 #define LETTER_MAP(X)                                       \
@@ -45,8 +46,7 @@ enum letter { LETTER_MAP(AS_ENUM) LETTER_MAX };
 
 #define LETTER_WHOM LETTER_PAIR /* those before are for each actor */
 
-/* ---- the world ----------------------------------------------------------------------
- */
+/* ---- the world --------------------------------------------------------------------- */
 
 static bool
 is_fine(const struct explorer *explorer)
@@ -186,8 +186,7 @@ answer_all(struct explorer *explorer)
 	}
 }
 
-/* ---- letters --------------------------------------------------------------------------
- */
+/* ---- letters ----------------------------------------------------------------------- */
 
 static bool
 end(struct explorer *explorer, const struct witnessed *node, int code, bool gone)
@@ -367,8 +366,7 @@ play(struct explorer *explorer, enum letter letter, uint32_t whom)
 	return true;
 }
 
-/* ---- back and forth
- * --------------------------------------------------------------------- */
+/* ---- back and forth ---------------------------------------------------------------- */
 
 static void
 save(struct explorer *explorer, struct saved *saved)

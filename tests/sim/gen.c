@@ -303,8 +303,7 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 	if (kind != NODE_SUPERVISOR) {
 		gen_process(rng, spec);
 		/* One that ends its own work, or keeps its children, is not for that. */
-		spec->on_demand = one_in(rng, 8) &&
-		                  spec->keep_children == KEEP_NO &&
+		spec->on_demand = one_in(rng, 8) && spec->keep_children == KEEP_NO &&
 		                  spec->auto_shutdown == AUTO_SHUTDOWN_NEVER;
 		gen_living(rng, spec, clean || tape->n_specs > HEALTHY_SPECS);
 	}

@@ -9,12 +9,12 @@
 #ifndef TESTS_SIM_SIM_H
 #define TESTS_SIM_SIM_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/rng.h"
 #include "core/core.h"
 #include "tests/lib/rig.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define SIM_NODES_MAX  48 /* slots of a tree */
 #define SIM_SPECS_MAX  256
@@ -130,10 +130,10 @@ struct wellbeing {
 	bool probing;
 	uint32_t serial; /* of the newest probe */
 	uint32_t bad, good;
-	uint64_t sick;   /* seq of the probe that was one too many */
+	uint64_t sick;             /* seq of the probe that was one too many */
 	uint64_t watchdog_expired; /* seq of its own word that it hangs */
-	uint64_t stamp;  /* of the newest message */
-	uint32_t kinds;  /* … and what was in it */
+	uint64_t stamp;            /* of the newest message */
+	uint32_t kinds;            /* … and what was in it */
 };
 
 struct witnessed {
@@ -217,7 +217,7 @@ struct witnessed {
 	uint32_t n_grants;
 	uint32_t first_grant; /* those before were forgotten with an earlier life */
 	bool intensity_changed;
-	uint64_t gave_up; /* seq, until that is decided */
+	uint64_t gave_up;         /* seq, until that is decided */
 	bool start_failed;        /* it could not start, until that is decided, */
 	struct ref failed_child;  /* … because of this child, */
 	struct cause start_cause; /* … which failed with this cause */
@@ -244,14 +244,14 @@ struct witness {
 	struct ref joined[SIM_ADDED];
 	uint32_t n_joined;
 	uint64_t seq;
-	uint64_t op_began; /* seq */
-	bool op_deletes;   /* it is the delete of somebody who is there */
-	bool op_refused;   /* it is a command that was refused */
-	bool op_same;      /* the turn had a specification that is as before */
-	bool clean;        /* nobody gave commands, nothing was reloaded */
-	bool punctual;     /* every tick came when it was due */
-	uint64_t hurry;    /* seq of the newest command that starts somebody */
-	bool undying;      /* a process was unkillable */
+	uint64_t op_began;       /* seq */
+	bool op_deletes;         /* it is the delete of somebody who is there */
+	bool op_refused;         /* it is a command that was refused */
+	bool op_same;            /* the turn had a specification that is as before */
+	bool clean;              /* nobody gave commands, nothing was reloaded */
+	bool punctual;           /* every tick came when it was due */
+	uint64_t hurry;          /* seq of the newest command that starts somebody */
+	bool undying;            /* a process was unkillable */
 	struct action escalated; /* the newest, unless a failure was decided since */
 	bool quit;
 	bool shutdown;

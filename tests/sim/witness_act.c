@@ -214,8 +214,7 @@ witness_spawn(struct witness *witness, const struct action *action)
 	node->spec_changed = false;
 }
 
-/* ---- signals ------------------------------------------------------------------------
- */
+/* ---- signals ----------------------------------------------------------------------- */
 
 /* A supervisor above it kills, or has waited long enough for its subtree. */
 static bool

@@ -82,7 +82,8 @@ witness_check_needs(struct witness *witness, const struct witnessed *node)
 				since = reached(witness, other, need->level);
 		}
 		if (since == 0 || since < witness->turn_began)
-			witness_blame(witness, "(needs) slot %u starts, what it needs is not %s",
+			witness_blame(witness,
+			              "(needs) slot %u starts, what it needs is not %s",
 			              node->ref.slot, need_names[need->level]);
 	}
 }

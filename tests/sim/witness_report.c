@@ -133,8 +133,7 @@ witness_gone(struct witness *witness, const struct witnessed *node)
 	}
 }
 
-/* ---- limits -------------------------------------------------------------------------
- */
+/* ---- limits ------------------------------------------------------------------------ */
 
 static uint32_t
 grants_within(const struct witness *witness, const struct witnessed *supervisor,
@@ -201,8 +200,7 @@ saw_gave_up(struct witness *witness, const struct action *action)
 	witness_ended_normally(witness, node);
 }
 
-/* ---- failures -------------------------------------------------------------------------
- */
+/* ---- failures ---------------------------------------------------------------------- */
 
 /* I19: base ≤ delay < base·(1 + jitter), for the failures that the backoff shows. */
 static void

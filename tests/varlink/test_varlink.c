@@ -2,16 +2,15 @@
 /* test_varlink.c - messages of any size and cut, good ones and bad ones. */
 #include "config.h"
 
-#include "varlink/varlink.h"
-
-#include "base/rng.h"
-#include "tests/lib/check_main.h"
-
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/rng.h"
+#include "tests/lib/check_main.h"
+#include "varlink/varlink.h"
 
 /* Feed everything in pieces of `step` bytes and take out what is there after each. */
 static int

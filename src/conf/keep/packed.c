@@ -46,12 +46,9 @@ static const struct packed_text key_texts[] = {
 static const struct packed_shape key = {sizeof(struct conf_key), TEXTS(key_texts)};
 
 static const struct packed_text socket_texts[] = {
-    NAME(struct conf_socket, name),
-    NAME(struct conf_socket, address),
-    TEXT(struct conf_socket, asked_user),
-    TEXT(struct conf_socket, asked_group),
-    TEXT(struct conf_socket, reply),
-    TEXT(struct conf_socket, handler_path),
+    NAME(struct conf_socket, name),       NAME(struct conf_socket, address),
+    TEXT(struct conf_socket, asked_user), TEXT(struct conf_socket, asked_group),
+    TEXT(struct conf_socket, reply),      TEXT(struct conf_socket, handler_path),
 };
 static const struct packed_shape a_socket = {sizeof(struct conf_socket),
                                              TEXTS(socket_texts)};

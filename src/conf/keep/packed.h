@@ -10,11 +10,11 @@
 #ifndef CONF_FROZEN_H
 #define CONF_FROZEN_H
 
-#include "conf/text/conf.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "conf/text/conf.h"
 
 /* Count up when something in struct conf, or below, means something else than before. */
 #define PACKED_VERSION 4

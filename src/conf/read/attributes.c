@@ -252,20 +252,22 @@ read_ambient(struct reader *reader, const struct node *node, const struct trail 
 	attributes->ambient = read_capability_set(
 	    node, attributes->has_bounding ? attributes->bounding : UINT64_MAX, &refused);
 	if (refused != NULL) {
-		reader_error(reader, refused, trail,
-		             "`%.40s` is missing in `bounding`, and would have no effect; add "
-		             "it there",
-		             refused->text);
+		reader_error(
+		    reader, refused, trail,
+		    "`%.40s` is missing in `bounding`, and would have no effect; add "
+		    "it there",
+		    refused->text);
 		return;
 	}
 	if (rights == NULL)
 		return;
 	(void)read_capability_set(node, rights->permitted, &refused);
 	if (refused != NULL)
-		reader_warn(reader, refused, trail,
-		            "`%.40s` cannot be handed on, because user %u does not have it "
-		            "here: the start will fail",
-		            refused->text, (unsigned int)geteuid());
+		reader_warn(
+		    reader, refused, trail,
+		    "`%.40s` cannot be handed on, because user %u does not have it "
+		    "here: the start will fail",
+		    refused->text, (unsigned int)geteuid());
 }
 
 /* `capabilities`: the ambient ones are among the bounding ones. */

@@ -2,8 +2,6 @@
 /* check.c - is this what the schema allows?  And if not, a report for each fault. */
 #include "config.h"
 
-#include "conf/read/read.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/suggest.h"
+#include "conf/read/read.h"
 
 #define MESSAGE_MAX   1024
 #define PATH_MAX_KEYS (2 * NODE_HEIGHT_MAX)
@@ -191,8 +190,7 @@ refuse_stranger(struct reader *reader, const struct node *name,
 	}
 	strbuf_init(&all, MESSAGE_MAX / 2);
 	for (size_t i = 0; i < table->n_keys; i++)
-		strbuf_addf(&all, "%s%s", all.len > 0 ? ", " : "",
-		            table->keys[i].name);
+		strbuf_addf(&all, "%s%s", all.len > 0 ? ", " : "", table->keys[i].name);
 	reader_error(reader, name, trail, "unknown key `%.100s`; there are: %s",
 	             name->text, strbuf_str(&all));
 	strbuf_done(&all);

@@ -5,23 +5,22 @@
  * another, a supervisor comes before its children, and may be ready only when they are
  * (DECISIONS 24).  Each actor is three steps: its turn comes, it begins, it is ready; an
  * actor that starts on demand is as good as ready when its turn has come.  The base name
- * of replicas is two more steps: all of them have begun, all of them are ready.  Edges lead
- * to the step that must come first.
+ * of replicas is two more steps: all of them have begun, all of them are ready.  Edges
+ * lead to the step that must come first.
  */
 #include "config.h"
-
-#include "conf/read/needs.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "conf/read/keys.h"
+#include "conf/read/needs.h"
 
 #define CIRCLE_TEXT_MAX 16384
 
 enum step { STEP_TURN, STEP_BEGIN, STEP_READY, STEP_ALL_BEGIN, STEP_ALL_READY, STEPS };
-#define STEP_OF(index, step) ((index) * STEPS + (step))
+#define STEP_OF(index, step) ((index)*STEPS + (step))
 
 enum visit { NOT_SEEN, ON_THE_WAY, DONE };
 
@@ -49,7 +48,8 @@ static void
 line_up(struct search *search)
 {
 	const struct conf *conf = search->conf;
-	uint32_t *last = search->way; /* not in use yet: by supervisor, the newest child */
+	uint32_t *last =
+	    search->way; /* not in use yet: by supervisor, the newest child */
 	uint32_t *enabled = search->way + conf->n_actors;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
@@ -132,8 +132,8 @@ next_edge(struct search *search, uint32_t step, uint32_t *ret)
 		             : next_child(search, n == 1 ? search->first[index]
 		                                         : search->sibling[*at]);
 		if (n == 0)
-			*ret = STEP_OF(index, actor->spec.on_demand ? STEP_TURN
-			                                            : STEP_BEGIN);
+			*ret = STEP_OF(index,
+			               actor->spec.on_demand ? STEP_TURN : STEP_BEGIN);
 		else if (*at != CONF_NONE)
 			*ret = STEP_OF(*at, STEP_READY);
 		return *ret != CONF_NONE;
@@ -144,7 +144,7 @@ next_edge(struct search *search, uint32_t step, uint32_t *ret)
 	return *ret != CONF_NONE;
 }
 
-/* ---- what is said of a circle -------------------------------------------------------- */
+/* ---- what is said of a circle ------------------------------------------------------ */
 
 static void
 add_place(struct strbuf *sb, const struct conf *conf, uint32_t file, uint32_t line)
@@ -232,8 +232,8 @@ refuse(struct search *search, uint32_t back)
 	spot = (struct spot){search->conf->files[actor->place.file], actor->place.line,
 	                     actor->column};
 	if (key != NULL && key->file != CONF_NONE)
-		spot = (struct spot){search->conf->files[key->file], key->line,
-		                     key->column};
+		spot =
+		    (struct spot){search->conf->files[key->file], key->line, key->column};
 	keys_path(search->conf, actor, name, &path);
 	strbuf_addf(&message, "a cycle, of which no actor could ever start: %s%s",
 	            strbuf_str(&links), links.failed ? ", ..." : "");

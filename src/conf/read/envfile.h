@@ -6,9 +6,9 @@
 #ifndef CONF_ENVFILE_H
 #define CONF_ENVFILE_H
 
-#include "base/err.h"
-
 #include <stddef.h>
+
+#include "base/err.h"
 
 #define ENVFILE_BYTES_MAX (256 * 1024)
 

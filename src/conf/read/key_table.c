@@ -3,9 +3,8 @@
  * it. */
 #include "config.h"
 
-#include "conf/read/read.h"
-
 #include "base/assert.h"
+#include "conf/read/read.h"
 #include "conf/schema/schema_types.h"
 
 #define ACTOR      (AT_WORKER | AT_SUPERVISOR | AT_DEFAULTS | AT_TEMPLATE)
@@ -28,8 +27,9 @@ static const struct schema_type templates = {
 
 static const struct schema_key keys[] = {
     /* supd itself */
-    {"control", &schema_control, NULL, "The control socket, and the users that may use it.",
-     CONF_RESTARTS, AT_TOP, .read = read_control, .is_structure = true},
+    {"control", &schema_control, NULL,
+     "The control socket, and the users that may use it.", CONF_RESTARTS, AT_TOP,
+     .read = read_control, .is_structure = true},
     {"log", &schema_log, NULL, "Where supd logs, and where the actors' output goes.",
      CONF_IN_PLACE, AT_TOP, .read = read_log, .is_structure = true},
     {"include", &schema_include, NULL,
@@ -40,8 +40,8 @@ static const struct schema_key keys[] = {
     {"templates", &templates, NULL, "Sets of keys that actors `use` by name.",
      CONF_IN_PLACE, AT_TOP | AT_INCLUDED, .read = NULL, .is_structure = true},
     {"on_crash", &schema_on_crash, "\"adopt\"",
-     "What a new guardian does with the actors after a crash.", CONF_IN_PLACE,
-     AT_TOP, INTO(struct conf, on_crash_kill), .is_structure = true},
+     "What a new guardian does with the actors after a crash.", CONF_IN_PLACE, AT_TOP,
+     INTO(struct conf, on_crash_kill), .is_structure = true},
     {"metrics", &schema_metrics, NULL, "Where figures about the actors can be fetched.",
      CONF_IN_PLACE, AT_TOP, .read = read_metrics, .is_structure = true},
 

@@ -5,12 +5,12 @@
 #ifndef CONF_KEYS_H
 #define CONF_KEYS_H
 
-#include "conf/read/read.h"
-
 #include <stdarg.h>
 
-void keys_make(struct reader *reader, const struct node *map, const struct schema_type *view,
-               struct conf_actor *actor);
+#include "conf/read/read.h"
+
+void keys_make(struct reader *reader, const struct node *map,
+               const struct schema_type *view, struct conf_actor *actor);
 void keys_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
                struct strbuf *out);
 void keys_report(struct conf_reports *reports, enum conf_severity severity,

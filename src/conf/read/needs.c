@@ -48,10 +48,11 @@ read_needs(struct reader *reader, const struct node *node, void *target,
 	struct need_spec *specs;
 
 	if (node->n > SPEC_NEEDS_MAX) {
-		reader_error(reader, node, trail,
-		             "%zu actors; one needs at most %d (replicas count as one, by "
-		             "their common name)",
-		             node->n, SPEC_NEEDS_MAX);
+		reader_error(
+		    reader, node, trail,
+		    "%zu actors; one needs at most %d (replicas count as one, by "
+		    "their common name)",
+		    node->n, SPEC_NEEDS_MAX);
 		return;
 	}
 	specs = arena_alloc(reader->keep, node->n, sizeof(*specs));
@@ -63,7 +64,7 @@ read_needs(struct reader *reader, const struct node *node, void *target,
 		read_one(reader, &node->pairs[i], actor, specs, trail);
 }
 
-/* ---- who is meant ------------------------------------------------------------------- */
+/* ---- who is meant ------------------------------------------------------------------ */
 
 /* The actor at this path, or the first of its replicas; CONF_NONE: there is neither. */
 uint32_t
@@ -154,14 +155,15 @@ needs_check(struct reader *reader)
 		needs_circles(reader);
 }
 
-/* ---- what is probably not meant ----------------------------------------------------- */
+/* ---- what is probably not meant ---------------------------------------------------- */
 
 /* Why the target will hardly ever be as far as that; NULL: it will. */
 static const char *
 doubt(const struct conf_actor *target, enum need level)
 {
 	if (!target->spec.enabled)
-		return "is not started by itself (`enabled: false`): this actor waits until "
+		return "is not started by itself (`enabled: false`): this actor waits "
+		       "until "
 		       "that one is started by hand";
 	if (level != NEED_COMPLETED)
 		return NULL;

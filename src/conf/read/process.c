@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "conf/read/read.h"
 #include "conf/read/own_rights.h"
+#include "conf/read/read.h"
 #include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 

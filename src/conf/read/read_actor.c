@@ -235,7 +235,8 @@ settle_ready(struct reader *reader, const struct node *good, const struct trail 
 		actor->spec.start_timeout_ms = START_TIMEOUT_MS;
 	else if (actor->spec.start_timeout_ms == DURATION_INFINITE)
 		reader_warn(reader, start_timeout, &trail,
-		            "%s keeps the actors after it waiting for ever; write a `start_timeout`",
+		            "%s keeps the actors after it waiting for ever; write a "
+		            "`start_timeout`",
 		            who_is_late(actor));
 }
 

@@ -308,10 +308,10 @@ warn_of_rules(struct reader *reader, const struct node *node,
 			whole.kinds = ANY_FAILURE;
 		if (i > 0 && rule->preset != PRESET_ESCALATING &&
 		    is_shadowed(&whole, &seen))
-			reader_warn(
-			    reader, node->items[i], &below,
-			    "this rule is shadowed: earlier rules match all its causes; put "
-			    "it before them");
+			reader_warn(reader, node->items[i], &below,
+			            "this rule is shadowed: earlier rules match all its "
+			            "causes; put "
+			            "it before them");
 		add_seen(&seen, rule);
 		catches_all = catches_all || rule->preset != PRESET_LIST;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* read_output.c - targets of an actor's output, keeping of its log, pipes between actors. */
+/* read_output.c - targets of an actor's output, keeping of its log, pipes between actors.
+ */
 #include "config.h"
 
 #include "conf/read/read_output.h"

@@ -62,10 +62,11 @@ find_group(struct reader *reader, const struct node *group, gid_t *ret,
 	if (group == NULL || users_find_group(reader->users, group->text, ret, &err) == 0)
 		return group != NULL;
 	if (reader->options->boot)
-		reader_warn(reader, group, trail,
-		            "%s; its members are refused until `supctl apply` looks it up "
-		            "again",
-		            err.text);
+		reader_warn(
+		    reader, group, trail,
+		    "%s; its members are refused until `supctl apply` looks it up "
+		    "again",
+		    err.text);
 	else
 		reader_error(reader, group, trail, "%s", err.text);
 	return false;

@@ -2,12 +2,11 @@
 /* read_probe.c - `health`, and the kinds of `ready` for which an actor is asked. */
 #include "config.h"
 
-#include "conf/read/read.h"
-
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/sum.h"
+#include "conf/read/read.h"
 #include "conf/schema/scan_probe.h"
 #include "conf/schema/schema_types.h"
 
@@ -302,10 +301,11 @@ check_ready_fd(struct reader *reader, const struct node *map,
 		             "free is %d",
 		             process->ready_fd, first);
 	else if (process->fd_store > 0 && process->ready_fd != first)
-		reader_error(reader, node, &trail,
-		             "with `fd_store` this descriptor has to be %d, because stored "
-		             "descriptors follow right behind",
-		             first);
+		reader_error(
+		    reader, node, &trail,
+		    "with `fd_store` this descriptor has to be %d, because stored "
+		    "descriptors follow right behind",
+		    first);
 }
 
 /* ready.log needs the output to be read by the log process. */
@@ -320,9 +320,10 @@ check_ready_log(struct reader *reader, const struct node *map,
 	if (process->ready_sign == READY_BY_LOG && node != NULL &&
 	    !conf_output_is_captured(&process->out) &&
 	    !conf_output_is_captured(&process->err))
-		reader_error(reader, node, &trail,
-		             "supd does not see what this actor prints: write `output: log`, "
-		             "`journal` or `syslog`");
+		reader_error(
+		    reader, node, &trail,
+		    "supd does not see what this actor prints: write `output: log`, "
+		    "`journal` or `syslog`");
 }
 
 /* Warn of probes that are never made, or never fail.  All keys were read. */
@@ -339,7 +340,8 @@ probes_check(struct reader *reader, const struct node *map,
 	check_probe(reader, map, "health", process, &process->health, up);
 	/* An actor that is ready only when it has ended is never probed. */
 	if (actor->spec.health.on && actor->spec.ready == READY_EXIT)
-		reader_warn(reader, node_get(map, "health"), &trail,
-		            "`health` has no effect with `ready: exit`: probes begin when "
-		            "the actor is ready, and then it has ended");
+		reader_warn(
+		    reader, node_get(map, "health"), &trail,
+		    "`health` has no effect with `ready: exit`: probes begin when "
+		    "the actor is ready, and then it has ended");
 }

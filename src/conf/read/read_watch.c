@@ -2,8 +2,6 @@
 /* read_watch.c - `watch`: the ends that an actor is told of, and the reactions. */
 #include "config.h"
 
-#include "conf/read/needs.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 #include "base/suggest.h"
 #include "base/sum.h"
 #include "conf/read/keys.h"
+#include "conf/read/needs.h"
 #include "conf/schema/schema_types.h"
 
 #define MESSAGE_MAX 1024
@@ -186,8 +185,7 @@ warn_stranger(const struct lint_watch *lint, const struct conf_actor *actor,
 		warn(lint, actor, watch, "there is no actor `%.200s` in this file", path);
 }
 
-/* ---- circles of death pacts
- * ------------------------------------------------------------ */
+/* ---- circles of death pacts -------------------------------------------------------- */
 
 /* How the search has gone so far. */
 enum visit { NOT_SEEN, ON_THE_WAY, DONE };

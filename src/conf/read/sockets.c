@@ -45,8 +45,7 @@ read_owner(struct reader *reader, const struct node *node, struct conf_socket *s
 		if (found != NULL)
 			socket->uid = found->uid;
 		else
-			socket->asked_user =
-			    keep_unknown(reader, user, &below, err.text);
+			socket->asked_user = keep_unknown(reader, user, &below, err.text);
 	}
 	if (group != NULL) {
 		struct trail below = {trail, "group", 0};
@@ -78,10 +77,11 @@ check_keys(struct reader *reader, const struct node *node, enum socket_kind kind
 	if (backlog != NULL && !socket_accepts(kind)) {
 		struct trail below = {trail, "backlog", 0};
 
-		reader_error(reader, backlog, &below,
-		             "`backlog` is for sockets that accept connections; a %s socket "
-		             "has none",
-		             socket_kind_names[kind]);
+		reader_error(
+		    reader, backlog, &below,
+		    "`backlog` is for sockets that accept connections; a %s socket "
+		    "has none",
+		    socket_kind_names[kind]);
 	}
 }
 
@@ -358,9 +358,10 @@ static void
 check_demand(struct reader *reader, const struct conf_actor *actor)
 {
 	if (actor->spec.on_demand && actor->process.n_sockets == 0)
-		keys_report(reader->reports, CONF_ERROR, reader->conf, actor, "start_on",
-		            "`start_on: connect` needs `sockets`: a client of one of them "
-		            "starts the actor");
+		keys_report(
+		    reader->reports, CONF_ERROR, reader->conf, actor, "start_on",
+		    "`start_on: connect` needs `sockets`: a client of one of them "
+		    "starts the actor");
 }
 
 /*

@@ -3,13 +3,13 @@
 #ifndef CONF_USERS_H
 #define CONF_USERS_H
 
-#include "base/err.h"
-#include "base/map.h"
-#include "conf/text/arena.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "conf/text/arena.h"
 
 struct user {
 	uid_t uid;

@@ -2,11 +2,11 @@
 /* scan_address.c - addresses of sockets, taken apart. */
 #include "config.h"
 
-#include "conf/schema/schema_scan.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+
+#include "conf/schema/schema_scan.h"
 
 /*
  * "ADDRESS:PORT" taken apart: a numeric address, in brackets if it is an IPv6 one,

@@ -9,13 +9,13 @@
 #ifndef CONF_SCHEMA_H
 #define CONF_SCHEMA_H
 
-#include "base/err.h"
-#include "conf/text/conf.h"
-#include "conf/text/node.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/err.h"
+#include "conf/text/conf.h"
+#include "conf/text/node.h"
 
 struct reader;
 struct schema_table;
@@ -90,8 +90,8 @@ struct schema_type {
 struct schema_key {
 	const char *name;
 	const struct schema_type *type;
-	const char *fallback;           /* the default as JSON; NULL: none */
-	const char *text;               /* what it means, one sentence */
+	const char *fallback; /* the default as JSON; NULL: none */
+	const char *text;     /* what it means, one sentence */
 	enum conf_effect effect;
 	unsigned int where; /* set of enum schema_where */
 	size_t offset;      /* of the member that takes the value */

@@ -153,9 +153,8 @@ static const struct schema_key capabilities_keys[] = {
     {"bounding", &capability_set, NULL,
      "All capabilities that the process and its children can ever have.", CONF_RESTARTS,
      AT_NESTED, .read = NULL},
-    {"ambient", &capability_set, NULL,
-     "Capabilities of the process, also without root.", CONF_RESTARTS, AT_NESTED,
-     .read = NULL},
+    {"ambient", &capability_set, NULL, "Capabilities of the process, also without root.",
+     CONF_RESTARTS, AT_NESTED, .read = NULL},
 };
 TABLE(capabilities_table, capabilities_keys, NULL);
 const struct schema_type schema_capabilities = {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* schema_scan.h - texts of a configuration file and what they stand for (private to conf/). */
+/* schema_scan.h - texts of a configuration file and what they stand for (private to
+ * conf/). */
 #ifndef CONF_SCAN_H
 #define CONF_SCAN_H
 
-#include "conf/schema/schema.h"
-
 #include <sys/un.h>
+
+#include "conf/schema/schema.h"
 
 scan_fn scan_address;
 scan_fn scan_boolean;

@@ -11,16 +11,16 @@
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
 
-#include "base/attributes.h"
-#include "base/map.h"
-#include "base/strbuf.h"
-#include "core/spec.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "core/spec.h"
 
 struct arena;
 struct err;
@@ -145,7 +145,8 @@ struct conf_socket {
 	mode_t mode; /* of its file */
 	uid_t uid;   /* of its file; (uid_t)-1: supd's own */
 	gid_t gid;
-	char *asked_user; /* unknown at boot: looked up when the file is made; else NULL */
+	char
+	    *asked_user; /* unknown at boot: looked up when the file is made; else NULL */
 	char *asked_group;
 	enum while_down while_down;
 	char *reply;        /* WHILE_DOWN_REPLY, else NULL */
@@ -346,7 +347,7 @@ struct conf {
 	struct map by_path;
 	struct arena *memory;
 	struct conf_found *found; /* of conf_take_identity() */
-	void *unpacked;             /* instead: the block that everything lies in */
+	void *unpacked;           /* instead: the block that everything lies in */
 	size_t unpacked_bytes;
 	bool is_mapped; /* the block is, else it was allocated */
 };
@@ -415,7 +416,7 @@ bool conf_has_replicas(const struct conf *conf, const char *path);
 /* ---- without its files ---- */
 
 int conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
-                      struct err *err);
+                    struct err *err);
 struct conf *conf_unpack_block(const void *block, size_t bytes, struct err *err);
 int conf_pack(const struct conf *conf, struct err *err);
 struct conf *conf_unpack(int fd, struct err *err);

@@ -3,11 +3,11 @@
 #ifndef CONF_FILE_H
 #define CONF_FILE_H
 
-#include "base/err.h"
-#include "conf/text/arena.h"
-
 #include <stddef.h>
 #include <sys/stat.h>
+
+#include "base/err.h"
+#include "conf/text/arena.h"
 
 struct file_text {
 	char *text;

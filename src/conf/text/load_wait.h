@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* load_wait.h - what a load waits for, for the process that waits for the load (private to
- * conf/). */
+/* load_wait.h - what a load waits for, for the process that waits for the load (private
+ * to conf/). */
 #ifndef CONF_WAIT_H
 #define CONF_WAIT_H
 

@@ -10,12 +10,12 @@
 #ifndef CONF_NODE_H
 #define CONF_NODE_H
 
-#include "conf/text/arena.h"
-#include "conf/text/reports.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "conf/text/arena.h"
+#include "conf/text/reports.h"
 
 /* How deep mappings and lists may nest: two levels for each level of the tree. */
 #define NODE_HEIGHT_MAX 256

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* shell_words.c - a command line split by the shell's quoting rules, and nothing else of it. */
+/* shell_words.c - a command line split by the shell's quoting rules, and nothing else of
+ * it. */
 #include "config.h"
 
 #include "conf/text/shell_words.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* shell_words.h - a command line split by the shell's quoting rules, and nothing else of it
- * (private to conf/).
+/* shell_words.h - a command line split by the shell's quoting rules, and nothing else of
+ * it (private to conf/).
  */
 #ifndef CONF_WORDS_H
 #define CONF_WORDS_H
 
+#include <stddef.h>
+
 #include "base/err.h"
 #include "conf/text/arena.h"
-
-#include <stddef.h>
 
 #define WORDS_MAX 4096
 

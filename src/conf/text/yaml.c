@@ -6,8 +6,6 @@
  */
 #include "config.h"
 
-#include "conf/text/yaml_assembly.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +14,7 @@
 #include <yaml.h>
 
 #include "base/assert.h"
+#include "conf/text/yaml_assembly.h"
 
 /* The keys and indexes that lead to what is being read, and `last` if there is one. */
 static void

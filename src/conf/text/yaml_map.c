@@ -2,11 +2,11 @@
 /* yaml_map.c - the keys of a mapping: no key twice, and what `<<` merges. */
 #include "config.h"
 
-#include "conf/text/yaml_assembly.h"
-
 #include <errno.h>
 #include <string.h>
 #include <sys/types.h>
+
+#include "conf/text/yaml_assembly.h"
 
 static bool
 is_merge_key(const struct node *key)

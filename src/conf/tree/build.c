@@ -2,8 +2,6 @@
 /* build.c - from mappings of children to the list of actors, parents before children. */
 #include "config.h"
 
-#include "conf/tree/child.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include "conf/read/read.h"
 #include "conf/read/read_actor.h"
 #include "conf/schema/schema_types.h"
+#include "conf/tree/child.h"
 #include "conf/tree/recipe.h"
 
 /* Index the keys of a mapping.  False: out of memory. */

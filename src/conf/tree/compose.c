@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "conf/text/conf.h"
-#include "conf/tree/load.h"
 #include "conf/read/needs.h"
-#include "conf/tree/recipe.h"
+#include "conf/text/conf.h"
 #include "conf/tree/build.h"
+#include "conf/tree/load.h"
+#include "conf/tree/recipe.h"
 
 /* Where what was said on the command line stands, so to speak. */
 static const char command_line[] = "supctl add";

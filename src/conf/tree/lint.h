@@ -3,9 +3,9 @@
 #ifndef CONF_LINT_H
 #define CONF_LINT_H
 
-#include "conf/text/conf.h"
-
 #include <sys/stat.h>
+
+#include "conf/text/conf.h"
 
 /* A whole configuration, and where warnings about it go. */
 struct lint {

@@ -2,12 +2,11 @@
 /* lint_ends.c - permanent actors with a program that is known to end by itself. */
 #include "config.h"
 
-#include "conf/tree/lint.h"
-
 #include <string.h>
 
 #include "base/assert.h"
 #include "conf/read/keys.h"
+#include "conf/tree/lint.h"
 
 /* The last part of a path. */
 static const char *

@@ -2,8 +2,6 @@
 /* lint_files.c - files and programs that a start needs: are they there, and safe? */
 #include "config.h"
 
-#include "conf/tree/lint.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +16,7 @@
 #include "conf/read/expand.h"
 #include "conf/read/keys.h"
 #include "conf/text/safe.h"
+#include "conf/tree/lint.h"
 
 #define MESSAGE_MAX 1024
 

@@ -2,6 +2,8 @@
 /* load.c - read a file and all that it includes; give back a whole configuration. */
 #include "config.h"
 
+#include "conf/tree/load.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -23,7 +25,6 @@
 #include "conf/text/load_wait.h"
 #include "conf/tree/build.h"
 #include "conf/tree/lint.h"
-#include "conf/tree/load.h"
 #include "conf/tree/recipe.h"
 
 /* A load; freed when it ends. */

@@ -4,10 +4,10 @@
 
 #include "ctl/text/actor.h"
 
-#include "base/assert.h"
-
 #include <stddef.h>
 #include <string.h>
+
+#include "base/assert.h"
 
 /* In the order in which supd sends them: so each is found at once. */
 #define ACTOR(type, member)                                        \

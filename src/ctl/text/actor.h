@@ -6,11 +6,11 @@
 #ifndef CTL_ACTOR_H
 #define CTL_ACTOR_H
 
-#include "ctl/wire/ctl.h"
-#include "ctl/wire/scan.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "ctl/wire/ctl.h"
+#include "ctl/wire/scan.h"
 
 struct cause_view {
 	struct span kind;

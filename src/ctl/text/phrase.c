@@ -4,11 +4,11 @@
 
 #include "ctl/text/phrase.h"
 
-#include "base/assert.h"
-#include "ctl/wire/print.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "ctl/wire/print.h"
 
 struct phrase {
 	struct strbuf *sb;

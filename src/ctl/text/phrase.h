@@ -3,11 +3,11 @@
 #ifndef CTL_PHRASE_H
 #define CTL_PHRASE_H
 
-#include "base/strbuf.h"
-
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/strbuf.h"
 
 void phrase_print(struct strbuf *sb, const json_t *event, bool utf8);
 void phrase_print_plan(struct strbuf *sb, const json_t *plan);

@@ -7,11 +7,11 @@
 #ifndef CTL_ROSTER_H
 #define CTL_ROSTER_H
 
-#include "ctl/text/actor.h"
-#include "ctl/text/table.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "ctl/text/actor.h"
+#include "ctl/text/table.h"
 
 #define ROSTER_DEPTH_MAX 64
 

@@ -4,8 +4,6 @@
 
 #include "ctl/text/screen.h"
 
-#include "ctl/wire/client.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -13,6 +11,8 @@
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#include "ctl/wire/client.h"
 
 /* Control sequences of every terminal since the VT100, and of xterm (ECMA-48). */
 #define ESC          "\033["

@@ -6,11 +6,11 @@
 #ifndef CTL_SCREEN_H
 #define CTL_SCREEN_H
 
-#include "ctl/wire/print.h"
-
 #include <signal.h>
 #include <stdint.h>
 #include <termios.h>
+
+#include "ctl/wire/print.h"
 
 /* What screen_wait() tells besides keys. */
 #define SCREEN_TIME    0

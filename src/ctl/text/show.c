@@ -4,9 +4,9 @@
 
 #include "ctl/text/show.h"
 
-#include "ctl/text/roster.h"
-
 #include <string.h>
+
+#include "ctl/text/roster.h"
 
 #define LABEL_WIDTH       10
 #define SHOWN_OUTPUTS_MAX 20

@@ -3,9 +3,9 @@
 #ifndef CTL_SHOW_H
 #define CTL_SHOW_H
 
-#include "ctl/wire/ctl.h"
-
 #include <stdbool.h>
+
+#include "ctl/wire/ctl.h"
 
 int show(struct ctl *ctl, const char *name, bool *down);
 

@@ -2,12 +2,11 @@
 /* show_output.c - the last lines that an actor wrote, in its block. */
 #include "config.h"
 
-#include "ctl/text/show.h"
-
-#include "base/assert.h"
-
 #include <errno.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "ctl/text/show.h"
 
 #define LINES 10
 

@@ -4,11 +4,11 @@
 
 #include "ctl/text/table.h"
 
-#include "base/assert.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/assert.h"
 
 /* An empty table of so many columns. */
 void

@@ -6,11 +6,11 @@
 #ifndef CTL_TABLE_H
 #define CTL_TABLE_H
 
-#include "base/strbuf.h"
-#include "ctl/wire/print.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/strbuf.h"
+#include "ctl/wire/print.h"
 
 #define TABLE_COLUMNS_MAX 8
 #define TABLE_CELLS_MAX   (8 * 1024 * 1024)

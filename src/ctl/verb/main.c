@@ -2,10 +2,6 @@
 /* main.c - supctl: talk to a running supd. */
 #include "config.h"
 
-#include "base/assert.h"
-#include "base/units.h"
-#include "ctl/verb/verb.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -13,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "ctl/verb/verb.h"
 
 enum {
 	LONG_NO_COLOR = 256,

@@ -4,10 +4,10 @@
 
 #include "ctl/verb/top_rows.h"
 
+#include <stdlib.h>
+
 #include "ctl/text/actor.h"
 #include "ctl/verb/verb.h"
-
-#include <stdlib.h>
 
 /* How long supd may take to answer, without --timeout. */
 #define ANSWER_MS 10000

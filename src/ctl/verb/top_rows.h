@@ -3,11 +3,11 @@
 #ifndef CTL_TOP_ROWS_H
 #define CTL_TOP_ROWS_H
 
-#include "base/strbuf.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/strbuf.h"
 
 struct ctl;
 

@@ -4,11 +4,11 @@
 
 #include "ctl/verb/verb.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/names.h"
 #include "base/suggest.h"
-
-#include <string.h>
 
 #define ANY VERB_NAMES_ANY
 
@@ -25,8 +25,8 @@ static const struct verb verbs[] = {
      OPTION_NO_WAIT | OPTION_HOLD, 1, ANY, verb_stop},
     {"restart", "", "[--no-wait] NAME...", "stop and start again", FAMILY_ACT,
      OPTION_NO_WAIT, 1, ANY, verb_restart},
-    {"suspend", "", "NAME...", "freeze an actor and all below it", FAMILY_ACT, 0,
-     1, ANY, verb_suspend},
+    {"suspend", "", "NAME...", "freeze an actor and all below it", FAMILY_ACT, 0, 1, ANY,
+     verb_suspend},
     {"resume", "", "NAME...", "take one suspension back; the last lets the actor go on",
      FAMILY_ACT, 0, 1, ANY, verb_resume},
     {"signal", "", "NAME SIGNAL", "send a signal to the process of an actor", FAMILY_ACT,
@@ -50,8 +50,9 @@ static const struct verb verbs[] = {
      FAMILY_ACT, 0, 1, ANY, verb_watch},
     {"wait", "", "--for ready|stopped|failed|done NAME...",
      "wait until actors are in that state", FAMILY_ACT, OPTION_FOR, 1, ANY, verb_wait},
-    {"events", "", "[-f] [--since SEQ] [PATTERN]", "the events so far; -f: and new events",
-     FAMILY_ACT, OPTION_FOLLOW | OPTION_SINCE, 0, 1, verb_events},
+    {"events", "", "[-f] [--since SEQ] [PATTERN]",
+     "the events so far; -f: and new events", FAMILY_ACT, OPTION_FOLLOW | OPTION_SINCE, 0,
+     1, verb_events},
     {"logs", "tail", "[-f] [-n N|all] [--since TIME] NAME...",
      "the output of actors; -f: and new lines", FAMILY_ACT,
      OPTION_FOLLOW | OPTION_LINES | OPTION_SINCE, 1, ANY, verb_logs},
@@ -66,8 +67,8 @@ static const struct verb verbs[] = {
      1, verb_check},
     {"diff", "reread", "", "what apply would do", FAMILY_ACT, 0, 0, 0, verb_diff},
     {"apply", "update reload", "[--rollback D [--commit-when-ready]]",
-     "put the configuration file into force; with --rollback on trial",
-     FAMILY_ACT, OPTION_ROLLBACK | OPTION_COMMIT, 0, 0, verb_apply},
+     "put the configuration file into force; with --rollback on trial", FAMILY_ACT,
+     OPTION_ROLLBACK | OPTION_COMMIT, 0, 0, verb_apply},
     {"is-active", "", "NAME...", "exit status 0 if running", FAMILY_LOOK, 0, 1, ANY,
      verb_is_active},
     {"is-failed", "", "NAME...", "exit status 0 if failed", FAMILY_LOOK, 0, 1, ANY,
@@ -116,7 +117,8 @@ static const struct verb_option options[] = {
     {OPTION_ROLLBACK, "--rollback", NULL, "DURATION", "how long it is on trial"},
     {OPTION_COMMIT, "--commit-when-ready", NULL, NULL,
      "the trial ends when all is ready"},
-    {OPTION_SORT, "--sort", NULL, "cpu|memory|restarts|uptime|path", "the order of the lines"},
+    {OPTION_SORT, "--sort", NULL, "cpu|memory|restarts|uptime|path",
+     "the order of the lines"},
     {OPTION_SIGNAL, "--signal", NULL, "SIGNAL", "which signal"},
     {OPTION_WITH, "--with", NULL, "KEY=VALUE", "a parameter of the template"},
 };

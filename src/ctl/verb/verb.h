@@ -3,10 +3,10 @@
 #ifndef CTL_VERB_H
 #define CTL_VERB_H
 
-#include "ctl/wire/ctl.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "ctl/wire/ctl.h"
 
 #define VERB_NAMES_ANY UINT32_MAX
 

@@ -4,16 +4,16 @@
  */
 #include "config.h"
 
-#include "base/assert.h"
-#include "base/units.h"
-#include "ctl/text/roster.h"
-#include "ctl/verb/verb.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "ctl/text/roster.h"
+#include "ctl/verb/verb.h"
 
 /* A method that acts on actors and answers with how they are then. */
 struct deed {
@@ -218,7 +218,8 @@ kill_one(struct ctl *ctl, const char *name)
 	                   json_pack("{s:s, s:s}", "name", name, "signal", signal));
 }
 
-/* Send a signal, TERM by default, as kill(1) does: the actor goes on as its policy says. */
+/* Send a signal, TERM by default, as kill(1) does: the actor goes on as its policy says.
+ */
 int
 verb_kill(struct ctl *ctl, char **names, uint32_t n)
 {

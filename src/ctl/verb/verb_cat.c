@@ -3,15 +3,15 @@
  */
 #include "config.h"
 
-#include "base/assert.h"
-#include "ctl/text/actor.h"
-#include "ctl/text/phrase.h"
-#include "ctl/verb/verb.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/assert.h"
+#include "ctl/text/actor.h"
+#include "ctl/text/phrase.h"
+#include "ctl/verb/verb.h"
 
 /* Where one value comes from: "  # supd.yaml:12", or nothing. */
 static void

@@ -6,9 +6,9 @@
  */
 #include "config.h"
 
-#include "ctl/verb/verb.h"
-
 #include <string.h>
+
+#include "ctl/verb/verb.h"
 
 /* What a verb's arguments are, by the words of its usage. */
 static bool

@@ -2,14 +2,6 @@
 /* verb_config.c - the verbs about the configuration file: check, diff, apply. */
 #include "config.h"
 
-#include "base/assert.h"
-#include "base/units.h"
-#include "ctl/text/phrase.h"
-#include "ctl/text/table.h"
-#include "ctl/verb/verb.h"
-
-#include "paths.h"
-
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -17,6 +9,13 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "ctl/text/phrase.h"
+#include "ctl/text/table.h"
+#include "ctl/verb/verb.h"
+#include "paths.h"
 
 #define PROGRAM_BYTES_MAX  4096
 #define EXIT_CONFIG_ERRORS 78
@@ -92,7 +91,8 @@ verb_check(struct ctl *ctl, char **names, uint32_t n)
 	find_supd(program);
 	status = posix_spawnp(&pid, program, NULL, NULL, argv, environ);
 	if (status != 0) {
-		complain(ctl, NULL, "%s: %s (supd checks the file; $SUPD may name the program)",
+		complain(ctl, NULL,
+		         "%s: %s (supd checks the file; $SUPD may name the program)",
 		         program, strerror(status));
 		return CTL_FAILED;
 	}
@@ -216,7 +216,8 @@ verb_apply(struct ctl *ctl, char **names, uint32_t n)
 	status = plan(ctl, &call);
 	if (on_trial && (status == CTL_FAILED || status == CTL_TIMED_OUT) &&
 	    !ctl->unreachable)
-		complain(ctl, NULL,
-		         "not kept: 'supctl diff' compares the file with what is in force");
+		complain(
+		    ctl, NULL,
+		    "not kept: 'supctl diff' compares the file with what is in force");
 	return status;
 }

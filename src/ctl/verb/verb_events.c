@@ -2,13 +2,13 @@
 /* verb_events.c - events: the event stream, from the ring and then as it comes. */
 #include "config.h"
 
-#include "base/assert.h"
-#include "ctl/text/phrase.h"
-#include "ctl/verb/verb.h"
-
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "ctl/text/phrase.h"
+#include "ctl/verb/verb.h"
 
 #define PATH_WIDTH_MIN 16
 #define PATH_WIDTH_MAX 48

@@ -2,10 +2,10 @@
 /* verb_grow.c - actors that come and go at run time: add, delete, scale. */
 #include "config.h"
 
+#include <string.h>
+
 #include "ctl/text/roster.h"
 #include "ctl/verb/verb.h"
-
-#include <string.h>
 
 static void
 take_json(void *user, const struct actor_view *actor)

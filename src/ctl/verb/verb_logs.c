@@ -7,15 +7,15 @@
  */
 #include "config.h"
 
-#include "base/assert.h"
-#include "base/map.h"
-#include "base/moment.h"
-#include "ctl/verb/verb.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "base/assert.h"
+#include "base/map.h"
+#include "base/moment.h"
+#include "ctl/verb/verb.h"
 
 #define ACTORS_MAX   4096
 #define TEXT_MAX     (8 * 1024 * 1024)
@@ -53,8 +53,7 @@ struct log_line {
 	struct span bytes; /* in base64, where the text is not what was written */
 };
 
-/* ---- where we are --------------------------------------------------------------------
- */
+/* ---- where we are ------------------------------------------------------------------ */
 
 /* The place of an actor, a new one if need be; NULL: there is no room. */
 static struct log_place *
@@ -151,8 +150,7 @@ make_parameters(const struct log_stream *stream)
 	return parameters;
 }
 
-/* ---- what is printed -----------------------------------------------------------------
- */
+/* ---- what is printed --------------------------------------------------------------- */
 
 static const char *
 short_name(const char *path)
@@ -253,8 +251,7 @@ print_line(struct log_stream *stream, const struct log_line *line)
 	strbuf_addc(&stream->ctl->out.buf, '\n');
 }
 
-/* ---- replies -------------------------------------------------------------------------
- */
+/* ---- replies ----------------------------------------------------------------------- */
 
 /* Several names mean several actors; else supd tells of all before the first line. */
 static bool
@@ -369,8 +366,7 @@ subscribe(struct log_stream *stream, bool *again)
 	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : status;
 }
 
-/* ---- the verb ------------------------------------------------------------------------
- */
+/* ---- the verb ---------------------------------------------------------------------- */
 
 /* --since as supd wants it, a time of RFC 3339. */
 static bool

@@ -4,11 +4,11 @@
  */
 #include "config.h"
 
-#include "ctl/text/actor.h"
-#include "ctl/verb/verb.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "ctl/text/actor.h"
+#include "ctl/verb/verb.h"
 
 /* What is asked about each actor, and how many said yes and no. */
 struct state_question {

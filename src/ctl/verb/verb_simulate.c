@@ -2,12 +2,12 @@
 /* verb_simulate.c - what the policy will do if an actor keeps failing. */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/units.h"
 #include "ctl/text/phrase.h"
 #include "ctl/text/table.h"
 #include "ctl/verb/verb.h"
-
-#include <string.h>
 
 static enum colour
 step_colour(const char *event)

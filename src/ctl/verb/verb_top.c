@@ -2,6 +2,10 @@
 /* verb_top.c - top: what actors take of the machine, as it changes. */
 #include "config.h"
 
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/assert.h"
 #include "base/names.h"
 #include "ctl/text/actor.h"
@@ -9,10 +13,6 @@
 #include "ctl/text/table.h"
 #include "ctl/verb/top_rows.h"
 #include "ctl/verb/verb.h"
-
-#include <poll.h>
-#include <string.h>
-#include <unistd.h>
 
 #define REFRESH_MS 1000
 /* On the page: the width of everything behind the path, and the lines around the rows. */

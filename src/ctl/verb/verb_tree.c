@@ -2,11 +2,11 @@
 /* verb_tree.c - tree: the supervision tree, drawn, or for Graphviz. */
 #include "config.h"
 
-#include "ctl/text/roster.h"
-#include "ctl/verb/verb.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "ctl/text/roster.h"
+#include "ctl/verb/verb.h"
 
 #define TREE_NODES_MAX (1024 * 1024)
 

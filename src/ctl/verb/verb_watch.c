@@ -2,15 +2,15 @@
 /* verb_watch.c - watch and wait: until actors have ended for good, or come so far. */
 #include "config.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/names.h"
 #include "ctl/text/actor.h"
 #include "ctl/text/phrase.h"
 #include "ctl/verb/verb.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define TARGETS_MAX (1024 * 1024)
 

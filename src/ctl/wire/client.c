@@ -4,8 +4,6 @@
 
 #include "ctl/wire/client.h"
 
-#include "base/assert.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -14,6 +12,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/assert.h"
 
 #define INTERFACE_PREFIX "io.supd.Control."
 

@@ -7,14 +7,14 @@
 #ifndef CTL_CLIENT_H
 #define CTL_CLIENT_H
 
-#include "base/err.h"
-#include "ctl/wire/scan.h"
-#include "varlink/varlink.h"
-
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "base/err.h"
+#include "ctl/wire/scan.h"
+#include "varlink/varlink.h"
 
 #define CLIENT_FOREVER      UINT64_MAX
 #define CLIENT_GONE_MS      100  /* how soon a process ends after its connection */

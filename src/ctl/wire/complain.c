@@ -2,15 +2,14 @@
 /* complain.c - from supd's errors to sentences and exit statuses. */
 #include "config.h"
 
-#include "ctl/wire/ctl.h"
-
-#include "base/assert.h"
-#include "ctl/wire/print.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "ctl/wire/ctl.h"
+#include "ctl/wire/print.h"
 
 #define LINE_BYTES_MAX (64 * 1024)
 

@@ -4,14 +4,14 @@
 
 #include "ctl/wire/ctl.h"
 
-#include "paths.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+#include "paths.h"
 
 #define SOCKET_NAME "control.sock"
 

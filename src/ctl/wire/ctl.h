@@ -7,12 +7,12 @@
 #ifndef CTL_CTL_H
 #define CTL_CTL_H
 
-#include "ctl/wire/client.h"
-#include "ctl/wire/print.h"
-
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "ctl/wire/client.h"
+#include "ctl/wire/print.h"
 
 enum exit_status {
 	CTL_OK = 0,

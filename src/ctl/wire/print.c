@@ -4,15 +4,15 @@
 
 #include "ctl/wire/print.h"
 
-#include "base/assert.h"
-#include "base/moment.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/moment.h"
 
 /* Does the locale's name say UTF-8?  Read by hand: setlocale() would load files. */
 static bool

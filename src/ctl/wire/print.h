@@ -8,12 +8,12 @@
 #ifndef CTL_PRINT_H
 #define CTL_PRINT_H
 
-#include "base/strbuf.h"
-#include "ctl/wire/scan.h"
-
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/strbuf.h"
+#include "ctl/wire/scan.h"
 
 #define OUT_BYTES_MAX   (256 * 1024 * 1024)
 #define OUT_FLUSH_BYTES (64 * 1024)

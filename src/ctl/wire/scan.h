@@ -9,11 +9,11 @@
 #ifndef CTL_SCAN_H
 #define CTL_SCAN_H
 
-#include "ctl/wire/span.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "ctl/wire/span.h"
 
 #define SCAN_DEPTH_MAX 64
 

@@ -5,10 +5,10 @@
 #ifndef CTL_SPAN_H
 #define CTL_SPAN_H
 
-#include "base/strbuf.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/strbuf.h"
 
 /* `at` is NULL where there was null or nothing. */
 struct span {

@@ -5,6 +5,11 @@
 
 #include "daemon/control/control.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/assert.h"
 #include "daemon/control/control_private.h"
 #include "daemon/state/log.h"
@@ -13,11 +18,6 @@
 #include "ledger/link.h"
 #include "os/fd.h"
 #include "os/rights.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 /* A descriptor that can be given up, to let one more client in when all are in use. */
 static void

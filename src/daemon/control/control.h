@@ -7,11 +7,11 @@
 #ifndef DAEMON_CONTROL_H
 #define DAEMON_CONTROL_H
 
+#include <jansson.h>
+
 #include "base/err.h"
 #include "core/core.h"
 #include "os/sockwork.h"
-
-#include <jansson.h>
 
 /* Actors that calls wait for, all together: also what the core must have room for. */
 #define CONTROL_WAITERS_MAX 4096

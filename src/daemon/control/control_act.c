@@ -2,18 +2,18 @@
 /* control_act.c - methods that change something: they become events for the core. */
 #include "config.h"
 
-#include "base/names.h"
-#include "base/units.h"
-#include "daemon/control/control_private.h"
-#include "daemon/state/log.h"
-#include "daemon/processes/procs.h"
-#include "daemon/state/shell.h"
-#include "daemon/report/view.h"
-#include "daemon/report/shut_down.h"
-
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+
+#include "base/names.h"
+#include "base/units.h"
+#include "daemon/control/control_private.h"
+#include "daemon/processes/procs.h"
+#include "daemon/report/shut_down.h"
+#include "daemon/report/view.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
 
 /* ---- names ------------------------------------------------------------------------ */
 
@@ -41,10 +41,11 @@ call_resolve_name(struct conn *conn, const char *name, struct ref_list *list)
 		reply_limit(conn, name, 0);
 	else if (r < 0 && conn->call.method->access == ACCESS_CONTROL &&
 	         conf_has_template(conn->control->shell->conf, name))
-		reply_error(conn, CONTROL_INTERFACE ".InvalidState",
-		            json_pack("{s:s,s:s,s:s}", "name", name, "state", "template",
-		                      "message",
-		                      "this is a template: name an actor that uses the template"));
+		reply_error(
+		    conn, CONTROL_INTERFACE ".InvalidState",
+		    json_pack(
+		        "{s:s,s:s,s:s}", "name", name, "state", "template", "message",
+		        "this is a template: name an actor that uses the template"));
 	else if (r < 0)
 		reply_no_such_actor(conn, name, &candidates);
 	return r > 0;

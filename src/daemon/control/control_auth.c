@@ -2,10 +2,10 @@
 /* control_auth.c - permissions: by the peer's credentials, as of its connect. */
 #include "config.h"
 
+#include <unistd.h>
+
 #include "daemon/control/control_private.h"
 #include "daemon/state/shell.h"
-
-#include <unistd.h>
 
 /*
  * May this client do what needs `access`?  Asked for each call, with the present

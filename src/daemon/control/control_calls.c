@@ -2,9 +2,9 @@
 /* control_calls.c - the table of methods; from a message to its handler. */
 #include "config.h"
 
-#include "daemon/control/control_private.h"
-
 #include <string.h>
+
+#include "daemon/control/control_private.h"
 
 /* clang-format off */
 static const struct param no_params[] = {{.name = NULL}};

@@ -2,19 +2,19 @@
 /* control_conn.c - one connection: bytes in and out, one call at a time. */
 #include "config.h"
 
-#include "base/assert.h"
-#include "daemon/control/control_private.h"
-#include "daemon/reload/trial.h"
-#include "daemon/state/shell.h"
-#include "os/fd.h"
-#include "os/rights.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+
+#include "base/assert.h"
+#include "daemon/control/control_private.h"
+#include "daemon/reload/trial.h"
+#include "daemon/state/shell.h"
+#include "os/fd.h"
+#include "os/rights.h"
 
 /* So much is done for one connection before the others have their turn: a call is begun
  * and goes on once, or two calls are answered. */

@@ -2,6 +2,10 @@
 /* control_grow.c - methods that make the tree larger and smaller: Add, Delete. */
 #include "config.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "daemon/control/control_private.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
@@ -9,10 +13,6 @@
 #include "daemon/state/glob.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- who is meant ----------------------------------------------------------------- */
 

@@ -6,19 +6,19 @@
  */
 #include "config.h"
 
-#include "base/assert.h"
-#include "daemon/control/control_private.h"
-#include "daemon/state/shell.h"
-#include "logd/read/reader.h"
-#include "os/fd.h"
-#include "os/reap.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "daemon/control/control_private.h"
+#include "daemon/state/shell.h"
+#include "logd/read/reader.h"
+#include "os/fd.h"
+#include "os/reap.h"
 
 /* So much is read at a time: one client never keeps the loop for long. */
 #define READ_BYTES (64 * 1024)
@@ -41,8 +41,7 @@ struct logs {
 	size_t used; /* of in */
 };
 
-/* ---- the process ----------------------------------------------------------------------
- */
+/* ---- the process ------------------------------------------------------------------- */
 
 static void
 logs_free(struct logs *logs)
@@ -210,8 +209,7 @@ start(struct conn *conn, int request_fd)
 	return logs;
 }
 
-/* ---- the call ------------------------------------------------------------------------
- */
+/* ---- the call ---------------------------------------------------------------------- */
 
 /* The length of the next whole answer, its newline included, behind `from`; or 0. */
 static size_t

@@ -2,6 +2,13 @@
 /* control_logs_request.c - from a call of Logs to what its reader is asked. */
 #include "config.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "base/moment.h"
 #include "daemon/control/control_private.h"
 #include "daemon/state/glob.h"
@@ -10,17 +17,9 @@
 #include "os/clock.h"
 #include "os/fd.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #define PLACE_MAX 64
 
-/* ---- what is to be read ---------------------------------------------------------------
- */
+/* ---- what is to be read ------------------------------------------------------------ */
 
 /* What the caller asks for, with the places that it had come to. */
 struct wanted {

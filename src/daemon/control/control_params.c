@@ -2,11 +2,11 @@
 /* control_params.c - are the parameters what the interface says?  Then get them. */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "daemon/control/control_private.h"
 #include "daemon/state/glob.h"
-
-#include <string.h>
 
 static bool
 is_array_of(const json_t *value, json_type type)

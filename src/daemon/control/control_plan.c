@@ -2,17 +2,17 @@
 /* control_plan.c - methods about the configuration: Describe, Diff, Apply. */
 #include "config.h"
 
-#include "daemon/state/cause.h"
-#include "daemon/control/control_private.h"
-#include "daemon/report/config_errors.h"
-#include "daemon/reload/reload.h"
-#include "daemon/state/shell.h"
-#include "daemon/reload/trial.h"
-#include "os/clock.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "daemon/control/control_private.h"
+#include "daemon/reload/reload.h"
+#include "daemon/reload/trial.h"
+#include "daemon/report/config_errors.h"
+#include "daemon/state/cause.h"
+#include "daemon/state/shell.h"
+#include "os/clock.h"
 
 /* All that is wrong with the file; where the file is not the reason, one sentence. */
 static void
@@ -20,8 +20,8 @@ reply_config_invalid(struct conn *conn, const struct reload *reload,
                      const struct err *err)
 {
 	reply_error(conn, CONTROL_INTERFACE ".ConfigInvalid",
-	            config_errors_json(&reload->reports,
-	                                  conn->control->shell->conf_file, err->text));
+	            config_errors_json(&reload->reports, conn->control->shell->conf_file,
+	                               err->text));
 }
 
 static const char *

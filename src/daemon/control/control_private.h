@@ -28,6 +28,11 @@
 #ifndef DAEMON_CONTROL_PRIVATE_H
 #define DAEMON_CONTROL_PRIVATE_H
 
+#include <ev.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
 #include "base/pace.h"
 #include "conf/text/conf.h"
 #include "core/core.h"
@@ -36,11 +41,6 @@
 #include "daemon/state/resolve.h"
 #include "os/sock.h"
 #include "varlink/varlink.h"
-
-#include <ev.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/queue.h>
 
 #define CONTROL_CONNS_MAX     512
 #define CONTROL_CONNS_UID_MAX 128

@@ -2,16 +2,16 @@
 /* control_read.c - methods that only look: Status, Explain, Ping, and introspection. */
 #include "config.h"
 
-#include "daemon/control/control_private.h"
-#include "daemon/report/explain.h"
-#include "daemon/state/shell.h"
-#include "daemon/report/view.h"
-#include "os/clock.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "daemon/control/control_private.h"
+#include "daemon/report/explain.h"
+#include "daemon/report/view.h"
+#include "daemon/state/shell.h"
+#include "os/clock.h"
 
 /* The actors of some names, or all; in one reply, or with `more` one in each. */
 void

@@ -6,17 +6,17 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "base/assert.h"
 #include "daemon/control/control_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "os/closer.h"
 #include "os/rights.h"
-
-#include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /* Children that close for one user are counted apart from those of actors. */
 static uint64_t

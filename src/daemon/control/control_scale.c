@@ -2,14 +2,14 @@
 /* control_scale.c - Scale: so many instances of an actor with `replicas`. */
 #include "config.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "daemon/control/control_private.h"
 #include "daemon/reload/additions.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/shell.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SCALE_MAX CONTROL_WAITERS_MAX
 

@@ -8,12 +8,12 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "daemon/control/control_private.h"
 #include "daemon/state/shell.h"
 
-#include <stdlib.h>
-
-/* ---- memory ------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 /* Do the replies that observers do not read leave room for one more? */
 static bool
@@ -77,7 +77,7 @@ share_freed(struct control *control)
 	}
 }
 
-/* ---- waiting and streams ------------------------------------------------------------ */
+/* ---- waiting and streams ----------------------------------------------------------- */
 
 /* May this call wait for n more actors? */
 bool
@@ -93,8 +93,7 @@ share_has_waiters(const struct conn *conn, size_t n)
 	if (!conn->observes)
 		return true;
 	TAILQ_FOREACH (other, &control->conns, link) {
-		if (!other->busy || other->call.n_open == 0 ||
-		    !other->observes)
+		if (!other->busy || other->call.n_open == 0 || !other->observes)
 			continue;
 		all += other->call.n_open;
 		if (other->peer.uid == conn->peer.uid)
@@ -114,8 +113,8 @@ share_has_stream(const struct conn *conn, enum call_state kind, size_t max)
 	if (!conn->observes)
 		return true;
 	TAILQ_FOREACH (other, &conn->control->conns, link) {
-		if (other->busy && other->call.state == kind &&
-		    other->observes && other->peer.uid == conn->peer.uid)
+		if (other->busy && other->call.state == kind && other->observes &&
+		    other->peer.uid == conn->peer.uid)
 			n++;
 	}
 	return n < max;

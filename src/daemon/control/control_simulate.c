@@ -2,11 +2,11 @@
 /* control_simulate.c - Simulate: what the policy will do. */
 #include "config.h"
 
-#include "daemon/control/control_private.h"
-#include "daemon/state/shell.h"
-#include "daemon/forecast/simulate.h"
-
 #include <errno.h>
+
+#include "daemon/control/control_private.h"
+#include "daemon/forecast/simulate.h"
+#include "daemon/state/shell.h"
 
 static const char *
 path_of(const void *user, struct ref ref)

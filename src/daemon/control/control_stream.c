@@ -6,16 +6,16 @@
  */
 #include "config.h"
 
-#include "base/assert.h"
-#include "daemon/state/cause.h"
-#include "daemon/control/control_private.h"
-#include "daemon/state/glob.h"
-#include "daemon/state/shell.h"
-#include "daemon/report/view.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "daemon/control/control_private.h"
+#include "daemon/report/view.h"
+#include "daemon/state/cause.h"
+#include "daemon/state/glob.h"
+#include "daemon/state/shell.h"
 
 /* ---- Status with `more` ----------------------------------------------------------- */
 

@@ -10,14 +10,14 @@
  */
 #include "config.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/assert.h"
 #include "daemon/control/control_private.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
-
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 _Static_assert(sizeof(struct remembered) * CONTROL_TOKENS_MAX <= LEDGER_TOKENS_BYTES,
                "the ledger has room for all tokens");
@@ -188,8 +188,7 @@ find_call(struct conn *conn, bool *ret_replied)
 	return memory;
 }
 
-/* ---- what became of it --------------------------------------------------------------
- */
+/* ---- what became of it ------------------------------------------------------------- */
 
 /* The memory that a token of the core belongs to, and which of its targets; or NULL. */
 static struct remembered *
@@ -346,8 +345,7 @@ token_answer(struct conn *conn, const char *message, size_t len)
 	wake(conn->control, memory);
 }
 
-/* ---- signals: no event of the core, but done here and now ---------------------------
- */
+/* ---- signals: no event of the core, but done here and now -------------------------- */
 
 /*
  * The call, made before or now, as far as it got: `n_tried` targets were about to be

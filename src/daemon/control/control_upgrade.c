@@ -6,18 +6,18 @@
  */
 #include "config.h"
 
-#include "daemon/control/control_private.h"
-#include "daemon/state/shell.h"
-#include "daemon/recovery/upgrade.h"
-#include "ledger/link.h"
-#include "os/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "daemon/control/control_private.h"
+#include "daemon/recovery/upgrade.h"
+#include "daemon/state/shell.h"
+#include "ledger/link.h"
+#include "os/fd.h"
 
 /* Not among the numbers that a Shutdown takes. */
 #define CALLER_CONNECTION VAULT_KEY(VAULT_CALLER, UINT64_C(1) << 32)

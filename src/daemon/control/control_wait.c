@@ -4,15 +4,15 @@
  */
 #include "config.h"
 
-#include "base/assert.h"
-#include "daemon/state/cause.h"
-#include "daemon/control/control_private.h"
-#include "daemon/state/shell.h"
-#include "daemon/processes/unkillable.h"
-#include "daemon/report/view.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "daemon/control/control_private.h"
+#include "daemon/processes/unkillable.h"
+#include "daemon/report/view.h"
+#include "daemon/state/cause.h"
+#include "daemon/state/shell.h"
 
 /* ---- tokens ----------------------------------------------------------------------- */
 
@@ -319,12 +319,14 @@ reply_not_now(struct conn *conn, struct ref ref)
 	if (wants_up && view.held) {
 		strbuf_adds(&why, "it is held down; 'start' releases the hold");
 	} else if (wants_up && core_valid(shell->core, view.parent)) {
-		strbuf_addf(&why, "its supervisor %s does not run; start the supervisor first",
+		strbuf_addf(&why,
+		            "its supervisor %s does not run; start the supervisor first",
 		            shell_path(shell, view.parent));
 	} else {
-		strbuf_adds(&why, view.state == STATE_STOPPING
-		                      ? "it is being stopped already"
-		                      : "the actor has no process; start the actor first");
+		strbuf_adds(&why,
+		            view.state == STATE_STOPPING
+		                ? "it is being stopped already"
+		                : "the actor has no process; start the actor first");
 	}
 	reply_invalid_state(conn, ref, strbuf_str(&why));
 	strbuf_done(&why);

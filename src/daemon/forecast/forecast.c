@@ -3,11 +3,11 @@
  */
 #include "config.h"
 
-#include "daemon/forecast/forecast_world.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+
+#include "daemon/forecast/forecast_world.h"
 
 /* After this many turns there is no end in sight: something repeats that the question was
  * not about. */

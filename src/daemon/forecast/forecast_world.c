@@ -6,10 +6,10 @@
 
 #include "daemon/forecast/forecast_world.h"
 
-#include "base/units.h"
-
 #include <signal.h>
 #include <stdlib.h>
+
+#include "base/units.h"
 
 static bool
 is_target(const struct forecast *forecast, struct ref ref)

@@ -7,10 +7,10 @@
 #ifndef DAEMON_FORECAST_WORLD_H
 #define DAEMON_FORECAST_WORLD_H
 
-#include "daemon/forecast/forecast.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#include "daemon/forecast/forecast.h"
 
 struct forecast {
 	struct core *core;

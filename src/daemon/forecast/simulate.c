@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "base/names.h"
 #include "base/units.h"
-#include "daemon/state/cause.h"
 #include "daemon/forecast/forecast.h"
+#include "daemon/state/cause.h"
 
 #define TEXT_BYTES_MAX 2048
 
@@ -280,7 +280,8 @@ describe_report(struct writer *writer, const struct core *core,
 		on_gave_up(writer, action, step);
 		return true;
 	case REPORT_ESCALATED:
-		strbuf_addf(&step->text, "cannot handle the failure, and passes it on to %s",
+		strbuf_addf(&step->text,
+		            "cannot handle the failure, and passes it on to %s",
 		            path_of(writer, action->to));
 		return true;
 	case REPORT_STARTED:

@@ -3,8 +3,6 @@
  */
 #include "config.h"
 
-#include "daemon/forecast/simulate.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/forecast/forecast.h"
+#include "daemon/forecast/simulate.h"
 #include "daemon/reload/reload.h"
 
 /* The tree of a file, of which nothing runs. */

@@ -9,19 +9,19 @@
 
 #include "base/assert.h"
 #include "daemon/control/control.h"
-#include "daemon/sockets/helpers.h"
-#include "daemon/state/keeper.h"
-#include "daemon/sockets/letters.h"
-#include "daemon/state/log.h"
-#include "daemon/state/memory.h"
 #include "daemon/loop/perform.h"
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs.h"
-#include "daemon/state/post.h"
-#include "daemon/state/shell.h"
-#include "daemon/report/systemd.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/reload/trial.h"
+#include "daemon/report/systemd.h"
+#include "daemon/sockets/helpers.h"
+#include "daemon/sockets/letters.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/log.h"
+#include "daemon/state/memory.h"
+#include "daemon/state/post.h"
+#include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
 
@@ -35,8 +35,7 @@ struct loop {
 	ev_periodic far_away;
 };
 
-/* ---- one turn -------------------------------------------------------------------------
- */
+/* ---- one turn ---------------------------------------------------------------------- */
 
 static void
 flush_actions(struct loop *loop)
@@ -192,7 +191,8 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	         (loop->post->n_written > 0 ? clock_mono_ms() : shell->now_ms);
 	post_set_time(shell, loop->post->posted.n > 0);
 	if (is_due)
-		(void)shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+		(void)shell_post(shell,
+		                 &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	while (loop->post->posted.n > 0 && !shell->exiting) {
 		step(loop);
 		post_set_time(shell, loop->post->posted.n > 0);

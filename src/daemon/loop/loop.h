@@ -8,9 +8,9 @@
 #ifndef DAEMON_LOOP_H
 #define DAEMON_LOOP_H
 
-#include "base/err.h"
-
 #include <stdint.h>
+
+#include "base/err.h"
 
 struct loop;
 struct shell;

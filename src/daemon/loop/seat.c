@@ -14,10 +14,10 @@
 
 #include "base/strbuf.h"
 #include "daemon/control/control.h"
+#include "daemon/messages/rundir.h"
+#include "daemon/report/report.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/report/report.h"
-#include "daemon/messages/rundir.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "os/fd.h"

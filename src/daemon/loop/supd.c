@@ -20,34 +20,34 @@
 
 #include "base/strbuf.h"
 #include "daemon/control/control.h"
-#include "daemon/sockets/given.h"
-#include "daemon/sockets/helpers.h"
-#include "daemon/state/keeper.h"
-#include "daemon/sockets/letters.h"
-#include "daemon/state/log.h"
 #include "daemon/loop/loop.h"
-#include "daemon/state/memory.h"
-#include "daemon/state/post.h"
-#include "daemon/metrics/metrics.h"
+#include "daemon/loop/seat.h"
+#include "daemon/loop/start.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
+#include "daemon/messages/readiness.h"
+#include "daemon/messages/rundir.h"
+#include "daemon/messages/stores.h"
+#include "daemon/metrics/metrics.h"
+#include "daemon/metrics/scrape.h"
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs.h"
-#include "daemon/messages/readiness.h"
 #include "daemon/processes/record.h"
+#include "daemon/processes/tasks.h"
 #include "daemon/reload/reload.h"
+#include "daemon/reload/trial.h"
 #include "daemon/report/report.h"
 #include "daemon/report/shut_down.h"
-#include "daemon/messages/rundir.h"
-#include "daemon/metrics/scrape.h"
-#include "daemon/loop/seat.h"
-#include "daemon/state/shell.h"
-#include "daemon/loop/start.h"
-#include "daemon/messages/stores.h"
-#include "daemon/state/system.h"
 #include "daemon/report/systemd.h"
-#include "daemon/processes/tasks.h"
-#include "daemon/reload/trial.h"
+#include "daemon/sockets/given.h"
+#include "daemon/sockets/helpers.h"
+#include "daemon/sockets/letters.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/log.h"
+#include "daemon/state/memory.h"
+#include "daemon/state/post.h"
+#include "daemon/state/shell.h"
+#include "daemon/state/system.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
@@ -69,8 +69,7 @@
 #define CLIENTS_MAX 512
 #define CLIENTS_MIN 8
 
-/* ---- defaults ------------------------------------------------------------------------
- */
+/* ---- defaults ---------------------------------------------------------------------- */
 
 /* /etc/supd/supd.yaml for root, below the user's configuration directory otherwise.
  * NULL: the user has no home. */
@@ -114,8 +113,7 @@ supd_default_runtime_dir(char buf[SUPD_PATH_MAX])
 	return buf;
 }
 
-/* ---- signals
- * --------------------------------------------------------------------------- */
+/* ---- signals ----------------------------------------------------------------------- */
 
 enum { SIGNALS = 5 };
 
@@ -147,8 +145,9 @@ hang_up(struct shell *shell)
 	}
 	shell->signals->has_terminal = false;
 	if (shell->signals->ignores_hangup) {
-		log_line(LOG_LEVEL_NOTICE, "the terminal went away: supd goes on, as it was "
-		                           "started with SIGHUP ignored");
+		log_line(LOG_LEVEL_NOTICE,
+		         "the terminal went away: supd goes on, as it was "
+		         "started with SIGHUP ignored");
 		return;
 	}
 	log_line(LOG_LEVEL_NOTICE, "the terminal went away: shutting down; nohup(1) or "
@@ -240,8 +239,7 @@ set_signals(void)
 	(void)sigprocmask(SIG_BLOCK, &output, NULL);
 }
 
-/* ---- start
- * ------------------------------------------------------------------------------ */
+/* ---- start ------------------------------------------------------------------------- */
 
 /* How many descriptors the actors and supd's own rooms need. */
 static uint64_t

@@ -3,10 +3,10 @@
 #ifndef DAEMON_SUPD_H
 #define DAEMON_SUPD_H
 
-#include "conf/text/conf.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "conf/text/conf.h"
 
 #define SUPD_PATH_MAX 4096
 

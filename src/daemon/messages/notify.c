@@ -14,12 +14,12 @@
 
 #include "base/assert.h"
 #include "base/pace.h"
-#include "daemon/state/log.h"
-#include "daemon/processes/procs.h"
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/said.h"
-#include "daemon/state/shell.h"
 #include "daemon/messages/stores.h"
+#include "daemon/processes/procs.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/closer.h"
 #include "os/fd.h"
@@ -82,8 +82,7 @@ may_speak(struct notify *notify, const struct actor *actor,
 	return message->uid == uid;
 }
 
-/* ---- what may be told again -----------------------------------------------------------
- */
+/* ---- what may be told again -------------------------------------------------------- */
 
 static void
 post(struct notify *notify, const struct actor *actor, enum event_kind kind)
@@ -119,8 +118,7 @@ post_ready(struct notify *notify, const struct actor *actor)
 		post(notify, actor, EVENT_READY);
 }
 
-/* ---- descriptors ----------------------------------------------------------------------
- */
+/* ---- descriptors ------------------------------------------------------------------- */
 
 /* Read this socket again a little later. */
 static void

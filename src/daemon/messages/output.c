@@ -2,8 +2,6 @@
 /* output.c - the pipes between actors and the log process, and from actor to actor. */
 #include "config.h"
 
-#include "daemon/messages/output_private.h"
-
 #include <errno.h>
 #include <ev.h>
 #include <fcntl.h>
@@ -13,6 +11,7 @@
 
 #include "base/assert.h"
 #include "base/fnv.h"
+#include "daemon/messages/output_private.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "logd/read/tail.h"
@@ -25,8 +24,7 @@
 /* Where in the vault the log process finds what it needs. */
 enum kept { KEPT_FEED = 1, KEPT_FEED_LOG, KEPT_STATE, KEPT_STAGING, KEPT_STAGING_IN };
 
-/* ---- pipes ---------------------------------------------------------------------------
- */
+/* ---- pipes ------------------------------------------------------------------------- */
 
 /* 56 bits of FNV-1a of the path and what it is for. */
 static uint64_t
@@ -108,8 +106,7 @@ output_enter(struct output *output, const char *path, unsigned int name, int fd,
 	return 0;
 }
 
-/* ---- what outlives us ----------------------------------------------------------------
- */
+/* ---- what outlives us -------------------------------------------------------------- */
 
 static int
 take_kept(struct output *output)
@@ -251,8 +248,7 @@ output_adopt(struct output *output)
 	}
 }
 
-/* ---- for a process -------------------------------------------------------------------
- */
+/* ---- for a process ----------------------------------------------------------------- */
 
 /* The pipe of this actor and purpose; a new one where there is none.  -errno. */
 static int

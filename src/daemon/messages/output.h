@@ -10,14 +10,14 @@
 #ifndef DAEMON_OUTPUT_H
 #define DAEMON_OUTPUT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/err.h"
 #include "daemon/state/actors.h"
 #include "logd/write/feed.h"
 #include "logd/write/logd.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct output;
 struct shell;

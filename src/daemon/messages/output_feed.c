@@ -2,14 +2,13 @@
 /* output_feed.c - what the log process is told of streams, and says of them. */
 #include "config.h"
 
-#include "daemon/messages/output_private.h"
-
 #include <ev.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 
 #include "base/units.h"
+#include "daemon/messages/output_private.h"
 #include "daemon/processes/procs.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"

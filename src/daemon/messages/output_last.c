@@ -2,12 +2,11 @@
 /* output_last.c - what actors said last, and the end of their pipes. */
 #include "config.h"
 
-#include "daemon/messages/output_private.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "daemon/messages/output_private.h"
 #include "daemon/state/shell.h"
 #include "os/fd.h"
 

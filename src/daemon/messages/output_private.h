@@ -8,11 +8,11 @@
 #ifndef DAEMON_OUTPUT_PRIVATE_H
 #define DAEMON_OUTPUT_PRIVATE_H
 
+#include <ev.h>
+
 #include "base/pace.h"
 #include "daemon/messages/output.h"
 #include "logd/read/tail.h"
-
-#include <ev.h>
 
 /* Beside the streams of feed.h: what is an actor's standard input. */
 #define PIPE_INPUT FEED_STREAM_MAX

@@ -9,8 +9,8 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "daemon/state/log.h"
 #include "daemon/processes/procs.h"
+#include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
@@ -48,8 +48,7 @@ take_status(struct shell *shell, struct actor *actor,
 	                  actor->status != NULL ? actor->status : "");
 }
 
-/* ---- what has to reach the core, exactly once ---------------------------------------
- */
+/* ---- what has to reach the core, exactly once -------------------------------------- */
 
 /* The events of one message. */
 struct said {

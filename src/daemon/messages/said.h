@@ -3,12 +3,12 @@
 #ifndef DAEMON_SAID_H
 #define DAEMON_SAID_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "core/core.h"
 #include "daemon/state/actors.h"
 #include "os/sdnotify.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 struct shell;
 

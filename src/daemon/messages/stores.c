@@ -315,8 +315,7 @@ stores_take(struct stores *stores, const struct actor *actor,
 		put_down(stores, actor, message, name);
 }
 
-/* ---- for the next process -----------------------------------------------------------
- */
+/* ---- for the next process ---------------------------------------------------------- */
 
 size_t
 stores_of(const struct stores *stores, struct ref ref, int fds[CONF_FD_STORE_MAX],

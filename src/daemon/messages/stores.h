@@ -7,13 +7,13 @@
 #ifndef DAEMON_STORES_H
 #define DAEMON_STORES_H
 
+#include <stddef.h>
+
 #include "base/err.h"
 #include "conf/text/conf.h"
 #include "core/core.h"
 #include "daemon/state/actors.h"
 #include "os/sdnotify.h"
-
-#include <stddef.h>
 
 struct shell;
 

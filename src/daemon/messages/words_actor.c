@@ -28,7 +28,8 @@ words_of_actor(const struct shell *shell, struct ref ref, struct strbuf *out)
 	    actor->conf->spec.kind == NODE_SUPERVISOR || shell->output == NULL)
 		return false;
 	process = &actor->conf->process;
-	if (!conf_output_is_captured(&process->out) && !conf_output_is_captured(&process->err))
+	if (!conf_output_is_captured(&process->out) &&
+	    !conf_output_is_captured(&process->err))
 		return false;
 	/* What went wrong is on the standard error: it stands last. */
 	if (!process->out_is_err && conf_output_is_captured(&process->err)) {

@@ -3,12 +3,12 @@
 #ifndef DAEMON_FAMILIES_H
 #define DAEMON_FAMILIES_H
 
-#include "core/core.h"
-#include "os/usage.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "core/core.h"
+#include "os/usage.h"
 
 struct shell;
 struct strbuf;

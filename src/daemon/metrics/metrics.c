@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 
 #include "base/sum.h"
+#include "daemon/metrics/scrape.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/state/log.h"
-#include "daemon/metrics/scrape.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/fd.h"
@@ -32,8 +32,7 @@ struct metrics {
 	struct scrape_request request;
 };
 
-/* ---- the helper ----------------------------------------------------------------------
- */
+/* ---- the helper -------------------------------------------------------------------- */
 
 /* Say which socket is to be served; without a socket the process ends, or goes on with
  * its clients. */
@@ -188,8 +187,8 @@ close_socket(struct metrics *metrics, uint64_t key, const char *unix_path, int *
 
 	if (*fd < 0)
 		return;
-	if (unix_path != NULL && do_file(metrics, SOCKWORK_REMOVE, unix_path, key,
-	                                 (gid_t)-1, &err) < 0)
+	if (unix_path != NULL &&
+	    do_file(metrics, SOCKWORK_REMOVE, unix_path, key, (gid_t)-1, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	/* The walker has a copy until it is told: what is in the queue goes there. */
 	fd_close(fd);

@@ -8,11 +8,11 @@
 #ifndef DAEMON_SCRAPE_H
 #define DAEMON_SCRAPE_H
 
-#include "base/strbuf.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
+
+#include "base/strbuf.h"
 
 /* So long may the text be. */
 #define SCRAPE_BYTES_MAX (64 * 1024 * 1024)

@@ -11,10 +11,6 @@
  */
 #include "config.h"
 
-#include "daemon/messages/output.h"
-#include "daemon/processes/prober.h"
-#include "daemon/processes/procs_private.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -22,11 +18,14 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "daemon/state/log.h"
-#include "daemon/sockets/mailbox.h"
 #include "daemon/messages/notify.h"
-#include "daemon/state/shell.h"
+#include "daemon/messages/output.h"
+#include "daemon/processes/prober.h"
+#include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
+#include "daemon/sockets/mailbox.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
 #include "ledger/exits.h"
 #include "os/fd.h"
 #include "os/signals.h"

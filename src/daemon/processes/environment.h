@@ -3,12 +3,12 @@
 #ifndef DAEMON_ENVIRONMENT_H
 #define DAEMON_ENVIRONMENT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/err.h"
 #include "conf/text/conf.h"
 #include "os/spawn.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #define ENVIRONMENT_BYTES_MAX (256 * 1024)
 #define ENVIRONMENT_VARS_MAX  4096

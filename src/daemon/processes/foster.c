@@ -10,9 +10,8 @@
 #include "config.h"
 
 #include "daemon/processes/procs_private.h"
-
-#include "daemon/state/shell.h"
 #include "daemon/processes/tasks_private.h"
+#include "daemon/state/shell.h"
 #include "ledger/handover.h"
 
 /* While we take over: is the parent of this process a guardian that was left behind? */

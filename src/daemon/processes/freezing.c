@@ -11,11 +11,10 @@
  */
 #include "config.h"
 
-#include "daemon/processes/procs_private.h"
-
 #include <signal.h>
 #include <stdlib.h>
 
+#include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 

@@ -2,14 +2,13 @@
 /* help.c - processes that are stopped, or told to reload, by commands of their own. */
 #include "config.h"
 
-#include "daemon/processes/procs_private.h"
-
 #include <errno.h>
 
 #include "base/units.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/processes/tasks.h"
 #include "daemon/report/report.h"
 #include "daemon/state/shell.h"
-#include "daemon/processes/tasks.h"
 
 /* Repeat the helper orders found in the record after a takeover; tasks.c ignores orders
  * it already has. */

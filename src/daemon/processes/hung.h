@@ -9,10 +9,10 @@
 #ifndef DAEMON_HUNG_H
 #define DAEMON_HUNG_H
 
-#include "core/core.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "core/core.h"
 
 struct hung_child;
 

@@ -16,18 +16,18 @@
 
 #include "base/assert.h"
 #include "conf/read/envfile.h"
-#include "daemon/sockets/helpers.h"
-#include "daemon/reload/identity.h"
-#include "daemon/sockets/letters.h"
-#include "daemon/processes/limiting.h"
-#include "daemon/state/log.h"
-#include "daemon/sockets/mailbox.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/rundir.h"
-#include "daemon/state/shell.h"
 #include "daemon/messages/stores.h"
+#include "daemon/processes/limiting.h"
+#include "daemon/reload/identity.h"
+#include "daemon/sockets/helpers.h"
+#include "daemon/sockets/letters.h"
+#include "daemon/sockets/mailbox.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "ledger/ledger.h"
 #include "os/fd.h"
@@ -57,8 +57,7 @@ launcher_done(struct launcher *launcher)
 	environment_done(&launcher->environment);
 }
 
-/* ---- output --------------------------------------------------------------------------
- */
+/* ---- output ------------------------------------------------------------------------ */
 
 /* Where a child's output goes. */
 struct output_fd {
@@ -153,8 +152,7 @@ open_outputs(const struct shell *shell, const struct actor *actor, bool is_helpe
 	return r;
 }
 
-/* ---- environment
- * ------------------------------------------------------------------------ */
+/* ---- environment ------------------------------------------------------------------- */
 
 /* The descriptors of a process from 3 on: sockets in the order of the file, handled
  * sockets, the descriptor of readiness, then its stored descriptors (DECISIONS 28). */
@@ -248,8 +246,7 @@ build_environment(struct launcher *launcher, const struct shell *shell,
 	return environment_end(environment, ret_step);
 }
 
-/* ---- the process
- * -------------------------------------------------------------------------- */
+/* ---- the process ------------------------------------------------------------------- */
 
 static size_t
 fill_limits(const struct shell *shell, const struct conf_process *process,

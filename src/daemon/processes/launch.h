@@ -4,8 +4,8 @@
 #define DAEMON_LAUNCH_H
 
 #include "base/err.h"
-#include "daemon/state/actors.h"
 #include "daemon/processes/environment.h"
+#include "daemon/state/actors.h"
 #include "os/containment.h"
 #include "os/spawn.h"
 

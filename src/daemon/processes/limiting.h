@@ -3,10 +3,10 @@
 #ifndef DAEMON_LIMITING_H
 #define DAEMON_LIMITING_H
 
+#include <stdbool.h>
+
 #include "daemon/state/actors.h"
 #include "os/containment.h"
-
-#include <stdbool.h>
 
 struct shell;
 

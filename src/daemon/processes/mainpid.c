@@ -7,13 +7,12 @@
  */
 #include "config.h"
 
-#include "daemon/processes/procs_private.h"
-
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "os/fd.h"

@@ -14,20 +14,20 @@
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/units.h"
+#include "daemon/processes/tasks.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "daemon/processes/tasks.h"
 
 /* A question that was put, and is not answered. */
 struct asking {
 	struct prober *prober;
 	/* the action that asked; its ref is REF_NONE: a free place */
 	struct action action;
-	uint32_t id;          /* of the question, to /system/probe */
-	bool is_sent;         /* sent to the present process of the helper */
-	uint64_t number;      /* … as the message of that number */
-	bool is_late;         /* timed out: `number` is of the message that cancels it */
+	uint32_t id;     /* of the question, to /system/probe */
+	bool is_sent;    /* sent to the present process of the helper */
+	uint64_t number; /* … as the message of that number */
+	bool is_late;    /* timed out: `number` is of the message that cancels it */
 	struct helper_answer answer; /* to be told when the grace is over */
 	ev_timer grace;
 	ev_timer timeout;
@@ -51,8 +51,7 @@ struct prober {
  * and counts more than the answer of the probe. */
 #define GRACE_MS 20
 
-/* ---- answers ------------------------------------------------------------------------
- */
+/* ---- answers ----------------------------------------------------------------------- */
 
 /* Tell the core; of a bad answer also what was wrong, in one of two ways. */
 static void __attribute__((format(printf, 5, 6)))
@@ -93,8 +92,7 @@ what_is_asked(const struct prober *prober, const struct action *action)
 	                        : &actor->conf->process.health;
 }
 
-/* ---- connections --------------------------------------------------------------------
- */
+/* ---- connections ------------------------------------------------------------------- */
 
 static bool
 is_used(const struct asking *asking)
@@ -302,7 +300,8 @@ put(struct asking *asking)
 	message.question = (struct helper_question){.is_unix = what->kind == PROBE_UNIX,
 	                                            .is_http = what->resource != NULL,
 	                                            .port = what->port};
-	/* There is room for them, or it would not be a request: conf/read/read_probe.c. */
+	/* There is room for them, or it would not be a request: conf/read/read_probe.c.
+	 */
 	if (helper_add_text(&message, what->address) < 0 ||
 	    (what->resource != NULL && helper_add_text(&message, what->resource) < 0) ||
 	    (what->resource != NULL && helper_add_text(&message, what->host) < 0))
@@ -397,8 +396,7 @@ wait_for_turn(struct prober *prober, struct ref ref)
 	return true;
 }
 
-/* ---- commands -----------------------------------------------------------------------
- */
+/* ---- commands ---------------------------------------------------------------------- */
 
 static void
 order(struct prober *prober, const struct action *action, const struct conf_probe *what)
@@ -449,8 +447,7 @@ prober_command_ended(struct prober *prober, const struct task_order *task,
 		answer(prober, &action, PROBED_BAD, 0, "exit %d", (int)cause.code);
 }
 
-/* ---- the door -----------------------------------------------------------------------
- */
+/* ---- the door ---------------------------------------------------------------------- */
 
 void
 prober_ask(struct prober *prober, const struct action *action)

@@ -2,8 +2,6 @@
 /* procs.c - the processes of the actors: born, told, asked. */
 #include "config.h"
 
-#include "daemon/processes/procs_private.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,12 +12,13 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/messages/output.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/processes/record.h"
+#include "daemon/processes/tasks.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/log.h"
-#include "daemon/messages/output.h"
-#include "daemon/processes/record.h"
 #include "daemon/state/shell.h"
-#include "daemon/processes/tasks.h"
 #include "ledger/ledger.h"
 #include "os/fd.h"
 #include "os/usage.h"

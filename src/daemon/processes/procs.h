@@ -8,11 +8,11 @@
 #ifndef DAEMON_PROCS_H
 #define DAEMON_PROCS_H
 
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "core/core.h"
 #include "os/reap.h"
-
-#include <sys/types.h>
 
 struct procs;
 struct shell;

@@ -16,6 +16,8 @@
 #ifndef DAEMON_PROCS_PRIVATE_H
 #define DAEMON_PROCS_PRIVATE_H
 
+#include <ev.h>
+
 #include "base/map.h"
 #include "daemon/processes/hung.h"
 #include "daemon/processes/launch.h"
@@ -24,8 +26,6 @@
 #include "os/leftover.h"
 #include "os/proc.h"
 #include "os/reap.h"
-
-#include <ev.h>
 
 #define PROCS_NONE UINT32_MAX
 /* In by_pid and in the epoll: not a slot, but the place of a task. */
@@ -59,8 +59,8 @@ struct proc {
 	uint8_t passes;  /* number of sweeps for that */
 	/* … and the number of sweeps in a row without a moving process */
 	uint8_t quiet;
-	uint32_t told;   /* the life that has said READY=1 */
-	pid_t leader;    /* the process that `pid` replaced by MAINPID=; 0: none */
+	uint32_t told;       /* the life that has said READY=1 */
+	pid_t leader;        /* the process that `pid` replaced by MAINPID=; 0: none */
 	uint64_t main_start; /* … and its start, see proc_look() */
 	uint64_t awaits[2];  /* see output_begun() */
 	uint32_t next, prev; /* among the leftovers */
@@ -88,9 +88,9 @@ struct procs {
 	ev_timer walk;
 	ev_timer sweep;
 	struct proc_sweep *sweeper;
-	uint32_t leftovers;  /* first of the list */
+	uint32_t leftovers;      /* first of the list */
 	struct leftovers strays; /* that wait to be held: strays.c */
-	uint32_t *unsettled; /* slots, of cap */
+	uint32_t *unsettled;     /* slots, of cap */
 	uint32_t n_unsettled;
 	ev_timer again; /* look at these */
 };
@@ -120,8 +120,7 @@ void mainpid_adopt(struct procs *procs);
 /* foster.c */
 void fosters_adopt(struct procs *procs);
 bool foster_is(const struct procs *procs, pid_t pid);
-bool foster_collect(struct procs *procs, const pid_t *pid, int *pidfd,
-                    struct reap *ret);
+bool foster_collect(struct procs *procs, const pid_t *pid, int *pidfd, struct reap *ret);
 
 /* ends.c */
 int ends_watch(struct procs *procs);

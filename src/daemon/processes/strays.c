@@ -90,10 +90,11 @@ strays_take(struct procs *procs, const struct leftovers *found)
 		tell(left, actor);
 	}
 	if (found->n_left > found->n)
-		log_line(LOG_LEVEL_ERROR,
-		         "%zu more processes of a supd that died cannot be killed; supd goes "
-		         "on without them",
-		         found->n_left - found->n);
+		log_line(
+		    LOG_LEVEL_ERROR,
+		    "%zu more processes of a supd that died cannot be killed; supd goes "
+		    "on without them",
+		    found->n_left - found->n);
 	/* What is posted surely needs a journal that has begun. */
 	if (procs->strays.n > 0)
 		post_checkpoint(procs->shell);

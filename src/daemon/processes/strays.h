@@ -9,9 +9,9 @@
 #ifndef DAEMON_STRAYS_H
 #define DAEMON_STRAYS_H
 
-#include "os/leftover.h"
-
 #include <stdbool.h>
+
+#include "os/leftover.h"
 
 struct proc;
 struct procs;

@@ -2,18 +2,17 @@
 /* tasks.c - helper processes of actors: ordered, waiting for their turn, told. */
 #include "config.h"
 
-#include "daemon/processes/tasks_private.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "daemon/state/actors.h"
-#include "daemon/state/cause.h"
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs.h"
+#include "daemon/processes/tasks_private.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
 #include "os/fd.h"
 

@@ -2,8 +2,6 @@
 /* tasks_adopt.c - tasks in the ledger, and taken over from a guardian that died. */
 #include "config.h"
 
-#include "daemon/processes/tasks_private.h"
-
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -12,6 +10,7 @@
 #include "base/units.h"
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs_private.h"
+#include "daemon/processes/tasks_private.h"
 #include "daemon/recovery/adopt.h"
 #include "daemon/state/shell.h"
 #include "os/clock.h"

@@ -2,8 +2,6 @@
 /* tasks_ends.c - how tasks end: by themselves, out of time, killed, gone. */
 #include "config.h"
 
-#include "daemon/processes/tasks_private.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,8 +9,9 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "daemon/state/log.h"
 #include "daemon/processes/procs_private.h"
+#include "daemon/processes/tasks_private.h"
+#include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "os/clock.h"
 #include "os/fd.h"

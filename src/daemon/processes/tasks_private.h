@@ -14,12 +14,12 @@
 #ifndef DAEMON_TASKS_PRIVATE_H
 #define DAEMON_TASKS_PRIVATE_H
 
+#include <ev.h>
+
 #include "base/map.h"
 #include "daemon/processes/tasks.h"
 #include "ledger/ledger.h"
 #include "os/containment.h"
-
-#include <ev.h>
 
 #define TASKS_NONE UINT32_MAX
 

@@ -2,8 +2,6 @@
 /* tasks_start.c - from the order of a task to a running process. */
 #include "config.h"
 
-#include "daemon/processes/tasks_private.h"
-
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,10 +12,11 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "daemon/state/cause.h"
-#include "daemon/reload/identity.h"
-#include "daemon/processes/procs_private.h"
 #include "daemon/messages/rundir.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/processes/tasks_private.h"
+#include "daemon/reload/identity.h"
+#include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -201,8 +200,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 	return environment_end(environment, ret_step);
 }
 
-/* ---- the process ---------------------------------------------------------------------
- */
+/* ---- the process ------------------------------------------------------------------- */
 
 /* The containment of this place, for one more; -errno. */
 static int

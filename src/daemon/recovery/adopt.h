@@ -9,9 +9,9 @@
 #ifndef DAEMON_ADOPT_H
 #define DAEMON_ADOPT_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
+
+#include "base/err.h"
 
 struct ledger;
 struct shell;

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include "daemon/recovery/candidate.h"
-#include "daemon/report/config_errors.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -15,6 +14,7 @@
 
 #include "conf/text/conf.h"
 #include "daemon/loop/supd.h"
+#include "daemon/report/config_errors.h"
 #include "ledger/ledger.h"
 #include "walker/walker.h"
 
@@ -73,8 +73,8 @@ candidate_run(const struct supd_options *options)
 		return answer(json_pack("{s:s}", "message", err.text), EX_DATAERR);
 	conf = conf_load(options->conf_file, &how, &reports);
 	if (conf == NULL)
-		verdict = config_errors_json(&reports, options->conf_file,
-		                                "it cannot be read");
+		verdict =
+		    config_errors_json(&reports, options->conf_file, "it cannot be read");
 	else
 		verdict = json_pack("{s:s}", "version", PACKAGE_VERSION);
 	conf_reports_done(&reports);

@@ -17,12 +17,12 @@
 #include "base/assert.h"
 #include "base/strbuf.h"
 #include "conf/text/conf.h"
+#include "daemon/loop/supd.h"
+#include "daemon/processes/record.h"
 #include "daemon/recovery/candidate.h"
 #include "daemon/state/keeper.h"
-#include "daemon/processes/record.h"
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
-#include "daemon/loop/supd.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
@@ -145,8 +145,9 @@ judge(struct upgrade *upgrade)
 	} else if (message != NULL) {
 		strbuf_adds(&upgrade->sentence, message);
 	} else {
-		strbuf_adds(&upgrade->sentence,
-		            "the binary is not a supd that can take over from the running supd");
+		strbuf_adds(
+		    &upgrade->sentence,
+		    "the binary is not a supd that can take over from the running supd");
 		add_quote(&upgrade->sentence, &upgrade->said);
 	}
 	json_decref(said);
@@ -213,7 +214,8 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)loop;
 	(void)revents;
 	strbuf_addf(&upgrade->sentence,
-	            "the new binary did not say within %d s whether it can take over", CHECK_SECONDS);
+	            "the new binary did not say within %d s whether it can take over",
+	            CHECK_SECONDS);
 	finish(upgrade);
 }
 

@@ -9,11 +9,11 @@
 #ifndef DAEMON_UPGRADE_H
 #define DAEMON_UPGRADE_H
 
-#include "base/err.h"
-
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/err.h"
 
 struct shell;
 struct upgrade;

@@ -15,10 +15,10 @@
 
 #include "base/assert.h"
 #include "base/sum.h"
-#include "daemon/state/keeper.h"
-#include "daemon/state/log.h"
 #include "daemon/processes/record.h"
 #include "daemon/reload/reload.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
@@ -422,7 +422,8 @@ additions_count_sockets(const struct additions *additions)
 	return n;
 }
 
-/* A configuration that is in nobody's table yet, with its sockets; NULL and a sentence. */
+/* A configuration that is in nobody's table yet, with its sockets; NULL and a sentence.
+ */
 static struct grown *
 make_grown(struct shell *shell, const struct entry *entry, const struct spec *above,
            struct err *err)

@@ -8,15 +8,15 @@
 #ifndef DAEMON_ADDITIONS_H
 #define DAEMON_ADDITIONS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/err.h"
 #include "base/map.h"
 #include "conf/text/conf.h"
 #include "core/core.h"
 #include "daemon/sockets/mailbox.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct additions_log;
 struct shell;
@@ -31,7 +31,7 @@ struct shell;
 struct grown {
 	uint64_t id;
 	struct conf *conf;
-	struct mailboxes mailboxes;  /* its open sockets */
+	struct mailboxes mailboxes; /* its open sockets */
 	bool is_open;
 	struct addition spec;        /* as the core is told of it */
 	char *paths[CORE_ADDED_MAX]; /* of its actors, until they are in the tree */

@@ -8,16 +8,16 @@
 
 #include "daemon/reload/identity.h"
 
-#include "conf/text/conf.h"
-#include "daemon/state/log.h"
-#include "daemon/reload/reload.h"
-#include "daemon/state/shell.h"
-#include "os/bounded.h"
-#include "os/clock.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "conf/text/conf.h"
+#include "daemon/reload/reload.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+#include "os/bounded.h"
+#include "os/clock.h"
 
 #define ASK_MS     500
 #define SLOW_MS    50

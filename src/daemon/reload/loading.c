@@ -9,12 +9,6 @@
 
 #include "daemon/reload/loading.h"
 
-#include "conf/text/reports.h"
-#include "daemon/state/shell.h"
-#include "os/bounded.h"
-#include "os/clock.h"
-#include "os/pass.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -22,6 +16,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "conf/text/reports.h"
+#include "daemon/state/shell.h"
+#include "os/bounded.h"
+#include "os/clock.h"
+#include "os/pass.h"
 
 /* So long the child may wait altogether for what may never answer; what it computes
  * itself is not counted. */

@@ -17,20 +17,20 @@
 #include "base/assert.h"
 #include "base/strbuf.h"
 #include "daemon/control/control.h"
-#include "daemon/state/keeper.h"
-#include "daemon/sockets/letters.h"
-#include "daemon/reload/loading.h"
-#include "daemon/state/log.h"
-#include "daemon/metrics/metrics.h"
 #include "daemon/messages/notify.h"
+#include "daemon/messages/stores.h"
+#include "daemon/metrics/metrics.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/record.h"
+#include "daemon/reload/loading.h"
+#include "daemon/reload/trial.h"
+#include "daemon/report/systemd.h"
+#include "daemon/sockets/letters.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
-#include "daemon/messages/stores.h"
 #include "daemon/state/system.h"
-#include "daemon/report/systemd.h"
-#include "daemon/reload/trial.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
 #include "os/clock.h"
@@ -195,8 +195,7 @@ tables_init(struct tables *tables, const struct conf *conf, struct err *err)
 	return -ENOMEM;
 }
 
-/* ---- then the steps that cannot fail
- * ---------------------------------------------------- */
+/* ---- then the steps that cannot fail ----------------------------------------------- */
 
 static struct ref
 parent_ref(const struct shell *shell, const struct conf *conf,
@@ -570,8 +569,7 @@ reload_now(struct shell *shell)
 	systemd_reloaded(shell);
 }
 
-/* ---- the first one
- * --------------------------------------------------------------------- */
+/* ---- the first one ----------------------------------------------------------------- */
 
 static int
 name_system(struct shell *shell, struct tables *tables, struct err *err)

@@ -2,18 +2,17 @@
 /* reload_room.c - a ledger and tables that are large enough for the actors that come. */
 #include "config.h"
 
-#include "daemon/reload/reload.h"
-
 #include <errno.h>
 
 #include "daemon/control/control.h"
-#include "daemon/state/events.h"
 #include "daemon/messages/notify.h"
-#include "daemon/processes/procs.h"
 #include "daemon/messages/readiness.h"
+#include "daemon/messages/stores.h"
+#include "daemon/processes/procs.h"
+#include "daemon/reload/reload.h"
+#include "daemon/state/events.h"
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
-#include "daemon/messages/stores.h"
 #include "daemon/state/system.h"
 #include "ledger/ledger.h"
 

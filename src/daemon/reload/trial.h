@@ -9,11 +9,11 @@
 #ifndef DAEMON_TRIAL_H
 #define DAEMON_TRIAL_H
 
-#include "base/err.h"
-#include "core/core.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/err.h"
+#include "core/core.h"
 
 struct reload;
 struct shell;

@@ -3,9 +3,9 @@
 #ifndef DAEMON_BLAME_H
 #define DAEMON_BLAME_H
 
-#include "base/strbuf.h"
-
 #include <stdbool.h>
+
+#include "base/strbuf.h"
 
 struct actor;
 struct shell;

@@ -4,12 +4,12 @@
 
 #include "daemon/report/explain.h"
 
-#include "daemon/state/shell.h"
-#include "daemon/report/view.h"
-#include "os/clock.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "daemon/report/view.h"
+#include "daemon/state/shell.h"
+#include "os/clock.h"
 
 struct story {
 	const struct shell *shell;

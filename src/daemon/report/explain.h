@@ -7,10 +7,10 @@
 #ifndef DAEMON_EXPLAIN_H
 #define DAEMON_EXPLAIN_H
 
+#include <jansson.h>
+
 #include "base/strbuf.h"
 #include "core/core.h"
-
-#include <jansson.h>
 
 /* Steps of a story; longer ones lose their middle, never their end. */
 #define EXPLAIN_STEPS_MAX 40

@@ -84,8 +84,8 @@ say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *
 		strbuf_addf(sb, "stopping since %s", since);
 		break;
 	case STATE_FAILED:
-		strbuf_addf(sb, "failed since %s, until 'supctl start %s'",
-		            since, glob_below_user(shell_path(shell, view->ref)));
+		strbuf_addf(sb, "failed since %s, until 'supctl start %s'", since,
+		            glob_below_user(shell_path(shell, view->ref)));
 		break;
 	case STATE_STOPPED:
 		strbuf_addf(sb, "stopped since %s", since);
@@ -94,8 +94,7 @@ say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *
 		break;
 	case STATE_UNKILLABLE:
 		unkillable_text(sb, shell, view->ref);
-		strbuf_adds(sb,
-		            "; the actor is not started again before that is gone");
+		strbuf_adds(sb, "; the actor is not started again before that is gone");
 		break;
 	case STATE_DONE:
 	case NODE_STATE_MAX:

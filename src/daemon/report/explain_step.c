@@ -2,11 +2,11 @@
 /* explain_step.c - an event of the story of a failure as a phrase about its actor. */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/units.h"
 #include "daemon/report/explain.h"
-
-#include <string.h>
 
 /* A number of an event; 0 when it has none of that name. */
 json_int_t

@@ -2,6 +2,9 @@
 /* explain_text.c - the story of a failure in sentences, for readers new to supd. */
 #include "config.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/units.h"
 #include "daemon/report/blame.h"
 #include "daemon/report/explain.h"
@@ -9,9 +12,6 @@
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
 #include "os/clock.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* What is known of the failure, from either source; all texts are borrowed. */
 struct facts {
@@ -43,8 +43,8 @@ say_what(struct strbuf *sb, const struct facts *facts, const char *me)
 		            "failure of %s.\n",
 		            facts->path);
 	if (strcmp(me, facts->path) != 0 && strcmp(me, facts->origin) != 0)
-		strbuf_addf(sb, "%s did not fail itself; it was affected by that failure.\n",
-		            me);
+		strbuf_addf(
+		    sb, "%s did not fail itself; it was affected by that failure.\n", me);
 }
 
 /* What could not be executed, or entered, if the actor still is there. */

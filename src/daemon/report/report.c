@@ -2,11 +2,10 @@
 /* report.c - what the core reports, as events of the stream and as lines of the log. */
 #include "config.h"
 
-#include "daemon/report/report_private.h"
-
 #include "base/strbuf.h"
 #include "daemon/processes/record.h"
 #include "daemon/processes/tasks.h"
+#include "daemon/report/report_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"

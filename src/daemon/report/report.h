@@ -3,9 +3,9 @@
 #ifndef DAEMON_REPORT_H
 #define DAEMON_REPORT_H
 
-#include "core/core.h"
-
 #include <sys/types.h>
+
+#include "core/core.h"
 
 struct reap;
 struct shell;

@@ -2,12 +2,11 @@
 /* report_fields.c - what the core reports, as the fields of an event. */
 #include "config.h"
 
-#include "daemon/report/report_private.h"
-
 #include "base/strbuf.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/processes/unkillable.h"
+#include "daemon/report/report_private.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/words.h"

@@ -2,8 +2,6 @@
 /* report_line.c - what the core reports, as a line of the log. */
 #include "config.h"
 
-#include "daemon/report/report_private.h"
-
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -11,6 +9,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/processes/unkillable.h"
 #include "daemon/report/blame.h"
+#include "daemon/report/report_private.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"

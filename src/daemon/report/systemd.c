@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "daemon/state/actors.h"
-#include "daemon/state/keeper.h"
 #include "daemon/processes/record.h"
 #include "daemon/report/report.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "os/clock.h"
@@ -151,8 +151,7 @@ count(const struct shell *shell, char text[TEXT_MAX])
 	}
 	n = snprintf(text, TEXT_MAX, "STATUS=%u running, %u failed", running, failed);
 	if (waiting > 0 && n > 0 && n < TEXT_MAX)
-		(void)snprintf(text + n, (size_t)(TEXT_MAX - n), ", %u waiting",
-		               waiting);
+		(void)snprintf(text + n, (size_t)(TEXT_MAX - n), ", %u waiting", waiting);
 }
 
 static void

@@ -8,10 +8,10 @@
 
 #include "daemon/report/view.h"
 
-#include "daemon/state/cause.h"
 #include "daemon/processes/procs.h"
-#include "daemon/state/shell.h"
 #include "daemon/report/waiting.h"
+#include "daemon/state/cause.h"
+#include "daemon/state/shell.h"
 #include "os/clock.h"
 #include "os/usage.h"
 

@@ -7,10 +7,10 @@
 #ifndef DAEMON_DEADLETTER_H
 #define DAEMON_DEADLETTER_H
 
-#include "core/core.h"
-
 #include <ev.h>
 #include <stdint.h>
+
+#include "core/core.h"
 
 struct mailbox;
 struct shell;

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "daemon/state/log.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/fd.h"

@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/state/log.h"
 #include "daemon/processes/procs.h"
+#include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "os/fd.h"
@@ -115,7 +115,8 @@ hear(struct channel *channel)
 			heed(channel, &message);
 	}
 	if (r == -EBADMSG)
-		helpers_kill(channel->helpers, channel->name, "it sent a malformed message");
+		helpers_kill(channel->helpers, channel->name,
+		             "it sent a malformed message");
 	else if (r != 1 && r != -EAGAIN)
 		lose(channel);
 }
@@ -148,8 +149,7 @@ on_hang(struct ev_loop *loop, ev_timer *timer, int revents)
 		helpers_kill(channel->helpers, channel->name, "it does not answer");
 }
 
-/* ---- for those who use them ----------------------------------------------------------
- */
+/* ---- for those who use them -------------------------------------------------------- */
 
 /* Name the user of a helper, once. */
 void
@@ -238,8 +238,7 @@ helpers_kill(struct helpers *helpers, enum helper_name name, const char *why)
 	lose(channel);
 }
 
-/* ---- processes -----------------------------------------------------------------------
- */
+/* ---- processes --------------------------------------------------------------------- */
 
 /*
  * A process of this helper is about to be started: its end of a new channel, which the

@@ -12,10 +12,10 @@
 #ifndef DAEMON_HELPERS_H
 #define DAEMON_HELPERS_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "helper/wire.h"
-
-#include <stdint.h>
 
 #define HELPERS_HANG_S 5.
 

@@ -16,8 +16,8 @@
 #include "daemon/sockets/deadletter.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/letters.h"
-#include "daemon/state/log.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "os/fd.h"
 
@@ -52,8 +52,7 @@ struct lending {
 	struct loan at[HELPER_MAILBOXES_MAX];
 };
 
-/* ---- the page of leases --------------------------------------------------------------
- */
+/* ---- the page of leases ------------------------------------------------------------ */
 
 /* A page for a new process: it cannot be made smaller under us.  -errno. */
 static int
@@ -99,8 +98,7 @@ on_lost(struct shell *shell)
 	}
 }
 
-/* ---- to the helper -------------------------------------------------------------------
- */
+/* ---- to the helper ----------------------------------------------------------------- */
 
 /* The text of a reply, as a file that is sent; -1 without one. */
 static int
@@ -235,8 +233,7 @@ lending_take_back(struct lending *lending, uint32_t *loan)
 		             "it does not give back a socket");
 }
 
-/* ---- from the helper -----------------------------------------------------------------
- */
+/* ---- from the helper --------------------------------------------------------------- */
 
 static void
 tell_counted(struct lending *lending, uint32_t id)

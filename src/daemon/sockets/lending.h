@@ -10,9 +10,9 @@
 #ifndef DAEMON_LENDING_H
 #define DAEMON_LENDING_H
 
-#include "base/err.h"
-
 #include <stdint.h>
+
+#include "base/err.h"
 
 struct deadletters;
 struct lending;

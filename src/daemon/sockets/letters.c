@@ -107,8 +107,7 @@ letters_touch_all(struct letters *letters)
 	letters->all = true;
 }
 
-/* ---- one mailbox ---------------------------------------------------------------------
- */
+/* ---- one mailbox ------------------------------------------------------------------- */
 
 static void
 stop(struct letterbox *letterbox)
@@ -205,8 +204,7 @@ listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listenin
 		             &letterbox->loan);
 }
 
-/* ---- one actor -----------------------------------------------------------------------
- */
+/* ---- one actor --------------------------------------------------------------------- */
 
 static bool
 waits(const struct node_view *view)

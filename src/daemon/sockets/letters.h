@@ -13,12 +13,12 @@
 #ifndef DAEMON_LETTERS_H
 #define DAEMON_LETTERS_H
 
-#include "base/err.h"
-#include "core/core.h"
-
 #include <ev.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/err.h"
+#include "core/core.h"
 
 struct actor;
 struct lending;

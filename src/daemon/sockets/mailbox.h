@@ -7,14 +7,14 @@
 #ifndef DAEMON_MAILBOX_H
 #define DAEMON_MAILBOX_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/err.h"
 #include "base/map.h"
 #include "conf/text/conf.h"
 #include "os/sockwork.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct actor;
 struct letterbox;
@@ -29,8 +29,8 @@ struct mailbox {
 	const struct conf_socket *socket; /* borrowed from the configuration */
 	uint32_t actor;                   /* index of the owner in the configuration */
 	uint64_t key;                     /* in the walker's vault */
-	bool is_kept;                /* it was taken over from the configuration before */
-	bool is_given;               /* supd was started with it, and does not close it */
+	bool is_kept;  /* it was taken over from the configuration before */
+	bool is_given; /* supd was started with it, and does not close it */
 	/* letters.c: the listener while the actor has no process */
 	struct letterbox *letterbox;
 };

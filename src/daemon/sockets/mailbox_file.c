@@ -2,10 +2,9 @@
 /* mailbox_file.c - the files by which clients find the sockets of the actors. */
 #include "config.h"
 
-#include "daemon/sockets/mailbox.h"
-
 #include <sys/socket.h>
 
+#include "daemon/sockets/mailbox.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "os/sockfile.h"

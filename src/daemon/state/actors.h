@@ -5,14 +5,14 @@
 #ifndef DAEMON_ACTORS_H
 #define DAEMON_ACTORS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "base/map.h"
 #include "base/pace.h"
 #include "conf/text/conf.h"
 #include "core/core.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 #define ACTOR_STATUS_MAX 256
 

@@ -4,14 +4,14 @@
 
 #include "daemon/state/cause.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "daemon/state/actors.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Linux: 32 and 33 are the C library's own, so SIGRTMIN is 34 for programs. */
 #define FIRST_KERNEL    32

@@ -4,15 +4,15 @@
 
 #include "daemon/state/events.h"
 
-#include "base/assert.h"
-#include "daemon/state/glob.h"
-#include "os/clock.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/assert.h"
+#include "daemon/state/glob.h"
+#include "os/clock.h"
 
 /* Room behind the last field for what ends an event. */
 #define EVENT_SLACK 32

@@ -11,11 +11,11 @@
 #ifndef DAEMON_EVENTS_H
 #define DAEMON_EVENTS_H
 
-#include "base/strbuf.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/strbuf.h"
 
 #define EVENTS_BYTES_MAX (2 * 1024 * 1024)
 #define EVENTS_MAX       16384

@@ -6,10 +6,10 @@
 #ifndef DAEMON_KEEPER_H
 #define DAEMON_KEEPER_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/err.h"
 
 struct conf;
 struct keeper;
@@ -17,9 +17,10 @@ struct shell;
 
 /* What is done with the news that the walker sends. */
 struct keeper_news {
-	void (*on_signal)(struct shell *shell, int signo); /* the walker got this signal */
-	void (*on_exits)(struct shell *shell);             /* children of it have ended */
-	void (*on_death)(struct shell *shell);             /* the walker is gone */
+	void (*on_signal)(struct shell *shell,
+	                  int signo);          /* the walker got this signal */
+	void (*on_exits)(struct shell *shell); /* children of it have ended */
+	void (*on_death)(struct shell *shell); /* the walker is gone */
 };
 
 struct keeper *keeper_new(struct shell *shell, const struct keeper_news *news,
@@ -36,7 +37,8 @@ void keeper_beat(struct shell *shell);
 /* The same as a callback; its argument is the shell. */
 void keeper_beat_of(void *shell);
 
-/* How many descriptors the walker keeps for the actors of this configuration, at least. */
+/* How many descriptors the walker keeps for the actors of this configuration, at least.
+ */
 uint32_t keeper_count(const struct conf *conf);
 
 /* Can the walker keep so many more, and what must be kept in any case?  To be asked

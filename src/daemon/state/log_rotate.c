@@ -3,12 +3,11 @@
  */
 #include "config.h"
 
-#include "daemon/state/log.h"
-
 #include <stdint.h>
 
 #include "base/units.h"
 #include "conf/text/conf.h"
+#include "daemon/state/log.h"
 #include "logd/write/sink.h"
 
 /*
@@ -24,9 +23,8 @@ log_set_aside(const char *path, const struct conf_log *limits)
 	    .path = (char *)(uintptr_t)path,
 	    .log = {.max_size = limits->max_size,
 	            .total = limits->total,
-	            .max_age_ms = limits->max_age_ms == DURATION_INFINITE
-	                              ? 0
-	                              : limits->max_age_ms,
+	            .max_age_ms =
+	                limits->max_age_ms == DURATION_INFINITE ? 0 : limits->max_age_ms,
 	            .keep = limits->keep},
 	    .fd = -1,
 	};

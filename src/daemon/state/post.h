@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /* post.h - events on their way to the core.
  *
- * Rooms post events; the turn (daemon/loop) gives them to the core.  An event that must not
- * be lost can be written to the journal before the turn is over.  See shell.h for
+ * Rooms post events; the turn (daemon/loop) gives them to the core.  An event that must
+ * not be lost can be written to the journal before the turn is over.  See shell.h for
  * shell_post(), shell_has_room() and shell_post_surely().
  */
 #ifndef DAEMON_POST_H
 #define DAEMON_POST_H
 
-#include "core/core.h"
-#include "daemon/state/queue.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "core/core.h"
+#include "daemon/state/queue.h"
 
 struct shell;
 

@@ -9,11 +9,11 @@
 #ifndef DAEMON_QUEUE_H
 #define DAEMON_QUEUE_H
 
-#include "core/core.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "core/core.h"
 
 /* Commands with one turn; more are refused. */
 #define QUEUE_COMMANDS_MAX 4096

@@ -4,13 +4,13 @@
 
 #include "daemon/state/resolve.h"
 
-#include "base/suggest.h"
-#include "daemon/state/glob.h"
-#include "daemon/state/shell.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/suggest.h"
+#include "daemon/state/glob.h"
+#include "daemon/state/shell.h"
 
 /* Is it the reference to no actor? */
 bool

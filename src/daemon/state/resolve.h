@@ -7,11 +7,11 @@
 #ifndef DAEMON_RESOLVE_H
 #define DAEMON_RESOLVE_H
 
-#include "base/map.h"
-#include "core/core.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/map.h"
+#include "core/core.h"
 
 struct shell;
 

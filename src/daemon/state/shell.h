@@ -8,19 +8,19 @@
 #ifndef DAEMON_SHELL_H
 #define DAEMON_SHELL_H
 
+#include <ev.h>
+
 #include "conf/text/conf.h"
 #include "core/core.h"
-#include "daemon/state/actors.h"
 #include "daemon/reload/additions.h"
-#include "daemon/state/events.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/events.h"
 #include "os/closer.h"
 #include "os/containment.h"
 #include "os/leftover.h"
 #include "os/sdnotify.h"
 #include "os/spawn.h"
-
-#include <ev.h>
 
 struct control;
 struct exits;
@@ -104,7 +104,7 @@ struct shell {
 	struct rlimit nofile;    /* as supd was started with: what actors inherit */
 	struct notifier systemd; /* towards whoever started supd */
 
-	int link_fd;           /* to the walker */
+	int link_fd; /* to the walker */
 	/* pace of lines about messages that do not reach the walker */
 	struct pace link_pace;
 	struct keeper *keeper;

@@ -8,13 +8,13 @@
 #ifndef DAEMON_SYSTEM_H
 #define DAEMON_SYSTEM_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "conf/text/conf.h"
 #include "core/core.h"
 #include "daemon/state/actors.h"
 #include "helper/wire.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define SYSTEM_PATH     "/system"
 #define SYSTEM_LOG_PATH SYSTEM_PATH "/log"

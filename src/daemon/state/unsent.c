@@ -4,9 +4,8 @@
 
 #include "daemon/state/unsent.h"
 
-#include <ev.h>
-
 #include <errno.h>
+#include <ev.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,10 +8,10 @@
 #ifndef DAEMON_UNSENT_H
 #define DAEMON_UNSENT_H
 
-#include "ledger/link.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "ledger/link.h"
 
 struct shell;
 struct unsent;

@@ -6,11 +6,11 @@
 #ifndef DAEMON_WORDS_H
 #define DAEMON_WORDS_H
 
-#include "base/strbuf.h"
-#include "core/core.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/strbuf.h"
+#include "core/core.h"
 
 struct shell;
 

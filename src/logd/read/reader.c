@@ -4,13 +4,6 @@
 
 #include "logd/read/reader.h"
 
-#include "base/assert.h"
-#include "base/moment.h"
-#include "logd/read/reader_owner.h"
-#include "logd/read/reader_source.h"
-#include "logd/read/reader_watch.h"
-#include "os/fd.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +11,13 @@
 #include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/moment.h"
+#include "logd/read/reader_owner.h"
+#include "logd/read/reader_source.h"
+#include "logd/read/reader_watch.h"
+#include "os/fd.h"
 
 /* Answers are collected up to so many bytes. */
 #define OUT_BYTES    (32 * 1024)
@@ -38,8 +38,7 @@ struct reader {
 	struct strbuf out;
 };
 
-/* ---- the request ---------------------------------------------------------------------
- */
+/* ---- the request ------------------------------------------------------------------- */
 
 static int
 read_request(struct reader *reader, int fd)
@@ -149,8 +148,7 @@ parse_request(struct reader *reader)
 	return r;
 }
 
-/* ---- the answer ----------------------------------------------------------------------
- */
+/* ---- the answer -------------------------------------------------------------------- */
 
 /* Write what is collected; -EPIPE when the reader of the answers is gone. */
 static int
@@ -224,8 +222,7 @@ complain(struct reader *reader, size_t i, int r)
 	return r;
 }
 
-/* ---- merging -------------------------------------------------------------------------
- */
+/* ---- merging ----------------------------------------------------------------------- */
 
 /* When the next line of a source was written, as far as that is known; "" comes first. */
 static const char *

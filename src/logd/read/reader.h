@@ -3,8 +3,8 @@
  *
  * The guardian never waits for a disk: for each call it starts a reader, which finds the
  * files, merges the lines of several actors by their times, goes on across rotation and,
- * if it is to follow, with lines that are written later.  It ends when all is told, and when
- * its output has no reader any more.
+ * if it is to follow, with lines that are written later.  It ends when all is told, and
+ *when its output has no reader any more.
  *
  * The request comes on one descriptor, a file: texts with a NUL behind each.
  *

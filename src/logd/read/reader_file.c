@@ -2,14 +2,7 @@
 /* reader_file.c - one file of an actor's log, read line by line, packed or not. */
 #include "config.h"
 
-#include "base/fnv.h"
 #include "logd/read/reader_file.h"
-
-#include "base/assert.h"
-#include "logd/read/reader.h"
-#include "logd/read/reader_owner.h"
-#include "logd/write/gzip.h"
-#include "os/fd.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,6 +13,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/assert.h"
+#include "base/fnv.h"
+#include "logd/read/reader.h"
+#include "logd/read/reader_owner.h"
+#include "logd/write/gzip.h"
+#include "os/fd.h"
 
 #define CHUNK     (64 * 1024)
 #define MARK_SIZE 256

@@ -7,11 +7,11 @@
 #ifndef LOGD_READER_LINE_H
 #define LOGD_READER_LINE_H
 
-#include "base/strbuf.h"
-#include "logd/read/reader.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/strbuf.h"
+#include "logd/read/reader.h"
 
 /* "2026-11-21T09:12:33.123Z" */
 #define READER_TIME_LEN 24

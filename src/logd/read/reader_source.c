@@ -19,8 +19,7 @@
 /* The clock of files is a little behind the one that lines are dated with. */
 #define MTIME_SLACK_US 1000000
 
-/* ---- files by their numbers ----------------------------------------------------------
- */
+/* ---- files by their numbers -------------------------------------------------------- */
 
 /* The name of file n; false: it is too long. */
 static bool
@@ -109,8 +108,7 @@ open_oldest(struct source *source, uint64_t since_us)
 	return r;
 }
 
-/* ---- where to begin -------------------------------------------------------------------
- */
+/* ---- where to begin ---------------------------------------------------------------- */
 
 static int
 begin_at_end(struct source *source)
@@ -270,8 +268,7 @@ source_begin(struct source *source, const struct source_start *start)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* ---- from file to file ---------------------------------------------------------------
- */
+/* ---- from file to file ------------------------------------------------------------- */
 
 /* The number that the open file has now; 0: it is gone. */
 static uint32_t

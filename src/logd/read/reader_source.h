@@ -8,11 +8,11 @@
 #ifndef LOGD_READER_SOURCE_H
 #define LOGD_READER_SOURCE_H
 
-#include "logd/read/reader_file.h"
-#include "logd/read/reader_line.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "logd/read/reader_file.h"
+#include "logd/read/reader_line.h"
 
 /* "INODE.MARK.OFFSET" */
 #define SOURCE_POSITION_MAX 64

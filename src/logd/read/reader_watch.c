@@ -4,8 +4,6 @@
 
 #include "logd/read/reader_watch.h"
 
-#include "base/assert.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -13,6 +11,8 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
+
+#include "base/assert.h"
 
 /* What cannot be watched is looked at so often. */
 #define LOOK_MS 500

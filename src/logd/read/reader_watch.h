@@ -3,10 +3,10 @@
 #ifndef LOGD_READER_WATCH_H
 #define LOGD_READER_WATCH_H
 
-#include "logd/read/reader_source.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "logd/read/reader_source.h"
 
 int watch_open(void);
 bool watch_wait(int inotify_fd, int out_fd, struct source *sources, size_t n);

@@ -8,13 +8,13 @@
 #ifndef LOGD_BATCH_H
 #define LOGD_BATCH_H
 
-#include "base/err.h"
-#include "logd/write/state.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "base/err.h"
+#include "logd/write/state.h"
 
 /* As much is looked at with one go; less where the kernel grants only small pipes. */
 #define BATCH_BYTES (256 * 1024)

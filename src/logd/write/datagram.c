@@ -8,8 +8,6 @@
  */
 #include "config.h"
 
-#include "logd/write/deliver.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "logd/write/deliver.h"
 #include "logd/write/format.h"
 #include "logd/write/match.h"
 #include "os/fd.h"

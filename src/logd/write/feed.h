@@ -13,26 +13,26 @@
 #ifndef LOGD_FEED_H
 #define LOGD_FEED_H
 
-#include "base/names.h"
-#include "base/pattern.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/names.h"
+#include "base/pattern.h"
+
 #define FEED_TEXT_MAX (2 * PATH_MAX + PATTERN_MAX + 1)
 
 /* From the guardian to the log process, then the other way round. */
-#define FEED_MAP(X)              \
-	X(FEED_ASK, "ask")       \
-	X(FEED_BEGIN, "begin")   \
-	X(FEED_STREAM, "stream") \
-	X(FEED_DROP, "drop")     \
-	X(FEED_FLUSH, "flush")   \
-	X(FEED_END, "end")       \
-	X(FEED_REOPEN, "reopen") \
-	X(FEED_HELLO, "hello")   \
+#define FEED_MAP(X)                \
+	X(FEED_ASK, "ask")         \
+	X(FEED_BEGIN, "begin")     \
+	X(FEED_STREAM, "stream")   \
+	X(FEED_DROP, "drop")       \
+	X(FEED_FLUSH, "flush")     \
+	X(FEED_END, "end")         \
+	X(FEED_REOPEN, "reopen")   \
+	X(FEED_HELLO, "hello")     \
 	X(FEED_TROUBLE, "trouble") \
 	X(FEED_MATCH, "match")
 enum feed_kind { FEED_MAP(AS_ENUM) FEED_KIND_MAX };
@@ -69,8 +69,8 @@ enum feed_target { FEED_TARGET_MAP(AS_ENUM) FEED_TARGET_MAX };
 #define FEED_AS_BEFORE UINT64_MAX
 
 struct feed_log {
-	uint64_t max_size;   /* of one file; 0: without limit */
-	uint64_t total;      /* of all files of the log; 0: without limit */
+	uint64_t max_size; /* of one file; 0: without limit */
+	uint64_t total;    /* of all files of the log; 0: without limit */
 	/* the age at which a set-aside file is deleted; 0: without limit */
 	uint64_t max_age_ms;
 	uint32_t keep;
@@ -97,8 +97,8 @@ struct feed_message {
 	int32_t pid; /* 0: none */
 	uint32_t text_len;
 	struct feed_log log;
-	/* The actor's path, the file's, or the socket's, and the pattern that is looked for,
-	 * if there is one; each with its NUL. */
+	/* The actor's path, the file's, or the socket's, and the pattern that is looked
+	 * for, if there is one; each with its NUL. */
 	char text[FEED_TEXT_MAX];
 };
 

@@ -3,14 +3,13 @@
  */
 #include "config.h"
 
-#include "logd/write/loop.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 
 #include "base/assert.h"
+#include "logd/write/loop.h"
 #include "os/clock.h"
 
 /* How long to wait for more; a stream moves from one to the next as its pipe fills. */

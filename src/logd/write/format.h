@@ -8,11 +8,11 @@
 #ifndef LOGD_FORMAT_H
 #define LOGD_FORMAT_H
 
-#include "base/strbuf.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/strbuf.h"
 
 /* A line that is longer is cut into parts, where a line must be complete. */
 #define FORMAT_LINE_MAX (48 * 1024)

@@ -2,14 +2,13 @@
 /* intake.c - messages of the guardian: which streams exist, and what changed. */
 #include "config.h"
 
-#include "logd/write/loop.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "logd/write/loop.h"
 #include "os/clock.h"
 #include "os/fd.h"
 

@@ -9,13 +9,13 @@
 #ifndef LOGD_LOOP_H
 #define LOGD_LOOP_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "logd/write/deliver.h"
 #include "logd/write/feed.h"
 #include "logd/write/state.h"
 #include "logd/write/stream.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define LOOP_PAUSES 3
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* match.c - lines that are awaited: `ready: {log: ...}`.
  *
- * The end of the newest match is recorded before the piece that contains it is written, and
- * so before the piece is taken out of the pipe: a successor tells of the match again, or
- * finds it again.  Only awaited matches are told, also a match that came before the wait.
+ * The end of the newest match is recorded before the piece that contains it is written,
+ * and so before the piece is taken out of the pipe: a successor tells of the match again,
+ * or finds it again.  Only awaited matches are told, also a match that came before the
+ * wait.
  */
 #include "config.h"
 
@@ -68,8 +69,8 @@ keep_part(struct stream *stream, const char *data, size_t len)
 }
 
 /*
- * Does the end of a line complete one that matches?  Where a process ended in the midst of
- * a line its successor's begins at one of the parts.
+ * Does the end of a line complete one that matches?  Where a process ended in the midst
+ * of a line its successor's begins at one of the parts.
  */
 static bool
 completes(struct stream *stream, const char *data, size_t len)
@@ -81,9 +82,9 @@ completes(struct stream *stream, const char *data, size_t len)
 		return found;
 	keep_part(stream, data, len);
 	for (size_t i = 0; i < begun->n_parts; i++)
-		found = found || pattern_matches(&stream->pattern,
-		                                 begun->text + begun->parts[i],
-		                                 begun->len - begun->parts[i]);
+		found = found ||
+		        pattern_matches(&stream->pattern, begun->text + begun->parts[i],
+		                        begun->len - begun->parts[i]);
 	free(begun);
 	stream->begun = NULL;
 	return found;

@@ -7,8 +7,6 @@
  */
 #include "config.h"
 
-#include "logd/write/sink.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,6 +21,7 @@
 #include <unistd.h>
 
 #include "logd/write/gzip.h"
+#include "logd/write/sink.h"
 #include "os/signals.h"
 
 struct names {

@@ -2,8 +2,6 @@
 /* roster.c - the streams that are known and the sinks they go to. */
 #include "config.h"
 
-#include "logd/write/stream.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,7 @@
 
 #include "base/assert.h"
 #include "logd/write/match.h"
+#include "logd/write/stream.h"
 #include "os/fd.h"
 
 /* A roster without streams.  0 or -ENOMEM. */
@@ -140,7 +139,8 @@ sink_free(struct sink *sink)
 }
 
 static void
-set_life(const struct roster *roster, struct stream *stream, const struct feed_message *message)
+set_life(const struct roster *roster, struct stream *stream,
+         const struct feed_message *message)
 {
 	stream->incarnation = message->incarnation;
 	stream->generation = message->generation;

@@ -7,8 +7,6 @@
  */
 #include "config.h"
 
-#include "logd/write/sink.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "logd/write/sink.h"
 #include "os/clock.h"
 
 /* Numbers beyond this are never looked at. */

@@ -8,13 +8,13 @@
 #ifndef LOGD_SINK_H
 #define LOGD_SINK_H
 
-#include "base/strbuf.h"
-#include "logd/write/feed.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 #include <sys/types.h>
+
+#include "base/strbuf.h"
+#include "logd/write/feed.h"
 
 struct stream;
 

@@ -20,12 +20,12 @@
 #ifndef LOGD_STATE_H
 #define LOGD_STATE_H
 
-#include "base/err.h"
-#include "base/map.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/err.h"
+#include "base/map.h"
 
 #define STATE_STREAMS_MAX 100000
 #define STATE_NONE        UINT32_MAX

@@ -31,14 +31,14 @@ struct stream {
 	int32_t pid;
 	enum feed_stream name;
 	enum stream_place place;
-	bool flush;   /* the last line needs no newline */
-	bool dropped; /* forget the stream when its pipe is empty */
-	bool large;   /* its pipe was made larger */
+	bool flush;      /* the last line needs no newline */
+	bool dropped;    /* forget the stream when its pipe is empty */
+	bool large;      /* its pipe was made larger */
 	bool match_owed; /* a line matched, and that could not be told yet */
 	struct pattern pattern;
-	char *pattern_text; /* NULL: none */
+	char *pattern_text;        /* NULL: none */
 	struct match_begun *begun; /* an incomplete line, or NULL */
-	bool done;    /* we are to end, and what it held then is written */
+	bool done;                 /* we are to end, and what it held then is written */
 	unsigned int pause;
 	size_t size; /* of its pipe */
 	size_t owed; /* we are to end: what it held then and is not written */

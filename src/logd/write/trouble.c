@@ -2,13 +2,12 @@
 /* trouble.c - sinks that do not take what comes: told once, tried again ever later. */
 #include "config.h"
 
-#include "logd/write/loop.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "logd/write/loop.h"
 #include "os/clock.h"
 
 #define PAUSE_MIN_MS 100
