@@ -162,6 +162,19 @@ size_format(uint64_t bytes, char buf[SIZE_TEXT_MAX])
 	return buf;
 }
 
+/* The number of a user or group that a name is in full; 2^32-1 means "unchanged" to the
+ * kernel and is refused. */
+bool
+id_parse(const char *text, uint32_t *ret_id)
+{
+	uint64_t n;
+
+	if (read_number(&text, &n) < 0 || *text != '\0' || n >= UINT32_MAX)
+		return false;
+	*ret_id = (uint32_t)n;
+	return true;
+}
+
 /* "TERM", "SIGTERM" or "15" to its number, or -EINVAL. */
 int
 signal_parse(const char *text)

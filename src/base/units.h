@@ -6,6 +6,7 @@
 #ifndef BASE_UNITS_H
 #define BASE_UNITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ int duration_parse(const char *text, uint64_t *ret_ms);
 const char *duration_format(uint64_t ms, char buf[DURATION_TEXT_MAX]);
 int size_parse(const char *text, uint64_t *ret_bytes);
 const char *size_format(uint64_t bytes, char buf[SIZE_TEXT_MAX]);
+bool id_parse(const char *text, uint32_t *ret_id);
 int signal_parse(const char *text);
 const char *signal_name(int signo);
 

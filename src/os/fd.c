@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -261,6 +262,25 @@ fd_lock(const char *dir, const char *name, struct err *err)
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
 	err_set(err, errno, "lock %s", path);
+	fd_close(&fd);
+	return -err->code;
+}
+
+/*
+ * An inotify descriptor that is readable once a name in a directory, or the directory
+ * itself, was removed or moved.  Non-blocking, close-on-exec, the caller's; or -errno
+ * with a sentence in err.
+ */
+int
+fd_watch_directory(const char *path, struct err *err)
+{
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	if (fd >= 0 && inotify_add_watch(fd, path,
+	                                 IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF |
+	                                     IN_MOVE_SELF | IN_ONLYDIR) >= 0)
+		return fd;
+	err_set(err, errno, "watch %s", path);
 	fd_close(&fd);
 	return -err->code;
 }

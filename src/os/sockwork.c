@@ -11,11 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "os/clock.h"
+#include "os/fd.h"
 #include "os/pass.h"
 #include "os/sockfile.h"
 
@@ -27,7 +28,6 @@
 #define ONCE_MS 2000
 /* The bytes of the name of a user or group. */
 #define OWNER_MAX 256
-#define WATCHED   (IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
 struct order {
 	enum sockwork_kind kind;
@@ -75,17 +75,6 @@ adjust(const struct sock_file *file)
 	return sockfile_adjust(file->path, file->mode, file->uid, file->gid);
 }
 
-/* A number needs no user database: that may be why it has to be looked up here. */
-static bool
-is_number(const char *name, id_t *ret)
-{
-	char *end;
-	unsigned long n = strtoul(name, &end, 10);
-
-	*ret = (id_t)n;
-	return name[0] >= '0' && name[0] <= '9' && *end == '\0' && n < UINT32_MAX;
-}
-
 /* Set the owner from the names, which may take as long as the user database does; 0, or
  * -ENOENT with a sentence. */
 static int
@@ -95,7 +84,9 @@ find_owner(struct order *order, struct err *err)
 	const struct passwd *passwd;
 	const struct group *entry;
 
-	if (user[0] != '\0' && !is_number(user, &order->file.uid)) {
+	/* A number needs no user database: that may be why it has to be looked up here.
+	 */
+	if (user[0] != '\0' && !id_parse(user, &order->file.uid)) {
 		passwd = getpwnam(user);
 		if (passwd == NULL) {
 			err_set(err, 0, "user %s is unknown", user);
@@ -103,7 +94,7 @@ find_owner(struct order *order, struct err *err)
 		}
 		order->file.uid = passwd->pw_uid;
 	}
-	if (group[0] != '\0' && !is_number(group, &order->file.gid)) {
+	if (group[0] != '\0' && !id_parse(group, &order->file.gid)) {
 		entry = getgrnam(group);
 		if (entry == NULL) {
 			err_set(err, 0, "group %s is unknown", group);
@@ -114,21 +105,16 @@ find_owner(struct order *order, struct err *err)
 	return 0;
 }
 
+/* Watch the directory that has the name of a socket's file. */
 static int
-watch_directory(const char *path, struct err *err)
+watch_above(const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX] = ".";
-	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 
 	if (slash != NULL)
 		(void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path) + 1, path);
-	if (fd >= 0 && inotify_add_watch(fd, dir, WATCHED) >= 0)
-		return fd;
-	err_set(err, errno, "watch %s", dir);
-	if (fd >= 0)
-		(void)close(fd);
-	return -err->code;
+	return fd_watch_directory(dir, err);
 }
 
 static void
@@ -155,7 +141,7 @@ carry_out(int fd, struct order *order)
 		sockfile_remove(order->path);
 		break;
 	case SOCKWORK_WATCH:
-		opened = answer.r = watch_directory(order->path, &answer.err);
+		opened = answer.r = watch_above(order->path, &answer.err);
 		break;
 	}
 	(void)pass_send(fd, &answer, sizeof(answer), &opened, opened >= 0, 0);

@@ -18,18 +18,10 @@
 static struct fake *fake;
 static struct client client;
 
-/* /user with a, b, and app, which has api and two replicas of crawl. */
 static void
 set_up(void)
 {
-	fake = fake_new();
-	(void)fake_add(fake, "/user/a", NODE_WORKER);
-	(void)fake_add(fake, "/user/b", NODE_WORKER);
-	(void)fake_add(fake, "/user/app", NODE_SUPERVISOR);
-	(void)fake_add(fake, "/user/app/api", NODE_WORKER);
-	(void)fake_add(fake, "/user/app/crawl@1", NODE_WORKER);
-	(void)fake_add(fake, "/user/app/crawl@2", NODE_WORKER);
-	fake_boot(fake);
+	fake = fake_family();
 	client_open(&client, fake);
 }
 

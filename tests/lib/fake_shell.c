@@ -449,6 +449,22 @@ fake_boot(struct fake *fake)
 	fake_run(fake);
 }
 
+/* A booted fake of /user with a, b, and app, which has api and two replicas of crawl. */
+struct fake *
+fake_family(void)
+{
+	struct fake *fake = fake_new();
+
+	(void)fake_add(fake, "/user/a", NODE_WORKER);
+	(void)fake_add(fake, "/user/b", NODE_WORKER);
+	(void)fake_add(fake, "/user/app", NODE_SUPERVISOR);
+	(void)fake_add(fake, "/user/app/api", NODE_WORKER);
+	(void)fake_add(fake, "/user/app/crawl@1", NODE_WORKER);
+	(void)fake_add(fake, "/user/app/crawl@2", NODE_WORKER);
+	fake_boot(fake);
+	return fake;
+}
+
 /* The process of an actor ends; the core hears of it in the next turn. */
 void
 fake_dies(struct fake *fake, const char *path, int code, int signo)

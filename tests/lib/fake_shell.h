@@ -57,6 +57,7 @@ struct fake *fake_new(void);
 void fake_free(struct fake *fake);
 struct ref fake_add(struct fake *fake, const char *path, enum node_kind kind);
 struct ref fake_add_spec(struct fake *fake, const char *path, const struct spec *spec);
+struct fake *fake_family(void);
 void fake_boot(struct fake *fake);
 void fake_run(struct fake *fake);
 void fake_guardian_dies(struct fake *fake);

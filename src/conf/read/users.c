@@ -4,7 +4,6 @@
 
 #include "conf/read/users.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -14,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "conf/text/conf.h"
 #include "conf/text/load_wait.h"
 
@@ -37,24 +37,6 @@ users_done(struct users *users)
 	map_done(&users->group_index);
 	free(users->users);
 	users->users = NULL;
-}
-
-/* A name that is a number in full; 2^32-1 means "unchanged" to the kernel and is refused.
- */
-static bool
-parse_id(const char *name, id_t *ret_id)
-{
-	unsigned long long n;
-	char *end;
-
-	if (!isdigit((unsigned char)name[0]))
-		return false;
-	errno = 0;
-	n = strtoull(name, &end, 10);
-	if (*end != '\0' || errno != 0 || n >= UINT32_MAX)
-		return false;
-	*ret_id = (id_t)n;
-	return true;
 }
 
 /* The user database may be a server, which answers when it likes. */
@@ -131,7 +113,7 @@ ask_user(struct users *users, const char *name, struct user *user)
 		if (buffer == NULL)
 			return -ENOMEM;
 		begin(users, "user", name);
-		if (parse_id(name, &id))
+		if (id_parse(name, &id))
 			r = getpwuid_r(id, &entry, buffer, size, &found);
 		else
 			r = getpwnam_r(name, &entry, buffer, size, &found);
@@ -214,7 +196,7 @@ users_find(struct users *users, const char *name, struct err *err)
 		err_set(err, -r, "look up the user `%.100s`", name);
 		return NULL;
 	}
-	if (r == 0 && !parse_id(name, &id)) {
+	if (r == 0 && !id_parse(name, &id)) {
 		err_set(err, 0, "there is no user `%.100s` on this machine", name);
 		return NULL;
 	}
@@ -239,7 +221,7 @@ users_find_group(struct users *users, const char *name, gid_t *ret_gid, struct e
 		*ret_gid = known;
 		return 0;
 	}
-	if (parse_id(name, &id)) {
+	if (id_parse(name, &id)) {
 		*ret_gid = id;
 		return 0;
 	}

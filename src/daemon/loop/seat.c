@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,8 +28,6 @@
  */
 #define RETRY_SECONDS_MIN 1.
 #define RETRY_SECONDS_MAX 60.
-
-#define WATCHED (IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
 /* inotify(7) of a directory. */
 struct seat_watch {
@@ -71,18 +68,6 @@ on_change(struct ev_loop *loop, ev_io *io, int revents)
 		look_soon(seat);
 }
 
-static int
-watch_runtime_dir(const struct shell *shell, struct err *err)
-{
-	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-
-	if (fd >= 0 && inotify_add_watch(fd, shell->runtime_dir, WATCHED) >= 0)
-		return fd;
-	err_set(err, errno, "watch %s", shell->runtime_dir);
-	fd_close(&fd);
-	return -err->code;
-}
-
 static void
 stop_watch(const struct seat *seat, struct seat_watch *watch)
 {
@@ -110,7 +95,7 @@ static void
 watch(struct seat *seat)
 {
 	struct err err;
-	int fd = watch_runtime_dir(seat->shell, &err);
+	int fd = fd_watch_directory(seat->shell->runtime_dir, &err);
 
 	begin_watch(seat, &seat->of_lock, fd, &err);
 	/* Its author chose the path: a child enters the directory. */

@@ -29,6 +29,23 @@ hold(const struct procs *procs, uint32_t slot, pid_t pid)
 	return fd;
 }
 
+/* This process, which the map knows and `take_fd` holds, is the main process from now on.
+ */
+static void
+take_over(struct procs *procs, struct proc *proc, pid_t pid, int take_fd, uint64_t start)
+{
+	if (proc->pid != 0) {
+		map_remove(&procs->by_pid, (uint64_t)proc->pid);
+		ends_let_go(procs, &proc->pidfd);
+	}
+	proc->pid = pid;
+	proc->pidfd = take_fd;
+	proc->main_start = start;
+	containment_told(&proc->containment, pid);
+	actors_get(&procs->shell->actors, proc->ref)->pid = pid;
+	proc_record(procs, proc);
+}
+
 /*
  * The actor says that this process is its main process.  The process must be the actor's
  * own, which the caller has checked; a process that has ended, or is another actor's main
@@ -61,16 +78,9 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 	log_paced(&actor->pace, LOG_LEVEL_INFO,
 	          "%s: its main process is pid %d now, pid %d was", actor->path, (int)pid,
 	          (int)proc->pid);
-	map_remove(&procs->by_pid, (uint64_t)proc->pid);
-	ends_let_go(procs, &proc->pidfd);
 	if (proc->leader == 0)
 		proc->leader = proc->pid;
-	proc->pid = pid;
-	proc->pidfd = fd;
-	proc->main_start = start;
-	containment_told(&proc->containment, pid);
-	actor->pid = pid;
-	proc_record(procs, proc);
+	take_over(procs, proc, pid, fd, start);
 }
 
 /*
@@ -146,18 +156,10 @@ take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 		ends_let_go(procs, &fd);
 		return false;
 	}
-	if (proc->pid != 0) {
-		map_remove(&procs->by_pid, (uint64_t)proc->pid);
-		ends_let_go(procs, &proc->pidfd);
-	}
-	proc->pid = proc->leader = left->pid;
-	proc->pidfd = fd;
-	proc->main_start = start;
+	proc->leader = left->pid;
 	proc->used = proc->killing = true;
 	proc->containment.session = left->pid;
-	containment_told(&proc->containment, left->pid);
-	actors_get(&procs->shell->actors, proc->ref)->pid = left->pid;
-	proc_record(procs, proc);
+	take_over(procs, proc, left->pid, fd, start);
 	return true;
 }
 
