@@ -103,7 +103,7 @@ START_TEST(what_supervises_is_asked_and_has_to_answer)
 }
 END_TEST
 
-START_TEST(when_the_one_that_asks_stood_still_itself_it_asks_first)
+START_TEST(a_watchdog_that_stood_still_itself_asks_again_before_it_judges)
 {
 	struct watchdog dog;
 	uint64_t now = T0 + 3600000;
@@ -246,7 +246,7 @@ CHECK_MAIN(
     what_does_not_prove_itself_in_time_is_aborted_killed_and_left,
     what_takes_over_may_be_silent_for_a_time_of_its_own,
     what_supervises_is_asked_and_has_to_answer,
-    when_the_one_that_asks_stood_still_itself_it_asks_first,
+    a_watchdog_that_stood_still_itself_asks_again_before_it_judges,
     signs_of_life_without_an_answer_are_enough_for_a_while_that_grows_with_the_actors,
     in_a_hurry_it_is_asked_at_once,
     three_quarters_of_the_period_are_allowed_from_the_last_sign_of_life,

@@ -66,7 +66,7 @@ def ends_meanwhile(box):
     equal(told(s), both("a exit:3"), "what it did")
 
 
-@test("a command whose time is over is killed by the successor, with all that it forked")
+@test("a command of a watch whose time is over is killed by the successor, with all processes it forked")
 def timed_out(box):
     s = Chaos(box, {"a": {}, "b": {"hook_timeout": "2s", "watch": {"a": {"run": [
         "/bin/sh", "-c", f"sleep 1000 & echo $! >>{box.path('told')}; sleep 1000"]}}}})

@@ -61,7 +61,7 @@ def ends_meanwhile(box):
     s.consistent()
 
 
-@test("a probe's command whose time is over is killed by the successor, with all it forked")
+@test("a probe's command whose time is over is killed by the successor, with all processes it forked")
 def timed_out(box):
     s = Chaos(box, {"a": {"health": {**PACE, "timeout": "1500ms", "failures": 1, "exec": [
         "/bin/sh", "-c", f"sleep 1000 & echo $! >>{box.path('told')}; sleep 1000"]}}},

@@ -85,7 +85,7 @@ def ends_meanwhile(box):
     equal(told(s), pairs("pre_stop"), "what it did")
 
 
-@test("a hook whose time is over is killed by the successor, with all that it forked")
+@test("a hook whose time is over is killed by the successor, with all processes it forked")
 def timed_out(box):
     s = Chaos(box, {"a": {}})
     s.started("a")

@@ -471,7 +471,7 @@ START_TEST(too_many_faults_are_counted_and_the_first_ones_shown)
 }
 END_TEST
 
-START_TEST(a_fault_of_a_template_is_reported_once_for_all_who_use_it)
+START_TEST(a_fault_of_a_template_is_reported_once_for_all_its_actors)
 {
 	expect_fault("templates: {t: {command: [x], shutdown: 5}}\n"
 	             "children:\n"
@@ -492,7 +492,7 @@ suite_faults(void)
 	tcase_add_test(tcase, twenty_faults_are_twenty_reports_in_the_order_of_the_lines);
 	tcase_add_test(tcase, what_a_report_quotes_does_not_control_a_terminal);
 	tcase_add_test(tcase, too_many_faults_are_counted_and_the_first_ones_shown);
-	tcase_add_test(tcase, a_fault_of_a_template_is_reported_once_for_all_who_use_it);
+	tcase_add_test(tcase, a_fault_of_a_template_is_reported_once_for_all_its_actors);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

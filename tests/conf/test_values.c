@@ -309,7 +309,7 @@ START_TEST(limits_of_a_cgroup_arrive_as_the_kernel_counts_them)
 }
 END_TEST
 
-START_TEST(who_is_under_a_rule_for_want_of_memory_is_known)
+START_TEST(a_rule_for_lack_of_memory_names_the_actors_that_it_covers)
 {
 	struct conf *conf =
 	    load_text("children:\n"
@@ -675,7 +675,7 @@ suite_values(void)
 	tcase_add_test(tcase, a_period_may_be_infinite);
 	tcase_add_test(tcase, rules_arrive_with_their_places);
 	tcase_add_test(tcase, limits_of_a_cgroup_arrive_as_the_kernel_counts_them);
-	tcase_add_test(tcase, who_is_under_a_rule_for_want_of_memory_is_known);
+	tcase_add_test(tcase, a_rule_for_lack_of_memory_names_the_actors_that_it_covers);
 	tcase_add_loop_test(tcase, a_command_is_split_by_the_quoting_rules_of_the_shell,
 	                    0, (int)ARRAY_SIZE(commands));
 	tcase_add_loop_test(tcase, socket_addresses_are_taken_apart, 0,

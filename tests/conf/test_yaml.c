@@ -8,7 +8,7 @@
 
 #include "tests/conf/support.h"
 
-START_TEST(an_alias_is_what_its_anchor_is)
+START_TEST(an_alias_has_the_value_of_its_anchor)
 {
 	struct conf *conf = load_text("children:\n"
 	                              "  a: {command: &c [sleep, '1']}\n"
@@ -194,7 +194,7 @@ suite_yaml(void)
 	Suite *suite = suite_create("yaml");
 	TCase *tcase = new_case("yaml");
 
-	tcase_add_test(tcase, an_alias_is_what_its_anchor_is);
+	tcase_add_test(tcase, an_alias_has_the_value_of_its_anchor);
 	tcase_add_test(tcase, a_merge_key_gives_what_is_not_written);
 	tcase_add_test(tcase, of_a_list_of_merged_mappings_the_first_wins);
 	tcase_add_test(tcase, a_quoted_merge_key_is_no_merge_key);

@@ -202,7 +202,7 @@ START_TEST(a_rule_s_backoff_replaces_only_the_keys_it_names)
 }
 END_TEST
 
-START_TEST(only_one_process_that_was_ready_long_enough_resets_it)
+START_TEST(only_a_process_that_was_ready_long_enough_resets_the_backoff)
 {
 	/* How long it lives after its second failure, and the delay of the third. */
 	static const struct {
@@ -293,8 +293,8 @@ suite_backoff(void)
 	tcase_add_test(tcase, the_number_of_failures_shown_is_one_more_than_the_exponent);
 	tcase_add_loop_test(tcase, a_rule_s_backoff_replaces_only_the_keys_it_names, 0,
 	                    6);
-	tcase_add_loop_test(tcase, only_one_process_that_was_ready_long_enough_resets_it,
-	                    0, 6);
+	tcase_add_loop_test(
+	    tcase, only_a_process_that_was_ready_long_enough_resets_the_backoff, 0, 6);
 	tcase_add_test(tcase, short_lives_do_not_add_up_to_a_healthy_one);
 	tcase_add_test(tcase, twenty_that_fall_together_do_not_rise_together);
 	suite_add_tcase(suite, tcase);

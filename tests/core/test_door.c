@@ -258,7 +258,7 @@ first_told(bool moves)
 	return first;
 }
 
-START_TEST(who_is_told_first_is_the_same_wherever_the_core_was_moved_to)
+START_TEST(the_order_of_notices_is_the_same_wherever_the_core_was_moved_to)
 {
 	const struct ref first = first_told(false);
 
@@ -485,7 +485,7 @@ suite_door(void)
 	tcase_add_test(tcase, the_tree_can_be_walked_and_compared_in_start_order);
 	tcase_add_test(tcase, a_moved_child_is_compared_at_its_new_place);
 	tcase_add_test(tcase,
-	               who_is_told_first_is_the_same_wherever_the_core_was_moved_to);
+	               the_order_of_notices_is_the_same_wherever_the_core_was_moved_to);
 	tcase_add_test(tcase, callers_beyond_the_bound_are_told_that_it_is_busy);
 	tcase_add_test(tcase, all_callers_can_go_away_at_once);
 	tcase_add_test(tcase, an_exit_that_was_decided_can_be_asked_for_again);

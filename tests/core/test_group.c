@@ -66,7 +66,7 @@ START_TEST(a_group_is_stopped_in_reverse_and_started_in_order)
 }
 END_TEST
 
-START_TEST(the_scope_that_readers_see_is_the_one_that_is_used)
+START_TEST(readers_see_the_scope_that_the_core_uses)
 {
 	const enum strategy strategy = (enum strategy)(_i / MEMBERS);
 	const uint32_t failing = (uint32_t)_i % MEMBERS;
@@ -101,7 +101,7 @@ permutation(int n, uint32_t ret[3])
 		ret[i] = orders[n][i];
 }
 
-START_TEST(ends_at_one_instant_are_one_restart_in_whatever_order_they_are_seen)
+START_TEST(ends_at_one_instant_are_one_restart_in_any_order_of_arrival)
 {
 	struct spec top = plain_supervisor();
 	const struct spec worker = plain_worker();
@@ -167,7 +167,7 @@ END_TEST
 
 /* Who asked for a restart waits for the start that comes of it, not for the one before.
  */
-START_TEST(a_start_that_fails_after_a_restart_was_asked_for_answers_nobody)
+START_TEST(a_start_that_fails_after_a_restart_was_asked_for_answers_no_command)
 {
 	const struct spec top = plain_supervisor();
 	const struct spec worker = plain_worker();
@@ -205,13 +205,12 @@ suite_group(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, a_group_is_stopped_in_reverse_and_started_in_order, 0,
 	                    3 * MEMBERS);
-	tcase_add_loop_test(tcase, the_scope_that_readers_see_is_the_one_that_is_used, 0,
+	tcase_add_loop_test(tcase, readers_see_the_scope_that_the_core_uses, 0,
 	                    3 * MEMBERS);
 	tcase_add_loop_test(
-	    tcase, ends_at_one_instant_are_one_restart_in_whatever_order_they_are_seen, 0,
-	    6);
-	tcase_add_test(tcase,
-	               a_start_that_fails_after_a_restart_was_asked_for_answers_nobody);
+	    tcase, ends_at_one_instant_are_one_restart_in_any_order_of_arrival, 0, 6);
+	tcase_add_test(
+	    tcase, a_start_that_fails_after_a_restart_was_asked_for_answers_no_command);
 	tcase_add_test(tcase, a_thousand_that_crash_at_once_are_all_back_none_twice);
 	suite_add_tcase(suite, tcase);
 	return suite;

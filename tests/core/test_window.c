@@ -251,7 +251,7 @@ START_TEST(what_a_fixed_window_denies_a_sliding_one_denied_before)
 }
 END_TEST
 
-START_TEST(the_intensity_survives_an_update_that_keeps_it)
+START_TEST(the_intensity_survives_an_update_that_does_not_change_it)
 {
 	struct spec top = intense(2, 60000);
 	const struct spec worker = plain_worker();
@@ -328,7 +328,7 @@ suite_window(void)
 	tcase_add_loop_test(tcase, random_crashes_agree_with_a_model_that_counts_by_hand,
 	                    0, 8);
 	tcase_add_test(tcase, what_a_fixed_window_denies_a_sliding_one_denied_before);
-	tcase_add_test(tcase, the_intensity_survives_an_update_that_keeps_it);
+	tcase_add_test(tcase, the_intensity_survives_an_update_that_does_not_change_it);
 	tcase_add_test(tcase, an_update_can_widen_and_narrow_the_intensity);
 	tcase_add_test(tcase, windows_survive_that_the_core_moves);
 	suite_add_tcase(suite, tcase);

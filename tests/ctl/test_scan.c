@@ -201,7 +201,7 @@ START_TEST(brackets_must_match)
 }
 END_TEST
 
-START_TEST(escapes_stand_for_what_they_stand_for)
+START_TEST(escapes_stand_for_their_characters)
 {
 	static const struct {
 		const char *json;
@@ -238,4 +238,4 @@ CHECK_MAIN("scan", members_of_an_object_come_in_order, null_is_nothing_of_any_ty
            numbers_that_are_no_integers_are_refused, the_largest_integers_are_read,
            every_beginning_of_a_message_is_safe, every_single_changed_byte_is_safe,
            too_many_levels_are_refused, brackets_must_match,
-           escapes_stand_for_what_they_stand_for)
+           escapes_stand_for_their_characters)

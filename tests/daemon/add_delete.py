@@ -217,7 +217,7 @@ def subtree(box):
     equal(s.paths(), ["/user"], "who is left")
 
 
-@test("what was added outlives the guardian, with its process and its parameters")
+@test("an added actor outlives the guardian, with its process and its parameters")
 def outlives(box):
     s = box.supd({"a": {}, "sup": {"children": {"b": {}}}}, templates=templates(box))
     s.ctl_ok("add", "sup/c", "--use", "w", "--with", "does=delay=7")

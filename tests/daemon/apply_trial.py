@@ -21,7 +21,7 @@ def apply(s, ms, early=True):
     return s.call("Apply", rollback_ms=ms, commit_when_ready=early)["plan"]
 
 
-@test("a configuration whose actors become ready in time is kept")
+@test("a configuration is kept when its actors become ready in time")
 def kept(box):
     s = box.supd({"a": {}, "b": {}})
     first = s.started("a"), s.started("b")
@@ -70,7 +70,7 @@ def failed(box):
     equal(s.actor("a")["generation"], 1, "one that did not change")
 
 
-@test("the trial lasts for all of its time: whatever of it fails meanwhile takes it back")
+@test("a trial lasts for all of its time: any failure of its actors meanwhile takes it back")
 def observed(box):
     s = box.supd({"a": {}, "b": {}, "sup": {"children": {"w": {}}}})
     s.started("w")
@@ -179,7 +179,7 @@ def kept_after_crash(box):
     equal(s.actor("a")["generation"], 2, "starts")
 
 
-@test("a trial whose time runs out while no guardian lives is taken back by the next")
+@test("a trial that ends while no guardian lives is taken back by the next guardian")
 def unseen(box):
     s = box.supd({"a": {}})
     s.started("a")

@@ -81,7 +81,7 @@ def descriptors(pid):
     return sorted(os.listdir(f"/proc/{pid}/fd"))
 
 
-@test("what unpacks, and so what packs, has no rights but to read and write what it was given")
+@test("the child that packs or unpacks may only read and write its two descriptors")
 def unpacker(box):
     s = box.supd({"a": {"command": ["/bin/sh", "-c", "yes | head -c 9000000; exec sleep 1000"],
                         "log": {"max_size": "4M", "keep": 9, "compress": True}}})

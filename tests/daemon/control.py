@@ -114,7 +114,7 @@ def errors(box):
           ("io.supd.Control.NoSuchActor", {"name": "/user/nobody", "candidates": []}), "name")
 
 
-@test("a method that needs more says so when it is called without")
+@test("a method that needs `more` says so when it is called without")
 def needs_more(box):
     client = Varlink(one(box).socket)
     for method, parameters in (("Events", {"follow": True}), ("Watch", {"names": ["/user/a"]})):

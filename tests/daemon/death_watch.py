@@ -147,7 +147,7 @@ def changed(box):
     equal(s.actor("b")["pid"], b, "b's pid")
 
 
-@test("133 a supervisor that watches its own child is told that it failed, others are not")
+@test("133 a supervisor that watches its own child is told of its failure, other watchers are not")
 def child(box):
     s = box.supd({"sup": {"watch": {"sup/a": {"stop": True}}, "decider": "stopping",
                           "children": {"a": {}, "c": {}}},

@@ -91,7 +91,7 @@ def accepted(box):
     s.event("failure", "b")
 
 
-@test("a command is well with status 0; what it is told, and what its end says")
+@test("a probe's command is well with status 0; its environment, and the words for its end")
 def commands(box):
     bad = box.path("bad")
     s = box.supd({"a": health({"exec": script(
@@ -108,7 +108,7 @@ def commands(box):
     equal(s.actor("a")["pid"], a, "the process")
 
 
-@test("a command that hangs is killed with all that it forked; one may be missing")
+@test("a probe's command that hangs is killed with its children; a program may be missing")
 def hanging_command(box):
     s = box.supd({"a": health({"exec": script(box, "sleep 1000 & echo $! >>@; sleep 1000")},
                               timeout="200ms"),
@@ -340,7 +340,7 @@ def unprivileged(box):
         has_no_rights(s.actor("/system/probe")["pid"], 1 << 1)
 
 
-@test("a socket whose queue is full is a bad answer, at once")
+@test("a socket with a full queue is a bad answer, at once")
 def full(box):
     path = box.path("socket")
     with socket.socket(socket.AF_UNIX) as listener:

@@ -79,7 +79,7 @@ def hangs(box):
     equal(s.actor("a")["dead_letters"], 2, "dead letters")
 
 
-@test("a guardian that dies takes its helpers with it, also those that stand still")
+@test("a guardian that dies takes its helpers with it, stopped helpers too")
 def crash(box):
     s, address = refusing(box)
     s.ctl_ok("stop", "a")

@@ -250,7 +250,7 @@ def many(box):
     equal(s.seen("hook_failed"), [], "hooks that failed")
 
 
-@test("hooks of a group restart are told whose failure it was, and which")
+@test("hooks of a group restart get the failed actor and its cause")
 def origin(box):
     line = script(box, "echo $SUPD_PATH $SUPD_HOOK ${SUPD_CAUSE:--} ${SUPD_ORIGIN:--} "
                        "${SUPD_ORIGIN_CAUSE:--} >>@")
@@ -262,7 +262,7 @@ def origin(box):
            "/user/g/a pre_start - /user/g/b exit:3"], "what the hooks were told")
 
 
-@test("hooks of what a failed start stops are told whose failure it was, and which")
+@test("hooks of actors that a failed start stops get the failed actor and its cause")
 def failed_start(box):
     line = script(box, "echo $SUPD_PATH $SUPD_HOOK ${SUPD_CAUSE:--} ${SUPD_ORIGIN:--} "
                        "${SUPD_ORIGIN_CAUSE:--} >>@")

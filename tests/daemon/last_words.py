@@ -62,7 +62,7 @@ def without_log(box):
         equal(s.ctl_ok("logs", name).out.count("line"), 30, f"lines in the log of {name}")
 
 
-@test("last words are those of the process that failed, not of the one before it")
+@test("last words are the failed process's, not its predecessor's")
 def only_its_own(box):
     s = box.supd({"a": {"command": [
         "sh", "-c", f"if [ -e {box.path('x')} ]; then echo second; exit 2; fi; "
@@ -92,7 +92,7 @@ def silent(box):
     check("last_words" not in s.event("failure", "b"), "last words that nobody captured")
 
 
-@test("whatever it wrote they are valid, and bounded")
+@test("last words are valid text and bounded for any output")
 def noise(box):
     s = box.supd({"a": {"command": ["sh", "-c", r"""printf '\033[31m\377\000"x\n'; exit 1"""],
                         **ONCE},

@@ -438,7 +438,7 @@ def steal(shared, address):
         shared.setblocking(True)
 
 
-@test("a socket that is made to block, and whose clients are stolen, holds up neither supd "
+@test("a socket made blocking by an actor that also steals its clients holds up neither supd "
       "nor the mailboxes of others")
 def stolen(box):
     listen, address = mailbox(box, "unix")
@@ -736,7 +736,7 @@ def added(box):
         check(not os.path.exists(box.path(f"{name}.sock")), f"{name} left its file")
 
 
-@test("an actor whose address is taken is not added, and leaves nothing")
+@test("an actor is not added when its address is taken, and leaves nothing")
 def not_added(box):
     path = box.path("a.sock")
     s = box.supd({"a": {"do": ["serve"], "sockets": {"box": f"unix:{path}"}}}, templates={

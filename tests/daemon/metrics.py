@@ -145,7 +145,7 @@ def refused(box):
     s.ctl_ok("ping")
 
 
-@test("a request in pieces, and one whose sender closes its side, are answered")
+@test("a request in pieces, and a request from a half-closed connection, are answered")
 def pieces(box):
     s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
     with connect(box.path("m")) as client:
@@ -183,7 +183,7 @@ def half_asking(address):
     return client
 
 
-@test("clients that say nothing make room for those that come after them, again and again")
+@test("silent clients make room for later clients, again and again")
 def crowded_out(box):
     s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
     guardian = s.guardian()

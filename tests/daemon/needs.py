@@ -83,7 +83,7 @@ def failed(box):
     s.started("api")
 
 
-@test("start, stop and restart of one that waits")
+@test("start, stop and restart of an actor that waits for its need")
 def commands(box):
     s = box.supd({"db": {"enabled": False}, "api": {"needs": {"db": "ready"}}})
     waits(s, "api", "db")
@@ -176,7 +176,7 @@ def crash(box):
     equal(s.counts["S", "api"], 1, "starts")
 
 
-@test("what it needs is there in a simulation, too")
+@test("a simulation knows the needs of an actor")
 def simulated(box):
     s = box.supd({"db": {**TELLS, "enabled": False},
                   "api": {"needs": {"db": "ready"}, "backoff": {"min": "1s", "max": "1s"}}})

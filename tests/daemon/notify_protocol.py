@@ -174,7 +174,7 @@ wait
     s.wait_for("a", state="running", ready=True, status="at work", pid=pid)
 
 
-@test("RELOADING: it stays ready; that it has read its configuration again is in the log")
+@test("RELOADING: the actor stays ready, and the log tells when its reload is done")
 def reloading(box):
     s = box.supd({"a": {"ready": "notify", "do": ["ready"]}})
     s.wait_for("a", state="running", ready=True)
@@ -193,7 +193,7 @@ def reloading(box):
     equal(len(s.seen("ready", "a")), 1, "ready events")
 
 
-@test("STOPPING: it need not say any more that it lives")
+@test("STOPPING: the watchdog ends")
 def stopping(box):
     s = box.supd({"a": {"watchdog": "300ms", "do": ["notify=STOPPING=1"]},
                   "b": {"watchdog": "300ms"}})

@@ -66,7 +66,7 @@ def ordered(box):
           text_of(path))
 
 
-@test("format: json says which stream it was; one that is to be alone is")
+@test("format: json names the stream; a stream alone in its file stays alone")
 def streams(box):
     s = box.supd({"a": shell("echo one; echo two >&2; exec sleep 1000",
                              output={"stdout": "log", "stderr": "null"},
@@ -187,7 +187,7 @@ def own_log(box):
           [str(one["pid"]) for one in s.seen("started", "a")], "the lives in the log")
 
 
-@test("what goes to the journal says of which life it is")
+@test("output to the journal carries the life")
 def generations(box):
     if os.geteuid() != 0:
         raise Skip("no mounts without root")
@@ -218,7 +218,7 @@ def generations(box):
             os.kill(int(entry["MESSAGE"]), signal.SIGKILL)
 
 
-@test("a life finds its output as the first one did, whatever the one before it set there")
+@test("each life finds its output as the first life did, whatever flags the life before set")
 def clean(box):
     text = ("import fcntl, os, sys\n"
             "for fd in 1, 2: print(oct(fcntl.fcntl(fd, fcntl.F_GETFL) & 0o47777), flush=True)\n"

@@ -145,7 +145,7 @@ def nginx_stays(box):
     stays(Web(box, free_port()))
 
 
-@test("nginx: the same on a unix socket, whose file it removes when its parent is another one",
+@test("nginx: the same on a unix socket, whose file nginx removes under another parent",
       timeout=60)
 def nginx_stays_on_unix(box):
     web = Web(box)
@@ -211,7 +211,7 @@ def redis(client, *words):
     return text.decode().strip()
 
 
-@test("redis: ready when it says so, killed, back with all that it had confirmed")
+@test("redis: ready by its notification, killed, back with all confirmed data")
 def redis_killed(box):
     store = Store(box)
     s = store.s
@@ -343,7 +343,7 @@ def postgres_stays(box):
     equal(s.actor("db")["pid"], db.pid, "the pid")
 
 
-@test("postgres: ready when it says so, also after it was killed", timeout=60)
+@test("postgres: ready by its notification, also after a kill", timeout=60)
 def postgres_notifies(box):
     linked = run("ldd", find("postgres", *sorted(glob.glob("/usr/lib/postgresql/*/bin")))).out
     if "libsystemd" not in linked:

@@ -186,7 +186,7 @@ def forms(box):
         s.wait_for(name, state="running", ready=True)
 
 
-@test("ready: log: one that says it at once, again and again")
+@test("ready: log: an actor that prints its line at once, again and again")
 def at_once(box):
     s = box.supd({f"a{i}": {"ready": {"log": "ready"}, "command": [
         "/bin/sh", "-c", "echo ready; exec sleep 1000"]} for i in range(10)}, start="parallel")

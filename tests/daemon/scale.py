@@ -110,7 +110,7 @@ def refused(box):
     equal(replicas(s), names(1, 2), "the replicas")
 
 
-@test("one that does not start is not there, the others are")
+@test("a replica that does not start is not there, the others are")
 def partly(box):
     template = {"command": ["/bin/sh", "-c", "test ${replica} != 3 && exec sleep 1000"],
                 "ready": {"after": "1s"}, "backoff": "none", "shutdown": "1s"}

@@ -102,7 +102,7 @@ def causes(box):
     equal(refused(s, "a", "--times", "0")[0], 2, "the exit status for no times")
 
 
-@test("one that waits for its backoff, one that is stopped, one that is not ready yet")
+@test("a simulation of an actor in backoff, of a stopped actor, of an actor not ready yet")
 def states(box):
     s = box.supd({"a": {"backoff": {"min": "1h", "max": "1h", "jitter": 0}, "do": ["exit=1"]},
                   "b": {}, "n": {"ready": "notify"}}, start="parallel", wait=False)

@@ -76,7 +76,7 @@ def generations(s):
     return [event["pid"] for event in s.seen("started", "web")]
 
 
-@test("started when it says so, and clients that come before that wait")
+@test("an actor with sockets counts as started at READY, and earlier clients wait")
 def started(box):
     box.file("greeting", "hello\n")
     address = box.path("web.sock")

@@ -209,7 +209,7 @@ def one_shot(box):
     equal(s.actor("once")["restart"], "transient", "the restart type")
 
 
-@test("a one-shot that fails is tried again")
+@test("a failed one-shot is tried again")
 def one_shot_fails(box):
     flag = box.file("flag")
     s = box.supd({"once": {"ready": "exit", "do": [f"?{flag}:exit=1", "exit=0"]}},

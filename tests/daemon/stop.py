@@ -146,7 +146,7 @@ def quit_at_once(box):
     equal(s.order(mark), [], "polite signals")
 
 
-@test("SIGQUIT during a shutdown that hangs ends it")
+@test("SIGQUIT ends a shutdown that hangs")
 def quit_hanging(box):
     s = box.supd(kids("ab", do=["ignore"], shutdown="infinity"))
     s.started("b")

@@ -206,7 +206,7 @@ def refused(box):
     equal((s.actor("a")["state"], s.actor("a")["suspended"]), ("stopped", 0), "a")
 
 
-@test("status and explain say so, and supctl prints what it did")
+@test("status and explain show a suspended actor, and supctl prints its action")
 def words(box):
     s = box.supd({"s": {"children": {"a": {}}}})
     s.started("a")

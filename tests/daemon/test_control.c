@@ -33,7 +33,7 @@ tear_down(void)
 
 /* ---- protocol ---------------------------------------------------------------------- */
 
-START_TEST(info_and_interfaces_are_for_everybody)
+START_TEST(info_and_interfaces_need_no_permission)
 {
 	struct client nobody;
 	json_t *reply;
@@ -91,7 +91,7 @@ START_TEST(observers_may_look_and_the_control_group_may_act)
 }
 END_TEST
 
-START_TEST(what_does_not_exist_has_its_standard_errors)
+START_TEST(unknown_methods_and_interfaces_have_their_standard_errors)
 {
 	check_error(client_call(&client, "Fly", "{}", ""),
 	            "org.varlink.service.MethodNotFound", "method",
@@ -237,7 +237,7 @@ START_TEST(bytes_without_an_end_close_the_connection_at_the_limit)
 }
 END_TEST
 
-START_TEST(connections_are_bounded_per_user_and_some_are_kept_for_who_may_control)
+START_TEST(connections_are_bounded_per_user_and_some_are_reserved_for_control)
 {
 	struct client clients[CONTROL_CONNS_MAX];
 	struct client one_more;
@@ -353,7 +353,7 @@ START_TEST(names_are_paths_last_names_globs_and_replicas)
 }
 END_TEST
 
-START_TEST(a_name_that_nobody_has_gets_the_nearest_ones)
+START_TEST(an_unknown_name_gets_the_nearest_names)
 {
 	json_t *reply = client_call(&client, "Status", "{\"names\":[\"apu\"]}", "");
 	const json_t *candidates = json_object_get(parameters_of(reply), "candidates");
@@ -533,20 +533,20 @@ static void
 add_tests(TCase *tcase)
 {
 	const TTest *const tests[] = {
-	    info_and_interfaces_are_for_everybody,
+	    info_and_interfaces_need_no_permission,
 	    observers_may_look_and_the_control_group_may_act,
-	    what_does_not_exist_has_its_standard_errors,
+	    unknown_methods_and_interfaces_have_their_standard_errors,
 	    a_parameter_that_is_missing_wrong_or_unknown_is_named,
 	    oneway_calls_are_done_and_never_answered,
 	    pipelined_calls_are_answered_in_order_also_behind_one_that_waits,
 	    any_number_of_pipelined_calls_is_answered,
 	    a_malformed_message_closes_its_connection_and_no_other,
 	    bytes_without_an_end_close_the_connection_at_the_limit,
-	    connections_are_bounded_per_user_and_some_are_kept_for_who_may_control,
+	    connections_are_bounded_per_user_and_some_are_reserved_for_control,
 	    status_has_every_field_of_every_actor_in_start_order,
 	    status_tells_of_the_last_failure,
 	    names_are_paths_last_names_globs_and_replicas,
-	    a_name_that_nobody_has_gets_the_nearest_ones,
+	    an_unknown_name_gets_the_nearest_names,
 	    a_last_name_that_several_have_is_ambiguous,
 	    the_story_of_a_failure_is_told_in_plain_words,
 	    a_story_that_the_stream_forgot_is_told_from_the_core,

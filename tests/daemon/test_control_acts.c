@@ -329,7 +329,7 @@ START_TEST(a_token_belongs_to_its_user)
 }
 END_TEST
 
-START_TEST(a_token_whose_client_went_away_waits_for_the_goal)
+START_TEST(a_token_waits_for_the_goal_after_its_client_has_gone)
 {
 	static const char call[] = "{\"method\":\"io.supd.Control.Stop\",\"parameters\":"
 	                           "{\"names\":[\"a\"],\"token\":\"t2\"}}";
@@ -488,7 +488,7 @@ add_tests(TCase *tcase)
 	    wait_answers_when_the_state_has_come_or_never_can,
 	    a_repeated_token_gets_the_same_answer_and_does_nothing,
 	    a_token_belongs_to_its_user,
-	    a_token_whose_client_went_away_waits_for_the_goal,
+	    a_token_waits_for_the_goal_after_its_client_has_gone,
 	    what_counts_is_done_once_whenever_the_guardian_dies,
 	    a_failure_by_hand_is_one_whenever_the_guardian_dies,
 	    what_was_refused_is_refused_again_by_the_next_guardian,

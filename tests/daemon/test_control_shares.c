@@ -67,7 +67,7 @@ check_limit(struct client *observer, const char *name)
 	check_error(client_reply(observer), "io.supd.Control.LimitReached", "name", name);
 }
 
-START_TEST(observers_wait_for_their_shares_and_those_who_control_for_the_rest)
+START_TEST(observers_wait_for_their_shares_and_controllers_for_the_rest)
 {
 	const size_t each = CONTROL_WAITERS_UID / CONTROL_NAMES_MAX;
 
@@ -106,7 +106,7 @@ check_followed(struct client *follower)
 	json_decref(reply);
 }
 
-START_TEST(an_observer_follows_events_so_many_times_and_those_who_control_do)
+START_TEST(an_observer_has_a_bound_of_event_streams_and_a_controller_has_not)
 {
 	static const char follow[] =
 	    "{\"method\":\"io.supd.Control.Events\",\"more\":true,"
@@ -246,8 +246,8 @@ static void
 add_tests(TCase *tcase)
 {
 	const TTest *const tests[] = {
-	    observers_wait_for_their_shares_and_those_who_control_for_the_rest,
-	    an_observer_follows_events_so_many_times_and_those_who_control_do,
+	    observers_wait_for_their_shares_and_controllers_for_the_rest,
+	    an_observer_has_a_bound_of_event_streams_and_a_controller_has_not,
 	    names_and_patterns_are_bounded_at_the_door,
 	    an_observer_looks_for_few_names_among_many_actors,
 	    what_is_not_read_is_bounded_and_all_of_it_comes_when_it_is,

@@ -148,7 +148,7 @@ static const char *const seeds[] = {
     "{\"method\":\"io.supd.Control.Explain\",\"parameters\":{\"name\":\"/user\"}}",
 };
 
-START_TEST(clients_that_send_noise_hurt_nobody)
+START_TEST(clients_that_send_noise_do_no_harm)
 {
 	struct client bystander;
 	struct client noisy;
@@ -195,7 +195,7 @@ main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, the_socket_has_its_mode_serves_and_is_removed_at_the_end);
 	tcase_add_test(tcase, a_live_socket_is_never_taken_over);
-	tcase_add_test(tcase, clients_that_send_noise_hurt_nobody);
+	tcase_add_test(tcase, clients_that_send_noise_do_no_harm);
 	suite_add_tcase(suite, tcase);
 	tcase_set_tags(limits, "kernel_limits");
 	tcase_set_timeout(limits, 60);

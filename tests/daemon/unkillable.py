@@ -41,7 +41,7 @@ def release(box, tracer):
     box.background.remove(tracer)
 
 
-@test("a traced process: stop says that it cannot be killed and which process traces it", root=True)
+@test("a traced process: stop says that it is unkillable and names the tracer", root=True)
 def traced(box):
     s = box.supd({"v": {"kill_timeout": "300ms", "shutdown": "100ms"}, "w": {}})
     pid = s.started("v")
@@ -158,7 +158,7 @@ def leave(box, fuse, path, **options):
     return stuck
 
 
-@test("an actor whose process outlived a supd that died is not started before that is gone: "
+@test("an actor is not started while its process of a dead supd lives: "
       "told, across a guardian's death, too", root=True)
 def held_down(box):
     fuse = Fuse(box, "read", uid=0, gid=0)

@@ -296,7 +296,7 @@ send_beyond_the_limit(void)
 	return link_try(fds[GUARDIAN], &message, NULL, 0) == -EAGAIN ? 0 : 5;
 }
 
-START_TEST(descriptors_of_others_that_nobody_reads_are_not_waited_for_without_end)
+START_TEST(unread_descriptors_in_the_link_are_not_waited_for_without_end)
 {
 	int status;
 	pid_t pid;
@@ -489,7 +489,7 @@ START_TEST(what_is_handed_over_is_found_by_its_key_once)
 }
 END_TEST
 
-START_TEST(what_nobody_took_is_dropped_at_the_walker)
+START_TEST(a_descriptor_that_no_guardian_took_is_dropped_at_the_walker)
 {
 	struct link_message message;
 	struct handover handover;
@@ -579,15 +579,15 @@ main(void)
 	tcase_add_test(
 	    tcase,
 	    a_message_without_exactly_its_descriptors_is_refused_and_they_are_closed);
-	tcase_add_test(
-	    tcase,
-	    descriptors_of_others_that_nobody_reads_are_not_waited_for_without_end);
+	tcase_add_test(tcase,
+	               unread_descriptors_in_the_link_are_not_waited_for_without_end);
 	tcase_add_test(tcase, the_vault_has_what_was_stored_last_however_much_it_grew);
 	tcase_add_test(tcase, handing_over_goes_on_where_it_stopped_and_tells_news_last);
 	tcase_add_test(tcase,
 	               a_full_link_makes_the_guardian_wait_and_the_walker_come_back);
 	tcase_add_test(tcase, what_is_handed_over_is_found_by_its_key_once);
-	tcase_add_test(tcase, what_nobody_took_is_dropped_at_the_walker);
+	tcase_add_test(tcase,
+	               a_descriptor_that_no_guardian_took_is_dropped_at_the_walker);
 	tcase_add_test(tcase, a_handover_that_is_not_complete_or_not_ours_is_refused);
 	suite_add_tcase(suite, tcase);
 	tcase_set_tags(limits, "kernel_limits");

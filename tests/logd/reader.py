@@ -408,7 +408,7 @@ def found_again(p):
     equal(texts(("/user/a", "output", "timed", "end", log)), [], "the end")
 
 
-@test("two files of one actor have one place")
+@test("two files of an actor have the same place")
 def two_files(p):
     out = p.write("out", "o1\no2\n")
     err = p.write("err", "e1\n")

@@ -182,7 +182,7 @@ start_stopper(void)
 	return pid;
 }
 
-START_TEST(who_stops_a_child_before_its_exec_does_not_stop_us)
+START_TEST(a_child_stopped_before_its_exec_does_not_stop_the_guardian)
 {
 	char *argv[] = {strdup("/bin/true"), NULL};
 	const int fds[] = {-1, -1, -1};
@@ -293,8 +293,8 @@ main(void)
 	                    2);
 	tcase_add_loop_test(tcase, a_child_has_its_own_capabilities_and_leaves_ours, 0,
 	                    2);
-	tcase_add_loop_test(tcase, who_stops_a_child_before_its_exec_does_not_stop_us, 0,
-	                    2);
+	tcase_add_loop_test(
+	    tcase, a_child_stopped_before_its_exec_does_not_stop_the_guardian, 0, 2);
 	tcase_add_loop_test(tcase, where_we_lower_ours_children_have_what_was_said, 0, 2);
 	tcase_add_test(tcase, what_an_ordinary_user_may_not_is_named);
 	suite_add_tcase(suite, tcase);

@@ -297,7 +297,7 @@ be_born_into(int cgroup_fd)
 	return pid;
 }
 
-START_TEST(who_has_limits_lives_beside_the_others_and_each_life_in_a_fresh_cgroup)
+START_TEST(an_actor_with_limits_lives_beside_the_others_and_each_life_in_a_fresh_cgroup)
 {
 	struct containment c;
 	struct stat first, second;
@@ -409,7 +409,7 @@ main(void)
 	tcase_add_checked_fixture(kernel, open_real, close_real);
 	tcase_add_test(
 	    kernel,
-	    who_has_limits_lives_beside_the_others_and_each_life_in_a_fresh_cgroup);
+	    an_actor_with_limits_lives_beside_the_others_and_each_life_in_a_fresh_cgroup);
 	suite_add_tcase(suite, kernel);
 	return check_run(srunner_create(suite));
 }

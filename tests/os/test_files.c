@@ -174,7 +174,7 @@ START_TEST(two_outputs_are_two_files)
 }
 END_TEST
 
-START_TEST(what_stands_there_to_be_followed_is_not)
+START_TEST(links_in_the_path_are_not_followed)
 {
 	make("secret", "secret\n", 0, 0666);
 	ck_assert_int_eq(symlink(in("secret"), in("link")), 0);
@@ -343,7 +343,7 @@ main(void)
 	tcase_add_test(tcase,
 	               output_is_made_with_its_directories_as_the_user_and_appended_to);
 	tcase_add_test(tcase, two_outputs_are_two_files);
-	tcase_add_test(tcase, what_stands_there_to_be_followed_is_not);
+	tcase_add_test(tcase, links_in_the_path_are_not_followed);
 	tcase_add_test(tcase, devices_are_what_they_are);
 	tcase_add_test(tcase, input_is_read_from_its_beginning_and_a_pipe_has_no_end);
 	tcase_add_test(tcase, with_a_root_of_its_own_the_paths_count_from_ours);

@@ -172,7 +172,7 @@ assert_killed(const struct spawn_result *child)
 	(void)close(child->pidfd);
 }
 
-START_TEST(a_child_whose_program_does_not_come_is_left_and_others_start)
+START_TEST(a_child_whose_exec_hangs_is_left_behind_and_other_children_start)
 {
 	const uid_t uid = _i == 0 ? 0 : NOBODY;
 	struct spawn_result children[3];
@@ -317,7 +317,8 @@ main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(
-	    tcase, a_child_whose_program_does_not_come_is_left_and_others_start, 0, 2);
+	    tcase, a_child_whose_exec_hangs_is_left_behind_and_other_children_start, 0,
+	    2);
 	tcase_add_test(tcase, no_program_is_executed_for_a_child_that_was_given_up);
 	tcase_add_test(tcase, with_all_places_taken_children_have_a_copy_and_start);
 	tcase_add_test(tcase, a_child_apart_does_not_share_our_memory);

@@ -142,7 +142,7 @@ START_TEST(an_end_is_waited_for_whatever_signals_come_meanwhile)
 }
 END_TEST
 
-START_TEST(the_living_have_no_news_for_those_who_ask_for_an_end)
+START_TEST(a_living_process_has_no_end_to_collect)
 {
 	pid_t pid = child_that_waits();
 	int pidfd = pidfd_of(pid);
@@ -374,7 +374,7 @@ END_TEST
 
 CHECK_MAIN("reap", an_end_is_waited_for_whatever_signals_come_meanwhile,
            an_end_is_seen_as_often_as_one_peeks_and_once_when_reaped,
-           the_living_have_no_news_for_those_who_ask_for_an_end,
+           a_living_process_has_no_end_to_collect,
            a_stop_and_a_continue_are_told_each_once, many_ends_at_once_are_all_seen,
            an_orphan_comes_to_a_subreaper,
            a_parent_that_ignored_and_blocked_sigchld_is_overcome,

@@ -91,7 +91,7 @@ meet_a_mount(void)
 	return access(path_of("d/e/theirs"), F_OK) == 0 ? 0 : 2;
 }
 
-START_TEST(what_somebody_mounted_in_it_is_not_entered)
+START_TEST(a_mount_below_the_directory_is_not_entered)
 {
 	int status;
 	pid_t pid;
@@ -118,7 +118,7 @@ main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_directory_goes_with_all_that_is_in_it);
-	tcase_add_test(tcase, what_somebody_mounted_in_it_is_not_entered);
+	tcase_add_test(tcase, a_mount_below_the_directory_is_not_entered);
 	suite_add_tcase(suite, tcase);
 	return check_run(srunner_create(suite));
 }

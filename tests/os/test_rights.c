@@ -84,7 +84,7 @@ START_TEST(the_end_is_seen_and_an_empty_queue_holds_nothing)
 }
 END_TEST
 
-START_TEST(what_refuses_them_needs_no_second_look)
+START_TEST(a_socket_that_refuses_descriptors_needs_no_second_look)
 {
 	rights_refuse(ends[0]);
 	if (rights_may_come(ends[0]))
@@ -105,7 +105,7 @@ main(void)
 	tcase_add_test(tcase, data_is_read_and_descriptors_stay);
 	tcase_add_test(tcase, descriptors_with_urgent_data_are_seen);
 	tcase_add_test(tcase, the_end_is_seen_and_an_empty_queue_holds_nothing);
-	tcase_add_test(tcase, what_refuses_them_needs_no_second_look);
+	tcase_add_test(tcase, a_socket_that_refuses_descriptors_needs_no_second_look);
 	suite_add_tcase(suite, tcase);
 	return check_run(srunner_create(suite));
 }

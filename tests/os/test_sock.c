@@ -241,7 +241,7 @@ open_file(int type)
 /* 0 is a fifo. */
 static const int types[] = {SOCK_STREAM, SOCK_SEQPACKET, SOCK_DGRAM, 0};
 
-START_TEST(a_file_is_there_with_its_mode_and_tells_what_it_is)
+START_TEST(a_socket_file_has_its_mode_and_its_kind)
 {
 	struct sock_name name;
 	struct stat st;
@@ -264,7 +264,7 @@ START_TEST(a_file_is_there_with_its_mode_and_tells_what_it_is)
 }
 END_TEST
 
-START_TEST(a_file_of_somebody_who_lives_is_not_taken_and_of_a_dead_one_is)
+START_TEST(the_file_of_a_live_listener_is_not_taken_and_of_a_dead_listener_is)
 {
 	int fd = open_file(types[_i]);
 
@@ -278,7 +278,7 @@ START_TEST(a_file_of_somebody_who_lives_is_not_taken_and_of_a_dead_one_is)
 }
 END_TEST
 
-START_TEST(a_fifo_does_not_end_when_those_who_write_have_closed_it)
+START_TEST(a_fifo_does_not_end_when_its_writers_have_closed_it)
 {
 	int fd = open_file(0);
 	int writer = open(path, O_WRONLY | O_NONBLOCK);
@@ -438,11 +438,11 @@ main(void)
 	tcase_add_test(tcase, a_living_socket_with_a_full_queue_is_not_replaced);
 	tcase_add_test(tcase, a_file_of_another_kind_is_never_removed);
 	tcase_add_test(tcase, a_path_that_no_socket_can_have_is_refused);
-	tcase_add_loop_test(tcase, a_file_is_there_with_its_mode_and_tells_what_it_is, 0,
-	                    4);
+	tcase_add_loop_test(tcase, a_socket_file_has_its_mode_and_its_kind, 0, 4);
 	tcase_add_loop_test(
-	    tcase, a_file_of_somebody_who_lives_is_not_taken_and_of_a_dead_one_is, 0, 4);
-	tcase_add_test(tcase, a_fifo_does_not_end_when_those_who_write_have_closed_it);
+	    tcase, the_file_of_a_live_listener_is_not_taken_and_of_a_dead_listener_is, 0,
+	    4);
+	tcase_add_test(tcase, a_fifo_does_not_end_when_its_writers_have_closed_it);
 	tcase_add_test(tcase, a_udp_port_is_taken_once);
 	tcase_add_test(tcase, a_port_of_both_families_has_no_address_and_one_of_ipv6_has);
 	tcase_add_test(tcase, descriptors_are_for_the_process_that_they_were_meant_for);

@@ -56,7 +56,7 @@ is_there(const char *name)
 	return lstat(name, &st) == 0;
 }
 
-START_TEST(who_waits_in_the_queue_waits_on_and_others_find_it_again)
+START_TEST(clients_in_the_queue_wait_on_and_new_clients_find_the_socket_again)
 {
 	int fd = listen_here();
 	int first, second_fd;
@@ -88,7 +88,7 @@ START_TEST(who_waits_in_the_queue_waits_on_and_others_find_it_again)
 }
 END_TEST
 
-START_TEST(what_somebody_else_put_there_is_left_alone)
+START_TEST(a_foreign_file_in_the_place_is_left_alone)
 {
 	int fd = listen_here();
 	struct stat before, after;
@@ -171,8 +171,9 @@ main(void)
 	TCase *tcase = tcase_create("sockfile");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, who_waits_in_the_queue_waits_on_and_others_find_it_again);
-	tcase_add_test(tcase, what_somebody_else_put_there_is_left_alone);
+	tcase_add_test(
+	    tcase, clients_in_the_queue_wait_on_and_new_clients_find_the_socket_again);
+	tcase_add_test(tcase, a_foreign_file_in_the_place_is_left_alone);
 	tcase_add_test(tcase, a_dead_owner_s_second_name_is_replaced);
 	tcase_add_test(tcase, without_a_second_name_it_stays_away);
 	tcase_add_test(tcase, mode_and_owner_are_those_of_a_socket_and_of_nothing_else);

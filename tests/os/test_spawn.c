@@ -391,7 +391,7 @@ START_TEST(the_step_that_failed_is_named_with_its_errno)
 }
 END_TEST
 
-START_TEST(becoming_somebody_else_without_the_right_to_is_a_failure)
+START_TEST(a_change_of_user_without_the_right_to_is_a_failure)
 {
 	char *argv[] = {probe, NULL};
 	int fds[] = {-1, -1, -1};
@@ -651,8 +651,7 @@ main(void)
 	if (srunner_fork_status(runner) == CK_FORK) {
 		tcase = tcase_create("privileges");
 		tcase_add_unchecked_fixture(tcase, set_up, tear_down);
-		tcase_add_test(tcase,
-		               becoming_somebody_else_without_the_right_to_is_a_failure);
+		tcase_add_test(tcase, a_change_of_user_without_the_right_to_is_a_failure);
 		tcase_add_test(tcase, a_process_too_many_is_a_failed_fork);
 		suite_add_tcase(suite, tcase);
 	}

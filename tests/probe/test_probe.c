@@ -197,7 +197,7 @@ START_TEST(a_port_that_listens_is_well)
 }
 END_TEST
 
-START_TEST(a_port_where_nobody_listens_is_refused)
+START_TEST(a_port_without_a_listener_is_refused)
 {
 	listen_tcp();
 	(void)close(listener);
@@ -215,7 +215,7 @@ START_TEST(a_unix_socket_that_listens_is_well)
 }
 END_TEST
 
-START_TEST(a_unix_socket_that_nobody_has_is_refused)
+START_TEST(a_unix_socket_without_a_listener_is_refused)
 {
 	ask_unix();
 	expect(PROBE_IS_BAD, ENOENT, 0);
@@ -268,7 +268,7 @@ START_TEST(an_ipv6_address_is_asked)
 END_TEST
 
 /* A port that is free may be given to the very socket that asks for it. */
-START_TEST(nobody_is_well_because_of_being_connected_to_oneself)
+START_TEST(a_connection_of_the_probe_to_itself_is_no_good_answer)
 {
 	struct sockaddr_in own = {.sin_family = AF_INET,
 	                          .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -366,7 +366,7 @@ START_TEST(an_answer_may_come_in_the_smallest_pieces)
 }
 END_TEST
 
-START_TEST(who_says_nothing_is_waited_for)
+START_TEST(a_silent_server_is_waited_for)
 {
 	char request[2048];
 
@@ -472,18 +472,18 @@ main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_port_that_listens_is_well);
-	tcase_add_test(tcase, a_port_where_nobody_listens_is_refused);
+	tcase_add_test(tcase, a_port_without_a_listener_is_refused);
 	tcase_add_test(tcase, a_unix_socket_that_listens_is_well);
-	tcase_add_test(tcase, a_unix_socket_that_nobody_has_is_refused);
+	tcase_add_test(tcase, a_unix_socket_without_a_listener_is_refused);
 	tcase_add_test(tcase, a_full_queue_is_a_bad_answer);
 	tcase_add_test(tcase, an_ipv6_address_is_asked);
-	tcase_add_test(tcase, nobody_is_well_because_of_being_connected_to_oneself);
+	tcase_add_test(tcase, a_connection_of_the_probe_to_itself_is_no_good_answer);
 	tcase_add_test(tcase, what_supd_lacks_is_nobodys_fault);
 	tcase_add_test(tcase, the_question_is_a_get);
 	tcase_add_loop_test(tcase, an_answer_is_good_or_bad_by_its_head, 0,
 	                    ARRAY_SIZE(answers));
 	tcase_add_test(tcase, an_answer_may_come_in_the_smallest_pieces);
-	tcase_add_test(tcase, who_says_nothing_is_waited_for);
+	tcase_add_test(tcase, a_silent_server_is_waited_for);
 	tcase_add_test(tcase, a_head_has_a_bound);
 	tcase_add_test(tcase, a_head_without_an_end_is_not_waited_for);
 	tcase_add_test(tcase, a_body_is_not_waited_for);

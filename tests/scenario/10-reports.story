@@ -43,7 +43,7 @@ report failure a exit:1 restart
 report failure a exec:ENOENT restart
 report failure a exec:ENOENT restart
 
-story 175 who gave up says how often, how many were allowed and who it was (O-29, O-50)
+story 175 a report of giving up has the count, the limit and the child (O-29, O-50)
 tree decider=stopping
   s one_for_one intensity=1/60s
     a
@@ -79,7 +79,7 @@ expect S a
 exit a 5
 report failure a exit:5 stop log=warning
 
-story L-01 a supervisor whose failures are not logged: what no rule says a level of is off
+story L-01 a supervisor with log_failures off: without a level in a rule nothing is logged
 tree
   s one_for_one decider=exit:3->restart/info,default muted
     a

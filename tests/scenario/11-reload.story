@@ -166,7 +166,7 @@ after 300ms
 expect x a, removed a
 reply stop a done
 
-story 110 removed ones are stopped one after the other, the last one first
+story 110 removed children are stopped in sequence, the last child first
 tree
   a
   b
@@ -245,7 +245,7 @@ expect S a
 update s limit=0/60s
 view a running window=0
 
-story a group restart whose supervisor is stopped in the same turn leaves nothing behind
+story a group restart leaves nothing behind when its supervisor is stopped in the same turn
 tree one_for_all decider=killed->restart,default
   a backoff=1s/1m
 hear backoff
@@ -276,7 +276,7 @@ expect nothing
 after 2s
 expect x b, S d, S a, S b
 
-story I8 a group begins where it began when who is before it has gone
+story I8 a group keeps its beginning when a child before it has gone
 tree rest_for_one decider=exit:1->stop,default
   x
   a
@@ -298,7 +298,7 @@ after 2s
 expect x b, S a
 reply start a done
 
-story I8 a group begins where it began when somebody comes before it
+story I8 a group keeps its beginning when a child is added before it
 tree rest_for_one
   d disabled
   a
@@ -317,7 +317,7 @@ reply start d done
 after 2s
 expect x b, S a, S b
 
-story I22 who waits for its delay waits on when somebody who comes behind it now fails
+story I22 a child in its delay waits on when a child that stands behind it now fails
 tree rest_for_one
   x
   a backoff=1s/1m

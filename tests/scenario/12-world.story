@@ -71,7 +71,7 @@ report failure a exit:1 restart
 once tick
 expect S a
 
-story who fails below a supervisor that gives up is not decided upon any more
+story a failure below a supervisor that gives up is not decided upon any more
 tree decider=stopping
   s one_for_one intensity=0/60s
     a
@@ -86,7 +86,7 @@ report gave_up s
 report failure s intensity stop
 report nothing
 
-story who fails below a supervisor that is to stop has not failed (A-28)
+story an end below a supervisor that is to stop is no failure (A-28)
 tree
   s one_for_one
     a
@@ -99,7 +99,7 @@ report nothing
 reply stop s done
 view s stopped
 
-story who fails in a shutdown that has just begun has not failed
+story an end in a shutdown that has just begun is no failure
 tree
   a
   b
@@ -109,7 +109,7 @@ shutdown & exit a 1
 expect t b, x b, exit 0
 report nothing
 
-story a bounce does not start anyone below a supervisor that stops
+story a restart starts no child below a supervisor that stops
 tree
   a
   b
@@ -160,7 +160,7 @@ expect S a
 reports
 view s running
 
-story who is removed while it gives up has not failed
+story a supervisor removed while it gives up has not failed
 tree
   s one_for_one intensity=0/60s
     a
@@ -228,7 +228,7 @@ count exit 0 1
 after 1h
 report nothing
 
-story a start whose supervisor is stopped in the same turn is answered
+story a start is answered when its supervisor is stopped in the same turn
 tree
   s one_for_one
     a

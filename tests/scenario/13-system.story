@@ -31,7 +31,7 @@ reply start /user invalid
 after 1s
 expect x b, t a, x a, t log, x log, exit 0
 
-story who is told to quit kills all at once
+story a quit kills all processes at once
 tree
   a
 system log

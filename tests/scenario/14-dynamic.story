@@ -19,7 +19,7 @@ expect t c, x c, S b, S c
 shutdown
 expect t c, x c, t b, x b, t a, x a, removed c, exit 0
 
-story an addition whose program cannot be started leaves no trace (102, I31)
+story an addition leaves no trace when its program cannot be started (102, I31)
 tree one_for_all decider=otp
   a
 boot
@@ -77,7 +77,7 @@ after 10ms
 expect S c
 view c running restarts=4
 
-story a temporary one that was added disappears when it ends, and its slot with it (9, O-15)
+story an added temporary child disappears at its end, with its slot (9, O-15)
 tree
   x temporary
 boot
@@ -178,7 +178,7 @@ view /user running children=2
 after 1h
 expect nothing
 
-story an added one that is deleted gives its slot back
+story an added child gives its slot back when it is deleted
 tree
 boot
 grow /user c
@@ -280,7 +280,7 @@ expect removed x, removed y, removed s
 reply delete s done
 view /user running children=0
 
-story an added supervisor whose child does not start is not added
+story a supervisor is not added when its child does not start
 tree
 boot
 cast x
@@ -437,7 +437,7 @@ report failure a exit:1 restart
 after 800ms
 expect x c, removed c, S a
 
-story what is below one that was gone is there again with it, before it starts
+story children of a temporary supervisor are there again with it, before it starts
 tree
   s one_for_one
     g both temporary on_demand

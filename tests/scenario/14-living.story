@@ -35,7 +35,7 @@ after 1ms
 expect b a, x a, S a
 report failure a watchdog restart
 
-story while it is stopped for its watchdog it shows its old process (B-13)
+story an actor that is stopped by its watchdog shows its old process (B-13)
 tree
   s one_for_one
     a watchdog=1s shutdown=5s
@@ -68,7 +68,7 @@ after 1ms
 expect b a, x a, S a
 report failure a watchdog restart
 
-story a process may say what its period is, and that it has none
+story a process may change its watchdog period, or end it
 tree
   s one_for_one
     a watchdog=1s
@@ -192,7 +192,7 @@ after 1s
 expect b a, x a, removed a
 report failure a watchdog stop reason=temporary
 
-story of a process that is asked to end nobody expects to be heard of
+story a process that is asked to end has no watchdog any more
 tree
   s one_for_one
     a watchdog=1s shutdown=10s
@@ -253,7 +253,7 @@ expect t a, x a, S a
 report failure a stopped restart
 view a running sigstopped=no generation=2
 
-story stopped and escalate: it stays stopped until somebody decides
+story stopped and escalate: the child stays stopped until a supervisor above decides
 tree decider=stopped->resume
   s one_for_one decider=escalating
     a stopped_is_failure
@@ -307,7 +307,7 @@ self_report a disk again
 self_report a disk
 report failure a self_report:disk resume
 
-story the default decider restarts who reports a failure
+story the default decider restarts an actor that reports a failure
 tree
   s one_for_one
     a
@@ -317,7 +317,7 @@ self_report a disk
 expect t a, x a, S a
 report failure a self_report:disk restart
 
-story a failure that is reported before it is ready is one
+story a failure reported before readiness is a failed start
 tree
   s one_for_one
     a ready=told
@@ -327,7 +327,7 @@ self_report a disk
 expect t a, x a, S a
 report failure a self_report:disk restart
 
-story who needs longer to start may say so, and gets no less than it had
+story an actor may extend its start timeout, and never shortens it
 tree
   s one_for_one
     a ready=told start_timeout=2s
@@ -342,7 +342,7 @@ after 1ms
 expect t a, x a, S a
 report failure a start_timeout restart
 
-story who needs longer to stop may say so
+story an actor may extend its stop timeout
 tree
   s one_for_one
     a shutdown=1s
@@ -362,7 +362,7 @@ expect K a, x a
 report killed_after_timeout a
 reply stop a done
 
-story ten times what it was granted is the most that it gets by asking
+story an extension ends at ten times the timeout
 tree
   s one_for_one
     a shutdown=1s start_timeout=2s ready=told
@@ -390,7 +390,7 @@ expect K a, x a
 report killed_after_timeout a
 reply stop a done
 
-story somebody who runs has nothing to extend
+story a running actor has no timeout to extend
 tree
   s one_for_one
     a start_timeout=1s ready=told
@@ -477,7 +477,7 @@ report failure a health restart
 probed a bad
 expect nothing
 
-story who is stopped by a signal is not probed
+story an actor stopped by a signal is not probed
 tree
   s one_for_one
     a health=10s/1
@@ -493,7 +493,7 @@ continued a
 after 10s
 expect p a
 
-story who is suspended in the midst of a probe is asked again
+story an actor suspended in the midst of a probe is probed again
 tree
   s one_for_one
     a health=10s/1
@@ -521,7 +521,7 @@ probed a bad
 expect t a, x a, S a
 report failure a health restart
 
-story while it is suspended nobody asks, and the interval stands still
+story a suspended actor is not probed, and the interval stands still
 tree
   s one_for_one
     a health=10s/1
@@ -685,7 +685,7 @@ probed a good
 expect S b
 view a running ready=yes
 
-story ready: who is asked and cannot be is asked again
+story ready: an actor that cannot be probed is probed again
 tree
   s one_for_one
     a ready=probed:1s start_timeout=10s
@@ -716,7 +716,7 @@ probed a bad
 expect t a, x a, S a, p a
 report failure a health restart
 
-story ready: who never answers well is not in time
+story ready: an actor that never answers well fails by start timeout
 tree
   s one_for_one
     a ready=probed:1s start_timeout=2500ms

@@ -1,4 +1,4 @@
-story a supervisor's own restart does not tell it that what it watches below it ended
+story a supervisor's own restart sends it no notice of the actors below that it watches
 tree
   app both watch=side:fail
     side
@@ -140,7 +140,7 @@ after 1s
 expect x app, run app other, S app
 reply restart app done
 
-story a watch that comes while its supervisor is restarted does not tell it of that either
+story a watch set while its supervisor is restarted sends no notice of that restart either
 tree
   app both
     side

@@ -14,7 +14,7 @@ report told d normal of=a confirmed=yes child_failed=no incarnation=1
 report told c normal of=a confirmed=yes
 report told b normal of=a confirmed=yes
 
-story 124 one that is stopped, and a path that nobody has: told at once, existence not confirmed (D-02)
+story 124 a stopped actor, and an unknown path: told at once, existence not confirmed (D-02)
 tree
   a disabled
   b watch=a:signal:HUP,nobody:run
@@ -24,7 +24,7 @@ expect S b, run b nobody, signal b SIGHUP
 report told b normal of=nobody confirmed=no incarnation=0
 report told b normal of=a confirmed=no incarnation=1
 
-story 124 one that waits for its turn to start is not dead
+story 124 an actor that waits for its turn to start is not dead
 tree
   b watch=s:signal:HUP,a:signal:HUP
   s one_for_one
@@ -34,7 +34,7 @@ boot
 expect S b, S a
 report nothing
 
-story 124 one that was to start below a supervisor that cannot is told as never there
+story 124 an actor below a supervisor that cannot start is told as never there
 tree
   b watch=c:run
   s one_for_all on_failure=any->stop decider=escalating
@@ -73,7 +73,7 @@ stop c
 expect t c, x c
 reply stop c done
 
-story 126 who watches no longer is not told, not even what waits already (D-04)
+story 126 an unwatch drops also the notices that wait already (D-04)
 tree
   a
   b watch=a:signal:HUP ready=told
@@ -101,7 +101,7 @@ expect t a, x a
 reply stop a done
 report nothing
 
-story 128 136 who does not handle the end fails of a death pact, after it and before its own watchers (D-07)
+story 128 136 a watcher that does not handle the end fails of a death pact, after it and before its own watchers (D-07)
 tree
   a
   b watch=a:fail
@@ -145,7 +145,7 @@ reply stop a done
 report failure b death_pact resume of=a log=warning
 view b running restarts=0
 
-story 129 two watches of one target, one after the other, are one (D-03)
+story 129 two watches of a target in sequence count once (D-03)
 tree
   a
   b watch=a:signal:HUP
@@ -178,7 +178,7 @@ expect t a, x a, signal b SIGHUP
 reply stop a done
 report told b * of=a incarnation=2
 
-story 131 one that is removed and added again
+story 131 an actor that is removed and added again
 tree
   a
   b watch=a:signal:HUP
@@ -214,7 +214,7 @@ expect t a, x a, signal b SIGHUP
 reply stop a done
 report told b * of=a confirmed=yes
 
-story 131 a path that nobody had is added later: told once, then watched
+story 131 an unknown path is added later: told once, then watched
 tree
   b watch=a:signal:HUP
 hear told
@@ -228,7 +228,7 @@ expect t a, x a, signal b SIGHUP
 reply stop a done
 report told b * of=a confirmed=yes
 
-story 133 the supervisor of a child that failed is told so, everyone else is not (D-10)
+story 133 the supervisor of a child that failed is told of it, other watchers are not (D-10)
 tree decider=exit:3->stop,default
   s one_for_one decider=exit:3->stop,default watch=a:run,c:run
     a
@@ -314,7 +314,7 @@ reply stop s done
 report told b * of=a
 report told b * of=s
 
-story D-08 who ends is told nothing, and a new incarnation begins anew
+story D-08 an ended watcher is told nothing, and a new incarnation begins anew
 tree
   a
   b watch=a:signal:HUP
@@ -424,7 +424,7 @@ expect signal b SIGHUP
 report told b * of=a
 reply restart b done
 
-story a one-shot hears of it while it works
+story a one-shot is told of an end while it works
 tree
   a
   b watch=a:signal:HUP ready=exit
@@ -447,7 +447,7 @@ reply stop a done
 view b running restarts=1 failures=0
 view /user running window=0
 
-story who starts after the end has been restarted by that
+story a watcher that starts after the end counts as restarted by it
 tree
   a disabled
   b watch=a:restart
@@ -791,7 +791,7 @@ expect x m, S m, signal w SIGHUP
 reply restart m done
 view a done
 
-story D-02 a child whose supervisor is coming up is about to begin, whatever else is stopped
+story D-02 a child of a supervisor that is coming up is about to begin, even beside stopped actors
 tree
   w watch=a:signal:HUP
   z

@@ -1,6 +1,6 @@
 # Supervisors that end with the work of their children.
 
-story 114 who does not count ends nothing
+story 114 the end of a child that is not significant ends nothing
 tree
   s one_for_one auto_shutdown=any_significant
     a transient
@@ -74,7 +74,7 @@ exit u 0
 expect t a, x a
 view s done
 
-story O-43 all: who was stopped by hand has finished, who waits for its restart has not
+story O-43 all: a child stopped by hand has finished, a child in its backoff has not
 tree
   s one_for_one transient auto_shutdown=all_significant
     t transient significant
@@ -108,7 +108,7 @@ expect t d, x d
 view q done
 view p done
 
-story 120 one that does not count ends alone
+story 120 a child that is not significant ends alone
 tree
   p one_for_one transient auto_shutdown=any_significant
     q one_for_one transient auto_shutdown=any_significant
@@ -149,7 +149,7 @@ reports
 expect S c
 view p running
 
-story 1.4-C4 with preset otp it is one
+story 1.4-C4 with preset otp a normal end is a failure
 tree
   p one_for_one transient auto_shutdown=any_significant
     q one_for_one transient significant intensity=0/60s decider=otp
@@ -230,7 +230,7 @@ report gave_up s * origin=t limit=1
 report failure s intensity stop
 view s failed
 
-story C11 a group stop that leaves somebody leaves no empty supervisor
+story C11 a group stop that leaves a child leaves no empty supervisor
 tree
   s rest_for_one decider=stopping when_empty=stop
     a

@@ -110,7 +110,7 @@ view c running generation=2 restarts=1
 view s running restarts=1
 report nothing
 
-story A-21 untouched: only who failed is started again
+story A-21 untouched: only the failed process is started again
 tree
   s one_for_one decider=escalating keep_children=untouched
     c
@@ -312,7 +312,7 @@ report gave_up m
 report failure m intensity restart
 view m window=0
 
-story a group restart of its siblings respects what it keeps
+story a group restart of its siblings respects the children that it keeps
 tree
   s one_for_all
     x

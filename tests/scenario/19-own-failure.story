@@ -24,7 +24,7 @@ ready m
 expect thaw a, thaw b
 view a running
 
-story who is on its way down below it goes on, and who comes up stands still when it is ready
+story below a failed supervisor stops go on, and starting children stand still when they are ready
 tree
   m both keep_children=untouched freezes=yes ready=told
     a
@@ -80,7 +80,7 @@ expect thaw a
 after 10s
 expect S m
 
-story a supervisor whose own failure is resumed has those below it stand still until it is there
+story a supervisor resumed after its own failure has its children stand still until it is ready
 tree decider=any->resume
   m both keep_children=untouched freezes=yes backoff=1s/1s
     a

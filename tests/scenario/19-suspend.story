@@ -117,7 +117,7 @@ reply suspend s done
 shutdown
 expect thaw b, t b, x b, thaw a, t a, x a, exit 0
 
-story who is killed at once is thawed as well
+story a process killed at once is thawed as well
 tree
   a shutdown=brutal_kill
 boot
@@ -129,7 +129,7 @@ stop a
 expect thaw a, K a, x a
 reply stop a done
 
-story who dies frozen has failed, and its successor is frozen as soon as it is there
+story a frozen process that dies has failed, and its successor is frozen at once
 tree
   s one_for_one
     a backoff=1s/10s
@@ -187,7 +187,7 @@ expect thaw a, t a, x a, S a
 reply restart a done
 view a running suspended=0
 
-story one that waits for its start can be suspended
+story an actor that waits for its start can be suspended
 tree
   a backoff=1s/10s
 boot
@@ -200,7 +200,7 @@ view a backoff suspended=1
 after 1s
 expect S a, freeze a
 
-story what is left of one that died frozen is thawed before it is told to end
+story leftovers of a process that died frozen are thawed before their TERM
 tree
   a
 boot
@@ -310,7 +310,7 @@ view s failures=1
 after 1ms
 view s failures=0
 
-story the start timeout stands still, and nobody is hurried
+story the start timeout stands still while the actor is suspended
 tree
   a ready=told start_timeout=2s
   b
@@ -380,7 +380,7 @@ view a starting
 after 1ms
 view a running since=0ms
 
-story who is spawned below a suspended one has its whole time when that is resumed
+story a child spawned below a suspended supervisor has its whole start timeout after the resume
 tree
   s one_for_one
     a ready=told start_timeout=2s backoff=1s/10s
@@ -403,7 +403,7 @@ view a starting
 ready a
 view a running
 
-story a start whose spawn is not acknowledged is frozen when it is
+story a start without its acknowledgement yet is frozen when that comes
 tree
   a
   s one_for_one
@@ -459,7 +459,7 @@ view b suspended suspended=1
 
 # ---- freeze_while_deciding -----------------------------------------------------------
 
-story 167 A-05 whose supervisor freezes while it decides stands still until the failed one is ready
+story 167 A-05 siblings stand still under freeze_while_deciding until the failed child is ready
 tree
   s one_for_one freezes=yes
     a hooks=pre_start
@@ -490,7 +490,7 @@ report resumed t
 report resumed c
 view b running suspended=0 restarts=0
 
-story 167 below a resumed supervisor whose process is replaced its children stand still and live on
+story 167 children of a resumed supervisor stand still and live on while its process is replaced
 tree
   s one_for_one freezes=yes decider=any->resume
     m one_for_one both hooks=pre_start keep_children=untouched
@@ -506,7 +506,7 @@ after 2s
 expect S m, thaw w, thaw x
 view w running restarts=0
 
-story without the key nobody stands still
+story without freeze_while_deciding no actor stands still
 tree
   s one_for_one
     a backoff=1s/10s
@@ -542,7 +542,7 @@ ready a
 expect thaw b
 view b running suspended=0
 
-story it ends with the final end of the one that failed
+story freeze_while_deciding ends with the final end of the failed child
 tree
   s one_for_one freezes=yes decider=exit:9->stop,default
     a
@@ -559,7 +559,7 @@ expect x a, thaw b
 view a failed
 view b running
 
-story a failure that is resumed at once freezes nobody
+story a failure that is resumed at once freezes no actor
 tree
   s one_for_one freezes=yes decider=self_report:disk->resume,default
     a
@@ -570,7 +570,7 @@ self_report a disk
 report failure a self_report:disk resume
 view b running suspended=0
 
-story of a group each member is waited for; who is not in it stands still
+story siblings outside of a group stand still until each member is ready
 tree
   s rest_for_one freezes=yes
     a
@@ -638,7 +638,7 @@ view c suspended suspended=1
 after 1s
 expect S b, thaw a, thaw c
 
-story who is on the way up goes on: nobody waits for what waits for it
+story a starting actor goes on under freeze_while_deciding: no circle of waits
 tree
   s one_for_one freezes=yes
     a backoff=1s/10s
@@ -655,7 +655,7 @@ view c suspended
 after 1s
 expect S a, thaw b, thaw c
 
-story a stop by command ends it, and reaches those that stand still
+story a stop by command ends freeze_while_deciding, and reaches frozen actors
 tree
   s one_for_one freezes=yes
     a backoff=10s/10s
@@ -700,7 +700,7 @@ report failure a exit:1 restart
 update s freezes=no
 expect thaw b
 
-story a supervisor that gives up freezes nobody any more
+story a supervisor that gives up freezes no actor any more
 tree
   s one_for_one freezes=yes intensity=1/60s
     a backoff=1s/10s ready=told

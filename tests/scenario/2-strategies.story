@@ -229,7 +229,7 @@ report failure b exit:1 restart
 shutdown
 expect t c, x c, t b, x b, t a, x a, exit 0
 
-story 30 who crashes during a group stop is absorbed (O-11)
+story 30 a crash during a group stop is absorbed (O-11)
 tree decider=stopping
   s one_for_all intensity=1/60s
     a
@@ -283,7 +283,7 @@ report failure a exit:1 restart
 view inner running window=0
 view s window=1
 
-story 64 a transient one-off that fails takes its group along
+story 64 a transient child that fails takes its group along
 tree
   s one_for_all
     a

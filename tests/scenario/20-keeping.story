@@ -89,7 +89,7 @@ start a
 expect S a
 reply start a done
 
-story who waits to be resumed and is restarted with its group keeps nothing
+story an actor that waits for its resume and is restarted with its group keeps nothing
 tree
   s one_for_all decider=exit:10->resume,default
     a keeps backoff=1h/1h/1h/1000/0

@@ -1,4 +1,4 @@
-story needs: who needs another that is ready waits for it
+story needs: an actor waits until its need is ready
 tree start=parallel
   db ready=told
   api needs=db:ready
@@ -97,7 +97,7 @@ delete w@2 stop
 expect t w@2, x w@2, removed w@2, S api
 reply delete w@2 done
 
-story needs: nobody of that name is waited for until there is one
+story needs: an unknown name is waited for until it is added
 tree start=parallel
   api needs=later:ready
 boot
@@ -121,7 +121,7 @@ view s starting
 ready db
 expect S a, S b
 
-story needs: a sequence does not wait for who comes behind it (a circle that no file may have)
+story needs: a sequence does not wait for a child that comes later in it (a circle that no file may have)
 tree
   a needs=s:started
   b
@@ -130,7 +130,7 @@ tree
 boot
 expect S b, S a, S c
 
-story needs: a sequence does not wait for who may not come, no more than for a start that failed
+story needs: a sequence waits neither for a child that may not start nor for a failed start
 tree
   db
   api needs=db:ready
@@ -146,7 +146,7 @@ start db
 expect S db, S api
 reply start db done
 
-story needs: nor for who waits for such a one
+story needs: a sequence waits for no child that needs a child that may not start
 tree
   db disabled
   api needs=db:ready
@@ -237,7 +237,7 @@ view api waiting lacks=db
 ready db
 expect S api
 
-story needs: who waits can be stopped, and does not start then
+story needs: a waiting actor can be stopped, and does not start then
 tree start=parallel
   db ready=told
   api needs=db:ready
@@ -390,7 +390,7 @@ expect S b
 view a waiting lacks=db
 view b running
 
-story needs: one that keeps its children has those wait on that wait
+story needs: children that wait go on waiting below a supervisor that keeps its children
 tree start=parallel
   db ready=told
   s one_for_one both keep_children=untouched
@@ -404,7 +404,7 @@ view a waiting lacks=db
 ready db
 expect S a
 
-story needs: a circle that comes at run time keeps nobody else waiting
+story needs: a circle that comes at run time holds up no other actor
 tree
   x
 boot
@@ -450,7 +450,7 @@ expect S api
 reply start db done
 reply start api done
 
-story needs: who fails behind one that waits for it comes up all the same
+story needs: a failed actor comes up although an earlier sibling waits for it
 tree
   s one_for_one keep_children=restart
     a needs=b:completed
@@ -466,7 +466,7 @@ reply restart s done
 view a waiting lacks=b
 view b running
 
-story needs: nobody stands still below one that waits behind it
+story needs: freeze_while_deciding freezes no actor below a supervisor that waits later in the sequence
 tree
   s one_for_all
     a on_demand needs=c:completed
@@ -488,7 +488,7 @@ view g waiting
 exit c 0
 expect S a, S g
 
-story needs: nobody stands still for one that comes to wait behind it
+story needs: freeze_while_deciding freezes no actor for a sibling that begins to wait later in the sequence
 tree
   s rest_for_one freezes=yes start=parallel
     p one_for_all

@@ -1,4 +1,4 @@
-story one that starts on demand waits for a client, and holds up nobody
+story an actor that starts on demand waits for a client, and holds up no sibling
 tree
   a on_demand
   b
@@ -61,7 +61,7 @@ after 1ms
 expect S a
 view a running restarts=1 generation=2
 
-story what has ended normally waits for the next client, and nobody is asked
+story an actor on demand that ended normally waits for the next client, without a decider
 tree intensity=0/60s
   s one_for_all intensity=0/60s
     a on_demand
@@ -147,7 +147,7 @@ restart s
 expect t a, x a, listen a
 reply restart s done
 
-story it is stopped while it waits, and its supervisor does not start it with a knock
+story an actor on demand is stopped while it waits, and a client does not start it then
 tree
   s one_for_one
     a on_demand
@@ -210,7 +210,7 @@ reply stop a done
 demand a
 expect nothing
 
-story a reload that has it run in any case starts it
+story a reload that takes start_on away starts the actor
 tree
   a on_demand
 boot
@@ -227,7 +227,7 @@ expect S a
 bounce a
 expect t a, x a, S a
 
-story one that is added at run time is there when it waits
+story an actor on demand that is added at run time counts as added when it waits
 tree
   s one_for_one
     b
@@ -240,7 +240,7 @@ view a waiting
 demand a
 expect S a
 
-story it stands still from the beginning below somebody who is suspended
+story an actor on demand stands still from its start below a suspended supervisor
 tree
   s one_for_one
     a on_demand
@@ -254,7 +254,7 @@ resume s
 reply resume s done
 expect thaw a
 
-story needs: one that starts on demand is ready for them, and starts when it has what it needs
+story needs: an actor on demand counts as ready for others, and starts when its own needs are met
 tree start=parallel
   a needs=b:ready,c:started
   b on_demand needs=d:ready

@@ -94,7 +94,7 @@ signal a KILL
 expect x a, S a
 view a running
 
-story what the supervisor says of it: stop
+story the supervisor's directive for an unkillable child: stop
 tree
   s one_for_one decider=unkillable->stop,default
     a
@@ -116,7 +116,7 @@ signal a KILL
 view a failed cause=unkillable
 expect x a
 
-story what the supervisor says of it: escalate, and its own restart goes on without it
+story the supervisor's directive for an unkillable child: escalate, and its own restart goes on without the child
 tree
   s one_for_one decider=unkillable->escalate,default
     a
@@ -164,7 +164,7 @@ expect nothing
 signal b KILL
 expect x b, S a, S b
 
-story what is left of an actor whose main process has ended can be unkillable, too
+story leftovers of an actor can be unkillable after its main process has ended
 tree
   a
 boot
@@ -182,7 +182,7 @@ report failure a unkillable restart *
 gone a
 expect x a, S a
 
-story one that is removed keeps its place until its process is gone
+story a removed actor keeps its place until its process is gone
 tree
   a
   b
@@ -284,7 +284,7 @@ expect nothing
 signal a KILL
 expect x a, t w, x w
 
-story whose work is done has not completed before it is gone
+story a one-shot has not completed before its leftovers are gone
 tree
   s both transient auto_shutdown=any_significant
     c temporary significant
@@ -391,7 +391,7 @@ reply start a failed
 shutdown
 expect t b, x b, exit 0
 
-story what a supd that died has left of one that is stopped: it stays stopped
+story a stopped actor with a leftover of a dead supd stays stopped
 tree
   a disabled
   b temporary
@@ -413,7 +413,7 @@ start a
 reply start a done
 expect S a
 
-story what a supd that died has left holds up those that start or stop together with it
+story a leftover of a dead supd holds up the actors that start or stop together with its actor
 tree one_for_all
   a
   b
@@ -425,7 +425,7 @@ view b waiting
 signal a KILL
 expect S a, S b
 
-story what a supd that died has left of one below a supervisor that restarts
+story a leftover of a dead supd below a supervisor that restarts
 tree
   s one_for_all intensity=1/60s backoff=none
     a

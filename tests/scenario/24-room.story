@@ -111,7 +111,7 @@ expect S c
 view s running window=0
 view t running window=0
 
-story DECISIONS 46 a member of a group without room takes nobody along
+story DECISIONS 46 a member of a group that meets a shortage takes no sibling along
 tree
   s one_for_all intensity=1/60s
     a

@@ -399,7 +399,7 @@ report nothing
 view s running restarts=1
 view top window=1
 
-story a limit that ends somebody after a normal end is told as a failure
+story a limit that ends a child after a normal end is told as a failure
 tree
   s one_for_one limit=0/1m
     a

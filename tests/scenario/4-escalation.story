@@ -255,7 +255,7 @@ report escalated * exit:1 origin=a
 report escalated * exit:1 origin=a
 report failure /user exit:1 stop origin=a
 
-story a group restart absorbs who fails below a member that waits for its turn
+story a group restart absorbs a failure below a member that waits for its turn
 tree
   o one_for_all intensity=1/60s
     a

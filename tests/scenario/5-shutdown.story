@@ -1,4 +1,4 @@
-story 67 who does not stop in time is killed, and only then the next is stopped (O-02)
+story 67 a child that does not stop in time is killed, and only then the next child is stopped (O-02)
 tree
   a
   b
@@ -13,7 +13,7 @@ after 1ms
 expect K b, x b, t a, x a, exit 0
 report killed_after_timeout b *
 
-story 67 who was asked to end late, because supd had died, has its full time from then on
+story 67 a child asked to end late, because supd had died, has its full timeout from then on
 tree
   a
 boot
@@ -169,7 +169,7 @@ expect S a, S b
 quit
 count K a 1, K b 1, x a 1, x b 1, exit 0 1
 
-story G who dies during a shutdown is not restarted
+story G a child that dies during a shutdown is not restarted
 tree
   a
   b

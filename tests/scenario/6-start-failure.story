@@ -200,7 +200,7 @@ after 1s
 expect S a
 view a running
 
-story 91 a parallel start waits for nobody
+story 91 a parallel start waits for no sibling
 tree start=parallel
   a ready=told
   b ready=told
@@ -356,7 +356,7 @@ expect S a
 view a running
 view s window=0
 
-story a supervisor whose restart fails has stopped what it had started before the one above gives up
+story a supervisor with a failed restart stops its started children before the supervisor above gives up
 tree
   top one_for_one intensity=1/1m decider=otp
     s one_for_one decider=otp

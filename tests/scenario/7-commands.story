@@ -14,7 +14,7 @@ stop a
 expect nothing
 reply stop a done
 
-story a plain stop sticks until somebody starts it
+story a plain stop sticks until a start
 tree
   a
   b
@@ -66,7 +66,7 @@ view /user window=0
 after 1h
 expect nothing
 
-story a start while it stops starts it when it is gone
+story a start of a stopping actor starts it when its process is gone
 tree
   a
 boot
@@ -424,7 +424,7 @@ expect S a, S b, S c
 reply start b done
 view s window=1
 
-story I29 who is to start with a group is told when its retries end
+story I29 a start of a group member is answered when its retries end
 tree one_for_all
   a backoff=1s/1s/1h/1000/0
   b
@@ -446,7 +446,7 @@ reply stop a done
 reply start b superseded
 expect nothing
 
-story I29 who is to start with a group is told when the group is stopped for good
+story I29 a start of a group member is answered when the group is stopped for good
 tree rest_for_one
   a
   b backoff=1s/1s/1h/1000/0

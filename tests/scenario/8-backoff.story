@@ -65,7 +65,7 @@ report failure a exit:1 restart delay=200ms
 after 200ms
 expect S a
 
-story 142 one millisecond short of it does not
+story 142 a millisecond less than reset_after does not reset
 tree
   s one_for_one unlimited
     a backoff=200ms/30s/1s
@@ -192,7 +192,7 @@ view a failures=0
 view b failures=1
 view c failures=0
 
-story 155 the delay of a group is that of the child whose failure began it
+story 155 the delay of a group is the delay of the child that failed first
 tree
   s rest_for_one
     a backoff=1s/30s
@@ -375,7 +375,7 @@ report failure a exit:1 restart delay=1s
 after 1s
 expect S a
 
-story I20 who failed, and lives until it is its turn to stop, is not healthy meanwhile
+story I20 a failed child that lives until its turn to stop is not healthy meanwhile
 tree one_for_all
   a backoff=100ms/1m/500ms
   b shutdown=10s

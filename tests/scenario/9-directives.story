@@ -213,7 +213,7 @@ expect nothing
 report failure a oom stop
 view a failed
 
-story oom is restarted where nobody says otherwise
+story oom is restarted by default
 tree
   s one_for_one
     a

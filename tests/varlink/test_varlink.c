@@ -151,7 +151,7 @@ START_TEST(bytes_without_an_end_are_refused_before_they_fill_memory)
 }
 END_TEST
 
-START_TEST(messages_that_nobody_takes_out_are_bounded_too)
+START_TEST(unread_messages_are_bounded_too)
 {
 	struct varlink_reader reader;
 	char piece[300] = "{}";
@@ -465,8 +465,7 @@ CHECK_MAIN("varlink", a_message_split_at_any_byte_is_whole_again,
            several_messages_in_one_piece_wait_their_turn, messages_can_be_had_as_text,
            a_message_of_exactly_the_limit_passes_and_one_byte_more_does_not,
            bytes_without_an_end_are_refused_before_they_fill_memory,
-           messages_that_nobody_takes_out_are_bounded_too,
-           what_is_not_an_object_in_json_is_refused,
+           unread_messages_are_bounded_too, what_is_not_an_object_in_json_is_refused,
            of_a_key_that_occurs_twice_the_last_one_counts,
            nesting_is_bounded_and_brackets_in_strings_do_not_count, a_call_is_taken_apart,
            parameters_and_flags_that_are_absent_or_null_are_empty_and_false,

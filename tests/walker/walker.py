@@ -281,7 +281,7 @@ def squatter(box):
     w.ended(0)
 
 
-@test("a directory that cannot be made: exit status 71, which one, why, and what helps")
+@test("a directory that cannot be made: exit status 71, its name, the reason and the cure")
 def no_directory(box):
     with open(os.path.join(box.dir, "file"), "w", encoding="utf8"):
         pass
@@ -329,7 +329,7 @@ def outage(box):
     w.ended(0)
 
 
-@test("what a guardian did not take is there for the next one")
+@test("a descriptor that a guardian did not take is there for the next guardian")
 def untaken(box):
     w = Walker(box)
     guardian = w.guardian()
