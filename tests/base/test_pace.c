@@ -20,7 +20,7 @@ static const struct {
     {0, true, 0},                    /* the first ones, at once */
     {0, true, 0},     {0, false, 0}, /* and no other … */
     {999, false, 0},                 /* … in the same period */
-    {1000, true, 2},                 /* the next one has the others with it */
+    {1000, true, 2}, /* the next line has the count of the dropped lines with it */
     {1001, true, 0},  {1002, false, 0}, {5000, true, 1}, /* after a long rest */
     {6000, true, 0},                                     /* nothing was left out */
     {5999, true, 0},                                     /* a clock that does not go on */

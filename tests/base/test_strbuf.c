@@ -28,7 +28,7 @@ START_TEST(any_bytes_become_a_string_of_valid_json)
 	    {"\xff\xfe", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\""},
 	    {"\xc0\x80", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\""},
 	    {"\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
-	    /* The length ends it, whatever follows in memory. */
+	    /* The length ends the text; bytes behind it are not read. */
 	    {"\xe2\x82\xac", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\""},
 	    {"ab\xc3\xbc", 3, "\"ab\xef\xbf\xbd\""},
 	};

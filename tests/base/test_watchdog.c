@@ -56,7 +56,7 @@ START_TEST(what_does_not_prove_itself_in_time_is_aborted_killed_and_left)
 
 	watchdog_init(&dog, 0, T0);
 	watchdog_begin(&dog, PROVE, PROVE, T0);
-	/* Whatever it says: only proof counts. */
+	/* Messages count for nothing: only a proof of life counts. */
 	watchdog_answered(&dog, T0 + PROVE / 2);
 	check_bites(&dog, T0 + PROVE);
 }
@@ -153,7 +153,7 @@ START_TEST(in_a_hurry_it_is_asked_at_once)
 	ck_assert(watchdog_hurry(&dog, T0 + 40));
 	check_bites(&dog, T0 + 40 + WATCHDOG_ANSWER_MS);
 
-	/* What takes over is not asked; it has to show that it is alive. */
+	/* A guardian that takes over is not asked; its proof of life is awaited. */
 	watchdog_begin(&dog, PROVE, PROVE, T0);
 	ck_assert(!watchdog_hurry(&dog, T0 + 10));
 	check_bites(&dog, T0 + 10 + WATCHDOG_ANSWER_MS);

@@ -85,7 +85,7 @@ load_main(bool warn, struct conf_reports *ret_reports)
 	                               .environ = test_environ,
 	                               .controllers = "memory pids"};
 
-	/* It is conf_load() that initialises them. */
+	/* conf_load() initialises the options. */
 	memset(ret_reports, 0x5a, sizeof(*ret_reports));
 	return conf_load(support_path("main.yaml"), &options, ret_reports);
 }

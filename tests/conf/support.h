@@ -24,7 +24,7 @@ void expect_first(const char *text, const char *expected);
 void expect_warnings(const char *text, const char *expected);
 void expect_fault(const char *text, const char *place, const char *words);
 
-/* An actor or a key of it that must be there. */
+/* An actor, or a key of an actor, that must exist. */
 const struct conf_actor *actor_at(const struct conf *conf, const char *path);
 const char *key_of(const struct conf *conf, const char *path, const char *key);
 

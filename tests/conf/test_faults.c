@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "tests/conf/support.h"
 
-/* One fault, one report: where it is, and words that must be in the sentence. */
+/* A fault and its report: the place, and words that the sentence must have. */
 static const struct {
 	const char *text;
 	const char *place;

@@ -249,7 +249,7 @@ START_TEST(a_directory_on_the_way_that_others_can_write_is_refused_for_root)
 		return;
 	ck_assert_int_eq(chmod(support_path("."), 0777), 0);
 	expect_safety("everybody can write to the directory", CONF_ERROR);
-	/* As /tmp is: what is root's there is nobody else's to replace. */
+	/* As /tmp is: only root can replace files of root there. */
 	ck_assert_int_eq(chmod(support_path("."), 01777), 0);
 	expect_safety(NULL, CONF_WARNING);
 	ck_assert_int_eq(chown(support_path("main.yaml"), 65534, 0), 0);

@@ -281,7 +281,7 @@ repair(struct block *block)
 	memcpy(block->bytes, &head, sizeof(head));
 }
 
-/* Look at everything; it may be nonsense, but it must be there. */
+/* Read every value; a value may be nonsense, but its memory must exist. */
 static void
 use(const struct conf *conf)
 {
@@ -380,7 +380,7 @@ END_TEST
 
 /* ---- what ships ---- */
 
-/* What they want of their environment. */
+/* The environments that the actors want. */
 static char shop_dir[] = "SHOP_DIR=/srv/shop";
 static char redis[] = "REDIS_SERVER=/usr/bin/redis-server";
 static char nginx[] = "NGINX=/usr/sbin/nginx";

@@ -7,7 +7,7 @@
 
 #include "tests/lib/rig.h"
 
-/* /user with one supervisor that has n workers; all of them run. */
+/* /user with a supervisor of n running workers. */
 #define FAMILY_MAX 8
 struct family {
 	struct rig rig;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* test_decider.c - from a cause to a directive: presets, lists, who is asked first. */
+/* test_decider.c - from a cause to a directive: presets, lists, the order of deciders. */
 #include "config.h"
 
 #include <errno.h>
@@ -123,7 +123,7 @@ bring_about(struct family *family, enum way way)
 		rig_turn(rig, &(struct event){.kind = EVENT_READY,
 		                              .ref = family->child[0],
 		                              .life = 1});
-		/* Somebody restarts it: whatever fails now is not the first start. */
+		/* After a restart a failed start is not the first start. */
 		rig_event(rig, EVENT_BOOT, REF_NONE);
 		core_restart(rig->core, family->child[0], rig->now_ms);
 		rig_settle(rig);
@@ -342,7 +342,7 @@ END_TEST
 
 START_TEST(five_resumes_within_a_minute_the_sixth_is_a_restart)
 {
-	/* When it crashes, and whether that is still a resume. */
+	/* The moment of the crash, and whether the directive is still resume. */
 	static const struct {
 		uint64_t at_ms;
 		bool resume;

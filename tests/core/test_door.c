@@ -152,7 +152,7 @@ START_TEST(stale_and_impossible_events_do_nothing)
 		rig_turn(&f.rig, &(struct event){.kind = kinds[k], .ref = f.top});
 		rig_turn(&f.rig, &(struct event){.kind = kinds[k], .ref = REF_NONE});
 	}
-	/* Its own life, but nothing that could happen to it now. */
+	/* An event of the right life that cannot occur in this state. */
 	rig_turn(&f.rig,
 	         &(struct event){.kind = EVENT_SPAWNED, .ref = f.child[0], .life = 2});
 	rig_turn(&f.rig, &(struct event){.kind = EVENT_SPAWN_FAILED,
@@ -220,7 +220,7 @@ START_TEST(a_moved_child_is_compared_at_its_new_place)
 }
 END_TEST
 
-/* Who of two watchers is told first of the end of one that came after them. */
+/* The order in which two watchers are told of the end of an actor added after them. */
 static struct ref
 first_told(bool moves)
 {
@@ -241,7 +241,7 @@ first_told(bool moves)
 	rig_make_watches(&f.rig, 4);
 	rig_update(&f.rig, f.child[0], &watcher);
 	rig_update(&f.rig, f.child[1], &watcher);
-	/* The elder of them has its watch anew. */
+	/* The elder watcher sets its watch anew. */
 	rig_update(&f.rig, f.child[0], &worker);
 	rig_update(&f.rig, f.child[0], &watcher);
 	if (moves)
@@ -288,7 +288,7 @@ START_TEST(callers_beyond_the_bound_are_told_that_it_is_busy)
 		busy++;
 	}
 	ck_assert_uint_eq(busy, 20 - f.rig.size.waiters);
-	/* One who goes away makes room for another. */
+	/* A deleted actor makes room for another actor. */
 	rig_turn(&f.rig, &(struct event){.kind = EVENT_UNWAIT, .token = 3});
 	rig_forget(&f.rig);
 	rig_turn(&f.rig, &(struct event){.kind = EVENT_WAIT,

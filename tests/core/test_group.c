@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* test_group.c - who is taken along: strategies, and batches of simultaneous ends. */
+/* test_group.c - the siblings that a restart takes along: strategies, and batches of
+ * simultaneous ends. */
 #include "config.h"
 
 #include "tests/core/suites.h"
@@ -165,7 +166,7 @@ START_TEST(a_thousand_that_crash_at_once_are_all_back_none_twice)
 }
 END_TEST
 
-/* Who asked for a restart waits for the start that comes of it, not for the one before.
+/* A caller of restart waits for the start that follows, not for the start before.
  */
 START_TEST(a_start_that_fails_after_a_restart_was_asked_for_answers_no_command)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* test_control.c - calls to the control server: who may, what is said, what is done. */
+/* test_control.c - calls to the control server: permissions, replies, effects. */
 #include "config.h"
 
 #include <check.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* test_control_acts.c - calls that change something, and those that wait for it. */
+/* test_control_acts.c - calls that change the tree, and calls that wait for the change.
+ */
 #include "config.h"
 
 #include <check.h>

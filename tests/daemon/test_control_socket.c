@@ -80,7 +80,7 @@ START_TEST(a_live_socket_is_never_taken_over)
 
 	ck_assert_ptr_null(control_new(&fake->shell, &err));
 	ck_assert_int_eq(err.code, EADDRINUSE);
-	/* And whoever has it still serves. */
+	/* The holder of the socket still serves. */
 	connect_client(&client);
 	check_done(client_call(&client, "Ping", "{}", ""));
 	client_close(&client);

@@ -91,7 +91,7 @@ START_TEST(the_ring_goes_on_where_another_process_left_it)
 	events.by = 7;
 	write_event(&events, "/user/a", 0);
 	ck_assert_uint_eq(events_by(&events, 1), 7);
-	/* One that was begun and not ended is not there. */
+	/* An event that was begun and not ended is not in the ring. */
 	events_begin(&events, &(struct event_head){.event = "lost", .path = "/user/a"});
 	ck_assert_int_eq(events_init(&successor), 0);
 	events_attach(&successor, events.ring);

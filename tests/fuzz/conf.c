@@ -40,7 +40,7 @@ grow(const struct conf *conf, const struct conf_options *options)
 	}
 }
 
-/* What survives a guardian is what it was. */
+/* A configuration that survives a guardian is unchanged. */
 static void
 keep(const struct conf *conf)
 {

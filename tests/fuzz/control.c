@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* control.c - bytes on a connection of the control socket, with the real core behind it.
  *
- * The first byte says who the caller is: root, an observer, or neither.
+ * The first byte chooses the caller: root, an observer, or a stranger.
  */
 #include "config.h"
 

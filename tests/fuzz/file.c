@@ -15,7 +15,7 @@
 
 #define NAMES_MAX 8
 
-/* A directory of this program's own, and what was made in it. */
+/* A directory of this program's own, and the files made in it. */
 static char directory[64];
 static char made[NAMES_MAX][PATH_MAX];
 static size_t n_made;

@@ -46,7 +46,7 @@ walker_get(int link_fd)
 	return &the_walker;
 }
 
-/* Close what it keeps, and have its children close what they were given. */
+/* Close the descriptors that the link keeps, and have children close their own. */
 static void
 empty(struct vault *vault)
 {

@@ -34,7 +34,7 @@ static const char text[] =
     "  s: {needs: {a: ready}, children: {w: {command: [z]}}}\n"
     "  w: {command: [w], replicas: 3}\n";
 
-/* What is damaged; it stays for all inputs. */
+/* The memory that is damaged; it stays for all inputs. */
 struct whole {
 	struct conf *conf;
 	unsigned char *block;

@@ -179,7 +179,7 @@ go_on(struct ledger *ledger, struct progress *progress)
 		ledger_checkpoint(ledger);
 }
 
-/* The one before may have died between its append and its record. */
+/* The writer before may have died between its append and its record. */
 static void
 make_up(struct ledger *ledger)
 {
@@ -219,7 +219,8 @@ kill_one(const struct ledger *ledger, struct progress *progress, struct rng *rng
 	int status;
 	pid_t pid = fork();
 
-	/* Who may be killed at any moment says nothing to the frame of the tests. */
+	/* A process that may be killed at any moment tells the frame of the tests
+	 * nothing. */
 	if (pid == 0)
 		write_for_ever(ledger, progress);
 	ck_assert_int_gt(pid, 0);

@@ -39,7 +39,7 @@ side(struct exits *(*open_side)(int, struct err *), const struct exits *of)
 	return exits;
 }
 
-/* Every field says which one it is, so that a torn one would show. */
+/* Every field has the number of its record, so that a torn record would show. */
 static struct reap
 nth(uint64_t n)
 {
@@ -188,7 +188,7 @@ END_TEST
 
 /* ---- death at any instruction ------------------------------------------------------ */
 
-/* What one side does until it is killed; `ledger` is where the reader puts it down. */
+/* The work of a side until it is killed; the reader writes its count to `ledger`. */
 static void
 read_on(const struct exits *of, uint64_t *ledger)
 {
@@ -236,7 +236,8 @@ start(void (*life)(const struct exits *, uint64_t *), const struct exits *exits,
 {
 	pid_t pid = fork();
 
-	/* Who may be killed at any moment says nothing to the frame of the tests. */
+	/* A process that may be killed at any moment tells the frame of the tests
+	 * nothing. */
 	if (pid == 0)
 		life(exits, number);
 	ck_assert_int_gt(pid, 0);
@@ -311,8 +312,8 @@ START_TEST(writers_killed_at_random_lose_nothing_and_tear_nothing)
 				(void)sched_yield();
 				continue;
 			}
-			/* One that died before it noted that the record is there writes
-			 * it again: at most once a death. */
+			/* A writer that died before it noted its record writes the record
+			 * again: at most once a death. */
 			if (seen > 0 && is_nth(&reap, seen - 1))
 				doubled++;
 			else

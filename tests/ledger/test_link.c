@@ -253,7 +253,7 @@ compare_vault(const struct vault *vault, const int *expected)
 	ck_assert_uint_eq(all, vault->n);
 }
 
-/* Send descriptors that nobody reads until this user may not have more on their way. */
+/* Send unread descriptors up to the user's limit of descriptors in flight. */
 static int
 fill_flight(void)
 {
@@ -358,7 +358,7 @@ START_TEST(handing_over_goes_on_where_it_stopped_and_tells_news_last)
 	handing.link_fd = -1;
 	ck_assert_int_eq(handing_send(&handing, &vault), 0);
 	ck_assert_int_eq(link_pair(fds), 0);
-	/* A link that takes one message, or two. */
+	/* A link with room for a message or two. */
 	ck_assert_int_eq(setsockopt(fds[WALKER], SOL_SOCKET, SO_SNDBUF, &r, sizeof(r)),
 	                 0);
 	handing.signals = 1U << 15 | 1U << 1;

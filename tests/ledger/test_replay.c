@@ -36,7 +36,7 @@ struct trailer {
 	uint32_t actions; /* that were performed before it */
 };
 
-/* What the world was asked to do.  Outlives everybody. */
+/* The acts that the world was asked for. Outlives every process of the test. */
 struct deeds {
 	_Atomic uint32_t n;
 	_Atomic uint32_t doubled;
@@ -50,7 +50,7 @@ struct stage {
 	struct trailer *trailer;
 	struct deeds *deeds;
 	uint32_t seen;      /* actions since the checkpoint */
-	uint32_t performed; /* so many of them by somebody before */
+	uint32_t performed; /* the number of them by earlier processes */
 	struct action_list list;
 };
 
@@ -229,8 +229,8 @@ guard(struct stage *stage, const struct ledger *old)
 	struct err err;
 	uint32_t next;
 
-	/* Without a word to the frame of the tests: whoever dies of a SIGKILL in the
-	 * midst of one leaves half of it. */
+	/* Without a message to the frame of the tests: a process killed in the midst of a
+	 * message leaves half of it. */
 	stage->ledger = fd < 0 ? NULL : ledger_open(fd, &err);
 	if (stage->ledger == NULL)
 		_exit(7);
@@ -256,8 +256,8 @@ guard(struct stage *stage, const struct ledger *old)
 }
 
 /*
- * True: it came to the end.  Who only just gets through what was before gets nowhere: so
- * after many deaths each lives longer.
+ * True: the process came to the end. Its successors live longer after many deaths, or the
+ * replay alone would take a whole life.
  */
 static bool
 guard_and_die(struct stage *stage, const struct ledger *ledger, struct rng *rng,

@@ -281,7 +281,7 @@ restore(struct ledger *ledger)
 	(void)ledger_restore(ledger);
 }
 
-/* Nothing of it shows: it is what every successor begins with. */
+/* Not recorded: every successor begins with this. */
 static enum phase
 look_for_restored(struct ledger *found)
 {
@@ -289,7 +289,7 @@ look_for_restored(struct ledger *found)
 
 	if (phase != BEFORE)
 		return TORN;
-	/* As the one who was told to act: when the first of its instructions are over. */
+	/* As the process that acts: when its first instructions are over. */
 	return AFTER;
 }
 

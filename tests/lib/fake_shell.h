@@ -2,8 +2,8 @@
 /* fake_shell.h - a shell without processes around the real core and the real control
  * server, and a client that talks to it over a socket pair.
  *
- * Spawns succeed and whoever is to stop dies of it, each in a turn of its own, unless a
- * test says otherwise.  For tests only: what cannot be had ends the program.
+ * Spawns succeed and a process that is to stop dies of it, each in a turn of its own,
+ * unless a test says otherwise.  For tests only: a lack of memory ends the program.
  */
 #ifndef TESTS_LIB_FAKE_SHELL_H
 #define TESTS_LIB_FAKE_SHELL_H

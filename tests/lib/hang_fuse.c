@@ -6,7 +6,7 @@
  * Mounts a FUSE file system on DIR in namespaces of its own, as the user UID:GID (root
  * only; default: the caller's).  Every name in it is a regular file of UID with mode 0755
  * and the content of FILE ("hang\n" without it), but "." and "dir", which are
- * directories. What is written to a file is taken and forgotten.  Other processes of
+ * directories. Writes to a file succeed and are forgotten.  Other processes of
  * UID:GID reach it as /proc/PID/root/DIR/NAME; with -a, as root, so do all others, root
  * among them, and unix sockets and fifos can be made in it, one of each name that begins
  * with "s" or "p", and removed.  Nothing is left when the server ends, and

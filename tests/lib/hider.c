@@ -22,7 +22,7 @@ extern char **environ;
 _Noreturn static void
 wait_for_ever(void)
 {
-	/* Or until the test has failed and nobody kills us. */
+	/* Or until the test has failed and did not kill this process. */
 	(void)alarm(120);
 	for (;;)
 		(void)pause();

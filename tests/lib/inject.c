@@ -37,7 +37,7 @@
 #define PLACE      rip
 #define STACK      rsp
 
-/* Let it repeat its last system call as this one. */
+/* Let the process repeat its last system call with these arguments. */
 static void
 set_call(struct user_regs_struct *regs, long number, const uint64_t arguments[3])
 {
@@ -103,7 +103,8 @@ poke_text(pid_t pid, uint64_t at, const char *text)
 	return 0;
 }
 
-/* Its next instruction becomes one that jumps to itself, in its own copy of the page. */
+/* The next instruction of the process becomes a jump to itself, in a private copy of the
+ * page. */
 static int
 spin(pid_t pid, struct user_regs_struct *regs)
 {

@@ -247,7 +247,7 @@ on_call(struct killer *killer)
 		go_on(PTRACE_SYSCALL, killer->target, 0);
 }
 
-/* Has this child's first stop been seen already?  If so, forget that. */
+/* Has this child's first stop been seen already? Forget the note of it. */
 static bool
 was_early(struct killer *killer, pid_t child)
 {
@@ -380,7 +380,7 @@ summarize(const struct killer *killer)
 	}
 }
 
-/* Whoever is traced when this program ends goes on as if nothing had happened. */
+/* A traced process goes on unharmed when this program ends. */
 static void
 run(struct killer *killer, int signals)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* otp_stage.c - supd's core, told the same as OTP's supervisors, answers in the same
- * words.
+/* otp_stage.c - supd's core, fed with the same events as OTP's supervisors, answers in
+ * the same words.
  *
  * One command a line on stdin, as in README; for each one line on stdout:
- * RESULT | TRACE | STATES.  Preset otp, no backoff; whoever is asked to end does at once.
+ * RESULT | TRACE | STATES.  Preset otp, no backoff; a child that is asked to end does at
+ * once.
  */
 #include "config.h"
 
@@ -30,7 +31,7 @@ struct actor {
 	struct ref ref;
 };
 
-/* So many starts of whoever is called that fail. */
+/* The number of starts of an actor that fail. */
 struct broken {
 	char name[NAME_MAX_];
 	int times;
@@ -48,7 +49,7 @@ struct stage {
 	bool gone; /* /user is */
 };
 
-/* The one of that name that is there, or one that was. */
+/* The present actor of that name, or else a former actor. */
 static struct actor *
 actor_named(struct stage *stage, const char *name)
 {

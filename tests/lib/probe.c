@@ -41,7 +41,9 @@
 #define TEXT_MAX   1024
 #define LISTEN_MAX 16
 #define FORKS_MAX  256
-#define HEADS_MAX  5000 /* about ten seconds: whoever lets them live is not flooded */
+#define HEADS_MAX                                                            \
+	5000 /* about ten seconds: a test that lets them live is not flooded \
+	      */
 
 struct later {
 	uint64_t due_ms; /* 0: free */
@@ -56,7 +58,7 @@ struct probe {
 	int signal_fd;
 	bool ignores_stop;
 	bool serves;
-	bool asks;      /* its clients for what they want */
+	bool asks;      /* its clients for their orders */
 	long serve_max; /* exit 1 after that many clients, 0: never */
 	uint64_t stop_delay_ms;
 	struct later later[LATER_MAX];
@@ -268,7 +270,7 @@ fork_some(struct probe *probe, long n)
 static void
 end_forks(struct probe *probe)
 {
-	signal(SIGCHLD, SIG_IGN); /* nobody needs to wait for them */
+	signal(SIGCHLD, SIG_IGN); /* not waited for */
 	for (size_t i = 0; i < probe->n_forks; i++)
 		kill(probe->forks[i], SIGKILL);
 	probe->n_forks = 0;
@@ -392,7 +394,7 @@ do_moan(struct probe *probe, const char *value)
 	fprintf(stderr, "%s\n", value);
 }
 
-/* So many lines, numbered downwards, one each millisecond. */
+/* Lines numbered downwards, a line each millisecond. */
 static void
 do_drip(struct probe *probe, const char *value)
 {
@@ -424,7 +426,7 @@ do_talk(struct probe *probe, const char *value)
 	probe->serves = probe->asks = true;
 }
 
-/* Bind to a name, as one must with the command socket: abstract, "KIND.DIR.WHO". */
+/* Bind to a name, as the command socket needs: abstract, "KIND.DIR.WHO". */
 static bool
 bind_name(const struct probe *probe, int fd, const char *kind, const char *who)
 {
@@ -447,7 +449,7 @@ do_alone(struct probe *probe, const char *value)
 		tell(probe, 'D', NULL);
 }
 
-/* Whatever it was told before this has been done. */
+/* The commands before this are done. */
 static void
 do_echo(struct probe *probe, const char *value)
 {
@@ -497,7 +499,7 @@ obey_plain(struct probe *probe, const char *name, const char *value)
 	end(probe, 97);
 }
 
-/* Do what one action says; see the top of this file for its two prefixes. */
+/* Carry out an action; see the top of this file for its two prefixes. */
 static void
 obey(struct probe *probe, const char *action)
 {
@@ -564,7 +566,7 @@ on_letter(struct probe *probe, int fd)
 		(void)sendto(fd, text, strlen(text), 0, sender, from_len);
 }
 
-/* Every client is told who answered it, and the connection is closed. */
+/* Every client gets the name and pid of this process, and the connection is closed. */
 static void
 on_client(struct probe *probe, int listen_fd)
 {

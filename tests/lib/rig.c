@@ -109,7 +109,7 @@ spec_room(struct rig *rig, const struct spec *spec)
 	return core_spec_bytes(spec, &parent);
 }
 
-/* Have room for those who are to be added at run time. */
+/* Have room for actors that are added at run time. */
 void
 rig_make_room_for(struct rig *rig, const struct addition *addition)
 {
@@ -144,7 +144,7 @@ rig_update(struct rig *rig, struct ref ref, const struct spec *spec)
 	core_update(rig->core, ref, spec, rig->now_ms);
 }
 
-/* /user with this spec, made if it is not there. */
+/* /user with this spec, made if it does not exist. */
 struct ref
 rig_user(struct rig *rig, const struct spec *spec)
 {
@@ -309,8 +309,8 @@ rig_dies(struct rig *rig, struct ref ref, int signo, bool core)
 	rig_turn(rig, &event);
 }
 
-/* Answer what the last turns asked for until nothing more is asked at this instant:
- * every spawn succeeds, whoever is stopped or killed dies of it at once. */
+/* Answer the requests of the last turns until no more come at this instant: every spawn
+ * succeeds, a process that is stopped or killed ends at once. */
 void
 rig_runs(struct rig *rig)
 {
@@ -346,7 +346,7 @@ rig_runs(struct rig *rig)
 	rig->fault = "never comes to rest";
 }
 
-/* Whether a restart comes is what matters: whoever waits for its delay starts now. */
+/* Only whether a restart comes matters: delays end at once. */
 void
 rig_hurry(struct rig *rig, struct ref ref)
 {

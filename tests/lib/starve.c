@@ -18,7 +18,7 @@
 
 struct starve {
 	_Atomic uint32_t pid;   /* of the guardian; 0: none */
-	_Atomic uint32_t every; /* one call in so many fails */
+	_Atomic uint32_t every; /* the number of calls of which the last fails */
 	_Atomic uint32_t left;  /* so many calls fail still */
 	_Atomic uint32_t failed;
 	_Atomic uint64_t seed;

@@ -59,7 +59,7 @@ send_link(const struct fake *fake, const struct link_message *message, const int
 		tell(fake, "unsent %s", link_names[message->kind]);
 }
 
-/* A file whose content is a number. */
+/* The number that a file contains. */
 static int
 file_of(unsigned long long number)
 {
@@ -125,7 +125,7 @@ notify(const struct fake *fake, const char *text)
 	send_link(fake, &message, NULL, 0);
 }
 
-/* A child that ends with this status when it gets SIGTERM, which is blocked. */
+/* A child, with SIGTERM blocked, that ends with this status at SIGTERM. */
 static pid_t
 child(int status)
 {
@@ -252,7 +252,7 @@ hear(struct fake *fake)
 		tell(fake, "%s %u", link_names[message.kind], message.n);
 }
 
-/* What it was given: all of it, and each file in its place? */
+/* Are all given files there, and each in its place? */
 static void
 greet(const struct fake *fake)
 {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""comments.py - do comments, messages and manuals name the things that they speak of?
+"""comments.py - do comments, messages, manuals and tests name the things that they speak of?
 
-Of the comments in src, the messages in src, and the sentences of README.md, SECURITY.md, doc and man that
-have six words or more, at most one in a hundred may consist of pronouns to a quarter or more, and at most
+Of the comments in src, the messages in src, the sentences of README.md, SECURITY.md, doc and man, the
+comments in tests and the titles of tests (stories, Python, Check) that have six words or more, at most one in a hundred may consist of pronouns to a quarter or more, and at most
 one in a hundred may have a pronoun of persons: "it is done when that is what it waits for" leaves the
 reader to guess; phrases such as "so that" and "there is" are none.  doc/SEMANTICS.md speaks in short notes about OTP and Akka: its pronouns are not counted.
 Prints TAP; every offence is a comment, so that the worst can be mended first.
@@ -69,6 +69,15 @@ def sentences(path):
             said += " " + re.sub(r"`[^`]*`|\]\([^)]*\)|\\[a-z&^]|^\||[|*]", " ", line)
 
 
+def titles(path):
+    """Line and text of each title of a test."""
+    text = read(path)
+    form = r"^story (.*)$" if path.endswith(".story") else \
+        r'^@test\("((?:[^"\\]|\\.)*)"' if path.endswith(".py") else r"^START_TEST\((\w+)\)"
+    for match in re.finditer(form, text, re.M):
+        yield text.count("\n", 0, match.start()) + 1, match[1].replace("_", " ")
+
+
 def look(found):
     """The number of texts, those that are vague, worst first, and those that speak of persons."""
     total, vague, persons = 0, [], []
@@ -88,19 +97,24 @@ def look(found):
 
 def gather():
     code = sorted(files("src", ".c", ".h"))
+    tests = sorted(files("tests", ".c", ".h"))
+    cases = sorted(files("tests", ".c", ".py", ".story"))
     texts = sorted([os.path.join(TOP, "README.md"), os.path.join(TOP, "SECURITY.md"),
                     *files("doc", ".md"), *files("man", ".1", ".5", ".7", ".8")])
     if sys.argv[1:]:
         code = [path for path in sys.argv[1:] if path.endswith((".c", ".h"))]
-        texts = [path for path in sys.argv[1:] if path not in code]
+        tests = []
+        cases = [path for path in sys.argv[1:] if path.endswith((".c", ".py", ".story"))]
+        texts = [path for path in sys.argv[1:] if path not in code + cases]
     for kind, paths, take in (("comments", code, comments), ("messages", code, messages),
-                              ("sentences of the manuals", texts, sentences)):
+                              ("sentences of the manuals", texts, sentences),
+                              ("comments of tests", tests, comments), ("titles of tests", cases, titles)):
         yield kind, look((path, line, text) for path in paths for line, text in take(path))
 
 
 def main():
     number, failed = 0, False
-    print("1..6")
+    print("1..10")
     for kind, (total, *offences) in gather():
         for name, found in zip((f"{kind} name the things", f"{kind}: only persons are somebody"), offences):
             number += 1

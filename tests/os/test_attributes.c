@@ -56,7 +56,7 @@ plain(char *const *argv, const int *fds)
 	};
 }
 
-/* What cat(1) says of a file when it is started like this. */
+/* The output of cat(1) for a file when it is started like this. */
 static void
 look(struct attributes attributes, uid_t uid, const char *file, char *text, size_t size)
 {
@@ -164,7 +164,7 @@ START_TEST(a_child_has_its_own_capabilities_and_leaves_ours)
 }
 END_TEST
 
-/* A user that stops all its processes, again and again: a number that nobody has. */
+/* A user that stops all its processes, again and again: an unused number. */
 #define STOPPER 4000001
 
 static pid_t

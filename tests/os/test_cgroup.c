@@ -142,7 +142,7 @@ START_TEST(controllers_are_enabled_all_the_way_down_and_those_that_are_there_are
 	struct containment c;
 
 	make_leaf(&c);
-	/* The last word of those that were tried, one after the other. */
+	/* The last word of the attempts, in sequence. */
 	ck_assert_ptr_nonnull(strstr(get("cgroup.subtree_control"), "+io"));
 	ck_assert_ptr_nonnull(strstr(get("limited/cgroup.subtree_control"), "+io"));
 	ck_assert(root.has_limited);
@@ -175,7 +175,7 @@ START_TEST(want_of_memory_is_known_by_the_account_of_this_life)
 	put("limited/user:a/memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 1\n"
 	                                    "oom_group_kill 0\n");
 	ck_assert(containment_ran_out_of_memory(&c, &root));
-	/* Who is not among those with limits has no such account. */
+	/* A process outside of the group with limits has no such account. */
 	c.is_limited = false;
 	ck_assert(!containment_ran_out_of_memory(&c, &root));
 }

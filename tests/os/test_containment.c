@@ -309,7 +309,7 @@ START_TEST(a_signal_reaches_every_process_of_the_actor_and_no_other)
 }
 END_TEST
 
-/* A process of this user, in a session of its own, whose SUPD_ID is this. */
+/* A process of this user, in a session of its own, with this SUPD_ID. */
 static pid_t
 start_marked(const char *mark, uid_t uid)
 {
@@ -386,7 +386,7 @@ START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
 
 	if (root.fd < 0)
 		return;
-	/* One that was there before and killed does no harm either. */
+	/* A former process that was killed does no harm either. */
 	cgroup_leaf_name("/user/a", leaf);
 	ck_assert_int_eq(cgroup_leaf_make(&root, leaf), 1);
 	ck_assert_int_eq(cgroup_leaf_make(&root, leaf), 0);
@@ -455,7 +455,7 @@ START_TEST(what_another_supd_had_is_taken_over_with_all_that_lives_in_it)
 	c.session = child.pid;
 	ck_assert(containment_has(&c, &successor, child.pid, getuid()));
 	ck_assert(!containment_is_empty(&c, &successor, NULL));
-	/* The one before us may have killed it as the last that it did. */
+	/* The guardian before may have killed the process as its last act. */
 	ck_assert_int_eq(containment_kill(&c, &root, NULL), 0);
 	wait_for_main(&c);
 	close_result(&child);

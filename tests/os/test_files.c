@@ -228,7 +228,7 @@ START_TEST(input_is_read_from_its_beginning_and_a_pipe_has_no_end)
 	spawn.files[0] = in("nowhere");
 	assert_fails(&spawn, ENOENT, "open stdin");
 
-	/* Opened without a writer; what one wrote and left is there. */
+	/* Opened without a writer; the bytes of a writer that left are there. */
 	ck_assert_int_eq(mkfifo(in("pipe"), 0666), 0);
 	ck_assert_int_eq(chmod(in("pipe"), 0666), 0);
 	fd = open(in("pipe"), O_RDWR | O_CLOEXEC);

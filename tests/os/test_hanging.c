@@ -253,8 +253,7 @@ count_beats(void *arg)
 	(*(int *)arg)++;
 }
 
-/* Two actors of a supd that died: one that reads the file that hangs, and one that does
- * not. */
+/* Two actors of a dead supd: the first reads the hanging file, the second does not. */
 static pid_t
 start_leftover(const char *socket, const char *const *argv)
 {
@@ -286,7 +285,7 @@ START_TEST(what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life
 	stuck = start_leftover(socket, stuck_argv);
 	other = start_leftover(socket, other_argv);
 	ck_assert(next_line(line, sizeof(line)));
-	/* Until it has executed its program it has our environment. */
+	/* Before its exec the child has our environment. */
 	while (!proc_has_execed(other))
 		(void)usleep(1000);
 	ck_assert_int_eq(leftover_kill(&hunt, &found), 0);

@@ -98,7 +98,7 @@ START_TEST(a_message_arrives_with_its_sender)
 	ck_assert_uint_eq(len, 0);
 	ck_assert_ptr_null(notify_value(&message, "STAT", &len));
 	ck_assert_ptr_null(notify_value(&message, "MAINPID", &len));
-	/* The next one, which is empty. */
+	/* The next message, which is empty. */
 	ck_assert_int_eq(notifier_send(&notifier, ""), 0);
 	ck_assert_int_eq(notify_receive(fd, &message), 1);
 	ck_assert_uint_eq(message.len, 0);
@@ -143,7 +143,8 @@ send_raw(const struct notifier *notifier, const char *text, size_t len, size_t n
 	free(part.iov_base);
 }
 
-/* A connection whose close(2) waits for an hour, because its other end does not read. */
+/* A connection with a close(2) that waits for an hour, because the other end does not
+ * read. */
 static int
 lingering_socket(int *ret_peer, int ret_listener[1])
 {
@@ -257,7 +258,7 @@ START_TEST(what_is_closed_by_a_child_is_closed_here_and_few_hang_for_each_owner)
 	ck_assert_int_lt(fcntl(fds[1], F_GETFD), 0);
 	(void)close(fds[0]);
 	(void)waitpid(-1, NULL, 0);
-	/* One that lingers: nobody reads what it has sent. */
+	/* A connection that lingers: its bytes are not read. */
 	for (n = 0; n <= BOUNDED_OWN_MAX; n++) {
 		dirty = lingering_socket(&reader, ends);
 		if (n == BOUNDED_OWN_MAX)

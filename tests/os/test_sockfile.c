@@ -111,7 +111,7 @@ START_TEST(a_dead_owner_s_second_name_is_replaced)
 	ck_assert_int_eq(sockfile_secure(path, true), 0);
 	ck_assert_int_eq(close(fd), 0);
 	fd = listen_here();
-	/* A next guardian does not know who it is that is there. */
+	/* The next guardian does not know the listener behind the file. */
 	ck_assert_int_eq(sockfile_secure(path, false), 0);
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(sockfile_restore(path), 1);
@@ -132,7 +132,7 @@ START_TEST(without_a_second_name_it_stays_away)
 
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(sockfile_restore(path), -ENOENT);
-	/* Nor is it anything that somebody put into its place. */
+	/* Nor a foreign file put into its place. */
 	ck_assert_int_eq(symlink("/etc/passwd", second), 0);
 	ck_assert_int_eq(sockfile_restore(path), -ENOTSOCK);
 	ck_assert_int_eq(close(listen_here()), 0);

@@ -50,7 +50,7 @@ tear_down(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-/* What most tests start from; they change what they are about. */
+/* The start of most tests, which change single members. */
 static struct spawn
 plain(char *const *argv, const int *fds, size_t n_fds)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* test_probe.c - questions over real sockets, to whoever answers well, badly or never. */
+/* test_probe.c - probes over real sockets, of servers that answer well, badly or never.
+ */
 #include "config.h"
 
 #include <arpa/inet.h>

@@ -334,8 +334,8 @@ word_hooks(struct spec *spec, const char *text)
 }
 
 /*
- * "a:fail,b:signal:HUP,c:stop": whom it watches, and what comes of it; "none".  A name
- * stands for a path, its hash for the name.
+ * "a:fail,b:signal:HUP,c:stop": the watched actors, with the reaction to each; "none". A
+ * name stands for a path, its hash for the name.
  */
 static bool
 word_watch(struct player *player, const char *text)

@@ -143,7 +143,7 @@ reason_is(uint8_t reason, const char *value)
 	return reason < DECISION_REASON_MAX && strcmp(words[reason], value) == 0;
 }
 
-/* Whose end is told, or whose end a death pact is about. */
+/* The actor that ended, of a notice or a death pact. */
 static const char *
 watched(struct stage *stage, const struct action *action)
 {
@@ -267,7 +267,7 @@ expect_report(struct stage *stage, const struct words *words)
 		stage_blame(stage, "got: %s", report_text(stage, action, text));
 }
 
-/* "a,b": whose needs are not met; those of whom nobody is there with a "?" behind them.
+/* "a,b": the needs that are not met; an unknown name has a "?" behind it.
  */
 static bool
 lacks_are(struct stage *stage, const struct node_view *view, const char *text)

@@ -24,7 +24,7 @@ struct play {
 	unsigned int first_line; /* number of the first in the file */
 	unsigned int n_stories;
 	unsigned int n_failed;
-	const char *only; /* play only stories whose title contains this */
+	const char *only; /* play only stories with this in the title */
 };
 
 /* Carry the story out; what is wrong is printed.  True: nothing is. */

@@ -40,7 +40,7 @@ new_player(struct stage *stage, const char *name)
 	return player;
 }
 
-/* A supervisor is whoever has a strategy; "supervisor" alone says one_for_one. */
+/* An actor with a strategy is a supervisor; "supervisor" alone means one_for_one. */
 static bool
 is_supervisor(const struct words *words, uint32_t from)
 {
@@ -335,7 +335,7 @@ add_statement(struct stage *stage, const struct words *words)
 	player->ref = rig_add(&stage->rig, parent->ref, REF_NONE, &player->spec);
 }
 
-/* Take note of who is added with which number: the core says with which reference. */
+/* Note the number of each addition: the core gives the reference. */
 static void
 expect_added(struct stage *stage, struct player *player, struct addition *addition,
              uint32_t parent)
@@ -347,7 +347,7 @@ expect_added(struct stage *stage, struct player *player, struct addition *additi
 	addition->at[addition->n++].incarnation = 1;
 }
 
-/* One that was `cast` has its behaviour already. */
+/* An actor that was `cast` has its behaviour already. */
 static struct player *
 grown_player(struct stage *stage, const char *name)
 {

@@ -137,7 +137,7 @@ stage_queue(struct stage *stage, uint64_t at_ms, const struct event *event,
 	return true;
 }
 
-/* A token for a command, whose reply is noted as "verb name result". */
+/* A token for a command; its reply is noted as "verb name result". */
 uint64_t
 stage_token(struct stage *stage, const char *verb, const struct player *player)
 {
@@ -237,7 +237,7 @@ on_end_wanted(struct stage *stage, struct player *player, const struct action *a
 	(void)stage_queue(stage, at_ms, &event, player);
 }
 
-/* How it ends this time, or why it cannot be started. */
+/* The end of the process this time, or the error of its start. */
 static void
 behave(struct behaviour *behaviour, struct event *event)
 {
@@ -317,7 +317,7 @@ on_run(struct stage *stage, struct player *player, const struct action *action)
 		                  player);
 }
 
-/* What comes of the end of somebody who is watched: "signal a SIGHUP", "run a b". */
+/* The reaction to the end of a watched actor: "signal a SIGHUP", "run a b". */
 static void
 on_reaction(struct stage *stage, struct player *player, const struct action *action)
 {
@@ -548,7 +548,7 @@ stage_flush(struct stage *stage)
 	return n > 0;
 }
 
-/* End this turn; what comes of it is left for later. */
+/* End this turn; its actions are left for later. */
 void
 stage_turn(struct stage *stage)
 {

@@ -26,7 +26,7 @@
 /* What a helper process does. */
 struct behaviour {
 	int code;       /* it exits with this */
-	int error;      /* or cannot be started for this; 0: it can */
+	int error;      /* or the error of its start; 0: none */
 	uint32_t times; /* so often, FOREVER; then with 0 */
 	uint64_t lasts_ms;
 };
@@ -35,7 +35,7 @@ struct player {
 	char name[STAGE_NAME_MAX];
 	struct ref ref;
 	uint32_t depth;       /* indentation in the story */
-	uint64_t addition_id; /* of one that grows: with which, and as which of it */
+	uint64_t addition_id; /* of a child that is added: its template and number */
 	uint32_t addition_index;
 	struct spec spec;
 	struct rule decider[STAGE_RULES_MAX];
@@ -45,15 +45,15 @@ struct player {
 	struct need_spec needs[STAGE_WATCHES_MAX];
 	char needed[STAGE_WATCHES_MAX][STAGE_NAME_MAX];
 
-	uint32_t life; /* of the process that is there, 0: none */
+	uint32_t life; /* of the present process, 0: none */
 	bool stopping; /* it was told to stop */
 	bool frozen;
-	bool main_dead; /* its end is on its way */
+	bool main_dead; /* its end is under way */
 	/* how it behaves */
 	bool deaf;        /* does not react to a stop */
 	bool undying;     /* … nor to a kill */
 	bool held;        /* spawns are not acknowledged until told */
-	bool lingers;     /* something of it survives its main process */
+	bool lingers;     /* processes of the actor survive its main process */
 	uint64_t slow_ms; /* takes so long to stop */
 	int answers;      /* exit code in answer to a stop, -1: dies of the signal */
 	int loops;  /* exits with this code as soon as it was started, -1: does not */

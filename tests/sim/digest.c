@@ -127,8 +127,8 @@ mix_node(uint64_t hash, const struct core *core, const struct node *node)
 }
 
 /*
- * A number for the state of a core, between two turns: the same for states from which the
- * same can come.  Specifications are not looked at: nobody may have been given another.
+ * A number for the state of a core between two turns: equal for states with equal
+ * futures. Specifications are not looked at: no actor may have been given another.
  */
 uint64_t
 digest(const struct core *core)
@@ -180,8 +180,8 @@ seen_free(struct seen *seen)
 }
 
 /*
- * Go into a state that is so many letters from the end?  Not if somebody did who had as
- * many.  When there are too many of them they are all gone into.
+ * Go into a state with this number of letters left? Not when the state was entered with
+ * as many before. When the table is full every state is entered.
  */
 bool
 seen_enter(struct seen *seen, uint64_t hash, uint32_t letters)

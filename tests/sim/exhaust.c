@@ -303,7 +303,7 @@ for_whom(struct explorer *explorer, enum letter letter, const struct witnessed *
 	return false;
 }
 
-/* The clock goes to what is due next, as far as somebody could wait. */
+/* The clock goes to the next timer, as far as an actor could wait. */
 static bool
 timer(struct explorer *explorer)
 {
@@ -317,7 +317,7 @@ timer(struct explorer *explorer)
 	return true;
 }
 
-/* One letter; false: it means nothing here. */
+/* Carry out a letter; false: the letter means nothing in this state. */
 static bool
 play(struct explorer *explorer, enum letter letter, uint32_t whom)
 {

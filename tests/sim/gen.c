@@ -209,7 +209,7 @@ is_watched(const struct spec *spec, uint64_t name)
 	return false;
 }
 
-/* Whom it watches: some of the names that there may be, perhaps its own. */
+/* The actors it watches: some of the possible names, perhaps its own. */
 static void
 gen_watches(struct rng *rng, struct spec *spec, struct watch_spec *watches)
 {
@@ -234,8 +234,8 @@ gen_watches(struct rng *rng, struct spec *spec, struct watch_spec *watches)
 }
 
 /*
- * Whom it needs: some of the names, perhaps of nobody, in circles, too.  In every other
- * run, from numbers of its own: so old seeds mean what they meant.
+ * The actors it needs: some of the names, also unknown names and circles. In every other
+ * run, from separate random numbers: so old seeds keep their meaning.
  */
 static void
 gen_needs(const struct tape *tape, struct spec *spec, struct need_spec *needs)
@@ -302,7 +302,7 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 	}
 	if (kind != NODE_SUPERVISOR) {
 		gen_process(rng, spec);
-		/* One that ends its own work, or keeps its children, is not for that. */
+		/* An actor that ends by itself, or keeps its children, does not fit. */
 		spec->on_demand = one_in(rng, 8) && spec->keep_children == KEEP_NO &&
 		                  spec->auto_shutdown == AUTO_SHUTDOWN_NEVER;
 		gen_living(rng, spec, clean || tape->n_specs > HEALTHY_SPECS);

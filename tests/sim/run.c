@@ -36,7 +36,7 @@ run_end(struct run *run)
 	rig_done(&run->rig);
 }
 
-/* Has nobody this name, but for those that go or are hidden? */
+/* Is the name free, but for actors that go or are hidden? */
 bool
 run_name_is_free(const struct run *run, uint64_t name)
 {
@@ -97,7 +97,8 @@ can_join(const struct run *run, const struct op *op)
 	       rig_view(&run->rig, op->event.ref).depth + op->n_added <= SIM_DEPTH_MAX;
 }
 
-/* Was it deleted, or ended as a temporary one does, below somebody who is there? */
+/* Was the actor deleted, or did it end as a temporary child, below a present supervisor?
+ */
 static bool
 can_come_back(const struct run *run, struct ref ref)
 {
@@ -209,7 +210,7 @@ apply(struct run *run, const struct op *op)
 	}
 }
 
-/* What the world has to do about it. */
+/* The act of the world for this action. */
 static void
 keep_work(struct run *run)
 {

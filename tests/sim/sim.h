@@ -41,11 +41,11 @@ enum op_kind {
 	OP_REMOVE,
 	OP_BOUNCE,
 	OP_PLACE,
-	OP_RESTORE, /* somebody of the file who was deleted */
+	OP_RESTORE, /* a deleted actor of the file */
 	OP_MOVE,    /* the core goes to other memory */
 };
 
-/* Who comes with an EVENT_ADD. */
+/* The actor of an EVENT_ADD. */
 struct newcomer {
 	uint32_t spec;
 	uint32_t parent; /* index of an earlier one */
@@ -122,7 +122,7 @@ struct watched {
 
 /* What is known of the well-being of a process. */
 struct wellbeing {
-	uint64_t every_ms; /* the period of its watchdog, 0: it has none */
+	uint64_t every_ms; /* the period of its watchdog, 0: none */
 	uint64_t heard_ms; /* when that began anew */
 	bool armed;
 	bool stood;  /* its clocks may have stood since then */
@@ -131,7 +131,7 @@ struct wellbeing {
 	uint32_t serial; /* of the newest probe */
 	uint32_t bad, good;
 	uint64_t sick;             /* seq of the probe that was one too many */
-	uint64_t watchdog_expired; /* seq of its own word that it hangs */
+	uint64_t watchdog_expired; /* seq of its own report that it hangs */
 	uint64_t stamp;            /* of the newest message */
 	uint32_t kinds;            /* … and what was in it */
 };
@@ -162,10 +162,11 @@ struct witnessed {
 	uint64_t kept_down;   /* … not being started with its supervisor */
 	uint64_t started;     /* as a supervisor: seq of its newest start */
 	uint64_t passed; /* seq when it last was ready or had ended: its turn is over */
-	uint64_t reached[NEED_MAX]; /* seq when others last had what they need of it */
+	uint64_t
+	    reached[NEED_MAX]; /* seq when the needs of others for it were last met */
 	bool removing;
-	bool may_be_stopped; /* for a reason that was there before it */
-	bool unsure;         /* whether it should run is open to debate */
+	bool may_be_stopped; /* for a reason from before */
+	bool unsure;         /* whether it should run is undecided */
 
 	/* the hook under way, or the newest */
 	struct {
@@ -178,17 +179,17 @@ struct witnessed {
 	bool is_needed; /* it starts on demand, and may start */
 	bool prepared;  /* a pre_start succeeded since the newest process */
 	/* standing still */
-	uint32_t suspends;        /* commands that were granted, less those taken back */
+	uint32_t suspends;        /* commands granted, less commands taken back */
 	bool may_forget;          /* these may be forgotten: it was started, or ended */
 	bool stands;              /* suspended was told, and not resumed */
 	uint64_t stands_since_ms; /* since when */
 
 	/* death watch: seq of … */
-	uint64_t begun; /* … the beginning of this incarnation, 0: it is down */
+	uint64_t begun; /* … the beginning of this incarnation, 0: down */
 	uint64_t ended; /* … the final end of the newest one */
 	struct watched watches[SIM_WATCHES];
 	uint32_t running; /* serial of the command of one of them, 0: none */
-	bool may_run;     /* another one may: it may have lost that watch */
+	bool may_run;     /* another watcher may: it may have lost that watch */
 	uint32_t pacts;   /* so many ends it has to fail of, and did not yet */
 
 	/* significance */
@@ -201,7 +202,7 @@ struct witnessed {
 	/* backoff */
 	uint32_t failures;
 	uint64_t due_ms;   /* no automatic start before */
-	uint64_t due_up;   /* the `up` that it belongs to */
+	uint64_t due_up;   /* the `up` of its start */
 	uint64_t delay_ms; /* begins anew whenever one of them is gone */
 	bool counted_stop; /* a normal end that a backoff `on: stop` counts */
 	bool renewed;      /* counters may have been forgotten */
@@ -210,7 +211,7 @@ struct witnessed {
 	uint32_t short_lives; /* in a row, at least */
 	uint32_t no_room;     /* starts in a row that there was no room for */
 	uint64_t paced;       /* seq of its end, or of such a start, … */
-	uint64_t paced_ms;    /* … before which it does not start by itself */
+	uint64_t paced_ms;    /* … before which no automatic start comes */
 
 	/* intensity, as a supervisor */
 	uint64_t *grants; /* every automatic restart: time * 2, + 1 if it counts surely */
@@ -218,7 +219,7 @@ struct witnessed {
 	uint32_t first_grant; /* those before were forgotten with an earlier life */
 	bool intensity_changed;
 	uint64_t gave_up;         /* seq, until that is decided */
-	bool start_failed;        /* it could not start, until that is decided, */
+	bool start_failed;        /* its start failed, until the decision, */
 	struct ref failed_child;  /* … because of this child, */
 	struct cause start_cause; /* … which failed with this cause */
 
@@ -233,7 +234,7 @@ struct witnessed {
 	enum node_state before; /* state before this input */
 	uint64_t before_since_ms;
 	uint64_t stopping; /* seq when it was first seen stopping, 0: it is not */
-	bool is_stopping;  /* so it was told, and not that it has stopped or starts */
+	bool is_stopping;  /* so it was told, without a stop or a start since */
 };
 
 struct witness {
@@ -245,21 +246,21 @@ struct witness {
 	uint32_t n_joined;
 	uint64_t seq;
 	uint64_t op_began;       /* seq */
-	bool op_deletes;         /* it is the delete of somebody who is there */
-	bool op_refused;         /* it is a command that was refused */
+	bool op_deletes;         /* the delete of a present actor */
+	bool op_refused;         /* a refused command */
 	bool op_same;            /* the turn had a specification that is as before */
-	bool clean;              /* nobody gave commands, nothing was reloaded */
+	bool clean;              /* no command, no reload */
 	bool punctual;           /* every tick came when it was due */
-	uint64_t hurry;          /* seq of the newest command that starts somebody */
+	uint64_t hurry;          /* seq of the newest command that starts an actor */
 	bool undying;            /* a process was unkillable */
 	struct action escalated; /* the newest, unless a failure was decided since */
 	bool quit;
 	bool shutdown;
 	bool exited;
 	int32_t exit_status;
-	bool user_failed;     /* /user did, and nobody is above it */
-	uint32_t climber;     /* slot whose failure is on its way up, */
-	uint64_t climb_began; /* seq of the input that it came of */
+	bool user_failed;     /* /user did, and no supervisor is above it */
+	uint32_t climber;     /* slot of the failure that is on its way up, */
+	uint64_t climb_began; /* seq of its input */
 	uint32_t climbed_to;  /* … and how far up it is: the depth */
 	bool quiet;           /* the turn had only events that must not have any effect */
 	uint64_t turn_began;  /* seq */
@@ -333,12 +334,12 @@ void witness_no_room(struct witness *witness, struct witnessed *node);
 void witness_pace_spawn(struct witness *witness, struct witnessed *node);
 void witness_pace_renew(struct witness *witness);
 
-/* witness_command.c: what people ask for, and what they are told. */
+/* witness_command.c: commands and their replies. */
 bool witness_restart_is_due(struct witness *witness, const struct witnessed *node);
 void witness_command(struct witness *witness, const struct event *event);
 void witness_reply(struct witness *witness, const struct action *action);
 
-/* witness_dynamic.c: who comes and goes at run time. */
+/* witness_dynamic.c: actors that come and go at run time. */
 void witness_joined(struct witness *witness, const struct action *action);
 void witness_check_joined(struct witness *witness);
 void witness_delete(struct witness *witness, const struct event *event);
@@ -348,7 +349,7 @@ void witness_not_added(struct witness *witness, struct witnessed *node,
                        const struct action *report);
 void witness_check_lost(struct witness *witness, const struct witnessed *node);
 
-/* witness_needs.c: who needs whom. */
+/* witness_needs.c: needs. */
 void witness_reached(struct witness *witness, struct witnessed *node);
 void witness_reports_reached(struct witness *witness, const struct action *report);
 void witness_check_needs(struct witness *witness, const struct witnessed *node);
@@ -367,7 +368,7 @@ bool witness_living_failed(struct witness *witness, struct witnessed *node,
 void witness_check_living(struct witness *witness, const struct witnessed *node,
                           const struct node_view *view);
 
-/* witness_demand.c: who starts only when it is needed. */
+/* witness_demand.c: actors that start on demand. */
 bool witness_demand(struct witness *witness, const struct event *event);
 void witness_is_done(struct witness *witness, struct witnessed *node);
 void witness_listen(struct witness *witness, const struct action *action);
@@ -381,7 +382,7 @@ void witness_hook(struct witness *witness, const struct action *action);
 void witness_hook_kill(struct witness *witness, const struct action *action);
 bool witness_hook_done(struct witness *witness, const struct event *event);
 void witness_check_hook(struct witness *witness, const struct witnessed *node);
-/* witness_suspend.c: who stands still. */
+/* witness_suspend.c: suspended actors. */
 void witness_suspended(struct witness *witness, const struct action *reply,
                        enum event_kind kind);
 void witness_freeze(struct witness *witness, const struct action *action);
@@ -400,7 +401,7 @@ void witness_retiring(struct witness *witness, struct witnessed *node,
                       enum node_state state);
 void witness_check_retired(struct witness *witness, const struct witnessed *node);
 
-/* witness_watch.c: who is told of whose end. */
+/* witness_watch.c: death watch. */
 void witness_watches(struct witness *witness, struct witnessed *node);
 void witness_begins(struct witness *witness, struct witnessed *node);
 void witness_ends(struct witness *witness, const struct action *report);
@@ -450,7 +451,7 @@ void gen_tree(struct run *run, struct rng *rng, bool clean);
 
 struct inhabitant {
 	struct ref ref;
-	uint32_t life; /* of the process that is there, 0: none */
+	uint32_t life; /* of the present process, 0: none */
 	bool up;       /* its start was acknowledged */
 	bool main_dead;
 	bool told; /* to stop, or killed */
@@ -476,7 +477,7 @@ struct world {
 	bool calm;
 	bool undying; /* not every process dies of SIGKILL … */
 	struct rng
-	    deaths; /* … in numbers of their own: so old seeds mean what they meant */
+	    deaths; /* … from separate random numbers: so old seeds keep their meaning */
 	uint64_t fail_one_in;  /* spawns */
 	uint64_t crash_one_in; /* processes end by themselves */
 	struct inhabitant who[SIM_NODES_MAX];

@@ -4,7 +4,7 @@
 
 #include "tests/sim/sim.h"
 
-/* Some actor that is or was there. */
+/* Some present or former actor. */
 static struct ref
 somebody(struct world *world, bool also_user)
 {
@@ -56,7 +56,7 @@ stimulus_resume_all(struct world *world)
 	}
 }
 
-/* Somebody who may have children, mostly. */
+/* An actor that may have children, mostly. */
 static struct ref
 some_supervisor(struct world *world)
 {
@@ -97,7 +97,7 @@ add(struct world *world)
 	(void)run_op(run, &op);
 }
 
-/* Everybody gets the specification that it has: nothing may come of that (I30). */
+/* Every actor gets its present specification: no action may follow (I30). */
 void
 stimulus_same(struct world *world)
 {

@@ -44,7 +44,7 @@ witness_blame(struct witness *witness, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Before an input: the states that it finds. */
+/* Before an input: the states at its arrival. */
 void
 witness_before(struct witness *witness)
 {
@@ -111,7 +111,7 @@ end_is_normal(const struct witnessed *node, const struct event *event)
 	       signal_set_has(&spec->success_signals, event->signal);
 }
 
-/* It failed: that is to be told, unless it went down already. */
+/* The actor failed: a report must follow, unless it went down already. */
 void
 witness_owe(struct witness *witness, struct witnessed *node)
 {
@@ -432,7 +432,7 @@ saw_removed(struct witness *witness, const struct action *action)
 		node->used = false;
 }
 
-/* What is given up belongs to nobody who runs. */
+/* A process that was given up belongs to no running actor. */
 static void
 saw_clear(struct witness *witness, const struct action *action)
 {
@@ -553,7 +553,7 @@ witness_actions(struct witness *witness)
 		witness_blame(witness, "core: %s", rig->fault);
 }
 
-/* After an input: whose state became what. */
+/* After an input: the changes of states. */
 void
 witness_after(struct witness *witness, const struct op *op)
 {

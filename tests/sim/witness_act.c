@@ -54,7 +54,7 @@ is_rolled(struct witness *witness, const struct witnessed *node)
 	return false;
 }
 
-/* I8: of a group (or a subtree) nobody starts before everybody is gone. */
+/* I8: no member of a group (or a subtree) starts before all members are gone. */
 static void
 check_barriers(struct witness *witness, const struct witnessed *node)
 {
@@ -86,14 +86,14 @@ check_due(struct witness *witness, const struct witnessed *node)
 {
 	if (node->due_up != node->up || witness_is_kept(witness, node))
 		return;
-	/* It has waited for its last process instead. */
+	/* The wait for its last process took the place of the delay. */
 	if (node->process.unkillable)
 		return;
 	if (node->up > witness->turn_began && witness->hurry < node->process.asked)
 		witness_blame(witness,
 		              "(law 6) slot %u starts in the turn of its failure",
 		              node->ref.slot);
-	/* Somebody was in a hurry: so is the whole group. */
+	/* A member skipped its delay: so does the whole group. */
 	if (witness->rig->now_ms >= node->due_ms || witness->hurry > node->due_up)
 		return;
 	witness_blame(witness, "I22 slot %u starts %d ms too early", node->ref.slot,
@@ -123,7 +123,7 @@ has_passed(struct witness *witness, const struct witnessed *elder, uint64_t sinc
 	       elder->stop > process->asked || witness->exited;
 }
 
-/* I6: nobody starts for the first time before the elder sibling is ready. */
+/* I6: no child starts for the first time before its elder sibling is ready. */
 static void
 check_sequence(struct witness *witness, const struct witnessed *node)
 {
@@ -287,7 +287,7 @@ check_reverse(struct witness *witness, const struct witnessed *node)
 	    node->told > 0 || witness_is_kept(witness, node))
 		return;
 	for (; at != NULL; child = at, at = witness_parent(witness, at)) {
-		/* That it goes down may only have been decided after this. */
+		/* Its stop may have been decided only after this. */
 		if (at->stop < at->started)
 			return;
 		if (at->spec->stop_parallel || was_leaving(child, at) ||
@@ -314,7 +314,7 @@ check_reverse(struct witness *witness, const struct witnessed *node)
 	}
 }
 
-/* What happens to its siblings is nothing to it. */
+/* Failures of its siblings do not concern it. */
 static bool
 is_alone(struct witness *witness, const struct witnessed *node)
 {

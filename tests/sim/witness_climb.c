@@ -52,7 +52,7 @@ witness_check_told(struct witness *witness, struct witnessed *origin,
 	}
 	if (origin->may_go_on && !ref_equal(action->ref, origin->ref) && parent != NULL &&
 	    parent->spec->when_empty == WHEN_EMPTY_ESCALATE) {
-		/* Its group was stopped, and that left nobody. */
+		/* Its group was stopped, and no child is left. */
 		origin->may_go_on = false;
 		return;
 	}
@@ -185,7 +185,7 @@ witness_decided(struct witness *witness, struct witnessed *node, struct witnesse
 	                       report->directive == DIRECTIVE_STOP && !witness->shutdown;
 }
 
-/* It starts: if it gave up that was decided before. */
+/* It starts: a giving up was decided before. */
 void
 witness_check_decided(struct witness *witness, const struct witnessed *node)
 {
@@ -208,7 +208,7 @@ witness_resumed(struct witness *witness, struct witnessed *node)
 	node->n_resumed++;
 }
 
-/* ACTION_EXIT: what nobody could handle ends supd, and says so. */
+/* ACTION_EXIT: a failure that no supervisor handled ends supd, with a report. */
 void
 witness_check_exit(struct witness *witness)
 {

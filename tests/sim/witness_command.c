@@ -18,7 +18,7 @@ add_token(struct witness *witness, const struct event *event)
 	witness->tokens[witness->n_tokens++].command = event->kind != EVENT_WAIT;
 }
 
-/* Nobody waits for this reply any more; it may be on its way. */
+/* No caller waits for this reply any more; the reply may be on its way. */
 static void
 unwait(struct witness *witness, uint64_t token)
 {
@@ -53,8 +53,8 @@ may_be_closed(const struct witnessed *supervisor)
 }
 
 /*
- * Is somebody above about to be started anew?  Then what is asked of the node now is
- * forgotten with its supervisor, or remembered: both may be expected.
+ * Is a supervisor above about to be started anew? Then a command for the node is
+ * forgotten with the supervisor, or remembered: both are right.
  */
 bool
 witness_restart_is_due(struct witness *witness, const struct witnessed *node)
@@ -71,7 +71,7 @@ witness_restart_is_due(struct witness *witness, const struct witnessed *node)
 	return false;
 }
 
-/* Whether these should run is open to debate. */
+/* Whether these actors should run is undecided. */
 void
 witness_doubt(struct witness *witness, const struct witnessed *top)
 {
@@ -115,8 +115,8 @@ runs_above(struct witness *witness, const struct witnessed *node)
 }
 
 /*
- * A stop while the process of its supervisor comes up, as nobody doubts, is remembered:
- * it is not started with the children of that process.
+ * A stop while the process of its supervisor certainly comes up is remembered: the child
+ * is not started with the children of that process.
  */
 static void
 remember_stop(struct witness *witness, struct witnessed *node)
@@ -152,7 +152,7 @@ saw_start(struct witness *witness, struct witnessed *node, const struct event *e
 static void
 saw_start_again(struct witness *witness, struct witnessed *node)
 {
-	/* Its stop may wait for its turn: then it comes up anew. */
+	/* The stop may wait for its turn: then the actor comes up anew. */
 	if (node->down > node->up || node->stop > node->up) {
 		witness_mark(witness, node, &node->up);
 		node->renewed = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* witness_demand.c - who starts on demand: only when it is needed. */
+/* witness_demand.c - actors that start on demand: only for a client. */
 #include "config.h"
 
 #include "tests/sim/sim.h"
@@ -32,7 +32,7 @@ witness_demand(struct witness *witness, const struct event *event)
 	return true;
 }
 
-/* What one that starts on demand was started for is done, unless its hook fails. */
+/* The work of an actor on demand is done, unless its hook fails. */
 void
 witness_is_done(struct witness *witness, struct witnessed *node)
 {
@@ -62,8 +62,8 @@ witness_listen(struct witness *witness, const struct action *action)
 }
 
 /*
- * Does it wait until it is needed, or until somebody above it is?  It has not ended, or
- * is hidden and begins anew with its supervisor.
+ * Does the actor, or a supervisor above it, wait for a client? It has not ended, or is
+ * hidden and begins anew with its supervisor.
  */
 bool
 witness_is_awaited(struct witness *witness, const struct witnessed *node)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* witness_dynamic.c - who comes and goes at run time, and leaves no trace (I31). */
+/* witness_dynamic.c - actors that come and go at run time, and leave no trace (I31). */
 #include "config.h"
 
 #include "tests/sim/sim.h"
@@ -41,7 +41,7 @@ witness_check_joined(struct witness *witness)
 	witness->n_joined = 0;
 }
 
-/* They go for good, once they are down. */
+/* The actors go for good, once they are down. */
 void
 witness_leave(struct witness *witness, struct witnessed *top)
 {
@@ -86,7 +86,7 @@ witness_delete(struct witness *witness, const struct event *event)
 	witness_mark(witness, node, &node->told_down);
 }
 
-/* A reload has one again that was deleted: it comes up as a new one does. */
+/* A reload has a deleted actor again: it comes up as a new actor does. */
 void
 witness_restored(struct witness *witness, struct witnessed *top)
 {
@@ -107,7 +107,7 @@ witness_not_added(struct witness *witness, struct witnessed *node,
 	node->must_go = true;
 }
 
-/* Whoever was added to a supervisor is forgotten when that starts anew. */
+/* A child added to a supervisor is forgotten when the supervisor starts anew. */
 void
 witness_check_lost(struct witness *witness, const struct witnessed *node)
 {

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "tests/sim/sim.h"
 
-/* Is this hook for the state that its process is in? */
+/* Does this hook fit the state of its process? */
 static bool
 is_in_place(const struct witnessed *node, enum hook hook)
 {
@@ -63,13 +63,13 @@ witness_hook(struct witness *witness, const struct action *action)
 	node->hook.killed = false;
 	node->hook.asked = witness->seq;
 	node->hook.asked_ms = witness->rig->now_ms;
-	/* It was there for long enough; that is told only when its hook is over. */
+	/* The process lived long enough; the report comes only after its hook. */
 	if ((action->hook == HOOK_POST_START || action->hook == HOOK_POST_RESTART) &&
 	    node->spec->ready == READY_AFTER && node->process.there) {
 		node->process.ready = true;
 		node->process.ready_ms = witness->rig->now_ms;
 	}
-	/* What its last process was in is over. */
+	/* The phase of its last process is over. */
 	if (action->hook == HOOK_PRE_START)
 		node->process.barrier = 0;
 }
@@ -105,7 +105,8 @@ witness_hook_done(struct witness *witness, const struct event *event)
 	if (node == NULL || node->hook.serial == 0 || node->hook.serial != event->serial)
 		return false;
 	node->hook.serial = 0;
-	/* One that is to go down may still have its post_restart before its turn comes.
+	/* An actor that is to go down may still run its post_restart before its turn
+	 * comes.
 	 */
 	begun = node->spec->kind == NODE_SUPERVISOR ? node->started : node->process.asked;
 	if (node->hook.hook == HOOK_PRE_START)
@@ -127,7 +128,7 @@ witness_hook_done(struct witness *witness, const struct event *event)
 	return true;
 }
 
-/* Between turns: nobody waits for a hook longer than it may last. */
+/* Between turns: no actor waits for a hook beyond the hook's timeout. */
 void
 witness_check_hook(struct witness *witness, const struct witnessed *node)
 {

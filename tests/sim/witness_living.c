@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* witness_living.c - when a process that lives may fail: its watchdog, its health, what
- * it says, and that somebody stopped it (I5, I33).
+/* witness_living.c - failures of live processes: watchdog, health, own reports, a stop by
+ * signal (I5, I33).
  */
 #include "config.h"
 
@@ -41,7 +41,7 @@ witness_living_ready(struct witness *witness, struct witnessed *node)
 	witness_living_heard(witness, node);
 }
 
-/* It failed, and lives: that is told, unless it goes down already. */
+/* The actor failed and lives: a report must follow, unless it goes down already. */
 static void
 fail(struct witness *witness, struct witnessed *node)
 {
@@ -111,7 +111,7 @@ witness_living(struct witness *witness, struct witnessed *node, const struct eve
 	} else if (event->kind == EVENT_CONTINUED) {
 		wellbeing->paused = false;
 	} else if (event->kind == EVENT_PROBED) {
-		/* Who was stopped since it was asked is not blamed for what it says. */
+		/* An answer after a stop is no failure of the actor. */
 		if (!wellbeing->probing || event->serial != wellbeing->serial)
 			return false;
 		probed(witness, node, event->code);
@@ -164,8 +164,8 @@ witness_continue(struct witness *witness, const struct action *action)
 }
 
 /*
- * REPORT_FAILURE with a cause of its own time: was it so?  True: it is one of these, and
- * not among those that have to be told.
+ * REPORT_FAILURE with a timeout as its cause: did the time pass? True: a cause of this
+ * kind, which needs no separate report.
  */
 bool
 witness_living_failed(struct witness *witness, struct witnessed *node,
@@ -194,7 +194,7 @@ witness_living_failed(struct witness *witness, struct witnessed *node,
 	return true;
 }
 
-/* The turn is over: who was silent for too long has failed. */
+/* The turn is over: an actor silent for too long has failed. */
 void
 witness_check_living(struct witness *witness, const struct witnessed *node,
                      const struct node_view *view)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* witness_needs.c - who may start only when others are there. */
+/* witness_needs.c - actors that start only when their needs are met. */
 #include "config.h"
 
 #include "tests/sim/sim.h"
 
 /*
- * An input is over: what others may need of this actor by now.  One that has gone stays
- * as it was, until it is there again.
+ * An input is over: note which needs this actor meets by now. A gone actor stays as it
+ * was, until it is added again.
  */
 void
 witness_reached(struct witness *witness, struct witnessed *node)
@@ -52,7 +52,7 @@ witness_reports_reached(struct witness *witness, const struct action *report)
 		node->reached[NEED_COMPLETED] = witness->seq;
 }
 
-/* Since when is it as far as that?  One that has gone stays as it was. */
+/* Since when is the need met? A gone actor stays as it was. */
 static uint64_t
 reached(const struct witness *witness, const struct witnessed *node, enum need need)
 {
@@ -63,7 +63,7 @@ reached(const struct witness *witness, const struct witnessed *node, enum need n
 	return core_valid(witness->rig->core, node->ref) ? seq : witness->seq;
 }
 
-/* Was everything that it needs there, in this turn at least? */
+/* Were all its needs met, in this turn at least? */
 void
 witness_check_needs(struct witness *witness, const struct witnessed *node)
 {
@@ -88,7 +88,7 @@ witness_check_needs(struct witness *witness, const struct witnessed *node)
 	}
 }
 
-/* Is somebody of that name as far as that?  One that was forgotten may have been. */
+/* Does an actor of that name meet the need? A forgotten actor may have met it. */
 static bool
 is_met(struct witness *witness, const struct need_spec *need)
 {
@@ -110,7 +110,7 @@ is_met(struct witness *witness, const struct need_spec *need)
 	return false;
 }
 
-/* Does it wait, as it may, because something is not there? */
+/* Does the actor rightly wait for an unmet need? */
 bool
 witness_unmet(struct witness *witness, const struct witnessed *node)
 {
@@ -123,7 +123,7 @@ witness_unmet(struct witness *witness, const struct witnessed *node)
 	return false;
 }
 
-/* Does anybody wait so?  Others may have to wait with it. */
+/* Does an actor wait for a need? Siblings may have to wait with it. */
 bool
 witness_holds_up(struct witness *witness)
 {

@@ -45,7 +45,7 @@ witness_pace_ended(struct witness *witness, struct witnessed *node, bool own)
 	node->short_lives = is_short ? node->short_lives + own : 0;
 }
 
-/* The least that an actor whose process ended has to be waited for. */
+/* The least delay after the end of an actor's process. */
 static uint64_t
 floor_of(const struct witnessed *node)
 {
@@ -65,7 +65,7 @@ witness_pace_told(struct witness *witness, struct witnessed *node, uint64_t dela
 		              node->ref.slot, (int)delay_ms, node->short_lives);
 }
 
-/* Can this delay be the floor, rather than what its backoff has? */
+/* Can this delay be the floor, rather than its backoff? */
 bool
 witness_pace_may_be(uint64_t delay_ms)
 {
@@ -98,7 +98,7 @@ witness_no_room(struct witness *witness, struct witnessed *node)
 	node->no_room++;
 }
 
-/* ACTION_SPAWN: not before its time, unless somebody else has it start. */
+/* ACTION_SPAWN: not before its time, unless a command or a group has it start. */
 void
 witness_pace_spawn(struct witness *witness, struct witnessed *node)
 {
@@ -118,7 +118,7 @@ witness_pace_spawn(struct witness *witness, struct witnessed *node)
 		              (int)(node->paced_ms - witness->rig->now_ms));
 }
 
-/* Somebody gives commands, or changes what is configured: lives are counted anew. */
+/* A command or a change of the configuration: lives are counted anew. */
 void
 witness_pace_renew(struct witness *witness)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* witness_report.c - what the core says of its decisions, and what follows from them. */
+/* witness_report.c - the core's reports of its decisions, and their effects. */
 #include "config.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "tests/sim/sim.h"
 #include "tests/sim/witness_climb.h"
 
-/* Everybody below is started anew: what was counted may be forgotten. */
+/* All children are started anew: counts may be forgotten. */
 void
 witness_renew(struct witness *witness, const struct witnessed *top)
 {
@@ -24,7 +24,7 @@ witness_renew(struct witness *witness, const struct witnessed *top)
 	}
 }
 
-/* Processes below that are there now must be gone before anyone of the group starts. */
+/* Present processes below must be gone before a member of the group starts. */
 static void
 raise_barrier(struct witness *witness, const struct witnessed *top)
 {
@@ -95,7 +95,7 @@ group_stopped(struct witness *witness, struct witnessed *node, bool group)
 			continue;
 		witness_mark(witness, member, &member->stop);
 		witness_mark(witness, member, &member->down);
-		/* That its work was done once does not bring it back. */
+		/* A completed actor does not come back for its former work. */
 		member->retired = 0;
 	}
 }
@@ -260,7 +260,7 @@ static void
 saw_resume(struct witness *witness, struct witnessed *origin, bool start_failed,
            const struct action *action)
 {
-	/* One that gave up has nothing to be resumed: it is restarted. */
+	/* A supervisor that gave up cannot be resumed: it is restarted. */
 	if (action->cause.kind == CAUSE_INTENSITY) {
 		resumed_supervisor(witness, origin);
 		return;
@@ -269,10 +269,10 @@ saw_resume(struct witness *witness, struct witnessed *origin, bool start_failed,
 		witness_living_heard(witness, origin);
 		return;
 	}
-	/* It is stopped alone, whoever says that it is to be resumed. */
+	/* The child is stopped alone, even under a resume from above. */
 	if (origin->spec->restart == RESTART_TEMPORARY)
 		return;
-	/* It goes on, unless it had not begun. */
+	/* The child goes on, unless it had not begun. */
 	if (origin->spec->kind == NODE_SUPERVISOR && !start_failed &&
 	    (origin->hook.hook != HOOK_PRE_START ||
 	     (action->cause.kind != CAUSE_EARLY_EXIT && origin->hook.serial == 0)))
@@ -399,7 +399,7 @@ saw_started(struct witness *witness, const struct action *action)
 			witness->nodes[i].may_forget = true;
 }
 
-/* A supervisor is ready; anybody is on its way down, or has ended for good. */
+/* A supervisor is ready; any actor is on its way down, or has ended for good. */
 static void
 saw_turning_point(struct witness *witness, const struct action *action)
 {
@@ -420,7 +420,7 @@ saw_turning_point(struct witness *witness, const struct action *action)
 			node->stopping = witness->seq;
 		if (action->report == REPORT_STOPPED)
 			node->was_stopped = witness->seq;
-		/* Its work was done: now it starts anew, with its group. */
+		/* Its work was done: the actor starts anew, with its group. */
 		if (action->report == REPORT_STOPPED && node->retired > node->started &&
 		    node->spec->restart == RESTART_PERMANENT &&
 		    node->told_down < node->retired) {
@@ -431,7 +431,7 @@ saw_turning_point(struct witness *witness, const struct action *action)
 		node->process.ready_ms = witness->rig->now_ms;
 }
 
-/* I36: what is unkillable was killed, is there, and had its time. */
+/* I36: an unkillable process was killed, exists, and had its timeout. */
 static void
 saw_unkillable(struct witness *witness, const struct action *action)
 {

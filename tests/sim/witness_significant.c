@@ -4,7 +4,8 @@
 
 #include "tests/sim/sim.h"
 
-/* Does it wait for its first start, because its supervisor began in this very turn? */
+/* Does the actor wait for its first start, because its supervisor began in this very
+ * turn? */
 static bool
 is_to_begin(const struct witness *witness, const struct witnessed *supervisor,
             const struct witnessed *child)
@@ -40,7 +41,7 @@ is_one_active(const struct witness *witness, const struct witnessed *supervisor)
 	return false;
 }
 
-/* Is it, or somebody above it, to go down, or to start anew? */
+/* Is the actor, or a supervisor above it, to go down, or to start anew? */
 bool
 witness_is_leaving(struct witness *witness, const struct witnessed *at)
 {
@@ -54,7 +55,7 @@ witness_is_leaving(struct witness *witness, const struct witnessed *at)
 	return false;
 }
 
-/* It ends normally: its backoff may count that. */
+/* The actor ends normally: its backoff may count the end. */
 static void
 count_stop(struct witnessed *supervisor)
 {
@@ -105,7 +106,8 @@ witness_ended_normally(struct witness *witness, struct witnessed *supervisor)
 	count_stop(supervisor);
 }
 
-/* Was it left behind when its supervisor began anew?  It comes up with that again. */
+/* Was the child left behind when its supervisor began anew? It comes up with the
+ * supervisor again. */
 static bool
 is_revived(struct witness *witness, const struct witnessed *supervisor,
            const struct witnessed *child)
@@ -144,7 +146,8 @@ witness_significant(struct witness *witness, struct witnessed *child)
 		retire(witness, supervisor);
 }
 
-/* A group was stopped for this failure; when that leaves nobody, more may come of it. */
+/* A group was stopped for this failure; a supervisor without children left may end, too.
+ */
 void
 witness_group_stopped(struct witness *witness, struct witnessed *leader)
 {
@@ -204,7 +207,7 @@ witness_retiring(struct witness *witness, struct witnessed *node, enum node_stat
 		witness_count(witness, witness_parent(witness, node), false);
 }
 
-/* The turn is over: who was done in it does not go on as if nothing were. */
+/* The turn is over: an actor completed in it does not go on. */
 void
 witness_check_retired(struct witness *witness, const struct witnessed *node)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* witness_suspend.c - who stands still, and whether that is right (I27, I28). */
+/* witness_suspend.c - suspended actors stand still, and no other actors (I27, I28). */
 #include "config.h"
 
 #include "tests/sim/sim.h"
 
-/* Is it up, whether it moves or not? */
+/* Is the actor up, frozen or not? */
 bool
 witness_runs(enum node_state state)
 {
@@ -86,8 +86,8 @@ witness_stands(struct witness *witness, const struct action *report)
 	stand_still(witness, node, stand);
 }
 
-/* I27: its count is what was asked for, and it stands still if and only if that, or
- * that of somebody above it, is more than nothing. */
+/* I27: the count of suspends is right, and the actor stands still if and only if its
+ * count, or a supervisor's above it, is positive. */
 void
 witness_check_suspended(struct witness *witness, struct witnessed *node,
                         const struct node_view *view)
@@ -106,7 +106,7 @@ witness_check_suspended(struct witness *witness, struct witnessed *node,
 	if (view->suspended < view->suspends)
 		witness_blame(witness, "I27 slot %u: less than its own count",
 		              node->ref.slot);
-	/* What became of it instead was told. */
+	/* The report of its other fate has come. */
 	if (!witness_runs(view->state))
 		node->stands = false;
 	if (!process->there)

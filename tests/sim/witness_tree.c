@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* witness_tree.c - the witness's own idea of the tree, and of who is concerned by what.
+/* witness_tree.c - the witness's own model of the tree, and of the actors that an input
+ * concerns.
  */
 #include "config.h"
 
@@ -18,7 +19,7 @@ witness_find(struct witness *witness, struct ref ref)
 	return node->used && ref_equal(node->ref, ref) ? node : NULL;
 }
 
-/* Its supervisor; NULL for /user, whose supervisor is the root. */
+/* Its supervisor; NULL for /user, which is below the root. */
 struct witnessed *
 witness_parent(struct witness *witness, const struct witnessed *node)
 {
@@ -27,7 +28,7 @@ witness_parent(struct witness *witness, const struct witnessed *node)
 	return parent->used ? parent : NULL;
 }
 
-/* Is it `top`, or below it? */
+/* Is the actor `top`, or below `top`? */
 bool
 witness_below(const struct witness *witness, const struct witnessed *node,
               const struct witnessed *top)
@@ -78,7 +79,7 @@ witness_mark(struct witness *witness, const struct witnessed *top, const uint64_
 	}
 }
 
-/* Is there a process of it, or of anyone below it? */
+/* Has the actor, or an actor below it, a process? */
 bool
 witness_anyone_there(const struct witness *witness, const struct witnessed *top)
 {
@@ -114,8 +115,8 @@ witness_group_is_doomed(struct witness *witness, const struct witnessed *node)
 }
 
 /*
- * Is it below somebody whose children outlive a restart?  Then much may happen to it
- * later than it was decided, or without a word.
+ * Is the actor below a supervisor that keeps its children in a restart? Then acts may
+ * come later than their decision, or without a report.
  */
 bool
 witness_is_kept(struct witness *witness, const struct witnessed *node)

@@ -61,7 +61,7 @@ check_backoff(struct witness *witness, struct witnessed *node,
 		node->renewed = false;
 }
 
-/* I9, the other half: who does not stop in time is killed. */
+/* I9, the other half: an actor that does not stop in time is killed. */
 static void
 check_overdue(struct witness *witness, const struct witnessed *node)
 {
@@ -155,8 +155,8 @@ is_settled(const struct node_view *view)
 }
 
 /*
- * Where somebody waits for what it needs, others wait with it; so does a restart whose
- * delay is over, below a supervisor that is not up itself.
+ * Siblings wait with an actor that waits for its needs; so does a restart after its
+ * delay, below a supervisor that is not up itself.
  */
 static bool
 may_wait(struct witness *witness, const struct witnessed *node)
@@ -201,8 +201,8 @@ may_be_untouched(struct witness *witness, const struct witnessed *node)
 }
 
 /*
- * I35: nothing has failed for long, every start succeeds, every caller had time: all is
- * settled, and who should run does.
+ * I35: long after the last failure, with every start successful and every caller
+ * answered, the tree is settled: wanted actors run.
  */
 void
 witness_calm(struct witness *witness)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* witness_watch.c - who is told of whose final end, and when (I23 to I26). */
+/* witness_watch.c - notices of final ends to watchers, and their time (I23 to I26). */
 #include "config.h"
 
 #include <string.h>
 
 #include "tests/sim/sim.h"
 
-/* It has a spec: these are its watches now, those that it had before go on. */
+/* A spec has come: these are the watches now, earlier watches go on. */
 void
 witness_watches(struct witness *witness, struct witnessed *node)
 {
@@ -37,7 +37,7 @@ witness_begins(struct witness *witness, struct witnessed *node)
 	node->begun = witness->seq;
 }
 
-/* Those above it that stop their children have brought this end about themselves. */
+/* Supervisors above that stop their children caused this end themselves. */
 static void
 note_own(struct witness *witness, const struct witnessed *target)
 {
@@ -91,7 +91,7 @@ witness_ends(struct witness *witness, const struct action *report)
 	witness_significant(witness, node);
 }
 
-/* Does it wait for its start?  Where its last process cannot be killed: for its end. */
+/* Does the actor wait for its start? With an unkillable last process: for its end. */
 static bool
 is_pending(const struct witnessed *node)
 {
@@ -115,7 +115,8 @@ react(struct witness *witness, struct witnessed *node, const struct action *repo
 		witness_owe(witness, node);
 		break;
 	case REACTION_RESTART:
-		/* A temporary one that is about to start is restarted by that. */
+		/* A temporary child that is about to start counts as restarted by the
+		 * notice. */
 		if (!report->confirmed ||
 		    (node->spec->restart == RESTART_TEMPORARY && is_pending(node)))
 			break;
@@ -248,8 +249,8 @@ lives_named(struct witness *witness, uint64_t name)
 	return false;
 }
 
-/* The world is calm: one that runs knows of the end of everybody whom it watches, also of
- * those who were not there to begin with (I23, I25).
+/* The world is calm: a running watcher was told of every end of its watched actors, also
+ * of unknown paths (I23, I25).
  */
 void
 witness_check_watches(struct witness *witness, const struct witnessed *node)
@@ -257,7 +258,7 @@ witness_check_watches(struct witness *witness, const struct witnessed *node)
 	struct node_view view;
 
 	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
-	/* Who waits for what it needs may come still. */
+	/* An actor that waits for its needs may come still. */
 	if (view.state != STATE_RUNNING || view.removing || witness_holds_up(witness))
 		return;
 	for (uint32_t i = 0; i < node->spec->n_watches; i++) {

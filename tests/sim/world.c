@@ -11,7 +11,7 @@
 #define CHAOS_TURNS  250
 #define CALM_TURNS   20000
 #define CALM_MS      UINT64_C(600000)
-#define CYCLE_TURNS  1000 /* of these one in which the tree keeps itself going */
+#define CYCLE_TURNS  1000 /* among these a tree that keeps itself going */
 #define ENDURANCE_MS 1000 /* how long one is deaf that may not be killed */
 
 /* Something will happen; what is due when is not in any order. */
@@ -226,7 +226,7 @@ do_react(struct world *world, const struct action *action)
 	world_expect(world, in_ms, &event, false);
 }
 
-/* In a calm world everybody is well, and a reload ends that it is asked for. */
+/* In a calm world every actor is well, and a reload ends its health checks. */
 static void
 end_probes(struct world *world, const struct action *probe)
 {
@@ -253,7 +253,7 @@ do_probe(struct world *world, const struct action *action)
 		end_probes(world, action);
 }
 
-/* Somebody comes, and soon perhaps nobody is left; in a calm world nobody comes. */
+/* A client comes, and perhaps goes soon; in a calm world no client comes. */
 static void
 do_listen(struct world *world, const struct action *action)
 {
@@ -301,7 +301,7 @@ perform(struct world *world)
 	run->n_work = 0;
 }
 
-/* Can this still happen?  Then it has happened. */
+/* If the event is still possible, it occurs now. */
 static bool
 comes_true(struct world *world, const struct event *event)
 {
@@ -344,7 +344,7 @@ comes_true(struct world *world, const struct event *event)
 	return true;
 }
 
-/* What is left of an actor whose main process has ended goes away some time, or never. */
+/* Leftovers of an ended main process go away some time, or never. */
 static void
 leftovers(struct world *world, const struct event *ended)
 {
@@ -492,8 +492,8 @@ calm_down(struct world *world)
 }
 
 /*
- * Actors that watch each other may keep each other restarting without end, and so does a
- * permanent supervisor whose work is done again and again: that is what they were told.
+ * Actors that watch each other may keep each other restarting without end, and so may a
+ * permanent supervisor with children that complete: as configured.
  */
 static bool
 is_in_a_cycle(struct world *world, uint32_t turn)
@@ -554,7 +554,7 @@ end_of_the_world(struct world *world)
 
 	if (run->witness.wrong[0] != '\0' || run->witness.exited)
 		return;
-	/* Only who may be killed is deaf. */
+	/* Only processes that may be killed ignore TERM. */
 	world->calm = one_in(&world->rng, 2);
 	world->undying = run->tape->seed % UNDYING_ONE_IN == 0;
 	world->fail_one_in = UINT64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* world_living.c - what processes say while they live, and what is done to them. */
+/* world_living.c - reports of live processes, and their mishaps. */
 #include "config.h"
 
 #include <signal.h>
@@ -86,7 +86,7 @@ world_living(struct world *world, const struct inhabitant *who, const struct spe
 		stand(world, who);
 }
 
-/* ACTION_PROBE: it answers, or it does not. */
+/* ACTION_PROBE: a good answer, or none. */
 void
 world_probe(struct world *world, const struct action *action)
 {
@@ -114,7 +114,7 @@ is_own_word(enum event_kind kind)
 	       kind == EVENT_SELF_REPORT;
 }
 
-/* Can a process that is there say this now, or suffer it?  Then it does. */
+/* If a present process can report this now, or suffer it, it does. */
 bool
 world_says(struct world *world, struct inhabitant *who, const struct event *event)
 {
@@ -123,7 +123,8 @@ world_says(struct world *world, struct inhabitant *who, const struct event *even
 	if (!who->up || who->main_dead)
 		return false;
 	if (is_own_word(event->kind) && (who->frozen || who->paused)) {
-		/* It says so when it moves again; in a calm world it does. */
+		/* A frozen process reports when it moves again; in a calm world it does.
+		 */
 		world_expect(world, 20, event, !world->calm);
 		return false;
 	}
@@ -131,7 +132,7 @@ world_says(struct world *world, struct inhabitant *who, const struct event *even
 		who->paused = true;
 	else if (event->kind == EVENT_CONTINUED)
 		who->paused = false;
-	/* Who reports once goes on with it, as long as it is well. */
+	/* A process that reported once goes on reporting while it is well. */
 	if (event->kind == EVENT_WATCHDOG && !world->calm && spec->watchdog_ms != 0 &&
 	    !one_in(&world->rng, 6)) {
 		const struct event next = event_of(world, who, EVENT_WATCHDOG);
