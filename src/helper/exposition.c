@@ -17,8 +17,8 @@
 
 #include "base/err.h"
 #include "helper/helper.h"
-#include "os/clock.h"
-#include "os/fd.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
 
 /* So many clients at a time; of more, one that was idle for so long makes room. */
 #define CLIENTS_MAX 64

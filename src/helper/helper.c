@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/drop.h"
-#include "os/fd.h"
-#include "os/signals.h"
+#include "os/self/drop.h"
+#include "os/self/fd.h"
+#include "os/self/signals.h"
 
 /* So many messages at a time; then clients have their turn. */
 #define MESSAGES_MAX 64

@@ -9,7 +9,7 @@
 #include <ev.h>
 
 #include "helper/wire.h"
-#include "os/confine.h"
+#include "os/self/confine.h"
 
 /* What all helpers have in common. */
 struct helper {

@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "helper/exposition.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 #define CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 /* How long a request may take, what is sent may stand still, and its end may take. */

@@ -20,8 +20,8 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "helper/helper.h"
-#include "os/clock.h"
-#include "os/fd.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
 
 /* So many clients of one mailbox at a time; then others have their turn. */
 #define BATCH_MAX 16

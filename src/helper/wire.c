@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "os/pass.h"
+#include "os/self/pass.h"
 
 #define HEAD offsetof(struct helper_message, text)
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* Two mappings, for the two sides may not write the same; a multiple of every page size.
  */

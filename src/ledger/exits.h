@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "os/reap.h"
+#include "os/process/reap.h"
 
 #define EXITS_MAX 8192
 

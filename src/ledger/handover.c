@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* Nothing was handed over. */
 void

@@ -16,7 +16,7 @@
 #include "base/assert.h"
 #include "base/sum.h"
 #include "ledger/layout.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 

@@ -31,8 +31,8 @@
 
 #include "base/err.h"
 #include "core/core.h"
-#include "os/reap.h"
-#include "os/spawn.h"
+#include "os/process/reap.h"
+#include "os/spawn/spawn.h"
 
 /* Of layout and meaning: another version cannot be read. */
 #define LEDGER_VERSION 12

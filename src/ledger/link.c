@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* So many milliseconds a sender waits for descriptors that are on their way. */
 #define FLIGHT_TRIES 20

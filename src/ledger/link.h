@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 #include "base/names.h"
-#include "os/reap.h"
+#include "os/process/reap.h"
 
 /* Both sides must speak the same; part of the ledger's version. */
 #define LINK_VERSION 3

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "ledger/link.h"
-#include "os/fd.h"
-#include "os/role.h"
+#include "os/self/fd.h"
+#include "os/self/role.h"
 
 #define SIZE_MIN 64
 
@@ -271,7 +271,8 @@ vault_keep_open(const struct vault *vault, bool keep)
 			(void)fcntl(vault->slots[i].fd, F_SETFD, keep ? 0 : FD_CLOEXEC);
 }
 
-/* Write for the role to come (os/role.h) which key has which descriptor.  0 or -errno. */
+/* Write for the role to come (os/self/role.h) which key has which descriptor.  0 or
+ * -errno. */
 int
 vault_write(const struct vault *vault)
 {

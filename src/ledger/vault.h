@@ -4,7 +4,7 @@
  * The walker's; what a guardian stores outlives it.  Owns the descriptors in it.
  * Storing and dropping take no memory.  Ours may be the last reference to a socket into
  * which strangers have put files, and to what an actor has put down: these are closed by
- * a child (os/closer.h).
+ * a child (os/socket/closer.h).
  */
 #ifndef LEDGER_VAULT_H
 #define LEDGER_VAULT_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "os/closer.h"
+#include "os/socket/closer.h"
 
 /* Descriptors, however many the system would let us have. */
 #define VAULT_MAX (1 << 20)

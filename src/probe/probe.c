@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 #define REQUEST_MAX 4096
 /* So much of an answer is taken in at a time. */

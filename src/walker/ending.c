@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/map.h"
-#include "os/clock.h"
-#include "os/proc.h"
-#include "os/say.h"
+#include "os/process/proc.h"
+#include "os/self/clock.h"
+#include "os/self/say.h"
 #include "walker/private.h"
 
 /* So long what is there may take to end after SIGTERM, and after SIGKILL. */

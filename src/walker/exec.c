@@ -8,7 +8,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "os/say.h"
+#include "os/self/say.h"
 #include "walker/private.h"
 #include "walker/walker.h"
 

@@ -12,8 +12,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "os/fd.h"
-#include "os/say.h"
+#include "os/self/fd.h"
+#include "os/self/say.h"
 #include "walker/private.h"
 #include "walker/walker.h"
 

@@ -8,9 +8,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "os/fd.h"
-#include "os/hangup.h"
-#include "os/say.h"
+#include "os/self/fd.h"
+#include "os/self/say.h"
+#include "os/socket/hangup.h"
 #include "walker/private.h"
 
 /* A new binary that dies so often before it has adopted anything is not used. */

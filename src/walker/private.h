@@ -12,9 +12,9 @@
 #include "base/watchdog.h"
 #include "ledger/exits.h"
 #include "ledger/handing.h"
-#include "os/cgroup.h"
-#include "os/sdnotify.h"
-#include "os/signals.h"
+#include "os/cgroup/cgroup.h"
+#include "os/self/signals.h"
+#include "os/socket/sdnotify.h"
 #include "walker/walker.h"
 
 /* Signals that end supd. */

@@ -13,13 +13,13 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "os/clock.h"
-#include "os/fd.h"
-#include "os/listen.h"
-#include "os/namelock.h"
-#include "os/oom.h"
-#include "os/say.h"
-#include "os/signals.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
+#include "os/self/namelock.h"
+#include "os/self/oom.h"
+#include "os/self/say.h"
+#include "os/self/signals.h"
+#include "os/socket/listen.h"
 #include "walker/private.h"
 
 /* Descriptors besides the vault: our own, and those of one message. */

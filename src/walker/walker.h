@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "os/role.h"
+#include "os/self/role.h"
 
 /* The guardian has its end of the link at ROLE_FD. */
 #define ROLE_GUARDIAN "@guardian"

@@ -12,7 +12,7 @@
 
 #include "base/assert.h"
 #include "ledger/handover.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/packets.h"
 #include "walker/private.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 #define FDS_MAX 8
 /* More than a page of leases has. */

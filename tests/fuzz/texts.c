@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "conf/read/envfile.h"
 #include "daemon/state/glob.h"
-#include "os/sdnotify.h"
+#include "os/socket/sdnotify.h"
 #include "probe/head.h"
 #include "tests/fuzz/file.h"
 #include "tests/fuzz/fuzz.h"

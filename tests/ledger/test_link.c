@@ -19,7 +19,7 @@
 #include "ledger/handing.h"
 #include "ledger/handover.h"
 #include "ledger/link.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 #include "tests/lib/check_main.h"
 
 enum { WALKER, GUARDIAN };

@@ -18,7 +18,7 @@
 #include "daemon/report/shut_down.h"
 #include "daemon/state/cause.h"
 #include "ledger/ledger.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 #include "tests/lib/check_main.h"
 
 static char fake_conf_file[] = FAKE_CONF_FILE;

@@ -18,7 +18,7 @@
 #include "logd/read/tail.h"
 #include "logd/write/logd.h"
 #include "logd/write/state.h"
-#include "os/pass.h"
+#include "os/self/pass.h"
 
 static int
 send_state(void)

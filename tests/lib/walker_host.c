@@ -21,9 +21,9 @@
 
 #include "ledger/exits.h"
 #include "ledger/handover.h"
-#include "os/clock.h"
-#include "os/fd.h"
-#include "os/sock.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
+#include "os/socket/sock.h"
 #include "walker/walker.h"
 
 #define KEYS_MAX 4096

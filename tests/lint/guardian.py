@@ -15,7 +15,7 @@ LIST = "tests/lint/guardian.txt"
 
 # What opens, reads, executes, accepts, connects, looks up or waits.  A close() is among them
 # in a file that receives descriptors: one that is another's may hang, and goes to a child
-# (os/closer.h).
+# (os/socket/closer.h).
 CALLS = """
 accept accept4 connect recv recvfrom recvmsg recvmmsg notify_receive
 open openat openat2 fopen freopen opendir fdopendir open_by_handle_at

@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/fd.h"
-#include "os/reap.h"
-#include "os/spawn.h"
+#include "os/process/reap.h"
+#include "os/self/fd.h"
+#include "os/spawn/spawn.h"
 #include "tests/lib/check_main.h"
 
 #define NOBODY 65534

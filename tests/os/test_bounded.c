@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/bounded.h"
-#include "os/sockwork.h"
+#include "os/self/bounded.h"
+#include "os/socket/sockwork.h"
 #include "tests/lib/check_main.h"
 
 #define PATIENCE_MS 60000

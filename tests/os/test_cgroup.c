@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/cgroup_tree.h"
-#include "os/containment.h"
-#include "os/usage.h"
+#include "os/cgroup/cgroup_tree.h"
+#include "os/process/containment.h"
+#include "os/process/usage.h"
 #include "tests/lib/check_main.h"
 
 static char directory[64];

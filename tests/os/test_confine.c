@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/confine.h"
+#include "os/self/confine.h"
 #include "tests/lib/check_main.h"
 
 #ifdef HAVE_SECCOMP

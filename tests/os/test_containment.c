@@ -15,12 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/cgroup_tree.h"
-#include "os/clock.h"
-#include "os/containment.h"
-#include "os/fd.h"
-#include "os/reap.h"
-#include "os/spawn.h"
+#include "os/cgroup/cgroup_tree.h"
+#include "os/process/containment.h"
+#include "os/process/reap.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
+#include "os/spawn/spawn.h"
 #include "tests/lib/check_main.h"
 
 enum { PATIENCE_MS = 20000 };

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/leftover.h"
-#include "os/proc.h"
-#include "os/reap.h"
+#include "os/process/leftover.h"
+#include "os/process/proc.h"
+#include "os/process/reap.h"
 #include "tests/lib/check_main.h"
 
 static struct proc_sweep *sweep;

@@ -15,10 +15,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "os/clock.h"
-#include "os/fd.h"
-#include "os/reap.h"
-#include "os/signals.h"
+#include "os/process/reap.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
+#include "os/self/signals.h"
 #include "tests/lib/check_main.h"
 
 static void

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/remove.h"
+#include "os/self/remove.h"
 #include "tests/lib/check_main.h"
 
 #define TURN    4

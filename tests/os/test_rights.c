@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "os/pass.h"
-#include "os/rights.h"
+#include "os/self/pass.h"
+#include "os/socket/rights.h"
 #include "tests/lib/check_main.h"
 
 static int ends[2];

@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/closer.h"
-#include "os/fd.h"
-#include "os/harmless.h"
-#include "os/sdnotify.h"
+#include "os/self/fd.h"
+#include "os/socket/closer.h"
+#include "os/socket/harmless.h"
+#include "os/socket/sdnotify.h"
 #include "tests/lib/check_main.h"
 
 static char directory[64];

@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/fd.h"
-#include "os/listen.h"
-#include "os/sock.h"
+#include "os/self/fd.h"
+#include "os/socket/listen.h"
+#include "os/socket/sock.h"
 #include "tests/lib/check_main.h"
 
 static char directory[64];

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/sock.h"
-#include "os/sockfile.h"
+#include "os/socket/sock.h"
+#include "os/socket/sockfile.h"
 #include "tests/lib/check_main.h"
 
 static char directory[64];

@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/fd.h"
-#include "os/reap.h"
-#include "os/signals.h"
-#include "os/spawn.h"
+#include "os/process/reap.h"
+#include "os/self/fd.h"
+#include "os/self/signals.h"
+#include "os/spawn/spawn.h"
 #include "tests/lib/check_main.h"
 
 extern char **environ;

@@ -255,7 +255,7 @@ def lock(box):
 
 
 def name_of(path):
-    """The name that locks this directory: os/namelock.c."""
+    """The name that locks this directory: os/self/namelock.c."""
     path = os.path.realpath(path)
     dev = os.stat(path).st_dev
     total = 0xcbf29ce484222325

@@ -207,7 +207,7 @@ take_all(struct envfile *file, envfile_fn *on_variable, void *data)
 
 /*
  * As envfile_read() for what was read already: text, with a NUL behind it, is changed.
- * Without memory and without the C library's state, for a child of os/spawn.h.
+ * Without memory and without the C library's state, for a child of os/spawn/spawn.h.
  */
 int
 envfile_parse(const char *path, char *text, size_t len, envfile_fn *on_variable,

@@ -16,8 +16,8 @@
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
-#include "os/fd.h"
-#include "os/rights.h"
+#include "os/self/fd.h"
+#include "os/socket/rights.h"
 
 /* A descriptor that can be given up, to let one more client in when all are in use. */
 static void

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "core/core.h"
-#include "os/sockwork.h"
+#include "os/socket/sockwork.h"
 
 /* Actors that calls wait for, all together: also what the core must have room for. */
 #define CONTROL_WAITERS_MAX 4096

@@ -13,8 +13,8 @@
 #include "daemon/control/control_private.h"
 #include "daemon/reload/trial.h"
 #include "daemon/state/shell.h"
-#include "os/fd.h"
-#include "os/rights.h"
+#include "os/self/fd.h"
+#include "os/socket/rights.h"
 
 /* So much is done for one connection before the others have their turn: a call is begun
  * and goes on once, or two calls are answered. */

@@ -17,8 +17,8 @@
 #include "daemon/control/control_private.h"
 #include "daemon/state/shell.h"
 #include "logd/read/reader.h"
-#include "os/fd.h"
-#include "os/reap.h"
+#include "os/process/reap.h"
+#include "os/self/fd.h"
 
 /* So much is read at a time: one client never keeps the loop for long. */
 #define READ_BYTES (64 * 1024)

@@ -14,8 +14,8 @@
 #include "daemon/state/glob.h"
 #include "daemon/state/shell.h"
 #include "logd/read/reader.h"
-#include "os/clock.h"
-#include "os/fd.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
 
 #define PLACE_MAX 64
 

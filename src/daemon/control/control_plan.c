@@ -12,7 +12,7 @@
 #include "daemon/report/config_errors.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* All that is wrong with the file; where the file is not the reason, one sentence. */
 static void

@@ -39,7 +39,7 @@
 #include "daemon/control/control.h"
 #include "daemon/metrics/scrape.h"
 #include "daemon/state/resolve.h"
-#include "os/sock.h"
+#include "os/socket/sock.h"
 #include "varlink/varlink.h"
 
 #define CONTROL_CONNS_MAX     512
@@ -212,7 +212,7 @@ struct conn {
 	bool awaits_end; /* its end tells the client that supd is gone */
 	bool observes;   /* by its last call: it may look and no more */
 	bool held_back;  /* its next call waits until others of its kind were answered */
-	bool may_bring;  /* the kernel lets descriptors through: see os/rights.h */
+	bool may_bring;  /* the kernel lets descriptors through: see os/socket/rights.h */
 	bool is_kept;    /* the walker has it, too: for the next supd, or until the end */
 	struct call call;
 };

@@ -11,7 +11,7 @@
 #include "daemon/report/explain.h"
 #include "daemon/report/view.h"
 #include "daemon/state/shell.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* The actors of some names, or all; in one reply, or with `more` one in each. */
 void

@@ -2,7 +2,7 @@
 /* control_rights.c - clients that send descriptors, which supd never wants.
  *
  * Where the kernel can, it refuses them for us.  Where it cannot, a connection whose
- * queue may hold some is closed by a child: see os/closer.h.
+ * queue may hold some is closed by a child: see os/socket/closer.h.
  */
 #include "config.h"
 
@@ -15,8 +15,8 @@
 #include "daemon/control/control_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/closer.h"
-#include "os/rights.h"
+#include "os/socket/closer.h"
+#include "os/socket/rights.h"
 
 /* Children that close for one user are counted apart from those of actors. */
 static uint64_t

@@ -17,7 +17,7 @@
 #include "daemon/recovery/upgrade.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* Not among the numbers that a Shutdown takes. */
 #define CALLER_CONNECTION VAULT_KEY(VAULT_CALLER, UINT64_C(1) << 32)

@@ -23,7 +23,7 @@
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 struct loop {
 	struct shell *shell;

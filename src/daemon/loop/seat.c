@@ -19,7 +19,7 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 #define LOCK "supd.lock"
 /* Whatever is done in the directories, it is looked at so often at most. */

@@ -35,9 +35,9 @@
 #include "ledger/exits.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
-#include "os/clock.h"
-#include "os/leftover.h"
-#include "os/sock.h"
+#include "os/process/leftover.h"
+#include "os/self/clock.h"
+#include "os/socket/sock.h"
 
 /* The number of guardians in a row that died during their takeover, after which the state
  * counts as the fault (DECISIONS 9). */

@@ -51,12 +51,12 @@
 #include "ledger/exits.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
-#include "os/clock.h"
-#include "os/fd.h"
-#include "os/oom.h"
-#include "os/reap.h"
-#include "os/signals.h"
-#include "os/spawn.h"
+#include "os/process/reap.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
+#include "os/self/oom.h"
+#include "os/self/signals.h"
+#include "os/spawn/spawn.h"
 #include "paths.h"
 
 /* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */

@@ -21,8 +21,8 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
-#include "os/closer.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
+#include "os/socket/closer.h"
 
 #define DRAIN_BATCH 64
 /* So many messages of one actor in a row; the rest waits for the next turn. */
@@ -137,7 +137,7 @@ pause_place(struct notify *notify, uint32_t slot)
 	ev_timer_start(notify->shell->loop, &notify->resume);
 }
 
-/* Close what came and was not kept: in a child, see os/closer.h. */
+/* Close what came and was not kept: in a child, see os/socket/closer.h. */
 static void
 give_back(struct notify *notify, uint32_t slot)
 {

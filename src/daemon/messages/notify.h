@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "core/core.h"
-#include "os/sdnotify.h"
+#include "os/socket/sdnotify.h"
 
 struct notify;
 struct shell;

@@ -16,7 +16,7 @@
 #include "ledger/link.h"
 #include "logd/read/tail.h"
 #include "logd/write/state.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* As many pipes as the log process takes. */
 #define PIPES_MAX STATE_STREAMS_MAX

@@ -12,7 +12,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define SYSLOG_SOCKET  "/dev/log"

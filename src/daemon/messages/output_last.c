@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "daemon/messages/output_private.h"
 #include "daemon/state/shell.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /*
  * What is to be remembered of a process that has just begun: 1 + how much was said before

@@ -16,7 +16,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 #define DRAIN_BATCH 64
 /* How much is looked at in one go; a pipe with more is looked at again. */

@@ -17,9 +17,9 @@
 #include "base/strbuf.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/cgroup.h"
-#include "os/fd.h"
-#include "os/remove.h"
+#include "os/cgroup/cgroup.h"
+#include "os/self/fd.h"
+#include "os/self/remove.h"
 
 #define ACTORS "actors"
 #define GONE   "gone"

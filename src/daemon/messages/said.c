@@ -13,7 +13,7 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* No system has errors beyond this. */
 #define ERRNO_MAX 4095

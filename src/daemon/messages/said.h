@@ -8,7 +8,7 @@
 
 #include "core/core.h"
 #include "daemon/state/actors.h"
-#include "os/sdnotify.h"
+#include "os/socket/sdnotify.h"
 
 struct shell;
 

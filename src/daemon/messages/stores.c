@@ -25,8 +25,8 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
-#include "os/fd.h"
-#include "os/harmless.h"
+#include "os/self/fd.h"
+#include "os/socket/harmless.h"
 
 #define EVENTS_AT_ONCE 32
 /* Newer than the headers that we build with: are two descriptors of the same file? */

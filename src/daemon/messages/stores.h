@@ -13,7 +13,7 @@
 #include "conf/text/conf.h"
 #include "core/core.h"
 #include "daemon/state/actors.h"
-#include "os/sdnotify.h"
+#include "os/socket/sdnotify.h"
 
 struct shell;
 
@@ -32,7 +32,7 @@ bool stores_wants(const struct actor *actor, const struct notify_message *messag
 
 /* Do what the message says about the store.  Stored descriptors are -1 in the message
  * afterwards, the others stay the caller's.  A descriptor is refused if its file could
- * keep its holders waiting (os/harmless.h).  The same message may come twice. */
+ * keep its holders waiting (os/socket/harmless.h).  The same message may come twice. */
 void stores_take(struct stores *stores, const struct actor *actor,
                  struct notify_message *message);
 

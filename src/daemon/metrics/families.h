@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "core/core.h"
-#include "os/usage.h"
+#include "os/process/usage.h"
 
 struct shell;
 struct strbuf;

@@ -16,9 +16,9 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
-#include "os/fd.h"
-#include "os/sock.h"
-#include "os/sockwork.h"
+#include "os/self/fd.h"
+#include "os/socket/sock.h"
+#include "os/socket/sockwork.h"
 
 #define BACKLOG 64
 

@@ -17,7 +17,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/state/resolve.h"
 #include "daemon/state/shell.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* So many actors are looked at, or written, before others have their turn. */
 #define LOOKED_AT_ONCE  32

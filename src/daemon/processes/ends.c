@@ -27,8 +27,8 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/exits.h"
-#include "os/fd.h"
-#include "os/signals.h"
+#include "os/self/fd.h"
+#include "os/self/signals.h"
 
 #define COLLECT_BATCH 256
 /* A walk over all children happens at most once in so long. */

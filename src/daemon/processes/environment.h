@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "conf/text/conf.h"
-#include "os/spawn.h"
+#include "os/spawn/spawn.h"
 
 #define ENVIRONMENT_BYTES_MAX (256 * 1024)
 #define ENVIRONMENT_VARS_MAX  4096

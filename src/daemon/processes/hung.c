@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* How many are remembered, at most a single child of an actor. */
 enum { HUNG_MAX = 1024 };

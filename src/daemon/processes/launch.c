@@ -30,7 +30,7 @@
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "ledger/ledger.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 #define LIMITS_MAX 32
 #define NAMES_MAX  (SPAWN_FDS_MAX * STORE_NAME_MAX)

@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "daemon/processes/environment.h"
 #include "daemon/state/actors.h"
-#include "os/containment.h"
-#include "os/spawn.h"
+#include "os/process/containment.h"
+#include "os/spawn/spawn.h"
 
 struct shell;
 

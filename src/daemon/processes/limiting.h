@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "daemon/state/actors.h"
-#include "os/containment.h"
+#include "os/process/containment.h"
 
 struct shell;
 

@@ -15,7 +15,7 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* Hold a process, to be told of its end; -1: it has ended, or there is no memory. */
 static int

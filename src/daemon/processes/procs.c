@@ -20,8 +20,8 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
-#include "os/fd.h"
-#include "os/usage.h"
+#include "os/process/usage.h"
+#include "os/self/fd.h"
 
 /* The process of this life, until nothing is left of it; else NULL. */
 struct proc *

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "core/core.h"
-#include "os/reap.h"
+#include "os/process/reap.h"
 
 struct procs;
 struct shell;

@@ -22,10 +22,10 @@
 #include "daemon/processes/hung.h"
 #include "daemon/processes/launch.h"
 #include "daemon/processes/procs.h"
-#include "os/containment.h"
-#include "os/leftover.h"
-#include "os/proc.h"
-#include "os/reap.h"
+#include "os/process/containment.h"
+#include "os/process/leftover.h"
+#include "os/process/proc.h"
+#include "os/process/reap.h"
 
 #define PROCS_NONE UINT32_MAX
 /* In by_pid and in the epoll: not a slot, but the place of a task. */

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "os/leftover.h"
+#include "os/process/leftover.h"
 
 struct proc;
 struct procs;

@@ -14,7 +14,7 @@
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 const char *const task_kind_names[] = {TASK_KIND_MAP(AS_NAME)};
 const char *const task_reason_names[] = {TASK_REASON_MAP(AS_NAME)};

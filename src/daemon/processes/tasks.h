@@ -24,8 +24,8 @@
 
 #include "base/err.h"
 #include "core/core.h"
-#include "os/reap.h"
-#include "os/spawn.h"
+#include "os/process/reap.h"
+#include "os/spawn/spawn.h"
 
 struct shell;
 struct tasks;

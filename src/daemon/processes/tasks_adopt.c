@@ -13,7 +13,7 @@
 #include "daemon/processes/tasks_private.h"
 #include "daemon/recovery/adopt.h"
 #include "daemon/state/shell.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* Write the present state of this place to the ledger. */
 void

@@ -13,8 +13,8 @@
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/clock.h"
-#include "os/fd.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
 
 /* How often what is left of tasks is looked for again, and if it cannot be killed. */
 #define RECHECK_MS 20

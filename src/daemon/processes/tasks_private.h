@@ -19,7 +19,7 @@
 #include "base/map.h"
 #include "daemon/processes/tasks.h"
 #include "ledger/ledger.h"
-#include "os/containment.h"
+#include "os/process/containment.h"
 
 #define TASKS_NONE UINT32_MAX
 

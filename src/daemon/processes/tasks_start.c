@@ -18,8 +18,8 @@
 #include "daemon/reload/identity.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
-#include "os/clock.h"
-#include "os/fd.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
 
 #define CAUSE_NAME_MAX 64
 

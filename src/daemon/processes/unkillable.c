@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/hindrance.h"
+#include "os/process/hindrance.h"
 
 #define TEXT_MAX 4096
 

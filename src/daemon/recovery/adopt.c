@@ -31,7 +31,7 @@
 #include "daemon/state/system.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* How long a child that was on its way to exec may take to get there. */
 #define EXEC_TIMEOUT_MS 5000

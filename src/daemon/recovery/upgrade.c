@@ -25,11 +25,11 @@
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
-#include "os/clock.h"
-#include "os/fd.h"
-#include "os/reap.h"
-#include "os/role.h"
-#include "os/spawn.h"
+#include "os/process/reap.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
+#include "os/self/role.h"
+#include "os/spawn/spawn.h"
 
 /* How long the new binary may take to say whether it can. */
 #define CHECK_SECONDS 30

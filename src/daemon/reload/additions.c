@@ -24,7 +24,7 @@
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 _Static_assert(CONF_ADDED_MAX <= CORE_ADDED_MAX, "the core takes them at once");
 

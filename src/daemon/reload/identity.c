@@ -16,8 +16,8 @@
 #include "daemon/reload/reload.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/bounded.h"
-#include "os/clock.h"
+#include "os/self/bounded.h"
+#include "os/self/clock.h"
 
 #define ASK_MS     500
 #define SLOW_MS    50

@@ -3,7 +3,7 @@
 #ifndef DAEMON_IDENTITY_H
 #define DAEMON_IDENTITY_H
 
-#include "os/spawn.h"
+#include "os/spawn/spawn.h"
 
 struct actor;
 struct shell;

@@ -2,8 +2,8 @@
 /* loading.c - read the configuration in a child.
  *
  * Its files, and the environment files of actors, may lie in a file system that does not
- * answer, and the user database may be a server.  So a child (os/bounded.h) reads the
- * configuration, and gives back what the walker keeps of one, too: the frozen form.
+ * answer, and the user database may be a server.  So a child (os/self/bounded.h) reads
+ * the configuration, and gives back what the walker keeps of one, too: the frozen form.
  */
 #include "config.h"
 
@@ -19,9 +19,9 @@
 
 #include "conf/text/reports.h"
 #include "daemon/state/shell.h"
-#include "os/bounded.h"
-#include "os/clock.h"
-#include "os/pass.h"
+#include "os/self/bounded.h"
+#include "os/self/clock.h"
+#include "os/self/pass.h"
 
 /* So long the child may wait altogether for what may never answer; what it computes
  * itself is not counted. */

@@ -33,7 +33,7 @@
 #include "daemon/state/system.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 #define PLAN_BYTES_MAX (48 * 1024)
 

@@ -25,8 +25,8 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
-#include "os/clock.h"
-#include "os/fd.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
 
 #define KEY VAULT_KEY(VAULT_TRIAL, 0)
 

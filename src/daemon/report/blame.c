@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "daemon/state/shell.h"
-#include "os/spawn.h"
+#include "os/spawn/spawn.h"
 
 /* The keys that may have asked for a step, the most particular one first.  One that ends
  * with a dot goes on with the second word of the step: "limits.nofile". */

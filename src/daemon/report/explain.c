@@ -9,7 +9,7 @@
 
 #include "daemon/report/view.h"
 #include "daemon/state/shell.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 struct story {
 	const struct shell *shell;

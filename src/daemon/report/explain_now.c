@@ -8,7 +8,7 @@
 #include "daemon/report/waiting.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/shell.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 static void
 say_running(struct strbuf *sb, const struct shell *shell, const struct node_view *view,

@@ -11,7 +11,7 @@
 #include "daemon/report/view.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* What is known of the failure, from either source; all texts are borrowed. */
 struct facts {

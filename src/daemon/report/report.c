@@ -9,7 +9,7 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 static void
 report_begin(struct shell *shell, const struct action *action)

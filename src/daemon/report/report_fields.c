@@ -10,7 +10,7 @@
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/words.h"
-#include "os/reap.h"
+#include "os/process/reap.h"
 
 #define SCOPE_BYTES_MAX (32 * 1024)
 #define WORDS_JSON_MAX  (6 * WORDS_BYTES_MAX + 64)

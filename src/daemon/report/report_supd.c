@@ -6,7 +6,7 @@
 #include "daemon/report/report_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/reap.h"
+#include "os/process/reap.h"
 
 void
 report_process_adopted(struct shell *shell, const struct node_view *view, pid_t pid)

@@ -16,7 +16,7 @@
 #include "daemon/state/keeper.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 #define TEXT_MAX 256
 /* Counting looks at every actor: not at each event, and at the end of a burst. */

@@ -12,8 +12,8 @@
 #include "daemon/report/waiting.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
-#include "os/clock.h"
-#include "os/usage.h"
+#include "os/process/usage.h"
+#include "os/self/clock.h"
 
 /* Append a string that is known when compiling. */
 #define ADD(sb, text) strbuf_add(sb, text, sizeof(text) - 1)

@@ -15,9 +15,9 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
-#include "os/fd.h"
-#include "os/listen.h"
-#include "os/sock.h"
+#include "os/self/fd.h"
+#include "os/socket/listen.h"
+#include "os/socket/sock.h"
 
 struct given_one {
 	int fd;

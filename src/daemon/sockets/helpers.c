@@ -15,7 +15,7 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* So many messages at a time; then others have their turn. */
 #define MESSAGES_MAX 256

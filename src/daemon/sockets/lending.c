@@ -19,7 +19,7 @@
 #include "daemon/sockets/mailbox.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* The helper has a lease busy for some microseconds.  One that was put off the processor
  * in them gets so many times so long; then it is killed. */

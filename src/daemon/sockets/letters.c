@@ -13,7 +13,7 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
-#include "os/sock.h"
+#include "os/socket/sock.h"
 
 /* The reaction to a client. */
 enum listening { UNATTENDED, ACTIVATING, ATTENDED };

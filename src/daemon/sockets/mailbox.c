@@ -17,9 +17,9 @@
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "ledger/link.h"
-#include "os/fd.h"
-#include "os/sock.h"
-#include "os/sockwork.h"
+#include "os/self/fd.h"
+#include "os/socket/sock.h"
+#include "os/socket/sockwork.h"
 
 /* None open. */
 void

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "conf/text/conf.h"
-#include "os/sockwork.h"
+#include "os/socket/sockwork.h"
 
 struct actor;
 struct letterbox;

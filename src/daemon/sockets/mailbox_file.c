@@ -7,8 +7,8 @@
 #include "daemon/sockets/mailbox.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/sockfile.h"
-#include "os/sockwork.h"
+#include "os/socket/sockfile.h"
+#include "os/socket/sockwork.h"
 
 /* The file of a unix socket or a fifo. */
 static struct sock_file

@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "conf/text/conf.h"
 #include "core/core.h"
-#include "os/spawn.h"
+#include "os/spawn/spawn.h"
 
 struct actors;
 

@@ -12,7 +12,7 @@
 
 #include "base/assert.h"
 #include "daemon/state/glob.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* Room behind the last field for what ends an event. */
 #define EVENT_SLACK 32

@@ -19,8 +19,8 @@
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
-#include "os/clock.h"
-#include "os/fd.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
 
 struct keeper {
 	struct shell *shell;

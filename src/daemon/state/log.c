@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/clock.h"
-#include "os/fd.h"
-#include "os/say.h"
-#include "os/sock.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
+#include "os/self/say.h"
+#include "os/socket/sock.h"
 
 #define LINE_MAX_BYTES 2048
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"

@@ -12,7 +12,7 @@
 #include "daemon/state/memory.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 struct post *
 post_new(void)

@@ -16,11 +16,11 @@
 #include "daemon/sockets/mailbox.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/events.h"
-#include "os/closer.h"
-#include "os/containment.h"
-#include "os/leftover.h"
-#include "os/sdnotify.h"
-#include "os/spawn.h"
+#include "os/process/containment.h"
+#include "os/process/leftover.h"
+#include "os/socket/closer.h"
+#include "os/socket/sdnotify.h"
+#include "os/spawn/spawn.h"
 
 struct control;
 struct exits;

@@ -12,8 +12,8 @@
 
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "os/closer.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
+#include "os/socket/closer.h"
 
 /* So many at once; half of them may be what actors have put into their stores, for which
  * they may choose what can never be sent. */

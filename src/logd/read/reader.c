@@ -17,7 +17,7 @@
 #include "logd/read/reader_owner.h"
 #include "logd/read/reader_source.h"
 #include "logd/read/reader_watch.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* Answers are collected up to so many bytes. */
 #define OUT_BYTES    (32 * 1024)

@@ -19,7 +19,7 @@
 #include "logd/read/reader.h"
 #include "logd/read/reader_owner.h"
 #include "logd/write/gzip.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 #define CHUNK     (64 * 1024)
 #define MARK_SIZE 256

@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "logd/write/state.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* So often we look again when the log process was at it just then. */
 #define TRIES 100

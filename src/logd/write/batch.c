@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* So many names of a directory are looked at for a file that was renamed. */
 #define NAMES_MAX 100000

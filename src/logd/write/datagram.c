@@ -20,9 +20,9 @@
 #include "logd/write/deliver.h"
 #include "logd/write/format.h"
 #include "logd/write/match.h"
-#include "os/fd.h"
-#include "os/pass.h"
-#include "os/sock.h"
+#include "os/self/fd.h"
+#include "os/self/pass.h"
+#include "os/socket/sock.h"
 
 #define PRIORITY_INFO   6
 #define FACILITY_DAEMON 3

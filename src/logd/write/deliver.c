@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "logd/write/format.h"
 #include "logd/write/match.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* How often files are looked at for being too old, while something is written. */
 #define AGE_MS 60000

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/pass.h"
+#include "os/self/pass.h"
 
 #define HEAD offsetof(struct feed_message, text)
 

@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "logd/write/loop.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* How long to wait for more; a stream moves from one to the next as its pipe fills. */
 static const uint64_t pause_ns[LOOP_PAUSES] = {250000, 1000000, 4000000};

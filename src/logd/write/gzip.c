@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "os/confine.h"
-#include "os/fd.h"
+#include "os/self/confine.h"
+#include "os/self/fd.h"
 
 /* The form of gzip(1), with the largest window; the memory and the level are zlib's and
  * gzip's defaults. */

@@ -9,8 +9,8 @@
 
 #include "base/assert.h"
 #include "logd/write/loop.h"
-#include "os/clock.h"
-#include "os/fd.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
 
 /* So many messages are heeded before the streams have their turn. */
 #define TURN_MAX 1000

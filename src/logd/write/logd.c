@@ -18,9 +18,9 @@
 
 #include "base/assert.h"
 #include "logd/write/loop.h"
-#include "os/clock.h"
-#include "os/confine.h"
-#include "os/fd.h"
+#include "os/self/clock.h"
+#include "os/self/confine.h"
+#include "os/self/fd.h"
 
 #define EVENTS_MAX 256
 

@@ -22,7 +22,7 @@
 
 #include "logd/write/gzip.h"
 #include "logd/write/sink.h"
-#include "os/signals.h"
+#include "os/self/signals.h"
 
 struct names {
 	char plain[PATH_MAX];

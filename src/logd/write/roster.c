@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "logd/write/match.h"
 #include "logd/write/stream.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 /* A roster without streams.  0 or -ENOMEM. */
 int

@@ -15,7 +15,7 @@
 
 #include "base/assert.h"
 #include "logd/write/sink.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 /* Numbers beyond this are never looked at. */
 #define NUMBERS_MAX 100000

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "os/fd.h"
+#include "os/self/fd.h"
 
 static int
 open_file(struct sink *sink, struct stat *ret)

@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "logd/write/loop.h"
-#include "os/clock.h"
+#include "os/self/clock.h"
 
 #define PAUSE_MIN_MS 100
 #define PAUSE_MAX_MS 5000

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: ISC */
+/* containment.c - everything that an actor's process forked, whatever it did to hide. */
+#include "config.h"
+
+#include "os/process/containment.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "os/process/proc_file.h"
+#include "os/self/fd.h"
+
+/* An empty containment, as containment_close() leaves it. */
+void
+containment_init(struct containment *c)
+{
+	*c = (struct containment){.events_fd = -1};
+}
+
+/* What the processes of the next life have as SUPD_ID; shorter than PROC_MARK_MAX. */
+void
+containment_mark(struct containment *c, const char *mark)
+{
+	ASSERT(strlen(mark) < sizeof(c->mark));
+	memcpy(c->mark, mark, strlen(mark) + 1);
+}
+
+static int
+make_leaf(struct containment *c, const struct cgroup_root *root)
+{
+	int r = cgroup_leaf_make(root, c->leaf);
+
+	if (r < 0) {
+		containment_init(c);
+		return r;
+	}
+	c->is_cgroup = true;
+	/* An existing leaf may have been killed. */
+	c->is_spent = r == 0;
+	return 0;
+}
+
+/*
+ * Prepare the containment of the actor with this path.  With a root that is open: its
+ * own cgroup; without (NULL, or one that is not open): its session.  `mark` is what its
+ * processes will have as SUPD_ID, no other actor's, shorter than PROC_MARK_MAX.
+ *
+ * Returns 0, or -errno when the cgroup cannot be made; then c is as after
+ * containment_init() and may be opened without a root.
+ */
+int
+containment_open(struct containment *c, const struct cgroup_root *root, const char *path,
+                 const char *mark)
+{
+	containment_init(c);
+	containment_mark(c, mark);
+	if (root == NULL || root->fd < 0)
+		return 0;
+	cgroup_leaf_name(path, c->leaf);
+	return make_leaf(c, root);
+}
+
+/*
+ * The same with a root that is open, for an actor with limits: its cgroup has all the
+ * controllers that can be had (root->controllers).
+ */
+int
+containment_open_limited(struct containment *c, struct cgroup_root *root,
+                         const char *path, const char *mark)
+{
+	int r = cgroup_root_limit(root);
+
+	containment_init(c);
+	if (r < 0)
+		return r;
+	containment_mark(c, mark);
+	containment_adopt_limited(c, path);
+	return make_leaf(c, root);
+}
+
+/*
+ * As containment_open(), for an actor with processes started by an earlier guardian.  The
+ * cgroup is expected to exist; with many actors it is not looked at.  As it may have been
+ * killed, the next life gets a fresh cgroup.
+ */
+void
+containment_adopt(struct containment *c, const struct cgroup_root *root, const char *path,
+                  const char *mark)
+{
+	containment_init(c);
+	containment_mark(c, mark);
+	c->is_foreign = true;
+	if (root == NULL || root->fd < 0)
+		return;
+	cgroup_leaf_name(path, c->leaf);
+	c->is_cgroup = true;
+	c->is_spent = true;
+}
+
+/* Its cgroup is, or is to be, among those with limits; to be said after it was adopted.
+ */
+void
+containment_adopt_limited(struct containment *c, const char *path)
+{
+	cgroup_leaf_name_limited(path, c->leaf);
+	c->is_limited = true;
+}
+
+/*
+ * The actor is no more: remove its cgroup.  Returns 0 and c is as after
+ * containment_init(); or -EBUSY, and nothing has changed: it is not empty yet.  Another
+ * -errno says that the directory had to be left behind.
+ */
+int
+containment_close(struct containment *c, struct cgroup_root *root)
+{
+	int r = 0;
+
+	if (c->is_cgroup) {
+		r = cgroup_leaf_remove(root, c->leaf);
+		if (r == -EBUSY)
+			return r;
+		containment_unwatch(c, root);
+	}
+	containment_init(c);
+	return r;
+}
+
+/*
+ * Get ready for a new main process. ret_cgroup_fd is for os_spawn() and the caller's to
+ * close: -1 without a cgroup.
+ *
+ * A leaf that was killed is replaced by a fresh leaf: on Linux 6.18 a process born into
+ * the old leaf with CLONE_INTO_CGROUP is killed, too.  A leaf with limits is replaced as
+ * well, so that its counters are those of a single life.
+ *
+ * Returns 0; -EBUSY when the leaf is not empty: its processes are killed, so that it will
+ * be; or -errno.
+ */
+int
+containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cgroup_fd)
+{
+	int fd = -1;
+
+	if (c->is_spent || (c->is_limited && c->session != 0)) {
+		int r = cgroup_leaf_renew(root, c->leaf);
+
+		/* A process that came into the leaf meanwhile belongs to no actor: kill
+		 * it. */
+		if (r == -EBUSY)
+			(void)cgroup_leaf_kill(root, c->leaf);
+		if (r < 0)
+			return r;
+		containment_unwatch(c, root);
+		c->is_spent = false;
+		c->is_frozen = false;
+	}
+	if (c->is_frozen) {
+		int r = containment_freeze(c, root, false);
+
+		if (r < 0)
+			return r;
+	}
+	if (c->is_cgroup) {
+		fd = cgroup_leaf_open(root, c->leaf);
+		/* The empty leaf was removed by hand. */
+		if (fd == -ENOENT && cgroup_leaf_make(root, c->leaf) >= 0)
+			fd = cgroup_leaf_open(root, c->leaf);
+		if (fd < 0)
+			return fd;
+	}
+	*ret_cgroup_fd = fd;
+	return 0;
+}
+
+/* The main process was started; it leads a session of its own. */
+void
+containment_born(struct containment *c, pid_t pid)
+{
+	ASSERT(pid > 0);
+	c->session = pid;
+	c->is_main_alive = true;
+	c->is_foreign = false;
+}
+
+/*
+ * Another process of the actor is the main process from now on.  It does not lead its
+ * session; the former main process is an ordinary member.
+ */
+void
+containment_told(struct containment *c, pid_t pid)
+{
+	c->is_main_alive = false;
+	c->told = pid;
+}
+
+/* The main process was reaped: from now on its pid may be anybody's. */
+void
+containment_reaped(struct containment *c)
+{
+	c->is_main_alive = false;
+	c->told = 0;
+}
+
+/* True if only a sweep can tell whether the containment is empty. */
+bool
+containment_needs_sweep(const struct containment *c)
+{
+	return !c->is_cgroup;
+}
+
+/*
+ * Is everything gone that the actor's process ever forked?  With a cgroup `sweep` is not
+ * looked at; else it must have been taken after the last event that matters, the reaping
+ * or the last kill.  In doubt it is not empty.
+ */
+bool
+containment_is_empty(const struct containment *c, const struct cgroup_root *root,
+                     const struct proc_sweep *sweep)
+{
+	if (c->is_cgroup)
+		return cgroup_leaf_populated(root, c->leaf, c->events_fd) == 0;
+	if (c->is_main_alive || c->told > 0)
+		return false;
+	if (c->session == 0)
+		return true;
+	ASSERT(sweep != NULL);
+	return !proc_sweep_has(sweep, c->session, c->mark);
+}
+
+/*
+ * Signal all processes of a session, where `sweep` was taken this turn.  The group is
+ * signalled as such only while its leader is not reaped: after that another group may
+ * have its number.
+ */
+static int
+signal_session(const struct containment *c, struct proc_sweep *sweep, int signo)
+{
+	int code = 0, count;
+
+	if (c->session == 0)
+		return 0;
+	if (c->told > 0)
+		code = proc_sweep_add_tree(sweep, c->told, c->mark);
+	if (c->is_main_alive) {
+		/* A kill reaches all of the group at once; other signals come only once.
+		 */
+		pid_t whom = signo == SIGKILL ? -c->session : c->session;
+
+		/* Look before: of a dead process the children cannot be found any more.
+		 */
+		code = proc_sweep_add_tree(sweep, c->session, c->mark);
+		/* If the walker reaps the process, its number may be reused at any
+		 * moment. */
+		if (!c->is_foreign && kill(whom, signo) < 0 && errno != ESRCH)
+			code = -errno;
+	}
+	count = proc_sweep_signal(sweep, c->session, c->mark, signo);
+	return count < 0 ? count : code;
+}
+
+/*
+ * Signal every process of the actor, once.  What is forked meanwhile may be missed.
+ * Without a cgroup `sweep` must have been taken this turn; the descendants of the main
+ * process are added to it.  Returns 0 or -errno.
+ */
+int
+containment_signal(const struct containment *c, const struct cgroup_root *root,
+                   struct proc_sweep *sweep, int signo)
+{
+	int r;
+
+	if (c->is_cgroup) {
+		r = cgroup_leaf_signal(root, c->leaf, signo);
+		return r < 0 ? r : 0;
+	}
+	ASSERT(sweep != NULL);
+	return signal_session(c, sweep, signo);
+}
+
+/*
+ * Kill all of it.  A cgroup dies as a whole.  Without one, what forks in this very
+ * moment may get away: sweep and kill again, at once and in every turn, until it is
+ * empty.  `sweep` as for containment_signal().  Returns 0 or -errno.
+ */
+int
+containment_kill(struct containment *c, const struct cgroup_root *root,
+                 struct proc_sweep *sweep)
+{
+	if (c->is_cgroup) {
+		c->is_spent = true;
+		return cgroup_leaf_kill(root, c->leaf);
+	}
+	ASSERT(sweep != NULL);
+	return signal_session(c, sweep, SIGKILL);
+}
+
+/*
+ * With a cgroup: let everything in it stand still, or go on; the kernel does so for what
+ * is forked meanwhile, too.  It may take a moment until the last one does.  A process
+ * that was stopped by a signal stays so.  Returns 0 or -errno.
+ */
+int
+containment_freeze(struct containment *c, const struct cgroup_root *root, bool freeze)
+{
+	int r;
+
+	ASSERT(c->is_cgroup);
+	r = cgroup_leaf_freeze(root, c->leaf, freeze);
+	if (r == 0)
+		c->is_frozen = freeze;
+	return r;
+}
+
+/* Add what the main process, wherever it is, has below it. */
+static void
+add_below_main(const struct containment *c, struct proc_sweep *sweep)
+{
+	if (c->is_main_alive)
+		(void)proc_sweep_add_tree(sweep, c->session, c->mark);
+	if (c->told > 0)
+		(void)proc_sweep_add_tree(sweep, c->told, c->mark);
+}
+
+/*
+ * Without a cgroup: stop all processes of the actor but its main process, which the
+ * caller can signal by better means. `sweep` must have been taken this turn.  Returns the
+ * number of processes that still ran, the main process among them.
+ *
+ * A fork under way when the signal comes is completed.  So call this again, with a new
+ * sweep, until the number is 0 twice in a row: then all processes stood still already
+ * when their children were read.
+ */
+int
+containment_stop(const struct containment *c, struct proc_sweep *sweep)
+{
+	int moved;
+
+	if (c->session == 0)
+		return 0;
+	moved = c->is_main_alive && !proc_is_stopped(c->session);
+	moved += c->told > 0 && !proc_is_stopped(c->told);
+	add_below_main(c, sweep);
+	return moved + proc_sweep_stop(sweep, c->session, c->mark);
+}
+
+/*
+ * Without a cgroup: continue all processes that containment_stop() stops, so not the main
+ * process: one that handles SIGCONT gets it once.  `sweep` must have been taken this
+ * turn.
+ */
+void
+containment_continue(const struct containment *c, struct proc_sweep *sweep)
+{
+	if (c->session == 0)
+		return;
+	add_below_main(c, sweep);
+	(void)proc_sweep_signal(sweep, c->session, c->mark, SIGCONT);
+}
+
+/*
+ * True if the kernel has killed a process of this containment since its main process was
+ * started, because the memory limit was reached.  False also where that is not counted:
+ * without a cgroup with the memory controller.
+ */
+bool
+containment_ran_out_of_memory(const struct containment *c, const struct cgroup_root *root)
+{
+	uint64_t n;
+
+	return c->is_limited &&
+	       cgroup_leaf_number(root, c->leaf, "memory.events", "oom_kill", &n) == 0 &&
+	       n > 0;
+}
+
+/* The mark is in the environment, which every process chooses for itself: it counts only
+ * where the user of the process is one that may look into the actor's anyway. */
+static bool
+has_mark(const struct containment *c, pid_t pid, uid_t uid)
+{
+	uid_t its;
+
+	return c->mark[0] != '\0' && proc_uid_read(pid, &its) == 0 &&
+	       (its == uid || its == 0 || its == geteuid()) &&
+	       proc_has_mark(pid, c->mark);
+}
+
+/*
+ * Is this living process one of the actor's, which runs as `uid`?  For a message that
+ * claims to be from it.  Without a cgroup a process in another session is recognised by
+ * its mark and its user: the actor's, root, or ours.
+ */
+bool
+containment_has(const struct containment *c, const struct cgroup_root *root, pid_t pid,
+                uid_t uid)
+{
+	if (pid <= 0)
+		return false;
+	if ((c->is_main_alive && pid == c->session) || (c->told > 0 && pid == c->told))
+		return true;
+	if (c->is_cgroup)
+		return cgroup_leaf_has(root, c->leaf, pid);
+	return (c->session != 0 && getsid(pid) == c->session) || has_mark(c, pid, uid);
+}
+
+/*
+ * Wait for the end of what is in the cgroup: root->watch_fd will tell this token (see
+ * cgroup_root_next()).  Ask containment_is_empty() after this and after each token.
+ * Returns 0, also where it is watched already or has no cgroup, or -errno.
+ */
+int
+containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token)
+{
+	if (!c->is_cgroup || c->events_fd >= 0)
+		return 0;
+	c->events_fd = cgroup_leaf_watch(root, c->leaf, token);
+	return c->events_fd < 0 ? c->events_fd : 0;
+}
+
+/* Wait no longer; no token comes after this. */
+void
+containment_unwatch(struct containment *c, struct cgroup_root *root)
+{
+	/* Not left to close(2): a copy of it in a child would keep it in the set. */
+	if (c->events_fd >= 0)
+		(void)epoll_ctl(root->watch_fd, EPOLL_CTL_DEL, c->events_fd, NULL);
+	fd_close(&c->events_fd);
+}

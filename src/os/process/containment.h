@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+/* containment.h - everything that an actor's process forked, whatever it did to hide.
+ *
+ * With a writable cgroup v2 directory: a leaf of the actor's own.  Else its session, its
+ * process group and every descendant or orphan that carries its mark (SUPD_ID in the
+ * environment); these are found by a sweep of /proc, one a turn for all actors at once.
+ *
+ * The way of a start: containment_prepare() before each os_spawn(), containment_born()
+ * after it.  The way of an end: peek at the main process; reap it and
+ * containment_reaped(); if not containment_is_empty(), containment_kill() and look again
+ * later (a watched leaf tells when; a sweep has to be taken again).  The directory of a
+ * leaf stays as long as the actor.
+ */
+#ifndef OS_PROCESS_CONTAINMENT_H
+#define OS_PROCESS_CONTAINMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "os/cgroup/cgroup.h"
+#include "os/process/proc.h"
+
+struct containment {
+	bool is_cgroup;
+	pid_t told; /* the main process, where that does not lead the session; else 0 */
+	bool is_main_alive; /* started and not yet reaped */
+	bool is_foreign;    /* its main process is not a child of ours */
+	bool is_spent;      /* the leaf was killed, and cannot be born into */
+	bool is_limited;    /* the leaf may have controllers: a fresh one for each life */
+	bool is_frozen;     /* a process born into the leaf could not run */
+	int events_fd;      /* descriptor of cgroup.events while it is watched, or -1 */
+	pid_t session;      /* the main process: also its session and group; 0 */
+	char leaf[CGROUP_LEAF_MAX]; /* its name below the actors' directory */
+	char mark[PROC_MARK_MAX];   /* value of SUPD_ID */
+};
+
+void containment_init(struct containment *c);
+int containment_open(struct containment *c, const struct cgroup_root *root,
+                     const char *path, const char *mark);
+int containment_open_limited(struct containment *c, struct cgroup_root *root,
+                             const char *path, const char *mark);
+void containment_adopt(struct containment *c, const struct cgroup_root *root,
+                       const char *path, const char *mark);
+void containment_adopt_limited(struct containment *c, const char *path);
+int containment_close(struct containment *c, struct cgroup_root *root);
+int containment_prepare(struct containment *c, struct cgroup_root *root,
+                        int *ret_cgroup_fd);
+void containment_mark(struct containment *c, const char *mark);
+void containment_born(struct containment *c, pid_t pid);
+void containment_told(struct containment *c, pid_t pid);
+void containment_reaped(struct containment *c);
+bool containment_needs_sweep(const struct containment *c);
+bool containment_is_empty(const struct containment *c, const struct cgroup_root *root,
+                          const struct proc_sweep *sweep);
+int containment_signal(const struct containment *c, const struct cgroup_root *root,
+                       struct proc_sweep *sweep, int signo);
+int containment_kill(struct containment *c, const struct cgroup_root *root,
+                     struct proc_sweep *sweep);
+int containment_freeze(struct containment *c, const struct cgroup_root *root,
+                       bool freeze);
+int containment_stop(const struct containment *c, struct proc_sweep *sweep);
+void containment_continue(const struct containment *c, struct proc_sweep *sweep);
+bool containment_ran_out_of_memory(const struct containment *c,
+                                   const struct cgroup_root *root);
+bool containment_has(const struct containment *c, const struct cgroup_root *root,
+                     pid_t pid, uid_t uid);
+int containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token);
+void containment_unwatch(struct containment *c, struct cgroup_root *root);
+
+#endif

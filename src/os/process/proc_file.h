@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: ISC */
+/* proc_file.h - what /proc says of one process; for the files of os/ only. */
+#ifndef OS_PROCESS_PROC_FILE_H
+#define OS_PROCESS_PROC_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The fields of /proc/PID/stat that are used. */
+struct proc_stat {
+	char state;
+	pid_t parent;
+	pid_t session;
+	unsigned int flags;
+	int threads; /* living threads; the first thread counts until it is reaped */
+	/* clock ticks since boot: with the pid this identifies the process */
+	uint64_t start;
+	uint64_t cpu_ticks; /* of all threads, and of reaped children */
+	int64_t resident_pages;
+	bool is_bare;  /* its environment is empty, and not only because of an exec */
+	int exit_code; /* of a zombie, as of waitpid(2); 0 where it is hidden from us */
+};
+
+/* Take in one child; what is not 0 ends the listing, and is returned. */
+typedef int proc_take_child(void *arg, pid_t child);
+
+int proc_stat_read(pid_t pid, struct proc_stat *ret);
+int proc_uid_read(pid_t pid, uid_t *ret);
+bool proc_stat_is_dead(const struct proc_stat *stat);
+int proc_children_of_thread(pid_t pid, pid_t thread, proc_take_child *take, void *arg);
+int proc_children(pid_t pid, proc_take_child *take, void *arg);
+
+#endif

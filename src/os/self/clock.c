@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: ISC */
+/* clock.c - the monotonic clock for decisions, the wall clock for people. */
+#include "config.h"
+
+#include "os/self/clock.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+
+static uint64_t
+read_ns(clockid_t id)
+{
+	struct timespec now;
+
+	ASSERT(clock_gettime(id, &now) == 0);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* CLOCK_MONOTONIC in nanoseconds: never goes back, stands still during suspend. */
+uint64_t
+clock_mono_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+/* CLOCK_MONOTONIC in whole milliseconds, rounded down. */
+uint64_t
+clock_mono_ms(void)
+{
+	return clock_mono_ns() / 1000000;
+}
+
+/* CLOCK_REALTIME in microseconds since 1970: for people, never for a decision. */
+uint64_t
+clock_wall_us(void)
+{
+	return read_ns(CLOCK_REALTIME) / 1000;
+}
+
+/* How long poll(2) is to wait, now, until then; UINT64_MAX: for ever. */
+int
+clock_wait_ms(uint64_t now_ms, uint64_t until_ms)
+{
+	if (until_ms == UINT64_MAX)
+		return -1;
+	if (until_ms <= now_ms)
+		return 0;
+	return until_ms - now_ms < INT_MAX ? (int)(until_ms - now_ms) : INT_MAX;
+}
+
+/*
+ * Disarm every timerfd of this process. libev has a timerfd that wakes it up when the
+ * wall clock is set, to move its periodic watchers; a process without periodic watchers
+ * need not wake up for that.
+ */
+void
+clock_ignore_steps(void)
+{
+	static const char wanted[] = "anon_inode:[timerfd]";
+	const struct itimerspec never = {0};
+	struct dirent *entry;
+	DIR *fds = opendir("/proc/self/fd");
+
+	if (fds == NULL)
+		return;
+	while ((entry = readdir(fds)) != NULL) {
+		char target[64];
+		ssize_t n = readlinkat(dirfd(fds), entry->d_name, target, sizeof(target));
+
+		if (n == (ssize_t)strlen(wanted) &&
+		    memcmp(target, wanted, (size_t)n) == 0)
+			(void)timerfd_settime(atoi(entry->d_name), 0, &never, NULL);
+	}
+	(void)closedir(fds);
+}
+
+/*
+ * A wall clock time as RFC 3339 in UTC, "2026-11-21T09:12:33.123Z", with 3 or 6 digits
+ * of the second, rounded down.  Returns buf.
+ */
+const char *
+clock_format(uint64_t wall_us, unsigned int digits, char buf[CLOCK_TEXT_MAX])
+{
+	const time_t seconds = (time_t)(wall_us / 1000000);
+	unsigned int fraction = (unsigned int)(wall_us % 1000000);
+	struct tm tm;
+	size_t used;
+
+	ASSERT(digits == 3 || digits == 6);
+	if (digits == 3)
+		fraction /= 1000;
+	/* Only a year that an int cannot hold fails: no clock shows one. */
+	if (gmtime_r(&seconds, &tm) == NULL)
+		tm = (struct tm){.tm_mday = 1, .tm_year = 70};
+	used = strftime(buf, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(buf + used, CLOCK_TEXT_MAX - used, ".%0*uZ", (int)digits,
+	               fraction);
+	return buf;
+}

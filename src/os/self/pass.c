@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: ISC */
+/* pass.c - messages with descriptors, over a unix socket that keeps them apart. */
+#include "config.h"
+
+#include "os/self/pass.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+
+/* Room for the control part, aligned as the kernel wants it. */
+union control {
+	struct cmsghdr align;
+	char data[CMSG_SPACE(sizeof(int) * PASS_FDS_MAX)];
+};
+
+/*
+ * Send one message with n_fds descriptors, which stay the caller's.  `flags` as for
+ * sendmsg(2): MSG_DONTWAIT to get -EAGAIN from a full socket.  Returns 0 or -errno.
+ */
+int
+pass_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds, int flags)
+{
+	struct iovec text = {.iov_base = (void *)(size_t)data, .iov_len = len};
+	struct msghdr header = {.msg_iov = &text, .msg_iovlen = 1};
+	union control control;
+	ssize_t n;
+
+	ASSERT(n_fds <= PASS_FDS_MAX);
+	if (n_fds > 0) {
+		struct cmsghdr *c;
+
+		memset(&control, 0, sizeof(control));
+		header.msg_control = &control;
+		header.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
+		c = CMSG_FIRSTHDR(&header);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
+		memcpy(CMSG_DATA(c), fds, sizeof(int) * n_fds);
+	}
+	do {
+		n = sendmsg(fd, &header, flags | MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+static void
+close_all(const int *fds, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		(void)close(fds[i]);
+}
+
+/*
+ * Receive one message of at most `size` bytes and its descriptors, close-on-exec, which
+ * are the caller's from now on.  `flags` as for recvmsg(2).
+ *
+ * Returns its length; 0 at the end of the connection; -errno.  -EMSGSIZE: the message
+ * was too long, or had more than fds_max descriptors, or there was no room for them: it
+ * is gone and its descriptors are closed.
+ */
+ssize_t
+pass_receive(int fd, int flags, void *ret_data, size_t size, int *ret_fds, size_t fds_max,
+             size_t *ret_n_fds)
+{
+	struct iovec text = {.iov_base = ret_data, .iov_len = size};
+	union control control;
+	struct msghdr header = {
+	    .msg_iov = &text,
+	    .msg_iovlen = 1,
+	    .msg_control = &control,
+	    .msg_controllen = sizeof(control),
+	};
+	size_t n_fds = 0;
+	int fds[PASS_FDS_MAX];
+	ssize_t n;
+
+	do {
+		n = recvmsg(fd, &header, flags | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&header); c != NULL;
+	     c = CMSG_NXTHDR(&header, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(c), n_fds * sizeof(int));
+	}
+	if (n_fds > fds_max || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+		close_all(fds, n_fds);
+		return -EMSGSIZE;
+	}
+	if (n_fds > 0)
+		memcpy(ret_fds, fds, n_fds * sizeof(int));
+	*ret_n_fds = n_fds;
+	return n;
+}

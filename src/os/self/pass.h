@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: ISC */
+/* pass.h - messages with descriptors, over a unix socket that keeps them apart. */
+#ifndef OS_SELF_PASS_H
+#define OS_SELF_PASS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define PASS_FDS_MAX 253 /* SCM_MAX_FD */
+
+int pass_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds,
+              int flags);
+ssize_t pass_receive(int fd, int flags, void *ret_data, size_t size, int *ret_fds,
+                     size_t fds_max, size_t *ret_n_fds);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: ISC */
+/* say.c - one line for people, in the form of supd's log, without ever waiting. */
+#include "config.h"
+
+#include "os/self/say.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "os/self/clock.h"
+
+/* syslog(3)'s number for a warning. */
+#define PRIORITY_ERROR   3
+#define PRIORITY_WARNING 4
+
+/* Is this what the journal gave to us?  JOURNAL_STREAM names its device and inode. */
+bool
+say_is_journal(int fd)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+
+	if (stream == NULL || sscanf(stream, "%llu:%llu", &dev, &ino) != 2)
+		return false;
+	return fstat(fd, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
+/*
+ * Write a line with its time and level; to the journal, which knows the time, with its
+ * priority, a number of syslog(3), as in sd-daemon(3).  A full pipe or a stopped terminal
+ * is not waited for; where poll(2) reports writable, a line of PIPE_BUF bytes fits.  A
+ * plain file is not polled. false when the line is lost.
+ */
+bool
+say_line(int fd, bool is_plain, int priority, const char *level, const char *line)
+{
+	struct pollfd out = {.fd = fd, .events = POLLOUT};
+	char stamp[CLOCK_TEXT_MAX], head[CLOCK_TEXT_MAX + 16];
+	struct iovec parts[3] = {
+	    {.iov_base = head},
+	    /* writev(2) does not write there. */
+	    {.iov_base = (void *)(uintptr_t)line, .iov_len = strlen(line)},
+	    {.iov_base = (void *)(uintptr_t) "\n", .iov_len = 1},
+	};
+
+	if (!is_plain && say_is_journal(fd))
+		(void)snprintf(head, sizeof(head), "<%d>", priority);
+	else
+		(void)snprintf(head, sizeof(head), "%s %-7s ",
+		               clock_format(clock_wall_us(), 3, stamp), level);
+	parts[0].iov_len = strlen(head);
+	return (is_plain || poll(&out, 1, 0) > 0) && writev(fd, parts, 3) >= 0;
+}
+
+static void say_as(int priority, const char *level, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
+
+static void
+say_as(int priority, const char *level, const char *fmt, va_list ap)
+{
+	char text[512];
+
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	(void)say_line(STDERR_FILENO, false, priority, level, text);
+}
+
+/* Warn on standard error. */
+void
+say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say_as(PRIORITY_WARNING, "warning", fmt, ap);
+	va_end(ap);
+}
+
+/* Tell on standard error why it ends here. */
+void
+say_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say_as(PRIORITY_ERROR, "error", fmt, ap);
+	va_end(ap);
+}

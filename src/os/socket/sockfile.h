@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC */
+/* sockfile.h - the file by which others find a unix socket or a fifo, and its second
+ * name.
+ */
+#ifndef OS_SOCKET_SOCKFILE_H
+#define OS_SOCKET_SOCKFILE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+int sockfile_adjust(const char *path, mode_t mode, uid_t uid, gid_t gid);
+int sockfile_secure(const char *path, bool is_new);
+int sockfile_restore(const char *path);
+bool sockfile_is_there(const char *path);
+void sockfile_remove(const char *path);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: ISC */
+/* sockwork.c - the files of unix sockets and fifos, made and removed by a child. */
+#include "config.h"
+
+#include "os/socket/sockwork.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
+#include "os/self/pass.h"
+#include "os/socket/sockfile.h"
+
+/* The time for an operation, halved with each late operation; and how often it is halved.
+ */
+#define PATIENCE_MS  1000
+#define HALVINGS_MAX 5
+/* All that sockwork_once() does may take so long. */
+#define ONCE_MS 2000
+/* The bytes of the name of a user or group. */
+#define OWNER_MAX 256
+
+struct order {
+	enum sockwork_kind kind;
+	struct sock_file file; /* with the texts below */
+	char path[PATH_MAX];
+	char user[OWNER_MAX]; /* "": file.uid says it */
+	char group[OWNER_MAX];
+};
+
+struct answer {
+	int r;
+	struct err err;
+};
+
+/* What sockwork_look() is about. */
+struct sockwork_query {
+	const char *path;
+	bool connects;
+};
+
+/* ---- the child --------------------------------------------------------------------- */
+
+/* A socket that supd serves itself is in the hands of no program that may remove it. */
+static bool
+has_second_name(const struct sock_file *file)
+{
+	return !file->refuses_rights;
+}
+
+static int
+open_file(const struct sock_file *file, struct err *err)
+{
+	int fd = file->type == 0 ? sock_open_fifo(file, err) : sock_open_unix(file, err);
+
+	if (fd >= 0 && has_second_name(file))
+		(void)sockfile_secure(file->path, true);
+	return fd;
+}
+
+static int
+adjust(const struct sock_file *file)
+{
+	if (has_second_name(file) && sockfile_restore(file->path) >= 0)
+		(void)sockfile_secure(file->path, false);
+	return sockfile_adjust(file->path, file->mode, file->uid, file->gid);
+}
+
+/* Set the owner from the names, which may take as long as the user database does; 0, or
+ * -ENOENT with a sentence. */
+static int
+find_owner(struct order *order, struct err *err)
+{
+	const char *user = order->user, *group = order->group;
+	const struct passwd *passwd;
+	const struct group *entry;
+
+	/* A number needs no user database: that may be why it has to be looked up here.
+	 */
+	if (user[0] != '\0' && !id_parse(user, &order->file.uid)) {
+		passwd = getpwnam(user);
+		if (passwd == NULL) {
+			err_set(err, 0, "user %s is unknown", user);
+			return -ENOENT;
+		}
+		order->file.uid = passwd->pw_uid;
+	}
+	if (group[0] != '\0' && !id_parse(group, &order->file.gid)) {
+		entry = getgrnam(group);
+		if (entry == NULL) {
+			err_set(err, 0, "group %s is unknown", group);
+			return -ENOENT;
+		}
+		order->file.gid = entry->gr_gid;
+	}
+	return 0;
+}
+
+/* Watch the directory that has the name of a socket's file. */
+static int
+watch_above(const char *path, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX] = ".";
+
+	if (slash != NULL)
+		(void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path) + 1, path);
+	return fd_watch_directory(dir, err);
+}
+
+static void
+carry_out(int fd, struct order *order)
+{
+	struct answer answer = {0};
+	int opened = -1;
+
+	switch (order->kind) {
+	case SOCKWORK_OPEN:
+		answer.r = find_owner(order, &answer.err);
+		if (answer.r == 0)
+			opened = answer.r = open_file(&order->file, &answer.err);
+		break;
+	case SOCKWORK_ADJUST:
+		answer.r = find_owner(order, &answer.err);
+		if (answer.r == 0)
+			answer.r = adjust(&order->file);
+		break;
+	case SOCKWORK_RESTORE:
+		answer.r = sockfile_restore(order->path);
+		break;
+	case SOCKWORK_REMOVE:
+		sockfile_remove(order->path);
+		break;
+	case SOCKWORK_WATCH:
+		opened = answer.r = watch_above(order->path, &answer.err);
+		break;
+	}
+	(void)pass_send(fd, &answer, sizeof(answer), &opened, opened >= 0, 0);
+	if (opened >= 0)
+		(void)close(opened);
+}
+
+static void
+serve(int fd, void *data)
+{
+	struct order order;
+	size_t n_fds;
+
+	(void)data;
+	while (pass_receive(fd, 0, &order, sizeof(order), NULL, 0, &n_fds) ==
+	       sizeof(order)) {
+		order.file.path = order.path;
+		carry_out(fd, &order);
+	}
+}
+
+static void
+look_at(int fd, void *data)
+{
+	const struct sockwork_query *look = data;
+	struct sockwork_seen seen = {0};
+	struct stat st;
+
+	if (lstat(look->path, &st) == 0 && S_ISSOCK(st.st_mode)) {
+		seen.dev = st.st_dev;
+		seen.ino = st.st_ino;
+	}
+	seen.is_live = look->connects && sock_unix_is_live(look->path);
+	(void)pass_send(fd, &seen, sizeof(seen), NULL, 0, 0);
+}
+
+/* ---- the parent -------------------------------------------------------------------- */
+
+/* What is asked for takes at most this time altogether, and then sockwork_done(). */
+void
+sockwork_begin(struct sockwork *work, struct bounded *bounded, int timeout_ms)
+{
+	*work = (struct sockwork){.bounded = bounded,
+	                          .until_ms = clock_mono_ms() + (uint64_t)timeout_ms,
+	                          .id = -1,
+	                          .fd = -1};
+}
+
+/* End the child, if there was need of one. */
+void
+sockwork_done(struct sockwork *work)
+{
+	if (work->id >= 0)
+		bounded_end(work->bounded, work->id, &work->fd);
+	work->id = -1;
+}
+
+/* Copy a text that may be NULL; false: there is no room for it. */
+static bool
+copy(char *to, size_t size, const char *text)
+{
+	const int n = snprintf(to, size, "%s", text != NULL ? text : "");
+
+	return n >= 0 && (size_t)n < size;
+}
+
+static uint64_t
+until(const struct sockwork *work)
+{
+	const unsigned int n_late = bounded_count_late(work->bounded);
+	const uint64_t until_ms =
+	    clock_mono_ms() +
+	    (PATIENCE_MS >> (n_late < HALVINGS_MAX ? n_late : HALVINGS_MAX));
+
+	return until_ms < work->until_ms ? until_ms : work->until_ms;
+}
+
+/* The answer of the child, which is made if there is none. */
+static int
+ask(struct sockwork *work, uint64_t owner, const struct order *order,
+    struct answer *ret_answer, int *ret_fd)
+{
+	int r;
+
+	if (bounded_hangs(work->bounded, owner) || clock_mono_ms() >= work->until_ms)
+		return -ETIMEDOUT;
+	if (work->id < 0)
+		work->id = bounded_open(work->bounded, owner, serve, NULL, &work->fd);
+	if (work->id < 0)
+		return work->id;
+	r = bounded_ask(work->fd, order, sizeof(*order), until(work), ret_answer,
+	                sizeof(*ret_answer), ret_fd);
+	if (r == 0)
+		return 0;
+	if (r == -ETIMEDOUT)
+		bounded_end_late(work->bounded, owner, work->id, &work->fd);
+	else
+		bounded_end(work->bounded, work->id, &work->fd);
+	work->id = -1;
+	return r;
+}
+
+/*
+ * Have one thing done with a unix socket (file->type is that of the socket) or a fifo
+ * (file->type is 0); of file only what it is about has to be set.  The child looks up
+ * file->user and file->group, which take the place of the ids; -ENOENT: one is unknown.
+ *
+ * Returns what the function in enum sockwork_kind does; -ETIMEDOUT: it was not done in
+ * time, or there is no time left; after that the owner, which is a number for the path,
+ * is not tried for some seconds, nor as long as its child hangs.  On an error of
+ * SOCKWORK_OPEN and _WATCH and on -ETIMEDOUT err has a sentence.
+ */
+int
+sockwork_do(struct sockwork *work, uint64_t owner, enum sockwork_kind kind,
+            const struct sock_file *file, struct err *err)
+{
+	struct order order = {.kind = kind, .file = *file};
+	struct answer answer = {0};
+	int fd = -1;
+	int r;
+
+	r = copy(order.path, sizeof(order.path), file->path) &&
+	            copy(order.user, sizeof(order.user), file->user) &&
+	            copy(order.group, sizeof(order.group), file->group)
+	        ? ask(work, owner, &order, &answer, &fd)
+	        : -ENAMETOOLONG;
+	if (r < 0) {
+		err_set(err, -r, "%s %s", file->type == 0 ? "fifo" : "unix socket",
+		        file->path);
+		return r;
+	}
+	*err = answer.err;
+	if ((kind != SOCKWORK_OPEN && kind != SOCKWORK_WATCH) || answer.r < 0 || fd >= 0)
+		return fd >= 0 ? fd : answer.r;
+	err_set(err, EMFILE, "unix socket %s", file->path);
+	return -EMFILE;
+}
+
+/* A single sockwork_do(), with a child of its own. */
+int
+sockwork_once(struct bounded *bounded, uint64_t owner, enum sockwork_kind kind,
+              const struct sock_file *file, struct err *err)
+{
+	struct sockwork work;
+	int r;
+
+	sockwork_begin(&work, bounded, ONCE_MS);
+	r = sockwork_do(&work, owner, kind, file, err);
+	sockwork_done(&work);
+	return r;
+}
+
+/*
+ * Look at the file of a unix socket, and connect to it, if that is wanted, to see whether
+ * it is live.  0; or -errno, also -ETIMEDOUT, as sockwork_do(): then nothing is known.
+ */
+int
+sockwork_look(struct bounded *bounded, uint64_t owner, const char *path, bool connects,
+              struct sockwork_seen *ret)
+{
+	struct sockwork_query look = {.path = path, .connects = connects};
+	ssize_t n = -ETIMEDOUT;
+
+	*ret = (struct sockwork_seen){0};
+	if (!bounded_hangs(bounded, owner))
+		n = bounded_run(bounded, owner, look_at, &look, PATIENCE_MS, (char *)ret,
+		                sizeof(*ret));
+	if (n == (ssize_t)sizeof(*ret))
+		return 0;
+	return n < 0 ? (int)n : -EPIPE;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: ISC */
+/* spawn_attributes.c - priorities and capabilities, set by the child for itself.
+ *
+ * By system call, as everything in the child: the C library keeps its own view of some of
+ * this, which the parent shares.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/self/oom.h"
+#include "os/spawn/spawn_child.h"
+
+/* Not in every libc's headers. */
+#ifndef PR_CAP_AMBIENT
+#define PR_CAP_AMBIENT           47
+#define PR_CAP_AMBIENT_RAISE     2
+#define PR_CAP_AMBIENT_CLEAR_ALL 4
+#endif
+
+#define IOPRIO_WHO_PROCESS 1
+
+/* The kernel's sets have 64 bits in two halves. */
+#define CAPABILITIES_MAX 64
+struct sets {
+	uint64_t effective;
+	uint64_t permitted;
+	uint64_t inheritable;
+};
+
+/* How gladly the kernel kills it when memory runs out.  A parent that shares our memory
+ * gets it, too, and takes it back.  As root still: so its later self cannot lower it. */
+void
+spawn_oom_score_adj(const struct spawn_child *child)
+{
+	const struct attributes *wanted = child->spawn->attributes;
+	char text[OOM_NUMBER_MAX];
+	int fd;
+
+	oom_print(text, child->oom_score_adj);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && write(fd, text, strlen(text)) >= 0 && close(fd) == 0)
+		return;
+	if (wanted != NULL && wanted->has_oom_score_adj)
+		spawn_child_fail(child, SPAWN_STEP_OOM, -1);
+}
+
+/* Which processors, when, and when at the disk.  The limits are set: they say how far an
+ * ordinary user may go. */
+void
+spawn_priorities(const struct spawn_child *child)
+{
+	const struct attributes *wanted = child->spawn->attributes;
+
+	if (wanted->has_nice &&
+	    syscall(SYS_setpriority, PRIO_PROCESS, 0, wanted->nice) < 0)
+		spawn_child_fail(child, SPAWN_STEP_NICE, -1);
+	if (wanted->cpus != NULL &&
+	    syscall(SYS_sched_setaffinity, 0, wanted->n_cpus * sizeof(*wanted->cpus),
+	            wanted->cpus) < 0)
+		spawn_child_fail(child, SPAWN_STEP_CPUS, -1);
+	/* The kernel's struct sched_param is this number. */
+	if (wanted->has_scheduler &&
+	    syscall(SYS_sched_setscheduler, 0, wanted->policy, &wanted->priority) < 0)
+		spawn_child_fail(child, SPAWN_STEP_SCHEDULER, -1);
+	if (wanted->has_io_priority &&
+	    syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, wanted->io_priority) < 0)
+		spawn_child_fail(child, SPAWN_STEP_IO_PRIORITY, -1);
+}
+
+/* ---- capabilities ---- */
+
+static uint64_t
+join(uint32_t low, uint32_t high)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+static int
+get_sets(struct sets *ret)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	memset(data, 0, sizeof(data));
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -1;
+	ret->effective = join(data[0].effective, data[1].effective);
+	ret->permitted = join(data[0].permitted, data[1].permitted);
+	ret->inheritable = join(data[0].inheritable, data[1].inheritable);
+	return 0;
+}
+
+static int
+set_sets(const struct sets *sets)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		data[i].effective = (uint32_t)(sets->effective >> (32 * i));
+		data[i].permitted = (uint32_t)(sets->permitted >> (32 * i));
+		data[i].inheritable = (uint32_t)(sets->inheritable >> (32 * i));
+	}
+	return (int)syscall(SYS_capset, &header, data);
+}
+
+static bool
+has(uint64_t set, int capability)
+{
+	return (set >> capability & 1) != 0;
+}
+
+static void
+drop_bounding(const struct spawn_child *child)
+{
+	for (int i = 0; i < CAPABILITIES_MAX; i++) {
+		int r = (int)syscall(SYS_prctl, PR_CAPBSET_READ, i, 0, 0, 0);
+
+		/* The kernel does not know so many. */
+		if (r < 0)
+			return;
+		if (r > 0 && !has(child->spawn->attributes->bounding, i) &&
+		    syscall(SYS_prctl, PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
+			spawn_child_fail(child, SPAWN_STEP_BOUNDING, i);
+	}
+}
+
+/* What the next user's processes are to have must survive the change of the ids. */
+void
+spawn_before_ids(const struct spawn_child *child)
+{
+	const struct attributes *wanted = child->spawn->attributes;
+
+	if (wanted->has_bounding)
+		drop_bounding(child);
+	if (wanted->has_ambient && wanted->ambient != 0 && child->spawn->has_ids &&
+	    syscall(SYS_prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		spawn_child_fail(child, SPAWN_STEP_AMBIENT, -1);
+}
+
+/* A capability that is to be ambient has to be permitted and inheritable. */
+static void
+raise_ambient(const struct spawn_child *child, const struct sets *had)
+{
+	const uint64_t ambient = child->spawn->attributes->ambient;
+
+	if (syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		spawn_child_fail(child, SPAWN_STEP_AMBIENT, -1);
+	for (int i = 0; i < CAPABILITIES_MAX; i++) {
+		if (!has(ambient, i))
+			continue;
+		errno = EPERM;
+		if (!has(had->permitted, i) ||
+		    syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) < 0)
+			spawn_child_fail(child, SPAWN_STEP_AMBIENT, i);
+	}
+}
+
+/*
+ * What another user keeps until the program is executed is no more than it will have
+ * then: whatever happens until there, happens with the rights of that user.  What cannot
+ * be had is not inherited either, or a program could still be given it.
+ */
+static void
+settle_capabilities(const struct spawn_child *child)
+{
+	const struct spawn *spawn = child->spawn;
+	const struct attributes *wanted = spawn->attributes;
+	struct sets had;
+	struct sets sets;
+
+	if (get_sets(&had) < 0)
+		spawn_child_fail(child, SPAWN_STEP_AMBIENT, -1);
+	sets = had;
+	if (wanted->has_bounding)
+		sets.inheritable &= wanted->bounding;
+	if (wanted->has_ambient) {
+		sets.inheritable |= wanted->ambient & had.permitted;
+		if (spawn->has_ids && spawn->uid != 0) {
+			sets.permitted &= wanted->ambient;
+			sets.effective = 0;
+		}
+	}
+	if (set_sets(&sets) < 0)
+		spawn_child_fail(
+		    child, wanted->has_ambient ? SPAWN_STEP_AMBIENT : SPAWN_STEP_BOUNDING,
+		    -1);
+	if (wanted->has_ambient)
+		raise_ambient(child, &had);
+}
+
+/* With the ids of the program; last of all, that it can get no other rights. */
+void
+spawn_after_ids(const struct spawn_child *child)
+{
+	const struct attributes *wanted = child->spawn->attributes;
+
+	if (wanted->has_bounding || wanted->has_ambient)
+		settle_capabilities(child);
+	if (wanted->no_new_privileges &&
+	    syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		spawn_child_fail(child, SPAWN_STEP_NO_NEW_PRIVILEGES, -1);
+}
