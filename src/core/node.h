@@ -417,11 +417,13 @@ node_is_leaving(const struct node *node)
 	return node->goal != GOAL_UP || node->grouped || node->restart_in_sequence;
 }
 
-/* It was to be added at run time, and is not: it failed before it was ready. */
+/* It was to be added at run time, and is not: it failed, or ended, before it was ready.
+ * It is there until nothing is left of it. */
 static inline bool
 node_is_refused(const struct node *node)
 {
-	return node->is_fresh && node->failing && node->goal == GOAL_DOWN;
+	return node->is_fresh && node->goal == GOAL_DOWN &&
+	       (node->failing || node_is_down(node));
 }
 
 /* When it is down it is to come up again. */

@@ -335,3 +335,22 @@ after 999ms
 expect nothing
 after 1ms
 expect S a, S x, S b
+
+story an actor that is down and is moved before a group that stops does not wait for the group (rest_for_one)
+tree rest_for_one
+  a
+  b
+  c
+  d disabled
+boot
+expect S a, S b, S c
+slow c 500ms
+exit b 1
+report failure b exit:1 restart *
+expect t c
+before d a
+start d
+expect S d
+reply start d done
+after 500ms
+expect x c, S b, S c

@@ -437,6 +437,29 @@ report failure a exit:1 restart
 after 800ms
 expect x c, removed c, S a
 
+story one that failed before it was ready and cannot be killed is not added, though it is started, or its supervisor is reset (I31)
+tree
+boot
+cast c
+undying c
+grow /user c ready=told start_timeout=500ms
+expect S c
+after 500ms
+report failure c start_timeout stop
+reply add c failed
+expect t c
+after 11s
+expect K c
+report killed_after_timeout c *
+report unkillable c unkillable
+start c
+reply start c unknown
+reset /user
+restart c
+reply restart c unknown
+signal c KILL
+expect x c, removed c
+
 story children of a temporary supervisor are there again with it, before it starts
 tree
   s one_for_one

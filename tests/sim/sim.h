@@ -307,6 +307,8 @@ bool witness_in_group(const struct witness *witness, const struct witnessed *chi
                       const struct witnessed *sibling);
 void witness_mark(struct witness *witness, const struct witnessed *top,
                   const uint64_t *field);
+void witness_forget_barriers(struct witness *witness, const struct witnessed *top);
+void witness_leave_barriers(struct witness *witness, const struct witnessed *node);
 bool witness_group_is_doomed(struct witness *witness, const struct witnessed *node);
 bool witness_is_kept(struct witness *witness, const struct witnessed *node);
 bool witness_anyone_there(const struct witness *witness, const struct witnessed *top);

@@ -345,16 +345,6 @@ saw_event(struct witness *witness, const struct event *event)
 		witness->quiet = false;
 }
 
-/* With another strategy those that wait for each other may be others. */
-static void
-forget_barriers(struct witness *witness, const struct witnessed *top)
-{
-	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
-		if (witness->nodes[i].used &&
-		    witness_below(witness, &witness->nodes[i], top))
-			witness->nodes[i].process.barrier = 0;
-}
-
 static bool
 is_same(const struct op *op, const struct witnessed *node, const struct spec *spec)
 {
@@ -392,7 +382,7 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 	if (op->kind == OP_UPDATE) {
 		witness_demand_changed(witness, node, spec);
 		if (node->spec->strategy != spec->strategy)
-			forget_barriers(witness, node);
+			witness_forget_barriers(witness, node);
 		node->spec = spec;
 		witness_watches(witness, node);
 		node->spec_changed = true;
@@ -400,6 +390,8 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 		node->intensity_changed = true;
 	} else if (op->kind == OP_REMOVE) {
 		witness_leave(witness, node);
+	} else if (op->kind == OP_PLACE) {
+		witness_leave_barriers(witness, node);
 	} else if (op->kind == OP_RESTORE) {
 		witness_restored(witness, node);
 	} else if (op->kind == OP_BOUNCE) {

@@ -132,3 +132,27 @@ witness_is_kept(struct witness *witness, const struct witnessed *node)
 	}
 	return false;
 }
+
+/* With another strategy those that wait for each other may be others. */
+void
+witness_forget_barriers(struct witness *witness, const struct witnessed *top)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
+		if (witness->nodes[i].used &&
+		    witness_below(witness, &witness->nodes[i], top))
+			witness->nodes[i].process.barrier = 0;
+}
+
+/* One that is down is concerned by a group only from its new place on (OTP O-19). */
+void
+witness_leave_barriers(struct witness *witness, const struct witnessed *node)
+{
+	const struct witnessed *parent = witness_parent(witness, node);
+
+	if (parent == NULL || parent->spec->strategy != STRATEGY_REST_FOR_ONE ||
+	    (node->before != STATE_STOPPED && node->before != STATE_DONE &&
+	     node->before != STATE_FAILED))
+		return;
+	for (uint32_t i = 0; i < SIM_BARRIERS; i++)
+		witness->barrier_tops[i] &= ~(UINT64_C(1) << node->ref.slot);
+}
