@@ -19,8 +19,9 @@ from supd import Supd
 
 RESTARTS = 50
 ROUNDS = 3
-# The polls at the begin and the end of a round, and a look at all children.
-ROUND = 5
+# Calls of a round that belong to no restart: its first and last polls, looks at all children, an
+# answer to the walker.  A call that slips into a restart is made RESTARTS times, and shows.
+ROUND = RESTARTS // 2
 NAMES = [f"a{n}" for n in range(RESTARTS)]
 
 
