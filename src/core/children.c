@@ -138,6 +138,9 @@ rejoin(struct core *core, struct node *supervisor)
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->absent || child->removing || child->deleted || child->grouped)
 			continue;
+		/* A stop since then is remembered, as in mark_all(). */
+		if (child->held || child->kept_down)
+			goal_mark_for_sequence(child, false);
 		if (child->restart_in_sequence)
 			goal_revive(child);
 		if (child->goal == GOAL_DOWN)

@@ -523,3 +523,45 @@ ready e
 expect S m, S a
 view m running
 view a running
+
+story an actor that is to be restarted with a supervisor that keeps it stays down if it is held meanwhile
+tree
+  s one_for_one keep_children=untouched decider=escalating backoff=1s/1s/1s/1000/0
+    a shutdown=10s
+boot
+expect S a
+slow a 5s
+self_report a disk
+report escalated s self_report:disk *
+report failure s self_report:disk restart *
+stop a hold
+expect t a
+after 1s
+view s running
+after 4s
+expect x a
+reply stop a done
+view a stopped held=yes
+expect nothing
+
+story an actor that is to be restarted with a supervisor that keeps it stays down if it is stopped while that starts
+tree
+  s one_for_one keep_children=untouched decider=escalating hooks=pre_start hook_timeout=10s
+    a shutdown=10s
+boot
+expect pre_start s start, S a
+hook s pre_start lasts 2s
+slow a 5s
+self_report a disk
+report escalated s self_report:disk *
+report failure s self_report:disk restart *
+expect pre_start s restart
+stop a
+expect t a
+after 2s
+view s running
+after 3s
+expect x a
+reply stop a done
+view a stopped
+expect nothing

@@ -168,6 +168,9 @@ saw_exit(struct witness *witness, struct witnessed *node, const struct event *ev
 	process->there = !event->gone;
 	if (wanted || process->barrier != 0) {
 		node->maybe++;
+		/* Its work may have been done, or not: then it has ended by itself. */
+		if (node->may_be_retired > process->asked && end_is_normal(node, event))
+			node->counted_stop = node->spec->backoff.on_stop;
 		/* What outlives that stop may come back by itself. */
 		if (witness_is_kept(witness, node) && end_is_normal(node, event)) {
 			if (node->spec->restart == RESTART_PERMANENT &&

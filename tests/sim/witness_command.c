@@ -28,16 +28,37 @@ unwait(struct witness *witness, uint64_t token)
 	witness->unwaited = token;
 }
 
+/*
+ * May the actor, which was added with those above it, be forgotten?  It keeps its place
+ * while it, or an actor below, cannot be killed.
+ */
+static bool
+may_be_forgotten(struct witness *witness, const struct witnessed *top)
+{
+	const struct witnessed *at = top;
+	bool is_left = false;
+
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
+		is_left = is_left || (witness->nodes[i].used &&
+		                      witness->nodes[i].process.unkillable &&
+		                      witness_below(witness, &witness->nodes[i], top));
+	while (at != NULL && at->joined == 0 && at->ref.slot != CORE_USER)
+		at = witness_parent(witness, at);
+	return is_left && at != NULL && at->joined != 0;
+}
+
 static void
 saw_reset(struct witness *witness, const struct witnessed *top)
 {
+	const bool is_unknown = top->removing || may_be_forgotten(witness, top);
+
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		struct witnessed *node = &witness->nodes[i];
 
 		if (!node->used || !witness_below(witness, node, top))
 			continue;
 		node->renewed = true;
-		if (!top->removing && core_valid(witness->rig->core, node->ref))
+		if (!is_unknown && core_valid(witness->rig->core, node->ref))
 			node->failures = 0;
 		node->first_grant = node->n_grants;
 		node->n_resumed = 0;

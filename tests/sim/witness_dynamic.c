@@ -92,6 +92,7 @@ witness_restored(struct witness *witness, struct witnessed *top)
 {
 	witness_mark(witness, top, &top->up);
 	witness->hurry = witness->seq;
+	witness_renew(witness, top);
 	top->may_be_stopped = witness_group_is_doomed(witness, top);
 	witness_doubt(witness, top);
 }

@@ -98,6 +98,10 @@ check_view(struct witness *witness, struct witnessed *node, const struct node_vi
 	if (view->alive != node->process.there)
 		witness_blame(witness, "I1 slot %u: alive is %d", node->ref.slot,
 		              view->alive);
+	if (node->hold != 0 &&
+	    (view->state == STATE_WAITING || view->state == STATE_BACKOFF))
+		witness_blame(witness, "I4 slot %u is held and waits for its start",
+		              node->ref.slot);
 	if (view->due_ms != 0 && view->state != STATE_BACKOFF)
 		witness_blame(witness, "I21 slot %u is %s and due", node->ref.slot,
 		              node_state_names[view->state]);
