@@ -146,7 +146,6 @@ on_restart(struct turn *turn, struct node *node, const struct event *event)
 	}
 	if (node_is_live(node)) {
 		suspend_clear(turn->core, node);
-		goal_end_resume(node);
 		goal_restart(node, START_BY_COMMAND, 0);
 		node->failing = false;
 		node->gave_up = false;

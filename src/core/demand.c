@@ -47,7 +47,6 @@ static void
 retire(struct turn *turn, struct node *node, uint64_t delay_ms)
 {
 	node->demanded = false;
-	goal_end_resume(node);
 	goal_restart(node, START_IN_TURN, delay_ms);
 	down_bring(turn, node);
 }

@@ -82,11 +82,13 @@ goal_forget_failure(struct node *node)
 
 /* ---- down, and up again ---- */
 
-/* Restart the node, this long after it is down. */
+/* Restart the node, this long after it is down.  A resume that is under way ends with it:
+ * only that keeps what a restart clears (SEMANTICS 1.2). */
 void
 goal_restart(struct node *node, enum start_reason reason, uint64_t delay_ms)
 {
 	node->goal = GOAL_RESTART;
+	node->resuming = false;
 	node->start_reason = reason;
 	node->delay_ms = delay_ms;
 }

@@ -78,6 +78,40 @@ start a
 expect clear a, S a
 reply start a done
 
+story a restart because of a watch, in the middle of a resume, is no resume
+tree decider=any->resume
+  b
+  a keeps ready=told watch=b:restart hooks=post_stop
+boot
+expect S b, clear a, S a
+ready a
+exit a 1
+reports
+expect S a
+stop b
+reply stop b done
+reports
+expect t b, x b, t a, x a, post_stop a restart, clear a, S a
+
+story a start by hand while the stop of a resumed actor is under way is no resume
+tree decider=any->resume
+  a keeps ready=told hooks=post_stop
+boot
+expect clear a, S a
+ready a
+slow a 500ms
+exit a 1
+reports
+expect S a
+stop a
+expect t a
+start a
+reply stop a superseded
+after 500ms
+expect x a, post_stop a restart, clear a, S a
+ready a
+reply start a done
+
 story a start by hand in the middle of a resume's backoff only hurries it
 tree decider=any->resume
   a keeps backoff=1h/1h/1h/1000/0
