@@ -73,6 +73,8 @@ int verb_scale(struct ctl *ctl, char **names, uint32_t n);
 int verb_simulate(struct ctl *ctl, char **names, uint32_t n);
 /* verb_top.c */
 int verb_top(struct ctl *ctl, char **names, uint32_t n);
+/* verb_shell.c */
+int verb_shell(struct ctl *ctl, char **names, uint32_t n);
 /* verb_completion.c */
 int verb_completion(struct ctl *ctl, char **names, uint32_t n);
 /* verb_events.c */
