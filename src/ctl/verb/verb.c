@@ -90,8 +90,8 @@ static const struct verb verbs[] = {
     {"top", "", "[-n N] [--sort cpu|memory|restarts|uptime|path]",
      "processor time and memory of actors, as they change", FAMILY_LOOK,
      OPTION_LINES | OPTION_SORT, 0, 0, verb_top},
-    {"shell", "", "", "a prompt for these verbs, with completion and history",
-     FAMILY_ACT, 0, 0, 0, verb_shell},
+    {"shell", "", "", "a prompt for these verbs, with completion and history", FAMILY_ACT,
+     0, 0, 0, verb_shell},
     {"completion", "", "bash|zsh|fish", "print the completion of supctl for that shell",
      FAMILY_ACT, 0, 1, 1, verb_completion},
 };

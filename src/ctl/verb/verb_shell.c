@@ -34,7 +34,7 @@ static char program[] = "supctl";
 static char as_json[] = "--output=json";
 static char no_color[] = "--no-color";
 
-struct words {
+struct shell_words {
 	char *at[WORDS_MAX + 1]; /* of the line, or the shell's options; ends with NULL */
 	size_t n;
 };
@@ -68,7 +68,7 @@ unquote(char *from, char *to)
 
 /* Add the words of a line, which is changed; an error in words, or NULL. */
 static const char *
-split(char *line, struct words *words)
+split(char *line, struct shell_words *words)
 {
 	for (line += strspn(line, " \t"); *line != '\0'; line += strspn(line, " \t")) {
 		if (words->n == WORDS_MAX)
@@ -84,7 +84,7 @@ split(char *line, struct words *words)
 
 /* The name of the program, and the options that the shell was started with. */
 static void
-begin_words(const struct ctl *ctl, struct words *words)
+begin_words(const struct ctl *ctl, struct shell_words *words)
 {
 	words->n = 0;
 	words->at[words->n++] = program;
@@ -99,7 +99,7 @@ begin_words(const struct ctl *ctl, struct words *words)
 /* Run supctl with these words, with `output` as its standard output if that is not -1;
  * its pid, or -errno. */
 static pid_t
-begin_child(const struct ctl *ctl, const struct words *words, int output)
+begin_child(const struct ctl *ctl, const struct shell_words *words, int output)
 {
 	pid_t pid = fork();
 
@@ -129,7 +129,7 @@ await_child(pid_t pid)
 
 /* Run a line; its exit status. */
 static int
-run_line(const struct ctl *ctl, struct words *words)
+run_line(const struct ctl *ctl, struct shell_words *words)
 {
 	pid_t pid = begin_child(ctl, words, -1);
 
@@ -176,7 +176,7 @@ add_name(const char *name)
 static void
 fetch_names(void)
 {
-	struct words words;
+	struct shell_words words;
 	char list[] = "-o text --timeout 3s --no-color list";
 	char line[PATH_MAX + 256];
 	int ends[2];
@@ -378,7 +378,7 @@ verb_shell(struct ctl *ctl, char **names, uint32_t n)
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGQUIT, SIG_IGN);
 	while (!ended && (line = next_line(is_terminal)) != NULL) {
-		struct words words;
+		struct shell_words words;
 		const char *wrong;
 		size_t first;
 
