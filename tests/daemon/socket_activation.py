@@ -124,7 +124,7 @@ def drained(box):
     pid = s.actor("web")["pid"]
     inside = at_the_gate(box, s, address)
     s.ctl_ok("stop", "--no-wait", "web")
-    s.wait_for("web", state="stopping")
+    s.line("d", "web")
     later = ask(address)
     open_gate(box, s)
     equal(answer(inside), f"{pid} hello\n", "the answer to who was being served")

@@ -7,8 +7,8 @@ GET /gate/NAME   the same, once somebody has opened the fifo NAME for writing
 
 It says READY=1 when it serves, ends on TERM when all that it has accepted is answered,
 and reads GREETING again on HUP.  With ONE_BY_ONE it serves one client at a time.  In the
-words of probe.c it writes into the fifo TELL: S that it is there, g that somebody is at a
-gate, x that it ends.
+words of probe.c it writes into the fifo TELL: S that it is there, g that a client is at a
+gate, d that it accepts no more, x that it ends.
 """
 import http.server
 import os
@@ -58,6 +58,7 @@ class OneByOne(http.server.HTTPServer):
     def end_when(self, told):
         os.read(told, 1)
         self.shutdown()
+        tell("d")
 
 
 class AtOnce(socketserver.ThreadingMixIn, OneByOne):
