@@ -20,8 +20,8 @@ def on_terminal(box, ignored=False):
         if os.getsid(0) != os.getpid():
             os.setsid()
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-        if ignored:
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        # Not as the tests were started, which may have been by nohup.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
 
     s = box.supd({"a": {}}, before=child)
     os.close(slave)
