@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "daemon/state/words.h"
+#include "daemon/messages/words.h"
 #include "tests/lib/check_main.h"
 
 /* The last words of one stream as JSON. */

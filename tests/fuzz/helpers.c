@@ -60,6 +60,13 @@ on_lost(struct shell *shell)
 	(void)shell;
 }
 
+static void
+kill_process(struct shell *shell, struct ref ref)
+{
+	(void)shell;
+	(void)ref;
+}
+
 static const struct helper_user user = {on_room, on_heard, on_lost};
 
 static struct fake *fake; /* made once */
@@ -76,7 +83,7 @@ as_guardian(struct packets packets)
 	if (fake == NULL)
 		fake = fake_new();
 	shell = &fake->shell;
-	shell->helpers = helpers_new(shell, &err);
+	shell->helpers = helpers_new(shell, kill_process, &err);
 	ASSERT(shell->helpers != NULL);
 	for (int i = 0; i < HELPER_MAX; i++)
 		helpers_use(shell->helpers, (enum helper_name)i, &user);

@@ -38,7 +38,7 @@
 #include "core/core.h"
 #include "daemon/control/control.h"
 #include "daemon/metrics/scrape.h"
-#include "daemon/state/resolve.h"
+#include "daemon/report/resolve.h"
 #include "os/socket/sock.h"
 #include "varlink/varlink.h"
 

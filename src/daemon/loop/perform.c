@@ -12,7 +12,6 @@
 #include "daemon/messages/stores.h"
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs.h"
-#include "daemon/processes/record.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/processes/unkillable.h"
 #include "daemon/reload/reload.h"
@@ -20,6 +19,8 @@
 #include "daemon/report/report.h"
 #include "daemon/sockets/letters.h"
 #include "daemon/state/keeper.h"
+#include "daemon/state/proctable.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 
@@ -82,7 +83,7 @@ judge_trial(struct shell *shell, const struct action *action)
 static void
 send_signal(struct shell *shell, const struct action *action)
 {
-	if (procs_life(shell->procs, action->ref) == action->life)
+	if (proctable_life(shell->proctable, action->ref) == action->life)
 		(void)procs_signal(shell->procs, action->ref, action->signal);
 }
 

@@ -32,7 +32,6 @@
 #include "daemon/metrics/scrape.h"
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs.h"
-#include "daemon/processes/record.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
@@ -46,6 +45,8 @@
 #include "daemon/state/log.h"
 #include "daemon/state/memory.h"
 #include "daemon/state/post.h"
+#include "daemon/state/proctable.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "ledger/exits.h"
@@ -383,6 +384,18 @@ open_cgroups(struct shell *shell)
 	}
 }
 
+static void
+kill_process(struct shell *shell, struct ref ref)
+{
+	(void)procs_signal(shell->procs, ref, SIGKILL);
+}
+
+static void
+take_main_pid(struct shell *shell, struct ref ref, pid_t pid)
+{
+	procs_take_main(shell->procs, ref, pid);
+}
+
 static bool
 open_metrics(struct shell *shell, struct err *err)
 {
@@ -415,13 +428,15 @@ open_rooms(struct shell *shell, const struct conf *conf)
 		err_set(&err, ENOMEM, "event stream");
 	else if ((shell->post = post_new()) == NULL)
 		err_set(&err, ENOMEM, "queue of events");
+	else if ((shell->proctable = proctable_new(&shell->cgroups)) == NULL)
+		err_set(&err, ENOMEM, "table of processes");
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
-	         (shell->helpers = helpers_new(shell, &err)) != NULL &&
+	         (shell->helpers = helpers_new(shell, kill_process, &err)) != NULL &&
 	         (shell->letters = letters_new(shell, &err)) != NULL &&
 	         (shell->tasks = tasks_new(shell, &err)) != NULL &&
 	         (shell->prober = prober_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, &err)) != NULL &&
-	         (shell->notify = notify_new(shell, &err)) != NULL &&
+	         (shell->notify = notify_new(shell, take_main_pid, &err)) != NULL &&
 	         (shell->readiness = readiness_new(shell, &err)) != NULL &&
 	         (shell->stores = stores_new(shell, &err)) != NULL &&
 	         (shell->rundirs = rundirs_new(shell, &err)) != NULL &&
@@ -455,6 +470,7 @@ close_rooms(struct shell *shell)
 	prober_free(shell->prober);
 	tasks_free(shell->tasks);
 	procs_free(shell->procs);
+	proctable_free(shell->proctable);
 	notify_free(shell->notify);
 	readiness_free(shell->readiness);
 	stores_free(shell->stores);

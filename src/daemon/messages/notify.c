@@ -17,8 +17,9 @@
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/said.h"
 #include "daemon/messages/stores.h"
-#include "daemon/processes/procs.h"
 #include "daemon/state/log.h"
+#include "daemon/state/proctable.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
@@ -44,6 +45,7 @@ struct notify_slot {
 
 struct notify {
 	struct shell *shell;
+	notify_main_pid *on_main_pid;
 	int epoll_fd;
 	ev_io io;
 	struct notify_slot *at; /* by slot */
@@ -68,14 +70,14 @@ static bool
 may_speak(struct notify *notify, const struct actor *actor,
           const struct notify_message *message)
 {
-	struct procs *procs = notify->shell->procs;
+	const struct proctable *table = notify->shell->proctable;
 	const uid_t uid = actors_uid(actor);
 
-	if (procs_is_main(procs, actor->ref, message->pid))
+	if (proctable_is_main(table, actor->ref, message->pid))
 		return true;
 	if (message->uid != uid && message->uid != 0 && message->uid != geteuid())
 		return false;
-	if (procs_contains(procs, actor->ref, message->pid, uid))
+	if (proctable_contains(table, actor->ref, message->pid, uid))
 		return true;
 	if (message->pid > 0 && (kill(message->pid, 0) == 0 || errno != ESRCH))
 		return false;
@@ -90,7 +92,7 @@ post(struct notify *notify, const struct actor *actor, enum event_kind kind)
 	const struct event event = {
 	    .kind = kind,
 	    .ref = actor->ref,
-	    .life = procs_life(notify->shell->procs, actor->ref),
+	    .life = proctable_life(notify->shell->proctable, actor->ref),
 	    .code = -1,
 	};
 
@@ -114,7 +116,7 @@ static void
 post_ready(struct notify *notify, const struct actor *actor)
 {
 	if (actor->conf->process.ready_sign == READY_BY_NOTIFY &&
-	    procs_told(notify->shell->procs, actor->ref))
+	    record_ready(notify->shell, actor->ref))
 		post(notify, actor, EVENT_READY);
 }
 
@@ -218,6 +220,24 @@ take_descriptors(struct notify *notify, const struct actor *actor)
 	return true;
 }
 
+/* MAINPID=: the process must be the actor's own, which is checked. */
+static void
+take_main_pid(struct notify *notify, struct actor *actor,
+              const struct notify_message *message)
+{
+	pid_t pid;
+
+	if (!said_main_pid(actor, message, &pid))
+		return;
+	if (pid > 1 && proctable_contains(notify->shell->proctable, actor->ref, pid,
+	                                  actors_uid(actor)))
+		notify->on_main_pid(notify->shell, actor->ref, pid);
+	else
+		log_paced(&actor->pace, LOG_LEVEL_WARNING,
+		          "%s: MAINPID=%d is no process of its own, and is ignored",
+		          actor->path, (int)pid);
+}
+
 /* false: it cannot be taken now, and stays where it is. */
 static bool
 take_message(struct notify *notify, struct actor *actor)
@@ -236,6 +256,7 @@ take_message(struct notify *notify, struct actor *actor)
 	if (!shell_has_room(notify->shell, SAID_MAX + 1) ||
 	    !take_descriptors(notify, actor))
 		return false;
+	take_main_pid(notify, actor, message);
 	n = said_take(notify->shell, actor, message, events);
 	if (said_is(message, "READY", "1"))
 		post_ready(notify, actor);
@@ -413,7 +434,7 @@ notify_reserve(struct notify *notify, uint32_t slots)
 }
 
 struct notify *
-notify_new(struct shell *shell, struct err *err)
+notify_new(struct shell *shell, notify_main_pid *on_main_pid, struct err *err)
 {
 	struct notify *notify = calloc(1, sizeof(*notify));
 
@@ -422,6 +443,7 @@ notify_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	notify->shell = shell;
+	notify->on_main_pid = on_main_pid;
 	notify->paused = NO_SLOT;
 	bounded_init(&shell->closers);
 	bounded_init(&shell->bounded);

@@ -7,6 +7,8 @@
 #ifndef DAEMON_NOTIFY_H
 #define DAEMON_NOTIFY_H
 
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "core/core.h"
 #include "os/socket/sdnotify.h"
@@ -14,7 +16,12 @@
 struct notify;
 struct shell;
 
-struct notify *notify_new(struct shell *shell, struct err *err);
+/* The actor says that this process of its own is its main process from now on (MAINPID=).
+ */
+typedef void notify_main_pid(struct shell *shell, struct ref ref, pid_t pid);
+
+struct notify *notify_new(struct shell *shell, notify_main_pid *on_main_pid,
+                          struct err *err);
 void notify_free(struct notify *notify);
 int notify_reserve(struct notify *notify, uint32_t slots);
 

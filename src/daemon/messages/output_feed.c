@@ -9,8 +9,9 @@
 
 #include "base/units.h"
 #include "daemon/messages/output_private.h"
-#include "daemon/processes/procs.h"
 #include "daemon/state/log.h"
+#include "daemon/state/proctable.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
@@ -47,8 +48,8 @@ pipe_begun_at(const struct output *output, const struct output_pipe *pipe, struc
 	uint64_t first = pipe->begun + 1;
 
 	if (pipe->is_adopted)
-		first =
-		    procs_awaits(output->shell->procs, ref, pipe->name == FEED_STDERR);
+		first = proctable_awaits(output->shell->proctable, ref,
+		                         pipe->name == FEED_STDERR);
 	return first == 0 ? FEED_AS_BEFORE : first;
 }
 
@@ -205,8 +206,8 @@ output_take_match(struct output *output, uint64_t key, uint64_t awaited)
 	begun = pipe_begun_at(output, &output->pipes[at], event.ref);
 	if (begun != FEED_AS_BEFORE && awaited != begun)
 		return;
-	event.life = procs_life(shell->procs, event.ref);
-	if (procs_told(shell->procs, event.ref))
+	event.life = proctable_life(shell->proctable, event.ref);
+	if (record_ready(shell, event.ref))
 		shell_post(shell, &event);
 }
 

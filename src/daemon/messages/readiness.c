@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "daemon/processes/procs.h"
+#include "daemon/state/proctable.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
@@ -45,11 +46,11 @@ tell(const struct readiness *readiness, struct ref ref)
 	const struct event event = {
 	    .kind = EVENT_READY,
 	    .ref = ref,
-	    .life = procs_life(readiness->shell->procs, ref),
+	    .life = proctable_life(readiness->shell->proctable, ref),
 	    .code = -1,
 	};
 
-	if (procs_told(readiness->shell->procs, ref))
+	if (record_ready(readiness->shell, ref))
 		shell_post(readiness->shell, &event);
 }
 
@@ -97,7 +98,7 @@ listen_to(struct readiness *readiness, uint32_t slot)
 		return;
 	n = look(readiness, fd, buf);
 	if ((n > 0 && memchr(buf, '\n', (size_t)n) != NULL) ||
-	    (n == 0 && !procs_is_ending(readiness->shell->procs, ref)))
+	    (n == 0 && !proctable_is_ending(readiness->shell->proctable, ref)))
 		tell(readiness, ref);
 	if (n > 0)
 		(void)!read(fd, buf, (size_t)n);

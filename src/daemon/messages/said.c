@@ -9,8 +9,8 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "daemon/processes/procs.h"
 #include "daemon/state/log.h"
+#include "daemon/state/proctable.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 #include "os/self/clock.h"
@@ -102,22 +102,16 @@ number_of(const struct said *said, const char *name, uint64_t max, uint64_t *ret
 	return true;
 }
 
-/* MAINPID=: the process must be the actor's own, which is checked. */
-static void
-take_main_pid(struct shell *shell, const struct said *said)
+bool
+said_main_pid(struct actor *actor, const struct notify_message *message, pid_t *ret)
 {
-	struct procs *procs = shell->procs;
-	const struct ref ref = said->actor->ref;
+	const struct said said = {.actor = actor, .message = message};
 	uint64_t pid;
 
-	if (!number_of(said, "MAINPID", PID_MAX, &pid))
-		return;
-	if (pid > 1 && procs_contains(procs, ref, (pid_t)pid, actors_uid(said->actor)))
-		procs_take_main(procs, ref, (pid_t)pid);
-	else
-		log_paced(&said->actor->pace, LOG_LEVEL_WARNING,
-		          "%s: MAINPID=%llu is no process of its own, and is ignored",
-		          said->actor->path, (unsigned long long)pid);
+	if (!number_of(&said, "MAINPID", PID_MAX, &pid))
+		return false;
+	*ret = (pid_t)pid;
+	return true;
 }
 
 /*
@@ -212,9 +206,8 @@ said_take(struct shell *shell, struct actor *actor, const struct notify_message 
 	struct said said = {.actor = actor, .message = message, .at = ret};
 
 	take_status(shell, actor, message);
-	take_main_pid(shell, &said);
 	/* The message is of the present process. */
-	said.life = procs_life(shell->procs, actor->ref);
+	said.life = proctable_life(shell->proctable, actor->ref);
 	take_down(&said);
 	take_phases(&said, actor);
 	return said.n;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "core/core.h"
 #include "daemon/state/actors.h"
@@ -17,7 +18,10 @@ struct shell;
 
 bool said_is(const struct notify_message *message, const char *key, const char *value);
 
-/* Note what the shell keeps itself (STATUS, MAINPID, RELOADING); what has to reach the
+/* The pid of MAINPID=; false: the message has none. */
+bool said_main_pid(struct actor *actor, const struct notify_message *message, pid_t *ret);
+
+/* Note what the shell keeps itself (STATUS, RELOADING); what has to reach the
  * core, exactly once, is in ret.  Returns how many.  Harmless when it is done again. */
 size_t said_take(struct shell *shell, struct actor *actor,
                  const struct notify_message *message, struct event ret[SAID_MAX]);

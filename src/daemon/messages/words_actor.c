@@ -3,8 +3,8 @@
 #include "config.h"
 
 #include "daemon/messages/output.h"
+#include "daemon/messages/words.h"
 #include "daemon/state/shell.h"
-#include "daemon/state/words.h"
 
 /* More than the lines can have: what is in front of them tells where they begin. */
 #define TAIL_BYTES (WORDS_BYTES_MAX + 1024)

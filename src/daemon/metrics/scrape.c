@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "daemon/metrics/families.h"
 #include "daemon/processes/procs.h"
-#include "daemon/state/resolve.h"
+#include "daemon/report/resolve.h"
 #include "daemon/state/shell.h"
 #include "os/self/clock.h"
 

@@ -43,13 +43,13 @@
 static void
 leftover_add(struct procs *procs, struct proc *proc)
 {
-	uint32_t slot = (uint32_t)(proc - procs->at);
+	uint32_t slot = (uint32_t)(proc - procs->table->at);
 
 	proc->leftover = true;
 	proc->prev = PROCS_NONE;
 	proc->next = procs->leftovers;
 	if (proc->next != PROCS_NONE)
-		procs->at[proc->next].prev = slot;
+		procs->table->at[proc->next].prev = slot;
 	procs->leftovers = slot;
 }
 
@@ -63,9 +63,9 @@ arm_sweep(struct procs *procs)
 	if (procs->leftovers == PROCS_NONE || ev_is_active(&procs->sweep))
 		return;
 	for (uint32_t slot = procs->leftovers; slot != PROCS_NONE && cgroups_only;
-	     slot = procs->at[slot].next)
-		cgroups_only =
-		    procs->at[slot].containment.is_cgroup && !procs->at[slot].killing;
+	     slot = procs->table->at[slot].next)
+		cgroups_only = procs->table->at[slot].containment.is_cgroup &&
+		               !procs->table->at[slot].killing;
 	ev_timer_set(&procs->sweep, cgroups_only ? RECHECK_SECONDS : SWEEP_SECONDS, 0.);
 	ev_timer_start(procs->shell->loop, &procs->sweep);
 }
@@ -77,11 +77,11 @@ leftover_remove(struct procs *procs, struct proc *proc)
 		return;
 	proc->leftover = false;
 	if (proc->prev != PROCS_NONE)
-		procs->at[proc->prev].next = proc->next;
+		procs->table->at[proc->prev].next = proc->next;
 	else
 		procs->leftovers = proc->next;
 	if (proc->next != PROCS_NONE)
-		procs->at[proc->next].prev = proc->prev;
+		procs->table->at[proc->next].prev = proc->prev;
 }
 
 /* A process that ends may remove the files of its sockets. */
@@ -190,14 +190,14 @@ check_leftovers(struct procs *procs)
 	uint32_t slot = procs->leftovers;
 
 	while (slot != PROCS_NONE) {
-		struct proc *proc = &procs->at[slot];
+		struct proc *proc = &procs->table->at[slot];
 
 		slot = proc->next;
 		if (proc->fresh ||
 		    (!proc->killing && tasks_hold(shell->tasks, proc->ref)))
 			continue;
 		if (!swept && containment_needs_sweep(&proc->containment)) {
-			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 			swept = true;
 		}
 		if (is_empty(procs, proc)) {
@@ -250,7 +250,7 @@ ends_let_go(const struct procs *procs, int *pidfd)
 static void
 forget_pid(struct procs *procs, struct proc *proc)
 {
-	map_remove(&procs->by_pid, (uint64_t)proc->pid);
+	map_remove(&procs->table->by_pid, (uint64_t)proc->pid);
 	ends_let_go(procs, &proc->pidfd);
 	proc->pid = 0;
 }
@@ -305,13 +305,13 @@ ends_tell(struct procs *procs)
 	uint32_t slot = procs->leftovers;
 
 	while (slot != PROCS_NONE) {
-		struct proc *proc = &procs->at[slot];
+		struct proc *proc = &procs->table->at[slot];
 
 		slot = proc->next;
 		if (!proc->fresh)
 			continue;
 		if (!swept && containment_needs_sweep(&proc->containment)) {
-			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 			swept = true;
 		}
 		tell_end(procs, proc);
@@ -341,7 +341,7 @@ ends_tell_stopped(struct procs *procs, const struct proc *proc, bool is_stopped,
 static bool
 on_stopped_or_continued(struct procs *procs, const struct reap *reap)
 {
-	struct proc *proc = proc_by_pid(procs, reap->pid);
+	struct proc *proc = proc_by_pid(procs->table, reap->pid);
 	struct actor *actor =
 	    proc == NULL ? NULL : actors_get(&procs->shell->actors, proc->ref);
 	bool is_stopped;
@@ -387,7 +387,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 	notify_drain(procs->shell->notify);
 	(void)procs_collect(procs);
 	while (os_reap_peek_any(&reap) > 0) {
-		struct proc *proc = proc_by_pid(procs, reap.pid);
+		struct proc *proc = proc_by_pid(procs->table, reap.pid);
 		struct task *task = task_by_pid(procs->shell->tasks, reap.pid);
 
 		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
@@ -419,7 +419,7 @@ end_unknown(pid_t pid)
 static bool
 collect_one(struct procs *procs, uint32_t slot)
 {
-	struct proc *proc = &procs->at[slot];
+	struct proc *proc = &procs->table->at[slot];
 	struct reap reap;
 	int r;
 
@@ -479,7 +479,7 @@ ends_take_exit(struct procs *procs)
 
 	if (!exits_peek(exits, &reap))
 		return false;
-	proc = proc_by_pid(procs, reap.pid);
+	proc = proc_by_pid(procs->table, reap.pid);
 	task = task_by_pid(procs->shell->tasks, reap.pid);
 	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 		if (!on_stopped_or_continued(procs, &reap))
@@ -532,10 +532,10 @@ procs_walker_died(struct procs *procs)
 {
 	ends_take_exits(procs);
 	proc_sweep_include(procs->sweeper, 0);
-	for (uint32_t slot = 0; slot < procs->cap; slot++)
-		if (procs->at[slot].adopted && procs->at[slot].pid != 0 &&
-		    procs->at[slot].pidfd < 0)
-			hold(procs, &procs->at[slot]);
+	for (uint32_t slot = 0; slot < procs->table->cap; slot++)
+		if (procs->table->at[slot].adopted && procs->table->at[slot].pid != 0 &&
+		    procs->table->at[slot].pidfd < 0)
+			hold(procs, &procs->table->at[slot]);
 	tasks_hold_adopted(procs->shell->tasks, false);
 	ends_tell(procs);
 }

@@ -41,8 +41,8 @@ fosters_adopt(struct procs *procs)
 		any = any || hello->left[i] != 0;
 	if (!any)
 		return;
-	for (uint32_t slot = 0; slot < procs->cap; slot++) {
-		struct proc *proc = &procs->at[slot];
+	for (uint32_t slot = 0; slot < procs->table->cap; slot++) {
+		struct proc *proc = &procs->table->at[slot];
 
 		if (proc->pid != 0 && proc->pidfd < 0 && foster_is(procs, proc->pid))
 			proc->pidfd = ends_hold(procs, proc->pid, proc->ref.slot);

@@ -34,7 +34,7 @@ put_off(struct procs *procs, struct proc *proc)
 	if (proc->unsettled)
 		return;
 	proc->unsettled = true;
-	procs->unsettled[procs->n_unsettled++] = (uint32_t)(proc - procs->at);
+	procs->unsettled[procs->n_unsettled++] = (uint32_t)(proc - procs->table->at);
 }
 
 /* Freeze or thaw what can be done at once; the rest is put off. */
@@ -60,7 +60,7 @@ begin(struct procs *procs, struct proc *proc)
 void
 procs_freeze(struct procs *procs, struct ref ref, uint32_t life)
 {
-	struct proc *proc = proc_of(procs, ref, life);
+	struct proc *proc = proc_of(procs->table, ref, life);
 
 	if (proc == NULL)
 		return;
@@ -73,7 +73,7 @@ procs_freeze(struct procs *procs, struct ref ref, uint32_t life)
 void
 procs_thaw(struct procs *procs, struct ref ref, uint32_t life)
 {
-	struct proc *proc = proc_of(procs, ref, life);
+	struct proc *proc = proc_of(procs->table, ref, life);
 
 	if (proc == NULL)
 		return;
@@ -99,9 +99,9 @@ pass(struct procs *procs)
 {
 	uint32_t kept = 0;
 
-	(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+	(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 	for (uint32_t i = 0; i < procs->n_unsettled; i++) {
-		struct proc *proc = &procs->at[procs->unsettled[i]];
+		struct proc *proc = &procs->table->at[procs->unsettled[i]];
 		int n = 0;
 
 		if (proc->used && proc->frozen)

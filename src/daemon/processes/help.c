@@ -46,7 +46,7 @@ void
 procs_stop_command_ended(struct procs *procs, const struct task_order *order,
                          const struct task_result *result)
 {
-	struct proc *proc = proc_of(procs, order->ref, order->life);
+	struct proc *proc = proc_of(procs->table, order->ref, order->life);
 	const bool is_fine = task_succeeded(result);
 
 	if (proc == NULL || proc->stop_command != STOP_COMMAND_ORDERED)
@@ -65,7 +65,7 @@ void
 procs_reload_command_ended(struct procs *procs, const struct task_order *order,
                            const struct task_result *result)
 {
-	struct proc *proc = proc_of(procs, order->ref, order->life);
+	struct proc *proc = proc_of(procs->table, order->ref, order->life);
 
 	if (proc == NULL || proc->reloads == 0)
 		return;
@@ -80,7 +80,7 @@ int
 procs_reload(struct procs *procs, struct ref ref)
 {
 	const struct actor *actor = actors_get(&procs->shell->actors, ref);
-	struct proc *proc = proc_of(procs, ref, procs_life(procs, ref));
+	struct proc *proc = proc_of(procs->table, ref, proctable_life(procs->table, ref));
 
 	if (proc == NULL || proc->pid == 0 || actor == NULL)
 		return -ESRCH;

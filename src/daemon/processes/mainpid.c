@@ -35,7 +35,7 @@ static void
 take_over(struct procs *procs, struct proc *proc, pid_t pid, int take_fd, uint64_t start)
 {
 	if (proc->pid != 0) {
-		map_remove(&procs->by_pid, (uint64_t)proc->pid);
+		map_remove(&procs->table->by_pid, (uint64_t)proc->pid);
 		ends_let_go(procs, &proc->pidfd);
 	}
 	proc->pid = pid;
@@ -54,7 +54,7 @@ take_over(struct procs *procs, struct proc *proc, pid_t pid, int take_fd, uint64
 void
 procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 {
-	struct proc *proc = proc_of(procs, ref, procs_life(procs, ref));
+	struct proc *proc = proc_of(procs->table, ref, proctable_life(procs->table, ref));
 	struct actor *actor = actors_get(&procs->shell->actors, ref);
 	uint64_t start = 0;
 	pid_t parent;
@@ -64,10 +64,10 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 	if (proc == NULL || actor == NULL || proc->pid == 0 || proc->pid == pid)
 		return;
 	fd = -1;
-	if (!map_get(&procs->by_pid, (uint64_t)pid, &who))
+	if (!map_get(&procs->table->by_pid, (uint64_t)pid, &who))
 		fd = hold(procs, ref.slot, pid);
 	if (fd < 0 || proc_look(pid, &parent, &start) < 0 || proc_is_ending(pid) ||
-	    map_put(&procs->by_pid, (uint64_t)pid, ref.slot) < 0) {
+	    map_put(&procs->table->by_pid, (uint64_t)pid, ref.slot) < 0) {
 		log_paced(&actor->pace, LOG_LEVEL_WARNING,
 		          "%s: MAINPID=%d is no process of its own that could be its "
 		          "main process, and is ignored",
@@ -126,8 +126,8 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 void
 mainpid_adopt(struct procs *procs)
 {
-	for (uint32_t slot = 0; slot < procs->cap; slot++) {
-		struct proc *proc = &procs->at[slot];
+	for (uint32_t slot = 0; slot < procs->table->cap; slot++) {
+		struct proc *proc = &procs->table->at[slot];
 		uint64_t start;
 		pid_t parent;
 
@@ -152,7 +152,7 @@ take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 
 	/* What is true of the pid now stays true of the pidfd. */
 	if (fd < 0 || proc_look(left->pid, &parent, &start) < 0 || start != left->start ||
-	    map_put(&procs->by_pid, (uint64_t)left->pid, proc->ref.slot) < 0) {
+	    map_put(&procs->table->by_pid, (uint64_t)left->pid, proc->ref.slot) < 0) {
 		ends_let_go(procs, &fd);
 		return false;
 	}

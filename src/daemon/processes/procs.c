@@ -14,54 +14,14 @@
 #include "base/assert.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/procs_private.h"
-#include "daemon/processes/record.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/log.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 #include "os/process/usage.h"
 #include "os/self/fd.h"
-
-/* The process of this life, until nothing is left of it; else NULL. */
-struct proc *
-proc_of(const struct procs *procs, struct ref ref, uint32_t life)
-{
-	struct proc *proc;
-
-	if (ref.slot >= procs->cap)
-		return NULL;
-	proc = &procs->at[ref.slot];
-	return proc->used && proc->life == life && proc->ref.tenant == ref.tenant ? proc
-	                                                                          : NULL;
-}
-
-static const struct proc *
-current(const struct procs *procs, struct ref ref)
-{
-	const struct proc *proc = ref.slot < procs->cap ? &procs->at[ref.slot] : NULL;
-
-	return proc != NULL && proc->used && proc->ref.tenant == ref.tenant ? proc : NULL;
-}
-
-/* What is known of the process in a slot. */
-const struct proc *
-procs_at(const struct procs *procs, uint32_t slot)
-{
-	ASSERT(slot < procs->cap);
-	return &procs->at[slot];
-}
-
-/* The process with this main pid, or NULL. */
-struct proc *
-proc_by_pid(const struct procs *procs, pid_t pid)
-{
-	uint32_t slot;
-
-	if (!map_get(&procs->by_pid, (uint64_t)pid, &slot) || (slot & PROCS_TASK) != 0)
-		return NULL;
-	return &procs->at[slot];
-}
 
 /* Post an event of this life. */
 void
@@ -76,7 +36,7 @@ proc_post(struct procs *procs, const struct proc *proc, struct event event)
 void
 proc_record(struct procs *procs, const struct proc *proc)
 {
-	record_slot(procs->shell, (uint32_t)(proc - procs->at));
+	record_slot(procs->shell, (uint32_t)(proc - procs->table->at));
 }
 
 /*
@@ -152,7 +112,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	/* Take older news of this pid first: they are about an earlier process. */
 	ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
-	(void)map_put(&procs->by_pid, (uint64_t)result->pid, proc->ref.slot);
+	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, proc->ref.slot);
 	proc->uncompared = procs->shell->is_replaying;
 	if (result->pidfd >= 0) {
 		/* Out of the window of low numbers, which spawns need. */
@@ -221,7 +181,7 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 {
 	struct shell *shell = procs->shell;
 	const struct actor *actor = actors_get(&shell->actors, ref);
-	struct proc *proc = &procs->at[ref.slot];
+	struct proc *proc = &procs->table->at[ref.slot];
 
 	ASSERT(actor != NULL);
 	/* A guardian before us was that far already, or further. */
@@ -260,7 +220,7 @@ procs_inherit(struct procs *procs, struct ref heir)
 {
 	const struct actor *actor = actors_get(&procs->shell->actors, heir);
 	const struct spawn_result removed = {.step = SPAWN_STEP_REMOVED, .which = -1};
-	struct proc *proc = actor == NULL ? NULL : &procs->at[heir.slot];
+	struct proc *proc = actor == NULL ? NULL : &procs->table->at[heir.slot];
 
 	if (proc == NULL || !proc->used || !proc->deferred ||
 	    proc->ref.tenant != heir.tenant)
@@ -303,7 +263,7 @@ continue_if_stopped(struct procs *procs, struct proc *proc, const struct actor *
 void
 procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 {
-	struct proc *proc = proc_of(procs, ref, life);
+	struct proc *proc = proc_of(procs->table, ref, life);
 	const struct actor *actor = actors_get(&procs->shell->actors, ref);
 	int signo;
 
@@ -326,7 +286,7 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 		return;
 	}
 	if (containment_needs_sweep(&proc->containment))
-		(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+		(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 	(void)containment_signal(&proc->containment, &procs->shell->cgroups,
 	                         procs->sweeper, signo);
 	(void)containment_signal(&proc->containment, &procs->shell->cgroups,
@@ -337,7 +297,7 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 void
 procs_continue(struct procs *procs, struct ref ref, uint32_t life)
 {
-	struct proc *proc = proc_of(procs, ref, life);
+	struct proc *proc = proc_of(procs->table, ref, life);
 	struct actor *actor = actors_get(&procs->shell->actors, ref);
 
 	if (proc == NULL || actor == NULL || proc->pid == 0)
@@ -352,7 +312,7 @@ procs_continue(struct procs *procs, struct ref ref, uint32_t life)
 void
 procs_kill(struct procs *procs, struct ref ref, uint32_t life)
 {
-	struct proc *proc = proc_of(procs, ref, life);
+	struct proc *proc = proc_of(procs->table, ref, life);
 
 	if (proc == NULL)
 		return;
@@ -365,7 +325,7 @@ procs_kill(struct procs *procs, struct ref ref, uint32_t life)
 	if (proc->pid != 0)
 		(void)proc_signal(procs, proc, SIGKILL);
 	if (!proc->containment.is_cgroup)
-		(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+		(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 	(void)containment_kill(&proc->containment, &procs->shell->cgroups,
 	                       procs->sweeper);
 }
@@ -384,111 +344,29 @@ void
 procs_forget(struct procs *procs, struct ref ref)
 {
 	tasks_forget(procs->shell->tasks, ref);
-	if (ref.slot < procs->cap && procs->at[ref.slot].ref.tenant == ref.tenant)
-		clear(procs, &procs->at[ref.slot]);
+	if (ref.slot < procs->table->cap &&
+	    procs->table->at[ref.slot].ref.tenant == ref.tenant)
+		clear(procs, &procs->table->at[ref.slot]);
 }
 
 int
 procs_signal(struct procs *procs, struct ref ref, int signo)
 {
-	if (current(procs, ref) == NULL || procs->at[ref.slot].pid == 0)
+	if (proc_now(procs->table, ref) == NULL || procs->table->at[ref.slot].pid == 0)
 		return -ESRCH;
-	return proc_signal(procs, &procs->at[ref.slot], signo);
-}
-
-bool
-procs_told(struct procs *procs, struct ref ref)
-{
-	struct proc *proc = &procs->at[ref.slot];
-
-	if (current(procs, ref) == NULL || proc->told == proc->life)
-		return false;
-	proc->told = proc->life;
-	proc_record(procs, proc);
-	return true;
+	return proc_signal(procs, &procs->table->at[ref.slot], signo);
 }
 
 /* ---- asked ---- */
 
 bool
-procs_contains(struct procs *procs, struct ref ref, pid_t pid, uid_t uid)
-{
-	const struct proc *proc = current(procs, ref);
-
-	if (proc == NULL || pid <= 0)
-		return false;
-	return proc->pid == pid ||
-	       containment_has(&proc->containment, &procs->shell->cgroups, pid, uid);
-}
-
-bool
-procs_is_main(const struct procs *procs, struct ref ref, pid_t pid)
-{
-	const struct proc *proc = current(procs, ref);
-
-	return proc != NULL && pid > 0 && proc->pid == pid;
-}
-
-uint32_t
-procs_life(const struct procs *procs, struct ref ref)
-{
-	const struct proc *proc = current(procs, ref);
-
-	return proc == NULL ? 0 : proc->life;
-}
-
-bool
-procs_is_ending(const struct procs *procs, struct ref ref)
-{
-	const struct proc *proc = current(procs, ref);
-
-	return proc == NULL || proc->pid == 0 || proc_is_ending(proc->pid);
-}
-
-bool
 procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
 {
-	const struct proc *proc = current(procs, ref);
+	const struct proc *proc = proc_now(procs->table, ref);
 
 	return proc != NULL && proc->pid != 0 &&
 	       usage_read(&proc->containment, &procs->shell->cgroups, proc->pid, ret) ==
 	           0;
-}
-
-uint64_t
-procs_awaits(const struct procs *procs, struct ref ref, bool is_stderr)
-{
-	const struct proc *proc = current(procs, ref);
-
-	return proc == NULL ? 0 : proc->awaits[is_stderr];
-}
-
-const struct reap *
-procs_last_end(const struct procs *procs, struct ref ref)
-{
-	const struct proc *proc = ref.slot < procs->cap ? &procs->at[ref.slot] : NULL;
-
-	return proc != NULL && proc->ended ? &proc->end : NULL;
-}
-
-pid_t
-procs_pid(const struct procs *procs, struct ref ref)
-{
-	const struct proc *proc = ref.slot < procs->cap ? &procs->at[ref.slot] : NULL;
-
-	if (proc == NULL)
-		return 0;
-	return proc->ended ? proc->end.pid : proc->pid;
-}
-
-const char *
-procs_failed_step(const struct procs *procs, struct ref ref)
-{
-	const struct proc *proc = ref.slot < procs->cap ? &procs->at[ref.slot] : NULL;
-
-	return proc != NULL && proc->failed_step != SPAWN_STEP_NONE
-	           ? spawn_step_names[proc->failed_step]
-	           : "";
 }
 
 /* ---- all of them ---- */
@@ -496,27 +374,15 @@ procs_failed_step(const struct procs *procs, struct ref ref)
 int
 procs_reserve(struct procs *procs, uint32_t slots)
 {
-	struct proc *grown;
 	uint32_t *unsettled;
 
-	if (map_reserve(&procs->by_pid, slots + LEDGER_TASKS_MAX) < 0)
-		return -ENOMEM;
-	if (slots <= procs->cap)
+	if (slots <= procs->table->cap)
 		return 0;
-	grown = realloc(procs->at, sizeof(*grown) * slots);
-	if (grown == NULL)
-		return -ENOMEM;
-	for (uint32_t slot = procs->cap; slot < slots; slot++) {
-		grown[slot] = (struct proc){.ref = REF_NONE, .pidfd = -1};
-		containment_init(&grown[slot].containment);
-	}
-	procs->at = grown;
 	unsettled = realloc(procs->unsettled, sizeof(*unsettled) * slots);
 	if (unsettled == NULL)
 		return -ENOMEM;
 	procs->unsettled = unsettled;
-	procs->cap = slots;
-	return 0;
+	return proctable_reserve(procs->table, slots);
 }
 
 struct procs *
@@ -530,9 +396,9 @@ procs_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	procs->shell = shell;
+	procs->table = shell->proctable;
 	procs->leftovers = PROCS_NONE;
 	procs->child_fd = -1;
-	map_init(&procs->by_pid);
 	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	procs->sweeper = proc_sweep_new();
 	freezing_init(procs);
@@ -559,14 +425,12 @@ procs_free(struct procs *procs)
 		return;
 	ends_unwatch(procs);
 	freezing_done(procs);
-	for (uint32_t slot = 0; slot < procs->cap; slot++)
-		clear(procs, &procs->at[slot]);
+	for (uint32_t slot = 0; slot < procs->table->cap; slot++)
+		clear(procs, &procs->table->at[slot]);
 	fd_close(&procs->epoll_fd);
 	proc_sweep_free(procs->sweeper);
 	leftovers_done(&procs->strays);
 	hung_done(&procs->hung);
 	launcher_done(&procs->launcher);
-	map_done(&procs->by_pid);
-	free(procs->at);
 	free(procs);
 }

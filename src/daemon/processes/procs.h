@@ -12,7 +12,6 @@
 
 #include "base/err.h"
 #include "core/core.h"
-#include "os/process/reap.h"
 
 struct procs;
 struct shell;
@@ -60,37 +59,15 @@ size_t procs_collect(struct procs *procs);
  */
 void procs_take_main(struct procs *procs, struct ref ref, pid_t pid);
 
-/* The actor's process said READY=1: record that. false: said before, or there is no
- * process. */
-bool procs_told(struct procs *procs, struct ref ref);
-
 /* The ends of adopted processes are not told any more: look for them by ourselves. */
 void procs_walker_died(struct procs *procs);
 
 /* The walker has news of its children: take and post it. */
 void procs_take_exits(struct procs *procs);
 
-/* Is it the actor's main process, or one in its containment?  The actor runs as `uid`. */
-bool procs_contains(struct procs *procs, struct ref ref, pid_t pid, uid_t uid);
-bool procs_is_main(const struct procs *procs, struct ref ref, pid_t pid);
-/* The life of the process that the actor has, or 0. */
-uint32_t procs_life(const struct procs *procs, struct ref ref);
-
-/* 1 + how much was said on this stream before its process began; 0: not known. */
-uint64_t procs_awaits(const struct procs *procs, struct ref ref, bool is_stderr);
-
-/* Has its main process ended, or begun to? */
-bool procs_is_ending(const struct procs *procs, struct ref ref);
 struct usage;
 
 /* What the processes of the actor take of the machine; false: it has none. */
 bool procs_usage(const struct procs *procs, struct ref ref, struct usage *ret);
-
-/* The pid that the newest process of this actor has or had; 0: there was none. */
-pid_t procs_pid(const struct procs *procs, struct ref ref);
-/* How the newest process of this actor ended, for the event stream; NULL: not known. */
-const struct reap *procs_last_end(const struct procs *procs, struct ref ref);
-/* The failing step of the newest spawn, such as "setgid"; "" if none failed. */
-const char *procs_failed_step(const struct procs *procs, struct ref ref);
 
 #endif

@@ -22,63 +22,17 @@
 #include "daemon/processes/hung.h"
 #include "daemon/processes/launch.h"
 #include "daemon/processes/procs.h"
+#include "daemon/state/proctable.h"
 #include "os/process/containment.h"
 #include "os/process/leftover.h"
 #include "os/process/proc.h"
 #include "os/process/reap.h"
 
 #define PROCS_NONE UINT32_MAX
-/* In by_pid and in the epoll: not a slot, but the place of a task. */
-#define PROCS_TASK UINT32_C(0x80000000)
-
-/* How far stop_command has got with a life. */
-enum stop_command {
-	STOP_COMMAND_NOT_ASKED,
-	STOP_COMMAND_ORDERED,
-	STOP_COMMAND_ENDED,
-	STOP_COMMAND_FAILED, /* stop_signal is sent instead */
-};
-
-/* The process of one actor. */
-struct proc {
-	struct ref ref;
-	uint32_t life;
-	pid_t pid; /* 0: none, or reaped */
-	int pidfd;
-	bool used; /* the containment is open */
-	bool stopping;
-	bool killing;
-	bool late;       /* was asked to end later than the core thinks */
-	bool deferred;   /* waits for its elder: never two processes of one path */
-	bool adopted;    /* the walker is the parent, and reaps the process */
-	bool leftover;   /* the main process is reaped, something else may not be */
-	bool fresh;      /* the core was not told of its end yet */
-	bool uncompared; /* its state is not compared with the core yet (adopt.c) */
-	bool frozen;     /* frozen, with all descendants */
-	bool unsettled;  /* not all of it does yet what `frozen` says */
-	uint8_t passes;  /* number of sweeps for that */
-	/* … and the number of sweeps in a row without a moving process */
-	uint8_t quiet;
-	uint32_t told;       /* the life that has said READY=1 */
-	pid_t leader;        /* the process that `pid` replaced by MAINPID=; 0: none */
-	uint64_t main_start; /* … and its start, see proc_look() */
-	uint64_t awaits[2];  /* see output_begun() */
-	uint32_t next, prev; /* among the leftovers */
-	struct containment containment;
-	struct reap end;
-	bool ended;
-	enum spawn_step failed_step;
-	int failed_which; /* as in struct spawn_result */
-	int error;        /* errno of a start that failed */
-	enum stop_command stop_command;
-	uint8_t reloads; /* reloads ordered and not ended yet: under way, and waiting */
-};
 
 struct procs {
 	struct shell *shell;
-	struct proc *at; /* by slot */
-	uint32_t cap;
-	struct map by_pid;
+	struct proctable *table;
 	struct launcher launcher;
 	struct hung hung; /* children that were given up and are not gone */
 	int epoll_fd;
@@ -96,9 +50,6 @@ struct procs {
 };
 
 /* procs.c */
-const struct proc *procs_at(const struct procs *procs, uint32_t slot);
-struct proc *proc_of(const struct procs *procs, struct ref ref, uint32_t life);
-struct proc *proc_by_pid(const struct procs *procs, pid_t pid);
 void proc_post(struct procs *procs, const struct proc *proc, struct event event);
 void proc_record(struct procs *procs, const struct proc *proc);
 void proc_post_failed(struct procs *procs, const struct proc *proc);

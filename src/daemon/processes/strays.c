@@ -41,7 +41,7 @@ static void
 begin(struct procs *procs, struct ref ref)
 {
 	struct shell *shell = procs->shell;
-	struct proc *proc = &procs->at[ref.slot];
+	struct proc *proc = &procs->table->at[ref.slot];
 	struct event left = {.kind = EVENT_LEFT, .ref = ref, .code = -1};
 	char mark[PROC_MARK_MAX];
 	struct node_view view;

@@ -81,7 +81,7 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 	task->containment.session = record->pid != 0 ? record->pid : record->end.pid;
 	task->containment.is_main_alive = record->pid != 0;
 	if (task->pid != 0)
-		(void)map_put(&shell->procs->by_pid, (uint64_t)task->pid,
+		(void)map_put(&shell->proctable->by_pid, (uint64_t)task->pid,
 		              PROCS_TASK | place);
 	tasks->n_ended += task->ended || task->result.error != 0;
 }
@@ -130,7 +130,7 @@ tasks_finish_spawn(struct tasks *tasks)
 		                  task->containment.mark);
 	containment_born(&task->containment, pid);
 	task->containment.is_foreign = true;
-	(void)map_put(&shell->procs->by_pid, (uint64_t)pid,
+	(void)map_put(&shell->proctable->by_pid, (uint64_t)pid,
 	              PROCS_TASK | (uint32_t)(task - tasks->at));
 	if (adopt_is_born(shell, &task->ended)) {
 		if (!task->ended && task->order.timeout_ms != DURATION_INFINITE)
@@ -143,7 +143,7 @@ tasks_finish_spawn(struct tasks *tasks)
 		task->result.end = (struct reap){0};
 		tasks->n_ended--;
 	} else {
-		map_remove(&shell->procs->by_pid, (uint64_t)pid);
+		map_remove(&shell->proctable->by_pid, (uint64_t)pid);
 		containment_reaped(&task->containment);
 	}
 	task->pid = 0;

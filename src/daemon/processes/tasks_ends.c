@@ -150,7 +150,7 @@ task_kill(struct tasks *tasks, struct task *task, bool is_late)
 		(void)proc_signal_pid(procs, &task->pid, task->pidfd, task->adopted,
 		                      SIGKILL);
 	if (containment_needs_sweep(&task->containment))
-		(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+		(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 	(void)containment_kill(&task->containment, &tasks->shell->cgroups,
 	                       procs->sweeper);
 	tasks_arm(tasks);
@@ -162,7 +162,7 @@ task_by_pid(struct tasks *tasks, pid_t pid)
 {
 	uint32_t who;
 
-	if (!map_get(&tasks->shell->procs->by_pid, (uint64_t)pid, &who) ||
+	if (!map_get(&tasks->shell->proctable->by_pid, (uint64_t)pid, &who) ||
 	    (who & PROCS_TASK) == 0)
 		return NULL;
 	return &tasks->at[who & ~PROCS_TASK];
@@ -174,7 +174,7 @@ task_ended(struct tasks *tasks, struct task *task, const struct reap *reap)
 {
 	struct procs *procs = tasks->shell->procs;
 
-	map_remove(&procs->by_pid, (uint64_t)task->pid);
+	map_remove(&procs->table->by_pid, (uint64_t)task->pid);
 	ends_let_go(procs, &task->pidfd);
 	task->pid = 0;
 	containment_reaped(&task->containment);
@@ -234,7 +234,7 @@ tasks_check(struct tasks *tasks)
 			continue;
 		if (!swept && task->ended &&
 		    containment_needs_sweep(&task->containment)) {
-			(void)proc_sweep_take(procs->sweeper, &procs->by_pid);
+			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 			swept = true;
 		}
 		if (task->ended &&

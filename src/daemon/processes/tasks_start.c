@@ -140,9 +140,9 @@ static void
 add_process(struct environment *environment, const struct shell *shell,
             const struct task_order *order)
 {
-	const struct proc *proc = procs_at(shell->procs, order->ref.slot);
+	const struct proc *proc = &shell->proctable->at[order->ref.slot];
 	const bool is_there = proc->life == order->life && proc->life != 0;
-	const pid_t pid = is_there ? procs_pid(shell->procs, order->ref) : 0;
+	const pid_t pid = is_there ? proctable_pid(shell->proctable, order->ref) : 0;
 	int code = order->cause.signal == 0 ? order->cause.code : -1;
 	int signo = order->cause.signal;
 
@@ -266,7 +266,7 @@ born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 	/* Take older news of this pid first: they are about an earlier process. */
 	ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
-	(void)map_put(&procs->by_pid, (uint64_t)result->pid, who);
+	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, who);
 	if (task->pidfd >= 0)
 		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, task->pidfd, &event);
 	if (task->order.timeout_ms != DURATION_INFINITE)

@@ -175,7 +175,7 @@ static void
 restore_process(struct shell *shell, const struct ledger_record *record)
 {
 	struct procs *procs = shell->procs;
-	struct proc *proc = &procs->at[record->ref.slot];
+	struct proc *proc = &procs->table->at[record->ref.slot];
 
 	*proc = (struct proc){
 	    .ref = record->ref,
@@ -206,7 +206,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	};
 	restore_containment(shell, proc, record);
 	if (proc->pid != 0)
-		(void)map_put(&procs->by_pid, (uint64_t)proc->pid, proc->ref.slot);
+		(void)map_put(&procs->table->by_pid, (uint64_t)proc->pid, proc->ref.slot);
 	notify_adopt(shell->notify, proc->ref);
 	readiness_adopt(shell->readiness, proc->ref);
 	stores_adopt(shell->stores, proc->ref);
@@ -262,7 +262,7 @@ adopt_is_born(struct shell *shell, const bool *ended)
 static void
 undo_birth(struct procs *procs, struct proc *proc)
 {
-	map_remove(&procs->by_pid, (uint64_t)proc->pid);
+	map_remove(&procs->table->by_pid, (uint64_t)proc->pid);
 	actors_get(&procs->shell->actors, proc->ref)->pid = 0;
 	proc->pid = 0;
 	proc->adopted = false;
@@ -326,15 +326,15 @@ finish_spawn(struct shell *shell)
 	if (life == 0 || pid == 0)
 		return;
 	/* An earlier process of this pid has ended, and the walker has told of that. */
-	while (
-	    (proc_by_pid(procs, pid) != NULL || task_by_pid(shell->tasks, pid) != NULL) &&
-	    ends_take_exit(procs))
+	while ((proc_by_pid(procs->table, pid) != NULL ||
+	        task_by_pid(shell->tasks, pid) != NULL) &&
+	       ends_take_exit(procs))
 		continue;
 	if (spawn->task != 0)
 		tasks_finish_spawn(shell->tasks);
 	if (spawn->task != 0 || actor == NULL)
 		return;
-	proc = &procs->at[spawn->ref.slot];
+	proc = &procs->table->at[spawn->ref.slot];
 	if (proc->life == life && (proc->pid != 0 || proc->ended || proc->error != 0))
 		return;
 	was_deferred = proc->life == life && proc->deferred;
@@ -353,7 +353,7 @@ finish_spawn(struct shell *shell)
 	enter_containment(shell, proc, actor, life);
 	actor->pid = pid;
 	actor->process_started_ms = shell->now_ms;
-	(void)map_put(&procs->by_pid, (uint64_t)pid, spawn->ref.slot);
+	(void)map_put(&procs->table->by_pid, (uint64_t)pid, spawn->ref.slot);
 	if (adopt_is_born(shell, &proc->ended)) {
 		proc_record(procs, proc);
 		return;
@@ -440,8 +440,8 @@ view_owner(const struct shell *shell, const struct proc *proc, struct node_view 
 static void
 acknowledge(struct shell *shell)
 {
-	for (uint32_t slot = 0; slot < shell->procs->cap; slot++) {
-		struct proc *proc = &shell->procs->at[slot];
+	for (uint32_t slot = 0; slot < shell->proctable->cap; slot++) {
+		struct proc *proc = &shell->proctable->at[slot];
 		struct node_view view;
 
 		if (view_owner(shell, proc, &view) && view.alive && !view.spawned &&
@@ -455,8 +455,8 @@ acknowledge(struct shell *shell)
 static void
 compare(struct shell *shell)
 {
-	for (uint32_t slot = 0; slot < shell->procs->cap; slot++) {
-		struct proc *proc = &shell->procs->at[slot];
+	for (uint32_t slot = 0; slot < shell->proctable->cap; slot++) {
+		struct proc *proc = &shell->proctable->at[slot];
 		struct node_view view;
 
 		keeper_beat(shell);

@@ -15,11 +15,11 @@
 
 #include "base/assert.h"
 #include "base/sum.h"
-#include "daemon/processes/record.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"

@@ -18,11 +18,11 @@
 
 #include "base/assert.h"
 #include "base/strbuf.h"
-#include "daemon/processes/record.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/clock.h"

@@ -3,10 +3,10 @@
 #include "config.h"
 
 #include "base/strbuf.h"
-#include "daemon/processes/record.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/report/report_private.h"
 #include "daemon/state/log.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "os/self/clock.h"

@@ -3,13 +3,13 @@
 #include "config.h"
 
 #include "base/strbuf.h"
-#include "daemon/processes/procs.h"
+#include "daemon/messages/words.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/processes/unkillable.h"
 #include "daemon/report/report_private.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/proctable.h"
 #include "daemon/state/shell.h"
-#include "daemon/state/words.h"
 #include "os/process/reap.h"
 
 #define SCOPE_BYTES_MAX (32 * 1024)
@@ -128,7 +128,7 @@ add_failure(struct shell *shell, const struct action *action)
 	events_number(events, "delay_ms", (int64_t)action->delay_ms);
 	if (action->cause.kind == CAUSE_EXEC)
 		events_string(events, "step",
-		              procs_failed_step(shell->procs, action->origin));
+		              proctable_failed_step(shell->proctable, action->origin));
 	else
 		add_last_words(shell, action->origin);
 }
@@ -136,7 +136,7 @@ add_failure(struct shell *shell, const struct action *action)
 static void
 add_exited(struct shell *shell, const struct action *action)
 {
-	const struct reap *end = procs_last_end(shell->procs, action->ref);
+	const struct reap *end = proctable_last_end(shell->proctable, action->ref);
 	struct events *events = &shell->events;
 
 	add_cause(shell, &action->cause, report_origin(action));
@@ -217,8 +217,9 @@ add_unkillable(struct shell *shell, const struct action *action)
 	struct events *events = &shell->events;
 	struct strbuf why;
 
-	if (procs_pid(shell->procs, action->ref) != 0)
-		events_number(events, "pid", procs_pid(shell->procs, action->ref));
+	if (proctable_pid(shell->proctable, action->ref) != 0)
+		events_number(events, "pid",
+		              proctable_pid(shell->proctable, action->ref));
 	strbuf_init(&why, LINE_BYTES_MAX);
 	unkillable_text(&why, shell, action->ref);
 	events_string(events, "text", strbuf_str(&why));
@@ -234,9 +235,9 @@ report_fields(struct shell *shell, const struct action *action)
 
 	switch (action->report) {
 	case REPORT_STARTED:
-		if (procs_pid(shell->procs, action->ref) != 0)
+		if (proctable_pid(shell->proctable, action->ref) != 0)
 			events_number(events, "pid",
-			              procs_pid(shell->procs, action->ref));
+			              proctable_pid(shell->proctable, action->ref));
 		else
 			events_raw(events, "pid", "null");
 		if (action->window > 0)
@@ -245,7 +246,7 @@ report_fields(struct shell *shell, const struct action *action)
 	case REPORT_SHORTAGE:
 		add_cause(shell, &action->cause, action->ref);
 		events_string(events, "step",
-		              procs_failed_step(shell->procs, action->ref));
+		              proctable_failed_step(shell->proctable, action->ref));
 		events_number(events, "delay_ms", (int64_t)action->delay_ms);
 		break;
 	case REPORT_EXITED:

@@ -6,12 +6,12 @@
 
 #include "base/strbuf.h"
 #include "base/units.h"
-#include "daemon/processes/procs.h"
 #include "daemon/processes/unkillable.h"
 #include "daemon/report/blame.h"
 #include "daemon/report/report_private.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/log.h"
+#include "daemon/state/proctable.h"
 #include "daemon/state/shell.h"
 
 /* The same for a line of the log. */
@@ -125,8 +125,9 @@ failure_line(struct shell *shell, const struct action *action, struct strbuf *sb
 static void
 started_line(const struct shell *shell, const struct action *action, struct strbuf *sb)
 {
-	if (procs_pid(shell->procs, action->ref) != 0)
-		strbuf_addf(sb, ", pid %d", (int)procs_pid(shell->procs, action->ref));
+	if (proctable_pid(shell->proctable, action->ref) != 0)
+		strbuf_addf(sb, ", pid %d",
+		            (int)proctable_pid(shell->proctable, action->ref));
 	if (action->window > 0)
 		strbuf_addf(sb, ", after %u starts for which the machine had no room",
 		            action->window);

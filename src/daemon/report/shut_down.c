@@ -4,9 +4,9 @@
 
 #include "daemon/report/shut_down.h"
 
-#include "daemon/processes/record.h"
 #include "daemon/report/report.h"
 #include "daemon/report/systemd.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 
 /*

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "daemon/processes/record.h"
 #include "daemon/report/report.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "os/self/clock.h"

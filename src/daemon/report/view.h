@@ -6,7 +6,7 @@
 
 #include "base/strbuf.h"
 #include "core/core.h"
-#include "daemon/state/resolve.h"
+#include "daemon/report/resolve.h"
 
 struct shell;
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "daemon/state/resolve.h"
+#include "daemon/report/resolve.h"
 #include "daemon/state/shell.h"
 
 /* So many of the replicas that are waited for are named; the rest is not. */

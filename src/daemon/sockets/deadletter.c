@@ -5,9 +5,9 @@
 
 #include "daemon/sockets/deadletter.h"
 
-#include "daemon/processes/record.h"
 #include "daemon/sockets/mailbox.h"
 #include "daemon/state/log.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 
 /* An event tells of all dead letters of so long. */

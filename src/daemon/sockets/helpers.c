@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/processes/procs.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
@@ -36,6 +35,7 @@ struct channel {
 
 struct helpers {
 	struct shell *shell;
+	helpers_kill_process *kill_process;
 	struct channel at[HELPER_MAX];
 };
 
@@ -234,7 +234,7 @@ helpers_kill(struct helpers *helpers, enum helper_name name, const char *why)
 	struct shell *shell = helpers->shell;
 
 	log_line(LOG_LEVEL_WARNING, "%s is killed: %s", system_helper_path(name), why);
-	(void)procs_signal(shell->procs, ref_of(channel), SIGKILL);
+	channel->helpers->kill_process(shell, ref_of(channel));
 	lose(channel);
 }
 
@@ -268,8 +268,7 @@ void
 helpers_adopt(struct helpers *helpers)
 {
 	for (int i = 0; i < HELPER_MAX; i++)
-		(void)procs_signal(helpers->shell->procs, ref_of(&helpers->at[i]),
-		                   SIGKILL);
+		helpers->kill_process(helpers->shell, ref_of(&helpers->at[i]));
 }
 
 /* After the core's turn: what is wanted is started, and users are told of new ones. */
@@ -289,7 +288,7 @@ helpers_on_turn(struct helpers *helpers)
 }
 
 struct helpers *
-helpers_new(struct shell *shell, struct err *err)
+helpers_new(struct shell *shell, helpers_kill_process *kill_process, struct err *err)
 {
 	struct helpers *helpers = calloc(1, sizeof(*helpers));
 
@@ -298,6 +297,7 @@ helpers_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	helpers->shell = shell;
+	helpers->kill_process = kill_process;
 	for (int i = 0; i < HELPER_MAX; i++) {
 		struct channel *channel = &helpers->at[i];
 

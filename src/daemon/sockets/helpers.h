@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/core.h"
 #include "helper/wire.h"
 
 #define HELPERS_HANG_S 5.
@@ -32,7 +33,11 @@ struct helper_user {
 	void (*on_lost)(struct shell *shell);
 };
 
-struct helpers *helpers_new(struct shell *shell, struct err *err);
+/* Kill the process of an actor, if it has one. */
+typedef void helpers_kill_process(struct shell *shell, struct ref ref);
+
+struct helpers *helpers_new(struct shell *shell, helpers_kill_process *kill_process,
+                            struct err *err);
 void helpers_free(struct helpers *helpers);
 void helpers_use(struct helpers *helpers, enum helper_name name,
                  const struct helper_user *user);

@@ -38,6 +38,7 @@ struct output;
 struct post;
 struct prober;
 struct procs;
+struct proctable;
 struct readiness;
 struct retired;
 struct rundirs;
@@ -77,11 +78,12 @@ struct shell {
 
 	struct ledger *ledger; /* the state that survives us; the core lives in it */
 	struct core *core;
-	struct post *post;          /* events on their way to the core */
-	uint32_t n_actions;         /* of the core since the checkpoint */
-	struct additions additions; /* actors that the configuration does not have */
-	struct actors actors;       /* what the shell knows of each slot of the core */
-	struct events events;       /* the event stream */
+	struct post *post;           /* events on their way to the core */
+	uint32_t n_actions;          /* of the core since the checkpoint */
+	struct additions additions;  /* actors that the configuration does not have */
+	struct actors actors;        /* what the shell knows of each slot of the core */
+	struct events events;        /* the event stream */
+	struct proctable *proctable; /* the processes of the actors */
 	struct procs *procs;
 	struct tasks *tasks; /* helper processes of actors */
 	struct prober *prober;

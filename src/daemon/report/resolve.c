@@ -2,7 +2,7 @@
 /* resolve.c - from the names that people write to actors. */
 #include "config.h"
 
-#include "daemon/state/resolve.h"
+#include "daemon/report/resolve.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* record.c - what the shell knows of a slot, put down in the ledger. */
+/* recording.c - what the shell knows of a slot, put down in the ledger. */
 #include "config.h"
 
-#include "daemon/processes/record.h"
+#include "daemon/state/recording.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
-#include "daemon/messages/notify.h"
-#include "daemon/processes/procs_private.h"
+#include "daemon/state/proctable.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 
@@ -62,8 +61,20 @@ record_slot(struct shell *shell, uint32_t slot)
 	};
 
 	ASSERT(slot < shell->actors.cap);
-	add_process(&record, procs_at(shell->procs, slot));
+	add_process(&record, &shell->proctable->at[slot]);
 	ledger_write(shell->ledger, slot, &record);
+}
+
+bool
+record_ready(struct shell *shell, struct ref ref)
+{
+	struct proc *proc = proc_now(shell->proctable, ref);
+
+	if (proc == NULL || proc->told == proc->life)
+		return false;
+	proc->told = proc->life;
+	record_slot(shell, ref.slot);
+	return true;
 }
 
 /* Put down what concerns supd as a whole. */

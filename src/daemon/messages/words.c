@@ -2,7 +2,7 @@
 /* words.c - the last words of a process: the lines that it wrote before it failed. */
 #include "config.h"
 
-#include "daemon/state/words.h"
+#include "daemon/messages/words.h"
 
 #include <string.h>
 

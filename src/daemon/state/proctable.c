@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: ISC */
+/* proctable.c - the table of the actors' processes: what is known of them, by slot. */
+#include "config.h"
+
+#include "daemon/state/proctable.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ledger/ledger.h"
+#include "os/process/proc.h"
+
+struct proc *
+proc_of(const struct proctable *table, struct ref ref, uint32_t life)
+{
+	struct proc *proc = proc_now(table, ref);
+
+	return proc != NULL && proc->life == life ? proc : NULL;
+}
+
+struct proc *
+proc_now(const struct proctable *table, struct ref ref)
+{
+	struct proc *proc = ref.slot < table->cap ? &table->at[ref.slot] : NULL;
+
+	return proc != NULL && proc->used && proc->ref.tenant == ref.tenant ? proc : NULL;
+}
+
+struct proc *
+proc_by_pid(const struct proctable *table, pid_t pid)
+{
+	uint32_t slot;
+
+	if (!map_get(&table->by_pid, (uint64_t)pid, &slot) || (slot & PROCS_TASK) != 0)
+		return NULL;
+	return &table->at[slot];
+}
+
+bool
+proctable_contains(const struct proctable *table, struct ref ref, pid_t pid, uid_t uid)
+{
+	const struct proc *proc = proc_now(table, ref);
+
+	if (proc == NULL || pid <= 0)
+		return false;
+	return proc->pid == pid ||
+	       containment_has(&proc->containment, table->cgroups, pid, uid);
+}
+
+bool
+proctable_is_main(const struct proctable *table, struct ref ref, pid_t pid)
+{
+	const struct proc *proc = proc_now(table, ref);
+
+	return proc != NULL && pid > 0 && proc->pid == pid;
+}
+
+uint32_t
+proctable_life(const struct proctable *table, struct ref ref)
+{
+	const struct proc *proc = proc_now(table, ref);
+
+	return proc == NULL ? 0 : proc->life;
+}
+
+bool
+proctable_is_ending(const struct proctable *table, struct ref ref)
+{
+	const struct proc *proc = proc_now(table, ref);
+
+	return proc == NULL || proc->pid == 0 || proc_is_ending(proc->pid);
+}
+
+uint64_t
+proctable_awaits(const struct proctable *table, struct ref ref, bool is_stderr)
+{
+	const struct proc *proc = proc_now(table, ref);
+
+	return proc == NULL ? 0 : proc->awaits[is_stderr];
+}
+
+const struct reap *
+proctable_last_end(const struct proctable *table, struct ref ref)
+{
+	const struct proc *proc = ref.slot < table->cap ? &table->at[ref.slot] : NULL;
+
+	return proc != NULL && proc->ended ? &proc->end : NULL;
+}
+
+pid_t
+proctable_pid(const struct proctable *table, struct ref ref)
+{
+	const struct proc *proc = ref.slot < table->cap ? &table->at[ref.slot] : NULL;
+
+	if (proc == NULL)
+		return 0;
+	return proc->ended ? proc->end.pid : proc->pid;
+}
+
+const char *
+proctable_failed_step(const struct proctable *table, struct ref ref)
+{
+	const struct proc *proc = ref.slot < table->cap ? &table->at[ref.slot] : NULL;
+
+	return proc != NULL && proc->failed_step != SPAWN_STEP_NONE
+	           ? spawn_step_names[proc->failed_step]
+	           : "";
+}
+
+int
+proctable_reserve(struct proctable *table, uint32_t slots)
+{
+	struct proc *grown;
+
+	if (map_reserve(&table->by_pid, slots + LEDGER_TASKS_MAX) < 0)
+		return -ENOMEM;
+	if (slots <= table->cap)
+		return 0;
+	grown = realloc(table->at, sizeof(*grown) * slots);
+	if (grown == NULL)
+		return -ENOMEM;
+	for (uint32_t slot = table->cap; slot < slots; slot++) {
+		grown[slot] = (struct proc){.ref = REF_NONE, .pidfd = -1};
+		containment_init(&grown[slot].containment);
+	}
+	table->at = grown;
+	table->cap = slots;
+	return 0;
+}
+
+struct proctable *
+proctable_new(const struct cgroup_root *cgroups)
+{
+	struct proctable *table = calloc(1, sizeof(*table));
+
+	if (table == NULL)
+		return NULL;
+	map_init(&table->by_pid);
+	table->cgroups = cgroups;
+	return table;
+}
+
+void
+proctable_free(struct proctable *table)
+{
+	if (table == NULL)
+		return;
+	map_done(&table->by_pid);
+	free(table->at);
+	free(table);
+}

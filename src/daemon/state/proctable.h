@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/* proctable.h - the table of the actors' processes: what is known of them, by slot.
+ *
+ * daemon/processes writes it.  The rooms that hear what a process says ask whose it is.
+ */
+#ifndef DAEMON_PROCTABLE_H
+#define DAEMON_PROCTABLE_H
+
+#include <sys/types.h>
+
+#include "base/map.h"
+#include "core/core.h"
+#include "os/process/containment.h"
+#include "os/process/reap.h"
+#include "os/spawn/spawn.h"
+
+/* In by_pid and in the epoll: not a slot, but the place of a task. */
+#define PROCS_TASK UINT32_C(0x80000000)
+
+/* How far stop_command has got with a life. */
+enum stop_command {
+	STOP_COMMAND_NOT_ASKED,
+	STOP_COMMAND_ORDERED,
+	STOP_COMMAND_ENDED,
+	STOP_COMMAND_FAILED, /* stop_signal is sent instead */
+};
+
+/* The process of one actor. */
+struct proc {
+	struct ref ref;
+	uint32_t life;
+	pid_t pid; /* 0: none, or reaped */
+	int pidfd;
+	bool used; /* the containment is open */
+	bool stopping;
+	bool killing;
+	bool late;       /* was asked to end later than the core thinks */
+	bool deferred;   /* waits for its elder: never two processes of one path */
+	bool adopted;    /* the walker is the parent, and reaps the process */
+	bool leftover;   /* the main process is reaped, something else may not be */
+	bool fresh;      /* the core was not told of its end yet */
+	bool uncompared; /* its state is not compared with the core yet (adopt.c) */
+	bool frozen;     /* frozen, with all descendants */
+	bool unsettled;  /* not all of it does yet what `frozen` says */
+	uint8_t passes;  /* number of sweeps for that */
+	/* … and the number of sweeps in a row without a moving process */
+	uint8_t quiet;
+	uint32_t told;       /* the life that has said READY=1 */
+	pid_t leader;        /* the process that `pid` replaced by MAINPID=; 0: none */
+	uint64_t main_start; /* … and its start, see proc_look() */
+	uint64_t awaits[2];  /* see output_begun() */
+	uint32_t next, prev; /* among the leftovers */
+	struct containment containment;
+	struct reap end;
+	bool ended;
+	enum spawn_step failed_step;
+	int failed_which; /* as in struct spawn_result */
+	int error;        /* errno of a start that failed */
+	enum stop_command stop_command;
+	uint8_t reloads; /* reloads ordered and not ended yet: under way, and waiting */
+};
+
+struct proctable {
+	struct proc *at; /* by slot */
+	uint32_t cap;
+	struct map by_pid; /* main processes, and tasks */
+	const struct cgroup_root *cgroups;
+};
+
+/* An empty table; `cgroups` is borrowed.  NULL without memory. */
+struct proctable *proctable_new(const struct cgroup_root *cgroups);
+/* Processes and descriptors in the table stay as they are. */
+void proctable_free(struct proctable *table);
+
+/* Room for that many slots; -ENOMEM.  Called when a tree is configured. */
+int proctable_reserve(struct proctable *table, uint32_t slots);
+
+/* The process of this life, until nothing is left of it; else NULL. */
+struct proc *proc_of(const struct proctable *table, struct ref ref, uint32_t life);
+/* The process with this main pid, or NULL. */
+struct proc *proc_by_pid(const struct proctable *table, pid_t pid);
+/* The process that the actor has now, until nothing is left of it; else NULL. */
+struct proc *proc_now(const struct proctable *table, struct ref ref);
+
+/* Is it the actor's main process, or one in its containment?  The actor runs as `uid`. */
+bool proctable_contains(const struct proctable *table, struct ref ref, pid_t pid,
+                        uid_t uid);
+bool proctable_is_main(const struct proctable *table, struct ref ref, pid_t pid);
+/* The life of the process that the actor has, or 0. */
+uint32_t proctable_life(const struct proctable *table, struct ref ref);
+/* 1 + how much was said on this stream before its process began; 0: not known. */
+uint64_t proctable_awaits(const struct proctable *table, struct ref ref, bool is_stderr);
+/* Has its main process ended, or begun to? */
+bool proctable_is_ending(const struct proctable *table, struct ref ref);
+
+/* The pid that the newest process of this actor has or had; 0: there was none. */
+pid_t proctable_pid(const struct proctable *table, struct ref ref);
+/* How the newest process of this actor ended, for the event stream; NULL: not known. */
+const struct reap *proctable_last_end(const struct proctable *table, struct ref ref);
+/* The failing step of the newest spawn, such as "setgid"; "" if none failed. */
+const char *proctable_failed_step(const struct proctable *table, struct ref ref);
+
+#endif
