@@ -68,6 +68,9 @@ down_settle(struct turn *turn, struct node *node)
 	/* Of what could not be killed the end is told when it comes. */
 	if (!node->unkillable)
 		down_terminated(turn, node);
+	else
+		/* Of an actor that has not begun there will be no end to tell. */
+		core->look_early = true;
 	if (node->parent == NONE)
 		turn_exit(turn);
 	else if (node_slot(core, node) == CORE_USER &&

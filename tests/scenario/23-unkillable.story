@@ -441,3 +441,20 @@ after 1h
 expect nothing
 signal b KILL
 expect S b
+
+story watchers are told of an actor that does not begin any more, though a dead supd has left a process of it
+tree
+  s one_for_all
+    w watch=a:signal:HUP
+    a temporary
+left a
+report unkillable a unkillable
+boot
+expect S w
+hear told
+exit w 1
+report failure w exit:1 restart *
+expect S w, signal w SIGHUP
+report told w * of=a confirmed=no
+signal a KILL
+expect removed a

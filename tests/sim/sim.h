@@ -30,6 +30,7 @@
 #define SIM_NAMES      20 /* an actor has one of these, or none */
 #define SIM_ADDED      3  /* come at most with one EVENT_ADD */
 #define UNDYING_ONE_IN 5  /* runs have processes that SIGKILL does not end */
+#define LEFT_ONE_IN    7  /* runs begin with processes that a dead supd has left */
 
 /* ---- inputs ------------------------------------------------------------------- */
 
@@ -101,6 +102,7 @@ struct process {
 	uint64_t spawned_ms;
 	uint64_t ready_ms;
 	bool unkillable; /* that was told */
+	bool left;       /* by a supd that died: it was killed before the boot */
 	uint64_t stopped_ms;
 	uint64_t killed_ms;
 	uint64_t ended_ms;    /* of the main process */
@@ -314,6 +316,7 @@ bool witness_is_kept(struct witness *witness, const struct witnessed *node);
 bool witness_anyone_there(const struct witness *witness, const struct witnessed *top);
 
 /* witness_act.c, witness_report.c */
+bool witness_left(struct witness *witness, const struct event *event);
 void witness_spawn(struct witness *witness, const struct action *action);
 void witness_signal(struct witness *witness, const struct action *action);
 void witness_report(struct witness *witness, const struct action *action);
@@ -498,6 +501,7 @@ struct world {
 void world_play(struct run *run);
 void world_expect(struct world *world, uint64_t in_ms, const struct event *event,
                   bool spontaneous);
+void world_left(struct world *world);
 void world_living(struct world *world, const struct inhabitant *who,
                   const struct spec *spec);
 void world_probe(struct world *world, const struct action *action);

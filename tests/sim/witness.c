@@ -219,6 +219,8 @@ saw_process(struct witness *witness, const struct event *event)
 	struct witnessed *node = witness_find(witness, event->ref);
 	struct process *process = node == NULL ? NULL : &node->process;
 
+	if (event->kind == EVENT_LEFT)
+		return witness_left(witness, event);
 	if (process == NULL || !process->there || process->life != event->life ||
 	    event->life == 0)
 		return false;
@@ -292,12 +294,12 @@ saw_event(struct witness *witness, const struct event *event)
 
 	switch (event->kind) {
 	case EVENT_BOOT:
-	case EVENT_LEFT:
 	case EVENT_KIND_MAX:
 		break;
 	case EVENT_TICK:
 		saw_tick(witness);
 		break;
+	case EVENT_LEFT:
 	case EVENT_SPAWNED:
 	case EVENT_SPAWN_FAILED:
 	case EVENT_READY:

@@ -158,6 +158,24 @@ check_kept_down(struct witness *witness, const struct witnessed *node)
 		              node->ref.slot);
 }
 
+/* EVENT_LEFT: the actor has a process before it has begun anything; false: stale. */
+bool
+witness_left(struct witness *witness, const struct event *event)
+{
+	struct witnessed *node = witness_find(witness, event->ref);
+
+	if (node == NULL || node->spec->kind == NODE_SUPERVISOR || node->process.there ||
+	    event->life != node->life_max + 1)
+		return false;
+	node->life_max = event->life;
+	node->process = (struct process){.life = event->life,
+	                                 .there = true,
+	                                 .spawned = true,
+	                                 .killed = true,
+	                                 .left = true};
+	return true;
+}
+
 /* ACTION_SPAWN */
 void
 witness_spawn(struct witness *witness, const struct action *action)

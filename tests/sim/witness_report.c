@@ -441,7 +441,8 @@ saw_unkillable(struct witness *witness, const struct action *action)
 	witness->undying = true;
 	if (process == NULL || !process->there || !process->killed ||
 	    process->unkillable ||
-	    witness->rig->now_ms < process->killed_ms + node->spec->kill_timeout_ms) {
+	    (!process->left &&
+	     witness->rig->now_ms < process->killed_ms + node->spec->kill_timeout_ms)) {
 		witness_blame(witness, "I36 slot %u is not unkillable", action->ref.slot);
 		return;
 	}

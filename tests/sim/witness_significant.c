@@ -23,6 +23,14 @@ is_left(const struct witnessed *child)
 	       (child->exited_by_itself || child->removing || child->down > child->up);
 }
 
+/* Is it to start, once a process of an earlier supd is gone? */
+static bool
+is_held_up(const struct witnessed *child)
+{
+	return child->process.left && child->process.there && child->up > child->down &&
+	       child->spec->enabled && child->hold == 0;
+}
+
 /* A child of weight is at work, or not down yet. */
 static bool
 is_one_active(const struct witness *witness, const struct witnessed *supervisor)
@@ -33,7 +41,7 @@ is_one_active(const struct witness *witness, const struct witnessed *supervisor)
 		if (child->used && child->parent == supervisor->ref.slot &&
 		    child->ref.slot != CORE_USER && child->spec->significant &&
 		    ((child->begun != 0 && !is_left(child)) ||
-		     is_to_begin(witness, supervisor, child) ||
+		     is_to_begin(witness, supervisor, child) || is_held_up(child) ||
 		     (child->before == STATE_WAITING &&
 		      child->ended < witness->op_began)))
 			return true;

@@ -585,6 +585,8 @@ world_play(struct run *run)
 	rng_seed(&world.deaths, run->tape->seed);
 	turns = (uint32_t)rng_below(&world.rng, CHAOS_TURNS);
 	gen_tree(run, &world.rng, world.clean);
+	if (run->tape->seed % LEFT_ONE_IN == 0)
+		world_left(&world);
 	(void)run_event(run, &boot);
 	(void)run_settle(run);
 	perform(&world);

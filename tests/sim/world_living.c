@@ -29,6 +29,39 @@ happen(struct world *world, const struct event *event, uint64_t within_ms)
 		world_expect(world, in_ms + rng_below(&world->rng, 3), event, true);
 }
 
+/* Before the boot: SIGKILL of a new supd has not ended these, and perhaps never will. */
+void
+world_left(struct world *world)
+{
+	struct run *run = world->run;
+	struct rng *rng = &world->deaths;
+
+	for (uint32_t slot = CORE_USER + 1; slot < SIM_NODES_MAX; slot++) {
+		const struct witnessed *node = &run->witness.nodes[slot];
+		struct event event = {.kind = EVENT_LEFT, .life = 1, .code = -1};
+
+		if (!node->used || !one_in(rng, 3))
+			continue;
+		event.ref = node->ref;
+		/* Told of an earlier life, or twice, it has no effect. */
+		event.life += one_in(rng, 8);
+		if (!run_event(run, &event) ||
+		    (one_in(rng, 8) && !run_event(run, &event)))
+			return;
+		if (one_in(rng, 4))
+			(void)run_settle(run);
+		if (!node->process.left)
+			continue;
+		world->who[slot] = (struct inhabitant){
+		    .ref = event.ref, .life = event.life, .up = true, .told = true};
+		event.kind = EVENT_EXITED;
+		event.signal = SIGKILL;
+		event.gone = !one_in(rng, 4);
+		if (one_in(rng, 2))
+			world_expect(world, rng_below(rng, 4000), &event, true);
+	}
+}
+
 static void
 stand(struct world *world, const struct inhabitant *who)
 {
