@@ -94,6 +94,16 @@ unkillable_hold(struct turn *turn, struct node *node)
 	reconcile_queue_parent(core, node);
 }
 
+/* Of an actor that has not begun nothing terminates. */
+static void
+terminate(struct turn *turn, struct node *node)
+{
+	if (node->started)
+		down_terminated(turn, node);
+	else if (node->goal == GOAL_DOWN)
+		dynamic_settled(turn, node);
+}
+
 /*
  * Nothing of the process is left any more.  An actor that was left behind has terminated
  * now; where it waits for that, it starts.
@@ -108,11 +118,9 @@ unkillable_gone(struct turn *turn, struct node *node)
 	core->n_unkillable--;
 	if (node_is_live(node))
 		return;
-	/* Of an actor that has not begun nothing terminates. */
-	if (node->started)
-		down_terminated(turn, node);
-	else if (node->goal == GOAL_DOWN)
-		dynamic_settled(turn, node);
+	/* An actor that is to be down, and is not yet, terminates then: down_settle(). */
+	if (!node_is_pending(node) || node->goal != GOAL_DOWN)
+		terminate(turn, node);
 	gate_state_changed(core, node);
 	node->start_now = node_is_pending(node);
 	reconcile_queue(core, node);

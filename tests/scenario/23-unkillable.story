@@ -458,3 +458,18 @@ expect S w, signal w SIGHUP
 report told w * of=a confirmed=no
 signal a KILL
 expect removed a
+
+story an actor is stopped, and at once the process that a dead supd has left of it is gone
+tree
+  a temporary
+  b
+left a
+report unkillable a unkillable
+left b
+report unkillable b unkillable
+boot
+stop a & signal a KILL & stop b & signal b KILL
+expect removed a
+reply stop a done
+reply stop b done
+view b stopped
