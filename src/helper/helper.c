@@ -99,7 +99,7 @@ static int
 give_up_rights(enum helper_name name)
 {
 	struct err err;
-	int r = os_drop_user();
+	int r = os_drop_user(roles[name]->needs == CONFINE_CLIENT);
 
 	if (r < 0)
 		(void)fprintf(stderr, "supd: /system/%s: cannot change its user: %s\n",

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "helper/connect.h"
 #include "helper/helper.h"
 #include "probe/probe.h"
 
@@ -19,6 +20,7 @@
 struct asking {
 	struct ev_loop *loop;
 	uint32_t id;
+	struct connecting connecting; /* to a unix socket */
 	struct probe probe;
 	struct probe_result result;
 	ev_io io;
@@ -26,12 +28,14 @@ struct asking {
 };
 
 struct questions {
+	struct connector connector;
 	struct asking at[HELPER_QUESTIONS_MAX];
 };
 
 static void
 drop(struct asking *asking)
 {
+	(void)connecting_stop(&asking->connecting);
 	ev_io_stop(asking->loop, &asking->io);
 	ev_timer_stop(asking->loop, &asking->again);
 	probe_done(&asking->probe);
@@ -75,6 +79,17 @@ take(struct asking *asking)
 	ev_io_start(asking->loop, &asking->io);
 }
 
+/* A queue that is full (EAGAIN) is not served (DECISIONS 56). */
+static void
+on_connected(void *arg, int error)
+{
+	struct asking *asking = arg;
+
+	asking->result = error == 0 ? (struct probe_result){.answer = PROBE_IS_GOOD}
+	                            : probe_failed(error);
+	answer(asking);
+}
+
 static void
 on_io(struct ev_loop *loop, ev_io *io, int revents)
 {
@@ -100,7 +115,6 @@ begin(struct asking *asking, const struct helper_message *message)
 	const char *address = helper_next_text(message, NULL);
 	const char *resource = helper_next_text(message, address);
 	const struct probe_question question = {
-	    .path = message->question.is_unix ? address : NULL,
 	    .host = address,
 	    .port = message->question.port,
 	    .resource = message->question.is_http ? resource : NULL,
@@ -109,8 +123,26 @@ begin(struct asking *asking, const struct helper_message *message)
 
 	drop(asking);
 	asking->id = message->id;
+	if (message->question.is_unix) {
+		connecting_start(&asking->connecting, address);
+		return;
+	}
 	probe_begin(&asking->probe, &question, &asking->result);
 	take(asking);
+}
+
+/* Time is up, or there is no interest any more.  What was not tried is no bad answer. */
+static void
+forget(struct asking *asking)
+{
+	const struct probe_result none = {.answer = PROBE_IS_NONE};
+
+	if (!connecting_stop(&asking->connecting)) {
+		drop(asking);
+		return;
+	}
+	asking->result = none;
+	answer(asking);
 }
 
 static void
@@ -123,7 +155,7 @@ on_message(void *own, const struct helper_message *message, const int *take_fds,
 	if (message->kind == HELPER_QUESTION)
 		begin(asking, message);
 	else if (message->kind == HELPER_FORGET && asking->id == message->id)
-		drop(asking);
+		forget(asking);
 	for (size_t i = 0; i < n_fds; i++)
 		(void)close(take_fds[i]);
 }
@@ -135,10 +167,13 @@ start(struct helper *helper)
 
 	if (questions == NULL)
 		return NULL;
+	connector_init(&questions->connector, helper->loop);
 	for (uint32_t i = 0; i < HELPER_QUESTIONS_MAX; i++) {
 		struct asking *asking = &questions->at[i];
 
 		asking->loop = helper->loop;
+		connecting_init(&asking->connecting, &questions->connector, on_connected,
+		                asking);
 		probe_init(&asking->probe);
 		ev_io_init(&asking->io, on_io, -1, 0);
 		ev_timer_init(&asking->again, on_again, 0., 0.);

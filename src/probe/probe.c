@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -64,19 +63,6 @@ set_tcp(struct probe *probe, const char *host, uint16_t port)
 }
 
 static int
-set_unix(struct probe *probe, const char *path)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-	strcpy(address.sun_path, path);
-	memcpy(&probe->address, &address, sizeof(address));
-	probe->address_len = sizeof(address);
-	return 0;
-}
-
-static int
 set_request(struct probe *probe, const struct probe_question *question)
 {
 	struct strbuf request;
@@ -96,11 +82,10 @@ set_request(struct probe *probe, const struct probe_question *question)
 
 /* ---- how it is answered ------------------------------------------------------------ */
 
-/* A shortage of this machine, of ports for example, is not the fault of the probed
- * server.
- */
-static struct probe_result
-failed(int error)
+/* The result of this errno: a shortage of this machine, of ports for example, is not the
+ * fault of the probed server. */
+struct probe_result
+probe_failed(int error)
 {
 	const bool is_ours = err_is_shortage(error) || error == EADDRNOTAVAIL;
 
@@ -118,8 +103,7 @@ is_oneself(const struct probe *probe)
 	struct sockaddr_storage own = {0}, other = {0};
 	socklen_t own_len = sizeof(own), other_len = sizeof(other);
 
-	return probe->address.ss_family != AF_UNIX &&
-	       getsockname(probe->fd, (struct sockaddr *)&own, &own_len) == 0 &&
+	return getsockname(probe->fd, (struct sockaddr *)&own, &own_len) == 0 &&
 	       getpeername(probe->fd, (struct sockaddr *)&other, &other_len) == 0 &&
 	       own_len == other_len && memcmp(&own, &other, own_len) == 0;
 }
@@ -159,13 +143,13 @@ listen_to(struct probe *probe)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return going_on;
 		if (n < 0)
-			return failed(errno);
+			return probe_failed(errno);
 		/* The server closed the connection before its answer. */
 		if (n == 0)
-			return failed(ECONNRESET);
+			return probe_failed(ECONNRESET);
 		r = head_take(&probe->head, piece, (size_t)n);
 		if (r < 0)
-			return failed(-r);
+			return probe_failed(-r);
 		if (r > 0)
 			return judge(probe);
 	}
@@ -183,7 +167,7 @@ speak(struct probe *probe)
 			return going_on;
 		/* It may have answered all the same. */
 		if (n < 0 && errno != EPIPE && errno != ECONNRESET)
-			return failed(errno);
+			return probe_failed(errno);
 		if (n < 0)
 			break;
 		probe->sent += (size_t)n;
@@ -196,7 +180,7 @@ static struct probe_result
 connected(struct probe *probe)
 {
 	if (is_oneself(probe))
-		return failed(ECONNREFUSED);
+		return probe_failed(ECONNREFUSED);
 	probe->is_connected = true;
 	return probe->request == NULL ? good : speak(probe);
 }
@@ -207,11 +191,8 @@ try_to_connect(struct probe *probe)
 	if (connect(probe->fd, (struct sockaddr *)&probe->address, probe->address_len) ==
 	    0)
 		return connected(probe);
-	/* The queue of a unix socket is full: it is not served (DECISIONS 56). */
-	if (errno == EAGAIN && probe->address.ss_family == AF_UNIX)
-		return failed(EAGAIN);
 	if (errno != EINPROGRESS && errno != EINTR)
-		return failed(errno == EAGAIN ? EADDRNOTAVAIL : errno);
+		return probe_failed(errno == EAGAIN ? EADDRNOTAVAIL : errno);
 	probe->wants = PROBE_WANTS_WRITE;
 	return going_on;
 }
@@ -225,7 +206,7 @@ look(struct probe *probe)
 
 	if (getsockopt(probe->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
-	return error != 0 ? failed(error) : connected(probe);
+	return error != 0 ? probe_failed(error) : connected(probe);
 }
 
 /*
@@ -239,8 +220,7 @@ probe_begin(struct probe *probe, const struct probe_question *question,
 	int r;
 
 	ASSERT(probe->fd < 0);
-	r = question->path != NULL ? set_unix(probe, question->path)
-	                           : set_tcp(probe, question->host, question->port);
+	r = set_tcp(probe, question->host, question->port);
 	if (r == 0)
 		r = set_request(probe, question);
 	if (r == 0) {
@@ -249,7 +229,7 @@ probe_begin(struct probe *probe, const struct probe_question *question,
 		r = probe->fd < 0 ? -errno : 0;
 	}
 	if (r < 0) {
-		*ret = failed(-r);
+		*ret = probe_failed(-r);
 		return;
 	}
 	probe->fd = fd_raise(probe->fd);

@@ -2,9 +2,9 @@
 /* probe.h - is a server there, and well?  One question over one connection.
  *
  * A probe never waits: its owner calls it when its descriptor is ready, and ends it when
- * its time is over.  A tcp or unix probe is answered well when the connection is
- * accepted; http when GET is answered with a status from 200 to 399.  A shortage of supd
- * itself (descriptors, memory, ports) is no bad answer.
+ * its time is over.  A tcp probe is answered well when the connection is accepted; http
+ * when GET is answered with a status from 200 to 399.  A shortage of supd itself
+ * (descriptors, memory, ports) is no bad answer.
  */
 #ifndef PROBE_PROBE_H
 #define PROBE_PROBE_H
@@ -18,7 +18,6 @@
 
 /* What is asked, and where; everything is borrowed until probe_begin() returns. */
 struct probe_question {
-	const char *path; /* of a unix socket; NULL: host and port */
 	const char *host; /* a numeric address */
 	uint16_t port;
 	const char *resource; /* asked for by http; NULL: that it is accepted is enough */
@@ -60,6 +59,7 @@ void probe_init(struct probe *probe);
 void probe_done(struct probe *probe);
 void probe_begin(struct probe *probe, const struct probe_question *question,
                  struct probe_result *ret);
+struct probe_result probe_failed(int error);
 void probe_continue(struct probe *probe, struct probe_result *ret);
 
 #endif

@@ -8,7 +8,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from fuse import Fuse
-from harness import PROBE, SUPD, Skip, check, equal, has, main, test
+from harness import PROBE, SUPD, Skip, check, children, equal, has, main, test
+from probe_target import Answering
 
 
 def failed_start(s, name, words):
@@ -164,6 +165,34 @@ def control_socket(box):
             "the next guardian")
     s.started("clock", s.counts["S", "clock"] + 2)
     fuse.answer()
+
+
+@test("a probed path that hangs is a bad answer in time; others are asked meanwhile, by the "
+      "same helper process", root=True)
+def probes(box):
+    fuse = Fuse(box, "lookup")
+    server = Answering(box, path=box.path("served"))
+    often = {"interval": "50ms", "failures": 1}
+    resume = [{"when": "health", "then": "resume"}, "default"]
+    s = box.supd({"a": {"health": {"unix": fuse.path("one"), "timeout": "300ms", **often}},
+                  "b": {"health": {"unix": box.path("served"), "timeout": "2s", **often}},
+                  "c": {"health": {"unix": fuse.path("two"), "timeout": "1m", **often}},
+                  **OTHERS}, decider=resume)
+    fuse.held("lookup")
+    helper = s.actor("/system/probe")["pid"]
+    equal(s.event("failure", "a")["cause"]["key"], "timeout", "the first bad answer")
+    # Its child is there still: no other is lost to that path.
+    equal(s.event("failure", "a", 4)["cause"]["errno"], "ETIMEDOUT", "the next ones")
+    n = server.accepted
+    s.until(lambda: server.accepted > n + 5, "more questions to b")
+    equal(len(children(helper)), 3, "children: two that hang, and the one at work")
+    fuse.answer()
+    s.until(lambda: len(children(helper)) == 1, "the end of those that hung")
+    equal(s.event("failure", "c")["cause"]["errno"], "ECONNREFUSED", "what c's path leads to")
+    s.until(lambda: s.seen("failure", "a")[-1]["cause"]["errno"] == "ECONNREFUSED",
+            "a's path to be asked again")
+    equal((s.actor("/system/probe")["pid"], s.seen("failure", "b")), (helper, []),
+          "the helper process, and failures of b")
 
 
 def in_silence(box):

@@ -337,7 +337,7 @@ def unprivileged(box):
         for _ in range(3):
             listener.accept()[0].close()
         equal(s.seen("failure"), [], "failures")
-        has_no_rights(s.actor("/system/probe")["pid"], 1 << 1)
+        has_no_rights(s.actor("/system/probe")["pid"], 1 << 1, forks=True)
 
 
 @test("a socket with a full queue is a bad answer, at once")

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -25,8 +23,6 @@
 /* Long enough to see that nothing comes. */
 #define QUIET_MS 50
 
-static char directory[64];
-static char socket_path[100];
 static struct probe probe;
 static struct probe_result result;
 static int listener;
@@ -36,9 +32,6 @@ static uint16_t port;
 static void
 set_up(void)
 {
-	(void)snprintf(directory, sizeof(directory), "/tmp/test_probe.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
-	(void)snprintf(socket_path, sizeof(socket_path), "%s/socket", directory);
 	probe_init(&probe);
 	listener = client = -1;
 }
@@ -51,8 +44,6 @@ tear_down(void)
 		(void)close(client);
 	if (listener >= 0)
 		(void)close(listener);
-	(void)unlink(socket_path);
-	ck_assert_int_eq(rmdir(directory), 0);
 }
 
 /* ---- the other end ---- */
@@ -70,18 +61,6 @@ listen_tcp(void)
 	ck_assert_int_eq(listen(listener, 16), 0);
 	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &len), 0);
 	port = ntohs(address.sin_port);
-}
-
-static void
-listen_unix(int backlog)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	strcpy(address.sun_path, socket_path);
-	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	ck_assert_int_ge(listener, 0);
-	ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
-	ck_assert_int_eq(listen(listener, backlog), 0);
 }
 
 static void
@@ -147,12 +126,6 @@ ask(const char *resource)
 	probe_begin(&probe, &question, &result);
 }
 
-static void
-ask_unix(void)
-{
-	probe_begin(&probe, &(struct probe_question){.path = socket_path}, &result);
-}
-
 /* Ask, and be heard: there is a client, and its question was read. */
 static void
 ask_http(char request[2048])
@@ -205,47 +178,6 @@ START_TEST(a_port_without_a_listener_is_refused)
 	listener = -1;
 	ask(NULL);
 	expect(PROBE_IS_BAD, ECONNREFUSED, 0);
-}
-END_TEST
-
-START_TEST(a_unix_socket_that_listens_is_well)
-{
-	listen_unix(4);
-	ask_unix();
-	expect(PROBE_IS_GOOD, 0, 0);
-}
-END_TEST
-
-START_TEST(a_unix_socket_without_a_listener_is_refused)
-{
-	ask_unix();
-	expect(PROBE_IS_BAD, ENOENT, 0);
-	probe_done(&probe);
-	listen_unix(4);
-	(void)close(listener);
-	listener = -1;
-	ask_unix();
-	expect(PROBE_IS_BAD, ECONNREFUSED, 0);
-}
-END_TEST
-
-START_TEST(a_full_queue_is_a_bad_answer)
-{
-	struct probe other;
-
-	probe_init(&other);
-	listen_unix(0);
-	ask_unix();
-	expect(PROBE_IS_GOOD, 0, 0);
-	other = probe;
-	probe_init(&probe);
-	ask_unix();
-	expect(PROBE_IS_BAD, EAGAIN, 0);
-	probe_done(&probe);
-	client = accept(listener, NULL, NULL);
-	ask_unix();
-	expect(PROBE_IS_GOOD, 0, 0);
-	probe_done(&other);
 }
 END_TEST
 
@@ -474,9 +406,6 @@ main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_port_that_listens_is_well);
 	tcase_add_test(tcase, a_port_without_a_listener_is_refused);
-	tcase_add_test(tcase, a_unix_socket_that_listens_is_well);
-	tcase_add_test(tcase, a_unix_socket_without_a_listener_is_refused);
-	tcase_add_test(tcase, a_full_queue_is_a_bad_answer);
 	tcase_add_test(tcase, an_ipv6_address_is_asked);
 	tcase_add_test(tcase, a_connection_of_the_probe_to_itself_is_no_good_answer);
 	tcase_add_test(tcase, what_supd_lacks_is_nobodys_fault);

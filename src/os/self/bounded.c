@@ -277,6 +277,22 @@ bounded_end_late(struct bounded *bounded, uint64_t owner, int id, int *fd)
 	bounded_end(bounded, id, fd);
 }
 
+/* The same without a wait, for a child that others are not to wait for: it is late as
+ * long as it is there. */
+void
+bounded_leave(struct bounded *bounded, uint64_t owner, int id, int *fd)
+{
+	bounded->owners[id] = owner;
+	bounded->is_late[id] = true;
+	bounded->rest_until_ms[id] = 0;
+	fd_close(fd);
+	/* Most die within a moment, and it is known then that they did not hang. */
+	if (!end_one(bounded, id)) {
+		(void)poll(NULL, 0, 1);
+		(void)end_one(bounded, id);
+	}
+}
+
 /* Wait until there is something to be read, or the end of the channel; -ETIMEDOUT. */
 static int
 wait_until(int fd, uint64_t until_ms)

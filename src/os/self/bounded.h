@@ -45,6 +45,7 @@ int bounded_start(struct bounded *bounded, uint64_t owner, bounded_fn *run, void
 int bounded_open(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *data,
                  int *ret_fd);
 void bounded_end(struct bounded *bounded, int id, int *fd);
+void bounded_leave(struct bounded *bounded, uint64_t owner, int id, int *fd);
 void bounded_end_late(struct bounded *bounded, uint64_t owner, int id, int *fd);
 
 int bounded_ask(int fd, const void *question, size_t question_size, uint64_t until_ms,

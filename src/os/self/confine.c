@@ -123,7 +123,7 @@ static const char *const allowed[CONFINE_MAX] = {
                      "sigreturn write",
     [CONFINE_SERVER] = RUNNING TALKING,
     [CONFINE_LETTERS] = RUNNING TALKING,
-    [CONFINE_CLIENT] = RUNNING TALKING,
+    [CONFINE_CLIENT] = RUNNING TALKING "fork kill wait4 waitid waitpid",
 };
 
 static int
@@ -175,7 +175,7 @@ allow_uses(scmp_filter_ctx filter, enum confine_kind kind)
 	const uint64_t writes = O_ACCMODE | O_CREAT | O_TRUNC;
 	const uint64_t spaces = CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET |
 	                        CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS;
-	const bool forks = kind == CONFINE_LOG || kind == CONFINE_READER;
+	const bool confines = kind == CONFINE_LOG || kind == CONFINE_READER;
 	size_t n_families = 0;
 	int r = 0;
 
@@ -186,9 +186,9 @@ allow_uses(scmp_filter_ctx filter, enum confine_kind kind)
 	for (size_t i = 0; i < ARRAY_SIZE(requests) && r == 0; i++)
 		r = allow_where(filter, "ioctl", 1, UINT32_MAX, (uint32_t)requests[i]);
 	/* Its children give up more, by prctl(2). */
-	if (r == 0 && forks)
+	if (r == 0 && confines)
 		r = allow(filter, "prctl", 0, NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(options) && r == 0 && !forks; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(options) && r == 0 && !confines; i++)
 		r = allow_where(filter, "prctl", 0, UINT32_MAX, (uint32_t)options[i]);
 	for (size_t i = 0; i < n_families && r == 0; i++)
 		r = allow_where(filter, "socket", 0, UINT32_MAX, (uint32_t)families[i]);
@@ -199,7 +199,7 @@ allow_uses(scmp_filter_ctx filter, enum confine_kind kind)
 			r = allow_where(filter, "openat", 2, writes, O_RDONLY);
 	}
 	/* Not clone3, the flags of which are out of a filter's sight. */
-	if (r == 0 && forks)
+	if (r == 0 && (confines || kind == CONFINE_CLIENT))
 		r = allow_where(filter, "clone", CLONE_FLAGS_ARGUMENT, spaces, 0);
 	return r;
 }

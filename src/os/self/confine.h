@@ -30,7 +30,7 @@ enum confine_kind {
 	CONFINE_SERVER,  /* accepts on sockets that it was given; opens nothing */
 	CONFINE_LETTERS, /* the same, and sends to unix sockets whatever their modes */
 	CONFINE_CLIENT,  /* connects to internet sockets, and to unix sockets whatever
-	                    their modes; opens nothing */
+	                    their modes, forks; opens nothing */
 	CONFINE_MAX
 };
 

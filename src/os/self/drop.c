@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -36,17 +35,18 @@ is_refused(int error)
 
 /*
  * From root to the user that owns nothing, without groups; others stay what they are.
- * Capabilities stay: os_confine() is to be called next.  No core file and no further
- * process from now on.  Where the user namespace has no such user it stays root, and what
- * os_confine() takes away is all that there is.  0 or -errno.
+ * Capabilities stay: os_confine() is to be called next.  No core file from now on, and no
+ * further process, if it does not fork.  Where the user namespace has no such user it
+ * stays root, and what os_confine() takes away is all that there is.  0 or -errno.
  */
 int
-os_drop_user(void)
+os_drop_user(bool forks)
 {
 	const struct rlimit none = {0};
 
 	(void)setrlimit(RLIMIT_CORE, &none);
-	(void)setrlimit(RLIMIT_NPROC, &none);
+	if (!forks)
+		(void)setrlimit(RLIMIT_NPROC, &none);
 	if (chdir("/") < 0)
 		return -errno;
 	if (geteuid() != 0)

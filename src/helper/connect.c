@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: ISC */
+/* connect.c - are unix sockets served?  Connections made by children of a helper process.
+ */
+#include "config.h"
+
+#include "helper/connect.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fnv.h"
+#include "os/self/pass.h"
+#include "os/socket/sock.h"
+
+/* So long the others wait for one; half of it with each child that is left alone, a few
+ * times: many paths may hang at once. */
+#define MOMENT_S     0.1
+#define HALVINGS_MAX 5
+
+/* In the child: one connection after another, until the channel ends. */
+static void
+serve(int fd, void *data)
+{
+	char path[CONNECTING_PATH_BYTES];
+	size_t n_fds;
+
+	(void)data;
+	while (pass_receive(fd, 0, path, sizeof(path), NULL, 0, &n_fds) == sizeof(path)) {
+		int r = sock_connect_unix(path, SOCK_STREAM);
+		const int error = r < 0 ? -r : 0;
+
+		/* Before the answer: what the server has sent may hang, too. */
+		if (r >= 0)
+			(void)close(r);
+		(void)pass_send(fd, &error, sizeof(error), NULL, 0, 0);
+	}
+}
+
+/* Give the connection that is due to a child; 0, or an errno: it is not tried. */
+static int
+begin(struct connecting *connecting)
+{
+	struct connector *connector = connecting->connector;
+	struct bounded *children = &connector->children;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		bounded_reaped(children, pid);
+	if (bounded_hangs(children, fnv_text(connecting->path)))
+		return ETIMEDOUT;
+	if (connector->id < 0)
+		connector->id = bounded_open(children, connector->n_opened++, serve, NULL,
+		                             &connector->fd);
+	if (connector->id < 0)
+		return ENOBUFS;
+	connecting->id = connector->id;
+	connecting->fd = connector->fd;
+	connector->id = -1;
+	/* If the child has died, that is what its channel says. */
+	(void)pass_send(connecting->fd, connecting->path, sizeof(connecting->path), NULL,
+	                0, MSG_DONTWAIT);
+	ev_io_set(&connecting->io, connecting->fd, EV_READ);
+	ev_io_start(connector->loop, &connecting->io);
+	return 0;
+}
+
+/* Begin what is due, if the child that has its turn is not at work. */
+static void
+go_on(struct connector *connector)
+{
+	const unsigned int n_halved =
+	    connector->n_left < HALVINGS_MAX ? connector->n_left : HALVINGS_MAX;
+
+	while (connector->now == NULL && connector->waiting != NULL) {
+		struct connecting *connecting = connector->waiting;
+		int error;
+
+		connector->waiting = connecting->next;
+		connecting->waits = false;
+		error = begin(connecting);
+		if (error != 0) {
+			connecting->done(connecting->arg, error);
+			continue;
+		}
+		connector->now = connecting;
+		ev_now_update(connector->loop);
+		ev_timer_set(&connector->moment, MOMENT_S / (1U << n_halved), 0.);
+		ev_timer_start(connector->loop, &connector->moment);
+	}
+}
+
+static void
+on_moment(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct connector *connector = timer->data;
+
+	(void)loop;
+	(void)revents;
+	connector->now = NULL;
+	connector->n_left++;
+	go_on(connector);
+}
+
+/* Its child is not at work for it any more. */
+static void
+leave(struct connecting *connecting)
+{
+	struct connector *connector = connecting->connector;
+
+	ev_io_stop(connector->loop, &connecting->io);
+	if (connector->now == connecting) {
+		connector->now = NULL;
+		ev_timer_stop(connector->loop, &connector->moment);
+	} else {
+		connector->n_left--;
+	}
+	connecting->id = -1;
+}
+
+static void
+on_channel(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct connecting *connecting = io->data;
+	struct connector *connector = connecting->connector;
+	int id = connecting->id, fd = connecting->fd;
+	int error = ENOBUFS;
+	size_t n_fds;
+	ssize_t n;
+
+	(void)loop;
+	(void)revents;
+	n = pass_receive(fd, MSG_DONTWAIT, &error, sizeof(error), NULL, 0, &n_fds);
+	if (n == -EAGAIN)
+		return;
+	leave(connecting);
+	if (n == sizeof(error) && connector->id < 0) {
+		connector->id = id;
+		connector->fd = fd;
+	} else {
+		bounded_end(&connector->children, id, &fd);
+	}
+	connecting->done(connecting->arg, error);
+	go_on(connector);
+}
+
+/* Make it, when it has its turn; the path is copied. */
+void
+connecting_start(struct connecting *connecting, const char *path)
+{
+	struct connecting **last = &connecting->connector->waiting;
+
+	memset(connecting->path, 0, sizeof(connecting->path));
+	(void)strncpy(connecting->path, path, sizeof(connecting->path) - 1);
+	while (*last != NULL)
+		last = &(*last)->next;
+	*last = connecting;
+	connecting->next = NULL;
+	connecting->waits = true;
+	go_on(connecting->connector);
+}
+
+/* It is not wanted any more, if it was; true if it waited for its turn still. */
+bool
+connecting_stop(struct connecting *connecting)
+{
+	struct connector *connector = connecting->connector;
+	struct connecting **at = &connector->waiting;
+	const bool waited = connecting->waits;
+	int id = connecting->id, fd = connecting->fd;
+
+	if (waited) {
+		while (*at != connecting)
+			at = &(*at)->next;
+		*at = connecting->next;
+		connecting->waits = false;
+	} else if (id >= 0) {
+		leave(connecting);
+		bounded_leave(&connector->children, fnv_text(connecting->path), id, &fd);
+		go_on(connector);
+	}
+	return waited;
+}
+
+/* Nothing is wanted yet. */
+void
+connecting_init(struct connecting *connecting, struct connector *connector,
+                connecting_done *done, void *arg)
+{
+	*connecting = (struct connecting){
+	    .connector = connector, .done = done, .arg = arg, .id = -1, .fd = -1};
+	ev_io_init(&connecting->io, on_channel, -1, 0);
+	connecting->io.data = connecting;
+}
+
+/* For all connections of this process, which reaps no child itself. */
+void
+connector_init(struct connector *connector, struct ev_loop *loop)
+{
+	*connector = (struct connector){.loop = loop, .id = -1, .fd = -1};
+	bounded_init(&connector->children);
+	ev_timer_init(&connector->moment, on_moment, 0., 0.);
+	connector->moment.data = connector;
+}
