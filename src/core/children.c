@@ -3,7 +3,8 @@
 #include "config.h"
 
 #include "base/units.h"
-#include "core/node.h"
+#include "core/marks.h"
+#include "core/steps.h"
 
 #include "core/pure.h"
 

@@ -2,7 +2,8 @@
 /* command.c - what people ask for: commands change goals, nothing is counted. */
 #include "config.h"
 
-#include "core/node.h"
+#include "core/marks.h"
+#include "core/motion.h"
 
 #include "core/pure.h"
 

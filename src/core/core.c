@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "core/node.h"
+#include "core/marks.h"
+#include "core/steps.h"
 
 #include "core/pure.h"
 

@@ -8,7 +8,7 @@
 #include "config.h"
 
 #include "base/assert.h"
-#include "core/node.h"
+#include "core/turn.h"
 
 #include "core/pure.h"
 

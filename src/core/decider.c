@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/node.h"
+#include "core/marks.h"
 
 #include "core/pure.h"
 

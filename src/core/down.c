@@ -2,7 +2,8 @@
 /* down.c - a node goes down: asked to, killed, gone, and what that leads to. */
 #include "config.h"
 
-#include "core/node.h"
+#include "core/marks.h"
+#include "core/steps.h"
 
 #include "core/pure.h"
 

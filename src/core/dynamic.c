@@ -8,7 +8,8 @@
 #include "config.h"
 
 #include "base/assert.h"
-#include "core/node.h"
+#include "core/marks.h"
+#include "core/motion.h"
 
 #include "core/pure.h"
 

@@ -7,7 +7,8 @@
 #include "config.h"
 
 #include "core/limits.h"
-#include "core/node.h"
+#include "core/marks.h"
+#include "core/motion.h"
 
 #include "core/pure.h"
 

@@ -5,7 +5,7 @@
 #ifndef CORE_LIMITS_H
 #define CORE_LIMITS_H
 
-#include "core/node.h"
+#include "core/turn.h"
 
 uint64_t *limits_stamps(const struct core *core, const struct window *window);
 bool limits_admit_child(const struct core *core, struct node *child,

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#include "core/node.h"
+#include "core/marks.h"
+#include "core/motion.h"
 
 #include "core/pure.h"
 

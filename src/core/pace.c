@@ -5,7 +5,8 @@
 #include "config.h"
 
 #include "core/backoff.h"
-#include "core/node.h"
+#include "core/marks.h"
+#include "core/motion.h"
 
 #include "core/pure.h"
 

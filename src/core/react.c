@@ -2,7 +2,8 @@
 /* react.c - a watcher is told of the end of its target: what comes of it. */
 #include "config.h"
 
-#include "core/node.h"
+#include "core/marks.h"
+#include "core/motion.h"
 
 #include "core/pure.h"
 

@@ -4,7 +4,8 @@
  */
 #include "config.h"
 
-#include "core/node.h"
+#include "core/marks.h"
+#include "core/motion.h"
 
 #include "core/pure.h"
 

@@ -2,7 +2,7 @@
 /* suppose.c - a failure that did not happen, for forecasts on a copy of the core. */
 #include "config.h"
 
-#include "core/node.h"
+#include "core/marks.h"
 
 #include "core/pure.h"
 

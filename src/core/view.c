@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "core/limits.h"
-#include "core/node.h"
+#include "core/marks.h"
 
 #include "core/pure.h"
 

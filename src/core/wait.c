@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "base/assert.h"
-#include "core/node.h"
+#include "core/marks.h"
 
 #include "core/pure.h"
 

@@ -2,7 +2,7 @@
 /* walk.c - from actor to actor of the tree, and their order. */
 #include "config.h"
 
-#include "core/node.h"
+#include "core/turn.h"
 
 #include "core/pure.h"
 

@@ -1,15 +1,67 @@
 /* SPDX-License-Identifier: ISC */
 /* watch.h - what waits for an actor: commands until it is as they want it, actors that
- * watch it (private to core/; the types are those of node.h).
+ * watch it (private to core/).
  */
 #ifndef CORE_WATCH_H
 #define CORE_WATCH_H
 
-#include "core/core.h"
+#include "core/turn.h"
 
-struct node;
-struct turn;
-struct watch;
+/* How far a watch has come with the present incarnation of its watcher. */
+enum watch_state {
+	WATCH_IDLE,  /* nothing to tell: the watcher is down, or was told already */
+	WATCH_NEW,   /* to be registered: is the target alive? */
+	WATCH_ARMED, /* the end of the target will be told */
+	WATCH_DUE,   /* it ended; the watcher has not been told yet */
+	/* the target is below the watcher, which has stopped its children */
+	WATCH_REVOKED,
+};
+
+/* What a watcher is told of an end. */
+struct telling {
+	struct ref ended;
+	uint32_t incarnation; /* 0: nobody has that path */
+	bool confirmed;
+	bool child_failed;
+	struct cause cause;
+};
+
+struct watch {
+	uint64_t name;               /* stands for the path of the target */
+	uint32_t watcher;            /* NONE: not in use */
+	uint32_t next;               /* of the same watcher; or of those not in use */
+	uint32_t target;             /* NONE: nobody has that path */
+	uint32_t next_for, prev_for; /* others for the same target */
+	uint32_t next_named;         /* the next watch with its name in the same bucket */
+	uint32_t index;
+	enum reaction reaction;
+	int32_t signal;
+	enum watch_state state;
+	bool early;  /* armed, though the target has not begun yet: it may never */
+	bool unseen; /* revoked before the target had begun */
+
+	/* WATCH_DUE */
+	uint64_t order; /* the lower the earlier */
+	struct telling due;
+
+	/* the command of REACTION_RUN that is under way, and what it is about */
+	uint32_t run_serial; /* 0: none */
+	struct telling run;
+};
+
+/* A watch that is known to exist. */
+static inline struct watch *
+watch_in(const struct core *core, uint32_t i)
+{
+	return (struct watch *)core_block(core, core->watches_at) + i;
+}
+
+/* NULL for NONE. */
+static inline struct watch *
+watch_at(const struct core *core, uint32_t i)
+{
+	return i == NONE ? NULL : watch_in(core, i);
+}
 
 /* wait.c */
 void wait_init(struct core *core);

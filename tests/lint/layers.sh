@@ -6,7 +6,7 @@
 set -eu
 src=${top_srcdir:-.}/src
 
-echo 1..4
+echo 1..5
 files=$(cd "$src" && find . -name '*.[ch]' | sed 's|^\./||' | LC_ALL=C sort)
 
 verdict() { # number, name, what was found
@@ -92,3 +92,16 @@ FILENAME ~ /^core\/.*\.c$/ && FILENAME != "core/goal.c" &&
 	print FILENAME ":" FNR ": only core/goal.c may change " $1
 }' $files)
 verdict 4 "what is wanted of a node is changed only by core/goal.c" "$found"
+
+# Law 5 of doc/ARCHITECTURE.md: the steps of a start and a stop are for the files that move.
+# shellcheck disable=SC2086
+found=$(cd "$src" && awk '
+BEGIN {
+	n = split("children core demand down gate hooks reconcile unkillable up", file)
+	for (i = 1; i <= n; i++)
+		moves["core/" file[i] ".c"]
+}
+/^[ \t]*#[ \t]*include[ \t]*"core\/steps\.h"/ && !(FILENAME in moves) {
+	print FILENAME ":" FNR ": what decides may not include core/steps.h"
+}' $files)
+verdict 5 "what decides in the core does not move" "$found"

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: ISC */
+/* marks.h - inside the decision room: the files that decide.  They read the tree, change
+ * goals and marks, and ask for moves through motion.h.
+ */
+#ifndef CORE_MARKS_H
+#define CORE_MARKS_H
+
+#include "core/pace.h"
+#include "core/turn.h"
+#include "core/watch.h"
+
+/* command.c */
+void command_post(struct turn *turn, const struct event *event);
+void command_reply(struct turn *turn, const struct event *event,
+                   enum reply_result result);
+void command_want_down(struct turn *turn, struct node *node);
+
+/* decider.c */
+struct decision {
+	enum directive directive;
+	enum rule_log log;
+	enum preset preset;
+	struct place place;
+	enum decision_reason reason;
+	uint32_t backoff_keys;
+	struct backoff_spec backoff;
+};
+bool cause_is_init(const struct cause *cause);
+bool cause_is_shortage(const struct cause *cause);
+void decider_decide(const struct core *core, const struct node *node,
+                    const struct cause *cause, struct decision *ret);
+bool decider_names_normal(const struct core *core, const struct node *node);
+bool decider_names_errno(const struct core *core, const struct node *node, int32_t error);
+
+/* failure.c */
+void failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
+                    struct node *origin);
+void failure_normal_end(struct turn *turn, struct node *node);
+void failure_give_up(struct turn *turn, struct node *supervisor);
+void failure_unkillable(struct turn *turn, struct node *node, const struct cause *cause);
+void failure_escalate(struct turn *turn, struct node *supervisor,
+                      const struct cause *cause, struct node *origin);
+bool failure_is_moot(const struct turn *turn, const struct node *node);
+
+/* strategy.c */
+void strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms);
+void strategy_stop(struct turn *turn, struct node *node);
+bool strategy_revives(const struct node *member);
+bool strategy_joins(const struct core *core, const struct node *node);
+void strategy_leave(struct core *core, struct node *node);
+void strategy_number(struct core *core, struct node *parent, const struct node *newcomer);
+bool strategy_in_scope(const struct core *core, const struct node *child,
+                       const struct node *sibling);
+
+/* significant.c */
+void significant_ended(struct turn *turn, struct node *child);
+void significant_group_stopped(struct turn *turn, struct node *supervisor);
+
+/* react.c */
+void react_advance(struct turn *turn, struct node *node);
+void react_done(struct turn *turn, const struct event *event);
+
+/* suspend.c */
+uint32_t suspend_count(const struct core *core, const struct node *node);
+bool suspend_add(struct core *core, struct node *node);
+void suspend_take(struct core *core, struct node *node);
+void suspend_clear(struct core *core, struct node *node);
+void suspend_others(struct core *core, struct node *node);
+void suspend_below(struct core *core, struct node *node);
+void suspend_below_end(struct core *core, struct node *node);
+void suspend_decided(struct core *core, struct node *node);
+void suspend_updated(struct core *core, struct node *supervisor);
+void suspend_apply(struct turn *turn, struct node *node);
+void suspend_end(struct turn *turn, struct node *node);
+
+/* dynamic.c */
+void dynamic_add(struct turn *turn, const struct event *event);
+void dynamic_delete(struct turn *turn, struct node *node, const struct event *event);
+void dynamic_remove(struct core *core, struct node *top);
+void dynamic_show(struct core *core, struct node *top);
+void dynamic_settled(struct turn *turn, struct node *node);
+void dynamic_forget(struct core *core, struct node *supervisor);
+struct node *dynamic_first(const struct core *core, const struct node *supervisor);
+
+/* living.c */
+void living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event);
+void living_post(struct turn *turn, struct node *node, const struct event *event);
+void living_due(struct turn *turn, struct node *node, enum node_timer timer);
+void living_renewed(struct node *node);
+void living_grant(struct turn *turn, struct node *node, uint64_t granted_ms);
+void living_spawned(struct turn *turn, struct node *node);
+void living_ready(struct core *core, struct node *node);
+void living_resume(struct turn *turn, struct node *node, const struct cause *cause);
+void living_ended(struct core *core, struct node *node);
+void living_updated(struct core *core, struct node *node, const struct probe_spec *old);
+struct cause living_unready(const struct node *node);
+void living_clocks(struct core *core, struct node *node);
+void living_frozen(struct core *core, struct node *node);
+
+/* gate.c */
+void gate_named(struct core *core, struct node *node);
+void gate_take_spec(struct core *core, struct node *node, const struct need_spec *needs);
+void gate_move(struct core *core);
+void gate_move_needs(struct core *core, struct node *node, const struct core *old);
+bool gate_admits(struct core *core, struct node *node);
+bool gate_is_next(const struct core *core, const struct node *node);
+void gate_leave(struct core *core, struct node *node);
+void gate_state_changed(struct core *core, const struct node *node);
+void gate_node_freed(struct core *core, struct node *node);
+void gate_look(struct core *core);
+uint64_t gate_unmet(const struct core *core, const struct node *node);
+const char *gate_check(const struct core *core);
+
+/* demand.c */
+bool demand_waits(const struct node *node);
+void demand_done(struct turn *turn, struct node *node);
+void demand_post(struct turn *turn, const struct event *event);
+void demand_updated(struct core *core, struct node *node);
+
+/* hooks.c */
+struct cause hooks_cause(const struct event *event);
+
+/* unkillable.c */
+extern const struct cause unkillable_cause;
+bool unkillable_below(const struct core *core, const struct node *top);
+
+#endif

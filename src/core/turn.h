@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC */
+/* turn.h - inside the decision room: what every part of a turn needs, the actions that it
+ * appends, the tree and its deadlines.
+ */
+#ifndef CORE_TURN_H
+#define CORE_TURN_H
+
+#include "core/node.h"
+
+/* A turn: the context of every move. */
+struct turn {
+	struct core *core;
+	uint64_t now_ms;
+	struct action_list *out;
+};
+
+/* core.c */
+struct action *turn_act(struct turn *turn, enum action_kind kind,
+                        const struct node *node);
+struct action *turn_report(struct turn *turn, enum report report,
+                           const struct node *node);
+void turn_exit(struct turn *turn);
+bool turn_has_room(const struct turn *turn);
+
+/* tree.c */
+struct node *node_find(const struct core *core, struct ref ref);
+struct node *node_lookup(const struct core *core, struct ref ref);
+struct node *node_next(const struct core *core, const struct node *top,
+                       const struct node *node);
+struct node *node_add(struct core *core, struct node *supervisor, struct node *before,
+                      const struct spec *spec);
+void node_join(struct core *core, struct node *supervisor, struct node *node);
+void node_free(struct turn *turn, struct node *node);
+const struct rule *node_rules(const struct core *core, uint32_t at);
+void *node_pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at);
+
+/* deadline.c */
+void deadline_arm(struct core *core, struct node *node, enum node_timer timer,
+                  uint64_t now_ms, uint64_t delay_ms);
+void deadline_clear(struct core *core, struct node *node, enum node_timer timer);
+void deadline_extend(struct core *core, struct node *node, enum node_timer timer,
+                     uint64_t now_ms, uint64_t delay_ms);
+void deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand);
+uint64_t deadline_due(const struct core *core, const struct node *node,
+                      enum node_timer timer);
+void deadline_hold(struct core *core, struct node *node, uint64_t now_ms);
+void deadline_release(struct core *core, struct node *node, uint64_t now_ms);
+bool deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
+                   enum node_timer *ret_timer);
+
+#endif
