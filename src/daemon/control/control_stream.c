@@ -298,14 +298,14 @@ watch_actor(struct conn *conn, size_t i, struct ref ref, int64_t since)
 }
 
 /* A watch before it is registered: an actor, or a name without an actor. */
-struct watch_target {
+struct watch_request {
 	struct ref ref;
 	const char *path; /* borrowed */
 	int64_t since;
 };
 
 static bool
-register_watches(struct conn *conn, const struct watch_target *watches, size_t n)
+register_watches(struct conn *conn, const struct watch_request *watches, size_t n)
 {
 	struct call *call = &conn->call;
 
@@ -335,7 +335,7 @@ register_watches(struct conn *conn, const struct watch_target *watches, size_t n
 /* Append what a name means; how many, -ENOTUNIQ, -ENOMEM or -E2BIG. */
 static int
 add_watches(const struct shell *shell, const char *name, int64_t since,
-            struct watch_target *watches, size_t *n, struct candidates *candidates)
+            struct watch_request *watches, size_t *n, struct candidates *candidates)
 {
 	struct ref_list list;
 	int r;
@@ -343,13 +343,13 @@ add_watches(const struct shell *shell, const char *name, int64_t since,
 	ref_list_init(&list);
 	r = resolve_name(shell, name, &list, candidates);
 	if (r == -ENOENT) {
-		watches[(*n)++] = (struct watch_target){REF_NONE, name, since};
+		watches[(*n)++] = (struct watch_request){REF_NONE, name, since};
 		r = 1;
 	} else if (r > 0 && *n + list.n > CONTROL_WAITERS_MAX) {
 		r = -E2BIG;
 	} else if (r > 0) {
 		for (size_t i = 0; i < list.n; i++)
-			watches[(*n)++] = (struct watch_target){
+			watches[(*n)++] = (struct watch_request){
 			    list.at[i], shell_path(shell, list.at[i]), since};
 	}
 	ref_list_done(&list);
@@ -358,7 +358,7 @@ add_watches(const struct shell *shell, const char *name, int64_t since,
 
 static void
 watch_names(struct conn *conn, const json_t *names, const json_t *since,
-            struct watch_target *watches)
+            struct watch_request *watches)
 {
 	size_t n = 0;
 
@@ -388,7 +388,7 @@ handle_watch(struct conn *conn)
 {
 	const json_t *names = param_array(conn, "names");
 	const json_t *since = param_array(conn, "since");
-	struct watch_target *watches;
+	struct watch_request *watches;
 
 	if (json_array_size(names) == 0) {
 		reply_invalid_parameter(conn, "names");
