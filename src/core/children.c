@@ -117,7 +117,7 @@ mark_all(struct core *core, struct node *supervisor)
 		goal_forget_command(child);
 		if (child->restart_in_sequence || node_is_down(child))
 			continue;
-		/* A temporary one is never started again (OTP O-20). */
+		/* An actor that runs once is never started again (OTP O-20). */
 		goal_down(child);
 	}
 }

@@ -301,6 +301,7 @@ struct action {
 	X(DECIDED_BY_ON_FAILURE, "on_failure")                            \
 	X(DECIDED_NO_RULE_MATCHED, "no rule matched")                     \
 	X(DECIDED_TEMPORARY, "temporary actors are not restarted")        \
+	X(DECIDED_NEVER, "its `restart` is `never`")                      \
 	X(DECIDED_LIMIT, "limit exceeded")                                \
 	X(DECIDED_INTENSITY, "intensity exceeded")                        \
 	X(DECIDED_RESUME_GUARD, "resume guard")                           \

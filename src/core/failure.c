@@ -57,6 +57,16 @@ where_it_began(const struct core *core, struct node *origin)
 	return child == NULL ? origin : child;
 }
 
+/* True if the decision is about this actor alone, whatever the strategy is. */
+static bool
+concerns_one(const struct decision *decision)
+{
+	return decision->reason == DECIDED_TEMPORARY ||
+	       decision->reason == DECIDED_NEVER ||
+	       decision->reason == DECIDED_MANUAL_START ||
+	       decision->reason == DECIDED_NOT_ADDED;
+}
+
 /* Tell of a failure, once, at the level that handles it. */
 static void
 report_failure(struct turn *turn, struct node *node, struct node *origin,
@@ -78,9 +88,7 @@ report_failure(struct turn *turn, struct node *node, struct node *origin,
 	action->group = supervisor->spec.strategy != STRATEGY_ONE_FOR_ONE &&
 	                (decision->directive == DIRECTIVE_RESTART ||
 	                 decision->directive == DIRECTIVE_STOP) &&
-	                decision->reason != DECIDED_TEMPORARY &&
-	                decision->reason != DECIDED_MANUAL_START &&
-	                decision->reason != DECIDED_NOT_ADDED;
+	                !concerns_one(decision);
 	action->window = limits_in_use(turn, supervisor);
 	action->limit = supervisor->spec.intensity.unlimited
 	                    ? 0
@@ -167,7 +175,7 @@ restart_survivors(struct turn *turn, struct node *origin, const struct node *top
 	for (struct node *at = origin; at != top; at = node_supervisor(core, at))
 		goal_mark_for_sequence(
 		    at, at->goal != GOAL_DOWN && !at->grouped &&
-		            at->spec.restart != RESTART_TEMPORARY &&
+		            !spec_runs_once(&at->spec) &&
 		            node_keeps_children(node_supervisor(core, at)));
 	if (!origin->restart_in_sequence)
 		stop_origin(turn, origin);
@@ -186,7 +194,7 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 		living_resume(turn, origin, cause);
 		return 0;
 	}
-	if (origin->spec.restart == RESTART_TEMPORARY)
+	if (spec_runs_once(&origin->spec))
 		return 0;
 	delay_ms = pace_delay(turn, origin, decision);
 	goal_resume(origin, origin->ready && !origin->gave_up, delay_ms);
@@ -200,12 +208,11 @@ static void
 carry_out_stop(struct turn *turn, struct node *node, const struct decision *decision)
 {
 	stay_failed(node);
-	node->exited_by_itself = decision->reason == DECIDED_TEMPORARY;
+	node->exited_by_itself =
+	    decision->reason == DECIDED_TEMPORARY || decision->reason == DECIDED_NEVER;
 	/* Nodes below that were coming do not come now. */
 	turn->core->look_early = true;
-	if (decision->reason == DECIDED_TEMPORARY ||
-	    decision->reason == DECIDED_MANUAL_START ||
-	    decision->reason == DECIDED_NOT_ADDED)
+	if (concerns_one(decision))
 		down_bring(turn, node);
 	else
 		strategy_stop(turn, node);
@@ -242,11 +249,12 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 		ret->reason = DECIDED_NOT_ADDED;
 		return;
 	}
-	if (node->spec.restart == RESTART_TEMPORARY &&
+	if (spec_runs_once(&node->spec) &&
 	    (ret->directive == DIRECTIVE_RESTART || ret->directive == DIRECTIVE_RESUME ||
 	     ret->directive == DIRECTIVE_STOP)) {
 		ret->directive = DIRECTIVE_STOP;
-		ret->reason = DECIDED_TEMPORARY;
+		ret->reason = node->spec.restart == RESTART_NEVER ? DECIDED_NEVER
+		                                                  : DECIDED_TEMPORARY;
 		return;
 	}
 	if (node->start_reason == START_BY_COMMAND && cause_is_init(cause)) {
@@ -548,10 +556,10 @@ failure_normal_end(struct turn *turn, struct node *node)
 	if (failure_is_moot(turn, node) || node->depth == 1) {
 		/* As a normal end that leads to no restart. */
 	} else if (decider_names_normal(turn->core, node) &&
-	           node->spec.restart != RESTART_TEMPORARY) {
+	           !spec_runs_once(&node->spec)) {
 		failure_handle(turn, node, &node->end, node);
 		return;
-	} else if (node->spec.on_demand && node->spec.restart != RESTART_TEMPORARY) {
+	} else if (node->spec.on_demand && !spec_runs_once(&node->spec)) {
 		demand_done(turn, node);
 		return;
 	} else if (node->spec.restart == RESTART_PERMANENT) {

@@ -46,8 +46,8 @@ can_take(const struct core *core, const struct node *node, const struct watch *w
 
 /*
  * Restart, without a failure.  A watcher that starts after the end has been restarted by
- * that; a temporary watcher is stopped instead (OTP O-15).  A supervisor waits out its
- * backoff, because its restart may well end its target again.
+ * that; a watcher that runs once is stopped instead (OTP O-15).  A supervisor waits out
+ * its backoff, because its restart may well end its target again.
  */
 static void
 restart(struct turn *turn, struct node *node, bool confirmed)
@@ -57,7 +57,7 @@ restart(struct turn *turn, struct node *node, bool confirmed)
 
 	if (!confirmed || !node_is_live(node))
 		return;
-	if (node->spec.restart == RESTART_TEMPORARY) {
+	if (spec_runs_once(&node->spec)) {
 		command_want_down(turn, node);
 		return;
 	}

@@ -62,6 +62,16 @@ spec_default(struct spec *spec, enum node_kind kind)
 	spec->max_children = UINT32_MAX;
 }
 
+/*
+ * True if no policy starts the actor again once it has ended: a temporary actor leaves
+ * the tree then (OTP O-15), one with `never` stays listed (DECISIONS 51).
+ */
+bool
+spec_runs_once(const struct spec *spec)
+{
+	return spec->restart == RESTART_TEMPORARY || spec->restart == RESTART_NEVER;
+}
+
 /* Add the exit codes from..to, both included, 0..255. */
 void
 exit_set_add(struct exit_set *set, unsigned int from, unsigned int to)

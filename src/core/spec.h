@@ -32,7 +32,8 @@ enum node_kind { NODE_KIND_MAP(AS_ENUM) NODE_KIND_MAX };
 #define RESTART_TYPE_MAP(X)               \
 	X(RESTART_PERMANENT, "permanent") \
 	X(RESTART_TRANSIENT, "transient") \
-	X(RESTART_TEMPORARY, "temporary")
+	X(RESTART_TEMPORARY, "temporary") \
+	X(RESTART_NEVER, "never")
 enum restart_type { RESTART_TYPE_MAP(AS_ENUM) RESTART_TYPE_MAX };
 
 #define STRATEGY_MAP(X)                        \
@@ -325,6 +326,7 @@ extern const char *const reaction_names[];
 extern const char *const need_names[];
 
 void spec_default(struct spec *spec, enum node_kind kind);
+bool spec_runs_once(const struct spec *spec);
 void exit_set_add(struct exit_set *set, unsigned int from, unsigned int to);
 bool exit_set_has(const struct exit_set *set, int code);
 void signal_set_add(struct signal_set *set, int signo);

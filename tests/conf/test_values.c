@@ -45,6 +45,7 @@ static const struct {
     {"ready: exit", "start_timeout", "\"infinity\""},
     {"ready: exit", "restart", "\"transient\""},
     {"{ready: exit, restart: temporary}", "restart", "\"temporary\""},
+    {"{ready: exit, restart: never}", "restart", "\"never\""},
     {"ready: {after: 5s}", "ready.after", "\"5s\""},
     {"ready: {tcp: 'localhost:80'}", "ready.interval", "\"1s\""},
     {"ready: {tcp: 'localhost:80'}", "start_timeout", "\"1m30s\""},

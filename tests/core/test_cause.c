@@ -87,7 +87,9 @@ START_TEST(the_restart_type_decides_what_an_end_leads_to)
 		          (type != RESTART_TEMPORARY));
 		if (type != RESTART_TEMPORARY)
 			ck_assert_int_eq(rig_view(&family.rig, family.child[0]).state,
-			                 again ? STATE_RUNNING : STATE_DONE);
+			                 again                          ? STATE_RUNNING
+			                 : ending->kind == CAUSE_NORMAL ? STATE_DONE
+			                                                : STATE_FAILED);
 		family_done(&family);
 	}
 }

@@ -82,7 +82,7 @@ def invalid(box):
     s = box.supd({"a": {}, "b": {}})
     pids = [s.started(name) for name in "ab"]
     s.write({}, text="children:\n  a:\n    comand: [x]\n  c:\n    command: [/bin/true]\n"
-                     "    shutdown: 5\n    restart: never\n")
+                     "    shutdown: 5\n    restart: sometimes\n")
     for verb in ("diff", "apply"):
         result = s.ctl(verb)
         check(result.code != 0, f"{verb} said 0")

@@ -7,7 +7,7 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import check, equal, main, test
+from harness import check, equal, has, main, test
 from supd import plain_signal
 
 
@@ -110,6 +110,28 @@ def temporary(what, action):
 temporary("exit 0", lambda s: s.tell("a", "exit=0"))
 temporary("exit 1", lambda s: s.tell("a", "exit=1"))
 temporary("SIGTERM", lambda s: os.kill(s.pids["a"], signal.SIGTERM))
+
+
+def never(code, state):
+    @test(f"an actor with `restart: never` that exits with {code} stays {state}, and can be started")
+    def one(box):
+        s = box.supd({"a": {"restart": "never"}, "b": {}}, strategy="one_for_all")
+        b = s.started("b")
+        s.started("a")
+        s.tell("a", f"exit={code}")
+        s.wait_for("a", state=state, restarts=0)
+        s.crash()
+        s.wait_for("a", state=state, restarts=0)
+        has(s.ctl("status", "a").out, state, "supctl status")
+        has(s.ctl_ok("explain", "a").out, r"`restart` is `never`" if code else r"done", "explain")
+        equal(s.actor("b")["pid"], b, "b's pid")
+        equal(len(s.lines("S", "a")), 1, "starts of a")
+        s.ctl_ok("start", "a")
+        s.started("a", 2)
+
+
+never(0, "done")
+never(9, "failed")
 
 
 @test("SIGKILL from outside is a failure and leads to a restart")

@@ -204,3 +204,142 @@ exit a 0
 expect t b, x b, S a, S b
 reports
 view s running restarts=1
+
+story DECISIONS 51 one with `never` that ends normally is done and can be started again
+tree
+  s one_for_one
+    a never
+boot
+expect S a
+exit a 0
+expect nothing
+view a done restarts=0
+view s window=0
+start a
+expect S a
+reply start a done
+signal a TERM
+expect nothing
+view a done
+
+story DECISIONS 51 one with `never` that fails stays listed, uncounted, and touches no group
+tree
+  s one_for_all intensity=0/60s
+    a
+    n never
+boot
+expect S a, S n
+exit n 1
+expect nothing
+report failure n exit:1 stop reason=never group=no
+view n failed restarts=0 cause=exit:1
+view a running restarts=0
+view s running window=0
+start n
+expect S n
+reply start n done
+view n running
+
+story DECISIONS 51 a group restart does not start one with `never` again
+tree
+  s one_for_all
+    a
+    n never
+    m never
+boot
+expect S a, S n, S m
+exit m 0
+expect nothing
+exit a 1
+report failure a exit:1 restart group=yes
+expect t n, x n, S a
+view n stopped
+view m done
+
+story DECISIONS 51 one with `never` is stopped by a rule's resume, restart or stop, not by escalate
+tree
+  s one_for_all decider=exit:9->escalate,any->resume
+    a
+    n never
+boot
+expect S a, S n
+exit n 1
+report failure n exit:1 stop reason=never group=no
+expect nothing
+view n failed
+start n
+expect S n
+reply start n done
+exit n 9
+expect t a, x a, S a, S n
+report escalated s *
+report failure s * restart origin=n
+view n running
+
+story DECISIONS 51 one with `never` begins anew with its supervisor
+tree
+  s one_for_one
+    a
+    n never
+boot
+expect S a, S n
+exit n 0
+restart s
+expect t a, x a, S a, S n
+reply restart s done
+view n running restarts=0
+
+story DECISIONS 51 an added actor with `never` stays at its end
+tree
+  a
+boot
+expect S a
+grow /user x never
+expect S x
+reply add x done
+exit x 0
+expect nothing
+view x done
+start x
+expect S x
+reply start x done
+
+story DECISIONS 51 a significant one with `never` counts however it ends
+tree
+  s one_for_one transient auto_shutdown=any_significant
+    a
+    x never significant
+boot
+expect S a, S x
+exit x 1
+reports
+expect t a, x a
+view s done
+view x failed
+
+story DECISIONS 51 one with `never` that is restarted by its watch is stopped instead
+tree
+  a transient
+  b never watch=a:restart
+boot
+expect S a, S b
+exit a 0
+expect t b, x b
+view b stopped
+
+story 111 DECISIONS 51 a disabled temporary child stays until it was started once
+tree
+  a temporary disabled
+  b
+boot
+expect S b
+view a stopped
+stop a
+reply stop a done
+view a stopped
+start a
+expect S a
+reply start a done
+exit a 0
+expect removed a
+view a unknown

@@ -132,6 +132,7 @@ reason_is(uint8_t reason, const char *value)
 	    [DECIDED_BY_ON_FAILURE] = "on_failure",
 	    [DECIDED_NO_RULE_MATCHED] = "no_rule",
 	    [DECIDED_TEMPORARY] = "temporary",
+	    [DECIDED_NEVER] = "never",
 	    [DECIDED_LIMIT] = "limit",
 	    [DECIDED_INTENSITY] = "intensity",
 	    [DECIDED_RESUME_GUARD] = "guard",

@@ -43,7 +43,7 @@ static uint32_t
 new_spec(struct tape *tape, bool supervisor, enum strategy strategy, uint32_t number)
 {
 	static const enum restart_type types[] = {RESTART_PERMANENT, RESTART_TRANSIENT,
-	                                          RESTART_TEMPORARY, RESTART_PERMANENT};
+	                                          RESTART_TEMPORARY, RESTART_NEVER};
 	struct spec *spec = &tape->specs[tape->n_specs].spec;
 
 	spec_default(spec, supervisor ? NODE_SUPERVISOR : NODE_WORKER);

@@ -288,7 +288,9 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 	}
 	spec_default(spec, kind);
 	if (!one_in(rng, 3))
-		spec->restart = (enum restart_type)rng_below(rng, RESTART_TYPE_MAX);
+		spec->restart = (enum restart_type)rng_below(rng, RESTART_TEMPORARY + 1);
+	if (spec->restart == RESTART_TEMPORARY && tape->seed % NEVER_ONE_IN == NEVER_REST)
+		spec->restart = RESTART_NEVER;
 	spec->kill_timeout_ms = tape->seed % UNDYING_ONE_IN == 0 ? KILL_MS : 10000;
 	spec->enabled = clean || !one_in(rng, 12);
 	gen_backoff(rng, &spec->backoff);

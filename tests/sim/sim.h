@@ -31,6 +31,9 @@
 #define SIM_ADDED      3  /* come at most with one EVENT_ADD */
 #define UNDYING_ONE_IN 5  /* runs have processes that SIGKILL does not end */
 #define LEFT_ONE_IN    7  /* runs begin with processes that a dead supd has left */
+/* In runs with this remainder the actors that run once stay listed: none of `seeds`. */
+#define NEVER_ONE_IN 26
+#define NEVER_REST   4
 
 /* ---- inputs ------------------------------------------------------------------- */
 

@@ -129,7 +129,7 @@ normal_end(struct witness *witness, struct witnessed *node)
 	struct witnessed *parent = witness_parent(witness, node);
 
 	node->maybe++;
-	if (node->spec->on_demand && node->spec->restart != RESTART_TEMPORARY) {
+	if (node->spec->on_demand && !spec_runs_once(node->spec)) {
 		witness_is_done(witness, node);
 	} else if (node->spec->restart == RESTART_PERMANENT) {
 		if (parent == NULL || !parent->spec->limit.on)

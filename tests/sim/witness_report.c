@@ -60,7 +60,7 @@ witness_restarted(struct witness *witness, struct witnessed *node, bool group)
 			continue;
 		witness_mark(witness, member, &member->stop);
 		raise_barrier(witness, member);
-		if (member->spec->restart == RESTART_TEMPORARY) {
+		if (spec_runs_once(member->spec)) {
 			witness_mark(witness, member, &member->down);
 			continue;
 		}
@@ -270,7 +270,7 @@ saw_resume(struct witness *witness, struct witnessed *origin, bool start_failed,
 		return;
 	}
 	/* The child is stopped alone, even under a resume from above. */
-	if (origin->spec->restart == RESTART_TEMPORARY)
+	if (spec_runs_once(origin->spec))
 		return;
 	/* The child goes on, unless it had not begun. */
 	if (origin->spec->kind == NODE_SUPERVISOR && !start_failed &&
@@ -327,9 +327,9 @@ saw_failure(struct witness *witness, const struct action *action)
 	struct witnessed *node = witness_find(witness, action->ref);
 	struct witnessed *origin = witness_find(witness, action->origin);
 	bool start_failed;
-	bool group = action->reason != DECIDED_TEMPORARY &&
-	             action->reason != DECIDED_MANUAL_START &&
-	             action->reason != DECIDED_NOT_ADDED;
+	bool group =
+	    action->reason != DECIDED_TEMPORARY && action->reason != DECIDED_NEVER &&
+	    action->reason != DECIDED_MANUAL_START && action->reason != DECIDED_NOT_ADDED;
 
 	if (node == NULL || origin == NULL) {
 		witness_blame(witness, "I33 a failure of nobody");
@@ -347,10 +347,10 @@ saw_failure(struct witness *witness, const struct action *action)
 		check_resume(witness, node, action);
 	if (action->reason == DECIDED_NOT_ADDED)
 		witness_not_added(witness, node, action);
-	if (node->spec->restart == RESTART_TEMPORARY &&
+	if (spec_runs_once(node->spec) &&
 	    (action->directive == DIRECTIVE_RESTART ||
 	     (action->directive == DIRECTIVE_RESUME && node == origin)))
-		witness_blame(witness, "I10 slot %u is temporary", node->ref.slot);
+		witness_blame(witness, "I10 slot %u runs once", node->ref.slot);
 	if (node == origin && node->told_down > node->up &&
 	    (action->directive == DIRECTIVE_RESTART ||
 	     action->directive == DIRECTIVE_RESUME))
@@ -370,7 +370,8 @@ saw_failure(struct witness *witness, const struct action *action)
 		break;
 	case DIRECTIVE_STOP:
 		group_stopped(witness, node, group);
-		if (action->reason == DECIDED_TEMPORARY)
+		if (action->reason == DECIDED_TEMPORARY ||
+		    action->reason == DECIDED_NEVER)
 			node->exited_by_itself = true;
 		else if (group)
 			witness_group_stopped(witness, node);

@@ -115,14 +115,14 @@ react(struct witness *witness, struct witnessed *node, const struct action *repo
 		witness_owe(witness, node);
 		break;
 	case REACTION_RESTART:
-		/* A temporary child that is about to start counts as restarted by the
+		/* A child that runs once and is about to start counts as restarted by the
 		 * notice. */
 		if (!report->confirmed ||
-		    (node->spec->restart == RESTART_TEMPORARY && is_pending(node)))
+		    (spec_runs_once(node->spec) && is_pending(node)))
 			break;
 		witness->commotions++;
 		witness_restarted(witness, node, false);
-		if (node->spec->restart == RESTART_TEMPORARY)
+		if (spec_runs_once(node->spec))
 			break;
 		node->counted_stop =
 		    node->spec->kind != NODE_WORKER || node->spec->backoff.on_stop;

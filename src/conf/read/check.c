@@ -196,6 +196,22 @@ refuse_stranger(struct reader *reader, const struct node *name,
 	strbuf_done(&all);
 }
 
+/* The key that was probably meant by this name; NULL: none. */
+static const char *
+nearest_key(const struct schema_type *type, const char *name)
+{
+	const char *meant = synonym_of_key(type, name);
+	struct suggest suggest;
+
+	if (meant != NULL)
+		return meant;
+	suggest_init(&suggest, name);
+	for (size_t i = 0; i < type->table->n_keys; i++)
+		if ((type->table->keys[i].where & type->where) != 0)
+			suggest_try(&suggest, type->table->keys[i].name);
+	return suggest.best;
+}
+
 /*
  * The key of that name, if it may stand in a mapping of this type.  NULL: it may not,
  * which was reported.
@@ -206,7 +222,7 @@ check_key(struct reader *reader, const struct node *name, const struct schema_ty
 {
 	const struct schema_key *key = schema_find(type->table, name->text, type->where);
 	struct trail trail = {up, name->text, 0};
-	struct suggest suggest;
+	const char *meant;
 
 	if (key != NULL && (key->where & type->where) != 0)
 		return key;
@@ -215,14 +231,11 @@ check_key(struct reader *reader, const struct node *name, const struct schema_ty
 		             misplaced(key, type->where));
 		return NULL;
 	}
-	suggest_init(&suggest, name->text);
-	for (size_t i = 0; i < type->table->n_keys; i++)
-		if ((type->table->keys[i].where & type->where) != 0)
-			suggest_try(&suggest, type->table->keys[i].name);
-	if (suggest.best != NULL)
+	meant = nearest_key(type, name->text);
+	if (meant != NULL)
 		reader_error(reader, name, &trail,
 		             "unknown key `%.100s`, did you mean `%s`?", name->text,
-		             suggest.best);
+		             meant);
 	else
 		refuse_stranger(reader, name, type->table, &trail);
 	return NULL;

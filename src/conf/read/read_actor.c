@@ -160,7 +160,7 @@ check_significant(struct reader *reader, const struct node *good, const struct t
 	if (actor->spec.significant && actor->spec.restart == RESTART_PERMANENT)
 		reader_error(reader, significant, &trail,
 		             "a permanent actor never ends by itself: write `restart: "
-		             "transient` or `restart: temporary` with `significant`");
+		             "never` or `restart: transient` with `significant`");
 	else if (actor->spec.significant && actor->parent != CONF_NONE &&
 	         !reader->is_addition &&
 	         reader->conf->actors[actor->parent].spec.auto_shutdown ==
@@ -205,7 +205,7 @@ settle_restart(struct reader *reader, const struct node *good, const struct trai
 		reader_error(
 		    reader, restart, &trail,
 		    "`permanent` contradicts `ready: exit`, which waits for the end; "
-		    "write `transient` or `temporary`");
+		    "write `transient` or `never`");
 }
 
 /* The words of a warning about an actor that is never ready. */

@@ -36,19 +36,25 @@ schema_find(const struct schema_table *table, const char *name, unsigned int whe
 static void
 explain(const struct schema_type *type, const struct node *node, struct err *why)
 {
-	struct suggest suggest;
+	const char *meant;
 
 	if (node_is_empty(node)) {
 		err_set(why, 0, "nothing is written here; write %s", type->allowed);
 		return;
 	}
-	suggest_init(&suggest, node->text);
-	for (size_t i = 0; i < type->n_words; i++)
-		suggest_try(&suggest, type->words[i]);
-	if (suggest.best != NULL)
+	meant = synonym_of_value(type, node->text);
+	if (meant == NULL) {
+		struct suggest suggest;
+
+		suggest_init(&suggest, node->text);
+		for (size_t i = 0; i < type->n_words; i++)
+			suggest_try(&suggest, type->words[i]);
+		meant = suggest.best;
+	}
+	if (meant != NULL)
 		err_set(why, 0,
 		        "`%.100s` is not allowed here, did you mean `%s`? Write %s",
-		        node->text, suggest.best, type->allowed);
+		        node->text, meant, type->allowed);
 	else
 		err_set(why, 0, "`%.100s` is not allowed here; write %s", node->text,
 		        type->allowed);

@@ -158,6 +158,8 @@ const struct schema_key *schema_find(const struct schema_table *table, const cha
                                      unsigned int where);
 int schema_scan(const struct schema_type *type, const struct node *node,
                 struct value *ret_value, struct err *why);
+const char *synonym_of_value(const struct schema_type *type, const char *word);
+const char *synonym_of_key(const struct schema_type *type, const char *name);
 char *schema_show(const struct schema_type *type, const struct node *node);
 
 #endif

@@ -142,7 +142,7 @@ const struct schema_type schema_keep_children = {
 };
 const struct schema_type schema_restart = {
     .name = "restart",
-    .allowed = "`permanent`, `transient` or `temporary`",
+    .allowed = "`permanent`, `transient`, `temporary` or `never`",
     .words = restart_type_names,
     .n_words = RESTART_TYPE_MAX,
 };

@@ -132,7 +132,7 @@ check_intensities(struct lint *lint, uint64_t *spans, uint32_t *fastest)
 		uint64_t span;
 
 		if (intensity->unlimited || intensity->within_ms == DURATION_INFINITE ||
-		    spec->restart == RESTART_TEMPORARY)
+		    spec_runs_once(spec))
 			continue;
 		span = span_of_failures(&spec->backoff, intensity->restarts);
 		if (fastest[parent] != CONF_NONE && spans[parent] <= span)

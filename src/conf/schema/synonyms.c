@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC */
+/* synonyms.c - words of other tools, and the word of supd for each.
+ *
+ * Nearness of spelling misleads here: Akka's `all_for_one` is nearest to `one_for_one`,
+ * its opposite.
+ */
+#include "config.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/assert.h"
+#include "conf/schema/schema.h"
+
+struct synonym {
+	const char
+	    *word; /* of systemd, docker, supervisord, pm2, Kubernetes, OTP, Akka */
+	const char *meant;
+};
+
+static const struct synonym values[] = {
+    /* restart */
+    {"no", "never"},
+    {"none", "never"},
+    {"false", "never"},
+    {"off", "never"},
+    {"yes", "permanent"},
+    {"true", "permanent"},
+    {"on", "permanent"},
+    {"always", "permanent"},
+    {"unless-stopped", "permanent"},
+    {"on-failure", "transient"},
+    {"on_failure", "transient"},
+    {"onfailure", "transient"},
+    {"on-abnormal", "transient"},
+    {"unexpected", "transient"},
+    /* strategy */
+    {"all_for_one", "one_for_all"},
+    {"AllForOne", "one_for_all"},
+    {"AllForOneStrategy", "one_for_all"},
+    {"OneForOneStrategy", "one_for_one"},
+    {"OneForOne", "one_for_one"},
+    {"simple_one_for_one", "one_for_one"},
+    {"RestForOne", "rest_for_one"},
+    /* auto_shutdown */
+    {"no", "never"},
+    {"any", "any_significant"},
+    {"all", "all_significant"},
+    /* shutdown */
+    {"kill", "brutal_kill"},
+    {"brutal", "brutal_kill"},
+    /* output */
+    {"none", "null"},
+    {"/dev/null", "null"},
+    {"stdout", "inherit"},
+};
+
+static const struct synonym keys[] = {
+    {"env", "environment"},
+    {"env_file", "environment_file"},
+    {"EnvironmentFile", "environment_file"},
+    {"exec", "command"},
+    {"entrypoint", "command"},
+    {"ExecStart", "command"},
+    {"program", "command"},
+    {"cwd", "directory"},
+    {"chdir", "directory"},
+    {"workdir", "directory"},
+    {"working_dir", "directory"},
+    {"working_directory", "directory"},
+    {"WorkingDirectory", "directory"},
+    {"depends_on", "needs"},
+    {"depends", "needs"},
+    {"requires", "needs"},
+    {"after", "needs"},
+    {"autorestart", "restart"},
+    {"restart_policy", "restart"},
+    {"autostart", "enabled"},
+    {"healthcheck", "health"},
+    {"livenessProbe", "health"},
+    {"readinessProbe", "ready"},
+    {"instances", "replicas"},
+    {"numprocs", "replicas"},
+    {"scale", "replicas"},
+    {"stopsignal", "stop_signal"},
+    {"kill_signal", "stop_signal"},
+    {"KillSignal", "stop_signal"},
+    {"stopwaitsecs", "shutdown"},
+    {"stop_grace_period", "shutdown"},
+    {"stop_timeout", "shutdown"},
+    {"TimeoutStopSec", "shutdown"},
+    {"exitcodes", "success"},
+    {"services", "children"},
+    {"programs", "children"},
+    {"processes", "children"},
+    {"apps", "children"},
+    {"max_restarts", "limit"},
+    {"max_restarts", "restarts"},
+    {"maxNrOfRetries", "limit"},
+    {"maxNrOfRetries", "restarts"},
+    {"max_retries", "limit"},
+    {"max_retries", "restarts"},
+    {"startretries", "limit"},
+    {"withinTimeRange", "within"},
+    {"within_time_range", "within"},
+    {"period", "within"},
+    {"minBackoff", "min"},
+    {"maxBackoff", "max"},
+    {"randomFactor", "jitter"},
+    {"random_factor", "jitter"},
+    {"multiplier", "factor"},
+};
+
+/*
+ * What a word of another tool means behind a key of this type; NULL: it is none of those
+ * known.  The word is static.
+ */
+const char *
+synonym_of_value(const struct schema_type *type, const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		if (strcasecmp(values[i].word, word) != 0)
+			continue;
+		for (size_t j = 0; j < type->n_words; j++)
+			if (strcmp(type->words[j], values[i].meant) == 0)
+				return values[i].meant;
+	}
+	return NULL;
+}
+
+/*
+ * What a key of another tool is called at this place; NULL: it is none of those known.
+ * The name is static.
+ */
+const char *
+synonym_of_key(const struct schema_type *type, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const struct schema_key *key;
+
+		if (strcasecmp(keys[i].word, name) != 0)
+			continue;
+		key = schema_find(type->table, keys[i].meant, type->where);
+		if (key != NULL && (key->where & type->where) != 0)
+			return keys[i].meant;
+	}
+	return NULL;
+}
