@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "ledger/ledger.h"
 #include "tests/lib/fake_shell.h"
 
 static struct fake *fake;
@@ -440,7 +441,7 @@ START_TEST(a_signal_is_sent_once_or_its_outcome_is_said_to_be_unknown)
 	check_done(client_call(&client, "Signal", call, ""));
 	ck_assert_uint_eq(fake->n_signals, 2);
 	/* As a death leaves it: the first was sent, the second was about to be. */
-	memory = fake->shell.control->remembered;
+	memory = ledger_tokens(fake->shell.ledger);
 	ck_assert_uint_eq(memory->n_tried, 2);
 	memory->state = REMEMBERED_DONE;
 	memory->n_done = 1;

@@ -71,7 +71,7 @@ START_TEST(observers_wait_for_their_shares_and_controllers_for_the_rest)
 {
 	const size_t each = CONTROL_WAITERS_UID / CONTROL_NAMES_MAX;
 
-	fake->rig.size.waiters = CONTROL_WAITERS_MAX;
+	fake->rig.size.waiters = WAITERS_MAX;
 	fake->rig.unchecked = true;
 	rig_move(&fake->rig);
 	fake->shell.core = fake->rig.core;

@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "daemon/processes/procs.h"
+#include "daemon/reload/additions.h"
 #include "daemon/report/shut_down.h"
 #include "daemon/state/cause.h"
 #include "ledger/ledger.h"
@@ -99,31 +100,6 @@ shut_down(struct shell *shell, enum event_kind kind)
 	shell_post(shell, &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
 }
 
-const char *
-shell_path(const struct shell *shell, struct ref ref)
-{
-	const struct actor *actor = actors_get(&shell->actors, ref);
-
-	return actor != NULL ? actor->path : "?";
-}
-
-struct actor *
-actors_get(const struct actors *actors, struct ref ref)
-{
-	if (ref.slot >= actors->cap || !ref_equal(actors->at[ref.slot].ref, ref))
-		return NULL;
-	return &actors->at[ref.slot];
-}
-
-struct ref
-actors_find(const struct actors *actors, const char *path)
-{
-	uint32_t slot;
-
-	return map_get_name(&actors->by_path, path, &slot) ? actors->at[slot].ref
-	                                                   : REF_NONE;
-}
-
 int
 procs_signal(struct procs *procs, struct ref ref, int signo)
 {
@@ -135,13 +111,6 @@ procs_signal(struct procs *procs, struct ref ref, int signo)
 	fake->last_signal = signo;
 	fake->n_signals++;
 	return 0;
-}
-
-const struct conf *
-shell_conf_of(const struct shell *shell, const struct actor *actor)
-{
-	(void)actor;
-	return shell->conf;
 }
 
 struct grown *
@@ -214,7 +183,6 @@ fake_new(void)
 	ASSERT(fake->shell.ledger != NULL);
 	fake->shell.scraper = scraper_new(&fake->shell);
 	fake->shell.control = control_alloc(&fake->shell);
-	control_use_ledger(fake->shell.control);
 	(void)fake_add(fake, "/user", NODE_SUPERVISOR);
 	return fake;
 }

@@ -96,7 +96,6 @@ fake_successor(struct fake *fake, const struct upgrade_story *story)
 	control_free(fake->shell.control);
 	fake->gone = false;
 	fake->shell.control = control_alloc(&fake->shell);
-	control_use_ledger(fake->shell.control);
 	fake->taking_over = true;
 	control_answer_caller(fake->shell.control, story);
 	fake->taking_over = false;
@@ -114,6 +113,6 @@ fake_guardian_dies(struct fake *fake)
 	fake->n_queue = 0;
 	fake->cut = false;
 	fake->shell.control = control_alloc(&fake->shell);
-	tokens_init(fake->shell.control, ledger_tokens(fake->shell.ledger));
+	tokens_init(fake->shell.control);
 	shell_post(&fake->shell, &others);
 }

@@ -169,32 +169,6 @@ control_alloc(struct shell *shell)
 	return control;
 }
 
-/* Look at the file of the socket, in a child: the path is what its author chose. */
-int
-control_look(struct shell *shell, bool connects, struct sockwork_seen *ret)
-{
-	return sockwork_look(&shell->bounded, VAULT_KEY(VAULT_CONTROL, 0),
-	                     shell->control_path, connects, ret);
-}
-
-/* The same for what is to be done with it. */
-int
-control_do_file(struct shell *shell, enum sockwork_kind kind, gid_t gid, struct err *err)
-{
-	const struct sock_file file = {
-	    .path = shell->control_path,
-	    .type = SOCK_STREAM,
-	    .backlog = CONTROL_CONNS_MAX,
-	    .mode = shell->conf != NULL ? shell->conf->control_mode : 0,
-	    .uid = (uid_t)-1,
-	    .gid = gid,
-	    .refuses_rights = true,
-	};
-
-	return sockwork_once(&shell->bounded, VAULT_KEY(VAULT_CONTROL, 0), kind, &file,
-	                     err);
-}
-
 static void
 note_file(struct control *control, const struct sockwork_seen *seen)
 {
@@ -208,7 +182,7 @@ open_socket(struct control *control, struct err *err)
 {
 	const struct conf *conf = control->shell->conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : (gid_t)-1;
-	int fd = control_do_file(control->shell, SOCKWORK_OPEN, gid, err);
+	int fd = control_file_do(control->shell, SOCKWORK_OPEN, gid, err);
 	struct sockwork_seen seen;
 
 	if (fd < 0)
@@ -217,7 +191,7 @@ open_socket(struct control *control, struct err *err)
 	(void)listen(fd, CONTROL_CONNS_MAX);
 	shell_keep(control->shell, VAULT_KEY(VAULT_CONTROL, 0), fd);
 	control->owns_path = true;
-	(void)control_look(control->shell, false, &seen);
+	(void)control_file_look(control->shell, false, &seen);
 	note_file(control, &seen);
 	return fd;
 }
@@ -236,7 +210,7 @@ listen_at(struct control *control, struct err *err)
 	if (fd < 0) {
 		fd = open_socket(control, err);
 		control->listen_fd = fd;
-	} else if (control_look(control->shell, true, &seen) == 0 && seen.is_live) {
+	} else if (control_file_look(control->shell, true, &seen) == 0 && seen.is_live) {
 		/* A guardian may have died between making its file and telling. */
 		note_file(control, &seen);
 	}
@@ -249,7 +223,7 @@ control_is_found(const struct control *control)
 	struct sockwork_seen seen;
 
 	/* Where nothing can be seen, nothing can be made anew. */
-	if (control_look(control->shell, false, &seen) < 0)
+	if (control_file_look(control->shell, false, &seen) < 0)
 		return true;
 	return seen.ino != 0 && seen.dev == control->file_dev &&
 	       seen.ino == control->file_ino;
@@ -292,7 +266,7 @@ control_new(struct shell *shell, struct err *err)
 		control_free(control);
 		return NULL;
 	}
-	tokens_init(control, ledger_tokens(shell->ledger));
+	tokens_init(control);
 	hold_reserve(control);
 	ev_io_init(&control->accept_io, on_accept, control->listen_fd, EV_READ);
 	control->accept_io.data = control;
@@ -318,17 +292,11 @@ control_free(struct control *control)
 	}
 	ev_timer_stop(control->shell->loop, &control->accept_timer);
 	if (control->owns_path &&
-	    control_do_file(control->shell, SOCKWORK_REMOVE, (gid_t)-1, &err) < 0)
+	    control_file_do(control->shell, SOCKWORK_REMOVE, (gid_t)-1, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	fd_close(&control->reserve_fd);
 	free(control->waiters);
 	free(control);
-}
-
-void
-control_use_ledger(struct control *control)
-{
-	control->remembered = ledger_tokens(control->shell->ledger);
 }
 
 /* A descriptor is free again: fill up the reserve, and go on accepting. */

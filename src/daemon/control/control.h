@@ -13,9 +13,6 @@
 #include "core/core.h"
 #include "os/socket/sockwork.h"
 
-/* Actors that calls wait for, all together: also what the core must have room for. */
-#define CONTROL_WAITERS_MAX 4096
-
 struct conf_reports;
 struct control;
 struct shell;
@@ -23,15 +20,6 @@ struct upgrade_story;
 
 struct control *control_new(struct shell *shell, struct err *err);
 void control_free(struct control *control);
-
-/* Look at the file of the socket, and with `connects` whether it is live: as
- * sockwork_look(). */
-int control_look(struct shell *shell, bool connects, struct sockwork_seen *ret);
-
-/* Have something done with it, its mode being that of the configuration: as
- * sockwork_do(). */
-int control_do_file(struct shell *shell, enum sockwork_kind kind, gid_t gid,
-                    struct err *err);
 
 /* True if the socket's file, by which clients find it, exists, or
  * it cannot be looked at now. */
@@ -51,9 +39,6 @@ void control_remember(struct shell *shell, const struct action *action);
 
 /* An ACTION_REPLY of the core, during perform: remember it and answer the caller. */
 void control_on_reply(struct control *control, const struct action *action);
-
-/* The ledger is another one: what is remembered of commands is in there. */
-void control_use_ledger(struct control *control);
 
 /* After every turn: new events may be there, states may have changed. */
 void control_on_turn(struct control *control);

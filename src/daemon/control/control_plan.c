@@ -10,6 +10,7 @@
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/config_errors.h"
+#include "daemon/sockets/grown.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
 #include "os/self/clock.h"

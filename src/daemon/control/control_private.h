@@ -39,10 +39,11 @@
 #include "daemon/control/control.h"
 #include "daemon/metrics/scrape.h"
 #include "daemon/report/resolve.h"
+#include "daemon/sockets/control_file.h"
+#include "daemon/state/post.h"
 #include "os/socket/sock.h"
 #include "varlink/varlink.h"
 
-#define CONTROL_CONNS_MAX     512
 #define CONTROL_CONNS_UID_MAX 128
 /* The most connections, with those that wait for a child to close them. */
 #define CONTROL_LEFT_MAX (2 * CONTROL_CONNS_MAX)
@@ -66,7 +67,7 @@
 #define CONTROL_OUT_UID      (16 * 1024 * 1024)
 #define CONTROL_OUT_OBSERVED (64 * 1024 * 1024)
 /* Actors that calls of a single observer, and of all observers, may wait for; the rest of
- * CONTROL_WAITERS_MAX is for clients with control. */
+ * WAITERS_MAX is for clients with control. */
 #define CONTROL_WAITERS_UID      1024
 #define CONTROL_WAITERS_OBSERVED 3072
 /* Calls of a single observer that follow events. */
@@ -240,7 +241,7 @@ struct remembered {
 	struct cause cause;
 	struct ref ref;
 	enum node_state node_state;
-	uint8_t answered[CONTROL_WAITERS_MAX / 8]; /* a bit a target */
+	uint8_t answered[WAITERS_MAX / 8]; /* a bit a target */
 	char method[32];
 	char token[CONTROL_TOKEN_LEN + 1];
 	char answer[CONTROL_ANSWER_MAX];
@@ -284,7 +285,6 @@ struct control {
 	uint32_t free_waiter; /* UINT32_MAX: none */
 	uint32_t waiter_serial;
 
-	struct remembered *remembered; /* CONTROL_TOKENS_MAX of them, a ring; borrowed */
 	uint64_t next_remembered;
 
 	/* Connections that are still to be closed, of these users. */
@@ -378,7 +378,7 @@ struct remembered *token_memory(struct conn *conn);
 struct remembered *token_find(struct conn *conn, bool *ret_replied);
 void reply_outcome_unknown(struct conn *conn);
 void token_answer(struct conn *conn, const char *message, size_t len);
-void tokens_init(struct control *control, void *memory);
+void tokens_init(struct control *control);
 
 /* control_act.c, control_plan.c, control_read.c, control_stream.c: handlers */
 bool call_resolve_name(struct conn *conn, const char *name, struct ref_list *list);

@@ -11,7 +11,7 @@
 #include "daemon/state/glob.h"
 #include "daemon/state/shell.h"
 
-#define SCALE_MAX CONTROL_WAITERS_MAX
+#define SCALE_MAX WAITERS_MAX
 
 /* The replicas of a base name below a supervisor. */
 struct replicas {

@@ -88,7 +88,7 @@ share_has_waiters(const struct conn *conn, size_t n)
 	size_t own = n;
 	size_t all = n;
 
-	if (control->n_waiters + n > CONTROL_WAITERS_MAX)
+	if (control->n_waiters + n > WAITERS_MAX)
 		return false;
 	if (!conn->observes)
 		return true;

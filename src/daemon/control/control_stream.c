@@ -345,7 +345,7 @@ add_watches(const struct shell *shell, const char *name, int64_t since,
 	if (r == -ENOENT) {
 		watches[(*n)++] = (struct watch_request){REF_NONE, name, since};
 		r = 1;
-	} else if (r > 0 && *n + list.n > CONTROL_WAITERS_MAX) {
+	} else if (r > 0 && *n + list.n > WAITERS_MAX) {
 		r = -E2BIG;
 	} else if (r > 0) {
 		for (size_t i = 0; i < list.n; i++)
@@ -375,7 +375,7 @@ watch_names(struct conn *conn, const json_t *names, const json_t *since,
 			return;
 		}
 		if (r < 0) {
-			reply_limit(conn, name, CONTROL_WAITERS_MAX);
+			reply_limit(conn, name, WAITERS_MAX);
 			return;
 		}
 	}
@@ -400,7 +400,7 @@ handle_watch(struct conn *conn)
 	}
 	if (!share_may_search(conn, names))
 		return;
-	watches = calloc(CONTROL_WAITERS_MAX + CONTROL_NAMES_MAX, sizeof(*watches));
+	watches = calloc(WAITERS_MAX + CONTROL_NAMES_MAX, sizeof(*watches));
 	if (watches == NULL) {
 		reply_limit(conn, conn->call.method->name, 0);
 		return;

@@ -22,16 +22,22 @@
 _Static_assert(sizeof(struct remembered) * CONTROL_TOKENS_MAX <= LEDGER_TOKENS_BYTES,
                "the ledger has room for all tokens");
 
+/* CONTROL_TOKENS_MAX of them, a ring, in the ledger of now; borrowed. */
+static struct remembered *
+memories(const struct control *control)
+{
+	return ledger_tokens(control->shell->ledger);
+}
+
 /*
- * Remember in this memory, which is zero or comes from the guardian before.  What that
- * one had begun, and the replayed journal does not have, was never carried out.
+ * Remember in the ledger's memory, which is zero or comes from the guardian before.  What
+ * that one had begun, and the replayed journal does not have, was never carried out.
  */
 void
-tokens_init(struct control *control, void *memory)
+tokens_init(struct control *control)
 {
-	control->remembered = memory;
 	for (size_t i = 0; i < CONTROL_TOKENS_MAX; i++) {
-		struct remembered *memo = &control->remembered[i];
+		struct remembered *memo = &memories(control)[i];
 		uint32_t last = memo->first_serial + memo->n_targets;
 
 		if (atomic_load(&memo->state) == REMEMBERED_BEGUN)
@@ -51,7 +57,7 @@ static struct remembered *
 find(struct control *control, uid_t uid, const char *token)
 {
 	for (size_t i = 0; i < CONTROL_TOKENS_MAX; i++) {
-		struct remembered *memory = &control->remembered[i];
+		struct remembered *memory = &memories(control)[i];
 
 		if (atomic_load(&memory->state) != REMEMBERED_FREE &&
 		    memory->uid == uid && strcmp(memory->token, token) == 0)
@@ -66,7 +72,7 @@ add(struct conn *conn, const char *token)
 {
 	struct control *control = conn->control;
 	struct remembered *memory =
-	    &control->remembered[control->next_remembered % CONTROL_TOKENS_MAX];
+	    &memories(control)[control->next_remembered % CONTROL_TOKENS_MAX];
 
 	atomic_store(&memory->state, REMEMBERED_FREE);
 	memory->serial = ++control->next_remembered;
@@ -88,7 +94,7 @@ add(struct conn *conn, const char *token)
 static void
 use(struct conn *conn, const struct remembered *memory)
 {
-	conn->call.memory = (uint32_t)(memory - conn->control->remembered) + 1;
+	conn->call.memory = (uint32_t)(memory - memories(conn->control)) + 1;
 	conn->call.memory_serial = memory->serial;
 }
 
@@ -101,7 +107,7 @@ token_memory(struct conn *conn)
 
 	if (call->memory == 0)
 		return NULL;
-	memory = &conn->control->remembered[call->memory - 1];
+	memory = &memories(conn->control)[call->memory - 1];
 	return memory->serial == call->memory_serial ? memory : NULL;
 }
 
@@ -130,7 +136,7 @@ token_begin(struct conn *conn, enum token_state *ret_state)
 	struct remembered *memory;
 
 	*ret_state = TOKEN_NEW;
-	if (token == NULL || conn->control->remembered == NULL)
+	if (token == NULL)
 		return true;
 	memory = find(conn->control, conn->peer.uid, token);
 	if (is_wrong(conn, token, memory))
@@ -156,7 +162,7 @@ token_keep(struct conn *conn)
 {
 	const char *token = param_string(conn, "token");
 
-	if (token == NULL || conn->control->remembered == NULL)
+	if (token == NULL)
 		return;
 	conn->call.keeps = true;
 	use(conn, add(conn, token));
@@ -173,7 +179,7 @@ find_call(struct conn *conn, bool *ret_replied)
 	struct remembered *memory;
 
 	*ret_replied = false;
-	if (token == NULL || conn->control->remembered == NULL)
+	if (token == NULL)
 		return NULL;
 	memory = find(conn->control, conn->peer.uid, token);
 	*ret_replied = is_wrong(conn, token, memory);
@@ -202,7 +208,7 @@ memory_of(const struct shell *shell, uint64_t token, uint32_t *ret_target)
 		return NULL;
 	memory = (struct remembered *)ledger_tokens(shell->ledger) + i - 1;
 	target = (uint32_t)(token >> 32) - memory->first_serial;
-	if (target >= memory->n_targets || memory->n_targets > CONTROL_WAITERS_MAX)
+	if (target >= memory->n_targets || memory->n_targets > WAITERS_MAX)
 		return NULL;
 	*ret_target = target;
 	return memory;

@@ -16,7 +16,7 @@
 
 /* ---- tokens ----------------------------------------------------------------------- */
 
-_Static_assert(CONTROL_WAITERS_MAX < TOKEN_WAITER_MASK, "a token has room for them");
+_Static_assert(WAITERS_MAX < TOKEN_WAITER_MASK, "a token has room for them");
 _Static_assert(CONTROL_TOKENS_MAX < TOKEN_KEPT >> TOKEN_MEMORY_SHIFT, "and for these");
 
 /*
@@ -94,7 +94,7 @@ wait_prepare(struct conn *conn, size_t n_targets)
 	ASSERT(call->targets == NULL);
 	ASSERT(n_targets > 0);
 	if (!share_has_waiters(conn, n_targets) || !reserve_waiters(control, n_targets)) {
-		reply_limit(conn, call->method->name, CONTROL_WAITERS_MAX);
+		reply_limit(conn, call->method->name, WAITERS_MAX);
 		return false;
 	}
 	call->targets = calloc(n_targets, sizeof(*call->targets));
@@ -369,7 +369,7 @@ reply_target_error(struct conn *conn, const struct target *target)
 		    json_pack("{s:s,s:[]}", "name", name_of(conn, target), "candidates"));
 		break;
 	case REPLY_BUSY:
-		reply_limit(conn, shell_path(shell, target->ref), CONTROL_WAITERS_MAX);
+		reply_limit(conn, shell_path(shell, target->ref), WAITERS_MAX);
 		break;
 	case REPLY_LIMIT:
 		reply_limit(conn, shell_path(shell, target->ref), 0);

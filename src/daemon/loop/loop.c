@@ -13,6 +13,7 @@
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
+#include "daemon/reload/additions.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/systemd.h"
 #include "daemon/sockets/helpers.h"

@@ -18,6 +18,7 @@
 #include "daemon/loop/supd.h"
 #include "daemon/recovery/candidate.h"
 #include "daemon/state/log.h"
+#include "daemon/state/options.h"
 #include "daemon/state/system.h"
 #include "helper/helper.h"
 #include "ledger/handover.h"

@@ -14,6 +14,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/processes/unkillable.h"
+#include "daemon/reload/additions.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/report.h"

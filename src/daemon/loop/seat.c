@@ -15,6 +15,7 @@
 #include "daemon/control/control.h"
 #include "daemon/messages/rundir.h"
 #include "daemon/report/report.h"
+#include "daemon/sockets/control_file.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
@@ -99,7 +100,7 @@ watch(struct seat *seat)
 
 	begin_watch(seat, &seat->of_lock, fd, &err);
 	/* Its author chose the path: a child enters the directory. */
-	fd = control_do_file(seat->shell, SOCKWORK_WATCH, (gid_t)-1, &err);
+	fd = control_file_do(seat->shell, SOCKWORK_WATCH, (gid_t)-1, &err);
 	begin_watch(seat, &seat->of_socket, fd, &err);
 }
 

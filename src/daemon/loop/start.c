@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "conf/text/safe.h"
 #include "daemon/control/control.h"
+#include "daemon/loop/loop.h"
 #include "daemon/loop/seat.h"
 #include "daemon/loop/supd.h"
 #include "daemon/messages/output.h"
@@ -24,11 +25,14 @@
 #include "daemon/processes/launch.h"
 #include "daemon/processes/strays.h"
 #include "daemon/recovery/adopt.h"
+#include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
 #include "daemon/reload/reload.h"
 #include "daemon/report/report.h"
+#include "daemon/sockets/control_file.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
+#include "daemon/state/options.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
@@ -202,7 +206,7 @@ is_control_live(struct shell *shell)
 {
 	struct sockwork_seen seen;
 
-	return control_look(shell, true, &seen) == 0 && seen.is_live;
+	return control_file_look(shell, true, &seen) == 0 && seen.is_live;
 }
 
 /* True if another supd lives with actors that look like leftovers: they are not to be
@@ -347,16 +351,31 @@ renew_log(struct shell *shell)
 	shell_post(shell, &(struct event){.kind = EVENT_RESTART, .ref = ref});
 }
 
+/* Bring the core to where the guardian before us was. */
+static int
+replay(struct shell *shell)
+{
+	int r;
+
+	shell->is_replaying = true;
+	r = loop_replay(shell->turn);
+	shell->is_replaying = false;
+	if (r == 0)
+		shell->exiting = core_exited(shell->core, &shell->exit_status);
+	return r;
+}
+
 /* Go on where the guardian before us was. */
 static int
 take_over(struct shell *shell, struct start *start)
 {
 	struct err err = {0};
 
-	if (adopt(shell, start->ledger, &err) < 0) {
+	if (adopt_tables(shell, start->ledger, &err) < 0 || replay(shell) < 0) {
 		log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
 		return EX_OSERR;
 	}
+	adopt_compare(shell);
 	upgrade_tell(shell, &start->story);
 	report_taken_over(shell, &start->story, &shell->handover->hello.last_end);
 	renew_log(shell);

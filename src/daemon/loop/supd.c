@@ -33,17 +33,22 @@
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
+#include "daemon/reload/additions.h"
+#include "daemon/reload/follow.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/report.h"
 #include "daemon/report/shut_down.h"
 #include "daemon/report/systemd.h"
+#include "daemon/sockets/control_file.h"
 #include "daemon/sockets/given.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/letters.h"
+#include "daemon/sockets/mailbox.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/memory.h"
+#include "daemon/state/options.h"
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
@@ -59,16 +64,6 @@
 #include "os/self/signals.h"
 #include "os/spawn/spawn.h"
 #include "paths.h"
-
-/* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
-#define OWN_FDS (50 + HELPER_MAX)
-/* And of each actor: pidfd, a watch on its cgroup while it ends, notify socket. */
-#define FDS_PER_ACTOR 3
-/* One of each pipe: standard output, error, and input. */
-#define PIPES_PER_ACTOR 3
-/* And so many clients, fewer where descriptors are short. */
-#define CLIENTS_MAX 512
-#define CLIENTS_MIN 8
 
 /* ---- defaults ---------------------------------------------------------------------- */
 
@@ -242,116 +237,6 @@ set_signals(void)
 
 /* ---- start ------------------------------------------------------------------------- */
 
-/* How many descriptors the actors and supd's own rooms need. */
-static uint64_t
-count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
-{
-	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR +
-	             additions_count_sockets(&shell->additions);
-
-	if (conf->has_metrics)
-		n++;
-	/* The ledger may have room for more actors than the configuration has. */
-	if (n_slots > conf->n_actors)
-		n += (uint64_t)(n_slots - conf->n_actors) *
-		     (FDS_PER_ACTOR + PIPES_PER_ACTOR);
-	for (uint32_t i = 0; i < conf->n_actors; i++)
-		n += conf->actors[i].process.n_sockets +
-		     conf->actors[i].process.fd_store + PIPES_PER_ACTOR;
-	return n;
-}
-
-/* Ask for enough descriptors.  Where there are fewer, fast spawning goes first, then
- * clients: what supd needs itself is set aside before any is let in. */
-static void
-raise_limit(struct shell *shell, const struct conf *conf)
-{
-	uint64_t needed = count_fds(shell, conf, shell->actors.cap) + FD_WINDOW;
-	struct rlimit limit;
-	struct err err;
-
-	shell->clients_max = CLIENTS_MAX;
-	if (fd_raise_limit(needed + CLIENTS_MAX, &err) == 0)
-		return;
-	log_line(LOG_LEVEL_WARNING,
-	         "%s; starts may fail and be retried: raise LimitNOFILE= or 'ulimit -Hn'",
-	         err.text);
-	if (fd_limit(&limit) < 0 || limit.rlim_cur >= needed + CLIENTS_MAX)
-		return;
-	if (limit.rlim_cur < needed + CLIENTS_MIN) {
-		(void)os_spawn_give_window(&shell->spawner);
-		needed -= FD_WINDOW;
-	}
-	shell->clients_max = CLIENTS_MIN;
-	if (limit.rlim_cur > needed + CLIENTS_MIN)
-		shell->clients_max = (uint32_t)(limit.rlim_cur - needed);
-}
-
-static int
-open_log(const struct conf *conf, const struct supd_options *options)
-{
-	enum log_level level = conf->log_level;
-	enum log_target target = conf->log_target;
-	struct err err;
-
-	if (options->log_level >= 0)
-		level = (enum log_level)options->log_level;
-	if (options->log_target >= 0)
-		target = (enum log_target)options->log_target;
-	log_limit(&conf->own_log);
-	if (log_open(level, target, conf->log_directory, &err) == 0)
-		return 0;
-	log_line(LOG_LEVEL_WARNING, "%s; logging to stderr", err.text);
-	return log_open(level, LOG_TARGET_STDERR, conf->log_directory, &err);
-}
-
-static bool
-is_same_text(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-/* Set which users may connect; their rights are looked up at each call. */
-static void
-set_control_mode(struct shell *shell)
-{
-	const struct conf *conf = shell->conf;
-	gid_t gid = conf->has_control_group ? conf->control_gid : getegid();
-	struct err err;
-	int r = control_do_file(shell, SOCKWORK_ADJUST, gid, &err);
-
-	if (r < 0)
-		(void)log_errno(r, "mode of %s", shell->control_path);
-}
-
-void
-shell_grew(struct shell *shell)
-{
-	raise_limit(shell, shell->conf);
-}
-
-void
-shell_conf_changed(struct shell *shell, const struct conf *old)
-{
-	const struct conf *conf = shell->conf;
-
-	if (conf->log_level != old->log_level || conf->log_target != old->log_target ||
-	    !is_same_text(conf->log_directory, old->log_directory))
-		(void)open_log(conf, shell->options);
-	log_limit(&conf->own_log);
-	if (!is_same_text(conf->control_socket, old->control_socket))
-		log_line(LOG_LEVEL_WARNING,
-		         "control.socket was changed: that takes a restart of supd");
-	if (conf->control_mode != old->control_mode ||
-	    conf->has_control_group != old->has_control_group ||
-	    conf->control_gid != old->control_gid)
-		set_control_mode(shell);
-	raise_limit(shell, conf);
-	prober_look_again(shell->prober);
-	if (output_configure(shell->output) < 0)
-		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
-}
-
 static char *
 control_path(const struct conf *conf, const char *runtime_dir)
 {
@@ -435,7 +320,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 	         (shell->letters = letters_new(shell, &err)) != NULL &&
 	         (shell->tasks = tasks_new(shell, &err)) != NULL &&
 	         (shell->prober = prober_new(shell, &err)) != NULL &&
-	         (shell->procs = procs_new(shell, &err)) != NULL &&
+	         (shell->procs = procs_new(shell, report_helper_failed, &err)) != NULL &&
 	         (shell->notify = notify_new(shell, take_main_pid, &err)) != NULL &&
 	         (shell->readiness = readiness_new(shell, &err)) != NULL &&
 	         (shell->stores = stores_new(shell, &err)) != NULL &&
@@ -463,7 +348,7 @@ close_rooms(struct shell *shell)
 	scraper_free(shell->scraper);
 	systemd_close(shell);
 	if (shell->conf != NULL)
-		mailboxes_close(shell, &shell->mailboxes);
+		mailboxes_close(shell, shell->mailboxes);
 	additions_close(shell);
 	letters_free(shell->letters);
 	given_free(shell->given);
@@ -480,7 +365,8 @@ close_rooms(struct shell *shell)
 	post_free(shell->post);
 	events_done(&shell->events);
 	actors_done(&shell->actors);
-	additions_done(&shell->additions);
+	additions_free(shell->additions);
+	free(shell->mailboxes);
 	reload_free(shell);
 	system_free(shell->system);
 	shell_release(shell, VAULT_KEY(VAULT_CGROUP, 0));
@@ -501,8 +387,8 @@ prepare(struct shell *shell, struct start *start, struct signals *signals)
 {
 	int status;
 
-	(void)open_log(start->conf, shell->options);
-	raise_limit(shell, start->conf);
+	follow_log(shell, start->conf);
+	follow_limits(shell, start->conf);
 	if (os_become_subreaper() < 0)
 		log_line(LOG_LEVEL_WARNING, "cannot become a subreaper: %s",
 		         strerror(errno));
@@ -530,20 +416,23 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	set_signals();
 	cgroup_root_init(&shell.cgroups);
 	(void)cgroup_machine_controllers(shell.controllers);
-	additions_init(&shell.additions);
+	shell.additions = additions_new();
+	shell.mailboxes = calloc(1, sizeof(*shell.mailboxes));
 	shell.handover = handover;
 	shell.link_fd = handover->link_fd;
 	shell.walker_pid = handover->hello.walker_pid;
 	leftover_mark(shell.walker_pid, shell.walker_mark);
 	shell.nofile = handover->hello.nofile;
-	shell.clients_max = CLIENTS_MAX;
+	shell.clients_max = CONTROL_CONNS_MAX;
 	shell.now_ms = clock_mono_ms();
 	shell.started_ms = shell.now_ms;
 	shell.conf_file = options->conf_file;
 	shell.runtime_dir = options->runtime_dir;
 	shell.binary = handover->hello.binary;
 	shell.options = options;
-	if (os_spawn_init(&shell.spawner, &err) < 0) {
+	err_set(&err, ENOMEM, "additions");
+	if (shell.additions == NULL || shell.mailboxes == NULL ||
+	    os_spawn_init(&shell.spawner, &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}

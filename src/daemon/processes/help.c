@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks.h"
-#include "daemon/report/report.h"
 #include "daemon/state/shell.h"
 
 /* Repeat the helper orders found in the record after a takeover; tasks.c ignores orders
@@ -53,7 +52,7 @@ procs_stop_command_ended(struct procs *procs, const struct task_order *order,
 		return;
 	/* What was killed because its time was up is told of as the process itself. */
 	if (!is_fine && !proc->killing)
-		report_helper_failed(procs->shell, order, result);
+		procs->on_helper_failed(procs->shell, order, result);
 	proc->stop_command = is_fine ? STOP_COMMAND_ENDED : STOP_COMMAND_FAILED;
 	if (!is_fine && !proc->killing && proc->pid != 0)
 		procs_stop(procs, order->ref, order->life, false);
@@ -71,7 +70,7 @@ procs_reload_command_ended(struct procs *procs, const struct task_order *order,
 		return;
 	/* The process has ended, so the stop command was useless but is no failure. */
 	if (!task_succeeded(result) && proc->pid != 0)
-		report_helper_failed(procs->shell, order, result);
+		procs->on_helper_failed(procs->shell, order, result);
 	proc->reloads--;
 	proc_record(procs, proc);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "daemon/sockets/grown.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 

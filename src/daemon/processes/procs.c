@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,7 +22,11 @@
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 #include "os/process/usage.h"
+#include "os/self/clock.h"
 #include "os/self/fd.h"
+
+/* How long a child that was on its way to exec may take to get there. */
+#define EXEC_TIMEOUT_MS 5000
 
 /* Post an event of this life. */
 void
@@ -202,6 +207,31 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 		launch_it(procs, proc, actor);
 	else
 		proc_record(procs, proc);
+}
+
+/*
+ * The dead guardian was between clone and exec.  A child of such a clone goes on without
+ * its parent.
+ */
+bool
+procs_is_born(struct procs *procs, const bool *ended)
+{
+	const struct ledger_spawn *spawn = ledger_spawn(procs->shell->ledger);
+	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
+	const pid_t pid = spawn->trace.pid;
+
+	while (spawn->trace.step == SPAWN_STEP_NONE) {
+		ends_take_exits(procs);
+		/* The child records its failed step before it ends. */
+		if (*ended || proc_has_execed(pid))
+			return spawn->trace.step == SPAWN_STEP_NONE;
+		if (clock_mono_ms() > end_ms) {
+			(void)kill(pid, SIGKILL);
+			break;
+		}
+		(void)poll(NULL, 0, 1);
+	}
+	return false;
 }
 
 /* True if a predecessor of the same name has to go first.  A deleted predecessor is gone,
@@ -386,7 +416,7 @@ procs_reserve(struct procs *procs, uint32_t slots)
 }
 
 struct procs *
-procs_new(struct shell *shell, struct err *err)
+procs_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct err *err)
 {
 	struct procs *procs = calloc(1, sizeof(*procs));
 	int r;
@@ -396,6 +426,7 @@ procs_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	procs->shell = shell;
+	procs->on_helper_failed = on_helper_failed;
 	procs->table = shell->proctable;
 	procs->leftovers = PROCS_NONE;
 	procs->child_fd = -1;

@@ -16,7 +16,15 @@
 struct procs;
 struct shell;
 
-struct procs *procs_new(struct shell *shell, struct err *err);
+struct task_order;
+struct task_result;
+
+/* A helper process that the core does not know of did not do what it was for. */
+typedef void procs_helper_failed(struct shell *shell, const struct task_order *order,
+                                 const struct task_result *result);
+
+struct procs *procs_new(struct shell *shell, procs_helper_failed *on_helper_failed,
+                        struct err *err);
 void procs_free(struct procs *procs);
 
 /* Room for that many slots; -ENOMEM.  Called when a tree is configured. */
@@ -34,9 +42,6 @@ void procs_forget(struct procs *procs, struct ref ref);
 bool procs_waits_for(const struct shell *shell, struct ref elder);
 void procs_inherit(struct procs *procs, struct ref heir);
 
-struct task_order;
-struct task_result;
-
 /* What became of a helper process of the actor: told by tasks.c. */
 void procs_stop_command_ended(struct procs *procs, const struct task_order *order,
                               const struct task_result *result);
@@ -51,6 +56,11 @@ void procs_on_turn(struct procs *procs);
 
 /* A signal for the main process, sent on behalf of a person; -ESRCH: there is none. */
 int procs_signal(struct procs *procs, struct ref ref, int signo);
+
+/* Did the child that the guardian before us was starting when it died get to its program?
+ * Waits until it has, has failed, or has ended (*ended).  True if there is a process,
+ * alive or dead. */
+bool procs_is_born(struct procs *procs, const bool *ended);
 
 /* Collect everything that is dead by now; returns how many ends were posted. */
 size_t procs_collect(struct procs *procs);

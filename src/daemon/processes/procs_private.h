@@ -32,6 +32,7 @@
 
 struct procs {
 	struct shell *shell;
+	procs_helper_failed *on_helper_failed;
 	struct proctable *table;
 	struct launcher launcher;
 	struct hung hung; /* children that were given up and are not gone */

@@ -11,7 +11,6 @@
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
-#include "daemon/recovery/adopt.h"
 #include "daemon/state/shell.h"
 #include "os/self/clock.h"
 
@@ -132,7 +131,7 @@ tasks_finish_spawn(struct tasks *tasks)
 	task->containment.is_foreign = true;
 	(void)map_put(&shell->proctable->by_pid, (uint64_t)pid,
 	              PROCS_TASK | (uint32_t)(task - tasks->at));
-	if (adopt_is_born(shell, &task->ended)) {
+	if (procs_is_born(shell->procs, &task->ended)) {
 		if (!task->ended && task->order.timeout_ms != DURATION_INFINITE)
 			task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
 		task_record(tasks, task);

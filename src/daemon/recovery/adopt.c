@@ -5,15 +5,12 @@
 #include "daemon/recovery/adopt.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "daemon/loop/loop.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/stores.h"
@@ -21,10 +18,10 @@
 #include "daemon/processes/limiting.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
+#include "daemon/reload/additions.h"
 #include "daemon/reload/reload.h"
-#include "daemon/reload/trial.h"
-#include "daemon/report/report.h"
 #include "daemon/sockets/helpers.h"
+#include "daemon/sockets/mailbox.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
@@ -32,9 +29,6 @@
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "os/self/clock.h"
-
-/* How long a child that was on its way to exec may take to get there. */
-#define EXEC_TIMEOUT_MS 5000
 
 /* ---- is it whole? ------------------------------------------------------------------ */
 
@@ -232,32 +226,6 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 
 /* ---- the spawn under way ---- */
 
-/*
- * The dead one was between clone and exec.  A child of such a clone goes on without its
- * parent: wait until it is what it was to be, or *ended.  Returns whether there is a
- * process, alive or dead.
- */
-bool
-adopt_is_born(struct shell *shell, const bool *ended)
-{
-	const struct ledger_spawn *spawn = ledger_spawn(shell->ledger);
-	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
-	const pid_t pid = spawn->trace.pid;
-
-	while (spawn->trace.step == SPAWN_STEP_NONE) {
-		ends_take_exits(shell->procs);
-		/* The child records its failed step before it ends. */
-		if (*ended || proc_has_execed(pid))
-			return spawn->trace.step == SPAWN_STEP_NONE;
-		if (clock_mono_ms() > end_ms) {
-			(void)kill(pid, SIGKILL);
-			break;
-		}
-		(void)poll(NULL, 0, 1);
-	}
-	return false;
-}
-
 /* Forget the child that did not get as far as its program. */
 static void
 undo_birth(struct procs *procs, struct proc *proc)
@@ -354,7 +322,7 @@ finish_spawn(struct shell *shell)
 	actor->pid = pid;
 	actor->process_started_ms = shell->now_ms;
 	(void)map_put(&procs->table->by_pid, (uint64_t)pid, spawn->ref.slot);
-	if (adopt_is_born(shell, &proc->ended)) {
+	if (procs_is_born(procs, &proc->ended)) {
 		proc_record(procs, proc);
 		return;
 	}
@@ -362,109 +330,7 @@ finish_spawn(struct shell *shell)
 	proc_record(procs, proc);
 }
 
-/* ---- what the core does not know --------------------------------------------------- */
-
-static void
-report_adopted(struct shell *shell, const struct proc *proc)
-{
-	struct node_view view;
-
-	core_view(shell->core, proc->ref, shell->now_ms, &view);
-	report_process_adopted(shell, &view, proc->pid);
-}
-
-/* Post what may have happened unseen while no guardian ran. */
-static void
-tell_living(struct procs *procs, struct proc *proc, const struct node_view *view)
-{
-	const bool is_stopped = actors_get(&procs->shell->actors, proc->ref)->sigstopped;
-
-	/* No guardian could hear the process: its watchdog begins anew. */
-	if (view->watchdog)
-		proc_post(procs, proc,
-		          (struct event){.kind = EVENT_WATCHDOG, .code = -1});
-	proc->uncompared = false;
-	if (view->sigstopped != is_stopped)
-		ends_tell_stopped(procs, proc, is_stopped, is_stopped ? SIGSTOP : 0);
-}
-
-static void
-tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
-{
-	if (proc->told == proc->life && !view->ready)
-		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
-	freezing_adopt(procs, proc, view->state == STATE_SUSPENDED);
-	if (proc->late)
-		proc_post(procs, proc,
-		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
-	procs_order_again(procs, proc);
-	if (proc->ended)
-		ends_adopt(procs, proc, view->main_alive);
-	else if (proc->pid != 0)
-		report_adopted(procs->shell, proc);
-	if (proc->pid != 0)
-		tell_living(procs, proc, view);
-}
-
-static void
-compare_slot(struct procs *procs, struct proc *proc, const struct node_view *view)
-{
-	struct shell *shell = procs->shell;
-	const struct actor *actor = actors_get(&shell->actors, proc->ref);
-
-	if (!view->alive || proc->life != view->life)
-		return;
-	if (proc->deferred) {
-		if (!procs_waits_for(shell, actor->elder))
-			procs_inherit(procs, proc->ref);
-	} else if (proc->failed_step != SPAWN_STEP_NONE) {
-		if (!view->spawned)
-			proc_post_failed(procs, proc);
-	} else {
-		tell_alive(procs, proc, view);
-	}
-}
-
-/* The core's view of the actor of this process; false: the actor is gone. */
-static bool
-view_owner(const struct shell *shell, const struct proc *proc, struct node_view *ret)
-{
-	if (!core_valid(shell->core, proc->ref) ||
-	    actors_get(&shell->actors, proc->ref) == NULL)
-		return false;
-	core_view(shell->core, proc->ref, shell->now_ms, ret);
-	return true;
-}
-
-/* Processes spawned but not acknowledged: post SPAWNED before any message of theirs. */
-static void
-acknowledge(struct shell *shell)
-{
-	for (uint32_t slot = 0; slot < shell->proctable->cap; slot++) {
-		struct proc *proc = &shell->proctable->at[slot];
-		struct node_view view;
-
-		if (view_owner(shell, proc, &view) && view.alive && !view.spawned &&
-		    proc->life == view.life && !proc->deferred &&
-		    proc->failed_step == SPAWN_STEP_NONE)
-			proc_post(shell->procs, proc,
-			          (struct event){.kind = EVENT_SPAWNED, .code = -1});
-	}
-}
-
-static void
-compare(struct shell *shell)
-{
-	for (uint32_t slot = 0; slot < shell->proctable->cap; slot++) {
-		struct proc *proc = &shell->proctable->at[slot];
-		struct node_view view;
-
-		keeper_beat(shell);
-		if (view_owner(shell, proc, &view))
-			compare_slot(shell->procs, proc, &view);
-	}
-	ends_tell(shell->procs);
-}
+/* ---- all of it ---- */
 
 /* Actions with an event in the stream were performed, even if the count is lower. */
 static void
@@ -492,11 +358,8 @@ adopt_metrics(struct shell *shell)
 }
 
 int
-adopt(struct shell *shell, struct ledger *ledger, struct err *err)
+adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 {
-	const struct event everybody = {
-	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
-	const struct event shutdown = {.kind = EVENT_SHUTDOWN, .ref = REF_NONE};
 	struct ledger_size size;
 	int r;
 
@@ -509,7 +372,7 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 		r = restore_slots(shell, size.slots, err);
 	shell->is_adopting = true;
 	if (r == 0)
-		r = mailboxes_open(shell, &shell->mailboxes, shell->conf, NULL, err);
+		r = mailboxes_open(shell, shell->mailboxes, shell->conf, NULL, err);
 	shell->is_adopting = false;
 	if (r < 0)
 		return r;
@@ -525,23 +388,5 @@ adopt(struct shell *shell, struct ledger *ledger, struct err *err)
 	fosters_adopt(shell->procs);
 	helpers_adopt(shell->helpers);
 	count_performed(shell);
-	shell->is_replaying = true;
-	r = loop_replay(shell->turn);
-	shell->is_replaying = false;
-	if (r < 0)
-		return r;
-	shell->exiting = core_exited(shell->core, &shell->exit_status);
-	shell->now_ms = clock_mono_ms() + 1;
-	acknowledge(shell);
-	/* Messages of a process come before its end. */
-	notify_drain(shell->notify);
-	tasks_adopt(shell->tasks);
-	trial_adopt(shell->trial);
-	compare(shell);
-	shell_post(shell, &everybody);
-	/* Unless it was told already. */
-	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
-	if (shell->shutting_down)
-		shell_post(shell, &shutdown);
 	return 0;
 }

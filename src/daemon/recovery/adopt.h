@@ -21,10 +21,10 @@ struct shell;
  */
 int adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err);
 
-/* Take over; -errno (memory): try again with a new process. */
-int adopt(struct shell *shell, struct ledger *ledger, struct err *err);
+/* Fill the tables; -errno (memory): try again with a new process. */
+int adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err);
 
-/* Did the child that was between clone and exec get there? */
-bool adopt_is_born(struct shell *shell, const bool *ended);
+/* The journal was replayed: post what the core does not know. */
+void adopt_compare(struct shell *shell);
 
 #endif

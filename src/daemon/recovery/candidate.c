@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "conf/text/conf.h"
-#include "daemon/loop/supd.h"
 #include "daemon/report/config_errors.h"
+#include "daemon/state/options.h"
 #include "ledger/ledger.h"
 #include "walker/walker.h"
 

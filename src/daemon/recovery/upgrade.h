@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "daemon/report/report.h"
 
 struct shell;
 struct upgrade;
@@ -50,14 +51,6 @@ const char *upgrade_path(const struct shell *shell, char buf[UPGRADE_PATH_MAX]);
 int upgrade_go(struct upgrade *upgrade);
 
 /* ---- on the other side ---- */
-
-/* The outcome of an upgrade, as the guardian that took over tells it. */
-struct upgrade_story {
-	bool is_upgrade; /* we are the new binary */
-	bool fell_back;  /* the new binary failed */
-	char from[32];   /* version of the supd before us */
-	uint64_t outage_ms;
-};
 
 /* To be called before anything is put down by us. */
 void upgrade_tell(const struct shell *shell, struct upgrade_story *ret);

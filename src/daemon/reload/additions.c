@@ -70,11 +70,17 @@ entry_sum(const struct entry *entry)
 /* ---- the table ---- */
 
 /* Nothing was added. */
-void
-additions_init(struct additions *additions)
+struct additions *
+additions_new(void)
 {
-	*additions = (struct additions){.next_id = ADDITION_BIT | 1, .log_fd = -1};
+	struct additions *additions = calloc(1, sizeof(*additions));
+
+	if (additions == NULL)
+		return NULL;
+	additions->next_id = ADDITION_BIT | 1;
+	additions->log_fd = -1;
 	map_init(&additions->by_id);
+	return additions;
 }
 
 static void
@@ -99,14 +105,16 @@ unmap(struct additions *additions)
 
 /* Forget everything here; the walker keeps its copies. */
 void
-additions_done(struct additions *additions)
+additions_free(struct additions *additions)
 {
+	if (additions == NULL)
+		return;
 	for (uint32_t i = 0; i < additions->cap; i++)
 		grown_free(additions->at[i]);
 	free(additions->at);
 	map_done(&additions->by_id);
 	unmap(additions);
-	additions_init(additions);
+	free(additions);
 }
 
 /* Everything that the core will ask for, from the configuration. */
@@ -155,7 +163,7 @@ insert(struct additions *additions, struct grown *grown)
 static void
 drop(struct shell *shell, struct grown *grown)
 {
-	struct additions *additions = &shell->additions;
+	struct additions *additions = shell->additions;
 	uint32_t i = 0;
 	struct grown *last = additions->at[additions->n - 1];
 
@@ -176,7 +184,7 @@ drop(struct shell *shell, struct grown *grown)
 struct grown *
 additions_find(const struct shell *shell, uint64_t id)
 {
-	const struct additions *additions = &shell->additions;
+	const struct additions *additions = shell->additions;
 	uint32_t i;
 
 	return map_get(&additions->by_id, id, &i) ? additions->at[i] : NULL;
@@ -248,7 +256,7 @@ log_room(const struct additions *additions)
 static int
 log_make_room(struct shell *shell, size_t more)
 {
-	struct additions *additions = &shell->additions;
+	struct additions *additions = shell->additions;
 	size_t bytes =
 	    aligned(sizeof(struct additions_log)) + 2 * (additions->live_bytes + more);
 	struct additions_log *log = NULL;
@@ -304,7 +312,7 @@ make_entry(struct shell *shell, const struct conf *conf, struct err *err)
 		return NULL;
 	entry = calloc(1, aligned(sizeof(*entry) + frozen));
 	if (entry != NULL) {
-		entry->id = shell->additions.next_id++;
+		entry->id = shell->additions->next_id++;
 		entry->frozen = frozen;
 		entry->bytes = aligned(sizeof(*entry) + frozen);
 		set_incarnations(shell, conf, entry);
@@ -346,7 +354,7 @@ static int
 reserve(struct shell *shell, const struct conf *conf, const struct spec *above,
         struct err *err)
 {
-	struct additions *additions = &shell->additions;
+	struct additions *additions = shell->additions;
 	struct core_size need = additions->posted;
 	int r;
 
@@ -395,16 +403,16 @@ open_sockets_anyway(struct shell *shell, struct grown *grown)
 void
 additions_open(struct shell *shell)
 {
-	for (uint32_t i = 0; i < shell->additions.n; i++)
-		if (shell->additions.at[i]->n_users > 0)
-			open_sockets_anyway(shell, shell->additions.at[i]);
+	for (uint32_t i = 0; i < shell->additions->n; i++)
+		if (shell->additions->at[i]->n_users > 0)
+			open_sockets_anyway(shell, shell->additions->at[i]);
 }
 
 void
 additions_close(struct shell *shell)
 {
-	for (uint32_t i = 0; i < shell->additions.n; i++) {
-		struct grown *grown = shell->additions.at[i];
+	for (uint32_t i = 0; i < shell->additions->n; i++) {
+		struct grown *grown = shell->additions->at[i];
 
 		if (grown->is_open)
 			mailboxes_close(shell, &grown->mailboxes);
@@ -434,7 +442,7 @@ make_grown(struct shell *shell, const struct entry *entry, const struct spec *ab
 		return NULL;
 	if (reserve(shell, grown->conf, above, err) == 0 &&
 	    open_sockets(shell, grown, err) == 0) {
-		if (insert(&shell->additions, grown) == 0)
+		if (insert(shell->additions, grown) == 0)
 			return grown;
 		err_set(err, ENOMEM, "one more actor");
 		mailboxes_close(shell, &grown->mailboxes);
@@ -461,9 +469,9 @@ additions_prepare(struct shell *shell, const struct conf *conf, struct ref paren
 	if (r < 0)
 		err_set(err, -r, "room for another actor");
 	if (grown != NULL) {
-		grown->at = log_append(shell->additions.log, entry);
+		grown->at = log_append(shell->additions->log, entry);
 		grown->is_posted = true;
-		shell->additions.n_posted++;
+		shell->additions->n_posted++;
 	}
 	free(entry);
 	return grown;
@@ -472,7 +480,7 @@ additions_prepare(struct shell *shell, const struct conf *conf, struct ref paren
 bool
 additions_has_posted(const struct shell *shell, const char *path)
 {
-	const struct additions *additions = &shell->additions;
+	const struct additions *additions = shell->additions;
 	uint32_t left = additions->n_posted;
 
 	/* They are the last ones, few, and soon none. */
@@ -529,7 +537,7 @@ additions_release(struct shell *shell, struct grown *grown)
 void
 additions_on_turn(struct shell *shell)
 {
-	struct additions *additions = &shell->additions;
+	struct additions *additions = shell->additions;
 
 	/* A removed element is replaced by the last element. */
 	for (uint32_t i = additions->n; additions->n_posted > 0 && i-- > 0;) {
@@ -564,14 +572,14 @@ take_log(struct shell *shell)
 			shell_release(shell, handover->vault[i].key);
 	if (newest == 0)
 		return -1;
-	shell->additions.generation = newest & ~VAULT_KEY(0xff, 0);
+	shell->additions->generation = newest & ~VAULT_KEY(0xff, 0);
 	return shell_take(shell, newest);
 }
 
 static int
 read_log(struct shell *shell, struct err *err)
 {
-	struct additions *additions = &shell->additions;
+	struct additions *additions = shell->additions;
 	const struct additions_log *log = additions->log;
 	const uint64_t used = atomic_load(&log->used);
 	uint64_t at = aligned(sizeof(*log));
@@ -608,7 +616,7 @@ read_log(struct shell *shell, struct err *err)
 int
 additions_adopt(struct shell *shell, struct err *err)
 {
-	struct additions *additions = &shell->additions;
+	struct additions *additions = shell->additions;
 	struct stat stat_buf;
 	int fd = take_log(shell);
 	int r;

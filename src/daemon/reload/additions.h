@@ -13,12 +13,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "conf/text/conf.h"
 #include "core/core.h"
-#include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/grown.h"
 
-struct additions_log;
 struct shell;
 
 /* Of all that were added and are still there, in bytes. */
@@ -27,36 +25,9 @@ struct shell;
 /* Numbers of configurations with this bit are those of additions. */
 #define ADDITION_BIT (UINT64_C(1) << 55)
 
-/* One addition. */
-struct grown {
-	uint64_t id;
-	struct conf *conf;
-	struct mailboxes mailboxes; /* its open sockets */
-	bool is_open;
-	struct addition spec;        /* as the core is told of it */
-	char *paths[CORE_ADDED_MAX]; /* of its actors, until they are in the tree */
-	uint32_t n_users;            /* number of its actors in the tree */
-	bool is_posted;              /* the core is to be told in the next turn */
-	uint64_t at;                 /* in the log … */
-	size_t bytes;                /* … and how much of it */
-};
-
-struct additions {
-	struct map by_id;  /* to the index in `at` */
-	struct grown **at; /* NULL: free */
-	uint32_t cap;
-	uint32_t n;
-	uint32_t n_posted;
-	struct core_size posted; /* what the core will need for the posted additions */
-	uint64_t next_id;
-	uint64_t generation; /* of the log */
-	size_t live_bytes;
-	struct additions_log *log; /* mapped, or NULL */
-	int log_fd;
-};
-
-void additions_init(struct additions *additions);
-void additions_done(struct additions *additions);
+/* None; NULL without memory. */
+struct additions *additions_new(void);
+void additions_free(struct additions *additions);
 
 /* Take over what the walker kept, before the tables are restored. */
 int additions_adopt(struct shell *shell, struct err *err);

@@ -16,15 +16,16 @@
 
 #include "base/assert.h"
 #include "base/strbuf.h"
-#include "daemon/control/control.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/stores.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/processes/procs.h"
+#include "daemon/reload/follow.h"
 #include "daemon/reload/loading.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/systemd.h"
 #include "daemon/sockets/letters.h"
+#include "daemon/sockets/mailbox.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
@@ -100,8 +101,6 @@ reload_use_ledger(struct shell *shell, struct ledger *ledger)
 	shell->ledger = ledger;
 	shell->core = ledger_core(ledger);
 	events_attach(&shell->events, ledger_events(ledger));
-	if (shell->control != NULL)
-		control_use_ledger(shell->control);
 }
 
 /* The ledger is complete: from now on the walker gives this one to our successor. */
@@ -111,34 +110,6 @@ reload_hand_over(struct shell *shell)
 	record_facts(shell);
 	post_checkpoint(shell);
 	keeper_keep_ledger(shell);
-}
-
-/* Have the walker keep the configuration; under which number, or -errno. */
-static int
-keep_conf(struct shell *shell, const struct conf *conf, uint64_t *ret_id, struct err *err)
-{
-	int fd = conf_pack(conf, err);
-
-	if (fd < 0)
-		return fd;
-	*ret_id = shell->conf_id + 1;
-	shell_keep(shell, VAULT_KEY(VAULT_CONF, *ret_id), fd);
-	(void)close(fd);
-	return 0;
-}
-
-void
-reload_keep_conf(struct shell *shell)
-{
-	struct err err;
-	int fd = conf_pack(shell->conf, &err);
-
-	if (fd < 0) {
-		log_line(LOG_LEVEL_ERROR, "%s", err.text);
-		return;
-	}
-	shell_keep(shell, VAULT_KEY(VAULT_CONF, shell->conf_id), fd);
-	(void)close(fd);
 }
 
 /* Can the walker keep what this configuration needs beyond that in force?  Without that
@@ -178,11 +149,13 @@ tables_done(struct tables *tables)
 }
 
 static int
-tables_init(struct tables *tables, const struct conf *conf, struct err *err)
+tables_init(struct tables *tables, const struct shell *shell, const struct conf *conf,
+            struct err *err)
 {
 	uint32_t n = 0;
 
-	*tables = (struct tables){.n = conf->n_actors, .metrics_fd = -1};
+	*tables = (struct tables){
+	    .n = conf->n_actors, .conf_id = shell->conf_id + 1, .metrics_fd = -1};
 	tables->paths = calloc(conf->n_actors, sizeof(*tables->paths));
 	tables->seen = calloc(conf->n_actors, sizeof(*tables->seen));
 	for (uint32_t i = 0; tables->paths != NULL && i < conf->n_actors; i++)
@@ -434,18 +407,18 @@ static int
 prepare_apply(struct shell *shell, const struct conf *conf, struct tables *tables,
               struct mailboxes *mailboxes, struct ledger **ret_ledger, struct err *err)
 {
-	int r = tables_init(tables, conf, err);
+	int r = tables_init(tables, shell, conf, err);
 
 	if (r < 0)
 		return r;
 	r = find_room(shell, conf, err);
 	if (r == 0)
-		r = keep_conf(shell, conf, &tables->conf_id, err);
+		r = keeper_keep_conf(shell, conf, tables->conf_id, err);
 	if (r < 0) {
 		tables_done(tables);
 		return r;
 	}
-	r = mailboxes_open(shell, mailboxes, conf, &shell->mailboxes, err);
+	r = mailboxes_open(shell, mailboxes, conf, shell->mailboxes, err);
 	if (r == 0) {
 		r = metrics_open(shell->metrics, conf, &tables->metrics_fd, err);
 		*ret_ledger = r < 0 ? NULL : reload_new_ledger(shell, conf, 0, err);
@@ -494,12 +467,12 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	reload_hand_over(shell);
 	ledger_free(before);
 	tables_done(&tables);
-	mailboxes_retire(shell, &shell->mailboxes, &mailboxes);
-	shell->mailboxes = mailboxes;
+	mailboxes_retire(shell, shell->mailboxes, &mailboxes);
+	*shell->mailboxes = mailboxes;
 	letters_touch_all(shell->letters);
 	shell->conf = reload->conf;
 	metrics_use(shell->metrics, shell->conf, tables.metrics_fd);
-	shell_conf_changed(shell, retired->conf);
+	follow_conf(shell, retired->conf);
 	reload->conf = NULL;
 	/* The plan borrows from the old one: it goes at the next reload at the earliest.
 	 */
@@ -614,7 +587,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 {
 	struct ledger *ledger = NULL;
 	struct tables tables;
-	int r = tables_init(&tables, conf, err);
+	int r = tables_init(&tables, shell, conf, err);
 
 	if (r < 0)
 		return r;
@@ -626,16 +599,16 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 		    "the actors are kept over a crash of supd, and actors may end "
 		    "with it: raise LimitNOFILE= or 'ulimit -Hn'");
 	if (r == 0)
-		r = keep_conf(shell, conf, &tables.conf_id, err);
+		r = keeper_keep_conf(shell, conf, tables.conf_id, err);
 	if (r == 0)
-		r = mailboxes_open(shell, &shell->mailboxes, conf, NULL, err);
+		r = mailboxes_open(shell, shell->mailboxes, conf, NULL, err);
 	if (r == 0)
 		r = metrics_open(shell->metrics, conf, &tables.metrics_fd, err);
 	if (r == 0)
 		ledger = reload_new_ledger(shell, conf, seed, err);
 	if (ledger == NULL) {
 		metrics_cancel(shell->metrics, conf, tables.metrics_fd);
-		mailboxes_cancel(shell, &shell->mailboxes);
+		mailboxes_cancel(shell, shell->mailboxes);
 		tables_done(&tables);
 		return r < 0 ? r : -ENOMEM;
 	}

@@ -35,9 +35,6 @@ int reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct er
 /* The boot is complete: hand the state over, for a successor. */
 void reload_hand_over(struct shell *shell);
 
-/* What is known of the actors in force is more than it was: a successor gets that. */
-void reload_keep_conf(struct shell *shell);
-
 /* An actor of an earlier configuration is gone: that may be free to go too. */
 void reload_release(struct shell *shell, struct ref ref);
 void reload_free(struct shell *shell);

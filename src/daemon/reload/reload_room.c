@@ -4,11 +4,12 @@
 
 #include <errno.h>
 
-#include "daemon/control/control.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/stores.h"
 #include "daemon/processes/procs.h"
+#include "daemon/reload/additions.h"
+#include "daemon/reload/follow.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/events.h"
 #include "daemon/state/post.h"
@@ -65,7 +66,7 @@ size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
           struct err *err)
 {
 	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS + conf->n_actors,
-	                         .waiters = CONTROL_WAITERS_MAX,
+	                         .waiters = WAITERS_MAX,
 	                         .watches = reload_watches(conf)};
 	uint64_t bytes =
 	    reload_pool_bytes(conf) + reload_pool_bytes(system_conf(shell->system));
@@ -144,9 +145,9 @@ reload_new_ledger(struct shell *shell, const struct conf *conf, uint64_t seed,
 
 	if (size_core(shell, conf, &core, err) < 0)
 		return NULL;
-	core.nodes += shell->additions.posted.nodes;
-	core.pool_bytes += shell->additions.posted.pool_bytes;
-	core.watches += shell->additions.posted.watches;
+	core.nodes += shell->additions->posted.nodes;
+	core.pool_bytes += shell->additions->posted.pool_bytes;
+	core.watches += shell->additions->posted.watches;
 	return make_ledger(shell, &core, seed, err);
 }
 
@@ -178,6 +179,6 @@ reload_make_room(struct shell *shell, const struct core_size *need, struct err *
 	reload_use_ledger(shell, ledger);
 	reload_hand_over(shell);
 	ledger_free(before);
-	shell_grew(shell);
+	follow_limits(shell, shell->conf);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "daemon/sockets/grown.h"
 #include "daemon/state/shell.h"
 #include "os/spawn/spawn.h"
 

@@ -3,6 +3,8 @@
 #ifndef DAEMON_REPORT_H
 #define DAEMON_REPORT_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "core/core.h"
@@ -11,7 +13,14 @@ struct reap;
 struct shell;
 struct task_order;
 struct task_result;
-struct upgrade_story;
+
+/* The outcome of an upgrade, as the guardian that took over tells it. */
+struct upgrade_story {
+	bool is_upgrade; /* we are the new binary */
+	bool fell_back;  /* the new binary failed */
+	char from[32];   /* version of the supd before us */
+	uint64_t outage_ms;
+};
 
 void report(struct shell *shell, const struct action *action);
 /* A helper process that the core does not know of did not do what it was for. */

@@ -2,7 +2,6 @@
 /* report_supd.c - what happens to supd itself, as events and as lines of the log. */
 #include "config.h"
 
-#include "daemon/recovery/upgrade.h"
 #include "daemon/report/report_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "daemon/sockets/deadletter.h"
 #include "daemon/sockets/lending.h"
+#include "daemon/sockets/mailbox.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"

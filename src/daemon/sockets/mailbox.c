@@ -12,6 +12,7 @@
 
 #include "base/sum.h"
 #include "daemon/sockets/given.h"
+#include "daemon/sockets/grown.h"
 #include "daemon/sockets/letters.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
@@ -118,11 +119,11 @@ find_owner(const struct shell *shell, const struct mailbox *wanted, bool is_adde
 	const struct mailbox *found = NULL;
 
 	if (is_added)
-		found = find_old(&shell->mailboxes, wanted);
+		found = find_old(shell->mailboxes, wanted);
 	if (found != NULL)
 		return shell->conf->actors[found->actor].path;
-	for (uint32_t i = 0; i < shell->additions.n; i++) {
-		const struct grown *grown = shell->additions.at[i];
+	for (uint32_t i = 0; i < shell->additions->n; i++) {
+		const struct grown *grown = shell->additions->at[i];
 
 		found = grown->is_open ? find_old(&grown->mailboxes, wanted) : NULL;
 		if (found != NULL)
@@ -385,7 +386,7 @@ mailboxes_for(const struct shell *shell, const struct actor *actor, uint32_t *re
 		return &actor->grown->mailboxes;
 	}
 	*ret_index = shell_index(shell, actor);
-	return &shell->mailboxes;
+	return shell->mailboxes;
 }
 
 /* Open those of the actor's sockets that could not be opened so far: 0, or -errno. */
@@ -405,7 +406,7 @@ mailboxes_reopen(struct shell *shell, const struct actor *actor)
 	     i++)
 		if (mailbox->fd < 0)
 			r = open_one(shell, &work, mailbox, NULL,
-			             mailboxes != &shell->mailboxes, &err);
+			             mailboxes != shell->mailboxes, &err);
 	sockwork_done(&work);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "%s: socket %s: %s", actor->path,

@@ -280,6 +280,19 @@ keeper_keep_ledger(struct shell *shell)
 	abort();
 }
 
+int
+keeper_keep_conf(struct shell *shell, const struct conf *conf, uint64_t id,
+                 struct err *err)
+{
+	int fd = conf_pack(conf, err);
+
+	if (fd < 0)
+		return fd;
+	shell_keep(shell, VAULT_KEY(VAULT_CONF, id), fd);
+	(void)close(fd);
+	return 0;
+}
+
 uint32_t
 keeper_count(const struct conf *conf)
 {

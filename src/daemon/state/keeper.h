@@ -52,6 +52,8 @@ void keeper_lock(struct shell *shell, int fd);
 void keeper_keep_ledger(struct shell *shell);
 
 /* A frozen configuration that the walker kept; NULL and a sentence. */
+int keeper_keep_conf(struct shell *shell, const struct conf *conf, uint64_t id,
+                     struct err *err);
 struct conf *keeper_take_conf(struct shell *shell, uint64_t id, struct err *err);
 
 /* That of the highest number, when it is not known which was in force. */

@@ -17,6 +17,9 @@
 
 struct shell;
 
+/* Actors that calls wait for, all together: also what the core must have room for. */
+#define WAITERS_MAX 4096
+
 struct post {
 	struct queue posted;
 	struct queue stepping; /* the queue that the core is stepping through */

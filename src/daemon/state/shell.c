@@ -16,14 +16,6 @@ shell_path(const struct shell *shell, struct ref ref)
 	return ref.slot == CORE_ROOT ? "/" : "?";
 }
 
-const struct conf *
-shell_conf_of(const struct shell *shell, const struct actor *actor)
-{
-	if (actor->grown != NULL)
-		return actor->grown->conf;
-	return actor->conf_owner != NULL ? actor->conf_owner : shell->conf;
-}
-
 uint32_t
 shell_index(const struct shell *shell, const struct actor *actor)
 {

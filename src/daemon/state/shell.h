@@ -12,8 +12,6 @@
 
 #include "conf/text/conf.h"
 #include "core/core.h"
-#include "daemon/reload/additions.h"
-#include "daemon/sockets/mailbox.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/events.h"
 #include "os/process/containment.h"
@@ -22,6 +20,7 @@
 #include "os/socket/sdnotify.h"
 #include "os/spawn/spawn.h"
 
+struct additions;
 struct control;
 struct exits;
 struct given;
@@ -32,6 +31,7 @@ struct keeper;
 struct ledger;
 struct letters;
 struct loop;
+struct mailboxes;
 struct metrics;
 struct notify;
 struct output;
@@ -67,8 +67,8 @@ struct shell {
 	char *control_path; /* of the control socket */
 	char **environ;     /* as supd was started */
 
-	struct mailboxes mailboxes; /* of conf */
-	uint64_t identity_ms;       /* before that no user is looked up, see identity.c */
+	struct mailboxes *mailboxes; /* of conf */
+	uint64_t identity_ms; /* before that no user is looked up, see identity.c */
 	struct scraper *scraper;
 	struct metrics *metrics;
 	struct trial *trial;
@@ -80,7 +80,7 @@ struct shell {
 	struct core *core;
 	struct post *post;           /* events on their way to the core */
 	uint32_t n_actions;          /* of the core since the checkpoint */
-	struct additions additions;  /* actors that the configuration does not have */
+	struct additions *additions; /* actors that the configuration does not have */
 	struct actors actors;        /* what the shell knows of each slot of the core */
 	struct events events;        /* the event stream */
 	struct proctable *proctable; /* the processes of the actors */
@@ -159,12 +159,6 @@ bool shell_has_room(const struct shell *shell, size_t n);
  */
 bool shell_post_surely(struct shell *shell, const struct event *events, size_t n);
 
-/* Another configuration is in force: what is not in the tree (log, control) follows. */
-void shell_conf_changed(struct shell *shell, const struct conf *old);
-
-/* There is room for more actors: raise the limits they need, too. */
-void shell_grew(struct shell *shell);
-
 /* Have the walker keep a copy of this descriptor, for the next guardian. */
 void shell_keep(struct shell *shell, uint64_t key, int fd);
 
@@ -180,9 +174,6 @@ const char *shell_path(const struct shell *shell, struct ref ref);
 
 /* The version of this supd. */
 const char *shell_version(void);
-
-/* The configuration that an actor came with. */
-const struct conf *shell_conf_of(const struct shell *shell, const struct actor *actor);
 
 /* The index of an actor in shell->conf, which one of supd's own is not in. */
 uint32_t shell_index(const struct shell *shell, const struct actor *actor);

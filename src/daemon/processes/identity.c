@@ -6,14 +6,15 @@
  */
 #include "config.h"
 
-#include "daemon/reload/identity.h"
+#include "daemon/processes/identity.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/text/conf.h"
-#include "daemon/reload/reload.h"
+#include "daemon/sockets/grown.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "os/self/bounded.h"
@@ -64,6 +65,7 @@ int
 identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step *ret_step)
 {
 	struct conf_process *process;
+	struct err err;
 	int r;
 
 	if (actor->conf->process.unknown == NULL)
@@ -83,6 +85,8 @@ identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step 
 		return r;
 	}
 	/* The next guardian is to know it, too: the process is about to be there. */
-	reload_keep_conf(shell);
+	r = keeper_keep_conf(shell, shell->conf, shell->conf_id, &err);
+	if (r < 0)
+		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 	return 0;
 }

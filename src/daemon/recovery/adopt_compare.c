@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: ISC */
+/* adopt_compare.c - post what happened unseen while no guardian ran. */
+#include "config.h"
+
+#include <signal.h>
+
+#include "daemon/messages/notify.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/processes/tasks_private.h"
+#include "daemon/recovery/adopt.h"
+#include "daemon/reload/trial.h"
+#include "daemon/report/report.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/shell.h"
+#include "os/self/clock.h"
+
+static void
+report_adopted(struct shell *shell, const struct proc *proc)
+{
+	struct node_view view;
+
+	core_view(shell->core, proc->ref, shell->now_ms, &view);
+	report_process_adopted(shell, &view, proc->pid);
+}
+
+/* Post what may have happened unseen while no guardian ran. */
+static void
+tell_living(struct procs *procs, struct proc *proc, const struct node_view *view)
+{
+	const bool is_stopped = actors_get(&procs->shell->actors, proc->ref)->sigstopped;
+
+	/* No guardian could hear the process: its watchdog begins anew. */
+	if (view->watchdog)
+		proc_post(procs, proc,
+		          (struct event){.kind = EVENT_WATCHDOG, .code = -1});
+	proc->uncompared = false;
+	if (view->sigstopped != is_stopped)
+		ends_tell_stopped(procs, proc, is_stopped, is_stopped ? SIGSTOP : 0);
+}
+
+static void
+tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
+{
+	if (proc->told == proc->life && !view->ready)
+		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
+	freezing_adopt(procs, proc, view->state == STATE_SUSPENDED);
+	if (proc->late)
+		proc_post(procs, proc,
+		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
+	procs_order_again(procs, proc);
+	if (proc->ended)
+		ends_adopt(procs, proc, view->main_alive);
+	else if (proc->pid != 0)
+		report_adopted(procs->shell, proc);
+	if (proc->pid != 0)
+		tell_living(procs, proc, view);
+}
+
+static void
+compare_slot(struct procs *procs, struct proc *proc, const struct node_view *view)
+{
+	struct shell *shell = procs->shell;
+	const struct actor *actor = actors_get(&shell->actors, proc->ref);
+
+	if (!view->alive || proc->life != view->life)
+		return;
+	if (proc->deferred) {
+		if (!procs_waits_for(shell, actor->elder))
+			procs_inherit(procs, proc->ref);
+	} else if (proc->failed_step != SPAWN_STEP_NONE) {
+		if (!view->spawned)
+			proc_post_failed(procs, proc);
+	} else {
+		tell_alive(procs, proc, view);
+	}
+}
+
+/* The core's view of the actor of this process; false: the actor is gone. */
+static bool
+view_owner(const struct shell *shell, const struct proc *proc, struct node_view *ret)
+{
+	if (!core_valid(shell->core, proc->ref) ||
+	    actors_get(&shell->actors, proc->ref) == NULL)
+		return false;
+	core_view(shell->core, proc->ref, shell->now_ms, ret);
+	return true;
+}
+
+/* Processes spawned but not acknowledged: post SPAWNED before any message of theirs. */
+static void
+acknowledge(struct shell *shell)
+{
+	for (uint32_t slot = 0; slot < shell->proctable->cap; slot++) {
+		struct proc *proc = &shell->proctable->at[slot];
+		struct node_view view;
+
+		if (view_owner(shell, proc, &view) && view.alive && !view.spawned &&
+		    proc->life == view.life && !proc->deferred &&
+		    proc->failed_step == SPAWN_STEP_NONE)
+			proc_post(shell->procs, proc,
+			          (struct event){.kind = EVENT_SPAWNED, .code = -1});
+	}
+}
+
+static void
+compare(struct shell *shell)
+{
+	for (uint32_t slot = 0; slot < shell->proctable->cap; slot++) {
+		struct proc *proc = &shell->proctable->at[slot];
+		struct node_view view;
+
+		keeper_beat(shell);
+		if (view_owner(shell, proc, &view))
+			compare_slot(shell->procs, proc, &view);
+	}
+	ends_tell(shell->procs);
+}
+
+void
+adopt_compare(struct shell *shell)
+{
+	const struct event everybody = {
+	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
+	const struct event shutdown = {.kind = EVENT_SHUTDOWN, .ref = REF_NONE};
+
+	shell->now_ms = clock_mono_ms() + 1;
+	acknowledge(shell);
+	/* Messages of a process come before its end. */
+	notify_drain(shell->notify);
+	tasks_adopt(shell->tasks);
+	trial_adopt(shell->trial);
+	compare(shell);
+	shell_post(shell, &everybody);
+	/* Unless it was told already. */
+	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
+	if (shell->shutting_down)
+		shell_post(shell, &shutdown);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: ISC */
+/* follow.c - what is not in the tree follows the configuration: log, limits, control. */
+#include "config.h"
+
+#include "daemon/reload/follow.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/messages/output.h"
+#include "daemon/processes/prober.h"
+#include "daemon/reload/additions.h"
+#include "daemon/sockets/control_file.h"
+#include "daemon/state/log.h"
+#include "daemon/state/options.h"
+#include "daemon/state/shell.h"
+#include "helper/wire.h"
+#include "os/self/fd.h"
+#include "os/spawn/spawn.h"
+
+/* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
+#define OWN_FDS (50 + HELPER_MAX)
+/* And of each actor: pidfd, a watch on its cgroup while it ends, notify socket. */
+#define FDS_PER_ACTOR 3
+/* One of each pipe: standard output, error, and input. */
+#define PIPES_PER_ACTOR 3
+/* Clients where descriptors are short. */
+#define CLIENTS_MIN 8
+
+/* How many descriptors the actors and supd's own rooms need. */
+static uint64_t
+count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
+{
+	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR +
+	             additions_count_sockets(shell->additions);
+
+	if (conf->has_metrics)
+		n++;
+	/* The ledger may have room for more actors than the configuration has. */
+	if (n_slots > conf->n_actors)
+		n += (uint64_t)(n_slots - conf->n_actors) *
+		     (FDS_PER_ACTOR + PIPES_PER_ACTOR);
+	for (uint32_t i = 0; i < conf->n_actors; i++)
+		n += conf->actors[i].process.n_sockets +
+		     conf->actors[i].process.fd_store + PIPES_PER_ACTOR;
+	return n;
+}
+
+void
+follow_limits(struct shell *shell, const struct conf *conf)
+{
+	uint64_t needed = count_fds(shell, conf, shell->actors.cap) + FD_WINDOW;
+	struct rlimit limit;
+	struct err err;
+
+	shell->clients_max = CONTROL_CONNS_MAX;
+	if (fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) == 0)
+		return;
+	log_line(LOG_LEVEL_WARNING,
+	         "%s; starts may fail and be retried: raise LimitNOFILE= or 'ulimit -Hn'",
+	         err.text);
+	if (fd_limit(&limit) < 0 || limit.rlim_cur >= needed + CONTROL_CONNS_MAX)
+		return;
+	if (limit.rlim_cur < needed + CLIENTS_MIN) {
+		(void)os_spawn_give_window(&shell->spawner);
+		needed -= FD_WINDOW;
+	}
+	shell->clients_max = CLIENTS_MIN;
+	if (limit.rlim_cur > needed + CLIENTS_MIN)
+		shell->clients_max = (uint32_t)(limit.rlim_cur - needed);
+}
+
+void
+follow_log(const struct shell *shell, const struct conf *conf)
+{
+	const struct supd_options *options = shell->options;
+	enum log_level level = conf->log_level;
+	enum log_target target = conf->log_target;
+	struct err err;
+
+	if (options->log_level >= 0)
+		level = (enum log_level)options->log_level;
+	if (options->log_target >= 0)
+		target = (enum log_target)options->log_target;
+	log_limit(&conf->own_log);
+	if (log_open(level, target, conf->log_directory, &err) == 0)
+		return;
+	log_line(LOG_LEVEL_WARNING, "%s; logging to stderr", err.text);
+	(void)log_open(level, LOG_TARGET_STDERR, conf->log_directory, &err);
+}
+
+static bool
+is_same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Set which users may connect; their rights are looked up at each call. */
+static void
+set_control_mode(struct shell *shell)
+{
+	const struct conf *conf = shell->conf;
+	gid_t gid = conf->has_control_group ? conf->control_gid : getegid();
+	struct err err;
+	int r = control_file_do(shell, SOCKWORK_ADJUST, gid, &err);
+
+	if (r < 0)
+		(void)log_errno(r, "mode of %s", shell->control_path);
+}
+
+void
+follow_conf(struct shell *shell, const struct conf *old)
+{
+	const struct conf *conf = shell->conf;
+
+	if (conf->log_level != old->log_level || conf->log_target != old->log_target ||
+	    !is_same_text(conf->log_directory, old->log_directory))
+		follow_log(shell, conf);
+	log_limit(&conf->own_log);
+	if (!is_same_text(conf->control_socket, old->control_socket))
+		log_line(LOG_LEVEL_WARNING,
+		         "control.socket was changed: that takes a restart of supd");
+	if (conf->control_mode != old->control_mode ||
+	    conf->has_control_group != old->has_control_group ||
+	    conf->control_gid != old->control_gid)
+		set_control_mode(shell);
+	follow_limits(shell, conf);
+	prober_look_again(shell->prober);
+	if (output_configure(shell->output) < 0)
+		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC */
+/* grown.h - what is known of the actors that were added at run time (reload/additions.h).
+ */
+#ifndef DAEMON_GROWN_H
+#define DAEMON_GROWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "core/core.h"
+#include "daemon/sockets/mailbox.h"
+
+struct actor;
+struct additions_log;
+struct conf;
+struct shell;
+
+/* One addition. */
+struct grown {
+	uint64_t id;
+	struct conf *conf;
+	struct mailboxes mailboxes; /* its open sockets */
+	bool is_open;
+	struct addition spec;        /* as the core is told of it */
+	char *paths[CORE_ADDED_MAX]; /* of its actors, until they are in the tree */
+	uint32_t n_users;            /* number of its actors in the tree */
+	bool is_posted;              /* the core is to be told in the next turn */
+	uint64_t at;                 /* in the log … */
+	size_t bytes;                /* … and how much of it */
+};
+
+struct additions {
+	struct map by_id;  /* to the index in `at` */
+	struct grown **at; /* NULL: free */
+	uint32_t cap;
+	uint32_t n;
+	uint32_t n_posted;
+	struct core_size posted; /* what the core will need for the posted additions */
+	uint64_t next_id;
+	uint64_t generation; /* of the log */
+	size_t live_bytes;
+	struct additions_log *log; /* mapped, or NULL */
+	int log_fd;
+};
+
+/* The configuration that an actor came with. */
+const struct conf *shell_conf_of(const struct shell *shell, const struct actor *actor);
+
+#endif
