@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
-#include "os/process/proc.h"
+#include "os/process/proc_sweep.h"
 #include "os/self/clock.h"
 #include "os/self/say.h"
 #include "walker/private.h"

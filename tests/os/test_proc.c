@@ -15,6 +15,7 @@
 
 #include "os/process/leftover.h"
 #include "os/process/proc.h"
+#include "os/process/proc_sweep.h"
 #include "os/process/reap.h"
 #include "tests/lib/check_main.h"
 
@@ -166,6 +167,24 @@ START_TEST(a_leftover_in_the_midst_of_an_exec_is_found)
 }
 END_TEST
 
+START_TEST(an_orphan_in_the_midst_of_an_exec_is_not_taken_for_gone)
+{
+	pid_t pid = fork_restless("SUPD_SOCKET=/none");
+
+	ck_assert_int_gt(pid, 0);
+	while (!proc_has_mark(pid, "1"))
+		continue;
+	for (int i = 0; i < 3000; i++) {
+		ck_assert_int_eq(proc_sweep_take(sweep, &known), 0);
+		ck_assert(proc_sweep_has(sweep, -1, "1"));
+	}
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_int_eq(proc_sweep_take(sweep, &known), 0);
+	ck_assert(!proc_sweep_has(sweep, -1, "1"));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -176,6 +195,7 @@ main(void)
 	tcase_set_tags(tcase, "deaths");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, an_orphan_that_ends_but_is_not_gone_is_not_taken_for_gone);
+	tcase_add_test(tcase, an_orphan_in_the_midst_of_an_exec_is_not_taken_for_gone);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("leftovers");
 	tcase_set_timeout(tcase, 120);

@@ -20,6 +20,7 @@
 
 #include "os/cgroup/cgroup.h"
 #include "os/process/proc.h"
+#include "os/process/proc_sweep.h"
 
 struct containment {
 	bool is_cgroup;

@@ -22,6 +22,7 @@
 #include "base/map.h"
 #include "os/process/proc.h"
 #include "os/process/proc_file.h"
+#include "os/process/proc_sweep.h"
 #include "os/self/clock.h"
 
 #define ENVIRON_MAX (128 * 1024)
@@ -45,9 +46,6 @@ struct hunt {
 	pid_t owner;     /* the answer; 0: none does */
 	size_t n_unsure; /* processes that were executing a program just then */
 };
-
-/* Of the kernel, and of a process that is about to be a zombie: see sched.h. */
-#define FLAGS_WITHOUT_MEMORY (UINT32_C(0x00200000) | UINT32_C(0x00000004))
 
 /* Is the process one of the users'? */
 static bool
@@ -79,18 +77,14 @@ value_of(const struct hunt *hunt, const char *name)
 	return NULL;
 }
 
-/*
- * True if a process with an empty environment is in the midst of an exec: the kernel has
- * a moment, long on a busy machine, between the old environment and the new.  Only
- * processes of these users count: other users must not be able to delay us.
- */
+/* Is a process with an empty environment in the midst of an exec?  Only processes of
+ * these users count: other users must not be able to delay us. */
 static bool
 is_executing(const struct hunt *hunt, pid_t pid)
 {
 	struct proc_stat stat;
 
-	return proc_stat_read(pid, &stat) == 0 && !stat.is_bare &&
-	       !proc_stat_is_dead(&stat) && (stat.flags & FLAGS_WITHOUT_MEMORY) == 0 &&
+	return proc_stat_read(pid, &stat) == 0 && proc_stat_is_executing(&stat) &&
 	       is_of_user(hunt, pid);
 }
 

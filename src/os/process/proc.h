@@ -1,45 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* proc.h - find processes by descent: a sweep of /proc for what a dead parent left.
- *
- * Whatever an actor forked has a living forefather that is a child of ours, because we
- * are a subreaper: its main process, or an orphan.  An orphan is recognised by the mark
- * in its environment (SUPD_ID) or by its session, of which its process group is a part.
- * What gets rid of both escapes.
- *
- * Taking a sweep costs one look at each child of ours, and a few system calls for each
- * orphan and its descendants.  Memory is kept from one sweep to the next.
- */
+/* proc.h - what a process is, as the kernel tells of it. */
 #ifndef OS_PROCESS_PROC_H
 #define OS_PROCESS_PROC_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/map.h"
 #include "os/process/reap.h"
 
-#define PROC_MARK_MAX  128
-#define PROC_SWEEP_MAX 65536
-#define PROC_LEFT_MAX  8
-
-struct proc_sweep;
-
-struct proc_sweep *proc_sweep_new(void);
-void proc_sweep_include(struct proc_sweep *sweep, pid_t walker);
-void proc_sweep_include_left(struct proc_sweep *sweep, const pid_t *left, size_t n);
-void proc_sweep_free(struct proc_sweep *sweep);
-int proc_sweep_take(struct proc_sweep *sweep, const struct map *known);
-int proc_sweep_add_tree(struct proc_sweep *sweep, pid_t main_pid, const char *mark);
-bool proc_sweep_has(const struct proc_sweep *sweep, pid_t session, const char *mark);
-int proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mark,
-                      int signo);
-int proc_sweep_stop(const struct proc_sweep *sweep, pid_t session, const char *mark);
-int proc_sweep_count(const struct proc_sweep *sweep, pid_t spared_session);
-int proc_sweep_signal_all(const struct proc_sweep *sweep, pid_t spared_session,
-                          int signo);
-int proc_sweep_kill(const struct proc_sweep *sweep, pid_t spared_session);
+/* The bytes of a mark (SUPD_ID), with its NUL. */
+#define PROC_MARK_MAX 128
 
 bool proc_is_stopped(pid_t pid);
 bool proc_is_ending(pid_t pid);

@@ -14,8 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME_BYTES 64
-#define PID_BYTES  11 /* of the longest, with a space */
+#define NAME_BYTES  64
+#define MARK_NAME   "SUPD_ID="
+#define ENVIRON_MAX ((size_t)2 << 20)
+/* Of the kernel (PF_KTHREAD), and of a process that ends. */
+#define FLAGS_WITHOUT_MEMORY (0x200000 | PROC_IS_EXITING)
+
+#define PID_BYTES 11 /* of the longest, with a space */
 
 /* Read a small file of /proc whole; returns its length, or -errno. */
 static ssize_t
@@ -177,4 +182,98 @@ proc_children(pid_t pid, proc_take_child *take, void *arg)
 	(void)closedir(threads);
 	/* A thread that has ended meanwhile is no failure; none with the file is. */
 	return found || r == -ENOMEM ? (r == -ENOMEM ? r : 0) : r;
+}
+
+/*
+ * Look for "SUPD_ID=" at the start of a variable in this file of an environment; its
+ * value, or "" where there is none.  Returns how much there was; -1: we may not look.
+ */
+static ssize_t
+read_environ_mark(const char *name, char ret[PROC_MARK_MAX])
+{
+	const size_t name_len = strlen(MARK_NAME);
+	char buf[4096];
+	size_t matched = 0, used = 0, total = 0;
+	bool skipping = false;
+	ssize_t n = 0;
+	int fd;
+
+	ret[0] = '\0';
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	/* Of a thread that has ended newer kernels say that there is none. */
+	if (fd < 0)
+		return errno == ESRCH || errno == ENOENT ? 0 : -1;
+	while (total < ENVIRON_MAX && (n = read(fd, buf, sizeof(buf))) > 0) {
+		total += (size_t)n;
+		for (ssize_t i = 0; i < n; i++) {
+			if (buf[i] == '\0') {
+				if (matched == name_len)
+					goto done;
+				matched = 0;
+				skipping = false;
+			} else if (skipping) {
+				continue;
+			} else if (matched < name_len) {
+				skipping = buf[i] != MARK_NAME[matched];
+				matched++;
+			} else if (used < PROC_MARK_MAX - 1) {
+				ret[used++] = buf[i];
+			}
+		}
+	}
+	used = 0;
+done:
+	ret[used] = '\0';
+	(void)close(fd);
+	return n < 0 ? -1 : (ssize_t)total;
+}
+
+/* A thread that has ended has no environment any more; living threads share it.  False:
+ * none has any. */
+static bool
+read_mark_of_threads(pid_t pid, char ret[PROC_MARK_MAX])
+{
+	char name[NAME_BYTES];
+	struct dirent *entry;
+	bool found = false;
+	DIR *threads;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	threads = opendir(name);
+	while (threads != NULL && !found && (entry = readdir(threads)) != NULL) {
+		(void)snprintf(name, sizeof(name), "/proc/%d/task/%.10s/environ", pid,
+		               entry->d_name);
+		found = isdigit((unsigned char)entry->d_name[0]) &&
+		        read_environ_mark(name, ret) > 0;
+	}
+	if (threads != NULL)
+		(void)closedir(threads);
+	return found;
+}
+
+/* True if a process whose environment seemed to be empty is, or was just then, in the
+ * midst of an exec: the kernel has a moment, long on a busy machine, between the old
+ * environment and the new. */
+bool
+proc_stat_is_executing(const struct proc_stat *stat)
+{
+	return !stat->is_bare && !proc_stat_is_dead(stat) &&
+	       (stat->flags & FLAGS_WITHOUT_MEMORY) == 0;
+}
+
+/*
+ * The mark (SUPD_ID) in the environment of a process; "" where there is none or we may
+ * not look.  0; or -EAGAIN: it is in the midst of an exec, and may have one in a moment.
+ */
+int
+proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX])
+{
+	char name[NAME_BYTES];
+	struct proc_stat stat;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/environ", pid);
+	return read_environ_mark(name, ret) == 0 && !read_mark_of_threads(pid, ret) &&
+	               proc_stat_read(pid, &stat) == 0 && proc_stat_is_executing(&stat)
+	           ? -EAGAIN
+	           : 0;
 }

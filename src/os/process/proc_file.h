@@ -7,6 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "os/process/proc.h"
+
+/* A flag: the process ends, and may have lost its environment before its children
+ * (PF_EXITING). */
+#define PROC_IS_EXITING 0x4
+
 /* The fields of /proc/PID/stat that are used. */
 struct proc_stat {
 	char state;
@@ -28,6 +34,8 @@ typedef int proc_take_child(void *arg, pid_t child);
 int proc_stat_read(pid_t pid, struct proc_stat *ret);
 int proc_uid_read(pid_t pid, uid_t *ret);
 bool proc_stat_is_dead(const struct proc_stat *stat);
+bool proc_stat_is_executing(const struct proc_stat *stat);
+int proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX]);
 int proc_children_of_thread(pid_t pid, pid_t thread, proc_take_child *take, void *arg);
 int proc_children(pid_t pid, proc_take_child *take, void *arg);
 
