@@ -198,6 +198,25 @@ core_unmet_next(const struct core *core, struct ref ref, uint32_t need, struct r
 	return at == NULL ? REF_NONE : node_ref(core, at);
 }
 
+/*
+ * The actor that this node, which is held up, needs first; NULL: all its needs are met,
+ * or ret_absent, and no actor has that name.
+ */
+const struct node *
+gate_needed(const struct core *core, const struct node *node, bool *ret_absent)
+{
+	const uint32_t unmet = first_unmet(core, node);
+	const struct node *needed;
+	bool is_met;
+
+	*ret_absent = false;
+	if (unmet == node->spec.n_needs)
+		return NULL;
+	needed = find_unmet(core, &needs_of(core, node)[unmet], &is_met);
+	*ret_absent = needed == NULL;
+	return needed;
+}
+
 /* ---- who is held up ---------------------------------------------------------------- */
 
 static void
@@ -353,7 +372,7 @@ static void
 copy_needs(struct core *core, struct node *node, const struct need_spec *needs)
 {
 	const uint64_t bytes = sizeof(*needs) * node->spec.n_needs;
-	void *copy = node_pool_take(core, bytes, &node->needs_at);
+	void *copy = pool_take(core, bytes, &node->needs_at);
 
 	if (bytes > 0)
 		memcpy(copy, needs, bytes);
@@ -391,121 +410,6 @@ gate_move(struct core *core)
 		gate_named(core, node);
 		if (node->is_blocked)
 			enter(core, node, node->blocked_on);
-	}
-}
-
-/* ---- what may not come ------------------------------------------------------------- */
-
-/*
- * The node that keeps this node from coming up: a needed node, its elder sibling, its
- * supervisor, its child.  NULL: itself, or none. ret_late: the blocker has failed
- * already, or will not start.
- */
-static const struct node *
-find_blocker(const struct core *core, const struct node *node, bool *ret_late)
-{
-	const struct node *parent = node_parent(core, node);
-	const struct node *blocker;
-	uint32_t unmet;
-	bool is_met;
-
-	*ret_late = node->removing || node->state == STATE_BACKOFF ||
-	            (node_is_down(node) && !watch_is_coming(core, node));
-	if (*ret_late)
-		return NULL;
-	if (node->is_blocked) {
-		unmet = first_unmet(core, node);
-		if (unmet == node->spec.n_needs)
-			return NULL;
-		blocker = find_unmet(core, &needs_of(core, node)[unmet], &is_met);
-		*ret_late = blocker == NULL;
-		return blocker;
-	}
-	if (node->state == STATE_STARTING && node->phase == PHASE_CHILDREN &&
-	    node->op == OP_START)
-		return node_at(core, node->cursor);
-	if (node->state == STATE_STARTING || node_is_live(node) || parent == NULL)
-		return NULL;
-	if (!parent->may_start_children)
-		return parent;
-	blocker = parent->op == OP_START ? node_at(core, parent->cursor) : NULL;
-	return blocker == node ? NULL : blocker;
-}
-
-/*
- * True if the need cannot be met without a command: the actor needed has failed, is
- * stopped or absent, or is itself blocked on such an actor or on this one (a cycle).
- */
-static bool
-is_hopeless(const struct core *core, const struct node *node)
-{
-	const struct node *at = node;
-	bool is_late = false;
-
-	for (uint32_t n = 0; at != NULL && n <= core->n_nodes; n++)
-		at = find_blocker(core, at, &is_late);
-	return is_late || at != NULL;
-}
-
-/* Does it keep younger siblings waiting that would not wait for a start that failed? */
-static bool
-holds_up_others(const struct core *core, const struct node *node)
-{
-	const struct node *parent = node_parent(core, node);
-
-	return node->is_blocked && node->sequenced && parent != NULL &&
-	       parent->spec.strategy == STRATEGY_ONE_FOR_ONE;
-}
-
-/* True if this node or a node below is held up. */
-static bool
-has_blocked(const struct core *core, const struct node *top)
-{
-	for (const struct node *node = top; node != NULL;
-	     node = node_next(core, top, node))
-		if (node->is_blocked)
-			return true;
-	return false;
-}
-
-/*
- * Failure handling that suspends siblings would deadlock when a suspended sibling is what
- * another node needs: resume the siblings of `node` if anything under the topmost waiting
- * ancestor is blocked on a need.
- */
-static void
-let_others_go_on(struct core *core, struct node *node)
-{
-	const struct node *top = node;
-
-	if (!node->decided && !node->own_failure)
-		return;
-	for (const struct node *at = node; at->parent != NONE;
-	     at = node_supervisor(core, at))
-		if (at->state == STATE_WAITING)
-			top = node_supervisor(core, at);
-	if (has_blocked(core, top))
-		suspend_decided(core, node);
-}
-
-/*
- * A node has failed, ended or begun to wait: under one_for_one the siblings behind a
- * child with hopeless needs do not wait for that child, as they do not for a failed start
- * (DECISIONS 18); and nodes suspended for a waiting node go on.  Linear in the number of
- * nodes for each suspending node, but only while a node waits.
- */
-void
-gate_look(struct core *core)
-{
-	core->recheck_needs = false;
-	for (uint32_t slot = 0; slot < core->top && core->n_blocked > 0; slot++) {
-		struct node *node = node_in(core, slot);
-
-		if (!node->used)
-			continue;
-		let_others_go_on(core, node);
-		if (holds_up_others(core, node) && is_hopeless(core, node))
-			reconcile_pass(core, node);
 	}
 }
 

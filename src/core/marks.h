@@ -107,9 +107,13 @@ bool gate_is_next(const struct core *core, const struct node *node);
 void gate_leave(struct core *core, struct node *node);
 void gate_state_changed(struct core *core, const struct node *node);
 void gate_node_freed(struct core *core, struct node *node);
-void gate_look(struct core *core);
+const struct node *gate_needed(const struct core *core, const struct node *node,
+                               bool *ret_absent);
 uint64_t gate_unmet(const struct core *core, const struct node *node);
 const char *gate_check(const struct core *core);
+
+/* blocker.c */
+void blocker_look(struct core *core);
 
 /* demand.c */
 bool demand_waits(const struct node *node);

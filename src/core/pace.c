@@ -101,15 +101,22 @@ pace_delay(struct turn *turn, struct node *node, const struct decision *decision
 	return node->shown_delay_ms;
 }
 
+/* The backoff begins anew at its minimum: Akka's manual reset (B-06), at any time. */
+void
+pace_reset(struct core *core, struct node *node)
+{
+	node->failures = 0;
+	node->shown_delay_ms = 0;
+	deadline_clear(core, node, TIMER_RESET);
+}
+
 /* Backoff and limit begin anew.  The floor does not: a loop is a loop. */
 void
 pace_forget(struct core *core, struct node *node)
 {
-	node->failures = 0;
-	node->shown_delay_ms = 0;
+	pace_reset(core, node);
 	node->guard_n = 0;
 	window_clear(&node->limit);
-	deadline_clear(core, node, TIMER_RESET);
 }
 
 /* The node is started by a person: nothing of before is held against it. */

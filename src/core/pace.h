@@ -21,6 +21,7 @@ void pace_ended(const struct turn *turn, struct node *node, bool own);
 uint64_t pace_delay_floor(const struct turn *turn, struct node *node);
 uint64_t pace_delay(struct turn *turn, struct node *node,
                     const struct decision *decision);
+void pace_reset(struct core *core, struct node *node);
 void pace_forget(struct core *core, struct node *node);
 void pace_renew(struct core *core, struct node *node);
 bool pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *cause);

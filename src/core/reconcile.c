@@ -232,7 +232,7 @@ look_around(struct core *core)
 	if (core->look_early)
 		watch_look_early(core);
 	if (core->recheck_needs)
-		gate_look(core);
+		blocker_look(core);
 }
 
 /* Work the queue until it is empty (false) or the actions are many (true). */

@@ -40,6 +40,9 @@ void children_open(struct turn *turn, struct node *supervisor);
 void children_stop(struct turn *turn, struct node *supervisor);
 void children_advance(struct turn *turn, struct node *supervisor);
 
+/* process_events.c */
+void process_post(struct turn *turn, const struct event *event);
+
 /* unkillable.c */
 void unkillable_left(struct turn *turn, const struct event *event);
 void unkillable_found(struct turn *turn, struct node *node);

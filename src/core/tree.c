@@ -46,40 +46,6 @@ core_bytes(const struct core_size *size)
 	return (size_t)lay_out(&core, size);
 }
 
-/* How much of the pool a node takes: its rules and its restart windows. */
-uint32_t
-core_spec_bytes(const struct spec *spec, const struct spec *parent)
-{
-	uint64_t bytes = 0;
-
-	bytes += sizeof(struct rule) * (spec->decider.n_rules + spec->on_failure.n_rules);
-	bytes += sizeof(struct need_spec) * spec->n_needs;
-	if (!spec->intensity.unlimited)
-		bytes += sizeof(uint64_t) * spec->intensity.restarts;
-	if (parent != NULL && parent->limit.on && !parent->limit.fixed)
-		bytes += sizeof(uint64_t) * parent->limit.restarts;
-	ASSERT(bytes < UINT32_MAX);
-	return (uint32_t)bytes;
-}
-
-/* So many bytes of the pool; there must be room. */
-void *
-node_pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at)
-{
-	*ret_at = core->pool_used;
-	ASSERT(bytes % 8 == 0);
-	ASSERT(core->pool_used + bytes <= core->size.pool_bytes);
-	core->pool_used += (uint32_t)bytes;
-	return core_block(core, core->pool_at + *ret_at);
-}
-
-/* The rules of a decider in the pool. */
-const struct rule *
-node_rules(const struct core *core, uint32_t at)
-{
-	return core_block(core, core->pool_at + at);
-}
-
 /* The node that is meant, hidden or not, or NULL: REF_NONE, freed since. */
 struct node *
 node_find(const struct core *core, struct ref ref)
@@ -94,58 +60,11 @@ node_find(const struct core *core, struct ref ref)
 
 /* ---- building -------------------------------------------------------------------- */
 
-/* Give the window `cap` stamps, and keep the newest of those that it had. */
-static void
-window_resize(struct core *core, struct window *window, const uint64_t *old, uint32_t cap)
-{
-	struct window was = *window;
-	uint32_t keep = was.count < cap ? was.count : cap;
-	uint64_t *stamps = node_pool_take(core, sizeof(uint64_t) * cap, &window->at);
-
-	memset(stamps, 0, sizeof(uint64_t) * cap);
-	window->cap = cap;
-	for (uint32_t i = 0; i < keep; i++) {
-		uint32_t from = (was.head + was.cap - keep + i) % was.cap;
-
-		stamps[i] = old[from];
-	}
-	window->count = keep;
-	window->head = cap == 0 ? 0 : keep % cap;
-}
-
-static uint32_t
-limit_stamps(const struct node *parent)
-{
-	const struct limit_spec *limit = &parent->spec.limit;
-
-	return limit->on && !limit->fixed ? limit->restarts : 0;
-}
-
-static void
-copy_rules(struct core *core, struct decider *decider, const struct rule *rules,
-           uint32_t *ret_at)
-{
-	size_t bytes = sizeof(struct rule) * decider->n_rules;
-	void *copy = node_pool_take(core, bytes, ret_at);
-
-	if (bytes > 0)
-		memcpy(copy, rules, bytes);
-	decider->rules = NULL;
-}
-
-/* Put the spec into the node; the rules and windows go to the pool. */
+/* Give the node its specification; what belongs to it goes to the pool. */
 static void
 take_spec(struct core *core, struct node *node, const struct spec *spec)
 {
-	const uint64_t *stamps = limits_stamps(core, &node->intensity);
-	uint32_t cap = spec->intensity.unlimited ? 0 : spec->intensity.restarts;
-
-	node->spec = *spec;
-	copy_rules(core, &node->spec.decider, spec->decider.rules, &node->rules_at);
-	copy_rules(core, &node->spec.on_failure, spec->on_failure.rules,
-	           &node->on_failure_at);
-	if (node->intensity.cap != cap)
-		window_resize(core, &node->intensity, stamps, cap);
+	pool_take_rules(core, node, spec);
 	gate_take_spec(core, node, spec->needs);
 	watch_take_spec(core, node, spec->watches, spec->n_watches);
 	node->spec.watches = NULL;
@@ -230,7 +149,7 @@ add_node(struct core *core, struct node *parent, struct node *before,
 		ASSERT(node->depth <= SPEC_DEPTH_MAX);
 		parent->n_children++;
 		link_child(core, parent, node, before);
-		window_resize(core, &node->limit, NULL, limit_stamps(parent));
+		pool_resize(core, &node->limit, NULL, pool_limit_stamps(parent));
 	}
 	take_spec(core, node, spec);
 	watch_named(core, node);
@@ -261,24 +180,6 @@ core_init(void *memory, const struct core_size *size, uint64_t seed)
 	return core;
 }
 
-/* Copy a node's part of the pool into the new core, without what is not used any more. */
-static void
-move_pool(struct core *core, struct node *node, const struct core *old)
-{
-	struct node *parent = node_parent(core, node);
-	const uint64_t *intensity = limits_stamps(old, &node->intensity);
-	const uint64_t *limit = limits_stamps(old, &node->limit);
-
-	copy_rules(core, &node->spec.decider, node_rules(old, node->rules_at),
-	           &node->rules_at);
-	copy_rules(core, &node->spec.on_failure, node_rules(old, node->on_failure_at),
-	           &node->on_failure_at);
-	gate_move_needs(core, node, old);
-	window_resize(core, &node->intensity, intensity, node->intensity.cap);
-	if (parent != NULL && !parent->spec.limit.fixed)
-		window_resize(core, &node->limit, limit, node->limit.cap);
-}
-
 /*
  * The same core in other, usually larger memory: same slots, same state.  Both sizes
  * must hold what is in use (core_room); the old memory is the caller's to free.
@@ -307,9 +208,14 @@ core_move(void *memory, const struct core_size *size, const struct core *old)
 	watch_move(core, old);
 	gate_move(core);
 	core->pool_used = 0;
-	for (uint32_t slot = 0; slot < core->top; slot++)
-		if (node_at(core, slot)->used)
-			move_pool(core, node_at(core, slot), old);
+	for (uint32_t slot = 0; slot < core->top; slot++) {
+		struct node *node = node_in(core, slot);
+
+		if (!node->used)
+			continue;
+		pool_move(core, node, old);
+		gate_move_needs(core, node, old);
+	}
 	return core;
 }
 
@@ -337,23 +243,6 @@ behind_others(const struct core *core, const struct node *supervisor, struct ref
 	struct node *sibling = node_find(core, before);
 
 	return sibling != NULL ? sibling : dynamic_first(core, supervisor);
-}
-
-/* What the rules and windows of all nodes take; what others had is found by moving. */
-uint32_t
-core_pool_in_use(const struct core *core)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t slot = 0; slot < core->top; slot++) {
-		const struct node *node = node_at(core, slot);
-		const struct node *parent = node_parent(core, node);
-
-		if (node->used)
-			bytes += core_spec_bytes(&node->spec,
-			                         parent == NULL ? NULL : &parent->spec);
-	}
-	return (uint32_t)bytes;
 }
 
 /* The node is down while its supervisor may run: then it comes up with its siblings. */
@@ -429,7 +318,7 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 	node->spec.base = base;
 	living_updated(core, node, &was_health);
 	demand_updated(core, node);
-	cap = limit_stamps(node);
+	cap = pool_limit_stamps(node);
 	CHILDREN_FOREACH (core, node, child) {
 		const uint64_t *stamps = limits_stamps(core, &child->limit);
 
@@ -437,7 +326,7 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 		if (was_fixed != spec->limit.fixed)
 			window_clear(&child->limit);
 		if (child->limit.cap != cap)
-			window_resize(core, &child->limit, stamps, cap);
+			pool_resize(core, &child->limit, stamps, cap);
 	}
 	if (spec->backoff.none)
 		node->failures = 0;

@@ -14,7 +14,7 @@ struct turn {
 	struct action_list *out;
 };
 
-/* core.c */
+/* turn.c */
 struct action *turn_act(struct turn *turn, enum action_kind kind,
                         const struct node *node);
 struct action *turn_report(struct turn *turn, enum report report,
@@ -31,8 +31,15 @@ struct node *node_add(struct core *core, struct node *supervisor, struct node *b
                       const struct spec *spec);
 void node_join(struct core *core, struct node *supervisor, struct node *node);
 void node_free(struct turn *turn, struct node *node);
-const struct rule *node_rules(const struct core *core, uint32_t at);
-void *node_pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at);
+
+/* pool.c */
+void *pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at);
+const struct rule *pool_rules(const struct core *core, uint32_t at);
+void pool_take_rules(struct core *core, struct node *node, const struct spec *spec);
+uint32_t pool_limit_stamps(const struct node *supervisor);
+void pool_resize(struct core *core, struct window *window, const uint64_t *old,
+                 uint32_t cap);
+void pool_move(struct core *core, struct node *node, const struct core *old);
 
 /* deadline.c */
 void deadline_arm(struct core *core, struct node *node, enum node_timer timer,

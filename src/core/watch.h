@@ -75,19 +75,25 @@ void wait_terminated(struct core *core, struct node *node);
 void wait_node_freed(struct core *core, struct node *node);
 bool wait_flush(struct turn *turn);
 
-/* watch.c */
+/* watch_list.c */
+uint32_t watch_index(const struct core *core, const struct watch *watch);
 void watch_init(struct core *core);
 void watch_named(struct core *core, struct node *node);
 struct node *watch_find_named(const struct core *core, uint64_t name);
-bool watch_is_coming(const struct core *core, const struct node *node);
 void watch_move(struct core *core, const struct core *old);
 void watch_take_spec(struct core *core, struct node *node, const struct watch_spec *specs,
                      uint32_t n);
+void watch_node_freed(struct core *core, struct node *node);
+
+/* watch.c */
+void watch_set_state(struct core *core, struct watch *watch, enum watch_state state);
+void watch_arm(struct core *core, struct watch *watch);
+void watch_fall_due(struct core *core, struct watch *watch, bool confirmed);
+bool watch_is_coming(const struct core *core, const struct node *node);
 void watch_begun(struct core *core, struct node *node);
 void watch_revoke(struct core *core, struct node *node);
 void watch_restore(struct core *core, struct node *node);
 void watch_ended(struct core *core, struct node *node, bool was_started);
-void watch_node_freed(struct core *core, struct node *node);
 void watch_register(struct core *core, struct node *node);
 void watch_run_begun(struct core *core, struct watch *watch);
 void watch_run_ended(struct core *core, struct watch *watch);

@@ -97,7 +97,7 @@ verdict 4 "what is wanted of a node is changed only by core/goal.c" "$found"
 # shellcheck disable=SC2086
 found=$(cd "$src" && awk '
 BEGIN {
-	n = split("children core demand down gate hooks reconcile unkillable up", file)
+	n = split("children core demand down gate hooks process_events reconcile unkillable up", file)
 	for (i = 1; i <= n; i++)
 		moves["core/" file[i] ".c"]
 }
