@@ -132,7 +132,7 @@ class Machine:
         unit = os.path.join(BUILD, "systemd/supd.service")
         with open(unit, encoding="utf8") as file:
             text = file.read()
-        supd, self.conf = re.search(r"^ExecStart=(\S+) -c (\S+)", text, re.M).groups()
+        self.supd, self.conf = re.search(r"^ExecStart=(\S+) -c (\S+)", text, re.M).groups()
         self.ctl = re.search(r"^ExecReload=(\S+)", text, re.M).group(1)
         self.write("supd.yaml", "children: {}\n")
         # Where systemd-nspawn is told to stay in the cgroup in which it is, it makes one of
@@ -145,12 +145,15 @@ class Machine:
                  "systemd-nspawn", "-q", "-D", ROOT, "--machine=" + os.path.basename(
                     directory).replace("_", "x"), "--volatile=overlay", "--register=no",
                  "--keep-unit", "--link-journal=no", "--private-network", "--boot",
-                 f"--bind-ro={BUILD}/supd:{supd}", f"--bind-ro={BUILD}/supctl:{self.ctl}",
-                 f"--bind-ro={unit}:/etc/systemd/system/supd.service",
-                 f"--bind={self.etc}:{os.path.dirname(self.conf)}",
-                 f"--bind={self.shared}:/srv"],
+                 *self.installed(unit), f"--bind={self.shared}:/srv"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=dict(os.environ, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY="1"))
+
+    def installed(self, unit):
+        """What systemd-nspawn is told so that supd is there without being installed."""
+        return [f"--bind-ro={BUILD}/supd:{self.supd}", f"--bind-ro={BUILD}/supctl:{self.ctl}",
+                f"--bind-ro={unit}:/etc/systemd/system/supd.service",
+                f"--bind={self.etc}:{os.path.dirname(self.conf)}"]
 
     def boot(self):
         self.init = until(self._find_init, "the container's first process")
@@ -347,19 +350,20 @@ def missing():
     return None
 
 
-def main():
-    if "--make-root" in sys.argv[1:]:
+def main(names=tuple(sys.argv[1:]), machine_type=Machine):
+    """Run the tests of these names, or all, in a machine of this type."""
+    if "--make-root" in names:
         return make_root()
     reason = missing()
     if reason is not None:
         print(f"1..0 # SKIP {reason}")
         return 0
-    chosen = [t for t in TESTS if not sys.argv[1:] or t[1].__name__ in sys.argv[1:]]
+    chosen = [t for t in TESTS if not names or t[1].__name__ in names]
     print(f"1..{len(chosen)}", flush=True)
     directory = tempfile.mkdtemp(prefix="supd-systemd-")
     machine = None
     try:
-        machine = Machine(directory)
+        machine = machine_type(directory)
         machine.boot()
         for number, (sentence, function) in enumerate(chosen, 1):
             result = "ok"

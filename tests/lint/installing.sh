@@ -4,7 +4,7 @@
 set -eu
 cd "${top_builddir:-.}"
 unset MAKEFLAGS MAKELEVEL MFLAGS
-echo 1..5
+echo 1..6
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/supd-install.XXXXXX")
 trap 'rm -rf "$root"' EXIT
@@ -38,20 +38,30 @@ for name in supctl _supctl supctl.fish; do
 done
 verdict 2 "what completes supctl is where the shells look" "$wrong"
 
+wrong=
+grep -q '^systemdsystemunit_DATA' Makefile && for name in systemd/system/supd.service \
+	systemd/system/supd@.service systemd/user/supd.service sysusers.d/supd.conf \
+	tmpfiles.d/supd.conf; do
+	find "$root" -path "*/$name" -size +0 | grep -q . || wrong="$wrong $name"
+done
+! grep -rn '@[a-z]*dir@' systemd || wrong="$wrong places"
+find "$root" -name supd.schema.json -size +10k | grep -q . || wrong="$wrong schema"
+verdict 3 "units, group, log directory and schema are where systemd and editors look" "$wrong"
+
 echo '# mine' >>"$conf"
 cp "$conf" "$root/mine"
 do_make install
 wrong=
 cmp -s "$conf" "$root/mine" || wrong="it was overwritten"
-verdict 3 "a configuration that was there is not overwritten" "$wrong"
+verdict 4 "a configuration that was there is not overwritten" "$wrong"
 
 do_make uninstall
 wrong=
 cmp -s "$conf" "$root/mine" || wrong="it was removed"
-verdict 4 "one that was changed stays when supd goes" "$wrong"
+verdict 5 "one that was changed stays when supd goes" "$wrong"
 
 rm "$conf"
 do_make install
 do_make uninstall
 rm -f "$root/log" "$root/mine"
-verdict 5 "nothing else stays" "$(find "$root" ! -type d)"
+verdict 6 "nothing else stays" "$(find "$root" ! -type d)"
