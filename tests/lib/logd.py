@@ -22,7 +22,7 @@ ASK, BEGIN, STREAM, DROP, FLUSH, END, REOPEN, HELLO, TROUBLE, MATCH = range(10)
 AS_BEFORE = 2 ** 64 - 1
 STDOUT, STDERR, OUTPUT = range(3)
 FILE, JOURNAL, SYSLOG = range(3)
-HEAD = struct.Struct("<IIIiQQQIIiIQQQI???x")
+HEAD = struct.Struct("<IIIiQQQIIiIQQQI????")
 FIONREAD = 0x541b
 
 
@@ -30,8 +30,8 @@ class Log:
     """What is kept, and how."""
 
     def __init__(self, max_size=0, keep=5, total=0, max_age_ms=0, timestamps=False,
-                 json=False, compress=False):
-        self.fields = (max_size, total, max_age_ms, keep, timestamps, json, compress)
+                 json=False, compress=False, drop=False):
+        self.fields = (max_size, total, max_age_ms, keep, timestamps, json, compress, drop)
 
 
 class Stream:
@@ -70,6 +70,7 @@ class Logd:
         self.staging = os.pipe()
         self.streams = {}
         self.troubles = []
+        self.blocked = []
         self.process = None
         self.options = options
         self.lives = self.meetings = 0
@@ -104,7 +105,7 @@ class Logd:
     def send(self, kind, instance=0, key=0, stream=None, fd=None):
         if stream is None:
             data = HEAD.pack(kind, 0, 0, 0, instance, key, 0, 0, 0, 0, 0, 0, 0, 0, 0, False,
-                             False, False)
+                             False, False, False)
         else:
             texts = [stream.actor, stream.path] + [stream.pattern] * (stream.pattern is not None)
             text = "".join(one + "\0" for one in texts).encode()
@@ -161,7 +162,10 @@ class Logd:
                 self.meetings += 1
             elif fields[0] == TROUBLE:
                 sentence, path = data[HEAD.size:].decode().split("\0")[:2]
-                self.troubles.append((fields[3], path, sentence))
+                if sentence:
+                    self.troubles.append((fields[3], path, sentence))
+                if fields[5] != 0:
+                    self.blocked.append((fields[5], fields[3]))
             elif fields[0] == MATCH:
                 self.matches.append((fields[5], fields[6]))
 

@@ -302,6 +302,58 @@ def _(logd, place):
     with_disk(place, "80k", use)
 
 
+@logd_test("when_full: drop: a full disk lets writers go on, and the file says what it lacks",
+           root=True)
+def _(logd, place):
+    def use(disk):
+        logd.start()
+        plain = logd.add(f"{disk}/plain.log", Log(drop=True))
+        stamped = logd.add(f"{disk}/stamped.log", Log(timestamps=True, drop=True))
+        both = (plain, stamped)
+        with open(f"{disk}/ballast", "wb") as file:
+            file.write(bytes(40960))
+        line = b"x" * 99 + b"\n"
+        for _ in range(10):
+            for stream in both:
+                stream.write(line * 100)
+            logd.settle()
+        logd.until(lambda: {key for key, error in logd.blocked if error == 28} == {1, 2}, "blocked")
+        has(logd.troubles[0][2], "^disk full: .*: output is dropped$")
+        logd.kill()
+        logd.start()
+        for stream in both:
+            stream.write(line * 100)
+        logd.settle()
+        equal(len(logd.blocked), 2, "a successor tells no new episode")
+        os.unlink(f"{disk}/ballast")
+        subprocess.run(["mount", "-o", "remount,size=4m", disk], check=True)
+        pokes = 0
+
+        def is_over():
+            nonlocal pokes
+            if all(stream.waiting() == 0 for stream in both):
+                pokes += 1
+                for stream in both:
+                    stream.write("more\n")
+            return [*dict(logd.blocked).values()] == [0, 0]
+
+        logd.until(is_over, "it is over")
+        for stream in both:
+            stream.write("last\n")
+        logd.settle()
+        for stream in both:
+            text = re.sub(STAMP, b"", read(stream.path))
+            missing = [int(n) for n in re.findall(rb"(?m)^supd: (\d+) bytes are missing here", text)]
+            kept = text.count(line)
+            # The last page of a full disk may have room for a note and a line: two notes then.
+            check(1 <= len(missing) <= 2, missing)
+            check(abs(11 * 100 * 100 + 5 * pokes - kept * 100 - 5 * text.count(b"more\n")
+                      - sum(missing)) < 300, (kept * 100, missing))
+            check(re.search(rb"could not be written\n(more\n)+last\n$", text), text[-200:])
+        logd.kill()
+    with_disk(place, "80k", use)
+
+
 @logd_test("a directory that cannot be made is told, and what was said waits for it")
 def _(logd, place):
     logd.start()

@@ -67,6 +67,12 @@ static const struct schema_type log_format = {
     .allowed = "`text` or `json`",
     WORDS(format_words),
 };
+static const char *const when_full_words[] = {"wait", "drop"};
+static const struct schema_type log_when_full = {
+    .name = "log_when_full",
+    .allowed = "`wait` or `drop`",
+    WORDS(when_full_words),
+};
 static const struct schema_key actor_log_keys[] = {
     {"max_size", &file_size, "\"10M\"", "A file is rotated at this size.", CONF_IN_PLACE,
      AT_NESTED, INTO(struct conf_log, max_size), NULL},
@@ -82,6 +88,10 @@ static const struct schema_key actor_log_keys[] = {
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf_log, json), NULL},
     {"compress", &schema_boolean, "false", "Whether rotated files are compressed.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf_log, compress), NULL},
+    {"when_full", &log_when_full, "\"wait\"",
+     "Whether the writer waits for a file that cannot be written, or its output is "
+     "dropped and counted.",
+     CONF_IN_PLACE, AT_NESTED, INTO(struct conf_log, drop), NULL},
 };
 TABLE(actor_log_table, actor_log_keys, NULL);
 const struct schema_type schema_actor_log = {

@@ -82,6 +82,7 @@ struct conf_log {
 	bool timestamps;
 	bool json;     /* one JSON object a line, else text */
 	bool compress; /* what was set aside */
+	bool drop; /* what a full disk does not take, rather than let the writer wait */
 };
 
 #define CONTAINMENT_MAP(X)              \

@@ -34,7 +34,9 @@ static const struct scan_field actor_fields[] = {
     ACTOR(SCAN_STRING, strategy),
     ACTOR(SCAN_STRING, restart),
     ACTOR(SCAN_STRING, description),
-    ACTOR(SCAN_INT, dead_letters),
+    {"dead_letters", SCAN_INT, offsetof(struct actor_view, missed.dead_letters)},
+    {"output_blocked", SCAN_STRING, offsetof(struct actor_view, missed.blocked)},
+    {"output_lost", SCAN_INT, offsetof(struct actor_view, missed.lost)},
     ACTOR(SCAN_STRING, status),
     {"waits_for", SCAN_RAW, offsetof(struct actor_view, raw_waits_for)},
     {"resources", SCAN_RAW, offsetof(struct actor_view, raw_resources)},
@@ -291,6 +293,10 @@ actor_print_remark(struct strbuf *sb, const struct actor_view *actor)
 		begin_part(sb, start, "held");
 	if (actor->sigstopped)
 		begin_part(sb, start, "stopped by a signal");
+	if (actor->missed.blocked.at != NULL) {
+		begin_part(sb, start, "its log cannot be written: ");
+		print_span(sb, actor->missed.blocked);
+	}
 	if (!down && !actor->ready && !span_is(actor->kind, "supervisor"))
 		begin_part(sb, start, "not ready");
 	if (actor_waits(actor)) {

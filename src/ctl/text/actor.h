@@ -41,6 +41,13 @@ struct resources_view {
 	int64_t write_bytes;
 };
 
+/* What did not arrive. */
+struct missed_view {
+	int64_t dead_letters;
+	struct span blocked; /* why its log files cannot be written; NULL: they are */
+	int64_t lost;        /* bytes of output that were dropped for that */
+};
+
 struct actor_view {
 	struct span raw; /* the whole object */
 	struct span path;
@@ -60,7 +67,7 @@ struct actor_view {
 	struct span strategy;
 	struct span restart;
 	struct span description;
-	int64_t dead_letters;
+	struct missed_view missed;
 	struct span status;
 	struct span raw_backoff;
 	struct span raw_failure;

@@ -130,9 +130,21 @@ show_process(struct out *out, const struct actor_view *actor)
 		print_span(&out->buf, actor->status);
 		strbuf_adds(&out->buf, "\"\n");
 	}
-	if (actor->dead_letters > 0) {
+	if (actor->missed.blocked.at != NULL) {
+		show_label(out, "log");
+		strbuf_adds(&out->buf, "cannot be written: ");
+		print_span(&out->buf, actor->missed.blocked);
+		strbuf_addc(&out->buf, '\n');
+	}
+	if (actor->missed.lost > 0) {
+		show_label(out, "lost");
+		strbuf_addf(&out->buf, "%lld bytes of output\n",
+		            (long long)actor->missed.lost);
+	}
+	if (actor->missed.dead_letters > 0) {
 		show_label(out, "dead");
-		strbuf_addf(&out->buf, "%lld letters\n", (long long)actor->dead_letters);
+		strbuf_addf(&out->buf, "%lld letters\n",
+		            (long long)actor->missed.dead_letters);
 	}
 }
 

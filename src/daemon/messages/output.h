@@ -35,6 +35,7 @@ void output_begun(const struct output *output, const struct actor *actor,
 void output_flush(struct output *output, const struct actor *actor);
 void output_drop(struct output *output, const char *path);
 void output_reopen(struct output *output);
+int output_blocked(struct output *output, const char *path, uint64_t *ret_lost);
 size_t output_tail(struct output *output, const char *path, enum feed_stream name,
                    char *buf, size_t size, bool *ret_is_cut);
 

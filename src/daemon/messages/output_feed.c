@@ -37,6 +37,7 @@ fill_feed_log(struct feed_log *ret, const struct conf_log *log)
 	    .timestamps = log->timestamps,
 	    .json = log->json,
 	    .compress = log->compress,
+	    .drop = log->drop,
 	};
 }
 
@@ -211,6 +212,49 @@ output_take_match(struct output *output, uint64_t key, uint64_t awaited)
 		shell_post(shell, &event);
 }
 
+/* The file of a stream cannot be written, or is written again. */
+static void
+output_tell_blocked(struct output *output, uint64_t key, int error, const char *file)
+{
+	struct shell *shell = output->shell;
+	struct event_head head = {.event =
+	                              error != 0 ? "output_blocked" : "output_unblocked"};
+	struct node_view view;
+	struct ref ref;
+	uint64_t lost;
+	uint32_t at;
+
+	if (!map_get(&output->by_key, key, &at))
+		return;
+	ref = actors_find(&shell->actors, output->pipes[at].path);
+	if (!core_valid(shell->core, ref))
+		return;
+	core_view(shell->core, ref, shell->now_ms, &view);
+	head.path = shell_path(shell, ref);
+	head.incarnation = view.incarnation;
+	head.generation = view.generation;
+	(void)output_blocked(output, head.path, &lost);
+	events_begin(&shell->events, &head);
+	events_string(&shell->events, "file", file);
+	if (error != 0)
+		events_string(&shell->events, "reason", strerror(error));
+	else
+		events_number(&shell->events, "lost", lost);
+	events_end(&shell->events);
+}
+
+static void
+output_take_trouble(struct output *output, const struct feed_message *message)
+{
+	const enum log_level level =
+	    message->error != 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_NOTICE;
+
+	/* An actor that fills and empties a disk causes any number of them. */
+	if (feed_actor(message)[0] != '\0')
+		log_paced(&output->trouble, level, "log: %s", feed_actor(message));
+	output_tell_blocked(output, message->key, message->error, feed_path(message));
+}
+
 static void
 output_take_message(struct output *output)
 {
@@ -222,10 +266,7 @@ output_take_message(struct output *output)
 	} else if (message->kind == FEED_MATCH) {
 		output_take_match(output, message->key, message->awaits);
 	} else if (message->kind == FEED_TROUBLE) {
-		/* An actor that fills and empties a disk causes as many as it likes. */
-		log_paced(&output->trouble,
-		          message->error != 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_NOTICE,
-		          "log: %s", feed_actor(message));
+		output_take_trouble(output, message);
 	}
 }
 

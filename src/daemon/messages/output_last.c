@@ -91,6 +91,31 @@ output_reopen(struct output *output)
 }
 
 /*
+ * The errno that keeps the log files of an actor from being written; 0: they are written.
+ * *ret_lost is how many bytes were dropped for that (log: {when_full: drop}).  Never
+ * waits.
+ */
+int
+output_blocked(struct output *output, const char *path, uint64_t *ret_lost)
+{
+	int error = 0;
+
+	*ret_lost = 0;
+	for (unsigned int name = 0; name < FEED_STREAM_MAX; name++) {
+		struct output_pipe *pipe = output_find(output, path, name);
+		uint64_t lost = 0;
+		int r = 0;
+
+		if (pipe != NULL)
+			r = tail_blocked(&output->tail, &pipe->stream, &lost);
+		*ret_lost += lost;
+		if (r != 0)
+			error = r;
+	}
+	return error;
+}
+
+/*
  * The last that the newest process of an actor said on a stream, at most size bytes of
  * it; *ret_is_cut: there is more in front of that.  Never waits.
  */

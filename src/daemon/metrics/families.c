@@ -103,6 +103,20 @@ count_dead_letters(const struct sample *sample, uint64_t *ret)
 }
 
 static bool
+is_blocked(const struct sample *sample, uint64_t *ret)
+{
+	*ret = sample->is_blocked;
+	return sample->view.kind != NODE_SUPERVISOR;
+}
+
+static bool
+count_lost(const struct sample *sample, uint64_t *ret)
+{
+	*ret = sample->lost;
+	return sample->view.kind != NODE_SUPERVISOR;
+}
+
+static bool
 get_uptime(const struct sample *sample, uint64_t *ret)
 {
 	*ret = sample->uptime_ms;
@@ -176,6 +190,11 @@ static const struct family {
      "The delay after its last failure.", FORM_MS, get_delay},
     {"supd_actor_dead_letters", true, NULL,
      "Clients that no process of the actor served.", FORM_WHOLE, count_dead_letters},
+    {"supd_actor_output_blocked", false, NULL, "1 while its log files cannot be written.",
+     FORM_WHOLE, is_blocked},
+    {"supd_actor_output_lost_bytes", true, "bytes",
+     "Output that was dropped while its log files could not be written.", FORM_WHOLE,
+     count_lost},
     {"supd_actor_uptime_seconds", false, "seconds", "How long its process has lived.",
      FORM_MS, get_uptime},
     {"supd_actor_memory_bytes", false, "bytes", "Memory of its processes.", FORM_WHOLE,

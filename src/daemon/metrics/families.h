@@ -18,6 +18,8 @@ struct sample {
 	struct ref ref;
 	struct node_view view;
 	uint64_t dead_letters;
+	bool is_blocked;    /* its log files cannot be written */
+	uint64_t lost;      /* bytes of output that were dropped for that */
 	uint64_t uptime_ms; /* of its process */
 	bool has_uptime;
 	bool has_usage;

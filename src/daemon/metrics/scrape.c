@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "daemon/messages/output.h"
 #include "daemon/metrics/families.h"
 #include "daemon/processes/procs.h"
 #include "daemon/report/resolve.h"
@@ -74,6 +75,9 @@ scrape_actor(struct scraper *scraper, struct ref ref)
 	sample = &scraper->samples[scraper->n_samples++];
 	*sample = (struct sample){.ref = ref, .dead_letters = actor->dead_letters};
 	core_view(shell->core, ref, scraper->now_ms, &sample->view);
+	sample->is_blocked =
+	    shell->output != NULL &&
+	    output_blocked(shell->output, actor->path, &sample->lost) != 0;
 	sample->has_uptime = actor->pid != 0;
 	if (scraper->now_ms > actor->process_started_ms)
 		sample->uptime_ms = scraper->now_ms - actor->process_started_ms;

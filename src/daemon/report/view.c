@@ -8,6 +8,7 @@
 
 #include "daemon/report/view.h"
 
+#include "daemon/messages/output.h"
 #include "daemon/processes/procs.h"
 #include "daemon/report/waiting.h"
 #include "daemon/state/cause.h"
@@ -166,6 +167,21 @@ add_identity(struct strbuf *sb, const struct shell *shell, const struct actor *a
 	add_bool(sb, actor != NULL && actor->sigstopped);
 }
 
+/* What keeps the log files of an actor from being written, and what was dropped. */
+static void
+add_output(struct strbuf *sb, const struct shell *shell, struct ref ref)
+{
+	uint64_t lost = 0;
+	int error = 0;
+
+	if (shell->output != NULL)
+		error = output_blocked(shell->output, shell_path(shell, ref), &lost);
+	ADD(sb, ",\"output_blocked\":");
+	add_string(sb, error != 0 ? strerror(error) : NULL);
+	ADD(sb, ",\"output_lost\":");
+	strbuf_add_number(sb, lost);
+}
+
 static void
 add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *actor,
            const struct node_view *view)
@@ -179,6 +195,7 @@ add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *act
 	                                                    : NULL);
 	ADD(sb, ",\"dead_letters\":");
 	strbuf_add_number(sb, actor != NULL ? actor->dead_letters : 0);
+	add_output(sb, shell, view->ref);
 	ADD(sb, ",\"status\":");
 	add_string(sb, actor != NULL ? actor->status : NULL);
 	ADD(sb, ",\"waits_for\":");

@@ -165,6 +165,23 @@ peek_pipe(struct tail *tail, const struct tail_stream *stream, size_t fill, char
 }
 
 /*
+ * The errno that keeps the file of a stream from being written; 0: it is written.
+ * *ret_lost is how many bytes of the stream were dropped for that, since the stream
+ * began.
+ */
+int
+tail_blocked(const struct tail *tail, struct tail_stream *stream, uint64_t *ret_lost)
+{
+	const struct state_entry *entry = find_entry(tail, stream);
+
+	*ret_lost = 0;
+	if (entry == NULL)
+		return 0;
+	*ret_lost = __atomic_load_n(&entry->lost, __ATOMIC_RELAXED);
+	return __atomic_load_n(&entry->blocked, __ATOMIC_RELAXED);
+}
+
+/*
  * How many bytes the stream said in all, those in its pipe included.  Where the log
  * process is between two steps of a batch, or died there, it may have said more than
  * that: no less than `known`, what it had said before.

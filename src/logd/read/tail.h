@@ -33,6 +33,7 @@ struct tail_stream {
 void tail_init(struct tail *tail);
 void tail_open(struct tail *tail, int state_fd);
 void tail_close(struct tail *tail);
+int tail_blocked(const struct tail *tail, struct tail_stream *stream, uint64_t *ret_lost);
 uint64_t tail_total(const struct tail *tail, struct tail_stream *stream, uint64_t known);
 size_t tail_read(struct tail *tail, struct tail_stream *stream, uint64_t begun, char *buf,
                  size_t size, uint64_t *ret_total);

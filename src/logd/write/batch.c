@@ -341,6 +341,23 @@ batch_set_line(struct batch *batch, uint64_t inode, uint64_t end)
 	batch->state->head->batch.line_end = end;
 }
 
+static int
+take(struct batch *batch, const struct batch_source *source, size_t len, size_t lost)
+{
+	struct state_batch *record = &batch->state->head->batch;
+	const struct state_entry *entry = &batch->state->entries[source->entry];
+
+	record->entry = source->entry;
+	record->key = source->key;
+	record->pipe = source->pipe;
+	record->length = len;
+	record->total = entry->total + len;
+	record->lost = entry->lost + lost;
+	record->lost_noted = batch->notes ? entry->lost : entry->lost_noted;
+	state_set_phase(batch->state, BATCH_TAKING);
+	return take_out(batch, source->fd);
+}
+
 /*
  * `len` bytes of the stream are at their destination: take them out of its pipe.  Returns
  * 0; -errno if the pipe does not hold them, so that another process must have taken them.
@@ -348,13 +365,20 @@ batch_set_line(struct batch *batch, uint64_t inode, uint64_t end)
 int
 batch_take(struct batch *batch, const struct batch_source *source, size_t len)
 {
-	struct state_batch *record = &batch->state->head->batch;
+	return take(batch, source, len, 0);
+}
 
-	record->entry = source->entry;
-	record->key = source->key;
-	record->pipe = source->pipe;
-	record->length = len;
-	record->total = batch->state->entries[source->entry].total + len;
-	state_set_phase(batch->state, BATCH_TAKING);
-	return take_out(batch, source->fd);
+/*
+ * Take `len` bytes of the stream, which have no destination, out of its pipe and count
+ * them as lost.  As batch_take(); -EBUSY while the batch before is not undone.
+ */
+int
+batch_drop(struct batch *batch, const struct batch_source *source, size_t len)
+{
+	const struct state_entry *entry = &batch->state->entries[source->entry];
+
+	if (batch->state->head->batch.phase != BATCH_NONE)
+		return -EBUSY;
+	batch_set_line(batch, entry->line_inode, entry->line_end);
+	return take(batch, source, len, len);
 }

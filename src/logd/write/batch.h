@@ -25,6 +25,7 @@ struct batch {
 	int staging[2]; /* of the vault: what is being taken out */
 	int null;
 	size_t max;
+	bool notes; /* the piece begins with a note of what was lost before it */
 	char *data; /* what batch_load() got */
 };
 
@@ -51,5 +52,6 @@ int batch_begin(struct batch *batch, const char *path, uint64_t device, uint64_t
 void batch_abandon(struct batch *batch);
 void batch_set_line(struct batch *batch, uint64_t inode, uint64_t end);
 int batch_take(struct batch *batch, const struct batch_source *source, size_t len);
+int batch_drop(struct batch *batch, const struct batch_source *source, size_t len);
 
 #endif

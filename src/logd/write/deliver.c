@@ -5,6 +5,9 @@
 #include "logd/write/deliver.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -18,8 +21,10 @@
 /* A piece of which a part is in the file. */
 struct piece {
 	struct stream *stream;
-	uint64_t size; /* of the file before */
+	uint64_t base; /* size of the file before */
+	uint64_t size; /* where the piece begins: behind what goes before it */
 	size_t len;    /* that was looked at */
+	bool is_begun; /* as a batch: a note is in the file already */
 	struct format format;
 };
 
@@ -63,7 +68,7 @@ static int
 undo(struct delivery *delivery, const struct piece *piece, int error)
 {
 	/* If not even that works, the next batch or the next log process does it. */
-	if (sink_cut(piece->stream->sink, piece->size) == 0)
+	if (sink_cut(piece->stream->sink, piece->base) == 0)
 		batch_abandon(&delivery->batch);
 	return error;
 }
@@ -73,8 +78,10 @@ begin(struct delivery *delivery, const struct piece *piece)
 {
 	const struct sink *sink = piece->stream->sink;
 
+	if (piece->is_begun)
+		return 0;
 	return batch_begin(&delivery->batch, sink->path, sink->device, sink->inode,
-	                   piece->size);
+	                   piece->base);
 }
 
 /*
@@ -152,7 +159,7 @@ room_of(const struct sink *sink, uint64_t size)
  * on in the file it has: better too long than lost.  Only the latter is an error.
  */
 static int
-next_file(struct piece *piece)
+next_file(struct delivery *delivery, struct piece *piece)
 {
 	struct sink *sink = piece->stream->sink;
 	int r = sink_rotate(sink);
@@ -167,7 +174,12 @@ next_file(struct piece *piece)
 		piece->format.room = UINT64_MAX;
 		return 0;
 	}
+	/* A note stays at the end of the file that was set aside. */
+	if (piece->is_begun)
+		batch_abandon(&delivery->batch);
+	piece->is_begun = false;
 	r = sink_open(sink, &piece->size);
+	piece->base = piece->size;
 	piece->format.room = room_of(sink, piece->size);
 	piece->format.in_line = false;
 	piece->format.is_full = false;
@@ -219,17 +231,18 @@ find_place(struct delivery *delivery, struct piece *piece)
 	piece->format.room = room_of(sink, piece->size);
 	/* A line that makes a file twice too long is cut after all. */
 	if (piece->format.in_line && piece->size / 2 >= sink_limit(sink))
-		return next_file(piece);
+		return next_file(delivery, piece);
 	return 0;
 }
 
-/* As move_piece(), where lines must be made, or the file may not take all of it. */
+/* Make lines of the piece, in the next file where this one is full.  How many bytes of
+ * the piece were used, or -errno. */
 static ssize_t
-make_piece(struct delivery *delivery, struct piece *piece)
+place_lines(struct delivery *delivery, struct piece *piece)
 {
 	char now[CLOCK_TEXT_MAX];
 	size_t used;
-	int r = batch_load(&delivery->batch, piece->len);
+	int r;
 
 	piece->format = (struct format){
 	    .out = &delivery->text,
@@ -237,52 +250,157 @@ make_piece(struct delivery *delivery, struct piece *piece)
 	    .stream = feed_stream_names[piece->stream->name],
 	    .flush = piece->stream->flush,
 	};
-	if (r == 0)
-		piece->len = match_trim(piece->stream, delivery->batch.data, piece->len);
-	if (r == 0 && piece->len == 0)
-		return 0;
-	if (r == 0)
-		r = find_place(delivery, piece);
+	r = find_place(delivery, piece);
 	if (r < 0)
 		return r;
 	used = make_lines(delivery, piece);
 	if (used == 0 && piece->format.is_full) {
-		r = next_file(piece);
+		r = next_file(delivery, piece);
 		if (r < 0)
 			return r;
 		used = make_lines(delivery, piece);
 	}
-	if (delivery->text.failed)
-		return -ENOMEM;
-	match_lines(delivery->batch.state, piece->stream, delivery->batch.data, used);
-	return used > 0 ? write_lines(delivery, piece, used) : 0;
+	return delivery->text.failed ? -ENOMEM : (ssize_t)used;
+}
+
+/* As move_piece(), where lines must be made, or the file may not take all of it. */
+static ssize_t
+make_piece(struct delivery *delivery, struct piece *piece)
+{
+	ssize_t used = batch_load(&delivery->batch, piece->len);
+
+	if (used < 0)
+		return used;
+	piece->len = match_trim(piece->stream, delivery->batch.data, piece->len);
+	if (piece->len == 0)
+		return 0;
+	used = place_lines(delivery, piece);
+	if (used <= 0)
+		return used;
+	match_lines(delivery->batch.state, piece->stream, delivery->batch.data,
+	            (size_t)used);
+	return write_lines(delivery, piece, (size_t)used);
+}
+
+/* ---- what a full disk does not take ------------------------------------------------ */
+
+/*
+ * Drop the next piece of a stream, whose file cannot be written: its last words are
+ * known, and its lines are looked at, as if it were written.
+ *
+ * Returns how many bytes were taken out of its pipe, or -errno: then they are in it as
+ * before.
+ */
+ssize_t
+deliver_drop(struct delivery *delivery, struct stream *stream)
+{
+	struct batch *batch = &delivery->batch;
+	const uint32_t entry = stream->source.entry;
+	ssize_t n = batch_peek(batch, stream->source.fd);
+	size_t len = n > 0 ? (size_t)n : 0;
+	const size_t tail = len < STATE_RING_BYTES ? len : STATE_RING_BYTES;
+	int r = len > 0 ? batch_load(batch, len) : (int)n;
+
+	if (r == 0 && len > 0) {
+		match_lines(batch->state, stream, batch->data, len);
+		state_say(batch->state, entry, len - tail, batch->data + len - tail,
+		          tail);
+		r = batch_drop(batch, &stream->source, len);
+	}
+	batch_discard(batch);
+	return r < 0 ? r : (ssize_t)len;
+}
+
+/*
+ * Begin a piece with a line that says what the file lacks in this place, where output of
+ * the stream was dropped.  The line stands if the piece does.  0 or -errno.
+ */
+static int
+add_note(struct delivery *delivery, struct piece *piece)
+{
+	struct batch *batch = &delivery->batch;
+	const struct sink *sink = piece->stream->sink;
+	const struct state_entry *entry =
+	    &batch->state->entries[piece->stream->source.entry];
+	struct strbuf *text = &delivery->text;
+	char now[CLOCK_TEXT_MAX];
+	char sentence[96];
+	struct format format = {
+	    .out = text,
+	    .room = UINT64_MAX,
+	    .time = clock_format(clock_wall_us(), 3, now),
+	    .stream = feed_stream_names[piece->stream->name],
+	};
+	/* A line that was cut off there ends there. */
+	int r = sink_ends_in_line(sink, piece->size);
+
+	strbuf_clear(text);
+	if (r > 0)
+		strbuf_addc(text, '\n');
+	if (r >= 0)
+		r = begin(delivery, piece);
+	if (r < 0)
+		return r;
+	piece->is_begun = true;
+	(void)snprintf(sentence, sizeof(sentence),
+	               "supd: %" PRIu64
+	               " bytes are missing here: they could not be written\n",
+	               entry->lost - entry->lost_noted);
+	if (sink->log.json)
+		(void)format_json(&format, sentence, strlen(sentence));
+	else if (sink->log.timestamps)
+		(void)format_text(&format, sentence, strlen(sentence));
+	else
+		strbuf_adds(text, sentence);
+	r = text->failed ? -ENOMEM : sink_write(sink, piece->size, text->data, text->len);
+	if (r == 0)
+		piece->size += text->len;
+	return r;
+}
+
+/* ---- a piece ----------------------------------------------------------------------- */
+
+/* The piece as it is where that may be, else as lines.  As deliver(). */
+static ssize_t
+deliver_piece(struct delivery *delivery, struct piece *piece)
+{
+	const struct stream *stream = piece->stream;
+	const struct feed_log *log = &stream->sink->log;
+	ssize_t n = -EINVAL;
+
+	if (!log->timestamps && !log->json && stream->pattern_text == NULL &&
+	    piece->len <= room_of(stream->sink, piece->size))
+		n = move_piece(delivery, piece);
+	/* A file system without splice(2) says so before it takes anything. */
+	return n == -EINVAL ? make_piece(delivery, piece) : n;
 }
 
 /* deliver() for a stream that goes to a file. */
 ssize_t
 deliver_file(struct delivery *delivery, struct stream *stream)
 {
-	const struct feed_log *log = &stream->sink->log;
+	struct batch *batch = &delivery->batch;
+	const struct state_entry *entry = &batch->state->entries[stream->source.entry];
+	struct sink *sink = stream->sink;
 	struct piece piece = {.stream = stream};
 	ssize_t n;
-	int r = sink_open(stream->sink, &piece.size);
+	int r = sink_open(sink, &piece.size);
 
 	if (r < 0)
 		return r;
-	if (log->max_age_ms > 0 && clock_mono_ms() - stream->sink->aged_ms >= AGE_MS)
-		sink_tidy(stream->sink);
-	n = batch_peek(&delivery->batch, stream->source.fd);
+	if (sink->log.max_age_ms > 0 && clock_mono_ms() - sink->aged_ms >= AGE_MS)
+		sink_tidy(sink);
+	n = batch_peek(batch, stream->source.fd);
 	if (n <= 0)
 		return n;
 	piece.len = (size_t)n;
-	if (!log->timestamps && !log->json && stream->pattern_text == NULL &&
-	    piece.len <= room_of(stream->sink, piece.size))
-		n = move_piece(delivery, &piece);
-	else
-		n = -EINVAL;
-	/* A file system without splice(2) says so before it takes anything. */
-	if (n == -EINVAL)
-		n = make_piece(delivery, &piece);
-	batch_discard(&delivery->batch);
+	piece.base = piece.size;
+	batch->notes = entry->lost != entry->lost_noted;
+	r = batch->notes ? add_note(delivery, &piece) : 0;
+	n = r < 0 ? r : deliver_piece(delivery, &piece);
+	if (n <= 0 && piece.is_begun)
+		n = undo(delivery, &piece, (int)n);
+	batch->notes = false;
+	batch_discard(batch);
 	return n;
 }

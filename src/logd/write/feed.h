@@ -51,7 +51,9 @@ enum feed_kind { FEED_MAP(AS_ENUM) FEED_KIND_MAX };
  * FEED_REOPEN   open the files by their names again, as after logrotate(8)
  * FEED_HELLO    instance: tell me all
  * FEED_MATCH    key, awaits: a line of the stream matches its pattern, see `awaits`
- * FEED_TROUBLE  error (errno, 0: it is over), path, and a sentence in `actor`
+ * FEED_TROUBLE  key, error (errno, 0: it is over), path: what the stream writes stays in
+ *               its pipe, or is dropped; a sentence in `actor` for the first stream of a
+ *               file alone.  Without a key: the sentence alone
  */
 
 #define FEED_STREAM_MAP(X)       \
@@ -77,6 +79,7 @@ struct feed_log {
 	bool timestamps;
 	bool json;
 	bool compress;
+	bool drop; /* rather than wait while the file cannot be written */
 };
 
 struct feed_message {

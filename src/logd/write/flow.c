@@ -256,6 +256,29 @@ wait_for_sink(const struct logd *logd, struct stream *stream)
 		stream->done = true;
 }
 
+/* Is output dropped while the file is in this trouble?  A shortage of ours passes. */
+static bool
+drops(const struct sink *sink)
+{
+	return sink->target == FEED_TO_FILE && sink->log.drop && sink->error != EMFILE &&
+	       sink->error != ENFILE && sink->error != ENOMEM;
+}
+
+/* The sink is in trouble: its stream waits, or goes on without what it has written. */
+static void
+do_without(struct logd *logd, struct stream *stream, size_t fill)
+{
+	ssize_t n = -EBUSY;
+
+	if (drops(stream->sink))
+		n = fill > 0 ? deliver_drop(&logd->delivery, stream) : 0;
+	match_tell(logd, stream);
+	if (n < 0)
+		wait_for_sink(logd, stream);
+	else
+		go_on(logd, stream, fill, (size_t)n);
+}
+
 /* One piece of one stream. */
 static void
 deliver_one(struct logd *logd, struct stream *stream)
@@ -265,7 +288,7 @@ deliver_one(struct logd *logd, struct stream *stream)
 	ssize_t n;
 
 	if (sink->error != 0 && sink->retry_ms > clock_mono_ms()) {
-		wait_for_sink(logd, stream);
+		do_without(logd, stream, fill);
 		return;
 	}
 	n = fill > 0 ? deliver(&logd->delivery, stream) : 0;
@@ -275,11 +298,11 @@ deliver_one(struct logd *logd, struct stream *stream)
 		logd_close_sinks(logd, logd->n_used / 2);
 	if (n < 0) {
 		trouble_begin(logd, sink, (int)-n);
-		wait_for_sink(logd, stream);
+		do_without(logd, stream, fill);
 		return;
 	}
-	if (sink->error != 0 && n > 0)
-		trouble_end(logd, sink);
+	if (n > 0)
+		trouble_end(logd, sink, stream);
 	trouble_rotation(logd, sink);
 	if (sink->log.compress)
 		logd_pack(logd, sink);

@@ -14,7 +14,7 @@
 
 #include "base/assert.h"
 
-#define LAYOUT   2
+#define LAYOUT   3
 #define PAGE     4096
 #define PAGES(n) (((n) + PAGE - 1) / PAGE * PAGE)
 
@@ -237,6 +237,8 @@ state_settle(struct state *state)
 	if (entry->key != batch->key)
 		return;
 	entry->total = batch->total;
+	entry->lost = batch->lost;
+	entry->lost_noted = batch->lost_noted;
 	entry->line_inode = batch->line_inode;
 	entry->line_end = batch->line_end;
 	__atomic_store_n(&entry->turns, (entry->turns | 1) + 1, __ATOMIC_SEQ_CST);

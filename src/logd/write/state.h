@@ -40,8 +40,12 @@ struct state_entry {
 	uint64_t line_end;   /* and the size of the file then; 0: no such line */
 	uint64_t matched;    /* where the newest line ends that its pattern matched */
 	uint64_t awaits;     /* of which line to tell: feed.h; 0: of none */
+	uint64_t lost;       /* bytes of `total` that are in no file: dropped */
+	uint64_t lost_noted; /* of these, those that the file has a line about */
 	uint32_t turns;      /* odd while `total` and the ring may not agree */
-	uint32_t spare;
+	/* the error that keeps its file from being written, as the guardian was told; 0:
+	 * none */
+	int32_t blocked;
 };
 
 struct state_batch {
@@ -52,8 +56,10 @@ struct state_batch {
 	uint64_t device;
 	uint64_t inode;
 	uint64_t offset;
-	uint64_t length;     /* bytes of the pipe */
-	uint64_t total;      /* of the entry, when it is done */
+	uint64_t length; /* bytes of the pipe */
+	uint64_t total;  /* of the entry, when it is done */
+	uint64_t lost;   /* the same, as the next */
+	uint64_t lost_noted;
 	uint64_t line_inode; /* the same */
 	uint64_t line_end;
 	char path[PATH_MAX]; /* of the file */

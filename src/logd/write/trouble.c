@@ -53,12 +53,23 @@ trouble_begin(struct logd *logd, struct sink *sink, int error)
 	trouble_tell(logd);
 }
 
-/* The sink takes data again: let all its streams go on. */
+/* As the guardian was told of the stream: an errno, 0: its file is written. */
+static int32_t *
+told_of(const struct logd *logd, const struct stream *stream)
+{
+	return &logd->state.entries[stream->source.entry].blocked;
+}
+
+/* A piece of the stream was written: if there was trouble, in this life of the log
+ * process or in the one before, all streams of the sink go on. */
 void
-trouble_end(struct logd *logd, struct sink *sink)
+trouble_end(struct logd *logd, struct sink *sink, const struct stream *written)
 {
 	struct stream *stream;
 
+	if (sink->error == 0 && *told_of(logd, written) == 0)
+		return;
+	enter(logd, sink);
 	sink->error = 0;
 	sink->retry_ms = 0;
 	sink->pause_ms = 0;
@@ -69,48 +80,74 @@ trouble_end(struct logd *logd, struct sink *sink)
 	trouble_tell(logd);
 }
 
-/* True if there is a change that the guardian was not told. */
-static bool
-is_news(const struct sink *sink)
-{
-	if (sink->error == EAGAIN)
-		return false;
-	return sink->error != sink->told;
-}
-
-/* Say one thing about a sink.  0 or -errno. */
+/* Say something about a sink, and of a stream of it if the key is not 0.  0 or -errno. */
 static int
-say(struct logd *logd, const struct sink *sink, int error, const char *sentence)
+say(struct logd *logd, const struct sink *sink, uint64_t key, int error,
+    const char *sentence)
 {
 	struct feed_message *message = &logd->message;
 	int r;
 
-	*message = (struct feed_message){.kind = FEED_TROUBLE, .error = error};
+	*message =
+	    (struct feed_message){.kind = FEED_TROUBLE, .key = key, .error = error};
 	r = feed_set_text(message, sentence, sink->path);
 	return r < 0 ? 0 : feed_send(logd->feed, message, -1);
 }
 
-static int
-say_state(struct logd *logd, const struct sink *sink)
+/* The sentence for the log of supd. */
+static void
+make_sentence(const struct sink *sink, char *ret, size_t size)
 {
-	char sentence[PATH_MAX + 128];
-	const char *why = strerror(sink->error);
-	const char *who = sink->target == FEED_TO_FILE ? "the writers of that file wait"
-	                                               : "its writers wait";
-	const char *what = "cannot write";
+	const bool is_file = sink->target == FEED_TO_FILE;
+	const char *writers =
+	    is_file ? "the writers of that file wait" : "its writers wait";
 
-	if (sink->error == ENOSPC || sink->error == EDQUOT)
-		what = "disk full";
+	if (is_file && sink->log.drop)
+		writers = "output is dropped";
 	if (sink->error == 0)
-		(void)snprintf(sentence, sizeof(sentence), "%s is written again",
-		               sink->path);
+		(void)snprintf(ret, size, "%s is written again", sink->path);
 	else if (sink->error == ENOSPC || sink->error == EDQUOT)
-		(void)snprintf(sentence, sizeof(sentence), "%s: %s: %s", what, sink->path,
-		               who);
+		(void)snprintf(ret, size, "disk full: %s: %s", sink->path, writers);
 	else
-		(void)snprintf(sentence, sizeof(sentence), "%s %s: %s: %s", what,
-		               sink->path, why, who);
-	return say(logd, sink, sink->error, sentence);
+		(void)snprintf(ret, size, "cannot write %s: %s: %s", sink->path,
+		               strerror(sink->error), writers);
+}
+
+/* Tell of a stream what the guardian does not know yet; the first time in words. */
+static int
+tell_stream(struct logd *logd, struct sink *sink, const struct stream *stream)
+{
+	int32_t *told = told_of(logd, stream);
+	char sentence[PATH_MAX + 128] = "";
+	int r;
+
+	if (*told == sink->error && sink->told == sink->error)
+		return 0;
+	if (sink->told != sink->error)
+		make_sentence(sink, sentence, sizeof(sentence));
+	/* Of what a log process before this told the words alone are new. */
+	r = say(logd, sink, *told != sink->error ? stream->source.key : 0, sink->error,
+	        sentence);
+	if (r == 0)
+		*told = sink->told = sink->error;
+	return r;
+}
+
+/* Tell of all streams of a sink.  A socket that is full is no news. */
+static int
+tell_sink(struct logd *logd, struct sink *sink)
+{
+	const struct stream *stream;
+	int r = 0;
+
+	if (sink->error == EAGAIN)
+		return 0;
+	TAILQ_FOREACH (stream, &sink->streams, by_sink) {
+		r = tell_stream(logd, sink, stream);
+		if (r < 0)
+			break;
+	}
+	return r;
 }
 
 static int
@@ -125,7 +162,7 @@ say_rotation(struct logd *logd, const struct sink *sink)
 		(void)snprintf(sentence, sizeof(sentence),
 		               "cannot set %s aside: %s: it grows on", sink->path,
 		               strerror(-sink->rotate_error));
-	return say(logd, sink, -sink->rotate_error, sentence);
+	return say(logd, sink, 0, -sink->rotate_error, sentence);
 }
 
 /* Tell the guardian what it does not know yet; what does not fit is told later. */
@@ -137,16 +174,11 @@ trouble_tell(struct logd *logd)
 	logd->trouble_owed = false;
 	while (sink != NULL) {
 		struct sink *next = TAILQ_NEXT(sink, by_trouble);
-		int r = 0;
 
-		if (is_news(sink))
-			r = say_state(logd, sink);
-		if (r == -EAGAIN) {
+		if (tell_sink(logd, sink) == -EAGAIN) {
 			logd->trouble_owed = true;
 			break;
 		}
-		if (is_news(sink))
-			sink->told = sink->error;
 		if (sink->error == 0)
 			trouble_leave(logd, sink);
 		sink = next;
@@ -175,7 +207,7 @@ trouble_packed(struct logd *logd, struct sink *sink, int error)
 		    sentence, sizeof(sentence),
 		    "cannot compress a rotated file of %s: it stays uncompressed",
 		    sink->path);
-		if (say(logd, sink, error, sentence) < 0)
+		if (say(logd, sink, 0, error, sentence) < 0)
 			return;
 	}
 	sink->pack_told = error;
