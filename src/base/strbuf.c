@@ -35,6 +35,16 @@ strbuf_clear(struct strbuf *sb)
 		sb->data[0] = '\0';
 }
 
+/* Forget what stands behind the first `len` bytes. */
+void
+strbuf_truncate(struct strbuf *sb, size_t len)
+{
+	if (len >= sb->len)
+		return;
+	sb->len = len;
+	sb->data[len] = '\0';
+}
+
 static bool
 reserve(struct strbuf *sb, size_t more)
 {

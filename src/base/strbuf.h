@@ -23,6 +23,7 @@ struct strbuf {
 void strbuf_init(struct strbuf *sb, size_t limit);
 void strbuf_done(struct strbuf *sb);
 void strbuf_clear(struct strbuf *sb);
+void strbuf_truncate(struct strbuf *sb, size_t len);
 void strbuf_add(struct strbuf *sb, const void *data, size_t len);
 void strbuf_adds(struct strbuf *sb, const char *s);
 void strbuf_addc(struct strbuf *sb, char c);

@@ -13,7 +13,6 @@
 const char *const node_state_names[] = {NODE_STATE_MAP(AS_NAME)};
 const char *const event_kind_names[] = {EVENT_KIND_MAP(AS_NAME)};
 const char *const action_kind_names[] = {ACTION_KIND_MAP(AS_NAME)};
-const char *const report_names[] = {REPORT_MAP(AS_NAME)};
 const char *const decision_reason_names[] = {DECISION_REASON_MAP(AS_NAME)};
 const char *const wait_for_names[] = {WAIT_FOR_MAP(AS_NAME)};
 const char *const hook_reason_names[] = {HOOK_REASON_MAP(AS_NAME)};

@@ -23,6 +23,7 @@
 #include <stddef.h>
 
 #include "core/spec.h"
+#include "events/vocabulary.h"
 
 /* An actor: a slot of the tree, and which of its tenants is meant. */
 struct ref {
@@ -185,26 +186,6 @@ enum probed { PROBED_UNKNOWN = -1, PROBED_BAD, PROBED_GOOD };
 	X(ACTION_LISTEN, "listen")       \
 	X(ACTION_REPORT, "report")
 enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
-
-/* The events of the stream that the core knows of, as in CONTROL.md. */
-#define REPORT_MAP(X)                                          \
-	X(REPORT_STARTED, "started")                           \
-	X(REPORT_READY, "ready")                               \
-	X(REPORT_EXITED, "exited")                             \
-	X(REPORT_FAILURE, "failure")                           \
-	X(REPORT_BACKOFF, "backoff")                           \
-	X(REPORT_STOPPING, "stopping")                         \
-	X(REPORT_STOPPED, "stopped")                           \
-	X(REPORT_KILLED_AFTER_TIMEOUT, "killed_after_timeout") \
-	X(REPORT_UNKILLABLE, "unkillable")                     \
-	X(REPORT_TERMINATED, "terminated")                     \
-	X(REPORT_GAVE_UP, "gave_up")                           \
-	X(REPORT_ESCALATED, "escalated")                       \
-	X(REPORT_HOOK_FAILED, "hook_failed")                   \
-	X(REPORT_SUSPENDED, "suspended")                       \
-	X(REPORT_SHORTAGE, "shortage")                         \
-	X(REPORT_RESUMED, "resumed")
-enum report { REPORT_MAP(AS_ENUM) REPORT_MAX };
 
 /* What a hook runs for, as it is told (SUPD_REASON). */
 #define HOOK_REASON_MAP(X)                \
@@ -388,7 +369,6 @@ struct core;
 extern const char *const node_state_names[];
 extern const char *const event_kind_names[];
 extern const char *const action_kind_names[];
-extern const char *const report_names[];
 extern const char *const decision_reason_names[];
 extern const char *const wait_for_names[];
 extern const char *const hook_reason_names[];

@@ -62,13 +62,13 @@ seq_of(const json_t *reply)
 static void
 write_events(size_t n, const char *path, size_t filler)
 {
-	const struct event_head head = {.event = "test", .path = path};
+	const struct event_head head = {.kind = NOTICE_SUPD, .path = path};
 	char *text = calloc(1, filler + 1);
 
 	memset(text, 'x', filler);
 	for (size_t i = 0; i < n; i++) {
 		events_begin(&fake->shell.events, &head);
-		events_string(&fake->shell.events, "filler", text);
+		events_text(&fake->shell.events, FIELD_WHAT, text);
 		events_end(&fake->shell.events);
 	}
 	free(text);

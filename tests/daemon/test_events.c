@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/rng.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/events.h"
@@ -18,13 +19,13 @@
 static void
 write_event(struct events *events, const char *path, size_t filler)
 {
-	const struct event_head head = {"started", path, 1, 2};
+	const struct event_head head = {REPORT_STARTED, path, 1, 2};
 	char *text = calloc(1, filler + 1);
 
 	memset(text, 'x', filler);
 	events_begin(events, &head);
-	events_number(events, "pid", 77);
-	events_string(events, "filler", text);
+	events_number(events, FIELD_PID, 77);
+	events_text(events, FIELD_TEXT, text);
 	events_end(events);
 	free(text);
 }
@@ -32,15 +33,25 @@ write_event(struct events *events, const char *path, size_t filler)
 static json_t *
 read_event(const struct events *events, uint64_t seq)
 {
-	const char *json;
-	size_t len;
+	struct event_view view;
+	struct strbuf json;
 	json_t *event;
 
-	ck_assert(events_get(events, seq, &json, &len));
-	ck_assert_uint_eq(strlen(json), len);
-	event = json_loadb(json, len, 0, NULL);
-	ck_assert_msg(event != NULL, "%s", json);
+	ck_assert(events_view(events, seq, &view));
+	strbuf_init(&json, 10 * EVENT_BYTES_MAX);
+	event_json(&json, &view);
+	event = json_loadb(strbuf_str(&json), json.len, 0, NULL);
+	ck_assert_msg(event != NULL, "%s", strbuf_str(&json));
+	strbuf_done(&json);
 	return event;
+}
+
+static const char *
+path_of(const struct events *events, uint64_t seq)
+{
+	struct event_view view;
+
+	return events_view(events, seq, &view) ? view.path : NULL;
 }
 
 static void
@@ -84,24 +95,23 @@ END_TEST
 START_TEST(the_ring_goes_on_where_another_process_left_it)
 {
 	struct events events, successor;
-	const char *json;
-	size_t len;
 
 	open_events(&events);
 	events.by = 7;
 	write_event(&events, "/user/a", 0);
 	ck_assert_uint_eq(events_by(&events, 1), 7);
 	/* An event that was begun and not ended is not in the ring. */
-	events_begin(&events, &(struct event_head){.event = "lost", .path = "/user/a"});
+	events_begin(&events,
+	             &(struct event_head){.kind = NOTICE_SUPD, .path = "/user/a"});
 	ck_assert_int_eq(events_init(&successor), 0);
 	events_attach(&successor, events.ring);
 	ck_assert_uint_eq(events_by(&successor, 1), 7);
 	write_event(&successor, "/user/b", 0);
 	ck_assert_uint_eq(events_by(&successor, 2), 0);
 	ck_assert_uint_eq(events_by(&successor, 3), 0);
-	ck_assert_str_eq(events_path(&successor, 1), "/user/a");
-	ck_assert_str_eq(events_path(&successor, 2), "/user/b");
-	ck_assert(!events_get(&successor, 3, &json, &len));
+	ck_assert_str_eq(path_of(&successor, 1), "/user/a");
+	ck_assert_str_eq(path_of(&successor, 2), "/user/b");
+	ck_assert_ptr_null(path_of(&successor, 3));
 	events_done(&successor);
 	close_events(&events);
 }
@@ -111,23 +121,29 @@ START_TEST(a_ring_that_was_written_over_is_begun_anew_with_the_next_number)
 {
 	struct events events;
 
-	for (int damage = 0; damage < 4; damage++) {
+	for (int damage = 0; damage < 7; damage++) {
 		open_events(&events);
 		for (int i = 0; i < 10; i++)
 			write_event(&events, "/user/a", 0);
 		if (damage == 0)
-			events.ring->records[5].offset = SIZE_MAX;
+			events.ring->records[5].offset = UINT32_MAX;
 		if (damage == 1)
 			events.ring->records[5].len = UINT32_MAX;
 		if (damage == 2)
 			events.ring->records[5].seq = 7;
 		if (damage == 3)
 			events.ring->first_seq = 12;
+		if (damage == 4)
+			events.ring->records[5].kind = NOTICE_MAX;
+		if (damage == 5)
+			events.ring->records[5].len = 3;
+		if (damage == 6)
+			events.ring->data[events.ring->records[5].offset + 8] = 1;
 		events_attach(&events, events.ring);
 		ck_assert_uint_eq(events.first_seq, 11);
 		ck_assert_uint_eq(events.next_seq, 11);
 		write_event(&events, "/user/b", 0);
-		ck_assert_str_eq(events_path(&events, 11), "/user/b");
+		ck_assert_str_eq(path_of(&events, 11), "/user/b");
 		close_events(&events);
 	}
 }
@@ -154,7 +170,7 @@ START_TEST(the_oldest_go_first_and_whatever_is_left_is_whole)
 		ck_assert_uint_eq(
 		    (uint64_t)json_integer_value(json_object_get(event, "seq")), oldest);
 		ck_assert_str_eq(json_string_value(json_object_get(event, "path")),
-		                 events_path(&events, oldest));
+		                 path_of(&events, oldest));
 		json_decref(event);
 	}
 	for (uint64_t seq = oldest; seq < events.next_seq; seq++) {
@@ -175,51 +191,127 @@ END_TEST
 START_TEST(the_number_of_records_is_bounded_too)
 {
 	struct events events;
-	const char *json;
-	size_t len;
 
 	open_events(&events);
 	for (int i = 0; i < 3 * EVENTS_MAX; i++) {
-		const struct event_head head = {"e", "/", 0, 0};
+		const struct event_head head = {NOTICE_SUPD, "/", 0, 0};
 
 		events_begin(&events, &head);
 		events_end(&events);
 	}
 	ck_assert_uint_le(events.next_seq - events.first_seq, EVENTS_MAX);
 	ck_assert_uint_gt(events.next_seq - events.first_seq, EVENTS_MAX / 2);
-	ck_assert(!events_get(&events, events.first_seq - 1, &json, &len));
-	ck_assert(!events_get(&events, events.next_seq, &json, &len));
-	ck_assert(events_get(&events, events.next_seq - 1, &json, &len));
-	ck_assert_ptr_null(events_path(&events, 0));
+	ck_assert_ptr_null(path_of(&events, events.first_seq - 1));
+	ck_assert_ptr_null(path_of(&events, events.next_seq));
+	ck_assert_str_eq(path_of(&events, events.next_seq - 1), "/");
+	ck_assert_ptr_null(path_of(&events, 0));
 	close_events(&events);
 }
 END_TEST
 
-START_TEST(a_field_that_there_was_no_memory_for_is_null)
+static void
+add_texts(struct events *events, enum field field, const char *a, const char *b)
 {
-	const struct event_head head = {"failure", "/user/a", 1, 1};
-	struct strbuf small;
-	struct events events;
-	json_t *event;
+	events_open(events, field);
+	events_add(events, a, strlen(a));
+	events_add(events, b, strlen(b));
+	events_close(events);
+}
 
-	strbuf_init(&small, 4);
-	strbuf_adds(&small, "[\"does not fit\"]");
-	ck_assert(small.failed);
+START_TEST(every_field_is_told_in_the_order_in_which_it_was_written)
+{
+	const struct event_head head = {REPORT_FAILURE, "/user/a", 1, 2};
+	const struct cause cause = {.kind = CAUSE_DEATH_PACT, .code = -1, .watch = 1};
+	static const char fields[] =
+	    "\"event\":\"failure\",\"path\":\"/user/a\",\"incarnation\":1,"
+	    "\"generation\":2,\"delay_ms\":-5,\"pid\":null,\"timed_out\":true,"
+	    "\"existence_confirmed\":false,\"cause\":{\"kind\":\"death_pact\","
+	    "\"code\":null,\"signal\":null,\"core\":null,\"errno\":null,"
+	    "\"key\":\"/user/w\",\"text\":\"watches /user/w, which ended for good\"},"
+	    "\"origin\":\"a\\\"b\",\"scope\":[\"/user/b\",\"/user/c\"],"
+	    "\"last_words\":[],\"plan\":[{\"path\":\"/user/p\",\"change\":\"added\"}]}";
+	struct events events;
+	struct event_view view;
+	struct strbuf json;
+
 	open_events(&events);
 	events_begin(&events, &head);
-	events_buffer(&events, "cause", &small);
+	events_number(&events, FIELD_DELAY, -5);
+	events_null(&events, FIELD_PID);
+	events_flag(&events, FIELD_TIMED_OUT, true);
+	events_flag(&events, FIELD_CONFIRMED, false);
+	events_cause(&events, &cause, "/user/w");
+	events_text(&events, FIELD_ORIGIN, "a\"b");
+	add_texts(&events, FIELD_SCOPE, "/user/b", "/user/c");
+	events_open(&events, FIELD_LAST_WORDS);
+	events_close(&events);
+	add_texts(&events, FIELD_PLAN, "/user/p", "added");
 	events_end(&events);
-	event = read_event(&events, 1);
-	ck_assert(json_is_null(json_object_get(event, "cause")));
-	json_decref(event);
+	ck_assert(events_view(&events, 1, &view));
+	strbuf_init(&json, EVENT_BYTES_MAX);
+	event_json(&json, &view);
+	ck_assert_str_eq(strstr(strbuf_str(&json), "\"event\""), fields);
+	strbuf_done(&json);
 	close_events(&events);
-	strbuf_done(&small);
+}
+END_TEST
+
+START_TEST(an_event_mentions_the_paths_in_all_its_fields)
+{
+	const struct event_head head = {REPORT_FAILURE, "/user/a", 1, 2};
+	const struct cause cause = {.kind = CAUSE_DEATH_PACT, .code = -1, .watch = 1};
+	static const char *const mentioned[] = {"/user/a", "/user/o", "/user/w",
+	                                        "/user/b", "/user/c", "/user/p"};
+	static const char *const others[] = {"/user", "/user/", "/user/a/b", "", "a"};
+	struct events events;
+	struct event_view view;
+
+	open_events(&events);
+	events_begin(&events, &head);
+	events_number(&events, FIELD_DELAY, INT64_C(0x612f726573752f));
+	events_cause(&events, &cause, "/user/w");
+	events_text(&events, FIELD_ORIGIN, "/user/o");
+	add_texts(&events, FIELD_SCOPE, "/user/b", "/user/c");
+	add_texts(&events, FIELD_PLAN, "/user/p", "added");
+	events_end(&events);
+	ck_assert(events_view(&events, 1, &view));
+	for (size_t i = 0; i < ARRAY_SIZE(mentioned); i++)
+		ck_assert_msg(event_mentions(&view, mentioned[i]), "%s", mentioned[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		ck_assert_msg(!event_mentions(&view, others[i]), "%s", others[i]);
+	close_events(&events);
+}
+END_TEST
+
+START_TEST(a_nul_in_a_line_is_told_as_a_character_that_is_none)
+{
+	const struct event_head head = {REPORT_FAILURE, "/user/a", 1, 2};
+	struct events events;
+	struct event_view view;
+	const char *line;
+
+	open_events(&events);
+	events_begin(&events, &head);
+	events_open(&events, FIELD_LAST_WORDS);
+	events_add(&events, "\0a\0b\0", 5);
+	events_add(&events, "", 0);
+	events_close(&events);
+	events_end(&events);
+	ck_assert(events_view(&events, 1, &view));
+	line = event_next(&view, FIELD_LAST_WORDS, NULL);
+	ck_assert_str_eq(line, "\xef\xbf\xbd"
+	                       "a\xef\xbf\xbd"
+	                       "b\xef\xbf\xbd");
+	line = event_next(&view, FIELD_LAST_WORDS, line);
+	ck_assert_str_eq(line, "");
+	ck_assert_ptr_null(event_next(&view, FIELD_LAST_WORDS, line));
+	close_events(&events);
 }
 END_TEST
 
 START_TEST(a_field_that_does_not_fit_is_left_out_and_the_event_says_so)
 {
-	const struct event_head head = {"failure", "/user/a", 1, 1};
+	const struct event_head head = {REPORT_FAILURE, "/user/a", 1, 1};
 	char *large = calloc(1, EVENT_BYTES_MAX + 1);
 	struct events events;
 	json_t *event;
@@ -227,20 +319,56 @@ START_TEST(a_field_that_does_not_fit_is_left_out_and_the_event_says_so)
 	memset(large, 'y', EVENT_BYTES_MAX);
 	open_events(&events);
 	events_begin(&events, &head);
-	events_string(&events, "large", large);
-	events_string(&events, "nothing", NULL);
-	events_raw(&events, "raw", "[1,2]");
-	events_number(&events, "small", -5);
+	events_text(&events, FIELD_TEXT, large);
+	events_open(&events, FIELD_SCOPE);
+	events_add(&events, large, EVENT_BYTES_MAX);
+	events_add(&events, "b", 1);
+	events_close(&events);
+	events_text(&events, FIELD_ORIGIN, "");
+	events_number(&events, FIELD_DELAY, -5);
 	events_end(&events);
 	event = read_event(&events, 1);
-	ck_assert_ptr_null(json_object_get(event, "large"));
-	ck_assert(json_is_null(json_object_get(event, "nothing")));
-	ck_assert_uint_eq(json_array_size(json_object_get(event, "raw")), 2);
-	ck_assert_int_eq(json_integer_value(json_object_get(event, "small")), -5);
+	ck_assert_ptr_null(json_object_get(event, "text"));
+	ck_assert_ptr_null(json_object_get(event, "scope"));
+	ck_assert_str_eq(json_string_value(json_object_get(event, "origin")), "");
+	ck_assert_int_eq(json_integer_value(json_object_get(event, "delay_ms")), -5);
 	ck_assert(json_is_true(json_object_get(event, "truncated")));
 	json_decref(event);
 	close_events(&events);
 	free(large);
+}
+END_TEST
+
+START_TEST(records_of_random_bytes_are_dropped_or_can_be_read)
+{
+	struct rng rng;
+
+	rng_seed(&rng, 5);
+	for (int i = 0; i < 5000; i++) {
+		struct events events;
+		const struct event_record *record;
+		uint64_t first;
+
+		open_events(&events);
+		write_event(&events, "/user/a", 20);
+		events_begin(&events,
+		             &(struct event_head){REPORT_FAILURE, "/user/b", 1, 2});
+		events_cause(&events, &(struct cause){.kind = CAUSE_EXIT, .code = 1},
+		             "/x");
+		add_texts(&events, FIELD_PLAN, "/user/p", "added");
+		events_flag(&events, FIELD_TIMED_OUT, true);
+		events_end(&events);
+		record = &events.ring->records[2];
+		for (uint64_t n = rng_below(&rng, 4); n > 0; n--)
+			events.ring->data[record->offset + rng_below(&rng, record->len)] =
+			    (char)rng_below(&rng, 256);
+		events_attach(&events, events.ring);
+		first = events.first_seq;
+		ck_assert(first == 1 || first == 3);
+		for (uint64_t seq = first; seq < 3; seq++)
+			json_decref(read_event(&events, seq));
+		close_events(&events);
+	}
 }
 END_TEST
 
@@ -408,7 +536,10 @@ CHECK_MAIN("events", an_event_has_its_number_times_path_and_fields,
            the_oldest_go_first_and_whatever_is_left_is_whole,
            the_number_of_records_is_bounded_too,
            a_field_that_does_not_fit_is_left_out_and_the_event_says_so,
-           a_field_that_there_was_no_memory_for_is_null,
+           every_field_is_told_in_the_order_in_which_it_was_written,
+           an_event_mentions_the_paths_in_all_its_fields,
+           a_nul_in_a_line_is_told_as_a_character_that_is_none,
+           records_of_random_bytes_are_dropped_or_can_be_read,
            a_filter_matches_paths_across_levels_and_last_names,
            as_a_name_a_star_stays_within_its_level,
            sets_have_ranges_and_negation_and_may_be_broken,

@@ -276,38 +276,32 @@ static void
 write_report(struct fake *fake, const struct action *action)
 {
 	struct shell *shell = &fake->shell;
-	struct event_head head = {.event = report_names[action->report],
-	                          .path = shell_path(shell, action->ref)};
-	struct strbuf text;
+	struct events *events = &shell->events;
+	const struct event_head head = {.kind = (uint8_t)action->report,
+	                                .path = shell_path(shell, action->ref)};
+	struct strbuf rule;
 
-	strbuf_init(&text, 10000);
-	events_begin(&shell->events, &head);
-	cause_json(&text, &action->cause, NULL);
-	events_raw(&shell->events, "cause", strbuf_str(&text));
+	strbuf_init(&rule, 10000);
+	events_begin(events, &head);
+	events_cause(events, &action->cause, NULL);
+	if (action->report == REPORT_FAILURE || action->report == REPORT_ESCALATED)
+		events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
 	if (action->report == REPORT_FAILURE) {
-		events_string(&shell->events, "origin",
-		              shell_path(shell, action->origin));
-		events_string(&shell->events, "directive",
-		              directive_names[action->directive]);
-		strbuf_clear(&text);
-		rule_text(&text, shell->conf, action->rule_preset, action->rule_place,
+		events_text(events, FIELD_DIRECTIVE, directive_names[action->directive]);
+		rule_text(&rule, shell->conf, action->rule_preset, action->rule_place,
 		          action->reason);
-		events_string(&shell->events, "rule", strbuf_str(&text));
-		events_number(&shell->events, "window", action->window);
-		events_number(&shell->events, "delay_ms", (int64_t)action->delay_ms);
+		events_text(events, FIELD_RULE, strbuf_str(&rule));
+		events_number(events, FIELD_WINDOW, action->window);
+		events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
 	}
 	if (action->report == REPORT_GAVE_UP) {
-		events_number(&shell->events, "intensity", action->limit);
-		events_string(&shell->events, "offender",
-		              shell_path(shell, action->origin));
+		events_number(events, FIELD_INTENSITY, action->limit);
+		events_text(events, FIELD_OFFENDER, shell_path(shell, action->origin));
 	}
-	if (action->report == REPORT_ESCALATED) {
-		events_string(&shell->events, "origin",
-		              shell_path(shell, action->origin));
-		events_string(&shell->events, "to", shell_path(shell, action->to));
-	}
-	events_end(&shell->events);
-	strbuf_done(&text);
+	if (action->report == REPORT_ESCALATED)
+		events_text(events, FIELD_TO, shell_path(shell, action->to));
+	events_end(events);
+	strbuf_done(&rule);
 }
 
 static void
@@ -636,11 +630,14 @@ count_events(const struct fake *fake, const char *needle)
 	size_t n = 0;
 
 	for (uint64_t seq = events->first_seq; seq < events->next_seq; seq++) {
-		const char *json;
-		size_t len;
+		struct event_view event;
+		struct strbuf json;
 
-		ck_assert(events_get(events, seq, &json, &len));
-		n += strstr(json, needle) != NULL;
+		ck_assert(events_view(events, seq, &event));
+		strbuf_init(&json, 10 * EVENT_BYTES_MAX);
+		event_json(&json, &event);
+		n += strstr(strbuf_str(&json), needle) != NULL;
+		strbuf_done(&json);
 	}
 	return n;
 }

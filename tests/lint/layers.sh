@@ -22,7 +22,8 @@ verdict() { # number, name, what was found
 found=$(cd "$src" && awk '
 BEGIN {
 	may["base"] = "base/"
-	may["core"] = "base/ core/"
+	may["events"] = "base/ events/"
+	may["core"] = "base/ core/ events/"
 	may["conf"] = "base/ conf/ core/spec.h"
 	may["os"] = "base/ os/"
 	may["probe"] = "base/ os/ probe/"
@@ -31,8 +32,8 @@ BEGIN {
 	may["ledger"] = "base/ os/ ledger/ core/core.h"
 	may["walker"] = "base/ os/ ledger/ walker/"
 	may["logd"] = "base/ os/ ledger/ logd/"
-	may["daemon"] = "base/ core/ conf/ os/ varlink/ ledger/ walker/ logd/ probe/ helper/ daemon/ paths.h"
-	may["ctl"] = "base/ varlink/ ctl/ paths.h"
+	may["daemon"] = "base/ core/ events/ conf/ os/ varlink/ ledger/ walker/ logd/ probe/ helper/ daemon/ paths.h"
+	may["ctl"] = "base/ events/ varlink/ ctl/ paths.h"
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
 	split(FILENAME, part, "/")

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "ctl/wire/print.h"
+#include "events/vocabulary.h"
 
 struct phrase {
 	struct strbuf *sb;
@@ -34,82 +35,58 @@ phrase_number(const json_t *object, const char *key)
 	return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
+static report_value say_value;
+
 static void
 add(const struct phrase *phrase, const char *text)
 {
 	print_text(phrase->sb, text, strlen(text));
 }
 
-static void
-add_field(const struct phrase *phrase, const char *before, const char *key,
-          const char *after)
+/* A text; false: it is empty. */
+static bool
+say_text(const struct phrase *phrase, const char *text)
 {
-	const char *text = phrase_text(phrase->event, key);
-
-	if (text[0] == '\0')
-		return;
-	strbuf_adds(phrase->sb, before);
 	add(phrase, text);
-	strbuf_adds(phrase->sb, after);
+	return text[0] != '\0';
 }
 
-/* A number of milliseconds as a duration. */
-static void
-add_delay(const struct phrase *phrase, const char *before, const char *key)
+static bool
+say_cause(const struct phrase *phrase)
 {
-	int64_t ms = phrase_number(phrase->event, key);
-
-	if (ms < 0)
-		return;
-	strbuf_adds(phrase->sb, before);
-	print_age(phrase->sb, (uint64_t)ms);
+	return say_text(phrase,
+	                phrase_text(json_object_get(phrase->event, "cause"), "text"));
 }
 
-static void
-add_cause(const struct phrase *phrase)
-{
-	const json_t *cause = json_object_get(phrase->event, "cause");
-
-	add(phrase, phrase_text(cause, "text"));
-}
-
-static void
-say_started(const struct phrase *phrase)
-{
-	int64_t pid = phrase_number(phrase->event, "pid");
-	int64_t shortages = phrase_number(phrase->event, "shortages");
-
-	/* A supervisor has none of its own. */
-	if (pid > 0)
-		strbuf_addf(phrase->sb, "pid %lld", (long long)pid);
-	if (shortages > 0)
-		strbuf_addf(phrase->sb, ", after %lld starts without room",
-		            (long long)shortages);
-}
-
-static void
-say_exited(const struct phrase *phrase)
+static bool
+say_cpu(const struct phrase *phrase)
 {
 	int64_t user_us = phrase_number(phrase->event, "utime_us");
 	int64_t system_us = phrase_number(phrase->event, "stime_us");
-	int64_t kib = phrase_number(phrase->event, "maxrss_kib");
 
-	add_cause(phrase);
-	if (user_us < 0 || system_us < 0 || kib < 0)
-		return;
-	strbuf_adds(phrase->sb, "; cpu ");
+	if (user_us < 0 || system_us < 0)
+		return false;
 	print_age(phrase->sb, (uint64_t)(user_us / 1000 + system_us / 1000));
-	strbuf_adds(phrase->sb, ", memory ");
-	print_bytes(phrase->sb, (uint64_t)kib * 1024);
+	return true;
 }
 
-/* "with b, c": the siblings that a strategy stops together with the failed actor. */
-static void
-add_scope(const struct phrase *phrase)
+static bool
+say_memory(const struct phrase *phrase)
+{
+	int64_t kib = phrase_number(phrase->event, "maxrss_kib");
+
+	if (kib >= 0)
+		print_bytes(phrase->sb, (uint64_t)kib * 1024);
+	return kib >= 0;
+}
+
+/* "b, c": the siblings that a strategy stops together with the failed actor. */
+static bool
+say_others(const struct phrase *phrase)
 {
 	const json_t *scope = json_object_get(phrase->event, "scope");
 	const char *path = phrase_text(phrase->event, "path");
-	const char *separator = " with ";
+	const char *separator = "";
 	const json_t *other;
 	size_t i;
 
@@ -123,132 +100,93 @@ add_scope(const struct phrase *phrase)
 		add(phrase, text);
 		separator = ", ";
 	}
+	return separator[0] != '\0';
 }
 
-/* "2 of 5 within 1m", or "2 counted" where the bound is not told. */
-static void
-add_window(const struct phrase *phrase)
+/* " of 5 within 1m", or " counted" where the bound is not told. */
+static bool
+say_limits(const struct phrase *phrase)
 {
-	int64_t window = phrase_number(phrase->event, "window");
 	int64_t limit = phrase_number(phrase->event, "limit");
 
-	if (window <= 0)
-		return;
-	strbuf_addf(phrase->sb, ", %lld", (long long)window);
-	if (limit < 0) {
+	if (limit < 0)
 		strbuf_adds(phrase->sb, " counted");
-		return;
-	}
-	strbuf_addf(phrase->sb, " of %lld", (long long)limit);
-	add_delay(phrase, " within ", "within_ms");
-	add_field(phrase, " within ", "within", "");
+	else
+		report_say(phrase->sb,
+		           " of {limit}[ within {within_ms}][ within {within}]",
+		           say_value, phrase);
+	return true;
 }
 
-static void
-say_failure(const struct phrase *phrase)
+static bool
+say_arrow(const struct phrase *phrase)
+{
+	strbuf_adds(phrase->sb, phrase->utf8 ? "\xe2\x86\x92" : "->");
+	return true;
+}
+
+/* What went wrong before the program was executed, such as chdir. */
+static bool
+say_failed_step(const struct phrase *phrase)
+{
+	const char *step = phrase_text(phrase->event, "step");
+
+	return strcmp(step, "exec") != 0 && say_text(phrase, step);
+}
+
+static bool
+say_elsewhere(const struct phrase *phrase)
 {
 	const char *origin = phrase_text(phrase->event, "origin");
-	const char *step = phrase_text(phrase->event, "step");
-	const char *rule = phrase_text(phrase->event, "rule");
-	const char *reason = phrase_text(phrase->event, "reason");
 
-	add_cause(phrase);
-	/* What went wrong before the program was executed, such as chdir. */
-	if (step[0] != '\0' && strcmp(step, "exec") != 0)
-		add_field(phrase, " in ", "step", "");
-	if (strcmp(origin, phrase_text(phrase->event, "path")) != 0)
-		add_field(phrase, ", began in ", "origin", "");
-	strbuf_adds(phrase->sb, phrase->utf8 ? " \xe2\x86\x92 " : " -> ");
-	add(phrase, phrase_text(phrase->event, "directive"));
-	add_scope(phrase);
-	if (phrase_number(phrase->event, "delay_ms") > 0)
-		add_delay(phrase, " in ", "delay_ms");
-	strbuf_adds(phrase->sb, " (");
-	add(phrase, rule);
-	/* The reason that overruled the rule, or that no rule had a part in the decision.
-	 */
-	if (reason[0] != '\0' && strcmp(reason, "rule") != 0 &&
-	    strcmp(reason, "on_failure") != 0 && strcmp(reason, rule) != 0)
-		add_field(phrase, " (", "reason", ")");
-	add_window(phrase);
-	strbuf_addc(phrase->sb, ')');
+	return strcmp(origin, phrase_text(phrase->event, "path")) != 0 &&
+	       say_text(phrase, origin);
 }
 
-static void
-say_shortage(const struct phrase *phrase)
+static bool
+say_pause(const struct phrase *phrase)
 {
-	add_cause(phrase);
-	strbuf_adds(phrase->sb, "; tried again until there is room");
+	return phrase_number(phrase->event, "delay_ms") > 0 &&
+	       say_value(phrase, phrase->sb, "delay_ms");
 }
 
-static void
-say_backoff(const struct phrase *phrase)
+static bool
+say_overruled(const struct phrase *phrase)
 {
-	add_delay(phrase, "start in ", "delay_ms");
+	const char *reason = report_overruled_by(phrase_text(phrase->event, "rule"),
+	                                         phrase_text(phrase->event, "reason"));
+
+	return reason != NULL && say_text(phrase, reason);
 }
 
-static void
-say_killed_after_timeout(const struct phrase *phrase)
+static bool
+say_count(const struct phrase *phrase, const char *key, const char *one, const char *more)
 {
-	strbuf_adds(phrase->sb, "did not stop in time, killed");
+	int64_t number = phrase_number(phrase->event, key);
+
+	if (number >= 0)
+		strbuf_addf(phrase->sb, "%lld %s", (long long)number,
+		            number == 1 ? one : more);
+	return number >= 0;
 }
 
-static void
-say_unkillable(const struct phrase *phrase)
+static bool
+say_restarts(const struct phrase *phrase)
 {
-	strbuf_adds(phrase->sb, phrase_text(phrase->event, "text"));
+	return say_count(phrase, "intensity", "restart", "restarts");
 }
 
-static void
-say_terminated(const struct phrase *phrase)
+static bool
+say_processes(const struct phrase *phrase)
 {
-	const json_t *cause = json_object_get(phrase->event, "cause");
-	const char *watcher = phrase_text(phrase->event, "watcher");
-
-	strbuf_adds(phrase->sb, "ended for good");
-	if (watcher[0] != '\0')
-		strbuf_addf(phrase->sb, ", told to %s", watcher);
-	if (phrase_text(cause, "text")[0] == '\0')
-		return;
-	strbuf_adds(phrase->sb, ": ");
-	add_cause(phrase);
+	return say_count(phrase, "processes", "process", "processes");
 }
 
-static void
-say_gave_up(const struct phrase *phrase)
+static bool
+say_plan(const struct phrase *phrase)
 {
-	int64_t intensity = phrase_number(phrase->event, "intensity");
-
-	if (intensity >= 0)
-		strbuf_addf(phrase->sb, "more than %lld restart%s", (long long)intensity,
-		            intensity == 1 ? "" : "s");
-	add_delay(phrase, " within ", "within");
-	add_delay(phrase, " within ", "within_ms");
-	add_field(phrase, " within ", "within", "");
-	add_field(phrase, ", the last of ", "offender", "");
-}
-
-static void
-say_escalated(const struct phrase *phrase)
-{
-	add_field(phrase, "to ", "to", ": ");
-	add_cause(phrase);
-	if (strcmp(phrase_text(phrase->event, "origin"),
-	           phrase_text(phrase->event, "path")) != 0)
-		add_field(phrase, ", began in ", "origin", "");
-}
-
-static void
-say_command(const struct phrase *phrase)
-{
-	int64_t uid = phrase_number(phrase->event, "uid");
-	int64_t pid = phrase_number(phrase->event, "pid");
-
-	add(phrase, phrase_text(phrase->event, "verb"));
-	if (uid >= 0)
-		strbuf_addf(phrase->sb, " by uid %lld", (long long)uid);
-	if (pid > 0)
-		strbuf_addf(phrase->sb, ", pid %lld", (long long)pid);
+	phrase_print_plan(phrase->sb, json_object_get(phrase->event, "plan"));
+	return true;
 }
 
 /* How many actors of a plan are in for what: "2 updated, 1 added, 12 unchanged". */
@@ -277,15 +215,9 @@ phrase_print_plan(struct strbuf *sb, const json_t *plan)
 		strbuf_adds(sb, "nothing to do");
 }
 
-static void
-say_applied(const struct phrase *phrase)
-{
-	phrase_print_plan(phrase->sb, json_object_get(phrase->event, "plan"));
-}
-
 /* What happened to supd itself, in words; what has none as it is. */
-static void
-say_supd(const struct phrase *phrase)
+static bool
+say_what(const struct phrase *phrase)
 {
 	static const struct {
 		const char *what, *words;
@@ -302,22 +234,14 @@ say_supd(const struct phrase *phrase)
 	    {"leftovers_killed", "killed what a supd before had left"},
 	};
 	const char *what = phrase_text(phrase->event, "what");
-	const char *after = phrase_text(phrase->event, "after");
-	int64_t processes = phrase_number(phrase->event, "processes");
 
+	if (phrase_text(phrase->event, "after")[0] != '\0' &&
+	    strcmp(what, "started") == 0)
+		return say_text(phrase, "took over after a crash");
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (strcmp(known[i].what, what) == 0)
 			what = known[i].words;
-	if (after[0] != '\0' && strcmp(what, "started") == 0)
-		what = "took over after a crash";
-	add(phrase, what);
-	add_field(phrase, " (", "after", ")");
-	add_field(phrase, " from ", "from", "");
-	add_field(phrase, " to ", "to", "");
-	add_delay(phrase, ", no guardian for ", "outage_ms");
-	if (processes >= 0)
-		strbuf_addf(phrase->sb, ", %lld process%s", (long long)processes,
-		            processes == 1 ? "" : "es");
+	return say_text(phrase, what);
 }
 
 /* Is it a member that every event has, and that is printed elsewhere? */
@@ -364,47 +288,68 @@ say_fields(const struct phrase *phrase)
 	json_decref(event);
 }
 
-static void
-say_nothing(const struct phrase *phrase)
+/* A field as it is; false: it is not there, or says nothing. */
+static bool
+say_field(const struct phrase *phrase, const char *name)
 {
-	(void)phrase;
+	static const char *const durations[] = {"delay_ms", "within", "within_ms",
+	                                        "outage_ms"};
+	static const char *const positive[] = {"pid", "shortages", "window"};
+	const int64_t number = phrase_number(phrase->event, name);
+
+	if (number < 0)
+		return say_text(phrase, phrase_text(phrase->event, name));
+	if (names_find(durations, ARRAY_SIZE(durations), name) >= 0) {
+		print_age(phrase->sb, (uint64_t)number);
+		return true;
+	}
+	if (number == 0 && names_find(positive, ARRAY_SIZE(positive), name) >= 0)
+		return false;
+	strbuf_addf(phrase->sb, "%lld", (long long)number);
+	return true;
 }
 
-static const struct {
-	const char *event;
-	void (*say)(const struct phrase *phrase);
-} phrases[] = {
-    {"started", say_started},
-    {"ready", say_nothing},
-    {"exited", say_exited},
-    {"failure", say_failure},
-    {"shortage", say_shortage},
-    {"backoff", say_backoff},
-    {"stopping", say_nothing},
-    {"stopped", say_nothing},
-    {"killed_after_timeout", say_killed_after_timeout},
-    {"unkillable", say_unkillable},
-    {"terminated", say_terminated},
-    {"gave_up", say_gave_up},
-    {"escalated", say_escalated},
-    {"command", say_command},
-    {"applied", say_applied},
-    {"adopted", say_started},
-    {"supd", say_supd},
-};
+static bool
+say_value(const void *user, struct strbuf *sb, const char *name)
+{
+	static const struct {
+		const char *name;
+		bool (*say)(const struct phrase *phrase);
+	} values[] = {
+	    {"arrow", say_arrow},
+	    {"cause", say_cause},
+	    {"cpu", say_cpu},
+	    {"elsewhere", say_elsewhere},
+	    {"failed_step", say_failed_step},
+	    {"limits", say_limits},
+	    {"memory", say_memory},
+	    {"others", say_others},
+	    {"overruled", say_overruled},
+	    {"pause", say_pause},
+	    {"plan", say_plan},
+	    {"processes", say_processes},
+	    {"restarts", say_restarts},
+	    {"what", say_what},
+	};
+	const struct phrase *phrase = user;
+
+	(void)sb;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		if (strcmp(values[i].name, name) == 0)
+			return values[i].say(phrase);
+	return say_field(phrase, name);
+}
 
 /* Say what happened, on one line, without time, path and name of the event. */
 void
 phrase_print(struct strbuf *sb, const json_t *event, bool utf8)
 {
-	struct phrase phrase = {.sb = sb, .event = event, .utf8 = utf8};
-	const char *name = phrase_text(event, "event");
+	const struct phrase phrase = {.sb = sb, .event = event, .utf8 = utf8};
+	const int kind =
+	    names_find(report_names, NOTICE_MAX, phrase_text(event, "event"));
 
-	for (size_t i = 0; i < ARRAY_SIZE(phrases); i++) {
-		if (strcmp(phrases[i].event, name) == 0) {
-			phrases[i].say(&phrase);
-			return;
-		}
-	}
-	say_fields(&phrase);
+	if (kind >= 0 && report_sentences[kind].line != NULL)
+		report_say(sb, report_sentences[kind].line, say_value, &phrase);
+	else
+		say_fields(&phrase);
 }

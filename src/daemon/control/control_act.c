@@ -99,7 +99,7 @@ static void
 begin_command_event(struct conn *conn, struct ref ref, const char *verb)
 {
 	struct shell *shell = conn->control->shell;
-	struct event_head head = {.event = "command", .path = "/"};
+	struct event_head head = {.kind = NOTICE_COMMAND, .path = "/"};
 	struct node_view view;
 
 	if (!ref_is_none(ref)) {
@@ -109,9 +109,9 @@ begin_command_event(struct conn *conn, struct ref ref, const char *verb)
 		head.generation = view.generation;
 	}
 	events_begin(&shell->events, &head);
-	events_string(&shell->events, "verb", verb);
-	events_number(&shell->events, "uid", conn->peer.uid);
-	events_number(&shell->events, "pid", conn->peer.pid);
+	events_text(&shell->events, FIELD_VERB, verb);
+	events_number(&shell->events, FIELD_UID, conn->peer.uid);
+	events_number(&shell->events, FIELD_PID, conn->peer.pid);
 }
 
 /* Write the event of a command: the client, the verb and the actor; REF_NONE: supd as a
@@ -357,7 +357,7 @@ signal_list(struct conn *conn, struct remembered *memory)
 			return;
 		}
 		begin_command_event(conn, list->at[i], "signal");
-		events_string(events, "signal", signo < 0 ? text : signal_name(signo));
+		events_text(events, FIELD_SIGNAL, signo < 0 ? text : signal_name(signo));
 		events_end(events);
 	}
 	reply_empty(conn);

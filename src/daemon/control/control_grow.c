@@ -110,12 +110,12 @@ void
 grow_event(struct conn *conn, const char *path, const char *verb)
 {
 	struct events *events = &conn->control->shell->events;
-	const struct event_head head = {.event = "command", .path = path};
+	const struct event_head head = {.kind = NOTICE_COMMAND, .path = path};
 
 	events_begin(events, &head);
-	events_string(events, "verb", verb);
-	events_number(events, "uid", conn->peer.uid);
-	events_number(events, "pid", conn->peer.pid);
+	events_text(events, FIELD_VERB, verb);
+	events_number(events, FIELD_UID, conn->peer.uid);
+	events_number(events, FIELD_PID, conn->peer.pid);
 	events_end(events);
 }
 

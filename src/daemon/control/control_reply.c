@@ -9,9 +9,7 @@ static void
 reply_take_back(struct conn *conn)
 {
 	conn->out.failed = false;
-	conn->out.len = conn->mark;
-	if (conn->out.data != NULL)
-		conn->out.data[conn->mark] = '\0';
+	strbuf_truncate(&conn->out, conn->mark);
 }
 
 /* Begin a message at the end of what is to be sent; there is room for the longest. */

@@ -79,13 +79,14 @@ next_match(const struct conn *conn, uint64_t seq)
 static void
 send_event(struct conn *conn, uint64_t seq, bool continues)
 {
-	const char *json = "{}";
-	size_t len = 2;
 	struct strbuf *out = reply_begin(conn);
+	struct event_view event;
 
-	(void)events_get(&conn->control->shell->events, seq, &json, &len);
 	strbuf_adds(out, "{\"event\":");
-	strbuf_add(out, json, len);
+	if (events_view(&conn->control->shell->events, seq, &event))
+		event_json(out, &event);
+	else
+		strbuf_adds(out, "{}");
 	strbuf_addc(out, '}');
 	reply_end(conn, continues);
 }

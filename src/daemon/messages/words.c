@@ -62,16 +62,3 @@ words_add(struct words *words, const char *data, size_t len, bool is_cut)
 		end = newline;
 	}
 }
-
-/* Append the lines as an array of strings. */
-void
-words_json(struct strbuf *out, const struct words *words)
-{
-	strbuf_addc(out, '[');
-	for (size_t i = 0; i < words->n; i++) {
-		if (i > 0)
-			strbuf_addc(out, ',');
-		strbuf_add_json_bytes(out, words->lines[i].text, words->lines[i].len);
-	}
-	strbuf_addc(out, ']');
-}

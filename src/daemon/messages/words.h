@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* words.h - the last words of a process: the lines that it wrote before it failed.
  *
- * They are bounded, and valid as JSON whatever the process wrote.
+ * They are bounded, whatever the process wrote.
  */
 #ifndef DAEMON_WORDS_H
 #define DAEMON_WORDS_H
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/strbuf.h"
 #include "core/core.h"
 
+struct events;
 struct shell;
 
 #define WORDS_LINES_MAX 10
@@ -28,7 +28,6 @@ struct words {
 };
 
 void words_add(struct words *words, const char *data, size_t len, bool is_cut);
-void words_json(struct strbuf *out, const struct words *words);
-bool words_of_actor(const struct shell *shell, struct ref ref, struct strbuf *out);
+void words_of_actor(const struct shell *shell, struct ref ref, struct events *events);
 
 #endif

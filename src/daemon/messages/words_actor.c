@@ -10,11 +10,12 @@
 #define TAIL_BYTES (WORDS_BYTES_MAX + 1024)
 
 /*
- * Append the last words of an actor's newest process as an array of strings, also what
- * the log process did not get to yet.  false: its output is not captured.  Never waits.
+ * Add the last words of an actor's newest process to the event that has begun, also what
+ * the log process did not get to yet; nothing where its output is not captured.  Never
+ * waits.
  */
-bool
-words_of_actor(const struct shell *shell, struct ref ref, struct strbuf *out)
+void
+words_of_actor(const struct shell *shell, struct ref ref, struct events *events)
 {
 	const struct actor *actor = actors_get(&shell->actors, ref);
 	const struct conf_process *process;
@@ -26,11 +27,11 @@ words_of_actor(const struct shell *shell, struct ref ref, struct strbuf *out)
 
 	if (actor == NULL || actor->conf == NULL ||
 	    actor->conf->spec.kind == NODE_SUPERVISOR || shell->output == NULL)
-		return false;
+		return;
 	process = &actor->conf->process;
 	if (!conf_output_is_captured(&process->out) &&
 	    !conf_output_is_captured(&process->err))
-		return false;
+		return;
 	/* What went wrong is on the standard error: it stands last. */
 	if (!process->out_is_err && conf_output_is_captured(&process->err)) {
 		len = output_tail(shell->output, actor->path, FEED_STDERR, last,
@@ -43,6 +44,8 @@ words_of_actor(const struct shell *shell, struct ref ref, struct strbuf *out)
 		                  sizeof(first), &is_cut);
 		words_add(&words, first, len, is_cut);
 	}
-	words_json(out, &words);
-	return true;
+	events_open(events, FIELD_LAST_WORDS);
+	for (size_t i = 0; i < words.n; i++)
+		events_add(events, words.lines[i].text, words.lines[i].len);
+	events_close(events);
 }

@@ -36,7 +36,7 @@
 #include "ledger/link.h"
 #include "os/self/clock.h"
 
-#define PLAN_BYTES_MAX (48 * 1024)
+#define PLAN_BYTES_MAX (40 * 1024)
 
 /* A configuration that is not in force any more, but still has actors. */
 struct retired {
@@ -365,16 +365,24 @@ carry_out(struct shell *shell, const struct conf *conf, const struct conf_plan *
 }
 
 static void
+add_change(struct events *events, const char *path, const char *change, size_t *bytes)
+{
+	events_add(events, path, strlen(path));
+	events_add(events, change, strlen(change));
+	*bytes +=
+	    strlen("{\"path\":\"\",\"change\":\"\"},") + strlen(path) + strlen(change);
+}
+
+static void
 report_applied(struct shell *shell, const struct conf *conf, const struct conf *old,
                const struct conf_plan *plan)
 {
-	const struct event_head head = {.event = "applied", .path = "/user"};
+	const struct event_head head = {.kind = NOTICE_APPLIED, .path = "/user"};
 	uint32_t counts[CHANGE_MAX] = {0};
-	const char *comma = "";
-	struct strbuf sb;
+	size_t bytes = 0;
 
-	strbuf_init(&sb, PLAN_BYTES_MAX);
-	strbuf_addc(&sb, '[');
+	events_begin(&shell->events, &head);
+	events_open(&shell->events, FIELD_PLAN);
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct conf_change *change = &plan->at[i];
 		const char *path = change->new_index != CONF_NONE
@@ -382,19 +390,12 @@ report_applied(struct shell *shell, const struct conf *conf, const struct conf *
 		                       : old->actors[change->old_index].path;
 
 		counts[change->kind]++;
-		if (change->kind == CHANGE_UNCHANGED || sb.len > PLAN_BYTES_MAX - 8192)
+		if (change->kind == CHANGE_UNCHANGED || bytes > PLAN_BYTES_MAX)
 			continue;
-		strbuf_adds(&sb, comma);
-		strbuf_adds(&sb, "{\"path\":");
-		strbuf_add_json(&sb, path);
-		strbuf_addf(&sb, ",\"change\":\"%s\"}", change_names[change->kind]);
-		comma = ",";
+		add_change(&shell->events, path, change_names[change->kind], &bytes);
 	}
-	strbuf_addc(&sb, ']');
-	events_begin(&shell->events, &head);
-	events_raw(&shell->events, "plan", strbuf_str(&sb));
+	events_close(&shell->events);
 	events_end(&shell->events);
-	strbuf_done(&sb);
 	log_line(
 	    LOG_LEVEL_NOTICE,
 	    "applied %s: %u unchanged, %u updated, %u restarted, %u added, %u removed",

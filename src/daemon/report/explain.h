@@ -7,10 +7,11 @@
 #ifndef DAEMON_EXPLAIN_H
 #define DAEMON_EXPLAIN_H
 
-#include <jansson.h>
+#include <stdint.h>
 
 #include "base/strbuf.h"
 #include "core/core.h"
+#include "daemon/state/events.h"
 
 /* Steps of a story; longer ones lose their middle, never their end. */
 #define EXPLAIN_STEPS_MAX 40
@@ -20,22 +21,19 @@ struct shell;
 /* An object of what Explain returns; the actor must be there. */
 void explain_json(struct strbuf *out, const struct shell *shell, struct ref ref);
 
-const char *explain_field(const json_t *event, const char *key);
-
-/* What the event stream knows of the failure. */
+/* What the event stream knows of the failure; record NULL: nothing. */
 struct explained {
-	const json_t *failure; /* NULL: what the core remembers is told */
-	const json_t *told;    /* the end of a watched actor, after that; or NULL */
-	const json_t *const *chain;
+	struct event_view failure; /* record NULL: what the core remembers is told */
+	struct event_view told;    /* the end of a watched actor, after that */
+	struct event_view chain[EXPLAIN_STEPS_MAX];
 	size_t n_chain;
 };
 
-/* explain_step.c: one event as a phrase. */
-json_int_t explain_number(const json_t *event, const char *key);
-const char *explain_cause(const json_t *event);
-const char *explain_overruled_by(const char *rule, const char *reason);
-void explain_add_duration(struct strbuf *sb, json_int_t ms);
-void explain_step(struct strbuf *sb, const json_t *event);
+/* explain_step.c: an event in words. */
+void explain_add_duration(struct strbuf *sb, int64_t ms);
+bool explain_cause(struct strbuf *sb, const struct event_view *event);
+bool explain_value(const void *user, struct strbuf *sb, const char *name);
+void explain_step(struct strbuf *sb, const struct event_view *event);
 
 /* explain_now.c: how the actor is now. */
 void explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref);

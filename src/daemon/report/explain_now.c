@@ -51,7 +51,7 @@ say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view
 		strbuf_adds(sb, "waiting for its next start");
 		if (view->due_ms > now_ms) {
 			strbuf_adds(sb, ", in ");
-			explain_add_duration(sb, (json_int_t)(view->due_ms - now_ms));
+			explain_add_duration(sb, (int64_t)(view->due_ms - now_ms));
 		}
 		return;
 	}

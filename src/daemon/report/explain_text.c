@@ -23,9 +23,9 @@ struct facts {
 	const char *directive;
 	const char *rule;
 	const char *reason;
-	const json_t *scope; /* NULL: not known any more */
-	json_int_t delay_ms;
-	json_int_t window; /* -1: not known any more */
+	const struct event_view *event; /* NULL: it is not in the ring any more */
+	int64_t delay_ms;
+	int64_t window; /* -1: not known any more */
 };
 
 static void
@@ -100,7 +100,7 @@ meaning(const char *directive)
 static void
 say_rule(struct strbuf *sb, const struct facts *facts)
 {
-	const char *reason = explain_overruled_by(facts->rule, facts->reason);
+	const char *reason = report_overruled_by(facts->rule, facts->reason);
 	const char *colon = strrchr(facts->rule, ':');
 
 	if (strncmp(facts->rule, "preset ", 7) == 0)
@@ -121,12 +121,13 @@ static size_t
 add_others(struct strbuf *sb, const struct facts *facts)
 {
 	const size_t shown_max = 5;
+	const char *path = NULL;
 	size_t n = 0;
 
-	for (size_t i = 0; i < json_array_size(facts->scope); i++) {
-		const char *path = json_string_value(json_array_get(facts->scope, i));
-
-		if (path == NULL || strcmp(path, facts->path) == 0)
+	if (facts->event == NULL)
+		return 0;
+	while ((path = event_next(facts->event, FIELD_SCOPE, path)) != NULL) {
+		if (strcmp(path, facts->path) == 0)
 			continue;
 		if (n < shown_max)
 			strbuf_addf(sb, "%s%s", n > 0 ? ", " : "", path);
@@ -185,11 +186,10 @@ say_counters(struct strbuf *sb, const struct shell *shell, const struct facts *f
 	intensity = &supervisor->spec.intensity;
 	if (intensity->unlimited)
 		return;
-	strbuf_addf(
-	    sb,
-	    "That made %" JSON_INTEGER_FORMAT " of at most %u restarts below %s within ",
-	    facts->window, (unsigned int)intensity->restarts, shell_path(shell, ref));
-	explain_add_duration(sb, (json_int_t)intensity->within_ms);
+	strbuf_addf(sb, "That made %lld of at most %u restarts below %s within ",
+	            (long long)facts->window, (unsigned int)intensity->restarts,
+	            shell_path(shell, ref));
+	explain_add_duration(sb, (int64_t)intensity->within_ms);
 	strbuf_adds(sb, ".\n");
 }
 
@@ -205,35 +205,37 @@ say_delay(struct strbuf *sb, const struct facts *facts)
 
 /* The last lines that the process wrote, which often say more than all the rest. */
 static void
-say_last_words(struct strbuf *sb, const json_t *failure)
+say_last_words(struct strbuf *sb, const struct event_view *failure)
 {
-	const json_t *words = json_object_get(failure, "last_words");
+	const char *line = event_next(failure, FIELD_LAST_WORDS, NULL);
 
-	if (json_array_size(words) == 0)
+	if (line == NULL)
 		return;
-	strbuf_addf(sb, "The last that %s wrote:\n", explain_field(failure, "origin"));
-	for (size_t i = 0; i < json_array_size(words); i++) {
-		const json_t *line = json_array_get(words, i);
-
+	strbuf_addf(sb, "The last that %s wrote:\n", event_text(failure, FIELD_ORIGIN));
+	for (; line != NULL; line = event_next(failure, FIELD_LAST_WORDS, line)) {
 		strbuf_adds(sb, "  | ");
-		strbuf_add_visible(sb, json_string_value(line), json_string_length(line));
+		strbuf_add_visible(sb, line, strlen(line));
 		strbuf_addc(sb, '\n');
 	}
 }
 
 /* Hooks that failed, giving up and escalating, in the order in which they happened. */
 static void
-say_consequences(struct strbuf *sb, const json_t *const *chain, size_t n)
+say_consequences(struct strbuf *sb, const struct event_view *chain, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		const char *event = explain_field(chain[i], "event");
+	static const bool is_one[NOTICE_MAX] = {
+	    [REPORT_GAVE_UP] = true,
+	    [REPORT_ESCALATED] = true,
+	    [REPORT_KILLED_AFTER_TIMEOUT] = true,
+	    [REPORT_UNKILLABLE] = true,
+	    [REPORT_HOOK_FAILED] = true,
+	};
 
-		if (strcmp(event, "gave_up") != 0 && strcmp(event, "escalated") != 0 &&
-		    strcmp(event, "killed_after_timeout") != 0 &&
-		    strcmp(event, "unkillable") != 0 && strcmp(event, "hook_failed") != 0)
+	for (size_t i = 0; i < n; i++) {
+		if (!is_one[chain[i].record->kind])
 			continue;
-		strbuf_addf(sb, "%s ", explain_field(chain[i], "path"));
-		explain_step(sb, chain[i]);
+		strbuf_addf(sb, "%s ", chain[i].path);
+		explain_step(sb, &chain[i]);
 		strbuf_adds(sb, ".\n");
 	}
 }
@@ -261,25 +263,32 @@ step_of(const char *key)
 
 static void
 say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
-               const json_t *failure)
+               const struct event_view *failure)
 {
-	const json_t *cause = json_object_get(failure, "cause");
-	const bool is_exec = strcmp(explain_field(cause, "kind"), "exec") == 0;
+	struct cause cause = {.kind = CAUSE_NORMAL};
+	char at[CLOCK_TEXT_MAX];
+	struct strbuf text;
+	const char *about;
+
+	strbuf_init(&text, 4096);
+	(void)event_cause(failure, &cause, &about);
+	(void)explain_cause(&text, failure);
 	const struct facts facts = {
-	    .path = explain_field(failure, "path"),
-	    .origin = explain_field(failure, "origin"),
-	    .at = explain_field(failure, "time"),
-	    .cause = explain_cause(failure),
-	    .step = is_exec ? step_of(explain_field(cause, "key")) : NULL,
-	    .directive = explain_field(failure, "directive"),
-	    .rule = explain_field(failure, "rule"),
-	    .reason = explain_field(failure, "reason"),
-	    .scope = json_object_get(failure, "scope"),
-	    .delay_ms = explain_number(failure, "delay_ms"),
-	    .window = explain_number(failure, "window"),
+	    .path = failure->path,
+	    .origin = event_text(failure, FIELD_ORIGIN),
+	    .at = clock_format(failure->record->wall_us, 6, at),
+	    .cause = strbuf_str(&text),
+	    .step = cause.kind == CAUSE_EXEC ? step_of(cause.key) : NULL,
+	    .directive = event_text(failure, FIELD_DIRECTIVE),
+	    .rule = event_text(failure, FIELD_RULE),
+	    .reason = event_text(failure, FIELD_REASON),
+	    .event = failure,
+	    .delay_ms = event_number(failure, FIELD_DELAY),
+	    .window = event_number(failure, FIELD_WINDOW),
 	};
 
 	say_facts(sb, shell, ref, &facts);
+	strbuf_done(&text);
 }
 
 /* The event is not in the ring any more: the core remembers the most important. */
@@ -321,7 +330,7 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 
 /* The actor's reaction to the end of a watched actor; a death pact is a failure. */
 static void
-say_told(struct strbuf *sb, const char *me, const json_t *told)
+say_told(struct strbuf *sb, const char *me, const struct event_view *told)
 {
 	static const char *const deeds[REACTION_MAX] = {
 	    [REACTION_SIGNAL] = "got a signal",
@@ -329,14 +338,14 @@ say_told(struct strbuf *sb, const char *me, const json_t *told)
 	    [REACTION_RESTART] = "was restarted",
 	    [REACTION_STOP] = "was stopped",
 	};
-	const char *reaction = explain_field(told, "reaction");
+	const int reaction =
+	    names_find(reaction_names, REACTION_MAX, event_text(told, FIELD_REACTION));
+	char at[CLOCK_TEXT_MAX];
 
-	for (size_t i = 0; i < REACTION_MAX; i++)
-		if (deeds[i] != NULL && strcmp(reaction, reaction_names[i]) == 0)
-			strbuf_addf(
-			    sb, "%s watches %s, which ended for good at %s: so it %s.\n",
-			    me, explain_field(told, "path"), explain_field(told, "time"),
-			    deeds[i]);
+	if (reaction >= 0 && deeds[reaction] != NULL)
+		strbuf_addf(sb, "%s watches %s, which ended for good at %s: so it %s.\n",
+		            me, told->path, clock_format(told->record->wall_us, 6, at),
+		            deeds[reaction]);
 }
 
 /* `shell` is asked for what is true now. */
@@ -348,15 +357,15 @@ explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	struct node_view view;
 
 	core_view(shell->core, ref, shell->now_ms, &view);
-	if (explained->failure != NULL)
-		say_from_event(sb, shell, ref, explained->failure);
+	if (explained->failure.record != NULL)
+		say_from_event(sb, shell, ref, &explained->failure);
 	else if (view.has_failure)
 		say_from_view(sb, shell, &view);
 	else
 		strbuf_addf(sb, "%s has not failed since it was added.\n", me);
-	say_last_words(sb, explained->failure);
+	say_last_words(sb, &explained->failure);
 	say_consequences(sb, explained->chain, explained->n_chain);
-	if (explained->told != NULL)
-		say_told(sb, me, explained->told);
+	if (explained->told.record != NULL)
+		say_told(sb, me, &explained->told);
 	explain_now(sb, shell, ref);
 }

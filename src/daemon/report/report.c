@@ -15,7 +15,7 @@ static void
 report_begin(struct shell *shell, const struct action *action)
 {
 	const struct event_head head = {
-	    .event = report_names[action->report],
+	    .kind = (uint8_t)action->report,
 	    .path = report_subject(shell, action),
 	    .incarnation = action->incarnation,
 	    .generation = action->generation,
@@ -51,11 +51,10 @@ report(struct shell *shell, const struct action *action)
 		if (actor != NULL)
 			record_slot(shell, action->ref.slot);
 	}
-	if (report_is_for_stream(shell, action->ref, action->report)) {
-		report_begin(shell, action);
-		report_fields(shell, action);
+	report_begin(shell, action);
+	report_fields(shell, action);
+	if (report_is_for_stream(shell, action->ref, action->report))
 		events_end(&shell->events);
-	}
 	report_line(shell, action);
 }
 
@@ -70,11 +69,10 @@ report_helper_failed(struct shell *shell, const struct task_order *order,
 	    .cause = task_cause(result),
 	    .step = result->error != 0 ? spawn_step_names[result->step] : "",
 	};
-	struct event_head head = {.event = report_names[REPORT_HOOK_FAILED],
+	struct event_head head = {.kind = REPORT_HOOK_FAILED,
 	                          .path = shell_path(shell, order->ref)};
 	const uint64_t by = tasks_tell_by(shell->tasks, order);
 	struct node_view view;
-	struct strbuf sb;
 
 	if (by == 0)
 		return;
@@ -88,8 +86,5 @@ report_helper_failed(struct shell *shell, const struct task_order *order,
 	shell->events.by = by;
 	events_end(&shell->events);
 	shell->events.by = 0;
-	strbuf_init(&sb, LINE_BYTES_MAX);
-	report_hook_text(&sb, &failure);
-	log_line(LOG_LEVEL_WARNING, "%s: %s%s", head.path, head.event, strbuf_str(&sb));
-	strbuf_done(&sb);
+	report_line(shell, NULL);
 }

@@ -2,6 +2,8 @@
 /* report_fields.c - what the core reports, as the fields of an event. */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/strbuf.h"
 #include "daemon/messages/words.h"
 #include "daemon/processes/tasks.h"
@@ -12,8 +14,8 @@
 #include "daemon/state/shell.h"
 #include "os/process/reap.h"
 
-#define SCOPE_BYTES_MAX (32 * 1024)
-#define WORDS_JSON_MAX  (6 * WORDS_BYTES_MAX + 64)
+/* Of the paths of a scope: there are more fields behind it. */
+#define SCOPE_BYTES_MAX (28 * 1024)
 
 /* The actor that an event is about: for an end told to a watcher, the watched actor. */
 const char *
@@ -39,12 +41,7 @@ report_origin(const struct action *action)
 static void
 add_cause(struct shell *shell, const struct cause *cause, struct ref origin)
 {
-	struct strbuf sb;
-
-	strbuf_init(&sb, LINE_BYTES_MAX);
-	cause_json(&sb, cause, cause_about(&shell->actors, cause, origin));
-	events_buffer(&shell->events, "cause", &sb);
-	strbuf_done(&sb);
+	events_cause(&shell->events, cause, cause_about(&shell->actors, cause, origin));
 }
 
 static void
@@ -55,7 +52,7 @@ add_rule(struct shell *shell, const struct action *action)
 	strbuf_init(&sb, LINE_BYTES_MAX);
 	rule_name(&sb, shell->conf, action->rule_preset, action->rule_place,
 	          action->reason);
-	events_string(&shell->events, "rule", strbuf_str(&sb));
+	events_text(&shell->events, FIELD_RULE, strbuf_str(&sb));
 	strbuf_done(&sb);
 }
 
@@ -63,39 +60,22 @@ add_rule(struct shell *shell, const struct action *action)
 static void
 add_scope(struct shell *shell, const struct action *action)
 {
-	struct strbuf sb;
-	struct ref ref = action->ref;
+	struct events *events = &shell->events;
+	struct ref ref = action->group
+	                     ? core_scope_next(shell->core, action->ref, REF_NONE)
+	                     : action->ref;
+	size_t bytes = 0;
 
-	strbuf_init(&sb, SCOPE_BYTES_MAX);
-	strbuf_addc(&sb, '[');
-	if (!action->group) {
-		strbuf_add_json(&sb, shell_path(shell, ref));
-	} else {
-		const char *comma = "";
+	events_open(events, FIELD_SCOPE);
+	while (ref.slot != REF_NONE.slot && bytes < SCOPE_BYTES_MAX) {
+		const char *path = shell_path(shell, ref);
 
-		ref = core_scope_next(shell->core, action->ref, REF_NONE);
-		while (ref.slot != REF_NONE.slot && sb.len < SCOPE_BYTES_MAX - 4096) {
-			strbuf_adds(&sb, comma);
-			strbuf_add_json(&sb, shell_path(shell, ref));
-			comma = ",";
-			ref = core_scope_next(shell->core, action->ref, ref);
-		}
+		bytes += strlen(path) + strlen("\"\",");
+		events_add(events, path, strlen(path));
+		ref = action->group ? core_scope_next(shell->core, action->ref, ref)
+		                    : REF_NONE;
 	}
-	strbuf_addc(&sb, ']');
-	events_buffer(&shell->events, "scope", &sb);
-	strbuf_done(&sb);
-}
-
-/* The last lines of the process before it failed, where supd captures its output. */
-static void
-add_last_words(struct shell *shell, struct ref origin)
-{
-	struct strbuf sb;
-
-	strbuf_init(&sb, WORDS_JSON_MAX);
-	if (words_of_actor(shell, origin, &sb))
-		events_buffer(&shell->events, "last_words", &sb);
-	strbuf_done(&sb);
+	events_close(events);
 }
 
 /* The strategy of the supervisor of the actor that the action is about. */
@@ -117,20 +97,20 @@ add_failure(struct shell *shell, const struct action *action)
 	struct events *events = &shell->events;
 
 	add_cause(shell, &action->cause, report_origin(action));
-	events_string(events, "origin", shell_path(shell, action->origin));
-	events_string(events, "directive", directive_names[action->directive]);
+	events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
+	events_text(events, FIELD_DIRECTIVE, directive_names[action->directive]);
 	add_rule(shell, action);
-	events_string(events, "reason", decision_reason_names[action->reason]);
-	events_string(events, "strategy", report_strategy(shell, action));
+	events_text(events, FIELD_REASON, decision_reason_names[action->reason]);
+	events_text(events, FIELD_STRATEGY, report_strategy(shell, action));
 	add_scope(shell, action);
-	events_number(events, "window", action->window);
-	events_number(events, "limit", action->limit);
-	events_number(events, "delay_ms", (int64_t)action->delay_ms);
+	events_number(events, FIELD_WINDOW, action->window);
+	events_number(events, FIELD_LIMIT, action->limit);
+	events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
 	if (action->cause.kind == CAUSE_EXEC)
-		events_string(events, "step",
-		              proctable_failed_step(shell->proctable, action->origin));
+		events_text(events, FIELD_STEP,
+		            proctable_failed_step(shell->proctable, action->origin));
 	else
-		add_last_words(shell, action->origin);
+		words_of_actor(shell, action->origin, events);
 }
 
 static void
@@ -143,10 +123,10 @@ add_exited(struct shell *shell, const struct action *action)
 	if (end == NULL)
 		return;
 	if (end->pid != 0)
-		events_number(events, "pid", end->pid);
-	events_number(events, "utime_us", (int64_t)end->utime_us);
-	events_number(events, "stime_us", (int64_t)end->stime_us);
-	events_number(events, "maxrss_kib", (int64_t)end->maxrss_kib);
+		events_number(events, FIELD_PID, end->pid);
+	events_number(events, FIELD_UTIME, (int64_t)end->utime_us);
+	events_number(events, FIELD_STIME, (int64_t)end->stime_us);
+	events_number(events, FIELD_MAXRSS, (int64_t)end->maxrss_kib);
 }
 
 static void
@@ -154,9 +134,9 @@ add_gave_up(struct shell *shell, const struct action *action)
 {
 	struct events *events = &shell->events;
 
-	events_number(events, "intensity", action->limit);
-	events_number(events, "within", (int64_t)action->delay_ms);
-	events_string(events, "offender", shell_path(shell, action->origin));
+	events_number(events, FIELD_INTENSITY, action->limit);
+	events_number(events, FIELD_WITHIN, (int64_t)action->delay_ms);
+	events_text(events, FIELD_OFFENDER, shell_path(shell, action->origin));
 }
 
 /* What an action says of a hook, or a command, that failed. */
@@ -183,12 +163,12 @@ report_hook_fields(struct shell *shell, const struct hook_failure *failure)
 {
 	struct events *events = &shell->events;
 
-	events_string(events, "hook", failure->hook);
-	events_string(events, "reason", failure->reason);
-	events_raw(events, "timed_out", failure->timed_out ? "true" : "false");
+	events_text(events, FIELD_HOOK, failure->hook);
+	events_text(events, FIELD_REASON, failure->reason);
+	events_flag(events, FIELD_TIMED_OUT, failure->timed_out);
 	add_cause(shell, &failure->cause, REF_NONE);
 	if (failure->step[0] != '\0')
-		events_string(events, "step", failure->step);
+		events_text(events, FIELD_STEP, failure->step);
 }
 
 /* The end of an actor; with a watcher, that the watcher is told. */
@@ -200,14 +180,13 @@ add_terminated(struct shell *shell, const struct action *action)
 
 	if (!is_told || action->child_failed)
 		add_cause(shell, &action->cause, report_origin(action));
-	events_raw(events, "existence_confirmed",
-	           is_told && !action->confirmed ? "false" : "true");
+	events_flag(events, FIELD_CONFIRMED, !is_told || action->confirmed);
 	if (!is_told)
 		return;
-	events_string(events, "watcher", shell_path(shell, action->ref));
-	events_string(events, "reaction", reaction_names[action->reaction]);
+	events_text(events, FIELD_WATCHER, shell_path(shell, action->ref));
+	events_text(events, FIELD_REACTION, reaction_names[action->reaction]);
 	if (action->child_failed)
-		events_raw(events, "child_failed", "true");
+		events_flag(events, FIELD_CHILD_FAILED, true);
 }
 
 /* Which of its processes could not be killed, and why. */
@@ -218,11 +197,11 @@ add_unkillable(struct shell *shell, const struct action *action)
 	struct strbuf why;
 
 	if (proctable_pid(shell->proctable, action->ref) != 0)
-		events_number(events, "pid",
+		events_number(events, FIELD_PID,
 		              proctable_pid(shell->proctable, action->ref));
 	strbuf_init(&why, LINE_BYTES_MAX);
 	unkillable_text(&why, shell, action->ref);
-	events_string(events, "text", strbuf_str(&why));
+	events_text(events, FIELD_TEXT, strbuf_str(&why));
 	strbuf_done(&why);
 }
 
@@ -236,18 +215,18 @@ report_fields(struct shell *shell, const struct action *action)
 	switch (action->report) {
 	case REPORT_STARTED:
 		if (proctable_pid(shell->proctable, action->ref) != 0)
-			events_number(events, "pid",
+			events_number(events, FIELD_PID,
 			              proctable_pid(shell->proctable, action->ref));
 		else
-			events_raw(events, "pid", "null");
+			events_null(events, FIELD_PID);
 		if (action->window > 0)
-			events_number(events, "shortages", action->window);
+			events_number(events, FIELD_SHORTAGES, action->window);
 		break;
 	case REPORT_SHORTAGE:
 		add_cause(shell, &action->cause, action->ref);
-		events_string(events, "step",
-		              proctable_failed_step(shell->proctable, action->ref));
-		events_number(events, "delay_ms", (int64_t)action->delay_ms);
+		events_text(events, FIELD_STEP,
+		            proctable_failed_step(shell->proctable, action->ref));
+		events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
 		break;
 	case REPORT_EXITED:
 		add_exited(shell, action);
@@ -256,7 +235,7 @@ report_fields(struct shell *shell, const struct action *action)
 		add_failure(shell, action);
 		break;
 	case REPORT_BACKOFF:
-		events_number(events, "delay_ms", (int64_t)action->delay_ms);
+		events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
 		break;
 	case REPORT_TERMINATED:
 		add_terminated(shell, action);
@@ -265,9 +244,9 @@ report_fields(struct shell *shell, const struct action *action)
 		add_gave_up(shell, action);
 		break;
 	case REPORT_ESCALATED:
-		events_string(events, "to", shell_path(shell, action->to));
+		events_text(events, FIELD_TO, shell_path(shell, action->to));
 		add_cause(shell, &action->cause, report_origin(action));
-		events_string(events, "origin", shell_path(shell, action->origin));
+		events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
 		break;
 	case REPORT_HOOK_FAILED:
 		report_hook_failure(shell, action, &failure);

@@ -14,8 +14,6 @@
 
 #define LINE_BYTES_MAX 2048
 
-struct strbuf;
-
 /* A helper process of an actor that did not do what it was for. */
 struct hook_failure {
 	const char *hook; /* as in the configuration */
@@ -38,7 +36,6 @@ void report_hook_fields(struct shell *shell, const struct hook_failure *failure)
 void report_fields(struct shell *shell, const struct action *action);
 
 /* report_line.c */
-void report_hook_text(struct strbuf *sb, const struct hook_failure *failure);
 void report_line(struct shell *shell, const struct action *action);
 
 #endif

@@ -11,18 +11,17 @@ void
 report_process_adopted(struct shell *shell, const struct node_view *view, pid_t pid)
 {
 	const struct event_head head = {
-	    .event = "adopted",
+	    .kind = NOTICE_ADOPTED,
 	    .path = shell_path(shell, view->ref),
 	    .incarnation = view->incarnation,
 	    .generation = view->generation,
 	};
 
-	if (report_is_for_stream(shell, view->ref, REPORT_STARTED)) {
-		events_begin(&shell->events, &head);
-		events_number(&shell->events, "pid", pid);
+	events_begin(&shell->events, &head);
+	events_number(&shell->events, FIELD_PID, pid);
+	if (report_is_for_stream(shell, view->ref, REPORT_STARTED))
 		events_end(&shell->events);
-	}
-	log_line(LOG_LEVEL_NOTICE, "%s: adopted, pid %d", head.path, (int)pid);
+	report_line(shell, NULL);
 }
 
 static void
@@ -49,22 +48,22 @@ void
 report_taken_over(struct shell *shell, const struct upgrade_story *story,
                   const struct reap *reap)
 {
-	const struct event_head head = {.event = "supd", .path = "/"};
+	const struct event_head head = {.kind = NOTICE_SUPD, .path = "/"};
 	struct events *events = &shell->events;
 	char end[REAP_TEXT_MAX];
 
 	(void)os_reap_text(reap, end);
 	events_begin(events, &head);
 	if (story->is_upgrade) {
-		events_string(events, "what", "upgraded");
-		events_string(events, "from", story->from);
-		events_string(events, "to", PACKAGE_VERSION);
+		events_text(events, FIELD_WHAT, "upgraded");
+		events_text(events, FIELD_FROM, story->from);
+		events_text(events, FIELD_TO, PACKAGE_VERSION);
 	} else {
-		events_string(events, "what",
-		              story->fell_back ? "upgrade_failed" : "started");
-		events_string(events, "after", end);
+		events_text(events, FIELD_WHAT,
+		            story->fell_back ? "upgrade_failed" : "started");
+		events_text(events, FIELD_AFTER, end);
 	}
-	events_number(events, "outage_ms", (int64_t)story->outage_ms);
+	events_number(events, FIELD_OUTAGE, (int64_t)story->outage_ms);
 	events_end(events);
 	log_taken_over(story, end);
 }
@@ -72,10 +71,10 @@ report_taken_over(struct shell *shell, const struct upgrade_story *story,
 void
 report_supd(struct shell *shell, const char *what)
 {
-	const struct event_head head = {.event = "supd", .path = "/"};
+	const struct event_head head = {.kind = NOTICE_SUPD, .path = "/"};
 
 	events_begin(&shell->events, &head);
-	events_string(&shell->events, "what", what);
+	events_text(&shell->events, FIELD_WHAT, what);
 	events_end(&shell->events);
 	log_line(LOG_LEVEL_NOTICE, "supd %s: %s", PACKAGE_VERSION, what);
 }
@@ -83,11 +82,11 @@ report_supd(struct shell *shell, const char *what)
 void
 report_leftovers(struct shell *shell, size_t n)
 {
-	const struct event_head head = {.event = "supd", .path = "/"};
+	const struct event_head head = {.kind = NOTICE_SUPD, .path = "/"};
 
 	events_begin(&shell->events, &head);
-	events_string(&shell->events, "what", "leftovers_killed");
-	events_number(&shell->events, "processes", (int64_t)n);
+	events_text(&shell->events, FIELD_WHAT, "leftovers_killed");
+	events_number(&shell->events, FIELD_PROCESSES, (int64_t)n);
 	events_end(&shell->events);
 	log_line(LOG_LEVEL_WARNING,
 	         "%zu processes of a supd that died were still there and were killed", n);

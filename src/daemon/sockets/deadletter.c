@@ -18,7 +18,7 @@ static void
 tell(struct deadletters *dead)
 {
 	struct shell *shell = dead->shell;
-	struct event_head head = {.event = "dead_letter"};
+	struct event_head head = {.kind = NOTICE_DEAD_LETTER};
 	struct node_view view;
 
 	if (dead->untold == 0 || !core_valid(shell->core, dead->owner))
@@ -28,8 +28,8 @@ tell(struct deadletters *dead)
 	head.incarnation = view.incarnation;
 	head.generation = view.generation;
 	events_begin(&shell->events, &head);
-	events_string(&shell->events, "socket", dead->socket);
-	events_number(&shell->events, "count", dead->untold);
+	events_text(&shell->events, FIELD_SOCKET, dead->socket);
+	events_number(&shell->events, FIELD_COUNT, dead->untold);
 	events_end(&shell->events);
 	log_line(LOG_LEVEL_DEBUG, "%s: %u dead letters at socket %s", head.path,
 	         dead->untold, dead->socket);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/state/shell.h"
 
 /* Nothing known; holds no memory. */
 void
@@ -190,4 +191,27 @@ actors_find_static(const struct actors *actors, const char *path)
 		actor = actors_get(actors, ref);
 	}
 	return actor == NULL ? REF_NONE : ref;
+}
+
+const char *
+shell_path(const struct shell *shell, struct ref ref)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	if (actor != NULL)
+		return actor->path;
+	return ref.slot == CORE_ROOT ? "/" : "?";
+}
+
+uint32_t
+shell_index(const struct shell *shell, const struct actor *actor)
+{
+	ASSERT(actor->conf_owner == NULL && actor->grown == NULL);
+	return (uint32_t)(actor->conf - shell->conf->actors);
+}
+
+const char *
+shell_version(void)
+{
+	return PACKAGE_VERSION;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* events.c - the event stream: every change is one JSON object with a gapless number. */
+/* events.c - the event stream: every change is a record with a gapless number. */
 #include "config.h"
 
 #include "daemon/state/events.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,6 @@
 #include "base/assert.h"
 #include "daemon/state/glob.h"
 #include "os/self/clock.h"
-
-/* Room behind the last field for what ends an event. */
-#define EVENT_SLACK 32
 
 /* Make a buffer as large as it will ever be, so that additions need no memory. */
 static bool
@@ -30,27 +26,28 @@ preallocate(struct strbuf *sb, size_t limit)
 	return true;
 }
 
-static size_t
-record_bytes(const struct event_record *record)
-{
-	return (size_t)record->len + 1 + record->path_len + 1;
-}
-
 /* Take the memory to write events in; -ENOMEM.  Then events_attach(). */
 int
 events_init(struct events *events)
 {
 	*events = (struct events){.first_seq = 1, .next_seq = 1};
-	if (!preallocate(&events->text, EVENT_BYTES_MAX + EVENT_SLACK) ||
-	    !preallocate(&events->path, EVENT_PATH_MAX)) {
-		events_done(events);
-		return -ENOMEM;
-	}
-	return 0;
+	return preallocate(&events->text, EVENT_BYTES_MAX) ? 0 : -ENOMEM;
 }
 
-/* True if every record is where the index says; a guardian that wrote at random may have
- * spoiled them. */
+static void
+view_at(const struct event_record *record, const char *text, struct event_view *ret)
+{
+	const size_t path_bytes = strnlen(text, record->len) + 1;
+
+	*ret = (struct event_view){.record = record, .path = text};
+	if (path_bytes <= record->len) {
+		ret->fields = text + path_bytes;
+		ret->len = record->len - path_bytes;
+	}
+}
+
+/* True if every record is where the index says, and can be read; a guardian that wrote
+ * at random may have spoiled them. */
 static bool
 is_whole(const struct events_ring *ring)
 {
@@ -61,11 +58,13 @@ is_whole(const struct events_ring *ring)
 		return false;
 	for (uint64_t seq = first; seq < next; seq++) {
 		const struct event_record *record = &ring->records[seq % EVENTS_MAX];
+		struct event_view view;
 
-		if (record->seq != seq || record->len > EVENTS_BYTES_MAX ||
-		    record->path_len > EVENTS_BYTES_MAX ||
-		    record->offset + record_bytes(record) > EVENTS_BYTES_MAX ||
-		    record->offset > EVENTS_BYTES_MAX)
+		if (record->seq != seq || record->offset > EVENTS_BYTES_MAX ||
+		    record->len > EVENTS_BYTES_MAX - record->offset)
+			return false;
+		view_at(record, ring->data + record->offset, &view);
+		if (!event_is_whole(&view))
 			return false;
 	}
 	return true;
@@ -104,93 +103,134 @@ void
 events_done(struct events *events)
 {
 	strbuf_done(&events->text);
-	strbuf_done(&events->path);
 	*events = (struct events){0};
-}
-
-static void
-append_number(struct strbuf *sb, const char *key, int64_t value)
-{
-	strbuf_addf(sb, ",\"%s\":%" PRId64, key, value);
 }
 
 /* Begin the next event; its time is now.  Fields follow, events_end() ends it. */
 void
 events_begin(struct events *events, const struct event_head *head)
 {
-	struct strbuf *text = &events->text;
-	char time[CLOCK_TEXT_MAX];
-
-	strbuf_clear(text);
-	strbuf_clear(&events->path);
-	events->truncated = false;
-	strbuf_adds(&events->path, head->path);
-	strbuf_addf(text, "{\"seq\":%" PRIu64 ",\"time\":\"%s\",\"mono\":%" PRIu64,
-	            events->next_seq, clock_format(clock_wall_us(), 6, time),
-	            clock_mono_ns());
-	strbuf_adds(text, ",\"event\":");
-	strbuf_add_json(text, head->event);
-	strbuf_adds(text, ",\"path\":");
-	strbuf_add_json(text, strbuf_str(&events->path));
-	append_number(text, "incarnation", head->incarnation);
-	append_number(text, "generation", head->generation);
-	ASSERT(!text->failed);
+	ASSERT(head->kind < NOTICE_MAX);
+	events->record = (struct event_record){
+	    .seq = events->next_seq,
+	    .wall_us = clock_wall_us(),
+	    .mono_ns = clock_mono_ns(),
+	    .incarnation = head->incarnation,
+	    .generation = head->generation,
+	    .kind = head->kind,
+	};
+	strbuf_clear(&events->text);
+	strbuf_add(&events->text, head->path, strlen(head->path) + 1);
+	ASSERT(!events->text.failed);
 }
 
-/* A field was added from `mark` on: take it back if it made the event too long. */
 static void
-keep_or_drop(struct events *events, size_t mark)
+begin_field(struct events *events, enum field field)
 {
-	struct strbuf *text = &events->text;
+	const uint32_t head = (uint32_t)field << EVENT_LENGTH_BITS;
 
-	if (!text->failed && text->len <= EVENT_BYTES_MAX)
-		return;
-	text->failed = false;
-	text->len = mark;
-	text->data[mark] = '\0';
-	events->truncated = true;
+	events->mark = events->text.len;
+	strbuf_add(&events->text, &head, sizeof(head));
 }
 
-/* Add a text, or null for NULL. */
-void
-events_string(struct events *events, const char *key, const char *value)
+/* Write down how long the field is, or take it back if it made the event too long. */
+static void
+end_field(struct events *events)
 {
-	size_t mark = events->text.len;
+	struct strbuf *text = &events->text;
+	uint32_t head;
 
-	strbuf_addf(&events->text, ",\"%s\":", key);
-	if (value != NULL)
-		strbuf_add_json(&events->text, value);
-	else
-		strbuf_adds(&events->text, "null");
-	keep_or_drop(events, mark);
+	if (text->failed) {
+		text->failed = false;
+		strbuf_truncate(text, events->mark);
+		events->record.truncated = true;
+		return;
+	}
+	memcpy(&head, text->data + events->mark, sizeof(head));
+	head |= (uint32_t)(text->len - events->mark - sizeof(head));
+	memcpy(text->data + events->mark, &head, sizeof(head));
+}
+
+static void
+add_field(struct events *events, enum field field, const void *value, size_t len)
+{
+	begin_field(events, field);
+	strbuf_add(&events->text, value, len);
+	end_field(events);
+}
+
+/* Add a text. */
+void
+events_text(struct events *events, enum field field, const char *value)
+{
+	ASSERT(field_type(field) == VALUE_TEXT);
+	add_field(events, field, value, strlen(value) + 1);
 }
 
 /* Add a number. */
 void
-events_number(struct events *events, const char *key, int64_t value)
+events_number(struct events *events, enum field field, int64_t value)
 {
-	size_t mark = events->text.len;
-
-	append_number(&events->text, key, value);
-	keep_or_drop(events, mark);
+	ASSERT(field_type(field) == VALUE_NUMBER);
+	add_field(events, field, &value, sizeof(value));
 }
 
-/* Add what is JSON already. */
+/* Add a number that there is none of. */
 void
-events_raw(struct events *events, const char *key, const char *json)
+events_null(struct events *events, enum field field)
 {
-	size_t mark = events->text.len;
-
-	strbuf_addf(&events->text, ",\"%s\":", key);
-	strbuf_adds(&events->text, json);
-	keep_or_drop(events, mark);
+	ASSERT(field_type(field) == VALUE_NUMBER);
+	add_field(events, field, "", 0);
 }
 
-/* The same from a buffer; null if there was no memory for all of it. */
+/* Add what is true or false. */
 void
-events_buffer(struct events *events, const char *key, const struct strbuf *json)
+events_flag(struct events *events, enum field field, bool value)
 {
-	events_raw(events, key, json->failed ? "null" : strbuf_str(json));
+	ASSERT(field_type(field) == VALUE_FLAG);
+	add_field(events, field, &value, sizeof(value));
+}
+
+/* Add the cause; `about` as cause_about() gave it, or NULL. */
+void
+events_cause(struct events *events, const struct cause *cause, const char *about)
+{
+	begin_field(events, FIELD_CAUSE);
+	strbuf_add(&events->text, cause, sizeof(*cause));
+	if (about != NULL)
+		strbuf_add(&events->text, about, strlen(about) + 1);
+	end_field(events);
+}
+
+/* Begin an array of texts, or of changes. */
+void
+events_open(struct events *events, enum field field)
+{
+	ASSERT(field_type(field) == VALUE_TEXTS || field_type(field) == VALUE_CHANGES);
+	begin_field(events, field);
+}
+
+/* Add a text to the array; a NUL in it is told as U+FFFD. */
+void
+events_add(struct events *events, const char *text, size_t len)
+{
+	const char *nul;
+
+	while ((nul = memchr(text, '\0', len)) != NULL) {
+		strbuf_add(&events->text, text, (size_t)(nul - text));
+		strbuf_adds(&events->text, "\xef\xbf\xbd");
+		len -= (size_t)(nul - text) + 1;
+		text = nul + 1;
+	}
+	strbuf_add(&events->text, text, len);
+	strbuf_addc(&events->text, '\0');
+}
+
+/* End the array. */
+void
+events_close(struct events *events)
+{
+	end_field(events);
 }
 
 static struct event_record *
@@ -207,7 +247,7 @@ find_head(const struct events *events)
 
 	if (events->first_seq == events->next_seq)
 		return 0;
-	return newest->offset + record_bytes(newest);
+	return (size_t)newest->offset + newest->len;
 }
 
 /* Find room for `need` bytes; the oldest records that are in the way go. */
@@ -222,7 +262,7 @@ make_room(struct events *events, size_t need)
 		const struct event_record *oldest = record_of(events, events->first_seq);
 		bool behind = oldest->offset >= head;
 		bool hit = oldest->offset < at + need &&
-		           oldest->offset + record_bytes(oldest) > at;
+		           (size_t)oldest->offset + oldest->len > at;
 		bool full = events->next_seq - events->first_seq == EVENTS_MAX;
 
 		/* When it wraps, what lies behind the head is older than what is hit. */
@@ -239,26 +279,15 @@ make_room(struct events *events, size_t need)
 void
 events_end(struct events *events)
 {
-	struct strbuf *text = &events->text;
-	struct event_record *record;
-	size_t at;
+	const struct strbuf *text = &events->text;
+	struct event_record *record = &events->record;
 
-	if (events->truncated)
-		strbuf_adds(text, ",\"truncated\":true");
-	strbuf_addc(text, '}');
-	ASSERT(!text->failed);
-	at = make_room(events, text->len + 1 + events->path.len + 1);
-	record = record_of(events, events->next_seq);
-	*record = (struct event_record){
-	    .seq = events->next_seq,
-	    .by = events->by,
-	    .offset = at,
-	    .len = (uint32_t)text->len,
-	    .path_len = (uint32_t)events->path.len,
-	};
-	memcpy(events->ring->data + at, text->data, text->len + 1);
-	memcpy(events->ring->data + at + text->len + 1, strbuf_str(&events->path),
-	       events->path.len + 1);
+	record->seq = events->next_seq;
+	record->by = events->by;
+	record->len = (uint32_t)text->len;
+	record->offset = (uint32_t)make_room(events, text->len);
+	*record_of(events, record->seq) = *record;
+	memcpy(events->ring->data + record->offset, text->data, text->len);
 	events->next_seq++;
 	atomic_store(&events->ring->next_seq, events->next_seq);
 }
@@ -281,35 +310,30 @@ events_by(const struct events *events, uint64_t seq)
 	return record == NULL ? 0 : record->by;
 }
 
-/* The JSON text of an event, valid until the next one is written. */
+/* An event to be read, until the next one is written; false: it is not in the ring. */
 bool
-events_get(const struct events *events, uint64_t seq, const char **ret_json,
-           size_t *ret_len)
+events_view(const struct events *events, uint64_t seq, struct event_view *ret)
 {
 	const struct event_record *record = find(events, seq);
 
 	if (record == NULL)
 		return false;
-	*ret_json = events->ring->data + record->offset;
-	*ret_len = record->len;
+	view_at(record, events->ring->data + record->offset, ret);
 	return true;
 }
 
-/* The path of the actor an event is about; valid until the next event is written. */
-const char *
-events_path(const struct events *events, uint64_t seq)
+/* The event that was begun last, in the ring or not. */
+void
+events_view_newest(const struct events *events, struct event_view *ret)
 {
-	const struct event_record *record = find(events, seq);
-
-	return record != NULL ? events->ring->data + record->offset + record->len + 1
-	                      : NULL;
+	view_at(&events->record, events->text.data, ret);
 }
 
 /* Is the event still there, and does its path match?  See glob_filters(). */
 bool
 events_match(const struct events *events, uint64_t seq, const char *glob)
 {
-	const char *path = events_path(events, seq);
+	struct event_view view;
 
-	return path != NULL && glob_filters(glob, path);
+	return events_view(events, seq, &view) && glob_filters(glob, view.path);
 }
