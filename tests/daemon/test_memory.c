@@ -63,6 +63,7 @@ main(void)
 	Suite *suite = suite_create("memory");
 	TCase *tcase = tcase_create("memory");
 
+	tcase_set_tags(tcase, "kernel_limits");
 	if (HAS_LIMITS) {
 		tcase_add_test_raise_signal(
 		    tcase, the_reserve_serves_the_loop_once_and_then_the_guardian_ends,

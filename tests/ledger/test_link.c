@@ -579,8 +579,6 @@ main(void)
 	tcase_add_test(
 	    tcase,
 	    a_message_without_exactly_its_descriptors_is_refused_and_they_are_closed);
-	tcase_add_test(tcase,
-	               unread_descriptors_in_the_link_are_not_waited_for_without_end);
 	tcase_add_test(tcase, the_vault_has_what_was_stored_last_however_much_it_grew);
 	tcase_add_test(tcase, handing_over_goes_on_where_it_stopped_and_tells_news_last);
 	tcase_add_test(tcase,
@@ -591,6 +589,8 @@ main(void)
 	tcase_add_test(tcase, a_handover_that_is_not_complete_or_not_ours_is_refused);
 	suite_add_tcase(suite, tcase);
 	tcase_set_tags(limits, "kernel_limits");
+	tcase_add_test(limits,
+	               unread_descriptors_in_the_link_are_not_waited_for_without_end);
 	tcase_add_test(limits, descriptors_that_do_not_fit_are_closed_and_told);
 	suite_add_tcase(suite, limits);
 	return check_run(srunner_create(suite));
