@@ -32,11 +32,13 @@
 enum report { REPORT_MAP(AS_ENUM) REPORT_MAX };
 
 /* The kinds that only supd around it knows of; they are numbered on. */
-#define NOTICE_MAP(X)                        \
-	X(NOTICE_DEAD_LETTER, "dead_letter") \
-	X(NOTICE_COMMAND, "command")         \
-	X(NOTICE_APPLIED, "applied")         \
-	X(NOTICE_ADOPTED, "adopted")         \
+#define NOTICE_MAP(X)                                  \
+	X(NOTICE_DEAD_LETTER, "dead_letter")           \
+	X(NOTICE_OUTPUT_BLOCKED, "output_blocked")     \
+	X(NOTICE_OUTPUT_UNBLOCKED, "output_unblocked") \
+	X(NOTICE_COMMAND, "command")                   \
+	X(NOTICE_APPLIED, "applied")                   \
+	X(NOTICE_ADOPTED, "adopted")                   \
 	X(NOTICE_SUPD, "supd")
 enum notice { NOTICE_FIRST = REPORT_MAX - 1, NOTICE_MAP(AS_ENUM) NOTICE_MAX };
 
@@ -65,6 +67,7 @@ enum value_type {
 	X(FIELD_OUTAGE, "outage_ms", VALUE_NUMBER)            \
 	X(FIELD_PROCESSES, "processes", VALUE_NUMBER)         \
 	X(FIELD_COUNT, "count", VALUE_NUMBER)                 \
+	X(FIELD_LOST, "lost", VALUE_NUMBER)                   \
 	X(FIELD_UID, "uid", VALUE_NUMBER)                     \
 	X(FIELD_TIMED_OUT, "timed_out", VALUE_FLAG)           \
 	X(FIELD_CONFIRMED, "existence_confirmed", VALUE_FLAG) \
@@ -88,6 +91,7 @@ enum value_type {
 	X(FIELD_VERB, "verb", VALUE_TEXT)                     \
 	X(FIELD_SIGNAL, "signal", VALUE_TEXT)                 \
 	X(FIELD_SOCKET, "socket", VALUE_TEXT)                 \
+	X(FIELD_FILE, "file", VALUE_TEXT)                     \
 	X(FIELD_SCOPE, "scope", VALUE_TEXTS)                  \
 	X(FIELD_LAST_WORDS, "last_words", VALUE_TEXTS)        \
 	X(FIELD_PLAN, "plan", VALUE_CHANGES)

@@ -217,8 +217,8 @@ static void
 output_tell_blocked(struct output *output, uint64_t key, int error, const char *file)
 {
 	struct shell *shell = output->shell;
-	struct event_head head = {.event =
-	                              error != 0 ? "output_blocked" : "output_unblocked"};
+	struct event_head head = {.kind = error != 0 ? NOTICE_OUTPUT_BLOCKED
+	                                             : NOTICE_OUTPUT_UNBLOCKED};
 	struct node_view view;
 	struct ref ref;
 	uint64_t lost;
@@ -235,11 +235,11 @@ output_tell_blocked(struct output *output, uint64_t key, int error, const char *
 	head.generation = view.generation;
 	(void)output_blocked(output, head.path, &lost);
 	events_begin(&shell->events, &head);
-	events_string(&shell->events, "file", file);
+	events_text(&shell->events, FIELD_FILE, file);
 	if (error != 0)
-		events_string(&shell->events, "reason", strerror(error));
+		events_text(&shell->events, FIELD_REASON, strerror(error));
 	else
-		events_number(&shell->events, "lost", lost);
+		events_number(&shell->events, FIELD_LOST, (int64_t)lost);
 	events_end(&shell->events);
 }
 
