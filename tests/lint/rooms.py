@@ -18,8 +18,8 @@ import sys
 SHELVES = {
     "conf": ["text", "schema", "read", "tree", "keep"],
     "ctl": ["wire", "text", "verb"],
-    "daemon": ["state", "sockets", "messages", "processes", "report", "metrics", "reload", "recovery", "forecast",
-               "control", "loop"],
+    "daemon": ["state", "sockets", "messages", "launch", "processes", "report", "metrics", "reload", "recovery",
+               "forecast", "control", "loop"],
     "logd": ["write", "read"],
     "os": ["self", "socket", "cgroup", "process", "spawn"],
 }

@@ -101,7 +101,7 @@ spawn_failed(struct procs *procs, struct proc *proc, int error,
 	proc->failed_which = result->which;
 	proc->error = error;
 	proc_post_failed(procs, proc);
-	ends_close(procs, proc);
+	gone_close(procs, proc);
 }
 
 static void

@@ -3,7 +3,8 @@
  *
  *	procs.c   born, told, asked
  *	freezing.c  standing still
- *	ends.c    reaped, gone
+ *	ends.c    reaped
+ *	gone.c    gone with all that they forked
  *	adopt.c   taken over from a guardian before us
  *	help.c    helped by commands of its own (tasks.h)
  *	foster.c  children of a guardian that was left behind
@@ -19,8 +20,8 @@
 #include <ev.h>
 
 #include "base/map.h"
-#include "daemon/processes/hung.h"
-#include "daemon/processes/launch.h"
+#include "daemon/launch/hung.h"
+#include "daemon/launch/launch.h"
 #include "daemon/processes/procs.h"
 #include "daemon/state/proctable.h"
 #include "os/process/containment.h"
@@ -74,18 +75,23 @@ void fosters_adopt(struct procs *procs);
 bool foster_is(const struct procs *procs, pid_t pid);
 bool foster_collect(struct procs *procs, const pid_t *pid, int *pidfd, struct reap *ret);
 
+/* gone.c */
+void gone_watch(struct procs *procs);
+void gone_unwatch(struct procs *procs);
+void gone_expect(struct procs *procs, struct proc *proc);
+void gone_tell(struct procs *procs);
+void gone_close(struct procs *procs, struct proc *proc);
+void gone_adopt(struct procs *procs, struct proc *proc, bool is_news);
+void gone_drop(struct procs *procs, struct proc *proc);
+
 /* ends.c */
 int ends_watch(struct procs *procs);
 void ends_unwatch(struct procs *procs);
 void ends_add(struct procs *procs, struct proc *proc, const struct reap *reap);
-void ends_tell(struct procs *procs);
 void ends_tell_stopped(struct procs *procs, const struct proc *proc, bool is_stopped,
                        int signo);
-void ends_close(struct procs *procs, struct proc *proc);
 bool ends_take_exit(struct procs *procs);
 void ends_take_exits(struct procs *procs);
-void ends_adopt(struct procs *procs, struct proc *proc, bool is_news);
-void ends_drop(struct procs *procs, struct proc *proc);
 void ends_let_go(const struct procs *procs, int *pidfd);
 int ends_hold(struct procs *procs, pid_t pid, uint32_t who);
 struct reap end_unknown(pid_t pid);

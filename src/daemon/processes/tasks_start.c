@@ -12,8 +12,8 @@
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "daemon/launch/identity.h"
 #include "daemon/messages/rundir.h"
-#include "daemon/processes/identity.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/cause.h"

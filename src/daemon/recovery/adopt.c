@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/launch/limiting.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/stores.h"
 #include "daemon/metrics/metrics.h"
-#include "daemon/processes/limiting.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/reload/additions.h"
@@ -270,7 +270,7 @@ fail_spawn(struct procs *procs, struct proc *proc, const struct ledger_spawn *sp
 		undo_birth(procs, proc);
 	proc->used = false;
 	proc->ended = false;
-	ends_drop(procs, proc);
+	gone_drop(procs, proc);
 	proc->failed_step = (enum spawn_step)spawn->trace.step;
 	proc->failed_which = spawn->trace.which;
 	proc->error = proc->failed_step != SPAWN_STEP_NONE ? spawn->trace.code : 0;

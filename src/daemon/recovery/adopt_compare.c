@@ -49,7 +49,7 @@ tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
 	procs_order_again(procs, proc);
 	if (proc->ended)
-		ends_adopt(procs, proc, view->main_alive);
+		gone_adopt(procs, proc, view->main_alive);
 	else if (proc->pid != 0)
 		report_adopted(procs->shell, proc);
 	if (proc->pid != 0)
@@ -113,7 +113,7 @@ compare(struct shell *shell)
 		if (view_owner(shell, proc, &view))
 			compare_slot(shell->procs, proc, &view);
 	}
-	ends_tell(shell->procs);
+	gone_tell(shell->procs);
 }
 
 void

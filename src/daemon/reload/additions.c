@@ -5,67 +5,20 @@
 #include "daemon/reload/additions.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/assert.h"
-#include "base/sum.h"
+#include "daemon/reload/additions_log.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
-#include "ledger/ledger.h"
 #include "ledger/link.h"
-#include "os/self/fd.h"
 
 _Static_assert(CONF_ADDED_MAX <= CORE_ADDED_MAX, "the core takes them at once");
-
-#define LOG_MAGIC     UINT64_C(0x646e656464617573)
-#define LOG_BYTES_MIN (128 * 1024)
-#define LOG_ALIGN     8
-
-/* The memory that the walker keeps; the entries follow. */
-struct additions_log {
-	uint64_t magic;
-	uint64_t bytes;        /* of all, this included */
-	_Atomic uint64_t used; /* of all: what is behind was never finished */
-};
-
-/* Before each frozen configuration. */
-struct entry {
-	uint64_t id;
-	uint64_t bytes; /* of all, this included */
-	uint64_t frozen;
-	uint64_t sum; /* of what follows */
-	uint32_t incarnations[CORE_ADDED_MAX];
-};
-
-static size_t
-aligned(size_t bytes)
-{
-	return (bytes + LOG_ALIGN - 1) / LOG_ALIGN * LOG_ALIGN;
-}
-
-static struct entry *
-entry_at(const struct additions *additions, uint64_t at)
-{
-	return (struct entry *)((char *)additions->log + at);
-}
-
-static uint64_t
-entry_sum(const struct entry *entry)
-{
-	return sum_bytes(entry->incarnations,
-	                 entry->bytes - offsetof(struct entry, incarnations), entry->id);
-}
 
 /* ---- the table ---- */
 
@@ -94,15 +47,6 @@ grown_free(struct grown *grown)
 	free(grown);
 }
 
-static void
-unmap(struct additions *additions)
-{
-	if (additions->log != NULL)
-		(void)munmap(additions->log, additions->log->bytes);
-	additions->log = NULL;
-	fd_close(&additions->log_fd);
-}
-
 /* Forget everything here; the walker keeps its copies. */
 void
 additions_free(struct additions *additions)
@@ -113,7 +57,7 @@ additions_free(struct additions *additions)
 		grown_free(additions->at[i]);
 	free(additions->at);
 	map_done(&additions->by_id);
-	unmap(additions);
+	additions_log_close(additions);
 	free(additions);
 }
 
@@ -190,144 +134,9 @@ additions_find(const struct shell *shell, uint64_t id)
 	return map_get(&additions->by_id, id, &i) ? additions->at[i] : NULL;
 }
 
-/* ---- the log ---- */
-
-static int
-log_map(int fd, size_t bytes, struct additions_log **ret)
-{
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (memory == MAP_FAILED)
-		return -errno;
-	*ret = memory;
-	return 0;
-}
-
-/* Zeroed memory of that size, allocated in full. */
-static int
-log_new(size_t bytes, int *ret_fd, struct additions_log **ret)
-{
-	int fd = memfd_create("supd-additions", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct additions_log *log = NULL;
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	r = -posix_fallocate(fd, 0, (off_t)bytes);
-	if (r == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
-		r = -errno;
-	if (r == 0)
-		r = log_map(fd, bytes, &log);
-	if (log == NULL) {
-		(void)close(fd);
-		return r;
-	}
-	log->magic = LOG_MAGIC;
-	log->bytes = bytes;
-	atomic_store(&log->used, aligned(sizeof(*log)));
-	*ret = log;
-	*ret_fd = fd;
-	return 0;
-}
-
-static uint64_t
-log_append(struct additions_log *log, const struct entry *entry)
-{
-	uint64_t at = atomic_load(&log->used);
-
-	ASSERT(at + entry->bytes <= log->bytes);
-	memcpy((char *)log + at, entry, entry->bytes);
-	atomic_store_explicit(&log->used, at + entry->bytes, memory_order_release);
-	return at;
-}
-
-static size_t
-log_room(const struct additions *additions)
-{
-	const struct additions_log *log = additions->log;
-
-	return log == NULL ? 0 : log->bytes - atomic_load(&log->used);
-}
-
-/*
- * Have room for so many more bytes: in another log, twice as large as what is in use, to
- * which those that are there move.  Nothing of the journal needs the old one any more.
- */
-static int
-log_make_room(struct shell *shell, size_t more)
-{
-	struct additions *additions = shell->additions;
-	size_t bytes =
-	    aligned(sizeof(struct additions_log)) + 2 * (additions->live_bytes + more);
-	struct additions_log *log = NULL;
-	int fd = -1;
-	int r;
-
-	if (log_room(additions) >= more)
-		return 0;
-	if (additions->live_bytes + more > ADDITIONS_BYTES_MAX)
-		return -EDQUOT;
-	r = log_new(bytes < LOG_BYTES_MIN ? LOG_BYTES_MIN : bytes, &fd, &log);
-	if (r < 0)
-		return r;
-	post_checkpoint(shell);
-	for (uint32_t i = 0; i < additions->n; i++)
-		additions->at[i]->at =
-		    log_append(log, entry_at(additions, additions->at[i]->at));
-	shell_keep(shell, VAULT_KEY(VAULT_ADDITIONS, additions->generation + 1), fd);
-	if (additions->log != NULL)
-		shell_release(shell, VAULT_KEY(VAULT_ADDITIONS, additions->generation));
-	additions->generation++;
-	unmap(additions);
-	additions->log = log;
-	additions->log_fd = fd;
-	return 0;
-}
-
-/* ---- a new one ---- */
-
-/* How many of each name there will have been. */
-static void
-set_incarnations(const struct shell *shell, const struct conf *conf, struct entry *entry)
-{
-	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		const char *path = conf->actors[i].path;
-		struct ref elder = actors_find(&shell->actors, path);
-		uint32_t incarnation = ledger_past(shell->ledger, path);
-
-		if (elder.slot != REF_NONE.slot)
-			incarnation = core_incarnation(shell->core, elder);
-		entry->incarnations[i] = incarnation + 1;
-	}
-}
-
-static struct entry *
-make_entry(struct shell *shell, const struct conf *conf, struct err *err)
-{
-	struct entry *entry;
-	size_t frozen;
-	void *block;
-
-	if (conf_pack_block(conf, &block, &frozen, err) < 0)
-		return NULL;
-	entry = calloc(1, aligned(sizeof(*entry) + frozen));
-	if (entry != NULL) {
-		entry->id = shell->additions->next_id++;
-		entry->frozen = frozen;
-		entry->bytes = aligned(sizeof(*entry) + frozen);
-		set_incarnations(shell, conf, entry);
-		memcpy(entry + 1, block, frozen);
-		entry->sum = entry_sum(entry);
-	} else {
-		err_set(err, ENOMEM, "an actor to be added");
-	}
-	free(block);
-	return entry;
-}
-
 /* As a successor would have it. */
 static struct grown *
-read_entry(const struct entry *entry, struct err *err)
+read_entry(const struct log_entry *entry, struct err *err)
 {
 	struct grown *grown = calloc(1, sizeof(*grown));
 
@@ -433,7 +242,7 @@ additions_count_sockets(const struct additions *additions)
 /* A configuration that is in nobody's table yet, with its sockets; NULL and a sentence.
  */
 static struct grown *
-make_grown(struct shell *shell, const struct entry *entry, const struct spec *above,
+make_grown(struct shell *shell, const struct log_entry *entry, const struct spec *above,
            struct err *err)
 {
 	struct grown *grown = read_entry(entry, err);
@@ -456,7 +265,7 @@ additions_prepare(struct shell *shell, const struct conf *conf, struct ref paren
                   struct err *err)
 {
 	const struct actor *above = actors_get(&shell->actors, parent);
-	struct entry *entry = make_entry(shell, conf, err);
+	struct log_entry *entry = additions_log_make(shell, conf, err);
 	struct grown *grown;
 	int r;
 
@@ -464,12 +273,12 @@ additions_prepare(struct shell *shell, const struct conf *conf, struct ref paren
 		return NULL;
 	r = keeper_has_room(shell, keeper_count(conf)) ? 0 : -EMFILE;
 	if (r == 0)
-		r = log_make_room(shell, entry->bytes);
+		r = additions_log_make_room(shell, entry->bytes);
 	grown = r < 0 ? NULL : make_grown(shell, entry, &above->conf->spec, err);
 	if (r < 0)
 		err_set(err, -r, "room for another actor");
 	if (grown != NULL) {
-		grown->at = log_append(shell->additions->log, entry);
+		grown->at = additions_log_append(shell->additions->log, entry);
 		grown->is_posted = true;
 		shell->additions->n_posted++;
 	}
@@ -555,47 +364,19 @@ additions_on_turn(struct shell *shell)
 
 /* ---- after a death ---- */
 
-/* Take the newest log that the walker kept, and drop all others. */
-static int
-take_log(struct shell *shell)
-{
-	const struct handover *handover = shell->handover;
-	uint64_t newest = 0;
-
-	for (size_t i = 0; i < handover->n; i++)
-		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_ADDITIONS &&
-		    handover->vault[i].key > newest)
-			newest = handover->vault[i].key;
-	for (size_t i = 0; i < handover->n; i++)
-		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_ADDITIONS &&
-		    handover->vault[i].key != newest)
-			shell_release(shell, handover->vault[i].key);
-	if (newest == 0)
-		return -1;
-	shell->additions->generation = newest & ~VAULT_KEY(0xff, 0);
-	return shell_take(shell, newest);
-}
-
 static int
 read_log(struct shell *shell, struct err *err)
 {
 	struct additions *additions = shell->additions;
-	const struct additions_log *log = additions->log;
-	const uint64_t used = atomic_load(&log->used);
-	uint64_t at = aligned(sizeof(*log));
+	uint64_t used, at = additions_log_first(additions, &used);
 
 	while (at < used) {
-		const struct entry *entry = entry_at(additions, at);
-		struct grown *grown;
+		const struct log_entry *entry =
+		    additions_log_entry(additions, at, used, err);
+		struct grown *grown = NULL;
 
-		if (used - at < sizeof(*entry) || entry->bytes > used - at ||
-		    entry->bytes < sizeof(*entry) ||
-		    entry->frozen > entry->bytes - sizeof(*entry) ||
-		    entry->sum != entry_sum(entry)) {
-			err_set(err, 0, "what was added at run time is damaged");
-			return -EBADMSG;
-		}
-		grown = read_entry(entry, err);
+		if (entry != NULL)
+			grown = read_entry(entry, err);
 		if (grown == NULL)
 			return -EBADMSG;
 		grown->at = at;
@@ -616,33 +397,9 @@ read_log(struct shell *shell, struct err *err)
 int
 additions_adopt(struct shell *shell, struct err *err)
 {
-	struct additions *additions = shell->additions;
-	struct stat stat_buf;
-	int fd = take_log(shell);
-	int r;
+	int r = additions_log_adopt(shell, err);
 
-	if (fd < 0)
-		return 0;
-	additions->log_fd = fd;
-	if (fstat(fd, &stat_buf) < 0 ||
-	    stat_buf.st_size < (off_t)sizeof(struct additions_log)) {
-		err_set(err, 0, "what was added at run time is not whole");
-		return -EBADMSG;
-	}
-	r = log_map(fd, (size_t)stat_buf.st_size, &additions->log);
-	if (r < 0) {
-		err_set(err, -r, "what was added at run time");
-		return r;
-	}
-	if (additions->log->magic != LOG_MAGIC ||
-	    additions->log->bytes != (uint64_t)stat_buf.st_size ||
-	    atomic_load(&additions->log->used) > additions->log->bytes) {
-		(void)munmap(additions->log, (size_t)stat_buf.st_size);
-		additions->log = NULL;
-		err_set(err, 0, "what was added at run time is damaged");
-		return -EBADMSG;
-	}
-	return read_log(shell, err);
+	return r <= 0 ? r : read_log(shell, err);
 }
 
 void

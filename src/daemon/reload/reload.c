@@ -12,16 +12,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/assert.h"
 #include "base/strbuf.h"
-#include "daemon/messages/notify.h"
-#include "daemon/messages/stores.h"
 #include "daemon/metrics/metrics.h"
-#include "daemon/processes/procs.h"
 #include "daemon/reload/follow.h"
 #include "daemon/reload/loading.h"
+#include "daemon/reload/reload_private.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/systemd.h"
 #include "daemon/sockets/letters.h"
@@ -37,14 +33,6 @@
 #include "os/self/clock.h"
 
 #define PLAN_BYTES_MAX (40 * 1024)
-
-/* A configuration that is not in force any more, but still has actors. */
-struct retired {
-	struct retired *next;
-	struct conf *conf;
-	uint64_t id;
-	uint32_t users;
-};
 
 static void
 free_retired(struct shell *shell, bool all)
@@ -127,16 +115,6 @@ find_room(struct shell *shell, const struct conf *conf, struct err *err)
 	return -EMFILE;
 }
 
-/* Memory that the steps below need, taken before the first of them. */
-struct tables {
-	char **paths;   /* of the new configuration's actors; what is left is freed */
-	uint32_t *seen; /* by supervisor */
-	uint32_t n;
-	uint64_t conf_id;               /* the new configuration's */
-	char *own_paths[SYSTEM_ACTORS]; /* at the start: of supd's own actors */
-	int metrics_fd;                 /* as of metrics_open() */
-};
-
 static void
 tables_done(struct tables *tables)
 {
@@ -166,202 +144,6 @@ tables_init(struct tables *tables, const struct shell *shell, const struct conf 
 	tables_done(tables);
 	err_set(err, ENOMEM, "names of %u actors", conf->n_actors);
 	return -ENOMEM;
-}
-
-/* ---- then the steps that cannot fail ----------------------------------------------- */
-
-static struct ref
-parent_ref(const struct shell *shell, const struct conf *conf,
-           const struct conf_actor *actor)
-{
-	if (actor->parent == CONF_NONE)
-		return core_ref(shell->core, CORE_ROOT);
-	return actors_find_static(&shell->actors, conf->actors[actor->parent].path);
-}
-
-static void
-add(struct shell *shell, const struct conf *conf, uint32_t index, struct tables *tables)
-{
-	const struct conf_actor *actor = &conf->actors[index];
-	struct ref elder = actors_find(&shell->actors, actor->path);
-	struct ref ref = core_add(shell->core, parent_ref(shell, conf, actor), REF_NONE,
-	                          &actor->spec, shell->now_ms);
-	uint32_t incarnation = ledger_past(shell->ledger, actor->path);
-	struct node_view view;
-
-	if (core_valid(shell->core, elder)) {
-		/* The new one waits until the old one is gone. */
-		core_view(shell->core, elder, shell->now_ms, &view);
-		incarnation = view.incarnation;
-		/* The file has the name now: the added actor goes. */
-		if (view.is_added && !view.removing)
-			core_remove(shell->core, elder, shell->now_ms);
-		core_hasten(shell->core, elder);
-	}
-	core_set_incarnation(shell->core, ref, incarnation + 1);
-	actors_set(&shell->actors, ref, tables->paths[index]);
-	tables->paths[index] = NULL;
-	actors_assign(&shell->actors, ref, conf, tables->conf_id, index);
-	record_slot(shell, ref.slot);
-	if (shell->actors.at[ref.slot].elder.slot != REF_NONE.slot)
-		record_slot(shell, shell->actors.at[ref.slot].elder.slot);
-}
-
-static void
-keep(struct shell *shell, const struct conf *conf, const struct conf_change *change,
-     uint64_t conf_id)
-{
-	const struct conf_actor *actor = &conf->actors[change->new_index];
-	struct ref ref = actors_find_static(&shell->actors, actor->path);
-
-	ASSERT(ref.slot != REF_NONE.slot);
-	actors_assign(&shell->actors, ref, conf, conf_id, change->new_index);
-	record_slot(shell, ref.slot);
-	/* Rules carry places: after an edit even an unchanged actor has new ones. */
-	core_update(shell->core, ref, &actor->spec, shell->now_ms);
-	if (change->kind == CHANGE_RESTARTED)
-		core_restart(shell->core, ref, shell->now_ms);
-}
-
-/* Siblings in the order of the file: from the last one backwards, each before the next.
- */
-static void
-put_in_order(struct shell *shell, const struct conf *conf, uint32_t *seen)
-{
-	memset(seen, 0xff, sizeof(*seen) * conf->n_actors);
-	for (uint32_t i = conf->n_actors; i-- > 1;) {
-		const struct conf_actor *actor = &conf->actors[i];
-		struct ref ref = actors_find_static(&shell->actors, actor->path);
-		struct ref before = REF_NONE;
-		uint32_t next = seen[actor->parent];
-
-		if (next != CONF_NONE)
-			before =
-			    actors_find_static(&shell->actors, conf->actors[next].path);
-		core_place_before(shell->core, ref, before);
-		seen[actor->parent] = i;
-	}
-}
-
-/* What the shell knows of an actor of the configuration that runs. */
-static struct actor *
-actor_at(struct shell *shell, const struct conf_actor *conf)
-{
-	struct ref ref = actors_find_static(&shell->actors, conf->path);
-
-	ASSERT(ref.slot != REF_NONE.slot);
-	return &shell->actors.at[ref.slot];
-}
-
-/*
- * Removed actors keep their configuration until they are gone.  They are stopped from the
- * last one backwards; an actor below another removed actor is stopped by that supervisor.
- */
-static void
-remove_actors(struct shell *shell, const struct conf *old, const struct conf_plan *plan,
-              struct retired *retired)
-{
-	for (size_t i = 0; i < plan->n; i++) {
-		struct actor *actor;
-
-		if (plan->at[i].kind != CHANGE_REMOVED)
-			continue;
-		actor = actor_at(shell, &old->actors[plan->at[i].old_index]);
-		actor->conf_owner = retired->conf;
-		retired->users++;
-		record_slot(shell, actor->ref.slot);
-	}
-	for (size_t i = plan->n; i-- > 0;) {
-		const struct conf_actor *actor = NULL;
-
-		if (plan->at[i].kind != CHANGE_REMOVED)
-			continue;
-		actor = &old->actors[plan->at[i].old_index];
-		if (actor_at(shell, &old->actors[actor->parent])->conf_owner == NULL)
-			core_remove(shell->core, actor_at(shell, actor)->ref,
-			            shell->now_ms);
-	}
-}
-
-/*
- * The file has another number of replicas than before: that is how many there are.  What
- * `scale` added beyond is removed, what it took away is back.
- */
-static void
-follow_replicas(struct shell *shell, const struct conf *conf,
-                const struct conf_actor *one)
-{
-	struct ref parent = parent_ref(shell, conf, one);
-
-	for (struct ref ref = core_first_child(shell->core, parent);
-	     ref.slot != REF_NONE.slot; ref = core_next_sibling(shell->core, ref)) {
-		const struct actor *actor = actors_get(&shell->actors, ref);
-
-		if (actor->grown != NULL && actor->conf->base != NULL &&
-		    strcmp(actor->conf->base, one->base) == 0 &&
-		    conf_find(conf, actor->path) == CONF_NONE)
-			core_remove(shell->core, ref, shell->now_ms);
-	}
-	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		const struct conf_actor *actor = &conf->actors[i];
-		struct ref ref = actors_find(&shell->actors, actor->path);
-
-		if (actor->parent == one->parent && actor->base != NULL &&
-		    strcmp(actor->base, one->base) == 0 && ref.slot != REF_NONE.slot &&
-		    !core_valid(shell->core, ref))
-			core_restore(shell->core, ref, shell->now_ms);
-	}
-}
-
-/* The actor in the new configuration, or any other of the same base; NULL: none is left.
- */
-static const struct conf_actor *
-namesake(const struct conf *old, const struct conf *conf,
-         const struct conf_change *change)
-{
-	const struct conf_actor *gone;
-
-	if (change->new_index != CONF_NONE)
-		return &conf->actors[change->new_index];
-	gone = &old->actors[change->old_index];
-	for (uint32_t i = 1; i < conf->n_actors && gone->base != NULL; i++) {
-		const struct conf_actor *actor = &conf->actors[i];
-
-		if (actor->base != NULL && strcmp(actor->base, gone->base) == 0 &&
-		    strcmp(conf->actors[actor->parent].path,
-		           old->actors[gone->parent].path) == 0)
-			return actor;
-	}
-	return NULL;
-}
-
-static void
-carry_out(struct shell *shell, const struct conf *conf, const struct conf_plan *plan,
-          struct tables *tables, struct retired *retired)
-{
-	const struct conf *old = shell->conf;
-
-	/* Removed actors first: an actor of another kind comes back under the same name.
-	 */
-	remove_actors(shell, old, plan, retired);
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct conf_change *change = &plan->at[i];
-
-		if (change->kind == CHANGE_ADDED)
-			add(shell, conf, change->new_index, tables);
-		else if (change->kind != CHANGE_REMOVED)
-			keep(shell, conf, change, tables->conf_id);
-	}
-	put_in_order(shell, conf, tables->seen);
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct conf_change *change = &plan->at[i];
-		const struct conf_actor *one = NULL;
-
-		if (change->kind == CHANGE_ADDED || change->kind == CHANGE_REMOVED)
-			one = namesake(old, conf, change);
-		if (one != NULL && one->base != NULL)
-			follow_replicas(shell, conf, one);
-	}
 }
 
 static void
@@ -460,7 +242,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	reload_use_ledger(shell, ledger);
 	retired->conf = shell->conf;
 	retired->id = shell->conf_id;
-	carry_out(shell, reload->conf, &reload->plan, &tables, retired);
+	reload_carry_out(shell, reload->conf, &reload->plan, &tables, retired);
 	report_applied(shell, reload->conf, shell->conf, &reload->plan);
 	shell->conf_id = tables.conf_id;
 	shell->before_wall_us = shell->conf_wall_us;
@@ -615,7 +397,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	}
 	reload_use_ledger(shell, ledger);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		add(shell, conf, i, &tables);
+		reload_add(shell, conf, i, &tables);
 	add_system(shell, &tables);
 	shell->conf_id = tables.conf_id;
 	shell->conf_wall_us = clock_wall_us();

@@ -2,7 +2,7 @@
 /* limiting.c - what all processes of an actor together may use: its cgroup's limits. */
 #include "config.h"
 
-#include "daemon/processes/limiting.h"
+#include "daemon/launch/limiting.h"
 
 #include <errno.h>
 #include <inttypes.h>

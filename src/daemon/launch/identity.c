@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "daemon/processes/identity.h"
+#include "daemon/launch/identity.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,10 +2,9 @@
 /* launch.c - from an actor's configuration to a running process. */
 #include "config.h"
 
-#include "daemon/processes/launch.h"
+#include "daemon/launch/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +15,14 @@
 
 #include "base/assert.h"
 #include "conf/read/envfile.h"
+#include "daemon/launch/identity.h"
+#include "daemon/launch/limiting.h"
+#include "daemon/launch/outputs.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/rundir.h"
 #include "daemon/messages/stores.h"
-#include "daemon/processes/identity.h"
-#include "daemon/processes/limiting.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/letters.h"
 #include "daemon/sockets/mailbox.h"
@@ -55,101 +55,6 @@ void
 launcher_done(struct launcher *launcher)
 {
 	environment_done(&launcher->environment);
-}
-
-/* ---- output ------------------------------------------------------------------------ */
-
-/* Where a child's output goes. */
-struct output_fd {
-	int fd;           /* -1: none */
-	const char *file; /* that the child is to open; NULL: none */
-	bool is_ours;     /* the descriptor is ours: close it when the child has it */
-};
-
-/* What the child, a helper or the actor's own, will have as descriptor `own`; 0 or
- * -errno. */
-static int
-open_output(const struct shell *shell, const struct actor *actor, bool is_helper,
-            enum feed_stream name, int own, struct output_fd *ret)
-{
-	const struct conf_process *process = &actor->conf->process;
-	const struct conf_output *output =
-	    name == FEED_STDERR ? &process->err : &process->out;
-	int fd = -1;
-
-	*ret = (struct output_fd){.fd = -1};
-	switch (output->kind) {
-	case OUTPUT_LOG:
-	case OUTPUT_JOURNAL:
-	case OUTPUT_SYSLOG:
-		fd = output_open(shell->output, actor, is_helper, name);
-		break;
-	case OUTPUT_PIPE:
-		fd = output_open_input(shell->output, output->file, false);
-		ret->is_ours = true;
-		break;
-	case OUTPUT_FILE:
-		ret->file = output->file;
-		return 0;
-	case OUTPUT_INHERIT:
-		fd = own;
-		break;
-	case OUTPUT_NULL:
-	case OUTPUT_MAX:
-		return 0;
-	}
-	if (fd < 0)
-		return fd;
-	ret->fd = fd;
-	return 0;
-}
-
-struct outputs {
-	int in;
-	const char *in_file; /* that the child is to open; NULL: none */
-	struct output_fd out, err;
-};
-
-static void
-close_outputs(struct outputs *outputs)
-{
-	fd_close(&outputs->in);
-	if (outputs->err.is_ours)
-		fd_close(&outputs->err.fd);
-	if (outputs->out.is_ours)
-		fd_close(&outputs->out.fd);
-}
-
-static int
-open_outputs(const struct shell *shell, const struct actor *actor, bool is_helper,
-             struct outputs *ret, enum spawn_step *ret_step)
-{
-	const struct conf_process *process = &actor->conf->process;
-	int r;
-
-	*ret = (struct outputs){.in = -1, .err.fd = -1};
-	*ret_step = SPAWN_STEP_OUTPUT;
-	r = open_output(shell, actor, is_helper,
-	                process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, STDOUT_FILENO,
-	                &ret->out);
-	if (r < 0)
-		return r;
-	/* Standard input: a file, or the pipe of the actors that write to this actor, or
-	 * nothing.
-	 */
-	if (!is_helper && process->input != NULL)
-		ret->in_file = process->input;
-	else if (!is_helper)
-		ret->in = output_open_input(shell->output, actor->path, true);
-	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
-		ret->err.fd = ret->out.fd;
-		ret->err.file = ret->out.file;
-		return 0;
-	}
-	r = open_output(shell, actor, is_helper, FEED_STDERR, STDERR_FILENO, &ret->err);
-	if (r < 0)
-		close_outputs(ret);
-	return r;
 }
 
 /* ---- environment ------------------------------------------------------------------- */
@@ -486,11 +391,11 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	r = build_environment(launcher, shell, actor, mark, &program, &ret->step);
 	if (r < 0)
 		goto done;
-	r = open_outputs(shell, actor, false, &outputs, &ret->step);
+	r = outputs_open(shell, actor, false, &outputs, &ret->step);
 	if (r < 0)
 		goto done;
 	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
-	close_outputs(&outputs);
+	outputs_close(&outputs);
 done:
 	fd_close(&program.passed.ready_fd);
 	fd_close(&program.cgroup_fd);
@@ -512,10 +417,10 @@ launch_helper(struct launcher *launcher, struct shell *shell, const struct actor
 	int r;
 
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
-	r = open_outputs(shell, actor, true, &outputs, &ret->step);
+	r = outputs_open(shell, actor, true, &outputs, &ret->step);
 	if (r < 0)
 		return r;
 	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
-	close_outputs(&outputs);
+	outputs_close(&outputs);
 	return r;
 }

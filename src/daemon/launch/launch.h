@@ -4,7 +4,7 @@
 #define DAEMON_LAUNCH_H
 
 #include "base/err.h"
-#include "daemon/processes/environment.h"
+#include "daemon/launch/environment.h"
 #include "daemon/state/actors.h"
 #include "os/process/containment.h"
 #include "os/spawn/spawn.h"

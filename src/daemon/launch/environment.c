@@ -2,7 +2,7 @@
 /* environment.c - what a process finds in its environment. */
 #include "config.h"
 
-#include "daemon/processes/environment.h"
+#include "daemon/launch/environment.h"
 
 #include <errno.h>
 #include <stdarg.h>

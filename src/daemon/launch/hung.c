@@ -2,7 +2,7 @@
 /* hung.c - children that were given up before their program. */
 #include "config.h"
 
-#include "daemon/processes/hung.h"
+#include "daemon/launch/hung.h"
 
 #include <poll.h>
 #include <stdlib.h>

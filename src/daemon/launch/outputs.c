@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: ISC */
+/* outputs.c - standard input, output and error of a child. */
+#include "config.h"
+
+#include "daemon/launch/outputs.h"
+
+#include <unistd.h>
+
+#include "daemon/messages/output.h"
+#include "daemon/state/shell.h"
+#include "os/self/fd.h"
+
+/* What the child, a helper or the actor's own, will have as descriptor `own`; 0 or
+ * -errno. */
+static int
+open_output(const struct shell *shell, const struct actor *actor, bool is_helper,
+            enum feed_stream name, int own, struct output_fd *ret)
+{
+	const struct conf_process *process = &actor->conf->process;
+	const struct conf_output *output =
+	    name == FEED_STDERR ? &process->err : &process->out;
+	int fd = -1;
+
+	*ret = (struct output_fd){.fd = -1};
+	switch (output->kind) {
+	case OUTPUT_LOG:
+	case OUTPUT_JOURNAL:
+	case OUTPUT_SYSLOG:
+		fd = output_open(shell->output, actor, is_helper, name);
+		break;
+	case OUTPUT_PIPE:
+		fd = output_open_input(shell->output, output->file, false);
+		ret->is_ours = true;
+		break;
+	case OUTPUT_FILE:
+		ret->file = output->file;
+		return 0;
+	case OUTPUT_INHERIT:
+		fd = own;
+		break;
+	case OUTPUT_NULL:
+	case OUTPUT_MAX:
+		return 0;
+	}
+	if (fd < 0)
+		return fd;
+	ret->fd = fd;
+	return 0;
+}
+
+void
+outputs_close(struct outputs *outputs)
+{
+	fd_close(&outputs->in);
+	if (outputs->err.is_ours)
+		fd_close(&outputs->err.fd);
+	if (outputs->out.is_ours)
+		fd_close(&outputs->out.fd);
+}
+
+int
+outputs_open(const struct shell *shell, const struct actor *actor, bool is_helper,
+             struct outputs *ret, enum spawn_step *ret_step)
+{
+	const struct conf_process *process = &actor->conf->process;
+	int r;
+
+	*ret = (struct outputs){.in = -1, .err.fd = -1};
+	*ret_step = SPAWN_STEP_OUTPUT;
+	r = open_output(shell, actor, is_helper,
+	                process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, STDOUT_FILENO,
+	                &ret->out);
+	if (r < 0)
+		return r;
+	/* Standard input: a file, or the pipe of the actors that write to this actor, or
+	 * nothing.
+	 */
+	if (!is_helper && process->input != NULL)
+		ret->in_file = process->input;
+	else if (!is_helper)
+		ret->in = output_open_input(shell->output, actor->path, true);
+	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
+		ret->err.fd = ret->out.fd;
+		ret->err.file = ret->out.file;
+		return 0;
+	}
+	r = open_output(shell, actor, is_helper, FEED_STDERR, STDERR_FILENO, &ret->err);
+	if (r < 0)
+		outputs_close(ret);
+	return r;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/* outputs.h - standard input, output and error of a child. */
+#ifndef DAEMON_OUTPUTS_H
+#define DAEMON_OUTPUTS_H
+
+#include "daemon/state/actors.h"
+#include "os/spawn/spawn.h"
+
+struct shell;
+
+/* Where a child's output goes. */
+struct output_fd {
+	int fd;           /* -1: none */
+	const char *file; /* that the child is to open; NULL: none */
+	bool is_ours;     /* the descriptor is ours: close it when the child has it */
+};
+
+struct outputs {
+	int in;
+	const char *in_file; /* that the child is to open; NULL: none */
+	struct output_fd out, err;
+};
+
+/* What the child, a helper or the actor's own, will have.  0, or -errno with the step of
+ * the start that failed. */
+int outputs_open(const struct shell *shell, const struct actor *actor, bool is_helper,
+                 struct outputs *ret, enum spawn_step *ret_step);
+
+/* The child has them. */
+void outputs_close(struct outputs *outputs);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: ISC */
+/* gone.c - what is left of an actor when its main process has ended, until it is gone. */
+#include "config.h"
+
+#include <signal.h>
+
+#include "base/assert.h"
+#include "daemon/messages/output.h"
+#include "daemon/processes/prober.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/processes/tasks_private.h"
+#include "daemon/sockets/mailbox.h"
+#include "daemon/state/shell.h"
+
+/* How often leftovers without a cgroup are looked for again. */
+#define SWEEP_SECONDS 0.02
+/* How long a missed notification of the cgroup may delay us. */
+#define RECHECK_SECONDS 0.1
+
+/* Its main process has ended: something else may be left. */
+void
+gone_expect(struct procs *procs, struct proc *proc)
+{
+	uint32_t slot = (uint32_t)(proc - procs->table->at);
+
+	proc->leftover = true;
+	proc->prev = PROCS_NONE;
+	proc->next = procs->leftovers;
+	if (proc->next != PROCS_NONE)
+		procs->table->at[proc->next].prev = slot;
+	procs->leftovers = slot;
+}
+
+/* As long as anything is left over, look again: soon without a cgroup, else just in case
+ * the kernel's notification was missed. */
+static void
+arm_sweep(struct procs *procs)
+{
+	bool cgroups_only = true;
+
+	if (procs->leftovers == PROCS_NONE || ev_is_active(&procs->sweep))
+		return;
+	for (uint32_t slot = procs->leftovers; slot != PROCS_NONE && cgroups_only;
+	     slot = procs->table->at[slot].next)
+		cgroups_only = procs->table->at[slot].containment.is_cgroup &&
+		               !procs->table->at[slot].killing;
+	ev_timer_set(&procs->sweep, cgroups_only ? RECHECK_SECONDS : SWEEP_SECONDS, 0.);
+	ev_timer_start(procs->shell->loop, &procs->sweep);
+}
+
+static void
+leftover_remove(struct procs *procs, struct proc *proc)
+{
+	if (!proc->leftover)
+		return;
+	proc->leftover = false;
+	if (proc->prev != PROCS_NONE)
+		procs->table->at[proc->prev].next = proc->next;
+	else
+		procs->leftovers = proc->next;
+	if (proc->next != PROCS_NONE)
+		procs->table->at[proc->next].prev = proc->prev;
+}
+
+/* A process that ends may remove the files of its sockets. */
+static void
+mend_mailboxes(const struct procs *procs, const struct proc *proc)
+{
+	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+
+	if (actor != NULL && actor->conf->process.n_sockets > 0)
+		mailboxes_mend(procs->shell, actor);
+}
+
+/* Post how the main process ended, and whether nothing else is left either. */
+static void
+tell_core(struct procs *procs, const struct proc *proc, bool is_gone)
+{
+	const struct reap *reap = &proc->end;
+	struct event event = {.kind = EVENT_EXITED, .code = -1, .gone = is_gone};
+
+	mend_mailboxes(procs, proc);
+	if (reap->kind == REAP_EXITED)
+		event.code = reap->status;
+	else
+		event.signal = reap->status;
+	event.core = reap->kind == REAP_DUMPED;
+	/* Read from the kernel each time, so that no count has to be remembered.  The
+	 * kernel counts every process that it killed: the main process is not among them
+	 * if supd killed it. */
+	event.oom =
+	    event.signal == SIGKILL && !proc->killing &&
+	    containment_ran_out_of_memory(&proc->containment, &procs->shell->cgroups);
+	proc_post(procs, proc, event);
+}
+
+/* Remove a process from the list of processes that are ending. */
+void
+gone_drop(struct procs *procs, struct proc *proc)
+{
+	leftover_remove(procs, proc);
+	proc->fresh = false;
+}
+
+/*
+ * The main process ended under a guardian before us, or while there was none.  With
+ * is_news the core was not told yet: gone_tell() does.
+ */
+void
+gone_adopt(struct procs *procs, struct proc *proc, bool is_news)
+{
+	if (proc->used) {
+		if (!proc->leftover)
+			gone_expect(procs, proc);
+		proc->fresh = is_news;
+		if (!is_news)
+			(void)containment_watch(&proc->containment,
+			                        &procs->shell->cgroups, proc->ref.slot);
+		return;
+	}
+	/* Its containment was empty already. */
+	if (is_news)
+		tell_core(procs, proc, true);
+	else
+		proc_post(procs, proc, (struct event){.kind = EVENT_GONE, .code = -1});
+}
+
+/* This life is over.  The cgroup lives as long as the actor: the next life has it. */
+void
+gone_close(struct procs *procs, struct proc *proc)
+{
+	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+
+	if (actor != NULL)
+		output_flush(procs->shell->output, actor);
+	leftover_remove(procs, proc);
+	containment_unwatch(&proc->containment, &procs->shell->cgroups);
+	if (!proc->containment.is_cgroup)
+		(void)containment_close(&proc->containment, &procs->shell->cgroups);
+	proc->used = false;
+	proc->frozen = false;
+	proc_record(procs, proc);
+}
+
+static void
+proc_gone(struct procs *procs, struct proc *proc)
+{
+	mend_mailboxes(procs, proc);
+	proc_post(procs, proc, (struct event){.kind = EVENT_GONE, .code = -1});
+	gone_close(procs, proc);
+}
+
+/* Is nothing left of it, and of the helpers that a process of it had? */
+static bool
+is_empty(const struct procs *procs, const struct proc *proc)
+{
+	return !tasks_hold(procs->shell->tasks, proc->ref) &&
+	       containment_is_empty(&proc->containment, &procs->shell->cgroups,
+	                            procs->sweeper);
+}
+
+/* Look at all actors without a main process: a single sweep of /proc serves them all. */
+static void
+check_leftovers(struct procs *procs)
+{
+	struct shell *shell = procs->shell;
+	bool swept = false;
+	uint32_t slot = procs->leftovers;
+
+	while (slot != PROCS_NONE) {
+		struct proc *proc = &procs->table->at[slot];
+
+		slot = proc->next;
+		if (proc->fresh ||
+		    (!proc->killing && tasks_hold(shell->tasks, proc->ref)))
+			continue;
+		if (!swept && containment_needs_sweep(&proc->containment)) {
+			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
+			swept = true;
+		}
+		if (is_empty(procs, proc)) {
+			proc_gone(procs, proc);
+		} else if (proc->killing) {
+			/* Whatever was forked meanwhile, too. */
+			(void)containment_kill(&proc->containment, &shell->cgroups,
+			                       procs->sweeper);
+		}
+	}
+}
+
+static void
+on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct procs *procs = timer->data;
+
+	(void)loop;
+	(void)revents;
+	check_leftovers(procs);
+	arm_sweep(procs);
+	tasks_check(procs->shell->tasks);
+}
+
+static void
+on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct procs *procs = io->data;
+	uint64_t tokens[64];
+
+	(void)loop;
+	(void)revents;
+	while (cgroup_root_next(&procs->shell->cgroups, tokens, ARRAY_SIZE(tokens)) > 0)
+		continue;
+	tasks_check(procs->shell->tasks);
+	check_leftovers(procs);
+}
+
+/* Tell the core of an end, and whether anything else is left of the actor. */
+static void
+tell_end(struct procs *procs, struct proc *proc)
+{
+	struct shell *shell = procs->shell;
+	bool is_gone;
+
+	tasks_end_life(shell->tasks, proc->ref);
+	prober_end_life(shell->prober, proc->ref);
+	is_gone = is_empty(procs, proc);
+	proc->fresh = false;
+	tell_core(procs, proc, is_gone);
+	if (is_gone) {
+		gone_close(procs, proc);
+		return;
+	}
+	(void)containment_watch(&proc->containment, &shell->cgroups, proc->ref.slot);
+	if (proc->stopping)
+		procs_stop(procs, proc->ref, proc->life, false);
+}
+
+/* Post all ends: a single sweep of /proc serves them all. */
+void
+gone_tell(struct procs *procs)
+{
+	bool swept = false;
+	uint32_t slot = procs->leftovers;
+
+	while (slot != PROCS_NONE) {
+		struct proc *proc = &procs->table->at[slot];
+
+		slot = proc->next;
+		if (!proc->fresh)
+			continue;
+		if (!swept && containment_needs_sweep(&proc->containment)) {
+			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
+			swept = true;
+		}
+		tell_end(procs, proc);
+	}
+	arm_sweep(procs);
+	tasks_check(procs->shell->tasks);
+}
+
+/* Begin to watch; the loop holds its watchers until gone_unwatch(). */
+void
+gone_watch(struct procs *procs)
+{
+	ev_timer_init(&procs->sweep, on_sweep, SWEEP_SECONDS, 0.);
+	procs->sweep.data = procs;
+	ev_io_init(&procs->cgroup, on_cgroup, procs->shell->cgroups.watch_fd, EV_READ);
+	procs->cgroup.data = procs;
+	if (procs->shell->cgroups.watch_fd >= 0)
+		ev_io_start(procs->shell->loop, &procs->cgroup);
+}
+
+/* Watch no longer. */
+void
+gone_unwatch(struct procs *procs)
+{
+	ev_io_stop(procs->shell->loop, &procs->cgroup);
+	ev_timer_stop(procs->shell->loop, &procs->sweep);
+}
