@@ -70,9 +70,9 @@ renew_child(struct core *core, struct node *child)
 	child->was_ready = false;
 	pace_forget(core, child);
 	child->grouped = false;
-	goal_renew(child, child->spec.enabled && !child->held && !child->removing &&
-	                      !child->kept_down);
-	child->kept_down = false;
+	goal_renew(child,
+	           child->spec.enabled && child->stay == STAY_NOT && !child->removing);
+	goal_keep_down(child, STAY_NOT);
 	reconcile_set_state(core, child,
 	                    child->goal == GOAL_UP ? STATE_WAITING : STATE_STOPPED);
 }
@@ -111,11 +111,11 @@ mark_all(struct core *core, struct node *supervisor)
 		child->grouped = false;
 		if (child->absent || child->removing || child->deleted)
 			continue;
-		goal_mark_for_sequence(child,
-		                       strategy_revives(child) && !child->kept_down);
-		child->kept_down = false;
+		goal_mark_for_sequence(child, strategy_revives(child) &&
+		                                  child->stay == STAY_NOT);
+		goal_keep_down(child, STAY_NOT);
 		goal_forget_command(child);
-		if (child->restart_in_sequence || node_is_down(child))
+		if (node_is_in_sequence(child) || node_is_down(child))
 			continue;
 		/* An actor that runs once is never started again (OTP O-20). */
 		goal_down(child);
@@ -130,7 +130,8 @@ mark_all(struct core *core, struct node *supervisor)
 static void
 rejoin(struct core *core, struct node *supervisor)
 {
-	if (!supervisor->resuming && supervisor->spec.keep_children == KEEP_RESTART)
+	if (!node_is_resuming(supervisor) &&
+	    supervisor->spec.keep_children == KEEP_RESTART)
 		mark_all(core, supervisor);
 	if (supervisor->op == OP_NONE)
 		supervisor->op = OP_START;
@@ -140,16 +141,16 @@ rejoin(struct core *core, struct node *supervisor)
 		if (child->absent || child->removing || child->deleted || child->grouped)
 			continue;
 		/* A stop since then is remembered, as in mark_all(). */
-		if (child->held || child->kept_down)
+		if (child->stay != STAY_NOT)
 			goal_mark_for_sequence(child, false);
-		if (child->restart_in_sequence)
+		if (node_is_in_sequence(child))
 			goal_revive(child);
 		if (child->goal == GOAL_DOWN)
 			continue;
 		if (node_is_down(child) ||
-		    (child->restart_in_sequence && node_is_pending(child)))
+		    (node_is_in_sequence(child) && node_is_pending(child)))
 			reconcile_set_state(core, child, STATE_WAITING);
-		if (child->restart_in_sequence || child->state == STATE_WAITING)
+		if (node_is_in_sequence(child) || child->state == STATE_WAITING)
 			put_in_sequence(supervisor, child);
 	}
 }
@@ -285,7 +286,7 @@ advance_stop(struct turn *turn, struct node *supervisor)
 static bool
 is_to_go_down(const struct node *child)
 {
-	return child->restart_in_sequence && child->goal != GOAL_RESTART &&
+	return node_is_in_sequence(child) && child->goal != GOAL_RESTART &&
 	       node_is_live(child) && child->state != STATE_STOPPING;
 }
 

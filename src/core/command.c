@@ -37,7 +37,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 {
 	struct core *core = turn->core;
 
-	node->held = false;
+	goal_forget_stop(node);
 	node->deleted = false;
 	node->demanded = true;
 	if (!node_is_live(node) || node->state == STATE_STOPPING)
@@ -118,7 +118,8 @@ void
 command_want_down(struct turn *turn, struct node *node)
 {
 	cancel_group(turn, node);
-	node->kept_down = is_to_be_opened(turn->core, node);
+	goal_keep_down(node,
+	               is_to_be_opened(turn->core, node) ? STAY_FOR_ONCE : STAY_NOT);
 	goal_down(node);
 	goal_forget_command(node);
 	node->start_now = false;
@@ -133,7 +134,7 @@ static void
 on_stop(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (event->hold)
-		node->held = true;
+		goal_keep_down(node, STAY_HELD);
 	command_want_down(turn, node);
 	wait_add(turn, node, event->token, WAIT_STOPPED, true);
 }
@@ -141,7 +142,7 @@ on_stop(struct turn *turn, struct node *node, const struct event *event)
 static void
 on_restart(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (node->held || !reconcile_takes_starts(turn->core, node)) {
+	if (node->stay == STAY_HELD || !reconcile_takes_starts(turn->core, node)) {
 		command_reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}

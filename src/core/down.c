@@ -86,7 +86,7 @@ down_settle(struct turn *turn, struct node *node)
 enum node_state
 down_pending_state(const struct core *core, const struct node *node)
 {
-	if (node->restart_in_sequence)
+	if (node_is_in_sequence(node))
 		return STATE_WAITING;
 	if (node->grouped &&
 	    node_supervisor(core, node)->group_leader != node_slot(core, node))
@@ -124,10 +124,10 @@ enter_backoff(struct turn *turn, struct node *node)
 		turn_report(turn, REPORT_STOPPED, node)->cause = node->end;
 	reconcile_set_state(core, node, down_pending_state(core, node));
 	node->ready = false;
-	if (node->restart_in_sequence && node_supervisor(core, node)->op == OP_START) {
+	if (node_is_in_sequence(node) && node_supervisor(core, node)->op == OP_START) {
 		/* Its turn was here, and is again. */
 		node_supervisor(core, node)->cursor = node_supervisor(core, node)->first;
-	} else if (!node->grouped && !node->restart_in_sequence) {
+	} else if (!node->grouped && !node_is_in_sequence(node)) {
 		begin_delay(turn, node);
 	}
 	reconcile_queue(core, node);
@@ -217,7 +217,7 @@ run_pre_hook(struct turn *turn, struct node *node)
 	    node_has_process(node) ? node->main_alive : node->children_started;
 
 	node->phase = PHASE_PRE_STOP;
-	if (!node->ready || node->resuming || (node->gave_up && !node->retired))
+	if (!node->ready || node_is_resuming(node) || (node->gave_up && !node->retired))
 		return false;
 	/* A process that is to be killed at once does not wait for a hook. */
 	if (is_there && node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL)
@@ -231,7 +231,7 @@ run_pre_hook(struct turn *turn, struct node *node)
 static bool
 run_post_hook(struct turn *turn, struct node *node)
 {
-	const bool is_due = node->created && !node->resuming;
+	const bool is_due = node->created && !node_is_resuming(node);
 
 	node->phase = PHASE_POST_STOP;
 	node->created = false;

@@ -232,7 +232,7 @@ core_restore(struct core *core, struct ref ref, uint64_t now_ms)
 	if (!top->absent)
 		return;
 	dynamic_show(core, top);
-	if (!top->held)
+	if (top->stay != STAY_HELD)
 		node_join(core, node_supervisor(core, top), top);
 }
 

@@ -28,7 +28,7 @@ limits_admit(struct turn *turn, struct node *node)
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE)
 		return limits_admit_child(core, node, limit, turn->now_ms);
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (!strategy_in_scope(core, node, child) || child->held)
+		if (!strategy_in_scope(core, node, child) || child->stay == STAY_HELD)
 			continue;
 		if (!limits_admit_child(core, child, limit, turn->now_ms))
 			return false;
@@ -177,7 +177,7 @@ restart_survivors(struct turn *turn, struct node *origin, const struct node *top
 		    at, at->goal != GOAL_DOWN && !at->grouped &&
 		            !spec_runs_once(&at->spec) &&
 		            node_keeps_children(node_supervisor(core, at)));
-	if (!origin->restart_in_sequence)
+	if (!node_is_in_sequence(origin))
 		stop_origin(turn, origin);
 	else if (is_finished(origin))
 		down_bring(turn, origin);

@@ -39,7 +39,7 @@ goal_renew(struct node *node, bool is_wanted)
 {
 	node->goal = is_wanted ? GOAL_UP : GOAL_DOWN;
 	node->start_reason = START_IN_TURN;
-	node->restart_in_sequence = false;
+	goal_mark_for_sequence(node, false);
 	node->down_as = STATE_STOPPED;
 }
 
@@ -88,7 +88,7 @@ void
 goal_restart(struct node *node, enum start_reason reason, uint64_t delay_ms)
 {
 	node->goal = GOAL_RESTART;
-	node->resuming = false;
+	goal_end_resume(node);
 	node->start_reason = reason;
 	node->delay_ms = delay_ms;
 }
@@ -123,8 +123,7 @@ void
 goal_resume(struct node *node, bool keeps_all, uint64_t delay_ms)
 {
 	goal_retry(node);
-	node->restart_in_sequence = false;
-	node->resuming = keeps_all;
+	node->comeback = keeps_all ? COMEBACK_RESUMED : COMEBACK_PLAIN;
 	node->delay_ms = delay_ms;
 }
 
@@ -132,7 +131,8 @@ goal_resume(struct node *node, bool keeps_all, uint64_t delay_ms)
 void
 goal_end_resume(struct node *node)
 {
-	node->resuming = false;
+	if (node_is_resuming(node))
+		node->comeback = COMEBACK_PLAIN;
 }
 
 /* Another configuration: restart what runs, and a member of a group with that. */
@@ -141,7 +141,7 @@ goal_reload(struct node *node, bool is_live)
 {
 	node->goal = is_live || node->grouped ? GOAL_RESTART : GOAL_UP;
 	forget_policy(node);
-	node->resuming = false;
+	goal_end_resume(node);
 	node->delay_ms = 0;
 }
 
@@ -149,7 +149,10 @@ goal_reload(struct node *node, bool is_live)
 void
 goal_mark_for_sequence(struct node *node, bool is_marked)
 {
-	node->restart_in_sequence = is_marked;
+	if (is_marked)
+		node->comeback = COMEBACK_IN_SEQUENCE;
+	else if (node_is_in_sequence(node))
+		node->comeback = COMEBACK_PLAIN;
 }
 
 /* A restart in the sequence of the supervisor, of a node that may be down already. */
@@ -173,8 +176,7 @@ goal_take_turn(struct node *node)
 void
 goal_leave_sequence(struct node *node)
 {
-	node->restart_in_sequence = false;
-	node->resuming = false;
+	node->comeback = COMEBACK_PLAIN;
 }
 
 /* What had to go down is down: only the start is left of the restart. */
@@ -193,7 +195,7 @@ goal_started(struct node *node)
 {
 	goal_restart_is_due(node);
 	forget_policy(node);
-	node->restart_in_sequence = false;
+	goal_mark_for_sequence(node, false);
 	node->stop_how = STOP_IN_ORDER;
 	node->down_as = STATE_STOPPED;
 }
@@ -223,7 +225,22 @@ goal_forget_command(struct node *node)
 		node->start_reason = START_IN_TURN;
 }
 
-/* ---- how it stops ---- */
+/* ---- how it stops, and for how long ---- */
+
+/* A stop keeps the node down for this long; one that is held stays held. */
+void
+goal_keep_down(struct node *node, enum stay stay)
+{
+	if (node->stay != STAY_HELD)
+		node->stay = stay;
+}
+
+/* A command starts the node: no stop of before counts any more. */
+void
+goal_forget_stop(struct node *node)
+{
+	node->stay = STAY_NOT;
+}
 
 /* All that is left of the node is to be killed, when it is looked at. */
 void

@@ -25,8 +25,8 @@
  *	RESTART  goes on, and is then pending
  *
  * A member of a group (`grouped`) takes the step of STARTING and RUNNING in the order of
- * the group.  A node to be restarted in its supervisor's sequence (`restart_in_sequence`)
- * has the goal UP until its turn has come.
+ * the group.  A node to be restarted in its supervisor's sequence (COMEBACK_IN_SEQUENCE)
+ * has the goal UP until its turn has come.  A node that is held has the goal DOWN.
  */
 #ifndef CORE_GOAL_H
 #define CORE_GOAL_H
@@ -59,6 +59,21 @@ enum start_reason {
 	START_BY_COMMAND, /* a failed start is final */
 };
 
+/* What a node that is to come up again comes back as. */
+enum comeback {
+	COMEBACK_PLAIN,
+	COMEBACK_RESUMED, /* its children, and what a restart clears, are left alone */
+	COMEBACK_IN_SEQUENCE, /* it is restarted when its supervisor's sequence reaches it
+	                       */
+};
+
+/* For how long a node that was stopped is kept from starting with its siblings. */
+enum stay {
+	STAY_NOT,
+	STAY_FOR_ONCE, /* it was stopped while its supervisor came up */
+	STAY_HELD,     /* until a command starts it */
+};
+
 void goal_up(struct node *node);
 void goal_command(struct node *node);
 void goal_join(struct node *node);
@@ -82,6 +97,8 @@ void goal_started(struct node *node);
 void goal_stood_by(struct node *node);
 void goal_mark_command(struct node *node);
 void goal_forget_command(struct node *node);
+void goal_keep_down(struct node *node, enum stay stay);
+void goal_forget_stop(struct node *node);
 void goal_kill(struct node *node);
 void goal_kill_children(struct node *node);
 void goal_begin_stop(struct node *node, bool kills_children);

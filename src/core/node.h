@@ -91,11 +91,9 @@ struct node {
 	enum start_reason start_reason;
 	enum stop_how stop_how;
 	enum node_state down_as;
-	bool held;
-	bool resuming; /* the restart is a resume: its children are left alone */
-	bool restart_in_sequence; /* when its turn comes in the supervisor's start */
-	bool start_now;           /* do not wait for the backoff */
-	bool kept_down;    /* stopped while its supervisor came up: not started with it */
+	enum comeback comeback;
+	enum stay stay;
+	bool start_now;    /* do not wait for the backoff */
 	bool demanded;     /* it starts on demand, and is needed */
 	uint64_t delay_ms; /* before it comes up again */
 
@@ -347,11 +345,25 @@ node_is_down(const struct node *node)
 	return !node_is_live(node) && !node_is_pending(node);
 }
 
+/* It is to be restarted when the sequence of its supervisor reaches it. */
+static inline bool
+node_is_in_sequence(const struct node *node)
+{
+	return node->comeback == COMEBACK_IN_SEQUENCE;
+}
+
+/* Another process takes the place of a dead one, and what that had is kept. */
+static inline bool
+node_is_resuming(const struct node *node)
+{
+	return node->comeback == COMEBACK_RESUMED;
+}
+
 /* It is to go down already, for good or to come back: its own end changes nothing. */
 static inline bool
 node_is_leaving(const struct node *node)
 {
-	return node->goal != GOAL_UP || node->grouped || node->restart_in_sequence;
+	return node->goal != GOAL_UP || node->grouped || node_is_in_sequence(node);
 }
 
 /* It was to be added at run time, and is not: it failed, or ended, before it was ready.
@@ -368,7 +380,7 @@ static inline bool
 node_comes_back(const struct node *node)
 {
 	return node->goal != GOAL_DOWN && !node->removing &&
-	       (node->goal == GOAL_RESTART || node->restart_in_sequence);
+	       (node->goal == GOAL_RESTART || node_is_in_sequence(node));
 }
 
 /* Whatever is left of it is to be killed. */
@@ -415,7 +427,7 @@ node_keeps_children(const struct node *node)
 	/* The children of a sleeping on-demand supervisor are not kept. */
 	if (node->spec.on_demand && !node->demanded)
 		return false;
-	return node->resuming || node->spec.keep_children != KEEP_NO;
+	return node_is_resuming(node) || node->spec.keep_children != KEEP_NO;
 }
 
 /* Why the node is down: the failure that stopped it, or the end of its process. */

@@ -32,7 +32,8 @@ strategy_in_scope(const struct core *core, const struct node *child,
 bool
 strategy_revives(const struct node *member)
 {
-	if (member->held || spec_runs_once(&member->spec) || node_is_refused(member))
+	if (member->stay == STAY_HELD || spec_runs_once(&member->spec) ||
+	    node_is_refused(member))
 		return false;
 	return member->spec.enabled || node_is_live(member) || node_is_pending(member);
 }

@@ -421,8 +421,8 @@ core_restart(struct core *core, struct ref ref, uint64_t now_ms)
 
 	ASSERT(node != NULL);
 	core->now_ms = now_ms;
-	if (node->held || node->absent || node->deleted || !node->spec.enabled ||
-	    node_is_refused(node))
+	if (node->stay == STAY_HELD || node->absent || node->deleted ||
+	    !node->spec.enabled || node_is_refused(node))
 		return;
 	/* Below a node that is down or stops this node starts when that node does. */
 	if (reconcile_is_doomed(core, node))

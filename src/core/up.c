@@ -19,14 +19,14 @@ up_start(struct turn *turn, struct node *node)
 		node->incarnation++;
 	/* A stop of before is forgotten now that their supervisor begins anew. */
 	CHILDREN_FOREACH (core, node, child)
-		child->kept_down = false;
+		goal_keep_down(child, STAY_NOT);
 	node->restarts += node->start_reason == START_BY_POLICY;
 	node->started = true;
 	node->started_ever = true;
 	goal_started(node);
 	node->start_now = false;
 	node->demanded = true;
-	if (node->spec.keeps && !node->resuming)
+	if (node->spec.keeps && !node_is_resuming(node))
 		(void)turn_act(turn, ACTION_CLEAR, node);
 	node->ready = false;
 	node->created = false;
@@ -36,7 +36,7 @@ up_start(struct turn *turn, struct node *node)
 	node->attempts++;
 	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
 	/* What a supervisor counted is lost when it starts anew (OTP O-31). */
-	if (!node->resuming)
+	if (!node_is_resuming(node))
 		window_clear(&node->intensity);
 	pace_begun(turn, node);
 	reconcile_set_state(core, node, STATE_STARTING);
@@ -108,7 +108,7 @@ be_ready(struct turn *turn, struct node *node)
 	(void)turn_report(turn, REPORT_READY, node);
 	/* A node with a restart queued in the supervisor's start sequence keeps its
 	 * place. */
-	if (!node->restart_in_sequence)
+	if (!node_is_in_sequence(node))
 		reconcile_pass(core, node);
 	reconcile_queue_parent(core, node);
 	/* A node that becomes ready during a suspend is suspended now. */
@@ -121,7 +121,7 @@ static bool
 run_post_hook(struct turn *turn, struct node *node)
 {
 	node->phase = PHASE_POST_START;
-	if (node->resuming)
+	if (node_is_resuming(node))
 		return false;
 	return hooks_run(turn, node, node->was_up ? HOOK_POST_RESTART : HOOK_POST_START);
 }

@@ -104,7 +104,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->unkillable = node->unkillable;
 	ret_view->ready =
 	    (node->ready && node->state != STATE_STOPPING) || node->on_standby;
-	ret_view->held = node->held;
+	ret_view->held = node->stay == STAY_HELD;
 	ret_view->degraded = node_is_supervisor(node) && node->n_failed > 0;
 	ret_view->removing = node->removing;
 	ret_view->is_added = node->is_added;
@@ -198,8 +198,10 @@ static const char *
 check_goal(const struct node *node)
 {
 	if (node->goal > GOAL_RESTART || node->stop_how > STOP_KILL ||
-	    node->start_reason > START_BY_COMMAND || node->state >= NODE_STATE_MAX ||
-	    node->phase > PHASE_POST_STOP || node->op > OP_START)
+	    node->start_reason > START_BY_COMMAND ||
+	    node->comeback > COMEBACK_IN_SEQUENCE || node->stay > STAY_HELD ||
+	    node->state >= NODE_STATE_MAX || node->phase > PHASE_POST_STOP ||
+	    node->op > OP_START)
 		return "a goal or a state that does not exist";
 	if (node->down_as != STATE_STOPPED && node->down_as != STATE_DONE &&
 	    node->down_as != STATE_FAILED)

@@ -102,10 +102,11 @@ static bool
 is_about_to_open(const struct node *supervisor, const struct node *child)
 {
 	if (supervisor->state != STATE_STARTING || supervisor->may_start_children ||
-	    child->kept_down)
+	    child->stay != STAY_NOT)
 		return false;
 	return !supervisor->children_started ||
-	       (!supervisor->resuming && supervisor->spec.keep_children == KEEP_RESTART &&
+	       (!node_is_resuming(supervisor) &&
+	        supervisor->spec.keep_children == KEEP_RESTART &&
 	        strategy_revives(child));
 }
 
@@ -119,7 +120,7 @@ watch_is_coming(const struct core *core, const struct node *node)
 	const struct node *above;
 
 	for (; node->goal == GOAL_DOWN; node = above) {
-		if (!node->spec.enabled || node->held || node->removing)
+		if (!node->spec.enabled || node->stay == STAY_HELD || node->removing)
 			return false;
 		above = node_parent(core, node);
 		if (above == NULL)
