@@ -38,7 +38,7 @@ struct ref {
 /* A process may ask for so many times its start_timeout, or shutdown, and no more. */
 #define CORE_EXTEND_FACTOR 10
 
-/* Exit status of supd when a failure climbed past /user. */
+/* Exit status of supd when a failure climbed past /user, or significant work failed. */
 #define CORE_EXIT_GAVE_UP 70
 
 #define NODE_STATE_MAP(X)               \

@@ -15,7 +15,7 @@ user_ended(struct core *core, struct node *user)
 	struct node *root = node_supervisor(core, user);
 
 	if (!core->shutting_down)
-		core->exit_status = user->state == STATE_FAILED ? CORE_EXIT_GAVE_UP : 0;
+		core->exit_status = significant_status(core);
 	core->shutting_down = true;
 	goal_down(root);
 	reconcile_queue(core, root);
@@ -49,6 +49,7 @@ void
 down_settle(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
+	const bool was_grouped = node->grouped;
 
 	goal_settled(node);
 	node->was_up = false;
@@ -72,6 +73,7 @@ down_settle(struct turn *turn, struct node *node)
 	else
 		/* Of an actor that has not begun there will be no end to tell. */
 		core->look_early = true;
+	significant_settled(turn, node, was_grouped);
 	if (node->parent == NONE)
 		turn_exit(turn);
 	else if (node_slot(core, node) == CORE_USER &&

@@ -55,6 +55,8 @@ bool strategy_in_scope(const struct core *core, const struct node *child,
 /* significant.c */
 void significant_ended(struct turn *turn, struct node *child);
 void significant_group_stopped(struct turn *turn, struct node *supervisor);
+void significant_settled(struct turn *turn, struct node *top, bool was_grouped);
+int32_t significant_status(const struct core *core);
 
 /* react.c */
 void react_advance(struct turn *turn, struct node *node);

@@ -187,6 +187,7 @@ struct node {
 	uint32_t group_index;  /* where rest_for_one begins; NONE: no strategy began it */
 	bool gave_up;          /* fails once its children are gone */
 	bool retired;          /* … having done its work: that is a normal end */
+	bool work_failed;      /* … and a significant child of it failed */
 	bool start_failed; /* … because of a child that could not start: see `failure` */
 
 	/* queue and deadlines */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* significant.c - supervisors that end with the work of their children: auto_shutdown,
- * and when_empty.
+/* significant.c - what ends with the work of an actor: supervisors by auto_shutdown and
+ * when_empty, supd by exit_code_from, and with which exit status (DECISIONS 52).
  */
 #include "config.h"
 
@@ -49,6 +49,9 @@ significant_ended(struct turn *turn, struct node *child)
 	const bool by_itself = child->exited_by_itself;
 
 	child->exited_by_itself = false;
+	if (supervisor != NULL && child->spec.significant &&
+	    (child->state == STATE_FAILED || child->work_failed))
+		supervisor->work_failed = true;
 	if (!by_itself || !child->spec.significant || supervisor == NULL ||
 	    failure_is_moot(turn, supervisor) || supervisor->gave_up ||
 	    !is_time_to_end(turn->core, supervisor))
@@ -80,4 +83,111 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 		goal_down_as(supervisor, STATE_FAILED);
 		down_bring(turn, supervisor);
 	}
+}
+
+/* ---- supd ---- */
+
+/* What the newest end of the node comes to, as a shell has it. */
+static int32_t
+status_of(const struct node *node)
+{
+	if (node->end.signal > 0)
+		return 128 + node->end.signal;
+	if (node->end.code >= 0)
+		return node->end.code;
+	/* A supervisor has no exit code; a process without one never ran. */
+	return node->started_ever && node->end.kind == CAUSE_NORMAL &&
+	               !node_has_process(node)
+	           ? 0
+	           : CORE_EXIT_GAVE_UP;
+}
+
+/* The next node below `top` that is named by exit_code_from, in start order. */
+static struct node *
+next_named(const struct core *core, struct node *top, struct node *prev)
+{
+	struct node *node = node_next(core, top, prev);
+
+	while (node != NULL && (!node->spec.gives_exit || node->removing))
+		node = node_next(core, top, node);
+	return node;
+}
+
+/* The status of the named node; of replicas the first that is not 0.  False: no node is
+ * named. */
+static bool
+named_status(const struct core *core, int32_t *ret)
+{
+	struct node *user = node_at(core, CORE_USER);
+	struct node *node = next_named(core, user, user);
+	const bool found = node != NULL;
+
+	*ret = 0;
+	for (; node != NULL && *ret == 0; node = next_named(core, user, node))
+		*ret = status_of(node);
+	return found;
+}
+
+/* True if a named node runs, or is to. */
+static bool
+is_named_active(const struct core *core)
+{
+	struct node *user = node_at(core, CORE_USER);
+
+	for (struct node *node = next_named(core, user, user); node != NULL;
+	     node = next_named(core, user, node))
+		if (!node_is_down(node) || node->goal != GOAL_DOWN)
+			return true;
+	return false;
+}
+
+/* True if the node was started, and no supervisor above starts it again. */
+static bool
+has_ended(const struct core *core, const struct node *node)
+{
+	if (!node->started_ever)
+		return false;
+	for (node = node_parent(core, node); node != NULL; node = node_parent(core, node))
+		if (node_comes_back(node))
+			return false;
+	return true;
+}
+
+/*
+ * The node is down for good.  If it has ended by itself, or its group was stopped for
+ * good, and it is named by exit_code_from, or one below is, supd stops in order.
+ */
+void
+significant_settled(struct turn *turn, struct node *top, bool was_grouped)
+{
+	struct core *core = turn->core;
+	struct node *named = top;
+
+	if (core->shutting_down || top->depth <= 1 || top->removing)
+		return;
+	/* The children of a supervisor that goes down are a group, too. */
+	if (top->state == STATE_STOPPED &&
+	    (!was_grouped || node_supervisor(core, top)->state == STATE_STOPPING))
+		return;
+	if (!top->spec.gives_exit)
+		named = next_named(core, top, top);
+	if (named == NULL || !has_ended(core, named) || is_named_active(core))
+		return;
+	(void)named_status(core, &core->exit_status);
+	core->shutting_down = true;
+	command_want_down(turn, node_at(core, CORE_USER));
+}
+
+/* The exit status of supd, as /user has ended by itself. */
+int32_t
+significant_status(const struct core *core)
+{
+	const struct node *user = node_at(core, CORE_USER);
+	int32_t status;
+
+	if (user->state == STATE_FAILED)
+		return CORE_EXIT_GAVE_UP;
+	if (user->state == STATE_DONE && named_status(core, &status))
+		return status;
+	return user->work_failed ? CORE_EXIT_GAVE_UP : 0;
 }

@@ -280,6 +280,7 @@ struct spec {
 	uint64_t start_timeout_ms; /* DURATION_INFINITE: none */
 	bool
 	    significant; /* its end by itself counts for its supervisor's auto_shutdown */
+	bool gives_exit; /* supd ends when it has ended for good, with its status */
 	bool keeps;      /* it has an fd store or a runtime directory */
 	bool on_demand;  /* its process starts when it is needed: EVENT_DEMAND */
 	uint32_t hooks;  /* bit per enum hook that is configured */

@@ -32,6 +32,7 @@ up_start(struct turn *turn, struct node *node)
 	node->created = false;
 	node->gave_up = false;
 	node->retired = false;
+	node->work_failed = false;
 	node->exited_by_itself = false;
 	node->attempts++;
 	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};

@@ -23,7 +23,7 @@
 #include "os/process/reap.h"
 
 /* Both sides must speak the same; part of the ledger's version. */
-#define LINK_VERSION 3
+#define LINK_VERSION 4
 #define LINK_FDS_MAX 253 /* SCM_MAX_FD */
 /* Of the guardian to the walker, which has not many descriptors to spare. */
 #define LINK_STORE_MAX 16
@@ -40,6 +40,7 @@
 	X(LINK_ALIVE, "alive")     \
 	X(LINK_LOCK, "lock")       \
 	X(LINK_ROOM, "room")       \
+	X(LINK_STATUS, "status")   \
 	X(LINK_HELLO, "hello")     \
 	X(LINK_VAULT, "vault")     \
 	X(LINK_END, "end")         \
@@ -63,13 +64,13 @@ enum link_kind { LINK_MAP(AS_ENUM) LINK_KIND_MAX };
  * LINK_LOCK     1 descriptor: from now on this is the lock of the runtime directory
  * LINK_ROOM     n: is there room for so many descriptors more, and for what must be kept?
  *               Answered by LINK_ACK
- * LINK_HELLO    hello; descriptors: the exits, and the ledger where there is one
- * LINK_VAULT    keys[n], n descriptors: what was stored
- * LINK_END      the vault is complete
- * LINK_ACK      n: 0: LINK_LEDGER is done, or there is room; else an errno
- * LINK_POKE     there is news in the exits
- * LINK_SIGNAL   n: the walker got this signal, the guardian acts on it
- * LINK_ASK      is the guardian alive?  LINK_ALIVE is expected soon
+ * LINK_STATUS   n: the exit status of supd; the guardian ends next, with 0.  A status
+ * that an actor chose may be that of any end of a guardian LINK_HELLO    hello;
+ * descriptors: the exits, and the ledger where there is one LINK_VAULT    keys[n], n
+ * descriptors: what was stored LINK_END      the vault is complete LINK_ACK      n: 0:
+ * LINK_LEDGER is done, or there is room; else an errno LINK_POKE     there is news in the
+ * exits LINK_SIGNAL   n: the walker got this signal, the guardian acts on it LINK_ASK is
+ * the guardian alive?  LINK_ALIVE is expected soon
  */
 
 /* Exit status of a guardian that makes room for its successor on purpose. */

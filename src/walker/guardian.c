@@ -65,6 +65,7 @@ guardian_start(struct walker *walker)
 		return;
 	}
 	walker->guardian = r;
+	walker->told_status = EX_OK;
 	walker->handing.signals |= walker->ending;
 	handing_begin(&walker->handing, link[0]);
 	walker->is_new = walker->old_fd >= 0;
@@ -156,6 +157,8 @@ on_message(struct walker *walker, const struct link_message *message, const int 
 		walker->handing.has_ack = true;
 		walker->handing.ack =
 		    vault_has_room(&walker->vault, message->n) ? 0 : EMFILE;
+	} else if (message->kind == LINK_STATUS) {
+		walker->told_status = (int)(message->n & 0xff);
 	} else if (message->kind == LINK_LOCK) {
 		fd_close(&walker->lock_fd);
 		walker->lock_fd = fds[0];

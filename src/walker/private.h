@@ -48,6 +48,7 @@ struct walker {
 	struct notifier systemd;
 	int signal_fd;
 	int exit_status; /* -1: goes on */
+	int told_status; /* by this guardian: what supd exits with if it ends with 0 */
 	uint64_t now_ms;
 	struct pace losses; /* of the lines about what the guardian sent in vain */
 	char **arguments;   /* with a place for the role */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 """What no level handles climbs: deciders, directives for supervisors, the root."""
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
@@ -117,6 +118,52 @@ def user_gives_up(box):
     s.tell("a", "exit=1")
     s.ended(70)
     equal(s.order(mark), ["x a", "t b", "x b"], "the order")
+
+
+def ended_with(end, status):
+    @test(f"exit_code_from: supd stops in order and exits with {status}")
+    def one(box):
+        s = box.supd({"a": {}, "n": {"restart": "never"}, "b": {}}, exit_code_from="n")
+        s.started("b")
+        mark = s.mark()
+        end(s)
+        s.ended(status)
+        equal(s.order(mark)[-4:], ["t b", "x b", "t a", "x a"], "the order")
+
+
+# 99 is what a guardian says that makes room for another binary; the others are its own, too.
+for code in (0, 3, 64, 70, 71, 99, 255):
+    ended_with(lambda s, code=code: s.tell("n", f"exit={code}"), code)
+ended_with(lambda s: os.kill(s.pids["n"], signal.SIGKILL), 137)
+
+
+@test("exit_code_from: its code outlives the guardian that has seen the end")
+def outlives(box):
+    s = box.supd({"a": {"do": ["ignore=TERM"], "shutdown": "60s"}, "n": {"restart": "never"}},
+                 exit_code_from="n")
+    s.started("n")
+    s.tell("n", "exit=7")
+    s.line("t", "a")
+    os.kill(s.guardian(), signal.SIGKILL)
+    s.tell("a", "exit=0")
+    s.ended(7)
+
+
+@test("exit_code_from: 70 for a program that is not there")
+def never_ran(box):
+    s = box.supd({"a": {}, "n": {"restart": "never", "command": ["/nowhere/x"]}},
+                 exit_code_from="n", wait=False)
+    s.ended(70)
+
+
+@test("auto_shutdown: 70 where a significant actor failed, 0 where its work is done")
+def significant_failed(box):
+    for code, status in ((5, 70), (0, 0)):
+        s = box.supd({"a": {}, "t": {"restart": "never", "significant": True}},
+                     auto_shutdown="any_significant", name=str(code))
+        s.started("t")
+        s.tell("t", f"exit={code}")
+        s.ended(status)
 
 
 @test("on_failure: restart at the top level restarts the whole tree instead")

@@ -543,6 +543,8 @@ cast_word(struct stage *stage, struct player *player, const char *word)
 		spec->backoff.on_stop = false;
 	else if (strcmp(word, "significant") == 0)
 		spec->significant = true;
+	else if (strcmp(word, "gives_exit") == 0)
+		spec->gives_exit = true;
 	else if (strcmp(word, "on_demand") == 0 || strcmp(word, "on_boot") == 0)
 		spec->on_demand = strcmp(word, "on_demand") == 0;
 	else if (strcmp(word, "keeps") == 0)

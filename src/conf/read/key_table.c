@@ -42,6 +42,9 @@ static const struct schema_key keys[] = {
     {"on_crash", &schema_on_crash, "\"adopt\"",
      "What a new guardian does with the actors after a crash.", CONF_IN_PLACE, AT_TOP,
      INTO(struct conf, on_crash_kill), .is_structure = true},
+    {"exit_code_from", &schema_text, NULL,
+     "When this actor has ended for good, supd stops in order and exits with its code.",
+     CONF_IN_PLACE, AT_TOP, .read = NULL, .is_structure = true},
     {"metrics", &schema_metrics, NULL, "Where figures about the actors can be fetched.",
      CONF_IN_PLACE, AT_TOP, .read = read_metrics, .is_structure = true},
 

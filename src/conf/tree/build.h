@@ -15,6 +15,7 @@ struct tree_input {
 };
 
 void tree_build(struct reader *reader, const struct tree_input *input);
+void exit_code_from_take(struct reader *reader, const struct node *top);
 void tree_build_below(struct reader *reader, const struct tree_input *input,
                       const char *parent, const struct scope *scope, uint32_t replica);
 

@@ -358,6 +358,7 @@ load_all(struct file_load *load, const char *file)
 		input.defaults = NULL;
 	recipes_begin(reader, &input);
 	tree_build(reader, &input);
+	exit_code_from_take(reader, load->roots[0]);
 	recipes_end(reader);
 	sockets_check(reader);
 	pipes_check(reader);

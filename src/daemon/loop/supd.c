@@ -447,10 +447,12 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	if (status == 0) {
 		loop_run(shell.turn);
 		/* Nothing is cleaned up: our successor goes on with it. */
-		if (shell.exit_status == LINK_EXIT_UPGRADE)
+		if (shell.exit_status == SHELL_EXIT_UPGRADE)
 			_exit(LINK_EXIT_UPGRADE);
 		tasks_end_all(shell.tasks);
-		status = shell.walker_died ? EX_SOFTWARE : shell.exit_status;
+		status = shell.walker_died || keeper_status(&shell, shell.exit_status) < 0
+		             ? EX_SOFTWARE
+		             : EX_OK;
 		/* Orphans of those that we took over went to strangers. */
 		if (shell.walker_died)
 			start_end_leftovers(&shell, shell.conf);

@@ -377,7 +377,7 @@ upgrade_go(struct upgrade *upgrade)
 		record_facts(shell);
 		return r;
 	}
-	shell->exit_status = LINK_EXIT_UPGRADE;
+	shell->exit_status = SHELL_EXIT_UPGRADE;
 	shell->exiting = true;
 	return 0;
 }

@@ -357,6 +357,14 @@ keeper_settled(struct shell *shell)
 }
 
 int
+keeper_status(struct shell *shell, int status)
+{
+	const struct link_message message = {.kind = LINK_STATUS, .n = (uint32_t)status};
+
+	return tell(shell, &message);
+}
+
+int
 keeper_upgrade(struct shell *shell, int binary_fd)
 {
 	const struct link_message upgrade = {.kind = LINK_UPGRADE};

@@ -59,6 +59,9 @@ struct conf *keeper_take_conf(struct shell *shell, uint64_t id, struct err *err)
 /* That of the highest number, when it is not known which was in force. */
 struct conf *keeper_take_newest_conf(struct shell *shell, struct err *err);
 
+/* What supd exits with, once this guardian ends with 0.  0 or -errno. */
+int keeper_status(struct shell *shell, int status);
+
 /* Have the walker run this binary from now on; we end next.  0 or -errno. */
 int keeper_upgrade(struct shell *shell, int binary_fd);
 

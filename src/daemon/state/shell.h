@@ -135,7 +135,8 @@ struct shell {
 	bool is_adopting;  /* a process before us has opened what there is */
 	bool is_replaying; /* what is performed should have been some time ago */
 	bool exiting;
-	int32_t exit_status;
+	int32_t exit_status;    /* of supd; or … */
+#define SHELL_EXIT_UPGRADE (-1) /* supd goes on with another binary */
 
 	/* private to the room that is named */
 	struct loop *turn;                  /* loop.c */

@@ -1,0 +1,228 @@
+# The exit status of supd where the tree ends by itself.
+
+story DECISIONS 52 an actor named by exit_code_from ends supd in order, with its code
+tree
+  a
+  n never gives_exit
+  b
+boot
+expect S a, S n, S b
+exit n 3
+report failure n exit:3 stop
+expect t b, x b, t a, x a, exit 3
+
+story DECISIONS 52 its normal end is 0
+tree
+  a
+  n transient gives_exit
+boot
+expect S a, S n
+exit n 0
+expect t a, x a, exit 0
+
+story DECISIONS 52 128 and the signal that killed it
+tree
+  a
+  n never gives_exit
+boot
+expect S a, S n
+signal n KILL
+report failure n signal:KILL stop
+expect t a, x a, exit 137
+
+story DECISIONS 52 one that never ran is 70
+tree
+  a
+  n never gives_exit
+broken n ENOENT
+boot
+report failure n exec:ENOENT stop
+expect S a, S n, t a, x a, exit 70
+
+story DECISIONS 52 an actor that is restarted has not ended for good
+tree
+  a
+  n transient gives_exit
+boot
+expect S a, S n
+exit n 3
+report failure n exit:3 restart
+expect S n
+exit n 0
+expect t a, x a, exit 0
+
+story DECISIONS 52 a stop by hand is not for good
+tree
+  a
+  n never gives_exit
+boot
+expect S a, S n
+stop n
+expect t n, x n
+reply stop n done
+start n
+expect S n
+reply start n done
+exit n 4
+report failure n exit:4 stop
+expect t a, x a, exit 4
+
+story DECISIONS 52 an ordered shutdown by command stays 0
+tree
+  a
+  n never gives_exit
+answers n 5
+boot
+expect S a, S n
+shutdown
+expect t n, x n, t a, x a, exit 0
+
+story DECISIONS 52 with auto_shutdown the code is that of its end, by a stop too
+tree auto_shutdown=any_significant
+  n gives_exit
+  t never significant
+boot
+expect S n, S t
+exit t 1
+reports
+expect t n, x n, exit 143
+
+story DECISIONS 52 with auto_shutdown one that was never started is 70
+tree auto_shutdown=any_significant
+  n disabled gives_exit
+  t never significant
+boot
+expect S t
+exit t 0
+expect exit 70
+
+story DECISIONS 52 one with a temporary end that nobody sees any more
+tree auto_shutdown=any_significant
+  n temporary significant gives_exit
+  a
+boot
+expect S n, S a
+exit n 9
+reports
+expect removed n, t a, x a, exit 9
+
+story DECISIONS 52 escalated to the top its own code counts
+tree
+  a
+  n never gives_exit on_failure=escalating
+boot
+expect S a, S n
+exit n 3
+reports
+expect t a, x a, exit 3
+
+story DECISIONS 52 a top that gives up because of another is 70
+tree decider=exit:9->escalate,any->restart
+  a
+  n never gives_exit
+answers n 0
+boot
+expect S a, S n
+exit a 9
+reports
+expect t n, x n, exit 70
+
+story DECISIONS 52 an actor that its group takes along for good has ended
+tree
+  s one_for_all
+    n never gives_exit
+    b
+  a
+boot
+expect S n, S b, S a
+exit b 1
+reports
+expect t n, x n, t a, x a, exit 143
+
+story DECISIONS 52 a restart of its supervisor begins it anew
+tree
+  s one_for_one
+    n never gives_exit
+    b
+boot
+expect S n, S b
+restart s
+expect t b, x b, t n, x n, S n, S b
+reply restart s done
+
+story DECISIONS 52 below a supervisor that failed for good it has ended
+tree decider=stopping
+  s one_for_one decider=escalating
+    n gives_exit
+    b
+  a
+boot
+expect S n, S b, S a
+exit b 1
+reports
+expect t n, x n, t a, x a, exit 143
+
+story DECISIONS 52 of replicas the last to end, and the first code that is not 0
+tree
+  n@1 never gives_exit
+  n@2 never gives_exit
+  n@3 never gives_exit
+boot
+expect S n@1, S n@2, S n@3
+exit n@3 7
+report failure n@3 exit:7 stop
+expect nothing
+exit n@1 0
+expect nothing
+exit n@2 5
+report failure n@2 exit:5 stop
+expect exit 5
+
+story DECISIONS 52 without exit_code_from a significant actor that failed is 70
+tree auto_shutdown=any_significant
+  a
+  t never significant
+boot
+expect S a, S t
+exit t 1
+reports
+expect t a, x a, exit 70
+
+story DECISIONS 52 so is one that failed before the last one ended
+tree auto_shutdown=all_significant
+  t temporary significant
+  u never significant
+boot
+expect S t, S u
+exit t 1
+reports
+expect removed t
+exit u 0
+expect exit 70
+
+story DECISIONS 52 and one below a significant supervisor
+tree auto_shutdown=any_significant
+  q one_for_one transient significant auto_shutdown=any_significant
+    c never significant
+  d
+boot
+expect S c, S d
+exit c 1
+reports
+expect t d, x d, exit 70
+
+story DECISIONS 52 a supervisor that began anew has forgotten it
+tree auto_shutdown=all_significant
+  q one_for_one transient significant auto_shutdown=all_significant
+    c never significant
+    d never significant
+boot
+expect S c, S d
+exit c 1
+reports
+restart q
+expect t d, x d, S c, S d
+reply restart q done
+exit c 0
+exit d 0
+expect exit 0
