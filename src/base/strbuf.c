@@ -17,6 +17,15 @@ strbuf_init(struct strbuf *sb, size_t limit)
 	*sb = (struct strbuf){.limit = limit};
 }
 
+/* The same in memory of the caller, with room for a NUL: nothing is allocated, and there
+ * is nothing for strbuf_done(). */
+void
+strbuf_borrow(struct strbuf *sb, char *memory, size_t size)
+{
+	*sb = (struct strbuf){.data = memory, .cap = size, .limit = size - 1};
+	memory[0] = '\0';
+}
+
 /* Give back the memory; the buffer is empty and usable again. */
 void
 strbuf_done(struct strbuf *sb)

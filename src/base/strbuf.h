@@ -21,6 +21,7 @@ struct strbuf {
 };
 
 void strbuf_init(struct strbuf *sb, size_t limit);
+void strbuf_borrow(struct strbuf *sb, char *memory, size_t size);
 void strbuf_done(struct strbuf *sb);
 void strbuf_clear(struct strbuf *sb);
 void strbuf_truncate(struct strbuf *sb, size_t len);

@@ -37,14 +37,15 @@ read_parameters(json_t *message)
 /*
  * Take a message apart that is to be a call.  The message is taken, also on failure.
  *
- * -EBADMSG and a sentence: no method, parameters that are no object, a flag that is no
- * boolean, or flags that exclude each other.  Keys that are not known are ignored, as the
- * protocol leaves room for those of a vendor.
+ * -ENOMEM; -EBADMSG and a sentence: no method, parameters that are no object, a flag that
+ * is no boolean, or flags that exclude each other.  Keys that are not known are ignored,
+ * as the protocol leaves room for those of a vendor.
  */
 int
 varlink_call_parse(json_t *take_message, struct varlink_call *ret, struct err *err)
 {
 	struct varlink_call call = {.message = take_message};
+	int r;
 
 	call.method = json_string_value(json_object_get(take_message, "method"));
 	call.parameters = read_parameters(take_message);
@@ -62,8 +63,11 @@ varlink_call_parse(json_t *take_message, struct varlink_call *ret, struct err *e
 		*ret = call;
 		return 0;
 	}
+	r = call.parameters == NULL && json_object_get(take_message, "parameters") == NULL
+	        ? -ENOMEM
+	        : -EBADMSG;
 	json_decref(take_message);
-	return -EBADMSG;
+	return r;
 }
 
 /* Give back a call that was parsed; one that is all zero is fine. */

@@ -136,6 +136,12 @@ decode(const char *text, size_t len, json_t **ret, struct err *err)
 		return -EBADMSG;
 	}
 	message = json_loadb(text, len, 0, &problem);
+	/* Of some shortages jansson says nothing at all. */
+	if (message == NULL && (problem.text[0] == '\0' ||
+	                        json_error_code(&problem) == json_error_out_of_memory)) {
+		err_set(err, ENOMEM, "message");
+		return -ENOMEM;
+	}
 	if (message == NULL) {
 		err_set(err, 0, "malformed message: %s at byte %d", problem.text,
 		        problem.position);

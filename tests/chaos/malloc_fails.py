@@ -3,14 +3,16 @@
 """Some calls of malloc fail in the guardian (starve.c) while supctl asks for everything: the
 call fails or the guardian ends, and the next one goes on; no actor is lost, none is there
 twice."""
+import collections
 import os
+import signal
 import struct
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, alive
-from harness import INSTRUMENTED, SUPCTL, Skip, check, comment, equal, main, program, test
+from harness import INSTRUMENTED, SUPCTL, Skip, check, comment, equal, has, main, program, test
 from supd import full
 
 LIBRARY = program("starve.so", "tests/lib", ".")
@@ -96,6 +98,52 @@ def every_verb(box):
         now = s.consistent()
         equal({path: now[path]["pid"] for path in kept}, kept, f"the actors after {every}")
     comment(f"{failed} calls failed, {deaths} guardians ended")
+
+
+@test("a guardian that dies because every call of malloc fails is followed by one that has all "
+      "actors, each once", timeout=120)
+def death(box):
+    s, starve = begin(box)
+    before = {path: actor["pid"] for path, actor in s.consistent().items()}
+    for n in range(1, 4):
+        guardian = s.guardian()
+        starve.write(guardian, 1, 1 << 30, n)
+        # It lacks memory to post that.
+        os.kill(before[full("w@1")], signal.SIGKILL)
+        s.until(lambda: not alive(guardian), "its death", 20)
+        s.successor(guardian)
+        starve.write(0, 0, 0, 0)
+        s.until(lambda: s.actor("w@1")["generation"] == n + 1, "the next w@1", 20)
+        s.settle()
+        now = {path: actor["pid"] for path, actor in s.consistent().items()}
+        equal({path: pid for path, pid in now.items() if before[path] != pid},
+              {full("w@1"): now[full("w@1")]}, f"actors with another process after {n}")
+        before = now
+    with open(s.stderr, encoding="utf8") as log:
+        equal(log.read().count("took over after a crash (SIGABRT)"), 3, "guardians that took over")
+
+
+@test("where half of all calls of malloc fail a client is told so soon, or that the outcome is "
+      "not known", timeout=300)
+def told(box):
+    s, starve = begin(box)
+    words = collections.Counter()
+    for n, verb in enumerate((["status"], ["ping"], ["stop", "a"], ["start", "a"],
+                              ["restart", "g"], ["list"], ["metrics"], ["explain", "a"])):
+        starve.write(s.guardian(), 2, 1 << 30, n + 1)
+        child = subprocess.run([SUPCTL, "-s", s.socket, "--timeout", "1h", *verb],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, timeout=100, check=False, text=True)
+        starve.write(0, 0, 0, 0)
+        words[child.stdout if child.returncode else "an answer"] += 1
+        if child.returncode != 0:
+            has(child.stdout, "no memory for that now|outcome.* not known", f"the end of {verb}")
+        s.successor(None)
+        s.settle()
+    s.ctl_ok("start", "a")
+    s.settle()
+    s.consistent()
+    comment(str(dict(words)))
 
 
 if __name__ == "__main__":

@@ -204,8 +204,13 @@ say_runs(const struct ctl *ctl, const char *name, const json_t *parameters)
 static void
 say_limit(const struct ctl *ctl, const char *name, const json_t *parameters)
 {
-	complain(ctl, name, "the limit of %" JSON_INTEGER_FORMAT " is reached",
-	         json_integer_value(json_object_get(parameters, "limit")));
+	const json_int_t limit = json_integer_value(json_object_get(parameters, "limit"));
+
+	if (limit == 0 && strcmp(text_of(parameters, "name"), "memory") == 0)
+		complain(ctl, NULL, "supd has no memory for that now");
+	else
+		complain(ctl, name, "the limit of %" JSON_INTEGER_FORMAT " is reached",
+		         limit);
 }
 
 /* Every error of the file on a line of its own, as compilers do. */

@@ -91,8 +91,11 @@ conn_read(struct conn *conn)
 		return;
 	n = rights_read(conn, data, sizeof(data));
 	if (n > 0) {
-		if (varlink_reader_feed(&conn->reader, data, (size_t)n) < 0)
-			conn->broken = true;
+		int r = varlink_reader_feed(&conn->reader, data, (size_t)n);
+
+		conn->broken = r < 0;
+		if (r == -ENOMEM)
+			reply_without_memory(conn);
 	} else if (n == 0) {
 		conn->eof = true;
 	} else if (errno != EAGAIN && errno != EINTR) {
@@ -196,6 +199,7 @@ conn_new(struct control *control, int take_fd, const struct sock_peer *peer)
 	struct conn *conn = calloc(1, sizeof(*conn));
 
 	if (conn == NULL) {
+		reply_to_stranger(take_fd);
 		rights_close(control, take_fd, peer->uid);
 		return NULL;
 	}
@@ -286,8 +290,12 @@ next_call(struct conn *conn)
 		return false;
 	conn->call = (struct call){0};
 	ref_list_init(&conn->call.list);
-	if (r < 0 || varlink_call_parse(message, &conn->call.message, NULL) < 0) {
+	if (r > 0)
+		r = varlink_call_parse(message, &conn->call.message, NULL);
+	if (r < 0) {
 		conn->broken = true;
+		if (r == -ENOMEM)
+			reply_without_memory(conn);
 		return false;
 	}
 	conn->busy = true;

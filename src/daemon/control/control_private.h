@@ -319,6 +319,8 @@ void reply_end(struct conn *conn, bool continues);
 void reply_empty(struct conn *conn);
 void reply_json(struct conn *conn, json_t *take_parameters);
 void reply_raw(struct conn *conn, const char *message, size_t len);
+void reply_to_stranger(int fd);
+void reply_without_memory(struct conn *conn);
 void reply_error(struct conn *conn, const char *error, json_t *take_parameters);
 
 /* control_calls.c */

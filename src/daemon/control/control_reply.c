@@ -2,6 +2,10 @@
 /* control_reply.c - replies and errors, at the end of what a connection is to be sent. */
 #include "config.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
 #include "base/assert.h"
 #include "daemon/control/control_private.h"
 
@@ -21,6 +25,43 @@ reply_set_mark(struct conn *conn)
 		conn->sent = 0;
 	}
 	conn->mark = conn->out.len;
+}
+
+/* A limit of 0: of memory. */
+#define NO_MEMORY                         \
+	"{\"error\":\"" CONTROL_INTERFACE \
+	".LimitReached\",\"parameters\":{\"name\":\"memory\",\"limit\":0}}"
+#define NO_ANSWER                         \
+	"{\"error\":\"" CONTROL_INTERFACE \
+	".OutcomeUnknown\",\"parameters\":{\"method\":\"%s\"}}"
+
+/* To a client that no connection could be made for. */
+void
+reply_to_stranger(int fd)
+{
+	(void)send(fd, NO_MEMORY, sizeof(NO_MEMORY), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* There is no memory for a call or its reply: say so without any, where nothing else is
+ * to be sent before, and end the connection. */
+void
+reply_without_memory(struct conn *conn)
+{
+	const struct call *call = &conn->call;
+	char text[256];
+	int n;
+
+	conn->broken = true;
+	if (conn->mute || conn_unsent(conn) > 0 || (conn->busy && call->message.oneway))
+		return;
+	/* What acts may have acted. */
+	if (!conn->busy || call->method == NULL ||
+	    call->method->access != ACCESS_CONTROL) {
+		reply_to_stranger(conn->fd);
+		return;
+	}
+	n = snprintf(text, sizeof(text), NO_ANSWER, call->method->name);
+	(void)send(conn->fd, text, (size_t)n + 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* A reply: the caller appends the parameters, an object, and calls reply_end(). */
@@ -44,7 +85,7 @@ reply_deliver(struct conn *conn)
 
 /*
  * End the reply.  One that became longer than VARLINK_REPLY_MAX is replaced by the error
- * LimitReached; where even that finds no memory the connection is closed.
+ * LimitReached; where even that finds no memory see reply_without_memory().
  */
 void
 reply_end(struct conn *conn, bool continues)
@@ -78,10 +119,12 @@ reply_raw(struct conn *conn, const char *message, size_t len)
 {
 	reply_set_mark(conn);
 	strbuf_add(&conn->out, message, len);
-	if (conn->out.failed)
-		conn->broken = true;
-	if (conn->out.failed || conn->call.message.oneway || conn->mute)
+	if (conn->out.failed) {
 		reply_take_back(conn);
+		reply_without_memory(conn);
+	} else if (conn->call.message.oneway || conn->mute) {
+		reply_take_back(conn);
+	}
 }
 
 static void
@@ -92,7 +135,9 @@ reply_write(struct conn *conn, json_t *take_message)
 	reply_set_mark(conn);
 	r = varlink_write(&conn->out, take_message, VARLINK_REPLY_MAX);
 	json_decref(take_message);
-	if (r < 0)
+	if (r == -ENOMEM)
+		reply_without_memory(conn);
+	else if (r < 0)
 		conn->broken = true;
 	else
 		reply_deliver(conn);
@@ -103,7 +148,7 @@ void
 reply_json(struct conn *conn, json_t *take_parameters)
 {
 	if (take_parameters == NULL)
-		conn->broken = true;
+		reply_without_memory(conn);
 	else
 		reply_write(conn, varlink_make_reply(take_parameters, false));
 }

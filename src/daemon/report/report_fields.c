@@ -47,13 +47,13 @@ add_cause(struct shell *shell, const struct cause *cause, struct ref origin)
 static void
 add_rule(struct shell *shell, const struct action *action)
 {
+	char memory[LINE_BYTES_MAX];
 	struct strbuf sb;
 
-	strbuf_init(&sb, LINE_BYTES_MAX);
+	strbuf_borrow(&sb, memory, sizeof(memory));
 	rule_name(&sb, shell->conf, action->rule_preset, action->rule_place,
 	          action->reason);
 	events_text(&shell->events, FIELD_RULE, strbuf_str(&sb));
-	strbuf_done(&sb);
 }
 
 /* All actors that the directive concerns; of very many the first. */

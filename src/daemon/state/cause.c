@@ -231,6 +231,7 @@ void
 cause_json(struct strbuf *sb, const struct cause *cause, const char *about)
 {
 	struct strbuf text;
+	char memory[512];
 
 	ASSERT(cause->kind < CAUSE_KIND_MAX);
 	strbuf_addf(sb, "{\"kind\":\"%s\",\"code\":", cause_kind_names[cause->kind]);
@@ -258,10 +259,9 @@ cause_json(struct strbuf *sb, const struct cause *cause, const char *about)
 	else
 		strbuf_adds(sb, "null");
 	strbuf_adds(sb, ",\"text\":");
-	strbuf_init(&text, 512);
+	strbuf_borrow(&text, memory, sizeof(memory));
 	cause_text(&text, cause, about);
 	strbuf_add_json(sb, strbuf_str(&text));
-	strbuf_done(&text);
 	strbuf_addc(sb, '}');
 }
 
