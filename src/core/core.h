@@ -341,6 +341,10 @@ struct node_view {
 	uint64_t since_ms; /* when the state was entered */
 	uint64_t restarts; /* automatic ones, all time */
 	uint32_t window;   /* restarts counted now */
+	uint32_t limit;    /* how many of them are allowed; 0 with has_limit: none */
+	bool has_limit;    /* false: restarts are not counted */
+	bool has_health;   /* it has a health check, */
+	bool is_unwell;    /* … which it did not pass when it was last asked */
 	uint32_t failures; /* of the backoff */
 	uint64_t delay_ms;
 	uint64_t delay_min_ms; /* between these the newest delay was drawn */

@@ -30,6 +30,23 @@ window_now(const struct core *core, const struct node *node, uint64_t now_ms)
 	                     parent->spec.limit.within_ms, now_ms);
 }
 
+/* The bound of what window_now() counts, and what its health check said. */
+static void
+view_bounds(const struct core *core, const struct node *node, struct node_view *ret)
+{
+	const struct node *parent = node_parent(core, node);
+
+	ret->has_health = node->spec.health.on;
+	ret->is_unwell = node->bad > 0;
+	if (node_is_supervisor(node)) {
+		ret->has_limit = !node->spec.intensity.unlimited;
+		ret->limit = ret->has_limit ? node->spec.intensity.restarts : 0;
+	} else if (parent != NULL && parent->spec.limit.on) {
+		ret->has_limit = true;
+		ret->limit = parent->spec.limit.restarts;
+	}
+}
+
 static uint64_t
 start_due(const struct core *core, const struct node *node)
 {
@@ -126,6 +143,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->since_ms = node->since_ms;
 	ret_view->restarts = node->restarts;
 	ret_view->window = window_now(core, node, now_ms);
+	view_bounds(core, node, ret_view);
 	ret_view->failures = node->failures;
 	ret_view->delay_ms = node->shown_delay_ms;
 	ret_view->delay_min_ms = node->delay_min_ms;

@@ -5,11 +5,12 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import SUPCTL, SUPD, check, equal, has, has_no_rights, main, run, test
+from harness import SUPCTL, SUPD, Skip, check, equal, has, has_no_rights, main, run, test
 from varlink import Varlink
 
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -81,8 +82,10 @@ def parse(text):
     return figures
 
 
-def of(name, path):
-    return f'{name}{{path="{path}"}}'
+def of(name, path, label=""):
+    above = path.rpartition("/")[0]
+    above = f',supervisor="{above}"' if above else ""
+    return f'{name}{{path="{path}"{above}{"," + label if label else ""}}}'
 
 
 @test("figures of every actor are served at /metrics as OpenMetrics")
@@ -111,6 +114,64 @@ def served(box):
     equal(figures['supd_actors{state="running"}'], 4, "running")
     equal(figures['supd_actors{state="stopped"}'], 1, "stopped")
     check(figures["supd_start_time_seconds"] > 1.6e9, "the time of the start")
+
+
+@test("an actor's figures tell its state, health, limit, and failures and restarts by what caused them")
+def causes(box):
+    s = box.supd({"a": {"backoff": "none"}, "g": {"strategy": "one_for_all", "children": {
+        "b": {"health": {"exec": ["test", "-e", box.path("well")], "interval": "20ms",
+                         "failures": 1000}, "backoff": "none"},
+        "c": {"backoff": "none"}}}, "l": {"limit": {"restarts": 7, "within": "1h"},
+                                          "children": {"d": {}}}})
+    s.started("d")
+
+    def figures():
+        return parse(s.call("Metrics")["openmetrics"])
+
+    s.tell("a", "exit=3")
+    s.started("a", 2)
+    s.tell("c", "exit=1")
+    s.started("b", 2)
+    s.started("c", 2)
+    s.ctl_ok("restart", "a")
+    got = figures()
+    for name, path, label, value in (
+            ("supd_actor_state", "/user/a", 'state="running"', 1),
+            ("supd_actor_failures_total", "/user/a", 'cause="exit"', 1),
+            ("supd_actor_last_failure_exit_code", "/user/a", "", 3),
+            ("supd_actor_restarts_by_reason_total", "/user/a", 'reason="failure"', 1),
+            ("supd_actor_restarts_by_reason_total", "/user/a", 'reason="order"', 1),
+            ("supd_actor_restarts_by_reason_total", "/user/g/b", 'reason="group"', 1),
+            ("supd_actor_restarts_by_reason_total", "/user/g/c", 'reason="failure"', 1),
+            ("supd_actor_window_limit", "/user/g", "", 5),
+            ("supd_actor_window_limit", "/user/l/d", "", 7),
+            ("supd_guardian_crashes_total", None, "", 0)):
+        key = of(name, path, label) if path else name
+        equal(got.get(key), value, key)
+    check(got[of("supd_actor_last_failure_time_seconds", "/user/a", 'cause="exit"')] > 1.6e9,
+          "the time of the failure")
+    check(of("supd_actor_healthy", "/user/a") not in got, "healthy without a check")
+    s.until(lambda: figures()[of("supd_actor_healthy", "/user/g/b")] == 0, "the bad check")
+    with open(box.path("well"), "w", encoding="ascii"):
+        pass
+    s.until(lambda: figures()[of("supd_actor_healthy", "/user/g/b")] == 1, "the good check")
+
+
+@test("the parser of the Prometheus client for Python takes the figures")
+def foreign_parser(box):
+    s = box.supd({"a": {}, "g": {"children": {"b": {}}}})
+    s.started("a")
+    text = s.call("Metrics")["openmetrics"]
+    # The packages of the system are those of its own Python.
+    done = subprocess.run(
+        ["/usr/bin/python3", "-c", "import sys\nfrom prometheus_client.openmetrics.parser "
+         "import text_string_to_metric_families as parse\n"
+         "print(len(list(parse(sys.stdin.read()))))"],
+        input=text, text=True, capture_output=True, check=False)
+    if "No module named" in done.stderr:
+        raise Skip("python3-prometheus-client is not installed")
+    equal(done.returncode, 0, done.stderr)
+    equal(int(done.stdout), text.count("# TYPE "), "families")
 
 
 @test("Metrics and supctl metrics say the same, also to observers")

@@ -377,6 +377,7 @@ take_over(struct shell *shell, struct start *start)
 	}
 	adopt_compare(shell);
 	upgrade_tell(shell, &start->story);
+	shell->outage_ms = start->story.outage_ms;
 	report_taken_over(shell, &start->story, &shell->handover->hello.last_end);
 	renew_log(shell);
 	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});

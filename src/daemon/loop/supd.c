@@ -424,6 +424,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	leftover_mark(shell.walker_pid, shell.walker_mark);
 	shell.nofile = handover->hello.nofile;
 	shell.clients_max = CONTROL_CONNS_MAX;
+	shell.crashes = handover->hello.crashes;
 	shell.now_ms = clock_mono_ms();
 	shell.started_ms = shell.now_ms;
 	shell.conf_file = options->conf_file;

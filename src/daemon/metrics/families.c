@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/strbuf.h"
 #include "daemon/report/view.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/shell.h"
 
 /* A label's value: with a backslash before backslash, quote and newline. */
@@ -165,13 +166,74 @@ get_written(const struct sample *sample, uint64_t *ret)
 	return sample->has_usage && sample->usage.has_io;
 }
 
+static bool
+get_limit(const struct sample *sample, uint64_t *ret)
+{
+	*ret = sample->view.limit;
+	return sample->view.has_limit;
+}
+
+static bool
+is_healthy(const struct sample *sample, uint64_t *ret)
+{
+	*ret = sample->view.main_alive && !sample->view.is_unwell;
+	return sample->view.has_health;
+}
+
+static bool
+get_exit_code(const struct sample *sample, uint64_t *ret)
+{
+	*ret = (uint64_t)sample->view.cause.code;
+	return sample->view.has_failure && sample->view.cause.kind == CAUSE_EXIT;
+}
+
+/* What one family says of an actor for the i-th value of its label; false: nothing. */
+typedef bool labelled_fn(const struct sample *sample, const struct tally *tally, size_t i,
+                         uint64_t *ret);
+
+static bool
+is_in_state(const struct sample *sample, const struct tally *tally, size_t i,
+            uint64_t *ret)
+{
+	(void)tally;
+	*ret = 1;
+	return sample->view.state == i;
+}
+
+static bool
+count_failures_of(const struct sample *sample, const struct tally *tally, size_t i,
+                  uint64_t *ret)
+{
+	(void)sample;
+	*ret = tally->failures[i];
+	return *ret > 0;
+}
+
+static bool
+count_restarts_by(const struct sample *sample, const struct tally *tally, size_t i,
+                  uint64_t *ret)
+{
+	*ret = tally->restarts[i];
+	return sample->view.kind != NODE_SUPERVISOR;
+}
+
+static bool
+get_failure_time(const struct sample *sample, const struct tally *tally, size_t i,
+                 uint64_t *ret)
+{
+	(void)tally;
+	*ret = sample->failed_at_us;
+	return sample->failed_at_us > 0 && sample->view.has_failure &&
+	       sample->view.cause.kind == i;
+}
+
 static const struct family {
 	const char *name; /* ends with the unit, if the figure has a unit */
 	bool is_counter;
 	const char *unit;
 	const char *help;
 	enum figure_form form;
-	figure_fn *figure;
+	figure_fn *figure; /* NULL: see labelled_families */
 } families[] = {
     {"supd_actor_up", false, NULL, "1 while the actor is running.", FORM_WHOLE, is_up},
     {"supd_actor_ready", false, NULL, "1 while the actor is ready.", FORM_WHOLE,
@@ -208,6 +270,51 @@ static const struct family {
      FORM_WHOLE, get_read},
     {"supd_actor_written_bytes", true, "bytes",
      "Written to disks, where that is counted.", FORM_WHOLE, get_written},
+    {"supd_actor_window_limit", false, NULL,
+     "How many restarts in the window its intensity or limit allows.", FORM_WHOLE,
+     get_limit},
+    {"supd_actor_healthy", false, NULL,
+     "1 if its last health check was good; for actors that have a check.", FORM_WHOLE,
+     is_healthy},
+    {"supd_actor_last_failure_exit_code", false, NULL,
+     "The exit status of its last failure, if that was an exit.", FORM_WHOLE,
+     get_exit_code},
+};
+
+/* Those of which an actor has a figure for each value of one more label. */
+static const struct labelled_family {
+	struct family family;
+	const char *label;
+	const char *const *values;
+	size_t n_values;
+	labelled_fn *figure;
+} labelled_families[] = {
+    {{"supd_actor_last_failure_time_seconds", false, "seconds",
+      "When it last failed, since the Epoch, and with which cause.", FORM_US, NULL},
+     "cause",
+     cause_kind_names,
+     CAUSE_KIND_MAX,
+     get_failure_time},
+    {{"supd_actor_state", false, NULL, "1 for the state in which the actor is.",
+      FORM_WHOLE, NULL},
+     "state",
+     node_state_names,
+     NODE_STATE_MAX,
+     is_in_state},
+    {{"supd_actor_failures", true, NULL, "Failures by cause.", FORM_WHOLE, NULL},
+     "cause",
+     cause_kind_names,
+     CAUSE_KIND_MAX,
+     count_failures_of},
+    {{"supd_actor_restarts_by_reason", true, NULL,
+      "Starts after the first: for its own failure or normal end, a failure in its "
+      "group, "
+      "or an order.",
+      FORM_WHOLE, NULL},
+     "reason",
+     tally_reason_names,
+     TALLY_REASON_MAX,
+     count_restarts_by},
 };
 
 static void
@@ -220,21 +327,56 @@ add_head(struct strbuf *sb, const char *name, const char *type, const char *unit
 	strbuf_addf(sb, "# HELP %s %s\n", name, help);
 }
 
+/* A line: of this actor, and with this label too, which may be NULL. */
 static void
-add_figure(struct strbuf *sb, const struct shell *shell, const struct family *family,
-           const struct sample *sample)
+add_line(struct strbuf *sb, const struct shell *shell, const struct family *family,
+         const struct sample *sample, const char *label, const char *value, uint64_t n)
 {
-	uint64_t n;
-
-	if (!core_valid(shell->core, sample->ref) || !family->figure(sample, &n))
-		return;
 	strbuf_addf(sb, "%s%s{path=\"", family->name, family->is_counter ? "_total" : "");
 	add_label(sb, shell_path(shell, sample->ref));
+	if (sample->view.depth > 1) {
+		strbuf_adds(sb, "\",supervisor=\"");
+		add_label(sb, shell_path(shell, sample->view.parent));
+	}
+	if (label != NULL)
+		strbuf_addf(sb, "\",%s=\"%s", label, value);
 	strbuf_adds(sb, "\"} ");
 	if (family->form == FORM_WHOLE)
 		strbuf_add_number(sb, n);
 	else
 		add_decimal(sb, n, family->form == FORM_MS ? 1000 : 1000000);
+	strbuf_addc(sb, '\n');
+}
+
+/* What one family says of an actor; `labelled` NULL: without a label of its own. */
+static void
+add_figures(struct strbuf *sb, const struct shell *shell, const struct family *family,
+            const struct labelled_family *labelled, const struct sample *sample)
+{
+	const struct actor *actor = actors_get(&shell->actors, sample->ref);
+	uint64_t n;
+
+	if (!core_valid(shell->core, sample->ref) || actor == NULL)
+		return;
+	if (labelled == NULL && family->figure(sample, &n))
+		add_line(sb, shell, family, sample, NULL, NULL, n);
+	for (size_t i = 0; labelled != NULL && i < labelled->n_values; i++)
+		if (labelled->figure(sample, &actor->tally, i, &n))
+			add_line(sb, shell, family, sample, labelled->label,
+			         labelled->values[i], n);
+}
+
+/* How often supd itself failed, and for how long nothing was supervised. */
+static void
+add_guardians(struct strbuf *sb, const struct shell *shell)
+{
+	add_head(sb, "supd_guardian_crashes", "counter", NULL,
+	         "Guardians that crashed or hung, and were replaced.");
+	strbuf_addf(sb, "supd_guardian_crashes_total %" PRIu32 "\n", shell->crashes);
+	add_head(sb, "supd_guardian_outage_seconds", "gauge", "seconds",
+	         "How long no guardian was there before this one; 0 for the first.");
+	strbuf_adds(sb, "supd_guardian_outage_seconds ");
+	add_decimal(sb, shell->outage_ms, 1000);
 	strbuf_addc(sb, '\n');
 }
 
@@ -259,6 +401,7 @@ families_write_own(struct strbuf *sb, const struct shell *shell,
 	            shell->events.next_seq > 0 ? shell->events.next_seq - 1 : 0);
 	for (size_t i = 0; i < n_samples; i++)
 		counts[samples[i].view.state]++;
+	add_guardians(sb, shell);
 	add_head(sb, "supd_actors", "gauge", NULL, "Actors in each state.");
 	for (size_t state = 0; state < NODE_STATE_MAX; state++)
 		strbuf_addf(sb, "supd_actors{state=\"%s\"} %" PRIu32 "\n",
@@ -273,14 +416,18 @@ bool
 families_write(struct strbuf *sb, size_t place, bool is_first, const struct shell *shell,
                const struct sample *sample)
 {
-	const struct family *family = &families[place];
+	const size_t n = ARRAY_SIZE(families);
+	const struct labelled_family *labelled =
+	    place < n ? NULL : &labelled_families[place - n];
+	const struct family *family;
 
-	if (place >= ARRAY_SIZE(families))
+	if (place >= n + ARRAY_SIZE(labelled_families))
 		return false;
+	family = labelled == NULL ? &families[place] : &labelled->family;
 	if (is_first)
 		add_head(sb, family->name, family->is_counter ? "counter" : "gauge",
 		         family->unit, family->help);
 	if (sample != NULL)
-		add_figure(sb, shell, family, sample);
+		add_figures(sb, shell, family, labelled, sample);
 	return true;
 }

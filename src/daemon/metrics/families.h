@@ -17,6 +17,7 @@ struct strbuf;
 struct sample {
 	struct ref ref;
 	struct node_view view;
+	uint64_t failed_at_us; /* of the last failure, since the Epoch; 0: none */
 	uint64_t dead_letters;
 	bool is_blocked;    /* its log files cannot be written */
 	uint64_t lost;      /* bytes of output that were dropped for that */

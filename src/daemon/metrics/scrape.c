@@ -73,7 +73,9 @@ scrape_actor(struct scraper *scraper, struct ref ref)
 	if (!core_valid(shell->core, ref) || actor == NULL)
 		return;
 	sample = &scraper->samples[scraper->n_samples++];
-	*sample = (struct sample){.ref = ref, .dead_letters = actor->dead_letters};
+	*sample = (struct sample){.ref = ref,
+	                          .dead_letters = actor->dead_letters,
+	                          .failed_at_us = actor->failed_at_wall_us};
 	core_view(shell->core, ref, scraper->now_ms, &sample->view);
 	sample->is_blocked =
 	    shell->output != NULL &&

@@ -40,16 +40,17 @@ report_is_for_stream(struct shell *shell, struct ref ref, enum report what)
 void
 report(struct shell *shell, const struct action *action)
 {
+	struct actor *actor;
+
 	/* The root is outside of what people see. */
 	if (action->ref.slot == CORE_ROOT)
 		return;
-	if (action->report == REPORT_FAILURE) {
-		struct actor *actor = actors_get(&shell->actors, action->ref);
-
-		if (actor != NULL)
-			actor->failed_at_wall_us = clock_wall_us();
-		if (actor != NULL)
-			record_slot(shell, action->ref.slot);
+	actor = actors_get(&shell->actors, action->ref);
+	if (actor != NULL && core_valid(shell->core, action->ref))
+		tally_report(&actor->tally, shell->core, action);
+	if (action->report == REPORT_FAILURE && actor != NULL) {
+		actor->failed_at_wall_us = clock_wall_us();
+		record_slot(shell, action->ref.slot);
 	}
 	report_begin(shell, action);
 	report_fields(shell, action);

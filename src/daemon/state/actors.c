@@ -215,3 +215,45 @@ shell_version(void)
 {
 	return PACKAGE_VERSION;
 }
+
+/* ---- what is counted --------------------------------------------------------------- */
+
+const char *const tally_reason_names[] = {TALLY_REASON_MAP(AS_NAME)};
+
+static void
+count_start(struct tally *tally, const struct core *core, struct ref ref)
+{
+	enum tally_reason reason = TALLY_ORDER;
+	struct node_view view;
+
+	if (!tally->is_ended && !tally->is_failed)
+		return;
+	core_view(core, ref, 0, &view);
+	if (view.restarts > tally->restarts_seen)
+		reason = tally->is_failed    ? TALLY_FAILURE
+		         : tally->is_stopped ? TALLY_GROUP
+		                             : TALLY_END;
+	tally->restarts[reason]++;
+	tally->is_ended = tally->is_stopped = tally->is_failed = false;
+	tally->restarts_seen = view.restarts;
+}
+
+/* Count what the core reports of a valid actor. */
+void
+tally_report(struct tally *tally, const struct core *core, const struct action *action)
+{
+	struct node_view view;
+
+	if (action->report == REPORT_FAILURE) {
+		tally->failures[action->cause.kind]++;
+		tally->is_failed = true;
+	} else if (action->report == REPORT_STOPPING) {
+		tally->is_stopped = true;
+	} else if (action->report == REPORT_EXITED) {
+		core_view(core, action->ref, 0, &view);
+		tally->is_ended = true;
+		tally->restarts_seen = view.restarts;
+	} else if (action->report == REPORT_STARTED) {
+		count_start(tally, core, action->ref);
+	}
+}

@@ -124,6 +124,8 @@ struct shell {
 	uint64_t now_ms;         /* one time for a whole turn */
 	uint64_t n_turns;        /* that were stepped */
 	uint64_t started_ms;     /* when the first guardian did */
+	uint32_t crashes;        /* guardians that crashed or hung before this one, */
+	uint64_t outage_ms;      /* … and how long no guardian was there, before it */
 	uint64_t upgrade_ms;     /* when the guardian before us made room, or 0 */
 	uint64_t trial_since_ms; /* the configuration in force is on trial since then */
 	uint64_t trial_until_ms; /* … and until then; 0: it is not */
