@@ -18,6 +18,7 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
 WORKERS = "/user/crawl/workers/"
 
 LEGEND = """\
@@ -100,7 +101,8 @@ class Demo:
         self.supd = None
         self.watchers = []
         self.tally = None
-        self.env = dict(os.environ, CRAWLER_BIN=self.bin, CRAWLER_SRC=HERE,
+        self.env = dict(os.environ, CRAWLER_BIN=self.bin, PWD=TOP, CRAWLER_LOG="file",
+                        CRAWLER_LEVEL="error",
                         CRAWLER_RUN=self.run_dir, CRAWLER_PORT=str(free_port()))
         for name in ("NOTIFY_SOCKET", "SUPD_SOCKET", "RUNTIME_DIRECTORY"):
             self.env.pop(name, None)

@@ -32,7 +32,7 @@
 #include "walker/walker.h"
 
 static const char usage_text[] =
-    "Usage: supd [-c FILE] [-r DIR] [OPTION…]\n"
+    "Usage: supd [[-c] FILE] [-r DIR] [OPTION…]\n"
     "Supervise the processes of a tree declared in FILE, in the foreground.\n"
     "\n"
     "  -c, --config FILE       the tree (default " SUPD_CONF ", or\n"
@@ -155,6 +155,8 @@ parse(int argc, char **argv, struct supd_options *options)
 		if (mode == MODE_DONE || mode == MODE_USAGE)
 			return mode;
 	}
+	if (optind < argc && options->conf_file == NULL)
+		options->conf_file = argv[optind++];
 	if (optind < argc)
 		return usage_error("unexpected argument ", argv[optind]);
 	return mode;
