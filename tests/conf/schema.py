@@ -41,10 +41,15 @@ def references():
         [f"{ref} is not used" for ref in known - used]
 
 
+def forms_of(definition):
+    """The kinds of values that it takes; one kind stands by itself."""
+    return definition.get("anyOf", [definition])
+
+
 def properties():
     """(definition, key, property) of every key."""
     for name, definition in schema()["$defs"].items():
-        for form in definition["anyOf"]:
+        for form in forms_of(definition):
             for key, value in form.get("properties", {}).items():
                 yield name, key, value
 
@@ -67,7 +72,7 @@ def patterns():
         default = value.get("default")
         if not isinstance(default, str):
             continue
-        forms = definitions[value["$ref"].rpartition("/")[2]]["anyOf"]
+        forms = forms_of(definitions[value["$ref"].rpartition("/")[2]])
         if not any(default in form.get("enum", []) or form.get("type") == "string" and
                    re.search(form.get("pattern", ""), default) for form in forms):
             faults.append(f"the default of {name}.{key}, {default!r}, is not allowed")
@@ -116,6 +121,65 @@ def examples():
     return faults
 
 
+ACTOR = {"command": ["/bin/true"]}
+GOOD = [
+    {"children": {}}, {"children": {"a": ACTOR}},
+    {"children": {"a": {**ACTOR, "shutdown": "10s", "ready": {"tcp": "127.0.0.1:80"}}}},
+    {"children": {"g": {"strategy": "rest_for_one", "children": {"a": ACTOR}}}},
+    {"children": {"a": {**ACTOR, "limits": {"nofile": 1024}, "restart": "transient"}}},
+    {"decider": [{"when": {"exit": [75]}, "then": "resume"}, "default"], "children": {}},
+    {"templates": {"t": ACTOR}, "children": {"a": {"use": "t", "replicas": 2}}},
+]
+# Each with a word of what is to be pointed at, by the path or the message of the error.
+BAD = [
+    ({"childern": {}}, "childern"), ({"children": []}, "children"),
+    ({"children": {"a": {**ACTOR, "comand": "x"}}}, "comand"),
+    ({"children": {"a": {**ACTOR, "restart": "always"}}}, "restart"),
+    ({"children": {"a": {**ACTOR, "shutdown": 10}}}, "shutdown"),
+    ({"children": {"a": {**ACTOR, "limits": {"nofiles": 1}}}}, "nofiles"),
+    ({"children": {"a b": ACTOR}}, "a b"),
+    ({"strategy": "all_for_one", "children": {}}, "strategy"),
+    ({"children": {"a": {**ACTOR, "replicas": "many"}}}, "replicas"),
+]
+VALIDATE = """
+import json, sys
+try:
+    import jsonschema
+except ImportError:
+    sys.exit(77)
+schema, files = json.load(sys.stdin)
+jsonschema.Draft202012Validator.check_schema(schema)
+for file in files:
+    best = jsonschema.exceptions.best_match(
+        jsonschema.Draft202012Validator(schema).iter_errors(file))
+    print(json.dumps(best and [list(best.absolute_path), best.message]))
+"""
+
+
+def corpus():
+    """A validator that is not ours agrees with the parser, and points at what is wrong."""
+    files = GOOD + [file for file, _ in BAD]
+    # The packages of the system are those of its own Python.
+    done = subprocess.run(["/usr/bin/python3", "-c", VALIDATE], check=False, text=True,
+                          input=json.dumps([schema(), files]), capture_output=True)
+    if done.returncode == 77:
+        print("# python3-jsonschema is not installed")
+        return []
+    if done.returncode != 0:
+        return [done.stderr]
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    faults = [f"{file}: {error}" for file, error in zip(GOOD, said) if error is not None]
+    for (file, word), error in zip(BAD, said[len(GOOD):]):
+        if error is None or word not in str(error):
+            faults.append(f"{file}: {error} does not tell of {word}")
+    with tempfile.TemporaryDirectory() as directory:
+        for file in GOOD + [file for file, _ in BAD]:
+            is_good = load(json.dumps(file), directory).returncode == 0
+            if is_good != (file in GOOD):
+                faults.append(f"{file}: the parser says {'good' if is_good else 'bad'}")
+    return faults
+
+
 def manual_example():
     with open(os.path.join(SRC, "man/supd.yaml.5"), encoding="utf-8") as file:
         page = file.read()
@@ -144,6 +208,7 @@ def main():
         ("every reference of the schema leads to a definition", references),
         ("every key has a description", descriptions),
         ("patterns are regular expressions, and defaults match them", patterns),
+        ("python3-jsonschema agrees with the parser, and points at what is wrong", corpus),
         ("a default that is written changes nothing", defaults_are_values),
         ("etc/supd.yaml is good, also without its comment signs", examples),
         ("the example of supd.yaml(5) is good", manual_example),

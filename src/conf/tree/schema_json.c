@@ -188,42 +188,67 @@ has_properties(const struct schema_type *type)
 	return false;
 }
 
-static void
-add_definition(struct strbuf *out, const struct schema_type *type)
+/* The kinds of values that a type takes, each an object; how many there are. */
+static size_t
+add_forms(struct strbuf *out, const struct schema_type *type)
 {
 	bool any = false;
+	size_t n = 0;
 
-	strbuf_add_json(out, type->name);
-	strbuf_adds(out, ":{\"description\":");
-	strbuf_add_json(out, type->allowed);
-	strbuf_adds(out, ",\"anyOf\":[");
 	if (type->n_words > 0) {
+		n++;
 		separate(out, &any);
 		add_words(out, type);
 	}
 	if (type->scan != NULL) {
+		n += type->integers ? 2 : 1;
 		separate(out, &any);
 		add_scanned(out, type);
 	}
 	if (type->n_words > 0 || type->scan != NULL) {
+		n++;
 		separate(out, &any);
 		strbuf_adds(out, "{\"type\":\"string\",\"pattern\":\"\\\\$\\\\{\"}");
 	}
 	if (type->items != NULL) {
+		n++;
 		separate(out, &any);
 		strbuf_adds(out, "{\"type\":\"array\",\"items\":");
 		add_reference(out, type->items);
 		strbuf_adds(out, "}");
 	}
 	if (has_properties(type)) {
+		n++;
 		separate(out, &any);
 		add_table(out, type);
 	}
 	if (type->values != NULL) {
+		n++;
 		separate(out, &any);
 		add_mapping(out, type);
 	}
-	strbuf_adds(out, "]}");
+	return n;
+}
+
+/* Where there is only one kind it stands by itself: a program then says what is wrong in
+ * it, rather than that no alternative fits. */
+static void
+add_definition(struct strbuf *out, const struct schema_type *type)
+{
+	struct strbuf forms;
+
+	strbuf_init(&forms, SCHEMA_BYTES_MAX);
+	strbuf_add_json(out, type->name);
+	strbuf_adds(out, ":{\"title\":");
+	strbuf_add_json(out, type->name);
+	strbuf_adds(out, ",\"description\":");
+	strbuf_add_json(out, type->allowed);
+	if (add_forms(&forms, type) == 1)
+		strbuf_addf(out, ",%s", strbuf_str(&forms) + 1);
+	else
+		strbuf_addf(out, ",\"anyOf\":[%s]}", strbuf_str(&forms));
+	out->failed |= forms.failed;
+	strbuf_done(&forms);
 }
 
 /*
@@ -238,9 +263,12 @@ conf_schema_json(void)
 
 	meet_all(&types);
 	strbuf_init(&out, SCHEMA_BYTES_MAX);
-	strbuf_adds(&out,
-	            "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
-	            "\"title\":\"supd.yaml\",\"$ref\":\"#/$defs/top\",\"$defs\":{\n");
+	strbuf_adds(&out, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+	                  "\"$id\":\"https://example.org/supd/supd.schema.json\","
+	                  "\"title\":\"supd.yaml\",\"examples\":[{\"children\":{\"web\":{"
+	                  "\"command\":[\"/usr/local/bin/web\",\"--port\",\"8000\"],"
+	                  "\"ready\":{\"tcp\":\"127.0.0.1:8000\"}}}}],"
+	                  "\"$ref\":\"#/$defs/top\",\"$defs\":{\n");
 	for (size_t i = 0; i < types.n; i++) {
 		if (i > 0)
 			strbuf_adds(&out, ",\n");
