@@ -36,96 +36,13 @@ limits_admit(struct turn *turn, struct node *node)
 	return true;
 }
 
-/* True if the supervisor fails because its children could not be started. */
-static bool
-has_failed_start(const struct node *supervisor)
-{
-	return supervisor->gave_up && supervisor->start_failed;
-}
-
-/*
- * The actor that is named as the origin of a failure: where a supervisor could not start,
- * the child because of which, unless that is configured no longer.
- */
-static struct node *
-where_it_began(const struct core *core, struct node *origin)
-{
-	struct node *child = NULL;
-
-	if (has_failed_start(origin))
-		child = node_find(core, origin->failure.origin);
-	return child == NULL ? origin : child;
-}
-
-/* True if the decision is about this actor alone, whatever the strategy is. */
-static bool
-concerns_one(const struct decision *decision)
-{
-	return decision->reason == DECIDED_TEMPORARY ||
-	       decision->reason == DECIDED_NEVER ||
-	       decision->reason == DECIDED_MANUAL_START ||
-	       decision->reason == DECIDED_NOT_ADDED;
-}
-
-/* Tell of a failure, once, at the level that handles it. */
-static void
-report_failure(struct turn *turn, struct node *node, struct node *origin,
-               const struct cause *cause, const struct decision *decision,
-               uint64_t delay_ms)
-{
-	const struct node *supervisor = node_supervisor(turn->core, node);
-	struct action *action = turn_report(turn, REPORT_FAILURE, node);
-
-	action->cause = *cause;
-	action->origin = node_ref(turn->core, where_it_began(turn->core, origin));
-	action->directive = decision->directive;
-	action->log = decision->log;
-	if (action->log == RULE_LOG_AS_DIRECTIVE && !supervisor->spec.log_failures)
-		action->log = RULE_LOG_OFF;
-	action->rule_preset = decision->preset;
-	action->rule_place = decision->place;
-	action->reason = (uint8_t)decision->reason;
-	action->group = supervisor->spec.strategy != STRATEGY_ONE_FOR_ONE &&
-	                (decision->directive == DIRECTIVE_RESTART ||
-	                 decision->directive == DIRECTIVE_STOP) &&
-	                !concerns_one(decision);
-	action->window = limits_in_use(turn, supervisor);
-	action->limit = supervisor->spec.intensity.unlimited
-	                    ? 0
-	                    : supervisor->spec.intensity.restarts;
-	action->delay_ms = delay_ms;
-}
-
-static void
-remember(struct turn *turn, struct node *node, struct node *origin,
-         const struct cause *cause, const struct decision *decision)
-{
-	node->has_failure = true;
-	node->failure = (struct failure){
-	    .cause = *cause,
-	    .origin = node_ref(turn->core, where_it_began(turn->core, origin)),
-	    .directive = decision->directive,
-	    .rule_preset = decision->preset,
-	    .rule_place = decision->place,
-	    .reason = decision->reason,
-	    .at_ms = turn->now_ms,
-	};
-}
-
-/* It does not come back by itself: once it is down it has failed. */
-static void
-stay_failed(struct node *node)
-{
-	goal_down_as(node, STATE_FAILED);
-}
-
 /* The supervisor is to fail once its children are stopped, in reverse. */
 static void
 stop_before_failing(struct turn *turn, struct node *supervisor, struct node *offender)
 {
 	supervisor->gave_up = true;
 	supervisor->retired = false;
-	stay_failed(offender);
+	goal_down_as(offender, STATE_FAILED);
 	down_bring(turn, supervisor);
 }
 
@@ -146,20 +63,13 @@ give_up(struct turn *turn, struct node *supervisor, struct node *offender)
 	stop_before_failing(turn, supervisor, offender);
 }
 
-/* Is nothing left at the origin of a failure that could go on as it is? */
-static bool
-is_finished(const struct node *origin)
-{
-	return node_is_dead(origin) || origin->gave_up;
-}
-
 /* The failed process is not coming back by itself: it is down, or going down. */
 static void
 stop_origin(struct turn *turn, struct node *origin)
 {
-	if (!node_is_live(origin) || !is_finished(origin))
+	if (!node_is_live(origin) || !node_is_finished(origin))
 		return;
-	stay_failed(origin);
+	goal_down_as(origin, STATE_FAILED);
 	down_bring(turn, origin);
 }
 
@@ -179,7 +89,7 @@ restart_survivors(struct turn *turn, struct node *origin, const struct node *top
 		            node_keeps_children(node_supervisor(core, at)));
 	if (!node_is_in_sequence(origin))
 		stop_origin(turn, origin);
-	else if (is_finished(origin))
+	else if (node_is_finished(origin))
 		down_bring(turn, origin);
 }
 
@@ -190,7 +100,7 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 {
 	uint64_t delay_ms;
 
-	if (!is_finished(origin)) {
+	if (!node_is_finished(origin)) {
 		living_resume(turn, origin, cause);
 		return 0;
 	}
@@ -207,12 +117,12 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 static void
 carry_out_stop(struct turn *turn, struct node *node, const struct decision *decision)
 {
-	stay_failed(node);
+	goal_down_as(node, STATE_FAILED);
 	node->exited_by_itself =
 	    decision->reason == DECIDED_TEMPORARY || decision->reason == DECIDED_NEVER;
 	/* Nodes below that were coming do not come now. */
 	turn->core->look_early = true;
-	if (concerns_one(decision))
+	if (failure_concerns_one(decision))
 		down_bring(turn, node);
 	else
 		strategy_stop(turn, node);
@@ -265,8 +175,8 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 	if (ret->directive == DIRECTIVE_RESUME && node_is_supervisor(node) &&
 	    node->gave_up)
 		ret->directive = DIRECTIVE_RESTART;
-	is_down =
-	    (node_has_process(origin) && !origin->main_alive) || has_failed_start(origin);
+	is_down = (node_has_process(origin) && !origin->main_alive) ||
+	          failure_was_start(origin);
 	if (ret->directive == DIRECTIVE_RESUME && is_down &&
 	    !limits_admit_resume(origin, turn->now_ms)) {
 		ret->directive = DIRECTIVE_RESTART;
@@ -311,11 +221,12 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 		delay_ms = carry_out_resume(turn, origin, cause, decision);
 	else if (decision->directive == DIRECTIVE_RESTART)
 		delay_ms = pace_delay(turn, node, decision);
-	report_failure(turn, node, origin, cause, decision, delay_ms);
-	remember(turn, node, origin, cause, decision);
+	failure_report(turn, node, origin, cause, decision, delay_ms);
+	failure_remember(turn, node, origin, cause, decision);
 	node->failing = true;
-	remember(turn, origin, origin, cause, decision);
-	remember(turn, where_it_began(turn->core, origin), origin, cause, decision);
+	failure_remember(turn, origin, origin, cause, decision);
+	failure_remember(turn, failure_began_at(turn->core, origin), origin, cause,
+	                 decision);
 	origin->failing = true;
 	wait_failed(turn->core, origin, cause);
 	if (origin != node)
@@ -326,7 +237,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 			down_come_back(turn, origin);
 		else if (origin->goal == GOAL_RESTART)
 			down_bring(turn, origin);
-		else if (is_finished(origin))
+		else if (node_is_finished(origin))
 			stop_origin(turn, origin);
 		else if (origin->phase == PHASE_POST_START)
 			up_step(turn, origin);
@@ -366,17 +277,6 @@ failure_is_moot(const struct turn *turn, const struct node *node)
 	       reconcile_is_doomed(turn->core, node);
 }
 
-static void
-report_escalated(struct turn *turn, const struct node *supervisor, struct node *origin,
-                 const struct cause *cause)
-{
-	struct action *action = turn_report(turn, REPORT_ESCALATED, supervisor);
-
-	action->cause = *cause;
-	action->origin = node_ref(turn->core, where_it_began(turn->core, origin));
-	action->to = node_ref(turn->core, node_supervisor(turn->core, supervisor));
-}
-
 /*
  * The failure climbed to a node on the way down already: that stop serves the failure,
  * too.  A restart of the node now would keep its own supervisor from ever being down.
@@ -413,13 +313,13 @@ fail_start(struct turn *turn, struct node *supervisor, struct node *child,
 {
 	const struct decision none = {.directive = DIRECTIVE_ESCALATE};
 
-	remember(turn, supervisor, origin, cause, &none);
+	failure_remember(turn, supervisor, origin, cause, &none);
 	/* The hooks of all that stops now are told of it. */
 	supervisor->failing = true;
 	child->failing = true;
 	origin->failing = true;
 	wait_failed(turn->core, origin, cause);
-	stay_failed(origin);
+	goal_down_as(origin, STATE_FAILED);
 	supervisor->start_failed = true;
 	stop_before_failing(turn, supervisor, child);
 }
@@ -430,7 +330,7 @@ void
 failure_escalate(struct turn *turn, struct node *supervisor, const struct cause *cause,
                  struct node *origin)
 {
-	report_escalated(turn, supervisor, origin, cause);
+	failure_report_escalated(turn, supervisor, origin, cause);
 	failure_handle(turn, supervisor, cause, origin);
 }
 
@@ -471,8 +371,8 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		}
 		/* This level is passed: the supervisor fails, and its own decides. */
 		if (!failure_is_moot(turn, supervisor))
-			report_escalated(turn, supervisor, origin, cause);
-		remember(turn, node, origin, cause, &decision);
+			failure_report_escalated(turn, supervisor, origin, cause);
+		failure_remember(turn, node, origin, cause, &decision);
 		if (!failure_is_moot(turn, supervisor) &&
 		    has_started_others(supervisor, node, cause)) {
 			fail_start(turn, supervisor, node, origin, cause);
@@ -501,13 +401,13 @@ failure_unkillable(struct turn *turn, struct node *node, const struct cause *cau
 		decision.directive = DIRECTIVE_STOP;
 		decision.reason = DECIDED_ROOT;
 	}
-	remember(turn, node, node, cause, &decision);
+	failure_remember(turn, node, node, cause, &decision);
 	node->failing = true;
 	if (decision.directive == DIRECTIVE_ESCALATE) {
 		failure_escalate(turn, supervisor, cause, node);
 		return;
 	}
-	report_failure(turn, node, node, cause, &decision, 0);
+	failure_report(turn, node, node, cause, &decision, 0);
 	if (decision.directive == DIRECTIVE_STOP)
 		carry_out_stop(turn, node, &decision);
 }
@@ -528,8 +428,8 @@ restart_normal(struct turn *turn, struct node *node)
 		return;
 	}
 	if (decision.directive == DIRECTIVE_STOP) {
-		report_failure(turn, node, node, &node->end, &decision, 0);
-		remember(turn, node, node, &node->end, &decision);
+		failure_report(turn, node, node, &node->end, &decision, 0);
+		failure_remember(turn, node, node, &node->end, &decision);
 		carry_out_stop(turn, node, &decision);
 		return;
 	}

@@ -42,6 +42,18 @@ void failure_escalate(struct turn *turn, struct node *supervisor,
                       const struct cause *cause, struct node *origin);
 bool failure_is_moot(const struct turn *turn, const struct node *node);
 
+/* failure_report.c */
+bool failure_was_start(const struct node *supervisor);
+bool failure_concerns_one(const struct decision *decision);
+struct node *failure_began_at(const struct core *core, struct node *origin);
+void failure_report(struct turn *turn, struct node *node, struct node *origin,
+                    const struct cause *cause, const struct decision *decision,
+                    uint64_t delay_ms);
+void failure_remember(struct turn *turn, struct node *node, struct node *origin,
+                      const struct cause *cause, const struct decision *decision);
+void failure_report_escalated(struct turn *turn, const struct node *supervisor,
+                              struct node *origin, const struct cause *cause);
+
 /* strategy.c */
 void strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms);
 void strategy_stop(struct turn *turn, struct node *node);

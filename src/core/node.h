@@ -421,6 +421,13 @@ node_is_dead(const struct node *node)
 	           : node->state == STATE_STARTING && node->phase == PHASE_PRE_START;
 }
 
+/* Is nothing left at the origin of a failure that could go on as it is? */
+static inline bool
+node_is_finished(const struct node *origin)
+{
+	return node_is_dead(origin) || origin->gave_up;
+}
+
 /* The children outlive the next restart, or resume. */
 static inline bool
 node_keeps_children(const struct node *node)

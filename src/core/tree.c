@@ -46,18 +46,6 @@ core_bytes(const struct core_size *size)
 	return (size_t)lay_out(&core, size);
 }
 
-/* The node that is meant, hidden or not, or NULL: REF_NONE, freed since. */
-struct node *
-node_find(const struct core *core, struct ref ref)
-{
-	struct node *node;
-
-	if (ref.slot >= core->top)
-		return NULL;
-	node = node_in(core, ref.slot);
-	return node->used && node->tenant == ref.tenant ? node : NULL;
-}
-
 /* ---- building -------------------------------------------------------------------- */
 
 /* Give the node its specification; what belongs to it goes to the pool. */

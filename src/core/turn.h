@@ -22,8 +22,10 @@ struct action *turn_report(struct turn *turn, enum report report,
 void turn_exit(struct turn *turn);
 bool turn_has_room(const struct turn *turn);
 
-/* tree.c */
+/* walk.c */
 struct node *node_find(const struct core *core, struct ref ref);
+
+/* tree.c */
 struct node *node_lookup(const struct core *core, struct ref ref);
 struct node *node_next(const struct core *core, const struct node *top,
                        const struct node *node);

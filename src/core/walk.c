@@ -6,6 +6,18 @@
 
 #include "core/pure.h"
 
+/* The node that is meant, hidden or not, or NULL: REF_NONE, freed since. */
+struct node *
+node_find(const struct core *core, struct ref ref)
+{
+	struct node *node;
+
+	if (ref.slot >= core->top)
+		return NULL;
+	node = node_in(core, ref.slot);
+	return node->used && node->tenant == ref.tenant ? node : NULL;
+}
+
 /* The node that is meant, or NULL: REF_NONE, freed since, or hidden. */
 struct node *
 node_lookup(const struct core *core, struct ref ref)
