@@ -678,6 +678,11 @@ def applied_in_place(box):
     s.ctl_ok("apply")
     equal(s.actor("a")["pid"], pid, "the process")
     equal(stat.S_IMODE(os.stat(path).st_mode), 0o600, "the mode")
+    touched = os.stat(path).st_ctime_ns
+    tree["b"] = {}
+    s.write(tree)
+    s.ctl_ok("apply")
+    equal(os.stat(path).st_ctime_ns, touched, "the time at which its file was changed last")
     s.ctl_ok("stop", "a")
     equal(Client(box, "unix", path, b"").hear(), b"", "what the client got")
     tree["a"]["sockets"]["box"]["while_down"] = "queue"

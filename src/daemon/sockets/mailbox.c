@@ -43,9 +43,20 @@ release(struct mailboxes *mailboxes)
 	mailboxes_init(mailboxes);
 }
 
-/* One that was taken over may have got another backlog, mode or owner. */
+/* Has its file another mode or owner now, as far as that is known? */
+static bool
+has_other_file(const struct conf_socket *socket, const struct conf_socket *before)
+{
+	return socket->mode != before->mode || socket->uid != before->uid ||
+	       socket->gid != before->gid || socket->asked_user != NULL ||
+	       socket->asked_group != NULL || before->asked_user != NULL ||
+	       before->asked_group != NULL;
+}
+
+/* One that was taken over may have got another backlog, mode or owner; before is NULL
+ * where what it had is not known. */
 static void
-adjust(struct sockwork *work, const struct mailbox *mailbox)
+adjust(struct sockwork *work, const struct mailbox *mailbox, const struct mailbox *before)
 {
 	const struct conf_socket *socket = mailbox->socket;
 	struct err err;
@@ -55,6 +66,8 @@ adjust(struct sockwork *work, const struct mailbox *mailbox)
 		return;
 	if (socket_accepts(socket->kind) && listen(mailbox->fd, socket->backlog) < 0)
 		(void)log_errno(-errno, "backlog of %s", socket->address);
+	if (before != NULL && !has_other_file(socket, before->socket))
+		return;
 	r = mailbox_do_file(work, mailbox, SOCKWORK_ADJUST, &err);
 	if (r < 0)
 		(void)log_errno(r, "mode and owner of %s", socket->address);
@@ -148,7 +161,7 @@ open_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox,
 	if (fd >= 0) {
 		mailbox->fd = fd;
 		if (!mailbox->is_kept)
-			adjust(work, mailbox);
+			adjust(work, mailbox, NULL);
 		return 0;
 	}
 	owner = find_owner(shell, mailbox, is_added);
@@ -358,7 +371,8 @@ mailboxes_retire(struct shell *shell, struct mailboxes *old,
 	sockwork_begin(&work, &shell->bounded, MAILBOX_FILES_MS);
 	for (uint32_t i = 0; i < successor->n; i++)
 		if (successor->at[i].is_kept)
-			adjust(&work, &successor->at[i]);
+			adjust(&work, &successor->at[i],
+			       find_old(old, &successor->at[i]));
 	for (uint32_t i = 0; i < old->n; i++)
 		if (!has_taken_over(successor, &old->at[i]))
 			close_one(shell, &work, &old->at[i]);
