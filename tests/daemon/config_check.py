@@ -3,6 +3,7 @@
 """Bad configuration files: every fault is named with its place, and nothing is started."""
 import os
 import re
+import socket
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
@@ -216,6 +217,54 @@ def writable(box):
     has(result.err, "its group can write to the file", "what it says")
     os.chmod(s.file, 0o644)
     s.ctl_ok("apply")
+
+
+@test("--check tries ports and addresses: a warning where one cannot be had, and why")
+def ports(box):
+    taken = {kind: socket.socket(socket.AF_INET, kind)
+             for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)}
+    for sock in taken.values():
+        sock.bind(("127.0.0.1", 0))
+    taken[socket.SOCK_STREAM].listen()
+    tcp, udp = (sock.getsockname()[1] for sock in taken.values())
+    path = box.file("ports.yaml", f"""children:
+  a:
+    command: [/bin/sleep, '1000']
+    sockets:
+      one: tcp:127.0.0.1:{tcp}
+      two: udp:127.0.0.1:{udp}
+      three: tcp:192.0.2.1:4711
+      four: unix:{box.path("four.sock")}
+""")
+    place = box.path("run")
+    result = run(SUPD, "--check", "-r", place, "-c", path)
+    equal(result.code, 0, "exit status")
+    for line, words in ((5, f"127.0.0.1 port {tcp} of /user/a .*another process has it"),
+                        (6, f"127.0.0.1 port {udp} of /user/a .*another process has it"),
+                        (7, "192.0.2.1 port 4711 .*no network interface")):
+        has(result.err, rf"{path}:{line}:\d+: warning: .*{words}", "what it says")
+    check(not os.path.exists(place) and not os.path.exists(box.path("four.sock")),
+          "it left a file")
+    for sock in taken.values():
+        sock.close()
+    path = box.file("free.yaml", f"""children:
+  a: {{command: [/bin/sleep, '1000'], sockets: {{one: "tcp:127.0.0.1:{tcp}"}}}}
+""")
+    equal(run(SUPD, "--check", "-r", place, "-c", path).err, "", "of a port that is free")
+
+
+@test("--check says nothing of the ports that the running supd holds")
+def own_ports(box):
+    s = box.supd({"a": {"sockets": {"one": "tcp:127.0.0.1:0"}}})
+    s.started("a")
+    place = os.path.dirname(s.socket)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        path = box.file("held.yaml", f"""children:
+  a: {{command: [/bin/sleep, '1'], sockets: {{one: "tcp:127.0.0.1:{taken.getsockname()[1]}"}}}}
+""")
+        equal(run(SUPD, "--check", "-r", place, "-c", path).err, "", "beside a running supd")
 
 
 @test("for root, a runtime directory that others can write is refused", root=True)

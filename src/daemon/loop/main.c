@@ -16,6 +16,7 @@
 #include "conf/text/conf.h"
 #include "daemon/forecast/simulate.h"
 #include "daemon/loop/supd.h"
+#include "daemon/loop/try_ports.h"
 #include "daemon/recovery/candidate.h"
 #include "daemon/state/log.h"
 #include "daemon/state/options.h"
@@ -179,6 +180,7 @@ static int
 check(const struct supd_options *options)
 {
 	char controllers[CGROUP_CONTROLLERS_MAX] = "";
+	char runtime_dir[SUPD_PATH_MAX];
 	const struct conf_options how = {
 	    .warn = true, .look = true, .environ = environ, .controllers = controllers};
 	struct conf_reports reports;
@@ -188,6 +190,12 @@ check(const struct supd_options *options)
 	(void)cgroup_machine_controllers(controllers);
 	conf = conf_load(options->conf_file, &how, &reports);
 	status = conf == NULL ? EX_CONFIG : EX_OK;
+	if (conf != NULL)
+		try_ports(conf,
+		          options->runtime_dir != NULL
+		              ? options->runtime_dir
+		              : supd_default_runtime_dir(runtime_dir),
+		          &reports);
 	conf_reports_print(&reports);
 	if (conf != NULL && reports.n == 0)
 		(void)printf("%s: good, %u actor%s\n", options->conf_file,

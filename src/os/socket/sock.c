@@ -21,6 +21,8 @@
 #include "os/socket/rights.h"
 #include "os/socket/sockfile.h"
 
+#define NO_BACKLOG (-1) /* it does not listen */
+
 enum { SOCK_FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
 
 /*
@@ -42,7 +44,7 @@ open_at(const struct addrinfo *at, bool v6only, int backlog)
 	    (at->ai_family != AF_INET6 ||
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only)) == 0) &&
 	    bind(fd, at->ai_addr, at->ai_addrlen) == 0 &&
-	    (!is_stream || listen(fd, backlog) == 0))
+	    (!is_stream || backlog == NO_BACKLOG || listen(fd, backlog) == 0))
 		return fd_raise(fd);
 	code = errno;
 	(void)close(fd);
@@ -121,6 +123,13 @@ int
 sock_listen_tcp(const char *host, uint16_t port, int backlog, struct err *err)
 {
 	return open_port(host, port, SOCK_STREAM, backlog, err);
+}
+
+/* As sock_listen_tcp(), but it does not listen: no client is lost with it. */
+int
+sock_bind_tcp(const char *host, uint16_t port, struct err *err)
+{
+	return open_port(host, port, SOCK_STREAM, NO_BACKLOG, err);
 }
 
 /* Open a UDP socket; host as for sock_listen_tcp(), and so is what it returns. */

@@ -46,6 +46,7 @@ struct sock_file {
 };
 
 int sock_listen_tcp(const char *host, uint16_t port, int backlog, struct err *err);
+int sock_bind_tcp(const char *host, uint16_t port, struct err *err);
 int sock_bind_udp(const char *host, uint16_t port, struct err *err);
 int sock_open_unix(const struct sock_file *file, struct err *err);
 int sock_open_fifo(const struct sock_file *file, struct err *err);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC */
+/* try_ports.c - `supd --check`: can the ports and addresses of sockets be had? */
+#include "config.h"
+
+#include "daemon/loop/try_ports.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "conf/text/reports.h"
+#include "daemon/loop/supd.h"
+#include "os/self/fd.h"
+#include "os/socket/sock.h"
+
+/* True if a supd uses this runtime directory: it holds its own ports. */
+static bool
+is_in_use(const char *runtime_dir)
+{
+	char path[SUPD_PATH_MAX];
+	int fd;
+	bool held;
+
+	(void)snprintf(path, sizeof(path), "%s/supd.lock", runtime_dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	fd_close(&fd);
+	return held;
+}
+
+/* Why the port cannot be had, in words; NULL: it can.  A port of 0 is any. */
+static const char *
+why_not(const struct conf_socket *sock, const char *runtime_dir)
+{
+	struct err err;
+	int fd = sock->kind == SOCKET_TCP
+	             ? sock_bind_tcp(sock->address, sock->port, &err)
+	             : sock_bind_udp(sock->address, sock->port, &err);
+	const int r = fd;
+
+	fd_close(&fd);
+	if (r >= 0)
+		return NULL;
+	if (r == -EADDRINUSE)
+		return is_in_use(runtime_dir)
+		           ? NULL
+		           : "another process has it already; end that one, or write "
+		             "another port";
+	if (r == -EADDRNOTAVAIL)
+		return "no network interface of this machine has that address";
+	if (r == -EACCES)
+		return "a port below 1024 is for root, or for CAP_NET_BIND_SERVICE";
+	return strerror(-r);
+}
+
+/*
+ * Warn of each tcp and udp socket that could not be opened now.  Nothing listens, and
+ * nothing stays open.  Sockets that are files are left alone.
+ */
+void
+try_ports(const struct conf *conf, const char *runtime_dir, struct conf_reports *reports)
+{
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_process *process = &conf->actors[i].process;
+
+		for (size_t k = 0; k < process->n_sockets; k++) {
+			const struct conf_socket *sock = &process->sockets[k];
+			const struct spot spot = {conf->files[sock->place.file],
+			                          sock->place.line, sock->column};
+			char message[512];
+			const char *why;
+
+			if (sock->kind != SOCKET_TCP && sock->kind != SOCKET_UDP)
+				continue;
+			why = why_not(sock, runtime_dir);
+			if (why == NULL)
+				continue;
+			(void)snprintf(message, sizeof(message),
+			               "%.100s port %u of %.200s cannot be had: %s",
+			               sock->address[0] != '\0' ? sock->address : "*",
+			               sock->port, conf->actors[i].path, why);
+			reports_add(reports, CONF_WARNING, &spot, sock->name, message);
+		}
+	}
+}
