@@ -61,12 +61,11 @@ ends_add(struct procs *procs, struct proc *proc, const struct reap *reap)
 	containment_reaped(&proc->containment);
 	proc->end = *reap;
 	proc->ended = true;
-	proc->fresh = true;
 	if (actor != NULL) {
 		actor->pid = 0;
 		actor->sigstopped = false;
 	}
-	gone_expect(procs, proc);
+	gone_expect(procs, proc, true);
 	proc_record(procs, proc);
 }
 
@@ -99,8 +98,8 @@ on_stopped_or_continued(struct procs *procs, const struct reap *reap)
 	if (actor == NULL)
 		return true;
 	/* The signal may have been ours; and, where we hear of it late, be undone. */
-	is_stopped =
-	    reap->kind == REAP_STOPPED && !proc->frozen && proc_is_stopped(proc->pid);
+	is_stopped = reap->kind == REAP_STOPPED && !proc->freeze.is_wanted &&
+	             proc_is_stopped(proc->pid);
 	if (actor->sigstopped == is_stopped)
 		return true;
 	if (!shell_has_room(procs->shell, 1))

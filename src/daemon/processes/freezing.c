@@ -29,11 +29,11 @@
 static void
 put_off(struct procs *procs, struct proc *proc)
 {
-	proc->passes = 0;
-	proc->quiet = 0;
-	if (proc->unsettled)
+	proc->freeze.passes = 0;
+	proc->freeze.quiet = 0;
+	if (proc->freeze.is_unsettled)
 		return;
-	proc->unsettled = true;
+	proc->freeze.is_unsettled = true;
 	procs->unsettled[procs->n_unsettled++] = (uint32_t)(proc - procs->table->at);
 }
 
@@ -46,14 +46,16 @@ begin(struct procs *procs, struct proc *proc)
 
 	if (!proc->containment.is_cgroup) {
 		if (proc->pid != 0)
-			(void)proc_signal(procs, proc, proc->frozen ? SIGSTOP : SIGCONT);
+			(void)proc_signal(procs, proc,
+			                  proc->freeze.is_wanted ? SIGSTOP : SIGCONT);
 		put_off(procs, proc);
 		return;
 	}
-	r = containment_freeze(&proc->containment, &shell->cgroups, proc->frozen);
+	r = containment_freeze(&proc->containment, &shell->cgroups,
+	                       proc->freeze.is_wanted);
 	if (r < 0)
 		log_errno(r, "%s: cannot %s its cgroup", shell_path(shell, proc->ref),
-		          proc->frozen ? "freeze" : "thaw");
+		          proc->freeze.is_wanted ? "freeze" : "thaw");
 }
 
 /* Action of the core: everything of this life stands still. */
@@ -64,7 +66,7 @@ procs_freeze(struct procs *procs, struct ref ref, uint32_t life)
 
 	if (proc == NULL)
 		return;
-	proc->frozen = true;
+	proc->freeze.is_wanted = true;
 	proc_record(procs, proc);
 	begin(procs, proc);
 }
@@ -77,7 +79,7 @@ procs_thaw(struct procs *procs, struct ref ref, uint32_t life)
 
 	if (proc == NULL)
 		return;
-	proc->frozen = false;
+	proc->freeze.is_wanted = false;
 	begin(procs, proc);
 	proc_record(procs, proc);
 }
@@ -86,9 +88,9 @@ procs_thaw(struct procs *procs, struct ref ref, uint32_t life)
 void
 freezing_adopt(struct procs *procs, struct proc *proc, bool freeze)
 {
-	if (!freeze && !proc->frozen)
+	if (!freeze && !proc->freeze.is_wanted)
 		return;
-	proc->frozen = freeze;
+	proc->freeze.is_wanted = freeze;
 	begin(procs, proc);
 	proc_record(procs, proc);
 }
@@ -104,16 +106,17 @@ pass(struct procs *procs)
 		struct proc *proc = &procs->table->at[procs->unsettled[i]];
 		int n = 0;
 
-		if (proc->used && proc->frozen)
+		if (proc->used && proc->freeze.is_wanted)
 			n = containment_stop(&proc->containment, procs->sweeper);
 		else if (proc->used)
 			containment_continue(&proc->containment, procs->sweeper);
-		proc->quiet = n > 0 ? 0 : proc->quiet + 1;
-		if (proc->frozen && proc->quiet < QUIET && ++proc->passes < PASSES_MAX) {
+		proc->freeze.quiet = n > 0 ? 0 : proc->freeze.quiet + 1;
+		if (proc->freeze.is_wanted && proc->freeze.quiet < QUIET &&
+		    ++proc->freeze.passes < PASSES_MAX) {
 			procs->unsettled[kept++] = procs->unsettled[i];
 			continue;
 		}
-		proc->unsettled = false;
+		proc->freeze.is_unsettled = false;
 		proc_record(procs, proc);
 	}
 	procs->n_unsettled = kept;
@@ -146,6 +149,13 @@ freezing_init(struct procs *procs)
 {
 	ev_timer_init(&procs->again, on_again, AGAIN_SECONDS, 0.);
 	procs->again.data = procs;
+}
+
+/* The process of now is gone: the next one runs. */
+void
+freezing_end(struct proc *proc)
+{
+	proc->freeze.is_wanted = false;
 }
 
 /* Look no longer. */

@@ -19,15 +19,16 @@
 
 /* Its main process has ended: something else may be left. */
 void
-gone_expect(struct procs *procs, struct proc *proc)
+gone_expect(struct procs *procs, struct proc *proc, bool is_news)
 {
 	uint32_t slot = (uint32_t)(proc - procs->table->at);
 
-	proc->leftover = true;
-	proc->prev = PROCS_NONE;
-	proc->next = procs->leftovers;
-	if (proc->next != PROCS_NONE)
-		procs->table->at[proc->next].prev = slot;
+	proc->rest.is_listed = true;
+	proc->rest.is_news = is_news;
+	proc->rest.prev = PROCS_NONE;
+	proc->rest.next = procs->leftovers;
+	if (proc->rest.next != PROCS_NONE)
+		procs->table->at[proc->rest.next].rest.prev = slot;
 	procs->leftovers = slot;
 }
 
@@ -41,7 +42,7 @@ arm_sweep(struct procs *procs)
 	if (procs->leftovers == PROCS_NONE || ev_is_active(&procs->sweep))
 		return;
 	for (uint32_t slot = procs->leftovers; slot != PROCS_NONE && cgroups_only;
-	     slot = procs->table->at[slot].next)
+	     slot = procs->table->at[slot].rest.next)
 		cgroups_only = procs->table->at[slot].containment.is_cgroup &&
 		               !procs->table->at[slot].killing;
 	ev_timer_set(&procs->sweep, cgroups_only ? RECHECK_SECONDS : SWEEP_SECONDS, 0.);
@@ -51,15 +52,15 @@ arm_sweep(struct procs *procs)
 static void
 leftover_remove(struct procs *procs, struct proc *proc)
 {
-	if (!proc->leftover)
+	if (!proc->rest.is_listed)
 		return;
-	proc->leftover = false;
-	if (proc->prev != PROCS_NONE)
-		procs->table->at[proc->prev].next = proc->next;
+	proc->rest.is_listed = false;
+	if (proc->rest.prev != PROCS_NONE)
+		procs->table->at[proc->rest.prev].rest.next = proc->rest.next;
 	else
-		procs->leftovers = proc->next;
-	if (proc->next != PROCS_NONE)
-		procs->table->at[proc->next].prev = proc->prev;
+		procs->leftovers = proc->rest.next;
+	if (proc->rest.next != PROCS_NONE)
+		procs->table->at[proc->rest.next].rest.prev = proc->rest.prev;
 }
 
 /* A process that ends may remove the files of its sockets. */
@@ -99,7 +100,7 @@ void
 gone_drop(struct procs *procs, struct proc *proc)
 {
 	leftover_remove(procs, proc);
-	proc->fresh = false;
+	proc->rest.is_news = false;
 }
 
 /*
@@ -110,9 +111,9 @@ void
 gone_adopt(struct procs *procs, struct proc *proc, bool is_news)
 {
 	if (proc->used) {
-		if (!proc->leftover)
-			gone_expect(procs, proc);
-		proc->fresh = is_news;
+		if (!proc->rest.is_listed)
+			gone_expect(procs, proc, is_news);
+		proc->rest.is_news = is_news;
 		if (!is_news)
 			(void)containment_watch(&proc->containment,
 			                        &procs->shell->cgroups, proc->ref.slot);
@@ -138,7 +139,7 @@ gone_close(struct procs *procs, struct proc *proc)
 	if (!proc->containment.is_cgroup)
 		(void)containment_close(&proc->containment, &procs->shell->cgroups);
 	proc->used = false;
-	proc->frozen = false;
+	freezing_end(proc);
 	proc_record(procs, proc);
 }
 
@@ -170,8 +171,8 @@ check_leftovers(struct procs *procs)
 	while (slot != PROCS_NONE) {
 		struct proc *proc = &procs->table->at[slot];
 
-		slot = proc->next;
-		if (proc->fresh ||
+		slot = proc->rest.next;
+		if (proc->rest.is_news ||
 		    (!proc->killing && tasks_hold(shell->tasks, proc->ref)))
 			continue;
 		if (!swept && containment_needs_sweep(&proc->containment)) {
@@ -224,7 +225,7 @@ tell_end(struct procs *procs, struct proc *proc)
 	tasks_end_life(shell->tasks, proc->ref);
 	prober_end_life(shell->prober, proc->ref);
 	is_gone = is_empty(procs, proc);
-	proc->fresh = false;
+	proc->rest.is_news = false;
 	tell_core(procs, proc, is_gone);
 	if (is_gone) {
 		gone_close(procs, proc);
@@ -245,8 +246,8 @@ gone_tell(struct procs *procs)
 	while (slot != PROCS_NONE) {
 		struct proc *proc = &procs->table->at[slot];
 
-		slot = proc->next;
-		if (!proc->fresh)
+		slot = proc->rest.next;
+		if (!proc->rest.is_news)
 			continue;
 		if (!swept && containment_needs_sweep(&proc->containment)) {
 			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);

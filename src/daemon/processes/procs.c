@@ -87,9 +87,9 @@ void
 proc_post_failed(struct procs *procs, const struct proc *proc)
 {
 	struct event event = {
-	    .kind = EVENT_SPAWN_FAILED, .code = -1, .error = proc->error};
+	    .kind = EVENT_SPAWN_FAILED, .code = -1, .error = proc->failed.error};
 
-	cause_step(event.key, proc->failed_step, proc->failed_which);
+	cause_step(event.key, proc->failed.step, proc->failed.which);
 	proc_post(procs, proc, event);
 }
 
@@ -97,9 +97,9 @@ static void
 spawn_failed(struct procs *procs, struct proc *proc, int error,
              const struct spawn_result *result)
 {
-	proc->failed_step = result->step;
-	proc->failed_which = result->which;
-	proc->error = error;
+	proc->failed.step = result->step;
+	proc->failed.which = result->which;
+	proc->failed.error = error;
 	proc_post_failed(procs, proc);
 	gone_close(procs, proc);
 }
@@ -199,8 +199,6 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	    .life = life,
 	    .pidfd = -1,
 	    .used = true,
-	    .next = PROCS_NONE,
-	    .prev = PROCS_NONE,
 	};
 	proc->deferred = procs_waits_for(shell, actor->elder);
 	if (!proc->deferred)

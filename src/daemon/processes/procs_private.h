@@ -63,6 +63,7 @@ void procs_order_again(struct procs *procs, struct proc *proc);
 /* freezing.c */
 void freezing_init(struct procs *procs);
 void freezing_adopt(struct procs *procs, struct proc *proc, bool freeze);
+void freezing_end(struct proc *proc);
 void freezing_done(struct procs *procs);
 
 /* mainpid.c */
@@ -78,7 +79,7 @@ bool foster_collect(struct procs *procs, const pid_t *pid, int *pidfd, struct re
 /* gone.c */
 void gone_watch(struct procs *procs);
 void gone_unwatch(struct procs *procs);
-void gone_expect(struct procs *procs, struct proc *proc);
+void gone_expect(struct procs *procs, struct proc *proc, bool is_news);
 void gone_tell(struct procs *procs);
 void gone_close(struct procs *procs, struct proc *proc);
 void gone_adopt(struct procs *procs, struct proc *proc, bool is_news);

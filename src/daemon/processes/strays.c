@@ -50,11 +50,7 @@ begin(struct procs *procs, struct ref ref)
 		return;
 	core_view(shell->core, ref, shell->now_ms, &view);
 	left.life = view.life + 1;
-	*proc = (struct proc){.ref = ref,
-	                      .life = left.life,
-	                      .pidfd = -1,
-	                      .next = PROCS_NONE,
-	                      .prev = PROCS_NONE};
+	*proc = (struct proc){.ref = ref, .life = left.life, .pidfd = -1};
 	launch_mark(shell, ref.slot, left.life, mark);
 	containment_adopt(&proc->containment, NULL, shell_path(shell, ref), mark);
 	if (!mainpid_next(procs, proc))

@@ -179,7 +179,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .used = record->used,
 	    .stopping = record->stopping,
 	    .killing = record->killing,
-	    .frozen = record->frozen,
+	    .freeze.is_wanted = record->frozen,
 	    .late = record->late,
 	    .deferred = record->deferred,
 	    .adopted = record->pid != 0,
@@ -188,13 +188,9 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .leader = record->leader,
 	    .main_start = record->main_start,
 	    .awaits = {record->awaits[0], record->awaits[1]},
-	    .next = PROCS_NONE,
-	    .prev = PROCS_NONE,
 	    .end = record->end,
 	    .ended = record->ended,
-	    .failed_step = record->step,
-	    .failed_which = record->which,
-	    .error = record->error,
+	    .failed = {record->step, record->which, record->error},
 	    .stop_command = (enum stop_command)record->stop_command,
 	    .reloads = record->reloads,
 	};
@@ -271,12 +267,12 @@ fail_spawn(struct procs *procs, struct proc *proc, const struct ledger_spawn *sp
 	proc->used = false;
 	proc->ended = false;
 	gone_drop(procs, proc);
-	proc->failed_step = (enum spawn_step)spawn->trace.step;
-	proc->failed_which = spawn->trace.which;
-	proc->error = proc->failed_step != SPAWN_STEP_NONE ? spawn->trace.code : 0;
-	if (proc->failed_step == SPAWN_STEP_NONE && was_deferred)
+	proc->failed.step = (enum spawn_step)spawn->trace.step;
+	proc->failed.which = spawn->trace.which;
+	proc->failed.error = proc->failed.step != SPAWN_STEP_NONE ? spawn->trace.code : 0;
+	if (proc->failed.step == SPAWN_STEP_NONE && was_deferred)
 		proc->used = proc->deferred = true;
-	else if (proc->failed_step == SPAWN_STEP_NONE)
+	else if (proc->failed.step == SPAWN_STEP_NONE)
 		proc->life--;
 }
 
@@ -303,7 +299,8 @@ finish_spawn(struct shell *shell)
 	if (spawn->task != 0 || actor == NULL)
 		return;
 	proc = &procs->table->at[spawn->ref.slot];
-	if (proc->life == life && (proc->pid != 0 || proc->ended || proc->error != 0))
+	if (proc->life == life &&
+	    (proc->pid != 0 || proc->ended || proc->failed.error != 0))
 		return;
 	was_deferred = proc->life == life && proc->deferred;
 	*proc = (struct proc){
@@ -315,8 +312,6 @@ finish_spawn(struct shell *shell)
 	    .used = true,
 	    .adopted = true,
 	    .uncompared = true,
-	    .next = PROCS_NONE,
-	    .prev = PROCS_NONE,
 	};
 	enter_containment(shell, proc, actor, life);
 	actor->pid = pid;

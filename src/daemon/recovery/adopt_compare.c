@@ -67,7 +67,7 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 	if (proc->deferred) {
 		if (!procs_waits_for(shell, actor->elder))
 			procs_inherit(procs, proc->ref);
-	} else if (proc->failed_step != SPAWN_STEP_NONE) {
+	} else if (proc->failed.step != SPAWN_STEP_NONE) {
 		if (!view->spawned)
 			proc_post_failed(procs, proc);
 	} else {
@@ -96,7 +96,7 @@ acknowledge(struct shell *shell)
 
 		if (view_owner(shell, proc, &view) && view.alive && !view.spawned &&
 		    proc->life == view.life && !proc->deferred &&
-		    proc->failed_step == SPAWN_STEP_NONE)
+		    proc->failed.step == SPAWN_STEP_NONE)
 			proc_post(shell->procs, proc,
 			          (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	}

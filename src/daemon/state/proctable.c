@@ -102,8 +102,8 @@ proctable_failed_step(const struct proctable *table, struct ref ref)
 {
 	const struct proc *proc = ref.slot < table->cap ? &table->at[ref.slot] : NULL;
 
-	return proc != NULL && proc->failed_step != SPAWN_STEP_NONE
-	           ? spawn_step_names[proc->failed_step]
+	return proc != NULL && proc->failed.step != SPAWN_STEP_NONE
+	           ? spawn_step_names[proc->failed.step]
 	           : "";
 }
 

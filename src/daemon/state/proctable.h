@@ -25,6 +25,29 @@ enum stop_command {
 	STOP_COMMAND_FAILED, /* stop_signal is sent instead */
 };
 
+/* Standing still, with all descendants; written by freezing.c. */
+struct proc_freeze {
+	bool is_wanted;
+	bool is_unsettled; /* not all of it does yet what is wanted */
+	uint8_t passes;    /* number of sweeps for that */
+	/* … and the number of sweeps in a row without a moving process */
+	uint8_t quiet;
+};
+
+/* What is left when the main process is reaped; written by gone.c. */
+struct proc_rest {
+	bool is_listed;      /* something may be left */
+	bool is_news;        /* the core was not told of the end yet */
+	uint32_t next, prev; /* in the list */
+};
+
+/* Why the start failed. */
+struct proc_failure {
+	enum spawn_step step;
+	int which; /* as in struct spawn_result */
+	int error; /* errno; 0: it has not failed */
+};
+
 /* The process of one actor. */
 struct proc {
 	struct ref ref;
@@ -34,28 +57,20 @@ struct proc {
 	bool used; /* the containment is open */
 	bool stopping;
 	bool killing;
-	bool late;       /* was asked to end later than the core thinks */
-	bool deferred;   /* waits for its elder: never two processes of one path */
-	bool adopted;    /* the walker is the parent, and reaps the process */
-	bool leftover;   /* the main process is reaped, something else may not be */
-	bool fresh;      /* the core was not told of its end yet */
-	bool uncompared; /* its state is not compared with the core yet (adopt.c) */
-	bool frozen;     /* frozen, with all descendants */
-	bool unsettled;  /* not all of it does yet what `frozen` says */
-	uint8_t passes;  /* number of sweeps for that */
-	/* … and the number of sweeps in a row without a moving process */
-	uint8_t quiet;
+	bool late;           /* was asked to end later than the core thinks */
+	bool deferred;       /* waits for its elder: never two processes of one path */
+	bool adopted;        /* the walker is the parent, and reaps the process */
+	bool uncompared;     /* its state is not compared with the core yet (adopt.c) */
 	uint32_t told;       /* the life that has said READY=1 */
 	pid_t leader;        /* the process that `pid` replaced by MAINPID=; 0: none */
 	uint64_t main_start; /* … and its start, see proc_look() */
 	uint64_t awaits[2];  /* see output_begun() */
-	uint32_t next, prev; /* among the leftovers */
+	struct proc_freeze freeze;
+	struct proc_rest rest;
 	struct containment containment;
 	struct reap end;
 	bool ended;
-	enum spawn_step failed_step;
-	int failed_which; /* as in struct spawn_result */
-	int error;        /* errno of a start that failed */
+	struct proc_failure failed;
 	enum stop_command stop_command;
 	uint8_t reloads; /* reloads ordered and not ended yet: under way, and waiting */
 };

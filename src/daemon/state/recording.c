@@ -17,9 +17,9 @@ add_process(struct ledger_record *record, const struct proc *proc)
 {
 	record->life = proc->life;
 	record->pid = proc->pid;
-	record->error = proc->error;
-	record->step = (uint8_t)proc->failed_step;
-	record->which = (int8_t)proc->failed_which;
+	record->error = proc->failed.error;
+	record->step = (uint8_t)proc->failed.step;
+	record->which = (int8_t)proc->failed.which;
 	record->told = proc->told;
 	record->leader = proc->leader;
 	record->main_start = proc->main_start;
@@ -28,7 +28,7 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->deferred = proc->deferred;
 	record->stopping = proc->stopping;
 	record->killing = proc->killing;
-	record->frozen = proc->frozen || proc->unsettled;
+	record->frozen = proc->freeze.is_wanted || proc->freeze.is_unsettled;
 	record->ended = proc->ended;
 	record->late = proc->late;
 	record->stop_command = (uint8_t)proc->stop_command;
