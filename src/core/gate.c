@@ -265,7 +265,7 @@ gate_leave(struct core *core, struct node *node)
  * May a node start now that its turn has come? false: a need is unmet; the node waits,
  * and is looked at again when that may have changed.
  */
-bool
+static bool
 gate_admits(struct core *core, struct node *node)
 {
 	const uint32_t unmet = first_unmet(core, node);

@@ -175,7 +175,7 @@ living_frozen(struct core *core, struct node *node)
 }
 
 /* The clocks stand while the process is stopped, and go on from there. */
-void
+static void
 living_clocks(struct core *core, struct node *node)
 {
 	deadline_stand(core, node, core->now_ms, node->sigstopped);

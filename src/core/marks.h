@@ -108,7 +108,6 @@ void living_resume(struct turn *turn, struct node *node, const struct cause *cau
 void living_ended(struct core *core, struct node *node);
 void living_updated(struct core *core, struct node *node, const struct probe_spec *old);
 struct cause living_unready(const struct node *node);
-void living_clocks(struct core *core, struct node *node);
 void living_frozen(struct core *core, struct node *node);
 
 /* gate.c */
@@ -116,7 +115,6 @@ void gate_named(struct core *core, struct node *node);
 void gate_take_spec(struct core *core, struct node *node, const struct need_spec *needs);
 void gate_move(struct core *core);
 void gate_move_needs(struct core *core, struct node *node, const struct core *old);
-bool gate_admits(struct core *core, struct node *node);
 bool gate_is_next(const struct core *core, const struct node *node);
 void gate_leave(struct core *core, struct node *node);
 void gate_state_changed(struct core *core, const struct node *node);

@@ -10,7 +10,7 @@
 #include "os/self/fd.h"
 
 /* Nothing was handed over. */
-void
+static void
 handover_init(struct handover *handover)
 {
 	*handover = (struct handover){.link_fd = -1, .exits_fd = -1, .ledger_fd = -1};

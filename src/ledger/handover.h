@@ -29,7 +29,6 @@ struct handover {
 	size_t n;
 };
 
-void handover_init(struct handover *handover);
 int handover_receive(int link_fd, struct handover *ret, struct err *err);
 int handover_take(struct handover *handover, uint64_t key);
 int handover_drop_rest(struct handover *handover);

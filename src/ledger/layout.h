@@ -94,8 +94,6 @@ uint64_t layout_shape(void);
 void journal_number_on(struct ledger *ledger, const struct ledger *old);
 
 /* record.c */
-void twin_write(struct twin *twin, const void *data, size_t bytes);
-int twin_read(const struct twin *twin, size_t bytes, void *ret);
 bool records_are_possible(const struct ledger *ledger);
 
 /* past.c */

@@ -12,7 +12,7 @@
 /* ---- two copies -------------------------------------------------------------------- */
 
 /* Write to the copy that does not count, and let it count by one store. */
-void
+static void
 twin_write(struct twin *twin, const void *data, size_t bytes)
 {
 	uint64_t next = atomic_load_explicit(&twin->written, memory_order_relaxed) + 1;
@@ -24,7 +24,7 @@ twin_write(struct twin *twin, const void *data, size_t bytes)
 }
 
 /* The copy that counts.  0, or -ENOENT when there never was one. */
-int
+static int
 twin_read(const struct twin *twin, size_t bytes, void *ret)
 {
 	uint64_t written = atomic_load_explicit(&twin->written, memory_order_acquire);

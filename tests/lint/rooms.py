@@ -85,7 +85,7 @@ def look_at_includes(sources):
 
 
 def read_calls(sources):
-    """What file calls what file: by the symbols of the objects that were built."""
+    """What file calls what file, and what symbol no other file wants: by the objects that were built."""
     defined, wanted = {}, collections.defaultdict(set)
     for path in sources:
         if not path.endswith(".c"):
@@ -110,7 +110,8 @@ def read_calls(sources):
             other = defined.get(symbol)
             if other is not None and other != path:
                 calls[path][other].add(symbol)
-    return calls
+    used = set().union(*wanted.values()) | {"main"}
+    return calls, {symbol: path for symbol, path in defined.items() if symbol not in used}
 
 
 def look_at_calls(calls):
@@ -119,6 +120,21 @@ def look_at_calls(calls):
             if goes_up(path, other):
                 for symbol in sorted(calls[path][other]):
                     yield f"{path}: calls {symbol}() of {other}"
+
+
+def look_at_lonely(lonely):
+    """A function of one file is static, unless a test calls it."""
+    texts = []
+    for top in ("tests", "bench"):
+        for folder, _, names in os.walk(os.path.join(TOP, top)):
+            for name in names:
+                if name.endswith((".c", ".h")):
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        texts.append(file.read())
+    words = set(re.findall(r"\w+", "\n".join(texts)))
+    for symbol, path in sorted(lonely.items()):
+        if symbol not in words:
+            yield f"{path}: {symbol} is wanted by no other file"
 
 
 def find_knots(calls, files):
@@ -227,7 +243,7 @@ def look_at_names(sources):
 
 def main():
     sources = read_sources()
-    calls = read_calls(sources)
+    calls, lonely = read_calls(sources)
     looks = [
         ("every file of a room with shelves lies on one", look_at_shelves(sources)),
         ("no file includes of a shelf to its right", look_at_includes(sources)),
@@ -236,6 +252,7 @@ def main():
         ("shelves and files keep to their size", look_at_sizes(sources)),
         ("structs keep to their size", look_at_structs(sources)),
         ("a name means one file, one struct", look_at_names(sources)),
+        ("what only one file uses is static", look_at_lonely(lonely)),
     ]
     with open(os.path.join(TOP, "tests/lint/rooms.txt"), encoding="utf-8") as file:
         listed = {line.strip() for line in file if line.strip() and not line.startswith("#")}

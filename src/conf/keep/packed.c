@@ -118,8 +118,8 @@ static const struct packed_array actor_arrays[] = {
     ARRAY(struct conf_actor, process.limits, process.n_limits, limit),
     ARRAY(struct conf_actor, process.sockets, process.n_sockets, a_socket),
 };
-const struct packed_shape packed_actor = {sizeof(struct conf_actor), TEXTS(actor_texts),
-                                          ARRAYS(actor_arrays)};
+static const struct packed_shape packed_actor = {
+    sizeof(struct conf_actor), TEXTS(actor_texts), ARRAYS(actor_arrays)};
 
 static const struct packed_text conf_texts[] = {
     TEXT(struct conf, control_socket),
@@ -131,8 +131,8 @@ static const struct packed_array conf_arrays[] = {
     ARRAY(struct conf, recipes, n_recipes, recipe),
     ARRAY(struct conf, actors, n_actors, packed_actor),
 };
-const struct packed_shape packed_conf = {sizeof(struct conf), TEXTS(conf_texts),
-                                         ARRAYS(conf_arrays)};
+static const struct packed_shape packed_conf = {sizeof(struct conf), TEXTS(conf_texts),
+                                                ARRAYS(conf_arrays)};
 
 /* ---- the way through it ---- */
 

@@ -55,9 +55,6 @@ struct packed_shape {
 	size_t n_arrays;
 };
 
-extern const struct packed_shape packed_conf;
-extern const struct packed_shape packed_actor;
-
 /* Everything in the block begins at a multiple of this. */
 #define PACKED_ALIGN 8
 

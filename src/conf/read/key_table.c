@@ -12,6 +12,8 @@
 #define ONE_ACTOR  (AT_WORKER | AT_SUPERVISOR | AT_TEMPLATE)
 #define SUPERVISOR (AT_TOP | AT_SUPERVISOR | AT_TEMPLATE)
 
+static const struct schema_type schema_defaults, schema_template;
+
 const struct schema_type schema_children = {
     .name = "children",
     .allowed = "a mapping from names to actors; write {} for none",
@@ -245,9 +247,9 @@ const struct schema_type schema_top =
     VIEW("top", "a mapping with `children` and other keys", AT_TOP);
 const struct schema_type schema_included =
     VIEW("included", "a mapping with `children` or `templates`", AT_INCLUDED);
-const struct schema_type schema_defaults =
+static const struct schema_type schema_defaults =
     VIEW("defaults", "a mapping of an actor's keys", AT_DEFAULTS);
-const struct schema_type schema_template =
+static const struct schema_type schema_template =
     VIEW("template", "a mapping of an actor's keys", AT_TEMPLATE);
 const struct schema_type schema_worker =
     VIEW("worker", "a key of an actor with a command, such as `restart`", AT_WORKER);

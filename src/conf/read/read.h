@@ -60,8 +60,6 @@ char *read_reference(struct reader *reader, const struct conf_actor *actor,
 /* The one table, as it looks from each of the places where its keys may stand. */
 extern const struct schema_type schema_top;
 extern const struct schema_type schema_included;
-extern const struct schema_type schema_defaults;
-extern const struct schema_type schema_template;
 extern const struct schema_type schema_worker;
 extern const struct schema_type schema_supervisor;
 extern const struct schema_type schema_actor;

@@ -359,7 +359,7 @@ const struct schema_type schema_environment = {
 };
 /* ---- resource limits ---- */
 
-const struct schema_type schema_rlimit = {
+static const struct schema_type schema_rlimit = {
     .name = "rlimit",
     .allowed = "a number such as 65536, a size such as 64M, `unlimited`, or soft:hard",
     .scan = scan_rlimit,

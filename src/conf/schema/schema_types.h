@@ -33,7 +33,6 @@ extern const struct schema_type schema_need;
 extern const struct schema_type schema_output_target;
 extern const struct schema_type schema_reaction;
 extern const struct schema_type schema_ready_fd;
-extern const struct schema_type schema_rlimit;
 extern const struct schema_type schema_rule_entry;
 extern const struct schema_type schema_policy;
 extern const struct schema_type schema_real_time;

@@ -376,7 +376,6 @@ void token_keep(struct conn *conn);
 bool token_resumes(struct conn *conn, void (*finish)(struct conn *conn),
                    void (*fail)(struct conn *conn, const struct target *target));
 bool token_progress(struct conn *conn);
-struct remembered *token_memory(struct conn *conn);
 struct remembered *token_find(struct conn *conn, bool *ret_replied);
 void reply_outcome_unknown(struct conn *conn);
 void token_answer(struct conn *conn, const char *message, size_t len);

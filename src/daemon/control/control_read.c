@@ -64,7 +64,7 @@ handle_ping(struct conn *conn)
 }
 
 static void
-on_figures(struct scrape_request *request, struct scrape_text *text)
+on_figures(struct scrape_request *request, const struct strbuf *text)
 {
 	struct call *call =
 	    (struct call *)(void *)((char *)request - offsetof(struct call, scrape));
@@ -77,7 +77,7 @@ on_figures(struct scrape_request *request, struct scrape_text *text)
 	} else {
 		out = reply_begin(conn);
 		strbuf_adds(out, "{\"openmetrics\":");
-		strbuf_add_json_bytes(out, text->sb.data, text->sb.len);
+		strbuf_add_json_bytes(out, text->data, text->len);
 		strbuf_addc(out, '}');
 		reply_end(conn, false);
 	}

@@ -99,7 +99,7 @@ use(struct conn *conn, const struct remembered *memory)
 }
 
 /* Where the call is remembered; NULL: nowhere, or no longer. */
-struct remembered *
+static struct remembered *
 token_memory(struct conn *conn)
 {
 	const struct call *call = &conn->call;

@@ -37,29 +37,9 @@ struct scraper {
 	size_t n_samples; /* the samples of actors that were there */
 	size_t n_written; /* of the family that is being written */
 	size_t family;
-	uint64_t now_ms;          /* when it began */
-	struct scrape_text *text; /* NULL: none is being made */
+	uint64_t now_ms;    /* when it began */
+	struct strbuf text; /* the one being made */
 };
-
-/* ---- texts ------------------------------------------------------------------------- */
-
-/* One more holds it. */
-struct scrape_text *
-scrape_text_hold(struct scrape_text *text)
-{
-	text->holders++;
-	return text;
-}
-
-/* One less; NULL is fine. */
-void
-scrape_text_drop(struct scrape_text *text)
-{
-	if (text == NULL || --text->holders > 0)
-		return;
-	strbuf_done(&text->sb);
-	free(text);
-}
 
 /* ---- one scrape -------------------------------------------------------------------- */
 
@@ -89,8 +69,7 @@ scrape_actor(struct scraper *scraper, struct ref ref)
 static void
 scraper_forget(struct scraper *scraper)
 {
-	scrape_text_drop(scraper->text);
-	scraper->text = NULL;
+	strbuf_done(&scraper->text);
 	free(scraper->samples);
 	scraper->samples = NULL;
 	ref_list_done(&scraper->list);
@@ -101,11 +80,10 @@ scraper_forget(struct scraper *scraper)
 static void
 scraper_answer(struct scraper *scraper)
 {
-	struct scrape_text *text = scraper->text;
+	const bool is_whole = scraper->samples != NULL && !scraper->text.failed;
+	const struct strbuf *text = is_whole ? &scraper->text : NULL;
 	struct scrape_request *request;
 
-	if (text != NULL && text->sb.failed)
-		text = NULL;
 	while ((request = TAILQ_FIRST(&scraper->served)) != NULL) {
 		TAILQ_REMOVE(&scraper->served, request, link);
 		request->is_waiting = false;
@@ -118,20 +96,14 @@ static bool
 scraper_begin(struct scraper *scraper)
 {
 	const struct shell *shell = scraper->shell;
-	struct scrape_text *text;
 
 	TAILQ_CONCAT(&scraper->served, &scraper->waiting, link);
 	scraper->n_looked = scraper->n_samples = scraper->n_written = scraper->family = 0;
-	text = calloc(1, sizeof(*text));
-	if (text != NULL && resolve_all(shell, &scraper->list) == 0)
+	if (resolve_all(shell, &scraper->list) == 0)
 		scraper->samples = calloc(scraper->list.n + 1, sizeof(*scraper->samples));
-	if (text == NULL || scraper->samples == NULL) {
-		free(text);
+	if (scraper->samples == NULL)
 		return false;
-	}
-	text->holders = 1;
-	strbuf_init(&text->sb, SCRAPE_BYTES_MAX);
-	scraper->text = text;
+	strbuf_init(&scraper->text, SCRAPE_BYTES_MAX);
 	scraper->now_ms = clock_mono_ms();
 	return true;
 }
@@ -140,7 +112,7 @@ scraper_begin(struct scraper *scraper)
 static bool
 scraper_write(struct scraper *scraper)
 {
-	struct strbuf *sb = &scraper->text->sb;
+	struct strbuf *sb = &scraper->text;
 
 	if (scraper->family == 0 && scraper->n_written == 0)
 		families_write_own(sb, scraper->shell, scraper->samples,
@@ -168,7 +140,7 @@ scraper_step(struct scraper *scraper)
 {
 	struct ref_list *list = &scraper->list;
 
-	if (scraper->text == NULL)
+	if (scraper->samples == NULL)
 		return !scraper_begin(scraper);
 	if (scraper->n_looked < list->n) {
 		for (size_t n = 0; n < LOOKED_AT_ONCE && scraper->n_looked < list->n; n++)
@@ -194,7 +166,7 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)revents;
 	if (scraper_step(scraper))
 		scraper_answer(scraper);
-	if (scraper->text != NULL || !TAILQ_EMPTY(&scraper->waiting))
+	if (scraper->samples != NULL || !TAILQ_EMPTY(&scraper->waiting))
 		scraper_go_on(scraper);
 }
 

@@ -20,27 +20,18 @@
 struct scraper;
 struct shell;
 
-/* A text with several holders: each holder gives it back. */
-struct scrape_text {
-	uint32_t holders;
-	struct strbuf sb;
-};
-
 /* A request for the figures; lives with its owner until it is answered or cancelled. */
 struct scrape_request {
 	TAILQ_ENTRY(scrape_request) link;
 	bool is_waiting;
 	/* Called once, from the loop.  NULL: it would be too long, or there is no memory.
-	 * Borrowed during the call: scrape_text_hold(). */
-	void (*on_text)(struct scrape_request *request, struct scrape_text *text);
+	 * The text is borrowed during the call. */
+	void (*on_text)(struct scrape_request *request, const struct strbuf *text);
 };
 
 struct scraper *scraper_new(struct shell *shell);
 void scraper_free(struct scraper *scraper);
 void scraper_ask(struct scraper *scraper, struct scrape_request *request);
 void scraper_cancel(struct scraper *scraper, struct scrape_request *request);
-
-struct scrape_text *scrape_text_hold(struct scrape_text *text);
-void scrape_text_drop(struct scrape_text *text);
 
 #endif

@@ -30,7 +30,7 @@ report_subject(const struct shell *shell, const struct action *action)
 }
 
 /* The origin of a failure; for an end told to a watcher the watched actor itself. */
-struct ref
+static struct ref
 report_origin(const struct action *action)
 {
 	return action->report == REPORT_FAILURE || action->report == REPORT_ESCALATED
@@ -79,7 +79,7 @@ add_scope(struct shell *shell, const struct action *action)
 }
 
 /* The strategy of the supervisor of the actor that the action is about. */
-const char *
+static const char *
 report_strategy(struct shell *shell, const struct action *action)
 {
 	struct ref parent = core_parent(shell->core, action->ref);
@@ -140,7 +140,7 @@ add_gave_up(struct shell *shell, const struct action *action)
 }
 
 /* What an action says of a hook, or a command, that failed. */
-void
+static void
 report_hook_failure(const struct shell *shell, const struct action *action,
                     struct hook_failure *ret)
 {

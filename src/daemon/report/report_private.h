@@ -28,10 +28,6 @@ bool report_is_for_stream(struct shell *shell, struct ref ref, enum report what)
 
 /* report_fields.c */
 const char *report_subject(const struct shell *shell, const struct action *action);
-struct ref report_origin(const struct action *action);
-const char *report_strategy(struct shell *shell, const struct action *action);
-void report_hook_failure(const struct shell *shell, const struct action *action,
-                         struct hook_failure *ret);
 void report_hook_fields(struct shell *shell, const struct hook_failure *failure);
 void report_fields(struct shell *shell, const struct action *action);
 

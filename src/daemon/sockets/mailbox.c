@@ -23,7 +23,7 @@
 #include "os/socket/sockwork.h"
 
 /* None open. */
-void
+static void
 mailboxes_init(struct mailboxes *mailboxes)
 {
 	*mailboxes = (struct mailboxes){0};

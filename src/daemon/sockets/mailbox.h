@@ -46,7 +46,6 @@ struct mailboxes {
 	uint32_t *first_handled; /* … of actor i from here on, as in `first` */
 };
 
-void mailboxes_init(struct mailboxes *mailboxes);
 int mailboxes_open_added(struct shell *shell, struct mailboxes *ret,
                          const struct conf *conf, struct err *err);
 int mailboxes_open(struct shell *shell, struct mailboxes *ret, const struct conf *conf,

@@ -13,7 +13,7 @@
 #include "daemon/state/shell.h"
 
 /* Nothing known; holds no memory. */
-void
+static void
 actors_init(struct actors *actors)
 {
 	*actors = (struct actors){0};

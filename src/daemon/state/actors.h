@@ -72,7 +72,6 @@ struct actors {
 	struct map by_path;
 };
 
-void actors_init(struct actors *actors);
 void actors_done(struct actors *actors);
 int actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths);
 void actors_set(struct actors *actors, struct ref ref, char *take_path);

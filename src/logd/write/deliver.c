@@ -28,6 +28,8 @@ struct piece {
 	struct format format;
 };
 
+static ssize_t deliver_file(struct delivery *delivery, struct stream *stream);
+
 /*
  * Bring the next piece of a stream to its sink.
  *
@@ -376,7 +378,7 @@ deliver_piece(struct delivery *delivery, struct piece *piece)
 }
 
 /* deliver() for a stream that goes to a file. */
-ssize_t
+static ssize_t
 deliver_file(struct delivery *delivery, struct stream *stream)
 {
 	struct batch *batch = &delivery->batch;

@@ -16,7 +16,6 @@ struct delivery {
 };
 
 ssize_t deliver(struct delivery *delivery, struct stream *stream);
-ssize_t deliver_file(struct delivery *delivery, struct stream *stream);
 ssize_t deliver_drop(struct delivery *delivery, struct stream *stream);
 ssize_t deliver_datagrams(struct delivery *delivery, struct stream *stream);
 
