@@ -96,13 +96,13 @@ def read_calls(sources):
             if os.path.isdir(folder) else []
         if not objects:
             continue
-        out = subprocess.run([os.environ.get("NM", "nm"), "-g", os.path.join(folder, objects[0])],
+        out = subprocess.run([os.environ.get("NM", "nm"), "-g"] + [os.path.join(folder, o) for o in objects],
                              capture_output=True, text=True, check=True).stdout
         for line in out.splitlines():
             parts = line.split()
             if len(parts) == 3:
                 defined[parts[2]] = path
-            elif parts[0] == "U":
+            elif len(parts) == 2 and parts[0] == "U":
                 wanted[path].add(parts[1])
     calls = collections.defaultdict(lambda: collections.defaultdict(set))
     for path, symbols in wanted.items():
