@@ -65,6 +65,7 @@ def waits(box):
               "the event")
         check("its log cannot be written: No space left on device" in s.ctl_ok("list").out, "the list")
         check("cannot be written: No space left on device" in s.ctl_ok("status", "a").out, "the block")
+        check("its log cannot be written: No space left" in s.ctl_ok("explain", "a").out, "the story")
         equal(figures(s), {"output_blocked": 1, "output_lost_bytes_total": 0}, "the figures")
         s.crash()
         s.until(lambda: s.actor("a")["output_blocked"] is not None, "the next guardian knows")

@@ -2,6 +2,9 @@
 /* explain_now.c - how an actor is now, in a sentence. */
 #include "config.h"
 
+#include <string.h>
+
+#include "daemon/messages/output.h"
 #include "daemon/processes/unkillable.h"
 #include "daemon/report/explain.h"
 #include "daemon/report/view.h"
@@ -103,6 +106,18 @@ say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *
 	}
 }
 
+/* An actor that waits for its log stands still and looks as if it ran. */
+static void
+say_output(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
+{
+	uint64_t lost = 0;
+	const int error =
+	    output_blocked(shell->output, shell_path(shell, view->ref), &lost);
+
+	if (error != 0)
+		strbuf_addf(sb, "; its log cannot be written: %s", strerror(error));
+}
+
 /* Where all that led to: the state now. */
 void
 explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref)
@@ -116,6 +131,7 @@ explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref)
 	(void)clock_format(view_wall_us(&clock, view.since_ms), 3, since);
 	strbuf_adds(sb, "Now: ");
 	say_state(sb, shell, &view, since, clock.mono_ms);
+	say_output(sb, shell, &view);
 	if (view.restarts > 0)
 		strbuf_addf(sb, "; %llu automatic restart%s in all",
 		            (unsigned long long)view.restarts,

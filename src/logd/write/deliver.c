@@ -286,12 +286,31 @@ make_piece(struct delivery *delivery, struct piece *piece)
 
 /* ---- what a full disk does not take ------------------------------------------------ */
 
+/* How much of it is lines with their ends. */
+static size_t
+whole_lines(const char *data, size_t len)
+{
+	const char *last = memrchr(data, '\n', len);
+
+	return last != NULL ? (size_t)(last - data) + 1 : 0;
+}
+
+/* Was something of the stream dropped that its file has no line about? */
+bool
+deliver_owes(const struct delivery *delivery, const struct stream *stream)
+{
+	const struct state_entry *entry =
+	    &delivery->batch.state->entries[stream->source.entry];
+
+	return entry->lost != entry->lost_noted;
+}
+
 /*
  * Drop the next piece of a stream, whose file cannot be written: its last words are
  * known, and its lines are looked at, as if it were written.
  *
- * Returns how many bytes were taken out of its pipe, or -errno: then they are in it as
- * before.
+ * Returns how many bytes were taken out of its pipe: whole lines, 0 where there is only a
+ * part of one; or -errno: then they are in it as before.
  */
 ssize_t
 deliver_drop(struct delivery *delivery, struct stream *stream)
@@ -300,10 +319,13 @@ deliver_drop(struct delivery *delivery, struct stream *stream)
 	const uint32_t entry = stream->source.entry;
 	ssize_t n = batch_peek(batch, stream->source.fd);
 	size_t len = n > 0 ? (size_t)n : 0;
-	const size_t tail = len < STATE_RING_BYTES ? len : STATE_RING_BYTES;
 	int r = len > 0 ? batch_load(batch, len) : (int)n;
 
+	if (r == 0 && !stream->flush)
+		len = whole_lines(batch->data, len);
 	if (r == 0 && len > 0) {
+		const size_t tail = len < STATE_RING_BYTES ? len : STATE_RING_BYTES;
+
 		match_lines(batch->state, stream, batch->data, len);
 		state_say(batch->state, entry, len - tail, batch->data + len - tail,
 		          tail);
@@ -315,7 +337,8 @@ deliver_drop(struct delivery *delivery, struct stream *stream)
 
 /*
  * Begin a piece with a line that says what the file lacks in this place, where output of
- * the stream was dropped.  The line stands if the piece does.  0 or -errno.
+ * the stream was dropped.  The line stands if the piece does, or where there is none.  0
+ * or -errno.
  */
 static int
 add_note(struct delivery *delivery, struct piece *piece)
@@ -382,7 +405,6 @@ static ssize_t
 deliver_file(struct delivery *delivery, struct stream *stream)
 {
 	struct batch *batch = &delivery->batch;
-	const struct state_entry *entry = &batch->state->entries[stream->source.entry];
 	struct sink *sink = stream->sink;
 	struct piece piece = {.stream = stream};
 	ssize_t n;
@@ -393,15 +415,20 @@ deliver_file(struct delivery *delivery, struct stream *stream)
 	if (sink->log.max_age_ms > 0 && clock_mono_ms() - sink->aged_ms >= AGE_MS)
 		sink_tidy(sink);
 	n = batch_peek(batch, stream->source.fd);
-	if (n <= 0)
+	batch->notes = n >= 0 && deliver_owes(delivery, stream);
+	if (n < 0 || (n == 0 && !batch->notes))
 		return n;
 	piece.len = (size_t)n;
 	piece.base = piece.size;
-	batch->notes = entry->lost != entry->lost_noted;
 	r = batch->notes ? add_note(delivery, &piece) : 0;
-	n = r < 0 ? r : deliver_piece(delivery, &piece);
-	if (n <= 0 && piece.is_begun)
+	if (r == 0 && piece.len > 0)
+		n = deliver_piece(delivery, &piece);
+	if (r < 0)
+		n = r;
+	if (n < 0 && piece.is_begun)
 		n = undo(delivery, &piece, (int)n);
+	else if (n == 0 && piece.is_begun)
+		n = batch_take(batch, &stream->source, 0);
 	batch->notes = false;
 	batch_discard(batch);
 	return n;

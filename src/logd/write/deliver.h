@@ -16,6 +16,7 @@ struct delivery {
 };
 
 ssize_t deliver(struct delivery *delivery, struct stream *stream);
+bool deliver_owes(const struct delivery *delivery, const struct stream *stream);
 ssize_t deliver_drop(struct delivery *delivery, struct stream *stream);
 ssize_t deliver_datagrams(struct delivery *delivery, struct stream *stream);
 

@@ -285,13 +285,14 @@ deliver_one(struct logd *logd, struct stream *stream)
 {
 	struct sink *sink = stream->sink;
 	const size_t fill = fill_of(stream);
+	const bool owes = deliver_owes(&logd->delivery, stream);
 	ssize_t n;
 
 	if (sink->error != 0 && sink->retry_ms > clock_mono_ms()) {
 		do_without(logd, stream, fill);
 		return;
 	}
-	n = fill > 0 ? deliver(&logd->delivery, stream) : 0;
+	n = fill > 0 || owes ? deliver(&logd->delivery, stream) : 0;
 	match_tell(logd, stream);
 	logd_use_sink(logd, sink);
 	if (n == -EMFILE || n == -ENFILE)
@@ -301,7 +302,7 @@ deliver_one(struct logd *logd, struct stream *stream)
 		do_without(logd, stream, fill);
 		return;
 	}
-	if (n > 0)
+	if (n > 0 || (owes && !deliver_owes(&logd->delivery, stream)))
 		trouble_end(logd, sink, stream);
 	trouble_rotation(logd, sink);
 	if (sink->log.compress)

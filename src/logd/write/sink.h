@@ -41,6 +41,7 @@ struct sink {
 	bool pack_due; /* something was set aside */
 	uint32_t pause_ms;
 	uint64_t retry_ms;
+	uint64_t calm_ms; /* when a trouble that has ended is told to be over */
 	uint64_t aged_ms; /* when max_age was looked at last */
 	pid_t packer;     /* it compresses this log; 0: none */
 };

@@ -16,6 +16,10 @@
 /* A socket that is full is no news: its reader is slow. */
 #define PAUSE_FULL_MS 20
 
+/* A trouble is over when the sink was written for so long: a sink that fails and works by
+ * turns has one. */
+#define CALM_MS 1000
+
 static void
 enter(struct logd *logd, struct sink *sink)
 {
@@ -67,8 +71,10 @@ trouble_end(struct logd *logd, struct sink *sink, const struct stream *written)
 {
 	struct stream *stream;
 
-	if (sink->error == 0 && *told_of(logd, written) == 0)
+	if (sink->error == 0 && (*told_of(logd, written) == 0 || sink->in_trouble))
 		return;
+	if (sink->told != 0 || *told_of(logd, written) != 0)
+		sink->calm_ms = clock_mono_ms() + CALM_MS;
 	enter(logd, sink);
 	sink->error = 0;
 	sink->retry_ms = 0;
@@ -133,6 +139,13 @@ tell_stream(struct logd *logd, struct sink *sink, const struct stream *stream)
 	return r;
 }
 
+/* Is it written again, and not for long? */
+static bool
+is_calming(const struct sink *sink)
+{
+	return sink->error == 0 && clock_mono_ms() < sink->calm_ms;
+}
+
 /* Tell of all streams of a sink.  A socket that is full is no news. */
 static int
 tell_sink(struct logd *logd, struct sink *sink)
@@ -140,7 +153,7 @@ tell_sink(struct logd *logd, struct sink *sink)
 	const struct stream *stream;
 	int r = 0;
 
-	if (sink->error == EAGAIN)
+	if (sink->error == EAGAIN || is_calming(sink))
 		return 0;
 	TAILQ_FOREACH (stream, &sink->streams, by_sink) {
 		r = tell_stream(logd, sink, stream);
@@ -179,7 +192,7 @@ trouble_tell(struct logd *logd)
 			logd->trouble_owed = true;
 			break;
 		}
-		if (sink->error == 0)
+		if (sink->error == 0 && !is_calming(sink))
 			trouble_leave(logd, sink);
 		sink = next;
 	}
@@ -213,6 +226,21 @@ trouble_packed(struct logd *logd, struct sink *sink, int error)
 	sink->pack_told = error;
 }
 
+/* The streams of a sink try again; also a stream that has nothing to write but how much
+ * of it was dropped. */
+static void
+wake_streams(struct logd *logd, struct sink *sink)
+{
+	struct stream *stream;
+
+	TAILQ_FOREACH (stream, &sink->streams, by_sink) {
+		if (stream->place == STREAM_WAITING ||
+		    (stream->place != STREAM_ENDED &&
+		     deliver_owes(&logd->delivery, stream)))
+			flow_make_ready(logd, stream);
+	}
+}
+
 /*
  * Let streams try again when the pause of their sink is over.  Returns the next end of a
  * pause, in milliseconds; UINT64_MAX: none.
@@ -222,20 +250,20 @@ trouble_wake(struct logd *logd, uint64_t now_ms)
 {
 	uint64_t next = UINT64_MAX;
 	struct sink *sink;
+	bool is_over = false;
 
 	TAILQ_FOREACH (sink, &logd->troubled, by_trouble) {
-		struct stream *stream;
+		const uint64_t at_ms = sink->error == 0 ? sink->calm_ms : sink->retry_ms;
 
-		if (sink->error == 0)
-			continue;
-		if (sink->retry_ms > now_ms) {
-			next = sink->retry_ms < next ? sink->retry_ms : next;
-			continue;
-		}
-		TAILQ_FOREACH (stream, &sink->streams, by_sink) {
-			if (stream->place == STREAM_WAITING)
-				flow_make_ready(logd, stream);
-		}
+		if (at_ms > now_ms)
+			next = at_ms < next ? at_ms : next;
+		else if (sink->error == 0)
+			is_over = true;
+		else
+			wake_streams(logd, sink);
 	}
+	/* What the feed has no room for is told when it has. */
+	if (is_over && !logd->trouble_owed)
+		trouble_tell(logd);
 	return next;
 }
