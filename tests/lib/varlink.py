@@ -3,8 +3,12 @@
 import json
 import socket
 
+from harness import PATIENCE
+
 INTERFACE = "io.supd.Control."
 SERVICE = "org.varlink.service."
+# A bound against hanging: an answer may take long, from a supd that is instrumented.
+TIMEOUT = 10 * PATIENCE
 
 
 class VarlinkError(Exception):
@@ -29,7 +33,7 @@ def message(method, parameters=None, **flags):
 
 
 class Varlink:
-    def __init__(self, path, timeout=10, receive_buffer=None):
+    def __init__(self, path, timeout=TIMEOUT, receive_buffer=None):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -88,7 +92,7 @@ class Varlink:
         except ConnectionResetError:
             self.closed = True
         finally:
-            self.socket.settimeout(10)
+            self.socket.settimeout(TIMEOUT)
         *whole, self.bytes = self.bytes.split(b"\0")
         return [json.loads(raw) for raw in whole]
 
