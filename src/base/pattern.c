@@ -11,6 +11,9 @@
 /* All numbers in braces multiplied: what is compiled is that much larger. */
 #define REPEATS_MAX 1000
 
+/* What is compiled, in characters: a repetition of a repetition multiplies it. */
+#define SIZE_MAX_COMPILED 20000
+
 /* The larger of the one or two numbers in "{2,5}"; 1 for what is none. */
 static unsigned long
 repeats(const char *brace)
@@ -25,6 +28,57 @@ repeats(const char *brace)
 		at = *end == ',' ? end + 1 : end;
 	}
 	return most;
+}
+
+/* The end of a bracket expression that begins at `at`: its "]", or the end of the text.
+ */
+static const char *
+bracket_end(const char *at)
+{
+	at += at[1] == '^' ? 2 : 1;
+	if (*at == ']')
+		at++;
+	while (*at != '\0' && *at != ']')
+		at++;
+	return at;
+}
+
+/* How many characters the expression comes to when "+" and braces are written out, as
+ * the library does; more than SIZE_MAX_COMPILED are not counted further. */
+static size_t
+compiled_size(const char *text)
+{
+	size_t outer[PATTERN_MAX + 1]; /* sizes before the groups that are open */
+	size_t depth = 0;
+	size_t sum = 0;
+	size_t atom = 0; /* of what a repetition repeats */
+
+	for (const char *at = text; *at != '\0' && sum <= SIZE_MAX_COMPILED; at++) {
+		size_t times = *at == '+' ? 2 : *at == '{' ? repeats(at) : 1;
+
+		if (*at == '(') {
+			outer[depth++] = sum;
+			sum = atom = 0;
+		} else if (*at == ')' && depth > 0) {
+			atom = sum;
+			sum += outer[--depth];
+		} else if (times > 1 || strchr("*?+{", *at) != NULL) {
+			sum += atom * (times - 1);
+			atom *= times;
+		} else {
+			atom = 1;
+			sum++;
+		}
+		if (*at == '[')
+			at = bracket_end(at);
+		else if (*at == '{')
+			at += strcspn(at, "}");
+		else if (*at == '\\')
+			at++;
+		if (*at == '\0')
+			break;
+	}
+	return sum;
 }
 
 /* What the library would take, and take very long for; -EINVAL with a sentence. */
@@ -58,6 +112,10 @@ check(const char *text, struct err *why)
 			        product, REPEATS_MAX);
 			return -EINVAL;
 		}
+	}
+	if (compiled_size(text) > SIZE_MAX_COMPILED) {
+		err_set(why, 0, "too many repetitions of repetitions");
+		return -EINVAL;
 	}
 	return 0;
 }

@@ -64,6 +64,10 @@ START_TEST(what_is_none_or_has_no_bound_is_refused_with_a_sentence)
 	    {"a{2,1001}", "too many repetitions"},
 	    {"((a{10}){10}){11}", "too many repetitions"},
 	    {"a{99999999999999999999}", "too many repetitions"},
+	    {"#++++++++++++++++", "too many repetitions of repetitions"},
+	    {"(((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+",
+	     "too many repetitions of"},
+	    {"([^]+]{1,20}x+){50}+++++", "too many repetitions of"},
 	};
 	char longest[PATTERN_MAX + 2];
 	struct pattern pattern;
@@ -79,6 +83,8 @@ START_TEST(what_is_none_or_has_no_bound_is_refused_with_a_sentence)
 	ck_assert_int_eq(pattern_compile(&pattern, longest, &why), -EINVAL);
 	longest[PATTERN_MAX] = '\0';
 	ck_assert_int_eq(pattern_compile(&pattern, longest, &why), 0);
+	pattern_done(&pattern);
+	ck_assert_int_eq(pattern_compile(&pattern, "([+]+\\++)+[]+++++]+", &why), 0);
 	pattern_done(&pattern);
 	ck_assert_int_eq(pattern_compile(&pattern, "((a{10}){10}){10}", &why), 0);
 	pattern_done(&pattern);

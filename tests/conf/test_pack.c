@@ -386,11 +386,10 @@ static char redis[] = "REDIS_SERVER=/usr/bin/redis-server";
 static char nginx[] = "NGINX=/usr/sbin/nginx";
 static char crawler_run[] = "CRAWLER_RUN=/run/crawler";
 static char crawler_port[] = "CRAWLER_PORT=8080";
-static char crawler_source[] = "CRAWLER_SRC=/srv/crawler";
+static char directory[] = "PWD=/srv";
 static char crawler_programs[] = "CRAWLER_BIN=/srv/crawler/bin";
-static char *example_environ[] = {shop_dir,         redis,        nginx,
-                                  crawler_run,      crawler_port, crawler_source,
-                                  crawler_programs, NULL};
+static char *example_environ[] = {
+    shop_dir, redis, nginx, crawler_run, crawler_port, directory, crawler_programs, NULL};
 
 static const char *const shipped[] = {
     "etc/supd.yaml",
