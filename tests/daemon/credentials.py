@@ -231,11 +231,11 @@ def supplementary(box):
 
 @test("a user that the database does not know has not got supd's home, but what the file says", root=True)
 def unknown(box):
-    s = box.supd({"a": reporting(user="4000001", group="4000002"),
-                  "b": reporting(user="4000001", group="0", environment={"HOME": "/srv"}),
+    s = box.supd({"a": reporting(user="4000011", group="4000012"),
+                  "b": reporting(user="4000011", group="0", environment={"HOME": "/srv"}),
                   "c": reporting(group="daemon")}, env={"HOME": "/root", "USER": "root"})
     a, b, c = (Report(s, name) for name in "abc")
-    equal(a.status["Uid"].split() + a.status["Gid"].split(), ["4000001"] * 4 + ["4000002"] * 4,
+    equal(a.status["Uid"].split() + a.status["Gid"].split(), ["4000011"] * 4 + ["4000012"] * 4,
           "a's ids")
     equal([key for key in ("HOME", "USER", "LOGNAME", "SHELL") if key in a.environ], [],
           "a's variables")
@@ -246,7 +246,7 @@ def unknown(box):
 @test("a user that stops all its processes as soon as they are there does not stop supd",
       root=True)
 def stopper(box):
-    user = 4000001
+    user = 4000021
     attack = box.popen(sys.executable, "-c", "import os, signal\n"
                        f"os.setresuid({user}, {user}, {user})\nos.write(1, b'.')\n"
                        "while True: os.kill(-1, signal.SIGSTOP)", stdout=subprocess.PIPE)

@@ -197,8 +197,8 @@ def of_every_file(box):
     everything = box.path("everything.yaml")
     with open(everything, "w", encoding="utf8") as file:
         file.write(EVERYTHING)
-    environment = dict(os.environ, BOX=box.path("."), SHOP_DIR=box.path("."), CRAWLER_PORT="1",
-                       CRAWLER_BIN=box.path("."), CRAWLER_SRC=TOP_SRC,
+    environment = dict(os.environ, BOX=box.path("."), SHOP_DIR=box.path("."), DIR=box.path("."),
+                       PWD=os.path.abspath(TOP_SRC), CRAWLER_PORT="1", CRAWLER_BIN=box.path("."),
                        CRAWLER_RUN=box.path("."))
     examples = glob.glob(os.path.join(TOP_SRC, "examples", "*", "supd.yaml"))
     check(len(examples) > 1, f"examples: {examples}")
