@@ -112,6 +112,42 @@ temporary("exit 1", lambda s: s.tell("a", "exit=1"))
 temporary("SIGTERM", lambda s: os.kill(s.pids["a"], signal.SIGTERM))
 
 
+@test("a temporary actor that is gone is still told of: its story, its log and its events")
+def gone(box):
+    command = ["sh", "-c", "echo a last line; exit 9"]
+    s = box.supd({"sup": {"children": {"a": {"command": command, "restart": "temporary"}}},
+                  "b": {}})
+    s.started("b")
+    s.until(lambda: s.gone("sup/a"), "NoSuchActor")
+    for name in ("sup/a", "/user/sup/a"):
+        equal(s.ctl("status", name).code, 4, "exit status of supctl status")
+        has(s.ctl_ok("explain", name).out,
+            r"/user/sup/a failed at .*: exit(ed with)? 9(.|\n)*\nNow: gone.*\d{4}-.*Z\.$", "the story")
+        s.until(lambda name=name: s.ctl_ok("logs", name).out == "a last line\n", "the log")
+    equal(s.ctl_ok("logs", "sup/a", "/user/sup/a").out, "sup/a | a last line\n", "each line once")
+    equal(s.call("Explain", name="sup/a")["last_words"], ["a last line"], "the last words")
+    has(s.ctl_ok("events", "/user/sup/a").out, "exited", "the events")
+    for name in ("a", "sup/x", "/user/x", "/user/sup/a/", "/"):
+        for verb in ("explain", "logs"):
+            equal(s.ctl(verb, name).code, 4, f"exit status of {verb} {name}")
+    result = s.ctl("logs", *["sup/a"] * 62)
+    check("61" in result.err, f"more names than are looked for: {result}")
+    equal(s.error_of("Stop", names=["sup/a"])[0], "NoSuchActor", "what changes something")
+
+
+@test("an added actor that was deleted is still told of, until its name means another")
+def deleted(box):
+    s = box.supd({"b": {}})
+    s.ctl_ok("add", "a", "--", "sh", "-c", "echo first; exec sleep 1000")
+    s.until(lambda: s.ctl_ok("logs", "a").out == "first\n", "the log")
+    s.ctl_ok("stop", "a")
+    s.ctl_ok("delete", "a")
+    has(s.ctl_ok("explain", "a").out, r"No event tells of a failure of /user/a\.\nNow: gone", "gone")
+    equal(s.ctl_ok("logs", "a").out, "first\n", "the log")
+    s.ctl_ok("add", "a", "--", "sleep", "1000")
+    has(s.ctl_ok("explain", "a").out, r"has not failed(.|\n)*\nNow: running", "the next")
+
+
 def never(code, state):
     @test(f"an actor with `restart: never` that exits with {code} stays {state}, and can be started")
     def one(box):

@@ -34,9 +34,25 @@ reply_no_such_actor(struct conn *conn, const char *name,
 bool
 call_resolve_name(struct conn *conn, const char *name, struct ref_list *list)
 {
+	return call_resolve_past(conn, name, list, NULL);
+}
+
+/*
+ * As call_resolve_name(), but where only the events know the name nothing is added, and
+ * `gone` is as resolve_gone() has it; its record is NULL else.  NULL: the tree only.
+ */
+bool
+call_resolve_past(struct conn *conn, const char *name, struct ref_list *list,
+                  struct event_view *gone)
+{
 	struct candidates candidates;
 	int r = resolve_name(conn->control->shell, name, list, &candidates);
 
+	if (gone != NULL)
+		*gone = (struct event_view){0};
+	if (r == -ENOENT && gone != NULL &&
+	    resolve_gone(conn->control->shell, name, gone))
+		return true;
 	if (r == -ENOMEM)
 		reply_limit(conn, name, 0);
 	else if (r < 0 && conn->call.method->access == ACCESS_CONTROL &&
@@ -72,16 +88,17 @@ call_resolve(struct conn *conn, struct ref_list *list)
 	return true;
 }
 
-/* The one actor that `name` means; false: an error was replied. */
+/* The one actor that `name` means, or REF_NONE with `gone` as call_resolve_past() has it;
+ * false: an error was replied. */
 bool
-call_resolve_one(struct conn *conn, struct ref *ret)
+call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone)
 {
 	const struct shell *shell = conn->control->shell;
 	const char *name = param_string(conn, "name");
 	struct candidates candidates = {.n = 0};
 	struct ref_list *list = &conn->call.list;
 
-	if (!call_resolve_name(conn, name, list))
+	if (!call_resolve_past(conn, name, list, gone))
 		return false;
 	if (list->n > 1) {
 		for (size_t i = 0; i < list->n && i < CANDIDATES_MAX; i++)
@@ -89,7 +106,7 @@ call_resolve_one(struct conn *conn, struct ref *ret)
 		reply_no_such_actor(conn, name, &candidates);
 		return false;
 	}
-	*ret = list->at[0];
+	*ret = list->n > 0 ? list->at[0] : REF_NONE;
 	return true;
 }
 
@@ -442,7 +459,7 @@ handle_wait(struct conn *conn)
 		return;
 	}
 	event.wait_for = (enum wait_for)found;
-	if (!call_resolve_one(conn, &event.ref) ||
+	if (!call_resolve_one(conn, &event.ref, NULL) ||
 	    answers_for_old_life(conn, event.ref, event.wait_for) ||
 	    !wait_prepare(conn, 1))
 		return;

@@ -115,7 +115,8 @@ struct request {
 	const struct shell *shell;
 	struct wanted wanted;
 	struct strbuf text;
-	struct map slots; /* slots of the actors in the request */
+	struct map slots; /* slots of the actors in the request, see key_of_gone() */
+	int n_gone;       /* names of actors that are gone */
 	size_t n_sources;
 };
 
@@ -134,6 +135,14 @@ add_owner(struct strbuf *sb, const struct conf_process *process)
 	strbuf_addf(sb, " %u:%u", (unsigned int)process->uid, (unsigned int)process->gid);
 	for (size_t i = 0; i < process->n_groups; i++)
 		strbuf_addf(sb, ":%u", (unsigned int)process->groups[i]);
+}
+
+static void
+add_log_file(struct request *request, const char *path)
+{
+	strbuf_addf(&request->text, "%s%s.log", request->shell->conf->log_directory,
+	            path);
+	strbuf_addc(&request->text, '\0');
 }
 
 static void
@@ -159,9 +168,7 @@ add_source(struct request *request, const struct actor *actor, size_t n,
 	if (output->kind == OUTPUT_FILE) {
 		add_text(sb, output->file);
 	} else {
-		strbuf_addf(sb, "%s%s.log", request->shell->conf->log_directory,
-		            actor->path);
-		strbuf_addc(sb, '\0');
+		add_log_file(request, actor->path);
 	}
 	request->n_sources++;
 }
@@ -194,6 +201,39 @@ add_sources(struct request *request, struct ref ref)
 	if (!process->out_is_err && is_readable(&process->err))
 		add_source(request, actor, n++, &process->err, "stderr");
 	return n > 0;
+}
+
+/* In the map of slots, none of which is so large: the number of its newest event. */
+static uint64_t
+key_of_gone(const struct event_view *gone)
+{
+	return ~gone->record->seq;
+}
+
+/* Its configuration went with it: the file that it has by default; false: an error was
+ * replied. */
+static bool
+add_gone(struct request *request, const struct event_view *gone)
+{
+	struct strbuf *sb = &request->text;
+	char place[PLACE_MAX];
+	uint32_t index;
+
+	if (++request->n_gone > CONTROL_GONE_MAX) {
+		reply_limit(request->conn, "names", CONTROL_GONE_MAX);
+		return false;
+	}
+	if (map_get(&request->slots, key_of_gone(gone), &index))
+		return true;
+	if (map_put(&request->slots, key_of_gone(gone), 0) < 0)
+		sb->failed = true;
+	add_text(sb, gone->path);
+	add_text(sb, "output");
+	add_text(sb, reader_format_names[READER_TIMED]);
+	add_text(sb, place_of(&request->wanted, gone->path, 0, place));
+	add_log_file(request, gone->path);
+	request->n_sources++;
+	return true;
 }
 
 /* Where else the output of an actor goes. */
@@ -250,10 +290,13 @@ is_supervisor(const struct shell *shell, struct ref ref)
 static bool
 add_name(struct request *request, const char *name, struct ref_list *list)
 {
+	struct event_view gone;
 	bool any = false;
 
-	if (!call_resolve_name(request->conn, name, list))
+	if (!call_resolve_past(request->conn, name, list, &gone))
 		return false;
+	if (gone.record != NULL)
+		return add_gone(request, &gone);
 	for (size_t i = 0; i < list->n; i++) {
 		any = add_sources(request, list->at[i]) || any;
 		/* A pattern selects supervisors' children by itself. */

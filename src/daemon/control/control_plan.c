@@ -251,7 +251,7 @@ handle_describe(struct conn *conn)
 	json_t *parameters;
 	struct ref ref;
 
-	if (!call_resolve_one(conn, &ref))
+	if (!call_resolve_one(conn, &ref, NULL))
 		return;
 	actor = actors_get(&shell->actors, ref);
 	if (actor == NULL || actor->conf == NULL) {

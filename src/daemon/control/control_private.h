@@ -59,6 +59,8 @@
 #define CONTROL_PATTERN_MAX 255
 /* Names that are to be looked for, times actors, in one call of an observer. */
 #define CONTROL_SEARCH_MAX 1000000
+/* Actors that are gone in one call: for each all events are looked through. */
+#define CONTROL_GONE_MAX (CONTROL_SEARCH_MAX / EVENTS_MAX)
 /* Bytes that one connection may have to be sent, and when a call or a stream goes on. */
 #define CONTROL_OUT_MAX    (2 * VARLINK_REPLY_MAX)
 #define CONTROL_OUT_STREAM (256 * 1024)
@@ -383,8 +385,10 @@ void tokens_init(struct control *control);
 
 /* control_act.c, control_plan.c, control_read.c, control_stream.c: handlers */
 bool call_resolve_name(struct conn *conn, const char *name, struct ref_list *list);
+bool call_resolve_past(struct conn *conn, const char *name, struct ref_list *list,
+                       struct event_view *gone);
 bool call_resolve(struct conn *conn, struct ref_list *list);
-bool call_resolve_one(struct conn *conn, struct ref *ret);
+bool call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone);
 void reply_no_such_actor(struct conn *conn, const char *name,
                          const struct candidates *candidates);
 void command_event(struct conn *conn, struct ref ref, const char *verb);

@@ -34,17 +34,18 @@ handle_status(struct conn *conn)
 		reply_actors(conn);
 }
 
-/* The story of the last failure. */
+/* The story of the last failure, also of an actor that is gone. */
 void
 handle_explain(struct conn *conn)
 {
+	struct event_view gone;
 	struct strbuf *out;
 	struct ref ref;
 
-	if (!call_resolve_one(conn, &ref))
+	if (!call_resolve_one(conn, &ref, &gone))
 		return;
 	out = reply_begin(conn);
-	explain_json(out, conn->control->shell, ref);
+	explain_json(out, conn->control->shell, ref, &gone);
 	reply_end(conn, false);
 }
 

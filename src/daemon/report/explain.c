@@ -185,9 +185,14 @@ add_last_words(struct strbuf *out, const struct event_view *failure)
 }
 
 void
-explain_json(struct strbuf *out, const struct shell *shell, struct ref ref)
+explain_json(struct strbuf *out, const struct shell *shell, struct ref ref,
+             const struct event_view *gone)
 {
-	struct story story = {.shell = shell, .path = shell_path(shell, ref)};
+	struct story story = {
+	    .shell = shell,
+	    .path = ref_is_none(ref) ? gone->path : shell_path(shell, ref),
+	    .explained.gone = *gone,
+	};
 	const struct explained *explained = &story.explained;
 	struct strbuf text;
 

@@ -18,13 +18,16 @@
 
 struct shell;
 
-/* An object of what Explain returns; the actor must be there. */
-void explain_json(struct strbuf *out, const struct shell *shell, struct ref ref);
+/* An object of what Explain returns; of an actor that is gone `ref` is REF_NONE, and
+ * `gone` its newest event. */
+void explain_json(struct strbuf *out, const struct shell *shell, struct ref ref,
+                  const struct event_view *gone);
 
 /* What the event stream knows of the failure; record NULL: nothing. */
 struct explained {
 	struct event_view failure; /* record NULL: what the core remembers is told */
 	struct event_view told;    /* the end of a watched actor, after that */
+	struct event_view gone;    /* the newest event of an actor that is gone */
 	struct event_view chain[EXPLAIN_STEPS_MAX];
 	size_t n_chain;
 };
@@ -35,8 +38,9 @@ bool explain_cause(struct strbuf *sb, const struct event_view *event);
 bool explain_value(const void *user, struct strbuf *sb, const char *name);
 void explain_step(struct strbuf *sb, const struct event_view *event);
 
-/* explain_now.c: how the actor is now. */
+/* explain_now.c: how the actor is now, or that it is gone. */
 void explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref);
+void explain_gone(struct strbuf *sb, const struct event_view *last);
 
 /* explain_text.c: the whole story in sentences. */
 void explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,

@@ -118,6 +118,19 @@ say_output(struct strbuf *sb, const struct shell *shell, const struct node_view 
 		strbuf_addf(sb, "; its log cannot be written: %s", strerror(error));
 }
 
+/* Where the story of an actor that is gone ends: its newest event. */
+void
+explain_gone(struct strbuf *sb, const struct event_view *last)
+{
+	char at[CLOCK_TEXT_MAX];
+
+	strbuf_addf(sb,
+	            "Now: gone, as a temporary actor that ended or one that was removed; "
+	            "its last event, %s, was at %s.\n",
+	            report_names[last->record->kind],
+	            clock_format(last->record->wall_us, 3, at));
+}
+
 /* Where all that led to: the state now. */
 void
 explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref)

@@ -241,10 +241,10 @@ say_consequences(struct strbuf *sb, const struct event_view *chain, size_t n)
 }
 
 static void
-say_facts(struct strbuf *sb, const struct shell *shell, struct ref ref,
+say_facts(struct strbuf *sb, const struct shell *shell, const char *me,
           const struct facts *facts)
 {
-	say_what(sb, facts, shell_path(shell, ref));
+	say_what(sb, facts, me);
 	say_program(sb, shell, facts);
 	say_blame(sb, shell, facts);
 	say_rule(sb, facts);
@@ -262,7 +262,7 @@ step_of(const char *key)
 }
 
 static void
-say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
+say_from_event(struct strbuf *sb, const struct shell *shell, const char *me,
                const struct event_view *failure)
 {
 	struct cause cause = {.kind = CAUSE_NORMAL};
@@ -287,7 +287,7 @@ say_from_event(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	    .window = event_number(failure, FIELD_WINDOW),
 	};
 
-	say_facts(sb, shell, ref, &facts);
+	say_facts(sb, shell, me, &facts);
 	strbuf_done(&text);
 }
 
@@ -323,7 +323,7 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	    .reason = decision_reason_names[view->reason],
 	    .window = -1,
 	};
-	say_facts(sb, shell, view->ref, &facts);
+	say_facts(sb, shell, shell_path(shell, view->ref), &facts);
 	strbuf_done(&cause);
 	strbuf_done(&rule);
 }
@@ -348,24 +348,40 @@ say_told(struct strbuf *sb, const char *me, const struct event_view *told)
 		            deeds[reaction]);
 }
 
+/* No event tells of a failure. */
+static void
+say_remembered(struct strbuf *sb, const struct shell *shell, struct ref ref)
+{
+	struct node_view view;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	if (view.has_failure)
+		say_from_view(sb, shell, &view);
+	else
+		strbuf_addf(sb, "%s has not failed since it was added.\n",
+		            shell_path(shell, ref));
+}
+
 /* `shell` is asked for what is true now. */
 void
 explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
              const struct explained *explained)
 {
-	const char *me = shell_path(shell, ref);
-	struct node_view view;
+	const bool is_gone = ref_is_none(ref);
+	const char *me = is_gone ? explained->gone.path : shell_path(shell, ref);
 
-	core_view(shell->core, ref, shell->now_ms, &view);
 	if (explained->failure.record != NULL)
-		say_from_event(sb, shell, ref, &explained->failure);
-	else if (view.has_failure)
-		say_from_view(sb, shell, &view);
+		say_from_event(sb, shell, me, &explained->failure);
+	else if (is_gone)
+		strbuf_addf(sb, "No event tells of a failure of %s.\n", me);
 	else
-		strbuf_addf(sb, "%s has not failed since it was added.\n", me);
+		say_remembered(sb, shell, ref);
 	say_last_words(sb, &explained->failure);
 	say_consequences(sb, explained->chain, explained->n_chain);
 	if (explained->told.record != NULL)
 		say_told(sb, me, &explained->told);
-	explain_now(sb, shell, ref);
+	if (is_gone)
+		explain_gone(sb, &explained->gone);
+	else
+		explain_now(sb, shell, ref);
 }

@@ -252,6 +252,28 @@ resolve_name(const struct shell *shell, const char *name, struct ref_list *list,
 	return r;
 }
 
+/*
+ * Where no actor has the name: the newest event of an actor of this path, or path below
+ * /user, that is gone; valid until the next event is written.  false: the ring has none.
+ */
+bool
+resolve_gone(const struct shell *shell, const char *name, struct event_view *ret)
+{
+	const struct events *events = &shell->events;
+
+	for (uint64_t seq = events->next_seq; seq-- > events->first_seq;) {
+		const char *below;
+
+		if (!events_view(events, seq, ret) || ret->record->kind >= REPORT_MAX)
+			continue;
+		below = glob_below_user(ret->path);
+		if (below != ret->path &&
+		    strcmp(name[0] == '/' ? ret->path : below, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* All actors in start order, /user first; -ENOMEM. */
 int
 resolve_all(const struct shell *shell, struct ref_list *list)

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "core/core.h"
 
+struct event_view;
 struct shell;
 
 /* Actors in start order, each once. */
@@ -35,6 +36,7 @@ void ref_list_done(struct ref_list *list);
 int resolve_all(const struct shell *shell, struct ref_list *list);
 int resolve_name(const struct shell *shell, const char *name, struct ref_list *list,
                  struct candidates *ret_candidates);
+bool resolve_gone(const struct shell *shell, const char *name, struct event_view *ret);
 bool ref_is_none(struct ref ref);
 
 #endif
