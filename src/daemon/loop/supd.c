@@ -442,6 +442,8 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	if (status != 0) {
 		exits_free(shell.exits);
 		os_spawn_done(&shell.spawner);
+		additions_free(shell.additions);
+		free(shell.mailboxes);
 		return status;
 	}
 	status = prepare(&shell, &start, &signals);
