@@ -100,7 +100,7 @@ def read_calls(sources):
                              capture_output=True, text=True, check=True).stdout
         for line in out.splitlines():
             parts = line.split()
-            if len(parts) == 3:
+            if len(parts) == 3 and not parts[2].startswith("__"):  # of a sanitizer
                 defined[parts[2]] = path
             elif len(parts) == 2 and parts[0] == "U":
                 wanted[path].add(parts[1])
