@@ -400,6 +400,16 @@ prepare(struct shell *shell, struct start *start, struct signals *signals)
 	return start_begin(shell, start);
 }
 
+/* What there is before a configuration was chosen. */
+static void
+give_back(struct shell *shell)
+{
+	exits_free(shell->exits);
+	os_spawn_done(&shell->spawner);
+	additions_free(shell->additions);
+	free(shell->mailboxes);
+}
+
 /*
  * Run until the end, with what the walker handed over; returns the exit status
  * (CONTROL.md).
@@ -440,10 +450,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	os_spawn_set_oom(&shell.spawner, OOM_OF_GUARDIAN, handover->hello.oom_score_adj);
 	status = start_choose(&shell, &start);
 	if (status != 0) {
-		exits_free(shell.exits);
-		os_spawn_done(&shell.spawner);
-		additions_free(shell.additions);
-		free(shell.mailboxes);
+		give_back(&shell);
 		return status;
 	}
 	status = prepare(&shell, &start, &signals);
