@@ -445,6 +445,8 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	if (shell.additions == NULL || shell.mailboxes == NULL ||
 	    os_spawn_init(&shell.spawner, &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		additions_free(shell.additions);
+		free(shell.mailboxes);
 		return EX_OSERR;
 	}
 	os_spawn_set_oom(&shell.spawner, OOM_OF_GUARDIAN, handover->hello.oom_score_adj);
