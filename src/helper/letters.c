@@ -43,7 +43,7 @@ struct lingerer {
 	ev_timer timeout;
 };
 
-struct mailbox {
+struct lent_mailbox {
 	struct letters *letters;
 	uint32_t id;
 	int fd;
@@ -63,7 +63,7 @@ struct mailbox {
 struct letters {
 	struct ev_loop *loop;
 	struct helper_leases *leases;
-	struct mailbox *at[HELPER_MAILBOXES_MAX];
+	struct lent_mailbox *at[HELPER_MAILBOXES_MAX];
 	struct lingerer lingerers[LINGERERS_MAX];
 	uint32_t next_lingerer; /* the oldest, or a free one */
 };
@@ -76,7 +76,7 @@ enum outcome {
 	HAS_TO_WAIT, /* there are no descriptors, or the mailbox blocked */
 };
 
-struct client {
+struct served {
 	int fd; /* -1: it has no connection, or that was dealt with */
 	enum outcome outcome;
 };
@@ -144,7 +144,7 @@ linger(struct letters *letters, int take_fd)
 
 /* A tcp client is reset, any other sees the end. */
 static void
-send_away(const struct mailbox *mailbox, int take_fd)
+send_away(const struct lent_mailbox *mailbox, int take_fd)
 {
 	const struct linger now = {.l_onoff = 1, .l_linger = 0};
 
@@ -155,24 +155,24 @@ send_away(const struct mailbox *mailbox, int take_fd)
 	(void)close(take_fd);
 }
 
-static struct client
-take_connection(const struct mailbox *mailbox)
+static struct served
+take_connection(const struct lent_mailbox *mailbox)
 {
 	int fd = accept4(mailbox->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0)
-		return (struct client){fd, mailbox->reply != NULL ? GOT_REPLY
+		return (struct served){fd, mailbox->reply != NULL ? GOT_REPLY
 		                                                  : IS_DEAD_LETTER};
 	if (errno == EAGAIN)
-		return (struct client){-1, NONE_WAITS};
+		return (struct served){-1, NONE_WAITS};
 	if (err_is_shortage(errno) || errno == EINTR)
-		return (struct client){-1, HAS_TO_WAIT};
+		return (struct served){-1, HAS_TO_WAIT};
 	/* A client that has gone already counts as well. */
-	return (struct client){-1, IS_DEAD_LETTER};
+	return (struct served){-1, IS_DEAD_LETTER};
 }
 
-static struct client
-take_datagram(const struct mailbox *mailbox)
+static struct served
+take_datagram(const struct lent_mailbox *mailbox)
 {
 	struct sockaddr_storage from;
 	socklen_t from_len = sizeof(from);
@@ -181,29 +181,29 @@ take_datagram(const struct mailbox *mailbox)
 	if (recvfrom(mailbox->fd, &byte, 1, MSG_DONTWAIT | MSG_TRUNC,
 	             (struct sockaddr *)&from, &from_len) < 0)
 		/* Else the news of a client that did not hear the reply before. */
-		return (struct client){-1, errno == EAGAIN ? NONE_WAITS : GOT_REPLY};
+		return (struct served){-1, errno == EAGAIN ? NONE_WAITS : GOT_REPLY};
 	/* What has no address cannot be answered. */
 	if (mailbox->reply != NULL && from_len > sizeof(from.ss_family) &&
 	    sendto(mailbox->fd, mailbox->reply, mailbox->reply_len,
 	           MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&from, from_len) >= 0)
-		return (struct client){-1, GOT_REPLY};
-	return (struct client){-1, IS_DEAD_LETTER};
+		return (struct served){-1, GOT_REPLY};
+	return (struct served){-1, IS_DEAD_LETTER};
 }
 
 /* What is read at once counts as one, as it was written at once if it was short. */
-static struct client
-take_bytes(const struct mailbox *mailbox)
+static struct served
+take_bytes(const struct lent_mailbox *mailbox)
 {
 	char buffer[4096];
 	ssize_t n = read(mailbox->fd, buffer, sizeof(buffer));
 
 	if (n < 0 && errno == EINTR)
-		return (struct client){-1, HAS_TO_WAIT};
-	return (struct client){-1, n > 0 ? IS_DEAD_LETTER : NONE_WAITS};
+		return (struct served){-1, HAS_TO_WAIT};
+	return (struct served){-1, n > 0 ? IS_DEAD_LETTER : NONE_WAITS};
 }
 
-static struct client
-take_one(const struct mailbox *mailbox)
+static struct served
+take_one(const struct lent_mailbox *mailbox)
 {
 	if (mailbox->how.accepts)
 		return take_connection(mailbox);
@@ -212,7 +212,7 @@ take_one(const struct mailbox *mailbox)
 
 /* Send the reply; without room for it the client is sent away. */
 static void
-give_reply(const struct mailbox *mailbox, struct client *client)
+give_reply(const struct lent_mailbox *mailbox, struct served *client)
 {
 	if (client->fd < 0 || client->outcome != GOT_REPLY)
 		return;
@@ -229,7 +229,7 @@ give_reply(const struct mailbox *mailbox, struct client *client)
 /* ---- one mailbox ------------------------------------------------------------------- */
 
 static void
-tell(struct mailbox *mailbox)
+tell(struct lent_mailbox *mailbox)
 {
 	const struct helper_message dead = {
 	    .kind = HELPER_DEAD, .id = mailbox->id, .n = mailbox->untold};
@@ -255,7 +255,7 @@ on_tell_again(struct ev_loop *loop, ev_timer *timer, int revents)
 }
 
 static void
-pause_for(struct mailbox *mailbox, uint64_t ms)
+pause_for(struct lent_mailbox *mailbox, uint64_t ms)
 {
 	struct ev_loop *loop = mailbox->letters->loop;
 
@@ -267,7 +267,7 @@ pause_for(struct mailbox *mailbox, uint64_t ms)
 static void
 on_pause_over(struct ev_loop *loop, ev_timer *timer, int revents)
 {
-	struct mailbox *mailbox = timer->data;
+	struct lent_mailbox *mailbox = timer->data;
 
 	(void)revents;
 	if (!mailbox->awaits_count)
@@ -276,7 +276,7 @@ on_pause_over(struct ev_loop *loop, ev_timer *timer, int revents)
 
 /* A guardian that dies now has forgotten none: the next clients are dealt with. */
 static void
-go_on(struct mailbox *mailbox)
+go_on(struct lent_mailbox *mailbox)
 {
 	mailbox->awaits_count = false;
 	if (!ev_is_active(&mailbox->pause))
@@ -295,7 +295,7 @@ set_alarm(bool is_on)
 
 /* Take some that wait, as far as the rate allows; returns how many. */
 static size_t
-take_some(struct mailbox *mailbox, struct client clients[BATCH_MAX])
+take_some(struct lent_mailbox *mailbox, struct served clients[BATCH_MAX])
 {
 	const uint64_t now_ms = clock_mono_ms();
 	const int flags = fcntl(mailbox->fd, F_GETFL);
@@ -309,7 +309,7 @@ take_some(struct mailbox *mailbox, struct client clients[BATCH_MAX])
 		(void)fcntl(mailbox->fd, F_SETFL, flags | O_NONBLOCK);
 	set_alarm(true);
 	while (n < BATCH_MAX) {
-		struct client client;
+		struct served client;
 
 		if (mailbox->served >= mailbox->how.rate) {
 			pause_for(mailbox, mailbox->second_ms + 1000 - now_ms);
@@ -330,9 +330,9 @@ take_some(struct mailbox *mailbox, struct client clients[BATCH_MAX])
 static void
 on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
-	struct mailbox *mailbox = io->data;
+	struct lent_mailbox *mailbox = io->data;
 	_Atomic uint32_t *lease = &mailbox->letters->leases->at[mailbox->id];
-	struct client clients[BATCH_MAX];
+	struct served clients[BATCH_MAX];
 	uint32_t given = LEASE_GIVEN;
 	size_t n;
 
@@ -375,7 +375,7 @@ read_text(int fd, size_t *ret_len)
 static void
 give_back(struct letters *letters, uint32_t id)
 {
-	struct mailbox *mailbox = letters->at[id];
+	struct lent_mailbox *mailbox = letters->at[id];
 
 	if (mailbox == NULL)
 		return;
@@ -394,16 +394,16 @@ static void
 take_mailbox(struct letters *letters, const struct helper_message *message, int take_fd,
              int reply_fd)
 {
-	struct mailbox *mailbox = calloc(1, sizeof(*mailbox));
+	struct lent_mailbox *mailbox = calloc(1, sizeof(*mailbox));
 
 	if (mailbox == NULL) {
 		(void)close(take_fd);
 		return;
 	}
-	*mailbox = (struct mailbox){.letters = letters,
-	                            .id = message->id,
-	                            .fd = take_fd,
-	                            .how = message->mailbox};
+	*mailbox = (struct lent_mailbox){.letters = letters,
+	                                 .id = message->id,
+	                                 .fd = take_fd,
+	                                 .how = message->mailbox};
 	if (message->mailbox.replies && reply_fd >= 0)
 		mailbox->reply = read_text(reply_fd, &mailbox->reply_len);
 	ev_io_init(&mailbox->io, on_readable, take_fd, EV_READ);

@@ -130,8 +130,8 @@ may_tell_loss(struct walker *walker)
 {
 	uint64_t n_held;
 
-	return pace_admit(&walker->losses, PACE_LOG_MS, PACE_LOG_MAX, walker->now_ms,
-	                  &n_held);
+	return log_pace_admit(&walker->losses, LOG_PACE_MS, LOG_PACE_MAX, walker->now_ms,
+	                      &n_held);
 }
 
 /* Its descriptors are ours now: also those of what only a walker says. */

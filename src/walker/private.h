@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/pace.h"
+#include "base/log_pace.h"
 #include "base/respawn.h"
 #include "base/watchdog.h"
 #include "ledger/exits.h"
@@ -50,8 +50,8 @@ struct walker {
 	int exit_status; /* -1: goes on */
 	int told_status; /* by this guardian: what supd exits with if it ends with 0 */
 	uint64_t now_ms;
-	struct pace losses; /* of the lines about what the guardian sent in vain */
-	char **arguments;   /* with a place for the role */
+	struct log_pace losses; /* of the lines about what the guardian sent in vain */
+	char **arguments;       /* with a place for the role */
 };
 #define WALKER_KEPT offsetof(struct walker, vault)
 

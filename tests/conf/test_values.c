@@ -638,8 +638,8 @@ START_TEST(a_text_is_scanned_once_for_a_type)
 {
 	const struct schema_type one = {.name = "one", .scan = count_scan};
 	const struct schema_type other = {.name = "other", .scan = count_scan};
-	struct node node = {.type = NODE_TEXT, .text = "four"};
-	struct node wrong = {.type = NODE_TEXT, .text = "?"};
+	struct yaml node = {.type = NODE_TEXT, .text = "four"};
+	struct yaml wrong = {.type = NODE_TEXT, .text = "?"};
 	struct value value;
 	struct err why;
 

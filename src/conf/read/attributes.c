@@ -39,7 +39,7 @@ own_limit(int resource)
 
 /* `nice`: below supd's own only with the right to, or within RLIMIT_NICE. */
 void
-read_nice(struct reader *reader, const struct node *node, void *target,
+read_nice(struct reader *reader, const struct yaml *node, void *target,
           const struct trail *trail)
 {
 	struct attributes *attributes = attributes_of(target);
@@ -56,7 +56,7 @@ read_nice(struct reader *reader, const struct node *node, void *target,
 
 /* `oom_score_adj`: below supd's own only with the right to. */
 void
-read_oom_score_adj(struct reader *reader, const struct node *node, void *target,
+read_oom_score_adj(struct reader *reader, const struct yaml *node, void *target,
                    const struct trail *trail)
 {
 	struct attributes *attributes = attributes_of(target);
@@ -72,7 +72,7 @@ read_oom_score_adj(struct reader *reader, const struct node *node, void *target,
 
 /* `scheduler`: a real-time policy has a priority, another one has none. */
 void
-read_scheduler(struct reader *reader, const struct node *node, void *target,
+read_scheduler(struct reader *reader, const struct yaml *node, void *target,
                const struct trail *trail)
 {
 	static const int policies[] = {
@@ -81,8 +81,8 @@ read_scheduler(struct reader *reader, const struct node *node, void *target,
 	    [POLICY_WORD_RR] = SCHED_RR,
 	};
 	struct attributes *attributes = attributes_of(target);
-	const struct node *policy = node_get(node, "policy");
-	const struct node *priority = node_get(node, "priority");
+	const struct yaml *policy = node_get(node, "policy");
+	const struct yaml *priority = node_get(node, "priority");
 	struct trail below = {trail, "priority", 0};
 	int word = read_value(&schema_policy, policy).word;
 	bool is_real_time = word == POLICY_WORD_FIFO || word == POLICY_WORD_RR;
@@ -110,7 +110,7 @@ read_scheduler(struct reader *reader, const struct node *node, void *target,
 
 /* `io_priority`: without a level the middle one. */
 void
-read_io_priority(struct reader *reader, const struct node *node, void *target,
+read_io_priority(struct reader *reader, const struct yaml *node, void *target,
                  const struct trail *trail)
 {
 	static const int classes[] = {
@@ -119,8 +119,8 @@ read_io_priority(struct reader *reader, const struct node *node, void *target,
 	    [CLASS_WORD_IDLE] = IO_CLASS_IDLE,
 	};
 	struct attributes *attributes = attributes_of(target);
-	const struct node *level = node_get(node, "level");
-	const struct node *name = node_get(node, "class");
+	const struct yaml *level = node_get(node, "level");
+	const struct yaml *name = node_get(node, "class");
 	struct trail below = {trail, "level", 0};
 	int word = read_value(&schema_io_class, name).word;
 	int number = IO_LEVEL;
@@ -144,7 +144,7 @@ read_io_priority(struct reader *reader, const struct node *node, void *target,
 /* ---- processors ---- */
 
 static void
-set_cpus(struct reader *reader, const struct node *node, const struct trail *trail,
+set_cpus(struct reader *reader, const struct yaml *node, const struct trail *trail,
          struct attributes *attributes)
 {
 	const uint64_t range = read_value(&schema_cpus, node).number;
@@ -164,7 +164,7 @@ set_cpus(struct reader *reader, const struct node *node, const struct trail *tra
 
 /* `cpu_affinity`: a list of processors, or one. */
 void
-read_cpu_affinity(struct reader *reader, const struct node *node, void *target,
+read_cpu_affinity(struct reader *reader, const struct yaml *node, void *target,
                   const struct trail *trail)
 {
 	struct attributes *attributes = attributes_of(target);
@@ -200,7 +200,7 @@ read_cpu_affinity(struct reader *reader, const struct node *node, void *target,
 /* ---- capabilities ---- */
 
 static uint64_t
-capability_bit(const struct node *node)
+capability_bit(const struct yaml *node)
 {
 	struct value value = read_value(&schema_capability, node);
 
@@ -210,14 +210,14 @@ capability_bit(const struct node *node)
 /* The set, a list or one; `refused` is where the first one stands that is not `allowed`.
  */
 static uint64_t
-read_capability_set(const struct node *node, uint64_t allowed,
-                    const struct node **ret_refused)
+read_capability_set(const struct yaml *node, uint64_t allowed,
+                    const struct yaml **ret_refused)
 {
 	uint64_t set = 0;
 
 	*ret_refused = NULL;
 	for (size_t i = 0; i < (node->type == NODE_LIST ? node->n : 1); i++) {
-		const struct node *item = node->type == NODE_LIST ? node->items[i] : node;
+		const struct yaml *item = node->type == NODE_LIST ? node->items[i] : node;
 		uint64_t bit = capability_bit(item);
 
 		set |= bit;
@@ -228,11 +228,11 @@ read_capability_set(const struct node *node, uint64_t allowed,
 }
 
 static void
-read_bounding(struct reader *reader, const struct node *node, const struct trail *trail,
+read_bounding(struct reader *reader, const struct yaml *node, const struct trail *trail,
               struct attributes *attributes)
 {
 	const struct rights *rights = rights_get(reader);
-	const struct node *refused;
+	const struct yaml *refused;
 
 	attributes->has_bounding = true;
 	attributes->bounding = read_capability_set(node, UINT64_MAX, &refused);
@@ -242,11 +242,11 @@ read_bounding(struct reader *reader, const struct node *node, const struct trail
 }
 
 static void
-read_ambient(struct reader *reader, const struct node *node, const struct trail *trail,
+read_ambient(struct reader *reader, const struct yaml *node, const struct trail *trail,
              struct attributes *attributes)
 {
 	const struct rights *rights = rights_get(reader);
-	const struct node *refused;
+	const struct yaml *refused;
 
 	attributes->has_ambient = true;
 	attributes->ambient = read_capability_set(
@@ -272,12 +272,12 @@ read_ambient(struct reader *reader, const struct node *node, const struct trail 
 
 /* `capabilities`: the ambient ones are among the bounding ones. */
 void
-read_capabilities(struct reader *reader, const struct node *node, void *target,
+read_capabilities(struct reader *reader, const struct yaml *node, void *target,
                   const struct trail *trail)
 {
 	struct attributes *attributes = attributes_of(target);
-	const struct node *bounding = node_get(node, "bounding");
-	const struct node *ambient = node_get(node, "ambient");
+	const struct yaml *bounding = node_get(node, "bounding");
+	const struct yaml *ambient = node_get(node, "ambient");
 	struct trail bounding_trail = {trail, "bounding", 0};
 	struct trail ambient_trail = {trail, "ambient", 0};
 
@@ -291,7 +291,7 @@ read_capabilities(struct reader *reader, const struct node *node, void *target,
 
 /* `root`: only where supd may call chroot(2). */
 void
-read_root(struct reader *reader, const struct node *node, void *target,
+read_root(struct reader *reader, const struct yaml *node, void *target,
           const struct trail *trail)
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;
@@ -302,7 +302,7 @@ read_root(struct reader *reader, const struct node *node, void *target,
 
 /* `stdin`: /dev/null, or a file. */
 void
-read_stdin(struct reader *reader, const struct node *node, void *target,
+read_stdin(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail)
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;
@@ -323,7 +323,7 @@ ignore_variable(void *data, const char *key, const char *value)
 /* It must be there now, and be right, where that is looked at; what counts is how it is
  * at a start. */
 static void
-check_environment_file(struct reader *reader, const struct node *node,
+check_environment_file(struct reader *reader, const struct yaml *node,
                        const struct trail *trail)
 {
 	struct err err;
@@ -351,7 +351,7 @@ check_environment_file(struct reader *reader, const struct node *node,
 
 /* `environment_file`: a list of files, or one. */
 void
-read_environment_file(struct reader *reader, const struct node *node, void *target,
+read_environment_file(struct reader *reader, const struct yaml *node, void *target,
                       const struct trail *trail)
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;
@@ -361,7 +361,7 @@ read_environment_file(struct reader *reader, const struct node *node, void *targ
 	if (files == NULL)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		const struct node *item = node->type == NODE_LIST ? node->items[i] : node;
+		const struct yaml *item = node->type == NODE_LIST ? node->items[i] : node;
 		struct trail below = {trail, NULL, i};
 
 		files[i] = arena_dup(reader->keep, item->text);

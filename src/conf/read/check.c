@@ -17,7 +17,7 @@
 
 /* A value that waits to be checked. */
 struct work {
-	const struct node *node;
+	const struct yaml *node;
 	const struct schema_type *type;
 	const struct trail *trail;
 };
@@ -50,7 +50,7 @@ write_trail(const struct trail *trail, struct strbuf *out)
 }
 
 static void __attribute__((format(printf, 5, 0)))
-report(struct reader *reader, enum conf_severity severity, const struct node *at,
+report(struct reader *reader, enum conf_severity severity, const struct yaml *at,
        const struct trail *trail, const char *fmt, va_list ap)
 {
 	char message[MESSAGE_MAX];
@@ -66,7 +66,7 @@ report(struct reader *reader, enum conf_severity severity, const struct node *at
 
 /* Report a fault at a node; the file will not be used. */
 void
-reader_error(struct reader *reader, const struct node *at, const struct trail *trail,
+reader_error(struct reader *reader, const struct yaml *at, const struct trail *trail,
              const char *fmt, ...)
 {
 	va_list ap;
@@ -78,7 +78,7 @@ reader_error(struct reader *reader, const struct node *at, const struct trail *t
 
 /* Report something doubtful, if the caller wants to hear of it. */
 void
-reader_warn(struct reader *reader, const struct node *at, const struct trail *trail,
+reader_warn(struct reader *reader, const struct yaml *at, const struct trail *trail,
             const char *fmt, ...)
 {
 	va_list ap;
@@ -91,7 +91,7 @@ reader_warn(struct reader *reader, const struct node *at, const struct trail *tr
 }
 
 static void
-push(struct checker *checker, const struct node *node, const struct schema_type *type,
+push(struct checker *checker, const struct yaml *node, const struct schema_type *type,
      const struct trail *up, const char *name, size_t index)
 {
 	struct trail *trail = arena_alloc(checker->reader->scratch, 1, sizeof(*trail));
@@ -177,7 +177,7 @@ misplaced(const struct schema_key *key, unsigned int where)
 
 /* A key that resembles none: name all there are, if they are few. */
 static void
-refuse_stranger(struct reader *reader, const struct node *name,
+refuse_stranger(struct reader *reader, const struct yaml *name,
                 const struct schema_table *table, const struct trail *trail)
 {
 	struct strbuf all;
@@ -217,7 +217,7 @@ nearest_key(const struct schema_type *type, const char *name)
  * which was reported.
  */
 const struct schema_key *
-check_key(struct reader *reader, const struct node *name, const struct schema_type *type,
+check_key(struct reader *reader, const struct yaml *name, const struct schema_type *type,
           const struct trail *up)
 {
 	const struct schema_key *key = schema_find(type->table, name->text, type->where);
@@ -270,7 +270,7 @@ check_known_keys(struct checker *checker, const struct work *work)
 
 /* Names that become part of paths, of environment variables or of LISTEN_FDNAMES. */
 static bool
-name_matches(const struct schema_type *type, const struct node *name)
+name_matches(const struct schema_type *type, const struct yaml *name)
 {
 	if (type->names_pattern == NULL)
 		return true;
@@ -316,7 +316,7 @@ check_map(struct checker *checker, const struct work *work)
  * allow.  True: nothing was found, and the value can be read.
  */
 bool
-check_value(struct reader *reader, const struct node *node,
+check_value(struct reader *reader, const struct yaml *node,
             const struct schema_type *type, const struct trail *trail)
 {
 	struct checker checker = {.reader = reader, .good = true};

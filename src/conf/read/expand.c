@@ -54,7 +54,7 @@ static const char *
 find_parameter(const struct scope *scope, const char *name)
 {
 	for (; scope != NULL; scope = scope->outer) {
-		const struct node *value = node_get(scope->with, name);
+		const struct yaml *value = node_get(scope->with, name);
 
 		if (value != NULL && value->type == NODE_TEXT)
 			return value->text;
@@ -141,12 +141,12 @@ add_braced(struct expansion *expansion, const char *text)
 	return end + 1;
 }
 
-static struct node *
-expand_text(struct expansion *expansion, const struct node *node,
+static struct yaml *
+expand_text(struct expansion *expansion, const struct yaml *node,
             const struct trail *trail)
 {
 	const char *text = node->text;
-	struct node *copy = node_text(expansion->reader->scratch, node, text);
+	struct yaml *copy = node_text(expansion->reader->scratch, node, text);
 
 	if (copy == NULL)
 		return NULL;
@@ -177,16 +177,16 @@ expand_text(struct expansion *expansion, const struct node *node,
 
 /* A list or mapping that is being copied. */
 struct expansion_step {
-	const struct node *from;
-	struct node *to;
+	const struct yaml *from;
+	struct yaml *to;
 	size_t next;
 	const struct trail *trail;
 };
 
-static struct node *
-open_copy(struct arena *arena, const struct node *from)
+static struct yaml *
+open_copy(struct arena *arena, const struct yaml *from)
 {
-	struct node *to = node_new(arena, from->type, from);
+	struct yaml *to = node_new(arena, from->type, from);
 
 	if (to == NULL)
 		return NULL;
@@ -199,7 +199,7 @@ open_copy(struct arena *arena, const struct node *from)
 }
 
 static void
-put_part(struct expansion_step *step, const struct node *part)
+put_part(struct expansion_step *step, const struct yaml *part)
 {
 	size_t i = step->next++;
 
@@ -217,7 +217,7 @@ copy_all(struct expansion *expansion, struct expansion_step *steps, size_t n)
 
 	while (n > 0) {
 		struct expansion_step *step = &steps[n - 1];
-		const struct node *part;
+		const struct yaml *part;
 		struct trail *trail;
 
 		if (step->next == step->from->n) {
@@ -238,7 +238,7 @@ copy_all(struct expansion *expansion, struct expansion_step *steps, size_t n)
 		if (step->from->type == NODE_MAP)
 			trail->name = step->from->pairs[step->next].key->text;
 		if (part->type == NODE_TEXT) {
-			struct node *text = expand_text(expansion, part, trail);
+			struct yaml *text = expand_text(expansion, part, trail);
 
 			if (text == NULL)
 				return false;
@@ -261,12 +261,12 @@ copy_all(struct expansion *expansion, struct expansion_step *steps, size_t n)
  * else stands for itself.  What is not defined is reported, and its text marked as bad.
  * NULL: out of memory.
  */
-const struct node *
-expand(struct reader *reader, const struct node *node, const struct scope *scope,
+const struct yaml *
+expand(struct reader *reader, const struct yaml *node, const struct scope *scope,
        const struct trail *trail)
 {
 	struct expansion expansion = {.reader = reader, .scope = scope};
-	const struct node *copy = NULL;
+	const struct yaml *copy = NULL;
 	struct expansion_step *steps;
 
 	if (!node->dollar)

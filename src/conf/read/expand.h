@@ -12,13 +12,13 @@
  * scopes. */
 struct scope {
 	const struct scope *outer;
-	const struct node *with; /* parameters, or NULL */
+	const struct yaml *with; /* parameters, or NULL */
 	const char *name;        /* ${actor.name}; NULL at the top level */
 	const char *path;        /* ${actor.path} */
 	const char *replica;     /* ${replica}, or NULL */
 };
 
-const struct node *expand(struct reader *reader, const struct node *node,
+const struct yaml *expand(struct reader *reader, const struct yaml *node,
                           const struct scope *scope, const struct trail *trail);
 
 const char *environ_find(char *const *variables, const char *name, size_t len);

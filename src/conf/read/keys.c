@@ -29,7 +29,7 @@ struct key_list {
 
 static void
 add(struct key_list *collection, const char *name, const char *value,
-    const struct node *origin)
+    const struct yaml *origin)
 {
 	if (collection->n == collection->cap) {
 		size_t cap = collection->cap == 0 ? 64 : collection->cap * 2;
@@ -63,7 +63,7 @@ dotted(struct key_list *collection, const char *name, const char *below)
 
 static void
 add_value(struct key_list *collection, const char *name, const struct schema_type *type,
-          const struct node *node)
+          const struct yaml *node)
 {
 	char *json = type == &schema_output_target
 	                 ? output_show(collection->reader, collection->actor, node)
@@ -110,7 +110,7 @@ computed_default(struct key_list *collection, const char *name)
 /* The keys of a small mapping that were not written. */
 static void
 add_table_defaults(struct key_list *collection, const struct schema_key *key,
-                   const struct node *map)
+                   const struct yaml *map)
 {
 	const struct schema_table *table = key->type->table;
 
@@ -142,7 +142,7 @@ add_default(struct key_list *collection, const struct schema_key *key)
 }
 
 static void
-add_map(struct key_list *collection, const struct schema_key *key, const struct node *map)
+add_map(struct key_list *collection, const struct schema_key *key, const struct yaml *map)
 {
 	for (size_t i = 0; i < map->n; i++) {
 		const char *below = map->pairs[i].key->text;
@@ -165,7 +165,7 @@ add_map(struct key_list *collection, const struct schema_key *key, const struct 
 
 static void
 add_key(struct key_list *collection, const struct schema_key *key,
-        const struct node *value)
+        const struct yaml *value)
 {
 	collection->effect = key->effect;
 	if (value == NULL) {
@@ -196,7 +196,7 @@ compare_keys(const void *a, const void *b)
  * complete already.
  */
 void
-keys_make(struct reader *reader, const struct node *map, const struct schema_type *view,
+keys_make(struct reader *reader, const struct yaml *map, const struct schema_type *view,
           struct conf_actor *actor)
 {
 	struct key_list collection = {.reader = reader, .actor = actor};

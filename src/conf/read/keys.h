@@ -9,7 +9,7 @@
 
 #include "conf/read/read.h"
 
-void keys_make(struct reader *reader, const struct node *map,
+void keys_make(struct reader *reader, const struct yaml *map,
                const struct schema_type *view, struct conf_actor *actor);
 void keys_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
                struct strbuf *out);

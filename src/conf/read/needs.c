@@ -41,7 +41,7 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 
 /* `needs`: each target once, in the order of the file. */
 void
-read_needs(struct reader *reader, const struct node *node, void *target,
+read_needs(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail)
 {
 	struct conf_actor *actor = target;

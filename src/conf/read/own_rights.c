@@ -91,7 +91,7 @@ rights_get(struct reader *reader)
  * not got: "a nice value below 0".
  */
 void
-rights_want(struct reader *reader, const struct node *at, const struct trail *trail,
+rights_want(struct reader *reader, const struct yaml *at, const struct trail *trail,
             enum capability capability, const char *fmt, ...)
 {
 	const struct rights *rights = rights_get(reader);

@@ -22,7 +22,7 @@ struct rights {
 };
 
 const struct rights *rights_get(struct reader *reader);
-void rights_want(struct reader *reader, const struct node *at, const struct trail *trail,
+void rights_want(struct reader *reader, const struct yaml *at, const struct trail *trail,
                  enum capability capability, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 

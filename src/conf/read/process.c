@@ -17,7 +17,7 @@
 
 /* A command, split into words already; *ret_argv is written only if it is one. */
 void
-read_words(struct reader *reader, const struct node *node, const struct trail *trail,
+read_words(struct reader *reader, const struct yaml *node, const struct trail *trail,
            char ***ret_argv)
 {
 	char **argv;
@@ -40,7 +40,7 @@ read_words(struct reader *reader, const struct node *node, const struct trail *t
 
 /* `command`: what the actor is. */
 void
-read_command(struct reader *reader, const struct node *node, void *target,
+read_command(struct reader *reader, const struct yaml *node, void *target,
              const struct trail *trail)
 {
 	read_words(reader, node, trail, &((struct conf_actor *)target)->process.argv);
@@ -48,7 +48,7 @@ read_command(struct reader *reader, const struct node *node, void *target,
 
 /* `stop_command`: the command that asks the process to end. */
 void
-read_stop_command(struct reader *reader, const struct node *node, void *target,
+read_stop_command(struct reader *reader, const struct yaml *node, void *target,
                   const struct trail *trail)
 {
 	read_words(reader, node, trail,
@@ -57,7 +57,7 @@ read_stop_command(struct reader *reader, const struct node *node, void *target,
 
 /* `reload_command`: the command that makes the process read its configuration again. */
 void
-read_reload_command(struct reader *reader, const struct node *node, void *target,
+read_reload_command(struct reader *reader, const struct yaml *node, void *target,
                     const struct trail *trail)
 {
 	read_words(reader, node, trail,
@@ -66,7 +66,7 @@ read_reload_command(struct reader *reader, const struct node *node, void *target
 
 /* `environment`: what the file adds, as KEY=value. */
 void
-read_environment(struct reader *reader, const struct node *node, void *target,
+read_environment(struct reader *reader, const struct yaml *node, void *target,
                  const struct trail *trail)
 {
 	struct conf_actor *actor = target;
@@ -84,7 +84,7 @@ read_environment(struct reader *reader, const struct node *node, void *target,
 
 /* What can never be set is an error, what cannot be set by us a warning. */
 static void
-check_limit(struct reader *reader, const struct node *node, const struct trail *trail,
+check_limit(struct reader *reader, const struct yaml *node, const struct trail *trail,
             const struct conf_limit *limit)
 {
 	const struct rights *rights = rights_get(reader);
@@ -105,7 +105,7 @@ check_limit(struct reader *reader, const struct node *node, const struct trail *
 
 /* `limits`: the soft limit is set with the hard one unless both are written. */
 void
-read_limits(struct reader *reader, const struct node *node, void *target,
+read_limits(struct reader *reader, const struct yaml *node, void *target,
             const struct trail *trail)
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;
@@ -142,7 +142,7 @@ keep_own_user(struct reader *reader, struct conf_process *process)
 
 /* At boot the actor has to wait for it (DECISIONS 62), later the file is wrong. */
 static void
-report_unknown(struct reader *reader, const struct node *node, bool is_group,
+report_unknown(struct reader *reader, const struct yaml *node, bool is_group,
                struct conf_process *process, const struct trail *trail, const char *text)
 {
 	if (!reader->options->boot) {
@@ -158,7 +158,7 @@ report_unknown(struct reader *reader, const struct node *node, bool is_group,
 }
 
 static void
-take_user(struct reader *reader, const struct node *node, bool has_group,
+take_user(struct reader *reader, const struct yaml *node, bool has_group,
           struct conf_process *process, const struct trail *trail)
 {
 	struct err err;
@@ -186,7 +186,7 @@ take_user(struct reader *reader, const struct node *node, bool has_group,
 
 /* `group`: in place of that of the user database, also among its other groups. */
 static void
-take_group(struct reader *reader, const struct node *node, const struct node *user,
+take_group(struct reader *reader, const struct yaml *node, const struct yaml *user,
            struct conf_process *process, const struct trail *trail)
 {
 	const struct user *known;
@@ -218,7 +218,7 @@ has_group(const gid_t *groups, size_t n, gid_t gid)
 
 /* `supplementary_groups`: besides those that the user has anyway. */
 static void
-add_groups(struct reader *reader, const struct node *node, struct conf_process *process,
+add_groups(struct reader *reader, const struct yaml *node, struct conf_process *process,
            const struct trail *trail)
 {
 	const size_t n = node->type == NODE_LIST ? node->n : 1;
@@ -231,7 +231,7 @@ add_groups(struct reader *reader, const struct node *node, struct conf_process *
 		memcpy(groups, process->groups, process->n_groups * sizeof(gid_t));
 	process->groups = groups;
 	for (size_t i = 0; i < n; i++) {
-		const struct node *item = node->type == NODE_LIST ? node->items[i] : node;
+		const struct yaml *item = node->type == NODE_LIST ? node->items[i] : node;
 		struct trail below = {trail, NULL, i};
 		gid_t gid;
 
@@ -259,7 +259,7 @@ groups_are_own(struct reader *reader, const struct conf_process *process)
 }
 
 static void
-want_rights(struct reader *reader, const struct node *node,
+want_rights(struct reader *reader, const struct yaml *node,
             const struct conf_process *process, const struct trail *trail)
 {
 	if (process->has_user && process->uid != geteuid())
@@ -271,8 +271,8 @@ want_rights(struct reader *reader, const struct node *node,
 
 /* Keep the names for a later lookup; until then the process has no user and groups. */
 static void
-keep_asked(struct reader *reader, const struct node *user, const struct node *group,
-           const struct node *more, struct conf_process *process)
+keep_asked(struct reader *reader, const struct yaml *user, const struct yaml *group,
+           const struct yaml *more, struct conf_process *process)
 {
 	const bool is_list = more != NULL && more->type == NODE_LIST;
 	const size_t n = is_list ? more->n : more != NULL;
@@ -301,13 +301,13 @@ keep_asked(struct reader *reader, const struct node *user, const struct node *gr
  * switch, which it could not.
  */
 void
-read_identity(struct reader *reader, const struct node *map, struct conf_actor *actor,
+read_identity(struct reader *reader, const struct yaml *map, struct conf_actor *actor,
               const struct trail *up)
 {
 	struct conf_process *process = &actor->process;
-	const struct node *user = node_get(map, "user");
-	const struct node *group = node_get(map, "group");
-	const struct node *more = node_get(map, "supplementary_groups");
+	const struct yaml *user = node_get(map, "user");
+	const struct yaml *group = node_get(map, "group");
+	const struct yaml *more = node_get(map, "supplementary_groups");
 	struct trail user_trail = {up, "user", 0};
 	struct trail group_trail = {up, "group", 0};
 	struct trail more_trail = {up, "supplementary_groups", 0};
@@ -339,7 +339,7 @@ read_identity(struct reader *reader, const struct node *map, struct conf_actor *
 
 /* `keep_on_restart`: a list of words. */
 void
-read_keep_on_restart(struct reader *reader, const struct node *node, void *target,
+read_keep_on_restart(struct reader *reader, const struct yaml *node, void *target,
                      const struct trail *trail)
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;

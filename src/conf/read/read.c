@@ -13,7 +13,7 @@
 
 /* The value of a text that was found to be good. */
 struct value
-read_value(const struct schema_type *type, const struct node *node)
+read_value(const struct schema_type *type, const struct yaml *node)
 {
 	struct value value = {.word = -1};
 	struct err why;
@@ -40,7 +40,7 @@ store_number(uint64_t number, void *member, size_t size)
 
 /* Into the member of `target` that the table names: a copy of a text, a word's index. */
 static void
-store(struct reader *reader, const struct schema_key *key, const struct node *node,
+store(struct reader *reader, const struct schema_key *key, const struct yaml *node,
       void *target)
 {
 	char *member = (char *)target + key->offset;
@@ -62,7 +62,7 @@ store(struct reader *reader, const struct schema_key *key, const struct node *no
 
 /* Take over one value: by the key's own reader, or into a member of `target`. */
 void
-read_key(struct reader *reader, const struct schema_key *key, const struct node *node,
+read_key(struct reader *reader, const struct schema_key *key, const struct yaml *node,
          void *target, const struct trail *trail)
 {
 	if (key->read != NULL)
@@ -73,7 +73,7 @@ read_key(struct reader *reader, const struct schema_key *key, const struct node 
 
 /* Take over the plain keys of one of the small mappings. */
 void
-read_table(struct reader *reader, const struct node *map,
+read_table(struct reader *reader, const struct yaml *map,
            const struct schema_table *table, void *target)
 {
 	for (size_t i = 0; i < map->n; i++) {
@@ -89,7 +89,7 @@ read_table(struct reader *reader, const struct node *map,
 /* ---- sets ---- */
 
 static void
-add_exit_codes(const struct node *node, struct exit_set *set)
+add_exit_codes(const struct yaml *node, struct exit_set *set)
 {
 	struct value value = read_value(&schema_exit_codes, node);
 
@@ -98,7 +98,7 @@ add_exit_codes(const struct node *node, struct exit_set *set)
 
 /* A list of exit codes, or one. */
 void
-read_exit_set(const struct node *node, struct exit_set *ret)
+read_exit_set(const struct yaml *node, struct exit_set *ret)
 {
 	*ret = (struct exit_set){0};
 	if (node->type == NODE_TEXT)
@@ -108,14 +108,14 @@ read_exit_set(const struct node *node, struct exit_set *ret)
 }
 
 static void
-add_signal(const struct node *node, struct signal_set *set)
+add_signal(const struct yaml *node, struct signal_set *set)
 {
 	signal_set_add(set, (int)read_value(&schema_signal, node).number);
 }
 
 /* A list of signals, or one. */
 void
-read_signal_set(const struct node *node, struct signal_set *ret)
+read_signal_set(const struct yaml *node, struct signal_set *ret)
 {
 	*ret = (struct signal_set){0};
 	if (node->type == NODE_TEXT)
@@ -128,12 +128,12 @@ read_signal_set(const struct node *node, struct signal_set *ret)
 
 /* `success`: keys that are absent keep their defaults. */
 void
-read_success(struct reader *reader, const struct node *node, void *target,
+read_success(struct reader *reader, const struct yaml *node, void *target,
              const struct trail *trail)
 {
 	struct conf_actor *actor = target;
-	const struct node *exits = node_get(node, "exit");
-	const struct node *signals = node_get(node, "signals");
+	const struct yaml *exits = node_get(node, "exit");
+	const struct yaml *signals = node_get(node, "signals");
 
 	(void)reader;
 	(void)trail;
@@ -145,10 +145,10 @@ read_success(struct reader *reader, const struct node *node, void *target,
 
 /* What the backoff's keys must be to each other: Akka's BackoffSupervisor, and ours. */
 static void
-check_backoff(struct reader *reader, const struct node *node,
+check_backoff(struct reader *reader, const struct yaml *node,
               const struct backoff_spec *backoff, const struct trail *trail)
 {
-	const struct node *reset_after = node_get(node, "reset_after");
+	const struct yaml *reset_after = node_get(node, "reset_after");
 	struct trail below = {trail, "reset_after", 0};
 	char buf[3][DURATION_TEXT_MAX];
 
@@ -169,7 +169,7 @@ check_backoff(struct reader *reader, const struct node *node,
 
 /* `backoff`: `none` or a mapping; reset_after follows from min and max by default. */
 void
-read_backoff(struct reader *reader, const struct node *node, void *target,
+read_backoff(struct reader *reader, const struct yaml *node, void *target,
              const struct trail *trail)
 {
 	struct backoff_spec *backoff = &((struct conf_actor *)target)->spec.backoff;
@@ -186,7 +186,7 @@ read_backoff(struct reader *reader, const struct node *node, void *target,
 
 /* `shutdown`: a duration, brutal_kill or infinity. */
 void
-read_shutdown(struct reader *reader, const struct node *node, void *target,
+read_shutdown(struct reader *reader, const struct yaml *node, void *target,
               const struct trail *trail)
 {
 	struct spec *spec = &((struct conf_actor *)target)->spec;
@@ -208,7 +208,7 @@ read_shutdown(struct reader *reader, const struct node *node, void *target,
 
 /* `intensity`: of a mapping what is not written keeps its default. */
 void
-read_intensity(struct reader *reader, const struct node *node, void *target,
+read_intensity(struct reader *reader, const struct yaml *node, void *target,
                const struct trail *trail)
 {
 	struct intensity_spec *intensity = &((struct conf_actor *)target)->spec.intensity;
@@ -221,11 +221,11 @@ read_intensity(struct reader *reader, const struct node *node, void *target,
 
 /* `limit`: -1 restarts is no limit, which makes sense only without a period. */
 void
-read_limit(struct reader *reader, const struct node *node, void *target,
+read_limit(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail)
 {
 	struct limit_spec *limit = &((struct conf_actor *)target)->spec.limit;
-	const struct node *restarts = node_get(node, "restarts");
+	const struct yaml *restarts = node_get(node, "restarts");
 	uint64_t n = read_value(&schema_limit_restarts, restarts).number;
 
 	*limit =

@@ -9,7 +9,7 @@
 
 #include "conf/read/users.h"
 #include "conf/schema/schema.h"
-#include "conf/text/node.h"
+#include "conf/text/yaml_node.h"
 
 /* The way from the top of the file down to a key, for reports. */
 struct trail {
@@ -36,23 +36,23 @@ struct reader {
 	bool lenient; /* texts with ${…} are not looked at: there is no actor yet */
 };
 
-void reader_error(struct reader *reader, const struct node *at, const struct trail *trail,
+void reader_error(struct reader *reader, const struct yaml *at, const struct trail *trail,
                   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-void reader_warn(struct reader *reader, const struct node *at, const struct trail *trail,
+void reader_warn(struct reader *reader, const struct yaml *at, const struct trail *trail,
                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-bool check_value(struct reader *reader, const struct node *node,
+bool check_value(struct reader *reader, const struct yaml *node,
                  const struct schema_type *type, const struct trail *trail);
 
-const struct schema_key *check_key(struct reader *reader, const struct node *name,
+const struct schema_key *check_key(struct reader *reader, const struct yaml *name,
                                    const struct schema_type *type,
                                    const struct trail *up);
 
-void read_table(struct reader *reader, const struct node *map,
+void read_table(struct reader *reader, const struct yaml *map,
                 const struct schema_table *table, void *target);
 void read_key(struct reader *reader, const struct schema_key *key,
-              const struct node *node, void *target, const struct trail *trail);
-struct value read_value(const struct schema_type *type, const struct node *node);
+              const struct yaml *node, void *target, const struct trail *trail);
+struct value read_value(const struct schema_type *type, const struct yaml *node);
 
 char *read_reference(struct reader *reader, const struct conf_actor *actor,
                      const char *name);
@@ -109,17 +109,17 @@ read_fn read_stdin;
 read_fn read_success;
 read_fn read_watch;
 
-void read_words(struct reader *reader, const struct node *node, const struct trail *trail,
+void read_words(struct reader *reader, const struct yaml *node, const struct trail *trail,
                 char ***ret_argv);
-void probes_check(struct reader *reader, const struct node *map,
+void probes_check(struct reader *reader, const struct yaml *map,
                   const struct conf_actor *actor, const struct trail *up);
 void sockets_check(struct reader *reader);
-void cgroup_settle(struct reader *reader, const struct node *map,
+void cgroup_settle(struct reader *reader, const struct yaml *map,
                    struct conf_actor *actor, const struct trail *up);
-void read_identity(struct reader *reader, const struct node *map,
+void read_identity(struct reader *reader, const struct yaml *map,
                    struct conf_actor *actor, const struct trail *up);
 void conf_drop_identities(struct conf *conf);
-void read_exit_set(const struct node *node, struct exit_set *ret);
-void read_signal_set(const struct node *node, struct signal_set *ret);
+void read_exit_set(const struct yaml *node, struct exit_set *ret);
+void read_signal_set(const struct yaml *node, struct signal_set *ret);
 
 #endif

@@ -20,11 +20,11 @@
 /* ---- commands ---- */
 
 /* A command in one text becomes a list before ${…}: no value can change its words. */
-static const struct node *
-split_command(struct reader *reader, const struct node *command)
+static const struct yaml *
+split_command(struct reader *reader, const struct yaml *command)
 {
 	struct arena *arena = reader->scratch;
-	struct node *list;
+	struct yaml *list;
 	struct err err;
 	char **words;
 	size_t n;
@@ -57,7 +57,7 @@ type_below(const struct schema_type *type, const char *name)
 }
 
 static bool
-has_command_below(const struct node *map, const struct schema_type *type)
+has_command_below(const struct yaml *map, const struct schema_type *type)
 {
 	for (size_t i = 0; i < map->n; i++)
 		if (type_below(type, map->pairs[i].key->text) == &schema_command)
@@ -66,10 +66,10 @@ has_command_below(const struct node *map, const struct schema_type *type)
 }
 
 /* A mapping like this one, for other values; NULL: out of memory. */
-static struct node *
-copy_map(struct reader *reader, const struct node *map)
+static struct yaml *
+copy_map(struct reader *reader, const struct yaml *map)
 {
-	struct node *copy = node_new(reader->scratch, NODE_MAP, map);
+	struct yaml *copy = node_new(reader->scratch, NODE_MAP, map);
 
 	if (copy == NULL)
 		return NULL;
@@ -83,11 +83,11 @@ copy_map(struct reader *reader, const struct node *map)
 }
 
 /* What may be a mapping, with the commands in it split. */
-static const struct node *
-split_below(struct reader *reader, const struct node *node,
+static const struct yaml *
+split_below(struct reader *reader, const struct yaml *node,
             const struct schema_type *type)
 {
-	struct node *copy;
+	struct yaml *copy;
 
 	if (node->type != NODE_MAP || !has_command_below(node, type))
 		return node;
@@ -102,11 +102,11 @@ split_below(struct reader *reader, const struct node *node,
 }
 
 /* The value of a key with its command split: itself, or those one or two levels down. */
-static const struct node *
-split_commands(struct reader *reader, const struct node *node,
+static const struct yaml *
+split_commands(struct reader *reader, const struct yaml *node,
                const struct schema_type *type)
 {
-	struct node *copy;
+	struct yaml *copy;
 
 	if (type == &schema_command)
 		return split_command(reader, node);
@@ -128,15 +128,15 @@ split_commands(struct reader *reader, const struct node *node,
  * also put into `good`.
  */
 static void
-take_keys(struct reader *reader, const struct node *map, const struct schema_type *view,
+take_keys(struct reader *reader, const struct yaml *map, const struct schema_type *view,
           const struct scope *scope, const struct trail *up, struct conf_actor *actor,
-          struct node *good)
+          struct yaml *good)
 {
 	for (size_t i = 0; i < map->n; i++) {
-		const struct node *name = map->pairs[i].key;
+		const struct yaml *name = map->pairs[i].key;
 		const struct schema_key *key = check_key(reader, name, view, up);
 		struct trail trail = {up, name->text, 0};
-		const struct node *value;
+		const struct yaml *value;
 
 		if (key == NULL || key->is_structure)
 			continue;
@@ -151,10 +151,10 @@ take_keys(struct reader *reader, const struct node *map, const struct schema_typ
 
 /* Only work that ends by itself can count (OTP O-40). */
 static void
-check_significant(struct reader *reader, const struct node *good, const struct trail *up,
+check_significant(struct reader *reader, const struct yaml *good, const struct trail *up,
                   const struct conf_actor *actor)
 {
-	const struct node *significant = node_get(good, "significant");
+	const struct yaml *significant = node_get(good, "significant");
 	struct trail trail = {up, "significant", 0};
 
 	if (actor->spec.significant && actor->spec.restart == RESTART_PERMANENT)
@@ -183,10 +183,10 @@ check_significant(struct reader *reader, const struct node *good, const struct t
 
 /* A one-shot actor is not restarted after its normal end. */
 static void
-settle_restart(struct reader *reader, const struct node *good, const struct trail *up,
+settle_restart(struct reader *reader, const struct yaml *good, const struct trail *up,
                struct conf_actor *actor)
 {
-	const struct node *restart = node_get(good, "restart");
+	const struct yaml *restart = node_get(good, "restart");
 	struct trail trail = {up, "restart", 0};
 
 	if (actor->spec.ready != READY_EXIT)
@@ -220,10 +220,10 @@ who_is_late(const struct conf_actor *actor)
 }
 
 static void
-settle_ready(struct reader *reader, const struct node *good, const struct trail *up,
+settle_ready(struct reader *reader, const struct yaml *good, const struct trail *up,
              struct conf_actor *actor)
 {
-	const struct node *start_timeout = node_get(good, "start_timeout");
+	const struct yaml *start_timeout = node_get(good, "start_timeout");
 	struct trail trail = {up, "start_timeout", 0};
 
 	if (actor->spec.ready != READY_TOLD && actor->spec.ready != READY_PROBED)
@@ -277,10 +277,10 @@ settle_notify(const struct reader *reader, struct conf_actor *actor)
  * the actor may have; faults are reported with `trail` as the way to the actor.
  */
 void
-actor_read(struct reader *reader, const struct node *map, const struct schema_type *view,
+actor_read(struct reader *reader, const struct yaml *map, const struct schema_type *view,
            const struct scope *scope, const struct trail *trail, struct conf_actor *actor)
 {
-	struct node *good = node_new(reader->scratch, NODE_MAP, map);
+	struct yaml *good = node_new(reader->scratch, NODE_MAP, map);
 
 	spec_default(&actor->spec, actor->spec.kind);
 	actor->spec.name = sum_bytes(actor->path, strlen(actor->path), 0);

@@ -100,7 +100,7 @@ const struct schema_type schema_cgroup = {
 
 /* A limit of a controller that the machine does not have. */
 static void
-refuse(struct reader *reader, const struct node *value, const struct trail *trail,
+refuse(struct reader *reader, const struct yaml *value, const struct trail *trail,
        const char *controller, bool optional)
 {
 	const char *there = reader->options->controllers;
@@ -123,17 +123,17 @@ refuse(struct reader *reader, const struct node *value, const struct trail *trai
 
 /* `cgroup`: limits, and whether they have to be kept. */
 void
-read_cgroup(struct reader *reader, const struct node *node, void *target,
+read_cgroup(struct reader *reader, const struct yaml *node, void *target,
             const struct trail *trail)
 {
 	struct conf_cgroup *cgroup = &((struct conf_actor *)target)->process.cgroup;
-	const struct node *optional = node_get(node, "optional");
+	const struct yaml *optional = node_get(node, "optional");
 
 	*cgroup = (struct conf_cgroup){0};
 	if (optional != NULL)
 		cgroup->optional = read_value(&schema_boolean, optional).number != 0;
 	for (size_t i = 0; i < CGROUP_KEY_MAX; i++) {
-		const struct node *value = node_get(node, cgroup_key_names[i]);
+		const struct yaml *value = node_get(node, cgroup_key_names[i]);
 		const struct trail below = {trail, cgroup_key_names[i], 0};
 		struct value limit;
 
@@ -165,10 +165,10 @@ asks_for_oom(const struct decider *decider)
 /* After all keys were read: limits need a cgroup, and so does a rule about `oom`, where
  * the kernel counts kills. */
 void
-cgroup_settle(struct reader *reader, const struct node *map, struct conf_actor *actor,
+cgroup_settle(struct reader *reader, const struct yaml *map, struct conf_actor *actor,
               const struct trail *up)
 {
-	const struct node *cgroup = node_get(map, "cgroup");
+	const struct yaml *cgroup = node_get(map, "cgroup");
 	struct trail trail = {up, "cgroup", 0};
 	uint32_t above = actor->parent;
 

@@ -42,7 +42,7 @@ kinds_of_word(int word)
 
 /* A signal that killed is in `signal` with and without a core dump; see struct rule. */
 static void
-add_exit_set(struct exit_set *set, const struct node *node)
+add_exit_set(struct exit_set *set, const struct yaml *node)
 {
 	struct exit_set more;
 
@@ -52,7 +52,7 @@ add_exit_set(struct exit_set *set, const struct node *node)
 }
 
 static void
-add_signal_set(struct signal_set *set, const struct node *node)
+add_signal_set(struct signal_set *set, const struct yaml *node)
 {
 	struct signal_set more;
 
@@ -61,7 +61,7 @@ add_signal_set(struct signal_set *set, const struct node *node)
 }
 
 static void
-add_errno(struct reader *reader, const struct node *node, struct rule *rule,
+add_errno(struct reader *reader, const struct yaml *node, struct rule *rule,
           const struct trail *trail)
 {
 	int32_t code = (int32_t)read_value(&schema_errno, node).number;
@@ -79,7 +79,7 @@ add_errno(struct reader *reader, const struct node *node, struct rule *rule,
 }
 
 static void
-add_exec(struct reader *reader, const struct node *node, struct rule *rule,
+add_exec(struct reader *reader, const struct yaml *node, struct rule *rule,
          const struct trail *trail)
 {
 	if (node->type == NODE_LIST) {
@@ -95,7 +95,7 @@ add_exec(struct reader *reader, const struct node *node, struct rule *rule,
 
 /* A failure that a process may report, as the process calls it. */
 static void
-add_report_key(struct reader *reader, const struct node *node, struct rule *rule,
+add_report_key(struct reader *reader, const struct yaml *node, struct rule *rule,
                const struct trail *trail)
 {
 	size_t i = 0;
@@ -116,7 +116,7 @@ add_report_key(struct reader *reader, const struct node *node, struct rule *rule
 }
 
 static void
-add_self_report(struct reader *reader, const struct node *node, struct rule *rule,
+add_self_report(struct reader *reader, const struct yaml *node, struct rule *rule,
                 const struct trail *trail)
 {
 	if (node->type == NODE_TEXT)
@@ -127,14 +127,14 @@ add_self_report(struct reader *reader, const struct node *node, struct rule *rul
 
 /* Add a cause, or a mapping of alternative causes. */
 static void
-add_causes(struct reader *reader, const struct node *node, struct rule *rule,
+add_causes(struct reader *reader, const struct yaml *node, struct rule *rule,
            const struct trail *trail)
 {
 	if (node->type == NODE_TEXT)
 		rule->kinds |= kinds_of_word(read_value(&schema_when_item, node).word);
 	for (size_t i = 0; node->type == NODE_MAP && i < node->n; i++) {
 		const char *key = node->pairs[i].key->text;
-		const struct node *value = node->pairs[i].value;
+		const struct yaml *value = node->pairs[i].value;
 
 		if (strcmp(key, "exit") == 0)
 			add_exit_set(&rule->exits, value);
@@ -154,7 +154,7 @@ add_causes(struct reader *reader, const struct node *node, struct rule *rule,
 
 /* The backoff of a rule: only what is written replaces the actor's. */
 static void
-read_rule_backoff(struct reader *reader, const struct node *node, struct rule *rule,
+read_rule_backoff(struct reader *reader, const struct yaml *node, struct rule *rule,
                   const struct trail *trail)
 {
 	static const struct {
@@ -193,13 +193,13 @@ matches_nothing(const struct rule *rule)
 }
 
 static void
-read_rule(struct reader *reader, const struct node *node, struct rule *rule,
+read_rule(struct reader *reader, const struct yaml *node, struct rule *rule,
           const struct trail *trail)
 {
-	const struct node *when = node_get(node, "when");
-	const struct node *then = node_get(node, "then");
-	const struct node *log = node_get(node, "log");
-	const struct node *backoff = node_get(node, "backoff");
+	const struct yaml *when = node_get(node, "when");
+	const struct yaml *then = node_get(node, "then");
+	const struct yaml *log = node_get(node, "log");
+	const struct yaml *backoff = node_get(node, "backoff");
 
 	if (when == NULL || then == NULL) {
 		reader_error(reader, node, trail, "`%s` is missing in this rule",
@@ -293,7 +293,7 @@ add_seen(struct rule *seen, const struct rule *rule)
 }
 
 static void
-warn_of_rules(struct reader *reader, const struct node *node,
+warn_of_rules(struct reader *reader, const struct yaml *node,
               const struct decider *decider, bool is_last, const struct trail *trail)
 {
 	struct rule seen = {0};
@@ -326,7 +326,7 @@ warn_of_rules(struct reader *reader, const struct node *node,
 /* ---- lists ---- */
 
 static enum preset
-read_preset(const struct node *node)
+read_preset(const struct yaml *node)
 {
 	int preset = names_find(preset_names, PRESET_MAX, node->text);
 
@@ -335,7 +335,7 @@ read_preset(const struct node *node)
 }
 
 static void
-read_rules(struct reader *reader, const struct node *node, struct decider *decider,
+read_rules(struct reader *reader, const struct yaml *node, struct decider *decider,
            bool is_last, const struct trail *trail)
 {
 	struct rule *rules;
@@ -354,7 +354,7 @@ read_rules(struct reader *reader, const struct node *node, struct decider *decid
 	if (rules == NULL)
 		return;
 	for (size_t i = 0; i < node->n; i++) {
-		const struct node *entry = node->items[i];
+		const struct yaml *entry = node->items[i];
 		struct trail below = {trail, NULL, i};
 
 		rules[i].place = (struct place){entry->file, entry->line};
@@ -370,7 +370,7 @@ read_rules(struct reader *reader, const struct node *node, struct decider *decid
 
 /* `decider`: a preset or a list of rules; the last word before escalation. */
 void
-read_decider(struct reader *reader, const struct node *node, void *target,
+read_decider(struct reader *reader, const struct yaml *node, void *target,
              const struct trail *trail)
 {
 	struct conf_actor *actor = target;
@@ -380,7 +380,7 @@ read_decider(struct reader *reader, const struct node *node, void *target,
 
 /* `on_failure`: likewise; what it does not match goes on to the supervisor's decider. */
 void
-read_on_failure(struct reader *reader, const struct node *node, void *target,
+read_on_failure(struct reader *reader, const struct yaml *node, void *target,
                 const struct trail *trail)
 {
 	struct conf_actor *actor = target;

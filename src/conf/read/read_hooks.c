@@ -33,16 +33,16 @@ const struct schema_type schema_hooks = {
 /* `hooks`: the core is told which there are, the shell what they are.  A hook_timeout
  * among them is nearer than the actor's, which was read before. */
 void
-read_hooks(struct reader *reader, const struct node *node, void *target,
+read_hooks(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail)
 {
-	const struct node *timeout = node_get(node, "hook_timeout");
+	const struct yaml *timeout = node_get(node, "hook_timeout");
 	struct conf_actor *actor = target;
 
 	if (timeout != NULL)
 		actor->spec.hook_timeout_ms = read_value(&schema_period, timeout).number;
 	for (size_t hook = 0; hook < HOOK_MAX; hook++) {
-		const struct node *command = node_get(node, hook_names[hook]);
+		const struct yaml *command = node_get(node, hook_names[hook]);
 		struct trail below = {trail, hook_names[hook], 0};
 
 		actor->process.hooks[hook] = NULL;

@@ -17,14 +17,14 @@ static const char pipe_prefix[] = "pipe:";
 static const char file_prefix[] = "file:";
 
 static bool
-has_prefix(const struct node *node, const char *prefix)
+has_prefix(const struct yaml *node, const char *prefix)
 {
 	return node->type == NODE_TEXT &&
 	       strncmp(node->text, prefix, strlen(prefix)) == 0;
 }
 
 static void
-read_target(struct reader *reader, const struct node *node,
+read_target(struct reader *reader, const struct yaml *node,
             const struct conf_actor *actor, struct conf_output *output)
 {
 	static const enum output_kind kinds[] = {
@@ -49,13 +49,13 @@ read_target(struct reader *reader, const struct node *node,
 
 /* `output`: one target for both streams, or a target for each. */
 void
-read_output(struct reader *reader, const struct node *node, void *target,
+read_output(struct reader *reader, const struct yaml *node, void *target,
             const struct trail *trail)
 {
 	struct conf_actor *actor = target;
 	struct conf_process *process = &actor->process;
-	const struct node *out = node;
-	const struct node *err = node;
+	const struct yaml *out = node;
+	const struct yaml *err = node;
 
 	(void)trail;
 	if (node->type == NODE_MAP) {
@@ -77,7 +77,7 @@ read_output(struct reader *reader, const struct node *node, void *target,
  */
 char *
 output_show(struct reader *reader, const struct conf_actor *actor,
-            const struct node *node)
+            const struct yaml *node)
 {
 	struct strbuf text;
 	struct strbuf out;
@@ -111,12 +111,12 @@ log_default(struct conf_log *log)
 
 /* `log` of an actor: what is not written keeps its default. */
 void
-read_actor_log(struct reader *reader, const struct node *node, void *target,
+read_actor_log(struct reader *reader, const struct yaml *node, void *target,
                const struct trail *trail)
 {
 	struct conf_log *log = &((struct conf_actor *)target)->process.log;
-	const struct node *total = node_get(node, "total");
-	const struct node *max_size = node_get(node, "max_size");
+	const struct yaml *total = node_get(node, "total");
+	const struct yaml *max_size = node_get(node, "max_size");
 	struct trail below = {trail, total != NULL ? "total" : "max_size", 0};
 	char buf[2][SIZE_TEXT_MAX];
 

@@ -10,6 +10,6 @@
 void log_default(struct conf_log *log);
 void pipes_check(struct reader *reader);
 char *output_show(struct reader *reader, const struct conf_actor *actor,
-                  const struct node *node);
+                  const struct yaml *node);
 
 #endif

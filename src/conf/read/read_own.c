@@ -29,10 +29,10 @@ const struct schema_type schema_metrics = {
 
 /* `metrics`: one address. */
 void
-read_metrics(struct reader *reader, const struct node *node, void *target,
+read_metrics(struct reader *reader, const struct yaml *node, void *target,
              const struct trail *trail)
 {
-	const struct node *listen = node_get(node, "listen");
+	const struct yaml *listen = node_get(node, "listen");
 	const struct trail below = {trail, "listen", 0};
 	struct conf *conf = target;
 	struct address address = {0};
@@ -54,7 +54,7 @@ read_metrics(struct reader *reader, const struct node *node, void *target,
 /* A group of `control`; false: there is none.  At boot supd does without an unknown one,
  * rather than let all actors wait for it. */
 static bool
-find_group(struct reader *reader, const struct node *group, gid_t *ret,
+find_group(struct reader *reader, const struct yaml *group, gid_t *ret,
            const struct trail *trail)
 {
 	struct err err;
@@ -74,14 +74,14 @@ find_group(struct reader *reader, const struct node *group, gid_t *ret,
 
 /* `control`: the control socket, its group and its observers. */
 void
-read_control(struct reader *reader, const struct node *node, void *target,
+read_control(struct reader *reader, const struct yaml *node, void *target,
              const struct trail *trail)
 {
 	struct conf *conf = target;
-	const struct node *group = node_get(node, "group");
-	const struct node *observers = node_get(node, "observers");
-	const struct node *mode = node_get(node, "mode");
-	const struct node *socket = node_get(node, "socket");
+	const struct yaml *group = node_get(node, "group");
+	const struct yaml *observers = node_get(node, "observers");
+	const struct yaml *mode = node_get(node, "mode");
+	const struct yaml *socket = node_get(node, "socket");
 	struct trail socket_trail = {trail, "socket", 0};
 	struct trail group_trail = {trail, "group", 0};
 	struct trail observers_trail = {trail, "observers", 0};
@@ -110,7 +110,7 @@ read_control(struct reader *reader, const struct node *node, void *target,
 
 /* `log`: where supd logs, and where the actors' files are. */
 void
-read_log(struct reader *reader, const struct node *node, void *target,
+read_log(struct reader *reader, const struct yaml *node, void *target,
          const struct trail *trail)
 {
 	(void)trail;

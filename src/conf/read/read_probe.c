@@ -35,7 +35,7 @@ read_url(struct reader *reader, const char *text, struct conf_probe *probe)
 }
 
 static void
-read_kind(struct reader *reader, const struct node *node, struct conf_probe *probe,
+read_kind(struct reader *reader, const struct yaml *node, struct conf_probe *probe,
           const struct trail *trail)
 {
 	struct address address;
@@ -69,7 +69,7 @@ struct kinds {
 };
 
 static void
-note_kind(struct kinds *kinds, const struct node *map, const char *name)
+note_kind(struct kinds *kinds, const struct yaml *map, const char *name)
 {
 	if (node_get(map, name) == NULL)
 		return;
@@ -84,7 +84,7 @@ note_kind(struct kinds *kinds, const struct node *map, const char *name)
  * NULL.  NULL: none or two, which was reported.
  */
 static const char *
-the_kind(struct reader *reader, const struct node *node, const char *const *more,
+the_kind(struct reader *reader, const struct yaml *node, const char *const *more,
          const char *examples, const struct trail *trail)
 {
 	struct kinds kinds = {NULL, NULL};
@@ -103,10 +103,10 @@ the_kind(struct reader *reader, const struct node *node, const char *const *more
 }
 
 static void
-read_probe(struct reader *reader, const struct node *node, const char *kind,
+read_probe(struct reader *reader, const struct yaml *node, const char *kind,
            struct conf_probe *probe, const struct trail *trail)
 {
-	const struct node *timeout = node_get(node, "timeout");
+	const struct yaml *timeout = node_get(node, "timeout");
 	const struct trail below = {trail, kind, 0};
 
 	probe->timeout_ms = PROBE_TIMEOUT_MS;
@@ -140,13 +140,13 @@ sum_probe(const struct conf_probe *probe)
 
 /* Refuse keys about pace where no probe is made. */
 static void
-refuse_pace(struct reader *reader, const struct node *node, const char *kind,
+refuse_pace(struct reader *reader, const struct yaml *node, const char *kind,
             const struct trail *trail)
 {
 	static const char *const pace[] = {"interval", "timeout"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(pace); i++) {
-		const struct node *key = node_key(node, pace[i]);
+		const struct yaml *key = node_key(node, pace[i]);
 		struct trail below = {trail, pace[i], 0};
 
 		if (key != NULL)
@@ -160,7 +160,7 @@ refuse_pace(struct reader *reader, const struct node *node, const char *kind,
 static const char *const ready_kinds[] = {"after", "fd", "log", NULL};
 
 static void
-read_unasked(struct reader *reader, const struct node *node, const char *kind,
+read_unasked(struct reader *reader, const struct yaml *node, const char *kind,
              struct conf_actor *actor)
 {
 	struct conf_process *process = &actor->process;
@@ -181,10 +181,10 @@ read_unasked(struct reader *reader, const struct node *node, const char *kind,
 }
 
 static void
-read_ready_map(struct reader *reader, const struct node *node, struct conf_actor *actor,
+read_ready_map(struct reader *reader, const struct yaml *node, struct conf_actor *actor,
                const struct trail *trail)
 {
-	const struct node *interval = node_get(node, "interval");
+	const struct yaml *interval = node_get(node, "interval");
 	const char *kind =
 	    the_kind(reader, node, ready_kinds, schema_ready.allowed, trail);
 
@@ -204,7 +204,7 @@ read_ready_map(struct reader *reader, const struct node *node, struct conf_actor
 
 /* `ready`; what follows from it for other keys is seen to when all of them are read. */
 void
-read_ready(struct reader *reader, const struct node *node, void *target,
+read_ready(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail)
 {
 	struct conf_actor *actor = target;
@@ -227,7 +227,7 @@ read_ready(struct reader *reader, const struct node *node, void *target,
 
 /* `health`: keys that are absent keep their defaults. */
 void
-read_health(struct reader *reader, const struct node *node, void *target,
+read_health(struct reader *reader, const struct yaml *node, void *target,
             const struct trail *trail)
 {
 	struct conf_actor *actor = target;
@@ -267,7 +267,7 @@ is_own_socket(const struct conf_socket *socket, const struct conf_probe *probe)
 }
 
 static void
-check_probe(struct reader *reader, const struct node *map, const char *name,
+check_probe(struct reader *reader, const struct yaml *map, const char *name,
             const struct conf_process *process, const struct conf_probe *probe,
             const struct trail *up)
 {
@@ -285,12 +285,12 @@ check_probe(struct reader *reader, const struct node *map, const char *name,
 
 /* The descriptor of `ready: fd` comes behind the sockets, and before the fd store. */
 static void
-check_ready_fd(struct reader *reader, const struct node *map,
+check_ready_fd(struct reader *reader, const struct yaml *map,
                const struct conf_process *process, const struct trail *up)
 {
 	const struct trail above = {up, "ready", 0};
 	const struct trail trail = {&above, "fd", 0};
-	const struct node *node = node_get(node_get(map, "ready"), "fd");
+	const struct yaml *node = node_get(node_get(map, "ready"), "fd");
 	const int first = 3 + (int)process->n_sockets;
 
 	if (process->ready_sign != READY_BY_FD || node == NULL)
@@ -310,12 +310,12 @@ check_ready_fd(struct reader *reader, const struct node *map,
 
 /* ready.log needs the output to be read by the log process. */
 static void
-check_ready_log(struct reader *reader, const struct node *map,
+check_ready_log(struct reader *reader, const struct yaml *map,
                 const struct conf_process *process, const struct trail *up)
 {
 	const struct trail above = {up, "ready", 0};
 	const struct trail trail = {&above, "log", 0};
-	const struct node *node = node_get(node_get(map, "ready"), "log");
+	const struct yaml *node = node_get(node_get(map, "ready"), "log");
 
 	if (process->ready_sign == READY_BY_LOG && node != NULL &&
 	    !conf_output_is_captured(&process->out) &&
@@ -328,7 +328,7 @@ check_ready_log(struct reader *reader, const struct node *map,
 
 /* Warn of probes that are never made, or never fail.  All keys were read. */
 void
-probes_check(struct reader *reader, const struct node *map,
+probes_check(struct reader *reader, const struct yaml *map,
              const struct conf_actor *actor, const struct trail *up)
 {
 	const struct conf_process *process = &actor->process;

@@ -30,11 +30,11 @@ static const struct {
 /* False if this actor cannot have the reaction, which was reported. */
 static bool
 read_reaction(struct reader *reader, const struct conf_actor *actor,
-              const struct node *node, struct watch_spec *spec, char ***ret_run,
+              const struct yaml *node, struct watch_spec *spec, char ***ret_run,
               const struct trail *trail)
 {
 	const struct trail below = {trail, "run", 0};
-	const struct node *signal;
+	const struct yaml *signal;
 
 	spec->reaction = REACTION_FAIL;
 	if (node->type == NODE_TEXT)
@@ -119,7 +119,7 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 
 /* `watch`: each target once, in the order of the file. */
 void
-read_watch(struct reader *reader, const struct node *node, void *target,
+read_watch(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail)
 {
 	struct conf_actor *actor = target;

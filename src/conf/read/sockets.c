@@ -17,7 +17,7 @@
 /* At boot the actor has to wait for it (DECISIONS 62), later the file is wrong.  Returns
  * what is to be looked up when the socket is opened. */
 static char *
-keep_unknown(struct reader *reader, const struct node *name, const struct trail *trail,
+keep_unknown(struct reader *reader, const struct yaml *name, const struct trail *trail,
              const char *text)
 {
 	if (!reader->options->boot) {
@@ -30,11 +30,11 @@ keep_unknown(struct reader *reader, const struct node *name, const struct trail 
 }
 
 static void
-read_owner(struct reader *reader, const struct node *node, struct conf_socket *socket,
+read_owner(struct reader *reader, const struct yaml *node, struct conf_socket *socket,
            const struct trail *trail)
 {
-	const struct node *user = node_get(node, "user");
-	const struct node *group = node_get(node, "group");
+	const struct yaml *user = node_get(node, "user");
+	const struct yaml *group = node_get(node, "group");
 	const struct user *found;
 	struct err err;
 
@@ -58,14 +58,14 @@ read_owner(struct reader *reader, const struct node *node, struct conf_socket *s
 
 /* Keys that such a socket cannot heed are not ignored silently. */
 static void
-check_keys(struct reader *reader, const struct node *node, enum socket_kind kind,
+check_keys(struct reader *reader, const struct yaml *node, enum socket_kind kind,
            const struct trail *trail)
 {
 	static const char *const of_files[] = {"mode", "user", "group"};
-	const struct node *backlog = node_key(node, "backlog");
+	const struct yaml *backlog = node_key(node, "backlog");
 
 	for (size_t i = 0; socket_has_port(kind) && i < ARRAY_SIZE(of_files); i++) {
-		const struct node *key = node_key(node, of_files[i]);
+		const struct yaml *key = node_key(node, of_files[i]);
 		struct trail below = {trail, of_files[i], 0};
 
 		if (key != NULL)
@@ -88,11 +88,11 @@ check_keys(struct reader *reader, const struct node *node, enum socket_kind kind
 /* `while_down`: a word, or a mapping with one of two keys. */
 static void
 read_while_down(struct reader *reader, const struct conf_actor *actor,
-                const struct node *node, struct conf_socket *socket,
+                const struct yaml *node, struct conf_socket *socket,
                 const struct trail *up)
 {
 	const struct trail trail = {up, "while_down", 0};
-	const struct node *reply, *handler;
+	const struct yaml *reply, *handler;
 
 	if (node->type == NODE_TEXT) {
 		socket->while_down =
@@ -119,11 +119,11 @@ read_while_down(struct reader *reader, const struct conf_actor *actor,
 
 /* What is left out is the rate of what is not done. */
 static void
-check_rate(struct reader *reader, const struct node *node,
+check_rate(struct reader *reader, const struct yaml *node,
            const struct conf_socket *socket, const struct trail *up)
 {
 	const struct trail trail = {up, "rate", 0};
-	const struct node *key = node_key(node, "rate");
+	const struct yaml *key = node_key(node, "rate");
 
 	if (key != NULL && socket->while_down != WHILE_DOWN_REFUSE &&
 	    socket->while_down != WHILE_DOWN_REPLY)
@@ -138,10 +138,10 @@ read_socket(struct reader *reader, const struct conf_actor *actor,
             const struct node_pair *pair, struct conf_socket *socket,
             const struct trail *up)
 {
-	const struct node *name = pair->key;
-	const struct node *node = pair->value;
+	const struct yaml *name = pair->key;
+	const struct yaml *node = pair->value;
 	struct trail trail = {up, name->text, 0};
-	const struct node *listen =
+	const struct yaml *listen =
 	    node->type == NODE_MAP ? node_get(node, "listen") : node;
 	struct address address = {0};
 
@@ -176,7 +176,7 @@ read_socket(struct reader *reader, const struct conf_actor *actor,
 
 /* `sockets`, in the order of the file, which is that of the descriptors. */
 void
-read_sockets(struct reader *reader, const struct node *node, void *target,
+read_sockets(struct reader *reader, const struct yaml *node, void *target,
              const struct trail *trail)
 {
 	const struct conf_actor *actor = target;

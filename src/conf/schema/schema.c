@@ -34,7 +34,7 @@ schema_find(const struct schema_table *table, const char *name, unsigned int whe
 /* "found, did you mean", as the end of the sentence about a text that was not understood.
  */
 static void
-explain(const struct schema_type *type, const struct node *node, struct err *why)
+explain(const struct schema_type *type, const struct yaml *node, struct err *why)
 {
 	const char *meant;
 
@@ -63,10 +63,10 @@ explain(const struct schema_type *type, const struct node *node, struct err *why
 /* Keep the value of a text: it is checked, read and shown, but scanned only once.  Nodes
  * lie in arenas, so none is constant memory. */
 static void
-keep_value(const struct node *node, const struct schema_type *type,
+keep_value(const struct yaml *node, const struct schema_type *type,
            const struct value *value)
 {
-	struct node *own = (struct node *)(uintptr_t)node;
+	struct yaml *own = (struct yaml *)(uintptr_t)node;
 
 	own->scanned_as = type;
 	own->value = *value;
@@ -77,7 +77,7 @@ keep_value(const struct node *node, const struct schema_type *type,
  * otherwise *ret_value is filled.
  */
 int
-schema_scan(const struct schema_type *type, const struct node *node,
+schema_scan(const struct schema_type *type, const struct yaml *node,
             struct value *ret_value, struct err *why)
 {
 	struct text_scan scan = {

@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "conf/text/conf.h"
-#include "conf/text/node.h"
+#include "conf/text/yaml_node.h"
 
 struct reader;
 struct schema_table;
@@ -36,7 +36,7 @@ enum schema_where {
 /* A text that is scanned. */
 struct text_scan {
 	const struct schema_type *type;
-	const struct node *node; /* where the text stands */
+	const struct yaml *node; /* where the text stands */
 	const char *text;        /* not empty, and none of the type's words */
 	uint64_t number;         /* result; 0: the text itself is the value */
 	struct err *why; /* may get a better sentence than the type's general one */
@@ -46,7 +46,7 @@ struct text_scan {
 typedef int scan_fn(struct text_scan *scan);
 
 /* Take a value that was found to be good over into `target`. */
-typedef void read_fn(struct reader *reader, const struct node *node, void *target,
+typedef void read_fn(struct reader *reader, const struct yaml *node, void *target,
                      const struct trail *trail);
 
 /* How the value of a text is shown, which is also its type in JSON. */
@@ -156,10 +156,10 @@ extern const char *const when_words[WHEN_WORD_MAX];
 
 const struct schema_key *schema_find(const struct schema_table *table, const char *name,
                                      unsigned int where);
-int schema_scan(const struct schema_type *type, const struct node *node,
+int schema_scan(const struct schema_type *type, const struct yaml *node,
                 struct value *ret_value, struct err *why);
 const char *synonym_of_value(const struct schema_type *type, const char *word);
 const char *synonym_of_key(const struct schema_type *type, const char *name);
-char *schema_show(const struct schema_type *type, const struct node *node);
+char *schema_show(const struct schema_type *type, const struct yaml *node);
 
 #endif

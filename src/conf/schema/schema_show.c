@@ -13,7 +13,7 @@
 
 /* A list or mapping that is being printed. */
 struct open_part {
-	const struct node *node;
+	const struct yaml *node;
 	const struct schema_type *type;
 	size_t next;
 };
@@ -67,7 +67,7 @@ show_size(uint64_t bytes, struct strbuf *out)
 }
 
 static void
-show_number(const struct schema_type *type, const struct node *node, uint64_t number,
+show_number(const struct schema_type *type, const struct yaml *node, uint64_t number,
             struct strbuf *out)
 {
 	char buf[DURATION_TEXT_MAX];
@@ -107,7 +107,7 @@ show_number(const struct schema_type *type, const struct node *node, uint64_t nu
 }
 
 static void
-show_text(const struct schema_type *type, const struct node *node, struct strbuf *out)
+show_text(const struct schema_type *type, const struct yaml *node, struct strbuf *out)
 {
 	struct value value;
 	struct err why;
@@ -138,10 +138,10 @@ type_below(const struct open_part *level)
 }
 
 /* Print the opening of the next part of a list or mapping, and say what it is. */
-static const struct node *
+static const struct yaml *
 next_part(struct open_part *level, struct strbuf *out)
 {
-	const struct node *node = level->node;
+	const struct yaml *node = level->node;
 	size_t i = level->next++;
 
 	if (i > 0)
@@ -158,7 +158,7 @@ next_part(struct open_part *level, struct strbuf *out)
  * memory.
  */
 char *
-schema_show(const struct schema_type *type, const struct node *node)
+schema_show(const struct schema_type *type, const struct yaml *node)
 {
 	struct open_part levels[SHOW_HEIGHT_MAX];
 	size_t n = 0;

@@ -24,7 +24,7 @@ write_way(const struct assembly *assembly, const char *last, struct strbuf *out)
 		const struct frame *frame = &assembly->frames[i];
 		size_t end =
 		    i + 1 < assembly->n_frames ? frame[1].first : assembly->n_pile;
-		const struct node *key =
+		const struct yaml *key =
 		    end > frame->first ? assembly->pile[end - 1] : NULL;
 
 		if (frame->node->type == NODE_LIST)
@@ -136,10 +136,10 @@ complain_of_syntax(const struct assembly *assembly, const yaml_parser_t *parser)
 
 /* Make sure that one more fits into a growing array of node pointers. */
 static int
-grow(const struct node ***array, size_t n, size_t *cap)
+grow(const struct yaml ***array, size_t n, size_t *cap)
 {
 	size_t larger_cap = *cap == 0 ? 256 : *cap * 2;
-	const struct node **larger;
+	const struct yaml **larger;
 
 	if (n < *cap)
 		return 0;
@@ -153,7 +153,7 @@ grow(const struct node ***array, size_t n, size_t *cap)
 
 /* Put a complete node where it belongs: into the innermost open one, or at the top. */
 static int
-put(struct assembly *assembly, const struct node *node)
+put(struct assembly *assembly, const struct yaml *node)
 {
 	int r;
 
@@ -168,7 +168,7 @@ put(struct assembly *assembly, const struct node *node)
 }
 
 static int
-remember_anchor(struct assembly *assembly, const char *anchor, const struct node *node)
+remember_anchor(struct assembly *assembly, const char *anchor, const struct yaml *node)
 {
 	int r;
 
@@ -182,10 +182,10 @@ remember_anchor(struct assembly *assembly, const char *anchor, const struct node
 	                    (uint32_t)assembly->n_anchors++);
 }
 
-static struct node *
+static struct yaml *
 node_at(struct assembly *assembly, enum node_type type, const yaml_event_t *event)
 {
-	struct node at = {
+	struct yaml at = {
 	    .file = assembly->source->file,
 	    .line = (uint32_t)event->start_mark.line + 1,
 	    .column = (uint32_t)event->start_mark.column + 1,
@@ -228,7 +228,7 @@ on_text(struct assembly *assembly, const yaml_event_t *event)
 {
 	const char *value = (const char *)event->data.scalar.value;
 	size_t len = event->data.scalar.length;
-	struct node *node = node_at(assembly, NODE_TEXT, event);
+	struct yaml *node = node_at(assembly, NODE_TEXT, event);
 	int r;
 
 	if (node == NULL)
@@ -252,7 +252,7 @@ static int
 on_open(struct assembly *assembly, const yaml_event_t *event, enum node_type type,
         const yaml_char_t *anchor, const yaml_char_t *tag)
 {
-	struct node *node;
+	struct yaml *node;
 
 	if (assembly->n_frames == NODE_HEIGHT_MAX) {
 		yaml_complain(assembly, NULL, event->start_mark.line + 1,
@@ -279,7 +279,7 @@ on_alias(struct assembly *assembly, const yaml_event_t *event)
 	const char *name = (const char *)event->data.alias.anchor;
 	size_t line = event->start_mark.line + 1;
 	size_t column = event->start_mark.column + 1;
-	const struct node *target;
+	const struct yaml *target;
 	uint32_t index;
 
 	for (size_t i = 0; i < assembly->n_frames; i++) {
@@ -319,7 +319,7 @@ on_alias(struct assembly *assembly, const yaml_event_t *event)
 static int
 finish_list(struct assembly *assembly, const struct frame *frame)
 {
-	struct node *node = frame->node;
+	struct yaml *node = frame->node;
 
 	node->n = assembly->n_pile - frame->first;
 	node->items = arena_alloc(assembly->source->arena, node->n, sizeof(*node->items));
@@ -429,7 +429,7 @@ parse_events(struct assembly *assembly, yaml_parser_t *parser)
  * -ENOMEM is not reported.
  */
 int
-yaml_parse(const struct yaml_source *source, const struct node **ret_root)
+yaml_parse(const struct yaml_source *source, const struct yaml **ret_root)
 {
 	struct assembly *assembly = calloc(1, sizeof(*assembly));
 	yaml_parser_t parser;

@@ -4,11 +4,11 @@
 #define CONF_YAML_ASSEMBLY_H
 
 #include "base/map.h"
-#include "conf/text/node.h"
+#include "conf/text/yaml_node.h"
 
 /* A list or mapping that is not complete yet; its parts are pile[first] and on. */
 struct frame {
-	struct node *node;
+	struct yaml *node;
 	const char *anchor;
 	size_t first;
 };
@@ -17,16 +17,16 @@ struct assembly {
 	const struct yaml_source *source;
 	struct frame frames[NODE_HEIGHT_MAX];
 	size_t n_frames;
-	const struct node **pile;
+	const struct yaml **pile;
 	size_t n_pile;
 	size_t pile_cap;
 	struct map anchor_index;
-	const struct node **anchors;
+	const struct yaml **anchors;
 	size_t n_anchors;
 	size_t anchors_cap;
 	uint64_t aliased;
 	size_t n_documents;
-	const struct node *root;
+	const struct yaml *root;
 };
 
 void yaml_complain(const struct assembly *assembly, const char *last, size_t line,

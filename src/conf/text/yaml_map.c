@@ -9,14 +9,14 @@
 #include "conf/text/yaml_assembly.h"
 
 static bool
-is_merge_key(const struct node *key)
+is_merge_key(const struct yaml *key)
 {
 	return key->type == NODE_TEXT && key->plain && strcmp(key->text, "<<") == 0;
 }
 
 /* How many pairs the mapping or mappings behind `<<` have; -EINVAL: not a mapping. */
 static ssize_t
-merged_size(const struct node *value)
+merged_size(const struct yaml *value)
 {
 	size_t n = value->n;
 
@@ -38,13 +38,13 @@ merged_size(const struct node *value)
  * mapping's own keys.  Returns how many pairs there can be, merged ones included.
  */
 static ssize_t
-check_keys(struct assembly *assembly, const struct node **parts, size_t n_parts,
+check_keys(struct assembly *assembly, const struct yaml **parts, size_t n_parts,
            struct map *seen)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i + 1 < n_parts; i += 2) {
-		const struct node *key = parts[i];
+		const struct yaml *key = parts[i];
 		ssize_t merged = 1;
 		uint32_t first;
 
@@ -79,7 +79,7 @@ check_keys(struct assembly *assembly, const struct node **parts, size_t n_parts,
 
 /* Add the pairs of a merged mapping that are not there yet. */
 static int
-merge_map(struct node *node, const struct node *from, struct map *seen)
+merge_map(struct yaml *node, const struct yaml *from, struct map *seen)
 {
 	for (size_t i = 0; i < from->n; i++) {
 		uint32_t known;
@@ -95,7 +95,7 @@ merge_map(struct node *node, const struct node *from, struct map *seen)
 }
 
 static int
-merge_value(struct node *node, const struct node *value, struct map *seen)
+merge_value(struct yaml *node, const struct yaml *value, struct map *seen)
 {
 	int r = 0;
 
@@ -115,10 +115,10 @@ merge_value(struct node *node, const struct node *value, struct map *seen)
 int
 yaml_fill_map(struct assembly *assembly, const struct frame *frame, struct map *seen)
 {
-	const struct node **parts = assembly->pile + frame->first;
+	const struct yaml **parts = assembly->pile + frame->first;
 	size_t n_parts = assembly->n_pile - frame->first;
 	ssize_t n = check_keys(assembly, parts, n_parts, seen);
-	struct node *node = frame->node;
+	struct yaml *node = frame->node;
 
 	if (n < 0)
 		return (int)n;

@@ -16,7 +16,7 @@
 
 /* Index the keys of a mapping.  False: out of memory. */
 static bool
-index_names(const struct node *map, struct map *ret_index)
+index_names(const struct yaml *map, struct map *ret_index)
 {
 	for (size_t i = 0; map != NULL && i < map->n; i++)
 		if (map_put_name(ret_index, map->pairs[i].key->text, (uint32_t)i) < 0)
@@ -25,10 +25,10 @@ index_names(const struct node *map, struct map *ret_index)
 }
 
 /* Of the defaults what a supervisor takes; its own shutdown waits for its children. */
-static const struct node *
-defaults_of_supervisors(struct reader *reader, const struct node *defaults)
+static const struct yaml *
+defaults_of_supervisors(struct reader *reader, const struct yaml *defaults)
 {
-	struct node *map;
+	struct yaml *map;
 
 	if (defaults == NULL)
 		return NULL;
@@ -80,7 +80,7 @@ make_scope(struct builder *builder, const struct brood *brood,
 {
 	struct reader *reader = builder->reader;
 	const struct child *child = &brood->child;
-	const struct node *with = node_get(child->map, "with");
+	const struct yaml *with = node_get(child->map, "with");
 	struct scope *scope = arena_alloc(reader->scratch, 1, sizeof(*scope));
 	struct trail below = {trail, "with", 0};
 
@@ -101,7 +101,7 @@ make_scope(struct builder *builder, const struct brood *brood,
 /* True if another key was probably meant to be this one: then the missing key is not
  * reported. */
 static bool
-is_misspelt(const struct node *map, const char *key)
+is_misspelt(const struct yaml *map, const char *key)
 {
 	for (size_t i = 0; i < map->n; i++) {
 		const char *name = map->pairs[i].key->text;
@@ -116,8 +116,8 @@ is_misspelt(const struct node *map, const char *key)
 static void
 check_kind(struct builder *builder, const struct child *child, const struct trail *trail)
 {
-	const struct node *command = node_get(child->map, "command");
-	const struct node *children = node_get(child->map, "children");
+	const struct yaml *command = node_get(child->map, "command");
+	const struct yaml *children = node_get(child->map, "children");
 
 	if (command != NULL || children != NULL)
 		return;
@@ -164,7 +164,7 @@ name_actor(struct builder *builder, const struct brood *brood, struct conf_actor
 }
 
 static void
-push_children(struct builder *builder, const struct node *children,
+push_children(struct builder *builder, const struct yaml *children,
               const struct scope *scope, const struct trail *up, uint32_t index)
 {
 	struct reader *reader = builder->reader;
@@ -197,7 +197,7 @@ push_children(struct builder *builder, const struct node *children,
 }
 
 static enum node_kind
-kind_of(const struct node *map)
+kind_of(const struct yaml *map)
 {
 	if (node_get(map, "children") == NULL)
 		return NODE_WORKER;
@@ -215,7 +215,7 @@ build_actor(struct builder *builder, struct brood *brood)
 	};
 	struct reader *reader = builder->reader;
 	const struct child *child = &brood->child;
-	const struct node *children = node_get(child->map, "children");
+	const struct yaml *children = node_get(child->map, "children");
 	const enum node_kind kind = kind_of(child->map);
 	struct trail *trail = arena_alloc(reader->scratch, 1, sizeof(*trail));
 	struct conf_actor *actor = add_actor(builder);

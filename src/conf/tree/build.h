@@ -8,14 +8,14 @@
 
 /* What all files together say of the tree; NULL where they say nothing. */
 struct tree_input {
-	const struct node *top; /* the main file: /user's own keys */
-	const struct node *children;
-	const struct node *templates;
-	const struct node *defaults;
+	const struct yaml *top; /* the main file: /user's own keys */
+	const struct yaml *children;
+	const struct yaml *templates;
+	const struct yaml *defaults;
 };
 
 void tree_build(struct reader *reader, const struct tree_input *input);
-void exit_code_from_take(struct reader *reader, const struct node *top);
+void exit_code_from_take(struct reader *reader, const struct yaml *top);
 void tree_build_below(struct reader *reader, const struct tree_input *input,
                       const char *parent, const struct scope *scope, uint32_t replica);
 

@@ -10,10 +10,10 @@
 #include "conf/schema/schema_types.h"
 #include "conf/tree/recipe.h"
 
-static const struct node *
-find_template(struct builder *builder, const struct node *use, const struct trail *trail)
+static const struct yaml *
+find_template(struct builder *builder, const struct yaml *use, const struct trail *trail)
 {
-	const struct node *templates = builder->input->templates;
+	const struct yaml *templates = builder->input->templates;
 	struct suggest suggest;
 	uint32_t i;
 
@@ -33,20 +33,20 @@ find_template(struct builder *builder, const struct node *use, const struct trai
 }
 
 /* An actor's own keys over its template's over the defaults. */
-static const struct node *
-lay_over(struct builder *builder, const struct brood *brood, const struct node *own,
+static const struct yaml *
+lay_over(struct builder *builder, const struct brood *brood, const struct yaml *own,
          const struct trail *trail, bool *ret_is_broken)
 {
 	struct reader *reader = builder->reader;
-	const struct node *use = node_get(own, "use");
-	const struct node *map = own;
-	const struct node *defaults = builder->input->defaults;
+	const struct yaml *use = node_get(own, "use");
+	const struct yaml *map = own;
+	const struct yaml *defaults = builder->input->defaults;
 	struct trail below = {trail, "use", 0};
 
 	if (use != NULL)
 		use = expand(reader, use, brood->scope, &below);
 	if (use != NULL && check_value(reader, use, &schema_text, &below)) {
-		const struct node *base = find_template(builder, use, &below);
+		const struct yaml *base = find_template(builder, use, &below);
 
 		if (base != NULL && base->type == NODE_MAP)
 			map = node_merge(reader->scratch, base, own);
@@ -78,7 +78,7 @@ count_replicas(struct builder *builder, const struct brood *brood, struct child 
                const struct trail *trail)
 {
 	struct trail below = {trail, "replicas", 0};
-	const struct node *replicas = node_get(child->map, "replicas");
+	const struct yaml *replicas = node_get(child->map, "replicas");
 
 	child->n = 1;
 	if (replicas == NULL || (builder->is_addition && builder->n_broods == 1)) {
@@ -102,9 +102,9 @@ count_replicas(struct builder *builder, const struct brood *brood, struct child 
 
 /* Does a child have replicas, by itself or by its template? */
 static bool
-is_replicated(struct builder *builder, const struct node *own)
+is_replicated(struct builder *builder, const struct yaml *own)
 {
-	const struct node *use = node_get(own, "use");
+	const struct yaml *use = node_get(own, "use");
 	uint32_t i;
 
 	if (node_get(own, "replicas") != NULL)
@@ -118,7 +118,7 @@ is_replicated(struct builder *builder, const struct node *own)
 /* An actor x@3 written by hand beside x with replicas would be ambiguous. */
 static void
 check_replica_name(struct builder *builder, const struct brood *brood,
-                   const struct node *name, const struct trail *trail)
+                   const struct yaml *name, const struct trail *trail)
 {
 	const char *at = strrchr(name->text, '@');
 	char base[CONF_NAME_MAX + 1];
@@ -144,7 +144,7 @@ check_replica_name(struct builder *builder, const struct brood *brood,
 }
 
 static bool
-check_name(struct builder *builder, const struct node *name, const struct trail *trail)
+check_name(struct builder *builder, const struct yaml *name, const struct trail *trail)
 {
 	if (!node_is_name(name)) {
 		reader_error(

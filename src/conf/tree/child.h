@@ -7,9 +7,9 @@
 
 /* A child as in the file, with its template merged below its keys. */
 struct child {
-	const struct node *name;
-	const struct node *map;      /* NULL: reported, and left out */
-	const struct node *replicas; /* NULL: just one */
+	const struct yaml *name;
+	const struct yaml *map;      /* NULL: reported, and left out */
+	const struct yaml *replicas; /* NULL: just one */
 	bool is_broken;              /* its template is not there */
 	uint32_t n;
 	uint32_t done;
@@ -18,7 +18,7 @@ struct child {
 /* A supervisor while its children are read. */
 struct brood {
 	uint32_t index;
-	const struct node *children;
+	const struct yaml *children;
 	size_t next;
 	const struct scope *scope;
 	const struct trail *trail; /* up to "children" */
@@ -30,7 +30,7 @@ struct builder {
 	struct reader *reader;
 	const struct tree_input *input;
 	struct map templates;
-	const struct node *supervisor_defaults;
+	const struct yaml *supervisor_defaults;
 	struct brood broods[SPEC_DEPTH_MAX];
 	size_t n_broods;
 	uint32_t cap;

@@ -21,18 +21,18 @@ struct compose {
 	struct users users;
 	struct arena scratch;
 	const struct conf_addition *addition;
-	struct node here; /* the place of what is not from a file */
-	const struct node *recipes;
+	struct yaml here; /* the place of what is not from a file */
+	const struct yaml *recipes;
 	struct tree_input input;
 };
 
 /* ---- as if it were written ---- */
 
-static struct node *
+static struct yaml *
 new_map(struct compose *compose, size_t n)
 {
 	struct arena *scratch = compose->reader.scratch;
-	struct node *map = node_new(scratch, NODE_MAP, &compose->here);
+	struct yaml *map = node_new(scratch, NODE_MAP, &compose->here);
 
 	if (map != NULL)
 		map->pairs = arena_alloc(scratch, n, sizeof(*map->pairs));
@@ -40,10 +40,10 @@ new_map(struct compose *compose, size_t n)
 }
 
 /* A text that is not expanded. */
-static const struct node *
+static const struct yaml *
 new_text(struct compose *compose, const char *text)
 {
-	struct node *node = node_text(compose->reader.scratch, &compose->here, text);
+	struct yaml *node = node_text(compose->reader.scratch, &compose->here, text);
 
 	if (node != NULL)
 		node->dollar = false;
@@ -51,19 +51,19 @@ new_text(struct compose *compose, const char *text)
 }
 
 static void
-put(struct compose *compose, struct node *map, const char *key, const struct node *value)
+put(struct compose *compose, struct yaml *map, const char *key, const struct yaml *value)
 {
-	const struct node *name = new_text(compose, key);
+	const struct yaml *name = new_text(compose, key);
 
 	if (name != NULL && value != NULL)
 		map->pairs[map->n++] = (struct node_pair){name, value};
 }
 
-static const struct node *
+static const struct yaml *
 write_with(struct compose *compose)
 {
 	const char *const *with = compose->addition->with;
-	struct node *map;
+	struct yaml *map;
 	size_t n = 0;
 
 	while (with[n] != NULL)
@@ -74,11 +74,11 @@ write_with(struct compose *compose)
 	return map;
 }
 
-static const struct node *
+static const struct yaml *
 write_command(struct compose *compose)
 {
 	struct arena *scratch = compose->reader.scratch;
-	struct node *list = node_new(scratch, NODE_LIST, &compose->here);
+	struct yaml *list = node_new(scratch, NODE_LIST, &compose->here);
 	size_t n = 0;
 
 	while (compose->addition->command[n] != NULL)
@@ -93,11 +93,11 @@ write_command(struct compose *compose)
 }
 
 /* The keys of the actor, as the command line has them. */
-static const struct node *
+static const struct yaml *
 write_actor(struct compose *compose)
 {
 	const struct conf_addition *addition = compose->addition;
-	struct node *map = new_map(compose, 3);
+	struct yaml *map = new_map(compose, 3);
 
 	if (map == NULL)
 		return NULL;
@@ -114,8 +114,8 @@ write_actor(struct compose *compose)
  */
 
 /* What is kept of the actor with replicas at this path; NULL: there is none. */
-static const struct node *
-find_replicas(const struct node *recipes, const char *parent, const char *name,
+static const struct yaml *
+find_replicas(const struct yaml *recipes, const char *parent, const char *name,
               size_t len, struct arena *arena)
 {
 	char *path = arena_printf(arena, "%s/%.*s", parent, (int)len, name);
@@ -150,7 +150,7 @@ check_actor(struct compose *compose, const struct conf_actor *actor)
 {
 	const struct conf_process *process = &actor->process;
 	const struct trail trail = {NULL, actor->name, 0};
-	const struct node at = {.file = actor->place.file,
+	const struct yaml at = {.file = actor->place.file,
 	                        .line = actor->place.line,
 	                        .column = actor->column};
 
@@ -186,15 +186,15 @@ compose_all(struct compose *compose)
 	const struct conf_addition *addition = compose->addition;
 	struct reader *reader = &compose->reader;
 	struct scope scope = {0};
-	struct node *children = new_map(compose, 1);
-	const struct node *actor;
+	struct yaml *children = new_map(compose, 1);
+	const struct yaml *actor;
 
 	if (children == NULL || compose->recipes == NULL) {
 		reader->scratch->failed = true;
 		return;
 	}
 	if (addition->replica > 0) {
-		const struct node *kept =
+		const struct yaml *kept =
 		    find_replicas(compose->recipes, addition->parent, addition->name,
 		                  strlen(addition->name), reader->scratch);
 
@@ -277,7 +277,7 @@ conf_compose(const struct conf *conf, const struct conf_addition *addition,
 	    .is_addition = true,
 	};
 	name_files(composed, conf);
-	compose.here = (struct node){.file = composed->n_files - 1};
+	compose.here = (struct yaml){.file = composed->n_files - 1};
 	compose.recipes = recipes_read(conf, &compose.scratch);
 	compose_all(&compose);
 	if (compose.scratch.failed || composed->memory->failed)

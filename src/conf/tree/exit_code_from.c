@@ -14,10 +14,10 @@
  * the key says is kept with the actors.
  */
 void
-exit_code_from_take(struct reader *reader, const struct node *top)
+exit_code_from_take(struct reader *reader, const struct yaml *top)
 {
 	struct conf *conf = reader->conf;
-	const struct node *node = node_get(top, "exit_code_from");
+	const struct yaml *node = node_get(top, "exit_code_from");
 	const struct trail trail = {NULL, "exit_code_from", 0};
 	char path[CONF_PATH_MAX + 1];
 	uint32_t first;

@@ -87,13 +87,13 @@ conf_identify(const struct conf_process *process, int fd)
 	struct conf *conf = conf_new();
 	struct arena scratch;
 	struct users users;
-	struct node keys[] = {
+	struct yaml keys[] = {
 	    {.text = "user"}, {.text = "group"}, {.text = "supplementary_groups"}};
-	struct node values[3] = {{.text = process->asked_user},
+	struct yaml values[3] = {{.text = process->asked_user},
 	                         {.text = process->asked_group},
 	                         {.type = NODE_LIST}};
 	struct node_pair pairs[3];
-	struct node map = {.type = NODE_MAP, .pairs = pairs};
+	struct yaml map = {.type = NODE_MAP, .pairs = pairs};
 	struct reader reader = {.options = &options, .reports = &reports, .conf = conf};
 
 	if (conf == NULL)
@@ -108,7 +108,7 @@ conf_identify(const struct conf_process *process, int fd)
 	while (process->asked_groups != NULL &&
 	       process->asked_groups[values[2].n] != NULL)
 		values[2].n++;
-	values[2].items = arena_alloc(&scratch, values[2].n + 1, sizeof(struct node *));
+	values[2].items = arena_alloc(&scratch, values[2].n + 1, sizeof(struct yaml *));
 	for (size_t i = 0; values[2].items != NULL && i < values[2].n; i++)
 		values[2].items[i] = node_text(&scratch, &map, process->asked_groups[i]);
 	for (size_t i = 0; i < 3; i++)

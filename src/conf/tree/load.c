@@ -34,11 +34,11 @@ struct file_load {
 	struct arena scratch;
 	struct stat stats[CONF_FILES_MAX];
 	size_t bytes;                             /* read so far */
-	const struct node *roots[CONF_FILES_MAX]; /* NULL: could not be read */
+	const struct yaml *roots[CONF_FILES_MAX]; /* NULL: could not be read */
 };
 
 static void
-report_at(struct file_load *load, const struct node *at, const char *message)
+report_at(struct file_load *load, const struct yaml *at, const char *message)
 {
 	static const struct trail trail = {NULL, "include", 0};
 	struct spot spot = {load->reader.conf->files[0], 0, 0};
@@ -63,12 +63,12 @@ was_read(const struct file_load *load, const struct stat *stat)
 
 /* Read one file; `from` is where it was included, NULL for the main file. */
 static void
-load_file(struct file_load *load, const char *path, const struct node *from)
+load_file(struct file_load *load, const char *path, const struct yaml *from)
 {
 	struct reader *reader = &load->reader;
 	struct conf *conf = reader->conf;
 	struct file_text file;
-	const struct node *root = NULL;
+	const struct yaml *root = NULL;
 	struct yaml_source source;
 	struct err err;
 	int r;
@@ -126,7 +126,7 @@ on_glob_error(const char *path, int code)
 }
 
 static void
-include_matches(struct file_load *load, const char *pattern, const struct node *from)
+include_matches(struct file_load *load, const char *pattern, const struct yaml *from)
 {
 	glob_t found = {0};
 	int r;
@@ -145,7 +145,7 @@ include_matches(struct file_load *load, const char *pattern, const struct node *
 
 /* One entry of `include`, relative to the main file. */
 static void
-include_entry(struct file_load *load, const struct node *entry, const char *main_file)
+include_entry(struct file_load *load, const struct yaml *entry, const char *main_file)
 {
 	const char *slash = strrchr(main_file, '/');
 	int dir_len = slash != NULL ? (int)(slash - main_file) + 1 : 0;
@@ -172,7 +172,7 @@ load_includes(struct file_load *load, const char *main_file)
 {
 	static const struct scope nothing = {0};
 	static const struct trail trail = {NULL, "include", 0};
-	const struct node *include = node_get(load->roots[0], "include");
+	const struct yaml *include = node_get(load->roots[0], "include");
 
 	if (include != NULL)
 		include = expand(&load->reader, include, &nothing, &trail);
@@ -194,7 +194,7 @@ check_roots(struct file_load *load)
 	struct reader *reader = &load->reader;
 
 	for (uint32_t i = 0; i < reader->conf->n_files; i++) {
-		const struct node *root = load->roots[i];
+		const struct yaml *root = load->roots[i];
 
 		if (root == NULL)
 			continue;
@@ -217,7 +217,7 @@ count_pairs(const struct file_load *load, const char *key)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < load->reader.conf->n_files; i++) {
-		const struct node *map = node_get(load->roots[i], key);
+		const struct yaml *map = node_get(load->roots[i], key);
 
 		if (map != NULL && map->type == NODE_MAP)
 			n += map->n;
@@ -226,19 +226,19 @@ count_pairs(const struct file_load *load, const char *key)
 }
 
 static void
-gather_from(struct file_load *load, const struct node *map, const char *key,
-            struct node *all, struct map *seen)
+gather_from(struct file_load *load, const struct yaml *map, const char *key,
+            struct yaml *all, struct map *seen)
 {
 	struct reader *reader = &load->reader;
 	struct trail top = {NULL, key, 0};
 
 	for (size_t i = 0; i < map->n; i++) {
-		const struct node *name = map->pairs[i].key;
+		const struct yaml *name = map->pairs[i].key;
 		struct trail trail = {&top, name->text, 0};
 		uint32_t first;
 
 		if (map_get_name(seen, name->text, &first)) {
-			const struct node *other = all->pairs[first].key;
+			const struct yaml *other = all->pairs[first].key;
 
 			reader_error(reader, name, &trail,
 			             "`%.100s` is written twice, first at %s:%u",
@@ -254,13 +254,13 @@ gather_from(struct file_load *load, const struct node *map, const char *key,
 }
 
 /* The mappings under `key` of all files as one, those of the main file first. */
-static const struct node *
+static const struct yaml *
 gather(struct file_load *load, const char *key)
 {
 	struct reader *reader = &load->reader;
-	const struct node *first = node_get(load->roots[0], key);
+	const struct yaml *first = node_get(load->roots[0], key);
 	struct trail trail = {NULL, key, 0};
-	struct node *all;
+	struct yaml *all;
 	struct map seen;
 
 	if (reader->conf->n_files == 1 && (first == NULL || first->type == NODE_MAP))
@@ -274,7 +274,7 @@ gather(struct file_load *load, const char *key)
 		return NULL;
 	map_init(&seen);
 	for (uint32_t i = 0; i < reader->conf->n_files; i++) {
-		const struct node *map = node_get(load->roots[i], key);
+		const struct yaml *map = node_get(load->roots[i], key);
 
 		if (map != NULL && map->type == NODE_MAP)
 			gather_from(load, map, key, all, &seen);
@@ -295,7 +295,7 @@ read_own_key(struct file_load *load, const char *name)
 {
 	static const struct scope nothing = {0};
 	struct reader *reader = &load->reader;
-	const struct node *value = node_get(load->roots[0], name);
+	const struct yaml *value = node_get(load->roots[0], name);
 	const struct schema_key *key = schema_find(&schema_keys, name, AT_TOP);
 	struct trail trail = {NULL, name, 0};
 
@@ -308,7 +308,7 @@ read_own_key(struct file_load *load, const char *name)
 
 /* Look at what no actor may ever use, too. */
 static void
-check_unused(struct file_load *load, const struct node *node, const char *name)
+check_unused(struct file_load *load, const struct yaml *node, const char *name)
 {
 	struct reader *reader = &load->reader;
 	const struct schema_key *key = schema_find(&schema_keys, name, AT_TOP);

@@ -8,7 +8,7 @@
 
 struct conf *conf_new(void);
 void log_directory_set(struct reader *reader);
-void log_directory_check(struct reader *reader, const struct node *top);
+void log_directory_check(struct reader *reader, const struct yaml *top);
 void report_no_memory(const char *file, struct conf_reports *reports);
 
 #endif

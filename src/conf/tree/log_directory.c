@@ -91,9 +91,9 @@ is_writable(const char *directory)
 
 /* `log.directory`: known now rather than when the first line is lost. */
 void
-log_directory_check(struct reader *reader, const struct node *top)
+log_directory_check(struct reader *reader, const struct yaml *top)
 {
-	const struct node *node = node_get(node_get(top, "log"), "directory");
+	const struct yaml *node = node_get(node_get(top, "log"), "directory");
 	struct trail log_trail = {NULL, "log", 0};
 	struct trail trail = {&log_trail, "directory", 0};
 

@@ -13,7 +13,7 @@
 /* An actor with replicas: its path without "@N", what is written, what ${…} means. */
 struct noted {
 	const char *path;
-	const struct node *own;
+	const struct yaml *own;
 	const struct scope *scope;
 };
 
@@ -49,7 +49,7 @@ recipes_forget(struct reader *reader)
 
 /* Note that the actor at this path has replicas.  All is borrowed until recipes_end(). */
 void
-recipes_note(struct reader *reader, const char *path, const struct node *own,
+recipes_note(struct reader *reader, const char *path, const struct yaml *own,
              const struct scope *scope)
 {
 	struct recipes *recipes = reader->recipes;
@@ -74,10 +74,10 @@ recipes_note(struct reader *reader, const char *path, const struct node *own,
 /* ---- into a row ---- */
 
 /* A mapping with room for n pairs. */
-static struct node *
-new_map(struct arena *arena, const struct node *at, size_t n)
+static struct yaml *
+new_map(struct arena *arena, const struct yaml *at, size_t n)
 {
-	struct node *map = node_new(arena, NODE_MAP, at);
+	struct yaml *map = node_new(arena, NODE_MAP, at);
 
 	if (map != NULL)
 		map->pairs = arena_alloc(arena, n == 0 ? 1 : n, sizeof(*map->pairs));
@@ -85,19 +85,19 @@ new_map(struct arena *arena, const struct node *at, size_t n)
 }
 
 static void
-put(struct arena *arena, struct node *map, const char *key, const struct node *value)
+put(struct arena *arena, struct yaml *map, const char *key, const struct yaml *value)
 {
-	const struct node *name = node_text(arena, map, key);
+	const struct yaml *name = node_text(arena, map, key);
 
 	if (name != NULL && value != NULL)
 		map->pairs[map->n++] = (struct node_pair){name, value};
 }
 
 /* All parameters that are in force in a scope; the inner ones hide the outer. */
-static const struct node *
-flatten_scope(struct arena *arena, const struct scope *scope, const struct node *at)
+static const struct yaml *
+flatten_scope(struct arena *arena, const struct scope *scope, const struct yaml *at)
 {
-	struct node *map;
+	struct yaml *map;
 	size_t n = 0;
 
 	for (const struct scope *s = scope; s != NULL; s = s->outer)
@@ -110,16 +110,16 @@ flatten_scope(struct arena *arena, const struct scope *scope, const struct node 
 	return map;
 }
 
-static const struct node *
-make_replicas(struct reader *reader, const struct node *at)
+static const struct yaml *
+make_replicas(struct reader *reader, const struct yaml *at)
 {
 	const struct recipes *recipes = reader->recipes;
 	struct arena *arena = reader->scratch;
-	struct node *all = new_map(arena, at, recipes->n);
+	struct yaml *all = new_map(arena, at, recipes->n);
 
 	for (size_t i = 0; all != NULL && i < recipes->n; i++) {
 		const struct noted *noted = &recipes->at[i];
-		struct node *one = new_map(arena, noted->own, 2);
+		struct yaml *one = new_map(arena, noted->own, 2);
 
 		if (one == NULL)
 			return NULL;
@@ -132,7 +132,7 @@ make_replicas(struct reader *reader, const struct node *at)
 }
 
 static bool
-add_to_row(struct recipes *recipes, struct arena *keep, const struct node *node)
+add_to_row(struct recipes *recipes, struct arena *keep, const struct yaml *node)
 {
 	struct conf_recipe *piece;
 
@@ -162,14 +162,14 @@ add_to_row(struct recipes *recipes, struct arena *keep, const struct node *node)
 
 /* A list or mapping under way to its parts; keys count as parts. */
 struct level {
-	const struct node *node;
+	const struct yaml *node;
 	size_t next;
 };
 
-static const struct node *
+static const struct yaml *
 next_part(struct level *level)
 {
-	const struct node *node = level->node;
+	const struct yaml *node = level->node;
 	size_t i = level->next++;
 
 	if (node->type == NODE_LIST)
@@ -180,7 +180,7 @@ next_part(struct level *level)
 }
 
 static bool
-write_row(struct recipes *recipes, struct arena *keep, const struct node *root)
+write_row(struct recipes *recipes, struct arena *keep, const struct yaml *root)
 {
 	struct level *levels = calloc(NODE_HEIGHT_MAX + 8, sizeof(*levels));
 	size_t n = 0;
@@ -189,7 +189,7 @@ write_row(struct recipes *recipes, struct arena *keep, const struct node *root)
 	if (fine)
 		levels[n++] = (struct level){root, 0};
 	while (fine && n > 0) {
-		const struct node *part = next_part(&levels[n - 1]);
+		const struct yaml *part = next_part(&levels[n - 1]);
 
 		if (part == NULL) {
 			n--;
@@ -214,7 +214,7 @@ recipes_end(struct reader *reader)
 	struct recipes *recipes = reader->recipes;
 	struct conf *conf = reader->conf;
 	struct arena *scratch = reader->scratch;
-	struct node *root;
+	struct yaml *root;
 
 	if (recipes == NULL)
 		return;
@@ -243,16 +243,16 @@ recipes_end(struct reader *reader)
 
 /* A list or mapping that is being filled. */
 struct filling {
-	struct node *node;
+	struct yaml *node;
 	size_t next;
 };
 
-static struct node *
+static struct yaml *
 read_piece(const struct conf_recipe *piece, size_t left, struct arena *arena)
 {
-	const struct node at = {
+	const struct yaml at = {
 	    .file = piece->file, .line = piece->line, .column = piece->column};
-	struct node *node;
+	struct yaml *node;
 
 	if (piece->text != NULL) {
 		node = node_text(arena, &at, piece->text);
@@ -288,7 +288,7 @@ is_full(const struct filling *filling)
 }
 
 static void
-put_part(struct filling *filling, const struct node *part)
+put_part(struct filling *filling, const struct yaml *part)
 {
 	size_t i = filling->next++;
 
@@ -304,16 +304,16 @@ put_part(struct filling *filling, const struct node *part)
  * What was kept, as one mapping in the arena (RECIPE_TEMPLATES, …).  The texts are the
  * configuration's.  NULL: there is no memory.
  */
-const struct node *
+const struct yaml *
 recipes_read(const struct conf *conf, struct arena *arena)
 {
 	struct filling *levels = calloc(NODE_HEIGHT_MAX + 8, sizeof(*levels));
-	struct node *root = NULL;
+	struct yaml *root = NULL;
 	size_t n = 0;
 	uint32_t i = 0;
 
 	while (levels != NULL && i < conf->n_recipes) {
-		struct node *node =
+		struct yaml *node =
 		    read_piece(&conf->recipes[i], conf->n_recipes - i, arena);
 
 		if (node == NULL || (n == 0 && root != NULL))

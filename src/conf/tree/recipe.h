@@ -14,7 +14,7 @@ struct tree_input;
 
 void recipes_begin(struct reader *reader, const struct tree_input *input);
 void recipes_forget(struct reader *reader);
-void recipes_note(struct reader *reader, const char *path, const struct node *own,
+void recipes_note(struct reader *reader, const char *path, const struct yaml *own,
                   const struct scope *scope);
 void recipes_end(struct reader *reader);
 
@@ -25,6 +25,6 @@ void recipes_end(struct reader *reader);
 #define RECIPE_OWN       "own"
 #define RECIPE_WITH      "with"
 
-const struct node *recipes_read(const struct conf *conf, struct arena *arena);
+const struct yaml *recipes_read(const struct conf *conf, struct arena *arena);
 
 #endif

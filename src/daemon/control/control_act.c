@@ -194,7 +194,7 @@ warn_of_waiting(const struct shell *shell, struct ref ref)
 static void
 carry_out(struct conn *conn, const struct command *command, enum token_state state)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	for (size_t i = 0; i < call->list.n; i++) {
 		const struct event event = {
@@ -225,7 +225,7 @@ refuses_starts(struct conn *conn)
 static void
 start_stop_restart(struct conn *conn, const struct command *command)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 	enum token_state state;
 
 	if (!call_resolve(conn, &call->list))
@@ -278,7 +278,7 @@ handle_restart(struct conn *conn)
 static void
 act_once(struct conn *conn, const struct command *command)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	if (!call_resolve(conn, &call->list) || token_resumes(conn, reply_actors, NULL) ||
 	    !wait_prepare(conn, call->list.n))
@@ -320,7 +320,7 @@ void
 handle_fail(struct conn *conn)
 {
 	const struct command fail = {"fail", EVENT_KILL, WAIT_READY, false};
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 	const char *name = param_string(conn, "name");
 
 	/* Afterwards it may be gone. */

@@ -250,7 +250,7 @@ conn_free(struct conn *conn)
 void
 call_finish(struct conn *conn)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	wait_forget(conn);
 	ev_timer_stop(conn->control->shell->loop, &call->timer);
@@ -272,7 +272,7 @@ call_finish(struct conn *conn)
 	if (call->state == CALL_METRICS)
 		scraper_cancel(conn->control->shell->scraper, &call->scrape);
 	varlink_call_done(&call->message);
-	*call = (struct call){0};
+	*call = (struct served_call){0};
 	conn->busy = false;
 }
 
@@ -288,7 +288,7 @@ next_call(struct conn *conn)
 	r = varlink_reader_next(&conn->reader, &message, NULL);
 	if (r == 0)
 		return false;
-	conn->call = (struct call){0};
+	conn->call = (struct served_call){0};
 	ref_list_init(&conn->call.list);
 	if (r > 0)
 		r = varlink_call_parse(message, &conn->call.message, NULL);
@@ -309,7 +309,7 @@ next_call(struct conn *conn)
 static bool
 progress(struct conn *conn)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	switch (call->state) {
 	case CALL_NEXT_TURN:
@@ -348,7 +348,7 @@ progress(struct conn *conn)
 static bool
 waits(const struct conn *conn)
 {
-	const struct call *call = &conn->call;
+	const struct served_call *call = &conn->call;
 
 	return conn->busy &&
 	       (call->state == CALL_TARGETS || call->state == CALL_WATCH ||

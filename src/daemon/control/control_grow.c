@@ -253,7 +253,7 @@ list_command(struct conn *conn)
 static void
 reply_added(struct conn *conn)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	ref_list_done(&call->list);
 	if (call_resolve_name(conn, call->base_path, &call->list))

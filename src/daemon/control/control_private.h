@@ -33,7 +33,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "base/pace.h"
+#include "base/log_pace.h"
 #include "conf/text/conf.h"
 #include "core/core.h"
 #include "daemon/control/control.h"
@@ -153,7 +153,7 @@ enum call_state {
 	CALL_METRICS,   /* answered when the figures were collected */
 };
 
-struct call {
+struct served_call {
 	struct varlink_call message;
 	const struct method *method;
 	enum call_state state;
@@ -217,10 +217,10 @@ struct conn {
 	bool held_back;  /* its next call waits until others of its kind were answered */
 	bool may_bring;  /* the kernel lets descriptors through: see os/socket/rights.h */
 	bool is_kept;    /* the walker has it, too: for the next supd, or until the end */
-	struct call call;
+	struct served_call call;
 };
 
-struct waiter {
+struct wait_entry {
 	struct conn *conn; /* NULL: free */
 	uint32_t target;
 	uint32_t serial;
@@ -281,7 +281,7 @@ struct control {
 	size_t n_readers;
 	struct conn *upgrader; /* the connection that called Upgrade; or NULL */
 
-	struct waiter *waiters;
+	struct wait_entry *waiters;
 	uint32_t waiters_cap;
 	uint32_t n_waiters;
 	uint32_t free_waiter; /* UINT32_MAX: none */
@@ -295,7 +295,7 @@ struct control {
 		uid_t uid;
 	} left[CONTROL_LEFT_MAX];
 	size_t n_left;
-	struct pace rights_pace; /* of lines about clients that send descriptors */
+	struct log_pace rights_pace; /* of lines about clients that send descriptors */
 };
 
 /* control.c */

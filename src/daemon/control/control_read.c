@@ -17,7 +17,7 @@
 void
 handle_status(struct conn *conn)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	call->resources = param_bool(conn, "resources", false);
 	if (param_array(conn, "names") == NULL) {
@@ -67,8 +67,9 @@ handle_ping(struct conn *conn)
 static void
 on_figures(struct scrape_request *request, const struct strbuf *text)
 {
-	struct call *call =
-	    (struct call *)(void *)((char *)request - offsetof(struct call, scrape));
+	struct served_call *call =
+	    (struct served_call *)(void *)((char *)request -
+	                                   offsetof(struct served_call, scrape));
 	struct conn *conn =
 	    (struct conn *)(void *)((char *)call - offsetof(struct conn, call));
 	struct strbuf *out;

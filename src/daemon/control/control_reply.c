@@ -47,7 +47,7 @@ reply_to_stranger(int fd)
 void
 reply_without_memory(struct conn *conn)
 {
-	const struct call *call = &conn->call;
+	const struct served_call *call = &conn->call;
 	char text[256];
 	int n;
 

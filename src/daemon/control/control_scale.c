@@ -97,7 +97,7 @@ replicas_count(const struct shell *shell, struct replicas *replicas)
 static void
 reply_scaled(struct conn *conn)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 	struct candidates candidates;
 
 	ref_list_done(&call->list);
@@ -133,7 +133,7 @@ replicas_scale(struct conn *conn, struct replicas *replicas)
 {
 	const size_t n = replicas->n_surplus + replicas->n_missing;
 	struct grown **grown = calloc(replicas->n_missing + 1, sizeof(struct grown *));
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 	size_t target = 0;
 
 	if (grown == NULL) {

@@ -34,7 +34,7 @@ static void
 list_progress(struct conn *conn)
 {
 	const struct shell *shell = conn->control->shell;
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 	size_t at = next_valid(conn, call->position);
 	struct view_clock clock;
 	bool last = false;
@@ -67,7 +67,7 @@ static uint64_t
 next_match(const struct conn *conn, uint64_t seq)
 {
 	const struct events *events = &conn->control->shell->events;
-	const struct call *call = &conn->call;
+	const struct served_call *call = &conn->call;
 	uint64_t end =
 	    call->until_seq < events->next_seq ? call->until_seq : events->next_seq;
 
@@ -96,7 +96,7 @@ static bool
 has_lost(struct conn *conn)
 {
 	const struct events *events = &conn->control->shell->events;
-	const struct call *call = &conn->call;
+	const struct served_call *call = &conn->call;
 
 	if (call->next_seq >= events->first_seq)
 		return false;
@@ -110,7 +110,7 @@ has_lost(struct conn *conn)
 static void
 replay_progress(struct conn *conn)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 	uint64_t seq = next_match(conn, call->next_seq);
 	bool last = false;
 
@@ -128,7 +128,7 @@ replay_progress(struct conn *conn)
 static void
 follow_progress(struct conn *conn)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 	const uint64_t end = conn->control->shell->events.next_seq;
 
 	while (conn_unsent(conn) < CONTROL_OUT_STREAM) {
@@ -143,7 +143,7 @@ follow_progress(struct conn *conn)
 static void
 events_progress(struct conn *conn)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 	bool last = has_lost(conn);
 
 	if (!last && call->until_seq == UINT64_MAX) {
@@ -187,7 +187,7 @@ void
 handle_events(struct conn *conn)
 {
 	const struct events *events = &conn->control->shell->events;
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	if (!share_has_stream(conn, CALL_EVENTS, CONTROL_FOLLOWERS_UID)) {
 		reply_limit(conn, call->method->name, CONTROL_FOLLOWERS_UID);
@@ -253,7 +253,7 @@ send_terminated(struct conn *conn, const struct target *target, bool continues)
 bool
 watch_progress(struct conn *conn)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 	bool any = false;
 
 	while (call->n_sent < call->n_answers) {
@@ -308,7 +308,7 @@ struct watch_request {
 static bool
 register_watches(struct conn *conn, const struct watch_request *watches, size_t n)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	if (!wait_prepare(conn, n))
 		return false;

@@ -102,7 +102,7 @@ use(struct conn *conn, const struct remembered *memory)
 static struct remembered *
 token_memory(struct conn *conn)
 {
-	const struct call *call = &conn->call;
+	const struct served_call *call = &conn->call;
 	struct remembered *memory;
 
 	if (call->memory == 0)
@@ -287,7 +287,7 @@ bool
 token_progress(struct conn *conn)
 {
 	struct remembered *memory = token_memory(conn);
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	if (memory == NULL) {
 		reply_outcome_unknown(conn);
@@ -319,8 +319,8 @@ token_progress(struct conn *conn)
 
 /*
  * Was this call made before?  Then it is answered as that one: here, or when all has come
- * that it began, by these as in struct call.  Ask before looking at what the call would
- * change: it may be changed.
+ * that it began, by these as in struct served_call.  Ask before looking at what the call
+ * would change: it may be changed.
  */
 bool
 token_resumes(struct conn *conn, void (*finish)(struct conn *conn),

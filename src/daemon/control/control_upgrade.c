@@ -246,7 +246,7 @@ answer(struct control *control, int take_fd, int bytes_fd,
 		reply_story(conn, story);
 	else
 		conn->broken = true;
-	conn->call = (struct call){0};
+	conn->call = (struct served_call){0};
 	conn_run(conn);
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "daemon/control/control_private.h"
-#include "daemon/processes/unkillable.h"
+#include "daemon/processes/unkillable_text.h"
 #include "daemon/report/view.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
@@ -24,17 +24,17 @@ _Static_assert(CONTROL_TOKENS_MAX < TOKEN_KEPT >> TOKEN_MEMORY_SHIFT, "and for t
  * and above that a serial number: a late answer never reaches a later call.
  */
 static uint64_t
-make_token(const struct call *call, uint32_t waiter, uint32_t serial)
+make_token(const struct served_call *call, uint32_t waiter, uint32_t serial)
 {
 	return (uint64_t)serial << 32 | (call->keeps ? TOKEN_KEPT : 0) |
 	       (uint64_t)call->memory << TOKEN_MEMORY_SHIFT | (waiter + 1);
 }
 
-static struct waiter *
+static struct wait_entry *
 find_waiter(struct control *control, uint64_t token)
 {
 	uint32_t i = ((uint32_t)token & TOKEN_WAITER_MASK) - 1;
-	struct waiter *waiter;
+	struct wait_entry *waiter;
 
 	if (i >= control->waiters_cap)
 		return NULL;
@@ -47,7 +47,7 @@ find_waiter(struct control *control, uint64_t token)
 static void
 free_waiter(struct control *control, uint64_t token)
 {
-	struct waiter *waiter = find_waiter(control, token);
+	struct wait_entry *waiter = find_waiter(control, token);
 
 	ASSERT(waiter != NULL);
 	waiter->conn = NULL;
@@ -61,7 +61,7 @@ static bool
 reserve_waiters(struct control *control, size_t n)
 {
 	uint32_t cap = control->waiters_cap == 0 ? 64 : control->waiters_cap;
-	struct waiter *waiters;
+	struct wait_entry *waiters;
 
 	while (cap < control->n_waiters + n)
 		cap *= 2;
@@ -71,7 +71,7 @@ reserve_waiters(struct control *control, size_t n)
 	if (waiters == NULL)
 		return false;
 	for (uint32_t i = cap; i-- > control->waiters_cap;) {
-		waiters[i] = (struct waiter){.next_free = control->free_waiter};
+		waiters[i] = (struct wait_entry){.next_free = control->free_waiter};
 		control->free_waiter = i;
 	}
 	control->waiters = waiters;
@@ -89,7 +89,7 @@ bool
 wait_prepare(struct conn *conn, size_t n_targets)
 {
 	struct control *control = conn->control;
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	ASSERT(call->targets == NULL);
 	ASSERT(n_targets > 0);
@@ -113,13 +113,13 @@ wait_post(struct conn *conn, size_t target, const struct event *event)
 {
 	struct control *control = conn->control;
 	uint32_t i = control->free_waiter;
-	struct waiter *waiter = &control->waiters[i];
+	struct wait_entry *waiter = &control->waiters[i];
 	struct event with_token = *event;
 
 	ASSERT(i != UINT32_MAX);
 	control->free_waiter = waiter->next_free;
 	control->n_waiters++;
-	*waiter = (struct waiter){
+	*waiter = (struct wait_entry){
 	    .conn = conn,
 	    .target = (uint32_t)target,
 	    .serial = ++control->waiter_serial,
@@ -141,7 +141,7 @@ wait_post(struct conn *conn, size_t target, const struct event *event)
 void
 wait_answered(struct conn *conn, size_t target)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	ASSERT(!call->targets[target].answered);
 	call->targets[target].answered = true;
@@ -153,7 +153,7 @@ void
 wait_forget(struct conn *conn)
 {
 	struct control *control = conn->control;
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 
 	for (size_t i = 0; i < call->n_targets; i++) {
 		struct target *target = &call->targets[i];
@@ -191,7 +191,7 @@ wait_target(const struct shell *shell, struct target *target, const struct actio
 void
 control_on_reply(struct control *control, const struct action *action)
 {
-	struct waiter *waiter = find_waiter(control, action->token);
+	struct wait_entry *waiter = find_waiter(control, action->token);
 	struct target *target;
 	struct conn *conn;
 
@@ -404,7 +404,7 @@ reply_actors(struct conn *conn)
 void
 wait_finish(struct conn *conn)
 {
-	struct call *call = &conn->call;
+	struct served_call *call = &conn->call;
 	const struct target *failed = NULL;
 
 	for (size_t i = 0; failed == NULL && i < call->n_targets; i++) {

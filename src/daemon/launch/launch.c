@@ -24,8 +24,8 @@
 #include "daemon/messages/rundir.h"
 #include "daemon/messages/stores.h"
 #include "daemon/sockets/helpers.h"
-#include "daemon/sockets/letters.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/standin.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
@@ -214,7 +214,7 @@ find_passed(const struct shell *shell, const struct actor *actor, struct passed 
 		ret->n = 4;
 		return 0;
 	}
-	for (size_t i = 0; (mailbox = letters_hand_over(shell, actor, i)) != NULL; i++) {
+	for (size_t i = 0; (mailbox = standin_hand_over(shell, actor, i)) != NULL; i++) {
 		ret->fds[ret->n] = mailbox->fd;
 		ret->names[ret->n++] = mailbox->socket->name;
 	}

@@ -17,7 +17,7 @@
 #include "daemon/reload/trial.h"
 #include "daemon/report/systemd.h"
 #include "daemon/sockets/helpers.h"
-#include "daemon/sockets/letters.h"
+#include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/memory.h"
@@ -64,7 +64,7 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 	core_post(loop->shell->core, now_ms, &complete, &loop->post->actions);
 	if (queue_is_command(event))
 		control_on_posted(loop->shell, event->token);
-	letters_touch(loop->shell->letters, event->ref);
+	standin_touch(loop->shell->standin, event->ref);
 	return true;
 }
 
@@ -207,7 +207,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	additions_on_turn(shell);
 	helpers_on_turn(shell->helpers);
 	prober_on_turn(shell->prober);
-	letters_on_turn(shell->letters);
+	standin_on_turn(shell->standin);
 	systemd_on_turn(shell);
 	trial_on_turn(shell->trial);
 	control_on_turn(shell->control);

@@ -13,12 +13,12 @@
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
-#include "daemon/processes/unkillable.h"
+#include "daemon/processes/unkillable_text.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/report.h"
-#include "daemon/sockets/letters.h"
+#include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
@@ -154,7 +154,7 @@ perform_one(struct shell *shell, const struct action *action)
 		judge_trial(shell, action);
 		report(shell, action);
 		break;
-	case ACTION_LISTEN: /* letters.c sees it, as all that happens to an actor */
+	case ACTION_LISTEN: /* standin.c sees it, as all that happens to an actor */
 	case ACTION_KIND_MAX:
 		break;
 	}
@@ -182,7 +182,7 @@ perform(struct shell *shell, const struct action_list *actions)
 		perform_one(shell, &actions->at[i]);
 		/* Starting ten thousand actors takes a while. */
 		keeper_beat(shell);
-		letters_touch(shell->letters, actions->at[i].ref);
+		standin_touch(shell->standin, actions->at[i].ref);
 		shell->events.by = 0;
 		ledger_set_performed(shell->ledger, number);
 	}

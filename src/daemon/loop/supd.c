@@ -43,8 +43,8 @@
 #include "daemon/sockets/control_file.h"
 #include "daemon/sockets/given.h"
 #include "daemon/sockets/helpers.h"
-#include "daemon/sockets/letters.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/memory.h"
@@ -317,7 +317,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 		err_set(&err, ENOMEM, "table of processes");
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
 	         (shell->helpers = helpers_new(shell, kill_process, &err)) != NULL &&
-	         (shell->letters = letters_new(shell, &err)) != NULL &&
+	         (shell->standin = standin_new(shell, &err)) != NULL &&
 	         (shell->tasks = tasks_new(shell, &err)) != NULL &&
 	         (shell->prober = prober_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, report_helper_failed, &err)) != NULL &&
@@ -350,7 +350,7 @@ close_rooms(struct shell *shell)
 	if (shell->conf != NULL)
 		mailboxes_close(shell, shell->mailboxes);
 	additions_close(shell);
-	letters_free(shell->letters);
+	standin_free(shell->standin);
 	given_free(shell->given);
 	prober_free(shell->prober);
 	tasks_free(shell->tasks);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/pace.h"
+#include "base/log_pace.h"
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/said.h"
 #include "daemon/messages/stores.h"
@@ -40,7 +40,8 @@ struct notify_slot {
 	uint64_t ping;    /* 1 + the turn of the last WATCHDOG=1 */
 	bool is_paused;   /* not read before notify->resume */
 	uint32_t next;    /* that is paused */
-	struct pace pace; /* of lines about messages that are not believed or not used */
+	struct log_pace
+	    pace; /* of lines about messages that are not believed or not used */
 };
 
 struct notify {

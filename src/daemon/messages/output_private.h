@@ -10,7 +10,7 @@
 
 #include <ev.h>
 
-#include "base/pace.h"
+#include "base/log_pace.h"
 #include "daemon/messages/output.h"
 #include "logd/read/tail.h"
 
@@ -44,9 +44,9 @@ struct output {
 	size_t n;
 	size_t cap;
 	struct map by_key;
-	struct pace trouble; /* of the lines about files that cannot be written */
-	uint64_t instance;   /* of the log process, 0: it said nothing yet */
-	size_t cursor;       /* who is named next */
+	struct log_pace trouble; /* of the lines about files that cannot be written */
+	uint64_t instance;       /* of the log process, 0: it said nothing yet */
+	size_t cursor;           /* who is named next */
 	bool begun;
 	struct feed_message message;
 };

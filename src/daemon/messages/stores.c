@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/pace.h"
+#include "base/log_pace.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
@@ -62,7 +62,7 @@ struct stores {
 	uint32_t cap;
 	int epoll_fd;
 	ev_io io;
-	struct pace pace; /* of lines about what is refused */
+	struct log_pace pace; /* of lines about what is refused */
 };
 
 _Static_assert(CONF_FD_STORE_MAX <= 1 << PLACE_BITS, "places have too many bits");

@@ -40,7 +40,7 @@ struct load {
 };
 
 /* The first thing that the child says, with the frozen configuration if there is one. */
-struct head {
+struct load_result {
 	int code;
 	struct err err;
 };
@@ -57,7 +57,7 @@ load_it(int fd, void *data)
 	    load->addition == NULL
 	        ? conf_load(load->file, &load->options, &reports)
 	        : conf_compose(load->conf, load->addition, &load->options, &reports);
-	struct head head = {0};
+	struct load_result head = {0};
 	int frozen = -1;
 	int r;
 
@@ -137,7 +137,7 @@ static int
 take(int fd, struct conf **ret_conf, struct conf_reports *reports, struct err *err)
 {
 	char *text = malloc(REPORT_BYTES);
-	struct head head;
+	struct load_result head;
 	size_t n_fds = 0;
 	int frozen = -1;
 	ssize_t n;

@@ -20,8 +20,8 @@
 #include "daemon/reload/reload_private.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/systemd.h"
-#include "daemon/sockets/letters.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
@@ -252,7 +252,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	tables_done(&tables);
 	mailboxes_retire(shell, shell->mailboxes, &mailboxes);
 	*shell->mailboxes = mailboxes;
-	letters_touch_all(shell->letters);
+	standin_touch_all(shell->standin);
 	shell->conf = reload->conf;
 	metrics_use(shell->metrics, shell->conf, tables.metrics_fd);
 	follow_conf(shell, retired->conf);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "daemon/messages/output.h"
-#include "daemon/processes/unkillable.h"
+#include "daemon/processes/unkillable_text.h"
 #include "daemon/report/explain.h"
 #include "daemon/report/view.h"
 #include "daemon/report/waiting.h"

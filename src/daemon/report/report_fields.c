@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "daemon/messages/words.h"
 #include "daemon/processes/tasks.h"
-#include "daemon/processes/unkillable.h"
+#include "daemon/processes/unkillable_text.h"
 #include "daemon/report/report_private.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/proctable.h"

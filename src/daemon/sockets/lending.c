@@ -15,8 +15,8 @@
 
 #include "daemon/sockets/deadletter.h"
 #include "daemon/sockets/helpers.h"
-#include "daemon/sockets/letters.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/standin.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "os/self/fd.h"
@@ -83,7 +83,7 @@ make_page(struct lending *lending)
 static void
 on_lost(struct shell *shell)
 {
-	struct lending *lending = letters_lending(shell->letters);
+	struct lending *lending = standin_lending(shell->standin);
 
 	if (lending->leases != NULL)
 		(void)munmap(lending->leases, sizeof(*lending->leases));
@@ -171,7 +171,7 @@ send_mailbox(struct lending *lending, const struct mailbox *mailbox, uint32_t id
 
 /*
  * Have its clients dealt with, while *loan, which stays where it is, is not LENDING_NONE;
- * `dead` counts them.  Where it cannot be lent now letters_touch_all() says when to try
+ * `dead` counts them.  Where it cannot be lent now standin_touch_all() says when to try
  * again.
  */
 void
@@ -247,7 +247,7 @@ tell_counted(struct lending *lending, uint32_t id)
 static void
 on_room(struct shell *shell, bool is_new)
 {
-	struct lending *lending = letters_lending(shell->letters);
+	struct lending *lending = standin_lending(shell->standin);
 	const struct helper_message leases = {.kind = HELPER_LEASES};
 	int fd;
 
@@ -266,18 +266,18 @@ on_room(struct shell *shell, bool is_new)
 		if (lending->at[id].owes_count)
 			tell_counted(lending, id);
 	}
-	letters_touch_all(shell->letters);
+	standin_touch_all(shell->standin);
 }
 
 static void
 on_message(struct shell *shell, const struct helper_message *message)
 {
-	struct lending *lending = letters_lending(shell->letters);
+	struct lending *lending = standin_lending(shell->standin);
 	const struct loan *loan;
 
 	if (message->kind == HELPER_DONE && lending->is_short) {
 		lending->is_short = false;
-		letters_touch_all(shell->letters);
+		standin_touch_all(shell->standin);
 	}
 	if (message->kind != HELPER_DEAD || message->id >= HELPER_MAILBOXES_MAX)
 		return;

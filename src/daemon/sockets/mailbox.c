@@ -13,7 +13,7 @@
 #include "base/sum.h"
 #include "daemon/sockets/given.h"
 #include "daemon/sockets/grown.h"
-#include "daemon/sockets/letters.h"
+#include "daemon/sockets/standin.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
@@ -34,7 +34,7 @@ static void
 release(struct mailboxes *mailboxes)
 {
 	for (uint32_t i = 0; i < mailboxes->n; i++)
-		letters_forget(&mailboxes->at[i]);
+		standin_forget(&mailboxes->at[i]);
 	free(mailboxes->at);
 	map_done(&mailboxes->by_key);
 	free(mailboxes->first);
@@ -328,7 +328,7 @@ close_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox)
 {
 	struct err err;
 
-	letters_forget(mailbox);
+	standin_forget(mailbox);
 	if (mailbox->fd < 0 || mailbox->is_given)
 		return;
 	if (mailbox_do_file(work, mailbox, SOCKWORK_REMOVE, &err) < 0)

@@ -31,7 +31,7 @@ struct mailbox {
 	uint64_t key;                     /* in the walker's vault */
 	bool is_kept;  /* it was taken over from the configuration before */
 	bool is_given; /* supd was started with it, and does not close it */
-	/* letters.c: the listener while the actor has no process */
+	/* standin.c: the listener while the actor has no process */
 	struct letterbox *letterbox;
 };
 

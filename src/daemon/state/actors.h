@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/log_pace.h"
 #include "base/map.h"
-#include "base/pace.h"
 #include "conf/text/conf.h"
 #include "core/core.h"
 
@@ -58,9 +58,9 @@ struct actor {
 	uint64_t reloading_us; /* it said RELOADING=1 then, and not READY=1 since; 0 */
 	bool sigstopped;       /* by a signal that supd did not send */
 	uint64_t dead_letters; /* clients whom nobody served */
-	bool is_touched;       /* letters.c: is to be looked at */
-	bool is_called;        /* letters.c: it is told already */
-	struct pace pace;      /* pace of log lines about its processes */
+	bool is_touched;       /* standin.c: is to be looked at */
+	bool is_called;        /* standin.c: it is told already */
+	struct log_pace pace;  /* pace of log lines about its processes */
 	char *status;          /* STATUS= of the process, or NULL */
 	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
 	struct tally tally;         /* for its figures */

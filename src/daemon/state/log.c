@@ -242,17 +242,17 @@ log_line(enum log_level level, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The same at most PACE_LOG_MAX times in PACE_LOG_MS, with how many lines were left out
+/* The same at most LOG_PACE_MAX times in LOG_PACE_MS, with how many lines were left out
  * meanwhile. */
 void
-log_paced(struct pace *pace, enum log_level level, const char *fmt, ...)
+log_paced(struct log_pace *pace, enum log_level level, const char *fmt, ...)
 {
 	char text[LINE_MAX_BYTES];
 	uint64_t n_held;
 	va_list ap;
 
 	if (!log_wants(level) ||
-	    !pace_admit(pace, PACE_LOG_MS, PACE_LOG_MAX, clock_mono_ms(), &n_held))
+	    !log_pace_admit(pace, LOG_PACE_MS, LOG_PACE_MAX, clock_mono_ms(), &n_held))
 		return;
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);

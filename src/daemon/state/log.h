@@ -8,7 +8,7 @@
 #define DAEMON_LOG_H
 
 #include "base/err.h"
-#include "base/pace.h"
+#include "base/log_pace.h"
 #include "conf/text/conf.h"
 
 /* Choose level and target; `directory` is for LOG_TARGET_FILE.  Keeps the old on error.
@@ -24,7 +24,7 @@ bool log_wants(enum log_level level);
 void log_line(enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* For a line that others can cause as often as they like. */
-void log_paced(struct pace *pace, enum log_level level, const char *fmt, ...)
+void log_paced(struct log_pace *pace, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Log and hand the error through: return log_errno(r, "open %s", path); */
 int log_errno(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

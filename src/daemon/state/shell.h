@@ -29,7 +29,7 @@ struct helpers;
 struct herald;
 struct keeper;
 struct ledger;
-struct letters;
+struct standin;
 struct loop;
 struct mailboxes;
 struct metrics;
@@ -74,7 +74,7 @@ struct shell {
 	struct trial *trial;
 	struct given *given;     /* sockets that supd was started with, or NULL */
 	struct helpers *helpers; /* processes that touch the objects of others */
-	struct letters *letters;
+	struct standin *standin;
 
 	struct ledger *ledger; /* the state that survives us; the core lives in it */
 	struct core *core;
@@ -108,7 +108,7 @@ struct shell {
 
 	int link_fd; /* to the walker */
 	/* pace of lines about messages that do not reach the walker */
-	struct pace link_pace;
+	struct log_pace link_pace;
 	struct keeper *keeper;
 	pid_t walker_pid;
 	/* pid and start of the walker, as in the environment of actors. */

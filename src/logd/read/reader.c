@@ -26,7 +26,7 @@
 
 const char *const reader_format_names[] = {READER_FORMAT_MAP(AS_NAME)};
 
-struct reader {
+struct log_reader {
 	char *request; /* the texts that the sources point into */
 	size_t request_len;
 	struct source *sources;
@@ -41,7 +41,7 @@ struct reader {
 /* ---- the request ------------------------------------------------------------------- */
 
 static int
-read_request(struct reader *reader, int fd)
+read_request(struct log_reader *reader, int fd)
 {
 	struct strbuf text;
 	char data[16 * 1024];
@@ -59,7 +59,7 @@ read_request(struct reader *reader, int fd)
 
 /* The next text of the request, or NULL. */
 static const char *
-next_text(const struct reader *reader, size_t *at)
+next_text(const struct log_reader *reader, size_t *at)
 {
 	const char *text = reader->request + *at;
 	const char *end;
@@ -101,7 +101,7 @@ parse_source(struct source *source, const char *const texts[FIELDS])
 }
 
 static int
-parse_head(struct reader *reader, size_t *at)
+parse_head(struct log_reader *reader, size_t *at)
 {
 	const char *follow = next_text(reader, at);
 	const char *lines = next_text(reader, at);
@@ -123,7 +123,7 @@ parse_head(struct reader *reader, size_t *at)
 }
 
 static int
-parse_request(struct reader *reader)
+parse_request(struct log_reader *reader)
 {
 	size_t at = 0;
 	int r = parse_head(reader, &at);
@@ -152,7 +152,7 @@ parse_request(struct reader *reader)
 
 /* Write what is collected; -EPIPE when the reader of the answers is gone. */
 static int
-flush(struct reader *reader)
+flush(struct log_reader *reader)
 {
 	int r = fd_write_all(reader->out_fd, strbuf_str(&reader->out), reader->out.len);
 
@@ -164,14 +164,14 @@ flush(struct reader *reader)
 
 /* The sources of one actor stand together. */
 static bool
-is_same_actor(const struct reader *reader, size_t a, size_t b)
+is_same_actor(const struct log_reader *reader, size_t a, size_t b)
 {
 	return strcmp(reader->sources[a].path, reader->sources[b].path) == 0;
 }
 
 /* The position of an actor in all of its sources; "" if positions were not asked for. */
 static void
-add_position(struct reader *reader, size_t i, struct strbuf *sb)
+add_position(struct log_reader *reader, size_t i, struct strbuf *sb)
 {
 	size_t first = i;
 	size_t end = i;
@@ -191,7 +191,7 @@ add_position(struct reader *reader, size_t i, struct strbuf *sb)
 }
 
 static void
-add_answer(struct reader *reader, size_t i, const struct reader_line *line,
+add_answer(struct log_reader *reader, size_t i, const struct reader_line *line,
            const char *stream)
 {
 	struct strbuf position;
@@ -205,7 +205,7 @@ add_answer(struct reader *reader, size_t i, const struct reader_line *line,
 
 /* This cannot be read; it is the last answer. */
 static int
-complain(struct reader *reader, size_t i, int r)
+complain(struct log_reader *reader, size_t i, int r)
 {
 	const char *path = i < reader->n ? reader->sources[i].path : "/";
 	const char *name = i < reader->n ? reader->sources[i].name : "logs";
@@ -234,7 +234,7 @@ time_of(const struct source *source)
 /* Have the next lines of all sources; the earliest of them, or reader->n if there are
  * none. */
 static int
-find_earliest(struct reader *reader, size_t *ret)
+find_earliest(struct log_reader *reader, size_t *ret)
 {
 	const struct source *best = NULL;
 
@@ -261,7 +261,7 @@ find_earliest(struct reader *reader, size_t *ret)
 
 /* Answer with everything that is there, in the order of time. */
 static int
-tell_all(struct reader *reader)
+tell_all(struct log_reader *reader)
 {
 	for (;;) {
 		struct source *source;
@@ -283,7 +283,7 @@ tell_all(struct reader *reader)
 }
 
 static int
-begin(struct reader *reader)
+begin(struct log_reader *reader)
 {
 	const struct reader_line nothing = {.text = ""};
 
@@ -300,7 +300,7 @@ begin(struct reader *reader)
 }
 
 static int
-serve(struct reader *reader)
+serve(struct log_reader *reader)
 {
 	int inotify_fd = reader->follow ? watch_open() : -1;
 	bool more = reader->follow;
@@ -325,7 +325,7 @@ serve(struct reader *reader)
 int
 reader_run(int request_fd, int out_fd)
 {
-	struct reader reader = {.out_fd = out_fd, .start.lines = -1};
+	struct log_reader reader = {.out_fd = out_fd, .start.lines = -1};
 	int r;
 
 	(void)signal(SIGPIPE, SIG_IGN);

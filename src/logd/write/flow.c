@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 
 #include "base/assert.h"
-#include "logd/write/loop.h"
+#include "logd/write/logd_private.h"
 #include "os/self/clock.h"
 
 /* How long to wait for more; a stream moves from one to the next as its pipe fills. */
@@ -359,7 +359,7 @@ flow_stop(struct logd *logd)
 	struct stream *stream;
 
 	logd->stopping = true;
-	TAILQ_FOREACH (stream, &logd->roster.all, all) {
+	TAILQ_FOREACH (stream, &logd->table.all, all) {
 		stream->flush = true;
 		stream->owed = fill_of(stream);
 		/* Once more, at once, before it is given up. */

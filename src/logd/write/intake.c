@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "logd/write/loop.h"
+#include "logd/write/logd_private.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
@@ -51,7 +51,7 @@ intake_forget(struct logd *logd, struct stream *stream)
 	flow_leave(logd, stream);
 	if (stream->large)
 		logd->n_large--;
-	drop_sink(logd, roster_remove(&logd->roster, stream));
+	drop_sink(logd, stream_table_remove(&logd->table, stream));
 }
 
 /* Something cannot be heeded now: ask for it again later. */
@@ -86,7 +86,7 @@ add(struct logd *logd, int fd)
 {
 	const struct feed_message *message = &logd->message;
 	struct stream *stream;
-	int r = roster_add(&logd->roster, message, fd, &stream);
+	int r = stream_table_add(&logd->table, message, fd, &stream);
 
 	if (r < 0) {
 		(void)close(fd);
@@ -113,7 +113,7 @@ change(struct logd *logd, struct stream *stream)
 	    stream->generation != message->generation || stream->pid != message->pid)
 		flow_deliver_all(logd, stream);
 	flow_leave(logd, stream);
-	if (roster_change(&logd->roster, stream, message, &unused) < 0)
+	if (stream_table_change(&logd->table, stream, message, &unused) < 0)
 		ask_again(logd);
 	else
 		drop_sink(logd, unused);
@@ -125,7 +125,7 @@ change(struct logd *logd, struct stream *stream)
 static void
 take_stream(struct logd *logd, int fd)
 {
-	struct stream *stream = roster_find(&logd->roster, logd->message.key);
+	struct stream *stream = stream_table_find(&logd->table, logd->message.key);
 	struct stat st;
 
 	if (stream != NULL && fd >= 0 &&
@@ -156,7 +156,7 @@ end(struct logd *logd)
 		batch_give_up(&logd->delivery.batch);
 	logd->pending = false;
 	logd->complete = true;
-	TAILQ_FOREACH (stream, &logd->roster.all, all) {
+	TAILQ_FOREACH (stream, &logd->table.all, all) {
 		if (stream->round != logd->instance)
 			drop(logd, stream);
 	}
@@ -174,7 +174,7 @@ heed(struct logd *logd, int fd)
 {
 	const struct feed_message *message = &logd->message;
 	const enum feed_kind kind = (enum feed_kind)message->kind;
-	struct stream *stream = roster_find(&logd->roster, message->key);
+	struct stream *stream = stream_table_find(&logd->table, message->key);
 
 	if (kind == FEED_ASK) {
 		logd->hello_owed = false;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "logd/write/loop.h"
+#include "logd/write/logd_private.h"
 #include "os/self/clock.h"
 #include "os/self/confine.h"
 #include "os/self/fd.h"
@@ -51,8 +51,8 @@ logd_use_sink(struct logd *logd, struct sink *sink)
 	if (logd->n_used <= SINKS_MIN)
 		return;
 	(void)getrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_cur > FDS_SPARE + logd->roster.n_streams + SINKS_MIN)
-		most = limit.rlim_cur - FDS_SPARE - logd->roster.n_streams;
+	if (limit.rlim_cur > FDS_SPARE + logd->table.n_streams + SINKS_MIN)
+		most = limit.rlim_cur - FDS_SPARE - logd->table.n_streams;
 	logd_close_sinks(logd, most < SINKS_MAX ? (uint32_t)most : SINKS_MAX);
 }
 
@@ -103,8 +103,8 @@ reap(struct logd *logd)
 	int status;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		for (uint32_t i = 0; i < logd->roster.n_sinks; i++) {
-			struct sink *sink = logd->roster.sink_at[i];
+		for (uint32_t i = 0; i < logd->table.n_sinks; i++) {
+			struct sink *sink = logd->table.sink_at[i];
 
 			if (sink->packer != pid)
 				continue;
@@ -196,8 +196,8 @@ take_events(struct logd *logd)
 	for (int i = 0; i < n; i++) {
 		const uint64_t about = events[i].data.u64;
 
-		if (about < STATE_STREAMS_MAX && logd->roster.by_entry[about] != NULL)
-			flow_on_event(logd, logd->roster.by_entry[about]);
+		if (about < STATE_STREAMS_MAX && logd->table.by_entry[about] != NULL)
+			flow_on_event(logd, logd->table.by_entry[about]);
 	}
 	/* Last, since streams may go: an entry must mean what it meant to epoll. */
 	for (int i = 0; i < n; i++) {
@@ -216,7 +216,7 @@ is_over(const struct logd *logd)
 
 	if (!logd->stopping || (!logd->complete && !logd->alone))
 		return false;
-	TAILQ_FOREACH (stream, &logd->roster.all, all) {
+	TAILQ_FOREACH (stream, &logd->table.all, all) {
 		if (!stream->done)
 			return false;
 	}
@@ -292,7 +292,7 @@ start(struct logd *logd, const struct logd_fds *fds, struct err *err)
 	if (r == 0)
 		r = batch_open(&logd->delivery.batch, &logd->state, fds->staging, err);
 	if (r == 0)
-		r = roster_open(&logd->roster, &logd->state);
+		r = stream_table_open(&logd->table, &logd->state);
 	if (r < 0)
 		return r;
 	strbuf_init(&logd->delivery.text, DELIVER_TEXT_MAX);
@@ -311,8 +311,8 @@ static void
 stop(struct logd *logd)
 {
 	logd_close_sinks(logd, 0);
-	if (logd->roster.by_entry != NULL)
-		roster_close(&logd->roster);
+	if (logd->table.by_entry != NULL)
+		stream_table_close(&logd->table);
 	batch_close(&logd->delivery.batch);
 	strbuf_done(&logd->delivery.text);
 	state_close(&logd->state);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "logd/write/loop.h"
+#include "logd/write/logd_private.h"
 
 /* Parts of a line come where it could not wait for its end: when a life was over, as it
  * seemed, or its pipe was full. */
@@ -173,7 +173,7 @@ match_tell_all(struct logd *logd)
 	struct stream *stream;
 
 	logd->match_owed = false;
-	TAILQ_FOREACH (stream, &logd->roster.all, all)
+	TAILQ_FOREACH (stream, &logd->table.all, all)
 		match_tell(logd, stream);
 	logd_watch_feed(logd);
 }

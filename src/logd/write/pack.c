@@ -24,7 +24,7 @@
 #include "logd/write/sink.h"
 #include "os/self/signals.h"
 
-struct names {
+struct pack_names {
 	char plain[PATH_MAX];
 	char packed[PATH_MAX];
 	char partial[PATH_MAX];
@@ -32,7 +32,7 @@ struct names {
 
 /* The newest file that is not compressed. */
 static bool
-find_plain(const struct sink *sink, struct names *ret)
+find_plain(const struct sink *sink, struct pack_names *ret)
 {
 	struct stat st;
 
@@ -61,7 +61,7 @@ run_gzip(int in, int out)
 }
 
 static int
-pack(const struct names *names)
+pack(const struct pack_names *names)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
@@ -92,7 +92,7 @@ pack(const struct names *names)
 int
 sink_pack(struct sink *sink)
 {
-	struct names names;
+	struct pack_names names;
 	pid_t parent = getpid();
 	pid_t pid;
 

@@ -50,7 +50,7 @@ struct stream {
 	TAILQ_ENTRY(stream) all;
 };
 
-struct roster {
+struct stream_table {
 	struct state *state;
 	struct streams all;
 	struct stream **by_entry; /* STATE_STREAMS_MAX of them */
@@ -60,14 +60,14 @@ struct roster {
 	uint32_t n_streams;
 };
 
-int roster_open(struct roster *roster, struct state *state);
-void roster_close(struct roster *roster);
-struct stream *roster_find(const struct roster *roster, uint64_t key);
-int roster_add(struct roster *roster, const struct feed_message *message, int fd,
-               struct stream **ret);
-int roster_change(struct roster *roster, struct stream *stream,
-                  const struct feed_message *message, struct sink **ret_unused);
-struct sink *roster_remove(struct roster *roster, struct stream *stream);
+int stream_table_open(struct stream_table *table, struct state *state);
+void stream_table_close(struct stream_table *table);
+struct stream *stream_table_find(const struct stream_table *table, uint64_t key);
+int stream_table_add(struct stream_table *table, const struct feed_message *message,
+                     int fd, struct stream **ret);
+int stream_table_change(struct stream_table *table, struct stream *stream,
+                        const struct feed_message *message, struct sink **ret_unused);
+struct sink *stream_table_remove(struct stream_table *table, struct stream *stream);
 void sink_free(struct sink *sink);
 
 #endif

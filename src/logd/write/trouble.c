@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "logd/write/loop.h"
+#include "logd/write/logd_private.h"
 #include "os/self/clock.h"
 
 #define PAUSE_MIN_MS 100

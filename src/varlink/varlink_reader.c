@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* reader.c - from a stream of bytes to Varlink messages. */
+/* varlink_reader.c - from a stream of bytes to Varlink messages. */
 #include "config.h"
 
 #include <errno.h>

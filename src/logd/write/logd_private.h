@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* loop.h - what the parts of the log process share; included only by them.
+/* logd_private.h - what the parts of the log process share; included only by them.
  *
  * A stream is in one place at a time (stream.h).  When something is in its pipe we wait
  * a little, so that a reader that wakes for every line does not slow the writer; then
  * pieces are brought to the sinks in turn, one of each stream, so that none starves the
  * others.  When all pipes are empty nothing wakes.
  */
-#ifndef LOGD_LOOP_H
-#define LOGD_LOOP_H
+#ifndef LOGD_PRIVATE_H
+#define LOGD_PRIVATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@
 struct logd {
 	struct state state;
 	struct delivery delivery;
-	struct roster roster;
+	struct stream_table table;
 	int feed; /* borrowed */
 	int epoll;
 	int signals;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* letters.c - listens at the mailboxes of actors that have no process. */
+/* standin.c - listens at the mailboxes of actors that have no process. */
 #include "config.h"
 
-#include "daemon/sockets/letters.h"
+#include "daemon/sockets/standin.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct letterbox {
 	ev_io io;      /* ACTIVATING */
 };
 
-struct letters {
+struct standin {
 	struct shell *shell;
 	struct ref *touched;
 	size_t n, cap;
@@ -38,74 +38,74 @@ struct letters {
 	struct lending *lending;
 };
 
-struct letters *
-letters_new(struct shell *shell, struct err *err)
+struct standin *
+standin_new(struct shell *shell, struct err *err)
 {
-	struct letters *letters = calloc(1, sizeof(*letters));
+	struct standin *standin = calloc(1, sizeof(*standin));
 
-	if (letters == NULL) {
+	if (standin == NULL) {
 		err_set(err, ENOMEM, "mailboxes");
 		return NULL;
 	}
-	letters->shell = shell;
-	letters->all = true;
-	letters->lending = lending_new(shell, err);
-	if (letters->lending == NULL) {
-		letters_free(letters);
+	standin->shell = shell;
+	standin->all = true;
+	standin->lending = lending_new(shell, err);
+	if (standin->lending == NULL) {
+		standin_free(standin);
 		return NULL;
 	}
-	return letters;
+	return standin;
 }
 
 void
-letters_free(struct letters *letters)
+standin_free(struct standin *standin)
 {
-	if (letters == NULL)
+	if (standin == NULL)
 		return;
-	lending_free(letters->lending);
-	free(letters->touched);
-	free(letters);
+	lending_free(standin->lending);
+	free(standin->touched);
+	free(standin);
 }
 
 /* What is lent to /system/letters. */
 struct lending *
-letters_lending(const struct letters *letters)
+standin_lending(const struct standin *standin)
 {
-	return letters->lending;
+	return standin->lending;
 }
 
 void
-letters_touch(struct letters *letters, struct ref ref)
+standin_touch(struct standin *standin, struct ref ref)
 {
 	struct actor *actor;
 	struct ref *larger;
 
-	actor = actors_get(&letters->shell->actors, ref);
+	actor = actors_get(&standin->shell->actors, ref);
 	if (actor == NULL)
 		return;
 	actor->is_called = false;
-	if (letters->all || actor->is_touched ||
+	if (standin->all || actor->is_touched ||
 	    (actor->conf->process.n_sockets == 0 && !actor->conf->spec.on_demand))
 		return;
-	if (letters->n == letters->cap) {
-		size_t cap = letters->cap == 0 ? 64 : 2 * letters->cap;
+	if (standin->n == standin->cap) {
+		size_t cap = standin->cap == 0 ? 64 : 2 * standin->cap;
 
-		larger = reallocarray(letters->touched, cap, sizeof(*larger));
+		larger = reallocarray(standin->touched, cap, sizeof(*larger));
 		if (larger == NULL) {
-			letters->all = true;
+			standin->all = true;
 			return;
 		}
-		letters->touched = larger;
-		letters->cap = cap;
+		standin->touched = larger;
+		standin->cap = cap;
 	}
 	actor->is_touched = true;
-	letters->touched[letters->n++] = ref;
+	standin->touched[standin->n++] = ref;
 }
 
 void
-letters_touch_all(struct letters *letters)
+standin_touch_all(struct standin *standin)
 {
-	letters->all = true;
+	standin->all = true;
 }
 
 /* ---- one mailbox ------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ stop(struct letterbox *letterbox)
 	struct shell *shell = letterbox->shell;
 
 	ev_io_stop(shell->loop, &letterbox->io);
-	lending_take_back(shell->letters->lending, &letterbox->loan);
+	lending_take_back(shell->standin->lending, &letterbox->loan);
 	letterbox->listening = UNATTENDED;
 }
 
@@ -166,14 +166,14 @@ letterbox_of(struct shell *shell, struct mailbox *mailbox)
 }
 
 void
-letters_forget(struct mailbox *mailbox)
+standin_forget(struct mailbox *mailbox)
 {
 	struct letterbox *letterbox = mailbox->letterbox;
 
 	if (letterbox == NULL)
 		return;
 	stop(letterbox);
-	lending_forget(letterbox->shell->letters->lending, mailbox);
+	lending_forget(letterbox->shell->standin->lending, mailbox);
 	deadletters_done(&letterbox->dead);
 	free(letterbox);
 	mailbox->letterbox = NULL;
@@ -201,7 +201,7 @@ listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listenin
 	if (listening == ACTIVATING)
 		ev_io_start(shell->loop, &letterbox->io);
 	else if (letterbox->loan == LENDING_NONE)
-		lending_give(shell->letters->lending, mailbox, &letterbox->dead,
+		lending_give(shell->standin->lending, mailbox, &letterbox->dead,
 		             &letterbox->loan);
 }
 
@@ -261,10 +261,10 @@ look_at(struct shell *shell, struct mailbox *mailbox, struct ref owner,
 
 /* A handler is needed as long as an actor that it stands in for cannot serve. */
 static void
-look_at_handled(struct letters *letters, const struct mailboxes *mailboxes,
+look_at_handled(struct standin *standin, const struct mailboxes *mailboxes,
                 uint32_t index, struct ref ref)
 {
-	struct shell *shell = letters->shell;
+	struct shell *shell = standin->shell;
 	struct mailbox *mailbox;
 	struct node_view view;
 	bool is_needed = mailboxes_of(mailboxes, index, 0) != NULL;
@@ -284,9 +284,9 @@ look_at_handled(struct letters *letters, const struct mailboxes *mailboxes,
 }
 
 static void
-look_at_actor(struct letters *letters, struct ref ref)
+look_at_actor(struct standin *standin, struct ref ref)
 {
-	struct shell *shell = letters->shell;
+	struct shell *shell = standin->shell;
 	struct actor *actor = actors_get(&shell->actors, ref);
 	const struct mailboxes *mailboxes;
 	struct mailbox *mailbox;
@@ -305,32 +305,32 @@ look_at_actor(struct letters *letters, struct ref ref)
 	for (size_t i = 0; (mailbox = mailboxes_of(mailboxes, index, i)) != NULL; i++) {
 		look_at(shell, mailbox, ref, &view);
 		if (mailbox->socket->handler != CONF_NONE)
-			letters_touch(letters, ref_of(shell, mailbox->socket->handler));
+			standin_touch(standin, ref_of(shell, mailbox->socket->handler));
 	}
 	if (mailboxes_handled(mailboxes, index, 0) != NULL)
-		look_at_handled(letters, mailboxes, index, ref);
+		look_at_handled(standin, mailboxes, index, ref);
 }
 
 void
-letters_on_turn(struct letters *letters)
+standin_on_turn(struct standin *standin)
 {
-	struct shell *shell = letters->shell;
+	struct shell *shell = standin->shell;
 
 	if (shell->exiting)
 		return;
-	if (letters->all) {
-		letters->all = false;
-		letters->n = 0;
+	if (standin->all) {
+		standin->all = false;
+		standin->n = 0;
 		for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
 			shell->actors.at[slot].is_touched = false;
-			look_at_actor(letters, shell->actors.at[slot].ref);
+			look_at_actor(standin, shell->actors.at[slot].ref);
 		}
 	}
 	/* look_at_actor() may append to `touched` (the handler of a socket), so
-	 * letters->n is read anew. */
-	for (size_t i = 0; i < letters->n; i++)
-		look_at_actor(letters, letters->touched[i]);
-	letters->n = 0;
+	 * standin->n is read anew. */
+	for (size_t i = 0; i < standin->n; i++)
+		look_at_actor(standin, standin->touched[i]);
+	standin->n = 0;
 }
 
 /*
@@ -339,7 +339,7 @@ letters_on_turn(struct letters *letters)
  * order, too.
  */
 struct mailbox *
-letters_hand_over(const struct shell *shell, const struct actor *actor, size_t i)
+standin_hand_over(const struct shell *shell, const struct actor *actor, size_t i)
 {
 	uint32_t index = 0;
 	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* node.c - looking things up in a YAML tree, and laying one mapping over another. */
+/* yaml_node.c - looking things up in a YAML tree, and laying one mapping over another. */
 #include "config.h"
 
-#include "conf/text/node.h"
+#include "conf/text/yaml_node.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/assert.h"
 
 static const struct node_pair *
-find(const struct node *map, const char *key)
+find(const struct yaml *map, const char *key)
 {
 	if (map == NULL || map->type != NODE_MAP)
 		return NULL;
@@ -22,8 +22,8 @@ find(const struct node *map, const char *key)
 }
 
 /* The value of a key; NULL where there is none, or no mapping. */
-const struct node *
-node_get(const struct node *map, const char *key)
+const struct yaml *
+node_get(const struct yaml *map, const char *key)
 {
 	const struct node_pair *pair = find(map, key);
 
@@ -31,8 +31,8 @@ node_get(const struct node *map, const char *key)
 }
 
 /* The key itself, for the place where it was written; NULL where there is none. */
-const struct node *
-node_key(const struct node *map, const char *key)
+const struct yaml *
+node_key(const struct yaml *map, const char *key)
 {
 	const struct node_pair *pair = find(map, key);
 
@@ -41,7 +41,7 @@ node_key(const struct node *map, const char *key)
 
 /* Was nothing written behind the colon (or YAML's words for nothing)? */
 bool
-node_is_empty(const struct node *node)
+node_is_empty(const struct yaml *node)
 {
 	if (node->type != NODE_TEXT || !node->plain)
 		return false;
@@ -51,7 +51,7 @@ node_is_empty(const struct node *node)
 
 /* Can a text be the name of an actor?  Names become parts of paths and of files. */
 bool
-node_is_name(const struct node *node)
+node_is_name(const struct yaml *node)
 {
 	const char *at = node->text;
 
@@ -65,7 +65,7 @@ node_is_name(const struct node *node)
 
 /* What a node is, in words. */
 const char *
-node_type_name(const struct node *node)
+node_type_name(const struct yaml *node)
 {
 	switch (node->type) {
 	case NODE_TEXT:
@@ -79,10 +79,10 @@ node_type_name(const struct node *node)
 }
 
 /* A new node that claims to stand where `at` stands; NULL without memory. */
-struct node *
-node_new(struct arena *arena, enum node_type type, const struct node *at)
+struct yaml *
+node_new(struct arena *arena, enum node_type type, const struct yaml *at)
 {
-	struct node *node = arena_alloc(arena, 1, sizeof(*node));
+	struct yaml *node = arena_alloc(arena, 1, sizeof(*node));
 
 	if (node == NULL)
 		return NULL;
@@ -97,10 +97,10 @@ node_new(struct arena *arena, enum node_type type, const struct node *at)
 }
 
 /* A text that was made of another one, as if in quotes; borrowed.  NULL: no memory. */
-struct node *
-node_text(struct arena *arena, const struct node *at, const char *text)
+struct yaml *
+node_text(struct arena *arena, const struct yaml *at, const char *text)
 {
-	struct node *node = node_new(arena, NODE_TEXT, at);
+	struct yaml *node = node_new(arena, NODE_TEXT, at);
 
 	if (node == NULL)
 		return NULL;
@@ -111,7 +111,7 @@ node_text(struct arena *arena, const struct node *at, const char *text)
 
 /* Count a part into its whole: how large, how high, whether with a $. */
 void
-node_count_part(struct node *whole, const struct node *part)
+node_count_part(struct yaml *whole, const struct yaml *part)
 {
 	uint64_t weight = (uint64_t)whole->weight + part->weight;
 
@@ -123,9 +123,9 @@ node_count_part(struct node *whole, const struct node *part)
 
 /* Two mappings that become one. */
 struct merge {
-	const struct node *base;
-	const struct node *over;
-	struct node *out;
+	const struct yaml *base;
+	const struct yaml *over;
+	struct yaml *out;
 };
 
 /* Lay `over` on `base`; mappings on both sides are left in `out` as work to be done. */
@@ -133,9 +133,9 @@ static void
 merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
             size_t *n_work)
 {
-	const struct node *base = merge->base;
-	const struct node *over = merge->over;
-	struct node *out = merge->out;
+	const struct yaml *base = merge->base;
+	const struct yaml *over = merge->over;
+	struct yaml *out = merge->out;
 
 	out->dollar = base->dollar || over->dollar;
 	out->pairs = arena_alloc(arena, base->n + over->n, sizeof(*out->pairs));
@@ -143,8 +143,8 @@ merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
 		return;
 	for (size_t i = 0; i < base->n; i++) {
 		const struct node_pair *winner = find(over, base->pairs[i].key->text);
-		const struct node *below = base->pairs[i].value;
-		struct node *both;
+		const struct yaml *below = base->pairs[i].value;
+		struct yaml *both;
 
 		out->pairs[i] = winner != NULL ? *winner : base->pairs[i];
 		if (winner == NULL || winner->value->type != NODE_MAP ||
@@ -167,13 +167,13 @@ merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
  * merged likewise, anything else of `over` replaces what is below it.  The order is that
  * of `base`, then what `over` adds.  Either may be NULL.  NULL also without memory.
  */
-const struct node *
-node_merge(struct arena *arena, const struct node *base, const struct node *over)
+const struct yaml *
+node_merge(struct arena *arena, const struct yaml *base, const struct yaml *over)
 {
 	struct merge *work;
 	size_t n_work = 0;
 	size_t cap = 64;
-	struct node *top;
+	struct yaml *top;
 
 	if (base == NULL || over == NULL)
 		return base != NULL ? base : over;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* node.h - a YAML document as a tree that knows where each piece stands (private to
+/* yaml_node.h - a YAML document as a tree that knows where each piece stands (private to
  * conf/).
  *
  * Nodes live in an arena and are never changed once they are built,
@@ -7,8 +7,8 @@
  * node of its anchor, so the tree may be a graph, but never a circle; `weight` says how
  * large it is when written out in full.
  */
-#ifndef CONF_NODE_H
-#define CONF_NODE_H
+#ifndef CONF_YAML_NODE_H
+#define CONF_YAML_NODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ struct value {
 	uint64_t number; /* anything that is not a word */
 };
 
-struct node {
+struct yaml {
 	enum node_type type;
 	bool plain;    /* text: written without quotes */
 	bool bad;      /* text: found wrong and reported already */
@@ -46,7 +46,7 @@ struct node {
 	const char *text;
 	size_t n;
 	union {
-		const struct node **items; /* list */
+		const struct yaml **items; /* list */
 		struct node_pair *pairs;   /* map */
 		struct value value;        /* text: what it is as a `scanned_as` */
 	};
@@ -54,8 +54,8 @@ struct node {
 };
 
 struct node_pair {
-	const struct node *key; /* always text */
-	const struct node *value;
+	const struct yaml *key; /* always text */
+	const struct yaml *value;
 };
 
 /* Input and output of yaml_parse(). */
@@ -68,17 +68,17 @@ struct yaml_source {
 	struct conf_reports *reports;
 };
 
-int yaml_parse(const struct yaml_source *source, const struct node **ret_root);
+int yaml_parse(const struct yaml_source *source, const struct yaml **ret_root);
 
-const struct node *node_get(const struct node *map, const char *key);
-const struct node *node_key(const struct node *map, const char *key);
-bool node_is_empty(const struct node *node);
-bool node_is_name(const struct node *node);
-const char *node_type_name(const struct node *node);
-struct node *node_new(struct arena *arena, enum node_type type, const struct node *at);
-struct node *node_text(struct arena *arena, const struct node *at, const char *text);
-void node_count_part(struct node *whole, const struct node *part);
-const struct node *node_merge(struct arena *arena, const struct node *base,
-                              const struct node *over);
+const struct yaml *node_get(const struct yaml *map, const char *key);
+const struct yaml *node_key(const struct yaml *map, const char *key);
+bool node_is_empty(const struct yaml *node);
+bool node_is_name(const struct yaml *node);
+const char *node_type_name(const struct yaml *node);
+struct yaml *node_new(struct arena *arena, enum node_type type, const struct yaml *at);
+struct yaml *node_text(struct arena *arena, const struct yaml *at, const char *text);
+void node_count_part(struct yaml *whole, const struct yaml *part);
+const struct yaml *node_merge(struct arena *arena, const struct yaml *base,
+                              const struct yaml *over);
 
 #endif

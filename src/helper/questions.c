@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* probe.c - /system/probe: connects to what is probed, and tells what came of it.
+/* questions.c - /system/probe: connects to what is probed, and tells what came of it.
  *
  * The guardian counts the time: a question that is not answered is forgotten when it says
  * so.
@@ -17,7 +17,7 @@
 #define AGAIN_S 0.05
 
 /* A question that was put; id 0: a free place. */
-struct asking {
+struct open_question {
 	struct ev_loop *loop;
 	uint32_t id;
 	struct connecting connecting; /* to a unix socket */
@@ -29,76 +29,76 @@ struct asking {
 
 struct questions {
 	struct connector connector;
-	struct asking at[HELPER_QUESTIONS_MAX];
+	struct open_question at[HELPER_QUESTIONS_MAX];
 };
 
 static void
-drop(struct asking *asking)
+drop(struct open_question *open)
 {
-	(void)connecting_stop(&asking->connecting);
-	ev_io_stop(asking->loop, &asking->io);
-	ev_timer_stop(asking->loop, &asking->again);
-	probe_done(&asking->probe);
-	asking->id = 0;
+	(void)connecting_stop(&open->connecting);
+	ev_io_stop(open->loop, &open->io);
+	ev_timer_stop(open->loop, &open->again);
+	probe_done(&open->probe);
+	open->id = 0;
 }
 
 static void
-answer(struct asking *asking)
+answer(struct open_question *open)
 {
-	const struct probe_result *result = &asking->result;
+	const struct probe_result *result = &open->result;
 	const struct helper_message message = {
 	    .kind = HELPER_ANSWER,
-	    .id = asking->id,
+	    .id = open->id,
 	    .answer = {.is_good = result->answer == PROBE_IS_GOOD,
 	               .is_none = result->answer == PROBE_IS_NONE,
 	               .error = result->error,
 	               .status = result->status}};
 
-	ev_io_stop(asking->loop, &asking->io);
+	ev_io_stop(open->loop, &open->io);
 	if (helper_send(HELPER_FD, &message, NULL, 0) == 0) {
-		drop(asking);
+		drop(open);
 		return;
 	}
-	ev_timer_set(&asking->again, AGAIN_S, 0.);
-	ev_timer_start(asking->loop, &asking->again);
+	ev_timer_set(&open->again, AGAIN_S, 0.);
+	ev_timer_start(open->loop, &open->again);
 }
 
 /* Take the result: the probe goes on, or is over. */
 static void
-take(struct asking *asking)
+take(struct open_question *open)
 {
-	const struct probe *probe = &asking->probe;
+	const struct probe *probe = &open->probe;
 
-	if (asking->result.answer != PROBE_GOES_ON) {
-		answer(asking);
+	if (open->result.answer != PROBE_GOES_ON) {
+		answer(open);
 		return;
 	}
-	ev_io_stop(asking->loop, &asking->io);
-	ev_io_set(&asking->io, probe->fd,
+	ev_io_stop(open->loop, &open->io);
+	ev_io_set(&open->io, probe->fd,
 	          probe->wants == PROBE_WANTS_READ ? EV_READ : EV_WRITE);
-	ev_io_start(asking->loop, &asking->io);
+	ev_io_start(open->loop, &open->io);
 }
 
 /* A queue that is full (EAGAIN) is not served (DECISIONS 56). */
 static void
 on_connected(void *arg, int error)
 {
-	struct asking *asking = arg;
+	struct open_question *open = arg;
 
-	asking->result = error == 0 ? (struct probe_result){.answer = PROBE_IS_GOOD}
-	                            : probe_failed(error);
-	answer(asking);
+	open->result = error == 0 ? (struct probe_result){.answer = PROBE_IS_GOOD}
+	                          : probe_failed(error);
+	answer(open);
 }
 
 static void
 on_io(struct ev_loop *loop, ev_io *io, int revents)
 {
-	struct asking *asking = io->data;
+	struct open_question *open = io->data;
 
 	(void)loop;
 	(void)revents;
-	probe_continue(&asking->probe, &asking->result);
-	take(asking);
+	probe_continue(&open->probe, &open->result);
+	take(open);
 }
 
 static void
@@ -110,7 +110,7 @@ on_again(struct ev_loop *loop, ev_timer *timer, int revents)
 }
 
 static void
-begin(struct asking *asking, const struct helper_message *message)
+begin(struct open_question *open, const struct helper_message *message)
 {
 	const char *address = helper_next_text(message, NULL);
 	const char *resource = helper_next_text(message, address);
@@ -121,28 +121,28 @@ begin(struct asking *asking, const struct helper_message *message)
 	    .name = helper_next_text(message, resource),
 	};
 
-	drop(asking);
-	asking->id = message->id;
+	drop(open);
+	open->id = message->id;
 	if (message->question.is_unix) {
-		connecting_start(&asking->connecting, address);
+		connecting_start(&open->connecting, address);
 		return;
 	}
-	probe_begin(&asking->probe, &question, &asking->result);
-	take(asking);
+	probe_begin(&open->probe, &question, &open->result);
+	take(open);
 }
 
 /* Time is up, or there is no interest any more.  What was not tried is no bad answer. */
 static void
-forget(struct asking *asking)
+forget(struct open_question *open)
 {
 	const struct probe_result none = {.answer = PROBE_IS_NONE};
 
-	if (!connecting_stop(&asking->connecting)) {
-		drop(asking);
+	if (!connecting_stop(&open->connecting)) {
+		drop(open);
 		return;
 	}
-	asking->result = none;
-	answer(asking);
+	open->result = none;
+	answer(open);
 }
 
 static void
@@ -150,12 +150,12 @@ on_message(void *own, const struct helper_message *message, const int *take_fds,
            size_t n_fds)
 {
 	struct questions *questions = own;
-	struct asking *asking = &questions->at[message->id % HELPER_QUESTIONS_MAX];
+	struct open_question *open = &questions->at[message->id % HELPER_QUESTIONS_MAX];
 
 	if (message->kind == HELPER_QUESTION)
-		begin(asking, message);
-	else if (message->kind == HELPER_FORGET && asking->id == message->id)
-		forget(asking);
+		begin(open, message);
+	else if (message->kind == HELPER_FORGET && open->id == message->id)
+		forget(open);
 	for (size_t i = 0; i < n_fds; i++)
 		(void)close(take_fds[i]);
 }
@@ -169,15 +169,15 @@ start(struct helper *helper)
 		return NULL;
 	connector_init(&questions->connector, helper->loop);
 	for (uint32_t i = 0; i < HELPER_QUESTIONS_MAX; i++) {
-		struct asking *asking = &questions->at[i];
+		struct open_question *open = &questions->at[i];
 
-		asking->loop = helper->loop;
-		connecting_init(&asking->connecting, &questions->connector, on_connected,
-		                asking);
-		probe_init(&asking->probe);
-		ev_io_init(&asking->io, on_io, -1, 0);
-		ev_timer_init(&asking->again, on_again, 0., 0.);
-		asking->io.data = asking->again.data = asking;
+		open->loop = helper->loop;
+		connecting_init(&open->connecting, &questions->connector, on_connected,
+		                open);
+		probe_init(&open->probe);
+		ev_io_init(&open->io, on_io, -1, 0);
+		ev_timer_init(&open->again, on_again, 0., 0.);
+		open->io.data = open->again.data = open;
 	}
 	return questions;
 }

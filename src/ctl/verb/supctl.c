@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* main.c - supctl: talk to a running supd. */
+/* supctl.c - supctl: talk to a running supd. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* letters.h - listens at the mailboxes of actors that have no process.
+/* standin.h - listens at the mailboxes of actors that have no process.
  *
  * A client of an actor that starts on demand starts the actor.  A client of an actor that
  * is down waits, or is sent away, or the actor's handler is started.  Sockets that only
@@ -10,8 +10,8 @@
  * block.  No state of this has to survive the guardian: the core and the queues of the
  * sockets tell what is to be done.
  */
-#ifndef DAEMON_LETTERS_H
-#define DAEMON_LETTERS_H
+#ifndef DAEMON_STANDIN_H
+#define DAEMON_STANDIN_H
 
 #include <ev.h>
 #include <stddef.h>
@@ -22,29 +22,29 @@
 
 struct actor;
 struct lending;
-struct letters;
+struct standin;
 struct mailbox;
 struct shell;
 
-struct letters *letters_new(struct shell *shell, struct err *err);
-void letters_free(struct letters *letters);
-struct lending *letters_lending(const struct letters *letters);
+struct standin *standin_new(struct shell *shell, struct err *err);
+void standin_free(struct standin *standin);
+struct lending *standin_lending(const struct standin *standin);
 
 /* Something has happened to this actor: it is looked at when the turn is over. */
-void letters_touch(struct letters *letters, struct ref ref);
+void standin_touch(struct standin *standin, struct ref ref);
 
 /* Other sockets are in force: look at all actors. */
-void letters_touch_all(struct letters *letters);
+void standin_touch_all(struct standin *standin);
 
 /* After the core's turn. */
-void letters_on_turn(struct letters *letters);
+void standin_on_turn(struct standin *standin);
 
 /* The sockets for a new process of this actor, its own and handled ones: the i-th; NULL:
  * there are fewer. */
-struct mailbox *letters_hand_over(const struct shell *shell, const struct actor *actor,
+struct mailbox *standin_hand_over(const struct shell *shell, const struct actor *actor,
                                   size_t i);
 
 /* This socket goes. */
-void letters_forget(struct mailbox *mailbox);
+void standin_forget(struct mailbox *mailbox);
 
 #endif

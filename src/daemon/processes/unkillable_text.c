@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* unkillable.c - what SIGKILL did not end, in words: which process, and why. */
+/* unkillable_text.c - what SIGKILL did not end, in words: which process, and why. */
 #include "config.h"
 
-#include "daemon/processes/unkillable.h"
+#include "daemon/processes/unkillable_text.h"
 
 #include "base/strbuf.h"
 #include "daemon/state/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* test_pace.c - a line that others cause comes at a pace, and none is forgotten. */
+/* test_log_pace.c - a line that others cause comes at a pace, and none is forgotten. */
 #include "config.h"
 
 #include <check.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
-#include "base/pace.h"
+#include "base/log_pace.h"
 #include "tests/lib/check_main.h"
 
 #define PERIOD 1000
@@ -29,12 +29,12 @@ static const struct {
 
 START_TEST(the_first_are_told_at_once_and_the_others_with_the_next_that_is)
 {
-	struct pace pace = {0};
+	struct log_pace pace = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		uint64_t n_held = 0;
 
-		ck_assert_msg(pace_admit(&pace, PERIOD, 2, calls[i].at_ms, &n_held) ==
+		ck_assert_msg(log_pace_admit(&pace, PERIOD, 2, calls[i].at_ms, &n_held) ==
 		                  calls[i].is_told,
 		              "call %zu", i);
 		ck_assert_uint_eq(n_held, calls[i].n_held);

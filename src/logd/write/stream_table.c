@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* roster.c - the streams that are known and the sinks they go to. */
+/* stream_table.c - the streams that are known and the sinks they go to. */
 #include "config.h"
 
 #include <errno.h>
@@ -12,17 +12,17 @@
 #include "logd/write/stream.h"
 #include "os/self/fd.h"
 
-/* A roster without streams.  0 or -ENOMEM. */
+/* A table without streams.  0 or -ENOMEM. */
 int
-roster_open(struct roster *roster, struct state *state)
+stream_table_open(struct stream_table *table, struct state *state)
 {
-	*roster = (struct roster){.state = state};
-	TAILQ_INIT(&roster->all);
+	*table = (struct stream_table){.state = state};
+	TAILQ_INIT(&table->all);
 	/* Only the pages that are used become memory. */
-	roster->by_entry = calloc(STATE_STREAMS_MAX, sizeof(struct stream *));
-	roster->sink_at = calloc(STATE_STREAMS_MAX, sizeof(struct sink *));
-	if (roster->by_entry == NULL || roster->sink_at == NULL) {
-		roster_close(roster);
+	table->by_entry = calloc(STATE_STREAMS_MAX, sizeof(struct stream *));
+	table->sink_at = calloc(STATE_STREAMS_MAX, sizeof(struct sink *));
+	if (table->by_entry == NULL || table->sink_at == NULL) {
+		stream_table_close(table);
 		return -ENOMEM;
 	}
 	return 0;
@@ -30,54 +30,55 @@ roster_open(struct roster *roster, struct state *state)
 
 /* Forget everything; what is in the pipes stays there. */
 void
-roster_close(struct roster *roster)
+stream_table_close(struct stream_table *table)
 {
 	struct stream *stream;
 
-	while ((stream = TAILQ_FIRST(&roster->all)) != NULL) {
+	while ((stream = TAILQ_FIRST(&table->all)) != NULL) {
 		/* The state keeps what it knows of the stream. */
-		TAILQ_REMOVE(&roster->all, stream, all);
+		TAILQ_REMOVE(&table->all, stream, all);
 		fd_close(&stream->source.fd);
 		match_done(stream);
 		free(stream->actor);
 		free(stream);
 	}
-	for (uint32_t i = 0; i < roster->n_sinks; i++)
-		sink_free(roster->sink_at[i]);
-	free(roster->by_entry);
-	free(roster->sink_at);
-	map_done(&roster->sinks);
-	*roster = (struct roster){0};
+	for (uint32_t i = 0; i < table->n_sinks; i++)
+		sink_free(table->sink_at[i]);
+	free(table->by_entry);
+	free(table->sink_at);
+	map_done(&table->sinks);
+	*table = (struct stream_table){0};
 }
 
 /* The stream with this key, or NULL. */
 struct stream *
-roster_find(const struct roster *roster, uint64_t key)
+stream_table_find(const struct stream_table *table, uint64_t key)
 {
 	uint32_t entry;
 
-	if (!map_get(&roster->state->by_key, key, &entry))
+	if (!map_get(&table->state->by_key, key, &entry))
 		return NULL;
-	return roster->by_entry[entry];
+	return table->by_entry[entry];
 }
 
 /* The sink that a message names; a new one where there is none.  0 or -errno. */
 static int
-find_sink(struct roster *roster, const struct feed_message *message, struct sink **ret)
+find_sink(struct stream_table *table, const struct feed_message *message,
+          struct sink **ret)
 {
 	const char *path = feed_path(message);
 	struct sink *sink;
 	uint32_t at;
 
-	if (map_get_name(&roster->sinks, path, &at)) {
-		sink = roster->sink_at[at];
+	if (map_get_name(&table->sinks, path, &at)) {
+		sink = table->sink_at[at];
 		if (sink->target != message->target)
 			return -EINVAL;
 		sink->log = message->log;
 		*ret = sink;
 		return 0;
 	}
-	if (roster->n_sinks == STATE_STREAMS_MAX)
+	if (table->n_sinks == STATE_STREAMS_MAX)
 		return -ENOSPC;
 	sink = calloc(1, sizeof(*sink));
 	if (sink == NULL)
@@ -88,7 +89,7 @@ find_sink(struct roster *roster, const struct feed_message *message, struct sink
 	sink->path = strdup(path);
 	TAILQ_INIT(&sink->streams);
 	if (sink->path == NULL ||
-	    map_put_name(&roster->sinks, sink->path, roster->n_sinks) < 0) {
+	    map_put_name(&table->sinks, sink->path, table->n_sinks) < 0) {
 		sink_free(sink);
 		return -ENOMEM;
 	}
@@ -96,14 +97,14 @@ find_sink(struct roster *roster, const struct feed_message *message, struct sink
 	sink->pack_due = sink->log.compress;
 	if (sink->log.compress && sink->target == FEED_TO_FILE)
 		sink_tidy(sink);
-	roster->sink_at[roster->n_sinks++] = sink;
+	table->sink_at[table->n_sinks++] = sink;
 	*ret = sink;
 	return 0;
 }
 
 /* A stream leaves its sink: the sink if no other goes to it, taken out, else NULL. */
 static struct sink *
-leave_sink(struct roster *roster, struct stream *stream)
+leave_sink(struct stream_table *table, struct stream *stream)
 {
 	struct sink *sink = stream->sink;
 	struct sink *last;
@@ -113,13 +114,13 @@ leave_sink(struct roster *roster, struct stream *stream)
 	stream->sink = NULL;
 	if (!TAILQ_EMPTY(&sink->streams))
 		return NULL;
-	ASSERT(map_get_name(&roster->sinks, sink->path, &at));
-	map_remove_name(&roster->sinks, sink->path);
-	last = roster->sink_at[--roster->n_sinks];
-	roster->sink_at[at] = last;
+	ASSERT(map_get_name(&table->sinks, sink->path, &at));
+	map_remove_name(&table->sinks, sink->path);
+	last = table->sink_at[--table->n_sinks];
+	table->sink_at[at] = last;
 	/* The name is in the map already, so this cannot fail. */
 	if (last != sink)
-		ASSERT(map_put_name(&roster->sinks, last->path, at) == 0);
+		ASSERT(map_put_name(&table->sinks, last->path, at) == 0);
 	return sink;
 }
 
@@ -139,20 +140,20 @@ sink_free(struct sink *sink)
 }
 
 static void
-set_life(const struct roster *roster, struct stream *stream,
+set_life(const struct stream_table *table, struct stream *stream,
          const struct feed_message *message)
 {
 	stream->incarnation = message->incarnation;
 	stream->generation = message->generation;
 	stream->pid = message->pid;
 	stream->name = message->stream;
-	match_take(roster->state, stream, message);
+	match_take(table->state, stream, message);
 }
 
-/* A new stream; `fd`, its read end, is the roster's if this succeeds.  0 or -errno. */
+/* A new stream; `fd`, its read end, is the table's if this succeeds.  0 or -errno. */
 int
-roster_add(struct roster *roster, const struct feed_message *message, int fd,
-           struct stream **ret)
+stream_table_add(struct stream_table *table, const struct feed_message *message, int fd,
+                 struct stream **ret)
 {
 	struct stream *stream = calloc(1, sizeof(*stream));
 	struct sink *sink;
@@ -166,9 +167,9 @@ roster_add(struct roster *roster, const struct feed_message *message, int fd,
 	if (r == 0 && fstat(fd, &st) < 0)
 		r = -errno;
 	if (r == 0)
-		r = state_find(roster->state, message->key, &stream->source.entry);
+		r = state_find(table->state, message->key, &stream->source.entry);
 	if (r == 0)
-		r = find_sink(roster, message, &sink);
+		r = find_sink(table, message, &sink);
 	if (r < 0) {
 		free(stream->actor);
 		free(stream);
@@ -178,11 +179,11 @@ roster_add(struct roster *roster, const struct feed_message *message, int fd,
 	stream->source.key = message->key;
 	stream->source.pipe = st.st_ino;
 	stream->sink = sink;
-	set_life(roster, stream, message);
+	set_life(table, stream, message);
 	TAILQ_INSERT_TAIL(&sink->streams, stream, by_sink);
-	TAILQ_INSERT_TAIL(&roster->all, stream, all);
-	roster->by_entry[stream->source.entry] = stream;
-	roster->n_streams++;
+	TAILQ_INSERT_TAIL(&table->all, stream, all);
+	table->by_entry[stream->source.entry] = stream;
+	table->n_streams++;
 	*ret = stream;
 	return 0;
 }
@@ -192,8 +193,8 @@ roster_add(struct roster *roster, const struct feed_message *message, int fd,
  * goes there any more: the caller frees it; else NULL.  On -errno nothing has changed.
  */
 int
-roster_change(struct roster *roster, struct stream *stream,
-              const struct feed_message *message, struct sink **ret_unused)
+stream_table_change(struct stream_table *table, struct stream *stream,
+                    const struct feed_message *message, struct sink **ret_unused)
 {
 	struct sink *sink;
 	char *actor = NULL;
@@ -205,13 +206,13 @@ roster_change(struct roster *roster, struct stream *stream,
 		if (actor == NULL)
 			return -ENOMEM;
 	}
-	r = find_sink(roster, message, &sink);
+	r = find_sink(table, message, &sink);
 	if (r < 0) {
 		free(actor);
 		return r;
 	}
 	if (sink != stream->sink) {
-		*ret_unused = leave_sink(roster, stream);
+		*ret_unused = leave_sink(table, stream);
 		stream->sink = sink;
 		TAILQ_INSERT_TAIL(&sink->streams, stream, by_sink);
 	}
@@ -219,7 +220,7 @@ roster_change(struct roster *roster, struct stream *stream,
 		free(stream->actor);
 		stream->actor = actor;
 	}
-	set_life(roster, stream, message);
+	set_life(table, stream, message);
 	return 0;
 }
 
@@ -228,14 +229,14 @@ roster_change(struct roster *roster, struct stream *stream,
  * more: the caller frees it; else NULL.
  */
 struct sink *
-roster_remove(struct roster *roster, struct stream *stream)
+stream_table_remove(struct stream_table *table, struct stream *stream)
 {
-	struct sink *unused = leave_sink(roster, stream);
+	struct sink *unused = leave_sink(table, stream);
 
-	TAILQ_REMOVE(&roster->all, stream, all);
-	roster->by_entry[stream->source.entry] = NULL;
-	roster->n_streams--;
-	state_drop(roster->state, stream->source.key);
+	TAILQ_REMOVE(&table->all, stream, all);
+	table->by_entry[stream->source.entry] = NULL;
+	table->n_streams--;
+	state_drop(table->state, stream->source.key);
 	match_done(stream);
 	fd_close(&stream->source.fd);
 	free(stream->actor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* unkillable.h - what SIGKILL did not end, in words. */
-#ifndef DAEMON_UNKILLABLE_H
-#define DAEMON_UNKILLABLE_H
+/* unkillable_text.h - what SIGKILL did not end, in words. */
+#ifndef DAEMON_UNKILLABLE_TEXT_H
+#define DAEMON_UNKILLABLE_TEXT_H
 
 #include "core/core.h"
 

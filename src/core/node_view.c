@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* view.c - one actor as a reader sees it, and whether the tree is whole. */
+/* node_view.c - one actor as a reader sees it, and whether the tree is whole. */
 #include "config.h"
 
 #include <string.h>

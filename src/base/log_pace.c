@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* pace.c - a line of log that others can cause as often as they like comes at a pace. */
+/* log_pace.c - a line of log that others can cause as often as they like comes at a pace.
+ */
 #include "config.h"
 
-#include "base/pace.h"
+#include "base/log_pace.h"
 
 /*
  * May it be told now, as one of at most `max` in a period?  Then ret_held says how many
  * were not told since the last one; else it is counted among them.
  */
 bool
-pace_admit(struct pace *pace, uint64_t period_ms, uint64_t max, uint64_t now_ms,
-           uint64_t *ret_held)
+log_pace_admit(struct log_pace *pace, uint64_t period_ms, uint64_t max, uint64_t now_ms,
+               uint64_t *ret_held)
 {
 	if (now_ms >= pace->end_ms) {
 		pace->end_ms = now_ms + period_ms;
