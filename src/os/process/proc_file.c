@@ -40,9 +40,13 @@ read_file(const char *name, char *buf, size_t size)
 	return n;
 }
 
-/* The last three fields: where the environment begins and ends, and the exit code. */
+/*
+ * The last three fields: where the environment begins and ends, and the exit code.  An
+ * exec writes the beginning as the end, too, for as long as it lists the variables, and
+ * tells where the code begins only after that (create_elf_tables() in the kernel).
+ */
 static void
-take_last_fields(const char *stat, struct proc_stat *ret)
+take_last_fields(const char *stat, uint64_t code, struct proc_stat *ret)
 {
 	const char *at[3] = {NULL};
 	uint64_t end;
@@ -54,14 +58,14 @@ take_last_fields(const char *stat, struct proc_stat *ret)
 	}
 	end = at[1] == NULL ? 0 : strtoull(at[1], NULL, 10);
 	ret->exit_code = at[2] == NULL ? 0 : (int)strtol(at[2], NULL, 10);
-	ret->is_bare = end != 0 && strtoull(at[0], NULL, 10) == end;
+	ret->is_bare = code != 0 && end != 0 && strtoull(at[0], NULL, 10) == end;
 }
 
 /* Read /proc/PID/stat; -errno: there is no such process, or it cannot be understood. */
 int
 proc_stat_read(pid_t pid, struct proc_stat *ret)
 {
-	uint64_t user, system, user_of_reaped, system_of_reaped;
+	uint64_t user, system, user_of_reaped, system_of_reaped, code;
 	char name[NAME_BYTES], buf[1024];
 	const char *at;
 	ssize_t r;
@@ -75,12 +79,13 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 	if (at == NULL ||
 	    sscanf(at + 1,
 	           " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-	           " %" SCNu64 " %" SCNu64 " %*d %*d %d %*d %" SCNu64 " %*u %" SCNd64,
+	           " %" SCNu64 " %" SCNu64 " %*d %*d %d %*d %" SCNu64 " %*u %" SCNd64
+	           " %*u %" SCNu64,
 	           &ret->state, &ret->parent, &ret->session, &ret->flags, &user, &system,
 	           &user_of_reaped, &system_of_reaped, &ret->threads, &ret->start,
-	           &ret->resident_pages) != 11)
+	           &ret->resident_pages, &code) != 12)
 		return -EBADMSG;
-	take_last_fields(at, ret);
+	take_last_fields(at, code, ret);
 	ret->cpu_ticks = user + system + user_of_reaped + system_of_reaped;
 	return 0;
 }
