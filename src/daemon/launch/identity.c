@@ -2,7 +2,8 @@
 /* identity.c - as which user and groups is an actor started that were unknown at boot?
  *
  * The user database may be a server that does not answer.  So a copy of the guardian asks
- * it, and is not waited for any longer than ASK_MS; and one that is slow is asked rarely.
+ * it, and is not waited for any longer than ASK_MS; and one that is slow is asked rarely:
+ * in between, a user that was unknown is unknown still.
  */
 #include "config.h"
 
@@ -40,7 +41,7 @@ ask_bounded(struct shell *shell, struct conf_process *process)
 	ssize_t n;
 
 	if (begun_ms < shell->identity_ms)
-		return -ETIMEDOUT;
+		return shell->identity_is_silent ? -ETIMEDOUT : -ENOENT;
 	answer = malloc(ANSWER_MAX);
 	if (answer == NULL)
 		return -ENOMEM;
@@ -50,6 +51,7 @@ ask_bounded(struct shell *shell, struct conf_process *process)
 		n = conf_take_identity(shell->conf, process, answer, (size_t)n);
 	free(answer);
 	took_ms = clock_mono_ms() - begun_ms;
+	shell->identity_is_silent = n == -ETIMEDOUT;
 	if (took_ms >= SLOW_MS)
 		shell->identity_ms = begun_ms + took_ms * PAUSES;
 	return (int)n;

@@ -68,7 +68,8 @@ struct shell {
 	char **environ;     /* as supd was started */
 
 	struct mailboxes *mailboxes; /* of conf */
-	uint64_t identity_ms; /* before that no user is looked up, see identity.c */
+	uint64_t identity_ms;    /* before that no user is looked up, see identity.c */
+	bool identity_is_silent; /* the user database did not answer the last time */
 	struct scraper *scraper;
 	struct metrics *metrics;
 	struct trial *trial;
