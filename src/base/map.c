@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/fnv.h"
+#include "base/sum.h"
 
 /* An empty map; holds no memory until something is put. */
 void

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fnv.h"
+#include "base/sum.h"
 #include "os/self/pass.h"
 #include "os/socket/sock.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/fnv.h"
+#include "base/sum.h"
 #include "daemon/messages/output_private.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"

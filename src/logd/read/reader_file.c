@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/fnv.h"
+#include "base/sum.h"
 #include "logd/read/reader.h"
 #include "logd/read/reader_owner.h"
 #include "logd/write/gzip.h"

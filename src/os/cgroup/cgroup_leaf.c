@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/fnv.h"
+#include "base/sum.h"
 #include "os/cgroup/cgroup.h"
 #include "os/cgroup/cgroup_tree.h"
 #include "os/self/fd.h"

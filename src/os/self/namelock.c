@@ -22,7 +22,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/fnv.h"
+#include "base/sum.h"
 #include "os/self/fd.h"
 
 /* Between bind and listen a holder refuses connections. */
