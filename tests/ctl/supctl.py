@@ -842,7 +842,30 @@ def test_logs_of_several_actors_have_their_names_in_front():
         yield said("/user/web", "w", "1.2.4", more=False)
     for names in (["*"], ["web", "api", "/system/log"]):
         one(Supd(Logs=answer), "logs", *names, out=(
-            "web | w\napp/api | a\n/system/log | l\nweb         | w\n"))
+            "web         | w\napp/api     | a\n/system/log | l\nweb         | w\n"))
+
+
+def test_names_and_colours_of_programs_are_coloured_on_a_terminal_and_nothing_else_passes():
+    evil = "\x1b[31mred\x1b[0m \x1b]0;x\x07\x1b[2J\x1b[8mhid"
+
+    def answer(parameters, supd):
+        yield begins("/user/a\x1b[31m", "1.2")
+        yield begins("/user/web", "1.2")
+        yield said("/user/web", evil, "1.3")
+        yield said("/user/a\x1b[31m", "\x1b[1mbold", "1.3", more=False)
+
+    def body(s):
+        first, second = on_a_terminal(s, "logs", "a", "web").decode().split("\r\n")[:2]
+        check(first.endswith("web       |\x1b[0m \x1b[31mred\x1b[0m "
+                             "\\x1b]0;x\\x07\\x1b[2J\\x1b[8mhid"), first)
+        check(first.startswith("\x1b[") and second.startswith("\x1b["), first)
+        check(second.endswith("ma\\x1b[31m |\x1b[0m \x1b[1mbold\x1b[0m"), second)
+        for arguments, env in (((), {"NO_COLOR": "1"}), (("--no-color",), {})):
+            seen = on_a_terminal(s, "logs", "a", "web", *arguments, **env).decode()
+            check(seen == ("web       | red \\x1b]0;x\\x07\\x1b[2J\\x1b[8mhid\r\n"
+                           "a\\x1b[31m | bold\r\n"), seen)
+        check(supctl(s, "logs", "web").out.startswith("web"), "no colours in a pipe")
+    using(Supd(Logs=answer), body)
 
 
 def test_logs_of_a_pattern_that_selects_one_actor_have_no_name_in_front():

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/ansi.h"
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/moment.h"
@@ -55,6 +56,27 @@ struct log_line {
 
 /* ---- where we are ------------------------------------------------------------------ */
 
+static const char *
+short_name(const char *path)
+{
+	return strncmp(path, "/user/", 6) == 0 ? path + 6 : path;
+}
+
+/* All actors are told of before the first line, so that names stand above each other. */
+static void
+make_room(struct log_stream *stream, const char *path)
+{
+	struct strbuf name;
+	size_t width;
+
+	strbuf_init(&name, TEXT_MAX);
+	print_text(&name, short_name(path), strlen(short_name(path)));
+	width = print_width(strbuf_str(&name), name.len);
+	if (width > stream->width && width <= NAME_WIDTH)
+		stream->width = width;
+	strbuf_done(&name);
+}
+
 /* The place of an actor, a new one if need be; NULL: there is no room. */
 static struct log_place *
 find_place(struct log_stream *stream, struct span path)
@@ -74,6 +96,7 @@ find_place(struct log_stream *stream, struct span path)
 	if (place->path == NULL ||
 	    map_put_name(&stream->by_path, place->path, stream->n) < 0)
 		return NULL;
+	make_room(stream, place->path);
 	stream->n++;
 	return place;
 }
@@ -152,52 +175,39 @@ make_parameters(const struct log_stream *stream)
 
 /* ---- what is printed --------------------------------------------------------------- */
 
-static const char *
-short_name(const char *path)
-{
-	return strncmp(path, "/user/", 6) == 0 ? path + 6 : path;
-}
-
+/* In a colour of its own, as wide as the longest of those that were told of. */
 static void
 print_name(struct log_stream *stream, const char *path)
 {
 	struct out *out = &stream->ctl->out;
 	const char *name = short_name(path);
-	struct strbuf text;
+	size_t start;
 	size_t width;
 
-	strbuf_init(&text, TEXT_MAX);
-	print_text(&text, name, strlen(name));
-	width = print_width(strbuf_str(&text), text.len);
-	if (width > stream->width && width <= NAME_WIDTH)
-		stream->width = width;
-	print_coloured(out, COLOUR_DIM, strbuf_str(&text), text.len);
-	strbuf_done(&text);
+	if (out->colour)
+		strbuf_adds(&out->buf, ansi_of_name(name));
+	start = out->buf.len;
+	print_text(&out->buf, name, strlen(name));
+	width = print_width(strbuf_str(&out->buf) + start, out->buf.len - start);
 	for (; width < stream->width; width++)
 		strbuf_addc(&out->buf, ' ');
-	strbuf_adds(&out->buf, " | ");
+	strbuf_adds(&out->buf, " |");
+	if (out->colour)
+		strbuf_adds(&out->buf, ANSI_RESET);
+	strbuf_addc(&out->buf, ' ');
 }
 
-/* As it was written; what a terminal would obey is shown instead, but for tabs. */
+/* As it was written; for a terminal with nothing but its colours that would control it.
+ */
 static void
 print_output(struct log_stream *stream, const char *text, size_t len)
 {
 	struct out *out = &stream->ctl->out;
-	const char *end = text + len;
 
-	if (!out->terminal) {
+	if (out->terminal)
+		ansi_add_output(&out->buf, text, len, out->colour);
+	else
 		strbuf_add(&out->buf, text, len);
-		return;
-	}
-	while (text < end) {
-		const char *tab = memchr(text, '\t', (size_t)(end - text));
-		const char *stop = tab != NULL ? tab : end;
-
-		print_text(&out->buf, text, (size_t)(stop - text));
-		if (tab != NULL)
-			strbuf_addc(&out->buf, '\t');
-		text = stop + (tab != NULL);
-	}
 }
 
 static void
