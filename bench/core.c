@@ -3,10 +3,10 @@
  *
  * core ACTORS CYCLES
  *
- * Each actor has a deadline pending, so that the heap is as large as the tree.  A cycle
- * is four events: a random actor ends, its delay is over, it is spawned, somebody asks
- * for a start that changes nothing.  measured() is what callgrind is to look at
- * (core.py).
+ * All actors are siblings.  Each has a deadline pending, so that the heap is as large as
+ * the tree.  A cycle is four events: a random actor ends, its delay is over, it is
+ * spawned, somebody asks for a start that changes nothing.  measured() is what callgrind
+ * is to look at (core.py).
  */
 #include "config.h"
 
@@ -17,7 +17,6 @@
 #include "base/rng.h"
 #include "core/core.h"
 
-#define BREADTH      100
 #define CYCLE_EVENTS 4
 #define HOUR_MS      3600000 /* longer than all cycles take */
 #define SECOND_MS    1000
@@ -25,6 +24,7 @@
 struct bench {
 	struct core *core;
 	struct ref *workers;
+	uint32_t *lives;
 	uint32_t n;
 	uint64_t now_ms;
 	struct rng rng;
@@ -40,33 +40,25 @@ turn(struct bench *bench, const struct event *event)
 		bench->actions.n = 0;
 }
 
-static uint32_t
-life_of(const struct bench *bench, struct ref ref)
-{
-	struct node_view view;
-
-	core_view(bench->core, ref, bench->now_ms, &view);
-	return view.life;
-}
-
 void measured(struct bench *bench, uint32_t cycles);
 
 __attribute__((noinline)) void
 measured(struct bench *bench, uint32_t cycles)
 {
 	for (uint32_t i = 0; i < cycles; i++) {
-		struct ref ref = bench->workers[rng_below(&bench->rng, bench->n)];
+		const uint32_t at = (uint32_t)rng_below(&bench->rng, bench->n);
+		struct ref ref = bench->workers[at];
 		struct event event = {
 		    .kind = EVENT_EXITED, .ref = ref, .code = 1, .gone = true};
 
 		/* It has lived for so long that its restart is not put off. */
 		bench->now_ms += SECOND_MS;
-		event.life = life_of(bench, ref);
+		event.life = bench->lives[at]++;
 		turn(bench, &event);
 		bench->now_ms++;
 		turn(bench, &(struct event){.kind = EVENT_TICK});
 		event.kind = EVENT_SPAWNED;
-		event.life = life_of(bench, ref);
+		event.life = bench->lives[at];
 		turn(bench, &event);
 		event.kind = EVENT_START;
 		turn(bench, &event);
@@ -94,20 +86,17 @@ add(struct bench *bench, struct ref parent, enum node_kind kind)
 static void
 grow(struct bench *bench)
 {
-	struct ref supervisor = REF_NONE;
 	struct ref user = add(bench, core_ref(bench->core, CORE_ROOT), NODE_SUPERVISOR);
 	struct event event = {.kind = EVENT_BOOT};
 
-	for (uint32_t i = 0; i < bench->n; i++) {
-		if (i % BREADTH == 0)
-			supervisor = add(bench, user, NODE_SUPERVISOR);
-		bench->workers[i] = add(bench, supervisor, NODE_WORKER);
-	}
+	for (uint32_t i = 0; i < bench->n; i++)
+		bench->workers[i] = add(bench, user, NODE_WORKER);
 	turn(bench, &event);
 	event.kind = EVENT_SPAWNED;
 	event.life = 1;
 	for (uint32_t i = 0; i < bench->n; i++) {
 		event.ref = bench->workers[i];
+		bench->lives[i] = 1;
 		turn(bench, &event);
 	}
 }
@@ -125,11 +114,12 @@ main(int argc, char **argv)
 		fprintf(stderr, "usage: core ACTORS CYCLES\n");
 		return 64;
 	}
-	size.nodes = bench.n + bench.n / BREADTH + 8;
+	size.nodes = bench.n + 8;
 	size.pool_bytes = 4096;
 	memory = calloc(1, core_bytes(&size));
 	bench.workers = calloc(bench.n, sizeof(*bench.workers));
-	if (memory == NULL || bench.workers == NULL) {
+	bench.lives = calloc(bench.n, sizeof(*bench.lives));
+	if (memory == NULL || bench.workers == NULL || bench.lives == NULL) {
 		fprintf(stderr, "core: no memory for %" PRIu32 " actors\n", bench.n);
 		return 71;
 	}
@@ -139,6 +129,7 @@ main(int argc, char **argv)
 	measured(&bench, cycles);
 	printf("%" PRIu32 " events, %zu bytes\n", cycles * CYCLE_EVENTS,
 	       core_snapshot_bytes(bench.core));
+	free(bench.lives);
 	free(bench.workers);
 	free(memory);
 	return 0;

@@ -34,6 +34,12 @@ before(const struct deadline *a, const struct deadline *b)
 	return a->id < b->id;
 }
 
+static uint32_t
+parent_of(uint32_t i)
+{
+	return (i - 1) / DEADLINE_WIDTH;
+}
+
 static void
 put(struct core *core, uint32_t i, struct deadline entry)
 {
@@ -46,9 +52,9 @@ sift_up(struct core *core, uint32_t i, struct deadline entry)
 {
 	struct deadline *h = heap(core);
 
-	while (i > 0 && before(&entry, &h[(i - 1) / 2])) {
-		put(core, i, h[(i - 1) / 2]);
-		i = (i - 1) / 2;
+	while (i > 0 && before(&entry, &h[parent_of(i)])) {
+		put(core, i, h[parent_of(i)]);
+		i = parent_of(i);
 	}
 	put(core, i, entry);
 }
@@ -58,17 +64,20 @@ sift_down(struct core *core, uint32_t i, struct deadline entry)
 {
 	struct deadline *h = heap(core);
 
-	for (;;) {
-		uint32_t child = 2 * i + 1;
+	for (uint32_t first = DEADLINE_WIDTH * i + 1; first < core->heap_n;
+	     first = DEADLINE_WIDTH * i + 1) {
+		const struct deadline *next = &h[first];
+		const struct deadline *const end =
+		    &h[first + DEADLINE_WIDTH < core->heap_n ? first + DEADLINE_WIDTH
+		                                             : core->heap_n];
 
-		if (child >= core->heap_n)
+		for (const struct deadline *child = next + 1; child < end; child++)
+			if (before(child, next))
+				next = child;
+		if (!before(next, &entry))
 			break;
-		if (child + 1 < core->heap_n && before(&h[child + 1], &h[child]))
-			child++;
-		if (!before(&h[child], &entry))
-			break;
-		put(core, i, h[child]);
-		i = child;
+		put(core, i, *next);
+		i = (uint32_t)(next - h);
 	}
 	put(core, i, entry);
 }
@@ -133,7 +142,7 @@ deadline_clear(struct core *core, struct node *node, enum node_timer timer)
 	last = heap(core)[--core->heap_n];
 	if (i == core->heap_n)
 		return;
-	if (i > 0 && before(&last, &heap(core)[(i - 1) / 2]))
+	if (i > 0 && before(&last, &heap(core)[parent_of(i)]))
 		sift_up(core, i, last);
 	else
 		sift_down(core, i, last);

@@ -201,7 +201,8 @@ freeze_others(struct core *core, struct node *node, struct node *origin,
 	if (directive == DIRECTIVE_RESTART && !node_is_down(node) &&
 	    node_is_leaving(node))
 		suspend_below(core, node);
-	if (directive != DIRECTIVE_RESTART && directive != DIRECTIVE_STOP)
+	if ((directive != DIRECTIVE_RESTART && directive != DIRECTIVE_STOP) ||
+	    !node_supervisor(core, node)->spec.freeze_while_deciding)
 		return;
 	CHILDREN_FOREACH (core, node_supervisor(core, node), member)
 		if (strategy_in_scope(core, node, member) && !node_is_down(member) &&

@@ -211,6 +211,9 @@ struct node {
 	bool clocks_held;
 };
 
+/* So many deadlines lie below each of the heap: half as many levels as with two. */
+#define DEADLINE_WIDTH 4
+
 struct deadline {
 	uint64_t due_ms;
 	uint64_t armed; /* the tick it was armed in */

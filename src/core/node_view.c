@@ -312,7 +312,7 @@ core_check(const struct core *core)
 
 		if (node_at(core, id / TIMER_MAX)->heap_at[id % TIMER_MAX] != i)
 			return "a deadline with a wrong index in the heap";
-		if (i > 0 && heap[(i - 1) / 2].due_ms > heap[i].due_ms)
+		if (i > 0 && heap[(i - 1) / DEADLINE_WIDTH].due_ms > heap[i].due_ms)
 			return "a deadline behind a later deadline";
 	}
 	return NULL;
