@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "base/units.h"
-#include "core/backoff.h"
+#include "core/value/backoff.h"
 #include "tests/core/suites.h"
 
 #define MINUTE 60000

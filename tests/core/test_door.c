@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "core/node.h"
+#include "core/tree/node.h"
 #include "tests/core/suites.h"
 
 START_TEST(a_new_core_has_a_root_and_takes_user_as_its_first_child)

@@ -6,7 +6,7 @@
 set -eu
 src=${top_srcdir:-.}/src
 
-echo 1..5
+echo 1..4
 files=$(cd "$src" && find . -name '*.[ch]' | sed 's|^\./||' | LC_ALL=C sort)
 
 verdict() { # number, name, what was found
@@ -85,24 +85,11 @@ END {
 }' $files)
 verdict 3 "every file of the core includes core/pure.h last" "$found"
 
-# What is wanted of a node has a single writer; core/goal.h is the table of it.
+# What is wanted of a node has a single writer; core/tree/goal.h is the table of it.
 # shellcheck disable=SC2086
 found=$(cd "$src" && awk '
-FILENAME ~ /^core\/.*\.c$/ && FILENAME != "core/goal.c" &&
+FILENAME ~ /^core\/.*\.c$/ && FILENAME != "core/tree/goal.c" &&
 /->(goal|start_reason|stop_how|down_as|comeback|stay) = / {
-	print FILENAME ":" FNR ": only core/goal.c may change " $1
+	print FILENAME ":" FNR ": only core/tree/goal.c may change " $1
 }' $files)
-verdict 4 "what is wanted of a node is changed only by core/goal.c" "$found"
-
-# Law 5 of doc/ARCHITECTURE.md: the steps of a start and a stop are for the files that move.
-# shellcheck disable=SC2086
-found=$(cd "$src" && awk '
-BEGIN {
-	n = split("children core demand down gate hooks process_events reconcile unkillable up", file)
-	for (i = 1; i <= n; i++)
-		moves["core/" file[i] ".c"]
-}
-/^[ \t]*#[ \t]*include[ \t]*"core\/steps\.h"/ && !(FILENAME in moves) {
-	print FILENAME ":" FNR ": what decides may not include core/steps.h"
-}' $files)
-verdict 5 "what decides in the core does not move" "$found"
+verdict 4 "what is wanted of a node is changed only by core/tree/goal.c" "$found"

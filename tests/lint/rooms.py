@@ -3,9 +3,11 @@
 """rooms.py - the shelves of the larger rooms, and the budgets of all of them.
 
 A shelf is a folder of sources inside a room.  SHELVES gives their order: a shelf may include
-and call those to its left, never one to its right.  The budgets are in BUDGET.  What does not
-hold yet is listed in rooms.txt; an offence that is not listed fails, and so does a line of the
-list that is not an offence any more: the list only gets shorter.  Prints TAP.
+and call those to its left, never one to its right; but it may call what a header of ASKS
+declares: what it asks of a shelf to its right.  Headers at the top of a room are its door for
+other rooms.  The budgets are in BUDGET.  What does not hold yet is listed in rooms.txt; an
+offence that is not listed fails, and so does a line of the list that is not an offence any more:
+the list only gets shorter.  Prints TAP.
 
     rooms.py --write    prints the list as it would have to be
 """
@@ -17,12 +19,14 @@ import sys
 
 SHELVES = {
     "conf": ["text", "schema", "read", "tree", "keep"],
+    "core": ["value", "tree", "wait", "decide", "move", "step"],
     "ctl": ["wire", "text", "verb"],
     "daemon": ["state", "sockets", "messages", "launch", "processes", "report", "metrics", "reload", "recovery",
                "forecast", "control", "loop"],
     "logd": ["write", "read"],
     "os": ["self", "socket", "cgroup", "process", "spawn"],
 }
+ASKS = ["core/decide/motion.h"]
 BUDGET = {
     "lines of a shelf": 6000,
     "files of a shelf": 30,
@@ -65,7 +69,7 @@ def shelf_of(path):
 def goes_up(a, b):
     """Does a file of one shelf use a file of a shelf to its right?"""
     order = SHELVES.get(room_of(a))
-    if order is None or room_of(a) != room_of(b) or shelf_of(a) == shelf_of(b):
+    if order is None or room_of(a) != room_of(b) or None in (shelf_of(a), shelf_of(b)):
         return False
     return order.index(shelf_of(b)) > order.index(shelf_of(a))
 
@@ -73,6 +77,8 @@ def goes_up(a, b):
 def look_at_shelves(sources):
     for path in sources:
         order = SHELVES.get(room_of(path))
+        if order and shelf_of(path) is None and path.endswith(".h"):
+            continue
         if (order is None) != (shelf_of(path) is None) or (order and shelf_of(path) not in order):
             yield f"{path}: lies on no shelf that is known"
 
@@ -114,11 +120,12 @@ def read_calls(sources):
     return calls, {symbol: path for symbol, path in defined.items() if symbol not in used}
 
 
-def look_at_calls(calls):
+def look_at_calls(sources, calls):
+    asked = {symbol for path in ASKS for symbol in re.findall(r"(\w+)\(", without_comments(sources[path]))}
     for path in sorted(calls):
         for other in sorted(calls[path]):
             if goes_up(path, other):
-                for symbol in sorted(calls[path][other]):
+                for symbol in sorted(calls[path][other] - asked):
                     yield f"{path}: calls {symbol}() of {other}"
 
 
@@ -247,7 +254,7 @@ def main():
     looks = [
         ("every file of a room with shelves lies on one", look_at_shelves(sources)),
         ("no file includes of a shelf to its right", look_at_includes(sources)),
-        ("no file calls one of a shelf to its right", look_at_calls(calls)),
+        ("no file calls one of a shelf to its right", look_at_calls(sources, calls)),
         ("no more than six files call each other in a circle", look_at_knots(sources, calls)),
         ("shelves and files keep to their size", look_at_sizes(sources)),
         ("structs keep to their size", look_at_structs(sources)),

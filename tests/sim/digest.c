@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/limits.h"
-#include "core/node.h"
+#include "core/tree/turn.h"
 #include "tests/sim/sim.h"
 
 #define SEEN_MAX (UINT64_C(1) << 22)
@@ -52,7 +51,7 @@ static uint64_t
 mix_window(uint64_t hash, const struct core *core, const struct window *window,
            uint64_t within_ms)
 {
-	const uint64_t *stamps = limits_stamps(core, window);
+	const uint64_t *stamps = pool_stamps(core, window);
 
 	for (uint32_t i = 0; i < window->count; i++) {
 		uint32_t at = (window->head + window->cap - 1 - i) % window->cap;

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: ISC */
+/* blocker.c - nodes that are held up by what may not come: others do not wait for them.
+ */
+#include "config.h"
+
+#include "core/decide/marks.h"
+#include "core/decide/motion.h"
+
+#include "core/pure.h"
+
+/*
+ * The node that keeps this node from coming up: a needed node, its elder sibling, its
+ * supervisor, its child.  NULL: itself, or none. ret_late: the blocker has failed
+ * already, or will not start.
+ */
+static const struct node *
+find_blocker(const struct core *core, const struct node *node, bool *ret_late)
+{
+	const struct node *parent = node_parent(core, node);
+	const struct node *blocker;
+
+	*ret_late = node->removing || node->state == STATE_BACKOFF ||
+	            (node_is_down(node) && !watch_is_coming(core, node));
+	if (*ret_late)
+		return NULL;
+	if (node->is_blocked)
+		return gate_needed(core, node, ret_late);
+	if (node->state == STATE_STARTING && node->phase == PHASE_CHILDREN &&
+	    node->op == OP_START)
+		return node_at(core, node->cursor);
+	if (node->state == STATE_STARTING || node_is_live(node) || parent == NULL)
+		return NULL;
+	if (!parent->may_start_children)
+		return parent;
+	blocker = parent->op == OP_START ? node_at(core, parent->cursor) : NULL;
+	return blocker == node ? NULL : blocker;
+}
+
+/*
+ * True if the need cannot be met without a command: the actor needed has failed, is
+ * stopped or absent, or is itself blocked on such an actor or on this one (a cycle).
+ */
+static bool
+is_hopeless(const struct core *core, const struct node *node)
+{
+	const struct node *at = node;
+	bool is_late = false;
+
+	for (uint32_t n = 0; at != NULL && n <= core->n_nodes; n++)
+		at = find_blocker(core, at, &is_late);
+	return is_late || at != NULL;
+}
+
+/* Does it keep younger siblings waiting that would not wait for a start that failed? */
+static bool
+holds_up_others(const struct core *core, const struct node *node)
+{
+	const struct node *parent = node_parent(core, node);
+
+	return node->is_blocked && node->sequenced && parent != NULL &&
+	       parent->spec.strategy == STRATEGY_ONE_FOR_ONE;
+}
+
+/* True if this node or a node below is held up. */
+static bool
+has_blocked(const struct core *core, const struct node *top)
+{
+	for (const struct node *node = top; node != NULL;
+	     node = node_next(core, top, node))
+		if (node->is_blocked)
+			return true;
+	return false;
+}
+
+/*
+ * Failure handling that suspends siblings would deadlock when a suspended sibling is what
+ * another node needs: resume the siblings of `node` if anything under the topmost waiting
+ * ancestor is blocked on a need.
+ */
+static void
+let_others_go_on(struct core *core, struct node *node)
+{
+	const struct node *top = node;
+
+	if (!node->decided && !node->own_failure)
+		return;
+	for (const struct node *at = node; at->parent != NONE;
+	     at = node_supervisor(core, at))
+		if (at->state == STATE_WAITING)
+			top = node_supervisor(core, at);
+	if (has_blocked(core, top))
+		suspend_decided(core, node);
+}
+
+/*
+ * A node has failed, ended or begun to wait: under one_for_one the siblings behind a
+ * child with hopeless needs do not wait for that child, as they do not for a failed start
+ * (DECISIONS 18); and nodes suspended for a waiting node go on.  Linear in the number of
+ * nodes for each suspending node, but only while a node waits.
+ */
+void
+blocker_look(struct core *core)
+{
+	core->recheck_needs = false;
+	for (uint32_t slot = 0; slot < core->top && core->n_blocked > 0; slot++) {
+		struct node *node = node_in(core, slot);
+
+		if (!node->used)
+			continue;
+		let_others_go_on(core, node);
+		if (holds_up_others(core, node) && is_hopeless(core, node))
+			queue_pass(core, node);
+	}
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: ISC */
+/* command.c - what people ask for: commands change goals, nothing is counted. */
+#include "config.h"
+
+#include "core/decide/marks.h"
+#include "core/decide/motion.h"
+
+#include "core/pure.h"
+
+/* Answer a command; without a token there is no caller to be told. */
+void
+command_reply(struct turn *turn, const struct event *event, enum reply_result result)
+{
+	struct action *action;
+
+	if (event->token == 0)
+		return;
+	action = turn_act(turn, ACTION_REPLY, node_at(turn->core, CORE_ROOT));
+	action->ref = event->ref;
+	action->token = event->token;
+	action->result = result;
+}
+
+/* A member of a group that waits for its delay: the whole group starts now. */
+static void
+hurry_group(struct turn *turn, struct node *node)
+{
+	struct node *supervisor = node_supervisor(turn->core, node);
+
+	if (node->grouped && supervisor->op == OP_DELAY)
+		deadline_arm(turn->core, supervisor, TIMER_GROUP, turn->now_ms, 0);
+}
+
+/* Make it come up: from stopped at once, from a backoff now, while stopping when gone. */
+static void
+want_up(struct turn *turn, struct node *node, const struct event *event)
+{
+	struct core *core = turn->core;
+
+	goal_forget_stop(node);
+	node->deleted = false;
+	node->demanded = true;
+	if (!node_is_live(node) || node->state == STATE_STOPPING)
+		suspend_clear(core, node);
+	/* A start after a final end, or after a stop, begins anew (DECISIONS 49). */
+	if (node_is_down(node) || node->goal == GOAL_DOWN)
+		pace_renew(core, node);
+	if (node_is_down(node)) {
+		node->grouped = node->grouped || strategy_joins(core, node);
+		goal_command(node);
+	} else if (node_is_pending(node)) {
+		goal_up(node);
+		node->start_now = true;
+		/* Member of a group restart: its needs are checked when the group starts
+		 * it. */
+		if (node->grouped)
+			gate_leave(core, node);
+		hurry_group(turn, node);
+	} else if (node->goal != GOAL_RESTART &&
+	           (node->state == STATE_STOPPING || node->goal == GOAL_DOWN)) {
+		/* Its stop has begun, or waits for its turn. */
+		goal_restart(node, START_BY_COMMAND, 0);
+		node->gave_up = false;
+	} else if (node->state == STATE_STOPPING) {
+		node->delay_ms = 0;
+	}
+	queue_node(core, node);
+	wait_state_changed(core, node);
+	wait_add(turn, node, event->token, WAIT_READY, true);
+}
+
+static void
+on_start(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (!node_takes_starts(turn->core, node)) {
+		command_reply(turn, event, REPLY_INVALID_STATE);
+		return;
+	}
+	want_up(turn, node, event);
+}
+
+/*
+ * A child with a failed start is stopped: that ends the retries of the whole group, and
+ * the siblings behind stay down (OTP's cancelled restart, O-36).
+ */
+static void
+cancel_group(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct node *supervisor = node_supervisor(core, node);
+
+	if (!node->grouped || supervisor->op != OP_DELAY ||
+	    supervisor->group_leader != node_slot(core, node) ||
+	    !cause_is_init(&node->failure.cause))
+		return;
+	CHILDREN_FOREACH (core, supervisor, member) {
+		if (!member->grouped)
+			continue;
+		goal_down_as(member, STATE_STOPPED);
+		queue_node(core, member);
+		/* A stopped member changes no state, so its waiters are told here. */
+		wait_state_changed(core, member);
+	}
+	children_group_due(turn, supervisor);
+}
+
+/* True if the supervisor is coming up, and about to start or to continue its children. */
+static bool
+is_to_be_opened(const struct core *core, const struct node *node)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+
+	return supervisor->state == STATE_STARTING && !supervisor->may_start_children;
+}
+
+/* Make it go down and stay there, without anything having failed. */
+void
+command_want_down(struct turn *turn, struct node *node)
+{
+	cancel_group(turn, node);
+	goal_keep_down(node,
+	               is_to_be_opened(turn->core, node) ? STAY_FOR_ONCE : STAY_NOT);
+	goal_down(node);
+	goal_forget_command(node);
+	node->start_now = false;
+	node->gave_up = false;
+	/* What was to begin, here or below, may not do so now. */
+	turn->core->look_early = true;
+	queue_node(turn->core, node);
+	wait_state_changed(turn->core, node);
+}
+
+static void
+on_stop(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (event->hold)
+		goal_keep_down(node, STAY_HELD);
+	command_want_down(turn, node);
+	wait_add(turn, node, event->token, WAIT_STOPPED, true);
+}
+
+static void
+on_restart(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (node->stay == STAY_HELD || !node_takes_starts(turn->core, node)) {
+		command_reply(turn, event, REPLY_INVALID_STATE);
+		return;
+	}
+	if (node_is_live(node)) {
+		suspend_clear(turn->core, node);
+		goal_restart(node, START_BY_COMMAND, 0);
+		node->failing = false;
+		node->gave_up = false;
+	}
+	want_up(turn, node, event);
+}
+
+static void
+on_kill(struct turn *turn, struct node *node, const struct event *event)
+{
+	const struct cause cause = {.kind = CAUSE_KILLED, .code = -1};
+
+	if (!node_is_live(node) || node->state == STATE_STOPPING ||
+	    node_is_leaving(node)) {
+		command_reply(turn, event, REPLY_INVALID_STATE);
+		return;
+	}
+	failure_handle(turn, node, &cause, node);
+	command_reply(turn, event, REPLY_DONE);
+}
+
+/* Forget failures, of the node and of all below it; a failed one may start again. */
+static void
+on_reset(struct turn *turn, struct node *top, const struct event *event)
+{
+	struct core *core = turn->core;
+
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
+		pace_renew(core, node);
+		window_clear(&node->intensity);
+		if (node->state == STATE_FAILED && !node->absent) {
+			goal_forget_failure(node);
+			state_set(core, node, STATE_STOPPED);
+		}
+	}
+	command_reply(turn, event, REPLY_DONE);
+}
+
+/* It and all below it stand still, until it was resumed as often. */
+static void
+on_suspend(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (node_is_down(node) || node->goal == GOAL_DOWN) {
+		command_reply(turn, event, REPLY_INVALID_STATE);
+		return;
+	}
+	if (!suspend_add(turn->core, node)) {
+		command_reply(turn, event, REPLY_BUSY);
+		return;
+	}
+	suspend_apply(turn, node);
+	command_reply(turn, event, REPLY_DONE);
+}
+
+/* One suspension less; one too many is ignored (Akka A-26). */
+static void
+on_resume(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (node->suspends > 0)
+		suspend_take(turn->core, node);
+	suspend_apply(turn, node);
+	command_reply(turn, event, REPLY_DONE);
+}
+
+static void
+obey(struct turn *turn, struct node *node, const struct event *event)
+{
+	switch (event->kind) {
+	case EVENT_START:
+		on_start(turn, node, event);
+		break;
+	case EVENT_STOP:
+		on_stop(turn, node, event);
+		break;
+	case EVENT_RESTART:
+		on_restart(turn, node, event);
+		break;
+	case EVENT_RESET:
+		on_reset(turn, node, event);
+		break;
+	case EVENT_KILL:
+		on_kill(turn, node, event);
+		break;
+	case EVENT_WAIT:
+		wait_add(turn, node, event->token, event->wait_for, false);
+		break;
+	case EVENT_ADD:
+		dynamic_add(turn, event);
+		break;
+	case EVENT_DELETE:
+		dynamic_delete(turn, node, event);
+		break;
+	case EVENT_SUSPEND:
+	case EVENT_RESUME:
+		(event->kind == EVENT_SUSPEND ? on_suspend : on_resume)(turn, node,
+		                                                        event);
+		break;
+	case EVENT_BOOT:
+	case EVENT_TICK:
+	case EVENT_SPAWNED:
+	case EVENT_SPAWN_FAILED:
+	case EVENT_READY:
+	case EVENT_EXITED:
+	case EVENT_GONE:
+	case EVENT_BACKOFF_RESET:
+	case EVENT_STOP_SENT:
+	case EVENT_WATCHDOG:
+	case EVENT_WATCHDOG_TRIGGER:
+	case EVENT_WATCHDOG_EVERY:
+	case EVENT_EXTEND:
+	case EVENT_SELF_REPORT:
+	case EVENT_PAUSED:
+	case EVENT_CONTINUED:
+	case EVENT_PROBED:
+	case EVENT_HOOK_DONE:
+	case EVENT_REACT_DONE:
+	case EVENT_DEMAND:
+	case EVENT_IDLE:
+	case EVENT_UNWAIT:
+	case EVENT_SHUTDOWN:
+	case EVENT_QUIT:
+	case EVENT_LEFT:
+	case EVENT_KIND_MAX:
+		break;
+	}
+}
+
+/* Take in a command; a token that is not 0 gets exactly one ACTION_REPLY. */
+void
+command_post(struct turn *turn, const struct event *event)
+{
+	struct node *node;
+
+	if (event->kind == EVENT_UNWAIT) {
+		wait_remove(turn->core, event->token);
+		return;
+	}
+	if (event->kind == EVENT_DEMAND || event->kind == EVENT_IDLE) {
+		demand_post(turn, event);
+		return;
+	}
+	node = node_lookup(turn->core, event->ref);
+	if (node == NULL || node->removing || node_is_refused(node) ||
+	    node->parent == NONE)
+		command_reply(turn, event, REPLY_NO_SUCH_ACTOR);
+	else
+		obey(turn, node, event);
+}

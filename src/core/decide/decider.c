@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: ISC */
+/* decider.c - from a cause to a directive: rules, presets, and the order of the lists. */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/decide/marks.h"
+
+#include "core/pure.h"
+
+/* ETIMEDOUT: the program, or a file that it needs, lies where the answer did not come in
+ * time.  It may come later. */
+enum { TIMED_OUT = 110 };
+
+/* Steps of a start that fail for what an actor needs from others, which may come: the
+ * address of a socket, a user, a file (DECISIONS 62). */
+static const char *const steps_to_come[] = {"open socket", "find user", "find group"};
+#define FILE_STEP "environment_file"
+enum { NO_FILE = 2 }; /* ENOENT */
+
+/*
+ * Was it the machine that was short of something, rather than the actor that is wrong?
+ * Linux numbers: the core knows no <errno.h>.  EAGAIN, ENOMEM, EBUSY, ENFILE, EMFILE,
+ * ETXTBSY, ENOSPC.
+ */
+bool
+cause_is_shortage(const struct cause *cause)
+{
+	const int32_t error = cause->kind == CAUSE_EXEC ? cause->error : 0;
+
+	return error == 11 || error == 12 || error == 16 || error == 23 || error == 24 ||
+	       error == 26 || error == 28;
+}
+
+static bool
+may_come(const struct cause *cause)
+{
+	for (size_t i = 0; i < sizeof(steps_to_come) / sizeof(steps_to_come[0]); i++)
+		if (strcmp(cause->key, steps_to_come[i]) == 0)
+			return true;
+	return cause->error == TIMED_OUT ||
+	       (cause->error == NO_FILE && strcmp(cause->key, FILE_STEP) == 0);
+}
+
+/* Akka's default decider and OTP's, extended to processes: SEMANTICS 1.1. */
+static enum directive
+default_preset(const struct cause *cause, bool first, enum strategy strategy)
+{
+	switch (cause->kind) {
+	case CAUSE_KILLED:
+	case CAUSE_DEATH_PACT:
+		return DIRECTIVE_STOP;
+	case CAUSE_STOPPED:
+		return DIRECTIVE_RESUME;
+	case CAUSE_EXEC:
+		if (!first || may_come(cause))
+			return DIRECTIVE_RESTART;
+		return strategy == STRATEGY_ONE_FOR_ONE ? DIRECTIVE_STOP
+		                                        : DIRECTIVE_ESCALATE;
+	case CAUSE_NORMAL:
+	case CAUSE_EXIT:
+	case CAUSE_SIGNAL:
+	case CAUSE_CORE:
+	case CAUSE_OOM:
+	case CAUSE_START_TIMEOUT:
+	case CAUSE_EARLY_EXIT:
+	case CAUSE_WATCHDOG:
+	case CAUSE_HEALTH:
+	case CAUSE_SELF_REPORT:
+	case CAUSE_INTENSITY:
+	case CAUSE_UNKILLABLE:
+	case CAUSE_UNKNOWN:
+	case CAUSE_KIND_MAX:
+		break;
+	}
+	return DIRECTIVE_RESTART;
+}
+
+/* Did a start fail, rather than something that ran? */
+bool
+cause_is_init(const struct cause *cause)
+{
+	return cause->kind == CAUSE_EXEC || cause->kind == CAUSE_START_TIMEOUT ||
+	       cause->kind == CAUSE_EARLY_EXIT;
+}
+
+static enum directive
+preset_directive(enum preset preset, const struct cause *cause, bool first,
+                 enum strategy strategy)
+{
+	switch (preset) {
+	case PRESET_OTP:
+		/* supervisor:init/1 fails when a child's first start does. */
+		return first && cause_is_init(cause) ? DIRECTIVE_ESCALATE
+		                                     : DIRECTIVE_RESTART;
+	case PRESET_STOPPING:
+		return DIRECTIVE_STOP;
+	case PRESET_ESCALATING:
+		return DIRECTIVE_ESCALATE;
+	case PRESET_LIST:
+	case PRESET_DEFAULT:
+	case PRESET_MAX:
+		break;
+	}
+	return default_preset(cause, first, strategy);
+}
+
+static bool
+errno_listed(const struct rule *rule, int32_t error)
+{
+	for (uint32_t i = 0; i < SPEC_ERRNOS_MAX && rule->errnos[i] != 0; i++)
+		if (rule->errnos[i] == error)
+			return true;
+	return false;
+}
+
+static bool
+key_listed(const struct rule *rule, const char *key)
+{
+	for (uint32_t i = 0; i < SPEC_KEYS_MAX && rule->keys[i][0] != '\0'; i++)
+		if (strcmp(rule->keys[i], key) == 0)
+			return true;
+	return false;
+}
+
+static bool
+rule_matches(const struct rule *rule, const struct cause *cause)
+{
+	if ((rule->kinds >> cause->kind & 1) != 0)
+		return true;
+	switch (cause->kind) {
+	case CAUSE_EXIT:
+		return exit_set_has(&rule->exits, cause->code);
+	case CAUSE_SIGNAL:
+		return signal_set_has(&rule->signals, cause->signal);
+	case CAUSE_CORE:
+		return signal_set_has(&rule->signals, cause->signal) ||
+		       signal_set_has(&rule->cores, cause->signal);
+	case CAUSE_EXEC:
+		return errno_listed(rule, cause->error);
+	case CAUSE_SELF_REPORT:
+		return key_listed(rule, cause->key);
+	case CAUSE_NORMAL:
+	case CAUSE_OOM:
+	case CAUSE_KILLED:
+	case CAUSE_START_TIMEOUT:
+	case CAUSE_EARLY_EXIT:
+	case CAUSE_WATCHDOG:
+	case CAUSE_HEALTH:
+	case CAUSE_STOPPED:
+	case CAUSE_DEATH_PACT:
+	case CAUSE_INTENSITY:
+	case CAUSE_UNKILLABLE:
+	case CAUSE_UNKNOWN:
+	case CAUSE_KIND_MAX:
+		break;
+	}
+	return false;
+}
+
+struct question {
+	const struct cause *cause;
+	bool first;
+	enum strategy strategy;
+};
+
+static void
+answer_preset(enum preset preset, const struct question *q, struct decision *ret)
+{
+	ret->preset = preset;
+	ret->directive = preset_directive(preset, q->cause, q->first, q->strategy);
+}
+
+/* Ask one decider.  A preset always answers; a list answers if a rule matches. */
+static bool
+ask(const struct decider *decider, const struct rule *rules, const struct question *q,
+    struct decision *ret)
+{
+	if (decider->preset != PRESET_LIST) {
+		answer_preset(decider->preset, q, ret);
+		return true;
+	}
+	for (uint32_t i = 0; i < decider->n_rules; i++) {
+		const struct rule *rule = &rules[i];
+
+		if (rule->preset != PRESET_LIST) {
+			answer_preset(rule->preset, q, ret);
+			return true;
+		}
+		if (!rule_matches(rule, q->cause))
+			continue;
+		ret->directive = rule->then;
+		ret->log = rule->log;
+		ret->place = rule->place;
+		ret->backoff_keys = rule->backoff_keys;
+		ret->backoff = rule->backoff;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * What is to be done about a failure of this node?
+ *
+ * Its own on_failure is asked first (Akka Typed's supervise().onFailure), then its
+ * supervisor's decider; a list that matches nothing escalates (Akka's
+ * SupervisorStrategy.escalateDefault).  The root stops what /user does not decide.
+ */
+void
+decider_decide(const struct core *core, const struct node *node,
+               const struct cause *cause, struct decision *ret)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+	const struct question q = {
+	    .cause = cause,
+	    .first = node->attempts <= 1 && !node->was_ready,
+	    .strategy = supervisor->spec.strategy,
+	};
+
+	*ret = (struct decision){.reason = DECIDED_BY_ON_FAILURE};
+	if (ask(&node->spec.on_failure, pool_rules(core, node->on_failure_at), &q, ret))
+		return;
+	ret->reason = DECIDED_ROOT;
+	ret->directive = DIRECTIVE_STOP;
+	if (supervisor->parent == NONE)
+		return;
+	ret->reason = DECIDED_BY_RULE;
+	if (ask(&supervisor->spec.decider, pool_rules(core, supervisor->rules_at), &q,
+	        ret))
+		return;
+	ret->reason = DECIDED_NO_RULE_MATCHED;
+	ret->directive = DIRECTIVE_ESCALATE;
+}
+
+static bool
+list_names_normal(const struct decider *decider, const struct rule *rules)
+{
+	for (uint32_t i = 0; i < decider->n_rules; i++)
+		if ((rules[i].kinds >> CAUSE_NORMAL & 1) != 0)
+			return true;
+	return false;
+}
+
+/* Does a rule for this node name `normal`?  Only then is a normal end decided upon. */
+bool
+decider_names_normal(const struct core *core, const struct node *node)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+
+	return list_names_normal(&node->spec.on_failure,
+	                         pool_rules(core, node->on_failure_at)) ||
+	       list_names_normal(&supervisor->spec.decider,
+	                         pool_rules(core, supervisor->rules_at));
+}
+
+static bool
+list_names_errno(const struct decider *decider, const struct rule *rules, int32_t error)
+{
+	for (uint32_t i = 0; i < decider->n_rules; i++)
+		if (errno_listed(&rules[i], error))
+			return true;
+	return false;
+}
+
+/* Does a rule for this node name this errno?  Only then is a shortage decided upon. */
+bool
+decider_names_errno(const struct core *core, const struct node *node, int32_t error)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+
+	return list_names_errno(&node->spec.on_failure,
+	                        pool_rules(core, node->on_failure_at), error) ||
+	       list_names_errno(&supervisor->spec.decider,
+	                        pool_rules(core, supervisor->rules_at), error);
+}

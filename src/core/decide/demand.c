@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: ISC */
+/* demand.c - actors that start on demand.
+ *
+ * The actor counts as ready while it waits for demand (DECISIONS 24); the shell listens
+ * and posts EVENT_DEMAND.  After a failure the actor is restarted as usual; after a
+ * normal end its work is done, and it waits again.
+ */
+#include "config.h"
+
+#include "core/decide/marks.h"
+#include "core/decide/motion.h"
+
+#include "core/pure.h"
+
+/* True if the start of this node waits for demand. */
+bool
+demand_waits(const struct node *node)
+{
+	return node->spec.on_demand && !node->demanded;
+}
+
+/*
+ * The node's turn to start has come without demand: it goes on standby, and its siblings
+ * go on.  The shell is to listen for clients.
+ */
+void
+demand_stand_by(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+
+	goal_stood_by(node);
+	node->start_now = false;
+	node->failing = false;
+	node->is_fresh = false;
+	suspend_decided(core, node);
+	state_set(core, node, STATE_WAITING);
+	node->on_standby = true;
+	queue_pass(core, node);
+	(void)turn_act(turn, ACTION_LISTEN, node);
+	/* Only from now on does the node count as ready. */
+	wait_state_changed(core, node);
+	gate_state_changed(core, node);
+	queue_parent(core, node);
+}
+
+/* Go down, and wait from then on, but not before so much time has passed. */
+static void
+retire(struct turn *turn, struct node *node, uint64_t delay_ms)
+{
+	node->demanded = false;
+	goal_restart(node, START_IN_TURN, delay_ms);
+	down_bring(turn, node);
+}
+
+/*
+ * Its process has ended normally.  One that ends at once, with its work undone, is not
+ * started more often than its backoff begins with.
+ */
+void
+demand_done(struct turn *turn, struct node *node)
+{
+	const struct backoff_spec *backoff = &node->spec.backoff;
+	const uint64_t age_ms = turn->now_ms - node->since_ms;
+
+	uint64_t delay_ms = pace_delay_floor(turn, node);
+
+	if (!backoff->none && backoff->min_ms > age_ms + delay_ms)
+		delay_ms = backoff->min_ms - age_ms;
+	retire(turn, node, delay_ms);
+}
+
+/* The actor is demanded: it starts, unless it waits for something else, too. */
+static void
+demand(struct turn *turn, struct node *node)
+{
+	if (!node->on_standby || node->demanded)
+		return;
+	node->demanded = true;
+	queue_node(turn->core, node);
+}
+
+/*
+ * The demand is over: in the end the actor goes back to standby, whatever it is doing.
+ * Only a supervisor with surviving children comes back to them first.
+ */
+static void
+idle(struct turn *turn, struct node *node)
+{
+	if (!node->spec.on_demand || !node->demanded)
+		return;
+	if (node_is_live(node) && node->state != STATE_STOPPING && !node_is_leaving(node))
+		retire(turn, node, 0);
+	else if (!node->children_started || node_is_live(node))
+		node->demanded = false;
+	/* Perhaps the node only waits for a need of its own. */
+	queue_node(turn->core, node);
+}
+
+/* EVENT_DEMAND, EVENT_IDLE: only actors that start on demand obey them. */
+void
+demand_post(struct turn *turn, const struct event *event)
+{
+	struct node *node = node_lookup(turn->core, event->ref);
+
+	if (node == NULL)
+		return;
+	if (event->kind == EVENT_DEMAND)
+		demand(turn, node);
+	else
+		idle(turn, node);
+}
+
+/* A new specification: an actor that starts at boot now does not wait for demand. */
+void
+demand_updated(struct core *core, struct node *node)
+{
+	if (node->spec.on_demand || !node->on_standby)
+		return;
+	node->demanded = true;
+	queue_node(core, node);
+}

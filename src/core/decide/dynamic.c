@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: ISC */
+/* dynamic.c - actors that come and go at run time (OTP's start_child, delete_child).
+ *
+ * Added actors stand behind those of the file.  They are forgotten when their supervisor
+ * is down, and so is an added actor with a failed first start.  A deleted actor of the
+ * file is absent until its supervisor starts anew.
+ */
+#include "config.h"
+
+#include "base/assert.h"
+#include "core/decide/marks.h"
+#include "core/decide/motion.h"
+
+#include "core/pure.h"
+
+/* ---- add ---- */
+
+/* True if there is room for all actors of the addition, with their windows and rules. */
+static bool
+has_room(const struct core *core, const struct node *supervisor,
+         const struct addition *addition)
+{
+	uint32_t depths[CORE_ADDED_MAX];
+	struct core_size room;
+	uint64_t bytes = 0;
+	uint64_t watches = 0;
+
+	core_room(core, &room);
+	if (addition->n == 0 || addition->n > CORE_ADDED_MAX || addition->n > room.nodes)
+		return false;
+	for (uint32_t i = 0; i < addition->n; i++) {
+		uint32_t parent = addition->at[i].parent;
+
+		ASSERT(i == 0 || parent < i);
+		depths[i] = i == 0 ? supervisor->depth + 1 : depths[parent] + 1;
+		if (depths[i] > SPEC_DEPTH_MAX)
+			return false;
+		watches += addition->at[i].spec->n_watches;
+		bytes += core_spec_bytes(addition->at[i].spec,
+		                         i == 0 ? &supervisor->spec
+		                                : addition->at[parent].spec);
+	}
+	return bytes <= room.pool_bytes && watches <= room.watches;
+}
+
+/* Below a supervisor that is down, or goes down, nothing can be added. */
+static bool
+takes_children(const struct core *core, const struct node *node)
+{
+	if (!node_is_supervisor(node) || !node->children_started || node->goal != GOAL_UP)
+		return false;
+	return node->may_start_children && node_takes_starts(core, node);
+}
+
+static void
+add_all(struct turn *turn, struct node *supervisor, const struct event *event)
+{
+	const struct addition *addition = event->addition;
+	struct core *core = turn->core;
+	struct node *nodes[CORE_ADDED_MAX];
+
+	ASSERT(addition->n > 0);
+	for (uint32_t i = 0; i < addition->n; i++) {
+		struct node *parent = i == 0 ? supervisor : nodes[addition->at[i].parent];
+		struct node *node = node_add(core, parent, NULL, addition->at[i].spec);
+		struct action *action;
+
+		nodes[i] = node;
+		node->incarnation = addition->at[i].incarnation;
+		node->addition_id = event->addition_id;
+		node->addition_index = i;
+		action = turn_act(turn, ACTION_ADDED, node);
+		action->addition_id = event->addition_id;
+		action->addition_index = i;
+	}
+	supervisor->n_added++;
+	nodes[0]->is_added = true;
+	if (!addition->at[0].spec->enabled) {
+		command_reply(turn, event, REPLY_DONE);
+		return;
+	}
+	nodes[0]->is_fresh = true;
+	goal_mark_command(nodes[0]);
+	wait_add(turn, nodes[0], event->token, WAIT_READY, true);
+}
+
+/*
+ * Add actors below a supervisor, and start them: the caller hears when the first of them
+ * is ready.  If it does not get that far it is not added at all (SEMANTICS 2.6).
+ */
+void
+dynamic_add(struct turn *turn, const struct event *event)
+{
+	struct core *core = turn->core;
+	struct node *supervisor = node_lookup(core, event->ref);
+
+	ASSERT(event->addition != NULL && event->addition_id != 0);
+	if (!takes_children(core, supervisor))
+		command_reply(turn, event, REPLY_INVALID_STATE);
+	else if (supervisor->n_added >= supervisor->spec.max_children)
+		command_reply(turn, event, REPLY_LIMIT);
+	else if (!has_room(core, supervisor, event->addition) ||
+	         (event->token != 0 && core->waiter_free == NONE))
+		command_reply(turn, event, REPLY_BUSY);
+	else
+		add_all(turn, supervisor, event);
+}
+
+/* The first child that was added at run time, or NULL. */
+struct node *
+dynamic_first(const struct core *core, const struct node *supervisor)
+{
+	if (supervisor->n_added == 0)
+		return NULL;
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (child->is_added)
+			return child;
+	}
+	return NULL;
+}
+
+/* ---- delete ---- */
+
+/* The node is down and deleted: hide it until its supervisor starts anew. */
+static void
+hide(struct turn *turn, struct node *top)
+{
+	top->deleted = false;
+	for (struct node *node = top; node != NULL;
+	     node = node_next(turn->core, top, node))
+		node->absent = true;
+	turn_act(turn, ACTION_REMOVED, top)->kept = true;
+}
+
+/* A hidden node is there again, with all nodes below, and with a clean slate. */
+void
+dynamic_show(struct core *core, struct node *top)
+{
+	if (!top->absent)
+		return;
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
+		node->absent = false;
+		pace_forget(core, node);
+	}
+}
+
+/* Everything from here down goes away: its slots are given back once it is down. */
+void
+dynamic_remove(struct core *core, struct node *top)
+{
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node))
+		node->removing = true;
+	queue_node(core, top);
+}
+
+/*
+ * Delete an actor with its specification.  One that runs, or is to be restarted, is
+ * refused (OTP's `running` and `restarting`) unless the event says that it be stopped.
+ */
+void
+dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
+{
+	struct core *core = turn->core;
+
+	if (!event->stop && !node_is_down(node)) {
+		command_reply(turn, event, REPLY_INVALID_STATE);
+		return;
+	}
+	if (event->token != 0 && core->waiter_free == NONE) {
+		command_reply(turn, event, REPLY_BUSY);
+		return;
+	}
+	if (node->is_added) {
+		core_remove(core, node_ref(core, node), turn->now_ms);
+	} else {
+		goal_down(node);
+		node->deleted = true;
+		strategy_leave(core, node);
+		queue_node(core, node);
+	}
+	wait_state_changed(core, node);
+	wait_add(turn, node, event->token, WAIT_STOPPED, true);
+	if (node->deleted && node_is_down(node))
+		dynamic_settled(turn, node);
+}
+
+/* ---- what ends ---- */
+
+/* The node is down and stays down: does it disappear?  (OTP O-15, and a failed add.) */
+void
+dynamic_settled(struct turn *turn, struct node *node)
+{
+	bool was_fresh = node->is_fresh && node->state != STATE_DONE;
+
+	/* A hidden node would get no more events: unkillable_gone() comes back here. */
+	if (node_has_unkillable(turn->core, node))
+		return;
+	node->is_fresh = false;
+	if (node->removing)
+		return;
+	if (node->is_added && (was_fresh || node->spec.restart == RESTART_TEMPORARY))
+		dynamic_remove(turn->core, node);
+	else if (node->deleted || node->spec.restart == RESTART_TEMPORARY)
+		hide(turn, node);
+}
+
+/* The supervisor is down: what was added to it at run time is forgotten. */
+void
+dynamic_forget(struct core *core, struct node *supervisor)
+{
+	if (supervisor->n_added == 0)
+		return;
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (child->is_added && !child->removing && node_is_down(child))
+			dynamic_remove(core, child);
+	}
+}
+
+/* ---- those of the file ---- */
+
+/*
+ * Have one again that was deleted by a command, or ended as a temporary: it starts as
+ * core_add says.  Nothing happens to one that is there.
+ */
+void
+core_restore(struct core *core, struct ref ref, uint64_t now_ms)
+{
+	struct node *top = node_find(core, ref);
+
+	ASSERT(top != NULL);
+	core->now_ms = now_ms;
+	if (!top->absent)
+		return;
+	dynamic_show(core, top);
+	if (top->stay != STAY_HELD)
+		node_join(core, node_supervisor(core, top), top);
+}
+
+/* The number of actors of that name up to now, hidden ones included. 0: the slot is free.
+ */
+uint32_t
+core_incarnation(const struct core *core, struct ref ref)
+{
+	const struct node *node = node_find(core, ref);
+
+	return node == NULL ? 0 : node->incarnation;
+}

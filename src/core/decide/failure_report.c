@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: ISC */
+/* failure_report.c - what is told of a failure, and remembered. */
+#include "config.h"
+
+#include "core/decide/limits.h"
+#include "core/decide/marks.h"
+
+#include "core/pure.h"
+
+/* True if the supervisor fails because its children could not be started. */
+bool
+failure_was_start(const struct node *supervisor)
+{
+	return supervisor->gave_up && supervisor->start_failed;
+}
+
+/*
+ * The actor that is named as the origin of a failure: where a supervisor could not start,
+ * the child because of which, unless that is configured no longer.
+ */
+struct node *
+failure_began_at(const struct core *core, struct node *origin)
+{
+	struct node *child = NULL;
+
+	if (failure_was_start(origin))
+		child = node_find(core, origin->failure.origin);
+	return child == NULL ? origin : child;
+}
+
+/* True if the decision is about this actor alone, whatever the strategy is. */
+bool
+failure_concerns_one(const struct decision *decision)
+{
+	return decision->reason == DECIDED_TEMPORARY ||
+	       decision->reason == DECIDED_NEVER ||
+	       decision->reason == DECIDED_MANUAL_START ||
+	       decision->reason == DECIDED_NOT_ADDED;
+}
+
+/* Tell of a failure, once, at the level that handles it. */
+void
+failure_report(struct turn *turn, struct node *node, struct node *origin,
+               const struct cause *cause, const struct decision *decision,
+               uint64_t delay_ms)
+{
+	const struct node *supervisor = node_supervisor(turn->core, node);
+	struct action *action = turn_report(turn, REPORT_FAILURE, node);
+
+	action->cause = *cause;
+	action->origin = node_ref(turn->core, failure_began_at(turn->core, origin));
+	action->directive = decision->directive;
+	action->log = decision->log;
+	if (action->log == RULE_LOG_AS_DIRECTIVE && !supervisor->spec.log_failures)
+		action->log = RULE_LOG_OFF;
+	action->rule_preset = decision->preset;
+	action->rule_place = decision->place;
+	action->reason = (uint8_t)decision->reason;
+	action->group = supervisor->spec.strategy != STRATEGY_ONE_FOR_ONE &&
+	                (decision->directive == DIRECTIVE_RESTART ||
+	                 decision->directive == DIRECTIVE_STOP) &&
+	                !failure_concerns_one(decision);
+	action->window = limits_in_use(turn, supervisor);
+	action->limit = supervisor->spec.intensity.unlimited
+	                    ? 0
+	                    : supervisor->spec.intensity.restarts;
+	action->delay_ms = delay_ms;
+}
+
+/* It is kept for those who ask what has failed, and what was decided. */
+void
+failure_remember(struct turn *turn, struct node *node, struct node *origin,
+                 const struct cause *cause, const struct decision *decision)
+{
+	node->has_failure = true;
+	node->failure = (struct failure){
+	    .cause = *cause,
+	    .origin = node_ref(turn->core, failure_began_at(turn->core, origin)),
+	    .directive = decision->directive,
+	    .rule_preset = decision->preset,
+	    .rule_place = decision->place,
+	    .reason = decision->reason,
+	    .at_ms = turn->now_ms,
+	};
+}
+
+/* Tell that the failure passes a level: the supervisor fails in turn. */
+void
+failure_report_escalated(struct turn *turn, const struct node *supervisor,
+                         struct node *origin, const struct cause *cause)
+{
+	struct action *action = turn_report(turn, REPORT_ESCALATED, supervisor);
+
+	action->cause = *cause;
+	action->origin = node_ref(turn->core, failure_began_at(turn->core, origin));
+	action->to = node_ref(turn->core, node_supervisor(turn->core, supervisor));
+}

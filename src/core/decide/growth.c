@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: ISC */
+/* growth.c - the tree as a block of memory: build it, change it, give slots back. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "core/decide/limits.h"
+#include "core/decide/marks.h"
+#include "core/decide/motion.h"
+
+#include "core/pure.h"
+
+#define ALIGNED(n) (((n) + 7) & ~UINT64_C(7))
+
+static uint64_t
+lay_out(struct core *core, const struct core_size *size)
+{
+	uint64_t at = ALIGNED(sizeof(*core));
+
+	core->nodes_at = at;
+	at += ALIGNED(sizeof(struct node) * size->nodes);
+	core->queue_at = at;
+	at += ALIGNED(sizeof(uint32_t) * size->nodes);
+	core->heap_at = at;
+	at += ALIGNED(sizeof(struct deadline) * size->nodes * TIMER_MAX);
+	core->waiters_at = at;
+	at += ALIGNED(sizeof(struct waiter) * size->waiters);
+	core->watches_at = at;
+	at += ALIGNED(sizeof(struct watch) * size->watches);
+	core->names_at = at;
+	at += ALIGNED(sizeof(struct names) * size->nodes);
+	core->pool_at = at;
+	at += ALIGNED(size->pool_bytes);
+	core->size = *size;
+	core->bytes = at;
+	return at;
+}
+
+/* How much memory a core of this size takes. */
+size_t
+core_bytes(const struct core_size *size)
+{
+	struct core core;
+
+	return (size_t)lay_out(&core, size);
+}
+
+/* ---- building -------------------------------------------------------------------- */
+
+/* Give the node its specification; what belongs to it goes to the pool. */
+static void
+take_spec(struct core *core, struct node *node, const struct spec *spec)
+{
+	pool_take_rules(core, node, spec);
+	gate_take_spec(core, node, spec->needs);
+	watch_take_spec(core, node, spec->watches, spec->n_watches);
+	node->spec.watches = NULL;
+}
+
+static struct node *
+take_slot(struct core *core)
+{
+	uint32_t slot = core->vacant;
+	uint32_t tenant;
+	struct node *node;
+
+	if (slot != NONE) {
+		core->vacant = node_at(core, slot)->next;
+	} else {
+		ASSERT(core->top < core->size.nodes);
+		slot = core->top++;
+	}
+	node = node_at(core, slot);
+	tenant = node->tenant + 1;
+	memset(node, 0, sizeof(*node));
+	node->tenant = tenant;
+	node->used = true;
+	node->parent = node->prev = node->next = NONE;
+	node->first = node->last = NONE;
+	node->cursor = NONE;
+	node->group_leader = NONE;
+	node->waiters = NONE;
+	node->watches = NONE;
+	node->running = NONE;
+	node->watchers = NONE;
+	for (int timer = 0; timer < TIMER_MAX; timer++)
+		node->heap_at[timer] = NONE;
+	node->incarnation = 1;
+	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
+	node->since_ms = core->now_ms;
+	core->n_nodes++;
+	return node;
+}
+
+static void
+unlink_child(struct core *core, struct node *node)
+{
+	struct node *parent = node_supervisor(core, node);
+	struct node *prev = node_at(core, node->prev);
+	struct node *next = node_at(core, node->next);
+
+	if (parent->cursor == node_slot(core, node))
+		parent->cursor = parent->op == OP_STOP ? node->prev : node->next;
+	*(prev != NULL ? &prev->next : &parent->first) = node->next;
+	*(next != NULL ? &next->prev : &parent->last) = node->prev;
+	node->prev = node->next = NONE;
+}
+
+static void
+link_child(struct core *core, struct node *parent, struct node *node, struct node *before)
+{
+	uint32_t slot = node_slot(core, node);
+	struct node *prev;
+
+	node->next = before != NULL ? node_slot(core, before) : NONE;
+	node->prev = before != NULL ? before->prev : parent->last;
+	prev = node_at(core, node->prev);
+	*(prev != NULL ? &prev->next : &parent->first) = slot;
+	*(before != NULL ? &before->prev : &parent->last) = slot;
+	if (before == NULL) {
+		node->index = prev != NULL ? prev->index + 1 : 0;
+		return;
+	}
+	strategy_number(core, parent, node);
+}
+
+static struct node *
+add_node(struct core *core, struct node *parent, struct node *before,
+         const struct spec *spec)
+{
+	struct node *node = take_slot(core);
+
+	if (parent != NULL) {
+		node->parent = node_slot(core, parent);
+		node->depth = parent->depth + 1;
+		ASSERT(node->depth <= SPEC_DEPTH_MAX);
+		parent->n_children++;
+		link_child(core, parent, node, before);
+		pool_resize(core, &node->limit, NULL, pool_limit_stamps(parent));
+	}
+	take_spec(core, node, spec);
+	watch_named(core, node);
+	gate_named(core, node);
+	return node;
+}
+
+/*
+ * An empty tree in the caller's memory (core_bytes(size) of it, aligned for a uint64_t):
+ * only "/", in slot CORE_ROOT.  The first core_add() below it is /user.
+ */
+struct core *
+core_init(void *memory, const struct core_size *size, uint64_t seed)
+{
+	struct core *core = memory;
+	struct spec root;
+
+	memset(memory, 0, core_bytes(size));
+	(void)lay_out(core, size);
+	core->vacant = NONE;
+	core->tick = 1;
+	rng_seed(&core->rng, seed);
+	wait_init(core);
+	watch_init(core);
+	spec_default(&root, NODE_SUPERVISOR);
+	root.intensity = (struct intensity_spec){.unlimited = true};
+	(void)add_node(core, NULL, NULL, &root);
+	return core;
+}
+
+/*
+ * The same core in other, usually larger memory: same slots, same state.  Both sizes
+ * must hold what is in use (core_room); the old memory is the caller's to free.
+ */
+struct core *
+core_move(void *memory, const struct core_size *size, const struct core *old)
+{
+	struct core *core = memory;
+	const uint32_t *queue = core_block(old, old->queue_at);
+
+	ASSERT(size->nodes >= old->top);
+	ASSERT(size->waiters >= old->size.waiters);
+	ASSERT(size->watches >= old->size.watches);
+	memset(memory, 0, core_bytes(size));
+	*core = *old;
+	(void)lay_out(core, size);
+	memcpy(core_block(core, core->nodes_at), core_block(old, old->nodes_at),
+	       sizeof(struct node) * old->top);
+	memcpy(core_block(core, core->heap_at), core_block(old, old->heap_at),
+	       sizeof(struct deadline) * old->heap_n);
+	for (uint32_t i = 0; i < old->queue_n; i++)
+		((uint32_t *)core_block(core, core->queue_at))[i] =
+		    queue[(old->queue_head + i) % old->size.nodes];
+	core->queue_head = 0;
+	wait_move(core, old);
+	watch_move(core, old);
+	gate_move(core);
+	core->pool_used = 0;
+	for (uint32_t slot = 0; slot < core->top; slot++) {
+		struct node *node = node_in(core, slot);
+
+		if (!node->used)
+			continue;
+		pool_move(core, node, old);
+		gate_move_needs(core, node, old);
+	}
+	return core;
+}
+
+/* How much the core holds at most. */
+void
+core_size(const struct core *core, struct core_size *ret_size)
+{
+	*ret_size = core->size;
+}
+
+/* What is left: nodes, bytes of the pool, watches, waiters (as if none were in use). */
+void
+core_room(const struct core *core, struct core_size *ret_free)
+{
+	ret_free->nodes = core->size.nodes - core->n_nodes;
+	ret_free->pool_bytes = core->size.pool_bytes - core->pool_used;
+	ret_free->waiters = core->size.waiters;
+	ret_free->watches = core->size.watches - core->n_watches;
+}
+
+/* The sibling to stand before; REF_NONE is the end of those that the file has. */
+static struct node *
+behind_others(const struct core *core, const struct node *supervisor, struct ref before)
+{
+	struct node *sibling = node_find(core, before);
+
+	return sibling != NULL ? sibling : dynamic_first(core, supervisor);
+}
+
+/* The node is down while its supervisor may run: then it comes up with its siblings. */
+void
+node_join(struct core *core, struct node *supervisor, struct node *node)
+{
+	if (supervisor->children_started) {
+		/* A group is on its way down: it comes up together with it. */
+		if (strategy_joins(core, node))
+			node->grouped = true;
+		goal_join(node);
+		if (node->goal == GOAL_UP && supervisor->op == OP_START) {
+			/* In a sequence the node waits for its elder siblings. */
+			state_set(core, node, STATE_WAITING);
+			node->sequenced = true;
+			supervisor->n_sequenced++;
+			supervisor->cursor = supervisor->first;
+			queue_node(core, supervisor);
+		}
+		queue_node(core, node);
+	}
+}
+
+/* Link in a child, before this sibling or (NULL) at the very end; it starts as core_add
+ * says.
+ */
+struct node *
+node_add(struct core *core, struct node *supervisor, struct node *before,
+         const struct spec *spec)
+{
+	struct node *node = add_node(core, supervisor, before, spec);
+
+	node_join(core, supervisor, node);
+	return node;
+}
+
+/*
+ * Add a child, before a sibling or (REF_NONE) as the last one of the file.  There must be
+ * room.  It starts when its supervisor does, or in the next core_settle() if that runs
+ * already.
+ */
+struct ref
+core_add(struct core *core, struct ref parent, struct ref before, const struct spec *spec,
+         uint64_t now_ms)
+{
+	struct node *supervisor = node_find(core, parent);
+
+	ASSERT(supervisor != NULL);
+	core->now_ms = now_ms;
+	return node_ref(core, node_add(core, supervisor,
+	                               behind_others(core, supervisor, before), spec));
+}
+
+/* Give the node another policy; what runs goes on, counters and its name stay. */
+void
+core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t now_ms)
+{
+	struct node *node = node_find(core, ref);
+	struct probe_spec was_health;
+	uint64_t name, base;
+	bool was_fixed;
+	uint32_t cap;
+
+	ASSERT(node != NULL);
+	ASSERT(node->spec.kind == spec->kind);
+	core->now_ms = now_ms;
+	was_fixed = node->spec.limit.fixed;
+	was_health = node->spec.health;
+	name = node->spec.name;
+	base = node->spec.base;
+	take_spec(core, node, spec);
+	node->spec.name = name;
+	node->spec.base = base;
+	living_updated(core, node, &was_health);
+	demand_updated(core, node);
+	cap = pool_limit_stamps(node);
+	CHILDREN_FOREACH (core, node, child) {
+		const uint64_t *stamps = pool_stamps(core, &child->limit);
+
+		/* The one kind of window cannot read what the other counted. */
+		if (was_fixed != spec->limit.fixed)
+			window_clear(&child->limit);
+		if (child->limit.cap != cap)
+			pool_resize(core, &child->limit, stamps, cap);
+	}
+	if (spec->backoff.none)
+		node->failures = 0;
+	suspend_updated(core, node);
+}
+
+/* Change the start order: the child comes before this sibling, or (REF_NONE) last. */
+void
+core_place_before(struct core *core, struct ref ref, struct ref before)
+{
+	struct node *node = node_find(core, ref);
+	struct node *parent, *next, *sibling;
+
+	ASSERT(node != NULL);
+	sibling = behind_others(core, node_supervisor(core, node), before);
+	next = node_at(core, node->next);
+	while (next != NULL && next->removing)
+		next = node_at(core, next->next);
+	if (next == sibling)
+		return;
+	parent = node_supervisor(core, node);
+	unlink_child(core, node);
+	link_child(core, parent, node, sibling);
+	/* An operation under way looks at all children again. */
+	if (parent->op == OP_STOP)
+		parent->cursor = parent->last;
+	else if (parent->op == OP_START)
+		parent->cursor = parent->first;
+	queue_node(core, parent);
+}
+
+/*
+ * Remove a node and all below it: they are stopped, in reverse, and each slot is given
+ * back (ACTION_REMOVED) once its tenant is gone.
+ */
+void
+core_remove(struct core *core, struct ref ref, uint64_t now_ms)
+{
+	struct node *top = node_find(core, ref);
+
+	ASSERT(top != NULL);
+	core->now_ms = now_ms;
+	dynamic_remove(core, top);
+	core->look_early = true;
+	goal_down(top);
+	strategy_leave(core, top);
+}
+
+/*
+ * A client waits for this node, which is being removed: stop it, or the removed node
+ * above it, now, and not in its turn among the removed nodes.
+ */
+void
+core_hasten(struct core *core, struct ref ref)
+{
+	struct node *node = node_find(core, ref);
+	struct node *parent = node == NULL ? NULL : node_parent(core, node);
+
+	while (parent != NULL && parent->removing) {
+		node = parent;
+		parent = node_parent(core, node);
+	}
+	if (parent == NULL || !node->removing || !node->grouped ||
+	    parent->state == STATE_STOPPING)
+		return;
+	node->grouped = false;
+	if (node_is_live(node))
+		parent->n_grouped--;
+	queue_node(core, node);
+	queue_node(core, parent);
+}
+
+/* Set the number of actors of that name, this one included: for an actor that was just
+ * added. */
+void
+core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
+{
+	struct node *node = node_find(core, ref);
+
+	ASSERT(node != NULL && !node->started_ever);
+	node->incarnation = incarnation;
+}
+
+/*
+ * Restart a node because its configuration changed: no backoff, nothing counted.  One
+ * that was stopped by hand is started (DECISIONS 20), a held one stays as it is.
+ */
+void
+core_restart(struct core *core, struct ref ref, uint64_t now_ms)
+{
+	struct node *node = node_find(core, ref);
+
+	ASSERT(node != NULL);
+	core->now_ms = now_ms;
+	if (node->stay == STAY_HELD || node->absent || node->deleted ||
+	    !node->spec.enabled || node_is_refused(node))
+		return;
+	/* Below a node that is down or stops this node starts when that node does. */
+	if (node_is_doomed(core, node))
+		return;
+	if (node_is_down(node))
+		node->grouped = node->grouped || strategy_joins(core, node);
+	goal_reload(node, node_is_live(node));
+	node->start_now = true;
+	node->short_lives = 0;
+	queue_node(core, node);
+}
+
+/* Give a slot back.  The node is down and has no children. */
+void
+node_free(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct node *parent = node_supervisor(core, node);
+
+	ASSERT(!node_is_live(node) && node->first == NONE);
+	turn_act(turn, ACTION_REMOVED, node)->incarnation = node->incarnation;
+	wait_node_freed(core, node);
+	watch_node_freed(core, node);
+	gate_node_freed(core, node);
+	queue_pass(core, node);
+	for (int timer = 0; timer < TIMER_MAX; timer++)
+		deadline_clear(core, node, (enum node_timer)timer);
+	if (node->state == STATE_FAILED)
+		parent->n_failed--;
+	unlink_child(core, node);
+	if (parent->group_leader == node_slot(core, node))
+		parent->group_leader = NONE;
+	parent->n_children--;
+	parent->n_added -= node->is_added;
+	queue_node(core, parent);
+	node->used = false;
+	node->next = core->vacant;
+	core->vacant = node_slot(core, node);
+	core->n_nodes--;
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: ISC */
+/* living.c - failures of a living process: watchdog, health, its own report, and a stop
+ * from outside.
+ *
+ * The process is left as it is until a directive is carried out (SEMANTICS 1.2, "process
+ * alive").  While the process is stopped its clocks stand, as it cannot report in time.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/decide/marks.h"
+#include "core/decide/motion.h"
+
+#include "core/pure.h"
+
+/* True if this process runs, or would run if it were not stopped. */
+static bool
+is_lived_in(const struct node *node)
+{
+	return node->main_alive &&
+	       (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED);
+}
+
+/* Take the event's name of the failure. */
+void
+living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event)
+{
+	uint32_t len = 0;
+
+	for (; len < CAUSE_KEY_MAX - 1 && event->key[len] != '\0'; len++)
+		ret[len] = event->key[len];
+	memset(ret + len, 0, CAUSE_KEY_MAX - len);
+}
+
+/* ---- the watchdog ------------------------------------------------------------- */
+
+/* A full period from now on; none where it has no watchdog. */
+static void
+arm_watchdog(struct core *core, struct node *node)
+{
+	if (is_lived_in(node))
+		deadline_arm(core, node, TIMER_WATCHDOG, core->now_ms,
+		             node->watchdog_ms == 0 ? UINT64_MAX : node->watchdog_ms);
+}
+
+/* It was silent for too long, or says that this is how it is to be treated. */
+static void
+watchdog_expired(struct turn *turn, struct node *node)
+{
+	const struct cause cause = {.kind = CAUSE_WATCHDOG, .code = -1};
+
+	node->watchdog_expired = true;
+	/* A single silence is a single failure, whether the clock or the process tells of
+	 * it. */
+	deadline_clear(turn->core, node, TIMER_WATCHDOG);
+	failure_handle(turn, node, &cause, node);
+	if (failure_is_moot(turn, node))
+		return;
+	/* After a mere escalation the process goes on, and its watchdog, too. */
+	node->watchdog_expired = false;
+	if (deadline_due(turn->core, node, TIMER_WATCHDOG) == 0)
+		arm_watchdog(turn->core, node);
+}
+
+static void
+on_every(struct core *core, struct node *node, uint64_t period_ms)
+{
+	node->watchdog_ms = period_ms;
+	arm_watchdog(core, node);
+}
+
+/* ---- health --------------------------------------------------------------------- */
+
+/*
+ * Where in the interval this actor has its turn, so that not all of them are asked at
+ * once: multiplicative hashing of the slot.
+ */
+static uint64_t
+phase_ms(const struct core *core, const struct node *node)
+{
+	uint32_t hash = (node_slot(core, node) + 1) * UINT32_C(2654435761);
+
+	return (uint64_t)((unsigned __int128)node->spec.health.interval_ms * hash >> 32);
+}
+
+static void
+arm_health(struct core *core, struct node *node)
+{
+	const struct probe_spec *health = &node->spec.health;
+
+	if (!is_lived_in(node))
+		return;
+	deadline_arm(core, node, TIMER_HEALTH, core->now_ms,
+	             health->on ? health->initial_delay_ms + phase_ms(core, node)
+	                        : UINT64_MAX);
+}
+
+/* What is asked for: the same whenever it is asked. */
+static void
+describe_probe(const struct node *node, struct action *action)
+{
+	action->life = node->life;
+	action->serial = node->probe_serial;
+	action->is_start = node->probe_is_start;
+}
+
+/*
+ * The probe that this actor waits for, as the action that asked for it; false: none.  As
+ * core_hook(), for a new guardian, which cannot know how much of it was done.
+ */
+bool
+core_probe(const struct core *core, struct ref ref, struct action *ret)
+{
+	const struct node *node = node_lookup(core, ref);
+
+	if (node == NULL || !node->probing)
+		return false;
+	*ret = (struct action){.kind = ACTION_PROBE, .ref = ref};
+	describe_probe(node, ret);
+	return true;
+}
+
+/* True if the actor is probed in its current state. */
+static bool
+is_probed(const struct node *node)
+{
+	if (node->state == STATE_STARTING)
+		return node->phase == PHASE_PROCESS && node->spec.ready == READY_PROBED;
+	return is_lived_in(node) && node->spec.health.on;
+}
+
+static uint64_t
+interval_ms(const struct node *node)
+{
+	return node->probe_is_start ? node->spec.ready_interval_ms
+	                            : node->spec.health.interval_ms;
+}
+
+/* Ask for a probe; the time of the next probe counts from the answer. */
+static void
+probe(struct turn *turn, struct node *node)
+{
+	if (node->probing || !node->main_alive)
+		return;
+	node->probing = true;
+	node->probe_is_start = node->phase == PHASE_PROCESS;
+	node->probe_serial += node->probe_serial == UINT32_MAX ? 2 : 1;
+	node->probed_ms = turn->now_ms;
+	describe_probe(node, turn_act(turn, ACTION_PROBE, node));
+}
+
+/* Its next turn: a whole number of intervals after the last, however late the answer. */
+static void
+arm_next_probe(struct core *core, struct node *node)
+{
+	const uint64_t interval = interval_ms(node);
+	const uint64_t since_ms = core->now_ms - node->probed_ms;
+
+	if (is_probed(node))
+		deadline_arm(core, node, TIMER_HEALTH, core->now_ms,
+		             interval - since_ms % interval);
+}
+
+/* A process that is frozen during a probe cannot answer in time: this probe does not
+ * count, whatever its answer. */
+void
+living_frozen(struct core *core, struct node *node)
+{
+	if (!node->probing)
+		return;
+	node->probing = false;
+	if (is_probed(node))
+		deadline_arm(core, node, TIMER_HEALTH, core->now_ms, interval_ms(node));
+}
+
+/* The clocks stand while the process is stopped, and go on from there. */
+static void
+living_clocks(struct core *core, struct node *node)
+{
+	deadline_stand(core, node, core->now_ms, node->sigstopped);
+	if (node->sigstopped)
+		living_frozen(core, node);
+}
+
+static void
+count_good(struct node *node)
+{
+	if (node->bad == 0 || ++node->good < node->spec.health.successes)
+		return;
+	node->bad = 0;
+	node->good = 0;
+}
+
+static void
+count_bad(struct turn *turn, struct node *node, const struct event *event)
+{
+	struct cause cause = {.kind = CAUSE_HEALTH, .code = -1, .error = event->error};
+
+	living_take_key(cause.key, event);
+	node->good = 0;
+	if (++node->bad < node->spec.health.failures)
+		return;
+	node->bad = 0;
+	failure_handle(turn, node, &cause, node);
+}
+
+/* For the cause, in case the actor never becomes ready. */
+static void
+note_unready(struct node *node, const struct event *event)
+{
+	node->unready_error = event->error;
+	living_take_key(node->unready_key, event);
+}
+
+/* The cause of a start timeout: the last answer of the probes, if there was any. */
+struct cause
+living_unready(const struct node *node)
+{
+	struct cause cause = {
+	    .kind = CAUSE_START_TIMEOUT,
+	    .code = -1,
+	    .error = node->unready_error,
+	};
+
+	memcpy(cause.key, node->unready_key, sizeof(cause.key));
+	return cause;
+}
+
+/* An answer; one to another question than the one under way is stale. */
+static void
+on_probed(struct turn *turn, struct node *node, const struct event *event)
+{
+	const bool is_good = event->code == PROBED_GOOD;
+
+	if (!node->probing || event->serial != node->probe_serial)
+		return;
+	node->probing = false;
+	arm_next_probe(turn->core, node);
+	if (event->code == PROBED_UNKNOWN)
+		return;
+	if (!is_probed(node))
+		return;
+	if (!node->probe_is_start && is_good)
+		count_good(node);
+	else if (!node->probe_is_start)
+		count_bad(turn, node, event);
+	else if (is_good)
+		up_step(turn, node);
+	else
+		note_unready(node, event);
+}
+
+/* ---- the process's own reports, and stops from outside ---- */
+
+static void
+on_self_report(struct turn *turn, struct node *node, const struct event *event)
+{
+	struct cause cause = {
+	    .kind = CAUSE_SELF_REPORT,
+	    .code = -1,
+	    .error = event->error,
+	};
+
+	living_take_key(cause.key, event);
+	if (node->state == STATE_STARTING || is_lived_in(node))
+		failure_handle(turn, node, &cause, node);
+}
+
+/* So long it has to start, or to stop, and CORE_EXTEND_FACTOR times that if it asks. */
+void
+living_grant(struct turn *turn, struct node *node, uint64_t granted_ms)
+{
+	const uint64_t bound_ms = (UINT64_MAX - turn->now_ms) / CORE_EXTEND_FACTOR;
+
+	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms, granted_ms);
+	node->extend_until_ms = granted_ms > bound_ms
+	                            ? UINT64_MAX
+	                            : turn->now_ms + granted_ms * CORE_EXTEND_FACTOR;
+}
+
+/* It needs longer than it was granted to start or to stop; this only lengthens. */
+static void
+on_extend(struct core *core, struct node *node, uint64_t period_ms)
+{
+	const uint64_t most_ms = node->extend_until_ms > core->now_ms
+	                             ? node->extend_until_ms - core->now_ms
+	                             : 0;
+
+	if (period_ms > most_ms)
+		period_ms = most_ms;
+	if (node->phase == PHASE_PROCESS ||
+	    (node->phase == PHASE_END && !node->kill_sent))
+		deadline_extend(core, node, TIMER_STATE, core->now_ms, period_ms);
+}
+
+/* A signal stopped it that supd did not send. */
+static void
+on_paused(struct turn *turn, struct node *node, const struct event *event)
+{
+	const struct cause cause = {
+	    .kind = CAUSE_STOPPED,
+	    .code = -1,
+	    .signal = event->signal,
+	};
+
+	if (node->sigstopped)
+		return;
+	node->sigstopped = true;
+	living_clocks(turn->core, node);
+	if (node->spec.stopped_is_failure &&
+	    (node->state == STATE_STARTING || is_lived_in(node)))
+		failure_handle(turn, node, &cause, node);
+}
+
+static void
+on_continued(struct core *core, struct node *node)
+{
+	node->sigstopped = false;
+	living_clocks(core, node);
+}
+
+/*
+ * Was this very message taken in before?  The shell reads it again when it died after
+ * the journal had it and before its queue had lost it.
+ */
+static bool
+is_repeated(struct node *node, const struct event *event)
+{
+	const uint32_t bit = UINT32_C(1) << (event->kind - EVENT_WATCHDOG);
+	bool repeated;
+
+	_Static_assert(EVENT_PROBED - EVENT_WATCHDOG < 32, "a bit for each of them");
+	if (event->stamp == 0)
+		return false;
+	if (event->stamp != node->heard_stamp)
+		node->heard = 0;
+	node->heard_stamp = event->stamp;
+	repeated = (node->heard & bit) != 0;
+	node->heard |= bit;
+	return repeated;
+}
+
+/* An event about a living process: of this life, with its start acknowledged. */
+void
+living_post(struct turn *turn, struct node *node, const struct event *event)
+{
+	if (!node->spawned || !node->main_alive || is_repeated(node, event))
+		return;
+	if (event->kind == EVENT_WATCHDOG)
+		arm_watchdog(turn->core, node);
+	else if (event->kind == EVENT_WATCHDOG_TRIGGER &&
+	         (node->state == STATE_STARTING || is_lived_in(node)))
+		watchdog_expired(turn, node);
+	else if (event->kind == EVENT_WATCHDOG_EVERY)
+		on_every(turn->core, node, event->period_ms);
+	else if (event->kind == EVENT_EXTEND)
+		on_extend(turn->core, node, event->period_ms);
+	else if (event->kind == EVENT_SELF_REPORT)
+		on_self_report(turn, node, event);
+	else if (event->kind == EVENT_PAUSED)
+		on_paused(turn, node, event);
+	else if (event->kind == EVENT_CONTINUED)
+		on_continued(turn->core, node);
+	else if (event->kind == EVENT_PROBED)
+		on_probed(turn, node, event);
+}
+
+/* The watchdog expired, or the time for a probe has come. */
+void
+living_due(struct turn *turn, struct node *node, enum node_timer timer)
+{
+	if (timer == TIMER_WATCHDOG)
+		watchdog_expired(turn, node);
+	else
+		probe(turn, node);
+}
+
+/* ---- begin and end of a process ---- */
+
+/* A new process is asked for: nothing is held against it. */
+void
+living_renewed(struct node *node)
+{
+	node->sigstopped = false;
+	node->watchdog_expired = false;
+	node->probing = false;
+	node->unready_error = 0;
+	node->unready_key[0] = '\0';
+	node->bad = 0;
+	node->good = 0;
+	node->watchdog_ms = node->spec.watchdog_ms;
+}
+
+/* The process was started: it may have to be probed for readiness. */
+void
+living_spawned(struct turn *turn, struct node *node)
+{
+	if (node->spec.ready == READY_PROBED)
+		deadline_arm(turn->core, node, TIMER_HEALTH, turn->now_ms, 0);
+}
+
+/* It is ready: from now on it has to report, and is asked. */
+void
+living_ready(struct core *core, struct node *node)
+{
+	arm_watchdog(core, node);
+	arm_health(core, node);
+}
+
+/*
+ * Resume: it is left running, or continued if it failed by being stopped, and has its
+ * full time again.
+ */
+void
+living_resume(struct turn *turn, struct node *node, const struct cause *cause)
+{
+	node->watchdog_expired = false;
+	if (node->phase == PHASE_PROCESS && node->spawned)
+		living_grant(turn, node, node->spec.start_timeout_ms);
+	if (cause->kind == CAUSE_STOPPED && node->sigstopped) {
+		turn_act(turn, ACTION_CONTINUE, node)->life = node->life;
+		on_continued(turn->core, node);
+	}
+	arm_watchdog(turn->core, node);
+}
+
+/* Its main process is no more. */
+void
+living_ended(struct core *core, struct node *node)
+{
+	node->sigstopped = false;
+	node->probing = false;
+	living_clocks(core, node);
+}
+
+/* It has another policy, and lives on: another `health` begins anew. */
+void
+living_updated(struct core *core, struct node *node, const struct probe_spec *old)
+{
+	const struct probe_spec *health = &node->spec.health;
+
+	if (health->on == old->on && health->what == old->what &&
+	    health->failures == old->failures && health->successes == old->successes &&
+	    health->interval_ms == old->interval_ms &&
+	    health->initial_delay_ms == old->initial_delay_ms)
+		return;
+	node->bad = 0;
+	node->good = 0;
+	if (!node->probe_is_start)
+		node->probing = false;
+	arm_health(core, node);
+}

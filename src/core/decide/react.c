@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: ISC */
+/* react.c - a watcher is told of the end of its target: what comes of it. */
+#include "config.h"
+
+#include "core/decide/marks.h"
+#include "core/decide/motion.h"
+
+#include "core/pure.h"
+
+/* How a helper process ended, or why it did not begin: HOOK_DONE, REACT_DONE. */
+struct cause
+react_cause(const struct event *event)
+{
+	struct cause cause = {
+	    .kind = CAUSE_EXIT,
+	    .code = event->code,
+	    .signal = event->signal,
+	    .error = event->error,
+	    .core = event->core,
+	};
+
+	if (event->error != 0)
+		cause.kind = CAUSE_EXEC;
+	else if (event->signal != 0)
+		cause.kind = event->core ? CAUSE_CORE : CAUSE_SIGNAL;
+	living_take_key(cause.key, event);
+	return cause;
+}
+
+/* Does the watcher have a process that can be told, or need none? */
+static bool
+is_there(const struct node *node)
+{
+	return !node_is_dead(node) && (node->spawned || !node_has_process(node));
+}
+
+/*
+ * True if the watcher can take the end now.  A watcher that is restarted takes it
+ * afterwards; a watcher that waits for its start takes reactions that need no process.
+ */
+static bool
+can_take(const struct core *core, const struct node *node, const struct watch *watch)
+{
+	bool waits = node_is_pending(node) && !node->grouped;
+	bool runs = (node->state == STATE_STARTING || node->state == STATE_RUNNING) &&
+	            !node_is_leaving(node);
+
+	if (node->goal == GOAL_DOWN || node->removing || (!waits && !runs) ||
+	    !node_takes_starts(core, node))
+		return false;
+	switch (watch->reaction) {
+	case REACTION_FAIL:
+		return runs && is_there(node);
+	case REACTION_SIGNAL:
+		return runs && is_there(node) &&
+		       (node->ready || node->spec.ready == READY_EXIT);
+	case REACTION_RUN:
+		return node->running == NONE;
+	case REACTION_RESTART:
+	case REACTION_STOP:
+	case REACTION_MAX:
+		break;
+	}
+	return true;
+}
+
+/*
+ * Restart, without a failure.  A watcher that starts after the end has been restarted by
+ * that; a watcher that runs once is stopped instead (OTP O-15).  A supervisor waits out
+ * its backoff, because its restart may well end its target again.
+ */
+static void
+restart(struct turn *turn, struct node *node, bool confirmed)
+{
+	const struct decision none = {.directive = DIRECTIVE_RESTART};
+	bool delayed = node_is_supervisor(node) || node->spec.backoff.on_stop;
+
+	if (!confirmed || !node_is_live(node))
+		return;
+	if (spec_runs_once(&node->spec)) {
+		command_want_down(turn, node);
+		return;
+	}
+	goal_restart(node, START_BY_POLICY,
+	             delayed ? pace_delay(turn, node, &none)
+	                     : pace_delay_floor(turn, node));
+	queue_node(turn->core, node);
+}
+
+static void
+send(struct turn *turn, const struct node *node, int32_t signal)
+{
+	struct action *action;
+
+	if (!node_has_process(node))
+		return;
+	action = turn_act(turn, ACTION_SIGNAL, node);
+	action->life = node->life;
+	action->signal = signal;
+}
+
+/* Say what is told, in an action about the watcher. */
+static void
+tell(struct action *action, const struct watch *watch, const struct telling *telling)
+{
+	action->watch = watch->index + 1;
+	action->origin = telling->ended;
+	action->incarnation = telling->incarnation;
+	action->generation = 0;
+	action->confirmed = telling->confirmed;
+	action->child_failed = telling->child_failed;
+	action->cause = telling->cause;
+	action->reaction = watch->reaction;
+}
+
+/* What is asked for: the same whenever it is asked. */
+static void
+describe_run(const struct node *node, const struct watch *watch, struct action *action)
+{
+	tell(action, watch, &watch->run);
+	action->reaction = REACTION_RUN;
+	action->serial = watch->run_serial;
+	action->life = node->life;
+}
+
+/* Have its command run; react_done() tells of its end. */
+static void
+run(struct turn *turn, struct node *node, struct watch *watch)
+{
+	struct core *core = turn->core;
+
+	core->run_serial += core->run_serial == UINT32_MAX ? 2 : 1;
+	watch->run_serial = core->run_serial;
+	watch_run_begun(core, watch);
+	describe_run(node, watch, turn_act(turn, ACTION_REACT, node));
+}
+
+/*
+ * The watch's command that this actor waits for, as the action that asked for it; false:
+ * none.  As core_hook(), for a new guardian, which cannot know how much of it was done.
+ */
+bool
+core_react(const struct core *core, struct ref ref, struct action *ret)
+{
+	const struct node *node = node_find(core, ref);
+
+	if (node == NULL || node->running == NONE)
+		return false;
+	*ret = (struct action){.kind = ACTION_REACT, .ref = ref, .to = REF_NONE};
+	describe_run(node, watch_in(core, node->running), ret);
+	return true;
+}
+
+/*
+ * EVENT_REACT_DONE; one of another serial than that of what runs is stale.  It may
+ * outlive a temporary actor, which is hidden then.
+ */
+void
+react_done(struct turn *turn, const struct event *event)
+{
+	struct node *node = node_find(turn->core, event->ref);
+	struct watch *watch = node == NULL ? NULL : watch_at(turn->core, node->running);
+	bool failed;
+
+	if (watch == NULL || watch->run_serial != event->serial)
+		return;
+	failed =
+	    event->late || event->error != 0 || event->signal != 0 || event->code != 0;
+	/* What another configuration does not run any more did not fail. */
+	if (failed && watch->reaction == REACTION_RUN) {
+		struct action *action = turn_report(turn, REPORT_HOOK_FAILED, node);
+
+		action->watch = watch->index + 1;
+		action->timed_out = event->late;
+		action->cause = react_cause(event);
+	}
+	watch_run_ended(turn->core, watch);
+}
+
+static void
+deliver(struct turn *turn, struct node *node, struct watch *watch)
+{
+	const struct cause pact = {
+	    .kind = CAUSE_DEATH_PACT, .code = -1, .watch = watch->index + 1};
+
+	tell(turn_report(turn, REPORT_TERMINATED, node), watch, &watch->due);
+	watch_was_told(turn->core, watch);
+	switch (watch->reaction) {
+	case REACTION_FAIL:
+		failure_handle(turn, node, &pact, node);
+		break;
+	case REACTION_SIGNAL:
+		send(turn, node, watch->signal);
+		break;
+	case REACTION_RUN:
+		run(turn, node, watch);
+		break;
+	case REACTION_RESTART:
+		restart(turn, node, watch->due.confirmed);
+		break;
+	case REACTION_STOP:
+		command_want_down(turn, node);
+		break;
+	case REACTION_MAX:
+		break;
+	}
+}
+
+/* The earliest of the ends that the watcher can take now; NULL: none. */
+static struct watch *
+next_due(const struct core *core, const struct node *node)
+{
+	struct watch *next = NULL;
+
+	for (struct watch *own = watch_at(core, node->watches);
+	     own != NULL && node->n_due > 0; own = watch_at(core, own->next)) {
+		if (own->state == WATCH_DUE && can_take(core, node, own) &&
+		    (next == NULL || own->order < next->order))
+			next = own;
+	}
+	return next;
+}
+
+/*
+ * Look at the watches of a node: register the new ones, tell it what it can take, one at
+ * a time, because each may change what it can take next.
+ */
+void
+react_advance(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct watch *next;
+
+	watch_register(core, node);
+	node->rewatch = false;
+	next = next_due(core, node);
+	if (next == NULL)
+		return;
+	node->rewatch = true;
+	queue_node(core, node);
+	if (turn_has_room(turn))
+		deliver(turn, node, next);
+}

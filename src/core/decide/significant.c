@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: ISC */
+/* significant.c - what ends with the work of an actor: supervisors by auto_shutdown and
+ * when_empty, supd by exit_code_from, and with which exit status (DECISIONS 52).
+ */
+#include "config.h"
+
+#include "core/decide/marks.h"
+#include "core/decide/motion.h"
+
+#include "core/pure.h"
+
+/* True if another significant child is running, or about to run (OTP O-43: a restart
+ * counts). */
+static bool
+is_one_active(const struct core *core, const struct node *supervisor)
+{
+	CHILDREN_FOREACH (core, supervisor, child)
+		if (child->spec.significant && !child->absent &&
+		    (node_is_live(child) || node_is_pending(child) ||
+		     child->goal != GOAL_DOWN))
+			return true;
+	return false;
+}
+
+static bool
+is_time_to_end(const struct core *core, const struct node *supervisor)
+{
+	switch (supervisor->spec.auto_shutdown) {
+	case AUTO_SHUTDOWN_ANY:
+		return true;
+	case AUTO_SHUTDOWN_ALL:
+		return !is_one_active(core, supervisor);
+	case AUTO_SHUTDOWN_NEVER:
+	case AUTO_SHUTDOWN_MAX:
+		break;
+	}
+	return false;
+}
+
+/*
+ * A child is down for good.  If it ended by itself, and counts, its supervisor may be
+ * done too: it stops the others in reverse, and has then ended normally (OTP O-41 to
+ * O-45).
+ */
+void
+significant_ended(struct turn *turn, struct node *child)
+{
+	struct node *supervisor = node_parent(turn->core, child);
+	const bool by_itself = child->exited_by_itself;
+
+	child->exited_by_itself = false;
+	if (supervisor != NULL && child->spec.significant &&
+	    (child->state == STATE_FAILED || child->work_failed))
+		supervisor->work_failed = true;
+	if (!by_itself || !child->spec.significant || supervisor == NULL ||
+	    failure_is_moot(turn, supervisor) || supervisor->gave_up ||
+	    !is_time_to_end(turn->core, supervisor))
+		return;
+	supervisor->gave_up = true;
+	supervisor->retired = true;
+	supervisor->start_failed = false;
+	down_bring(turn, supervisor);
+}
+
+/*
+ * A group stop is over.  If no child is left, `when_empty` decides about the supervisor;
+ * the leader of the group is the failed child.
+ */
+void
+significant_group_stopped(struct turn *turn, struct node *supervisor)
+{
+	const struct node *leader = node_at(turn->core, supervisor->group_leader);
+
+	if (leader == NULL || !leader->has_failure || !children_are_down(supervisor) ||
+	    failure_is_moot(turn, supervisor))
+		return;
+	if (supervisor->spec.when_empty == WHEN_EMPTY_ESCALATE) {
+		failure_escalate(turn, supervisor, &leader->failure.cause,
+		                 node_at(turn->core, supervisor->group_leader));
+	} else if (supervisor->spec.when_empty == WHEN_EMPTY_STOP) {
+		supervisor->has_failure = true;
+		supervisor->failure = leader->failure;
+		goal_down_as(supervisor, STATE_FAILED);
+		down_bring(turn, supervisor);
+	}
+}
+
+/* ---- supd ---- */
+
+/* What the newest end of the node comes to, as a shell has it. */
+static int32_t
+status_of(const struct node *node)
+{
+	if (node->end.signal > 0)
+		return 128 + node->end.signal;
+	if (node->end.code >= 0)
+		return node->end.code;
+	/* A supervisor has no exit code; a process without one never ran. */
+	return node->started_ever && node->end.kind == CAUSE_NORMAL &&
+	               !node_has_process(node)
+	           ? 0
+	           : CORE_EXIT_GAVE_UP;
+}
+
+/* The next node below `top` that is named by exit_code_from, in start order. */
+static struct node *
+next_named(const struct core *core, struct node *top, struct node *prev)
+{
+	struct node *node = node_next(core, top, prev);
+
+	while (node != NULL && (!node->spec.gives_exit || node->removing))
+		node = node_next(core, top, node);
+	return node;
+}
+
+/* The status of the named node; of replicas the first that is not 0.  False: no node is
+ * named. */
+static bool
+named_status(const struct core *core, int32_t *ret)
+{
+	struct node *user = node_at(core, CORE_USER);
+	struct node *node = next_named(core, user, user);
+	const bool found = node != NULL;
+
+	*ret = 0;
+	for (; node != NULL && *ret == 0; node = next_named(core, user, node))
+		*ret = status_of(node);
+	return found;
+}
+
+/* True if a named node runs, or is to. */
+static bool
+is_named_active(const struct core *core)
+{
+	struct node *user = node_at(core, CORE_USER);
+
+	for (struct node *node = next_named(core, user, user); node != NULL;
+	     node = next_named(core, user, node))
+		if (!node_is_down(node) || node->goal != GOAL_DOWN)
+			return true;
+	return false;
+}
+
+/* True if the node was started, and no supervisor above starts it again. */
+static bool
+has_ended(const struct core *core, const struct node *node)
+{
+	if (!node->started_ever)
+		return false;
+	for (node = node_parent(core, node); node != NULL; node = node_parent(core, node))
+		if (node_comes_back(node))
+			return false;
+	return true;
+}
+
+/*
+ * The node is down for good.  If it has ended by itself, or its group was stopped for
+ * good, and it is named by exit_code_from, or one below is, supd stops in order.
+ */
+void
+significant_settled(struct turn *turn, struct node *top, bool was_grouped)
+{
+	struct core *core = turn->core;
+	struct node *named = top;
+
+	if (core->shutting_down || top->depth <= 1 || top->removing)
+		return;
+	/* The children of a supervisor that goes down are a group, too. */
+	if (top->state == STATE_STOPPED &&
+	    (!was_grouped || node_supervisor(core, top)->state == STATE_STOPPING))
+		return;
+	if (!top->spec.gives_exit)
+		named = next_named(core, top, top);
+	if (named == NULL || !has_ended(core, named) || is_named_active(core))
+		return;
+	(void)named_status(core, &core->exit_status);
+	core->shutting_down = true;
+	command_want_down(turn, node_at(core, CORE_USER));
+}
+
+/* The exit status of supd, as /user has ended by itself. */
+int32_t
+significant_status(const struct core *core)
+{
+	const struct node *user = node_at(core, CORE_USER);
+	int32_t status;
+
+	if (user->state == STATE_FAILED)
+		return CORE_EXIT_GAVE_UP;
+	if (user->state == STATE_DONE && named_status(core, &status))
+		return status;
+	return user->work_failed ? CORE_EXIT_GAVE_UP : 0;
+}

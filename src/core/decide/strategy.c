@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: ISC */
+/* strategy.c - which siblings are affected: marks on the tree, nothing is moved here. */
+#include "config.h"
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "core/decide/marks.h"
+#include "core/decide/motion.h"
+
+#include "core/pure.h"
+
+/* Is the sibling concerned when this child is restarted or stopped (OTP O-17 to O-19)? */
+bool
+strategy_in_scope(const struct core *core, const struct node *child,
+                  const struct node *sibling)
+{
+	if (sibling->absent || sibling->removing || sibling->deleted)
+		return false;
+	switch (node_supervisor(core, child)->spec.strategy) {
+	case STRATEGY_ONE_FOR_ALL:
+		return true;
+	case STRATEGY_REST_FOR_ONE:
+		return sibling->index >= child->index;
+	case STRATEGY_ONE_FOR_ONE:
+	case STRATEGY_MAX:
+		break;
+	}
+	return sibling == child;
+}
+
+static void
+join_group(struct turn *turn, struct node *supervisor, struct node *member)
+{
+	queue_pass(turn->core, member);
+	member->start_now = false;
+	goal_leave_sequence(member);
+	member->on_standby = false;
+	if (member->goal == GOAL_DOWN && node_is_pending(member) &&
+	    member->children_started)
+		down_wait_turn(turn->core, member);
+	if (!member->grouped && node_is_live(member))
+		supervisor->n_grouped++;
+	member->grouped = true;
+	if (member->goal != GOAL_DOWN && node_is_pending(member)) {
+		/* Its own delay is over: the group's counts. */
+		state_set(turn->core, member, down_pending_state(turn->core, member));
+	}
+	queue_node(turn->core, member);
+}
+
+/*
+ * True if siblings outside the scope of this restart wait for the end of the group's
+ * delay: the order of the siblings has changed since.
+ */
+static bool
+others_wait(const struct core *core, const struct node *node)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+
+	if (supervisor->group_delay_ms == DURATION_INFINITE)
+		return false;
+	CHILDREN_FOREACH (core, supervisor, member)
+		if (member->grouped && member->goal != GOAL_DOWN &&
+		    !strategy_in_scope(core, node, member))
+			return true;
+	return false;
+}
+
+static void
+begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
+            uint64_t delay_ms)
+{
+	struct core *core = turn->core;
+
+	deadline_clear(core, supervisor, TIMER_GROUP);
+	supervisor->op = OP_STOP;
+	supervisor->cursor = supervisor->last;
+	supervisor->group_delay_ms = delay_ms;
+	supervisor->group_leader = node_slot(core, leader);
+	queue_node(core, supervisor);
+	/* A dead leader is down already, or has leftovers that can go at once. */
+	if (leader->gave_up || (node_has_process(leader) && !leader->main_alive))
+		down_bring(turn, leader);
+}
+
+/*
+ * Restart the node, and under one_for_all and rest_for_one all that are in scope: they
+ * are stopped in reverse, and when all of them are gone and the delay is over they are
+ * started in order (OTP's terminate-all-then-start-all).
+ */
+void
+strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
+{
+	struct core *core = turn->core;
+	struct node *supervisor = node_supervisor(core, node);
+
+	goal_restart_by_policy(node, delay_ms);
+	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
+		/* A first attempt that failed counts as passed (DECISIONS 18). */
+		queue_pass(core, node);
+		down_bring(turn, node);
+		return;
+	}
+	if (!others_wait(core, node))
+		supervisor->group_index = node->index;
+	else if (delay_ms < supervisor->group_delay_ms)
+		delay_ms = supervisor->group_delay_ms;
+	supervisor->group_leader = node_slot(core, node);
+	CHILDREN_FOREACH (core, supervisor, member) {
+		if (!strategy_in_scope(core, node, member))
+			continue;
+		if (node_revives(member)) {
+			goal_restart_by_policy(member, member->delay_ms);
+			member->gave_up = member == node && member->gave_up;
+		} else {
+			goal_down(member);
+			wait_state_changed(core, member);
+			if (node_is_down(member))
+				continue;
+		}
+		join_group(turn, supervisor, member);
+	}
+	begin_group(turn, supervisor, node, delay_ms);
+}
+
+/* True if a child waits for the end of the group's delay, to be started then. */
+static bool
+group_is_awaited(const struct core *core, const struct node *supervisor)
+{
+	CHILDREN_FOREACH (core, supervisor, member)
+		if (member->grouped && member->goal != GOAL_DOWN)
+			return true;
+	return false;
+}
+
+/*
+ * Stop the node for good, and under one_for_all and rest_for_one all that are in scope.
+ * The supervisor lives on (Akka's processFailure with Stop).
+ */
+void
+strategy_stop(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct node *supervisor = node_supervisor(core, node);
+	uint64_t delay_ms;
+	uint32_t leader;
+	bool awaited;
+
+	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
+		down_bring(turn, node);
+		return;
+	}
+	supervisor->group_index = node->index;
+	CHILDREN_FOREACH (core, supervisor, member) {
+		if (!strategy_in_scope(core, node, member))
+			continue;
+		goal_down(member);
+		if (member != node)
+			member->gave_up = false;
+		/* A stopped member changes no state, so its waiters are told here. */
+		wait_state_changed(core, member);
+		if (!node_is_down(member))
+			join_group(turn, supervisor, member);
+	}
+	core->look_early = true;
+	/* Others may be on their way up, after a delay: theirs goes on. */
+	awaited = group_is_awaited(core, supervisor);
+	leader = supervisor->group_leader;
+	delay_ms = supervisor->group_delay_ms;
+	begin_group(turn, supervisor, node, DURATION_INFINITE);
+	if (awaited) {
+		supervisor->group_leader = leader;
+		supervisor->group_delay_ms = delay_ms;
+	}
+}
+
+/*
+ * A group is on its way down: does a node that is down and is to start now belong to it,
+ * and wait until all of the group are gone?
+ */
+bool
+strategy_joins(const struct core *core, const struct node *node)
+{
+	const struct node *supervisor = node_supervisor(core, node);
+
+	if (supervisor->op != OP_STOP && supervisor->op != OP_DELAY)
+		return false;
+	/* Children removed one by one form no group. */
+	if (supervisor->group_index == NONE)
+		return false;
+	return supervisor->spec.strategy == STRATEGY_ONE_FOR_ALL ||
+	       node->index >= supervisor->group_index;
+}
+
+/* A child came between others, which get new numbers: a group begins where it began. */
+void
+strategy_number(struct core *core, struct node *parent, const struct node *newcomer)
+{
+	const uint32_t group_index = parent->group_index;
+	bool is_found = group_index == NONE;
+	uint32_t index = 0;
+
+	CHILDREN_FOREACH (core, parent, child) {
+		if (!is_found && child != newcomer && child->index >= group_index) {
+			parent->group_index = index;
+			is_found = true;
+		}
+		child->index = index++;
+	}
+	if (!is_found)
+		parent->group_index = index;
+}
+
+/*
+ * The node is removed while its supervisor runs on: removed ones are stopped one after
+ * the other from the right, as everything is, unless the supervisor stops in parallel.
+ */
+void
+strategy_leave(struct core *core, struct node *node)
+{
+	struct node *supervisor = node_supervisor(core, node);
+
+	if (!node_is_live(node) || node->grouped || supervisor->spec.stop_parallel ||
+	    supervisor->state == STATE_STOPPING)
+		return;
+	node->grouped = true;
+	supervisor->n_grouped++;
+	if (supervisor->op == OP_NONE || supervisor->op == OP_START) {
+		supervisor->group_delay_ms = DURATION_INFINITE;
+		supervisor->group_leader = NONE;
+		supervisor->group_index = NONE;
+	}
+	deadline_clear(core, supervisor, TIMER_GROUP);
+	supervisor->op = OP_STOP;
+	supervisor->cursor = supervisor->last;
+	queue_node(core, supervisor);
+}
+
+/*
+ * Walk over all children in the scope of a restart of this child, in start order:
+ * REF_NONE begins and ends.
+ */
+struct ref
+core_scope_next(const struct core *core, struct ref child, struct ref prev)
+{
+	const struct node *node = node_lookup(core, child);
+	const struct node *at;
+
+	if (node == NULL || node->parent == NONE)
+		return REF_NONE;
+	at = node_lookup(core, prev);
+	at = at == NULL ? node_at(core, node_supervisor(core, node)->first)
+	                : node_at(core, at->next);
+	while (at != NULL && !strategy_in_scope(core, node, at))
+		at = node_at(core, at->next);
+	return at == NULL ? REF_NONE : node_ref(core, at);
+}

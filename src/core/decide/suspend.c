@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC */
+/* suspend.c - suspension: a count in each node, for itself and all nodes below.
+ *
+ * A node stands still while a count on the way from it up to the root is above zero (Akka
+ * A-26).  Counts are changed at once; processes are frozen and thawed when the queue gets
+ * to them.
+ *
+ * With `freeze_while_deciding` a supervisor counts its children with a failure that is
+ * not made good yet: until each of them is ready, or has ended for good, the other
+ * children and all that runs below stand still (A-05).  A starting node goes on, as its
+ * start must not wait for what waits for it.  A supervisor with a process does so for its
+ * own failure, too: everything that outlives the failure stands still until the process
+ * is ready again and its hooks are over (DECISIONS 47).
+ */
+#include "config.h"
+
+#include "base/assert.h"
+#include "core/decide/marks.h"
+#include "core/decide/motion.h"
+
+#include "core/pure.h"
+
+/* How often this node is suspended, by itself and by all above it. */
+uint32_t
+suspend_count(const struct core *core, const struct node *node)
+{
+	uint32_t count = 0;
+
+	if (core->n_suspends == 0)
+		return 0;
+	for (const struct node *at = node; at != NULL; at = node_parent(core, at)) {
+		count += at->suspends;
+		if (at != node && node->state == STATE_RUNNING)
+			count += at->deciding + at->own_failure;
+	}
+	return count;
+}
+
+/* The count of a node changed: look at all below it. */
+static void
+look_below(struct core *core, struct node *top)
+{
+	for (struct node *node = top; node != NULL; node = node_next(core, top, node))
+		queue_node(core, node);
+}
+
+/* Add a suspension; false: there are too many. */
+bool
+suspend_add(struct core *core, struct node *node)
+{
+	if (node->suspends == SUSPENDS_MAX)
+		return false;
+	node->suspends++;
+	core->n_suspends++;
+	look_below(core, node);
+	return true;
+}
+
+/* One suspension less. */
+void
+suspend_take(struct core *core, struct node *node)
+{
+	ASSERT(node->suspends > 0);
+	node->suspends--;
+	core->n_suspends--;
+	look_below(core, node);
+}
+
+/* Its own suspensions are forgotten: it ended for good, or was started by hand. */
+void
+suspend_clear(struct core *core, struct node *node)
+{
+	if (node->suspends == 0)
+		return;
+	core->n_suspends -= node->suspends;
+	node->suspends = 0;
+	look_below(core, node);
+}
+
+/*
+ * It failed, and what its supervisor decided begins: the others stand still for as long
+ * as it takes.
+ */
+void
+suspend_others(struct core *core, struct node *node)
+{
+	struct node *supervisor = node_supervisor(core, node);
+
+	if (!supervisor->spec.freeze_while_deciding || node->decided)
+		return;
+	node->decided = true;
+	supervisor->deciding++;
+	core->n_suspends++;
+	core->recheck_needs = true;
+	look_below(core, supervisor);
+}
+
+/* It failed itself, and comes up again: all below it stand still for as long as that
+ * takes. */
+void
+suspend_below(struct core *core, struct node *node)
+{
+	if (node->spec.kind != NODE_BOTH || !node->spec.freeze_while_deciding ||
+	    node->own_failure)
+		return;
+	node->own_failure = true;
+	core->n_suspends++;
+	core->recheck_needs = true;
+	look_below(core, node);
+}
+
+/* The process is ready, and its hooks are over: thaw the nodes below before the children
+ * come up again, which may need nodes that are there. */
+void
+suspend_below_end(struct core *core, struct node *node)
+{
+	if (!node->own_failure)
+		return;
+	node->own_failure = false;
+	core->n_suspends--;
+	look_below(core, node);
+}
+
+/* The child is ready, or has ended for good: its siblings need not stand still for it. */
+void
+suspend_decided(struct core *core, struct node *node)
+{
+	struct node *supervisor;
+
+	suspend_below_end(core, node);
+	if (!node->decided)
+		return;
+	supervisor = node_supervisor(core, node);
+	node->decided = false;
+	supervisor->deciding--;
+	core->n_suspends--;
+	look_below(core, supervisor);
+}
+
+/* The supervisor has another policy, perhaps without freezing. */
+void
+suspend_updated(struct core *core, struct node *supervisor)
+{
+	if (supervisor->spec.freeze_while_deciding)
+		return;
+	suspend_below_end(core, supervisor);
+	if (supervisor->deciding == 0)
+		return;
+	CHILDREN_FOREACH (core, supervisor, child)
+		suspend_decided(core, child);
+}
+
+/* True if the node has a process that could stand still.  A stopping node has to move. */
+static bool
+can_stand_still(const struct node *node)
+{
+	if (node->state != STATE_STARTING && node->state != STATE_RUNNING)
+		return false;
+	return !node_has_process(node) || (node->spawned && node->main_alive);
+}
+
+/* Freeze or thaw the node according to the counts, and its clocks with it. */
+void
+suspend_apply(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	bool freeze = can_stand_still(node) && suspend_count(core, node) > 0;
+
+	if (freeze == node->frozen)
+		return;
+	node->frozen = freeze;
+	node->since_ms = turn->now_ms;
+	if (freeze) {
+		deadline_hold(core, node, turn->now_ms);
+		living_frozen(core, node);
+	} else {
+		deadline_release(core, node, turn->now_ms);
+	}
+	if (node_has_process(node))
+		turn_act(turn, freeze ? ACTION_FREEZE : ACTION_THAW, node)->life =
+		    node->life;
+	(void)turn_report(turn, freeze ? REPORT_SUSPENDED : REPORT_RESUMED, node);
+}
+
+/*
+ * It goes down, or its process has ended: whatever is left must be able to hear of it
+ * (I28).  That it is no longer suspended is not told: what becomes of it is.
+ */
+void
+suspend_end(struct turn *turn, struct node *node)
+{
+	if (!node->frozen)
+		return;
+	node->frozen = false;
+	deadline_release(turn->core, node, turn->now_ms);
+	if (node->alive)
+		turn_act(turn, ACTION_THAW, node)->life = node->life;
+}

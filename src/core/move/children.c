@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: ISC */
+/* children.c - a supervisor and its children: sequences of starts and stops, groups. */
+#include "config.h"
+
+#include "base/units.h"
+#include "core/decide/marks.h"
+#include "core/move/steps.h"
+
+#include "core/pure.h"
+
+/* Did it fail, and live on while the failure climbed? Then that is what it ends of. */
+static bool
+has_failed_alive(const struct node *child)
+{
+	return child->failing && child->goal == GOAL_UP && child->main_alive;
+}
+
+/* A supervisor stops: its children's goals are taken away, in reverse they go. */
+void
+children_stop(struct turn *turn, struct node *supervisor)
+{
+	struct core *core = turn->core;
+
+	deadline_clear(core, supervisor, TIMER_GROUP);
+	supervisor->children_started = false;
+	watch_revoke(core, supervisor);
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (child->absent)
+			continue;
+		if (has_failed_alive(child))
+			goal_down_as(child, STATE_FAILED);
+		else
+			goal_down(child);
+		goal_mark_for_sequence(child, false);
+		child->gave_up = false;
+		if (stop_kills_children(supervisor))
+			goal_kill(child);
+		/* A stopped child changes no state, so its waiters are told here. */
+		wait_state_changed(core, child);
+		queue_pass(core, child);
+		wait_state_changed(core, child);
+		if (node_is_pending(child) && child->children_started)
+			down_wait_turn(core, child);
+		if (node_is_live(child) && !child->grouped) {
+			child->grouped = true;
+			supervisor->n_grouped++;
+		}
+		if (node_is_pending(child) || stop_kills(child) || child->unkillable)
+			queue_node(core, child);
+	}
+	supervisor->op = OP_STOP;
+	supervisor->cursor = supervisor->last;
+	queue_node(core, supervisor);
+}
+
+/* No child runs, and none is to start. */
+bool
+children_are_down(const struct node *supervisor)
+{
+	return supervisor->n_live == 0 && supervisor->n_pending == 0;
+}
+
+/* Its supervisor starts anew: what was counted and what had ended is forgotten. */
+static void
+renew_child(struct core *core, struct node *child)
+{
+	dynamic_show(core, child);
+	child->deleted = false;
+	child->attempts = 0;
+	child->was_ready = false;
+	pace_forget(core, child);
+	child->grouped = false;
+	goal_renew(child,
+	           child->spec.enabled && child->stay == STAY_NOT && !child->removing);
+	goal_keep_down(child, STAY_NOT);
+	state_set(core, child, child->goal == GOAL_UP ? STATE_WAITING : STATE_STOPPED);
+}
+
+/* The children begin anew, in order, those that are enabled and not held. */
+static void
+start_anew(struct core *core, struct node *supervisor)
+{
+	supervisor->n_sequenced = 0;
+	CHILDREN_FOREACH (core, supervisor, child) {
+		renew_child(core, child);
+		child->sequenced = child->goal == GOAL_UP;
+		supervisor->n_sequenced += child->sequenced;
+	}
+	supervisor->op = OP_START;
+}
+
+static void
+put_in_sequence(struct node *supervisor, struct node *child)
+{
+	supervisor->n_sequenced += !child->sequenced;
+	child->sequenced = true;
+	/* Whether the child is needed is looked at when its turn comes. */
+	child->on_standby = false;
+}
+
+/* Each child is to be restarted, when it is its turn: no group is under way any more. */
+static void
+mark_all(struct core *core, struct node *supervisor)
+{
+	deadline_clear(core, supervisor, TIMER_GROUP);
+	supervisor->op = OP_START;
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (child->grouped && node_is_live(child))
+			supervisor->n_grouped--;
+		child->grouped = false;
+		if (child->absent || child->removing || child->deleted)
+			continue;
+		goal_mark_for_sequence(child,
+		                       node_revives(child) && child->stay == STAY_NOT);
+		goal_keep_down(child, STAY_NOT);
+		goal_forget_command(child);
+		if (node_is_in_sequence(child) || node_is_down(child))
+			continue;
+		/* An actor that runs once is never started again (OTP O-20). */
+		goal_down(child);
+	}
+}
+
+/*
+ * The supervisor is up again, and its children have outlived that: the children to be
+ * restarted are restarted in order, and so are the children that failed meanwhile;
+ * children that waited go on (Akka's step 6, A-20, A-21).
+ */
+static void
+rejoin(struct core *core, struct node *supervisor)
+{
+	if (!node_is_resuming(supervisor) &&
+	    supervisor->spec.keep_children == KEEP_RESTART)
+		mark_all(core, supervisor);
+	if (supervisor->op == OP_NONE)
+		supervisor->op = OP_START;
+	/* A child that is left down does not come up with the supervisor. */
+	core->look_early = true;
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (child->absent || child->removing || child->deleted || child->grouped)
+			continue;
+		/* A stop since then is remembered, as in mark_all(). */
+		if (child->stay != STAY_NOT)
+			goal_mark_for_sequence(child, false);
+		if (node_is_in_sequence(child))
+			goal_revive(child);
+		if (child->goal == GOAL_DOWN)
+			continue;
+		if (node_is_down(child) ||
+		    (node_is_in_sequence(child) && node_is_pending(child)))
+			state_set(core, child, STATE_WAITING);
+		if (node_is_in_sequence(child) || child->state == STATE_WAITING)
+			put_in_sequence(supervisor, child);
+	}
+}
+
+/* All nodes below look again at starts that had to wait. */
+static void
+wake_all(struct core *core, struct node *supervisor)
+{
+	for (struct node *at = supervisor; at != NULL;
+	     at = node_next(core, supervisor, at)) {
+		/* The delay ended while no node below could be started. */
+		if (at != supervisor && at->state == STATE_BACKOFF &&
+		    at->goal != GOAL_DOWN && !at->grouped &&
+		    deadline_due(core, at, TIMER_STATE) == 0)
+			at->start_now = true;
+		queue_node(core, at);
+		/* What ended meanwhile can be told now. */
+		watch_state_changed(core, at);
+	}
+}
+
+/* Everything before the children is done: the children start, or go on. */
+void
+children_open(struct turn *turn, struct node *supervisor)
+{
+	struct core *core = turn->core;
+
+	supervisor->may_start_children = true;
+	suspend_below_end(core, supervisor);
+	if (supervisor->children_started)
+		rejoin(core, supervisor);
+	else
+		start_anew(core, supervisor);
+	supervisor->cursor =
+	    supervisor->op == OP_STOP ? supervisor->last : supervisor->first;
+	if (supervisor->children_started)
+		wake_all(core, supervisor);
+	supervisor->children_started = true;
+	watch_restore(core, supervisor);
+	queue_node(core, supervisor);
+}
+
+/* The group's delay is over: its members start in order. */
+void
+children_group_due(struct turn *turn, struct node *supervisor)
+{
+	struct core *core = turn->core;
+
+	if (supervisor->op != OP_DELAY)
+		return;
+	deadline_clear(core, supervisor, TIMER_GROUP);
+	if (supervisor->n_grouped > 0) {
+		/* A member is stopped after all, with children that had outlived it. */
+		supervisor->op = OP_STOP;
+		supervisor->cursor = supervisor->last;
+		if (supervisor->group_delay_ms != DURATION_INFINITE)
+			supervisor->group_delay_ms = 0;
+		queue_node(core, supervisor);
+		return;
+	}
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (!child->grouped)
+			continue;
+		child->grouped = false;
+		if (child->goal == GOAL_DOWN)
+			continue;
+		goal_restart_is_due(child);
+		state_set(core, child, STATE_WAITING);
+		put_in_sequence(supervisor, child);
+	}
+	supervisor->op = OP_START;
+	supervisor->cursor = supervisor->first;
+	queue_node(core, supervisor);
+}
+
+/* All of the group is gone. */
+static void
+group_is_down(struct turn *turn, struct node *supervisor)
+{
+	struct core *core = turn->core;
+	const struct node *leader;
+
+	if (supervisor->phase == PHASE_DISMISS) {
+		if (!children_are_down(supervisor))
+			return;
+		supervisor->op = OP_NONE;
+		if (supervisor->gave_up)
+			failure_give_up(turn, supervisor);
+		else
+			down_step(turn, supervisor);
+		return;
+	}
+	supervisor->op = OP_DELAY;
+	if (supervisor->group_delay_ms == DURATION_INFINITE) {
+		children_group_due(turn, supervisor);
+		if (supervisor->group_index != NONE)
+			significant_group_stopped(turn, supervisor);
+		return;
+	}
+	deadline_arm(core, supervisor, TIMER_GROUP, turn->now_ms,
+	             supervisor->group_delay_ms);
+	/* The child that began the group may be removed from the configuration. */
+	leader = node_at(core, supervisor->group_leader);
+	if (supervisor->group_delay_ms > 0 && leader != NULL)
+		turn_report(turn, REPORT_BACKOFF, leader)->delay_ms =
+		    supervisor->group_delay_ms;
+}
+
+static void
+advance_stop(struct turn *turn, struct node *supervisor)
+{
+	bool parallel = supervisor->spec.stop_parallel || stop_kills_children(supervisor);
+
+	while (supervisor->cursor != NONE) {
+		struct node *child = node_at(turn->core, supervisor->cursor);
+
+		if (child->grouped && node_is_live(child)) {
+			if (!turn_has_room(turn)) {
+				queue_node(turn->core, supervisor);
+				return;
+			}
+			down_bring(turn, child);
+			if (!parallel && node_is_live(child))
+				return;
+		}
+		supervisor->cursor = child->prev;
+	}
+	if (supervisor->n_grouped == 0)
+		group_is_down(turn, supervisor);
+}
+
+/* It is the turn of a child to be restarted. */
+static bool
+is_to_go_down(const struct node *child)
+{
+	return node_is_in_sequence(child) && child->goal != GOAL_RESTART &&
+	       node_is_live(child) && child->state != STATE_STOPPING;
+}
+
+static void
+advance_start(struct turn *turn, struct node *supervisor)
+{
+	while (supervisor->cursor != NONE) {
+		struct node *child = node_at(turn->core, supervisor->cursor);
+
+		/* One that is to stop only waits to be looked at. */
+		if (child->state == STATE_WAITING && child->goal == GOAL_DOWN)
+			queue_pass(turn->core, child);
+		if (child->sequenced &&
+		    (child->state == STATE_WAITING || is_to_go_down(child))) {
+			if (!node_takes_starts(turn->core, child))
+				return;
+			if (!turn_has_room(turn)) {
+				queue_node(turn->core, supervisor);
+				return;
+			}
+			if (child->state != STATE_WAITING) {
+				goal_take_turn(child);
+				down_bring(turn, child);
+				/* Gone at once, or later. */
+				continue;
+			}
+			up_start(turn, child);
+		}
+		if (child->sequenced && !supervisor->spec.start_parallel)
+			return;
+		supervisor->cursor = child->next;
+	}
+	if (supervisor->n_sequenced > 0)
+		return;
+	/* Below a process that is not there yet the end of the sequence is no news. */
+	if (!supervisor->may_start_children)
+		return;
+	supervisor->op = OP_NONE;
+	if (supervisor->phase == PHASE_CHILDREN)
+		up_step(turn, supervisor);
+}
+
+/* Go on with the sequence of stops or starts that is under way, as far as it goes. */
+void
+children_advance(struct turn *turn, struct node *supervisor)
+{
+	switch (supervisor->op) {
+	case OP_STOP:
+		advance_stop(turn, supervisor);
+		break;
+	case OP_START:
+		advance_start(turn, supervisor);
+		break;
+	case OP_NONE:
+	case OP_DELAY:
+		break;
+	}
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: ISC */
+/* down.c - a node goes down: asked to, killed, gone, and what that leads to. */
+#include "config.h"
+
+#include "core/decide/marks.h"
+#include "core/move/steps.h"
+
+#include "core/pure.h"
+
+/* /user failed or ended for good, or was the first to go in a shutdown: so does all of
+ * supd (SEMANTICS G-02, G-03). */
+static void
+user_ended(struct core *core, struct node *user)
+{
+	struct node *root = node_supervisor(core, user);
+
+	if (!core->shutting_down)
+		core->exit_status = significant_status(core);
+	core->shutting_down = true;
+	goal_down(root);
+	queue_node(core, root);
+}
+
+/* Nothing of the actor is left, and that is its final end: tell waiters and watchers. */
+void
+down_terminated(struct turn *turn, struct node *node)
+{
+	const bool was_started = node->started;
+
+	if (node->started) {
+		turn_report(turn, REPORT_STOPPED, node)->cause = *node_final_cause(node);
+		turn_report(turn, REPORT_TERMINATED, node)->cause =
+		    *node_final_cause(node);
+		node->started = false;
+		wait_terminated(turn->core, node);
+	}
+	if (node->spec.keeps && node->started_ever)
+		turn_act(turn, ACTION_CLEAR, node)->is_final = true;
+	if (node->goal == GOAL_DOWN)
+		dynamic_settled(turn, node);
+	/* Its supervisor is told first (D-05). */
+	watch_ended(turn->core, node, was_started);
+	if (node->goal == GOAL_DOWN)
+		significant_ended(turn, node);
+}
+
+/* It is down and stays down. */
+void
+down_settle(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	const bool was_grouped = node->grouped;
+
+	goal_settled(node);
+	node->was_up = false;
+	node->failing = false;
+	/* A one-shot is ready once it is done. */
+	node->ready =
+	    node->ready && node->down_as == STATE_DONE && node->spec.ready == READY_EXIT;
+	node->start_now = false;
+	node->demanded = false;
+	node->no_room = 0;
+	suspend_clear(core, node);
+	suspend_decided(core, node);
+	state_set(core, node, node->down_as);
+	node->grouped = false;
+	queue_pass(core, node);
+	queue_node(core, node);
+	queue_parent(core, node);
+	/* Of what could not be killed the end is told when it comes. */
+	if (!node->unkillable)
+		down_terminated(turn, node);
+	else
+		/* Of an actor that has not begun there will be no end to tell. */
+		core->look_early = true;
+	significant_settled(turn, node, was_grouped);
+	if (node->parent == NONE)
+		turn_exit(turn);
+	else if (node_slot(core, node) == CORE_USER &&
+	         (node->state != STATE_STOPPED || core->shutting_down))
+		user_ended(core, node);
+}
+
+/*
+ * Down for now: in its backoff, or, behind the leader of a group or in its supervisor's
+ * sequence, waiting for it.
+ */
+enum node_state
+down_pending_state(const struct core *core, const struct node *node)
+{
+	if (node_is_in_sequence(node))
+		return STATE_WAITING;
+	if (node->grouped &&
+	    node_supervisor(core, node)->group_leader != node_slot(core, node))
+		return STATE_WAITING;
+	return STATE_BACKOFF;
+}
+
+/* The node's own delay begins, and then its start. */
+static void
+begin_delay(struct turn *turn, struct node *node)
+{
+	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms, node->delay_ms);
+	/* An episode of no room is told once, when it begins. */
+	if (node->delay_ms > 0 && node->no_room == 0)
+		turn_report(turn, REPORT_BACKOFF, node)->delay_ms = node->delay_ms;
+}
+
+/* It had ended for good, and is to come up after all. */
+void
+down_come_back(struct turn *turn, struct node *node)
+{
+	state_set(turn->core, node, STATE_BACKOFF);
+	begin_delay(turn, node);
+	queue_parent(turn->core, node);
+}
+
+/* Down for now; up again after a while. */
+static void
+enter_backoff(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+
+	/* The end of a process was told already; a supervisor's is told here. */
+	if (!node_has_process(node))
+		turn_report(turn, REPORT_STOPPED, node)->cause = node->end;
+	state_set(core, node, down_pending_state(core, node));
+	node->ready = false;
+	if (node_is_in_sequence(node) && node_supervisor(core, node)->op == OP_START) {
+		/* Its turn was here, and is again. */
+		node_supervisor(core, node)->cursor = node_supervisor(core, node)->first;
+	} else if (!node->grouped && !node_is_in_sequence(node)) {
+		begin_delay(turn, node);
+	}
+	queue_node(core, node);
+	queue_parent(core, node);
+}
+
+/* Nothing of the node is left: down for good, or on its way up again. */
+static void
+finish_stop(struct turn *turn, struct node *node)
+{
+	node->phase = PHASE_NONE;
+	node->may_start_children = false;
+	if (!node->unkillable)
+		living_ended(turn->core, node);
+	if (!node_has_process(node))
+		pace_ended(turn, node, false);
+	/* All children are gone, so is the group operation on them. */
+	if (!node->children_started) {
+		node->op = OP_NONE;
+		dynamic_forget(turn->core, node);
+	}
+	if (node_comes_back(node))
+		enter_backoff(turn, node);
+	else
+		down_settle(turn, node);
+}
+
+static void
+send_kill(struct turn *turn, struct node *node)
+{
+	if (node->kill_sent)
+		return;
+	node->kill_sent = true;
+	turn_act(turn, ACTION_KILL, node)->life = node->life;
+	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
+	             node->spec.kill_timeout_ms);
+}
+
+/* Ask the process to end, as its `shutdown` has it (OTP O-06 to O-08). */
+static void
+send_stop(struct turn *turn, struct node *node)
+{
+	const struct spec *spec = &node->spec;
+	struct action *action;
+
+	if (stop_kills(node) || spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL) {
+		send_kill(turn, node);
+		return;
+	}
+	action = turn_act(turn, ACTION_STOP, node);
+	action->life = node->life;
+	action->watchdog_expired = node->watchdog_expired;
+	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
+		living_grant(turn, node, spec->shutdown_ms);
+}
+
+/* The start was acknowledged after the decision to stop: now there is a process to be
+ * told. */
+void
+down_spawned(struct turn *turn, struct node *node)
+{
+	if (node->phase == PHASE_END)
+		send_stop(turn, node);
+}
+
+/*
+ * The request to end was sent later than it was decided, because supd itself had died in
+ * between: the process has its full time from now on.
+ */
+void
+down_stop_sent(struct turn *turn, struct node *node)
+{
+	if (node->phase == PHASE_END && !node->kill_sent &&
+	    node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
+		deadline_extend(turn->core, node, TIMER_STATE, turn->now_ms,
+		                node->spec.shutdown_ms);
+}
+
+/*
+ * pre_restart or pre_stop; false: none.  They are for what was ready once (systemd's
+ * ExecStop=), and pre_stop for what is still there.
+ */
+static bool
+run_pre_hook(struct turn *turn, struct node *node)
+{
+	const bool is_there =
+	    node_has_process(node) ? node->main_alive : node->children_started;
+
+	node->phase = PHASE_PRE_STOP;
+	if (!node->ready || node_is_resuming(node) || (node->gave_up && !node->retired))
+		return false;
+	/* A process that is to be killed at once does not wait for a hook. */
+	if (is_there && node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL)
+		return false;
+	if (node_comes_back(node))
+		return hooks_run(turn, node, HOOK_PRE_RESTART);
+	return is_there && hooks_run(turn, node, HOOK_PRE_STOP);
+}
+
+/* post_stop; false: there is none, or nothing to clean up after. */
+static bool
+run_post_hook(struct turn *turn, struct node *node)
+{
+	const bool is_due = node->created && !node_is_resuming(node);
+
+	node->phase = PHASE_POST_STOP;
+	node->created = false;
+	return is_due && hooks_run(turn, node, HOOK_POST_STOP);
+}
+
+/* Stop the children, unless they outlive this stop; false: no child has to stop. */
+static bool
+dismiss(struct turn *turn, struct node *node)
+{
+	if (!node->children_started ||
+	    (node_comes_back(node) && node_keeps_children(node)))
+		return false;
+	node->phase = PHASE_DISMISS;
+	if (!node_has_process(node) && node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
+		deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
+		             node->spec.shutdown_ms);
+	children_stop(turn, node);
+	return true;
+}
+
+/* The process stops; false: there is none any more. */
+static bool
+end_process(struct turn *turn, struct node *node)
+{
+	deadline_clear(turn->core, node, TIMER_STATE);
+	node->phase = PHASE_END;
+	if (!node->alive || node->unkillable)
+		return false;
+	/* Before the spawn is acknowledged there is no process to be told. */
+	if (node->spawned)
+		send_stop(turn, node);
+	return true;
+}
+
+/* A step of the stop is over: go on to the next that takes time. */
+void
+down_step(struct turn *turn, struct node *node)
+{
+	switch (node->phase) {
+	case PHASE_PRE_STOP:
+		if (dismiss(turn, node))
+			return;
+		__attribute__((fallthrough));
+	case PHASE_DISMISS:
+		if (end_process(turn, node))
+			return;
+		__attribute__((fallthrough));
+	case PHASE_END:
+		deadline_clear(turn->core, node, TIMER_STATE);
+		if (run_post_hook(turn, node))
+			return;
+		__attribute__((fallthrough));
+	case PHASE_POST_STOP:
+		/* Meanwhile the goal may have become to stay down. */
+		if (!dismiss(turn, node))
+			finish_stop(turn, node);
+		return;
+	case PHASE_NONE:
+	case PHASE_PRE_START:
+	case PHASE_PROCESS:
+	case PHASE_POST_START:
+	case PHASE_CHILDREN:
+	case PHASE_TURN:
+		return;
+	}
+}
+
+/* Is there nothing to be stopped, and nothing to be waited for? */
+static bool
+is_over(const struct node *node)
+{
+	if (node->alive || node->hook_serial != 0)
+		return false;
+	if (node_has_process(node))
+		return !node->children_started ||
+		       (node_comes_back(node) && node_keeps_children(node));
+	return node_is_dead(node) && !node->children_started;
+}
+
+static void
+begin_stop(struct turn *turn, struct node *node)
+{
+	const bool has_hooks =
+	    node->spec.hooks != 0 && (node->ready || node->created) && !stop_kills(node);
+
+	node->may_start_children = false;
+	/* Nodes below that were coming do not come now. */
+	turn->core->look_early = turn->core->look_early || node_is_supervisor(node);
+	suspend_end(turn, node);
+	if (is_over(node) && !has_hooks) {
+		finish_stop(turn, node);
+		return;
+	}
+	state_set(turn->core, node, STATE_STOPPING);
+	(void)turn_report(turn, REPORT_STOPPING, node);
+	node->kill_sent = false;
+	goal_begin_stop(node, node_is_supervisor(node) &&
+	                          node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL);
+	if (node->hook_serial != 0) {
+		/* The start is not wanted any more. */
+		node->phase = PHASE_PRE_STOP;
+		hooks_kill(turn, node);
+	} else if (!run_pre_hook(turn, node)) {
+		down_step(turn, node);
+	}
+}
+
+/*
+ * The node itself is down, but its children have outlived it so far, and are to stop
+ * now, or when it is their supervisor's turn.
+ */
+void
+down_wait_turn(struct core *core, struct node *node)
+{
+	state_set(core, node, STATE_STOPPING);
+	node->phase = PHASE_TURN;
+	goal_begin_stop(node, false);
+}
+
+static void
+hasten(struct turn *turn, struct node *node)
+{
+	hooks_kill(turn, node);
+	if (node_is_supervisor(node) && !stop_kills_children(node)) {
+		goal_kill_children(node);
+		if (node->phase == PHASE_DISMISS)
+			children_stop(turn, node);
+	}
+	if (node->phase == PHASE_END && node->spawned && node->alive)
+		send_kill(turn, node);
+}
+
+/* Whatever is left of it is killed, at once. */
+void
+down_kill(struct turn *turn, struct node *node)
+{
+	goal_kill(node);
+	if (node->state == STATE_STOPPING)
+		hasten(turn, node);
+}
+
+/* The time is over that its process, or its subtree, had to stop in, or to be killed. */
+void
+down_overdue(struct turn *turn, struct node *node)
+{
+	const bool is_process = node->phase == PHASE_END;
+
+	if (is_process && node->kill_sent) {
+		unkillable_found(turn, node);
+		return;
+	}
+	/* Unless a stop of a supervisor above had the process killed already. */
+	if (is_process || !stop_kills_children(node))
+		(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
+	/* The children of a process have all the time that they need. */
+	if (is_process)
+		send_kill(turn, node);
+	else
+		hasten(turn, node);
+}
+
+/* Make the node go down from whatever it is in. */
+void
+down_bring(struct turn *turn, struct node *node)
+{
+	if (node_is_pending(node)) {
+		queue_node(turn->core, node);
+	} else if (node_is_live(node) && node->state != STATE_STOPPING) {
+		begin_stop(turn, node);
+	} else if (node->phase == PHASE_TURN) {
+		(void)turn_report(turn, REPORT_STOPPING, node);
+		if (!run_pre_hook(turn, node))
+			down_step(turn, node);
+	} else if (node->phase == PHASE_DISMISS && node->op == OP_NONE) {
+		/* The supervisor gave up, and its failure is decided now. */
+		node->gave_up = false;
+		if (!run_pre_hook(turn, node))
+			down_step(turn, node);
+	}
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: ISC */
+/* hooks.c - the actor's own commands around its starts and stops.
+ *
+ * up.c and down.c say when; here a hook is asked for, killed when its time is over, and
+ * what became of it is told.  A node has at most one under way, and goes on only when
+ * nothing of it is left.
+ */
+#include "config.h"
+
+#include "base/assert.h"
+#include "core/decide/marks.h"
+#include "core/move/steps.h"
+
+#include "core/pure.h"
+
+static enum hook_reason
+reason_for(const struct node *node, enum hook hook)
+{
+	switch (hook) {
+	case HOOK_PRE_START:
+	case HOOK_POST_START:
+	case HOOK_POST_RESTART:
+		return node->was_up ? HOOK_REASON_RESTART : HOOK_REASON_START;
+	case HOOK_PRE_RESTART:
+	case HOOK_PRE_STOP:
+	case HOOK_POST_STOP:
+	case HOOK_MAX:
+		break;
+	}
+	return node_comes_back(node) ? HOOK_REASON_RESTART : HOOK_REASON_STOP;
+}
+
+/* The cause that a hook is told: the failure, or the end of the process. */
+static struct cause
+cause_for(const struct node *node)
+{
+	struct cause cause = {.kind = CAUSE_NORMAL, .code = -1};
+
+	if (node->failing)
+		cause = node->failure.cause;
+	if (node_has_process(node) && node->created && !node->main_alive) {
+		cause.code = node->end.code;
+		cause.signal = node->end.signal;
+		cause.core = node->end.core;
+	}
+	return cause;
+}
+
+/* The failed child that makes the group stop or start; NULL: no failure does. */
+static const struct node *
+leader_of(const struct core *core, const struct node *node)
+{
+	const struct node *leader =
+	    node_at(core, node_supervisor(core, node)->group_leader);
+
+	return leader != NULL && leader->failing && (node->grouped || node->sequenced)
+	           ? leader
+	           : NULL;
+}
+
+/*
+ * The node with the failure that this node is stopped or started for: itself, a member of
+ * its group, or a node above.  NULL: no failure.
+ */
+static const struct node *
+failed_for(const struct core *core, const struct node *node)
+{
+	const struct node *at = node;
+
+	while (at->parent != NONE && !at->failing && leader_of(core, at) == NULL &&
+	       (at == node || at->state != STATE_RUNNING))
+		at = node_supervisor(core, at);
+	if (at->parent == NONE)
+		return NULL;
+	return at->failing ? at : leader_of(core, at);
+}
+
+/* What is asked for: the same whenever it is asked. */
+static void
+describe(const struct core *core, const struct node *node, struct action *action)
+{
+	const struct node *failed = failed_for(core, node);
+	const enum hook hook = node->hook;
+
+	action->origin = REF_NONE;
+	if (failed != NULL) {
+		action->origin = failed->failure.origin;
+		action->origin_cause = failed->failure.cause;
+	}
+
+	action->serial = node->hook_serial;
+	action->hook = hook;
+	action->hook_reason = node->hook_reason;
+	action->cause = cause_for(node);
+	action->incarnation = node->incarnation;
+	/* The process that pre_start is about is still to come. */
+	action->life = node->life + (hook == HOOK_PRE_START && node_has_process(node));
+	action->generation = node->generation + (hook == HOOK_PRE_START);
+}
+
+/*
+ * The hook that this actor waits for, as the action that asked for it, or, when the hook
+ * is to end now, HOOK_KILL.  For a new guardian, which cannot know how much of it was
+ * done.  False: no hook is under way.
+ */
+bool
+core_hook(const struct core *core, struct ref ref, struct action *ret)
+{
+	const struct node *node = node_lookup(core, ref);
+
+	if (node == NULL || node->hook_serial == 0)
+		return false;
+	*ret = (struct action){
+	    .kind = node->hook_killed ? ACTION_HOOK_KILL : ACTION_HOOK,
+	    .ref = ref,
+	};
+	describe(core, node, ret);
+	return true;
+}
+
+/*
+ * Ask for a hook of the node; its end comes back as hooks_done().  False: there is
+ * nothing to wait for, it has no such hook, or no time for one.
+ */
+bool
+hooks_run(struct turn *turn, struct node *node, enum hook hook)
+{
+	struct core *core = turn->core;
+	struct action *action;
+
+	ASSERT(node->hook_serial == 0);
+	if ((node->spec.hooks >> hook & 1) == 0 || stop_kills(node))
+		return false;
+	core->hook_serial += core->hook_serial == UINT32_MAX ? 2 : 1;
+	node->hook_serial = core->hook_serial;
+	node->hook = hook;
+	node->hook_reason = reason_for(node, hook);
+	node->hook_killed = false;
+	node->hook_late = false;
+	action = turn_act(turn, ACTION_HOOK, node);
+	describe(core, node, action);
+	deadline_arm(core, node, TIMER_HOOK, turn->now_ms, node->spec.hook_timeout_ms);
+	return true;
+}
+
+/* The hook under way is of no use any more: its end is awaited still. */
+void
+hooks_kill(struct turn *turn, struct node *node)
+{
+	if (node->hook_serial == 0 || node->hook_killed)
+		return;
+	node->hook_killed = true;
+	deadline_clear(turn->core, node, TIMER_HOOK);
+	turn_act(turn, ACTION_HOOK_KILL, node)->serial = node->hook_serial;
+}
+
+/* Its time is over. */
+void
+hooks_due(struct turn *turn, struct node *node)
+{
+	if (node->hook_serial == 0 || node->hook_killed)
+		return;
+	node->hook_late = true;
+	hooks_kill(turn, node);
+}
+
+static void
+report_failed(struct turn *turn, const struct node *node, const struct cause *cause)
+{
+	struct action *action = turn_report(turn, REPORT_HOOK_FAILED, node);
+
+	action->hook = node->hook;
+	action->hook_reason = node->hook_reason;
+	action->timed_out = node->hook_late;
+	action->cause = *cause;
+}
+
+/*
+ * A start that needs this hook failed: without its pre_start a process is never executed,
+ * and a restart without its post_restart is none (SEMANTICS 1.1, A-23).
+ */
+static void
+fail_start(struct turn *turn, struct node *node, struct cause cause)
+{
+	cause.kind = CAUSE_EARLY_EXIT;
+	if (node->hook == HOOK_PRE_START)
+		node->end = cause;
+	if (!node_is_leaving(node))
+		failure_handle(turn, node, &cause, node);
+	else if (!node->grouped || node_is_dead(node))
+		down_bring(turn, node);
+	/* Otherwise the node goes in its order of the stop. */
+}
+
+/*
+ * The machine was short of something when the process of pre_start was to be started: so
+ * it is with the start of the actor, as if that were its own process (DECISIONS 46).
+ */
+static bool
+waits_for_room(struct turn *turn, struct node *node, const struct cause *cause)
+{
+	if (node->hook != HOOK_PRE_START || node->state == STATE_STOPPING ||
+	    node_is_leaving(node) || !cause_is_shortage(cause))
+		return false;
+	node->end = *cause;
+	return pace_waits_for_room(turn, node, cause);
+}
+
+/*
+ * EVENT_HOOK_DONE; with another serial than that of the hook under way it is stale.  A
+ * hook killed because it is not needed any more has not failed.
+ */
+void
+hooks_done(struct turn *turn, const struct event *event)
+{
+	struct node *node = node_lookup(turn->core, event->ref);
+	struct cause cause = react_cause(event);
+	bool failed, is_vital;
+
+	if (node == NULL || node->hook_serial == 0 || node->hook_serial != event->serial)
+		return;
+	node->hook_serial = 0;
+	deadline_clear(turn->core, node, TIMER_HOOK);
+	failed = event->error != 0 || event->signal != 0 || event->code != 0;
+	failed = node->hook_killed ? node->hook_late : failed;
+	if (failed && waits_for_room(turn, node, &cause))
+		return;
+	if (failed)
+		report_failed(turn, node, &cause);
+	is_vital = node->hook == HOOK_PRE_START || node->hook == HOOK_POST_RESTART;
+	if (node->state == STATE_STOPPING)
+		down_step(turn, node);
+	else if (failed && is_vital)
+		fail_start(turn, node, cause);
+	else
+		up_step(turn, node);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: ISC */
+/* up.c - a node comes up, step by step: hook, process, hook, children; then it is ready.
+ */
+#include "config.h"
+
+#include "core/decide/marks.h"
+#include "core/move/steps.h"
+
+#include "core/pure.h"
+
+/* Start a node that is down; whether it may is decided by the caller. */
+static void
+begin_start(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	const bool begins = !node->started;
+
+	if (begins && node->started_ever)
+		node->incarnation++;
+	/* A stop of before is forgotten now that their supervisor begins anew. */
+	CHILDREN_FOREACH (core, node, child)
+		goal_keep_down(child, STAY_NOT);
+	node->restarts += node->start_reason == START_BY_POLICY;
+	node->started = true;
+	node->started_ever = true;
+	goal_started(node);
+	node->start_now = false;
+	node->demanded = true;
+	if (node->spec.keeps && !node_is_resuming(node))
+		(void)turn_act(turn, ACTION_CLEAR, node);
+	node->ready = false;
+	node->created = false;
+	node->gave_up = false;
+	node->retired = false;
+	node->work_failed = false;
+	node->exited_by_itself = false;
+	node->attempts++;
+	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
+	/* What a supervisor counted is lost when it starts anew (OTP O-31). */
+	if (!node_is_resuming(node))
+		window_clear(&node->intensity);
+	pace_begun(turn, node);
+	state_set(core, node, STATE_STARTING);
+	if (begins)
+		watch_begun(core, node);
+	/* Below a suspended node the process stands still from the beginning. */
+	if (core->n_suspends > 0)
+		queue_node(core, node);
+	node->phase = PHASE_PRE_START;
+	if (!hooks_run(turn, node, HOOK_PRE_START))
+		up_step(turn, node);
+}
+
+/* Its hook is over, or it has none: the process is asked for, or the children. */
+static void
+create(struct turn *turn, struct node *node)
+{
+	pace_begun(turn, node);
+	if (!node_has_process(node)) {
+		node->created = true;
+		node->generation++;
+		node->phase = PHASE_CHILDREN;
+		turn_report(turn, REPORT_STARTED, node)->window = node->no_room;
+		node->no_room = 0;
+		watch_state_changed(turn->core, node);
+		gate_state_changed(turn->core, node);
+		children_open(turn, node);
+		return;
+	}
+	node->phase = PHASE_PROCESS;
+	node->life++;
+	node->alive = true;
+	node->main_alive = true;
+	node->spawned = false;
+	node->kill_sent = false;
+	living_renewed(node);
+	turn_act(turn, ACTION_SPAWN, node)->life = node->life;
+}
+
+/* The node is ready: its younger siblings may start, its backoff may heal. */
+static void
+be_ready(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+
+	node->phase = PHASE_NONE;
+	node->ready = true;
+	node->was_ready = true;
+	node->was_up = true;
+	goal_forget_command(node);
+	node->is_fresh = false;
+	goal_end_resume(node);
+	node->failing = false;
+	suspend_decided(core, node);
+	if (node_has_process(node) && !node->main_alive) {
+		/* A one-shot is ready at its end. */
+		(void)turn_report(turn, REPORT_READY, node);
+		if (node_is_leaving(node))
+			down_bring(turn, node);
+		else
+			failure_normal_end(turn, node);
+		return;
+	}
+	state_set(core, node, STATE_RUNNING);
+	if (node->failures > 0 && !node->spec.backoff.manual_reset)
+		deadline_arm(core, node, TIMER_RESET, turn->now_ms,
+		             node->spec.backoff.reset_after_ms);
+	living_ready(core, node);
+	(void)turn_report(turn, REPORT_READY, node);
+	/* A node with a restart queued in the supervisor's start sequence keeps its
+	 * place. */
+	if (!node_is_in_sequence(node))
+		queue_pass(core, node);
+	queue_parent(core, node);
+	/* A node that becomes ready during a suspend is suspended now. */
+	if (core->n_suspends > 0)
+		queue_node(core, node);
+}
+
+/* post_start, or post_restart; false: it has none.  A resume has neither. */
+static bool
+run_post_hook(struct turn *turn, struct node *node)
+{
+	node->phase = PHASE_POST_START;
+	if (node_is_resuming(node))
+		return false;
+	return hooks_run(turn, node, node->was_up ? HOOK_POST_RESTART : HOOK_POST_START);
+}
+
+/* A step of the start is over: go on to the next that takes time. */
+void
+up_step(struct turn *turn, struct node *node)
+{
+	switch (node->phase) {
+	case PHASE_PRE_START:
+		/* A child kept across its supervisor's restart starts when the supervisor
+		 * is ready. */
+		if (!node_is_leaving(node) && node_takes_starts(turn->core, node))
+			create(turn, node);
+		return;
+	case PHASE_PROCESS:
+		deadline_clear(turn->core, node, TIMER_STATE);
+		deadline_clear(turn->core, node, TIMER_READY);
+		deadline_clear(turn->core, node, TIMER_HEALTH);
+		if (run_post_hook(turn, node))
+			return;
+		break;
+	case PHASE_POST_START:
+		break;
+	case PHASE_CHILDREN:
+		if (!node_has_process(node) && run_post_hook(turn, node))
+			return;
+		be_ready(turn, node);
+		return;
+	case PHASE_NONE:
+	case PHASE_TURN:
+	case PHASE_PRE_STOP:
+	case PHASE_DISMISS:
+	case PHASE_END:
+	case PHASE_POST_STOP:
+		return;
+	}
+	if (node->spec.kind != NODE_BOTH) {
+		be_ready(turn, node);
+		return;
+	}
+	node->phase = PHASE_CHILDREN;
+	children_open(turn, node);
+}
+
+/*
+ * Start a node that is down and may start, as soon as it has what it needs, and, if it
+ * starts on demand, is needed itself.
+ */
+void
+up_start(struct turn *turn, struct node *node)
+{
+	if (node->unkillable) {
+		unkillable_hold(turn, node);
+		return;
+	}
+	if (demand_waits(node)) {
+		demand_stand_by(turn, node);
+		return;
+	}
+	node->on_standby = false;
+	if (gate_admits(turn->core, node))
+		begin_start(turn, node);
+}

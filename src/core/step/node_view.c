@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: ISC */
+/* node_view.c - one actor as a reader sees it, and whether the tree is whole. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "core/decide/limits.h"
+#include "core/decide/marks.h"
+
+#include "core/pure.h"
+
+static uint32_t
+window_now(const struct core *core, const struct node *node, uint64_t now_ms)
+{
+	const struct node *parent = node_parent(core, node);
+
+	if (node_is_supervisor(node)) {
+		if (node->spec.intensity.unlimited)
+			return 0;
+		return window_in_use(&node->intensity,
+		                     pool_stamps(core, &node->intensity),
+		                     node->spec.intensity.within_ms, now_ms);
+	}
+	if (parent == NULL || !parent->spec.limit.on)
+		return 0;
+	if (parent->spec.limit.fixed)
+		return node->limit.count;
+	return window_in_use(&node->limit, pool_stamps(core, &node->limit),
+	                     parent->spec.limit.within_ms, now_ms);
+}
+
+/* The bound of what window_now() counts, and what its health check said. */
+static void
+view_bounds(const struct core *core, const struct node *node, struct node_view *ret)
+{
+	const struct node *parent = node_parent(core, node);
+
+	ret->has_health = node->spec.health.on;
+	ret->is_unwell = node->bad > 0;
+	if (node_is_supervisor(node)) {
+		ret->has_limit = !node->spec.intensity.unlimited;
+		ret->limit = ret->has_limit ? node->spec.intensity.restarts : 0;
+	} else if (parent != NULL && parent->spec.limit.on) {
+		ret->has_limit = true;
+		ret->limit = parent->spec.limit.restarts;
+	}
+}
+
+static uint64_t
+start_due(const struct core *core, const struct node *node)
+{
+	if (node->state != STATE_BACKOFF)
+		return 0;
+	if (node->grouped)
+		return deadline_due(core, node_parent(core, node), TIMER_GROUP);
+	return deadline_due(core, node, TIMER_STATE);
+}
+
+/* The sibling that a waiting child waits for. */
+static struct ref
+waits_for(const struct core *core, const struct node *node)
+{
+	const struct node *parent = node_parent(core, node);
+
+	if (node->state != STATE_WAITING || parent == NULL || parent->op != OP_START ||
+	    parent->cursor == NONE || parent->cursor == node_slot(core, node))
+		return REF_NONE;
+	return node_ref(core, node_at(core, parent->cursor));
+}
+
+static void
+view_failure(const struct node *node, struct node_view *ret)
+{
+	ret->has_failure = node->has_failure;
+	ret->cause = node->failure.cause;
+	ret->origin = node->failure.origin;
+	ret->directive = node->failure.directive;
+	ret->rule_preset = node->failure.rule_preset;
+	ret->rule_place = node->failure.rule_place;
+	ret->reason = (uint8_t)node->failure.reason;
+	ret->failed_at_ms = node->failure.at_ms;
+}
+
+/*
+ * How much of the pool core_update() takes, given this spec, for the windows of the
+ * children that a supervisor has now: also those that were added at run time, or are
+ * being removed, which no configuration counts.  0 for an actor that is not there.
+ */
+uint64_t
+core_limit_bytes(const struct core *core, struct ref ref, const struct spec *spec)
+{
+	const struct node *node = node_find(core, ref);
+
+	if (node == NULL || !spec->limit.on || spec->limit.fixed)
+		return 0;
+	return (uint64_t)node->n_children * spec->limit.restarts * sizeof(uint64_t);
+}
+
+/* Fill in what there is to know of a valid actor. */
+void
+core_view(const struct core *core, struct ref ref, uint64_t now_ms,
+          struct node_view *ret_view)
+{
+	const struct node *node = node_lookup(core, ref);
+	const struct node *parent;
+
+	ASSERT(node != NULL);
+	/* Events may be dated up to a millisecond ahead of the reader's clock. */
+	if (now_ms < core->now_ms)
+		now_ms = core->now_ms;
+	parent = node_parent(core, node);
+	memset(ret_view, 0, sizeof(*ret_view));
+	ret_view->ref = ref;
+	ret_view->parent = parent == NULL ? REF_NONE : node_ref(core, parent);
+	ret_view->depth = node->depth;
+	ret_view->kind = node->spec.kind;
+	ret_view->state = node->frozen ? STATE_SUSPENDED : node->state;
+	if (node->unkillable)
+		ret_view->state = STATE_UNKILLABLE;
+	ret_view->unkillable = node->unkillable;
+	ret_view->ready =
+	    (node->ready && node->state != STATE_STOPPING) || node->on_standby;
+	ret_view->held = node->stay == STAY_HELD;
+	ret_view->degraded = node_is_supervisor(node) && node->n_failed > 0;
+	ret_view->removing = node->removing;
+	ret_view->is_added = node->is_added;
+	ret_view->addition_id = node->addition_id;
+	ret_view->addition_index = node->addition_index;
+	ret_view->suspended = suspend_count(core, node);
+	ret_view->suspends = node->suspends;
+	ret_view->life = node->life;
+	ret_view->alive = node->alive;
+	ret_view->spawned = node->spawned;
+	ret_view->main_alive = node->main_alive;
+	ret_view->sigstopped = node->sigstopped;
+	ret_view->probing = node->probing;
+	ret_view->watchdog = node->main_alive && node->watchdog_ms > 0;
+	ret_view->on_standby = node->on_standby;
+	ret_view->demanded = node->spec.on_demand && node->demanded;
+	ret_view->incarnation = node->incarnation;
+	ret_view->generation = node->generation;
+	ret_view->since_ms = node->since_ms;
+	ret_view->restarts = node->restarts;
+	ret_view->window = window_now(core, node, now_ms);
+	view_bounds(core, node, ret_view);
+	ret_view->failures = node->failures;
+	ret_view->delay_ms = node->shown_delay_ms;
+	ret_view->delay_min_ms = node->delay_min_ms;
+	ret_view->delay_max_ms = node->delay_max_ms;
+	ret_view->due_ms = start_due(core, node);
+	view_failure(node, ret_view);
+	ret_view->restart = node->spec.restart;
+	ret_view->ready_mode = node->spec.ready;
+	ret_view->strategy = node->spec.strategy;
+	ret_view->waits_for = waits_for(core, node);
+	if (node->state == STATE_WAITING && !node->on_standby)
+		ret_view->unmet = gate_unmet(core, node);
+	ret_view->children = node->n_children;
+	ret_view->watches = node->spec.n_watches;
+	ret_view->watchers = node->n_watchers;
+}
+
+/* How much a snapshot of the core takes: the block itself, which holds no pointers. */
+size_t
+core_snapshot_bytes(const struct core *core)
+{
+	return (size_t)core->bytes;
+}
+
+static const char *
+check_children(const struct core *core, const struct node *node)
+{
+	uint32_t live = 0, pending = 0, failed = 0, grouped = 0, sequenced = 0, n = 0;
+	uint32_t added = 0;
+	uint32_t decided = 0;
+	uint32_t prev = NONE;
+
+	CHILDREN_FOREACH (core, node, child) {
+		if (!child->used)
+			return "a free slot among the children";
+		if (child->prev != prev)
+			return "broken list of children";
+		prev = node_slot(core, child);
+		n++;
+		live += node_is_live(child);
+		pending += node_is_pending(child);
+		failed += child->state == STATE_FAILED;
+		grouped += child->grouped && node_is_live(child);
+		sequenced += child->sequenced;
+		if (added > 0 && !child->is_added)
+			return "a child of the file behind one that was added";
+		added += child->is_added;
+		decided += child->decided;
+	}
+	if (added != node->n_added)
+		return "wrong count of added children";
+	if (n != node->n_children || prev != node->last)
+		return "wrong number of children";
+	if (live != node->n_live || pending != node->n_pending)
+		return "wrong count of live or pending children";
+	if (failed != node->n_failed || sequenced != node->n_sequenced)
+		return "wrong count of failed or sequenced children";
+	if (grouped != node->n_grouped)
+		return "wrong count of grouped children";
+	if (decided != node->deciding)
+		return "wrong count of children that others stand still for";
+	return NULL;
+}
+
+/*
+ * Every enum must have one of its values, in a core that was found in memory, too.
+ * Combinations of goal and state are not refused: a rare combination is no damage.
+ */
+static const char *
+check_goal(const struct node *node)
+{
+	if (node->goal > GOAL_RESTART || node->stop_how > STOP_KILL ||
+	    node->start_reason > START_BY_COMMAND ||
+	    node->comeback > COMEBACK_IN_SEQUENCE || node->stay > STAY_HELD ||
+	    node->state >= NODE_STATE_MAX || node->phase > PHASE_POST_STOP ||
+	    node->op > OP_START)
+		return "a goal or a state that does not exist";
+	if (node->down_as != STATE_STOPPED && node->down_as != STATE_DONE &&
+	    node->down_as != STATE_FAILED)
+		return "an actor that is to be down in a state in which it is not";
+	return NULL;
+}
+
+static const char *
+check_node(const struct core *core, const struct node *node)
+{
+	const struct node *parent = node_parent(core, node);
+	bool live = node_is_live(node);
+	const char *wrong = check_goal(node);
+
+	if (wrong != NULL)
+		return wrong;
+	if (!node_is_supervisor(node) && node->n_children > 0)
+		return "a worker with children";
+	if (node->alive && !live && !node->unkillable)
+		return "a process of an actor that is down";
+	if (node->unkillable && (!node->alive || !node->kill_sent))
+		return "an unkillable process that is not there, or was not killed";
+	if (node->main_alive && !node->alive)
+		return "a main process outside of what is alive";
+	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent) &&
+	    !parent->children_started)
+		return "a child that runs below a supervisor that does not";
+	if (node->hook_serial != 0 && !live)
+		return "a hook of an actor that is down";
+	if (node->may_start_children &&
+	    (!node->children_started || node->state == STATE_STOPPING || !live))
+		return "children may start below a supervisor that does not run";
+	if (node->children_started && !live && !node_is_pending(node))
+		return "children outlive a supervisor that does not come back";
+	if (live != (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED ||
+	             node->phase != PHASE_NONE))
+		return "a start or a stop of an actor that is at rest";
+	if (node->on_standby &&
+	    (node->state != STATE_WAITING || node->grouped || node->sequenced))
+		return "an actor that waits for a client, and for something else";
+	if (node->absent && (live || node_is_pending(node)))
+		return "a hidden actor that runs";
+	if (node->is_added && node->addition_id == 0)
+		return "an actor that was added without an addition";
+	if (node->is_fresh && (!node->is_added || node->ready))
+		return "an actor that is being added and is there already";
+	if (node->sequenced && parent != NULL && parent->op == OP_NONE)
+		return "a child waits in a sequence while its supervisor is at rest";
+	if (node->suspends > 0 && node_is_down(node) && node->goal == GOAL_DOWN)
+		return "an actor that is down and suspended";
+	if (node->own_failure && (node_is_down(node) || (node->state == STATE_RUNNING &&
+	                                                 !node_is_leaving(node))))
+		return "all below stand still for an actor that is down, or ready";
+	if (node->decided && (parent == NULL || node_is_down(node)))
+		return "others stand still for an actor that is down";
+	if (node->decided && node->state == STATE_RUNNING && !node_is_leaving(node))
+		return "others stand still for an actor that is ready";
+	if (node->frozen != node->clocks_held)
+		return "clocks that are held, or not, without a reason";
+	if (node->frozen && node->state != STATE_STARTING && node->state != STATE_RUNNING)
+		return "an actor that stands still and does not run";
+	if ((node->sigstopped || node->probing) && !node->main_alive)
+		return "a process that was stopped, or is probed, and is no more";
+	if (node->clocks_stand && deadline_due(core, node, TIMER_WATCHDOG) != 0)
+		return "a watchdog that runs while the clock stands";
+	return node_is_supervisor(node) ? check_children(core, node) : NULL;
+}
+
+/*
+ * Is everything as it must be between two turns?  NULL, or what is wrong.  For tests and
+ * for a core that was found in memory; linear in the number of nodes.
+ */
+const char *
+core_check(const struct core *core)
+{
+	for (uint32_t slot = 0; slot < core->top; slot++) {
+		const struct node *node = node_at(core, slot);
+		const char *wrong = node->used ? check_node(core, node) : NULL;
+
+		if (wrong != NULL)
+			return wrong;
+	}
+	if (watch_check(core) != NULL)
+		return watch_check(core);
+	if (gate_check(core) != NULL)
+		return gate_check(core);
+	for (uint32_t i = 0; i < core->heap_n; i++) {
+		const struct deadline *heap = core_block(core, core->heap_at);
+		uint32_t id = heap[i].id;
+
+		if (node_at(core, id / TIMER_MAX)->heap_at[id % TIMER_MAX] != i)
+			return "a deadline with a wrong index in the heap";
+		if (i > 0 && heap[(i - 1) / DEADLINE_WIDTH].due_ms > heap[i].due_ms)
+			return "a deadline behind a later deadline";
+	}
+	return NULL;
+}

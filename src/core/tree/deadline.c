@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: ISC */
+/* deadline.c - a heap of what is due when, for all nodes.
+ *
+ * A deadline that is due stays due until deadline_next() hands it out.  One that was
+ * armed in this tick waits for the next one, however short: so nothing restarts within
+ * the turn in which it failed.
+ */
+#include "config.h"
+
+#include "base/assert.h"
+#include "core/tree/turn.h"
+
+#include "core/pure.h"
+
+static struct deadline *
+heap(const struct core *core)
+{
+	return core_block(core, core->heap_at);
+}
+
+static uint32_t *
+position(const struct core *core, uint32_t id)
+{
+	return &node_at(core, id / TIMER_MAX)->heap_at[id % TIMER_MAX];
+}
+
+static bool
+before(const struct deadline *a, const struct deadline *b)
+{
+	if (a->due_ms != b->due_ms)
+		return a->due_ms < b->due_ms;
+	if (a->armed != b->armed)
+		return a->armed < b->armed;
+	return a->id < b->id;
+}
+
+static uint32_t
+parent_of(uint32_t i)
+{
+	return (i - 1) / DEADLINE_WIDTH;
+}
+
+static void
+put(struct core *core, uint32_t i, struct deadline entry)
+{
+	heap(core)[i] = entry;
+	*position(core, entry.id) = i;
+}
+
+static void
+sift_up(struct core *core, uint32_t i, struct deadline entry)
+{
+	struct deadline *h = heap(core);
+
+	while (i > 0 && before(&entry, &h[parent_of(i)])) {
+		put(core, i, h[parent_of(i)]);
+		i = parent_of(i);
+	}
+	put(core, i, entry);
+}
+
+static void
+sift_down(struct core *core, uint32_t i, struct deadline entry)
+{
+	struct deadline *h = heap(core);
+
+	for (uint32_t first = DEADLINE_WIDTH * i + 1; first < core->heap_n;
+	     first = DEADLINE_WIDTH * i + 1) {
+		const struct deadline *next = &h[first];
+		const struct deadline *const end =
+		    &h[first + DEADLINE_WIDTH < core->heap_n ? first + DEADLINE_WIDTH
+		                                             : core->heap_n];
+
+		for (const struct deadline *child = next + 1; child < end; child++)
+			if (before(child, next))
+				next = child;
+		if (!before(next, &entry))
+			break;
+		put(core, i, *next);
+		i = (uint32_t)(next - h);
+	}
+	put(core, i, entry);
+}
+
+/* Clocks that stand still together with the process of their node. */
+static const bool stands_still[TIMER_MAX] = {
+    [TIMER_STATE] = true,    [TIMER_READY] = true,  [TIMER_RESET] = true,
+    [TIMER_WATCHDOG] = true, [TIMER_HEALTH] = true,
+};
+
+/* Clocks that count only the time in which the process could run. */
+static const bool counts_own_time[TIMER_MAX] = {
+    [TIMER_RESET] = true,
+    [TIMER_WATCHDOG] = true,
+    [TIMER_HEALTH] = true,
+};
+
+static bool
+is_held(const struct node *node, enum node_timer timer)
+{
+	return (node->clocks_held && stands_still[timer]) ||
+	       (node->clocks_stand && counts_own_time[timer]);
+}
+
+/*
+ * Set a deadline of the node, delay_ms from now, in place of the one that this timer had.
+ * DURATION_INFINITE: none.  While its clocks are held, from their release on.
+ */
+void
+deadline_arm(struct core *core, struct node *node, enum node_timer timer, uint64_t now_ms,
+             uint64_t delay_ms)
+{
+	struct deadline entry = {
+	    .due_ms = now_ms + delay_ms,
+	    .armed = core->tick,
+	    .id = node_slot(core, node) * TIMER_MAX + (uint32_t)timer,
+	};
+
+	deadline_clear(core, node, timer);
+	if (delay_ms == UINT64_MAX)
+		return;
+	if (is_held(node, timer)) {
+		node->left_ms[timer] = delay_ms;
+		node->timers_held |= 1u << timer;
+		return;
+	}
+	sift_up(core, core->heap_n++, entry);
+}
+
+/* Forget a deadline; none is fine. */
+void
+deadline_clear(struct core *core, struct node *node, enum node_timer timer)
+{
+	uint32_t i = node->heap_at[timer];
+	struct deadline last;
+
+	node->timers_held &= ~(1u << timer);
+	if (i == NONE)
+		return;
+	ASSERT(i < core->heap_n);
+	node->heap_at[timer] = NONE;
+	last = heap(core)[--core->heap_n];
+	if (i == core->heap_n)
+		return;
+	if (i > 0 && before(&last, &heap(core)[parent_of(i)]))
+		sift_up(core, i, last);
+	else
+		sift_down(core, i, last);
+}
+
+/* Put off what this timer is armed for, if it would be due before delay_ms from now. */
+void
+deadline_extend(struct core *core, struct node *node, enum node_timer timer,
+                uint64_t now_ms, uint64_t delay_ms)
+{
+	uint64_t due_ms = deadline_due(core, node, timer);
+
+	if ((due_ms != 0 && due_ms < now_ms + delay_ms) ||
+	    ((node->timers_held >> timer & 1) != 0 && node->left_ms[timer] < delay_ms))
+		deadline_arm(core, node, timer, now_ms, delay_ms);
+}
+
+/* When a timer of the node is due, or 0 if nothing is armed there. */
+uint64_t
+deadline_due(const struct core *core, const struct node *node, enum node_timer timer)
+{
+	uint32_t i = node->heap_at[timer];
+
+	return i == NONE ? 0 : heap(core)[i].due_ms;
+}
+
+/* What is held and what is not may have changed: keep what is left, or go on with it. */
+static void
+look_again(struct core *core, struct node *node, uint64_t now_ms)
+{
+	for (int i = 0; i < TIMER_MAX; i++) {
+		enum node_timer timer = (enum node_timer)i;
+		uint64_t due_ms = deadline_due(core, node, timer);
+
+		if (node->heap_at[timer] != NONE && is_held(node, timer))
+			deadline_arm(core, node, timer, now_ms,
+			             due_ms > now_ms ? due_ms - now_ms : 0);
+		else if ((node->timers_held >> i & 1) != 0 && !is_held(node, timer))
+			deadline_arm(core, node, timer, now_ms, node->left_ms[i]);
+	}
+}
+
+/* The node stands still: what is left of the time of its clocks is kept. */
+void
+deadline_hold(struct core *core, struct node *node, uint64_t now_ms)
+{
+	ASSERT(!node->clocks_held);
+	node->clocks_held = true;
+	look_again(core, node, now_ms);
+}
+
+/* The node goes on, and so do its clocks. */
+void
+deadline_release(struct core *core, struct node *node, uint64_t now_ms)
+{
+	node->clocks_held = false;
+	look_again(core, node, now_ms);
+}
+
+/* The process was stopped or continued from outside: so are the clocks of its own time.
+ */
+void
+deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand)
+{
+	if (node->clocks_stand == stand)
+		return;
+	node->clocks_stand = stand;
+	look_again(core, node, now_ms);
+}
+
+/* Take the next one that is due at now_ms and was armed before this tick. */
+bool
+deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
+              enum node_timer *ret_timer)
+{
+	const struct deadline *top = heap(core);
+	uint32_t id;
+
+	if (core->heap_n == 0 || top->due_ms > now_ms || top->armed >= core->tick)
+		return false;
+	id = top->id;
+	*ret_slot = id / TIMER_MAX;
+	*ret_timer = (enum node_timer)(id % TIMER_MAX);
+	deadline_clear(core, node_at(core, *ret_slot), *ret_timer);
+	return true;
+}
+
+/*
+ * When the shell has to post EVENT_TICK: a time, perhaps past already, or
+ * DURATION_INFINITE for never.
+ */
+uint64_t
+core_deadline(const struct core *core)
+{
+	return core->heap_n == 0 ? UINT64_MAX : heap(core)[0].due_ms;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/* turn.h - inside the decision room: what every part of a turn needs, the actions that it
+ * appends, the tree, its deadlines and the queue of nodes to be looked at.
+ */
+#ifndef CORE_TURN_H
+#define CORE_TURN_H
+
+#include "core/tree/node.h"
+
+/* A turn: the context of every move. */
+struct turn {
+	struct core *core;
+	uint64_t now_ms;
+	struct action_list *out;
+};
+
+/* turn.c */
+extern const struct cause unkillable_cause;
+struct action *turn_act(struct turn *turn, enum action_kind kind,
+                        const struct node *node);
+struct action *turn_report(struct turn *turn, enum report report,
+                           const struct node *node);
+void turn_exit(struct turn *turn);
+bool turn_has_room(const struct turn *turn);
+
+/* walk.c */
+struct node *node_find(const struct core *core, struct ref ref);
+struct node *node_lookup(const struct core *core, struct ref ref);
+struct node *node_next(const struct core *core, const struct node *top,
+                       const struct node *node);
+bool node_takes_starts(const struct core *core, const struct node *node);
+bool node_is_doomed(const struct core *core, const struct node *node);
+bool node_revives(const struct node *member);
+bool node_has_unkillable(const struct core *core, const struct node *top);
+
+/* node_queue.c */
+void queue_node(struct core *core, struct node *node);
+void queue_parent(struct core *core, const struct node *node);
+void queue_pass(struct core *core, struct node *child);
+struct node *queue_take(struct core *core);
+
+/* pool.c */
+uint64_t *pool_stamps(const struct core *core, const struct window *window);
+void *pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at);
+const struct rule *pool_rules(const struct core *core, uint32_t at);
+void pool_take_rules(struct core *core, struct node *node, const struct spec *spec);
+uint32_t pool_limit_stamps(const struct node *supervisor);
+void pool_resize(struct core *core, struct window *window, const uint64_t *old,
+                 uint32_t cap);
+void pool_move(struct core *core, struct node *node, const struct core *old);
+
+/* deadline.c */
+void deadline_arm(struct core *core, struct node *node, enum node_timer timer,
+                  uint64_t now_ms, uint64_t delay_ms);
+void deadline_clear(struct core *core, struct node *node, enum node_timer timer);
+void deadline_extend(struct core *core, struct node *node, enum node_timer timer,
+                     uint64_t now_ms, uint64_t delay_ms);
+void deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand);
+uint64_t deadline_due(const struct core *core, const struct node *node,
+                      enum node_timer timer);
+void deadline_hold(struct core *core, struct node *node, uint64_t now_ms);
+void deadline_release(struct core *core, struct node *node, uint64_t now_ms);
+bool deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
+                   enum node_timer *ret_timer);
+
+#endif

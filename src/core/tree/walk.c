@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC */
+/* walk.c - from actor to actor of the tree, and their order. */
+#include "config.h"
+
+#include "core/tree/turn.h"
+
+#include "core/pure.h"
+
+/* The node that is meant, hidden or not, or NULL: REF_NONE, freed since. */
+struct node *
+node_find(const struct core *core, struct ref ref)
+{
+	struct node *node;
+
+	if (ref.slot >= core->top)
+		return NULL;
+	node = node_in(core, ref.slot);
+	return node->used && node->tenant == ref.tenant ? node : NULL;
+}
+
+/* The node that is meant, or NULL: REF_NONE, freed since, or hidden. */
+struct node *
+node_lookup(const struct core *core, struct ref ref)
+{
+	struct node *node = node_find(core, ref);
+
+	return node == NULL || node->absent ? NULL : node;
+}
+
+/* Depth first, parents before children, everything below `top` and itself; NULL ends. */
+struct node *
+node_next(const struct core *core, const struct node *top, const struct node *node)
+{
+	if (node->first != NONE)
+		return node_at(core, node->first);
+	while (node != top) {
+		if (node->next != NONE)
+			return node_at(core, node->next);
+		node = node_supervisor(core, node);
+	}
+	return NULL;
+}
+
+static struct ref
+visible(const struct core *core, const struct node *node)
+{
+	while (node != NULL && node->absent)
+		node = node_at(core, node->next);
+	return node == NULL ? REF_NONE : node_ref(core, node);
+}
+
+/* Is there an actor of that name and tenancy? */
+bool
+core_valid(const struct core *core, struct ref ref)
+{
+	return node_lookup(core, ref) != NULL;
+}
+
+/* The actor in this slot now, or REF_NONE. */
+struct ref
+core_ref(const struct core *core, uint32_t slot)
+{
+	const struct node *node = slot < core->top ? node_at(core, slot) : NULL;
+
+	if (node == NULL || !node->used || node->absent)
+		return REF_NONE;
+	return node_ref(core, node);
+}
+
+/* The supervisor, or REF_NONE for "/". */
+struct ref
+core_parent(const struct core *core, struct ref ref)
+{
+	const struct node *node = node_lookup(core, ref);
+	const struct node *parent = node == NULL ? NULL : node_parent(core, node);
+
+	return parent == NULL ? REF_NONE : node_ref(core, parent);
+}
+
+/* The first in start order, or REF_NONE. */
+struct ref
+core_first_child(const struct core *core, struct ref ref)
+{
+	const struct node *node = node_lookup(core, ref);
+
+	return node == NULL ? REF_NONE : visible(core, node_at(core, node->first));
+}
+
+/* The next in start order, or REF_NONE. */
+struct ref
+core_next_sibling(const struct core *core, struct ref ref)
+{
+	const struct node *node = node_lookup(core, ref);
+
+	return node == NULL ? REF_NONE : visible(core, node_at(core, node->next));
+}
+
+/* The next of `top` and all below it, parents before children; REF_NONE ends. */
+struct ref
+core_next(const struct core *core, struct ref top, struct ref ref)
+{
+	const struct node *first = node_lookup(core, top);
+	const struct node *node = node_lookup(core, ref);
+
+	if (first == NULL || node == NULL)
+		return REF_NONE;
+	do {
+		node = node_next(core, first, node);
+	} while (node != NULL && node->absent);
+	return node == NULL ? REF_NONE : node_ref(core, node);
+}
+
+/* Start order of the whole tree, as qsort wants it: parents before their children. */
+int
+core_compare_order(const struct core *core, struct ref a, struct ref b)
+{
+	const struct node *x = node_lookup(core, a);
+	const struct node *y = node_lookup(core, b);
+	uint32_t depth_x, depth_y;
+
+	if (x == NULL || y == NULL)
+		return (x != NULL) - (y != NULL);
+	depth_x = x->depth;
+	depth_y = y->depth;
+	while (x->depth > y->depth)
+		x = node_supervisor(core, x);
+	while (y->depth > x->depth)
+		y = node_supervisor(core, y);
+	if (x == y)
+		return (depth_x > depth_y) - (depth_x < depth_y);
+	while (x->parent != y->parent) {
+		x = node_supervisor(core, x);
+		y = node_supervisor(core, y);
+	}
+	return x->index < y->index ? -1 : 1;
+}
+
+/* ---- what is above, below and around a node ---------------------------------------- */
+
+/*
+ * May this node be started?  Not below a supervisor that is down or going down, however
+ * far above: no start after the stop of an ancestor was begun.
+ */
+bool
+node_takes_starts(const struct core *core, const struct node *node)
+{
+	const struct node *above = node_parent(core, node);
+
+	if (core->shutting_down && node_slot(core, node) == CORE_USER)
+		return false;
+	for (; above != NULL; above = node_parent(core, above))
+		if (!above->may_start_children || above->goal != GOAL_UP)
+			return false;
+	return true;
+}
+
+/*
+ * Does the node go down, or stay down, together with a supervisor above?  Not below a
+ * supervisor with children that outlive its restart: there a failure is decided as usual.
+ */
+bool
+node_is_doomed(const struct core *core, const struct node *node)
+{
+	const struct node *above = node_parent(core, node);
+
+	for (; above != NULL; above = node_parent(core, above)) {
+		if (above->may_start_children && above->goal == GOAL_UP)
+			continue;
+		if (above->goal == GOAL_DOWN || !above->children_started)
+			return true;
+		/* A supervisor that has gone further has kept its children already. */
+		if ((above->may_start_children || above->phase == PHASE_PRE_STOP) &&
+		    !node_keeps_children(above))
+			return true;
+	}
+	return false;
+}
+
+/* Will a group restart start this member again?  Finished and stopped ones too (O-18). */
+bool
+node_revives(const struct node *member)
+{
+	if (member->stay == STAY_HELD || spec_runs_once(&member->spec) ||
+	    node_is_refused(member))
+		return false;
+	return member->spec.enabled || node_is_live(member) || node_is_pending(member);
+}
+
+/* True if this node, or a node below, has an unkillable process. */
+bool
+node_has_unkillable(const struct core *core, const struct node *top)
+{
+	const struct node *at = core->n_unkillable == 0 ? NULL : top;
+
+	while (at != NULL && !at->unkillable)
+		at = node_next(core, top, at);
+	return at != NULL;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: ISC */
+/* node_state.c - a node enters a state: the one place where that happens. */
+#include "config.h"
+
+#include "core/wait/wait.h"
+
+#include "core/pure.h"
+
+static bool
+is_ready_state(enum node_state state)
+{
+	return state == STATE_RUNNING || state == STATE_SUSPENDED;
+}
+
+/*
+ * Enter a state: clear the deadlines of the old state, count the supervisor's children,
+ * look at waiting calls.
+ */
+void
+state_set(struct core *core, struct node *node, enum node_state state)
+{
+	struct node *parent = node_parent(core, node);
+	bool was_live = node_is_live(node);
+
+	gate_leave(core, node);
+	deadline_clear(core, node, TIMER_STATE);
+	deadline_clear(core, node, TIMER_READY);
+	/* One that is suspended was ready before, and will go on. */
+	if (!is_ready_state(node->state) || !is_ready_state(state)) {
+		deadline_clear(core, node, TIMER_RESET);
+		deadline_clear(core, node, TIMER_WATCHDOG);
+		deadline_clear(core, node, TIMER_HEALTH);
+	}
+	if (parent != NULL) {
+		parent->n_live -= was_live;
+		parent->n_pending -= node_is_pending(node);
+		parent->n_failed -= node->state == STATE_FAILED;
+		parent->n_grouped -= was_live && node->grouped;
+	}
+	if (state != node->state)
+		node->since_ms = core->now_ms;
+	node->state = state;
+	node->on_standby = false;
+	if (parent != NULL) {
+		parent->n_live += node_is_live(node);
+		parent->n_pending += node_is_pending(node);
+		parent->n_failed += state == STATE_FAILED;
+		parent->n_grouped += node_is_live(node) && node->grouped;
+	}
+	wait_state_changed(core, node);
+	watch_state_changed(core, node);
+	gate_state_changed(core, node);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: ISC */
+/* wait.c - calls that wait for an actor: each gets exactly one reply.
+ *
+ * A waiter is looked at whenever the state of its node changes; it fires once, and fired
+ * waiters are handed out at the end of the turn.
+ */
+#include "config.h"
+
+#include "core/wait/wait.h"
+
+#include "base/assert.h"
+
+#include "core/pure.h"
+
+static struct waiter *
+waiter_at(const struct core *core, uint32_t i)
+{
+	return (struct waiter *)core_block(core, core->waiters_at) + i;
+}
+
+/* An empty pool. */
+void
+wait_init(struct core *core)
+{
+	core->waiter_free = NONE;
+	for (uint32_t i = core->size.waiters; i-- > 0;) {
+		*waiter_at(core, i) =
+		    (struct waiter){.next = core->waiter_free, .slot = NONE};
+		core->waiter_free = i;
+	}
+	core->fired_head = NONE;
+	core->fired_tail = NONE;
+}
+
+/* Carry the waiters of another core over into this one, which has at least as many. */
+void
+wait_move(struct core *core, const struct core *old)
+{
+	for (uint32_t i = core->size.waiters; i-- > 0;) {
+		if (i < old->size.waiters) {
+			*waiter_at(core, i) = *waiter_at(old, i);
+			continue;
+		}
+		*waiter_at(core, i) =
+		    (struct waiter){.next = core->waiter_free, .slot = NONE};
+		core->waiter_free = i;
+	}
+}
+
+/* Take waiter i off the list of its node and put it among the fired. */
+static void
+fire(struct core *core, struct node *node, uint32_t i, enum reply_result result,
+     const struct cause *cause)
+{
+	struct waiter *waiter = waiter_at(core, i);
+	uint32_t *link = &node->waiters;
+
+	while (*link != i)
+		link = &waiter_at(core, *link)->next;
+	*link = waiter->next;
+	waiter->next = NONE;
+	waiter->fired = true;
+	waiter->result = result;
+	waiter->cause = *cause;
+	if (core->fired_tail == NONE)
+		core->fired_head = i;
+	else
+		waiter_at(core, core->fired_tail)->next = i;
+	core->fired_tail = i;
+}
+
+/* Has what is waited for come (1), can it no longer come (-1), or neither (0)? */
+static int
+judge(const struct core *core, const struct waiter *waiter, const struct node *node)
+{
+	bool down = node_is_down(node);
+	bool settled = down && node->goal == GOAL_DOWN;
+
+	switch (waiter->wait_for) {
+	case WAIT_READY:
+		/* It starts when its last process is gone, and that may be never. */
+		if (waiter->command && node->unkillable)
+			return -1;
+		if (node->state == STATE_RUNNING && node->ready &&
+		    node->goal != GOAL_DOWN && node->goal != GOAL_RESTART)
+			return 1;
+		if (node->state == STATE_DONE && node->spec.ready == READY_EXIT)
+			return 1;
+		/* Unless it was told to start anyway. */
+		if (node->on_standby && !node->demanded && node->goal != GOAL_DOWN)
+			return 1;
+		if (waiter->command)
+			return settled ? -1 : 0;
+		return settled && node->state != STATE_STOPPED ? -1 : 0;
+	case WAIT_STOPPED:
+		if (settled && node_has_unkillable(core, node))
+			return waiter->command ? -1 : 0;
+		if (settled)
+			return 1;
+		/* A later command wanted it up again. */
+		return waiter->command && node->goal != GOAL_DOWN ? -1 : 0;
+	case WAIT_FAILED:
+		if (settled && node->state == STATE_FAILED)
+			return 1;
+		return settled && node->state == STATE_DONE ? -1 : 0;
+	case WAIT_DONE:
+		if (settled && node->state == STATE_DONE)
+			return 1;
+		return settled && node->state == STATE_FAILED ? -1 : 0;
+	case WAIT_TERMINATED:
+	case WAIT_FOR_MAX:
+		break;
+	}
+	return 0;
+}
+
+/* Is it a process that cannot be killed that keeps the wish from coming true? */
+static bool
+is_kept_by_one(const struct core *core, const struct waiter *waiter,
+               const struct node *node)
+{
+	return waiter->wait_for == WAIT_STOPPED ? node_has_unkillable(core, node)
+	                                        : node->unkillable;
+}
+
+/* The reply for a waiter with a goal that cannot come true any more. */
+static enum reply_result
+refusal(const struct waiter *waiter, const struct node *node)
+{
+	if (waiter->wait_for == WAIT_STOPPED)
+		return REPLY_SUPERSEDED;
+	if (waiter->command && node->state == STATE_STOPPED)
+		return REPLY_SUPERSEDED;
+	return REPLY_FAILED;
+}
+
+/* The state or the goal of the node changed: answer the waiters that this concerns. */
+void
+wait_state_changed(struct core *core, struct node *node)
+{
+	uint32_t i = node->waiters;
+
+	while (i != NONE) {
+		struct waiter *waiter = waiter_at(core, i);
+		uint32_t next = waiter->next;
+		int judged = judge(core, waiter, node);
+
+		if (judged > 0)
+			fire(core, node, i, REPLY_DONE, &node->end);
+		else if (judged < 0 && is_kept_by_one(core, waiter, node))
+			fire(core, node, i, REPLY_FAILED, &unkillable_cause);
+		else if (judged < 0)
+			fire(core, node, i, refusal(waiter, node),
+			     node_final_cause(node));
+		i = next;
+	}
+}
+
+/* The node failed: tell the waiters for its start, whatever policy does next. */
+void
+wait_failed(struct core *core, struct node *node, const struct cause *cause)
+{
+	uint32_t i = node->waiters;
+
+	while (i != NONE) {
+		struct waiter *waiter = waiter_at(core, i);
+		uint32_t next = waiter->next;
+
+		if (waiter->command && waiter->wait_for == WAIT_READY && !node->ready)
+			fire(core, node, i, REPLY_FAILED, cause);
+		i = next;
+	}
+}
+
+/* A final end: one Terminated for each watch (Akka's DeathWatch). */
+void
+wait_terminated(struct core *core, struct node *node)
+{
+	uint32_t i = node->waiters;
+
+	while (i != NONE) {
+		struct waiter *waiter = waiter_at(core, i);
+		uint32_t next = waiter->next;
+
+		if (waiter->wait_for == WAIT_TERMINATED)
+			fire(core, node, i, REPLY_DONE, node_final_cause(node));
+		i = next;
+	}
+}
+
+/* The node is no more: nothing that is still waited for can come. */
+void
+wait_node_freed(struct core *core, struct node *node)
+{
+	while (node->waiters != NONE)
+		fire(core, node, node->waiters, REPLY_NO_SUCH_ACTOR, &node->end);
+}
+
+/* Register a waiter; a goal that is reached already is answered in this turn. */
+void
+wait_add(struct turn *turn, struct node *node, uint64_t token, enum wait_for wait_for,
+         bool command)
+{
+	struct core *core = turn->core;
+	uint32_t i = core->waiter_free;
+	struct waiter *waiter;
+
+	if (token == 0)
+		return;
+	if (i == NONE) {
+		struct action *action = turn_act(turn, ACTION_REPLY, node);
+
+		action->token = token;
+		action->result = REPLY_BUSY;
+		return;
+	}
+	waiter = waiter_at(core, i);
+	core->waiter_free = waiter->next;
+	*waiter = (struct waiter){
+	    .token = token,
+	    .slot = node_slot(core, node),
+	    .next = node->waiters,
+	    .wait_for = wait_for,
+	    .command = command,
+	    .ref = node_ref(core, node),
+	};
+	node->waiters = i;
+	wait_state_changed(core, node);
+}
+
+static bool
+is_removed(const struct waiter *waiter, uint64_t token)
+{
+	if (token == TOKEN_OTHERS)
+		return (waiter->token & TOKEN_KEPT) == 0;
+	return token == TOKEN_ALL || waiter->token == token;
+}
+
+/* The caller went away, or all did (TOKEN_ALL, TOKEN_OTHERS).  Linear in the bound on
+ * waiters, which is small. */
+void
+wait_remove(struct core *core, uint64_t token)
+{
+	for (uint32_t i = 0; i < core->size.waiters; i++) {
+		struct waiter *waiter = waiter_at(core, i);
+		struct node *node = node_at(core, waiter->slot);
+		uint32_t *link;
+
+		if (waiter->slot == NONE || waiter->fired || !is_removed(waiter, token))
+			continue;
+		link = &node->waiters;
+		while (*link != i)
+			link = &waiter_at(core, *link)->next;
+		*link = waiter->next;
+		waiter->slot = NONE;
+		waiter->next = core->waiter_free;
+		core->waiter_free = i;
+	}
+}
+
+/* Hand out the replies of those that fired; true when room for more is wanted. */
+bool
+wait_flush(struct turn *turn)
+{
+	struct core *core = turn->core;
+
+	while (core->fired_head != NONE) {
+		uint32_t i = core->fired_head;
+		struct waiter *waiter = waiter_at(core, i);
+		struct action *action;
+
+		if (!turn_has_room(turn))
+			return true;
+		action = turn_act(turn, ACTION_REPLY, node_at(core, waiter->slot));
+		action->ref = waiter->ref;
+		action->token = waiter->token;
+		action->result = waiter->result;
+		action->cause = waiter->cause;
+		core->fired_head = waiter->next;
+		if (core->fired_head == NONE)
+			core->fired_tail = NONE;
+		*waiter = (struct waiter){.next = core->waiter_free, .slot = NONE};
+		core->waiter_free = i;
+	}
+	return false;
+}
