@@ -156,10 +156,81 @@ parse_clock(const char *text, const struct tm *today, time_t now, uint64_t *ret_
 	return to_us(seconds, us, ret_us);
 }
 
+/* "min", of as many letters as there are; 0: there is no unit of that name. */
+static uint64_t
+unit_ms(const char *name, size_t len)
+{
+	static const struct {
+		const char *name;
+		uint64_t ms;
+	} units[] = {
+	    {"ms", 1},           {"s", 1000},     {"sec", 1000},     {"second", 1000},
+	    {"m", 60000},        {"min", 60000},  {"minute", 60000}, {"h", 3600000},
+	    {"hour", 3600000},   {"d", 86400000}, {"day", 86400000}, {"w", 604800000},
+	    {"week", 604800000},
+	};
+
+	if (len > 3 && name[len - 1] == 's')
+		len--;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i].name) == len &&
+		    strncmp(units[i].name, name, len) == 0)
+			return units[i].ms;
+	return 0;
+}
+
+/* "5 min ago", "1h 30 minutes", "10m": how long ago that is. */
+static int
+parse_ago(const char *text, uint64_t *ret_ms)
+{
+	const char *p = text;
+	uint64_t sum = 0;
+
+	do {
+		uint64_t n = 0;
+		uint64_t ms;
+		size_t len;
+
+		if (!isdigit((unsigned char)*p))
+			return -EINVAL;
+		for (; isdigit((unsigned char)*p) && n < DURATION_MS_MAX; p++)
+			n = n * 10 + (uint64_t)(*p - '0');
+		p += strspn(p, " ");
+		len = strspn(p, "abcdefghijklmnopqrstuvwxyz");
+		ms = unit_ms(p, len);
+		if (ms == 0 || n > DURATION_MS_MAX / ms)
+			return -EINVAL;
+		sum += n * ms;
+		p += len;
+		p += strspn(p, " ");
+	} while (sum <= DURATION_MS_MAX && *p != '\0' && strcmp(p, "ago") != 0);
+	*ret_ms = sum;
+	return sum <= DURATION_MS_MAX ? 0 : -EINVAL;
+}
+
+/* "now", and the midnights that began "today" and "yesterday". */
+static int
+parse_word(const char *text, const struct tm *today, time_t now, uint64_t *ret_us)
+{
+	struct tm tm = {.tm_year = today->tm_year,
+	                .tm_mon = today->tm_mon,
+	                .tm_mday = today->tm_mday};
+
+	if (strcmp(text, "now") == 0)
+		return to_us(now, 0, ret_us);
+	if (strcmp(text, "yesterday") == 0)
+		tm.tm_mday--;
+	else if (strcmp(text, "today") != 0)
+		return -EINVAL;
+	tm.tm_isdst = -1;
+	return to_us(mktime(&tm), 0, ret_us);
+}
+
 /*
  * A moment in the past as people write it: as moment_parse(); without a zone, which then
  * is the one of the user, and without seconds or a time of day; "09:12", the last time
- * that it was; "10m" or "1h30m", so long before now_us.  -EINVAL for anything else.
+ * that it was; "10m", "1h30m" or "5 min ago", so long before now_us; "now", "today",
+ * "yesterday".  -EINVAL for anything else.
  */
 int
 moment_parse_past(const char *text, uint64_t now_us, uint64_t *ret_us)
@@ -173,12 +244,14 @@ moment_parse_past(const char *text, uint64_t now_us, uint64_t *ret_us)
 
 	if (moment_parse(text, ret_us) == 0)
 		return 0;
-	if (duration_parse(text, &ago_ms) == 0) {
+	if (duration_parse(text, &ago_ms) == 0 || parse_ago(text, &ago_ms) == 0) {
 		*ret_us = ago_ms < now_us / 1000 ? now_us - ago_ms * 1000 : 0;
 		return 0;
 	}
 	if (localtime_r(&now, &today) == NULL)
 		return -EINVAL;
+	if (parse_word(text, &today, now, ret_us) == 0)
+		return 0;
 	if (!take_date(&p, &tm))
 		return parse_clock(text, &today, now, ret_us);
 	if (*p == 'T' || *p == ' ') {

@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What moment_parse_past() reads, for messages. */
+#define MOMENT_FORMS                                                      \
+	"14:30, today, yesterday, 10m, '5 min ago', 2026-11-21 14:30 or " \
+	"2026-11-21T14:30:00Z"
+
 int moment_parse(const char *text, uint64_t *ret_us);
 int moment_parse_past(const char *text, uint64_t now_us, uint64_t *ret_us);
 

@@ -81,6 +81,16 @@ START_TEST(people_write_times_of_their_zone_or_how_long_ago)
 	    {"10m", THEN - 600 * S},
 	    {"1h30m", THEN - 5400 * S},
 	    {"0s", THEN},
+	    {"5 min ago", THEN - 300 * S},
+	    {"5min ago", THEN - 300 * S},
+	    {"1 hour 30 minutes ago", THEN - 5400 * S},
+	    {"1h 30m ago", THEN - 5400 * S},
+	    {"2 weeks", THEN - 14 * 86400 * S},
+	    {"3 days ago", THEN - 3 * 86400 * S},
+	    {"20 secs ago", THEN - 20 * S},
+	    {"now", THEN - 123000},
+	    {"today", THEN - (14 * 3600 + 42 * 60 + 33) * S - 123000},
+	    {"yesterday", THEN - (38 * 3600 + 42 * 60 + 33) * S - 123000},
 	    {"infinity", 0},
 	    /* Not today yet: yesterday. */
 	    {"14:43", THEN + 27 * S - 123000 - 86400 * S},
@@ -101,8 +111,23 @@ END_TEST
 START_TEST(what_people_cannot_mean_is_refused)
 {
 	static const char *const cases[] = {
-	    "",       "10",          "soon",        "25:00", "14:4",
-	    "14:42x", "2026-11-21T", "2026-11-21x", "-5m",
+	    "",
+	    "10",
+	    "soon",
+	    "25:00",
+	    "14:4",
+	    "14:42x",
+	    "2026-11-21T",
+	    "2026-11-21x",
+	    "-5m",
+	    "ago",
+	    "5 ago",
+	    "5 fortnights ago",
+	    "min",
+	    "5 min agos",
+	    "tomorrow",
+	    "99999999999999999999 d ago",
+	    "3155760000 s 3155760000 s",
 	};
 	uint64_t us;
 

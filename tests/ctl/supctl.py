@@ -927,11 +927,74 @@ def test_logs_since_ten_minutes_are_those_of_the_last_ten_minutes():
 
 
 def test_what_logs_cannot_mean_is_a_usage_error():
-    one(Supd(), "logs", status=2, err="something is missing")
+    one(Supd(), "logs", "-f", "-r", status=2, err="-f has no end: leave out -r")
+    one(Supd(), "logs", "-f", "--until", "today", status=2, err="leave out --until")
+    one(Supd(), "logs", "-g", "a(b", status=2, err="-g 'a(b': ")
+    one(Supd(), "logs", "--until", "soon", status=2, err="--until 'soon': write a time")
     one(Supd(), "logs", "web", "-n", "some", status=2, err="-n 'some': write a number")
     one(Supd(), "logs", "web", "-n", "-1", status=2, err="-n '-1': write a number")
     one(Supd(), "logs", "web", "--since", "soon", status=2, err="--since 'soon': write a time")
     one(Supd(), "events", "--since", "10m", status=2, err="write the number of an event")
+
+
+def four_lines(parameters, supd):
+    yield begins("/user/a", "1.0")
+    yield begins("/user/b", "2.0")
+    for i, (path, text) in enumerate((("/user/a", "error 1"), ("/user/b", "error 2"),
+                                      ("/user/a", "fine"), ("/user/a", "error 3"))):
+        time = "2024-05-01T12:00:0%d.500Z" % i
+        yield said(path, text, "1.%d" % i, time=time, more=i < 3 or "follow" in parameters)
+    if "follow" in parameters:
+        yield said("/user/b", "fine", "2.9", time="2024-05-01T12:00:05.500Z")
+        yield said("/user/b", "error 4", "2.10", time="2024-05-01T12:00:06.500Z", more=False)
+
+
+def test_logs_without_a_name_are_those_of_all_actors():
+    calls = one(Supd(Logs=lambda p, s: [said("/user/a", "x", "1.2", more=False)]), "logs",
+                out="a | x\n")
+    check(calls == [("Logs", {"names": ["/user"], "since": "@"}, True)], calls)
+    one(Supd(Logs=lambda p, s: [Error("InvalidState", name="/user", state="running",
+                                      message="nothing below it has a log")]),
+        "logs", "-f", status=7, err="nothing below it has a log")
+
+
+def test_logs_have_times_and_may_be_printed_backwards():
+    when = "2024-05-01 12:00:0%d.500 "
+    one(Supd(Logs=four_lines), "logs", "-t", "--timestamps", out="".join(
+        when % i + line + "\n" for i, line in
+        enumerate(("a | error 1", "b | error 2", "a | fine", "a | error 3"))))
+    one(Supd(Logs=four_lines), "logs", "-r", out=(
+        "a | error 3\na | fine\nb | error 2\na | error 1\n"))
+    one(Supd(Logs=four_lines), "logs", "-rt", "-n", "1", "-g", "r", out="".join(
+        when % i + line + "\n" for i, line in ((3, "a | error 3"), (1, "b | error 2"))))
+    one(Supd(Logs=lambda p, s: [said("/user/a", "x", more=False)]), "logs", "-t", "a",
+        out="- x\n")
+    calls = one(Supd(Logs=four_lines), "logs", "-r", "-n", "2", "-o", "json")
+    check(calls == [("Logs", {"names": ["/user"], "lines": 2, "since": "@"}, True)], calls)
+
+
+def test_logs_that_match_or_came_before_a_time_and_the_last_of_them():
+    one(Supd(Logs=four_lines), "logs", "-g", "^err.r [13]$", out="a | error 1\na | error 3\n")
+    calls = one(Supd(Logs=four_lines), "logs", "--grep", "error", "-n", "1",
+                out="b | error 2\na | error 3\n")
+    check(calls == [("Logs", {"names": ["/user"], "since": "@"}, True)], calls)
+    one(Supd(Logs=four_lines), "logs", "--until", "2024-05-01T12:00:01.500Z",
+        out="a | error 1\nb | error 2\n")
+    one(Supd(Logs=four_lines), "logs", "-n", "1", "--until", "2024-05-01 12:00:02.6",
+        out="b | error 2\na | fine\n")
+    one(Supd(Logs=four_lines), "logs", "-g", "nothing", out="")
+
+
+def test_following_begins_with_the_last_lines_that_match():
+    def answer(parameters, supd):
+        if "follow" in parameters:
+            check(parameters["since"] == "@ /user/a 1.3 /user/b 1.1", parameters)
+            yield said("/user/b", "fine", "2.9")
+            yield said("/user/b", "error 4", "2.10", more=False)
+        else:
+            yield from four_lines(parameters, supd)
+    one(Supd(Logs=answer), "logs", "-f", "-n", "1", "-g", "error",
+        out="b | error 2\na | error 3\nb | error 4\n")
 
 
 def test_logs_that_are_not_there_are_explained():

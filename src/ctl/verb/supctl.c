@@ -30,10 +30,13 @@ enum {
 	LONG_ROLLBACK,
 	LONG_COMMIT,
 	LONG_SIGNAL,
+	LONG_UNTIL,
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
 #define SHORT_OPTIONS ":s:o:n:fhV"
+/* Behind a verb some letters are its own. */
+#define VERB_OPTIONS SHORT_OPTIONS "tg:r"
 
 static const struct option long_options[] = {
     {"socket", required_argument, NULL, 's'},
@@ -57,6 +60,10 @@ static const struct option long_options[] = {
     {"rollback", required_argument, NULL, LONG_ROLLBACK},
     {"commit-when-ready", no_argument, NULL, LONG_COMMIT},
     {"signal", required_argument, NULL, LONG_SIGNAL},
+    {"until", required_argument, NULL, LONG_UNTIL},
+    {"grep", required_argument, NULL, 'g'},
+    {"timestamps", no_argument, NULL, 't'},
+    {"reverse", no_argument, NULL, 'r'},
     {NULL, 0, NULL, 0},
 };
 
@@ -106,6 +113,10 @@ take_verb_option(int option, struct options *options)
 	    {LONG_ROLLBACK, OPTION_ROLLBACK, &options->rollback},
 	    {LONG_COMMIT, OPTION_COMMIT, NULL},
 	    {LONG_SIGNAL, OPTION_SIGNAL, &options->signal},
+	    {LONG_UNTIL, OPTION_UNTIL, &options->until},
+	    {'g', OPTION_GREP, &options->grep},
+	    {'t', OPTION_STAMPS, NULL},
+	    {'r', OPTION_REVERSE, NULL},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
@@ -253,7 +264,7 @@ run_verb(struct ctl *ctl, const struct verb *verb, struct options *options, int 
 
 	/* As in kill(1); before the verb it is the socket. */
 	options->s_is_signal = (verb->options & OPTION_SIGNAL) != 0;
-	r = take_options(ctl, argc, argv, SHORT_OPTIONS, options);
+	r = take_options(ctl, argc, argv, VERB_OPTIONS, options);
 	n = (uint32_t)(argc - optind);
 
 	if (r != 0)

@@ -12,70 +12,49 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/ansi.h"
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/moment.h"
+#include "base/pattern.h"
+#include "ctl/text/kept.h"
+#include "ctl/text/log_text.h"
 #include "ctl/verb/verb.h"
 
 #define ACTORS_MAX   4096
 #define TEXT_MAX     (8 * 1024 * 1024)
 #define FOLLOW_LINES 10
-#define NAME_WIDTH   32
+/* "2026-11-21T09:12:33.123Z", as supd writes times. */
+#define TIME_LEN 24
 
 /* An actor and how far its log was read. */
 struct log_place {
 	char *path;     /* owned */
 	char *position; /* owned, NULL: not known */
+	struct kept_origin lines;
 };
 
 struct log_stream {
 	struct ctl *ctl;
 	char **names;
 	uint32_t n_names;
+	bool everything; /* no name was given */
 	bool follow;
-	int64_t lines; /* -1: all */
-	char since[64];
+	bool keeps;               /* lines are kept back until supd has told all */
+	bool done;                /* a line came that is too late: the rest is, too */
+	int64_t lines;            /* -1: all */
+	char since[TIME_LEN + 1]; /* "": no bound, as for until */
+	char until[TIME_LEN + 1];
+	struct pattern pattern; /* of the lines that are wanted, if it is there */
 	struct log_place places[ACTORS_MAX];
 	uint32_t n;
 	struct map by_path;
-	bool named;    /* more than one actor: their names go in front */
 	bool progress; /* something came since the last call */
-	size_t width;
+	struct log_style style;
+	struct kept_lines kept;
 	struct strbuf text; /* scratch */
 };
 
-/* One reply. */
-struct log_line {
-	struct span path;
-	struct span time;
-	struct span stream;
-	struct span text;
-	struct span bytes; /* in base64, where the text is not what was written */
-};
-
 /* ---- where we are ------------------------------------------------------------------ */
-
-static const char *
-short_name(const char *path)
-{
-	return strncmp(path, "/user/", 6) == 0 ? path + 6 : path;
-}
-
-/* All actors are told of before the first line, so that names stand above each other. */
-static void
-make_room(struct log_stream *stream, const char *path)
-{
-	struct strbuf name;
-	size_t width;
-
-	strbuf_init(&name, TEXT_MAX);
-	print_text(&name, short_name(path), strlen(short_name(path)));
-	width = print_width(strbuf_str(&name), name.len);
-	if (width > stream->width && width <= NAME_WIDTH)
-		stream->width = width;
-	strbuf_done(&name);
-}
 
 /* The place of an actor, a new one if need be; NULL: there is no room. */
 static struct log_place *
@@ -96,7 +75,7 @@ find_place(struct log_stream *stream, struct span path)
 	if (place->path == NULL ||
 	    map_put_name(&stream->by_path, place->path, stream->n) < 0)
 		return NULL;
-	make_room(stream, place->path);
+	log_make_room(&stream->style, place->path);
 	stream->n++;
 	return place;
 }
@@ -104,14 +83,11 @@ find_place(struct log_stream *stream, struct span path)
 /* Remember how far we are: the place stands behind the "@" of the stream, which is cut.
  */
 static int
-take_position(struct log_stream *stream, struct log_line *line)
+take_position(struct log_place *place, struct log_line *line)
 {
 	const char *at = memchr(line->stream.at, '@', line->stream.len);
-	struct log_place *place = find_place(stream, line->path);
 	size_t len;
 
-	if (place == NULL)
-		return -ENOMEM;
 	if (at == NULL)
 		return 0;
 	len = (size_t)(line->stream.at + line->stream.len - at) - 1;
@@ -129,6 +105,13 @@ places_done(struct log_stream *stream)
 		free(stream->places[i].position);
 	}
 	map_done(&stream->by_path);
+}
+
+/* Are some lines not wanted, so that supd cannot count those that are? */
+static bool
+selects(const struct log_stream *stream)
+{
+	return stream->pattern.is_there || stream->until[0] != '\0';
 }
 
 /* Where to begin: at the first call by what the user wants, then by where we are. */
@@ -150,7 +133,8 @@ add_since(const struct log_stream *stream, json_t *parameters)
 	}
 	if (!known) {
 		strbuf_adds(&since, stream->since);
-		if (stream->lines >= 0)
+		/* Of those that match the last may be further back. */
+		if (stream->lines >= 0 && !selects(stream))
 			(void)json_object_set_new(parameters, "lines",
 			                          json_integer(stream->lines));
 	}
@@ -173,101 +157,57 @@ make_parameters(const struct log_stream *stream)
 	return parameters;
 }
 
-/* ---- what is printed --------------------------------------------------------------- */
-
-/* In a colour of its own, as wide as the longest of those that were told of. */
-static void
-print_name(struct log_stream *stream, const char *path)
-{
-	struct out *out = &stream->ctl->out;
-	const char *name = short_name(path);
-	size_t start;
-	size_t width;
-
-	if (out->colour)
-		strbuf_adds(&out->buf, ansi_of_name(name));
-	start = out->buf.len;
-	print_text(&out->buf, name, strlen(name));
-	width = print_width(strbuf_str(&out->buf) + start, out->buf.len - start);
-	for (; width < stream->width; width++)
-		strbuf_addc(&out->buf, ' ');
-	strbuf_adds(&out->buf, " |");
-	if (out->colour)
-		strbuf_adds(&out->buf, ANSI_RESET);
-	strbuf_addc(&out->buf, ' ');
-}
-
-/* As it was written; for a terminal with nothing but its colours that would control it.
- */
-static void
-print_output(struct log_stream *stream, const char *text, size_t len)
-{
-	struct out *out = &stream->ctl->out;
-
-	if (out->terminal)
-		ansi_add_output(&out->buf, text, len, out->colour);
-	else
-		strbuf_add(&out->buf, text, len);
-}
-
-static void
-add_member(struct strbuf *sb, const char *name, struct span value)
-{
-	strbuf_adds(sb, name);
-	if (value.at == NULL) {
-		strbuf_adds(sb, "null");
-		return;
-	}
-	strbuf_addc(sb, '"');
-	strbuf_add(sb, value.at, value.len);
-	strbuf_addc(sb, '"');
-}
-
-static void
-print_object(struct log_stream *stream, const struct log_line *line)
-{
-	struct strbuf *text = &stream->text;
-
-	strbuf_clear(text);
-	add_member(text, "{\"path\": ", line->path);
-	add_member(text, ", \"time\": ", line->time);
-	add_member(text, ", \"stream\": ", line->stream);
-	add_member(text, ", \"text\": ", line->text);
-	if (line->bytes.at != NULL)
-		add_member(text, ", \"bytes\": ", line->bytes);
-	strbuf_addc(text, '}');
-	print_json(&stream->ctl->out, (struct span){strbuf_str(text), text->len});
-}
-
-static void
-print_line(struct log_stream *stream, const struct log_line *line)
-{
-	struct strbuf *text = &stream->text;
-
-	if (stream->ctl->options.json) {
-		print_object(stream, line);
-	} else {
-		strbuf_clear(text);
-		span_decode(line->path, text);
-		if (stream->named)
-			print_name(stream, strbuf_str(text));
-		strbuf_clear(text);
-		if (line->bytes.at != NULL && !stream->ctl->out.terminal)
-			span_decode_base64(line->bytes, text);
-		else
-			span_decode(line->text, text);
-		print_output(stream, strbuf_str(text), text->len);
-	}
-	strbuf_addc(&stream->ctl->out.buf, '\n');
-}
-
 /* ---- replies ----------------------------------------------------------------------- */
 
 /* Several names mean several actors; else supd tells of all before the first line. */
 static bool
 is_named(const struct log_stream *stream)
 {
-	return stream->n > 1 || stream->n_names > 1;
+	return stream->n > 1 || stream->n_names > 1 || stream->everything;
+}
+
+/* True if the line came after --until; one without a time did not. */
+static bool
+is_too_late(const struct log_stream *stream, const struct log_line *line)
+{
+	return stream->until[0] != '\0' && line->time.at != NULL &&
+	       line->time.len == TIME_LEN &&
+	       strncmp(line->time.at, stream->until, TIME_LEN) > 0;
+}
+
+static bool
+is_wanted(struct log_stream *stream, const struct log_line *line)
+{
+	struct strbuf *text = &stream->text;
+
+	if (!stream->pattern.is_there)
+		return true;
+	strbuf_clear(text);
+	span_decode(line->text, text);
+	return pattern_matches(&stream->pattern, strbuf_str(text), text->len);
+}
+
+/* Print the line now, or keep what is to be printed. */
+static int
+tell(struct log_stream *stream, struct log_place *place, const struct log_line *line)
+{
+	struct out *out = &stream->ctl->out;
+	const size_t start = out->buf.len;
+	int r;
+
+	stream->style.named = is_named(stream);
+	log_print(out, &stream->style, line);
+	if (stream->keeps) {
+		r = kept_add(&stream->kept, &place->lines, stream->lines,
+		             strbuf_str(&out->buf) + start, out->buf.len - start);
+		strbuf_truncate(&out->buf, start);
+		return r;
+	}
+	if (client_has_next(&stream->ctl->client))
+		print_flush_if_full(out);
+	else
+		print_flush(out);
+	return 0;
 }
 
 static int
@@ -283,6 +223,7 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	struct log_stream *stream = user;
 	struct ctl *ctl = stream->ctl;
 	struct log_line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
+	struct log_place *place;
 	struct scan scan;
 
 	if (reply->parameters.at == NULL)
@@ -298,17 +239,17 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	/* With nothing logged there is a single reply without a line. */
 	if (line.path.len == 0)
 		return 0;
-	if (take_position(stream, &line) < 0 || stream->text.failed)
+	place = find_place(stream, line.path);
+	if (place == NULL || take_position(place, &line) < 0 || stream->text.failed)
 		return ctl_no_memory(ctl);
 	/* No line, but where an actor begins. */
 	if (line.stream.len == 0)
 		return 0;
-	stream->named = is_named(stream);
-	print_line(stream, &line);
-	if (client_has_next(&ctl->client))
-		print_flush_if_full(&ctl->out);
-	else
-		print_flush(&ctl->out);
+	stream->done = is_too_late(stream, &line);
+	if (stream->done)
+		return CTL_FAILED;
+	if (is_wanted(stream, &line) && tell(stream, place, &line) < 0)
+		return ctl_no_memory(ctl);
 	return 0;
 }
 
@@ -359,7 +300,7 @@ subscribe(struct log_stream *stream, bool *again)
 	*again = false;
 	if (status != 0)
 		return status;
-	if (stream->n_names == 1)
+	if (stream->n_names == 1 && !stream->everything)
 		call.target = stream->names[0];
 	stream->progress = false;
 	call.parameters = make_parameters(stream);
@@ -376,15 +317,27 @@ subscribe(struct log_stream *stream, bool *again)
 	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : status;
 }
 
+/* All calls that it takes. */
+static int
+read_all(struct log_stream *stream)
+{
+	bool again = true;
+	int status = 0;
+
+	while (again && status == 0)
+		status = subscribe(stream, &again);
+	return stream->done ? 0 : status;
+}
+
 /* ---- the verb ---------------------------------------------------------------------- */
 
-/* --since as supd wants it, a time of RFC 3339. */
+/* A time as people write it, as supd wants it: a time of RFC 3339. */
 static bool
-parse_since(const char *text, char *ret, size_t size)
+parse_time(const char *text, char ret[TIME_LEN + 1])
 {
 	struct timespec now;
+	char seconds_text[TIME_LEN + 1];
 	uint64_t us;
-	size_t len;
 	time_t seconds;
 	struct tm tm;
 
@@ -396,9 +349,9 @@ parse_since(const char *text, char *ret, size_t size)
 	seconds = (time_t)(us / 1000000);
 	if (gmtime_r(&seconds, &tm) == NULL)
 		return false;
-	len = strftime(ret, size, "%Y-%m-%dT%H:%M:%S", &tm);
-	(void)snprintf(ret + len, size - len, ".%03uZ", (unsigned int)(us / 1000 % 1000));
-	return true;
+	(void)strftime(seconds_text, sizeof(seconds_text), "%Y-%m-%dT%H:%M:%S", &tm);
+	return snprintf(ret, TIME_LEN + 1, "%s.%03uZ", seconds_text,
+	                (unsigned int)(us / 1000 % 1000)) == TIME_LEN;
 }
 
 static bool
@@ -410,13 +363,48 @@ parse_lines(const char *text, int64_t *ret)
 	return true;
 }
 
+/* From when until when, which lines. */
+static int
+configure_filter(struct log_stream *stream)
+{
+	const struct options *options = &stream->ctl->options;
+	const struct {
+		unsigned int given;
+		const char *name;
+		const char *text;
+		char *ret;
+	} times[] = {
+	    {OPTION_SINCE, "--since", options->since, stream->since},
+	    {OPTION_UNTIL, "--until", options->until, stream->until},
+	};
+	struct err why;
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		if ((options->given & times[i].given) == 0 ||
+		    parse_time(times[i].text, times[i].ret))
+			continue;
+		complain(stream->ctl, NULL, "%s '%s': write a time, as %s", times[i].name,
+		         times[i].text, MOMENT_FORMS);
+		return CTL_USAGE;
+	}
+	if ((options->given & OPTION_GREP) != 0 &&
+	    pattern_compile(&stream->pattern, options->grep, &why) < 0) {
+		complain(stream->ctl, NULL, "-g '%s': %s", options->grep, why.text);
+		return CTL_USAGE;
+	}
+	return 0;
+}
+
 /* What the options say; without them all of it, and before following the last lines. */
 static int
 configure(struct log_stream *stream)
 {
 	const struct options *options = &stream->ctl->options;
+	const unsigned int ends = options->given & (OPTION_UNTIL | OPTION_REVERSE);
 
 	stream->follow = (options->given & OPTION_FOLLOW) != 0;
+	stream->style.json = options->json;
+	stream->style.timed = (options->given & OPTION_STAMPS) != 0;
 	stream->lines = -1;
 	if (stream->follow && (options->given & OPTION_SINCE) == 0)
 		stream->lines = FOLLOW_LINES;
@@ -426,38 +414,69 @@ configure(struct log_stream *stream)
 		         options->lines);
 		return CTL_USAGE;
 	}
-	if ((options->given & OPTION_SINCE) != 0 &&
-	    !parse_since(options->since, stream->since, sizeof(stream->since))) {
-		complain(stream->ctl, NULL,
-		         "--since '%s': write a time, as 14:30 or 2026-11-21T14:30:00Z, "
-		         "or how long ago, as 10m",
-		         options->since);
+	if (stream->follow && ends != 0) {
+		complain(stream->ctl, NULL, "-f has no end: leave out %s",
+		         (ends & OPTION_UNTIL) != 0 ? "--until" : "-r");
 		return CTL_USAGE;
 	}
-	return 0;
+	return configure_filter(stream);
 }
 
-/* What actors said, merged by time; with -f also what they say from now on. */
+/*
+ * The lines that are there.  The last ones of those that match, and the newest line, are
+ * known when all are read: these are kept until then.
+ */
+static int
+read_past(struct log_stream *stream)
+{
+	const bool reverse = (stream->ctl->options.given & OPTION_REVERSE) != 0;
+	const bool follow = stream->follow;
+	int status;
+
+	stream->keeps = reverse || (selects(stream) && stream->lines >= 0);
+	if (!stream->keeps)
+		return 0;
+	stream->follow = false;
+	status = read_all(stream);
+	if (stream->kept.left_out > 0)
+		complain(stream->ctl, NULL, "%llu older lines are left out",
+		         (unsigned long long)stream->kept.left_out);
+	kept_print(&stream->kept, &stream->ctl->out, reverse);
+	print_flush(&stream->ctl->out);
+	stream->keeps = false;
+	stream->follow = follow;
+	stream->done = !follow;
+	return status;
+}
+
+/* What actors said, merged by time; with -f also what they say from now on.  Without a
+ * name it is what all said. */
 int
 verb_logs(struct ctl *ctl, char **names, uint32_t n)
 {
 	struct log_stream *stream = calloc(1, sizeof(*stream));
-	bool again = true;
+	char user[] = "/user";
+	char *all[] = {user};
 	int status;
 
 	if (stream == NULL)
 		return ctl_no_memory(ctl);
 	stream->ctl = ctl;
-	stream->names = names;
-	stream->n_names = n;
+	stream->everything = n == 0;
+	stream->names = n == 0 ? all : names;
+	stream->n_names = n == 0 ? 1 : n;
 	map_init(&stream->by_path);
 	strbuf_init(&stream->text, TEXT_MAX);
 	status = configure(stream);
 	if (stream->follow)
 		ctl->client.hangup_fd = ctl->out.fd;
-	while (again && status == 0)
-		status = subscribe(stream, &again);
+	if (status == 0)
+		status = read_past(stream);
+	if (status == 0 && !stream->done)
+		status = read_all(stream);
 	places_done(stream);
+	pattern_done(&stream->pattern);
+	kept_done(&stream->kept);
 	strbuf_done(&stream->text);
 	free(stream);
 	return status;

@@ -44,6 +44,10 @@ enum exit_status {
 #define OPTION_ROLLBACK 0x1000u
 #define OPTION_COMMIT   0x2000u
 #define OPTION_SIGNAL   0x4000u
+#define OPTION_UNTIL    0x8000u
+#define OPTION_GREP     0x10000u
+#define OPTION_STAMPS   0x20000u
+#define OPTION_REVERSE  0x40000u
 
 #define OPTION_WITH_MAX 64
 
@@ -56,6 +60,8 @@ struct options {
 	uint64_t timeout_ms; /* CLIENT_FOREVER: none */
 	unsigned int given;  /* OPTION_… */
 	const char *since;   /* the verb knows its form */
+	const char *until;   /* the same */
+	const char *grep;    /* the same */
 	const char *lines;   /* the same */
 	const char *for_state;
 	const char *cause;

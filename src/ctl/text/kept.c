@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: ISC */
+/* kept.c - lines that are kept back, to be printed later: the last ones, or backwards. */
+#include "config.h"
+
+#include "ctl/text/kept.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kept_line {
+	struct kept_line *older;
+	struct kept_line *newer;
+	struct kept_line *newer_of_origin;
+	struct kept_origin *origin;
+	size_t len;
+	char text[];
+};
+
+/* Drop a line that is the oldest of its origin. */
+static void
+drop(struct kept_lines *kept, struct kept_line *line)
+{
+	struct kept_origin *origin = line->origin;
+
+	if (line->older != NULL)
+		line->older->newer = line->newer;
+	else
+		kept->oldest = line->newer;
+	if (line->newer != NULL)
+		line->newer->older = line->older;
+	else
+		kept->newest = line->older;
+	origin->first = line->newer_of_origin;
+	if (origin->first == NULL)
+		origin->last = NULL;
+	origin->n--;
+	kept->bytes -= sizeof(*line) + line->len;
+	free(line);
+}
+
+/* Keep a copy of what is printed for a line of this origin, of which the last `max` are
+ * wanted, -1: all.  -ENOMEM. */
+int
+kept_add(struct kept_lines *kept, struct kept_origin *origin, int64_t max,
+         const char *text, size_t len)
+{
+	struct kept_line *line;
+
+	if (max == 0)
+		return 0;
+	line = malloc(sizeof(*line) + len);
+	if (line == NULL)
+		return -ENOMEM;
+	*line = (struct kept_line){.older = kept->newest, .origin = origin, .len = len};
+	memcpy(line->text, text, len);
+	if (line->older != NULL)
+		line->older->newer = line;
+	else
+		kept->oldest = line;
+	kept->newest = line;
+	if (origin->last != NULL)
+		origin->last->newer_of_origin = line;
+	else
+		origin->first = line;
+	origin->last = line;
+	origin->n++;
+	kept->bytes += sizeof(*line) + len;
+	if (max > 0 && origin->n > max)
+		drop(kept, origin->first);
+	for (; kept->bytes > KEPT_BYTES_MAX && kept->oldest != line; kept->left_out++)
+		drop(kept, kept->oldest);
+	return 0;
+}
+
+/* Print the lines that are kept, and forget them. */
+void
+kept_print(struct kept_lines *kept, struct out *out, bool newest_first)
+{
+	struct kept_line *line = newest_first ? kept->newest : kept->oldest;
+
+	for (; line != NULL; line = newest_first ? line->older : line->newer) {
+		strbuf_add(&out->buf, line->text, line->len);
+		print_flush_if_full(out);
+	}
+	kept_done(kept);
+}
+
+/* Forget all lines. */
+void
+kept_done(struct kept_lines *kept)
+{
+	while (kept->oldest != NULL)
+		drop(kept, kept->oldest);
+}
