@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -226,6 +227,98 @@ START_TEST(with_all_places_taken_children_have_a_copy_and_start)
 }
 END_TEST
 
+/* Begin to start the file, without waiting for it. */
+static struct spawn_place *
+begin(struct spawn *spawn, char *argv[2], const char *file, uid_t uid)
+{
+	static const int fds[] = {-1, -1, -1};
+	struct spawn_place *place;
+	struct spawn_result child;
+
+	argv[0] = (char *)(uintptr_t)file;
+	argv[1] = NULL;
+	*spawn = (struct spawn){
+	    .file = file,
+	    .argv = argv,
+	    .envp = environ,
+	    .fds = fds,
+	    .n_fds = 3,
+	    .cgroup_fd = -1,
+	    .has_ids = uid != 0,
+	    .uid = uid,
+	    .gid = uid,
+	    .umask = SPAWN_UMASK_INHERIT,
+	};
+	ck_assert_int_eq(os_spawn_begin(&spawner, spawn, &place, &child), 0);
+	return place;
+}
+
+START_TEST(a_start_that_hangs_holds_up_no_other_start)
+{
+	struct spawn_place *places[4];
+	struct spawn spawns[4];
+	struct spawn_result child;
+	char *argvs[4][2];
+	char line[64];
+
+	if (!start_server("read", NOBODY))
+		return;
+	spawner.patience_ms = 60000;
+	for (size_t i = 0; i < 4; i++) {
+		places[i] = begin(&spawns[i], argvs[i], program, NOBODY);
+		ck_assert(i > 0 || next_line(line, sizeof(line)));
+		assert_runs("/bin/true", i % 2 == 0 ? NOBODY : 0);
+		spawner.patience_ms = 60000;
+	}
+	for (size_t i = 0; i < 4; i++) {
+		ck_assert(!os_spawn_is_over(places[i]));
+		ck_assert(!os_spawn_await(places[i], 1000));
+		ck_assert(!os_spawn_urge(places[i]));
+	}
+	ck_assert_int_eq(kill(server, SIGUSR1), 0);
+	for (size_t i = 0; i < 4; i++) {
+		struct reap end;
+
+		while (!os_spawn_await(places[i], 1000))
+			continue;
+		ck_assert_int_eq(os_spawn_end(&spawner, places[i], &child), 0);
+		ck_assert_int_eq(os_reap_wait(child.pidfd, child.pid, 60000, &end), 1);
+		ck_assert_int_eq(end.status, 0);
+		(void)close(child.pidfd);
+	}
+}
+END_TEST
+
+/* Its user could read and write all of our memory there. */
+START_TEST(a_child_of_another_user_that_hangs_in_our_memory_cannot_be_looked_into)
+{
+	struct spawn_result child;
+	char path[64];
+	pid_t looker;
+	int status;
+
+	if (!start_server("read", NOBODY) || !spawner.is_dumpable || !spawner.has_clone3)
+		return;
+	assert_hangs(NOBODY, false, &child);
+	assert_runs("/bin/true", NOBODY);
+	ck_assert_int_eq(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 0);
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", child.pid);
+	looker = fork();
+	if (looker == 0) {
+		if (setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+		    setresuid(NOBODY, NOBODY, NOBODY) < 0)
+			_exit(2);
+		_exit(open(path, O_RDWR | O_CLOEXEC) >= 0 ? 1 : 0);
+	}
+	ck_assert_int_eq(waitpid(looker, &status, 0), looker);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(kill(server, SIGUSR1), 0);
+	assert_killed(&child);
+	assert_runs("/bin/true", NOBODY);
+	ck_assert_int_eq(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 1);
+}
+END_TEST
+
 START_TEST(a_child_apart_does_not_share_our_memory)
 {
 	struct spawn_result shared, apart;
@@ -320,6 +413,10 @@ main(void)
 	    2);
 	tcase_add_test(tcase, no_program_is_executed_for_a_child_that_was_given_up);
 	tcase_add_test(tcase, with_all_places_taken_children_have_a_copy_and_start);
+	tcase_add_test(tcase, a_start_that_hangs_holds_up_no_other_start);
+	tcase_add_test(
+	    tcase,
+	    a_child_of_another_user_that_hangs_in_our_memory_cannot_be_looked_into);
 	tcase_add_test(tcase, a_child_apart_does_not_share_our_memory);
 	tcase_add_test(
 	    tcase, what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life);

@@ -271,10 +271,9 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	for (size_t i = 0; i < program->passed.n; i++)
 		fds[3 + i] = program->passed.fds[i];
 	r = os_spawn(&shell->spawner, &spawn, ret);
-	/* After a timeout there is no sentence. */
-	if (r < 0 && shell->spawner.shared->err.text[0] != '\0')
+	if (r < 0 && ret->said[0] != '\0')
 		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s", actor->path,
-		         shell->spawner.shared->err.text);
+		         ret->said);
 	return r;
 }
 

@@ -45,14 +45,15 @@ enter(struct clone_args *args, int (*fn)(void *), void *arg)
 }
 
 static long
-call(long number, long a, long b, long c, long d)
+call(long number, long a, long b, long c, long d, long e)
 {
 	register long in_r10 __asm__("r10") = d;
+	register long in_r8 __asm__("r8") = e;
 	long r;
 
 	__asm__ volatile("syscall"
 	                 : "=a"(r)
-	                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(in_r10)
+	                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(in_r10), "r"(in_r8)
 	                 : "rcx", "r11", "memory", "cc");
 	return r;
 }
@@ -82,17 +83,18 @@ enter(struct clone_args *args, int (*fn)(void *), void *arg)
 }
 
 static long
-call(long number, long a, long b, long c, long d)
+call(long number, long a, long b, long c, long d, long e)
 {
 	register long in_x0 __asm__("x0") = a;
 	register long in_x1 __asm__("x1") = b;
 	register long in_x2 __asm__("x2") = c;
 	register long in_x3 __asm__("x3") = d;
+	register long in_x4 __asm__("x4") = e;
 	register long in_x8 __asm__("x8") = number;
 
 	__asm__ volatile("svc #0"
 	                 : "+r"(in_x0)
-	                 : "r"(in_x1), "r"(in_x2), "r"(in_x3), "r"(in_x8)
+	                 : "r"(in_x1), "r"(in_x2), "r"(in_x3), "r"(in_x4), "r"(in_x8)
 	                 : "memory", "cc");
 	return in_x0;
 }
@@ -110,15 +112,13 @@ enter(struct clone_args *args, int (*fn)(void *), void *arg)
 	return -ENOSYS;
 }
 
+/* A child of this process has a copy of its memory, and so an errno of its own. */
 static long
-call(long number, long a, long b, long c, long d)
+call(long number, long a, long b, long c, long d, long e)
 {
-	(void)number;
-	(void)a;
-	(void)b;
-	(void)c;
-	(void)d;
-	return -ENOSYS;
+	const long r = syscall(number, a, b, c, d, e);
+
+	return r < 0 ? -errno : r;
 }
 
 #endif
@@ -146,12 +146,11 @@ os_clone3(struct clone_args *args, int (*fn)(void *), void *arg)
 }
 
 /*
- * A system call of up to four arguments that leaves errno alone: a child of os_clone3()
- * that runs beside its parent has the same.  What the kernel returns, -errno included;
- * -ENOSYS where os_clone3_exists() says no.
+ * A system call of up to five arguments that leaves errno alone where os_clone3() makes
+ * children that share it with us.  Returns what the kernel returns, -errno included.
  */
 long
-os_quiet_syscall(long number, long a, long b, long c, long d)
+os_quiet_syscall(long number, long a, long b, long c, long d, long e)
 {
-	return call(number, a, b, c, d);
+	return call(number, a, b, c, d, e);
 }

@@ -23,6 +23,6 @@
 
 bool os_clone3_exists(void);
 pid_t os_clone3(struct clone_args *args, int (*fn)(void *), void *arg);
-long os_quiet_syscall(long number, long a, long b, long c, long d);
+long os_quiet_syscall(long number, long a, long b, long c, long d, long e);
 
 #endif

@@ -1,35 +1,40 @@
 /* SPDX-License-Identifier: ISC */
-/* spawn.c - start a program as a child with a clean world: the parent's side. */
+/* spawn.c - start a program as a child with a clean world: the parent's side.
+ *
+ * A child can be stopped by other processes of its user, and the files that it needs may
+ * lie on a file system that does not answer.  So a start has an end in any case: a child
+ * that was stopped is continued, one that takes too long is killed, and one that even
+ * then does not end (state D) is left alone.  SIGKILL is pending for that one: it never
+ * executes an instruction of a program again, neither ours nor its own.
+ */
 #include "config.h"
 
 #include "os/spawn/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/kcmp.h>
-#include <sched.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/names.h"
 #include "os/process/reap.h"
+#include "os/self/clock.h"
 #include "os/self/fd.h"
 #include "os/self/oom.h"
-#include "os/spawn/clone3.h"
 #include "os/spawn/spawn_child.h"
 
-enum { STACK_SIZE = 64 * 1024, GUARD_SIZE = 64 * 1024 };
+/* How often a child that is waited for is continued (SIGCONT). */
+enum { STALL_US = 20000 };
 
-/* A child that has failed closes its descriptors, which may take long, and ends. */
-enum { END_MS = 1000 };
-
-/* An exec goes from its futex to its own memory in microseconds, once it is scheduled. */
-enum { YIELDS_MAX = 100000 };
+/* The time that a killed child may take to die, and one that has failed to close its
+ * descriptors and to end. */
+enum { KILL_MS = 200, END_MS = 1000 };
 
 const char *const spawn_step_names[] = {SPAWN_STEP_MAP(AS_NAME)};
 
@@ -51,152 +56,6 @@ find_ignored(void)
 	return ignored;
 }
 
-/*
- * Occupy the free numbers of the window with /dev/null.  So nothing that is opened from
- * now on can land there by accident, and each is a place to stage a descriptor in.
- */
-static void
-fill_window(struct spawner *spawner)
-{
-	struct rlimit limit;
-
-	if (fd_limit(&limit) < 0 || limit.rlim_cur < 2 * FD_WINDOW)
-		return;
-	for (int fd = 3; fd < FD_WINDOW; fd++) {
-		int got = fcntl(spawner->null_fd, F_DUPFD_CLOEXEC, fd);
-
-		if (got < 0)
-			return;
-		if (got >= FD_WINDOW) {
-			(void)close(got);
-			return;
-		}
-		spawner->is_slot[got] = true;
-		fd = got;
-	}
-}
-
-/* ---- places ------------------------------------------------------------------------ */
-
-/* Memory for a child, its stack below it; NULL with errno. */
-static struct spawn_place *
-place_new(void)
-{
-	char *map = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
-	                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	const size_t size = (sizeof(struct spawn_place) + 63) / 64 * 64;
-
-	if (map == MAP_FAILED)
-		return NULL;
-	if (mprotect(map, GUARD_SIZE, PROT_NONE) < 0) {
-		(void)munmap(map, GUARD_SIZE + STACK_SIZE);
-		return NULL;
-	}
-	return (struct spawn_place *)(void *)(map + GUARD_SIZE + STACK_SIZE - size);
-}
-
-static char *
-place_stack(const struct spawn_place *place)
-{
-	const uintptr_t end = ((uintptr_t)(place + 1) + 63) / 64 * 64;
-
-	return (char *)(end - STACK_SIZE);
-}
-
-static void
-place_free(struct spawn_place *place)
-{
-	if (place != NULL)
-		(void)munmap(place_stack(place) - GUARD_SIZE, GUARD_SIZE + STACK_SIZE);
-}
-
-/* Take back the places of children that have let go of our memory at last. */
-static void
-places_free_left(struct spawner *spawner)
-{
-	struct spawn_place **at = &spawner->hung;
-
-	while (*at != NULL) {
-		struct spawn_place *place = *at;
-
-		if (atomic_load(&place->child.lives) != 0) {
-			at = &place->next;
-			continue;
-		}
-		*at = place->next;
-		spawner->n_hung--;
-		place_free(place);
-	}
-}
-
-/* The place for the next child; NULL: there is none. */
-static struct spawn_place *
-place_take(struct spawner *spawner)
-{
-	places_free_left(spawner);
-	if (spawner->place == NULL && spawner->n_hung < SPAWN_HUNG_MAX)
-		spawner->place = place_new();
-	return spawner->place;
-}
-
-/* The child has hung in its place: the next one needs another. */
-static void
-place_leave(struct spawner *spawner)
-{
-	spawner->place->next = spawner->hung;
-	spawner->hung = spawner->place;
-	spawner->place = NULL;
-	spawner->n_hung++;
-}
-
-/* ---- oom_score_adj ----------------------------------------------------------------- */
-
-/*
- * Have this oom_score_adj, or the one that oom_set() gets; children that do not say
- * otherwise have `of_children`, and ours is never more than that.
- */
-void
-os_spawn_set_oom(struct spawner *spawner, int own, int of_children)
-{
-	oom_set(spawner->oom_fd, own < of_children ? own : of_children);
-	spawner->own_oom = oom_read(spawner->oom_fd);
-	spawner->child_oom = of_children;
-}
-
-/* What the child is to write; false: it has it already, as it is born with ours. */
-static bool
-wants_oom(const struct spawner *spawner, const struct spawn *spawn, int *ret)
-{
-	*ret = spawner->child_oom;
-	if (spawn->attributes != NULL && spawn->attributes->has_oom_score_adj)
-		*ret = spawn->attributes->oom_score_adj;
-	else if (spawn->keeps_oom)
-		return false;
-	return *ret != spawner->own_oom;
-}
-
-/* Does another process have our memory?  -1: the kernel does not say. */
-static int
-has_our_memory(pid_t pid)
-{
-	const long r = syscall(SYS_kcmp, getpid(), pid, KCMP_VM, 0, 0);
-
-	return r < 0 && errno != ESRCH ? -1 : r == 0;
-}
-
-/*
- * Take back our own value, which a child that shares our memory has changed with its own.
- * The child's futex is cleared by its exec a moment before it leaves our memory; until
- * then the kernel would give the child, too, what we write.
- */
-static void
-take_back_oom(const struct spawner *spawner, pid_t pid)
-{
-	for (int i = 0; i < YIELDS_MAX && pid > 0 && has_our_memory(pid) == 1; i++)
-		(void)sched_yield();
-	(void)oom_write(spawner->oom_fd, spawner->own_oom);
-}
-
 /* ---- the spawner ------------------------------------------------------------------- */
 
 /*
@@ -211,22 +70,16 @@ take_back_oom(const struct spawner *spawner, pid_t pid)
 int
 os_spawn_init(struct spawner *spawner, struct err *err)
 {
-	const int prot = PROT_READ | PROT_WRITE;
 	const char *what = "memory for new processes";
-	void *map;
+	struct spawn_place *place;
 	int r;
 
 	*spawner = (struct spawner){
 	    .null_fd = -1, .oom_fd = -1, .patience_ms = SPAWN_PATIENCE_MS};
-	spawner->place = place_new();
-	if (spawner->place == NULL)
+	place = spawn_place_take(spawner);
+	if (place == NULL)
 		goto fail;
-	/* Shared, so that it also works where the child has a copy of our memory. */
-	map =
-	    mmap(NULL, sizeof(*spawner->shared), prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED)
-		goto fail;
-	spawner->shared = map;
+	spawn_place_give(spawner, place);
 	spawner->null_fd = fd_raise(open("/dev/null", O_RDWR | O_CLOEXEC));
 	if (spawner->null_fd < 0) {
 		what = "open /dev/null, which every process is given";
@@ -238,9 +91,9 @@ os_spawn_init(struct spawner *spawner, struct err *err)
 	spawner->ignored = find_ignored();
 	spawner->is_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 	spawner->has_clone3 = os_clone3_exists();
-	spawner->has_kcmp = has_our_memory(getpid()) == 1;
+	spawner->has_kcmp = spawn_memory_is_told();
 	if (spawner->has_clone3)
-		fill_window(spawner);
+		spawn_window_fill(spawner);
 	return 0;
 fail:
 	r = -errno;
@@ -249,33 +102,12 @@ fail:
 	return r;
 }
 
-/*
- * Give up the window: its numbers are needed for something else.  Spawning takes longer
- * then.  Returns how many there were.
- */
-size_t
-os_spawn_give_window(struct spawner *spawner)
-{
-	size_t n = 0;
-
-	for (int fd = 0; fd < FD_WINDOW; fd++) {
-		if (!spawner->is_slot[fd])
-			continue;
-		(void)close(fd);
-		spawner->is_slot[fd] = false;
-		n++;
-	}
-	return n;
-}
-
-/* Give everything back but the places of children that hang; the window is free again. */
+/* Give everything back but the places of children that hang; the window is free again.
+ * No start may be under way. */
 void
 os_spawn_done(struct spawner *spawner)
 {
-	places_free_left(spawner);
-	place_free(spawner->place);
-	if (spawner->shared != NULL)
-		(void)munmap(spawner->shared, sizeof(*spawner->shared));
+	spawn_places_free(spawner);
 	(void)os_spawn_give_window(spawner);
 	fd_close(&spawner->null_fd);
 	fd_close(&spawner->oom_fd);
@@ -302,44 +134,147 @@ refused_step(const struct spawn *spawn, int code)
 	}
 }
 
+/* The oom_score_adj that the child is to have. */
 static int
-start(struct spawner *spawner, struct spawn_child *child, struct spawn_result *ret)
+wanted_oom(const struct spawner *spawner, const struct spawn *spawn)
 {
-	struct spawn_place *place = NULL;
-	sigset_t all, old;
-	int saved = errno;
+	if (spawn->attributes != NULL && spawn->attributes->has_oom_score_adj)
+		return spawn->attributes->oom_score_adj;
+	return spawn->keeps_oom ? spawner->own_oom : spawner->child_oom;
+}
+
+/* Make ready a place for this child. */
+static void
+furnish(const struct spawner *spawner, const struct spawn *spawn,
+        struct spawn_place *place)
+{
+	struct spawn_child *child = &place->child;
+	struct spawn_shared *shared = child->shared;
+
+	child->spawn = spawn;
+	child->trace = spawn->trace != NULL ? spawn->trace : &shared->trace;
+	child->trace->step = SPAWN_STEP_NONE;
+	child->trace->code = 0;
+	child->trace->which = -1;
+	shared->err.text[0] = '\0';
+	child->uid = spawn->has_ids ? spawn->uid : spawner->uid;
+	child->parent_uid = spawner->uid;
+	child->root_fd = -1;
+	child->null_fd = spawner->null_fd;
+	child->exec_fd = -1;
+	child->is_joining = false;
+	child->writes_oom = false;
+	child->oom_score_adj = wanted_oom(spawner, spawn);
+	atomic_store(&child->lives, 1);
+	place->in_memory = place->is_foreign = place->is_late = false;
+	place->end_fd = place->pidfd = -1;
+	place->pid = -1;
+	place->begun_ms = clock_mono_ms();
+	place->patience_ms = spawner->patience_ms;
+}
+
+static int
+clone_child(struct spawner *spawner, struct spawn_place *place)
+{
+	struct spawn_child *child = &place->child;
 	int r;
 
-	if (spawner->has_clone3 && !child->spawn->is_apart &&
-	    (!child->writes_oom || spawner->has_kcmp))
-		place = place_take(spawner);
-	child->patience_ms =
-	    spawner->patience_ms >>
-	    (spawner->n_hung < SPAWN_HALVINGS_MAX ? spawner->n_hung : SPAWN_HALVINGS_MAX);
-	/* No handler of ours may run in the child: clone3 has taken them all away before
-	 * its first instruction. */
-	if (place != NULL) {
-		place->child = *child;
-		r = spawn_start_shared(spawner, &place->child, place_stack(place),
-		                       (size_t)((char *)place - place_stack(place)), ret);
-		*child = place->child;
-		if (child->writes_oom)
-			take_back_oom(spawner, child->lives == 0 ? ret->pid : 0);
-		if (child->lives != 0)
-			place_leave(spawner);
-	} else {
-		(void)sigfillset(&all);
-		(void)sigprocmask(SIG_SETMASK, &all, &old);
-		r = spawn_start_copied(spawner, child, ret);
-		(void)sigprocmask(SIG_SETMASK, &old, NULL);
+	if (!spawn_memory_lend(spawner, place)) {
+		child->writes_oom =
+		    child->oom_score_adj !=
+		    (spawner->n_sharing > 0 ? spawner->shared_oom : spawner->own_oom);
+		return spawn_clone_copied(spawner, place);
 	}
-	/* With other ids in the memory that we share the kernel made of us a process that
-	 * must not dump core, or look at itself in /proc. */
-	if (child->spawn->has_ids && spawner->is_dumpable)
-		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	/* The child, too, wrote to our errno. */
-	errno = saved;
+	r = spawn_clone_shared(spawner, place);
+	if (r < 0) {
+		atomic_store(&child->lives, 0);
+		spawn_memory_return(spawner, place);
+	}
 	return r;
+}
+
+/*
+ * Begin to start a program: *spawn and all that it names is the child's until
+ * os_spawn_end() returns.  Returns 0 with pid and pidfd of the child, and its place; or
+ * -errno with the step that failed: there is no child then.  "fork" is the kernel's
+ * refusal to make a process (EAGAIN, ENOMEM, EMFILE): worth another try later.
+ *
+ * Call with SIGCHLD not ignored, or failures and ends cannot be waited for.
+ */
+int
+os_spawn_begin(struct spawner *spawner, const struct spawn *spawn,
+               struct spawn_place **ret_place, struct spawn_result *ret)
+{
+	struct spawn_place *place = spawn_place_take(spawner);
+	int r;
+
+	ASSERT(spawn->n_fds >= 3);
+	ASSERT(spawn->n_fds <= SPAWN_FDS_MAX);
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1, .said = ""};
+	if (place == NULL) {
+		ret->step = SPAWN_STEP_CLONE;
+		return -errno;
+	}
+	furnish(spawner, spawn, place);
+	r = clone_child(spawner, place);
+	if (r < 0) {
+		spawn_place_give(spawner, place);
+		ret->step = refused_step(spawn, -r);
+		return r;
+	}
+	ret->pid = place->pid;
+	ret->pidfd = place->pidfd;
+	*ret_place = place;
+	return 0;
+}
+
+/* True if the child has come to its program, or has ended. */
+bool
+os_spawn_is_over(struct spawn_place *place)
+{
+	struct pollfd end = {.fd = place->end_fd, .events = POLLIN};
+
+	if (place->end_fd >= 0 && poll(&end, 1, 0) > 0) {
+		fd_close(&place->end_fd);
+		atomic_store(&place->child.lives, 0);
+	}
+	return atomic_load(&place->child.lives) == 0;
+}
+
+/* Wait until the start is over, but no longer than so many microseconds; true if it is.
+ */
+bool
+os_spawn_await(struct spawn_place *place, unsigned int us)
+{
+	const struct timespec timeout = {.tv_sec = us / 1000000,
+	                                 .tv_nsec = us % 1000000 * 1000};
+	struct pollfd end = {.fd = place->end_fd, .events = POLLIN};
+
+	if (place->end_fd >= 0)
+		(void)poll(&end, 1, (int)(us + 999) / 1000);
+	else if (atomic_load(&place->child.lives) != 0)
+		(void)os_quiet_syscall(SYS_futex, (long)&place->child.lives, FUTEX_WAIT,
+		                       1, (long)&timeout, 0);
+	return os_spawn_is_over(place);
+}
+
+/*
+ * To be called every 20 ms as long as the start is not over: the child is continued, in
+ * case it was stopped, and killed when its time is over.  True when even that does not
+ * end it: it is given up, and os_spawn_end() is to follow.
+ */
+bool
+os_spawn_urge(struct spawn_place *place)
+{
+	const uint64_t waited_ms = clock_mono_ms() - place->begun_ms;
+	const bool is_late = waited_ms >= place->patience_ms;
+
+	if (waited_ms >= place->patience_ms + KILL_MS)
+		return true;
+	place->is_late |= is_late;
+	(void)syscall(SYS_pidfd_send_signal, place->pidfd, is_late ? SIGKILL : SIGCONT,
+	              NULL, 0);
+	return false;
 }
 
 /* What a child that was too late was doing. */
@@ -352,6 +287,64 @@ late_step(const struct spawn_trace *trace)
 	                                                       : SPAWN_STEP_EXEC;
 }
 
+/* Fill in what became of the start; 0 or -errno. */
+static int
+tell(const struct spawn_place *place, struct spawn_result *ret)
+{
+	struct spawn_trace *trace = place->child.trace;
+
+	/* A successor of ours finds there what we say. */
+	if (place->is_late && trace->step == SPAWN_STEP_NONE) {
+		const enum spawn_step step = late_step(trace);
+
+		trace->code = ETIMEDOUT;
+		trace->step = (int)step;
+	}
+	*ret = (struct spawn_result){
+	    .pid = place->pid,
+	    .pidfd = place->pidfd,
+	    .step = (enum spawn_step)trace->step,
+	    .which = trace->which,
+	    .said = "",
+	};
+	if (ret->step == SPAWN_STEP_NONE)
+		return 0;
+	/* After a timeout there is no sentence. */
+	if (!place->is_late)
+		ret->said = place->child.shared->err.text;
+	return -trace->code;
+}
+
+/*
+ * The start is over, or given up: give back what it took.  As os_spawn() returns, with
+ * its results.
+ */
+int
+os_spawn_end(struct spawner *spawner, struct spawn_place *take_place,
+             struct spawn_result *ret)
+{
+	struct spawn_place *place = take_place;
+	const bool is_over = os_spawn_is_over(place);
+	const int r = tell(place, ret);
+	struct reap reap;
+
+	if (place->in_memory) {
+		spawn_window_unstage(spawner, place);
+		spawn_memory_return(spawner, place);
+	}
+	fd_close(&place->end_fd);
+	if (r < 0 &&
+	    os_reap_wait(ret->pidfd, ret->pid, is_over ? END_MS : 0, &reap) != 0) {
+		fd_close(&ret->pidfd);
+		ret->pid = -1;
+	}
+	if (place->in_memory && !is_over)
+		spawn_place_leave(spawner, place);
+	else
+		spawn_place_give(spawner, place);
+	return r;
+}
+
 /*
  * Start a program.  Returns when it has been exec'd, or when that has failed, and after
  * SPAWN_PATIENCE_MS and a little more in any case.
@@ -359,58 +352,26 @@ late_step(const struct spawn_trace *trace)
  * Returns 0 with pid and pidfd of the child; the caller reaps it.  Or -errno with the
  * step that failed; then there is no child, or, if ret->pid says so, one that does not
  * end yet: it will never execute a program, has been killed, and is the caller's to reap;
- * as long as it lives it is in its cgroup.  -ETIMEDOUT: the step took too long.  "fork"
- * is the kernel's refusal to make a process (EAGAIN, ENOMEM, EMFILE): worth another try
- * later.  "exec" of a name that was looked up is EACCES where only forbidden files were
- * found, ENOENT where none, as in execvp(3); but a script without an interpreter line is
- * ENOEXEC, no shell is tried.
- *
- * Call with SIGCHLD not ignored, or failures and ends cannot be waited for.
+ * as long as it lives it is in its cgroup.  -ETIMEDOUT: the step took too long.  "exec"
+ * of a name that was looked up is EACCES where only forbidden files were found, ENOENT
+ * where none, as in execvp(3); but a script without an interpreter line is ENOEXEC, no
+ * shell is tried.
  */
 int
 os_spawn(struct spawner *spawner, const struct spawn *spawn, struct spawn_result *ret)
 {
-	struct spawn_child child = {
-	    .spawn = spawn,
-	    .trace = spawn->trace != NULL ? spawn->trace : &spawner->shared->trace,
-	    .shared = spawner->shared,
-	    .uid = spawn->has_ids ? spawn->uid : spawner->uid,
-	    .parent_uid = spawner->uid,
-	    .root_fd = -1,
-	    .null_fd = spawner->null_fd,
-	    .exec_fd = -1,
-	    .lives = 1,
-	};
-	struct reap reap;
-	int r;
+	const unsigned int n_hung = spawner->n_hung;
+	const int saved = errno;
+	struct spawn_place *place;
+	int r = os_spawn_begin(spawner, spawn, &place, ret);
 
-	ASSERT(spawn->n_fds >= 3);
-	ASSERT(spawn->n_fds <= SPAWN_FDS_MAX);
-	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
-	child.trace->step = SPAWN_STEP_NONE;
-	child.trace->code = 0;
-	child.trace->which = -1;
-	spawner->shared->err.text[0] = '\0';
-	child.writes_oom = wants_oom(spawner, spawn, &child.oom_score_adj);
-	r = start(spawner, &child, ret);
-	if (r < 0) {
-		ret->step = refused_step(spawn, -r);
-		return r;
+	if (r == 0) {
+		place->patience_ms >>=
+		    n_hung < SPAWN_HALVINGS_MAX ? n_hung : SPAWN_HALVINGS_MAX;
+		while (!os_spawn_await(place, STALL_US) && !os_spawn_urge(place))
+			continue;
+		r = os_spawn_end(spawner, place, ret);
 	}
-	/* A successor of ours finds there what we say. */
-	if (child.is_late && child.trace->step == SPAWN_STEP_NONE) {
-		ret->step = late_step(child.trace);
-		child.trace->code = ETIMEDOUT;
-		child.trace->step = (int)ret->step;
-	}
-	ret->step = (enum spawn_step)child.trace->step;
-	if (ret->step == SPAWN_STEP_NONE)
-		return 0;
-	ret->which = child.trace->which;
-	if (os_reap_wait(ret->pidfd, ret->pid, child.lives == 0 ? END_MS : 0, &reap) !=
-	    0) {
-		fd_close(&ret->pidfd);
-		ret->pid = -1;
-	}
-	return -child.trace->code;
+	errno = saved;
+	return r;
 }

@@ -7,12 +7,13 @@
  * window below FD_WINDOW the table is copied; where clone3 is refused the memory, too.
  *
  * A start lasts a few seconds at most (SPAWN_PATIENCE_MS), whatever the child's files and
- * other processes of its user do.
+ * other processes of its user do.  os_spawn() waits for it.  os_spawn_begin() does not:
+ * any number of starts may be under way, and os_spawn_is_over() tells when one has come
+ * to its program or has failed.
  *
  * The child has the descriptors that were asked for and no others, every signal
- * disposition at its default, an empty mask, and a session of its own.  os_spawn()
- * allocates nothing.  The caller keeps everything alive until it returns, which is when
- * the child has exec'd or failed.
+ * disposition at its default, an empty mask, and a session of its own.  The caller keeps
+ * everything alive until os_spawn() or os_spawn_end() returns.
  */
 #ifndef OS_SPAWN_SPAWN_H
 #define OS_SPAWN_SPAWN_H
@@ -32,8 +33,9 @@
 #define SPAWN_FDS_MAX       256
 #define SPAWN_FD_CLOSED     INT_MIN /* among the descriptors of a child: a hole */
 #define SPAWN_UMASK_INHERIT ((mode_t)-1)
-/* How long a child may take until its program is executed.  Each that hangs already
- * halves it, down to a quarter: many together must not keep the parent from all else. */
+/* How long a child may take until its program is executed.  Where the parent waits for
+ * it, each that hangs already halves it, down to a quarter: many together must not keep
+ * the parent from all else. */
 #define SPAWN_PATIENCE_MS  3000
 #define SPAWN_HALVINGS_MAX 2
 /* So many may hang in our memory at once; what is started then gets a copy of it. */
@@ -81,31 +83,29 @@ struct spawn_trace {
 
 enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX };
 
-/* What a child says, if it has no memory in common with us but this. */
-struct spawn_shared {
-	struct spawn_trace trace; /* of callers that bring none */
-	struct err err;           /* what is wrong with an environment file */
-};
-
 struct spawn_place;
 
 /* What one process needs to spawn others: probed once, kept by the caller. */
 struct spawner {
-	struct spawn_place *place; /* for the next child; NULL: made when it is needed */
-	struct spawn_place *hung;  /* places of children that do not end */
+	struct spawn_place *free; /* for the next children; more are made when needed */
+	struct spawn_place *hung; /* of children that do not end */
 	unsigned int n_hung;
-	unsigned int patience_ms;    /* SPAWN_PATIENCE_MS */
-	struct spawn_shared *shared; /* a page that children share in any case */
+	unsigned int n_sharing; /* children under way that share our memory … */
+	int shared_oom;         /* … have this oom_score_adj, and so have we */
+	unsigned int
+	    n_foreign; /* children in our memory, hung ones too, of other users */
+	unsigned int patience_ms; /* SPAWN_PATIENCE_MS */
 	uid_t uid;
-	int null_fd;             /* /dev/null */
-	bool is_slot[FD_WINDOW]; /* numbers held with /dev/null, for staging */
-	uint64_t ignored;        /* signals to reset that clone3 will not: bit n-1 */
-	int oom_fd;              /* /proc/self/oom_score_adj; -1: there is none */
-	int own_oom;             /* what this process has */
-	int child_oom;           /* … and of children without a value of their own */
-	bool has_kcmp;           /* the kernel tells whether a process has our memory */
+	int null_fd;              /* /dev/null */
+	bool is_slot[FD_WINDOW];  /* numbers held with /dev/null, for staging … */
+	bool is_taken[FD_WINDOW]; /* … by a child under way */
+	uint64_t ignored;         /* signals to reset that clone3 will not: bit n-1 */
+	int oom_fd;               /* /proc/self/oom_score_adj; -1: there is none */
+	int own_oom;              /* what this process has */
+	int child_oom;            /* … and children without a value of their own */
+	bool has_kcmp;            /* the kernel tells whether a process has our memory */
 	bool has_clone3;
-	bool is_dumpable; /* we are, and stay it */
+	bool is_dumpable; /* we are, when no child of another user is in our memory */
 };
 
 struct spawn_limit {
@@ -164,6 +164,8 @@ struct spawn_result {
 	int pidfd; /* owned by the caller, CLOEXEC; -1 where there is none */
 	enum spawn_step step;
 	int which; /* the limit (RLIMIT_x) or capability that it failed at, or -1 */
+	const char *said; /* what is wrong with an environment file, "" if nothing is;
+	                     valid until the next start */
 };
 
 extern const char *const spawn_step_names[];
@@ -174,5 +176,14 @@ void os_spawn_done(struct spawner *spawner);
 void os_spawn_set_oom(struct spawner *spawner, int own, int of_children);
 int os_spawn(struct spawner *spawner, const struct spawn *spawn,
              struct spawn_result *ret);
+
+/* os_spawn() in parts. */
+int os_spawn_begin(struct spawner *spawner, const struct spawn *spawn,
+                   struct spawn_place **ret_place, struct spawn_result *ret);
+bool os_spawn_is_over(struct spawn_place *place);
+bool os_spawn_await(struct spawn_place *place, unsigned int us);
+bool os_spawn_urge(struct spawn_place *place);
+int os_spawn_end(struct spawner *spawner, struct spawn_place *take_place,
+                 struct spawn_result *ret);
 
 #endif

@@ -2,7 +2,7 @@
 /* spawn_attributes.c - priorities and capabilities, set by the child for itself.
  *
  * By system call, as everything in the child: the C library keeps its own view of some of
- * this, which the parent shares.
+ * this, which the parent shares, as it does errno.
  */
 #include "config.h"
 
@@ -34,21 +34,32 @@ struct sets {
 	uint64_t inheritable;
 };
 
-/* How gladly the kernel kills it when memory runs out.  A parent that shares our memory
- * gets it, too, and takes it back.  As root still: so its later self cannot lower it. */
+/* The step has failed if the system call for it has; `which` as in struct spawn_result.
+ */
+static void
+expect(const struct spawn_child *child, enum spawn_step step, int which, long r)
+{
+	if (r < 0)
+		spawn_child_fail(child, step, which, r);
+}
+
+/* How gladly the kernel kills it when memory runs out: processes that shared its memory
+ * would get it, too.  As root still: so its later self cannot lower it. */
 void
 spawn_oom_score_adj(const struct spawn_child *child)
 {
 	const struct attributes *wanted = child->spawn->attributes;
 	char text[OOM_NUMBER_MAX];
-	int fd;
+	long fd, r;
 
 	oom_print(text, child->oom_score_adj);
-	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0 && write(fd, text, strlen(text)) >= 0 && close(fd) == 0)
-		return;
-	if (wanted != NULL && wanted->has_oom_score_adj)
-		spawn_child_fail(child, SPAWN_STEP_OOM, -1);
+	fd = spawn_call(SYS_openat, AT_FDCWD, (long)"/proc/self/oom_score_adj",
+	                O_WRONLY | O_CLOEXEC);
+	r = fd < 0 ? fd : spawn_call(SYS_write, fd, (long)text, (long)strlen(text));
+	if (fd >= 0)
+		(void)spawn_call(SYS_close, fd, 0, 0);
+	if (r < 0 && wanted != NULL && wanted->has_oom_score_adj)
+		spawn_child_fail(child, SPAWN_STEP_OOM, -1, r);
 }
 
 /* Which processors, when, and when at the disk.  The limits are set: they say how far an
@@ -58,20 +69,23 @@ spawn_priorities(const struct spawn_child *child)
 {
 	const struct attributes *wanted = child->spawn->attributes;
 
-	if (wanted->has_nice &&
-	    syscall(SYS_setpriority, PRIO_PROCESS, 0, wanted->nice) < 0)
-		spawn_child_fail(child, SPAWN_STEP_NICE, -1);
-	if (wanted->cpus != NULL &&
-	    syscall(SYS_sched_setaffinity, 0, wanted->n_cpus * sizeof(*wanted->cpus),
-	            wanted->cpus) < 0)
-		spawn_child_fail(child, SPAWN_STEP_CPUS, -1);
+	if (wanted->has_nice)
+		expect(child, SPAWN_STEP_NICE, -1,
+		       spawn_call(SYS_setpriority, PRIO_PROCESS, 0, wanted->nice));
+	if (wanted->cpus != NULL)
+		expect(child, SPAWN_STEP_CPUS, -1,
+		       spawn_call(SYS_sched_setaffinity, 0,
+		                  (long)(wanted->n_cpus * sizeof(*wanted->cpus)),
+		                  (long)wanted->cpus));
 	/* The kernel's struct sched_param is this number. */
-	if (wanted->has_scheduler &&
-	    syscall(SYS_sched_setscheduler, 0, wanted->policy, &wanted->priority) < 0)
-		spawn_child_fail(child, SPAWN_STEP_SCHEDULER, -1);
-	if (wanted->has_io_priority &&
-	    syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, wanted->io_priority) < 0)
-		spawn_child_fail(child, SPAWN_STEP_IO_PRIORITY, -1);
+	if (wanted->has_scheduler)
+		expect(child, SPAWN_STEP_SCHEDULER, -1,
+		       spawn_call(SYS_sched_setscheduler, 0, wanted->policy,
+		                  (long)&wanted->priority));
+	if (wanted->has_io_priority)
+		expect(child, SPAWN_STEP_IO_PRIORITY, -1,
+		       spawn_call(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+		                  wanted->io_priority));
 }
 
 /* ---- capabilities ---- */
@@ -82,22 +96,22 @@ join(uint32_t low, uint32_t high)
 	return (uint64_t)high << 32 | low;
 }
 
-static int
+static long
 get_sets(struct sets *ret)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+	const long r = spawn_call(SYS_capget, (long)&header, (long)data, 0);
 
-	memset(data, 0, sizeof(data));
-	if (syscall(SYS_capget, &header, data) < 0)
-		return -1;
+	if (r < 0)
+		return r;
 	ret->effective = join(data[0].effective, data[1].effective);
 	ret->permitted = join(data[0].permitted, data[1].permitted);
 	ret->inheritable = join(data[0].inheritable, data[1].inheritable);
 	return 0;
 }
 
-static int
+static long
 set_sets(const struct sets *sets)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -108,7 +122,7 @@ set_sets(const struct sets *sets)
 		data[i].permitted = (uint32_t)(sets->permitted >> (32 * i));
 		data[i].inheritable = (uint32_t)(sets->inheritable >> (32 * i));
 	}
-	return (int)syscall(SYS_capset, &header, data);
+	return spawn_call(SYS_capset, (long)&header, (long)data, 0);
 }
 
 static bool
@@ -117,18 +131,24 @@ has(uint64_t set, int capability)
 	return (set >> capability & 1) != 0;
 }
 
+static long
+control(long option, long argument)
+{
+	return os_quiet_syscall(SYS_prctl, option, argument, 0, 0, 0);
+}
+
 static void
 drop_bounding(const struct spawn_child *child)
 {
 	for (int i = 0; i < CAPABILITIES_MAX; i++) {
-		int r = (int)syscall(SYS_prctl, PR_CAPBSET_READ, i, 0, 0, 0);
+		const long r = control(PR_CAPBSET_READ, i);
 
 		/* The kernel does not know so many. */
 		if (r < 0)
 			return;
-		if (r > 0 && !has(child->spawn->attributes->bounding, i) &&
-		    syscall(SYS_prctl, PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
-			spawn_child_fail(child, SPAWN_STEP_BOUNDING, i);
+		if (r > 0 && !has(child->spawn->attributes->bounding, i))
+			expect(child, SPAWN_STEP_BOUNDING, i,
+			       control(PR_CAPBSET_DROP, i));
 	}
 }
 
@@ -140,9 +160,8 @@ spawn_before_ids(const struct spawn_child *child)
 
 	if (wanted->has_bounding)
 		drop_bounding(child);
-	if (wanted->has_ambient && wanted->ambient != 0 && child->spawn->has_ids &&
-	    syscall(SYS_prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
-		spawn_child_fail(child, SPAWN_STEP_AMBIENT, -1);
+	if (wanted->has_ambient && wanted->ambient != 0 && child->spawn->has_ids)
+		expect(child, SPAWN_STEP_AMBIENT, -1, control(PR_SET_KEEPCAPS, 1));
 }
 
 /* A capability that is to be ambient has to be permitted and inheritable. */
@@ -151,15 +170,16 @@ raise_ambient(const struct spawn_child *child, const struct sets *had)
 {
 	const uint64_t ambient = child->spawn->attributes->ambient;
 
-	if (syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-		spawn_child_fail(child, SPAWN_STEP_AMBIENT, -1);
+	expect(child, SPAWN_STEP_AMBIENT, -1,
+	       control(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL));
 	for (int i = 0; i < CAPABILITIES_MAX; i++) {
 		if (!has(ambient, i))
 			continue;
-		errno = EPERM;
-		if (!has(had->permitted, i) ||
-		    syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) < 0)
-			spawn_child_fail(child, SPAWN_STEP_AMBIENT, i);
+		expect(child, SPAWN_STEP_AMBIENT, i,
+		       has(had->permitted, i)
+		           ? os_quiet_syscall(SYS_prctl, PR_CAP_AMBIENT,
+		                              PR_CAP_AMBIENT_RAISE, i, 0, 0)
+		           : -EPERM);
 	}
 }
 
@@ -176,8 +196,7 @@ settle_capabilities(const struct spawn_child *child)
 	struct sets had;
 	struct sets sets;
 
-	if (get_sets(&had) < 0)
-		spawn_child_fail(child, SPAWN_STEP_AMBIENT, -1);
+	expect(child, SPAWN_STEP_AMBIENT, -1, get_sets(&had));
 	sets = had;
 	if (wanted->has_bounding)
 		sets.inheritable &= wanted->bounding;
@@ -188,10 +207,8 @@ settle_capabilities(const struct spawn_child *child)
 			sets.effective = 0;
 		}
 	}
-	if (set_sets(&sets) < 0)
-		spawn_child_fail(
-		    child, wanted->has_ambient ? SPAWN_STEP_AMBIENT : SPAWN_STEP_BOUNDING,
-		    -1);
+	expect(child, wanted->has_ambient ? SPAWN_STEP_AMBIENT : SPAWN_STEP_BOUNDING, -1,
+	       set_sets(&sets));
 	if (wanted->has_ambient)
 		raise_ambient(child, &had);
 }
@@ -204,7 +221,7 @@ spawn_after_ids(const struct spawn_child *child)
 
 	if (wanted->has_bounding || wanted->has_ambient)
 		settle_capabilities(child);
-	if (wanted->no_new_privileges &&
-	    syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		spawn_child_fail(child, SPAWN_STEP_NO_NEW_PRIVILEGES, -1);
+	if (wanted->no_new_privileges)
+		expect(child, SPAWN_STEP_NO_NEW_PRIVILEGES, -1,
+		       control(PR_SET_NO_NEW_PRIVS, 1));
 }

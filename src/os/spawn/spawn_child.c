@@ -60,20 +60,24 @@ spawn_child_begin(const struct spawn_child *child, enum spawn_step step)
 	child->trace->code = (int)step;
 }
 
-/* Tell the parent which step failed, with errno and with what, or -1; and end. */
+/* Tell the parent which step failed, with a -errno and with what, or -1; and end. */
 _Noreturn void
-spawn_child_fail(const struct spawn_child *child, enum spawn_step step, int which)
+spawn_child_fail(const struct spawn_child *child, enum spawn_step step, int which,
+                 long error)
 {
-	child->trace->code = errno;
+	child->trace->code = (int)-error;
 	child->trace->which = which;
 	child->trace->step = (int)step;
-	_exit(127);
+	for (;;)
+		(void)spawn_call(SYS_exit_group, 127, 0, 0);
 }
 
-static _Noreturn void
-fail(const struct spawn_child *child, enum spawn_step step)
+/* The step has failed if the system call for it has. */
+static void
+expect(const struct spawn_child *child, enum spawn_step step, long r)
 {
-	spawn_child_fail(child, step, -1);
+	if (r < 0)
+		spawn_child_fail(child, step, -1, r);
 }
 
 static void
@@ -84,74 +88,81 @@ reset_signals(uint64_t signals)
 	/* KILL and STOP refuse, and need it not. */
 	for (int signo = 1; signo <= SPAWN_SIGNAL_MAX; signo++)
 		if (signals & (UINT64_C(1) << (signo - 1)))
-			(void)syscall(SYS_rt_sigaction, signo, &standard, NULL,
-			              sizeof(standard.mask));
+			(void)os_quiet_syscall(SYS_rt_sigaction, signo, (long)&standard,
+			                       0, sizeof(standard.mask), 0);
 }
 
 /* Enter the cgroup, while its directory is still open. */
-static int
+static long
 join_cgroup(int directory)
 {
-	int fd = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-
+	const long fd =
+	    spawn_call(SYS_openat, directory, (long)"cgroup.procs", O_WRONLY | O_CLOEXEC);
 	/* "0" is whoever writes it. */
-	return fd < 0 || write(fd, "0", 1) < 0 ? -1 : close(fd);
+	const long r = fd < 0 ? fd : spawn_call(SYS_write, fd, (long)"0", 1);
+
+	return r < 0 ? r : spawn_call(SYS_close, fd, 0, 0);
 }
 
 /* In a table of our own: move what we need above the numbers that we will have. */
-static int
+static long
 stage_own(struct spawn_child *child)
 {
 	const struct spawn *spawn = child->spawn;
 	const int n = (int)spawn->n_fds;
 
 	if (child->exec_fd >= 0) {
-		child->exec_fd = fcntl(child->exec_fd, F_DUPFD_CLOEXEC, n);
+		child->exec_fd =
+		    (int)spawn_call(SYS_fcntl, child->exec_fd, F_DUPFD_CLOEXEC, n);
 		if (child->exec_fd < 0)
-			return -1;
+			return child->exec_fd;
 	}
 	for (int i = 0; i < n; i++) {
 		int fd = spawn->fds[i] >= 0 ? spawn->fds[i] : child->null_fd;
 
 		if (spawn->fds[i] == SPAWN_FD_CLOSED)
 			continue;
-		child->from[i] = fd == i ? i : fcntl(fd, F_DUPFD_CLOEXEC, n);
+		child->from[i] =
+		    fd == i ? i : (int)spawn_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, n);
 		if (child->from[i] < 0)
-			return -1;
+			return child->from[i];
 	}
 	return 0;
 }
 
+/* Have one of the descriptors that were asked for. */
+static long
+place_fd(const struct spawn_child *child, int own)
+{
+	if (child->spawn->fds[own] == SPAWN_FD_CLOSED) {
+		(void)spawn_call(SYS_close, own, 0, 0);
+		return 0;
+	}
+	if (child->from[own] == own)
+		return spawn_call(SYS_fcntl, own, F_SETFD, 0);
+	return spawn_call(SYS_dup3, child->from[own], own, 0);
+}
+
 /* Have the descriptors that were asked for, in their places, and no others. */
-static int
+static long
 arrange_fds(struct spawn_child *child)
 {
 	const int n = (int)child->spawn->n_fds;
 	int rest = n;
+	long r;
 
 	/* Until this is done, nothing may touch a descriptor: they are the parent's. */
-	if (child->is_shared) {
-		if (close_range((unsigned int)child->keep, ~0U, CLOSE_RANGE_UNSHARE) < 0)
-			return -1;
-	} else if (stage_own(child) < 0) {
-		return -1;
-	}
-	for (int i = 0; i < n; i++) {
-		if (child->spawn->fds[i] == SPAWN_FD_CLOSED) {
-			(void)close(i);
-			continue;
-		}
-		if (child->from[i] == i && fcntl(i, F_SETFD, 0) < 0)
-			return -1;
-		if (child->from[i] != i && dup2(child->from[i], i) < 0)
-			return -1;
-	}
-	if (child->exec_fd >= 0) {
+	r = child->is_shared
+	        ? spawn_call(SYS_close_range, child->keep, ~0U, CLOSE_RANGE_UNSHARE)
+	        : stage_own(child);
+	for (int i = 0; i < n && r >= 0; i++)
+		r = place_fd(child, i);
+	if (r >= 0 && child->exec_fd >= 0) {
 		rest = n + 1;
-		if (child->exec_fd != n && dup3(child->exec_fd, n, O_CLOEXEC) < 0)
-			return -1;
+		if (child->exec_fd != n)
+			r = spawn_call(SYS_dup3, child->exec_fd, n, O_CLOEXEC);
 	}
-	return close_range((unsigned int)rest, ~0U, 0);
+	return r < 0 ? r : spawn_call(SYS_close_range, rest, ~0U, 0);
 }
 
 static void
@@ -162,8 +173,11 @@ apply_limits(const struct spawn_child *child)
 	for (size_t i = 0; i < spawn->n_limits; i++) {
 		const struct spawn_limit *limit = &spawn->limits[i];
 
-		if (setrlimit(limit->resource, &limit->value) < 0)
-			spawn_child_fail(child, SPAWN_STEP_LIMIT, limit->resource);
+		const long r = os_quiet_syscall(SYS_prlimit64, 0, limit->resource,
+		                                (long)&limit->value, 0, 0);
+
+		if (r < 0)
+			spawn_child_fail(child, SPAWN_STEP_LIMIT, limit->resource, r);
 	}
 }
 
@@ -173,16 +187,30 @@ apply_ids(const struct spawn_child *child)
 {
 	const struct spawn *spawn = child->spawn;
 
-	if (syscall(RAW_SETGROUPS, spawn->n_groups, spawn->groups) < 0)
-		fail(child, SPAWN_STEP_GROUPS);
-	if (syscall(RAW_SETRESGID, spawn->gid, spawn->gid, spawn->gid) < 0)
-		fail(child, SPAWN_STEP_GID);
-	if (syscall(RAW_SETRESUID, spawn->uid, spawn->uid, spawn->uid) < 0)
-		fail(child, SPAWN_STEP_UID);
+	expect(child, SPAWN_STEP_GROUPS,
+	       spawn_call(RAW_SETGROUPS, (long)spawn->n_groups, (long)spawn->groups, 0));
+	expect(child, SPAWN_STEP_GID,
+	       spawn_call(RAW_SETRESGID, spawn->gid, spawn->gid, spawn->gid));
+	expect(child, SPAWN_STEP_UID,
+	       spawn_call(RAW_SETRESUID, spawn->uid, spawn->uid, spawn->uid));
 }
 
-/* execvp(3) without a shell.  Comes back with errno. */
-static void
+static long
+execute(const struct spawn *spawn, const char *file)
+{
+	return spawn_call(SYS_execve, (long)file, (long)spawn->argv, (long)spawn->envp);
+}
+
+/* True if the program may still be in another directory. */
+static bool
+goes_on(long error)
+{
+	return error == -EACCES || error == -ENOENT || error == -ENOTDIR ||
+	       error == -ESTALE || error == -ENODEV || error == -ETIMEDOUT;
+}
+
+/* execvp(3) without a shell.  Comes back with -errno. */
+static long
 exec_along(const struct spawn *spawn, const char *path)
 {
 	const size_t file_len = strlen(spawn->file);
@@ -193,22 +221,22 @@ exec_along(const struct spawn *spawn, const char *path)
 		size_t len = strcspn(at, ":");
 
 		if (len + 1 + file_len < sizeof(full)) {
+			long r;
+
 			memcpy(full, at, len);
 			full[len] = '/';
 			/* An empty entry is the current directory. */
 			memcpy(full + len + (len > 0), spawn->file, file_len + 1);
-			(void)execve(full, spawn->argv, spawn->envp);
-			if (errno == EACCES)
-				is_forbidden = true;
-			else if (errno != ENOENT && errno != ENOTDIR && errno != ESTALE &&
-			         errno != ENODEV && errno != ETIMEDOUT)
-				return;
+			r = execute(spawn, full);
+			if (!goes_on(r))
+				return r;
+			is_forbidden |= r == -EACCES;
 		}
 		at += len;
 		if (*at == '\0')
 			break;
 	}
-	errno = is_forbidden ? EACCES : ENOENT;
+	return is_forbidden ? -EACCES : -ENOENT;
 }
 
 /* Where programs are looked for. */
@@ -225,15 +253,14 @@ find_path(const struct spawn *spawn)
 	return DEFAULT_PATH;
 }
 
-static void
+static long
 exec_file(const struct spawn *spawn)
 {
 	if (spawn->file[0] == '\0')
-		errno = ENOENT;
-	else if (strchr(spawn->file, '/') != NULL)
-		(void)execve(spawn->file, spawn->argv, spawn->envp);
-	else
-		exec_along(spawn, find_path(spawn));
+		return -ENOENT;
+	if (strchr(spawn->file, '/') != NULL)
+		return execute(spawn, spawn->file);
+	return exec_along(spawn, find_path(spawn));
 }
 
 /* True if the child opens files by itself. */
@@ -244,58 +271,67 @@ has_files(const struct spawn *spawn)
 	       spawn->files[1] != NULL || spawn->files[2] != NULL;
 }
 
-/* The whole life of the child before its program.  Reports a failure and ends. */
-int
-spawn_child_run(void *arg)
+/* The user that it will be, at the root that it will have, with the rights for that. */
+static void
+become(struct spawn_child *child)
 {
-	struct spawn_child *child = arg;
 	const struct spawn *spawn = child->spawn;
-	sigset_t none;
 
-	reset_signals(child->to_reset);
-	if (child->is_joining && join_cgroup(spawn->cgroup_fd) < 0)
-		fail(child, SPAWN_STEP_CGROUP);
-	if (arrange_fds(child) < 0)
-		fail(child, SPAWN_STEP_FDS);
-	if (!spawn->foreground && setsid() < 0)
-		fail(child, SPAWN_STEP_SESSION);
-	/* Before the limits, which may leave no descriptor for it; before the root, which
-	 * may have no /proc. */
-	if (child->writes_oom)
-		spawn_oom_score_adj(child);
 	if (has_files(spawn) && spawn->root != NULL) {
-		child->root_fd = open("/", O_PATH | O_CLOEXEC);
-		if (child->root_fd < 0)
-			fail(child, SPAWN_STEP_FDS);
+		child->root_fd =
+		    (int)spawn_call(SYS_openat, AT_FDCWD, (long)"/", O_PATH | O_CLOEXEC);
+		expect(child, SPAWN_STEP_FDS, child->root_fd);
 	}
 	apply_limits(child);
 	if (spawn->attributes != NULL)
 		spawn_priorities(child);
 	spawn_child_begin(child, SPAWN_STEP_ROOT);
-	if (spawn->root != NULL && chroot(spawn->root) < 0)
-		fail(child, SPAWN_STEP_ROOT);
+	if (spawn->root != NULL)
+		expect(child, SPAWN_STEP_ROOT,
+		       spawn_call(SYS_chroot, (long)spawn->root, 0, 0));
 	if (spawn->attributes != NULL)
 		spawn_before_ids(child);
 	if (spawn->has_ids)
 		apply_ids(child);
 	if (spawn->attributes != NULL)
 		spawn_after_ids(child);
+}
+
+/* The whole life of the child before its program.  Reports a failure and ends. */
+int
+spawn_child_run(void *arg)
+{
+	static const uint64_t no_signals;
+	struct spawn_child *child = arg;
+	const struct spawn *spawn = child->spawn;
+
+	reset_signals(child->to_reset);
+	if (child->is_joining)
+		expect(child, SPAWN_STEP_CGROUP, join_cgroup(spawn->cgroup_fd));
+	expect(child, SPAWN_STEP_FDS, arrange_fds(child));
+	if (!spawn->foreground)
+		expect(child, SPAWN_STEP_SESSION, spawn_call(SYS_setsid, 0, 0, 0));
+	/* Before the limits, which may leave no descriptor for it; before the root, which
+	 * may have no /proc. */
+	if (child->writes_oom)
+		spawn_oom_score_adj(child);
+	become(child);
 	/* Before the umask: what is made has the mode that it would have of the parent.
 	 */
 	spawn_open_files(child);
 	spawn_read_environment(child);
 	if (spawn->umask != SPAWN_UMASK_INHERIT)
-		(void)umask(spawn->umask);
+		(void)spawn_call(SYS_umask, spawn->umask, 0, 0);
 	spawn_child_begin(child, SPAWN_STEP_DIRECTORY);
-	if (spawn->directory != NULL && chdir(spawn->directory) < 0)
-		fail(child, SPAWN_STEP_DIRECTORY);
+	if (spawn->directory != NULL)
+		expect(child, SPAWN_STEP_DIRECTORY,
+		       spawn_call(SYS_chdir, (long)spawn->directory, 0, 0));
 	spawn_child_begin(child, SPAWN_STEP_EXEC);
 	if (spawn->listen_pid != NULL)
-		oom_print(spawn->listen_pid, (pid_t)syscall(SYS_getpid));
+		oom_print(spawn->listen_pid, (int)spawn_call(SYS_getpid, 0, 0, 0));
 	if (spawn->watchdog_pid != NULL)
-		oom_print(spawn->watchdog_pid, (pid_t)syscall(SYS_getpid));
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	exec_file(spawn);
-	fail(child, SPAWN_STEP_EXEC);
+		oom_print(spawn->watchdog_pid, (int)spawn_call(SYS_getpid, 0, 0, 0));
+	(void)os_quiet_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&no_signals, 0,
+	                       sizeof(no_signals), 0);
+	spawn_child_fail(child, SPAWN_STEP_EXEC, -1, exec_file(spawn));
 }
