@@ -316,7 +316,7 @@ struct node_view {
 	enum node_state state;
 	bool ready;
 	bool held;
-	bool degraded; /* supervisors: a child failed */
+	bool degraded; /* supervisors: an actor below failed */
 	bool removing; /* no longer configured; goes away when it is gone */
 	bool is_added; /* at run time: forgotten when its supervisor starts anew */
 	uint64_t
@@ -338,14 +338,15 @@ struct node_view {
 	bool demanded;      /* it starts on demand, and was needed */
 	uint32_t incarnation;
 	uint32_t generation;
-	uint64_t since_ms; /* when the state was entered */
-	uint64_t restarts; /* automatic ones, all time */
-	uint32_t window;   /* restarts counted now */
-	uint32_t limit;    /* how many of them are allowed; 0 with has_limit: none */
-	bool has_limit;    /* false: restarts are not counted */
-	bool has_health;   /* it has a health check, */
-	bool is_unwell;    /* … which it did not pass when it was last asked */
-	uint32_t failures; /* of the backoff */
+	uint64_t since_ms;  /* when the state was entered */
+	uint64_t restarts;  /* automatic ones, all time */
+	uint32_t window;    /* restarts counted now */
+	uint32_t limit;     /* how many of them are allowed; 0 with has_limit: none */
+	bool has_limit;     /* false: restarts are not counted */
+	uint64_t within_ms; /* for how long a restart counts */
+	bool has_health;    /* it has a health check, */
+	bool is_unwell;     /* … which it did not pass when it was last asked */
+	uint32_t failures;  /* of the backoff */
 	uint64_t delay_ms;
 	uint64_t delay_min_ms; /* between these the newest delay was drawn */
 	uint64_t delay_max_ms;

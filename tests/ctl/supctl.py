@@ -66,12 +66,12 @@ def without_token(calls):
 
 def test_status_prints_an_aligned_line_for_each_actor():
     calls = one(tree(), "status", out=(
-        "/user          running   -        up 1m1s  0 restarts\n"
-        "/user/app      degraded  -        up 1m1s  0 restarts\n"
-        "/user/app/db   running   pid 100  up 1m1s  0 restarts\n"
-        "/user/app/api  failed    -        -        5 restarts  killed by SIGSEGV\n"
-        "/user/web      running   pid 102  up 1m1s  1 restart   "
-        "last: exited with code 1\n"))
+        "PATH           STATE     PID  UPTIME  RESTARTS  REMARK\n"
+        "/user          degraded  -    1m1s    0\n"
+        "/user/app      degraded  -    1m1s    0\n"
+        "/user/app/db   running   100  1m1s    0\n"
+        "/user/app/api  failed    -    -       5         killed by SIGSEGV\n"
+        "/user/web      running   102  1m1s    1         last: exited with code 1\n"))
     check(calls == [("Status", {}, True)], calls)
 
 
@@ -141,7 +141,7 @@ def test_supervisors_have_no_lines_in_their_blocks():
 
 def test_a_block_says_in_words_what_is_special():
     special = actor("/user/x", state="backoff", pid=None, uptime_ms=None, ready=False,
-                    held=True, description="the x", restarts=3, window=2,
+                    held=True, description="the x", restarts=3, window=2, limit=3,
                     backoff={"failures": 3, "delay_ms": 800, "due_in_ms": 1250},
                     waits_for=["/user/a", "/user/b"], status="bye\x1b[31m",
                     dead_letters=2, resources={"memory_bytes": 3565158,
@@ -155,7 +155,7 @@ def test_a_block_says_in_words_what_is_special():
         "    status  \"bye\\x1b[31m\"\n"
         "      dead  2 letters\n"
         "      uses  memory 3.3M, cpu 1.2s, 1 process, 7 descriptors\n"
-        "  restarts  3; 2 count now\n"
+        "  restarts  3; 2 of at most 3\n"
         "   backoff  3 failures in a row, delay 800ms, restart in 1.2s\n"))
 
 
@@ -164,23 +164,26 @@ def test_the_block_of_a_supervisor_has_its_children_and_is_degraded():
         "/user/app\n"
         "      kind  supervisor, permanent, rest_for_one\n"
         "     state  degraded for 1m1s, since 2024-05-01 12:00:01\n"
-        "  restarts  0; 2 count now\n"
+        "  restarts  0; of its children 2 of at most 5 within 1m\n"
         "  children  2\n"
-        "            db   running  pid 100  up 1m1s  0 restarts\n"
-        "            api  failed   -        -        5 restarts  killed by SIGSEGV\n"))
+        "            PATH  STATE    PID  UPTIME  RESTARTS  REMARK\n"
+        "            db    running  100  1m1s    0\n"
+        "            api   failed   -    -       5         killed by SIGSEGV\n"))
     check([c[1] for c in calls] == [{"names": ["app"], "resources": True}, {}], calls)
 
 
 def test_status_of_one_that_does_not_run_is_3():
     one(tree(), "status", "api", status=3)
     one(tree(), "list", "api", status=3, out=(
-        "/user/app/api  failed  -  -  5 restarts  killed by SIGSEGV\n"))
+        "PATH           STATE   PID  UPTIME  RESTARTS  REMARK\n"
+        "/user/app/api  failed  -    -       5         killed by SIGSEGV\n"))
     one(tree(), "-o", "json", "status", "api", status=3)
 
 
 def test_status_of_an_unknown_name_is_4_and_the_others_are_shown():
     one(tree(), "list", "nope", "web", status=4, err="list nope: no such actor", out=(
-        "/user/web  running  pid 102  up 1m1s  1 restart  last: exited with code 1\n"))
+        "PATH       STATE    PID  UPTIME  RESTARTS  REMARK\n"
+        "/user/web  running  102  1m1s    1         last: exited with code 1\n"))
 
 
 def test_an_ambiguous_name_is_4_with_the_candidates():
@@ -211,13 +214,25 @@ def test_the_list_says_in_words_what_is_remarkable():
         actor("/user/e", ready=False, uptime_ms=93784000, pid=1),
     ]
     one(Supd(Status=status_of(actors)), "ls", out=(
-        "/user/a  backoff  -         -        0 restarts  "
-        "restart in 150ms; killed by SIGSEGV\n"
-        "/user/b  stopped  -         -        0 restarts  held\n"
-        "/user/c  running  pid 4711  up 1m1s  0 restarts  "
+        "PATH     STATE    PID   UPTIME  RESTARTS  REMARK\n"
+        "/user/a  backoff  -     -       0         restart in 150ms; killed by SIGSEGV\n"
+        "/user/b  stopped  -     -       0         held\n"
+        "/user/c  running  4711  1m1s    0         "
         "stopped by a signal; \"3 of 4 \"done\"\\n\"\n"
-        "/user/d  waiting  -         -        0 restarts  waits for /user/a\n"
-        "/user/e  running  pid 1     up 1d2h  0 restarts  not ready\n"))
+        "/user/d  waiting  -     -       0         waits for /user/a\n"
+        "/user/e  running  1     1d2h    0         not ready\n"))
+
+
+def test_each_column_of_the_list_but_the_last_is_one_word():
+    def body(s):
+        lines = supctl(s, "status").out.splitlines()
+        for line in lines[1:]:
+            words = line.split()
+            check(len(words) >= 5 and words[4].isdigit() and
+                  (words[2] == "-" or words[2].isdigit()), line)
+            for i, name in enumerate(lines[0].split()[:5]):
+                check(line[lines[0].index(name):].split()[0] == words[i], (name, line))
+    using(tree(), body)
 
 
 def test_ten_thousand_actors_come_through():
@@ -225,17 +240,18 @@ def test_ten_thousand_actors_come_through():
 
     def body(s):
         result = supctl(s, "status")
-        check(result.status == 0 and len(result.out.splitlines()) == 10001, result.err)
+        check(result.status == 0 and len(result.out.splitlines()) == 10002, result.err)
     using(Supd(Status=status_of(many)), body)
 
 
 def test_tree_draws_ascii_without_a_utf8_locale():
     one(tree(), "tree", out=(
-        "/user      running   one_for_one\n"
-        "|- app     degraded  rest_for_one, 2 restarts in its window\n"
+        "/user      degraded  one_for_one\n"
+        "|- app     degraded  rest_for_one, restarts: 2 of at most 5 within 1m\n"
         "|  |- db   running   pid 100, up 1m1s\n"
-        "|  `- api  failed    5 restarts                              killed by SIGSEGV\n"
-        "`- web     running   pid 102, up 1m1s, 1 restart             "
+        "|  `- api  failed    5 restarts"
+        "                                        killed by SIGSEGV\n"
+        "`- web     running   pid 102, up 1m1s, 1 restart                       "
         "last: exited with code 1\n"))
 
 
@@ -249,9 +265,9 @@ def test_tree_draws_lines_in_a_utf8_locale():
 
 def test_tree_of_a_name_begins_there():
     calls = one(tree(), "tree", "app", out=(
-        "/user/app  degraded  rest_for_one, 2 restarts in its window\n"
+        "/user/app  degraded  rest_for_one, restarts: 2 of at most 5 within 1m\n"
         "|- db      running   pid 100, up 1m1s\n"
-        "`- api     failed    5 restarts                              "
+        "`- api     failed    5 restarts                                        "
         "killed by SIGSEGV\n"))
     check(len(calls) == 2, calls)
 
@@ -352,8 +368,8 @@ def done(**fields):
 
 def test_start_calls_once_for_each_name_and_says_how_they_are():
     calls = one(Supd(Start=done()), "start", "a", "b", out=(
-        "/user/a  running  pid 4711  up 1m1s  0 restarts\n"
-        "/user/b  running  pid 4711  up 1m1s  0 restarts\n"))
+        "/user/a  running  pid 4711\n"
+        "/user/b  running  pid 4711\n"))
     check([c[1]["names"] for c in calls] == [["a"], ["b"]], calls)
     tokens = [c[1]["token"] for c in calls]
     check(len(set(tokens)) == 2 and all(len(t) == 32 for t in tokens), tokens)
@@ -493,7 +509,7 @@ def test_a_caller_survives_a_second_takeover_long_after_the_first():
             return [Close]
         return done()(parameters, supd)
     calls = one(Supd(Stop=answer), "stop", "slow",
-                out="/user/slow  running  pid 4711  up 1m1s  0 restarts\n")
+                out="/user/slow  running  pid 4711\n")
     check(len(calls) == 3 and len({c[1]["token"] for c in calls}) == 1, calls)
 
 
@@ -1265,7 +1281,8 @@ def test_messages_split_anywhere_are_whole_again():
     whole = json.dumps({"parameters": {"actors": [TREE[4]]}}).encode() + b"\0"
     pieces = [whole[i:i + 1] for i in range(len(whole))]
     one(Supd(Status=lambda p, s: [Raw(*pieces)]), "list", "web",
-        out="/user/web  running  pid 102  up 1m1s  1 restart  last: exited with code 1\n")
+        out="PATH       STATE    PID  UPTIME  RESTARTS  REMARK\n"
+            "/user/web  running  102  1m1s    1         last: exited with code 1\n")
 
 
 def test_malformed_answers_are_said_and_do_no_harm():

@@ -176,7 +176,7 @@ def actor(path, **fields):
         "path": path, "kind": "worker", "state": "running", "pid": 4711,
         "incarnation": 1, "generation": 1, "ready": True, "held": False, "suspended": 0,
         "sigstopped": False, "since": "2024-05-01T12:00:01.123Z", "uptime_ms": 61000,
-        "restarts": 0, "window": 0, "backoff": None, "last_failure": None,
+        "restarts": 0, "window": 0, "limit": None, "within_ms": None, "degraded": False, "backoff": None, "last_failure": None,
         "strategy": None, "restart": "permanent", "description": None,
         "dead_letters": 0, "status": None, "waits_for": None, "resources": None,
     }
@@ -196,8 +196,9 @@ def stream(actors):
 
 
 TREE = [
-    supervisor("/user"),
-    supervisor("/user/app", strategy="rest_for_one", window=2),
+    supervisor("/user", degraded=True),
+    supervisor("/user/app", strategy="rest_for_one", window=2, limit=5,
+               within_ms=60000, degraded=True),
     actor("/user/app/db", pid=100),
     actor("/user/app/api", pid=None, state="failed", uptime_ms=None, restarts=5,
           ready=False, last_failure=failure()),

@@ -111,6 +111,37 @@ view a failed
 view b running generation=1
 view s running window=2 degraded=yes
 
+story NEW a failed actor degrades all that are above it, until it is started or gone
+tree
+  top one_for_one
+    s one_for_one limit=0/1s
+      a
+      b
+boot
+expect S a, S b
+exit a 1
+expect nothing
+report failure a exit:1 stop reason=limit
+view a failed
+view s running degraded=yes
+view top running degraded=yes
+view /user running degraded=yes
+start a
+expect S a
+reply start a done
+view s running degraded=no
+view /user running degraded=no
+exit a 1
+expect nothing
+report failure a exit:1 stop reason=limit
+view top degraded=yes
+delete a
+reply delete a done
+expect removed a
+view s running degraded=no
+view top running degraded=no
+view /user running degraded=no
+
 story 39 without limits a hundred crashes are a hundred restarts
 tree
   s one_for_one unlimited

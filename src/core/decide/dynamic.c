@@ -127,8 +127,10 @@ hide(struct turn *turn, struct node *top)
 {
 	top->deleted = false;
 	for (struct node *node = top; node != NULL;
-	     node = node_next(turn->core, top, node))
+	     node = node_next(turn->core, top, node)) {
+		state_count_failed(turn->core, node, -(node->state == STATE_FAILED));
 		node->absent = true;
+	}
 	turn_act(turn, ACTION_REMOVED, top)->kept = true;
 }
 
@@ -140,6 +142,7 @@ dynamic_show(struct core *core, struct node *top)
 		return;
 	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
 		node->absent = false;
+		state_count_failed(core, node, node->state == STATE_FAILED);
 		pace_forget(core, node);
 	}
 }

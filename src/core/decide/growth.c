@@ -438,8 +438,7 @@ node_free(struct turn *turn, struct node *node)
 	queue_pass(core, node);
 	for (int timer = 0; timer < TIMER_MAX; timer++)
 		deadline_clear(core, node, (enum node_timer)timer);
-	if (node->state == STATE_FAILED)
-		parent->n_failed--;
+	state_count_failed(core, node, -(node->state == STATE_FAILED));
 	unlink_child(core, node);
 	if (parent->group_leader == node_slot(core, node))
 		parent->group_leader = NONE;

@@ -41,9 +41,11 @@ view_bounds(const struct core *core, const struct node *node, struct node_view *
 	if (node_is_supervisor(node)) {
 		ret->has_limit = !node->spec.intensity.unlimited;
 		ret->limit = ret->has_limit ? node->spec.intensity.restarts : 0;
+		ret->within_ms = node->spec.intensity.within_ms;
 	} else if (parent != NULL && parent->spec.limit.on) {
 		ret->has_limit = true;
 		ret->limit = parent->spec.limit.restarts;
+		ret->within_ms = parent->spec.limit.within_ms;
 	}
 }
 
@@ -185,7 +187,8 @@ check_children(const struct core *core, const struct node *node)
 		n++;
 		live += node_is_live(child);
 		pending += node_is_pending(child);
-		failed += child->state == STATE_FAILED;
+		failed += child->n_failed;
+		failed += child->state == STATE_FAILED && !child->absent;
 		grouped += child->grouped && node_is_live(child);
 		sequenced += child->sequenced;
 		if (added > 0 && !child->is_added)
@@ -200,7 +203,7 @@ check_children(const struct core *core, const struct node *node)
 	if (live != node->n_live || pending != node->n_pending)
 		return "wrong count of live or pending children";
 	if (failed != node->n_failed || sequenced != node->n_sequenced)
-		return "wrong count of failed or sequenced children";
+		return "wrong count of failed actors or sequenced children";
 	if (grouped != node->n_grouped)
 		return "wrong count of grouped children";
 	if (decided != node->deciding)

@@ -178,7 +178,7 @@ struct node {
 	uint32_t cursor;
 	uint32_t n_live;    /* children starting, running or stopping */
 	uint32_t n_pending; /* children waiting or in backoff */
-	uint32_t n_failed;
+	uint32_t n_failed;  /* at any depth below */
 	uint32_t n_grouped; /* grouped and live */
 	uint32_t n_sequenced;
 	uint64_t group_delay_ms;

@@ -12,6 +12,18 @@ is_ready_state(enum node_state state)
 	return state == STATE_RUNNING || state == STATE_SUSPENDED;
 }
 
+/* The node has failed (1), or has not any more (-1): that counts at all above it, unless
+ * the node is hidden. */
+void
+state_count_failed(struct core *core, const struct node *node, int change)
+{
+	if (change == 0 || node->absent)
+		return;
+	for (struct node *at = node_parent(core, node); at != NULL;
+	     at = node_parent(core, at))
+		at->n_failed += (uint32_t)change;
+}
+
 /*
  * Enter a state: clear the deadlines of the old state, count the supervisor's children,
  * look at waiting calls.
@@ -34,17 +46,17 @@ state_set(struct core *core, struct node *node, enum node_state state)
 	if (parent != NULL) {
 		parent->n_live -= was_live;
 		parent->n_pending -= node_is_pending(node);
-		parent->n_failed -= node->state == STATE_FAILED;
 		parent->n_grouped -= was_live && node->grouped;
 	}
 	if (state != node->state)
 		node->since_ms = core->now_ms;
+	state_count_failed(core, node,
+	                   (state == STATE_FAILED) - (node->state == STATE_FAILED));
 	node->state = state;
 	node->on_standby = false;
 	if (parent != NULL) {
 		parent->n_live += node_is_live(node);
 		parent->n_pending += node_is_pending(node);
-		parent->n_failed += state == STATE_FAILED;
 		parent->n_grouped += node_is_live(node) && node->grouped;
 	}
 	wait_state_changed(core, node);

@@ -65,6 +65,7 @@ watch_at(const struct core *core, uint32_t i)
 
 /* node_state.c */
 void state_set(struct core *core, struct node *node, enum node_state state);
+void state_count_failed(struct core *core, const struct node *node, int change);
 
 /* wait.c */
 void wait_init(struct core *core);

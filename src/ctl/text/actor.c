@@ -28,9 +28,12 @@ static const struct scan_field actor_fields[] = {
     ACTOR(SCAN_STRING, since),
     ACTOR(SCAN_INT, uptime_ms),
     ACTOR(SCAN_INT, restarts),
-    ACTOR(SCAN_INT, window),
-    {"backoff", SCAN_RAW, offsetof(struct actor_view, raw_backoff)},
-    {"last_failure", SCAN_RAW, offsetof(struct actor_view, raw_failure)},
+    {"window", SCAN_INT, offsetof(struct actor_view, window.n)},
+    {"limit", SCAN_INT, offsetof(struct actor_view, window.limit)},
+    {"within_ms", SCAN_INT, offsetof(struct actor_view, window.within_ms)},
+    ACTOR(SCAN_BOOL, degraded),
+    {"backoff", SCAN_RAW, offsetof(struct actor_view, backoff.raw)},
+    {"last_failure", SCAN_RAW, offsetof(struct actor_view, failure.raw)},
     ACTOR(SCAN_STRING, strategy),
     ACTOR(SCAN_STRING, restart),
     ACTOR(SCAN_STRING, description),
@@ -39,7 +42,7 @@ static const struct scan_field actor_fields[] = {
     {"output_lost", SCAN_INT, offsetof(struct actor_view, missed.lost)},
     ACTOR(SCAN_STRING, status),
     {"waits_for", SCAN_RAW, offsetof(struct actor_view, raw_waits_for)},
-    {"resources", SCAN_RAW, offsetof(struct actor_view, raw_resources)},
+    {"resources", SCAN_RAW, offsetof(struct actor_view, resources.raw)},
 };
 
 #define BACKOFF(member)                                                  \
@@ -99,8 +102,9 @@ actor_read(struct scan *scan, struct actor_view *ret)
 {
 	struct actor_view actor = {
 	    .uptime_ms = -1,
+	    .window = {.limit = -1, .within_ms = -1},
 	    .backoff = {.due_in_ms = -1},
-	    .resources = {-1, -1, -1, -1, -1, -1},
+	    .resources = {false, {NULL, 0}, -1, -1, -1, -1, -1, -1},
 	};
 	bool has_cause;
 
@@ -109,14 +113,14 @@ actor_read(struct scan *scan, struct actor_view *ret)
 	actor.raw.len = (size_t)(scan->p - actor.raw.at);
 	if (scan->bad || actor.path.at == NULL || actor.state.at == NULL)
 		return false;
-	if (!read_inner(actor.raw_backoff, backoff_fields, ARRAY_SIZE(backoff_fields),
-	                &actor.backoff, &actor.has_backoff) ||
-	    !read_inner(actor.raw_failure, failure_fields, ARRAY_SIZE(failure_fields),
-	                &actor.failure, &actor.has_failure) ||
+	if (!read_inner(actor.backoff.raw, backoff_fields, ARRAY_SIZE(backoff_fields),
+	                &actor.backoff, &actor.backoff.is_there) ||
+	    !read_inner(actor.failure.raw, failure_fields, ARRAY_SIZE(failure_fields),
+	                &actor.failure, &actor.failure.is_there) ||
 	    !read_inner(actor.failure.raw_cause, cause_fields, ARRAY_SIZE(cause_fields),
 	                &actor.failure.cause, &has_cause) ||
-	    !read_inner(actor.raw_resources, resource_fields, ARRAY_SIZE(resource_fields),
-	                &actor.resources, &actor.has_resources))
+	    !read_inner(actor.resources.raw, resource_fields, ARRAY_SIZE(resource_fields),
+	                &actor.resources, &actor.resources.is_there))
 		return false;
 	*ret = actor;
 	return true;
@@ -194,6 +198,15 @@ bool
 actor_is_supervisor(const struct actor_view *actor)
 {
 	return span_is(actor->kind, "supervisor") || span_is(actor->kind, "both");
+}
+
+/* Its state for people: of a supervisor that runs, if all below it is well. */
+struct span
+actor_state(const struct actor_view *actor)
+{
+	return actor->degraded && span_is(actor->state, "running")
+	           ? (struct span){"degraded", 8}
+	           : actor->state;
 }
 
 /* The last part of its path. */
@@ -274,6 +287,21 @@ actor_print_waits_for(struct strbuf *sb, const struct actor_view *actor)
 	}
 }
 
+/* The restarts that count now: "2 of at most 5 within 1m". */
+void
+actor_print_window(struct strbuf *sb, const struct actor_view *actor)
+{
+	strbuf_add_number(sb, (uint64_t)actor->window.n);
+	if (actor->window.limit < 0)
+		return;
+	strbuf_adds(sb, " of at most ");
+	strbuf_add_number(sb, (uint64_t)actor->window.limit);
+	if (actor->window.within_ms >= 0) {
+		strbuf_adds(sb, " within ");
+		print_age(sb, (uint64_t)actor->window.within_ms);
+	}
+}
+
 static void
 begin_part(struct strbuf *sb, size_t start, const char *text)
 {
@@ -303,11 +331,11 @@ actor_print_remark(struct strbuf *sb, const struct actor_view *actor)
 		begin_part(sb, start, "waits for ");
 		actor_print_waits_for(sb, actor);
 	}
-	if (actor->has_backoff && actor->backoff.due_in_ms >= 0) {
+	if (actor->backoff.is_there && actor->backoff.due_in_ms >= 0) {
 		begin_part(sb, start, "restart in ");
 		print_age(sb, (uint64_t)actor->backoff.due_in_ms);
 	}
-	if (actor->has_failure && actor->failure.cause.text.at != NULL) {
+	if (actor->failure.is_there && actor->failure.cause.text.at != NULL) {
 		begin_part(sb, start, down ? "" : "last: ");
 		print_span(sb, actor->failure.cause.text);
 	}

@@ -18,6 +18,8 @@ struct cause_view {
 };
 
 struct failure_view {
+	bool is_there;
+	struct span raw;
 	struct span origin;
 	struct span directive;
 	struct span rule;
@@ -27,18 +29,29 @@ struct failure_view {
 };
 
 struct backoff_view {
+	bool is_there;
+	struct span raw;
 	int64_t failures;
 	int64_t delay_ms;
 	int64_t due_in_ms; /* -1: no start is waiting for it */
 };
 
 struct resources_view {
+	bool is_there;
+	struct span raw;
 	int64_t memory_bytes; /* -1: not known, as for the others */
 	int64_t cpu_usec;
 	int64_t processes;
 	int64_t descriptors;
 	int64_t read_bytes;
 	int64_t write_bytes;
+};
+
+/* The restarts that count now; of the bounds -1: none. */
+struct restarts_view {
+	int64_t n;
+	int64_t limit;
+	int64_t within_ms;
 };
 
 /* What did not arrive. */
@@ -60,25 +73,20 @@ struct actor_view {
 	bool held;
 	int64_t suspended;
 	bool sigstopped;
+	bool degraded; /* an actor below it failed */
 	struct span since;
 	int64_t uptime_ms; /* -1: not running */
 	int64_t restarts;
-	int64_t window;
+	struct restarts_view window;
 	struct span strategy;
 	struct span restart;
 	struct span description;
 	struct missed_view missed;
 	struct span status;
-	struct span raw_backoff;
-	struct span raw_failure;
 	struct span raw_waits_for;
-	struct span raw_resources;
 	struct backoff_view backoff;
 	struct failure_view failure;
 	struct resources_view resources;
-	bool has_backoff;
-	bool has_failure;
-	bool has_resources;
 };
 
 /* The room for all paths that a single pattern can match. */
@@ -96,8 +104,10 @@ int actors_act(struct ctl *ctl, char **names, uint32_t n,
                int (*act)(struct ctl *ctl, const char *name));
 
 bool actor_is_supervisor(const struct actor_view *actor);
+struct span actor_state(const struct actor_view *actor);
 struct span actor_name(const struct actor_view *actor);
 enum colour actor_state_colour(struct span state);
+void actor_print_window(struct strbuf *sb, const struct actor_view *actor);
 void actor_print_remark(struct strbuf *sb, const struct actor_view *actor);
 bool actor_waits(const struct actor_view *actor);
 void actor_print_waits_for(struct strbuf *sb, const struct actor_view *actor);

@@ -4,24 +4,41 @@
 
 #include "ctl/text/roster.h"
 
-#include <string.h>
-
 enum roster_column {
 	COLUMN_PATH,
 	COLUMN_STATE,
 	COLUMN_PID,
-	COLUMN_UP,
+	COLUMN_UPTIME,
 	COLUMN_RESTARTS,
 	COLUMN_REMARK,
 	ROSTER_COLUMNS
 };
 
-/* An empty roster. */
+/* Path, state, process, remark. */
+#define OUTCOME_COLUMNS 4
+
+/* An empty list. */
 void
 roster_init(struct roster *roster)
 {
-	*roster = (struct roster){0};
+	static const char *const names[ROSTER_COLUMNS] = {
+	    [COLUMN_PATH] = "PATH",         [COLUMN_STATE] = "STATE",
+	    [COLUMN_PID] = "PID",           [COLUMN_UPTIME] = "UPTIME",
+	    [COLUMN_RESTARTS] = "RESTARTS", [COLUMN_REMARK] = "REMARK",
+	};
+
+	roster->is_list = true;
 	table_init(&roster->table, ROSTER_COLUMNS);
+	for (size_t i = 0; i < ROSTER_COLUMNS; i++)
+		table_add(&roster->table, COLOUR_DIM, names[i]);
+}
+
+/* No actors yet, of which it is told what became of them. */
+void
+roster_init_outcome(struct roster *roster)
+{
+	roster->is_list = false;
+	table_init(&roster->table, OUTCOME_COLUMNS);
 }
 
 /* Give back the memory. */
@@ -42,52 +59,38 @@ roster_path_depth(struct span path)
 	return depth;
 }
 
-/* Is the path that of a child, or of a child's child, of the ancestor? */
-static bool
-is_below(const struct roster *roster, const struct ancestor *ancestor, struct span path)
+static void
+add_number(struct table *table, int64_t n)
 {
-	const char *text = strbuf_str(&roster->table.text) + ancestor->path_offset;
-	size_t len = ancestor->path_len;
-
-	if (len == 1)
-		return true; /* of "/" */
-	return len > 0 && path.len > len && path.at[len] == '/' &&
-	       memcmp(path.at, text, len) == 0;
+	strbuf_add_number(table_begin(table), n > 0 ? (uint64_t)n : 0);
+	table_end(table, COLOUR_NONE);
 }
 
-/* Note where this actor is, for its children; a failed child shows at its supervisor. */
 static void
-follow(struct roster *roster, const struct actor_view *actor, size_t row,
-       size_t path_offset, size_t path_len)
+add_figures(struct table *table, const struct actor_view *actor)
 {
-	size_t depth = roster_path_depth(actor->path);
-	bool running = span_is(actor->state, "running");
-
-	if (depth >= ROSTER_DEPTH_MAX)
-		return;
-	roster->ancestors[depth] = (struct ancestor){
-	    .row = row,
-	    .path_offset = path_offset,
-	    .path_len = path_len,
-	    .running = running && actor_is_supervisor(actor),
-	};
-	if (depth > 0 && span_is(actor->state, "failed")) {
-		struct ancestor *parent = &roster->ancestors[depth - 1];
-
-		if (parent->running && is_below(roster, parent, actor->path))
-			table_replace(&roster->table, parent->row, COLUMN_STATE,
-			              COLOUR_BUSY, "degraded");
+	if (actor->pid > 0)
+		add_number(table, actor->pid);
+	else
+		table_add(table, COLOUR_NONE, "-");
+	if (actor->uptime_ms >= 0) {
+		print_age(table_begin(table), (uint64_t)actor->uptime_ms);
+		table_end(table, COLOUR_NONE);
+	} else {
+		table_add(table, COLOUR_NONE, "-");
 	}
+	add_number(table, actor->restarts);
 }
 
 static void
-add_count(struct table *table, const char *before, int64_t n, const char *after)
+add_process(struct table *table, const struct actor_view *actor)
 {
 	struct strbuf *sb = table_begin(table);
 
-	strbuf_adds(sb, before);
-	strbuf_add_number(sb, (uint64_t)n);
-	strbuf_adds(sb, after);
+	if (actor->pid > 0) {
+		strbuf_adds(sb, "pid ");
+		strbuf_add_number(sb, (uint64_t)actor->pid);
+	}
 	table_end(table, COLOUR_NONE);
 }
 
@@ -95,41 +98,36 @@ add_count(struct table *table, const char *before, int64_t n, const char *after)
 void
 roster_add(struct roster *roster, const struct actor_view *actor)
 {
+	const struct span state = actor_state(actor);
 	struct table *table = &roster->table;
-	size_t row = table_rows(table);
-	size_t path_offset = table->text.len;
-	size_t path_len;
-	struct strbuf *sb = table_begin(table);
 
-	print_span(sb, actor->path);
-	path_len = sb->len - path_offset;
+	print_span(table_begin(table), actor->path);
 	table_end(table, COLOUR_NONE);
 
-	print_span(table_begin(table), actor->state);
-	table_end(table, actor_state_colour(actor->state));
-	follow(roster, actor, row, path_offset, path_len);
+	print_span(table_begin(table), state);
+	table_end(table, actor_state_colour(state));
 
-	if (actor->pid > 0)
-		add_count(table, "pid ", actor->pid, "");
+	if (!roster->is_list)
+		add_process(table, actor);
 	else
-		table_add(table, COLOUR_NONE, "-");
-
-	sb = table_begin(table);
-	strbuf_adds(sb, actor->uptime_ms >= 0 ? "up " : "-");
-	if (actor->uptime_ms >= 0)
-		print_age(sb, (uint64_t)actor->uptime_ms);
-	table_end(table, COLOUR_NONE);
-
-	add_count(table, "", actor->restarts > 0 ? actor->restarts : 0,
-	          actor->restarts == 1 ? " restart" : " restarts");
+		add_figures(table, actor);
 
 	actor_print_remark(table_begin(table), actor);
 	table_end(table, COLOUR_NONE);
 }
 
-/* Print all lines; -ENOMEM when they could not be kept. */
+/* How many actors it has. */
+size_t
+roster_rows(const struct roster *roster)
+{
+	return table_rows(&roster->table) - roster->is_list;
+}
+
+/* Print all lines, and nothing if there are none; -ENOMEM when they could not be kept. */
 int
 roster_print(struct roster *roster, struct out *out, const char *indent)
 {
+	if (!roster->table.failed && roster_rows(roster) == 0)
+		return 0;
 	return table_print(&roster->table, out, indent);
 }

@@ -1,36 +1,28 @@
 /* SPDX-License-Identifier: ISC */
-/* roster.h - actors, a line each: path, state, pid, uptime, restarts, remarks.
+/* roster.h - actors, a line each.
  *
- * Filled from a stream of actors in start order (parents before their children), and a
- * supervisor becomes "degraded" when a failed child comes by.
+ * A list has a header: path, state, pid, uptime, restarts, and what is remarkable; all
+ * columns but the last are one word.  What became of actors is told without a header, by
+ * path, state, process and remark.
  */
 #ifndef CTL_ROSTER_H
 #define CTL_ROSTER_H
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "ctl/text/actor.h"
 #include "ctl/text/table.h"
 
 #define ROSTER_DEPTH_MAX 64
 
-/* Where a running supervisor, of which children may still come, is in the table. */
-struct ancestor {
-	size_t row;
-	size_t path_offset; /* of its cell, in table.text */
-	size_t path_len;
-	bool running;
-};
-
 struct roster {
 	struct table table;
-	struct ancestor ancestors[ROSTER_DEPTH_MAX];
+	bool is_list; /* the first row of the table is the header */
 };
 
 void roster_init(struct roster *roster);
+void roster_init_outcome(struct roster *roster);
 void roster_done(struct roster *roster);
 void roster_add(struct roster *roster, const struct actor_view *actor);
+size_t roster_rows(const struct roster *roster);
 int roster_print(struct roster *roster, struct out *out, const char *indent);
 size_t roster_path_depth(struct span path);
 

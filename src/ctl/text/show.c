@@ -83,12 +83,10 @@ show_head(struct out *out, const struct actor_view *actor)
 }
 
 static void
-show_state(struct out *out, const struct actor_view *actor, bool degraded)
+show_state(struct out *out, const struct actor_view *actor)
 {
-	struct span state = actor->state;
+	const struct span state = actor_state(actor);
 
-	if (degraded)
-		state = (struct span){"degraded", 8};
 	show_label(out, "state");
 	print_coloured(out, actor_state_colour(state), state.at, state.len);
 	if (actor->uptime_ms >= 0) {
@@ -185,11 +183,13 @@ show_restarts(struct out *out, const struct actor_view *actor)
 {
 	show_label(out, "restarts");
 	strbuf_addf(&out->buf, "%lld", (long long)actor->restarts);
-	if (actor->window > 0)
-		strbuf_addf(&out->buf, "; %lld %s now", (long long)actor->window,
-		            actor->window == 1 ? "counts" : "count");
+	if (actor->window.n > 0) {
+		strbuf_adds(&out->buf,
+		            actor_is_supervisor(actor) ? "; of its children " : "; ");
+		actor_print_window(&out->buf, actor);
+	}
 	strbuf_addc(&out->buf, '\n');
-	if (!actor->has_backoff)
+	if (!actor->backoff.is_there)
 		return;
 	show_label(out, "backoff");
 	strbuf_addf(&out->buf, "%lld failure%s in a row, delay ",
@@ -241,24 +241,21 @@ is_child(struct span path, struct span parent)
 	       memchr(path.at + len + 1, '/', path.len - len - 1) == NULL;
 }
 
-/* The children of a supervisor, by their last names; has one of them failed? */
-static bool
+/* The children of a supervisor, by their last names. */
+static void
 gather_children(const struct shown_collection *all, const struct actor_view *parent,
                 struct roster *ret)
 {
 	struct actor_view child;
-	bool failed = false;
 	struct scan scan;
 
 	scan_init(&scan, (struct span){strbuf_str(&all->text), all->text.len});
 	while (scan.p < scan.end && actor_read(&scan, &child)) {
 		if (!is_child(child.path, parent->path))
 			continue;
-		failed = failed || span_is(child.state, "failed");
 		child.path = actor_name(&child);
 		roster_add(ret, &child);
 	}
-	return failed;
 }
 
 static int
@@ -266,23 +263,21 @@ show_actor(struct out *out, const struct actor_view *actor,
            const struct shown_collection *all)
 {
 	struct roster children;
-	bool degraded;
 	int r = 0;
 
 	roster_init(&children);
-	degraded =
-	    gather_children(all, actor, &children) && span_is(actor->state, "running");
+	gather_children(all, actor, &children);
 	show_head(out, actor);
-	show_state(out, actor, degraded);
+	show_state(out, actor);
 	show_process(out, actor);
-	if (actor->has_resources)
+	if (actor->resources.is_there)
 		show_resources(out, &actor->resources);
 	show_restarts(out, actor);
-	if (actor->has_failure)
+	if (actor->failure.is_there)
 		show_failure(out, actor);
-	if (table_rows(&children.table) > 0) {
+	if (roster_rows(&children) > 0) {
 		show_label(out, "children");
-		strbuf_addf(&out->buf, "%zu\n", table_rows(&children.table));
+		strbuf_addf(&out->buf, "%zu\n", roster_rows(&children));
 		r = roster_print(&children, out, "            ");
 	}
 	roster_done(&children);

@@ -92,20 +92,6 @@ table_add(struct table *table, enum colour colour, const char *text)
 	table_end(table, colour);
 }
 
-/* Put something else into a cell that is there. */
-void
-table_replace(struct table *table, size_t row, uint32_t column, enum colour colour,
-              const char *text)
-{
-	size_t at = row * table->columns + column;
-
-	strbuf_adds(table_begin(table), text);
-	if (table->text.failed || at >= table->n)
-		table->failed = true;
-	else
-		table->cells[at] = make_cell(table, colour, column);
-}
-
 /* Rows that are complete. */
 size_t
 table_rows(const struct table *table)

@@ -106,9 +106,9 @@ on_actor_seen(void *user, const struct actor_view *actor)
 	    .order = (uint32_t)seen->n,
 	    .is_supervisor = actor_is_supervisor(actor),
 	    .pid = actor->pid,
-	    .cpu_usec = actor->has_resources ? actor->resources.cpu_usec : -1,
-	    .memory = actor->has_resources ? actor->resources.memory_bytes : -1,
-	    .processes = actor->has_resources ? actor->resources.processes : -1,
+	    .cpu_usec = actor->resources.is_there ? actor->resources.cpu_usec : -1,
+	    .memory = actor->resources.is_there ? actor->resources.memory_bytes : -1,
+	    .processes = actor->resources.is_there ? actor->resources.processes : -1,
 	    .uptime_ms = actor->uptime_ms,
 	    .restarts = actor->restarts,
 	};

@@ -67,7 +67,7 @@ do_deed(struct ctl *ctl, const struct deed *deed, const char *name)
 
 	call.parameters = deed_parameters(ctl, deed, name);
 	ctl_do_once(&call);
-	roster_init(&roster);
+	roster_init_outcome(&roster);
 	status = ctl_call(ctl, &call, &reply);
 	if (status == 0)
 		status = actors_each(ctl, &call, &reply, take_result, &result);

@@ -29,7 +29,7 @@ call_and_show(struct ctl *ctl, struct call *call)
 
 	ctl_do_once(call);
 	status = ctl_call(ctl, call, &reply);
-	roster_init(&roster);
+	roster_init_outcome(&roster);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
 	if (status == 0)

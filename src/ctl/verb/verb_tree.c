@@ -21,7 +21,6 @@ struct tree_node {
 	size_t depth;
 	size_t parent; /* SIZE_MAX: none that is drawn */
 	bool last;     /* of its parent's children */
-	bool degraded;
 };
 
 struct tree {
@@ -100,8 +99,6 @@ add_node(void *user, const struct actor_view *actor)
 	node->path_len = actor->path.len;
 	strbuf_add(&tree->text, actor->raw.at, actor->raw.len);
 	node->parent = find_parent(tree, tree->n - 1);
-	if (node->parent != SIZE_MAX && span_is(actor->state, "failed"))
-		tree->nodes[node->parent].degraded = true;
 }
 
 /* From the end: the first child of a parent that is met is its last one. */
@@ -151,7 +148,8 @@ draw_branch(struct strbuf *sb, const struct tree *tree, size_t at, bool utf8)
 		strbuf_adds(sb, steps[--n]);
 }
 
-/* The text behind a name: "one_for_one, 2 restarts count" or "pid 4711, up 3m". */
+/* The text behind a name: "one_for_one, restarts: 2 of at most 5" or "pid 4711, up 3m".
+ */
 static void
 describe(struct strbuf *sb, const struct actor_view *actor)
 {
@@ -159,9 +157,10 @@ describe(struct strbuf *sb, const struct actor_view *actor)
 
 	if (actor->strategy.at != NULL)
 		print_span(sb, actor->strategy);
-	if (actor->strategy.at != NULL && actor->window > 0)
-		strbuf_addf(sb, ", %lld restart%s in its window",
-		            (long long)actor->window, actor->window == 1 ? "" : "s");
+	if (actor->strategy.at != NULL && actor->window.n > 0) {
+		strbuf_adds(sb, ", restarts: ");
+		actor_print_window(sb, actor);
+	}
 	if (actor->pid > 0) {
 		strbuf_adds(sb, sb->len > start ? ", pid " : "pid ");
 		strbuf_add_number(sb, (uint64_t)actor->pid);
@@ -185,8 +184,7 @@ node_actor(const struct tree *tree, const struct tree_node *node)
 
 	scan_init(&scan, json);
 	(void)actor_read(&scan, &actor); /* it was read before */
-	if (node->degraded && span_is(actor.state, "running"))
-		actor.state = (struct span){"degraded", 8};
+	actor.state = actor_state(&actor);
 	return actor;
 }
 

@@ -24,7 +24,7 @@ say_running(struct strbuf *sb, const struct shell *shell, const struct node_view
 		strbuf_addf(sb, " as process %d", (int)actor->pid);
 	strbuf_addf(sb, " since %s", since);
 	if (view->degraded)
-		strbuf_adds(sb, ", but a child of it failed");
+		strbuf_adds(sb, ", but an actor below it has failed");
 	else if (!view->ready)
 		strbuf_adds(sb, ", not ready");
 }

@@ -8,6 +8,7 @@
 
 #include "daemon/report/view.h"
 
+#include "base/units.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/procs.h"
 #include "daemon/report/waiting.h"
@@ -231,6 +232,24 @@ add_resources(struct strbuf *sb, const struct shell *shell, const struct actor *
 	strbuf_addc(sb, '}');
 }
 
+/* Of what is counted in `window`: how many there may be, and for how long one counts. */
+static void
+add_bounds(struct strbuf *sb, const struct node_view *view)
+{
+	const bool is_timed = view->has_limit && view->within_ms != DURATION_INFINITE;
+
+	ADD(sb, ",\"limit\":");
+	if (view->has_limit)
+		strbuf_add_number(sb, view->limit);
+	else
+		ADD(sb, "null");
+	ADD(sb, ",\"within_ms\":");
+	if (is_timed)
+		strbuf_add_number(sb, view->within_ms);
+	else
+		ADD(sb, "null");
+}
+
 /* An object of type Actor, every field of it; the actor must be there. */
 void
 view_actor_json(struct strbuf *sb, const struct shell *shell,
@@ -249,6 +268,9 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	strbuf_add_number(sb, view.restarts);
 	ADD(sb, ",\"window\":");
 	strbuf_add_number(sb, view.window);
+	add_bounds(sb, &view);
+	ADD(sb, ",\"degraded\":");
+	add_bool(sb, view.degraded);
 	ADD(sb, ",\"backoff\":");
 	add_backoff(sb, &view, clock->mono_ms);
 	ADD(sb, ",\"last_failure\":");
