@@ -6,17 +6,14 @@
 
 #include <errno.h>
 #include <ev.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/units.h"
+#include "daemon/processes/probe_answer.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/sockets/helpers.h"
-#include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 
 /* A question that was put, and is not answered. */
@@ -50,36 +47,6 @@ struct prober {
 /* A process with a broken connection may be about to end: that is known a moment later,
  * and counts more than the answer of the probe. */
 #define GRACE_MS 20
-
-/* ---- answers ----------------------------------------------------------------------- */
-
-/* Tell the core; of a bad answer also what was wrong, in one of two ways. */
-static void __attribute__((format(printf, 5, 6)))
-answer(struct prober *prober, const struct action *action, enum probed probed, int error,
-       const char *fmt, ...)
-{
-	struct shell *shell = prober->shell;
-	struct event event = {
-	    .kind = EVENT_PROBED,
-	    .ref = action->ref,
-	    .life = action->life,
-	    .serial = action->serial,
-	    .code = probed,
-	    .error = error,
-	};
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(event.key, sizeof(event.key), fmt, ap);
-	va_end(ap);
-	if (probed != PROBED_GOOD)
-		log_line(LOG_LEVEL_DEBUG, "%s: %s: %s%s%s",
-		         shell_path(shell, action->ref),
-		         action->is_start ? "not ready" : "not well", event.key,
-		         event.key[0] != '\0' && error != 0 ? ": " : "",
-		         error != 0 ? strerror(error) : "");
-	shell_post(shell, &event);
-}
 
 static const struct conf_probe *
 what_is_asked(const struct prober *prober, const struct action *action)
@@ -150,15 +117,17 @@ finish(struct asking *asking)
 
 	drop(asking);
 	if (said.is_good)
-		answer(prober, &action, PROBED_GOOD, 0, "%s", "");
+		probe_answer(prober->shell, &action, PROBED_GOOD, 0, "%s", "");
 	else if (said.is_none)
-		answer(prober, &action, PROBED_UNKNOWN, said.error, "%s", "");
+		probe_answer(prober->shell, &action, PROBED_UNKNOWN, said.error, "%s",
+		             "");
 	else if (said.status != 0)
-		answer(prober, &action, PROBED_BAD, 0, "status %d", said.status);
+		probe_answer(prober->shell, &action, PROBED_BAD, 0, "status %d",
+		             said.status);
 	else if (said.error == EAGAIN)
-		answer(prober, &action, PROBED_BAD, 0, "queue full");
+		probe_answer(prober->shell, &action, PROBED_BAD, 0, "queue full");
 	else
-		answer(prober, &action, PROBED_BAD, said.error, "%s", "");
+		probe_answer(prober->shell, &action, PROBED_BAD, said.error, "%s", "");
 }
 
 /* The next actor that waits for a place; false: none. */
@@ -214,9 +183,10 @@ finish_late(struct asking *asking, bool was_asked)
 
 	drop(asking);
 	if (was_asked)
-		answer(prober, &action, PROBED_BAD, 0, "timeout");
+		probe_answer(prober->shell, &action, PROBED_BAD, 0, "timeout");
 	else
-		answer(prober, &action, PROBED_UNKNOWN, 0, "nothing could ask");
+		probe_answer(prober->shell, &action, PROBED_UNKNOWN, 0,
+		             "nothing could ask");
 }
 
 /* That is a bad answer if /system/probe was well: it says so by forgetting the question.
@@ -396,57 +366,6 @@ wait_for_turn(struct prober *prober, struct ref ref)
 	return true;
 }
 
-/* ---- commands ---------------------------------------------------------------------- */
-
-static void
-order(struct prober *prober, const struct action *action, const struct conf_probe *what)
-{
-	const struct task_order task = {
-	    .ref = action->ref,
-	    .kind = TASK_PROBE,
-	    .which = action->is_start,
-	    .reason = action->is_start ? TASK_ON_START : TASK_ON_HEALTH,
-	    .serial = action->serial,
-	    .life = action->life,
-	    .timeout_ms = what->timeout_ms,
-	};
-
-	tasks_order(prober->shell->tasks, &task);
-}
-
-/* It may be the fault of supd, or of the machine, that it could not be started. */
-static bool
-is_our_fault(int error)
-{
-	return err_is_shortage(error) || error == EAGAIN || error == ECANCELED;
-}
-
-void
-prober_command_ended(struct prober *prober, const struct task_order *task,
-                     const struct task_result *result)
-{
-	const struct action action = {
-	    .ref = task->ref,
-	    .life = task->life,
-	    .serial = task->serial,
-	    .is_start = task->which != 0,
-	};
-	const struct cause cause = task_cause(result);
-
-	if (task_succeeded(result))
-		answer(prober, &action, PROBED_GOOD, 0, "%s", "");
-	else if (result->is_late)
-		answer(prober, &action, PROBED_BAD, 0, "timeout");
-	else if (result->error != 0)
-		answer(prober, &action,
-		       is_our_fault(result->error) ? PROBED_UNKNOWN : PROBED_BAD,
-		       result->error, "%s", "");
-	else if (cause.signal != 0)
-		answer(prober, &action, PROBED_BAD, 0, "%s", signal_name(cause.signal));
-	else
-		answer(prober, &action, PROBED_BAD, 0, "exit %d", (int)cause.code);
-}
-
 /* ---- the door ---------------------------------------------------------------------- */
 
 void
@@ -462,13 +381,14 @@ prober_ask(struct prober *prober, const struct action *action)
 		drop(before);
 	tasks_keep_only(prober->shell->tasks, action->ref, TASK_PROBE, action->serial);
 	if (what == NULL || what->kind == PROBE_NONE)
-		answer(prober, action, PROBED_UNKNOWN, 0, "there is nothing to probe");
+		probe_answer(prober->shell, action, PROBED_UNKNOWN, 0,
+		             "there is nothing to probe");
 	else if (what->kind == PROBE_EXEC)
-		order(prober, action, what);
+		probe_order_command(prober->shell, action, what->timeout_ms);
 	else if (prober->n < PROBER_MAX)
 		begin(prober, action, what);
 	else if (!wait_for_turn(prober, action->ref))
-		answer(prober, action, PROBED_UNKNOWN, ENOMEM, "%s", "");
+		probe_answer(prober->shell, action, PROBED_UNKNOWN, ENOMEM, "%s", "");
 }
 
 void

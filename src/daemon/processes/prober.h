@@ -19,8 +19,6 @@
 
 struct prober;
 struct shell;
-struct task_order;
-struct task_result;
 
 /* So many connections at once. */
 #define PROBER_MAX HELPER_QUESTIONS_MAX
@@ -33,10 +31,6 @@ void prober_ask(struct prober *prober, const struct action *action);
 
 /* The process of the actor has ended: cancel its probes. */
 void prober_end_life(struct prober *prober, struct ref ref);
-
-/* What came of a command that was run for a probe. */
-void prober_command_ended(struct prober *prober, const struct task_order *task,
-                          const struct task_result *result);
 
 /* Other specifications are in force: what is not asked any more ends with the turn. */
 void prober_look_again(struct prober *prober);

@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "daemon/processes/prober.h"
+#include "daemon/processes/probe_answer.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/actors.h"
@@ -160,7 +160,7 @@ tell(struct tasks *tasks, const struct task_order *order,
 		tell_core(tasks, EVENT_REACT_DONE, order, result);
 		break;
 	case TASK_PROBE:
-		prober_command_ended(tasks->shell->prober, order, result);
+		probe_command_ended(tasks->shell, order, result);
 		break;
 	case TASK_STOP:
 		procs_stop_command_ended(procs, order, result);
