@@ -12,34 +12,11 @@
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/actors.h"
-#include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
-const char *const task_kind_names[] = {TASK_KIND_MAP(AS_NAME)};
-const char *const task_reason_names[] = {TASK_REASON_MAP(AS_NAME)};
-
-/* More slots than a tree can have. */
-#define SLOT_BITS 24
-
 /* What the event of a failed task comes of: this and its place, of no action ever. */
 #define NO_ACTION ((uint64_t)UINT32_MAX << 32)
-
-/* What stands for an actor and a kind in a map. */
-uint64_t
-task_key(struct ref ref, enum task_kind kind)
-{
-	ASSERT(ref.slot >> SLOT_BITS == 0);
-	return (uint64_t)ref.slot << (64 - SLOT_BITS) | (uint64_t)ref.tenant << 8 |
-	       (uint64_t)kind;
-}
-
-/* True if this place has a task. */
-bool
-task_is_used(const struct task *task)
-{
-	return task->order.ref.slot != REF_NONE.slot;
-}
 
 static struct task *
 find(struct tasks *tasks, struct ref ref, enum task_kind kind)
@@ -50,44 +27,7 @@ find(struct tasks *tasks, struct ref ref, enum task_kind kind)
 	                                                            : NULL;
 }
 
-const char *
-task_name(const struct task_order *order)
-{
-	if (order->kind == TASK_HOOK)
-		return hook_names[order->which];
-	if (order->kind == TASK_PROBE)
-		return order->which != 0 ? "ready" : "health";
-	return task_kind_names[order->kind];
-}
-
 /* ---- the result -------------------------------------------------------------------- */
-
-bool
-task_succeeded(const struct task_result *result)
-{
-	return result->error == 0 && !result->is_late &&
-	       result->end.kind == REAP_EXITED && result->end.status == 0;
-}
-
-struct cause
-task_cause(const struct task_result *result)
-{
-	struct cause cause = {.kind = CAUSE_EXIT, .code = -1};
-
-	if (result->error != 0) {
-		cause.kind = CAUSE_EXEC;
-		cause.error = result->error;
-		cause_step(cause.key, result->step, -1);
-	} else if (result->end.kind == REAP_EXITED) {
-		cause.kind = result->end.status == 0 ? CAUSE_NORMAL : CAUSE_EXIT;
-		cause.code = result->end.status;
-	} else {
-		cause.core = result->end.kind == REAP_DUMPED;
-		cause.kind = cause.core ? CAUSE_CORE : CAUSE_SIGNAL;
-		cause.signal = result->end.status;
-	}
-	return cause;
-}
 
 const char *
 tasks_failed_step(const struct tasks *tasks, struct ref ref, enum task_kind kind)

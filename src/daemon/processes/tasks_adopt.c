@@ -14,35 +14,6 @@
 #include "daemon/state/shell.h"
 #include "os/self/clock.h"
 
-/* Write the present state of this place to the ledger. */
-void
-task_record(struct tasks *tasks, const struct task *task)
-{
-	const struct ledger_task record = {
-	    .ref = task->order.ref,
-	    .serial = task->order.serial,
-	    .life = task->order.life,
-	    .timeout_ms = task->order.timeout_ms,
-	    .deadline_ms = task->deadline_ms,
-	    .told_seq = task->result.told_seq,
-	    .cause = task->order.cause,
-	    .pid = task->pid,
-	    .error = task->result.error,
-	    .kind = (uint8_t)task->order.kind,
-	    .which = task->order.which,
-	    .reason = (uint8_t)task->order.reason,
-	    .step = (uint8_t)task->result.step,
-	    .is_late = task->result.is_late,
-	    .killing = task->killing,
-	    .ended = task->ended,
-	    .is_left = task->is_left,
-	    .is_cgroup = task->containment.is_cgroup,
-	    .end = task->result.end,
-	};
-
-	ledger_write_task(tasks->shell->ledger, (uint32_t)(task - tasks->at), &record);
-}
-
 static void
 restore(struct tasks *tasks, struct task *task, const struct ledger_task *record)
 {

@@ -59,9 +59,12 @@ struct tasks {
 	ev_timer timer;
 };
 
-/* tasks.c */
+/* task.c */
 uint64_t task_key(struct ref ref, enum task_kind kind);
 bool task_is_used(const struct task *task);
+void task_record(struct tasks *tasks, const struct task *task);
+
+/* tasks.c */
 void tasks_finish(struct tasks *tasks, struct task *task);
 
 /* tasks_start.c */
@@ -79,7 +82,6 @@ void tasks_check(struct tasks *tasks);
 void tasks_hold_adopted(struct tasks *tasks, bool only_fosters);
 
 /* tasks_adopt.c */
-void task_record(struct tasks *tasks, const struct task *task);
 void tasks_restore(struct tasks *tasks);
 void tasks_finish_spawn(struct tasks *tasks);
 void tasks_adopt(struct tasks *tasks);

@@ -279,6 +279,20 @@ do_without(struct logd *logd, struct stream *stream, size_t fill)
 		go_on(logd, stream, fill, (size_t)n);
 }
 
+/* Begin to compress what was set aside, if that is wanted and not under way. */
+void
+flow_pack(struct logd *logd, struct sink *sink)
+{
+	int r;
+
+	if (!sink->pack_due || sink->packer > 0)
+		return;
+	sink->pack_due = false;
+	r = sink_pack(sink);
+	if (r < 0)
+		trouble_packed(logd, sink, -r);
+}
+
 /* One piece of one stream. */
 static void
 deliver_one(struct logd *logd, struct stream *stream)
@@ -306,7 +320,7 @@ deliver_one(struct logd *logd, struct stream *stream)
 		trouble_end(logd, sink, stream);
 	trouble_rotation(logd, sink);
 	if (sink->log.compress)
-		logd_pack(logd, sink);
+		flow_pack(logd, sink);
 	if (fill >= stream->size / 4 * 3)
 		enlarge(logd, stream);
 	if (fill >= stream->size / 2 && stream->pause > 0)

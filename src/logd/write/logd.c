@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* logd.c - /system/log: the loop, its signals, and how many files are open. */
+/* logd.c - /system/log: the loop and its signals. */
 #include "config.h"
 
 #include "logd/write/logd.h"
@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,76 +23,7 @@
 
 #define EVENTS_MAX 256
 
-/* What an event is about, where it is no stream. */
-#define ABOUT_FEED    UINT64_MAX
-#define ABOUT_SIGNALS (UINT64_MAX - 1)
-
-/* Descriptors for all but streams and sinks, and how many sinks may always be open. */
-#define FDS_SPARE 64
-#define SINKS_MIN 16
-#define SINKS_MAX 8192
-
-/* ---- which sinks are open ---- */
-
-/* The sink was used just now; those that were not for the longest time are closed. */
-void
-logd_use_sink(struct logd *logd, struct sink *sink)
-{
-	struct rlimit limit = {.rlim_cur = 1024};
-	uint64_t most = SINKS_MIN;
-
-	if (sink->in_use)
-		TAILQ_REMOVE(&logd->used, sink, by_use);
-	else
-		logd->n_used++;
-	sink->in_use = true;
-	TAILQ_INSERT_TAIL(&logd->used, sink, by_use);
-	if (logd->n_used <= SINKS_MIN)
-		return;
-	(void)getrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_cur > FDS_SPARE + logd->table.n_streams + SINKS_MIN)
-		most = limit.rlim_cur - FDS_SPARE - logd->table.n_streams;
-	logd_close_sinks(logd, most < SINKS_MAX ? (uint32_t)most : SINKS_MAX);
-}
-
-/* The sink is not to be found by logd_close_sinks() any more. */
-void
-logd_unuse_sink(struct logd *logd, struct sink *sink)
-{
-	if (!sink->in_use)
-		return;
-	TAILQ_REMOVE(&logd->used, sink, by_use);
-	sink->in_use = false;
-	logd->n_used--;
-}
-
-/* Close sinks until at most so many are open. */
-void
-logd_close_sinks(struct logd *logd, uint32_t most)
-{
-	while (logd->n_used > most) {
-		struct sink *sink = TAILQ_FIRST(&logd->used);
-
-		logd_unuse_sink(logd, sink);
-		sink_close(sink);
-	}
-}
-
 /* ---- compressing ---- */
-
-/* Begin to compress what was set aside, if that is wanted and not under way. */
-void
-logd_pack(struct logd *logd, struct sink *sink)
-{
-	int r;
-
-	if (!sink->pack_due || sink->packer > 0)
-		return;
-	sink->pack_due = false;
-	r = sink_pack(sink);
-	if (r < 0)
-		trouble_packed(logd, sink, -r);
-}
 
 /* A child has ended: find its sink, and begin with the next file to be compressed. */
 static void
@@ -112,28 +42,13 @@ reap(struct logd *logd)
 			trouble_packed(logd, sink, status == 0 ? 0 : EIO);
 			sink_tidy(sink);
 			sink->pack_due = status == 0;
-			logd_pack(logd, sink);
+			flow_pack(logd, sink);
 			break;
 		}
 	}
 }
 
 /* ---- the loop ---- */
-
-/* epoll tells when the feed has something and, if we owe something, when it has room. */
-void
-logd_watch_feed(struct logd *logd)
-{
-	const bool owes = logd->hello_owed || logd->trouble_owed || logd->match_owed;
-	struct epoll_event event = {
-	    .events = owes ? EPOLLIN | EPOLLOUT : EPOLLIN,
-	    .data.u64 = ABOUT_FEED,
-	};
-
-	/* It was added at the start: this cannot fail. */
-	if (!logd->alone)
-		(void)epoll_ctl(logd->epoll, EPOLL_CTL_MOD, logd->feed, &event);
-}
 
 static void
 on_signal(struct logd *logd)

@@ -19,6 +19,10 @@
 
 #define LOOP_PAUSES 3
 
+/* What an event is about, where it is no stream. */
+#define ABOUT_FEED    UINT64_MAX
+#define ABOUT_SIGNALS (UINT64_MAX - 1)
+
 struct logd {
 	struct state state;
 	struct delivery delivery;
@@ -65,6 +69,7 @@ void flow_on_event(struct logd *logd, struct stream *stream);
 uint64_t flow_wake(struct logd *logd, uint64_t now_ns);
 void flow_deliver(struct logd *logd);
 void flow_deliver_all(struct logd *logd, struct stream *stream);
+void flow_pack(struct logd *logd, struct sink *sink);
 void flow_stop(struct logd *logd);
 
 /* trouble.c: sinks that do not take what comes. */
@@ -76,11 +81,10 @@ uint64_t trouble_wake(struct logd *logd, uint64_t now_ms);
 void trouble_rotation(struct logd *logd, struct sink *sink);
 void trouble_packed(struct logd *logd, struct sink *sink, int error);
 
-/* logd.c: how many sinks may be open. */
+/* descriptors.c */
 void logd_use_sink(struct logd *logd, struct sink *sink);
 void logd_unuse_sink(struct logd *logd, struct sink *sink);
 void logd_close_sinks(struct logd *logd, uint32_t most);
 void logd_watch_feed(struct logd *logd);
-void logd_pack(struct logd *logd, struct sink *sink);
 
 #endif
