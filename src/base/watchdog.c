@@ -5,6 +5,12 @@
 
 #include "base/watchdog.h"
 
+static uint64_t
+earlier(uint64_t a_ms, uint64_t b_ms)
+{
+	return a_ms < b_ms ? a_ms : b_ms;
+}
+
 /* Nothing is watched yet; the superior, if period_ms is not 0, has just been satisfied.
  */
 void
@@ -13,6 +19,7 @@ watchdog_init(struct watchdog *watchdog, uint64_t period_ms, uint64_t now_ms)
 	*watchdog = (struct watchdog){
 	    .period_ms = period_ms,
 	    .turn_ms = WATCHDOG_TURN_MS,
+	    .ask_ms = WATCHDOG_SOON_MS,
 	    .state = WATCHDOG_NONE,
 	    .since_ms = now_ms,
 	    .pinged_ms = now_ms,
@@ -44,6 +51,7 @@ watchdog_enter(struct watchdog *watchdog, enum watchdog_state state, uint64_t no
 	if (!watchdog_has_bitten(watchdog))
 		watchdog->heard_ms = now_ms;
 	watchdog->question_ms = now_ms;
+	watchdog->ask_ms = WATCHDOG_SOON_MS;
 	watchdog->asked_ms = watchdog->unanswered_ms = 0;
 }
 
@@ -74,6 +82,23 @@ watchdog_answered(struct watchdog *watchdog, uint64_t now_ms)
 	watchdog->unanswered_ms = 0;
 }
 
+/* It has answered, and has gone to sleep. */
+void
+watchdog_rests(struct watchdog *watchdog)
+{
+	watchdog->ask_ms = WATCHDOG_REST_MS;
+}
+
+/* It has something to do: it may not rest any more. */
+void
+watchdog_rouse(struct watchdog *watchdog, uint64_t now_ms)
+{
+	if (watchdog->ask_ms != WATCHDOG_REST_MS)
+		return;
+	watchdog->question_ms = now_ms;
+	watchdog->ask_ms = WATCHDOG_SOON_MS;
+}
+
 /* A sign of life of which the superior hears, too. */
 void
 watchdog_pinged(struct watchdog *watchdog, uint64_t now_ms)
@@ -86,6 +111,7 @@ static void
 ask(struct watchdog *watchdog, uint64_t now_ms)
 {
 	watchdog->asked_ms = watchdog->question_ms = now_ms;
+	watchdog->ask_ms = earlier(2 * watchdog->ask_ms, WATCHDOG_ASK_MS);
 	if (watchdog->unanswered_ms == 0)
 		watchdog->unanswered_ms = now_ms;
 }
@@ -113,12 +139,6 @@ bool
 watchdog_has_bitten(const struct watchdog *watchdog)
 {
 	return watchdog->state == WATCHDOG_ABORTED || watchdog->state == WATCHDOG_KILLED;
-}
-
-static uint64_t
-earlier(uint64_t a_ms, uint64_t b_ms)
-{
-	return a_ms < b_ms ? a_ms : b_ms;
 }
 
 /*
@@ -161,7 +181,7 @@ ask_ms(const struct watchdog *watchdog)
 {
 	if (watchdog->state != WATCHDOG_PROVED || watchdog->asked_ms != 0)
 		return UINT64_MAX;
-	return watchdog->question_ms + WATCHDOG_ASK_MS;
+	return watchdog->question_ms + watchdog->ask_ms;
 }
 
 /* When the superior is to be told in the place of what does not. */

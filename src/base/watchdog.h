@@ -17,8 +17,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* So long after an answer it is asked again ... */
-#define WATCHDOG_ASK_MS 4000
+/* So long after an answer it is asked again; at the beginning sooner, and twice as late
+ * each time; and so late when it sleeps and will say that it has woken up ... */
+#define WATCHDOG_ASK_MS  4000
+#define WATCHDOG_SOON_MS 500
+#define WATCHDOG_REST_MS 60000
 /* ... and so long it may be silent then.  Both, the two times below and what its
  * successor needs to take over are 10 s together. */
 #define WATCHDOG_ANSWER_MS 3000
@@ -62,6 +65,7 @@ struct watchdog {
 	uint64_t heard_ms;    /* the last sign of life */
 	uint64_t asked_ms;    /* asked, and silent since then; 0: it is not */
 	uint64_t question_ms; /* the last question, or the last answer */
+	uint64_t ask_ms;      /* the next question comes so long after that */
 	uint64_t
 	    unanswered_ms;  /* the first question that was not answered; 0: all were */
 	uint64_t pinged_ms; /* when the superior last heard of a sign of life */
@@ -77,6 +81,8 @@ void watchdog_expect(struct watchdog *watchdog, uint32_t n_actors);
 void watchdog_hear(struct watchdog *watchdog, uint64_t now_ms);
 void watchdog_answered(struct watchdog *watchdog, uint64_t now_ms);
 void watchdog_pinged(struct watchdog *watchdog, uint64_t now_ms);
+void watchdog_rests(struct watchdog *watchdog);
+void watchdog_rouse(struct watchdog *watchdog, uint64_t now_ms);
 bool watchdog_hurry(struct watchdog *watchdog, uint64_t now_ms);
 bool watchdog_has_bitten(const struct watchdog *watchdog);
 uint64_t watchdog_deadline_ms(const struct watchdog *watchdog);

@@ -23,6 +23,7 @@
 /* What the guardian writes. */
 struct exits_reader {
 	_Atomic uint64_t taken; /* records since ever */
+	_Atomic uint64_t pulse; /* odd in a turn; 0: none was begun yet */
 };
 
 /* What the walker writes. */
@@ -30,7 +31,8 @@ struct exits_writer {
 	uint64_t magic;
 	uint32_t max;
 	uint32_t record_bytes;
-	_Atomic uint64_t added; /* records since ever */
+	_Atomic uint64_t added;   /* records since ever */
+	_Atomic uint64_t resting; /* odd: the guardian is to say that it wakes up */
 	struct reap ring[EXITS_MAX];
 };
 
@@ -44,6 +46,7 @@ struct exits {
 	int fd;
 	struct exits_reader *reader;
 	struct exits_writer *writer;
+	uint64_t told; /* the value of `resting` for which the walker was told */
 };
 
 /* `writer`: how that part may be used, as in mmap(2).  Takes fd, also on failure. */
@@ -230,4 +233,65 @@ exits_take(struct exits *exits)
 	ASSERT(taken !=
 	       atomic_load_explicit(&exits->writer->added, memory_order_acquire));
 	atomic_store_explicit(&exits->reader->taken, taken + 1, memory_order_release);
+}
+
+/* ---- the pulse --------------------------------------------------------------------- */
+
+/* Walker: another guardian begins. */
+void
+exits_new_pulse(struct exits *exits)
+{
+	exits_rouse(exits);
+	atomic_store(&exits->reader->pulse, 0);
+}
+
+/* Walker: does the guardian sleep between two turns?  Then it is to say when it wakes up.
+ */
+bool
+exits_let_rest(struct exits *exits)
+{
+	const uint64_t pulse = atomic_load(&exits->reader->pulse);
+
+	if (pulse == 0 || pulse % 2 != 0)
+		return false;
+	atomic_store(&exits->writer->resting, atomic_load(&exits->writer->resting) | 1);
+	/* In this order, and the guardian in the other: one sees what the other wrote. */
+	if (atomic_load(&exits->reader->pulse) == pulse)
+		return true;
+	exits_rouse(exits);
+	return false;
+}
+
+/* Walker: the guardian need not say anything any more. */
+void
+exits_rouse(struct exits *exits)
+{
+	const uint64_t resting = atomic_load(&exits->writer->resting);
+
+	atomic_store(&exits->writer->resting, resting + resting % 2);
+}
+
+/* Guardian: a turn begins.  True if the walker has to be told, before anything else that
+ * may take long. */
+bool
+exits_wake(struct exits *exits)
+{
+	uint64_t resting;
+
+	atomic_store(&exits->reader->pulse, atomic_load(&exits->reader->pulse) | 1);
+	resting = atomic_load(&exits->writer->resting);
+	if (resting % 2 == 0 || resting == exits->told)
+		return false;
+	exits->told = resting;
+	return true;
+}
+
+/* Guardian: the turn is over, unless none had begun. */
+void
+exits_sleep(struct exits *exits)
+{
+	const uint64_t pulse = atomic_load(&exits->reader->pulse);
+
+	/* 0 is left for a guardian that has not turned. */
+	atomic_store(&exits->reader->pulse, (pulse | 1) + 1);
 }

@@ -23,7 +23,7 @@
 #include "os/process/reap.h"
 
 /* Both sides must speak the same; part of the ledger's version. */
-#define LINK_VERSION 4
+#define LINK_VERSION 5
 #define LINK_FDS_MAX 253 /* SCM_MAX_FD */
 /* Of the guardian to the walker, which has not many descriptors to spare. */
 #define LINK_STORE_MAX 16
@@ -59,8 +59,8 @@ enum link_kind { LINK_MAP(AS_ENUM) LINK_KIND_MAX };
  * LINK_ADOPTED  the guardian supervises: this start has succeeded
  * LINK_UPGRADE  1 descriptor: the binary to run from now on; the guardian ends next, with
  *               LINK_EXIT_UPGRADE
- * LINK_ALIVE    n: 1: the answer to LINK_ASK, given between two turns of the loop; 0: a
- *               sign of life in the midst of long work
+ * LINK_ALIVE    n: 1: the answer to LINK_ASK, given at the end of a turn; 0: a
+ *               sign of life in the midst of long work, or at waking up
  * LINK_LOCK     1 descriptor: from now on this is the lock of the runtime directory
  * LINK_ROOM     n: is there room for so many descriptors more, and for what must be kept?
  *               Answered by LINK_ACK

@@ -68,6 +68,7 @@ guardian_start(struct walker *walker)
 	walker->told_status = EX_OK;
 	walker->handing.signals |= walker->ending;
 	handing_begin(&walker->handing, link[0]);
+	exits_new_pulse(walker->exits);
 	walker->is_new = walker->old_fd >= 0;
 	watch_start(walker);
 }
@@ -118,10 +119,14 @@ on_adopted(struct walker *walker)
 static void
 on_alive(struct walker *walker, bool is_answer)
 {
+	guardian_rouse(walker);
 	if (is_answer)
 		watchdog_answered(&walker->watchdog, walker->now_ms);
 	else
 		watchdog_hear(&walker->watchdog, walker->now_ms);
+	/* While it sleeps it is not asked again. */
+	if (is_answer && exits_let_rest(walker->exits))
+		watchdog_rests(&walker->watchdog);
 }
 
 /* Actors with a store of descriptors can have as many lost as they like. */

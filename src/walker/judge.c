@@ -117,6 +117,15 @@ guardian_is_left(struct walker *walker, const struct reap *news)
 	return false;
 }
 
+/* Something has happened: the guardian, which may rest, has or will get something to do.
+ */
+void
+guardian_rouse(struct walker *walker)
+{
+	exits_rouse(walker->exits);
+	watchdog_rouse(&walker->watchdog, walker->now_ms);
+}
+
 /* Abort a guardian that hangs, kill one that does not end of that, leave one behind that
  * does not even end then; and keep the service manager patient while none supervises
  * (DECISIONS 10). */

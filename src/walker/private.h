@@ -59,6 +59,7 @@ void guardian_know_lock(struct walker *walker);
 void guardian_start(struct walker *walker);
 void guardian_receive(struct walker *walker);
 void guardian_watch(struct walker *walker);
+void guardian_rouse(struct walker *walker);
 void guardian_hurry(struct walker *walker);
 void guardian_died(struct walker *walker, const struct reap *end);
 bool guardian_is_left(struct walker *walker, const struct reap *news);

@@ -92,6 +92,8 @@ walk(struct walker *walker)
 		walker->handing.signals |= came & PASSED;
 		walker->ending |= came & ENDING;
 		guardian_receive(walker);
+		if (came != 0)
+			guardian_rouse(walker);
 		if ((came & ENDING) != 0 && walker->n_ending++ > 0)
 			guardian_hurry(walker);
 

@@ -79,20 +79,22 @@ END_TEST
 START_TEST(what_supervises_is_asked_and_has_to_answer)
 {
 	struct watchdog dog;
-	uint64_t now = T0;
+	uint64_t now = T0, wait = WATCHDOG_SOON_MS;
 
 	watchdog_init(&dog, 0, T0);
 	watchdog_begin(&dog, PROVE, PROVE, T0);
 	watchdog_enter(&dog, WATCHDOG_PROVED, T0);
 	for (int i = 0; i < 100; i++) {
-		ck_assert_uint_eq(watchdog_deadline_ms(&dog), now + WATCHDOG_ASK_MS);
-		ck_assert_int_eq(watchdog_next(&dog, now + WATCHDOG_ASK_MS - 1),
-		                 WATCHDOG_WAIT);
-		now += WATCHDOG_ASK_MS;
+		ck_assert_uint_eq(watchdog_deadline_ms(&dog), now + wait);
+		ck_assert_int_eq(watchdog_next(&dog, now + wait - 1), WATCHDOG_WAIT);
+		now += wait;
 		ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_ASK);
 		ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_WAIT);
 		watchdog_answered(&dog, now);
+		if (wait < WATCHDOG_ASK_MS)
+			wait *= 2;
 	}
+	ck_assert_uint_eq(wait, WATCHDOG_ASK_MS);
 	now += WATCHDOG_ASK_MS;
 	ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_ASK);
 	check_bites(&dog, now + WATCHDOG_ANSWER_MS);
@@ -122,7 +124,7 @@ START_TEST(
 	static const uint32_t actors[] = {0, 1000};
 
 	for (size_t i = 0; i < ARRAY_SIZE(actors); i++) {
-		const uint64_t end = T0 + WATCHDOG_ASK_MS + WATCHDOG_TURN_MS +
+		const uint64_t end = T0 + WATCHDOG_SOON_MS + WATCHDOG_TURN_MS +
 		                     actors[i] * (uint64_t)WATCHDOG_TURN_MS_AN_ACTOR;
 		struct watchdog dog;
 
@@ -135,8 +137,33 @@ START_TEST(
 			ck_assert(act == WATCHDOG_WAIT || act == WATCHDOG_ASK);
 			watchdog_hear(&dog, now);
 		}
-		check_bites(&dog, end + 500);
+		check_bites(&dog, end);
 	}
+}
+END_TEST
+
+START_TEST(what_rests_is_left_alone_until_it_is_roused)
+{
+	struct watchdog dog;
+	uint64_t now = T0 + WATCHDOG_SOON_MS;
+
+	watchdog_init(&dog, 0, T0);
+	watchdog_enter(&dog, WATCHDOG_PROVED, T0);
+	ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_ASK);
+	watchdog_answered(&dog, now);
+	watchdog_rests(&dog);
+	ck_assert_uint_eq(watchdog_deadline_ms(&dog), now + WATCHDOG_REST_MS);
+	now += WATCHDOG_REST_MS - 1;
+	ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_WAIT);
+	/* The first time counts. */
+	for (uint64_t i = 0; i < 2; i++) {
+		watchdog_rouse(&dog, now + i);
+		ck_assert_uint_eq(watchdog_deadline_ms(&dog), now + WATCHDOG_SOON_MS);
+	}
+	now += WATCHDOG_SOON_MS;
+	ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_ASK);
+	watchdog_rouse(&dog, now + 1);
+	check_bites(&dog, now + WATCHDOG_ANSWER_MS);
 }
 END_TEST
 
@@ -149,7 +176,7 @@ START_TEST(in_a_hurry_it_is_asked_at_once)
 	ck_assert(watchdog_hurry(&dog, T0 + 10));
 	ck_assert(!watchdog_hurry(&dog, T0 + 20));
 	watchdog_answered(&dog, T0 + 30);
-	ck_assert_uint_eq(watchdog_deadline_ms(&dog), T0 + 30 + WATCHDOG_ASK_MS);
+	ck_assert_uint_eq(watchdog_deadline_ms(&dog), T0 + 30 + 2 * WATCHDOG_SOON_MS);
 	ck_assert(watchdog_hurry(&dog, T0 + 40));
 	check_bites(&dog, T0 + 40 + WATCHDOG_ANSWER_MS);
 
@@ -162,16 +189,16 @@ END_TEST
 
 START_TEST(three_quarters_of_the_period_are_allowed_from_the_last_sign_of_life)
 {
-	const uint64_t period = WATCHDOG_ASK_MS;
+	const uint64_t period = WATCHDOG_SOON_MS;
 	struct watchdog dog;
 
 	watchdog_init(&dog, period, T0);
 	watchdog_enter(&dog, WATCHDOG_PROVED, T0);
 	ck_assert_uint_eq(watchdog_deadline_ms(&dog), T0 + period * 3 / 4);
-	watchdog_pinged(&dog, T0 + 1000);
-	ck_assert_uint_eq(watchdog_deadline_ms(&dog), T0 + 1000 + period * 3 / 4);
+	watchdog_pinged(&dog, T0 + 100);
+	ck_assert_uint_eq(watchdog_deadline_ms(&dog), T0 + 100 + period * 3 / 4);
 	ck_assert_int_eq(watchdog_next(&dog, T0 + period * 3 / 4), WATCHDOG_WAIT);
-	ck_assert_int_eq(watchdog_next(&dog, T0 + 1000 + period * 3 / 4), WATCHDOG_ABORT);
+	ck_assert_int_eq(watchdog_next(&dog, T0 + 100 + period * 3 / 4), WATCHDOG_ABORT);
 }
 END_TEST
 
@@ -248,7 +275,7 @@ CHECK_MAIN(
     what_supervises_is_asked_and_has_to_answer,
     a_watchdog_that_stood_still_itself_asks_again_before_it_judges,
     signs_of_life_without_an_answer_are_enough_for_a_while_that_grows_with_the_actors,
-    in_a_hurry_it_is_asked_at_once,
+    what_rests_is_left_alone_until_it_is_roused, in_a_hurry_it_is_asked_at_once,
     three_quarters_of_the_period_are_allowed_from_the_last_sign_of_life,
     the_superior_is_told_every_half_period_while_nothing_works,
     the_superior_is_not_kept_patient_for_ever,

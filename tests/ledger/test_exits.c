@@ -292,6 +292,41 @@ START_TEST(readers_killed_at_random_lose_and_double_nothing)
 }
 END_TEST
 
+START_TEST(the_guardian_says_once_that_it_wakes_up_where_it_was_let_rest)
+{
+	struct exits *walker = new_ring(), *guardian = side(exits_open, walker);
+
+	/* It has not turned yet: it may be anything. */
+	ck_assert(!exits_let_rest(walker));
+	ck_assert(!exits_wake(guardian));
+	ck_assert(!exits_let_rest(walker));
+	for (int i = 0; i < 3; i++) {
+		exits_sleep(guardian);
+		ck_assert(exits_let_rest(walker));
+		ck_assert(exits_wake(guardian));
+		exits_sleep(guardian);
+		ck_assert(!exits_wake(guardian));
+		/* In a turn, again. */
+		exits_rouse(walker);
+		ck_assert(!exits_let_rest(walker));
+	}
+	exits_sleep(guardian);
+	ck_assert(exits_let_rest(walker));
+	exits_rouse(walker);
+	ck_assert(!exits_wake(guardian));
+	exits_sleep(guardian);
+	ck_assert(exits_let_rest(walker));
+	/* The next guardian is as unknown as the first one was. */
+	exits_new_pulse(walker);
+	exits_free(guardian);
+	guardian = side(exits_open, walker);
+	ck_assert(!exits_let_rest(walker));
+	ck_assert(!exits_wake(guardian));
+	exits_free(guardian);
+	exits_free(walker);
+}
+END_TEST
+
 START_TEST(writers_killed_at_random_lose_nothing_and_tear_nothing)
 {
 	struct exits *ring = new_ring(), *guardian = side(exits_open, ring);
@@ -339,4 +374,5 @@ CHECK_MAIN("exits", records_come_in_order_and_stay_until_they_are_taken,
            the_walker_goes_on_where_it_was_after_it_executed_itself,
            what_is_no_ring_is_refused, a_reader_that_went_mad_is_survived,
            readers_killed_at_random_lose_and_double_nothing,
+           the_guardian_says_once_that_it_wakes_up_where_it_was_let_rest,
            writers_killed_at_random_lose_nothing_and_tear_nothing)

@@ -6,13 +6,15 @@
  *
  * The process is to be in a system call, waiting.  It is stopped, its registers are
  * changed, and it is let go: what it does afterwards makes no sense, so it is to be
- * killed.  Exit status 77: not on this machine.
+ * killed.  A process that says first that it has woken up has said so, as nothing hangs
+ * that was not woken up.  Exit status 77: not on this machine.
  */
 #include "config.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +38,7 @@
 #define CALL_BYTES 2
 #define PLACE      rip
 #define STACK      rsp
+#define CALL       orig_rax
 
 /* Let the process repeat its last system call with these arguments. */
 static void
@@ -62,6 +65,7 @@ end_call(struct user_regs_struct *regs)
 #define CALL_BYTES 4
 #define PLACE      pc
 #define STACK      sp
+#define CALL       regs[8]
 
 static void
 set_call(struct user_regs_struct *regs, long number, const uint64_t arguments[3])
@@ -80,6 +84,12 @@ end_call(struct user_regs_struct *regs)
 #endif
 
 #ifdef HERE
+#ifdef SYS_epoll_wait
+#define EPOLL_WAIT SYS_epoll_wait
+#else
+#define EPOLL_WAIT SYS_epoll_pwait
+#endif
+
 static int
 fail(const char *what)
 {
@@ -132,6 +142,25 @@ change(pid_t pid, struct user_regs_struct *regs, const char *what, const char *p
 	return 0;
 }
 
+/* Let it go on to the next stop. */
+static bool
+go(pid_t pid, int request)
+{
+	return ptrace(request, pid, NULL, NULL) == 0 && waitpid(pid, NULL, __WALL) == pid;
+}
+
+/* The first call after it has woken up is over, unless that only waits again. */
+static bool
+pass_a_call(pid_t pid, struct user_regs_struct *regs, struct iovec *area)
+{
+	if (!go(pid, PTRACE_SYSCALL) ||
+	    ptrace(PTRACE_GETREGSET, pid, (void *)(uintptr_t)NT_PRSTATUS, area) < 0)
+		return false;
+	if (regs->CALL != SYS_epoll_pwait && regs->CALL != EPOLL_WAIT)
+		return go(pid, PTRACE_SYSCALL);
+	return ptrace(PTRACE_CONT, pid, NULL, NULL) == 0 && go(pid, PTRACE_INTERRUPT);
+}
+
 static int
 inject(pid_t pid, const char *what, const char *path)
 {
@@ -141,8 +170,7 @@ inject(pid_t pid, const char *what, const char *path)
 
 	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0)
 		return errno == EPERM ? 77 : fail("seize");
-	if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) < 0 ||
-	    waitpid(pid, NULL, __WALL) != pid)
+	if (!go(pid, PTRACE_INTERRUPT) || !pass_a_call(pid, &regs, &area))
 		return fail("interrupt");
 	if (ptrace(PTRACE_GETREGSET, pid, status, &area) < 0)
 		return fail("look at the registers");

@@ -221,6 +221,7 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	/* libev's own idea of now is from before the turn. */
 	ev_now_update(ev);
 	arm(loop);
+	keeper_turn(shell, false);
 }
 
 /* Before all callbacks: what they do is dated to now, not to before the sleep. */
@@ -229,6 +230,7 @@ on_check(struct ev_loop *ev, ev_check *watcher, int revents)
 {
 	(void)ev;
 	(void)revents;
+	keeper_turn(watcher->data, true);
 	post_set_time(watcher->data, false);
 }
 

@@ -16,6 +16,7 @@
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/unsent.h"
+#include "ledger/exits.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
@@ -82,12 +83,6 @@ act(struct keeper *keeper)
 {
 	uint64_t signals = keeper->signals;
 
-	if (keeper->is_asked) {
-		const struct link_message alive = {.kind = LINK_ALIVE, .n = 1};
-
-		keeper->is_asked = false;
-		(void)tell(keeper->shell, &alive);
-	}
 	if (keeper->is_poked) {
 		keeper->is_poked = false;
 		keeper->news->on_exits(keeper->shell);
@@ -332,6 +327,20 @@ keeper_beat(struct shell *shell)
 		return;
 	keeper->beat_ms = now_ms;
 	(void)tell(shell, &alive);
+}
+
+void
+keeper_turn(struct shell *shell, bool begins)
+{
+	struct keeper *keeper = shell->keeper;
+	const struct link_message alive = {.kind = LINK_ALIVE, .n = !begins};
+
+	if (!begins)
+		exits_sleep(shell->exits);
+	if (begins ? exits_wake(shell->exits) : keeper->is_asked)
+		(void)tell(shell, &alive);
+	if (!begins)
+		keeper->is_asked = false;
 }
 
 void
