@@ -41,6 +41,7 @@ struct http_client {
 	ev_io io;
 	ev_timer timer;
 	bool head_only;
+	bool wants_health; /* it asked for /healthz */
 	char in[REQUEST_MAX + 1];
 	size_t in_len;
 	char head[HEAD_MAX]; /* of the answer, and its text where it is no figures */

@@ -65,14 +65,33 @@ http_answer(struct http_client *client, const char *status, const char *line)
 	http_watch(client, EV_WRITE, SEND_SECONDS);
 }
 
-/* The figures as an answer. */
+/* Is all well, by the figures? */
+static void
+answer_health(struct http_client *client, const struct figures *text)
+{
+	static const char well[] = "\nsupd_actors_unhealthy 0\n";
+
+	if (memmem(text->data, text->len, well, sizeof(well) - 1) != NULL)
+		http_answer(client, "200 OK", "healthy\n");
+	else
+		http_answer(client, "503 Service Unavailable",
+		            "not healthy: 'supctl status --failed' says what is wrong\n");
+}
+
+/* The figures as an answer, or what they say of the health. */
 void
 http_answer_figures(struct http_client *client, struct figures *text)
 {
-	int n = snprintf(client->head, sizeof(client->head),
-	                 "HTTP/1.1 200 OK\r\nContent-Type: " CONTENT_TYPE "\r\n"
-	                 "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-	                 text->len);
+	int n;
+
+	if (client->wants_health) {
+		answer_health(client, text);
+		return;
+	}
+	n = snprintf(client->head, sizeof(client->head),
+	             "HTTP/1.1 200 OK\r\nContent-Type: " CONTENT_TYPE "\r\n"
+	             "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+	             text->len);
 
 	ASSERT(n > 0 && (size_t)n < sizeof(client->head));
 	client->head_len = (size_t)n;
@@ -84,12 +103,11 @@ http_answer_figures(struct http_client *client, struct figures *text)
 	http_watch(client, EV_WRITE, SEND_SECONDS);
 }
 
-/* Does the path end here, before a query or the rest of the line? */
+/* Is it this path, alone or before a query? */
 static bool
-is_figures(const char *target)
+is_path(const char *target, const char *path)
 {
-	static const char path[] = "/metrics";
-	const size_t len = sizeof(path) - 1;
+	const size_t len = strlen(path);
 
 	return strncmp(target, path, len) == 0 &&
 	       (target[len] == '\0' || target[len] == '?');
@@ -113,8 +131,10 @@ http_take_request(struct http_client *client)
 		            "only GET and HEAD\n");
 		return;
 	}
-	if (!is_figures(target)) {
-		http_answer(client, "404 Not Found", "the figures are at /metrics\n");
+	client->wants_health = is_path(target, "/healthz");
+	if (!client->wants_health && !is_path(target, "/metrics")) {
+		http_answer(client, "404 Not Found",
+		            "the figures are at /metrics, the health at /healthz\n");
 		return;
 	}
 	if (metrics->text != NULL && clock_mono_ms() - metrics->text_ms < FRESH_MS) {

@@ -307,6 +307,34 @@ def test_is_failed_and_is_ready():
     one(tree(), "is-ready", "api", status=3, out="")
 
 
+def test_is_healthy_is_0_or_3_for_an_actor_and_all_below_it():
+    one(tree(), "is-healthy", "web", status=0, out="")
+    one(tree(), "is-healthy", "app/db", status=0, out="")
+    for names in ((), ("/user",), ("app",), ("web", "app/api")):
+        one(tree(), "is-healthy", *names, status=3, out="")
+    one(tree(), "is-healthy", "nope", status=4, out="", err="no such actor")
+    well = [supervisor("/user"), actor("/user/a"), actor("/user/b", state="stopped")]
+    one(Supd(Status=status_of(well)), "is-healthy", status=0, out="")
+    well.append(actor("/user/c", state="backoff", healthy=False))
+    one(Supd(Status=status_of(well)), "is-healthy", status=3, out="")
+
+
+def test_status_can_be_confined_to_what_is_not_well():
+    one(tree(), "status", "--failed", out=(
+        "PATH           STATE   PID  UPTIME  RESTARTS  REMARK\n"
+        "/user/app/api  failed  -    -       5         killed by SIGSEGV\n"))
+    one(Supd(Status=status_of([actor("/user/a")])), "status", "--failed", out="")
+    sick = actor("/user/a", health="bad", healthy=False)
+    one(Supd(Status=status_of([sick])), "status", "--failed", out=(
+        "PATH     STATE    PID   UPTIME  RESTARTS  REMARK\n"
+        "/user/a  running  4711  1m1s    0         does not pass its health check\n"))
+
+    def body(s):
+        result = supctl(s, "-o", "json", "status", "--failed")
+        check([a["path"] for a in json.loads(result.out)] == ["/user/app/api"], result)
+    using(tree(), body)
+
+
 def test_pid_prints_the_process_or_3():
     one(tree(), "pid", "web", out="102\n")
     one(tree(), "pid", "api", status=3, out="", err="/user/app/api has no process")

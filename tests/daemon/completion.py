@@ -56,7 +56,7 @@ def fish(box, line):
 @test("bash completes verbs, options and their words")
 def words(box):
     equal(bash(box, "supctl st"), ["start", "status", "stop"], "verbs")
-    equal(bash(box, "supctl -o json is-"), ["is-active", "is-failed", "is-ready"], "verbs")
+    equal(bash(box, "supctl -o json is-"), ["is-active", "is-failed", "is-healthy", "is-ready"], "verbs")
     check({"help", "top", "metrics", "completion"} <= set(bash(box, "supctl ")), "all verbs")
     check({"--hold", "--no-wait", "--socket"} <= set(bash(box, "supctl stop --")), "options")
     check("--hold" not in bash(box, "supctl start --"), "an option of another verb")

@@ -188,6 +188,29 @@ def called(box):
     check(not os.path.exists(box.path("m")), "the socket's file is left")
 
 
+@test("/healthz says whether all is well, as is-healthy does")
+def health(box):
+    s = box.supd({"sup": {"children": {"a": {"restart": "never"}, "b": {
+        "health": {"exec": ["test", "-e", box.path("well")], "interval": "20ms",
+                   "failures": 1000}}}}}, metrics={"listen": "unix:" + box.path("m")})
+    ask = "GET /healthz HTTP/1.1\r\n\r\n"
+    s.started("b")
+    s.until(lambda: s.actor("sup/b")["health"] == "bad", "a bad health check")
+    equal((s.ctl("is-healthy").code, s.ctl("is-healthy", "sup/a").code), (3, 0), "is-healthy")
+    status, _, text = fetch(box.path("m"), ask)
+    equal((status, "supctl status --failed" in text), (503, True), "the answer")
+    open(box.path("well"), "w").close()
+    s.until(lambda: s.ctl("is-healthy").code == 0, "health")
+    s.until(lambda: fetch(box.path("m"), ask)[::2] == (200, "healthy\n"), "the answer 200")
+    s.tell("a", "exit=3")
+    s.wait_for("sup/a", state="failed")
+    equal([s.ctl("is-healthy", *names).code for names in ((), ("/user",), ("sup",), ("sup/b",))],
+          [3, 3, 3, 0], "is-healthy")
+    equal([s.actor(name)["degraded"] for name in ("/user", "sup", "sup/b")],
+          [True, True, False], "degraded")
+    s.until(lambda: fetch(box.path("m"), ask)[0] == 503, "the answer 503")
+
+
 @test("a client that does not ask for /metrics in HTTP is told so")
 def refused(box):
     s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})

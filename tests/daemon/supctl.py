@@ -15,7 +15,8 @@ FIELDS = {  # of an actor: the types that its value may have
     "suspended": (int,), "sigstopped": (bool,), "since": (str,), "uptime_ms": (int, None),
     "restarts": (int,), "window": (int,), "backoff": (dict, None),
     "last_failure": (dict, None), "strategy": (str, None), "restart": (str,),
-    "description": (str, None), "dead_letters": (int,), "status": (str, None),
+    "description": (str, None), "dead_letters": (int,), "degraded": (bool,), "health": (str, None),
+    "healthy": (bool,), "limit": (int, None), "within_ms": (int, None), "status": (str, None),
 }
 RFC3339_MS = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d)$"
 

@@ -178,7 +178,8 @@ def actor(path, **fields):
         "sigstopped": False, "since": "2024-05-01T12:00:01.123Z", "uptime_ms": 61000,
         "restarts": 0, "window": 0, "limit": None, "within_ms": None, "degraded": False, "backoff": None, "last_failure": None,
         "strategy": None, "restart": "permanent", "description": None,
-        "dead_letters": 0, "status": None, "waits_for": None, "resources": None,
+        "dead_letters": 0, "health": None, "healthy": True,
+        "status": None, "waits_for": None, "resources": None,
     }
     result.update(fields)
     return result
@@ -196,12 +197,12 @@ def stream(actors):
 
 
 TREE = [
-    supervisor("/user", degraded=True),
+    supervisor("/user", degraded=True, healthy=False),
     supervisor("/user/app", strategy="rest_for_one", window=2, limit=5,
-               within_ms=60000, degraded=True),
+               within_ms=60000, degraded=True, healthy=False),
     actor("/user/app/db", pid=100),
     actor("/user/app/api", pid=None, state="failed", uptime_ms=None, restarts=5,
-          ready=False, last_failure=failure()),
+          ready=False, healthy=False, last_failure=failure()),
     actor("/user/web", pid=102, restarts=1, last_failure=failure("exited with code 1")),
 ]
 

@@ -40,6 +40,8 @@ static const struct scan_field actor_fields[] = {
     {"dead_letters", SCAN_INT, offsetof(struct actor_view, missed.dead_letters)},
     {"output_blocked", SCAN_STRING, offsetof(struct actor_view, missed.blocked)},
     {"output_lost", SCAN_INT, offsetof(struct actor_view, missed.lost)},
+    ACTOR(SCAN_STRING, health),
+    ACTOR(SCAN_BOOL, healthy),
     ACTOR(SCAN_STRING, status),
     {"waits_for", SCAN_RAW, offsetof(struct actor_view, raw_waits_for)},
     {"resources", SCAN_RAW, offsetof(struct actor_view, resources.raw)},
@@ -101,6 +103,7 @@ bool
 actor_read(struct scan *scan, struct actor_view *ret)
 {
 	struct actor_view actor = {
+	    .healthy = true,
 	    .uptime_ms = -1,
 	    .window = {.limit = -1, .within_ms = -1},
 	    .backoff = {.due_in_ms = -1},
@@ -198,6 +201,29 @@ bool
 actor_is_supervisor(const struct actor_view *actor)
 {
 	return span_is(actor->kind, "supervisor") || span_is(actor->kind, "both");
+}
+
+/* Is it the path of this actor, or of an actor below it? */
+bool
+actor_is_within(struct span path, const char *top)
+{
+	size_t len = strlen(top);
+
+	if (len == 1)
+		return true; /* "/" */
+	return path.len >= len && memcmp(path.at, top, len) == 0 &&
+	       (path.len == len || path.at[len] == '/');
+}
+
+/* Is something wrong with the actor itself, not only with those below it? */
+bool
+actor_is_unwell(const struct actor_view *actor)
+{
+	const bool is_above_only = actor->degraded && span_is(actor->state, "running") &&
+	                           !actor->sigstopped && !span_is(actor->health, "bad") &&
+	                           actor->missed.blocked.at == NULL;
+
+	return !actor->healthy && !is_above_only;
 }
 
 /* Its state for people: of a supervisor that runs, if all below it is well. */
@@ -321,6 +347,8 @@ actor_print_remark(struct strbuf *sb, const struct actor_view *actor)
 		begin_part(sb, start, "held");
 	if (actor->sigstopped)
 		begin_part(sb, start, "stopped by a signal");
+	if (span_is(actor->health, "bad"))
+		begin_part(sb, start, "does not pass its health check");
 	if (actor->missed.blocked.at != NULL) {
 		begin_part(sb, start, "its log cannot be written: ");
 		print_span(sb, actor->missed.blocked);

@@ -74,6 +74,8 @@ struct actor_view {
 	int64_t suspended;
 	bool sigstopped;
 	bool degraded; /* an actor below it failed */
+	bool healthy;
+	struct span health; /* of its check: good or bad; NULL: it has none */
 	struct span since;
 	int64_t uptime_ms; /* -1: not running */
 	int64_t restarts;
@@ -104,6 +106,8 @@ int actors_act(struct ctl *ctl, char **names, uint32_t n,
                int (*act)(struct ctl *ctl, const char *name));
 
 bool actor_is_supervisor(const struct actor_view *actor);
+bool actor_is_within(struct span path, const char *top);
+bool actor_is_unwell(const struct actor_view *actor);
 struct span actor_state(const struct actor_view *actor);
 struct span actor_name(const struct actor_view *actor);
 enum colour actor_state_colour(struct span state);

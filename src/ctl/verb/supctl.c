@@ -30,6 +30,7 @@ enum {
 	LONG_ROLLBACK,
 	LONG_COMMIT,
 	LONG_SIGNAL,
+	LONG_FAILED,
 	LONG_UNTIL,
 };
 
@@ -60,6 +61,7 @@ static const struct option long_options[] = {
     {"rollback", required_argument, NULL, LONG_ROLLBACK},
     {"commit-when-ready", no_argument, NULL, LONG_COMMIT},
     {"signal", required_argument, NULL, LONG_SIGNAL},
+    {"failed", no_argument, NULL, LONG_FAILED},
     {"until", required_argument, NULL, LONG_UNTIL},
     {"grep", required_argument, NULL, 'g'},
     {"timestamps", no_argument, NULL, 't'},
@@ -113,6 +115,7 @@ take_verb_option(int option, struct options *options)
 	    {LONG_ROLLBACK, OPTION_ROLLBACK, &options->rollback},
 	    {LONG_COMMIT, OPTION_COMMIT, NULL},
 	    {LONG_SIGNAL, OPTION_SIGNAL, &options->signal},
+	    {LONG_FAILED, OPTION_FAILED, NULL},
 	    {LONG_UNTIL, OPTION_UNTIL, &options->until},
 	    {'g', OPTION_GREP, &options->grep},
 	    {'t', OPTION_STAMPS, NULL},

@@ -13,8 +13,9 @@
 #define ANY VERB_NAMES_ANY
 
 static const struct verb verbs[] = {
-    {"status", "", "[NAME...]", "the state of actors; with names, a block for each",
-     FAMILY_LOOK, 0, 0, ANY, verb_status},
+    {"status", "", "[--failed] [NAME...]",
+     "the state of actors; with names, a block for each", FAMILY_LOOK, OPTION_FAILED, 0,
+     ANY, verb_status},
     {"list", "ls", "[NAME...]", "one line an actor", FAMILY_LOOK, 0, 0, ANY, verb_list},
     {"tree", "", "[--dot] [NAME]", "the supervision tree, with strategies and states",
      FAMILY_LOOK, OPTION_DOT, 0, 1, verb_tree},
@@ -76,6 +77,9 @@ static const struct verb verbs[] = {
      verb_is_active},
     {"is-failed", "", "NAME...", "exit status 0 if failed", FAMILY_LOOK, 0, 1, ANY,
      verb_is_failed},
+    {"is-healthy", "", "[NAME...]",
+     "exit status 0 if nothing is wrong with an actor and all below it", FAMILY_LOOK, 0,
+     0, ANY, verb_is_healthy},
     {"is-ready", "", "NAME...", "exit status 0 if ready", FAMILY_LOOK, 0, 1, ANY,
      verb_is_ready},
     {"pid", "", "[NAME...]", "the process of an actor; without a name, of supd",
@@ -107,6 +111,7 @@ static const struct verb_option options[] = {
     {0, "--timeout", NULL, "DURATION", "give up after this time"},
     {0, "--help", "-h", NULL, "how to use it"},
     {0, "--version", "-V", NULL, "the version of supctl"},
+    {OPTION_FAILED, "--failed", NULL, NULL, "only what is not well"},
     {OPTION_DOT, "--dot", NULL, NULL, "for Graphviz"},
     {OPTION_HOLD, "--hold", NULL, NULL, "keep it down whatever happens"},
     {OPTION_NO_WAIT, "--no-wait", NULL, NULL, "do not wait until it is done"},

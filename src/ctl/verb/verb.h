@@ -47,6 +47,7 @@ int verb_tree(struct ctl *ctl, char **names, uint32_t n);
 /* verb_query.c */
 int verb_is_active(struct ctl *ctl, char **names, uint32_t n);
 int verb_is_failed(struct ctl *ctl, char **names, uint32_t n);
+int verb_is_healthy(struct ctl *ctl, char **names, uint32_t n);
 int verb_is_ready(struct ctl *ctl, char **names, uint32_t n);
 int verb_pid(struct ctl *ctl, char **names, uint32_t n);
 int verb_ping(struct ctl *ctl, char **names, uint32_t n);

@@ -87,6 +87,52 @@ verb_is_ready(struct ctl *ctl, char **names, uint32_t n)
 	return status == 0 && question.no > 0 ? CTL_NOT_RUNNING : status;
 }
 
+/* Of the actors of a name, and all below them: is one not healthy? */
+struct health_question {
+	struct strbuf tops; /* paths, each ended by a NUL */
+	bool is_bad;
+};
+
+static void
+note_top(void *user, const struct actor_view *actor)
+{
+	struct health_question *question = user;
+
+	span_decode(actor->path, &question->tops);
+	strbuf_add(&question->tops, "", 1);
+}
+
+static void
+ask_health(void *user, const struct actor_view *actor)
+{
+	struct health_question *question = user;
+	const struct strbuf *tops = &question->tops;
+
+	for (size_t at = 0; at < tops->len; at += strlen(tops->data + at) + 1)
+		if (actor_is_within(actor->path, tops->data + at) && !actor->healthy)
+			question->is_bad = true;
+}
+
+/* 0 if these actors, or all of them, and all below them are healthy, else 3. */
+int
+verb_is_healthy(struct ctl *ctl, char **names, uint32_t n)
+{
+	struct health_question question = {.is_bad = false};
+	int status = 0;
+
+	strbuf_init(&question.tops, PATHS_BYTES_MAX);
+	if (n == 0)
+		strbuf_add(&question.tops, "/", sizeof("/"));
+	for (uint32_t i = 0; i < n && status == 0; i++)
+		status = actors_status(ctl, names[i], false, note_top, &question);
+	if (status == 0)
+		status = actors_status(ctl, NULL, false, ask_health, &question);
+	if (status == 0 && question.tops.failed)
+		status = ctl_no_memory(ctl);
+	strbuf_done(&question.tops);
+	return status == 0 && question.is_bad ? CTL_NOT_RUNNING : status;
+}
+
 struct pids {
 	struct ctl *ctl;
 	bool missing;

@@ -193,6 +193,9 @@ fetch_names(void)
 	file = pid < 0 ? NULL : fdopen(ends[0], "r");
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
 		line[strcspn(line, " \t\n")] = '\0';
+		/* The header is no path. */
+		if (line[0] != '/')
+			continue;
 		add_name(line);
 		if (strncmp(line, "/user/", strlen("/user/")) == 0)
 			add_name(line + strlen("/user/"));

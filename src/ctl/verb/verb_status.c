@@ -19,6 +19,8 @@ list_actor(void *user, const struct actor_view *actor)
 
 	if (!span_is(actor->state, "running"))
 		listing->down = true;
+	if ((listing->ctl->options.given & OPTION_FAILED) != 0 && !actor_is_unwell(actor))
+		return;
 	if (listing->ctl->options.json)
 		ctl_array_add(listing->ctl, actor->raw);
 	else
@@ -58,8 +60,8 @@ list_all(struct ctl *ctl, char **names, uint32_t n, bool resources)
 }
 
 /*
- * A line for each actor; with names a block for each.  3 if one that was named is not
- * running; without names the states decide nothing.
+ * A line for each actor, or for those that are not well; with names a block for each.  3
+ * if one that was named is not running; without names the states decide nothing.
  */
 int
 verb_status(struct ctl *ctl, char **names, uint32_t n)
@@ -67,7 +69,7 @@ verb_status(struct ctl *ctl, char **names, uint32_t n)
 	bool down = false;
 	int status = 0;
 
-	if (n == 0 || ctl->options.json)
+	if (n == 0 || ctl->options.json || (ctl->options.given & OPTION_FAILED) != 0)
 		return list_all(ctl, names, n, true);
 	for (uint32_t i = 0; i < n && ctl_may_go_on(ctl); i++)
 		status = worse(status, show(ctl, names[i], &down));

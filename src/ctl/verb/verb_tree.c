@@ -39,17 +39,6 @@ node_path(const struct tree *tree, const struct tree_node *node)
 	return (struct span){strbuf_str(&tree->text) + node->path, node->path_len};
 }
 
-static bool
-is_within(struct span path, const char *top)
-{
-	size_t len = strlen(top);
-
-	if (len == 1)
-		return true; /* "/" */
-	return path.len >= len && memcmp(path.at, top, len) == 0 &&
-	       (path.len == len || path.at[len] == '/');
-}
-
 static struct tree_node *
 new_node(struct tree *tree)
 {
@@ -85,7 +74,7 @@ add_node(void *user, const struct actor_view *actor)
 	struct tree *tree = user;
 	struct tree_node *node;
 
-	if (tree->top != NULL && !is_within(actor->path, tree->top))
+	if (tree->top != NULL && !actor_is_within(actor->path, tree->top))
 		return;
 	node = new_node(tree);
 	if (node == NULL || tree->text.failed) {

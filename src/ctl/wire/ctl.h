@@ -48,6 +48,7 @@ enum exit_status {
 #define OPTION_GREP     0x10000u
 #define OPTION_STAMPS   0x20000u
 #define OPTION_REVERSE  0x40000u
+#define OPTION_FAILED   0x1000000u
 
 #define OPTION_WITH_MAX 64
 

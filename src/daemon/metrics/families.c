@@ -380,6 +380,19 @@ add_guardians(struct strbuf *sb, const struct shell *shell)
 	strbuf_addc(sb, '\n');
 }
 
+/* The helper that serves the figures answers /healthz with this one. */
+static void
+add_unhealthy(struct strbuf *sb, const struct sample *samples, size_t n_samples)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < n_samples; i++)
+		n += !view_is_well(&samples[i].view, samples[i].is_blocked);
+	add_head(sb, "supd_actors_unhealthy", "gauge", NULL,
+	         "Actors that are not healthy, with the supervisors above failed ones.");
+	strbuf_addf(sb, "supd_actors_unhealthy %" PRIu32 "\n", n);
+}
+
 /* The figures about supd as a whole. */
 void
 families_write_own(struct strbuf *sb, const struct shell *shell,
@@ -402,6 +415,7 @@ families_write_own(struct strbuf *sb, const struct shell *shell,
 	for (size_t i = 0; i < n_samples; i++)
 		counts[samples[i].view.state]++;
 	add_guardians(sb, shell);
+	add_unhealthy(sb, samples, n_samples);
 	add_head(sb, "supd_actors", "gauge", NULL, "Actors in each state.");
 	for (size_t state = 0; state < NODE_STATE_MAX; state++)
 		strbuf_addf(sb, "supd_actors{state=\"%s\"} %" PRIu32 "\n",

@@ -168,19 +168,38 @@ add_identity(struct strbuf *sb, const struct shell *shell, const struct actor *a
 	add_bool(sb, actor != NULL && actor->sigstopped);
 }
 
+/* True unless the actor has failed or waits for a restart, does not pass its health
+ * check, was stopped by a signal, cannot be killed, cannot write its log, or is above an
+ * actor that has failed. */
+bool
+view_is_well(const struct node_view *view, bool is_blocked)
+{
+	return view->state != STATE_FAILED && view->state != STATE_BACKOFF &&
+	       !view->unkillable && !view->degraded && !view->sigstopped &&
+	       !(view->has_health && view->is_unwell) && !is_blocked;
+}
+
 /* What keeps the log files of an actor from being written, and what was dropped. */
 static void
-add_output(struct strbuf *sb, const struct shell *shell, struct ref ref)
+add_output(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
 {
 	uint64_t lost = 0;
 	int error = 0;
 
 	if (shell->output != NULL)
-		error = output_blocked(shell->output, shell_path(shell, ref), &lost);
+		error =
+		    output_blocked(shell->output, shell_path(shell, view->ref), &lost);
 	ADD(sb, ",\"output_blocked\":");
 	add_string(sb, error != 0 ? strerror(error) : NULL);
 	ADD(sb, ",\"output_lost\":");
 	strbuf_add_number(sb, lost);
+	ADD(sb, ",\"health\":");
+	if (!view->has_health)
+		ADD(sb, "null");
+	else
+		add_string(sb, view->is_unwell ? "bad" : "good");
+	ADD(sb, ",\"healthy\":");
+	add_bool(sb, view_is_well(view, error != 0));
 }
 
 static void
@@ -196,7 +215,7 @@ add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *act
 	                                                    : NULL);
 	ADD(sb, ",\"dead_letters\":");
 	strbuf_add_number(sb, actor != NULL ? actor->dead_letters : 0);
-	add_output(sb, shell, view->ref);
+	add_output(sb, shell, view);
 	ADD(sb, ",\"status\":");
 	add_string(sb, actor != NULL ? actor->status : NULL);
 	ADD(sb, ",\"waits_for\":");
