@@ -47,6 +47,8 @@ class Hang:
 class Supd:
     """answers: method name -> function(parameters, supd) that yields what to send."""
 
+    parallel = False  # a connection is served while another one is
+
     def __init__(self, **answers):
         self.answers = answers
         self.calls = []  # (method, parameters, more), in the order they came
@@ -73,15 +75,21 @@ class Supd:
             except OSError:
                 return
             self.connections += 1
-            try:
+            if self.parallel:
+                threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+            else:
                 self.serve(connection)
-            except (BrokenPipeError, ConnectionResetError):
-                pass
-            except Exception:
-                self.problems.append(traceback.format_exc())
-            connection.close()
 
     def serve(self, connection):
+        try:
+            self.converse(connection)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        except Exception:
+            self.problems.append(traceback.format_exc())
+        connection.close()
+
+    def converse(self, connection):
         data = b""
         while True:
             while b"\0" in data:

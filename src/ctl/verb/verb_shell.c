@@ -23,6 +23,7 @@
 #endif
 
 #include "base/assert.h"
+#include "ctl/page/rerun.h"
 #include "ctl/verb/verb.h"
 
 #define PROMPT "supd> "
@@ -94,50 +95,17 @@ begin_words(const struct ctl *ctl, struct shell_words *words)
 		words->at[words->n++] = no_color;
 }
 
-/* ---- a child ----------------------------------------------------------------------- */
-
-/* Run supctl with these words, with `output` as its standard output if that is not -1;
- * its pid, or -errno. */
-static pid_t
-begin_child(const struct ctl *ctl, const struct shell_words *words, int output)
-{
-	pid_t pid = fork();
-
-	if (pid != 0)
-		return pid < 0 ? -errno : pid;
-	(void)signal(SIGINT, SIG_DFL);
-	(void)signal(SIGQUIT, SIG_DFL);
-	(void)signal(SIGPIPE, SIG_DFL);
-	if (output >= 0 && dup2(output, STDOUT_FILENO) < 0)
-		_exit(CTL_FAILED);
-	if (setenv("SUPD_SOCKET", ctl->socket, 1) == 0)
-		(void)execv("/proc/self/exe", words->at);
-	complain(ctl, NULL, "run supctl: %s", strerror(errno));
-	_exit(CTL_FAILED);
-}
-
-/* The exit status of a child, 128 + signal if it was killed. */
-static int
-await_child(pid_t pid)
-{
-	int status = 0;
-
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 /* Run a line; its exit status. */
 static int
 run_line(const struct ctl *ctl, struct shell_words *words)
 {
-	pid_t pid = begin_child(ctl, words, -1);
+	pid_t pid = rerun_begin(ctl, words->at, -1, -1);
 
 	if (pid < 0) {
 		complain(ctl, NULL, "start a process: %s", strerror((int)-pid));
 		return CTL_FAILED;
 	}
-	return await_child(pid);
+	return rerun_await(pid);
 }
 
 /* ---- editing ----------------------------------------------------------------------- */
@@ -188,7 +156,7 @@ fetch_names(void)
 	(void)split(list, &words);
 	if (pipe(ends) < 0)
 		return;
-	pid = begin_child(completion.ctl, &words, ends[1]);
+	pid = rerun_begin(completion.ctl, words.at, ends[1], -1);
 	(void)close(ends[1]);
 	file = pid < 0 ? NULL : fdopen(ends[0], "r");
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
@@ -205,7 +173,7 @@ fetch_names(void)
 	else
 		(void)close(ends[0]);
 	if (pid > 0)
-		(void)await_child(pid);
+		(void)rerun_await(pid);
 }
 
 static char *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* top_rows.h - the figures of all actors at one moment, as rows in an order. */
-#ifndef CTL_TOP_ROWS_H
-#define CTL_TOP_ROWS_H
+/* rows.h - the figures of all actors at one moment, as rows in an order. */
+#ifndef CTL_ROWS_H
+#define CTL_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,10 +14,11 @@ struct ctl;
 enum sort_key { SORT_CPU, SORT_MEMORY, SORT_RESTARTS, SORT_UPTIME, SORT_PATH, SORT_MAX };
 
 struct row {
-	uint32_t path; /* in texts, as the state */
+	uint32_t path; /* in texts, as the state and the remark */
 	uint32_t state;
+	uint32_t remark;
 	uint32_t order; /* as supd told them */
-	bool is_supervisor;
+	uint32_t depth; /* parts of the path */
 	int64_t pid;
 	int64_t cpu_usec;  /* -1: not known, as for the others */
 	int64_t cpu_milli; /* of one processor, in thousandths */
@@ -25,6 +26,7 @@ struct row {
 	int64_t processes;
 	int64_t uptime_ms;
 	int64_t restarts;
+	int64_t generation;
 };
 
 /* The figures of all actors at one moment. */
@@ -34,6 +36,8 @@ struct snapshot {
 	size_t n;
 	size_t cap;
 	uint64_t at_ms;
+	uint32_t running;
+	uint32_t down;
 	bool failed;
 };
 
@@ -42,10 +46,15 @@ struct top {
 	enum sort_key sort;
 	struct snapshot now;
 	struct snapshot before; /* in the order of the pids */
-	uint32_t running;
-	uint32_t failed;
-	size_t first; /* row on the page */
+	uint32_t answer_ms;     /* how long supd may take, without --timeout */
 };
+
+extern const char *const rows_sort_names[SORT_MAX];
+
+void rows_add_share(struct strbuf *sb, int64_t milli);
+void rows_add_number(struct strbuf *sb, int64_t n);
+void rows_add_bytes(struct strbuf *sb, int64_t bytes);
+void rows_add_age(struct strbuf *sb, int64_t ms);
 
 int top_look(struct top *top);
 void top_sort(struct top *top);

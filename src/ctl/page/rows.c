@@ -1,17 +1,64 @@
 /* SPDX-License-Identifier: ISC */
-/* top_rows.c - the figures of all actors at one moment, as rows in an order. */
+/* rows.c - the figures of all actors at one moment, as rows in an order. */
 #include "config.h"
 
-#include "ctl/verb/top_rows.h"
+#include "ctl/page/rows.h"
 
 #include <stdlib.h>
 
 #include "ctl/text/actor.h"
-#include "ctl/verb/verb.h"
+#include "ctl/text/roster.h"
 
-/* How long supd may take to answer, without --timeout. */
-#define ANSWER_MS 10000
-#define ROWS_MAX  (1024 * 1024)
+#define ROWS_MAX (1024 * 1024)
+
+/* As in --sort. */
+const char *const rows_sort_names[SORT_MAX] = {"cpu", "memory", "restarts", "uptime",
+                                               "path"};
+
+/* ---- figures, of which -1 is not known --------------------------------------------- */
+
+/* A share of a processor, given in thousandths, in per cent. */
+void
+rows_add_share(struct strbuf *sb, int64_t milli)
+{
+	if (milli < 0)
+		strbuf_addc(sb, '-');
+	else
+		strbuf_addf(sb, "%lld.%lld%%", (long long)milli / 10,
+		            (long long)milli % 10);
+}
+
+/* A number of something. */
+void
+rows_add_number(struct strbuf *sb, int64_t n)
+{
+	if (n < 0)
+		strbuf_addc(sb, '-');
+	else
+		strbuf_add_number(sb, (uint64_t)n);
+}
+
+/* A size. */
+void
+rows_add_bytes(struct strbuf *sb, int64_t bytes)
+{
+	if (bytes < 0)
+		strbuf_addc(sb, '-');
+	else
+		print_bytes(sb, (uint64_t)bytes);
+}
+
+/* A duration in milliseconds. */
+void
+rows_add_age(struct strbuf *sb, int64_t ms)
+{
+	if (ms < 0)
+		strbuf_addc(sb, '-');
+	else
+		print_age(sb, (uint64_t)ms);
+}
+
+/* ---- a look ------------------------------------------------------------------------ */
 
 /* Give back what it holds; it is empty then. */
 void
@@ -28,6 +75,16 @@ snapshot_keep_text(struct snapshot *seen, struct span text)
 	const uint32_t at = (uint32_t)seen->texts.len;
 
 	print_span(&seen->texts, text);
+	strbuf_add(&seen->texts, "", 1);
+	return at;
+}
+
+static uint32_t
+snapshot_keep_remark(struct snapshot *seen, const struct actor_view *actor)
+{
+	const uint32_t at = (uint32_t)seen->texts.len;
+
+	actor_print_remark(&seen->texts, actor);
 	strbuf_add(&seen->texts, "", 1);
 	return at;
 }
@@ -103,18 +160,20 @@ on_actor_seen(void *user, const struct actor_view *actor)
 	*row = (struct row){
 	    .path = snapshot_keep_text(seen, actor->path),
 	    .state = snapshot_keep_text(seen, actor->state),
+	    .remark = snapshot_keep_remark(seen, actor),
 	    .order = (uint32_t)seen->n,
-	    .is_supervisor = actor_is_supervisor(actor),
+	    .depth = (uint32_t)roster_path_depth(actor->path),
 	    .pid = actor->pid,
 	    .cpu_usec = actor->resources.is_there ? actor->resources.cpu_usec : -1,
 	    .memory = actor->resources.is_there ? actor->resources.memory_bytes : -1,
 	    .processes = actor->resources.is_there ? actor->resources.processes : -1,
 	    .uptime_ms = actor->uptime_ms,
 	    .restarts = actor->restarts,
+	    .generation = actor->generation,
 	};
 	row->cpu_milli = share_of_time(top, row);
-	top->running += span_is(actor->state, "running");
-	top->failed += span_is(actor->state, "failed");
+	seen->running += span_is(actor->state, "running");
+	seen->down += span_is(actor->state, "failed");
 	seen->n++;
 }
 
@@ -153,25 +212,32 @@ compare_rows(const void *a, const void *b, void *user)
 	return left->order < right->order ? -1 : left->order > right->order;
 }
 
-/* Look at all actors; what was seen last is what was before. */
+/* Look at all actors; what was seen last is what was before.  Without an answer that
+ * stays what was seen last, and is to be sorted again. */
 int
 top_look(struct top *top)
 {
+	struct snapshot oldest = top->before;
 	int status;
 
-	snapshot_done(&top->before);
 	top->before = top->now;
 	if (top->before.n > 0)
 		qsort(top->before.rows, top->before.n, sizeof(*top->before.rows),
 		      compare_pids);
 	top->now = (struct snapshot){.at_ms = client_now_ms()};
 	strbuf_init(&top->now.texts, OUT_BYTES_MAX);
-	top->running = top->failed = 0;
 	if (top->ctl->options.timeout_ms == CLIENT_FOREVER)
-		top->ctl->client.deadline_ms = client_now_ms() + ANSWER_MS;
+		top->ctl->client.deadline_ms = client_now_ms() + top->answer_ms;
 	status = actors_status(top->ctl, NULL, true, on_actor_seen, top);
 	if (status == 0 && (top->now.failed || top->now.texts.failed))
 		status = ctl_no_memory(top->ctl);
+	if (status == 0) {
+		snapshot_done(&oldest);
+		return 0;
+	}
+	snapshot_done(&top->now);
+	top->now = top->before;
+	top->before = oldest;
 	return status;
 }
 
