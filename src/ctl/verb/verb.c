@@ -16,7 +16,8 @@ static const struct verb verbs[] = {
     {"status", "", "[--failed] [NAME...]",
      "the state of actors; with names, a block for each", FAMILY_LOOK, OPTION_FAILED, 0,
      ANY, verb_status},
-    {"list", "ls", "[NAME...]", "one line an actor", FAMILY_LOOK, 0, 0, ANY, verb_list},
+    {"list", "ls", "[NAME...]", "the state of actors, a line each", FAMILY_LOOK, 0, 0,
+     ANY, verb_list},
     {"tree", "", "[--dot] [NAME]", "the supervision tree, with strategies and states",
      FAMILY_LOOK, OPTION_DOT, 0, 1, verb_tree},
     {"start", "", "[--no-wait] NAME...", "start, and wait until ready", FAMILY_ACT,
@@ -84,9 +85,9 @@ static const struct verb verbs[] = {
      verb_is_ready},
     {"pid", "", "[NAME...]", "the process of an actor; without a name, of supd",
      FAMILY_LOOK, 0, 0, ANY, verb_pid},
-    {"ping", "", "", "does supd answer?", FAMILY_ACT, 0, 0, 0, verb_ping},
-    {"metrics", "", "", "figures about supd and its actors, as OpenMetrics", FAMILY_LOOK,
-     0, 0, 0, verb_metrics},
+    {"ping", "", "", "ask whether supd answers", FAMILY_ACT, 0, 0, 0, verb_ping},
+    {"metrics", "", "", "metrics of supd and its actors, as OpenMetrics", FAMILY_LOOK, 0,
+     0, 0, verb_metrics},
     {"version", "", "", "the versions of supctl and of the running supd", FAMILY_ACT, 0,
      0, 0, verb_version},
     {"upgrade", "", "",
@@ -95,7 +96,7 @@ static const struct verb verbs[] = {
     {"shutdown", "", "[--no-wait]", "ordered shutdown; wait until supd is gone",
      FAMILY_ACT, OPTION_NO_WAIT, 0, 0, verb_shutdown},
     {"top", "", "[-n N] [--sort cpu|memory|restarts|uptime|path]",
-     "processor time and memory of actors, as they change", FAMILY_LOOK,
+     "the page to keep open: tree, figures, logs, stories, keys that act", FAMILY_LOOK,
      OPTION_LINES | OPTION_SORT, 0, 0, verb_top},
     {"shell", "", "", "a prompt for these verbs, with completion and history", FAMILY_ACT,
      0, 0, 0, verb_shell},
@@ -179,25 +180,4 @@ verb_nearest(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		suggest_try(&suggest, verbs[i].name);
 	return suggest.best;
-}
-
-/* One line for each verb. */
-void
-verb_print_list(struct strbuf *sb)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		strbuf_addf(sb, "  %-10s %s\n", verbs[i].name, verbs[i].help);
-}
-
-/* How to use one verb. */
-void
-verb_print_help(struct strbuf *sb, const struct verb *verb)
-{
-	strbuf_addf(sb, "usage: supctl %s%s%s\n\n%s\n", verb->name,
-	            verb->arguments[0] != '\0' ? " " : "", verb->arguments, verb->help);
-	if (verb->alias[0] != '\0')
-		strbuf_addf(sb, "also called: %s\n", verb->alias);
-	strbuf_adds(sb, "NAME is a path, a path below /user, a last name that occurs "
-	                "once, or a glob.\n"
-	                "supctl(1) has all the rest.\n");
 }

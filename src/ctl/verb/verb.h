@@ -37,6 +37,7 @@ const struct verb_option *verb_option_next(const struct verb *verb,
                                            const struct verb_option *option);
 const struct verb *verb_find(const char *name);
 const char *verb_nearest(const char *name);
+/* verb_help.c */
 void verb_print_list(struct strbuf *sb);
 void verb_print_help(struct strbuf *sb, const struct verb *verb);
 
