@@ -138,16 +138,23 @@ ansi_add_output(struct strbuf *sb, const char *text, size_t len, bool colours)
 		strbuf_adds(sb, ANSI_RESET);
 }
 
-/* The colour that an actor of this name has wherever names stand before lines: the
- * sequence that begins it, a constant; ANSI_RESET ends it. */
+/* The colour of the n-th name, so that neighbours differ: the sequence that begins it, a
+ * constant; ANSI_RESET ends it. */
 const char *
-ansi_of_name(const char *name)
+ansi_of_number(size_t n)
 {
-	/* Not red, which is for what is wrong. */
+	/* Red is left for failures. */
 	static const char *const colours[] = {
 	    "\x1b[36m", "\x1b[33m", "\x1b[32m", "\x1b[35m", "\x1b[34m",
 	    "\x1b[96m", "\x1b[93m", "\x1b[92m", "\x1b[95m", "\x1b[94m",
 	};
 
-	return colours[fnv_text(name) % ARRAY_SIZE(colours)];
+	return colours[n % ARRAY_SIZE(colours)];
+}
+
+/* The same where only the name is known: it is always the same of the name. */
+const char *
+ansi_of_name(const char *name)
+{
+	return ansi_of_number(fnv_text(name));
 }

@@ -17,5 +17,6 @@
 void ansi_add_output(struct strbuf *sb, const char *text, size_t len, bool colours);
 size_t ansi_colour_length(const char *p, const char *end);
 const char *ansi_of_name(const char *name);
+const char *ansi_of_number(size_t n);
 
 #endif

@@ -212,6 +212,7 @@ same_own_keys(const struct conf *a, const struct conf *b)
 	SAME(a->has_observers == b->has_observers);
 	SAME(a->observers_gid == b->observers_gid);
 	SAME(a->log_level == b->log_level);
+	SAME(a->log_show == b->log_show);
 	SAME(a->log_target == b->log_target);
 	same_text(a->log_directory, b->log_directory);
 	SAME(a->on_crash_kill == b->on_crash_kill);

@@ -19,7 +19,9 @@ static const struct {
     {"children: {a: {command: [x], output: {stderr: pipe:/user/a}}}\n",
      "1:47: error: children.a.output.stderr", "an actor cannot read its own output"},
     {"children: {a: {command: [x], output: 'pipe:'}}\n", "1:38: error: children.a.output",
-     "write `log`, `journal`, `syslog`, `inherit`, `null`, file:PATH or pipe:ACTOR"},
+     "write `log`, `journal`, `syslog`, `stdout`, `inherit`, `null`, file:PATH or "
+     "pipe:ACTOR, "
+     "or a list such as [log, stdout]"},
     {"children: {a: {command: [x], output: pipe:wirter}, writer: {command: [x]}}\n",
      "1:38: error: children.a.output.stdout",
      "there is no actor `/user/wirter`, did you mean `/user/writer`?"},
@@ -74,7 +76,7 @@ static const struct {
     {"children: {s: {children: {}, log: {keep: 1}}}\n", "1:30: error: children.s.log",
      "`log` is a key of actors with a `command`"},
     {"children: {}\nlog: {compress: true}\n", "2:7: error: log.compress",
-     "there are: level, target, directory"},
+     "there are: level, show, target, directory"},
     {"children: {}\non_crash: die\n", "2:11: error: on_crash", "`adopt` or `kill`"},
     {"children: {a: {command: [x], on_crash: kill}}\n",
      "1:30: error: children.a.on_crash", "belongs at the top level of the main file"},
@@ -139,6 +141,27 @@ START_TEST(the_same_name_of_a_file_and_of_an_actor_are_two_targets)
 	ck_assert(!c->out_is_err);
 	ck_assert_int_eq(c->out.kind, OUTPUT_JOURNAL);
 	ck_assert_int_eq(c->err.kind, OUTPUT_SYSLOG);
+	conf_free(conf);
+}
+END_TEST
+
+START_TEST(a_list_is_captured_and_shown)
+{
+	struct conf *conf =
+	    load_text("children:\n"
+	              "  a: {command: [x], output: [stdout, log]}\n"
+	              "  b: {command: [x], output: {stdout: [journal, stdout]}}\n"
+	              "  c: {command: [x], output: [stdout]}\n");
+	const struct conf_process *a = &actor_at(conf, "/user/a")->process;
+	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
+	const struct conf_process *c = &actor_at(conf, "/user/c")->process;
+
+	ck_assert(a->out_is_err && a->out.is_shown);
+	ck_assert_int_eq(a->out.kind, OUTPUT_LOG);
+	ck_assert(!b->out_is_err && b->out.is_shown && !b->err.is_shown);
+	ck_assert_int_eq(b->out.kind, OUTPUT_JOURNAL);
+	ck_assert(c->out.is_shown);
+	ck_assert_int_eq(c->out.kind, OUTPUT_STDOUT);
 	conf_free(conf);
 }
 END_TEST
@@ -213,6 +236,7 @@ suite_output(void)
 	                    (int)ARRAY_SIZE(fine));
 	tcase_add_test(tcase, a_long_way_of_pipes_is_followed_to_its_end);
 	tcase_add_test(tcase, the_same_name_of_a_file_and_of_an_actor_are_two_targets);
+	tcase_add_test(tcase, a_list_is_captured_and_shown);
 	tcase_add_test(tcase, a_pipe_is_looked_for_beside_its_writer);
 	tcase_add_test(tcase, how_a_log_is_kept_arrives);
 	suite_add_tcase(suite, tcase);

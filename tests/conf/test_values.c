@@ -601,7 +601,7 @@ START_TEST(supds_own_keys_arrive)
 	ck_assert(!conf->on_crash_kill);
 	ck_assert_ptr_null(conf->control_socket);
 	ck_assert_uint_eq(conf->control_mode, 0660);
-	ck_assert_int_eq(conf->log_level, LOG_LEVEL_INFO);
+	ck_assert_int_eq(conf->log_level, LOG_LEVEL_MAX);
 	ck_assert_int_eq(conf->log_target, LOG_TARGET_AUTO);
 	ck_assert_str_eq(conf->log_directory, geteuid() == 0
 	                                          ? "/var/log/supd"

@@ -10,50 +10,16 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from harness import SUPD, Skip, check, equal, has, main, test
+from writers import kill, pid_of, seek, shell, text_of
 
 STAMP = r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
 COUNT = """i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done
 echo counted >%s; exec sleep 1000"""
 
 
-def shell(text, **more):
-    return {"command": ["/bin/sh", "-c", text.replace("$", "$$")], **more}
-
-
-def text_of(path):
-    try:
-        with open(path, encoding="utf8") as file:
-            return file.read()
-    except FileNotFoundError:
-        return ""
-
-
 def has_line(s, path, pattern):
     s.until(lambda: re.search(pattern, text_of(path)),
             lambda: f"/{pattern}/ in {path}: {text_of(path)[-500:]!r}")
-
-
-def seek(s, role):
-    """The pid of one of supd's own processes, whatever its parent is by now.  None: there is
-    none, or it executes supd just now and has no command line for a moment."""
-    for pid in s.family():
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as words:
-                if role in words.read().split(b"\0")[:2]:
-                    return pid
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    return None
-
-
-def pid_of(s, role):
-    return s.until(lambda: seek(s, role), f"the process {role}")
-
-
-def kill(s, role):
-    pid = pid_of(s, role)
-    os.kill(pid, signal.SIGKILL)
-    s.until(lambda: seek(s, role) not in (None, pid), f"another {role}")
 
 
 @test("what an actor prints is in its log with the time, both streams in their order")

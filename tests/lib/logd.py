@@ -18,11 +18,12 @@ from harness import (PATIENCE, Failure, Skip, alive, check, children, comment, e
                      program, test)
 
 HOST = program("logd_host", "tests/lib")
-ASK, BEGIN, STREAM, DROP, FLUSH, END, REOPEN, HELLO, TROUBLE, MATCH = range(10)
+(ASK, BEGIN, STREAM, DROP, FLUSH, END, REOPEN, SHOW, SAY, HELLO, TROUBLE,
+ MATCH) = range(12)
 AS_BEFORE = 2 ** 64 - 1
 STDOUT, STDERR, OUTPUT = range(3)
 FILE, JOURNAL, SYSLOG = range(3)
-HEAD = struct.Struct("<IIIiQQQIIiIQQQI????")
+HEAD = struct.Struct("<IIIiQQQIIiIIIQQQI????")
 FIONREAD = 0x541b
 
 
@@ -104,14 +105,14 @@ class Logd:
 
     def send(self, kind, instance=0, key=0, stream=None, fd=None):
         if stream is None:
-            data = HEAD.pack(kind, 0, 0, 0, instance, key, 0, 0, 0, 0, 0, 0, 0, 0, 0, False,
-                             False, False, False)
+            data = HEAD.pack(kind, 0, 0, 0, instance, key, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                             False, False, False, False)
         else:
             texts = [stream.actor, stream.path] + [stream.pattern] * (stream.pattern is not None)
             text = "".join(one + "\0" for one in texts).encode()
             data = HEAD.pack(kind, stream.name, stream.target, 0, instance, stream.key,
                              stream.awaits, stream.incarnation, 7, stream.pid, len(text),
-                             *stream.log.fields) + text
+                             0, 0, *stream.log.fields) + text
         rights = [] if fd is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                          array.array("i", [fd]))]
         while True:

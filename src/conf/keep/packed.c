@@ -285,6 +285,7 @@ packed_layout(void)
 	    {while_down_names, WHILE_DOWN_MAX},
 	    {log_level_names, LOG_LEVEL_MAX},
 	    {log_target_names, LOG_TARGET_MAX},
+	    {log_show_names, LOG_SHOW_MAX},
 	};
 	uint64_t sum = add_number(PACKED_VERSION, sizeof(struct packed_head));
 

@@ -12,12 +12,20 @@
 static const char *const target_words[] = {
     [TARGET_WORD_LOG] = "log",       [TARGET_WORD_JOURNAL] = "journal",
     [TARGET_WORD_SYSLOG] = "syslog", [TARGET_WORD_INHERIT] = "inherit",
-    [TARGET_WORD_NULL] = "null",
+    [TARGET_WORD_NULL] = "null",     [TARGET_WORD_STDOUT] = "stdout",
 };
-#define OUTPUT_TARGET                                                             \
-	.allowed = "`log`, `journal`, `syslog`, `inherit`, `null`, file:PATH or " \
-	           "pipe:ACTOR",                                                  \
-	WORDS(target_words), .scan = scan_output, .pattern = "^file:/|^pipe:."
+/* What may stand together in a list: all that goes through the log process. */
+static const char *const both_words[] = {"log", "journal", "syslog", "stdout"};
+static const struct schema_type output_both = {
+    .name = "output_both",
+    .allowed = "`log`, `journal` or `syslog`, and `stdout`",
+    WORDS(both_words),
+};
+#define OUTPUT_TARGET                                                           \
+	.allowed = "`log`, `journal`, `syslog`, `stdout`, `inherit`, `null`, "  \
+	           "file:PATH or pipe:ACTOR, or a list such as [log, stdout]",  \
+	WORDS(target_words), .scan = scan_output, .pattern = "^file:/|^pipe:.", \
+	.items = &output_both
 const struct schema_type schema_output_target = {.name = "output_target", OUTPUT_TARGET};
 static const struct schema_key output_keys[] = {
     {"stdout", &schema_output_target, "\"log\"", "Where the standard output goes.",
@@ -115,10 +123,22 @@ static const struct schema_type log_target = {
     .words = log_target_names,
     .n_words = LOG_TARGET_MAX,
 };
+static const struct schema_type log_show = {
+    .name = "log_show",
+    .allowed = "`auto`, `text`, `json` or `off`",
+    .words = log_show_names,
+    .n_words = LOG_SHOW_MAX,
+};
 
 static const struct schema_key log_keys[] = {
-    {"level", &log_level, "\"info\"", "Messages of this level and above are logged.",
+    {"level", &log_level, "\"info\"",
+     "Messages of this level and above are logged; `notice` where the actors' output is "
+     "shown.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf, log_level), NULL},
+    {"show", &log_show, "\"auto\"",
+     "What of the actors' output supd prints: `auto` is all of it at a terminal, else "
+     "what has `stdout` in `output`; `text` and `json` are all of it.",
+     CONF_IN_PLACE, AT_NESTED, INTO(struct conf, log_show), NULL},
     {"target", &log_target, "\"auto\"",
      "Where supd logs: `auto` is the journal under systemd, else standard error.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf, log_target), NULL},

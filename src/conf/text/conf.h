@@ -20,6 +20,7 @@
 #include "base/attributes.h"
 #include "base/map.h"
 #include "base/strbuf.h"
+#include "conf/text/log_words.h"
 #include "core/spec.h"
 
 struct arena;
@@ -65,12 +66,14 @@ struct conf_reports {
 	X(OUTPUT_JOURNAL, "journal") \
 	X(OUTPUT_SYSLOG, "syslog")   \
 	X(OUTPUT_FILE, "file")       \
-	X(OUTPUT_PIPE, "pipe")
+	X(OUTPUT_PIPE, "pipe")       \
+	X(OUTPUT_STDOUT, "stdout")
 enum output_kind { OUTPUT_MAP(AS_ENUM) OUTPUT_MAX };
 
 struct conf_output {
 	enum output_kind kind;
-	char *file; /* OUTPUT_FILE: the path; OUTPUT_PIPE: the path of the actor */
+	bool is_shown; /* on supd's standard output, too */
+	char *file;    /* OUTPUT_FILE: the path; OUTPUT_PIPE: the path of the actor */
 };
 
 /* How the lines of an actor are kept in its log. */
@@ -288,22 +291,6 @@ struct conf_actor {
 	uint32_t column;
 };
 
-#define LOG_LEVEL_MAP(X)                \
-	X(LOG_LEVEL_DEBUG, "debug")     \
-	X(LOG_LEVEL_INFO, "info")       \
-	X(LOG_LEVEL_NOTICE, "notice")   \
-	X(LOG_LEVEL_WARNING, "warning") \
-	X(LOG_LEVEL_ERROR, "error")
-enum log_level { LOG_LEVEL_MAP(AS_ENUM) LOG_LEVEL_MAX };
-
-#define LOG_TARGET_MAP(X)                \
-	X(LOG_TARGET_AUTO, "auto")       \
-	X(LOG_TARGET_JOURNAL, "journal") \
-	X(LOG_TARGET_SYSLOG, "syslog")   \
-	X(LOG_TARGET_STDERR, "stderr")   \
-	X(LOG_TARGET_FILE, "file")
-enum log_target { LOG_TARGET_MAP(AS_ENUM) LOG_TARGET_MAX };
-
 /* One piece of the file's `templates`, `defaults` and `replicas` as they are written:
  * everything in one row, keys and values and what is in them behind their mapping. */
 struct conf_recipe {
@@ -331,7 +318,8 @@ struct conf {
 	char *metrics_address;         /* as of a struct conf_socket; NULL without */
 	uint16_t metrics_port;
 	/* log */
-	enum log_level log_level;
+	enum log_level log_level; /* LOG_LEVEL_MAX: as is usual */
+	enum log_show log_show;
 	struct conf_log own_log; /* of supd itself, where it is a file: its sizes */
 	enum log_target log_target;
 	char *log_directory;
@@ -491,8 +479,6 @@ extern const char *const while_down_names[];
 extern const char *const output_names[];
 extern const char *const containment_names[];
 extern const char *const probe_kind_names[];
-extern const char *const log_level_names[];
-extern const char *const log_target_names[];
 extern const char *const change_names[];
 
 #endif

@@ -397,7 +397,7 @@ conf_new(void)
 		return NULL;
 	map_init(&conf->by_path);
 	conf->control_mode = 0660;
-	conf->log_level = LOG_LEVEL_INFO;
+	conf->log_level = LOG_LEVEL_MAX;
 	log_default(&conf->own_log);
 	conf->memory = calloc(1, sizeof(*conf->memory));
 	if (conf->memory == NULL) {

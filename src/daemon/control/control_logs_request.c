@@ -253,6 +253,9 @@ reply_not_captured(struct conn *conn, struct ref ref)
 		            actor->path);
 	else if (output->kind == OUTPUT_SYSLOG)
 		strbuf_adds(&text, "its output goes to syslog (output: syslog)");
+	else if (output->kind == OUTPUT_STDOUT)
+		strbuf_adds(&text, "supd prints its output and keeps none of it (output: "
+		                   "stdout); [log, stdout] does both");
 	else if (output->kind == OUTPUT_PIPE)
 		strbuf_addf(&text, "its output goes to the standard input of %s",
 		            output->file);

@@ -26,6 +26,7 @@ open_output(const struct shell *shell, const struct actor *actor, bool is_helper
 	case OUTPUT_LOG:
 	case OUTPUT_JOURNAL:
 	case OUTPUT_SYSLOG:
+	case OUTPUT_STDOUT:
 		fd = output_open(shell->output, actor, is_helper, name);
 		break;
 	case OUTPUT_PIPE:

@@ -44,6 +44,9 @@ static const char usage_text[] =
     "      --schema            print the JSON Schema of FILE\n"
     "      --simulate          print what the policy of FILE will do if actors keep\n"
     "                          failing\n"
+    "      --show HOW          print what actors print: text (name | line), json, off;\n"
+    "                          auto: text at a terminal\n"
+    "  -v, --verbose           also tell each start and end (--log-level info)\n"
     "      --log-level LEVEL   debug, info, notice, warning or error\n"
     "      --log-target TARGET auto, journal, syslog, stderr or file\n"
     "      --seed N            make the jitter of backoffs reproducible\n"
@@ -61,6 +64,7 @@ enum option_code {
 	OPTION_LOG_LEVEL,
 	OPTION_LOG_TARGET,
 	OPTION_SEED,
+	OPTION_SHOW,
 	OPTION_CAN_ADOPT,
 };
 
@@ -73,6 +77,8 @@ static const struct option long_options[] = {
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"log-target", required_argument, NULL, OPTION_LOG_TARGET},
     {"seed", required_argument, NULL, OPTION_SEED},
+    {"show", required_argument, NULL, OPTION_SHOW},
+    {"verbose", no_argument, NULL, 'v'},
     {"can-adopt", required_argument, NULL, OPTION_CAN_ADOPT},
     {"version", no_argument, NULL, 'V'},
     {"help", no_argument, NULL, 'h'},
@@ -124,6 +130,15 @@ take_option(int code, struct supd_options *options, enum mode mode)
 		return options->log_target < 0
 		           ? usage_error("unknown log target ", optarg)
 		           : mode;
+	case OPTION_SHOW:
+		options->log_show = names_find(log_show_names, LOG_SHOW_MAX, optarg);
+		return options->log_show < 0
+		           ? usage_error("--show is auto, text, json or off, not ",
+		                         optarg)
+		           : mode;
+	case 'v':
+		options->log_level = LOG_LEVEL_INFO;
+		return mode;
 	case OPTION_SEED:
 		options->seed = strtoull(optarg, &end, 0);
 		options->has_seed = true;
@@ -151,7 +166,7 @@ parse(int argc, char **argv, struct supd_options *options)
 	enum mode mode = MODE_RUN;
 	int code;
 
-	while ((code = getopt_long(argc, argv, "c:r:Vh", long_options, NULL)) != -1) {
+	while ((code = getopt_long(argc, argv, "c:r:vVh", long_options, NULL)) != -1) {
 		mode = take_option(code, options, mode);
 		if (mode == MODE_DONE || mode == MODE_USAGE)
 			return mode;
@@ -259,7 +274,7 @@ reader_role(void)
 int
 main(int argc, char **argv)
 {
-	struct supd_options options = {.log_level = -1, .log_target = -1};
+	struct supd_options options = {.log_level = -1, .log_target = -1, .log_show = -1};
 	char conf_file[SUPD_PATH_MAX];
 	char runtime_dir[SUPD_PATH_MAX];
 	enum mode mode;

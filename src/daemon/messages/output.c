@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/sum.h"
 #include "daemon/messages/output_private.h"
+#include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "logd/read/tail.h"
@@ -202,6 +203,7 @@ output_free(struct output *output)
 {
 	if (output == NULL)
 		return;
+	log_divert(NULL, NULL);
 	ev_io_stop(output->shell->loop, &output->io);
 	for (size_t i = 0; i < output->n; i++) {
 		fd_close(&output->pipes[i].stream.pipe_fd);
@@ -281,9 +283,11 @@ output_get(struct output *output, const char *path, unsigned int name,
 
 /* Does the log process have to know of each new life? */
 bool
-output_is_told_of_lives(const struct conf_process *process)
+output_is_told_of_lives(const struct output *output, const struct conf_process *process)
 {
-	return process->log.json || process->ready_sign == READY_BY_LOG ||
+	return output_is_shown(output, &process->out) ||
+	       output_is_shown(output, &process->err) || process->log.json ||
+	       process->ready_sign == READY_BY_LOG ||
 	       process->out.kind == OUTPUT_JOURNAL ||
 	       process->out.kind == OUTPUT_SYSLOG ||
 	       process->err.kind == OUTPUT_JOURNAL || process->err.kind == OUTPUT_SYSLOG;
@@ -329,7 +333,7 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 			    tail_total(&output->tail, &pipe->stream, pipe->said);
 		pipe->is_adopted = false;
 	}
-	if (is_new || (!is_helper && output_is_told_of_lives(process)))
+	if (is_new || (!is_helper && output_is_told_of_lives(output, process)))
 		output_name_one(output, pipe, is_new);
 	if (is_helper)
 		return pipe->is_writer || (r = become_writer(pipe)) == 0
@@ -392,6 +396,7 @@ output_configure(struct output *output)
 		if (r == 0)
 			r = make_inputs(output, &actor->process.err);
 	}
+	output_choose_look(output);
 	output_name_again(output);
 	output_name_all(output);
 	return r < 0 ? r : 0;

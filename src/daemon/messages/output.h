@@ -21,11 +21,13 @@
 
 struct output;
 struct shell;
+struct supd_options;
 
 struct output *output_new(struct shell *shell, struct err *err);
 void output_free(struct output *output);
 void output_log_fds(const struct output *output, int ret[4]);
 void output_adopt(struct output *output);
+uint32_t output_look(const struct supd_options *options, const struct conf *conf);
 int output_configure(struct output *output);
 int output_open(struct output *output, const struct actor *actor, bool is_helper,
                 enum feed_stream name);

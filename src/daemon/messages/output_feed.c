@@ -101,7 +101,15 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	} else if (target->kind == OUTPUT_SYSLOG) {
 		message->target = FEED_TO_SYSLOG;
 		(void)snprintf(file, sizeof(file), "%s", SYSLOG_SOCKET);
+	} else if (target->kind == OUTPUT_STDOUT) {
+		message->target = FEED_TO_STDOUT;
+		(void)snprintf(file, sizeof(file), "stdout");
 	}
+	if (output_is_shown(output, target))
+		message->show = target->is_shown && !process->log.drop
+		                    ? FEED_SHOWN_ALL
+		                    : FEED_SHOWN_IN_TIME;
+	message->colour = ref.slot;
 	if (feed_set_text(message, pipe->path, file) < 0)
 		return false;
 	if (process->ready_sign != READY_BY_LOG)
@@ -148,6 +156,8 @@ output_name_all(struct output *output)
 		return;
 	if (!output->begun)
 		r = output_say(output, FEED_BEGIN, 0);
+	if (r == 0 && !output->begun)
+		r = output_say_look(output);
 	output->begun = r == 0;
 	while (r == 0 && output->cursor < output->n) {
 		r = pipe_name(output, &output->pipes[output->cursor], true);

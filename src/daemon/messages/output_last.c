@@ -31,7 +31,7 @@ output_begun(const struct output *output, const struct actor *actor,
 void
 output_flush(struct output *output, const struct actor *actor)
 {
-	const bool is_told = output_is_told_of_lives(&actor->conf->process);
+	const bool is_told = output_is_told_of_lives(output, &actor->conf->process);
 
 	for (unsigned int name = 0; name < FEED_STREAM_MAX; name++) {
 		struct output_pipe *pipe = output_find(output, actor->path, name);

@@ -3,6 +3,7 @@
  *
  *	output.c       made, named, given to processes
  *	output_feed.c  what the log process is told of them, and says
+ *	output_show.c  how they are shown on supd's own standard output
  *	output_last.c  what was said, and the end of a pipe
  */
 #ifndef DAEMON_OUTPUT_PRIVATE_H
@@ -48,7 +49,11 @@ struct output {
 	uint64_t instance;       /* of the log process, 0: it said nothing yet */
 	size_t cursor;           /* who is named next */
 	bool begun;
+	bool shows_all; /* also what has no `stdout` in `output` */
+	uint32_t look;  /* set of enum feed_look; 0: nothing is shown */
+	uint32_t width; /* columns of the longest name that is shown */
 	struct feed_message message;
+	struct feed_message saying; /* said in the midst of others */
 };
 
 struct output_pipe *output_find(const struct output *output, const char *path,
@@ -58,6 +63,10 @@ void output_name_again(struct output *output);
 void output_name_all(struct output *output);
 void output_name_one(struct output *output, const struct output_pipe *pipe, bool is_new);
 void output_on_feed(struct ev_loop *loop, ev_io *io, int revents);
-bool output_is_told_of_lives(const struct conf_process *process);
+bool output_is_told_of_lives(const struct output *output,
+                             const struct conf_process *process);
+void output_choose_look(struct output *output);
+bool output_is_shown(const struct output *output, const struct conf_output *target);
+int output_say_look(struct output *output);
 
 #endif

@@ -75,10 +75,14 @@ void
 follow_log(const struct shell *shell, const struct conf *conf)
 {
 	const struct supd_options *options = shell->options;
-	enum log_level level = conf->log_level;
+	/* Among the output of actors only what is to be known. */
+	enum log_level level =
+	    output_look(options, conf) != 0 ? LOG_LEVEL_NOTICE : LOG_LEVEL_INFO;
 	enum log_target target = conf->log_target;
 	struct err err;
 
+	if (conf->log_level < LOG_LEVEL_MAX)
+		level = conf->log_level;
 	if (options->log_level >= 0)
 		level = (enum log_level)options->log_level;
 	if (options->log_target >= 0)
@@ -114,7 +118,8 @@ follow_conf(struct shell *shell, const struct conf *old)
 {
 	const struct conf *conf = shell->conf;
 
-	if (conf->log_level != old->log_level || conf->log_target != old->log_target ||
+	if (conf->log_level != old->log_level || conf->log_show != old->log_show ||
+	    conf->log_target != old->log_target ||
 	    !is_same_text(conf->log_directory, old->log_directory))
 		follow_log(shell, conf);
 	log_limit(&conf->own_log);

@@ -76,7 +76,9 @@ report_supd(struct shell *shell, const char *what)
 	events_begin(&shell->events, &head);
 	events_text(&shell->events, FIELD_WHAT, what);
 	events_end(&shell->events);
-	log_line(LOG_LEVEL_NOTICE, "supd %s: %s", PACKAGE_VERSION, what);
+	/* That it has begun is soon followed by what comes of it. */
+	log_line(strcmp(what, "started") == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_NOTICE,
+	         "supd %s: %s", PACKAGE_VERSION, what);
 }
 
 void

@@ -36,6 +36,8 @@ static struct sink {
 	struct conf_log limits; /* of the file; max_size 0: none */
 	uint64_t size;          /* of the file, about */
 	unsigned long dropped;
+	log_taker *take; /* instead of stderr; NULL: none */
+	void *arg;
 } sink = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .fd = -1};
 
 /* syslog(3)'s numbers for our levels. */
@@ -169,6 +171,14 @@ log_wants(enum log_level level)
 	return level >= sink.level;
 }
 
+/* From now on `take` is offered what would go to standard error; NULL: no more. */
+void
+log_divert(log_taker *take, void *arg)
+{
+	sink.take = take;
+	sink.arg = arg;
+}
+
 static bool
 send_datagram(const char *text, size_t len)
 {
@@ -191,8 +201,11 @@ emit(enum log_level level, const char *line)
 		n = snprintf(text, sizeof(text), "<%d>supd[%d]: %s",
 		             (3 << 3) | priorities[level], (int)getpid(), line);
 		return send_datagram(text, (size_t)n);
-	case LOG_TARGET_AUTO:
 	case LOG_TARGET_STDERR:
+		if (sink.take != NULL && sink.take(sink.arg, priorities[level], line))
+			return true;
+		break;
+	case LOG_TARGET_AUTO:
 	case LOG_TARGET_FILE:
 	case LOG_TARGET_MAX:
 		break;

@@ -13,6 +13,7 @@ struct supd_options {
 	const char *runtime_dir;
 	int log_level;  /* -1: as the file says */
 	int log_target; /* -1: as the file says */
+	int log_show;   /* -1: as the file says */
 	bool has_seed;
 	uint64_t seed;
 };

@@ -50,7 +50,8 @@ connect_sink(struct sink *sink)
 {
 	int fd;
 
-	if (sink->fd >= 0)
+	/* Standard output is not a socket of ours: show.c. */
+	if (sink->fd >= 0 || sink->target == FEED_TO_STDOUT)
 		return 0;
 	fd = sock_connect_unix(sink->path, SOCK_DGRAM);
 	if (fd < 0)
@@ -162,7 +163,7 @@ send_line(struct delivery *delivery, struct stream *stream, const char *line, si
 	int r;
 
 	/* As the journal itself does with the lines of services. */
-	if (letter.len == 0)
+	if (letter.len == 0 || sink->target == FEED_TO_STDOUT)
 		return 0;
 	strbuf_clear(out);
 	if (sink->target == FEED_TO_JOURNAL)
@@ -177,9 +178,10 @@ send_line(struct delivery *delivery, struct stream *stream, const char *line, si
 	return r;
 }
 
-/* deliver() for a stream that goes to the journal or to syslog. */
+/* deliver() for a stream that goes line by line to the journal, to syslog, or nowhere but
+ * to where all that is shown goes. */
 ssize_t
-deliver_datagrams(struct delivery *delivery, struct stream *stream)
+deliver_lines(struct delivery *delivery, struct stream *stream)
 {
 	struct batch *batch = &delivery->batch;
 	struct sink *sink = stream->sink;

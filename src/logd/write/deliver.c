@@ -40,15 +40,13 @@ static ssize_t deliver_file(struct delivery *delivery, struct stream *stream);
 ssize_t
 deliver(struct delivery *delivery, struct stream *stream)
 {
-	switch (stream->sink->target) {
-	case FEED_TO_FILE:
-		return deliver_file(delivery, stream);
-	case FEED_TO_JOURNAL:
-	case FEED_TO_SYSLOG:
-	case FEED_TARGET_MAX:
-		break;
-	}
-	return deliver_datagrams(delivery, stream);
+	ssize_t n = stream->sink->target == FEED_TO_FILE
+	                ? deliver_file(delivery, stream)
+	                : deliver_lines(delivery, stream);
+
+	if (n > 0)
+		display_take(&delivery->display, stream, delivery->batch.data, (size_t)n);
+	return n;
 }
 
 /* The ring gets the end of what was just written as it is. */
@@ -330,6 +328,8 @@ deliver_drop(struct delivery *delivery, struct stream *stream)
 		state_say(batch->state, entry, len - tail, batch->data + len - tail,
 		          tail);
 		r = batch_drop(batch, &stream->source, len);
+		if (r == 0)
+			display_take(&delivery->display, stream, batch->data, len);
 	}
 	batch_discard(batch);
 	return r < 0 ? r : (ssize_t)len;
@@ -394,6 +394,7 @@ deliver_piece(struct delivery *delivery, struct piece *piece)
 	ssize_t n = -EINVAL;
 
 	if (!log->timestamps && !log->json && stream->pattern_text == NULL &&
+	    stream->shown == FEED_SHOWN_NOT &&
 	    piece->len <= room_of(stream->sink, piece->size))
 		n = move_piece(delivery, piece);
 	/* A file system without splice(2) says so before it takes anything. */

@@ -5,6 +5,7 @@
 
 #include "base/strbuf.h"
 #include "logd/write/batch.h"
+#include "logd/write/display.h"
 #include "logd/write/stream.h"
 
 /* As much text may be made of one piece. */
@@ -13,11 +14,12 @@
 struct delivery {
 	struct batch batch;
 	struct strbuf text;
+	struct display display;
 };
 
 ssize_t deliver(struct delivery *delivery, struct stream *stream);
 bool deliver_owes(const struct delivery *delivery, const struct stream *stream);
 ssize_t deliver_drop(struct delivery *delivery, struct stream *stream);
-ssize_t deliver_datagrams(struct delivery *delivery, struct stream *stream);
+ssize_t deliver_lines(struct delivery *delivery, struct stream *stream);
 
 #endif

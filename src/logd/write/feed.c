@@ -103,6 +103,7 @@ is_well_formed(const struct feed_message *message, size_t len)
 
 	if (len < HEAD || message->kind >= FEED_KIND_MAX ||
 	    message->stream >= FEED_STREAM_MAX || message->target >= FEED_TARGET_MAX ||
+	    (message->kind == FEED_STREAM && message->show >= FEED_SHOWN_MAX) ||
 	    message->text_len != len - HEAD)
 		return false;
 	if (message->text_len == 0)

@@ -32,6 +32,8 @@
 	X(FEED_FLUSH, "flush")     \
 	X(FEED_END, "end")         \
 	X(FEED_REOPEN, "reopen")   \
+	X(FEED_SHOW, "show")       \
+	X(FEED_SAY, "say")         \
 	X(FEED_HELLO, "hello")     \
 	X(FEED_TROUBLE, "trouble") \
 	X(FEED_MATCH, "match")
@@ -49,6 +51,10 @@ enum feed_kind { FEED_MAP(AS_ENUM) FEED_KIND_MAX };
  * FEED_FLUSH    key: the pipe has no writer now; an incomplete line counts as complete
  * FEED_END      all streams were named
  * FEED_REOPEN   open the files by their names again, as after logrotate(8)
+ * FEED_SHOW     show: how output is shown from now on (enum feed_look); colour: columns
+ *               of the longest name.  This and the next are heeded by any log process
+ * FEED_SAY      error, a level of syslog(3), and a line of supd's own as path, to be
+ *               shown among the output of actors
  * FEED_HELLO    instance: tell me all
  * FEED_MATCH    key, awaits: a line of the stream matches its pattern, see `awaits`
  * FEED_TROUBLE  key, error (errno, 0: it is over), path: what the stream writes stays in
@@ -65,8 +71,20 @@ enum feed_stream { FEED_STREAM_MAP(AS_ENUM) FEED_STREAM_MAX };
 #define FEED_TARGET_MAP(X)            \
 	X(FEED_TO_FILE, "file")       \
 	X(FEED_TO_JOURNAL, "journal") \
-	X(FEED_TO_SYSLOG, "syslog")
+	X(FEED_TO_SYSLOG, "syslog")   \
+	X(FEED_TO_STDOUT, "stdout")
 enum feed_target { FEED_TARGET_MAP(AS_ENUM) FEED_TARGET_MAX };
+
+/* How output is shown on our standard output. */
+enum feed_look {
+	FEED_LOOK_TEXT = 1,    /* name | line */
+	FEED_LOOK_COLOURS = 2, /* and in colours */
+	FEED_LOOK_JSON = 4,    /* or one JSON object a line */
+};
+
+/* Is the output of a stream shown?  What is not read in time is left out, or waited for.
+ */
+enum feed_shown { FEED_SHOWN_NOT, FEED_SHOWN_IN_TIME, FEED_SHOWN_ALL, FEED_SHOWN_MAX };
 
 #define FEED_AS_BEFORE UINT64_MAX
 
@@ -99,6 +117,8 @@ struct feed_message {
 	uint32_t generation;
 	int32_t pid; /* 0: none */
 	uint32_t text_len;
+	uint32_t show;   /* enum feed_shown; FEED_SHOW: set of enum feed_look */
+	uint32_t colour; /* any number: that of the colour of its name */
 	struct feed_log log;
 	/* The actor's path, the file's, or the socket's, and the pattern that is looked
 	 * for, if there is one; each with its NUL. */

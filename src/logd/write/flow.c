@@ -209,6 +209,8 @@ go_on(struct logd *logd, struct stream *stream, size_t fill, size_t taken)
 {
 	const size_t left = fill_of(stream);
 
+	if (left == 0 && stream->flush)
+		display_end_line(&logd->delivery.display, stream);
 	if (left == 0)
 		stream->flush = false;
 	if (logd->stopping)
@@ -302,6 +304,11 @@ deliver_one(struct logd *logd, struct stream *stream)
 	const bool owes = deliver_owes(&logd->delivery, stream);
 	ssize_t n;
 
+	if (stream->shown == FEED_SHOWN_ALL && !logd->stopping &&
+	    display_is_full(&logd->delivery.display)) {
+		stream->place = STREAM_WAITING;
+		return;
+	}
 	if (sink->error != 0 && sink->retry_ms > clock_mono_ms()) {
 		do_without(logd, stream, fill);
 		return;
@@ -366,6 +373,30 @@ flow_deliver_all(struct logd *logd, struct stream *stream)
 	stream->flush = false;
 }
 
+/* Standard output takes what is shown, as far as it does; streams that waited go on. */
+void
+flow_show(struct logd *logd)
+{
+	struct display *display = &logd->delivery.display;
+	const bool was_full = display_is_full(display);
+	const bool has_rest = display_flush(display);
+	struct epoll_event event = {.events = EPOLLOUT, .data.u64 = ABOUT_SHOW};
+	struct stream *stream;
+
+	if (display->fd < 0)
+		display->is_watched = false;
+	else if (has_rest != display->is_watched &&
+	         epoll_ctl(logd->epoll, has_rest ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+	                   display->fd, &event) == 0)
+		display->is_watched = has_rest;
+	if (!was_full || display_is_full(display))
+		return;
+	TAILQ_FOREACH (stream, &logd->table.all, all) {
+		if (stream->place == STREAM_WAITING && stream->sink->error == 0)
+			flow_make_ready(logd, stream);
+	}
+}
+
 /* We are to end: what is in the pipes now is written first. */
 void
 flow_stop(struct logd *logd)
@@ -379,7 +410,8 @@ flow_stop(struct logd *logd)
 		/* Once more, at once, before it is given up. */
 		if (is_hopeless(stream->sink))
 			stream->sink->retry_ms = 0;
-		if (stream->place != STREAM_WAITING || is_hopeless(stream->sink))
+		if (stream->place != STREAM_WAITING || stream->sink->error == 0 ||
+		    is_hopeless(stream->sink))
 			flow_make_ready(logd, stream);
 	}
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,9 @@
 
 /* So many messages are heeded before the streams have their turn. */
 #define TURN_MAX 1000
+
+/* The longest line of supd's own. */
+#define SAY_MAX 4096
 
 /* When a message was lost the guardian is asked for all again, after so long. */
 #define AGAIN_MS 1000
@@ -169,6 +173,19 @@ intake_reopen(struct logd *logd)
 	logd_close_sinks(logd, 0);
 }
 
+/* A line of supd's own.  What the actors had written by then goes before it. */
+static void
+say(struct logd *logd)
+{
+	const int priority = logd->message.error;
+	char line[SAY_MAX];
+
+	(void)snprintf(line, sizeof(line), "%s", feed_path(&logd->message));
+	if (!logd->pending)
+		flow_deliver(logd);
+	display_say(&logd->delivery.display, priority, line);
+}
+
 static void
 heed(struct logd *logd, int fd)
 {
@@ -182,6 +199,10 @@ heed(struct logd *logd, int fd)
 	} else if (kind == FEED_BEGIN) {
 		logd->heeded = message->instance == logd->instance;
 		logd->complete = false;
+	} else if (kind == FEED_SHOW) {
+		display_set(&logd->delivery.display, message->show, message->colour);
+	} else if (kind == FEED_SAY) {
+		say(logd);
 	} else if (!logd->heeded) {
 		/* Said to a predecessor. */
 	} else if (kind == FEED_STREAM) {

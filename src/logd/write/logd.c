@@ -230,6 +230,7 @@ stop(struct logd *logd)
 		stream_table_close(&logd->table);
 	batch_close(&logd->delivery.batch);
 	strbuf_done(&logd->delivery.text);
+	display_close(&logd->delivery.display);
 	state_close(&logd->state);
 	fd_close(&logd->epoll);
 	fd_close(&logd->signals);
@@ -254,6 +255,7 @@ logd_run(const struct logd_fds *fds)
 	logd->feed = fds->feed;
 	logd->epoll = logd->signals = -1;
 	logd->delivery.batch = (struct batch){.scratch = {-1, -1}, .null = -1};
+	display_init(&logd->delivery.display);
 	TAILQ_INIT(&logd->ready);
 	TAILQ_INIT(&logd->troubled);
 	TAILQ_INIT(&logd->used);
@@ -270,7 +272,10 @@ logd_run(const struct logd_fds *fds)
 		take_events(logd);
 		if (!logd->pending)
 			flow_deliver(logd);
+		flow_show(logd);
 	}
+	if (r == 0)
+		display_finish(&logd->delivery.display);
 	stop(logd);
 	return r < 0 ? 71 : 0;
 }

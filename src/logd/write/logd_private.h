@@ -22,6 +22,7 @@
 /* What an event is about, where it is no stream. */
 #define ABOUT_FEED    UINT64_MAX
 #define ABOUT_SIGNALS (UINT64_MAX - 1)
+#define ABOUT_SHOW    (UINT64_MAX - 2)
 
 struct logd {
 	struct state state;
@@ -71,6 +72,7 @@ void flow_deliver(struct logd *logd);
 void flow_deliver_all(struct logd *logd, struct stream *stream);
 void flow_pack(struct logd *logd, struct sink *sink);
 void flow_stop(struct logd *logd);
+void flow_show(struct logd *logd);
 
 /* trouble.c: sinks that do not take what comes. */
 void trouble_begin(struct logd *logd, struct sink *sink, int error);

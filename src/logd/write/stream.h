@@ -30,6 +30,9 @@ struct stream {
 	uint32_t generation;
 	int32_t pid;
 	enum feed_stream name;
+	enum feed_shown shown;
+	uint32_t colour;
+	struct strbuf line; /* shown: the begin of a line that is not complete */
 	enum stream_place place;
 	bool flush;      /* the last line needs no newline */
 	bool dropped;    /* forget the stream when its pipe is empty */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/assert.h"
+#include "logd/write/display.h"
 #include "logd/write/match.h"
 #include "logd/write/stream.h"
 #include "os/self/fd.h"
@@ -39,6 +40,7 @@ stream_table_close(struct stream_table *table)
 		TAILQ_REMOVE(&table->all, stream, all);
 		fd_close(&stream->source.fd);
 		match_done(stream);
+		strbuf_done(&stream->line);
 		free(stream->actor);
 		free(stream);
 	}
@@ -147,6 +149,8 @@ set_life(const struct stream_table *table, struct stream *stream,
 	stream->generation = message->generation;
 	stream->pid = message->pid;
 	stream->name = message->stream;
+	stream->shown = (enum feed_shown)message->show;
+	stream->colour = message->colour;
 	match_take(table->state, stream, message);
 }
 
@@ -179,6 +183,7 @@ stream_table_add(struct stream_table *table, const struct feed_message *message,
 	stream->source.key = message->key;
 	stream->source.pipe = st.st_ino;
 	stream->sink = sink;
+	strbuf_init(&stream->line, DISPLAY_LINE_MAX);
 	set_life(table, stream, message);
 	TAILQ_INSERT_TAIL(&sink->streams, stream, by_sink);
 	TAILQ_INSERT_TAIL(&table->all, stream, all);
@@ -238,6 +243,7 @@ stream_table_remove(struct stream_table *table, struct stream *stream)
 	table->n_streams--;
 	state_drop(table->state, stream->source.key);
 	match_done(stream);
+	strbuf_done(&stream->line);
 	fd_close(&stream->source.fd);
 	free(stream->actor);
 	free(stream);
