@@ -110,6 +110,9 @@ watchdog_pinged(struct watchdog *watchdog, uint64_t now_ms)
 static void
 ask(struct watchdog *watchdog, uint64_t now_ms)
 {
+	/* Up to now it slept, and nothing was missed. */
+	if (watchdog->ask_ms == WATCHDOG_REST_MS)
+		watchdog->heard_ms = now_ms;
 	watchdog->asked_ms = watchdog->question_ms = now_ms;
 	watchdog->ask_ms = earlier(2 * watchdog->ask_ms, WATCHDOG_ASK_MS);
 	if (watchdog->unanswered_ms == 0)

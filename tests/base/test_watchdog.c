@@ -115,6 +115,11 @@ START_TEST(a_watchdog_that_stood_still_itself_asks_again_before_it_judges)
 	ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_ASK);
 	ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_WAIT);
 	check_bites(&dog, now + WATCHDOG_ANSWER_MS);
+	/* It is missed from the first question on, not since it went to sleep. */
+	watchdog_enter(&dog, WATCHDOG_PROVED, T0);
+	watchdog_rests(&dog);
+	ck_assert(watchdog_hurry(&dog, now));
+	ck_assert_uint_eq(dog.heard_ms, now);
 }
 END_TEST
 

@@ -92,6 +92,27 @@ START_TEST(an_event_has_its_number_times_path_and_fields)
 }
 END_TEST
 
+/* Events of supd's own actors are in its log, not in the stream. */
+START_TEST(an_event_that_is_not_put_into_the_ring_has_its_fields)
+{
+	const struct event_head head = {REPORT_STARTED, "/system/log", 1, 2};
+	struct event_view view;
+	struct strbuf json;
+	struct events events;
+
+	open_events(&events);
+	events_begin(&events, &head);
+	events_number(&events, FIELD_PID, 77);
+	events_view_newest(&events, &view);
+	strbuf_init(&json, 10 * EVENT_BYTES_MAX);
+	event_json(&json, &view);
+	ck_assert_ptr_nonnull(strstr(strbuf_str(&json), "\"pid\":77"));
+	ck_assert_uint_eq(events.next_seq, 1);
+	strbuf_done(&json);
+	close_events(&events);
+}
+END_TEST
+
 START_TEST(the_ring_goes_on_where_another_process_left_it)
 {
 	struct events events, successor;
@@ -531,6 +552,7 @@ START_TEST(a_rule_is_a_place_a_preset_or_a_reason)
 END_TEST
 
 CHECK_MAIN("events", an_event_has_its_number_times_path_and_fields,
+           an_event_that_is_not_put_into_the_ring_has_its_fields,
            the_ring_goes_on_where_another_process_left_it,
            a_ring_that_was_written_over_is_begun_anew_with_the_next_number,
            the_oldest_go_first_and_whatever_is_left_is_whole,

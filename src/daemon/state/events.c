@@ -324,8 +324,9 @@ events_view(const struct events *events, uint64_t seq, struct event_view *ret)
 
 /* The event that was begun last, in the ring or not. */
 void
-events_view_newest(const struct events *events, struct event_view *ret)
+events_view_newest(struct events *events, struct event_view *ret)
 {
+	events->record.len = (uint32_t)events->text.len;
 	view_at(&events->record, events->text.data, ret);
 }
 

@@ -96,7 +96,7 @@ void events_end(struct events *events);
 /* False when the event is no longer there. */
 bool events_view(const struct events *events, uint64_t seq, struct event_view *ret);
 /* The event that is being written, or was the last to be written. */
-void events_view_newest(const struct events *events, struct event_view *ret);
+void events_view_newest(struct events *events, struct event_view *ret);
 uint64_t events_by(const struct events *events, uint64_t seq);
 /* Does the path of this record match the glob?  NULL matches everything. */
 bool events_match(const struct events *events, uint64_t seq, const char *glob);

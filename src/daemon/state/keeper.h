@@ -31,10 +31,10 @@ void keeper_free(struct keeper *keeper);
  * Descriptors that no room took are dropped. */
 void keeper_settled(struct shell *shell);
 
-/* In the midst of work that may take seconds: the walker is to know that we are alive.
- * Cheap; at most one message a second is sent. */
 /* A turn begins, or is over: a walker that has asked, or lets us rest, is told. */
 void keeper_turn(struct shell *shell, bool begins);
+/* In the midst of work that may take seconds: the walker is to know that we are alive.
+ * Cheap; at most one message a second is sent. */
 void keeper_beat(struct shell *shell);
 /* The same as a callback; its argument is the shell. */
 void keeper_beat_of(void *shell);
