@@ -174,6 +174,21 @@ def foreign_parser(box):
     equal(int(done.stdout), text.count("# TYPE "), "families")
 
 
+@test("every metric that the dashboard and the alert rules of the examples name is served")
+def used(box):
+    s = box.supd({"a": {"health": {"exec": ["true"]}}, "g": {"limit": {"restarts": 5, "within": "1m"},
+                                                             "children": {"b": {"restart": "never"}}}})
+    s.started("a")
+    s.tell("b", "exit=3", s.started("b"))
+    s.wait_for("g/b", state="failed")
+    served = set(re.findall(r"^(supd_[a-z_]+)[{ ]", s.call("Metrics")["openmetrics"], re.M))
+    folder = os.path.join(os.environ.get("top_srcdir", "."), "examples/monitoring")
+    for name in ("dashboard.json", "rules.yml"):
+        with open(os.path.join(folder, name), encoding="utf8") as file:
+            named = set(re.findall(r"supd_[a-z_]+", file.read()))
+        equal(named - served, set(), f"what {name} names and supd does not have")
+
+
 @test("Metrics and supctl metrics say the same, also to observers")
 def called(box):
     s = box.supd({"a": {}}, metrics={"listen": "unix:" + box.path("m")})
