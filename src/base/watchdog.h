@@ -65,7 +65,7 @@ struct watchdog {
 	uint64_t heard_ms;    /* the last sign of life */
 	uint64_t asked_ms;    /* asked, and silent since then; 0: it is not */
 	uint64_t question_ms; /* the last question, or the last answer */
-	uint64_t ask_ms;      /* the next question comes so long after that */
+	uint64_t ask_ms;      /* from then to the next question */
 	uint64_t
 	    unanswered_ms;  /* the first question that was not answered; 0: all were */
 	uint64_t pinged_ms; /* when the superior last heard of a sign of life */

@@ -65,7 +65,7 @@ end_with(const struct walker *walker, struct proc_sweep *sweep, int signo,
 void
 end_processes(const struct walker *walker)
 {
-	struct proc_sweep *sweep = proc_sweep_new();
+	struct proc_sweep *sweep = proc_sweep_new(getpid());
 
 	if (sweep == NULL) {
 		say_error("its processes are left running: %s", strerror(ENOMEM));

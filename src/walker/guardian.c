@@ -124,7 +124,7 @@ on_alive(struct walker *walker, bool is_answer)
 		watchdog_answered(&walker->watchdog, walker->now_ms);
 	else
 		watchdog_hear(&walker->watchdog, walker->now_ms);
-	/* While it sleeps it is not asked again. */
+	/* A sleeping guardian is not asked again. */
 	if (is_answer && exits_let_rest(walker->exits))
 		watchdog_rests(&walker->watchdog);
 }

@@ -36,16 +36,19 @@ def count_round(box, s, begun):
             in re.findall(r"(?m)^(\w+) (\d+)$", killer.text.decode()) if name != "stops"}
 
 
-def count(box, most, listens=False, **spec):
+def count(box, most, listens=False, others=0, **spec):
     if INSTRUMENTED:
         raise Skip("a sanitizer has calls of its own")
     own = [{"sockets": {"s": "unix:" + box.path(name)}} if listens else {} for name in NAMES]
     s = Supd(box, {name: {"restart": "permanent", **spec, **more}
-                   for name, more in zip(NAMES, own)},
+                   for name, more in zip(NAMES, own)} |
+                  {f"other{n}": {**spec, "command": ["sleep", "1000"]} for n in range(others)},
              intensity="unlimited",
              log={"level": "error", "target": "stderr", "directory": box.path("logs")})
     for name in NAMES:
         s.started(name)
+    if others:
+        s.until(lambda: s.counts["started", f"/user/other{others - 1}"] == 1, "the last start", 30)
     # Who follows the events makes work, too.
     s.follow = False
     s.stream.close()
@@ -83,6 +86,11 @@ def listening(box):
 @test("one without either takes no more than 14", timeout=60)
 def lean(box):
     count(box, 14, containment="session", output="inherit")
+
+
+@test("as many with 1,500 others beside it", timeout=120)
+def many(box):
+    count(box, 14, others=1500, containment="session", output="inherit")
 
 
 if __name__ == "__main__":

@@ -95,6 +95,16 @@ def auto(box):
     equal(left, [], "leaves left behind")
 
 
+@test("an orphan becomes the walker's child: so the guardian's long list of children is not read")
+def orphan(box):
+    s = box.supd({"a": {"containment": "session", "shutdown": "200ms", "do": ["daemon"]}, "b": {}})
+    pid = s.line("d", "a").pid
+    s.until(lambda: pid in children(s.process.pid), "the daemon below the walker")
+    check(pid not in children(s.guardian()), "the daemon is a child of the guardian")
+    s.ctl_ok("stop", "a")
+    check(not alive(pid), "the daemon is alive")
+
+
 @test("orphans of actors are reaped: no zombie stays")
 def zombies(box):
     s = box.supd({"a": {"shutdown": "100ms", "do": ["fork=3"]}})

@@ -45,7 +45,7 @@ set_up(void)
 	ck_assert_ptr_nonnull(realpath(name, hider));
 	ck_assert_int_eq(os_become_subreaper(), 0);
 	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
-	sweep = proc_sweep_new();
+	sweep = proc_sweep_new(getpid());
 	ck_assert_ptr_nonnull(sweep);
 	map_init(&known);
 	if (cgroup_root_open(&root, &err) < 0)

@@ -26,7 +26,7 @@ static void
 set_up(void)
 {
 	ck_assert_int_eq(os_become_subreaper(), 0);
-	sweep = proc_sweep_new();
+	sweep = proc_sweep_new(getpid());
 	ck_assert_ptr_nonnull(sweep);
 	map_init(&known);
 }

@@ -389,9 +389,6 @@ prepare(struct shell *shell, struct start *start, struct signals *signals)
 
 	follow_log(shell, start->conf);
 	follow_limits(shell, start->conf);
-	if (os_become_subreaper() < 0)
-		log_line(LOG_LEVEL_WARNING, "cannot become a subreaper: %s",
-		         strerror(errno));
 	status = open_rooms(shell, start->conf);
 	if (status != 0)
 		return status;

@@ -280,7 +280,10 @@ void
 procs_walker_died(struct procs *procs)
 {
 	ends_take_exits(procs);
-	proc_sweep_include(procs->sweeper, 0);
+	/* Orphans of before have gone to strangers: they are killed by their mark when
+	 * everything else has ended. */
+	(void)os_become_subreaper();
+	proc_sweep_follow(procs->sweeper, getpid());
 	for (uint32_t slot = 0; slot < procs->table->cap; slot++)
 		if (procs->table->at[slot].adopted && procs->table->at[slot].pid != 0 &&
 		    procs->table->at[slot].pidfd < 0)

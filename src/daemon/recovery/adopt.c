@@ -373,7 +373,6 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 		return r;
 	adopt_metrics(shell);
 	additions_open(shell);
-	proc_sweep_include(shell->procs->sweeper, shell->walker_pid);
 	proc_sweep_include_left(shell->procs->sweeper, shell->handover->hello.left,
 	                        LINK_LEFT_MAX);
 	tasks_restore(shell->tasks);

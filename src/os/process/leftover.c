@@ -437,9 +437,8 @@ leftovers_done(struct leftovers *found)
 }
 
 /*
- * Kill all descendants of a walker without its guardian, and ours, as we have started
- * nothing yet: the actors, whatever their environment.  Processes of the walker's own
- * session were there before supd.  Waits for their end.
+ * Kill all descendants of a walker but us: the actors, whatever their environment.
+ * Processes of the walker's own session were there before supd.  Waits for their end.
  *
  * Returns 0; -EBUSY when a process would not die; or another -errno.
  */
@@ -448,7 +447,7 @@ leftover_kill_below(const struct leftover_hunt *of, pid_t walker, const pid_t *l
                     size_t n_left, size_t *ret_killed)
 {
 	const uint64_t end_ms = clock_mono_ms() + DEATH_TIMEOUT_MS;
-	struct proc_sweep *sweep = proc_sweep_new();
+	struct proc_sweep *sweep = proc_sweep_new(walker);
 	const pid_t session = getsid(walker);
 	struct map nobody;
 	int count, r;
@@ -457,7 +456,6 @@ leftover_kill_below(const struct leftover_hunt *of, pid_t walker, const pid_t *l
 	if (sweep == NULL)
 		return -ENOMEM;
 	map_init(&nobody);
-	proc_sweep_include(sweep, walker);
 	proc_sweep_include_left(sweep, left, n_left);
 	do {
 		beat(of);

@@ -39,9 +39,9 @@ struct proc_sweep {
 	struct swept *all;
 	size_t n;
 	size_t cap;
-	pid_t self;                /* asked for once: the list of children is long */
-	pid_t walker;              /* 0, or the walker: its children count as ours */
-	pid_t left[PROC_LEFT_MAX]; /* 0, or the same */
+	pid_t self;
+	pid_t subreaper;           /* orphans are its children */
+	pid_t left[PROC_LEFT_MAX]; /* 0, or a guardian that was left behind */
 	bool is_unsure;  /* everything changed while we looked, again and again; or … */
 	size_t n_unsure; /* … so many execute a program, and have no mark yet */
 	struct map executing; /* their pids: when each was first found so, in ms … */
@@ -53,15 +53,19 @@ struct proc_sweep {
 	size_t pids_cap;
 };
 
-/* A sweep to be taken by this process, not by one that it forks; NULL without memory. */
+/*
+ * Make a sweep, for the calling process and not for its children.  The subreaper, which
+ * is the caller or a process above, is single-threaded.  NULL without memory.
+ */
 struct proc_sweep *
-proc_sweep_new(void)
+proc_sweep_new(pid_t subreaper)
 {
 	struct proc_sweep *sweep = calloc(1, sizeof(*sweep));
 
 	if (sweep == NULL)
 		return NULL;
 	sweep->self = getpid();
+	sweep->subreaper = subreaper;
 	map_init(&sweep->seen);
 	map_init(&sweep->dead);
 	map_init(&sweep->executing);
@@ -84,16 +88,15 @@ proc_sweep_free(struct proc_sweep *sweep)
 	free(sweep);
 }
 
-/* Orphans of processes that came from a supd before us go to the walker: look there too.
- */
+/* Orphans go to another process from now on. */
 void
-proc_sweep_include(struct proc_sweep *sweep, pid_t walker)
+proc_sweep_follow(struct proc_sweep *sweep, pid_t subreaper)
 {
-	sweep->walker = walker;
+	sweep->subreaper = subreaper;
 }
 
-/* The same for guardians that were left behind, and have not ended: see walker/judge.c.
- * What does not fit is left out. */
+/* Look also at the children of guardians that were left behind, and have not ended: see
+ * walker/judge.c.  What does not fit is left out. */
 void
 proc_sweep_include_left(struct proc_sweep *sweep, const pid_t *left, size_t n)
 {
@@ -147,8 +150,8 @@ list_children(struct proc_sweep *sweep, pid_t pid)
 	int r;
 
 	sweep->n_pids = 0;
-	/* We have one thread, and the list is long: read one file. */
-	if (pid == sweep->self) {
+	/* The subreaper is single-threaded: read its first file. */
+	if (pid == sweep->subreaper) {
 		r = proc_children_of_thread(pid, pid, add_pid, sweep);
 		return r == -ENOENT ? add_children_by_parent(sweep, pid) : r;
 	}
@@ -250,13 +253,14 @@ take_executing(struct proc_sweep *sweep, pid_t pid)
 	return map_put(&sweep->executing, (uint64_t)pid, since_ms) < 0 ? -ENOMEM : 0;
 }
 
-/* Look at the children of one of the subreapers; the answers of try_sweep(). */
+/* Look at the children of the subreaper, or of a guardian that was left behind; the
+ * answers of try_sweep(). */
 static int
-sweep_children(struct proc_sweep *sweep, pid_t subreaper, const struct map *known)
+sweep_children(struct proc_sweep *sweep, pid_t parent, const struct map *known)
 {
 	bool is_stable = true;
 	uint32_t value;
-	int r = list_children(sweep, subreaper);
+	int r = list_children(sweep, parent);
 
 	for (size_t i = 0; i < sweep->n_pids && r == 0; i++) {
 		const pid_t pid = sweep->pids[i];
@@ -284,29 +288,27 @@ sweep_children(struct proc_sweep *sweep, pid_t subreaper, const struct map *know
 static int
 try_sweep(struct proc_sweep *sweep, const struct map *known)
 {
-	int ours, theirs = 1;
-	int r = 0;
+	int found = 1, r = 0;
 
 	sweep->n = sweep->n_unsure = 0;
 	map_done(&sweep->seen);
 	map_init(&sweep->seen);
-	ours = sweep_children(sweep, sweep->self, known);
-	/* Before the walker, which gets their children when they end. */
-	for (size_t i = 0; i < PROC_LEFT_MAX && ours == 1; i++)
+	/* Before the subreaper, which gets their children when they end. */
+	for (size_t i = 0; i < PROC_LEFT_MAX && found == 1; i++)
 		if (sweep->left[i] > 0)
-			ours = sweep_children(sweep, sweep->left[i], known);
-	if (ours >= 0 && sweep->walker > 0)
-		theirs = sweep_children(sweep, sweep->walker, known);
-	if (ours >= 0 && theirs >= 0)
+			found = sweep_children(sweep, sweep->left[i], known);
+	if (found >= 0) {
+		r = sweep_children(sweep, sweep->subreaper, known);
+		found = r < 0 ? r : found == 1 && r == 1;
+	}
+	if (found >= 0)
 		r = add_descendants(sweep, 0);
-	if (ours < 0 || theirs < 0)
-		return ours < 0 ? ours : theirs;
-	return r < 0 ? r : ours == 1 && theirs == 1;
+	return r < 0 ? r : found;
 }
 
 /*
- * Find every living orphan that came to us, that is every child of ours outside `known`
- * (keyed by pid), and all its descendants.  Reap first: dead children only make work.
+ * Find every living orphan, that is every child of the subreaper outside `known` (keyed
+ * by pid) but us, and all its descendants.  The dead only make work.
  *
  * A process that forks and ends, again and again, may be gone when we look at it, before
  * its child is in our list.  So the list counts only if every process in it lived when it

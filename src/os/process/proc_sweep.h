@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* proc_sweep.h - find processes by descent: a sweep of /proc for what a dead parent left.
  *
- * Whatever an actor forked has a living forefather that is a child of ours, because we
- * are a subreaper: its main process, or an orphan.  An orphan is recognised by the mark
- * in its environment (SUPD_ID) or by its session, of which its process group is a part.
- * What gets rid of both escapes.
+ * Whatever an actor forked has a living forefather that is a main process, or an orphan
+ * and so a child of the subreaper above us.  An orphan is recognised by the mark in its
+ * environment (SUPD_ID) or by its session, of which its process group is a part.  What
+ * gets rid of both escapes.
  *
- * Taking a sweep costs one look at each child of ours, and a few system calls for each
- * orphan and its descendants.  Memory is kept from one sweep to the next.
+ * Taking a sweep costs one look at each child of the subreaper, and a few system calls
+ * for each orphan and its descendants: so the subreaper is to have few other children.
+ * Memory is kept from one sweep to the next.
  */
 #ifndef OS_PROCESS_PROC_SWEEP_H
 #define OS_PROCESS_PROC_SWEEP_H
@@ -23,8 +24,8 @@
 
 struct proc_sweep;
 
-struct proc_sweep *proc_sweep_new(void);
-void proc_sweep_include(struct proc_sweep *sweep, pid_t walker);
+struct proc_sweep *proc_sweep_new(pid_t subreaper);
+void proc_sweep_follow(struct proc_sweep *sweep, pid_t subreaper);
 void proc_sweep_include_left(struct proc_sweep *sweep, const pid_t *left, size_t n);
 void proc_sweep_free(struct proc_sweep *sweep);
 int proc_sweep_take(struct proc_sweep *sweep, const struct map *known);
