@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,11 +132,10 @@ static const struct {
      "write a mapping such as {bounding: [net_bind_service], ambient: []}"},
     {"no_new_privileges: yes", "1:49: error: children.a.no_new_privileges",
      "write `true` or `false`"},
-    {"root: srv", "1:36: error: children.a.root", "`srv` is not an absolute path"},
     {"stdin: /dev/zero", "1:37: error: children.a.stdin", "write `null` or file:PATH"},
-    {"stdin: file:input", "1:37: error: children.a.stdin", "the path must be absolute"},
+    {"stdin: \"file:\"", "1:37: error: children.a.stdin", "write `null` or file:PATH"},
     {"environment_file: -", "1:48: error: children.a.environment_file",
-     "is not an absolute path"},
+     "a path, with a - before it"},
     {"environment_file: [/no/such/file]", "1:49: error: children.a.environment_file[0]",
      "there is no file /no/such/file; write -/no/such/file"},
     {"environment_file: /", "1:48: error: children.a.environment_file",
@@ -372,6 +372,77 @@ START_TEST(a_file_with_a_nul_in_it_or_too_large_is_refused)
 }
 END_TEST
 
+START_TEST(paths_are_relative_to_their_file)
+{
+	struct conf *conf = load_text(
+	    "control: {socket: run/x.sock}\nlog: {directory: ./logs}\n"
+	    "children:\n"
+	    "  a: {command: ./worker.sh --in ./x, directory: ., stdin: file:in,\n"
+	    "      environment_file: -.env, output: file:sub/../out.log,\n"
+	    "      sockets: {s: unix:a.sock}, ready: {unix: ./b.sock}}\n"
+	    "  b: {command: [~/bin/x, '~/y', '${file.dir}/z'], directory: '~'}\n");
+	const struct conf_process *a = &actor_at(conf, "/user/a")->process;
+	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
+	char here[PATH_MAX];
+	char home[PATH_MAX];
+	const struct {
+		const char *got;
+		const char *expected;
+	} rows[] = {
+	    {conf->control_socket, "run/x.sock"},
+	    {conf->log_directory, "logs"},
+	    {a->argv[0], "worker.sh"},
+	    {a->input, "in"},
+	    {a->environment_files[0] + 1, ".env"},
+	    {a->out.file, "sub/../out.log"},
+	    {a->sockets[0].address, "a.sock"},
+	    {a->ready.address, "b.sock"},
+	    {b->argv[2], "z"},
+	};
+
+	(void)snprintf(here, sizeof(here), "%s", conf->files[0]);
+	*strrchr(here, '/') = '\0';
+	ck_assert_str_eq(a->directory, here);
+	ck_assert_str_eq(a->argv[2], "./x");
+	ck_assert_int_eq(a->environment_files[0][0], '-');
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const size_t len = strlen(here);
+
+		ck_assert_msg(strncmp(rows[i].got, here, len) == 0 &&
+		                  rows[i].got[len] == '/' &&
+		                  strcmp(rows[i].got + len + 1, rows[i].expected) == 0,
+		              "%s instead of %s", rows[i].got, rows[i].expected);
+	}
+	ck_assert_ptr_nonnull(conf_own_home(NULL, home, sizeof(home)));
+	ck_assert(strncmp(b->argv[0], b->directory, strlen(b->directory)) == 0);
+	ck_assert_str_eq(b->argv[0] + strlen(b->directory), "/bin/x");
+	ck_assert_str_eq(b->argv[1], "~/y");
+	conf_free(conf);
+}
+END_TEST
+
+START_TEST(shell_is_a_command_of_the_shell)
+{
+	struct conf *conf =
+	    load_text("templates:\n  t: {shell: 'old'}\n  u: {command: [x]}\n"
+	              "children:\n"
+	              "  a: {shell: 'echo $$HOME > ${actor.name} | x'}\n"
+	              "  b: {use: t}\n"
+	              "  c: {use: u, shell: new}\n"
+	              "  d: {use: t, command: [x, y]}\n");
+	char *const *a = actor_at(conf, "/user/a")->process.argv;
+
+	ck_assert_str_eq(a[0], "/bin/sh");
+	ck_assert_str_eq(a[1], "-c");
+	ck_assert_str_eq(a[2], "echo $HOME > a | x");
+	ck_assert_ptr_null(a[3]);
+	ck_assert_str_eq(actor_at(conf, "/user/b")->process.argv[2], "old");
+	ck_assert_str_eq(actor_at(conf, "/user/c")->process.argv[2], "new");
+	ck_assert_str_eq(actor_at(conf, "/user/d")->process.argv[0], "x");
+	conf_free(conf);
+}
+END_TEST
+
 Suite *
 suite_attributes(void)
 {
@@ -388,6 +459,8 @@ suite_attributes(void)
 	                    (int)ARRAY_SIZE(files));
 	tcase_add_test(tcase, a_spoilt_file_of_variables_is_read_or_refused);
 	tcase_add_test(tcase, a_file_with_a_nul_in_it_or_too_large_is_refused);
+	tcase_add_test(tcase, paths_are_relative_to_their_file);
+	tcase_add_test(tcase, shell_is_a_command_of_the_shell);
 	tcase_add_test(
 	    tcase, a_program_is_looked_for_below_the_root_and_in_the_path_of_the_files);
 	suite_add_tcase(suite, tcase);

@@ -61,6 +61,13 @@ static const struct {
      "`/bin/true` ends by itself"},
     {"children:\n  a: {command: [/bin/sh, -c, \"sleep 9 & \"]}\n",
      "2:16: warning: children.a.command", "write it without the `&`"},
+    {"children:\n  a: {command: '/bin/sleep 9 | wc -l'}\n",
+     "2:16: warning: children.a.command",
+     "`|` is given to the program as it is, as no shell reads this; write `shell:`"},
+    {"children:\n  a: {command: '/bin/sleep \"$NAP\"'}\n",
+     "2:16: warning: children.a.command", "`$NAP` is given to the program as it is"},
+    {"children:\n  a: {command: /bin/sleep 9 && true}\n",
+     "2:16: warning: children.a.command", "`&&` is given"},
     {"children:\n  s:\n    auto_shutdown: any_significant\n    children:\n"
      "      a: {" SH ", restart: transient, significant: true}\n",
      "3:20: warning: children.s.auto_shutdown",
@@ -179,8 +186,8 @@ static const char *const fine[] = {
     "      a: {" SH ", shutdown: brutal_kill}\n      b: {" SH "}\n",
     "children:\n  s:\n    intensity: {restarts: 10, within: 1h}\n    children:\n"
     "      t:\n        intensity: {restarts: 10, within: 1h}\n        children: {}\n",
-    "children:\n  a: {command: [sh]}\n  b: {command: [bin/sh]}\n"
-    "  c: {command: [./sh], directory: /bin}\n",
+    "children:\n  a: {command: [sh]}\n  b: {command: [/bin/sh]}\n"
+    "  c: {command: \"/bin/sleep 'a | b' \\\\> x?a=1&b=2\"}\n",
     "children:\n  a: {command: [sh], root: /, directory: /bin, stdin: file:/dev/zero}\n",
     "children:\n  a: {command: [sh], clear_environment: true}\n",
     "control: {observers: 7}\nchildren: {}\n",

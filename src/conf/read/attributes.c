@@ -296,7 +296,7 @@ read_root(struct reader *reader, const struct yaml *node, void *target,
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;
 
-	process->root = arena_dup(reader->keep, node->text);
+	process->root = read_path(reader, node, node->text);
 	rights_want(reader, node, trail, CAPABILITY_SYS_CHROOT, "another root");
 }
 
@@ -309,7 +309,7 @@ read_stdin(struct reader *reader, const struct yaml *node, void *target,
 
 	(void)trail;
 	if (read_value(&schema_stdin, node).word < 0)
-		process->input = arena_dup(reader->keep, node->text + strlen("file:"));
+		process->input = read_path(reader, node, node->text + strlen("file:"));
 }
 
 static void
@@ -323,28 +323,28 @@ ignore_variable(void *data, const char *key, const char *value)
 /* It must be there now, and be right, where that is looked at; what counts is how it is
  * at a start. */
 static void
-check_environment_file(struct reader *reader, const struct yaml *node,
+check_environment_file(struct reader *reader, const struct yaml *node, const char *file,
                        const struct trail *trail)
 {
 	struct err err;
 	int r;
 
 	if (!(reader->options->look || reader->options->look_environment) ||
-	    (reader->read_file != NULL && strcmp(reader->read_file, node->text) == 0))
+	    (reader->read_file != NULL && strcmp(reader->read_file, file) == 0))
 		return;
-	wait_begin(reader->options, false, "the environment file %s", node->text);
-	r = envfile_read(node->text, ignore_variable, NULL, &err);
+	wait_begin(reader->options, false, "the environment file %s", file);
+	r = envfile_read(file, ignore_variable, NULL, &err);
 	wait_end(reader->options);
 	if (r == 0)
-		reader->read_file = arena_dup(reader->scratch, node->text);
+		reader->read_file = arena_dup(reader->scratch, file);
 	else if (r == -EACCES)
 		reader_warn(reader, node, trail, "user %u %s: the start will fail",
 		            (unsigned int)geteuid(), err.text);
 	else if (r == -ENOENT)
 		reader_error(
 		    reader, node, trail,
-		    "there is no file %.200s; write -%.200s if there need not be",
-		    node->text, node->text);
+		    "there is no file %.200s; write -%.200s if there need not be", file,
+		    file);
 	else
 		reader_error(reader, node, trail, "%s", err.text);
 }
@@ -363,9 +363,14 @@ read_environment_file(struct reader *reader, const struct yaml *node, void *targ
 	for (size_t i = 0; i < n; i++) {
 		const struct yaml *item = node->type == NODE_LIST ? node->items[i] : node;
 		struct trail below = {trail, NULL, i};
+		const bool may_lack = item->text[0] == '-';
 
-		files[i] = arena_dup(reader->keep, item->text);
-		check_environment_file(reader, item,
+		files[i] = read_path(reader, item, item->text + may_lack);
+		if (may_lack && files[i] != NULL)
+			files[i] = arena_printf(reader->keep, "-%s", files[i]);
+		if (files[i] == NULL)
+			return;
+		check_environment_file(reader, item, files[i],
 		                       node->type == NODE_LIST ? &below : trail);
 	}
 	process->environment_files = files;

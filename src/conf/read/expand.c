@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "conf/text/place.h"
 
 /* A text that is being expanded, and what to say if it cannot be. */
 struct expansion {
 	struct reader *reader;
 	const struct scope *scope;
+	const struct yaml *at; /* the text */
 	struct strbuf out;
 	struct err why;
 	bool failed;
@@ -65,7 +67,8 @@ find_parameter(const struct scope *scope, const char *name)
 static void
 explain_undefined(struct expansion *expansion, const char *name)
 {
-	static const char *const built_in[] = {"actor.name", "actor.path", "replica"};
+	static const char *const built_in[] = {"actor.name", "actor.path", "replica",
+	                                       "file.dir"};
 	struct suggest suggest;
 
 	suggest_init(&suggest, name);
@@ -79,6 +82,13 @@ explain_undefined(struct expansion *expansion, const char *name)
 	if (strcmp(name, "replica") == 0)
 		err_set(&expansion->why, 0,
 		        "`${replica}` has a meaning only with `replicas`");
+	else if (environ_find(expansion->reader->options->environ, name, strlen(name)) !=
+	         NULL)
+		err_set(&expansion->why, 0,
+		        "`${%.80s}` is no parameter of `with`; for the variable of the "
+		        "environment write ${env:%.80s}, for a variable of the shell "
+		        "$${%.80s}",
+		        name, name, name);
 	else if (suggest.best != NULL)
 		err_set(&expansion->why, 0,
 		        "`${%.80s}` is not defined, did you mean `${%.80s}`?", name,
@@ -86,13 +96,20 @@ explain_undefined(struct expansion *expansion, const char *name)
 	else
 		err_set(&expansion->why, 0,
 		        "`${%.80s}` is not defined: no parameter of that name in `with`; "
-		        "write $${ for a dollar",
-		        name);
+		        "a variable of the environment is ${env:%.80s}, one of the shell "
+		        "$${%.80s}",
+		        name, name, name);
 }
 
 static const char *
-find_built_in(const struct scope *scope, const char *name)
+find_built_in(const struct expansion *expansion, const char *name)
 {
+	const struct scope *scope = expansion->scope;
+	const struct reader *reader = expansion->reader;
+
+	if (strcmp(name, "file.dir") == 0)
+		return place_directory(reader->scratch,
+		                       reader->conf->files[expansion->at->file]);
 	if (strcmp(name, "actor.name") == 0)
 		return scope->name;
 	if (strcmp(name, "actor.path") == 0)
@@ -113,7 +130,7 @@ add_name(struct expansion *expansion, const char *name)
 		add_env(expansion, name + 4);
 		return;
 	}
-	value = find_built_in(expansion->scope, name);
+	value = find_built_in(expansion, name);
 	if (value == NULL)
 		value = find_parameter(expansion->scope, name);
 	if (value != NULL)
@@ -151,6 +168,7 @@ expand_text(struct expansion *expansion, const struct yaml *node,
 	if (copy == NULL)
 		return NULL;
 	strbuf_clear(&expansion->out);
+	expansion->at = node;
 	expansion->failed = false;
 	while (text != NULL && *text != '\0') {
 		if (text[0] == '$' && text[1] == '{') {

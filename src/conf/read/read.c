@@ -4,12 +4,15 @@
 
 #include "conf/read/read.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "conf/read/expand.h"
 #include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
+#include "conf/text/place.h"
 
 /* The value of a text that was found to be good. */
 struct value
@@ -20,6 +23,40 @@ read_value(const struct schema_type *type, const struct yaml *node)
 
 	(void)schema_scan(type, node, &value, &why);
 	return value;
+}
+
+/*
+ * A path that stands in this node, as an absolute one: it is relative to the file of the
+ * node, "~" is the home of the user of supd.  Lives as long as the configuration; NULL:
+ * out of memory.
+ */
+char *
+read_path(struct reader *reader, const struct yaml *node, const char *text)
+{
+	const char *home = NULL;
+	char buf[PATH_MAX];
+
+	if (text[0] == '~')
+		home = conf_own_home(
+		    environ_find(reader->options->environ, "HOME", strlen("HOME")), buf,
+		    sizeof(buf));
+	return place_path(reader->keep, text, reader->conf->files[node->file], home);
+}
+
+/* The same for the path of a socket, which may not become too long; NULL as well then. */
+char *
+read_socket_path(struct reader *reader, const struct yaml *node, const char *text,
+                 const struct trail *trail)
+{
+	char *path = read_path(reader, node, text);
+
+	if (path == NULL || strlen(path) <= SOCKET_PATH_MAX)
+		return path;
+	reader_error(
+	    reader, node, trail,
+	    "the path of a socket has at most %zu bytes, this one, %.200s, has %zu",
+	    SOCKET_PATH_MAX, path, strlen(path));
+	return NULL;
 }
 
 static void
@@ -49,7 +86,9 @@ store(struct reader *reader, const struct schema_key *key, const struct yaml *no
 	if (key->size == 0)
 		return;
 	if (key->type->scan == scan_text || key->type->scan == scan_path) {
-		char *copy = arena_dup(reader->keep, node->text);
+		char *copy = key->type->scan == scan_path
+		                 ? read_path(reader, node, node->text)
+		                 : arena_dup(reader->keep, node->text);
 
 		ASSERT(key->size == sizeof(copy));
 		memcpy(member, &copy, sizeof(copy));

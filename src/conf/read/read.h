@@ -52,6 +52,9 @@ void read_table(struct reader *reader, const struct yaml *map,
                 const struct schema_table *table, void *target);
 void read_key(struct reader *reader, const struct schema_key *key,
               const struct yaml *node, void *target, const struct trail *trail);
+char *read_path(struct reader *reader, const struct yaml *node, const char *text);
+char *read_socket_path(struct reader *reader, const struct yaml *node, const char *text,
+                       const struct trail *trail);
 struct value read_value(const struct schema_type *type, const struct yaml *node);
 
 char *read_reference(struct reader *reader, const struct conf_actor *actor,

@@ -121,6 +121,22 @@ split_commands(struct reader *reader, const struct yaml *node,
 	return copy;
 }
 
+/* Warn of a text that only a shell would understand: none reads it. */
+static void
+warn_of_shell(struct reader *reader, const struct yaml *command,
+              const struct trail *trail)
+{
+	char what[32];
+
+	if (command->type == NODE_TEXT &&
+	    words_want_shell(command->text, what, sizeof(what)))
+		reader_warn(
+		    reader, command, trail,
+		    "`%s` is given to the program as it is, as no shell reads this; "
+		    "write `shell:` instead of `command:`, or the command as a list",
+		    what);
+}
+
 /* ---- the keys ---- */
 
 /*
@@ -140,6 +156,8 @@ take_keys(struct reader *reader, const struct yaml *map, const struct schema_typ
 
 		if (key == NULL || key->is_structure)
 			continue;
+		if (key->type == &schema_command)
+			warn_of_shell(reader, map->pairs[i].value, &trail);
 		value = split_commands(reader, map->pairs[i].value, key->type);
 		value = expand(reader, value, scope, &trail);
 		if (value == NULL || !check_value(reader, value, key->type, &trail))

@@ -76,7 +76,7 @@ read_target(struct reader *reader, const struct yaml *node,
 		    read_reference(reader, actor, node->text + strlen(pipe_prefix));
 	} else {
 		output->kind = OUTPUT_FILE;
-		output->file = arena_dup(reader->keep, node->text + strlen(file_prefix));
+		output->file = read_path(reader, node, node->text + strlen(file_prefix));
 	}
 }
 

@@ -13,7 +13,7 @@ static const struct schema_type listen_address = {
     .name = "metrics_listen",
     .allowed = "tcp:ADDRESS:PORT or unix:PATH",
     .scan = scan_address,
-    .pattern = "^tcp:.*:[0-9]+$|^unix:/",
+    .pattern = "^tcp:.*:[0-9]+$|^unix:.",
 };
 static const struct schema_key metrics_keys[] = {
     {"listen", &listen_address, NULL, "Where /metrics is served, by HTTP.", CONF_IN_PLACE,
@@ -47,7 +47,10 @@ read_metrics(struct reader *reader, const struct yaml *node, void *target,
 	}
 	conf->has_metrics = true;
 	conf->metrics_kind = address.kind;
-	conf->metrics_address = arena_dup(reader->keep, address.text);
+	conf->metrics_address =
+	    address.kind == SOCKET_UNIX
+	        ? read_socket_path(reader, listen, address.text, &below)
+	        : arena_dup(reader->keep, address.text);
 	conf->metrics_port = address.port;
 }
 
@@ -90,10 +93,9 @@ read_control(struct reader *reader, const struct yaml *node, void *target,
 	/* Peer credentials decide; the mode must not shut out observers. */
 	conf->control_mode = observers != NULL ? 0666 : 0660;
 	read_table(reader, node, schema_control.table, conf);
-	if (socket != NULL && strlen(socket->text) > SOCKET_PATH_MAX)
-		reader_error(reader, socket, &socket_trail,
-		             "the path of a socket has at most %zu bytes, this one %zu",
-		             SOCKET_PATH_MAX, strlen(socket->text));
+	if (socket != NULL)
+		conf->control_socket =
+		    read_socket_path(reader, socket, socket->text, &socket_trail);
 	conf->has_control_group =
 	    find_group(reader, group, &conf->control_gid, &group_trail);
 	conf->has_observers =

@@ -48,7 +48,7 @@ read_kind(struct reader *reader, const struct yaml *node, struct conf_probe *pro
 		probe->port = address.port;
 		return;
 	case PROBE_UNIX:
-		probe->address = arena_dup(reader->keep, node->text);
+		probe->address = read_socket_path(reader, node, node->text, trail);
 		return;
 	case PROBE_HTTP:
 		read_url(reader, node->text, probe);

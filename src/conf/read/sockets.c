@@ -160,7 +160,9 @@ read_socket(struct reader *reader, const struct conf_actor *actor,
 	};
 	(void)address_parse(listen->text, &address, NULL);
 	socket->kind = address.kind;
-	socket->address = arena_dup(reader->keep, address.text);
+	socket->address = socket_has_port(address.kind)
+	                      ? arena_dup(reader->keep, address.text)
+	                      : read_socket_path(reader, listen, address.text, &trail);
 	socket->port = address.port;
 	if (node->type != NODE_MAP)
 		return;

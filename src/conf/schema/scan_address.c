@@ -74,8 +74,8 @@ parse_path(const char *text, struct address *address, struct err *why)
 	const char *kind = socket_kind_names[address->kind];
 	size_t len = strlen(text);
 
-	if (text[0] != '/') {
-		err_set(why, 0, "`%s:%.80s`: the path must be absolute", kind, text);
+	if (len == 0) {
+		err_set(why, 0, "`%s:` has no path", kind);
 		return -EINVAL;
 	}
 	if (len > max) {

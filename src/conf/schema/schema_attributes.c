@@ -15,10 +15,9 @@ const struct schema_type schema_supplementary_groups = {
     .scan = scan_text,
     .items = &schema_text,
 };
-#define ENVIRONMENT_FILE                                                             \
-	.allowed =                                                                   \
-	    "an absolute path, with a - before it if there need not be such a file", \
-	.scan = scan_environment_file, .pattern = "^-?/"
+#define ENVIRONMENT_FILE                                                          \
+	.allowed = "a path, with a - before it if there need not be such a file", \
+	.scan = scan_environment_file, .pattern = "^-?[^-]"
 static const struct schema_type environment_file_item = {
     .name = "environment_file_item",
     ENVIRONMENT_FILE,
@@ -34,7 +33,7 @@ const struct schema_type schema_stdin = {
     .allowed = "`null` or file:PATH",
     WORDS(stdin_words),
     .scan = scan_input,
-    .pattern = "^file:/",
+    .pattern = "^file:.",
 };
 
 /* ---- priorities ---- */

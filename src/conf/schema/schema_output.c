@@ -24,7 +24,7 @@ static const struct schema_type output_both = {
 #define OUTPUT_TARGET                                                           \
 	.allowed = "`log`, `journal`, `syslog`, `stdout`, `inherit`, `null`, "  \
 	           "file:PATH or pipe:ACTOR, or a list such as [log, stdout]",  \
-	WORDS(target_words), .scan = scan_output, .pattern = "^file:/|^pipe:.", \
+	WORDS(target_words), .scan = scan_output, .pattern = "^file:.|^pipe:.", \
 	.items = &output_both
 const struct schema_type schema_output_target = {.name = "output_target", OUTPUT_TARGET};
 static const struct schema_key output_keys[] = {

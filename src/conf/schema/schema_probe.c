@@ -22,9 +22,8 @@ static const struct schema_type probe_tcp = {
 };
 static const struct schema_type probe_unix = {
     .name = "probe_unix",
-    .allowed = "the absolute path of a socket",
+    .allowed = "the path of a socket",
     .scan = scan_probe_path,
-    .pattern = "^/",
 };
 static const struct schema_type probe_url = {
     .name = "probe_url",

@@ -45,14 +45,15 @@ scan_text(struct text_scan *scan)
 	return 0;
 }
 
-/* An absolute path. */
+/* A path: absolute, or relative to the file that says it, or below "~". */
 int
 scan_path(struct text_scan *scan)
 {
-	if (scan->text[0] == '/')
+	if (scan->text[0] != '~' || scan->text[1] == '/' || scan->text[1] == '\0')
 		return 0;
 	err_set(scan->why, 0,
-	        "`%.100s` is not an absolute path; write one that begins with /",
+	        "`%.100s`: only the home of supd's own user has a short name, ~/; write "
+	        "the whole path",
 	        scan->text);
 	return -EINVAL;
 }
@@ -307,40 +308,23 @@ scan_output(struct text_scan *scan)
 {
 	if (strncmp(scan->text, "pipe:", 5) == 0)
 		return scan->text[5] != '\0' ? 0 : -EINVAL;
-	if (strncmp(scan->text, "file:", 5) != 0)
-		return -EINVAL;
-	if (scan->text[5] == '/')
-		return 0;
-	err_set(scan->why, 0,
-	        "`%.100s`: the path must be absolute, as in file:/var/log/x.log",
-	        scan->text);
-	return -EINVAL;
+	return strncmp(scan->text, "file:", 5) == 0 && scan->text[5] != '\0' ? 0
+	                                                                     : -EINVAL;
 }
 
 /* file:PATH; what else there is stands in the type's words. */
 int
 scan_input(struct text_scan *scan)
 {
-	if (strncmp(scan->text, "file:", 5) != 0)
-		return -EINVAL;
-	if (scan->text[5] == '/')
-		return 0;
-	err_set(scan->why, 0,
-	        "`%.100s`: the path must be absolute, as in file:/srv/input", scan->text);
-	return -EINVAL;
+	return strncmp(scan->text, "file:", 5) == 0 && scan->text[5] != '\0' ? 0
+	                                                                     : -EINVAL;
 }
 
-/* An absolute path, perhaps with a "-" before it. */
+/* A path, perhaps with a "-" before it. */
 int
 scan_environment_file(struct text_scan *scan)
 {
-	if (scan->text[scan->text[0] == '-'] == '/')
-		return 0;
-	err_set(scan->why, 0,
-	        "`%.100s` is not an absolute path; write one that begins with /, or with "
-	        "-/ if there need not be such a file",
-	        scan->text);
-	return -EINVAL;
+	return scan->text[scan->text[0] == '-'] != '\0' ? 0 : -EINVAL;
 }
 
 /* A capability by name, with or without CAP_. */

@@ -6,7 +6,7 @@
 #include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
 
-#define ADDRESS_PATTERN "^(tcp|udp):.*:[0-9]+$|^(unix|unix-dgram|unix-seqpacket|fifo):/"
+#define ADDRESS_PATTERN "^(tcp|udp):.*:[0-9]+$|^(unix|unix-dgram|unix-seqpacket|fifo):."
 #define ADDRESSES                                                          \
 	"tcp:ADDRESS:PORT, udp:ADDRESS:PORT, unix:PATH, unix-dgram:PATH, " \
 	"unix-seqpacket:PATH or fifo:PATH"

@@ -17,9 +17,8 @@ const struct schema_type schema_text = {
 };
 const struct schema_type schema_path = {
     .name = "path",
-    .allowed = "an absolute path",
+    .allowed = "a path; a relative one begins at the directory of the file",
     .scan = scan_path,
-    .pattern = "^/",
 };
 const struct schema_type schema_boolean = {
     .name = "boolean",

@@ -5,9 +5,10 @@
 
 #include "conf/text/shell_words.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 struct splitter {
@@ -131,4 +132,82 @@ words_split(struct arena *arena, const char *text, char ***ret_words, size_t *re
 	*ret_words = words;
 	*ret_n = n;
 	return 0;
+}
+
+/* ---- what only a shell understands ---- */
+
+static size_t
+name_length(const char *text)
+{
+	size_t n = 0;
+
+	if (isdigit((unsigned char)text[0]))
+		return 0;
+	while (isalnum((unsigned char)text[n]) || text[n] == '_')
+		n++;
+	return n;
+}
+
+/* The length of what a shell would replace at a `$`, "$$" being one; 0: nothing. */
+static size_t
+expansion_length(const char *text)
+{
+	const size_t dollars = text[1] == '$' ? 2 : 1;
+	const size_t name = name_length(text + dollars);
+
+	if (name > 0)
+		return dollars + name;
+	/* ${name} is replaced by supd. */
+	if (text[dollars] == '(' || (dollars == 2 && text[2] == '{'))
+		return dollars + 1;
+	return 0;
+}
+
+/* The length of an operator at the text, outside of quotes; 0: there is none. */
+static size_t
+operator_length(const char *begin, const char *text)
+{
+	if (strchr("|<>;*`", *text) != NULL)
+		return text[1] == text[0] ? 2 : 1;
+	if (*text != '&')
+		return 0;
+	if (text[1] == '&')
+		return 2;
+	/* As a word of its own: else it may be a part of a URL. */
+	return (text == begin || is_blank(text[-1])) &&
+	       (text[1] == '\0' || is_blank(text[1]));
+}
+
+/*
+ * Does the command look as if it were meant for a shell?  Then the first that only a
+ * shell understands is in ret_what, as far as it fits.  What is quoted stands for itself.
+ */
+bool
+words_want_shell(const char *text, char *ret_what, size_t size)
+{
+	const size_t name = name_length(text);
+	const char *at = text;
+	char quote = '\0';
+	size_t len = name > 0 && text[name] == '=' ? name + 1 : 0;
+
+	while (len == 0 && *at != '\0') {
+		if (*at == '\\' && quote != '\'' && at[1] != '\0') {
+			at += 2;
+			continue;
+		}
+		if (*at == '$' && at[1] == '{' && quote != '\'')
+			at += strcspn(at, "}");
+		else if (*at == '$' && quote != '\'')
+			len = expansion_length(at);
+		else if (*at == quote)
+			quote = '\0';
+		else if (quote == '\0' && (*at == '\'' || *at == '"'))
+			quote = *at;
+		else if (quote == '\0')
+			len = operator_length(text, at);
+		at += len == 0 && *at != '\0';
+	}
+	if (len > 0)
+		(void)snprintf(ret_what, size, "%.*s", (int)len, at);
+	return len > 0;
 }

@@ -5,6 +5,7 @@
 #ifndef CONF_WORDS_H
 #define CONF_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -14,5 +15,6 @@
 
 int words_split(struct arena *arena, const char *text, char ***ret_words, size_t *ret_n,
                 struct err *err);
+bool words_want_shell(const char *text, char *ret_what, size_t size);
 
 #endif

@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/suggest.h"
 #include "conf/read/read.h"
 #include "conf/read/read_actor.h"
 #include "conf/schema/schema_types.h"
+#include "conf/text/place.h"
 #include "conf/tree/child.h"
 #include "conf/tree/recipe.h"
 
@@ -204,6 +206,33 @@ kind_of(const struct yaml *map)
 	return node_get(map, "command") == NULL ? NODE_SUPERVISOR : NODE_BOTH;
 }
 
+/* For others than root the working directory is that of the file (DECISIONS 61). */
+static const struct yaml *
+add_directory(struct reader *reader, const struct yaml *map,
+              const struct conf_actor *actor)
+{
+	const char *file = reader->conf->files[actor->place.file];
+	struct yaml *copy;
+	struct yaml *text;
+
+	if (geteuid() == 0 || actor->spec.kind == NODE_SUPERVISOR ||
+	    node_get(map, "directory") != NULL || node_get(map, "root") != NULL)
+		return map;
+	text = node_text(reader->scratch, map, place_directory(reader->scratch, file));
+	copy = node_new(reader->scratch, NODE_MAP, map);
+	if (text == NULL || text->text == NULL || copy == NULL)
+		return map;
+	copy->pairs = arena_alloc(reader->scratch, map->n + 1, sizeof(*copy->pairs));
+	if (copy->pairs == NULL)
+		return map;
+	if (map->n > 0)
+		memcpy(copy->pairs, map->pairs, map->n * sizeof(*copy->pairs));
+	copy->n = map->n;
+	copy->pairs[copy->n++] =
+	    (struct node_pair){node_text(reader->scratch, map, "directory"), text};
+	return copy;
+}
+
 /* Build the next instance of the child at hand, and go down into its children. */
 static void
 build_actor(struct builder *builder, struct brood *brood)
@@ -238,7 +267,8 @@ build_actor(struct builder *builder, struct brood *brood)
 		return;
 	check_kind(builder, child, trail);
 	actor->spec.kind = kind;
-	actor_read(reader, child->map, views[kind], scope, trail, actor);
+	actor_read(reader, add_directory(reader, child->map, actor), views[kind], scope,
+	           trail, actor);
 	brood->child.done++;
 	if (children != NULL)
 		push_children(builder, children, scope, trail, index);

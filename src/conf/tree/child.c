@@ -32,6 +32,49 @@ find_template(struct builder *builder, const struct yaml *use, const struct trai
 	return NULL;
 }
 
+/* `shell: TEXT` is `command: [/bin/sh, -c, TEXT]`, before anything is laid over it. */
+static const struct yaml *
+take_shell(struct builder *builder, const struct yaml *map, const struct trail *trail)
+{
+	struct reader *reader = builder->reader;
+	struct arena *arena = reader->scratch;
+	const struct yaml *text = node_get(map, "shell");
+	struct trail below = {trail, "shell", 0};
+	struct yaml *command;
+	struct yaml *copy;
+
+	if (text == NULL || text->type != NODE_TEXT || node_is_empty(text))
+		return map;
+	if (node_get(map, "command") != NULL) {
+		reader_error(reader, text, &below,
+		             "an actor has a `shell` or a `command`, not both");
+		return map;
+	}
+	command = node_new(arena, NODE_LIST, text);
+	copy = node_new(arena, NODE_MAP, map);
+	if (command == NULL || copy == NULL)
+		return map;
+	command->items = arena_alloc(arena, 3, sizeof(*command->items));
+	copy->pairs = arena_alloc(arena, map->n, sizeof(*copy->pairs));
+	if (command->items == NULL || copy->pairs == NULL)
+		return map;
+	command->items[command->n++] = node_text(arena, text, "/bin/sh");
+	command->items[command->n++] = node_text(arena, text, "-c");
+	command->items[command->n++] = text;
+	command->dollar = text->dollar;
+	copy->dollar = map->dollar;
+	for (size_t i = 0; i < map->n; i++) {
+		copy->pairs[copy->n] = map->pairs[i];
+		if (map->pairs[i].value == text) {
+			copy->pairs[copy->n].key =
+			    node_text(arena, map->pairs[i].key, "command");
+			copy->pairs[copy->n].value = command;
+		}
+		copy->n++;
+	}
+	return copy;
+}
+
 /* An actor's own keys over its template's over the defaults. */
 static const struct yaml *
 lay_over(struct builder *builder, const struct brood *brood, const struct yaml *own,
@@ -39,7 +82,7 @@ lay_over(struct builder *builder, const struct brood *brood, const struct yaml *
 {
 	struct reader *reader = builder->reader;
 	const struct yaml *use = node_get(own, "use");
-	const struct yaml *map = own;
+	const struct yaml *map = take_shell(builder, own, trail);
 	const struct yaml *defaults = builder->input->defaults;
 	struct trail below = {trail, "use", 0};
 
@@ -49,9 +92,12 @@ lay_over(struct builder *builder, const struct brood *brood, const struct yaml *
 		const struct yaml *base = find_template(builder, use, &below);
 
 		if (base != NULL && base->type == NODE_MAP)
-			map = node_merge(reader->scratch, base, own);
+			map = node_merge(reader->scratch,
+			                 take_shell(builder, base, &below), map);
+		*ret_is_broken = base == NULL || base->type != NODE_MAP;
+	} else {
+		*ret_is_broken = use != NULL;
 	}
-	*ret_is_broken = use != NULL && map == own;
 	if (map == NULL)
 		return NULL;
 	if (node_get(map, "children") != NULL && node_get(map, "command") == NULL)
