@@ -59,7 +59,7 @@ const struct report_sentences report_sentences[NOTICE_MAX] = {
                          "{cause}", "{cause}; tried again until there is room"},
     [REPORT_RESUMED] = {"", NULL, NULL},
     [NOTICE_COMMAND] = {NULL, "command {verb} of user {uid} (process {pid})",
-                        "{verb}[ by uid {uid}][, pid {pid}]"},
+                        "{verb}[ by {user}][, pid {pid}][ ({program})]"},
     [NOTICE_APPLIED] = {NULL, NULL, "{plan}"},
     [NOTICE_ADOPTED] = {", pid {pid}", NULL, "[pid {pid}]"},
     [NOTICE_SUPD] = {NULL, NULL,

@@ -89,6 +89,7 @@ enum value_type {
 	X(FIELD_REACTION, "reaction", VALUE_TEXT)             \
 	X(FIELD_TEXT, "text", VALUE_TEXT)                     \
 	X(FIELD_VERB, "verb", VALUE_TEXT)                     \
+	X(FIELD_PROGRAM, "program", VALUE_TEXT)               \
 	X(FIELD_SIGNAL, "signal", VALUE_TEXT)                 \
 	X(FIELD_SOCKET, "socket", VALUE_TEXT)                 \
 	X(FIELD_FILE, "file", VALUE_TEXT)                     \

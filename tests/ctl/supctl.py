@@ -647,7 +647,8 @@ STORY = [
     event(8, "terminated", cause=cause("exited with code 0"), existence_confirmed=True),
     event(9, "gave_up", path="/user", intensity=5, within="60s", offender="/user/web"),
     event(10, "escalated", to="/user", cause=cause(), origin="/user/web"),
-    event(11, "command", verb="stop", uid=1000, pid=55),
+    event(11, "command", verb="stop", uid=54321, pid=55),
+    event(11, "command", verb="stop", uid=0, pid=55, program="supctl\x1b"),
     event(12, "applied", path="/", plan=[{"path": "/user/a", "change": "added",
                                           "keys": []}]),
     event(13, "somersault", height=3, style="back\x1b"),
@@ -679,7 +680,8 @@ def test_events_are_told_in_words():
             "/user             gave_up    more than 5 restarts within 60s, "
             "the last of /user/web",
             "/user/web         escalated  to /user: killed by SIGSEGV",
-            "/user/web         command    stop by uid 1000, pid 55",
+            "/user/web         command    stop by uid 54321, pid 55",
+            "/user/web         command    stop by root (uid 0), pid 55 (supctl\\x1b)",
             "/                 applied    1 added",
             "/user/web         somersault  height=3, back\\x1b",
         )))
@@ -745,6 +747,18 @@ def test_an_event_of_today_has_only_its_time():
     using(Supd(Events=events_of([e])), body)
 
 
+def after_the_ring(answer, ring=()):
+    """What is there is asked for by itself, before following; then it is for answer()."""
+    def both(parameters, supd):
+        if "follow" in parameters:
+            yield from answer(parameters, supd)
+            return
+        for e in ring:
+            yield Reply({"event": e}, more=True)
+        yield Reply({"event": {}})
+    return both
+
+
 def test_following_goes_on_after_the_last_event_when_supd_comes_back():
     def answer(parameters, supd):
         since = parameters.get("since", 0)
@@ -757,9 +771,83 @@ def test_following_goes_on_after_the_last_event_when_supd_comes_back():
         result = supctl(s, "events", "-f", "-o", "json")
         expect(result, 0)
         check([json.loads(x)["seq"] for x in result.out.splitlines()] == [1, 2, 3, 4], result)
-    supd = Supd(Ping=pong, Events=answer)
+    supd = Supd(Ping=pong, Events=after_the_ring(answer))
     using(supd, body)
-    check([c.get("since") for c in supd.called("Events")] == [None, 1, 2], supd.calls)
+    check([c.get("since") for c in supd.called("Events")] == [None, None, 1, 2], supd.calls)
+
+
+def test_following_begins_with_the_last_ten_events():
+    def answer(parameters, supd):
+        check(parameters["since"] == 20, parameters)
+        yield Reply({"event": event(21, "ready")}, more=True)
+        yield Reply({"event": event(22, "ready")})
+
+    def seen(*arguments):
+        supd = Supd(Ping=pong, Events=after_the_ring(
+            answer, [event(n, "failure" if n % 4 == 0 else "ready") for n in range(1, 21)]))
+        result = []
+
+        def body(s):
+            out = supctl(s, "events", "-f", "-o", "json", *arguments).out
+            result.extend(json.loads(x)["seq"] for x in out.splitlines())
+        using(supd, body)
+        return result
+    check(seen() == list(range(11, 23)), seen())
+    check(seen("-n", "2") == [19, 20, 21, 22], seen("-n", "2"))
+    check(seen("-n", "all") == list(range(1, 23)), "all")
+    check(seen("--type", "failure", "-n", "2") == [16, 20], "failures")
+    check(seen("--since", "2024-05-01") == list(range(1, 23)), "since")
+
+
+def test_events_are_chosen_by_type_number_and_time():
+    def at(seq, name, second, **fields):
+        e = event(seq, name, **fields)
+        e["time"] = "2024-05-01T12:00:%02d.500000Z" % second
+        return e
+    story = [at(1, "ready", 1), at(2, "exited", 2), at(3, "backoff", 3), at(4, "ready", 4)]
+
+    def seen(*arguments):
+        result = []
+
+        def body(s):
+            out = supctl(s, "events", "-o", "json", *arguments).out
+            result.extend(json.loads(x)["seq"] for x in out.splitlines())
+        using(Supd(Events=events_of(story)), body)
+        return result
+    for arguments, expected in ((("--type", "ready"), [1, 4]), (("-n", "1"), [4]),
+                                (("--type", "ready,backoff", "-n", "2"), [3, 4]),
+                                (("--since", "2"), [3, 4]), (("--until", "2"), [1, 2]),
+                                (("--since", "1", "--until", "3"), [2, 3]),
+                                (("--since", "2024-05-01 12:00:02.5"), [2, 3, 4]),
+                                (("--until", "2024-05-01T12:00:03Z"), [1, 2]),
+                                (("--since", "today"), []), (("--until", "today"), [1, 2, 3, 4])):
+        check(seen(*arguments) == expected, (arguments, seen(*arguments)))
+
+
+def test_many_adoptions_are_one_line():
+    many = [event(n, "adopted", "/user/w%d" % n, pid=n) for n in range(1, 6)]
+    when = "2024-05-01 12:00:01.123  "
+    one(Supd(Events=events_of(many + [event(6, "supd", path="/", what="ready")])), "events",
+        out=(when + "/                 adopted    the processes of 5 actors, which run on\n"
+             + when + "/                 supd       ready\n"))
+    one(Supd(Events=events_of(many)), "events", out=(
+        when + "/                 adopted    the processes of 5 actors, which run on\n"))
+    one(Supd(Events=events_of(many[:2])), "events", out=(
+        when + "/user/w1          adopted    pid 1\n" + when
+        + "/user/w2          adopted    pid 2\n"))
+
+    def body(s):
+        check(supctl(s, "events", "--type", "adopted").out.count("pid") == 5, "each")
+        check(len(supctl(s, "events", "-o", "json").out.splitlines()) == 5, "each")
+    using(Supd(Events=events_of(many)), body)
+
+
+def test_paths_of_events_are_above_each_other_from_the_first_line_on():
+    def body(s):
+        first, second = supctl(s, "events").out.splitlines()
+        check(first.index("ready") == second.index("ready"), (first, second))
+    using(Supd(Events=events_of([event(1, "ready"),
+                                 event(2, "ready", path="/user/a/rather/long/path")])), body)
 
 
 def test_following_begins_anew_with_another_supd():
@@ -771,9 +859,9 @@ def test_following_begins_anew_with_another_supd():
         if supd.connections == 1:
             yield Close
         yield Reply({"event": event(8, "stopped")})
-    supd = Supd(Ping=ping, Events=answer)
+    supd = Supd(Ping=ping, Events=after_the_ring(answer))
     using(supd, lambda s: expect(supctl(s, "events", "-f"), 0))
-    check([c.get("since") for c in supd.called("Events")] == [None, None], supd.calls)
+    check([c.get("since") for c in supd.called("Events")] == [None, None, None], supd.calls)
 
 
 def test_a_slow_consumer_subscribes_again_and_says_what_is_lost():
@@ -783,9 +871,9 @@ def test_a_slow_consumer_subscribes_again_and_says_what_is_lost():
             yield Error("SlowConsumer", dropped=8)
         else:
             yield Reply({"event": event(10, "ready")})
-    supd = Supd(Ping=pong, Events=answer)
+    supd = Supd(Ping=pong, Events=after_the_ring(answer))
     using(supd, lambda s: expect(supctl(s, "events", "-f"), 0, err="8 events are lost"))
-    check([c.get("since") for c in supd.called("Events")] == [None, 1], supd.calls)
+    check([c.get("since") for c in supd.called("Events")] == [None, None, 1], supd.calls)
 
 
 def test_following_ends_quietly_when_its_reader_goes_away():
@@ -802,7 +890,7 @@ def test_following_ends_quietly_when_its_reader_goes_away():
         err = ctl.stderr.read()
         ctl.stderr.close()
         check(status == 0 and err == b"", (status, err))
-    using(Supd(Ping=pong, Events=answer), body)
+    using(Supd(Ping=pong, Events=after_the_ring(answer)), body)
 
 
 def test_a_full_disk_under_standard_output_is_said():
@@ -825,7 +913,7 @@ def test_following_ends_when_the_disk_under_standard_output_is_full():
                                  env=environment(), stdout=full, stderr=subprocess.PIPE,
                                  timeout=GUARD_S)
         check(ctl.returncode == 1 and b"No space left" in ctl.stderr, ctl)
-    using(Supd(Ping=pong, Events=answer), body)
+    using(Supd(Ping=pong, Events=after_the_ring(answer)), body)
 
 
 def test_a_closed_standard_output_is_said_and_supd_is_not_written_to():
@@ -978,7 +1066,12 @@ def test_what_logs_cannot_mean_is_a_usage_error():
     one(Supd(), "logs", "web", "-n", "some", status=2, err="-n 'some': write a number")
     one(Supd(), "logs", "web", "-n", "-1", status=2, err="-n '-1': write a number")
     one(Supd(), "logs", "web", "--since", "soon", status=2, err="--since 'soon': write a time")
-    one(Supd(), "events", "--since", "10m", status=2, err="write the number of an event")
+    one(Supd(), "events", "--since", "soon", status=2,
+        err="--since 'soon': write the number of an event, or a time")
+    one(Supd(), "events", "--type", "failur", status=2, err="did you mean 'failure'?")
+    one(Supd(), "events", "--type", "x,ready", status=2, err="no event is called 'x'")
+    one(Supd(), "events", "-n", "x", status=2, err="-n 'x': write a number, or all")
+    one(Supd(), "events", "-f", "--until", "3", status=2, err="leave out --until")
 
 
 def four_lines(parameters, supd):

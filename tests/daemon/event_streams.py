@@ -42,6 +42,8 @@ def fields(box):
         for event in seen:
             flat = set(event) | set(event.get("rusage", {}))
             check(keys <= flat, f"{kind} lacks {keys - flat}: {event}")
+            if kind == "command" and not INSTRUMENTED:
+                equal(event["program"], "supctl", "the program that gave the command")
 
 
 @test("the first event is number 1, and a follower gets old and new without a seam")

@@ -73,17 +73,14 @@ kept_add(struct kept_lines *kept, struct kept_origin *origin, int64_t max,
 	return 0;
 }
 
-/* Print the lines that are kept, and forget them. */
+/* Hand each line that is kept to take(). */
 void
-kept_print(struct kept_lines *kept, struct out *out, bool newest_first)
+kept_each(const struct kept_lines *kept, bool newest_first, kept_take *take, void *user)
 {
-	struct kept_line *line = newest_first ? kept->newest : kept->oldest;
+	const struct kept_line *line = newest_first ? kept->newest : kept->oldest;
 
-	for (; line != NULL; line = newest_first ? line->older : line->newer) {
-		strbuf_add(&out->buf, line->text, line->len);
-		print_flush_if_full(out);
-	}
-	kept_done(kept);
+	for (; line != NULL; line = newest_first ? line->older : line->newer)
+		take(user, line->text, line->len);
 }
 
 /* Forget all lines. */

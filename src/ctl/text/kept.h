@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctl/wire/print.h"
-
 #define KEPT_BYTES_MAX ((size_t)64 * 1024 * 1024)
 
 struct kept_line;
@@ -31,9 +29,12 @@ struct kept_lines {
 	uint64_t left_out; /* lines for which there was no room */
 };
 
+typedef void kept_take(void *user, const char *text, size_t len);
+
 int kept_add(struct kept_lines *kept, struct kept_origin *origin, int64_t max,
              const char *text, size_t len);
-void kept_print(struct kept_lines *kept, struct out *out, bool newest_first);
+void kept_each(const struct kept_lines *kept, bool newest_first, kept_take *take,
+               void *user);
 void kept_done(struct kept_lines *kept);
 
 #endif

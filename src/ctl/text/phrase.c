@@ -4,6 +4,7 @@
 
 #include "ctl/text/phrase.h"
 
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,6 +183,22 @@ say_processes(const struct phrase *phrase)
 	return say_count(phrase, "processes", "process", "processes");
 }
 
+/* "root (uid 0)": names of users are known here, where looking them up may take long. */
+static bool
+say_user(const struct phrase *phrase)
+{
+	const int64_t uid = phrase_number(phrase->event, "uid");
+	const struct passwd *user = uid >= 0 ? getpwuid((uid_t)uid) : NULL;
+
+	if (uid < 0)
+		return false;
+	if (user != NULL)
+		add(phrase, user->pw_name);
+	strbuf_addf(phrase->sb, user != NULL ? " (uid %lld)" : "uid %lld",
+	            (long long)uid);
+	return true;
+}
+
 static bool
 say_plan(const struct phrase *phrase)
 {
@@ -329,6 +346,7 @@ say_value(const void *user, struct strbuf *sb, const char *name)
 	    {"plan", say_plan},
 	    {"processes", say_processes},
 	    {"restarts", say_restarts},
+	    {"user", say_user},
 	    {"what", say_what},
 	};
 	const struct phrase *phrase = user;

@@ -32,6 +32,7 @@ enum {
 	LONG_SIGNAL,
 	LONG_FAILED,
 	LONG_UNTIL,
+	LONG_TYPE,
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
@@ -63,6 +64,7 @@ static const struct option long_options[] = {
     {"signal", required_argument, NULL, LONG_SIGNAL},
     {"failed", no_argument, NULL, LONG_FAILED},
     {"until", required_argument, NULL, LONG_UNTIL},
+    {"type", required_argument, NULL, LONG_TYPE},
     {"grep", required_argument, NULL, 'g'},
     {"timestamps", no_argument, NULL, 't'},
     {"reverse", no_argument, NULL, 'r'},
@@ -117,6 +119,7 @@ take_verb_option(int option, struct options *options)
 	    {LONG_SIGNAL, OPTION_SIGNAL, &options->signal},
 	    {LONG_FAILED, OPTION_FAILED, NULL},
 	    {LONG_UNTIL, OPTION_UNTIL, &options->until},
+	    {LONG_TYPE, OPTION_TYPE, &options->types},
 	    {'g', OPTION_GREP, &options->grep},
 	    {'t', OPTION_STAMPS, NULL},
 	    {'r', OPTION_REVERSE, NULL},

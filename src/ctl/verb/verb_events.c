@@ -4,86 +4,37 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "base/assert.h"
+#include "base/moment.h"
+#include "base/suggest.h"
+#include "ctl/text/event_text.h"
+#include "ctl/text/kept.h"
 #include "ctl/text/phrase.h"
 #include "ctl/verb/verb.h"
+#include "events/vocabulary.h"
 
-#define PATH_WIDTH_MIN 16
-#define PATH_WIDTH_MAX 48
-#define EVENT_WIDTH    9
+#define FOLLOW_EVENTS 10
 
 struct event_stream {
 	struct ctl *ctl;
 	const char *pattern; /* or NULL */
 	bool follow;
+	bool keeps;        /* events are kept back until the ring was told */
+	int64_t lines;     /* the last so many of the ring; -1: all */
+	uint64_t types;    /* a bit for each kind that is wanted */
+	int64_t until;     /* the last number that is wanted; -1: no bound */
+	uint64_t since_us; /* of times, 0: no bound */
+	uint64_t until_us;
 	int64_t since; /* the last number that was seen; -1: from the beginning */
 	int64_t supd;  /* pid of the supd that numbers the events, 0: not known */
 	bool again;    /* this is not the first subscription */
 	bool progress; /* an event came since the last subscription */
-	size_t path_width;
+	struct event_text text;
+	struct kept_lines kept;
+	struct kept_origin kept_all;
 };
-
-static enum colour
-event_colour(const char *event)
-{
-	static const struct {
-		const char *event;
-		enum colour colour;
-	} colours[] = {
-	    {"ready", COLOUR_GOOD},
-	    {"failure", COLOUR_BAD},
-	    {"gave_up", COLOUR_BAD},
-	    {"escalated", COLOUR_BAD},
-	    {"killed_after_timeout", COLOUR_BUSY},
-	    {"unkillable", COLOUR_BAD},
-	    {"backoff", COLOUR_BUSY},
-	    {"shortage", COLOUR_BUSY},
-	    {"command", COLOUR_BOLD},
-	    {"supd", COLOUR_BOLD},
-	    {"applied", COLOUR_BOLD},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(colours); i++)
-		if (strcmp(colours[i].event, event) == 0)
-			return colours[i].colour;
-	return COLOUR_NONE;
-}
-
-/* Print a line: time, actor, event, and its meaning in words. */
-static void
-print_event(struct event_stream *stream, const json_t *event)
-{
-	struct out *out = &stream->ctl->out;
-	const char *path = phrase_text(event, "path");
-	const char *name = phrase_text(event, "event");
-	size_t start;
-	size_t width;
-
-	print_when(&out->buf, phrase_text(event, "time"), true);
-	strbuf_adds(&out->buf, "  ");
-	start = out->buf.len;
-	print_text(&out->buf, path, strlen(path));
-	width = print_width(strbuf_str(&out->buf) + start, out->buf.len - start);
-	if (width > stream->path_width && width <= PATH_WIDTH_MAX)
-		stream->path_width = width;
-	print_pad(&out->buf, width, stream->path_width);
-	/* Names of events are supd's own, but that is for supd to say. */
-	start = out->buf.len;
-	print_text(&out->buf, name, strlen(name));
-	width = out->buf.len - start;
-	if (event_colour(name) != COLOUR_NONE) {
-		out->buf.len = start;
-		print_colour(out, event_colour(name), name);
-	}
-	start = out->buf.len;
-	print_pad(&out->buf, width, EVENT_WIDTH);
-	phrase_print(&out->buf, event, out->utf8);
-	while (out->buf.len > start && out->buf.data[out->buf.len - 1] == ' ')
-		out->buf.len--;
-	strbuf_addc(&out->buf, '\n');
-}
 
 /* Events that were dropped before they could be read; only without a pattern one sees. */
 static void
@@ -93,6 +44,54 @@ note_gap(const struct event_stream *stream, int64_t seq)
 	    seq > stream->since + 1)
 		complain(stream->ctl, NULL, "%lld events are lost",
 		         (long long)(seq - stream->since - 1));
+}
+
+/* Do kind, number and time fit the options? */
+static bool
+is_wanted(const struct event_stream *stream, const json_t *event, int64_t seq)
+{
+	const int kind =
+	    names_find(report_names, NOTICE_MAX, phrase_text(event, "event"));
+	uint64_t us;
+
+	if (stream->types != 0 && (kind < 0 || (stream->types >> kind & 1) == 0))
+		return false;
+	if (stream->until >= 0 && seq > stream->until)
+		return false;
+	if (stream->since_us == 0 && stream->until_us == 0)
+		return true;
+	if (moment_parse(phrase_text(event, "time"), &us) < 0)
+		return false;
+	return us >= stream->since_us &&
+	       (stream->until_us == 0 || us <= stream->until_us);
+}
+
+/* Print an event, or keep it, as JSON. */
+static int
+tell(struct event_stream *stream, struct span raw, const json_t *event)
+{
+	struct ctl *ctl = stream->ctl;
+
+	if (stream->keeps) {
+		event_text_make_room(&stream->text, event);
+		if (kept_add(&stream->kept, &stream->kept_all, stream->lines, raw.at,
+		             raw.len) < 0)
+			return ctl_no_memory(ctl);
+		return 0;
+	}
+	if (ctl->options.json) {
+		print_json(&ctl->out, raw);
+		strbuf_addc(&ctl->out.buf, '\n');
+	} else {
+		event_text_print(&stream->text, &ctl->out, event);
+	}
+	if (client_has_next(&ctl->client)) {
+		print_flush_if_full(&ctl->out);
+	} else {
+		event_text_flush(&stream->text, &ctl->out);
+		print_flush(&ctl->out);
+	}
+	return 0;
 }
 
 static int
@@ -124,18 +123,16 @@ take_event(void *user, const struct call *call, const struct reply *reply)
 	stream->since = seq > stream->since ? seq : stream->since;
 	stream->again = false;
 	stream->progress = true;
-	if (ctl->options.json) {
-		print_json(&ctl->out, raw);
-		strbuf_addc(&ctl->out.buf, '\n');
-	} else {
-		print_event(stream, event);
-	}
+	if (is_wanted(stream, event, seq))
+		status = tell(stream, raw, event);
 	json_decref(event);
-	if (client_has_next(&ctl->client))
-		print_flush_if_full(&ctl->out);
-	else
-		print_flush(&ctl->out);
-	return 0;
+	return status;
+}
+
+static bool
+follows(const struct ctl *ctl)
+{
+	return (ctl->options.given & OPTION_FOLLOW) != 0;
 }
 
 /*
@@ -189,7 +186,7 @@ subscribe(struct event_stream *stream, bool *again)
 	struct call call = {.method = "Events", .target = stream->pattern, .more = true};
 	struct reply reply;
 	struct err err;
-	int status = stream->follow ? identify(stream) : ctl_connect(ctl);
+	int status = follows(ctl) ? identify(stream) : ctl_connect(ctl);
 	int r;
 
 	*again = false;
@@ -199,16 +196,147 @@ subscribe(struct event_stream *stream, bool *again)
 	call.parameters = make_parameters(stream);
 	r = ctl_stream(ctl, &call, take_event, stream, &reply, &err, &status);
 	ctl_call_done(&call);
-	if (r == -ECONNRESET && stream->follow) {
+	if (r == -ECONNRESET && follows(ctl)) {
 		r = client_reconnect(&ctl->client, &err);
 		*again = r == 0;
-	} else if (r == 1 && stream->follow && stream->progress &&
+	} else if (r == 1 && follows(ctl) && stream->progress &&
 	           span_is(reply.error, "io.supd.Control.SlowConsumer")) {
 		*again = true;
 	} else if (r == 1) {
 		return complain_refusal(ctl, &call, &reply);
 	}
 	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : status;
+}
+
+static int
+read_all(struct event_stream *stream)
+{
+	bool again = true;
+	int status = 0;
+
+	while (again && status == 0) {
+		status = subscribe(stream, &again);
+		stream->again = true;
+	}
+	event_text_flush(&stream->text, &stream->ctl->out);
+	return status;
+}
+
+static void
+print_kept(void *user, const char *text, size_t len)
+{
+	struct event_stream *stream = user;
+	struct out *out = &stream->ctl->out;
+	json_t *event;
+
+	if (stream->ctl->options.json) {
+		print_json(out, (struct span){text, len});
+		strbuf_addc(&out->buf, '\n');
+	} else {
+		event = json_loadb(text, len, 0, NULL);
+		event_text_print(&stream->text, out, event);
+		json_decref(event);
+	}
+	print_flush_if_full(out);
+}
+
+/* The ring: the last of what is wanted, and how wide the paths are, is known at its end.
+ */
+static int
+read_ring(struct event_stream *stream)
+{
+	const bool follow = stream->follow;
+	int status;
+
+	stream->keeps = true;
+	stream->follow = false;
+	status = read_all(stream);
+	kept_each(&stream->kept, false, print_kept, stream);
+	event_text_flush(&stream->text, &stream->ctl->out);
+	print_flush(&stream->ctl->out);
+	kept_done(&stream->kept);
+	stream->keeps = false;
+	stream->follow = follow;
+	stream->again = false;
+	return status;
+}
+
+/* ---- the options ------------------------------------------------------------------- */
+
+/* "failure,backoff"; false: it was said which of them is none. */
+static bool
+parse_types(struct event_stream *stream, const char *text)
+{
+	while (*text != '\0') {
+		const size_t len = strcspn(text, ",");
+		char name[32];
+		struct suggest suggest;
+		int kind;
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)len, text);
+		kind = names_find(report_names, NOTICE_MAX, name);
+		if (kind < 0) {
+			suggest_init(&suggest, name);
+			for (int i = 0; i < NOTICE_MAX; i++)
+				suggest_try(&suggest, report_names[i]);
+			complain(stream->ctl, NULL,
+			         "--type: no event is called '%s'%s%s%s", name,
+			         suggest.best != NULL ? ", did you mean '" : "",
+			         suggest.best != NULL ? suggest.best : "",
+			         suggest.best != NULL ? "'?" : "");
+			return false;
+		}
+		stream->types |= UINT64_C(1) << kind;
+		text += len + (text[len] == ',');
+	}
+	return true;
+}
+
+/* The number of an event or a time; false: it was said that it is neither. */
+static bool
+parse_bound(struct event_stream *stream, const char *option, const char *text,
+            int64_t *ret_seq, uint64_t *ret_us)
+{
+	const time_t now = time(NULL);
+
+	if (ctl_parse_number(text, ret_seq) ||
+	    moment_parse_past(text, (uint64_t)now * 1000000, ret_us) == 0)
+		return true;
+	complain(stream->ctl, NULL,
+	         "%s '%s': write the number of an event, or a time, as %s", option, text,
+	         MOMENT_FORMS);
+	return false;
+}
+
+static int
+configure(struct event_stream *stream)
+{
+	const struct options *options = &stream->ctl->options;
+	const unsigned int given = options->given;
+
+	stream->follow = (given & OPTION_FOLLOW) != 0;
+	if (stream->follow && (given & OPTION_UNTIL) != 0) {
+		complain(stream->ctl, NULL, "-f has no end: leave out --until");
+		return CTL_USAGE;
+	}
+	if (((given & OPTION_SINCE) != 0 &&
+	     !parse_bound(stream, "--since", options->since, &stream->since,
+	                  &stream->since_us)) ||
+	    ((given & OPTION_UNTIL) != 0 &&
+	     !parse_bound(stream, "--until", options->until, &stream->until,
+	                  &stream->until_us)) ||
+	    ((given & OPTION_TYPE) != 0 && !parse_types(stream, options->types)))
+		return CTL_USAGE;
+	stream->text.each = (stream->types >> NOTICE_ADOPTED & 1) != 0;
+	if (stream->follow && (given & OPTION_SINCE) == 0)
+		stream->lines = FOLLOW_EVENTS;
+	if ((given & OPTION_LINES) != 0 &&
+	    !ctl_parse_lines(options->lines, &stream->lines)) {
+		complain(stream->ctl, NULL, "-n '%s': write a number, or all",
+		         options->lines);
+		return CTL_USAGE;
+	}
+	return 0;
 }
 
 /* What happened, from the ring of supd; with -f also what happens from now on. */
@@ -218,24 +346,17 @@ verb_events(struct ctl *ctl, char **names, uint32_t n)
 	struct event_stream stream = {
 	    .ctl = ctl,
 	    .pattern = n > 0 ? names[0] : NULL,
-	    .follow = (ctl->options.given & OPTION_FOLLOW) != 0,
+	    .lines = -1,
 	    .since = -1,
-	    .path_width = PATH_WIDTH_MIN,
+	    .until = -1,
 	};
-	bool again = true;
-	int status = 0;
+	int status = configure(&stream);
 
-	if ((ctl->options.given & OPTION_SINCE) != 0 &&
-	    !ctl_parse_number(ctl->options.since, &stream.since)) {
-		complain(ctl, NULL, "--since '%s': write the number of an event",
-		         ctl->options.since);
-		return CTL_USAGE;
-	}
-	if (stream.follow)
+	if (follows(ctl))
 		ctl->client.hangup_fd = ctl->out.fd;
-	while (again && status == 0) {
-		status = subscribe(&stream, &again);
-		stream.again = true;
-	}
+	if (status == 0)
+		status = read_ring(&stream);
+	if (status == 0 && stream.follow && ctl_may_go_on(ctl))
+		status = read_all(&stream);
 	return status;
 }

@@ -354,15 +354,6 @@ parse_time(const char *text, char ret[TIME_LEN + 1])
 	                (unsigned int)(us / 1000 % 1000)) == TIME_LEN;
 }
 
-static bool
-parse_lines(const char *text, int64_t *ret)
-{
-	if (strcmp(text, "all") != 0)
-		return ctl_parse_number(text, ret);
-	*ret = -1;
-	return true;
-}
-
 /* From when until when, which lines. */
 static int
 configure_filter(struct log_stream *stream)
@@ -409,7 +400,7 @@ configure(struct log_stream *stream)
 	if (stream->follow && (options->given & OPTION_SINCE) == 0)
 		stream->lines = FOLLOW_LINES;
 	if ((options->given & OPTION_LINES) != 0 &&
-	    !parse_lines(options->lines, &stream->lines)) {
+	    !ctl_parse_lines(options->lines, &stream->lines)) {
 		complain(stream->ctl, NULL, "-n '%s': write a number, or all",
 		         options->lines);
 		return CTL_USAGE;
@@ -420,6 +411,15 @@ configure(struct log_stream *stream)
 		return CTL_USAGE;
 	}
 	return configure_filter(stream);
+}
+
+static void
+print_kept(void *user, const char *text, size_t len)
+{
+	struct out *out = user;
+
+	strbuf_add(&out->buf, text, len);
+	print_flush_if_full(out);
 }
 
 /*
@@ -441,7 +441,8 @@ read_past(struct log_stream *stream)
 	if (stream->kept.left_out > 0)
 		complain(stream->ctl, NULL, "%llu older lines are left out",
 		         (unsigned long long)stream->kept.left_out);
-	kept_print(&stream->kept, &stream->ctl->out, reverse);
+	kept_each(&stream->kept, reverse, print_kept, &stream->ctl->out);
+	kept_done(&stream->kept);
 	print_flush(&stream->ctl->out);
 	stream->keeps = false;
 	stream->follow = follow;

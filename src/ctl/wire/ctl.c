@@ -121,6 +121,16 @@ ctl_parse_number(const char *text, int64_t *ret)
 	return true;
 }
 
+/* A number of lines; -1 for "all". */
+bool
+ctl_parse_lines(const char *text, int64_t *ret)
+{
+	if (strcmp(text, "all") != 0)
+		return ctl_parse_number(text, ret);
+	*ret = -1;
+	return true;
+}
+
 /*
  * Have supd carry the call out once, however often it is made: a token that no other call
  * has makes it harmless to ask again after a connection was lost.

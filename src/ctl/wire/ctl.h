@@ -49,6 +49,7 @@ enum exit_status {
 #define OPTION_STAMPS   0x20000u
 #define OPTION_REVERSE  0x40000u
 #define OPTION_FAILED   0x1000000u
+#define OPTION_TYPE     0x80000u
 
 #define OPTION_WITH_MAX 64
 
@@ -63,6 +64,7 @@ struct options {
 	const char *since;   /* the verb knows its form */
 	const char *until;   /* the same */
 	const char *grep;    /* the same */
+	const char *types;   /* the same */
 	const char *lines;   /* the same */
 	const char *for_state;
 	const char *cause;
@@ -111,6 +113,7 @@ bool ctl_may_go_on(const struct ctl *ctl);
 int ctl_no_memory(const struct ctl *ctl);
 int64_t ctl_give_timeout_ms(struct ctl *ctl);
 bool ctl_parse_number(const char *text, int64_t *ret);
+bool ctl_parse_lines(const char *text, int64_t *ret);
 
 /* What to do with a reply of a stream; an exit status other than 0 ends it. */
 typedef int ctl_take(void *user, const struct call *call, const struct reply *reply);

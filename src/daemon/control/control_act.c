@@ -14,6 +14,7 @@
 #include "daemon/report/view.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
+#include "os/process/proc.h"
 
 /* ---- names ------------------------------------------------------------------------ */
 
@@ -112,6 +113,21 @@ call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone)
 
 /* ---- what is carried out is an event ---------------------------------------------- */
 
+/* Add to an event what was commanded, and by whom: the program is the one that the
+ * process runs now, if it is still there. */
+void
+command_fields(const struct conn *conn, const char *verb)
+{
+	struct events *events = &conn->control->shell->events;
+	char program[PROC_PROGRAM_MAX];
+
+	events_text(events, FIELD_VERB, verb);
+	events_number(events, FIELD_UID, conn->peer.uid);
+	events_number(events, FIELD_PID, conn->peer.pid);
+	if (proc_program(conn->peer.pid, program))
+		events_text(events, FIELD_PROGRAM, program);
+}
+
 static void
 begin_command_event(struct conn *conn, struct ref ref, const char *verb)
 {
@@ -126,9 +142,7 @@ begin_command_event(struct conn *conn, struct ref ref, const char *verb)
 		head.generation = view.generation;
 	}
 	events_begin(&shell->events, &head);
-	events_text(&shell->events, FIELD_VERB, verb);
-	events_number(&shell->events, FIELD_UID, conn->peer.uid);
-	events_number(&shell->events, FIELD_PID, conn->peer.pid);
+	command_fields(conn, verb);
 }
 
 /* Write the event of a command: the client, the verb and the actor; REF_NONE: supd as a

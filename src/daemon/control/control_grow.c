@@ -113,9 +113,7 @@ grow_event(struct conn *conn, const char *path, const char *verb)
 	const struct event_head head = {.kind = NOTICE_COMMAND, .path = path};
 
 	events_begin(events, &head);
-	events_text(events, FIELD_VERB, verb);
-	events_number(events, FIELD_UID, conn->peer.uid);
-	events_number(events, FIELD_PID, conn->peer.pid);
+	command_fields(conn, verb);
 	events_end(events);
 }
 

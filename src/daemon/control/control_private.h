@@ -391,6 +391,7 @@ bool call_resolve(struct conn *conn, struct ref_list *list);
 bool call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone);
 void reply_no_such_actor(struct conn *conn, const char *name,
                          const struct candidates *candidates);
+void command_fields(const struct conn *conn, const char *verb);
 void command_event(struct conn *conn, struct ref ref, const char *verb);
 void handle_start(struct conn *conn);
 void handle_stop(struct conn *conn);

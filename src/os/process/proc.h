@@ -11,12 +11,15 @@
 
 /* The bytes of a mark (SUPD_ID), with its NUL. */
 #define PROC_MARK_MAX 128
+/* The name of a program is cut by the kernel, to fewer bytes than these. */
+#define PROC_PROGRAM_MAX 72
 
 bool proc_is_stopped(pid_t pid);
 bool proc_is_ending(pid_t pid);
 int proc_zombie(pid_t pid, pid_t *ret_parent, struct reap *ret);
 int proc_look(pid_t pid, pid_t *ret_parent, uint64_t *ret_start);
 bool proc_has_execed(pid_t pid);
+bool proc_program(pid_t pid, char ret[PROC_PROGRAM_MAX]);
 bool proc_has_mark(pid_t pid, const char *mark);
 
 #endif

@@ -110,6 +110,19 @@ proc_uid_read(pid_t pid, uid_t *ret)
 	return at != NULL && sscanf(at + 6, "%u", ret) == 1 ? 0 : -EBADMSG;
 }
 
+/* The name of the program that a process runs, as it calls itself; false: not known. */
+bool
+proc_program(pid_t pid, char ret[PROC_PROGRAM_MAX])
+{
+	char name[NAME_BYTES];
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/comm", pid);
+	if (pid <= 0 || read_file(name, ret, PROC_PROGRAM_MAX) <= 0)
+		return false;
+	ret[strcspn(ret, "\n")] = '\0';
+	return ret[0] != '\0';
+}
+
 /* The first thread may end before the others: the process lives. */
 bool
 proc_stat_is_dead(const struct proc_stat *stat)
