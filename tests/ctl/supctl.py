@@ -481,6 +481,38 @@ def test_signal_takes_names_and_numbers_of_signals():
     check(calls == [], calls)
 
 
+def test_reload_with_names_lets_actors_read_their_configuration():
+    calls = one(Supd(Signal=lambda p, s: [Reply({})]), "reload", "web", "db", out="")
+    check([c[1] for c in without_token(calls)] == [
+        {"name": "web", "signal": "reload"}, {"name": "db", "signal": "reload"}], calls)
+    one(Supd(), "reload", "web", "--rollback", "5s", status=2,
+        err="an option of apply does not belong to NAME")
+
+
+def test_silent_verbs_say_a_word_to_people():
+    answers = {m: lambda p, s: [Reply({})] for m in ("Signal", "Fail", "Delete")}
+    supd = Supd(**answers)
+    for arguments, out in ((("kill", "a\x1b"), "a\\x1b: TERM was sent"),
+                           (("kill", "-s", "9", "a"), "a: 9 was sent"),
+                           (("signal", "a", "HUP"), "a: HUP was sent"),
+                           (("reload", "a"), "a: told to read its configuration again"),
+                           (("fail", "a"), "a: failed, with the cause killed"),
+                           (("delete", "a"), "a: deleted")):
+        seen = on_a_terminal(supd, *arguments).decode()
+        check(seen == out + "\r\n", (arguments, seen))
+        check(on_a_terminal(supd, "-o", "json", *arguments) == b"", "json")
+        check(supctl(supd, *arguments).out == "", "a pipe")
+    supd.close()
+
+
+def test_without_a_verb_the_actors_are_listed():
+    def body(s):
+        check(supctl(s).out == supctl(s, "list").out != "", "text")
+        check(supctl(s, "-o", "json").out == supctl(s, "list", "-o", "json").out, "JSON")
+    using(tree(), body)
+    expect(supctl(None, "-s", "/nonexistent/s"), 4, "", "no supd at /nonexistent/s")
+
+
 def test_kill_sends_a_signal_term_by_default():
     def signals(*args):
         calls = one(Supd(Signal=lambda p, s: [Reply({})]), "kill", *args, out="")
@@ -1300,9 +1332,11 @@ def test_wait_for_what_can_no_longer_come_is_1_and_a_timeout_124():
             status=status, out="", err="wait /user/web: ")
 
 
-def test_wait_wants_to_know_what_for():
-    for arguments in (("wait", "web"), ("wait", "web", "--for", "fun")):
-        one(tree(), *arguments, status=2, err="--for ready|stopped|failed|done")
+def test_wait_is_for_ready_unless_something_else_is_meant():
+    one(tree(), "wait", "web", "--for", "fun", status=2, err="--for ready|stopped|failed|done")
+    calls = one(Supd(Status=status_of(TREE), Wait=lambda p, s: [Reply({"actor": TREE[4]})]),
+                "wait", "web", out="")
+    check([c[1]["for"] for c in calls if c[0] == "Wait"] == ["ready"], calls)
 
 
 # ---- check, diff, apply, cat -------------------------------------------------------
@@ -1519,7 +1553,6 @@ def test_a_socket_path_that_is_too_long_is_said():
 
 def test_usage_errors_are_2_with_a_remedy():
     for arguments, err in (
-            ((), "a verb is missing"),
             (("statsu",), "did you mean 'status'?"),
             (("xyzzy",), "'supctl help' has them all"),
             (("-o", "xml", "status"), "write text or json"),

@@ -103,7 +103,7 @@ def done_failed_usage(box):
     has(result.err, "(?m)^.*failed.*$", "stderr")
     equal(s.actor("off")["state"], "running", "the other target")
     for args in (("frobnicate",), ("start",), ("stop", "--frob", "run"), ("signal", "run"),
-                 ("--timeout", "5", "status"), ("-o", "xml", "status"), (),
+                 ("--timeout", "5", "status"), ("-o", "xml", "status"),
                  ("wait", "run", "--for", "godot")):
         equal(s.ctl(*args).code, 2, f"supctl {' '.join(args)}")
 

@@ -423,6 +423,18 @@ START_TEST(as_a_name_a_star_stays_within_its_level)
 	ck_assert(!glob_selects("app?api", "/user/app/api"));
 	ck_assert(!glob_selects("app[/]api", "/user/app/api"));
 	ck_assert(glob_selects("*/*/*", "/user/a/b/c"));
+	ck_assert(glob_selects("app/**", "/user/app/a/b"));
+	ck_assert(glob_selects("app/**", "/user/app/a"));
+	ck_assert(!glob_selects("app/**", "/user/app"));
+	ck_assert(!glob_selects("app/**", "/user/apps/a"));
+	ck_assert(glob_selects("**/web", "/user/web"));
+	ck_assert(glob_selects("**/web", "/user/a/b/web"));
+	ck_assert(!glob_selects("**/web", "/user/a/b/web2"));
+	ck_assert(glob_selects("**/a*c/b*", "/user/x/abd/abc/bad"));
+	ck_assert(glob_selects("**a*b**c", "/user/a/b/ab/d/c"));
+	ck_assert(!glob_selects("**a*b", "/user/a/b"));
+	ck_assert(glob_selects("**", "/user"));
+	ck_assert(glob_selects("**", "/user/a/b/c"));
 	ck_assert(glob_selects_last_name("a*", "/user/app/api"));
 	ck_assert(!glob_selects_last_name("app/a*", "/user/app/api"));
 }

@@ -310,10 +310,9 @@ run(struct ctl *ctl, int argc, char **argv)
 	}
 	if (options.help)
 		return print_usage(ctl);
-	if (optind == argc) {
-		complain(ctl, NULL, "a verb is missing ('supctl help' has them all)");
-		return CTL_USAGE;
-	}
+	if (optind == argc)
+		return run_verb(ctl, verb_find("list"), &options, argc - optind + 1,
+		                argv + optind - 1);
 	name = argv[optind];
 	if (strcmp(name, "help") == 0)
 		return optind + 1 < argc ? print_verb_help(ctl, argv[optind + 1])

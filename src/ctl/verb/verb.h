@@ -65,6 +65,7 @@ int verb_reset(struct ctl *ctl, char **names, uint32_t n);
 int verb_signal(struct ctl *ctl, char **names, uint32_t n);
 int verb_kill(struct ctl *ctl, char **names, uint32_t n);
 int verb_fail(struct ctl *ctl, char **names, uint32_t n);
+int verb_reload(struct ctl *ctl, char **names, uint32_t n);
 int verb_upgrade(struct ctl *ctl, char **names, uint32_t n);
 int verb_shutdown(struct ctl *ctl, char **names, uint32_t n);
 /* verb_grow.c */

@@ -180,9 +180,10 @@ verb_reset(struct ctl *ctl, char **names, uint32_t n)
 	return act(ctl, names, n, reset_one);
 }
 
-/* A call that has nothing to say when it went well. */
+/* A call whose answer says nothing: what was done is told to people alone. */
 static int
-do_silently(struct ctl *ctl, const char *method, const char *name, json_t *take)
+do_silently(struct ctl *ctl, const char *method, const char *name, json_t *take,
+            const char *done)
 {
 	struct call call = {.method = method, .target = name, .parameters = take};
 	struct reply reply;
@@ -191,7 +192,22 @@ do_silently(struct ctl *ctl, const char *method, const char *name, json_t *take)
 	ctl_do_once(&call);
 	status = ctl_call(ctl, &call, &reply);
 	ctl_call_done(&call);
+	if (status == 0)
+		ctl_remark(ctl, name, done);
 	return status;
+}
+
+/* Send a signal that is one, or "reload". */
+static int
+send_signal(struct ctl *ctl, const char *name, const char *signal)
+{
+	char done[64];
+
+	(void)snprintf(done, sizeof(done), "%s was sent", signal);
+	return do_silently(
+	    ctl, "Signal", name, json_pack("{s:s, s:s}", "name", name, "signal", signal),
+	    strcmp(signal, "reload") == 0 ? "told to read its configuration again"
+	                                  : done);
 }
 
 /* Send a signal, by name or number, or "reload". */
@@ -205,17 +221,14 @@ verb_signal(struct ctl *ctl, char **names, uint32_t n)
 		         names[1]);
 		return CTL_USAGE;
 	}
-	return do_silently(ctl, "Signal", names[0],
-	                   json_pack("{s:s, s:s}", "name", names[0], "signal", names[1]));
+	return send_signal(ctl, names[0], names[1]);
 }
 
 static int
 kill_one(struct ctl *ctl, const char *name)
 {
-	const char *signal = ctl->options.signal != NULL ? ctl->options.signal : "TERM";
-
-	return do_silently(ctl, "Signal", name,
-	                   json_pack("{s:s, s:s}", "name", name, "signal", signal));
+	return send_signal(ctl, name,
+	                   ctl->options.signal != NULL ? ctl->options.signal : "TERM");
 }
 
 /* Send a signal, TERM by default, as kill(1) does: the actor goes on as its policy says.
@@ -232,9 +245,29 @@ verb_kill(struct ctl *ctl, char **names, uint32_t n)
 }
 
 static int
+reload_one(struct ctl *ctl, const char *name)
+{
+	return send_signal(ctl, name, "reload");
+}
+
+/* Let actors read their configuration again; without a name supd, as apply does. */
+int
+verb_reload(struct ctl *ctl, char **names, uint32_t n)
+{
+	if (n == 0)
+		return verb_apply(ctl, names, n);
+	if (ctl->options.given != 0) {
+		complain(ctl, NULL, "an option of apply does not belong to NAME");
+		return CTL_USAGE;
+	}
+	return ctl_each(ctl, names, n, reload_one);
+}
+
+static int
 fail_one(struct ctl *ctl, const char *name)
 {
-	return do_silently(ctl, "Fail", name, json_pack("{s:s}", "name", name));
+	return do_silently(ctl, "Fail", name, json_pack("{s:s}", "name", name),
+	                   "failed, with the cause killed");
 }
 
 /* Let actors fail with the cause "killed", as Akka's Kill does. */

@@ -125,6 +125,8 @@ delete_one(struct ctl *ctl, const char *name)
 	ctl_do_once(&call);
 	status = ctl_call(ctl, &call, &reply);
 	ctl_call_done(&call);
+	if (status == 0)
+		ctl_remark(ctl, name, "deleted");
 	return status;
 }
 

@@ -310,8 +310,9 @@ verb_wait(struct ctl *ctl, char **names, uint32_t n)
 	struct targets targets = {.ctl = ctl};
 	int status;
 
-	if ((ctl->options.given & OPTION_FOR) == 0 ||
-	    names_find(states, ARRAY_SIZE(states), ctl->options.for_state) < 0) {
+	if ((ctl->options.given & OPTION_FOR) == 0)
+		ctl->options.for_state = states[0];
+	if (names_find(states, ARRAY_SIZE(states), ctl->options.for_state) < 0) {
 		complain(ctl, NULL,
 		         "write what to wait for: --for ready|stopped|failed|done");
 		return CTL_USAGE;

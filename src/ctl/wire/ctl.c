@@ -312,6 +312,20 @@ ctl_load(struct ctl *ctl, const struct call *call, const struct reply *reply,
 	return 0;
 }
 
+/* What was done with `name`, for people who watch; programs are not told. */
+void
+ctl_remark(struct ctl *ctl, const char *name, const char *what)
+{
+	struct strbuf *sb = &ctl->out.buf;
+
+	if (!ctl->out.terminal || ctl->options.json)
+		return;
+	print_text(sb, name, strlen(name));
+	strbuf_adds(sb, ": ");
+	print_text(sb, what, strlen(what));
+	strbuf_addc(sb, '\n');
+}
+
 /* Begin a JSON array that is printed element by element, one a line. */
 void
 ctl_array_begin(struct ctl *ctl)

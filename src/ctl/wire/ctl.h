@@ -131,6 +131,7 @@ int ctl_each(struct ctl *ctl, char **names, uint32_t n,
 int ctl_load(struct ctl *ctl, const struct call *call, const struct reply *reply,
              json_t **ret);
 
+void ctl_remark(struct ctl *ctl, const char *name, const char *what);
 void ctl_array_begin(struct ctl *ctl);
 void ctl_array_add(struct ctl *ctl, struct span object);
 void ctl_array_end(struct ctl *ctl);

@@ -221,7 +221,8 @@ resolve_last_name(const struct shell *shell, const char *name, struct ref_list *
 }
 
 /*
- * Add the actors that a name means to the list, each only once.
+ * Add the actors that a name means to the list, each only once.  "all" is /user, unless
+ * an actor has that name.
  *
  * The number of actors meant; -ENOENT: none, the candidates are those with the nearest
  * last name; -ENOTUNIQ: several have that last name, they are the candidates; -ENOMEM.
@@ -245,6 +246,8 @@ resolve_name(const struct shell *shell, const char *name, struct ref_list *list,
 	r = collect(shell, is_base_of_path, name, list);
 	if (r == 0 && strchr(name, '/') == NULL)
 		r = resolve_last_name(shell, name, list, ret_candidates);
+	if (r == 0 && strcmp(name, "all") == 0)
+		return append(list, first(shell)) < 0 ? -ENOMEM : 1;
 	if (r == 0) {
 		suggest_candidates(shell, name, ret_candidates);
 		r = -ENOENT;

@@ -77,26 +77,46 @@ match_one(const char **glob, char c, bool within_level)
 	return matched;
 }
 
+/* A star, and how far it reaches. */
+struct star {
+	const char *rest;  /* of the pattern, behind it; NULL: there is none */
+	const char *taken; /* the text behind what it took in */
+};
+
+/* Let a star take in one character more, and go on behind it. */
+static void
+take_more(struct star *star, const char **glob, const char **text)
+{
+	*glob = star->rest;
+	*text = ++star->taken;
+}
+
 /*
- * The wildcards of fnmatch(3), in time that grows with both lengths and no more: only the
- * last star can ever have to take in more.  The C library's tries all stars, and patterns
- * come from clients.
+ * The wildcards of fnmatch(3), and "**", which crosses levels.  Only the last star of a
+ * level and the last "**" can ever have to take in more; the C library's tries all stars,
+ * and patterns come from clients.
  */
 static bool
 match(const char *glob, const char *text, bool within_level)
 {
-	const char *star = NULL;  /* what follows the last star */
-	const char *taken = NULL; /* the text behind what the last * took in */
+	struct star star = {NULL, NULL};
+	struct star wide = {NULL, NULL};
 
 	while (*text != '\0') {
 		if (*glob == '*') {
-			star = ++glob;
-			taken = text;
+			const bool is_wide = !within_level || glob[1] == '*';
+
+			glob += strspn(glob, "*");
+			*(is_wide ? &wide : &star) = (struct star){glob, text};
+			if (is_wide)
+				star.rest = NULL;
 		} else if (*glob != '\0' && match_one(&glob, *text, within_level)) {
 			text++;
-		} else if (star != NULL && !(within_level && *taken == '/')) {
-			glob = star;
-			text = ++taken;
+		} else if (star.rest != NULL && *star.taken != '/') {
+			take_more(&star, &glob, &text);
+		} else if (wide.rest != NULL) {
+			star.rest = NULL;
+			take_more(&wide, &glob, &text);
 		} else {
 			return false;
 		}
@@ -116,7 +136,7 @@ matches(const char *glob, const char *path, bool within_level)
 
 /*
  * As a name: a wildcard stays within one level, so that "app/" and a star is the children
- * of app and not their children too.
+ * of app and not their children too; with two stars it is all below app.
  */
 bool
 glob_selects(const char *glob, const char *path)
