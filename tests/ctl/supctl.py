@@ -1351,15 +1351,158 @@ PLAN = [
 
 
 def test_diff_and_apply_print_what_changes():
-    text = ("updated    /user/app/b  backoff, limit\n"
-            "restarted  /user/c      command\n"
-            "removed    /user/d\n"
-            "1 updated, 1 restarted, 1 removed, 1 unchanged\n")
     for verb, method in (("diff", "Diff"), ("reread", "Diff"), ("apply", "Apply"),
                          ("update", "Apply"), ("reload", "Apply")):
+        text = ("updated    /user/app/b  backoff, limit\n"
+                "restarted  /user/c  command\n"
+                "removed    /user/d\n"
+                "1 updated, 1 restarted, 1 removed, 1 unchanged\n")
+        if method == "Diff":
+            text = ("will be updated    /user/app/b  backoff, limit\n"
+                    "will be restarted  /user/c  command\n"
+                    "will be removed    /user/d\n"
+                    "1 to update, 1 to restart, 1 to remove, 1 unchanged\n")
         answers = {method: lambda p, s: [Reply({"plan": PLAN})]}
         calls = one(Supd(**answers), verb, out=text)
         check(calls == [(method, {}, False)], calls)
+
+
+def change(path, kind, effect, *values):
+    return {"path": path, "change": kind, "effect": effect, "keys": [v[0] for v in values],
+            "values": [{"key": k, "old": old, "new": new} for k, old, new in values]}
+
+
+def test_diff_tells_what_will_become_of_each_actor_and_the_values():
+    long = '"' + "x" * 99 + 'é and more"'
+    plan = [change("/user/a", "restarted", "restart",
+                   ("environment.LANG", '"C.UTF-8"', '"C"'), ("user", None, '"www"')),
+            change("/user/b", "restarted", "later", ("command", '["a"]', '["a","b\x1b"]')),
+            change("/user/c", "restarted", "start", ("nice", "1", "2"), ("order", None, None)),
+            change("/user/d", "updated", "update", ("description", '""', long)),
+            change("/user/e", "added", "start"), change("/user/f", "added", "later"),
+            change("/user/g", "removed", "remove"), change("/user/h", "unchanged", "none")]
+    values = ("    environment.LANG  C.UTF-8 -> C\n    user  - -> www\n",
+              "    command  [\"a\"] -> [\"a\",\"b\\x1b\"]\n",
+              "    nice  1 -> 2\n    order\n",
+              "    description  \"\" -> " + "x" * 99 + "...\n", "", "", "")
+    future = ("will be restarted", "will change at its next start", "will be started",
+              "will be updated", "will be added", "will be added, not started",
+              "will be removed")
+    past = ("restarted", "changes at its next start", "started", "updated", "added",
+            "added, not started", "removed")
+
+    def text(words, end):
+        width = max(map(len, words))
+        return "".join("%-*s  /user/%s\n%s" % (width, word, "abcdefg"[i], values[i])
+                       for i, word in enumerate(words)) + end
+    answer = lambda p, s: [Reply({"plan": plan})]
+    calls = one(Supd(Diff=answer), "diff", out=text(future, (
+        "1 to update, 1 to start, 1 to change at the next start, 1 to restart, "
+        "1 to add without a start, 1 to add, 1 to remove, 1 unchanged\n")))
+    check(calls == [("Diff", {}, False)], calls)
+    calls = one(Supd(Apply=answer), "apply", "--no-wait", out=text(past, (
+        "1 updated, 1 started, 1 to change at the next start, 1 restarted, "
+        "1 added without a start, 1 added, 1 removed, 1 unchanged\n")))
+    check(calls == [("Apply", {}, False)], calls)
+
+
+def test_the_exit_status_of_diff_says_whether_anything_changes():
+    one(Supd(Diff=lambda p, s: [Reply({"plan": PLAN[:1]})]), "diff", "-e",
+        out="1 unchanged\n")
+    one(Supd(Diff=lambda p, s: [Reply({"plan": []})]), "diff", "--exit-code",
+        out="nothing to do\n")
+    one(Supd(Diff=lambda p, s: [Reply({"plan": PLAN})]), "diff", "-e", status=3)
+    one(Supd(Diff=lambda p, s: [Reply({"plan": PLAN})]), "diff", "-e", "-o", "json", status=3)
+    one(Supd(), "apply", "-e", status=2, err="an option does not belong here")
+
+
+def test_another_file_is_named_as_seen_from_supd():
+    answers = {m: lambda p, s: [Reply({"plan": []})] for m in ("Diff", "Apply")}
+    for verb in ("diff", "apply"):
+        for name in ("/etc/x.yaml", "x.yaml"):
+            calls = one(Supd(**answers), verb, "--rerun", name, out="nothing to do\n")
+            expected = os.path.join(os.getcwd(), name)
+            check(calls[0][1] == {"file": expected, "rerun": True}, calls)
+
+
+def test_apply_waits_until_what_it_starts_lives_and_what_it_removes_is_gone():
+    plan = [change("/user/a", "restarted", "restart"), change("/user/b", "removed", "remove"),
+            change("/user/c", "restarted", "later")]
+    looks = [
+        [actor("/user/a", state="stopping"), actor("/user/b", state="stopping")],
+        [actor("/user/a", state="starting", uptime_ms=0, ready=False)],
+        [actor("/user/a", generation=2, uptime_ms=0)],
+        [actor("/user/a", generation=2, uptime_ms=70000), actor("/user/z", state="starting")]]
+
+    def status(parameters, supd):
+        n = len(supd.called("Status"))
+        return stream(looks[min(n, len(looks)) - 1])
+    calls = one(Supd(Apply=lambda p, s: [Reply({"plan": plan})], Status=status), "apply")
+    check([c[0] for c in calls] == ["Apply"] + 4 * ["Status"], calls)
+
+
+# ---- settling ----------------------------------------------------------------------
+
+
+def fails_after(first, *later, **answers):
+    """A supd that starts /user/web as `first`; how it is at each look after that."""
+    def status(parameters, supd):
+        n = len(supd.called("Status"))
+        return stream([later[min(n, len(later)) - 1]])
+    return Supd(Start=lambda p, s: [Reply({"actors": [first]})],
+                Restart=lambda p, s: [Reply({"actors": [first]})], Status=status, **answers)
+
+
+def young(**fields):
+    return actor("/user/web", **{"uptime_ms": 3, **fields})
+
+
+def failed_now(**fields):
+    return young(last_failure=dict(failure("exited with 3\x1b"),
+                                   at="2099-01-01T00:00:00.000Z"), **fields)
+
+
+def test_start_and_restart_stay_until_the_process_has_lived_for_a_second():
+    for verb in ("start", "restart"):
+        calls = one(fails_after(young(), young(), young(uptime_ms=1000)), verb, "web",
+                    out="/user/web  running  pid 4711\n")
+        check([c[0] for c in calls[1:]] == ["Status", "Status"], calls)
+        for arguments in (("--no-wait",), ("--settle", "0"), ("--settle", "3ms")):
+            calls = one(fails_after(young(), young()), verb, "web", *arguments)
+            check(len(calls) == 1, calls)
+        calls = one(fails_after(actor("/user/web")), verb, "web")
+        check(len(calls) == 1, "it is older than that")
+        one(Supd(), verb, "web", "--settle", "5", status=2,
+            err="--settle '5': write a duration, as 500ms or 5s")
+
+
+def test_a_process_that_dies_at_once_is_no_success():
+    def logs(parameters, supd):
+        check(parameters == {"names": ["/user/web"], "lines": 10}, parameters)
+        yield said("/user/web", "oh \x1b[2J no")
+        yield said("/user/web", "!", more=False)
+    for later in (failed_now(state="backoff", uptime_ms=None), failed_now(generation=2),
+                  failed_now(state="failed", uptime_ms=None)):
+        supd = fails_after(young(), young(), later, Logs=logs)
+        using(supd, lambda s: expect(supctl(s, "start", "web"), 1,
+                                     "/user/web  running  pid 4711\n", (
+            "supctl: start /user/web: it did not live for 1s: exited with 3\\x1b\n"
+            "  | oh \\x1b[2J no\n  | !\n")))
+    one(fails_after(young(), young(generation=2)), "restart", "web", "--settle", "2s",
+        status=1, err="it did not live for 2s: it ended and was started again")
+    one(fails_after(young(), young(state="done", uptime_ms=None, pid=None)), "start", "web")
+
+
+def test_all_below_a_supervisor_has_to_live():
+    def status(parameters, supd):
+        return stream([supervisor("/user/app", uptime_ms=5000),
+                       dict(failed_now(), path="/user/app/x/y"),
+                       dict(failed_now(), path="/user/application")])
+    supd = Supd(Start=lambda p, s: [Reply({"actors": [supervisor("/user/app", uptime_ms=1)]})],
+                Status=status, Logs=lambda p, s: [Error("InvalidState", name="", state="",
+                                                        message="no log")])
+    using(supd, lambda s: check(supctl(s, "start", "app").err == (
+        "supctl: start /user/app/x/y: it did not live for 1s: exited with 3\\x1b\n"), s.calls))
 
 
 def test_diff_in_json_is_the_plan():

@@ -56,7 +56,7 @@ event_text_make_room(struct event_text *text, const json_t *event)
 	strbuf_done(&shown);
 }
 
-/* When, which actor, what: what all lines begin with. */
+/* The head of each line: time, path and name of the event. */
 static void
 print_head(struct event_text *text, struct out *out, const char *when, const char *path,
            const char *name)

@@ -199,16 +199,9 @@ say_user(const struct phrase *phrase)
 	return true;
 }
 
-static bool
-say_plan(const struct phrase *phrase)
-{
-	phrase_print_plan(phrase->sb, json_object_get(phrase->event, "plan"));
-	return true;
-}
-
 /* How many actors of a plan are in for what: "2 updated, 1 added, 12 unchanged". */
-void
-phrase_print_plan(struct strbuf *sb, const json_t *plan)
+static void
+print_plan(struct strbuf *sb, const json_t *plan)
 {
 	static const char *const kinds[] = {"updated", "restarted", "added", "removed",
 	                                    "unchanged"};
@@ -230,6 +223,13 @@ phrase_print_plan(struct strbuf *sb, const json_t *plan)
 	}
 	if (separator[0] == '\0')
 		strbuf_adds(sb, "nothing to do");
+}
+
+static bool
+say_plan(const struct phrase *phrase)
+{
+	print_plan(phrase->sb, json_object_get(phrase->event, "plan"));
+	return true;
 }
 
 /* What happened to supd itself, in words; what has none as it is. */

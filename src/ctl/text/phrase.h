@@ -10,7 +10,6 @@
 #include "base/strbuf.h"
 
 void phrase_print(struct strbuf *sb, const json_t *event, bool utf8);
-void phrase_print_plan(struct strbuf *sb, const json_t *plan);
 const char *phrase_text(const json_t *object, const char *key);
 int64_t phrase_number(const json_t *object, const char *key);
 

@@ -33,12 +33,14 @@ enum {
 	LONG_FAILED,
 	LONG_UNTIL,
 	LONG_TYPE,
+	LONG_SETTLE,
+	LONG_RERUN,
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
 #define SHORT_OPTIONS ":s:o:n:fhV"
 /* Behind a verb some letters are its own. */
-#define VERB_OPTIONS SHORT_OPTIONS "tg:r"
+#define VERB_OPTIONS SHORT_OPTIONS "etg:r"
 
 static const struct option long_options[] = {
     {"socket", required_argument, NULL, 's'},
@@ -64,6 +66,9 @@ static const struct option long_options[] = {
     {"signal", required_argument, NULL, LONG_SIGNAL},
     {"failed", no_argument, NULL, LONG_FAILED},
     {"until", required_argument, NULL, LONG_UNTIL},
+    {"settle", required_argument, NULL, LONG_SETTLE},
+    {"rerun", no_argument, NULL, LONG_RERUN},
+    {"exit-code", no_argument, NULL, 'e'},
     {"type", required_argument, NULL, LONG_TYPE},
     {"grep", required_argument, NULL, 'g'},
     {"timestamps", no_argument, NULL, 't'},
@@ -119,6 +124,9 @@ take_verb_option(int option, struct options *options)
 	    {LONG_SIGNAL, OPTION_SIGNAL, &options->signal},
 	    {LONG_FAILED, OPTION_FAILED, NULL},
 	    {LONG_UNTIL, OPTION_UNTIL, &options->until},
+	    {LONG_SETTLE, OPTION_SETTLE, &options->settle},
+	    {LONG_RERUN, OPTION_RERUN, NULL},
+	    {'e', OPTION_EXIT, NULL},
 	    {LONG_TYPE, OPTION_TYPE, &options->types},
 	    {'g', OPTION_GREP, &options->grep},
 	    {'t', OPTION_STAMPS, NULL},

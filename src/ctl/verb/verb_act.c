@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "base/units.h"
 #include "ctl/text/roster.h"
+#include "ctl/verb/settle.h"
 #include "ctl/verb/verb.h"
 
 /* A method that acts on actors and answers with how they are then. */
@@ -50,6 +51,8 @@ take_result(void *user, const struct actor_view *actor)
 {
 	struct result *result = user;
 
+	if (result->ctl->settle != NULL)
+		settle_add(result->ctl->settle, actor);
 	if (result->ctl->options.json)
 		ctl_array_add(result->ctl, actor->raw);
 	else
@@ -144,10 +147,30 @@ act(struct ctl *ctl, char **names, uint32_t n,
 	return status;
 }
 
+/* The same for verbs that start actors: these have to live for a while. */
+static int
+act_and_settle(struct ctl *ctl, char **names, uint32_t n,
+               int (*one)(struct ctl *ctl, const char *name))
+{
+	struct settle settle;
+	int status = settle_init(&settle, ctl);
+	int settled;
+
+	if (status == 0) {
+		ctl->settle = &settle;
+		status = act(ctl, names, n, one);
+		ctl->settle = NULL;
+		settled = ctl_may_go_on(ctl) ? settle_wait(&settle) : 0;
+		status = status == 0 ? settled : status;
+	}
+	settle_done(&settle);
+	return status;
+}
+
 int
 verb_start(struct ctl *ctl, char **names, uint32_t n)
 {
-	return act(ctl, names, n, start_one);
+	return act_and_settle(ctl, names, n, start_one);
 }
 
 int
@@ -159,7 +182,7 @@ verb_stop(struct ctl *ctl, char **names, uint32_t n)
 int
 verb_restart(struct ctl *ctl, char **names, uint32_t n)
 {
-	return act(ctl, names, n, restart_one);
+	return act_and_settle(ctl, names, n, restart_one);
 }
 
 int
@@ -180,7 +203,7 @@ verb_reset(struct ctl *ctl, char **names, uint32_t n)
 	return act(ctl, names, n, reset_one);
 }
 
-/* A call whose answer says nothing: what was done is told to people alone. */
+/* A call with an empty answer; on a terminal a remark says what was done. */
 static int
 do_silently(struct ctl *ctl, const char *method, const char *name, json_t *take,
             const char *done)
@@ -197,7 +220,7 @@ do_silently(struct ctl *ctl, const char *method, const char *name, json_t *take,
 	return status;
 }
 
-/* Send a signal that is one, or "reload". */
+/* Send a signal by its checked name or number, or "reload". */
 static int
 send_signal(struct ctl *ctl, const char *name, const char *signal)
 {

@@ -13,7 +13,8 @@
 #include "base/assert.h"
 #include "base/units.h"
 #include "ctl/text/phrase.h"
-#include "ctl/text/table.h"
+#include "ctl/text/plan_text.h"
+#include "ctl/verb/settle.h"
 #include "ctl/verb/verb.h"
 #include "paths.h"
 
@@ -103,60 +104,35 @@ verb_check(struct ctl *ctl, char **names, uint32_t n)
 	return status;
 }
 
-static enum colour
-change_colour(const char *change)
+/* The parameters that diff and apply have in common; NULL: it was said what is wrong. */
+static json_t *
+plan_parameters(struct ctl *ctl, char **names, uint32_t n)
 {
-	if (strcmp(change, "added") == 0)
-		return COLOUR_GOOD;
-	if (strcmp(change, "removed") == 0)
-		return COLOUR_BAD;
-	return COLOUR_BUSY;
-}
+	json_t *parameters = json_object();
+	char directory[PROGRAM_BYTES_MAX];
+	char file[2 * PROGRAM_BYTES_MAX];
 
-/* A line for each actor that changes, with the keys that do, and a line for all. */
-static int
-print_plan(struct ctl *ctl, const json_t *plan)
-{
-	struct table table;
-	const json_t *change;
-	size_t i;
-	int r;
-
-	table_init(&table, 3);
-	json_array_foreach(plan, i, change)
-	{
-		const char *what = phrase_text(change, "change");
-		const char *path = phrase_text(change, "path");
-		const json_t *keys = json_object_get(change, "keys");
-		struct strbuf *sb;
-		size_t k;
-
-		if (strcmp(what, "unchanged") == 0)
-			continue;
-		print_text(table_begin(&table), what, strlen(what));
-		table_end(&table, change_colour(what));
-		print_text(table_begin(&table), path, strlen(path));
-		table_end(&table, COLOUR_NONE);
-		sb = table_begin(&table);
-		for (k = 0; k < json_array_size(keys); k++) {
-			const char *key = json_string_value(json_array_get(keys, k));
-
-			strbuf_adds(sb, k > 0 ? ", " : "");
-			print_text(sb, key != NULL ? key : "?",
-			           key != NULL ? strlen(key) : 1);
+	if (n > 0) {
+		/* supd has another working directory. */
+		if (getcwd(directory, sizeof(directory)) == NULL)
+			directory[0] = '\0';
+		(void)snprintf(file, sizeof(file), "%s%s%s",
+		               names[0][0] == '/' ? "" : directory,
+		               names[0][0] == '/' ? "" : "/", names[0]);
+		if (json_object_set_new(parameters, "file", json_string(file)) < 0) {
+			complain(ctl, NULL, "the name of the file is not UTF-8");
+			json_decref(parameters);
+			return NULL;
 		}
-		table_end(&table, COLOUR_NONE);
 	}
-	r = table_print(&table, &ctl->out, "");
-	table_done(&table);
-	phrase_print_plan(&ctl->out.buf, plan);
-	strbuf_addc(&ctl->out.buf, '\n');
-	return r < 0 ? ctl_no_memory(ctl) : 0;
+	if ((ctl->options.given & OPTION_RERUN) != 0)
+		(void)json_object_set_new(parameters, "rerun", json_true());
+	return parameters;
 }
 
-/* Call for a plan and print it. */
+/* Call for a plan and print it; the plan is the caller's if the status is 0. */
 static int
-plan(struct ctl *ctl, struct call *call)
+ask_for_plan(struct ctl *ctl, struct call *call, bool is_done, json_t **ret_plan)
 {
 	struct reply reply;
 	json_t *answer;
@@ -167,57 +143,123 @@ plan(struct ctl *ctl, struct call *call)
 	ctl_call_done(call);
 	if (status != 0)
 		return status;
-	if (ctl->options.json) {
+	*ret_plan = json_incref(json_object_get(answer, "plan"));
+	if (ctl->options.json)
 		ctl_array_print(ctl, &reply, "plan");
-	} else {
-		status = print_plan(ctl, json_object_get(answer, "plan"));
-	}
+	else
+		plan_text_print(&ctl->out, *ret_plan, is_done);
 	json_decref(answer);
-	return status;
+	return 0;
 }
 
-/* What apply would do. */
+static size_t
+count_changes(const json_t *plan)
+{
+	const json_t *change;
+	size_t n = 0;
+	size_t i;
+
+	json_array_foreach(plan, i, change)
+	{
+		n += strcmp(phrase_text(change, "change"), "unchanged") != 0;
+	}
+	return n;
+}
+
+/* What apply would do; with -e the exit status says whether that is anything. */
 int
 verb_diff(struct ctl *ctl, char **names, uint32_t n)
 {
 	struct call call = {.method = "Diff", .repeat = true};
+	json_t *plan = NULL;
+	int status;
 
-	(void)names;
-	(void)n;
-	return plan(ctl, &call);
+	call.parameters = plan_parameters(ctl, names, n);
+	if (call.parameters == NULL)
+		return CTL_USAGE;
+	status = ask_for_plan(ctl, &call, false, &plan);
+	if (status == 0 && (ctl->options.given & OPTION_EXIT) != 0 &&
+	    count_changes(plan) > 0)
+		status = CTL_NOT_RUNNING;
+	json_decref(plan);
+	return status;
 }
 
-/* Put the file into force: all of it, or nothing when something is wrong.  With
- * --rollback it is on trial for so long, and all is as it was before if that fails. */
+/* Wait until what the plan starts has lived for a while, and what it removes is gone. */
+static int
+wait_for_plan(struct settle *settle, const json_t *plan)
+{
+	const json_t *change;
+	size_t i;
+
+	json_array_foreach(plan, i, change)
+	{
+		const char *effect = phrase_text(change, "effect");
+		const bool is_removed = strcmp(effect, "remove") == 0;
+
+		if (is_removed || strcmp(effect, "start") == 0 ||
+		    strcmp(effect, "restart") == 0)
+			settle_expect(settle, phrase_text(change, "path"), is_removed);
+	}
+	return settle_wait(settle);
+}
+
+/* The parameters of a trial, from --rollback and --commit-when-ready. */
+static int
+add_trial(struct ctl *ctl, json_t *parameters)
+{
+	const bool is_early = (ctl->options.given & OPTION_COMMIT) != 0;
+	uint64_t ms;
+
+	if ((ctl->options.given & OPTION_ROLLBACK) == 0) {
+		if (is_early)
+			complain(ctl, NULL, "--commit-when-ready: write --rollback too");
+		return is_early ? CTL_USAGE : 0;
+	}
+	if (duration_parse(ctl->options.rollback, &ms) < 0 || ms == 0 || ms > INT64_MAX) {
+		complain(ctl, NULL, "--rollback '%s': write a duration, as 5s or 1m30s",
+		         ctl->options.rollback);
+		return CTL_USAGE;
+	}
+	(void)json_object_set_new(parameters, "rollback_ms",
+	                          json_integer((json_int_t)ms));
+	(void)json_object_set_new(parameters, "commit_when_ready",
+	                          json_boolean(is_early));
+	return 0;
+}
+
+/*
+ * Put the file into force: all of it, or nothing when something is wrong; then wait as
+ * start and stop do.  With --rollback it is on trial for so long, and all is as it was
+ * before if that fails.
+ */
 int
 verb_apply(struct ctl *ctl, char **names, uint32_t n)
 {
 	const bool on_trial = (ctl->options.given & OPTION_ROLLBACK) != 0;
 	struct call call = {.method = "Apply", .repeat = !on_trial};
-	uint64_t ms;
-	int status;
+	struct settle settle;
+	json_t *plan = NULL;
+	int status = settle_init(&settle, ctl);
 
-	(void)names;
-	(void)n;
-	if (on_trial && (duration_parse(ctl->options.rollback, &ms) < 0 || ms == 0 ||
-	                 ms > INT64_MAX)) {
-		complain(ctl, NULL, "--rollback '%s': write a duration, as 5s or 1m30s",
-		         ctl->options.rollback);
-		return CTL_USAGE;
+	call.parameters = status == 0 ? plan_parameters(ctl, names, n) : NULL;
+	if (status == 0)
+		status =
+		    call.parameters != NULL ? add_trial(ctl, call.parameters) : CTL_USAGE;
+	if (status == 0) {
+		status = ask_for_plan(ctl, &call, true, &plan);
+		print_flush(&ctl->out);
+		if (on_trial && (status == CTL_FAILED || status == CTL_TIMED_OUT) &&
+		    !ctl->unreachable)
+			complain(ctl, NULL,
+			         "not kept: 'supctl diff' compares the file with what is "
+			         "in force");
 	}
-	if (!on_trial && (ctl->options.given & OPTION_COMMIT) != 0) {
-		complain(ctl, NULL, "--commit-when-ready: write --rollback too");
-		return CTL_USAGE;
-	}
-	if (on_trial)
-		call.parameters = json_pack("{s:I,s:b}", "rollback_ms", (json_int_t)ms,
-		                            "commit_when_ready",
-		                            (ctl->options.given & OPTION_COMMIT) != 0);
-	status = plan(ctl, &call);
-	if (on_trial && (status == CTL_FAILED || status == CTL_TIMED_OUT) &&
-	    !ctl->unreachable)
-		complain(
-		    ctl, NULL,
-		    "not kept: 'supctl diff' compares the file with what is in force");
+	/* A trial has waited. */
+	if (status == 0 && !on_trial && (ctl->options.given & OPTION_NO_WAIT) == 0)
+		status = wait_for_plan(&settle, plan);
+	ctl_call_done(&call);
+	settle_done(&settle);
+	json_decref(plan);
 	return status;
 }

@@ -263,7 +263,7 @@ read_ring(struct event_stream *stream)
 
 /* ---- the options ------------------------------------------------------------------- */
 
-/* "failure,backoff"; false: it was said which of them is none. */
+/* "failure,backoff"; false: a word is no event, which was said. */
 static bool
 parse_types(struct event_stream *stream, const char *text)
 {

@@ -44,7 +44,7 @@ struct log_stream {
 	int64_t lines;            /* -1: all */
 	char since[TIME_LEN + 1]; /* "": no bound, as for until */
 	char until[TIME_LEN + 1];
-	struct pattern pattern; /* of the lines that are wanted, if it is there */
+	struct pattern pattern; /* of --grep; not there: all lines are printed */
 	struct log_place places[ACTORS_MAX];
 	uint32_t n;
 	struct map by_path;

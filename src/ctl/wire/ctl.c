@@ -312,7 +312,7 @@ ctl_load(struct ctl *ctl, const struct call *call, const struct reply *reply,
 	return 0;
 }
 
-/* What was done with `name`, for people who watch; programs are not told. */
+/* Say on a terminal what was done with `name`; a pipe gets nothing. */
 void
 ctl_remark(struct ctl *ctl, const char *name, const char *what)
 {

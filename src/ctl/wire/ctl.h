@@ -50,6 +50,9 @@ enum exit_status {
 #define OPTION_REVERSE  0x40000u
 #define OPTION_FAILED   0x1000000u
 #define OPTION_TYPE     0x80000u
+#define OPTION_SETTLE   0x100000u
+#define OPTION_RERUN    0x200000u
+#define OPTION_EXIT     0x400000u
 
 #define OPTION_WITH_MAX 64
 
@@ -65,6 +68,7 @@ struct options {
 	const char *until;   /* the same */
 	const char *grep;    /* the same */
 	const char *types;   /* the same */
+	const char *settle;  /* the same */
 	const char *lines;   /* the same */
 	const char *for_state;
 	const char *cause;
@@ -78,6 +82,8 @@ struct options {
 	uint32_t n_with;
 };
 
+struct settle;
+
 /* When supd cannot be reached, verbs that only look say 4, the others 1. */
 enum verb_family { FAMILY_LOOK, FAMILY_ACT };
 
@@ -87,10 +93,12 @@ struct ctl {
 	struct client client;
 	const char *verb;
 	enum verb_family family;
-	char *socket;       /* owned */
-	uint64_t end_ms;    /* of --timeout, CLOCK_MONOTONIC */
-	bool unreachable;   /* no supd there, which was said: do not try again */
-	bool reader_gone;   /* the reader of our output is gone: end without a word */
+	char *socket;     /* owned */
+	uint64_t end_ms;  /* of --timeout, CLOCK_MONOTONIC */
+	bool unreachable; /* no supd there, which was said: do not try again */
+	bool reader_gone; /* the reader of our output is gone: end without a word */
+	/* of a verb that starts actors: where they are noted, or NULL */
+	struct settle *settle;
 	uint32_t shown;     /* blocks printed: an empty line goes between two */
 	bool array_started; /* the JSON array that is being printed has an element */
 };

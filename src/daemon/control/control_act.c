@@ -113,8 +113,8 @@ call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone)
 
 /* ---- what is carried out is an event ---------------------------------------------- */
 
-/* Add to an event what was commanded, and by whom: the program is the one that the
- * process runs now, if it is still there. */
+/* Add to an event the verb, and the user, process and program of the caller; a process
+ * that is gone has no program. */
 void
 command_fields(const struct conn *conn, const char *verb)
 {

@@ -62,9 +62,12 @@ static const struct param scale_params[] = {
 	{"name", PARAM_NAME, true}, {"replicas", PARAM_INT, true},
 	{"token", PARAM_STRING, false}, {.name = NULL},
 };
+static const struct param diff_params[] = {
+	{"file", PARAM_STRING, false}, {"rerun", PARAM_BOOL, false}, {.name = NULL},
+};
 static const struct param apply_params[] = {
 	{"rollback_ms", PARAM_INT, false}, {"commit_when_ready", PARAM_BOOL, false},
-	{.name = NULL},
+	{"file", PARAM_STRING, false}, {"rerun", PARAM_BOOL, false}, {.name = NULL},
 };
 
 static const struct method service_methods[] = {
@@ -92,7 +95,7 @@ static const struct method control_methods[] = {
 	{"Explain", ACCESS_OBSERVE, false, name_params, handle_explain},
 	{"Simulate", ACCESS_OBSERVE, false, simulate_params, handle_simulate},
 	{"Describe", ACCESS_CONTROL, false, name_params, handle_describe},
-	{"Diff", ACCESS_CONTROL, false, no_params, handle_diff},
+	{"Diff", ACCESS_CONTROL, false, diff_params, handle_diff},
 	{"Apply", ACCESS_CONTROL, false, apply_params, handle_apply},
 	{"Add", ACCESS_CONTROL, false, add_params, handle_add},
 	{"Delete", ACCESS_CONTROL, false, name_once_params, handle_delete},

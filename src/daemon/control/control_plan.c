@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/control/control_private.h"
+#include "daemon/reload/plan_json.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/config_errors.h"
@@ -21,38 +22,7 @@ reply_config_invalid(struct conn *conn, const struct reload *reload,
                      const struct err *err)
 {
 	reply_error(conn, CONTROL_INTERFACE ".ConfigInvalid",
-	            config_errors_json(&reload->reports, conn->control->shell->conf_file,
-	                               err->text));
-}
-
-static const char *
-path_of_change(const struct shell *shell, const struct reload *reload,
-               const struct conf_change *change)
-{
-	if (change->new_index != CONF_NONE)
-		return reload->conf->actors[change->new_index].path;
-	return shell->conf->actors[change->old_index].path;
-}
-
-static void
-add_plan(struct strbuf *out, const struct shell *shell, const struct reload *reload)
-{
-	strbuf_adds(out, "{\"plan\":[");
-	for (size_t i = 0; i < reload->plan.n; i++) {
-		const struct conf_change *change = &reload->plan.at[i];
-
-		strbuf_adds(out, i > 0 ? ",{\"path\":" : "{\"path\":");
-		strbuf_add_json(out, path_of_change(shell, reload, change));
-		strbuf_addf(out, ",\"change\":\"%s\",\"keys\":[",
-		            change_names[change->kind]);
-		for (size_t k = 0; k < change->n_keys; k++) {
-			if (k > 0)
-				strbuf_addc(out, ',');
-			strbuf_add_json(out, change->keys[k]);
-		}
-		strbuf_adds(out, "]}");
-	}
-	strbuf_adds(out, "]}");
+	            config_errors_json(&reload->reports, reload->file, err->text));
 }
 
 static void
@@ -135,16 +105,22 @@ static void
 diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 {
 	struct shell *shell = conn->control->shell;
+	const char *file = param_string(conn, "file");
 	struct reload reload = {0};
 	struct err err = {0};
 	struct strbuf plan;
 	int r;
 
+	if (file != NULL && file[0] != '/') {
+		reply_invalid_parameter(conn, "file");
+		return;
+	}
 	strbuf_init(&plan, VARLINK_REPLY_MAX);
-	r = reload_prepare(shell, &reload, &err);
+	r = reload_prepare(shell, file, &reload, &err);
+	reload.rerun = param_bool(conn, "rerun", false);
 	if (r == 0) {
 		/* Before it is applied: the plan borrows from both configurations. */
-		add_plan(&plan, shell, &reload);
+		plan_json(&plan, shell, &reload);
 		if (plan.failed)
 			r = -ENOMEM;
 		else if (apply)

@@ -242,9 +242,10 @@ loading_boot(struct shell *shell, struct conf_reports *ret_reports, struct err *
 /* The same for one that is to take the place of that in force: what does not answer is an
  * error, and the environment files of its actors are looked at. */
 struct conf *
-loading_apply(struct shell *shell, struct conf_reports *ret_reports, struct err *err)
+loading_apply(struct shell *shell, const char *file, struct conf_reports *ret_reports,
+              struct err *err)
 {
-	struct load load = {.file = shell->conf_file,
+	struct load load = {.file = file,
 	                    .options = {.warn = true,
 	                                .look_environment = true,
 	                                .environ = shell->environ,

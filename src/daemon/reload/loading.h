@@ -10,8 +10,8 @@ struct shell;
 
 struct conf *loading_boot(struct shell *shell, struct conf_reports *ret_reports,
                           struct err *err);
-struct conf *loading_apply(struct shell *shell, struct conf_reports *ret_reports,
-                           struct err *err);
+struct conf *loading_apply(struct shell *shell, const char *file,
+                           struct conf_reports *ret_reports, struct err *err);
 struct conf *loading_add(struct shell *shell, const struct conf_addition *addition,
                          struct conf_reports *ret_reports, struct err *err);
 

@@ -54,23 +54,23 @@ free_retired(struct shell *shell, bool all)
 }
 
 int
-reload_prepare(struct shell *shell, struct reload *ret, struct err *err)
+reload_prepare(struct shell *shell, const char *file, struct reload *ret, struct err *err)
 {
 	int r;
 
-	*ret = (struct reload){0};
+	*ret = (struct reload){.file = file != NULL ? file : shell->conf_file};
 	free_retired(shell, false);
-	ret->conf = loading_apply(shell, &ret->reports, err);
+	ret->conf = loading_apply(shell, ret->file, &ret->reports, err);
 	if (ret->conf == NULL && err->code != 0)
 		return -err->code;
 	if (ret->conf == NULL) {
-		err_set(err, 0, "%s: %zu errors, nothing was changed", shell->conf_file,
+		err_set(err, 0, "%s: %zu errors, nothing was changed", ret->file,
 		        ret->reports.n_errors);
 		return -EINVAL;
 	}
 	r = conf_plan_make(shell->conf, ret->conf, &ret->plan);
 	if (r < 0)
-		err_set(err, -r, "compare with %s", shell->conf_file);
+		err_set(err, -r, "compare with %s", ret->file);
 	return r;
 }
 
@@ -156,9 +156,10 @@ add_change(struct events *events, const char *path, const char *change, size_t *
 }
 
 static void
-report_applied(struct shell *shell, const struct conf *conf, const struct conf *old,
-               const struct conf_plan *plan)
+report_applied(struct shell *shell, const struct reload *reload, const struct conf *old)
 {
+	const struct conf *conf = reload->conf;
+	const struct conf_plan *plan = &reload->plan;
 	const struct event_head head = {.kind = NOTICE_APPLIED, .path = "/user"};
 	uint32_t counts[CHANGE_MAX] = {0};
 	size_t bytes = 0;
@@ -181,8 +182,9 @@ report_applied(struct shell *shell, const struct conf *conf, const struct conf *
 	log_line(
 	    LOG_LEVEL_NOTICE,
 	    "applied %s: %u unchanged, %u updated, %u restarted, %u added, %u removed",
-	    shell->conf_file, counts[CHANGE_UNCHANGED], counts[CHANGE_UPDATED],
-	    counts[CHANGE_RESTARTED], counts[CHANGE_ADDED], counts[CHANGE_REMOVED]);
+	    reload->file != NULL ? reload->file : "the configuration before",
+	    counts[CHANGE_UNCHANGED], counts[CHANGE_UPDATED], counts[CHANGE_RESTARTED],
+	    counts[CHANGE_ADDED], counts[CHANGE_REMOVED]);
 }
 
 /* Everything that can fail; on an error all of it is undone. */
@@ -229,7 +231,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	if (retired == NULL || shell->shutting_down) {
 		r = retired == NULL ? ENOMEM : ESHUTDOWN;
 		free(retired);
-		err_set(err, r, "apply %s", shell->conf_file);
+		err_set(err, r, "apply the configuration");
 		return -r;
 	}
 	r = prepare_apply(shell, reload->conf, &tables, &mailboxes, &ledger, err);
@@ -242,8 +244,8 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	reload_use_ledger(shell, ledger);
 	retired->conf = shell->conf;
 	retired->id = shell->conf_id;
-	reload_carry_out(shell, reload->conf, &reload->plan, &tables, retired);
-	report_applied(shell, reload->conf, shell->conf, &reload->plan);
+	reload_carry_out(shell, reload, &tables, retired);
+	report_applied(shell, reload, shell->conf);
 	shell->conf_id = tables.conf_id;
 	shell->before_wall_us = shell->conf_wall_us;
 	shell->conf_wall_us = clock_wall_us();
@@ -314,7 +316,7 @@ reload_now(struct shell *shell)
 		return;
 	}
 	systemd_reloading(shell);
-	r = reload_prepare(shell, &reload, &err);
+	r = reload_prepare(shell, NULL, &reload, &err);
 	for (size_t i = 0; i < reload.reports.n; i++)
 		log_report(&reload.reports.at[i]);
 	if (r == 0)

@@ -12,13 +12,21 @@ struct shell;
 
 /* A new configuration, and the plan of applying it. */
 struct reload {
+	const char *file;  /* where it is from, borrowed */
+	bool rerun;        /* also actors that are done are started, if they change */
 	struct conf *conf; /* the new one, owned until applied */
 	struct conf_plan plan;
 	struct conf_reports reports; /* warnings, or the errors that prevent the reload */
 };
 
-/* Read and compare; changes nothing.  -EINVAL: reports say what is wrong. */
-int reload_prepare(struct shell *shell, struct reload *ret, struct err *err);
+/* Read this file, NULL: supd's own, and compare; changes nothing.  -EINVAL: reports say
+ * what is wrong. */
+int reload_prepare(struct shell *shell, const char *file, struct reload *ret,
+                   struct err *err);
+
+/* True if an actor that changes is started anew, and is not done with its work. */
+bool reload_reruns(const struct shell *shell, const struct reload *reload,
+                   const struct conf_change *change, struct ref ref);
 
 /* Carry it out.  On an error (memory, a socket that cannot be opened) nothing changed. */
 int reload_apply(struct shell *shell, struct reload *reload, struct err *err);

@@ -34,8 +34,7 @@ void reload_add(struct shell *shell, const struct conf *conf, uint32_t index,
                 struct tables *tables);
 
 /* Make the tree that of this configuration; `retired` is for that of now. */
-void reload_carry_out(struct shell *shell, const struct conf *conf,
-                      const struct conf_plan *plan, struct tables *tables,
-                      struct retired *retired);
+void reload_carry_out(struct shell *shell, const struct reload *reload,
+                      struct tables *tables, struct retired *retired);
 
 #endif

@@ -48,10 +48,24 @@ reload_add(struct shell *shell, const struct conf *conf, uint32_t index,
 		record_slot(shell, shell->actors.at[ref.slot].elder.slot);
 }
 
+/* The work of an actor that is done is not done again, only because its keys changed;
+ * they take effect at its next start.  An actor that is never done from now on starts. */
+bool
+reload_reruns(const struct shell *shell, const struct reload *reload,
+              const struct conf_change *change, struct ref ref)
+{
+	struct node_view view;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	return view.state != STATE_DONE || reload->rerun ||
+	       reload->conf->actors[change->new_index].spec.restart == RESTART_PERMANENT;
+}
+
 static void
-keep(struct shell *shell, const struct conf *conf, const struct conf_change *change,
+keep(struct shell *shell, const struct reload *reload, const struct conf_change *change,
      uint64_t conf_id)
 {
+	const struct conf *conf = reload->conf;
 	const struct conf_actor *actor = &conf->actors[change->new_index];
 	struct ref ref = actors_find_static(&shell->actors, actor->path);
 
@@ -60,7 +74,7 @@ keep(struct shell *shell, const struct conf *conf, const struct conf_change *cha
 	record_slot(shell, ref.slot);
 	/* Rules carry places: after an edit even an unchanged actor has new ones. */
 	core_update(shell->core, ref, &actor->spec, shell->now_ms);
-	if (change->kind == CHANGE_RESTARTED)
+	if (change->kind == CHANGE_RESTARTED && reload_reruns(shell, reload, change, ref))
 		core_restart(shell->core, ref, shell->now_ms);
 }
 
@@ -177,10 +191,11 @@ namesake(const struct conf *old, const struct conf *conf,
 }
 
 void
-reload_carry_out(struct shell *shell, const struct conf *conf,
-                 const struct conf_plan *plan, struct tables *tables,
+reload_carry_out(struct shell *shell, const struct reload *reload, struct tables *tables,
                  struct retired *retired)
 {
+	const struct conf *conf = reload->conf;
+	const struct conf_plan *plan = &reload->plan;
 	const struct conf *old = shell->conf;
 
 	/* Removed actors first: an actor of another kind comes back under the same name.
@@ -192,7 +207,7 @@ reload_carry_out(struct shell *shell, const struct conf *conf,
 		if (change->kind == CHANGE_ADDED)
 			reload_add(shell, conf, change->new_index, tables);
 		else if (change->kind != CHANGE_REMOVED)
-			keep(shell, conf, change, tables->conf_id);
+			keep(shell, reload, change, tables->conf_id);
 	}
 	put_in_order(shell, conf, tables->seen);
 	for (size_t i = 0; i < plan->n; i++) {

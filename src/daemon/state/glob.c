@@ -80,7 +80,7 @@ match_one(const char **glob, char c, bool within_level)
 /* A star, and how far it reaches. */
 struct star {
 	const char *rest;  /* of the pattern, behind it; NULL: there is none */
-	const char *taken; /* the text behind what it took in */
+	const char *taken; /* the text behind the characters taken in */
 };
 
 /* Let a star take in one character more, and go on behind it. */

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: ISC */
+/* settle.c - actors that were started have to live for a while before that is a success.
+ */
+#include "config.h"
+
+#include "ctl/verb/settle.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "base/moment.h"
+#include "base/units.h"
+
+#define DEFAULT_MS 1000
+/* Pauses between two looks; not more than a tenth of the time is spent on looking. */
+#define PAUSE_MS   50
+#define LOOKS_PART 10
+#define TOLD_MAX   10
+#define LINES      10
+#define BYTES_MAX  ((size_t)1 << 20)
+
+struct settle_entry {
+	char *path; /* owned */
+	int64_t
+	    generation;   /* of a process that is newer than the command; -1: none yet */
+	bool is_below;    /* actors below this supervisor count, too */
+	bool is_expected; /* such a process is to come */
+	bool is_removed;  /* it has to be gone */
+	bool is_there;    /* while looking */
+	bool has_failed;
+	char *why; /* owned; NULL: it ended and was started again */
+};
+
+/* Ready to take actors in.  CTL_USAGE if the option is wrong. */
+int
+settle_init(struct settle *settle, struct ctl *ctl)
+{
+	const struct options *options = &ctl->options;
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	*settle =
+	    (struct settle){.ctl = ctl, .ms = DEFAULT_MS, .begin_ms = client_now_ms()};
+	map_init(&settle->by_path);
+	/* Times of supd have milliseconds. */
+	settle->begin_us =
+	    ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000) * 1000;
+	if ((options->given & OPTION_SETTLE) != 0 && strcmp(options->settle, "0") == 0)
+		settle->ms = 0;
+	else if ((options->given & OPTION_SETTLE) != 0 &&
+	         (duration_parse(options->settle, &settle->ms) < 0 ||
+	          settle->ms > DURATION_MS_MAX)) {
+		complain(ctl, NULL, "--settle '%s': write a duration, as 500ms or 5s",
+		         options->settle);
+		return CTL_USAGE;
+	}
+	if ((options->given & OPTION_NO_WAIT) != 0)
+		settle->ms = 0;
+	return 0;
+}
+
+/* Give back the memory. */
+void
+settle_done(struct settle *settle)
+{
+	for (size_t i = 0; i < settle->n; i++) {
+		free(settle->entries[i].path);
+		free(settle->entries[i].why);
+	}
+	free(settle->entries);
+	map_done(&settle->by_path);
+}
+
+static struct settle_entry *
+find(const struct settle *settle, const char *path)
+{
+	uint32_t i;
+
+	return map_get_name(&settle->by_path, path, &i) ? &settle->entries[i] : NULL;
+}
+
+static struct settle_entry *
+add(struct settle *settle, const char *path)
+{
+	struct settle_entry *entry = find(settle, path);
+
+	if (entry != NULL)
+		return entry;
+	if (settle->n == settle->cap) {
+		const size_t cap = settle->cap == 0 ? 16 : 2 * settle->cap;
+
+		entry = reallocarray(settle->entries, cap, sizeof(*entry));
+		if (entry == NULL) {
+			settle->failed = true;
+			return NULL;
+		}
+		settle->entries = entry;
+		settle->cap = cap;
+	}
+	entry = &settle->entries[settle->n];
+	*entry = (struct settle_entry){.path = strdup(path), .generation = -1};
+	if (entry->path == NULL ||
+	    map_put_name(&settle->by_path, entry->path, (uint32_t)settle->n) < 0) {
+		free(entry->path);
+		settle->failed = true;
+		return NULL;
+	}
+	settle->n++;
+	return entry;
+}
+
+static char *
+copy_span(struct span span)
+{
+	struct strbuf text;
+
+	strbuf_init(&text, BYTES_MAX);
+	span_decode(span, &text);
+	strbuf_addc(&text, '\0');
+	return strbuf_take(&text);
+}
+
+/* Has the process lived for long enough, or is there none to wait for? */
+static bool
+is_settled(const struct settle *settle, const struct actor_view *actor)
+{
+	return actor->uptime_ms < 0 || (uint64_t)actor->uptime_ms >= settle->ms;
+}
+
+/* Take in an actor that was started, from supd's answer. */
+void
+settle_add(struct settle *settle, const struct actor_view *actor)
+{
+	const bool is_below = actor_is_supervisor(actor);
+	struct settle_entry *entry;
+	char *path;
+
+	if (settle->ms == 0 || (!is_below && is_settled(settle, actor)))
+		return;
+	path = copy_span(actor->path);
+	entry = path != NULL ? add(settle, path) : NULL;
+	settle->failed = settle->failed || entry == NULL;
+	if (entry != NULL) {
+		entry->is_below = is_below;
+		entry->generation = is_below ? -1 : actor->generation;
+	}
+	free(path);
+}
+
+/* An actor that is going to be started anew, or is to go. */
+void
+settle_expect(struct settle *settle, const char *path, bool is_removed)
+{
+	struct settle_entry *entry = add(settle, path);
+
+	if (entry == NULL)
+		return;
+	entry->is_removed = is_removed;
+	entry->is_expected = !is_removed;
+	entry->is_below = !is_removed;
+}
+
+/* ---- looking ----------------------------------------------------------------------- */
+
+static void
+wait_for(struct settle *settle, uint64_t ms)
+{
+	if (!settle->pending || ms < settle->in_ms)
+		settle->in_ms = ms;
+	settle->pending = true;
+}
+
+static void
+mark_failed(struct settle_entry *entry, const struct actor_view *actor)
+{
+	if (entry->has_failed)
+		return;
+	entry->has_failed = true;
+	if (actor->failure.at.at != NULL)
+		entry->why = copy_span(actor->failure.cause.text);
+}
+
+static bool
+has_failed_since(const struct settle *settle, const struct actor_view *actor)
+{
+	bool result = false;
+	uint64_t us;
+	char *at;
+
+	if (actor->failure.at.at == NULL)
+		return false;
+	at = copy_span(actor->failure.at);
+	result = at != NULL && moment_parse(at, &us) == 0 && us >= settle->begin_us;
+	free(at);
+	return result;
+}
+
+static bool
+is_moving(struct span state)
+{
+	return span_is(state, "starting") || span_is(state, "stopping");
+}
+
+/* True if the process, or the supervisor, was started after the command was given. */
+static bool
+is_new(const struct settle *settle, const struct actor_view *actor)
+{
+	return actor->uptime_ms >= 0 && span_is(actor->state, "running") &&
+	       (uint64_t)actor->uptime_ms <= client_now_ms() - settle->begin_ms;
+}
+
+static void
+look_at(struct settle *settle, struct settle_entry *entry, const struct actor_view *actor)
+{
+	entry->is_there = true;
+	if (entry->is_removed) {
+		wait_for(settle, PAUSE_MS);
+		return;
+	}
+	if (has_failed_since(settle, actor) ||
+	    (span_is(actor->state, "backoff") &&
+	     (entry->generation >= 0 || entry->is_expected)) ||
+	    (entry->generation >= 0 && actor->generation > entry->generation)) {
+		mark_failed(entry, actor);
+		return;
+	}
+	if (is_new(settle, actor)) {
+		entry->generation = actor->generation;
+		entry->is_expected = false;
+	}
+	if (is_moving(actor->state) ||
+	    (span_is(actor->state, "running") && (entry->is_expected || !actor->ready)))
+		wait_for(settle, PAUSE_MS);
+	else if (!is_settled(settle, actor))
+		wait_for(settle, settle->ms - (uint64_t)actor->uptime_ms);
+}
+
+/* The entry of an actor; actors below a supervisor that counts get a new entry. */
+static struct settle_entry *
+entry_of(struct settle *settle, char *path)
+{
+	struct settle_entry *entry = find(settle, path);
+
+	for (char *slash = strrchr(path, '/');
+	     entry == NULL && slash != NULL && slash != path;) {
+		const struct settle_entry *above;
+
+		*slash = '\0';
+		above = find(settle, path);
+		*slash = '/';
+		if (above != NULL && above->is_below)
+			entry = add(settle, path);
+		for (slash--; slash > path && *slash != '/';)
+			slash--;
+	}
+	return entry;
+}
+
+static void
+take_actor(void *user, const struct actor_view *actor)
+{
+	struct settle *settle = user;
+	char *path = copy_span(actor->path);
+	struct settle_entry *entry = path != NULL ? entry_of(settle, path) : NULL;
+
+	if (path == NULL)
+		settle->failed = true;
+	if (entry != NULL)
+		look_at(settle, entry, actor);
+	free(path);
+}
+
+static int
+look(struct settle *settle)
+{
+	settle->pending = false;
+	settle->in_ms = 0;
+	for (size_t i = 0; i < settle->n; i++)
+		settle->entries[i].is_there = false;
+	return actors_status(settle->ctl, NULL, false, take_actor, settle);
+}
+
+/* ---- what failed ------------------------------------------------------------------- */
+
+struct tail_line {
+	struct span stream;
+	struct span text;
+};
+
+static int
+take_line(void *user, const struct call *call, const struct reply *reply)
+{
+	static const struct scan_field fields[] = {
+	    {"stream", SCAN_STRING, offsetof(struct tail_line, stream)},
+	    {"text", SCAN_STRING, offsetof(struct tail_line, text)},
+	};
+	struct tail_line line = {{NULL, 0}, {NULL, 0}};
+	struct strbuf *sb = user;
+	struct scan scan;
+
+	(void)call;
+	scan_init(&scan, reply->parameters);
+	scan_fields(&scan, fields, ARRAY_SIZE(fields), &line);
+	if (scan.bad || line.stream.len == 0)
+		return 0;
+	strbuf_adds(sb, "  | ");
+	print_span(sb, line.text);
+	strbuf_addc(sb, '\n');
+	return 0;
+}
+
+/* The last lines that the actor wrote, on standard error, where they can be had. */
+static void
+tell_last_lines(struct ctl *ctl, const char *path)
+{
+	struct call call = {.method = "Logs", .target = path, .more = true};
+	struct strbuf lines;
+	struct reply reply;
+	struct err err;
+	int status;
+
+	strbuf_init(&lines, BYTES_MAX);
+	call.parameters = json_pack("{s:[s], s:i}", "names", path, "lines", LINES);
+	if (ctl_connect(ctl) == 0)
+		(void)ctl_stream(ctl, &call, take_line, &lines, &reply, &err, &status);
+	ctl_call_done(&call);
+	(void)fputs(strbuf_str(&lines), stderr);
+	strbuf_done(&lines);
+}
+
+/* Tell of those that failed: CTL_FAILED if there are any. */
+static int
+tell(struct settle *settle)
+{
+	size_t n_failed = 0;
+
+	for (size_t i = 0; i < settle->n; i++) {
+		const struct settle_entry *entry = &settle->entries[i];
+		char duration[DURATION_TEXT_MAX];
+
+		if (!entry->has_failed || ++n_failed > TOLD_MAX)
+			continue;
+		complain(settle->ctl, entry->path, "it did not live for %s: %s",
+		         duration_format(settle->ms, duration),
+		         entry->why != NULL ? entry->why
+		                            : "it ended and was started again");
+		tell_last_lines(settle->ctl, entry->path);
+	}
+	if (n_failed > TOLD_MAX)
+		complain(settle->ctl, NULL, "%zu more did not", n_failed - TOLD_MAX);
+	return n_failed > 0 ? CTL_FAILED : 0;
+}
+
+/*
+ * Wait until all have lived for long enough, and what was to go is gone: 0, or the exit
+ * status, after it was told which actors failed.
+ */
+int
+settle_wait(struct settle *settle)
+{
+	int status = 0;
+
+	if (settle->failed)
+		return ctl_no_memory(settle->ctl);
+	if (settle->n == 0)
+		return 0;
+	for (;;) {
+		const uint64_t begin_ms = client_now_ms();
+		uint64_t took_ms;
+		bool failed = false;
+
+		status = look(settle);
+		took_ms = client_now_ms() - begin_ms;
+		for (size_t i = 0; i < settle->n; i++)
+			failed = failed || settle->entries[i].has_failed;
+		if (status != 0 || failed || !settle->pending)
+			break;
+		if (settle->in_ms > 2 * PAUSE_MS)
+			settle->in_ms = 2 * PAUSE_MS;
+		if (settle->in_ms < LOOKS_PART * took_ms)
+			settle->in_ms = LOOKS_PART * took_ms;
+		(void)poll(NULL, 0, (int)settle->in_ms + 1);
+	}
+	return status != 0 ? status : tell(settle);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC */
+/* plan_json.c - the plan of a reload, as the reply that Diff and Apply give. */
+#include "config.h"
+
+#include "daemon/reload/plan_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/state/shell.h"
+
+/* In longer replies values are left out, so that the plan of a large tree has room. */
+#define VALUES_BYTES_MAX ((size_t)2 * 1024 * 1024)
+
+static const char *
+path_of_change(const struct shell *shell, const struct reload *reload,
+               const struct conf_change *change)
+{
+	if (change->new_index != CONF_NONE)
+		return reload->conf->actors[change->new_index].path;
+	return shell->conf->actors[change->old_index].path;
+}
+
+static int
+compare_key(const void *name, const void *key)
+{
+	return strcmp(name, ((const struct conf_key *)key)->key);
+}
+
+/* The value of a key, as JSON text that is a string of JSON, or null. */
+static void
+add_value(struct strbuf *out, const struct conf *conf, uint32_t index, const char *name)
+{
+	const struct conf_actor *actor = &conf->actors[index];
+	const struct conf_key *key =
+	    bsearch(name, actor->keys, actor->n_keys, sizeof(*actor->keys), compare_key);
+
+	if (key != NULL)
+		strbuf_add_json(out, key->value);
+	else
+		strbuf_adds(out, "null");
+}
+
+/* The keys of an actor that is in both configurations, with the values in both. */
+static void
+add_values(struct strbuf *out, const struct shell *shell, const struct reload *reload,
+           const struct conf_change *change)
+{
+	strbuf_adds(out, ",\"values\":");
+	if (change->n_keys > 0 &&
+	    (change->old_index == CONF_NONE || change->new_index == CONF_NONE ||
+	     out->len > VALUES_BYTES_MAX)) {
+		strbuf_adds(out, "null");
+		return;
+	}
+	strbuf_addc(out, '[');
+	for (size_t k = 0; k < change->n_keys; k++) {
+		strbuf_adds(out, k > 0 ? ",{\"key\":" : "{\"key\":");
+		strbuf_add_json(out, change->keys[k]);
+		strbuf_adds(out, ",\"old\":");
+		add_value(out, shell->conf, change->old_index, change->keys[k]);
+		strbuf_adds(out, ",\"new\":");
+		add_value(out, reload->conf, change->new_index, change->keys[k]);
+		strbuf_addc(out, '}');
+	}
+	strbuf_addc(out, ']');
+}
+
+/* Does an actor below a supervisor that is down wait for it? */
+static bool
+is_below_down(const struct shell *shell, struct ref ref)
+{
+	struct node_view view;
+
+	for (ref = core_parent(shell->core, ref);
+	     ref.slot != REF_NONE.slot && ref.slot != CORE_ROOT;
+	     ref = core_parent(shell->core, ref)) {
+		core_view(shell->core, ref, shell->now_ms, &view);
+		if (view.state == STATE_STOPPED || view.state == STATE_FAILED ||
+		    view.state == STATE_DONE)
+			return true;
+	}
+	return false;
+}
+
+/* The effect on an actor whose new keys need a new process. */
+static const char *
+effect_of_restart(const struct shell *shell, const struct reload *reload,
+                  const struct conf_change *change)
+{
+	const struct conf_actor *actor = &reload->conf->actors[change->new_index];
+	const struct ref ref = actors_find_static(&shell->actors, actor->path);
+	struct node_view view;
+
+	if (ref.slot == REF_NONE.slot || !core_valid(shell->core, ref))
+		return "later";
+	core_view(shell->core, ref, shell->now_ms, &view);
+	if (view.held || view.on_standby || !actor->spec.enabled ||
+	    !reload_reruns(shell, reload, change, ref) || is_below_down(shell, ref))
+		return "later";
+	return view.state == STATE_STOPPED || view.state == STATE_FAILED ||
+	               view.state == STATE_DONE
+	           ? "start"
+	           : "restart";
+}
+
+static const char *
+effect_of(const struct shell *shell, const struct reload *reload,
+          const struct conf_change *change)
+{
+	static const char *const plain[CHANGE_MAX] = {
+	    [CHANGE_UNCHANGED] = "none",
+	    [CHANGE_UPDATED] = "update",
+	    [CHANGE_ADDED] = "start",
+	    [CHANGE_REMOVED] = "remove",
+	};
+
+	if (change->kind == CHANGE_RESTARTED)
+		return effect_of_restart(shell, reload, change);
+	if (change->kind == CHANGE_ADDED &&
+	    !reload->conf->actors[change->new_index].spec.enabled)
+		return "later";
+	return plain[change->kind];
+}
+
+/* Append the plan as the reply of Diff and Apply, before it is carried out. */
+void
+plan_json(struct strbuf *out, const struct shell *shell, const struct reload *reload)
+{
+	strbuf_adds(out, "{\"plan\":[");
+	for (size_t i = 0; i < reload->plan.n; i++) {
+		const struct conf_change *change = &reload->plan.at[i];
+
+		strbuf_adds(out, i > 0 ? ",{\"path\":" : "{\"path\":");
+		strbuf_add_json(out, path_of_change(shell, reload, change));
+		strbuf_addf(out, ",\"change\":\"%s\",\"effect\":\"%s\",\"keys\":[",
+		            change_names[change->kind], effect_of(shell, reload, change));
+		for (size_t k = 0; k < change->n_keys; k++) {
+			if (k > 0)
+				strbuf_addc(out, ',');
+			strbuf_add_json(out, change->keys[k]);
+		}
+		strbuf_addc(out, ']');
+		add_values(out, shell, reload, change);
+		strbuf_addc(out, '}');
+	}
+	strbuf_adds(out, "]}");
+}
