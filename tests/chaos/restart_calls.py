@@ -83,14 +83,14 @@ def listening(box):
     count(box, 27, listens=True)
 
 
-@test("one without either takes no more than 14", timeout=60)
+@test("one without either takes no more than 12", timeout=60)
 def lean(box):
-    count(box, 14, containment="session", output="inherit")
+    count(box, 12, containment="session", output="inherit")
 
 
 @test("as many with 1,500 others beside it", timeout=120)
 def many(box):
-    count(box, 14, others=1500, containment="session", output="inherit")
+    count(box, 12, others=1500, containment="session", output="inherit")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@
 #include "os/spawn/spawn.h"
 
 /* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
-#define OWN_FDS (50 + HELPER_MAX)
+#define OWN_FDS (51 + HELPER_MAX)
 /* And of each actor: pidfd, a watch on its cgroup while it ends, notify socket. */
 #define FDS_PER_ACTOR 3
 /* One of each pipe: standard output, error, and input. */

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/self/fd.h"
+
 #define NAME_BYTES  64
 #define MARK_NAME   "SUPD_ID="
 #define ENVIRON_MAX ((size_t)2 << 20)
@@ -132,20 +134,18 @@ proc_stat_is_dead(const struct proc_stat *stat)
 
 /* The pids in one "children" file: decimal numbers, a space after each. */
 static int
-take_listed(const char *name, proc_take_child *take, void *arg)
+take_listed(int fd, proc_take_child *take, void *arg)
 {
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	char buf[4096];
 	pid_t pid = 0;
+	off_t at = 0;
 	ssize_t n;
 	int r = 0;
 
-	if (fd < 0)
-		return -errno;
 	/* A read that leaves room for one more was the last: the kernel fills the buffer
 	 * as far as whole numbers go. */
-	for (n = sizeof(buf); r == 0 && n > (ssize_t)sizeof(buf) - PID_BYTES;) {
-		n = read(fd, buf, sizeof(buf));
+	for (n = sizeof(buf); r == 0 && n > (ssize_t)sizeof(buf) - PID_BYTES; at += n) {
+		n = pread(fd, buf, sizeof(buf), at);
 		for (ssize_t i = 0; i < n && r == 0; i++) {
 			if (isdigit((unsigned char)buf[i])) {
 				pid = pid * 10 + (buf[i] - '0');
@@ -155,26 +155,39 @@ take_listed(const char *name, proc_take_child *take, void *arg)
 			}
 		}
 	}
-	(void)close(fd);
 	return r;
 }
 
-/*
- * The children that one thread of a process has forked.  Returns 0, what `take`
- * returned, or -errno; -ENOENT: it is gone, or the kernel has no such lists.
- */
-int
-proc_children_of_thread(pid_t pid, pid_t thread, proc_take_child *take, void *arg)
+static int
+open_list(pid_t pid, pid_t thread)
 {
 	char name[NAME_BYTES];
+	int fd;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/task/%d/children", pid, thread);
-	return take_listed(name, take, arg);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Take in the children of a process with one thread, again and again: *fd, -1 at first,
+ * is kept for that, and the caller's to be closed.  0; what take() returned; -ENOENT: the
+ * kernel keeps no such list, or the process was gone at the first time; or -errno.
+ */
+int
+proc_children_again(int *fd, pid_t pid, proc_take_child *take, void *arg)
+{
+	if (*fd < 0)
+		*fd = open_list(pid, pid);
+	if (*fd < 0)
+		return *fd;
+	*fd = fd_raise(*fd);
+	return take_listed(*fd, take, arg);
 }
 
 /*
  * The children of every thread: a child belongs to the thread that forked it.  Returns
- * as proc_children_of_thread(); 0 also when the process is gone.
+ * as proc_children_again(); 0 also when the process is gone.
  */
 int
 proc_children(pid_t pid, proc_take_child *take, void *arg)
@@ -183,7 +196,7 @@ proc_children(pid_t pid, proc_take_child *take, void *arg)
 	struct dirent *entry;
 	bool found = false;
 	DIR *threads;
-	int r = 0;
+	int fd, r = 0;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
 	threads = opendir(name);
@@ -194,7 +207,9 @@ proc_children(pid_t pid, proc_take_child *take, void *arg)
 
 		if (thread <= 0)
 			continue;
-		r = proc_children_of_thread(pid, thread, take, arg);
+		fd = open_list(pid, thread);
+		r = fd < 0 ? fd : take_listed(fd, take, arg);
+		fd_close(&fd);
 		found = found || r == 0;
 	}
 	(void)closedir(threads);

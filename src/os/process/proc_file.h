@@ -36,7 +36,7 @@ int proc_uid_read(pid_t pid, uid_t *ret);
 bool proc_stat_is_dead(const struct proc_stat *stat);
 bool proc_stat_is_executing(const struct proc_stat *stat);
 int proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX]);
-int proc_children_of_thread(pid_t pid, pid_t thread, proc_take_child *take, void *arg);
+int proc_children_again(int *fd, pid_t pid, proc_take_child *take, void *arg);
 int proc_children(pid_t pid, proc_take_child *take, void *arg);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/assert.h"
 #include "os/process/proc_file.h"
 #include "os/self/clock.h"
+#include "os/self/fd.h"
 
 /* How long the mark of a process that executes its program is waited for. */
 #define EXEC_MS 3000
@@ -41,6 +42,7 @@ struct proc_sweep {
 	size_t cap;
 	pid_t self;
 	pid_t subreaper;           /* orphans are its children */
+	int list_fd;               /* their list; -1 before it is read */
 	pid_t left[PROC_LEFT_MAX]; /* 0, or a guardian that was left behind */
 	bool is_unsure;  /* everything changed while we looked, again and again; or … */
 	size_t n_unsure; /* … so many execute a program, and have no mark yet */
@@ -66,6 +68,7 @@ proc_sweep_new(pid_t subreaper)
 		return NULL;
 	sweep->self = getpid();
 	sweep->subreaper = subreaper;
+	sweep->list_fd = -1;
 	map_init(&sweep->seen);
 	map_init(&sweep->dead);
 	map_init(&sweep->executing);
@@ -83,6 +86,7 @@ proc_sweep_free(struct proc_sweep *sweep)
 	map_done(&sweep->dead);
 	map_done(&sweep->executing);
 	map_done(&sweep->was_executing);
+	fd_close(&sweep->list_fd);
 	free(sweep->all);
 	free(sweep->pids);
 	free(sweep);
@@ -92,6 +96,7 @@ proc_sweep_free(struct proc_sweep *sweep)
 void
 proc_sweep_follow(struct proc_sweep *sweep, pid_t subreaper)
 {
+	fd_close(&sweep->list_fd);
 	sweep->subreaper = subreaper;
 }
 
@@ -150,9 +155,9 @@ list_children(struct proc_sweep *sweep, pid_t pid)
 	int r;
 
 	sweep->n_pids = 0;
-	/* The subreaper is single-threaded: read its first file. */
+	/* The subreaper is single-threaded: read its first file, which stays open. */
 	if (pid == sweep->subreaper) {
-		r = proc_children_of_thread(pid, pid, add_pid, sweep);
+		r = proc_children_again(&sweep->list_fd, pid, add_pid, sweep);
 		return r == -ENOENT ? add_children_by_parent(sweep, pid) : r;
 	}
 	r = proc_children(pid, add_pid, sweep);
