@@ -40,10 +40,10 @@ START_TEST(a_core_with_a_goal_that_does_not_exist_is_refused)
 	node->goal = (enum goal)(GOAL_RESTART + 1);
 	ck_assert_ptr_nonnull(core_check(rig.core));
 	node->goal = GOAL_UP;
-	node->stop_how = (enum stop_how)(STOP_KILL + 1);
+	node->plan.stop_how = (enum stop_how)(STOP_KILL + 1);
 	ck_assert_ptr_nonnull(core_check(rig.core));
-	node->stop_how = STOP_IN_ORDER;
-	node->down_as = STATE_RUNNING;
+	node->plan.stop_how = STOP_IN_ORDER;
+	node->plan.down_as = STATE_RUNNING;
 	ck_assert_ptr_nonnull(core_check(rig.core));
 	rig_done(&rig);
 }

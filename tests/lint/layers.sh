@@ -89,7 +89,7 @@ verdict 3 "every file of the core includes core/pure.h last" "$found"
 # shellcheck disable=SC2086
 found=$(cd "$src" && awk '
 FILENAME ~ /^core\/.*\.c$/ && FILENAME != "core/tree/goal.c" &&
-/->(goal|start_reason|stop_how|down_as|comeback|stay) = / {
+/->(goal|plan\.(start_reason|stop_how|down_as|comeback|stay)) = / {
 	print FILENAME ":" FNR ": only core/tree/goal.c may change " $1
 }' $files)
 verdict 4 "what is wanted of a node is changed only by core/tree/goal.c" "$found"

@@ -67,10 +67,10 @@ mix_window(uint64_t hash, const struct core *core, const struct window *window,
 static uint64_t
 mix_deadlines(uint64_t hash, const struct core *core, const struct node *node)
 {
-	const struct deadline *heap = core_block(core, core->heap_at);
+	const struct deadline *heap = core_block(core, core->at.heap);
 
 	for (uint32_t timer = 0; timer < TIMER_MAX; timer++) {
-		const uint32_t i = node->heap_at[timer];
+		const uint32_t i = node->deadlines.heap_at[timer];
 
 		if (i == NONE)
 			continue;
@@ -84,7 +84,7 @@ mix_deadlines(uint64_t hash, const struct core *core, const struct node *node)
 static uint64_t
 mix_waiters(uint64_t hash, const struct core *core, const struct node *node)
 {
-	const struct waiter *waiters = core_block(core, core->waiters_at);
+	const struct waiter *waiters = core_block(core, core->at.waiters);
 
 	for (uint32_t i = node->waiters; i != NONE; i = waiters[i].next)
 		hash = mix(hash, (uint64_t)waiters[i].wait_for * 2 + waiters[i].command);
@@ -99,29 +99,30 @@ mix_node(uint64_t hash, const struct core *core, const struct node *node)
 
 	memcpy(&copy, node, sizeof(copy));
 	copy.since_ms = 0;
-	copy.life = 0;
-	copy.incarnation = 0;
-	copy.generation = 0;
-	copy.attempts = node->attempts < 2 ? node->attempts : 2;
-	copy.restarts = 0;
+	copy.process.life = 0;
+	copy.run.incarnation = 0;
+	copy.run.generation = 0;
+	copy.run.attempts = node->run.attempts < 2 ? node->run.attempts : 2;
+	copy.run.restarts = 0;
 	copy.failure.at_ms = 0;
-	copy.hook_serial = node->hook_serial != 0;
-	copy.probe_serial = 0;
-	copy.probed_ms = 0;
+	copy.hooks.serial = node->hooks.serial != 0;
+	copy.living.probe_serial = 0;
+	copy.living.probed_ms = 0;
 	copy.waiters = 0;
-	memset(copy.heap_at, 0, sizeof(copy.heap_at));
-	memset(copy.guard_ms, 0, sizeof(copy.guard_ms));
-	memset(&copy.intensity, 0, sizeof(copy.intensity));
-	memset(&copy.limit, 0, sizeof(copy.limit));
+	memset(copy.deadlines.heap_at, 0, sizeof(copy.deadlines.heap_at));
+	memset(copy.limits.guard_ms, 0, sizeof(copy.limits.guard_ms));
+	memset(&copy.limits.intensity, 0, sizeof(copy.limits.intensity));
+	memset(&copy.limits.own, 0, sizeof(copy.limits.own));
 	memset(&copy.spec, 0, sizeof(copy.spec));
 	hash = mix_bytes(hash, &copy, sizeof(copy));
 	hash = mix_deadlines(hash, core, node);
 	hash = mix_waiters(hash, core, node);
 	if (node_is_supervisor(node) && !node->spec.intensity.unlimited)
-		hash = mix_window(hash, core, &node->intensity,
+		hash = mix_window(hash, core, &node->limits.intensity,
 		                  node->spec.intensity.within_ms);
 	if (parent != NULL && parent->spec.limit.on)
-		hash = mix_window(hash, core, &node->limit, parent->spec.limit.within_ms);
+		hash = mix_window(hash, core, &node->limits.own,
+		                  parent->spec.limit.within_ms);
 	return hash;
 }
 
@@ -157,7 +158,7 @@ digest_event(uint64_t hash, const struct core *core, const struct event *event)
 
 	hash = mix(hash, event->kind);
 	hash = mix(hash, (uint64_t)event->ref.slot << 32 | event->ref.tenant);
-	hash = mix(hash, node != NULL && node->life == event->life);
+	hash = mix(hash, node != NULL && node->process.life == event->life);
 	hash = mix(hash, (uint64_t)(uint32_t)event->code << 32 | (uint32_t)event->signal);
 	return mix(hash, (uint64_t)(uint32_t)event->error * 2 + event->gone);
 }

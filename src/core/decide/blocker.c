@@ -19,20 +19,21 @@ find_blocker(const struct core *core, const struct node *node, bool *ret_late)
 	const struct node *parent = node_parent(core, node);
 	const struct node *blocker;
 
-	*ret_late = node->removing || node->state == STATE_BACKOFF ||
+	*ret_late = node->growth.removing || node->state == STATE_BACKOFF ||
 	            (node_is_down(node) && !watch_is_coming(core, node));
 	if (*ret_late)
 		return NULL;
-	if (node->is_blocked)
+	if (node->gate.is_blocked)
 		return gate_needed(core, node, ret_late);
 	if (node->state == STATE_STARTING && node->phase == PHASE_CHILDREN &&
-	    node->op == OP_START)
-		return node_at(core, node->cursor);
+	    node->children.op == OP_START)
+		return node_at(core, node->children.cursor);
 	if (node->state == STATE_STARTING || node_is_live(node) || parent == NULL)
 		return NULL;
-	if (!parent->may_start_children)
+	if (!parent->children.may_start)
 		return parent;
-	blocker = parent->op == OP_START ? node_at(core, parent->cursor) : NULL;
+	blocker = parent->children.op == OP_START ? node_at(core, parent->children.cursor)
+	                                          : NULL;
 	return blocker == node ? NULL : blocker;
 }
 
@@ -57,7 +58,7 @@ holds_up_others(const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
 
-	return node->is_blocked && node->sequenced && parent != NULL &&
+	return node->gate.is_blocked && node->part.sequenced && parent != NULL &&
 	       parent->spec.strategy == STRATEGY_ONE_FOR_ONE;
 }
 
@@ -67,7 +68,7 @@ has_blocked(const struct core *core, const struct node *top)
 {
 	for (const struct node *node = top; node != NULL;
 	     node = node_next(core, top, node))
-		if (node->is_blocked)
+		if (node->gate.is_blocked)
 			return true;
 	return false;
 }
@@ -82,9 +83,9 @@ let_others_go_on(struct core *core, struct node *node)
 {
 	const struct node *top = node;
 
-	if (!node->decided && !node->own_failure)
+	if (!node->suspend.decided && !node->suspend.own_failure)
 		return;
-	for (const struct node *at = node; at->parent != NONE;
+	for (const struct node *at = node; at->links.parent != NONE;
 	     at = node_supervisor(core, at))
 		if (at->state == STATE_WAITING)
 			top = node_supervisor(core, at);

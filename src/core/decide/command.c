@@ -27,7 +27,7 @@ hurry_group(struct turn *turn, struct node *node)
 {
 	struct node *supervisor = node_supervisor(turn->core, node);
 
-	if (node->grouped && supervisor->op == OP_DELAY)
+	if (node->part.grouped && supervisor->children.op == OP_DELAY)
 		deadline_arm(turn->core, supervisor, TIMER_GROUP, turn->now_ms, 0);
 }
 
@@ -38,31 +38,31 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	struct core *core = turn->core;
 
 	goal_forget_stop(node);
-	node->deleted = false;
-	node->demanded = true;
+	node->growth.is_deleted = false;
+	node->plan.is_demanded = true;
 	if (!node_is_live(node) || node->state == STATE_STOPPING)
 		suspend_clear(core, node);
 	/* A start after a final end, or after a stop, begins anew (DECISIONS 49). */
 	if (node_is_down(node) || node->goal == GOAL_DOWN)
 		pace_renew(core, node);
 	if (node_is_down(node)) {
-		node->grouped = node->grouped || strategy_joins(core, node);
+		node->part.grouped = node->part.grouped || strategy_joins(core, node);
 		goal_command(node);
 	} else if (node_is_pending(node)) {
 		goal_up(node);
-		node->start_now = true;
+		node->plan.start_now = true;
 		/* Member of a group restart: its needs are checked when the group starts
 		 * it. */
-		if (node->grouped)
+		if (node->part.grouped)
 			gate_leave(core, node);
 		hurry_group(turn, node);
 	} else if (node->goal != GOAL_RESTART &&
 	           (node->state == STATE_STOPPING || node->goal == GOAL_DOWN)) {
 		/* Its stop has begun, or waits for its turn. */
 		goal_restart(node, START_BY_COMMAND, 0);
-		node->gave_up = false;
+		node->ending.gave_up = false;
 	} else if (node->state == STATE_STOPPING) {
-		node->delay_ms = 0;
+		node->plan.delay_ms = 0;
 	}
 	queue_node(core, node);
 	wait_state_changed(core, node);
@@ -89,12 +89,12 @@ cancel_group(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 	struct node *supervisor = node_supervisor(core, node);
 
-	if (!node->grouped || supervisor->op != OP_DELAY ||
-	    supervisor->group_leader != node_slot(core, node) ||
+	if (!node->part.grouped || supervisor->children.op != OP_DELAY ||
+	    supervisor->children.group_leader != node_slot(core, node) ||
 	    !cause_is_init(&node->failure.cause))
 		return;
 	CHILDREN_FOREACH (core, supervisor, member) {
-		if (!member->grouped)
+		if (!member->part.grouped)
 			continue;
 		goal_down_as(member, STATE_STOPPED);
 		queue_node(core, member);
@@ -110,7 +110,7 @@ is_to_be_opened(const struct core *core, const struct node *node)
 {
 	const struct node *supervisor = node_supervisor(core, node);
 
-	return supervisor->state == STATE_STARTING && !supervisor->may_start_children;
+	return supervisor->state == STATE_STARTING && !supervisor->children.may_start;
 }
 
 /* Make it go down and stay there, without anything having failed. */
@@ -122,8 +122,8 @@ command_want_down(struct turn *turn, struct node *node)
 	               is_to_be_opened(turn->core, node) ? STAY_FOR_ONCE : STAY_NOT);
 	goal_down(node);
 	goal_forget_command(node);
-	node->start_now = false;
-	node->gave_up = false;
+	node->plan.start_now = false;
+	node->ending.gave_up = false;
 	/* What was to begin, here or below, may not do so now. */
 	turn->core->look_early = true;
 	queue_node(turn->core, node);
@@ -142,15 +142,15 @@ on_stop(struct turn *turn, struct node *node, const struct event *event)
 static void
 on_restart(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (node->stay == STAY_HELD || !node_takes_starts(turn->core, node)) {
+	if (node->plan.stay == STAY_HELD || !node_takes_starts(turn->core, node)) {
 		command_reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}
 	if (node_is_live(node)) {
 		suspend_clear(turn->core, node);
 		goal_restart(node, START_BY_COMMAND, 0);
-		node->failing = false;
-		node->gave_up = false;
+		node->failed.brings_down = false;
+		node->ending.gave_up = false;
 	}
 	want_up(turn, node, event);
 }
@@ -177,8 +177,8 @@ on_reset(struct turn *turn, struct node *top, const struct event *event)
 
 	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
 		pace_renew(core, node);
-		window_clear(&node->intensity);
-		if (node->state == STATE_FAILED && !node->absent) {
+		window_clear(&node->limits.intensity);
+		if (node->state == STATE_FAILED && !node->growth.absent) {
 			goal_forget_failure(node);
 			state_set(core, node, STATE_STOPPED);
 		}
@@ -206,7 +206,7 @@ on_suspend(struct turn *turn, struct node *node, const struct event *event)
 static void
 on_resume(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (node->suspends > 0)
+	if (node->suspend.n > 0)
 		suspend_take(turn->core, node);
 	suspend_apply(turn, node);
 	command_reply(turn, event, REPLY_DONE);
@@ -290,8 +290,8 @@ command_post(struct turn *turn, const struct event *event)
 		return;
 	}
 	node = node_lookup(turn->core, event->ref);
-	if (node == NULL || node->removing || node_is_refused(node) ||
-	    node->parent == NONE)
+	if (node == NULL || node->growth.removing || node_is_refused(node) ||
+	    node->links.parent == NONE)
 		command_reply(turn, event, REPLY_NO_SUCH_ACTOR);
 	else
 		obey(turn, node, event);

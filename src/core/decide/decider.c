@@ -213,20 +213,21 @@ decider_decide(const struct core *core, const struct node *node,
 	const struct node *supervisor = node_supervisor(core, node);
 	const struct question q = {
 	    .cause = cause,
-	    .first = node->attempts <= 1 && !node->was_ready,
+	    .first = node->run.attempts <= 1 && !node->run.was_ready,
 	    .strategy = supervisor->spec.strategy,
 	};
 
 	*ret = (struct decision){.reason = DECIDED_BY_ON_FAILURE};
-	if (ask(&node->spec.on_failure, pool_rules(core, node->on_failure_at), &q, ret))
+	if (ask(&node->spec.on_failure, pool_rules(core, node->pool.on_failure_at), &q,
+	        ret))
 		return;
 	ret->reason = DECIDED_ROOT;
 	ret->directive = DIRECTIVE_STOP;
-	if (supervisor->parent == NONE)
+	if (supervisor->links.parent == NONE)
 		return;
 	ret->reason = DECIDED_BY_RULE;
-	if (ask(&supervisor->spec.decider, pool_rules(core, supervisor->rules_at), &q,
-	        ret))
+	if (ask(&supervisor->spec.decider, pool_rules(core, supervisor->pool.rules_at),
+	        &q, ret))
 		return;
 	ret->reason = DECIDED_NO_RULE_MATCHED;
 	ret->directive = DIRECTIVE_ESCALATE;
@@ -248,9 +249,9 @@ decider_names_normal(const struct core *core, const struct node *node)
 	const struct node *supervisor = node_supervisor(core, node);
 
 	return list_names_normal(&node->spec.on_failure,
-	                         pool_rules(core, node->on_failure_at)) ||
+	                         pool_rules(core, node->pool.on_failure_at)) ||
 	       list_names_normal(&supervisor->spec.decider,
-	                         pool_rules(core, supervisor->rules_at));
+	                         pool_rules(core, supervisor->pool.rules_at));
 }
 
 static bool
@@ -269,7 +270,7 @@ decider_names_errno(const struct core *core, const struct node *node, int32_t er
 	const struct node *supervisor = node_supervisor(core, node);
 
 	return list_names_errno(&node->spec.on_failure,
-	                        pool_rules(core, node->on_failure_at), error) ||
+	                        pool_rules(core, node->pool.on_failure_at), error) ||
 	       list_names_errno(&supervisor->spec.decider,
-	                        pool_rules(core, supervisor->rules_at), error);
+	                        pool_rules(core, supervisor->pool.rules_at), error);
 }

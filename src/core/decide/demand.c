@@ -16,7 +16,7 @@
 bool
 demand_waits(const struct node *node)
 {
-	return node->spec.on_demand && !node->demanded;
+	return node->spec.on_demand && !node->plan.is_demanded;
 }
 
 /*
@@ -29,9 +29,9 @@ demand_stand_by(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 
 	goal_stood_by(node);
-	node->start_now = false;
-	node->failing = false;
-	node->is_fresh = false;
+	node->plan.start_now = false;
+	node->failed.brings_down = false;
+	node->growth.is_fresh = false;
 	suspend_decided(core, node);
 	state_set(core, node, STATE_WAITING);
 	node->on_standby = true;
@@ -47,7 +47,7 @@ demand_stand_by(struct turn *turn, struct node *node)
 static void
 retire(struct turn *turn, struct node *node, uint64_t delay_ms)
 {
-	node->demanded = false;
+	node->plan.is_demanded = false;
 	goal_restart(node, START_IN_TURN, delay_ms);
 	down_bring(turn, node);
 }
@@ -73,9 +73,9 @@ demand_done(struct turn *turn, struct node *node)
 static void
 demand(struct turn *turn, struct node *node)
 {
-	if (!node->on_standby || node->demanded)
+	if (!node->on_standby || node->plan.is_demanded)
 		return;
-	node->demanded = true;
+	node->plan.is_demanded = true;
 	queue_node(turn->core, node);
 }
 
@@ -86,12 +86,12 @@ demand(struct turn *turn, struct node *node)
 static void
 idle(struct turn *turn, struct node *node)
 {
-	if (!node->spec.on_demand || !node->demanded)
+	if (!node->spec.on_demand || !node->plan.is_demanded)
 		return;
 	if (node_is_live(node) && node->state != STATE_STOPPING && !node_is_leaving(node))
 		retire(turn, node, 0);
-	else if (!node->children_started || node_is_live(node))
-		node->demanded = false;
+	else if (!node->children.started || node_is_live(node))
+		node->plan.is_demanded = false;
 	/* Perhaps the node only waits for a need of its own. */
 	queue_node(turn->core, node);
 }
@@ -116,6 +116,6 @@ demand_updated(struct core *core, struct node *node)
 {
 	if (node->spec.on_demand || !node->on_standby)
 		return;
-	node->demanded = true;
+	node->plan.is_demanded = true;
 	queue_node(core, node);
 }

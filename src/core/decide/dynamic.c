@@ -32,7 +32,7 @@ has_room(const struct core *core, const struct node *supervisor,
 		uint32_t parent = addition->at[i].parent;
 
 		ASSERT(i == 0 || parent < i);
-		depths[i] = i == 0 ? supervisor->depth + 1 : depths[parent] + 1;
+		depths[i] = i == 0 ? supervisor->links.depth + 1 : depths[parent] + 1;
 		if (depths[i] > SPEC_DEPTH_MAX)
 			return false;
 		watches += addition->at[i].spec->n_watches;
@@ -47,9 +47,9 @@ has_room(const struct core *core, const struct node *supervisor,
 static bool
 takes_children(const struct core *core, const struct node *node)
 {
-	if (!node_is_supervisor(node) || !node->children_started || node->goal != GOAL_UP)
+	if (!node_is_supervisor(node) || !node->children.started || node->goal != GOAL_UP)
 		return false;
-	return node->may_start_children && node_takes_starts(core, node);
+	return node->children.may_start && node_takes_starts(core, node);
 }
 
 static void
@@ -66,20 +66,20 @@ add_all(struct turn *turn, struct node *supervisor, const struct event *event)
 		struct action *action;
 
 		nodes[i] = node;
-		node->incarnation = addition->at[i].incarnation;
-		node->addition_id = event->addition_id;
-		node->addition_index = i;
+		node->run.incarnation = addition->at[i].incarnation;
+		node->growth.id = event->addition_id;
+		node->growth.index = i;
 		action = turn_act(turn, ACTION_ADDED, node);
 		action->addition_id = event->addition_id;
 		action->addition_index = i;
 	}
-	supervisor->n_added++;
-	nodes[0]->is_added = true;
+	supervisor->growth.n++;
+	nodes[0]->growth.is_added = true;
 	if (!addition->at[0].spec->enabled) {
 		command_reply(turn, event, REPLY_DONE);
 		return;
 	}
-	nodes[0]->is_fresh = true;
+	nodes[0]->growth.is_fresh = true;
 	goal_mark_command(nodes[0]);
 	wait_add(turn, nodes[0], event->token, WAIT_READY, true);
 }
@@ -97,10 +97,10 @@ dynamic_add(struct turn *turn, const struct event *event)
 	ASSERT(event->addition != NULL && event->addition_id != 0);
 	if (!takes_children(core, supervisor))
 		command_reply(turn, event, REPLY_INVALID_STATE);
-	else if (supervisor->n_added >= supervisor->spec.max_children)
+	else if (supervisor->growth.n >= supervisor->spec.max_children)
 		command_reply(turn, event, REPLY_LIMIT);
 	else if (!has_room(core, supervisor, event->addition) ||
-	         (event->token != 0 && core->waiter_free == NONE))
+	         (event->token != 0 && core->waiters.vacant == NONE))
 		command_reply(turn, event, REPLY_BUSY);
 	else
 		add_all(turn, supervisor, event);
@@ -110,10 +110,10 @@ dynamic_add(struct turn *turn, const struct event *event)
 struct node *
 dynamic_first(const struct core *core, const struct node *supervisor)
 {
-	if (supervisor->n_added == 0)
+	if (supervisor->growth.n == 0)
 		return NULL;
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (child->is_added)
+		if (child->growth.is_added)
 			return child;
 	}
 	return NULL;
@@ -125,11 +125,11 @@ dynamic_first(const struct core *core, const struct node *supervisor)
 static void
 hide(struct turn *turn, struct node *top)
 {
-	top->deleted = false;
+	top->growth.is_deleted = false;
 	for (struct node *node = top; node != NULL;
 	     node = node_next(turn->core, top, node)) {
 		state_count_failed(turn->core, node, -(node->state == STATE_FAILED));
-		node->absent = true;
+		node->growth.absent = true;
 	}
 	turn_act(turn, ACTION_REMOVED, top)->kept = true;
 }
@@ -138,10 +138,10 @@ hide(struct turn *turn, struct node *top)
 void
 dynamic_show(struct core *core, struct node *top)
 {
-	if (!top->absent)
+	if (!top->growth.absent)
 		return;
 	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
-		node->absent = false;
+		node->growth.absent = false;
 		state_count_failed(core, node, node->state == STATE_FAILED);
 		pace_forget(core, node);
 	}
@@ -152,7 +152,7 @@ void
 dynamic_remove(struct core *core, struct node *top)
 {
 	for (struct node *node = top; node != NULL; node = node_next(core, top, node))
-		node->removing = true;
+		node->growth.removing = true;
 	queue_node(core, top);
 }
 
@@ -169,21 +169,21 @@ dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
 		command_reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}
-	if (event->token != 0 && core->waiter_free == NONE) {
+	if (event->token != 0 && core->waiters.vacant == NONE) {
 		command_reply(turn, event, REPLY_BUSY);
 		return;
 	}
-	if (node->is_added) {
+	if (node->growth.is_added) {
 		core_remove(core, node_ref(core, node), turn->now_ms);
 	} else {
 		goal_down(node);
-		node->deleted = true;
+		node->growth.is_deleted = true;
 		strategy_leave(core, node);
 		queue_node(core, node);
 	}
 	wait_state_changed(core, node);
 	wait_add(turn, node, event->token, WAIT_STOPPED, true);
-	if (node->deleted && node_is_down(node))
+	if (node->growth.is_deleted && node_is_down(node))
 		dynamic_settled(turn, node);
 }
 
@@ -193,17 +193,18 @@ dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
 void
 dynamic_settled(struct turn *turn, struct node *node)
 {
-	bool was_fresh = node->is_fresh && node->state != STATE_DONE;
+	bool was_fresh = node->growth.is_fresh && node->state != STATE_DONE;
 
 	/* A hidden node would get no more events: unkillable_gone() comes back here. */
 	if (node_has_unkillable(turn->core, node))
 		return;
-	node->is_fresh = false;
-	if (node->removing)
+	node->growth.is_fresh = false;
+	if (node->growth.removing)
 		return;
-	if (node->is_added && (was_fresh || node->spec.restart == RESTART_TEMPORARY))
+	if (node->growth.is_added &&
+	    (was_fresh || node->spec.restart == RESTART_TEMPORARY))
 		dynamic_remove(turn->core, node);
-	else if (node->deleted || node->spec.restart == RESTART_TEMPORARY)
+	else if (node->growth.is_deleted || node->spec.restart == RESTART_TEMPORARY)
 		hide(turn, node);
 }
 
@@ -211,10 +212,11 @@ dynamic_settled(struct turn *turn, struct node *node)
 void
 dynamic_forget(struct core *core, struct node *supervisor)
 {
-	if (supervisor->n_added == 0)
+	if (supervisor->growth.n == 0)
 		return;
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (child->is_added && !child->removing && node_is_down(child))
+		if (child->growth.is_added && !child->growth.removing &&
+		    node_is_down(child))
 			dynamic_remove(core, child);
 	}
 }
@@ -232,10 +234,10 @@ core_restore(struct core *core, struct ref ref, uint64_t now_ms)
 
 	ASSERT(top != NULL);
 	core->now_ms = now_ms;
-	if (!top->absent)
+	if (!top->growth.absent)
 		return;
 	dynamic_show(core, top);
-	if (top->stay != STAY_HELD)
+	if (top->plan.stay != STAY_HELD)
 		node_join(core, node_supervisor(core, top), top);
 }
 
@@ -246,5 +248,5 @@ core_incarnation(const struct core *core, struct ref ref)
 {
 	const struct node *node = node_find(core, ref);
 
-	return node == NULL ? 0 : node->incarnation;
+	return node == NULL ? 0 : node->run.incarnation;
 }

@@ -28,7 +28,8 @@ limits_admit(struct turn *turn, struct node *node)
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE)
 		return limits_admit_child(core, node, limit, turn->now_ms);
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (!strategy_in_scope(core, node, child) || child->stay == STAY_HELD)
+		if (!strategy_in_scope(core, node, child) ||
+		    child->plan.stay == STAY_HELD)
 			continue;
 		if (!limits_admit_child(core, child, limit, turn->now_ms))
 			return false;
@@ -40,8 +41,8 @@ limits_admit(struct turn *turn, struct node *node)
 static void
 stop_before_failing(struct turn *turn, struct node *supervisor, struct node *offender)
 {
-	supervisor->gave_up = true;
-	supervisor->retired = false;
+	supervisor->ending.gave_up = true;
+	supervisor->ending.retired = false;
 	goal_down_as(offender, STATE_FAILED);
 	down_bring(turn, supervisor);
 }
@@ -59,7 +60,7 @@ give_up(struct turn *turn, struct node *supervisor, struct node *offender)
 	action->window = supervisor->spec.intensity.restarts + 1;
 	action->limit = supervisor->spec.intensity.restarts;
 	action->delay_ms = supervisor->spec.intensity.within_ms;
-	supervisor->start_failed = false;
+	supervisor->ending.start_failed = false;
 	stop_before_failing(turn, supervisor, offender);
 }
 
@@ -84,7 +85,7 @@ restart_survivors(struct turn *turn, struct node *origin, const struct node *top
 
 	for (struct node *at = origin; at != top; at = node_supervisor(core, at))
 		goal_mark_for_sequence(
-		    at, at->goal != GOAL_DOWN && !at->grouped &&
+		    at, at->goal != GOAL_DOWN && !at->part.grouped &&
 		            !spec_runs_once(&at->spec) &&
 		            node_keeps_children(node_supervisor(core, at)));
 	if (!node_is_in_sequence(origin))
@@ -107,7 +108,7 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 	if (spec_runs_once(&origin->spec))
 		return 0;
 	delay_ms = pace_delay(turn, origin, decision);
-	goal_resume(origin, origin->ready && !origin->gave_up, delay_ms);
+	goal_resume(origin, origin->run.ready && !origin->ending.gave_up, delay_ms);
 	/* A first attempt that failed counts as passed (DECISIONS 18). */
 	if (node_supervisor(turn->core, origin)->spec.strategy == STRATEGY_ONE_FOR_ONE)
 		queue_pass(turn->core, origin);
@@ -118,7 +119,7 @@ static void
 carry_out_stop(struct turn *turn, struct node *node, const struct decision *decision)
 {
 	goal_down_as(node, STATE_FAILED);
-	node->exited_by_itself =
+	node->process.exited_by_itself =
 	    decision->reason == DECIDED_TEMPORARY || decision->reason == DECIDED_NEVER;
 	/* Nodes below that were coming do not come now. */
 	turn->core->look_early = true;
@@ -152,7 +153,7 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 	bool is_down;
 
 	decider_decide(turn->core, node, cause, ret);
-	if (node->is_fresh) {
+	if (node->growth.is_fresh) {
 		/* The caller of Add is told; no other actor is concerned (SEMANTICS 2.6).
 		 */
 		ret->directive = DIRECTIVE_STOP;
@@ -167,15 +168,15 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 		                                                  : DECIDED_TEMPORARY;
 		return;
 	}
-	if (node->start_reason == START_BY_COMMAND && cause_is_init(cause)) {
+	if (node->plan.start_reason == START_BY_COMMAND && cause_is_init(cause)) {
 		ret->directive = DIRECTIVE_STOP;
 		ret->reason = DECIDED_MANUAL_START;
 		return;
 	}
 	if (ret->directive == DIRECTIVE_RESUME && node_is_supervisor(node) &&
-	    node->gave_up)
+	    node->ending.gave_up)
 		ret->directive = DIRECTIVE_RESTART;
-	is_down = (node_has_process(origin) && !origin->main_alive) ||
+	is_down = (node_has_process(origin) && !origin->process.main_alive) ||
 	          failure_was_start(origin);
 	if (ret->directive == DIRECTIVE_RESUME && is_down &&
 	    !limits_admit_resume(origin, turn->now_ms)) {
@@ -224,11 +225,11 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 		delay_ms = pace_delay(turn, node, decision);
 	failure_report(turn, node, origin, cause, decision, delay_ms);
 	failure_remember(turn, node, origin, cause, decision);
-	node->failing = true;
+	node->failed.brings_down = true;
 	failure_remember(turn, origin, origin, cause, decision);
 	failure_remember(turn, failure_began_at(turn->core, origin), origin, cause,
 	                 decision);
-	origin->failing = true;
+	origin->failed.brings_down = true;
 	wait_failed(turn->core, origin, cause);
 	if (origin != node)
 		wait_failed(turn->core, node, cause);
@@ -244,7 +245,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 			up_step(turn, origin);
 		/* The process lives on with a clean slate. */
 		if (origin->goal != GOAL_RESTART)
-			origin->failing = false;
+			origin->failed.brings_down = false;
 		break;
 	case DIRECTIVE_RESTART:
 		if (origin != node)
@@ -299,8 +300,8 @@ has_started_others(const struct node *supervisor, const struct node *child,
                    const struct cause *cause)
 {
 	return cause_is_init(cause) && supervisor->state == STATE_STARTING &&
-	       supervisor->phase == PHASE_CHILDREN && child->sequenced &&
-	       supervisor->n_live > node_is_live(child);
+	       supervisor->phase == PHASE_CHILDREN && child->part.sequenced &&
+	       supervisor->children.n_live > node_is_live(child);
 }
 
 /*
@@ -316,12 +317,12 @@ fail_start(struct turn *turn, struct node *supervisor, struct node *child,
 
 	failure_remember(turn, supervisor, origin, cause, &none);
 	/* The hooks of all that stops now are told of it. */
-	supervisor->failing = true;
-	child->failing = true;
-	origin->failing = true;
+	supervisor->failed.brings_down = true;
+	child->failed.brings_down = true;
+	origin->failed.brings_down = true;
 	wait_failed(turn->core, origin, cause);
 	goal_down_as(origin, STATE_FAILED);
-	supervisor->start_failed = true;
+	supervisor->ending.start_failed = true;
 	stop_before_failing(turn, supervisor, child);
 }
 
@@ -356,7 +357,7 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 			return;
 		}
 		decide(turn, node, origin, cause, &decision);
-		if (supervisor->parent == NONE &&
+		if (supervisor->links.parent == NONE &&
 		    decision.directive == DIRECTIVE_ESCALATE) {
 			/* The root has no supervisor. */
 			decision.directive = DIRECTIVE_STOP;
@@ -398,12 +399,13 @@ failure_unkillable(struct turn *turn, struct node *node, const struct cause *cau
 	decider_decide(turn->core, node, cause, &decision);
 	if (decision.directive == DIRECTIVE_RESUME)
 		decision.directive = DIRECTIVE_RESTART;
-	if (decision.directive == DIRECTIVE_ESCALATE && supervisor->parent == NONE) {
+	if (decision.directive == DIRECTIVE_ESCALATE &&
+	    supervisor->links.parent == NONE) {
 		decision.directive = DIRECTIVE_STOP;
 		decision.reason = DECIDED_ROOT;
 	}
 	failure_remember(turn, node, node, cause, &decision);
-	node->failing = true;
+	node->failed.brings_down = true;
 	if (decision.directive == DIRECTIVE_ESCALATE) {
 		failure_escalate(turn, supervisor, cause, node);
 		return;
@@ -429,13 +431,13 @@ restart_normal(struct turn *turn, struct node *node)
 		return;
 	}
 	if (decision.directive == DIRECTIVE_STOP) {
-		failure_report(turn, node, node, &node->end, &decision, 0);
-		failure_remember(turn, node, node, &node->end, &decision);
+		failure_report(turn, node, node, &node->process.end, &decision, 0);
+		failure_remember(turn, node, node, &node->process.end, &decision);
 		carry_out_stop(turn, node, &decision);
 		return;
 	}
 	if (decision.reason == DECIDED_INTENSITY && failure_is_moot(turn, supervisor)) {
-		merge_into_stop(turn, supervisor, node, &node->end);
+		merge_into_stop(turn, supervisor, node, &node->process.end);
 		return;
 	}
 	if (decision.reason == DECIDED_INTENSITY) {
@@ -443,7 +445,7 @@ restart_normal(struct turn *turn, struct node *node)
 		give_up(turn, supervisor, node);
 		return;
 	}
-	failure_handle(turn, supervisor, &node->end, node);
+	failure_handle(turn, supervisor, &node->process.end, node);
 }
 
 /*
@@ -454,11 +456,11 @@ void
 failure_normal_end(struct turn *turn, struct node *node)
 {
 	/* With /user all of supd has ended (DECISIONS 41). */
-	if (failure_is_moot(turn, node) || node->depth == 1) {
+	if (failure_is_moot(turn, node) || node->links.depth == 1) {
 		/* As a normal end that leads to no restart. */
 	} else if (decider_names_normal(turn->core, node) &&
 	           !spec_runs_once(&node->spec)) {
-		failure_handle(turn, node, &node->end, node);
+		failure_handle(turn, node, &node->process.end, node);
 		return;
 	} else if (node->spec.on_demand && !spec_runs_once(&node->spec)) {
 		demand_done(turn, node);
@@ -467,7 +469,7 @@ failure_normal_end(struct turn *turn, struct node *node)
 		restart_normal(turn, node);
 		return;
 	}
-	node->exited_by_itself = !failure_is_moot(turn, node);
+	node->process.exited_by_itself = !failure_is_moot(turn, node);
 	goal_down_as(node, STATE_DONE);
 	down_bring(turn, node);
 }
@@ -483,16 +485,16 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 	struct cause cause = {.kind = CAUSE_INTENSITY, .code = -1};
 	const struct cause finished = {.kind = CAUSE_NORMAL, .code = -1};
 
-	if (supervisor->start_failed)
+	if (supervisor->ending.start_failed)
 		cause = supervisor->failure.cause;
-	supervisor->end = supervisor->retired ? finished : cause;
+	supervisor->process.end = supervisor->ending.retired ? finished : cause;
 	if (failure_is_moot(turn, supervisor))
 		down_bring(turn, supervisor);
-	else if (supervisor->retired ||
+	else if (supervisor->ending.retired ||
 	         (supervisor->spec.decider.preset == PRESET_OTP &&
-	          supervisor->depth > 1 && !supervisor->start_failed))
+	          supervisor->links.depth > 1 && !supervisor->ending.start_failed))
 		failure_normal_end(turn, supervisor);
 	else
 		failure_handle(turn, supervisor, &cause, supervisor);
-	supervisor->gave_up = false;
+	supervisor->ending.gave_up = false;
 }

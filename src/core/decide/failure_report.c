@@ -11,7 +11,7 @@
 bool
 failure_was_start(const struct node *supervisor)
 {
-	return supervisor->gave_up && supervisor->start_failed;
+	return supervisor->ending.gave_up && supervisor->ending.start_failed;
 }
 
 /*
@@ -72,7 +72,7 @@ void
 failure_remember(struct turn *turn, struct node *node, struct node *origin,
                  const struct cause *cause, const struct decision *decision)
 {
-	node->has_failure = true;
+	node->failed.is_set = true;
 	node->failure = (struct failure){
 	    .cause = *cause,
 	    .origin = node_ref(turn->core, failure_began_at(turn->core, origin)),

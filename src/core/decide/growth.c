@@ -18,19 +18,19 @@ lay_out(struct core *core, const struct core_size *size)
 {
 	uint64_t at = ALIGNED(sizeof(*core));
 
-	core->nodes_at = at;
+	core->at.nodes = at;
 	at += ALIGNED(sizeof(struct node) * size->nodes);
-	core->queue_at = at;
+	core->at.queue = at;
 	at += ALIGNED(sizeof(uint32_t) * size->nodes);
-	core->heap_at = at;
+	core->at.heap = at;
 	at += ALIGNED(sizeof(struct deadline) * size->nodes * TIMER_MAX);
-	core->waiters_at = at;
+	core->at.waiters = at;
 	at += ALIGNED(sizeof(struct waiter) * size->waiters);
-	core->watches_at = at;
+	core->at.watches = at;
 	at += ALIGNED(sizeof(struct watch) * size->watches);
-	core->names_at = at;
+	core->at.names = at;
 	at += ALIGNED(sizeof(struct names) * size->nodes);
-	core->pool_at = at;
+	core->at.pool = at;
 	at += ALIGNED(size->pool_bytes);
 	core->size = *size;
 	core->bytes = at;
@@ -66,7 +66,7 @@ take_slot(struct core *core)
 	struct node *node;
 
 	if (slot != NONE) {
-		core->vacant = node_at(core, slot)->next;
+		core->vacant = node_at(core, slot)->links.next;
 	} else {
 		ASSERT(core->top < core->size.nodes);
 		slot = core->top++;
@@ -76,18 +76,18 @@ take_slot(struct core *core)
 	memset(node, 0, sizeof(*node));
 	node->tenant = tenant;
 	node->used = true;
-	node->parent = node->prev = node->next = NONE;
-	node->first = node->last = NONE;
-	node->cursor = NONE;
-	node->group_leader = NONE;
+	node->links.parent = node->links.prev = node->links.next = NONE;
+	node->links.first = node->links.last = NONE;
+	node->children.cursor = NONE;
+	node->children.group_leader = NONE;
 	node->waiters = NONE;
-	node->watches = NONE;
-	node->running = NONE;
-	node->watchers = NONE;
+	node->watch.first = NONE;
+	node->watch.running = NONE;
+	node->watch.watchers = NONE;
 	for (int timer = 0; timer < TIMER_MAX; timer++)
-		node->heap_at[timer] = NONE;
-	node->incarnation = 1;
-	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
+		node->deadlines.heap_at[timer] = NONE;
+	node->run.incarnation = 1;
+	node->process.end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
 	node->since_ms = core->now_ms;
 	core->n_nodes++;
 	return node;
@@ -97,14 +97,15 @@ static void
 unlink_child(struct core *core, struct node *node)
 {
 	struct node *parent = node_supervisor(core, node);
-	struct node *prev = node_at(core, node->prev);
-	struct node *next = node_at(core, node->next);
+	struct node *prev = node_at(core, node->links.prev);
+	struct node *next = node_at(core, node->links.next);
 
-	if (parent->cursor == node_slot(core, node))
-		parent->cursor = parent->op == OP_STOP ? node->prev : node->next;
-	*(prev != NULL ? &prev->next : &parent->first) = node->next;
-	*(next != NULL ? &next->prev : &parent->last) = node->prev;
-	node->prev = node->next = NONE;
+	if (parent->children.cursor == node_slot(core, node))
+		parent->children.cursor =
+		    parent->children.op == OP_STOP ? node->links.prev : node->links.next;
+	*(prev != NULL ? &prev->links.next : &parent->links.first) = node->links.next;
+	*(next != NULL ? &next->links.prev : &parent->links.last) = node->links.prev;
+	node->links.prev = node->links.next = NONE;
 }
 
 static void
@@ -113,13 +114,13 @@ link_child(struct core *core, struct node *parent, struct node *node, struct nod
 	uint32_t slot = node_slot(core, node);
 	struct node *prev;
 
-	node->next = before != NULL ? node_slot(core, before) : NONE;
-	node->prev = before != NULL ? before->prev : parent->last;
-	prev = node_at(core, node->prev);
-	*(prev != NULL ? &prev->next : &parent->first) = slot;
-	*(before != NULL ? &before->prev : &parent->last) = slot;
+	node->links.next = before != NULL ? node_slot(core, before) : NONE;
+	node->links.prev = before != NULL ? before->links.prev : parent->links.last;
+	prev = node_at(core, node->links.prev);
+	*(prev != NULL ? &prev->links.next : &parent->links.first) = slot;
+	*(before != NULL ? &before->links.prev : &parent->links.last) = slot;
 	if (before == NULL) {
-		node->index = prev != NULL ? prev->index + 1 : 0;
+		node->links.index = prev != NULL ? prev->links.index + 1 : 0;
 		return;
 	}
 	strategy_number(core, parent, node);
@@ -132,12 +133,12 @@ add_node(struct core *core, struct node *parent, struct node *before,
 	struct node *node = take_slot(core);
 
 	if (parent != NULL) {
-		node->parent = node_slot(core, parent);
-		node->depth = parent->depth + 1;
-		ASSERT(node->depth <= SPEC_DEPTH_MAX);
-		parent->n_children++;
+		node->links.parent = node_slot(core, parent);
+		node->links.depth = parent->links.depth + 1;
+		ASSERT(node->links.depth <= SPEC_DEPTH_MAX);
+		parent->links.n_children++;
 		link_child(core, parent, node, before);
-		pool_resize(core, &node->limit, NULL, pool_limit_stamps(parent));
+		pool_resize(core, &node->limits.own, NULL, pool_limit_stamps(parent));
 	}
 	take_spec(core, node, spec);
 	watch_named(core, node);
@@ -176,7 +177,7 @@ struct core *
 core_move(void *memory, const struct core_size *size, const struct core *old)
 {
 	struct core *core = memory;
-	const uint32_t *queue = core_block(old, old->queue_at);
+	const uint32_t *queue = core_block(old, old->at.queue);
 
 	ASSERT(size->nodes >= old->top);
 	ASSERT(size->waiters >= old->size.waiters);
@@ -184,12 +185,12 @@ core_move(void *memory, const struct core_size *size, const struct core *old)
 	memset(memory, 0, core_bytes(size));
 	*core = *old;
 	(void)lay_out(core, size);
-	memcpy(core_block(core, core->nodes_at), core_block(old, old->nodes_at),
+	memcpy(core_block(core, core->at.nodes), core_block(old, old->at.nodes),
 	       sizeof(struct node) * old->top);
-	memcpy(core_block(core, core->heap_at), core_block(old, old->heap_at),
+	memcpy(core_block(core, core->at.heap), core_block(old, old->at.heap),
 	       sizeof(struct deadline) * old->heap_n);
 	for (uint32_t i = 0; i < old->queue_n; i++)
-		((uint32_t *)core_block(core, core->queue_at))[i] =
+		((uint32_t *)core_block(core, core->at.queue))[i] =
 		    queue[(old->queue_head + i) % old->size.nodes];
 	core->queue_head = 0;
 	wait_move(core, old);
@@ -237,17 +238,17 @@ behind_others(const struct core *core, const struct node *supervisor, struct ref
 void
 node_join(struct core *core, struct node *supervisor, struct node *node)
 {
-	if (supervisor->children_started) {
+	if (supervisor->children.started) {
 		/* A group is on its way down: it comes up together with it. */
 		if (strategy_joins(core, node))
-			node->grouped = true;
+			node->part.grouped = true;
 		goal_join(node);
-		if (node->goal == GOAL_UP && supervisor->op == OP_START) {
+		if (node->goal == GOAL_UP && supervisor->children.op == OP_START) {
 			/* In a sequence the node waits for its elder siblings. */
 			state_set(core, node, STATE_WAITING);
-			node->sequenced = true;
-			supervisor->n_sequenced++;
-			supervisor->cursor = supervisor->first;
+			node->part.sequenced = true;
+			supervisor->children.n_sequenced++;
+			supervisor->children.cursor = supervisor->links.first;
 			queue_node(core, supervisor);
 		}
 		queue_node(core, node);
@@ -308,16 +309,16 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 	demand_updated(core, node);
 	cap = pool_limit_stamps(node);
 	CHILDREN_FOREACH (core, node, child) {
-		const uint64_t *stamps = pool_stamps(core, &child->limit);
+		const uint64_t *stamps = pool_stamps(core, &child->limits.own);
 
 		/* The one kind of window cannot read what the other counted. */
 		if (was_fixed != spec->limit.fixed)
-			window_clear(&child->limit);
-		if (child->limit.cap != cap)
-			pool_resize(core, &child->limit, stamps, cap);
+			window_clear(&child->limits.own);
+		if (child->limits.own.cap != cap)
+			pool_resize(core, &child->limits.own, stamps, cap);
 	}
 	if (spec->backoff.none)
-		node->failures = 0;
+		node->pace.failures = 0;
 	suspend_updated(core, node);
 }
 
@@ -330,19 +331,19 @@ core_place_before(struct core *core, struct ref ref, struct ref before)
 
 	ASSERT(node != NULL);
 	sibling = behind_others(core, node_supervisor(core, node), before);
-	next = node_at(core, node->next);
-	while (next != NULL && next->removing)
-		next = node_at(core, next->next);
+	next = node_at(core, node->links.next);
+	while (next != NULL && next->growth.removing)
+		next = node_at(core, next->links.next);
 	if (next == sibling)
 		return;
 	parent = node_supervisor(core, node);
 	unlink_child(core, node);
 	link_child(core, parent, node, sibling);
 	/* An operation under way looks at all children again. */
-	if (parent->op == OP_STOP)
-		parent->cursor = parent->last;
-	else if (parent->op == OP_START)
-		parent->cursor = parent->first;
+	if (parent->children.op == OP_STOP)
+		parent->children.cursor = parent->links.last;
+	else if (parent->children.op == OP_START)
+		parent->children.cursor = parent->links.first;
 	queue_node(core, parent);
 }
 
@@ -373,16 +374,16 @@ core_hasten(struct core *core, struct ref ref)
 	struct node *node = node_find(core, ref);
 	struct node *parent = node == NULL ? NULL : node_parent(core, node);
 
-	while (parent != NULL && parent->removing) {
+	while (parent != NULL && parent->growth.removing) {
 		node = parent;
 		parent = node_parent(core, node);
 	}
-	if (parent == NULL || !node->removing || !node->grouped ||
+	if (parent == NULL || !node->growth.removing || !node->part.grouped ||
 	    parent->state == STATE_STOPPING)
 		return;
-	node->grouped = false;
+	node->part.grouped = false;
 	if (node_is_live(node))
-		parent->n_grouped--;
+		parent->children.n_grouped--;
 	queue_node(core, node);
 	queue_node(core, parent);
 }
@@ -394,8 +395,8 @@ core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
 {
 	struct node *node = node_find(core, ref);
 
-	ASSERT(node != NULL && !node->started_ever);
-	node->incarnation = incarnation;
+	ASSERT(node != NULL && !node->run.started_ever);
+	node->run.incarnation = incarnation;
 }
 
 /*
@@ -409,17 +410,17 @@ core_restart(struct core *core, struct ref ref, uint64_t now_ms)
 
 	ASSERT(node != NULL);
 	core->now_ms = now_ms;
-	if (node->stay == STAY_HELD || node->absent || node->deleted ||
-	    !node->spec.enabled || node_is_refused(node))
+	if (node->plan.stay == STAY_HELD || node->growth.absent ||
+	    node->growth.is_deleted || !node->spec.enabled || node_is_refused(node))
 		return;
 	/* Below a node that is down or stops this node starts when that node does. */
 	if (node_is_doomed(core, node))
 		return;
 	if (node_is_down(node))
-		node->grouped = node->grouped || strategy_joins(core, node);
+		node->part.grouped = node->part.grouped || strategy_joins(core, node);
 	goal_reload(node, node_is_live(node));
-	node->start_now = true;
-	node->short_lives = 0;
+	node->plan.start_now = true;
+	node->pace.short_lives = 0;
 	queue_node(core, node);
 }
 
@@ -430,8 +431,8 @@ node_free(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 	struct node *parent = node_supervisor(core, node);
 
-	ASSERT(!node_is_live(node) && node->first == NONE);
-	turn_act(turn, ACTION_REMOVED, node)->incarnation = node->incarnation;
+	ASSERT(!node_is_live(node) && node->links.first == NONE);
+	turn_act(turn, ACTION_REMOVED, node)->incarnation = node->run.incarnation;
 	wait_node_freed(core, node);
 	watch_node_freed(core, node);
 	gate_node_freed(core, node);
@@ -440,13 +441,13 @@ node_free(struct turn *turn, struct node *node)
 		deadline_clear(core, node, (enum node_timer)timer);
 	state_count_failed(core, node, -(node->state == STATE_FAILED));
 	unlink_child(core, node);
-	if (parent->group_leader == node_slot(core, node))
-		parent->group_leader = NONE;
-	parent->n_children--;
-	parent->n_added -= node->is_added;
+	if (parent->children.group_leader == node_slot(core, node))
+		parent->children.group_leader = NONE;
+	parent->links.n_children--;
+	parent->growth.n -= node->growth.is_added;
 	queue_node(core, parent);
 	node->used = false;
-	node->next = core->vacant;
+	node->links.next = core->vacant;
 	core->vacant = node_slot(core, node);
 	core->n_nodes--;
 }

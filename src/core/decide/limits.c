@@ -11,14 +11,14 @@ bool
 limits_admit_child(const struct core *core, struct node *child,
                    const struct limit_spec *limit, uint64_t now_ms)
 {
-	uint64_t *stamps = pool_stamps(core, &child->limit);
+	uint64_t *stamps = pool_stamps(core, &child->limits.own);
 
 	if (limit->fixed)
-		return window_fixed_admit(&child->limit, limit->restarts,
+		return window_fixed_admit(&child->limits.own, limit->restarts,
 		                          limit->within_ms, now_ms);
-	if (!window_admits(&child->limit, stamps, limit->within_ms, now_ms))
+	if (!window_admits(&child->limits.own, stamps, limit->within_ms, now_ms))
 		return false;
-	window_count(&child->limit, stamps, now_ms);
+	window_count(&child->limits.own, stamps, now_ms);
 	return true;
 }
 
@@ -27,13 +27,14 @@ bool
 limits_admit_intensity(struct turn *turn, struct node *supervisor)
 {
 	const struct intensity_spec *spec = &supervisor->spec.intensity;
-	uint64_t *stamps = pool_stamps(turn->core, &supervisor->intensity);
+	uint64_t *stamps = pool_stamps(turn->core, &supervisor->limits.intensity);
 
 	if (spec->unlimited)
 		return true;
-	if (!window_admits(&supervisor->intensity, stamps, spec->within_ms, turn->now_ms))
+	if (!window_admits(&supervisor->limits.intensity, stamps, spec->within_ms,
+	                   turn->now_ms))
 		return false;
-	window_count(&supervisor->intensity, stamps, turn->now_ms);
+	window_count(&supervisor->limits.intensity, stamps, turn->now_ms);
 	return true;
 }
 
@@ -43,8 +44,8 @@ limits_in_use(struct turn *turn, const struct node *supervisor)
 {
 	if (supervisor->spec.intensity.unlimited)
 		return 0;
-	return window_in_use(&supervisor->intensity,
-	                     pool_stamps(turn->core, &supervisor->intensity),
+	return window_in_use(&supervisor->limits.intensity,
+	                     pool_stamps(turn->core, &supervisor->limits.intensity),
 	                     supervisor->spec.intensity.within_ms, turn->now_ms);
 }
 
@@ -55,13 +56,15 @@ limits_in_use(struct turn *turn, const struct node *supervisor)
 bool
 limits_admit_resume(struct node *node, uint64_t now_ms)
 {
-	uint32_t at = node->guard_n % RESUME_GUARD;
+	uint32_t at = node->limits.guard_n % RESUME_GUARD;
 
-	if (node->guard_n >= RESUME_GUARD && now_ms - node->guard_ms[at] <= RESUME_MS)
+	if (node->limits.guard_n >= RESUME_GUARD &&
+	    now_ms - node->limits.guard_ms[at] <= RESUME_MS)
 		return false;
-	node->guard_ms[at] = now_ms;
+	node->limits.guard_ms[at] = now_ms;
 	/* Wraps after RESUME_GUARD times a lot, to a value that still says "full". */
-	node->guard_n =
-	    node->guard_n == 2 * RESUME_GUARD - 1 ? RESUME_GUARD : node->guard_n + 1;
+	node->limits.guard_n = node->limits.guard_n == 2 * RESUME_GUARD - 1
+	                           ? RESUME_GUARD
+	                           : node->limits.guard_n + 1;
 	return true;
 }

@@ -18,7 +18,7 @@
 static bool
 is_lived_in(const struct node *node)
 {
-	return node->main_alive &&
+	return node->process.main_alive &&
 	       (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED);
 }
 
@@ -41,7 +41,8 @@ arm_watchdog(struct core *core, struct node *node)
 {
 	if (is_lived_in(node))
 		deadline_arm(core, node, TIMER_WATCHDOG, core->now_ms,
-		             node->watchdog_ms == 0 ? UINT64_MAX : node->watchdog_ms);
+		             node->living.watchdog_ms == 0 ? UINT64_MAX
+		                                           : node->living.watchdog_ms);
 }
 
 /* It was silent for too long, or says that this is how it is to be treated. */
@@ -50,7 +51,7 @@ watchdog_expired(struct turn *turn, struct node *node)
 {
 	const struct cause cause = {.kind = CAUSE_WATCHDOG, .code = -1};
 
-	node->watchdog_expired = true;
+	node->living.watchdog_expired = true;
 	/* A single silence is a single failure, whether the clock or the process tells of
 	 * it. */
 	deadline_clear(turn->core, node, TIMER_WATCHDOG);
@@ -58,7 +59,7 @@ watchdog_expired(struct turn *turn, struct node *node)
 	if (failure_is_moot(turn, node))
 		return;
 	/* After a mere escalation the process goes on, and its watchdog, too. */
-	node->watchdog_expired = false;
+	node->living.watchdog_expired = false;
 	if (deadline_due(turn->core, node, TIMER_WATCHDOG) == 0)
 		arm_watchdog(turn->core, node);
 }
@@ -66,7 +67,7 @@ watchdog_expired(struct turn *turn, struct node *node)
 static void
 on_every(struct core *core, struct node *node, uint64_t period_ms)
 {
-	node->watchdog_ms = period_ms;
+	node->living.watchdog_ms = period_ms;
 	arm_watchdog(core, node);
 }
 
@@ -100,9 +101,9 @@ arm_health(struct core *core, struct node *node)
 static void
 describe_probe(const struct node *node, struct action *action)
 {
-	action->life = node->life;
-	action->serial = node->probe_serial;
-	action->is_start = node->probe_is_start;
+	action->life = node->process.life;
+	action->serial = node->living.probe_serial;
+	action->is_start = node->living.probe_is_start;
 }
 
 /*
@@ -114,7 +115,7 @@ core_probe(const struct core *core, struct ref ref, struct action *ret)
 {
 	const struct node *node = node_lookup(core, ref);
 
-	if (node == NULL || !node->probing)
+	if (node == NULL || !node->living.probing)
 		return false;
 	*ret = (struct action){.kind = ACTION_PROBE, .ref = ref};
 	describe_probe(node, ret);
@@ -133,20 +134,20 @@ is_probed(const struct node *node)
 static uint64_t
 interval_ms(const struct node *node)
 {
-	return node->probe_is_start ? node->spec.ready_interval_ms
-	                            : node->spec.health.interval_ms;
+	return node->living.probe_is_start ? node->spec.ready_interval_ms
+	                                   : node->spec.health.interval_ms;
 }
 
 /* Ask for a probe; the time of the next probe counts from the answer. */
 static void
 probe(struct turn *turn, struct node *node)
 {
-	if (node->probing || !node->main_alive)
+	if (node->living.probing || !node->process.main_alive)
 		return;
-	node->probing = true;
-	node->probe_is_start = node->phase == PHASE_PROCESS;
-	node->probe_serial += node->probe_serial == UINT32_MAX ? 2 : 1;
-	node->probed_ms = turn->now_ms;
+	node->living.probing = true;
+	node->living.probe_is_start = node->phase == PHASE_PROCESS;
+	node->living.probe_serial += node->living.probe_serial == UINT32_MAX ? 2 : 1;
+	node->living.probed_ms = turn->now_ms;
 	describe_probe(node, turn_act(turn, ACTION_PROBE, node));
 }
 
@@ -155,7 +156,7 @@ static void
 arm_next_probe(struct core *core, struct node *node)
 {
 	const uint64_t interval = interval_ms(node);
-	const uint64_t since_ms = core->now_ms - node->probed_ms;
+	const uint64_t since_ms = core->now_ms - node->living.probed_ms;
 
 	if (is_probed(node))
 		deadline_arm(core, node, TIMER_HEALTH, core->now_ms,
@@ -167,9 +168,9 @@ arm_next_probe(struct core *core, struct node *node)
 void
 living_frozen(struct core *core, struct node *node)
 {
-	if (!node->probing)
+	if (!node->living.probing)
 		return;
-	node->probing = false;
+	node->living.probing = false;
 	if (is_probed(node))
 		deadline_arm(core, node, TIMER_HEALTH, core->now_ms, interval_ms(node));
 }
@@ -178,18 +179,18 @@ living_frozen(struct core *core, struct node *node)
 static void
 living_clocks(struct core *core, struct node *node)
 {
-	deadline_stand(core, node, core->now_ms, node->sigstopped);
-	if (node->sigstopped)
+	deadline_stand(core, node, core->now_ms, node->living.sigstopped);
+	if (node->living.sigstopped)
 		living_frozen(core, node);
 }
 
 static void
 count_good(struct node *node)
 {
-	if (node->bad == 0 || ++node->good < node->spec.health.successes)
+	if (node->living.bad == 0 || ++node->living.good < node->spec.health.successes)
 		return;
-	node->bad = 0;
-	node->good = 0;
+	node->living.bad = 0;
+	node->living.good = 0;
 }
 
 static void
@@ -198,10 +199,10 @@ count_bad(struct turn *turn, struct node *node, const struct event *event)
 	struct cause cause = {.kind = CAUSE_HEALTH, .code = -1, .error = event->error};
 
 	living_take_key(cause.key, event);
-	node->good = 0;
-	if (++node->bad < node->spec.health.failures)
+	node->living.good = 0;
+	if (++node->living.bad < node->spec.health.failures)
 		return;
-	node->bad = 0;
+	node->living.bad = 0;
 	failure_handle(turn, node, &cause, node);
 }
 
@@ -209,8 +210,8 @@ count_bad(struct turn *turn, struct node *node, const struct event *event)
 static void
 note_unready(struct node *node, const struct event *event)
 {
-	node->unready_error = event->error;
-	living_take_key(node->unready_key, event);
+	node->living.unready_error = event->error;
+	living_take_key(node->living.unready_key, event);
 }
 
 /* The cause of a start timeout: the last answer of the probes, if there was any. */
@@ -220,10 +221,10 @@ living_unready(const struct node *node)
 	struct cause cause = {
 	    .kind = CAUSE_START_TIMEOUT,
 	    .code = -1,
-	    .error = node->unready_error,
+	    .error = node->living.unready_error,
 	};
 
-	memcpy(cause.key, node->unready_key, sizeof(cause.key));
+	memcpy(cause.key, node->living.unready_key, sizeof(cause.key));
 	return cause;
 }
 
@@ -233,17 +234,17 @@ on_probed(struct turn *turn, struct node *node, const struct event *event)
 {
 	const bool is_good = event->code == PROBED_GOOD;
 
-	if (!node->probing || event->serial != node->probe_serial)
+	if (!node->living.probing || event->serial != node->living.probe_serial)
 		return;
-	node->probing = false;
+	node->living.probing = false;
 	arm_next_probe(turn->core, node);
 	if (event->code == PROBED_UNKNOWN)
 		return;
 	if (!is_probed(node))
 		return;
-	if (!node->probe_is_start && is_good)
+	if (!node->living.probe_is_start && is_good)
 		count_good(node);
-	else if (!node->probe_is_start)
+	else if (!node->living.probe_is_start)
 		count_bad(turn, node, event);
 	else if (is_good)
 		up_step(turn, node);
@@ -274,23 +275,23 @@ living_grant(struct turn *turn, struct node *node, uint64_t granted_ms)
 	const uint64_t bound_ms = (UINT64_MAX - turn->now_ms) / CORE_EXTEND_FACTOR;
 
 	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms, granted_ms);
-	node->extend_until_ms = granted_ms > bound_ms
-	                            ? UINT64_MAX
-	                            : turn->now_ms + granted_ms * CORE_EXTEND_FACTOR;
+	node->deadlines.extend_until_ms =
+	    granted_ms > bound_ms ? UINT64_MAX
+	                          : turn->now_ms + granted_ms * CORE_EXTEND_FACTOR;
 }
 
 /* It needs longer than it was granted to start or to stop; this only lengthens. */
 static void
 on_extend(struct core *core, struct node *node, uint64_t period_ms)
 {
-	const uint64_t most_ms = node->extend_until_ms > core->now_ms
-	                             ? node->extend_until_ms - core->now_ms
+	const uint64_t most_ms = node->deadlines.extend_until_ms > core->now_ms
+	                             ? node->deadlines.extend_until_ms - core->now_ms
 	                             : 0;
 
 	if (period_ms > most_ms)
 		period_ms = most_ms;
 	if (node->phase == PHASE_PROCESS ||
-	    (node->phase == PHASE_END && !node->kill_sent))
+	    (node->phase == PHASE_END && !node->process.kill_sent))
 		deadline_extend(core, node, TIMER_STATE, core->now_ms, period_ms);
 }
 
@@ -304,9 +305,9 @@ on_paused(struct turn *turn, struct node *node, const struct event *event)
 	    .signal = event->signal,
 	};
 
-	if (node->sigstopped)
+	if (node->living.sigstopped)
 		return;
-	node->sigstopped = true;
+	node->living.sigstopped = true;
 	living_clocks(turn->core, node);
 	if (node->spec.stopped_is_failure &&
 	    (node->state == STATE_STARTING || is_lived_in(node)))
@@ -316,7 +317,7 @@ on_paused(struct turn *turn, struct node *node, const struct event *event)
 static void
 on_continued(struct core *core, struct node *node)
 {
-	node->sigstopped = false;
+	node->living.sigstopped = false;
 	living_clocks(core, node);
 }
 
@@ -333,11 +334,11 @@ is_repeated(struct node *node, const struct event *event)
 	_Static_assert(EVENT_PROBED - EVENT_WATCHDOG < 32, "a bit for each of them");
 	if (event->stamp == 0)
 		return false;
-	if (event->stamp != node->heard_stamp)
-		node->heard = 0;
-	node->heard_stamp = event->stamp;
-	repeated = (node->heard & bit) != 0;
-	node->heard |= bit;
+	if (event->stamp != node->living.heard_stamp)
+		node->living.heard = 0;
+	node->living.heard_stamp = event->stamp;
+	repeated = (node->living.heard & bit) != 0;
+	node->living.heard |= bit;
 	return repeated;
 }
 
@@ -345,7 +346,8 @@ is_repeated(struct node *node, const struct event *event)
 void
 living_post(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (!node->spawned || !node->main_alive || is_repeated(node, event))
+	if (!node->process.spawned || !node->process.main_alive ||
+	    is_repeated(node, event))
 		return;
 	if (event->kind == EVENT_WATCHDOG)
 		arm_watchdog(turn->core, node);
@@ -382,14 +384,14 @@ living_due(struct turn *turn, struct node *node, enum node_timer timer)
 void
 living_renewed(struct node *node)
 {
-	node->sigstopped = false;
-	node->watchdog_expired = false;
-	node->probing = false;
-	node->unready_error = 0;
-	node->unready_key[0] = '\0';
-	node->bad = 0;
-	node->good = 0;
-	node->watchdog_ms = node->spec.watchdog_ms;
+	node->living.sigstopped = false;
+	node->living.watchdog_expired = false;
+	node->living.probing = false;
+	node->living.unready_error = 0;
+	node->living.unready_key[0] = '\0';
+	node->living.bad = 0;
+	node->living.good = 0;
+	node->living.watchdog_ms = node->spec.watchdog_ms;
 }
 
 /* The process was started: it may have to be probed for readiness. */
@@ -415,11 +417,11 @@ living_ready(struct core *core, struct node *node)
 void
 living_resume(struct turn *turn, struct node *node, const struct cause *cause)
 {
-	node->watchdog_expired = false;
-	if (node->phase == PHASE_PROCESS && node->spawned)
+	node->living.watchdog_expired = false;
+	if (node->phase == PHASE_PROCESS && node->process.spawned)
 		living_grant(turn, node, node->spec.start_timeout_ms);
-	if (cause->kind == CAUSE_STOPPED && node->sigstopped) {
-		turn_act(turn, ACTION_CONTINUE, node)->life = node->life;
+	if (cause->kind == CAUSE_STOPPED && node->living.sigstopped) {
+		turn_act(turn, ACTION_CONTINUE, node)->life = node->process.life;
 		on_continued(turn->core, node);
 	}
 	arm_watchdog(turn->core, node);
@@ -429,8 +431,8 @@ living_resume(struct turn *turn, struct node *node, const struct cause *cause)
 void
 living_ended(struct core *core, struct node *node)
 {
-	node->sigstopped = false;
-	node->probing = false;
+	node->living.sigstopped = false;
+	node->living.probing = false;
 	living_clocks(core, node);
 }
 
@@ -445,9 +447,9 @@ living_updated(struct core *core, struct node *node, const struct probe_spec *ol
 	    health->interval_ms == old->interval_ms &&
 	    health->initial_delay_ms == old->initial_delay_ms)
 		return;
-	node->bad = 0;
-	node->good = 0;
-	if (!node->probe_is_start)
-		node->probing = false;
+	node->living.bad = 0;
+	node->living.good = 0;
+	if (!node->living.probe_is_start)
+		node->living.probing = false;
 	arm_health(core, node);
 }

@@ -33,8 +33,8 @@ doubled(uint64_t min, uint64_t max, uint32_t n)
 void
 pace_begun(struct turn *turn, struct node *node)
 {
-	node->begun_ms = turn->now_ms;
-	node->life_counted = false;
+	node->pace.begun_ms = turn->now_ms;
+	node->pace.life_counted = false;
 }
 
 /*
@@ -44,11 +44,11 @@ pace_begun(struct turn *turn, struct node *node)
 void
 pace_ended(const struct turn *turn, struct node *node, bool own)
 {
-	if (turn->now_ms - node->begun_ms >= LIFE_MS)
-		node->short_lives = 0;
-	else if (own && !node->life_counted && node->short_lives < COUNTED_MAX)
-		node->short_lives++;
-	node->life_counted = node->life_counted || own;
+	if (turn->now_ms - node->pace.begun_ms >= LIFE_MS)
+		node->pace.short_lives = 0;
+	else if (own && !node->pace.life_counted && node->pace.short_lives < COUNTED_MAX)
+		node->pace.short_lives++;
+	node->pace.life_counted = node->pace.life_counted || own;
 }
 
 /*
@@ -60,19 +60,20 @@ static uint64_t
 floor_now(const struct turn *turn, struct node *node)
 {
 	pace_ended(turn, node, true);
-	node->no_room = 0;
-	if (node->short_lives <= SHORT_LIVES)
+	node->pace.no_room = 0;
+	if (node->pace.short_lives <= SHORT_LIVES)
 		return 0;
-	return doubled(FLOOR_MIN_MS, FLOOR_MAX_MS, node->short_lives - SHORT_LIVES - 1);
+	return doubled(FLOOR_MIN_MS, FLOOR_MAX_MS,
+	               node->pace.short_lives - SHORT_LIVES - 1);
 }
 
 /* The delay before a restart for which the actor's `backoff` does not count. */
 uint64_t
 pace_delay_floor(const struct turn *turn, struct node *node)
 {
-	node->shown_delay_ms = floor_now(turn, node);
-	node->delay_min_ms = node->delay_max_ms = node->shown_delay_ms;
-	return node->shown_delay_ms;
+	node->pace.delay_ms = floor_now(turn, node);
+	node->pace.min_ms = node->pace.max_ms = node->pace.delay_ms;
+	return node->pace.delay_ms;
 }
 
 /*
@@ -86,27 +87,27 @@ pace_delay(struct turn *turn, struct node *node, const struct decision *decision
 	struct backoff_spec spec = node->spec.backoff;
 
 	backoff_override(&spec, &decision->backoff, decision->backoff_keys);
-	backoff_range(&spec, node->failures, &node->delay_min_ms, &node->delay_max_ms);
-	node->shown_delay_ms = backoff_delay(&spec, node->failures, &turn->core->rng);
-	if (node->delay_min_ms < floor_ms)
-		node->delay_min_ms = floor_ms;
-	if (node->delay_max_ms < floor_ms)
-		node->delay_max_ms = floor_ms;
-	if (node->shown_delay_ms < floor_ms)
-		node->shown_delay_ms = floor_ms;
-	if (node->failures < UINT32_MAX)
-		node->failures++;
+	backoff_range(&spec, node->pace.failures, &node->pace.min_ms, &node->pace.max_ms);
+	node->pace.delay_ms = backoff_delay(&spec, node->pace.failures, &turn->core->rng);
+	if (node->pace.min_ms < floor_ms)
+		node->pace.min_ms = floor_ms;
+	if (node->pace.max_ms < floor_ms)
+		node->pace.max_ms = floor_ms;
+	if (node->pace.delay_ms < floor_ms)
+		node->pace.delay_ms = floor_ms;
+	if (node->pace.failures < UINT32_MAX)
+		node->pace.failures++;
 	/* However long it lives on: it is not healthy any more. */
 	deadline_clear(turn->core, node, TIMER_RESET);
-	return node->shown_delay_ms;
+	return node->pace.delay_ms;
 }
 
 /* The backoff begins anew at its minimum: Akka's manual reset (B-06), at any time. */
 void
 pace_reset(struct core *core, struct node *node)
 {
-	node->failures = 0;
-	node->shown_delay_ms = 0;
+	node->pace.failures = 0;
+	node->pace.delay_ms = 0;
 	deadline_clear(core, node, TIMER_RESET);
 }
 
@@ -115,8 +116,8 @@ void
 pace_forget(struct core *core, struct node *node)
 {
 	pace_reset(core, node);
-	node->guard_n = 0;
-	window_clear(&node->limit);
+	node->limits.guard_n = 0;
+	window_clear(&node->limits.own);
 }
 
 /* The node is started by a person: nothing of before is held against it. */
@@ -124,7 +125,7 @@ void
 pace_renew(struct core *core, struct node *node)
 {
 	pace_forget(core, node);
-	node->short_lives = 0;
+	node->pace.short_lives = 0;
 }
 
 /* ---- no room ----------------------------------------------------------------------- */
@@ -144,19 +145,19 @@ pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *ca
 	if (!cause_is_shortage(cause) || failure_is_moot(turn, node) ||
 	    decider_names_errno(turn->core, node, cause->error))
 		return false;
-	node->delay_ms = doubled(NO_ROOM_MIN_MS, NO_ROOM_MAX_MS, node->no_room);
-	node->shown_delay_ms = node->delay_min_ms = node->delay_max_ms = node->delay_ms;
-	if (node->no_room == 0) {
+	node->plan.delay_ms = doubled(NO_ROOM_MIN_MS, NO_ROOM_MAX_MS, node->pace.no_room);
+	node->pace.delay_ms = node->pace.min_ms = node->pace.max_ms = node->plan.delay_ms;
+	if (node->pace.no_room == 0) {
 		struct action *action = turn_report(turn, REPORT_SHORTAGE, node);
 
 		action->cause = *cause;
-		action->delay_ms = node->delay_ms;
+		action->delay_ms = node->plan.delay_ms;
 	}
-	if (node->no_room < UINT32_MAX)
-		node->no_room++;
+	if (node->pace.no_room < UINT32_MAX)
+		node->pace.no_room++;
 	/* This was no attempt: a failure of the next may still be a failure of the first
 	 * start. */
-	node->attempts--;
+	node->run.attempts--;
 	goal_retry(node);
 	/* As any first attempt that failed (DECISIONS 18). */
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE)

@@ -31,7 +31,7 @@ react_cause(const struct event *event)
 static bool
 is_there(const struct node *node)
 {
-	return !node_is_dead(node) && (node->spawned || !node_has_process(node));
+	return !node_is_dead(node) && (node->process.spawned || !node_has_process(node));
 }
 
 /*
@@ -41,11 +41,11 @@ is_there(const struct node *node)
 static bool
 can_take(const struct core *core, const struct node *node, const struct watch *watch)
 {
-	bool waits = node_is_pending(node) && !node->grouped;
+	bool waits = node_is_pending(node) && !node->part.grouped;
 	bool runs = (node->state == STATE_STARTING || node->state == STATE_RUNNING) &&
 	            !node_is_leaving(node);
 
-	if (node->goal == GOAL_DOWN || node->removing || (!waits && !runs) ||
+	if (node->goal == GOAL_DOWN || node->growth.removing || (!waits && !runs) ||
 	    !node_takes_starts(core, node))
 		return false;
 	switch (watch->reaction) {
@@ -53,9 +53,9 @@ can_take(const struct core *core, const struct node *node, const struct watch *w
 		return runs && is_there(node);
 	case REACTION_SIGNAL:
 		return runs && is_there(node) &&
-		       (node->ready || node->spec.ready == READY_EXIT);
+		       (node->run.ready || node->spec.ready == READY_EXIT);
 	case REACTION_RUN:
-		return node->running == NONE;
+		return node->watch.running == NONE;
 	case REACTION_RESTART:
 	case REACTION_STOP:
 	case REACTION_MAX:
@@ -95,7 +95,7 @@ send(struct turn *turn, const struct node *node, int32_t signal)
 	if (!node_has_process(node))
 		return;
 	action = turn_act(turn, ACTION_SIGNAL, node);
-	action->life = node->life;
+	action->life = node->process.life;
 	action->signal = signal;
 }
 
@@ -120,7 +120,7 @@ describe_run(const struct node *node, const struct watch *watch, struct action *
 	tell(action, watch, &watch->run);
 	action->reaction = REACTION_RUN;
 	action->serial = watch->run_serial;
-	action->life = node->life;
+	action->life = node->process.life;
 }
 
 /* Have its command run; react_done() tells of its end. */
@@ -144,10 +144,10 @@ core_react(const struct core *core, struct ref ref, struct action *ret)
 {
 	const struct node *node = node_find(core, ref);
 
-	if (node == NULL || node->running == NONE)
+	if (node == NULL || node->watch.running == NONE)
 		return false;
 	*ret = (struct action){.kind = ACTION_REACT, .ref = ref, .to = REF_NONE};
-	describe_run(node, watch_in(core, node->running), ret);
+	describe_run(node, watch_in(core, node->watch.running), ret);
 	return true;
 }
 
@@ -159,7 +159,8 @@ void
 react_done(struct turn *turn, const struct event *event)
 {
 	struct node *node = node_find(turn->core, event->ref);
-	struct watch *watch = node == NULL ? NULL : watch_at(turn->core, node->running);
+	struct watch *watch =
+	    node == NULL ? NULL : watch_at(turn->core, node->watch.running);
 	bool failed;
 
 	if (watch == NULL || watch->run_serial != event->serial)
@@ -212,8 +213,8 @@ next_due(const struct core *core, const struct node *node)
 {
 	struct watch *next = NULL;
 
-	for (struct watch *own = watch_at(core, node->watches);
-	     own != NULL && node->n_due > 0; own = watch_at(core, own->next)) {
+	for (struct watch *own = watch_at(core, node->watch.first);
+	     own != NULL && node->watch.n_due > 0; own = watch_at(core, own->next)) {
 		if (own->state == WATCH_DUE && can_take(core, node, own) &&
 		    (next == NULL || own->order < next->order))
 			next = own;
@@ -232,11 +233,11 @@ react_advance(struct turn *turn, struct node *node)
 	struct watch *next;
 
 	watch_register(core, node);
-	node->rewatch = false;
+	node->watch.is_new = false;
 	next = next_due(core, node);
 	if (next == NULL)
 		return;
-	node->rewatch = true;
+	node->watch.is_new = true;
 	queue_node(core, node);
 	if (turn_has_room(turn))
 		deliver(turn, node, next);

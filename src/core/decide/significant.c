@@ -15,7 +15,7 @@ static bool
 is_one_active(const struct core *core, const struct node *supervisor)
 {
 	CHILDREN_FOREACH (core, supervisor, child)
-		if (child->spec.significant && !child->absent &&
+		if (child->spec.significant && !child->growth.absent &&
 		    (node_is_live(child) || node_is_pending(child) ||
 		     child->goal != GOAL_DOWN))
 			return true;
@@ -46,19 +46,19 @@ void
 significant_ended(struct turn *turn, struct node *child)
 {
 	struct node *supervisor = node_parent(turn->core, child);
-	const bool by_itself = child->exited_by_itself;
+	const bool by_itself = child->process.exited_by_itself;
 
-	child->exited_by_itself = false;
+	child->process.exited_by_itself = false;
 	if (supervisor != NULL && child->spec.significant &&
-	    (child->state == STATE_FAILED || child->work_failed))
-		supervisor->work_failed = true;
+	    (child->state == STATE_FAILED || child->ending.work_failed))
+		supervisor->ending.work_failed = true;
 	if (!by_itself || !child->spec.significant || supervisor == NULL ||
-	    failure_is_moot(turn, supervisor) || supervisor->gave_up ||
+	    failure_is_moot(turn, supervisor) || supervisor->ending.gave_up ||
 	    !is_time_to_end(turn->core, supervisor))
 		return;
-	supervisor->gave_up = true;
-	supervisor->retired = true;
-	supervisor->start_failed = false;
+	supervisor->ending.gave_up = true;
+	supervisor->ending.retired = true;
+	supervisor->ending.start_failed = false;
 	down_bring(turn, supervisor);
 }
 
@@ -69,16 +69,17 @@ significant_ended(struct turn *turn, struct node *child)
 void
 significant_group_stopped(struct turn *turn, struct node *supervisor)
 {
-	const struct node *leader = node_at(turn->core, supervisor->group_leader);
+	const struct node *leader =
+	    node_at(turn->core, supervisor->children.group_leader);
 
-	if (leader == NULL || !leader->has_failure || !children_are_down(supervisor) ||
+	if (leader == NULL || !leader->failed.is_set || !children_are_down(supervisor) ||
 	    failure_is_moot(turn, supervisor))
 		return;
 	if (supervisor->spec.when_empty == WHEN_EMPTY_ESCALATE) {
 		failure_escalate(turn, supervisor, &leader->failure.cause,
-		                 node_at(turn->core, supervisor->group_leader));
+		                 node_at(turn->core, supervisor->children.group_leader));
 	} else if (supervisor->spec.when_empty == WHEN_EMPTY_STOP) {
-		supervisor->has_failure = true;
+		supervisor->failed.is_set = true;
 		supervisor->failure = leader->failure;
 		goal_down_as(supervisor, STATE_FAILED);
 		down_bring(turn, supervisor);
@@ -91,12 +92,12 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 static int32_t
 status_of(const struct node *node)
 {
-	if (node->end.signal > 0)
-		return 128 + node->end.signal;
-	if (node->end.code >= 0)
-		return node->end.code;
+	if (node->process.end.signal > 0)
+		return 128 + node->process.end.signal;
+	if (node->process.end.code >= 0)
+		return node->process.end.code;
 	/* A supervisor has no exit code; a process without one never ran. */
-	return node->started_ever && node->end.kind == CAUSE_NORMAL &&
+	return node->run.started_ever && node->process.end.kind == CAUSE_NORMAL &&
 	               !node_has_process(node)
 	           ? 0
 	           : CORE_EXIT_GAVE_UP;
@@ -108,7 +109,7 @@ next_named(const struct core *core, struct node *top, struct node *prev)
 {
 	struct node *node = node_next(core, top, prev);
 
-	while (node != NULL && (!node->spec.gives_exit || node->removing))
+	while (node != NULL && (!node->spec.gives_exit || node->growth.removing))
 		node = node_next(core, top, node);
 	return node;
 }
@@ -145,7 +146,7 @@ is_named_active(const struct core *core)
 static bool
 has_ended(const struct core *core, const struct node *node)
 {
-	if (!node->started_ever)
+	if (!node->run.started_ever)
 		return false;
 	for (node = node_parent(core, node); node != NULL; node = node_parent(core, node))
 		if (node_comes_back(node))
@@ -163,7 +164,7 @@ significant_settled(struct turn *turn, struct node *top, bool was_grouped)
 	struct core *core = turn->core;
 	struct node *named = top;
 
-	if (core->shutting_down || top->depth <= 1 || top->removing)
+	if (core->shutting_down || top->links.depth <= 1 || top->growth.removing)
 		return;
 	/* The children of a supervisor that goes down are a group, too. */
 	if (top->state == STATE_STOPPED &&
@@ -189,5 +190,5 @@ significant_status(const struct core *core)
 		return CORE_EXIT_GAVE_UP;
 	if (user->state == STATE_DONE && named_status(core, &status))
 		return status;
-	return user->work_failed ? CORE_EXIT_GAVE_UP : 0;
+	return user->ending.work_failed ? CORE_EXIT_GAVE_UP : 0;
 }

@@ -14,13 +14,14 @@ bool
 strategy_in_scope(const struct core *core, const struct node *child,
                   const struct node *sibling)
 {
-	if (sibling->absent || sibling->removing || sibling->deleted)
+	if (sibling->growth.absent || sibling->growth.removing ||
+	    sibling->growth.is_deleted)
 		return false;
 	switch (node_supervisor(core, child)->spec.strategy) {
 	case STRATEGY_ONE_FOR_ALL:
 		return true;
 	case STRATEGY_REST_FOR_ONE:
-		return sibling->index >= child->index;
+		return sibling->links.index >= child->links.index;
 	case STRATEGY_ONE_FOR_ONE:
 	case STRATEGY_MAX:
 		break;
@@ -32,15 +33,15 @@ static void
 join_group(struct turn *turn, struct node *supervisor, struct node *member)
 {
 	queue_pass(turn->core, member);
-	member->start_now = false;
+	member->plan.start_now = false;
 	goal_leave_sequence(member);
 	member->on_standby = false;
 	if (member->goal == GOAL_DOWN && node_is_pending(member) &&
-	    member->children_started)
+	    member->children.started)
 		down_wait_turn(turn->core, member);
-	if (!member->grouped && node_is_live(member))
-		supervisor->n_grouped++;
-	member->grouped = true;
+	if (!member->part.grouped && node_is_live(member))
+		supervisor->children.n_grouped++;
+	member->part.grouped = true;
 	if (member->goal != GOAL_DOWN && node_is_pending(member)) {
 		/* Its own delay is over: the group's counts. */
 		state_set(turn->core, member, down_pending_state(turn->core, member));
@@ -57,10 +58,10 @@ others_wait(const struct core *core, const struct node *node)
 {
 	const struct node *supervisor = node_supervisor(core, node);
 
-	if (supervisor->group_delay_ms == DURATION_INFINITE)
+	if (supervisor->children.group_delay_ms == DURATION_INFINITE)
 		return false;
 	CHILDREN_FOREACH (core, supervisor, member)
-		if (member->grouped && member->goal != GOAL_DOWN &&
+		if (member->part.grouped && member->goal != GOAL_DOWN &&
 		    !strategy_in_scope(core, node, member))
 			return true;
 	return false;
@@ -73,13 +74,14 @@ begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
 	struct core *core = turn->core;
 
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	supervisor->op = OP_STOP;
-	supervisor->cursor = supervisor->last;
-	supervisor->group_delay_ms = delay_ms;
-	supervisor->group_leader = node_slot(core, leader);
+	supervisor->children.op = OP_STOP;
+	supervisor->children.cursor = supervisor->links.last;
+	supervisor->children.group_delay_ms = delay_ms;
+	supervisor->children.group_leader = node_slot(core, leader);
 	queue_node(core, supervisor);
 	/* A dead leader is down already, or has leftovers that can go at once. */
-	if (leader->gave_up || (node_has_process(leader) && !leader->main_alive))
+	if (leader->ending.gave_up ||
+	    (node_has_process(leader) && !leader->process.main_alive))
 		down_bring(turn, leader);
 }
 
@@ -102,16 +104,16 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 		return;
 	}
 	if (!others_wait(core, node))
-		supervisor->group_index = node->index;
-	else if (delay_ms < supervisor->group_delay_ms)
-		delay_ms = supervisor->group_delay_ms;
-	supervisor->group_leader = node_slot(core, node);
+		supervisor->children.group_index = node->links.index;
+	else if (delay_ms < supervisor->children.group_delay_ms)
+		delay_ms = supervisor->children.group_delay_ms;
+	supervisor->children.group_leader = node_slot(core, node);
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
 		if (node_revives(member)) {
-			goal_restart_by_policy(member, member->delay_ms);
-			member->gave_up = member == node && member->gave_up;
+			goal_restart_by_policy(member, member->plan.delay_ms);
+			member->ending.gave_up = member == node && member->ending.gave_up;
 		} else {
 			goal_down(member);
 			wait_state_changed(core, member);
@@ -128,7 +130,7 @@ static bool
 group_is_awaited(const struct core *core, const struct node *supervisor)
 {
 	CHILDREN_FOREACH (core, supervisor, member)
-		if (member->grouped && member->goal != GOAL_DOWN)
+		if (member->part.grouped && member->goal != GOAL_DOWN)
 			return true;
 	return false;
 }
@@ -150,13 +152,13 @@ strategy_stop(struct turn *turn, struct node *node)
 		down_bring(turn, node);
 		return;
 	}
-	supervisor->group_index = node->index;
+	supervisor->children.group_index = node->links.index;
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
 		goal_down(member);
 		if (member != node)
-			member->gave_up = false;
+			member->ending.gave_up = false;
 		/* A stopped member changes no state, so its waiters are told here. */
 		wait_state_changed(core, member);
 		if (!node_is_down(member))
@@ -165,12 +167,12 @@ strategy_stop(struct turn *turn, struct node *node)
 	core->look_early = true;
 	/* Others may be on their way up, after a delay: theirs goes on. */
 	awaited = group_is_awaited(core, supervisor);
-	leader = supervisor->group_leader;
-	delay_ms = supervisor->group_delay_ms;
+	leader = supervisor->children.group_leader;
+	delay_ms = supervisor->children.group_delay_ms;
 	begin_group(turn, supervisor, node, DURATION_INFINITE);
 	if (awaited) {
-		supervisor->group_leader = leader;
-		supervisor->group_delay_ms = delay_ms;
+		supervisor->children.group_leader = leader;
+		supervisor->children.group_delay_ms = delay_ms;
 	}
 }
 
@@ -183,32 +185,32 @@ strategy_joins(const struct core *core, const struct node *node)
 {
 	const struct node *supervisor = node_supervisor(core, node);
 
-	if (supervisor->op != OP_STOP && supervisor->op != OP_DELAY)
+	if (supervisor->children.op != OP_STOP && supervisor->children.op != OP_DELAY)
 		return false;
 	/* Children removed one by one form no group. */
-	if (supervisor->group_index == NONE)
+	if (supervisor->children.group_index == NONE)
 		return false;
 	return supervisor->spec.strategy == STRATEGY_ONE_FOR_ALL ||
-	       node->index >= supervisor->group_index;
+	       node->links.index >= supervisor->children.group_index;
 }
 
 /* A child came between others, which get new numbers: a group begins where it began. */
 void
 strategy_number(struct core *core, struct node *parent, const struct node *newcomer)
 {
-	const uint32_t group_index = parent->group_index;
+	const uint32_t group_index = parent->children.group_index;
 	bool is_found = group_index == NONE;
 	uint32_t index = 0;
 
 	CHILDREN_FOREACH (core, parent, child) {
-		if (!is_found && child != newcomer && child->index >= group_index) {
-			parent->group_index = index;
+		if (!is_found && child != newcomer && child->links.index >= group_index) {
+			parent->children.group_index = index;
 			is_found = true;
 		}
-		child->index = index++;
+		child->links.index = index++;
 	}
 	if (!is_found)
-		parent->group_index = index;
+		parent->children.group_index = index;
 }
 
 /*
@@ -220,19 +222,19 @@ strategy_leave(struct core *core, struct node *node)
 {
 	struct node *supervisor = node_supervisor(core, node);
 
-	if (!node_is_live(node) || node->grouped || supervisor->spec.stop_parallel ||
+	if (!node_is_live(node) || node->part.grouped || supervisor->spec.stop_parallel ||
 	    supervisor->state == STATE_STOPPING)
 		return;
-	node->grouped = true;
-	supervisor->n_grouped++;
-	if (supervisor->op == OP_NONE || supervisor->op == OP_START) {
-		supervisor->group_delay_ms = DURATION_INFINITE;
-		supervisor->group_leader = NONE;
-		supervisor->group_index = NONE;
+	node->part.grouped = true;
+	supervisor->children.n_grouped++;
+	if (supervisor->children.op == OP_NONE || supervisor->children.op == OP_START) {
+		supervisor->children.group_delay_ms = DURATION_INFINITE;
+		supervisor->children.group_leader = NONE;
+		supervisor->children.group_index = NONE;
 	}
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	supervisor->op = OP_STOP;
-	supervisor->cursor = supervisor->last;
+	supervisor->children.op = OP_STOP;
+	supervisor->children.cursor = supervisor->links.last;
 	queue_node(core, supervisor);
 }
 
@@ -246,12 +248,12 @@ core_scope_next(const struct core *core, struct ref child, struct ref prev)
 	const struct node *node = node_lookup(core, child);
 	const struct node *at;
 
-	if (node == NULL || node->parent == NONE)
+	if (node == NULL || node->links.parent == NONE)
 		return REF_NONE;
 	at = node_lookup(core, prev);
-	at = at == NULL ? node_at(core, node_supervisor(core, node)->first)
-	                : node_at(core, at->next);
+	at = at == NULL ? node_at(core, node_supervisor(core, node)->links.first)
+	                : node_at(core, at->links.next);
 	while (at != NULL && !strategy_in_scope(core, node, at))
-		at = node_at(core, at->next);
+		at = node_at(core, at->links.next);
 	return at == NULL ? REF_NONE : node_ref(core, at);
 }

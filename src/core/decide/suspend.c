@@ -29,9 +29,9 @@ suspend_count(const struct core *core, const struct node *node)
 	if (core->n_suspends == 0)
 		return 0;
 	for (const struct node *at = node; at != NULL; at = node_parent(core, at)) {
-		count += at->suspends;
+		count += at->suspend.n;
 		if (at != node && node->state == STATE_RUNNING)
-			count += at->deciding + at->own_failure;
+			count += at->suspend.deciding + at->suspend.own_failure;
 	}
 	return count;
 }
@@ -48,9 +48,9 @@ look_below(struct core *core, struct node *top)
 bool
 suspend_add(struct core *core, struct node *node)
 {
-	if (node->suspends == SUSPENDS_MAX)
+	if (node->suspend.n == SUSPENDS_MAX)
 		return false;
-	node->suspends++;
+	node->suspend.n++;
 	core->n_suspends++;
 	look_below(core, node);
 	return true;
@@ -60,8 +60,8 @@ suspend_add(struct core *core, struct node *node)
 void
 suspend_take(struct core *core, struct node *node)
 {
-	ASSERT(node->suspends > 0);
-	node->suspends--;
+	ASSERT(node->suspend.n > 0);
+	node->suspend.n--;
 	core->n_suspends--;
 	look_below(core, node);
 }
@@ -70,10 +70,10 @@ suspend_take(struct core *core, struct node *node)
 void
 suspend_clear(struct core *core, struct node *node)
 {
-	if (node->suspends == 0)
+	if (node->suspend.n == 0)
 		return;
-	core->n_suspends -= node->suspends;
-	node->suspends = 0;
+	core->n_suspends -= node->suspend.n;
+	node->suspend.n = 0;
 	look_below(core, node);
 }
 
@@ -86,10 +86,10 @@ suspend_others(struct core *core, struct node *node)
 {
 	struct node *supervisor = node_supervisor(core, node);
 
-	if (!supervisor->spec.freeze_while_deciding || node->decided)
+	if (!supervisor->spec.freeze_while_deciding || node->suspend.decided)
 		return;
-	node->decided = true;
-	supervisor->deciding++;
+	node->suspend.decided = true;
+	supervisor->suspend.deciding++;
 	core->n_suspends++;
 	core->recheck_needs = true;
 	look_below(core, supervisor);
@@ -101,9 +101,9 @@ void
 suspend_below(struct core *core, struct node *node)
 {
 	if (node->spec.kind != NODE_BOTH || !node->spec.freeze_while_deciding ||
-	    node->own_failure)
+	    node->suspend.own_failure)
 		return;
-	node->own_failure = true;
+	node->suspend.own_failure = true;
 	core->n_suspends++;
 	core->recheck_needs = true;
 	look_below(core, node);
@@ -114,9 +114,9 @@ suspend_below(struct core *core, struct node *node)
 void
 suspend_below_end(struct core *core, struct node *node)
 {
-	if (!node->own_failure)
+	if (!node->suspend.own_failure)
 		return;
-	node->own_failure = false;
+	node->suspend.own_failure = false;
 	core->n_suspends--;
 	look_below(core, node);
 }
@@ -128,11 +128,11 @@ suspend_decided(struct core *core, struct node *node)
 	struct node *supervisor;
 
 	suspend_below_end(core, node);
-	if (!node->decided)
+	if (!node->suspend.decided)
 		return;
 	supervisor = node_supervisor(core, node);
-	node->decided = false;
-	supervisor->deciding--;
+	node->suspend.decided = false;
+	supervisor->suspend.deciding--;
 	core->n_suspends--;
 	look_below(core, supervisor);
 }
@@ -144,7 +144,7 @@ suspend_updated(struct core *core, struct node *supervisor)
 	if (supervisor->spec.freeze_while_deciding)
 		return;
 	suspend_below_end(core, supervisor);
-	if (supervisor->deciding == 0)
+	if (supervisor->suspend.deciding == 0)
 		return;
 	CHILDREN_FOREACH (core, supervisor, child)
 		suspend_decided(core, child);
@@ -156,7 +156,8 @@ can_stand_still(const struct node *node)
 {
 	if (node->state != STATE_STARTING && node->state != STATE_RUNNING)
 		return false;
-	return !node_has_process(node) || (node->spawned && node->main_alive);
+	return !node_has_process(node) ||
+	       (node->process.spawned && node->process.main_alive);
 }
 
 /* Freeze or thaw the node according to the counts, and its clocks with it. */
@@ -166,9 +167,9 @@ suspend_apply(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 	bool freeze = can_stand_still(node) && suspend_count(core, node) > 0;
 
-	if (freeze == node->frozen)
+	if (freeze == node->suspend.frozen)
 		return;
-	node->frozen = freeze;
+	node->suspend.frozen = freeze;
 	node->since_ms = turn->now_ms;
 	if (freeze) {
 		deadline_hold(core, node, turn->now_ms);
@@ -178,7 +179,7 @@ suspend_apply(struct turn *turn, struct node *node)
 	}
 	if (node_has_process(node))
 		turn_act(turn, freeze ? ACTION_FREEZE : ACTION_THAW, node)->life =
-		    node->life;
+		    node->process.life;
 	(void)turn_report(turn, freeze ? REPORT_SUSPENDED : REPORT_RESUMED, node);
 }
 
@@ -189,10 +190,10 @@ suspend_apply(struct turn *turn, struct node *node)
 void
 suspend_end(struct turn *turn, struct node *node)
 {
-	if (!node->frozen)
+	if (!node->suspend.frozen)
 		return;
-	node->frozen = false;
+	node->suspend.frozen = false;
 	deadline_release(turn->core, node, turn->now_ms);
-	if (node->alive)
-		turn_act(turn, ACTION_THAW, node)->life = node->life;
+	if (node->process.alive)
+		turn_act(turn, ACTION_THAW, node)->life = node->process.life;
 }

@@ -12,7 +12,8 @@
 static bool
 has_failed_alive(const struct node *child)
 {
-	return child->failing && child->goal == GOAL_UP && child->main_alive;
+	return child->failed.brings_down && child->goal == GOAL_UP &&
+	       child->process.main_alive;
 }
 
 /* A supervisor stops: its children's goals are taken away, in reverse they go. */
@@ -22,34 +23,35 @@ children_stop(struct turn *turn, struct node *supervisor)
 	struct core *core = turn->core;
 
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	supervisor->children_started = false;
+	supervisor->children.started = false;
 	watch_revoke(core, supervisor);
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (child->absent)
+		if (child->growth.absent)
 			continue;
 		if (has_failed_alive(child))
 			goal_down_as(child, STATE_FAILED);
 		else
 			goal_down(child);
 		goal_mark_for_sequence(child, false);
-		child->gave_up = false;
+		child->ending.gave_up = false;
 		if (stop_kills_children(supervisor))
 			goal_kill(child);
 		/* A stopped child changes no state, so its waiters are told here. */
 		wait_state_changed(core, child);
 		queue_pass(core, child);
 		wait_state_changed(core, child);
-		if (node_is_pending(child) && child->children_started)
+		if (node_is_pending(child) && child->children.started)
 			down_wait_turn(core, child);
-		if (node_is_live(child) && !child->grouped) {
-			child->grouped = true;
-			supervisor->n_grouped++;
+		if (node_is_live(child) && !child->part.grouped) {
+			child->part.grouped = true;
+			supervisor->children.n_grouped++;
 		}
-		if (node_is_pending(child) || stop_kills(child) || child->unkillable)
+		if (node_is_pending(child) || stop_kills(child) ||
+		    child->process.unkillable)
 			queue_node(core, child);
 	}
-	supervisor->op = OP_STOP;
-	supervisor->cursor = supervisor->last;
+	supervisor->children.op = OP_STOP;
+	supervisor->children.cursor = supervisor->links.last;
 	queue_node(core, supervisor);
 }
 
@@ -57,7 +59,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 bool
 children_are_down(const struct node *supervisor)
 {
-	return supervisor->n_live == 0 && supervisor->n_pending == 0;
+	return supervisor->children.n_live == 0 && supervisor->children.n_pending == 0;
 }
 
 /* Its supervisor starts anew: what was counted and what had ended is forgotten. */
@@ -65,13 +67,13 @@ static void
 renew_child(struct core *core, struct node *child)
 {
 	dynamic_show(core, child);
-	child->deleted = false;
-	child->attempts = 0;
-	child->was_ready = false;
+	child->growth.is_deleted = false;
+	child->run.attempts = 0;
+	child->run.was_ready = false;
 	pace_forget(core, child);
-	child->grouped = false;
-	goal_renew(child,
-	           child->spec.enabled && child->stay == STAY_NOT && !child->removing);
+	child->part.grouped = false;
+	goal_renew(child, child->spec.enabled && child->plan.stay == STAY_NOT &&
+	                      !child->growth.removing);
 	goal_keep_down(child, STAY_NOT);
 	state_set(core, child, child->goal == GOAL_UP ? STATE_WAITING : STATE_STOPPED);
 }
@@ -80,20 +82,20 @@ renew_child(struct core *core, struct node *child)
 static void
 start_anew(struct core *core, struct node *supervisor)
 {
-	supervisor->n_sequenced = 0;
+	supervisor->children.n_sequenced = 0;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		renew_child(core, child);
-		child->sequenced = child->goal == GOAL_UP;
-		supervisor->n_sequenced += child->sequenced;
+		child->part.sequenced = child->goal == GOAL_UP;
+		supervisor->children.n_sequenced += child->part.sequenced;
 	}
-	supervisor->op = OP_START;
+	supervisor->children.op = OP_START;
 }
 
 static void
 put_in_sequence(struct node *supervisor, struct node *child)
 {
-	supervisor->n_sequenced += !child->sequenced;
-	child->sequenced = true;
+	supervisor->children.n_sequenced += !child->part.sequenced;
+	child->part.sequenced = true;
 	/* Whether the child is needed is looked at when its turn comes. */
 	child->on_standby = false;
 }
@@ -103,15 +105,16 @@ static void
 mark_all(struct core *core, struct node *supervisor)
 {
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	supervisor->op = OP_START;
+	supervisor->children.op = OP_START;
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (child->grouped && node_is_live(child))
-			supervisor->n_grouped--;
-		child->grouped = false;
-		if (child->absent || child->removing || child->deleted)
+		if (child->part.grouped && node_is_live(child))
+			supervisor->children.n_grouped--;
+		child->part.grouped = false;
+		if (child->growth.absent || child->growth.removing ||
+		    child->growth.is_deleted)
 			continue;
-		goal_mark_for_sequence(child,
-		                       node_revives(child) && child->stay == STAY_NOT);
+		goal_mark_for_sequence(child, node_revives(child) &&
+		                                  child->plan.stay == STAY_NOT);
 		goal_keep_down(child, STAY_NOT);
 		goal_forget_command(child);
 		if (node_is_in_sequence(child) || node_is_down(child))
@@ -132,15 +135,16 @@ rejoin(struct core *core, struct node *supervisor)
 	if (!node_is_resuming(supervisor) &&
 	    supervisor->spec.keep_children == KEEP_RESTART)
 		mark_all(core, supervisor);
-	if (supervisor->op == OP_NONE)
-		supervisor->op = OP_START;
+	if (supervisor->children.op == OP_NONE)
+		supervisor->children.op = OP_START;
 	/* A child that is left down does not come up with the supervisor. */
 	core->look_early = true;
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (child->absent || child->removing || child->deleted || child->grouped)
+		if (child->growth.absent || child->growth.removing ||
+		    child->growth.is_deleted || child->part.grouped)
 			continue;
 		/* A stop since then is remembered, as in mark_all(). */
-		if (child->stay != STAY_NOT)
+		if (child->plan.stay != STAY_NOT)
 			goal_mark_for_sequence(child, false);
 		if (node_is_in_sequence(child))
 			goal_revive(child);
@@ -162,9 +166,9 @@ wake_all(struct core *core, struct node *supervisor)
 	     at = node_next(core, supervisor, at)) {
 		/* The delay ended while no node below could be started. */
 		if (at != supervisor && at->state == STATE_BACKOFF &&
-		    at->goal != GOAL_DOWN && !at->grouped &&
+		    at->goal != GOAL_DOWN && !at->part.grouped &&
 		    deadline_due(core, at, TIMER_STATE) == 0)
-			at->start_now = true;
+			at->plan.start_now = true;
 		queue_node(core, at);
 		/* What ended meanwhile can be told now. */
 		watch_state_changed(core, at);
@@ -177,17 +181,18 @@ children_open(struct turn *turn, struct node *supervisor)
 {
 	struct core *core = turn->core;
 
-	supervisor->may_start_children = true;
+	supervisor->children.may_start = true;
 	suspend_below_end(core, supervisor);
-	if (supervisor->children_started)
+	if (supervisor->children.started)
 		rejoin(core, supervisor);
 	else
 		start_anew(core, supervisor);
-	supervisor->cursor =
-	    supervisor->op == OP_STOP ? supervisor->last : supervisor->first;
-	if (supervisor->children_started)
+	supervisor->children.cursor = supervisor->children.op == OP_STOP
+	                                  ? supervisor->links.last
+	                                  : supervisor->links.first;
+	if (supervisor->children.started)
 		wake_all(core, supervisor);
-	supervisor->children_started = true;
+	supervisor->children.started = true;
 	watch_restore(core, supervisor);
 	queue_node(core, supervisor);
 }
@@ -198,30 +203,30 @@ children_group_due(struct turn *turn, struct node *supervisor)
 {
 	struct core *core = turn->core;
 
-	if (supervisor->op != OP_DELAY)
+	if (supervisor->children.op != OP_DELAY)
 		return;
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	if (supervisor->n_grouped > 0) {
+	if (supervisor->children.n_grouped > 0) {
 		/* A member is stopped after all, with children that had outlived it. */
-		supervisor->op = OP_STOP;
-		supervisor->cursor = supervisor->last;
-		if (supervisor->group_delay_ms != DURATION_INFINITE)
-			supervisor->group_delay_ms = 0;
+		supervisor->children.op = OP_STOP;
+		supervisor->children.cursor = supervisor->links.last;
+		if (supervisor->children.group_delay_ms != DURATION_INFINITE)
+			supervisor->children.group_delay_ms = 0;
 		queue_node(core, supervisor);
 		return;
 	}
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (!child->grouped)
+		if (!child->part.grouped)
 			continue;
-		child->grouped = false;
+		child->part.grouped = false;
 		if (child->goal == GOAL_DOWN)
 			continue;
 		goal_restart_is_due(child);
 		state_set(core, child, STATE_WAITING);
 		put_in_sequence(supervisor, child);
 	}
-	supervisor->op = OP_START;
-	supervisor->cursor = supervisor->first;
+	supervisor->children.op = OP_START;
+	supervisor->children.cursor = supervisor->links.first;
 	queue_node(core, supervisor);
 }
 
@@ -235,27 +240,27 @@ group_is_down(struct turn *turn, struct node *supervisor)
 	if (supervisor->phase == PHASE_DISMISS) {
 		if (!children_are_down(supervisor))
 			return;
-		supervisor->op = OP_NONE;
-		if (supervisor->gave_up)
+		supervisor->children.op = OP_NONE;
+		if (supervisor->ending.gave_up)
 			failure_give_up(turn, supervisor);
 		else
 			down_step(turn, supervisor);
 		return;
 	}
-	supervisor->op = OP_DELAY;
-	if (supervisor->group_delay_ms == DURATION_INFINITE) {
+	supervisor->children.op = OP_DELAY;
+	if (supervisor->children.group_delay_ms == DURATION_INFINITE) {
 		children_group_due(turn, supervisor);
-		if (supervisor->group_index != NONE)
+		if (supervisor->children.group_index != NONE)
 			significant_group_stopped(turn, supervisor);
 		return;
 	}
 	deadline_arm(core, supervisor, TIMER_GROUP, turn->now_ms,
-	             supervisor->group_delay_ms);
+	             supervisor->children.group_delay_ms);
 	/* The child that began the group may be removed from the configuration. */
-	leader = node_at(core, supervisor->group_leader);
-	if (supervisor->group_delay_ms > 0 && leader != NULL)
+	leader = node_at(core, supervisor->children.group_leader);
+	if (supervisor->children.group_delay_ms > 0 && leader != NULL)
 		turn_report(turn, REPORT_BACKOFF, leader)->delay_ms =
-		    supervisor->group_delay_ms;
+		    supervisor->children.group_delay_ms;
 }
 
 static void
@@ -263,10 +268,10 @@ advance_stop(struct turn *turn, struct node *supervisor)
 {
 	bool parallel = supervisor->spec.stop_parallel || stop_kills_children(supervisor);
 
-	while (supervisor->cursor != NONE) {
-		struct node *child = node_at(turn->core, supervisor->cursor);
+	while (supervisor->children.cursor != NONE) {
+		struct node *child = node_at(turn->core, supervisor->children.cursor);
 
-		if (child->grouped && node_is_live(child)) {
+		if (child->part.grouped && node_is_live(child)) {
 			if (!turn_has_room(turn)) {
 				queue_node(turn->core, supervisor);
 				return;
@@ -275,9 +280,9 @@ advance_stop(struct turn *turn, struct node *supervisor)
 			if (!parallel && node_is_live(child))
 				return;
 		}
-		supervisor->cursor = child->prev;
+		supervisor->children.cursor = child->links.prev;
 	}
-	if (supervisor->n_grouped == 0)
+	if (supervisor->children.n_grouped == 0)
 		group_is_down(turn, supervisor);
 }
 
@@ -292,13 +297,13 @@ is_to_go_down(const struct node *child)
 static void
 advance_start(struct turn *turn, struct node *supervisor)
 {
-	while (supervisor->cursor != NONE) {
-		struct node *child = node_at(turn->core, supervisor->cursor);
+	while (supervisor->children.cursor != NONE) {
+		struct node *child = node_at(turn->core, supervisor->children.cursor);
 
 		/* One that is to stop only waits to be looked at. */
 		if (child->state == STATE_WAITING && child->goal == GOAL_DOWN)
 			queue_pass(turn->core, child);
-		if (child->sequenced &&
+		if (child->part.sequenced &&
 		    (child->state == STATE_WAITING || is_to_go_down(child))) {
 			if (!node_takes_starts(turn->core, child))
 				return;
@@ -314,16 +319,16 @@ advance_start(struct turn *turn, struct node *supervisor)
 			}
 			up_start(turn, child);
 		}
-		if (child->sequenced && !supervisor->spec.start_parallel)
+		if (child->part.sequenced && !supervisor->spec.start_parallel)
 			return;
-		supervisor->cursor = child->next;
+		supervisor->children.cursor = child->links.next;
 	}
-	if (supervisor->n_sequenced > 0)
+	if (supervisor->children.n_sequenced > 0)
 		return;
 	/* Below a process that is not there yet the end of the sequence is no news. */
-	if (!supervisor->may_start_children)
+	if (!supervisor->children.may_start)
 		return;
-	supervisor->op = OP_NONE;
+	supervisor->children.op = OP_NONE;
 	if (supervisor->phase == PHASE_CHILDREN)
 		up_step(turn, supervisor);
 }
@@ -332,7 +337,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 void
 children_advance(struct turn *turn, struct node *supervisor)
 {
-	switch (supervisor->op) {
+	switch (supervisor->children.op) {
 	case OP_STOP:
 		advance_stop(turn, supervisor);
 		break;

@@ -25,16 +25,16 @@ user_ended(struct core *core, struct node *user)
 void
 down_terminated(struct turn *turn, struct node *node)
 {
-	const bool was_started = node->started;
+	const bool was_started = node->run.started;
 
-	if (node->started) {
+	if (node->run.started) {
 		turn_report(turn, REPORT_STOPPED, node)->cause = *node_final_cause(node);
 		turn_report(turn, REPORT_TERMINATED, node)->cause =
 		    *node_final_cause(node);
-		node->started = false;
+		node->run.started = false;
 		wait_terminated(turn->core, node);
 	}
-	if (node->spec.keeps && node->started_ever)
+	if (node->spec.keeps && node->run.started_ever)
 		turn_act(turn, ACTION_CLEAR, node)->is_final = true;
 	if (node->goal == GOAL_DOWN)
 		dynamic_settled(turn, node);
@@ -49,32 +49,32 @@ void
 down_settle(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
-	const bool was_grouped = node->grouped;
+	const bool was_grouped = node->part.grouped;
 
 	goal_settled(node);
-	node->was_up = false;
-	node->failing = false;
+	node->run.was_up = false;
+	node->failed.brings_down = false;
 	/* A one-shot is ready once it is done. */
-	node->ready =
-	    node->ready && node->down_as == STATE_DONE && node->spec.ready == READY_EXIT;
-	node->start_now = false;
-	node->demanded = false;
-	node->no_room = 0;
+	node->run.ready = node->run.ready && node->plan.down_as == STATE_DONE &&
+	                  node->spec.ready == READY_EXIT;
+	node->plan.start_now = false;
+	node->plan.is_demanded = false;
+	node->pace.no_room = 0;
 	suspend_clear(core, node);
 	suspend_decided(core, node);
-	state_set(core, node, node->down_as);
-	node->grouped = false;
+	state_set(core, node, node->plan.down_as);
+	node->part.grouped = false;
 	queue_pass(core, node);
 	queue_node(core, node);
 	queue_parent(core, node);
 	/* Of what could not be killed the end is told when it comes. */
-	if (!node->unkillable)
+	if (!node->process.unkillable)
 		down_terminated(turn, node);
 	else
 		/* Of an actor that has not begun there will be no end to tell. */
 		core->look_early = true;
 	significant_settled(turn, node, was_grouped);
-	if (node->parent == NONE)
+	if (node->links.parent == NONE)
 		turn_exit(turn);
 	else if (node_slot(core, node) == CORE_USER &&
 	         (node->state != STATE_STOPPED || core->shutting_down))
@@ -90,8 +90,8 @@ down_pending_state(const struct core *core, const struct node *node)
 {
 	if (node_is_in_sequence(node))
 		return STATE_WAITING;
-	if (node->grouped &&
-	    node_supervisor(core, node)->group_leader != node_slot(core, node))
+	if (node->part.grouped &&
+	    node_supervisor(core, node)->children.group_leader != node_slot(core, node))
 		return STATE_WAITING;
 	return STATE_BACKOFF;
 }
@@ -100,10 +100,10 @@ down_pending_state(const struct core *core, const struct node *node)
 static void
 begin_delay(struct turn *turn, struct node *node)
 {
-	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms, node->delay_ms);
+	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms, node->plan.delay_ms);
 	/* An episode of no room is told once, when it begins. */
-	if (node->delay_ms > 0 && node->no_room == 0)
-		turn_report(turn, REPORT_BACKOFF, node)->delay_ms = node->delay_ms;
+	if (node->plan.delay_ms > 0 && node->pace.no_room == 0)
+		turn_report(turn, REPORT_BACKOFF, node)->delay_ms = node->plan.delay_ms;
 }
 
 /* It had ended for good, and is to come up after all. */
@@ -123,13 +123,15 @@ enter_backoff(struct turn *turn, struct node *node)
 
 	/* The end of a process was told already; a supervisor's is told here. */
 	if (!node_has_process(node))
-		turn_report(turn, REPORT_STOPPED, node)->cause = node->end;
+		turn_report(turn, REPORT_STOPPED, node)->cause = node->process.end;
 	state_set(core, node, down_pending_state(core, node));
-	node->ready = false;
-	if (node_is_in_sequence(node) && node_supervisor(core, node)->op == OP_START) {
+	node->run.ready = false;
+	if (node_is_in_sequence(node) &&
+	    node_supervisor(core, node)->children.op == OP_START) {
 		/* Its turn was here, and is again. */
-		node_supervisor(core, node)->cursor = node_supervisor(core, node)->first;
-	} else if (!node->grouped && !node_is_in_sequence(node)) {
+		node_supervisor(core, node)->children.cursor =
+		    node_supervisor(core, node)->links.first;
+	} else if (!node->part.grouped && !node_is_in_sequence(node)) {
 		begin_delay(turn, node);
 	}
 	queue_node(core, node);
@@ -141,14 +143,14 @@ static void
 finish_stop(struct turn *turn, struct node *node)
 {
 	node->phase = PHASE_NONE;
-	node->may_start_children = false;
-	if (!node->unkillable)
+	node->children.may_start = false;
+	if (!node->process.unkillable)
 		living_ended(turn->core, node);
 	if (!node_has_process(node))
 		pace_ended(turn, node, false);
 	/* All children are gone, so is the group operation on them. */
-	if (!node->children_started) {
-		node->op = OP_NONE;
+	if (!node->children.started) {
+		node->children.op = OP_NONE;
 		dynamic_forget(turn->core, node);
 	}
 	if (node_comes_back(node))
@@ -160,10 +162,10 @@ finish_stop(struct turn *turn, struct node *node)
 static void
 send_kill(struct turn *turn, struct node *node)
 {
-	if (node->kill_sent)
+	if (node->process.kill_sent)
 		return;
-	node->kill_sent = true;
-	turn_act(turn, ACTION_KILL, node)->life = node->life;
+	node->process.kill_sent = true;
+	turn_act(turn, ACTION_KILL, node)->life = node->process.life;
 	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
 	             node->spec.kill_timeout_ms);
 }
@@ -180,8 +182,8 @@ send_stop(struct turn *turn, struct node *node)
 		return;
 	}
 	action = turn_act(turn, ACTION_STOP, node);
-	action->life = node->life;
-	action->watchdog_expired = node->watchdog_expired;
+	action->life = node->process.life;
+	action->watchdog_expired = node->living.watchdog_expired;
 	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
 		living_grant(turn, node, spec->shutdown_ms);
 }
@@ -202,7 +204,7 @@ down_spawned(struct turn *turn, struct node *node)
 void
 down_stop_sent(struct turn *turn, struct node *node)
 {
-	if (node->phase == PHASE_END && !node->kill_sent &&
+	if (node->phase == PHASE_END && !node->process.kill_sent &&
 	    node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
 		deadline_extend(turn->core, node, TIMER_STATE, turn->now_ms,
 		                node->spec.shutdown_ms);
@@ -216,10 +218,11 @@ static bool
 run_pre_hook(struct turn *turn, struct node *node)
 {
 	const bool is_there =
-	    node_has_process(node) ? node->main_alive : node->children_started;
+	    node_has_process(node) ? node->process.main_alive : node->children.started;
 
 	node->phase = PHASE_PRE_STOP;
-	if (!node->ready || node_is_resuming(node) || (node->gave_up && !node->retired))
+	if (!node->run.ready || node_is_resuming(node) ||
+	    (node->ending.gave_up && !node->ending.retired))
 		return false;
 	/* A process that is to be killed at once does not wait for a hook. */
 	if (is_there && node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL)
@@ -233,10 +236,10 @@ run_pre_hook(struct turn *turn, struct node *node)
 static bool
 run_post_hook(struct turn *turn, struct node *node)
 {
-	const bool is_due = node->created && !node_is_resuming(node);
+	const bool is_due = node->run.created && !node_is_resuming(node);
 
 	node->phase = PHASE_POST_STOP;
-	node->created = false;
+	node->run.created = false;
 	return is_due && hooks_run(turn, node, HOOK_POST_STOP);
 }
 
@@ -244,7 +247,7 @@ run_post_hook(struct turn *turn, struct node *node)
 static bool
 dismiss(struct turn *turn, struct node *node)
 {
-	if (!node->children_started ||
+	if (!node->children.started ||
 	    (node_comes_back(node) && node_keeps_children(node)))
 		return false;
 	node->phase = PHASE_DISMISS;
@@ -261,10 +264,10 @@ end_process(struct turn *turn, struct node *node)
 {
 	deadline_clear(turn->core, node, TIMER_STATE);
 	node->phase = PHASE_END;
-	if (!node->alive || node->unkillable)
+	if (!node->process.alive || node->process.unkillable)
 		return false;
 	/* Before the spawn is acknowledged there is no process to be told. */
-	if (node->spawned)
+	if (node->process.spawned)
 		send_stop(turn, node);
 	return true;
 }
@@ -306,21 +309,22 @@ down_step(struct turn *turn, struct node *node)
 static bool
 is_over(const struct node *node)
 {
-	if (node->alive || node->hook_serial != 0)
+	if (node->process.alive || node->hooks.serial != 0)
 		return false;
 	if (node_has_process(node))
-		return !node->children_started ||
+		return !node->children.started ||
 		       (node_comes_back(node) && node_keeps_children(node));
-	return node_is_dead(node) && !node->children_started;
+	return node_is_dead(node) && !node->children.started;
 }
 
 static void
 begin_stop(struct turn *turn, struct node *node)
 {
-	const bool has_hooks =
-	    node->spec.hooks != 0 && (node->ready || node->created) && !stop_kills(node);
+	const bool has_hooks = node->spec.hooks != 0 &&
+	                       (node->run.ready || node->run.created) &&
+	                       !stop_kills(node);
 
-	node->may_start_children = false;
+	node->children.may_start = false;
 	/* Nodes below that were coming do not come now. */
 	turn->core->look_early = turn->core->look_early || node_is_supervisor(node);
 	suspend_end(turn, node);
@@ -330,10 +334,10 @@ begin_stop(struct turn *turn, struct node *node)
 	}
 	state_set(turn->core, node, STATE_STOPPING);
 	(void)turn_report(turn, REPORT_STOPPING, node);
-	node->kill_sent = false;
+	node->process.kill_sent = false;
 	goal_begin_stop(node, node_is_supervisor(node) &&
 	                          node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL);
-	if (node->hook_serial != 0) {
+	if (node->hooks.serial != 0) {
 		/* The start is not wanted any more. */
 		node->phase = PHASE_PRE_STOP;
 		hooks_kill(turn, node);
@@ -363,7 +367,7 @@ hasten(struct turn *turn, struct node *node)
 		if (node->phase == PHASE_DISMISS)
 			children_stop(turn, node);
 	}
-	if (node->phase == PHASE_END && node->spawned && node->alive)
+	if (node->phase == PHASE_END && node->process.spawned && node->process.alive)
 		send_kill(turn, node);
 }
 
@@ -382,7 +386,7 @@ down_overdue(struct turn *turn, struct node *node)
 {
 	const bool is_process = node->phase == PHASE_END;
 
-	if (is_process && node->kill_sent) {
+	if (is_process && node->process.kill_sent) {
 		unkillable_found(turn, node);
 		return;
 	}
@@ -408,9 +412,9 @@ down_bring(struct turn *turn, struct node *node)
 		(void)turn_report(turn, REPORT_STOPPING, node);
 		if (!run_pre_hook(turn, node))
 			down_step(turn, node);
-	} else if (node->phase == PHASE_DISMISS && node->op == OP_NONE) {
+	} else if (node->phase == PHASE_DISMISS && node->children.op == OP_NONE) {
 		/* The supervisor gave up, and its failure is decided now. */
-		node->gave_up = false;
+		node->ending.gave_up = false;
 		if (!run_pre_hook(turn, node))
 			down_step(turn, node);
 	}

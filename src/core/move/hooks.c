@@ -20,7 +20,7 @@ reason_for(const struct node *node, enum hook hook)
 	case HOOK_PRE_START:
 	case HOOK_POST_START:
 	case HOOK_POST_RESTART:
-		return node->was_up ? HOOK_REASON_RESTART : HOOK_REASON_START;
+		return node->run.was_up ? HOOK_REASON_RESTART : HOOK_REASON_START;
 	case HOOK_PRE_RESTART:
 	case HOOK_PRE_STOP:
 	case HOOK_POST_STOP:
@@ -36,12 +36,12 @@ cause_for(const struct node *node)
 {
 	struct cause cause = {.kind = CAUSE_NORMAL, .code = -1};
 
-	if (node->failing)
+	if (node->failed.brings_down)
 		cause = node->failure.cause;
-	if (node_has_process(node) && node->created && !node->main_alive) {
-		cause.code = node->end.code;
-		cause.signal = node->end.signal;
-		cause.core = node->end.core;
+	if (node_has_process(node) && node->run.created && !node->process.main_alive) {
+		cause.code = node->process.end.code;
+		cause.signal = node->process.end.signal;
+		cause.core = node->process.end.core;
 	}
 	return cause;
 }
@@ -51,9 +51,10 @@ static const struct node *
 leader_of(const struct core *core, const struct node *node)
 {
 	const struct node *leader =
-	    node_at(core, node_supervisor(core, node)->group_leader);
+	    node_at(core, node_supervisor(core, node)->children.group_leader);
 
-	return leader != NULL && leader->failing && (node->grouped || node->sequenced)
+	return leader != NULL && leader->failed.brings_down &&
+	               (node->part.grouped || node->part.sequenced)
 	           ? leader
 	           : NULL;
 }
@@ -67,12 +68,12 @@ failed_for(const struct core *core, const struct node *node)
 {
 	const struct node *at = node;
 
-	while (at->parent != NONE && !at->failing && leader_of(core, at) == NULL &&
-	       (at == node || at->state != STATE_RUNNING))
+	while (at->links.parent != NONE && !at->failed.brings_down &&
+	       leader_of(core, at) == NULL && (at == node || at->state != STATE_RUNNING))
 		at = node_supervisor(core, at);
-	if (at->parent == NONE)
+	if (at->links.parent == NONE)
 		return NULL;
-	return at->failing ? at : leader_of(core, at);
+	return at->failed.brings_down ? at : leader_of(core, at);
 }
 
 /* What is asked for: the same whenever it is asked. */
@@ -80,7 +81,7 @@ static void
 describe(const struct core *core, const struct node *node, struct action *action)
 {
 	const struct node *failed = failed_for(core, node);
-	const enum hook hook = node->hook;
+	const enum hook hook = node->hooks.hook;
 
 	action->origin = REF_NONE;
 	if (failed != NULL) {
@@ -88,14 +89,15 @@ describe(const struct core *core, const struct node *node, struct action *action
 		action->origin_cause = failed->failure.cause;
 	}
 
-	action->serial = node->hook_serial;
+	action->serial = node->hooks.serial;
 	action->hook = hook;
-	action->hook_reason = node->hook_reason;
+	action->hook_reason = node->hooks.reason;
 	action->cause = cause_for(node);
-	action->incarnation = node->incarnation;
+	action->incarnation = node->run.incarnation;
 	/* The process that pre_start is about is still to come. */
-	action->life = node->life + (hook == HOOK_PRE_START && node_has_process(node));
-	action->generation = node->generation + (hook == HOOK_PRE_START);
+	action->life =
+	    node->process.life + (hook == HOOK_PRE_START && node_has_process(node));
+	action->generation = node->run.generation + (hook == HOOK_PRE_START);
 }
 
 /*
@@ -108,10 +110,10 @@ core_hook(const struct core *core, struct ref ref, struct action *ret)
 {
 	const struct node *node = node_lookup(core, ref);
 
-	if (node == NULL || node->hook_serial == 0)
+	if (node == NULL || node->hooks.serial == 0)
 		return false;
 	*ret = (struct action){
-	    .kind = node->hook_killed ? ACTION_HOOK_KILL : ACTION_HOOK,
+	    .kind = node->hooks.is_killed ? ACTION_HOOK_KILL : ACTION_HOOK,
 	    .ref = ref,
 	};
 	describe(core, node, ret);
@@ -128,15 +130,15 @@ hooks_run(struct turn *turn, struct node *node, enum hook hook)
 	struct core *core = turn->core;
 	struct action *action;
 
-	ASSERT(node->hook_serial == 0);
+	ASSERT(node->hooks.serial == 0);
 	if ((node->spec.hooks >> hook & 1) == 0 || stop_kills(node))
 		return false;
 	core->hook_serial += core->hook_serial == UINT32_MAX ? 2 : 1;
-	node->hook_serial = core->hook_serial;
-	node->hook = hook;
-	node->hook_reason = reason_for(node, hook);
-	node->hook_killed = false;
-	node->hook_late = false;
+	node->hooks.serial = core->hook_serial;
+	node->hooks.hook = hook;
+	node->hooks.reason = reason_for(node, hook);
+	node->hooks.is_killed = false;
+	node->hooks.is_late = false;
 	action = turn_act(turn, ACTION_HOOK, node);
 	describe(core, node, action);
 	deadline_arm(core, node, TIMER_HOOK, turn->now_ms, node->spec.hook_timeout_ms);
@@ -147,20 +149,20 @@ hooks_run(struct turn *turn, struct node *node, enum hook hook)
 void
 hooks_kill(struct turn *turn, struct node *node)
 {
-	if (node->hook_serial == 0 || node->hook_killed)
+	if (node->hooks.serial == 0 || node->hooks.is_killed)
 		return;
-	node->hook_killed = true;
+	node->hooks.is_killed = true;
 	deadline_clear(turn->core, node, TIMER_HOOK);
-	turn_act(turn, ACTION_HOOK_KILL, node)->serial = node->hook_serial;
+	turn_act(turn, ACTION_HOOK_KILL, node)->serial = node->hooks.serial;
 }
 
 /* Its time is over. */
 void
 hooks_due(struct turn *turn, struct node *node)
 {
-	if (node->hook_serial == 0 || node->hook_killed)
+	if (node->hooks.serial == 0 || node->hooks.is_killed)
 		return;
-	node->hook_late = true;
+	node->hooks.is_late = true;
 	hooks_kill(turn, node);
 }
 
@@ -169,9 +171,9 @@ report_failed(struct turn *turn, const struct node *node, const struct cause *ca
 {
 	struct action *action = turn_report(turn, REPORT_HOOK_FAILED, node);
 
-	action->hook = node->hook;
-	action->hook_reason = node->hook_reason;
-	action->timed_out = node->hook_late;
+	action->hook = node->hooks.hook;
+	action->hook_reason = node->hooks.reason;
+	action->timed_out = node->hooks.is_late;
 	action->cause = *cause;
 }
 
@@ -183,11 +185,11 @@ static void
 fail_start(struct turn *turn, struct node *node, struct cause cause)
 {
 	cause.kind = CAUSE_EARLY_EXIT;
-	if (node->hook == HOOK_PRE_START)
-		node->end = cause;
+	if (node->hooks.hook == HOOK_PRE_START)
+		node->process.end = cause;
 	if (!node_is_leaving(node))
 		failure_handle(turn, node, &cause, node);
-	else if (!node->grouped || node_is_dead(node))
+	else if (!node->part.grouped || node_is_dead(node))
 		down_bring(turn, node);
 	/* Otherwise the node goes in its order of the stop. */
 }
@@ -199,10 +201,10 @@ fail_start(struct turn *turn, struct node *node, struct cause cause)
 static bool
 waits_for_room(struct turn *turn, struct node *node, const struct cause *cause)
 {
-	if (node->hook != HOOK_PRE_START || node->state == STATE_STOPPING ||
+	if (node->hooks.hook != HOOK_PRE_START || node->state == STATE_STOPPING ||
 	    node_is_leaving(node) || !cause_is_shortage(cause))
 		return false;
-	node->end = *cause;
+	node->process.end = *cause;
 	return pace_waits_for_room(turn, node, cause);
 }
 
@@ -217,17 +219,19 @@ hooks_done(struct turn *turn, const struct event *event)
 	struct cause cause = react_cause(event);
 	bool failed, is_vital;
 
-	if (node == NULL || node->hook_serial == 0 || node->hook_serial != event->serial)
+	if (node == NULL || node->hooks.serial == 0 ||
+	    node->hooks.serial != event->serial)
 		return;
-	node->hook_serial = 0;
+	node->hooks.serial = 0;
 	deadline_clear(turn->core, node, TIMER_HOOK);
 	failed = event->error != 0 || event->signal != 0 || event->code != 0;
-	failed = node->hook_killed ? node->hook_late : failed;
+	failed = node->hooks.is_killed ? node->hooks.is_late : failed;
 	if (failed && waits_for_room(turn, node, &cause))
 		return;
 	if (failed)
 		report_failed(turn, node, &cause);
-	is_vital = node->hook == HOOK_PRE_START || node->hook == HOOK_POST_RESTART;
+	is_vital =
+	    node->hooks.hook == HOOK_PRE_START || node->hooks.hook == HOOK_POST_RESTART;
 	if (node->state == STATE_STOPPING)
 		down_step(turn, node);
 	else if (failed && is_vital)

@@ -13,13 +13,13 @@ on_spawned(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	if (node->spawned)
+	if (node->process.spawned)
 		return;
-	node->spawned = true;
-	node->created = true;
-	node->generation++;
-	turn_report(turn, REPORT_STARTED, node)->window = node->no_room;
-	node->no_room = 0;
+	node->process.spawned = true;
+	node->run.created = true;
+	node->run.generation++;
+	turn_report(turn, REPORT_STARTED, node)->window = node->pace.no_room;
+	node->pace.no_room = 0;
 	watch_state_changed(core, node);
 	gate_state_changed(core, node);
 	/* Below a suspended node the process stands still from the beginning. */
@@ -43,17 +43,17 @@ on_spawned(struct turn *turn, struct node *node)
 static void
 on_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (node->spawned)
+	if (node->process.spawned)
 		return;
-	node->alive = false;
-	node->main_alive = false;
-	node->end = (struct cause){
+	node->process.alive = false;
+	node->process.main_alive = false;
+	node->process.end = (struct cause){
 	    .kind = CAUSE_EXEC,
 	    .code = -1,
 	    .error = event->error,
 	};
-	living_take_key(node->end.key, event);
-	if (!cause_is_shortage(&node->end))
+	living_take_key(node->process.end.key, event);
+	if (!cause_is_shortage(&node->process.end))
 		pace_ended(turn, node,
 		           node->state != STATE_STOPPING && !node_is_leaving(node));
 	if (node->phase == PHASE_END)
@@ -61,8 +61,8 @@ on_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
 	else if (node_is_leaving(node))
 		down_bring(turn, node);
 	else if (node->state != STATE_STOPPING &&
-	         !pace_waits_for_room(turn, node, &node->end))
-		failure_handle(turn, node, &node->end, node);
+	         !pace_waits_for_room(turn, node, &node->process.end))
+		failure_handle(turn, node, &node->process.end, node);
 }
 
 /* What an end means for this actor: DESIGN's "waitid result → cause → normal?". */
@@ -94,23 +94,23 @@ end_cause(const struct node *node, const struct event *event)
 static void
 on_exited(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (!node->main_alive || !node->spawned)
+	if (!node->process.main_alive || !node->process.spawned)
 		return;
-	node->main_alive = false;
+	node->process.main_alive = false;
 	pace_ended(turn, node, node->state != STATE_STOPPING && !node_is_leaving(node));
 	living_ended(turn->core, node);
 	if (event->gone)
-		node->alive = false;
+		node->process.alive = false;
 	suspend_end(turn, node);
-	node->end = end_cause(node, event);
-	turn_report(turn, REPORT_EXITED, node)->cause = node->end;
-	if (node->unkillable && !node->alive)
+	node->process.end = end_cause(node, event);
+	turn_report(turn, REPORT_EXITED, node)->cause = node->process.end;
+	if (node->process.unkillable && !node->process.alive)
 		unkillable_gone(turn, node);
 	/* The node was left behind, or waits for this end. */
 	if (!node_is_live(node))
 		return;
 	if (node->state == STATE_STOPPING) {
-		if (!node->alive && node->phase == PHASE_END)
+		if (!node->process.alive && node->phase == PHASE_END)
 			down_step(turn, node);
 		return;
 	}
@@ -119,8 +119,8 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 		down_bring(turn, node);
 		return;
 	}
-	if (node->end.kind != CAUSE_NORMAL) {
-		failure_handle(turn, node, &node->end, node);
+	if (node->process.end.kind != CAUSE_NORMAL) {
+		failure_handle(turn, node, &node->process.end, node);
 		return;
 	}
 	if (node->phase == PHASE_PROCESS)
@@ -132,10 +132,10 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 static void
 on_gone(struct turn *turn, struct node *node)
 {
-	if (node->main_alive || !node->alive)
+	if (node->process.main_alive || !node->process.alive)
 		return;
-	node->alive = false;
-	if (node->unkillable)
+	node->process.alive = false;
+	if (node->process.unkillable)
 		unkillable_gone(turn, node);
 	if (node->phase == PHASE_END)
 		down_step(turn, node);
@@ -144,8 +144,8 @@ on_gone(struct turn *turn, struct node *node)
 static void
 on_told_ready(struct turn *turn, struct node *node)
 {
-	if (node->spawned && node->main_alive && node->phase == PHASE_PROCESS &&
-	    node->spec.ready == READY_TOLD)
+	if (node->process.spawned && node->process.main_alive &&
+	    node->phase == PHASE_PROCESS && node->spec.ready == READY_TOLD)
 		up_step(turn, node);
 }
 
@@ -155,9 +155,10 @@ static struct node *
 find_process(const struct core *core, const struct event *event)
 {
 	struct node *node = node_lookup(core, event->ref);
-	const bool is_there = node != NULL && node_has_process(node) && node->alive;
+	const bool is_there =
+	    node != NULL && node_has_process(node) && node->process.alive;
 
-	return is_there && node->life == event->life ? node : NULL;
+	return is_there && node->process.life == event->life ? node : NULL;
 }
 
 static void

@@ -22,14 +22,14 @@ queue_children(struct core *core, const struct node *supervisor)
 static void
 advance_down(struct turn *turn, struct node *node)
 {
-	if (node->removing) {
-		if (node->n_children == 0 && !node->unkillable)
+	if (node->growth.removing) {
+		if (node->links.n_children == 0 && !node->process.unkillable)
 			node_free(turn, node);
 		else
 			queue_children(turn->core, node);
 		return;
 	}
-	if (node->goal != GOAL_DOWN && !node->grouped && !node->absent &&
+	if (node->goal != GOAL_DOWN && !node->part.grouped && !node->growth.absent &&
 	    node_takes_starts(turn->core, node))
 		up_start(turn, node);
 }
@@ -39,21 +39,21 @@ advance_down(struct turn *turn, struct node *node)
 static bool
 may_start_now(const struct node *node)
 {
-	return node->on_standby ? node->demanded
-	                        : node->start_now && node->state == STATE_BACKOFF;
+	return node->on_standby ? node->plan.is_demanded
+	                        : node->plan.start_now && node->state == STATE_BACKOFF;
 }
 
 static void
 advance_pending(struct turn *turn, struct node *node)
 {
-	if (node->goal == GOAL_DOWN || node->removing) {
-		if (!node->children_started) {
+	if (node->goal == GOAL_DOWN || node->growth.removing) {
+		if (!node->children.started) {
 			down_settle(turn, node);
 			return;
 		}
 		down_wait_turn(turn->core, node);
 		down_bring(turn, node);
-	} else if ((may_start_now(node) && !node->grouped &&
+	} else if ((may_start_now(node) && !node->part.grouped &&
 	            node_takes_starts(turn->core, node)) ||
 	           gate_is_next(turn->core, node)) {
 		up_start(turn, node);
@@ -68,13 +68,13 @@ advance_live(struct turn *turn, struct node *node)
 	if (node->state == STATE_STOPPING) {
 		if (stop_kills(node))
 			down_kill(turn, node);
-		if (node->unkillable && !node_comes_back(node))
+		if (node->process.unkillable && !node_comes_back(node))
 			unkillable_leave(turn, node);
 		return;
 	}
-	if (wants_down && !node->grouped)
+	if (wants_down && !node->part.grouped)
 		down_bring(turn, node);
-	else if (node->phase == PHASE_PRE_START && node->hook_serial == 0)
+	else if (node->phase == PHASE_PRE_START && node->hooks.serial == 0)
 		up_step(turn, node);
 }
 
@@ -89,7 +89,7 @@ advance(struct turn *turn, struct node *node)
 		advance_down(turn, node);
 	if (node->used && node_is_supervisor(node))
 		children_advance(turn, node);
-	if (node->used && node->rewatch)
+	if (node->used && node->watch.is_new)
 		react_advance(turn, node);
 	if (node->used)
 		suspend_apply(turn, node);

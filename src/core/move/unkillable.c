@@ -26,10 +26,10 @@ unkillable_found(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	if (node->unkillable || !node->alive)
+	if (node->process.unkillable || !node->process.alive)
 		return;
-	node->unkillable = true;
-	node->ready = false;
+	node->process.unkillable = true;
+	node->run.ready = false;
 	core->n_unkillable++;
 	turn_report(turn, REPORT_UNKILLABLE, node)->cause = unkillable_cause;
 	/* Neither a caller that asked for a restart nor its siblings wait for the end. */
@@ -49,13 +49,13 @@ unkillable_left(struct turn *turn, const struct event *event)
 {
 	struct node *node = node_lookup(turn->core, event->ref);
 
-	if (node == NULL || !node_has_process(node) || node->alive ||
-	    !node_is_down(node) || event->life != node->life + 1)
+	if (node == NULL || !node_has_process(node) || node->process.alive ||
+	    !node_is_down(node) || event->life != node->process.life + 1)
 		return;
-	node->life = event->life;
-	node->alive = node->main_alive = true;
-	node->spawned = node->kill_sent = true;
-	node->unkillable = true;
+	node->process.life = event->life;
+	node->process.alive = node->process.main_alive = true;
+	node->process.spawned = node->process.kill_sent = true;
+	node->process.unkillable = true;
 	turn->core->n_unkillable++;
 	turn_report(turn, REPORT_UNKILLABLE, node)->cause = unkillable_cause;
 	wait_state_changed(turn->core, node);
@@ -71,7 +71,7 @@ unkillable_leave(struct turn *turn, struct node *node)
 	if (node->phase != PHASE_END)
 		return;
 	deadline_clear(turn->core, node, TIMER_STATE);
-	node->created = false;
+	node->run.created = false;
 	node->phase = PHASE_POST_STOP;
 	down_step(turn, node);
 }
@@ -87,7 +87,7 @@ unkillable_hold(struct turn *turn, struct node *node)
 
 	if (node->state != STATE_BACKOFF)
 		state_set(core, node, STATE_BACKOFF);
-	node->start_now = false;
+	node->plan.start_now = false;
 	if (node_supervisor(core, node)->spec.strategy == STRATEGY_ONE_FOR_ONE)
 		queue_pass(core, node);
 	queue_parent(core, node);
@@ -97,7 +97,7 @@ unkillable_hold(struct turn *turn, struct node *node)
 static void
 terminate(struct turn *turn, struct node *node)
 {
-	if (node->started)
+	if (node->run.started)
 		down_terminated(turn, node);
 	else if (node->goal == GOAL_DOWN)
 		dynamic_settled(turn, node);
@@ -112,8 +112,8 @@ unkillable_gone(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	ASSERT(node->unkillable && !node->alive);
-	node->unkillable = false;
+	ASSERT(node->process.unkillable && !node->process.alive);
+	node->process.unkillable = false;
 	core->n_unkillable--;
 	if (node_is_live(node))
 		return;
@@ -121,13 +121,14 @@ unkillable_gone(struct turn *turn, struct node *node)
 	if (!node_is_pending(node) || node->goal != GOAL_DOWN)
 		terminate(turn, node);
 	gate_state_changed(core, node);
-	node->start_now = node_is_pending(node);
+	node->plan.start_now = node_is_pending(node);
 	queue_node(core, node);
 	queue_parent(core, node);
 	/* Nodes above may have waited for this process to disappear. */
-	for (struct node *at = node; at->parent != NONE; at = node_supervisor(core, at)) {
+	for (struct node *at = node; at->links.parent != NONE;
+	     at = node_supervisor(core, at)) {
 		if (at != node && node_is_down(at) && at->goal == GOAL_DOWN &&
-		    !at->absent)
+		    !at->growth.absent)
 			dynamic_settled(turn, at);
 		wait_state_changed(core, at);
 	}

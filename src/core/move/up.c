@@ -13,32 +13,32 @@ static void
 begin_start(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
-	const bool begins = !node->started;
+	const bool begins = !node->run.started;
 
-	if (begins && node->started_ever)
-		node->incarnation++;
+	if (begins && node->run.started_ever)
+		node->run.incarnation++;
 	/* A stop of before is forgotten now that their supervisor begins anew. */
 	CHILDREN_FOREACH (core, node, child)
 		goal_keep_down(child, STAY_NOT);
-	node->restarts += node->start_reason == START_BY_POLICY;
-	node->started = true;
-	node->started_ever = true;
+	node->run.restarts += node->plan.start_reason == START_BY_POLICY;
+	node->run.started = true;
+	node->run.started_ever = true;
 	goal_started(node);
-	node->start_now = false;
-	node->demanded = true;
+	node->plan.start_now = false;
+	node->plan.is_demanded = true;
 	if (node->spec.keeps && !node_is_resuming(node))
 		(void)turn_act(turn, ACTION_CLEAR, node);
-	node->ready = false;
-	node->created = false;
-	node->gave_up = false;
-	node->retired = false;
-	node->work_failed = false;
-	node->exited_by_itself = false;
-	node->attempts++;
-	node->end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
+	node->run.ready = false;
+	node->run.created = false;
+	node->ending.gave_up = false;
+	node->ending.retired = false;
+	node->ending.work_failed = false;
+	node->process.exited_by_itself = false;
+	node->run.attempts++;
+	node->process.end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
 	/* What a supervisor counted is lost when it starts anew (OTP O-31). */
 	if (!node_is_resuming(node))
-		window_clear(&node->intensity);
+		window_clear(&node->limits.intensity);
 	pace_begun(turn, node);
 	state_set(core, node, STATE_STARTING);
 	if (begins)
@@ -57,24 +57,24 @@ create(struct turn *turn, struct node *node)
 {
 	pace_begun(turn, node);
 	if (!node_has_process(node)) {
-		node->created = true;
-		node->generation++;
+		node->run.created = true;
+		node->run.generation++;
 		node->phase = PHASE_CHILDREN;
-		turn_report(turn, REPORT_STARTED, node)->window = node->no_room;
-		node->no_room = 0;
+		turn_report(turn, REPORT_STARTED, node)->window = node->pace.no_room;
+		node->pace.no_room = 0;
 		watch_state_changed(turn->core, node);
 		gate_state_changed(turn->core, node);
 		children_open(turn, node);
 		return;
 	}
 	node->phase = PHASE_PROCESS;
-	node->life++;
-	node->alive = true;
-	node->main_alive = true;
-	node->spawned = false;
-	node->kill_sent = false;
+	node->process.life++;
+	node->process.alive = true;
+	node->process.main_alive = true;
+	node->process.spawned = false;
+	node->process.kill_sent = false;
 	living_renewed(node);
-	turn_act(turn, ACTION_SPAWN, node)->life = node->life;
+	turn_act(turn, ACTION_SPAWN, node)->life = node->process.life;
 }
 
 /* The node is ready: its younger siblings may start, its backoff may heal. */
@@ -84,15 +84,15 @@ be_ready(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 
 	node->phase = PHASE_NONE;
-	node->ready = true;
-	node->was_ready = true;
-	node->was_up = true;
+	node->run.ready = true;
+	node->run.was_ready = true;
+	node->run.was_up = true;
 	goal_forget_command(node);
-	node->is_fresh = false;
+	node->growth.is_fresh = false;
 	goal_end_resume(node);
-	node->failing = false;
+	node->failed.brings_down = false;
 	suspend_decided(core, node);
-	if (node_has_process(node) && !node->main_alive) {
+	if (node_has_process(node) && !node->process.main_alive) {
 		/* A one-shot is ready at its end. */
 		(void)turn_report(turn, REPORT_READY, node);
 		if (node_is_leaving(node))
@@ -102,7 +102,7 @@ be_ready(struct turn *turn, struct node *node)
 		return;
 	}
 	state_set(core, node, STATE_RUNNING);
-	if (node->failures > 0 && !node->spec.backoff.manual_reset)
+	if (node->pace.failures > 0 && !node->spec.backoff.manual_reset)
 		deadline_arm(core, node, TIMER_RESET, turn->now_ms,
 		             node->spec.backoff.reset_after_ms);
 	living_ready(core, node);
@@ -124,7 +124,8 @@ run_post_hook(struct turn *turn, struct node *node)
 	node->phase = PHASE_POST_START;
 	if (node_is_resuming(node))
 		return false;
-	return hooks_run(turn, node, node->was_up ? HOOK_POST_RESTART : HOOK_POST_START);
+	return hooks_run(turn, node,
+	                 node->run.was_up ? HOOK_POST_RESTART : HOOK_POST_START);
 }
 
 /* A step of the start is over: go on to the next that takes time. */
@@ -175,7 +176,7 @@ up_step(struct turn *turn, struct node *node)
 void
 up_start(struct turn *turn, struct node *node)
 {
-	if (node->unkillable) {
+	if (node->process.unkillable) {
 		unkillable_hold(turn, node);
 		return;
 	}

@@ -18,15 +18,15 @@ window_now(const struct core *core, const struct node *node, uint64_t now_ms)
 	if (node_is_supervisor(node)) {
 		if (node->spec.intensity.unlimited)
 			return 0;
-		return window_in_use(&node->intensity,
-		                     pool_stamps(core, &node->intensity),
+		return window_in_use(&node->limits.intensity,
+		                     pool_stamps(core, &node->limits.intensity),
 		                     node->spec.intensity.within_ms, now_ms);
 	}
 	if (parent == NULL || !parent->spec.limit.on)
 		return 0;
 	if (parent->spec.limit.fixed)
-		return node->limit.count;
-	return window_in_use(&node->limit, pool_stamps(core, &node->limit),
+		return node->limits.own.count;
+	return window_in_use(&node->limits.own, pool_stamps(core, &node->limits.own),
 	                     parent->spec.limit.within_ms, now_ms);
 }
 
@@ -37,7 +37,7 @@ view_bounds(const struct core *core, const struct node *node, struct node_view *
 	const struct node *parent = node_parent(core, node);
 
 	ret->has_health = node->spec.health.on;
-	ret->is_unwell = node->bad > 0;
+	ret->is_unwell = node->living.bad > 0;
 	if (node_is_supervisor(node)) {
 		ret->has_limit = !node->spec.intensity.unlimited;
 		ret->limit = ret->has_limit ? node->spec.intensity.restarts : 0;
@@ -54,7 +54,7 @@ start_due(const struct core *core, const struct node *node)
 {
 	if (node->state != STATE_BACKOFF)
 		return 0;
-	if (node->grouped)
+	if (node->part.grouped)
 		return deadline_due(core, node_parent(core, node), TIMER_GROUP);
 	return deadline_due(core, node, TIMER_STATE);
 }
@@ -65,16 +65,17 @@ waits_for(const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
 
-	if (node->state != STATE_WAITING || parent == NULL || parent->op != OP_START ||
-	    parent->cursor == NONE || parent->cursor == node_slot(core, node))
+	if (node->state != STATE_WAITING || parent == NULL ||
+	    parent->children.op != OP_START || parent->children.cursor == NONE ||
+	    parent->children.cursor == node_slot(core, node))
 		return REF_NONE;
-	return node_ref(core, node_at(core, parent->cursor));
+	return node_ref(core, node_at(core, parent->children.cursor));
 }
 
 static void
 view_failure(const struct node *node, struct node_view *ret)
 {
-	ret->has_failure = node->has_failure;
+	ret->has_failure = node->failed.is_set;
 	ret->cause = node->failure.cause;
 	ret->origin = node->failure.origin;
 	ret->directive = node->failure.directive;
@@ -96,7 +97,7 @@ core_limit_bytes(const struct core *core, struct ref ref, const struct spec *spe
 
 	if (node == NULL || !spec->limit.on || spec->limit.fixed)
 		return 0;
-	return (uint64_t)node->n_children * spec->limit.restarts * sizeof(uint64_t);
+	return (uint64_t)node->links.n_children * spec->limit.restarts * sizeof(uint64_t);
 }
 
 /* Fill in what there is to know of a valid actor. */
@@ -115,41 +116,41 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	memset(ret_view, 0, sizeof(*ret_view));
 	ret_view->ref = ref;
 	ret_view->parent = parent == NULL ? REF_NONE : node_ref(core, parent);
-	ret_view->depth = node->depth;
+	ret_view->depth = node->links.depth;
 	ret_view->kind = node->spec.kind;
-	ret_view->state = node->frozen ? STATE_SUSPENDED : node->state;
-	if (node->unkillable)
+	ret_view->state = node->suspend.frozen ? STATE_SUSPENDED : node->state;
+	if (node->process.unkillable)
 		ret_view->state = STATE_UNKILLABLE;
-	ret_view->unkillable = node->unkillable;
+	ret_view->unkillable = node->process.unkillable;
 	ret_view->ready =
-	    (node->ready && node->state != STATE_STOPPING) || node->on_standby;
-	ret_view->held = node->stay == STAY_HELD;
-	ret_view->degraded = node_is_supervisor(node) && node->n_failed > 0;
-	ret_view->removing = node->removing;
-	ret_view->is_added = node->is_added;
-	ret_view->addition_id = node->addition_id;
-	ret_view->addition_index = node->addition_index;
+	    (node->run.ready && node->state != STATE_STOPPING) || node->on_standby;
+	ret_view->held = node->plan.stay == STAY_HELD;
+	ret_view->degraded = node_is_supervisor(node) && node->children.n_failed > 0;
+	ret_view->removing = node->growth.removing;
+	ret_view->is_added = node->growth.is_added;
+	ret_view->addition_id = node->growth.id;
+	ret_view->addition_index = node->growth.index;
 	ret_view->suspended = suspend_count(core, node);
-	ret_view->suspends = node->suspends;
-	ret_view->life = node->life;
-	ret_view->alive = node->alive;
-	ret_view->spawned = node->spawned;
-	ret_view->main_alive = node->main_alive;
-	ret_view->sigstopped = node->sigstopped;
-	ret_view->probing = node->probing;
-	ret_view->watchdog = node->main_alive && node->watchdog_ms > 0;
+	ret_view->suspends = node->suspend.n;
+	ret_view->life = node->process.life;
+	ret_view->alive = node->process.alive;
+	ret_view->spawned = node->process.spawned;
+	ret_view->main_alive = node->process.main_alive;
+	ret_view->sigstopped = node->living.sigstopped;
+	ret_view->probing = node->living.probing;
+	ret_view->watchdog = node->process.main_alive && node->living.watchdog_ms > 0;
 	ret_view->on_standby = node->on_standby;
-	ret_view->demanded = node->spec.on_demand && node->demanded;
-	ret_view->incarnation = node->incarnation;
-	ret_view->generation = node->generation;
+	ret_view->demanded = node->spec.on_demand && node->plan.is_demanded;
+	ret_view->incarnation = node->run.incarnation;
+	ret_view->generation = node->run.generation;
 	ret_view->since_ms = node->since_ms;
-	ret_view->restarts = node->restarts;
+	ret_view->restarts = node->run.restarts;
 	ret_view->window = window_now(core, node, now_ms);
 	view_bounds(core, node, ret_view);
-	ret_view->failures = node->failures;
-	ret_view->delay_ms = node->shown_delay_ms;
-	ret_view->delay_min_ms = node->delay_min_ms;
-	ret_view->delay_max_ms = node->delay_max_ms;
+	ret_view->failures = node->pace.failures;
+	ret_view->delay_ms = node->pace.delay_ms;
+	ret_view->delay_min_ms = node->pace.min_ms;
+	ret_view->delay_max_ms = node->pace.max_ms;
 	ret_view->due_ms = start_due(core, node);
 	view_failure(node, ret_view);
 	ret_view->restart = node->spec.restart;
@@ -158,9 +159,9 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->waits_for = waits_for(core, node);
 	if (node->state == STATE_WAITING && !node->on_standby)
 		ret_view->unmet = gate_unmet(core, node);
-	ret_view->children = node->n_children;
+	ret_view->children = node->links.n_children;
 	ret_view->watches = node->spec.n_watches;
-	ret_view->watchers = node->n_watchers;
+	ret_view->watchers = node->watch.n_watchers;
 }
 
 /* How much a snapshot of the core takes: the block itself, which holds no pointers. */
@@ -181,32 +182,32 @@ check_children(const struct core *core, const struct node *node)
 	CHILDREN_FOREACH (core, node, child) {
 		if (!child->used)
 			return "a free slot among the children";
-		if (child->prev != prev)
+		if (child->links.prev != prev)
 			return "broken list of children";
 		prev = node_slot(core, child);
 		n++;
 		live += node_is_live(child);
 		pending += node_is_pending(child);
-		failed += child->n_failed;
-		failed += child->state == STATE_FAILED && !child->absent;
-		grouped += child->grouped && node_is_live(child);
-		sequenced += child->sequenced;
-		if (added > 0 && !child->is_added)
+		failed += child->children.n_failed;
+		failed += child->state == STATE_FAILED && !child->growth.absent;
+		grouped += child->part.grouped && node_is_live(child);
+		sequenced += child->part.sequenced;
+		if (added > 0 && !child->growth.is_added)
 			return "a child of the file behind one that was added";
-		added += child->is_added;
-		decided += child->decided;
+		added += child->growth.is_added;
+		decided += child->suspend.decided;
 	}
-	if (added != node->n_added)
+	if (added != node->growth.n)
 		return "wrong count of added children";
-	if (n != node->n_children || prev != node->last)
+	if (n != node->links.n_children || prev != node->links.last)
 		return "wrong number of children";
-	if (live != node->n_live || pending != node->n_pending)
+	if (live != node->children.n_live || pending != node->children.n_pending)
 		return "wrong count of live or pending children";
-	if (failed != node->n_failed || sequenced != node->n_sequenced)
+	if (failed != node->children.n_failed || sequenced != node->children.n_sequenced)
 		return "wrong count of failed actors or sequenced children";
-	if (grouped != node->n_grouped)
+	if (grouped != node->children.n_grouped)
 		return "wrong count of grouped children";
-	if (decided != node->deciding)
+	if (decided != node->suspend.deciding)
 		return "wrong count of children that others stand still for";
 	return NULL;
 }
@@ -218,14 +219,14 @@ check_children(const struct core *core, const struct node *node)
 static const char *
 check_goal(const struct node *node)
 {
-	if (node->goal > GOAL_RESTART || node->stop_how > STOP_KILL ||
-	    node->start_reason > START_BY_COMMAND ||
-	    node->comeback > COMEBACK_IN_SEQUENCE || node->stay > STAY_HELD ||
+	if (node->goal > GOAL_RESTART || node->plan.stop_how > STOP_KILL ||
+	    node->plan.start_reason > START_BY_COMMAND ||
+	    node->plan.comeback > COMEBACK_IN_SEQUENCE || node->plan.stay > STAY_HELD ||
 	    node->state >= NODE_STATE_MAX || node->phase > PHASE_POST_STOP ||
-	    node->op > OP_START)
+	    node->children.op > OP_START)
 		return "a goal or a state that does not exist";
-	if (node->down_as != STATE_STOPPED && node->down_as != STATE_DONE &&
-	    node->down_as != STATE_FAILED)
+	if (node->plan.down_as != STATE_STOPPED && node->plan.down_as != STATE_DONE &&
+	    node->plan.down_as != STATE_FAILED)
 		return "an actor that is to be down in a state in which it is not";
 	return NULL;
 }
@@ -239,54 +240,59 @@ check_node(const struct core *core, const struct node *node)
 
 	if (wrong != NULL)
 		return wrong;
-	if (!node_is_supervisor(node) && node->n_children > 0)
+	if (!node_is_supervisor(node) && node->links.n_children > 0)
 		return "a worker with children";
-	if (node->alive && !live && !node->unkillable)
+	if (node->process.alive && !live && !node->process.unkillable)
 		return "a process of an actor that is down";
-	if (node->unkillable && (!node->alive || !node->kill_sent))
+	if (node->process.unkillable &&
+	    (!node->process.alive || !node->process.kill_sent))
 		return "an unkillable process that is not there, or was not killed";
-	if (node->main_alive && !node->alive)
+	if (node->process.main_alive && !node->process.alive)
 		return "a main process outside of what is alive";
 	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent) &&
-	    !parent->children_started)
+	    !parent->children.started)
 		return "a child that runs below a supervisor that does not";
-	if (node->hook_serial != 0 && !live)
+	if (node->hooks.serial != 0 && !live)
 		return "a hook of an actor that is down";
-	if (node->may_start_children &&
-	    (!node->children_started || node->state == STATE_STOPPING || !live))
+	if (node->children.may_start &&
+	    (!node->children.started || node->state == STATE_STOPPING || !live))
 		return "children may start below a supervisor that does not run";
-	if (node->children_started && !live && !node_is_pending(node))
+	if (node->children.started && !live && !node_is_pending(node))
 		return "children outlive a supervisor that does not come back";
 	if (live != (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED ||
 	             node->phase != PHASE_NONE))
 		return "a start or a stop of an actor that is at rest";
 	if (node->on_standby &&
-	    (node->state != STATE_WAITING || node->grouped || node->sequenced))
+	    (node->state != STATE_WAITING || node->part.grouped || node->part.sequenced))
 		return "an actor that waits for a client, and for something else";
-	if (node->absent && (live || node_is_pending(node)))
+	if (node->growth.absent && (live || node_is_pending(node)))
 		return "a hidden actor that runs";
-	if (node->is_added && node->addition_id == 0)
+	if (node->growth.is_added && node->growth.id == 0)
 		return "an actor that was added without an addition";
-	if (node->is_fresh && (!node->is_added || node->ready))
+	if (node->growth.is_fresh && (!node->growth.is_added || node->run.ready))
 		return "an actor that is being added and is there already";
-	if (node->sequenced && parent != NULL && parent->op == OP_NONE)
+	if (node->part.sequenced && parent != NULL && parent->children.op == OP_NONE)
 		return "a child waits in a sequence while its supervisor is at rest";
-	if (node->suspends > 0 && node_is_down(node) && node->goal == GOAL_DOWN)
+	if (node->suspend.n > 0 && node_is_down(node) && node->goal == GOAL_DOWN)
 		return "an actor that is down and suspended";
-	if (node->own_failure && (node_is_down(node) || (node->state == STATE_RUNNING &&
-	                                                 !node_is_leaving(node))))
+	if (node->suspend.own_failure &&
+	    (node_is_down(node) ||
+	     (node->state == STATE_RUNNING && !node_is_leaving(node))))
 		return "all below stand still for an actor that is down, or ready";
-	if (node->decided && (parent == NULL || node_is_down(node)))
+	if (node->suspend.decided && (parent == NULL || node_is_down(node)))
 		return "others stand still for an actor that is down";
-	if (node->decided && node->state == STATE_RUNNING && !node_is_leaving(node))
+	if (node->suspend.decided && node->state == STATE_RUNNING &&
+	    !node_is_leaving(node))
 		return "others stand still for an actor that is ready";
-	if (node->frozen != node->clocks_held)
+	if (node->suspend.frozen != node->deadlines.are_held)
 		return "clocks that are held, or not, without a reason";
-	if (node->frozen && node->state != STATE_STARTING && node->state != STATE_RUNNING)
+	if (node->suspend.frozen && node->state != STATE_STARTING &&
+	    node->state != STATE_RUNNING)
 		return "an actor that stands still and does not run";
-	if ((node->sigstopped || node->probing) && !node->main_alive)
+	if ((node->living.sigstopped || node->living.probing) &&
+	    !node->process.main_alive)
 		return "a process that was stopped, or is probed, and is no more";
-	if (node->clocks_stand && deadline_due(core, node, TIMER_WATCHDOG) != 0)
+	if (node->living.clocks_stand && deadline_due(core, node, TIMER_WATCHDOG) != 0)
 		return "a watchdog that runs while the clock stands";
 	return node_is_supervisor(node) ? check_children(core, node) : NULL;
 }
@@ -310,10 +316,10 @@ core_check(const struct core *core)
 	if (gate_check(core) != NULL)
 		return gate_check(core);
 	for (uint32_t i = 0; i < core->heap_n; i++) {
-		const struct deadline *heap = core_block(core, core->heap_at);
+		const struct deadline *heap = core_block(core, core->at.heap);
 		uint32_t id = heap[i].id;
 
-		if (node_at(core, id / TIMER_MAX)->heap_at[id % TIMER_MAX] != i)
+		if (node_at(core, id / TIMER_MAX)->deadlines.heap_at[id % TIMER_MAX] != i)
 			return "a deadline with a wrong index in the heap";
 		if (i > 0 && heap[(i - 1) / DEADLINE_WIDTH].due_ms > heap[i].due_ms)
 			return "a deadline behind a later deadline";

@@ -49,16 +49,16 @@ core_suppose(struct core *core, uint64_t now_ms, struct ref ref,
 	struct node *node = node_lookup(core, ref);
 
 	core->now_ms = now_ms;
-	if (node == NULL || !node->main_alive || node_is_leaving(node) ||
+	if (node == NULL || !node->process.main_alive || node_is_leaving(node) ||
 	    node->state == STATE_STOPPING)
 		return false;
 	if (!cause_is_end(cause)) {
 		failure_handle(&turn, node, cause, node);
 		return true;
 	}
-	node->main_alive = false;
-	node->alive = false;
-	node->end = *cause;
+	node->process.main_alive = false;
+	node->process.alive = false;
+	node->process.end = *cause;
 	if (cause->kind != CAUSE_EXEC)
 		turn_report(&turn, REPORT_EXITED, node)->cause = *cause;
 	if (cause->kind == CAUSE_NORMAL)

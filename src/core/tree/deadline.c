@@ -15,13 +15,13 @@
 static struct deadline *
 heap(const struct core *core)
 {
-	return core_block(core, core->heap_at);
+	return core_block(core, core->at.heap);
 }
 
 static uint32_t *
 position(const struct core *core, uint32_t id)
 {
-	return &node_at(core, id / TIMER_MAX)->heap_at[id % TIMER_MAX];
+	return &node_at(core, id / TIMER_MAX)->deadlines.heap_at[id % TIMER_MAX];
 }
 
 static bool
@@ -98,8 +98,8 @@ static const bool counts_own_time[TIMER_MAX] = {
 static bool
 is_held(const struct node *node, enum node_timer timer)
 {
-	return (node->clocks_held && stands_still[timer]) ||
-	       (node->clocks_stand && counts_own_time[timer]);
+	return (node->deadlines.are_held && stands_still[timer]) ||
+	       (node->living.clocks_stand && counts_own_time[timer]);
 }
 
 /*
@@ -120,8 +120,8 @@ deadline_arm(struct core *core, struct node *node, enum node_timer timer, uint64
 	if (delay_ms == UINT64_MAX)
 		return;
 	if (is_held(node, timer)) {
-		node->left_ms[timer] = delay_ms;
-		node->timers_held |= 1u << timer;
+		node->deadlines.left_ms[timer] = delay_ms;
+		node->deadlines.held |= 1u << timer;
 		return;
 	}
 	sift_up(core, core->heap_n++, entry);
@@ -131,14 +131,14 @@ deadline_arm(struct core *core, struct node *node, enum node_timer timer, uint64
 void
 deadline_clear(struct core *core, struct node *node, enum node_timer timer)
 {
-	uint32_t i = node->heap_at[timer];
+	uint32_t i = node->deadlines.heap_at[timer];
 	struct deadline last;
 
-	node->timers_held &= ~(1u << timer);
+	node->deadlines.held &= ~(1u << timer);
 	if (i == NONE)
 		return;
 	ASSERT(i < core->heap_n);
-	node->heap_at[timer] = NONE;
+	node->deadlines.heap_at[timer] = NONE;
 	last = heap(core)[--core->heap_n];
 	if (i == core->heap_n)
 		return;
@@ -156,7 +156,8 @@ deadline_extend(struct core *core, struct node *node, enum node_timer timer,
 	uint64_t due_ms = deadline_due(core, node, timer);
 
 	if ((due_ms != 0 && due_ms < now_ms + delay_ms) ||
-	    ((node->timers_held >> timer & 1) != 0 && node->left_ms[timer] < delay_ms))
+	    ((node->deadlines.held >> timer & 1) != 0 &&
+	     node->deadlines.left_ms[timer] < delay_ms))
 		deadline_arm(core, node, timer, now_ms, delay_ms);
 }
 
@@ -164,7 +165,7 @@ deadline_extend(struct core *core, struct node *node, enum node_timer timer,
 uint64_t
 deadline_due(const struct core *core, const struct node *node, enum node_timer timer)
 {
-	uint32_t i = node->heap_at[timer];
+	uint32_t i = node->deadlines.heap_at[timer];
 
 	return i == NONE ? 0 : heap(core)[i].due_ms;
 }
@@ -177,11 +178,12 @@ look_again(struct core *core, struct node *node, uint64_t now_ms)
 		enum node_timer timer = (enum node_timer)i;
 		uint64_t due_ms = deadline_due(core, node, timer);
 
-		if (node->heap_at[timer] != NONE && is_held(node, timer))
+		if (node->deadlines.heap_at[timer] != NONE && is_held(node, timer))
 			deadline_arm(core, node, timer, now_ms,
 			             due_ms > now_ms ? due_ms - now_ms : 0);
-		else if ((node->timers_held >> i & 1) != 0 && !is_held(node, timer))
-			deadline_arm(core, node, timer, now_ms, node->left_ms[i]);
+		else if ((node->deadlines.held >> i & 1) != 0 && !is_held(node, timer))
+			deadline_arm(core, node, timer, now_ms,
+			             node->deadlines.left_ms[i]);
 	}
 }
 
@@ -189,8 +191,8 @@ look_again(struct core *core, struct node *node, uint64_t now_ms)
 void
 deadline_hold(struct core *core, struct node *node, uint64_t now_ms)
 {
-	ASSERT(!node->clocks_held);
-	node->clocks_held = true;
+	ASSERT(!node->deadlines.are_held);
+	node->deadlines.are_held = true;
 	look_again(core, node, now_ms);
 }
 
@@ -198,7 +200,7 @@ deadline_hold(struct core *core, struct node *node, uint64_t now_ms)
 void
 deadline_release(struct core *core, struct node *node, uint64_t now_ms)
 {
-	node->clocks_held = false;
+	node->deadlines.are_held = false;
 	look_again(core, node, now_ms);
 }
 
@@ -207,9 +209,9 @@ deadline_release(struct core *core, struct node *node, uint64_t now_ms)
 void
 deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand)
 {
-	if (node->clocks_stand == stand)
+	if (node->living.clocks_stand == stand)
 		return;
-	node->clocks_stand = stand;
+	node->living.clocks_stand = stand;
 	look_again(core, node, now_ms);
 }
 

@@ -20,17 +20,17 @@ goal_up(struct node *node)
 void
 goal_command(struct node *node)
 {
-	node->goal = node->grouped ? GOAL_RESTART : GOAL_UP;
-	node->start_reason = START_BY_COMMAND;
+	node->goal = node->part.grouped ? GOAL_RESTART : GOAL_UP;
+	node->plan.start_reason = START_BY_COMMAND;
 }
 
 /* The node is to be started with its siblings, or to stay down, as its spec has it. */
 void
 goal_join(struct node *node)
 {
-	node->goal = !node->spec.enabled ? GOAL_DOWN
-	             : node->grouped     ? GOAL_RESTART
-	                                 : GOAL_UP;
+	node->goal = !node->spec.enabled  ? GOAL_DOWN
+	             : node->part.grouped ? GOAL_RESTART
+	                                  : GOAL_UP;
 }
 
 /* Its supervisor starts anew: nothing of before is wanted any more. */
@@ -38,9 +38,9 @@ void
 goal_renew(struct node *node, bool is_wanted)
 {
 	node->goal = is_wanted ? GOAL_UP : GOAL_DOWN;
-	node->start_reason = START_IN_TURN;
+	node->plan.start_reason = START_IN_TURN;
 	goal_mark_for_sequence(node, false);
-	node->down_as = STATE_STOPPED;
+	node->plan.down_as = STATE_STOPPED;
 }
 
 /* ---- down ---- */
@@ -51,7 +51,7 @@ void
 goal_down(struct node *node)
 {
 	if (node->goal != GOAL_DOWN)
-		node->down_as = STATE_STOPPED;
+		node->plan.down_as = STATE_STOPPED;
 	node->goal = GOAL_DOWN;
 }
 
@@ -60,7 +60,7 @@ void
 goal_down_as(struct node *node, enum node_state down_as)
 {
 	node->goal = GOAL_DOWN;
-	node->down_as = down_as;
+	node->plan.down_as = down_as;
 }
 
 /* The node is down for good. */
@@ -70,14 +70,14 @@ goal_settled(struct node *node)
 	node->goal = GOAL_DOWN;
 	goal_forget_command(node);
 	goal_leave_sequence(node);
-	node->stop_how = STOP_IN_ORDER;
+	node->plan.stop_how = STOP_IN_ORDER;
 }
 
 /* A failed node may start again: it counts as stopped. */
 void
 goal_forget_failure(struct node *node)
 {
-	node->down_as = STATE_STOPPED;
+	node->plan.down_as = STATE_STOPPED;
 }
 
 /* ---- down, and up again ---- */
@@ -89,8 +89,8 @@ goal_restart(struct node *node, enum start_reason reason, uint64_t delay_ms)
 {
 	node->goal = GOAL_RESTART;
 	goal_end_resume(node);
-	node->start_reason = reason;
-	node->delay_ms = delay_ms;
+	node->plan.start_reason = reason;
+	node->plan.delay_ms = delay_ms;
 }
 
 /* A restart by policy that no sequence of the supervisor has a part in. */
@@ -105,8 +105,8 @@ goal_restart_by_policy(struct node *node, uint64_t delay_ms)
 static void
 forget_policy(struct node *node)
 {
-	if (node->start_reason == START_BY_POLICY)
-		node->start_reason = START_IN_TURN;
+	if (node->plan.start_reason == START_BY_POLICY)
+		node->plan.start_reason = START_IN_TURN;
 }
 
 /* The start could not even begin: try it again after a while. */
@@ -123,8 +123,8 @@ void
 goal_resume(struct node *node, bool keeps_all, uint64_t delay_ms)
 {
 	goal_retry(node);
-	node->comeback = keeps_all ? COMEBACK_RESUMED : COMEBACK_PLAIN;
-	node->delay_ms = delay_ms;
+	node->plan.comeback = keeps_all ? COMEBACK_RESUMED : COMEBACK_PLAIN;
+	node->plan.delay_ms = delay_ms;
 }
 
 /* Whatever comes next is a restart, or a start: no resume. */
@@ -132,17 +132,17 @@ void
 goal_end_resume(struct node *node)
 {
 	if (node_is_resuming(node))
-		node->comeback = COMEBACK_PLAIN;
+		node->plan.comeback = COMEBACK_PLAIN;
 }
 
 /* Another configuration: restart what runs, and a member of a group with that. */
 void
 goal_reload(struct node *node, bool is_live)
 {
-	node->goal = is_live || node->grouped ? GOAL_RESTART : GOAL_UP;
+	node->goal = is_live || node->part.grouped ? GOAL_RESTART : GOAL_UP;
 	forget_policy(node);
 	goal_end_resume(node);
-	node->delay_ms = 0;
+	node->plan.delay_ms = 0;
 }
 
 /* The node is to be restarted, or is not, when its turn in the sequence comes. */
@@ -150,9 +150,9 @@ void
 goal_mark_for_sequence(struct node *node, bool is_marked)
 {
 	if (is_marked)
-		node->comeback = COMEBACK_IN_SEQUENCE;
+		node->plan.comeback = COMEBACK_IN_SEQUENCE;
 	else if (node_is_in_sequence(node))
-		node->comeback = COMEBACK_PLAIN;
+		node->plan.comeback = COMEBACK_PLAIN;
 }
 
 /* A restart in the sequence of the supervisor, of a node that may be down already. */
@@ -160,8 +160,8 @@ void
 goal_revive(struct node *node)
 {
 	goal_up(node);
-	node->start_reason = START_BY_POLICY;
-	node->delay_ms = 0;
+	node->plan.start_reason = START_BY_POLICY;
+	node->plan.delay_ms = 0;
 }
 
 /* The turn of the node has come: a node that is wanted goes down, to come up again. */
@@ -176,7 +176,7 @@ goal_take_turn(struct node *node)
 void
 goal_leave_sequence(struct node *node)
 {
-	node->comeback = COMEBACK_PLAIN;
+	node->plan.comeback = COMEBACK_PLAIN;
 }
 
 /* What had to go down is down: only the start is left of the restart. */
@@ -196,8 +196,8 @@ goal_started(struct node *node)
 	goal_restart_is_due(node);
 	forget_policy(node);
 	goal_mark_for_sequence(node, false);
-	node->stop_how = STOP_IN_ORDER;
-	node->down_as = STATE_STOPPED;
+	node->plan.stop_how = STOP_IN_ORDER;
+	node->plan.down_as = STATE_STOPPED;
 }
 
 /* The node waits for demand: whatever wanted it up has what it wanted. */
@@ -205,24 +205,24 @@ void
 goal_stood_by(struct node *node)
 {
 	goal_restart_is_due(node);
-	node->start_reason = START_IN_TURN;
+	node->plan.start_reason = START_IN_TURN;
 	goal_leave_sequence(node);
-	node->stop_how = STOP_IN_ORDER;
+	node->plan.stop_how = STOP_IN_ORDER;
 }
 
 /* The first start of an added node is a command, too. */
 void
 goal_mark_command(struct node *node)
 {
-	node->start_reason = START_BY_COMMAND;
+	node->plan.start_reason = START_BY_COMMAND;
 }
 
 /* From now on a failed start is not final. */
 void
 goal_forget_command(struct node *node)
 {
-	if (node->start_reason == START_BY_COMMAND)
-		node->start_reason = START_IN_TURN;
+	if (node->plan.start_reason == START_BY_COMMAND)
+		node->plan.start_reason = START_IN_TURN;
 }
 
 /* ---- how it stops, and for how long ---- */
@@ -231,35 +231,35 @@ goal_forget_command(struct node *node)
 void
 goal_keep_down(struct node *node, enum stay stay)
 {
-	if (node->stay != STAY_HELD)
-		node->stay = stay;
+	if (node->plan.stay != STAY_HELD)
+		node->plan.stay = stay;
 }
 
 /* A command starts the node: no stop of before counts any more. */
 void
 goal_forget_stop(struct node *node)
 {
-	node->stay = STAY_NOT;
+	node->plan.stay = STAY_NOT;
 }
 
 /* All that is left of the node is to be killed, when it is looked at. */
 void
 goal_kill(struct node *node)
 {
-	if (node->stop_how == STOP_KILL_CHILDREN)
-		node->stop_how = STOP_KILL;
-	else if (node->stop_how == STOP_IN_ORDER)
-		node->stop_how = STOP_KILL_ORDERED;
+	if (node->plan.stop_how == STOP_KILL_CHILDREN)
+		node->plan.stop_how = STOP_KILL;
+	else if (node->plan.stop_how == STOP_IN_ORDER)
+		node->plan.stop_how = STOP_KILL_ORDERED;
 }
 
 /* From now on the children are killed. */
 void
 goal_kill_children(struct node *node)
 {
-	if (node->stop_how == STOP_KILL_ORDERED)
-		node->stop_how = STOP_KILL;
-	else if (node->stop_how == STOP_IN_ORDER)
-		node->stop_how = STOP_KILL_CHILDREN;
+	if (node->plan.stop_how == STOP_KILL_ORDERED)
+		node->plan.stop_how = STOP_KILL;
+	else if (node->plan.stop_how == STOP_IN_ORDER)
+		node->plan.stop_how = STOP_KILL_CHILDREN;
 }
 
 /* The stop begins: the children are killed if it says so, or the order. */
@@ -267,7 +267,7 @@ void
 goal_begin_stop(struct node *node, bool kills_children)
 {
 	if (stop_kills(node))
-		node->stop_how = STOP_KILL;
+		node->plan.stop_how = STOP_KILL;
 	else
-		node->stop_how = kills_children ? STOP_KILL_CHILDREN : STOP_IN_ORDER;
+		node->plan.stop_how = kills_children ? STOP_KILL_CHILDREN : STOP_IN_ORDER;
 }

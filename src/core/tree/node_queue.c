@@ -10,7 +10,7 @@
 static uint32_t *
 queue_entries(const struct core *core)
 {
-	return core_block(core, core->queue_at);
+	return core_block(core, core->at.queue);
 }
 
 /* Look at this node before the turn ends. */
@@ -44,11 +44,11 @@ queue_pass(struct core *core, struct node *child)
 {
 	struct node *parent = node_supervisor(core, child);
 
-	if (!child->sequenced)
+	if (!child->part.sequenced)
 		return;
-	child->sequenced = false;
-	ASSERT(parent->n_sequenced > 0);
-	parent->n_sequenced--;
+	child->part.sequenced = false;
+	ASSERT(parent->children.n_sequenced > 0);
+	parent->children.n_sequenced--;
 	queue_node(core, parent);
 }
 

@@ -13,7 +13,7 @@
 uint64_t *
 pool_stamps(const struct core *core, const struct window *window)
 {
-	return core_block(core, core->pool_at + window->at);
+	return core_block(core, core->at.pool + window->at);
 }
 
 /* How much of the pool a node takes: its rules and its restart windows. */
@@ -40,14 +40,14 @@ pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at)
 	ASSERT(bytes % 8 == 0);
 	ASSERT(core->pool_used + bytes <= core->size.pool_bytes);
 	core->pool_used += (uint32_t)bytes;
-	return core_block(core, core->pool_at + *ret_at);
+	return core_block(core, core->at.pool + *ret_at);
 }
 
 /* The rules of a decider in the pool. */
 const struct rule *
 pool_rules(const struct core *core, uint32_t at)
 {
-	return core_block(core, core->pool_at + at);
+	return core_block(core, core->at.pool + at);
 }
 
 /* What the rules and windows of all nodes take; what others had is found by moving. */
@@ -110,15 +110,15 @@ copy_rules(struct core *core, struct decider *decider, const struct rule *rules,
 void
 pool_take_rules(struct core *core, struct node *node, const struct spec *spec)
 {
-	const uint64_t *stamps = pool_stamps(core, &node->intensity);
+	const uint64_t *stamps = pool_stamps(core, &node->limits.intensity);
 	uint32_t cap = spec->intensity.unlimited ? 0 : spec->intensity.restarts;
 
 	node->spec = *spec;
-	copy_rules(core, &node->spec.decider, spec->decider.rules, &node->rules_at);
+	copy_rules(core, &node->spec.decider, spec->decider.rules, &node->pool.rules_at);
 	copy_rules(core, &node->spec.on_failure, spec->on_failure.rules,
-	           &node->on_failure_at);
-	if (node->intensity.cap != cap)
-		pool_resize(core, &node->intensity, stamps, cap);
+	           &node->pool.on_failure_at);
+	if (node->limits.intensity.cap != cap)
+		pool_resize(core, &node->limits.intensity, stamps, cap);
 }
 
 /* Copy a node's part of the pool into the new core, without what is not used any more. */
@@ -126,14 +126,14 @@ void
 pool_move(struct core *core, struct node *node, const struct core *old)
 {
 	struct node *parent = node_parent(core, node);
-	const uint64_t *intensity = pool_stamps(old, &node->intensity);
-	const uint64_t *limit = pool_stamps(old, &node->limit);
+	const uint64_t *intensity = pool_stamps(old, &node->limits.intensity);
+	const uint64_t *limit = pool_stamps(old, &node->limits.own);
 
-	copy_rules(core, &node->spec.decider, pool_rules(old, node->rules_at),
-	           &node->rules_at);
-	copy_rules(core, &node->spec.on_failure, pool_rules(old, node->on_failure_at),
-	           &node->on_failure_at);
-	pool_resize(core, &node->intensity, intensity, node->intensity.cap);
+	copy_rules(core, &node->spec.decider, pool_rules(old, node->pool.rules_at),
+	           &node->pool.rules_at);
+	copy_rules(core, &node->spec.on_failure,
+	           pool_rules(old, node->pool.on_failure_at), &node->pool.on_failure_at);
+	pool_resize(core, &node->limits.intensity, intensity, node->limits.intensity.cap);
 	if (parent != NULL && !parent->spec.limit.fixed)
-		pool_resize(core, &node->limit, limit, node->limit.cap);
+		pool_resize(core, &node->limits.own, limit, node->limits.own.cap);
 }

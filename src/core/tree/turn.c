@@ -39,9 +39,9 @@ turn_report(struct turn *turn, enum report report, const struct node *node)
 	struct action *action = turn_act(turn, ACTION_REPORT, node);
 
 	action->report = report;
-	action->life = node->life;
-	action->incarnation = node->incarnation;
-	action->generation = node->generation;
+	action->life = node->process.life;
+	action->incarnation = node->run.incarnation;
+	action->generation = node->run.generation;
 	return action;
 }
 

@@ -24,18 +24,18 @@ node_lookup(const struct core *core, struct ref ref)
 {
 	struct node *node = node_find(core, ref);
 
-	return node == NULL || node->absent ? NULL : node;
+	return node == NULL || node->growth.absent ? NULL : node;
 }
 
 /* Depth first, parents before children, everything below `top` and itself; NULL ends. */
 struct node *
 node_next(const struct core *core, const struct node *top, const struct node *node)
 {
-	if (node->first != NONE)
-		return node_at(core, node->first);
+	if (node->links.first != NONE)
+		return node_at(core, node->links.first);
 	while (node != top) {
-		if (node->next != NONE)
-			return node_at(core, node->next);
+		if (node->links.next != NONE)
+			return node_at(core, node->links.next);
 		node = node_supervisor(core, node);
 	}
 	return NULL;
@@ -44,8 +44,8 @@ node_next(const struct core *core, const struct node *top, const struct node *no
 static struct ref
 visible(const struct core *core, const struct node *node)
 {
-	while (node != NULL && node->absent)
-		node = node_at(core, node->next);
+	while (node != NULL && node->growth.absent)
+		node = node_at(core, node->links.next);
 	return node == NULL ? REF_NONE : node_ref(core, node);
 }
 
@@ -62,7 +62,7 @@ core_ref(const struct core *core, uint32_t slot)
 {
 	const struct node *node = slot < core->top ? node_at(core, slot) : NULL;
 
-	if (node == NULL || !node->used || node->absent)
+	if (node == NULL || !node->used || node->growth.absent)
 		return REF_NONE;
 	return node_ref(core, node);
 }
@@ -83,7 +83,7 @@ core_first_child(const struct core *core, struct ref ref)
 {
 	const struct node *node = node_lookup(core, ref);
 
-	return node == NULL ? REF_NONE : visible(core, node_at(core, node->first));
+	return node == NULL ? REF_NONE : visible(core, node_at(core, node->links.first));
 }
 
 /* The next in start order, or REF_NONE. */
@@ -92,7 +92,7 @@ core_next_sibling(const struct core *core, struct ref ref)
 {
 	const struct node *node = node_lookup(core, ref);
 
-	return node == NULL ? REF_NONE : visible(core, node_at(core, node->next));
+	return node == NULL ? REF_NONE : visible(core, node_at(core, node->links.next));
 }
 
 /* The next of `top` and all below it, parents before children; REF_NONE ends. */
@@ -106,7 +106,7 @@ core_next(const struct core *core, struct ref top, struct ref ref)
 		return REF_NONE;
 	do {
 		node = node_next(core, first, node);
-	} while (node != NULL && node->absent);
+	} while (node != NULL && node->growth.absent);
 	return node == NULL ? REF_NONE : node_ref(core, node);
 }
 
@@ -120,19 +120,19 @@ core_compare_order(const struct core *core, struct ref a, struct ref b)
 
 	if (x == NULL || y == NULL)
 		return (x != NULL) - (y != NULL);
-	depth_x = x->depth;
-	depth_y = y->depth;
-	while (x->depth > y->depth)
+	depth_x = x->links.depth;
+	depth_y = y->links.depth;
+	while (x->links.depth > y->links.depth)
 		x = node_supervisor(core, x);
-	while (y->depth > x->depth)
+	while (y->links.depth > x->links.depth)
 		y = node_supervisor(core, y);
 	if (x == y)
 		return (depth_x > depth_y) - (depth_x < depth_y);
-	while (x->parent != y->parent) {
+	while (x->links.parent != y->links.parent) {
 		x = node_supervisor(core, x);
 		y = node_supervisor(core, y);
 	}
-	return x->index < y->index ? -1 : 1;
+	return x->links.index < y->links.index ? -1 : 1;
 }
 
 /* ---- what is above, below and around a node ---------------------------------------- */
@@ -149,7 +149,7 @@ node_takes_starts(const struct core *core, const struct node *node)
 	if (core->shutting_down && node_slot(core, node) == CORE_USER)
 		return false;
 	for (; above != NULL; above = node_parent(core, above))
-		if (!above->may_start_children || above->goal != GOAL_UP)
+		if (!above->children.may_start || above->goal != GOAL_UP)
 			return false;
 	return true;
 }
@@ -164,12 +164,12 @@ node_is_doomed(const struct core *core, const struct node *node)
 	const struct node *above = node_parent(core, node);
 
 	for (; above != NULL; above = node_parent(core, above)) {
-		if (above->may_start_children && above->goal == GOAL_UP)
+		if (above->children.may_start && above->goal == GOAL_UP)
 			continue;
-		if (above->goal == GOAL_DOWN || !above->children_started)
+		if (above->goal == GOAL_DOWN || !above->children.started)
 			return true;
 		/* A supervisor that has gone further has kept its children already. */
-		if ((above->may_start_children || above->phase == PHASE_PRE_STOP) &&
+		if ((above->children.may_start || above->phase == PHASE_PRE_STOP) &&
 		    !node_keeps_children(above))
 			return true;
 	}
@@ -180,7 +180,7 @@ node_is_doomed(const struct core *core, const struct node *node)
 bool
 node_revives(const struct node *member)
 {
-	if (member->stay == STAY_HELD || spec_runs_once(&member->spec) ||
+	if (member->plan.stay == STAY_HELD || spec_runs_once(&member->spec) ||
 	    node_is_refused(member))
 		return false;
 	return member->spec.enabled || node_is_live(member) || node_is_pending(member);
@@ -192,7 +192,7 @@ node_has_unkillable(const struct core *core, const struct node *top)
 {
 	const struct node *at = core->n_unkillable == 0 ? NULL : top;
 
-	while (at != NULL && !at->unkillable)
+	while (at != NULL && !at->process.unkillable)
 		at = node_next(core, top, at);
 	return at != NULL;
 }

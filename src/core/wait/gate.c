@@ -24,7 +24,7 @@
 static struct names *
 names_of(const struct core *core, uint64_t name)
 {
-	return (struct names *)core_block(core, core->names_at) + name % core->size.nodes;
+	return (struct names *)core_block(core, core->at.names) + name % core->size.nodes;
 }
 
 /* A new node, or one in new memory: it is found by the name of its replicas. */
@@ -36,8 +36,8 @@ gate_named(struct core *core, struct node *node)
 	if (node->spec.base == 0)
 		return;
 	while (*link != NONE && *link > node_slot(core, node))
-		link = &node_in(core, *link)->next_replica;
-	node->next_replica = *link;
+		link = &node_in(core, *link)->gate.next_replica;
+	node->gate.next_replica = *link;
 	*link = node_slot(core, node);
 }
 
@@ -49,8 +49,8 @@ unname(struct core *core, struct node *node)
 	if (node->spec.base == 0)
 		return;
 	while (*link != node_slot(core, node))
-		link = &node_in(core, *link)->next_replica;
-	*link = node->next_replica;
+		link = &node_in(core, *link)->gate.next_replica;
+	*link = node->gate.next_replica;
 }
 
 /* ---- what is needed ---------------------------------------------------------------- */
@@ -59,7 +59,7 @@ unname(struct core *core, struct node *node)
 static const struct need_spec *
 needs_of(const struct core *core, const struct node *node)
 {
-	return core_block(core, core->pool_at + node->needs_at);
+	return core_block(core, core->at.pool + node->pool.needs_at);
 }
 
 /* Is the node as far as that? */
@@ -73,16 +73,16 @@ is_as_far(const struct node *node, enum need need)
 	if (node->on_standby)
 		return need != NEED_COMPLETED;
 	/* Left behind, with a process that SIGKILL did not end: it has not ended yet. */
-	if (node->unkillable)
+	if (node->process.unkillable)
 		return false;
 	/* A completed one-shot meets all needs of it. */
 	if (node->state == STATE_DONE)
-		return need != NEED_READY || node->ready;
+		return need != NEED_READY || node->run.ready;
 	switch (need) {
 	case NEED_STARTED:
-		return is_up && node->created;
+		return is_up && node->run.created;
 	case NEED_READY:
-		return is_up && node->ready;
+		return is_up && node->run.ready;
 	case NEED_COMPLETED:
 	case NEED_MAX:
 		break;
@@ -94,8 +94,8 @@ is_as_far(const struct node *node, enum need need)
 static bool
 is_counted(const struct node *replica)
 {
-	return !replica->removing && !replica->deleted &&
-	       (!replica->absent || replica->state == STATE_DONE);
+	return !replica->growth.removing && !replica->growth.is_deleted &&
+	       (!replica->growth.absent || replica->state == STATE_DONE);
 }
 
 /* The next of the replicas of that name; NULL begins and ends. */
@@ -103,10 +103,10 @@ static struct node *
 next_replica(const struct core *core, uint64_t name, const struct node *prev)
 {
 	struct node *node = node_at(core, prev == NULL ? names_of(core, name)->replicas
-	                                               : prev->next_replica);
+	                                               : prev->gate.next_replica);
 
 	while (node != NULL && (node->spec.base != name || !is_counted(node)))
-		node = node_at(core, node->next_replica);
+		node = node_at(core, node->gate.next_replica);
 	return node;
 }
 
@@ -225,38 +225,38 @@ enter(struct core *core, struct node *node, uint64_t name)
 	uint32_t *link = &names_of(core, name)->blocked;
 	struct node *next;
 
-	node->blocked_on = name;
-	node->prev_blocked = NONE;
-	for (; *link != NONE && *link > slot; link = &node_in(core, *link)->next_blocked)
-		node->prev_blocked = *link;
-	node->next_blocked = *link;
+	node->gate.name = name;
+	node->gate.prev = NONE;
+	for (; *link != NONE && *link > slot; link = &node_in(core, *link)->gate.next)
+		node->gate.prev = *link;
+	node->gate.next = *link;
 	next = node_at(core, *link);
 	if (next != NULL)
-		next->prev_blocked = slot;
+		next->gate.prev = slot;
 	*link = slot;
 }
 
 static void
 leave(struct core *core, struct node *node)
 {
-	struct node *next = node_at(core, node->next_blocked);
-	struct node *prev = node_at(core, node->prev_blocked);
+	struct node *next = node_at(core, node->gate.next);
+	struct node *prev = node_at(core, node->gate.prev);
 
-	*(prev != NULL ? &prev->next_blocked
-	               : &names_of(core, node->blocked_on)->blocked) = node->next_blocked;
+	*(prev != NULL ? &prev->gate.next : &names_of(core, node->gate.name)->blocked) =
+	    node->gate.next;
 	if (next != NULL)
-		next->prev_blocked = node->prev_blocked;
-	node->next_blocked = node->prev_blocked = NONE;
+		next->gate.prev = node->gate.prev;
+	node->gate.next = node->gate.prev = NONE;
 }
 
 /* It is held up no longer, or in another state: whatever it waits for is not this. */
 void
 gate_leave(struct core *core, struct node *node)
 {
-	if (!node->is_blocked)
+	if (!node->gate.is_blocked)
 		return;
 	leave(core, node);
-	node->is_blocked = false;
+	node->gate.is_blocked = false;
 	core->n_blocked--;
 }
 
@@ -274,13 +274,13 @@ gate_admits(struct core *core, struct node *node)
 		return true;
 	name = needs_of(core, node)[unmet].target;
 	core->recheck_needs =
-	    core->recheck_needs || !node->is_blocked || node->blocked_on != name;
-	if (node->is_blocked) {
+	    core->recheck_needs || !node->gate.is_blocked || node->gate.name != name;
+	if (node->gate.is_blocked) {
 		leave(core, node);
 	} else {
 		if (node->state != STATE_WAITING)
 			state_set(core, node, STATE_WAITING);
-		node->is_blocked = true;
+		node->gate.is_blocked = true;
 		core->n_blocked++;
 	}
 	enter(core, node, name);
@@ -295,12 +295,14 @@ bool
 gate_is_next(const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
-	const struct node *turn = parent == NULL ? NULL : node_at(core, parent->cursor);
+	const struct node *turn =
+	    parent == NULL ? NULL : node_at(core, parent->children.cursor);
 
-	if (!node->is_blocked || node->grouped || parent == NULL)
+	if (!node->gate.is_blocked || node->part.grouped || parent == NULL)
 		return false;
-	if (node->sequenced &&
-	    (parent->op != OP_START || (turn != NULL && turn->index < node->index)))
+	if (node->part.sequenced &&
+	    (parent->children.op != OP_START ||
+	     (turn != NULL && turn->links.index < node->links.index)))
 		return false;
 	return node_takes_starts(core, node);
 }
@@ -312,14 +314,14 @@ recheck_blocked_on(struct core *core, uint64_t name)
 
 	if (name == 0 || at == NULL)
 		return;
-	while (at->next_blocked != NONE)
-		at = node_in(core, at->next_blocked);
-	for (; at != NULL; at = node_at(core, at->prev_blocked)) {
-		if (at->blocked_on != name)
+	while (at->gate.next != NONE)
+		at = node_in(core, at->gate.next);
+	for (; at != NULL; at = node_at(core, at->gate.prev)) {
+		if (at->gate.name != name)
 			continue;
 		queue_node(core, at);
 		/* In a sequence the supervisor starts the node. */
-		if (at->sequenced)
+		if (at->part.sequenced)
 			queue_parent(core, at);
 	}
 }
@@ -351,7 +353,7 @@ static void
 copy_needs(struct core *core, struct node *node, const struct need_spec *needs)
 {
 	const uint64_t bytes = sizeof(*needs) * node->spec.n_needs;
-	void *copy = pool_take(core, bytes, &node->needs_at);
+	void *copy = pool_take(core, bytes, &node->pool.needs_at);
 
 	if (bytes > 0)
 		memcpy(copy, needs, bytes);
@@ -363,7 +365,7 @@ void
 gate_take_spec(struct core *core, struct node *node, const struct need_spec *needs)
 {
 	copy_needs(core, node, needs);
-	if (!node->is_blocked || node->removing)
+	if (!node->gate.is_blocked || node->growth.removing)
 		return;
 	queue_node(core, node);
 	core->recheck_needs = true;
@@ -387,8 +389,8 @@ gate_move(struct core *core)
 		if (!node->used)
 			continue;
 		gate_named(core, node);
-		if (node->is_blocked)
-			enter(core, node, node->blocked_on);
+		if (node->gate.is_blocked)
+			enter(core, node, node->gate.name);
 	}
 }
 
@@ -403,11 +405,11 @@ gate_check(const struct core *core)
 	for (uint32_t slot = 0; slot < core->top; slot++) {
 		const struct node *node = node_in(core, slot);
 
-		if (!node->used || !node->is_blocked)
+		if (!node->used || !node->gate.is_blocked)
 			continue;
 		blocked++;
 		if (node->state != STATE_WAITING ||
-		    (node->grouped && node->goal != GOAL_DOWN))
+		    (node->part.grouped && node->goal != GOAL_DOWN))
 			return "an actor is held up by its needs and is not waiting";
 		if (node->goal != GOAL_DOWN && !node->queued &&
 		    gate_is_next(core, node) &&
@@ -416,12 +418,12 @@ gate_check(const struct core *core)
 	}
 	for (uint32_t i = 0; i < core->size.nodes; i++) {
 		const struct names *names =
-		    (const struct names *)core_block(core, core->names_at) + i;
+		    (const struct names *)core_block(core, core->at.names) + i;
 
 		for (const struct node *at = node_at(core, names->blocked); at != NULL;
-		     at = node_at(core, at->next_blocked))
+		     at = node_at(core, at->gate.next))
 			listed +=
-			    at->is_blocked && at->blocked_on % core->size.nodes == i;
+			    at->gate.is_blocked && at->gate.name % core->size.nodes == i;
 	}
 	if (blocked != core->n_blocked || listed != blocked)
 		return "wrong count of actors that are held up";

@@ -17,11 +17,11 @@ is_ready_state(enum node_state state)
 void
 state_count_failed(struct core *core, const struct node *node, int change)
 {
-	if (change == 0 || node->absent)
+	if (change == 0 || node->growth.absent)
 		return;
 	for (struct node *at = node_parent(core, node); at != NULL;
 	     at = node_parent(core, at))
-		at->n_failed += (uint32_t)change;
+		at->children.n_failed += (uint32_t)change;
 }
 
 /*
@@ -44,9 +44,9 @@ state_set(struct core *core, struct node *node, enum node_state state)
 		deadline_clear(core, node, TIMER_HEALTH);
 	}
 	if (parent != NULL) {
-		parent->n_live -= was_live;
-		parent->n_pending -= node_is_pending(node);
-		parent->n_grouped -= was_live && node->grouped;
+		parent->children.n_live -= was_live;
+		parent->children.n_pending -= node_is_pending(node);
+		parent->children.n_grouped -= was_live && node->part.grouped;
 	}
 	if (state != node->state)
 		node->since_ms = core->now_ms;
@@ -55,9 +55,9 @@ state_set(struct core *core, struct node *node, enum node_state state)
 	node->state = state;
 	node->on_standby = false;
 	if (parent != NULL) {
-		parent->n_live += node_is_live(node);
-		parent->n_pending += node_is_pending(node);
-		parent->n_grouped += node_is_live(node) && node->grouped;
+		parent->children.n_live += node_is_live(node);
+		parent->children.n_pending += node_is_pending(node);
+		parent->children.n_grouped += node_is_live(node) && node->part.grouped;
 	}
 	wait_state_changed(core, node);
 	watch_state_changed(core, node);

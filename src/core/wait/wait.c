@@ -15,21 +15,21 @@
 static struct waiter *
 waiter_at(const struct core *core, uint32_t i)
 {
-	return (struct waiter *)core_block(core, core->waiters_at) + i;
+	return (struct waiter *)core_block(core, core->at.waiters) + i;
 }
 
 /* An empty pool. */
 void
 wait_init(struct core *core)
 {
-	core->waiter_free = NONE;
+	core->waiters.vacant = NONE;
 	for (uint32_t i = core->size.waiters; i-- > 0;) {
 		*waiter_at(core, i) =
-		    (struct waiter){.next = core->waiter_free, .slot = NONE};
-		core->waiter_free = i;
+		    (struct waiter){.next = core->waiters.vacant, .slot = NONE};
+		core->waiters.vacant = i;
 	}
-	core->fired_head = NONE;
-	core->fired_tail = NONE;
+	core->waiters.fired_head = NONE;
+	core->waiters.fired_tail = NONE;
 }
 
 /* Carry the waiters of another core over into this one, which has at least as many. */
@@ -42,8 +42,8 @@ wait_move(struct core *core, const struct core *old)
 			continue;
 		}
 		*waiter_at(core, i) =
-		    (struct waiter){.next = core->waiter_free, .slot = NONE};
-		core->waiter_free = i;
+		    (struct waiter){.next = core->waiters.vacant, .slot = NONE};
+		core->waiters.vacant = i;
 	}
 }
 
@@ -62,11 +62,11 @@ fire(struct core *core, struct node *node, uint32_t i, enum reply_result result,
 	waiter->fired = true;
 	waiter->result = result;
 	waiter->cause = *cause;
-	if (core->fired_tail == NONE)
-		core->fired_head = i;
+	if (core->waiters.fired_tail == NONE)
+		core->waiters.fired_head = i;
 	else
-		waiter_at(core, core->fired_tail)->next = i;
-	core->fired_tail = i;
+		waiter_at(core, core->waiters.fired_tail)->next = i;
+	core->waiters.fired_tail = i;
 }
 
 /* Has what is waited for come (1), can it no longer come (-1), or neither (0)? */
@@ -79,15 +79,16 @@ judge(const struct core *core, const struct waiter *waiter, const struct node *n
 	switch (waiter->wait_for) {
 	case WAIT_READY:
 		/* It starts when its last process is gone, and that may be never. */
-		if (waiter->command && node->unkillable)
+		if (waiter->command && node->process.unkillable)
 			return -1;
-		if (node->state == STATE_RUNNING && node->ready &&
+		if (node->state == STATE_RUNNING && node->run.ready &&
 		    node->goal != GOAL_DOWN && node->goal != GOAL_RESTART)
 			return 1;
 		if (node->state == STATE_DONE && node->spec.ready == READY_EXIT)
 			return 1;
 		/* Unless it was told to start anyway. */
-		if (node->on_standby && !node->demanded && node->goal != GOAL_DOWN)
+		if (node->on_standby && !node->plan.is_demanded &&
+		    node->goal != GOAL_DOWN)
 			return 1;
 		if (waiter->command)
 			return settled ? -1 : 0;
@@ -120,7 +121,7 @@ is_kept_by_one(const struct core *core, const struct waiter *waiter,
                const struct node *node)
 {
 	return waiter->wait_for == WAIT_STOPPED ? node_has_unkillable(core, node)
-	                                        : node->unkillable;
+	                                        : node->process.unkillable;
 }
 
 /* The reply for a waiter with a goal that cannot come true any more. */
@@ -146,7 +147,7 @@ wait_state_changed(struct core *core, struct node *node)
 		int judged = judge(core, waiter, node);
 
 		if (judged > 0)
-			fire(core, node, i, REPLY_DONE, &node->end);
+			fire(core, node, i, REPLY_DONE, &node->process.end);
 		else if (judged < 0 && is_kept_by_one(core, waiter, node))
 			fire(core, node, i, REPLY_FAILED, &unkillable_cause);
 		else if (judged < 0)
@@ -166,7 +167,7 @@ wait_failed(struct core *core, struct node *node, const struct cause *cause)
 		struct waiter *waiter = waiter_at(core, i);
 		uint32_t next = waiter->next;
 
-		if (waiter->command && waiter->wait_for == WAIT_READY && !node->ready)
+		if (waiter->command && waiter->wait_for == WAIT_READY && !node->run.ready)
 			fire(core, node, i, REPLY_FAILED, cause);
 		i = next;
 	}
@@ -193,7 +194,7 @@ void
 wait_node_freed(struct core *core, struct node *node)
 {
 	while (node->waiters != NONE)
-		fire(core, node, node->waiters, REPLY_NO_SUCH_ACTOR, &node->end);
+		fire(core, node, node->waiters, REPLY_NO_SUCH_ACTOR, &node->process.end);
 }
 
 /* Register a waiter; a goal that is reached already is answered in this turn. */
@@ -202,7 +203,7 @@ wait_add(struct turn *turn, struct node *node, uint64_t token, enum wait_for wai
          bool command)
 {
 	struct core *core = turn->core;
-	uint32_t i = core->waiter_free;
+	uint32_t i = core->waiters.vacant;
 	struct waiter *waiter;
 
 	if (token == 0)
@@ -215,7 +216,7 @@ wait_add(struct turn *turn, struct node *node, uint64_t token, enum wait_for wai
 		return;
 	}
 	waiter = waiter_at(core, i);
-	core->waiter_free = waiter->next;
+	core->waiters.vacant = waiter->next;
 	*waiter = (struct waiter){
 	    .token = token,
 	    .slot = node_slot(core, node),
@@ -253,8 +254,8 @@ wait_remove(struct core *core, uint64_t token)
 			link = &waiter_at(core, *link)->next;
 		*link = waiter->next;
 		waiter->slot = NONE;
-		waiter->next = core->waiter_free;
-		core->waiter_free = i;
+		waiter->next = core->waiters.vacant;
+		core->waiters.vacant = i;
 	}
 }
 
@@ -264,8 +265,8 @@ wait_flush(struct turn *turn)
 {
 	struct core *core = turn->core;
 
-	while (core->fired_head != NONE) {
-		uint32_t i = core->fired_head;
+	while (core->waiters.fired_head != NONE) {
+		uint32_t i = core->waiters.fired_head;
 		struct waiter *waiter = waiter_at(core, i);
 		struct action *action;
 
@@ -276,11 +277,11 @@ wait_flush(struct turn *turn)
 		action->token = waiter->token;
 		action->result = waiter->result;
 		action->cause = waiter->cause;
-		core->fired_head = waiter->next;
-		if (core->fired_head == NONE)
-			core->fired_tail = NONE;
-		*waiter = (struct waiter){.next = core->waiter_free, .slot = NONE};
-		core->waiter_free = i;
+		core->waiters.fired_head = waiter->next;
+		if (core->waiters.fired_head == NONE)
+			core->waiters.fired_tail = NONE;
+		*waiter = (struct waiter){.next = core->waiters.vacant, .slot = NONE};
+		core->waiters.vacant = i;
 	}
 	return false;
 }

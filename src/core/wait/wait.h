@@ -53,7 +53,7 @@ struct watch {
 static inline struct watch *
 watch_in(const struct core *core, uint32_t i)
 {
-	return (struct watch *)core_block(core, core->watches_at) + i;
+	return (struct watch *)core_block(core, core->at.watches) + i;
 }
 
 /* NULL for NONE. */

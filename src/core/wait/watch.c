@@ -21,7 +21,7 @@
 static void
 look_at(struct core *core, struct node *watcher)
 {
-	watcher->rewatch = true;
+	watcher->watch.is_new = true;
 	queue_node(core, watcher);
 }
 
@@ -32,8 +32,8 @@ watch_set_state(struct core *core, struct watch *watch, enum watch_state state)
 
 	core->n_early -= watch->early;
 	watch->early = false;
-	watcher->n_due -= watch->state == WATCH_DUE;
-	watcher->n_due += state == WATCH_DUE;
+	watcher->watch.n_due -= watch->state == WATCH_DUE;
+	watcher->watch.n_due += state == WATCH_DUE;
 	watch->state = state;
 	if (state == WATCH_NEW || state == WATCH_DUE)
 		look_at(core, watcher);
@@ -51,7 +51,7 @@ is_below(const struct core *core, const struct node *node, const struct node *to
 static void
 revoke(struct core *core, struct watch *watch)
 {
-	watch->unseen = !node_in(core, watch->target)->started;
+	watch->unseen = !node_in(core, watch->target)->run.started;
 	watch_set_state(core, watch, WATCH_REVOKED);
 }
 
@@ -61,13 +61,13 @@ watch_arm(struct core *core, struct watch *watch)
 	const struct node *watcher = node_in(core, watch->watcher);
 
 	/* As in watch_revoke(), for a watch that is bound to its target only now. */
-	if (watcher->state == STATE_STOPPING && !watcher->children_started &&
+	if (watcher->state == STATE_STOPPING && !watcher->children.started &&
 	    is_below(core, node_at(core, watch->target), watcher)) {
 		revoke(core, watch);
 		return;
 	}
 	watch_set_state(core, watch, WATCH_ARMED);
-	watch->early = !node_in(core, watch->target)->started;
+	watch->early = !node_in(core, watch->target)->run.started;
 	core->n_early += watch->early;
 }
 
@@ -84,12 +84,12 @@ watch_fall_due(struct core *core, struct watch *watch, bool confirmed)
 	};
 	if (target != NULL) {
 		watch->due.ended = node_ref(core, target);
-		watch->due.incarnation = target->incarnation;
+		watch->due.incarnation = target->run.incarnation;
 	}
 	if (target != NULL && confirmed) {
 		/* ChildFailed, for the parent only (D-10). */
-		watch->due.child_failed =
-		    target->parent == watch->watcher && target->state == STATE_FAILED;
+		watch->due.child_failed = target->links.parent == watch->watcher &&
+		                          target->state == STATE_FAILED;
 		watch->due.cause = *node_final_cause(target);
 	}
 	watch->order = ++core->n_told;
@@ -100,10 +100,10 @@ watch_fall_due(struct core *core, struct watch *watch, bool confirmed)
 static bool
 is_about_to_open(const struct node *supervisor, const struct node *child)
 {
-	if (supervisor->state != STATE_STARTING || supervisor->may_start_children ||
-	    child->stay != STAY_NOT)
+	if (supervisor->state != STATE_STARTING || supervisor->children.may_start ||
+	    child->plan.stay != STAY_NOT)
 		return false;
-	return !supervisor->children_started ||
+	return !supervisor->children.started ||
 	       (!node_is_resuming(supervisor) &&
 	        supervisor->spec.keep_children == KEEP_RESTART && node_revives(child));
 }
@@ -118,7 +118,8 @@ watch_is_coming(const struct core *core, const struct node *node)
 	const struct node *above;
 
 	for (; node->goal == GOAL_DOWN; node = above) {
-		if (!node->spec.enabled || node->stay == STAY_HELD || node->removing)
+		if (!node->spec.enabled || node->plan.stay == STAY_HELD ||
+		    node->growth.removing)
 			return false;
 		above = node_parent(core, node);
 		if (above == NULL)
@@ -136,7 +137,7 @@ begin(struct core *core, struct watch *watch)
 {
 	const struct node *target = node_at(core, watch->target);
 
-	if (target != NULL && (target->started || watch_is_coming(core, target)))
+	if (target != NULL && (target->run.started || watch_is_coming(core, target)))
 		watch_arm(core, watch);
 	else
 		watch_fall_due(core, watch, false);
@@ -148,13 +149,13 @@ begin(struct core *core, struct watch *watch)
 void
 watch_begun(struct core *core, struct node *node)
 {
-	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	for (struct watch *own = watch_at(core, node->watch.first); own != NULL;
 	     own = watch_at(core, own->next))
 		watch_set_state(core, own, WATCH_NEW);
-	for (struct watch *of = watch_at(core, node->watchers); of != NULL;
+	for (struct watch *of = watch_at(core, node->watch.watchers); of != NULL;
 	     of = watch_at(core, of->next_for)) {
 		if (of->state == WATCH_ARMED ||
-		    (of->state == WATCH_IDLE && node_in(core, of->watcher)->started))
+		    (of->state == WATCH_IDLE && node_in(core, of->watcher)->run.started))
 			watch_arm(core, of);
 	}
 }
@@ -166,7 +167,7 @@ watch_begun(struct core *core, struct node *node)
 void
 watch_revoke(struct core *core, struct node *node)
 {
-	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	for (struct watch *own = watch_at(core, node->watch.first); own != NULL;
 	     own = watch_at(core, own->next))
 		if ((own->state == WATCH_ARMED || own->state == WATCH_NEW) &&
 		    is_below(core, node_at(core, own->target), node))
@@ -181,13 +182,14 @@ watch_revoke(struct core *core, struct node *node)
 void
 watch_restore(struct core *core, struct node *node)
 {
-	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	for (struct watch *own = watch_at(core, node->watch.first); own != NULL;
 	     own = watch_at(core, own->next)) {
 		const struct node *target = node_at(core, own->target);
 
 		if (own->state != WATCH_REVOKED)
 			continue;
-		if (target != NULL && (target->started || watch_is_coming(core, target)))
+		if (target != NULL &&
+		    (target->run.started || watch_is_coming(core, target)))
 			watch_arm(core, own);
 		else if (own->unseen)
 			watch_fall_due(core, own, false);
@@ -203,11 +205,11 @@ watch_restore(struct core *core, struct node *node)
 void
 watch_ended(struct core *core, struct node *node, bool was_started)
 {
-	for (struct watch *of = watch_at(core, node->watchers); of != NULL;
+	for (struct watch *of = watch_at(core, node->watch.watchers); of != NULL;
 	     of = watch_at(core, of->next_for))
 		if (of->state == WATCH_ARMED)
 			watch_fall_due(core, of, was_started);
-	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	for (struct watch *own = watch_at(core, node->watch.first); own != NULL;
 	     own = watch_at(core, own->next))
 		watch_set_state(core, own, WATCH_IDLE);
 	core->look_early = core->look_early || node_is_supervisor(node);
@@ -217,7 +219,7 @@ watch_ended(struct core *core, struct node *node, bool was_started)
 void
 watch_register(struct core *core, struct node *node)
 {
-	for (struct watch *own = watch_at(core, node->watches); own != NULL;
+	for (struct watch *own = watch_at(core, node->watch.first); own != NULL;
 	     own = watch_at(core, own->next))
 		if (own->state == WATCH_NEW)
 			begin(core, own);
@@ -228,7 +230,7 @@ void
 watch_run_begun(struct core *core, struct watch *watch)
 {
 	watch->run = watch->due;
-	node_in(core, watch->watcher)->running = watch_index(core, watch);
+	node_in(core, watch->watcher)->watch.running = watch_index(core, watch);
 }
 
 /* Its command is over: the next one may be run. */
@@ -237,10 +239,10 @@ watch_run_ended(struct core *core, struct watch *watch)
 {
 	struct node *watcher = node_in(core, watch->watcher);
 
-	ASSERT(watcher->running == watch_index(core, watch));
-	watcher->running = NONE;
+	ASSERT(watcher->watch.running == watch_index(core, watch));
+	watcher->watch.running = NONE;
 	watch->run_serial = 0;
-	if (watcher->n_due > 0)
+	if (watcher->watch.n_due > 0)
 		look_at(core, watcher);
 }
 
@@ -250,7 +252,7 @@ watch_was_told(struct core *core, struct watch *watch)
 {
 	const struct node *target = node_at(core, watch->target);
 
-	if (target != NULL && target->started)
+	if (target != NULL && target->run.started)
 		watch_arm(core, watch);
 	else
 		watch_set_state(core, watch, WATCH_IDLE);
@@ -260,7 +262,7 @@ watch_was_told(struct core *core, struct watch *watch)
 void
 watch_state_changed(struct core *core, struct node *node)
 {
-	if (node->n_due > 0)
+	if (node->watch.n_due > 0)
 		look_at(core, node);
 }
 
@@ -293,11 +295,11 @@ check_watch(const struct core *core, const struct watch *watch)
 
 	if (!watcher->used || (target != NULL && !target->used))
 		return "a watch by or for an actor that does not exist";
-	if (watch->state != WATCH_IDLE && !watcher->started)
+	if (watch->state != WATCH_IDLE && !watcher->run.started)
 		return "a watch of an actor that is down";
 	if (watch->state == WATCH_ARMED && target == NULL)
 		return "a watch without a target that waits for its end";
-	if (watch->state == WATCH_ARMED && watch->early == target->started)
+	if (watch->state == WATCH_ARMED && watch->early == target->run.started)
 		return "a watch that is wrong about the beginning of its target";
 	if (watch->early && watch->state != WATCH_ARMED)
 		return "a watch that waits for a beginning and not for the end";
@@ -329,17 +331,17 @@ watch_check(const struct core *core)
 
 		if (!node->used)
 			continue;
-		for (const struct watch *own = watch_at(core, node->watches); own != NULL;
-		     own = watch_at(core, own->next)) {
+		for (const struct watch *own = watch_at(core, node->watch.first);
+		     own != NULL; own = watch_at(core, own->next)) {
 			due += own->state == WATCH_DUE;
 			listed += own->watcher == slot;
 			if ((own->run_serial != 0) !=
-			    (node->running == watch_index(core, own)))
+			    (node->watch.running == watch_index(core, own)))
 				return "wrong about the watch for which a command runs";
 		}
-		if (due != node->n_due)
+		if (due != node->watch.n_due)
 			return "wrong count of what an actor is to be told";
-		bound -= node->n_watchers;
+		bound -= node->watch.n_watchers;
 	}
 	if (used != core->n_watches || listed != used || early != core->n_early)
 		return "wrong count of watches";

@@ -10,7 +10,7 @@
 uint32_t
 watch_index(const struct core *core, const struct watch *watch)
 {
-	return (uint32_t)(watch - (struct watch *)core_block(core, core->watches_at));
+	return (uint32_t)(watch - (struct watch *)core_block(core, core->at.watches));
 }
 
 static void
@@ -28,7 +28,7 @@ put_back(struct core *core, struct watch *watch)
 static struct names *
 names_of(const struct core *core, uint64_t name)
 {
-	return (struct names *)core_block(core, core->names_at) + name % core->size.nodes;
+	return (struct names *)core_block(core, core->at.names) + name % core->size.nodes;
 }
 
 static void
@@ -60,8 +60,8 @@ name_node(struct core *core, struct node *node)
 	uint32_t *link = &names_of(core, node->spec.name)->nodes;
 
 	while (*link != NONE && *link > slot)
-		link = &node_in(core, *link)->next_named;
-	node->next_named = *link;
+		link = &node_in(core, *link)->watch.next_named;
+	node->watch.next_named = *link;
 	*link = slot;
 }
 
@@ -71,15 +71,15 @@ unname_node(struct core *core, struct node *node)
 	uint32_t *link = &names_of(core, node->spec.name)->nodes;
 
 	while (*link != node_slot(core, node))
-		link = &node_in(core, *link)->next_named;
-	*link = node->next_named;
+		link = &node_in(core, *link)->watch.next_named;
+	*link = node->watch.next_named;
 }
 
 /* One that goes, or is hidden, gives way to another of its name. */
 static bool
 gives_way(const struct node *node)
 {
-	return node->removing || node->absent;
+	return node->growth.removing || node->growth.absent;
 }
 
 /* The node that has this name now; NULL: none. */
@@ -89,7 +89,7 @@ watch_find_named(const struct core *core, uint64_t name)
 	struct node *found = NULL;
 
 	for (struct node *node = node_at(core, names_of(core, name)->nodes);
-	     node != NULL && name != 0; node = node_at(core, node->next_named)) {
+	     node != NULL && name != 0; node = node_at(core, node->watch.next_named)) {
 		if (node->spec.name == name && (found == NULL || gives_way(found)))
 			found = node;
 	}
@@ -99,7 +99,7 @@ watch_find_named(const struct core *core, uint64_t name)
 static void
 clear_names(struct core *core)
 {
-	struct names *names = core_block(core, core->names_at);
+	struct names *names = core_block(core, core->at.names);
 
 	for (uint32_t i = 0; i < core->size.nodes; i++)
 		names[i] = (struct names){NONE, NONE, NONE, NONE};
@@ -145,33 +145,33 @@ unbind(struct core *core, struct watch *watch)
 
 	if (target == NULL)
 		return;
-	*(prev != NULL ? &prev->next_for : &target->watchers) = watch->next_for;
+	*(prev != NULL ? &prev->next_for : &target->watch.watchers) = watch->next_for;
 	if (next != NULL)
 		next->prev_for = watch->prev_for;
 	watch->next_for = watch->prev_for = NONE;
 	watch->target = NONE;
-	target->n_watchers--;
+	target->watch.n_watchers--;
 }
 
 static void
 bind(struct core *core, struct watch *watch, struct node *target)
 {
 	uint32_t i = watch_index(core, watch);
-	struct watch *first = watch_at(core, target->watchers);
+	struct watch *first = watch_at(core, target->watch.watchers);
 
 	ASSERT(watch->target == NONE);
 	/* Oneself is not watched. */
 	if (node_slot(core, target) == watch->watcher)
 		return;
 	watch->target = node_slot(core, target);
-	watch->next_for = target->watchers;
+	watch->next_for = target->watch.watchers;
 	if (first != NULL)
 		first->prev_for = i;
-	target->watchers = i;
-	target->n_watchers++;
+	target->watch.watchers = i;
+	target->watch.n_watchers++;
 	/* The target appeared anew, and its beginning was missed. */
-	if (watch->state == WATCH_IDLE && target->started &&
-	    node_in(core, watch->watcher)->started)
+	if (watch->state == WATCH_IDLE && target->run.started &&
+	    node_in(core, watch->watcher)->run.started)
 		watch_arm(core, watch);
 }
 
@@ -190,7 +190,7 @@ watch_named(struct core *core, struct node *node)
 
 		next = watch_at(core, of->next_named);
 		if (of->name != name || name == 0 ||
-		    (target != NULL && (target->started || !gives_way(target))))
+		    (target != NULL && (target->run.started || !gives_way(target))))
 			continue;
 		unbind(core, of);
 		bind(core, of, node);
@@ -231,7 +231,7 @@ take(struct core *core, struct node *node, const struct watch_spec *spec)
 	target = watch_find_named(core, watch->name);
 	if (target != NULL)
 		bind(core, watch, target);
-	if (node->started)
+	if (node->run.started)
 		watch_set_state(core, watch, WATCH_NEW);
 	return watch;
 }
@@ -261,7 +261,7 @@ renumber(struct core *core, const struct node *node, uint32_t from, uint32_t to)
 	     at = node_parent(core, at)) {
 		struct cause *cause = &at->failure.cause;
 
-		if (at->has_failure && cause->kind == CAUSE_DEATH_PACT &&
+		if (at->failed.is_set && cause->kind == CAUSE_DEATH_PACT &&
 		    cause->watch == from && at->failure.origin.slot == ref.slot &&
 		    at->failure.origin.tenant == ref.tenant)
 			cause->watch = to;
@@ -282,7 +282,7 @@ static void
 drop_others(struct core *core, struct node *node, const struct watch_spec *specs,
             uint32_t n)
 {
-	uint32_t *link = &node->watches;
+	uint32_t *link = &node->watch.first;
 
 	while (*link != NONE) {
 		struct watch *watch = watch_in(core, *link);
@@ -305,10 +305,10 @@ void
 watch_take_spec(struct core *core, struct node *node, const struct watch_spec *specs,
                 uint32_t n)
 {
-	uint32_t old, *end = &node->watches;
+	uint32_t old, *end = &node->watch.first;
 
 	drop_others(core, node, specs, n);
-	old = node->watches;
+	old = node->watch.first;
 	/* Out of the way first: one may come where another was. */
 	for (struct watch *at = watch_at(core, old); at != NULL;
 	     at = watch_at(core, at->next))
@@ -335,15 +335,15 @@ watch_take_spec(struct core *core, struct node *node, const struct watch_spec *s
 void
 watch_node_freed(struct core *core, struct node *node)
 {
-	while (node->watches != NONE) {
-		struct watch *own = watch_at(core, node->watches);
+	while (node->watch.first != NONE) {
+		struct watch *own = watch_at(core, node->watch.first);
 
-		node->watches = own->next;
+		node->watch.first = own->next;
 		drop(core, own);
 	}
 	unname_node(core, node);
-	while (node->watchers != NONE) {
-		struct watch *of = watch_at(core, node->watchers);
+	while (node->watch.watchers != NONE) {
+		struct watch *of = watch_at(core, node->watch.watchers);
 		struct node *heir = watch_find_named(core, of->name);
 
 		if (of->state == WATCH_ARMED)

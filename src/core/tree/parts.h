@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: ISC */
+/* parts.h - inside the decision room: the parts of a node.
+ *
+ * A part belongs to a file of the core.  What it says is read everywhere; it is changed
+ * by the file that is named, and where a start or an end makes it void.
+ */
+#ifndef CORE_PARTS_H
+#define CORE_PARTS_H
+
+#include "core/core.h"
+#include "core/tree/goal.h"
+#include "core/value/window.h"
+
+#define RESUME_GUARD 5 /* so many resumes of a dead process … */
+
+/* What a deadline of a node is for; a node has at most one of each. */
+enum node_timer {
+	TIMER_STATE,    /* start timeout, stop timeout, restart due: by state */
+	TIMER_READY,    /* ready: after */
+	TIMER_RESET,    /* healthy for long enough: forget the backoff */
+	TIMER_GROUP,    /* supervisors: the group's delay is over */
+	TIMER_HOOK,     /* the hook under way has had its time */
+	TIMER_WATCHDOG, /* the process has to send WATCHDOG=1 before this */
+	TIMER_HEALTH,   /* the next probe */
+	TIMER_MAX
+};
+
+/*
+ * How far a start or a stop has come.  A process-bearing supervisor has its process
+ * before and longer than its children; post_start of one that has none comes after them.
+ */
+enum phase {
+	PHASE_NONE,       /* neither */
+	PHASE_PRE_START,  /* the hook; or what comes next has to wait */
+	PHASE_PROCESS,    /* asked for, not ready yet */
+	PHASE_POST_START, /* post_start, or post_restart */
+	PHASE_CHILDREN,   /* they start */
+	PHASE_TURN,       /* only the children run; they stop when their turn comes */
+	PHASE_PRE_STOP,   /* pre_stop, or pre_restart; a hook of the start that ends */
+	PHASE_DISMISS,    /* the children stop */
+	PHASE_END,        /* the process stops */
+	PHASE_POST_STOP
+};
+
+/* The operation of a supervisor on its children. */
+enum operation { OP_NONE, OP_STOP, OP_DELAY, OP_START };
+
+/* Its place in the tree: decide/growth.c. */
+struct node_links {
+	uint32_t parent;
+	uint32_t prev, next;
+	uint32_t first, last;
+	uint32_t index; /* among siblings, increasing */
+	uint32_t depth;
+	uint32_t n_children;
+};
+
+/* How it came into the tree, and leaves it: decide/growth.c, decide/dynamic.c. */
+struct node_growth {
+	bool absent; /* a temporary that ended; hidden until its supervisor starts anew */
+	bool removing;   /* no longer configured: its slot is freed once it is down */
+	bool is_added;   /* at run time: forgotten when its supervisor starts anew */
+	bool is_fresh;   /* its first start is under way: if that fails it is not added */
+	bool is_deleted; /* by a command: absent once it is down */
+	uint32_t index;  /* in the addition that brought it */
+	uint64_t id;     /* of the addition */
+	uint32_t n;      /* as a supervisor: children with is_added */
+};
+
+/* What of it lies in the pool of the core: tree/pool.c. */
+struct node_pool {
+	uint32_t rules_at;
+	uint32_t on_failure_at;
+	uint32_t needs_at;
+};
+
+/* How it is to go down and to come up again: tree/goal.c. */
+struct node_plan {
+	enum start_reason start_reason;
+	enum stop_how stop_how;
+	enum node_state down_as;
+	enum comeback comeback;
+	enum stay stay;
+	bool start_now;    /* do not wait for the backoff */
+	bool is_demanded;  /* it starts on demand, and is needed */
+	uint64_t delay_ms; /* before it comes up again */
+};
+
+/* How far it came, and how often: move/up.c, move/down.c. */
+struct node_run {
+	bool started;      /* in this incarnation, and not terminated yet */
+	bool started_ever; /* in any incarnation */
+	bool ready;        /* since the newest start */
+	bool was_ready;    /* since its supervisor started */
+	bool was_up;       /* ready at least once in this incarnation */
+	bool created;      /* there was something to clean up after */
+	uint32_t incarnation;
+	uint32_t generation;
+	uint32_t attempts; /* starts since its supervisor started */
+	uint64_t restarts;
+};
+
+/* The newest process: move/process_events.c. */
+struct node_process {
+	uint32_t life;
+	bool alive; /* something of it may be left */
+	bool main_alive;
+	bool spawned;    /* the spawn was acknowledged */
+	bool kill_sent;  /* to the process */
+	bool unkillable; /* … and something is left for longer than its kill_timeout */
+	bool exited_by_itself; /* without a stop */
+	struct cause end;
+};
+
+/* The hook under way: move/hooks.c. */
+struct node_hook {
+	uint32_t serial; /* 0: none */
+	enum hook hook;
+	enum hook_reason reason;
+	bool is_killed;
+	bool is_late; /* killed, because its time was over */
+};
+
+/* A process that lives: decide/living.c. */
+struct node_living {
+	bool sigstopped;       /* by somebody else */
+	bool watchdog_expired; /* is to be ended because of its watchdog */
+	bool probing;          /* a probe is under way, … */
+	bool probe_is_start;   /* … a probe of readiness */
+	bool clocks_stand;     /* clocks of the process's own time stand */
+	uint32_t probe_serial; /* of the newest probe, … */
+	uint64_t probed_ms;    /* … and its time */
+	int32_t unready_error; /* what was wrong when it was last found not to be ready */
+	char unready_key[CAUSE_KEY_MAX];
+	uint32_t bad, good;   /* probes in a row; bad ones are made up for by good ones */
+	uint64_t watchdog_ms; /* the period in force, 0: none */
+	uint64_t heard_stamp; /* the newest message … */
+	uint32_t heard;       /* … and how much of it was taken in */
+};
+
+/* How long before an automatic restart: decide/pace.c. */
+struct node_pace {
+	uint32_t failures;
+	uint64_t begun_ms;    /* when the newest life began, … */
+	bool life_counted;    /* … and if the length was taken into account */
+	uint32_t short_lives; /* in a row that were shorter than a second */
+	uint32_t no_room;     /* starts in a row that the machine had no room for */
+	uint64_t delay_ms;    /* as it is shown */
+	uint64_t min_ms;      /* between these it was drawn */
+	uint64_t max_ms;
+};
+
+/* Restarts and resumes that count: decide/limits.c. */
+struct node_limits {
+	struct window intensity; /* supervisors */
+	struct window own;       /* as the supervisor's `limit` has it for this child */
+	uint64_t guard_ms[RESUME_GUARD];
+	uint32_t guard_n;
+};
+
+/* Whether there was a failure: decide/failure.c. */
+struct node_failed {
+	bool is_set;      /* `failure` is the last one */
+	bool brings_down; /* it brings the node down, or brought it down last */
+};
+
+/* The last failure: decide/failure_report.c. */
+struct failure {
+	struct cause cause;
+	struct ref origin;
+	enum directive directive;
+	enum preset rule_preset;
+	struct place rule_place;
+	enum decision_reason reason;
+	uint64_t at_ms;
+};
+
+/* Standing still: decide/suspend.c. */
+struct node_suspend {
+	uint32_t n;        /* commands; not those of the nodes above */
+	uint32_t deciding; /* … as a supervisor: children with `decided` */
+	bool decided; /* others stand still until it is ready, or has ended for good */
+	bool own_failure; /* as a supervisor: its own, for which all below stand still */
+	bool frozen;      /* frozen, and reported as frozen */
+};
+
+/* As a child: its part in the operation of its supervisor. */
+struct node_part {
+	bool grouped;   /* stopped, and perhaps started again, with others */
+	bool sequenced; /* a start in the sequence that has not passed yet */
+};
+
+/* As a supervisor, its children and the operation on them: move/children.c,
+ * decide/strategy.c; the counts: wait/node_state.c. */
+struct node_children {
+	bool started;       /* they were started, and not stopped with it since */
+	bool may_start;     /* everything before them is done */
+	uint32_t n_live;    /* starting, running or stopping */
+	uint32_t n_pending; /* waiting or in backoff */
+	uint32_t n_failed;  /* at any depth below */
+	uint32_t n_grouped; /* grouped and live */
+	uint32_t n_sequenced;
+	enum operation op;
+	uint32_t cursor;
+	uint64_t group_delay_ms;
+	uint32_t group_leader; /* the failed child that began the operation; NONE: gone */
+	uint32_t group_index;  /* where rest_for_one begins; NONE: no strategy began it */
+};
+
+/* As a supervisor, why it goes down by itself. */
+struct node_ending {
+	bool gave_up;      /* fails once its children are gone */
+	bool retired;      /* … having done its work: that is a normal end */
+	bool work_failed;  /* … and a significant child of it failed */
+	bool start_failed; /* … because of a child that could not start: see `failure` */
+};
+
+/* What it waits for, and its names: wait/gate.c. */
+struct node_gate {
+	bool is_blocked;       /* by an unmet need: it waits for an actor of … */
+	uint64_t name;         /* … this name, head of the list in the bucket */
+	uint32_t next, prev;   /* others that wait for an actor of that bucket */
+	uint32_t next_replica; /* of the same replicas, or the same bucket */
+};
+
+/* Deaths that it watches, and that are watched: wait/watch.c, wait/watch_list.c. */
+struct node_watch {
+	uint32_t first;      /* the watches of this node, in their order */
+	uint32_t watchers;   /* watches with this node as target */
+	uint32_t next_named; /* the next node with its name in the same bucket */
+	uint32_t n_watchers;
+	uint32_t n_due;   /* ends that the watcher has not taken yet */
+	uint32_t running; /* the watch with a running command; NONE */
+	bool is_new;      /* one of its watches has to be looked at */
+};
+
+/* Its deadlines: tree/deadline.c. */
+struct node_deadlines {
+	uint32_t heap_at[TIMER_MAX];
+	uint64_t left_ms[TIMER_MAX]; /* of the deadlines that are held */
+	uint32_t held;               /* set of timers */
+	bool are_held;
+	uint64_t extend_until_ms; /* a start or stop timeout is not put off any longer */
+};
+
+#endif
