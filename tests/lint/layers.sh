@@ -85,11 +85,17 @@ END {
 }' $files)
 verdict 3 "every file of the core includes core/pure.h last" "$found"
 
-# What is wanted of a node has a single writer; core/tree/goal.h is the table of it.
+# Some states have a single writer; core/tree/goal.h is the table of what is wanted of a node.
 # shellcheck disable=SC2086
 found=$(cd "$src" && awk '
-FILENAME ~ /^core\/.*\.c$/ && FILENAME != "core/tree/goal.c" &&
-/->(goal|plan\.(start_reason|stop_how|down_as|comeback|stay)) = / {
-	print FILENAME ":" FNR ": only core/tree/goal.c may change " $1
+BEGIN {
+	writer["->(goal|plan\\.(start_reason|stop_how|down_as|comeback|stay)) = "] = "core/tree/goal.c"
+	writer["->children\\.are = "] = "core/move/children.c"
+	writer["->hooks\\.(serial|end) = "] = "core/move/hooks.c"
+}
+FILENAME ~ /^core\/.*\.c$/ {
+	for (member in writer)
+		if (FILENAME != writer[member] && $0 ~ member)
+			print FILENAME ":" FNR ": only " writer[member] " may change " $1
 }' $files)
-verdict 4 "what is wanted of a node is changed only by core/tree/goal.c" "$found"
+verdict 4 "states of a node are changed only by the file that owns them" "$found"

@@ -30,7 +30,7 @@ find_blocker(const struct core *core, const struct node *node, bool *ret_late)
 		return node_at(core, node->children.cursor);
 	if (node->state == STATE_STARTING || node_is_live(node) || parent == NULL)
 		return NULL;
-	if (!parent->children.may_start)
+	if (parent->children.are != CHILDREN_OPEN)
 		return parent;
 	blocker = parent->children.op == OP_START ? node_at(core, parent->children.cursor)
 	                                          : NULL;

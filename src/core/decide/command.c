@@ -110,7 +110,8 @@ is_to_be_opened(const struct core *core, const struct node *node)
 {
 	const struct node *supervisor = node_supervisor(core, node);
 
-	return supervisor->state == STATE_STARTING && !supervisor->children.may_start;
+	return supervisor->state == STATE_STARTING &&
+	       supervisor->children.are != CHILDREN_OPEN;
 }
 
 /* Make it go down and stay there, without anything having failed. */

@@ -90,7 +90,7 @@ idle(struct turn *turn, struct node *node)
 		return;
 	if (node_is_live(node) && node->state != STATE_STOPPING && !node_is_leaving(node))
 		retire(turn, node, 0);
-	else if (!node->children.started || node_is_live(node))
+	else if (node->children.are == CHILDREN_DOWN || node_is_live(node))
 		node->plan.is_demanded = false;
 	/* Perhaps the node only waits for a need of its own. */
 	queue_node(turn->core, node);

@@ -47,9 +47,10 @@ has_room(const struct core *core, const struct node *supervisor,
 static bool
 takes_children(const struct core *core, const struct node *node)
 {
-	if (!node_is_supervisor(node) || !node->children.started || node->goal != GOAL_UP)
+	if (!node_is_supervisor(node) || node->children.are == CHILDREN_DOWN ||
+	    node->goal != GOAL_UP)
 		return false;
-	return node->children.may_start && node_takes_starts(core, node);
+	return node->children.are == CHILDREN_OPEN && node_takes_starts(core, node);
 }
 
 static void

@@ -238,7 +238,7 @@ behind_others(const struct core *core, const struct node *supervisor, struct ref
 void
 node_join(struct core *core, struct node *supervisor, struct node *node)
 {
-	if (supervisor->children.started) {
+	if (supervisor->children.are != CHILDREN_DOWN) {
 		/* A group is on its way down: it comes up together with it. */
 		if (strategy_joins(core, node))
 			node->part.grouped = true;

@@ -37,7 +37,7 @@ join_group(struct turn *turn, struct node *supervisor, struct node *member)
 	goal_leave_sequence(member);
 	member->on_standby = false;
 	if (member->goal == GOAL_DOWN && node_is_pending(member) &&
-	    member->children.started)
+	    member->children.are != CHILDREN_DOWN)
 		down_wait_turn(turn->core, member);
 	if (!member->part.grouped && node_is_live(member))
 		supervisor->children.n_grouped++;

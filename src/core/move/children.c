@@ -23,7 +23,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 	struct core *core = turn->core;
 
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	supervisor->children.started = false;
+	supervisor->children.are = CHILDREN_DOWN;
 	watch_revoke(core, supervisor);
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (child->growth.absent)
@@ -40,7 +40,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 		wait_state_changed(core, child);
 		queue_pass(core, child);
 		wait_state_changed(core, child);
-		if (node_is_pending(child) && child->children.started)
+		if (node_is_pending(child) && child->children.are != CHILDREN_DOWN)
 			down_wait_turn(core, child);
 		if (node_is_live(child) && !child->part.grouped) {
 			child->part.grouped = true;
@@ -175,24 +175,32 @@ wake_all(struct core *core, struct node *supervisor)
 	}
 }
 
+/* No child may start any more; those that run go on until they are told. */
+void
+children_close(struct node *supervisor)
+{
+	if (supervisor->children.are == CHILDREN_OPEN)
+		supervisor->children.are = CHILDREN_KEPT;
+}
+
 /* Everything before the children is done: the children start, or go on. */
 void
 children_open(struct turn *turn, struct node *supervisor)
 {
 	struct core *core = turn->core;
+	const bool were_kept = supervisor->children.are != CHILDREN_DOWN;
 
-	supervisor->children.may_start = true;
+	supervisor->children.are = CHILDREN_OPEN;
 	suspend_below_end(core, supervisor);
-	if (supervisor->children.started)
+	if (were_kept)
 		rejoin(core, supervisor);
 	else
 		start_anew(core, supervisor);
 	supervisor->children.cursor = supervisor->children.op == OP_STOP
 	                                  ? supervisor->links.last
 	                                  : supervisor->links.first;
-	if (supervisor->children.started)
+	if (were_kept)
 		wake_all(core, supervisor);
-	supervisor->children.started = true;
 	watch_restore(core, supervisor);
 	queue_node(core, supervisor);
 }
@@ -326,7 +334,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 	if (supervisor->children.n_sequenced > 0)
 		return;
 	/* Below a process that is not there yet the end of the sequence is no news. */
-	if (!supervisor->children.may_start)
+	if (supervisor->children.are != CHILDREN_OPEN)
 		return;
 	supervisor->children.op = OP_NONE;
 	if (supervisor->phase == PHASE_CHILDREN)

@@ -143,13 +143,13 @@ static void
 finish_stop(struct turn *turn, struct node *node)
 {
 	node->phase = PHASE_NONE;
-	node->children.may_start = false;
+	children_close(node);
 	if (!node->process.unkillable)
 		living_ended(turn->core, node);
 	if (!node_has_process(node))
 		pace_ended(turn, node, false);
 	/* All children are gone, so is the group operation on them. */
-	if (!node->children.started) {
+	if (node->children.are == CHILDREN_DOWN) {
 		node->children.op = OP_NONE;
 		dynamic_forget(turn->core, node);
 	}
@@ -217,8 +217,9 @@ down_stop_sent(struct turn *turn, struct node *node)
 static bool
 run_pre_hook(struct turn *turn, struct node *node)
 {
-	const bool is_there =
-	    node_has_process(node) ? node->process.main_alive : node->children.started;
+	const bool is_there = node_has_process(node)
+	                          ? node->process.main_alive
+	                          : node->children.are != CHILDREN_DOWN;
 
 	node->phase = PHASE_PRE_STOP;
 	if (!node->run.ready || node_is_resuming(node) ||
@@ -247,7 +248,7 @@ run_post_hook(struct turn *turn, struct node *node)
 static bool
 dismiss(struct turn *turn, struct node *node)
 {
-	if (!node->children.started ||
+	if (node->children.are == CHILDREN_DOWN ||
 	    (node_comes_back(node) && node_keeps_children(node)))
 		return false;
 	node->phase = PHASE_DISMISS;
@@ -312,9 +313,9 @@ is_over(const struct node *node)
 	if (node->process.alive || node->hooks.serial != 0)
 		return false;
 	if (node_has_process(node))
-		return !node->children.started ||
+		return node->children.are == CHILDREN_DOWN ||
 		       (node_comes_back(node) && node_keeps_children(node));
-	return node_is_dead(node) && !node->children.started;
+	return node_is_dead(node) && node->children.are == CHILDREN_DOWN;
 }
 
 static void
@@ -324,7 +325,7 @@ begin_stop(struct turn *turn, struct node *node)
 	                       (node->run.ready || node->run.created) &&
 	                       !stop_kills(node);
 
-	node->children.may_start = false;
+	children_close(node);
 	/* Nodes below that were coming do not come now. */
 	turn->core->look_early = turn->core->look_early || node_is_supervisor(node);
 	suspend_end(turn, node);

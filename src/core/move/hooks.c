@@ -113,7 +113,7 @@ core_hook(const struct core *core, struct ref ref, struct action *ret)
 	if (node == NULL || node->hooks.serial == 0)
 		return false;
 	*ret = (struct action){
-	    .kind = node->hooks.is_killed ? ACTION_HOOK_KILL : ACTION_HOOK,
+	    .kind = node->hooks.end != HOOK_ENDS_ITSELF ? ACTION_HOOK_KILL : ACTION_HOOK,
 	    .ref = ref,
 	};
 	describe(core, node, ret);
@@ -137,33 +137,37 @@ hooks_run(struct turn *turn, struct node *node, enum hook hook)
 	node->hooks.serial = core->hook_serial;
 	node->hooks.hook = hook;
 	node->hooks.reason = reason_for(node, hook);
-	node->hooks.is_killed = false;
-	node->hooks.is_late = false;
+	node->hooks.end = HOOK_ENDS_ITSELF;
 	action = turn_act(turn, ACTION_HOOK, node);
 	describe(core, node, action);
 	deadline_arm(core, node, TIMER_HOOK, turn->now_ms, node->spec.hook_timeout_ms);
 	return true;
 }
 
-/* The hook under way is of no use any more: its end is awaited still. */
+/* Kill the hook under way, if there is one that was not killed: its end is awaited still.
+ */
+static void
+kill_as(struct turn *turn, struct node *node, enum hook_end end)
+{
+	if (node->hooks.serial == 0 || node->hooks.end != HOOK_ENDS_ITSELF)
+		return;
+	node->hooks.end = end;
+	deadline_clear(turn->core, node, TIMER_HOOK);
+	turn_act(turn, ACTION_HOOK_KILL, node)->serial = node->hooks.serial;
+}
+
+/* The hook under way is of no use any more. */
 void
 hooks_kill(struct turn *turn, struct node *node)
 {
-	if (node->hooks.serial == 0 || node->hooks.is_killed)
-		return;
-	node->hooks.is_killed = true;
-	deadline_clear(turn->core, node, TIMER_HOOK);
-	turn_act(turn, ACTION_HOOK_KILL, node)->serial = node->hooks.serial;
+	kill_as(turn, node, HOOK_IS_KILLED);
 }
 
 /* Its time is over. */
 void
 hooks_due(struct turn *turn, struct node *node)
 {
-	if (node->hooks.serial == 0 || node->hooks.is_killed)
-		return;
-	node->hooks.is_late = true;
-	hooks_kill(turn, node);
+	kill_as(turn, node, HOOK_IS_LATE);
 }
 
 static void
@@ -173,7 +177,7 @@ report_failed(struct turn *turn, const struct node *node, const struct cause *ca
 
 	action->hook = node->hooks.hook;
 	action->hook_reason = node->hooks.reason;
-	action->timed_out = node->hooks.is_late;
+	action->timed_out = node->hooks.end == HOOK_IS_LATE;
 	action->cause = *cause;
 }
 
@@ -225,7 +229,8 @@ hooks_done(struct turn *turn, const struct event *event)
 	node->hooks.serial = 0;
 	deadline_clear(turn->core, node, TIMER_HOOK);
 	failed = event->error != 0 || event->signal != 0 || event->code != 0;
-	failed = node->hooks.is_killed ? node->hooks.is_late : failed;
+	failed = node->hooks.end == HOOK_ENDS_ITSELF ? failed
+	                                             : node->hooks.end == HOOK_IS_LATE;
 	if (failed && waits_for_room(turn, node, &cause))
 		return;
 	if (failed)

@@ -47,7 +47,7 @@ static void
 advance_pending(struct turn *turn, struct node *node)
 {
 	if (node->goal == GOAL_DOWN || node->growth.removing) {
-		if (!node->children.started) {
+		if (node->children.are == CHILDREN_DOWN) {
 			down_settle(turn, node);
 			return;
 		}

@@ -30,6 +30,7 @@ void down_spawned(struct turn *turn, struct node *node);
 void down_stop_sent(struct turn *turn, struct node *node);
 
 /* children.c */
+void children_close(struct node *supervisor);
 void children_open(struct turn *turn, struct node *supervisor);
 void children_stop(struct turn *turn, struct node *supervisor);
 void children_advance(struct turn *turn, struct node *supervisor);

@@ -250,14 +250,14 @@ check_node(const struct core *core, const struct node *node)
 	if (node->process.main_alive && !node->process.alive)
 		return "a main process outside of what is alive";
 	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent) &&
-	    !parent->children.started)
+	    parent->children.are == CHILDREN_DOWN)
 		return "a child that runs below a supervisor that does not";
 	if (node->hooks.serial != 0 && !live)
 		return "a hook of an actor that is down";
-	if (node->children.may_start &&
-	    (!node->children.started || node->state == STATE_STOPPING || !live))
+	if (node->children.are == CHILDREN_OPEN &&
+	    (node->state == STATE_STOPPING || !live))
 		return "children may start below a supervisor that does not run";
-	if (node->children.started && !live && !node_is_pending(node))
+	if (node->children.are != CHILDREN_DOWN && !live && !node_is_pending(node))
 		return "children outlive a supervisor that does not come back";
 	if (live != (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED ||
 	             node->phase != PHASE_NONE))

@@ -112,13 +112,19 @@ struct node_process {
 	struct cause end;
 };
 
+/* Why the hook under way ends. */
+enum hook_end {
+	HOOK_ENDS_ITSELF,
+	HOOK_IS_KILLED, /* it is of no use any more */
+	HOOK_IS_LATE,   /* killed, because its time was over */
+};
+
 /* The hook under way: move/hooks.c. */
 struct node_hook {
 	uint32_t serial; /* 0: none */
 	enum hook hook;
 	enum hook_reason reason;
-	bool is_killed;
-	bool is_late; /* killed, because its time was over */
+	enum hook_end end;
 };
 
 /* A process that lives: decide/living.c. */
@@ -190,11 +196,17 @@ struct node_part {
 	bool sequenced; /* a start in the sequence that has not passed yet */
 };
 
+/* How far a supervisor has come with its children; only move/children.c changes it. */
+enum children_are {
+	CHILDREN_DOWN, /* not started, or stopped with it since */
+	CHILDREN_KEPT, /* none may start now: it stops, or comes back to them */
+	CHILDREN_OPEN, /* they start when it is their turn */
+};
+
 /* As a supervisor, its children and the operation on them: move/children.c,
  * decide/strategy.c; the counts: wait/node_state.c. */
 struct node_children {
-	bool started;       /* they were started, and not stopped with it since */
-	bool may_start;     /* everything before them is done */
+	enum children_are are;
 	uint32_t n_live;    /* starting, running or stopping */
 	uint32_t n_pending; /* waiting or in backoff */
 	uint32_t n_failed;  /* at any depth below */

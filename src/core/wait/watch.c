@@ -61,7 +61,7 @@ watch_arm(struct core *core, struct watch *watch)
 	const struct node *watcher = node_in(core, watch->watcher);
 
 	/* As in watch_revoke(), for a watch that is bound to its target only now. */
-	if (watcher->state == STATE_STOPPING && !watcher->children.started &&
+	if (watcher->state == STATE_STOPPING && watcher->children.are == CHILDREN_DOWN &&
 	    is_below(core, node_at(core, watch->target), watcher)) {
 		revoke(core, watch);
 		return;
@@ -100,10 +100,10 @@ watch_fall_due(struct core *core, struct watch *watch, bool confirmed)
 static bool
 is_about_to_open(const struct node *supervisor, const struct node *child)
 {
-	if (supervisor->state != STATE_STARTING || supervisor->children.may_start ||
-	    child->plan.stay != STAY_NOT)
+	if (supervisor->state != STATE_STARTING ||
+	    supervisor->children.are == CHILDREN_OPEN || child->plan.stay != STAY_NOT)
 		return false;
-	return !supervisor->children.started ||
+	return supervisor->children.are == CHILDREN_DOWN ||
 	       (!node_is_resuming(supervisor) &&
 	        supervisor->spec.keep_children == KEEP_RESTART && node_revives(child));
 }
