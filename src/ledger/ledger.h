@@ -35,7 +35,7 @@
 #include "os/spawn/spawn.h"
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 15
+#define LEDGER_VERSION 16
 
 struct ledger;
 
@@ -88,6 +88,23 @@ uint64_t ledger_position(const struct ledger *ledger);
 
 /* ---- the records ---- */
 
+/* What the process was asked to do. */
+struct ledger_asked {
+	bool stopping;
+	bool killing;
+	bool late;            /* it was told to stop only after a death of supd */
+	uint8_t stop_command; /* enum stop_command */
+	uint8_t reloads;
+};
+
+/* Why the spawn failed, as in struct spawn_result. */
+struct ledger_failed {
+	int32_t error; /* 0: it did not */
+	uint8_t step;  /* enum spawn_step */
+	int8_t which;
+	uint8_t unused[2];
+};
+
 struct ledger_record {
 	struct ref ref;   /* REF_NONE: the slot is free */
 	struct ref elder; /* as in daemon/state/actors.h */
@@ -95,30 +112,25 @@ struct ledger_record {
 	/* the configuration the actor came with; 0: supd's own actors */
 	uint64_t conf_id;
 	uint32_t conf_index;
-	uint32_t life;       /* of the process that the rest is about; 0: none yet */
-	int32_t pid;         /* 0: none, or reaped */
-	int32_t error;       /* the spawn failed: errno */
-	uint32_t told;       /* the life that has said READY=1 */
-	int32_t leader;      /* the process that `pid` replaced by MAINPID=; 0: none */
+	uint32_t life; /* of the process that the rest is about; 0: none yet */
+	struct ledger_failed failed;
+	int32_t pid;    /* 0: none, or reaped */
+	uint32_t told;  /* the life that has said READY=1 */
+	int32_t leader; /* the process that `pid` replaced by MAINPID=; 0: none */
+	uint32_t unused;
 	uint64_t main_start; /* … and when that process was started */
 	/* 1 + how much its stdout and stderr had said before it; 0: not known */
 	uint64_t awaits[2];
-	uint8_t step; /* the spawn failed: enum spawn_step */
 	bool used;    /* the core waits for EXITED, GONE or SPAWN_FAILED of this life */
 	bool removed; /* its configuration is not in force any more */
 	bool deferred;
-	bool stopping;
-	bool killing;
 	bool frozen; /* something of it may stand still, or is to */
-	bool late;   /* it was told to stop only after a death of supd */
 	bool ended;  /* `end` is how */
 	bool sigstopped;
 	bool is_cgroup;
-	bool is_limited;      /* … with controllers */
-	uint8_t stop_command; /* enum stop_command */
-	uint8_t reloads;
-	int8_t which; /* the spawn failed: as in struct spawn_result */
-	uint8_t unused[1];
+	bool is_limited; /* … with controllers */
+	struct ledger_asked asked;
+	uint8_t unused_too[3];
 	struct reap end;
 	uint64_t process_started_ms;
 	uint64_t dead_letters;

@@ -56,8 +56,8 @@ static bool
 is_possible(const struct ledger_record *record, uint32_t slot)
 {
 	return (record->ref.slot == REF_NONE.slot || record->ref.slot == slot) &&
-	       record->step < SPAWN_STEP_MAX && record->pid >= 0 && record->leader >= 0 &&
-	       record->end.kind <= REAP_CONTINUED;
+	       record->failed.step < SPAWN_STEP_MAX && record->pid >= 0 &&
+	       record->leader >= 0 && record->end.kind <= REAP_CONTINUED;
 }
 
 /*

@@ -233,7 +233,7 @@ START_TEST(a_record_that_no_guardian_writes_is_refused)
 	record.leader = -1;
 	impossible(&record);
 	record = record_of(4, 4);
-	record.step = SPAWN_STEP_MAX;
+	record.failed.step = SPAWN_STEP_MAX;
 	impossible(&record);
 	record = record_of(4, 4);
 	record.end.kind = (enum reap_kind)99;

@@ -33,7 +33,7 @@ conn_unsent(const struct conn *conn)
 static void
 go_mute(struct conn *conn)
 {
-	conn->mute = true;
+	conn->over.out = true;
 	strbuf_done(&conn->out);
 	conn->sent = 0;
 }
@@ -75,7 +75,8 @@ conn_flush(struct conn *conn)
 static bool
 wants_input(const struct conn *conn)
 {
-	return !conn->eof && !conn->broken && conn->reader.messages < CONTROL_CALLS_MAX &&
+	return !conn->over.in && !conn->over.both &&
+	       conn->reader.messages < CONTROL_CALLS_MAX &&
 	       varlink_reader_waiting(&conn->reader) <= VARLINK_IN_MAX &&
 	       conn_unsent(conn) < CONTROL_OUT_STREAM;
 }
@@ -93,13 +94,13 @@ conn_read(struct conn *conn)
 	if (n > 0) {
 		int r = varlink_reader_feed(&conn->reader, data, (size_t)n);
 
-		conn->broken = r < 0;
+		conn->over.both = r < 0;
 		if (r == -ENOMEM)
 			reply_without_memory(conn);
 	} else if (n == 0) {
-		conn->eof = true;
+		conn->over.in = true;
 	} else if (errno != EAGAIN && errno != EINTR) {
-		conn->eof = true;
+		conn->over.in = true;
 		go_mute(conn);
 	}
 }
@@ -122,7 +123,7 @@ on_hangup(struct ev_loop *loop, ev_io *io, int revents)
 
 	(void)loop;
 	(void)revents;
-	conn->eof = true;
+	conn->over.in = true;
 	go_mute(conn);
 	conn_run(conn);
 }
@@ -293,7 +294,7 @@ next_call(struct conn *conn)
 	if (r > 0)
 		r = varlink_call_parse(message, &conn->call.message, NULL);
 	if (r < 0) {
-		conn->broken = true;
+		conn->over.both = true;
 		if (r == -ENOMEM)
 			reply_without_memory(conn);
 		return false;
@@ -361,14 +362,14 @@ waits(const struct conn *conn)
 static bool
 is_over(const struct conn *conn)
 {
-	if (conn->broken)
+	if (conn->over.both)
 		return true;
-	if (!conn->eof)
+	if (!conn->over.in)
 		return false;
 	/* The client went away: its commands go on without it. */
 	if (conn->busy)
 		return waits(conn) && conn_unsent(conn) == 0 &&
-		       (conn->mute || has_hung_up(conn));
+		       (conn->over.out || has_hung_up(conn));
 	return conn->reader.messages == 0 && conn_unsent(conn) == 0;
 }
 
@@ -385,7 +386,7 @@ conn_run(struct conn *conn)
 	bool moved = true;
 
 	conn->running = true;
-	for (int steps = 0; moved && steps < STEPS_MAX && !conn->broken; steps++) {
+	for (int steps = 0; moved && steps < STEPS_MAX && !conn->over.both; steps++) {
 		conn_flush(conn);
 		moved = conn->busy ? progress(conn) : next_call(conn);
 	}

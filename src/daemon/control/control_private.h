@@ -192,6 +192,13 @@ struct served_call {
 	bool keeps; /* the call goes on when its client goes away */
 };
 
+/* What of a connection is over. */
+struct conn_over {
+	bool in;   /* nothing more comes in */
+	bool out;  /* nothing more can go out */
+	bool both; /* it is to be closed at once */
+};
+
 struct conn {
 	struct control *control;
 	TAILQ_ENTRY(conn) link;
@@ -205,11 +212,9 @@ struct conn {
 	struct sock_peer peer;
 	struct varlink_reader reader;
 	struct strbuf out;
-	size_t sent;     /* of out */
-	size_t mark;     /* where the reply that is being written begins */
-	bool eof;        /* nothing more comes in */
-	bool mute;       /* nothing more can go out */
-	bool broken;     /* to be closed at once */
+	size_t sent; /* of out */
+	size_t mark; /* where the reply that is being written begins */
+	struct conn_over over;
 	bool busy;       /* call is in use */
 	bool running;    /* conn_run() is below us */
 	bool awaits_end; /* its end tells the client that supd is gone */

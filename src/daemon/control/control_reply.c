@@ -51,8 +51,9 @@ reply_without_memory(struct conn *conn)
 	char text[256];
 	int n;
 
-	conn->broken = true;
-	if (conn->mute || conn_unsent(conn) > 0 || (conn->busy && call->message.oneway))
+	conn->over.both = true;
+	if (conn->over.out || conn_unsent(conn) > 0 ||
+	    (conn->busy && call->message.oneway))
 		return;
 	/* What acts may have acted. */
 	if (!conn->busy || call->method == NULL ||
@@ -79,7 +80,7 @@ static void
 reply_deliver(struct conn *conn)
 {
 	token_answer(conn, conn->out.data + conn->mark, conn->out.len - conn->mark);
-	if (conn->call.message.oneway || conn->mute)
+	if (conn->call.message.oneway || conn->over.out)
 		reply_take_back(conn);
 }
 
@@ -122,7 +123,7 @@ reply_raw(struct conn *conn, const char *message, size_t len)
 	if (conn->out.failed) {
 		reply_take_back(conn);
 		reply_without_memory(conn);
-	} else if (conn->call.message.oneway || conn->mute) {
+	} else if (conn->call.message.oneway || conn->over.out) {
 		reply_take_back(conn);
 	}
 }
@@ -138,7 +139,7 @@ reply_write(struct conn *conn, json_t *take_message)
 	if (r == -ENOMEM)
 		reply_without_memory(conn);
 	else if (r < 0)
-		conn->broken = true;
+		conn->over.both = true;
 	else
 		reply_deliver(conn);
 }

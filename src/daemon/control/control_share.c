@@ -46,7 +46,7 @@ share_may_begin(struct conn *conn)
 		return false;
 	share_forget(conn);
 	/* A connection without its client gets no replies and is soon closed. */
-	if (conn->reader.messages == 0 || conn->mute || !conn->observes ||
+	if (conn->reader.messages == 0 || conn->over.out || !conn->observes ||
 	    has_bytes(conn))
 		return true;
 	conn->held_back = true;

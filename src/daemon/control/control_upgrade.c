@@ -245,7 +245,7 @@ answer(struct control *control, int take_fd, int bytes_fd,
 	if (unpack(conn, bytes_fd))
 		reply_story(conn, story);
 	else
-		conn->broken = true;
+		conn->over.both = true;
 	conn->call = (struct served_call){0};
 	conn_run(conn);
 }

@@ -177,10 +177,10 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .pid = record->pid,
 	    .pidfd = -1,
 	    .used = record->used,
-	    .stopping = record->stopping,
-	    .killing = record->killing,
+	    .stopping = record->asked.stopping,
+	    .killing = record->asked.killing,
 	    .freeze.is_wanted = record->frozen,
-	    .late = record->late,
+	    .late = record->asked.late,
 	    .deferred = record->deferred,
 	    .adopted = record->pid != 0,
 	    .uncompared = true,
@@ -190,9 +190,9 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .awaits = {record->awaits[0], record->awaits[1]},
 	    .end = record->end,
 	    .ended = record->ended,
-	    .failed = {record->step, record->which, record->error},
-	    .stop_command = (enum stop_command)record->stop_command,
-	    .reloads = record->reloads,
+	    .failed = {record->failed.step, record->failed.which, record->failed.error},
+	    .stop_command = (enum stop_command)record->asked.stop_command,
+	    .reloads = record->asked.reloads,
 	};
 	restore_containment(shell, proc, record);
 	if (proc->pid != 0)
