@@ -67,7 +67,7 @@ failure_report(struct turn *turn, struct node *node, struct node *origin,
 	action->delay_ms = delay_ms;
 }
 
-/* It is kept for those who ask what has failed, and what was decided. */
+/* Keep the failure and the decision for `explain` and `status`. */
 void
 failure_remember(struct turn *turn, struct node *node, struct node *origin,
                  const struct cause *cause, const struct decision *decision)

@@ -200,7 +200,7 @@ goal_started(struct node *node)
 	node->plan.down_as = STATE_STOPPED;
 }
 
-/* The node waits for demand: whatever wanted it up has what it wanted. */
+/* The node waits for demand: that fulfils a start. */
 void
 goal_stood_by(struct node *node)
 {

@@ -49,7 +49,7 @@ enum stop_how {
 	STOP_IN_ORDER,
 	STOP_KILL_CHILDREN, /* the children are killed at once, and in parallel */
 	STOP_KILL_ORDERED,  /* all that is left of it is to be killed */
-	STOP_KILL,          /* … and so its children were told */
+	STOP_KILL,          /* … and its children have been told to kill */
 };
 
 /* Why a node is started. */
@@ -63,14 +63,13 @@ enum start_reason {
 enum comeback {
 	COMEBACK_PLAIN,
 	COMEBACK_RESUMED, /* its children, and what a restart clears, are left alone */
-	COMEBACK_IN_SEQUENCE, /* it is restarted when its supervisor's sequence reaches it
-	                       */
+	COMEBACK_IN_SEQUENCE, /* restarted in the sequence of its supervisor */
 };
 
 /* For how long a node that was stopped is kept from starting with its siblings. */
 enum stay {
 	STAY_NOT,
-	STAY_FOR_ONCE, /* it was stopped while its supervisor came up */
+	STAY_FOR_ONCE, /* stopped while its supervisor came up */
 	STAY_HELD,     /* until a command starts it */
 };
 

@@ -62,7 +62,7 @@ struct node_growth {
 	bool is_added;   /* at run time: forgotten when its supervisor starts anew */
 	bool is_fresh;   /* its first start is under way: if that fails it is not added */
 	bool is_deleted; /* by a command: absent once it is down */
-	uint32_t index;  /* in the addition that brought it */
+	uint32_t index;  /* of the actor in its addition */
 	uint64_t id;     /* of the addition */
 	uint32_t n;      /* as a supervisor: children with is_added */
 };
@@ -200,7 +200,7 @@ struct node_part {
 enum children_are {
 	CHILDREN_DOWN, /* not started, or stopped with it since */
 	CHILDREN_KEPT, /* none may start now: it stops, or comes back to them */
-	CHILDREN_OPEN, /* they start when it is their turn */
+	CHILDREN_OPEN, /* children start in their order */
 };
 
 /* As a supervisor, its children and the operation on them: move/children.c,
@@ -227,7 +227,7 @@ struct node_ending {
 	bool start_failed; /* … because of a child that could not start: see `failure` */
 };
 
-/* What it waits for, and its names: wait/gate.c. */
+/* The need that holds up its start, and its replicas: wait/gate.c. */
 struct node_gate {
 	bool is_blocked;       /* by an unmet need: it waits for an actor of … */
 	uint64_t name;         /* … this name, head of the list in the bucket */

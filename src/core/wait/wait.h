@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* wait.h - what waits for an actor: commands until it is as they want it, actors that
- * need it, actors that watch it (private to core/).
+/* wait.h - inside the decision room: commands, needs and watches that wait for an actor,
+ * and its entry into a state.
  */
 #ifndef CORE_WAIT_H
 #define CORE_WAIT_H

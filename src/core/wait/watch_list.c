@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* watch_list.c - which watches there are: of whom, for whom, and by which name. */
+/* watch_list.c - lists of watches: by watcher, by target, by name. */
 #include "config.h"
 
 #include "base/assert.h"

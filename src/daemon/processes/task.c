@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* task.c - one task: how it is called, what came of it, its record. */
+/* task.c - the name, the result and the record of a task. */
 #include "config.h"
 
 #include "base/assert.h"
