@@ -232,12 +232,36 @@ check_goal(const struct node *node)
 }
 
 static const char *
+check_suspend(const struct node *node)
+{
+	if (node->suspend.n > 0 && node_is_down(node) && node->goal == GOAL_DOWN)
+		return "an actor that is down and suspended";
+	if (node->suspend.own_failure &&
+	    (node_is_down(node) ||
+	     (node->state == STATE_RUNNING && !node_is_leaving(node))))
+		return "all below stand still for an actor that is down, or ready";
+	if (node->suspend.decided && (node->links.parent == NONE || node_is_down(node)))
+		return "others stand still for an actor that is down";
+	if (node->suspend.decided && node->state == STATE_RUNNING &&
+	    !node_is_leaving(node))
+		return "others stand still for an actor that is ready";
+	if (node->suspend.frozen != node->deadlines.are_held)
+		return "clocks that are held, or not, without a reason";
+	if (node->suspend.frozen && node->state != STATE_STARTING &&
+	    node->state != STATE_RUNNING)
+		return "an actor that stands still and does not run";
+	return NULL;
+}
+
+static const char *
 check_node(const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
 	bool live = node_is_live(node);
 	const char *wrong = check_goal(node);
 
+	if (wrong == NULL)
+		wrong = check_suspend(node);
 	if (wrong != NULL)
 		return wrong;
 	if (!node_is_supervisor(node) && node->links.n_children > 0)
@@ -273,22 +297,6 @@ check_node(const struct core *core, const struct node *node)
 		return "an actor that is being added and is there already";
 	if (node->part.sequenced && parent != NULL && parent->children.op == OP_NONE)
 		return "a child waits in a sequence while its supervisor is at rest";
-	if (node->suspend.n > 0 && node_is_down(node) && node->goal == GOAL_DOWN)
-		return "an actor that is down and suspended";
-	if (node->suspend.own_failure &&
-	    (node_is_down(node) ||
-	     (node->state == STATE_RUNNING && !node_is_leaving(node))))
-		return "all below stand still for an actor that is down, or ready";
-	if (node->suspend.decided && (parent == NULL || node_is_down(node)))
-		return "others stand still for an actor that is down";
-	if (node->suspend.decided && node->state == STATE_RUNNING &&
-	    !node_is_leaving(node))
-		return "others stand still for an actor that is ready";
-	if (node->suspend.frozen != node->deadlines.are_held)
-		return "clocks that are held, or not, without a reason";
-	if (node->suspend.frozen && node->state != STATE_STARTING &&
-	    node->state != STATE_RUNNING)
-		return "an actor that stands still and does not run";
 	if ((node->living.sigstopped || node->living.probing) &&
 	    !node->process.main_alive)
 		return "a process that was stopped, or is probed, and is no more";
