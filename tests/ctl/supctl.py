@@ -1755,17 +1755,140 @@ def test_colour_is_for_terminals_and_can_be_refused():
     using(tree(), body)
 
 
-def test_nothing_from_outside_controls_the_terminal():
-    evil = "\x1b]0;x\x07\x9b31m\x7f\r"
-    bad = actor("/user/" + evil, status=evil, description=evil,
-                last_failure=failure(evil, evil))
+EVIL = "x\x1b]0;x\x07\x9b31m\x7f\r\x1b[2J\x1b[8m\b"
+KEPT = {"state", "kind", "time", "since", "at", "event", "change", "effect", "stream", "bytes",
+        "directive"}
 
-    def body(s):
-        for arguments in (("status",), ("status", "x*"), ("tree",), ("tree", "--dot"),
-                          ("-o", "json", "status"), ("list",), ("pid",)):
-            seen = on_a_terminal(s, "--no-color", *arguments).decode()
-            check(not set(seen) & set("\x1b\x07\x9b\x7f"), (arguments, seen))
-    using(Supd(Status=lambda p, s: stream([bad]), Ping=pong), body)
+
+def poisoned(value, key=None):
+    """The same with a hostile text in each string that a stranger may have chosen."""
+    if isinstance(value, dict):
+        return {k: poisoned(v, k) for k, v in value.items()}
+    if isinstance(value, list):
+        return [poisoned(v, key) for v in value]
+    return value + EVIL if isinstance(value, str) and key not in KEPT else value
+
+
+def hostile_supd():
+    """What it answers is well-formed, and hostile."""
+    bad = [poisoned(a) for a in (
+        supervisor("/user/a", description="d", status="s", last_failure=failure()),
+        actor("/user/a/b", state="failed", pid=None, uptime_ms=None, waits_for=["/user/q"],
+              output_blocked="disk", status="s", last_failure=failure()))]
+
+    def listed(parameters, supd):
+        return stream(bad)
+
+    def acted(parameters, supd):
+        return [Reply({"actors": bad})]
+
+    def events(parameters, supd):
+        story = STORY + [event(14, "command", verb="v", uid=0, pid=1, program="p"),
+                         event(15, "hook_failed", hook="h", cause=cause(), timed_out=False),
+                         event(16, "output_blocked", file="f", reason="r"),
+                         event(17, "unkillable", text="t"), event(18, "shortage", cause=cause()),
+                         event(19, EVIL, text="t")]
+        for e in story:
+            yield Reply({"event": poisoned(e)}, more=e is not story[-1])
+
+    def logs(parameters, supd):
+        yield begins("/user/a" + EVIL, "1.2")
+        yield begins("/user/b", "1.2")
+        yield said("/user/a" + EVIL, "text " + EVIL, "1.3", stream="stdout")
+        yield said("/user/b", EVIL, "1.3", more=False)
+    plan = [poisoned(change("/user/a", kind, effect, ("k", '"o"', '"n"')))
+            for kind, effect in (("updated", "update"), ("restarted", "restart"))]
+    steps = [dict(poisoned({"at_ms": 1, "event": "e", "path": "/user/a", "text": "t"}),
+                  delay_ms=1, delay_min_ms=1, delay_max_ms=2, window=1, limit=2)]
+    return Supd(
+        Status=listed, Start=acted, Stop=acted, Restart=acted, Suspend=acted, Resume=acted,
+        Reset=acted, Scale=acted, Signal=lambda p, s: [Reply({})], Fail=lambda p, s: [Reply({})],
+        Delete=lambda p, s: [Reply({})], Add=lambda p, s: [Reply({"actor": bad[0]})],
+        Wait=lambda p, s: [Reply({"actor": bad[0]})],
+        Watch=lambda p, s: [Reply(poisoned(end("/user/a", cause=cause())))],
+        Events=events, Logs=logs, Ping=lambda p, s: [Reply(poisoned(PONG))],
+        Explain=lambda p, s: [Reply({"text": "a\n" + EVIL + "\nb\n", "path": EVIL})],
+        Simulate=lambda p, s: [Reply({"steps": steps})],
+        Describe=lambda p, s: [Reply({
+            "spec": {"command": [EVIL], EVIL: EVIL, "backoff": {"min" + EVIL: EVIL}},
+            "origin": [{"key": "command", "file": EVIL, "line": 4}]})],
+        Diff=lambda p, s: [Reply({"plan": plan})], Apply=lambda p, s: [Reply({"plan": plan})],
+        Metrics=lambda p, s: [Reply({"openmetrics": 'x{path="%s"} 1\n' % EVIL})],
+        Upgrade=lambda p, s: [Reply({"from": EVIL, "to": EVIL, "outage_ms": 3})])
+
+
+EVERY_VERB = (
+    ("status",), ("status", "x"), ("status", "x*"), ("status", "--failed"), ("list",), ("tree",),
+    ("tree", "--dot"), ("is-active", "x"), ("is-failed", "x"), ("is-ready", "x"),
+    ("is-healthy",), ("is-healthy", "x"),
+    ("pid",), ("pid", "x*"), ("explain", "x*"), ("simulate",), ("simulate", "x"), ("cat", "x*"),
+    ("ping",), ("metrics",), ("version",), ("top", "-n", "1"),
+    ("start", "--settle", "0", "x"), ("start", "--settle", "1ms", "x"), ("stop", "x"),
+    ("restart", "--no-wait", "x"), ("suspend", "x"), ("resume", "x"), ("signal", EVIL, "HUP"),
+    ("signal", "x", EVIL), ("kill", EVIL), ("fail", EVIL), ("reset", "x"),
+    ("add", "x", "--", "true"), ("add", "x", "--use", EVIL, "--with", "a=" + EVIL),
+    ("delete", EVIL), ("scale", "x", "2"), ("upgrade",), ("watch", "x"), ("wait", "x"),
+    ("wait", "x", "--for", EVIL), ("events",), ("events", "-n", "3"), ("events", EVIL),
+    ("events", "--type", EVIL), ("logs",), ("logs", "x", "-t"), ("logs", "-r"),
+    ("logs", "-g", EVIL), ("logs", "--since", EVIL), ("diff",), ("diff", EVIL),
+    ("apply", "--no-wait"), ("apply", "--rollback", EVIL), ("reload", EVIL),
+    ("help", EVIL), (EVIL,), ("--" + EVIL,))
+
+
+def seen_on_a_terminal(supd, *arguments):
+    """All of what supctl writes, on standard output and standard error."""
+    master, slave = pty.openpty()
+    ctl = subprocess.Popen(command("-s", supd.path, *arguments), stdout=slave, stderr=slave,
+                           stdin=subprocess.DEVNULL, env=environment(TERM="xterm", NO_COLOR="1"))
+    os.close(slave)
+    data = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        data += piece
+    ctl.wait(GUARD_S)
+    os.close(master)
+    return data.decode(errors="replace").replace("\r\n", "\n")
+
+
+def test_nothing_from_outside_controls_the_terminal():
+    supd = hostile_supd()
+    for arguments in EVERY_VERB:
+        for form in ((), ("-o", "json")):
+            seen = seen_on_a_terminal(supd, *form, *arguments)
+            bad = set(seen) & set(map(chr, [*range(9), *range(11, 32), *range(127, 160)]))
+            check(not bad, (form, arguments, bad, seen))
+    supd.close()
+
+
+def test_no_error_of_supd_controls_the_terminal():
+    errors = [Error(name + ("" if "." in name else ""), **fields) for name, fields in (
+        ("NoSuchActor", {"name": EVIL, "candidates": [EVIL, EVIL]}),
+        ("NoSuchActor", {"name": EVIL, "candidates": []}),
+        ("InvalidState", {"name": EVIL, "state": EVIL, "message": EVIL}),
+        ("AlreadyPresent", {"name": EVIL}), ("AlreadyStarted", {"name": EVIL}),
+        ("StartFailed", {"name": EVIL, "cause": cause(EVIL), "rolled_back_to": EVIL}),
+        ("LimitReached", {"name": EVIL, "limit": 3}),
+        ("ConfigInvalid", {"errors": [{"file": EVIL, "line": 3, "column": 4, "path": EVIL,
+                                       "message": EVIL}]}),
+        ("Timeout", {"name": EVIL, "state": EVIL, "rolled_back_to": None}),
+        ("SlowConsumer", {"dropped": 3}), ("OutcomeUnknown", {"method": EVIL}),
+        ("org.varlink.service.InvalidParameter", {"parameter": EVIL}),
+        ("org.varlink.service.PermissionDenied", {}), ("io.example." + EVIL, {}))]
+    for error in errors:
+        for arguments in (("start", "x"), ("status", "x"), ("apply",), ("logs", "x"),
+                          ("events",), ("add", "x", "--", "y")):
+            answer = lambda p, s, e=error: [e]
+            supd = Supd(**{m: answer for m in ("Start", "Status", "Apply", "Logs", "Events",
+                                               "Add")})
+            seen = seen_on_a_terminal(supd, *arguments)
+            bad = set(seen) & set(map(chr, [*range(9), *range(11, 32), *range(127, 160)]))
+            check(seen and not bad, (error.message, arguments, bad, seen))
+            supd.close()
 
 
 if __name__ == "__main__":

@@ -64,23 +64,22 @@ is_plain(const char *text)
 }
 
 static void
-add_string(struct strbuf *sb, const char *text)
+add_string(struct ctl *ctl, const char *text)
 {
 	if (is_plain(text))
-		strbuf_adds(sb, text);
+		strbuf_adds(&ctl->out.buf, text);
 	else
-		strbuf_add_json(sb, text);
+		print_quoted(&ctl->out, text);
 }
 
 /* A value on one line: JSON is YAML. */
 static void
 add_value(struct ctl *ctl, const json_t *value)
 {
-	struct strbuf *sb = &ctl->out.buf;
 	char *text;
 
 	if (json_is_string(value)) {
-		add_string(sb, json_string_value(value));
+		add_string(ctl, json_string_value(value));
 		return;
 	}
 	/* Few digits: 0.2 is to stay 0.2. */
@@ -103,7 +102,7 @@ add_members(struct ctl *ctl, const char *key, json_t *object, const json_t *orig
 	json_object_foreach(object, inner, value)
 	{
 		strbuf_adds(sb, "  ");
-		add_string(sb, inner);
+		add_string(ctl, inner);
 		strbuf_adds(sb, ": ");
 		add_value(ctl, value);
 		add_origin(sb, origins, key, inner);
@@ -147,7 +146,7 @@ print_spec(struct ctl *ctl, const char *name, json_t *spec, const json_t *origin
 	strbuf_addc(sb, '\n');
 	json_object_foreach(spec, key, value)
 	{
-		add_string(sb, key);
+		add_string(ctl, key);
 		strbuf_addc(sb, ':');
 		if (json_is_object(value) && json_object_size(value) > 0) {
 			add_members(ctl, key, value, origins);

@@ -268,7 +268,10 @@ verb_metrics(struct ctl *ctl, char **names, uint32_t n)
 	if (status != 0)
 		return status;
 	text = json_string_value(json_object_get(figures, "openmetrics"));
-	strbuf_adds(&ctl->out.buf, text != NULL ? text : "");
+	if (text != NULL && ctl->out.terminal)
+		print_lines(&ctl->out.buf, text, strlen(text), "");
+	else
+		strbuf_adds(&ctl->out.buf, text != NULL ? text : "");
 	json_decref(figures);
 	return 0;
 }
@@ -293,7 +296,7 @@ verb_version(struct ctl *ctl, char **names, uint32_t n)
 	if (ctl->options.json) {
 		strbuf_adds(sb, "{\"supctl\": \"" PACKAGE_VERSION "\", \"supd\": ");
 		if (running != NULL)
-			strbuf_add_json(sb, running);
+			print_quoted(&ctl->out, running);
 		else
 			strbuf_adds(sb, "null");
 		strbuf_adds(sb, "}\n");

@@ -282,3 +282,15 @@ print_json(struct out *out, struct span json)
 		p += control == 2;
 	}
 }
+
+/* Text from outside as a string of JSON, quotes included. */
+void
+print_quoted(struct out *out, const char *text)
+{
+	struct strbuf quoted;
+
+	strbuf_init(&quoted, OUT_BYTES_MAX);
+	strbuf_add_json(&quoted, text);
+	print_json(out, (struct span){strbuf_str(&quoted), quoted.len});
+	strbuf_done(&quoted);
+}

@@ -53,6 +53,7 @@ void print_span(struct strbuf *sb, struct span span);
 void print_age(struct strbuf *sb, uint64_t ms);
 void print_bytes(struct strbuf *sb, uint64_t bytes);
 void print_when(struct strbuf *sb, const char *rfc3339, bool with_ms);
+void print_quoted(struct out *out, const char *text);
 void print_json(struct out *out, struct span json);
 
 #endif
