@@ -153,6 +153,35 @@ def own_log(box):
           [str(one["pid"]) for one in s.seen("started", "a")], "the lives in the log")
 
 
+@test("supd's own log is shown by logs supd, as lines or as JSON")
+def own_log_shown(box):
+    s = box.supd({"a": {}}, log={"directory": box.path("logs"), "target": "file"})
+    s.started("a")
+    lines = s.ctl_ok("logs", "supd").out
+    has(lines, r"(?m)^\S+ +/user/a: started, pid \d+$", "the log")
+    equal(s.ctl_ok("logs", "/system/supd", "-g", "a: started").out.count("\n"), 1, "a match")
+    seen = json.loads(s.ctl_ok("logs", "supd", "-n", "1", "-o", "json").out)
+    check(seen["path"] == "/system/supd" and seen["time"], seen)
+    s.write({"a": {}, "supd": {"command": ["sh", "-c", "echo mine; exec sleep 1000"]}}, log={
+        "directory": box.path("logs"), "target": "file", "format": "json"})
+    s.ctl_ok("apply")
+    s.wait_for("supd", state="running")
+    s.until(lambda: "mine" in s.ctl_ok("logs", "supd").out, "the log of an actor of that name")
+    last = [json.loads(x) for x in s.ctl_ok("logs", "/system/supd").out.splitlines()
+            if x.startswith("{")]
+    check([x for x in last if set(x) == {"time", "level", "message"}
+           and x["level"] == "info" and x["message"].startswith("/user/supd: started, pid ")],
+          last)
+
+
+@test("supd's own log that is no file says where it is")
+def own_log_elsewhere(box):
+    s = box.supd({"a": {}})
+    result = s.ctl("logs", "supd")
+    equal(result.code, 7, "status")
+    has(result.err, "goes to the standard error of supd; write log: {target: file}", "where")
+
+
 @test("output to the journal carries the life")
 def generations(box):
     if os.geteuid() != 0:

@@ -154,6 +154,10 @@ static const struct schema_key log_keys[] = {
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf, own_log.total), NULL},
     {"max_age", &log_age, "\"infinity\"", "How long rotated files are kept.",
      CONF_IN_PLACE, AT_NESTED, INTO(struct conf, own_log.max_age_ms), NULL},
+    {"format", &log_format, "\"text\"",
+     "What supd itself logs to a file or standard error: lines, or each as one JSON "
+     "object.",
+     CONF_IN_PLACE, AT_NESTED, INTO(struct conf, own_log.json), NULL},
 };
 TABLE(log_table, log_keys, NULL);
 const struct schema_type schema_log = {

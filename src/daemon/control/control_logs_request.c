@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,13 +12,17 @@
 
 #include "base/moment.h"
 #include "daemon/control/control_private.h"
+#include "daemon/report/resolve.h"
 #include "daemon/state/glob.h"
+#include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "logd/read/reader.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
 #define PLACE_MAX 64
+/* supd's own log, among those of actors. */
+#define OWN_LOG "/system/supd"
 
 /* ---- what is to be read ------------------------------------------------------------ */
 
@@ -118,6 +123,7 @@ struct request {
 	struct map slots; /* slots of the actors in the request, see key_of_gone() */
 	int n_gone;       /* names of actors that are gone */
 	size_t n_sources;
+	bool has_own_log;
 };
 
 static void
@@ -289,6 +295,62 @@ is_supervisor(const struct shell *shell, struct ref ref)
 	return actor != NULL && actor->conf->spec.kind != NODE_WORKER;
 }
 
+/* True for "supd", unless an actor has that name, and for its path. */
+static bool
+is_own_log(const struct request *request, const char *name)
+{
+	struct candidates candidates;
+	struct ref_list list;
+	bool is_actor;
+
+	if (strcmp(name, OWN_LOG) == 0)
+		return true;
+	if (strcmp(name, "supd") != 0)
+		return false;
+	ref_list_init(&list);
+	is_actor = resolve_name(request->shell, name, &list, &candidates) != -ENOENT;
+	ref_list_done(&list);
+	return !is_actor;
+}
+
+/* supd's own log, where it is a file; false: an error was replied. */
+static bool
+add_own_log(struct request *request)
+{
+	static const char *const elsewhere[LOG_TARGET_MAX] = {
+	    [LOG_TARGET_JOURNAL] = "the journal: journalctl SYSLOG_IDENTIFIER=supd",
+	    [LOG_TARGET_SYSLOG] = "syslog",
+	    [LOG_TARGET_STDERR] = "the standard error of supd; write log: {target: file} "
+	                          "to keep it",
+	};
+	struct strbuf *sb = &request->text;
+	char place[PLACE_MAX];
+	char sentence[128];
+	bool is_json;
+	const char *file = log_file(&is_json);
+
+	if (file == NULL) {
+		const char *where = elsewhere[log_goes_to()];
+
+		(void)snprintf(sentence, sizeof(sentence), "its log goes to %s",
+		               where != NULL ? where : "another place");
+		reply_error(request->conn, CONTROL_INTERFACE ".InvalidState",
+		            json_pack("{s:s,s:s,s:s}", "name", OWN_LOG, "state",
+		                      "running", "message", sentence));
+		return false;
+	}
+	if (request->has_own_log)
+		return true;
+	request->has_own_log = true;
+	add_text(sb, OWN_LOG);
+	add_text(sb, "output");
+	add_text(sb, reader_format_names[is_json ? READER_PLAIN : READER_TIMED]);
+	add_text(sb, place_of(&request->wanted, OWN_LOG, 0, place));
+	add_text(sb, file);
+	request->n_sources++;
+	return true;
+}
+
 /* Everything that one name means; false: an error was replied. */
 static bool
 add_name(struct request *request, const char *name, struct ref_list *list)
@@ -296,6 +358,8 @@ add_name(struct request *request, const char *name, struct ref_list *list)
 	struct event_view gone;
 	bool any = false;
 
+	if (is_own_log(request, name))
+		return add_own_log(request);
 	if (!call_resolve_past(request->conn, name, list, &gone))
 		return false;
 	if (gone.record != NULL)

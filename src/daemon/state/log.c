@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/strbuf.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 #include "os/self/say.h"
@@ -25,6 +26,8 @@
 #define SYSLOG_SOCKET  "/dev/log"
 /* Before each line of a file stand a time and a level. */
 #define STAMP_BYTES 33
+/* … and in a file of JSON the names of the members. */
+#define JSON_BYTES 72
 
 /* The one sink of the process. */
 static struct sink {
@@ -138,11 +141,26 @@ log_limit(const struct conf_log *limits)
 	sink.limits = *limits;
 }
 
+const char *
+log_file(bool *ret_json)
+{
+	*ret_json = sink.limits.json;
+	return sink.target == LOG_TARGET_FILE ? sink.path : NULL;
+}
+
+enum log_target
+log_goes_to(void)
+{
+	if (sink.target == LOG_TARGET_STDERR && say_is_journal(STDERR_FILENO))
+		return LOG_TARGET_JOURNAL;
+	return sink.target;
+}
+
 /* The file has grown: is it to be set aside? */
 static void
 grow(size_t len)
 {
-	sink.size += len + STAMP_BYTES;
+	sink.size += len + (sink.limits.json ? JSON_BYTES : STAMP_BYTES);
 	if (sink.target != LOG_TARGET_FILE || sink.limits.max_size == 0 ||
 	    sink.size < sink.limits.max_size)
 		return;
@@ -185,9 +203,26 @@ send_datagram(const char *text, size_t len)
 	return send(sink.fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
+/* {"time":"…","level":"…","message":"…"} */
+static bool
+emit_json(int fd, enum log_level level, const char *line)
+{
+	char memory[6 * LINE_MAX_BYTES + 256];
+	char stamp[CLOCK_TEXT_MAX];
+	struct strbuf text;
+
+	strbuf_borrow(&text, memory, sizeof(memory));
+	strbuf_addf(&text, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":",
+	            clock_format(clock_wall_us(), 3, stamp), log_level_names[level]);
+	strbuf_add_json(&text, line);
+	strbuf_addc(&text, '}');
+	return say_raw(fd, sink.is_plain, strbuf_str(&text));
+}
+
 static bool
 emit(enum log_level level, const char *line)
 {
+	const int fd = sink.fd >= 0 ? sink.fd : STDERR_FILENO;
 	char text[LINE_MAX_BYTES + 256];
 	int n = 0;
 
@@ -210,8 +245,25 @@ emit(enum log_level level, const char *line)
 	case LOG_TARGET_MAX:
 		break;
 	}
-	return say_line(sink.fd >= 0 ? sink.fd : STDERR_FILENO, sink.is_plain,
-	                priorities[level], log_level_names[level], line);
+	/* The journal has fields of its own. */
+	if (sink.limits.json && !(fd == STDERR_FILENO && say_is_journal(fd)))
+		return emit_json(fd, level, line);
+	return say_line(fd, sink.is_plain, priorities[level], log_level_names[level],
+	                line);
+}
+
+/* A line is one line, and nothing in it controls a terminal. */
+static void
+make_harmless(char *line)
+{
+	const char *end = line + strlen(line);
+	size_t n;
+
+	for (char *p = line; *p != '\0'; p++) {
+		n = strbuf_control_length(p, end);
+		memset(p, ' ', n);
+		p += n > 1 ? n - 1 : 0;
+	}
 }
 
 static void vlog(enum log_level level, const char *fmt, va_list ap)
@@ -224,9 +276,7 @@ vlog(enum log_level level, const char *fmt, va_list ap)
 	char note[64];
 
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
-	for (char *p = line; *p != '\0'; p++)
-		if ((unsigned char)*p < 0x20)
-			*p = ' ';
+	make_harmless(line);
 	if (sink.dropped > 0) {
 		(void)snprintf(note, sizeof(note), "%lu lines of this log were lost",
 		               sink.dropped);

@@ -23,6 +23,10 @@ int log_set_aside(const char *path, const struct conf_log *limits);
 /* What may take a line instead of standard error; false: it cannot. */
 typedef bool log_taker(void *arg, int priority, const char *line);
 void log_divert(log_taker *take, void *arg);
+/* The file that is written to, and whether it has JSON; NULL: it is no file. */
+const char *log_file(bool *ret_json);
+/* Where the lines go. */
+enum log_target log_goes_to(void);
 bool log_wants(enum log_level level);
 void log_line(enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

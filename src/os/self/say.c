@@ -33,6 +33,23 @@ say_is_journal(int fd)
 	return fstat(fd, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
 }
 
+/* A text, as a part of a line; writev(2) does not write there. */
+static struct iovec
+as_part(const char *text)
+{
+	return (struct iovec){.iov_base = (void *)(uintptr_t)text,
+	                      .iov_len = strlen(text)};
+}
+
+/* Write the parts of a line if nothing has to be waited for. */
+static bool
+put(int fd, bool is_plain, const struct iovec *parts, int n)
+{
+	struct pollfd out = {.fd = fd, .events = POLLOUT};
+
+	return (is_plain || poll(&out, 1, 0) > 0) && writev(fd, parts, n) >= 0;
+}
+
 /*
  * Write a line with its time and level; to the journal, which knows the time, with its
  * priority, a number of syslog(3), as in sd-daemon(3).  A full pipe or a stopped terminal
@@ -42,14 +59,8 @@ say_is_journal(int fd)
 bool
 say_line(int fd, bool is_plain, int priority, const char *level, const char *line)
 {
-	struct pollfd out = {.fd = fd, .events = POLLOUT};
 	char stamp[CLOCK_TEXT_MAX], head[CLOCK_TEXT_MAX + 16];
-	struct iovec parts[3] = {
-	    {.iov_base = head},
-	    /* writev(2) does not write there. */
-	    {.iov_base = (void *)(uintptr_t)line, .iov_len = strlen(line)},
-	    {.iov_base = (void *)(uintptr_t) "\n", .iov_len = 1},
-	};
+	struct iovec parts[3] = {{.iov_base = head}, as_part(line), as_part("\n")};
 
 	if (!is_plain && say_is_journal(fd))
 		(void)snprintf(head, sizeof(head), "<%d>", priority);
@@ -57,7 +68,16 @@ say_line(int fd, bool is_plain, int priority, const char *level, const char *lin
 		(void)snprintf(head, sizeof(head), "%s %-7s ",
 		               clock_format(clock_wall_us(), 3, stamp), level);
 	parts[0].iov_len = strlen(head);
-	return (is_plain || poll(&out, 1, 0) > 0) && writev(fd, parts, 3) >= 0;
+	return put(fd, is_plain, parts, 3);
+}
+
+/* The same for a line that has everything, without its newline. */
+bool
+say_raw(int fd, bool is_plain, const char *line)
+{
+	struct iovec parts[2] = {as_part(line), as_part("\n")};
+
+	return put(fd, is_plain, parts, 2);
 }
 
 static void say_as(int priority, const char *level, const char *fmt, va_list ap)
