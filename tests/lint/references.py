@@ -4,13 +4,16 @@
 
 "DECISIONS 42" has to be a number of doc/DECISIONS.md; a rule (O-17, A-06, D-04, B-01, L-01, G-02,
 C4, E-01, M-1) and an invariant (I28) have to stand in doc/SEMANTICS.md; a document that is named
-(CONTROL.md) has to be in doc/.  Prints TAP."""
+(CONTROL.md) has to be in doc/.  A file that a document for maintainers names has to be there;
+NAME and * stand for any.  Prints TAP."""
+import fnmatch
 import os
 import re
 import sys
 
 TOP = os.environ.get("top_srcdir", ".")
 FOLDERS = ["src", "tests", "man", "doc", "bench"]
+MAPS = ["doc/ARCHITECTURE.md", "doc/HACKING.md", "doc/SAFETY.md", "doc/THREATS.md", "CONTRIBUTING.md"]
 
 
 def read(path):
@@ -26,6 +29,17 @@ def sources():
                 if re.search(r"\.([ch157]|8|py|sh|story|md|txt)$|README$|INDEX$|INVARIANTS$", name) \
                         and "/corpus/" not in path:
                     yield path
+
+
+def missing_files():
+    """Files that the documents name and that are not there."""
+    files = [os.path.relpath(os.path.join(place, name), TOP)
+             for folder in FOLDERS for place, _, names in os.walk(os.path.join(TOP, folder)) for name in names]
+    for document in MAPS:
+        for name in sorted(set(re.findall(r"`(?:[^` ]*/)?[\w*]+\.(?:[ch]|py|sh|varlink)`", read(document)))):
+            name = name.strip("`").replace("NAME", "*")
+            if not any(fnmatch.fnmatch("/" + f, "*/" + name) for f in files):
+                yield f"{document}: no file {name}"
 
 
 def main():
@@ -47,11 +61,13 @@ def main():
                 places = [f"doc/{document}.md", f"{document}.md"]
                 if not any(os.path.exists(os.path.join(TOP, p)) for p in places):
                     wrong.append(f"{at}: no document {document}.md")
-    print("1..1")
-    for offence in wrong:
+    missing = list(missing_files())
+    print("1..2")
+    for offence in wrong + missing:
         print(f"# {offence}")
     print(f"{'not ok' if wrong else 'ok'} 1 - every reference leads to a line of doc/")
-    return bool(wrong)
+    print(f"{'not ok' if missing else 'ok'} 2 - every file that the documents name is there")
+    return bool(wrong or missing)
 
 
 if __name__ == "__main__":
