@@ -42,7 +42,8 @@ def references():
 
 
 def forms_of(definition):
-    """The kinds of values that it takes; one kind stands by itself."""
+    """The kinds of values that it takes; one kind stands by itself, a scalar has ${name} beside it."""
+    definition = definition.get("else", definition)
     return definition.get("anyOf", [definition])
 
 
@@ -73,9 +74,23 @@ def patterns():
         if not isinstance(default, str):
             continue
         forms = forms_of(definitions[value["$ref"].rpartition("/")[2]])
-        if not any(default in form.get("enum", []) or form.get("type") == "string" and
+        if not any(default in form.get("enum", []) or "string" in form.get("type", []) and
                    re.search(form.get("pattern", ""), default) for form in forms):
             faults.append(f"the default of {name}.{key}, {default!r}, is not allowed")
+    return faults
+
+
+def one_kind():
+    """Alternatives stand only where values are of several kinds: a scalar, a list, a mapping."""
+    faults = []
+    for node in nodes(schema()):
+        kinds = [form.get("type", "scalar") if form.get("type") in ("object", "array") else "scalar"
+                 for form in node.get("anyOf", [])]
+        if len(kinds) != len(set(kinds)):
+            faults.append(f"{kinds} of {node.get('title')}")
+        if "scalar" in kinds and not all("errorMessage" in form for form in node["anyOf"]
+                                         if form.get("type") not in ("object", "array")):
+            faults.append(f"no errorMessage of {node.get('title')}")
     return faults
 
 
@@ -140,6 +155,10 @@ BAD = [
     ({"children": {"a b": ACTOR}}, "a b"),
     ({"strategy": "all_for_one", "children": {}}, "strategy"),
     ({"children": {"a": {**ACTOR, "replicas": "many"}}}, "replicas"),
+    ({"children": {"a": {**ACTOR, "backoff": {"min": "fast"}}}}, "min"),
+    ({"children": {"a": {**ACTOR, "ready": {"tpc": "127.0.0.1:80"}}}}, "tpc"),
+    ({"children": {"a": {**ACTOR, "output": "console"}}}, "output"),
+    ({"log": {"level": "verbose"}, "children": {}}, "level"),
 ]
 VALIDATE = """
 import json, sys
@@ -208,6 +227,7 @@ def main():
         ("every reference of the schema leads to a definition", references),
         ("every key has a description", descriptions),
         ("patterns are regular expressions, and defaults match them", patterns),
+        ("one kind of values has no alternatives, and a message of its own", one_kind),
         ("python3-jsonschema agrees with the parser, and points at what is wrong", corpus),
         ("a default that is written changes nothing", defaults_are_values),
         ("etc/supd.yaml is good, also without its comment signs", examples),

@@ -54,21 +54,28 @@ separate(struct strbuf *out, bool *any)
 	*any = true;
 }
 
+/* What YAML reads as nothing is meant as the word. */
+static bool
+may_be_null(const struct schema_type *type)
+{
+	for (size_t i = 0; i < type->n_words; i++)
+		if (strcmp(type->words[i], "null") == 0)
+			return true;
+	return type->empty_is_word;
+}
+
 static void
 add_words(struct strbuf *out, const struct schema_type *type)
 {
-	strbuf_adds(out, "{\"enum\":[");
+	strbuf_adds(out, "[");
 	for (size_t i = 0; i < type->n_words; i++) {
 		strbuf_adds(out, i > 0 ? "," : "");
 		if (type->show == SHOW_BOOLEAN)
 			strbuf_adds(out, "true");
 		else
 			strbuf_add_json(out, type->words[i]);
-		/* What YAML reads as nothing is meant as the word. */
-		if (strcmp(type->words[i], "null") == 0)
-			strbuf_adds(out, ",null");
 	}
-	strbuf_adds(out, type->empty_is_word ? ",null]}" : "]}");
+	strbuf_adds(out, may_be_null(type) ? ",null]" : "]");
 }
 
 static void
@@ -79,52 +86,77 @@ add_bounds(struct strbuf *out, const struct schema_type *type, uint64_t unit)
 	            (unsigned long long)(type->max / unit));
 }
 
+/* Text that is one of the words or matches the pattern, or a number. */
 static void
 add_pattern(struct strbuf *out, const struct schema_type *type)
 {
-	strbuf_adds(out, "{\"type\":\"string\"");
+	struct strbuf pattern;
+
+	strbuf_addf(out, "{\"type\":[\"string\"%s%s]",
+	            type->integers ? ",\"integer\"" : "",
+	            may_be_null(type) ? ",\"null\"" : "");
 	if (type->pattern != NULL) {
+		strbuf_init(&pattern, SCHEMA_BYTES_MAX);
+		for (size_t i = 0; i < type->n_words; i++)
+			strbuf_addf(&pattern, "^%s$|", type->words[i]);
+		strbuf_adds(&pattern, type->pattern);
 		strbuf_adds(out, ",\"pattern\":");
-		strbuf_add_json(out, type->pattern);
+		strbuf_add_json(out, strbuf_str(&pattern));
+		strbuf_done(&pattern);
 	}
-	strbuf_adds(out, "}");
+	if (type->integers)
+		add_bounds(out, type, 1);
+}
+
+static void
+add_number(struct strbuf *out, const struct schema_type *type)
+{
+	const bool is_milli = type->show == SHOW_MILLI;
+
+	/* A word beside it is one kind with it. */
+	if (type->n_words > 0) {
+		strbuf_addf(out, "{\"type\":[\"string\",\"%s\"],\"pattern\":\"",
+		            is_milli ? "number" : "integer");
+		for (size_t i = 0; i < type->n_words; i++)
+			strbuf_addf(out, "%s^%s$", i > 0 ? "|" : "", type->words[i]);
+		strbuf_adds(out, "\"");
+	} else {
+		strbuf_addf(out, "{\"type\":\"%s\"", is_milli ? "number" : "integer");
+	}
+	add_bounds(out, type, is_milli ? 1000 : 1);
 }
 
 static void
 add_scanned(struct strbuf *out, const struct schema_type *type)
 {
-	switch (type->show) {
-	case SHOW_BOOLEAN:
-		strbuf_adds(out, "{\"type\":\"boolean\"}");
-		return;
-	case SHOW_INTEGER:
-		strbuf_adds(out, "{\"type\":\"integer\"");
-		add_bounds(out, type, 1);
-		strbuf_adds(out, "}");
-		return;
-	case SHOW_MILLI:
-		strbuf_adds(out, "{\"type\":\"number\"");
-		add_bounds(out, type, 1000);
-		strbuf_adds(out, "}");
-		return;
-	case SHOW_TEXT:
-	case SHOW_DURATION:
-	case SHOW_SIZE:
-	case SHOW_SIGNAL:
-	case SHOW_CAPABILITY:
-	case SHOW_RANGE:
-		break;
+	if (type->show == SHOW_BOOLEAN)
+		strbuf_adds(out, "{\"type\":\"boolean\"");
+	else if (type->show == SHOW_INTEGER || type->show == SHOW_MILLI)
+		add_number(out, type);
+	else if (type->scan == scan_text)
+		strbuf_adds(out, "{\"type\":[\"string\",\"number\",\"boolean\"]");
+	else
+		add_pattern(out, type);
+}
+
+/* A value that is no list and no mapping; editors show the message where it is wrong. */
+static void
+add_scalar(struct strbuf *out, const struct schema_type *type)
+{
+	struct strbuf message;
+
+	if (type->scan != NULL) {
+		add_scanned(out, type);
+	} else {
+		strbuf_adds(out, "{\"enum\":");
+		add_words(out, type);
 	}
-	if (type->scan == scan_text) {
-		strbuf_adds(out, "{\"type\":[\"string\",\"number\",\"boolean\"]}");
-		return;
-	}
-	add_pattern(out, type);
-	if (!type->integers)
-		return;
-	strbuf_adds(out, ",{\"type\":\"integer\"");
-	add_bounds(out, type, 1);
+	strbuf_init(&message, SCHEMA_BYTES_MAX);
+	strbuf_addf(&message, "write %s", type->allowed);
+	strbuf_adds(out, ",\"errorMessage\":");
+	strbuf_add_json(out, strbuf_str(&message));
 	strbuf_adds(out, "}");
+	strbuf_done(&message);
 }
 
 static void
@@ -195,20 +227,10 @@ add_forms(struct strbuf *out, const struct schema_type *type)
 	bool any = false;
 	size_t n = 0;
 
-	if (type->n_words > 0) {
-		n++;
-		separate(out, &any);
-		add_words(out, type);
-	}
-	if (type->scan != NULL) {
-		n += type->integers ? 2 : 1;
-		separate(out, &any);
-		add_scanned(out, type);
-	}
 	if (type->n_words > 0 || type->scan != NULL) {
 		n++;
 		separate(out, &any);
-		strbuf_adds(out, "{\"type\":\"string\",\"pattern\":\"\\\\$\\\\{\"}");
+		add_scalar(out, type);
 	}
 	if (type->items != NULL) {
 		n++;
@@ -231,10 +253,11 @@ add_forms(struct strbuf *out, const struct schema_type *type)
 }
 
 /* Where there is only one kind it stands by itself: a program then says what is wrong in
- * it, rather than that no alternative fits. */
+ * it, rather than that no alternative fits.  A scalar may also have ${name}. */
 static void
 add_definition(struct strbuf *out, const struct schema_type *type)
 {
+	const bool is_scalar = type->n_words > 0 || type->scan != NULL;
 	struct strbuf forms;
 
 	strbuf_init(&forms, SCHEMA_BYTES_MAX);
@@ -243,10 +266,22 @@ add_definition(struct strbuf *out, const struct schema_type *type)
 	strbuf_add_json(out, type->name);
 	strbuf_adds(out, ",\"description\":");
 	strbuf_add_json(out, type->allowed);
+	/* Editors complete from examples, before there is a value that could be tried. */
+	if (type->n_words > 0) {
+		strbuf_adds(out, ",\"examples\":");
+		add_words(out, type);
+	}
+	if (is_scalar) {
+		strbuf_adds(out,
+		            ",\"if\":{\"type\":\"string\",\"pattern\":\"\\\\$\\\\{\"},"
+		            "\"else\":{\"title\":");
+		strbuf_add_json(out, type->name);
+	}
 	if (add_forms(&forms, type) == 1)
 		strbuf_addf(out, ",%s", strbuf_str(&forms) + 1);
 	else
 		strbuf_addf(out, ",\"anyOf\":[%s]}", strbuf_str(&forms));
+	strbuf_adds(out, is_scalar ? "}" : "");
 	out->failed |= forms.failed;
 	strbuf_done(&forms);
 }
